@@ -1,0 +1,36 @@
+package tables
+
+// A DeviceID names a device: 1 to 128 letters, digits and - . _ :, case-sensitive,
+// as in Azure IoT Hub without its other punctuation. It may be hierarchical
+// (contoso:us-5260:Giles-7163712301905); a prefix is then a range of keys.
+type DeviceID string
+
+// ParseDeviceID is s as a DeviceID, or an error that names the first character
+// that is not allowed and where it is.
+func ParseDeviceID(s string) (DeviceID, error) {
+	return DeviceID(s), checkPart("device id", s, maxID)
+}
+
+// IDsWithPrefix are the keys of all devices whose ids start with prefix; an
+// empty prefix means all devices.
+func IDsWithPrefix(prefix string) (Keys, error) {
+	if prefix == "" {
+		return Keys{}, nil
+	}
+	if err := checkPart("device prefix", prefix, maxID); err != nil {
+		return Keys{}, err
+	}
+	return prefixed(prefix), nil
+}
+
+// A Tenant is whose a device is: 1 to 64 of the characters of a DeviceID.
+type Tenant string
+
+// ParseTenant is s as a Tenant, or an error that names what is wrong with it.
+func ParseTenant(s string) (Tenant, error) { return Tenant(s), checkPart("tenant", s, maxName) }
+
+// A Site is where a device is: 1 to 64 of the characters of a DeviceID.
+type Site string
+
+// ParseSite is s as a Site, or an error that names what is wrong with it.
+func ParseSite(s string) (Site, error) { return Site(s), checkPart("site", s, maxName) }

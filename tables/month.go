@@ -1,0 +1,75 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// MaxShards is how many shards a month may have: their numbers have two digits.
+const MaxShards = 100
+
+// A Month is a partition of the fleet: the devices deployed in one month, or
+// one shard of them. Its text is 2026-11, or 2026-11.03 for shard 3. Shard 0
+// is the month without a suffix, so that a month can be given more shards
+// without renaming the one it has.
+type Month struct {
+	Year  int // 1 to 9999
+	Month time.Month
+	Shard int // 0 to MaxShards-1
+}
+
+// MonthOf is the month, in UTC, of a device deployed at t.
+func MonthOf(t time.Time, shard int) Month {
+	t = t.UTC()
+	return Month{Year: t.Year(), Month: t.Month(), Shard: shard}
+}
+
+func (m Month) String() string {
+	if m.Shard == 0 {
+		return fmt.Sprintf("%04d-%02d", m.Year, m.Month)
+	}
+	return fmt.Sprintf("%04d-%02d.%02d", m.Year, m.Month, m.Shard)
+}
+
+// Compare orders months as their texts are ordered.
+func (m Month) Compare(o Month) int {
+	return cmp.Or(cmp.Compare(m.Year, o.Year), cmp.Compare(m.Month, o.Month), cmp.Compare(m.Shard, o.Shard))
+}
+
+// Check says why m has no text.
+func (m Month) Check() error {
+	switch {
+	case m.Year < 1 || m.Year > 9999:
+		return fmt.Errorf("month: year %d is not between 1 and 9999", m.Year)
+	case m.Month < time.January || m.Month > time.December:
+		return fmt.Errorf("month: %d is not a month", int(m.Month))
+	case m.Shard < 0 || m.Shard >= MaxShards:
+		return fmt.Errorf("month: shard %d is not between 0 and %d", m.Shard, MaxShards-1)
+	}
+	return nil
+}
+
+// ParseMonth reads what String writes.
+func ParseMonth(s string) (Month, error) {
+	m := Month{Month: time.Month(digits(s, 5, 7)), Year: digits(s, 0, 4), Shard: digits(s, 8, 10)}
+	if m.Check() != nil || m.String() != s {
+		return Month{}, fmt.Errorf("month %s: want a form like 2026-11, or 2026-11.03 for a shard", quote(s))
+	}
+	return m, nil
+}
+
+// digits is the number at s[from:to], or 0 where there is none.
+func digits(s string, from, to int) int {
+	if len(s) < to {
+		return 0
+	}
+	n := 0
+	for _, c := range []byte(s[from:to]) {
+		if c < '0' || c > '9' {
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}

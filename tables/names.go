@@ -1,0 +1,82 @@
+package tables
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Pipeline is the name of a pipeline, a part of the names of its tracking
+// table and its queues: [a-z][a-z0-9]{0,19}.
+type Pipeline string
+
+// ParsePipeline is s as a Pipeline, or an error that says what is wrong with it.
+func ParsePipeline(s string) (Pipeline, error) {
+	return Pipeline(s), checkWord("pipeline", s)
+}
+
+const maxWord = 20
+
+// checkWord holds what may be a part of the name of a table and of a queue:
+// queue names have no capitals, and table names have letters and digits only.
+func checkWord(what, s string) error {
+	for i, r := range s {
+		if !('a' <= r && r <= 'z' || i > 0 && '0' <= r && r <= '9') {
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first", what, quote(s), r, i+1)
+		}
+	}
+	if s == "" || len(s) > maxWord {
+		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, quote(s), maxWord, len(s))
+	}
+	return nil
+}
+
+// Names are the names of everything that a fleet stores in an account. The
+// zero Names are without a prefix. With a prefix, several fleets fit one
+// account.
+type Names struct{ prefix string }
+
+// ParseNames are the names with a prefix that follows the rule for pipelines,
+// or is empty. Every name made of it is then one that Azure accepts.
+func ParseNames(prefix string) (Names, error) {
+	if prefix == "" {
+		return Names{}, nil
+	}
+	return Names{prefix}, checkWord("prefix of names", prefix)
+}
+
+func (n Names) Readings() string { return n.prefix + "readings" }
+func (n Names) Devices() string  { return n.prefix + "devices" }
+func (n Names) Fleet() string    { return n.prefix + "fleet" }
+func (n Names) Runs() string     { return n.prefix + "runs" }
+func (n Names) Policies() string { return n.prefix + "policies" }
+func (n Names) Latest() string   { return n.prefix + "latest" }
+func (n Names) Rollups() string  { return n.prefix + "rollups" }
+func (n Names) Rejects() string  { return n.prefix + "rejects" }
+
+// Partitions is the partition-tracking table of a pipeline.
+func (n Names) Partitions(p Pipeline) string { return n.prefix + "partitions" + string(p) }
+
+// Jobs is the queue of a pipeline.
+func (n Names) Jobs(p Pipeline) string { return n.prefix + "jobs-" + string(p) }
+
+// Poison is the queue of messages that a pipeline could not work off.
+func (n Names) Poison(p Pipeline) string { return n.Jobs(p) + "-poison" }
+
+// CheckTable says why Azure would refuse a table's name, such as that of a
+// readings table that a device's record names.
+// learn.microsoft.com: "Understanding the Table service data model", Table names.
+func CheckTable(name string) error {
+	if len(name) < 3 || len(name) > 63 {
+		return fmt.Errorf("table name %s: want 3 to 63 characters, not %d", quote(name), len(name))
+	}
+	for i, r := range name {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return fmt.Errorf("table name %s: character %q at position %d is not allowed; use letters and digits, a letter first", quote(name), r, i+1)
+		}
+	}
+	if strings.EqualFold(name, "tables") {
+		return fmt.Errorf("table name %q is reserved", name)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package tables
+
+import (
+	"cmp"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWindowsDivideADay(t *testing.T) {
+	for s, want := range map[string]time.Duration{
+		"1s": time.Second, "1m": time.Minute, "15m": 15 * time.Minute, "1h": time.Hour, "6h": 6 * time.Hour, "1d": 24 * time.Hour,
+	} {
+		if got, err := ParseWindow(s); err != nil || time.Duration(got) != want {
+			t.Errorf("ParseWindow(%q) = %v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "m", "0m", "7m", "60m", "24h", "2d", "1.5h", "01m", "-1m", "1w", "100000s"} {
+		if got, err := ParseWindow(s); err == nil {
+			t.Errorf("ParseWindow(%q) = %v", s, got)
+		}
+	}
+}
+
+func TestBucketsStartWhereTheyShould(t *testing.T) {
+	at := TicksOf(time.Date(2026, 11, 20, 9, 17, 33, 1234500, time.UTC))
+	for w, want := range map[Window]string{
+		Minute: "2026-11-20T09:17:00Z", Hour: "2026-11-20T09:00:00Z", Daily: "2026-11-20T00:00:00Z",
+		Window(15 * time.Minute): "2026-11-20T09:15:00Z",
+	} {
+		if got := w.Start(at).Time().Format(time.RFC3339Nano); got != want {
+			t.Errorf("%s starts at %s, want %s", w, got, want)
+		}
+	}
+	if got := DayOf(at).String(); got != "2026-11-20" {
+		t.Errorf("DayOf = %s", got)
+	}
+	if got, err := ParseDay("2026-11-20"); err != nil || got != DayOf(at) {
+		t.Errorf("ParseDay = %v, %v", got, err)
+	}
+	if _, err := ParseDay("2026-02-30"); err == nil {
+		t.Error("the 30th of February is accepted")
+	}
+}
+
+func TestATenantsDayIsOneRange(t *testing.T) {
+	day := RollupPartition{Tenant: "contoso", Window: Hour, Day: 739939}
+	inside := []RollupPartition{
+		{"contoso", Hour, 739939, Month{2026, 11, 0}}, {"contoso", Hour, 739939, Month{1, 1, 0}}, {"contoso", Hour, 739939, Month{9999, 12, 99}},
+	}
+	outside := []RollupPartition{
+		{"contoso", Hour, 739938, Month{2026, 11, 0}}, {"contoso", Hour, 739940, Month{2026, 11, 0}},
+		{"contoso", Minute, 739939, Month{2026, 11, 0}}, {"contoso-2", Hour, 739939, Month{2026, 11, 0}},
+		{"contos", Hour, 739939, Month{2026, 11, 0}}, {"Contoso", Hour, 739939, Month{2026, 11, 0}},
+	}
+	for _, p := range inside {
+		if !day.TenantDay().Contains(p.String()) || !day.TenantDays(739939).Contains(p.String()) {
+			t.Errorf("%s is not in %+v", p, day.TenantDay())
+		}
+	}
+	for _, p := range outside {
+		if day.TenantDay().Contains(p.String()) {
+			t.Errorf("%s is in %+v", p, day.TenantDay())
+		}
+		if got, want := day.TenantDays(739940).Contains(p.String()), p.Tenant == "contoso" && p.Window == Hour && p.Day == 739940; got != want {
+			t.Errorf("%s is in two days: %v", p, got)
+		}
+	}
+	if OfTenant("contoso").Contains(LatestPartition{"contoso-2", Month{2026, 11, 0}}.String()) {
+		t.Error("contoso-2 is in contoso's range")
+	}
+}
+
+func FuzzRollupRow(f *testing.F) {
+	f.Add("a", int64(5), "a-b", int64(4))
+	f.Add("dev1", int64(5), "dev1", int64(6))
+	f.Fuzz(func(t *testing.T, a string, m int64, b string, n int64) {
+		x := RollupRow{DeviceID(a), min(max(Ticks(m), 0), MaxTicks)}
+		y := RollupRow{DeviceID(b), min(max(Ticks(n), 0), MaxTicks)}
+		if got, err := ParseRollupRow(x.String()); err == nil && got != x {
+			t.Fatalf("ParseRollupRow(%s) = %+v", x, got)
+		} else if _, bad := ParseDeviceID(a); err != nil && bad == nil {
+			t.Fatal(err)
+		}
+		_, errA := ParseDeviceID(a)
+		_, errB := ParseDeviceID(b)
+		if errA != nil || errB != nil {
+			return
+		}
+		want := cmp.Or(strings.Compare(a, b), cmp.Compare(x.Bucket, y.Bucket))
+		if got := strings.Compare(x.String(), y.String()); got != want {
+			t.Fatalf("%s and %s compare as %d, want %d", x, y, got, want)
+		}
+		if got, want := Buckets(min(x.Device, y.Device), max(x.Device, y.Device)).Contains(x.String()), true; got != want {
+			t.Fatalf("the buckets of %s to %s leave out %s", a, b, x)
+		}
+		if x.Device != y.Device && Buckets(x.Device, x.Device).Contains(y.String()) {
+			t.Fatalf("the buckets of %s have %s", a, y)
+		}
+	})
+}
+
+func FuzzRollupPartition(f *testing.F) {
+	f.Add("contoso!1h!2026-11-20!2026-11.03")
+	f.Add("contoso!60m!2026-11-20!2026-11")
+	f.Fuzz(func(t *testing.T, s string) {
+		if p, err := ParseRollupPartition(s); err == nil && (p.String() != s || CheckKey(s) != nil) {
+			t.Fatalf("ParseRollupPartition(%q) = %s, %v", s, p, CheckKey(s))
+		}
+		if p, err := ParseLatestPartition(s); err == nil && (p.String() != s || CheckKey(s) != nil) {
+			t.Fatalf("ParseLatestPartition(%q) = %s, %v", s, p, CheckKey(s))
+		}
+	})
+}
+
+func TestRangesAsFilters(t *testing.T) {
+	for want, r := range map[string]Range{
+		"":                          {},
+		"PartitionKey eq 'it''s'":   Partition("it's"),
+		"PartitionKey gt '2026-11'": PartitionsAfter("2026-11"),
+		"PartitionKey eq 'd1' and RowKey gt '05' and RowKey le '09'": RowsAfter("d1", "05", "09"),
+		"PartitionKey eq 'd1' and RowKey le '09'":                    RowsAfter("d1", "", "09"),
+		"PartitionKey eq 'd1' and RowKey ge 'a' and RowKey le 'b'":   RowsBetween("d1", "a", "b"),
+		"PartitionKey eq 'd1' and RowKey eq 'a'":                     RowsBetween("d1", "a", "a"),
+		"PartitionKey ge 'c:' and PartitionKey lt 'c;'":              {Partitions: prefixed("c:")},
+		"PartitionKey ge 't!1d!' and PartitionKey lt 't!1d\"' and RowKey ge 'd!' and RowKey lt 'd\"'": {
+			Partitions: prefixed("t!1d!"), Rows: Buckets("d", "d")},
+	} {
+		if got := r.Filter(); got != want {
+			t.Errorf("Filter() = %s\nwant       %s", got, want)
+		}
+	}
+}

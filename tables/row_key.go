@@ -1,0 +1,39 @@
+package tables
+
+import (
+	"cmp"
+	"strings"
+)
+
+// A RowKey is the key of a reading within its device. Its text is the ticks and,
+// where several readings share a tick, -suffix; text order is time order.
+type RowKey struct {
+	Ticks  Ticks
+	Suffix string // empty, or 1 to 64 of the characters of a DeviceID
+}
+
+func (k RowKey) String() string {
+	if k.Suffix == "" {
+		return k.Ticks.String()
+	}
+	return k.Ticks.String() + "-" + k.Suffix
+}
+
+// Compare orders row keys as their texts are ordered.
+func (k RowKey) Compare(o RowKey) int {
+	return cmp.Or(cmp.Compare(k.Ticks, o.Ticks), strings.Compare(k.Suffix, o.Suffix))
+}
+
+// ParseRowKey reads what String writes. Devices choose their row keys, so a
+// stored reading need not have a valid one.
+func ParseRowKey(s string) (RowKey, error) {
+	ticks, suffix, has := strings.Cut(s, "-")
+	t, err := ParseTicks(ticks)
+	if err == nil && has {
+		err = checkPart("suffix of row key", suffix, maxName)
+	}
+	if err != nil {
+		return RowKey{}, err
+	}
+	return RowKey{Ticks: t, Suffix: suffix}, nil
+}

@@ -1,0 +1,78 @@
+package tables
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// A Window is the length of a rollup's buckets: a whole number of seconds that
+// divides a day. Its text uses the largest unit that fits: 1m, 15m, 1h, 1d.
+type Window time.Duration
+
+// The windows that a rollup has unless it is told otherwise.
+const (
+	Minute = Window(time.Minute)
+	Hour   = Window(time.Hour)
+	Daily  = Window(24 * time.Hour)
+)
+
+var windowUnits = [...]struct {
+	letter byte
+	window Window
+}{{'d', Daily}, {'h', Hour}, {'m', Minute}, {'s', Window(time.Second)}}
+
+func (w Window) String() string {
+	for _, u := range windowUnits {
+		if w%u.window == 0 {
+			return strconv.FormatInt(int64(w/u.window), 10) + string(u.letter)
+		}
+	}
+	return time.Duration(w).String()
+}
+
+// Check says why w cannot be the length of a bucket.
+func (w Window) Check() error {
+	if w < Window(time.Second) || w%Window(time.Second) != 0 || Daily%w != 0 {
+		return fmt.Errorf("window %s: want whole seconds that divide a day, such as 1m, 15m, 1h or 1d", w)
+	}
+	return nil
+}
+
+// ParseWindow reads what String writes.
+func ParseWindow(s string) (Window, error) {
+	for _, u := range windowUnits {
+		if len(s) < 2 || len(s) > 6 || s[len(s)-1] != u.letter {
+			continue
+		}
+		w := Window(digits(s, 0, len(s)-1)) * u.window
+		if w > 0 && w.Check() == nil && w.String() == s {
+			return w, nil
+		}
+	}
+	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or 1d", quote(s))
+}
+
+// Start is the start of the bucket that t lies in. Buckets are aligned to
+// midnight UTC.
+func (w Window) Start(t Ticks) Ticks { return t - t%Ticks(w/100) }
+
+// A Day counts the days since 0001-01-01, in UTC. Its text is 2026-11-20.
+type Day int
+
+// DayOf is the day that t lies in.
+func DayOf(t Ticks) Day { return Day(t / ticksPerDay) }
+
+// Start is the first tick of the day.
+func (d Day) Start() Ticks { return Ticks(d) * ticksPerDay }
+
+func (d Day) String() string { return d.Start().Time().Format(time.DateOnly) }
+
+// ParseDay reads what String writes.
+func ParseDay(s string) (Day, error) {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil || t.Year() < 1 {
+		return 0, fmt.Errorf("day %s: want a date like 2026-11-20", quote(s))
+	}
+	return DayOf(TicksOf(t)), nil
+}
