@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+)
+
+// The exit codes, as the package doc and the README state them.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// run is the program without its process: args[0] is the program's name, the
+// result is the exit code, and ctx ends when the program is told to stop.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	err := newApp(stdin, stdout, stderr).RunContext(ctx, helpAsFlag(args))
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(stderr, "furrow: %v\n", err)
+	if usage, ok := errors.AsType[*usageError](err); ok {
+		fmt.Fprintf(stderr, "Run '%s --help' for what it takes.\n", usage.command)
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
+	app := &cli.App{
+		Name:                      "furrow",
+		Usage:                     "a back end for device fleets on a cloud storage account",
+		UsageText:                 "furrow COMMAND [options]",
+		Description:               "Run 'furrow COMMAND --help' for what a command does and takes.",
+		Commands:                  []*cli.Command{storageCommand(), benchCommand(), versionCommand()},
+		Version:                   readVersion().Module,
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true, // a connection string is one value
+		Reader:                    stdin,
+		Writer:                    stdout,
+		ErrWriter:                 stderr,
+		ExitErrHandler:            func(*cli.Context, error) {}, // run decides on exit codes
+		OnUsageError:              flagError,
+		Action:                    unknownCommand,
+	}
+	for _, c := range app.Commands {
+		strict(c)
+	}
+	return app
+}
+
+// strict makes a command and those below it refuse what they do not know.
+func strict(c *cli.Command) {
+	c.HideHelpCommand = true
+	c.OnUsageError = flagError
+	for _, sub := range c.Subcommands {
+		strict(sub)
+	}
+	action := c.Action
+	if action == nil {
+		c.Action = unknownCommand
+		return
+	}
+	c.Action = func(c *cli.Context) error {
+		if c.Args().Present() {
+			return usagef(c, "%s takes no arguments, and %q is one", c.Command.HelpName, c.Args().First())
+		}
+		return action(c)
+	}
+}
+
+// helpAsFlag turns "furrow help storage" into "furrow storage --help".
+func helpAsFlag(args []string) []string {
+	if len(args) < 2 || args[1] != "help" {
+		return args
+	}
+	asked := append([]string{args[0]}, args[2:]...)
+	return append(asked, "--help")
+}

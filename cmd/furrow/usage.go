@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// A usageError says that the command line is wrong. It ends in exitUsage.
+type usageError struct {
+	command string // whose help tells what is right
+	text    string
+}
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(c *cli.Context, format string, args ...any) error {
+	return &usageError{command: c.Command.HelpName, text: fmt.Sprintf(format, args...)}
+}
+
+// unknownCommand is what a group of commands does by itself: it shows its
+// help, or says that it has no such command.
+func unknownCommand(c *cli.Context) error {
+	word := c.Args().First()
+	if word == "" {
+		return cli.ShowSubcommandHelp(c)
+	}
+	var names []string
+	for _, sub := range c.Command.Subcommands {
+		if !sub.Hidden {
+			names = append(names, sub.Name)
+		}
+	}
+	return usagef(c, "unknown command %q of %s%s", word, c.Command.HelpName, didYouMean(word, names, ""))
+}
+
+// flagError puts the flag package's errors into words of ours.
+func flagError(c *cli.Context, err error, _ bool) error {
+	text := err.Error()
+	if word, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		word = strings.TrimLeft(word, "-")
+		return usagef(c, "unknown flag --%s of %s%s", word, c.Command.HelpName, didYouMean(word, flagNames(c), "--"))
+	}
+	if word, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
+		return usagef(c, "--%s needs a value", strings.TrimLeft(word, "-"))
+	}
+	return usagef(c, "%s", strings.Replace(text, " for flag -", " for --", 1))
+}
+
+func flagNames(c *cli.Context) []string {
+	names := []string{"help"}
+	for _, flag := range c.Command.Flags {
+		names = append(names, flag.Names()...)
+	}
+	return names
+}
+
+// didYouMean is "; did you mean …?", or nothing when no name is near.
+func didYouMean(word string, names []string, prefix string) string {
+	name := nearest(word, names)
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", prefix+name)
+}
+
+// nearest returns the name that is the fewest edits away from word, and "" when
+// even that would change more than half of it.
+func nearest(word string, names []string) string {
+	best, fewest := "", max(len(word), 2)/2+1
+	for _, name := range names {
+		if d := edits(strings.ToLower(word), name); d < fewest {
+			best, fewest = name, d
+		}
+	}
+	return best
+}
+
+// edits counts the insertions, deletions and changes of one byte that lead from a to b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// words splits a comma-separated flag, and drops what is empty.
+func words(list string) []string {
+	fields := strings.Split(list, ",")
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
+	return slices.DeleteFunc(fields, func(s string) bool { return s == "" })
+}

@@ -1,0 +1,59 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+)
+
+// A blob of the bench is small, as an archive's object of one device and day is.
+const (
+	blocksPerBlob = 4
+	blockSize     = 64 << 10
+)
+
+// blocks replaces one blob per client again and again, so that a long run does
+// not fill the disk.
+func blocks() *workload {
+	return &workload{
+		name:  "blob",
+		about: "stage 4 blocks of 64 KiB and commit them, over the client's own blob",
+		rows:  blocksPerBlob,
+		parts: []string{"stage", "commit"},
+		prepare: func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+			container := randomName()
+			if _, err := e.blobs.CreateContainer(ctx, container, nil); err != nil {
+				return nil, err
+			}
+			e.later(func(ctx context.Context) error {
+				_, err := e.blobs.DeleteContainer(ctx, container, nil)
+				return err
+			})
+			in := e.blobs.ServiceClient().NewContainerClient(container)
+			content := make([]byte, blockSize)
+			rand.Read(content) // never fails
+			return func(ctx context.Context, client int, lap func()) error {
+				return stageAndCommit(ctx, in.NewBlockBlobClient(partition(client)), content, lap)
+			}, nil
+		},
+	}
+}
+
+func stageAndCommit(ctx context.Context, blob *blockblob.Client, content []byte, lap func()) error {
+	ids := make([]string, blocksPerBlob)
+	for i := range ids {
+		ids[i] = base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%08d", i))
+		if _, err := blob.StageBlock(ctx, ids[i], streaming.NopCloser(bytes.NewReader(content)), nil); err != nil {
+			return err
+		}
+	}
+	lap()
+	_, err := blob.CommitBlockList(ctx, ids, nil)
+	lap()
+	return err
+}

@@ -1,0 +1,45 @@
+package bench
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"time"
+)
+
+// partition is the device that a client writes as, or that a filled table has.
+func partition(i int) string { return fmt.Sprintf("bench-device-%06d", i) }
+
+// rowKey is 19 digits, as ticks are.
+func rowKey(n int64) string { return fmt.Sprintf("%019d", n) }
+
+// ticksNow counts 100 ns since the year 1, so that rounds and runs never repeat a key.
+func ticksNow() int64 {
+	const toUnix = 62_135_596_800
+	now := time.Now()
+	return (now.Unix()+toUnix)*1e7 + int64(now.Nanosecond())/100
+}
+
+// A filler makes text that does not compress, which real readings do little of.
+type filler string
+
+func newFiller() filler {
+	b := make([]byte, 48<<10)
+	rand.Read(b) // never fails
+	return filler(base64.RawURLEncoding.EncodeToString(b))
+}
+
+// text is n characters that differ with seed.
+func (f filler) text(n int, seed int64) string {
+	start := int(seed*251) % (len(f) - MaxSize)
+	return string(f[start : start+n])
+}
+
+// reading is an entity whose JSON is size bytes long.
+func (f filler) reading(partition, row string, seed int64, size int) []byte {
+	b := make([]byte, 0, size)
+	b = fmt.Appendf(b, `{"PartitionKey":"%s","RowKey":"%s","temperature":%d.25,"humidity":%d.5,"battery":3.75,"open":true,"sequence":%d,"text":"`,
+		partition, row, 10+seed%30, 30+seed%60, seed%1_000_000)
+	b = append(b, f.text(size-len(b)-2, seed)...)
+	return append(b, `"}`...)
+}

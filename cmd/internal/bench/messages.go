@@ -1,0 +1,53 @@
+package bench
+
+import (
+	"context"
+	"errors"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+// messages all go through one queue, as a pipeline's do. A client gets what is
+// next, which need not be what it put.
+func messages() *workload {
+	return &workload{
+		name:  "message",
+		about: "put, get and delete of a message, all clients on one queue",
+		parts: []string{"put", "get", "delete"},
+		prepare: func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+			queue := e.queues.NewQueueClient(randomName())
+			if _, err := queue.Create(ctx, nil); err != nil {
+				return nil, err
+			}
+			e.later(func(ctx context.Context) error {
+				_, err := queue.Delete(ctx, nil)
+				return err
+			})
+			fill, next := newFiller(), newCounters(e.clients)
+			return func(ctx context.Context, client int, lap func()) error {
+				return passThrough(ctx, queue, fill.text(e.size, next.of(client)), lap)
+			}, nil
+		},
+	}
+}
+
+func passThrough(ctx context.Context, queue *azqueue.QueueClient, text string, lap func()) error {
+	if _, err := queue.EnqueueMessage(ctx, text, nil); err != nil {
+		return err
+	}
+	lap()
+	got, err := queue.DequeueMessage(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if len(got.Messages) == 0 {
+		return errors.New("the queue was empty after a put")
+	}
+	lap()
+	m := got.Messages[0]
+	if _, err := queue.DeleteMessage(ctx, *m.MessageID, *m.PopReceipt, nil); err != nil {
+		return err
+	}
+	lap()
+	return nil
+}

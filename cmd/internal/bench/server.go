@@ -1,0 +1,115 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"furrow/cmd/internal/setup"
+)
+
+// A server is a process that the bench started. It ends when its standard input
+// does, so it does not outlive a bench that was killed; and it does not heed
+// signals, since Ctrl-C reaches it too and it is still needed for cleaning up.
+type server struct {
+	command    *exec.Cmd
+	stdin      io.Closer
+	directory  string // removed at the end
+	peakMemory int64  // bytes; known after stop, where the system tells
+}
+
+// StopWithInput is the flag that such a server is started with.
+const StopWithInput = "stop-with-input"
+
+// How long a server has to say where it listens, and to end.
+const (
+	startTime = 30 * time.Second
+	stopTime  = 30 * time.Second
+)
+
+func startServer(ctx context.Context, executable, kind string) (*server, setup.Connection, error) {
+	directory, err := os.MkdirTemp("", "furrow-bench-")
+	if err != nil {
+		return nil, setup.Connection{}, err
+	}
+	args := []string{"bench", "null", "--" + StopWithInput}
+	if kind == Local {
+		args = []string{"storage", "--data", directory, "--listen", "127.0.0.1:0", "--json", "--show-key", "--" + StopWithInput}
+	}
+	s := &server{command: exec.Command(executable, args...), directory: directory}
+	connection, err := s.start(ctx)
+	if err != nil {
+		return nil, setup.Connection{}, errors.Join(err, os.RemoveAll(directory))
+	}
+	return s, connection, nil
+}
+
+// start waits for the line that says how to connect.
+func (s *server) start(ctx context.Context) (setup.Connection, error) {
+	var complaints bytes.Buffer
+	s.command.Stderr = &complaints
+	stdin, err := s.command.StdinPipe()
+	if err != nil {
+		return setup.Connection{}, err
+	}
+	s.stdin = stdin
+	stdout, err := s.command.StdoutPipe()
+	if err != nil {
+		return setup.Connection{}, err
+	}
+	if err := s.command.Start(); err != nil {
+		return setup.Connection{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	unheard := context.AfterFunc(ctx, func() { _ = s.command.Process.Kill() })
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if !unheard() || err != nil {
+		_ = s.command.Process.Kill() // may have ended by itself
+		_ = s.command.Wait()         // says no more than what it wrote
+		return setup.Connection{}, fmt.Errorf("%s did not start: %s", s.command, strings.TrimSpace(complaints.String()))
+	}
+	var said struct{ ConnectionString string }
+	if err := json.Unmarshal(line, &said); err != nil {
+		return setup.Connection{}, errors.Join(fmt.Errorf("%s said %q: %w", s.command, line, err), s.stop())
+	}
+	connection, err := setup.ParseConnection(said.ConnectionString)
+	if err != nil {
+		return connection, errors.Join(err, s.stop())
+	}
+	return connection, nil
+}
+
+func (s *server) stop() error {
+	s.peakMemory = peakMemory(s.command.Process.Pid)
+	overdue := time.AfterFunc(stopTime, func() { _ = s.command.Process.Kill() })
+	defer overdue.Stop()
+	return errors.Join(s.stdin.Close(), s.command.Wait(), os.RemoveAll(s.directory))
+}
+
+// peakMemory reads it from Linux's proc; 0 elsewhere.
+func peakMemory(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			if err != nil {
+				return 0
+			}
+			return kb << 10
+		}
+	}
+	return 0
+}
