@@ -29,9 +29,10 @@ func newFiller() filler {
 	return filler(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// text is n characters that differ with seed.
+// text is n characters, from a place that seed scatters: neighbours have little in common.
 func (f filler) text(n int, seed int64) string {
-	start := int(seed*251) % (len(f) - MaxSize)
+	const golden = 0x9E3779B97F4A7C15
+	start := int((uint64(seed) * golden >> 32) % uint64(len(f)-MaxSize))
 	return string(f[start : start+n])
 }
 
