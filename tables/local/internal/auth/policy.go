@@ -1,0 +1,76 @@
+package auth
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"furrow/tables/local/internal/wire"
+)
+
+// MaxPolicies is how many stored access policies a table, queue or container
+// may have (learn.microsoft.com/rest/api/storageservices/define-stored-access-policy).
+const MaxPolicies = 5
+
+// MaxPolicyBody bounds the body of Set ACL, in bytes.
+const MaxPolicyBody = 16 << 10
+
+// A Policy is a stored access policy: what a SAS that names it need not say.
+type Policy struct {
+	ID     string `xml:"Id"`
+	Access struct {
+		Start      string `xml:"Start,omitempty"`
+		Expiry     string `xml:"Expiry,omitempty"`
+		Permission string `xml:"Permission,omitempty"`
+	} `xml:"AccessPolicy"`
+}
+
+type identifiers struct {
+	XMLName  xml.Name `xml:"SignedIdentifiers"`
+	Policies []Policy `xml:"SignedIdentifier"`
+}
+
+// FormatPolicies is the body of Get ACL.
+func FormatPolicies(policies []Policy) ([]byte, error) {
+	body, err := xml.Marshal(identifiers{Policies: policies})
+	return append([]byte(xml.Header[:len(xml.Header)-1]), body...), err
+}
+
+// ParsePolicies reads the body of Set ACL; an empty one means no policies.
+func ParsePolicies(body []byte) ([]Policy, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, nil
+	}
+	var ids identifiers
+	d := xml.NewDecoder(bytes.NewReader(body))
+	if err := d.Decode(&ids); err != nil {
+		return nil, badXML(err.Error())
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, badXML("something follows the SignedIdentifiers element")
+	}
+	if len(ids.Policies) > MaxPolicies {
+		return nil, badXML("more than five stored access policies")
+	}
+	seen := map[string]bool{}
+	for _, p := range ids.Policies {
+		if n := utf8.RuneCountInString(p.ID); n == 0 || n > 64 || seen[p.ID] {
+			return nil, badXML("the id of a stored access policy must be unique and have 1 to 64 characters")
+		}
+		seen[p.ID] = true
+		for _, t := range []string{p.Access.Start, p.Access.Expiry} {
+			if _, ok := parseTime(t); t != "" && !ok {
+				return nil, badXML("the time " + t + " is not in ISO 8601")
+			}
+		}
+	}
+	return ids.Policies, nil
+}
+
+func badXML(reason string) *wire.Error {
+	return &wire.Error{Status: http.StatusBadRequest, Code: "InvalidXmlDocument",
+		Message: "XML specified is not syntactically valid.",
+		Details: []wire.Detail{{Name: "Reason", Value: reason}}}
+}

@@ -1,0 +1,198 @@
+// Package entity is what a table row holds: typed properties, their form in
+// storage, and their form in JSON at each metadata level.
+package entity
+
+import (
+	"encoding/binary"
+	"math"
+	"unicode/utf8"
+
+	"furrow/tables/local/internal/wire"
+)
+
+// A Type is an EDM primitive type that the Table service has.
+type Type byte
+
+const (
+	Null     Type = iota // only ever in a request or in $select's answer: the property is absent
+	String               // Raw is UTF-8
+	Int32                // Num
+	Int64                // Num
+	Double               // Num is its IEEE 754 bits
+	Boolean              // Num is 0 or 1
+	DateTime             // Num is ticks since 0001-01-01 UTC
+	GUID                 // Raw is its 16 bytes, in the order of its text
+	Binary               // Raw
+)
+
+// Names are the EDM names, as in odata.type annotations.
+var names = [...]string{"Null", "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid", "Edm.Binary"}
+
+func (t Type) String() string { return names[t] }
+
+// A Value is one property's value: Num or Raw, as its type says.
+type Value struct {
+	Type Type
+	Num  int64
+	Raw  []byte
+}
+
+// Float is a Double's value.
+func (v Value) Float() float64 { return math.Float64frombits(uint64(v.Num)) }
+
+// A Property is a named value.
+type Property struct {
+	Name  string
+	Value Value
+}
+
+// An Entity is a row. Its keys are beside it, in its place in storage.
+type Entity struct {
+	Timestamp  int64 // ticks; the ETag is made of it
+	Properties []Property
+}
+
+// Append appends e's form in storage: a version, the timestamp, and each
+// property's name, type and value.
+func (e *Entity) Append(dst []byte) []byte {
+	dst = append(dst, 1)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(e.Timestamp))
+	for _, p := range e.Properties {
+		dst = binary.AppendUvarint(dst, uint64(len(p.Name)))
+		dst = append(dst, p.Name...)
+		dst = append(dst, byte(p.Value.Type))
+		switch p.Value.Type {
+		case String, GUID, Binary:
+			dst = binary.AppendUvarint(dst, uint64(len(p.Value.Raw)))
+			dst = append(dst, p.Value.Raw...)
+		case Double:
+			dst = binary.BigEndian.AppendUint64(dst, uint64(p.Value.Num))
+		default:
+			dst = binary.AppendVarint(dst, p.Value.Num)
+		}
+	}
+	return dst
+}
+
+// Merge gives e with each property of other added, or put in place of its namesake.
+func (e *Entity) Merge(other []Property) []Property {
+	merged := append([]Property(nil), e.Properties...)
+next:
+	for _, p := range other {
+		for i := range merged {
+			if merged[i].Name == p.Name {
+				merged[i] = p
+				continue next
+			}
+		}
+		merged = append(merged, p)
+	}
+	return merged
+}
+
+// Limits of an entity (learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model).
+const (
+	MaxProperties = 252                // besides PartitionKey, RowKey and Timestamp
+	MaxName       = 255                // UTF-16 units of a property's name
+	MaxValue      = 64 << 10           // bytes of a binary value, or of a string as UTF-16
+	MaxSize       = 1 << 20            // bytes of an entity, counted as the service bills it
+	MaxKey        = 1024               // UTF-16 units of a partition or row key
+	MinDateTime   = 504911232000000000 // ticks of 1601-01-01, the earliest Edm.DateTime
+)
+
+// Check refuses what exceeds a limit.
+func (e *Entity) Check(partition, row string) error {
+	if len(e.Properties) > MaxProperties {
+		return bad("TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.")
+	}
+	size := 4 + 2*(units(partition)+units(row))
+	for _, p := range e.Properties {
+		n, err := p.size()
+		if err != nil {
+			return err
+		}
+		size += n
+	}
+	if size > MaxSize {
+		return bad("EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).")
+	}
+	return nil
+}
+
+// size is what the service counts for a property.
+func (p *Property) size() (int, error) {
+	name := units(p.Name)
+	if name > MaxName {
+		return 0, bad("PropertyNameTooLong", "The property name exceeds the maximum allowed length (255).")
+	}
+	size := 8 + 2*name
+	value := 0
+	switch p.Value.Type {
+	case String:
+		value = 2 * unitsOf(p.Value.Raw)
+		size += 4 + value
+	case Binary:
+		value = len(p.Value.Raw)
+		size += 4 + value
+	case GUID:
+		size += 16
+	case Int32:
+		size += 4
+	case Boolean:
+		size++
+	default:
+		size += 8
+	}
+	if value > MaxValue {
+		return 0, bad("PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.")
+	}
+	return size, nil
+}
+
+// units counts UTF-16 code units, which is how the service measures text.
+func units(s string) int {
+	n := 0
+	for _, c := range s {
+		n++
+		if c > 0xffff {
+			n++
+		}
+	}
+	return n
+}
+
+func unitsOf(b []byte) int {
+	if len(b) <= MaxValue/2 {
+		return len(b) // an upper bound that needs no decoding: units are never more than bytes
+	}
+	n := 0
+	for len(b) > 0 {
+		c, size := utf8.DecodeRune(b)
+		b = b[size:]
+		n++
+		if c > 0xffff {
+			n++
+		}
+	}
+	return n
+}
+
+// CheckKey refuses a partition or row key that the service would not take.
+func CheckKey(name, key string) error {
+	if units(key) > MaxKey {
+		return bad("KeyValueTooLarge", "The "+name+" exceeds the maximum allowed key size (1024 characters).")
+	}
+	for _, c := range key {
+		if c < 0x20 || c >= 0x7f && c <= 0x9f || c == '/' || c == '\\' || c == '#' || c == '?' {
+			return bad("OutOfRangeInput", "The '"+name+"' parameter of value '"+key+"' is out of range.")
+		}
+	}
+	return nil
+}
+
+func bad(code, message string) *wire.Error {
+	return &wire.Error{Status: 400, Code: code, Message: message}
+}
+
+// Invalid refuses a request's input.
+func Invalid(message string) *wire.Error { return bad("InvalidInput", message) }

@@ -1,0 +1,252 @@
+package entity
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"furrow/tables/local/internal/store"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+)
+
+// A Body is what a request says of an entity.
+type Body struct {
+	Partition, Row       string
+	HasPartition, HasRow bool
+	Properties           []Property
+}
+
+// member is a JSON member before its annotation is known.
+type member struct {
+	name string
+	kind jsontext.Kind
+	text string // unquoted, if a string
+}
+
+// Parse reads an entity from JSON, at any metadata level: types are annotated,
+// or follow from the JSON value.
+func Parse(body []byte) (*Body, error) {
+	members, types, err := scan(body)
+	if err != nil {
+		return nil, err
+	}
+	b := &Body{Properties: make([]Property, 0, len(members))}
+	for _, m := range members {
+		switch m.name {
+		case "PartitionKey", "RowKey":
+			if err := b.key(m); err != nil {
+				return nil, err
+			}
+			continue
+		case "Timestamp": // the service's own; what a client sends is ignored
+			continue
+		}
+		if err := checkName(m.name); err != nil {
+			return nil, err
+		}
+		v, err := m.value(types[m.name])
+		if err != nil {
+			return nil, err
+		}
+		if v.Type != Null {
+			b.Properties = append(b.Properties, Property{m.name, v})
+		}
+	}
+	return b, nil
+}
+
+func (b *Body) key(m member) error {
+	if m.kind == 'n' {
+		return nil
+	}
+	if m.kind != '"' {
+		return Invalid("The value of " + m.name + " must be a string.")
+	}
+	if err := CheckKey(m.name, m.text); err != nil {
+		return err
+	}
+	if m.name == "PartitionKey" {
+		b.Partition, b.HasPartition = m.text, true
+	} else {
+		b.Row, b.HasRow = m.text, true
+	}
+	return nil
+}
+
+// scan splits a flat JSON object into members and odata.type annotations.
+func scan(body []byte) (members []member, types map[string]string, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, nil, Invalid("The body must be a JSON object.")
+	}
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return nil, nil, notJSON(err)
+		}
+		if t.Kind() == '}' {
+			break
+		}
+		m := member{name: t.String()}
+		if t, err = d.ReadToken(); err != nil {
+			return nil, nil, notJSON(err)
+		}
+		m.kind, m.text = t.Kind(), ""
+		switch m.kind {
+		case '"', '0':
+			m.text = t.String()
+		case '{', '[':
+			return nil, nil, Invalid("The property " + strconv.Quote(m.name) + " is not a primitive value.")
+		}
+		owner, control, annotated := strings.Cut(m.name, "@")
+		switch {
+		case annotated && control == "odata.type":
+			if types == nil {
+				types = make(map[string]string)
+			}
+			types[owner] = m.text
+		case annotated || strings.HasPrefix(m.name, "odata."): // metadata that a client read and sends back
+		default:
+			members = append(members, m)
+		}
+		if len(members) > MaxProperties+3 {
+			return nil, nil, bad("TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.")
+		}
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, nil, Invalid("Something follows the JSON object.")
+	}
+	return members, types, nil
+}
+
+func notJSON(err error) error {
+	return Invalid("The body is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
+}
+
+// checkName holds property names to C#'s identifiers, as the service does.
+func checkName(name string) error {
+	for i, c := range name {
+		if c == '_' || unicode.IsLetter(c) || i > 0 && (unicode.IsDigit(c) || unicode.Is(unicode.Mn, c) || unicode.Is(unicode.Mc, c) || unicode.Is(unicode.Pc, c)) {
+			continue
+		}
+		return bad("PropertyNameInvalid", "The property name is invalid: "+strconv.Quote(name)+" must be a letter or underscore followed by letters, digits and underscores.")
+	}
+	if name == "" {
+		return bad("PropertyNameInvalid", "The property name is invalid: it is empty.")
+	}
+	return nil
+}
+
+// value is m's value as the annotated type, or as the JSON value's own.
+func (m member) value(annotated string) (Value, error) {
+	if m.kind == 'n' {
+		return Value{}, nil
+	}
+	v, ok := Value{}, false
+	switch annotated {
+	case "":
+		v, ok = m.plain()
+	case "Edm.String":
+		v, ok = Value{Type: String, Raw: []byte(m.text)}, m.kind == '"'
+	case "Edm.Boolean":
+		v, ok = m.plain()
+		ok = ok && v.Type == Boolean
+	case "Edm.Int32":
+		n, err := strconv.ParseInt(m.text, 10, 32)
+		v, ok = Value{Type: Int32, Num: n}, err == nil
+	case "Edm.Int64":
+		n, err := strconv.ParseInt(m.text, 10, 64)
+		v, ok = Value{Type: Int64, Num: n}, err == nil
+	case "Edm.Double":
+		v, ok = ParseDouble(m.text)
+	case "Edm.DateTime":
+		v, ok = ParseDateTime(m.text)
+		ok = ok && m.kind == '"'
+	case "Edm.Guid":
+		v, ok = ParseGUID(m.text)
+		ok = ok && m.kind == '"'
+	case "Edm.Binary":
+		raw, err := base64.StdEncoding.DecodeString(m.text)
+		v, ok = Value{Type: Binary, Raw: raw}, err == nil && m.kind == '"'
+	default:
+		return v, Invalid("The type " + strconv.Quote(annotated) + " of property " + m.name + " is not one of the Table service's.")
+	}
+	if !ok {
+		return v, Invalid("An error occurred while processing this request: the value of property " + m.name + " is not a valid " + orJSON(annotated) + ".")
+	}
+	if v.Type == DateTime && v.Num < MinDateTime {
+		return v, bad("OutOfRangeInput", "The '"+m.name+"' parameter of value '"+m.text+"' is out of range.")
+	}
+	return v, nil
+}
+
+func orJSON(annotated string) string {
+	if annotated == "" {
+		return "JSON value"
+	}
+	return annotated
+}
+
+// plain types a value that has no annotation: a number is an Int32 where it can
+// be, and a Double otherwise.
+func (m member) plain() (Value, bool) {
+	switch m.kind {
+	case '"':
+		return Value{Type: String, Raw: []byte(m.text)}, true
+	case 't':
+		return Value{Type: Boolean, Num: 1}, true
+	case 'f':
+		return Value{Type: Boolean}, true
+	}
+	if n, err := strconv.ParseInt(m.text, 10, 32); err == nil {
+		return Value{Type: Int32, Num: n}, true
+	}
+	return ParseDouble(m.text)
+}
+
+// ParseDouble reads a Double, of which NaN and the infinities are written as strings.
+func ParseDouble(s string) (Value, bool) {
+	var f float64
+	switch s {
+	case "NaN":
+		f = math.NaN()
+	case "Infinity", "INF":
+		f = math.Inf(1)
+	case "-Infinity", "-INF":
+		f = math.Inf(-1)
+	default:
+		if strings.ContainsAny(s, "xXpP_iInN") { // forms that Go reads and OData has not
+			return Value{}, false
+		}
+		var err error
+		if f, err = strconv.ParseFloat(s, 64); err != nil {
+			return Value{}, false
+		}
+	}
+	return Value{Type: Double, Num: int64(math.Float64bits(f))}, true
+}
+
+// ParseDateTime reads an ISO 8601 time; without an offset it is in UTC.
+func ParseDateTime(s string) (Value, bool) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			t = t.UTC()
+			return Value{Type: DateTime, Num: store.ToTicks(t)}, t.Year() >= 1 && t.Year() <= 9999
+		}
+	}
+	return Value{}, false
+}
+
+// ParseGUID reads a GUID with hyphens.
+func ParseGUID(s string) (Value, bool) {
+	id, err := uuid.Parse(s)
+	return Value{Type: GUID, Raw: id[:]}, err == nil && len(s) == 36
+}

@@ -1,0 +1,191 @@
+package entity
+
+import (
+	"encoding/base64"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+
+	"github.com/google/uuid"
+)
+
+// A Level is how much metadata an answer carries.
+type Level byte
+
+const (
+	NoMetadata Level = iota
+	MinimalMetadata
+	FullMetadata
+)
+
+func (l Level) String() string {
+	return [...]string{"nometadata", "minimalmetadata", "fullmetadata"}[l]
+}
+
+// A Renderer writes entities of one table as JSON.
+type Renderer struct {
+	Level  Level
+	Base   string // the service's URL with the account, without a trailing slash
+	Table  string
+	Select []string // nil: all properties
+}
+
+// Append appends the entity as a JSON object. With context, it carries the
+// odata.metadata that an entity by itself has.
+func (r *Renderer) Append(dst []byte, partition, row string, s Stored, context bool) []byte {
+	dst = append(dst, '{')
+	if r.Level != NoMetadata {
+		dst = r.head(dst, partition, row, s, context)
+	}
+	if r.Select == nil {
+		dst = appendString(dst, "PartitionKey", partition)
+		dst = appendString(dst, "RowKey", row)
+		dst = r.appendTimestamp(dst, s)
+		for name, v := range s.All() {
+			dst = r.appendProperty(dst, name, v)
+		}
+	} else {
+		dst = r.appendSelected(dst, partition, row, s)
+	}
+	if dst[len(dst)-1] == ',' {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, '}')
+}
+
+// appendSelected writes what $select names, in its order; a property that the
+// entity lacks is null, as Query Entities says.
+func (r *Renderer) appendSelected(dst []byte, partition, row string, s Stored) []byte {
+	for _, name := range r.Select {
+		switch name {
+		case "PartitionKey":
+			dst = appendString(dst, name, partition)
+		case "RowKey":
+			dst = appendString(dst, name, row)
+		case "Timestamp":
+			dst = r.appendTimestamp(dst, s)
+		default:
+			dst = r.appendProperty(dst, []byte(name), s.Find(name))
+		}
+	}
+	return dst
+}
+
+func (r *Renderer) head(dst []byte, partition, row string, s Stored, context bool) []byte {
+	if context {
+		dst = appendString(dst, "odata.metadata", r.Base+"/$metadata#"+r.Table+"/@Element")
+	}
+	if r.Level == FullMetadata {
+		account := r.Base[strings.LastIndexByte(r.Base, '/')+1:]
+		link := EntityPath(r.Table, partition, row)
+		dst = appendString(dst, "odata.type", account+"."+r.Table)
+		dst = appendString(dst, "odata.id", r.Base+"/"+link)
+		dst = appendString(dst, "odata.etag", ETag(s.Timestamp()))
+		return appendString(dst, "odata.editLink", link)
+	}
+	return appendString(dst, "odata.etag", ETag(s.Timestamp()))
+}
+
+// quoted is a key as it stands between quotes in a URL.
+func quoted(key string) string { return url.PathEscape(strings.ReplaceAll(key, "'", "''")) }
+
+// EntityPath is an entity's path below the account.
+func EntityPath(table, partition, row string) string {
+	return table + "(PartitionKey='" + quoted(partition) + "',RowKey='" + quoted(row) + "')"
+}
+
+// ETag is the entity tag of a row last written at ticks.
+func ETag(ticks int64) string {
+	return `W/"datetime'` + strings.ReplaceAll(FormatTicks(ticks), ":", "%3A") + `'"`
+}
+
+// FormatTicks is a time as the service writes it: to 100 ns, without the
+// fraction's trailing zeros.
+func FormatTicks(ticks int64) string {
+	return store.FromTicks(ticks).Format("2006-01-02T15:04:05.9999999Z")
+}
+
+func (r *Renderer) appendTimestamp(dst []byte, s Stored) []byte {
+	if r.Level == FullMetadata {
+		dst = appendString(dst, "Timestamp@odata.type", "Edm.DateTime")
+	}
+	return appendString(dst, "Timestamp", FormatTicks(s.Timestamp()))
+}
+
+// appendProperty writes one property and a comma. Types that JSON has are
+// annotated by no level.
+func (r *Renderer) appendProperty(dst []byte, name []byte, v Value) []byte {
+	if r.Level != NoMetadata && annotated(v) {
+		dst = wire.AppendString(dst, string(name)+"@odata.type")
+		dst = append(append(append(dst, `:"`...), v.Type.String()...), `",`...)
+	}
+	dst = append(wire.AppendString(dst, name), ':')
+	dst = appendValue(dst, v)
+	return append(dst, ',')
+}
+
+func annotated(v Value) bool {
+	switch v.Type {
+	case Int64, DateTime, GUID, Binary:
+		return true
+	case Double:
+		return math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)
+	}
+	return false
+}
+
+func appendValue(dst []byte, v Value) []byte {
+	switch v.Type {
+	case String:
+		return wire.AppendString(dst, v.Raw)
+	case Int32:
+		return strconv.AppendInt(dst, v.Num, 10)
+	case Int64:
+		return append(strconv.AppendInt(append(dst, '"'), v.Num, 10), '"')
+	case Double:
+		return appendDouble(dst, v.Float())
+	case Boolean:
+		return strconv.AppendBool(dst, v.Num != 0)
+	case DateTime:
+		return wire.AppendString(dst, FormatTicks(v.Num))
+	case GUID:
+		return wire.AppendString(dst, uuid.UUID(v.Raw).String())
+	case Binary:
+		dst = append(dst, '"')
+		dst = base64.StdEncoding.AppendEncode(dst, v.Raw)
+		return append(dst, '"')
+	}
+	return append(dst, "null"...)
+}
+
+// appendDouble always shows that the number is a Double: by a point or an exponent.
+func appendDouble(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(dst, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(dst, `"-Infinity"`...)
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-5 || abs >= 1e15) {
+		format = 'E'
+	}
+	start := len(dst)
+	dst = strconv.AppendFloat(dst, f, format, -1, 64)
+	if !slices.ContainsFunc(dst[start:], func(c byte) bool { return c == '.' || c == 'E' }) {
+		dst = append(dst, ".0"...)
+	}
+	return dst
+}
+
+func appendString(dst []byte, name, value string) []byte {
+	dst = append(wire.AppendString(dst, name), ':')
+	return append(wire.AppendString(dst, value), ',')
+}

@@ -1,0 +1,159 @@
+package odata
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"furrow/tables/local/internal/entity"
+)
+
+// A token is a word, a literal, a parenthesis, or the end.
+type token struct {
+	kind  tokenKind
+	text  string
+	value entity.Value // of a literal
+}
+
+type tokenKind byte
+
+const (
+	end tokenKind = iota
+	word
+	literal
+	open
+	shut
+)
+
+// lexer cuts a $filter into tokens.
+type lexer struct{ rest string }
+
+func (l *lexer) next() (token, error) {
+	l.rest = strings.TrimLeft(l.rest, " \t\r\n")
+	if l.rest == "" {
+		return token{kind: end, text: "the end"}, nil
+	}
+	switch c := l.rest[0]; {
+	case c == '(' || c == ')':
+		l.rest = l.rest[1:]
+		if c == '(' {
+			return token{kind: open, text: "("}, nil
+		}
+		return token{kind: shut, text: ")"}, nil
+	case c == '\'':
+		return l.quoted("")
+	case c >= '0' && c <= '9' || c == '-' || c == '.':
+		return l.number()
+	}
+	return l.word()
+}
+
+// quoted reads a quoted text, whose quotes are doubled, as the type that its
+// prefix names.
+func (l *lexer) quoted(prefix string) (token, error) {
+	var text strings.Builder
+	rest := l.rest[1:]
+	for {
+		i := strings.IndexByte(rest, '\'')
+		if i < 0 {
+			return token{}, syntax("a quote is not closed")
+		}
+		text.WriteString(rest[:i])
+		rest = rest[i+1:]
+		if !strings.HasPrefix(rest, "'") {
+			break
+		}
+		text.WriteByte('\'')
+		rest = rest[1:]
+	}
+	l.rest = rest
+	v, ok := typed(prefix, text.String())
+	if !ok {
+		return token{}, syntax(strconv.Quote(text.String()) + " is not a " + prefix)
+	}
+	return token{kind: literal, text: "a literal", value: v}, nil
+}
+
+func typed(prefix, text string) (v entity.Value, ok bool) {
+	switch strings.ToLower(prefix) {
+	case "":
+		return entity.Value{Type: entity.String, Raw: []byte(text)}, utf8.ValidString(text)
+	case "datetime":
+		return entity.ParseDateTime(text)
+	case "guid":
+		return entity.ParseGUID(text)
+	case "x", "binary":
+		raw, err := hex.DecodeString(text)
+		if err != nil {
+			raw, err = base64.StdEncoding.DecodeString(text)
+		}
+		return entity.Value{Type: entity.Binary, Raw: raw}, err == nil
+	}
+	return v, false
+}
+
+func (l *lexer) number() (token, error) {
+	n := strings.IndexFunc(l.rest[1:], func(c rune) bool {
+		return !unicode.IsDigit(c) && !unicode.IsLetter(c) && c != '.' && c != '-' && c != '+'
+	})
+	text := l.rest
+	if n >= 0 {
+		text = l.rest[:n+1]
+	}
+	l.rest = l.rest[len(text):]
+	v, ok := parseNumber(text)
+	if !ok {
+		return token{}, syntax(strconv.Quote(text) + " is not a number")
+	}
+	return token{kind: literal, text: text, value: v}, nil
+}
+
+// parseNumber types a number as OData writes it: 1 is an Int32, 1L an Int64,
+// and 1.0, 1e0 and 1d are Doubles.
+func parseNumber(text string) (entity.Value, bool) {
+	if digits, long := strings.CutSuffix(strings.ToUpper(text), "L"); long {
+		n, err := strconv.ParseInt(digits, 10, 64)
+		return entity.Value{Type: entity.Int64, Num: n}, err == nil
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if n == int64(int32(n)) {
+			return entity.Value{Type: entity.Int32, Num: n}, true
+		}
+		return entity.Value{Type: entity.Int64, Num: n}, true
+	}
+	return entity.ParseDouble(strings.TrimRight(text, "dDfFmM"))
+}
+
+func (l *lexer) word() (token, error) {
+	n := strings.IndexFunc(l.rest, func(c rune) bool {
+		return c != '_' && c != '.' && !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c)
+	})
+	text := l.rest
+	if n >= 0 {
+		text = l.rest[:n]
+	}
+	if text == "" {
+		c, _ := utf8.DecodeRuneInString(l.rest)
+		return token{}, syntax("the character " + strconv.QuoteRune(c) + " is not expected")
+	}
+	l.rest = l.rest[len(text):]
+	if strings.HasPrefix(l.rest, "'") {
+		return l.quoted(text)
+	}
+	switch text {
+	case "true", "false":
+		v := entity.Value{Type: entity.Boolean}
+		if text == "true" {
+			v.Num = 1
+		}
+		return token{kind: literal, text: text, value: v}, nil
+	}
+	return token{kind: word, text: text}, nil
+}
+
+func syntax(reason string) error {
+	return entity.Invalid("A syntax error in $filter: " + reason + ".")
+}

@@ -1,0 +1,160 @@
+// Package odata reads the part of OData's $filter that the Table service has,
+// evaluates it on stored rows, and tells which keys it can match.
+package odata
+
+import (
+	"strconv"
+
+	"furrow/tables/local/internal/entity"
+	"furrow/tables/local/internal/wire"
+)
+
+// Bounds of a filter. The service documents 15 comparisons
+// (learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities).
+const (
+	MaxComparisons = 15
+	MaxDepth       = 64 // of parentheses and nots
+)
+
+// Parse reads a $filter. An empty one is nil, which matches everything.
+func Parse(filter string) (Expr, error) {
+	p := &parser{lex: lexer{filter}}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if p.tok.kind == end {
+		return nil, nil
+	}
+	e, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if p.tok.kind != end {
+		return nil, syntax("expected the end, found " + strconv.Quote(p.tok.text))
+	}
+	return e, nil
+}
+
+// parser descends: or, and, not, comparison.
+type parser struct {
+	lex         lexer
+	tok         token
+	depth       int
+	comparisons int
+}
+
+func (p *parser) advance() (err error) {
+	p.tok, err = p.lex.next()
+	return err
+}
+
+func (p *parser) word(text string) bool { return p.tok.kind == word && p.tok.text == text }
+
+func (p *parser) or() (Expr, error) {
+	left, err := p.and()
+	for err == nil && p.word("or") {
+		var right Expr
+		if err = p.advance(); err == nil {
+			right, err = p.and()
+		}
+		left = or{left, right}
+	}
+	return left, err
+}
+
+func (p *parser) and() (Expr, error) {
+	left, err := p.not()
+	for err == nil && p.word("and") {
+		var right Expr
+		if err = p.advance(); err == nil {
+			right, err = p.not()
+		}
+		left = and{left, right}
+	}
+	return left, err
+}
+
+func (p *parser) not() (Expr, error) {
+	if !p.word("not") {
+		return p.primary()
+	}
+	if err := p.nest(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	e, err := p.not()
+	return not{e}, err
+}
+
+// nest enters what the current token opens.
+func (p *parser) nest() error {
+	if p.depth++; p.depth > MaxDepth {
+		return entity.Invalid("The $filter is nested more than " + strconv.Itoa(MaxDepth) + " deep.")
+	}
+	return p.advance()
+}
+
+func (p *parser) primary() (Expr, error) {
+	if p.tok.kind != open {
+		return p.comparison()
+	}
+	if err := p.nest(); err != nil {
+		return nil, err
+	}
+	defer func() { p.depth-- }()
+	e, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if p.tok.kind != shut {
+		return nil, syntax("expected \")\", found " + strconv.Quote(p.tok.text))
+	}
+	return e, p.advance()
+}
+
+// comparison reads "Property op literal", the same turned round, or a Boolean
+// property or literal by itself.
+func (p *parser) comparison() (Expr, error) {
+	if p.comparisons++; p.comparisons > MaxComparisons {
+		return nil, entity.Invalid("The $filter has more than " + strconv.Itoa(MaxComparisons) + " comparisons.")
+	}
+	left := p.tok
+	if left.kind != word && left.kind != literal {
+		return nil, syntax("expected a property or a literal, found " + strconv.Quote(left.text))
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if left.kind == word && p.tok.kind == open {
+		return nil, wire.NotImplemented("the function " + left.text + " in $filter")
+	}
+	op, ok := operators[p.tok.text]
+	if !ok || p.tok.kind != word {
+		return alone(left)
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	right := p.tok
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	switch {
+	case left.kind == word && right.kind == literal:
+		return compare{left.text, op, right.value}, nil
+	case left.kind == literal && right.kind == word:
+		return compare{right.text, op.turned(), left.value}, nil
+	}
+	return nil, syntax("a comparison needs one property and one literal")
+}
+
+// alone is an operand that stands for its own truth.
+func alone(t token) (Expr, error) {
+	if t.kind == word {
+		return compare{t.text, eq, entity.Value{Type: entity.Boolean, Num: 1}}, nil
+	}
+	if t.value.Type == entity.Boolean {
+		return constant(t.value.Num != 0), nil
+	}
+	return nil, syntax("a literal stands by itself")
+}

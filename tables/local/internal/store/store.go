@@ -1,0 +1,168 @@
+// Package store keeps the three services' records in one Pebble database, so
+// that their writes share one log and one flush to disk.
+//
+// A write is visible when Apply returns and durable when its wait returns, and
+// is acknowledged only then. Writes reach the log in the order of Apply: what
+// depends on a write can never be durable without it.
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Format is the version of what a directory holds. It changes when an older
+// program could misread a newer directory.
+const Format = 1
+
+// ErrInUse is returned by Open for a directory that another process has open.
+var ErrInUse = errors.New("another process has it open")
+
+// A Store is an open database.
+type Store struct {
+	Clock *Clock
+	db    *pebble.DB
+}
+
+// Open opens the database in dir, and makes it where there is none.
+func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
+	cache := pebble.NewCache(48 << 20)
+	defer cache.Unref()
+	opts := &pebble.Options{
+		FS:                          fs,
+		Cache:                       cache,
+		MemTableSize:                16 << 20,
+		MemTableStopWritesThreshold: 4,
+		L0CompactionThreshold:       4,
+		L0StopWritesThreshold:       24,
+		LBaseMaxBytes:               64 << 20,
+		FormatMajorVersion:          pebble.FormatNewest,
+		Logger:                      logger{log},
+	}
+	for i := range opts.Levels {
+		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+	}
+	db, err := pebble.Open(dir, opts)
+	if err != nil {
+		if strings.Contains(err.Error(), "lock") || strings.Contains(err.Error(), "resource temporarily unavailable") {
+			return nil, fmt.Errorf("%w: %w", ErrInUse, err)
+		}
+		return nil, err
+	}
+	s := &Store{Clock: &Clock{}, db: db}
+	if err := s.checkFormat(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+// checkFormat refuses a directory that a newer program made.
+func (s *Store) checkFormat() error {
+	key := []byte{PrefixFormat}
+	value, found, err := s.Get(key)
+	if err != nil {
+		return err
+	}
+	if !found {
+		b := s.Batch()
+		b.Set(key, binary.BigEndian.AppendUint32(nil, Format))
+		return s.Apply(b)()
+	}
+	if v := binary.BigEndian.Uint32(value); v > Format {
+		return fmt.Errorf("it has format %d and this program knows up to %d: use a newer furrow", v, Format)
+	}
+	return nil
+}
+
+// Close flushes and releases the directory.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Get gives a copy of the value of key.
+func (s *Store) Get(key []byte) (value []byte, found bool, err error) {
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	value = bytes.Clone(v)
+	return value, true, closer.Close()
+}
+
+// Has tells whether key is there.
+func (s *Store) Has(key []byte) (bool, error) {
+	_, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, closer.Close()
+}
+
+// Iter walks the keys in [lower, upper) as they are now. Close it.
+func (s *Store) Iter(lower, upper []byte) (*pebble.Iterator, error) {
+	return s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+}
+
+// Apply makes b's writes visible, all at once. The function that it returns
+// waits until they are on disk; call it exactly once, and outside locks, so that
+// writers share flushes.
+func (s *Store) Apply(b *Batch) (wait func() error) {
+	if b.err != nil {
+		return func() error { return errors.Join(b.err, b.b.Close()) }
+	}
+	if err := s.db.ApplyNoSyncWait(b.b, pebble.Sync); err != nil {
+		return func() error { return errors.Join(err, b.b.Close()) }
+	}
+	return func() error { return errors.Join(b.b.SyncWait(), b.b.Close()) }
+}
+
+// Barrier returns when everything visible at its call is on disk. An answer
+// that only reports what is there ("it exists already") stands behind one,
+// because a client may take it for an acknowledgement.
+func (s *Store) Barrier() error { return s.db.LogData(nil, pebble.Sync) }
+
+// A Batch collects writes. The first error is kept and reported by Apply.
+type Batch struct {
+	b   *pebble.Batch
+	err error
+}
+
+// Batch starts a batch, to be given to Apply or Drop.
+func (s *Store) Batch() *Batch { return &Batch{b: s.db.NewBatch()} }
+
+func (b *Batch) Set(key, value []byte)         { b.keep(b.b.Set(key, value, nil)) }
+func (b *Batch) Delete(key []byte)             { b.keep(b.b.Delete(key, nil)) }
+func (b *Batch) DeleteRange(from, upto []byte) { b.keep(b.b.DeleteRange(from, upto, nil)) }
+
+// Drop gives up a batch that is not applied.
+func (b *Batch) Drop() error { return errors.Join(b.err, b.b.Close()) }
+
+func (b *Batch) keep(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// logger takes Pebble's log lines. After an error that leaves the log in doubt
+// Pebble ends the process, which is right: no write may be acknowledged then.
+type logger struct{ *slog.Logger }
+
+func (l logger) Infof(format string, args ...any)  { l.Debug(fmt.Sprintf(format, args...)) }
+func (l logger) Errorf(format string, args ...any) { l.Error(fmt.Sprintf(format, args...)) }
+func (l logger) Fatalf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	l.Error(text)
+	panic("storage: " + text)
+}

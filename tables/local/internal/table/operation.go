@@ -1,0 +1,123 @@
+package table
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/entity"
+	"furrow/tables/local/internal/wire"
+)
+
+// A kind is what an operation does to a row.
+type kind byte
+
+const (
+	insert          kind = iota
+	replace              // Update Entity: the row must be there
+	merge                // Merge Entity: the row must be there
+	insertOrReplace      // no If-Match
+	insertOrMerge        // no If-Match
+	remove
+)
+
+// permissions are the SAS permissions that each kind needs, all of them.
+var permissions = [...]string{insert: "a", replace: "u", merge: "u", insertOrReplace: "au", insertOrMerge: "au", remove: "d"}
+
+// An operation is one write, from a request by itself or from a transaction.
+type operation struct {
+	kind           kind
+	table          string
+	partition, row string
+	ifMatch        string // "*" or an ETag; empty for inserts and upserts
+	properties     []entity.Property
+	returnContent  bool // of an insert
+}
+
+// parseOperation reads a write. Its form is the same alone and in a transaction.
+func parseOperation(method string, p path, h http.Header, body func() ([]byte, error)) (*operation, error) {
+	op := &operation{table: p.table, partition: p.partition, row: p.row, ifMatch: h.Get("If-Match")}
+	switch {
+	case method == http.MethodPost && !p.hasKeys && !p.hasName:
+		op.kind, op.ifMatch, op.returnContent = insert, "", prefersContent(h)
+	case !p.hasKeys:
+		return nil, errMethod
+	case method == http.MethodPut && op.ifMatch == "":
+		op.kind = insertOrReplace
+	case method == http.MethodPut:
+		op.kind = replace
+	case (method == http.MethodPatch || method == "MERGE") && op.ifMatch == "":
+		op.kind = insertOrMerge
+	case method == http.MethodPatch || method == "MERGE":
+		op.kind = merge
+	case method == http.MethodDelete:
+		op.kind = remove
+	default:
+		return nil, errMethod
+	}
+	if err := op.checkMatch(); err != nil {
+		return nil, err
+	}
+	if op.kind == remove {
+		return op, op.checkKeys()
+	}
+	raw, err := body()
+	if err != nil {
+		return nil, err
+	}
+	b, err := entity.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	op.properties = b.Properties
+	if op.kind == insert {
+		if !b.HasPartition || !b.HasRow {
+			return nil, &wire.Error{Status: 400, Code: "PropertiesNeedValue",
+				Message: "The values are not specified for all properties in the entity."}
+		}
+		op.partition, op.row = b.Partition, b.Row
+		return op, nil // Parse checked the keys
+	}
+	return op, op.checkKeys()
+}
+
+func (op *operation) checkKeys() error {
+	if err := entity.CheckKey("PartitionKey", op.partition); err != nil {
+		return err
+	}
+	return entity.CheckKey("RowKey", op.row)
+}
+
+var etag = regexp.MustCompile(`^(W/)?"[^"]*"$`)
+
+func (op *operation) checkMatch() error {
+	if op.kind == remove && op.ifMatch == "" {
+		return wire.MissingHeader("If-Match")
+	}
+	if op.ifMatch == "" || op.ifMatch == "*" || etag.MatchString(op.ifMatch) {
+		return nil
+	}
+	return entity.Invalid("The etag value '" + op.ifMatch + "' specified in one of the request headers is not valid. Please make sure only one etag value is specified and is valid.")
+}
+
+// authorize asks the grant for every permission and for the keys.
+func (op *operation) authorize(g *auth.Grant) error {
+	if g.Owner {
+		return nil
+	}
+	if !strings.EqualFold(g.Name, op.table) {
+		return g.OwnerOnly()
+	}
+	for _, p := range permissions[op.kind] {
+		if err := g.Allow(string(p)); err != nil {
+			return err
+		}
+	}
+	return g.Range.Check(auth.Key{Partition: op.partition, Row: op.row})
+}
+
+// prefersContent tells whether an insert is to be answered with the entity.
+func prefersContent(h http.Header) bool {
+	return !strings.Contains(strings.ToLower(h.Get("Prefer")), "return-no-content")
+}

@@ -1,0 +1,283 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/entity"
+	"furrow/tables/local/internal/odata"
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Bounds of a page (learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
+const (
+	maxRows  = 1000
+	maxPage  = 4 << 20
+	maxScan  = 5 * time.Second // then the page ends where it is, even if it is empty
+	maxTerms = 255             // properties that $select may name
+)
+
+// read answers a query, or a get of one entity, or of the table's keys.
+func (s *Service) read(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
+	if err := g.Allow("r"); err != nil {
+		return err
+	}
+	if p.hasName {
+		return errPath
+	}
+	l, err := level(r)
+	if err != nil {
+		return err
+	}
+	s.schema.RLock()
+	m, err := s.find(p.table)
+	s.schema.RUnlock()
+	if err != nil {
+		return err
+	}
+	render := &entity.Renderer{Level: l, Base: r.Base(), Table: p.table}
+	if render.Select, err = selectOf(r); err != nil {
+		return err
+	}
+	if p.hasKeys {
+		return s.get(w, g, m, p, render)
+	}
+	return s.query(w, r, g, m, render)
+}
+
+func selectOf(r *wire.Request) ([]string, error) {
+	text := strings.TrimSpace(r.Query.Get("$select"))
+	if text == "" || text == "*" {
+		return nil, nil
+	}
+	names := strings.Split(text, ",")
+	if len(names) > maxTerms {
+		return nil, wire.BadQuery("$select", text[:64]+"…", "It names more than 255 properties.")
+	}
+	for i := range names {
+		if names[i] = strings.TrimSpace(names[i]); names[i] == "*" {
+			return nil, nil
+		}
+	}
+	return names, nil
+}
+
+func topOf(r *wire.Request) (int, error) {
+	top, err := r.IntQuery("$top", 1, maxRows, maxRows)
+	if err != nil {
+		return 0, entity.Invalid("The value of $top must be a whole number from 1 to 1000.")
+	}
+	return top, nil
+}
+
+func (s *Service) get(w http.ResponseWriter, g *auth.Grant, m *meta, p path, render *entity.Renderer) error {
+	if !g.Owner {
+		if err := g.Range.Check(auth.Key{Partition: p.partition, Row: p.row}); err != nil {
+			return err
+		}
+	}
+	value, found, err := s.store.Get(entityKey(m.ID, p.partition, p.row))
+	if err != nil {
+		return err
+	}
+	if !found {
+		return errNotFound
+	}
+	row := entity.Stored(value)
+	if err := row.Check(); err != nil {
+		return err
+	}
+	wire.Set(w.Header(), "ETag", entity.ETag(row.Timestamp()))
+	return answer(w, http.StatusOK, render.Level, render.Append(nil, p.partition, p.row, row, true))
+}
+
+func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, m *meta, render *entity.Renderer) error {
+	filter, err := odata.Parse(r.Query.Get("$filter"))
+	if err != nil {
+		return err
+	}
+	top, err := topOf(r)
+	if err != nil {
+		return err
+	}
+	lower, upper, empty, err := s.span(r, g, m, odata.KeysOf(filter))
+	if err != nil {
+		return err
+	}
+	page := &page{id: m.ID, filter: filter, top: top, render: render, start: time.Now()}
+	if render.Level != entity.NoMetadata {
+		page.body = fmt.Appendf(page.body, `{"odata.metadata":%s,"value":[`, wire.AppendString(nil, render.Base+"/$metadata#"+render.Table))
+	} else {
+		page.body = append(page.body, `{"value":[`...)
+	}
+	if !empty {
+		if err := s.fill(page, lower, upper); err != nil {
+			return err
+		}
+	}
+	if page.more {
+		wire.Set(w.Header(), "x-ms-continuation-NextPartitionKey", encodeToken(page.next.Partition))
+		wire.Set(w.Header(), "x-ms-continuation-NextRowKey", encodeToken(page.next.Row))
+	}
+	return answer(w, http.StatusOK, render.Level, append(page.body, "]}"...))
+}
+
+// span is the range of store keys that a query reads: what its filter names, cut
+// to its SAS's range, from its continuation token on.
+func (s *Service) span(r *wire.Request, g *auth.Grant, m *meta, keys odata.Keys) (lower, upper []byte, empty bool, err error) {
+	lower, upper = keySpan(m.ID, keys)
+	if !g.Owner {
+		from, upto := grantSpan(m.ID, g.Range)
+		lower, upper = later(lower, from), earlier(upper, upto)
+	}
+	if r.Query.Has("NextPartitionKey") {
+		partition, err := decodeToken("NextPartitionKey", r.Query.Get("NextPartitionKey"))
+		if err != nil {
+			return nil, nil, false, err
+		}
+		row, err := decodeToken("NextRowKey", r.Query.Get("NextRowKey"))
+		if err != nil {
+			return nil, nil, false, err
+		}
+		lower = later(lower, entityKey(m.ID, partition, row))
+	}
+	empty = keys.Partition.Empty || keys.Row.Empty || bytes.Compare(lower, upper) >= 0
+	return lower, upper, empty, nil
+}
+
+// keySpan is the range of store keys that a filter's keys can be in. A single
+// partition is cut by rows; of several, only the first is, at its start.
+func keySpan(id store.ID, keys odata.Keys) (lower, upper []byte) {
+	table := id.Key(store.PrefixEntity)
+	lower, upper = table, store.After(table)
+	p, row := keys.Partition, keys.Row
+	if p.Low.Set {
+		lower = entityKey(id, p.Low.Key, "")
+		if p.Low.Open {
+			lower = store.After(lower)
+		} else if row.Low.Set {
+			lower = afterRow(append(lower, row.Low.Key...), row.Low.Open)
+		}
+	}
+	if p.High.Set {
+		upper = entityKey(id, p.High.Key, "")
+		if _, one := p.Point(); one && row.High.Set {
+			upper = afterRow(append(upper, row.High.Key...), !row.High.Open)
+		} else if !p.High.Open {
+			upper = store.After(upper)
+		}
+	}
+	return lower, upper
+}
+
+// afterRow is key, or the key right behind it.
+func afterRow(key []byte, behind bool) []byte {
+	if behind {
+		return append(key, 0)
+	}
+	return key
+}
+
+func grantSpan(id store.ID, g auth.Range) (lower, upper []byte) {
+	table := id.Key(store.PrefixEntity)
+	lower, upper = table, store.After(table)
+	if g.HasFrom {
+		lower = entityKey(id, g.From.Partition, g.From.Row)
+	}
+	if g.HasTo && g.ToRow {
+		upper = afterRow(entityKey(id, g.To.Partition, g.To.Row), true)
+	} else if g.HasTo {
+		upper = store.After(entityKey(id, g.To.Partition, ""))
+	}
+	return lower, upper
+}
+
+func later(a, b []byte) []byte {
+	if bytes.Compare(a, b) > 0 {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b []byte) []byte {
+	if bytes.Compare(a, b) < 0 {
+		return a
+	}
+	return b
+}
+
+// A page collects a query's rows until it is full.
+type page struct {
+	id     store.ID
+	filter odata.Expr
+	top    int
+	render *entity.Renderer
+	start  time.Time
+
+	body []byte
+	rows int
+	more bool
+	next auth.Key // where the next page begins, if there is more
+}
+
+// fill reads rows into the page until it is full or the range ends.
+func (s *Service) fill(p *page, lower, upper []byte) error {
+	it, err := s.store.Iter(lower, upper)
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	scanned := 0
+	for it.First(); it.Valid(); it.Next() {
+		partition, row := splitKey(it.Key())
+		if p.full() || late(scanned, p.start) {
+			p.more, p.next = true, auth.Key{Partition: string(partition), Row: string(row)}
+			return nil
+		}
+		scanned++
+		if err := p.add(it, string(partition), string(row)); err != nil {
+			return err
+		}
+	}
+	return it.Error()
+}
+
+func (p *page) full() bool { return p.rows >= p.top || len(p.body) >= maxPage-entity.MaxSize }
+
+// late asks the clock once every thousand rows.
+func late(scanned int, start time.Time) bool {
+	return scanned%1024 == 1023 && time.Since(start) > maxScan
+}
+
+func (p *page) add(it *pebble.Iterator, partition, row string) error {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	stored := entity.Stored(value)
+	if err := stored.Check(); err != nil {
+		return err
+	}
+	if p.filter != nil && !p.filter.Match(&odata.Row{Partition: partition, Row: row, Entity: stored}) {
+		return nil
+	}
+	if p.rows > 0 {
+		p.body = append(p.body, ',')
+	}
+	p.body = p.render.Append(p.body, partition, row, stored, false)
+	p.rows++
+	return nil
+}
+
+// splitKey cuts an entity's key into partition and row.
+func splitKey(key []byte) (partition, row []byte) {
+	partition, row, _ = bytes.Cut(key[9:], []byte{0})
+	return partition, row
+}

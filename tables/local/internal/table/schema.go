@@ -1,0 +1,258 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/entity"
+	"furrow/tables/local/internal/odata"
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+)
+
+// meta is a table's record.
+type meta struct {
+	ID       store.ID
+	Name     string // as it was created; names differ by more than case
+	Policies []auth.Policy
+}
+
+func tableKey(name string) []byte {
+	return append([]byte{store.PrefixTable}, strings.ToLower(name)...)
+}
+
+// load reads every table's record.
+func (s *Service) load() error {
+	it, err := s.store.Iter([]byte{store.PrefixTable}, []byte{store.PrefixTable + 1})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		var m meta
+		if err := json.Unmarshal(it.Value(), &m); err != nil {
+			return fmt.Errorf("record of table %s: %w", it.Key()[1:], err)
+		}
+		s.tables[strings.ToLower(m.Name)] = &m
+	}
+	return it.Error()
+}
+
+// find gives a table's record. The caller holds schema.
+func (s *Service) find(name string) (*meta, error) {
+	if m, ok := s.tables[strings.ToLower(name)]; ok {
+		return m, nil
+	}
+	if err := checkTableName(name); err != nil {
+		return nil, err
+	}
+	return nil, errTableNotFound
+}
+
+func checkTableName(name string) error {
+	switch {
+	case tableName.MatchString(name) && !strings.EqualFold(name, "tables"):
+		return nil
+	case len(name) < 3 || len(name) > 63:
+		return &wire.Error{Status: 400, Code: "OutOfRangeInput",
+			Message: "The specified resource name length is not within the permissible limits."}
+	}
+	return &wire.Error{Status: 400, Code: "InvalidResourceName",
+		Message: "The specified resource name contains invalid characters."}
+}
+
+// schemaOp creates, deletes and lists tables, which only the account key may.
+func (s *Service) schemaOp(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path, method string) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	switch {
+	case method == http.MethodPost && !p.hasName:
+		return s.create(w, r)
+	case method == http.MethodDelete && p.hasName:
+		return s.drop(w, p.name)
+	case method == http.MethodGet:
+		return s.list(w, r, p)
+	}
+	return errMethod
+}
+
+func (s *Service) create(w http.ResponseWriter, r *wire.Request) error {
+	l, err := level(r)
+	if err != nil {
+		return err
+	}
+	body, err := r.ReadBody(maxBody)
+	if err != nil {
+		return err
+	}
+	name, err := parseTableName(body)
+	if err != nil {
+		return err
+	}
+	if err := s.add(name); err != nil {
+		return err
+	}
+	wire.Set(w.Header(), "Location", r.Base()+"/Tables('"+name+"')")
+	if !prefersContent(r.Header) {
+		wire.Set(w.Header(), "Preference-Applied", "return-no-content")
+		return empty(w, http.StatusNoContent)
+	}
+	wire.Set(w.Header(), "Preference-Applied", "return-content")
+	return answer(w, http.StatusCreated, l, appendTable(nil, r, l, name, true))
+}
+
+func parseTableName(body []byte) (string, error) {
+	b, err := entity.Parse(body)
+	if err != nil {
+		return "", err
+	}
+	for _, p := range b.Properties {
+		if p.Name == "TableName" && p.Value.Type == entity.String {
+			return string(p.Value.Raw), checkTableName(string(p.Value.Raw))
+		}
+	}
+	return "", entity.Invalid("The body must have a TableName.")
+}
+
+func (s *Service) add(name string) error {
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	if _, exists := s.tables[strings.ToLower(name)]; exists {
+		return &wire.Error{Status: 409, Code: "TableAlreadyExists", Message: "The table specified already exists."}
+	}
+	b := s.store.Batch()
+	id, err := s.store.NewID(b, store.PrefixTable)
+	if err != nil {
+		return err
+	}
+	m := &meta{ID: id, Name: name}
+	if err := s.put(b, m); err != nil {
+		return err
+	}
+	s.tables[strings.ToLower(name)] = m
+	return nil
+}
+
+// put stores m with what b holds already, and waits for the disk: a change of
+// schema or of policies is rare, and holds everything else back until it is kept.
+func (s *Service) put(b *store.Batch, m *meta) error {
+	record, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	b.Set(tableKey(m.Name), record)
+	return s.store.Apply(b)()
+}
+
+func (s *Service) drop(w http.ResponseWriter, name string) error {
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	m, ok := s.tables[strings.ToLower(name)]
+	if !ok {
+		return errNotFound
+	}
+	b := s.store.Batch()
+	b.Delete(tableKey(name))
+	rows := m.ID.Key(store.PrefixEntity)
+	b.DeleteRange(rows, store.After(rows))
+	if err := s.store.Apply(b)(); err != nil {
+		return err
+	}
+	delete(s.tables, strings.ToLower(name))
+	return empty(w, http.StatusNoContent)
+}
+
+// list answers GET Tables, with $filter on TableName, and GET Tables('name').
+func (s *Service) list(w http.ResponseWriter, r *wire.Request, p path) error {
+	l, err := level(r)
+	if err != nil {
+		return err
+	}
+	if p.hasName {
+		s.schema.RLock()
+		m, ok := s.tables[strings.ToLower(p.name)]
+		s.schema.RUnlock()
+		if !ok {
+			return errNotFound
+		}
+		return answer(w, http.StatusOK, l, appendTable(nil, r, l, m.Name, true))
+	}
+	filter, err := odata.Parse(r.Query.Get("$filter"))
+	if err != nil {
+		return err
+	}
+	top, err := topOf(r)
+	if err != nil {
+		return err
+	}
+	names, next, err := s.names(filter, top, r.Query.Get("NextTableName"))
+	if err != nil {
+		return err
+	}
+	if next != "" {
+		wire.Set(w.Header(), "x-ms-continuation-NextTableName", encodeToken(next))
+	}
+	body := []byte{'{'}
+	if l != entity.NoMetadata {
+		body = fmt.Appendf(body, `"odata.metadata":%s,`, strconv.Quote(r.Base()+"/$metadata#Tables"))
+	}
+	body = append(body, `"value":[`...)
+	for i, name := range names {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = appendTable(body, r, l, name, false)
+	}
+	return answer(w, http.StatusOK, l, append(body, "]}"...))
+}
+
+// names are the tables from the token on that pass the filter, up to top, and
+// the token of what follows.
+func (s *Service) names(filter odata.Expr, top int, token string) (names []string, next string, err error) {
+	from, err := decodeToken("NextTableName", token)
+	if err != nil {
+		return nil, "", err
+	}
+	it, err := s.store.Iter(tableKey(from), []byte{store.PrefixTable + 1})
+	if err != nil {
+		return nil, "", err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		var m meta
+		if err := json.Unmarshal(it.Value(), &m); err != nil {
+			return nil, "", err
+		}
+		if filter != nil {
+			e := entity.Entity{Properties: []entity.Property{{Name: "TableName", Value: entity.Value{Type: entity.String, Raw: []byte(m.Name)}}}}
+			if !filter.Match(&odata.Row{Entity: e.Append(nil)}) {
+				continue
+			}
+		}
+		if len(names) == top {
+			return names, m.Name, nil
+		}
+		names = append(names, m.Name)
+	}
+	return names, "", it.Error()
+}
+
+// appendTable writes a table as an entity of Tables.
+func appendTable(dst []byte, r *wire.Request, l entity.Level, name string, alone bool) []byte {
+	dst = append(dst, '{')
+	if alone && l != entity.NoMetadata {
+		dst = append(wire.AppendString(append(dst, `"odata.metadata":`...), r.Base()+"/$metadata#Tables/@Element"), ',')
+	}
+	if l == entity.FullMetadata {
+		link := "Tables('" + name + "')"
+		dst = append(wire.AppendString(append(dst, `"odata.type":`...), r.Account+".Tables"), ',')
+		dst = append(wire.AppendString(append(dst, `"odata.id":`...), r.Base()+"/"+link), ',')
+		dst = append(wire.AppendString(append(dst, `"odata.editLink":`...), link), ',')
+	}
+	return append(wire.AppendString(append(dst, `"TableName":`...), name), '}')
+}

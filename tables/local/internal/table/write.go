@@ -1,0 +1,136 @@
+package table
+
+import (
+	"net/http"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/entity"
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+)
+
+// entityKey is a row's place in the store. Keys hold no control characters, so
+// a zero ends the partition key and the order is by partition, then row.
+func entityKey(id store.ID, partition, row string) []byte {
+	k := append(id.Key(store.PrefixEntity), partition...)
+	return append(append(k, 0), row...)
+}
+
+// write does one operation.
+func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path, method string) error {
+	l, err := level(r)
+	if err != nil {
+		return err
+	}
+	op, err := parseOperation(method, p, r.Header, func() ([]byte, error) { return r.ReadBody(maxBody) })
+	if err != nil {
+		return err
+	}
+	if err := op.authorize(g); err != nil {
+		return err
+	}
+	results, _, err := s.apply(r, []*operation{op})
+	if err != nil {
+		return err
+	}
+	result := results[0]
+	h := w.Header()
+	if op.kind != remove {
+		wire.Set(h, "ETag", entity.ETag(result.Timestamp()))
+	}
+	if op.kind != insert {
+		return empty(w, http.StatusNoContent)
+	}
+	location := r.Base() + "/" + entity.EntityPath(op.table, op.partition, op.row)
+	wire.Set(h, "Location", location)
+	if !op.returnContent {
+		wire.Set(h, "DataServiceId", location)
+		wire.Set(h, "Preference-Applied", "return-no-content")
+		return empty(w, http.StatusNoContent)
+	}
+	wire.Set(h, "Preference-Applied", "return-content")
+	render := entity.Renderer{Level: l, Base: r.Base(), Table: op.table}
+	return answer(w, http.StatusCreated, l, render.Append(nil, op.partition, op.row, result, true))
+}
+
+// apply does operations on one partition of one table, all or none. It gives
+// the rows as they are then, or the index of the operation that failed.
+//
+// What is answered is on disk: successes, and failures too, since "it exists
+// already" tells a client that repeats itself that its first try was accepted.
+func (s *Service) apply(r *wire.Request, ops []*operation) (rows []entity.Stored, failed int, err error) {
+	s.schema.RLock()
+	m, err := s.find(ops[0].table)
+	if err != nil {
+		s.schema.RUnlock()
+		return nil, 0, err
+	}
+	unlock := s.locks.Lock(entityKey(m.ID, ops[0].partition, ""))
+	b := s.store.Batch()
+	rows, failed, err = s.stage(b, r, m, ops)
+	wait := s.store.Barrier
+	if err == nil {
+		wait = s.store.Apply(b)
+	}
+	unlock()
+	s.schema.RUnlock()
+	if err != nil {
+		if dropErr := b.Drop(); dropErr != nil {
+			return nil, failed, dropErr
+		}
+	}
+	if waitErr := wait(); waitErr != nil {
+		return nil, failed, waitErr
+	}
+	return rows, failed, err
+}
+
+func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operation) (rows []entity.Stored, failed int, err error) {
+	rows = make([]entity.Stored, len(ops))
+	for i, op := range ops {
+		key := entityKey(m.ID, op.partition, op.row)
+		value, found, err := s.store.Get(key)
+		if err != nil {
+			return nil, i, err
+		}
+		if rows[i], err = s.next(r, op, value, found); err != nil {
+			return nil, i, err
+		}
+		if op.kind == remove {
+			b.Delete(key)
+		} else {
+			b.Set(key, rows[i])
+		}
+	}
+	return rows, 0, nil
+}
+
+// next is the row after op, or why op is refused.
+func (s *Service) next(r *wire.Request, op *operation, old entity.Stored, found bool) (entity.Stored, error) {
+	var before int64
+	if found {
+		if err := old.Check(); err != nil {
+			return nil, err
+		}
+		before = old.Timestamp()
+	}
+	switch {
+	case op.kind == insert && found:
+		return nil, &wire.Error{Status: 409, Code: "EntityAlreadyExists", Message: "The specified entity already exists."}
+	case op.ifMatch != "" && !found:
+		return nil, errNotFound
+	case op.ifMatch != "" && op.ifMatch != "*" && op.ifMatch != entity.ETag(before):
+		return nil, &wire.Error{Status: 412, Code: "UpdateConditionNotSatisfied",
+			Message: "The update condition specified in the request was not satisfied."}
+	case op.kind == remove:
+		return nil, nil
+	}
+	e := entity.Entity{Timestamp: s.store.Clock.Tick(r.Now, before), Properties: op.properties}
+	if found && (op.kind == merge || op.kind == insertOrMerge) {
+		e.Properties = old.Entity().Merge(op.properties)
+	}
+	if err := e.Check(op.partition, op.row); err != nil {
+		return nil, err
+	}
+	return e.Append(nil), nil
+}

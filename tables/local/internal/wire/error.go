@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// An Error is a refusal in Azure's words: an HTTP status, the error code that
+// SDKs decide on, and a message for people.
+type Error struct {
+	Status  int
+	Code    string
+	Message string
+	Details []Detail // further elements of an XML body, such as AuthenticationErrorDetail
+}
+
+// A Detail is one further element of an XML error body.
+type Detail struct{ Name, Value string }
+
+func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
+
+// With returns a copy of e with one more detail.
+func (e *Error) With(name, value string) *Error {
+	c := *e
+	c.Details = append(append([]Detail(nil), e.Details...), Detail{name, value})
+	return &c
+}
+
+// NotImplemented refuses an operation that this server does not serve, by its name.
+func NotImplemented(operation string) *Error {
+	return &Error{Status: http.StatusNotImplemented, Code: "NotImplemented",
+		Message: "This server does not serve " + operation + "."}
+}
+
+// AsError gives err as an *Error; what is none of ours is an InternalError,
+// whose cause belongs in the log and not in the answer.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Status: http.StatusInternalServerError, Code: "InternalError",
+		Message: "The server encountered an internal error. Please retry the request."}
+}
+
+// WriteError answers with e in the format that the service's SDKs parse.
+func WriteError(w http.ResponseWriter, r *Request, e *Error) {
+	h := w.Header()
+	Set(h, "x-ms-error-code", e.Code)
+	for _, name := range []string{"ETag", "Last-Modified", "Content-Length", "Content-Range", "Content-MD5"} {
+		delete(h, name)
+	}
+	if e.Status == http.StatusNotModified || r.Method == http.MethodHead {
+		w.WriteHeader(e.Status)
+		return
+	}
+	var body []byte
+	if r.Service == Table {
+		Set(h, "Content-Type", tableErrorType(r))
+		body = TableErrorBody(r, e)
+	} else {
+		Set(h, "Content-Type", "application/xml")
+		body = xmlErrorBody(r, e)
+	}
+	w.WriteHeader(e.Status)
+	w.Write(body) // a client that is gone hears nothing
+}
+
+// message is e's text as Azure ends it: with what a support call would ask for.
+func message(r *Request, e *Error) string {
+	return e.Message + "\nRequestId:" + r.ID + "\nTime:" + r.Now.UTC().Format("2006-01-02T15:04:05.0000000Z")
+}
+
+func xmlErrorBody(r *Request, e *Error) []byte {
+	var b strings.Builder
+	b.WriteString(xml.Header[:len(xml.Header)-1])
+	b.WriteString("<Error><Code>" + e.Code + "</Code><Message>")
+	escape(&b, message(r, e))
+	b.WriteString("</Message>")
+	for _, d := range e.Details {
+		b.WriteString("<" + d.Name + ">")
+		escape(&b, d.Value)
+		b.WriteString("</" + d.Name + ">")
+	}
+	b.WriteString("</Error>")
+	return []byte(b.String())
+}
+
+// wantsXML holds for a table request that accepts XML and no JSON, as Get and
+// Set Table ACL do.
+func wantsXML(r *Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "xml") && !strings.Contains(accept, "json")
+}
+
+func tableErrorType(r *Request) string {
+	if wantsXML(r) {
+		return "application/xml"
+	}
+	return "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+}
+
+// TableErrorBody renders e as the Table service does: odata.error in JSON, or
+// the metadata namespace's error in XML.
+func TableErrorBody(r *Request, e *Error) []byte {
+	if wantsXML(r) {
+		var b strings.Builder
+		b.WriteString(xml.Header[:len(xml.Header)-1])
+		b.WriteString(`<m:error xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><m:code>` + e.Code +
+			`</m:code><m:message xml:lang="en-US">`)
+		escape(&b, message(r, e))
+		b.WriteString("</m:message></m:error>")
+		return []byte(b.String())
+	}
+	b := []byte(`{"odata.error":{"code":"` + e.Code + `","message":{"lang":"en-US","value":`)
+	b = AppendString(b, message(r, e))
+	return append(b, "}}}"...)
+}
+
+// AppendString appends s as a JSON string; what is not UTF-8 becomes U+FFFD.
+func AppendString[S ~string | ~[]byte](dst []byte, s S) []byte {
+	dst, _ = jsontext.AppendQuote(dst, s) // its error says that it replaced something
+	return dst
+}
+
+// escape writes s as XML text. What XML cannot hold becomes U+FFFD.
+func escape(b *strings.Builder, s string) {
+	xml.EscapeText(b, []byte(s)) // a strings.Builder accepts every write
+}
+
+// HTTPTime is t as HTTP and the services' XML have it, to the second.
+func HTTPTime(t time.Time) string { return t.UTC().Format(http.TimeFormat) }

@@ -1,0 +1,52 @@
+package wire
+
+import (
+	"net/http"
+	"strconv"
+)
+
+// BadQuery refuses the value of a query parameter.
+func BadQuery(name, value, reason string) *Error {
+	return &Error{http.StatusBadRequest, "InvalidQueryParameterValue",
+		"Value for one of the query parameters specified in the request URI is invalid.",
+		[]Detail{{"QueryParameterName", name}, {"QueryParameterValue", value}, {"Reason", reason}}}
+}
+
+// BadHeader refuses the value of a header.
+func BadHeader(name, value string) *Error {
+	return &Error{http.StatusBadRequest, "InvalidHeaderValue",
+		"The value for one of the HTTP headers is not in the correct format.",
+		[]Detail{{"HeaderName", name}, {"HeaderValue", value}}}
+}
+
+// MissingHeader refuses a request without a header that it needs.
+func MissingHeader(name string) *Error {
+	return &Error{http.StatusBadRequest, "MissingRequiredHeader",
+		"An HTTP header that's mandatory for this request is not specified.", []Detail{{"HeaderName", name}}}
+}
+
+// MissingQuery refuses a request without a query parameter that it needs.
+func MissingQuery(name string) *Error {
+	return &Error{http.StatusBadRequest, "MissingRequiredQueryParameter",
+		"A query parameter that's mandatory for this request is not specified.", []Detail{{"QueryParameterName", name}}}
+}
+
+// IntQuery reads a query parameter as a whole number within [least, most];
+// absent it is otherwise.
+func (r *Request) IntQuery(name string, least, most, otherwise int) (int, error) {
+	text := r.Query.Get(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, BadQuery(name, text, "Not a whole number.")
+	}
+	if n < least || n > most {
+		return 0, &Error{http.StatusBadRequest, "OutOfRangeQueryParameterValue",
+			"One of the query parameters specified in the request URI is outside the permissible range.",
+			[]Detail{{"QueryParameterName", name}, {"QueryParameterValue", text},
+				{"MinimumAllowed", strconv.Itoa(least)}, {"MaximumAllowed", strconv.Itoa(most)}}}
+	}
+	return n, nil
+}

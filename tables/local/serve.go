@@ -1,0 +1,90 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Listeners are where the services listen.
+type Listeners struct{ Blob, Queue, Table net.Listener }
+
+// Listen listens on three ports of one address: addr's for blobs, and the next
+// two for queues and tables, in the order that emulators of Azure Storage have.
+// Port 0 takes any three that are free.
+func Listen(addr string) (l Listeners, err error) {
+	host, text, err := net.SplitHostPort(addr)
+	if err != nil {
+		return l, fmt.Errorf("address %q: want host:port", addr)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil || port < 0 || port > 65533 {
+		return l, fmt.Errorf("address %q: the port must be 0 to 65533", addr)
+	}
+	for i, to := range []*net.Listener{&l.Blob, &l.Queue, &l.Table} {
+		p := port
+		if port != 0 {
+			p += i
+		}
+		if *to, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p))); err != nil {
+			return Listeners{}, errors.Join(err, l.Close())
+		}
+	}
+	return l, nil
+}
+
+// Close closes the listeners that are open.
+func (l Listeners) Close() error {
+	var errs []error
+	for _, one := range []net.Listener{l.Blob, l.Queue, l.Table} {
+		if one != nil {
+			errs = append(errs, one.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Limits of a connection. A body may take as long as it needs to arrive, since a
+// block may be large and a link slow.
+const (
+	headTimeout = 30 * time.Second
+	idleTimeout = 5 * time.Minute
+	stopTimeout = 10 * time.Second
+	maxHead     = 256 << 10 // the handler refuses less than this in Azure's words
+)
+
+// Serve answers on all listeners until ctx ends, then lets running requests
+// finish. It closes the listeners, and returns nil when ctx ended.
+func (s *Server) Serve(ctx context.Context, l Listeners) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var running sync.WaitGroup
+	running.Go(func() { s.queue.Sweep(ctx, time.Now, s.config.Log) })
+	for _, one := range []struct {
+		on net.Listener
+		by http.Handler
+	}{{l.Blob, s.Blobs()}, {l.Queue, s.Queues()}, {l.Table, s.Tables()}} {
+		server := &http.Server{Handler: one.by, ReadHeaderTimeout: headTimeout, IdleTimeout: idleTimeout,
+			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug)}
+		running.Go(func() { stop(server.Serve(one.on)) })
+		running.Go(func() {
+			<-ctx.Done()
+			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+			defer cancel()
+			if server.Shutdown(limit) != nil {
+				server.Close() // a request that outlives the grace is cut off; nothing of it was acknowledged
+			}
+		})
+	}
+	running.Wait()
+	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
