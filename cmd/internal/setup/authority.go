@@ -1,0 +1,149 @@
+package setup
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// An authority signs the certificates of one data directory.
+type authority struct {
+	file        string // its certificate, for clients
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+// openAuthority loads the one in dir, or makes it. A certificate whose key is
+// gone is an error: clients trust it, so it must not be replaced unasked.
+func openAuthority(dir string) (*authority, error) {
+	file, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca.key")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return newAuthority(file, keyFile)
+	}
+	pair, err := loadPair(file, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate authority in %s: %w; put its files back, or remove %s to make a new one that clients must be given", dir, err, file)
+	}
+	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("%s is no ECDSA key, so it was not made by furrow", keyFile)
+	}
+	return &authority{file, pair.Leaf, key}, nil
+}
+
+func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	return &pair, err
+}
+
+// newAuthority writes the key first: a key without a certificate is nobody's
+// loss, and is written over.
+func newAuthority(file, keyFile string) (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	template, err := newCertificate("Furrow on "+host, authorityLife)
+	if err != nil {
+		return nil, err
+	}
+	template.IsCA, template.MaxPathLenZero = true, true
+	template.KeyUsage = x509.KeyUsageCertSign
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, err
+	}
+	keyPEM, err := encodeKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeFile(keyFile, keyPEM); err != nil {
+		return nil, err
+	}
+	return &authority{file, certificate, key}, writeFile(file, encodeCertificate(der))
+}
+
+// issue makes a server's certificate with a new key, and returns both in PEM, too.
+func (a *authority) issue(hosts []string) (*tls.Certificate, []byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template, err := newCertificate("Furrow storage", certificateLife)
+	if err != nil {
+		return nil, nil, err
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	keyPEM, err := encodeKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	both := append(encodeCertificate(der), keyPEM...)
+	pair, err := tls.X509KeyPair(both, both)
+	return &pair, both, err
+}
+
+// newCertificate starts an hour ago, for clients whose clock is behind.
+func newCertificate(name string, life time.Duration) (*x509.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(life),
+	}, nil
+}
+
+func encodeCertificate(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// writeFile replaces a file in one step. Only the owner can read it.
+func writeFile(name string, content []byte) error {
+	next := name + ".new"
+	if err := os.WriteFile(next, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, name)
+}

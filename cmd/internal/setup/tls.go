@@ -1,0 +1,136 @@
+package setup
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A TLS is what a server shows to those who connect.
+type TLS struct {
+	Config        *tls.Config
+	Fingerprint   string // SHA-256 of the server's certificate when it was loaded
+	CAFile        string // what clients must trust; empty when the certificate was given
+	CAFingerprint string // SHA-256 of that authority's certificate
+}
+
+// Files serves a certificate and its key from two PEM files. It reads them anew
+// when they change; while they cannot be read, it goes on with what it has, and logs it.
+func Files(certFile, keyFile string, log *slog.Logger) (*TLS, error) {
+	f := &files{cert: certFile, key: keyFile, log: log}
+	if err := f.load(); err != nil {
+		return nil, err
+	}
+	return &TLS{Config: configFor(f.certificate), Fingerprint: fingerprint(f.loaded.Certificate[0])}, nil
+}
+
+func configFor(get func(*tls.ClientHelloInfo) (*tls.Certificate, error)) *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get, NextProtos: []string{"http/1.1"}}
+}
+
+type files struct {
+	cert, key string
+	log       *slog.Logger
+
+	mu       sync.Mutex
+	loaded   *tls.Certificate
+	modified [2]time.Time // of both files, when they were last read or tried
+}
+
+func (f *files) load() error {
+	modified, err := f.stat()
+	if err != nil {
+		return err
+	}
+	f.modified = modified
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return fmt.Errorf("certificate %s with key %s: %w", f.cert, f.key, err)
+	}
+	f.loaded = &pair
+	return nil
+}
+
+func (f *files) stat() (modified [2]time.Time, err error) {
+	for i, name := range []string{f.cert, f.key} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return modified, err
+		}
+		modified[i] = info.ModTime()
+	}
+	return modified, nil
+}
+
+func (f *files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	modified, err := f.stat()
+	if err == nil && modified != f.modified {
+		err = f.load()
+	}
+	if err != nil {
+		f.log.Warn("the certificate changed and cannot be read; the old one stays in use", "error", err)
+	}
+	return f.loaded, nil
+}
+
+// fingerprint is written as openssl does.
+func fingerprint(der []byte) string {
+	sum := sha256.Sum256(der)
+	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
+}
+
+// Hosts are the names and addresses that a certificate for a server on a listen
+// address must hold: loopback always, the address itself, and for a server on
+// all addresses the machine's name and those of its interfaces.
+func Hosts(listen string) ([]string, error) {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return nil, err
+	}
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	ip := net.ParseIP(host)
+	switch {
+	case host == "" || ip != nil && ip.IsUnspecified():
+		return append(hosts, machine()...), nil
+	case ip != nil && ip.IsLoopback() || host == "localhost":
+		return hosts, nil
+	}
+	return append(hosts, host), nil
+}
+
+// machine is this machine's name and its addresses other than loopback, as far
+// as the system tells.
+func machine() []string {
+	var names []string
+	if name, err := os.Hostname(); err == nil {
+		names = append(names, name)
+	}
+	for _, ip := range Addresses() {
+		names = append(names, ip.String())
+	}
+	return names
+}
+
+// Addresses are those of this machine's interfaces that others can reach: no
+// loopback and no link-local ones.
+func Addresses() []net.IP {
+	addresses, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var ips []net.IP
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			ips = append(ips, n.IP)
+		}
+	}
+	return ips
+}
