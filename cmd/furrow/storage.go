@@ -1,7 +1,124 @@
 package main
 
-import "github.com/urfave/cli/v2"
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/tables/local"
+)
 
 func storageCommand() *cli.Command {
-	return &cli.Command{Name: "storage"}
+	return &cli.Command{
+		Name:  "storage",
+		Usage: "serve tables, queues and blobs from a directory, as Azure Storage does",
+		Description: "It takes three ports: blobs on the one of --listen, queues and tables on the next two.\n" +
+			"Every acknowledged write is on disk. It runs until it gets SIGINT or SIGTERM.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "data", Value: "./furrow-data", Usage: "`DIR` to keep everything in; made if it does not exist"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10000", Usage: "`ADDR` as host:port; port 0 takes three free ports, no host is every address of this machine"},
+			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (made and kept in DIR/tls), or `CERT,KEY`, two PEM files"},
+			&cli.StringFlag{Name: "account", Value: local.DefaultAccount, Usage: "`NAME` of the account"},
+			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"}, DefaultText: "made at the first start", Usage: "`BASE64` of the account's key, kept at the first start"},
+			&cli.BoolFlag{Name: "show-key", Usage: "print the account's key in the connection string"},
+			&cli.BoolFlag{Name: "json", Usage: "print where it listens as one line of JSON"},
+			stopWithInputFlag(),
+		},
+		Action: storage,
+	}
+}
+
+func storage(c *cli.Context) (err error) {
+	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
+	key, err := accountKey(c)
+	if err != nil {
+		return err
+	}
+	listeners, err := listen(c)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, listeners.Close)
+	dir, err := filepath.Abs(c.String("data"))
+	if err != nil {
+		return err
+	}
+	server, err := local.Open(local.Config{Dir: dir, Account: c.String("account"), Key: key, Log: log})
+	if err != nil {
+		return withAdvice(err)
+	}
+	defer closing(&err, server.Close)
+	tls, err := protection(c, dir, log)
+	if err != nil {
+		return err
+	}
+	if err := announce(c, server, listeners, dir, tls); err != nil {
+		return err
+	}
+	ctx, stop := untilStopped(c)
+	defer stop()
+	return server.Serve(ctx, tls.protect(listeners))
+}
+
+// closing adds what close returns to *err; a listener that was closed before is fine.
+func closing(err *error, close func() error) {
+	if e := close(); !errors.Is(e, net.ErrClosed) {
+		*err = errors.Join(*err, e)
+	}
+}
+
+// shortestKey, in bytes, is what no one can guess. Azure's keys have 64.
+const shortestKey = 16
+
+func accountKey(c *cli.Context) ([]byte, error) {
+	text := c.String("account-key")
+	if text == "" {
+		return nil, nil
+	}
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) < shortestKey {
+		return nil, usagef(c, "--account-key (or FURROW_ACCOUNT_KEY) is not the base64 of at least %d bytes", shortestKey)
+	}
+	return key, nil
+}
+
+func listen(c *cli.Context) (local.Listeners, error) {
+	listeners, err := local.Listen(c.String("listen"))
+	if err == nil {
+		return listeners, nil
+	}
+	if _, ok := errors.AsType[*net.OpError](err); !ok {
+		return listeners, usagef(c, "--listen: %v", err)
+	}
+	return listeners, withAdvice(err)
+}
+
+// withAdvice says what can be done about the errors that people meet.
+func withAdvice(err error) error {
+	for cause, advice := range map[error]string{
+		syscall.EADDRINUSE:    "another program listens there: stop it, or choose three other ports with --listen",
+		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with --listen",
+		syscall.EACCES:        "this user may not do that: choose another directory with --data, or ports above 1023 with --listen",
+		local.ErrInUse:        "another process serves it: stop that one, or choose another directory with --data",
+		syscall.ENOTDIR:       "that is a file: choose another directory with --data",
+		syscall.EROFS:         "nothing can be written there: choose another directory with --data",
+		syscall.ENOSPC:        "the disk is full: make room, or choose another directory with --data",
+	} {
+		if errors.Is(err, cause) {
+			return fmt.Errorf("%w (%s)", err, advice)
+		}
+	}
+	return err
+}
+
+// exposed tells whether others than this machine can reach the listener.
+func exposed(l net.Listener) bool {
+	at, ok := l.Addr().(*net.TCPAddr)
+	return ok && !at.IP.IsLoopback()
 }

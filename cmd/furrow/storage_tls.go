@@ -1,0 +1,61 @@
+package main
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/setup"
+	"furrow/tables/local"
+)
+
+// The words that --tls takes besides two files.
+const (
+	tlsOff        = "off"
+	tlsSelfSigned = "self-signed"
+)
+
+// A guard is the TLS of a server, or none: its zero value is plain HTTP.
+type guard struct{ *setup.TLS }
+
+// protection reads --tls. It makes what a self-signed server needs.
+func protection(c *cli.Context, dir string, log *slog.Logger) (guard, error) {
+	switch flag := c.String("tls"); flag {
+	case tlsOff:
+		return guard{}, nil
+	case tlsSelfSigned:
+		hosts, err := setup.Hosts(c.String("listen"))
+		if err != nil {
+			return guard{}, err
+		}
+		made, err := setup.SelfSigned(filepath.Join(dir, "tls"), hosts, log)
+		return guard{made}, err
+	default:
+		files := words(flag)
+		if len(files) != 2 {
+			return guard{}, usagef(c, "--tls is %q; it takes %s, %s, or CERT,KEY", flag, tlsOff, tlsSelfSigned)
+		}
+		loaded, err := setup.Files(files[0], files[1], log)
+		return guard{loaded}, err
+	}
+}
+
+func (g guard) scheme() string {
+	if g.TLS == nil {
+		return "http"
+	}
+	return "https"
+}
+
+func (g guard) protect(l local.Listeners) local.Listeners {
+	if g.TLS == nil {
+		return l
+	}
+	return local.Listeners{
+		Blob:  tls.NewListener(l.Blob, g.Config),
+		Queue: tls.NewListener(l.Queue, g.Config),
+		Table: tls.NewListener(l.Table, g.Config),
+	}
+}
