@@ -1,0 +1,129 @@
+package tables
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// parseValue reads a JSON value that has been annotated with a type, or with
+// none. Without one, a number with a point or an exponent is a double, another
+// the smallest integer that it fits. A null is none.
+func parseValue(raw []byte, t Type) (Value, error) {
+	switch raw[0] {
+	case 'n':
+		return Value{}, nil
+	case 't', 'f':
+		return Boolean(raw[0] == 't').as(t)
+	case '"':
+		text, err := unquote(raw)
+		if err != nil {
+			return Value{}, err
+		}
+		return parseText(text, t)
+	case '{', '[':
+		return Value{}, errors.New("storage has no objects or arrays")
+	}
+	v, err := parseNumber(raw)
+	if err != nil {
+		return Value{}, err
+	}
+	return v.as(t)
+}
+
+func parseNumber(raw []byte) (Value, error) {
+	if !bytes.ContainsAny(raw, ".eE") {
+		if i, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
+			if int64(int32(i)) == i && string(raw) != "-0" {
+				return Int32(int32(i)), nil
+			}
+			if i != 0 {
+				return Int64(i), nil
+			}
+		}
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return Double(f), err
+}
+
+// as is v under the type that an annotation gives it.
+func (v Value) as(t Type) (Value, error) {
+	switch {
+	case t == TypeNone || t == v.kind || v.kind == TypeNone:
+		return v, nil
+	case v.kind == TypeString:
+		return parseText([]byte(v.text), t)
+	case t == TypeDouble && (v.kind == TypeInt32 || v.kind == TypeInt64):
+		return Double(v.Float()), nil
+	case t == TypeInt64 && v.kind == TypeInt32:
+		return Int64(v.Int()), nil
+	}
+	return Value{}, fmt.Errorf("%s is annotated as %s", v.kind, t)
+}
+
+// parseText reads the text of a JSON string as a type.
+func parseText(text []byte, t Type) (v Value, err error) {
+	switch t {
+	case TypeNone, TypeString:
+		return String(string(text)), nil
+	case TypeGUID:
+		return GUID(string(text)), nil
+	case TypeInt32, TypeInt64:
+		size := 64
+		if t == TypeInt32 {
+			size = 32
+		}
+		i, err := strconv.ParseInt(string(text), 10, size)
+		return Value{kind: t, bits: uint64(i)}, err
+	case TypeDouble:
+		return parseDouble(text)
+	case TypeDateTime:
+		at, err := parseDateTime(text)
+		return DateTime(at), err
+	case TypeBinary:
+		b := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+		n, err := base64.StdEncoding.Decode(b, text)
+		return Binary(b[:n]), err
+	case TypeBoolean:
+		b, err := strconv.ParseBool(string(text))
+		return Boolean(b), err
+	}
+	return Value{}, fmt.Errorf("text is annotated as %s", t)
+}
+
+func parseDouble(text []byte) (Value, error) {
+	switch string(text) {
+	case "NaN":
+		return Double(math.NaN()), nil
+	case "Infinity":
+		return Double(math.Inf(1)), nil
+	case "-Infinity":
+		return Double(math.Inf(-1)), nil
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	return Double(f), err
+}
+
+// parseDateTime reads Edm.DateTime with any number of digits below a second.
+func parseDateTime(text []byte) (Ticks, error) {
+	t, err := time.Parse(time.RFC3339Nano, string(text))
+	if err != nil {
+		return 0, err
+	}
+	return TicksOf(t), nil
+}
+
+// unquote is the text of a JSON string; where nothing is escaped it is a part
+// of raw.
+func unquote(raw []byte) ([]byte, error) {
+	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], nil
+	}
+	return jsontext.AppendUnquote(nil, raw)
+}

@@ -1,0 +1,97 @@
+package tables
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// dateTime is Edm.DateTime with all of its digits, always in UTC.
+const dateTime = "2006-01-02T15:04:05.0000000Z"
+
+const annotation = "@odata.type"
+
+// appendEntity writes e as the body of a request. Every value whose type JSON
+// does not show is annotated; doubles are, too, because 21.0 would otherwise
+// become an integer in the hands of a client that prints it as 21.
+// learn.microsoft.com: "Payload format for Table service operations".
+func appendEntity(b []byte, e *Entity) ([]byte, error) {
+	b = append(b, `{"PartitionKey":`...)
+	b, err := jsontext.AppendQuote(b, e.PartitionKey)
+	if err != nil {
+		return nil, fmt.Errorf("entity %s: partition key: %w", e.name(), err)
+	}
+	b = append(b, `,"RowKey":`...)
+	if b, err = jsontext.AppendQuote(b, e.RowKey); err != nil {
+		return nil, fmt.Errorf("entity %s: row key: %w", e.name(), err)
+	}
+	for _, p := range e.Properties {
+		if b, err = appendProperty(b, p); err != nil {
+			return nil, fmt.Errorf("entity %s: property %s: %w", e.name(), quote(p.Name), err)
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// appendProperty relies on Check for a name without quotes.
+func appendProperty(b []byte, p Property) ([]byte, error) {
+	if p.Value.kind == TypeNone {
+		return b, nil
+	}
+	if p.Value.kind > TypeInt32 {
+		b = append(b, `,"`...)
+		b = append(b, p.Name...)
+		b = append(b, annotation+`":"`...)
+		b = append(b, p.Value.kind.String()...)
+		b = append(b, '"')
+	}
+	b = append(b, `,"`...)
+	b = append(b, p.Name...)
+	b = append(b, `":`...)
+	return p.Value.append(b)
+}
+
+// append writes v as JSON. What can hold quotes goes through AppendQuote.
+func (v Value) append(b []byte) ([]byte, error) {
+	switch v.kind {
+	case TypeBoolean:
+		return strconv.AppendBool(b, v.Boolean()), nil
+	case TypeInt32:
+		return strconv.AppendInt(b, v.Int(), 10), nil
+	case TypeInt64:
+		b = strconv.AppendInt(append(b, '"'), v.Int(), 10)
+		return append(b, '"'), nil
+	case TypeDouble:
+		return appendDouble(b, v.Float()), nil
+	case TypeDateTime:
+		b = v.Ticks().Time().AppendFormat(append(b, '"'), dateTime)
+		return append(b, '"'), nil
+	case TypeBinary:
+		b = base64.StdEncoding.AppendEncode(append(b, '"'), []byte(v.text))
+		return append(b, '"'), nil
+	}
+	return jsontext.AppendQuote(b, v.text)
+}
+
+// appendDouble writes the shortest text that reads back as f, with a point or
+// an exponent, or the word that stands for what JSON has no number for.
+func appendDouble(b []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(b, `"NaN"`...)
+	case math.IsInf(f, 1):
+		return append(b, `"Infinity"`...)
+	case math.IsInf(f, -1):
+		return append(b, `"-Infinity"`...)
+	}
+	n := len(b)
+	b = strconv.AppendFloat(b, f, 'g', -1, 64)
+	if !bytes.ContainsAny(b[n:], ".e") {
+		b = append(b, ".0"...)
+	}
+	return b
+}

@@ -1,0 +1,134 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+)
+
+// An ETag names one version of an entity.
+type ETag = azcore.ETag
+
+// AnyETag as If-Match means whatever version there is.
+const AnyETag = azcore.ETagAny
+
+// What storage accepts in one entity.
+// learn.microsoft.com: "Understanding the Table service data model".
+const (
+	MaxEntity     = 1 << 20  // bytes
+	MaxProperty   = 64 << 10 // bytes of a string (in UTF-16) or of a binary
+	MaxProperties = 252      // besides the keys and the timestamp
+	maxPropName   = 255      // characters
+)
+
+// A Property is a named value of an entity.
+type Property struct {
+	Name  string
+	Value Value
+}
+
+// An Entity is a row of a table. Properties are in the order in which they
+// were set or stored; absent ones are not among them.
+type Entity struct {
+	PartitionKey string
+	RowKey       string
+	ETag         ETag  // given by storage; ignored in what is written
+	Timestamp    Ticks // when storage last wrote it; ignored in what is written
+	Properties   []Property
+}
+
+// Get is the value of a property, or none.
+func (e *Entity) Get(name string) Value {
+	for i := range e.Properties {
+		if e.Properties[i].Name == name {
+			return e.Properties[i].Value
+		}
+	}
+	return Value{}
+}
+
+// Set gives a property a value. Setting none removes it.
+func (e *Entity) Set(name string, v Value) {
+	i := slices.IndexFunc(e.Properties, func(p Property) bool { return p.Name == name })
+	switch {
+	case i < 0 && v.kind != TypeNone:
+		e.Properties = append(e.Properties, Property{name, v})
+	case i >= 0 && v.kind != TypeNone:
+		e.Properties[i].Value = v
+	case i >= 0:
+		e.Properties = slices.Delete(e.Properties, i, i+1)
+	}
+}
+
+// Size is what Azure counts towards MaxEntity: 4 bytes, and 2 for each
+// character of the keys and names, and 8 and its value for each property.
+func (e *Entity) Size() int {
+	n := 4 + textSize(e.PartitionKey) + textSize(e.RowKey)
+	for _, p := range e.Properties {
+		n += 8 + textSize(p.Name) + p.Value.size()
+	}
+	return n
+}
+
+// Check says why storage would refuse e.
+func (e *Entity) Check() error {
+	if err := CheckKey(e.PartitionKey); err != nil {
+		return fmt.Errorf("partition %w", err)
+	}
+	if err := CheckKey(e.RowKey); err != nil {
+		return fmt.Errorf("row %w", err)
+	}
+	if len(e.Properties) > MaxProperties {
+		return fmt.Errorf("entity %s has %d properties; at most %d are allowed", e.name(), len(e.Properties), MaxProperties)
+	}
+	for i, p := range e.Properties {
+		if err := p.check(); err != nil {
+			return fmt.Errorf("entity %s: %w", e.name(), err)
+		}
+		if slices.ContainsFunc(e.Properties[:i], func(q Property) bool { return q.Name == p.Name }) {
+			return fmt.Errorf("entity %s: property %s is given twice", e.name(), p.Name)
+		}
+	}
+	if n := e.Size(); n > MaxEntity {
+		return fmt.Errorf("entity %s has %d bytes; at most %d are allowed", e.name(), n, MaxEntity)
+	}
+	return nil
+}
+
+func (e *Entity) name() string { return name(e.PartitionKey, e.RowKey) }
+
+func name(pk, rk string) string { return quote(pk) + " " + quote(rk) }
+
+// check holds names to Azure's rule, that they are C# identifiers.
+func (p Property) check() error {
+	if p.Name == "" || len(p.Name) > maxPropName {
+		return fmt.Errorf("property %s: a name has 1 to %d characters", quote(p.Name), maxPropName)
+	}
+	for i, r := range p.Name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first", quote(p.Name), r)
+		}
+	}
+	if isSystem(p.Name) {
+		return fmt.Errorf("property %s belongs to storage", p.Name)
+	}
+	switch {
+	case p.Value.kind == TypeString && !utf8.ValidString(p.Value.text):
+		return fmt.Errorf("property %s: text is not UTF-8", p.Name)
+	case (p.Value.kind == TypeString || p.Value.kind == TypeBinary) && p.Value.size()-4 > MaxProperty:
+		return fmt.Errorf("property %s has %d bytes; at most %d are allowed", p.Name, p.Value.size()-4, MaxProperty)
+	case p.Value.kind == TypeDateTime && (p.Value.Ticks() < minDateTime || p.Value.Ticks() > MaxTicks):
+		return fmt.Errorf("property %s: a DateTime lies between 1601 and 9999, not at tick %d", p.Name, int64(p.Value.bits))
+	}
+	return nil
+}
+
+// minDateTime is 1601-01-01, the first day that Edm.DateTime has in storage.
+const minDateTime Ticks = 504911232000000000
+
+func isSystem(name string) bool {
+	return name == "PartitionKey" || name == "RowKey" || name == "Timestamp"
+}
