@@ -1,0 +1,50 @@
+package tables
+
+import (
+	"errors"
+	"fmt"
+)
+
+// around is what an operation has in a transaction besides its entity and keys:
+// boundaries, headers and the URL of the service with its SAS.
+const around = 2048
+
+// Cut divides the operations on one partition, in their order, into
+// transactions that storage accepts, before anything is written. A row may
+// occur only once.
+func Cut(ops []Op) (groups [][]Op, err error) {
+	if len(ops) == 0 {
+		return nil, errors.New("there are no operations")
+	}
+	start, size := 0, 0
+	seen := make(map[string]bool, len(ops))
+	for i, op := range ops {
+		if err := op.check(); err != nil {
+			return nil, fmt.Errorf("operation %d: %w", i, err)
+		}
+		if op.Entity.PartitionKey != ops[0].Entity.PartitionKey {
+			return nil, fmt.Errorf("operation %d is in partition %s, the first one in %s; a transaction has one", i, quote(op.Entity.PartitionKey), quote(ops[0].Entity.PartitionKey))
+		}
+		if seen[op.Entity.RowKey] {
+			return nil, fmt.Errorf("operation %d: row %s occurs twice", i, quote(op.Entity.RowKey))
+		}
+		seen[op.Entity.RowKey] = true
+		n := op.size()
+		if i-start == MaxOps || i > start && size+n > MaxTransaction {
+			groups, start, size = append(groups, ops[start:i:i]), i, 0
+		}
+		size += n
+	}
+	return append(groups, ops[start:]), nil
+}
+
+// size is at least what op has in a transaction. One operation always fits: an
+// entity of 1 MiB has little more than 3 MiB in JSON, of control characters.
+func (op Op) size() int {
+	n := around + 3*(len(op.Entity.PartitionKey)+len(op.Entity.RowKey))
+	body, err := appendEntity(nil, &op.Entity)
+	if err != nil {
+		return n // Submit meets the same error
+	}
+	return n + len(body)
+}

@@ -1,0 +1,80 @@
+package tables
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A Kind is what an operation does.
+type Kind uint8
+
+const (
+	KindInsert Kind = iota + 1
+	KindInsertOrReplace
+	KindInsertOrMerge
+	KindReplace
+	KindMerge
+	KindDelete
+	KindGet
+	KindQuery
+	KindTransaction
+	KindCreateTable
+	KindDeleteTable
+	kinds
+)
+
+func (k Kind) String() string {
+	return [...]string{"none", "insert", "insert or replace", "insert or merge", "replace", "merge", "delete",
+		"get", "query", "transaction", "create table", "delete table"}[k]
+}
+
+// An Operation is one request as it was answered; a retry is one more, as it is
+// on the bill.
+type Operation struct {
+	Kind   Kind
+	Table  string
+	Rows   int           // entities in the request: of a transaction, how many operations it has
+	Status int           // of the answer; 0 when there was none
+	Took   time.Duration // until the whole answer was there
+}
+
+// A Counter counts operations by kind. Its Count is made for Config.OnOperation;
+// the zero Counter is ready, and safe for concurrent use.
+type Counter struct{ counts [kinds]atomic.Int64 }
+
+// Count counts one operation.
+func (c *Counter) Count(_ context.Context, o Operation) { c.counts[o.Kind].Add(1) }
+
+// Counts are the counts of every kind that has occurred.
+func (c *Counter) Counts() map[Kind]int64 {
+	counts := map[Kind]int64{}
+	for k := range c.counts {
+		if n := c.counts[k].Load(); n > 0 {
+			counts[Kind(k)] = n
+		}
+	}
+	return counts
+}
+
+// observe tells on about every try of every operation.
+type observe struct {
+	on func(context.Context, Operation)
+}
+
+func (o observe) Do(req *policy.Request) (*http.Response, error) {
+	start := time.Now()
+	resp, err := req.Next()
+	ctx := req.Raw().Context()
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		op := Operation{Kind: c.kind, Table: c.table, Rows: c.rows, Took: time.Since(start)}
+		if resp != nil {
+			op.Status = resp.StatusCode
+		}
+		o.on(ctx, op)
+	}
+	return resp, err
+}

@@ -1,0 +1,111 @@
+package tables
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+// A Table is one table of an account. Its errors say which operation, table and
+// entity they are about, and are one of the names in this package where they
+// have one. It is safe for concurrent use.
+type Table struct {
+	Name   string
+	client *aztables.Client
+	url    string // of the service
+}
+
+// Create makes the table; that it exists is fine. Azure refuses a name for
+// half a minute or more after a table of that name was deleted.
+func (t *Table) Create(ctx context.Context) error {
+	if err := CheckTable(t.Name); err != nil {
+		return err
+	}
+	c := &call{kind: KindCreateTable, table: t.Name}
+	_, err := t.client.CreateTable(c.within(ctx), nil)
+	if err = named(err); err != nil && !errors.Is(err, ErrExists) {
+		return t.failed(c.kind, "", err)
+	}
+	return nil
+}
+
+// Delete deletes the table and all that is in it; that there is none is fine.
+func (t *Table) Delete(ctx context.Context) error {
+	c := &call{kind: KindDeleteTable, table: t.Name}
+	_, err := t.client.Delete(c.within(ctx), nil)
+	if err = named(err); err != nil && !errors.Is(err, ErrNoTable) && !errors.Is(err, ErrNotFound) {
+		return t.failed(c.kind, "", err)
+	}
+	return nil
+}
+
+// Get is the entity with these keys, or ErrNotFound.
+func (t *Table) Get(ctx context.Context, pk, rk string) (Entity, error) {
+	c := &call{kind: KindGet, table: t.Name}
+	if _, err := t.client.GetEntity(c.within(ctx), pk, rk, nil); err != nil {
+		return Entity{}, t.failed(c.kind, name(pk, rk), named(err))
+	}
+	e, err := decodeEntity(c.answer)
+	if err != nil {
+		return Entity{}, t.failed(c.kind, name(pk, rk), err)
+	}
+	if e.ETag == "" {
+		e.ETag = ETag(c.header.Get("ETag"))
+	}
+	return e, nil
+}
+
+// A Written is what storage says of a write.
+type Written struct {
+	ETags []ETag    // of the new versions, one for each operation; empty for a deletion
+	Time  time.Time // of the service, in seconds
+}
+
+// Do does one operation.
+func (t *Table) Do(ctx context.Context, op Op) (Written, error) {
+	if err := op.check(); err != nil {
+		return Written{}, t.failed(op.Kind, "", err)
+	}
+	c := &call{kind: op.Kind, table: t.Name, rows: 1}
+	if err := t.write(ctx, c, op); err != nil {
+		return Written{}, t.failed(op.Kind, op.Entity.name(), named(err))
+	}
+	return Written{ETags: []ETag{ETag(c.header.Get("ETag"))}, Time: c.date()}, nil
+}
+
+func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
+	keys := Entity{PartitionKey: op.Entity.PartitionKey, RowKey: op.Entity.RowKey}
+	if op.Kind == KindDelete {
+		_, err = t.client.DeleteEntity(c.within(ctx), keys.PartitionKey, keys.RowKey, &aztables.DeleteEntityOptions{IfMatch: &op.IfMatch})
+		return err
+	}
+	if c.body, err = appendEntity(nil, &op.Entity); err != nil {
+		return err
+	}
+	c.contentType = "application/json"
+	stub, err := appendEntity(nil, &keys) // for the URL; the body is c's
+	if err != nil {
+		return err
+	}
+	switch op.Kind {
+	case KindInsert:
+		_, err = t.client.AddEntity(c.within(ctx), stub, nil)
+	case KindInsertOrReplace, KindInsertOrMerge:
+		_, err = t.client.UpsertEntity(c.within(ctx), stub, &aztables.UpsertEntityOptions{UpdateMode: op.mode()})
+	default:
+		_, err = t.client.UpdateEntity(c.within(ctx), stub, &aztables.UpdateEntityOptions{UpdateMode: op.mode(), IfMatch: to.Ptr(op.IfMatch)})
+	}
+	return err
+}
+
+// failed is err with what was done to what.
+func (t *Table) failed(k Kind, what string, err error) error {
+	if what != "" {
+		what = " " + what
+	}
+	return fmt.Errorf("%s: table %s%s: %w", k, t.Name, what, err)
+}

@@ -1,0 +1,187 @@
+package tables
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+// What storage accepts in one transaction, and where we cut: its payload may
+// have 4 MiB with all that goes around the entities.
+// learn.microsoft.com: "Performing entity group transactions".
+const (
+	MaxOps         = 100
+	MaxTransaction = 3 << 20
+)
+
+// Submit does all operations, or none. They must fit one transaction: Cut
+// says how. Where storage refuses one of them the error is a TransactionError.
+func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
+	groups, err := Cut(ops)
+	if err != nil {
+		return Written{}, t.failed(KindTransaction, "", err)
+	}
+	if len(groups) != 1 {
+		return Written{}, t.failed(KindTransaction, "", fmt.Errorf("%d operations need %d transactions; cut them first", len(ops), len(groups)))
+	}
+	c := &call{kind: KindTransaction, table: t.Name, rows: len(ops)}
+	if c.body, c.contentType, err = t.transaction(ops); err != nil {
+		return Written{}, t.failed(KindTransaction, "", err)
+	}
+	var etags []ETag
+	c.parse = func(resp *http.Response, body []byte) (err error) {
+		etags, err = readTransaction(resp, body, ops)
+		return err
+	}
+	stub := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeDelete, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}}
+	if _, err := t.client.SubmitTransaction(c.within(ctx), stub, nil); err != nil {
+		return Written{}, t.failed(KindTransaction, "in "+quote(ops[0].Entity.PartitionKey), named(err))
+	}
+	return Written{ETags: etags, Time: c.date()}, nil
+}
+
+// transaction writes the body: a change set within a batch, each operation an
+// HTTP request in a part of its own.
+func (t *Table) transaction(ops []Op) (body []byte, contentType string, err error) {
+	var buffer bytes.Buffer
+	batch, set := multipart.NewWriter(&buffer), multipart.NewWriter(&buffer)
+	if _, err := batch.CreatePart(textproto.MIMEHeader{"Content-Type": {"multipart/mixed; boundary=" + set.Boundary()}}); err != nil {
+		return nil, "", err
+	}
+	for _, op := range ops {
+		part, err := set.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/http"}, "Content-Transfer-Encoding": {"binary"}})
+		if err != nil {
+			return nil, "", err
+		}
+		request, err := t.request(op)
+		if err != nil {
+			return nil, "", err
+		}
+		if _, err := part.Write(request); err != nil {
+			return nil, "", err
+		}
+	}
+	if err := set.Close(); err != nil {
+		return nil, "", err
+	}
+	if err := batch.Close(); err != nil {
+		return nil, "", err
+	}
+	return buffer.Bytes(), "multipart/mixed; boundary=" + batch.Boundary(), nil
+}
+
+// request writes op as a request of its own.
+func (t *Table) request(op Op) ([]byte, error) {
+	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT", KindInsertOrMerge: "PATCH", KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
+	path := t.Name
+	if op.Kind != KindInsert {
+		path += "(PartitionKey=" + pathLiteral(op.Entity.PartitionKey) + ",RowKey=" + pathLiteral(op.Entity.RowKey) + ")"
+	}
+	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\nDataServiceVersion: 3.0\r\n", method, runtime.JoinPaths(t.url, path))
+	if op.IfMatch != "" {
+		b = fmt.Appendf(b, "If-Match: %s\r\n", op.IfMatch)
+	}
+	if op.Kind == KindDelete {
+		return append(b, "\r\n"...), nil
+	}
+	if op.Kind == KindInsert {
+		b = append(b, "Prefer: return-no-content\r\n"...)
+	}
+	return appendEntity(append(b, "Content-Type: application/json\r\n\r\n"...), &op.Entity)
+}
+
+// pathLiteral is a key in the path of a URL.
+func pathLiteral(key string) string { return url.PathEscape(literal(key)) }
+
+// readTransaction reads the answer to ops: the ETag of each, or what storage
+// says of the one that it refused.
+func readTransaction(resp *http.Response, body []byte, ops []Op) ([]ETag, error) {
+	answers, err := transactionAnswers(resp, body)
+	if err != nil {
+		return nil, fmt.Errorf("answer of storage: %w", err)
+	}
+	var etags []ETag
+	for _, a := range answers {
+		if a.StatusCode >= http.StatusBadRequest {
+			return nil, refusal(runtime.NewResponseError(a), ops)
+		}
+		etags = append(etags, ETag(a.Header.Get("ETag")))
+	}
+	if len(etags) != len(ops) {
+		return nil, fmt.Errorf("answer of storage: %d operations have %d answers", len(ops), len(etags))
+	}
+	return etags, nil
+}
+
+func transactionAnswers(resp *http.Response, body []byte) (answers []*http.Response, err error) {
+	batch, err := firstPart(resp.Header.Get("Content-Type"), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	set, err := parts(batch.Header.Get("Content-Type"), batch)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		part, err := set.NextPart()
+		if err == io.EOF {
+			return answers, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		a, err := http.ReadResponse(bufio.NewReader(part), resp.Request)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := runtime.Payload(a); err != nil { // keeps the body, which the part does not
+			return nil, err
+		}
+		answers = append(answers, a)
+	}
+}
+
+func parts(contentType string, body io.Reader) (*multipart.Reader, error) {
+	_, parameters, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return nil, fmt.Errorf("its type %q is not multipart: %w", contentType, err)
+	}
+	return multipart.NewReader(body, parameters["boundary"]), nil
+}
+
+func firstPart(contentType string, body io.Reader) (*multipart.Part, error) {
+	batch, err := parts(contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	return batch.NextPart()
+}
+
+// refusal is err as the error of the operation that its message names: "2:The
+// specified entity already exists."
+func refusal(err error, ops []Op) error {
+	err = named(err)
+	f, ok := err.(*failure)
+	if !ok {
+		return err
+	}
+	number, message, ok := strings.Cut(f.Message, ":")
+	i, notNumber := strconv.Atoi(number)
+	if !ok || notNumber != nil || i < 0 || i >= len(ops) {
+		return err
+	}
+	f.Message = message
+	return &TransactionError{Index: i, Op: ops[i], Err: f}
+}
