@@ -1,0 +1,113 @@
+package azuretest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+// options send each request once: an answer that a retry would hide is an
+// answer that the suite wants to see.
+func (a Account) options() azcore.ClientOptions {
+	return azcore.ClientOptions{Transport: a.Transport, Retry: policy.RetryOptions{MaxRetries: -1}}
+}
+
+// Tables is a client of the account's tables, signing with the account key.
+func (a Account) Tables(t testing.TB) *aztables.ServiceClient {
+	t.Helper()
+	cred, err := aztables.NewSharedKeyCredential(a.Name, a.Key)
+	must(t, err)
+	c, err := aztables.NewServiceClientWithSharedKey(a.TableURL, cred, &aztables.ClientOptions{ClientOptions: a.options()})
+	must(t, err)
+	return c
+}
+
+// Queues is a client of the account's queues, signing with the account key.
+func (a Account) Queues(t testing.TB) *azqueue.ServiceClient {
+	t.Helper()
+	cred, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
+	must(t, err)
+	c, err := azqueue.NewServiceClientWithSharedKeyCredential(a.QueueURL, cred, &azqueue.ClientOptions{ClientOptions: a.options()})
+	must(t, err)
+	return c
+}
+
+// Blobs is a client of the account's blobs, signing with the account key.
+func (a Account) Blobs(t testing.TB) *azblob.Client {
+	t.Helper()
+	cred, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
+	must(t, err)
+	c, err := azblob.NewClientWithSharedKeyCredential(a.BlobURL, cred, &azblob.ClientOptions{ClientOptions: a.options()})
+	must(t, err)
+	return c
+}
+
+// NewTable makes a table with a name of its own, gone when the test is over.
+func (a Account) NewTable(t testing.TB) *aztables.Client {
+	t.Helper()
+	return a.makeTable(t, Name("t"))
+}
+
+func (a Account) makeTable(t testing.TB, name string) *aztables.Client {
+	t.Helper()
+	c := a.Tables(t).NewClient(name)
+	_, err := c.CreateTable(t.Context(), nil)
+	must(t, err)
+	cleanup(t, func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err })
+	return c
+}
+
+// NewQueue makes a queue with a name of its own, gone when the test is over.
+func (a Account) NewQueue(t testing.TB) *azqueue.QueueClient {
+	t.Helper()
+	c := a.Queues(t).NewQueueClient(Name("q"))
+	_, err := c.Create(t.Context(), nil)
+	must(t, err)
+	cleanup(t, func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err })
+	return c
+}
+
+// NewContainer makes a container with a name of its own, gone when the test is over.
+func (a Account) NewContainer(t testing.TB) *container.Client {
+	t.Helper()
+	c := a.Blobs(t).ServiceClient().NewContainerClient(Name("c"))
+	_, err := c.Create(t.Context(), nil)
+	must(t, err)
+	cleanup(t, func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err })
+	return c
+}
+
+// Name is a name that no other run uses, good for tables, queues and
+// containers, so that many suites can share one account.
+func Name(prefix string) string {
+	var b [10]byte
+	rand.Read(b[:]) // never fails
+	return prefix + hex.EncodeToString(b[:])
+}
+
+// cleanup runs remove when the test is over. What the test removed itself is no fault.
+func cleanup(t testing.TB, remove func(context.Context) error) {
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if err := remove(ctx); err != nil && status(err) != 404 {
+			t.Errorf("cleaning up: %v", err)
+		}
+	})
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

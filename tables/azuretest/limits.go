@@ -1,0 +1,119 @@
+package azuretest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+func limits(t *testing.T, a Account) {
+	check(t, a,
+		stringIsAtMost32KCharacters,
+		binaryIsAtMost64KiB,
+		entityIsAtMost1MiB,
+		propertiesAreAtMost252,
+		propertyNamesAreBounded,
+		keysAreBounded,
+		keysHaveForbiddenCharacters,
+	)
+}
+
+func tryInsert(t *testing.T, c *aztables.Client, pk, rk string, p props) string {
+	t.Helper()
+	_, err := c.AddEntity(t.Context(), row(t, pk, rk, p), nil)
+	return answer(err)
+}
+
+// A string is at most 64 KiB in UTF-16, so 32K characters, however many bytes
+// they are on the wire.
+func stringIsAtMost32KCharacters(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	const most = 32 << 10
+	expect(t, a, "32K letters", tryInsert(t, c, "p", "1", props{"S": strings.Repeat("x", most)}), "ok")
+	expect(t, a, "32K wide letters", tryInsert(t, c, "p", "2", props{"S": strings.Repeat("日", most)}), "ok",
+		differs(Azurite, "400 PropertyValueTooLarge", "counts a string's bytes"))
+	expect(t, a, "one more", tryInsert(t, c, "p", "3", props{"S": strings.Repeat("x", most+1)}), "400 PropertyValueTooLarge")
+	expect(t, a, "16K pairs and one", tryInsert(t, c, "p", "4", props{"S": strings.Repeat("😀", most/2) + "x"}), "400 PropertyValueTooLarge")
+}
+
+// Binary is at most 64 KiB before it is written in base64.
+func binaryIsAtMost64KiB(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	expect(t, a, "64 KiB", tryInsert(t, c, "p", "1", props{"B": aztables.EDMBinary(make([]byte, 64<<10))}), "ok")
+	expect(t, a, "one more", tryInsert(t, c, "p", "2", props{"B": aztables.EDMBinary(make([]byte, 64<<10+1))}), "400 PropertyValueTooLarge")
+}
+
+// An entity is at most 1 MiB as it is stored. (What counts is about two bytes a
+// character and the names; Furrow stays well below.)
+func entityIsAtMost1MiB(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	sized := func(n int) props {
+		p := props{}
+		for i := range n {
+			p[fmt.Sprintf("B%02d", i)] = aztables.EDMBinary(make([]byte, 64<<10))
+		}
+		return p
+	}
+	expect(t, a, "960 KiB", tryInsert(t, c, "p", "1", sized(15)), "ok")
+	expect(t, a, "1,088 KiB", tryInsert(t, c, "p", "2", sized(17)), "400 EntityTooLarge", differs(Azurite, "ok", "bounds an inserted entity at 4 MiB"))
+}
+
+const uncounted = "does not count properties"
+
+// An entity has at most 252 properties besides the three of the system.
+func propertiesAreAtMost252(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	p := props{}
+	for i := range 252 {
+		p[fmt.Sprintf("P%03d", i)] = int32(i)
+	}
+	expect(t, a, "252", tryInsert(t, c, "p", "1", p), "ok")
+	p["P252"] = int32(252)
+	expect(t, a, "253", tryInsert(t, c, "p", "2", p), "400 TooManyProperties", differs(Azurite, "ok", uncounted))
+
+	half := props{}
+	for i := range 10 {
+		half[fmt.Sprintf("Q%d", i)] = int32(i)
+	}
+	_, err := c.UpsertEntity(t.Context(), row(t, "p", "1", half), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	expect(t, a, "252 and 10 merged", answer(err), "400 TooManyProperties", differs(Azurite, "ok", uncounted))
+}
+
+const anyName = "takes any property name"
+
+// A property's name is at most 255 characters, and formed like a C# identifier:
+// no dash, no space, no digit first.
+func propertyNamesAreBounded(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	expect(t, a, "255 characters", tryInsert(t, c, "p", "1", props{strings.Repeat("n", 255): "x"}), "ok")
+	expect(t, a, "256 characters", tryInsert(t, c, "p", "2", props{strings.Repeat("n", 256): "x"}), "400 PropertyNameTooLong", differs(Azurite, "ok", anyName))
+	expect(t, a, "letters beyond ASCII", tryInsert(t, c, "p", "3", props{"größe_2": "x"}), "ok")
+	for _, name := range []string{"with-dash", "with space", "1st", "a/b"} {
+		expect(t, a, name, tryInsert(t, c, "p", Name("r"), props{name: "x"}), "400 PropertyNameInvalid", differs(Azurite, "ok", anyName))
+	}
+}
+
+// A key is at most 1 KiB. (The reference has 1 KiB, which is 512 characters of
+// UTF-16; newer pages have 1,024 characters. Furrow's own are far shorter.)
+func keysAreBounded(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	most, more := strings.Repeat("k", 512), strings.Repeat("k", 1025)
+	expect(t, a, "512 characters", tryInsert(t, c, most, most, nil), "ok")
+	for _, k := range [][2]string{{more, "r"}, {"p", more}} {
+		_, err := c.AddEntity(t.Context(), row(t, k[0], k[1], nil), nil)
+		expect(t, a, "1,025 characters", status(err), 400)
+	}
+}
+
+// Keys may not hold / \ # ? nor control characters.
+func keysHaveForbiddenCharacters(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	for _, k := range []string{"a/b", `a\b`, "a#b", "a?b", "a\tb", "a\nb", "a\x00b", "a\u007fb", "a\u0085b"} {
+		for _, keys := range [][2]string{{k, "r"}, {"p", k}} {
+			expect(t, a, fmt.Sprintf("insert %q", keys), tryInsert(t, c, keys[0], keys[1], nil), "400 OutOfRangeInput",
+				differs(Azurite, "400 InvalidInput", "has one code for all bad input"))
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package azuretest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+func pages(t *testing.T, a Account) {
+	check(t, a,
+		pageIsAtMostAThousandRows,
+		topIsPerPage,
+		topBeyondAThousandIsRefused,
+		tokenGoesOnInAnotherPager,
+		tokenCrossesPartitions,
+		tokenOutlivesItsRow,
+		pageIsBoundedInBytes,
+	)
+}
+
+func numbered(n int) []string {
+	s := make([]string, n)
+	for i := range s {
+		s[i] = fmt.Sprintf("%04d", i)
+	}
+	return s
+}
+
+// A page has at most 1,000 rows. The token that follows it leads to the rest,
+// without one lost or double.
+func pageIsAtMostAThousandRows(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insertAll(t, c, "p", numbered(1050), nil)
+	var sizes []int
+	next := 0
+	for p := c.NewListEntitiesPager(filter("PartitionKey eq 'p'")); p.More(); {
+		page, err := p.NextPage(t.Context())
+		must(t, err)
+		sizes = append(sizes, len(page.Entities))
+		for _, b := range page.Entities {
+			expect(t, a, "row", decoded(t, b).RowKey, fmt.Sprintf("%04d", next))
+			next++
+		}
+	}
+	expect(t, a, "page sizes", fmt.Sprint(sizes), "[1000 50]")
+}
+
+// $top bounds a page, not the query. Whether a token follows the last full
+// page is not said: it may, and lead to an empty one.
+func topIsPerPage(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insertAll(t, c, "p", numbered(10), nil)
+	rows := 0
+	for p := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](4)}); p.More(); {
+		page, err := p.NextPage(t.Context())
+		must(t, err)
+		expect(t, a, "page of at most 4", len(page.Entities) <= 4, true)
+		rows += len(page.Entities)
+	}
+	expect(t, a, "rows", rows, 10)
+}
+
+// A $top above 1,000 is refused rather than cut down.
+func topBeyondAThousandIsRefused(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	_, err := query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1000)})
+	expect(t, a, "1000", answer(err), "ok")
+	_, err = query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1001)})
+	expect(t, a, "1001", status(err), 400, differs(Azurite, 0, "cuts $top down"))
+}
+
+// A token may be kept, and used by another client with the same filter.
+func tokenGoesOnInAnotherPager(t *testing.T, a Account) {
+	name := Name("t")
+	c := a.makeTable(t, name)
+	insertAll(t, c, "p", numbered(10), nil)
+	o := &aztables.ListEntitiesOptions{Filter: to.Ptr("RowKey ge '0002'"), Top: to.Ptr[int32](3)}
+	page, err := c.NewListEntitiesPager(o).NextPage(t.Context())
+	must(t, err)
+	o.NextPartitionKey, o.NextRowKey = page.NextPartitionKey, page.NextRowKey
+
+	rows, err := query(t, a.Tables(t).NewClient(name), o)
+	must(t, err)
+	expect(t, a, "rows left", len(rows), 5)
+	expect(t, a, "first", rows[0].RowKey, "0005")
+}
+
+// A token leads on into the next partition.
+func tokenCrossesPartitions(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	for _, pk := range []string{"a", "b", "c"} {
+		insertAll(t, c, pk, numbered(2), nil)
+	}
+	rows, err := query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1)})
+	must(t, err)
+	got := ""
+	for _, r := range rows {
+		got += " " + r.PartitionKey + r.RowKey
+	}
+	expect(t, a, "rows", got, " a0000 a0001 b0000 b0001 c0000 c0001")
+}
+
+// A token is a place between rows: it holds when the row it names is gone.
+func tokenOutlivesItsRow(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insertAll(t, c, "p", numbered(6), nil)
+	p := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](2)})
+	_, err := p.NextPage(t.Context())
+	must(t, err)
+	for _, rk := range []string{"0001", "0002"} {
+		_, err := c.DeleteEntity(t.Context(), "p", rk, nil)
+		must(t, err)
+	}
+	got := ""
+	for p.More() {
+		page, err := p.NextPage(t.Context())
+		must(t, err)
+		for _, b := range page.Entities {
+			got += " " + decoded(t, b).RowKey
+		}
+	}
+	expect(t, a, "rows after the deletion", got, " 0003 0004 0005")
+}
+
+// Large rows come in pages of at most 4 MiB, so a reader's memory is bounded
+// whatever the rows.
+func pageIsBoundedInBytes(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	large := props{}
+	for i := range 8 {
+		large[fmt.Sprintf("B%d", i)] = aztables.EDMBinary(make([]byte, 60<<10)) // 480 KiB, 640 KiB on the wire
+	}
+	const n = 12
+	for i := range n {
+		insert(t, c, "p", fmt.Sprintf("%02d", i), large)
+	}
+	rows, pages := 0, 0
+	for p := c.NewListEntitiesPager(nil); p.More(); pages++ {
+		page, err := p.NextPage(t.Context())
+		must(t, err)
+		rows += len(page.Entities)
+	}
+	expect(t, a, "rows", rows, n)
+	expect(t, a, "in more than one page", pages > 1, true, differs(Azurite, false, "bounds a page in rows only"))
+}

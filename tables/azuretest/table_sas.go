@@ -1,0 +1,200 @@
+package azuretest
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+func tableSAS(t *testing.T, a Account) {
+	check(t, a,
+		permissionsAreSeparate,
+		tokenHoldsForItsTableOnly,
+		tokenCannotManageTables,
+		tokenHasAStartAndAnExpiry,
+		changedTokenIsRefused,
+		tokenMayDemandHTTPS,
+	)
+	tableRanges(t, a)
+	storedPolicies(t, a)
+}
+
+// token is a table's service SAS, signed by the SDK, for the hour around now
+// unless v has other times. The SDK signs the key ranges but leaves them out of
+// the token, so they are added here.
+func token(t *testing.T, a Account, v aztables.SASSignatureValues) string {
+	t.Helper()
+	if v.Identifier == "" && v.ExpiryTime.IsZero() {
+		v.ExpiryTime = time.Now().UTC().Add(time.Hour)
+	}
+	cred, err := aztables.NewSharedKeyCredential(a.Name, a.Key)
+	must(t, err)
+	s, err := v.Sign(cred)
+	must(t, err)
+	for _, p := range [][2]string{{"spk", v.StartPartitionKey}, {"srk", v.StartRowKey}, {"epk", v.EndPartitionKey}, {"erk", v.EndRowKey}} {
+		if p[1] != "" {
+			s += "&" + p[0] + "=" + url.QueryEscape(p[1])
+		}
+	}
+	return s
+}
+
+// bearing is a client that has a token and nothing else.
+func bearing(t *testing.T, a Account, table, token string) *aztables.Client {
+	t.Helper()
+	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+table+"?"+token, &aztables.ClientOptions{ClientOptions: a.options()})
+	must(t, err)
+	return c
+}
+
+// granted is a new table with a row p/r in it, and a client that may do to it what v says.
+func granted(t *testing.T, a Account, v aztables.SASSignatureValues) (owner, c *aztables.Client) {
+	t.Helper()
+	v.TableName = Name("t")
+	owner = a.makeTable(t, v.TableName)
+	insert(t, owner, "p", "r", nil)
+	return owner, bearing(t, a, v.TableName, token(t, a, v))
+}
+
+// try does one operation of each kind on a table, and gives the answers.
+func try(t *testing.T, c *aztables.Client) map[string]string {
+	t.Helper()
+	ctx := t.Context()
+	answers := map[string]string{}
+	_, err := c.GetEntity(ctx, "p", "r", nil)
+	answers["get"] = answer(err)
+	_, err = query(t, c, filter("PartitionKey eq 'p'"))
+	answers["query"] = answer(err)
+	_, err = c.AddEntity(ctx, row(t, "p", Name("new"), nil), nil)
+	answers["add"] = answer(err)
+	_, err = c.UpsertEntity(ctx, row(t, "p", "r", nil), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	answers["upsert replace"] = answer(err)
+	_, err = c.UpsertEntity(ctx, row(t, "p", "r", nil), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	answers["upsert merge"] = answer(err)
+	_, err = c.UpdateEntity(ctx, row(t, "p", "r", nil), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+	answers["update"] = answer(err)
+	_, err = c.UpdateEntity(ctx, row(t, "p", "r", nil), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge})
+	answers["merge"] = answer(err)
+	_, err = c.DeleteEntity(ctx, "p", "r", nil)
+	answers["delete"] = answer(err)
+	return answers
+}
+
+// Each permission allows its own operations and no other. An upsert is an add
+// and an update, and needs both.
+func permissionsAreSeparate(t *testing.T, a Account) {
+	for permissions, allowed := range map[string]string{
+		"r":    "get query",
+		"a":    "add",
+		"u":    "update merge",
+		"d":    "delete",
+		"au":   "add update merge upsert replace upsert merge",
+		"raud": "get query add update merge upsert replace upsert merge delete",
+	} {
+		_, c := granted(t, a, aztables.SASSignatureValues{Permissions: permissions})
+		for op, got := range try(t, c) {
+			want := "403 AuthorizationPermissionMismatch"
+			if strings.HasPrefix(op, "upsert") && len(permissions) == 1 {
+				expect(t, a, permissions+": "+op, got, want, upsertByUpdate(permissions)...)
+				continue
+			}
+			if strings.Contains(allowed, op) {
+				want = "ok"
+			}
+			expect(t, a, permissions+": "+op, got, want)
+		}
+	}
+}
+
+func upsertByUpdate(permissions string) []difference[string] {
+	if permissions != "u" {
+		return nil
+	}
+	return []difference[string]{differs(Azurite, "ok", "lets an upsert pass on u alone")}
+}
+
+// A token names its table, in lower case whatever the table's own.
+func tokenHoldsForItsTableOnly(t *testing.T, a Account) {
+	name, other := Name("Mixed"), Name("other")
+	a.makeTable(t, name)
+	a.makeTable(t, other)
+	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a"})
+	_, err := bearing(t, a, name, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
+	expect(t, a, "its table", answer(err), "ok")
+	_, err = bearing(t, a, other, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
+	expect(t, a, "another table", status(err), 403)
+}
+
+// No service SAS makes, lists or removes tables, nor reads or sets policies.
+func tokenCannotManageTables(t *testing.T, a Account) {
+	name := Name("t")
+	owner := a.makeTable(t, name)
+	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "raud"})
+	c := bearing(t, a, name, s)
+	service, err := aztables.NewServiceClientWithNoCredential(a.TableURL+"/?"+s, &aztables.ClientOptions{ClientOptions: a.options()})
+	must(t, err)
+
+	_, err = service.CreateTable(t.Context(), Name("t"), nil)
+	expect(t, a, "create", status(err), 403)
+	_, err = service.NewListTablesPager(nil).NextPage(t.Context())
+	expect(t, a, "list", status(err), 403)
+	_, err = c.GetAccessPolicy(t.Context(), nil)
+	expect(t, a, "get policies", status(err), 403)
+	_, err = c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policyOf("x", "r")}})
+	expect(t, a, "set policies", status(err), 403)
+	_, err = c.Delete(t.Context(), nil)
+	expect(t, a, "delete", status(err), 403, differs(Azurite, 0, "lets a token with d delete the table"))
+	_, err = owner.AddEntity(t.Context(), row(t, "p", "r", nil), nil)
+	expect(t, a, "the table is there", err == nil, true, differs(Azurite, false, "lets a token with d delete the table"))
+}
+
+// A token holds from its start to its expiry, give or take the clocks.
+func tokenHasAStartAndAnExpiry(t *testing.T, a Account) {
+	now := time.Now().UTC()
+	get := func(start, expiry time.Time) error {
+		_, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", StartTime: start, ExpiryTime: expiry})
+		_, err := c.GetEntity(t.Context(), "p", "r", nil)
+		return err
+	}
+	expect(t, a, "now", answer(get(now.Add(-time.Hour), now.Add(time.Hour))), "ok")
+	expect(t, a, "without a start", answer(get(time.Time{}, now.Add(time.Hour))), "ok")
+	unauthenticated(t, a, "not yet", get(now.Add(time.Hour), now.Add(2*time.Hour)))
+	unauthenticated(t, a, "no longer", get(now.Add(-2*time.Hour), now.Add(-time.Hour)))
+	unauthenticated(t, a, "no longer, without a start", get(time.Time{}, now.Add(-time.Hour)))
+}
+
+// Nothing of a token can be changed: not its rights, its life or its range.
+func changedTokenIsRefused(t *testing.T, a Account) {
+	name := Name("t")
+	a.makeTable(t, name)
+	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a", StartPartitionKey: "p", EndPartitionKey: "p"})
+	q, err := url.ParseQuery(s)
+	must(t, err)
+	for field, v := range map[string]string{"sp": "raud", "se": "2999-01-01T00:00:00Z", "spk": "a", "epk": "z", "sig": "AAAA" + q.Get("sig")[4:], "sv": "2020-02-10"} {
+		changed, err := url.ParseQuery(s)
+		must(t, err)
+		changed.Set(field, v)
+		_, err = bearing(t, a, name, changed.Encode()).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
+		unauthenticated(t, a, "with another "+field, err)
+	}
+	without := strings.Replace(s, "&epk=p", "", 1)
+	_, err = bearing(t, a, name, without).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
+	unauthenticated(t, a, "without epk", err)
+}
+
+// A token that demands https is refused on http.
+func tokenMayDemandHTTPS(t *testing.T, a Account) {
+	_, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", Protocol: aztables.SASProtocolHTTPS})
+	_, err := c.GetEntity(t.Context(), "p", "r", nil)
+	want := "403 AuthorizationProtocolMismatch"
+	if strings.HasPrefix(a.TableURL, "https:") {
+		want = "ok"
+	}
+	expect(t, a, "https only", answer(err), want)
+	_, c = granted(t, a, aztables.SASSignatureValues{Permissions: "r", Protocol: aztables.SASProtocolHTTPSandHTTP})
+	_, err = c.GetEntity(t.Context(), "p", "r", nil)
+	expect(t, a, "either", answer(err), "ok")
+}

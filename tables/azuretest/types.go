@@ -1,0 +1,221 @@
+package azuretest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+func types(t *testing.T, a Account) {
+	check(t, a,
+		typesRoundTrip,
+		typesAreNamedWhereJSONIsNotEnough,
+		noMetadataIsBareJSON,
+		fullMetadataSaysWhereItIs,
+		stringsRoundTrip,
+		wholeDoublesStayDoubles,
+		notANumberIsADouble,
+		nullIsAbsent,
+		propertyNamesAreCaseSensitive,
+		valuesMustFitTheirType,
+	)
+}
+
+// everyType has a property of each EDM type, some at its limits.
+func everyType() props {
+	return props{
+		"Bool":     true,
+		"Int32":    int32(math.MinInt32),
+		"Int64":    aztables.EDMInt64(math.MaxInt64),
+		"Int64Min": aztables.EDMInt64(math.MinInt64),
+		"Double":   1.5,
+		"Tiny":     math.SmallestNonzeroFloat64,
+		"Huge":     math.MaxFloat64,
+		"String":   "text",
+		"Guid":     aztables.EDMGUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
+		"Binary":   aztables.EDMBinary{0, 1, 2, 0xfe, 0xff},
+		"Time":     aztables.EDMDateTime(time.Date(2026, 11, 20, 9, 17, 5, 123456700, time.UTC)),
+		"OldTime":  aztables.EDMDateTime(time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)),
+	}
+}
+
+// Every type comes back as it went, with minimal and with full metadata, from
+// a get and from a query: Int64 to its limits, times to the 100 ns tick.
+func typesRoundTrip(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", everyType())
+	for _, format := range []aztables.MetadataFormat{aztables.MetadataFormatMinimal, aztables.MetadataFormatFull} {
+		got, err := c.GetEntity(t.Context(), "p", "r", &aztables.GetEntityOptions{Format: &format})
+		must(t, err)
+		sameProps(t, string(format), decoded(t, got.Value).Properties, everyType())
+		rows, err := query(t, c, &aztables.ListEntitiesOptions{Format: &format})
+		must(t, err)
+		sameProps(t, string(format)+" of a query", rows[0].Properties, everyType())
+	}
+}
+
+func sameProps(t *testing.T, what string, got, want props) {
+	t.Helper()
+	for name, w := range want {
+		if !reflect.DeepEqual(got[name], w) {
+			t.Errorf("%s: %s is %v (%T); want %v (%T)", what, name, got[name], got[name], w, w)
+		}
+	}
+	for name := range got {
+		if _, ok := want[name]; !ok {
+			t.Errorf("%s: has %s, which was not stored", what, name)
+		}
+	}
+}
+
+// wire reads a row's JSON as the service sends it: the SDK's own would have
+// been taken apart and put together again.
+func wire(t *testing.T, c *aztables.Client, format aztables.MetadataFormat) (map[string]json.RawMessage, string) {
+	t.Helper()
+	var r *http.Response
+	_, err := c.GetEntity(captured(t, &r), "p", "r", &aztables.GetEntityOptions{Format: &format})
+	must(t, err)
+	var m map[string]json.RawMessage
+	must(t, json.Unmarshal([]byte(body(t, r)), &m))
+	return m, r.Header.Get("Content-Type")
+}
+
+// Minimal metadata names the types that JSON cannot tell: Int64 (a string on
+// the wire), DateTime, Guid and Binary; and no other, nor Timestamp's.
+func typesAreNamedWhereJSONIsNotEnough(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", everyType())
+	m, contentType := wire(t, c, aztables.MetadataFormatMinimal)
+	for name, want := range map[string]string{
+		"Int64": `"Edm.Int64"`, "Time": `"Edm.DateTime"`, "Guid": `"Edm.Guid"`, "Binary": `"Edm.Binary"`,
+		"Bool": "", "Int32": "", "String": "", "Timestamp": "",
+	} {
+		expect(t, a, "type of "+name, string(m[name+"@odata.type"]), want)
+	}
+	expect(t, a, "Int64", string(m["Int64"]), `"9223372036854775807"`)
+	expect(t, a, "Time", string(m["Time"]), `"2026-11-20T09:17:05.1234567Z"`)
+	expect(t, a, "Binary", string(m["Binary"]), `"AAEC/v8="`)
+	expect(t, a, "has its ETag", len(m["odata.etag"]) > 0, true)
+	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json;odata=minimalmetadata"), true)
+}
+
+// Without metadata there are no types, no ETag and no addresses: values only.
+func noMetadataIsBareJSON(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", everyType())
+	m, contentType := wire(t, c, aztables.MetadataFormatNone)
+	for name := range m {
+		if strings.Contains(name, "odata.") {
+			t.Errorf("has %s", name)
+		}
+	}
+	expect(t, a, "properties", len(m), len(everyType())+3)
+	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json;odata=nometadata"), true)
+}
+
+// Full metadata adds the entity's type, address and ETag.
+func fullMetadataSaysWhereItIs(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", everyType())
+	m, contentType := wire(t, c, aztables.MetadataFormatFull)
+	for _, name := range []string{"odata.metadata", "odata.type", "odata.id", "odata.etag", "odata.editLink"} {
+		expect(t, a, "has "+name, len(m[name]) > 0, true)
+	}
+	expect(t, a, "ends in its keys", bytes.HasSuffix(m["odata.id"], []byte(`(PartitionKey='p',RowKey='r')"`)), true)
+	expect(t, a, "type of Timestamp", string(m["Timestamp@odata.type"]), `"Edm.DateTime"`)
+	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json;odata=fullmetadata"), true)
+}
+
+// A string is any Unicode text, also what JSON, XML and OData escape.
+func stringsRoundTrip(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	texts := []string{"", " ", "it's", `"double"`, `back\slash`, "<a href='x'>&amp;</a>", "grüße 日本語 😀", "tab\tline\nreturn\r", "/#?%41+", "null",
+		"\u2028", "\ufeff", "2026-11-20T09:17:05Z", "5", "true"}
+	p := props{}
+	for i, s := range texts {
+		p[fmt.Sprintf("S%d", i)] = s
+	}
+	insert(t, c, "p", "r", p)
+	got, _ := stored(t, c, "p", "r")
+	sameProps(t, "strings", got, p)
+}
+
+// A double that is whole keeps its decimal point, so that it stays a double.
+// (The SDK drops it again on its way to the caller.) A number without one is an
+// Int32.
+func wholeDoublesStayDoubles(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"r","Whole":3,"Whole@odata.type":"Edm.Double","Int":3,"Zero":0,"Zero@odata.type":"Edm.Double"}`), nil)
+	must(t, err)
+	m, _ := wire(t, c, aztables.MetadataFormatMinimal)
+	expect(t, a, "Whole", string(m["Whole"]), "3.0")
+	expect(t, a, "Zero", string(m["Zero"]), "0.0")
+	expect(t, a, "Int", string(m["Int"]), "3")
+	expect(t, a, "found as a double", keys(t, c, "Whole eq 3.0"), "p/r")
+}
+
+// Doubles that are no number are strings that say they are Edm.Double.
+func notANumberIsADouble(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"r",
+		"N":"NaN","N@odata.type":"Edm.Double","I":"Infinity","I@odata.type":"Edm.Double","M":"-Infinity","M@odata.type":"Edm.Double"}`), nil)
+	must(t, err)
+	m, _ := wire(t, c, aztables.MetadataFormatMinimal)
+	for name, want := range map[string]string{"N": `"NaN"`, "I": `"Infinity"`, "M": `"-Infinity"`} {
+		expect(t, a, name, string(m[name]), want)
+		expect(t, a, "type of "+name, string(m[name+"@odata.type"]), `"Edm.Double"`)
+	}
+}
+
+// A null property is not stored.
+func nullIsAbsent(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", props{"A": nil, "B": "x"})
+	upsert(t, c, aztables.UpdateModeReplace, row(t, "p", "s", props{"A": nil, "B": "x"}))
+	for _, rk := range []string{"r", "s"} {
+		p, _ := stored(t, c, "p", rk)
+		expect(t, a, "properties of "+rk, fmt.Sprint(p), "map[B:x]")
+	}
+}
+
+// Properties whose names differ by case are different properties.
+func propertyNamesAreCaseSensitive(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", props{"Temp": "1", "temp": "2"})
+	p, _ := stored(t, c, "p", "r")
+	expect(t, a, "properties", fmt.Sprint(p), "map[Temp:1 temp:2]")
+}
+
+// A value that its stated type cannot hold is refused, and with it the entity.
+func valuesMustFitTheirType(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	try := func(property string) int {
+		_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"`+Name("r")+`",`+property+`}`), nil)
+		return status(err)
+	}
+	for _, property := range []string{
+		`"V":"x","V@odata.type":"Edm.Boolean"`,
+		`"V":{"nested":1}`,
+		`"V":[1,2]`,
+	} {
+		expect(t, a, property, try(property), 400)
+	}
+	for _, property := range []string{
+		`"V":"x","V@odata.type":"Edm.Int64"`,
+		`"V":"9223372036854775808","V@odata.type":"Edm.Int64"`,
+		`"V":"not a time","V@odata.type":"Edm.DateTime"`,
+		`"V":"not-a-guid","V@odata.type":"Edm.Guid"`,
+		`"V":"***","V@odata.type":"Edm.Binary"`,
+	} {
+		expect(t, a, property, try(property), 400, differs(Azurite, 0, "keeps a typed text as it is"))
+	}
+	expect(t, a, "an unknown type", try(`"V":"x","V@odata.type":"Edm.Nothing"`), 400, differs(Azurite, 500, "stumbles over an unknown type"))
+}
