@@ -221,10 +221,11 @@ type page struct {
 	render *entity.Renderer
 	start  time.Time
 
-	body []byte
-	rows int
-	more bool
-	next auth.Key // where the next page begins, if there is more
+	body    []byte
+	rows    int
+	scanned int // rows read, passed or not
+	more    bool
+	next    auth.Key // where the next page begins, if there is more
 }
 
 // fill reads rows into the page until it is full or the range ends.
@@ -234,14 +235,13 @@ func (s *Service) fill(p *page, lower, upper []byte) error {
 		return err
 	}
 	defer it.Close()
-	scanned := 0
 	for it.First(); it.Valid(); it.Next() {
 		partition, row := splitKey(it.Key())
-		if p.full() || late(scanned, p.start) {
+		if p.full() || late(p.scanned, p.start) {
 			p.more, p.next = true, auth.Key{Partition: string(partition), Row: string(row)}
 			return nil
 		}
-		scanned++
+		p.scanned++
 		if err := p.add(it, string(partition), string(row)); err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func (s *Service) create(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.add(name); err != nil {
+	if err := s.Add(name); err != nil {
 		return err
 	}
 	wire.Set(w.Header(), "Location", r.Base()+"/Tables('"+name+"')")
@@ -119,7 +119,8 @@ func parseTableName(body []byte) (string, error) {
 	return "", entity.Invalid("The body must have a TableName.")
 }
 
-func (s *Service) add(name string) error {
+// Add creates a table.
+func (s *Service) Add(name string) error {
 	s.schema.Lock()
 	defer s.schema.Unlock()
 	if _, exists := s.tables[strings.ToLower(name)]; exists {

@@ -42,7 +42,7 @@ func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
 	return &wire.Handler{Service: wire.Table, Account: s.auth.Account, Now: now, Log: log, Serve: s.serve}
 }
 
-// serve routes by the path: the account, Tables, $batch, a table, or an entity.
+// serve finds out who asks and for what.
 func (s *Service) serve(w http.ResponseWriter, r *wire.Request) error {
 	path, err := parsePath(r.Path)
 	if err != nil {
@@ -52,14 +52,19 @@ func (s *Service) serve(w http.ResponseWriter, r *wire.Request) error {
 	if err != nil {
 		return err
 	}
+	return s.route(w, r, g, path)
+}
+
+// route tells operations apart by the path (the account, Tables, $batch, a table
+// or an entity) and the method.
+func (s *Service) route(w http.ResponseWriter, r *wire.Request, g *auth.Grant, path path) error {
 	method := methodOf(r)
 	if err := checkServed(r, path, method); err != nil {
 		return err
 	}
-	if r.Query.Get("comp") == "acl" {
-		return s.acl(w, r, g, path, method)
-	}
 	switch {
+	case r.Query.Get("comp") == "acl":
+		return s.acl(w, r, g, path, method)
 	case path.table == "$batch" && method == http.MethodPost:
 		return s.batch(w, r, g)
 	case path.isTables():

@@ -1,0 +1,133 @@
+package entity
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"furrow/tables/local/internal/wire"
+)
+
+func code(err error) string {
+	if e, ok := errors.AsType[*wire.Error](err); ok {
+		return e.Code
+	}
+	return fmt.Sprint(err)
+}
+
+func TestTypesSurviveStorage(t *testing.T) {
+	body := `{"PartitionKey":"p","RowKey":"r","s":"h\u00e9\"\n\ud83d\ude00","i":-7,"big":3000000000,"d":1.0,"e":1e300,"yes":true,
+		"l@odata.type":"Edm.Int64","l":"-9223372036854775808","t":"2026-11-20T10:00:00.1234567+02:00","t@odata.type":"Edm.DateTime",
+		"g@odata.type":"Edm.Guid","g":"C9DA6455-213D-42C9-9A79-3E9149A57833","x":"AQL/","x@odata.type":"Edm.Binary",
+		"nan":"NaN","nan@odata.type":"Edm.Double","inf":"-Infinity","inf@odata.type":"Edm.Double","gone":null,"odata.etag":"x","Timestamp":"no"}`
+	b, err := Parse([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := Entity{Timestamp: MinDateTime, Properties: b.Properties}
+	render := Renderer{Level: MinimalMetadata, Base: "http://h/a", Table: "t"}
+	got := string(render.Append(nil, "p", "r", e.Append(nil), false))
+	want := `{"odata.etag":"W/\"datetime'1601-01-01T00%3A00%3A00Z'\"","PartitionKey":"p","RowKey":"r","Timestamp":"1601-01-01T00:00:00Z",` +
+		`"s":"hé\"\n😀","i":-7,"big":3000000000.0,"d":1.0,"e":1E+300,"yes":true,` +
+		`"l@odata.type":"Edm.Int64","l":"-9223372036854775808","t@odata.type":"Edm.DateTime","t":"2026-11-20T08:00:00.1234567Z",` +
+		`"g@odata.type":"Edm.Guid","g":"c9da6455-213d-42c9-9a79-3e9149a57833","x@odata.type":"Edm.Binary","x":"AQL/",` +
+		`"nan@odata.type":"Edm.Double","nan":"NaN","inf@odata.type":"Edm.Double","inf":"-Infinity"}`
+	if got != want {
+		t.Errorf("rendered\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestBadEntityIsRefusedWithACode(t *testing.T) {
+	many := func(n int) string {
+		var b strings.Builder
+		b.WriteString("{")
+		for i := range n {
+			fmt.Fprintf(&b, `"p%d":1,`, i)
+		}
+		return b.String() + `"RowKey":"r"}`
+	}
+	for body, want := range map[string]string{
+		``: "InvalidInput", `[]`: "InvalidInput", `{`: "InvalidInput", `{"a":1}x`: "InvalidInput", `{"a":1,"a":2}`: "InvalidInput", `{"a":"` + "\xff" + `"}`: "InvalidInput",
+		`{"a":{}}`: "InvalidInput", `{"a":[1]}`: "InvalidInput", `{"a":1,}`: "InvalidInput", `{"a":01}`: "InvalidInput",
+		`{"a":"1","a@odata.type":"Edm.Decimal"}`: "InvalidInput", `{"a":"x","a@odata.type":"Edm.Int64"}`: "InvalidInput",
+		`{"a":"9223372036854775808","a@odata.type":"Edm.Int64"}`: "InvalidInput", `{"a":2147483648,"a@odata.type":"Edm.Int32"}`: "InvalidInput",
+		`{"a":"?","a@odata.type":"Edm.Binary"}`: "InvalidInput", `{"a":"","a@odata.type":"Edm.Guid"}`: "InvalidInput",
+		`{"a":"1600-12-31T23:59:59Z","a@odata.type":"Edm.DateTime"}`: "OutOfRangeInput", `{"a":"x","a@odata.type":"Edm.DateTime"}`: "InvalidInput",
+		`{"a":1e999}`: "InvalidInput", `{"a":5,"a@odata.type":"Edm.String"}`: "InvalidInput", `{"a":"true","a@odata.type":"Edm.Boolean"}`: "InvalidInput",
+		`{"a-b":1}`: "PropertyNameInvalid", `{"":1}`: "PropertyNameInvalid", `{"1a":1}`: "PropertyNameInvalid", `{"a b":1}`: "PropertyNameInvalid",
+		`{"PartitionKey":1}`: "InvalidInput", `{"PartitionKey":"a/b"}`: "OutOfRangeInput", `{"RowKey":"a\\b"}`: "OutOfRangeInput", `{"RowKey":"a#"}`: "OutOfRangeInput",
+		`{"RowKey":"a?"}`: "OutOfRangeInput", `{"RowKey":"\u0000"}`: "OutOfRangeInput", `{"RowKey":"\u0085"}`: "OutOfRangeInput",
+		`{"RowKey":"` + strings.Repeat("k", MaxKey+1) + `"}`: "KeyValueTooLarge", many(MaxProperties + 3): "TooManyProperties",
+	} {
+		b, err := Parse([]byte(body))
+		if got := code(err); got != want {
+			t.Errorf("Parse(%.60q) = %v, %s; want %s", body, b, got, want)
+		}
+	}
+}
+
+func TestLimitsAreTheServices(t *testing.T) {
+	props := func(n int, v Value) (p []Property) {
+		for i := range n {
+			p = append(p, Property{fmt.Sprint("p", i), v})
+		}
+		return p
+	}
+	str := func(units int) Value { return Value{Type: String, Raw: []byte(strings.Repeat("x", units))} }
+	for name, c := range map[string]struct {
+		props []Property
+		want  string
+	}{
+		"252 properties":           {props(252, Value{Type: Int32}), "<nil>"},
+		"253 properties":           {props(253, Value{Type: Int32}), "TooManyProperties"},
+		"a string of 64 KiB":       {props(1, str(32<<10)), "<nil>"},
+		"a longer string":          {props(1, str(32<<10+1)), "PropertyValueTooLarge"},
+		"surrogates count as two":  {props(1, Value{Type: String, Raw: []byte(strings.Repeat("😀", 16<<10+1))}), "PropertyValueTooLarge"},
+		"accents count as one":     {props(1, Value{Type: String, Raw: []byte(strings.Repeat("é", 32<<10))}), "<nil>"},
+		"a binary of 64 KiB":       {props(1, Value{Type: Binary, Raw: make([]byte, 64<<10)}), "<nil>"},
+		"a longer binary":          {props(1, Value{Type: Binary, Raw: make([]byte, 64<<10+1)}), "PropertyValueTooLarge"},
+		"an entity under 1 MiB":    {props(15, Value{Type: Binary, Raw: make([]byte, 64<<10)}), "<nil>"},
+		"an entity beyond 1 MiB":   {props(16, Value{Type: Binary, Raw: make([]byte, 64<<10)}), "EntityTooLarge"},
+		"a name of 255 characters": {[]Property{{strings.Repeat("n", 255), Value{Type: Int32}}}, "<nil>"},
+		"a longer name":            {[]Property{{strings.Repeat("n", 256), Value{Type: Int32}}}, "PropertyNameTooLong"},
+	} {
+		e := Entity{Properties: c.props}
+		if got := code(e.Check("p", "r")); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// FuzzEntity: what is accepted is rendered as JSON that reads back the same.
+func FuzzEntity(f *testing.F) {
+	for _, seed := range []string{`{"PartitionKey":"p","RowKey":"r","a":1}`, `{"l":"5","l@odata.type":"Edm.Int64","d":1.5,"b":false,"s":"\ud83d"}`,
+		`{"t":"2026-11-20T10:00:00Z","t@odata.type":"Edm.DateTime"}`, `{"x":"AQ==","x@odata.type":"Edm.Binary","n":null}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		b, err := Parse(body)
+		if err != nil {
+			if e, ok := errors.AsType[*wire.Error](err); !ok || e.Status != 400 {
+				t.Fatalf("Parse(%q) = %v", body, err)
+			}
+			return
+		}
+		e := Entity{Timestamp: MinDateTime, Properties: b.Properties}
+		if e.Check(b.Partition, b.Row) != nil {
+			return
+		}
+		for _, l := range []Level{MinimalMetadata, FullMetadata} {
+			render := Renderer{Level: l, Base: "http://h/a", Table: "t"}
+			first := render.Append(nil, b.Partition, b.Row, e.Append(nil), true)
+			again, err := Parse(first)
+			if err != nil {
+				t.Fatalf("rendered %s: %v", first, err)
+			}
+			second := render.Append(nil, again.Partition, again.Row, (&Entity{Timestamp: MinDateTime, Properties: again.Properties}).Append(nil), true)
+			if string(first) != string(second) {
+				t.Fatalf("%s became %s", first, second)
+			}
+		}
+	})
+}
