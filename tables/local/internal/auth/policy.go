@@ -35,7 +35,7 @@ type identifiers struct {
 // FormatPolicies is the body of Get ACL.
 func FormatPolicies(policies []Policy) ([]byte, error) {
 	body, err := xml.Marshal(identifiers{Policies: policies})
-	return append([]byte(xml.Header[:len(xml.Header)-1]), body...), err
+	return append([]byte(wire.XMLHeader), body...), err
 }
 
 // ParsePolicies reads the body of Set ACL; an empty one means no policies.

@@ -20,6 +20,9 @@ type Error struct {
 	Details []Detail // further elements of an XML body, such as AuthenticationErrorDetail
 }
 
+// XMLHeader begins every XML body, as Azure writes it.
+const XMLHeader = `<?xml version="1.0" encoding="utf-8"?>`
+
 // A Detail is one further element of an XML error body.
 type Detail struct{ Name, Value string }
 
@@ -78,7 +81,7 @@ func message(r *Request, e *Error) string {
 
 func xmlErrorBody(r *Request, e *Error) []byte {
 	var b strings.Builder
-	b.WriteString(xml.Header[:len(xml.Header)-1])
+	b.WriteString(XMLHeader)
 	b.WriteString("<Error><Code>" + e.Code + "</Code><Message>")
 	escape(&b, message(r, e))
 	b.WriteString("</Message>")
@@ -110,7 +113,7 @@ func tableErrorType(r *Request) string {
 func TableErrorBody(r *Request, e *Error) []byte {
 	if wantsXML(r) {
 		var b strings.Builder
-		b.WriteString(xml.Header[:len(xml.Header)-1])
+		b.WriteString(XMLHeader)
 		b.WriteString(`<m:error xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><m:code>` + e.Code +
 			`</m:code><m:message xml:lang="en-US">`)
 		escape(&b, message(r, e))
