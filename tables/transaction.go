@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/google/uuid"
 )
 
 // What storage accepts in one transaction, and where we cut: its payload may
@@ -57,6 +59,10 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 func (t *Table) transaction(ops []Op) (body []byte, contentType string, err error) {
 	var buffer bytes.Buffer
 	batch, set := multipart.NewWriter(&buffer), multipart.NewWriter(&buffer)
+	// Azurite finds the parts by these names, which are those of Azure's manual.
+	if err := errors.Join(batch.SetBoundary("batch_"+uuid.NewString()), set.SetBoundary("changeset_"+uuid.NewString())); err != nil {
+		return nil, "", err
+	}
 	if _, err := batch.CreatePart(textproto.MIMEHeader{"Content-Type": {"multipart/mixed; boundary=" + set.Boundary()}}); err != nil {
 		return nil, "", err
 	}
