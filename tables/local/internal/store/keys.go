@@ -14,8 +14,10 @@ const (
 	PrefixVisible   byte = 'v' // queue id, time visible, sequence → message id
 	PrefixContainer byte = 'c' // name → container
 	PrefixBlob      byte = 'b' // container id, blob name → blob
+	PrefixBlocks    byte = 'k' // container id, blob name → where the blob's bytes are, in order
 	PrefixStaged    byte = 's' // container id, blob name, 0, block id → uncommitted block
-	PrefixFile      byte = 'f' // content id → nothing: the content file is referred to
+	PrefixFile      byte = 'f' // container id, content id → nothing: the content file is referred to
+	PrefixBytes     byte = 'y' // container id, content id → the content itself
 )
 
 // An ID numbers tables, queues and containers, so that one deleted and made

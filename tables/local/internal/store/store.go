@@ -86,8 +86,10 @@ func (s *Store) checkFormat() error {
 func (s *Store) Close() error { return s.db.Close() }
 
 // Get gives a copy of the value of key.
-func (s *Store) Get(key []byte) (value []byte, found bool, err error) {
-	v, closer, err := s.db.Get(key)
+func (s *Store) Get(key []byte) (value []byte, found bool, err error) { return get(s.db, key) }
+
+func get(from pebble.Reader, key []byte) (value []byte, found bool, err error) {
+	v, closer, err := from.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
 	}
@@ -114,6 +116,19 @@ func (s *Store) Has(key []byte) (bool, error) {
 func (s *Store) Iter(lower, upper []byte) (*pebble.Iterator, error) {
 	return s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 }
+
+// A Snapshot is the store as it was. It costs little to hold for long: it keeps
+// what is deleted meanwhile on disk, not in memory.
+type Snapshot struct{ s *pebble.Snapshot }
+
+// Snapshot takes one. Close it.
+func (s *Store) Snapshot() *Snapshot { return &Snapshot{s.db.NewSnapshot()} }
+
+// Get gives a copy of the value that key had.
+func (s *Snapshot) Get(key []byte) (value []byte, found bool, err error) { return get(s.s, key) }
+
+// Close lets go of it.
+func (s *Snapshot) Close() error { return s.s.Close() }
 
 // Apply makes b's writes visible, all at once. The function that it returns
 // waits until they are on disk; call it exactly once, and outside locks, so that
