@@ -54,10 +54,11 @@ func (a Account) Blobs(t testing.TB) *azblob.Client {
 // NewTable makes a table with a name of its own, gone when the test is over.
 func (a Account) NewTable(t testing.TB) *aztables.Client {
 	t.Helper()
-	return a.makeTable(t, Name("t"))
+	return a.MakeTable(t, Name("t"))
 }
 
-func (a Account) makeTable(t testing.TB, name string) *aztables.Client {
+// MakeTable makes a table of that name, gone when the test is over.
+func (a Account) MakeTable(t testing.TB, name string) *aztables.Client {
 	t.Helper()
 	c := a.Tables(t).NewClient(name)
 	_, err := c.CreateTable(t.Context(), nil)

@@ -74,7 +74,7 @@ func topBeyondAThousandIsRefused(t *testing.T, a Account) {
 // A token may be kept, and used by another client with the same filter.
 func tokenGoesOnInAnotherPager(t *testing.T, a Account) {
 	name := Name("t")
-	c := a.makeTable(t, name)
+	c := a.MakeTable(t, name)
 	insertAll(t, c, "p", numbered(10), nil)
 	o := &aztables.ListEntitiesOptions{Filter: to.Ptr("RowKey ge '0002'"), Top: to.Ptr[int32](3)}
 	page, err := c.NewListEntitiesPager(o).NextPage(t.Context())

@@ -68,7 +68,7 @@ func errorsAreInAzuresFormat(t *testing.T, a Account) {
 // An operation that the service does not know is refused, not passed over.
 func unknownOperationsAreNoSuccess(t *testing.T, a Account) {
 	name := Name("t")
-	a.makeTable(t, name)
+	a.MakeTable(t, name)
 	for _, method := range []string{"PATCH", "OPTIONS", "TRACE"} {
 		req := signed(t, a, name, time.Now())
 		req.Method = method

@@ -25,7 +25,7 @@ func signing(t *testing.T, a Account) {
 // A request signed with another key is refused.
 func wrongKeyIsRefused(t *testing.T, a Account) {
 	name := Name("t")
-	a.makeTable(t, name)
+	a.MakeTable(t, name)
 	thief := a
 	thief.Key = base64.StdEncoding.EncodeToString([]byte("another key, as long as keys are"))
 	_, err := thief.Tables(t).NewClient(name).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
@@ -36,7 +36,7 @@ func wrongKeyIsRefused(t *testing.T, a Account) {
 // cannot be sent again the next day.
 func clocksMayDifferALittle(t *testing.T, a Account) {
 	name := Name("t")
-	insert(t, a.makeTable(t, name), "p", "r", nil)
+	insert(t, a.MakeTable(t, name), "p", "r", nil)
 	for off, want := range map[time.Duration]int{-13 * time.Minute: 200, 13 * time.Minute: 200, -20 * time.Minute: 403, 20 * time.Minute: 403} {
 		r := send(t, a, signed(t, a, name+"(PartitionKey='p',RowKey='r')", time.Now().Add(off)))
 		expect(t, a, "clock off by "+off.String(), r.StatusCode, want, differs(Azurite, 200, "takes any date"))
@@ -80,7 +80,7 @@ func send(t *testing.T, a Account, req *http.Request) *http.Response {
 // SharedKey signs for tables as well as SharedKeyLite does.
 func sharedKeySigns(t *testing.T, a Account) {
 	name := Name("t")
-	c := a.makeTable(t, name)
+	c := a.MakeTable(t, name)
 	insert(t, c, "p q", "r", nil)
 	resource := name + "(PartitionKey='p%20q',RowKey='r')"
 	expect(t, a, "get", send(t, a, signed(t, a, resource, time.Now())).StatusCode, 200)
@@ -94,7 +94,7 @@ func sharedKeySigns(t *testing.T, a Account) {
 // version and the resource.)
 func unsignedIsRefused(t *testing.T, a Account) {
 	name := Name("t")
-	a.makeTable(t, name)
+	a.MakeTable(t, name)
 	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+name, &aztables.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	_, err = query(t, c, nil)

@@ -24,7 +24,7 @@ func storedPolicies(t *testing.T, a Account) {
 func policied(t *testing.T, a Account, p *aztables.AccessPolicy, v aztables.SASSignatureValues) (owner, c *aztables.Client) {
 	t.Helper()
 	v.TableName, v.Identifier = Name("t"), "cohort"
-	owner = a.makeTable(t, v.TableName)
+	owner = a.MakeTable(t, v.TableName)
 	setPolicies(t, owner, &aztables.SignedIdentifier{ID: to.Ptr("cohort"), AccessPolicy: p})
 	c = bearing(t, a, v.TableName, token(t, a, v))
 	if a.Kind == Azure {
@@ -97,7 +97,7 @@ func removedPolicyEndsItsTokens(t *testing.T, a Account) {
 // So does a new id; the tokens of other policies go on.
 func renamedPolicyEndsItsTokens(t *testing.T, a Account) {
 	v := aztables.SASSignatureValues{TableName: Name("t"), Identifier: "stays"}
-	owner := a.makeTable(t, v.TableName)
+	owner := a.MakeTable(t, v.TableName)
 	setPolicies(t, owner, policyOf("goes", "a"), policyOf("stays", "a"))
 	stays := bearing(t, a, v.TableName, token(t, a, v))
 	v.Identifier = "goes"

@@ -54,7 +54,7 @@ func bearing(t *testing.T, a Account, table, token string) *aztables.Client {
 func granted(t *testing.T, a Account, v aztables.SASSignatureValues) (owner, c *aztables.Client) {
 	t.Helper()
 	v.TableName = Name("t")
-	owner = a.makeTable(t, v.TableName)
+	owner = a.MakeTable(t, v.TableName)
 	insert(t, owner, "p", "r", nil)
 	return owner, bearing(t, a, v.TableName, token(t, a, v))
 }
@@ -119,8 +119,8 @@ func upsertByUpdate(permissions string) []difference[string] {
 // A token names its table, in lower case whatever the table's own.
 func tokenHoldsForItsTableOnly(t *testing.T, a Account) {
 	name, other := Name("Mixed"), Name("other")
-	a.makeTable(t, name)
-	a.makeTable(t, other)
+	a.MakeTable(t, name)
+	a.MakeTable(t, other)
 	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a"})
 	_, err := bearing(t, a, name, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
 	expect(t, a, "its table", answer(err), "ok")
@@ -131,7 +131,7 @@ func tokenHoldsForItsTableOnly(t *testing.T, a Account) {
 // No service SAS makes, lists or removes tables, nor reads or sets policies.
 func tokenCannotManageTables(t *testing.T, a Account) {
 	name := Name("t")
-	owner := a.makeTable(t, name)
+	owner := a.MakeTable(t, name)
 	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "raud"})
 	c := bearing(t, a, name, s)
 	service, err := aztables.NewServiceClientWithNoCredential(a.TableURL+"/?"+s, &aztables.ClientOptions{ClientOptions: a.options()})
@@ -169,7 +169,7 @@ func tokenHasAStartAndAnExpiry(t *testing.T, a Account) {
 // Nothing of a token can be changed: not its rights, its life or its range.
 func changedTokenIsRefused(t *testing.T, a Account) {
 	name := Name("t")
-	a.makeTable(t, name)
+	a.MakeTable(t, name)
 	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a", StartPartitionKey: "p", EndPartitionKey: "p"})
 	q, err := url.ParseQuery(s)
 	must(t, err)
