@@ -9,6 +9,7 @@ const (
 	PrefixTable     byte = 't' // lower-case name → table
 	PrefixEntity    byte = 'e' // table id, partition key, 0, row key → entity
 	PrefixQueue     byte = 'q' // name → queue
+	PrefixTally     byte = 'n' // queue id → what the queue counts
 	PrefixMessage   byte = 'm' // queue id, message id → message without its text
 	PrefixText      byte = 'x' // queue id, message id → text
 	PrefixVisible   byte = 'v' // queue id, time visible, sequence → message id
