@@ -67,7 +67,7 @@ func parseConnectionString(s string) (Account, error) {
 		if err != nil && *endpoint != "" {
 			return Account{}, err
 		}
-		*endpoint = strings.TrimSuffix(u.String(), "/")
+		*endpoint = strings.TrimRight(u.String(), "/")
 	}
 	if a.Name == "" {
 		u, _ := url.Parse(a.Table)
@@ -144,7 +144,7 @@ func parseServiceURL(s string) (Account, error) {
 	if table := query.Get("tn"); table != "" && strings.EqualFold(lastSegment(u.Path), table) {
 		u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), lastSegment(u.Path))
 	}
-	a.Table = strings.TrimSuffix(u.String(), "/")
+	a.Table = strings.TrimRight(u.String(), "/")
 	if account, rest, ok := strings.Cut(u.Host, ".table."); ok {
 		a.Queue = u.Scheme + "://" + account + ".queue." + rest
 		a.Blob = u.Scheme + "://" + account + ".blob." + rest

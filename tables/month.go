@@ -73,3 +73,12 @@ func digits(s string, from, to int) int {
 	}
 	return n
 }
+
+// MarshalText is String, for messages.
+func (m Month) MarshalText() ([]byte, error) { return []byte(m.String()), m.Check() }
+
+// UnmarshalText is ParseMonth.
+func (m *Month) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMonth(string(text))
+	return err
+}

@@ -14,21 +14,21 @@ import (
 // A Query says which rows to read. The zero Query reads the whole table.
 type Query struct {
 	Range  Range
-	Filter string   // an OData expression that must hold as well; storage reads what it rejects
-	Select []string // the properties wanted besides the keys; none means all
-	Size   int      // rows in a page, 1 to 1,000; 0 means 1,000
-	From   Token    // a Page's Next, to go on after that page
+	Filter string       // an OData expression that must hold as well; storage reads what it rejects
+	Select []string     // the properties wanted besides the keys; none means all
+	Size   int          // rows in a page, 1 to 1,000; 0 means 1,000
+	From   Continuation // a Page's Next, to go on after that page
 }
 
-// A Token is where storage goes on; its content is the service's own.
-type Token struct{ PartitionKey, RowKey string }
+// A Continuation is where storage goes on; its content is the service's own.
+type Continuation struct{ PartitionKey, RowKey string }
 
 // A Page is what one request read. It may be empty and not the last: storage
 // stops at its own limits, not only at the size asked for.
 type Page struct {
 	Rows []Entity
-	Next Token     // zero on the last page
-	Time time.Time // of the service, in seconds
+	Next Continuation // zero on the last page
+	Time time.Time    // of the service, in seconds
 }
 
 // Rows reads pages, in the order of the keys, until the rows or the caller
@@ -41,7 +41,7 @@ func (t *Table) Rows(ctx context.Context, q Query) iter.Seq2[Page, error] {
 				yield(Page{}, t.failed(KindQuery, q.filter(), err))
 				return
 			}
-			if !yield(p, nil) || p.Next == (Token{}) {
+			if !yield(p, nil) || p.Next == (Continuation{}) {
 				return
 			}
 			next = p.Next
@@ -49,18 +49,18 @@ func (t *Table) Rows(ctx context.Context, q Query) iter.Seq2[Page, error] {
 	}
 }
 
-func (t *Table) page(ctx context.Context, q Query, from Token) (Page, error) {
+func (t *Table) page(ctx context.Context, q Query, from Continuation) (Page, error) {
 	c := &call{kind: KindQuery, table: t.Name}
 	answer, err := t.client.NewListEntitiesPager(q.options(from)).NextPage(c.within(ctx))
 	if err != nil {
 		return Page{}, named(err)
 	}
 	rows, err := decodePage(c.answer)
-	next := Token{value(answer.NextPartitionKey), value(answer.NextRowKey)}
+	next := Continuation{value(answer.NextPartitionKey), value(answer.NextRowKey)}
 	return Page{Rows: rows, Next: next, Time: c.date()}, err
 }
 
-func (q Query) options(from Token) *aztables.ListEntitiesOptions {
+func (q Query) options(from Continuation) *aztables.ListEntitiesOptions {
 	o := &aztables.ListEntitiesOptions{}
 	if f := q.filter(); f != "" {
 		o.Filter = &f

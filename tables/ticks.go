@@ -69,3 +69,12 @@ func ParseTicks(s string) (Ticks, error) {
 	}
 	return Ticks(t), nil
 }
+
+// MarshalText is String: the digits of ticks are too many for a number in JSON.
+func (t Ticks) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText is ParseTicks.
+func (t *Ticks) UnmarshalText(text []byte) (err error) {
+	*t, err = ParseTicks(string(text))
+	return err
+}

@@ -236,7 +236,7 @@ func TestRangesReadWhatTheyContain(t *testing.T) {
 	}
 }
 
-func TestReadingGoesOnFromAToken(t *testing.T) {
+func TestReadingGoesOnWhereAPageEnded(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	var ops []tables.Op
 	for i := range 10 {
@@ -264,7 +264,7 @@ func TestReadingGoesOnFromAToken(t *testing.T) {
 			q.From = page.Next
 			break // one page at a time, each by a new Rows
 		}
-		if q.From == (tables.Token{}) {
+		if q.From == (tables.Continuation{}) {
 			break
 		}
 		if pages > 20 {

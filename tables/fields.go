@@ -1,0 +1,48 @@
+package tables
+
+import "fmt"
+
+// Fields reads properties as what their reader takes them for. A property that
+// is absent reads as zero; the first of a wrong type is kept as Err.
+type Fields struct {
+	entity *Entity
+	err    error
+}
+
+// Fields reads e's properties.
+func (e *Entity) Fields() *Fields { return &Fields{entity: e} }
+
+// Err is the first error of the reads so far. It names the entity and the property.
+func (f *Fields) Err() error { return f.err }
+
+func (f *Fields) read(name string, types ...Type) Value {
+	v := f.entity.Get(name)
+	if v.kind == TypeNone {
+		return Value{}
+	}
+	for _, t := range types {
+		if v.kind == t {
+			return v
+		}
+	}
+	f.fail(name, fmt.Errorf("it is %s, not %s", v.kind, types[0]))
+	return Value{}
+}
+
+// fail keeps the first error, for readers that look into a property's text.
+func (f *Fields) fail(name string, err error) {
+	if f.err == nil && err != nil {
+		f.err = fmt.Errorf("entity %s: property %s: %w", f.entity.name(), name, err)
+	}
+}
+
+func (f *Fields) String(name string) string { return f.read(name, TypeString, TypeGUID).Text() }
+func (f *Fields) Boolean(name string) bool  { return f.read(name, TypeBoolean).Boolean() }
+func (f *Fields) Int(name string) int64     { return f.read(name, TypeInt64, TypeInt32).Int() }
+func (f *Fields) Ticks(name string) Ticks   { return f.read(name, TypeDateTime).Ticks() }
+func (f *Fields) Binary(name string) []byte { return f.read(name, TypeBinary).Binary() }
+
+// Float reads a number of any type, as other clients write 21.0 as 21.
+func (f *Fields) Float(name string) float64 {
+	return f.read(name, TypeDouble, TypeInt32, TypeInt64).Float()
+}

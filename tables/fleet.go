@@ -1,0 +1,50 @@
+package tables
+
+import "cmp"
+
+// A Member is a row of the table fleet: that a device exists, with what a run
+// needs to know of it.
+type Member struct {
+	Month    Month
+	Device   DeviceID
+	Tenant   Tenant
+	Readings string // name of its readings table
+	Settings string // of its sensors, in JSON; empty when they are the pipeline's
+	ETag     ETag   // of what was read
+}
+
+// Member is what the fleet says of a device.
+func (d Device) Member() Member {
+	return Member{Month: d.Month, Device: d.ID, Tenant: d.Tenant, Readings: d.Readings}
+}
+
+// Entity is m as it is stored.
+func (m Member) Entity() (Entity, error) {
+	e := Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
+	e.Set("Tenant", String(string(m.Tenant)))
+	e.Set("Readings", String(m.Readings))
+	if m.Settings != "" {
+		e.Set("Settings", String(m.Settings))
+	}
+	return e, m.check()
+}
+
+// MemberOf is a row of the table fleet.
+func MemberOf(e Entity) (Member, error) {
+	f := e.Fields()
+	m := Member{
+		Device: DeviceID(e.RowKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
+		Settings: f.String("Settings"), ETag: e.ETag,
+	}
+	var err error
+	m.Month, err = ParseMonth(e.PartitionKey)
+	f.fail("PartitionKey", err)
+	f.fail("keys", m.check())
+	return m, f.Err()
+}
+
+func (m Member) check() error {
+	_, errID := ParseDeviceID(string(m.Device))
+	_, errTenant := ParseTenant(string(m.Tenant))
+	return cmp.Or(m.Month.Check(), errID, errTenant, CheckTable(m.Readings))
+}

@@ -1,0 +1,147 @@
+package tables
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+func newDevice() Device {
+	at := TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
+	return Device{
+		ID: "contoso:us-5260:Giles-7163712301905", Month: Month{2026, time.November, 3}, Tenant: "contoso", Site: "us-5260",
+		Position: &Position{57.456, -2}, Labels: map[string]string{"model": "BME280", "b": "é"},
+		Readings: "readings", Enrollment: "line-4", Status: Active,
+		Tokens: []Token{{Policy: "c2-7", From: at, To: at + 1, Expiry: at + 2, Fingerprint: "ab12"}},
+	}
+}
+
+// stored is e after its way through storage.
+func stored(t *testing.T, e Entity, err error) Entity {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Check(); err != nil {
+		t.Fatal(err)
+	}
+	body, err := appendEntity(nil, &e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err = decodeEntity(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestRecordsComeBackAsTheyWere(t *testing.T) {
+	full := newDevice()
+	bare := Device{ID: "a", Month: Month{2026, time.November, 0}, Tenant: "t", Readings: "readings"}
+	origin := bare
+	origin.Position = &Position{}
+	for _, want := range []Device{full, bare, origin} {
+		e, err := want.Entity()
+		got, errGot := DeviceOf(stored(t, e, err))
+		if errGot != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v, %v\nwant %+v", got, errGot, want)
+		}
+	}
+	member := full.Member()
+	member.Settings = `{"Door":"state"}`
+	e, err := member.Entity()
+	if got, err := MemberOf(stored(t, e, err)); err != nil || got != member {
+		t.Errorf("got %+v, %v; want %+v", got, err, member)
+	}
+	for _, run := range []Run{{Pipeline: "live", Slot: 639307630201234567}, {Pipeline: "live", Slot: 639307630200000000, Enqueued: 639307630201234567}} {
+		e, err := run.Entity()
+		if got, err := RunOf(stored(t, e, err)); err != nil || got != run {
+			t.Errorf("got %+v, %v; want %+v", got, err, run)
+		}
+	}
+	reading := Reading{Device: "a", Key: RowKey{639307630201234567, "b1.7"}, Properties: []Property{{"T", Double(21)}}}
+	if got, err := ReadingOf(stored(t, reading.Entity(), nil)); err != nil || !reflect.DeepEqual(got, reading) {
+		t.Errorf("got %+v, %v; want %+v", got, err, reading)
+	}
+}
+
+func TestRecordsThatWouldMakeBadKeysAreRefused(t *testing.T) {
+	for want, spoil := range map[string]func(*Device){
+		"device id is empty":     func(d *Device) { d.ID = "" },
+		`tenant "a!b"`:           func(d *Device) { d.Tenant = "a!b" },
+		`site "a b"`:             func(d *Device) { d.Site = "a b" },
+		"0 is not a month":       func(d *Device) { d.Month.Month = 0 },
+		"table name \"no-good\"": func(d *Device) { d.Readings = "no-good" },
+	} {
+		d := newDevice()
+		spoil(&d)
+		e, err := d.Entity()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Entity() = %v, want %q", err, want)
+		}
+		if _, err := DeviceOf(e); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("DeviceOf() of it = %v", err)
+		}
+	}
+}
+
+func TestRowsThatAreNoRecordsSayWhy(t *testing.T) {
+	record, err := newDevice().Entity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Set("Labels", String("{"))
+	if _, err := DeviceOf(record); err == nil || !strings.Contains(err.Error(), `entity "contoso:us-5260:Giles-7163712301905" "device": property Labels: `) {
+		t.Errorf("broken labels: %v", err)
+	}
+	record.Set("Tenant", Int32(7))
+	if _, err := DeviceOf(record); err == nil || !strings.Contains(err.Error(), "property Tenant: it is Edm.Int32, not Edm.String") {
+		t.Errorf("a number as tenant: %v", err)
+	}
+	if _, err := MemberOf(row("2026", "a")); err == nil {
+		t.Error("2026 is a month")
+	}
+	if _, err := RunOf(row("live", "now")); err == nil {
+		t.Error("now is a slot")
+	}
+	if _, err := ReadingOf(row("a", "now")); err == nil {
+		t.Error("now is the key of a reading")
+	}
+}
+
+func row(pk, rk string) Entity { return Entity{PartitionKey: pk, RowKey: rk} }
+
+func TestFieldsReadWhatOtherClientsWrite(t *testing.T) {
+	e := Entity{Properties: []Property{{"I", Int32(21)}, {"L", Int64(1 << 40)}, {"D", Double(1.5)}, {"T", DateTime(minDateTime)}, {"B", Binary([]byte{1})}, {"O", Boolean(true)}}}
+	f := e.Fields()
+	if f.Float("I") != 21 || f.Float("L") != 1<<40 || f.Float("D") != 1.5 || f.Int("I") != 21 || f.Int("L") != 1<<40 ||
+		f.Ticks("T") != minDateTime || len(f.Binary("B")) != 1 || !f.Boolean("O") || f.String("nothing") != "" || f.Err() != nil {
+		t.Errorf("read otherwise: %v", f.Err())
+	}
+	if f.Int("D"); f.Err() == nil {
+		t.Error("1.5 is an integer")
+	}
+}
+
+func TestKeysTravelInMessagesAsText(t *testing.T) {
+	type message struct {
+		Month   Month
+		Horizon Ticks
+	}
+	want := message{Month{2026, time.November, 3}, 639307630201234567}
+	text, err := json.Marshal(want)
+	if err != nil || string(text) != `{"Month":"2026-11.03","Horizon":"0639307630201234567"}` {
+		t.Errorf("%s, %v", text, err)
+	}
+	var got message
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := json.Unmarshal([]byte(`{"Month":"2026-13"}`), &got); err == nil {
+		t.Error("2026-13 is a month")
+	}
+}
