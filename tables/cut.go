@@ -13,29 +13,40 @@ const around = 2048
 // transactions that storage accepts, before anything is written. A row may
 // occur only once.
 func Cut(ops []Op) (groups [][]Op, err error) {
-	if len(ops) == 0 {
-		return nil, errors.New("there are no operations")
+	if err := checkOps(ops); err != nil {
+		return nil, err
 	}
 	start, size := 0, 0
-	seen := make(map[string]bool, len(ops))
 	for i, op := range ops {
-		if err := op.check(); err != nil {
-			return nil, fmt.Errorf("operation %d: %w", i, err)
-		}
-		if op.Entity.PartitionKey != ops[0].Entity.PartitionKey {
-			return nil, fmt.Errorf("operation %d is in partition %s, the first one in %s; a transaction has one", i, quote(op.Entity.PartitionKey), quote(ops[0].Entity.PartitionKey))
-		}
-		if seen[op.Entity.RowKey] {
-			return nil, fmt.Errorf("operation %d: row %s occurs twice", i, quote(op.Entity.RowKey))
-		}
-		seen[op.Entity.RowKey] = true
 		n := op.size()
-		if i-start == MaxOps || i > start && size+n > MaxTransaction {
+		if i-start == MaxOps || i > start && size+n > cutAt {
 			groups, start, size = append(groups, ops[start:i:i]), i, 0
 		}
 		size += n
 	}
 	return append(groups, ops[start:]), nil
+}
+
+// checkOps says why no transaction can have these operations.
+func checkOps(ops []Op) error {
+	if len(ops) == 0 {
+		return errors.New("there are no operations")
+	}
+	partition := ops[0].Entity.PartitionKey
+	seen := make(map[string]bool, len(ops))
+	for i, op := range ops {
+		if err := op.check(); err != nil {
+			return fmt.Errorf("operation %d: %w", i, err)
+		}
+		if op.Entity.PartitionKey != partition {
+			return fmt.Errorf("operation %d is in partition %s, the first one in %s; a transaction has one", i, quote(op.Entity.PartitionKey), quote(partition))
+		}
+		if seen[op.Entity.RowKey] {
+			return fmt.Errorf("operation %d: row %s occurs twice", i, quote(op.Entity.RowKey))
+		}
+		seen[op.Entity.RowKey] = true
+	}
+	return nil
 }
 
 // size is at least what op has in a transaction. One operation always fits: an

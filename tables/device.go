@@ -90,17 +90,17 @@ func DeviceOf(e Entity) (Device, error) {
 	}
 	var err error
 	d.Month, err = ParseMonth(f.String("Month"))
-	f.fail("Month", err)
+	f.fail("property Month", err)
 	f.unpack("Labels", &d.Labels)
 	f.unpack("Tokens", &d.Tokens)
-	f.fail("keys", d.check())
+	f.fail("record", d.check())
 	return d, f.Err()
 }
 
 // unpack reads a property that packed wrote.
 func (f *Fields) unpack(name string, to any) {
 	if text := f.String(name); text != "" {
-		f.fail(name, json.Unmarshal([]byte(text), to))
+		f.fail("property "+name, json.Unmarshal([]byte(text), to))
 	}
 }
 

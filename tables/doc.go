@@ -2,16 +2,16 @@
 // which table holds it, how its keys are formed, what each entity means, and
 // how to read and write it. It is the only package that imports aztables.
 //
-//	table               PartitionKey               RowKey             an entity is
-//	readings            device                     ticks[-suffix]     one reading
-//	devices             device                     "device"           who a device is
-//	fleet               month[.shard]              device             that a device exists
-//	partitions<pipeline> month[.shard]             device             how far a pipeline has read it
-//	runs                pipeline                   slot, in ticks     one run
-//	policies            readings table             "policies"         its cohorts and stored policies
-//	latest              tenant!month[.shard]       device             the newest of each sensor
-//	rollups             tenant!window!day!month[.shard]  device!bucket  aggregates of each sensor
-//	rejects             device                     row key            a row that could not be processed
+//	table                PartitionKey                     RowKey          an entity is
+//	readings             device id                        ticks[-suffix]  one reading
+//	devices              device id                        device          who a device is
+//	fleet                month[.shard]                    device id       that a device exists
+//	partitions<pipeline> month[.shard]                    device id       how far a pipeline has read it
+//	runs                 pipeline                         slot, in ticks  one run
+//	policies             readings table                   policies        its cohorts and stored policies
+//	latest               tenant!month[.shard]             device id       the newest of each sensor
+//	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor
+//	rejects              device id                        row key         a row that could not be processed
 //
 // Storage sorts keys as text. Ticks, months and days are padded so that text
 // order is time order, and parts of a key are separated by "!", which sorts

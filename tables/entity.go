@@ -84,13 +84,15 @@ func (e *Entity) Check() error {
 	if len(e.Properties) > MaxProperties {
 		return fmt.Errorf("entity %s has %d properties; at most %d are allowed", e.name(), len(e.Properties), MaxProperties)
 	}
-	for i, p := range e.Properties {
+	seen := make(map[string]bool, len(e.Properties))
+	for _, p := range e.Properties {
 		if err := p.check(); err != nil {
 			return fmt.Errorf("entity %s: %w", e.name(), err)
 		}
-		if slices.ContainsFunc(e.Properties[:i], func(q Property) bool { return q.Name == p.Name }) {
+		if seen[p.Name] {
 			return fmt.Errorf("entity %s: property %s is given twice", e.name(), p.Name)
 		}
+		seen[p.Name] = true
 	}
 	if n := e.Size(); n > MaxEntity {
 		return fmt.Errorf("entity %s has %d bytes; at most %d are allowed", e.name(), n, MaxEntity)

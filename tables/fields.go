@@ -25,16 +25,18 @@ func (f *Fields) read(name string, types ...Type) Value {
 			return v
 		}
 	}
-	f.fail(name, fmt.Errorf("it is %s, not %s", v.kind, types[0]))
+	f.fail("property "+name, fmt.Errorf("it is %s, not %s", v.kind, types[0]))
 	return Value{}
 }
 
-// fail keeps the first error, for readers that look into a property's text.
-func (f *Fields) fail(name string, err error) {
+// fail keeps the first error, of what, for readers that look further.
+func (f *Fields) fail(what string, err error) {
 	if f.err == nil && err != nil {
-		f.err = fmt.Errorf("entity %s: property %s: %w", f.entity.name(), name, err)
+		f.err = fmt.Errorf("entity %s: %s: %w", f.entity.name(), what, err)
 	}
 }
+
+// Readers of one type each. String reads a GUID, too, and Int both sizes.
 
 func (f *Fields) String(name string) string { return f.read(name, TypeString, TypeGUID).Text() }
 func (f *Fields) Boolean(name string) bool  { return f.read(name, TypeBoolean).Boolean() }

@@ -39,7 +39,7 @@ func MemberOf(e Entity) (Member, error) {
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.fail("PartitionKey", err)
-	f.fail("keys", m.check())
+	f.fail("record", m.check())
 	return m, f.Err()
 }
 

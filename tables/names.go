@@ -44,6 +44,9 @@ func ParseNames(prefix string) (Names, error) {
 	return Names{prefix}, checkWord("prefix of names", prefix)
 }
 
+// The tables of a fleet, as the package's table of keys has them. Readings is
+// the table that devices write to unless their enrollment has one of its own.
+
 func (n Names) Readings() string { return n.prefix + "readings" }
 func (n Names) Devices() string  { return n.prefix + "devices" }
 func (n Names) Fleet() string    { return n.prefix + "fleet" }

@@ -12,6 +12,7 @@ type RowKey struct {
 	Suffix string // empty, or 1 to 64 of the characters of a DeviceID
 }
 
+// String is the text that is stored.
 func (k RowKey) String() string {
 	if k.Suffix == "" {
 		return k.Ticks.String()

@@ -20,26 +20,27 @@ import (
 	"github.com/google/uuid"
 )
 
-// What storage accepts in one transaction, and where we cut: its payload may
-// have 4 MiB with all that goes around the entities.
+// What storage accepts in one transaction, with all that goes around the
+// entities, and where Cut cuts it.
 // learn.microsoft.com: "Performing entity group transactions".
 const (
 	MaxOps         = 100
-	MaxTransaction = 3 << 20
+	maxTransaction = 4 << 20
+	cutAt          = 3 << 20
 )
 
 // Submit does all operations, or none. They must fit one transaction: Cut
 // says how. Where storage refuses one of them the error is a TransactionError.
 func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
-	groups, err := Cut(ops)
-	if err != nil {
-		return Written{}, t.failed(KindTransaction, "", err)
-	}
-	if len(groups) != 1 {
-		return Written{}, t.failed(KindTransaction, "", fmt.Errorf("%d operations need %d transactions; cut them first", len(ops), len(groups)))
-	}
 	c := &call{kind: KindTransaction, table: t.Name, rows: len(ops)}
-	if c.body, c.contentType, err = t.transaction(ops); err != nil {
+	err := checkOps(ops)
+	if err == nil {
+		c.body, c.contentType, err = t.transaction(ops)
+	}
+	if err == nil && (len(ops) > MaxOps || len(c.body) > maxTransaction) {
+		err = fmt.Errorf("%d operations in %d bytes; at most %d in %d are allowed: cut them first", len(ops), len(c.body), MaxOps, maxTransaction)
+	}
+	if err != nil {
 		return Written{}, t.failed(KindTransaction, "", err)
 	}
 	var etags []ETag

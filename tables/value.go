@@ -43,6 +43,9 @@ type Value struct {
 	text string // of a string or a GUID, or the bytes of a binary
 }
 
+// The values of each type. A DateTime must lie in 1601 to 9999, and a string
+// be UTF-8: Entity.Check holds both.
+
 func String(s string) Value  { return Value{kind: TypeString, text: s} }
 func Int32(i int32) Value    { return Value{kind: TypeInt32, bits: uint64(i)} }
 func Int64(i int64) Value    { return Value{kind: TypeInt64, bits: uint64(i)} }
@@ -57,6 +60,7 @@ func Boolean(b bool) Value {
 	return Value{kind: TypeBoolean}
 }
 
+// Type is what v is.
 func (v Value) Type() Type { return v.kind }
 
 // Text is the text of a string or a GUID, and empty for other types.

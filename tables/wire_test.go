@@ -20,17 +20,26 @@ import (
 	"furrow/tables/azuretest"
 )
 
-// connect is a client of the storage that FURROW_TEST_STORAGE names by a
-// connection string, or of the embedded server.
+// storage is the account that FURROW_TEST_STORAGE names by a connection string,
+// or that of the embedded server.
+func storage(t testing.TB) tables.Account {
+	t.Helper()
+	text := os.Getenv("FURROW_TEST_STORAGE")
+	if text == "" {
+		text = azuretest.Local(t).ConnectionString()
+	}
+	account, err := tables.ParseAccount(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return account
+}
+
+// connect is a client of c, or of storage where c names no account.
 func connect(t testing.TB, c tables.Config) *tables.Client {
 	t.Helper()
-	storage := os.Getenv("FURROW_TEST_STORAGE")
-	if storage == "" {
-		storage = azuretest.Local(t).ConnectionString()
-	}
-	var err error
-	if c.Account, err = tables.ParseAccount(storage); err != nil {
-		t.Fatal(err)
+	if c.Account == (tables.Account{}) {
+		c.Account = storage(t)
 	}
 	client, err := tables.Connect(c)
 	if err != nil {
@@ -409,20 +418,9 @@ func TestEveryOperationIsCounted(t *testing.T) {
 }
 
 func TestAWrongKeyIsRefused(t *testing.T) {
-	storage := os.Getenv("FURROW_TEST_STORAGE")
-	if storage == "" {
-		storage = azuretest.Local(t).ConnectionString()
-	}
-	account, err := tables.ParseAccount(storage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	account := storage(t)
 	account.Key = "AAAA"
-	client, err := tables.Connect(tables.Config{Account: account})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = client.Table("readings").Get(t.Context(), "p", "r")
+	_, err := connect(t, tables.Config{Account: account}).Table("readings").Get(t.Context(), "p", "r")
 	if re, ok := errors.AsType[*azcore.ResponseError](err); !ok || re.StatusCode != http.StatusForbidden {
 		t.Errorf("a wrong key is answered by %v", err)
 	}

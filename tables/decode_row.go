@@ -1,0 +1,157 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (d *decoder) entity() (e Entity, err error) {
+	if err := d.expect('{'); err != nil {
+		return e, err
+	}
+	d.row, d.types, d.open = d.row[:0], d.types[:0], 0
+	for d.json.PeekKind() != '}' {
+		if err := d.member(&e); err != nil {
+			return e, err
+		}
+	}
+	if d.open > 0 {
+		d.row = slices.DeleteFunc(d.row, func(p Property) bool { return p.Value.kind == TypeNone })
+	}
+	e.Properties = slices.Clone(d.row)
+	return e, d.expect('}')
+}
+
+// member reads one member of a row's object.
+func (d *decoder) member(e *Entity) error {
+	name, err := d.json.ReadValue()
+	if err != nil {
+		return err
+	}
+	c, err := d.column(name)
+	if err != nil {
+		return err
+	}
+	value, err := d.json.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch c.role {
+	case roleNothing:
+	case roleProperty:
+		err = d.value(c.name, value)
+	case roleType:
+		err = d.annotate(c.name, value)
+	default:
+		err = d.system(e, c.role, value)
+	}
+	if err != nil {
+		return fmt.Errorf("entity %s: %s: %w", e.name(), quote(c.name), err)
+	}
+	return nil
+}
+
+// column is what a name, in its quotes, means.
+func (d *decoder) column(quoted []byte) (column, error) {
+	if c, ok := d.columns[string(quoted)]; ok {
+		return c, nil
+	}
+	text, err := unquote(quoted)
+	if err != nil {
+		return column{}, err
+	}
+	c := column{name: string(text)}
+	base, annotated := strings.CutSuffix(c.name, annotation)
+	switch {
+	case c.name == "PartitionKey":
+		c.role = rolePartitionKey
+	case c.name == "RowKey":
+		c.role = roleRowKey
+	case c.name == "Timestamp":
+		c.role = roleTimestamp
+	case c.name == "odata.etag":
+		c.role = roleETag
+	case annotated && !isSystem(base):
+		c.role, c.name = roleType, base
+	case strings.HasPrefix(c.name, "odata.") || strings.Contains(c.name, "@"):
+		c.role = roleNothing
+	}
+	d.columns[string(quoted)] = c
+	return c, nil
+}
+
+func (d *decoder) system(e *Entity, r role, raw []byte) error {
+	text, err := unquote(raw)
+	if err != nil {
+		return err
+	}
+	switch r {
+	case rolePartitionKey:
+		key, ok := d.keys[string(text)]
+		if !ok {
+			key = string(text)
+			d.keys[key] = key
+		}
+		e.PartitionKey = key
+	case roleRowKey:
+		e.RowKey = string(text)
+	case roleETag:
+		e.ETag = ETag(text)
+	case roleTimestamp:
+		e.Timestamp, err = parseDateTime(text)
+	}
+	return err
+}
+
+// find is where the row has a property, or -1. Annotations stand beside their
+// values, so the last one is looked at first.
+func (d *decoder) find(name string) int {
+	for i := len(d.row) - 1; i >= 0; i-- {
+		if d.row[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *decoder) value(name string, raw []byte) (err error) {
+	i, t := -1, TypeNone
+	if d.open > 0 {
+		if i = d.find(name); i >= 0 && d.row[i].Value.kind == TypeNone {
+			t = d.types[i]
+		} else {
+			i = -1
+		}
+	}
+	v, err := parseValue(raw, t)
+	if err != nil || v.kind == TypeNone {
+		return err
+	}
+	if i < 0 {
+		d.row, d.types = append(d.row, Property{name, v}), append(d.types, t)
+		return nil
+	}
+	d.row[i].Value = v
+	d.open--
+	return nil
+}
+
+func (d *decoder) annotate(name string, raw []byte) error {
+	text, err := unquote(raw)
+	if err != nil {
+		return err
+	}
+	t := typeNamed(text)
+	if t == TypeNone {
+		return fmt.Errorf("unknown type %s", quote(string(text)))
+	}
+	i := d.find(name)
+	if i < 0 {
+		d.row, d.types = append(d.row, Property{Name: name}), append(d.types, t)
+		d.open++
+		return nil
+	}
+	d.row[i].Value, err = d.row[i].Value.as(t)
+	return err
+}

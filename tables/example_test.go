@@ -1,0 +1,74 @@
+package tables_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http/httptest"
+	"os"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/local"
+)
+
+// A device writes three readings; whoever has read the first of them reads on
+// from there, up to a horizon.
+func Example() {
+	dir, err := os.MkdirTemp("", "furrow")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	storage, err := local.Open(local.Config{Dir: dir})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer storage.Close()
+	server := httptest.NewServer(storage.Tables())
+	defer server.Close()
+
+	account, err := tables.ParseAccount(fmt.Sprintf("AccountName=%[1]s;AccountKey=%[2]s;TableEndpoint=%[3]s/%[1]s", storage.Account(), storage.Key(), server.URL))
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err := tables.Connect(tables.Config{Account: account})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	readings := client.Table(tables.Names{}.Readings())
+	if err := readings.Create(ctx); err != nil {
+		log.Fatal(err)
+	}
+
+	start := tables.TicksOf(time.Date(2026, time.November, 20, 9, 17, 0, 0, time.UTC))
+	for i := range 3 {
+		r := tables.Reading{
+			Device:     "contoso:us-5260:Giles",
+			Key:        tables.RowKey{Ticks: start.Add(time.Duration(i) * time.Minute)},
+			Properties: []tables.Property{{Name: "Temperature", Value: tables.Double(20 + float64(i)/4)}},
+		}
+		if _, err := readings.Do(ctx, tables.Insert(r.Entity())); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	horizon := start.Add(time.Hour)
+	after := tables.RowsAfter("contoso:us-5260:Giles", start.String(), horizon.String())
+	for page, err := range readings.Rows(ctx, tables.Query{Range: after}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, row := range page.Rows {
+			r, err := tables.ReadingOf(row)
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(r.Key, r.Key.Ticks.Time().Format(time.TimeOnly), r.Properties)
+		}
+	}
+	// Output:
+	// 0639307630800000000 09:18:00 [{Temperature 20.25}]
+	// 0639307631400000000 09:19:00 [{Temperature 20.5}]
+}
