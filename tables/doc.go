@@ -1,6 +1,6 @@
 // Package tables names everything that a fleet stores in Azure Table Storage:
 // which table holds it, how its keys are formed, what each entity means, and
-// how to read and write it. It is the only package that imports aztables.
+// how to read and write it. It is the home of aztables in the program.
 //
 //	table                PartitionKey                     RowKey          an entity is
 //	readings             device id                        ticks[-suffix]  one reading
