@@ -1,0 +1,84 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+)
+
+// maxList is how many queues a page of the list has at most
+// (learn.microsoft.com/rest/api/storageservices/list-queues1).
+const maxList = 5000
+
+// list answers with the queues' names, in order. A marker is the name that the
+// page starts with.
+func (h *handler) list(w http.ResponseWriter, r *wire.Request) error {
+	most, err := r.IntQuery("maxresults", 1, 1<<31-1, maxList)
+	if err != nil {
+		return err
+	}
+	queues, next, err := h.page(r.Query.Get("prefix"), r.Query.Get("marker"), min(most, maxList))
+	if err != nil {
+		return err
+	}
+	if err := h.store.Barrier(); err != nil {
+		return err
+	}
+	body := append([]byte(xmlHead), `<EnumerationResults ServiceEndpoint="`...)
+	body = append(appendEscaped(body, r.Base()), `/">`...)
+	for _, echo := range []struct{ parameter, element string }{{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}} {
+		if value := r.Query.Get(echo.parameter); value != "" {
+			body = appendElement(body, echo.element, value)
+		}
+	}
+	body = append(body, "<Queues>"...)
+	withMetadata := slices.Contains(strings.Split(r.Query.Get("include"), ","), "metadata")
+	for _, c := range queues {
+		body = appendQueue(body, c, withMetadata)
+	}
+	body = append(body, "</Queues>"...)
+	return answer(w, http.StatusOK, append(appendElement(body, "NextMarker", next), "</EnumerationResults>"...))
+}
+
+func appendQueue(dst []byte, c record, withMetadata bool) []byte {
+	dst = appendElement(append(dst, "<Queue>"...), "Name", c.Name)
+	if withMetadata {
+		dst = append(dst, "<Metadata>"...)
+		for _, name := range slices.Sorted(maps.Keys(c.Metadata)) {
+			dst = appendElement(dst, name, c.Metadata[name])
+		}
+		dst = append(dst, "</Metadata>"...)
+	}
+	return append(dst, "</Queue>"...)
+}
+
+// page reads the records of up to most queues whose names begin with prefix,
+// from a name on, and the name that follows.
+func (s *Service) page(prefix, from string, most int) (queues []record, next string, err error) {
+	lower, upper := recordKey(max(prefix, from)), store.After(recordKey(prefix))
+	if bytes.Compare(lower, upper) >= 0 {
+		return nil, "", nil
+	}
+	it, err := s.store.Iter(lower, upper)
+	if err != nil {
+		return nil, "", err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		var c record
+		if err := json.Unmarshal(it.Value(), &c); err != nil {
+			return nil, "", err
+		}
+		if len(queues) == most {
+			return queues, c.Name, nil
+		}
+		queues = append(queues, c)
+	}
+	return queues, "", it.Error()
+}

@@ -1,0 +1,157 @@
+package queue
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+
+	"github.com/google/uuid"
+)
+
+// never is the expiry of a message that does not expire.
+const never = math.MaxInt64
+
+// A message is what is stored of a message beside its text. Times are the
+// clock's, in ns.
+type message struct {
+	id       uuid.UUID
+	inserted int64
+	expires  int64
+	place    place
+	receipt  uint64 // drawn anew whenever the message is given out or updated
+	dequeued uint32 // how often it was given out
+}
+
+const messageSize = 8 + 8 + placeSize + 8 + 4
+
+func (m *message) encode() []byte {
+	b := make([]byte, 0, messageSize)
+	b = binary.BigEndian.AppendUint64(b, uint64(m.inserted))
+	b = binary.BigEndian.AppendUint64(b, uint64(m.expires))
+	b = m.place.append(b)
+	b = binary.BigEndian.AppendUint64(b, m.receipt)
+	return binary.BigEndian.AppendUint32(b, m.dequeued)
+}
+
+func (m *message) decode(b []byte) error {
+	if len(b) != messageSize {
+		return fmt.Errorf("record of message %s: %d bytes, want %d", m.id, len(b), messageSize)
+	}
+	m.inserted = int64(binary.BigEndian.Uint64(b))
+	m.expires = int64(binary.BigEndian.Uint64(b[8:]))
+	m.place = placeOf(b[16:])
+	m.receipt = binary.BigEndian.Uint64(b[32:])
+	m.dequeued = binary.BigEndian.Uint32(b[40:])
+	return nil
+}
+
+// A place is where a message stands in its queue's index: by the time at which
+// it is visible, then in the order in which messages came.
+type place struct {
+	at    int64
+	order uint64
+}
+
+const placeSize = 16
+
+func (p place) append(b []byte) []byte {
+	b = binary.BigEndian.AppendUint64(b, uint64(p.at))
+	return binary.BigEndian.AppendUint64(b, p.order)
+}
+
+func placeOf(b []byte) place {
+	return place{int64(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:])}
+}
+
+func (p place) before(other place) bool {
+	return p.at < other.at || p.at == other.at && p.order < other.order
+}
+
+// next is the first place after p.
+func (p place) next() place { return place{p.at, p.order + 1} }
+
+func messageKey(id store.ID, message uuid.UUID) []byte {
+	return append(id.Key(store.PrefixMessage), message[:]...)
+}
+
+func textKey(id store.ID, message uuid.UUID) []byte {
+	return append(id.Key(store.PrefixText), message[:]...)
+}
+
+func placeKey(id store.ID, p place) []byte { return p.append(id.Key(store.PrefixVisible)) }
+
+// A tally is what changes of a queue with its messages. It is stored with them,
+// in the same batch, and the time with it.
+type tally struct {
+	count int64  // of messages, those that are invisible or expired too
+	drawn uint64 // the last number given out: as an order, or as a receipt
+}
+
+func (t tally) encode(now int64) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 24), uint64(t.count))
+	b = binary.BigEndian.AppendUint64(b, t.drawn)
+	return binary.BigEndian.AppendUint64(b, uint64(now))
+}
+
+func (t *tally) decode(b []byte) (now int64, err error) {
+	if len(b) != 24 {
+		return 0, fmt.Errorf("%d bytes, want 24", len(b))
+	}
+	t.count = int64(binary.BigEndian.Uint64(b))
+	t.drawn = binary.BigEndian.Uint64(b[8:])
+	return int64(binary.BigEndian.Uint64(b[16:])), nil
+}
+
+// draw gives a number that the queue gave to nothing before.
+func (t *tally) draw() uint64 {
+	t.drawn++
+	return t.drawn
+}
+
+// newID is a UUID that begins with the time, so that messages that come together
+// are stored together.
+func newID(ns int64) (id uuid.UUID) {
+	rand.Read(id[6:]) // never fails
+	binary.BigEndian.PutUint32(id[:], uint32(ns/int64(time.Millisecond)>>16))
+	binary.BigEndian.PutUint16(id[4:], uint16(ns/int64(time.Millisecond)))
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}
+
+// parseID reads a message's id. What is no id is no message's.
+func parseID(text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != len(id.String()) {
+		return id, errMessageNotFound
+	}
+	return id, nil
+}
+
+// appendReceipt writes a pop receipt: opaque text, in base64 as Azure's is.
+func appendReceipt(dst []byte, receipt uint64) []byte {
+	return base64.StdEncoding.AppendEncode(dst, binary.BigEndian.AppendUint64(nil, receipt))
+}
+
+// parseReceipt reads a pop receipt. One that is not ours but in base64 is zero,
+// which no message has.
+func parseReceipt(text string) (uint64, error) {
+	if text == "" {
+		return 0, wire.MissingQuery("popreceipt")
+	}
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || strings.ContainsAny(text, "\r\n") {
+		return 0, wire.BadQuery("popreceipt", text, "Invalid pop receipt format.")
+	}
+	if len(b) != 8 {
+		return 0, nil
+	}
+	return binary.BigEndian.Uint64(b), nil
+}

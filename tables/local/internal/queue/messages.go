@@ -1,0 +1,231 @@
+package queue
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/wire"
+)
+
+// Limits of times and numbers
+// (learn.microsoft.com/rest/api/storageservices/get-messages, put-message, update-message).
+const (
+	maxVisibility     = 7 * 24 * 60 * 60 // seconds
+	defaultVisibility = 30               // seconds
+	defaultLife       = 7 * 24 * 60 * 60 // seconds
+	maxMessages       = 32
+)
+
+// put answers POST messages: a new message.
+func (h *handler) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, name string) error {
+	if err := g.Allow("a"); err != nil {
+		return err
+	}
+	delay, err := r.IntQuery("visibilitytimeout", 0, maxVisibility, 0)
+	if err != nil {
+		return err
+	}
+	life, err := lifeOf(r, delay)
+	if err != nil {
+		return err
+	}
+	text, found, err := readText(r)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return badXML("no MessageText element")
+	}
+	body := append(make([]byte, 0, 512), xmlHead+"<QueueMessagesList>"...)
+	err = h.turn(name, func(t *turn) error {
+		m := t.add(after(t.now.ns, delay), after(t.now.ns, life), text)
+		body = appendMessage(body, t.now, m, true, false, nil)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusCreated, append(body, "</QueueMessagesList>"...))
+}
+
+// lifeOf reads messagettl, in seconds; -1 is for ever. A message that would
+// expire before it is visible is refused.
+func lifeOf(r *wire.Request, delay int) (int, error) {
+	life := defaultLife
+	if text := r.Query.Get("messagettl"); text != "" {
+		var err error
+		if life, err = strconv.Atoi(text); err != nil || life < -1 || life == 0 {
+			return 0, wire.BadQuery("messagettl", text, "Neither a positive whole number nor -1, which is for ever.")
+		}
+	}
+	if life != -1 && delay >= life {
+		return 0, wire.BadQuery("visibilitytimeout", strconv.Itoa(delay), "It must be less than messagettl.")
+	}
+	return life, nil
+}
+
+// after is a time so many seconds after ns. What is negative, or too late for
+// the clock, is never.
+func after(ns int64, seconds int) int64 {
+	if seconds < 0 || int64(seconds) > (never-ns)/int64(time.Second) {
+		return never
+	}
+	return ns + int64(seconds)*int64(time.Second)
+}
+
+// readText reads the text in a request's body; an empty body has none.
+func readText(r *wire.Request) (text []byte, found bool, err error) {
+	body, err := r.ReadBody(maxBody)
+	if err != nil {
+		if wire.AsError(err).Status == http.StatusRequestEntityTooLarge {
+			err = wire.TooLarge(maxText)
+		}
+		return nil, false, err
+	}
+	if len(body) == 0 {
+		return nil, false, nil
+	}
+	return parseText(body)
+}
+
+// get answers GET messages: the next ones, invisible to others for a while.
+func (h *handler) get(w http.ResponseWriter, r *wire.Request, g *auth.Grant, name string) error {
+	if err := g.Allow("p"); err != nil {
+		return err
+	}
+	visibility, err := r.IntQuery("visibilitytimeout", 1, maxVisibility, defaultVisibility)
+	if err != nil {
+		return err
+	}
+	return h.next(w, r, name, true, func(t *turn, most int) ([]*message, bool, error) {
+		return t.take(most, after(t.now.ns, visibility))
+	})
+}
+
+// peek answers GET messages?peekonly=true: the next ones, left as they are.
+func (h *handler) peek(w http.ResponseWriter, r *wire.Request, g *auth.Grant, name string) error {
+	if err := g.Allow("r"); err != nil {
+		return err
+	}
+	return h.next(w, r, name, false, (*turn).peek)
+}
+
+// next answers with the messages that find gives. Where expired ones are all that
+// a turn got to, it takes another.
+func (h *handler) next(w http.ResponseWriter, r *wire.Request, name string, held bool,
+	find func(t *turn, most int) (found []*message, more bool, err error)) error {
+	most, err := r.IntQuery("numofmessages", 1, maxMessages, 1)
+	if err != nil {
+		return err
+	}
+	body := append(make([]byte, 0, 1024), xmlHead+"<QueueMessagesList>"...)
+	for again := true; again; {
+		err := h.turn(name, func(t *turn) error {
+			found, more, err := find(t, most)
+			for _, m := range found {
+				text, err := t.text(m)
+				if err != nil {
+					return err
+				}
+				body = appendMessage(body, t.now, m, held, true, text)
+			}
+			again = more && len(found) == 0
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return answer(w, http.StatusOK, append(body, "</QueueMessagesList>"...))
+}
+
+// update answers PUT of a message: new text, if there is any, and a new time at
+// which it is visible, which may not be after it expired.
+func (h *handler) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
+	if err := g.Allow("u"); err != nil {
+		return err
+	}
+	if r.Query.Get("visibilitytimeout") == "" {
+		return wire.MissingQuery("visibilitytimeout")
+	}
+	visibility, err := r.IntQuery("visibilitytimeout", 0, maxVisibility, 0)
+	if err != nil {
+		return err
+	}
+	text, found, err := readText(r)
+	if err != nil {
+		return err
+	}
+	var m *message
+	var now instant
+	err = h.hold(r, p, func(t *turn, held *message) error {
+		visible := after(t.now.ns, visibility)
+		if visible > held.expires {
+			_, err := r.IntQuery("visibilitytimeout", 0, int((held.expires-t.now.ns)/int64(time.Second)), 0)
+			return err
+		}
+		t.hide(held, visible)
+		if found {
+			t.b.Set(textKey(t.id, held.id), text)
+		}
+		m, now = held, t.now
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	wire.Set(w.Header(), "x-ms-popreceipt", string(appendReceipt(nil, m.receipt)))
+	wire.Set(w.Header(), "x-ms-time-next-visible", wire.HTTPTime(now.shown(m.place.at)))
+	return empty(w, http.StatusNoContent)
+}
+
+// hold runs f on the message that the request holds by its receipt.
+func (h *handler) hold(r *wire.Request, p path, f func(*turn, *message) error) error {
+	receipt, err := parseReceipt(r.Query.Get("popreceipt"))
+	if err != nil {
+		return err
+	}
+	return h.turn(p.queue, func(t *turn) error {
+		id, err := parseID(p.message)
+		if err != nil {
+			return err
+		}
+		m, err := t.held(id, receipt)
+		if err != nil {
+			return err
+		}
+		return f(t, m)
+	})
+}
+
+// remove answers DELETE of a message.
+func (h *handler) remove(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
+	if err := g.Allow("p"); err != nil {
+		return err
+	}
+	err := h.hold(r, p, func(t *turn, m *message) error {
+		t.remove(m)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return empty(w, http.StatusNoContent)
+}
+
+// clear answers DELETE messages.
+func (h *handler) clear(w http.ResponseWriter, g *auth.Grant, name string) error {
+	if err := ownerOnly(g); err != nil {
+		return err
+	}
+	err := h.turn(name, func(t *turn) error {
+		t.clear()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return empty(w, http.StatusNoContent)
+}

@@ -1,0 +1,150 @@
+package queue
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+)
+
+// A queue is what is held of a queue in memory.
+type queue struct {
+	mu     sync.Mutex
+	record record // replaced, never changed
+	tally  tally
+	head   place // before it the index has no living key
+	gone   bool  // deleted, after it was found
+}
+
+// A record is what is stored of a queue as a whole.
+type record struct {
+	ID       store.ID
+	Name     string
+	Metadata map[string]string `json:",omitempty"` // by name in lower case
+	Policies []auth.Policy     `json:",omitempty"`
+}
+
+func recordKey(name string) []byte { return append([]byte{store.PrefixQueue}, name...) }
+
+// put stores a queue's record with what b holds already.
+func (s *Service) putRecord(b *store.Batch, c record) (wait func() error, err error) {
+	value, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	b.Set(recordKey(c.Name), value)
+	return s.store.Apply(b), nil
+}
+
+// load reads every queue's record and tally.
+func (s *Service) load() error {
+	it, err := s.store.Iter([]byte{store.PrefixQueue}, []byte{store.PrefixQueue + 1})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		q := &queue{}
+		if err := json.Unmarshal(it.Value(), &q.record); err != nil {
+			return fmt.Errorf("record of queue %s: %w", it.Key()[1:], err)
+		}
+		value, found, err := s.store.Get(q.record.ID.Key(store.PrefixTally))
+		if err != nil {
+			return err
+		}
+		if found {
+			last, err := q.tally.decode(value)
+			if err != nil {
+				return fmt.Errorf("tally of queue %s: %w", q.record.Name, err)
+			}
+			s.clock.resume(last)
+		}
+		s.queues[q.record.Name] = q
+	}
+	return it.Error()
+}
+
+// create answers PUT of a queue: a repetition with the same metadata is none.
+func (h *handler) create(w http.ResponseWriter, r *wire.Request, name string) error {
+	metadata, err := parseMetadata(r.Header)
+	if err != nil {
+		return err
+	}
+	wait, status, err := h.add(name, metadata)
+	if waitErr := wait(); waitErr != nil {
+		return waitErr
+	}
+	if err != nil {
+		return err
+	}
+	return empty(w, status)
+}
+
+func (s *Service) add(name string, metadata map[string]string) (wait func() error, status int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q, exists := s.queues[name]; exists {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if maps.Equal(q.record.Metadata, metadata) {
+			return s.store.Barrier, http.StatusNoContent, nil
+		}
+		return s.store.Barrier, 0, errQueueExists
+	}
+	b := s.store.Batch()
+	id, err := s.store.NewID(b, store.PrefixQueue)
+	if err != nil {
+		return b.Drop, 0, err
+	}
+	q := &queue{record: record{ID: id, Name: name, Metadata: metadata}}
+	wait, err = s.putRecord(b, q.record)
+	if err != nil {
+		return b.Drop, 0, err
+	}
+	s.queues[name] = q
+	return wait, http.StatusCreated, nil
+}
+
+// delete answers DELETE of a queue. Its name is free at once, where Azure keeps
+// it for half a minute (409 QueueBeingDeleted).
+func (h *handler) delete(w http.ResponseWriter, name string) error {
+	wait, err := h.drop(name)
+	if waitErr := wait(); waitErr != nil {
+		return waitErr
+	}
+	if err != nil {
+		return err
+	}
+	return empty(w, http.StatusNoContent)
+}
+
+func (s *Service) drop(name string) (wait func() error, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, ok := s.queues[name]
+	if !ok {
+		return s.store.Barrier, errQueueNotFound
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := s.store.Batch()
+	b.Delete(recordKey(name))
+	b.Delete(q.record.ID.Key(store.PrefixTally))
+	deleteMessages(b, q.record.ID)
+	q.gone = true
+	delete(s.queues, name)
+	return s.store.Apply(b), nil
+}
+
+// deleteMessages deletes all messages of a queue, in a few ranges of keys.
+func deleteMessages(b *store.Batch, id store.ID) {
+	for _, prefix := range []byte{store.PrefixMessage, store.PrefixText, store.PrefixVisible} {
+		keys := id.Key(prefix)
+		b.DeleteRange(keys, store.After(keys))
+	}
+}
