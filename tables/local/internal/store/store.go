@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -102,6 +103,43 @@ func get(from pebble.Reader, key []byte) (value []byte, found bool, err error) {
 	}
 	value = bytes.Clone(v)
 	return value, true, closer.Close()
+}
+
+// GetAll gives the values of keys, nil for one that is not there. Looking many
+// keys of one neighbourhood up costs little more than one: where the next key in
+// the store is beyond several of them, none of those is there.
+func (s *Store) GetAll(keys [][]byte) (values [][]byte, err error) {
+	values = make([][]byte, len(keys))
+	if len(keys) == 1 {
+		values[0], _, err = s.Get(keys[0])
+		return values, err
+	}
+	order := make([]int, len(keys))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int { return bytes.Compare(keys[i], keys[j]) })
+	it, err := s.Iter(keys[order[0]], append(bytes.Clone(keys[order[len(order)-1]]), 0))
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	more := it.First()
+	for _, i := range order {
+		if more && bytes.Compare(it.Key(), keys[i]) < 0 {
+			more = it.SeekGE(keys[i])
+		}
+		if !more {
+			break
+		}
+		if bytes.Equal(it.Key(), keys[i]) {
+			if values[i], err = it.ValueAndErr(); err != nil {
+				return nil, err
+			}
+			values[i] = append([]byte{}, values[i]...)
+		}
+	}
+	return values, it.Error()
 }
 
 // Has tells whether key is there.

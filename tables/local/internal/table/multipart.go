@@ -1,12 +1,8 @@
 package table
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
-	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -17,9 +13,12 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// maxOperations is how many operations a transaction may have
+// Bounds of a transaction's body, beside its length
 // (learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions).
-const maxOperations = 100
+const (
+	maxOperations  = 100
+	maxPartHeaders = 64
+)
 
 // A part is a request inside a transaction's body.
 type part struct {
@@ -30,111 +29,134 @@ type part struct {
 }
 
 // parseBatch reads the body of POST $batch: one change set, or one query.
+//
+// The parts are cut out of the body where they lie. net/http's reader would copy
+// each of them three times, which was a fifth of a transaction's whole cost.
 func parseBatch(contentType string, body []byte) (parts []part, isQuery bool, err error) {
-	outer, err := multipartOf(contentType, body)
+	outer, err := split(contentType, body)
 	if err != nil {
 		return nil, false, err
 	}
-	p, err := outer.NextRawPart()
-	if err != nil {
-		return nil, false, badBatch(err)
-	}
-	content, err := io.ReadAll(p) // bounded: the whole body is
-	if err != nil {
-		return nil, false, badBatch(err)
-	}
-	media := p.Header.Get("Content-Type")
-	if strings.HasPrefix(media, "application/http") {
-		one, err := parsePart(content)
-		if err != nil {
-			return nil, false, err
-		}
-		if one.method != http.MethodGet {
-			return nil, false, entity.Invalid("A write in a transaction must be in a change set.")
-		}
-		parts, isQuery = []part{one}, true
-	} else if parts, err = parseChangeSet(media, content); err != nil {
-		return nil, false, err
-	}
-	if _, err := outer.NextRawPart(); !errors.Is(err, io.EOF) {
+	if len(outer) != 1 {
 		return nil, false, entity.Invalid("A transaction has one change set, or one query.")
 	}
-	return parts, isQuery, nil
+	header, content, err := cutHeader(outer[0])
+	if err != nil {
+		return nil, false, err
+	}
+	media := header.Get("Content-Type")
+	if !strings.HasPrefix(media, "application/http") {
+		parts, err = parseChangeSet(media, content)
+		return parts, false, err
+	}
+	query, err := parsePart(content)
+	if err == nil && query.method != http.MethodGet {
+		err = entity.Invalid("A write in a transaction must be in a change set.")
+	}
+	return []part{query}, true, err
 }
 
 func parseChangeSet(media string, content []byte) ([]part, error) {
-	inner, err := multipartOf(media, content)
+	inner, err := split(media, content)
 	if err != nil {
 		return nil, err
 	}
-	var parts []part
-	for {
-		p, err := inner.NextRawPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, badBatch(err)
-		}
-		if len(parts) == maxOperations {
-			return nil, entity.Invalid("The batch request operation exceeds the maximum 100 changes per change set.")
-		}
-		content, err := io.ReadAll(p)
-		if err != nil {
-			return nil, badBatch(err)
-		}
-		one, err := parsePart(content)
+	switch {
+	case len(inner) == 0:
+		return nil, entity.Invalid("The change set is empty.")
+	case len(inner) > maxOperations:
+		return nil, entity.Invalid("The batch request operation exceeds the maximum 100 changes per change set.")
+	}
+	parts := make([]part, len(inner))
+	for i, raw := range inner {
+		header, content, err := cutHeader(raw)
 		if err != nil {
 			return nil, err
 		}
-		if id := p.Header.Get("Content-Id"); id != "" && one.header.Get("Content-Id") == "" {
-			one.header.Set("Content-Id", id)
+		if parts[i], err = parsePart(content); err != nil {
+			return nil, err
 		}
-		parts = append(parts, one)
-	}
-	if len(parts) == 0 {
-		return nil, entity.Invalid("The change set is empty.")
+		if id := header.Get("Content-Id"); id != "" && parts[i].header.Get("Content-Id") == "" {
+			parts[i].header.Set("Content-Id", id)
+		}
 	}
 	return parts, nil
 }
 
-func multipartOf(contentType string, body []byte) (*multipart.Reader, error) {
+// split cuts a multipart body at its boundaries, which stand at the start of a
+// line. What is before the first and after the last is no part (RFC 2046, 5.1.1).
+func split(contentType string, body []byte) ([][]byte, error) {
 	media, params, err := mime.ParseMediaType(contentType)
-	if err != nil || media != "multipart/mixed" || params["boundary"] == "" {
-		return nil, &wire.Error{Status: 400, Code: "InvalidInput",
-			Message: "A transaction's content type must be multipart/mixed with a boundary."}
+	if err != nil || media != "multipart/mixed" || params["boundary"] == "" || len(params["boundary"]) > 200 {
+		return nil, entity.Invalid("A transaction's content type must be multipart/mixed with a boundary.")
 	}
-	return multipart.NewReader(bytes.NewReader(body), params["boundary"]), nil
+	boundary := []byte("--" + params["boundary"])
+	var parts [][]byte
+	start := -1 // of the part being read
+	for at := 0; ; {
+		i := bytes.Index(body[at:], boundary)
+		if i < 0 {
+			return nil, entity.Invalid("The transaction's body ends before its last boundary.")
+		}
+		i += at
+		at = i + len(boundary)
+		line, _, _ := bytes.Cut(body[at:], []byte("\n"))
+		rest := strings.TrimRight(string(line[:min(len(line), 8)]), " \t\r")
+		if i > 0 && body[i-1] != '\n' || rest != "" && rest != "--" {
+			continue // it is in a line of the content, or a longer boundary's beginning
+		}
+		if start >= 0 {
+			parts = append(parts, trimLine(body[start:i]))
+		}
+		if rest == "--" {
+			return parts, nil
+		}
+		if len(parts) > maxOperations {
+			return parts, nil // too many already: the caller says so
+		}
+		start = min(at+len(line)+1, len(body))
+		at = start
+	}
+}
+
+// trimLine takes the line break off that belongs to the boundary after it.
+func trimLine(b []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
+}
+
+// cutHeader reads header lines up to an empty one.
+func cutHeader(b []byte) (http.Header, []byte, error) {
+	h := make(http.Header, 8)
+	for n := 0; ; n++ {
+		line, rest, _ := bytes.Cut(b, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		b = rest
+		if len(line) == 0 {
+			return h, b, nil
+		}
+		name, value, ok := strings.Cut(string(line), ":")
+		if !ok || name == "" || strings.TrimSpace(name) != name || n == maxPartHeaders {
+			return nil, nil, entity.Invalid("The header line " + strconv.Quote(clip(string(line))) + " in the transaction is malformed, or one too many.")
+		}
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		h[name] = append(h[name], strings.TrimSpace(value))
+	}
 }
 
 // parsePart reads a request line, headers and what follows. The body's length
 // is the part's, since most clients state none.
 func parsePart(content []byte) (part, error) {
-	r := bufio.NewReader(bytes.NewReader(content))
-	text := textproto.NewReader(r)
-	line, err := text.ReadLine()
-	if err != nil {
-		return part{}, badBatch(err)
-	}
-	method, rest, _ := strings.Cut(line, " ")
-	target, version, _ := strings.Cut(rest, " ")
+	content = bytes.TrimLeft(content, "\r\n")
+	first, rest, _ := bytes.Cut(content, []byte("\n"))
+	line := strings.TrimSuffix(string(first), "\r")
+	method, target, _ := strings.Cut(line, " ")
+	target, version, _ := strings.Cut(target, " ")
 	u, err := url.Parse(target)
-	if err != nil || !strings.HasPrefix(version, "HTTP/1.") {
+	if err != nil || len(target) > wire.MaxURL || !strings.HasPrefix(version, "HTTP/1.") {
 		return part{}, entity.Invalid("The request line " + strconv.Quote(clip(line)) + " in the transaction is malformed.")
 	}
-	header, err := text.ReadMIMEHeader()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return part{}, badBatch(err)
-	}
-	body, err := io.ReadAll(r)
-	if err != nil {
-		return part{}, badBatch(err)
-	}
-	return part{method, u, http.Header(header), body}, nil
+	header, body, err := cutHeader(rest)
+	return part{method, u, header, body}, err
 }
 
 func clip(s string) string { return s[:min(len(s), 200)] }
-
-func badBatch(err error) error {
-	return entity.Invalid("The transaction's body is malformed: " + strings.TrimPrefix(err.Error(), "multipart: ") + ".")
-}

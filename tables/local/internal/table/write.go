@@ -86,28 +86,31 @@ func (s *Service) apply(r *wire.Request, ops []*operation) (rows []entity.Stored
 }
 
 func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operation) (rows []entity.Stored, failed int, err error) {
+	keys := make([][]byte, len(ops))
+	for i, op := range ops {
+		keys[i] = entityKey(m.ID, op.partition, op.row)
+	}
+	olds, err := s.store.GetAll(keys)
+	if err != nil {
+		return nil, 0, err
+	}
 	rows = make([]entity.Stored, len(ops))
 	for i, op := range ops {
-		key := entityKey(m.ID, op.partition, op.row)
-		value, found, err := s.store.Get(key)
-		if err != nil {
-			return nil, i, err
-		}
-		if rows[i], err = s.next(r, op, value, found); err != nil {
+		if rows[i], err = s.next(r, op, olds[i]); err != nil {
 			return nil, i, err
 		}
 		if op.kind == remove {
-			b.Delete(key)
+			b.Delete(keys[i])
 		} else {
-			b.Set(key, rows[i])
+			b.Set(keys[i], rows[i])
 		}
 	}
 	return rows, 0, nil
 }
 
-// next is the row after op, or why op is refused.
-func (s *Service) next(r *wire.Request, op *operation, old entity.Stored, found bool) (entity.Stored, error) {
-	var before int64
+// next is the row after op, or why op is refused. A nil old is no row.
+func (s *Service) next(r *wire.Request, op *operation, old entity.Stored) (entity.Stored, error) {
+	found, before := old != nil, int64(0)
 	if found {
 		if err := old.Check(); err != nil {
 			return nil, err

@@ -130,7 +130,7 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 	if r.ContentLength > max {
 		return nil, TooLarge(max)
 	}
-	buf := make([]byte, 0, min(uint64(r.ContentLength), 32<<10)+1)
+	buf := make([]byte, 0, min(uint64(r.ContentLength), 128<<10)+1)
 	for {
 		n, err := r.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
