@@ -27,13 +27,12 @@ func blocks() *workload {
 		parts: []string{"stage", "commit"},
 		prepare: func(ctx context.Context, e *endpoint, _ int) (operation, error) {
 			container := randomName()
-			if _, err := e.blobs.CreateContainer(ctx, container, nil); err != nil {
+			err := e.make(ctx,
+				func(ctx context.Context) error { _, err := e.blobs.CreateContainer(ctx, container, nil); return err },
+				func(ctx context.Context) error { _, err := e.blobs.DeleteContainer(ctx, container, nil); return err })
+			if err != nil {
 				return nil, err
 			}
-			e.later(func(ctx context.Context) error {
-				_, err := e.blobs.DeleteContainer(ctx, container, nil)
-				return err
-			})
 			in := e.blobs.ServiceClient().NewContainerClient(container)
 			content := make([]byte, blockSize)
 			rand.Read(content) // never fails

@@ -112,18 +112,19 @@ func (e *endpoint) newTable(ctx context.Context) (string, error) {
 	if e.null {
 		return name, nil
 	}
-	if _, err := e.tables.CreateTable(ctx, name, nil); err != nil {
-		return "", err
-	}
-	e.later(func(ctx context.Context) error {
-		_, err := e.tables.DeleteTable(ctx, name, nil)
-		return err
-	})
-	return name, nil
+	return name, e.make(ctx,
+		func(ctx context.Context) error { _, err := e.tables.CreateTable(ctx, name, nil); return err },
+		func(ctx context.Context) error { _, err := e.tables.DeleteTable(ctx, name, nil); return err })
 }
 
-func (e *endpoint) later(cleanup func(context.Context) error) {
-	e.cleanups = append(e.cleanups, cleanup)
+// make makes something that is deleted at the end. Ctrl-C does not cut it short:
+// what is given up half-way may exist all the same, and nobody would delete it.
+func (e *endpoint) make(ctx context.Context, create, remove func(context.Context) error) error {
+	if err := create(context.WithoutCancel(ctx)); err != nil {
+		return err
+	}
+	e.cleanups = append(e.cleanups, remove)
+	return ctx.Err()
 }
 
 // closeAll deletes what was made, also when ctx has ended.

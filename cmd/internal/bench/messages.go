@@ -16,13 +16,12 @@ func messages() *workload {
 		parts: []string{"put", "get", "delete"},
 		prepare: func(ctx context.Context, e *endpoint, _ int) (operation, error) {
 			queue := e.queues.NewQueueClient(randomName())
-			if _, err := queue.Create(ctx, nil); err != nil {
+			err := e.make(ctx,
+				func(ctx context.Context) error { _, err := queue.Create(ctx, nil); return err },
+				func(ctx context.Context) error { _, err := queue.Delete(ctx, nil); return err })
+			if err != nil {
 				return nil, err
 			}
-			e.later(func(ctx context.Context) error {
-				_, err := queue.Delete(ctx, nil)
-				return err
-			})
 			fill, next := newFiller(), newCounters(e.clients)
 			return func(ctx context.Context, client int, lap func()) error {
 				return passThrough(ctx, queue, fill.text(e.size, next.of(client)), lap)

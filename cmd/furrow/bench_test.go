@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/cmd/internal/bench"
+)
+
+func TestBenchStartsWhatItMeasures(t *testing.T) {
+	code, out, errs := furrow(t.Context(), "bench", "storage", "--target", "local", "--target", "ceiling=null",
+		"--only", "insert,range", "--rows", "200,1000", "--for", "100ms", "--clients", "2", "--rounds", "2", "--json")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, stderr %q", code, errs)
+	}
+	var report bench.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	var rows []string
+	for _, x := range report.Rows {
+		rows = append(rows, x.Name+" "+x.Target)
+		if x.Operations == 0 || x.OpsPerSecond <= 0 || x.P50 <= 0 || x.P99 < x.P50 || x.Errors > 0 || len(x.EachRound) != 2 {
+			t.Errorf("row %+v", x)
+		}
+	}
+	if got, want := strings.Join(rows, ", "), "insert local, insert ceiling, range local, range local"; got != want {
+		t.Errorf("rows are %s; want %s", got, want)
+	}
+	if len(report.Ratios) != 2 {
+		t.Errorf("ratios are %+v; want one of the targets and one of the sizes", report.Ratios)
+	}
+}
+
+func TestBenchShowsTargetsSideBySide(t *testing.T) {
+	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
+	t.Setenv("FURROW_TEST_TARGET", s.ConnectionString)
+	code, out, errs := furrow(t.Context(), "bench", "storage", "--target", "one=env:FURROW_TEST_TARGET", "--target", "two="+s.ConnectionString,
+		"--only", "transaction", "--for", "100ms", "--clients", "2")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, stderr %q", code, errs)
+	}
+	if !strings.Contains(out, "/ two") || !strings.Contains(out, "transaction") {
+		t.Errorf("the report is\n%s", out)
+	}
+	if names := s.tableNames(t); len(names) != 0 {
+		t.Errorf("the bench left tables behind: %q", names)
+	}
+	s.mustEnd(t)
+}
+
+func TestInterruptedBenchCleansUp(t *testing.T) {
+	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
+	ctx, interrupt := context.WithCancel(t.Context())
+	exit := make(chan int)
+	go func() {
+		code, _, _ := furrow(ctx, "bench", "storage", "--target", s.ConnectionString, "--only", "insert", "--for", "10m", "--clients", "2")
+		exit <- code
+	}()
+	for len(s.tableNames(t)) == 0 {
+		time.Sleep(10 * time.Millisecond) // until it is at work
+	}
+	interrupt()
+	if code := <-exit; code != exitFailed {
+		t.Errorf("exit %d", code)
+	}
+	if names := s.tableNames(t); len(names) != 0 {
+		t.Errorf("the bench left tables behind: %q", names)
+	}
+	s.mustEnd(t)
+}
+
+func TestBenchSaysWhichTargetCannotBeReached(t *testing.T) {
+	code, _, errs := furrow(t.Context(), "bench", "storage", "--only", "insert", "--for", "100ms",
+		"--target", "gone=AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:1/a")
+	if code != exitFailed || !strings.Contains(errs, "gone: preparing insert") || !strings.Contains(errs, "127.0.0.1:1") {
+		t.Errorf("exit %d, stderr %q", code, errs)
+	}
+}
