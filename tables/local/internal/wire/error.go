@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"net/http"
@@ -131,10 +130,8 @@ func AppendString[S ~string | ~[]byte](dst []byte, s S) []byte {
 	return dst
 }
 
-// escape writes s as XML text. What XML cannot hold becomes U+FFFD.
-func escape(b *strings.Builder, s string) {
-	xml.EscapeText(b, []byte(s)) // a strings.Builder accepts every write
-}
+// escape writes s as XML text.
+func escape(b *strings.Builder, s string) { b.Write(AppendXML(nil, s)) }
 
 // HTTPTime is t as HTTP and the services' XML have it, to the second.
 func HTTPTime(t time.Time) string { return t.UTC().Format(http.TimeFormat) }
