@@ -31,7 +31,7 @@ func (h *handler) list(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	body := append([]byte(xmlHead), `<EnumerationResults ServiceEndpoint="`...)
-	body = append(appendEscaped(body, r.Base()), `/">`...)
+	body = append(wire.AppendXML(body, strings.ReplaceAll(r.Base(), `"`, "%22")), `/">`...)
 	for _, echo := range []struct{ parameter, element string }{{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}} {
 		if value := r.Query.Get(echo.parameter); value != "" {
 			body = appendElement(body, echo.element, value)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"furrow/tables/local/internal/wire"
 )
@@ -122,47 +121,6 @@ func appendElement[T string | []byte](dst []byte, name string, value T) []byte {
 	if len(value) == 0 {
 		return append(dst, " />"...)
 	}
-	dst = appendEscaped(append(dst, '>'), value)
+	dst = wire.AppendXML(append(dst, '>'), value)
 	return append(append(append(dst, "</"...), name...), '>')
-}
-
-// appendEscaped writes XML text, or a value in double quotes. A carriage return
-// would be read as a line feed if it were written as it is. What XML cannot hold
-// becomes U+FFFD.
-func appendEscaped[T string | []byte](dst []byte, s T) []byte {
-	from := 0 // what is before is written
-	for i := 0; i < len(s); {
-		escaped, width := escapeOf(s, i)
-		if escaped != "" {
-			dst = append(append(dst, s[from:i]...), escaped...)
-			from = i + width
-		}
-		i += width
-	}
-	return append(dst, s[from:]...)
-}
-
-// escapeOf tells what stands for the character at i, if not itself, and its width.
-func escapeOf[T string | []byte](s T, i int) (escaped string, width int) {
-	switch c := s[i]; {
-	case c == '<':
-		return "&lt;", 1
-	case c == '>':
-		return "&gt;", 1
-	case c == '&':
-		return "&amp;", 1
-	case c == '"':
-		return "&quot;", 1
-	case c == '\r':
-		return "&#xD;", 1
-	case c < 0x20 && c != '\t' && c != '\n':
-		return "\uFFFD", 1
-	case c < utf8.RuneSelf:
-		return "", 1
-	}
-	r, width := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
-	if r == utf8.RuneError && width == 1 || r == 0xFFFE || r == 0xFFFF {
-		return "\uFFFD", width
-	}
-	return "", width
 }
