@@ -15,6 +15,8 @@ import (
 // removed again, so suites may run side by side on one account.
 func Run(t *testing.T, a Account) {
 	t.Run("Tables", func(t *testing.T) { tables(t, a) })
+	t.Run("Queues", func(t *testing.T) { queues(t, a) })
+	t.Run("Blobs", func(t *testing.T) { blobs(t, a) })
 }
 
 // An assumption fails its test where a is not as Furrow takes Azure to be.
@@ -64,12 +66,12 @@ func expect[V comparable](t *testing.T, a Account, what string, got, azure V, kn
 	}
 }
 
-// unauthenticated expects that a request was refused for its signature, its
-// date, or its token's.
+// unauthenticated expects that a request to tables was refused for its
+// signature, its date, or its token's.
 func unauthenticated(t *testing.T, a Account, what string, err error) {
 	t.Helper()
 	expect(t, a, what, answer(err), "403 AuthenticationFailed",
-		differs(Azurite, "403 AuthorizationFailure", "has one code for every refusal"))
+		differs(Azurite, "403 AuthorizationFailure", "has one code for every refusal of its tables"))
 }
 
 // answer is an SDK call's outcome in short: "ok", or "404 ResourceNotFound".

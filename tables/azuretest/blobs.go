@@ -1,0 +1,222 @@
+package azuretest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
+)
+
+func blobs(t *testing.T, a Account) {
+	check(t, a,
+		containerCreatedTwiceIsRefused,
+		missingContainerSaysSo,
+		containersAreListedByName,
+		blobComesBackWhole,
+		missingBlobSaysSo,
+		uploadReplaces,
+		rangesAreParts,
+		metadataAndHeadersChangeAlone,
+		oddBlobNamesWork,
+		deletedBlobIsGone,
+		wrongMD5IsRefused,
+	)
+	blobLists(t, a)
+	blocks(t, a)
+	conditions(t, a)
+	blobSAS(t, a)
+}
+
+func content(s string) io.ReadSeekCloser { return streaming.NopCloser(strings.NewReader(s)) }
+
+func upload(t *testing.T, c *container.Client, name, text string, o *blockblob.UploadOptions) blockblob.UploadResponse {
+	t.Helper()
+	resp, err := c.NewBlockBlobClient(name).Upload(t.Context(), content(text), o)
+	must(t, err)
+	return resp
+}
+
+// download is a blob's text, or why there is none.
+func download(t *testing.T, b *blob.Client, o *blob.DownloadStreamOptions) string {
+	t.Helper()
+	resp, err := b.DownloadStream(t.Context(), o)
+	if err != nil {
+		return answer(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	must(t, err)
+	return string(text)
+}
+
+// Creating a container that is there is refused, as with tables and unlike queues.
+func containerCreatedTwiceIsRefused(t *testing.T, a Account) {
+	_, err := a.NewContainer(t).Create(t.Context(), nil)
+	expect(t, a, "again", answer(err), "409 ContainerAlreadyExists")
+}
+
+// Whatever is asked of a missing container says so; a HEAD has no body, so its
+// code comes in a header.
+func missingContainerSaysSo(t *testing.T, a Account) {
+	c := a.Blobs(t).ServiceClient().NewContainerClient(Name("c"))
+	_, err := c.NewBlockBlobClient("b").Upload(t.Context(), content("x"), nil)
+	expect(t, a, "upload", answer(err), "404 ContainerNotFound")
+	expect(t, a, "download", download(t, c.NewBlobClient("b"), nil), "404 ContainerNotFound")
+	_, err = c.GetProperties(t.Context(), nil)
+	expect(t, a, "properties", answer(err), "404 ContainerNotFound")
+	_, err = c.NewListBlobsFlatPager(nil).NextPage(t.Context())
+	expect(t, a, "list", answer(err), "404 ContainerNotFound")
+	_, err = c.Delete(t.Context(), nil)
+	expect(t, a, "delete", answer(err), "404 ContainerNotFound")
+}
+
+// Containers are listed by name, with a prefix, page by page.
+func containersAreListedByName(t *testing.T, a Account) {
+	prefix := Name("list")
+	s := a.Blobs(t).ServiceClient()
+	for _, end := range []string{"b", "a", "c"} {
+		_, err := s.CreateContainer(t.Context(), prefix+end, nil)
+		must(t, err)
+		cleanup(t, func(ctx context.Context) error { _, err := s.DeleteContainer(ctx, prefix+end, nil); return err })
+	}
+	got, pages := "", 0
+	for p := s.NewListContainersPager(&service.ListContainersOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2)}); p.More(); pages++ {
+		page, err := p.NextPage(t.Context())
+		must(t, err)
+		for _, c := range page.ContainerItems {
+			got += " " + strings.TrimPrefix(*c.Name, prefix)
+		}
+	}
+	expect(t, a, "containers", got, " a b c")
+	expect(t, a, "pages of two", pages, 2)
+}
+
+// A blob comes back with its bytes, headers and metadata. Its ETag is strong,
+// in quotes, unlike an entity's, and the same from upload, head and download.
+func blobComesBackWhole(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	for _, text := range []string{"", "hello", strings.Repeat("\x00\xff binary ", 10_000)} {
+		up := upload(t, c, "dir/b", text, &blockblob.UploadOptions{
+			Metadata:    map[string]*string{"fence": to.Ptr("42")},
+			HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/x-ndjson"), BlobCacheControl: to.Ptr("no-store"), BlobContentEncoding: to.Ptr("identity")},
+		})
+		expect(t, a, "etag is quoted", strings.HasPrefix(string(*up.ETag), `"`) && strings.HasSuffix(string(*up.ETag), `"`), true)
+		b := c.NewBlobClient("dir/b")
+		down, err := b.DownloadStream(t.Context(), nil)
+		must(t, err)
+		got, err := io.ReadAll(down.Body)
+		must(t, err)
+		expect(t, a, "same bytes", string(got) == text, true)
+		expect(t, a, "length", *down.ContentLength, int64(len(text)))
+		expect(t, a, "etag", *down.ETag, *up.ETag)
+		expect(t, a, "type", *down.ContentType, "application/x-ndjson")
+		expect(t, a, "metadata", lowered(down.Metadata), "fence=42")
+
+		head, err := b.GetProperties(t.Context(), nil)
+		must(t, err)
+		expect(t, a, "head: length", *head.ContentLength, int64(len(text)))
+		expect(t, a, "head: etag", *head.ETag, *up.ETag)
+		expect(t, a, "head: kind", *head.BlobType, blob.BlobTypeBlockBlob)
+		expect(t, a, "head: cache control", *head.CacheControl, "no-store")
+		expect(t, a, "head: metadata", lowered(head.Metadata), "fence=42")
+		expect(t, a, "head: modified", head.LastModified.Equal(*down.LastModified), true)
+	}
+}
+
+// A missing blob is BlobNotFound in its container.
+func missingBlobSaysSo(t *testing.T, a Account) {
+	b := a.NewContainer(t).NewBlobClient("b")
+	expect(t, a, "download", download(t, b, nil), "404 BlobNotFound")
+	_, err := b.GetProperties(t.Context(), nil)
+	expect(t, a, "head", answer(err), "404 BlobNotFound")
+	_, err = b.Delete(t.Context(), nil)
+	expect(t, a, "delete", answer(err), "404 BlobNotFound")
+}
+
+// An upload without conditions replaces bytes, headers and metadata.
+func uploadReplaces(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	first := upload(t, c, "b", "first", &blockblob.UploadOptions{Metadata: map[string]*string{"old": to.Ptr("x")}})
+	second := upload(t, c, "b", "second", nil)
+	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "second")
+	expect(t, a, "another etag", *first.ETag != *second.ETag, true)
+	head, err := c.NewBlobClient("b").GetProperties(t.Context(), nil)
+	must(t, err)
+	expect(t, a, "metadata", lowered(head.Metadata), "")
+}
+
+// A range is a part, cut at the blob's end. One that begins past it is refused.
+func rangesAreParts(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	upload(t, c, "b", "0123456789", nil)
+	b := c.NewBlobClient("b")
+	for r, want := range map[blob.HTTPRange]string{
+		{Offset: 0, Count: 3}: "012", {Offset: 3, Count: 4}: "3456", {Offset: 8, Count: 100}: "89", {Offset: 7}: "789",
+	} {
+		expect(t, a, fmt.Sprint("range ", r), download(t, b, &blob.DownloadStreamOptions{Range: r}), want)
+	}
+	past := download(t, b, &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: 10, Count: 1}})
+	expect(t, a, "past the end", past, "416 InvalidRange", differs(Azurite, "", "gives nothing for a range that begins at the end"))
+	resp, err := b.DownloadStream(t.Context(), &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: 2, Count: 3}})
+	must(t, err)
+	resp.Body.Close()
+	expect(t, a, "Content-Range", *resp.ContentRange, "bytes 2-4/10")
+	expect(t, a, "length", *resp.ContentLength, int64(3))
+}
+
+// Metadata and headers can be set without the bytes; the ETag changes.
+func metadataAndHeadersChangeAlone(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	up := upload(t, c, "b", "text", nil)
+	b := c.NewBlobClient("b")
+	meta, err := b.SetMetadata(t.Context(), map[string]*string{"fence": to.Ptr("7")}, nil)
+	must(t, err)
+	expect(t, a, "another etag", *meta.ETag != *up.ETag, true)
+	_, err = b.SetHTTPHeaders(t.Context(), blob.HTTPHeaders{BlobContentType: to.Ptr("text/csv")}, nil)
+	must(t, err)
+	head, err := b.GetProperties(t.Context(), nil)
+	must(t, err)
+	expect(t, a, "metadata", lowered(head.Metadata), "fence=7")
+	expect(t, a, "type", *head.ContentType, "text/csv")
+	expect(t, a, "text", download(t, b, nil), "text")
+}
+
+// A name is any text up to 1,024 characters, with slashes for folders.
+func oddBlobNamesWork(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	for _, name := range []string{"a b", "grüße/日本語", "50%", "a+b&c=d", "q?x=1", "a#b", "(1,2)'s", "2026/11/20/contoso:us-5260.jsonl", strings.Repeat("n", 1024)} {
+		upload(t, c, name, name, nil)
+		expect(t, a, name, download(t, c.NewBlobClient(name), nil), name)
+		expect(t, a, "listed: "+name, blobNames(t, c, &container.ListBlobsFlatOptions{Prefix: &name}), name)
+	}
+}
+
+// A deleted blob is gone at once.
+func deletedBlobIsGone(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	upload(t, c, "b", "x", nil)
+	_, err := c.NewBlobClient("b").Delete(t.Context(), nil)
+	must(t, err)
+	expect(t, a, "download", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
+	expect(t, a, "listed", blobNames(t, c, nil), "")
+}
+
+// Bytes that do not have the MD5 they came with are refused, and change nothing.
+func wrongMD5IsRefused(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	b := c.NewBlockBlobClient("b")
+	wrong := blob.TransferValidationTypeMD5(make([]byte, 16))
+	_, err := b.Upload(t.Context(), content("x"), &blockblob.UploadOptions{TransactionalValidation: wrong})
+	expect(t, a, "upload", answer(err), "400 Md5Mismatch")
+	_, err = b.StageBlock(t.Context(), blockID(0), content("x"), &blockblob.StageBlockOptions{TransactionalValidation: wrong})
+	expect(t, a, "block", answer(err), "400 Md5Mismatch")
+	expect(t, a, "nothing there", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
+}

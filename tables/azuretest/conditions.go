@@ -1,0 +1,152 @@
+package azuretest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+)
+
+func conditions(t *testing.T, a Account) {
+	check(t, a,
+		uploadCanDemandThatNothingIsThere,
+		uploadCanDemandWhatIsThere,
+		commitHoldsOnConditions,
+		deleteHoldsOnConditions,
+		readHoldsOnConditions,
+		oneOfManyCreationsWins,
+	)
+}
+
+func ifMatch(etag azcore.ETag) *blob.AccessConditions {
+	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: &etag}}
+}
+
+func ifNoneMatch(etag azcore.ETag) *blob.AccessConditions {
+	return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfNoneMatch: &etag}}
+}
+
+const noBlobsETag azcore.ETag = `"0x8D4BCC2E4835CD0"`
+
+// If-None-Match: * writes only what is not there yet; else it is 409 and not 412.
+func uploadCanDemandThatNothingIsThere(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	b := c.NewBlockBlobClient("b")
+	try := func() error {
+		_, err := b.Upload(t.Context(), content("x"), &blockblob.UploadOptions{AccessConditions: ifNoneMatch(azcore.ETagAny)})
+		return err
+	}
+	expect(t, a, "first", answer(try()), "ok")
+	expect(t, a, "second", answer(try()), "409 BlobAlreadyExists")
+}
+
+// If-Match replaces only what is known; else it is ConditionNotMet, also where
+// nothing is there.
+func uploadCanDemandWhatIsThere(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	first := upload(t, c, "b", "first", nil)
+	try := func(name string, etag azcore.ETag) (blockblob.UploadResponse, error) {
+		return c.NewBlockBlobClient(name).Upload(t.Context(), content("second"), &blockblob.UploadOptions{AccessConditions: ifMatch(etag)})
+	}
+	_, err := try("b", noBlobsETag)
+	expect(t, a, "another etag", answer(err), "412 ConditionNotMet")
+	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "first")
+	second, err := try("b", *first.ETag)
+	expect(t, a, "its etag", answer(err), "ok")
+	_, err = try("b", *first.ETag)
+	expect(t, a, "its old etag", answer(err), "412 ConditionNotMet")
+	_, err = try("b", *second.ETag)
+	expect(t, a, "its new etag", answer(err), "ok")
+	_, err = try("missing", *second.ETag)
+	expect(t, a, "where nothing is", answer(err), "412 ConditionNotMet")
+}
+
+// A commit of blocks holds on the same conditions, so an object of any size is
+// written whole in one conditional step.
+func commitHoldsOnConditions(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	b := c.NewBlockBlobClient("b")
+	try := func(text string, conditions *blob.AccessConditions) error {
+		stage(t, b, 1, text)
+		return commit(t, b, &blockblob.CommitBlockListOptions{AccessConditions: conditions}, 1)
+	}
+	expect(t, a, "first", answer(try("first", ifNoneMatch(azcore.ETagAny))), "ok")
+	expect(t, a, "second where nothing may be", answer(try("second", ifNoneMatch(azcore.ETagAny))), "409 BlobAlreadyExists")
+	expect(t, a, "second on another etag", answer(try("second", ifMatch(noBlobsETag))), "412 ConditionNotMet")
+	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "first")
+	head, err := b.GetProperties(t.Context(), nil)
+	must(t, err)
+	expect(t, a, "third on its etag", answer(try("third", ifMatch(*head.ETag))), "ok")
+	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "third")
+}
+
+// So does a delete, and the setting of metadata.
+func deleteHoldsOnConditions(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	up := upload(t, c, "b", "x", nil)
+	b := c.NewBlobClient("b")
+	_, err := b.Delete(t.Context(), &blob.DeleteOptions{AccessConditions: ifMatch(noBlobsETag)})
+	expect(t, a, "delete on another etag", answer(err), "412 ConditionNotMet")
+	_, err = b.SetMetadata(t.Context(), map[string]*string{"a": to.Ptr("1")}, &blob.SetMetadataOptions{AccessConditions: ifMatch(noBlobsETag)})
+	expect(t, a, "metadata on another etag", answer(err), "412 ConditionNotMet")
+	_, err = b.Delete(t.Context(), &blob.DeleteOptions{AccessConditions: ifMatch(*up.ETag)})
+	expect(t, a, "delete on its etag", answer(err), "ok")
+}
+
+// A read can ask for what has changed, and gets 304 when nothing has, or for
+// just what it knows, and gets 412 when it has changed. The SDK gives no error
+// for 304, but a response without a body.
+func readHoldsOnConditions(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	up := upload(t, c, "b", "x", nil)
+	b := c.NewBlobClient("b")
+	read := func(conditions *blob.AccessConditions) int {
+		resp, err := b.DownloadStream(t.Context(), &blob.DownloadStreamOptions{AccessConditions: conditions})
+		if err != nil {
+			return status(err)
+		}
+		if resp.Body == nil {
+			return 304
+		}
+		resp.Body.Close()
+		return 200
+	}
+	since := func(d time.Duration) *blob.AccessConditions {
+		return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfModifiedSince: to.Ptr(up.LastModified.Add(d))}}
+	}
+	until := func(d time.Duration) *blob.AccessConditions {
+		return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfUnmodifiedSince: to.Ptr(up.LastModified.Add(d))}}
+	}
+	expect(t, a, "If-None-Match its etag", read(ifNoneMatch(*up.ETag)), 304)
+	expect(t, a, "If-None-Match another", read(ifNoneMatch(noBlobsETag)), 200)
+	expect(t, a, "If-Match its etag", read(ifMatch(*up.ETag)), 200)
+	expect(t, a, "If-Match another", read(ifMatch(noBlobsETag)), 412)
+	expect(t, a, "If-Modified-Since then", read(since(0)), 304)
+	expect(t, a, "If-Modified-Since an hour before", read(since(-time.Hour)), 200)
+	expect(t, a, "If-Unmodified-Since then", read(until(0)), 200)
+	expect(t, a, "If-Unmodified-Since an hour before", read(until(-time.Hour)), 412)
+}
+
+// Of many creations at once one succeeds.
+func oneOfManyCreationsWins(t *testing.T, a Account) {
+	b := a.NewContainer(t).NewBlockBlobClient("b")
+	answers := make([]string, 8)
+	var all sync.WaitGroup
+	for i := range answers {
+		all.Go(func() {
+			_, err := b.Upload(t.Context(), content(fmt.Sprint(i)), &blockblob.UploadOptions{AccessConditions: ifNoneMatch(azcore.ETagAny)})
+			answers[i] = answer(err)
+		})
+	}
+	all.Wait()
+	count := map[string]int{}
+	for _, s := range answers {
+		count[s]++
+	}
+	expect(t, a, "answers", fmt.Sprint(count), "map[409 BlobAlreadyExists:7 ok:1]")
+}

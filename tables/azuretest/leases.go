@@ -1,0 +1,158 @@
+package azuretest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+func leases(t *testing.T, a Account) {
+	check(t, a,
+		heldMessageComesBack,
+		updateRenewsTheLease,
+		updateWithoutATimeGivesBack,
+		oldReceiptIsWorthless,
+		takenMessageIsLost,
+		finishedMessageIsGone,
+		malformedReceiptIsRefused,
+		messageGoesToOneOfMany,
+	)
+}
+
+func renew(t *testing.T, q *azqueue.QueueClient, id, receipt *string, text string, seconds int32) (azqueue.UpdateMessageResponse, error) {
+	t.Helper()
+	return q.UpdateMessage(t.Context(), *id, *receipt, text, &azqueue.UpdateMessageOptions{VisibilityTimeout: &seconds})
+}
+
+// wantLost expects the answer to a receipt that is no longer good. The pages
+// name both codes, and do not say when which comes: a worker treats both as
+// "the lease is lost".
+func wantLost(t *testing.T, a Account, what string, err error) {
+	t.Helper()
+	got := answer(err)
+	if got == "400 PopReceiptMismatch" || got == "404 MessageNotFound" {
+		got = "lost"
+	}
+	expect(t, a, what, got, "lost")
+}
+
+// A message whose time is over comes again, under a new receipt, and says so.
+func heldMessageComesBack(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "x", nil)
+	first := get(t, q, 1)
+	expect(t, a, "while held", get(t, q, 1) == nil, true)
+	second := getSoon(t, q, 60)
+	expect(t, a, "id", *second.MessageID, *first.MessageID)
+	expect(t, a, "times taken", *second.DequeueCount, int64(2))
+	expect(t, a, "another receipt", *second.PopReceipt != *first.PopReceipt, true)
+}
+
+// An update holds the message for longer and replaces its text; the count of
+// gets stays.
+func updateRenewsTheLease(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "start", nil)
+	m := get(t, q, 1)
+	first, err := renew(t, q, m.MessageID, m.PopReceipt, "amid", 3)
+	must(t, err)
+	second, err := renew(t, q, m.MessageID, first.PopReceipt, "end", 3)
+	must(t, err)
+	expect(t, a, "next visible after about 3 s", second.TimeNextVisible.Sub(*second.Date).Round(2*time.Second), 4*time.Second)
+	time.Sleep(1500 * time.Millisecond)
+	expect(t, a, "past its first time", get(t, q, 1) == nil, true)
+	again := getSoon(t, q, 60)
+	expect(t, a, "text", *again.MessageText, "end")
+	expect(t, a, "times taken", *again.DequeueCount, int64(2))
+}
+
+// An update by the SDK without a visibility timeout makes the message visible
+// at once: whoever renews must always give one.
+func updateWithoutATimeGivesBack(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "x", nil)
+	m := get(t, q, 600)
+	_, err := q.UpdateMessage(t.Context(), *m.MessageID, *m.PopReceipt, "y", nil)
+	must(t, err)
+	expect(t, a, "text", *get(t, q, 60).MessageText, "y")
+}
+
+// Each update ends the receipt before it, also for the worker that holds the
+// message: a repeated update looks like a thief.
+func oldReceiptIsWorthless(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "x", nil)
+	m := get(t, q, 60)
+	now, err := renew(t, q, m.MessageID, m.PopReceipt, "x", 60)
+	must(t, err)
+	_, err = renew(t, q, m.MessageID, m.PopReceipt, "x", 60)
+	wantLost(t, a, "update by the old receipt", err)
+	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
+	wantLost(t, a, "delete by the old receipt", err)
+	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *now.PopReceipt, nil)
+	expect(t, a, "delete by the new one", answer(err), "ok")
+}
+
+// Once another worker has the message, the first can neither renew nor delete it.
+func takenMessageIsLost(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "x", nil)
+	slow := get(t, q, 1)
+	quick := getSoon(t, q, 60)
+	_, err := renew(t, q, slow.MessageID, slow.PopReceipt, "x", 60)
+	wantLost(t, a, "update", err)
+	_, err = q.DeleteMessage(t.Context(), *slow.MessageID, *slow.PopReceipt, nil)
+	wantLost(t, a, "delete", err)
+	_, err = q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt, nil)
+	expect(t, a, "delete by its holder", answer(err), "ok")
+}
+
+// A deleted message is MessageNotFound, for a repeated delete too.
+func finishedMessageIsGone(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "x", nil)
+	m := get(t, q, 60)
+	_, err := q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
+	must(t, err)
+	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
+	expect(t, a, "delete again", answer(err), "404 MessageNotFound")
+	_, err = renew(t, q, m.MessageID, m.PopReceipt, "x", 60)
+	expect(t, a, "update", answer(err), "404 MessageNotFound")
+}
+
+// What is no receipt at all is refused, and changes nothing.
+func malformedReceiptIsRefused(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "x", nil)
+	m := get(t, q, 60)
+	_, err := q.DeleteMessage(t.Context(), *m.MessageID, "not a receipt", nil)
+	expect(t, a, "delete", status(err), 400)
+	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
+	expect(t, a, "delete by the receipt", answer(err), "ok")
+}
+
+// Of many workers that ask at once, one gets the message.
+func messageGoesToOneOfMany(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	put(t, q, "x", nil)
+	var all sync.WaitGroup
+	got := make([]int, 8)
+	for i := range got {
+		all.Go(func() {
+			resp, err := q.DequeueMessage(t.Context(), &azqueue.DequeueMessageOptions{VisibilityTimeout: to.Ptr[int32](60)})
+			if err != nil {
+				t.Error(err)
+			}
+			got[i] = len(resp.Messages)
+		})
+	}
+	all.Wait()
+	sum := 0
+	for _, n := range got {
+		sum += n
+	}
+	expect(t, a, "messages given", sum, 1)
+}

@@ -1,0 +1,121 @@
+package azuretest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+func queues(t *testing.T, a Account) {
+	check(t, a,
+		queueMayBeCreatedAgain,
+		missingQueueSaysSo,
+		badQueueNamesAreRefused,
+		queueKeepsMetadata,
+		countIncludesWhatIsInFlight,
+		queuesAreListedByName,
+	)
+	messages(t, a)
+	leases(t, a)
+	queueSAS(t, a)
+}
+
+// Creating a queue again is no error, unlike with tables and containers, unless
+// its metadata would differ.
+func queueMayBeCreatedAgain(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	_, err := q.Create(t.Context(), nil)
+	expect(t, a, "again", answer(err), "ok")
+	_, err = q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}})
+	expect(t, a, "with other metadata", answer(err), "409 QueueAlreadyExists")
+}
+
+// Whatever is asked of a missing queue answers QueueNotFound.
+func missingQueueSaysSo(t *testing.T, a Account) {
+	q := a.Queues(t).NewQueueClient(Name("q"))
+	_, err := q.EnqueueMessage(t.Context(), "x", nil)
+	expect(t, a, "put", answer(err), "404 QueueNotFound")
+	_, err = q.DequeueMessage(t.Context(), nil)
+	expect(t, a, "get", answer(err), "404 QueueNotFound")
+	_, err = q.GetProperties(t.Context(), nil)
+	expect(t, a, "properties", answer(err), "404 QueueNotFound")
+	_, err = q.Delete(t.Context(), nil)
+	expect(t, a, "delete", answer(err), "404 QueueNotFound")
+}
+
+// Names are 3 to 63 small letters, digits and single dashes.
+func badQueueNamesAreRefused(t *testing.T, a Account) {
+	for _, name := range []string{"ab", "Upper", "with_line", "-dash", "dash-", "two--dashes", strings.Repeat("q", 64)} {
+		_, err := a.Queues(t).CreateQueue(t.Context(), name, nil)
+		expect(t, a, "create "+name, status(err), 400)
+	}
+}
+
+// Metadata is set whole. Its names come back as HTTP headers do, in whatever case.
+func queueKeepsMetadata(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	_, err := q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"one": to.Ptr("1"), "two": to.Ptr("2")}})
+	must(t, err)
+	_, err = q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"two": to.Ptr("zwei")}})
+	must(t, err)
+	p, err := q.GetProperties(t.Context(), nil)
+	must(t, err)
+	expect(t, a, "metadata", lowered(p.Metadata), "two=zwei")
+}
+
+// lowered is metadata as text, its names in small letters and in order.
+func lowered(m map[string]*string) string {
+	var s []string
+	for k, v := range m {
+		s = append(s, strings.ToLower(k)+"="+*v)
+	}
+	slices.Sort(s)
+	return strings.Join(s, " ")
+}
+
+// The approximate count includes messages that are being worked on or delayed.
+// (On Azure it may lag.)
+func countIncludesWhatIsInFlight(t *testing.T, a Account) {
+	q := a.NewQueue(t)
+	for range 3 {
+		put(t, q, "x", nil)
+	}
+	put(t, q, "later", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](600)})
+	m := get(t, q, 60)
+	count := func() int {
+		p, err := q.GetProperties(t.Context(), nil)
+		must(t, err)
+		return int(*p.ApproximateMessagesCount)
+	}
+	expect(t, a, "count", count(), 4)
+	_, err := q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
+	must(t, err)
+	expect(t, a, "count after a delete", count(), 3)
+}
+
+// Queues are listed by name, with a prefix, page by page, with metadata where asked.
+func queuesAreListedByName(t *testing.T, a Account) {
+	prefix := Name("list")
+	for _, end := range []string{"-b", "-a", "-c"} {
+		q := a.Queues(t).NewQueueClient(prefix + end)
+		_, err := q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"end": to.Ptr(end)}})
+		must(t, err)
+		cleanup(t, func(ctx context.Context) error { _, err := q.Delete(ctx, nil); return err })
+	}
+	var got []string
+	pages := 0
+	for p := a.Queues(t).NewListQueuesPager(&azqueue.ListQueuesOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2),
+		Include: azqueue.ListQueuesInclude{Metadata: true}}); p.More(); pages++ {
+		page, err := p.NextPage(t.Context())
+		must(t, err)
+		for _, q := range page.Queues {
+			got = append(got, strings.TrimPrefix(*q.Name, prefix)+" "+lowered(q.Metadata))
+		}
+	}
+	expect(t, a, "queues", strings.Join(got, "; "), "-a end=-a; -b end=-b; -c end=-c")
+	expect(t, a, "pages of two", pages, 2)
+}
