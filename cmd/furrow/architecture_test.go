@@ -1,0 +1,228 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// root is the module's directory, from here.
+const root = "../.."
+
+// A source is one Go file of the module.
+type source struct {
+	pkg     string // folder below root, e.g. "tables/local"
+	file    string
+	test    bool // a _test.go file, or in a package for tests
+	parsed  *ast.File
+	imports []string
+}
+
+// sources are all Go files, whatever they are built for. Hidden folders,
+// testdata and node_modules are not ours.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		s, err := read(path)
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("%d files found: this test looks in the wrong place", len(all))
+	}
+	return all
+}
+
+func read(path string) (source, error) {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return source{}, err
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+	if err != nil {
+		return source{}, err
+	}
+	s := source{pkg: filepath.ToSlash(filepath.Dir(rel)), file: filepath.ToSlash(rel), parsed: parsed}
+	s.test = strings.HasSuffix(path, "_test.go") || slices.ContainsFunc(strings.Split(s.pkg, "/"), forTests)
+	for _, spec := range parsed.Imports {
+		name, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return s, err
+		}
+		s.imports = append(s.imports, name)
+	}
+	return s, nil
+}
+
+// forTests tells the folders whose packages serve tests: azuretest, jobstest.
+func forTests(folder string) bool { return strings.HasSuffix(folder, "test") }
+
+// below tells whether a package is in a folder, or is the folder itself.
+func below(pkg string, folders ...string) bool {
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		return pkg == folder || strings.HasPrefix(pkg, folder+"/")
+	})
+}
+
+// arrows are who may import whom of ours, outside tests. The first rule that
+// fits a package holds. A package may always import what lies below itself.
+func arrows() []struct {
+	from string
+	to   []string
+} {
+	return []struct {
+		from string
+		to   []string
+	}{
+		{"tables/local", nil}, // known by its protocol alone
+		{"tables", nil},
+		{"jobs", []string{"tables", "jobs"}},
+		{"worker", []string{"tables", "jobs", "worker"}},
+		{"sas/device", []string{"tables"}}, // for the formats of keys
+		{"sas", []string{"tables"}},
+		{"cmd", []string{"tables", "jobs", "worker", "sas", "cmd"}},
+	}
+}
+
+func TestImportsFollowTheArrows(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, name := range s.imports {
+			to, ours := strings.CutPrefix(name, "furrow/")
+			switch {
+			case !ours:
+			case below(to, "cmd") && !below(s.pkg, "cmd"):
+				t.Errorf("%s imports %s: nothing but cmd imports cmd", s.file, name)
+			case s.test:
+			case below(to, "tables/local") && !below(s.pkg, "cmd", "tables/local"):
+				t.Errorf("%s imports %s: only cmd and tests do, all others speak to it over its protocol", s.file, name)
+			case !below(to, s.pkg) && !allowed(s.pkg, to):
+				t.Errorf("%s imports %s, which is against the arrows", s.file, name)
+			}
+		}
+	}
+}
+
+func allowed(from, to string) bool {
+	for _, rule := range arrows() {
+		if below(from, rule.from) {
+			// The parts of local are one another's.
+			return below(to, rule.to...) || below(from, "tables/local") && below(to, "tables/local/internal")
+		}
+	}
+	return false
+}
+
+func TestEachAzureSDKHasOneHome(t *testing.T) {
+	const azure = "github.com/Azure/azure-sdk-for-go/sdk/"
+	homes := map[string]string{
+		azure + "data/aztables":         "tables",
+		azure + "storage/azqueue":       "worker",
+		azure + "storage/azblob":        "jobs/archive",
+		"github.com/cockroachdb/pebble": "tables/local",
+	}
+	for _, s := range sources(t) {
+		if s.test || s.pkg == "cmd/internal/bench" {
+			continue
+		}
+		for _, name := range s.imports {
+			for sdk, home := range homes {
+				in := s.pkg == home || home == "tables/local" && below(s.pkg, home)
+				if below(name, sdk) && !in {
+					t.Errorf("%s imports %s, whose home is %s", s.file, name, home)
+				}
+			}
+		}
+	}
+}
+
+func TestOnlyTestsImportTesting(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, name := range s.imports {
+			if below(name, "testing") && !s.test {
+				t.Errorf("%s imports %s", s.file, name)
+			}
+		}
+	}
+}
+
+func TestNoFileHasAnInit(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, d := range s.parsed.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+				t.Errorf("%s has an init: what runs must be called", s.file)
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	documented := map[string]bool{}
+	for _, s := range sources(t) {
+		if strings.HasSuffix(s.file, "_test.go") {
+			continue
+		}
+		doc := s.parsed.Doc.Text()
+		want := "Package " + s.parsed.Name.Name + " "
+		if s.parsed.Name.Name == "main" {
+			want = "Command "
+		}
+		if doc != "" && !strings.HasPrefix(doc, want) {
+			t.Errorf("%s: the package doc does not begin with %q", s.file, want)
+		}
+		documented[s.pkg] = documented[s.pkg] || doc != ""
+	}
+	for pkg, ok := range documented {
+		if !ok {
+			t.Errorf("package %s has no doc", pkg)
+		}
+	}
+}
+
+func TestTopLevelHoldsWhatTheDesignNames(t *testing.T) {
+	names := []string{"cmd", "jobs", "sas", "tables", "worker", "go.mod", "go.sum", "README.md", "LICENSE"}
+	names = append(names, ignored(t)...)
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(names, e.Name()) {
+			t.Errorf("%s is at the top level; it belongs below one of the five folders", e.Name())
+		}
+	}
+}
+
+// ignored are the plain names in .gitignore: what building and running leave here.
+func ignored(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		names = append(names, strings.Trim(strings.TrimSpace(line), "/"))
+	}
+	return names
+}
