@@ -17,6 +17,7 @@ func Run(t *testing.T, a Account) {
 	t.Run("Tables", func(t *testing.T) { tables(t, a) })
 	t.Run("Queues", func(t *testing.T) { queues(t, a) })
 	t.Run("Blobs", func(t *testing.T) { blobs(t, a) })
+	t.Run("Protocol", func(t *testing.T) { protocol(t, a) })
 }
 
 // An assumption fails its test where a is not as Furrow takes Azure to be.
@@ -48,22 +49,28 @@ func differs[V any](kind Kind, gives V, why string) difference[V] {
 // difference must still show it: when it no longer does, the test says so.
 func expect[V comparable](t *testing.T, a Account, what string, got, azure V, known ...difference[V]) {
 	t.Helper()
+	if complaint := compare(a.Kind, got, azure, known); complaint != "" {
+		t.Errorf("%s: %s", what, complaint)
+	}
+}
+
+// compare says what is wrong with what a server of some kind gave; nothing when it is right.
+func compare[V comparable](kind Kind, got, azure V, known []difference[V]) string {
 	for _, d := range known {
 		switch {
-		case d.kind != a.Kind:
+		case d.kind != kind:
 		case got == d.gives:
-			return
+			return ""
 		case got == azure:
-			t.Errorf("%s: %v, as on Azure: take out the known difference of %s (%s)", what, got, d.kind, d.why)
-			return
+			return fmt.Sprintf("%v, as on Azure: take out the known difference of %s (%s)", got, d.kind, d.why)
 		default:
-			t.Errorf("%s: %v; want %v, or on %s %v (%s)", what, got, azure, d.kind, d.gives, d.why)
-			return
+			return fmt.Sprintf("%v; want %v, or on %s %v (%s)", got, azure, d.kind, d.gives, d.why)
 		}
 	}
 	if got != azure {
-		t.Errorf("%s: %v; want %v", what, got, azure)
+		return fmt.Sprintf("%v; want %v", got, azure)
 	}
+	return ""
 }
 
 // unauthenticated expects that a request to tables was refused for its

@@ -31,7 +31,7 @@ func tables(t *testing.T, a Account) {
 	policies(t, a)
 	tableSAS(t, a)
 	signing(t, a)
-	protocol(t, a)
+	tableProtocol(t, a)
 }
 
 // Creating a table that is there is 409, so a program that makes its tables at
