@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/bench"
+)
+
+// writeAndRead is the README's example, word for word.
+func writeAndRead(ctx context.Context, connection string) (aztables.GetEntityResponse, error) {
+	account, err := aztables.NewServiceClientFromConnectionString(connection, nil)
+	if err != nil {
+		return aztables.GetEntityResponse{}, err
+	}
+	readings := account.NewClient("readings")
+	if _, err := readings.CreateTable(ctx, nil); err != nil {
+		return aztables.GetEntityResponse{}, err
+	}
+	row := []byte(`{"PartitionKey": "pump-7", "RowKey": "0639000000000000000", "temperature": 21.5}`)
+	if _, err := readings.AddEntity(ctx, row, nil); err != nil {
+		return aztables.GetEntityResponse{}, err
+	}
+	return readings.GetEntity(ctx, "pump-7", "0639000000000000000", nil)
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func readme(t *testing.T) string { return text(t, filepath.Join(root, "README.md")) }
+
+// fences are the README's code blocks of one language.
+func fences(t *testing.T, language string) []string {
+	t.Helper()
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```\n").FindAllStringSubmatch(readme(t), -1) {
+		blocks = append(blocks, m[1])
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("the README has no block of %s", language)
+	}
+	return blocks
+}
+
+func TestReadmeExampleInGoWorks(t *testing.T) {
+	for _, block := range fences(t, "go") {
+		if !strings.Contains(text(t, "readme_test.go"), block) {
+			t.Errorf("this code of the README is not what is tested here:\n%s", block)
+		}
+	}
+	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
+	got, err := writeAndRead(t.Context(), s.ConnectionString)
+	if err != nil || !strings.Contains(string(got.Value), `"temperature":21.5`) {
+		t.Errorf("it returns %s, %v", got.Value, err)
+	}
+	s.mustEnd(t)
+}
+
+// TestReadmeCommandsExist holds the shell lines and what is in backquotes
+// against the commands and flags that there are.
+func TestReadmeCommandsExist(t *testing.T) {
+	var lines []string
+	for _, block := range fences(t, "sh") {
+		lines = append(lines, strings.Split(strings.TrimSpace(block), "\n")...)
+	}
+	for _, m := range regexp.MustCompile("`((?:\\./)?furrow [^`]+)`").FindAllStringSubmatch(readme(t), -1) {
+		lines = append(lines, m[1])
+	}
+	checked := 0
+	for _, line := range lines {
+		line = strings.TrimPrefix(line, "./")
+		fields := strings.Fields(line)
+		switch {
+		case fields[0] == "furrow":
+			checkCommand(t, fields[1:])
+			checked++
+		case line == "go test ./..." || line == "go build -o furrow ./cmd/furrow":
+		default:
+			t.Errorf("the README tells to run %q, which no test looks at", line)
+		}
+	}
+	if checked < 8 {
+		t.Errorf("only %d commands were found in the README", checked)
+	}
+}
+
+func checkCommand(t *testing.T, fields []string) {
+	t.Helper()
+	path, flags := splitCommand(fields)
+	command := commandAt(path)
+	if command == nil {
+		t.Errorf("there is no command %q", path)
+		return
+	}
+	for _, name := range flags {
+		if name != "help" && flagOf(command, name) == nil {
+			t.Errorf("furrow %s has no flag --%s", strings.Join(path, " "), name)
+		}
+	}
+	if code, out, errs := furrow(t.Context(), append(path, "--help")...); code != exitOK || out == "" {
+		t.Errorf("furrow %q --help: exit %d, %s", path, code, errs)
+	}
+}
+
+// splitCommand parts the names of a command from the flags that it is given.
+func splitCommand(fields []string) (path, flags []string) {
+	for _, field := range fields {
+		if name, ok := strings.CutPrefix(field, "--"); ok {
+			name, _, _ = strings.Cut(name, "=")
+			flags = append(flags, name)
+		} else if len(flags) == 0 {
+			path = append(path, field)
+		}
+	}
+	return path, flags
+}
+
+// commandAt finds a command that is shown in the help; the program itself has an empty path.
+func commandAt(path []string) *cli.Command {
+	app := newApp(strings.NewReader(""), io.Discard, io.Discard)
+	at := &cli.Command{Subcommands: app.Commands, Flags: app.Flags}
+	for _, name := range path {
+		if at = at.Command(name); at == nil || at.Hidden {
+			return nil
+		}
+	}
+	return at
+}
+
+func flagOf(command *cli.Command, name string) cli.Flag {
+	i := slices.IndexFunc(command.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return nil
+	}
+	return command.Flags[i]
+}
+
+func TestReadmeDefaultsAreThoseOfTheFlags(t *testing.T) {
+	rows := regexp.MustCompile("\n\\| `([a-z ]+) --([a-z-]+)` \\| `?([^|`]+)`? \\|").FindAllStringSubmatch(readme(t), -1)
+	if len(rows) < 11 {
+		t.Errorf("only %d defaults were found in the README", len(rows))
+	}
+	for _, row := range rows {
+		command := commandAt(strings.Fields(row[1]))
+		if command == nil {
+			t.Errorf("there is no command %q", row[1])
+			continue
+		}
+		flag, ok := flagOf(command, row[2]).(cli.DocGenerationFlag)
+		if !ok {
+			t.Errorf("furrow %s has no flag --%s", row[1], row[2])
+			continue
+		}
+		if got, want := strings.Trim(flag.GetDefaultText(), `"`), strings.TrimSpace(row[3]); got != want {
+			t.Errorf("furrow %s --%s is %q by default; the README says %q", row[1], row[2], got, want)
+		}
+	}
+}
+
+func TestReadmeNamesEveryFieldOfTheReport(t *testing.T) {
+	all := readme(t)
+	for _, part := range []any{bench.Report{}, bench.TargetReport{}, bench.Row{}, bench.Ratio{}} {
+		of := reflect.TypeOf(part)
+		for i := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			if name == "" || !strings.Contains(all, "`"+name+"`") {
+				t.Errorf("the README does not name %s.%s, %q", of, of.Field(i).Name, name)
+			}
+		}
+	}
+}
+
+func TestReadmeExitCodesAreThose(t *testing.T) {
+	for code, word := range map[int]string{exitOK: "told to stop", exitFailed: "failed", exitUsage: "command line was wrong"} {
+		if !regexp.MustCompile(`\n\| ` + string(rune('0'+code)) + ` \| [^\n]*` + word).MatchString(readme(t)) {
+			t.Errorf("the README does not say that %d is for: %s", code, word)
+		}
+	}
+}
+
+func TestReadmeLinksLeadSomewhere(t *testing.T) {
+	for _, m := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(readme(t), -1) {
+		if strings.Contains(m[1], "://") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+			t.Errorf("the README links to %s: %v", m[1], err)
+		}
+	}
+}
