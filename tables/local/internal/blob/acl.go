@@ -1,0 +1,56 @@
+package blob
+
+import (
+	"net/http"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/wire"
+)
+
+// policies gives a container's stored access policies to the verifier.
+func (s *Service) policies(_ wire.Service, name string) ([]auth.Policy, error) {
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	if c, ok := s.containers[name]; ok {
+		return c.Policies, nil
+	}
+	return nil, nil
+}
+
+func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	c, err := s.lookup(at.container)
+	if err != nil {
+		return err
+	}
+	body, err := auth.FormatPolicies(c.Policies)
+	if err != nil {
+		return err
+	}
+	setVersion(w.Header(), c.Changed)
+	return answerXML(w, body)
+}
+
+// setACL sets a container's stored access policies. A change holds from the
+// answer on, where Azure takes up to 30 s.
+func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	body, err := r.ReadBody(auth.MaxPolicyBody)
+	if err != nil {
+		return err
+	}
+	policies, err := auth.ParsePolicies(body)
+	if err != nil {
+		return err
+	}
+	c, err := s.changeContainer(r, at.container, func(c *container) { c.Policies = policies })
+	if err != nil {
+		return err
+	}
+	setVersion(w.Header(), c.Changed)
+	return empty(w, http.StatusOK)
+}

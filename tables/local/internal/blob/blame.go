@@ -1,0 +1,63 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"furrow/tables/local/internal/content"
+	"furrow/tables/local/internal/store"
+)
+
+// blame names the blob that a missing file belongs to.
+func (s *Service) blame(err error) error {
+	m, ok := errors.AsType[*content.Missing](err)
+	if !ok {
+		return err
+	}
+	name, findErr := s.holder(m)
+	if findErr != nil {
+		return errors.Join(err, findErr)
+	}
+	for _, c := range s.containers {
+		if c.ID == m.Owner {
+			name = c.Name + "/" + name
+		}
+	}
+	return fmt.Errorf("blob %s: %w", name, err)
+}
+
+// holder finds the blob whose blocks, committed or not, refer to a content.
+func (s *Service) holder(m *content.Missing) (string, error) {
+	for _, prefix := range []byte{store.PrefixBlocks, store.PrefixStaged} {
+		from := m.Owner.Key(prefix)
+		it, err := s.store.Iter(from, store.After(from))
+		if err != nil {
+			return "", err
+		}
+		defer it.Close()
+		for it.First(); it.Valid(); it.Next() {
+			if refers(prefix, it.Value(), m.ID) {
+				name, _, _ := bytes.Cut(it.Key()[len(from):], []byte{0})
+				return string(name), nil
+			}
+		}
+		if err := it.Error(); err != nil {
+			return "", err
+		}
+	}
+	return "", errors.New("no blob refers to it")
+}
+
+func refers(prefix byte, value []byte, id content.ID) bool {
+	if prefix == store.PrefixStaged {
+		ref, _, err := content.CutRef(value)
+		return err == nil && ref.ID == id
+	}
+	for b, err := range readBlocks(value) {
+		if err == nil && b.ID == id {
+			return true
+		}
+	}
+	return false
+}

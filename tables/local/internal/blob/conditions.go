@@ -1,0 +1,121 @@
+package blob
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+)
+
+// conditions are a request's conditional headers
+// (learn.microsoft.com/rest/api/storageservices/specifying-conditional-headers-for-blob-service-operations).
+type conditions struct {
+	match, noneMatch     string
+	modified, unmodified time.Time // If-Modified-Since, If-Unmodified-Since; zero where absent
+}
+
+var (
+	errCondition = &wire.Error{Status: http.StatusPreconditionFailed, Code: "ConditionNotMet",
+		Message: "The condition specified using HTTP conditional header(s) is not met."}
+	errNotModified = &wire.Error{Status: http.StatusNotModified, Code: errCondition.Code, Message: errCondition.Message}
+	errUnsatisfied = &wire.Error{Status: http.StatusBadRequest, Code: "UnsatisfiableCondition",
+		Message: "The request includes an unsatisfiable condition for this operation."}
+)
+
+func parseConditions(h http.Header) (c conditions, err error) {
+	c.match, c.noneMatch = h.Get("If-Match"), h.Get("If-None-Match")
+	for name, to := range map[string]*time.Time{"If-Modified-Since": &c.modified, "If-Unmodified-Since": &c.unmodified} {
+		text := h.Get(name)
+		if text == "" {
+			continue
+		}
+		if *to, err = http.ParseTime(text); err != nil {
+			return c, wire.BadHeader(name, text)
+		}
+	}
+	return c, nil
+}
+
+// refuseConditions refuses them where Azure does not know them: who sends one relies on it.
+func refuseConditions(h http.Header) error {
+	for _, name := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"} {
+		if h.Get(name) != "" {
+			return &wire.Error{Status: http.StatusBadRequest, Code: "UnsupportedHeader",
+				Message: "One of the HTTP headers specified in the request is not supported.",
+				Details: []wire.Detail{{Name: "HeaderName", Value: name}}}
+		}
+	}
+	return nil
+}
+
+// etag is the ETag of what was changed at a time, without its quotes.
+func etag(changed int64) string {
+	const digits = "0123456789ABCDEF"
+	var b [18]byte
+	i := len(b)
+	for n := uint64(changed); n > 0; n >>= 4 {
+		i--
+		b[i] = digits[n&15]
+	}
+	return "0x" + string(b[i:])
+}
+
+// modified is the time of a change as Last-Modified has it, to the second.
+func modified(changed int64) time.Time { return store.FromTicks(changed).Truncate(time.Second) }
+
+// names tells whether a list of ETags, in quotes or not, has the one of changed.
+func names(list string, changed int64) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		one = strings.Trim(strings.TrimPrefix(strings.TrimSpace(one), "W/"), `"`)
+		if one == "*" || one == etag(changed) {
+			return true
+		}
+	}
+	return false
+}
+
+// forRead checks the conditions on a blob that is there:
+// If-Match && If-Unmodified-Since && (If-None-Match || If-Modified-Since).
+func (c conditions) forRead(changed int64) error {
+	at := modified(changed)
+	switch {
+	case c.match != "" && !names(c.match, changed), !c.unmodified.IsZero() && at.After(c.unmodified):
+		return errCondition
+	case strings.TrimSpace(c.noneMatch) == "*":
+		return errUnsatisfied
+	}
+	asked := c.noneMatch != "" || !c.modified.IsZero()
+	another := c.noneMatch != "" && !names(c.noneMatch, changed)
+	newer := !c.modified.IsZero() && at.After(c.modified)
+	if asked && !another && !newer {
+		return errNotModified
+	}
+	return nil
+}
+
+// forWrite checks the conditions on what is there, all of them.
+func (c conditions) forWrite(changed int64) error {
+	at := modified(changed)
+	if c.match != "" && !names(c.match, changed) ||
+		c.noneMatch != "" && names(c.noneMatch, changed) ||
+		!c.modified.IsZero() && !at.After(c.modified) ||
+		!c.unmodified.IsZero() && at.After(c.unmodified) {
+		return errCondition
+	}
+	return nil
+}
+
+// forPut checks the conditions of a write that makes the blob if it is not there.
+func (c conditions) forPut(old *record) error {
+	switch {
+	case old == nil && c.match != "":
+		return errCondition
+	case old == nil:
+		return nil
+	case strings.TrimSpace(c.noneMatch) == "*":
+		return errBlobExists
+	}
+	return c.forWrite(old.Changed)
+}

@@ -1,0 +1,196 @@
+package blob
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+)
+
+// A container is a container's record. It is replaced, never changed: readers
+// hold it without the lock.
+type container struct {
+	ID       store.ID
+	Name     string
+	Changed  int64             // ticks
+	Metadata map[string]string `json:",omitempty"`
+	Policies []auth.Policy     `json:",omitempty"`
+}
+
+func containerKey(name string) []byte { return append([]byte{store.PrefixContainer}, name...) }
+
+// load reads every container's record.
+func (s *Service) load() error {
+	it, err := s.store.Iter([]byte{store.PrefixContainer}, []byte{store.PrefixContainer + 1})
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		var c container
+		if err := json.Unmarshal(it.Value(), &c); err != nil {
+			return fmt.Errorf("record of container %s: %w", it.Key()[1:], err)
+		}
+		s.containers[c.Name] = &c
+	}
+	return it.Error()
+}
+
+// find gives a container's record. The caller holds schema.
+func (s *Service) find(name string) (*container, error) {
+	if c, ok := s.containers[name]; ok {
+		return c, nil
+	}
+	if err := checkContainerName(name); err != nil {
+		return nil, err
+	}
+	return nil, errContainerNotFound
+}
+
+// lookup is find for who holds nothing.
+func (s *Service) lookup(name string) (*container, error) {
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	return s.find(name)
+}
+
+func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	metadata, err := parseMetadata(r.Header)
+	if err != nil {
+		return err
+	}
+	if err := checkContainerName(at.container); err != nil {
+		return err
+	}
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	if _, exists := s.containers[at.container]; exists {
+		return errContainerExists // its record was waited for under this lock
+	}
+	b := s.store.Batch()
+	id, err := s.store.NewID(b, store.PrefixContainer)
+	if err != nil {
+		return err
+	}
+	c := &container{ID: id, Name: at.container, Changed: s.store.Clock.Tick(r.Now, 0), Metadata: metadata}
+	if err := s.keep(b, c); err != nil {
+		return err
+	}
+	setVersion(w.Header(), c.Changed)
+	return empty(w, http.StatusCreated)
+}
+
+// keep stores c with what b holds already, and waits for the disk: a change of
+// containers is rare, and holds everything else back until it is kept. The
+// caller holds schema.
+func (s *Service) keep(b *store.Batch, c *container) error {
+	record, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	b.Set(containerKey(c.Name), record)
+	if err := s.store.Apply(b)(); err != nil {
+		return err
+	}
+	s.containers[c.Name] = c
+	return nil
+}
+
+// changeContainer replaces a container's record by a changed one, if the
+// request's conditions hold.
+func (s *Service) changeContainer(r *wire.Request, name string, change func(*container)) (*container, error) {
+	cond, err := parseConditions(r.Header)
+	if err != nil {
+		return nil, err
+	}
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	old, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := cond.forWrite(old.Changed); err != nil {
+		return nil, err
+	}
+	c := *old
+	c.Changed = s.store.Clock.Tick(r.Now, old.Changed)
+	change(&c)
+	return &c, s.keep(s.store.Batch(), &c)
+}
+
+func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	metadata, err := parseMetadata(r.Header)
+	if err != nil {
+		return err
+	}
+	c, err := s.changeContainer(r, at.container, func(c *container) { c.Metadata = metadata })
+	if err != nil {
+		return err
+	}
+	setVersion(w.Header(), c.Changed)
+	return empty(w, http.StatusOK)
+}
+
+// containerProperties answers GET and HEAD of a container and of its metadata.
+func (s *Service) containerProperties(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	c, err := s.lookup(at.container)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	setVersion(h, c.Changed)
+	setMetadata(h, c.Metadata)
+	setUnleased(h)
+	wire.Set(h, "x-ms-has-immutability-policy", "false")
+	wire.Set(h, "x-ms-has-legal-hold", "false")
+	wire.Set(h, "x-ms-default-encryption-scope", "$account-encryption-key")
+	wire.Set(h, "x-ms-deny-encryption-scope-override", "false")
+	wire.Set(h, "x-ms-immutable-storage-with-versioning-enabled", "false")
+	return empty(w, http.StatusOK)
+}
+
+func (s *Service) deleteContainer(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	cond, err := parseConditions(r.Header)
+	if err != nil {
+		return err
+	}
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	c, err := s.find(at.container)
+	if err != nil {
+		return err
+	}
+	if err := cond.forWrite(c.Changed); err != nil {
+		return err
+	}
+	b := s.store.Batch()
+	b.Delete(containerKey(c.Name))
+	for _, prefix := range []byte{store.PrefixBlob, store.PrefixBlocks, store.PrefixStaged} {
+		b.DeleteRange(c.ID.Key(prefix), store.After(c.ID.Key(prefix)))
+	}
+	files, err := s.content.DropAll(b, c.ID)
+	if err != nil {
+		return err
+	}
+	if err := s.store.Apply(b)(); err != nil {
+		return err
+	}
+	delete(s.containers, c.Name)
+	s.content.Remove(files)
+	return empty(w, http.StatusAccepted)
+}

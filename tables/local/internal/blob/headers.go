@@ -1,0 +1,133 @@
+package blob
+
+import (
+	"crypto/md5"
+	"encoding/base64"
+	"net/http"
+	"regexp"
+	"strings"
+
+	"furrow/tables/local/internal/wire"
+)
+
+// headers are what a blob's answers are headed with, as its writer said.
+type headers struct {
+	Type        string `json:",omitempty"`
+	Encoding    string `json:",omitempty"`
+	Language    string `json:",omitempty"`
+	Cache       string `json:",omitempty"`
+	Disposition string `json:",omitempty"`
+	MD5         []byte `json:",omitempty"`
+}
+
+// fields pairs the values with the names of their headers.
+func (h *headers) fields() []struct {
+	name  string
+	value *string
+} {
+	return []struct {
+		name  string
+		value *string
+	}{{"Content-Type", &h.Type}, {"Content-Encoding", &h.Encoding}, {"Content-Language", &h.Language},
+		{"Cache-Control", &h.Cache}, {"Content-Disposition", &h.Disposition}}
+}
+
+// parseHeaders reads the x-ms-blob- headers.
+func parseHeaders(from http.Header) (h headers, err error) {
+	for _, f := range h.fields() {
+		*f.value = from.Get("x-ms-blob-" + f.name)
+		if !wire.Printable(*f.value) {
+			return h, wire.BadHeader("x-ms-blob-"+f.name, *f.value)
+		}
+	}
+	h.MD5, err = parseMD5(from.Get("x-ms-blob-content-md5"))
+	return h, err
+}
+
+// orPlain fills what the x-ms-blob- headers did not say from the request's own,
+// as Put Blob does.
+func (h *headers) orPlain(from http.Header) error {
+	for _, f := range h.fields() {
+		if plain := from.Get(f.name); *f.value == "" && f.name != "Content-Disposition" {
+			if !wire.Printable(plain) {
+				return wire.BadHeader(f.name, plain)
+			}
+			*f.value = plain
+		}
+	}
+	return nil
+}
+
+// orDefault gives a new blob a type if it has none.
+func (h *headers) orDefault() {
+	if h.Type == "" {
+		h.Type = "application/octet-stream"
+	}
+}
+
+func parseMD5(text string) ([]byte, error) {
+	if text == "" {
+		return nil, nil
+	}
+	sum, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(sum) != md5.Size {
+		return nil, &wire.Error{Status: 400, Code: "InvalidMd5",
+			Message: "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."}
+	}
+	return sum, nil
+}
+
+// set puts them on an answer.
+func (h *headers) set(to http.Header) {
+	to["Content-Type"] = nil // a blob without a type is not to be given one by guessing
+	for _, f := range h.fields() {
+		if *f.value != "" {
+			wire.Set(to, f.name, *f.value)
+		}
+	}
+	if h.MD5 != nil {
+		wire.Set(to, "Content-MD5", base64.StdEncoding.EncodeToString(h.MD5))
+	}
+}
+
+// maxMetadata bounds names and values together, in bytes
+// (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata-for-blob-resources).
+const maxMetadata = 8 << 10
+
+const metadataPrefix = "X-Ms-Meta-"
+
+var metadataName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
+
+// parseMetadata reads the x-ms-meta- headers. Their names come back in lower
+// case: HTTP does not keep how the client wrote them.
+func parseMetadata(h http.Header) (map[string]string, error) {
+	var metadata map[string]string
+	size := 0
+	for header, values := range h {
+		name, ok := strings.CutPrefix(header, metadataPrefix)
+		if !ok {
+			continue
+		}
+		name, value := strings.ToLower(name), strings.Join(values, ",")
+		if name == "" {
+			return nil, &wire.Error{Status: 400, Code: "EmptyMetadataKey", Message: "The key for one of the metadata key-value pairs is empty."}
+		}
+		if !metadataName.MatchString(name) || !wire.Printable(value) {
+			return nil, &wire.Error{Status: 400, Code: "InvalidMetadata", Message: "The metadata specified is invalid. It has characters that are not permitted."}
+		}
+		if metadata == nil {
+			metadata = map[string]string{}
+		}
+		metadata[name] = value
+		if size += len(name) + len(value); size > maxMetadata {
+			return nil, &wire.Error{Status: 400, Code: "MetadataTooLarge", Message: "The size of the specified metadata exceeds the maximum size permitted."}
+		}
+	}
+	return metadata, nil
+}
+
+func setMetadata(h http.Header, metadata map[string]string) {
+	for name, value := range metadata {
+		wire.Set(h, "x-ms-meta-"+name, value)
+	}
+}

@@ -1,0 +1,168 @@
+package blob
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
+)
+
+// Bounds of a page of a list (learn.microsoft.com/rest/api/storageservices/list-blobs).
+const (
+	maxItems = 5000
+	maxPage  = 4 << 20 // bytes, and one item more
+)
+
+// A listing is what a list request asks for.
+type listing struct {
+	prefix, delimiter, marker string
+	from, before              string // startFrom and endBefore
+	most                      int
+	metadata, uncommitted     bool
+}
+
+// includes are the values of include that a list knows. Those that are not acted
+// on ask for what no blob or container of this server has.
+var includes = []string{"metadata", "uncommittedblobs", "snapshots", "versions", "deleted", "copy", "tags",
+	"immutabilitypolicy", "legalhold", "deletedwithversions", "permissions", "system"}
+
+func parseListing(r *wire.Request) (l listing, err error) {
+	q := r.Query
+	l = listing{prefix: q.Get("prefix"), delimiter: q.Get("delimiter"), from: q.Get("startFrom"), before: q.Get("endBefore")}
+	if !utf8.ValidString(l.prefix) {
+		return l, wire.BadQuery("prefix", l.prefix, "It is not UTF-8.")
+	}
+	if l.marker, err = decodeMarker(q.Get("marker")); err != nil {
+		return l, err
+	}
+	if l.most, err = r.IntQuery("maxresults", 1, 1<<31-1, maxItems); err != nil {
+		return l, err
+	}
+	l.most = min(l.most, maxItems)
+	for _, text := range q["include"] {
+		for what := range strings.SplitSeq(text, ",") {
+			if what != "" && !slices.Contains(includes, what) {
+				return l, wire.BadQuery("include", what, "It is none of "+strings.Join(includes, ", ")+".")
+			}
+			l.metadata = l.metadata || what == "metadata"
+			l.uncommitted = l.uncommitted || what == "uncommittedblobs"
+		}
+	}
+	return l, nil
+}
+
+// bounds are the names within which the list lies; an empty upper one is none.
+func (l *listing) bounds() (lower, upper string) {
+	upper = string(store.After([]byte(l.prefix)))
+	if l.before != "" && (upper == "" || l.before < upper) {
+		upper = l.before
+	}
+	return max(l.prefix, l.from, l.marker), upper
+}
+
+// listBlobs lists a container's blobs by name, a page at a time, flat or by the
+// parts that a delimiter cuts names into.
+func (s *Service) listBlobs(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.Allow("l"); err != nil {
+		return err
+	}
+	l, err := parseListing(r)
+	if err != nil {
+		return err
+	}
+	c, err := s.lookup(at.container)
+	if err != nil {
+		return err
+	}
+	p := newPage(r, &l, "Blobs", c.Name)
+	if err := s.fill(p, c.ID); err != nil {
+		return err
+	}
+	return answerXML(w, p.end())
+}
+
+// fill puts blobs into the page until it is full or the range ends.
+func (s *Service) fill(p *page, id store.ID) error {
+	lower, upper := p.bounds()
+	cur, err := s.cursor(id, lower, upper, p.uncommitted)
+	if err != nil {
+		return err
+	}
+	defer cur.close()
+	for cur.find() {
+		name := cur.name
+		group := p.group(name)
+		if p.full() {
+			p.next = cmp.Or(group, name)
+			return nil
+		}
+		if group != "" {
+			p.addGroup(group)
+			cur.seek(string(store.After([]byte(group))))
+			continue
+		}
+		rec, err := cur.record()
+		if err != nil {
+			return fmt.Errorf("blob %s: %w", name, err)
+		}
+		p.addBlob(name, rec)
+		cur.seek(name + "\x00") // right behind it
+	}
+	return cur.err()
+}
+
+// group is the part of name up to and with the first delimiter after the prefix.
+func (l *listing) group(name string) string {
+	if l.delimiter == "" {
+		return ""
+	}
+	head, _, ok := strings.Cut(name[len(l.prefix):], l.delimiter)
+	if !ok {
+		return ""
+	}
+	return l.prefix + head + l.delimiter
+}
+
+// listContainers lists the account's containers by name.
+func (s *Service) listContainers(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.OwnerOnly(); err != nil {
+		return err
+	}
+	l, err := parseListing(r)
+	if err != nil {
+		return err
+	}
+	p := newPage(r, &l, "Containers", "")
+	lower, upper := l.bounds()
+	end := []byte{store.PrefixContainer + 1}
+	if upper != "" {
+		end = containerKey(upper)
+	}
+	it, err := s.store.Iter(containerKey(lower), end)
+	if err != nil {
+		return err
+	}
+	defer it.Close()
+	for it.First(); it.Valid(); it.Next() {
+		var c container
+		if err := json.Unmarshal(it.Value(), &c); err != nil {
+			return fmt.Errorf("record of container %s: %w", it.Key()[1:], err)
+		}
+		if p.full() {
+			p.next = c.Name
+			break
+		}
+		p.addContainer(&c)
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	return answerXML(w, p.end())
+}

@@ -1,0 +1,170 @@
+package blob
+
+import (
+	"encoding/base64"
+	"encoding/xml"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"furrow/tables/local/internal/wire"
+)
+
+// A page collects a list's items as XML until it is full.
+type page struct {
+	*listing
+	kind  string // Blobs or Containers
+	out   strings.Builder
+	items int
+	next  string // where the next page begins, if there is more
+}
+
+func newPage(r *wire.Request, l *listing, kind, container string) *page {
+	p := &page{listing: l, kind: kind}
+	p.out.WriteString(xml.Header[:len(xml.Header)-1] + `<EnumerationResults ServiceEndpoint="`)
+	p.text(strings.TrimSuffix(r.Base(), "/"+container) + "/")
+	if container != "" {
+		p.out.WriteString(`" ContainerName="`)
+		p.text(container)
+	}
+	p.out.WriteString(`">`)
+	for _, e := range [][2]string{{"Prefix", l.prefix}, {"Marker", r.Query.Get("marker")}, {"MaxResults", r.Query.Get("maxresults")},
+		{"Delimiter", l.delimiter}, {"StartFrom", l.from}, {"EndBefore", l.before}} {
+		if e[1] != "" {
+			p.element(e[0], e[1])
+		}
+	}
+	p.out.WriteString("<" + kind + ">")
+	return p
+}
+
+func (p *page) full() bool { return p.items >= p.most || p.out.Len() >= maxPage }
+
+// end gives the whole document.
+func (p *page) end() []byte {
+	p.out.WriteString("</" + p.kind + ">")
+	p.element("NextMarker", encodeMarker(p.next))
+	p.out.WriteString("</EnumerationResults>")
+	return []byte(p.out.String())
+}
+
+// text writes s as XML; what XML cannot hold becomes U+FFFD.
+func (p *page) text(s string) {
+	xml.EscapeText(&p.out, []byte(s)) // a strings.Builder accepts every write
+}
+
+func (p *page) element(name, value string) {
+	if value == "" {
+		p.out.WriteString("<" + name + " />")
+		return
+	}
+	p.out.WriteString("<" + name + ">")
+	p.text(value)
+	p.out.WriteString("</" + name + ">")
+}
+
+// nameElement writes a blob's name. One that XML cannot hold is percent-encoded, and says so.
+func (p *page) nameElement(name string) {
+	if !strings.ContainsFunc(name, notXML) {
+		p.element("Name", name)
+		return
+	}
+	p.out.WriteString(`<Name Encoded="true">` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20") + "</Name>")
+}
+
+func notXML(c rune) bool {
+	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c == 0xFFFE || c == 0xFFFF
+}
+
+// addGroup adds the names that begin alike, as one.
+func (p *page) addGroup(prefix string) {
+	p.items++
+	p.out.WriteString("<BlobPrefix>")
+	p.nameElement(prefix)
+	p.out.WriteString("</BlobPrefix>")
+}
+
+func (p *page) addBlob(name string, rec *record) {
+	p.items++
+	p.out.WriteString("<Blob>")
+	p.nameElement(name)
+	p.out.WriteString("<Properties>")
+	for _, e := range [][2]string{
+		{"Creation-Time", wire.HTTPTime(modified(rec.Created))},
+		{"Last-Modified", wire.HTTPTime(modified(rec.Changed))},
+		{"Etag", etag(rec.Changed)},
+		{"Content-Length", strconv.FormatInt(rec.Size, 10)},
+		{"Content-Type", rec.Headers.Type},
+		{"Content-Encoding", rec.Headers.Encoding},
+		{"Content-Language", rec.Headers.Language},
+		{"Content-CRC64", ""},
+		{"Content-MD5", base64.StdEncoding.EncodeToString(rec.Headers.MD5)},
+		{"Cache-Control", rec.Headers.Cache},
+		{"Content-Disposition", rec.Headers.Disposition},
+		{"BlobType", "BlockBlob"},
+		{"AccessTier", "Hot"},
+		{"AccessTierInferred", "true"},
+		{"LeaseStatus", "unlocked"},
+		{"LeaseState", "available"},
+		{"ServerEncrypted", "true"},
+	} {
+		p.element(e[0], e[1])
+	}
+	p.out.WriteString("</Properties>")
+	p.addMetadata(rec.Metadata)
+	p.out.WriteString("<OrMetadata /></Blob>")
+}
+
+func (p *page) addContainer(c *container) {
+	p.items++
+	p.out.WriteString("<Container>")
+	p.element("Name", c.Name)
+	p.out.WriteString("<Properties>")
+	for _, e := range [][2]string{
+		{"Last-Modified", wire.HTTPTime(modified(c.Changed))},
+		{"Etag", `"` + etag(c.Changed) + `"`}, // in quotes here, and not among blobs, as Azure has it
+		{"LeaseStatus", "unlocked"},
+		{"LeaseState", "available"},
+		{"DefaultEncryptionScope", "$account-encryption-key"},
+		{"DenyEncryptionScopeOverride", "false"},
+		{"HasImmutabilityPolicy", "false"},
+		{"HasLegalHold", "false"},
+		{"ImmutableStorageWithVersioningEnabled", "false"},
+	} {
+		p.element(e[0], e[1])
+	}
+	p.out.WriteString("</Properties>")
+	p.addMetadata(c.Metadata)
+	p.out.WriteString("</Container>")
+}
+
+func (p *page) addMetadata(metadata map[string]string) {
+	if !p.metadata {
+		return
+	}
+	if len(metadata) == 0 {
+		p.out.WriteString("<Metadata />")
+		return
+	}
+	p.out.WriteString("<Metadata>")
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		p.element(name, metadata[name])
+	}
+	p.out.WriteString("</Metadata>")
+}
+
+// A marker is the name that the next page begins with, so encoded that nobody
+// takes it for one.
+
+func encodeMarker(name string) string { return base64.RawURLEncoding.EncodeToString([]byte(name)) }
+
+func decodeMarker(marker string) (string, error) {
+	name, err := base64.RawURLEncoding.DecodeString(marker)
+	if err != nil || !utf8.Valid(name) || len(name) > 4*maxName {
+		return "", wire.BadQuery("marker", marker, "It is not one that this server gave.")
+	}
+	return string(name), nil
+}

@@ -1,0 +1,104 @@
+package blob
+
+import (
+	"crypto/md5"
+	"net/http"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/wire"
+)
+
+// maxPut bounds Put Blob, in bytes (learn.microsoft.com/rest/api/storageservices/put-blob).
+const maxPut = 5000 << 20
+
+// checkType refuses blobs that are not block blobs.
+func checkType(h http.Header) error {
+	switch kind := h.Get("x-ms-blob-type"); kind {
+	case "BlockBlob":
+		return nil
+	case "":
+		return wire.MissingHeader("x-ms-blob-type")
+	case "AppendBlob":
+		return wire.NotImplemented("append blobs (Put Blob)")
+	case "PageBlob":
+		return wire.NotImplemented("page blobs (Put Blob)")
+	default:
+		return wire.BadHeader("x-ms-blob-type", kind)
+	}
+}
+
+// putBlob replaces a blob whole, or makes it.
+func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.Allow("cw"); err != nil {
+		return err
+	}
+	if err := checkType(r.Header); err != nil {
+		return err
+	}
+	if err := checkLength(r, maxPut); err != nil {
+		return err
+	}
+	rec, cond, err := parsePut(r)
+	if err != nil {
+		return err
+	}
+	if err := rec.Headers.orPlain(r.Header); err != nil {
+		return err
+	}
+	rec.Headers.orDefault()
+	sums, err := newSums(r)
+	if err != nil {
+		return err
+	}
+	sums.md5, sums.wantContents = md5.New(), rec.Headers.MD5
+	if _, err := s.lookup(at.container); err != nil {
+		return err // before the body comes
+	}
+	draft, err := s.receive(r, sums)
+	if err != nil {
+		return err
+	}
+	defer draft.Discard()
+	rec.Size, rec.Headers.MD5 = draft.Size, sums.md5.Sum(nil)
+	err = s.change(at, func(c *change) error {
+		if c.old != nil && g.Allow("w") != nil {
+			return errOverwrite
+		}
+		if err := cond.forPut(c.old); err != nil {
+			return err
+		}
+		var blocks []block
+		if draft.Size > 0 {
+			blocks = []block{{Ref: draft.Ref}}
+		}
+		if err := c.replace(blocks); err != nil {
+			return err
+		}
+		draft.Keep(c.Batch, c.container.ID)
+		return c.put(r, rec)
+	})
+	if err != nil {
+		return err
+	}
+	sums.set(w.Header())
+	return created(w, rec)
+}
+
+// parsePut reads what Put Blob and Put Block List say about the blob to be.
+func parsePut(r *wire.Request) (rec *record, cond conditions, err error) {
+	rec = &record{}
+	if rec.Headers, err = parseHeaders(r.Header); err != nil {
+		return nil, cond, err
+	}
+	if rec.Metadata, err = parseMetadata(r.Header); err != nil {
+		return nil, cond, err
+	}
+	cond, err = parseConditions(r.Header)
+	return rec, cond, err
+}
+
+func created(w http.ResponseWriter, rec *record) error {
+	setVersion(w.Header(), rec.Changed)
+	wire.Set(w.Header(), "x-ms-request-server-encrypted", "true")
+	return empty(w, http.StatusCreated)
+}

@@ -1,0 +1,132 @@
+package blob
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash"
+	"hash/crc64"
+	"io"
+	"net/http"
+
+	"furrow/tables/local/internal/content"
+	"furrow/tables/local/internal/wire"
+)
+
+var (
+	errNoLength = &wire.Error{Status: http.StatusLengthRequired, Code: "MissingContentLengthHeader",
+		Message: "The Content-Length header was not specified."}
+	errBodyCut = &wire.Error{Status: http.StatusBadRequest, Code: "IncompleteBody",
+		Message: "The request body ended before the length that its header names."}
+)
+
+// crcPolynomial is Azure Storage's own, reversed as hash/crc64 wants it.
+const crcPolynomial = 0x9A6C9329AC4BC9B5
+
+// sums are a body's checksums, taken while it is read.
+type sums struct {
+	body         io.Reader
+	md5, crc     hash.Hash // nil: not taken
+	failed       error     // of reading
+	wantMD5      []byte    // as the client says
+	wantCRC      []byte
+	wantContents []byte // x-ms-blob-content-md5 of a blob that is the body
+}
+
+// newSums reads what the client says about its body.
+func newSums(r *wire.Request) (*sums, error) {
+	s := &sums{body: r.Body}
+	var err error
+	if s.wantMD5, err = parseMD5(r.Header.Get("Content-MD5")); err != nil {
+		return nil, err
+	}
+	if text := r.Header.Get("x-ms-content-crc64"); text != "" {
+		if s.wantCRC, err = base64.StdEncoding.DecodeString(text); err != nil || len(s.wantCRC) != crc64.Size {
+			return nil, wire.BadHeader("x-ms-content-crc64", text)
+		}
+	}
+	if s.wantMD5 != nil {
+		s.md5 = md5.New()
+	}
+	if s.wantCRC != nil || s.wantMD5 == nil {
+		s.crc = crc64.New(crc64.MakeTable(crcPolynomial))
+	}
+	return s, nil
+}
+
+func (s *sums) Read(p []byte) (int, error) {
+	n, err := s.body.Read(p)
+	for _, h := range []hash.Hash{s.md5, s.crc} {
+		if h != nil {
+			h.Write(p[:n])
+		}
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.failed = err
+	}
+	return n, err
+}
+
+func (s *sums) crc64() []byte {
+	return binary.LittleEndian.AppendUint64(nil, s.crc.(hash.Hash64).Sum64())
+}
+
+// check refuses a body that is not what the client says.
+func (s *sums) check() error {
+	if s.wantCRC != nil && !bytes.Equal(s.wantCRC, s.crc64()) {
+		return mismatch("Crc64Mismatch", "CRC64", s.wantCRC, s.crc64())
+	}
+	for _, want := range [][]byte{s.wantMD5, s.wantContents} {
+		if want != nil && !bytes.Equal(want, s.md5.Sum(nil)) {
+			return mismatch("Md5Mismatch", "MD5", want, s.md5.Sum(nil))
+		}
+	}
+	return nil
+}
+
+func mismatch(code, what string, want, got []byte) *wire.Error {
+	name := code[:len(code)-len("Mismatch")]
+	return (&wire.Error{Status: http.StatusBadRequest, Code: code,
+		Message: "The " + what + " value specified in the request did not match with the " + what + " value calculated by the server."}).
+		With("UserSpecified"+name, base64.StdEncoding.EncodeToString(want)).
+		With("ServerCalculated"+name, base64.StdEncoding.EncodeToString(got))
+}
+
+// set puts the checksums on the answer, so that the client can compare them.
+func (s *sums) set(h http.Header) {
+	if s.md5 != nil {
+		wire.Set(h, "Content-MD5", base64.StdEncoding.EncodeToString(s.md5.Sum(nil)))
+	}
+	if s.crc != nil {
+		wire.Set(h, "x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.crc64()))
+	}
+}
+
+// receive takes a body in and checks it. Discard the draft.
+func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
+	draft, err := s.content.Write(sums, r.ContentLength)
+	if sums.failed != nil || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errBodyCut
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := sums.check(); err != nil {
+		draft.Discard()
+		return nil, err
+	}
+	return draft, nil
+}
+
+// checkLength refuses a body of unknown length or of more than most bytes.
+func checkLength(r *wire.Request, most int64) error {
+	if r.ContentLength < 0 {
+		return errNoLength
+	}
+	if r.ContentLength > most {
+		return wire.TooLarge(most)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package content
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"furrow/tables/local/internal/store"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// bufferSize is how much of a content is in memory while it comes or goes.
+const bufferSize = 128 << 10
+
+// category is the label of our files in Pebble's accounts of disk writes.
+const category vfs.DiskWriteCategory = "blob-content"
+
+// A Keeper keeps contents in a store and a directory. Each has an owner, the
+// container that its blob is in.
+type Keeper struct {
+	store   *store.Store
+	fs      vfs.FS
+	dir     *directory
+	buffers sync.Pool
+
+	mu   sync.Mutex
+	pins map[ID]*pin
+}
+
+// Open opens the contents in dir, which it makes if need be, and removes what a
+// crash left there. It returns a *Missing when a file that is referred to is not there.
+func Open(s *store.Store, fs vfs.FS, dir string) (*Keeper, error) {
+	k := &Keeper{store: s, fs: fs, dir: &directory{fs: fs, name: dir}, pins: map[ID]*pin{}}
+	k.buffers.New = func() any { return new([bufferSize]byte) }
+	if err := fs.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	parent := &directory{fs: fs, name: fs.PathDir(dir)}
+	if err := parent.sync(); err != nil {
+		return nil, err
+	}
+	return k, k.recover()
+}
+
+func (k *Keeper) path(id ID) string { return k.fs.PathJoin(k.dir.name, id.String()) }
+
+// Copy writes n bytes of a content, from off on. A content in the store is read
+// as it was at the snapshot; one in a file must be pinned.
+func (k *Keeper) Copy(w io.Writer, at *store.Snapshot, owner store.ID, r Ref, off, n int64) error {
+	if r.File {
+		return k.copyFile(w, r, off, n)
+	}
+	value, found, err := at.Get(r.key(owner))
+	if err != nil {
+		return err
+	}
+	if !found || int64(len(value)) != r.Size {
+		return fmt.Errorf("content %s is not in the store, or not whole", r.ID)
+	}
+	_, err = w.Write(value[off : off+n])
+	return err
+}
+
+func (k *Keeper) copyFile(w io.Writer, r Ref, off, n int64) error {
+	f, err := k.fs.Open(k.path(r.ID))
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it was only read
+	buf := k.buffers.Get().(*[bufferSize]byte)
+	defer k.buffers.Put(buf)
+	for n > 0 {
+		part := buf[:min(n, bufferSize)]
+		if got, err := f.ReadAt(part, off); got < len(part) {
+			return fmt.Errorf("content file %s at byte %d: %w", k.path(r.ID), off+int64(got), err)
+		}
+		if _, err := w.Write(part); err != nil {
+			return err
+		}
+		off, n = off+int64(len(part)), n-int64(len(part))
+	}
+	return nil
+}
