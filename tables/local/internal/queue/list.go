@@ -30,7 +30,7 @@ func (h *handler) list(w http.ResponseWriter, r *wire.Request) error {
 	if err := h.store.Barrier(); err != nil {
 		return err
 	}
-	body := append([]byte(xmlHead), `<EnumerationResults ServiceEndpoint="`...)
+	body := append([]byte(wire.XMLHeader), `<EnumerationResults ServiceEndpoint="`...)
 	body = append(wire.AppendXML(body, strings.ReplaceAll(r.Base(), `"`, "%22")), `/">`...)
 	for _, echo := range []struct{ parameter, element string }{{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}} {
 		if value := r.Query.Get(echo.parameter); value != "" {

@@ -38,7 +38,7 @@ func (h *handler) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, nam
 	if !found {
 		return badXML("no MessageText element")
 	}
-	body := append(make([]byte, 0, 512), xmlHead+"<QueueMessagesList>"...)
+	body := append(make([]byte, 0, 512), wire.XMLHeader+"<QueueMessagesList>"...)
 	err = h.turn(name, func(t *turn) error {
 		m := t.add(after(t.now.ns, delay), after(t.now.ns, life), text)
 		body = appendMessage(body, t.now, m, true, false, nil)
@@ -120,7 +120,7 @@ func (h *handler) next(w http.ResponseWriter, r *wire.Request, name string, held
 	if err != nil {
 		return err
 	}
-	body := append(make([]byte, 0, 1024), xmlHead+"<QueueMessagesList>"...)
+	body := append(make([]byte, 0, 1024), wire.XMLHeader+"<QueueMessagesList>"...)
 	for again := true; again; {
 		err := h.turn(name, func(t *turn) error {
 			found, more, err := find(t, most)

@@ -18,7 +18,6 @@ const maxText = 64 << 10
 // maxBody bounds the XML around it: text may be escaped throughout.
 const maxBody = 6*maxText + 1<<10
 
-const xmlHead = `<?xml version="1.0" encoding="utf-8"?>`
 
 var bom = []byte("\uFEFF")
 
