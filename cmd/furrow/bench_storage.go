@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ func benchStorage(c *cli.Context) error {
 		return err
 	}
 	report, err := bench.Run(c.Context, cfg)
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		err = fmt.Errorf("%w (give the file of its authority with --ca, such as DIR/tls/ca.pem of furrow storage)", err)
+	}
 	if len(report.Rows) > 0 {
 		write := report.WriteText
 		if c.Bool("json") {

@@ -60,10 +60,11 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 				}
 				bar.describe(e.name + ": " + s.title())
 				m := measurement{parts: s.parts, clients: cfg.Clients, length: cfg.For, tick: bar.tick}
-				report.add(s, e.name, m.run(ctx, do))
+				found := m.run(ctx, do)
 				if ctx.Err() != nil {
-					return report, errors.New("interrupted: what was measured until then is above")
+					return report, errors.New("interrupted: the report holds what was measured until then")
 				}
+				report.add(s, e.name, found)
 			}
 		}
 	}
