@@ -35,6 +35,30 @@ func TestBenchStartsWhatItMeasures(t *testing.T) {
 	}
 }
 
+func TestLocalStorageServesEveryRowOfTheBench(t *testing.T) {
+	code, out, errs := furrow(t.Context(), "bench", "storage", "--rows", "1000", "--for", "100ms", "--clients", "4", "--json")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, stderr %q", code, errs)
+	}
+	var report bench.Report
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v in\n%s", err, out)
+	}
+	measured := map[string]bool{}
+	for _, x := range report.Rows {
+		measured[x.Name] = x.Operations > 0 && x.Errors == 0
+		if !measured[x.Name] {
+			t.Errorf("row %+v", x)
+		}
+	}
+	names, _ := bench.Names()
+	for _, name := range append(names, "message/put", "message/get", "message/delete", "blob/stage", "blob/commit") {
+		if !measured[name] {
+			t.Errorf("there is no figure for %s", name)
+		}
+	}
+}
+
 func TestBenchShowsTargetsSideBySide(t *testing.T) {
 	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
 	t.Setenv("FURROW_TEST_TARGET", s.ConnectionString)
