@@ -25,12 +25,8 @@ func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	if err != nil {
 		return err
 	}
-	body, err := auth.FormatPolicies(c.Policies)
-	if err != nil {
-		return err
-	}
 	setVersion(w.Header(), c.Changed)
-	return answerXML(w, body)
+	return answerXML(w, auth.FormatPolicies(c.Policies))
 }
 
 // setACL sets a container's stored access policies. A change holds from the

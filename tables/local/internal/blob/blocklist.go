@@ -37,7 +37,7 @@ const (
 
 // parseBlockList reads the body of Put Block List.
 func parseBlockList(body []byte) ([]listed, error) {
-	d := xml.NewDecoder(bytes.NewReader(body))
+	d := xml.NewDecoder(bytes.NewReader(wire.TrimBOM(body)))
 	root, err := nextElement(d)
 	if err != nil || root == nil || root.Name.Local != "BlockList" {
 		return nil, badXML("the body is not a BlockList")
@@ -251,7 +251,7 @@ func (s *Service) getBlockList(w http.ResponseWriter, r *wire.Request, g *auth.G
 	} else {
 		wire.Set(h, "x-ms-blob-content-length", "0")
 	}
-	body := []byte(xml.Header[:len(xml.Header)-1] + "<BlockList>")
+	body := []byte(wire.XMLHeader + "<BlockList>")
 	if kind != "uncommitted" {
 		body = appendBlockList(body, "CommittedBlocks", committed)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -234,4 +235,11 @@ func (f *fixture) keys(prefix byte) (n int) {
 		n++
 	}
 	return n
+}
+
+// heap is how many bytes live objects, and dead ones not yet collected, take.
+func heap() uint64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
 }

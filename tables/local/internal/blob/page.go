@@ -2,7 +2,6 @@ package blob
 
 import (
 	"encoding/base64"
-	"encoding/xml"
 	"maps"
 	"net/url"
 	"slices"
@@ -24,8 +23,8 @@ type page struct {
 
 func newPage(r *wire.Request, l *listing, kind, container string) *page {
 	p := &page{listing: l, kind: kind}
-	p.out.WriteString(xml.Header[:len(xml.Header)-1] + `<EnumerationResults ServiceEndpoint="`)
-	p.text(strings.TrimSuffix(r.Base(), "/"+container) + "/")
+	p.out.WriteString(wire.XMLHeader + `<EnumerationResults ServiceEndpoint="`)
+	p.text(strings.ReplaceAll(strings.TrimSuffix(r.Base(), "/"+container), `"`, "%22") + "/")
 	if container != "" {
 		p.out.WriteString(`" ContainerName="`)
 		p.text(container)
@@ -53,7 +52,7 @@ func (p *page) end() []byte {
 
 // text writes s as XML; what XML cannot hold becomes U+FFFD.
 func (p *page) text(s string) {
-	xml.EscapeText(&p.out, []byte(s)) // a strings.Builder accepts every write
+	p.out.Write(wire.AppendXML(nil, s)) // a strings.Builder accepts every write
 }
 
 func (p *page) element(name, value string) {
