@@ -17,11 +17,7 @@ func (h *handler) getACL(w http.ResponseWriter, name string) error {
 	if err != nil {
 		return err
 	}
-	body, err := auth.FormatPolicies(policies)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusOK, body)
+	return answer(w, http.StatusOK, auth.FormatPolicies(policies))
 }
 
 // setACL replaces the stored access policies. A change holds from the answer on,

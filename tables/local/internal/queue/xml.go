@@ -19,13 +19,11 @@ const maxText = 64 << 10
 const maxBody = 6*maxText + 1<<10
 
 
-var bom = []byte("\uFEFF")
-
 // parseText reads <QueueMessage><MessageText>…</MessageText></QueueMessage>. It
 // gives the text exactly, but for line ends, which XML has as a line feed. A
 // QueueMessage without text is not found.
 func parseText(body []byte) (text []byte, found bool, err error) {
-	p := textParser{d: xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, bom)))}
+	p := textParser{d: xml.NewDecoder(bytes.NewReader(wire.TrimBOM(body)))}
 	for {
 		token, err := p.d.Token()
 		if errors.Is(err, io.EOF) {
