@@ -21,9 +21,9 @@ const MaxPolicyBody = 16 << 10
 type Policy struct {
 	ID     string `xml:"Id"`
 	Access struct {
-		Start      string `xml:"Start,omitempty"`
-		Expiry     string `xml:"Expiry,omitempty"`
-		Permission string `xml:"Permission,omitempty"`
+		Start      string `xml:"Start"`
+		Expiry     string `xml:"Expiry"`
+		Permission string `xml:"Permission"`
 	} `xml:"AccessPolicy"`
 }
 
@@ -32,15 +32,32 @@ type identifiers struct {
 	Policies []Policy `xml:"SignedIdentifier"`
 }
 
-// FormatPolicies is the body of Get ACL.
-func FormatPolicies(policies []Policy) ([]byte, error) {
-	body, err := xml.Marshal(identifiers{Policies: policies})
-	return append([]byte(wire.XMLHeader), body...), err
+// FormatPolicies is the body of Get ACL. What a policy does not set is left out.
+func FormatPolicies(policies []Policy) []byte {
+	b := []byte(wire.XMLHeader + "<SignedIdentifiers>")
+	for _, p := range policies {
+		b = append(appendElement(append(b, "<SignedIdentifier>"...), "Id", p.ID), "<AccessPolicy>"...)
+		b = appendElement(b, "Start", p.Access.Start)
+		b = appendElement(b, "Expiry", p.Access.Expiry)
+		b = appendElement(b, "Permission", p.Access.Permission)
+		b = append(b, "</AccessPolicy></SignedIdentifier>"...)
+	}
+	return append(b, "</SignedIdentifiers>"...)
+}
+
+func appendElement(dst []byte, name, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	dst = append(append(append(dst, '<'), name...), '>')
+	dst = wire.AppendXML(dst, value)
+	return append(append(append(dst, "</"...), name...), '>')
 }
 
 // ParsePolicies reads the body of Set ACL; an empty one means no policies.
 func ParsePolicies(body []byte) ([]Policy, error) {
-	if len(bytes.TrimSpace(body)) == 0 {
+	body = bytes.TrimSpace(wire.TrimBOM(body))
+	if len(body) == 0 {
 		return nil, nil
 	}
 	var ids identifiers

@@ -16,38 +16,38 @@ import (
 type page struct {
 	*listing
 	kind  string // Blobs or Containers
-	out   strings.Builder
+	out   []byte
 	items int
 	next  string // where the next page begins, if there is more
 }
 
 func newPage(r *wire.Request, l *listing, kind, container string) *page {
 	p := &page{listing: l, kind: kind}
-	p.out.WriteString(wire.XMLHeader + `<EnumerationResults ServiceEndpoint="`)
+	p.out = append(p.out, wire.XMLHeader + `<EnumerationResults ServiceEndpoint="`...)
 	p.text(strings.ReplaceAll(strings.TrimSuffix(r.Base(), "/"+container), `"`, "%22") + "/")
 	if container != "" {
-		p.out.WriteString(`" ContainerName="`)
+		p.out = append(p.out, `" ContainerName="`...)
 		p.text(container)
 	}
-	p.out.WriteString(`">`)
+	p.out = append(p.out, `">`...)
 	for _, e := range [][2]string{{"Prefix", l.prefix}, {"Marker", r.Query.Get("marker")}, {"MaxResults", r.Query.Get("maxresults")},
 		{"Delimiter", l.delimiter}, {"StartFrom", l.from}, {"EndBefore", l.before}} {
 		if e[1] != "" {
 			p.element(e[0], e[1])
 		}
 	}
-	p.out.WriteString("<" + kind + ">")
+	p.out = append(p.out, "<" + kind + ">"...)
 	return p
 }
 
-func (p *page) full() bool { return p.items >= p.most || p.out.Len() >= maxPage }
+func (p *page) full() bool { return p.items >= p.most || len(p.out) >= maxPage }
 
 // end gives the whole document.
 func (p *page) end() []byte {
-	p.out.WriteString("</" + p.kind + ">")
+	p.out = append(p.out, "</" + p.kind + ">"...)
 	p.element("NextMarker", encodeMarker(p.next))
-	p.out.WriteString("</EnumerationResults>")
-	return []byte(p.out.String())
+	p.out = append(p.out, "</EnumerationResults>"...)
+	return p.out
 }
 
 // text writes s as XML; what XML cannot hold becomes U+FFFD.
@@ -57,12 +57,12 @@ func (p *page) text(s string) {
 
 func (p *page) element(name, value string) {
 	if value == "" {
-		p.out.WriteString("<" + name + " />")
+		p.out = append(p.out, "<" + name + " />"...)
 		return
 	}
-	p.out.WriteString("<" + name + ">")
+	p.out = append(p.out, "<" + name + ">"...)
 	p.text(value)
-	p.out.WriteString("</" + name + ">")
+	p.out = append(p.out, "</" + name + ">"...)
 }
 
 // nameElement writes a blob's name. One that XML cannot hold is percent-encoded, and says so.
@@ -71,7 +71,7 @@ func (p *page) nameElement(name string) {
 		p.element("Name", name)
 		return
 	}
-	p.out.WriteString(`<Name Encoded="true">` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20") + "</Name>")
+	p.out = append(p.out, `<Name Encoded="true">` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20") + "</Name>"...)
 }
 
 func notXML(c rune) bool {
@@ -81,16 +81,16 @@ func notXML(c rune) bool {
 // addGroup adds the names that begin alike, as one.
 func (p *page) addGroup(prefix string) {
 	p.items++
-	p.out.WriteString("<BlobPrefix>")
+	p.out = append(p.out, "<BlobPrefix>"...)
 	p.nameElement(prefix)
-	p.out.WriteString("</BlobPrefix>")
+	p.out = append(p.out, "</BlobPrefix>"...)
 }
 
 func (p *page) addBlob(name string, rec *record) {
 	p.items++
-	p.out.WriteString("<Blob>")
+	p.out = append(p.out, "<Blob>"...)
 	p.nameElement(name)
-	p.out.WriteString("<Properties>")
+	p.out = append(p.out, "<Properties>"...)
 	for _, e := range [][2]string{
 		{"Creation-Time", wire.HTTPTime(modified(rec.Created))},
 		{"Last-Modified", wire.HTTPTime(modified(rec.Changed))},
@@ -112,16 +112,16 @@ func (p *page) addBlob(name string, rec *record) {
 	} {
 		p.element(e[0], e[1])
 	}
-	p.out.WriteString("</Properties>")
+	p.out = append(p.out, "</Properties>"...)
 	p.addMetadata(rec.Metadata)
-	p.out.WriteString("<OrMetadata /></Blob>")
+	p.out = append(p.out, "<OrMetadata /></Blob>"...)
 }
 
 func (p *page) addContainer(c *container) {
 	p.items++
-	p.out.WriteString("<Container>")
+	p.out = append(p.out, "<Container>"...)
 	p.element("Name", c.Name)
-	p.out.WriteString("<Properties>")
+	p.out = append(p.out, "<Properties>"...)
 	for _, e := range [][2]string{
 		{"Last-Modified", wire.HTTPTime(modified(c.Changed))},
 		{"Etag", `"` + etag(c.Changed) + `"`}, // in quotes here, and not among blobs, as Azure has it
@@ -135,9 +135,9 @@ func (p *page) addContainer(c *container) {
 	} {
 		p.element(e[0], e[1])
 	}
-	p.out.WriteString("</Properties>")
+	p.out = append(p.out, "</Properties>"...)
 	p.addMetadata(c.Metadata)
-	p.out.WriteString("</Container>")
+	p.out = append(p.out, "</Container>"...)
 }
 
 func (p *page) addMetadata(metadata map[string]string) {
@@ -145,14 +145,14 @@ func (p *page) addMetadata(metadata map[string]string) {
 		return
 	}
 	if len(metadata) == 0 {
-		p.out.WriteString("<Metadata />")
+		p.out = append(p.out, "<Metadata />"...)
 		return
 	}
-	p.out.WriteString("<Metadata>")
+	p.out = append(p.out, "<Metadata>"...)
 	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		p.element(name, metadata[name])
 	}
-	p.out.WriteString("</Metadata>")
+	p.out = append(p.out, "</Metadata>"...)
 }
 
 // A marker is the name that the next page begins with, so encoded that nobody

@@ -18,7 +18,6 @@ const maxText = 64 << 10
 // maxBody bounds the XML around it: text may be escaped throughout.
 const maxBody = 6*maxText + 1<<10
 
-
 // parseText reads <QueueMessage><MessageText>…</MessageText></QueueMessage>. It
 // gives the text exactly, but for line ends, which XML has as a line feed. A
 // QueueMessage without text is not found.

@@ -40,12 +40,8 @@ func (s *Service) getACL(w http.ResponseWriter, table string) error {
 	if err != nil {
 		return err
 	}
-	body, err := auth.FormatPolicies(m.Policies)
-	if err != nil {
-		return err
-	}
 	wire.Set(w.Header(), "Content-Type", "application/xml")
-	w.Write(body) // a client that is gone hears nothing
+	w.Write(auth.FormatPolicies(m.Policies)) // a client that is gone hears nothing
 	return nil
 }
 

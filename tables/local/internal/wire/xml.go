@@ -1,6 +1,13 @@
 package wire
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// TrimBOM takes the byte order mark off a document, which encoding/xml would
+// take for text. Writers of .NET begin with one.
+func TrimBOM(document []byte) []byte { return bytes.TrimPrefix(document, []byte("\uFEFF")) }
 
 // AppendXML appends s as the text of an XML element. A line feed stays as it is,
 // because there are SDKs that read no character references; a carriage return
