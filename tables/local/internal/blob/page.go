@@ -23,7 +23,7 @@ type page struct {
 
 func newPage(r *wire.Request, l *listing, kind, container string) *page {
 	p := &page{listing: l, kind: kind}
-	p.out = append(p.out, wire.XMLHeader + `<EnumerationResults ServiceEndpoint="`...)
+	p.out = append(p.out, wire.XMLHeader+`<EnumerationResults ServiceEndpoint="`...)
 	p.text(strings.ReplaceAll(strings.TrimSuffix(r.Base(), "/"+container), `"`, "%22") + "/")
 	if container != "" {
 		p.out = append(p.out, `" ContainerName="`...)
@@ -36,7 +36,7 @@ func newPage(r *wire.Request, l *listing, kind, container string) *page {
 			p.element(e[0], e[1])
 		}
 	}
-	p.out = append(p.out, "<" + kind + ">"...)
+	p.out = append(p.out, "<"+kind+">"...)
 	return p
 }
 
@@ -44,7 +44,7 @@ func (p *page) full() bool { return p.items >= p.most || len(p.out) >= maxPage }
 
 // end gives the whole document.
 func (p *page) end() []byte {
-	p.out = append(p.out, "</" + p.kind + ">"...)
+	p.out = append(p.out, "</"+p.kind+">"...)
 	p.element("NextMarker", encodeMarker(p.next))
 	p.out = append(p.out, "</EnumerationResults>"...)
 	return p.out
@@ -52,17 +52,17 @@ func (p *page) end() []byte {
 
 // text writes s as XML; what XML cannot hold becomes U+FFFD.
 func (p *page) text(s string) {
-	p.out.Write(wire.AppendXML(nil, s)) // a strings.Builder accepts every write
+	p.out = wire.AppendXML(p.out, s)
 }
 
 func (p *page) element(name, value string) {
 	if value == "" {
-		p.out = append(p.out, "<" + name + " />"...)
+		p.out = append(p.out, "<"+name+" />"...)
 		return
 	}
-	p.out = append(p.out, "<" + name + ">"...)
+	p.out = append(p.out, "<"+name+">"...)
 	p.text(value)
-	p.out = append(p.out, "</" + name + ">"...)
+	p.out = append(p.out, "</"+name+">"...)
 }
 
 // nameElement writes a blob's name. One that XML cannot hold is percent-encoded, and says so.
@@ -71,7 +71,7 @@ func (p *page) nameElement(name string) {
 		p.element("Name", name)
 		return
 	}
-	p.out = append(p.out, `<Name Encoded="true">` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20") + "</Name>"...)
+	p.out = append(p.out, `<Name Encoded="true">`+strings.ReplaceAll(url.QueryEscape(name), "+", "%20")+"</Name>"...)
 }
 
 func notXML(c rune) bool {
