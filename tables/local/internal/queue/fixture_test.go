@@ -34,7 +34,7 @@ var testKey = bytes.Repeat([]byte{7}, 64)
 // A fixture is a service in memory behind HTTP, by a clock that tests step. A
 // request signed with the key must be within 15 minutes of that clock.
 type fixture struct {
-	*testing.T
+	testing.TB
 	fs      vfs.FS
 	store   *store.Store
 	service *Service
@@ -44,12 +44,12 @@ type fixture struct {
 	off time.Duration
 }
 
-func newFixture(t *testing.T) *fixture { return openFixture(t, vfs.NewMem(), 0) }
+func newFixture(t testing.TB) *fixture { return openFixture(t, vfs.NewMem(), 0) }
 
 // openFixture opens what fs holds, by a clock that is off by so much.
-func openFixture(t *testing.T, fs vfs.FS, off time.Duration) *fixture {
+func openFixture(t testing.TB, fs vfs.FS, off time.Duration) *fixture {
 	t.Helper()
-	f := &fixture{T: t, fs: fs, off: off}
+	f := &fixture{TB: t, fs: fs, off: off}
 	var err error
 	if f.store, err = store.Open(fs, "db", slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func (f *fixture) close() {
 func (f *fixture) reopen(off time.Duration) *fixture {
 	f.Helper()
 	f.close()
-	return openFixture(f.T, f.fs, off)
+	return openFixture(f.TB, f.fs, off)
 }
 
 func (f *fixture) now() time.Time {

@@ -146,7 +146,7 @@ func parseReceipt(text string) (uint64, error) {
 	if text == "" {
 		return 0, wire.MissingQuery("popreceipt")
 	}
-	b, err := base64.StdEncoding.DecodeString(text)
+	b, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || strings.ContainsAny(text, "\r\n") {
 		return 0, wire.BadQuery("popreceipt", text, "Invalid pop receipt format.")
 	}
