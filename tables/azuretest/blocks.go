@@ -24,6 +24,7 @@ func blocks(t *testing.T, a Account) {
 		uploadDropsStagedBlocks,
 		commitSetsHeadersAndMetadata,
 		largeUploadsArriveWhole,
+		blockListCanBeNarrowed,
 	)
 }
 
@@ -172,5 +173,20 @@ func largeUploadsArriveWhole(t *testing.T, a Account) {
 		must(t, err)
 		expect(t, a, name+": length", n, int64(len(large)))
 		expect(t, a, name+": content", md5.Sum(got), md5.Sum(large))
+	}
+}
+
+// The list of blocks can be of the committed or of the staged alone.
+func blockListCanBeNarrowed(t *testing.T, a Account) {
+	b := a.NewContainer(t).NewBlockBlobClient("b")
+	stage(t, b, 1, "one")
+	must(t, commit(t, b, nil, 1))
+	stage(t, b, 2, "two")
+	for kind, want := range map[blockblob.BlockListType]string{
+		blockblob.BlockListTypeCommitted: "1 0", blockblob.BlockListTypeUncommitted: "0 1", blockblob.BlockListTypeAll: "1 1",
+	} {
+		resp, err := b.GetBlockList(t.Context(), kind, nil)
+		must(t, err)
+		expect(t, a, string(kind), fmt.Sprint(len(resp.CommittedBlocks), len(resp.UncommittedBlocks)), want)
 	}
 }

@@ -25,6 +25,7 @@ func tables(t *testing.T, a Account) {
 	types(t, a)
 	queries(t, a)
 	filters(t, a)
+	randomFilters(t, a)
 	pages(t, a)
 	transactions(t, a)
 	limits(t, a)

@@ -19,6 +19,7 @@ func updates(t *testing.T, a Account) {
 		updateAnswersTheNextETag,
 		nullInMergeChangesNothing,
 		oneOfManySwapsWins,
+		whatWasReadCanBeWritten,
 	)
 }
 
@@ -124,4 +125,20 @@ func oneOfManySwapsWins(t *testing.T, a Account) {
 		count[s]++
 	}
 	expect(t, a, "answers", fmt.Sprint(count), "map[412 UpdateConditionNotSatisfied:7 ok:1]")
+}
+
+// An entity may be sent back as it came, with its odata properties and its
+// Timestamp: they are not stored as properties of its own.
+func whatWasReadCanBeWritten(t *testing.T, a Account) {
+	c := a.NewTable(t)
+	insert(t, c, "p", "r", everyType())
+	full := aztables.MetadataFormatFull
+	for _, format := range []*aztables.MetadataFormat{nil, &full} {
+		resp, err := c.GetEntity(t.Context(), "p", "r", &aztables.GetEntityOptions{Format: format})
+		must(t, err)
+		_, err = update(t, c, aztables.UpdateModeReplace, resp.ETag, resp.Value)
+		must(t, err)
+		p, _ := stored(t, c, "p", "r")
+		sameProps(t, "written back", p, everyType())
+	}
 }
