@@ -70,7 +70,7 @@ describe('containers', () => {
 		assert.deepEqual(pages.map(page => page.containerItems.map(c => [c.name, c.metadata])),
 			[[[`${prefix}-a`, { end: 'a' }], [`${prefix}-b`, { end: 'b' }]], [[`${prefix}-c`, { end: 'c' }]]])
 		const [first] = await all(service.listContainers({ prefix }))
-		assert.equal(first.properties.etag, (await service.getContainerClient(first.name).getProperties()).etag.replaceAll('"', ''))
+		assert.equal(first.properties.etag, (await service.getContainerClient(first.name).getProperties()).etag)
 	})
 })
 
@@ -233,11 +233,11 @@ describe('blobs', () => {
 			snapshot: () => blob.createSnapshot(),
 			lease: () => blob.getBlobLeaseClient().acquireLease(15),
 			'append blob': () => c.getAppendBlobClient('a').create(),
-			appendblock: () => c.getAppendBlobClient('a').appendBlock('x', 1),
+			'append block': () => c.getAppendBlobClient('a').appendBlock('x', 1),
 			'page blob': () => c.getPageBlobClient('p').create(512),
 			tier: () => blob.setAccessTier('Cool'),
 			tags: () => blob.setTags({ a: 'b' }),
-			cop: () => blob.syncCopyFromURL(blob.url),
+			copy: () => blob.syncCopyFromURL(blob.url),
 			undelete: () => blob.undelete(),
 			properties: () => service.getProperties(),
 			stats: () => service.getStatistics(),
