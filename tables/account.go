@@ -19,6 +19,9 @@ type Account struct {
 	Blob  string // URL of the Blob service; empty where only Table was named
 }
 
+// String names the account without what opens it, so that no log shows a key.
+func (a Account) String() string { return a.Name + " at " + a.Table }
+
 // The account that storage emulators have.
 // learn.microsoft.com: "Use the Azurite emulator", Well-known storage account and key.
 const (

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -61,9 +63,19 @@ func storage(c *cli.Context) (err error) {
 	if err := announce(c, server, listeners, dir, tls); err != nil {
 		return err
 	}
+	paceCollector()
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return server.Serve(ctx, tls.protect(listeners))
+}
+
+// paceCollector lets garbage grow to four times what lives, where GOGC does not
+// say otherwise. Little lives in a storage server, since Pebble keeps its cache
+// outside the heap, so that Go's default would collect dozens of times a second.
+func paceCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 }
 
 // closing adds what close returns to *err; a listener that was closed before is fine.

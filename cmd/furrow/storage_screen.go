@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/setup"
+	"furrow/tables"
 	"furrow/tables/local"
 )
 
@@ -26,7 +27,7 @@ type screen struct {
 	ConnectionString string     `json:"connectionString,omitempty"` // only with --show-key
 	TLS              *tlsScreen `json:"tls,omitempty"`
 
-	connection setup.Connection // without the key
+	where tables.Account // without the key
 }
 
 type tlsScreen struct {
@@ -39,13 +40,13 @@ type tlsScreen struct {
 func announce(c *cli.Context, server *local.Server, l local.Listeners, dir string, g guard) error {
 	s := screen{
 		Account: server.Account(), Data: dir, KeyFile: filepath.Join(dir, local.KeyFile),
-		connection: setup.PathStyle(g.scheme(), server.Account(), "", reach(l.Blob), reach(l.Queue), reach(l.Table)),
+		where: setup.PathStyle(g.scheme(), server.Account(), "", reach(l.Blob), reach(l.Queue), reach(l.Table)),
 	}
-	s.Blob, s.Queue, s.Table = s.connection.Blob, s.connection.Queue, s.connection.Table
+	s.Blob, s.Queue, s.Table = s.where.Blob, s.where.Queue, s.where.Table
 	if c.Bool("show-key") {
-		withKey := s.connection
+		withKey := s.where
 		withKey.Key = server.Key()
-		s.ConnectionString = withKey.String()
+		s.ConnectionString = setup.ConnectionString(withKey)
 	}
 	if g.TLS != nil {
 		s.TLS = &tlsScreen{g.Fingerprint, g.CAFile, g.CAFingerprint}
@@ -77,9 +78,9 @@ func (s screen) text() string {
 	if s.ConnectionString != "" {
 		fmt.Fprintf(&b, "\nConnection string\n  %s\n", s.ConnectionString)
 	} else {
-		c := s.connection
+		c := s.where
 		c.Key = "$(cat " + quoted(s.KeyFile) + ")"
-		fmt.Fprintf(&b, "\nConnection string, for a shell that can read the key (--show-key prints it in full)\n  export AZURE_STORAGE_CONNECTION_STRING=\"%s\"\n", c)
+		fmt.Fprintf(&b, "\nConnection string, for a shell that can read the key (--show-key prints it in full)\n  export AZURE_STORAGE_CONNECTION_STRING=\"%s\"\n", setup.ConnectionString(c))
 	}
 	b.WriteString("\nStop it with Ctrl-C.\n")
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -26,6 +27,9 @@ func blocks() *workload {
 		rows:  blocksPerBlob,
 		parts: []string{"stage", "commit"},
 		prepare: func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+			if e.account.Blob == "" {
+				return nil, errors.New("its connection string has no BlobEndpoint: give it, or leave out blob with --only")
+			}
 			container := randomName()
 			err := e.make(ctx,
 				func(ctx context.Context) error { _, err := e.blobs.CreateContainer(ctx, container, nil); return err },

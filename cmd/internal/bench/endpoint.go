@@ -17,20 +17,20 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
-	"furrow/cmd/internal/setup"
+	"furrow/tables"
 )
 
 // An endpoint is a target that is open: clients for its services, and what was
 // made in it and has to go when all is measured.
 type endpoint struct {
-	name       string
-	null       bool
-	connection setup.Connection
-	key        []byte
-	options    azcore.ClientOptions
-	clients    int
-	size       int
-	server     *server // which the bench started; nil when it ran already
+	name    string
+	null    bool
+	account tables.Account
+	key     []byte
+	options azcore.ClientOptions
+	clients int
+	size    int
+	server  *server // which the bench started; nil when it ran already
 
 	tables   *aztables.ServiceClient
 	queues   *azqueue.ServiceClient
@@ -55,7 +55,7 @@ func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
 
 func open(ctx context.Context, t Target, cfg Config) (*endpoint, error) {
 	e := &endpoint{
-		name: t.Name, null: t.Start == Null, connection: t.Connection,
+		name: t.Name, null: t.Start == Null, account: t.Account,
 		options:  clientOptions(cfg.HTTP),
 		clients:  cfg.Clients,
 		size:     cfg.Size,
@@ -63,7 +63,7 @@ func open(ctx context.Context, t Target, cfg Config) (*endpoint, error) {
 	}
 	if t.Start != "" {
 		var err error
-		if e.server, e.connection, err = startServer(ctx, cfg.Executable, t.Start); err != nil {
+		if e.server, e.account, err = startServer(ctx, cfg.Executable, t.Start); err != nil {
 			return nil, err
 		}
 	}
@@ -77,12 +77,12 @@ func clientOptions(client *http.Client) azcore.ClientOptions {
 }
 
 func (e *endpoint) connect() error {
-	c := e.connection
+	c := e.account
 	var err error
 	if e.key, err = base64.StdEncoding.DecodeString(c.Key); err != nil {
 		return fmt.Errorf("the account key is not base64: %w", err)
 	}
-	tableKey, err := aztables.NewSharedKeyCredential(c.Account, c.Key)
+	tableKey, err := aztables.NewSharedKeyCredential(c.Name, c.Key)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (e *endpoint) connect() error {
 	if err != nil {
 		return err
 	}
-	queueKey, err := azqueue.NewSharedKeyCredential(c.Account, c.Key)
+	queueKey, err := azqueue.NewSharedKeyCredential(c.Name, c.Key)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (e *endpoint) connect() error {
 	if err != nil {
 		return err
 	}
-	blobKey, err := azblob.NewSharedKeyCredential(c.Account, c.Key)
+	blobKey, err := azblob.NewSharedKeyCredential(c.Name, c.Key)
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,12 @@ package bench
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"furrow/sas"
@@ -44,15 +47,26 @@ func (e *endpoint) device(table, partition string) (*aztables.Client, error) {
 		Table: table, Permissions: "a", Expiry: time.Now().Add(24 * time.Hour),
 		StartPartition: partition, EndPartition: partition,
 	}
-	if strings.HasPrefix(e.connection.Table, "http:") {
+	if strings.HasPrefix(e.account.Table, "http:") {
 		grant.Protocol = sas.HTTPSAndHTTP
 	}
-	token, err := grant.Sign(e.connection.Account, e.key)
+	token, err := grant.Sign(e.account.Name, e.key)
 	if err != nil {
 		return nil, err
 	}
-	url := e.connection.Table + "/" + table + "?" + token
-	return aztables.NewClientWithNoCredential(url, &aztables.ClientOptions{ClientOptions: e.options})
+	url := e.account.Table + "/" + table + "?" + token
+	options := e.options
+	options.PerCallPolicies = append(slices.Clip(options.PerCallPolicies), noContent{})
+	return aztables.NewClientWithNoCredential(url, &aztables.ClientOptions{ClientOptions: options})
+}
+
+// noContent asks that an insert be not answered with the row, which aztables
+// does for transactions only and a device has no use for.
+type noContent struct{}
+
+func (noContent) Do(r *policy.Request) (*http.Response, error) {
+	r.Raw().Header.Set("Prefer", "return-no-content")
+	return r.Next()
 }
 
 // counters give each client row keys that rise and never come back.

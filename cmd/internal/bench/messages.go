@@ -15,6 +15,9 @@ func messages() *workload {
 		about: "put, get and delete of a message, all clients on one queue",
 		parts: []string{"put", "get", "delete"},
 		prepare: func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+			if e.account.Queue == "" {
+				return nil, errors.New("its connection string has no QueueEndpoint: give it, or leave out message with --only")
+			}
 			queue := e.queues.NewQueueClient(randomName())
 			err := e.make(ctx,
 				func(ctx context.Context) error { _, err := queue.Create(ctx, nil); return err },

@@ -25,7 +25,7 @@ func ServeNull(ctx context.Context, stdout io.Writer) error {
 	key := base64.StdEncoding.EncodeToString([]byte("nobody looks at it"))
 	line := struct {
 		ConnectionString string `json:"connectionString"`
-	}{setup.PathStyle("http", Null, key, at, at, at).String()}
+	}{setup.ConnectionString(setup.PathStyle("http", Null, key, at, at, at))}
 	if err := json.NewEncoder(stdout).Encode(line); err != nil {
 		return err
 	}

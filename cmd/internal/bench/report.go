@@ -73,7 +73,7 @@ func newReport(cfg Config, ends []*endpoint) *Report {
 		CPUs: runtime.NumCPU(), Targets: []TargetReport{}, Rows: []Row{},
 	}
 	for _, e := range ends {
-		r.Targets = append(r.Targets, TargetReport{Name: e.name, URL: e.connection.Table})
+		r.Targets = append(r.Targets, TargetReport{Name: e.name, URL: e.account.Table})
 	}
 	return r
 }

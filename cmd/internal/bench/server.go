@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/setup"
+	"furrow/tables"
 )
 
 // A server is a process that the bench started. It ends when its standard input
@@ -36,10 +37,10 @@ const (
 	stopTime  = 30 * time.Second
 )
 
-func startServer(ctx context.Context, executable, kind string) (*server, setup.Connection, error) {
+func startServer(ctx context.Context, executable, kind string) (*server, tables.Account, error) {
 	directory, err := os.MkdirTemp("", "furrow-bench-")
 	if err != nil {
-		return nil, setup.Connection{}, err
+		return nil, tables.Account{}, err
 	}
 	args := []string{"bench", "null", "--" + StopWithInput}
 	if kind == Local {
@@ -48,26 +49,26 @@ func startServer(ctx context.Context, executable, kind string) (*server, setup.C
 	s := &server{command: exec.Command(executable, args...), directory: directory}
 	connection, err := s.start(ctx)
 	if err != nil {
-		return nil, setup.Connection{}, errors.Join(err, os.RemoveAll(directory))
+		return nil, tables.Account{}, errors.Join(err, os.RemoveAll(directory))
 	}
 	return s, connection, nil
 }
 
 // start waits for the line that says how to connect.
-func (s *server) start(ctx context.Context) (setup.Connection, error) {
+func (s *server) start(ctx context.Context) (tables.Account, error) {
 	var complaints bytes.Buffer
 	s.command.Stderr = &complaints
 	stdin, err := s.command.StdinPipe()
 	if err != nil {
-		return setup.Connection{}, err
+		return tables.Account{}, err
 	}
 	s.stdin = stdin
 	stdout, err := s.command.StdoutPipe()
 	if err != nil {
-		return setup.Connection{}, err
+		return tables.Account{}, err
 	}
 	if err := s.command.Start(); err != nil {
-		return setup.Connection{}, err
+		return tables.Account{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -76,13 +77,13 @@ func (s *server) start(ctx context.Context) (setup.Connection, error) {
 	if !unheard() || err != nil {
 		_ = s.command.Process.Kill() // may have ended by itself
 		_ = s.command.Wait()         // says no more than what it wrote
-		return setup.Connection{}, fmt.Errorf("%s did not start: %s", s.command, strings.TrimSpace(complaints.String()))
+		return tables.Account{}, fmt.Errorf("%s did not start: %s", s.command, strings.TrimSpace(complaints.String()))
 	}
 	var said struct{ ConnectionString string }
 	if err := json.Unmarshal(line, &said); err != nil {
-		return setup.Connection{}, errors.Join(fmt.Errorf("%s said %q: %w", s.command, line, err), s.stop())
+		return tables.Account{}, errors.Join(fmt.Errorf("%s said %q: %w", s.command, line, err), s.stop())
 	}
-	connection, err := setup.ParseConnection(said.ConnectionString)
+	connection, err := setup.AccountWithKey(said.ConnectionString)
 	if err != nil {
 		return connection, errors.Join(err, s.stop())
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/setup"
+	"furrow/tables"
 )
 
 // Targets that the bench starts itself.
@@ -23,9 +24,9 @@ const (
 
 // A Target is an endpoint to measure.
 type Target struct {
-	Name       string
-	Start      string // Local or Null; empty: it runs already
-	Connection setup.Connection
+	Name    string
+	Start   string // Local or Null; empty: it runs already
+	Account tables.Account
 }
 
 // ParseTarget reads "local", "null", a connection string, or "env:NAME" for one
@@ -45,14 +46,14 @@ func ParseTarget(text string) (Target, error) {
 			return Target{}, fmt.Errorf("the environment variable %s holds no connection string", variable)
 		}
 	}
-	connection, err := setup.ParseConnection(rest)
+	account, err := setup.AccountWithKey(rest)
 	if err != nil {
 		return Target{}, err
 	}
 	if name == "" {
-		name = connection.Account
+		name = account.Name
 	}
-	return Target{Name: name, Connection: connection}, nil
+	return Target{Name: name, Account: account}, nil
 }
 
 // cutName cuts a name off. Names are lower-case, and the fields of a connection

@@ -24,7 +24,7 @@ func TestTargetsCanBeNamed(t *testing.T) {
 		"x=env:FURROW_TEST_TARGET":           {"x", "", "http://127.0.0.1:2/contoso"},
 	} {
 		got, err := ParseTarget(text)
-		if err != nil || got.Name != want.name || got.Start != want.start || got.Connection.Table != want.table {
+		if err != nil || got.Name != want.name || got.Start != want.start || got.Account.Table != want.table {
 			t.Errorf("%s is read as %+v, %v", text, got, err)
 		}
 	}
