@@ -168,7 +168,9 @@ func (f *fixture) sign(req *http.Request) *http.Request {
 			own = append(own, name+":"+strings.Join(strings.Fields(v[0]), " "))
 		}
 	}
-	slices.Sort(own)
+	slices.SortFunc(own, func(a, b string) int { // by name alone
+		return strings.Compare(a[:strings.IndexByte(a, ':')], b[:strings.IndexByte(b, ':')])
+	})
 	lines = append(lines, own...)
 	lines = append(lines, "/"+account+req.URL.EscapedPath())
 	q := req.URL.Query()
