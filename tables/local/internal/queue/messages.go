@@ -120,25 +120,44 @@ func (h *handler) next(w http.ResponseWriter, r *wire.Request, name string, held
 	if err != nil {
 		return err
 	}
-	body := append(make([]byte, 0, 1024), wire.XMLHeader+"<QueueMessagesList>"...)
+	var now instant
+	var found []*message
+	texts := make([][]byte, 0, most)
 	for again := true; again; {
-		err := h.turn(name, func(t *turn) error {
-			found, more, err := find(t, most)
+		err := h.turn(name, func(t *turn) (err error) {
+			now = t.now
+			if found, again, err = find(t, most); err != nil {
+				return err
+			}
+			again = again && len(found) == 0
 			for _, m := range found {
 				text, err := t.text(m)
 				if err != nil {
 					return err
 				}
-				body = appendMessage(body, t.now, m, held, true, text)
+				texts = append(texts, text)
 			}
-			again = more && len(found) == 0
-			return err
+			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return answer(w, http.StatusOK, append(body, "</QueueMessagesList>"...))
+	return answer(w, http.StatusOK, messagesBody(now, found, texts, held))
+}
+
+// messagesBody writes messages with their texts.
+func messagesBody(now instant, found []*message, texts [][]byte, held bool) []byte {
+	const around = 512 // bytes of XML around a text
+	size := around
+	for _, text := range texts {
+		size += around + len(text) + len(text)/8 // room for some escapes
+	}
+	body := append(make([]byte, 0, size), wire.XMLHeader+"<QueueMessagesList>"...)
+	for i, m := range found {
+		body = appendMessage(body, now, m, held, true, texts[i])
+	}
+	return append(body, "</QueueMessagesList>"...)
 }
 
 // update answers PUT of a message: new text, if there is any, and a new time at
