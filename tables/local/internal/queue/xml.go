@@ -90,8 +90,8 @@ func (p *textParser) open(name string) error {
 	return nil
 }
 
-// appendMessage writes a message as a client is to see it. What a peek does not
-// tell is left out where held is false, and the text where it is nil.
+// appendMessage writes a message as a client is to see it: with its receipt where
+// the client is to hold it, and counted with how often it was given out, and its text.
 func appendMessage(dst []byte, now instant, m *message, held, counted bool, text []byte) []byte {
 	dst = append(dst, "<QueueMessage><MessageId>"...)
 	dst = append(dst, m.id.String()...)

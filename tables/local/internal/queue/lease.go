@@ -1,0 +1,83 @@
+package queue
+
+import (
+	"net/http"
+	"time"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/wire"
+)
+
+// update answers PUT of a message: new text, if there is any, and a new time at
+// which it is visible, which may not be after it expired.
+func (h *handler) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
+	if err := g.Allow("u"); err != nil {
+		return err
+	}
+	if r.Query.Get("visibilitytimeout") == "" {
+		return wire.MissingQuery("visibilitytimeout")
+	}
+	visibility, err := r.IntQuery("visibilitytimeout", 0, maxVisibility, 0)
+	if err != nil {
+		return err
+	}
+	text, found, err := readText(r)
+	if err != nil {
+		return err
+	}
+	var m *message
+	var now instant
+	err = h.hold(r, p, func(t *turn, held *message) error {
+		visible := after(t.now.ns, visibility)
+		if visible > held.expires {
+			_, err := r.IntQuery("visibilitytimeout", 0, int((held.expires-t.now.ns)/int64(time.Second)), 0)
+			return err
+		}
+		t.hide(held, visible)
+		if found {
+			t.b.Set(textKey(t.id, held.id), text)
+		}
+		m, now = held, t.now
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	wire.Set(w.Header(), "x-ms-popreceipt", string(appendReceipt(nil, m.receipt)))
+	wire.Set(w.Header(), "x-ms-time-next-visible", wire.HTTPTime(now.shown(m.place.at)))
+	return empty(w, http.StatusNoContent)
+}
+
+// hold runs f on the message that the request holds by its receipt.
+func (h *handler) hold(r *wire.Request, p path, f func(*turn, *message) error) error {
+	receipt, err := parseReceipt(r.Query.Get("popreceipt"))
+	if err != nil {
+		return err
+	}
+	return h.turn(p.queue, func(t *turn) error {
+		id, err := parseID(p.message)
+		if err != nil {
+			return err
+		}
+		m, err := t.held(id, receipt)
+		if err != nil {
+			return err
+		}
+		return f(t, m)
+	})
+}
+
+// remove answers DELETE of a message.
+func (h *handler) remove(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
+	if err := g.Allow("p"); err != nil {
+		return err
+	}
+	err := h.hold(r, p, func(t *turn, m *message) error {
+		t.remove(m)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return empty(w, http.StatusNoContent)
+}
