@@ -13,10 +13,6 @@ import (
 // batch does an entity group transaction. Its answer is 202 even when it fails;
 // the failure is inside, its message headed by the operation's index.
 func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant) error {
-	l, err := level(r)
-	if err != nil {
-		return err
-	}
 	body, err := r.ReadBody(maxBody)
 	if err != nil {
 		return err
@@ -42,13 +38,22 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant) e
 			return err
 		}
 		e.Message = strconv.Itoa(failed) + ":" + e.Message
-		return writeBatch(w, r, []reply{errorReply(r, &e)}, true)
+		return writeBatch(w, r, []reply{errorReply(parts[failed].request(r), &e)}, true)
 	}
 	replies := make([]reply, len(ops))
 	for i, op := range ops {
-		replies[i] = opReply(r, op, rows[i], parts[i].header.Get("Content-Id"), l)
+		replies[i] = opReply(r, op, rows[i], parts[i].header.Get("Content-Id"))
 	}
 	return writeBatch(w, r, replies, true)
+}
+
+// request is the part as if it had come by itself, in the place of r. The Accept
+// of a transaction as a whole tells nothing: older clients have Atom there.
+func (p *part) request(r *wire.Request) *wire.Request {
+	inner, alone := *r, *r.Request
+	alone.Method, alone.Header = p.method, p.header
+	inner.Request, inner.Query = &alone, p.url.Query()
+	return &inner
 }
 
 // parseOperations reads the parts as writes on one partition of one table.
@@ -65,6 +70,9 @@ func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed in
 		}
 		op, err := parseOperation(method, path, p.header, func() ([]byte, error) { return p.body, nil })
 		if err != nil {
+			return nil, i, err
+		}
+		if op.level, err = levelOf(p.header.Get("Accept")); err != nil {
 			return nil, i, err
 		}
 		switch {
@@ -101,17 +109,14 @@ func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 	if !g.Owner && !strings.EqualFold(g.Name, path.table) {
 		return g.OwnerOnly()
 	}
-	inner := *r
-	inner.Request = r.Request.Clone(r.Context())
-	inner.Request.Method, inner.Header = p.method, p.header
-	inner.Query = p.url.Query()
+	inner := p.request(r)
 	rec := &reply{status: http.StatusOK, header: http.Header{}}
-	if err := s.read(rec, &inner, g, path); err != nil {
+	if err := s.read(rec, inner, g, path); err != nil {
 		e := wire.AsError(err)
 		if e.Status >= 500 {
 			return err
 		}
-		*rec = errorReply(r, e)
+		*rec = errorReply(inner, e)
 	}
 	return writeBatch(w, r, []reply{*rec}, false)
 }

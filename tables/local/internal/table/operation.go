@@ -32,7 +32,8 @@ type operation struct {
 	partition, row string
 	ifMatch        string // "*" or an ETag; empty for inserts and upserts
 	properties     []entity.Property
-	returnContent  bool // of an insert
+	returnContent  bool         // of an insert
+	level          entity.Level // of the content returned
 }
 
 // parseOperation reads a write. Its form is the same alone and in a transaction.

@@ -34,7 +34,7 @@ func errorReply(r *wire.Request, e *wire.Error) reply {
 	return p
 }
 
-func opReply(r *wire.Request, op *operation, row entity.Stored, contentID string, l entity.Level) reply {
+func opReply(r *wire.Request, op *operation, row entity.Stored, contentID string) reply {
 	p := newReply(http.StatusNoContent)
 	if contentID != "" && wire.Printable(contentID) {
 		wire.Set(p.header, "Content-ID", contentID)
@@ -55,8 +55,8 @@ func opReply(r *wire.Request, op *operation, row entity.Stored, contentID string
 	}
 	p.status = http.StatusCreated
 	wire.Set(p.header, "Preference-Applied", "return-content")
-	wire.Set(p.header, "Content-Type", "application/json;odata="+l.String()+";streaming=true;charset=utf-8")
-	render := entity.Renderer{Level: l, Base: r.Base(), Table: op.table}
+	wire.Set(p.header, "Content-Type", "application/json;odata="+op.level.String()+";streaming=true;charset=utf-8")
+	render := entity.Renderer{Level: op.level, Base: r.Base(), Table: op.table}
 	p.body = render.Append(nil, op.partition, op.row, row, true)
 	return p
 }

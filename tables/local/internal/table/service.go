@@ -2,6 +2,7 @@
 package table
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -117,10 +118,11 @@ var (
 
 // level is the metadata level that the client asked for.
 func level(r *wire.Request) (entity.Level, error) {
-	want := r.Query.Get("$format")
-	if want == "" {
-		want = r.Header.Get("Accept")
-	}
+	return levelOf(cmp.Or(r.Query.Get("$format"), r.Header.Get("Accept")))
+}
+
+// levelOf is the level of a $format or an Accept header.
+func levelOf(want string) (entity.Level, error) {
 	want = strings.ToLower(want)
 	switch {
 	case strings.Contains(want, "odata=nometadata"):

@@ -1,0 +1,62 @@
+package table
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/wire"
+)
+
+// send serves a request as the account's owner.
+func send(t *testing.T, s *Service, method, target, body string, header http.Header) *httptest.ResponseRecorder {
+	t.Helper()
+	h := &wire.Handler{Service: wire.Table, Account: "acct", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Serve: func(w http.ResponseWriter, r *wire.Request) error {
+			path, err := parsePath(r.Path)
+			if err != nil {
+				return err
+			}
+			return s.route(w, r, &auth.Grant{Owner: true}, path)
+		}}
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// insertion is a transaction of one insert, with the operation's own headers.
+func insertion(row string, headers ...string) string {
+	return strings.Join(append([]string{
+		"--b", "Content-Type: multipart/mixed; boundary=c", "",
+		"--c", "Content-Type: application/http", "",
+		"POST http://x/acct/rows HTTP/1.1", "Content-Type: application/json"}, append(headers,
+		"", `{"PartitionKey":"p","RowKey":"`+row+`","n@odata.type":"Edm.Int64","n":"1"}`,
+		"--c--", "--b--", "")...), "\r\n")
+}
+
+// Older clients accept Atom as an answer to a transaction, and JSON to each of
+// its operations.
+func TestAcceptIsEachOperationsOwn(t *testing.T) {
+	s := open(t)
+	header := http.Header{"Content-Type": {"multipart/mixed; boundary=b"}, "Accept": {"application/atom+xml,application/xml"}}
+	for _, c := range []struct{ row, accept, want string }{
+		{"1", "application/json;odata=nometadata", "\r\n\r\n" + `{"PartitionKey":"p"`},
+		{"2", "application/json;odata=fullmetadata", `"odata.editLink"`},
+		{"3", "application/json", `"n@odata.type":"Edm.Int64"`},
+		{"3", "application/json", `{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"0:The`},
+		{"4", "application/atom+xml", "AtomFormatNotSupported"},
+	} {
+		w := send(t, s, http.MethodPost, "/acct/$batch", insertion(c.row, "Accept: "+c.accept), header)
+		if w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s of row %s: %d %s", c.accept, c.row, w.Code, w.Body)
+		}
+	}
+}
