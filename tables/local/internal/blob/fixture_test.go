@@ -33,7 +33,7 @@ var accountKey = bytes.Repeat([]byte{7}, 64)
 
 // A fixture is an open service behind an HTTP server.
 type fixture struct {
-	t       *testing.T
+	t       testing.TB
 	fs      vfs.FS
 	dir     string
 	store   *store.Store
@@ -43,7 +43,7 @@ type fixture struct {
 }
 
 // open opens a service on what fs holds below dir.
-func open(t *testing.T, fs vfs.FS, dir string) *fixture {
+func open(t testing.TB, fs vfs.FS, dir string) *fixture {
 	t.Helper()
 	f := &fixture{t: t, fs: fs, dir: dir}
 	log := slog.New(slog.NewTextHandler(&f.log, nil))
@@ -71,7 +71,7 @@ func (f *fixture) close() {
 }
 
 // inMemory opens a service on nothing.
-func inMemory(t *testing.T) *fixture {
+func inMemory(t testing.TB) *fixture {
 	t.Helper()
 	fs := vfs.NewMem()
 	if err := fs.MkdirAll("/data", 0o700); err != nil {

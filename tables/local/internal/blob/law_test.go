@@ -22,6 +22,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// long is a size that takes a file.
+const long = content.Inline + 1000
+
 func blockID(n int) string { return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%05d", n)) }
 
 // upload writes a blob of blocks, each of the given size.
@@ -43,7 +46,7 @@ func upload(b *blockblob.Client, t *testing.T, fill byte, blocks, size int) erro
 func TestReaderSeesOneVersion(t *testing.T) {
 	f := inMemory(t)
 	b := f.container("data").NewBlockBlobClient("x")
-	if err := upload(b, t, 'a', 2, 40<<10); err != nil {
+	if err := upload(b, t, 'a', 2, long); err != nil {
 		t.Fatal(err)
 	}
 	stop := make(chan struct{})
@@ -56,7 +59,7 @@ func TestReaderSeesOneVersion(t *testing.T) {
 			default:
 			}
 			// Blocks are in the store at times and in files at others.
-			if err := upload(b, t, 'a'+byte(i%26), 1+i%4, 20<<10+(i%3)*(20<<10)); err != nil {
+			if err := upload(b, t, 'a'+byte(i%26), 1+i%4, long/2+i%3*long/2); err != nil {
 				t.Error(err)
 				return
 			}
@@ -137,7 +140,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Fatalf("%s: %d files and %d keys are left", what, n, m)
 		}
 	}
-	for _, size := range []int{100, 100 << 10} {
+	for _, size := range []int{100, long} {
 		if err := upload(b, t, 'a', 3, size); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +164,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		nothing("delete")
 	}
-	if err := upload(b, t, 'a', 3, 50<<10); err != nil {
+	if err := upload(b, t, 'a', 3, long); err != nil {
 		t.Fatal(err)
 	}
 	if err := upload(c.NewBlockBlobClient("y"), t, 'a', 3, 500); err != nil {
@@ -214,10 +217,10 @@ func TestCutUploadLeavesNothing(t *testing.T) {
 // is not ours stays.
 func TestReopenRemovesOrphans(t *testing.T) {
 	f := inMemory(t)
-	if err := upload(f.container("data").NewBlockBlobClient("x"), t, 'a', 2, 50<<10); err != nil {
+	if err := upload(f.container("data").NewBlockBlobClient("x"), t, 'a', 2, long); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.service.content.Write(bytes.NewReader(make([]byte, 64<<10)), 64<<10); err != nil {
+	if _, err := f.service.content.Write(bytes.NewReader(make([]byte, long)), long); err != nil {
 		t.Fatal(err)
 	}
 	other, err := f.fs.Create("/data/blobs/README", vfs.WriteCategoryUnspecified)
@@ -232,7 +235,7 @@ func TestReopenRemovesOrphans(t *testing.T) {
 	if n := len(f.files()); n != 3 {
 		t.Errorf("%d files after opening again, want 3", n)
 	}
-	if a := f.do("GET", "/data/x", ""); len(a.body) != 100<<10 {
+	if a := f.do("GET", "/data/x", ""); len(a.body) != 2*long {
 		t.Errorf("%d bytes", len(a.body))
 	}
 }
@@ -240,7 +243,7 @@ func TestReopenRemovesOrphans(t *testing.T) {
 // A file that is referred to and gone is an error that names the blob.
 func TestReopenNamesTheBlobOfAMissingFile(t *testing.T) {
 	f := inMemory(t)
-	if err := upload(f.container("data").NewBlockBlobClient("dir/x"), t, 'a', 1, 50<<10); err != nil {
+	if err := upload(f.container("data").NewBlockBlobClient("dir/x"), t, 'a', 1, long); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.fs.Remove(f.fs.PathJoin("/data/blobs", f.files()[0])); err != nil {
@@ -259,11 +262,11 @@ func TestReopenEndsIdleBlocks(t *testing.T) {
 	f := inMemory(t)
 	c := f.container("data")
 	x := c.NewBlockBlobClient("x")
-	if err := upload(x, t, 'a', 2, 50<<10); err != nil {
+	if err := upload(x, t, 'a', 2, long); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if _, err := x.StageBlock(t.Context(), blockID(i), body(make([]byte, 40<<10)), nil); err != nil {
+		if _, err := x.StageBlock(t.Context(), blockID(i), body(make([]byte, long)), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -279,7 +282,7 @@ func TestReopenEndsIdleBlocks(t *testing.T) {
 	if n, m := f.keys(store.PrefixStaged), len(f.files()); n != 0 || m != 2 {
 		t.Fatalf("%d records of blocks and %d files, want 0 and 2", n, m)
 	}
-	if a := f.do("GET", "/data/x", ""); len(a.body) != 100<<10 {
+	if a := f.do("GET", "/data/x", ""); len(a.body) != 2*long {
 		t.Errorf("%d bytes", len(a.body))
 	}
 }
@@ -315,7 +318,7 @@ func TestPowerCutKeepsCommittedBlobs(t *testing.T) {
 					name := fmt.Sprintf("%d/%d", worker, i)
 					fill := byte('a' + i%26)
 					b := c.NewBlockBlobClient(name)
-					if err := upload(b, t, fill, 1+i%3, 100+(i%2)*(40<<10)); err != nil {
+					if err := upload(b, t, fill, 1+i%3, 100+i%2*long); err != nil {
 						t.Error(err)
 						return
 					}
@@ -423,4 +426,31 @@ func watchHeap(t *testing.T) (grown func() uint64) {
 		}
 	}()
 	return func() uint64 { close(stop); return <-most }
+}
+
+// An answer that cannot be completed is cut off, so that the client does not
+// take what it has for the whole; the log says why.
+func TestDamagedContentCutsTheAnswer(t *testing.T) {
+	f := inMemory(t)
+	b := f.container("data").NewBlockBlobClient("x")
+	if err := upload(b, t, 'a', 2, long); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range f.files() {
+		if err := f.fs.Remove(f.fs.PathJoin("/data/blobs", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resp, err := http.DefaultTransport.RoundTrip(f.sign(f.request("GET", "/data/x", nil)))
+	if err == nil {
+		_, err = io.ReadAll(resp.Body)
+		resp.Body.Close()
+	}
+	if err == nil {
+		t.Error("the answer looked whole")
+	}
+	f.server.Close()
+	if !strings.Contains(f.log.String(), "answer cut off") {
+		t.Errorf("logged %s", f.log.String())
+	}
 }

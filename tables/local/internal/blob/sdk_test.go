@@ -10,6 +10,8 @@ import (
 	"slices"
 	"testing"
 
+	"furrow/tables/local/internal/content"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -108,7 +110,7 @@ func TestSDKRoundTripsContents(t *testing.T) {
 	f := inMemory(t)
 	ctx := t.Context()
 	c := f.container("data")
-	for i, size := range []int{0, 1, 1000, 32 << 10, 32<<10 + 1, 1 << 20, 9<<20 + 7} {
+	for i, size := range []int{0, 1, 1000, content.Inline, content.Inline + 1, 1 << 20, 9<<20 + 7} {
 		want := random(uint64(i), size)
 		name := fmt.Sprintf("by size/%d", size)
 		b := c.NewBlockBlobClient(name)
@@ -290,7 +292,7 @@ func TestSDKCommitsBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	content := func() string {
+	got := func() string {
 		t.Helper()
 		resp, err := b.DownloadStream(ctx, nil)
 		if err != nil {
@@ -310,7 +312,7 @@ func TestSDKCommitsBlocks(t *testing.T) {
 	if _, err := b.CommitBlockList(ctx, []string{"Yg==", "YQ==", "Yg=="}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(); got != "two one two " {
+	if got := got(); got != "two one two " {
 		t.Errorf("content %q", got)
 	}
 	_, err = b.CommitBlockList(ctx, []string{"Yw=="}, nil)
@@ -323,7 +325,7 @@ func TestSDKCommitsBlocks(t *testing.T) {
 	if _, err := b.CommitBlockList(ctx, []string{"YQ==", "Yg=="}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(); got != "new two " {
+	if got := got(); got != "new two " {
 		t.Errorf("content %q", got)
 	}
 	stage("YQ==", "gone")

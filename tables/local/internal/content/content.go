@@ -18,7 +18,7 @@ import (
 
 // Inline is the most bytes that a content in the store has; longer ones have a
 // file. A short one then costs no more than the flush that its record needs anyway.
-const Inline = 32 << 10
+const Inline = 64 << 10
 
 // An ID names a content. It is random, and never used again.
 type ID [16]byte

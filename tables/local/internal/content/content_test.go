@@ -1,0 +1,260 @@
+package content
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+
+	"furrow/tables/local/internal/store"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+const long = Inline + 1
+
+// A disk is a file system whose operations can be made to fail.
+type disk struct {
+	vfs.FS
+	mu    sync.Mutex
+	fail  func(errorfs.Op) error
+	syncs int // of directories
+}
+
+func newDisk() *disk {
+	d := &disk{fail: func(errorfs.Op) error { return nil }}
+	d.FS = errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if op.Kind == errorfs.OpFileSync && strings.HasSuffix(op.Path, "blobs") {
+			d.syncs++
+		}
+		return d.fail(op)
+	}))
+	return d
+}
+
+func (d *disk) failing(kind errorfs.OpKind, suffix string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fail = func(op errorfs.Op) error {
+		if op.Kind == kind && strings.Contains(op.Path, "blobs") && strings.HasSuffix(op.Path, suffix) {
+			return errors.New("the disk says no")
+		}
+		return nil
+	}
+}
+
+func open(t *testing.T, fs vfs.FS) (*Keeper, *store.Store) {
+	t.Helper()
+	if err := fs.MkdirAll("/data", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(fs, "/data/db", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	k, err := Open(s, fs, "/data/blobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, s
+}
+
+// keep writes a content and makes it last.
+func keep(t *testing.T, k *Keeper, owner store.ID, b []byte) Ref {
+	t.Helper()
+	d, err := k.Write(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Discard()
+	batch := k.store.Batch()
+	d.Keep(batch, owner)
+	if err := k.store.Apply(batch)(); err != nil {
+		t.Fatal(err)
+	}
+	return d.Ref
+}
+
+func files(t *testing.T, fs vfs.FS) []string {
+	t.Helper()
+	names, err := fs.List("/data/blobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestContentsComeBack(t *testing.T) {
+	k, s := open(t, vfs.NewMem())
+	for _, size := range []int{1, Inline, long, 3*bufferSize + 5} {
+		want := bytes.Repeat([]byte("0123456789"), size/10+1)[:size]
+		r := keep(t, k, 1, want)
+		if r.File != (size > Inline) {
+			t.Errorf("%d bytes: %+v", size, r)
+		}
+		at := s.Snapshot()
+		for _, off := range []int{0, size / 3, size - 1} {
+			var got bytes.Buffer
+			if err := k.Copy(&got, at, 1, r, int64(off), int64(size-off)); err != nil || !bytes.Equal(got.Bytes(), want[off:]) {
+				t.Errorf("%d bytes from %d: %d came back, %v", size, off, got.Len(), err)
+			}
+		}
+		if err := at.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A dropped file stays as long as somebody reads it, and not longer; a short
+// content stays as long as somebody holds a snapshot.
+func TestDroppedContentsStayForTheirReaders(t *testing.T) {
+	fs := vfs.NewMem()
+	k, s := open(t, fs)
+	refs := []Ref{keep(t, k, 1, make([]byte, long)), keep(t, k, 1, make([]byte, 5))}
+	first, second, at := k.Pin(refs), k.Pin(refs), s.Snapshot()
+	b := s.Batch()
+	dropped := k.Drop(b, 1, refs)
+	if err := s.Apply(b)(); err != nil {
+		t.Fatal(err)
+	}
+	k.Remove(dropped)
+	first()
+	for _, r := range refs {
+		if err := k.Copy(io.Discard, at, 1, r, 0, r.Size); err != nil {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	second()
+	if err := at.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, fs); len(got) != 0 || len(k.pins) != 0 {
+		t.Errorf("left: %v, %d pins", got, len(k.pins))
+	}
+}
+
+// An upload that fails at any step leaves no file.
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	for _, c := range []struct {
+		kind errorfs.OpKind
+		on   string
+	}{{errorfs.OpCreate, ""}, {errorfs.OpFileWrite, ""}, {errorfs.OpFileSync, ""}, {errorfs.OpOpenDir, "blobs"}} {
+		d := newDisk()
+		k, _ := open(t, d)
+		d.failing(c.kind, c.on)
+		if _, err := k.Write(bytes.NewReader(make([]byte, long)), long); err == nil {
+			t.Errorf("failure %v was not told", c.kind)
+		}
+		if got := files(t, d); len(got) != 0 {
+			t.Errorf("failure %v left %v", c.kind, got)
+		}
+	}
+	k, _ := open(t, vfs.NewMem())
+	for _, size := range []int64{10, long, 2 * bufferSize} {
+		cut := errors.New("cut")
+		if _, err := k.Write(io.MultiReader(bytes.NewReader(make([]byte, size/2)), iotest.ErrReader(cut)), size); !errors.Is(err, cut) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		if _, err := k.Write(bytes.NewReader(make([]byte, size/2)), size); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+	if got := files(t, k.fs); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+// Once a flush of the directory failed, none is believed any more: what the
+// failed one was to keep may be lost although a later one succeeds.
+func TestFailedDirectoryFlushIsForGood(t *testing.T) {
+	d := newDisk()
+	k, _ := open(t, d)
+	d.failing(errorfs.OpFileSync, "blobs")
+	if _, err := k.Write(bytes.NewReader(make([]byte, long)), long); err == nil {
+		t.Fatal("the failure was not told")
+	}
+	d.failing(errorfs.OpFileSync, "nothing")
+	if _, err := k.Write(bytes.NewReader(make([]byte, long)), long); err == nil {
+		t.Error("a later flush was believed")
+	}
+}
+
+// Those who wait for the directory share flushes: at most the one under way and
+// the next.
+func TestDirectoryFlushIsShared(t *testing.T) {
+	d := newDisk()
+	k, _ := open(t, d)
+	k.dir.mu.Lock() // as if one were under way
+	before, asked := d.syncs, k.dir.asked.Load()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if err := k.dir.sync(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for k.dir.asked.Load() < asked+20 {
+		runtime.Gosched()
+	}
+	k.dir.mu.Unlock()
+	all.Wait()
+	if d.syncs != before+1 {
+		t.Errorf("%d flushes for 20 who waited", d.syncs-before)
+	}
+}
+
+func TestDropAllDropsOneOwnersContents(t *testing.T) {
+	fs := vfs.NewMem()
+	k, s := open(t, fs)
+	for owner := range store.ID(3) {
+		keep(t, k, owner, make([]byte, long))
+		keep(t, k, owner, make([]byte, 5))
+	}
+	b := s.Batch()
+	dropped, err := k.DropAll(b, 1)
+	if err != nil || len(dropped) != 1 {
+		t.Fatal(dropped, err)
+	}
+	if err := s.Apply(b)(); err != nil {
+		t.Fatal(err)
+	}
+	k.Remove(dropped)
+	if got := files(t, fs); len(got) != 2 || slices.Contains(got, dropped[0].String()) {
+		t.Errorf("left: %v", got)
+	}
+	if _, err := Open(s, fs, "/data/blobs"); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzRef(f *testing.F) {
+	f.Add([]byte("0123456789abcdef"), int64(5), true, []byte("rest"))
+	f.Fuzz(func(t *testing.T, id []byte, size int64, file bool, rest []byte) {
+		if len(id) != len(ID{}) || size < 0 {
+			if _, _, err := CutRef(id); err == nil && len(id) <= len(ID{}) {
+				t.Fatalf("%x was read", id)
+			}
+			return
+		}
+		want := Ref{ID(id), size, file}
+		got, left, err := CutRef(append(want.Append(nil), rest...))
+		if err != nil || got != want || !bytes.Equal(left, rest) {
+			t.Fatalf("%+v came back as %+v and %x, %v", want, got, left, err)
+		}
+	})
+}
