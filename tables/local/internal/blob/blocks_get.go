@@ -1,0 +1,95 @@
+package blob
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/wire"
+)
+
+// getBlockList lists a blob's blocks: the committed ones in their order, the
+// uncommitted ones by id.
+func (s *Service) getBlockList(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.Allow("r"); err != nil {
+		return err
+	}
+	if err := refuseConditions(r.Header); err != nil {
+		return err
+	}
+	kind := r.Query.Get("blocklisttype")
+	switch kind {
+	case "":
+		kind = "committed"
+	case "committed", "uncommitted", "all":
+	default:
+		return wire.BadQuery("blocklisttype", kind, "It must be committed, uncommitted or all.")
+	}
+	rec, committed, uncommitted, err := s.allBlocks(at)
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	if rec != nil {
+		setVersion(h, rec.Changed)
+		wire.Set(h, "x-ms-blob-content-length", strconv.FormatInt(rec.Size, 10))
+	} else {
+		wire.Set(h, "x-ms-blob-content-length", "0")
+	}
+	body := []byte(wire.XMLHeader + "<BlockList>")
+	if kind != "uncommitted" {
+		body = appendBlockList(body, "CommittedBlocks", committed)
+	}
+	if kind != "committed" {
+		body = appendBlockList(body, "UncommittedBlocks", uncommitted)
+	}
+	return answerXML(w, append(body, "</BlockList>"...))
+}
+
+func appendBlockList(dst []byte, name string, blocks []block) []byte {
+	dst = fmt.Appendf(dst, "<%s>", name)
+	for _, b := range blocks {
+		if b.id != "" {
+			dst = base64.StdEncoding.AppendEncode(append(dst, "<Block><Name>"...), []byte(b.id))
+			dst = strconv.AppendInt(append(dst, "</Name><Size>"...), b.Size, 10)
+			dst = append(dst, "</Size></Block>"...)
+		}
+	}
+	return fmt.Appendf(dst, "</%s>", name)
+}
+
+// allBlocks gives a blob's blocks of both kinds as they are at one moment. The
+// record is nil if none was committed; without either there is no blob.
+func (s *Service) allBlocks(at target) (rec *record, committed, uncommitted []block, err error) {
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	in, err := s.find(at.container)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	key := blobKey(in.ID, at.blob)
+	defer s.locks.Lock(key)()
+	if uncommitted, err = s.staged(in.ID, at.blob); err != nil {
+		return nil, nil, nil, err
+	}
+	value, found, err := s.store.Get(key)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if !found {
+		if len(uncommitted) == 0 {
+			err = errBlobNotFound
+		}
+		return nil, nil, uncommitted, err
+	}
+	if rec, err = parseRecord(value); err != nil {
+		return nil, nil, nil, err
+	}
+	if value, _, err = s.store.Get(blocksKey(in.ID, at.blob)); err != nil {
+		return nil, nil, nil, err
+	}
+	committed, err = parseBlocks(value)
+	return rec, committed, uncommitted, err
+}

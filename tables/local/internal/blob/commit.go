@@ -1,0 +1,112 @@
+package blob
+
+import (
+	"io"
+	"net/http"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/content"
+	"furrow/tables/local/internal/wire"
+)
+
+// putBlockList makes a blob of blocks that are there. A repeat whose blocks are
+// committed already succeeds if it asked for the latest, as SDKs do.
+func (s *Service) putBlockList(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	if err := g.Allow("w"); err != nil {
+		return err
+	}
+	rec, cond, err := parsePut(r)
+	if err != nil {
+		return err
+	}
+	rec.Headers.orDefault()
+	if err := checkLength(r, maxListBody); err != nil {
+		return err
+	}
+	sums, err := newSums(r)
+	if err != nil {
+		return err
+	}
+	list, err := readBlockList(r, sums)
+	if err != nil {
+		return err
+	}
+	err = s.change(at, func(c *change) error {
+		if err := cond.forPut(c.old); err != nil {
+			return err
+		}
+		return c.commit(r, rec, list)
+	})
+	if err != nil {
+		return err
+	}
+	sums.set(w.Header())
+	return created(w, rec)
+}
+
+// readBlockList reads and checks the body. Memory follows what arrives.
+func readBlockList(r *wire.Request, sums *sums) ([]listed, error) {
+	r.Body = io.NopCloser(sums)
+	body, err := r.ReadBody(maxListBody)
+	if err != nil {
+		return nil, err
+	}
+	if err := sums.check(); err != nil {
+		return nil, err
+	}
+	return parseBlockList(body)
+}
+
+// commit makes rec a blob of the listed blocks.
+func (c *change) commit(r *wire.Request, rec *record, list []listed) error {
+	staged, err := c.service.staged(c.container.ID, c.name)
+	if err != nil {
+		return err
+	}
+	var old []block
+	if c.old != nil {
+		if old, err = c.blocks(); err != nil {
+			return err
+		}
+	}
+	blocks, err := pick(list, byID(old), byID(staged))
+	if err != nil {
+		return err
+	}
+	for _, b := range blocks {
+		rec.Size += b.Size
+	}
+	c.setBlocks(old, staged, blocks)
+	return c.put(r, rec)
+}
+
+// byID finds blocks by their ids. What Put Blob wrote has none and is not found.
+func byID(blocks []block) map[string]content.Ref {
+	m := make(map[string]content.Ref, len(blocks))
+	for _, b := range blocks {
+		if b.id != "" {
+			m[b.id] = b.Ref
+		}
+	}
+	return m
+}
+
+// pick gives the listed blocks in their order.
+func pick(list []listed, committed, uncommitted map[string]content.Ref) ([]block, error) {
+	blocks := make([]block, 0, len(list))
+	for _, l := range list {
+		var ref content.Ref
+		var found bool
+		if l.from != fromCommitted {
+			ref, found = uncommitted[l.id]
+		}
+		if !found && l.from != fromUncommitted {
+			ref, found = committed[l.id]
+		}
+		if !found {
+			return nil, errBlockList
+		}
+		blocks = append(blocks, block{l.id, ref})
+	}
+	return blocks, nil
+}
