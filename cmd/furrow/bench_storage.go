@@ -108,7 +108,7 @@ func benchConfig(c *cli.Context) (bench.Config, error) {
 	case cfg.Size < bench.MinSize || cfg.Size > bench.MaxSize:
 		return cfg, usagef(c, "--size is %d; it must be between %d and %d bytes", cfg.Size, bench.MinSize, bench.MaxSize)
 	}
-	if cfg.HTTP, err = bench.NewHTTPClient(cfg.Clients, c.String("ca")); err != nil {
+	if cfg.Transport, err = bench.NewTransport(c.String("ca")); err != nil {
 		return cfg, usagef(c, "--ca: %v", err)
 	}
 	if cfg.Executable, err = os.Executable(); err != nil {

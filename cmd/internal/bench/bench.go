@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
 	"time"
 )
@@ -19,7 +18,7 @@ type Config struct {
 	Rounds     int           // the report shows their medians
 	Clients    int           // at work at the same time, each on a device partition of its own
 	Size       int           // bytes of an entity's JSON and of a message's text
-	HTTP       *http.Client  // which all clients share; see [NewHTTPClient]
+	Transport  *Transport    // which all clients share
 	Executable string        // the furrow binary, which serves [Local] and [Null] targets
 	Progress   io.Writer     // a terminal to draw a progress bar on; nil: none
 }

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"furrow/tables"
 )
 
 // A dataset is a table that was filled to be read: devices with a thousand
 // readings each, the last with what is left over.
 type dataset struct {
-	table *aztables.Client
+	table *tables.Table
 	rows  int
 }
 
@@ -27,7 +27,7 @@ func (e *endpoint) dataset(ctx context.Context, rows int) (*dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dataset{table: e.tables.NewClient(name), rows: rows}
+	d := &dataset{table: e.tables.Table(name), rows: rows}
 	if err := d.fill(ctx, e); err != nil {
 		return nil, err
 	}
@@ -61,8 +61,8 @@ func (d *dataset) fill(ctx context.Context, e *endpoint) error {
 
 func (d *dataset) fillFrom(ctx context.Context, text filler, from, size int) error {
 	n := from
-	return insertTogether(ctx, d.table, min(perTransaction, d.rows-from), func() []byte {
-		row := text.reading(partition(n/rowsPerDevice), rowKey(int64(n%rowsPerDevice)), int64(n), size)
+	return insertTogether(ctx, d.table, min(perTransaction, d.rows-from), func() tables.Entity {
+		row := text.entity(partition(n/rowsPerDevice), rowKey(int64(n%rowsPerDevice)), int64(n), size)
 		n++
 		return row
 	})

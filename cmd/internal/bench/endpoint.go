@@ -7,13 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
@@ -32,7 +30,7 @@ type endpoint struct {
 	size    int
 	server  *server // which the bench started; nil when it ran already
 
-	tables   *aztables.ServiceClient
+	tables   *tables.Client
 	queues   *azqueue.ServiceClient
 	blobs    *azblob.Client
 	datasets map[int]*dataset // by number of rows
@@ -56,7 +54,7 @@ func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
 func open(ctx context.Context, t Target, cfg Config) (*endpoint, error) {
 	e := &endpoint{
 		name: t.Name, null: t.Start == Null, account: t.Account,
-		options:  clientOptions(cfg.HTTP),
+		options:  clientOptions(cfg.Transport),
 		clients:  cfg.Clients,
 		size:     cfg.Size,
 		datasets: map[int]*dataset{},
@@ -72,8 +70,8 @@ func open(ctx context.Context, t Target, cfg Config) (*endpoint, error) {
 
 // clientOptions turn retries off: an error that is tried again is not seen, and
 // its time is counted as the operation's.
-func clientOptions(client *http.Client) azcore.ClientOptions {
-	return azcore.ClientOptions{Transport: client, Retry: policy.RetryOptions{MaxRetries: -1}}
+func clientOptions(t *Transport) azcore.ClientOptions {
+	return azcore.ClientOptions{Transport: t, Retry: policy.RetryOptions{MaxRetries: -1}}
 }
 
 func (e *endpoint) connect() error {
@@ -82,11 +80,7 @@ func (e *endpoint) connect() error {
 	if e.key, err = base64.StdEncoding.DecodeString(c.Key); err != nil {
 		return fmt.Errorf("the account key is not base64: %w", err)
 	}
-	tableKey, err := aztables.NewSharedKeyCredential(c.Name, c.Key)
-	if err != nil {
-		return err
-	}
-	e.tables, err = aztables.NewServiceClientWithSharedKey(c.Table, tableKey, &aztables.ClientOptions{ClientOptions: e.options})
+	e.tables, err = tables.Connect(tables.Config{Account: c, Retry: e.options.Retry, Transport: e.options.Transport})
 	if err != nil {
 		return err
 	}
@@ -113,8 +107,7 @@ func (e *endpoint) newTable(ctx context.Context) (string, error) {
 		return name, nil
 	}
 	return name, e.make(ctx,
-		func(ctx context.Context) error { _, err := e.tables.CreateTable(ctx, name, nil); return err },
-		func(ctx context.Context) error { _, err := e.tables.DeleteTable(ctx, name, nil); return err })
+		e.tables.Table(name).Create, e.tables.Table(name).Delete)
 }
 
 // make makes something that is deleted at the end. Ctrl-C does not cut it short:

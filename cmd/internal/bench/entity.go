@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"fmt"
 	"time"
+
+	"furrow/tables"
 )
 
 // partition is the device that a client writes as, or that a filled table has.
@@ -38,9 +40,24 @@ func (f filler) text(n int, seed int64) string {
 
 // reading is an entity whose JSON is size bytes long.
 func (f filler) reading(partition, row string, seed int64, size int) []byte {
-	b := make([]byte, 0, size)
-	b = fmt.Appendf(b, `{"PartitionKey":"%s","RowKey":"%s","temperature":%d.25,"humidity":%d.5,"battery":3.75,"open":true,"sequence":%d,"text":"`,
-		partition, row, 10+seed%30, 30+seed%60, seed%1_000_000)
+	b := append(make([]byte, 0, size), head(partition, row, seed)...)
 	b = append(b, f.text(size-len(b)-2, seed)...)
 	return append(b, `"}`...)
+}
+
+func head(partition, row string, seed int64) string {
+	return fmt.Sprintf(`{"PartitionKey":"%s","RowKey":"%s","temperature":%d.25,"humidity":%d.5,"battery":3.75,"open":true,"sequence":%d,"text":"`,
+		partition, row, 10+seed%30, 30+seed%60, seed%1_000_000)
+}
+
+// entity is the same row as a reading of that size.
+func (f filler) entity(partition, row string, seed int64, size int) tables.Entity {
+	return tables.Entity{PartitionKey: partition, RowKey: row, Properties: []tables.Property{
+		{Name: "temperature", Value: tables.Double(float64(10+seed%30) + .25)},
+		{Name: "humidity", Value: tables.Double(float64(30+seed%60) + .5)},
+		{Name: "battery", Value: tables.Double(3.75)},
+		{Name: "open", Value: tables.Boolean(true)},
+		{Name: "sequence", Value: tables.Int32(int32(seed % 1_000_000))},
+		{Name: "text", Value: tables.String(f.text(size-len(head(partition, row, seed))-2, seed))},
+	}}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"furrow/tables"
 )
 
 // perRange is how many rows a range read returns. A table to be read has a
@@ -23,7 +23,7 @@ func gets() *workload {
 			}
 			return func(ctx context.Context, _ int, _ func()) error {
 				device, row := d.somewhere(1)
-				_, err := d.table.GetEntity(ctx, partition(device), rowKey(int64(row)), nil)
+				_, err := d.table.Get(ctx, partition(device), rowKey(int64(row)))
 				return err
 			}, nil
 		},
@@ -44,7 +44,7 @@ func ranges() *workload {
 			}
 			return func(ctx context.Context, _ int, _ func()) error {
 				device, row := d.somewhere(perRange)
-				return d.read(ctx, device, int64(row), int64(row+perRange), perRange)
+				return d.read(ctx, device, int64(row), int64(row+perRange-1), perRange)
 			}, nil
 		},
 	}
@@ -69,17 +69,14 @@ func emptyRanges() *workload {
 	}
 }
 
-// read reads the rows of a device from one key up to another, and counts them.
-func (d *dataset) read(ctx context.Context, device int, from, to int64, want int) error {
-	filter := fmt.Sprintf("PartitionKey eq '%s' and RowKey ge '%s' and RowKey lt '%s'", partition(device), rowKey(from), rowKey(to))
-	pager := d.table.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: &filter})
+// read reads the rows of a device from one key to another, and counts them.
+func (d *dataset) read(ctx context.Context, device int, first, last int64, want int) error {
 	got := 0
-	for pager.More() {
-		page, err := pager.NextPage(ctx)
+	for page, err := range d.table.Rows(ctx, tables.Query{Range: tables.RowsBetween(partition(device), rowKey(first), rowKey(last))}) {
 		if err != nil {
 			return err
 		}
-		got += len(page.Entities)
+		got += len(page.Rows)
 	}
 	if got != want {
 		return fmt.Errorf("a range of %d rows was read as %d", want, got)

@@ -1,16 +1,11 @@
 package bench
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"furrow/cmd/internal/setup"
 	"furrow/tables"
@@ -80,24 +75,4 @@ func ParseTargets(texts []string) ([]Target, error) {
 		targets = append(targets, t)
 	}
 	return targets, nil
-}
-
-// NewHTTPClient returns a client that keeps a connection open for each of so
-// many clients. With a caFile, it trusts the certificates in there and no others.
-func NewHTTPClient(clients int, caFile string) (*http.Client, error) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConns = 0 // no limit in all
-	transport.MaxIdleConnsPerHost = clients + 1
-	if caFile != "" {
-		pem, err := os.ReadFile(caFile)
-		if err != nil {
-			return nil, err
-		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return nil, errors.New(caFile + " holds no PEM certificate")
-		}
-		transport.TLSClientConfig = &tls.Config{RootCAs: pool}
-	}
-	return &http.Client{Transport: transport, Timeout: time.Minute}, nil
 }

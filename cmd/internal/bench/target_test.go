@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-const connection = "DefaultEndpointsProtocol=http;AccountName=contoso;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:2/contoso"
+const contoso = "DefaultEndpointsProtocol=http;AccountName=contoso;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:2/contoso"
 
 func TestTargetsCanBeNamed(t *testing.T) {
-	t.Setenv("FURROW_TEST_TARGET", connection)
+	t.Setenv("FURROW_TEST_TARGET", contoso)
 	for text, want := range map[string]struct{ name, start, table string }{
 		"local":                              {"local", Local, ""},
 		"null":                               {"null", Null, ""},
 		"ceiling=null":                       {"ceiling", Null, ""},
 		"UseDevelopmentStorage=true":         {"devstoreaccount1", "", "http://127.0.0.1:10002/devstoreaccount1"},
 		"azurite=UseDevelopmentStorage=true": {"azurite", "", "http://127.0.0.1:10002/devstoreaccount1"},
-		connection:                           {"contoso", "", "http://127.0.0.1:2/contoso"},
-		"a-1=" + connection:                  {"a-1", "", "http://127.0.0.1:2/contoso"},
+		contoso:                              {"contoso", "", "http://127.0.0.1:2/contoso"},
+		"a-1=" + contoso:                     {"a-1", "", "http://127.0.0.1:2/contoso"},
 		"env:FURROW_TEST_TARGET":             {"contoso", "", "http://127.0.0.1:2/contoso"},
 		"x=env:FURROW_TEST_TARGET":           {"x", "", "http://127.0.0.1:2/contoso"},
 	} {

@@ -3,7 +3,7 @@ package bench
 import (
 	"context"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"furrow/tables"
 )
 
 // perTransaction is the most that Azure takes.
@@ -21,22 +21,22 @@ func transactions() *workload {
 				return nil, err
 			}
 			fill, next := newFiller(), newCounters(e.clients)
-			to := e.tables.NewClient(table)
+			to := e.tables.Table(table)
 			return func(ctx context.Context, client int, _ func()) error {
-				return insertTogether(ctx, to, perTransaction, func() []byte {
+				return insertTogether(ctx, to, perTransaction, func() tables.Entity {
 					n := next.of(client)
-					return fill.reading(partition(client), rowKey(n), n, e.size)
+					return fill.entity(partition(client), rowKey(n), n, e.size)
 				})
 			}, nil
 		},
 	}
 }
 
-func insertTogether(ctx context.Context, to *aztables.Client, rows int, row func() []byte) error {
-	actions := make([]aztables.TransactionAction, rows)
-	for i := range actions {
-		actions[i] = aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: row()}
+func insertTogether(ctx context.Context, to *tables.Table, rows int, row func() tables.Entity) error {
+	ops := make([]tables.Op, rows)
+	for i := range ops {
+		ops[i] = tables.Insert(row())
 	}
-	_, err := to.SubmitTransaction(ctx, actions, nil)
+	_, err := to.Submit(ctx, ops)
 	return err
 }
