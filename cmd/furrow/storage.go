@@ -42,6 +42,9 @@ func storage(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := checkTLS(c); err != nil {
+		return err
+	}
 	listeners, err := listen(c)
 	if err != nil {
 		return err

@@ -20,7 +20,17 @@ const (
 // A guard is the TLS of a server, or none: its zero value is plain HTTP.
 type guard struct{ *setup.TLS }
 
-// protection reads --tls. It makes what a self-signed server needs.
+// checkTLS refuses a --tls that protection could not read, before anything is
+// opened or made.
+func checkTLS(c *cli.Context) error {
+	flag := c.String("tls")
+	if flag == tlsOff || flag == tlsSelfSigned || len(words(flag)) == 2 {
+		return nil
+	}
+	return usagef(c, "--tls is %q; it takes %s, %s, or CERT,KEY", flag, tlsOff, tlsSelfSigned)
+}
+
+// protection does what --tls says. It makes what a self-signed server needs.
 func protection(c *cli.Context, dir string, log *slog.Logger) (guard, error) {
 	switch flag := c.String("tls"); flag {
 	case tlsOff:
@@ -34,9 +44,6 @@ func protection(c *cli.Context, dir string, log *slog.Logger) (guard, error) {
 		return guard{made}, err
 	default:
 		files := words(flag)
-		if len(files) != 2 {
-			return guard{}, usagef(c, "--tls is %q; it takes %s, %s, or CERT,KEY", flag, tlsOff, tlsSelfSigned)
-		}
 		loaded, err := setup.Files(files[0], files[1], log)
 		return guard{loaded}, err
 	}

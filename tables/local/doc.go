@@ -31,6 +31,8 @@
 //     ends pages where a partition moves to another server, even empty ones.
 //   - Any version that looks like one is accepted in x-ms-version, and answered
 //     in the way of the newest.
+//   - Blocks that are never committed end after a week, but only when the
+//     directory is opened.
 //   - There is one copy: no secondary endpoint, no geo-replication.
 //
 // Where Azure's documents leave it open, or it could not be done alike:
@@ -45,5 +47,7 @@
 //   - Names of metadata are lower-cased, since HTTP's are read without case.
 //   - A read can see a write whose acknowledgement still waits for the disk. What
 //     is written after such a read is never on disk without it.
+//   - A stale pop receipt is PopReceiptMismatch (400) while its message exists,
+//     and MessageNotFound (404) when it does not; Azure is seen to answer either.
 //   - The body of an update may name keys; those of the URL hold.
 package local

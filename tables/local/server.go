@@ -56,7 +56,7 @@ func Open(c Config) (*Server, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+	if err := makeDir(c.Dir); err != nil {
 		return nil, err
 	}
 	s := &Server{config: c}
@@ -64,6 +64,22 @@ func Open(c Config) (*Server, error) {
 		return nil, fmt.Errorf("storage directory %s: %w", c.Dir, errors.Join(err, s.Close()))
 	}
 	return s, nil
+}
+
+// makeDir makes dir where it is not there, so that a power cut cannot take it
+// away again with all that it holds.
+func makeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	parent, err := vfs.Default.OpenDir(filepath.Dir(filepath.Clean(dir)))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
 }
 
 func (s *Server) open() (err error) {
