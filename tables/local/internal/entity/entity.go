@@ -5,6 +5,7 @@ package entity
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"furrow/tables/local/internal/wire"
@@ -55,6 +56,7 @@ type Entity struct {
 // Append appends e's form in storage: a version, the timestamp, and each
 // property's name, type and value.
 func (e *Entity) Append(dst []byte) []byte {
+	dst = slices.Grow(dst, 16+32*len(e.Properties))
 	dst = append(dst, 1)
 	dst = binary.BigEndian.AppendUint64(dst, uint64(e.Timestamp))
 	for _, p := range e.Properties {

@@ -206,8 +206,10 @@ func (m member) plain() (Value, bool) {
 	case 'f':
 		return Value{Type: Boolean}, true
 	}
-	if n, err := strconv.ParseInt(m.text, 10, 32); err == nil {
-		return Value{Type: Int32, Num: n}, true
+	if !strings.ContainsAny(m.text, ".eE") {
+		if n, err := strconv.ParseInt(m.text, 10, 32); err == nil {
+			return Value{Type: Int32, Num: n}, true
+		}
 	}
 	return ParseDouble(m.text)
 }
