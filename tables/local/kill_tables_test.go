@@ -78,7 +78,7 @@ func rows(ctx context.Context, c *aztables.Client, partition string) (map[string
 type rowLoad struct {
 	worker      int
 	table       *aztables.Client
-	tried, done int // inserts
+	tried       int // inserts
 	acked       []string
 	counter     int // the last acknowledged
 	counterNext int // the last tried

@@ -45,9 +45,12 @@ func (g *Grant) OwnerOnly() error {
 	if g.Owner {
 		return nil
 	}
-	return &wire.Error{Status: http.StatusForbidden, Code: "AuthorizationResourceTypeMismatch",
-		Message: "This request is not authorized to perform this operation using this resource type."}
+	return errUnauthorized
 }
+
+// errUnauthorized is what Azure says of what a service SAS can never do, or not there.
+var errUnauthorized = &wire.Error{Status: http.StatusForbidden, Code: "AuthorizationFailure",
+	Message: "This request is not authorized to perform this operation."}
 
 func failed(detail string) *wire.Error {
 	return &wire.Error{Status: http.StatusForbidden, Code: "AuthenticationFailed",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
-	"net/http"
 	"unicode/utf8"
 
 	"furrow/tables/local/internal/wire"
@@ -63,31 +62,25 @@ func ParsePolicies(body []byte) ([]Policy, error) {
 	var ids identifiers
 	d := xml.NewDecoder(bytes.NewReader(body))
 	if err := d.Decode(&ids); err != nil {
-		return nil, badXML(err.Error())
+		return nil, wire.BadXML(err.Error())
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, badXML("something follows the SignedIdentifiers element")
+		return nil, wire.BadXML("something follows the SignedIdentifiers element")
 	}
 	if len(ids.Policies) > MaxPolicies {
-		return nil, badXML("more than five stored access policies")
+		return nil, wire.BadXML("more than five stored access policies")
 	}
 	seen := map[string]bool{}
 	for _, p := range ids.Policies {
 		if n := utf8.RuneCountInString(p.ID); n == 0 || n > 64 || seen[p.ID] {
-			return nil, badXML("the id of a stored access policy must be unique and have 1 to 64 characters")
+			return nil, wire.BadXML("the id of a stored access policy must be unique and have 1 to 64 characters")
 		}
 		seen[p.ID] = true
 		for _, t := range []string{p.Access.Start, p.Access.Expiry} {
 			if _, ok := parseTime(t); t != "" && !ok {
-				return nil, badXML("the time " + t + " is not in ISO 8601")
+				return nil, wire.BadXML("the time " + t + " is not in ISO 8601")
 			}
 		}
 	}
 	return ids.Policies, nil
-}
-
-func badXML(reason string) *wire.Error {
-	return &wire.Error{Status: http.StatusBadRequest, Code: "InvalidXmlDocument",
-		Message: "XML specified is not syntactically valid.",
-		Details: []wire.Detail{{Name: "Reason", Value: reason}}}
 }

@@ -1,11 +1,6 @@
 package auth
 
-import (
-	"net/http"
-	"net/url"
-
-	"furrow/tables/local/internal/wire"
-)
+import "net/url"
 
 // A Range is the keys that a table SAS is for, both ends included. Keys are
 // compared as pairs: first the partition key, then the row key.
@@ -44,8 +39,7 @@ func (g Range) Check(k Key) error {
 	if g.Contains(k) {
 		return nil
 	}
-	return &wire.Error{Status: http.StatusForbidden, Code: "AuthorizationFailure",
-		Message: "This request is not authorized to perform this operation."}
+	return errUnauthorized
 }
 
 // rangeOf reads spk, srk, epk and erk. An empty one is an absent one, because

@@ -34,7 +34,7 @@ func parseBlockList(body []byte) ([]listed, error) {
 	d := xml.NewDecoder(bytes.NewReader(wire.TrimBOM(body)))
 	root, err := nextElement(d)
 	if err != nil || root == nil || root.Name.Local != "BlockList" {
-		return nil, badXML("the body is not a BlockList")
+		return nil, wire.BadXML("the body is not a BlockList")
 	}
 	var list []listed
 	for {
@@ -51,7 +51,7 @@ func parseBlockList(body []byte) ([]listed, error) {
 		}
 		from := e.Name.Local
 		if from != fromCommitted && from != fromUncommitted && from != fromLatest {
-			return nil, badXML("a block is Committed, Uncommitted or Latest")
+			return nil, wire.BadXML("a block is Committed, Uncommitted or Latest")
 		}
 		id, err := parseBlockID(text)
 		if err != nil {
@@ -62,7 +62,7 @@ func parseBlockList(body []byte) ([]listed, error) {
 		}
 	}
 	if e, err := nextElement(d); e != nil || err != io.EOF {
-		return nil, badXML("something follows the BlockList")
+		return nil, wire.BadXML("something follows the BlockList")
 	}
 	return list, nil
 }
@@ -76,7 +76,7 @@ func nextElement(d *xml.Decoder) (*xml.StartElement, error) {
 			return nil, err
 		}
 		if err != nil {
-			return nil, badXML(err.Error())
+			return nil, wire.BadXML(err.Error())
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -85,7 +85,7 @@ func nextElement(d *xml.Decoder) (*xml.StartElement, error) {
 			return nil, nil
 		case xml.CharData:
 			if len(bytes.TrimSpace(t)) > 0 {
-				return nil, badXML("text between elements")
+				return nil, wire.BadXML("text between elements")
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func elementText(d *xml.Decoder) (string, error) {
 	for {
 		token, err := d.Token()
 		if err != nil {
-			return "", badXML(err.Error())
+			return "", wire.BadXML(err.Error())
 		}
 		switch t := token.(type) {
 		case xml.CharData:
@@ -105,12 +105,7 @@ func elementText(d *xml.Decoder) (string, error) {
 		case xml.EndElement:
 			return string(bytes.TrimSpace(text)), nil
 		case xml.StartElement:
-			return "", badXML("a block's id has an element in it")
+			return "", wire.BadXML("a block's id has an element in it")
 		}
 	}
-}
-
-func badXML(reason string) *wire.Error {
-	return (&wire.Error{Status: 400, Code: "InvalidXmlDocument", Message: "XML specified is not syntactically valid."}).
-		With("Reason", reason)
 }

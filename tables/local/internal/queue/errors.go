@@ -25,12 +25,4 @@ var (
 		Message: "The specified resource name length is not within the permissible limits."}
 	errName = &wire.Error{Status: http.StatusBadRequest, Code: "InvalidResourceName",
 		Message: "The specified resource name contains invalid characters."}
-	errKeyNeeded = &wire.Error{Status: http.StatusForbidden, Code: "AuthorizationFailure",
-		Message: "This request is not authorized to perform this operation."}
 )
-
-func badXML(reason string) *wire.Error {
-	return &wire.Error{Status: http.StatusBadRequest, Code: "InvalidXmlDocument",
-		Message: "XML specified is not syntactically valid.",
-		Details: []wire.Detail{{Name: "Reason", Value: reason}}}
-}

@@ -49,7 +49,7 @@ func (h *handler) serve(w http.ResponseWriter, r *wire.Request) error {
 
 // serveAccount does what only the account key may.
 func (h *handler) serveAccount(w http.ResponseWriter, r *wire.Request, g *auth.Grant) error {
-	if err := ownerOnly(g); err != nil {
+	if err := g.OwnerOnly(); err != nil {
 		return err
 	}
 	comp := r.Query.Get("comp")
@@ -64,14 +64,6 @@ func (h *handler) serveAccount(w http.ResponseWriter, r *wire.Request, g *auth.G
 	return wire.NotImplemented("the Queue service's " + comp + " (comp=" + comp + ")")
 }
 
-// ownerOnly refuses what no service SAS of a queue may do.
-func ownerOnly(g *auth.Grant) error {
-	if g.Owner {
-		return nil
-	}
-	return errKeyNeeded
-}
-
 // serveQueue does what concerns a queue as a whole. Only its metadata may be
 // read with a SAS.
 func (h *handler) serveQueue(w http.ResponseWriter, r *wire.Request, g *auth.Grant, name, comp string) error {
@@ -82,7 +74,7 @@ func (h *handler) serveQueue(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 		}
 		return h.getMetadata(w, name)
 	}
-	if err := ownerOnly(g); err != nil {
+	if err := g.OwnerOnly(); err != nil {
 		return err
 	}
 	switch {

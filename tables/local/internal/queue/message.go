@@ -74,9 +74,6 @@ func (p place) before(other place) bool {
 	return p.at < other.at || p.at == other.at && p.order < other.order
 }
 
-// next is the first place after p.
-func (p place) next() place { return place{p.at, p.order + 1} }
-
 func messageKey(id store.ID, message uuid.UUID) []byte {
 	return append(id.Key(store.PrefixMessage), message[:]...)
 }

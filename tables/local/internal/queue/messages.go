@@ -36,7 +36,7 @@ func (h *handler) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, nam
 		return err
 	}
 	if !found {
-		return badXML("no MessageText element")
+		return wire.BadXML("no MessageText element")
 	}
 	body := append(make([]byte, 0, 512), wire.XMLHeader+"<QueueMessagesList>"...)
 	err = h.turn(name, func(t *turn) error {
@@ -162,7 +162,7 @@ func messagesBody(now instant, found []*message, texts [][]byte, held bool) []by
 
 // clear answers DELETE messages.
 func (h *handler) clear(w http.ResponseWriter, g *auth.Grant, name string) error {
-	if err := ownerOnly(g); err != nil {
+	if err := g.OwnerOnly(); err != nil {
 		return err
 	}
 	err := h.turn(name, func(t *turn) error {

@@ -36,7 +36,7 @@ func parseText(body []byte) (text []byte, found bool, err error) {
 		}
 	}
 	if !p.root {
-		return nil, false, badXML("no QueueMessage element")
+		return nil, false, wire.BadXML("no QueueMessage element")
 	}
 	if len(p.text) > maxText {
 		return nil, false, wire.TooLarge(maxText)
@@ -48,7 +48,7 @@ func refusal(err error) error {
 	if e, ok := errors.AsType[*wire.Error](err); ok {
 		return e
 	}
-	return badXML(err.Error())
+	return wire.BadXML(err.Error())
 }
 
 type textParser struct {
@@ -70,10 +70,10 @@ func (p *textParser) step(token xml.Token) error {
 		if p.depth == 2 {
 			p.text = append(p.text, token...)
 		} else if len(bytes.TrimSpace(token)) > 0 {
-			return badXML("text outside of MessageText")
+			return wire.BadXML("text outside of MessageText")
 		}
 	case xml.Directive:
-		return badXML("a document type is not allowed")
+		return wire.BadXML("a document type is not allowed")
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (p *textParser) open(name string) error {
 	case p.depth == 2 && name == "MessageText" && !p.found:
 		p.found = true
 	default:
-		return badXML("the element " + name + " is not expected here")
+		return wire.BadXML("the element " + name + " is not expected here")
 	}
 	return nil
 }

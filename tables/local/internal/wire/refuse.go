@@ -50,3 +50,9 @@ func (r *Request) IntQuery(name string, least, most, otherwise int) (int, error)
 	}
 	return n, nil
 }
+
+// BadXML refuses an XML body.
+func BadXML(reason string) *Error {
+	return &Error{http.StatusBadRequest, "InvalidXmlDocument", "XML specified is not syntactically valid.",
+		[]Detail{{"Reason", reason}}}
+}
