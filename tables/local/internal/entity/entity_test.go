@@ -67,6 +67,12 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 	}
 }
 
+func TestBodyMayBeginWithAByteOrderMark(t *testing.T) {
+	if b, err := Parse([]byte("\uFEFF{\"PartitionKey\":\"p\"}")); err != nil || b.Partition != "p" {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
 func TestLimitsAreTheServices(t *testing.T) {
 	props := func(n int, v Value) (p []Property) {
 		for i := range n {

@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wire"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
@@ -83,7 +84,7 @@ func (b *Body) key(m member) error {
 
 // scan splits a flat JSON object into members and odata.type annotations.
 func scan(body []byte) (members []member, types map[string]string, err error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(body))
+	d := jsontext.NewDecoder(bytes.NewBuffer(wire.TrimBOM(body)))
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return nil, nil, Invalid("The body must be a JSON object.")
 	}

@@ -52,7 +52,7 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant) e
 func (p *part) request(r *wire.Request) *wire.Request {
 	inner, alone := *r, *r.Request
 	alone.Method, alone.Header = p.method, p.header
-	inner.Request, inner.Query = &alone, p.url.Query()
+	inner.Request, inner.Query = &alone, p.query
 	return &inner
 }
 

@@ -24,6 +24,7 @@ const (
 type part struct {
 	method string
 	url    *url.URL
+	query  url.Values
 	header http.Header
 	body   []byte
 }
@@ -155,8 +156,12 @@ func parsePart(content []byte) (part, error) {
 	if err != nil || len(target) > wire.MaxURL || !strings.HasPrefix(version, "HTTP/1.") {
 		return part{}, entity.Invalid("The request line " + strconv.Quote(clip(line)) + " in the transaction is malformed.")
 	}
+	query, err := wire.ParseQuery(u.RawQuery)
+	if err != nil {
+		return part{}, err
+	}
 	header, body, err := cutHeader(rest)
-	return part{method, u, header, body}, err
+	return part{method, u, query, header, body}, err
 }
 
 func clip(s string) string { return s[:min(len(s), 200)] }

@@ -72,10 +72,29 @@ func (r *Request) parse(account string) error {
 		return errQuery
 	}
 	var err error
-	if r.Query, err = url.ParseQuery(raw); err != nil {
-		return errQuery
+	if r.Query, err = ParseQuery(raw); err != nil {
+		return err
 	}
 	return r.address()
+}
+
+// ParseQuery reads the parameters of a URL. Unlike net/url's, it takes a
+// semicolon as it is: $format=application/json;odata=nometadata is one value.
+func ParseQuery(raw string) (url.Values, error) {
+	query := url.Values{}
+	for pair := range strings.SplitSeq(raw, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name, errName := url.QueryUnescape(name)
+		value, errValue := url.QueryUnescape(value)
+		if errName != nil || errValue != nil {
+			return nil, errQuery
+		}
+		query.Add(name, value)
+	}
+	return query, nil
 }
 
 // Base is the URL below which the account's resources are, without a trailing slash.

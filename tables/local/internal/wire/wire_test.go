@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +66,14 @@ func TestBoundsAreRefusedInAzuresFormat(t *testing.T) {
 		if c.code != "" && !strings.HasPrefix(w.Body.String(), `<?xml version="1.0" encoding="utf-8"?><Error><Code>`+c.code+"</Code><Message>") {
 			t.Errorf("%s: body %.200s", name, w.Body)
 		}
+	}
+}
+
+func TestQueryIsCutAtAmpersandsAlone(t *testing.T) {
+	query, err := ParseQuery("$format=application/json;odata=nometadata&&a=b+c%3B&a=&d&sig=x=")
+	want := url.Values{"$format": {"application/json;odata=nometadata"}, "a": {"b c;", ""}, "d": {""}, "sig": {"x="}}
+	if err != nil || !reflect.DeepEqual(query, want) {
+		t.Errorf("%v, %v; want %v", query, err, want)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// TrimBOM takes the byte order mark off a document, which encoding/xml would
-// take for text. Writers of .NET begin with one.
+// TrimBOM takes the byte order mark off a document, which readers of XML and
+// JSON would take for text. Writers of .NET begin with one.
 func TrimBOM(document []byte) []byte { return bytes.TrimPrefix(document, []byte("\uFEFF")) }
 
 // AppendXML appends s as the text of an XML element. A line feed stays as it is,
