@@ -122,7 +122,7 @@ func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
 
 // checkLength refuses a body of unknown length or of more than most bytes.
 func checkLength(r *wire.Request, most int64) error {
-	if r.ContentLength < 0 {
+	if r.ContentLength < 0 || r.Header.Get("Content-Length") == "" { // net/http takes none for zero
 		return errNoLength
 	}
 	if r.ContentLength > most {
