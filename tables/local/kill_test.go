@@ -104,32 +104,32 @@ func TestKilledServerKeepsEveryAcknowledgedWrite(t *testing.T) {
 	total := 0
 	for round := range *killRounds {
 		a, server := start(t, dir)
+		eachLoad(t, loads, func(l load) error { return l.prepare(t.Context(), a) })
 		if round > 0 {
-			verifyAll(t, a, loads)
+			eachLoad(t, loads, func(l load) error { return l.verify(t.Context()) })
 		}
-		done := writeUntilKilled(t, a, loads, server, time.Duration(50+random.IntN(400))*time.Millisecond)
+		done := writeUntilKilled(t, loads, server, time.Duration(50+random.IntN(400))*time.Millisecond)
 		total += done
 		if t.Failed() {
 			t.Fatalf("round %d, seed %d", round, seed)
 		}
 	}
 	a, _ := start(t, dir)
-	verifyAll(t, a, loads)
+	eachLoad(t, loads, func(l load) error { return l.prepare(t.Context(), a) })
+	eachLoad(t, loads, func(l load) error { return l.verify(t.Context()) })
 	t.Logf("%d acknowledged writes", total)
 	if total < *killRounds*len(loads) {
 		t.Errorf("%d acknowledged writes are too few to mean anything", total)
 	}
 }
 
-func verifyAll(t *testing.T, a azuretest.Account, loads []load) {
+// eachLoad runs f for all loads at once, and ends the test if one fails.
+func eachLoad(t *testing.T, loads []load, f func(load) error) {
+	t.Helper()
 	var running sync.WaitGroup
 	for _, l := range loads {
 		running.Go(func() {
-			if err := l.prepare(t.Context(), a); err != nil {
-				t.Errorf("%T: %v", l, err)
-				return
-			}
-			if err := l.verify(t.Context()); err != nil {
+			if err := f(l); err != nil {
 				t.Errorf("%T: %v", l, err)
 			}
 		})
@@ -142,15 +142,11 @@ func verifyAll(t *testing.T, a azuretest.Account, loads []load) {
 
 // writeUntilKilled runs all loads at once, kills the server in the middle, and
 // gives the number of acknowledged writes.
-func writeUntilKilled(t *testing.T, a azuretest.Account, loads []load, server *exec.Cmd, after time.Duration) int {
+func writeUntilKilled(t *testing.T, loads []load, server *exec.Cmd, after time.Duration) int {
 	counts := make([]int, len(loads))
 	var running sync.WaitGroup
 	for i, l := range loads {
 		running.Go(func() {
-			if err := l.prepare(t.Context(), a); err != nil {
-				t.Errorf("%T: %v", l, err)
-				return
-			}
 			for l.step(t.Context()) == nil {
 				counts[i]++
 			}

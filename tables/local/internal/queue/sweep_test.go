@@ -50,9 +50,13 @@ func TestSweepRemovesWhatNobodyReads(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); service.Sweep(ctx, time.Now, log) }()
-		counts := func() [2]int64 {
-			return [2]int64{service.queues["one"].tally.count, service.queues["two"].tally.count}
+		count := func(name string) int64 {
+			q := service.queues[name]
+			q.mu.Lock()
+			defer q.mu.Unlock()
+			return q.tally.count
 		}
+		counts := func() [2]int64 { return [2]int64{count("one"), count("two")} }
 		time.Sleep(sweepEvery - time.Second)
 		synctest.Wait()
 		if got := counts(); got != [2]int64{705, 705} {
