@@ -1,0 +1,166 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"furrow/tables"
+
+	"github.com/go-json-experiment/json"
+)
+
+// A Kind says which job a message asks for.
+type Kind string
+
+const (
+	Master Kind = "master" // plans a run: a month job for each partition of the fleet
+	Month  Kind = "month"  // puts the devices of a partition into batches
+	Device Kind = "device" // folds the new readings of a batch of devices
+	Audit  Kind = "audit"  // looks for late rows of a batch of devices
+)
+
+// A Message asks for one job. As text it is a JSON object of at most MaxSize
+// bytes whose members are those below and "v", the version of the format.
+// Members that are zero are left out.
+type Message struct {
+	Kind     Kind            `json:"kind"`
+	Pipeline tables.Pipeline `json:"pipeline"`
+	Run      tables.Ticks    `json:"run"` // the slot of the run that it is a part of
+
+	// Month is the partition of the fleet: of all kinds but Master.
+	Month tables.Month `json:"month,omitzero"`
+
+	// First and Last are the ends of a batch, both in it: of Device and Audit.
+	First tables.DeviceID `json:"first,omitempty"`
+	Last  tables.DeviceID `json:"last,omitempty"`
+
+	// Progress is the last device that a Month job has put into a batch; empty
+	// before the first.
+	Progress tables.DeviceID `json:"progress,omitempty"`
+
+	// From is where an Audit begins to count rows; zero means with the ledger.
+	From tables.Ticks `json:"from,omitzero"`
+
+	// Attempts is how often the job has failed since it last got on. The queue's
+	// own count will not do: it counts every get, also of a message that was
+	// released by a worker that stopped, or lost by one that died.
+	Attempts int `json:"attempts,omitzero"`
+}
+
+// MaxSize is how many bytes the text of a Message can have: ids are at most
+// 128 characters, and the rest is short.
+const MaxSize = 2 << 10
+
+// version is of the format that Encode writes. Whoever gives a member another
+// meaning, or adds one, raises it, and lets Decode go on reading the old one
+// for as long as a queue may hold it: workers of two versions run side by side
+// while a fleet is being upgraded.
+const version = 1
+
+// versioned is a Message as it is written.
+type versioned struct {
+	Version int `json:"v"`
+	Message
+}
+
+// Encode is m as text, or an error where Decode would not read it.
+func (m Message) Encode() (string, error) {
+	if err := m.check(); err != nil {
+		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
+	}
+	text, err := json.Marshal(versioned{version, m})
+	if err != nil {
+		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
+	}
+	return string(text), nil
+}
+
+// check holds each kind to the members that it has.
+func (m Message) check() error {
+	if err := m.checkKind(); err != nil {
+		return err
+	}
+	if m.Pipeline == "" {
+		return errors.New("pipeline is missing")
+	}
+	if _, err := tables.ParsePipeline(string(m.Pipeline)); err != nil {
+		return err
+	}
+	switch {
+	case m.Run == 0:
+		return errors.New("run is missing")
+	case m.Run < 0 || m.Run > tables.MaxTicks:
+		return fmt.Errorf("run %d is no moment between the years 1 and 9999", m.Run)
+	case m.From < 0 || m.From > tables.MaxTicks:
+		return fmt.Errorf("from %d is no moment between the years 1 and 9999", m.From)
+	case m.Attempts < 0:
+		return fmt.Errorf("attempts %d are fewer than none", m.Attempts)
+	}
+	return m.checkWork()
+}
+
+func (m Message) checkKind() error {
+	switch m.Kind {
+	case Master, Month, Device, Audit:
+		return nil
+	case "":
+		return errors.New("kind is missing")
+	}
+	return fmt.Errorf("kind %s is not known; want master, month, device or audit", quote(string(m.Kind)))
+}
+
+// checkWork holds what to work on to the kind.
+func (m Message) checkWork() error {
+	batch := m.Kind == Device || m.Kind == Audit
+	for _, member := range []struct {
+		name            string
+		has, needs, may bool
+	}{
+		{"month", m.Month != tables.Month{}, m.Kind != Master, false},
+		{"first", m.First != "", batch, false},
+		{"last", m.Last != "", batch, false},
+		{"progress", m.Progress != "", false, m.Kind == Month},
+		{"from", m.From != 0, false, m.Kind == Audit},
+	} {
+		switch {
+		case member.needs && !member.has:
+			return fmt.Errorf("%s is missing; a %s message has one", member.name, m.Kind)
+		case member.has && !member.needs && !member.may:
+			return fmt.Errorf("%s does not belong in a %s message", member.name, m.Kind)
+		}
+	}
+	return m.checkKeys()
+}
+
+func (m Message) checkKeys() error {
+	if m.Kind != Master {
+		if err := m.Month.Check(); err != nil {
+			return err
+		}
+	}
+	for _, member := range []struct {
+		name string
+		id   tables.DeviceID
+	}{{"first", m.First}, {"last", m.Last}, {"progress", m.Progress}} {
+		if member.id == "" {
+			continue
+		}
+		if _, err := tables.ParseDeviceID(string(member.id)); err != nil {
+			return fmt.Errorf("%s: %w", member.name, err)
+		}
+	}
+	if m.First > m.Last {
+		return fmt.Errorf("first %s comes after last %s", quote(string(m.First)), quote(string(m.Last)))
+	}
+	return nil
+}
+
+// quote shortens s so that a hostile message cannot fill a log.
+func quote(s string) string {
+	const most = 64
+	if len(s) > most {
+		return fmt.Sprintf("%q…", strings.ToValidUTF8(s[:most], ""))
+	}
+	return fmt.Sprintf("%q", s)
+}
