@@ -57,7 +57,11 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	if got, err := MemberOf(stored(t, e, err)); err != nil || got != member {
 		t.Errorf("got %+v, %v; want %+v", got, err, member)
 	}
-	for _, run := range []Run{{Pipeline: "live", Slot: 639307630201234567}, {Pipeline: "live", Slot: 639307630200000000, Enqueued: 639307630201234567}} {
+	for _, run := range []Run{
+		{Pipeline: "live", Slot: 639307630201234567},
+		{Pipeline: "live", Slot: 639307630200000000, By: "s1", Enqueued: 639307630201234567, Started: 639307630201234568, Batches: 1 << 40},
+		{Pipeline: "live", Slot: 639307630200000000, Skipped: "the queue holds 2,100 messages"},
+	} {
 		e, err := run.Entity()
 		if got, err := RunOf(stored(t, e, err)); err != nil || got != run {
 			t.Errorf("got %+v, %v; want %+v", got, err, run)

@@ -3,18 +3,36 @@ package tables
 // A Run is a row of the table runs: what was done for a slot of a pipeline. It
 // is inserted once, so that two schedulers cannot double a slot, and marked
 // when its master job is in the queue; an old run without the mark has lost it.
+// Whoever adds to a run later merges properties of its own, whatever version
+// stands: the scheduler's mark and the jobs' figures do not meet.
 type Run struct {
 	Pipeline Pipeline
-	Slot     Ticks // the time that was scheduled
-	Enqueued Ticks // when the master job was put; 0 while it is not known to be
-	ETag     ETag  // of what was read
+	Slot     Ticks  // the time that was scheduled
+	By       string // the scheduler that inserted it: a random id, for this slot alone
+	Skipped  string // why nothing was done for the slot; empty where something was
+	Enqueued Ticks  // when the master job was put; 0 while it is not known to be
+	Started  Ticks  // when the master job began, which marks it; 0 while it waits in the queue
+	Batches  int64  // device messages that the run's month jobs have put so far
+	Written  Ticks  // when storage last wrote it, by its own clock; ignored in what is written
+	ETag     ETag   // of what was read
 }
+
+// Waits tells whether the run's master job is in the queue and has not begun.
+func (r Run) Waits() bool { return r.Enqueued != 0 && r.Started == 0 }
+
+// Unmarked tells whether the run's master job is not known to be in the queue.
+func (r Run) Unmarked() bool { return r.Skipped == "" && r.Enqueued == 0 }
 
 // Entity is r as it is stored.
 func (r Run) Entity() (Entity, error) {
 	e := Entity{PartitionKey: string(r.Pipeline), RowKey: r.Slot.String()}
-	if r.Enqueued != 0 {
-		e.Set("Enqueued", DateTime(r.Enqueued))
+	for _, p := range []Property{
+		{"By", String(r.By)}, {"Skipped", String(r.Skipped)},
+		{"Enqueued", DateTime(r.Enqueued)}, {"Started", DateTime(r.Started)}, {"Batches", Int64(r.Batches)},
+	} {
+		if p.Value != String("") && p.Value != DateTime(0) && p.Value != Int64(0) {
+			e.Set(p.Name, p.Value)
+		}
 	}
 	_, err := ParsePipeline(string(r.Pipeline))
 	return e, err
@@ -23,7 +41,10 @@ func (r Run) Entity() (Entity, error) {
 // RunOf is a row of the table runs.
 func RunOf(e Entity) (Run, error) {
 	f := e.Fields()
-	r := Run{Enqueued: f.Ticks("Enqueued"), ETag: e.ETag}
+	r := Run{
+		By: f.String("By"), Skipped: f.String("Skipped"), Enqueued: f.Ticks("Enqueued"), Started: f.Ticks("Started"),
+		Batches: f.Int("Batches"), Written: e.Timestamp, ETag: e.ETag,
+	}
 	var err error
 	r.Pipeline, err = ParsePipeline(e.PartitionKey)
 	f.fail("PartitionKey", err)
