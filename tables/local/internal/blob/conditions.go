@@ -108,9 +108,10 @@ func (c conditions) forWrite(changed int64) error {
 }
 
 // forPut checks the conditions of a write that makes the blob if it is not there.
+// What is not there was not modified since any time, as Azure sees it.
 func (c conditions) forPut(old *record) error {
 	switch {
-	case old == nil && c.match != "":
+	case old == nil && (c.match != "" || !c.modified.IsZero()):
 		return errCondition
 	case old == nil:
 		return nil

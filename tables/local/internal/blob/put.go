@@ -51,9 +51,6 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 		return err
 	}
 	sums.md5, sums.wantContents = md5.New(), rec.Headers.MD5
-	if sums.wantCRC == nil {
-		sums.crc = nil // one checksum is enough
-	}
 	if _, err := s.lookup(at.container); err != nil {
 		return err // before the body comes
 	}

@@ -28,16 +28,17 @@ const crcPolynomial = 0x9A6C9329AC4BC9B5
 // sums are a body's checksums, taken while it is read.
 type sums struct {
 	body         io.Reader
-	md5, crc     hash.Hash // nil: not taken
-	failed       error     // of reading
-	wantMD5      []byte    // as the client says
+	md5          hash.Hash // nil: not taken
+	crc          hash.Hash64
+	failed       error  // of reading
+	wantMD5      []byte // as the client says
 	wantCRC      []byte
 	wantContents []byte // x-ms-blob-content-md5 of a blob that is the body
 }
 
 // newSums reads what the client says about its body.
 func newSums(r *wire.Request) (*sums, error) {
-	s := &sums{body: r.Body}
+	s := &sums{body: r.Body, crc: crc64.New(crc64.MakeTable(crcPolynomial))}
 	var err error
 	if s.wantMD5, err = parseMD5(r.Header.Get("Content-MD5")); err != nil {
 		return nil, err
@@ -49,9 +50,6 @@ func newSums(r *wire.Request) (*sums, error) {
 	}
 	if s.wantMD5 != nil {
 		s.md5 = md5.New()
-	}
-	if s.wantCRC != nil || s.wantMD5 == nil {
-		s.crc = crc64.New(crc64.MakeTable(crcPolynomial))
 	}
 	return s, nil
 }
@@ -70,7 +68,7 @@ func (s *sums) Read(p []byte) (int, error) {
 }
 
 func (s *sums) crc64() []byte {
-	return binary.LittleEndian.AppendUint64(nil, s.crc.(hash.Hash64).Sum64())
+	return binary.LittleEndian.AppendUint64(nil, s.crc.Sum64())
 }
 
 // check refuses a body that is not what the client says.
@@ -99,9 +97,7 @@ func (s *sums) set(h http.Header) {
 	if s.md5 != nil {
 		wire.Set(h, "Content-MD5", base64.StdEncoding.EncodeToString(s.md5.Sum(nil)))
 	}
-	if s.crc != nil {
-		wire.Set(h, "x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.crc64()))
-	}
+	wire.Set(h, "x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.crc64()))
 }
 
 // receive takes a body in and checks it. Discard the draft.

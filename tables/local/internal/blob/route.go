@@ -57,6 +57,9 @@ func (s *Service) route(r *wire.Request, at target) (operation, error) {
 			return nil, errMethod
 		}
 	}
+	if comp == "" {
+		return nil, wire.BadQuery("comp", "", "The URL names neither a container nor an operation of the service.")
+	}
 	return nil, wire.NotImplemented(unserved(at, comp))
 }
 
@@ -77,8 +80,6 @@ func unserved(at target, comp string) string {
 		return name
 	case at.container == "" && comp == "properties":
 		return "the Blob service's and the account's properties (comp=properties)"
-	case comp == "":
-		return "requests for the Blob service without comp"
 	}
 	return "comp=" + comp + " on blobs"
 }
