@@ -1,0 +1,255 @@
+package rollup
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+var member = tables.Member{Device: "d1", Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 11}}
+
+func newFold(t testing.TB, windows ...tables.Window) *Fold {
+	t.Helper()
+	f, err := New(Config{Windows: windows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// number is a sample of one sensor.
+func number(at tables.Ticks, sensor string, n float64) jobs.Sample {
+	return jobs.Sample{Key: tables.RowKey{Ticks: at}, Values: []jobs.Measured{{Sensor: sensor, Number: n, Is: jobs.Number}}}
+}
+
+// outputs folds samples cut into calls of the given lengths, and gives what is
+// written then, as storage would have it.
+func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[jobs.Output]map[string]Aggregate {
+	t.Helper()
+	written := map[jobs.Output]map[string]Aggregate{}
+	closed := map[jobs.Output]bool{}
+	var state []byte
+	for len(samples) > 0 {
+		n := min(cut(), len(samples))
+		folded, err := f.Fold(member, state, samples[:n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, samples = folded.State, samples[n:]
+		for _, e := range folded.Effects {
+			if closed[e.Output] {
+				t.Fatalf("%v is written after it was closed", e.Output)
+			}
+			closed[e.Output] = e.Closed
+			if e.Properties == nil {
+				continue
+			}
+			written[e.Output] = map[string]Aggregate{}
+			for _, p := range e.Properties {
+				a, err := ParseAggregate(p.Value.Text())
+				if err != nil {
+					t.Fatal(err)
+				}
+				written[e.Output][p.Name] = a
+			}
+		}
+	}
+	return written
+}
+
+func whole() int { return math.MaxInt }
+
+// brute computes what outputs should be, one bucket and sensor at a time.
+func brute(samples []jobs.Sample, windows ...tables.Window) map[jobs.Output]map[string]Aggregate {
+	want := map[jobs.Output]map[string]Aggregate{}
+	for _, w := range windows {
+		for _, s := range samples {
+			start := w.Start(s.Key.Ticks)
+			at := jobs.Output{Kind: jobs.Rollups,
+				PartitionKey: fmt.Sprintf("contoso!%s!%s!2026-11", w, start.Time().Format(time.DateOnly)),
+				RowKey:       "d1!" + start.String()}
+			for _, v := range s.Values {
+				if v.Is != jobs.Number || v.Doubtful {
+					continue
+				}
+				if want[at] == nil {
+					want[at] = map[string]Aggregate{}
+				}
+				a, n := want[at][v.Sensor], v.Number
+				if a.Count == 0 {
+					a = Aggregate{Min: n, Max: n, First: n}
+				}
+				want[at][v.Sensor] = Aggregate{a.Count + 1, a.Sum + n, math.Min(a.Min, n), math.Max(a.Max, n), a.First, n}
+			}
+		}
+	}
+	return want
+}
+
+// walk makes samples of a few sensors, at times that jump from seconds to days.
+func walk(random *rand.Rand, n int) (samples []jobs.Sample) {
+	at := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
+	for range n {
+		at = at.Add(time.Duration(math.Pow(10, random.Float64()*random.Float64()*14)))
+		s := jobs.Sample{Key: tables.RowKey{Ticks: at + 1}}
+		at++
+		for i := range 3 {
+			m := jobs.Measured{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: math.Round(random.NormFloat64()*1e4) / 1e3}
+			switch random.IntN(8) {
+			case 0:
+				continue
+			case 1:
+				m.Is, m.State = jobs.State, "open"
+			case 2:
+				m.Doubtful = true
+			}
+			s.Values = append(s.Values, m)
+		}
+		samples = append(samples, s)
+	}
+	return samples
+}
+
+func TestRollupsAreEqualHoweverTheWorkIsCut(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	windows := []tables.Window{tables.Minute, tables.Window(15 * time.Minute), tables.Hour, tables.Daily}
+	f := newFold(t, windows...)
+	for range 30 {
+		samples := walk(random, 300)
+		want := brute(samples, windows...)
+		for name, cut := range map[string]func() int{
+			"in one": whole, "one by one": func() int { return 1 }, "at random": func() int { return 1 + random.IntN(50) },
+		} {
+			if got := outputs(t, f, samples, cut); !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, cut %s: %d outputs are not the %d wanted, or differ from them", seed, name, len(got), len(want))
+			}
+		}
+	}
+}
+
+func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
+	f := newFold(t, tables.Minute)
+	first, err := f.Fold(member, nil, []jobs.Sample{number(0, "s", 1)})
+	if err != nil || len(first.Effects) != 1 || first.Effects[0].Closed || first.Effects[0].Properties == nil {
+		t.Fatalf("an open bucket gives %+v, %v", first.Effects, err)
+	}
+	second, err := f.Fold(member, first.State, []jobs.Sample{number(tables.Ticks(tables.Minute/100), "s", 2)})
+	if err != nil || len(second.Effects) != 2 || !second.Effects[0].Closed || second.Effects[0].Properties != nil || second.Effects[0].Output != first.Effects[0].Output {
+		t.Fatalf("the next bucket gives %+v, %v", second.Effects, err)
+	}
+	idle, err := f.Fold(member, second.State, nil)
+	if err != nil || idle.Effects != nil || !bytes.Equal(idle.State, second.State) {
+		t.Errorf("no samples give %+v, %v", idle.Effects, err)
+	}
+}
+
+func TestSamplesOutOfOrderAreAnError(t *testing.T) {
+	f := newFold(t)
+	folded, err := f.Fold(member, nil, []jobs.Sample{number(5, "s", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []tables.Ticks{5, 4, 0} {
+		if _, err := f.Fold(member, folded.State, []jobs.Sample{number(at, "s", 1)}); err == nil {
+			t.Errorf("a sample at %d after one at 5 is folded", at)
+		}
+	}
+	if _, err := f.Fold(member, nil, []jobs.Sample{number(0, "s", 1)}); err != nil {
+		t.Errorf("the first tick of all: %v", err)
+	}
+}
+
+func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
+	f := newFold(t, tables.Minute)
+	s := jobs.Sample{Key: tables.RowKey{Ticks: 1}}
+	for i := range jobs.MaxSensors {
+		s.Values = append(s.Values, jobs.Measured{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: 1})
+	}
+	folded, err := f.Fold(member, nil, []jobs.Sample{s, number(2, "late", 1)})
+	if err != nil || len(folded.Refused) != 1 || folded.Refused[0].Sensor != "late" || len(folded.Effects[0].Properties) != jobs.MaxSensors {
+		t.Fatalf("one sensor too many: refused %v, %v", folded.Refused, err)
+	}
+	next := number(tables.Ticks(tables.Minute/100), "late", 2)
+	folded, err = f.Fold(member, folded.State, []jobs.Sample{next})
+	if err != nil || folded.Refused != nil {
+		t.Errorf("in the next bucket: refused %v, %v", folded.Refused, err)
+	}
+}
+
+func TestStateOfTheMostSensorsFitsAProperty(t *testing.T) {
+	f := newFold(t)
+	s := jobs.Sample{Key: tables.RowKey{Ticks: 1}}
+	for i := range jobs.MaxSensors {
+		s.Values = append(s.Values, jobs.Measured{Sensor: fmt.Sprintf("a_rather_long_name_of_a_sensor_%03d", i), Is: jobs.Number, Number: 1})
+	}
+	folded, err := f.Fold(member, nil, []jobs.Sample{s})
+	if err != nil || len(folded.State) > 60<<10 {
+		t.Errorf("a state of %d bytes, %v", len(folded.State), err)
+	}
+}
+
+func TestSumNeverLeavesTheNumbers(t *testing.T) {
+	var a Aggregate
+	for range 3 {
+		a.Add(math.MaxFloat64)
+	}
+	if got, err := ParseAggregate(a.String()); err != nil || got != a || got.Sum != math.MaxFloat64 {
+		t.Errorf("%s is read as %v, %v", a, got, err)
+	}
+}
+
+func TestWindowsAreChecked(t *testing.T) {
+	for _, windows := range [][]tables.Window{{tables.Window(7 * time.Minute)}, {tables.Hour, tables.Hour}, {tables.Window(48 * time.Hour)}, {-tables.Hour}} {
+		if _, err := New(Config{Windows: windows}); err == nil {
+			t.Errorf("%v is taken", windows)
+		}
+	}
+}
+
+// FuzzState: no state crashes the fold, and what is read is written the same.
+func FuzzState(f *testing.F) {
+	fold := newFold(f)
+	folded, err := fold.Fold(member, nil, walk(rand.New(rand.NewPCG(1, 1)), 20))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(folded.State)
+	f.Add([]byte{1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := fold.decode(b)
+		if err != nil {
+			return
+		}
+		again, err := fold.decode(s.encode())
+		if err != nil || !equal(s, again) {
+			t.Fatalf("%x is read as %+v, and back as %+v, %v", b, s, again, err)
+		}
+	})
+}
+
+// equal compares states by their encodings, since a damaged one may hold NaN.
+func equal(a, b *state) bool { return bytes.Equal(a.encode(), b.encode()) }
+
+func BenchmarkFold(b *testing.B) {
+	f := newFold(b)
+	samples := make([]jobs.Sample, 1000)
+	for i := range samples {
+		samples[i] = number(tables.Ticks(i)*1e7, "temperature", float64(i))
+		samples[i].Values = append(samples[i].Values, jobs.Measured{Sensor: "humidity", Is: jobs.Number, Number: 50})
+	}
+	for b.Loop() {
+		if _, err := f.Fold(member, nil, samples); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*float64(len(samples))/b.Elapsed().Seconds(), "rows/s")
+}
