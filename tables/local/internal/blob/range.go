@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -35,21 +36,12 @@ var (
 		Message: "One of the request inputs is out of range: checksums of a range are given up to 4 MiB."}
 )
 
-// parseRange reads x-ms-range, or else Range. A Range in a form that Azure does
-// not know counts as absent, which HTTP allows; x-ms-range is Azure's own and
-// must be right.
+// parseRange reads x-ms-range, or else Range. A form that Azure does not know
+// counts as absent, which HTTP allows and SDKs rely on: there are some that send
+// bytes=-1- for the whole.
 func parseRange(h http.Header) (byteRange, error) {
-	text, strict := h.Get("x-ms-range"), true
-	if text == "" {
-		text, strict = h.Get("Range"), false
-	}
 	b := byteRange{to: -1}
-	if text != "" {
-		b.given = b.parse(text)
-		if !b.given && strict {
-			return b, wire.BadHeader("x-ms-range", text)
-		}
-	}
+	b.given = b.parse(cmp.Or(h.Get("x-ms-range"), h.Get("Range")))
 	for name, on := range map[string]*bool{"x-ms-range-get-content-md5": &b.md5, "x-ms-range-get-content-crc64": &b.crc} {
 		value := h.Get(name)
 		*on = strings.EqualFold(value, "true")
