@@ -1,0 +1,191 @@
+package jobs
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"furrow/jobs/internal/pack"
+	"furrow/tables"
+)
+
+// Lengths of a ledger's spans. Rows come late mostly by hours, and seldom after
+// more than a week, when a day is narrow enough to look for them.
+const (
+	hour      = tables.Ticks(time.Hour / 100)
+	day       = 24 * hour
+	keepHours = 8 * day
+)
+
+// A Ledger counts the rows of one device that were passed, folded or rejected,
+// by the span of time that their row keys lie in. An audit finds late rows by
+// counting what storage has in a span: more than the ledger means that some
+// came after the checkpoint had gone by. The zero Ledger is empty.
+type Ledger struct {
+	spans []span // by start; none of them empty, none overlapping
+}
+
+type span struct {
+	start tables.Ticks
+	long  bool // a day, otherwise an hour
+	count int64
+}
+
+func (s span) end() tables.Ticks {
+	if s.long {
+		return s.start + day
+	}
+	return s.start + hour
+}
+
+// Add counts one row.
+func (l *Ledger) Add(rowKey string) { l.add(TicksBefore(rowKey), 1) }
+
+func (l *Ledger) add(at tables.Ticks, n int64) {
+	i, found := slices.BinarySearchFunc(l.spans, at, func(s span, at tables.Ticks) int {
+		switch {
+		case s.end() <= at:
+			return -1
+		case s.start > at:
+			return 1
+		}
+		return 0
+	})
+	if found {
+		l.spans[i].count += n
+		return
+	}
+	l.spans = slices.Insert(l.spans, i, span{start: at - at%hour, count: n})
+}
+
+// Count is how many rows are counted whose row keys lie in [from, to), both of
+// which must be at the bounds of spans; those that Spans gives are.
+func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
+	for _, s := range l.spans {
+		if s.start >= from && s.end() <= to {
+			n += s.count
+		}
+	}
+	return n
+}
+
+// Set makes the ledger say n rows of [from, to), which a refold found there. The
+// bounds are as for Count.
+func (l *Ledger) Set(from, to tables.Ticks, n int64) {
+	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.start >= from && s.end() <= to })
+	if n == 0 {
+		return
+	}
+	s := span{start: from, long: to-from > hour, count: n}
+	i, _ := slices.BinarySearchFunc(l.spans, from, func(s span, at tables.Ticks) int { return int(min(max(s.start-at, -1), 1)) })
+	l.spans = slices.Insert(l.spans, i, s)
+}
+
+// Compact joins the hours that are older than eight days before now into days,
+// so that the ledger stays small: at most some 200 hours, and a day for each
+// that a token still admits.
+func (l *Ledger) Compact(now tables.Ticks) {
+	limit := now - keepHours
+	limit -= limit % day
+	var out []span
+	for _, s := range l.spans {
+		if s.end() <= limit && !s.long {
+			s = span{start: s.start - s.start%day, long: true, count: s.count}
+		}
+		if last := len(out) - 1; last >= 0 && out[last].long && s.start < out[last].end() {
+			out[last].count += s.count
+			continue
+		}
+		out = append(out, s)
+	}
+	l.spans = out
+}
+
+// Drop forgets the spans that end at or before a time. The caller has audited
+// them when no living token admitted a row there any more.
+func (l *Ledger) Drop(until tables.Ticks) {
+	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.end() <= until })
+}
+
+// Spans are the bounds of what is counted, in order, each as [from, to).
+func (l *Ledger) Spans() [][2]tables.Ticks {
+	out := make([][2]tables.Ticks, len(l.spans))
+	for i, s := range l.spans {
+		out[i] = [2]tables.Ticks{s.start, s.end()}
+	}
+	return out
+}
+
+// Append encodes the ledger: a span takes a few bytes.
+func (l *Ledger) Append(b []byte) []byte {
+	b = pack.Int(append(b, ledgerVersion), len(l.spans))
+	var before tables.Ticks
+	for _, s := range l.spans {
+		length := 0
+		if s.long {
+			length = 1
+		}
+		b = pack.Int(b, int64((s.start-before)/hour))
+		b = pack.Int(pack.Int(b, length), s.count)
+		before = s.start
+	}
+	return b
+}
+
+const ledgerVersion = 1
+
+var errLedger = errors.New("the ledger is damaged, or of a version that this program does not know")
+
+// ParseLedger reads what Append wrote; nothing is an empty ledger.
+func ParseLedger(b []byte) (*Ledger, error) {
+	l := &Ledger{}
+	if len(b) == 0 {
+		return l, nil
+	}
+	if b[0] != ledgerVersion {
+		return nil, errLedger
+	}
+	r := pack.NewReader(b[1:])
+	var before tables.Ticks
+	for range r.Count() {
+		hours := r.Int()
+		s := span{start: before + tables.Ticks(hours)*hour, long: r.Int() == 1, count: r.Int()}
+		overlaps := len(l.spans) > 0 && s.start < l.spans[len(l.spans)-1].end()
+		if hours < 0 || hours > int64(tables.MaxTicks/hour) || s.start > tables.MaxTicks || s.count <= 0 || overlaps || s.long && s.start%day != 0 {
+			return nil, errLedger
+		}
+		l.spans = append(l.spans, s)
+		before = s.start
+	}
+	if r.Err() != nil {
+		return nil, errLedger
+	}
+	return l, nil
+}
+
+// TicksBefore is the last tick whose text is not after a row key in the order of
+// text, which is the order of storage. A row key that is no reading's lies
+// somewhere too: the ledger must count it where an audit's range finds it.
+func TicksBefore(rowKey string) tables.Ticks {
+	const digits = 19
+	var t uint64 // holds all numbers of 19 digits, which Ticks do not
+	for i := range digits {
+		c := byte(0) // a key that ends here is before all that go on
+		if i < len(rowKey) {
+			c = rowKey[i]
+		}
+		if c >= '0' && c <= '9' {
+			t = t*10 + uint64(c-'0')
+			continue
+		}
+		if c > '9' { // it is after everything that goes on with a digit
+			t++
+		}
+		for range digits - i {
+			t *= 10
+		}
+		t = max(t, 1) - 1
+		break
+	}
+	return tables.Ticks(min(t, uint64(tables.MaxTicks)))
+}
