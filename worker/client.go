@@ -1,0 +1,101 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+// Config says how to reach the queues of an account.
+type Config struct {
+	Account tables.Account
+
+	// Credential opens an account that has neither key nor SAS; nil means what
+	// azidentity finds: environment, workload or managed identity, or a login.
+	Credential azcore.TokenCredential
+
+	// Retry is azcore's, whose zero means 3 retries from 0.8 s on. A zero TryTimeout
+	// means a minute. Updates and deletes of messages are never retried.
+	Retry policy.RetryOptions
+
+	// Transport sends requests; nil means an http.Client of its own that keeps
+	// enough idle connections for a pool.
+	Transport policy.Transporter
+
+	// OnOperation is told of every request, each retry included; nil means nobody
+	// is. It is called from many goroutines and with the caller's context.
+	OnOperation func(context.Context, Operation)
+}
+
+// A Client gives access to the queues of an account. It is safe for concurrent use.
+type Client struct {
+	service *azqueue.ServiceClient
+	try     time.Duration // longest wait for an answer
+}
+
+// Connect prepares a Client; nothing is sent before its first operation.
+func Connect(c Config) (*Client, error) {
+	if c.Account.Queue == "" {
+		return nil, errors.New("storage: the account has no Queue endpoint; give a connection string that has a QueueEndpoint")
+	}
+	if c.Retry.TryTimeout == 0 {
+		c.Retry.TryTimeout = time.Minute
+	}
+	service, err := c.service()
+	if err != nil {
+		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
+	}
+	return &Client{service: service, try: c.Retry.TryTimeout}, nil
+}
+
+func (c Config) service() (*azqueue.ServiceClient, error) {
+	options := c.options()
+	url := c.Account.Queue + "/"
+	switch {
+	case c.Account.SAS != "":
+		return azqueue.NewServiceClientWithNoCredential(url+"?"+c.Account.SAS, options)
+	case c.Account.Key != "":
+		key, err := azqueue.NewSharedKeyCredential(c.Account.Name, c.Account.Key)
+		if err != nil {
+			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
+		}
+		return azqueue.NewServiceClientWithSharedKeyCredential(url, key, options)
+	case c.Credential != nil:
+		return azqueue.NewServiceClient(url, c.Credential, options)
+	}
+	found, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, fmt.Errorf("no key, no SAS, and no Entra credential: %w", err)
+	}
+	return azqueue.NewServiceClient(url, found, options)
+}
+
+func (c Config) options() *azqueue.ClientOptions {
+	o := &azqueue.ClientOptions{}
+	o.Retry = c.Retry
+	o.Transport = c.Transport
+	if o.Transport == nil {
+		o.Transport = &http.Client{Transport: newTransport()}
+	}
+	if c.OnOperation != nil {
+		o.PerRetryPolicies = []policy.Policy{observe{c.OnOperation}}
+	}
+	return o
+}
+
+// newTransport keeps a connection for each job of a pool, all of which renew
+// their leases at about the same time.
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+	return t
+}

@@ -1,0 +1,185 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// A fakeQueue is a queue as Azure has them, on the clock of the test: receipts,
+// visibility, counts of gets. Hooks fail or delay what is asked of it.
+type fakeQueue struct {
+	before func(op string) error // an error from it is the answer, and nothing is done
+	after  func(op string) error // an error from it is the answer, and yet it is done
+
+	mu       sync.Mutex
+	messages []*fakeMessage
+	poison   []Poisoned
+	receipts int
+	gets     []time.Time
+	updates  []time.Time
+	deleted  int
+}
+
+type fakeMessage struct {
+	id, text, receipt string
+	visible           time.Time
+	taken             int
+}
+
+// do is one operation with its hooks around it.
+func (q *fakeQueue) do(op string, f func() error) error {
+	if q.before != nil {
+		if err := q.before(op); err != nil {
+			return err
+		}
+	}
+	q.mu.Lock()
+	err := f()
+	q.mu.Unlock()
+	if q.after != nil && err == nil {
+		err = q.after(op)
+	}
+	return err
+}
+
+func (q *fakeQueue) putText(text string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text})
+}
+
+func (q *fakeQueue) Put(_ context.Context, m jobs.Message, _ time.Duration) error {
+	text, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	return q.do("put", func() error {
+		q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text})
+		return nil
+	})
+}
+
+func (q *fakeQueue) Depth(context.Context) (n int, err error) {
+	err = q.do("depth", func() error {
+		n = len(q.messages) - q.deleted
+		return nil
+	})
+	return n, err
+}
+
+func (q *fakeQueue) Get(_ context.Context, n int, lease time.Duration) (got []*Lease, err error) {
+	err = q.do("get", func() error {
+		q.gets = append(q.gets, time.Now())
+		for _, m := range q.messages {
+			if len(got) == n || m.id == "" || m.visible.After(time.Now()) {
+				continue
+			}
+			q.receipts++
+			m.receipt, m.visible = fmt.Sprint("r", q.receipts), time.Now().Add(lease)
+			m.taken++
+			got = append(got, &Lease{ID: m.id, Taken: m.taken, holder: q, text: m.text, receipt: m.receipt, until: m.visible})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+func (q *fakeQueue) find(id, receipt string) (*fakeMessage, error) {
+	for _, m := range q.messages {
+		if m.id == id && m.receipt == receipt {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("fake: %w", ErrLeaseLost)
+}
+
+func (q *fakeQueue) update(_ context.Context, id, receipt, text string, visible time.Duration) (fresh string, err error) {
+	err = q.do("update", func() error {
+		m, err := q.find(id, receipt)
+		if err != nil {
+			return err
+		}
+		q.updates = append(q.updates, time.Now())
+		q.receipts++
+		fresh = fmt.Sprint("r", q.receipts)
+		m.text, m.receipt, m.visible = text, fresh, time.Now().Add(visible)
+		return nil
+	})
+	return fresh, err
+}
+
+func (q *fakeQueue) remove(_ context.Context, id, receipt string) error {
+	return q.do("delete", func() error {
+		m, err := q.find(id, receipt)
+		if err == nil {
+			m.id = ""
+			q.deleted++
+		}
+		return err
+	})
+}
+
+func (q *fakeQueue) Poison(_ context.Context, p Poisoned) error {
+	return q.do("poison", func() error {
+		q.poison = append(q.poison, p)
+		return nil
+	})
+}
+
+// steal gets every message as another worker would, whatever leases there are.
+func (q *fakeQueue) steal(d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.messages {
+		q.receipts++
+		m.receipt, m.visible = fmt.Sprint("r", q.receipts), time.Now().Add(d)
+		m.taken++
+	}
+}
+
+// first is the message that was put first.
+func (q *fakeQueue) first(t *testing.T) (jobs.Message, fakeMessage) {
+	t.Helper()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	m, err := jobs.Decode(q.messages[0].text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, *q.messages[0]
+}
+
+// monthJob is a message that can have progress.
+func monthJob() jobs.Message {
+	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: 639307630200000000, Month: tables.Month{Year: 2026, Month: time.November}}
+}
+
+// deviceJob is a batch of one device.
+func deviceJob(n int) jobs.Message {
+	m := monthJob()
+	m.Kind, m.First = jobs.Device, tables.DeviceID(fmt.Sprintf("d%03d", n))
+	m.Last = m.First
+	return m
+}
+
+// start runs a pool; the function returned stops it and waits.
+func start(t *testing.T, p *Pool) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := p.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}

@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// An OperationKind is what a request does with a queue.
+type OperationKind uint8
+
+const (
+	OpCreate OperationKind = iota + 1
+	OpPut
+	OpGet
+	OpPeek
+	OpUpdate
+	OpDelete
+	OpDepth
+	OpClear
+	opKinds
+)
+
+func (k OperationKind) String() string {
+	return [...]string{"none", "create queue", "put", "get", "peek", "update", "delete", "depth", "clear"}[k]
+}
+
+// An Operation is one request as it was answered; a retry is one more, as it is
+// on the bill.
+type Operation struct {
+	Kind   OperationKind
+	Queue  string
+	Status int           // of the answer; 0 when there was none
+	Took   time.Duration // until the answer began
+}
+
+// A Counter counts operations by kind. Its Count is made for Config.OnOperation;
+// the zero Counter is ready, and safe for concurrent use.
+type Counter struct{ counts [opKinds]atomic.Int64 }
+
+// Count counts one operation.
+func (c *Counter) Count(_ context.Context, o Operation) { c.counts[o.Kind].Add(1) }
+
+// Counts are the counts of every kind that has occurred.
+func (c *Counter) Counts() map[OperationKind]int64 {
+	counts := map[OperationKind]int64{}
+	for k := range c.counts {
+		if n := c.counts[k].Load(); n > 0 {
+			counts[OperationKind(k)] = n
+		}
+	}
+	return counts
+}
+
+// A call is what a request is for, on its way to observe.
+type call struct {
+	kind  OperationKind
+	queue string
+}
+
+type callKey struct{}
+
+func (c call) within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// observe tells on about every try of every operation.
+type observe struct {
+	on func(context.Context, Operation)
+}
+
+func (o observe) Do(req *policy.Request) (*http.Response, error) {
+	start := time.Now()
+	resp, err := req.Next()
+	ctx := req.Raw().Context()
+	if c, ok := ctx.Value(callKey{}).(call); ok {
+		op := Operation{Kind: c.kind, Queue: c.queue, Took: time.Since(start)}
+		if resp != nil {
+			op.Status = resp.StatusCode
+		}
+		o.on(ctx, op)
+	}
+	return resp, err
+}

@@ -1,0 +1,49 @@
+package worker
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// jitter is d, more or less: by up to a fifth, so that those who were stopped by
+// one thing do not all come back at once.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
+}
+
+// growing is a pause that doubles from one time to the next.
+type growing struct {
+	from, to time.Duration
+	next     time.Duration // zero at the start
+}
+
+// pause is the next pause, with jitter; up to a fifth above to.
+func (g *growing) pause() time.Duration {
+	d := max(g.next, g.from)
+	g.next = min(2*d, g.to)
+	return jitter(d)
+}
+
+// reset lets the next pause be the shortest again.
+func (g *growing) reset() { g.next = 0 }
+
+// doubled is from, doubled n times, but at most to.
+func doubled(from, to time.Duration, n int) time.Duration {
+	for range n {
+		if from *= 2; from >= to {
+			return to
+		}
+	}
+	return min(from, to)
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,111 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/jobs"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+// Poison puts a message into the poison queue. Whoever calls it deletes the
+// message afterwards: a crash between the two doubles the entry and loses nothing.
+func (q *Queue) Poison(ctx context.Context, p Poisoned) error {
+	text, err := p.encode()
+	if err != nil {
+		return fmt.Errorf("poison of queue %s: %w", q.Name(), err)
+	}
+	return q.poison.put(ctx, text, 0)
+}
+
+// PoisonDepth is about how many messages the poison queue has.
+func (q *Queue) PoisonDepth(ctx context.Context) (int, error) { return q.poison.depth(ctx) }
+
+// Poisoned are the first messages of the poison queue, at most MaxGet, which
+// stay there. Storage shows no more of a queue without holding it.
+func (q *Queue) Poisoned(ctx context.Context) ([]Poisoned, error) {
+	resp, err := q.poison.queue.PeekMessages(q.poison.call(ctx, OpPeek), &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](MaxGet)})
+	if err != nil {
+		return nil, q.poison.failed(OpPeek, err)
+	}
+	var found []Poisoned
+	for _, m := range resp.Messages {
+		found = append(found, poisonedOf(value(m.MessageText)))
+	}
+	return found, nil
+}
+
+// Redrive puts messages of the poison queue back to work as if they had never
+// failed: those that wanted says yes to; nil means all. It looks at as many as
+// there are when it begins, however many fail again meanwhile, and says how many
+// it has put back. A message that was cut stays. A crash may put one back twice.
+func (q *Queue) Redrive(ctx context.Context, wanted func(Poisoned) bool) (redriven int, err error) {
+	const hold = time.Minute
+	left, err := q.poison.depth(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var stay []*Lease
+	defer func() {
+		for _, l := range stay {
+			err = errors.Join(err, ignoreLost(l.GiveBack(context.WithoutCancel(ctx), l.Text(), 0)))
+		}
+	}()
+	for left > 0 {
+		got, err := q.poison.get(ctx, min(left, MaxGet), hold)
+		if err != nil || len(got) == 0 {
+			return redriven, err
+		}
+		left -= len(got)
+		for i, l := range got {
+			p := poisonedOf(l.Text())
+			if p.Cut > 0 || wanted != nil && !wanted(p) {
+				stay = append(stay, l)
+				continue
+			}
+			if err := q.redrive(ctx, l, p); err != nil {
+				stay = append(stay, got[i:]...)
+				return redriven, err
+			}
+			redriven++
+		}
+	}
+	return redriven, nil
+}
+
+func (q *Queue) redrive(ctx context.Context, l *Lease, p Poisoned) error {
+	text := p.Text
+	if m, err := jobs.Decode(text); err == nil {
+		m.Attempts = 0
+		if text, err = m.Encode(); err != nil {
+			return err
+		}
+	} // what cannot be read here may be for a newer worker
+	if err := q.jobs.put(ctx, text, 0); err != nil {
+		return err
+	}
+	return ignoreLost(l.Delete(ctx))
+}
+
+// ignoreLost is err unless it says that another has the message: two who
+// redrive at once are fine.
+func ignoreLost(err error) error {
+	if errors.Is(err, ErrLeaseLost) {
+		return nil
+	}
+	return err
+}
+
+// Purge deletes all messages of the poison queue, and says about how many.
+func (q *Queue) Purge(ctx context.Context) (int, error) {
+	n, err := q.poison.depth(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, err = q.poison.queue.ClearMessages(q.poison.call(ctx, OpClear), nil)
+	return n, q.poison.failed(OpClear, err)
+}

@@ -1,0 +1,169 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// A Source is where a pool gets its messages; a Queue is one.
+type Source interface {
+	Get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
+	Poison(ctx context.Context, p Poisoned) error
+}
+
+// DefaultLease is how long a message is held without being renewed, and so how
+// long the work of a worker that died lies idle.
+const DefaultLease = 30 * time.Second
+
+// A Pool gets messages and runs their jobs, each under a lease. It may be used
+// once, and not be copied.
+type Pool struct {
+	Source Source
+
+	// Work does the job that a message asks for. Its context ends when the pool
+	// stops or the lease is lost; it must then return soon. It may save its
+	// progress by giving the message with it to save; attempts begin anew where
+	// that differs from what was saved before. An error in whose chain
+	// jobs.ErrUnreadable is sends the message to the poison queue at once.
+	Work func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error
+
+	Name        string        // of this worker, in the poison queue; empty is fine
+	Size        int           // most jobs in flight; 0 means 32
+	Lease       time.Duration // 0 means DefaultLease; whole seconds
+	Grace       time.Duration // for jobs to return, and then for messages to be given back, when the pool stops; 0 means 10 s
+	Idle        time.Duration // longest pause between two looks into an empty queue; 0 means 30 s
+	Pause       time.Duration // before a job that failed is tried again, doubling each time; 0 means 5 s
+	MaxAttempts int           // failures after which a message is poison; 0 means 5
+	OnResult    func(Result)  // is told of the end of every message, from many goroutines; nil means nobody is
+	Log         *slog.Logger  // nil means slog.Default()
+	Outcomes    Outcomes      // how messages have ended so far
+
+	inFlight atomic.Int64
+	ceiling  ceiling
+	ended    chan struct{} // holds one when a job has ended since it was last looked at
+}
+
+// shortest is the pause after the first look into an empty queue.
+const shortest = 100 * time.Millisecond
+
+// Run works until ctx ends, and returns nil when every job has returned and
+// every message is finished or given back. A job that does not heed its context
+// keeps Run waiting; its message comes again once the lease is over.
+func (p *Pool) Run(ctx context.Context) error {
+	if p.Source == nil || p.Work == nil {
+		return errors.New("pool: Source and Work are both needed")
+	}
+	p.setDefaults()
+	var running sync.WaitGroup
+	defer running.Wait()
+	idle := growing{from: shortest, to: p.Idle}
+	for ctx.Err() == nil {
+		room := p.ceiling.now() - p.InFlight()
+		if room < 1 {
+			p.await(ctx, recovery/time.Duration(p.Size))
+			continue
+		}
+		got := p.get(ctx, min(room, MaxGet))
+		for _, l := range got {
+			p.inFlight.Add(1)
+			running.Go(func() {
+				p.end(p.take(ctx, l))
+			})
+		}
+		if len(got) > 0 {
+			idle.reset()
+			continue
+		}
+		if p.await(ctx, idle.pause()) {
+			idle.reset() // what has ended may have put more
+			sleep(ctx, idle.pause())
+		}
+	}
+	return nil
+}
+
+func (p *Pool) setDefaults() {
+	p.Size = cmp.Or(p.Size, 32)
+	p.Lease = cmp.Or(p.Lease, DefaultLease)
+	p.Grace = cmp.Or(p.Grace, 10*time.Second)
+	p.Idle = cmp.Or(p.Idle, 30*time.Second)
+	p.Pause = cmp.Or(p.Pause, 5*time.Second)
+	p.MaxAttempts = cmp.Or(p.MaxAttempts, 5)
+	if p.Log == nil {
+		p.Log = slog.Default()
+	}
+	p.ceiling.fill(p.Size)
+	p.ended = make(chan struct{}, 1)
+}
+
+// InFlight is how many jobs are running.
+func (p *Pool) InFlight() int { return int(p.inFlight.Load()) }
+
+// get gets what it can. A stop does not cut it off at once: the messages of an
+// answer that nobody heard would lie idle for a lease.
+func (p *Pool) get(ctx context.Context, n int) []*Lease {
+	linger, cancel := outliving(ctx, p.Grace)
+	defer cancel()
+	got, err := p.Source.Get(linger, n, p.Lease)
+	if err != nil && ctx.Err() == nil {
+		p.heed(err)
+		p.Log.WarnContext(ctx, "no messages could be got", "error", err)
+	}
+	return got
+}
+
+// heed looks whether an error says that storage is busy.
+func (p *Pool) heed(err error) {
+	if errors.Is(err, tables.ErrBusy) {
+		p.Busy()
+	}
+}
+
+// Busy tells the pool that storage has answered that it is busy. The pool sees
+// that itself in errors; this is for those who see the answers that a client's
+// retries made good.
+func (p *Pool) Busy() { p.ceiling.halve() }
+
+// end is the end of a message's time here.
+func (p *Pool) end(r Result) {
+	p.Outcomes.count(r.Outcome)
+	if p.OnResult != nil {
+		p.OnResult(r)
+	}
+	p.inFlight.Add(-1)
+	select {
+	case p.ended <- struct{}{}:
+	default:
+	}
+}
+
+// await waits for a job's end, which it tells, or for d, or until ctx ends.
+func (p *Pool) await(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// outliving is a context that ends d after ctx does.
+func outliving(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		sleep(longer, d)
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
+}

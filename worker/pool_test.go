@@ -1,0 +1,473 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+type save = func(context.Context, jobs.Message) error
+
+// quiet is a log that nobody reads.
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// until waits, on the test's clock, for what takes d.
+func until(ctx context.Context, d time.Duration) error {
+	sleep(ctx, d)
+	return ctx.Err()
+}
+
+func wantOutcomes(t *testing.T, p *Pool, want map[Outcome]int64) {
+	t.Helper()
+	for o := range outcomes {
+		if got := p.Outcomes.Of(o); got != want[o] {
+			t.Errorf("%d messages were %s, want %d", got, o, want[o])
+		}
+	}
+}
+
+func TestLongJobKeepsItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		var runs atomic.Int32
+		work := func(ctx context.Context, _ jobs.Message, _ save) error {
+			runs.Add(1)
+			return until(ctx, 10*time.Minute+time.Second)
+		}
+		a, b := &Pool{Source: q, Work: work, Log: quiet()}, &Pool{Source: q, Work: work, Log: quiet()}
+		began := time.Now()
+		stopA, stopB := start(t, a), start(t, b)
+		time.Sleep(11 * time.Minute)
+		stopA()
+		stopB()
+		if runs.Load() != 1 || q.deleted != 1 || len(q.updates) != 60 {
+			t.Errorf("the job ran %d times, was deleted %d times and renewed %d times; want 1, 1, 60", runs.Load(), q.deleted, len(q.updates))
+		}
+		for i, at := range q.updates {
+			if want := time.Duration(i+1) * 10 * time.Second; at.Sub(began) != want {
+				t.Errorf("renewal %d after %v, want %v", i, at.Sub(began), want)
+			}
+		}
+		if done := a.Outcomes.Of(OutcomeDone) + b.Outcomes.Of(OutcomeDone); done != 1 {
+			t.Errorf("%d messages are done", done)
+		}
+	})
+}
+
+func TestALostLeaseEndsItsJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		var cause error
+		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+			defer func() { cause = context.Cause(ctx) }()
+			return until(ctx, time.Hour)
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Second)
+		q.steal(time.Hour)
+		time.Sleep(9500 * time.Millisecond) // past the renewal at a third
+		if !errors.Is(cause, ErrLeaseLost) {
+			t.Errorf("the job's context ended with %v", cause)
+		}
+		stop()
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeLost: 1})
+		if m, stored := q.first(t); stored.taken != 2 || m.Attempts != 0 || q.deleted != 0 {
+			t.Errorf("the thief's message is %+v, %+v", m, stored)
+		}
+	})
+}
+
+func TestALeaseThatCannotBeRenewedIsLostWhenItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		q.before = func(op string) error {
+			if op == "update" {
+				return errors.New("no route to host")
+			}
+			return nil
+		}
+		var took []time.Duration
+		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+			start := time.Now()
+			defer func() { took = append(took, time.Since(start)) }()
+			return until(ctx, time.Hour)
+		}}
+		stop := start(t, p)
+		time.Sleep(31 * time.Second)
+		stop()
+		if took[0] != DefaultLease || p.Outcomes.Of(OutcomeLost) != 1 {
+			t.Errorf("the job was ended after %v, and %d leases were lost; want %v, 1", took[0], p.Outcomes.Of(OutcomeLost), DefaultLease)
+		}
+	})
+}
+
+func TestARenewalThatWasRefusedOnceIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		updates := 0
+		q.before = func(op string) error {
+			if op == "update" {
+				if updates++; updates == 1 {
+					return tables.ErrBusy
+				}
+			}
+			return nil
+		}
+		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+			return until(ctx, time.Minute)
+		}}
+		stop := start(t, p)
+		time.Sleep(61 * time.Second)
+		stop()
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeDone: 1})
+	})
+}
+
+func TestStoppingGivesJobsBackAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		for n := range 40 {
+			q.Put(t.Context(), deviceJob(n), 0)
+		}
+		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+			return until(ctx, time.Hour)
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Minute)
+		if p.InFlight() != 32 {
+			t.Errorf("%d jobs in flight, want 32", p.InFlight())
+		}
+		before := time.Now()
+		stop()
+		if took := time.Since(before); took != 0 {
+			t.Errorf("stopping took %v", took)
+		}
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeReleased: 32})
+		got, err := q.Get(t.Context(), 100, time.Minute)
+		if err != nil || len(got) != 40 {
+			t.Errorf("%d messages are visible, %v; want all 40", len(got), err)
+		}
+		for _, l := range got {
+			if m, err := jobs.Decode(l.Text()); err != nil || m.Attempts != 0 {
+				t.Errorf("a message given back is %+v, %v", m, err)
+			}
+		}
+	})
+}
+
+func TestMessagesThatComeWhileStoppingAreGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		q.after = func(op string) error {
+			if op == "get" {
+				time.Sleep(2 * time.Second) // the answer is late
+			}
+			return nil
+		}
+		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
+			t.Error("a job was begun after the stop")
+			return nil
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Second)
+		stop()
+		if got, _ := q.Get(t.Context(), 1, time.Minute); len(got) != 1 {
+			t.Error("the message is not visible")
+		}
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeReleased: 1})
+	})
+}
+
+func TestAJobThatReturnsWithinTheGraceIsFinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		p := &Pool{Source: q, Grace: 25 * time.Second, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+			<-ctx.Done()
+			time.Sleep(24 * time.Second) // ends what it had begun
+			return nil
+		}}
+		stop := start(t, p)
+		time.Sleep(25 * time.Second)
+		stop()
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeDone: 1})
+		if q.deleted != 1 {
+			t.Error("its message is still there")
+		}
+	})
+}
+
+func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		var at []time.Time
+		var attempts []int
+		p := &Pool{Source: q, Name: "w1", Idle: 100 * time.Millisecond, Log: quiet(), Work: func(_ context.Context, m jobs.Message, _ save) error {
+			at, attempts = append(at, time.Now()), append(attempts, m.Attempts)
+			return errors.New("the month is broken")
+		}}
+		stop := start(t, p)
+		time.Sleep(10 * time.Minute)
+		stop()
+		if !slices.Equal(attempts, []int{0, 1, 2, 3, 4}) {
+			t.Fatalf("attempts %v", attempts)
+		}
+		for i, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			got := at[i+1].Sub(at[i])
+			if low, high := pause*8/10, pause*12/10+250*time.Millisecond; got < low || got > high {
+				t.Errorf("pause %d is %v, want %v to %v", i, got, low, high)
+			}
+		}
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeFailed: 4, OutcomePoisoned: 1})
+		if len(q.poison) != 1 || q.deleted != 1 {
+			t.Fatalf("%d in the poison queue, %d deleted", len(q.poison), q.deleted)
+		}
+		got := q.poison[0]
+		if m, err := jobs.Decode(got.Text); err != nil || m.Month != monthJob().Month || got.Cause != "the month is broken" || got.Attempts != 5 || got.Worker != "w1" {
+			t.Errorf("poison %+v, %v", got, err)
+		}
+	})
+}
+
+func TestWhatCannotBeReadIsPoisonAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		unreadable := []string{"hello", `{"v":1,"kind":"other"}`, `{"v":9,"kind":"master"}`}
+		for _, text := range unreadable {
+			q.putText(text)
+		}
+		q.Put(t.Context(), monthJob(), 0)
+		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
+			return fmt.Errorf("pipeline live is not configured here: %w", jobs.ErrUnreadable)
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Second)
+		stop()
+		wantOutcomes(t, p, map[Outcome]int64{OutcomePoisoned: 4})
+		for _, text := range unreadable {
+			if !slices.ContainsFunc(q.poison, func(p Poisoned) bool { return p.Text == text && p.Cause != "" && p.Attempts == 0 }) {
+				t.Errorf("%s is not in the poison queue: %+v", text, q.poison)
+			}
+		}
+		if q.deleted != 4 {
+			t.Errorf("%d messages are deleted", q.deleted)
+		}
+	})
+}
+
+func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.putText("hello")
+		failing := true
+		q.before = func(op string) error {
+			if op == "poison" && failing {
+				return tables.ErrBusy
+			}
+			return nil
+		}
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return nil }}
+		stop := start(t, p)
+		time.Sleep(8 * time.Second)
+		if q.deleted != 0 {
+			t.Error("the message is lost")
+		}
+		failing = false
+		time.Sleep(time.Minute)
+		stop()
+		if len(q.poison) != 1 || q.deleted != 1 || p.Outcomes.Of(OutcomePoisoned) != 1 {
+			t.Errorf("%d in the poison queue, %d deleted", len(q.poison), q.deleted)
+		}
+	})
+}
+
+func TestAPanicIsAFailureWithItsStackInTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		var log bytes.Buffer
+		p := &Pool{Source: q, MaxAttempts: 1, Log: slog.New(slog.NewTextHandler(&log, nil)), Work: func(context.Context, jobs.Message, save) error {
+			var none map[string]int
+			none["a"] = 1
+			return nil
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Second)
+		stop()
+		if len(q.poison) != 1 || q.poison[0].Cause != "the job panicked: assignment to entry in nil map" {
+			t.Errorf("poison %+v", q.poison)
+		}
+		if text := log.String(); !strings.Contains(text, "TestAPanicIsAFailureWithItsStackInTheLog") {
+			t.Errorf("the stack is not in the log: %s", text)
+		}
+	})
+}
+
+func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		var seen []string
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
+			seen = append(seen, fmt.Sprintf("%s/%d", m.Progress, m.Attempts))
+			switch len(seen) {
+			case 3:
+				m.Progress = "d100"
+				return cmpErr(save(ctx, m), errors.New("failed after its progress"))
+			case 5:
+				return nil
+			}
+			return cmpErr(save(ctx, m), errors.New("failed without progress")) // saved the same
+		}}
+		stop := start(t, p)
+		time.Sleep(5 * time.Minute)
+		stop()
+		if want := []string{"/0", "/1", "/2", "d100/1", "d100/2"}; !slices.Equal(seen, want) {
+			t.Errorf("the job saw %v, want %v", seen, want)
+		}
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeFailed: 4, OutcomeDone: 1})
+	})
+}
+
+// cmpErr is the first error that is one.
+func cmpErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestSavingRenewsTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
+			for n := range 100 {
+				m.Progress = tables.DeviceID(fmt.Sprint("d", n))
+				if err := save(ctx, m); err != nil {
+					return err
+				}
+				time.Sleep(5 * time.Second)
+			}
+			return nil
+		}}
+		stop := start(t, p)
+		time.Sleep(10 * time.Minute)
+		stop()
+		if len(q.updates) != 100 || q.deleted != 1 {
+			t.Errorf("%d updates for 100 saves, %d deleted", len(q.updates), q.deleted)
+		}
+	})
+}
+
+func TestASaveUnderALostLeaseEndsTheJob(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
+			q.steal(time.Hour)
+			m.Progress = "d1"
+			if err := save(ctx, m); !errors.Is(err, ErrLeaseLost) || ctx.Err() == nil {
+				t.Errorf("save: %v, and the context: %v", err, ctx.Err())
+			}
+			return errors.New("whatever the job makes of it")
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Second)
+		stop()
+		wantOutcomes(t, p, map[Outcome]int64{OutcomeLost: 1})
+		if m, _ := q.first(t); m.Progress != "" {
+			t.Errorf("progress was saved over the thief's: %+v", m)
+		}
+	})
+}
+
+func TestADeadWorkersMessageIsTakenOverAfterTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		if got, err := q.Get(t.Context(), 1, DefaultLease); err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		} // and its worker dies
+		began := time.Now()
+		var took time.Duration
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(_ context.Context, m jobs.Message, _ save) error {
+			took = time.Since(began)
+			if m.Attempts != 0 {
+				t.Errorf("a death was counted: %+v", m)
+			}
+			return nil
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Minute)
+		stop()
+		if took < DefaultLease || took > DefaultLease+2*time.Second {
+			t.Errorf("taken over after %v", took)
+		}
+	})
+}
+
+func TestAMessageThatEndsItsWorkersIsPoison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		for range 100 {
+			q.steal(0)
+		}
+		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
+			t.Error("it was tried again")
+			return nil
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Second)
+		stop()
+		if len(q.poison) != 1 || !strings.Contains(q.poison[0].Cause, "got 101 times") {
+			t.Errorf("poison %+v", q.poison)
+		}
+	})
+}
+
+func TestAnAnswerLostAtTheEndIsNoThief(t *testing.T) {
+	for _, op := range []string{"delete", "update"} {
+		synctest.Test(t, func(t *testing.T) {
+			q := &fakeQueue{}
+			q.Put(t.Context(), monthJob(), 0)
+			lost := false
+			q.after = func(done string) error {
+				if done == op && !lost {
+					lost = true
+					return errors.New("connection reset")
+				}
+				return nil
+			}
+			work, want := error(nil), OutcomeDone
+			if op == "update" {
+				work, want = errors.New("failed"), OutcomeFailed
+			}
+			p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return work }}
+			stop := start(t, p)
+			time.Sleep(3 * time.Second)
+			stop()
+			wantOutcomes(t, p, map[Outcome]int64{want: 1})
+		})
+	}
+}

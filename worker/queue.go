@@ -1,0 +1,161 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+// MaxGet is how many messages one request gets or peeks.
+// learn.microsoft.com: "Get Messages", numofmessages.
+const MaxGet = 32
+
+// A Queue is the queue of a pipeline, with the queue of messages that the
+// pipeline could not work off. Its errors name the queue and what was asked of
+// it. It is safe for concurrent use.
+type Queue struct {
+	jobs, poison messages
+}
+
+// Queue is the queue of a pipeline, which need not exist yet.
+func (c *Client) Queue(n tables.Names, p tables.Pipeline) *Queue {
+	return &Queue{jobs: c.messages(n.Jobs(p)), poison: c.messages(n.Poison(p))}
+}
+
+// Name is the name of the queue in the account.
+func (q *Queue) Name() string { return q.jobs.name }
+
+// Create makes both queues; that they exist is fine.
+func (q *Queue) Create(ctx context.Context) error {
+	return errors.Join(q.jobs.create(ctx), q.poison.create(ctx))
+}
+
+// Put puts a message, which can be got after a while, or at once where delay is
+// zero, and never expires. It may be put twice when an answer is lost.
+func (q *Queue) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
+	text, err := m.Encode()
+	if err != nil {
+		return err
+	}
+	return q.jobs.put(ctx, text, delay)
+}
+
+// Get gets up to n messages, at most MaxGet, for as long as a lease, which
+// counts in whole seconds. It returns at once, with none when there are none.
+func (q *Queue) Get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error) {
+	return q.jobs.get(ctx, n, lease)
+}
+
+// Depth is about how many messages there are, with those that are held and
+// those that are delayed.
+func (q *Queue) Depth(ctx context.Context) (int, error) { return q.jobs.depth(ctx) }
+
+// messages are those of one queue.
+type messages struct {
+	name  string
+	queue *azqueue.QueueClient
+	try   time.Duration
+}
+
+func (c *Client) messages(name string) messages {
+	return messages{name: name, queue: c.service.NewQueueClient(name), try: c.try}
+}
+
+func (q messages) create(ctx context.Context) error {
+	_, err := q.queue.Create(q.call(ctx, OpCreate), nil)
+	return q.failed(OpCreate, err)
+}
+
+func (q messages) put(ctx context.Context, text string, delay time.Duration) error {
+	_, err := q.queue.EnqueueMessage(q.call(ctx, OpPut), text, &azqueue.EnqueueMessageOptions{
+		TimeToLive: to.Ptr[int32](-1), VisibilityTimeout: seconds(delay),
+	})
+	return q.failed(OpPut, err)
+}
+
+func (q messages) get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error) {
+	until := time.Now().Add(lease)
+	resp, err := q.queue.DequeueMessages(q.call(ctx, OpGet), &azqueue.DequeueMessagesOptions{
+		NumberOfMessages: to.Ptr(int32(min(n, MaxGet))), VisibilityTimeout: seconds(lease),
+	})
+	if err != nil {
+		return nil, q.failed(OpGet, err)
+	}
+	var got []*Lease
+	for _, m := range resp.Messages {
+		if m.MessageID == nil || m.PopReceipt == nil {
+			return got, q.failed(OpGet, errors.New("a message has no id or no receipt"))
+		}
+		got = append(got, &Lease{
+			ID: *m.MessageID, Taken: int(value(m.DequeueCount)), holder: q,
+			text: value(m.MessageText), receipt: *m.PopReceipt, until: until,
+		})
+	}
+	return got, nil
+}
+
+// update never goes without a visibility timeout and the text: the SDK would
+// send a timeout of zero, and whatever text is sent replaces the message's.
+// It is sent once: a repeat of one that was heard would look like a thief's.
+func (q messages) update(ctx context.Context, id, receipt, text string, visible time.Duration) (string, error) {
+	resp, err := q.queue.UpdateMessage(q.call(q.once(ctx), OpUpdate), id, receipt, text,
+		&azqueue.UpdateMessageOptions{VisibilityTimeout: seconds(visible)})
+	if err == nil && resp.PopReceipt == nil {
+		err = errors.New("the answer has no receipt")
+	}
+	if err != nil {
+		return "", q.failed(OpUpdate, err)
+	}
+	return *resp.PopReceipt, nil
+}
+
+func (q messages) remove(ctx context.Context, id, receipt string) error {
+	_, err := q.queue.DeleteMessage(q.call(q.once(ctx), OpDelete), id, receipt, nil)
+	return q.failed(OpDelete, err)
+}
+
+func (q messages) depth(ctx context.Context) (int, error) {
+	resp, err := q.queue.GetProperties(q.call(ctx, OpDepth), nil)
+	if err != nil {
+		return 0, q.failed(OpDepth, err)
+	}
+	return int(value(resp.ApproximateMessagesCount)), nil
+}
+
+func (q messages) call(ctx context.Context, k OperationKind) context.Context {
+	return call{kind: k, queue: q.name}.within(ctx)
+}
+
+// once is a context in which the SDK does not retry.
+func (q messages) once(ctx context.Context) context.Context {
+	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: q.try})
+}
+
+// failed is err, if any, with what was done to what.
+func (q messages) failed(k OperationKind, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: queue %s: %w", k, q.name, named(err))
+}
+
+// seconds rounds up: less than was asked for would be a lease that ends early.
+func seconds(d time.Duration) *int32 {
+	return to.Ptr(int32((d + time.Second - 1) / time.Second))
+}
+
+func value[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
