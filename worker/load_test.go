@@ -24,6 +24,7 @@ func TestAnIdlePoolLooksLessAndLess(t *testing.T) {
 		}}
 		stop := start(t, p)
 		time.Sleep(10 * time.Minute)
+		synctest.Wait()
 		want := 100 * time.Millisecond
 		for i := range len(q.gets) - 1 {
 			if got := q.gets[i+1].Sub(q.gets[i]); got < want*8/10 || got > want*12/10 {
@@ -35,10 +36,10 @@ func TestAnIdlePoolLooksLessAndLess(t *testing.T) {
 			t.Errorf("%d looks in ten minutes", len(q.gets))
 		}
 
-		put := time.Now()
+		put, looks := time.Now(), len(q.gets)
 		q.Put(t.Context(), monthJob(), 0)
-		looks := len(q.gets)
 		time.Sleep(36*time.Second + 300*time.Millisecond)
+		synctest.Wait()
 		if late := at.Sub(put); late < 0 || late > 36*time.Second {
 			t.Errorf("the message was found after %v", late)
 		}

@@ -79,6 +79,7 @@ func TestALostLeaseEndsItsJob(t *testing.T) {
 		time.Sleep(time.Second)
 		q.steal(time.Hour)
 		time.Sleep(9500 * time.Millisecond) // past the renewal at a third
+		synctest.Wait()
 		if !errors.Is(cause, ErrLeaseLost) {
 			t.Errorf("the job's context ended with %v", cause)
 		}
@@ -276,9 +277,10 @@ func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		q.putText("hello")
-		failing := true
+		var failing atomic.Bool
+		failing.Store(true)
 		q.before = func(op string) error {
-			if op == "poison" && failing {
+			if op == "poison" && failing.Load() {
 				return tables.ErrBusy
 			}
 			return nil
@@ -286,10 +288,11 @@ func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
 		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return nil }}
 		stop := start(t, p)
 		time.Sleep(8 * time.Second)
+		synctest.Wait()
 		if q.deleted != 0 {
 			t.Error("the message is lost")
 		}
-		failing = false
+		failing.Store(false)
 		time.Sleep(time.Minute)
 		stop()
 		if len(q.poison) != 1 || q.deleted != 1 || p.Outcomes.Of(OutcomePoisoned) != 1 {
