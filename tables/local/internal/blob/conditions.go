@@ -22,8 +22,11 @@ var (
 	errNotModified = &wire.Error{Status: http.StatusNotModified, Code: errCondition.Code, Message: errCondition.Message}
 	errUnsatisfied = &wire.Error{Status: http.StatusBadRequest, Code: "UnsatisfiableCondition",
 		Message: "The request includes an unsatisfiable condition for this operation."}
+	errConditions = &wire.Error{Status: http.StatusBadRequest, Code: "MultipleConditionHeadersNotSupported",
+		Message: "Multiple condition headers are not supported."}
 )
 
+// parseConditions reads those of a read, which may come together.
 func parseConditions(h http.Header) (c conditions, err error) {
 	c.match, c.noneMatch = h.Get("If-Match"), h.Get("If-None-Match")
 	for name, to := range map[string]*time.Time{"If-Modified-Since": &c.modified, "If-Unmodified-Since": &c.unmodified} {
@@ -34,6 +37,31 @@ func parseConditions(h http.Header) (c conditions, err error) {
 		if *to, err = http.ParseTime(text); err != nil {
 			return c, wire.BadHeader(name, text)
 		}
+	}
+	return c, nil
+}
+
+// parseWriteConditions reads those of a write: one of them, or an ETag's with the
+// time that goes with it, which then does not count.
+func parseWriteConditions(h http.Header) (conditions, error) {
+	c, err := parseConditions(h)
+	if err != nil {
+		return c, err
+	}
+	if c.match != "" {
+		c.unmodified = time.Time{}
+	}
+	if c.noneMatch != "" {
+		c.modified = time.Time{}
+	}
+	given := 0
+	for _, is := range []bool{c.match != "", c.noneMatch != "", !c.modified.IsZero(), !c.unmodified.IsZero()} {
+		if is {
+			given++
+		}
+	}
+	if given > 1 {
+		return c, errConditions
 	}
 	return c, nil
 }

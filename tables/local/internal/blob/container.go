@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/store"
@@ -44,7 +45,7 @@ func (s *Service) find(name string) (*container, error) {
 	if c, ok := s.containers[name]; ok {
 		return c, nil
 	}
-	if err := checkContainerName(name); err != nil {
+	if err := checkContainerName(name); err != nil && !slices.Contains(systemContainers, name) {
 		return nil, err
 	}
 	return nil, errContainerNotFound
@@ -105,7 +106,7 @@ func (s *Service) keep(b *store.Batch, c *container) error {
 // changeContainer replaces a container's record by a changed one, if the
 // request's conditions hold.
 func (s *Service) changeContainer(r *wire.Request, name string, change func(*container)) (*container, error) {
-	cond, err := parseConditions(r.Header)
+	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (s *Service) deleteContainer(w http.ResponseWriter, r *wire.Request, g *aut
 	if err := g.OwnerOnly(); err != nil {
 		return err
 	}
-	cond, err := parseConditions(r.Header)
+	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return err
 	}

@@ -151,7 +151,11 @@ func (s *Service) getBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 		if err := cond.forRead(rec.Changed); err != nil || head {
 			return span{}, err
 		}
-		return ask.of(rec.Size)
+		part, err := ask.of(rec.Size)
+		if errors.Is(err, errRange) {
+			wire.Set(w.Header(), "Content-Range", fmt.Sprintf("bytes */%d", rec.Size)) // SDKs read the size from it
+		}
+		return part, err
 	})
 	if err != nil {
 		return err

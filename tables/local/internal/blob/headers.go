@@ -32,7 +32,8 @@ func (h *headers) fields() []struct {
 		{"Cache-Control", &h.Cache}, {"Content-Disposition", &h.Disposition}}
 }
 
-// parseHeaders reads the x-ms-blob- headers.
+// parseHeaders reads the x-ms-blob- headers. The MD5 is the client's word, and may
+// be of any length, except where Put Blob compares it.
 func parseHeaders(from http.Header) (h headers, err error) {
 	for _, f := range h.fields() {
 		*f.value = from.Get("x-ms-blob-" + f.name)
@@ -40,9 +41,16 @@ func parseHeaders(from http.Header) (h headers, err error) {
 			return h, wire.BadHeader("x-ms-blob-"+f.name, *f.value)
 		}
 	}
-	h.MD5, err = parseMD5(from.Get("x-ms-blob-content-md5"))
-	return h, err
+	if text := from.Get("x-ms-blob-content-md5"); text != "" {
+		if h.MD5, err = base64.StdEncoding.DecodeString(text); err != nil {
+			return h, errMD5
+		}
+	}
+	return h, nil
 }
+
+var errMD5 = &wire.Error{Status: 400, Code: "InvalidMd5",
+	Message: "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."}
 
 // orPlain fills what the x-ms-blob- headers did not say from the request's own,
 // as Put Blob does.
@@ -71,8 +79,7 @@ func parseMD5(text string) ([]byte, error) {
 	}
 	sum, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(sum) != md5.Size {
-		return nil, &wire.Error{Status: 400, Code: "InvalidMd5",
-			Message: "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."}
+		return nil, errMD5
 	}
 	return sum, nil
 }

@@ -28,7 +28,7 @@ type listing struct {
 	metadata, uncommitted     bool
 }
 
-// includes are the values of include that a list knows. Those that are not acted
+// includes are the values of include that a list knows, in any case. Those that are not acted
 // on ask for what no blob or container of this server has.
 var includes = []string{"metadata", "uncommittedblobs", "snapshots", "versions", "deleted", "copy", "tags",
 	"immutabilitypolicy", "legalhold", "deletedwithversions", "permissions", "system"}
@@ -47,7 +47,7 @@ func parseListing(r *wire.Request) (l listing, err error) {
 	}
 	l.most = min(l.most, maxItems)
 	for _, text := range q["include"] {
-		for what := range strings.SplitSeq(text, ",") {
+		for what := range strings.SplitSeq(strings.ToLower(text), ",") {
 			if what != "" && !slices.Contains(includes, what) {
 				return l, wire.BadQuery("include", what, "It is none of "+strings.Join(includes, ", ")+".")
 			}

@@ -105,14 +105,22 @@ func TestRanges(t *testing.T) {
 			t.Errorf("%s: %q %q", c.value, a.body, a.header.Get("Content-Range"))
 		}
 	}
-	f.do("GET", "/data/x", "", "Range", "bytes=10-").want(t, 416, "InvalidRange")
-	f.do("GET", "/data/empty", "", "Range", "bytes=0-").want(t, 416, "InvalidRange")
+	for path, size := range map[string]string{"/data/x": "bytes */10", "/data/empty": "bytes */0"} {
+		a := f.do("GET", path, "", "Range", "bytes=10-").want(t, 416, "InvalidRange")
+		if got := a.header.Get("Content-Range"); got != size {
+			t.Errorf("%s: a range out of bounds is told %q, want %q", path, got, size)
+		}
+	}
 	f.do("GET", "/data/x", "", "x-ms-range", "bytes=-1-").want(t, 200, "")
 	f.do("GET", "/data/x", "", "x-ms-range-get-content-md5", "true").want(t, 400, "InvalidHeaderValue")
-	a := f.do("GET", "/data/x", "", "Range", "bytes=1-3", "x-ms-range", "bytes=2-4", "x-ms-range-get-content-md5", "true", "x-ms-range-get-content-crc64", "true").want(t, 206, "")
-	if a.header.Get("Content-MD5") != md5Of("234") || a.header.Get("x-ms-content-crc64") != crcOf("234") || a.header.Get("x-ms-blob-content-md5") != md5Of("0123456789") {
-		t.Errorf("checksums of a range: %v", a.header)
+	a := f.do("GET", "/data/x", "", "Range", "bytes=1-3", "x-ms-range", "bytes=2-4", "x-ms-range-get-content-md5", "true").want(t, 206, "")
+	if a.header.Get("Content-MD5") != md5Of("234") || a.header.Get("x-ms-blob-content-md5") != md5Of("0123456789") {
+		t.Errorf("MD5 of a range: %v", a.header)
 	}
+	if a = f.do("GET", "/data/x", "", "Range", "bytes=2-4", "x-ms-range-get-content-crc64", "true").want(t, 206, ""); a.header.Get("x-ms-content-crc64") != crcOf("234") {
+		t.Errorf("CRC64 of a range: %v", a.header)
+	}
+	f.do("GET", "/data/x", "", "Range", "bytes=2-4", "x-ms-range-get-content-md5", "true", "x-ms-range-get-content-crc64", "true").want(t, 400, "InvalidHeaderValue")
 	f.put("/data/big", strings.Repeat("x", maxSummed+1))
 	f.do("GET", "/data/big", "", "Range", "bytes=0-", "x-ms-range-get-content-md5", "true").want(t, 400, "OutOfRangeInput")
 }
@@ -215,10 +223,12 @@ func TestBlockIDs(t *testing.T) {
 func TestNames(t *testing.T) {
 	f := inMemory(t)
 	for name, code := range map[string]string{"ab": "OutOfRangeInput", strings.Repeat("a", 64): "OutOfRangeInput", "Data": "InvalidResourceName",
-		"a--b": "InvalidResourceName", "-ab": "InvalidResourceName", "a_b": "InvalidResourceName", "$logs": "InvalidResourceName"} {
+		"a--b": "InvalidResourceName", "-ab": "InvalidResourceName", "a_b": "InvalidResourceName"} {
 		f.do("PUT", "/"+name+"?restype=container", "").want(t, 400, code)
 		f.do("GET", "/"+name+"/x", "").want(t, 400, code)
 	}
+	f.do("PUT", "/$logs?restype=container", "").want(t, 400, "InvalidResourceName")
+	f.do("GET", "/$logs/x", "").want(t, 404, "ContainerNotFound")
 	for _, name := range []string{"abc", strings.Repeat("a", 63), "1-2", "$root", "$web"} {
 		f.do("PUT", "/"+name+"?restype=container", "").want(t, 201, "")
 	}

@@ -42,6 +42,9 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	if err != nil {
 		return err
 	}
+	if sum := rec.Headers.MD5; sum != nil && len(sum) != md5.Size {
+		return errMD5
+	}
 	if err := rec.Headers.orPlain(r.Header); err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func parsePut(r *wire.Request) (rec *record, cond conditions, err error) {
 	if rec.Metadata, err = parseMetadata(r.Header); err != nil {
 		return nil, cond, err
 	}
-	cond, err = parseConditions(r.Header)
+	cond, err = parseWriteConditions(r.Header)
 	return rec, cond, err
 }
 

@@ -49,6 +49,9 @@ func parseRange(h http.Header) (byteRange, error) {
 			return b, wire.BadHeader(name, value)
 		}
 	}
+	if b.md5 && b.crc {
+		return b, wire.BadHeader("x-ms-range-get-content-crc64", "true") // Azure gives one or the other
+	}
 	return b, nil
 }
 

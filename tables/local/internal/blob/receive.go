@@ -48,6 +48,9 @@ func newSums(r *wire.Request) (*sums, error) {
 			return nil, wire.BadHeader("x-ms-content-crc64", text)
 		}
 	}
+	if s.wantMD5 != nil && s.wantCRC != nil {
+		return nil, wire.BadHeader("x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.wantCRC)) // one or the other
+	}
 	if s.wantMD5 != nil {
 		s.md5 = md5.New()
 	}

@@ -25,13 +25,14 @@ type target struct{ container, blob string }
 
 var errURI = &wire.Error{Status: 400, Code: "InvalidUri", Message: "The requested URI does not represent any resource on the server."}
 
-// parseTarget reads the path. Slashes in a blob's name may be escaped or not.
+// parseTarget reads the path. Slashes in a blob's name may be escaped or not; a
+// backslash is one, as Azure has it.
 func parseTarget(r *wire.Request) (target, error) {
 	path, err := url.PathUnescape(r.Path)
 	if err != nil || !utf8.ValidString(path) {
 		return target{}, errURI
 	}
-	container, blob, _ := strings.Cut(path, "/")
+	container, blob, _ := strings.Cut(strings.ReplaceAll(path, `\`, "/"), "/")
 	at := target{container, blob}
 	if blob == "" && container != "" && r.Query.Get("restype") != "container" {
 		at = target{rootContainer, container}
@@ -50,6 +51,9 @@ func checkBlobName(name string) error {
 	}
 	return nil
 }
+
+// systemContainers are names that Azure alone gives; here they never exist.
+var systemContainers = []string{"$logs", "$blobchangefeed"}
 
 var containerName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 

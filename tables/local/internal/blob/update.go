@@ -30,7 +30,7 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	if err := g.Allow("w"); err != nil {
 		return err
 	}
-	cond, err := parseConditions(r.Header)
+	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *Service) deleteBlob(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 	if err := checkSnapshots(r.Header.Get("x-ms-delete-snapshots")); err != nil {
 		return err
 	}
-	cond, err := parseConditions(r.Header)
+	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return err
 	}

@@ -54,8 +54,11 @@ func AsError(err error) *Error {
 func WriteError(w http.ResponseWriter, r *Request, e *Error) {
 	h := w.Header()
 	Set(h, "x-ms-error-code", e.Code)
-	for _, name := range []string{"ETag", "Last-Modified", "Content-Length", "Content-Range", "Content-MD5"} {
+	for _, name := range []string{"ETag", "Last-Modified", "Content-Length", "Content-MD5"} {
 		delete(h, name)
+	}
+	if e.Status != http.StatusRequestedRangeNotSatisfiable {
+		delete(h, "Content-Range")
 	}
 	if e.Status == http.StatusNotModified || r.Method == http.MethodHead {
 		w.WriteHeader(e.Status)
