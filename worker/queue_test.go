@@ -1,0 +1,265 @@
+package worker_test
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
+	"furrow/worker"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+func TestMessagesTravelAsTheyAreAndNeverExpire(t *testing.T) {
+	t.Parallel()
+	a, n := azuretest.FromEnv(t), names(t)
+	q := newQueue(t, a, n, worker.Config{})
+	if err := q.Create(t.Context()); err != nil {
+		t.Errorf("creating again: %v", err)
+	}
+	put(t, q, "contoso:us-5260:Giles-7163712301905")
+	peeked, err := a.Queues(t).NewQueueClient(n.Jobs("live")).PeekMessage(t.Context(), nil)
+	if err != nil || peeked.Messages[0].ExpirationTime.Year() != 9999 {
+		t.Errorf("%+v, %v", peeked, err)
+	}
+	l := get(t, q, time.Minute)
+	if m, err := jobs.Decode(l.Text()); err != nil || m != batch("contoso:us-5260:Giles-7163712301905") || l.Taken != 1 || l.ID == "" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if left := time.Until(l.Until()); left < 50*time.Second || left > time.Minute {
+		t.Errorf("the lease lasts %v", left)
+	}
+	if got, err := q.Get(t.Context(), 5, time.Minute); err != nil || len(got) != 0 || depth(t, q) != 1 {
+		t.Errorf("while it is held: %d, %v", len(got), err)
+	}
+	if err := l.Delete(t.Context()); err != nil || depth(t, q) != 0 {
+		t.Errorf("delete: %v", err)
+	}
+	if err := q.Put(t.Context(), jobs.Message{Kind: jobs.Master}, 0); err == nil {
+		t.Error("an unreadable message was put")
+	}
+	if err := q.Put(t.Context(), batch("later"), time.Hour); err != nil || depth(t, q) != 1 {
+		t.Error(err)
+	}
+	if got, err := q.Get(t.Context(), 5, time.Minute); err != nil || len(got) != 0 {
+		t.Errorf("what was delayed is got: %v, %v", got, err)
+	}
+}
+
+func TestALeaseKnowsItsNewestReceipt(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	put(t, q, "d1")
+	l := get(t, q, time.Minute)
+	for range 3 {
+		if err := l.Renew(t.Context(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Save(t.Context(), "progress <&>\"", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := q.Get(t.Context(), 1, time.Minute); err != nil || len(got) != 0 {
+		t.Fatalf("a renewed message is visible: %v", err)
+	}
+	if err := l.GiveBack(t.Context(), l.Text(), 0); err != nil {
+		t.Fatal(err)
+	}
+	second := get(t, q, time.Minute)
+	if second.Text() != "progress <&>\"" || second.Taken != 2 {
+		t.Errorf("%q, got %d times", second.Text(), second.Taken)
+	}
+	for what, err := range map[string]error{
+		"renew": l.Renew(t.Context(), time.Minute), "save": l.Save(t.Context(), "mine", time.Minute),
+		"give back": l.GiveBack(t.Context(), "mine", 0), "delete": l.Delete(t.Context()),
+	} {
+		if !errors.Is(err, worker.ErrLeaseLost) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s under a lost lease: %v", what, err)
+		}
+	}
+	if err := second.Delete(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := second.Delete(t.Context()); !errors.Is(err, worker.ErrLeaseLost) {
+		t.Errorf("a second delete: %v", err)
+	}
+}
+
+func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
+	t.Parallel()
+	a := azuretest.FromEnv(t)
+	every := faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}
+	transport := &faults.Transport{Plan: every, Only: ofMessages}
+	var counter worker.Counter
+	q := newQueue(t, a, names(t), worker.Config{Transport: transport, OnOperation: counter.Count})
+	put(t, q, "d1")
+	l := get(t, q, time.Minute)
+	if err := l.Renew(t.Context(), time.Minute); !errors.Is(err, tables.ErrBusy) {
+		t.Errorf("renew: %v", err)
+	}
+	if n := len(transport.Injected()); n != 1 {
+		t.Errorf("a renewal was sent %d times", n)
+	}
+	if err := l.Delete(t.Context()); !errors.Is(err, tables.ErrBusy) {
+		t.Errorf("delete: %v", err)
+	}
+	want := map[worker.OperationKind]int64{worker.OpCreate: 2, worker.OpPut: 1, worker.OpGet: 1, worker.OpUpdate: 1, worker.OpDelete: 4}
+	if got := counter.Counts(); !maps.Equal(got, want) {
+		t.Errorf("operations %v, want %v", got, want)
+	}
+}
+
+func TestALostAnswerAtTheEndOfALeaseIsFound(t *testing.T) {
+	t.Parallel()
+	a := azuretest.FromEnv(t)
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOut, faults.TimedOutDone, faults.ServerBusy} {
+		transport := &faults.Transport{Plan: faults.Script{0: fault, 1: fault}, Only: ofMessages}
+		q := newQueue(t, a, names(t), worker.Config{Transport: transport})
+		put(t, q, "d1")
+		// Of a request that is done twice, the second answer is a thief's.
+		if err := get(t, q, time.Minute).Delete(t.Context()); err != nil && !(fault == faults.Twice && errors.Is(err, worker.ErrLeaseLost)) {
+			t.Errorf("delete, %s: %v", fault, err)
+		}
+		if n := depth(t, q); n != 0 {
+			t.Errorf("%s: %d messages after the delete", fault, n)
+		}
+	}
+}
+
+func TestErrorsNameTheQueueAndNoSecret(t *testing.T) {
+	t.Parallel()
+	a, n := azuretest.FromEnv(t), names(t)
+	q := connect(t, a, worker.Config{}).Queue(n, "live")
+	_, err := q.Get(t.Context(), 1, time.Minute)
+	if !errors.Is(err, worker.ErrNoQueue) || !strings.HasPrefix(err.Error(), "get: queue "+n.Jobs("live")+": no such queue (QueueNotFound, 404, request ") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("a missing queue: %v", err)
+	}
+	nobody := account(t, a)
+	nobody.Queue, nobody.Key, nobody.SAS = "http://127.0.0.1:1/"+nobody.Name, "", "sv=2024-08-04&sig=secret"
+	client, err := worker.Connect(worker.Config{Account: nobody, Retry: policy.RetryOptions{MaxRetries: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = client.Queue(n, "live").Put(t.Context(), batch("d1"), 0)
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "/messages: dial tcp") {
+		t.Errorf("nobody answers: %v", err)
+	}
+	for want, account := range map[string]tables.Account{
+		"has no Queue endpoint": {Name: "a", Key: "a2V5", Table: "https://a.table.core.windows.net"},
+		"not in base64":         {Name: "a", Key: "!", Queue: "https://a.queue.core.windows.net"},
+	} {
+		if _, err := worker.Connect(worker.Config{Account: account}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Connect: %v, want %q", err, want)
+		}
+	}
+}
+
+func TestASASOpensAQueue(t *testing.T) {
+	t.Parallel()
+	a, n := azuretest.FromEnv(t), names(t)
+	owner := newQueue(t, a, n, worker.Config{})
+	put(t, owner, "d1")
+	token := queueSAS(t, a, n.Jobs("live"))
+	account := account(t, a)
+	account.Key, account.SAS = "", token
+	client, err := worker.Connect(worker.Config{Account: account})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := get(t, client.Queue(n, "live"), time.Minute)
+	if err := l.Renew(t.Context(), time.Minute); err != nil {
+		t.Error(err)
+	}
+	if err := l.Delete(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
+	t.Parallel()
+	a, n := azuretest.FromEnv(t), names(t)
+	q := newQueue(t, a, n, worker.Config{})
+	at := time.Date(2026, 11, 20, 9, 17, 0, 123e6, time.UTC)
+	tired := batch("d1")
+	tired.Attempts = 4
+	text, err := tired.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []worker.Poisoned{
+		{Text: text, Cause: "broken \x00\x1b\xff\ufffe<&>", At: at, Attempts: 5, Worker: "w1"},
+		{Text: "hello", Cause: "unreadable", At: at},
+		{Text: strings.Repeat("\"\x01", 32<<10), Cause: strings.Repeat("\x02", 9000), At: at},
+	}
+	for _, p := range all {
+		if err := q.Poison(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stranger := a.Queues(t).NewQueueClient(n.Poison("live"))
+	if _, err := stranger.EnqueueMessage(t.Context(), "by hand", nil); err != nil {
+		t.Fatal(err)
+	}
+	found, err := q.Poisoned(t.Context())
+	if err != nil || len(found) != 4 {
+		t.Fatalf("%d poisoned, %v", len(found), err)
+	}
+	for _, p := range found {
+		switch {
+		case p.Text == text && p.Cause == "broken \ufffd\ufffd\ufffd\ufffd<&>" && p.At.Equal(at) && p.Attempts == 5 && p.Worker == "w1":
+		case p.Text == "hello" && p.Cause == "unreadable" && p.Cut == 0:
+		case p.Cut == 64<<10 && len(p.Text) > 1000 && len(p.Cause) > 1000:
+		case p.Text == "by hand" && strings.HasPrefix(p.Cause, "unknown"):
+		default:
+			t.Errorf("poisoned %.200s, cut %d, for %.100q at %v, %d attempts", p.Text, p.Cut, p.Cause, p.At, p.Attempts)
+		}
+	}
+
+	redriven, err := q.Redrive(t.Context(), func(p worker.Poisoned) bool { return p.Text != "by hand" })
+	if err != nil || redriven != 2 || depth(t, q) != 2 {
+		t.Errorf("redriven %d, %v; %d in the queue", redriven, err, depth(t, q))
+	}
+	got, err := q.Get(t.Context(), 10, time.Minute)
+	if err != nil || len(got) != 2 {
+		t.Fatal(got, err)
+	}
+	again := batch("d1")
+	fresh, err := again.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{got[0].Text(), got[1].Text()}
+	if slices.Sort(texts); !slices.Equal(texts, []string{"hello", fresh}) {
+		t.Errorf("redriven %q", texts)
+	}
+	left, err := q.Poisoned(t.Context())
+	if err != nil || len(left) != 2 {
+		t.Errorf("%d stay, %v; they must be visible again", len(left), err)
+	}
+	if n, err := q.Purge(t.Context()); err != nil || n != 2 {
+		t.Errorf("purged %d, %v", n, err)
+	}
+	if n, err := q.PoisonDepth(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d after the purge, %v", n, err)
+	}
+}
+
+func TestRedriveTakesManyAndEnds(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	for range 70 {
+		if err := q.Poison(t.Context(), worker.Poisoned{Text: "x", Cause: "y", At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := q.Redrive(t.Context(), nil); err != nil || n != 70 || depth(t, q) != 70 {
+		t.Errorf("redriven %d, %v; %d in the queue", n, err, depth(t, q))
+	}
+}

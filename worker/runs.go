@@ -1,0 +1,52 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"furrow/tables"
+)
+
+// Runs are the rows of the table runs, as a Scheduler needs them.
+type Runs struct{ Table *tables.Table }
+
+// Insert inserts a run; the error is tables.ErrExists where its slot has one.
+func (r Runs) Insert(ctx context.Context, run tables.Run) error {
+	e, err := run.Entity()
+	if err != nil {
+		return err
+	}
+	_, err = r.Table.Do(ctx, tables.Insert(e))
+	return err
+}
+
+// MarkEnqueued says on a run's row that its master job was put. It merges,
+// whatever version stands: the jobs of the run write there, too.
+func (r Runs) MarkEnqueued(ctx context.Context, run tables.Run, at tables.Ticks) error {
+	e, err := tables.Run{Pipeline: run.Pipeline, Slot: run.Slot, Enqueued: at}.Entity()
+	if err != nil {
+		return err
+	}
+	_, err = r.Table.Do(ctx, tables.Merge(e, tables.AnyETag))
+	return err
+}
+
+// Since are a pipeline's runs from a slot on, the oldest first, with the time
+// of the service.
+func (r Runs) Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (runs []tables.Run, now time.Time, err error) {
+	rows := tables.RowsBetween(string(p), slot.String(), tables.MaxTicks.String())
+	for page, err := range r.Table.Rows(ctx, tables.Query{Range: rows}) {
+		if err != nil {
+			return nil, now, err
+		}
+		now = page.Time
+		for _, e := range page.Rows {
+			run, err := tables.RunOf(e)
+			if err != nil {
+				return nil, now, err
+			}
+			runs = append(runs, run)
+		}
+	}
+	return runs, now, nil
+}

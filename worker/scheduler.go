@@ -1,0 +1,220 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+
+	"github.com/google/uuid"
+)
+
+// A RunLog is where a scheduler keeps its runs; Runs is one.
+type RunLog interface {
+	Insert(ctx context.Context, run tables.Run) error
+	MarkEnqueued(ctx context.Context, run tables.Run, at tables.Ticks) error
+	Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (runs []tables.Run, now time.Time, err error)
+}
+
+// A MasterQueue is where a scheduler puts master jobs; a Queue is one.
+type MasterQueue interface {
+	Put(ctx context.Context, m jobs.Message, delay time.Duration) error
+	Depth(ctx context.Context) (int, error)
+}
+
+// A Scheduler puts the master job of each slot of a pipeline. Several may run
+// side by side: the first to insert a slot's row has it.
+//
+// Slots that passed while no scheduler ran are not made up for one by one. A run
+// reads everything after the checkpoints, so the newest slot does the work of
+// all before it, and the others would find nothing.
+type Scheduler struct {
+	Pipeline tables.Pipeline
+	Cadence  time.Duration
+	Runs     RunLog
+	Queue    MasterQueue
+	OnSlot   func(Slot)   // is told of every slot that this scheduler has decided; nil means nobody is
+	Log      *slog.Logger // nil means slog.Default()
+}
+
+// A Slot is what a scheduler did about one.
+type Slot struct {
+	Run     tables.Run
+	Outcome SlotOutcome
+}
+
+// A SlotOutcome is what became of a slot.
+type SlotOutcome uint8
+
+const (
+	SlotEnqueued SlotOutcome = iota + 1 // its master job is in the queue
+	SlotRepaired                        // it is now, put again because nobody had said that it was
+	SlotSkipped                         // there was a backlog; the row says which
+	SlotTaken                           // another scheduler has it, or it was done before
+)
+
+func (o SlotOutcome) String() string {
+	return [...]string{"none", "enqueued", "enqueued again", "skipped", "taken"}[o]
+}
+
+const (
+	lookBack = 20               // slots that one look at the runs covers
+	settled  = 30 * time.Second // after which an unmarked row is one that was left so
+	retry    = 5 * time.Second  // after an error
+)
+
+// Run does what is due at every slot until ctx ends, and returns nil. Errors of
+// storage are logged, and the slot is tried again while it lasts.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		_, wait, err := s.step(ctx, time.Now())
+		if err != nil && ctx.Err() == nil {
+			s.log().ErrorContext(ctx, "a slot could not be scheduled", "pipeline", s.Pipeline, "error", err)
+			wait = jitter(retry)
+		}
+		next := slotAt(time.Now(), s.Cadence).Add(s.Cadence).Time()
+		sleep(ctx, min(cmp.Or(wait, s.Cadence), time.Until(next)))
+	}
+	return nil
+}
+
+// Once does what is due at this moment, for cron and its like, and says what
+// became of the slot. It waits, half a minute at most, where another scheduler
+// may have stopped between the run's row and the message.
+func (s *Scheduler) Once(ctx context.Context) (Slot, error) {
+	if err := s.check(); err != nil {
+		return Slot{}, err
+	}
+	for {
+		slot, wait, err := s.step(ctx, time.Now())
+		if err != nil || wait == 0 {
+			return slot, err
+		}
+		sleep(ctx, wait)
+		if ctx.Err() != nil {
+			return slot, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *Scheduler) check() error {
+	if _, err := tables.ParsePipeline(string(s.Pipeline)); err != nil {
+		return fmt.Errorf("scheduler: %w", err)
+	}
+	if s.Cadence < time.Second || s.Runs == nil || s.Queue == nil {
+		return fmt.Errorf("scheduler of pipeline %s: Runs, Queue and a Cadence of a second or more are needed", s.Pipeline)
+	}
+	return nil
+}
+
+func (s *Scheduler) log() *slog.Logger { return cmp.Or(s.Log, slog.Default()) }
+
+// step does what is due at now: one range of rows is read, runs whose master
+// job is not known to be in the queue get it again, and the slot gets its own.
+// A wait that is not zero says when there may be more to repair.
+func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait time.Duration, err error) {
+	at := slotAt(now, s.Cadence)
+	recent, storage, err := s.Runs.Since(ctx, s.Pipeline, at.Add(-lookBack*s.Cadence))
+	if err != nil {
+		return Slot{}, 0, err
+	}
+	slot = Slot{Run: tables.Run{Pipeline: s.Pipeline, Slot: at}}
+	for _, r := range recent {
+		if r.Slot == at {
+			slot = Slot{r, SlotTaken}
+		}
+		if !r.Unmarked() {
+			continue
+		}
+		if left := settled - storage.Sub(r.Written.Time()); left > 0 {
+			wait = max(wait, left)
+			continue
+		}
+		// Before the new slot: while the queue takes no messages, one row at most
+		// is left like this.
+		if err := s.enqueue(ctx, r); err != nil {
+			return slot, 0, err
+		}
+		s.tell(ctx, Slot{r, SlotRepaired})
+		if r.Slot == at {
+			slot.Outcome = SlotRepaired
+		}
+	}
+	if slot.Outcome != 0 {
+		return slot, wait, nil
+	}
+	slot, err = s.take(ctx, slot.Run, recent)
+	if slot.Outcome == SlotTaken {
+		wait = settled
+	}
+	return slot, wait, err
+}
+
+// take tries to have the slot of run, and skips it or puts its master job.
+func (s *Scheduler) take(ctx context.Context, run tables.Run, recent []tables.Run) (Slot, error) {
+	depth, err := s.Queue.Depth(ctx)
+	if err != nil {
+		return Slot{Run: run}, err
+	}
+	run.By, run.Skipped = uuid.NewString(), backlogOf(depth, recent).skip()
+	mine, err := s.insert(ctx, run)
+	switch {
+	case err != nil:
+		return Slot{Run: run}, err
+	case !mine:
+		return Slot{run, SlotTaken}, nil
+	case run.Skipped != "":
+		s.tell(ctx, Slot{run, SlotSkipped})
+		return Slot{run, SlotSkipped}, nil
+	}
+	if err := s.enqueue(ctx, run); err != nil {
+		return Slot{Run: run}, err
+	}
+	s.tell(ctx, Slot{run, SlotEnqueued})
+	return Slot{run, SlotEnqueued}, nil
+}
+
+// insert inserts run, and tells whether it is the one that stands. That there
+// is one already may be the answer to a repeat of our own insert.
+func (s *Scheduler) insert(ctx context.Context, run tables.Run) (mine bool, err error) {
+	err = s.Runs.Insert(ctx, run)
+	if !errors.Is(err, tables.ErrExists) {
+		return err == nil, err
+	}
+	stand, _, err := s.Runs.Since(ctx, s.Pipeline, run.Slot)
+	for _, r := range stand {
+		if r.Slot == run.Slot {
+			return r.By == run.By, nil
+		}
+	}
+	return false, err
+}
+
+// enqueue puts the master job of run and marks its row then: a crash in between
+// puts it twice, which a master job bears, and never leaves it out.
+func (s *Scheduler) enqueue(ctx context.Context, run tables.Run) error {
+	m := jobs.Message{Kind: jobs.Master, Pipeline: run.Pipeline, Run: run.Slot}
+	if err := s.Queue.Put(ctx, m, 0); err != nil {
+		return err
+	}
+	return s.Runs.MarkEnqueued(ctx, run, tables.TicksOf(time.Now()))
+}
+
+func (s *Scheduler) tell(ctx context.Context, slot Slot) {
+	level, args := slog.LevelDebug, []any{"pipeline", s.Pipeline, "slot", slot.Run.Slot.Time(), "outcome", slot.Outcome.String()}
+	if slot.Outcome == SlotSkipped {
+		level, args = slog.LevelWarn, append(args, "reason", slot.Run.Skipped)
+	}
+	s.log().Log(ctx, level, "a slot is scheduled", args...)
+	if s.OnSlot != nil {
+		s.OnSlot(slot)
+	}
+}
