@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -45,7 +46,26 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if e.Status == http.StatusInternalServerError {
 		h.Log.Error("request failed", "service", h.Service, "method", hr.Method, "path", hr.URL.Path, "request", r.ID, "err", err)
 	}
+	h.drain(w, hr)
 	WriteError(w, r, e)
+}
+
+// Bounds of a body that is read for nothing.
+const (
+	maxDrain  = 256 << 20 // bytes; what SDKs send at once
+	drainTime = 30 * time.Second
+)
+
+// drain reads what is left of a refused request's body: a client that writes all
+// of it before it reads would find the connection broken, and no answer. One that
+// waits for a 100 Continue has sent nothing, and one with more to come is cut off.
+func (h *Handler) drain(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength == 0 || r.ContentLength > maxDrain || r.Header.Get("Expect") != "" {
+		return
+	}
+	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil {
+		io.CopyN(io.Discard, r.Body, maxDrain) // an error is that the client is gone
+	}
 }
 
 // recover answers a panic with 500, so that one bad request costs itself only.
