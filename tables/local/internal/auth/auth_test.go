@@ -86,6 +86,8 @@ func TestSASIsHeldToItsTerms(t *testing.T) {
 		"another partition":          {nil, alter("epk", "d2"), "AuthenticationFailed"},
 		"without its partition":      {nil, func(r *wire.Request) { r.Query.Del("spk") }, "AuthenticationFailed"},
 		"another signature":          {nil, alter("sig", mac("something else")), "AuthenticationFailed"},
+		"a second signature":         {nil, func(r *wire.Request) { r.Query.Add("sig", mac("something else")) }, "AuthenticationFailed"},
+		"a second table":             {nil, func(r *wire.Request) { r.Query.Add("tn", "other") }, "AuthenticationFailed"},
 		"a signature that is none":   {nil, alter("sig", "?"), "AuthenticationFailed"},
 		"for another table":          {map[string]string{"tn": "other"}, nil, "AuthenticationFailed"},
 		"spelled in lower case":      {map[string]string{"tn": "rows"}, nil, ""},

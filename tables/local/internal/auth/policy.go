@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"furrow/tables/local/internal/wire"
@@ -83,4 +84,14 @@ func ParsePolicies(body []byte) ([]Policy, error) {
 		}
 	}
 	return ids.Policies, nil
+}
+
+// CheckPermissions refuses policies that permit anything but the letters.
+func CheckPermissions(policies []Policy, letters string) error {
+	for _, p := range policies {
+		if strings.Trim(p.Access.Permission, letters) != "" {
+			return wire.BadNode("Permission", p.Access.Permission)
+		}
+	}
+	return nil
 }

@@ -26,6 +26,11 @@ func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 	case q.Get("sv") < oldestSAS:
 		return nil, failed("A SAS of version " + oldestSAS + " or later is required.")
 	}
+	for name, values := range q {
+		if len(values) > 1 { // else one could be signed and another obeyed
+			return nil, failed("The parameter " + name + " is given more than once.")
+		}
+	}
 	g := &Grant{Name: res.Name}
 	canon, err := v.canonical(r, res, g)
 	if err != nil {

@@ -54,7 +54,7 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 		`{"a":"9223372036854775808","a@odata.type":"Edm.Int64"}`: "InvalidInput", `{"a":2147483648,"a@odata.type":"Edm.Int32"}`: "InvalidInput",
 		`{"a":"?","a@odata.type":"Edm.Binary"}`: "InvalidInput", `{"a":"","a@odata.type":"Edm.Guid"}`: "InvalidInput",
 		`{"a":"1600-12-31T23:59:59Z","a@odata.type":"Edm.DateTime"}`: "OutOfRangeInput", `{"a":"x","a@odata.type":"Edm.DateTime"}`: "InvalidInput",
-		`{"a":1e999}`: "InvalidInput", `{"a":5,"a@odata.type":"Edm.String"}`: "InvalidInput", `{"a":"true","a@odata.type":"Edm.Boolean"}`: "InvalidInput",
+		`{"a":1e999}`: "InvalidInput", `{"a":5,"a@odata.type":"Edm.String"}`: "InvalidInput", `{"a":"1","a@odata.type":"Edm.Boolean"}`: "InvalidInput", `{"a":1,"a@odata.type":"Edm.Boolean"}`: "InvalidInput",
 		`{"a-b":1}`: "PropertyNameInvalid", `{"":1}`: "PropertyNameInvalid", `{"1a":1}`: "PropertyNameInvalid", `{"a b":1}`: "PropertyNameInvalid",
 		`{"PartitionKey":1}`: "InvalidInput", `{"PartitionKey":"a/b"}`: "OutOfRangeInput", `{"RowKey":"a\\b"}`: "OutOfRangeInput", `{"RowKey":"a#"}`: "OutOfRangeInput",
 		`{"RowKey":"a?"}`: "OutOfRangeInput", `{"RowKey":"\u0000"}`: "OutOfRangeInput", `{"RowKey":"\u0085"}`: "OutOfRangeInput",
@@ -64,6 +64,19 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 		if got := code(err); got != want {
 			t.Errorf("Parse(%.60q) = %v, %s; want %s", body, b, got, want)
 		}
+	}
+}
+
+func TestAnnotatedValueMayBeText(t *testing.T) {
+	b, err := Parse([]byte(`{"yes":"true","yes@odata.type":"Edm.Boolean","no":"False","no@odata.type":"Edm.Boolean","i":"-31","i@odata.type":"Edm.Int32",` +
+		`"d":"1.5e3","d@odata.type":"Edm.Double"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := Entity{Timestamp: MinDateTime, Properties: b.Properties}
+	got := string((&Renderer{Select: []string{"yes", "no", "i", "d"}}).Append(nil, "p", "r", e.Append(nil), false))
+	if want := `{"yes":true,"no":false,"i":-31,"d":1500.0}`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

@@ -158,8 +158,7 @@ func (m member) value(annotated string) (Value, error) {
 	case "Edm.String":
 		v, ok = Value{Type: String, Raw: []byte(m.text)}, m.kind == '"'
 	case "Edm.Boolean":
-		v, ok = m.plain()
-		ok = ok && v.Type == Boolean
+		v, ok = m.boolean()
 	case "Edm.Int32":
 		n, err := strconv.ParseInt(m.text, 10, 32)
 		v, ok = Value{Type: Int32, Num: n}, err == nil
@@ -194,6 +193,17 @@ func orJSON(annotated string) string {
 		return "JSON value"
 	}
 	return annotated
+}
+
+// boolean reads a Boolean, which clients that hold values as text write as a string.
+func (m member) boolean() (Value, bool) {
+	switch {
+	case m.kind == 't', m.kind == '"' && strings.EqualFold(m.text, "true"):
+		return Value{Type: Boolean, Num: 1}, true
+	case m.kind == 'f', m.kind == '"' && strings.EqualFold(m.text, "false"):
+		return Value{Type: Boolean}, true
+	}
+	return Value{}, false
 }
 
 // plain types a value that has no annotation: a number is an Int32 where it can

@@ -31,6 +31,9 @@ func (h *handler) setACL(w http.ResponseWriter, r *wire.Request, name string) er
 	if err != nil {
 		return err
 	}
+	if err := auth.CheckPermissions(policies, "raup"); err != nil {
+		return err
+	}
 	if err := h.edit(name, func(c *record) { c.Policies = policies }); err != nil {
 		return err
 	}

@@ -24,5 +24,5 @@ var (
 	errNameLength = &wire.Error{Status: http.StatusBadRequest, Code: "OutOfRangeInput",
 		Message: "The specified resource name length is not within the permissible limits."}
 	errName = &wire.Error{Status: http.StatusBadRequest, Code: "InvalidResourceName",
-		Message: "The specified resource name contains invalid characters."}
+		Message: "The specifed resource name contains invalid characters."} // sic: the service spells it so
 )

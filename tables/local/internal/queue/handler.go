@@ -58,6 +58,8 @@ func (h *handler) serveAccount(w http.ResponseWriter, r *wire.Request, g *auth.G
 		return h.list(w, r)
 	case comp == "list":
 		return errMethod
+	case comp == "" && r.Method == http.MethodPut: // a queue without a name
+		return errName
 	case comp == "":
 		return wire.MissingQuery("comp")
 	}

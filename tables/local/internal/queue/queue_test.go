@@ -218,6 +218,9 @@ func TestStoredPolicyRules(t *testing.T) {
 	if err != nil || len(got.SignedIdentifiers) != 2 || *got.SignedIdentifiers[0].ID != "adders" || !got.SignedIdentifiers[0].AccessPolicy.Expiry.Equal(expiry) {
 		t.Errorf("%v, %v", got, err)
 	}
+	deleters := adders("deleters")
+	deleters.AccessPolicy.Permission = ptr("rd") // a queue's are raup
+	f.wantCode(set(adders("1"), deleters), queueerror.InvalidXMLNodeValue)
 	f.wantCode(set(adders("1"), adders("2"), adders("3"), adders("4"), adders("5"), adders("6")), queueerror.InvalidXMLDocument)
 	f.want(byPolicy(), 201, "")
 	if err := set(); err != nil {

@@ -54,6 +54,9 @@ func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, table string) e
 	if err != nil {
 		return err
 	}
+	if err := auth.CheckPermissions(policies, "raud"); err != nil {
+		return err
+	}
 	s.schema.Lock()
 	defer s.schema.Unlock()
 	m, err := s.find(table)

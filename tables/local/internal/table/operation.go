@@ -90,7 +90,9 @@ func (op *operation) checkKeys() error {
 	return entity.CheckKey("RowKey", op.row)
 }
 
-var etag = regexp.MustCompile(`^(W/)?"[^"]*"$`)
+// etag is the form of a weak entity tag. A strong one is refused as no tag at
+// all: it can never be a row's.
+var etag = regexp.MustCompile(`^[Ww]/"[^"]*"$`)
 
 func (op *operation) checkMatch() error {
 	if op.kind == remove && op.ifMatch == "" {

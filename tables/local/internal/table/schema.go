@@ -62,7 +62,7 @@ func checkTableName(name string) error {
 			Message: "The specified resource name length is not within the permissible limits."}
 	}
 	return &wire.Error{Status: 400, Code: "InvalidResourceName",
-		Message: "The specified resource name contains invalid characters."}
+		Message: "The specifed resource name contains invalid characters."} // sic: the service spells it so
 }
 
 // schemaOp creates, deletes and lists tables, which only the account key may.

@@ -51,6 +51,13 @@ func (r *Request) IntQuery(name string, least, most, otherwise int) (int, error)
 	return n, nil
 }
 
+// BadNode refuses the value of an element in an XML body.
+func BadNode(name, value string) *Error {
+	return &Error{http.StatusBadRequest, "InvalidXmlNodeValue",
+		"The value for one of the XML nodes is not in the correct format.",
+		[]Detail{{"XmlNodeName", name}, {"XmlNodeValue", value}}}
+}
+
 // BadXML refuses an XML body.
 func BadXML(reason string) *Error {
 	return &Error{http.StatusBadRequest, "InvalidXmlDocument", "XML specified is not syntactically valid.",
