@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"furrow/jobs"
@@ -28,7 +29,8 @@ type MasterQueue interface {
 }
 
 // A Scheduler puts the master job of each slot of a pipeline. Several may run
-// side by side: the first to insert a slot's row has it.
+// side by side, each for itself: the first to insert a slot's row has it. One
+// Scheduler runs once at a time.
 //
 // Slots that passed while no scheduler ran are not made up for one by one. A run
 // reads everything after the checkpoints, so the newest slot does the work of
@@ -40,6 +42,8 @@ type Scheduler struct {
 	Queue    MasterQueue
 	OnSlot   func(Slot)   // is told of every slot that this scheduler has decided; nil means nobody is
 	Log      *slog.Logger // nil means slog.Default()
+
+	last string // the By of the run that this scheduler tried to insert last
 }
 
 // A Slot is what a scheduler did about one.
@@ -63,9 +67,11 @@ func (o SlotOutcome) String() string {
 }
 
 const (
-	lookBack = 20               // slots that one look at the runs covers
-	settled  = 30 * time.Second // after which an unmarked row is one that was left so
+	lookBack = 20               // slots that a look at the runs covers
+	farBack  = 30 * lookBack    // slots that it covers where none of those has begun
+	settled  = 30 * time.Second // after which an unmarked row of another scheduler is one that was left so
 	retry    = 5 * time.Second  // after an error
+	glance   = 2 * time.Second  // between two looks at a row that may be marked at any moment
 )
 
 // Run does what is due at every slot until ctx ends, and returns nil. Errors of
@@ -87,8 +93,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 // Once does what is due at this moment, for cron and its like, and says what
-// became of the slot. It waits, half a minute at most, where another scheduler
-// may have stopped between the run's row and the message.
+// became of the slot. Where another scheduler has the slot and has not said that
+// its master job is in the queue, Once waits until that is said, or done by
+// itself half a minute later.
 func (s *Scheduler) Once(ctx context.Context) (Slot, error) {
 	if err := s.check(); err != nil {
 		return Slot{}, err
@@ -98,7 +105,7 @@ func (s *Scheduler) Once(ctx context.Context) (Slot, error) {
 		if err != nil || wait == 0 {
 			return slot, err
 		}
-		sleep(ctx, wait)
+		sleep(ctx, min(wait, glance))
 		if ctx.Err() != nil {
 			return slot, context.Cause(ctx)
 		}
@@ -122,7 +129,7 @@ func (s *Scheduler) log() *slog.Logger { return cmp.Or(s.Log, slog.Default()) }
 // A wait that is not zero says when there may be more to repair.
 func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait time.Duration, err error) {
 	at := slotAt(now, s.Cadence)
-	recent, storage, err := s.Runs.Since(ctx, s.Pipeline, at.Add(-lookBack*s.Cadence))
+	recent, storage, err := s.recent(ctx, at)
 	if err != nil {
 		return Slot{}, 0, err
 	}
@@ -134,7 +141,8 @@ func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait ti
 		if !r.Unmarked() {
 			continue
 		}
-		if left := settled - storage.Sub(r.Written.Time()); left > 0 {
+		left := settled - storage.Sub(r.Written.Time())
+		if left > 0 && (s.last == "" || r.By != s.last) {
 			wait = max(wait, left)
 			continue
 		}
@@ -158,6 +166,18 @@ func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait ti
 	return slot, wait, err
 }
 
+// recent are the runs before and of a slot. Where none has begun for long, what
+// waits lies further back, and to forget it would be to put more.
+func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []tables.Run, now time.Time, err error) {
+	for _, slots := range []time.Duration{lookBack, farBack} {
+		runs, now, err = s.Runs.Since(ctx, s.Pipeline, at.Add(-slots*s.Cadence))
+		if err != nil || len(runs) < lookBack || slices.ContainsFunc(runs, func(r tables.Run) bool { return r.Started != 0 }) {
+			break
+		}
+	}
+	return runs, now, err
+}
+
 // take tries to have the slot of run, and skips it or puts its master job.
 func (s *Scheduler) take(ctx context.Context, run tables.Run, recent []tables.Run) (Slot, error) {
 	depth, err := s.Queue.Depth(ctx)
@@ -165,6 +185,7 @@ func (s *Scheduler) take(ctx context.Context, run tables.Run, recent []tables.Ru
 		return Slot{Run: run}, err
 	}
 	run.By, run.Skipped = uuid.NewString(), backlogOf(depth, recent).skip()
+	s.last = run.By
 	mine, err := s.insert(ctx, run)
 	switch {
 	case err != nil:
