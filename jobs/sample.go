@@ -59,6 +59,8 @@ func (s *Sensors) Sample(r tables.Reading) (Sample, []Refusal) {
 		}
 		m, reason := measure(sensor, v, s.Kinds[sensor])
 		switch {
+		case sensor == FenceProperty:
+			refuse(sensor, "its name is one that outputs have for themselves")
 		case len(sensor) > maxSensorName:
 			refuse(sensor[:maxSensorName]+"…", "its name has more than "+strconv.Itoa(maxSensorName)+" bytes")
 		case reason != "":

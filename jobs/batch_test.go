@@ -1,0 +1,218 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/rollup"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+)
+
+var (
+	seeds    = flag.Int("jobs.seeds", 12, "how many random schedules TestEqualEndsOfTwoWorkers runs")
+	seedFrom = flag.Uint64("jobs.seed", 0, "the first of them; 0 takes one from the clock")
+)
+
+// calm is what one worker makes of the fleet without any trouble, and how many
+// operations its second half takes.
+func calm(t *testing.T, w *world) (want map[string]string, operations int) {
+	t.Helper()
+	f := w.newFleet(t)
+	f.firstHalf(t)
+	count := &gate{at: -1}
+	must(t, f.drain(t.Context(), f.pipeline(t, count)))
+	return f.ends(t), int(count.n.Load())
+}
+
+func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
+	w := newWorld(t, 3, 200)
+	ends, _ := calm(t, w)
+	for _, d := range w.devices {
+		track := ends["partitionslive/2026-11/"+string(d)]
+		if !strings.Contains(track, " Rows=200") || !strings.Contains(track, " Rejects=36") { // 18 keys, 18 nans
+			t.Errorf("the track of %s is %.300s", d, track)
+		}
+	}
+	// Every temperature is in one bucket of each size: 200 rows but 18 with bad keys.
+	for _, window := range []string{"1m", "1h", "1d"} {
+		count := int64(0)
+		for key, row := range ends {
+			if strings.HasPrefix(key, "rollups/t0!"+window+"!") && strings.Contains(key, "contoso:d00!") {
+				_, text, _ := strings.Cut(row, " temperature=")
+				text, _, _ = strings.Cut(text, " ")
+				a, err := rollup.ParseAggregate(text)
+				must(t, err)
+				count += a.Count
+			}
+		}
+		if count != 182 {
+			t.Errorf("window %s has %d temperatures, want 182", window, count)
+		}
+	}
+}
+
+// TestEqualEndsWhateverBefallsAnOperation lets every fault befall every
+// operation of a run, one at a time.
+func TestEqualEndsWhateverBefallsAnOperation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3, 60)
+	want, operations := calm(t, w)
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.EmptyPage} {
+		for n := range operations {
+			f := w.newFleet(t)
+			f.firstHalf(t)
+			p := f.pipeline(t, &faults.Transport{Plan: faults.Script{n: fault}})
+			must(t, f.drain(t.Context(), p))
+			if d := differ(f.ends(t), want); d != "" {
+				t.Fatalf("%s at operation %d: %s", fault, n, d)
+			}
+		}
+	}
+	t.Logf("%d operations", operations)
+}
+
+// TestEqualEndsWhereverAWorkerDies kills a worker just before and just after
+// every operation; another one does the rest.
+func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3, 60)
+	want, operations := calm(t, w)
+	for n := range operations {
+		for _, done := range []bool{false, true} {
+			f := w.newFleet(t)
+			f.firstHalf(t)
+			ctx, kill := context.WithCancel(t.Context())
+			dying := &gate{at: n, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+				if done {
+					if r, err := send(); err == nil {
+						r.Body.Close()
+					}
+				}
+				kill()
+				return nil, context.Canceled
+			}}
+			if err := f.drain(ctx, f.pipeline(t, dying)); !errors.Is(err, context.Canceled) {
+				t.Fatalf("killed at operation %d: %v", n, err)
+			}
+			must(t, f.drain(t.Context(), f.pipeline(t, nil)))
+			if d := differ(f.ends(t), want); d != "" {
+				t.Fatalf("killed at operation %d (done %v): %s", n, done, d)
+			}
+		}
+	}
+}
+
+// TestEqualEndsAfterAWorkerSlept stops a worker before and after every operation
+// for as long as another one does everything, and lets it go on then.
+func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3, 60)
+	want, operations := calm(t, w)
+	for n := range operations {
+		for _, done := range []bool{false, true} {
+			f := w.newFleet(t)
+			f.firstHalf(t)
+			other := f.pipeline(t, nil)
+			sleepy := &gate{at: n, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+				if !done {
+					if err := f.drain(t.Context(), other); err != nil {
+						return nil, err
+					}
+					return send()
+				}
+				r, err := send()
+				return r, errors.Join(err, f.drain(t.Context(), other))
+			}}
+			must(t, f.drain(t.Context(), f.pipeline(t, sleepy)))
+			if d := differ(f.ends(t), want); d != "" {
+				t.Fatalf("slept at operation %d (done %v): %s", n, done, d)
+			}
+		}
+	}
+}
+
+// TestEqualEndsOfTwoWorkers lets two workers with portions of their own loose on
+// one batch, each with random faults.
+func TestEqualEndsOfTwoWorkers(t *testing.T) {
+	t.Parallel()
+	seed := *seedFrom
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seeds %d and the %d after it", seed, *seeds-1)
+	w := newWorld(t, 4, 60)
+	want, _ := calm(t, w)
+	rates := map[faults.Fault]float64{faults.AnswerLost: .04, faults.Twice: .04, faults.Cut: .04, faults.ServerBusy: .04,
+		faults.TimedOut: .04, faults.TimedOutDone: .04, faults.EmptyPage: .1, faults.Late: .05}
+	for i := range uint64(*seeds) {
+		f := w.newFleet(t)
+		f.firstHalf(t)
+		var working sync.WaitGroup
+		for worker := range uint64(2) {
+			p := f.pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*(seed+i) + worker, Rates: rates}, Delay: 20 * time.Millisecond})
+			p.Portion, p.Most = 7+int((seed+i)%30), 20+int((seed+i)%100)
+			working.Go(func() {
+				if err := f.drain(t.Context(), p); err != nil {
+					t.Errorf("seed %d: %v", seed+i, err)
+				}
+			})
+		}
+		working.Wait()
+		must(t, f.drain(t.Context(), f.pipeline(t, nil)))
+		if d := differ(f.ends(t), want); d != "" {
+			t.Fatalf("seed %d: %s", seed+i, d)
+		}
+	}
+}
+
+// A panicking processor panics at one device.
+type panicking struct{ device tables.DeviceID }
+
+func (f panicking) Fold(d tables.Member, _ []byte, _ []jobs.Sample) (jobs.Folded, error) {
+	if d.Device == f.device {
+		panic("as asked")
+	}
+	return jobs.Folded{State: []byte{1}}, nil
+}
+
+func TestPanicOfAFoldHoldsUpNobodyElse(t *testing.T) {
+	w := newWorld(t, 3, 30)
+	f := w.newFleet(t)
+	p := f.pipeline(t, nil)
+	p.Processors = append(p.Processors, jobs.Processor{Name: "bad", Fold: panicking{w.devices[1]}})
+	r, err := p.Run(t.Context(), f.batch)
+	if err != nil || r.Folded != 2 || len(r.Failed) != 1 || r.Failed[w.devices[1]] == nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := fmt.Sprint(r.Failed[w.devices[1]]); !strings.Contains(got, "as asked") {
+		t.Errorf("the cause is %.80s", got)
+	}
+	if _, there := f.ends(t)["partitionslive/2026-11/"+string(w.devices[1])]; there {
+		t.Error("the device whose fold panicked was claimed")
+	}
+}
+
+func TestRowsYoungerThanTheHorizonWait(t *testing.T) {
+	w := newWorld(t, 1, 20)
+	f := w.newFleet(t)
+	p := f.pipeline(t, nil)
+	p.Settle = time.Hour
+	r, err := p.Run(t.Context(), f.batch)
+	if err != nil || r.Rows == 0 || r.Rows == 20 {
+		t.Fatalf("with an hour to settle: %+v, %v", r, err)
+	}
+	before := r.Rows
+	p.Settle = 0
+	if r, err = p.Run(t.Context(), f.batch); err != nil || r.Rows != 20-before {
+		t.Errorf("the rest: %+v, %v", r, err)
+	}
+}

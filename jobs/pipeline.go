@@ -1,0 +1,55 @@
+package jobs
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"furrow/tables"
+)
+
+// A Processor is a named Fold: its state is kept under the name.
+type Processor struct {
+	Name string // [a-z][a-z0-9]{0,19}
+	Fold Fold
+}
+
+// A Pipeline is what a device job has to know of one, and where its tables are.
+type Pipeline struct {
+	Name       tables.Pipeline
+	Processors []Processor
+	Sensors    Sensors
+	Client     *tables.Client
+	Names      tables.Names
+
+	// Settle is how long rows may take to be visible to all: a row younger than
+	// that waits. Zero means 10 s.
+	Settle time.Duration
+	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
+	Portion int
+	// Most is how many rows a job folds in all; zero means 20,000. Devices that it
+	// does not get to are left for another job.
+	Most int
+}
+
+func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
+func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
+func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
+
+// table is where outputs of a kind are.
+func (p *Pipeline) table(k OutputKind) *tables.Table {
+	if k == Latest {
+		return p.Client.Table(p.Names.Latest())
+	}
+	return p.Client.Table(p.Names.Rollups())
+}
+
+func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
+
+// sortedOutputs are a map's outputs, those of one partition together.
+func sortedOutputs[V any](m map[Output]V) []Output {
+	return slices.SortedFunc(maps.Keys(m), func(a, b Output) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PartitionKey, b.PartitionKey), cmp.Compare(a.RowKey, b.RowKey))
+	})
+}

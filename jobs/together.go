@@ -1,0 +1,180 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+)
+
+// A change is one entity's part in what is written together: the entity as it
+// is to be, on the version that it is known to have.
+type change struct {
+	op     tables.Op
+	done   bool
+	etag   tables.ETag // of what was written, when it is done
+	device *folding
+	output Output // of an output's change
+
+	// compare looks at what storage has after an answer that was a refusal, or
+	// lost; nil is no entity. It says what is to be done then.
+	compare func(found *tables.Entity) verdict
+}
+
+// A verdict is what a change comes to when storage is read again.
+type verdict struct {
+	done  bool        // it is there already: the answer was lost
+	etag  tables.ETag // of what is there; the next try replaces that version
+	taken bool        // somebody with a higher rank has been there: the device is given up
+}
+
+// tries is how often a transaction is rebuilt before its job fails and is tried
+// again as a whole.
+const tries = 6
+
+// together writes changes on one partition of a table in as few transactions as
+// storage allows. Any failure is "unknown" (invariant 9): the range is read once,
+// each change compared with what is there, and the rest tried again. Changes of
+// devices that are given up are left out.
+func together(ctx context.Context, table *tables.Table, changes []*change) error {
+	for _, group := range cut(changes) {
+		if err := writeGroup(ctx, table, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut divides changes as tables.Cut divides their operations.
+func cut(changes []*change) (groups [][]*change) {
+	ops := make([]tables.Op, len(changes))
+	for i, c := range changes {
+		ops[i] = c.op
+	}
+	cuts, err := tables.Cut(ops)
+	if err != nil {
+		return [][]*change{changes} // Submit says why, of the operation concerned
+	}
+	for _, g := range cuts {
+		groups, changes = append(groups, changes[:len(g)]), changes[len(g):]
+	}
+	return groups
+}
+
+func writeGroup(ctx context.Context, table *tables.Table, group []*change) error {
+	var last error
+	for try := range tries {
+		left := undone(group)
+		if len(left) == 0 {
+			return nil
+		}
+		if last = submit(ctx, table, left); last == nil {
+			return nil
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+		if err := compare(ctx, table, left); err != nil {
+			last = err // no wiser: the next round reads again
+		}
+	}
+	if len(undone(group)) == 0 {
+		return nil
+	}
+	return fmt.Errorf("after %d tries: %w", tries, last)
+}
+
+func undone(group []*change) (left []*change) {
+	for _, c := range group {
+		if !c.done && !c.device.dropped {
+			left = append(left, c)
+		}
+	}
+	return left
+}
+
+func submit(ctx context.Context, table *tables.Table, changes []*change) error {
+	ops := make([]tables.Op, len(changes))
+	for i, c := range changes {
+		ops[i] = c.op
+	}
+	written, err := table.Submit(ctx, ops)
+	if err != nil {
+		return err
+	}
+	for i, c := range changes {
+		c.done, c.etag = true, written.ETags[i]
+	}
+	return nil
+}
+
+// compare reads the range of the changes once and decides about each.
+func compare(ctx context.Context, table *tables.Table, changes []*change) error {
+	pk := changes[0].op.Entity.PartitionKey
+	first, last := changes[0].op.Entity.RowKey, changes[0].op.Entity.RowKey
+	for _, c := range changes {
+		first, last = min(first, c.op.Entity.RowKey), max(last, c.op.Entity.RowKey)
+	}
+	wanted := make(map[string]bool, len(changes))
+	for _, c := range changes {
+		wanted[c.op.Entity.RowKey] = true
+	}
+	found := map[string]*tables.Entity{}
+	for page, err := range table.Rows(ctx, tables.Query{Range: tables.RowsBetween(pk, first, last)}) {
+		if err != nil {
+			return err
+		}
+		for i := range page.Rows {
+			if wanted[page.Rows[i].RowKey] {
+				found[page.Rows[i].RowKey] = &page.Rows[i]
+			}
+		}
+	}
+	for _, c := range changes {
+		c.settle(found[c.op.Entity.RowKey])
+	}
+	return nil
+}
+
+func (c *change) settle(found *tables.Entity) {
+	v := c.compare(found)
+	switch {
+	case v.taken:
+		c.device.dropped = true
+	case v.done:
+		c.done, c.etag = true, v.etag
+	case found == nil:
+		c.op = tables.Insert(c.op.Entity)
+	case c.op.Kind == tables.KindMerge:
+		c.op = tables.Merge(c.op.Entity, v.etag)
+	default:
+		c.op = tables.Replace(c.op.Entity, v.etag)
+	}
+}
+
+// again repeats what may be done twice, until it is done or tries are used up.
+func again(ctx context.Context, do func() error) error {
+	var err error
+	for try := range tries {
+		if err = do(); err == nil {
+			return nil
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// pause waits a little longer before each further try.
+func pause(ctx context.Context, try int) error {
+	timer := time.NewTimer(time.Duration(20<<try) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
