@@ -1,6 +1,12 @@
 package jobs
 
-import "furrow/tables"
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"furrow/tables"
+)
 
 // MaxSensors is how many sensors a device may have in an output, which has a
 // property for each: Azure takes 252, and the fence and its like need some.
@@ -18,6 +24,26 @@ type Fold interface {
 	Fold(d tables.Member, state []byte, samples []Sample) (Folded, error)
 }
 
+// A Windowed fold makes outputs of windows of time, none longer than a day. What
+// came late is folded anew, a day at a time, and replaces what was there; a fold
+// that is not Windowed is given the late samples on top of its state.
+type Windowed interface {
+	Fold
+	// OpenFrom is where the earliest window starts that later samples can still
+	// change, or that is not written yet: tables.MaxTicks where there is none, zero
+	// where no sample was ever folded.
+	OpenFrom(state []byte) (tables.Ticks, error)
+}
+
+// A Closer is a Fold that has something to say when time has passed, whether or
+// not there were samples.
+type Closer interface {
+	Fold
+	// Close is called after Fold, with the moment before which every row that
+	// storage had was folded. The service's time, as samples have it.
+	Close(d tables.Member, state []byte, until tables.Ticks) (Folded, error)
+}
+
 // Folded is what came of a fold.
 type Folded struct {
 	State   []byte
@@ -33,22 +59,38 @@ type Effect struct {
 	Properties []tables.Property
 	// Closed says that no later sample in row order can change the output.
 	Closed bool
+	// From and To say of which samples an output of a window is made: those whose
+	// ticks lie in [From, To). An Object is all readings there, and nothing else.
+	From, To tables.Ticks
 }
 
-// An Output names an entity that processors write.
+// An Output names an entity that processors write, or an object: its name is
+// then the PartitionKey, a slash and the RowKey.
 type Output struct {
 	Kind         OutputKind
 	PartitionKey string
 	RowKey       string
 }
 
-// An OutputKind is a table of outputs.
+// An OutputKind is a table of outputs, or that outputs are objects.
 type OutputKind uint8
 
 const (
 	Latest OutputKind = iota + 1
 	Rollups
+	Object
 )
+
+// Objects is where outputs are objects; an archive.Store is one.
+type Objects interface {
+	// Write makes an object of readings, which come in row order, in one step: it
+	// is there whole or as it was before. The object keeps the fence of its writer;
+	// where there is one with a higher fence, the error is ErrOvertaken.
+	Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[tables.Reading, error]) error
+}
+
+// ErrOvertaken says that another job with a higher fence has written already.
+var ErrOvertaken = errors.New("another job has overtaken this one")
 
 // A Refusal is a value that could not be folded, or a whole row. It goes to the
 // rejects, and the rest of its row and of the device is folded all the same.

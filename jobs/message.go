@@ -3,6 +3,7 @@ package jobs
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"furrow/tables"
@@ -28,7 +29,8 @@ type Message struct {
 	Pipeline tables.Pipeline `json:"pipeline"`
 	Run      tables.Ticks    `json:"run"` // the slot of the run that it is a part of
 
-	// Month is the partition of the fleet: of all kinds but Master.
+	// Month is the partition of the fleet. Of a Master it is the progress: the
+	// last one that a job was put for.
 	Month tables.Month `json:"month,omitzero"`
 
 	// First and Last are the ends of a batch, both in it: of Device and Audit.
@@ -39,14 +41,27 @@ type Message struct {
 	// before the first.
 	Progress tables.DeviceID `json:"progress,omitempty"`
 
-	// From is where an Audit begins to count rows; zero means with the ledger.
-	From tables.Ticks `json:"from,omitzero"`
+	// Audit is how much an Audit looks at; a Month that has one puts audits, too.
+	Audit Depth `json:"audit,omitempty"`
+
+	// Chain says that a Device or Audit goes on where another left a device that
+	// was far behind: it heeds no mark that keeps others away.
+	Chain bool `json:"chain,omitzero"`
 
 	// Attempts is how often the job has failed since it last got on. The queue's
 	// own count will not do: it counts every get, also of a message that was
 	// released by a worker that stopped, or lost by one that died.
 	Attempts int `json:"attempts,omitzero"`
 }
+
+// A Depth is how much an audit looks at.
+type Depth string
+
+const (
+	Short  Depth = "short"  // the last hours
+	Full   Depth = "full"   // all that the ledger covers
+	Refold Depth = "refold" // nothing: it only works off refold cursors
+)
 
 // MaxSize is how many bytes the text of a Message can have: ids are at most
 // 128 characters, and the rest is short.
@@ -92,8 +107,6 @@ func (m Message) check() error {
 		return errors.New("run is missing")
 	case m.Run < 0 || m.Run > tables.MaxTicks:
 		return fmt.Errorf("run %d is no moment between the years 1 and 9999", m.Run)
-	case m.From < 0 || m.From > tables.MaxTicks:
-		return fmt.Errorf("from %d is no moment between the years 1 and 9999", m.From)
 	case m.Attempts < 0:
 		return fmt.Errorf("attempts %d are fewer than none", m.Attempts)
 	}
@@ -117,11 +130,12 @@ func (m Message) checkWork() error {
 		name            string
 		has, needs, may bool
 	}{
-		{"month", m.Month != tables.Month{}, m.Kind != Master, false},
+		{"month", m.Month != tables.Month{}, m.Kind != Master, true},
 		{"first", m.First != "", batch, false},
 		{"last", m.Last != "", batch, false},
 		{"progress", m.Progress != "", false, m.Kind == Month},
-		{"from", m.From != 0, false, m.Kind == Audit},
+		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month},
+		{"chain", m.Chain, false, batch},
 	} {
 		switch {
 		case member.needs && !member.has:
@@ -134,10 +148,13 @@ func (m Message) checkWork() error {
 }
 
 func (m Message) checkKeys() error {
-	if m.Kind != Master {
+	if m.Month != (tables.Month{}) {
 		if err := m.Month.Check(); err != nil {
 			return err
 		}
+	}
+	if !slices.Contains([]Depth{"", Short, Full, Refold}, m.Audit) {
+		return fmt.Errorf("audit %s is not known; want short, full or refold", quote(string(m.Audit)))
 	}
 	for _, member := range []struct {
 		name string

@@ -16,10 +16,13 @@ func messages() map[string]Message {
 	run := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
 	month := tables.Month{Year: 2026, Month: time.November, Shard: 3}
 	return map[string]Message{
-		"v1-master": {Kind: Master, Pipeline: "live", Run: run},
-		"v1-month":  {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: "contoso:us-5260:Giles-7163712301905", Attempts: 2},
-		"v1-device": {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a-1", Attempts: 1},
-		"v1-audit":  {Kind: Audit, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", From: run.Add(-3 * time.Hour)},
+		"v1-master":          {Kind: Master, Pipeline: "live", Run: run},
+		"v1-master-going-on": {Kind: Master, Pipeline: "live", Run: run, Month: month},
+		"v1-month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: Full},
+		"v1-chain":           {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Chain: true},
+		"v1-month":           {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: "contoso:us-5260:Giles-7163712301905", Attempts: 2},
+		"v1-device":          {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a-1", Attempts: 1},
+		"v1-audit":           {Kind: Audit, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Audit: Short, Chain: true},
 	}
 }
 
@@ -48,7 +51,7 @@ func TestMessagesAreWrittenAsTheGoldenFilesSay(t *testing.T) {
 func TestTheLongestMessageFits(t *testing.T) {
 	id := tables.DeviceID(strings.Repeat("x", 128))
 	m := Message{
-		Kind: Audit, Pipeline: tables.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, From: tables.MaxTicks,
+		Kind: Audit, Pipeline: tables.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Chain: true,
 		Month: tables.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Attempts: 1 << 62,
 	}
 	text, err := m.Encode()
@@ -77,7 +80,7 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 		`{"v":1,"kind":"master","pipeline":"Live","run":"0639307630201234567"}`:                                    "character 'L' at position 1",
 		`{"v":1,"kind":"master","pipeline":"live"}`:                                                                "run is missing",
 		`{"v":1,"kind":"master","pipeline":"live","run":"now"}`:                                                    "want 19 digits",
-		`{"v":1,"kind":"master","pipeline":"live","run":"0639307630201234567","month":"2026-11"}`:                  "month does not belong in a master message",
+		`{"v":1,"kind":"master","pipeline":"live","run":"0639307630201234567","first":"a"}`:                        "first does not belong in a master message",
 		`{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567"}`:                                     "month is missing; a month message has one",
 		`{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567","month":"2026-13"}`:                   "2026-13",
 		`{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567","month":"2026-11","progress":"a/b"}`:  "progress: device id",
@@ -87,7 +90,7 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 		head + `,"first":"b","last":"a"}`:                                   `first "b" comes after last "a"`,
 		head + `,"first":"a!","last":"b"}`:                                  "first: device id",
 		head + `,"first":"a","last":"b","progress":"a"}`:                    "progress does not belong in a device message",
-		head + `,"first":"a","last":"b","from":"0639307630201234567"}`:      "from does not belong in a device message",
+		head + `,"first":"a","last":"b","audit":"full"}`:                    "audit does not belong in a device message",
 		head + `,"first":"a","last":"b","attempts":-1}`:                     "attempts -1",
 		head + `,"first":"a","last":"b","attempts":1.5}`:                    "attempts",
 		head + `,"first":"a","last":"b","colour":"red"}`:                    "colour",
@@ -113,7 +116,8 @@ func TestNothingUnreadableIsWritten(t *testing.T) {
 			"run":      func(m *Message) { m.Run = tables.MaxTicks + 1 },
 			"attempts": func(m *Message) { m.Attempts = -1 },
 			"first":    func(m *Message) { m.First = "z!" },
-			"from":     func(m *Message) { m.From = -1 },
+			"audit":    func(m *Message) { m.Audit = "deep" },
+			"month":    func(m *Message) { m.Month.Month = 13 },
 		} {
 			spoilt := m
 			spoil(&spoilt)

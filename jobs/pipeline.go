@@ -21,7 +21,11 @@ type Pipeline struct {
 	Processors []Processor
 	Sensors    Sensors
 	Client     *tables.Client
+	Objects    Objects // nil where no processor makes objects
 	Names      tables.Names
+
+	// Batch is how many devices one message carries; zero means 50. At most MaxBatch.
+	Batch int
 
 	// Settle is how long rows may take to be visible to all: a row younger than
 	// that waits. Zero means 10 s.
@@ -33,6 +37,11 @@ type Pipeline struct {
 	Most int
 }
 
+// MaxBatch is how many devices a message may carry, so that their claims and
+// commits fit one transaction.
+const MaxBatch = 99
+
+func (p *Pipeline) batch() int            { return min(cmp.Or(p.Batch, 50), MaxBatch) }
 func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }

@@ -307,14 +307,12 @@ func TestAPanicIsAFailureWithItsStackInTheLog(t *testing.T) {
 		q.Put(t.Context(), monthJob(), 0)
 		var log bytes.Buffer
 		p := &Pool{Source: q, MaxAttempts: 1, Log: slog.New(slog.NewTextHandler(&log, nil)), Work: func(context.Context, jobs.Message, save) error {
-			var none map[string]int
-			none["a"] = 1
-			return nil
+			panic("as asked")
 		}}
 		stop := start(t, p)
 		time.Sleep(time.Second)
 		stop()
-		if len(q.poison) != 1 || q.poison[0].Cause != "the job panicked: assignment to entry in nil map" {
+		if len(q.poison) != 1 || q.poison[0].Cause != "the job panicked: as asked" {
 			t.Errorf("poison %+v", q.poison)
 		}
 		if text := log.String(); !strings.Contains(text, "TestAPanicIsAFailureWithItsStackInTheLog") {

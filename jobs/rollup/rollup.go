@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -43,7 +44,7 @@ func New(c Config) (*Fold, error) {
 // A Fold is the processor. It is safe for concurrent use.
 type Fold struct{ windows []tables.Window }
 
-var _ jobs.Fold = (*Fold)(nil)
+var _ jobs.Windowed = (*Fold)(nil)
 
 var errOrder = errors.New("rollup: samples are not in row order")
 
@@ -68,6 +69,21 @@ func (f *Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.
 	}
 	work.out.State = st.encode()
 	return work.out, nil
+}
+
+// OpenFrom is the start of the longest open bucket.
+func (f *Fold) OpenFrom(state []byte) (tables.Ticks, error) {
+	st, err := f.decode(state)
+	if err != nil || !st.begun {
+		return 0, err
+	}
+	from := tables.MaxTicks
+	for _, b := range st.open {
+		if b.begun {
+			from = min(from, b.start)
+		}
+	}
+	return from, nil
 }
 
 // folding is one call of Fold.
@@ -115,7 +131,7 @@ func (w *folding) effect(b *bucket, closed bool) {
 		return // no sample in it had a number
 	}
 	d := w.member
-	e := jobs.Effect{Closed: closed, Output: jobs.Output{
+	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{
 		Kind:         jobs.Rollups,
 		PartitionKey: tables.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: tables.DayOf(b.start), Month: d.Month}.String(),
 		RowKey:       tables.RollupRow{Device: d.Device, Bucket: b.start}.String(),

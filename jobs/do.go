@@ -1,0 +1,32 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A Putter takes the messages that jobs put; a worker.Queue is one.
+type Putter interface {
+	Put(ctx context.Context, m Message, delay time.Duration) error
+}
+
+// Do does the job that a message asks for. Progress goes to save, and what is
+// to be done next to put. Done twice, or again after any part of it, it does
+// what is left.
+func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
+	if m.Pipeline != p.Name {
+		return Result{}, fmt.Errorf("%w: it is of pipeline %s, and this worker's is %s", ErrUnreadable, m.Pipeline, p.Name)
+	}
+	switch m.Kind {
+	case Master:
+		return p.master(ctx, m, put, save)
+	case Month:
+		return p.month(ctx, m, put, save)
+	case Device:
+		return p.device(ctx, m, put)
+	case Audit:
+		return p.audit(ctx, m, put)
+	}
+	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, quote(string(m.Kind)))
+}
