@@ -14,17 +14,28 @@ import (
 type Batch struct {
 	Month       tables.Month
 	First, Last tables.DeviceID
+
+	// Chain says that marks that keep a device to a job of its own are to be passed.
+	Chain bool
 }
 
-// A Result is what a device job did.
+// A Result is what a job did.
 type Result struct {
+	Months    int // month jobs put
+	Batches   int // device jobs put by a month job
 	Devices   int // looked at
 	Folded    int // of them, those with new rows that were committed
 	Rows      int // folded and committed
 	Refused   int // values and rows
 	Overtaken int // devices that another job has taken over; theirs is the work now
-	Behind    []tables.DeviceID
-	Failed    map[tables.DeviceID]error
+	Late      int // rows that an audit found below the checkpoint, and folded
+	Refolds   int // devices that were folded anew, in part or whole
+	Missing   int // rows that were counted once and are gone
+
+	Behind []tables.DeviceID // with more rows than were folded
+	Rest   tables.DeviceID   // from which on the batch was not looked at; empty where it was
+	Anew   []tables.DeviceID // whose refold cursor an audit is to work off
+	Failed map[tables.DeviceID]error
 }
 
 // Run does a device job: READ rows after the checkpoint, FOLD them, CLAIM the
@@ -32,26 +43,43 @@ type Result struct {
 // checkpoints. Run again, by anybody and at any time, it does what is left.
 //
 // An error means that storage did not answer in the end, and that the job is to
-// be tried again; what is wrong with one device is in the Result.
+// be tried again; what is wrong with one device is in the Result, and counted on
+// its tracking row.
 func (p *Pipeline) Run(ctx context.Context, b Batch) (Result, error) {
-	work, now, err := p.read(ctx, b)
+	r, err := p.run(ctx, b)
 	if err != nil {
 		return Result{}, fmt.Errorf("batch %s to %s of %s: %w", b.First, b.Last, b.Month, err)
 	}
-	p.foldAll(ctx, work, now)
-	if ctx.Err() != nil {
-		return Result{}, context.Cause(ctx)
+	return r, nil
+}
+
+func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
+	work, now, err := p.read(ctx, b)
+	if err != nil {
+		return Result{}, err
+	}
+	work = passOver(work, tables.TicksOf(now), b.Chain)
+	var rest tables.DeviceID
+	if n := p.batch(); len(work) > n {
+		rest, work = work[n].member.Device, work[:n]
+	}
+	looked, err := p.foldAll(ctx, work, now)
+	if err != nil {
+		return Result{}, err
+	}
+	if looked < len(work) {
+		rest, work = work[looked].member.Device, work[:looked]
 	}
 	j := &job{pipeline: p, claim: rand.Text(), now: tables.TicksOf(now), work: work}
-	for _, step := range []struct {
-		name string
-		do   func(context.Context) error
-	}{{"claiming", j.claimAll}, {"writing rejects", j.reject}, {"writing outputs", j.write}, {"committing", j.commit}} {
-		if err := step.do(ctx); err != nil {
-			return Result{}, fmt.Errorf("batch %s to %s of %s: %s: %w", b.First, b.Last, b.Month, step.name, err)
-		}
+	if err := j.do(ctx); err != nil {
+		return Result{}, err
 	}
-	return j.result(), nil
+	if err := j.fail(ctx); err != nil {
+		return Result{}, err
+	}
+	r := j.result()
+	r.Rest = rest
+	return r, nil
 }
 
 // read gives the devices of a batch with their tracking rows, and the service's
@@ -83,7 +111,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (work []*folding, now time
 			if t == nil {
 				t = newTrack()
 			}
-			work = append(work, &folding{member: m, track: t, effects: map[Output]Effect{}})
+			work = append(work, newFolding(m, t))
 		}
 	}
 	if now.IsZero() {
@@ -92,19 +120,33 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (work []*folding, now time
 	return work, now, nil
 }
 
-// foldAll folds device after device, until the job has its most. The horizon is
-// the service's time less the time to settle, never this machine's (invariant 6).
-func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now time.Time) {
-	horizon := tables.TicksOf(now.Add(-p.settle())).String()
-	left := p.most()
+// passOver leaves out the devices that are held, and those that a job of their
+// own goes on with.
+func passOver(work []*folding, now tables.Ticks, chain bool) (left []*folding) {
 	for _, d := range work {
-		if left == 0 {
-			d.behind = true
-			continue
+		if d.track.heldUntil <= now && (chain || d.track.chain <= now) {
+			left = append(left, d)
 		}
-		p.fold(ctx, d, horizon, min(p.portion(), left))
-		left = max(0, left-d.rows)
 	}
+	return left
+}
+
+// foldAll folds device after device, until the job has its most, and says how
+// many it has looked at. The horizon is the service's time less the time to
+// settle, never this machine's (invariant 6).
+func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now time.Time) (looked int, err error) {
+	horizon := tables.TicksOf(now.Add(-p.settle()))
+	left := p.most()
+	for i, d := range work {
+		if left <= 0 {
+			return i, nil
+		}
+		if err := p.fold(ctx, d, horizon, min(p.portion(), left)); err != nil {
+			return i, err
+		}
+		left -= d.rows
+	}
+	return len(work), nil
 }
 
 func (j *job) result() Result {
@@ -124,6 +166,9 @@ func (j *job) result() Result {
 		}
 		if d.behind {
 			r.Behind = append(r.Behind, d.member.Device)
+		}
+		if d.track.refold != d.track.read.refold {
+			r.Anew = append(r.Anew, d.member.Device)
 		}
 	}
 	return r

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 
 	"furrow/tables"
 )
@@ -15,6 +16,22 @@ type job struct {
 	claim    string       // random: read back, it tells "it was us"
 	now      tables.Ticks // of the service
 	work     []*folding
+}
+
+// do claims, writes and commits.
+func (j *job) do(ctx context.Context) error {
+	for _, step := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"claiming", j.claimAll}, {"writing rejects", j.reject}, {"writing outputs", j.write},
+		{"writing objects", j.objects}, {"committing", j.commit},
+	} {
+		if err := step.do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
 }
 
 // claimAll claims the devices that have something to write, before anything is
@@ -126,7 +143,7 @@ func (j *job) commit(ctx context.Context) error {
 			continue
 		}
 		d.track.ledger.Compact(j.now)
-		op, err := d.track.committed(d.member)
+		op, err := d.track.committed(d.member, j.claim)
 		if err != nil {
 			d.err = err
 			continue
@@ -135,8 +152,10 @@ func (j *job) commit(ctx context.Context) error {
 			switch {
 			case found == nil || found.Get("Claim").Text() != j.claim:
 				return verdict{taken: true}
-			case found.Get("LastReadRowKey").Text() == d.track.last:
+			case found.Get("Committed").Text() == j.claim:
 				return verdict{done: true, etag: found.ETag}
+			case d.track.refold != d.track.read.refold && found.Get("Refold").Text() != d.track.read.refold.String():
+				return verdict{taken: true} // somebody has rewound the device meanwhile: that must not be lost
 			}
 			return verdict{etag: found.ETag}
 		}})

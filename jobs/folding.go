@@ -1,10 +1,12 @@
 package jobs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"furrow/tables"
 )
@@ -15,10 +17,16 @@ type folding struct {
 	track   *track
 	effects map[Output]Effect
 	refused []refusedRow
-	rows    int
+	rows    int   // folded
+	dirty   bool  // there is something to commit
 	behind  bool  // there are more rows than were folded
 	dropped bool  // another job has overtaken this one
+	look    bool  // its outputs may be there already, in versions unknown
 	err     error // why it could not be folded
+}
+
+func newFolding(m tables.Member, t *track) *folding {
+	return &folding{member: m, track: t, effects: map[Output]Effect{}}
 }
 
 // refusedRow is a refusal with the row that it is of.
@@ -33,31 +41,52 @@ const maxRefused = 100
 
 // fold reads the rows of a device from its checkpoint to the horizon, at most so
 // many, and folds them page by page: no more than a page is held at a time.
-// What it finds wrong with the device is its own error, and no other's.
-func (p *Pipeline) fold(ctx context.Context, d *folding, horizon string, most int) {
-	defer func() {
-		if r := recover(); r != nil {
-			d.err = fmt.Errorf("panic in a fold: %v\n%s", r, debug.Stack())
-		}
-	}()
-	table := p.Client.Table(d.member.Readings)
-	query := tables.Query{Range: tables.RowsAfter(string(d.member.Device), d.track.last, horizon), Size: min(most, 1000)}
-	for page, err := range table.Rows(ctx, query) {
+// What is wrong with the device is its own error, and no other's; an error of
+// reading is the job's.
+func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, most int) error {
+	defer d.rescue()
+	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
+	if err := p.foldRange(ctx, d, rows, most); err != nil || d.err != nil {
+		return err
+	}
+	d.dirty = d.rows > 0
+	p.heedSettings(d)
+	until := horizon
+	if d.behind {
+		until = TicksBefore(d.track.last)
+	}
+	if d.err = p.close(d, until); d.err == nil {
+		d.mark(horizon)
+	}
+	return nil
+}
+
+// rescue makes a panic of a fold the error of its device.
+func (d *folding) rescue() {
+	if r := recover(); r != nil {
+		d.err = fmt.Errorf("panic in a fold: %v\n%s", r, debug.Stack())
+	}
+}
+
+// foldRange folds the rows of a range, at most so many. Its error is of reading.
+func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range, most int) error {
+	query := tables.Query{Range: rows, Size: min(most, 1000)}
+	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, query) {
 		if errors.Is(err, tables.ErrNoTable) {
-			return // the first device of an enrollment has not written yet
+			return nil // the first device of an enrollment has not written yet
 		}
 		if err != nil {
-			d.err = err
-			return
+			return err
 		}
 		if d.err = p.foldPage(d, page.Rows); d.err != nil {
-			return
+			return nil
 		}
 		if d.rows >= most {
 			d.behind = page.Next != (tables.Continuation{})
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // foldPage folds rows and moves the device's checkpoint, in memory.
@@ -87,16 +116,66 @@ func (p *Pipeline) foldPage(d *folding, rows []tables.Entity) error {
 		if err != nil {
 			return err
 		}
-		d.track.states[processor.Name] = out.State
-		for _, e := range out.Effects {
-			d.effect(e)
-		}
-		for _, r := range out.Refused {
-			d.refuse(r, byKey[r.Row])
-		}
+		d.take(processor.Name, out, byKey)
 	}
 	return nil
 }
+
+// close tells the processors that wait for it how far time has passed.
+func (p *Pipeline) close(d *folding, until tables.Ticks) error {
+	for _, processor := range p.Processors {
+		closer, ok := processor.Fold.(Closer)
+		state := d.track.states[processor.Name]
+		if !ok || state == nil {
+			continue
+		}
+		out, err := closer.Close(d.member, state, until)
+		if err != nil {
+			return err
+		}
+		d.dirty = d.dirty || len(out.Effects) > 0 || !bytes.Equal(out.State, state)
+		d.take(processor.Name, out, nil)
+	}
+	return nil
+}
+
+// take takes in what came of a fold.
+func (d *folding) take(processor string, out Folded, rows map[string]*tables.Entity) {
+	d.track.states[processor] = out.State
+	for _, e := range out.Effects {
+		d.effect(e)
+	}
+	for _, r := range out.Refused {
+		d.refuse(r, rows[r.Row])
+	}
+}
+
+// heedSettings has a device folded anew that was folded under other settings.
+func (p *Pipeline) heedSettings(d *folding) {
+	t := d.track
+	if t.settings == p.Settings {
+		return
+	}
+	if t.etag != "" && t.settings != "" && t.last != "" {
+		t.refold = t.refold.with(cursor{0, TicksBefore(t.last) + 1})
+	}
+	d.dirty = d.dirty || t.etag != ""
+	t.settings = p.Settings
+}
+
+// mark sets the marks of a device that was folded: its failures are over, and
+// while it is far behind, a job of its own goes on with it.
+func (d *folding) mark(now tables.Ticks) {
+	d.track.marks = marks{}
+	if d.behind {
+		d.track.chain = now.Add(chainMark)
+	}
+	d.dirty = d.dirty || d.track.attempts != d.track.read.attempts
+}
+
+// chainMark is how long a device that is far behind is left to its own job. That
+// one renews the mark with every portion.
+const chainMark = 2 * time.Minute
 
 // effect keeps the newest of what is to be written to an output.
 func (d *folding) effect(e Effect) {
@@ -114,4 +193,4 @@ func (d *folding) refuse(r Refusal, row *tables.Entity) {
 }
 
 // live tells whether the device is still this job's to write for.
-func (d *folding) live() bool { return d.rows > 0 && d.err == nil && !d.dropped }
+func (d *folding) live() bool { return d.dirty && d.err == nil && !d.dropped }

@@ -15,6 +15,12 @@ type Processor struct {
 	Fold Fold
 }
 
+// windowed is the processor's fold where it is folded anew by windows.
+func (p Processor) windowed() (Windowed, bool) {
+	w, ok := p.Fold.(Windowed)
+	return w, ok
+}
+
 // A Pipeline is what a device job has to know of one, and where its tables are.
 type Pipeline struct {
 	Name       tables.Pipeline
@@ -30,6 +36,15 @@ type Pipeline struct {
 	// Settle is how long rows may take to be visible to all: a row younger than
 	// that waits. Zero means 10 s.
 	Settle time.Duration
+	// Settings stands for everything that changes what the folds give. A device that
+	// was folded under other settings is folded anew from its beginning.
+	Settings string
+	// ShortEvery and FullEvery are how often late rows are looked for: in the last
+	// ShortSpan, and in all that the ledger covers. Zero means hourly, daily, and 3 h.
+	ShortEvery, FullEvery, ShortSpan time.Duration
+	// Late is how old the row may be that a living token still admits. Audits look
+	// no further back. Zero means 8 days.
+	Late time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
 	// Most is how many rows a job folds in all; zero means 20,000. Devices that it
@@ -45,6 +60,9 @@ func (p *Pipeline) batch() int            { return min(cmp.Or(p.Batch, 50), MaxB
 func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
+
+func (p *Pipeline) shortSpan() time.Duration { return cmp.Or(p.ShortSpan, 3*time.Hour) }
+func (p *Pipeline) late() time.Duration      { return cmp.Or(p.Late, 8*24*time.Hour) }
 
 // table is where outputs of a kind are.
 func (p *Pipeline) table(k OutputKind) *tables.Table {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,8 +38,16 @@ const tries = 6
 // storage allows. Any failure is "unknown" (invariant 9): the range is read once,
 // each change compared with what is there, and the rest tried again. Changes of
 // devices that are given up are left out.
+//
+// What storage would never take, or refuses for the sake of one change, is the
+// error of that change's device.
 func together(ctx context.Context, table *tables.Table, changes []*change) error {
-	for _, group := range cut(changes) {
+	for _, c := range changes {
+		if err := c.op.Entity.Check(); err != nil && c.device.err == nil {
+			c.device.err = err
+		}
+	}
+	for _, group := range cut(undone(changes)) {
 		if err := writeGroup(ctx, table, group); err != nil {
 			return err
 		}
@@ -48,6 +57,9 @@ func together(ctx context.Context, table *tables.Table, changes []*change) error
 
 // cut divides changes as tables.Cut divides their operations.
 func cut(changes []*change) (groups [][]*change) {
+	if len(changes) == 0 {
+		return nil
+	}
 	ops := make([]tables.Op, len(changes))
 	for i, c := range changes {
 		ops[i] = c.op
@@ -64,13 +76,23 @@ func cut(changes []*change) (groups [][]*change) {
 
 func writeGroup(ctx context.Context, table *tables.Table, group []*change) error {
 	var last error
-	for try := range tries {
+	if group[0].device.look {
+		if err := compare(ctx, table, group); err != nil {
+			return err
+		}
+	}
+	for try := 0; try < tries; try++ {
 		left := undone(group)
 		if len(left) == 0 {
 			return nil
 		}
 		if last = submit(ctx, table, left); last == nil {
 			return nil
+		}
+		if c := refused(left, last); c != nil {
+			c.device.err = last
+			try-- // the others have lost nothing by it
+			continue
 		}
 		if err := pause(ctx, try); err != nil {
 			return err
@@ -85,9 +107,24 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 	return fmt.Errorf("after %d tries: %w", tries, last)
 }
 
+// refused is the change for whose sake storage refuses a transaction, as often
+// as it is asked; nil where it is none, or may be taken next time.
+func refused(changes []*change, err error) *change {
+	wrong, ok := errors.AsType[*tables.TransactionError](err)
+	if !ok {
+		return nil
+	}
+	for _, may := range []error{tables.ErrExists, tables.ErrConflict, tables.ErrNotFound, tables.ErrNoTable, tables.ErrBusy} {
+		if errors.Is(wrong, may) {
+			return nil
+		}
+	}
+	return changes[wrong.Index]
+}
+
 func undone(group []*change) (left []*change) {
 	for _, c := range group {
-		if !c.done && !c.device.dropped {
+		if !c.done && !c.device.dropped && c.device.err == nil {
 			left = append(left, c)
 		}
 	}

@@ -21,6 +21,65 @@ type track struct {
 	ledger  *Ledger
 	rows    int64 // folded since the beginning
 	rejects int64 // values and rows refused since the beginning
+
+	settings string // of the processors that folded it last, as Pipeline.Settings
+	refold   cursor
+	floor    tables.Ticks // what lies below it is out of the ledger, and of every audit
+	late     int64        // rows that audits have found
+
+	marks
+	read struct { // what the row said
+		marks
+		refold cursor
+	}
+}
+
+// marks say that a device is to be passed over, and why.
+type marks struct {
+	attempts  int          // that failed in a row
+	held      string       // why the last one did
+	heldUntil tables.Ticks // it is passed over until then
+	chain     tables.Ticks // until then a job of its own goes on with it
+}
+
+// A cursor is what is to be folded anew: rows with ticks in [from, to), as far
+// as they are below the checkpoint. It moves up as audit jobs work it off.
+type cursor struct{ from, to tables.Ticks }
+
+func (c cursor) empty() bool { return c.from >= c.to }
+
+// String is how the tracking row has it; nothing is empty.
+func (c cursor) String() string {
+	if c.empty() {
+		return ""
+	}
+	return c.from.String() + "-" + c.to.String()
+}
+
+func parseCursor(s string) (c cursor, err error) {
+	if s == "" {
+		return c, nil
+	}
+	from, to, _ := strings.Cut(s, "-")
+	c.from, err = tables.ParseTicks(from)
+	if err == nil {
+		c.to, err = tables.ParseTicks(to)
+	}
+	if err != nil {
+		return c, fmt.Errorf("refold cursor %s: %w", quote(s), err)
+	}
+	return c, nil
+}
+
+// with is the cursor that covers both.
+func (c cursor) with(o cursor) cursor {
+	switch {
+	case c.empty():
+		return o
+	case o.empty():
+		return c
+	}
+	return cursor{min(c.from, o.from), max(c.to, o.to)}
 }
 
 // statePrefix begins the names of the properties that hold processors' states.
@@ -32,11 +91,17 @@ func trackOf(e tables.Entity) (*track, error) {
 	t := &track{
 		etag: e.ETag, last: f.String("LastReadRowKey"), fence: tables.Ticks(f.Int("Fence")), claim: f.String("Claim"),
 		rows: f.Int("Rows"), rejects: f.Int("Rejects"), states: map[string][]byte{},
+		settings: f.String("Settings"), floor: tables.Ticks(f.Int("LedgerFrom")), late: f.Int("Late"),
+		marks: marks{int(f.Int("Attempts")), f.String("Held"), f.Ticks("HeldUntil"), f.Ticks("Chain")},
 	}
 	var err error
+	if t.refold, err = parseCursor(f.String("Refold")); err != nil {
+		return nil, err
+	}
 	if t.ledger, err = ParseLedger(f.Binary("Ledger")); err != nil {
 		return nil, err
 	}
+	t.read.marks, t.read.refold = t.marks, t.refold
 	if t.open, err = parseOpen(f.Binary("Open")); err != nil {
 		return nil, err
 	}
@@ -65,14 +130,23 @@ func (t *track) claimed(m tables.Member, fence tables.Ticks, claim string) table
 	return tables.Merge(e, t.etag)
 }
 
-// committed is the merge that moves the checkpoint, on the claim's version.
-func (t *track) committed(m tables.Member) (tables.Op, error) {
+// committed is the merge that moves the checkpoint, on the claim's version. It
+// leaves the claim's id as a sign that it was done.
+func (t *track) committed(m tables.Member, claim string) (tables.Op, error) {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
+	e.Set("Committed", tables.String(claim))
 	e.Set("LastReadRowKey", tables.String(t.last))
 	e.Set("Rows", tables.Int64(t.rows))
 	e.Set("Rejects", tables.Int64(t.rejects))
 	e.Set("Ledger", tables.Binary(t.ledger.Append(nil)))
 	e.Set("Open", tables.Binary(appendOpen(nil, t.open)))
+	e.Set("Settings", tables.String(t.settings))
+	e.Set("LedgerFrom", tables.Int64(int64(t.floor)))
+	e.Set("Late", tables.Int64(t.late))
+	t.setMarks(&e)
+	if t.refold != t.read.refold {
+		e.Set("Refold", tables.String(t.refold.String()))
+	}
 	for name, state := range t.states {
 		if len(state) > maxStateBytes {
 			return tables.Op{}, fmt.Errorf("the state of processor %s has %d bytes; at most %d are kept", name, len(state), maxStateBytes)
@@ -81,6 +155,27 @@ func (t *track) committed(m tables.Member) (tables.Op, error) {
 	}
 	return tables.Merge(e, t.etag), nil
 }
+
+// setMarks gives e the marks that differ from the row's. One that is taken away
+// becomes the earliest time that storage has, as a merge leaves nothing out.
+func (t *track) setMarks(e *tables.Entity) {
+	if t.attempts != t.read.attempts {
+		e.Set("Attempts", tables.Int64(int64(t.attempts)))
+	}
+	if t.held != t.read.held {
+		e.Set("Held", tables.String(t.held))
+	}
+	if t.heldUntil != t.read.heldUntil {
+		e.Set("HeldUntil", tables.DateTime(max(t.heldUntil, firstDateTime)))
+	}
+	if t.chain != t.read.chain {
+		e.Set("Chain", tables.DateTime(max(t.chain, firstDateTime)))
+	}
+}
+
+// firstDateTime is the start of 1601, before which storage keeps no time.
+// learn.microsoft.com: "Understanding the Table service data model", Property types.
+const firstDateTime tables.Ticks = 504911232000000000
 
 // maxStateBytes bounds a processor's state of one device: a property holds 64 KiB.
 const maxStateBytes = 60 << 10

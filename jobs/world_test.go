@@ -138,14 +138,16 @@ func (f *fleet) firstHalf(t *testing.T) {
 func (f *fleet) drain(ctx context.Context, p *jobs.Pipeline) error {
 	var last error
 	for try := range 200 {
-		r, err := p.Run(ctx, f.batch)
+		batch := f.batch
+		batch.Chain = true
+		r, err := p.Run(ctx, batch)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		for _, e := range r.Failed {
 			err = e
 		}
-		if last = err; err == nil && r.Folded == 0 && r.Overtaken == 0 && len(r.Behind) == 0 {
+		if last = err; err == nil && r.Folded == 0 && r.Overtaken == 0 && len(r.Behind) == 0 && r.Rest == "" {
 			return nil
 		}
 		if r.Overtaken > 0 { // in earnest two workers do not repeat the same batch at once
@@ -166,7 +168,7 @@ func (f *fleet) ends(t *testing.T) map[string]string {
 				values := map[string]string{}
 				for _, p := range e.Properties {
 					switch p.Name {
-					case "Fence", "Claim", "Open", jobs.FenceProperty:
+					case "Fence", "Claim", "Committed", "Open", "Chain", jobs.FenceProperty:
 						continue
 					}
 					values[p.Name] = p.Value.String()

@@ -1,0 +1,74 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"furrow/tables"
+)
+
+// A firstFailure is that of a device which had not failed before.
+type firstFailure struct{ error }
+
+func (f *firstFailure) Unwrap() error { return f.error }
+
+// Pauses of a device that fails: none after the first time, when it is tried
+// again alone; then growing.
+const (
+	firstPause   = time.Minute
+	longestPause = 6 * time.Hour
+	maxHeldText  = 1 << 10
+)
+
+// pauseAfter is how long a device is held after so many failures in a row.
+func pauseAfter(attempts int) time.Duration {
+	pause := time.Duration(0)
+	for n := 2; n <= attempts && pause < longestPause; n++ {
+		pause = max(firstPause, 2*pause)
+	}
+	return min(pause, longestPause)
+}
+
+// fail counts the failures on the tracking rows of the devices that have one.
+// A row that has changed meanwhile is another job's to judge.
+func (j *job) fail(ctx context.Context) error {
+	for _, d := range j.work {
+		if d.err == nil || ctx.Err() != nil {
+			continue
+		}
+		op := d.track.failed(d.member, d.err, j.now)
+		err := again(ctx, func() error {
+			_, err := j.pipeline.tracking().Do(ctx, op)
+			if errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound) {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if d.track.attempts == 1 {
+			d.err = &firstFailure{d.err}
+		}
+	}
+	return ctx.Err()
+}
+
+// failed is the merge that counts a failure. It is of what the row had before
+// the job: what the job has made of it is lost.
+func (t *track) failed(m tables.Member, why error, now tables.Ticks) tables.Op {
+	t.marks = t.read.marks
+	t.attempts++
+	t.held, _, _ = strings.Cut(clip(why.Error(), maxHeldText), "\n")
+	if pause := pauseAfter(t.attempts); pause > 0 {
+		t.heldUntil = now.Add(pause)
+	}
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
+	t.setMarks(&e)
+	if t.etag == "" {
+		return tables.Insert(e)
+	}
+	return tables.Merge(e, t.etag)
+}

@@ -1,0 +1,91 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+)
+
+// A Rewound is the record of a rewind on a tracking row.
+type Rewound struct {
+	To tables.Ticks // from where on the device is folded anew
+	At time.Time
+	By string // who asked for it
+}
+
+func (r Rewound) String() string {
+	return fmt.Sprintf("to %s, at %s, by %s", r.To.Time().Format(time.RFC3339), r.At.UTC().Format(time.RFC3339), r.By)
+}
+
+// Rewind has a device folded anew from a moment up to its checkpoint, and tells
+// whether there is anything to fold: the device has rows there that were folded.
+// It sets the refold cursor; an Audit job does the work. The checkpoint stays.
+func (p *Pipeline) Rewind(ctx context.Context, month tables.Month, d tables.DeviceID, r Rewound) (bool, error) {
+	rewound := false
+	err := p.edit(ctx, month, d, func(t *track, e *tables.Entity) bool {
+		c := cursor{r.To, TicksBefore(t.last) + 1}
+		if rewound = t.last != "" && !c.empty(); rewound {
+			e.Set("Refold", tables.String(t.refold.with(c).String()))
+			e.Set("Rewound", tables.String(r.String()))
+		}
+		return rewound
+	})
+	return rewound, err
+}
+
+// Release has a held device tried again at once, and tells whether it was held.
+func (p *Pipeline) Release(ctx context.Context, month tables.Month, d tables.DeviceID) (bool, error) {
+	held := false
+	err := p.edit(ctx, month, d, func(t *track, e *tables.Entity) bool {
+		held = t.attempts > 0
+		t.marks = marks{chain: t.chain}
+		t.setMarks(e)
+		return held
+	})
+	return held, err
+}
+
+// edit merges into a tracking row, on the version it has read, as often as
+// others change it meanwhile. No row is nothing to edit.
+func (p *Pipeline) edit(ctx context.Context, month tables.Month, d tables.DeviceID, change func(*track, *tables.Entity) bool) error {
+	return again(ctx, func() error {
+		found, err := p.tracking().Get(ctx, month.String(), string(d))
+		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t, err := trackOf(found)
+		if err != nil {
+			return err
+		}
+		e := tables.Entity{PartitionKey: month.String(), RowKey: string(d)}
+		if !change(t, &e) {
+			return nil
+		}
+		_, err = p.tracking().Do(ctx, tables.Merge(e, t.etag))
+		return err
+	})
+}
+
+// A Held is a device that fails, as its tracking row says.
+type Held struct {
+	Month    tables.Month
+	Device   tables.DeviceID
+	Attempts int
+	Until    tables.Ticks // it is passed over until then; zero where it is tried again at once
+	Reason   string
+}
+
+// HeldOf reads a row of a tracking table; false means that it does not fail.
+func HeldOf(e tables.Entity) (Held, bool, error) {
+	f := e.Fields()
+	h := Held{Device: tables.DeviceID(e.RowKey), Attempts: int(f.Int("Attempts")), Until: f.Ticks("HeldUntil"), Reason: f.String("Held")}
+	month, err := tables.ParseMonth(e.PartitionKey)
+	h.Month = month
+	return h, h.Attempts > 0, errors.Join(err, f.Err())
+}
