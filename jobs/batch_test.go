@@ -19,6 +19,7 @@ import (
 
 var (
 	seeds    = flag.Int("jobs.seeds", 12, "how many random schedules TestEqualEndsOfTwoWorkers runs")
+	every    = flag.Bool("jobs.every", false, "whether everything befalls every operation of an audit, not one thing each")
 	seedFrom = flag.Uint64("jobs.seed", 0, "the first of them; 0 takes one from the clock")
 )
 
@@ -151,14 +152,12 @@ func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	t.Logf("seeds %d and the %d after it", seed, *seeds-1)
 	w := newWorld(t, 4, 60)
 	want, _ := calm(t, w)
-	rates := map[faults.Fault]float64{faults.AnswerLost: .04, faults.Twice: .04, faults.Cut: .04, faults.ServerBusy: .04,
-		faults.TimedOut: .04, faults.TimedOutDone: .04, faults.EmptyPage: .1, faults.Late: .05}
 	for i := range uint64(*seeds) {
 		f := w.newFleet(t)
 		f.firstHalf(t)
 		var working sync.WaitGroup
 		for worker := range uint64(2) {
-			p := f.pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*(seed+i) + worker, Rates: rates}, Delay: 20 * time.Millisecond})
+			p := f.pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*(seed+i) + worker, Rates: someFaults()}, Delay: 20 * time.Millisecond})
 			p.Portion, p.Most = 7+int((seed+i)%30), 20+int((seed+i)%100)
 			working.Go(func() {
 				if err := f.drain(t.Context(), p); err != nil {
@@ -172,6 +171,11 @@ func TestEqualEndsOfTwoWorkers(t *testing.T) {
 			t.Fatalf("seed %d: %s", seed+i, d)
 		}
 	}
+}
+
+func someFaults() map[faults.Fault]float64 {
+	return map[faults.Fault]float64{faults.AnswerLost: .04, faults.Twice: .04, faults.Cut: .04, faults.ServerBusy: .04,
+		faults.TimedOut: .04, faults.TimedOutDone: .04, faults.EmptyPage: .1, faults.Late: .05}
 }
 
 // A panicking processor panics at one device.

@@ -115,7 +115,7 @@ func newOutput(d *folding, o Output) *change {
 	if etag := d.track.open[o]; etag != "" {
 		op = tables.Replace(e, etag)
 	}
-	return &change{device: d, op: op, output: o, compare: func(found *tables.Entity) verdict {
+	return &change{device: d, op: op, output: o, look: d.look, compare: func(found *tables.Entity) verdict {
 		if found == nil {
 			return verdict{}
 		}
@@ -163,5 +163,11 @@ func (j *job) commit(ctx context.Context) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return together(ctx, j.pipeline.tracking(), changes)
+	err := together(ctx, j.pipeline.tracking(), changes)
+	for _, c := range changes {
+		if c.done {
+			c.device.track.etag = c.etag
+		}
+	}
+	return err
 }

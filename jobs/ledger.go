@@ -41,8 +41,9 @@ func (s span) end() tables.Ticks {
 // Add counts one row.
 func (l *Ledger) Add(rowKey string) { l.add(TicksBefore(rowKey), 1) }
 
-func (l *Ledger) add(at tables.Ticks, n int64) {
-	i, found := slices.BinarySearchFunc(l.spans, at, func(s span, at tables.Ticks) int {
+// find is the index of the span that a moment lies in, or of the next one.
+func (l *Ledger) find(at tables.Ticks) (int, bool) {
+	return slices.BinarySearchFunc(l.spans, at, func(s span, at tables.Ticks) int {
 		switch {
 		case s.end() <= at:
 			return -1
@@ -51,6 +52,10 @@ func (l *Ledger) add(at tables.Ticks, n int64) {
 		}
 		return 0
 	})
+}
+
+func (l *Ledger) add(at tables.Ticks, n int64) {
+	i, found := l.find(at)
 	if found {
 		l.spans[i].count += n
 		return
@@ -79,6 +84,55 @@ func (l *Ledger) Set(from, to tables.Ticks, n int64) {
 	s := span{start: from, long: to-from > hour, count: n}
 	i, _ := slices.BinarySearchFunc(l.spans, from, func(s span, at tables.Ticks) int { return int(min(max(s.start-at, -1), 1)) })
 	l.spans = slices.Insert(l.spans, i, s)
+}
+
+// late gives the windows in which counted has more rows than the ledger, of
+// those from a bound of spans on, in order; and how many rows it has fewer.
+func (l *Ledger) late(counted *Ledger, from tables.Ticks) (late []window, missing int64) {
+	more := map[span]int64{} // by the ledger's span, without its count
+	for _, s := range l.spans {
+		if s.start >= from {
+			more[span{start: s.start, long: s.long}] -= s.count
+		}
+	}
+	for _, s := range counted.spans {
+		key := span{start: s.start}
+		if i, found := l.find(s.start); found {
+			if l.spans[i].start < from {
+				continue // counted in part only
+			}
+			key = span{start: l.spans[i].start, long: l.spans[i].long}
+		}
+		more[key] += s.count
+	}
+	for s, n := range more {
+		if n > 0 {
+			late = append(late, window{s.start, s.end()})
+		}
+		missing += max(-n, 0)
+	}
+	slices.SortFunc(late, func(a, b window) int { return int(min(max(a.from-b.from, -1), 1)) })
+	return late, missing
+}
+
+// replace puts what was counted in a window in the place of what the ledger says
+// of it, and tells how many rows that are more. The window's ends are at bounds
+// of days.
+func (l *Ledger) replace(w window, counted *Ledger) (more int64) {
+	l.spans = slices.DeleteFunc(l.spans, func(s span) bool {
+		gone := s.start >= w.from && s.end() <= w.to
+		if gone {
+			more -= s.count
+		}
+		return gone
+	})
+	for _, s := range counted.spans {
+		if s.start >= w.from && s.end() <= w.to {
+			l.add(s.start, s.count)
+			more += s.count
+		}
+	}
+	return more
 }
 
 // Compact joins the hours that are older than eight days before now into days,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"furrow/tables"
@@ -17,6 +18,7 @@ type change struct {
 	etag   tables.ETag // of what was written, when it is done
 	device *folding
 	output Output // of an output's change
+	look   bool   // what is there is not known, and is looked up first
 
 	// compare looks at what storage has after an answer that was a refusal, or
 	// lost; nil is no entity. It says what is to be done then.
@@ -76,7 +78,7 @@ func cut(changes []*change) (groups [][]*change) {
 
 func writeGroup(ctx context.Context, table *tables.Table, group []*change) error {
 	var last error
-	if group[0].device.look {
+	if group[0].look {
 		if err := compare(ctx, table, group); err != nil {
 			return err
 		}
@@ -204,9 +206,11 @@ func again(ctx context.Context, do func() error) error {
 	return err
 }
 
-// pause waits a little longer before each further try.
+// pause waits a little longer before each further try, and not as long as others
+// who have met here.
 func pause(ctx context.Context, try int) error {
-	timer := time.NewTimer(time.Duration(20<<try) * time.Millisecond)
+	longest := time.Duration(20<<try) * time.Millisecond
+	timer := time.NewTimer(longest/2 + rand.N(longest/2))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

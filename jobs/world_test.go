@@ -30,26 +30,34 @@ type world struct {
 	account  tables.Account
 	readings string
 	devices  []tables.DeviceID
+	rows     [][]tables.Entity // of each device, in row order
 	fleets   atomic.Int32
 }
 
 func newWorld(t *testing.T, devices, rows int) *world {
+	t.Helper()
+	return newWorldSince(t, 2*time.Hour, devices, rows)
+}
+
+// newWorldSince has readings from so long ago until a minute ago, so that hours
+// and perhaps days end in between.
+func newWorldSince(t *testing.T, since time.Duration, devices, rows int) *world {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &world{account: account, readings: "readings"}
-	table := w.connect(t, nil).Table(w.readings)
-	must(t, table.Create(t.Context()))
 	now := time.Now().UTC()
 	for i := range devices {
 		d := tables.DeviceID(fmt.Sprintf("contoso:d%02d", i))
 		w.devices = append(w.devices, d)
-		var ops []tables.Op
+		var own []tables.Entity
 		for n := range rows {
-			// From two hours ago until a minute ago, so that hours and perhaps a day end in between.
-			at := tables.TicksOf(now.Add(-2*time.Hour + time.Duration(n)*119*time.Minute/time.Duration(rows)))
+			at := tables.TicksOf(now.Add(-since + time.Duration(n)*(since-time.Minute)/time.Duration(rows)))
+			if last := rows - 9; n > last { // minute after minute
+				at = tables.TicksOf(now.Add(time.Duration(n-rows) * 70 * time.Second))
+			}
 			e := tables.Entity{PartitionKey: string(d), RowKey: at.String()}
 			e.Set("temperature", tables.Double(float64(i)+math.Sin(float64(n))))
 			e.Set("humidity", tables.String(fmt.Sprint(40+n%7)))
@@ -61,7 +69,25 @@ func newWorld(t *testing.T, devices, rows int) *world {
 			case 7:
 				e.Set("door", tables.String(`{"open":true,"by":"me"}`))
 			}
-			ops = append(ops, tables.Insert(e))
+			own = append(own, e)
+		}
+		w.rows = append(w.rows, own)
+	}
+	w.insert(t, w.readings, func(int) bool { return true })
+	return w
+}
+
+// insert inserts the rows with the numbers that are wanted into a table.
+func (w *world) insert(t *testing.T, readings string, wanted func(n int) bool) {
+	t.Helper()
+	table := w.connect(t, nil).Table(readings)
+	must(t, table.Create(t.Context()))
+	for _, rows := range w.rows {
+		var ops []tables.Op
+		for n, e := range rows {
+			if wanted(n) {
+				ops = append(ops, tables.Insert(e))
+			}
 		}
 		groups, err := tables.Cut(ops)
 		must(t, err)
@@ -70,7 +96,6 @@ func newWorld(t *testing.T, devices, rows int) *world {
 			must(t, err)
 		}
 	}
-	return w
 }
 
 func must(t *testing.T, err error) {
@@ -96,7 +121,9 @@ type fleet struct {
 	batch jobs.Batch
 }
 
-func (w *world) newFleet(t *testing.T) *fleet {
+func (w *world) newFleet(t *testing.T) *fleet { return w.newFleetOf(t, w.readings) }
+
+func (w *world) newFleetOf(t *testing.T, readings string) *fleet {
 	t.Helper()
 	names, err := tables.ParseNames(fmt.Sprintf("f%d", w.fleets.Add(1)))
 	must(t, err)
@@ -106,7 +133,7 @@ func (w *world) newFleet(t *testing.T) *fleet {
 	}
 	var ops []tables.Op
 	for i, d := range w.devices {
-		e, err := tables.Member{Month: month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%2)), Readings: w.readings}.Entity()
+		e, err := tables.Member{Month: month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()
 		must(t, err)
 		ops = append(ops, tables.Insert(e))
 	}
