@@ -1,0 +1,144 @@
+package jobs_test
+
+import (
+	"flag"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+var far = flag.Int("jobs.far", 20_000, "how many rows the device of TestDeviceFarBehindTakesLittleMemory is behind")
+
+// seedDevice gives the first device of a world of one rows of its own making.
+func seedDevice(t *testing.T, rows int, row func(n int) tables.Entity) *fleet {
+	t.Helper()
+	w := newWorld(t, 1, 1)
+	table := w.connect(t, nil).Table("own")
+	must(t, table.Create(t.Context()))
+	for n := 0; n < rows; {
+		var ops []tables.Op
+		for ; n < rows && len(ops) < 1000; n++ {
+			e := row(n)
+			e.PartitionKey = string(w.devices[0])
+			ops = append(ops, tables.Insert(e))
+		}
+		groups, err := tables.Cut(ops)
+		must(t, err)
+		for _, g := range groups {
+			_, err := table.Submit(t.Context(), g)
+			must(t, err)
+		}
+	}
+	return w.newFleetOf(t, "own")
+}
+
+func TestDeviceFarBehindTakesLittleMemory(t *testing.T) {
+	start := tables.TicksOf(time.Now().Add(-time.Duration(*far+60) * time.Second))
+	f := seedDevice(t, *far, func(n int) tables.Entity {
+		e := tables.Entity{RowKey: start.Add(time.Duration(n) * time.Second).String()}
+		e.Set("temperature", tables.Double(float64(n%40)))
+		e.Set("battery", tables.Double(3.3))
+		return e
+	})
+	var peak atomic.Uint64
+	stop := watchHeap(&peak)
+	p := f.pipeline(t, nil)
+	began := time.Now()
+	l := &line{queue: []jobs.Message{f.message()}, delay: []time.Duration{0}}
+	n := l.work(t, p)
+	took := time.Since(began)
+	close(stop)
+	track := f.track(t, f.world.devices[0])
+	if got := track.Get("Rows").Int(); got != int64(*far) {
+		t.Errorf("%d rows of %d", got, *far)
+	}
+	t.Logf("%d rows in %d jobs and %v (%.0f a second), at most %d MiB of heap, storage included", *far, n, took, float64(*far)/took.Seconds(), peak.Load()>>20)
+	if peak.Load() > 300<<20 {
+		t.Errorf("%d MiB of heap", peak.Load()>>20)
+	}
+}
+
+// watchHeap keeps the largest heap that it sees until stop is closed.
+func watchHeap(peak *atomic.Uint64) (stop chan struct{}) {
+	stop = make(chan struct{})
+	go func() {
+		for {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak.Store(max(peak.Load(), m.HeapInuse))
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	return stop
+}
+
+func TestDeviceWhoseEveryRowIsMalformedGoesOn(t *testing.T) {
+	at := tables.TicksOf(time.Now().Add(-time.Hour))
+	f := seedDevice(t, 3000, func(n int) tables.Entity {
+		e := tables.Entity{RowKey: at.Add(time.Duration(n)*time.Millisecond).String() + "x"}
+		e.Set("temperature", tables.Double(1))
+		return e
+	})
+	r, err := f.pipeline(t, nil).Run(t.Context(), f.batch)
+	if err != nil || r.Rows != 3000 || len(r.Failed) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	track := f.track(t, f.world.devices[0])
+	if track.Get("Rejects").Int() != 3000 {
+		t.Errorf("%d rejects are counted", track.Get("Rejects").Int())
+	}
+	kept := 0
+	for key := range f.ends(t) {
+		if strings.HasPrefix(key, "rejects/") {
+			kept++
+		}
+	}
+	if kept == 0 || kept > 100 {
+		t.Errorf("%d rejects of one job are kept", kept)
+	}
+}
+
+// sensors are the members of a JSON object: storage takes no more than 252
+// properties of a row, but a nested object may have any number.
+func sensors(n int) (members []string) {
+	for i := range n {
+		members = append(members, fmt.Sprintf(`"s%d":%d`, i, i))
+	}
+	return members
+}
+
+func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
+	at := tables.TicksOf(time.Now().Add(-time.Hour))
+	f := seedDevice(t, 5, func(n int) tables.Entity {
+		e := tables.Entity{RowKey: at.Add(time.Duration(n) * time.Second).String()}
+		switch n {
+		case 1, 3:
+			for i := range 16 {
+				e.Set(fmt.Sprint("blob", i), tables.String(strings.Repeat("x", 31<<10)))
+			}
+		case 2:
+			e.Set("many", tables.String("{"+strings.Join(sensors(300), ",")+"}"))
+		}
+		e.Set("temperature", tables.Double(float64(n)))
+		return e
+	})
+	r, err := f.pipeline(t, nil).Run(t.Context(), f.batch)
+	if err != nil || r.Rows != 5 || len(r.Failed) != 0 || r.Refused == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for key, row := range f.ends(t) {
+		if strings.HasPrefix(key, "rollups/t0!1d") && !strings.Contains(row, " temperature=[4,8,") {
+			t.Errorf("%s does not have the temperatures of the other rows: %.200s", key, row)
+		}
+	}
+}
