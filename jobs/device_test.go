@@ -74,6 +74,24 @@ func TestWhatIsTooMuchForAJobGoesOnInOthers(t *testing.T) {
 	}
 }
 
+func TestEqualEndsHoweverTheWorkIsCut(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3, 60)
+	want, _ := calm(t, w)
+	for _, cut := range []struct{ batch, portion, most int }{
+		{1, 1, 1}, {1, 1000, 20_000}, {50, 1, 7}, {50, 7, 20}, {99, 13, 13}, {99, 59, 60}, {99, 1000, 61}, {2, 60, 120},
+	} {
+		f := w.newFleet(t)
+		p := f.pipeline(t, nil)
+		p.Batch, p.Portion, p.Most = cut.batch, cut.portion, cut.most
+		l := &line{queue: []jobs.Message{f.message()}, delay: []time.Duration{0}}
+		l.work(t, p)
+		if d := differ(f.ends(t), want); d != "" {
+			t.Errorf("%+v: %s", cut, d)
+		}
+	}
+}
+
 func TestDeviceFarBehindIsLeftToItsChain(t *testing.T) {
 	w := newWorld(t, 2, 60)
 	f := w.newFleet(t)
