@@ -136,15 +136,15 @@ func passOver(work []*folding, now tables.Ticks, chain bool) (left []*folding) {
 // settle, never this machine's (invariant 6).
 func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now time.Time) (looked int, err error) {
 	horizon := tables.TicksOf(now.Add(-p.settle()))
-	left := p.most()
+	rows, weight := p.most(), maxWeight
 	for i, d := range work {
-		if left <= 0 {
+		if rows <= 0 || weight <= 0 {
 			return i, nil
 		}
-		if err := p.fold(ctx, d, horizon, min(p.portion(), left)); err != nil {
+		if err := p.fold(ctx, d, horizon, min(p.portion(), rows), weight); err != nil {
 			return i, err
 		}
-		left -= d.rows
+		rows, weight = rows-d.rows, weight-d.weight
 	}
 	return len(work), nil
 }

@@ -13,40 +13,53 @@ import (
 
 // A folding is what a job does with one device.
 type folding struct {
-	member  tables.Member
-	track   *track
-	effects map[Output]Effect
-	refused []refusedRow
-	rows    int   // folded
-	dirty   bool  // there is something to commit
-	behind  bool  // there are more rows than were folded
-	dropped bool  // another job has overtaken this one
-	look    bool  // its outputs may be there already, in versions unknown
-	err     error // why it could not be folded
+	member       tables.Member
+	track        *track
+	effects      map[Output]Effect
+	refused      []refusedRow
+	refusedBytes int
+	rows         int   // folded
+	weight       int   // about how many bytes the effects and refusals take
+	dirty        bool  // there is something to commit
+	behind       bool  // there are more rows than were folded
+	dropped      bool  // another job has overtaken this one
+	look         bool  // its outputs may be there already, in versions unknown
+	err          error // why it could not be folded
 }
 
 func newFolding(m tables.Member, t *track) *folding {
 	return &folding{member: m, track: t, effects: map[Output]Effect{}}
 }
 
-// refusedRow is a refusal with the row that it is of.
+// A refusedRow is a refusal with the row that it is of, as text for people.
 type refusedRow struct {
 	Refusal
-	row *tables.Entity
+	text string
 }
 
-// maxRefused bounds the rejects that are written of a device at a time; the rest
-// are only counted.
-const maxRefused = 100
+// Bounds of what is kept of a device's refusals at a time, in number and bytes;
+// the rest are only counted.
+const (
+	maxRefused      = 100
+	maxRefusedBytes = 256 << 10
+)
+
+// maxWeight is how many bytes of effects and refusals a job gathers before it
+// writes: rows that are far apart, of hundreds of sensors, make much more of
+// these than they are themselves.
+const maxWeight = 8 << 20
+
+// chunk is how many rows are folded between two looks at the weight.
+const chunk = 100
 
 // fold reads the rows of a device from its checkpoint to the horizon, at most so
 // many, and folds them page by page: no more than a page is held at a time.
 // What is wrong with the device is its own error, and no other's; an error of
 // reading is the job's.
-func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, most int) error {
+func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
-	if err := p.foldRange(ctx, d, rows, most); err != nil || d.err != nil {
+	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
 		return err
 	}
 	d.dirty = d.rows > 0
@@ -68,8 +81,9 @@ func (d *folding) rescue() {
 	}
 }
 
-// foldRange folds the rows of a range, at most so many. Its error is of reading.
-func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range, most int) error {
+// foldRange folds the rows of a range, until they are so many or their effects
+// so heavy. Its error is of reading.
+func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range, most, heaviest int) error {
 	query := tables.Query{Range: rows, Size: min(most, 1000)}
 	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, query) {
 		if errors.Is(err, tables.ErrNoTable) {
@@ -78,19 +92,23 @@ func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range,
 		if err != nil {
 			return err
 		}
-		if d.err = p.foldPage(d, page.Rows); d.err != nil {
-			return nil
-		}
-		if d.rows >= most {
-			d.behind = page.Next != (tables.Continuation{})
-			return nil
+		for left := page.Rows; len(left) > 0; {
+			n := min(chunk, len(left), most-d.rows)
+			if d.err = p.foldRows(d, left[:n]); d.err != nil {
+				return nil
+			}
+			left = left[n:]
+			if d.rows >= most || d.weight >= heaviest {
+				d.behind = len(left) > 0 || page.Next != (tables.Continuation{})
+				return nil
+			}
 		}
 	}
 	return nil
 }
 
-// foldPage folds rows and moves the device's checkpoint, in memory.
-func (p *Pipeline) foldPage(d *folding, rows []tables.Entity) error {
+// foldRows folds rows and moves the device's checkpoint, in memory.
+func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 	samples := make([]Sample, 0, len(rows))
 	byKey := make(map[string]*tables.Entity, len(rows))
 	for i := range rows {
@@ -179,17 +197,32 @@ const chainMark = 2 * time.Minute
 
 // effect keeps the newest of what is to be written to an output.
 func (d *folding) effect(e Effect) {
+	old := d.effects[e.Output]
 	if e.Properties == nil {
-		e.Properties = d.effects[e.Output].Properties
+		e.Properties = old.Properties
 	}
 	d.effects[e.Output] = e
+	d.weight += weigh(e) - weigh(old)
+}
+
+// weigh is about how many bytes an effect takes.
+func weigh(e Effect) int {
+	const property = 64
+	n := len(e.Output.PartitionKey) + len(e.Output.RowKey)
+	for _, p := range e.Properties {
+		n += property + len(p.Name) + len(p.Value.Text())
+	}
+	return n
 }
 
 func (d *folding) refuse(r Refusal, row *tables.Entity) {
 	d.track.rejects++
-	if len(d.refused) < maxRefused {
-		d.refused = append(d.refused, refusedRow{r, row})
+	if len(d.refused) == maxRefused || d.refusedBytes > maxRefusedBytes {
+		return
 	}
+	text := rowText(row)
+	d.refused = append(d.refused, refusedRow{r, text})
+	d.refusedBytes += len(text)
 }
 
 // live tells whether the device is still this job's to write for.

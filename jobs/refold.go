@@ -89,7 +89,7 @@ func (p *Pipeline) emptied(t *track) *track {
 
 func (a *auditor) foldAnew(ctx context.Context, f *folding, rows tables.Range, open bool) error {
 	defer f.rescue()
-	if err := a.pipeline.foldRange(ctx, f, rows, math.MaxInt); err != nil || f.err != nil {
+	if err := a.pipeline.foldRange(ctx, f, rows, math.MaxInt, math.MaxInt); err != nil || f.err != nil {
 		return err
 	}
 	until := tables.MaxTicks // whatever a closed window still waits for is not coming

@@ -28,7 +28,7 @@ func (j *job) reject(ctx context.Context) error {
 			}
 			e := tables.Entity{PartitionKey: string(d.member.Device), RowKey: key}
 			e.Set("Reason", tables.String(clip(r.reason(), maxReason)))
-			e.Set("Row", tables.String(clip(r.text(), maxRowText)))
+			e.Set("Row", tables.String(r.text))
 			at[key] = len(ops)
 			ops = append(ops, tables.InsertOrReplace(e))
 		}
@@ -65,19 +65,19 @@ func (r *refusedRow) reason() string {
 	return r.Sensor + ": " + r.Reason
 }
 
-// text is the row for people: its properties as they were.
-func (r *refusedRow) text() string {
-	if r.row == nil {
+// rowText is a row for people: its properties as they were.
+func rowText(row *tables.Entity) string {
+	if row == nil {
 		return ""
 	}
-	s := r.row.RowKey
-	for _, p := range r.row.Properties {
+	s := row.RowKey
+	for _, p := range row.Properties {
 		s += fmt.Sprintf(" %s=%s", p.Name, p.Value)
 		if len(s) > maxRowText {
 			break
 		}
 	}
-	return s
+	return clip(s, maxRowText)
 }
 
 // rejectKey is the row key of a reject: the reading's own, where that can be written.
