@@ -116,9 +116,11 @@ func (l *rowLoad) verify(ctx context.Context) error {
 			return fmt.Errorf("row %s/%s was acknowledged and is gone", l.partition(), key)
 		}
 	}
-	if v := found["counter"]; v != l.counter && v != l.counterNext {
+	v := found["counter"]
+	if v != l.counter && v != l.counterNext {
 		return fmt.Errorf("the counter of %s is %d, acknowledged were %d, tried %d", l.partition(), v, l.counter, l.counterNext)
 	}
+	l.counter, l.counterNext = v, v // seen now, whether it was acknowledged or not
 	return nil
 }
 
