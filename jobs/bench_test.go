@@ -1,0 +1,198 @@
+package jobs_test
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/jobs/rollup"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A benchFleet is a fleet of one month on storage in this process, with a
+// pipeline of latest and three rollup sizes.
+type benchFleet struct {
+	pipeline *jobs.Pipeline
+	client   *tables.Client
+	counter  *tables.Counter
+	names    tables.Names
+	devices  []tables.DeviceID
+}
+
+// newBenchFleet has devices of so many tenants, one device after the other.
+func newBenchFleet(b *testing.B, devices, tenants int) *benchFleet {
+	b.Helper()
+	account, err := tables.ParseAccount(azuretest.Local(b).ConnectionString())
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := &benchFleet{counter: &tables.Counter{}}
+	f.client, err = tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count, Retry: policy.RetryOptions{MaxRetries: -1}})
+	mustBench(b, err)
+	for _, name := range []string{f.names.Fleet(), f.names.Readings(), f.names.Partitions("live"), f.names.Latest(), f.names.Rollups(), f.names.Rejects()} {
+		mustBench(b, f.client.Table(name).Create(b.Context()))
+	}
+	var ops []tables.Op
+	for i := range devices {
+		d := tables.DeviceID(fmt.Sprintf("d%06d", i))
+		f.devices = append(f.devices, d)
+		e, err := tables.Member{Month: month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}.Entity()
+		mustBench(b, err)
+		ops = append(ops, tables.Insert(e))
+	}
+	f.submit(b, f.names.Fleet(), ops)
+	fold, err := rollup.New(rollup.Config{})
+	mustBench(b, err)
+	f.pipeline = &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
+		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: fold}}}
+	return f
+}
+
+func mustBench(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (f *benchFleet) submit(b *testing.B, table string, ops []tables.Op) {
+	b.Helper()
+	groups, err := tables.Cut(ops)
+	mustBench(b, err)
+	for _, g := range groups {
+		_, err := f.client.Table(table).Submit(b.Context(), g)
+		mustBench(b, err)
+	}
+}
+
+// add gives every device rows a second apart, the last one so long before now.
+func (f *benchFleet) add(b *testing.B, rows int, before time.Duration) {
+	b.Helper()
+	last := time.Now().Add(-before)
+	for _, d := range f.devices {
+		var ops []tables.Op
+		for n := range rows {
+			e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(last.Add(time.Duration(n-rows) * time.Second)).String()}
+			e.Set("temperature", tables.Double(20+float64(n%50)/10))
+			e.Set("humidity", tables.Double(40+float64(n%30)))
+			e.Set("battery", tables.Double(3.3))
+			ops = append(ops, tables.Insert(e))
+		}
+		f.submit(b, f.names.Readings(), ops)
+	}
+}
+
+// run does one device job for each batch of the fleet, as many at a time as
+// there are processors twice over, and gives the sums.
+func (f *benchFleet) run(b *testing.B, batch int) (total jobs.Result) {
+	b.Helper()
+	f.pipeline.Batch = batch
+	var next atomic.Int64
+	var mu sync.Mutex
+	var running sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) {
+		running.Go(func() {
+			for {
+				first := int(next.Add(int64(batch))) - batch
+				if first >= len(f.devices) {
+					return
+				}
+				last := min(first+batch, len(f.devices)) - 1
+				one := jobs.Batch{Month: month, First: f.devices[first], Last: f.devices[last], Chain: true}
+				for {
+					r, err := f.pipeline.Run(b.Context(), one)
+					if err != nil || len(r.Failed) > 0 {
+						b.Errorf("%v %v", r.Failed, err)
+						return
+					}
+					mu.Lock()
+					total.Devices += r.Devices
+					total.Rows += r.Rows
+					mu.Unlock()
+					if len(r.Behind) == 0 && r.Rest == "" {
+						break
+					}
+				}
+			}
+		})
+	}
+	running.Wait()
+	return total
+}
+
+// operations is how many there were since the counter stood so.
+func (f *benchFleet) operations(before int64) int64 {
+	var sum int64
+	for _, n := range f.counter.Counts() {
+		sum += n
+	}
+	return sum - before
+}
+
+// BenchmarkFoldRows folds rows one second apart through latest and three rollup
+// sizes, from storage to storage.
+func BenchmarkFoldRows(b *testing.B) {
+	const devices, rows = 20, 3600
+	f := newBenchFleet(b, devices, 1)
+	f.add(b, rows, time.Minute)
+	total := 0
+	for b.Loop() {
+		b.StopTimer()
+		mustBench(b, f.client.Table(f.names.Partitions("live")).Delete(b.Context()))
+		mustBench(b, f.client.Table(f.names.Partitions("live")).Create(b.Context()))
+		b.StartTimer()
+		total += f.run(b, 50).Rows
+	}
+	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkIdleDevices looks at devices that have no new rows.
+func BenchmarkIdleDevices(b *testing.B) {
+	for _, batch := range []int{1, 50} {
+		b.Run(fmt.Sprint("N=", batch), func(b *testing.B) {
+			f := newBenchFleet(b, 500, 1)
+			f.add(b, 1, time.Minute)
+			f.run(b, 50)
+			before, looked := f.operations(0), 0
+			for b.Loop() {
+				looked += f.run(b, batch).Devices
+			}
+			b.ReportMetric(float64(looked)/b.Elapsed().Seconds(), "devices/s")
+			b.ReportMetric(float64(f.operations(before))/float64(looked), "tableops/device")
+		})
+	}
+}
+
+// BenchmarkActiveDevices gives every device a row between two runs.
+func BenchmarkActiveDevices(b *testing.B) {
+	for _, c := range []struct{ batch, tenants int }{{1, 1}, {50, 1}, {50, 50}} {
+		b.Run(fmt.Sprintf("N=%d/tenants=%d", c.batch, c.tenants), func(b *testing.B) {
+			f := newBenchFleet(b, 200, c.tenants)
+			f.add(b, 1, 2*time.Hour)
+			f.run(b, 50)
+			var counted int64
+			looked, before := 0, 2*time.Hour
+			for b.Loop() {
+				b.StopTimer()
+				if before -= time.Minute; before < time.Minute {
+					b.Fatal("there is no minute left: ask for fewer iterations with -benchtime")
+				}
+				f.add(b, 1, before)
+				start := f.operations(0)
+				b.StartTimer()
+				looked += f.run(b, c.batch).Devices
+				counted += f.operations(start)
+			}
+			b.ReportMetric(float64(looked)/b.Elapsed().Seconds(), "devices/s")
+			b.ReportMetric(float64(counted)/float64(looked), "tableops/device")
+		})
+	}
+}
