@@ -149,7 +149,7 @@ func BenchmarkFoldRows(b *testing.B) {
 		mustBench(b, f.client.Table(f.names.Partitions("live")).Delete(b.Context()))
 		mustBench(b, f.client.Table(f.names.Partitions("live")).Create(b.Context()))
 		b.StartTimer()
-		total += f.run(b, 50).Rows
+		total += f.run(b, 5).Rows
 	}
 	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "rows/s")
 }

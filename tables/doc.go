@@ -8,6 +8,8 @@
 //	fleet                month[.shard]                    device id       that a device exists
 //	partitions<pipeline> month[.shard]                    device id       how far a pipeline has read it
 //	runs                 pipeline                         slot, in ticks  one run
+//	                     pipeline!slot                    month!, worker! figures of a run
+//	                     pipeline!audits                  short, full     the run that put the last audits
 //	policies             readings table                   policies        its cohorts and stored policies
 //	latest               tenant!month[.shard]             device id       the newest of each sensor
 //	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor

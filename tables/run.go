@@ -13,6 +13,7 @@ type Run struct {
 	Enqueued Ticks  // when the master job was put; 0 while it is not known to be
 	Started  Ticks  // when the master job began, which marks it; 0 while it waits in the queue
 	Batches  int64  // device messages that the run's month jobs have put so far
+	Audits   int64  // audit messages that they have put; those come with delays, and lie in the queue for a while
 	Written  Ticks  // when storage last wrote it, by its own clock; ignored in what is written
 	ETag     ETag   // of what was read
 }
@@ -29,6 +30,7 @@ func (r Run) Entity() (Entity, error) {
 	for _, p := range []Property{
 		{"By", String(r.By)}, {"Skipped", String(r.Skipped)},
 		{"Enqueued", DateTime(r.Enqueued)}, {"Started", DateTime(r.Started)}, {"Batches", Int64(r.Batches)},
+		{"Audits", Int64(r.Audits)},
 	} {
 		if p.Value != String("") && p.Value != DateTime(0) && p.Value != Int64(0) {
 			e.Set(p.Name, p.Value)
@@ -43,7 +45,7 @@ func RunOf(e Entity) (Run, error) {
 	f := e.Fields()
 	r := Run{
 		By: f.String("By"), Skipped: f.String("Skipped"), Enqueued: f.Ticks("Enqueued"), Started: f.Ticks("Started"),
-		Batches: f.Int("Batches"), Written: e.Timestamp, ETag: e.ETag,
+		Batches: f.Int("Batches"), Audits: f.Int("Audits"), Written: e.Timestamp, ETag: e.ETag,
 	}
 	var err error
 	r.Pipeline, err = ParsePipeline(e.PartitionKey)
