@@ -56,6 +56,9 @@ func (n Names) Latest() string   { return n.prefix + "latest" }
 func (n Names) Rollups() string  { return n.prefix + "rollups" }
 func (n Names) Rejects() string  { return n.prefix + "rejects" }
 
+// Archive is the container of archived readings.
+func (n Names) Archive() string { return n.prefix + "archive" }
+
 // Partitions is the partition-tracking table of a pipeline.
 func (n Names) Partitions(p Pipeline) string { return n.prefix + "partitions" + string(p) }
 

@@ -1,0 +1,117 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strconv"
+
+	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
+)
+
+// blockSize is how much of an object is held in memory; what is larger is put
+// in blocks of that size. Azure takes 50,000 of them, far more than a day has.
+// learn.microsoft.com: "Scalability targets for Blob storage".
+const blockSize = 4 << 20
+
+// A body is an object on its way: blocks that were put, and the rest. Blocks
+// are nothing to readers until they are committed.
+type body struct {
+	client   *blockblob.Client
+	name     string
+	writer   string // random: no other writer's blocks have such names
+	readings int64
+	blocks   []string
+	rest     []byte
+}
+
+func newBody(client *blockblob.Client, name string) *body {
+	return &body{client: client, name: name, writer: rand.Text()}
+}
+
+// write takes compressed bytes.
+func (b *body) write(ctx context.Context, p []byte) error {
+	for len(p) > 0 {
+		if len(b.rest) == blockSize {
+			if err := b.putBlock(ctx); err != nil {
+				return err
+			}
+		}
+		n := min(len(p), blockSize-len(b.rest))
+		b.rest, p = append(b.rest, p[:n]...), p[n:]
+	}
+	return nil
+}
+
+// A writer is an io.Writer of a body.
+type writer func(p []byte) error
+
+func (w writer) Write(p []byte) (int, error) {
+	if err := w(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// putBlock puts the rest as one more block. Ids of the blocks of one object must
+// be equally long, those of other writers included.
+func (b *body) putBlock(ctx context.Context) error {
+	id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s-%05d", b.writer, len(b.blocks)))
+	if _, err := b.client.StageBlock(call{KindPutBlock, b.name}.within(ctx), id, content(b.rest), nil); err != nil {
+		return fmt.Errorf("%s %d: %w", KindPutBlock, len(b.blocks), named(err))
+	}
+	b.blocks = append(b.blocks, id)
+	b.rest = nil // a transport may hold on to what it has sent
+	return nil
+}
+
+// put makes the object, in one request if it is small.
+func (b *body) put(ctx context.Context, fence tables.Ticks, on *blob.ModifiedAccessConditions) error {
+	if len(b.blocks) == 0 {
+		_, err := b.client.Upload(call{KindPut, b.name}.within(ctx), content(b.rest), &blockblob.UploadOptions{
+			HTTPHeaders: headers(), Metadata: b.metadata(fence), AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
+		})
+		return within(KindPut, err)
+	}
+	if len(b.rest) > 0 {
+		if err := b.putBlock(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := b.client.CommitBlockList(call{KindCommit, b.name}.within(ctx), b.blocks, &blockblob.CommitBlockListOptions{
+		HTTPHeaders: headers(), Metadata: b.metadata(fence), AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
+	})
+	return within(KindCommit, err)
+}
+
+func within(k Kind, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", k, named(err))
+}
+
+// content is read from its beginning by each try.
+func content(b []byte) io.ReadSeekCloser { return streaming.NopCloser(bytes.NewReader(b)) }
+
+// headers say what a download is. It is a file in gzip, not a text that was
+// compressed on its way: clients would unpack that unasked.
+func headers() *blob.HTTPHeaders {
+	return &blob.HTTPHeaders{BlobContentType: to.Ptr("application/gzip")}
+}
+
+func (b *body) metadata(fence tables.Ticks) map[string]*string {
+	return map[string]*string{
+		metaFence:    to.Ptr(strconv.FormatInt(int64(fence), 10)),
+		metaWriter:   &b.writer,
+		metaReadings: to.Ptr(strconv.FormatInt(b.readings, 10)),
+	}
+}

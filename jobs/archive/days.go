@@ -1,0 +1,62 @@
+package archive
+
+import (
+	"errors"
+
+	"furrow/jobs/internal/pack"
+	"furrow/tables"
+)
+
+// days are those that have readings and are not archived yet, in their order:
+// the state of a device.
+type days []tables.Day
+
+// with is days with one more, which no earlier one may follow.
+func (a days) with(d tables.Day) (days, error) {
+	if n := len(a); n > 0 && d <= a[n-1] {
+		if d < a[n-1] {
+			return nil, errOrder
+		}
+		return a, nil
+	}
+	return append(a, d), nil
+}
+
+const stateVersion = 1
+
+// encode writes each day as how many days it is after the one before: a byte for
+// a device that writes daily.
+func (a days) encode() []byte {
+	b := pack.Int([]byte{stateVersion}, len(a))
+	before := tables.Day(-1)
+	for _, d := range a {
+		b = pack.Int(b, d-before)
+		before = d
+	}
+	return b
+}
+
+var errVersion = errors.New("the state is of a version that this program does not know")
+
+// decode reads a state. No bytes are that of a device that was never folded,
+// which storage gives back for nil.
+func decode(b []byte) (days, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if b[0] != stateVersion {
+		return nil, errVersion
+	}
+	r := pack.NewReader(b[1:])
+	a := make(days, 0, r.Count())
+	before, last := tables.Day(-1), tables.DayOf(tables.MaxTicks)
+	for range cap(a) {
+		after := tables.Day(r.Int())
+		if after < 1 || after > last-before {
+			return nil, pack.ErrDamaged
+		}
+		before += after
+		a = append(a, before)
+	}
+	return a, r.Err()
+}

@@ -1,0 +1,99 @@
+package archive
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// Config says when a day is over.
+type Config struct {
+	// CloseAfter is how long after its end a day is still awaited, so that late
+	// rows seldom cost a second object. Zero means an hour.
+	CloseAfter time.Duration `yaml:"closeAfter"`
+}
+
+// New is the fold that c says.
+func New(c Config) (*Fold, error) {
+	if c.CloseAfter < 0 {
+		return nil, fmt.Errorf("closeAfter %v: a day cannot be closed before it ends", c.CloseAfter)
+	}
+	return &Fold{closeAfter: cmp.Or(c.CloseAfter, time.Hour)}, nil
+}
+
+// A Fold is the processor. It only tells which days there are: their readings
+// never pass through its state. It is safe for concurrent use.
+type Fold struct{ closeAfter time.Duration }
+
+var (
+	_ jobs.Windowed = (*Fold)(nil)
+	_ jobs.Closer   = (*Fold)(nil)
+)
+
+// Fold notes the days of samples, whether or not they have values.
+func (*Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
+	awaited, err := decode(state)
+	if err != nil {
+		return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+	}
+	if len(samples) == 0 {
+		return jobs.Folded{State: state}, nil
+	}
+	for i := range samples {
+		if awaited, err = awaited.with(tables.DayOf(samples[i].Key.Ticks)); err != nil {
+			return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+		}
+	}
+	return jobs.Folded{State: awaited.encode()}, nil
+}
+
+// Bounds of what is asked for at a time, and of what may wait.
+const (
+	maxEffects = 8
+	maxWaiting = 4000 // days, which take at most 16 KiB
+)
+
+// Close asks for the objects of the days that ended CloseAfter before until. It
+// asks for 8 at a time: a device with years behind it must not keep a job for
+// hours. The others wait in the state, and Close called with that state asks for
+// the next; more only where thousands of days wait, so that the state stays small.
+func (f *Fold) Close(d tables.Member, state []byte, until tables.Ticks) (jobs.Folded, error) {
+	awaited, err := decode(state)
+	if err != nil {
+		return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+	}
+	over := 0
+	for over < len(awaited) && end(awaited[over]).Add(f.closeAfter) <= until {
+		over++
+	}
+	over = min(over, max(maxEffects, len(awaited)-maxWaiting))
+	if over == 0 {
+		return jobs.Folded{State: state}, nil
+	}
+	var out jobs.Folded
+	for _, day := range awaited[:over] {
+		out.Effects = append(out.Effects, jobs.Effect{Output: output(d, day), Closed: true, From: day.Start(), To: end(day)})
+	}
+	out.State = awaited[over:].encode()
+	return out, nil
+}
+
+func end(d tables.Day) tables.Ticks { return (d + 1).Start() }
+
+// OpenFrom is the start of the earliest day that is not archived yet.
+func (*Fold) OpenFrom(state []byte) (tables.Ticks, error) {
+	awaited, err := decode(state)
+	switch {
+	case err != nil || len(state) == 0:
+		return 0, err
+	case len(awaited) == 0:
+		return tables.MaxTicks, nil
+	}
+	return awaited[0].Start(), nil
+}
+
+var errOrder = errors.New("samples are not in row order")

@@ -1,0 +1,85 @@
+package archive
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A Kind is what an operation does.
+type Kind uint8
+
+const (
+	KindCreate Kind = iota + 1
+	KindPut
+	KindPutBlock
+	KindCommit
+	KindLook
+	kinds
+)
+
+func (k Kind) String() string {
+	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object"}[k]
+}
+
+// An Operation is one request as it was answered; a retry is one more, as it is
+// on the bill.
+type Operation struct {
+	Kind   Kind
+	Object string        // its name; empty for the container
+	Bytes  int64         // of the request's body
+	Status int           // of the answer; 0 when there was none
+	Took   time.Duration // until the answer began
+}
+
+// A Counter counts operations by kind. Its Count is made for
+// StoreConfig.OnOperation; the zero Counter is ready, and safe for concurrent use.
+type Counter struct{ counts [kinds]atomic.Int64 }
+
+// Count counts one operation.
+func (c *Counter) Count(_ context.Context, o Operation) { c.counts[o.Kind].Add(1) }
+
+// Counts are the counts of every kind that has occurred.
+func (c *Counter) Counts() map[Kind]int64 {
+	counts := map[Kind]int64{}
+	for k := range c.counts {
+		if n := c.counts[k].Load(); n > 0 {
+			counts[Kind(k)] = n
+		}
+	}
+	return counts
+}
+
+// A call is what a request is for, on its way to observe.
+type call struct {
+	kind   Kind
+	object string
+}
+
+type callKey struct{}
+
+func (c call) within(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+// observe tells on about every try of every operation.
+type observe struct {
+	on func(context.Context, Operation)
+}
+
+func (o observe) Do(req *policy.Request) (*http.Response, error) {
+	start, bytes := time.Now(), max(req.Raw().ContentLength, 0)
+	resp, err := req.Next()
+	ctx := req.Raw().Context()
+	if c, ok := ctx.Value(callKey{}).(call); ok {
+		op := Operation{Kind: c.kind, Object: c.object, Bytes: bytes, Took: time.Since(start)}
+		if resp != nil {
+			op.Status = resp.StatusCode
+		}
+		o.on(ctx, op)
+	}
+	return resp, err
+}

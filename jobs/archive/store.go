@@ -1,0 +1,108 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+)
+
+// StoreConfig says how to reach the container of an archive.
+type StoreConfig struct {
+	Account   tables.Account
+	Container string // as Names.Archive
+
+	// Credential opens an account that has neither key nor SAS; nil means what
+	// azidentity finds: environment, workload or managed identity, or a login.
+	Credential azcore.TokenCredential
+
+	// Retry is azcore's, whose zero means 3 retries from 0.8 s on. A zero TryTimeout
+	// means a minute, in which up to 4 MiB must get through.
+	Retry policy.RetryOptions
+
+	// Transport sends requests; nil means an http.Client of its own that keeps
+	// enough idle connections for a worker.
+	Transport policy.Transporter
+
+	// OnOperation is told of every request, each retry included; nil means nobody
+	// is. It is called from many goroutines and with the caller's context.
+	OnOperation func(context.Context, Operation)
+}
+
+// A Store is a container of objects. Its errors say which operation, container
+// and object they are about. It is safe for concurrent use.
+type Store struct {
+	name      string
+	container *container.Client
+}
+
+// Connect prepares a Store; nothing is sent before its first operation.
+func Connect(c StoreConfig) (*Store, error) {
+	if c.Account.Blob == "" {
+		return nil, errors.New("storage: the account has no Blob endpoint, where the archive goes; give a connection string that has a BlobEndpoint")
+	}
+	client, err := c.client()
+	if err != nil {
+		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
+	}
+	return &Store{name: c.Container, container: client}, nil
+}
+
+func (c StoreConfig) client() (*container.Client, error) {
+	options := c.options()
+	url := c.Account.Blob + "/" + c.Container
+	switch {
+	case c.Account.SAS != "":
+		return container.NewClientWithNoCredential(url+"?"+c.Account.SAS, options)
+	case c.Account.Key != "":
+		key, err := blob.NewSharedKeyCredential(c.Account.Name, c.Account.Key)
+		if err != nil {
+			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
+		}
+		return container.NewClientWithSharedKeyCredential(url, key, options)
+	case c.Credential != nil:
+		return container.NewClient(url, c.Credential, options)
+	}
+	found, err := azidentity.NewDefaultAzureCredential(nil)
+	if err != nil {
+		return nil, fmt.Errorf("no key, no SAS, and no Entra credential: %w", err)
+	}
+	return container.NewClient(url, found, options)
+}
+
+func (c StoreConfig) options() *container.ClientOptions {
+	o := &container.ClientOptions{}
+	o.Retry = c.Retry
+	if o.Retry.TryTimeout == 0 {
+		o.Retry.TryTimeout = time.Minute
+	}
+	o.Transport = c.Transport
+	if o.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
+		o.Transport = &http.Client{Transport: t}
+	}
+	if c.OnOperation != nil {
+		o.PerRetryPolicies = []policy.Policy{observe{c.OnOperation}}
+	}
+	return o
+}
+
+// Create makes the container; that it exists is fine. Azure refuses a name for
+// half a minute or more after a container of that name was deleted.
+func (s *Store) Create(ctx context.Context) error {
+	_, err := s.container.Create(call{KindCreate, ""}.within(ctx), nil)
+	if err = named(err); err == nil || errors.Is(err, tables.ErrExists) {
+		return nil
+	}
+	return fmt.Errorf("%s %s: %w", KindCreate, s.name, err)
+}
