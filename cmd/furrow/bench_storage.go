@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,9 +59,6 @@ func benchStorage(c *cli.Context) error {
 		return err
 	}
 	report, err := bench.Run(c.Context, cfg)
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		err = fmt.Errorf("%w (give the file of its authority with --ca, such as DIR/tls/ca.pem of furrow storage)", err)
-	}
 	if len(report.Rows) > 0 {
 		write := report.WriteText
 		if c.Bool("json") {

@@ -19,7 +19,8 @@ const (
 // run is the program without its process: args[0] is the program's name, the
 // result is the exit code, and ctx ends when the program is told to stop.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	err := newApp(stdin, stdout, stderr).RunContext(ctx, helpAsFlag(args))
+	app := newApp(stdin, stdout, stderr)
+	err := withAuthorityAdvice(app.RunContext(ctx, flagsFirst(app.Commands, helpAsFlag(args))))
 	if err == nil {
 		return exitOK
 	}
@@ -54,7 +55,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// strict makes a command and those below it refuse what they do not know.
+// strict makes a command and those below it refuse what they do not know. One
+// that takes arguments says so with its ArgsUsage.
 func strict(c *cli.Command) {
 	c.HideHelpCommand = true
 	c.OnUsageError = flagError
@@ -64,6 +66,9 @@ func strict(c *cli.Command) {
 	action := c.Action
 	if action == nil {
 		c.Action = unknownCommand
+		return
+	}
+	if c.ArgsUsage != "" {
 		return
 	}
 	c.Action = func(c *cli.Context) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/setup"
 	"furrow/tables/local"
 )
 
@@ -62,6 +63,9 @@ func storage(c *cli.Context) (err error) {
 	tls, err := protection(c, dir, log)
 	if err != nil {
 		return err
+	}
+	if err := setup.WriteConnection(dir, here(server, listeners, tls)); err != nil {
+		return withAdvice(err)
 	}
 	if err := announce(c, server, listeners, dir, tls); err != nil {
 		return err

@@ -86,6 +86,20 @@ func (s screen) text() string {
 	return b.String()
 }
 
+// here is the account as commands on this machine reach it, with the key.
+func here(server *local.Server, l local.Listeners, g guard) tables.Account {
+	return setup.PathStyle(g.scheme(), server.Account(), server.Key(), near(l.Blob), near(l.Queue), near(l.Table))
+}
+
+// near is the host:port for this machine: of a listener on every address, loopback.
+func near(l net.Listener) string {
+	at, ok := l.Addr().(*net.TCPAddr)
+	if !ok || !at.IP.IsUnspecified() {
+		return l.Addr().String()
+	}
+	return net.JoinHostPort("127.0.0.1", fmt.Sprint(at.Port))
+}
+
 // quoted is a word for a POSIX shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// flagsFirst puts the flags of a command before its arguments, as "furrow query
+// pump-7 --last 24h" is what people write and the flag package stops at the
+// first argument. What follows "--" is left alone.
+func flagsFirst(commands []*cli.Command, args []string) []string {
+	path, rest, command := findCommand(commands, args)
+	if command == nil || command.ArgsUsage == "" {
+		return args
+	}
+	var flags, others []string
+	for i := 0; i < len(rest); i++ {
+		switch word := rest[i]; {
+		case word == "--":
+			others = append(others, rest[i+1:]...)
+			i = len(rest)
+		case len(word) < 2 || word[0] != '-':
+			others = append(others, word)
+		case takesValue(command, word) && i+1 < len(rest):
+			flags = append(flags, word, rest[i+1])
+			i++
+		default:
+			flags = append(flags, word)
+		}
+	}
+	return slices.Concat(path, flags, []string{"--"}, others)
+}
+
+// findCommand follows the names of commands, as long as they are some.
+func findCommand(commands []*cli.Command, args []string) (path, rest []string, command *cli.Command) {
+	for n := 1; ; n++ {
+		if n >= len(args) {
+			return args, nil, command
+		}
+		i := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(args[n]) })
+		if i < 0 {
+			return args[:n], args[n:], command
+		}
+		command, commands = commands[i], commands[i].Subcommands
+	}
+}
+
+// takesValue tells whether the word after a flag is the flag's.
+func takesValue(c *cli.Command, word string) bool {
+	name := strings.TrimLeft(word, "-")
+	if strings.Contains(name, "=") {
+		return false
+	}
+	i := slices.IndexFunc(c.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) })
+	if i < 0 {
+		return false
+	}
+	_, isBool := c.Flags[i].(*cli.BoolFlag)
+	return !isBool
+}

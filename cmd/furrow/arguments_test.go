@@ -1,0 +1,35 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+func TestFlagsMayFollowArguments(t *testing.T) {
+	commands := []*cli.Command{
+		{Name: "plain", Flags: []cli.Flag{&cli.BoolFlag{Name: "json"}}},
+		{Name: "group", Subcommands: []*cli.Command{{Name: "ask", ArgsUsage: "WHAT", Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json"}, &cli.StringFlag{Name: "last"}, &cli.IntFlag{Name: "limit", Aliases: []string{"n"}},
+		}}}},
+	}
+	for line, want := range map[string]string{
+		"f":                                   "f",
+		"f plain a --json":                    "f plain a --json", // takes no arguments, and says so itself
+		"f group ask":                         "f group ask --",
+		"f group ask a --last 24h b --json c": "f group ask --last 24h --json -- a b c",
+		"f group ask a --last -2h":            "f group ask --last -2h -- a",
+		"f group ask a --last=24h -n 3":       "f group ask --last=24h -n 3 -- a",
+		"f group ask --json -- --last":        "f group ask --json -- --last",
+		"f group ask a --lasst 3":             "f group ask --lasst -- a 3",
+		"f group ask a --last":                "f group ask --last -- a",
+		"f group --help":                      "f group --help",
+		"f group ask - --json":                "f group ask --json -- -",
+	} {
+		if got := flagsFirst(commands, strings.Fields(line)); !slices.Equal(got, strings.Fields(want)) {
+			t.Errorf("%s becomes %q, want %s", line, got, want)
+		}
+	}
+}
