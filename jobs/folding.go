@@ -153,6 +153,10 @@ func (p *Pipeline) close(d *folding, until tables.Ticks) error {
 		}
 		d.dirty = d.dirty || len(out.Effects) > 0 || !bytes.Equal(out.State, state)
 		d.take(processor.Name, out, nil)
+		if out, err = closer.Close(d.member, out.State, until); err != nil {
+			return err
+		}
+		d.behind = d.behind || len(out.Effects) > 0 // that is for the next job
 	}
 	return nil
 }
