@@ -27,25 +27,26 @@ const blockSize = 4 << 20
 type body struct {
 	client   *blockblob.Client
 	name     string
+	block    int    // bytes of one
 	writer   string // random: no other writer's blocks have such names
 	readings int64
 	blocks   []string
 	rest     []byte
 }
 
-func newBody(client *blockblob.Client, name string) *body {
-	return &body{client: client, name: name, writer: rand.Text()}
+func (s *Store) newBody(name string) *body {
+	return &body{client: s.container.NewBlockBlobClient(name), name: name, block: s.block, writer: rand.Text()}
 }
 
 // write takes compressed bytes.
 func (b *body) write(ctx context.Context, p []byte) error {
 	for len(p) > 0 {
-		if len(b.rest) == blockSize {
+		if len(b.rest) == b.block {
 			if err := b.putBlock(ctx); err != nil {
 				return err
 			}
 		}
-		n := min(len(p), blockSize-len(b.rest))
+		n := min(len(p), b.block-len(b.rest))
 		b.rest, p = append(b.rest, p[:n]...), p[n:]
 	}
 	return nil

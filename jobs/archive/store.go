@@ -43,6 +43,7 @@ type StoreConfig struct {
 type Store struct {
 	name      string
 	container *container.Client
+	block     int // bytes; blockSize but in tests
 }
 
 // Connect prepares a Store; nothing is sent before its first operation.
@@ -54,7 +55,7 @@ func Connect(c StoreConfig) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Store{name: c.Container, container: client}, nil
+	return &Store{name: c.Container, container: client, block: blockSize}, nil
 }
 
 func (c StoreConfig) client() (*container.Client, error) {

@@ -29,7 +29,7 @@ var _ jobs.Objects = (*Store)(nil)
 // An object of a higher fence stays, too, and the error is jobs.ErrOvertaken;
 // any other is replaced, on the version that was looked at.
 func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[tables.Reading, error]) error {
-	b := newBody(s.container.NewBlockBlobClient(name), name)
+	b := s.newBody(name)
 	err := b.fill(ctx, readings)
 	if err == nil && b.readings > 0 {
 		err = b.settle(ctx, fence)

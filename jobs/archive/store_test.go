@@ -1,0 +1,555 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"iter"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+)
+
+// A shelf is a container of a test's own.
+type shelf struct {
+	account   azuretest.Account
+	container string
+}
+
+func newShelf(t *testing.T) *shelf {
+	t.Helper()
+	a := azuretest.FromEnv(t)
+	s := &shelf{a, azuretest.Name("c")}
+	must(t, s.store(t, nil).Create(t.Context()))
+	t.Cleanup(func() {
+		if _, err := a.Blobs(t).DeleteContainer(context.WithoutCancel(t.Context()), s.container, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// store tries everything once, so that a fault is met by the Store and not by the SDK.
+func (s *shelf) store(t testing.TB, through policy.Transporter) *Store {
+	t.Helper()
+	return s.connect(t, StoreConfig{Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+}
+
+func (s *shelf) connect(t testing.TB, c StoreConfig) *Store {
+	t.Helper()
+	account, err := tables.ParseAccount(s.account.ConnectionString())
+	must(t, err)
+	c.Account, c.Container = account, s.container
+	store, err := Connect(c)
+	must(t, err)
+	store.block = 64 << 10 // so that few readings are some blocks
+	return store
+}
+
+// object is what is under a name, as the SDK downloads it; nil where nothing is.
+func (s *shelf) object(t testing.TB, name string) ([]byte, map[string]string) {
+	t.Helper()
+	r, err := s.account.Blobs(t).DownloadStream(t.Context(), s.container, name, nil)
+	if bloberror.HasCode(err, bloberror.BlobNotFound) {
+		return nil, nil
+	}
+	must(t, err)
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	must(t, err)
+	meta := map[string]string{"type": *r.ContentType}
+	for k, v := range r.Metadata {
+		meta[strings.ToLower(k)] = *v
+	}
+	return b, meta
+}
+
+// lines are what is in an object, read by nothing of ours.
+func lines(t testing.TB, object []byte) (out []string) {
+	t.Helper()
+	zip, err := gzip.NewReader(bytes.NewReader(object))
+	must(t, err)
+	in := bufio.NewReader(zip)
+	for {
+		line, err := in.ReadString('\n')
+		if err == io.EOF && line == "" {
+			return out
+		}
+		must(t, err)
+		var reading struct {
+			Device, Key string
+			Time        time.Time
+			Values      map[string]any
+		}
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		d.UseNumber()
+		must(t, d.Decode(&reading))
+		out = append(out, fmt.Sprint(reading.Device, reading.Key, reading.Time.UnixNano(), reading.Values))
+	}
+}
+
+// each gives readings one by one.
+func each(readings ...tables.Reading) iter.Seq2[tables.Reading, error] {
+	return func(yield func(tables.Reading, error) bool) {
+		for _, r := range readings {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// some are n readings, of so many bytes that do not compress; kind tells them
+// from others.
+func some(kind, n, bytes int) (readings []tables.Reading) {
+	random := rand.NewChaCha8([32]byte{byte(kind)})
+	start := tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+	for i := range n {
+		b := make([]byte, bytes)
+		random.Read(b) // never fails
+		readings = append(readings, tables.Reading{Device: "d1", Key: tables.RowKey{Ticks: start.Add(time.Duration(i) * time.Second)},
+			Properties: []tables.Property{{Name: "kind", Value: tables.Int32(int32(kind))}, {Name: "bytes", Value: tables.Binary(b)}}})
+	}
+	return readings
+}
+
+// packed is what an object of readings is, written where nothing happens to it.
+func packed(t testing.TB, s *shelf, readings []tables.Reading) []byte {
+	t.Helper()
+	name := azuretest.Name("packed")
+	must(t, s.store(t, nil).Write(t.Context(), name, 1, each(readings...)))
+	b, _ := s.object(t, name)
+	if len(lines(t, b)) != len(readings) {
+		t.Fatalf("%d of %d readings are there", len(lines(t, b)), len(readings))
+	}
+	return b
+}
+
+func TestObjectHasEveryReadingOnceInOrder(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	readings := append([]tables.Reading{everyType()}, some(1, 500, 10)...)
+	must(t, s.store(t, nil).Write(t.Context(), "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz", 42, each(readings...)))
+	b, meta := s.object(t, "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz")
+	if meta["fence"] != "42" || meta["readings"] != "501" || meta["type"] != "application/gzip" {
+		t.Errorf("metadata %v", meta)
+	}
+	got := lines(t, b)
+	if len(got) != len(readings) {
+		t.Fatalf("%d readings of %d", len(got), len(readings))
+	}
+	for i, r := range readings {
+		line, err := appendLine(nil, &r)
+		must(t, err)
+		if want := lines(t, zipped(t, line)); got[i] != want[0] {
+			t.Fatalf("reading %d is %s; want %s", i, got[i], want[0])
+		}
+	}
+	zip, err := gzip.NewReader(bytes.NewReader(b))
+	must(t, err)
+	first, err := bufio.NewReader(zip).ReadString('\n')
+	if err != nil || first != wantEveryType {
+		t.Errorf("the first line is %s, %v", first, err)
+	}
+}
+
+func zipped(t testing.TB, text []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	_, err := zip.Write(text)
+	must(t, errors.Join(err, zip.Close()))
+	return b.Bytes()
+}
+
+func TestEqualReadingsMakeEqualObjects(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	for _, readings := range [][]tables.Reading{some(1, 100, 10), some(1, 100, 2<<10)} {
+		if !bytes.Equal(packed(t, s, readings), packed(t, s, readings)) {
+			t.Error("the second object differs from the first")
+		}
+	}
+}
+
+func TestNoReadingsMakeNoObject(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	store := s.store(t, nil)
+	must(t, store.Write(t.Context(), "none", 1, each()))
+	if b, _ := s.object(t, "none"); b != nil {
+		t.Errorf("an object of %d bytes", len(b))
+	}
+	broken := errors.New("the table is gone")
+	err := store.Write(t.Context(), "none", 1, func(yield func(tables.Reading, error) bool) {
+		_ = yield(some(1, 1, 1)[0], nil) && yield(tables.Reading{}, broken)
+	})
+	if b, _ := s.object(t, "none"); !errors.Is(err, broken) || b != nil {
+		t.Errorf("half of the readings make an object of %d bytes, %v", len(b), err)
+	}
+}
+
+func TestFenceDecidesWhoReplaces(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	store := s.store(t, nil)
+	for _, w := range []struct {
+		fence     tables.Ticks
+		kind      int
+		overtaken bool
+	}{{5, 1, false}, {4, 2, true}, {5, 3, false}, {6, 4, false}, {1, 5, true}} {
+		err := store.Write(t.Context(), "o", w.fence, each(some(w.kind, 3, 10)...))
+		if errors.Is(err, jobs.ErrOvertaken) != w.overtaken || !w.overtaken && err != nil {
+			t.Errorf("fence %d: %v", w.fence, err)
+		}
+		if b, _ := s.object(t, "o"); bytes.Equal(b, packed(t, s, some(w.kind, 3, 10))) == w.overtaken {
+			t.Errorf("fence %d: the object is not as it should be", w.fence)
+		}
+	}
+}
+
+// An object that somebody has put there by hand is replaced; what it is not
+// known to be is not.
+func TestForeignObjects(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	_, err := s.account.Blobs(t).UploadBuffer(t.Context(), s.container, "o", []byte("by hand"), nil)
+	must(t, err)
+	must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
+	c := s.account.Blobs(t).ServiceClient().NewContainerClient(s.container).NewBlobClient("o")
+	bad := "high"
+	_, err = c.SetMetadata(t.Context(), map[string]*string{"fence": &bad}, nil)
+	must(t, err)
+	if err := s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)); err == nil || !strings.Contains(err.Error(), `"high"`) {
+		t.Errorf("over a fence that is none: %v", err)
+	}
+}
+
+// sizes are an object that goes in one request, and one that goes in blocks.
+func sizes() map[string]int {
+	return map[string]int{"small": 10, "blocks": 2 << 10}
+}
+
+const count = 100
+
+// writeUntilDone does as jobs do: after an error it is all done again.
+func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings []tables.Reading) (err error) {
+	for range 20 {
+		if err = s.Write(ctx, "o", fence, each(readings...)); err == nil {
+			return nil
+		}
+		fence++
+	}
+	return err
+}
+
+// TestEqualObjectsWhateverBefallsAnOperation lets every fault befall every
+// operation, one at a time, of an object that is new and of one that is replaced.
+func TestEqualObjectsWhateverBefallsAnOperation(t *testing.T) {
+	t.Parallel()
+	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.Late}
+	for size, bytesEach := range sizes() {
+		s := newShelf(t)
+		readings := some(1, count, bytesEach)
+		want := packed(t, s, readings)
+		for _, replaces := range []bool{false, true} {
+			for n := 0; ; n++ {
+				befell := 0
+				for _, fault := range all {
+					s.clear(t)
+					if replaces {
+						must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(2, count, bytesEach)...)))
+					}
+					through := &faults.Transport{Plan: faults.Script{n: fault}, Delay: time.Millisecond}
+					if err := writeUntilDone(t.Context(), s.store(t, through), 2, readings); err != nil {
+						t.Fatalf("%s, replaces %v: %s at operation %d: %v", size, replaces, fault, n, err)
+					}
+					if b, _ := s.object(t, "o"); !bytes.Equal(b, want) {
+						t.Fatalf("%s, replaces %v: %s at operation %d: the object is not as it should be", size, replaces, fault, n)
+					}
+					befell += len(through.Injected())
+				}
+				if befell == 0 {
+					t.Logf("%s, replaces %v: %d operations", size, replaces, n)
+					break
+				}
+			}
+		}
+	}
+}
+
+func (s *shelf) clear(t testing.TB) {
+	t.Helper()
+	_, err := s.account.Blobs(t).DeleteBlob(t.Context(), s.container, "o", nil)
+	if !bloberror.HasCode(err, bloberror.BlobNotFound) {
+		must(t, err)
+	}
+}
+
+// A gate is a transport that stops at one operation.
+type gate struct {
+	at   int
+	stop func(send func() (*http.Response, error)) (*http.Response, error)
+	n    atomic.Int32
+}
+
+func (g *gate) Do(r *http.Request) (*http.Response, error) {
+	send := func() (*http.Response, error) { return http.DefaultClient.Do(r) }
+	if int(g.n.Add(1))-1 == g.at {
+		return g.stop(send)
+	}
+	return send()
+}
+
+// everyStop writes an object and stops before, then after, each operation.
+func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *gate, done bool)) {
+	for size, bytesEach := range sizes() {
+		s := newShelf(t)
+		for _, replaces := range []bool{false, true} {
+			for n := 0; ; n++ {
+				stopped := false
+				for _, done := range []bool{false, true} {
+					s.clear(t)
+					if replaces {
+						must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(3, count, bytesEach)...)))
+					}
+					g := &gate{at: n}
+					do(t, s, bytesEach, g, done)
+					stopped = stopped || int(g.n.Load()) > n
+					if t.Failed() {
+						t.Fatalf("%s, replaces %v: stopped at operation %d, done %v", size, replaces, n, done)
+					}
+				}
+				if !stopped {
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestObjectIsThereWholeOrAsItWas kills the writer at every operation.
+func TestObjectIsThereWholeOrAsItWas(t *testing.T) {
+	t.Parallel()
+	everyStop(t, func(t *testing.T, s *shelf, size int, g *gate, done bool) {
+		before, _ := s.object(t, "o")
+		readings := some(1, count, size)
+		ctx, kill := context.WithCancel(t.Context())
+		defer kill()
+		g.stop = func(send func() (*http.Response, error)) (r *http.Response, err error) {
+			if done {
+				r, err = send()
+			}
+			kill()
+			return nil, errors.Join(err, context.Canceled)
+		}
+		err := s.store(t, g).Write(ctx, "o", 2, each(readings...))
+		after, _ := s.object(t, "o")
+		if err == nil != (ctx.Err() == nil) {
+			t.Errorf("killed: %v", err)
+		}
+		want := packed(t, s, readings)
+		if !bytes.Equal(after, before) && !bytes.Equal(after, want) {
+			t.Error("something is there that is neither")
+		}
+		must(t, s.store(t, nil).Write(t.Context(), "o", 3, each(readings...)))
+		if after, _ = s.object(t, "o"); !bytes.Equal(after, want) {
+			t.Error("the next writer's is not there")
+		}
+	})
+}
+
+// TestSleeperNeverReplacesANewerObject puts a writer to sleep at every operation,
+// while one of a higher fence, and then one of a lower, write theirs.
+func TestSleeperNeverReplacesANewerObject(t *testing.T) {
+	t.Parallel()
+	for _, other := range []tables.Ticks{9, 3} {
+		everyStop(t, func(t *testing.T, s *shelf, size int, g *gate, done bool) {
+			mine, others := some(1, count, size), some(2, count, size)
+			g.stop = func(send func() (*http.Response, error)) (r *http.Response, err error) {
+				if done {
+					r, err = send()
+				}
+				if wrong := s.store(t, nil).Write(t.Context(), "o", other, each(others...)); wrong != nil && !errors.Is(wrong, jobs.ErrOvertaken) {
+					t.Error(wrong)
+				}
+				if !done {
+					r, err = send()
+				}
+				return r, err
+			}
+			err := s.store(t, g).Write(t.Context(), "o", 5, each(mine...))
+			slept := int(g.n.Load()) > g.at
+			b, _ := s.object(t, "o")
+			if slept && other > 5 && !bytes.Equal(b, packed(t, s, others)) {
+				t.Errorf("the newer object is gone, %v", err)
+			}
+			if slept && other > 5 && !done && !errors.Is(err, jobs.ErrOvertaken) {
+				t.Errorf("the sleeper was told %v", err)
+			}
+			if (!slept || other < 5) && err == nil && !bytes.Equal(b, packed(t, s, mine)) {
+				t.Error("it was written and is not there")
+			}
+			if err != nil && other < 5 && !errors.Is(err, errBlocksGone) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestErrorsAreNamed(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	must(t, s.store(t, nil).Create(t.Context())) // it exists, which is fine
+	missing := &shelf{s.account, azuretest.Name("c")}
+	var counter Counter
+	err := missing.connect(t, StoreConfig{OnOperation: counter.Count}).Write(t.Context(), "o", 1, each(some(1, 1, 1)...))
+	if !errors.Is(err, ErrNoContainer) || !strings.Contains(err.Error(), missing.container+"/o") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("without a container: %v", err)
+	}
+	if got := fmt.Sprint(counter.Counts()); got != "map[put object:1]" {
+		t.Errorf("what will not be done is tried again: %s", got)
+	}
+	busy := &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}}
+	if err := s.store(t, busy).Write(t.Context(), "o", 1, each(some(1, 1, 1)...)); !errors.Is(err, tables.ErrBusy) {
+		t.Errorf("busy: %v", err)
+	}
+	if _, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Key: "no base64!", Blob: "http://localhost/a"}}); err == nil || strings.Contains(err.Error(), "no base64!") {
+		t.Errorf("a key that is none: %v", err)
+	}
+	if _, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Key: "aa=="}}); err == nil {
+		t.Error("no blob service is fine")
+	}
+	gone, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://127.0.0.1:1/a", SAS: "sig=secret"}, Container: "c", Retry: policy.RetryOptions{MaxRetries: -1}})
+	must(t, err)
+	if err := gone.Write(t.Context(), "o", 1, each(some(1, 1, 1)...)); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("no answer: %v", err)
+	}
+}
+
+func TestOperationsAreCounted(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	var counter Counter
+	var sent atomic.Int64
+	store := s.connect(t, StoreConfig{OnOperation: func(ctx context.Context, o Operation) {
+		counter.Count(ctx, o)
+		if sent.Add(o.Bytes); o.Object != "o" || o.Status == 0 || o.Took <= 0 {
+			t.Errorf("%+v", o)
+		}
+	}})
+	for _, w := range []struct {
+		size int
+		want map[Kind]int64
+	}{
+		{10, map[Kind]int64{KindPut: 1}},
+		{10, map[Kind]int64{KindPut: 3, KindLook: 1}}, // replaced
+		{2 << 10, map[Kind]int64{KindPut: 3, KindLook: 2, KindPutBlock: 4, KindCommit: 2}},
+	} {
+		must(t, store.Write(t.Context(), "o", 1, each(some(1, count, w.size)...)))
+		if got := counter.Counts(); fmt.Sprint(got) != fmt.Sprint(w.want) {
+			t.Errorf("%v; want %v", got, w.want)
+		}
+	}
+	if sent.Load() < count*2<<10 {
+		t.Errorf("%d bytes", sent.Load())
+	}
+}
+
+// A nowhere takes everything, and keeps nothing.
+type nowhere struct{ bytes, largest int64 }
+
+func (n *nowhere) Do(r *http.Request) (*http.Response, error) {
+	size, err := io.Copy(io.Discard, r.Body)
+	n.bytes, n.largest = n.bytes+size, max(n.largest, size)
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: http.NoBody, Request: r}, errors.Join(err, r.Body.Close())
+}
+
+var large = flag.Int64("large", 32, "how many MB of readings a large day has")
+
+// TestLargeDayTakesBoundedMemory: the same, however large the day is.
+func TestLargeDayTakesBoundedMemory(t *testing.T) {
+	to := &nowhere{}
+	store, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://nowhere/a", SAS: "sig=x"}, Container: "c", Transport: to})
+	must(t, err)
+	var text, n int64
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var most uint64
+	readings := func(yield func(tables.Reading, error) bool) {
+		r := tables.Reading{Device: "contoso:us-5260:Giles-7163712301905"}
+		random := rand.New(rand.NewPCG(1, 2))
+		var line []byte
+		for ; text < *large<<20; n++ {
+			r.Key.Ticks++
+			r.Properties = r.Properties[:0]
+			for i := range 10 {
+				r.Properties = append(r.Properties, tables.Property{Name: "sensor" + strconv.Itoa(i), Value: tables.Double(random.NormFloat64())})
+			}
+			line, _ = appendLine(line[:0], &r)
+			if text += int64(len(line)); !yield(r, nil) {
+				return
+			}
+			if n%10_000 == 0 {
+				runtime.ReadMemStats(&now)
+				most = max(most, now.HeapAlloc-min(now.HeapAlloc, before.HeapAlloc))
+			}
+		}
+	}
+	start := time.Now()
+	must(t, store.Write(t.Context(), "o", 1, readings))
+	t.Logf("%d readings, %d MB, in %d MB, the largest request %d bytes, took %v, and at most %d MB of heap",
+		n, text>>20, to.bytes>>20, to.largest, time.Since(start), most>>20)
+	if most > 32<<20 || to.largest > blockSize {
+		t.Error("that is too much")
+	}
+}
+
+// Blocks of a writer that died are gone with the next commit, and never part of it.
+func TestBlocksLeftBehindAreNoPart(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	dead := s.store(t, nil).newBody("o")
+	must(t, dead.write(t.Context(), bytes.Repeat([]byte("x"), dead.block+1)))
+	readings := some(1, count, 2<<10)
+	must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(readings...)))
+	if b, _ := s.object(t, "o"); !bytes.Equal(b, packed(t, s, readings)) {
+		t.Error("the object is not as it should be")
+	}
+	if err := dead.put(t.Context(), 9, &blob.ModifiedAccessConditions{}); !errors.Is(err, errBlocksGone) {
+		t.Errorf("the dead writer's blocks: %v", err)
+	}
+}
+
+func TestKindsHaveNames(t *testing.T) {
+	var names []string
+	for k := range kinds {
+		names = append(names, k.String())
+	}
+	if slices.Sort(names); len(slices.Compact(names)) != int(kinds) {
+		t.Error(names)
+	}
+}
