@@ -11,23 +11,24 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 )
 
 // archiving is the fleet's pipeline with the archive alone, and what reads it.
-func (f *fleet) archiving(t *testing.T, container string) (*jobs.Pipeline, func() map[string]string) {
+func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipeline, func() map[string]string) {
 	t.Helper()
-	p := f.pipeline(t, nil)
+	p := f.Pipeline(t, nil)
 	fold, err := archive.New(archive.Config{})
-	must(t, err)
+	jobstest.Must(t, err)
 	p.Processors = []jobs.Processor{{Name: "archive", Fold: fold}}
-	store, err := archive.Connect(archive.StoreConfig{Account: f.world.account, Container: container})
-	must(t, err)
-	must(t, store.Create(t.Context()))
+	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: container})
+	jobstest.Must(t, err)
+	jobstest.Must(t, store.Create(t.Context()))
 	p.Objects = store
-	return p, func() map[string]string { return readArchive(t, f.world.account, container) }
+	return p, func() map[string]string { return readArchive(t, f.World.Account, container) }
 }
 
 // readArchive reads all objects as any program would: which object each reading
@@ -35,30 +36,30 @@ func (f *fleet) archiving(t *testing.T, container string) (*jobs.Pipeline, func(
 func readArchive(t *testing.T, a tables.Account, container string) map[string]string {
 	t.Helper()
 	key, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
-	must(t, err)
+	jobstest.Must(t, err)
 	client, err := azblob.NewClientWithSharedKeyCredential(a.Blob, key, nil)
-	must(t, err)
+	jobstest.Must(t, err)
 	found := map[string]string{}
 	pages := client.NewListBlobsFlatPager(container, nil)
 	for pages.More() {
 		page, err := pages.NextPage(t.Context())
-		must(t, err)
+		jobstest.Must(t, err)
 		for _, item := range page.Segment.BlobItems {
 			object, err := client.DownloadStream(t.Context(), container, *item.Name, nil)
-			must(t, err)
+			jobstest.Must(t, err)
 			unzipped, err := gzip.NewReader(object.Body)
-			must(t, err)
+			jobstest.Must(t, err)
 			lines := bufio.NewScanner(unzipped)
 			for lines.Scan() {
 				var r struct{ Device, Key string }
-				must(t, json.Unmarshal(lines.Bytes(), &r))
+				jobstest.Must(t, json.Unmarshal(lines.Bytes(), &r))
 				id := r.Device + "/" + r.Key
 				if found[id] != "" {
 					t.Errorf("%s is in %s and in %s", id, found[id], *item.Name)
 				}
 				found[id] = *item.Name
 			}
-			must(t, lines.Err())
+			jobstest.Must(t, lines.Err())
 		}
 	}
 	return found
@@ -66,25 +67,25 @@ func readArchive(t *testing.T, a tables.Account, container string) map[string]st
 
 // TestArchiveHasEveryReadingOfTheClosedDaysOnce also when some come late.
 func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
-	w := newWorldSince(t, 14*24*time.Hour, 2, 60)
+	w := jobstest.NewWorldSince(t, 14*24*time.Hour, 2, 60)
 	readings := "late"
 	late := func(n int) bool { return n%9 == 4 }
-	w.insert(t, readings, func(n int) bool { return !late(n) })
-	f := w.newFleetOf(t, readings)
-	p, read := f.archiving(t, "archive")
+	w.Insert(t, readings, func(n int) bool { return !late(n) })
+	f := w.NewFleetOf(t, readings)
+	p, read := archiving(t, f, "archive")
 	work := func() {
-		l := &line{queue: []jobs.Message{f.message()}, delay: []time.Duration{0}}
-		l.work(t, p) // the days are more than one job closes
+		l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
+		l.Work(t, p) // the days are more than one job closes
 	}
 	work()
 	before := read()
-	w.insert(t, readings, late)
-	l := &line{queue: []jobs.Message{f.audit(jobs.Full)}, delay: []time.Duration{0}}
-	l.work(t, p)
+	w.Insert(t, readings, late)
+	l := &jobstest.Line{Queue: []jobs.Message{f.Audit(jobs.Full)}, Delays: []time.Duration{0}}
+	l.Work(t, p)
 	after := read()
 	today := tables.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))).Start() // a day is awaited for an hour
 	audited := tables.TicksOf(time.Now().Add(-8 * 24 * time.Hour))            // no further back is looked for late rows
-	for _, rows := range w.rows {
+	for _, rows := range w.Rows {
 		for n, e := range rows {
 			key, err := tables.ParseRowKey(e.RowKey)
 			id := e.PartitionKey + "/" + e.RowKey

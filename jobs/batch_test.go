@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
@@ -25,19 +26,19 @@ var (
 
 // calm is what one worker makes of the fleet without any trouble, and how many
 // operations its second half takes.
-func calm(t *testing.T, w *world) (want map[string]string, operations int) {
+func calm(t *testing.T, w *jobstest.World) (want map[string]string, operations int) {
 	t.Helper()
-	f := w.newFleet(t)
-	f.firstHalf(t)
-	count := &gate{at: -1}
-	must(t, f.drain(t.Context(), f.pipeline(t, count)))
-	return f.ends(t), int(count.n.Load())
+	f := w.NewFleet(t)
+	f.FirstHalf(t)
+	count := &jobstest.Gate{At: -1}
+	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, count)))
+	return f.Ends(t), int(count.N.Load())
 }
 
 func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
-	w := newWorld(t, 3, 200)
+	w := jobstest.NewWorld(t, 3, 200)
 	ends, _ := calm(t, w)
-	for _, d := range w.devices {
+	for _, d := range w.Devices {
 		track := ends["partitionslive/2026-11/"+string(d)]
 		if !strings.Contains(track, " Rows=200") || !strings.Contains(track, " Rejects=36") { // 18 keys, 18 nans
 			t.Errorf("the track of %s is %.300s", d, track)
@@ -51,7 +52,7 @@ func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 				_, text, _ := strings.Cut(row, " temperature=")
 				text, _, _ = strings.Cut(text, " ")
 				a, err := rollup.ParseAggregate(text)
-				must(t, err)
+				jobstest.Must(t, err)
 				count += a.Count
 			}
 		}
@@ -65,15 +66,15 @@ func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 // operation of a run, one at a time.
 func TestEqualEndsWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3, 60)
+	w := jobstest.NewWorld(t, 3, 60)
 	want, operations := calm(t, w)
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.EmptyPage} {
 		for n := range operations {
-			f := w.newFleet(t)
-			f.firstHalf(t)
-			p := f.pipeline(t, &faults.Transport{Plan: faults.Script{n: fault}})
-			must(t, f.drain(t.Context(), p))
-			if d := differ(f.ends(t), want); d != "" {
+			f := w.NewFleet(t)
+			f.FirstHalf(t)
+			p := f.Pipeline(t, &faults.Transport{Plan: faults.Script{n: fault}})
+			jobstest.Must(t, f.Drain(t.Context(), p))
+			if d := jobstest.Differ(f.Ends(t), want); d != "" {
 				t.Fatalf("%s at operation %d: %s", fault, n, d)
 			}
 		}
@@ -85,14 +86,14 @@ func TestEqualEndsWhateverBefallsAnOperation(t *testing.T) {
 // every operation; another one does the rest.
 func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3, 60)
+	w := jobstest.NewWorld(t, 3, 60)
 	want, operations := calm(t, w)
 	for n := range operations {
 		for _, done := range []bool{false, true} {
-			f := w.newFleet(t)
-			f.firstHalf(t)
+			f := w.NewFleet(t)
+			f.FirstHalf(t)
 			ctx, kill := context.WithCancel(t.Context())
-			dying := &gate{at: n, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			dying := &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 				if done {
 					if r, err := send(); err == nil {
 						r.Body.Close()
@@ -101,11 +102,11 @@ func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
 				kill()
 				return nil, context.Canceled
 			}}
-			if err := f.drain(ctx, f.pipeline(t, dying)); !errors.Is(err, context.Canceled) {
+			if err := f.Drain(ctx, f.Pipeline(t, dying)); !errors.Is(err, context.Canceled) {
 				t.Fatalf("killed at operation %d: %v", n, err)
 			}
-			must(t, f.drain(t.Context(), f.pipeline(t, nil)))
-			if d := differ(f.ends(t), want); d != "" {
+			jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+			if d := jobstest.Differ(f.Ends(t), want); d != "" {
 				t.Fatalf("killed at operation %d (done %v): %s", n, done, d)
 			}
 		}
@@ -116,25 +117,25 @@ func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
 // for as long as another one does everything, and lets it go on then.
 func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3, 60)
+	w := jobstest.NewWorld(t, 3, 60)
 	want, operations := calm(t, w)
 	for n := range operations {
 		for _, done := range []bool{false, true} {
-			f := w.newFleet(t)
-			f.firstHalf(t)
-			other := f.pipeline(t, nil)
-			sleepy := &gate{at: n, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+			f := w.NewFleet(t)
+			f.FirstHalf(t)
+			other := f.Pipeline(t, nil)
+			sleepy := &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 				if !done {
-					if err := f.drain(t.Context(), other); err != nil {
+					if err := f.Drain(t.Context(), other); err != nil {
 						return nil, err
 					}
 					return send()
 				}
 				r, err := send()
-				return r, errors.Join(err, f.drain(t.Context(), other))
+				return r, errors.Join(err, f.Drain(t.Context(), other))
 			}}
-			must(t, f.drain(t.Context(), f.pipeline(t, sleepy)))
-			if d := differ(f.ends(t), want); d != "" {
+			jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, sleepy)))
+			if d := jobstest.Differ(f.Ends(t), want); d != "" {
 				t.Fatalf("slept at operation %d (done %v): %s", n, done, d)
 			}
 		}
@@ -150,24 +151,24 @@ func TestEqualEndsOfTwoWorkers(t *testing.T) {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("seeds %d and the %d after it", seed, *seeds-1)
-	w := newWorld(t, 4, 60)
+	w := jobstest.NewWorld(t, 4, 60)
 	want, _ := calm(t, w)
 	for i := range uint64(*seeds) {
-		f := w.newFleet(t)
-		f.firstHalf(t)
+		f := w.NewFleet(t)
+		f.FirstHalf(t)
 		var working sync.WaitGroup
 		for worker := range uint64(2) {
-			p := f.pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*(seed+i) + worker, Rates: someFaults()}, Delay: 20 * time.Millisecond})
+			p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*(seed+i) + worker, Rates: someFaults()}, Delay: 20 * time.Millisecond})
 			p.Portion, p.Most = 7+int((seed+i)%30), 20+int((seed+i)%100)
 			working.Go(func() {
-				if err := f.drain(t.Context(), p); err != nil {
+				if err := f.Drain(t.Context(), p); err != nil {
 					t.Errorf("seed %d: %v", seed+i, err)
 				}
 			})
 		}
 		working.Wait()
-		must(t, f.drain(t.Context(), f.pipeline(t, nil)))
-		if d := differ(f.ends(t), want); d != "" {
+		jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+		if d := jobstest.Differ(f.Ends(t), want); d != "" {
 			t.Fatalf("seed %d: %s", seed+i, d)
 		}
 	}
@@ -189,35 +190,35 @@ func (f panicking) Fold(d tables.Member, _ []byte, _ []jobs.Sample) (jobs.Folded
 }
 
 func TestPanicOfAFoldHoldsUpNobodyElse(t *testing.T) {
-	w := newWorld(t, 3, 30)
-	f := w.newFleet(t)
-	p := f.pipeline(t, nil)
-	p.Processors = append(p.Processors, jobs.Processor{Name: "bad", Fold: panicking{w.devices[1]}})
-	r, err := p.Run(t.Context(), f.batch)
-	if err != nil || r.Folded != 2 || len(r.Failed) != 1 || r.Failed[w.devices[1]] == nil {
+	w := jobstest.NewWorld(t, 3, 30)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
+	p.Processors = append(p.Processors, jobs.Processor{Name: "bad", Fold: panicking{w.Devices[1]}})
+	r, err := p.Run(t.Context(), f.Batch)
+	if err != nil || r.Folded != 2 || len(r.Failed) != 1 || r.Failed[w.Devices[1]] == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got := fmt.Sprint(r.Failed[w.devices[1]]); !strings.Contains(got, "as asked") {
+	if got := fmt.Sprint(r.Failed[w.Devices[1]]); !strings.Contains(got, "as asked") {
 		t.Errorf("the cause is %.80s", got)
 	}
-	track := f.ends(t)["partitionslive/2026-11/"+string(w.devices[1])]
+	track := f.Ends(t)["partitionslive/2026-11/"+string(w.Devices[1])]
 	if !strings.Contains(track, "Attempts=1") || strings.Contains(track, "Fence") || strings.Contains(track, "Rows") {
 		t.Errorf("the track of the device whose fold panicked is %s", track)
 	}
 }
 
 func TestRowsYoungerThanTheHorizonWait(t *testing.T) {
-	w := newWorld(t, 1, 20)
-	f := w.newFleet(t)
-	p := f.pipeline(t, nil)
+	w := jobstest.NewWorld(t, 1, 20)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
 	p.Settle = time.Hour
-	r, err := p.Run(t.Context(), f.batch)
+	r, err := p.Run(t.Context(), f.Batch)
 	if err != nil || r.Rows == 0 || r.Rows == 20 {
 		t.Fatalf("with an hour to settle: %+v, %v", r, err)
 	}
 	before := r.Rows
 	p.Settle = 0
-	if r, err = p.Run(t.Context(), f.batch); err != nil || r.Rows != 20-before {
+	if r, err = p.Run(t.Context(), f.Batch); err != nil || r.Rows != 20-before {
 		t.Errorf("the rest: %+v, %v", r, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
@@ -44,7 +45,7 @@ func newBenchFleet(b *testing.B, devices, tenants int) *benchFleet {
 	for i := range devices {
 		d := tables.DeviceID(fmt.Sprintf("d%06d", i))
 		f.devices = append(f.devices, d)
-		e, err := tables.Member{Month: month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}.Entity()
+		e, err := tables.Member{Month: jobstest.Month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}.Entity()
 		mustBench(b, err)
 		ops = append(ops, tables.Insert(e))
 	}
@@ -106,7 +107,7 @@ func (f *benchFleet) run(b *testing.B, batch int) (total jobs.Result) {
 					return
 				}
 				last := min(first+batch, len(f.devices)) - 1
-				one := jobs.Batch{Month: month, First: f.devices[first], Last: f.devices[last], Chain: true}
+				one := jobs.Batch{Month: jobstest.Month, First: f.devices[first], Last: f.devices[last], Chain: true}
 				for {
 					r, err := f.pipeline.Run(b.Context(), one)
 					if err != nil || len(r.Failed) > 0 {

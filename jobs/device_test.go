@@ -1,137 +1,93 @@
 package jobs_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 )
 
-// A line keeps the messages that jobs put, in their order.
-type line struct {
-	mu    sync.Mutex
-	queue []jobs.Message
-	delay []time.Duration
-}
-
-func (l *line) Put(_ context.Context, m jobs.Message, delay time.Duration) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.queue, l.delay = append(l.queue, m), append(l.delay, delay)
-	return nil
-}
-
-// work does what was put, and what that puts, until nothing is left.
-func (l *line) work(t *testing.T, p *jobs.Pipeline) (done int) {
-	t.Helper()
-	for len(l.queue) > 0 {
-		m := l.queue[0]
-		l.queue, l.delay = l.queue[1:], l.delay[1:]
-		_, err := p.Do(t.Context(), m, l, func(context.Context, jobs.Message) error { return nil })
-		must(t, err)
-		if done++; done > 1000 {
-			t.Fatal("there is no end of messages")
-		}
-	}
-	return done
-}
-
-// message is the device job of the fleet's batch.
-func (f *fleet) message() jobs.Message {
-	return jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()),
-		Month: f.batch.Month, First: f.batch.First, Last: f.batch.Last}
-}
-
-// counting tells rows and attempts of each device as its tracking row has them.
-func (f *fleet) track(t *testing.T, d tables.DeviceID) tables.Entity {
-	t.Helper()
-	e, err := f.world.connect(t, nil).Table(f.names.Partitions("live")).Get(t.Context(), month.String(), string(d))
-	must(t, err)
-	return e
-}
-
 func TestWhatIsTooMuchForAJobGoesOnInOthers(t *testing.T) {
-	w := newWorld(t, 5, 100)
+	w := jobstest.NewWorld(t, 5, 100)
 	want, _ := calm(t, w)
-	f := w.newFleet(t)
-	p := f.pipeline(t, nil)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
 	p.Portion, p.Most, p.Batch = 30, 70, 3
-	l := &line{queue: []jobs.Message{f.message()}, delay: []time.Duration{0}}
+	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
 	// 100 rows in portions of 30 take a device three jobs of its own, and the batch is cut, too.
-	if n := l.work(t, p); n < 5*3 {
+	if n := l.Work(t, p); n < 5*3 {
 		t.Errorf("it took %d jobs", n)
 	}
-	if d := differ(f.ends(t), want); d != "" {
+	if d := jobstest.Differ(f.Ends(t), want); d != "" {
 		t.Error(d)
 	}
 }
 
 func TestEqualEndsHoweverTheWorkIsCut(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 3, 60)
+	w := jobstest.NewWorld(t, 3, 60)
 	want, _ := calm(t, w)
 	for _, cut := range []struct{ batch, portion, most int }{
 		{1, 1, 1}, {1, 1000, 20_000}, {50, 1, 7}, {50, 7, 20}, {99, 13, 13}, {99, 59, 60}, {99, 1000, 61}, {2, 60, 120},
 	} {
-		f := w.newFleet(t)
-		p := f.pipeline(t, nil)
+		f := w.NewFleet(t)
+		p := f.Pipeline(t, nil)
 		p.Batch, p.Portion, p.Most = cut.batch, cut.portion, cut.most
-		l := &line{queue: []jobs.Message{f.message()}, delay: []time.Duration{0}}
-		l.work(t, p)
-		if d := differ(f.ends(t), want); d != "" {
+		l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
+		l.Work(t, p)
+		if d := jobstest.Differ(f.Ends(t), want); d != "" {
 			t.Errorf("%+v: %s", cut, d)
 		}
 	}
 }
 
 func TestDeviceFarBehindIsLeftToItsChain(t *testing.T) {
-	w := newWorld(t, 2, 60)
-	f := w.newFleet(t)
-	p := f.pipeline(t, nil)
+	w := jobstest.NewWorld(t, 2, 60)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
 	p.Portion = 20
-	l := &line{}
-	if _, err := p.Do(t.Context(), f.message(), l, nil); err != nil || len(l.queue) != 2 || !l.queue[0].Chain || l.queue[0].First != l.queue[0].Last {
-		t.Fatalf("messages %+v, %v", l.queue, err)
+	l := &jobstest.Line{}
+	if _, err := p.Do(t.Context(), f.Message(), l, nil); err != nil || len(l.Queue) != 2 || !l.Queue[0].Chain || l.Queue[0].First != l.Queue[0].Last {
+		t.Fatalf("messages %+v, %v", l.Queue, err)
 	}
-	r, err := p.Do(t.Context(), f.message(), &line{}, nil)
+	r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
 	if err != nil || r.Devices != 0 {
 		t.Errorf("the next slot's job looks at %d devices of a chain, %v", r.Devices, err)
 	}
-	l.work(t, p)
-	if r, err = p.Do(t.Context(), f.message(), &line{}, nil); err != nil || r.Devices != 2 || r.Rows != 0 {
+	l.Work(t, p)
+	if r, err = p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil); err != nil || r.Devices != 2 || r.Rows != 0 {
 		t.Errorf("after the chain: %+v, %v", r, err)
 	}
 }
 
 func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
-	w := newWorld(t, 3, 20)
-	f := w.newFleet(t)
-	p := f.pipeline(t, nil)
-	bad := &switchable{device: w.devices[1]}
+	w := jobstest.NewWorld(t, 3, 20)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
+	bad := &switchable{device: w.Devices[1]}
 	bad.on = true
 	p.Processors = append(p.Processors, jobs.Processor{Name: "bad", Fold: bad})
-	l := &line{}
-	r, err := p.Do(t.Context(), f.message(), l, nil)
+	l := &jobstest.Line{}
+	r, err := p.Do(t.Context(), f.Message(), l, nil)
 	if err != nil || r.Folded != 2 || len(r.Failed) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if len(l.queue) != 1 || l.queue[0].First != w.devices[1] || l.queue[0].Last != w.devices[1] || l.delay[0] == 0 {
-		t.Fatalf("it is tried again by %+v after %v", l.queue, l.delay)
+	if len(l.Queue) != 1 || l.Queue[0].First != w.Devices[1] || l.Queue[0].Last != w.Devices[1] || l.Delays[0] == 0 {
+		t.Fatalf("it is tried again by %+v after %v", l.Queue, l.Delays)
 	}
-	again := l.queue[0]
-	l.queue, l.delay = nil, nil
-	if r, err = p.Do(t.Context(), again, l, nil); err != nil || len(r.Failed) != 1 || len(l.queue) != 0 {
-		t.Fatalf("alone: %+v, %v, then %+v", r, err, l.queue)
+	again := l.Queue[0]
+	l.Queue, l.Delays = nil, nil
+	if r, err = p.Do(t.Context(), again, l, nil); err != nil || len(r.Failed) != 1 || len(l.Queue) != 0 {
+		t.Fatalf("alone: %+v, %v, then %+v", r, err, l.Queue)
 	}
-	held, is, err := jobs.HeldOf(f.track(t, w.devices[1]))
+	held, is, err := jobs.HeldOf(f.Track(t, w.Devices[1]))
 	if err != nil || !is || held.Attempts != 2 || !strings.Contains(held.Reason, "as asked") || strings.Contains(held.Reason, "\n") {
 		t.Fatalf("%+v, %v, %v", held, is, err)
 	}
@@ -139,17 +95,17 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 		t.Errorf("it is held for %v", wait)
 	}
 	bad.on = false
-	if r, err = p.Do(t.Context(), f.message(), l, nil); err != nil || r.Devices != 2 {
+	if r, err = p.Do(t.Context(), f.Message(), l, nil); err != nil || r.Devices != 2 {
 		t.Errorf("a held device is looked at: %+v, %v", r, err)
 	}
-	released, err := p.Release(t.Context(), month, w.devices[1])
+	released, err := p.Release(t.Context(), jobstest.Month, w.Devices[1])
 	if err != nil || !released {
 		t.Fatalf("released %v, %v", released, err)
 	}
-	if r, err = p.Do(t.Context(), f.message(), l, nil); err != nil || r.Devices != 3 || r.Rows != 20 {
+	if r, err = p.Do(t.Context(), f.Message(), l, nil); err != nil || r.Devices != 3 || r.Rows != 20 {
 		t.Errorf("after its release: %+v, %v", r, err)
 	}
-	if _, is, err := jobs.HeldOf(f.track(t, w.devices[1])); err != nil || is {
+	if _, is, err := jobs.HeldOf(f.Track(t, w.Devices[1])); err != nil || is {
 		t.Errorf("its failures are not over: %v", err)
 	}
 }
@@ -192,54 +148,54 @@ func (f greedy) Fold(d tables.Member, _ []byte, samples []jobs.Sample) (jobs.Fol
 
 func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
 	for name, fold := range map[string]greedy{"state": {state: 61 << 10}, "output": {output: true}} {
-		w := newWorld(t, 3, 20)
-		f := w.newFleet(t)
-		p := f.pipeline(t, nil)
-		fold.device = w.devices[1]
+		w := jobstest.NewWorld(t, 3, 20)
+		f := w.NewFleet(t)
+		p := f.Pipeline(t, nil)
+		fold.device = w.Devices[1]
 		p.Processors = append(p.Processors, jobs.Processor{Name: "greedy", Fold: fold})
-		r, err := p.Run(t.Context(), f.batch)
-		if err != nil || r.Folded != 2 || r.Rows != 40 || len(r.Failed) != 1 || r.Failed[w.devices[1]] == nil {
+		r, err := p.Run(t.Context(), f.Batch)
+		if err != nil || r.Folded != 2 || r.Rows != 40 || len(r.Failed) != 1 || r.Failed[w.Devices[1]] == nil {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
 }
 
 func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
-	w := newWorld(t, 3, 20)
-	f := w.newFleet(t)
+	w := jobstest.NewWorld(t, 3, 20)
+	f := w.NewFleet(t)
 	// One device's readings cannot be read, however often they are asked for.
-	p := f.pipeline(t, transport(func(r *http.Request) (*http.Response, error) {
+	p := f.Pipeline(t, transport(func(r *http.Request) (*http.Response, error) {
 		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "d01") && strings.Contains(r.URL.Path, "readings") {
 			return nil, errors.New("the cable is cut")
 		}
 		return http.DefaultClient.Do(r)
 	}))
-	m := f.message()
+	m := f.Message()
 	for m.Attempts = range 2 {
-		if _, err := p.Do(t.Context(), m, &line{}, nil); err == nil {
+		if _, err := p.Do(t.Context(), m, &jobstest.Line{}, nil); err == nil {
 			t.Fatal("the batch is done")
 		}
 	}
 	m.Attempts = 2
-	l := &line{}
-	if _, err := p.Do(t.Context(), m, l, nil); err != nil || len(l.queue) != 3 {
-		t.Fatalf("it is taken apart into %+v, %v", l.queue, err)
+	l := &jobstest.Line{}
+	if _, err := p.Do(t.Context(), m, l, nil); err != nil || len(l.Queue) != 3 {
+		t.Fatalf("it is taken apart into %+v, %v", l.Queue, err)
 	}
-	for _, one := range l.queue {
+	for _, one := range l.Queue {
 		for one.Attempts = range 3 {
-			if _, err := p.Do(t.Context(), one, &line{}, nil); err == nil {
+			if _, err := p.Do(t.Context(), one, &jobstest.Line{}, nil); err == nil {
 				break
 			} else if one.Attempts == 2 {
 				t.Fatalf("%s alone, the third time: %v", one.First, err)
 			}
 		}
 	}
-	held, is, err := jobs.HeldOf(f.track(t, w.devices[1]))
+	held, is, err := jobs.HeldOf(f.Track(t, w.Devices[1]))
 	if err != nil || !is || !strings.Contains(held.Reason, "the cable is cut") || held.Until.Time().Before(time.Now()) {
 		t.Errorf("%+v, %v, %v", held, is, err)
 	}
-	for _, d := range []tables.DeviceID{w.devices[0], w.devices[2]} {
-		if e := f.track(t, d); e.Get("Rows").Int() != 20 {
+	for _, d := range []tables.DeviceID{w.Devices[0], w.Devices[2]} {
+		if e := f.Track(t, d); e.Get("Rows").Int() != 20 {
 			t.Errorf("%s has %d rows", d, e.Get("Rows").Int())
 		}
 	}
@@ -250,28 +206,28 @@ type transport func(*http.Request) (*http.Response, error)
 func (f transport) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestJobOfAnotherPipelineIsNotDone(t *testing.T) {
-	w := newWorld(t, 1, 1)
-	f := w.newFleet(t)
-	m := f.message()
+	w := jobstest.NewWorld(t, 1, 1)
+	f := w.NewFleet(t)
+	m := f.Message()
 	m.Pipeline = "other"
-	if _, err := f.pipeline(t, nil).Do(t.Context(), m, &line{}, nil); !errors.Is(err, jobs.ErrUnreadable) {
+	if _, err := f.Pipeline(t, nil).Do(t.Context(), m, &jobstest.Line{}, nil); !errors.Is(err, jobs.ErrUnreadable) {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestRangeOfABatchMayHaveGrown(t *testing.T) {
-	w := newWorld(t, 4, 10)
-	f := w.newFleet(t)
-	p := f.pipeline(t, nil)
+	w := jobstest.NewWorld(t, 4, 10)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
 	p.Batch = 2
-	r, err := p.Run(t.Context(), f.batch)
-	if err != nil || r.Devices != 2 || r.Rest != w.devices[2] {
+	r, err := p.Run(t.Context(), f.Batch)
+	if err != nil || r.Devices != 2 || r.Rest != w.Devices[2] {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err = p.Run(t.Context(), jobs.Batch{Month: month, First: r.Rest, Last: f.batch.Last}); err != nil || r.Devices != 2 || r.Rest != "" {
+	if r, err = p.Run(t.Context(), jobs.Batch{Month: jobstest.Month, First: r.Rest, Last: f.Batch.Last}); err != nil || r.Devices != 2 || r.Rest != "" {
 		t.Errorf("the rest: %+v, %v", r, err)
 	}
-	if !slices.IsSorted(w.devices) {
+	if !slices.IsSorted(w.Devices) {
 		t.Error("devices are not in order")
 	}
 }

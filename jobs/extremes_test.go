@@ -10,32 +10,33 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 )
 
 var far = flag.Int("jobs.far", 20_000, "how many rows the device of TestDeviceFarBehindTakesLittleMemory is behind")
 
 // seedDevice gives the first device of a world of one rows of its own making.
-func seedDevice(t *testing.T, rows int, row func(n int) tables.Entity) *fleet {
+func seedDevice(t *testing.T, rows int, row func(n int) tables.Entity) *jobstest.Fleet {
 	t.Helper()
-	w := newWorld(t, 1, 1)
-	table := w.connect(t, nil).Table("own")
-	must(t, table.Create(t.Context()))
+	w := jobstest.NewWorld(t, 1, 1)
+	table := w.Connect(t, nil).Table("own")
+	jobstest.Must(t, table.Create(t.Context()))
 	for n := 0; n < rows; {
 		var ops []tables.Op
 		for ; n < rows && len(ops) < 1000; n++ {
 			e := row(n)
-			e.PartitionKey = string(w.devices[0])
+			e.PartitionKey = string(w.Devices[0])
 			ops = append(ops, tables.Insert(e))
 		}
 		groups, err := tables.Cut(ops)
-		must(t, err)
+		jobstest.Must(t, err)
 		for _, g := range groups {
 			_, err := table.Submit(t.Context(), g)
-			must(t, err)
+			jobstest.Must(t, err)
 		}
 	}
-	return w.newFleetOf(t, "own")
+	return w.NewFleetOf(t, "own")
 }
 
 func TestDeviceFarBehindTakesLittleMemory(t *testing.T) {
@@ -48,13 +49,13 @@ func TestDeviceFarBehindTakesLittleMemory(t *testing.T) {
 	})
 	var peak atomic.Uint64
 	stop := watchHeap(&peak)
-	p := f.pipeline(t, nil)
+	p := f.Pipeline(t, nil)
 	began := time.Now()
-	l := &line{queue: []jobs.Message{f.message()}, delay: []time.Duration{0}}
-	n := l.work(t, p)
+	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
+	n := l.Work(t, p)
 	took := time.Since(began)
 	close(stop)
-	track := f.track(t, f.world.devices[0])
+	track := f.Track(t, f.World.Devices[0])
 	if got := track.Get("Rows").Int(); got != int64(*far) {
 		t.Errorf("%d rows of %d", got, *far)
 	}
@@ -89,16 +90,16 @@ func TestDeviceWhoseEveryRowIsMalformedGoesOn(t *testing.T) {
 		e.Set("temperature", tables.Double(1))
 		return e
 	})
-	r, err := f.pipeline(t, nil).Run(t.Context(), f.batch)
+	r, err := f.Pipeline(t, nil).Run(t.Context(), f.Batch)
 	if err != nil || r.Rows != 3000 || len(r.Failed) != 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	track := f.track(t, f.world.devices[0])
+	track := f.Track(t, f.World.Devices[0])
 	if track.Get("Rejects").Int() != 3000 {
 		t.Errorf("%d rejects are counted", track.Get("Rejects").Int())
 	}
 	kept := 0
-	for key := range f.ends(t) {
+	for key := range f.Ends(t) {
 		if strings.HasPrefix(key, "rejects/") {
 			kept++
 		}
@@ -132,11 +133,11 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 		e.Set("temperature", tables.Double(float64(n)))
 		return e
 	})
-	r, err := f.pipeline(t, nil).Run(t.Context(), f.batch)
+	r, err := f.Pipeline(t, nil).Run(t.Context(), f.Batch)
 	if err != nil || r.Rows != 5 || len(r.Failed) != 0 || r.Refused == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	for key, row := range f.ends(t) {
+	for key, row := range f.Ends(t) {
 		if strings.HasPrefix(key, "rollups/t0!1d") && !strings.Contains(row, " temperature=[4,8,") {
 			t.Errorf("%s does not have the temperatures of the other rows: %.200s", key, row)
 		}

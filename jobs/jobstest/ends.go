@@ -1,0 +1,69 @@
+package jobstest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// Ends are all outputs and checkpoints, but for what tells who wrote them when.
+func (f *Fleet) Ends(t *testing.T) map[string]string {
+	t.Helper()
+	client, out := f.World.Connect(t, nil), map[string]string{}
+	for _, name := range []string{f.Names.Partitions("live"), f.Names.Latest(), f.Names.Rollups(), f.Names.Rejects()} {
+		for page, err := range client.Table(name).Rows(t.Context(), tables.Query{}) {
+			Must(t, err)
+			for _, e := range page.Rows {
+				values := map[string]string{}
+				for _, p := range e.Properties {
+					switch p.Name {
+					case "Fence", "Claim", "Committed", "Open", "Chain", jobs.FenceProperty:
+						continue
+					}
+					values[p.Name] = p.Value.String()
+					if b := p.Value.Binary(); b != nil {
+						values[p.Name] = fmt.Sprintf("%x", b)
+					}
+				}
+				var text strings.Builder
+				for _, n := range slices.Sorted(maps.Keys(values)) {
+					fmt.Fprintf(&text, " %s=%s", n, values[n])
+				}
+				out[strings.TrimPrefix(name, f.Names.Fleet()[:len(f.Names.Fleet())-len("fleet")])+"/"+e.PartitionKey+"/"+e.RowKey] = text.String()
+			}
+		}
+	}
+	return out
+}
+
+// Differ names the first difference between two ends.
+func Differ(got, want map[string]string) string {
+	for _, k := range slices.Sorted(maps.Keys(want)) {
+		if got[k] != want[k] {
+			return fmt.Sprintf("%s is\n%s\nwant\n%s", k, got[k], want[k])
+		}
+	}
+	for k := range got {
+		if _, ok := want[k]; !ok {
+			return k + " should not be there"
+		}
+	}
+	return ""
+}
+
+// Calmly leaves out of the ends what says how they came about.
+func Calmly(ends map[string]string) map[string]string {
+	how := regexp.MustCompile(` (State_\w+|Late|Rejects|LedgerFrom|Refold|Attempts|Held|HeldUntil)=\S*`)
+	for k, v := range ends {
+		if strings.HasPrefix(k, "partitions") {
+			ends[k] = how.ReplaceAllString(v, "")
+		}
+	}
+	return ends
+}

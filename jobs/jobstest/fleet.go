@@ -1,0 +1,128 @@
+package jobstest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/jobs/rollup"
+	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A Fleet has every device of the world, and a pipeline with outputs of its own.
+type Fleet struct {
+	World *World
+	Names tables.Names
+	Batch jobs.Batch
+}
+
+// NewFleet is one that reads the world's readings.
+func (w *World) NewFleet(t *testing.T) *Fleet { return w.NewFleetOf(t, w.Readings) }
+
+// NewFleetOf is one that reads a readings table of its own.
+func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
+	t.Helper()
+	names, err := tables.ParseNames(fmt.Sprintf("f%d", w.fleets.Add(1)))
+	Must(t, err)
+	client := w.Connect(t, nil)
+	for _, name := range []string{names.Fleet(), names.Partitions("live"), names.Latest(), names.Rollups(), names.Rejects()} {
+		Must(t, client.Table(name).Create(t.Context()))
+	}
+	var ops []tables.Op
+	for i, d := range w.Devices {
+		e, err := tables.Member{Month: Month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()
+		Must(t, err)
+		ops = append(ops, tables.Insert(e))
+	}
+	_, err = client.Table(names.Fleet()).Submit(t.Context(), ops)
+	Must(t, err)
+	return &Fleet{w, names, jobs.Batch{Month: Month, First: w.Devices[0], Last: w.Devices[len(w.Devices)-1]}}
+}
+
+// Pipeline is the fleet's, as a worker with that transport has it.
+func (f *Fleet) Pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeline {
+	t.Helper()
+	fold, err := rollup.New(rollup.Config{})
+	Must(t, err)
+	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names,
+		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: fold}}}
+}
+
+// FirstHalf folds what was read an hour ago, so that there are open buckets.
+func (f *Fleet) FirstHalf(t *testing.T) {
+	t.Helper()
+	p := f.Pipeline(t, nil)
+	p.Settle = time.Hour
+	if _, err := p.Run(t.Context(), f.Batch); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Drain runs the batch until there is nothing left to do.
+func (f *Fleet) Drain(ctx context.Context, p *jobs.Pipeline) error {
+	var last error
+	for try := range 200 {
+		batch := f.Batch
+		batch.Chain = true
+		r, err := p.Run(ctx, batch)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for _, e := range r.Failed {
+			err = e
+		}
+		if last = err; err == nil && r.Folded == 0 && r.Overtaken == 0 && len(r.Behind) == 0 && r.Rest == "" {
+			return nil
+		}
+		if r.Overtaken > 0 { // in earnest two workers do not repeat the same batch at once
+			time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond)
+		}
+	}
+	return fmt.Errorf("there is no end: %v", last)
+}
+
+// Message is the device job of the fleet's batch.
+func (f *Fleet) Message() jobs.Message {
+	return jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()),
+		Month: f.Batch.Month, First: f.Batch.First, Last: f.Batch.Last}
+}
+
+// Track is the tracking row of a device.
+func (f *Fleet) Track(t *testing.T, d tables.DeviceID) tables.Entity {
+	t.Helper()
+	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(), string(d))
+	Must(t, err)
+	return e
+}
+
+// Settle works and audits until neither finds anything.
+func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
+	var last error
+	for try := range 100 {
+		time.Sleep(time.Duration(rand.IntN(1+try)) * time.Millisecond) // two who meet must not go on meeting
+		err := f.Drain(ctx, p)
+		var r jobs.Result
+		if err == nil {
+			r, err = p.Do(ctx, f.Audit(jobs.Full), NoPut{}, nil)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if last = err; err == nil && r.Refolds == 0 && r.Overtaken == 0 && len(r.Failed) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no end: %v", last)
+}
+
+// Audit is an audit of the fleet's batch.
+func (f *Fleet) Audit(depth jobs.Depth) jobs.Message {
+	return jobs.Message{Kind: jobs.Audit, Audit: depth, Pipeline: "live", Run: tables.TicksOf(time.Now()),
+		Month: f.Batch.Month, First: f.Batch.First, Last: f.Batch.Last}
+}

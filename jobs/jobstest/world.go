@@ -1,0 +1,111 @@
+// Package jobstest has what tests of jobs and workers tell their stories with: a
+// world of devices and readings, fleets that fold them, and the ends they come to.
+package jobstest
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// Month is when all devices of a World were deployed.
+var Month = tables.Month{Year: 2026, Month: 11}
+
+// A World is an account with the readings of a few devices. Any number of fleets
+// read them, each with outputs of its own.
+type World struct {
+	Account  tables.Account
+	Readings string
+	Devices  []tables.DeviceID
+	Rows     [][]tables.Entity // of each device, in row order
+	fleets   atomic.Int32
+}
+
+// NewWorld has readings of the last two hours.
+func NewWorld(t *testing.T, devices, rows int) *World {
+	t.Helper()
+	return NewWorldSince(t, 2*time.Hour, devices, rows)
+}
+
+// NewWorldSince has readings from so long ago until a minute ago, so that hours
+// and perhaps days end in between.
+func NewWorldSince(t *testing.T, since time.Duration, devices, rows int) *World {
+	t.Helper()
+	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &World{Account: account, Readings: "readings"}
+	now := time.Now().UTC()
+	for i := range devices {
+		d := tables.DeviceID(fmt.Sprintf("contoso:d%02d", i))
+		w.Devices = append(w.Devices, d)
+		var own []tables.Entity
+		for n := range rows {
+			at := tables.TicksOf(now.Add(-since + time.Duration(n)*(since-time.Minute)/time.Duration(rows)))
+			if last := rows - 9; n > last { // minute after minute
+				at = tables.TicksOf(now.Add(time.Duration(n-rows) * 70 * time.Second))
+			}
+			e := tables.Entity{PartitionKey: string(d), RowKey: at.String()}
+			e.Set("temperature", tables.Double(float64(i)+math.Sin(float64(n))))
+			e.Set("humidity", tables.String(fmt.Sprint(40+n%7)))
+			switch n % 11 {
+			case 3:
+				e.RowKey += "x" // the key of no reading
+			case 5:
+				e.Set("pressure", tables.String("nan"))
+			case 7:
+				e.Set("door", tables.String(`{"open":true,"by":"me"}`))
+			}
+			own = append(own, e)
+		}
+		w.Rows = append(w.Rows, own)
+	}
+	w.Insert(t, w.Readings, func(int) bool { return true })
+	return w
+}
+
+// Insert inserts the rows with the numbers that are wanted into a table.
+func (w *World) Insert(t *testing.T, readings string, wanted func(n int) bool) {
+	t.Helper()
+	table := w.Connect(t, nil).Table(readings)
+	Must(t, table.Create(t.Context()))
+	for _, rows := range w.Rows {
+		var ops []tables.Op
+		for n, e := range rows {
+			if wanted(n) {
+				ops = append(ops, tables.Insert(e))
+			}
+		}
+		groups, err := tables.Cut(ops)
+		Must(t, err)
+		for _, g := range groups {
+			_, err := table.Submit(t.Context(), g)
+			Must(t, err)
+		}
+	}
+}
+
+// Must ends the test on an error.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Connect gives a client that tries everything once, so that a fault is met by
+// the job and not by the SDK.
+func (w *World) Connect(t *testing.T, through policy.Transporter) *tables.Client {
+	t.Helper()
+	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	Must(t, err)
+	return c
+}
