@@ -1,0 +1,80 @@
+package tables
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FiguresPartition is the partition of the table runs that holds what the jobs
+// of one run have left behind: pipeline!slot.
+func FiguresPartition(p Pipeline, slot Ticks) string {
+	return string(p) + Separator + slot.String()
+}
+
+// FiguresSince are the partitions with the figures of a pipeline's runs from a
+// slot on, in the order of the slots.
+func FiguresSince(p Pipeline, slot Ticks) Keys {
+	return Keys{From: FiguresPartition(p, slot), To: FiguresPartition(p, MaxTicks)}
+}
+
+// ParseFiguresPartition reads what FiguresPartition writes.
+func ParseFiguresPartition(s string) (Pipeline, Ticks, error) {
+	name, text, _ := strings.Cut(s, Separator)
+	p, err := ParsePipeline(name)
+	if err != nil {
+		return "", 0, err
+	}
+	slot, err := ParseTicks(text)
+	return p, slot, err
+}
+
+// The rows of a FiguresPartition, by the first part of their RowKeys.
+const (
+	monthFigures  = "month"  // then the month
+	workerFigures = "worker" // then the worker's id and the number of its part
+)
+
+// A count is one figure and the property that holds it.
+type count struct {
+	property string
+	of       *int64
+}
+
+// setCounts gives e the figures that are not zero.
+func setCounts(e *Entity, counts []count) {
+	for _, c := range counts {
+		if *c.of != 0 {
+			e.Set(c.property, Int64(*c.of))
+		}
+	}
+}
+
+func readCounts(f *Fields, counts []count) {
+	for _, c := range counts {
+		*c.of = f.Int(c.property)
+	}
+}
+
+func addCounts(to, from []count) {
+	for i := range to {
+		*to[i].of += *from[i].of
+	}
+}
+
+// figuresKey reads the keys of a row of figures: whose they are, and the parts
+// of its RowKey after the first, which must be kind.
+func figuresKey(e Entity, f *Fields, kind string) (p Pipeline, slot Ticks, rest string) {
+	p, slot, err := ParseFiguresPartition(e.PartitionKey)
+	f.fail("PartitionKey", err)
+	is, rest, _ := strings.Cut(e.RowKey, Separator)
+	if is != kind || rest == "" {
+		f.fail("RowKey", fmt.Errorf("want %s%s and more", kind, Separator))
+	}
+	return p, slot, rest
+}
+
+// IsMonthFigures tells whether a row of a FiguresPartition is a MonthFigures.
+func IsMonthFigures(e Entity) bool { return strings.HasPrefix(e.RowKey, monthFigures+Separator) }
+
+// IsWorkerFigures tells whether a row of a FiguresPartition is a WorkerFigures.
+func IsWorkerFigures(e Entity) bool { return strings.HasPrefix(e.RowKey, workerFigures+Separator) }

@@ -1,0 +1,103 @@
+package tables_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"furrow/tables"
+)
+
+const slot = tables.Ticks(639273000000000000)
+
+// fill gives every figure of a struct a value of its own.
+func fill(figures any) {
+	v := reflect.ValueOf(figures).Elem()
+	for i := range v.NumField() {
+		if v.Field(i).Kind() == reflect.Int64 && v.Field(i).Type() == reflect.TypeFor[int64]() {
+			v.Field(i).SetInt(int64(100 + i))
+		}
+	}
+}
+
+func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
+	m := tables.MonthFigures{Pipeline: "live", Slot: slot, Month: tables.Month{Year: 2026, Month: 11, Shard: 3}, Lag: 90 * time.Second}
+	fill(&m)
+	e, err := m.Entity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tables.MonthFiguresOf(e); err != nil || got != m || !tables.IsMonthFigures(e) || tables.IsWorkerFigures(e) {
+		t.Errorf("%+v, %v; want %+v", got, err, m)
+	}
+	if !tables.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
+		t.Errorf("%s is not among the months", e.RowKey)
+	}
+
+	w := tables.WorkerFigures{
+		Pipeline: "live", Slot: slot, Worker: "a-1", First: slot + 1, Last: slot + 2,
+		Jobs: map[string]int64{"device done": 1, "": 7}, Operations: map[string]int64{"tables insert or replace": 2},
+	}
+	fill(&w)
+	if e, err = w.Entity(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tables.WorkerFiguresOf(e); err != nil || !reflect.DeepEqual(got, w) || tables.IsMonthFigures(e) || !tables.IsWorkerFigures(e) {
+		t.Errorf("%+v, %v; want %+v", got, err, w)
+	}
+	if tables.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
+		t.Errorf("%s is among the months", e.RowKey)
+	}
+	if !tables.FiguresSince("live", slot).Contains(e.PartitionKey) || tables.FiguresSince("live", slot+1).Contains(e.PartitionKey) {
+		t.Errorf("%s is not where it should be", e.PartitionKey)
+	}
+
+	a := tables.AuditMark{Pipeline: "live", Depth: "full", Slot: slot}
+	if e, err = a.Entity(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tables.AuditMarkOf("live", e); err != nil || got != a || tables.FiguresSince("live", 0).Contains(e.PartitionKey) {
+		t.Errorf("%+v, %v; want %+v", got, err, a)
+	}
+}
+
+func TestFiguresAddUp(t *testing.T) {
+	var a, b, sum tables.WorkerFigures
+	fill(&a)
+	fill(&b)
+	a.First, a.Last, b.First, b.Last = 5, 8, 3, 9
+	a.Jobs, b.Jobs = map[string]int64{"device done": 1}, map[string]int64{"device done": 2, "month done": 1}
+	sum.Add(a)
+	sum.Add(b)
+	if sum.Rows != 2*a.Rows || sum.Again != 2*a.Again || sum.First != 3 || sum.Last != 9 || sum.Jobs["device done"] != 3 || sum.Jobs["month done"] != 1 {
+		t.Errorf("%+v", sum)
+	}
+	if a.Jobs["device done"] != 1 {
+		t.Error("what was added has changed")
+	}
+	m := tables.MonthFigures{Devices: 3, Lag: time.Minute}
+	m.Add(tables.MonthFigures{Devices: 4, Lag: time.Second})
+	if m.Devices != 7 || m.Lag != time.Minute {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestStrangeFiguresAreErrors(t *testing.T) {
+	key := tables.FiguresPartition("live", slot)
+	for _, e := range []tables.Entity{
+		{PartitionKey: key, RowKey: "month!2026-13"}, {PartitionKey: key, RowKey: "month"}, {PartitionKey: "live!x", RowKey: "month!2026-11"},
+		{PartitionKey: key, RowKey: "worker!2026-11"},
+	} {
+		if _, err := tables.MonthFiguresOf(e); err == nil {
+			t.Errorf("%s %s is a month's", e.PartitionKey, e.RowKey)
+		}
+	}
+	for _, e := range []tables.Entity{{PartitionKey: key, RowKey: "worker!a"}, {PartitionKey: "live", RowKey: "worker!a!0"}} {
+		if _, err := tables.WorkerFiguresOf(e); err == nil {
+			t.Errorf("%s %s is a worker's", e.PartitionKey, e.RowKey)
+		}
+	}
+	if _, err := (tables.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "a!b"}).Entity(); err == nil {
+		t.Error("an id with a separator is taken")
+	}
+}

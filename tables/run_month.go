@@ -1,0 +1,74 @@
+package tables
+
+import "time"
+
+// MonthFigures are what a month job of a run has seen of its partition of the
+// fleet: a row of the table runs, pipeline!slot and month!month. Of many months,
+// they are the sums.
+type MonthFigures struct {
+	Pipeline Pipeline
+	Slot     Ticks
+	Month    Month
+
+	Devices int64 // in the partition
+	Held    int64 // of them, those passed over until their time
+	Failing int64 // whose last job failed, or whose rows cannot be read
+	Behind  int64 // that a job of their own goes on with, as there is more to fold than a job may
+
+	// Lag is the age of the oldest checkpoint among those that are behind; whole seconds.
+	Lag time.Duration
+
+	Rows    int64 // folded, since the beginning
+	Rejects int64 // values and rows refused, since the beginning
+	Late    int64 // rows that audits have found, since the beginning
+	Refolds int64 // devices with rows that are yet to be folded anew
+
+	Batches int64 // device messages put for the run, a repeated one once
+	Audits  int64 // audit messages put for the run, with a delay each
+}
+
+func (m *MonthFigures) counts() []count {
+	return []count{
+		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
+		{"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
+		{"Batches", &m.Batches}, {"Audits", &m.Audits},
+	}
+}
+
+// Add adds the figures of another partition, or of another part of it.
+func (m *MonthFigures) Add(o MonthFigures) {
+	addCounts(m.counts(), o.counts())
+	m.Lag = max(m.Lag, o.Lag)
+}
+
+// Entity is m as it is stored.
+func (m MonthFigures) Entity() (Entity, error) {
+	e := Entity{PartitionKey: FiguresPartition(m.Pipeline, m.Slot), RowKey: monthFigures + Separator + m.Month.String()}
+	setCounts(&e, m.counts())
+	if m.Lag >= time.Second {
+		e.Set("LagSeconds", Int64(int64(m.Lag/time.Second)))
+	}
+	_, err := ParsePipeline(string(m.Pipeline))
+	if err == nil {
+		err = m.Month.Check()
+	}
+	return e, err
+}
+
+// MonthFiguresOf is a row of the table runs for which IsMonthFigures holds.
+func MonthFiguresOf(e Entity) (MonthFigures, error) {
+	f := e.Fields()
+	m := MonthFigures{Lag: time.Duration(f.Int("LagSeconds")) * time.Second}
+	readCounts(f, m.counts())
+	var month string
+	var err error
+	m.Pipeline, m.Slot, month = figuresKey(e, f, monthFigures)
+	m.Month, err = ParseMonth(month)
+	f.fail("RowKey", err)
+	return m, f.Err()
+}
+
+// MonthsOf are the rows of the months in the figures of a run.
+func MonthsOf(p Pipeline, slot Ticks) Range {
+	return Range{Partitions: Is(FiguresPartition(p, slot)), Rows: prefixed(monthFigures + Separator)}
+}

@@ -1,0 +1,119 @@
+package tables
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// WorkerFigures are what one worker has done for a run: a row of the table runs,
+// pipeline!slot and worker!id!part. Of many workers, they are the sums. What a
+// worker did in its last seconds is missing where it was killed.
+type WorkerFigures struct {
+	Pipeline Pipeline
+	Slot     Ticks
+	Worker   string // its id, new whenever one starts; must be fit for a key
+	Part     int64  // of the worker's figures of the run: it may have put some aside and begun anew
+
+	First, Last Ticks // when the first job began and the last one ended, by the worker's clock
+
+	Devices   int64 // looked at by device and audit jobs
+	Folded    int64 // of them, those with new rows that were committed
+	Rows      int64 // folded and committed
+	Refused   int64 // values and rows
+	Overtaken int64 // devices that another job has taken over
+	Failed    int64 // devices
+	Late      int64 // rows that an audit found below the checkpoint, and folded
+	Refolded  int64 // devices that were folded anew, in part or whole
+	Missing   int64 // rows that were counted once and are gone
+	Months    int64 // month jobs put by master jobs
+	Again     int64 // device messages put by device jobs: for devices far behind, and for another try
+
+	Jobs       map[string]int64 // how messages ended, by kind and outcome: "device done"
+	Operations map[string]int64 // requests by service and kind, each retry included: "tables query"
+}
+
+func (w *WorkerFigures) counts() []count {
+	return []count{
+		{"Devices", &w.Devices}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
+		{"Overtaken", &w.Overtaken}, {"Failed", &w.Failed}, {"Late", &w.Late}, {"Refolded", &w.Refolded},
+		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again},
+	}
+}
+
+// Add adds the figures of another worker, or of other jobs.
+func (w *WorkerFigures) Add(o WorkerFigures) {
+	addCounts(w.counts(), o.counts())
+	if w.First == 0 || o.First != 0 && o.First < w.First {
+		w.First = o.First
+	}
+	w.Last = max(w.Last, o.Last)
+	w.Jobs = added(w.Jobs, o.Jobs)
+	w.Operations = added(w.Operations, o.Operations)
+}
+
+func added(to, from map[string]int64) map[string]int64 {
+	if to == nil {
+		return maps.Clone(from)
+	}
+	for k, n := range from {
+		to[k] += n
+	}
+	return to
+}
+
+// Names in the maps are words of letters with spaces between; as names of
+// properties they have a prefix, and underscores.
+const (
+	jobsPrefix       = "Jobs_"
+	operationsPrefix = "Ops_"
+)
+
+// Entity is w as it is stored.
+func (w WorkerFigures) Entity() (Entity, error) {
+	e := Entity{PartitionKey: FiguresPartition(w.Pipeline, w.Slot)}
+	e.RowKey = workerFigures + Separator + w.Worker + Separator + strconv.FormatInt(w.Part, 10)
+	for _, p := range []Property{{"First", DateTime(w.First)}, {"Last", DateTime(w.Last)}} {
+		if p.Value != DateTime(0) {
+			e.Set(p.Name, p.Value)
+		}
+	}
+	setCounts(&e, w.counts())
+	setNamed(&e, jobsPrefix, w.Jobs)
+	setNamed(&e, operationsPrefix, w.Operations)
+	if w.Worker == "" || strings.Contains(w.Worker, Separator) {
+		return e, fmt.Errorf("worker %s: an id is not empty and has no %s", quote(w.Worker), Separator)
+	}
+	_, err := ParsePipeline(string(w.Pipeline))
+	return e, err
+}
+
+func setNamed(e *Entity, prefix string, named map[string]int64) {
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		e.Set(prefix+strings.ReplaceAll(name, " ", "_"), Int64(named[name]))
+	}
+}
+
+// WorkerFiguresOf is a row of the table runs for which IsWorkerFigures holds.
+func WorkerFiguresOf(e Entity) (WorkerFigures, error) {
+	f := e.Fields()
+	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: map[string]int64{}, Operations: map[string]int64{}}
+	readCounts(f, w.counts())
+	for _, p := range e.Properties {
+		for prefix, named := range map[string]map[string]int64{jobsPrefix: w.Jobs, operationsPrefix: w.Operations} {
+			if name, ok := strings.CutPrefix(p.Name, prefix); ok {
+				named[strings.ReplaceAll(name, "_", " ")] = f.Int(p.Name)
+			}
+		}
+	}
+	var rest string
+	w.Pipeline, w.Slot, rest = figuresKey(e, f, workerFigures)
+	worker, part, _ := strings.Cut(rest, Separator)
+	w.Worker = worker
+	var err error
+	w.Part, err = strconv.ParseInt(part, 10, 64)
+	f.fail("RowKey", err)
+	return w, f.Err()
+}
