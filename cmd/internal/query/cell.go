@@ -1,0 +1,47 @@
+package query
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"furrow/tables"
+)
+
+func (m moment) String() string {
+	if m == 0 {
+		return ""
+	}
+	return tables.Ticks(m).Time().Format("2006-01-02T15:04:05.0000000Z")
+}
+
+func (s second) String() string { return tables.Ticks(s).Time().Format(time.RFC3339) }
+
+// cellText is a cell as text, and whether it is one that only text can be: not a
+// number, a boolean or a time.
+func cellText(cell any) (text string, isText bool) {
+	switch c := cell.(type) {
+	case string:
+		return c, true
+	case float64:
+		return number(c), false
+	case tables.Value:
+		return cellText(jsonValue(c))
+	}
+	return fmt.Sprint(cell), false
+}
+
+// number has the fewest digits that give the same double back, as JSON and
+// spreadsheets write it: an exponent only far from 1.
+func number(f float64) string {
+	switch abs := math.Abs(f); {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 0):
+		return map[bool]string{true: "Infinity", false: "-Infinity"}[f > 0]
+	case abs != 0 && (abs < 1e-6 || abs >= 1e21):
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

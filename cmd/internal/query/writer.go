@@ -1,0 +1,75 @@
+package query
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// A Format is how an answer is written.
+type Format string
+
+const (
+	Table Format = "table" // for people: aligned, times in UTC
+	CSV   Format = "csv"
+	JSONL Format = "jsonl" // one object a line
+)
+
+// Formats are all of them.
+func Formats() []string { return []string{string(Table), string(CSV), string(JSONL)} }
+
+// lines writes records in one format.
+type lines interface {
+	write(Record) error
+	flush() error
+}
+
+// Write writes records as they come, and tells how many there were. Of its kind,
+// records need one example for the header; an answer without records has no more.
+func Write(w io.Writer, format Format, example Record, records iter.Seq2[Record, error]) (n int, err error) {
+	out := bufio.NewWriter(w)
+	to := newLines(out, format, example)
+	n, err = writeAll(to, records)
+	return n, errors.Join(err, to.flush(), out.Flush()) // what was read before an error is not lost
+}
+
+func writeAll(to lines, records iter.Seq2[Record, error]) (n int, err error) {
+	for r, err := range records {
+		if err != nil {
+			return n, err
+		}
+		if err := to.write(r); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func newLines(out *bufio.Writer, format Format, example Record) lines {
+	switch format {
+	case CSV:
+		return newCSV(out, example.Columns())
+	case JSONL:
+		return jsonLines{out}
+	case Table:
+		return newTable(out, example.Columns())
+	}
+	panic(fmt.Sprintf("query: no format %q", format))
+}
+
+type jsonLines struct{ out *bufio.Writer }
+
+func (j jsonLines) write(r Record) error {
+	if err := json.MarshalWrite(j.out, r.Object(), json.Deterministic(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return err
+	}
+	return j.out.WriteByte('\n')
+}
+
+func (jsonLines) flush() error { return nil }
