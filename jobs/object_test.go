@@ -1,0 +1,309 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
+)
+
+// archiver is the fleet's pipeline with the archive alone, whose tables and
+// objects go through one transport, as a worker has them that closes days so
+// long after their end.
+func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, closeAfter time.Duration) *jobs.Pipeline {
+	t.Helper()
+	fold, err := archive.New(archive.Config{CloseAfter: closeAfter})
+	jobstest.Must(t, err)
+	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(), Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	jobstest.Must(t, err)
+	p := f.Pipeline(t, through)
+	p.Processors = []jobs.Processor{{Name: "archive", Fold: fold}}
+	p.Objects = store
+	return p
+}
+
+const (
+	soon  = time.Nanosecond
+	never = 100 * 365 * 24 * time.Hour
+)
+
+// lateArchive is a fleet of which most rows were folded, no day was closed, and
+// then the others came.
+func (w *lateWorld) lateArchive(t *testing.T) *jobstest.Fleet {
+	t.Helper()
+	readings := fmt.Sprintf("late%d", w.made.Add(1))
+	w.Insert(t, readings, func(n int) bool { return !isLate(n) && !isNew(n) })
+	f := w.NewFleetOf(t, readings)
+	p := archiver(t, f, nil, never)
+	jobstest.Must(t, p.Objects.(*archive.Store).Create(t.Context()))
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	w.Insert(t, readings, func(n int) bool { return isLate(n) || isNew(n) })
+	return f
+}
+
+// blobs are the fleet's objects, byte by byte.
+func blobs(t *testing.T, f *jobstest.Fleet) map[string]string {
+	t.Helper()
+	key, err := azblob.NewSharedKeyCredential(f.World.Account.Name, f.World.Account.Key)
+	jobstest.Must(t, err)
+	client, err := azblob.NewClientWithSharedKeyCredential(f.World.Account.Blob, key, nil)
+	jobstest.Must(t, err)
+	out := map[string]string{}
+	for pages := client.NewListBlobsFlatPager(f.Names.Archive(), nil); pages.More(); {
+		page, err := pages.NextPage(t.Context())
+		jobstest.Must(t, err)
+		for _, item := range page.Segment.BlobItems {
+			object, err := client.DownloadStream(t.Context(), f.Names.Archive(), *item.Name, nil)
+			jobstest.Must(t, err)
+			content, err := io.ReadAll(object.Body)
+			jobstest.Must(t, err)
+			out[*item.Name] = string(content)
+		}
+	}
+	return out
+}
+
+// archived are the ends of a fleet, with its objects.
+func archived(t *testing.T, f *jobstest.Fleet) map[string]string {
+	t.Helper()
+	ends := jobstest.Calmly(f.Ends(t))
+	for name, content := range blobs(t, f) {
+		ends[name] = content
+	}
+	return ends
+}
+
+// TestLateRowsBeforeADayClosesNeedNoSecondObject where nothing else was made of them.
+func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
+	t.Parallel()
+	w := &lateWorld{World: jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)}
+	for _, alone := range []bool{true, false} {
+		f := w.lateArchive(t)
+		p := archiver(t, f, nil, soon)
+		if !alone {
+			p.Processors = append(p.Processors, jobs.Processor{Name: "latest", Fold: latest.Fold{}})
+		}
+		jobstest.Must(t, f.Drain(t.Context(), p))
+		found := readArchive(t, w.Account, f.Names.Archive())
+		today := tables.DayOf(tables.TicksOf(time.Now())).Start().String()
+		inClosedDays, isReading := 0, 0
+		for _, rows := range w.Rows {
+			for n, e := range rows {
+				_, err := tables.ParseRowKey(e.RowKey)
+				closed := e.RowKey < today
+				if (found[e.PartitionKey+"/"+e.RowKey] != "") != (closed && err == nil) {
+					t.Errorf("row %d, %s, late %v: %q", n, e.RowKey, isLate(n), found[e.PartitionKey+"/"+e.RowKey])
+				}
+				if closed && isLate(n) {
+					inClosedDays++
+				}
+				if isLate(n) {
+					isReading++
+				}
+			}
+		}
+		r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+		jobstest.Must(t, err)
+		want := isReading - inClosedDays // of today: they are in no object yet
+		if !alone {
+			want = isReading
+		}
+		if r.Late != want || r.Missing != 0 {
+			t.Errorf("alone %v: the audit finds %d late rows, and %d missing; want %d, and none", alone, r.Late, r.Missing, want)
+		}
+		if track := f.Track(t, w.Devices[0]); track.Get("Rows").Int() != 40 {
+			t.Errorf("alone %v: %v rows were counted of 40", alone, track.Get("Rows"))
+		}
+	}
+}
+
+// TestEqualArchivesWhateverBefallsAnOperation lets every fault befall every
+// operation, on tables and on objects, one at a time.
+func TestEqualArchivesWhateverBefallsAnOperation(t *testing.T) {
+	t.Parallel()
+	w, want, operations := calmArchive(t)
+	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOutDone, faults.EmptyPage}
+	for i, fault := range all {
+		for n := range operations {
+			if !*every && n%len(all) != i {
+				continue
+			}
+			f := w.lateArchive(t)
+			p := archiver(t, f, &faults.Transport{Plan: faults.Script{n: fault}}, soon)
+			jobstest.Must(t, f.Settle(t.Context(), p))
+			if d := jobstest.Differ(archived(t, f), want); d != "" {
+				t.Fatalf("%s at operation %d: %s", fault, n, d)
+			}
+		}
+	}
+	t.Logf("%d operations", operations)
+}
+
+// calmArchive is what one worker makes without any trouble, and in how many operations.
+func calmArchive(t *testing.T) (w *lateWorld, want map[string]string, operations int) {
+	t.Helper()
+	w = &lateWorld{World: jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)}
+	f := w.lateArchive(t)
+	count := &jobstest.Gate{At: -1}
+	jobstest.Must(t, f.Settle(t.Context(), archiver(t, f, count, soon)))
+	return w, archived(t, f), int(count.N.Load())
+}
+
+// TestEqualArchivesWhereverAWorkerStops kills, or puts to sleep, a worker at
+// every operation, while another does everything.
+func TestEqualArchivesWhereverAWorkerStops(t *testing.T) {
+	t.Parallel()
+	w, want, operations := calmArchive(t)
+	for n := range operations {
+		for i, done := range []bool{false, true} {
+			for k, dies := range []bool{false, true} {
+				if !*every && (n+i)%2 != k {
+					continue
+				}
+				f := w.lateArchive(t)
+				other := archiver(t, f, nil, soon)
+				ctx, kill := context.WithCancel(t.Context())
+				stopping := &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (r *http.Response, err error) {
+					if done {
+						r, err = send()
+					}
+					if dies {
+						kill()
+						return nil, errors.Join(err, context.Canceled)
+					}
+					if err := f.Settle(t.Context(), other); err != nil {
+						return nil, err
+					}
+					if !done {
+						r, err = send()
+					}
+					return r, err
+				}}
+				if err := f.Settle(ctx, archiver(t, f, stopping, soon)); err != nil && !dies {
+					t.Fatalf("operation %d: %v", n, err)
+				}
+				jobstest.Must(t, f.Settle(t.Context(), other))
+				if d := jobstest.Differ(archived(t, f), want); d != "" {
+					t.Fatalf("operation %d (done %v, dies %v): %s", n, done, dies, d)
+				}
+				kill()
+			}
+		}
+	}
+}
+
+// place is somewhere for objects that does as a test says.
+type place func(name string, readings []string) error
+
+func (p place) Write(_ context.Context, name string, _ tables.Ticks, readings iter.Seq2[tables.Reading, error]) error {
+	var keys []string
+	for r, err := range readings {
+		if err != nil {
+			return err
+		}
+		keys = append(keys, r.Key.String())
+	}
+	return p(name, keys)
+}
+
+// yesterday gives a fleet of one device with a row at each of these hours of yesterday.
+func yesterday(t *testing.T, hours ...int) (*jobstest.Fleet, func(hour int) tables.Entity) {
+	t.Helper()
+	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1)
+	row := func(hour int) tables.Entity {
+		e := tables.Entity{RowKey: tables.TicksOf(day.Add(time.Duration(hour) * time.Hour)).String()}
+		e.Set("n", tables.Int32(int32(hour)))
+		return e
+	}
+	return seedDevice(t, len(hours), func(n int) tables.Entity { return row(hours[n]) }), row
+}
+
+// TestRowsAboveTheCheckpointWaitForTheNextObject: what comes in while a job works
+// is not folded yet, and so in no object of it.
+func TestRowsAboveTheCheckpointWaitForTheNextObject(t *testing.T) {
+	f, row := yesterday(t, 9, 10)
+	p := archiver(t, f, nil, soon)
+	late := row(11)
+	late.PartitionKey = string(f.World.Devices[0])
+	var written [][]string
+	keep := place(func(_ string, keys []string) error { written = append(written, keys); return nil })
+	p.Objects = before{keep, func() {
+		if _, err := f.World.Connect(t, nil).Table("own").Do(t.Context(), tables.Insert(late)); err != nil && !errors.Is(err, tables.ErrExists) {
+			t.Error(err)
+		}
+	}}
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	want := [][]string{{row(9).RowKey, row(10).RowKey}, {row(9).RowKey, row(10).RowKey, row(11).RowKey}}
+	if fmt.Sprint(written) != fmt.Sprint(want) {
+		t.Errorf("%v were written; want %v", written, want)
+	}
+}
+
+// before does something before each object.
+type before struct {
+	jobs.Objects
+	do func()
+}
+
+func (b before) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[tables.Reading, error]) error {
+	b.do()
+	return b.Objects.Write(ctx, name, fence, readings)
+}
+
+func TestOvertakenObjectDropsItsDevice(t *testing.T) {
+	f, _ := yesterday(t, 9)
+	p := archiver(t, f, nil, soon)
+	p.Objects = place(func(string, []string) error { return fmt.Errorf("as asked: %w", jobs.ErrOvertaken) })
+	r, err := p.Run(t.Context(), f.Batch)
+	track := f.Track(t, f.World.Devices[0])
+	if err != nil || r.Overtaken != 1 || len(r.Failed) != 0 || track.Get("LastReadRowKey").Text() != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestObjectThatCannotBeWrittenIsTheJobsError(t *testing.T) {
+	f, row := yesterday(t, 9)
+	p := archiver(t, f, nil, soon)
+	p.Objects = place(func(string, []string) error { return tables.ErrBusy })
+	if _, err := p.Run(t.Context(), f.Batch); !errors.Is(err, tables.ErrBusy) || !strings.Contains(err.Error(), "date="+tables.DayOf(jobs.TicksBefore(row(9).RowKey)).String()) {
+		t.Errorf("%v", err)
+	}
+	p.Objects = nil
+	r, err := p.Run(t.Context(), f.Batch)
+	if err != nil || len(r.Failed) != 1 || !strings.Contains(r.Failed[f.World.Devices[0]].Error(), "no place") {
+		t.Errorf("without a place for objects: %+v, %v", r, err)
+	}
+}
+
+// TestObjectsAreReadPageByPage: rows that storage gives in many pages, of which
+// some are empty, come in order.
+func TestObjectsAreReadPageByPage(t *testing.T) {
+	start := tables.TicksOf(time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1))
+	f := seedDevice(t, 2500, func(n int) tables.Entity {
+		return tables.Entity{RowKey: start.Add(time.Duration(n) * time.Second).String()}
+	})
+	p := archiver(t, f, nil, soon)
+	p.Client = f.World.Connect(t, &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.EmptyPage: 0.3}}})
+	var written []string
+	p.Objects = place(func(_ string, keys []string) error { written = keys; return nil })
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	if len(written) != 2500 || !slices.IsSorted(written) {
+		t.Errorf("%d readings", len(written))
+	}
+}
