@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/spell"
 )
 
 // A usageError says that the command line is wrong. It ends in exitUsage.
@@ -59,44 +61,11 @@ func flagNames(c *cli.Context) []string {
 
 // didYouMean is "; did you mean …?", or nothing when no name is near.
 func didYouMean(word string, names []string, prefix string) string {
-	name := nearest(word, names)
+	name := spell.Nearest(word, names)
 	if name == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", prefix+name)
-}
-
-// nearest returns the name that is the fewest edits away from word, and "" when
-// even that would change more than half of it.
-func nearest(word string, names []string) string {
-	best, fewest := "", max(len(word), 2)/2+1
-	for _, name := range names {
-		if d := edits(strings.ToLower(word), name); d < fewest {
-			best, fewest = name, d
-		}
-	}
-	return best
-}
-
-// edits counts the insertions, deletions and changes of one byte that lead from a to b.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // words splits a comma-separated flag, and drops what is empty.
