@@ -3,8 +3,112 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
+
+	"furrow/tables"
 )
 
+// savedEvery is how many month jobs a master job puts between two saves.
+const savedEvery = 20
+
+// master puts a month job for each partition of the fleet. Months may be put
+// twice, by a master job that is done again; never is one left out.
 func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
-	return Result{}, errors.New("not there yet")
+	now, err := p.begin(ctx, m.Run)
+	if err != nil {
+		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
+	}
+	audit, err := p.auditDue(ctx, m.Run, now)
+	if err != nil {
+		return Result{}, fmt.Errorf("looking whether audits are due: %w", err)
+	}
+	r := Result{Failed: map[tables.DeviceID]error{}}
+	after := ""
+	if m.Month != (tables.Month{}) {
+		after = m.Month.String()
+	}
+	for {
+		if after, err = p.nextPartition(ctx, after); err != nil || after == "" {
+			return r, err
+		}
+		month, err := tables.ParseMonth(after)
+		if err != nil {
+			r.strange(after, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(after), err))
+			continue
+		}
+		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Month: month, Audit: audit}
+		if err := put.Put(ctx, job, 0); err != nil {
+			return r, err
+		}
+		m.Month = month
+		if r.Months++; r.Months%savedEvery == 0 {
+			if err := save(ctx, m); err != nil {
+				return r, err
+			}
+		}
+	}
+}
+
+// strange tells of a key in the table fleet that nobody of ours has written. It
+// holds up nothing else.
+func (r *Result) strange(key string, err error) {
+	const most = 100
+	if len(r.Failed) < most {
+		r.Failed[tables.DeviceID(key)] = err
+	}
+}
+
+// begin marks the run as begun, unless it is already, and gives the service's
+// time. A master job that was put by hand has no row to mark.
+func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Ticks, err error) {
+	own := tables.Query{Range: tables.RowsBetween(string(p.Name), slot.String(), slot.String())}
+	for page, err := range p.runs().Rows(ctx, own) {
+		if err != nil {
+			return 0, err
+		}
+		if page.Time.IsZero() {
+			return 0, errNoDate
+		}
+		now = tables.TicksOf(page.Time)
+		for _, e := range page.Rows {
+			run, err := tables.RunOf(e)
+			if err != nil || run.Started != 0 {
+				return now, err
+			}
+			return now, p.merge(ctx, tables.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
+		}
+	}
+	return now, nil
+}
+
+// errNoDate says that nothing tells what time it is.
+var errNoDate = errors.New("storage sent no Date, without which no horizon is safe")
+
+// nextPartition is the first partition of the fleet after one; empty where there
+// is none. Empty months between them cost nothing.
+func (p *Pipeline) nextPartition(ctx context.Context, after string) (string, error) {
+	q := tables.Query{Range: tables.PartitionsAfter(after), Size: 1, Select: []string{"PartitionKey"}}
+	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, q) {
+		if err != nil {
+			return "", err
+		}
+		if len(page.Rows) > 0 {
+			return page.Rows[0].PartitionKey, nil
+		}
+	}
+	return "", nil
+}
+
+func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }
+
+// merge merges what is not zero into a run's row; that there is none is fine.
+func (p *Pipeline) merge(ctx context.Context, r tables.Run, version tables.ETag) error {
+	e, err := r.Entity()
+	if err != nil {
+		return err
+	}
+	if _, err = p.runs().Do(ctx, tables.Merge(e, version)); errors.Is(err, tables.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -1,0 +1,360 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A roster is a fleet without readings: months of devices, and what their
+// tracking rows say. Every plan of it is a run of its own.
+type roster struct {
+	account tables.Account
+	names   tables.Names
+	due     map[tables.Month][]tables.DeviceID // that belong in a batch, in order
+	figures map[tables.Month]tables.MonthFigures
+	slot    tables.Ticks // of the run that was planned last
+}
+
+func newRoster(t *testing.T) *roster {
+	t.Helper()
+	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
+	jobstest.Must(t, err)
+	r := &roster{account: account, due: map[tables.Month][]tables.DeviceID{}, figures: map[tables.Month]tables.MonthFigures{},
+		slot: tables.TicksOf(time.Now().Add(-24 * time.Hour))}
+	for _, name := range []string{r.names.Fleet(), r.names.Partitions("live"), r.names.Runs()} {
+		jobstest.Must(t, r.client(t, nil).Table(name).Create(t.Context()))
+	}
+	return r
+}
+
+func (r *roster) client(t *testing.T, through policy.Transporter) *tables.Client {
+	t.Helper()
+	c, err := tables.Connect(tables.Config{Account: r.account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	jobstest.Must(t, err)
+	return c
+}
+
+func (r *roster) pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeline {
+	t.Helper()
+	return &jobs.Pipeline{Name: "live", Client: r.client(t, through), Names: r.names}
+}
+
+// add gives a month so many devices more, some with tracking rows, some of those
+// held, behind, or failing.
+func (r *roster) add(t *testing.T, rng *rand.Rand, month tables.Month, devices int) {
+	t.Helper()
+	now := tables.TicksOf(time.Now())
+	var members, tracks []tables.Op
+	f := r.figures[month]
+	f.Pipeline, f.Month = "live", month
+	for range devices {
+		d := tables.DeviceID(fmt.Sprintf("%c:%x", "aB-_.z"[rng.IntN(6)], rng.Uint64()))
+		e, err := tables.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity()
+		jobstest.Must(t, err)
+		members = append(members, tables.Insert(e))
+		f.Devices++
+		due := true
+		if rng.IntN(3) > 0 {
+			track := tables.Entity{PartitionKey: month.String(), RowKey: string(d)}
+			due = mark(rng, &track, &f, now)
+			tracks = append(tracks, tables.Insert(track))
+		}
+		if due {
+			r.due[month] = append(r.due[month], d)
+		}
+	}
+	if devices > 0 { // rows that nobody is in the fleet for
+		for _, key := range []string{"0", "a", "zz"} {
+			e := tables.Entity{PartitionKey: month.String(), RowKey: key}
+			e.Set("Rows", tables.Int64(1))
+			tracks = append(tracks, tables.Insert(e))
+		}
+	}
+	slices.Sort(r.due[month])
+	r.figures[month] = f
+	r.write(t, r.names.Fleet(), members)
+	r.write(t, r.names.Partitions("live"), tracks)
+}
+
+// mark gives a tracking row what it may have, and counts that.
+func mark(rng *rand.Rand, track *tables.Entity, f *tables.MonthFigures, now tables.Ticks) (due bool) {
+	n := rng.Int64N(1000)
+	last := now.Add(-time.Duration(n) * time.Second)
+	for name, of := range map[string]*int64{"Rows": &f.Rows, "Rejects": &f.Rejects, "Late": &f.Late} {
+		track.Set(name, tables.Int64(n))
+		*of += n
+	}
+	track.Set("LastReadRowKey", tables.String(last.String()))
+	track.Set("State_latest", tables.Binary(make([]byte, 100)))
+	due = true
+	switch rng.IntN(10) {
+	case 0:
+		track.Set("HeldUntil", tables.DateTime(now.Add(time.Hour)))
+		f.Held++
+		due = false
+	case 1:
+		track.Set("Chain", tables.DateTime(now.Add(time.Hour)))
+		f.Behind++
+		f.Lag = max(f.Lag, time.Duration(n)*time.Second)
+		due = false
+	case 2:
+		track.Set("HeldUntil", tables.DateTime(now.Add(-time.Hour)))
+		track.Set("Chain", tables.DateTime(now.Add(-time.Hour)))
+	case 3:
+		track.Set("Refold", tables.String(now.Add(-time.Hour).String()+"-"+now.String()))
+		f.Refolds++
+	case 4:
+		track.Set("Attempts", tables.Int64(2))
+		f.Failing++
+	case 5:
+		track.Set("Refold", tables.String(""))
+	}
+	return due
+}
+
+func (r *roster) write(t *testing.T, table string, ops []tables.Op) {
+	t.Helper()
+	for group := range slices.Chunk(ops, tables.MaxOps) {
+		_, err := r.client(t, nil).Table(table).Submit(t.Context(), group)
+		jobstest.Must(t, err)
+	}
+}
+
+// random is a fleet of several months and shards, with empty ones between.
+func (r *roster) random(t *testing.T, rng *rand.Rand, most int) {
+	t.Helper()
+	for range 1 + rng.IntN(5) {
+		month := tables.Month{Year: 2024 + rng.IntN(3), Month: time.Month(1 + rng.IntN(12)), Shard: max(0, rng.IntN(6)-3)}
+		if _, taken := r.figures[month]; !taken {
+			r.add(t, rng, month, 1+rng.IntN(most))
+		}
+	}
+}
+
+// begin inserts the row of a new run, and gives its master job.
+func (r *roster) begin(t *testing.T) jobs.Message {
+	t.Helper()
+	r.slot = r.slot.Add(time.Second)
+	e, err := tables.Run{Pipeline: "live", Slot: r.slot, By: "a test"}.Entity()
+	jobstest.Must(t, err)
+	_, err = r.client(t, nil).Table(r.names.Runs()).Do(t.Context(), tables.Insert(e))
+	jobstest.Must(t, err)
+	return jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: r.slot}
+}
+
+// A workplace is where master and month jobs are done: a queue and workers, the
+// nth of whose operations, with tables or the queue, goes wrong.
+type workplace struct {
+	at    int
+	wrong wrong
+	n     int
+	pages string // rows in a page of a query; empty is as asked
+
+	kill  context.CancelFunc
+	queue []jobs.Message // not yet done
+	put   []jobs.Message // all that were
+	delay []time.Duration
+}
+
+// A wrong is what befalls an operation.
+type wrong string
+
+const (
+	refused      wrong = "refused"       // nothing is done, and the answer is an error
+	lost         wrong = "lost"          // it is done, and yet the answer is an error
+	twice        wrong = "twice"         // it is done twice
+	killedBefore wrong = "killed before" // the worker ends; another one goes on with the message as it is
+	killedAfter  wrong = "killed after"
+)
+
+var errWrong = errors.New("as the test wants it")
+
+// operate is one operation of a worker.
+func (w *workplace) operate(ctx context.Context, do func() error) error {
+	n := w.n
+	w.n++
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if n != w.at {
+		return do()
+	}
+	switch w.wrong {
+	case refused:
+		return errWrong
+	case lost:
+		return errors.Join(do(), errWrong)
+	case killedBefore:
+		w.kill()
+		return context.Canceled
+	case killedAfter:
+		err := do()
+		w.kill()
+		return errors.Join(err, context.Canceled)
+	case twice:
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return do()
+}
+
+// Do sends a request.
+func (w *workplace) Do(r *http.Request) (resp *http.Response, err error) {
+	if q := r.URL.Query(); w.pages != "" && q.Has("$filter") && q.Get("$top") != "1" {
+		q.Set("$top", w.pages)
+		r.URL.RawQuery = q.Encode()
+	}
+	body := r.GetBody
+	failed := w.operate(r.Context(), func() error {
+		if resp != nil {
+			resp.Body.Close()
+		}
+		if body != nil {
+			if r.Body, err = body(); err != nil {
+				return err
+			}
+		}
+		resp, err = http.DefaultClient.Do(r)
+		return err
+	})
+	return resp, failed
+}
+
+func (w *workplace) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
+	if _, err := m.Encode(); err != nil {
+		return err
+	}
+	return w.operate(ctx, func() error {
+		w.queue, w.put, w.delay = append(w.queue, m), append(w.put, m), append(w.delay, delay)
+		return nil
+	})
+}
+
+// plan does a master job and the month jobs that it puts, each until it succeeds.
+func (w *workplace) plan(t *testing.T, p *jobs.Pipeline, master jobs.Message) {
+	t.Helper()
+	w.queue = append(w.queue, master)
+	for len(w.queue) > 0 {
+		m := w.queue[0]
+		w.queue = w.queue[1:]
+		if m.Kind == jobs.Master || m.Kind == jobs.Month {
+			w.do(t, p, m)
+		}
+	}
+}
+
+func (w *workplace) do(t *testing.T, p *jobs.Pipeline, m jobs.Message) {
+	t.Helper()
+	save := func(ctx context.Context, saved jobs.Message) error {
+		if _, err := saved.Encode(); err != nil {
+			return err
+		}
+		return w.operate(ctx, func() error {
+			m = saved
+			return nil
+		})
+	}
+	var err error
+	for range 3 {
+		ctx, kill := context.WithCancel(t.Context())
+		w.kill = kill
+		_, err = p.Do(ctx, m, w, save)
+		kill()
+		if err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s at operation %d: %v", w.wrong, w.at, err)
+}
+
+// batches are how often each device that is due is in a batch of a kind.
+func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most int) map[tables.Month]map[tables.DeviceID]int {
+	t.Helper()
+	in := map[tables.Month]map[tables.DeviceID]int{}
+	for _, m := range put {
+		if m.Kind != kind {
+			continue
+		}
+		if in[m.Month] == nil {
+			in[m.Month] = map[tables.DeviceID]int{}
+		}
+		n := 0
+		for _, d := range r.due[m.Month] {
+			if d >= m.First && d <= m.Last {
+				in[m.Month][d]++
+				n++
+			}
+		}
+		if n == 0 || n > most {
+			t.Errorf("%d devices in a batch that may have %d: %+v", n, most, m)
+		}
+	}
+	return in
+}
+
+// check holds what was put, and what was left in the table runs, to the fleet.
+// Trouble excuses doubles, and nothing else.
+func (r *roster) check(t *testing.T, w *workplace, batch int, trouble bool) {
+	t.Helper()
+	in := r.batches(t, w.put, jobs.Device, batch)
+	var batches int64
+	for month, devices := range r.due {
+		for _, d := range devices {
+			if n := in[month][d]; n < 1 || n > 1 && !trouble {
+				t.Fatalf("%s at operation %d: device %s of %s is in %d batches", w.wrong, w.at, d, month, n)
+			}
+		}
+		want := r.figures[month]
+		want.Slot, want.Batches = r.slot, int64((len(devices)+batch-1)/batch)
+		batches += want.Batches
+		r.checkMonth(t, w, want)
+	}
+	for month := range in {
+		if len(r.due[month]) == 0 {
+			t.Errorf("there are batches of %s", month)
+		}
+	}
+	if run := r.run(t); run.Started == 0 || run.Batches != batches || run.By == "" {
+		t.Fatalf("%s at operation %d: the run's row is %+v; want %d batches", w.wrong, w.at, run, batches)
+	}
+}
+
+func (r *roster) run(t *testing.T) tables.Run {
+	t.Helper()
+	e, err := r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), "live", r.slot.String())
+	jobstest.Must(t, err)
+	run, err := tables.RunOf(e)
+	jobstest.Must(t, err)
+	return run
+}
+
+func (r *roster) checkMonth(t *testing.T, w *workplace, want tables.MonthFigures) {
+	t.Helper()
+	e, err := want.Entity()
+	jobstest.Must(t, err)
+	e, err = r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), e.PartitionKey, e.RowKey)
+	jobstest.Must(t, err)
+	got, err := tables.MonthFiguresOf(e)
+	jobstest.Must(t, err)
+	// The service's time is in whole seconds, and the test may have taken some.
+	if got.Audits = 0; got.Lag < want.Lag-2*time.Second || got.Lag > want.Lag+time.Minute {
+		t.Errorf("lag %v, want %v", got.Lag, want.Lag)
+	}
+	if got.Lag = want.Lag; got != want {
+		t.Fatalf("%s at operation %d: the figures are %+v\nwant %+v", w.wrong, w.at, got, want)
+	}
+}

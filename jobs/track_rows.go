@@ -1,0 +1,47 @@
+package jobs
+
+import (
+	"context"
+	"iter"
+
+	"furrow/tables"
+)
+
+// trackRows reads a range of the tracking table beside that of the fleet: both
+// are in the order of their keys, so each is read once, page by page.
+type trackRows struct {
+	next func() (tables.Page, error, bool)
+	stop func()
+	rows []tables.Entity // of the page that was read last, those not yet passed
+	done bool
+}
+
+// newTrackRows reads what a plan needs to know; the states are many times that.
+func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *trackRows {
+	q := tables.Query{Range: part, Select: []string{"HeldUntil", "Chain", "Attempts", "LastReadRowKey", "Rows", "Rejects", "Late", "Refold"}}
+	t := &trackRows{}
+	t.next, t.stop = iter.Pull2(table.Rows(ctx, q))
+	return t
+}
+
+// of is the row of a device, which must come after that of the call before; an
+// entity without properties where there is none. Rows of devices that are not in
+// the fleet are passed.
+func (t *trackRows) of(rowKey string) (tables.Entity, error) {
+	for {
+		for len(t.rows) > 0 && t.rows[0].RowKey < rowKey {
+			t.rows = t.rows[1:]
+		}
+		switch {
+		case len(t.rows) > 0 && t.rows[0].RowKey == rowKey:
+			return t.rows[0], nil
+		case len(t.rows) > 0 || t.done:
+			return tables.Entity{}, nil
+		}
+		page, err, more := t.next()
+		if err != nil {
+			return tables.Entity{}, err
+		}
+		t.rows, t.done = page.Rows, !more
+	}
+}
