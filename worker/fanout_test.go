@@ -1,0 +1,160 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables/azuretest/faults"
+	"furrow/worker"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A crew works on one fleet, from the scheduler's slot to the last checkpoint.
+type crew struct {
+	fleet   *jobstest.Fleet
+	batch   int
+	workers int
+	// through is what a worker's requests go through; nil is the network.
+	through func(worker int) policy.Transporter
+}
+
+func (c crew) connect(t *testing.T, through policy.Transporter) *worker.Client {
+	t.Helper()
+	client, err := worker.Connect(worker.Config{Account: c.fleet.World.Account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	jobstest.Must(t, err)
+	return client
+}
+
+// work does a run, and gives what the fleet has come to.
+func (c crew) work(t *testing.T) map[string]string {
+	t.Helper()
+	calm := c.connect(t, nil).Queue(c.fleet.Names, "live")
+	jobstest.Must(t, calm.Create(t.Context()))
+	runs := worker.Runs{Table: c.fleet.World.Connect(t, nil).Table(c.fleet.Names.Runs())}
+	jobstest.Must(t, runs.Table.Create(t.Context()))
+	scheduler := &worker.Scheduler{Pipeline: "live", Cadence: time.Minute, Runs: runs, Queue: calm, Log: slog.New(slog.DiscardHandler)}
+	if slot, err := scheduler.Once(t.Context()); err != nil || slot.Outcome != worker.SlotEnqueued {
+		t.Fatalf("%+v, %v", slot, err)
+	}
+	var stops []func()
+	for i := range c.workers {
+		var through policy.Transporter
+		if c.through != nil {
+			through = c.through(i)
+		}
+		stops = append(stops, c.hire(t, through))
+	}
+	drained(t, calm)
+	for _, stop := range stops {
+		stop()
+	}
+	if poison, err := calm.Poisoned(t.Context()); err != nil || len(poison) > 0 {
+		t.Errorf("given up: %+v, %v", poison, err)
+	}
+	return c.fleet.Ends(t)
+}
+
+// hire has a worker begin, and gives what stops it.
+func (c crew) hire(t *testing.T, through policy.Transporter) (stop func()) {
+	t.Helper()
+	p := c.fleet.Pipeline(t, through)
+	p.Batch = c.batch
+	p.ShortEvery, p.FullEvery = time.Second, time.Second // audits are spread over a part of that
+	queue := c.connect(t, through).Queue(c.fleet.Names, "live")
+	return run(t, &worker.Pool{Source: queue, Size: 4, Lease: 2 * time.Second, MaxAttempts: 50, Grace: time.Second,
+		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+			_, err := p.Do(ctx, m, queue, save)
+			return err
+		}})
+}
+
+func TestFanOutComesToEqualEnds(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorld(t, 12, 40)
+	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
+	for _, d := range w.Devices {
+		if track := want["partitionslive/2026-11/"+string(d)]; !strings.Contains(track, " Rows=40") {
+			t.Fatalf("%s has come to %s", d, track)
+		}
+	}
+	for _, c := range []crew{{batch: 1, workers: 1}, {batch: 1, workers: 8}, {batch: 5, workers: 8}, {batch: 99, workers: 8}} {
+		c.fleet = w.NewFleet(t)
+		if d := jobstest.Differ(c.work(t), want); d != "" {
+			t.Errorf("N = %d, %d workers: %s", c.batch, c.workers, d)
+		}
+	}
+}
+
+func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	w := jobstest.NewWorld(t, 12, 40)
+	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
+	// No 503: it makes a pool slow for half a minute.
+	rates := map[faults.Fault]float64{faults.AnswerLost: .03, faults.Twice: .03, faults.Cut: .03, faults.EmptyPage: .1}
+	for round := range uint64(3) {
+		c := crew{fleet: w.NewFleet(t), batch: 3, workers: 3, through: func(worker int) policy.Transporter {
+			return &faults.Transport{Plan: faults.Random{Seed: seed + 10*round + uint64(worker), Rates: rates}}
+		}}
+		if d := jobstest.Differ(settled(c, t), want); d != "" {
+			t.Errorf("seed %d, round %d: %s", seed, round, d)
+		}
+	}
+}
+
+// settled are the ends after what faults may have left for the next slot.
+func settled(c crew, t *testing.T) map[string]string {
+	t.Helper()
+	c.work(t)
+	jobstest.Must(t, c.fleet.Drain(t.Context(), c.fleet.Pipeline(t, nil)))
+	return c.fleet.Ends(t)
+}
+
+// A mortal transport dies after some requests: nothing gets through any more.
+type mortal struct {
+	left atomic.Int64
+	dead chan struct{}
+	once sync.Once
+}
+
+func (m *mortal) Do(r *http.Request) (*http.Response, error) {
+	if m.left.Add(-1) < 0 {
+		m.once.Do(func() { close(m.dead) })
+		return nil, errors.New("this worker is dead")
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// TestWorkersThatDieLoseNothing has one worker after another die amid the work;
+// the last one lives.
+func TestWorkersThatDieLoseNothing(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorld(t, 12, 40)
+	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
+	f := w.NewFleet(t)
+	deaths := 0
+	c := crew{fleet: f, batch: 3, workers: 4, through: func(i int) policy.Transporter {
+		if i == 3 {
+			time.Sleep(time.Second) // the others have begun, and died
+			return http.DefaultClient
+		}
+		m := &mortal{dead: make(chan struct{})}
+		m.left.Store(int64(10 + 17*i))
+		deaths++
+		return m
+	}}
+	if d := jobstest.Differ(c.work(t), want); d != "" || deaths != 3 {
+		t.Errorf("%d deaths: %s", deaths, d)
+	}
+}
