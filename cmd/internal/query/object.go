@@ -37,7 +37,7 @@ type (
 	valueObject struct {
 		Time     string `json:"time"`
 		Value    any    `json:"value"`
-		Doubtful bool   `json:"doubtful,omitempty"`
+		Doubtful bool   `json:"doubtful,omitzero"`
 	}
 	rejectObject struct {
 		Device  string `json:"device"`

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+)
+
+// mustBeRanges holds the requests of a query: all of them only read, and each
+// names a partition or bounds of partitions.
+func mustBeRanges(t *testing.T, args []string, asked []*http.Request) {
+	t.Helper()
+	for _, r := range asked {
+		filter := r.URL.Query().Get("$filter")
+		get := strings.Contains(r.URL.Path, "(PartitionKey=")
+		if r.Method != http.MethodGet || !get && !strings.Contains(filter, "PartitionKey") {
+			t.Errorf("furrow %q asks %s %s with the filter %q", args, r.Method, r.URL.Path, filter)
+		}
+	}
+}
+
+// newHerd is a yard of devices that all wrote the same few readings; every tenth
+// has another tenant, and every third another month.
+func newHerd(t *testing.T, devices int) *yard {
+	t.Helper()
+	y := newYard(t)
+	for i := range devices {
+		d := tables.Device{ID: tables.DeviceID(fmt.Sprintf("d%04d", i)), Tenant: "most", Month: tables.Month{Year: 2026, Month: 8}, Readings: y.names.Readings(), Status: tables.Active}
+		d.Month.Month -= time.Month(i % 3)
+		if i%10 == 9 {
+			d.Tenant = "few"
+		}
+		y.add(t, d, true)
+		var rows []tables.Entity
+		for at := y.begin; at.Before(y.end); at = at.Add(20 * time.Hour) {
+			e := tables.Entity{PartitionKey: string(d.ID), RowKey: tables.TicksOf(at).String()}
+			e.Set("temperature", tables.Double(float64(i)))
+			rows = append(rows, e)
+		}
+		y.write(t, d.ID, rows)
+	}
+	y.fold(t)
+	return y
+}
+
+// TestQueryReadsRangesAndNoMoreWhenTheFleetGrows counts the requests of queries
+// over a fleet of one size and of eight times that.
+func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
+	small, large := newHerd(t, 15), newHerd(t, 120)
+	const days = 4 // that 60 hours touch, at most
+	for _, c := range []struct {
+		line string
+		most int  // requests
+		each bool // for each device as well
+	}{
+		{"query d0001 --latest", 1 + 1, false},
+		{"query d0001 --raw SPAN", 1 + 1, false},
+		{"query d0001 --window=1m SPAN", 1 + 4 + 1 + days, false},
+		{"query d0001 SPAN", 1 + 4 + 1 + days, false},
+		{"query --prefix=d --window=1h SPAN", 1 + 2*(4+1) + days*6, false},
+		{"query --prefix=d --latest", 1 + 6, false},
+		{"query --prefix=d --raw SPAN", 1 + 1, true},
+		{"query --tenant=few --window=1h SPAN", 4 + 1 + 1, false},
+		{"query --tenant=few --latest", 1, false},
+		{"query d0001 --window=1h --from=1970-01-01", 1 + 4 + 1 + days + 2, false}, // years of nothing cost nothing
+		{"query x", 1 + 7 + 8 + 1, false}, // the fleet has three months, which are gone through twice
+		{"rejects", 1, false},
+		{"rejects d0001", 1 + 1, false},
+		{"rejects --prefix=d --summary", 1, false},
+	} {
+		for _, y := range []*yard{small, large} {
+			line := strings.ReplaceAll(c.line, "SPAN", strings.Join(y.span(), " "))
+			y.asked()
+			if code, _, errs := y.furrow(t, strings.Fields(line)...); code != exitOK && !strings.Contains(errs, "no device") {
+				t.Fatalf("furrow %s: exit %d, %s", line, code, errs)
+			}
+			asked, most := y.asked(), c.most
+			if c.each {
+				most += len(y.devices)
+			}
+			if len(asked) > most {
+				t.Errorf("furrow %s of %d devices: %d requests, want at most %d", line, len(y.devices), len(asked), most)
+			}
+			mustBeRanges(t, strings.Fields(line), asked)
+		}
+	}
+}
+
+func TestDeviceWithoutARecordIsFoundInAsManyRequestsAsThereAreMonths(t *testing.T) {
+	y := newYard(t)
+	for month := range 12 {
+		y.add(t, tables.Device{ID: tables.DeviceID(fmt.Sprintf("d%02d", month)), Tenant: "t",
+			Month: tables.Month{Year: 2020 + month, Month: 5}, Readings: "readings", Status: tables.Active}, false)
+	}
+	y.asked()
+	code, _, errs := y.furrow(t, "query", "--latest", "d11")
+	if code != exitOK || !strings.Contains(errs, "d11 has no newest values") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+	if n := len(y.asked()); n > 1+12*2+1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestReadingsOfManyDevicesAreNotReadBeforeTheyAreWanted(t *testing.T) {
+	y := newHerd(t, 40)
+	y.asked()
+	line := append([]string{"query", "--prefix=d", "--raw", "--limit=1"}, y.span()...)
+	if code, _, errs := y.furrow(t, line...); code != exitOK {
+		t.Fatalf("exit %d, %s", code, errs)
+	}
+	if n := len(y.asked()); n > 12 {
+		t.Errorf("%d requests for one reading", n)
+	}
+}

@@ -1,0 +1,460 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+)
+
+// records are the lines of an answer in CSV, each by the names of its columns.
+func records(t *testing.T, text string) (all []map[string]string) {
+	t.Helper()
+	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil || len(lines) == 0 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for _, line := range lines[1:] {
+		r := map[string]string{}
+		for i, name := range lines[0] {
+			r[name] = line[i]
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// plain is a text of CSV without what keeps spreadsheets from running it.
+func plain(s string) string { return strings.TrimPrefix(s, "'") }
+
+// A bucket is what is wanted of a device, a sensor and a time, in plain words.
+type bucket struct {
+	device, time, sensor               string
+	count                              int
+	sum, least, greatest, first, final float64
+}
+
+// wanted computes rollups from what was written, one number after the other.
+func (y *yard) wanted(window time.Duration, devices ...tables.DeviceID) map[string]bucket {
+	want := map[string]bucket{}
+	for _, id := range devices {
+		for _, e := range y.rows[id] {
+			ticks, err := strconv.ParseInt(e.RowKey[:19], 10, 64)
+			if err != nil || len(e.RowKey) > 19 && e.RowKey[19] != '-' {
+				continue
+			}
+			at := time.Unix(0, (ticks-621355968000000000)*100).UTC().Truncate(window).Format(time.RFC3339)
+			for _, p := range e.Properties {
+				n, err := strconv.ParseFloat(p.Value.String(), 64)
+				if err != nil || math.IsNaN(n) {
+					continue
+				}
+				key := fmt.Sprint(id, " ", at, " ", p.Name)
+				b, there := want[key]
+				if !there {
+					b = bucket{device: string(id), time: at, sensor: p.Name, least: n, greatest: n, first: n}
+				}
+				b.count, b.sum, b.final = b.count+1, b.sum+n, n
+				b.least, b.greatest = math.Min(b.least, n), math.Max(b.greatest, n)
+				want[key] = b
+			}
+		}
+	}
+	return want
+}
+
+// buckets reads an answer of rollups back.
+func buckets(t *testing.T, text string) map[string]bucket {
+	t.Helper()
+	got := map[string]bucket{}
+	for _, r := range records(t, text) {
+		b := bucket{device: plain(r["device"]), time: r["time"], sensor: r["sensor"]}
+		var err error
+		b.count, err = strconv.Atoi(r["count"])
+		must(t, err)
+		for name, to := range map[string]*float64{"sum": &b.sum, "min": &b.least, "max": &b.greatest, "first": &b.first, "last": &b.final} {
+			*to, err = strconv.ParseFloat(r[name], 64)
+			must(t, err)
+		}
+		if mean, err := strconv.ParseFloat(r["mean"], 64); err != nil || mean != b.sum/float64(b.count) {
+			t.Errorf("the mean of %+v is %s", b, r["mean"])
+		}
+		key := fmt.Sprint(b.device, " ", b.time, " ", b.sensor)
+		if _, twice := got[key]; twice {
+			t.Errorf("%s is there twice", key)
+		}
+		got[key] = b
+	}
+	return got
+}
+
+func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
+	y := newFleet(t)
+	for text, window := range map[string]time.Duration{"1m": time.Minute, "1h": time.Hour, "1d": 24 * time.Hour} {
+		for _, ask := range []struct {
+			args    []string
+			devices []tables.DeviceID
+		}{
+			{[]string{"contoso:us-1:a"}, []tables.DeviceID{"contoso:us-1:a"}},
+			{[]string{"contoso:us-2:c"}, []tables.DeviceID{"contoso:us-2:c"}}, // without a record
+			{[]string{"--", "-2:odd"}, []tables.DeviceID{"-2:odd"}},
+			{[]string{"--prefix", "contoso:us-1"}, []tables.DeviceID{"contoso:us-1:a", "contoso:us-1:b"}},
+			{[]string{"--prefix=-"}, []tables.DeviceID{"-2:odd"}},
+			{[]string{"--tenant", "contoso"}, []tables.DeviceID{"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd"}},
+			{[]string{"--tenant", "fabrikam"}, []tables.DeviceID{"fabrikam:x"}},
+		} {
+			args := append([]string{"query", "--storage", y.connection, "--window", text}, append(y.span(), ask.args...)...)
+			code, out, errs := furrow(t.Context(), args...)
+			if code != exitOK || errs != "" {
+				t.Fatalf("%q: exit %d, %s", ask.args, code, errs)
+			}
+			want, got := y.wanted(window, ask.devices...), buckets(t, out)
+			if !maps.Equal(got, want) {
+				t.Errorf("%s of %q: %d buckets, want %d, or they differ", text, ask.args, len(got), len(want))
+			}
+		}
+	}
+}
+
+func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
+	y := newFleet(t)
+	from, to := y.begin.Add(20*time.Hour+17*time.Minute), y.begin.Add(50*time.Hour)
+	for _, scope := range []string{"contoso:us-1:a", "--prefix=contoso:us-1:a", "--tenant=fabrikam"} {
+		id := tables.DeviceID("contoso:us-1:a")
+		if scope == "--tenant=fabrikam" {
+			id = "fabrikam:x"
+		}
+		want := y.wanted(time.Hour, id)
+		maps.DeleteFunc(want, func(_ string, b bucket) bool {
+			at, _ := time.Parse(time.RFC3339, b.time)
+			return !at.Add(time.Hour).After(from) || !at.Before(to)
+		})
+		got := buckets(t, y.query(t, scope, "--window=1h", "--from", from.Format(time.RFC3339), "--to", to.Format(time.RFC3339)))
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %d buckets, want %d", scope, len(got), len(want))
+		}
+	}
+}
+
+func TestWindowIsChosenBySpanOfThoseThatExist(t *testing.T) {
+	y := newFleet(t)
+	for last, want := range map[string]string{"3h": "1m", "60h": "1h", "7d": "1h", "100d": "1d"} {
+		out := y.query(t, "fabrikam:x", "--last", last, "--format", "jsonl", "--limit", "1")
+		if !strings.Contains(out, `"window":"`+want+`"`) {
+			t.Errorf("of %s there is %s; want %s", last, out, want)
+		}
+	}
+	code, out, errs := y.furrow(t, "query", "fabrikam:x", "--window", "15m")
+	if code != exitFailed || out != "" || !strings.Contains(errs, "no rollups of 15m; it has them of 1m, 1h, 1d") {
+		t.Errorf("of a window that does not exist: exit %d, %s%s", code, out, errs)
+	}
+}
+
+func TestRawReadingsAreThoseWritten(t *testing.T) {
+	y := newFleet(t)
+	for args, devices := range map[string][]tables.DeviceID{
+		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a", "contoso:us-1:b"}, "contoso:us-2:c": {"contoso:us-2:c"},
+	} {
+		var want, got []string
+		for _, id := range devices {
+			for _, e := range y.rows[id] {
+				slices.SortFunc(e.Properties, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) })
+				for _, p := range e.Properties {
+					want = append(want, fmt.Sprint(id, "|", e.RowKey, "|", p.Name, "|", number(p.Value)))
+				}
+			}
+		}
+		for _, r := range records(t, y.query(t, append(y.span(), "--raw", args)...)) {
+			value := plain(r["value"])
+			if f, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
+				value = fmt.Sprint(math.Float64bits(f))
+			}
+			got = append(got, fmt.Sprint(plain(r["device"]), "|", r["row"], "|", r["sensor"], "|", value))
+			if key, err := tables.ParseRowKey(r["row"]); err == nil && r["time"] != key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z") || err != nil && r["time"] != "" {
+				t.Fatalf("the time of %s is %q", r["row"], r["time"])
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d values, want %d, or they differ", args, len(got), len(want))
+		}
+	}
+}
+
+// number is a value, a double by its bits.
+func number(v tables.Value) string {
+	if v.Type() == tables.TypeDouble {
+		return fmt.Sprint(math.Float64bits(v.Float()))
+	}
+	return v.String()
+}
+
+func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
+	y := newFleet(t)
+	for args, devices := range map[string][]tables.DeviceID{
+		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a", "contoso:us-1:b"},
+		"--tenant=contoso": {"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd"},
+	} {
+		want, got := map[string]string{}, map[string]string{}
+		for _, id := range devices {
+			for _, e := range y.rows[id] {
+				key, err := tables.ParseRowKey(e.RowKey)
+				if err != nil {
+					continue
+				}
+				for _, p := range e.Properties {
+					if p.Value.Text() != "nan" {
+						want[fmt.Sprint(id, "|", p.Name)] = fmt.Sprint(key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z"), "|", number(p.Value))
+					}
+				}
+			}
+		}
+		for _, r := range records(t, y.query(t, "--latest", args)) {
+			value := plain(r["value"])
+			if f, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
+				value = fmt.Sprint(math.Float64bits(f))
+			}
+			got[plain(r["device"])+"|"+r["sensor"]] = r["time"] + "|" + value
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s is\n%v\nwant\n%v", args, got, want)
+		}
+	}
+}
+
+func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
+	y := newFleet(t)
+	hostile := 0
+	for _, args := range [][]string{{"--raw", "--prefix=-"}, {"--raw", "--prefix=c"}, {"--window=1h", "--prefix=-"}, {"--window=1h", "--tenant=contoso"}} {
+		for _, r := range records(t, y.query(t, append(y.span(), args...)...)) {
+			for name, field := range r {
+				if _, err := strconv.ParseFloat(field, 64); err == nil || field == "" {
+					continue
+				}
+				if strings.ContainsRune("=+-@\t\r\n", rune(field[0])) {
+					t.Fatalf("%s is %q", name, field)
+				}
+				if field[0] == '\'' {
+					hostile++
+				}
+			}
+		}
+	}
+	if hostile == 0 {
+		t.Error("there was nothing hostile in it")
+	}
+}
+
+func TestEveryFormatSaysTheSame(t *testing.T) {
+	y := newFleet(t)
+	for kind, args := range map[string][]string{
+		"raw": append(y.span(), "--raw", "contoso:us-1:a"), "rollups": append(y.span(), "--window=1h", "contoso:us-1:a"), "latest": {"--latest", "contoso:us-1:a"},
+	} {
+		lines := len(records(t, y.query(t, append(args, "--format=csv")...)))
+		table := strings.Split(strings.TrimSuffix(y.query(t, append(args, "--format=table")...), "\n"), "\n")
+		if len(table) != lines+1 || !strings.HasPrefix(table[0], "DEVICE ") {
+			t.Errorf("%s: a table of %d lines for %d of CSV, that begins with %q", kind, len(table), lines, table[0])
+		}
+		for _, line := range table {
+			if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' }) {
+				t.Fatalf("%s: %q does something to a terminal", kind, line)
+			}
+		}
+		sensors := 0
+		for line := range strings.Lines(y.query(t, append(args, "--format=jsonl")...)) {
+			var object struct {
+				Device, Time    string
+				Values, Sensors map[string]any
+			}
+			must(t, json.Unmarshal([]byte(line), &object))
+			sensors += len(object.Values) + len(object.Sensors)
+			if object.Device != "contoso:us-1:a" {
+				t.Fatalf("%s: the device is %q", kind, object.Device)
+			}
+		}
+		if sensors != lines {
+			t.Errorf("%s: %d sensors in JSON, %d lines of CSV", kind, sensors, lines)
+		}
+	}
+}
+
+func TestJSONLinesAreStable(t *testing.T) {
+	y := newYard(t)
+	y.add(t, tables.Device{ID: "d", Tenant: "t", Month: tables.Month{Year: 2026, Month: 11}, Readings: "readings", Status: tables.Active}, true)
+	at := tables.TicksOf(time.Date(2025, 11, 1, 10, 30, 0, 500, time.UTC))
+	e := tables.Entity{PartitionKey: "d", RowKey: at.String() + "-b"}
+	for name, v := range map[string]tables.Value{
+		"double": tables.Double(1e6), "int": tables.Int64(math.MaxInt64), "bool": tables.Boolean(true), "text": tables.String("a\nb"),
+		"bytes": tables.Binary([]byte{1, 2}), "nan": tables.Double(math.NaN()), "time": tables.DateTime(at), "id": tables.GUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
+	} {
+		e.Set(name, v)
+	}
+	y.write(t, "d", []tables.Entity{e})
+	y.fold(t)
+	span := []string{"d", "--format=jsonl", "--from=2025-11-01", "--to=2025-11-02"}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{append(span, "--raw"), `{"device":"d","row":"0638975898000000005-b","time":"2025-11-01T10:30:00.0000005Z","values":{"bool":true,"bytes":"AQI=","double":1000000,"id":"c9da6455-213d-42c9-9a79-3e9149a57833","int":9223372036854775807,"nan":"NaN","text":"a\nb","time":"2025-11-01T10:30:00.0000005Z"}}`},
+		{append(span, "--window=1h", "--sensors=double"), `{"device":"d","window":"1h","time":"2025-11-01T10:00:00Z","sensors":{"double":{"count":1,"sum":1000000,"min":1000000,"max":1000000,"first":1000000,"last":1000000,"mean":1000000}}}`},
+		{[]string{"d", "--latest", "--format=jsonl", "--sensors=text,double"}, `{"device":"d","sensors":{"double":{"time":"2025-11-01T10:30:00.0000005Z","value":1000000},"text":{"time":"2025-11-01T10:30:00.0000005Z","value":"a\nb"}}}`},
+	} {
+		if got := y.query(t, c.args...); got != c.want+"\n" {
+			t.Errorf("%q gives\n%s\nwant\n%s", c.args, got, c.want)
+		}
+	}
+}
+
+func TestSensorsAndLimit(t *testing.T) {
+	y := newFleet(t)
+	for _, args := range [][]string{{"--raw"}, {"--window=1h"}, {"--latest"}} {
+		if args[0] != "--latest" {
+			args = append(args, y.span()...)
+		}
+		all := records(t, y.query(t, append(args, "contoso:us-1:a")...))
+		var want []map[string]string
+		for _, r := range all {
+			if r["sensor"] == "humidity" {
+				want = append(want, r)
+			}
+		}
+		got := records(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity,nothing")...))
+		if len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: %d of humidity, want %d", args, len(got), len(want))
+		}
+		n := min(3, len(want))
+		got = records(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity", "--limit", "3")...))
+		if fmt.Sprint(got) != fmt.Sprint(want[:n]) {
+			t.Errorf("%q: the first 3 are %v", args, got)
+		}
+	}
+}
+
+func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
+	y := newFleet(t)
+	for id, want := range map[string]string{
+		"contoso:us-1:zz":      "near it are: contoso:us-1:a, contoso:us-1:b\n",
+		"contoso:us-1":         "begin with it (--prefix asks for all of them): contoso:us-1:a, contoso:us-1:b\n",
+		"Contoso":              "near it are: -2:odd, contoso:us-1:a, contoso:us-1:b, fabrikam:x\n",
+		"--prefix=contoso:eu-": "near it are: contoso:us-1:a, contoso:us-1:b\n",
+	} {
+		code, out, errs := y.furrow(t, "query", id)
+		if code != exitFailed || out != "" || !strings.Contains(errs, `there is no device "`+strings.TrimPrefix(id, "--prefix=")+`"`) || !strings.HasSuffix(errs, want) {
+			t.Errorf("%s: exit %d, %s%s; want %s", id, code, out, errs, want)
+		}
+	}
+	if code, _, errs := newYard(t).furrow(t, "query", "d"); code != exitFailed || !strings.Contains(errs, "the fleet has none at all") {
+		t.Errorf("an empty fleet: exit %d, %s", code, errs)
+	}
+}
+
+func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
+	y := newFleet(t)
+	y.add(t, tables.Device{ID: "idle", Tenant: "idle", Month: tables.Month{Year: 2026, Month: 1}, Readings: "never", Status: tables.Active}, true)
+	for line, want := range map[string]string{
+		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --window 1h":                   "contoso:us-1:a has no 1h rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is of " + y.end.Format(time.RFC3339),
+		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --raw":                         "has no readings from 2020",
+		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": "of these sensors",
+		"idle":                        "idle has no rollups: they are there when",
+		"idle --raw":                  "idle has no readings from",
+		"idle --latest":               "idle has no newest values",
+		"--tenant nobody":             "tenant nobody has no rollups",
+		"--tenant nobody --latest":    "tenant nobody has no newest values",
+		"--tenant nobody --window 1h": "tenant nobody has no rollups",
+	} {
+		code, out, errs := y.furrow(t, append([]string{"query"}, strings.Fields(line)...)...)
+		if code != exitOK || !strings.Contains(errs, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: exit %d, %q, %s; want %s", line, code, out, errs, want)
+		}
+	}
+	if code, out, errs := newYard(t).furrow(t, "rejects"); code != exitOK || !strings.Contains(errs, "no rejects of any device") {
+		t.Errorf("no rejects: exit %d, %s%s", code, out, errs)
+	}
+}
+
+func TestQueryRefusesWhatMakesNoSense(t *testing.T) {
+	for line, want := range map[string]string{
+		"query":                                  "name one DEVICE, a --prefix of ids, or a --tenant",
+		"query a b":                              "name one DEVICE",
+		"query a --tenant b":                     "name one DEVICE",
+		"query a --raw --latest":                 "two questions",
+		"query a --raw --window 1h":              "--window is of rollups",
+		"query a --latest --last 1h":             "--latest is the newest of all time",
+		"query --tenant t --raw":                 "readings are kept by device",
+		"query a --format cvs":                   `--format is "cvs"; it takes table, csv, jsonl`,
+		"query a --limit 0":                      "--limit is 0",
+		"query a --limit many":                   "--limit",
+		"query a --window 7m":                    "--window: window",
+		"query a --last yesterday":               "--last",
+		"query a --last 1h --from 2026-01-01":    "give one",
+		"query a --from tomorrow":                `"tomorrow" is no time`,
+		"query a --from 2026-01-02 --to -9999d":  "is not before --to",
+		"query a --from 2026-01-02 --to nowhere": "--to:",
+		"query a --sensors temp!":                "no sensor can be called so",
+		"query a --sensors ,":                    "--sensors names none",
+		"query a --snsors x":                     `did you mean "--sensors"?`,
+		"query a/b":                              `character '/'`,
+		"query --prefix=a?":                      `character '?'`,
+		"query --prefix=":                        "--prefix is empty",
+		"query --tenant=a!b":                     `character '!'`,
+		"rejects a b":                            "name one DEVICE",
+		"rejects a --prefix b":                   "name one DEVICE",
+		"rejects a --format x":                   "--format",
+		"rejects a --from x":                     "--from",
+		"rejects a/b":                            `character '/'`,
+	} {
+		args := append(strings.Fields(line), "--storage", "http://127.0.0.1:1/acme?sig=x")
+		code, out, errs := furrow(t.Context(), args...)
+		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
+			t.Errorf("furrow %s: exit %d, %s%s; want %q", line, code, out, errs, want)
+		}
+	}
+}
+
+// TestReaderThatHasEnoughEndsAQuery is what head does.
+func TestReaderThatHasEnoughEndsAQuery(t *testing.T) {
+	y := newFleet(t)
+	in, out, err := os.Pipe()
+	must(t, err)
+	must(t, in.Close())
+	args := append([]string{"furrow", "query", "--storage", y.connection, "--raw", "contoso:us-1:a"}, y.span()...)
+	var errs bytes.Buffer
+	if code := run(t.Context(), args, nil, out, &errs); code != exitOK || errs.Len() > 0 {
+		t.Errorf("exit %d, %s", code, &errs)
+	}
+	must(t, out.Close())
+}
+
+// stopper is someone who presses Ctrl-C at the first line.
+type stopper struct {
+	io.Writer
+	stop func()
+}
+
+func (s stopper) Write(p []byte) (int, error) {
+	s.stop()
+	return s.Writer.Write(p)
+}
+
+func TestQueryThatIsStoppedSaysSo(t *testing.T) {
+	y := newFleet(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	args := append([]string{"furrow", "query", "--storage", y.connection, "--raw", "--prefix=c", "--format=table"}, y.span()...)
+	var out, errs bytes.Buffer
+	code := run(ctx, args, nil, stopper{&out, cancel}, &errs)
+	if code != exitOK || !strings.Contains(errs.String(), "stopped before the end") || out.Len() == 0 {
+		t.Errorf("exit %d, %s", code, &errs)
+	}
+}

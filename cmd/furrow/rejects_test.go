@@ -1,0 +1,107 @@
+package main
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+)
+
+func (y *yard) rejects(t *testing.T, args ...string) []map[string]string {
+	t.Helper()
+	code, out, errs := y.furrow(t, append([]string{"rejects"}, args...)...)
+	if code != exitOK || errs != "" {
+		t.Fatalf("furrow rejects %q: exit %d, %s", args, code, errs)
+	}
+	return records(t, out)
+}
+
+// refused are the keys of a device's rows that are not folded, or not wholly.
+func (y *yard) refused(id tables.DeviceID) (keys []string) {
+	for _, e := range y.rows[id] {
+		if e.Get("humidity").Text() == "nan" || strings.HasSuffix(e.RowKey, "x") {
+			keys = append(keys, e.RowKey)
+		}
+	}
+	return keys
+}
+
+func rowsOf(lines []map[string]string) (rows []string) {
+	for _, r := range lines {
+		rows = append(rows, r["row"])
+	}
+	return rows
+}
+
+func TestRejectsAreTheRowsThatCouldNotBeFolded(t *testing.T) {
+	y := newFleet(t)
+	a, b := y.refused("contoso:us-1:a"), y.refused("contoso:us-1:b")
+	if got := y.rejects(t, "contoso:us-1:a"); !slices.Equal(rowsOf(got), a) {
+		t.Errorf("of a device there are %d, want %d", len(got), len(a))
+	}
+	if got := y.rejects(t, "--prefix", "contoso:us-1"); !slices.Equal(rowsOf(got), slices.Concat(a, b)) {
+		t.Errorf("of a prefix there are %d, want %d", len(got), len(a)+len(b))
+	}
+	all := 0
+	for _, d := range y.devices {
+		all += len(y.refused(d.ID))
+	}
+	if got := y.rejects(t); len(got) != all {
+		t.Errorf("of all devices there are %d, want %d", len(got), all)
+	}
+	for _, r := range y.rejects(t, "contoso:us-1:a") {
+		if !strings.Contains(r["reason"], "humidity: it is not finite") && !strings.Contains(r["reason"], "ticks") {
+			t.Errorf("the reason of %s is %q", r["row"], r["reason"])
+		}
+		if !strings.HasPrefix(r["reading"], r["row"]) || (r["time"] == "") != strings.HasSuffix(r["row"], "x") {
+			t.Errorf("%s has the time %q and the text %q", r["row"], r["time"], r["reading"])
+		}
+	}
+}
+
+func TestRejectsOfASpanAndALimit(t *testing.T) {
+	y := newFleet(t)
+	from := y.begin.Add(30 * time.Hour)
+	var want []string
+	for _, key := range y.refused("fabrikam:x") {
+		if key >= tables.TicksOf(from).String() {
+			want = append(want, key)
+		}
+	}
+	if got := rowsOf(y.rejects(t, "fabrikam:x", "--from", from.Format(time.RFC3339Nano))); !slices.Equal(got, want) {
+		t.Errorf("since %s there are %d, want %d", from, len(got), len(want))
+	}
+	if got := rowsOf(y.rejects(t, "fabrikam:x", "--limit", "2")); !slices.Equal(got, y.refused("fabrikam:x")[:2]) {
+		t.Errorf("the first two are %q", got)
+	}
+}
+
+func TestSummaryCountsRejectsByReason(t *testing.T) {
+	y := newFleet(t)
+	want := map[bool]int{}
+	for _, key := range y.refused("fabrikam:x") {
+		want[strings.HasSuffix(key, "x")]++
+	}
+	got := y.rejects(t, "fabrikam:x", "--summary")
+	if len(got) != 2 {
+		t.Fatalf("there are the reasons %v", got)
+	}
+	for _, r := range got {
+		if n, _ := strconv.Atoi(r["count"]); n != want[strings.Contains(r["reason"], "ticks …")] {
+			t.Errorf("%v; want %v", r, want)
+		}
+	}
+	if first, _ := strconv.Atoi(got[0]["count"]); first < want[true] || first < want[false] {
+		t.Errorf("the commonest is not first: %v", got)
+	}
+}
+
+func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
+	y := newFleet(t)
+	if code, _, errs := y.furrow(t, "rejects", "fabrikam:y"); code != exitFailed || !strings.Contains(errs, "near it are: fabrikam:x") {
+		t.Errorf("exit %d, %s", code, errs)
+	}
+}

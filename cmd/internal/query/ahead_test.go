@@ -1,0 +1,108 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// endless answers every request with one row and word of more to come, and
+// counts the requests.
+type endless struct{ n atomic.Int64 }
+
+func (s *endless) Do(r *http.Request) (*http.Response, error) {
+	n := s.n.Add(1)
+	w := httptest.NewRecorder()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("x-ms-continuation-NextPartitionKey", "p")
+	w.Header().Set("x-ms-continuation-NextRowKey", "r")
+	fmt.Fprintf(w, `{"value":[{"PartitionKey":%q,"RowKey":"%d"}]}`, r.URL.Query().Get("$filter"), n)
+	answer := w.Result()
+	answer.Request = r
+	return answer, nil
+}
+
+func (s *endless) table(t *testing.T) *tables.Table {
+	t.Helper()
+	c, err := tables.Connect(tables.Config{Account: tables.Account{Name: "a", SAS: "sig=x", Table: "http://a.test"}, Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Table("readings")
+}
+
+func ranges(table *tables.Table, n int) iter.Seq2[read, error] {
+	return func(yield func(read, error) bool) {
+		for i := range n {
+			if !yield(read{table, tables.Query{Range: tables.Partition(fmt.Sprint("d", i))}}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer holds that memory is bounded:
+// what is not wanted yet is not read.
+func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		storage := &endless{}
+		n := 0
+		for _, err := range ahead(t.Context(), ranges(storage.table(t), 1000)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+			if n++; n == 20 {
+				break
+			}
+		}
+		if got := storage.n.Load(); got > 20+2*abreast {
+			t.Errorf("%d pages were read when 20 were wanted", got)
+		}
+	})
+}
+
+func TestRowsComeRangeAfterRange(t *testing.T) {
+	storage := &endless{}
+	for e, err := range ahead(t.Context(), ranges(storage.table(t), 3)) {
+		if err != nil || !strings.Contains(e.PartitionKey, "'d0'") {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		if storage.n.Load() > 50 {
+			break
+		}
+	}
+}
+
+func TestErrorOfARangeEndsTheAnswerInItsTurn(t *testing.T) {
+	broken := errors.New("broken")
+	storage := &endless{}
+	reads := func(yield func(read, error) bool) { yield(read{storage.table(t), tables.Query{}}, broken) }
+	for _, err := range ahead(t.Context(), reads) {
+		if !errors.Is(err, broken) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for _, err := range ahead(ctx, ranges(storage.table(t), 3)) {
+		cancel()
+		last = err
+	}
+	if !errors.Is(last, context.Canceled) {
+		t.Errorf("an answer that is given up ends with %v", last)
+	}
+}

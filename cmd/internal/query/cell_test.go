@@ -1,0 +1,73 @@
+package query
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestNumbersReadBackAsTheSameDouble(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 100_000 {
+		f := math.Float64frombits(random.Uint64())
+		if math.IsNaN(f) {
+			continue
+		}
+		back, err := strconv.ParseFloat(number(f), 64)
+		if err != nil || math.Float64bits(back) != math.Float64bits(f) {
+			t.Fatalf("seed %d: %x is written %s", seed, math.Float64bits(f), number(f))
+		}
+	}
+	for f, want := range map[float64]string{0: "0", 1234567: "1234567", 0.1: "0.1", 1e21: "1e+21", -2.5e-7: "-2.5e-07", math.Inf(-1): "-Infinity"} {
+		if got := number(f); got != want {
+			t.Errorf("%g is written %s, want %s", f, got, want)
+		}
+	}
+}
+
+// FuzzTextsInCSV holds that whatever text a device sends is one field, runs in
+// no spreadsheet, and is given back by taking an apostrophe away.
+func FuzzTextsInCSV(f *testing.F) {
+	for _, text := range []string{"=1+1", "a,\"b\"\nc", "'", "''=", "-5", "+inf", "-", "\r\n", " x", `\.`, "@", "—", "\x00", "=\xff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var b bytes.Buffer
+		out := bufio.NewWriter(&b)
+		to := newCSV(out, Reject{}.Columns())
+		if err := to.write(Reject{Device: "d", Row: text, Reason: text}); err != nil {
+			t.Fatal(err)
+		}
+		if err := to.flush(); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&b).ReadAll()
+		if err != nil || len(lines) != 2 || len(lines[1]) != 5 {
+			t.Fatalf("%q becomes %q, %v", text, lines, err)
+		}
+		field := lines[1][2]
+		if _, err := strconv.ParseFloat(field, 64); err != nil && field != "" && strings.ContainsRune("=+-@\t\r", rune(field[0])) {
+			t.Errorf("%q becomes the formula %q", text, field)
+		}
+		if got, want := strings.TrimPrefix(field, "'"), strings.ReplaceAll(text, "\r\n", "\n"); got != want {
+			t.Errorf("%q is read back as %q", text, got)
+		}
+	})
+}
+
+func TestTextsDoNothingToATerminal(t *testing.T) {
+	for text, want := range map[string]string{
+		"open": "open", "\x1b[2Jx": "·[2Jx", "a\nb": "a·b", "\xff": "·", "\u202e": "·", "—": "—",
+		strings.Repeat("x", 150): strings.Repeat("x", 100) + "…",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
