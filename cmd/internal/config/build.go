@@ -1,0 +1,56 @@
+package config
+
+import (
+	"fmt"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// Build makes the pipeline that device jobs know. The objects may be nil where
+// MakesObjects says so.
+func (p Pipeline) Build(client *tables.Client, names tables.Names, objects jobs.Objects) (*jobs.Pipeline, error) {
+	if p.MakesObjects() && objects == nil {
+		return nil, fmt.Errorf("pipeline %s makes objects, and there is no place for them: the storage account has no blobs", p.Name)
+	}
+	built := &jobs.Pipeline{
+		Name:       p.Name,
+		Sensors:    p.sensors(),
+		Client:     client,
+		Objects:    objects,
+		Names:      names,
+		Batch:      p.Batch,
+		Settle:     p.Settle,
+		Settings:   p.Settings(),
+		ShortEvery: p.ShortEvery,
+		FullEvery:  p.FullEvery,
+		ShortSpan:  p.ShortSpan,
+		Late:       p.Late,
+	}
+	for _, processor := range p.Processors {
+		fold, err := processor.fold()
+		if err != nil {
+			return nil, fmt.Errorf("pipeline %s: %s: %w", p.Name, processor.Name(), err)
+		}
+		built.Processors = append(built.Processors, jobs.Processor{Name: processor.Name(), Fold: fold})
+	}
+	return built, nil
+}
+
+// MakesObjects tells whether a processor of the pipeline writes objects.
+func (p Pipeline) MakesObjects() bool {
+	for _, processor := range p.Processors {
+		if processor.raw() {
+			return true
+		}
+	}
+	return false
+}
+
+func (p Pipeline) sensors() jobs.Sensors {
+	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good}
+	for name, sensor := range p.Sensors {
+		s.Kinds[name] = sensor.Type
+	}
+	return s
+}

@@ -1,0 +1,116 @@
+// Package config reads the configuration file: which pipelines there are, what
+// they fold, and how the values of sensors are meant. It says everything that is
+// wrong with a file at once, each with its line.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// DefaultPath is the file that is read when none is named.
+const DefaultPath = "furrow.yaml"
+
+// A Config is what a configuration file says, with everything filled in that it
+// leaves out.
+type Config struct {
+	Pipelines []Pipeline // at least one; their names differ
+}
+
+// A Pipeline is a cadence and a list of processors, with checkpoints of its own.
+type Pipeline struct {
+	Name       tables.Pipeline
+	Cadence    time.Duration // from slot to slot: a part of a day, or whole days
+	Batch      int           // devices that one message carries, 1 to jobs.MaxBatch
+	Settle     time.Duration // younger rows wait
+	Late       time.Duration // how old the row may be that a living token still admits
+	ShortEvery time.Duration // how often late rows are looked for in the last ShortSpan
+	ShortSpan  time.Duration
+	FullEvery  time.Duration // how often they are looked for in all that the ledger covers
+	Processors []Processor   // at least one; each once
+	Sensors    map[string]Sensor
+	Quality    Quality
+}
+
+// A Sensor says how the values of one are meant.
+type Sensor struct {
+	Type jobs.SensorKind // not AsSent
+	Unit string          // of a Number; for people, may be empty
+}
+
+// Quality names the property whose values tell how good a whole reading is, and
+// which of them are good. Zero: there is none.
+type Quality struct {
+	Sensor string
+	Good   []string
+}
+
+// Default is the configuration where there is no file.
+func Default() *Config {
+	live, archive := newPipeline(), newPipeline()
+	live.Name, live.Processors = "live", []Processor{Latest{}, defaultRollup()}
+	archive.Name, archive.Cadence, archive.Processors = "archive", time.Hour, []Processor{defaultArchive()}
+	return &Config{Pipelines: []Pipeline{live, archive}}
+}
+
+// newPipeline has what a pipeline does not say.
+func newPipeline() Pipeline {
+	return Pipeline{
+		Cadence:    time.Minute,
+		Batch:      50,
+		Settle:     10 * time.Second,
+		Late:       8 * day,
+		ShortEvery: time.Hour,
+		ShortSpan:  3 * time.Hour,
+		FullEvery:  day,
+	}
+}
+
+// Load reads a file. An empty path means DefaultPath where there is such a file,
+// and Default where there is none.
+func Load(path string) (*Config, error) {
+	name := path
+	if name == "" {
+		name = DefaultPath
+	}
+	text, err := readFile(name)
+	switch {
+	case path == "" && errors.Is(err, fs.ErrNotExist):
+		return Default(), nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("configuration %s: there is no such file; 'furrow config init' makes one", name)
+	case err != nil:
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	return Parse(name, text)
+}
+
+// readFile reads no more than tells that a file is too long.
+func readFile(name string) (text []byte, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
+
+// Parse reads the text of a file of that name. Its error is Problems.
+func Parse(name string, text []byte) (*Config, error) {
+	r := &reader{file: name, left: maxNodes, owners: map[string]owner{}}
+	c := &Config{}
+	if root, ok := r.parse(text); ok {
+		c = r.config(root)
+	}
+	if len(r.problems) > 0 {
+		return nil, r.problems.sorted()
+	}
+	return c, nil
+}

@@ -1,0 +1,103 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// mustParse is the configuration of a text without problems.
+func mustParse(t *testing.T, text string) *Config {
+	t.Helper()
+	c, err := Parse("furrow.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return c
+}
+
+// everything is a file in which no key is left out.
+const everything = `
+pipelines:
+  - name: live
+    cadence: 90s
+    batch: 99
+    settle: 20s
+    late: 31d
+    audits:
+      short: {every: 30m, over: 1d12h}
+      full: {every: 2d}
+    processors:
+      - latest: {}
+      - rollup: {windows: [1d, 15m, 60s]}
+    sensors: &sensors
+      door: state
+      temperature: {type: number, unit: °C}
+      "debug": ignored
+    quality: {sensor: q, good: [good, 192, true, 1.50, "1.50"]}
+  - name: slow
+    cadence: 2d
+    processors: [rollup: {windows: [1h]}]
+    sensors: *sensors
+  - name: keep
+    processors:
+      - archive: {closeAfter: 6h}
+`
+
+func TestWhatIsShownParsesToTheSame(t *testing.T) {
+	for _, want := range []*Config{Default(), mustParse(t, everything)} {
+		for form, show := range map[string]func() ([]byte, error){"YAML": want.YAML, "JSON": want.JSON} {
+			text, err := show()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := mustParse(t, string(text)); !reflect.DeepEqual(got, want) {
+				t.Errorf("as %s it is\n%s\nwhich parses to %+v; want %+v", form, text, got, want)
+			}
+		}
+	}
+}
+
+func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
+	got := mustParse(t, `
+pipelines:
+  - {name: live, processors: [latest, rollup]}
+  - name: archive
+    cadence: 1h
+    processors:
+      - archive:
+`)
+	if want := Default(); !reflect.DeepEqual(got, want) {
+		t.Errorf("it is %+v; want %+v", got, want)
+	}
+}
+
+func TestLoadTakesTheFileThatIsNamedOrThereOrTheDefault(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if c, err := Load(""); err != nil || !reflect.DeepEqual(c, Default()) {
+		t.Errorf("without a file: %+v, %v; want the default", c, err)
+	}
+	if _, err := Load(DefaultPath); err == nil || !strings.Contains(err.Error(), "furrow config init") {
+		t.Errorf("a file that is named and not there: %v; want an error that says what to do", err)
+	}
+	write(t, DefaultPath, "pipelines: [{name: there, processors: [latest]}]")
+	if c, err := Load(""); err != nil || c.Pipelines[0].Name != "there" {
+		t.Errorf("with ./%s: %+v, %v", DefaultPath, c, err)
+	}
+	write(t, "named", "pipelines: [{name: named, processors: [latest]}]")
+	if c, err := Load("named"); err != nil || c.Pipelines[0].Name != "named" {
+		t.Errorf("a file that is named: %+v, %v", c, err)
+	}
+	if _, err := Load(filepath.Dir(".")); err == nil {
+		t.Error("a directory is read")
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

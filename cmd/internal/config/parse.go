@@ -1,0 +1,126 @@
+package config
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Bounds of a file. The parser's work grows with the square of its tokens, and of
+// how deep they are nested; an alias can stand for many nodes.
+const (
+	maxFile   = 1 << 20 // bytes
+	maxTokens = 20_000
+	maxDepth  = 20 // of brackets
+	maxNodes  = 100_000
+)
+
+// parse gives the one document of a file.
+func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
+	if len(text) > maxFile {
+		r.say(1, 1, "the file has more than %d bytes, which is the most that is read", maxFile)
+		return nil, false
+	}
+	if line, column, bad := unreadable(text); bad {
+		r.say(line, column, "a character that is not text; want UTF-8 without control characters")
+		return nil, false
+	}
+	tokens := lexer.Tokenize(string(text))
+	if !r.bounded(tokens) {
+		return nil, false
+	}
+	// That a key is there twice is said by the reader, of each of them.
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		r.syntax(err)
+		return nil, false
+	}
+	return r.document(file)
+}
+
+// unreadable is where the first character is that no YAML has.
+func unreadable(text []byte) (line, column int, bad bool) {
+	line, column = 1, 1
+	for len(text) > 0 {
+		c, n := utf8.DecodeRune(text)
+		switch {
+		case c == utf8.RuneError && n == 1, c < ' ' && c != '\n' && c != '\r' && c != '\t', c >= 0x7f && c < 0xa0:
+			return line, column, true
+		case c == '\n':
+			line, column = line+1, 0
+		}
+		text, column = text[n:], column+1
+	}
+	return 0, 0, false
+}
+
+func (r *reader) bounded(tokens token.Tokens) bool {
+	depth := 0
+	for i, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		}
+		if i >= maxTokens {
+			r.say(t.Position.Line, t.Position.Column, "the file has more than %d words and signs, which is the most that is read", maxTokens)
+			return false
+		}
+		if depth > maxDepth {
+			r.say(t.Position.Line, t.Position.Column, "brackets in brackets, more than %d deep", maxDepth)
+			return false
+		}
+	}
+	return true
+}
+
+// syntax puts what the parser says under a line.
+func (r *reader) syntax(err error) {
+	e, ok := errors.AsType[yaml.Error](err)
+	if !ok || e.GetToken() == nil || e.GetToken().Position == nil {
+		r.say(1, 1, "it is not YAML: %v", err)
+		return
+	}
+	at := e.GetToken().Position
+	r.say(at.Line, at.Column, "it is not YAML: %s", e.GetMessage())
+}
+
+func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {
+	var bodies []ast.Node
+	for _, d := range file.Docs {
+		if d.Body != nil && d.Body.Type() != ast.CommentType {
+			bodies = append(bodies, d.Body)
+		}
+	}
+	switch len(bodies) {
+	case 0:
+		r.say(1, 1, "the file says nothing; want pipelines: and a list of them ('furrow config init' makes a file to begin with)")
+		return nil, false
+	case 1:
+		r.anchors = map[string]ast.Node{}
+		ast.Walk(anchors{r}, bodies[0])
+		return bodies[0], true
+	}
+	r.problem(bodies[1], "a second document; want one in a file")
+	return nil, false
+}
+
+// anchors notes the anchors of a document.
+type anchors struct{ reader *reader }
+
+func (a anchors) Visit(n ast.Node) ast.Visitor {
+	if anchor, ok := n.(*ast.AnchorNode); ok {
+		name := anchor.Name.String()
+		if a.reader.anchors[name] != nil {
+			a.reader.problem(anchor, "anchor &%s is there twice", name)
+		}
+		a.reader.anchors[name] = anchor.Value
+	}
+	return a
+}

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is one thing that is wrong with a file, and what it should be.
+type Problem struct {
+	File         string
+	Line, Column int // from 1 on; of characters
+	Text         string
+}
+
+func (p Problem) String() string {
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
+}
+
+// Problems are all that is wrong with a file, by line.
+type Problems []Problem
+
+func (p Problems) Error() string {
+	if len(p) == 1 {
+		return p[0].String()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "the configuration has %d problems:", len(p))
+	for _, one := range p {
+		b.WriteString("\n" + one.String())
+	}
+	return b.String()
+}
+
+// sorted are the problems by line, each once: what an alias repeats is said once.
+func (p Problems) sorted() Problems {
+	slices.SortStableFunc(p, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return slices.Compact(p)
+}

@@ -1,0 +1,245 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"furrow/cmd/internal/spell"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// A reader reads the nodes of a file, and notes what is wrong with them.
+type reader struct {
+	file     string
+	path     []string // what is being read: a pipeline, and what of it
+	anchors  map[string]ast.Node
+	left     int // nodes that may still be read, as aliases can multiply them
+	owners   map[string]owner
+	problems Problems
+}
+
+func (r *reader) say(line, column int, format string, args ...any) {
+	where := ""
+	for _, part := range r.path {
+		where += part + ": "
+	}
+	r.problems = append(r.problems, Problem{r.file, line, column, where + fmt.Sprintf(format, args...)})
+}
+
+// problem notes what is wrong with a node.
+func (r *reader) problem(n ast.Node, format string, args ...any) {
+	line, column := place(n)
+	r.say(line, column, format, args...)
+}
+
+// place is where a node begins. That of a map is where its first key is, as its
+// own token is the first colon.
+func place(n ast.Node) (line, column int) {
+	switch of := n.(type) {
+	case *ast.MappingNode:
+		if !of.IsFlowStyle && len(of.Values) > 0 {
+			return place(of.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return place(of.Key)
+	}
+	t := n.GetToken()
+	if t == nil || t.Position == nil {
+		return 1, 1
+	}
+	return t.Position.Line, max(t.Position.Column, 1)
+}
+
+// within names what is read by read, for its problems.
+func (r *reader) within(part string, read func()) {
+	r.path = append(r.path, part)
+	read()
+	r.path = r.path[:len(r.path)-1]
+}
+
+// value is the node that n stands for: an alias stands for what its anchor names.
+func (r *reader) value(n ast.Node) (ast.Node, bool) {
+	for r.left > 0 {
+		r.left--
+		switch of := n.(type) {
+		case *ast.AnchorNode:
+			n = of.Value
+		case *ast.AliasNode:
+			name := of.Value.String()
+			if n = r.anchors[name]; n == nil {
+				r.problem(of, "there is no anchor &%s", name)
+				return nil, false
+			}
+		case *ast.TagNode:
+			r.problem(of, "tag %s; tags are not understood", of.GetToken().Value)
+			return nil, false
+		default:
+			return n, n != nil
+		}
+		if n == nil {
+			return nil, false
+		}
+	}
+	if r.left == 0 {
+		r.left--
+		r.say(1, 1, "the aliases of the file stand for more than %d values, which is the most that is read", maxNodes)
+	}
+	return nil, false
+}
+
+// A key is one that a map may have, and how its value is read.
+type key struct {
+	name string
+	read func(ast.Node)
+	must bool // it may not be left out
+}
+
+// object reads a map of known keys, each at most once.
+func (r *reader) object(n ast.Node, want string, keys ...key) {
+	there := map[string]bool{}
+	of, ok := r.pairs(n, want, func(name string, at, value ast.Node) {
+		there[name] = true
+		i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
+		if i < 0 {
+			names := namesOf(keys)
+			r.problem(at, "key %s is not known%s; want %s", quote(name), didYouMean(name, names), list(names))
+			return
+		}
+		keys[i].read(value)
+	})
+	for _, k := range keys {
+		if ok && k.must && !there[k.name] {
+			r.problem(of, "there is no %s; want %s", k.name, want)
+		}
+	}
+}
+
+func namesOf(keys []key) (names []string) {
+	for _, k := range keys {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func didYouMean(word string, names []string) string {
+	if name := spell.Nearest(word, names); name != "" {
+		return fmt.Sprintf(" (did you mean %s?)", name)
+	}
+	return ""
+}
+
+// list is "a, b or c".
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// pairs calls read for each pair of a map whose key is there for the first time,
+// and says of the others that they are there twice.
+func (r *reader) pairs(n ast.Node, want string, read func(name string, at, value ast.Node)) (m *ast.MappingNode, ok bool) {
+	of, ok := r.value(n)
+	if !ok {
+		return nil, false
+	}
+	if m, ok = of.(*ast.MappingNode); !ok {
+		r.problem(of, "%s; want %s", describe(of), want)
+		return nil, false
+	}
+	lines := map[string]int{}
+	for _, pair := range m.Values {
+		name, ok := r.keyName(pair.Key)
+		if !ok {
+			continue
+		}
+		if line, twice := lines[name]; twice {
+			r.problem(pair.Key, "key %s is there twice, first in line %d", quote(name), line)
+			continue
+		}
+		lines[name], _ = place(pair.Key)
+		read(name, pair.Key, pair.Value)
+	}
+	return m, true
+}
+
+func (r *reader) keyName(n ast.MapKeyNode) (string, bool) {
+	if n.IsMergeKey() {
+		r.problem(n, "the merge key << is not understood; write out what it stands for, or name a whole value with *")
+		return "", false
+	}
+	if text, ok := scalar(n); ok {
+		return text, true
+	}
+	r.problem(n, "a key that is no word")
+	return "", false
+}
+
+// items are the nodes of a list, which is not empty.
+func (r *reader) items(name string, n ast.Node, want string) []ast.Node {
+	of, ok := r.value(n)
+	if !ok {
+		return nil
+	}
+	s, ok := of.(*ast.SequenceNode)
+	switch {
+	case !ok:
+		r.problem(of, "%s: %s; want %s", name, describe(of), want)
+		return nil
+	case len(s.Values) == 0:
+		r.problem(of, "%s: an empty list; want %s", name, want)
+	}
+	return s.Values
+}
+
+// scalar is the text of a node, without quotes, and where it is.
+func (r *reader) scalar(name string, n ast.Node, want string) (text string, at ast.Node, ok bool) {
+	at, ok = r.value(n)
+	if !ok {
+		return "", nil, false
+	}
+	if text, ok = scalar(at); !ok {
+		r.problem(at, "%s: %s; want %s", name, describe(at), want)
+	}
+	return text, at, ok
+}
+
+func scalar(n ast.Node) (string, bool) {
+	switch of := n.(type) {
+	case *ast.StringNode:
+		return of.Value, true
+	case *ast.LiteralNode:
+		return of.Value.Value, true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return of.GetToken().Value, true
+	}
+	return "", false
+}
+
+// describe says what a node is, for one that is not what is wanted.
+func describe(n ast.Node) string {
+	switch n.(type) {
+	case *ast.MappingNode:
+		return "a map"
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.NullNode:
+		return "nothing is said"
+	}
+	if text, ok := scalar(n); ok {
+		return quote(text)
+	}
+	return "a " + strings.ToLower(n.Type().String())
+}
+
+// quote shows a word of the file, cut where it is long.
+func quote(s string) string {
+	const most = 40
+	if len(s) > most {
+		s = s[:most] + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}

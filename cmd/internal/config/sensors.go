@@ -1,0 +1,187 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode"
+	"unicode/utf8"
+
+	"furrow/jobs"
+	"furrow/tables"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Bounds of what is kept of a sensor. No reading has a sensor of a longer name.
+const (
+	maxSensorName = 200 // bytes, as jobs has it
+	maxUnit       = 20  // characters
+	maxGood       = 100
+)
+
+// sensorTypes are the words for what a sensor is.
+func sensorTypes() []string { return []string{"number", "state", "ignored"} }
+
+func typeOf(word string) (jobs.SensorKind, bool) {
+	i := slices.Index(sensorTypes(), word)
+	return []jobs.SensorKind{jobs.AsSent, jobs.Number, jobs.State, jobs.Ignored}[i+1], i >= 0
+}
+
+// typeName is the word for a kind other than AsSent.
+func typeName(kind jobs.SensorKind) string { return sensorTypes()[kind-jobs.Number] }
+
+func (r *reader) sensors(to *map[string]Sensor) key {
+	return key{name: "sensors", read: func(n ast.Node) {
+		all := map[string]Sensor{}
+		r.within("sensors", func() {
+			_, _ = r.pairs(n, "a map of sensors and what they are, such as door: state", func(name string, at, value ast.Node) {
+				if wrong := checkSensor(name); wrong != "" {
+					r.problem(at, "sensor %s %s", quote(name), wrong)
+				}
+				r.within(quote(name), func() {
+					if s, ok := r.sensor(value); ok {
+						all[name] = s
+					}
+				})
+			})
+		})
+		if len(all) > 0 {
+			*to = all
+		}
+	}}
+}
+
+// checkSensor says why no reading has a sensor of that name. A sensor is called
+// as its property, or by the path to a value nested in one, joined with _.
+func checkSensor(name string) (wrong string) {
+	e := tables.Entity{PartitionKey: "device", RowKey: "row"}
+	e.Set(name, tables.Boolean(true))
+	switch {
+	case len(name) > maxSensorName:
+		return "has a name of " + strconv.Itoa(len(name)) + " bytes; want at most " + strconv.Itoa(maxSensorName)
+	case name == jobs.FenceProperty:
+		return "has a name that outputs have for themselves; leave it out"
+	case name == "PartitionKey" || name == "RowKey" || name == "Timestamp":
+		return "is a key or the timestamp, which are no sensors; leave it out"
+	case e.Check() != nil:
+		return "cannot be the name of a property; want letters, digits and _, not a digit first"
+	}
+	return ""
+}
+
+// sensor reads what one is, in short (state) or at length ({type: number, unit: °C}).
+func (r *reader) sensor(n ast.Node) (s Sensor, ok bool) {
+	of, ok := r.value(n)
+	if !ok {
+		return s, false
+	}
+	if _, long := of.(*ast.MappingNode); !long {
+		ok = r.sensorType("", of, &s.Type)
+		return s, ok
+	}
+	before := len(r.problems)
+	var unit ast.Node
+	r.object(of, "type: "+list(sensorTypes())+", and for a number its unit",
+		key{name: "type", must: true, read: func(n ast.Node) { r.sensorType("type ", n, &s.Type) }},
+		key{name: "unit", read: func(n ast.Node) { unit = n; s.Unit = r.unit(n) }})
+	if len(r.problems) == before && s.Unit != "" && s.Type != jobs.Number {
+		r.problem(unit, "a unit for what is %s; want it for numbers only", typeName(s.Type))
+	}
+	return s, len(r.problems) == before
+}
+
+func (r *reader) sensorType(what string, n ast.Node, to *jobs.SensorKind) (ok bool) {
+	want := list(sensorTypes()) + ", or a map like {type: number, unit: °C}"
+	text, at, ok := r.scalar("type", n, want)
+	if !ok {
+		return false
+	}
+	if *to, ok = typeOf(text); !ok {
+		r.problem(at, "%s%s is not known%s; want %s", what, quote(text), didYouMean(text, sensorTypes()), want)
+	}
+	return ok
+}
+
+func (r *reader) unit(n ast.Node) string {
+	want := "a text of 1 to " + strconv.Itoa(maxUnit) + " characters that can be printed"
+	text, at, ok := r.scalar("unit", n, want)
+	if ok && !printable(text, maxUnit) {
+		r.problem(at, "unit %s; want %s", quote(text), want)
+	}
+	return text
+}
+
+func printable(s string, most int) bool {
+	for _, c := range s {
+		if !unicode.IsPrint(c) {
+			return false
+		}
+	}
+	return s != "" && utf8.RuneCountInString(s) <= most
+}
+
+// quality reads what tells how good a reading is.
+func (r *reader) quality(to *Quality) key {
+	return key{name: "quality", read: func(n ast.Node) {
+		r.within("quality", func() {
+			r.object(n, "a map like {sensor: quality, good: [good]}",
+				key{name: "sensor", must: true, read: func(n ast.Node) { to.Sensor = r.qualitySensor(n) }},
+				key{name: "good", must: true, read: func(n ast.Node) { to.Good = r.good(n) }})
+		})
+	}}
+}
+
+func (r *reader) qualitySensor(n ast.Node) string {
+	text, at, ok := r.scalar("sensor", n, "the name of the sensor that tells the quality")
+	if !ok {
+		return ""
+	}
+	if wrong := checkSensor(text); wrong != "" {
+		r.problem(at, "sensor %s %s", quote(text), wrong)
+	}
+	return text
+}
+
+// qualityIsNoSensor refuses a pipeline whose sensors have what tells the quality.
+func (r *reader) qualityIsNoSensor(n ast.Node, p Pipeline) {
+	if _, both := p.Sensors[p.Quality.Sensor]; both {
+		r.problem(n, "sensor %s is the one that quality names; leave it out of the sensors, as processors do not see it", quote(p.Quality.Sensor))
+	}
+}
+
+func (r *reader) good(n ast.Node) (good []string) {
+	const want = "a list of the values that are good, such as [good, 192]"
+	items := r.items("good", n, want)
+	if len(items) > maxGood {
+		r.problem(n, "good has %d values; want at most %d", len(items), maxGood)
+		return nil
+	}
+	for _, item := range items {
+		text, at, ok := r.scalar("good", item, want)
+		if ok {
+			text = asSent(at, text)
+		}
+		switch {
+		case !ok:
+		case slices.Contains(good, text):
+			r.problem(at, "good value %s is there twice", quote(text))
+		default:
+			good = append(good, text)
+		}
+	}
+	return good
+}
+
+// asSent is how a value is compared that a device sends as a number or a boolean.
+func asSent(n ast.Node, text string) string {
+	switch of := n.(type) {
+	case *ast.BoolNode:
+		return strconv.FormatBool(of.Value)
+	case *ast.IntegerNode:
+		return fmt.Sprint(of.Value)
+	case *ast.FloatNode:
+		return tables.Double(of.Value).String()
+	}
+	return text
+}

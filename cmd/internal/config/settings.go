@@ -1,0 +1,57 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"furrow/jobs"
+)
+
+// Settings stands for everything that changes what the folds give: for each
+// processor its name and a hash of its settings and of the sensors', such as
+// latest:0123456789ab,rollup:cdef01234567. A device that was folded under others
+// is folded anew from its beginning, so what goes into the hash, and in which
+// form, must stay as it is.
+func (p Pipeline) Settings() string {
+	var all []string
+	for _, processor := range p.Processors {
+		hashed := hashed{Processor: processor.Name(), Settings: processor.settings()}
+		if !processor.raw() {
+			hashed.Sensors, hashed.Quality, hashed.Good = p.sensorTypes(), p.Quality.Sensor, slices.Sorted(slices.Values(p.Quality.Good))
+		}
+		all = append(all, processor.Name()+":"+hashed.sum())
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
+}
+
+// hashed is what changes the outputs of a processor. A unit does not.
+type hashed struct {
+	Processor string            `json:"processor"`
+	Settings  any               `json:"settings,omitempty"`
+	Sensors   map[string]string `json:"sensors,omitempty"` // JSON has them in order
+	Quality   string            `json:"quality,omitempty"`
+	Good      []string          `json:"good,omitempty"`
+}
+
+func (h hashed) sum() string {
+	text, err := json.Marshal(h)
+	if err != nil {
+		panic(err) // texts, and maps and lists of texts, have a JSON
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
+}
+
+func (p Pipeline) sensorTypes() map[string]string {
+	types := map[string]string{}
+	for name, s := range p.Sensors {
+		if s.Type != jobs.AsSent {
+			types[name] = typeName(s.Type)
+		}
+	}
+	return types
+}

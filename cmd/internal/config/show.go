@@ -1,0 +1,99 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"furrow/jobs"
+
+	"github.com/goccy/go-yaml"
+)
+
+// YAML is a file that says c, with nothing left out.
+func (c *Config) YAML() ([]byte, error) {
+	return yaml.MarshalWithOptions(c.shown(), yaml.IndentSequence(true))
+}
+
+// JSON is the same in JSON, which is YAML, too.
+func (c *Config) JSON() ([]byte, error) { return json.MarshalIndent(c.shown(), "", "  ") }
+
+// The shape of a file.
+type (
+	shownConfig struct {
+		Pipelines []shownPipeline `yaml:"pipelines" json:"pipelines"`
+	}
+	shownPipeline struct {
+		Name       string                 `yaml:"name" json:"name"`
+		Cadence    string                 `yaml:"cadence" json:"cadence"`
+		Batch      int                    `yaml:"batch" json:"batch"`
+		Settle     string                 `yaml:"settle" json:"settle"`
+		Late       string                 `yaml:"late" json:"late"`
+		Audits     shownAudits            `yaml:"audits" json:"audits"`
+		Processors []map[string]any       `yaml:"processors" json:"processors"`
+		Sensors    map[string]shownSensor `yaml:"sensors,omitempty" json:"sensors,omitempty"`
+		Quality    *shownQuality          `yaml:"quality,omitempty" json:"quality,omitempty"`
+	}
+	shownAudits struct {
+		Short shownShort `yaml:"short" json:"short"`
+		Full  shownFull  `yaml:"full" json:"full"`
+	}
+	shownShort struct {
+		Every string `yaml:"every" json:"every"`
+		Over  string `yaml:"over" json:"over"`
+	}
+	shownFull struct {
+		Every string `yaml:"every" json:"every"`
+	}
+	shownSensor struct {
+		Type string `yaml:"type" json:"type"`
+		Unit string `yaml:"unit,omitempty" json:"unit,omitempty"`
+	}
+	shownQuality struct {
+		Sensor string   `yaml:"sensor" json:"sensor"`
+		Good   []string `yaml:"good" json:"good"`
+	}
+)
+
+func (c *Config) shown() (s shownConfig) {
+	for _, p := range c.Pipelines {
+		s.Pipelines = append(s.Pipelines, p.shown())
+	}
+	return s
+}
+
+func (p Pipeline) shown() shownPipeline {
+	s := shownPipeline{
+		Name:    string(p.Name),
+		Cadence: formatDuration(p.Cadence),
+		Batch:   p.Batch,
+		Settle:  formatDuration(p.Settle),
+		Late:    formatDuration(p.Late),
+		Audits: shownAudits{
+			Short: shownShort{Every: formatDuration(p.ShortEvery), Over: formatDuration(p.ShortSpan)},
+			Full:  shownFull{Every: formatDuration(p.FullEvery)},
+		},
+		Sensors: map[string]shownSensor{},
+	}
+	for _, processor := range p.Processors {
+		s.Processors = append(s.Processors, map[string]any{processor.Name(): processor.shown()})
+	}
+	for name, sensor := range p.Sensors {
+		if sensor.Type != jobs.AsSent {
+			s.Sensors[name] = shownSensor{typeName(sensor.Type), sensor.Unit}
+		}
+	}
+	if p.Quality.Sensor != "" {
+		s.Quality = &shownQuality{p.Quality.Sensor, p.Quality.Good}
+	}
+	return s
+}
+
+// String says in a few words what a pipeline does.
+func (p Pipeline) String() string {
+	var names []string
+	for _, processor := range p.Processors {
+		names = append(names, processor.Name())
+	}
+	return fmt.Sprintf("%s (%s; every %s)", p.Name, strings.Join(names, ", "), formatDuration(p.Cadence))
+}
