@@ -419,6 +419,39 @@ func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 	}
 }
 
+// TestSleeperThatFoundNothingIsRefused: what was absent when it was looked for is
+// there when the second try comes.
+func TestSleeperThatFoundNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	others := some(2, 3, 10)
+	g := &gate{at: 1, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+		must(t, s.store(t, nil).Write(t.Context(), "o", 9, each(others...)))
+		return send()
+	}}
+	through := &faults.Transport{Plan: faults.Script{0: faults.ServerBusy}, Next: roundTripper(g.Do)}
+	err := s.store(t, through).Write(t.Context(), "o", 5, each(some(1, 3, 10)...))
+	if b, _ := s.object(t, "o"); !errors.Is(err, jobs.ErrOvertaken) || !bytes.Equal(b, packed(t, s, others)) {
+		t.Errorf("the sleeper was told %v", err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestLostAnswerNeedsNoSecondWrite(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	var counter Counter
+	store := s.connect(t, StoreConfig{OnOperation: counter.Count, Retry: policy.RetryOptions{MaxRetries: -1},
+		Transport: &faults.Transport{Plan: faults.Script{0: faults.AnswerLost}}})
+	must(t, store.Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
+	if got := fmt.Sprint(counter.Counts()); got != "map[put object:1 look at object:1]" {
+		t.Error(got)
+	}
+}
+
 func TestErrorsAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
