@@ -1,0 +1,148 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+func deviceCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "device",
+		Usage: "see and release devices that are held",
+		Subcommands: []*cli.Command{
+			{
+				Name:  "held",
+				Usage: "list the devices whose jobs fail, and why",
+				Description: "A device that fails is tried again alone, and then passed over for a growing time; what it has sent\n" +
+					"stays in its readings table. It reads the tracking rows of the pipelines, a thousand a request.",
+				Flags: append(fleetFlags(),
+					&cli.StringFlag{Name: "prefix", Usage: "only ids that begin with `PREFIX`"},
+					&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each"}),
+				Action: deviceHeld,
+			},
+			{
+				Name:      "release",
+				Usage:     "have a held device tried again at once",
+				ArgsUsage: "[DEVICE]",
+				Flags: append(fleetFlags(),
+					&cli.StringFlag{Name: "prefix", Usage: "all held devices whose ids begin with `PREFIX`"},
+					&cli.BoolFlag{Name: "all", Usage: "all held devices"}),
+				Action: deviceRelease,
+			},
+		},
+	}
+}
+
+// heldLine is a held device in JSON.
+type heldLine struct {
+	Pipeline tables.Pipeline `json:"pipeline"`
+	Device   tables.DeviceID `json:"device"`
+	Month    string          `json:"month"`
+	Attempts int             `json:"attempts"`
+	Until    *time.Time      `json:"until,omitempty"`
+	Reason   string          `json:"reason"`
+}
+
+func deviceHeld(c *cli.Context) error {
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	found := 0
+	for _, p := range f.Pipelines {
+		for h, err := range f.Held(c.Context, p.Name, c.String("prefix")) {
+			if errors.Is(err, tables.ErrNoTable) {
+				break // the pipeline has not run yet
+			}
+			if err != nil {
+				return err
+			}
+			found++
+			if err := printHeld(c.App.Writer, p.Name, h, c.Bool("json")); err != nil {
+				return err
+			}
+		}
+	}
+	if found == 0 {
+		fmt.Fprintln(c.App.ErrWriter, "No device is held.")
+	}
+	return nil
+}
+
+func printHeld(w io.Writer, p tables.Pipeline, h jobs.Held, asJSON bool) error {
+	line := heldLine{Pipeline: p, Device: h.Device, Month: h.Month.String(), Attempts: h.Attempts, Reason: h.Reason}
+	until := "tried again at once"
+	if now := tables.TicksOf(time.Now()); h.Until > now {
+		at := h.Until.Time()
+		line.Until = &at
+		until = "held until " + at.Format(time.RFC3339)
+	}
+	if asJSON {
+		return writeJSONLine(w, line)
+	}
+	_, err := fmt.Fprintf(w, "%s  %s  failed %d times, %s: %s\n", p, h.Device, h.Attempts, until, h.Reason)
+	return err
+}
+
+func deviceRelease(c *cli.Context) error {
+	device, prefix := c.Args().First(), c.String("prefix")
+	chosen := 0
+	for _, is := range []bool{device != "", prefix != "", c.Bool("all")} {
+		if is {
+			chosen++
+		}
+	}
+	if chosen != 1 {
+		return usagef(c, "name one of DEVICE, --prefix and --all")
+	}
+	if device != "" {
+		if _, err := tables.ParseDeviceID(device); err != nil {
+			return usagef(c, "%v", err)
+		}
+		prefix = device
+	}
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	released := 0
+	for _, p := range f.Pipelines {
+		pipeline, err := f.Jobs(p)
+		if err != nil {
+			return err
+		}
+		for h, err := range f.Held(c.Context, p.Name, prefix) {
+			if errors.Is(err, tables.ErrNoTable) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if device != "" && string(h.Device) != device {
+				continue
+			}
+			was, err := pipeline.Release(c.Context, h.Month, h.Device)
+			if err != nil {
+				return err
+			}
+			if was {
+				released++
+				fmt.Fprintf(c.App.Writer, "%s  %s is released\n", p.Name, h.Device)
+			}
+		}
+	}
+	if released == 0 && device != "" {
+		return fmt.Errorf("%s is not held in any pipeline: furrow device held lists those that are", device)
+	}
+	if released == 0 {
+		fmt.Fprintln(c.App.ErrWriter, "No device is held.")
+	}
+	return nil
+}

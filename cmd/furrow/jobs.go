@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/tables"
+	"furrow/worker"
+)
+
+func jobsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "jobs",
+		Usage: "see the queues of the pipelines, and what workers have given up",
+		Subcommands: []*cli.Command{
+			{
+				Name:        "list",
+				Usage:       "how many messages each queue holds, and the first of those that workers have given up",
+				Description: "Storage shows at most 32 messages of a poison queue without holding them.",
+				Flags:       append(fleetFlags(), &cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each pipeline"}),
+				Action:      jobsList,
+			},
+			{
+				Name:  "redrive",
+				Usage: "put messages of the poison queues back to work as if they had never failed",
+				Flags: append(fleetFlags(),
+					&cli.StringFlag{Name: "cause", Usage: "only those whose cause has this `TEXT` in it"}),
+				Action: jobsRedrive,
+			},
+			{
+				Name:   "purge",
+				Usage:  "delete all messages of the poison queues",
+				Flags:  append(fleetFlags(), &cli.BoolFlag{Name: "yes", Usage: "do it: there is no way back"}),
+				Action: jobsPurge,
+			},
+		},
+	}
+}
+
+// queueLine is the queue of a pipeline in JSON.
+type queueLine struct {
+	Pipeline tables.Pipeline   `json:"pipeline"`
+	Queue    string            `json:"queue"`
+	Messages int               `json:"messages"`
+	Poison   int               `json:"poison"`
+	First    []worker.Poisoned `json:"first,omitempty"`
+}
+
+func jobsList(c *cli.Context) error {
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	for _, p := range f.Pipelines {
+		queue := f.Queue(p)
+		line := queueLine{Pipeline: p.Name, Queue: queue.Name()}
+		if line.Messages, err = orNone(queue.Depth(c.Context)); err != nil {
+			return err
+		}
+		if line.Poison, err = orNone(queue.PoisonDepth(c.Context)); err != nil {
+			return err
+		}
+		if line.Poison > 0 {
+			if line.First, err = queue.Poisoned(c.Context); err != nil {
+				return err
+			}
+		}
+		if c.Bool("json") {
+			if err := writeJSONLine(c.App.Writer, line); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(c.App.Writer, "%s: about %d messages, and %d given up\n", line.Queue, line.Messages, line.Poison)
+		for _, m := range line.First {
+			fmt.Fprintf(c.App.Writer, "  %s  after %d attempts: %s\n    %s\n", m.At.Format(time.RFC3339), m.Attempts, m.Cause, m.Text)
+		}
+	}
+	return nil
+}
+
+func jobsRedrive(c *cli.Context) error {
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	var wanted func(worker.Poisoned) bool
+	if cause := c.String("cause"); cause != "" {
+		wanted = func(p worker.Poisoned) bool { return strings.Contains(p.Cause, cause) }
+	}
+	for _, p := range f.Pipelines {
+		n, err := orNone(f.Queue(p).Redrive(c.Context, wanted))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.Writer, "%s: %d messages are back at work\n", p.Name, n)
+	}
+	return nil
+}
+
+func jobsPurge(c *cli.Context) error {
+	if !c.Bool("yes") {
+		return usagef(c, "what is purged is gone: furrow jobs list shows it, furrow jobs redrive tries it again, --yes deletes it")
+	}
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	for _, p := range f.Pipelines {
+		n, err := orNone(f.Queue(p).Purge(c.Context))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.Writer, "%s: about %d messages are deleted\n", p.Name, n)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/user"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/query"
+	"furrow/cmd/internal/roles"
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+func rewindCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "rewind",
+		Usage:     "fold readings again from a time on",
+		ArgsUsage: "[DEVICE]",
+		Description: "What was made of the readings since then is folded again from the readings themselves, a day at a time,\n" +
+			"while workers go on with what is new; the outputs are replaced. Each device's tracking row keeps who asked\n" +
+			"for it, and when. Audit jobs do the work: workers must be running.",
+		Flags: append(fleetFlags(),
+			&cli.StringFlag{Name: "prefix", Usage: "all devices whose ids begin with `PREFIX`"},
+			&cli.StringFlag{Name: "tenant", Usage: "all devices of `TENANT`"},
+			&cli.StringFlag{Name: "to", Required: true, Usage: "`TIME` to go back to: as 2026-11-20T08:00:00Z, as a day 2026-11-20, or -36h for 36 hours ago"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "say which devices it would be, and change nothing"}),
+		Action: rewind,
+	}
+}
+
+func rewind(c *cli.Context) error {
+	which := roles.Which{Device: tables.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: tables.Tenant(c.String("tenant"))}
+	if which == (roles.Which{}) {
+		return usagef(c, "name a DEVICE, a --prefix or a --tenant")
+	}
+	if which.Device != "" {
+		if _, err := tables.ParseDeviceID(string(which.Device)); err != nil {
+			return usagef(c, "%v", err)
+		}
+	}
+	to, err := query.ParseMoment(c.String("to"), time.Now())
+	if err != nil {
+		return usagef(c, "--to: %v", err)
+	}
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	r := jobs.Rewound{To: to, At: time.Now(), By: operator()}
+	total := 0
+	for _, p := range f.Pipelines {
+		n, err := rewindPipeline(c, f, p, which, r)
+		total += n
+		if err != nil {
+			return fmt.Errorf("pipeline %s, after %d devices: %w", p.Name, n, err)
+		}
+		fmt.Fprintf(c.App.Writer, "%s: %d devices are folded again from %s on\n", p.Name, n, to.Time().Format(time.RFC3339))
+	}
+	if total == 0 {
+		fmt.Fprintln(c.App.ErrWriter, "There is no such device with readings that were folded since then.")
+	}
+	return nil
+}
+
+// rewindPipeline rewinds the devices that are meant, and puts an audit for every
+// batch of neighbours.
+func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which roles.Which, r jobs.Rewound) (done int, err error) {
+	pipeline, err := f.Jobs(p)
+	if err != nil {
+		return 0, err
+	}
+	queue := f.Queue(p)
+	var batch jobs.Message
+	size := 0
+	flush := func(ctx context.Context) error {
+		if size == 0 {
+			return nil
+		}
+		size = 0
+		return queue.Put(ctx, batch, 0)
+	}
+	for m, err := range f.Members(c.Context, which) {
+		if err != nil {
+			return done, err
+		}
+		if c.Bool("dry-run") {
+			done++
+			continue
+		}
+		rewound, err := pipeline.Rewind(c.Context, m.Month, m.Device, r)
+		if err != nil {
+			return done, err
+		}
+		if !rewound {
+			continue
+		}
+		done++
+		if size > 0 && (size == p.Batch || batch.Month != m.Month) {
+			if err := flush(c.Context); err != nil {
+				return done, err
+			}
+		}
+		if size == 0 {
+			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: p.Name, Run: tables.TicksOf(r.At), Month: m.Month, First: m.Device}
+		}
+		batch.Last = m.Device
+		size++
+	}
+	return done, flush(c.Context)
+}
+
+// operator is who asks, for the record.
+func operator() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return u.Username
+}

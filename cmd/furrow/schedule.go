@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/worker"
+)
+
+func scheduleCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "schedule",
+		Usage: "put the master job of every slot of the pipelines into their queues",
+		Description: "Any number may run side by side: the first to take a slot has it. A slot is skipped while too much\n" +
+			"of the last run is still in the queue. It makes the tables and queues that are missing, and runs until it\n" +
+			"gets SIGINT or SIGTERM; with --once it does what is due now, for cron and its like.",
+		Flags: append(fleetFlags(),
+			&cli.DurationFlag{Name: "every", Usage: "`TIME` between two slots, instead of the pipelines' own cadences"},
+			&cli.BoolFlag{Name: "once", Usage: "do what is due now, say what it was, and end"},
+			verboseFlag(), stopWithInputFlag()),
+		Action: schedule,
+	}
+}
+
+func schedule(c *cli.Context) error {
+	every := c.Duration("every")
+	if c.IsSet("every") && every < time.Second {
+		return usagef(c, "--every is %v; it must be at least 1s", every)
+	}
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilStopped(c)
+	defer stop()
+	if err := f.Create(ctx); err != nil {
+		return err
+	}
+	if !c.Bool("once") {
+		return f.Schedule(ctx, every)
+	}
+	return f.ScheduleOnce(ctx, every, func(s worker.Slot) {
+		fmt.Fprintf(c.App.Writer, "%s %s %s", s.Run.Pipeline, s.Run.Slot.Time().Format(time.RFC3339), s.Outcome)
+		if s.Run.Skipped != "" {
+			fmt.Fprintf(c.App.Writer, ": %s", s.Run.Skipped)
+		}
+		fmt.Fprintln(c.App.Writer)
+	})
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/roles"
+)
+
+func workerCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "worker",
+		Usage: "do the jobs of the pipelines",
+		Description: "Any number may run side by side; one that dies leaves its jobs to the others. It makes the tables and\n" +
+			"queues that are missing, and runs until it gets SIGINT or SIGTERM, when it gives back what it has begun.",
+		Flags: append(fleetFlags(),
+			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
+			&cli.DurationFlag{Name: "idle-exit", Usage: "end when there was nothing to do for this `TIME` (default: never)"},
+			verboseFlag(), stopWithInputFlag()),
+		Action: work,
+	}
+}
+
+func work(c *cli.Context) error {
+	size := c.Int("jobs")
+	if size < 1 || size > 1000 {
+		return usagef(c, "--jobs is %d; it must be between 1 and 1000", size)
+	}
+	if d := c.Duration("idle-exit"); c.IsSet("idle-exit") && d < time.Second {
+		return usagef(c, "--idle-exit is %v; it must be at least 1s", d)
+	}
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	ctx, stop := untilStopped(c)
+	defer stop()
+	if err := f.Create(ctx); err != nil {
+		return err
+	}
+	return f.Work(ctx, roles.Work{Name: roles.WorkerName(), Size: size, IdleExit: c.Duration("idle-exit")})
+}

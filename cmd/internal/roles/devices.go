@@ -1,0 +1,117 @@
+package roles
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// Which says which devices of a fleet are meant. Everything that is not empty
+// must hold.
+type Which struct {
+	Device tables.DeviceID
+	Prefix string // of the id
+	Tenant tables.Tenant
+}
+
+// keys are the row keys of the fleet that can be meant.
+func (w Which) keys() (tables.Keys, error) {
+	if w.Device != "" {
+		return tables.Is(string(w.Device)), nil
+	}
+	return tables.IDsWithPrefix(w.Prefix)
+}
+
+func (w Which) meets(m tables.Member) bool {
+	return (w.Tenant == "" || m.Tenant == w.Tenant) && strings.HasPrefix(string(m.Device), w.Prefix)
+}
+
+// Members are the devices that are meant, month by month, in the order of their
+// ids. Of each month only the range of the ids is read.
+func (f *Fleet) Members(ctx context.Context, which Which) iter.Seq2[tables.Member, error] {
+	return func(yield func(tables.Member, error) bool) {
+		keys, err := which.keys()
+		if err != nil {
+			yield(tables.Member{}, err)
+			return
+		}
+		for month, err := range f.months(ctx) {
+			if err != nil {
+				yield(tables.Member{}, err)
+				return
+			}
+			for e, err := range f.rows(ctx, f.Names.Fleet(), tables.Query{Range: tables.Range{Partitions: tables.Is(month), Rows: keys}}) {
+				var m tables.Member
+				if err == nil {
+					m, err = tables.MemberOf(e)
+				}
+				if (err != nil || which.meets(m)) && !yield(m, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// months are the partitions of the fleet, each found with one request.
+func (f *Fleet) months(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for last := ""; ; {
+			found := false
+			for e, err := range f.rows(ctx, f.Names.Fleet(), tables.Query{Range: tables.PartitionsAfter(last), Size: 1, Select: []string{"PartitionKey"}}) {
+				if err != nil {
+					yield("", err)
+					return
+				}
+				last, found = e.PartitionKey, true
+				break
+			}
+			if !found || !yield(last, nil) {
+				return
+			}
+		}
+	}
+}
+
+// rows are the rows of a query, one by one.
+func (f *Fleet) rows(ctx context.Context, table string, q tables.Query) iter.Seq2[tables.Entity, error] {
+	return func(yield func(tables.Entity, error) bool) {
+		for page, err := range f.Tables.Table(table).Rows(ctx, q) {
+			if err != nil {
+				yield(tables.Entity{}, err)
+				return
+			}
+			for _, e := range page.Rows {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Held are the devices of a pipeline that fail, with their reasons. It reads the
+// tracking rows, a thousand at a time.
+func (f *Fleet) Held(ctx context.Context, p tables.Pipeline, prefix string) iter.Seq2[jobs.Held, error] {
+	return func(yield func(jobs.Held, error) bool) {
+		keys, err := tables.IDsWithPrefix(prefix)
+		if err != nil {
+			yield(jobs.Held{}, err)
+			return
+		}
+		q := tables.Query{Range: tables.Range{Rows: keys}, Filter: "Attempts gt 0L", Select: []string{"Attempts", "Held", "HeldUntil"}}
+		for e, err := range f.rows(ctx, f.Names.Partitions(p), q) {
+			var h jobs.Held
+			var is bool
+			if err == nil {
+				h, is, err = jobs.HeldOf(e)
+			}
+			if (err != nil || is) && !yield(h, err) || err != nil {
+				return
+			}
+		}
+	}
+}

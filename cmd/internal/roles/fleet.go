@@ -1,0 +1,83 @@
+// Package roles puts together what runs: the schedulers and the workers of a
+// fleet's pipelines.
+package roles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"furrow/cmd/internal/config"
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// A Fleet is an account with the pipelines that work on it.
+type Fleet struct {
+	Tables    *tables.Client
+	Queues    *worker.Client
+	Archive   *archive.Store // nil where no pipeline writes objects
+	Names     tables.Names
+	Pipelines []config.Pipeline
+	Log       *slog.Logger
+}
+
+// ErrNoPipeline says that a pipeline was named which the configuration does not have.
+var ErrNoPipeline = errors.New("no such pipeline")
+
+// Select leaves the pipelines of those names; none means all.
+func (f *Fleet) Select(names ...string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	var chosen []config.Pipeline
+	for _, name := range names {
+		i := slices.IndexFunc(f.Pipelines, func(p config.Pipeline) bool { return string(p.Name) == name })
+		if i < 0 {
+			return fmt.Errorf("%w: %q", ErrNoPipeline, name)
+		}
+		chosen = append(chosen, f.Pipelines[i])
+	}
+	f.Pipelines = chosen
+	return nil
+}
+
+// Create makes the tables, queues and containers that the pipelines need; those
+// that exist stay as they are.
+func (f *Fleet) Create(ctx context.Context) error {
+	names := []string{f.Names.Devices(), f.Names.Fleet(), f.Names.Readings(), f.Names.Runs(), f.Names.Latest(), f.Names.Rollups(), f.Names.Rejects()}
+	for _, p := range f.Pipelines {
+		names = append(names, f.Names.Partitions(p.Name))
+		if err := f.Queue(p).Create(ctx); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := f.Tables.Table(name).Create(ctx); err != nil {
+			return err
+		}
+	}
+	if f.Archive == nil {
+		return nil
+	}
+	return f.Archive.Create(ctx)
+}
+
+// Queue is the queue of a pipeline.
+func (f *Fleet) Queue(p config.Pipeline) *worker.Queue { return f.Queues.Queue(f.Names, p.Name) }
+
+// Runs are the fleet's.
+func (f *Fleet) Runs() worker.Runs { return worker.Runs{Table: f.Tables.Table(f.Names.Runs())} }
+
+// Jobs is a pipeline as its jobs need it.
+func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
+	var objects jobs.Objects
+	if f.Archive != nil {
+		objects = f.Archive
+	}
+	return p.Build(f.Tables, f.Names, objects)
+}

@@ -1,0 +1,119 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"furrow/cmd/internal/config"
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/worker"
+
+	"github.com/google/uuid"
+)
+
+// A Work says how a worker works.
+type Work struct {
+	Name string // in figures and the poison queue; empty makes one of the host's name
+	Size int    // most jobs in flight in each pipeline; zero is the pool's default
+	// OnResult is told how each message ended; nil means nobody is.
+	OnResult func(tables.Pipeline, worker.Result)
+	// IdleExit ends the work when no message came for so long; zero means never.
+	IdleExit time.Duration
+}
+
+// WorkerName is a name that no other worker has.
+func WorkerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s-%s", host, uuid.NewString()[:8])
+}
+
+// Work runs a pool for each pipeline until ctx ends, and returns nil then.
+func (f *Fleet) Work(ctx context.Context, w Work) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	idle := &idleness{since: time.Now()}
+	runs := []func(context.Context) error{}
+	if w.IdleExit > 0 {
+		runs = append(runs, func(ctx context.Context) error { idle.wait(ctx, w.IdleExit); cancel(); return nil })
+	}
+	for _, p := range f.Pipelines {
+		pool, err := f.pool(p, w, idle)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, pool.Run)
+	}
+	return together(ctx, runs...)
+}
+
+// pool is one that does the jobs of a pipeline.
+func (f *Fleet) pool(p config.Pipeline, w Work, idle *idleness) (*worker.Pool, error) {
+	pipeline, err := f.Jobs(p)
+	if err != nil {
+		return nil, err
+	}
+	queue := f.Queue(p)
+	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Log: f.Log.With("pipeline", p.Name)}
+	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+		defer idle.busy()()
+		r, err := pipeline.Do(ctx, m, queue, save)
+		for d, why := range r.Failed {
+			pool.Log.WarnContext(ctx, "a device failed", "device", d, "error", why)
+		}
+		return err
+	}
+	pool.OnResult = func(r worker.Result) {
+		if w.OnResult != nil {
+			w.OnResult(p.Name, r)
+		}
+	}
+	return pool, nil
+}
+
+// idleness knows since when nothing is done.
+type idleness struct {
+	mu    sync.Mutex
+	jobs  int
+	since time.Time
+}
+
+// busy is called when a job begins, and what it returns when it ends.
+func (i *idleness) busy() (end func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.jobs++
+	return func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.jobs--
+		i.since = time.Now()
+	}
+}
+
+// left is how long it is until nothing was done for d.
+func (i *idleness) left(d time.Duration) time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.jobs > 0 {
+		return d
+	}
+	return time.Until(i.since.Add(d))
+}
+
+// wait returns when nothing was done for d, or when ctx ends.
+func (i *idleness) wait(ctx context.Context, d time.Duration) {
+	for left := d; left > 0; left = i.left(d) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(left):
+		}
+	}
+}
