@@ -39,21 +39,25 @@ func (j *job) object(ctx context.Context, d *folding, o Output) error {
 		return nil
 	}
 	w := window{d.effects[o].From, d.effects[o].To}
-	read := &Ledger{}
-	err := p.Objects.Write(ctx, o.name(), d.track.fence, p.readings(ctx, d, w, read))
+	var seen tally
+	err := p.Objects.Write(ctx, o.name(), d.track.fence, p.readings(ctx, d, w, &seen))
 	if errors.Is(err, ErrOvertaken) {
 		d.dropped = true
 		return nil
 	}
 	if err == nil && len(p.Processors) == 1 {
-		d.track.passed(w, read)
+		d.track.pass(w, &seen)
 	}
 	return err
 }
 
+// A tally counts rows that were read for an object, and those of them of which
+// something is refused.
+type tally struct{ read, refused Ledger }
+
 // readings are those of a window, below the checkpoint, in row order. All rows
-// that it passes are added to read, also those that are no readings.
-func (p *Pipeline) readings(ctx context.Context, d *folding, w window, read *Ledger) iter.Seq2[tables.Reading, error] {
+// that it comes by are counted, also those that are no readings.
+func (p *Pipeline) readings(ctx context.Context, d *folding, w window, seen *tally) iter.Seq2[tables.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
 		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
 	return func(yield func(tables.Reading, error) bool) {
@@ -66,8 +70,7 @@ func (p *Pipeline) readings(ctx context.Context, d *folding, w window, read *Led
 				return
 			}
 			for _, e := range page.Rows {
-				read.Add(e.RowKey)
-				if r, err := tables.ReadingOf(e); err == nil && !yield(r, nil) {
+				if r, is := p.reading(e, seen); is && !yield(r, nil) {
 					return
 				}
 			}
@@ -75,12 +78,31 @@ func (p *Pipeline) readings(ctx context.Context, d *folding, w window, read *Led
 	}
 }
 
-// passed enters what was read of a window, whose ends are those of days, into the
-// ledger. Where it is less than what was counted once, the ledger stays: rows
-// that are gone are an audit's to report.
-func (t *track) passed(w window, read *Ledger) {
-	w.from = max(w.from, t.floor)
-	if read.Count(w.from, w.to) > t.ledger.Count(w.from, w.to) {
-		t.rows += t.ledger.replace(w, read)
+// reading counts a row, and gives the reading that it is.
+func (p *Pipeline) reading(e tables.Entity, seen *tally) (tables.Reading, bool) {
+	seen.read.Add(e.RowKey)
+	r, err := tables.ReadingOf(e)
+	if err != nil {
+		seen.refused.Add(e.RowKey)
+		return r, false
+	}
+	if _, refused := p.Sensors.Sample(r); len(refused) > 0 {
+		seen.refused.Add(e.RowKey)
+	}
+	return r, true
+}
+
+// pass enters late rows of a window, whose ends are those of days, into the
+// ledger. Where some are refused, and where there are fewer than were counted
+// once, it is left to an audit, which writes rejects and reports what is gone.
+func (t *track) pass(w window, seen *tally) {
+	if w.from < t.floor {
+		return // out of the ledger
+	}
+	late, _ := t.ledger.late(&seen.read, w.from)
+	for _, l := range late {
+		if seen.refused.Count(l.from, l.to) == 0 {
+			t.rows += t.ledger.replace(l, &seen.read)
+		}
 	}
 }

@@ -101,13 +101,15 @@ func (a *auditor) foldAnew(ctx context.Context, f *folding, rows tables.Range, o
 }
 
 // keep leaves out the outputs, and the refusals, of windows that were not touched.
+// Objects stay: what asked for one has left its fold's state, and is asked for no
+// second time.
 func (f *folding) keep(touched []window) {
 	if touched == nil {
 		return
 	}
 	in := func(w window) bool { return slices.ContainsFunc(touched, w.meets) }
 	for o, e := range f.effects {
-		if e.To > e.From && !in(window{e.From, e.To}) && e.Closed {
+		if o.Kind != Object && e.To > e.From && !in(window{e.From, e.To}) && e.Closed {
 			delete(f.effects, o)
 		}
 	}
