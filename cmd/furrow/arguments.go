@@ -30,6 +30,9 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 			flags = append(flags, word)
 		}
 	}
+	if slices.Contains(flags, "--help") || slices.Contains(flags, "-h") {
+		others = nil // or the help is sought of what they are called
+	}
 	return slices.Concat(path, flags, []string{"--"}, others)
 }
 

@@ -25,6 +25,7 @@ func TestFlagsMayFollowArguments(t *testing.T) {
 		"f group ask --json -- --last":        "f group ask --json -- --last",
 		"f group ask a --lasst 3":             "f group ask --lasst -- a 3",
 		"f group ask a --last":                "f group ask --last -- a",
+		"f group ask a --help":                "f group ask --help --",
 		"f group --help":                      "f group --help",
 		"f group ask - --json":                "f group ask --json -- -",
 	} {

@@ -136,6 +136,9 @@ func commandAt(path []string) *cli.Command {
 	app := newApp(strings.NewReader(""), io.Discard, io.Discard)
 	at := &cli.Command{Subcommands: app.Commands, Flags: app.Flags}
 	for _, name := range path {
+		if at.ArgsUsage != "" {
+			return at // it is an argument, as is what follows
+		}
 		if at = at.Command(name); at == nil || at.Hidden {
 			return nil
 		}
