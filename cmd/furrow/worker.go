@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
+	"furrow/worker"
 )
 
 func workerCommand() *cli.Command {
@@ -16,6 +17,7 @@ func workerCommand() *cli.Command {
 			"queues that are missing, and runs until it gets SIGINT or SIGTERM, when it gives back what it has begun.",
 		Flags: append(fleetFlags(),
 			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
+			&cli.DurationFlag{Name: "lease", Value: worker.DefaultLease, Usage: "how long a job that a dead worker has left lies idle; it is renewed at a third of this `TIME`"},
 			&cli.DurationFlag{Name: "idle-exit", Usage: "end when there was nothing to do for this `TIME` (default: never)"},
 			verboseFlag(), stopWithInputFlag()),
 		Action: work,
@@ -30,6 +32,10 @@ func work(c *cli.Context) error {
 	if d := c.Duration("idle-exit"); c.IsSet("idle-exit") && d < time.Second {
 		return usagef(c, "--idle-exit is %v; it must be at least 1s", d)
 	}
+	lease := c.Duration("lease")
+	if lease < 3*time.Second || lease > time.Hour || lease%time.Second != 0 {
+		return usagef(c, "--lease is %v; it must be whole seconds, between 3s and 1h", lease)
+	}
 	f, _, err := openFleet(c)
 	if err != nil {
 		return err
@@ -39,5 +45,5 @@ func work(c *cli.Context) error {
 	if err := f.Create(ctx); err != nil {
 		return err
 	}
-	return f.Work(ctx, roles.Work{Name: roles.WorkerName(), Size: size, IdleExit: c.Duration("idle-exit")})
+	return f.Work(ctx, roles.Work{Name: roles.WorkerName(), Size: size, Lease: lease, IdleExit: c.Duration("idle-exit")})
 }

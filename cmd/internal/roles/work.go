@@ -17,8 +17,9 @@ import (
 
 // A Work says how a worker works.
 type Work struct {
-	Name string // in figures and the poison queue; empty makes one of the host's name
-	Size int    // most jobs in flight in each pipeline; zero is the pool's default
+	Name  string        // in figures and the poison queue; empty makes one of the host's name
+	Size  int           // most jobs in flight in each pipeline; zero is the pool's default
+	Lease time.Duration // zero is the pool's default
 	// OnResult is told how each message ended; nil means nobody is.
 	OnResult func(tables.Pipeline, worker.Result)
 	// IdleExit ends the work when no message came for so long; zero means never.
@@ -60,7 +61,7 @@ func (f *Fleet) pool(p config.Pipeline, w Work, idle *idleness) (*worker.Pool, e
 		return nil, err
 	}
 	queue := f.Queue(p)
-	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Log: f.Log.With("pipeline", p.Name)}
+	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Log: f.Log.With("pipeline", p.Name)}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 		defer idle.busy()()
 		r, err := pipeline.Do(ctx, m, queue, save)
