@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs"
@@ -44,6 +45,15 @@ func (f *Fleet) Select(names ...string) error {
 	}
 	f.Pipelines = chosen
 	return nil
+}
+
+// pipelineNames are the names of the pipelines, in one word for a log.
+func (f *Fleet) pipelineNames() string {
+	var names []string
+	for _, p := range f.Pipelines {
+		names = append(names, string(p.Name))
+	}
+	return strings.Join(names, ",")
 }
 
 // Create makes the tables, queues and containers that the pipelines need; those

@@ -18,6 +18,7 @@ func (f *Fleet) Schedule(ctx context.Context, every time.Duration) error {
 	for _, p := range f.Pipelines {
 		runs = append(runs, f.scheduler(p, every).Run)
 	}
+	f.Log.InfoContext(ctx, "a scheduler begins", "pipelines", f.pipelineNames())
 	return together(ctx, runs...)
 }
 

@@ -44,14 +44,32 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	if w.IdleExit > 0 {
 		runs = append(runs, func(ctx context.Context) error { idle.wait(ctx, w.IdleExit); cancel(); return nil })
 	}
+	var pools []*worker.Pool
 	for _, p := range f.Pipelines {
 		pool, err := f.pool(p, w, idle)
 		if err != nil {
 			return err
 		}
-		runs = append(runs, pool.Run)
+		pools, runs = append(pools, pool), append(runs, pool.Run)
 	}
-	return together(ctx, runs...)
+	f.Log.InfoContext(ctx, "a worker begins", "worker", w.Name, "pipelines", f.pipelineNames())
+	err := together(ctx, runs...)
+	f.Log.InfoContext(ctx, "the worker has ended", endings(pools)...)
+	return err
+}
+
+// endings are how many jobs have ended in each way, for the log.
+func endings(pools []*worker.Pool) (args []any) {
+	for _, o := range []worker.Outcome{worker.OutcomeDone, worker.OutcomeFailed, worker.OutcomePoisoned, worker.OutcomeLost, worker.OutcomeReleased} {
+		n := int64(0)
+		for _, p := range pools {
+			n += p.Outcomes.Of(o)
+		}
+		if n > 0 || o == worker.OutcomeDone {
+			args = append(args, o.String(), n)
+		}
+	}
+	return args
 }
 
 // pool is one that does the jobs of a pipeline.
