@@ -85,7 +85,7 @@ func Load(path string) (*Config, error) {
 	case path == "" && errors.Is(err, fs.ErrNotExist):
 		return Default(), nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("configuration %s: there is no such file; 'furrow config init' makes one", name)
+		return nil, fmt.Errorf("configuration %s: there is no such file; 'furrow config init %s' makes one", name, name)
 	case err != nil:
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -108,6 +108,9 @@ func Parse(name string, text []byte) (*Config, error) {
 	c := &Config{}
 	if root, ok := r.parse(text); ok {
 		c = r.config(root)
+	}
+	if r.left == 0 {
+		return nil, Problems{{name, 1, 1, fmt.Sprintf("the aliases of the file stand for more than %d values, which is the most that is read", maxNodes)}}
 	}
 	if len(r.problems) > 0 {
 		return nil, r.problems.sorted()

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -18,6 +19,8 @@ const (
 	maxTokens = 20_000
 	maxDepth  = 20 // of brackets
 	maxNodes  = 100_000
+	// maxProblems are said of a file; who has mended those can ask again.
+	maxProblems = 1000
 )
 
 // parse gives the one document of a file.
@@ -88,7 +91,7 @@ func (r *reader) syntax(err error) {
 		return
 	}
 	at := e.GetToken().Position
-	r.say(at.Line, at.Column, "it is not YAML: %s", e.GetMessage())
+	r.say(max(at.Line, 1), max(at.Column, 1), "it is not YAML: %s", strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(e.GetMessage()))
 }
 
 func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {
@@ -118,7 +121,7 @@ func (a anchors) Visit(n ast.Node) ast.Visitor {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		name := anchor.Name.String()
 		if a.reader.anchors[name] != nil {
-			a.reader.problem(anchor, "anchor &%s is there twice", name)
+			a.reader.problem(anchor, "anchor %s is there twice; want each name once", quote("&"+name))
 		}
 		a.reader.anchors[name] = anchor.Value
 	}

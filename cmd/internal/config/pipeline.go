@@ -35,9 +35,8 @@ func (r *reader) pipeline(nth int, n ast.Node) Pipeline {
 			r.audits(&p),
 			r.processors(nth, label, &p.Processors),
 			r.sensors(&p.Sensors),
-			r.quality(&p.Quality),
+			r.quality(&p),
 		)
-		r.qualityIsNoSensor(n, p)
 	})
 	return p
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,10 +22,10 @@ type reader struct {
 }
 
 func (r *reader) say(line, column int, format string, args ...any) {
-	where := ""
-	for _, part := range r.path {
-		where += part + ": "
+	if len(r.problems) == maxProblems {
+		return
 	}
+	where := strings.Join(append(slices.Clone(r.path), ""), ": ")
 	r.problems = append(r.problems, Problem{r.file, line, column, where + fmt.Sprintf(format, args...)})
 }
 
@@ -69,11 +70,11 @@ func (r *reader) value(n ast.Node) (ast.Node, bool) {
 		case *ast.AliasNode:
 			name := of.Value.String()
 			if n = r.anchors[name]; n == nil {
-				r.problem(of, "there is no anchor &%s", name)
+				r.problem(of, "there is no anchor %s", quote("&"+name))
 				return nil, false
 			}
 		case *ast.TagNode:
-			r.problem(of, "tag %s; tags are not understood", of.GetToken().Value)
+			r.problem(of, "tag %s; want the value alone", quote(of.GetToken().Value))
 			return nil, false
 		default:
 			return n, n != nil
@@ -82,11 +83,7 @@ func (r *reader) value(n ast.Node) (ast.Node, bool) {
 			return nil, false
 		}
 	}
-	if r.left == 0 {
-		r.left--
-		r.say(1, 1, "the aliases of the file stand for more than %d values, which is the most that is read", maxNodes)
-	}
-	return nil, false
+	return nil, false // Parse says so
 }
 
 // A key is one that a map may have, and how its value is read.
@@ -96,22 +93,25 @@ type key struct {
 	must bool // it may not be left out
 }
 
-// object reads a map of known keys, each at most once.
+// object reads a map of known keys, each at most once and in the order of keys,
+// so that a later one may heed what an earlier one has read.
 func (r *reader) object(n ast.Node, want string, keys ...key) {
-	there := map[string]bool{}
+	values := map[string]ast.Node{}
+	meant := map[string]bool{} // keys that are there, or misspelt
+	names := namesOf(keys)
 	of, ok := r.pairs(n, want, func(name string, at, value ast.Node) {
-		there[name] = true
-		i := slices.IndexFunc(keys, func(k key) bool { return k.name == name })
-		if i < 0 {
-			names := namesOf(keys)
-			r.problem(at, "key %s is not known%s; want %s", quote(name), didYouMean(name, names), list(names))
+		if slices.Contains(names, name) {
+			values[name], meant[name] = value, true
 			return
 		}
-		keys[i].read(value)
+		meant[spell.Nearest(name, names)] = true
+		r.problem(at, "key %s is not known%s; want %s", quote(name), didYouMean(name, names), cmp.Or(list(names), want))
 	})
 	for _, k := range keys {
-		if ok && k.must && !there[k.name] {
-			r.problem(of, "there is no %s; want %s", k.name, want)
+		if value, there := values[k.name]; there {
+			k.read(value)
+		} else if ok && k.must && !meant[k.name] {
+			r.problem(of, "key %q is missing; want %s", k.name, want)
 		}
 	}
 }

@@ -20,12 +20,13 @@ const (
 	maxGood       = 100
 )
 
-// sensorTypes are the words for what a sensor is.
+// sensorTypes are the words for what a sensor is, in the order of jobs.Number,
+// jobs.State and jobs.Ignored.
 func sensorTypes() []string { return []string{"number", "state", "ignored"} }
 
 func typeOf(word string) (jobs.SensorKind, bool) {
 	i := slices.Index(sensorTypes(), word)
-	return []jobs.SensorKind{jobs.AsSent, jobs.Number, jobs.State, jobs.Ignored}[i+1], i >= 0
+	return jobs.Number + jobs.SensorKind(i), i >= 0
 }
 
 // typeName is the word for a kind other than AsSent.
@@ -81,13 +82,9 @@ func (r *reader) sensor(n ast.Node) (s Sensor, ok bool) {
 		return s, ok
 	}
 	before := len(r.problems)
-	var unit ast.Node
 	r.object(of, "type: "+list(sensorTypes())+", and for a number its unit",
 		key{name: "type", must: true, read: func(n ast.Node) { r.sensorType("type ", n, &s.Type) }},
-		key{name: "unit", read: func(n ast.Node) { unit = n; s.Unit = r.unit(n) }})
-	if len(r.problems) == before && s.Unit != "" && s.Type != jobs.Number {
-		r.problem(unit, "a unit for what is %s; want it for numbers only", typeName(s.Type))
-	}
+		key{name: "unit", read: func(n ast.Node) { s.Unit = r.unit(n, s.Type) }})
 	return s, len(r.problems) == before
 }
 
@@ -97,17 +94,23 @@ func (r *reader) sensorType(what string, n ast.Node, to *jobs.SensorKind) (ok bo
 	if !ok {
 		return false
 	}
-	if *to, ok = typeOf(text); !ok {
+	kind, ok := typeOf(text)
+	if ok {
+		*to = kind
+	} else {
 		r.problem(at, "%s%s is not known%s; want %s", what, quote(text), didYouMean(text, sensorTypes()), want)
 	}
 	return ok
 }
 
-func (r *reader) unit(n ast.Node) string {
+func (r *reader) unit(n ast.Node, of jobs.SensorKind) string {
 	want := "a text of 1 to " + strconv.Itoa(maxUnit) + " characters that can be printed"
 	text, at, ok := r.scalar("unit", n, want)
-	if ok && !printable(text, maxUnit) {
+	switch {
+	case ok && !printable(text, maxUnit):
 		r.problem(at, "unit %s; want %s", quote(text), want)
+	case of == jobs.State || of == jobs.Ignored:
+		r.problem(at, "unit %s of what is %s; want units of numbers only", quote(text), typeName(of))
 	}
 	return text
 }
@@ -121,33 +124,29 @@ func printable(s string, most int) bool {
 	return s != "" && utf8.RuneCountInString(s) <= most
 }
 
-// quality reads what tells how good a reading is.
-func (r *reader) quality(to *Quality) key {
+// quality reads what tells how good a reading is, after the sensors.
+func (r *reader) quality(p *Pipeline) key {
 	return key{name: "quality", read: func(n ast.Node) {
 		r.within("quality", func() {
 			r.object(n, "a map like {sensor: quality, good: [good]}",
-				key{name: "sensor", must: true, read: func(n ast.Node) { to.Sensor = r.qualitySensor(n) }},
-				key{name: "good", must: true, read: func(n ast.Node) { to.Good = r.good(n) }})
+				key{name: "sensor", must: true, read: func(n ast.Node) { p.Quality.Sensor = r.qualitySensor(n, p.Sensors) }},
+				key{name: "good", must: true, read: func(n ast.Node) { p.Quality.Good = r.good(n) }})
 		})
 	}}
 }
 
-func (r *reader) qualitySensor(n ast.Node) string {
-	text, at, ok := r.scalar("sensor", n, "the name of the sensor that tells the quality")
+func (r *reader) qualitySensor(n ast.Node, sensors map[string]Sensor) string {
+	name, at, ok := r.scalar("sensor", n, "the name of the sensor that tells the quality")
 	if !ok {
 		return ""
 	}
-	if wrong := checkSensor(text); wrong != "" {
-		r.problem(at, "sensor %s %s", quote(text), wrong)
+	if wrong := checkSensor(name); wrong != "" {
+		r.problem(at, "sensor %s %s", quote(name), wrong)
 	}
-	return text
-}
-
-// qualityIsNoSensor refuses a pipeline whose sensors have what tells the quality.
-func (r *reader) qualityIsNoSensor(n ast.Node, p Pipeline) {
-	if _, both := p.Sensors[p.Quality.Sensor]; both {
-		r.problem(n, "sensor %s is the one that quality names; leave it out of the sensors, as processors do not see it", quote(p.Quality.Sensor))
+	if _, both := sensors[name]; both {
+		r.problem(at, "sensor %s is among the sensors, too; leave it out there, as processors do not see it", quote(name))
 	}
+	return name
 }
 
 func (r *reader) good(n ast.Node) (good []string) {
