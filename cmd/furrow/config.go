@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -37,6 +38,7 @@ func configCommand() *cli.Command {
 				Name:      "init",
 				Usage:     "write a file that says what holds without one, with comments",
 				ArgsUsage: "[FILE]",
+				Flags:     []cli.Flag{configFlag()},
 				Action:    configInit,
 			},
 		},
@@ -57,15 +59,18 @@ func configFlag() cli.Flag {
 // loadConfig is the configuration that a command with configFlag was given.
 func loadConfig(c *cli.Context) (*config.Config, error) { return config.Load(c.String("config")) }
 
+// configPath is the file that a command names as its argument or by --config.
+func configPath(c *cli.Context) (string, error) {
+	if c.NArg() > 1 {
+		return "", usagef(c, "%s takes one file, and %q is another", c.Command.HelpName, c.Args().Get(1))
+	}
+	return cmp.Or(c.Args().First(), c.String("config")), nil
+}
+
 func configCheck(c *cli.Context) error {
-	path := c.String("config")
-	switch {
-	case c.NArg() > 1:
-		return usagef(c, "%s takes one file, and %q is another", c.Command.HelpName, c.Args().Get(1))
-	case c.NArg() == 1 && c.IsSet("config") && os.Getenv("FURROW_CONFIG") != path:
-		return usagef(c, "--config and %q are two files; %s takes one", c.Args().First(), c.Command.HelpName)
-	case c.NArg() == 1:
-		path = c.Args().First()
+	path, err := configPath(c)
+	if err != nil {
+		return err
 	}
 	checked, err := config.Load(path)
 	if problems, ok := errors.AsType[config.Problems](err); ok {
@@ -140,13 +145,11 @@ func configShow(c *cli.Context) error {
 
 // configInit makes the file in one step, so that it never replaces one.
 func configInit(c *cli.Context) error {
-	path := config.DefaultPath
-	switch {
-	case c.NArg() > 1:
-		return usagef(c, "%s takes one file, and %q is another", c.Command.HelpName, c.Args().Get(1))
-	case c.NArg() == 1:
-		path = c.Args().First()
+	path, err := configPath(c)
+	if err != nil {
+		return err
 	}
+	path = cmp.Or(path, config.DefaultPath)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already; remove it first, or name another file", path)
