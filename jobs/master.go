@@ -62,6 +62,7 @@ func (r *Result) strange(key string, err error) {
 // time. A master job that was put by hand has no row to mark.
 func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Ticks, err error) {
 	own := tables.Query{Range: tables.RowsBetween(string(p.Name), slot.String(), slot.String())}
+	var found []tables.Entity
 	for page, err := range p.runs().Rows(ctx, own) {
 		if err != nil {
 			return 0, err
@@ -69,16 +70,16 @@ func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Tic
 		if page.Time.IsZero() {
 			return 0, errNoDate
 		}
-		now = tables.TicksOf(page.Time)
-		for _, e := range page.Rows {
-			run, err := tables.RunOf(e)
-			if err != nil || run.Started != 0 {
-				return now, err
-			}
-			return now, p.merge(ctx, tables.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
-		}
+		now, found = tables.TicksOf(page.Time), append(found, page.Rows...)
 	}
-	return now, nil
+	if len(found) == 0 {
+		return now, nil
+	}
+	run, err := tables.RunOf(found[0])
+	if err != nil || run.Started != 0 {
+		return now, err
+	}
+	return now, p.merge(ctx, tables.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
 }
 
 // errNoDate says that nothing tells what time it is.

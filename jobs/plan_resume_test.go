@@ -1,0 +1,200 @@
+package jobs_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+var largest = flag.Int("jobs.month", 10_000, "how many devices the month of TestALargeMonthTakesLittleMemory has")
+
+// TestAnotherWorkerGoesOnWhereOneFell holds what is put twice to what was put
+// since the last save.
+func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
+	t.Parallel()
+	r := newRoster(t)
+	rng := rand.New(rand.NewPCG(6, 0))
+	const months, each = 50, 3
+	for n := range months {
+		r.add(t, rng, tables.Month{Year: 2026, Month: time.November, Shard: n}, each)
+	}
+	large := tables.Month{Year: 2026, Month: time.December}
+	r.add(t, rng, large, 200)
+
+	w := &workplace{at: 2 + 6 + 2*45, wrong: killedAfter} // the run's row, the audits' marks, and a seek and a put for each
+	w.do(t, r.pipeline(t, w), r.begin(t))
+	if n := len(w.put); n <= months+1 || n > months+1+20 {
+		t.Errorf("two masters put %d month jobs for %d months", n, months+1)
+	}
+
+	w = &workplace{at: -1, pages: "20"}
+	p := r.pipeline(t, w)
+	p.Batch = 4
+	m := r.begin(t)
+	m.Kind, m.Month = jobs.Month, large
+	w.do(t, p, m)
+	calm := len(w.put)
+	w = &workplace{at: w.n * 3 / 4, wrong: killedAfter, pages: "20"}
+	p = r.pipeline(t, w)
+	p.Batch = 4
+	w.do(t, p, m)
+	if n := len(w.put); n < calm || n > calm+20/4+1 {
+		t.Errorf("two workers put %d batches for %d", n, calm)
+	}
+}
+
+// A wide is a service that has one month of any number of devices, each with a
+// tracking row, without keeping them. It has no runs.
+type wide struct {
+	account tables.Account
+	devices int
+	asked   int
+}
+
+func newWide(devices int) *wide {
+	a, _ := tables.ParseAccount("DefaultEndpointsProtocol=http;AccountName=a;AccountKey=a2V5;TableEndpoint=http://wide/a")
+	return &wide{account: a, devices: devices}
+}
+
+func (w *wide) Do(r *http.Request) (*http.Response, error) {
+	q := r.URL.Query()
+	h := http.Header{"Content-Type": {"application/json"}, "Date": {time.Now().UTC().Format(http.TimeFormat)}}
+	if r.Method != http.MethodGet || strings.Contains(r.URL.Path, "runs") {
+		status := http.StatusNoContent
+		if r.Method == http.MethodGet {
+			status, h["X-Ms-Error-Code"] = http.StatusNotFound, []string{"ResourceNotFound"}
+		}
+		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+	}
+	w.asked++
+	from, _ := strconv.Atoi(strings.TrimPrefix(q.Get("NextRowKey"), "d"))
+	var rows []string
+	for n := from; n < min(from+1000, w.devices); n++ {
+		row := fmt.Sprintf(`{"PartitionKey":"2026-11","RowKey":"d%09d"`, n)
+		if !strings.Contains(r.URL.Path, "fleet") {
+			row += `,"Rows@odata.type":"Edm.Int64","Rows":"7","LastReadRowKey":"0639307674397141190"`
+		}
+		rows = append(rows, row+"}")
+	}
+	if from+1000 < w.devices {
+		h["X-Ms-Continuation-Nextpartitionkey"], h["X-Ms-Continuation-Nextrowkey"] = []string{"2026-11"}, []string{fmt.Sprintf("d%09d", from+1000)}
+	}
+	body := `{"value":[` + strings.Join(rows, ",") + `]}`
+	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+func (w *wide) pipeline(t *testing.T) *jobs.Pipeline {
+	t.Helper()
+	c, err := tables.Connect(tables.Config{Account: w.account, Transport: w, Retry: policy.RetryOptions{MaxRetries: -1}})
+	jobstest.Must(t, err)
+	return &jobs.Pipeline{Name: "live", Client: c}
+}
+
+func (w *wide) month() jobs.Message {
+	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: tables.TicksOf(time.Now()), Month: jobstest.Month}
+}
+
+// A putFunc takes messages.
+type putFunc func(jobs.Message) error
+
+func (f putFunc) Put(_ context.Context, m jobs.Message, _ time.Duration) error { return f(m) }
+
+func TestALargeMonthTakesLittleMemory(t *testing.T) {
+	w := newWide(*largest)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most, batches := heap(), uint64(0), 0
+	put := putFunc(func(jobs.Message) error {
+		if batches++; batches%40 == 0 {
+			most = max(most, heap())
+		}
+		return nil
+	})
+	start := time.Now()
+	res, err := w.pipeline(t).Do(t.Context(), w.month(), put, saveInto(&jobs.Message{}))
+	if err != nil || res.Batches != batches || batches != (*largest+49)/50 {
+		t.Fatalf("%d batches, %+v, %v", batches, res, err)
+	}
+	t.Logf("%d devices: %d batches, at most %d KiB of heap, %d queries, %v", *largest, batches, int64(most-min(most, before))>>10, w.asked, time.Since(start))
+	if most > before+8<<20 {
+		t.Errorf("%d bytes of heap before, %d at most", before, most)
+	}
+}
+
+// TestProgressIsSavedWithinAThirdOfTheLease lets each message take a second.
+func TestProgressIsSavedWithinAThirdOfTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWide(100) // one page
+		p := w.pipeline(t)
+		p.Batch = 1
+		last, saves := time.Now(), 0
+		put := putFunc(func(jobs.Message) error {
+			time.Sleep(time.Second)
+			if since := time.Since(last); since > 11*time.Second {
+				t.Errorf("%v without a save", since)
+			}
+			return nil
+		})
+		_, err := p.Do(t.Context(), w.month(), put, func(_ context.Context, m jobs.Message) error {
+			last = time.Now()
+			saves++
+			return nil
+		})
+		jobstest.Must(t, err)
+		if saves < 9 || saves > 11 {
+			t.Errorf("%d saves in 100 s", saves)
+		}
+	})
+}
+
+// TestMonthsThatEndAtOnceAreAllCounted has each done twice, at once.
+func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
+	t.Parallel()
+	r := newRoster(t)
+	rng := rand.New(rand.NewPCG(7, 0))
+	const months = 40
+	for n := range months {
+		r.add(t, rng, tables.Month{Year: 2026, Month: time.November, Shard: n}, 20)
+	}
+	p := r.pipeline(t, nil)
+	p.Batch = 1
+	m := r.begin(t)
+	m.Kind = jobs.Month
+	want := int64(0)
+	var all sync.WaitGroup
+	for month, due := range r.due {
+		want += int64(len(due))
+		for range 2 {
+			m.Month = month
+			all.Go(func() {
+				if _, err := p.Do(t.Context(), m, jobstest.NoPut{}, saveInto(&jobs.Message{})); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if run := r.run(t); run.Batches != want {
+		t.Errorf("the run's row has %d batches, want %d", run.Batches, want)
+	}
+}
