@@ -178,14 +178,13 @@ func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 	}
 	p := r.pipeline(t, nil)
 	p.Batch = 1
-	m := r.begin(t)
-	m.Kind = jobs.Month
+	master := r.begin(t)
 	want := int64(0)
 	var all sync.WaitGroup
 	for month, due := range r.due {
 		want += int64(len(due))
+		m := jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: master.Run, Month: month}
 		for range 2 {
-			m.Month = month
 			all.Go(func() {
 				if _, err := p.Do(t.Context(), m, jobstest.NoPut{}, saveInto(&jobs.Message{})); err != nil {
 					t.Error(err)
