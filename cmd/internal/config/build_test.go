@@ -1,0 +1,95 @@
+package config
+
+import (
+	"context"
+	"iter"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+type nowhere struct{}
+
+func (nowhere) Write(context.Context, string, tables.Ticks, iter.Seq2[tables.Reading, error]) error {
+	return nil
+}
+
+func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
+	c := mustParse(t, everything)
+	built, err := c.Pipelines[0].Build(nil, tables.Names{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range built.Processors {
+		names = append(names, p.Name)
+	}
+	if got := strings.Join(names, " "); got != "latest rollup" {
+		t.Errorf("its processors are %s", got)
+	}
+	built.Processors = nil
+	want := &jobs.Pipeline{
+		Name: "live", Batch: 99, Settle: 20 * time.Second, Late: 31 * day,
+		ShortEvery: 30 * time.Minute, ShortSpan: 36 * time.Hour, FullEvery: 2 * day,
+		Settings: c.Pipelines[0].Settings(),
+		Sensors: jobs.Sensors{
+			Kinds:   map[string]jobs.SensorKind{"door": jobs.State, "temperature": jobs.Number, "debug": jobs.Ignored},
+			Quality: "q",
+			Good:    []string{"good", "192", "true", "1.5", "1.50"},
+		},
+	}
+	if !reflect.DeepEqual(built, want) {
+		t.Errorf("it is %+v; want %+v", built, want)
+	}
+}
+
+func TestAnArchiveNeedsAPlaceForObjects(t *testing.T) {
+	archive := Default().Pipelines[1]
+	if _, err := archive.Build(nil, tables.Names{}, nil); err == nil || !archive.MakesObjects() {
+		t.Error("it is built without one")
+	}
+	built, err := archive.Build(nil, tables.Names{}, nowhere{})
+	if err != nil || built.Objects != (nowhere{}) {
+		t.Errorf("it is %+v, %v", built, err)
+	}
+}
+
+func TestNothingIsLeftToTheDefaultsOfJobs(t *testing.T) {
+	p := newPipeline()
+	p.Name, p.Processors = "live", []Processor{Latest{}}
+	if _, err := p.Build(nil, tables.Names{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	// Zero means the default to jobs, so a file's zero would not be what it says.
+	if p.Batch == 0 || p.Settle == 0 || p.Late == 0 || p.ShortEvery == 0 || p.ShortSpan == 0 || p.FullEvery == 0 || p.Cadence == 0 {
+		t.Errorf("something is left out: %+v", p)
+	}
+}
+
+func TestSensorsAreTakenIfReadingsCanHaveThem(t *testing.T) {
+	for name, taken := range map[string]bool{
+		"temperature": true, "_x": true, "Größe": true, strings.Repeat("x", maxSensorName): true,
+		strings.Repeat("x", maxSensorName+1): false, jobs.FenceProperty: false,
+	} {
+		sensors := jobs.Sensors{}
+		s, refused := sensors.Sample(tables.Reading{Properties: []tables.Property{{Name: name, Value: tables.Double(1)}}})
+		if (len(refused) == 0) != taken || (len(s.Values) == 1) != taken || (checkSensor(name) == "") != taken {
+			t.Errorf("sensor %.20s: jobs refuse %v, a file is told %q; want it taken: %v", name, refused, checkSensor(name), taken)
+		}
+	}
+}
+
+func TestAGoodValueIsComparedAsDevicesSendIt(t *testing.T) {
+	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\n    quality: {sensor: q, good: [192, 1.50, True, fine]}\n").Pipelines[0]
+	sensors := p.sensors()
+	for _, v := range []tables.Value{tables.Int32(192), tables.Int64(192), tables.Double(192), tables.Double(1.5), tables.Boolean(true), tables.String("fine")} {
+		s, _ := sensors.Sample(tables.Reading{Properties: []tables.Property{{Name: "q", Value: v}, {Name: "t", Value: tables.Double(1)}}})
+		if len(s.Values) != 1 || s.Values[0].Doubtful {
+			t.Errorf("%v is not good", v)
+		}
+	}
+}

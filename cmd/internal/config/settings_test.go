@@ -1,0 +1,90 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const measured = `
+pipelines:
+  - name: live
+    processors:
+      - latest
+      - rollup: {windows: [1m, 1h, 1d]}
+    sensors:
+      door: state
+      temperature: {type: number, unit: °C}
+    quality: {sensor: q, good: [good, 192]}
+`
+
+// settings are those of the only pipeline of a text, by processor.
+func settings(t *testing.T, text string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for part := range strings.SplitSeq(mustParse(t, text).Pipelines[0].Settings(), ",") {
+		name, sum, _ := strings.Cut(part, ":")
+		all[name] = sum
+	}
+	return all
+}
+
+func TestSettingsStayWhatTheyAreHoweverTheFileIsWritten(t *testing.T) {
+	want := mustParse(t, measured).Pipelines[0].Settings()
+	for what, text := range map[string]string{
+		"another form": `{"pipelines": [{"processors": [{"rollup": {"windows": ["24h", "60s", "1h"]}}, "latest"], "name": "live",
+			"quality": {"good": ["192", "good"], "sensor": "q"}, "sensors": {"temperature": {"type": "number"}, "door": {"type": "state"}}}]}`,
+		"comments":        strings.ReplaceAll(measured, "\n", " # a comment\n"),
+		"windows implied": strings.Replace(measured, "rollup: {windows: [1m, 1h, 1d]}", "rollup", 1),
+		"another unit":    strings.Replace(measured, "°C", "K", 1),
+		"another name":    strings.Replace(measured, "live", "other", 1),
+		"another cadence": measured + "    cadence: 1h\n    batch: 7\n    settle: 1m\n    late: 3d\n    audits: {short: {every: 2h}, full: {every: 2d}}\n",
+	} {
+		for range 20 { // the order of maps differs
+			if got := mustParse(t, text).Pipelines[0].Settings(); got != want {
+				t.Fatalf("with %s they are %s; want %s", what, got, want)
+			}
+		}
+	}
+}
+
+func TestSettingsChangeWithWhatChangesTheOutputs(t *testing.T) {
+	before := settings(t, measured)
+	for what, c := range map[string]struct {
+		text    string
+		changed []string
+	}{
+		"windows":        {strings.Replace(measured, "1h, ", "", 1), []string{"rollup"}},
+		"a sensor less":  {strings.Replace(measured, "      door: state\n", "", 1), []string{"latest", "rollup"}},
+		"a sensor's":     {strings.Replace(measured, "door: state", "door: number", 1), []string{"latest", "rollup"}},
+		"an ignored one": {strings.Replace(measured, "door: state", "door: ignored", 1), []string{"latest", "rollup"}},
+		"quality":        {strings.Replace(measured, "sensor: q,", "sensor: flag,", 1), []string{"latest", "rollup"}},
+		"what is good":   {strings.Replace(measured, ", 192", "", 1), []string{"latest", "rollup"}},
+	} {
+		var changed []string
+		for name, sum := range settings(t, c.text) {
+			if sum != before[name] {
+				changed = append(changed, name)
+			}
+		}
+		if slices.Sort(changed); !slices.Equal(changed, c.changed) {
+			t.Errorf("with another %s, those of %q change; want %q", what, changed, c.changed)
+		}
+	}
+}
+
+func TestSensorsDoNotChangeAnArchive(t *testing.T) {
+	const archive = "pipelines:\n  - name: archive\n    processors: [archive]\n"
+	if a, b := settings(t, archive), settings(t, archive+"    sensors: {door: state}\n"); a["archive"] != b["archive"] {
+		t.Errorf("they are %v and %v", a, b)
+	}
+}
+
+// Whoever has to change this test has every device of every fleet folded anew.
+func TestSettingsOfTheDefaultAreForEver(t *testing.T) {
+	for i, want := range []string{"latest:35035bafd636,rollup:9bdf5474bdf6", "archive:2dfed392b6f9"} {
+		if got := Default().Pipelines[i].Settings(); got != want {
+			t.Errorf("they are %s; want %s", got, want)
+		}
+	}
+}
