@@ -18,6 +18,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -195,5 +196,35 @@ func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 	all.Wait()
 	if run := r.run(t); run.Batches != want {
 		t.Errorf("the run's row has %d batches, want %d", run.Batches, want)
+	}
+}
+
+// TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther lets one month end
+// while another is about to write the sum.
+func TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther(t *testing.T) {
+	t.Parallel()
+	r := newRoster(t)
+	months := []tables.Month{{Year: 2026, Month: time.November}, {Year: 2026, Month: time.December}}
+	for _, month := range months {
+		r.add(t, rand.New(rand.NewPCG(8, 0)), month, 10)
+	}
+	master := r.begin(t)
+	do := func(p *jobs.Pipeline, month tables.Month) {
+		m := jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: master.Run, Month: month}
+		if _, err := p.Do(t.Context(), m, jobstest.NoPut{}, saveInto(&jobs.Message{})); err != nil {
+			t.Error(err)
+		}
+	}
+	slept := false
+	sleepy := roundTrip(func(req *http.Request) (*http.Response, error) {
+		if req.Header.Get("If-Match") != "" && !slept {
+			slept = true
+			do(r.pipeline(t, nil), months[1])
+		}
+		return http.DefaultClient.Do(req)
+	})
+	do(r.pipeline(t, &faults.Transport{Next: sleepy}), months[0])
+	if run := r.run(t); !slept || run.Batches != 2 {
+		t.Errorf("the run's row has %d batches, want 2", run.Batches)
 	}
 }
