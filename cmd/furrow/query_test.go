@@ -130,7 +130,8 @@ func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
 
 func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
 	y := newFleet(t)
-	from, to := y.begin.Add(20*time.Hour+17*time.Minute), y.begin.Add(50*time.Hour)
+	day := y.begin.Add(24 * time.Hour).Truncate(24 * time.Hour)
+	from, to := day.Add(5*time.Hour+17*time.Minute), day.Add(36*time.Hour)
 	for _, scope := range []string{"contoso:us-1:a", "--prefix=contoso:us-1:a", "--tenant=fabrikam"} {
 		id := tables.DeviceID("contoso:us-1:a")
 		if scope == "--tenant=fabrikam" {
