@@ -90,10 +90,7 @@ func reportProblems(c *cli.Context, problems config.Problems) error {
 			return err
 		}
 	}
-	if len(problems) == 1 {
-		return fmt.Errorf("%s has a problem", problems[0].File)
-	}
-	return fmt.Errorf("%s has %d problems", problems[0].File, len(problems))
+	return fmt.Errorf("%s has %s", problems[0].File, problems.Count())
 }
 
 // sourceOf says where the configuration is from that config.Load gave.

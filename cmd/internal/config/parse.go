@@ -16,8 +16,8 @@ import (
 // how deep they are nested; an alias can stand for many nodes.
 const (
 	maxFile   = 1 << 20 // bytes
-	maxTokens = 20_000
-	maxDepth  = 20 // of brackets
+	maxTokens = 30_000
+	maxDepth  = 20 // of brackets, and of dashes in a line
 	maxNodes  = 100_000
 	// maxProblems are said of a file; who has mended those can ask again.
 	maxProblems = 1000
@@ -62,21 +62,28 @@ func unreadable(text []byte) (line, column int, bad bool) {
 	return 0, 0, false
 }
 
+// bounded holds tokens to the bounds. Lines bound how deep anything can be nested
+// by indentation, but for dashes of one line, which are lists in lists.
 func (r *reader) bounded(tokens token.Tokens) bool {
-	depth := 0
+	brackets, dashes, line := 0, 0, 0
 	for i, t := range tokens {
+		if t.Position.Line != line {
+			dashes, line = 0, t.Position.Line
+		}
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
-			depth++
+			brackets++
 		case token.SequenceEndType, token.MappingEndType:
-			depth--
+			brackets--
+		case token.SequenceEntryType:
+			dashes++
 		}
 		if i >= maxTokens {
-			r.say(t.Position.Line, t.Position.Column, "the file has more than %d words and signs, which is the most that is read", maxTokens)
+			r.say(line, t.Position.Column, "the file has more than %d words and signs, which is the most that is read", maxTokens)
 			return false
 		}
-		if depth > maxDepth {
-			r.say(t.Position.Line, t.Position.Column, "brackets in brackets, more than %d deep", maxDepth)
+		if brackets+dashes > maxDepth {
+			r.say(line, t.Position.Column, "it is nested more than %d deep, which is the most that is read", maxDepth)
 			return false
 		}
 	}

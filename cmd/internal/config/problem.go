@@ -26,11 +26,22 @@ func (p Problems) Error() string {
 		return p[0].String()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "the configuration has %d problems:", len(p))
+	fmt.Fprintf(&b, "the configuration has %s:", p.Count())
 	for _, one := range p {
 		b.WriteString("\n" + one.String())
 	}
 	return b.String()
+}
+
+// Count says how many there are: "a problem", "2 problems".
+func (p Problems) Count() string {
+	switch len(p) {
+	case 1:
+		return "a problem"
+	case maxProblems:
+		return fmt.Sprintf("%d problems or more", maxProblems)
+	}
+	return fmt.Sprintf("%d problems", len(p))
 }
 
 // sorted are the problems by line, each once: what an alias repeats is said once.

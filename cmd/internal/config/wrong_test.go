@@ -367,6 +367,9 @@ func TestOneProblemIsALineAndSeveralAreCounted(t *testing.T) {
 	if got := one.Error(); got != "f:1:2: a" {
 		t.Errorf("one is %q", got)
 	}
+	if got := make(Problems, maxProblems).Count(); got != "1000 problems or more" {
+		t.Errorf("as many as are said are %s", got)
+	}
 	if got := append(one, Problem{"f", 3, 4, "b"}).Error(); got != "the configuration has 2 problems:\nf:1:2: a\nf:3:4: b" {
 		t.Errorf("two are %q", got)
 	}
@@ -377,12 +380,13 @@ func TestFilesThatAreTooMuchAreRefusedSoon(t *testing.T) {
 		strings.Repeat("  - processors: [rollup: {windows: *w}]\n", 900)
 	for what, c := range map[string]struct{ text, want string }{
 		"bytes":    {strings.Repeat("#\n", maxFile/2+1), "1:1: the file has more than 1048576 bytes"},
-		"brackets": {"pipelines: " + strings.Repeat("[", 5000), "1:32: brackets in brackets, more than 20 deep"},
-		"words":    {"pipelines:\n" + strings.Repeat("- a\n", maxTokens), "10001:1: the file has more than 20000 words and signs"},
+		"brackets": {"pipelines: " + strings.Repeat("[", 5000), "1:32: it is nested more than 20 deep"},
+		"dashes":   {"pipelines:\n  " + strings.Repeat("- ", 5000), "2:43: it is nested more than 20 deep"},
+		"words":    {"pipelines:\n" + strings.Repeat("- a\n", maxTokens), "15001:1: the file has more than 30000 words and signs"},
 		"aliases":  {aliases, "1:1: the aliases of the file stand for more than 100000 values"},
 	} {
 		_, err := Parse("furrow.yaml", []byte(c.text))
-		if err == nil || !strings.Contains(err.Error(), "furrow.yaml:"+c.want) || !strings.Contains(err.Error(), "which is the most that is read") && what != "brackets" {
+		if err == nil || !strings.Contains(err.Error(), "furrow.yaml:"+c.want) || !strings.Contains(err.Error(), "which is the most that is read") {
 			t.Errorf("too many %s: %.300v; want %q", what, err, c.want)
 		}
 	}
