@@ -1,0 +1,63 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// A Doer does jobs; a jobs.Pipeline is one.
+type Doer interface {
+	Do(ctx context.Context, m jobs.Message, put jobs.Putter, save func(context.Context, jobs.Message) error) (jobs.Result, error)
+}
+
+// Do has d do a job, and counts what came of it.
+func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putter, save func(context.Context, jobs.Message) error) (jobs.Result, error) {
+	began := tables.TicksOf(time.Now())
+	puts := &devicePuts{Putter: put}
+	r, err := d.Do(f.Within(ctx, m.Pipeline, m.Run), m, puts, save)
+	done := figuresOf(m, r)
+	if m.Kind == jobs.Device {
+		done.Again = puts.n
+	}
+	// A run takes as long as its batches do. Audits come late on purpose, and the
+	// chain of a device that is far behind may go on for hours.
+	if m.Kind != jobs.Audit && !m.Chain {
+		done.First, done.Last = began, tables.TicksOf(time.Now())
+	}
+	f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) { w.Add(done) })
+	return r, err
+}
+
+func figuresOf(m jobs.Message, r jobs.Result) tables.WorkerFigures {
+	return tables.WorkerFigures{
+		Devices: int64(r.Devices), Folded: int64(r.Folded), Rows: int64(r.Rows), Refused: int64(r.Refused),
+		Overtaken: int64(r.Overtaken), Failed: int64(len(r.Failed)), Late: int64(r.Late), Refolded: int64(r.Refolds),
+		Missing: int64(r.Missing), Months: int64(r.Months),
+	}
+}
+
+// Ended counts how a message ended; it is made for a Pool's OnResult.
+func (f *Figures) Ended(r Result) {
+	if m := r.Message; m.Run != 0 {
+		f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) {
+			w.Jobs[string(m.Kind)+" "+r.Outcome.String()]++
+		})
+	}
+}
+
+// devicePuts counts the device messages that a job puts.
+type devicePuts struct {
+	jobs.Putter
+	n int64
+}
+
+func (d *devicePuts) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
+	err := d.Putter.Put(ctx, m, delay)
+	if err == nil && m.Kind == jobs.Device {
+		d.n++
+	}
+	return err
+}

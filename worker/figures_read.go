@@ -1,0 +1,121 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+)
+
+// RunFigures are what the jobs of a run have left behind, summed. Workers write
+// theirs every few seconds, and one that was killed has left out its last ones.
+type RunFigures struct {
+	Run     tables.Run // its keys alone, where its row was not read or is not there
+	Months  tables.MonthFigures
+	Planned int // months whose figures are there
+	Workers tables.WorkerFigures
+}
+
+// BatchesDone are the device messages that were done, or given up.
+func (r RunFigures) BatchesDone() int64 { return r.ended(jobs.Device) }
+
+func (r RunFigures) ended(k jobs.Kind) int64 {
+	return r.Workers.Jobs[string(k)+" "+OutcomeDone.String()] + r.Workers.Jobs[string(k)+" "+OutcomePoisoned.String()]
+}
+
+// Done tells whether the run is over, as far as that is known: every month is
+// planned, and every batch done or given up, with those that batches have put
+// for devices far behind. Audits may be on their way yet. It is for people: where
+// a worker was killed, it may never be said of its run.
+func (r RunFigures) Done() bool {
+	return r.ended(jobs.Master) > 0 && r.ended(jobs.Month) >= r.Workers.Months &&
+		r.BatchesDone() >= r.Months.Batches+r.Workers.Again
+}
+
+// Took is how long it was from the begin of the first job to the end of the last
+// batch so far, by the workers' clocks.
+func (r RunFigures) Took() time.Duration {
+	return max(0, r.Workers.Last.Time().Sub(r.Workers.First.Time()))
+}
+
+// LastDone is the newest of runs, which are the oldest first, that is over.
+func LastDone(runs []RunFigures) (RunFigures, bool) {
+	for _, r := range slices.Backward(runs) {
+		if r.Done() {
+			return r, true
+		}
+	}
+	return RunFigures{}, false
+}
+
+// Figures are those of one run; it takes one query, and Run has its keys alone.
+func (r Runs) Figures(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (RunFigures, error) {
+	one := RunFigures{Run: tables.Run{Pipeline: p, Slot: slot}}
+	_, err := r.figures(ctx, tables.Partition(tables.FiguresPartition(p, slot)), func(tables.Ticks) *RunFigures { return &one })
+	return one, err
+}
+
+// FiguresSince are a pipeline's runs from a slot on, the oldest first, each with
+// its figures, and the time of the service. It takes two queries.
+func (r Runs) FiguresSince(ctx context.Context, p tables.Pipeline, slot tables.Ticks) ([]RunFigures, time.Time, error) {
+	rows, now, err := r.Since(ctx, p, slot)
+	if err != nil {
+		return nil, now, err
+	}
+	bySlot := map[tables.Ticks]*RunFigures{}
+	for _, run := range rows {
+		bySlot[run.Slot] = &RunFigures{Run: run}
+	}
+	now, err = r.figures(ctx, tables.Range{Partitions: tables.FiguresSince(p, slot)}, func(slot tables.Ticks) *RunFigures {
+		if bySlot[slot] == nil { // its master job was put by hand
+			bySlot[slot] = &RunFigures{Run: tables.Run{Pipeline: p, Slot: slot}}
+		}
+		return bySlot[slot]
+	})
+	var all []RunFigures
+	for _, f := range bySlot {
+		all = append(all, *f)
+	}
+	slices.SortFunc(all, func(a, b RunFigures) int { return cmp.Compare(a.Run.Slot, b.Run.Slot) })
+	return all, now, err
+}
+
+// figures adds the figures in a range to those of their runs.
+func (r Runs) figures(ctx context.Context, in tables.Range, of func(slot tables.Ticks) *RunFigures) (now time.Time, err error) {
+	for page, err := range r.Table.Rows(ctx, tables.Query{Range: in}) {
+		if err != nil {
+			return now, err
+		}
+		now = page.Time
+		for _, e := range page.Rows {
+			if err := addFigures(e, of); err != nil {
+				return now, err
+			}
+		}
+	}
+	return now, nil
+}
+
+// addFigures adds a row's. Rows of other kinds are another version's, and passed.
+func addFigures(e tables.Entity, of func(slot tables.Ticks) *RunFigures) error {
+	switch {
+	case tables.IsMonthFigures(e):
+		m, err := tables.MonthFiguresOf(e)
+		if err != nil {
+			return err
+		}
+		run := of(m.Slot)
+		run.Months.Add(m)
+		run.Planned++
+	case tables.IsWorkerFigures(e):
+		w, err := tables.WorkerFiguresOf(e)
+		if err != nil {
+			return err
+		}
+		of(w.Slot).Workers.Add(w)
+	}
+	return nil
+}

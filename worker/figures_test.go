@@ -1,0 +1,261 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A counted transport counts requests.
+type counted struct{ n atomic.Int64 }
+
+func (c *counted) Do(r *http.Request) (*http.Response, error) {
+	c.n.Add(1)
+	return http.DefaultClient.Do(r)
+}
+
+// A hand is a worker with figures, and what it has sent.
+type hand struct {
+	figures *Figures
+	sent    counted
+	stop    func()
+}
+
+// hire has a worker begin on a fleet.
+func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
+	t.Helper()
+	h := &hand{figures: &Figures{Worker: id, Every: 20 * time.Millisecond, Log: quiet()}}
+	retry := policy.RetryOptions{RetryDelay: 10 * time.Millisecond, TryTimeout: 5 * time.Second}
+	tableClient, err := tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: retry, OnOperation: h.figures.CountTable})
+	jobstest.Must(t, err)
+	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: retry, OnOperation: h.figures.CountQueue})
+	jobstest.Must(t, err)
+	h.figures.Runs = Runs{tableClient.Table(f.Names.Runs())}
+	p, queue := f.Pipeline(t, nil), queueClient.Queue(f.Names, "live")
+	p.Client, p.Batch = tableClient, 5
+	p.ShortEvery, p.FullEvery = time.Second, time.Second
+	pool := &Pool{Source: queue, Size: 4, Idle: 100 * time.Millisecond, Log: quiet(), OnResult: h.figures.Ended,
+		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+			_, err := h.figures.Do(ctx, p, m, queue, save)
+			return err
+		}}
+	stopFigures := runUntil(t, t.Context(), h.figures.Run)
+	stopPool := runUntil(t, h.figures.Within(t.Context(), "live", 0), pool.Run)
+	h.stop = func() { stopPool(); stopFigures() }
+	return h
+}
+
+func runUntil(t *testing.T, ctx context.Context, run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return func() { cancel(); running.Wait() }
+}
+
+func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorld(t, 12, 40)
+	f := w.NewFleet(t)
+	runs := Runs{w.Connect(t, nil).Table(f.Names.Runs())}
+	jobstest.Must(t, runs.Table.Create(t.Context()))
+	client, err := Connect(Config{Account: w.Account})
+	jobstest.Must(t, err)
+	queue := client.Queue(f.Names, "live")
+	jobstest.Must(t, queue.Create(t.Context()))
+	scheduler := &Scheduler{Pipeline: "live", Cadence: time.Hour, Runs: runs, Queue: queue, Log: quiet()}
+	slot, err := scheduler.Once(t.Context())
+	jobstest.Must(t, err)
+	hands := []*hand{hire(t, f, "a"), hire(t, f, "b")}
+	for depth := 1; depth > 0; {
+		time.Sleep(50 * time.Millisecond)
+		depth, err = queue.Depth(t.Context())
+		jobstest.Must(t, err)
+	}
+	sent := int64(0)
+	for _, h := range hands {
+		h.stop()
+		sent += h.sent.n.Load()
+	}
+	all, now, err := runs.FiguresSince(t.Context(), "live", slot.Run.Slot)
+	jobstest.Must(t, err)
+	got, ok := LastDone(all)
+	if !ok || len(all) != 1 || now.IsZero() {
+		t.Fatalf("no run is done: %+v", all)
+	}
+	if got.Run.Started == 0 || got.Run.Batches != 3 || got.Run.Audits != 3 || got.Planned != 1 {
+		t.Errorf("the run is %+v", got)
+	}
+	if m := got.Months; m.Devices != 12 || m.Batches != 3 || m.Audits != 3 || m.Held+m.Failing+m.Behind != 0 {
+		t.Errorf("the months are %+v", m)
+	}
+	if w := got.Workers; w.Rows != 480 || w.Folded != 12 || w.Devices != 24 || w.Failed != 0 || w.Months != 1 || w.Again != 0 {
+		t.Errorf("the workers have %+v", w)
+	}
+	want := map[string]int64{"master done": 1, "month done": 1, "device done": 3, "audit done": 3}
+	if !maps.Equal(got.Workers.Jobs, want) || got.BatchesDone() != 3 {
+		t.Errorf("the jobs are %v", got.Workers.Jobs)
+	}
+	counted := int64(0)
+	for _, n := range got.Workers.Operations {
+		counted += n
+	}
+	if counted != sent {
+		t.Errorf("%d operations were sent, and %d counted: %v", sent, counted, got.Workers.Operations)
+	}
+	if took := got.Took(); took <= 0 || took > time.Minute {
+		t.Errorf("the run took %v", took)
+	}
+	one, err := runs.Figures(t.Context(), "live", slot.Run.Slot)
+	if err != nil || fmt.Sprint(one.Workers, one.Months) != fmt.Sprint(got.Workers, got.Months) || one.Run.Slot != slot.Run.Slot {
+		t.Errorf("alone it is %+v, %v", one, err)
+	}
+}
+
+// figuresOn are figures whose requests go through a transport, and the table.
+func figuresOn(t *testing.T, through policy.Transporter) (*Figures, Runs) {
+	t.Helper()
+	a, n := azuretest.Local(t), stageNames(t)
+	s := newStage(t, a, n, nil).create(t)
+	return &Figures{Worker: "w", Every: 10 * time.Millisecond, Log: quiet(), Runs: newStage(t, a, n, through).runs}, s.runs
+}
+
+func (f *Figures) done(slot tables.Ticks) {
+	f.Ended(Result{Outcome: OutcomeDone, Message: jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: slot}})
+}
+
+const someSlot = tables.Ticks(639273000000000000)
+
+func TestFiguresAreWrittenOnceAFlushAndOnlyWhereTheyChanged(t *testing.T) {
+	t.Parallel()
+	through := &counted{}
+	f, runs := figuresOn(t, through)
+	for range 100 {
+		f.done(someSlot)
+		f.done(someSlot + 1)
+	}
+	for range 3 {
+		f.flush(t.Context())
+	}
+	if n := through.n.Load(); n != 2 {
+		t.Errorf("%d requests for two runs", n)
+	}
+	f.done(someSlot)
+	f.flush(t.Context())
+	if n := through.n.Load(); n != 3 {
+		t.Errorf("%d requests after one has changed", n)
+	}
+	wantDone(t, runs, someSlot, 101)
+	wantDone(t, runs, someSlot+1, 100)
+	wantDone(t, runs, someSlot+2, 0)
+}
+
+func wantDone(t *testing.T, runs Runs, slot tables.Ticks, want int64) {
+	t.Helper()
+	r, err := runs.Figures(t.Context(), "live", slot)
+	if err != nil || r.BatchesDone() != want {
+		t.Errorf("%v: %d device jobs, want %d; %v", slot, r.BatchesDone(), want, err)
+	}
+}
+
+func TestFiguresPutAsideAndBegunAnewAddUp(t *testing.T) {
+	t.Parallel()
+	f, runs := figuresOn(t, nil)
+	for round := range 3 {
+		f.done(someSlot)
+		for n := range tables.Ticks(talliesKept) {
+			f.done(someSlot + 1 + n)
+		}
+		f.flush(t.Context())
+		if len(f.tallies) != talliesKept {
+			t.Errorf("round %d: %d runs are in memory", round, len(f.tallies))
+		}
+		wantDone(t, runs, someSlot, int64(round)+1)
+	}
+}
+
+func TestFiguresThatCannotBeWrittenAreKeptToABound(t *testing.T) {
+	t.Parallel()
+	f, runs := figuresOn(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // every request fails at once
+	for n := range tables.Ticks(talliesAtAll + 50) {
+		f.done(someSlot + n)
+	}
+	f.flush(ctx)
+	if len(f.tallies) != talliesAtAll {
+		t.Errorf("%d runs are in memory", len(f.tallies))
+	}
+	f.flush(t.Context())
+	wantDone(t, runs, someSlot, 0)
+	wantDone(t, runs, someSlot+50, 1)
+	wantDone(t, runs, someSlot+talliesAtAll, 1)
+	if len(f.tallies) != talliesKept {
+		t.Errorf("%d runs are in memory afterwards", len(f.tallies))
+	}
+}
+
+func TestFiguresAreWrittenWhenTheWorkerStops(t *testing.T) {
+	t.Parallel()
+	f, runs := figuresOn(t, nil)
+	f.Every = time.Hour
+	stop := runUntil(t, t.Context(), f.Run)
+	f.done(someSlot)
+	f.CountQueue(f.Within(t.Context(), "live", 0), Operation{Kind: OpGet})
+	f.CountQueue(f.Within(t.Context(), "other", 0), Operation{Kind: OpGet})
+	f.CountQueue(t.Context(), Operation{Kind: OpGet})
+	f.CountObject(f.Within(t.Context(), "live", someSlot), "put object")
+	stop()
+	r, err := runs.Figures(t.Context(), "live", someSlot)
+	want := map[string]int64{"queues get": 1, "objects put object": 1, "tables insert or replace": 1}
+	if err != nil || !maps.Equal(r.Workers.Operations, want) {
+		t.Errorf("%v, %v; want %v", r.Workers.Operations, err, want)
+	}
+}
+
+func TestAWorkersIdThatIsNoKeyIsRefused(t *testing.T) {
+	f, _ := figuresOn(t, nil)
+	for _, id := range []string{"", "a!b", "a/b"} {
+		if err := (&Figures{Worker: id, Runs: f.Runs}).Run(t.Context()); err == nil {
+			t.Errorf("%q is taken", id)
+		}
+	}
+}
+
+func TestARunIsDoneWhenAllItsBatchesAre(t *testing.T) {
+	done := RunFigures{Planned: 2,
+		Months: tables.MonthFigures{Batches: 4},
+		Workers: tables.WorkerFigures{Months: 2, Again: 1, First: someSlot, Last: someSlot.Add(time.Second),
+			Jobs: map[string]int64{"master done": 1, "month done": 1, "month poisoned": 1, "device done": 4, "device poisoned": 1, "device failed": 9}}}
+	if !done.Done() || done.Took() != time.Second {
+		t.Errorf("it is not done, or took %v", done.Took())
+	}
+	for _, job := range slices.Collect(maps.Keys(done.Workers.Jobs)) {
+		less := done
+		less.Workers.Jobs = maps.Clone(done.Workers.Jobs)
+		less.Workers.Jobs[job]--
+		if less.Done() != strings.Contains(job, "failed") {
+			t.Errorf("without one that is %s it is done: %v", job, less.Done())
+		}
+	}
+	if last, ok := LastDone([]RunFigures{done, {}}); !ok || last.Planned != 2 {
+		t.Errorf("the last that is done is %+v, %v", last, ok)
+	}
+}
