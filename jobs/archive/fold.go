@@ -14,7 +14,7 @@ import (
 type Config struct {
 	// CloseAfter is how long after its end a day is still awaited, so that late
 	// rows seldom cost a second object. Zero means an hour.
-	CloseAfter time.Duration `yaml:"closeAfter"`
+	CloseAfter time.Duration
 }
 
 // New is the fold that c says.
