@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/query"
-	"furrow/tables"
 )
 
 func queryCommand() *cli.Command {
@@ -52,82 +52,27 @@ func queryAction(c *cli.Context) error {
 	case c.Bool("raw"):
 		return answer(c, query.Reading{}, source.Readings(c.Context, q), func() string { return nothing(c, source, q, "readings") })
 	case c.Bool("latest"):
-		return answer(c, query.Newest{}, source.Latest(c.Context, q), func() string {
-			return fmt.Sprintf("%s has no newest values: they are there when a worker with the processor latest has folded readings", q.Scope)
-		})
+		return answer(c, query.Newest{}, source.Latest(c.Context, q), func() string { return neverFolded(q, "newest values", "latest") })
 	}
-	windows, err := queryWindow(c, source, &q)
+	return queryRollups(c, source, q)
+}
+
+func queryRollups(c *cli.Context, source query.Source, q query.Question) (err error) {
+	windows, err := source.Windows(c.Context, q.Scope)
 	if err != nil {
 		return err
 	}
 	if len(windows) == 0 {
-		return answer(c, query.Bucket{}, noRecords, func() string {
-			return fmt.Sprintf("%s has no rollups: they are there when a worker with the processor rollup has folded readings; --raw asks for the readings themselves", q.Scope)
-		})
+		none := func(func(query.Record, error) bool) {}
+		return answer(c, query.Bucket{}, none, func() string { return neverFolded(q, "rollups", "rollup") })
+	}
+	if q.Window == 0 {
+		q.Window = query.Choose(windows, q.Span.Length())
+	}
+	if !slices.Contains(windows, q.Window) {
+		return fmt.Errorf("%s has no rollups of %s; it has them of %s", q.Scope, q.Window, textOf(windows))
 	}
 	return answer(c, query.Bucket{}, source.Rollups(c.Context, q), func() string { return nothing(c, source, q, q.Window.String()+" rollups") })
-}
-
-func noRecords(func(query.Record, error) bool) {}
-
-// queryQuestion is what the flags ask, as far as they tell by themselves.
-func queryQuestion(c *cli.Context) (q query.Question, err error) {
-	if err := checkQuery(c); err != nil {
-		return q, err
-	}
-	if q.Sensors = words(c.String("sensors")); c.IsSet("sensors") && len(q.Sensors) == 0 {
-		return q, usagef(c, "--sensors names none")
-	}
-	if err := query.CheckSensors(q.Sensors); err != nil {
-		return q, usagef(c, "--sensors: %v", err)
-	}
-	if text := c.String("window"); text != "" {
-		if q.Window, err = tables.ParseWindow(text); err != nil {
-			return q, usagef(c, "--window: %v", err)
-		}
-	}
-	q.Limit = c.Int("limit")
-	q.Span, err = querySpan(c)
-	return q, err
-}
-
-// checkQuery refuses flags that contradict each other.
-func checkQuery(c *cli.Context) error {
-	scopes := c.NArg()
-	for _, name := range []string{"prefix", "tenant"} {
-		if c.IsSet(name) {
-			scopes++
-		}
-	}
-	switch {
-	case scopes != 1:
-		return usagef(c, "name one DEVICE, a --prefix of ids, or a --tenant")
-	case c.Bool("raw") && c.Bool("latest"):
-		return usagef(c, "--raw and --latest are two questions: ask one")
-	case c.IsSet("window") && (c.Bool("raw") || c.Bool("latest")):
-		return usagef(c, "--window is of rollups, which --raw and --latest do not ask for")
-	case c.Bool("latest") && (c.IsSet("from") || c.IsSet("to") || c.IsSet("last")):
-		return usagef(c, "--latest is the newest of all time: it takes no --from, --to or --last")
-	case c.Bool("raw") && c.IsSet("tenant"):
-		return usagef(c, "--raw: %v", query.ErrTenantReadings)
-	}
-	return checkAnswer(c)
-}
-
-// querySpan is the span that --from, --to and --last say.
-func querySpan(c *cli.Context) (query.Span, error) {
-	if c.IsSet("from") && c.IsSet("last") {
-		return query.Span{}, usagef(c, "--from and --last both say where the span begins: give one")
-	}
-	last, err := query.ParseLength(c.String("last"))
-	if err != nil {
-		return query.Span{}, usagef(c, "--last: %v", err)
-	}
-	span, err := query.ParseSpan(c.String("from"), c.String("to"), last, time.Now())
-	if err != nil {
-		return span, usagef(c, "%v", err)
-	}
-	return span, nil
 }
 
 func queryScope(c *cli.Context, s query.Source) (scope query.Scope, err error) {
@@ -147,21 +92,9 @@ func queryScope(c *cli.Context, s query.Source) (scope query.Scope, err error) {
 	return scope, err
 }
 
-// queryWindow chooses the window, and says which ones there are.
-func queryWindow(c *cli.Context, s query.Source, q *query.Question) ([]tables.Window, error) {
-	windows, err := s.Windows(c.Context, q.Scope)
-	if err != nil || len(windows) == 0 {
-		return nil, err
-	}
-	if q.Window == 0 {
-		q.Window = query.Choose(windows, q.Span.Length())
-	}
-	for _, w := range windows {
-		if w == q.Window {
-			return windows, nil
-		}
-	}
-	return nil, fmt.Errorf("%s has no rollups of %s; it has them of %s", q.Scope, q.Window, textOf(windows))
+// neverFolded says that there are no outputs of a processor.
+func neverFolded(q query.Question, what, processor string) string {
+	return fmt.Sprintf("%s has no %s: they are there when a worker with the processor %s has folded readings", q.Scope, what, processor)
 }
 
 // nothing says that a span is empty, and of one device where it is not.

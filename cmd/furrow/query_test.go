@@ -193,6 +193,24 @@ func TestRawReadingsAreThoseWritten(t *testing.T) {
 	}
 }
 
+func TestSpanHasItsBeginningAndNotItsEnd(t *testing.T) {
+	y := newFleet(t)
+	rows := y.rows["fabrikam:x"]
+	from, to := rows[100].RowKey[:19], rows[300].RowKey[:19] // ticks are times, too
+	var want, got []string
+	for _, e := range rows {
+		if e.RowKey >= from && e.RowKey < to {
+			want = append(want, e.RowKey)
+		}
+	}
+	for _, r := range records(t, y.query(t, "fabrikam:x", "--raw", "--sensors=door", "--from", from, "--to", to)) {
+		got = append(got, r["row"])
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("there are %d readings, want %d", len(got), len(want))
+	}
+}
+
 // number is a value, a double by its bits.
 func number(v tables.Value) string {
 	if v.Type() == tables.TypeDouble {

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/query"
+	"furrow/tables"
+)
+
+// queryQuestion is what the flags ask, as far as they tell by themselves.
+func queryQuestion(c *cli.Context) (q query.Question, err error) {
+	if err := checkQuery(c); err != nil {
+		return q, err
+	}
+	if q.Sensors = words(c.String("sensors")); c.IsSet("sensors") && len(q.Sensors) == 0 {
+		return q, usagef(c, "--sensors names none")
+	}
+	if err := query.CheckSensors(q.Sensors); err != nil {
+		return q, usagef(c, "--sensors: %v", err)
+	}
+	if text := c.String("window"); text != "" {
+		if q.Window, err = tables.ParseWindow(text); err != nil {
+			return q, usagef(c, "--window: %v", err)
+		}
+	}
+	q.Limit = c.Int("limit")
+	q.Span, err = querySpan(c)
+	return q, err
+}
+
+// checkQuery refuses flags that contradict each other.
+func checkQuery(c *cli.Context) error {
+	scopes := c.NArg()
+	for _, name := range []string{"prefix", "tenant"} {
+		if c.IsSet(name) {
+			scopes++
+		}
+	}
+	switch {
+	case scopes != 1:
+		return usagef(c, "name one DEVICE, a --prefix of ids, or a --tenant")
+	case c.Bool("raw") && c.Bool("latest"):
+		return usagef(c, "--raw and --latest are two questions: ask one")
+	case c.IsSet("window") && (c.Bool("raw") || c.Bool("latest")):
+		return usagef(c, "--window is of rollups, which --raw and --latest do not ask for")
+	case c.Bool("latest") && (c.IsSet("from") || c.IsSet("to") || c.IsSet("last")):
+		return usagef(c, "--latest is the newest of all time: it takes no --from, --to or --last")
+	case c.Bool("raw") && c.IsSet("tenant"):
+		return usagef(c, "--raw: %v", query.ErrTenantReadings)
+	}
+	return checkAnswer(c)
+}
+
+// querySpan is the span that --from, --to and --last say.
+func querySpan(c *cli.Context) (query.Span, error) {
+	if c.IsSet("from") && c.IsSet("last") {
+		return query.Span{}, usagef(c, "--from and --last both say where the span begins: give one")
+	}
+	last, err := query.ParseLength(c.String("last"))
+	if err != nil {
+		return query.Span{}, usagef(c, "--last: %v", err)
+	}
+	span, err := query.ParseSpan(c.String("from"), c.String("to"), last, time.Now())
+	if err != nil {
+		return span, usagef(c, "%v", err)
+	}
+	return span, nil
+}
