@@ -39,10 +39,11 @@ type stores struct {
 	QueueOperations worker.Counter
 }
 
-// A watcher is told of every operation, besides the counters. Either may be nil.
+// A watcher is told of every operation, besides the counters. Each may be nil.
 type watcher struct {
-	Table func(context.Context, tables.Operation)
-	Queue func(context.Context, worker.Operation)
+	Table  func(context.Context, tables.Operation)
+	Queue  func(context.Context, worker.Operation)
+	Object func(ctx context.Context, kind string)
 }
 
 // openStorage finds the storage that the flags name. Nothing is sent yet.

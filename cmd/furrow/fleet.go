@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,7 +13,6 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
-	"furrow/worker"
 )
 
 // fleetFlags are those of every command that works with a fleet's pipelines.
@@ -40,7 +40,14 @@ func openFleet(c *cli.Context, watchers ...watcher) (*roles.Fleet, *stores, erro
 		return nil, nil, usagef(c, "--pipeline: %v", err)
 	}
 	if slices.ContainsFunc(f.Pipelines, config.Pipeline.MakesObjects) {
-		f.Archive, err = archive.Connect(archive.StoreConfig{Account: s.Account, Container: s.Names.Archive(), Transport: s.HTTP})
+		f.Archive, err = archive.Connect(archive.StoreConfig{Account: s.Account, Container: s.Names.Archive(), Transport: s.HTTP,
+			OnOperation: func(ctx context.Context, o archive.Operation) {
+				for _, w := range watchers {
+					if w.Object != nil {
+						w.Object(ctx, o.Kind.String())
+					}
+				}
+			}})
 	}
 	return f, s, err
 }
@@ -59,11 +66,3 @@ func verboseFlag() cli.Flag {
 
 // writeJSONLine writes v as one line.
 func writeJSONLine(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
-
-// orNone is n, and zero where the queue is not there yet.
-func orNone(n int, err error) (int, error) {
-	if errors.Is(err, worker.ErrNoQueue) {
-		return 0, nil
-	}
-	return n, err
-}

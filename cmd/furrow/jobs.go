@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/roles"
 	"furrow/tables"
 	"furrow/worker"
 )
@@ -57,10 +58,10 @@ func jobsList(c *cli.Context) error {
 	for _, p := range f.Pipelines {
 		queue := f.Queue(p)
 		line := queueLine{Pipeline: p.Name, Queue: queue.Name()}
-		if line.Messages, err = orNone(queue.Depth(c.Context)); err != nil {
+		if line.Messages, err = roles.OrNone(queue.Depth(c.Context)); err != nil {
 			return err
 		}
-		if line.Poison, err = orNone(queue.PoisonDepth(c.Context)); err != nil {
+		if line.Poison, err = roles.OrNone(queue.PoisonDepth(c.Context)); err != nil {
 			return err
 		}
 		if line.Poison > 0 {
@@ -92,7 +93,7 @@ func jobsRedrive(c *cli.Context) error {
 		wanted = func(p worker.Poisoned) bool { return strings.Contains(p.Cause, cause) }
 	}
 	for _, p := range f.Pipelines {
-		n, err := orNone(f.Queue(p).Redrive(c.Context, wanted))
+		n, err := roles.OrNone(f.Queue(p).Redrive(c.Context, wanted))
 		if err != nil {
 			return err
 		}
@@ -110,7 +111,7 @@ func jobsPurge(c *cli.Context) error {
 		return err
 	}
 	for _, p := range f.Pipelines {
-		n, err := orNone(f.Queue(p).Purge(c.Context))
+		n, err := roles.OrNone(f.Queue(p).Purge(c.Context))
 		if err != nil {
 			return err
 		}

@@ -36,14 +36,16 @@ func work(c *cli.Context) error {
 	if lease < 3*time.Second || lease > time.Hour || lease%time.Second != 0 {
 		return usagef(c, "--lease is %v; it must be whole seconds, between 3s and 1h", lease)
 	}
-	f, _, err := openFleet(c)
+	figures := &worker.Figures{Worker: roles.WorkerName()}
+	f, _, err := openFleet(c, watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
 	if err != nil {
 		return err
 	}
+	figures.Runs, figures.Log = f.Runs(), f.Log
 	ctx, stop := untilStopped(c)
 	defer stop()
 	if err := f.Create(ctx); err != nil {
 		return err
 	}
-	return f.Work(ctx, roles.Work{Name: roles.WorkerName(), Size: size, Lease: lease, IdleExit: c.Duration("idle-exit")})
+	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease, IdleExit: c.Duration("idle-exit")})
 }

@@ -20,6 +20,8 @@ type Work struct {
 	Name  string        // in figures and the poison queue; empty makes one of the host's name
 	Size  int           // most jobs in flight in each pipeline; zero is the pool's default
 	Lease time.Duration // zero is the pool's default
+	// Figures are told what is done; they are written as long as there is work.
+	Figures *worker.Figures
 	// OnResult is told how each message ended; nil means nobody is.
 	OnResult func(tables.Pipeline, worker.Result)
 	// IdleExit ends the work when no message came for so long; zero means never.
@@ -50,12 +52,24 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 		if err != nil {
 			return err
 		}
-		pools, runs = append(pools, pool), append(runs, pool.Run)
+		pools = append(pools, pool)
+		runs = append(runs, func(ctx context.Context) error { return pool.Run(w.Figures.Within(ctx, p.Name, 0)) })
 	}
 	f.Log.InfoContext(ctx, "a worker begins", "worker", w.Name, "pipelines", f.pipelineNames())
+	ended := w.writeFigures(ctx)
 	err := together(ctx, runs...)
+	ended()
 	f.Log.InfoContext(ctx, "the worker has ended", endings(pools)...)
 	return err
+}
+
+// writeFigures writes the figures until what it returns is called, which is when
+// the pools have ended: so theirs are all written.
+func (w Work) writeFigures(ctx context.Context) (ended func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var writing sync.WaitGroup
+	writing.Go(func() { _ = w.Figures.Run(ctx) }) // it logs what goes wrong, and returns nil
+	return func() { cancel(); writing.Wait() }
 }
 
 // endings are how many jobs have ended in each way, for the log.
@@ -79,21 +93,28 @@ func (f *Fleet) pool(p config.Pipeline, w Work, idle *idleness) (*worker.Pool, e
 		return nil, err
 	}
 	queue := f.Queue(p)
-	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Log: f.Log.With("pipeline", p.Name)}
+	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence), Log: f.Log.With("pipeline", p.Name)}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 		defer idle.busy()()
-		r, err := pipeline.Do(ctx, m, queue, save)
+		r, err := w.Figures.Do(ctx, pipeline, m, queue, save)
 		for d, why := range r.Failed {
 			pool.Log.WarnContext(ctx, "a device failed", "device", d, "error", why)
 		}
 		return err
 	}
 	pool.OnResult = func(r worker.Result) {
+		w.Figures.Ended(r)
 		if w.OnResult != nil {
 			w.OnResult(p.Name, r)
 		}
 	}
 	return pool, nil
+}
+
+// idlePause is the longest pause between two looks into an empty queue: a sixth of
+// the cadence, so that a run does not wait long for somebody to see it.
+func idlePause(cadence time.Duration) time.Duration {
+	return min(max(cadence/6, time.Second), 30*time.Second)
 }
 
 // idleness knows since when nothing is done.

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"furrow/tables"
+)
+
+func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
+	y := newSite(t)
+	out, _ := y.furrow(t, "status", "--json", "--pipeline", "live")
+	var all []pipelineStatus
+	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || len(all[0].Runs) == 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := all[0]
+	r := s.Runs[len(s.Runs)-1]
+	// Three months of one device each are three batches.
+	if s.Devices != int64(y.devices) || s.LagSeconds == nil || *s.LagSeconds > 200 || !r.Done || r.Batches != 3 || r.BatchesDone != 3 || r.Rows != int64(y.devices*90) {
+		t.Errorf("the status is\n%s", out)
+	}
+	for _, name := range []string{"tables query", "tables transaction", "queues put", "queues delete", "queues get"} {
+		if r.Operations[name] == 0 {
+			t.Errorf("there is no operation %q among %v", name, r.Operations)
+		}
+	}
+	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme:d0001"}
+	e.Set("Attempts", tables.Int64(3))
+	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(r.Slot).Add(1e18)))
+	if _, err := y.tables.Table(tables.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
+		t.Fatal(err)
+	}
+	y.furrow(t, "schedule", "--once", "--every", "1s", "--pipeline", "live")
+	y.work(t)
+	if out, _ = y.furrow(t, "status", "--pipeline", "live"); !strings.Contains(out, "1 failing, 1 held") || !strings.Contains(out, "done in") {
+		t.Errorf("with a held device:\n%s", out)
+	}
+}
+
+func TestStatusOfAPipelineThatNeverRan(t *testing.T) {
+	dir := t.TempDir()
+	startStorage(t, nil, "--data", dir)
+	code, out, errs := furrow(t.Context(), "status", "--storage", dir)
+	if code != exitOK || !strings.Contains(out, "lag      not known") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+}

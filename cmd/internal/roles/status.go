@@ -1,0 +1,72 @@
+package roles
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"furrow/cmd/internal/config"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// A Status is how a pipeline is doing, from what its runs have left behind: it
+// takes the same few requests whatever the size of the fleet.
+type Status struct {
+	Pipeline config.Pipeline
+	At       time.Time           // of the service
+	Runs     []worker.RunFigures // the last ones, the oldest first
+	Queue    int                 // messages, about
+	Poison   int
+}
+
+// recentRuns is how many slots a status looks back.
+const recentRuns = 10
+
+// Status is how a pipeline is doing. A pipeline that never ran has no runs.
+func (f *Fleet) Status(ctx context.Context, p config.Pipeline) (s Status, err error) {
+	s.Pipeline = p
+	since := tables.TicksOf(time.Now().Add(-recentRuns * p.Cadence))
+	s.Runs, s.At, err = f.Runs().FiguresSince(ctx, p.Name, since)
+	if err != nil && !errors.Is(err, tables.ErrNoTable) {
+		return s, err
+	}
+	if s.At.IsZero() {
+		s.At = time.Now()
+	}
+	queue := f.Queue(p)
+	if s.Queue, err = OrNone(queue.Depth(ctx)); err != nil {
+		return s, err
+	}
+	s.Poison, err = OrNone(queue.PoisonDepth(ctx))
+	return s, err
+}
+
+// OrNone is n, and zero where a queue is not there yet.
+func OrNone(n int, err error) (int, error) {
+	if errors.Is(err, worker.ErrNoQueue) {
+		return 0, nil
+	}
+	return n, err
+}
+
+// Lag is how old the oldest reading may be that is not folded, and whether that
+// is known: the age of the last run that is done, or more where a device is
+// far behind.
+func (s Status) Lag() (time.Duration, bool) {
+	done, ok := worker.LastDone(s.Runs)
+	if !ok {
+		return 0, false
+	}
+	return max(0, s.At.Sub(done.Run.Slot.Time()), s.Planned().Months.Lag), true
+}
+
+// Planned is the newest run whose months are planned: what it has seen of the fleet.
+func (s Status) Planned() (newest worker.RunFigures) {
+	for _, r := range s.Runs {
+		if r.Planned > 0 {
+			newest = r
+		}
+	}
+	return newest
+}
