@@ -1,6 +1,10 @@
 package main
 
 import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -188,5 +192,34 @@ func TestCommandsOfAFleetSayWhatIsWrong(t *testing.T) {
 		if code == exitOK || !strings.Contains(errs, want) || out != "" && !strings.Contains(out, "USAGE") {
 			t.Errorf("%s: exit %d, %s%s; want %q", line, code, out, errs, want)
 		}
+	}
+}
+
+func TestPipelineThatIsAddedFoldsFromTheBeginning(t *testing.T) {
+	y := newSite(t)
+	file := filepath.Join(t.TempDir(), "furrow.yaml")
+	const config = "pipelines:\n  - name: live\n    processors: [latest, rollup]\n  - name: quarters\n    processors:\n      - rollup: {windows: [15m]}\n"
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	y.furrow(t, "schedule", "--once", "--pipeline", "quarters", "--config", file)
+	y.furrow(t, "worker", "--idle-exit", "1s", "--pipeline", "quarters", "--config", file)
+	sums := map[string]int{}
+	for _, window := range []string{"15m", "1m"} {
+		out, _ := y.furrow(t, "query", "--tenant", "acme", "--window", window, "--last", "2d", "--format", "csv")
+		lines, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines[1:] {
+			n, err := strconv.Atoi(line[3])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sums[window] += n
+		}
+	}
+	if want := y.devices * 90; sums["15m"] != want || sums["1m"] != want {
+		t.Errorf("the rollups have %v rows, want %d", sums, want)
 	}
 }
