@@ -33,7 +33,7 @@ func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 		r.say(line, column, "a character that is not text; want UTF-8 without control characters")
 		return nil, false
 	}
-	tokens := lexer.Tokenize(string(text))
+	tokens := lexer.Tokenize(plain(string(text)))
 	if !r.bounded(tokens) {
 		return nil, false
 	}
@@ -44,6 +44,12 @@ func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 		return nil, false
 	}
 	return r.document(file)
+}
+
+// plain is a text without what editors on Windows put into it, with which the
+// lexer would miscount lines.
+func plain(text string) string {
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\ufeff"))
 }
 
 // unreadable is where the first character is that no YAML has.

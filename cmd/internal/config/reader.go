@@ -35,24 +35,6 @@ func (r *reader) problem(n ast.Node, format string, args ...any) {
 	r.say(line, column, format, args...)
 }
 
-// place is where a node begins. That of a map is where its first key is, as its
-// own token is the first colon.
-func place(n ast.Node) (line, column int) {
-	switch of := n.(type) {
-	case *ast.MappingNode:
-		if !of.IsFlowStyle && len(of.Values) > 0 {
-			return place(of.Values[0].Key)
-		}
-	case *ast.MappingValueNode:
-		return place(of.Key)
-	}
-	t := n.GetToken()
-	if t == nil || t.Position == nil {
-		return 1, 1
-	}
-	return t.Position.Line, max(t.Position.Column, 1)
-}
-
 // within names what is read by read, for its problems.
 func (r *reader) within(part string, read func()) {
 	r.path = append(r.path, part)
@@ -123,22 +105,6 @@ func namesOf(keys []key) (names []string) {
 	return names
 }
 
-func didYouMean(word string, names []string) string {
-	if name := spell.Nearest(word, names); name != "" {
-		return fmt.Sprintf(" (did you mean %s?)", name)
-	}
-	return ""
-}
-
-// list is "a, b or c".
-func list(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
 // pairs calls read for each pair of a map whose key is there for the first time,
 // and says of the others that they are there twice.
 func (r *reader) pairs(n ast.Node, want string, read func(name string, at, value ast.Node)) (m *ast.MappingNode, ok bool) {
@@ -171,10 +137,14 @@ func (r *reader) keyName(n ast.MapKeyNode) (string, bool) {
 		r.problem(n, "the merge key << is not understood; write out what it stands for, or name a whole value with *")
 		return "", false
 	}
-	if text, ok := scalar(n); ok {
+	word := ast.Node(n)
+	if explicit, ok := n.(*ast.MappingKeyNode); ok { // behind a question mark
+		word = explicit.Value
+	}
+	if text, ok := scalar(word); ok {
 		return text, true
 	}
-	r.problem(n, "a key that is no word")
+	r.problem(n, "a key that is no word; want one")
 	return "", false
 }
 
@@ -205,41 +175,4 @@ func (r *reader) scalar(name string, n ast.Node, want string) (text string, at a
 		r.problem(at, "%s: %s; want %s", name, describe(at), want)
 	}
 	return text, at, ok
-}
-
-func scalar(n ast.Node) (string, bool) {
-	switch of := n.(type) {
-	case *ast.StringNode:
-		return of.Value, true
-	case *ast.LiteralNode:
-		return of.Value.Value, true
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		return of.GetToken().Value, true
-	}
-	return "", false
-}
-
-// describe says what a node is, for one that is not what is wanted.
-func describe(n ast.Node) string {
-	switch n.(type) {
-	case *ast.MappingNode:
-		return "a map"
-	case *ast.SequenceNode:
-		return "a list"
-	case *ast.NullNode:
-		return "nothing is said"
-	}
-	if text, ok := scalar(n); ok {
-		return quote(text)
-	}
-	return "a " + strings.ToLower(n.Type().String())
-}
-
-// quote shows a word of the file, cut where it is long.
-func quote(s string) string {
-	const most = 40
-	if len(s) > most {
-		s = s[:most] + "…"
-	}
-	return fmt.Sprintf("%q", s)
 }
