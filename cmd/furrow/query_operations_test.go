@@ -68,7 +68,7 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 		{"query --tenant=few --latest", 1, false},
 		{"query d0001 --window=1h --from=1970-01-01", 1 + 4 + 1 + days + 2, false}, // years of nothing cost nothing
 		{"query d0001 --window=1h --from=-3d --to=2100-01-01", 1 + 4 + 1 + days + 2, false},
-		{"query x", 1 + 7 + 8 + 1, false},                                          // the fleet has three months, which are gone through twice
+		{"query x", 1 + 7 + 8 + 1, false}, // the fleet has three months, which are gone through twice
 		{"rejects", 1, false},
 		{"rejects d0001", 1 + 1, false},
 		{"rejects --prefix=d --summary", 1, false},
