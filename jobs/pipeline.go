@@ -21,7 +21,7 @@ func (p Processor) windowed() (Windowed, bool) {
 	return w, ok
 }
 
-// A Pipeline is what a device job has to know of one, and where its tables are.
+// A Pipeline is what its jobs have to know of it, and where its tables are.
 type Pipeline struct {
 	Name       tables.Pipeline
 	Processors []Processor
