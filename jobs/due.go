@@ -88,8 +88,10 @@ func (p *Pipeline) auditMark(ctx context.Context, d Depth, slot tables.Ticks) (o
 	return tables.Replace(e, last.ETag), false, nil
 }
 
-// auditDelay spreads the audits of a run, so that they do not come all at once,
-// over a sixth of the time until the next ones, and ten minutes at most.
-func (p *Pipeline) auditDelay(d Depth) time.Duration {
-	return rand.N(max(1, min(p.every(d)/6, 10*time.Minute)))
+// auditSpread is over what time the audits of a run are spread, so that they do
+// not come all at once.
+func (p *Pipeline) auditSpread(d Depth) time.Duration {
+	return max(1, min(p.every(d)/6, 10*time.Minute))
 }
+
+func (p *Pipeline) auditDelay(d Depth) time.Duration { return rand.N(p.auditSpread(d)) }

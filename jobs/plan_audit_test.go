@@ -111,7 +111,7 @@ func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
 			}
 			delays[w.delay[i]] = true
 		}
-		if run := r.run(t); run.Batches == 0 || run.Audits != run.Batches || len(delays) < 3 {
+		if run := r.run(t); run.Batches == 0 || run.Audits != run.Batches || run.AuditsUntil == 0 || len(delays) < 3 {
 			t.Errorf("%s at operation %d: the run's row is %+v, delays are %v", w.wrong, w.at, run, delays)
 		}
 	}

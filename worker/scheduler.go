@@ -184,7 +184,7 @@ func (s *Scheduler) take(ctx context.Context, run tables.Run, recent []tables.Ru
 	if err != nil {
 		return Slot{Run: run}, err
 	}
-	run.By, run.Skipped = uuid.NewString(), backlogOf(depth, recent).skip()
+	run.By, run.Skipped = uuid.NewString(), backlogOf(depth, recent, run.Slot).skip()
 	s.last = run.By
 	mine, err := s.insert(ctx, run)
 	switch {

@@ -307,12 +307,28 @@ func TestBacklogsSkipSlots(t *testing.T) {
 		{backlog{depth: 1, waiting: 1, batches: 20000}, true},
 		{backlog{depth: 1, waiting: 1, batches: 20000, skipped: 3}, false},
 		{backlog{depth: 2, waiting: 2, batches: 20000, skipped: 99}, true},
+		// Audits that are yet to come are no backlog.
+		{backlog{depth: 220, delayed: 200, batches: 200}, false},
+		{backlog{depth: 221, delayed: 200, batches: 200}, true},
 		// The queue was cleared.
 		{backlog{depth: 0, waiting: 2, batches: 20000}, false},
 	} {
 		if got := c.b.skip(); (got != "") != c.skip {
 			t.Errorf("%+v: %q", c.b, got)
 		}
+	}
+}
+
+func TestAuditsThatAreYetToComeAreNoBacklog(t *testing.T) {
+	at := tables.TicksOf(time.Now())
+	r := tables.Run{Started: at, Audits: 200, AuditsUntil: at.Add(10 * time.Minute)}
+	for after, want := range map[time.Duration]int{-time.Second: 200, 0: 200, 3 * time.Minute: 140, 9 * time.Minute: 20, 10 * time.Minute: 0, time.Hour: 0} {
+		if got := backlogOf(250, []tables.Run{{}, r, {}}, at.Add(after)); got.delayed != want {
+			t.Errorf("after %v %d audits are yet to come, want %d", after, got.delayed, want)
+		}
+	}
+	if got := delayed(tables.Run{Started: at}, at); got != 0 {
+		t.Errorf("a run without audits has %d", got)
 	}
 }
 
