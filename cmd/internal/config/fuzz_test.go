@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode"
 
+	"furrow/jobs"
 	"furrow/tables"
 )
 
@@ -44,6 +45,32 @@ func FuzzParse(f *testing.F) {
 			}
 			if _, err := p.Build(nil, tables.Names{}, nowhere{}); err != nil {
 				t.Errorf("it cannot be built: %v", err)
+			}
+		}
+	})
+}
+
+// FuzzShow holds that texts of the user's own come back as they were.
+func FuzzShow(f *testing.F) {
+	for _, text := range []string{"", "good", "? a", "192", "1.50", "true", "null", "~", "a: b", "- a", "it's", `"`, "# c", "a #c", " a ", "°C", "*a", "&a", "!a", "%", "@", "`", "a\nb", "\n", "\t", "\\n", "|", ">-", "<<", "{", "[", "---", "0x1F", "1_000", ".inf", "2026-11-20", "=", "?", ":", "a:", "-", "\u0001", "\u0085", "\u2028", "\ufeff", "  a\n b", "yes", "{{", "a\r\nb", "'"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if text != "" && !printable(text, maxGoodText) || text == "other" {
+			return
+		}
+		c := Default()
+		c.Pipelines[0].Quality = Quality{"q", []string{text, "other"}}
+		if printable(text, maxUnit) {
+			c.Pipelines[0].Sensors = map[string]Sensor{"s": {jobs.Number, text}}
+		}
+		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {
+			shown, err := show()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := Parse("furrow.yaml", shown); err != nil || !reflect.DeepEqual(again, c) {
+				t.Fatalf("%q is shown as\n%s\nwhich is %+v, %v", text, shown, again, err)
 			}
 		}
 	})

@@ -10,8 +10,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// maxGood is how many values of a quality may be good.
-const maxGood = 100
+// Bounds of the values that are good.
+const (
+	maxGood     = 100
+	maxGoodText = 256 // characters
+)
 
 // quality reads what tells how good a reading is, after the sensors.
 func (r *reader) quality(p *Pipeline) key {
@@ -52,6 +55,8 @@ func (r *reader) good(n ast.Node) (good []string) {
 		}
 		switch {
 		case !ok:
+		case text != "" && !printable(text, maxGoodText):
+			r.problem(at, "good value %s; want at most %d characters that can be printed", quote(text), maxGoodText)
 		case slices.Contains(good, text):
 			r.problem(at, "good value %s is there twice", quote(text))
 		default:

@@ -115,7 +115,7 @@ func (r *reader) unit(n ast.Node, of jobs.SensorKind) string {
 
 func printable(s string, most int) bool {
 	for _, c := range s {
-		if !unicode.IsPrint(c) {
+		if !unicode.IsPrint(c) || c == utf8.RuneError {
 			return false
 		}
 	}

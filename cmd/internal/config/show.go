@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"furrow/jobs"
@@ -47,13 +48,19 @@ type (
 	}
 	shownSensor struct {
 		Type string `yaml:"type" json:"type"`
-		Unit string `yaml:"unit,omitempty" json:"unit,omitempty"`
+		Unit quoted `yaml:"unit,omitempty" json:"unit,omitempty"`
 	}
 	shownQuality struct {
 		Sensor string   `yaml:"sensor" json:"sensor"`
-		Good   []string `yaml:"good" json:"good"`
+		Good   []quoted `yaml:"good" json:"good"`
 	}
 )
+
+// quoted is a text of the user's own, which may look like anything: the encoder
+// does not quote all that has to be.
+type quoted string
+
+func (q quoted) MarshalYAML() ([]byte, error) { return []byte(strconv.Quote(string(q))), nil }
 
 func (c *Config) shown() (s shownConfig) {
 	for _, p := range c.Pipelines {
@@ -80,11 +87,14 @@ func (p Pipeline) shown() shownPipeline {
 	}
 	for name, sensor := range p.Sensors {
 		if sensor.Type != jobs.AsSent {
-			s.Sensors[name] = shownSensor{typeName(sensor.Type), sensor.Unit}
+			s.Sensors[name] = shownSensor{typeName(sensor.Type), quoted(sensor.Unit)}
 		}
 	}
 	if p.Quality.Sensor != "" {
-		s.Quality = &shownQuality{p.Quality.Sensor, p.Quality.Good}
+		s.Quality = &shownQuality{Sensor: p.Quality.Sensor}
+		for _, text := range p.Quality.Good {
+			s.Quality.Good = append(s.Quality.Good, quoted(text))
+		}
 	}
 	return s
 }
