@@ -116,7 +116,7 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	if done == total {
 		t.Skip("the worker had done everything before it was killed")
 	}
-	startWorker(t, args...)
+	second := startWorker(t, args...)
 	var took time.Duration
 	for now := done; now < total; now = folded(t, client) {
 		if took == 0 && now > done {
@@ -128,8 +128,19 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	all := time.Since(killed)
-	t.Logf("killed with %d of %d rows folded; the next worker went on after %v, and was done after %v", done, total, took, all)
+	t.Logf("killed with %d of %d rows folded; the next worker went on after %v, and was done after %v, with %s of memory at the peak", done, total, took, all, peakMemory(second.Process.Pid))
 	checkCounts(t, dir, total)
+}
+
+// peakMemory is what Linux knows of a process.
+func peakMemory(pid int) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return "nobody knows how much"
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
 }
 
 // checkCounts sums up what query prints of each rollup size.
