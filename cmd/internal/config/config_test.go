@@ -90,6 +90,10 @@ func TestLoadTakesTheFileThatIsNamedOrThereOrTheDefault(t *testing.T) {
 	if c, err := Load("named"); err != nil || c.Pipelines[0].Name != "named" {
 		t.Errorf("a file that is named: %+v, %v", c, err)
 	}
+	write(t, "long", "pipelines: [{name: long, processors: [latest]}]"+strings.Repeat("\n", maxFile))
+	if _, err := Load("long"); err == nil || !strings.Contains(err.Error(), "long:1:1: the file has more than") {
+		t.Errorf("a file that is too long: %v", err)
+	}
 	if _, err := Load(filepath.Dir(".")); err == nil {
 		t.Error("a directory is read")
 	}

@@ -49,7 +49,7 @@ func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 // plain is a text without what editors on Windows put into it, with which the
 // lexer would miscount lines.
 func plain(text string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\ufeff"))
+	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 }
 
 // unreadable is where the first character is that no YAML has.

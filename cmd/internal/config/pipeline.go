@@ -27,13 +27,13 @@ func (r *reader) pipeline(nth int, n ast.Node) Pipeline {
 	label := "pipeline " + r.nameOf(n, strconv.Itoa(nth))
 	r.within(label, func() {
 		r.object(n, "a map with name and processors, as every pipeline has",
-			r.name(nth, label, &p.Name),
+			r.name(label, &p.Name),
 			r.cadence(&p.Cadence),
 			r.batch(&p.Batch),
 			r.duration("settle", &p.Settle, time.Second, time.Hour),
 			r.duration("late", &p.Late, time.Hour, longest),
 			r.audits(&p),
-			r.processors(nth, label, &p.Processors),
+			r.processors(label, &p.Processors),
 			r.sensors(&p.Sensors),
 			r.quality(&p),
 		)
@@ -57,7 +57,7 @@ func (r *reader) nameOf(n ast.Node, number string) string {
 	return name
 }
 
-func (r *reader) name(nth int, label string, to *tables.Pipeline) key {
+func (r *reader) name(label string, to *tables.Pipeline) key {
 	return key{name: "name", must: true, read: func(n ast.Node) {
 		const want = "1 to 20 small letters and digits, a letter first"
 		text, at, ok := r.scalar("name", n, want)
@@ -69,7 +69,7 @@ func (r *reader) name(nth int, label string, to *tables.Pipeline) key {
 			r.problem(at, "name %s; want %s", quote(text), want)
 			return
 		}
-		if other, taken := r.own("name "+text, nth, label, at); taken {
+		if other, taken := r.own("name "+text, label, at); taken {
 			r.problem(at, "name %s is that of the pipeline in line %d; every pipeline has its own", text, other.line)
 		}
 		*to = name

@@ -11,7 +11,7 @@ import (
 )
 
 // processors reads the list of a pipeline's.
-func (r *reader) processors(nth int, label string, to *[]Processor) key {
+func (r *reader) processors(label string, to *[]Processor) key {
 	return key{name: "processors", must: true, read: func(n ast.Node) {
 		for _, item := range r.items("processors", n, "a list of processors, such as latest or rollup") {
 			p, at := r.processor(item)
@@ -23,7 +23,7 @@ func (r *reader) processors(nth int, label string, to *[]Processor) key {
 				continue
 			}
 			for _, output := range p.outputs() {
-				if other, taken := r.own(output, nth, label, at); taken {
+				if other, taken := r.own(output, label, at); taken {
 					r.problem(at, "%s is written by %s already (line %d); an output has one writer", output, other.label, other.line)
 				}
 			}

@@ -239,6 +239,11 @@ furrow.yaml:5:47: pipeline live: rollup: window "1500ms"; want whole seconds tha
 `},
 		{`pipelines:
   - name: live
+    processors: [rollup: {windows: [&seven 7m, *seven]}]
+`, `furrow.yaml:3:44: pipeline live: rollup: window "7m"; want whole seconds that divide a day, such as 1m, 15m, 1h or 1d
+`},
+		{`pipelines:
+  - name: live
     processors: [rollup: {windows: []}]
 `, `furrow.yaml:3:36: pipeline live: rollup: windows: an empty list; want a list of windows, such as [1m, 1h, 1d]
 `},
