@@ -107,7 +107,7 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 		c := crew{fleet: w.NewFleet(t), batch: 3, workers: 3, through: func(worker int) policy.Transporter {
 			return &faults.Transport{Plan: faults.Random{Seed: seed + 10*round + uint64(worker), Rates: rates}}
 		}}
-		if d := jobstest.Differ(settled(c, t), want); d != "" {
+		if d := jobstest.Differ(settled(c, t), jobstest.Calmly(want)); d != "" {
 			t.Errorf("seed %d, round %d: %s", seed, round, d)
 		}
 	}
@@ -117,8 +117,13 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 func settled(c crew, t *testing.T) map[string]string {
 	t.Helper()
 	c.work(t)
-	jobstest.Must(t, c.fleet.Drain(t.Context(), c.fleet.Pipeline(t, nil)))
-	return c.fleet.Ends(t)
+	p := c.fleet.Pipeline(t, nil)
+	for _, d := range c.fleet.World.Devices { // bad luck, three times in a row, has a device held
+		_, err := p.Release(t.Context(), jobstest.Month, d)
+		jobstest.Must(t, err)
+	}
+	jobstest.Must(t, c.fleet.Drain(t.Context(), p))
+	return jobstest.Calmly(c.fleet.Ends(t))
 }
 
 // A mortal transport dies after some requests: nothing gets through any more.
