@@ -28,8 +28,14 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 		after = m.Month.String()
 	}
 	for {
-		if after, err = p.nextPartition(ctx, after); err != nil || after == "" {
+		if after, err = p.nextPartition(ctx, after); err != nil {
 			return r, err
+		}
+		if after == "" {
+			if err := p.prune(ctx, m.Run); err != nil && ctx.Err() == nil {
+				r.strange(p.Names.Runs(), err) // no reason to put all months again
+			}
+			return r, nil
 		}
 		month, err := tables.ParseMonth(after)
 		if err != nil {

@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+)
+
+// keepFigures is how long the figures of a run are kept. The run's own row stays.
+const keepFigures = 24 * time.Hour
+
+// prune deletes figures of runs long ago: at most a page of them, which is more
+// than a run adds. What it leaves, the next run's master job takes.
+func (p *Pipeline) prune(ctx context.Context, slot tables.Ticks) error {
+	old := tables.Keys{From: tables.FiguresPartition(p.Name, 0), Before: tables.FiguresPartition(p.Name, slot.Add(-keepFigures))}
+	for page, err := range p.runs().Rows(ctx, tables.Query{Range: tables.Range{Partitions: old}, Select: []string{"RowKey"}}) {
+		if err != nil {
+			return err
+		}
+		byRun := map[string][]tables.Op{}
+		for _, e := range page.Rows {
+			byRun[e.PartitionKey] = append(byRun[e.PartitionKey], tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))
+		}
+		for _, ops := range byRun {
+			if err := p.deleteAll(ctx, ops); err != nil {
+				return err
+			}
+		}
+		if len(page.Rows) > 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// deleteAll deletes rows of one partition. That some are gone already is fine:
+// the others go next time.
+func (p *Pipeline) deleteAll(ctx context.Context, ops []tables.Op) error {
+	groups, err := tables.Cut(ops)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if _, err := p.runs().Submit(ctx, g); err != nil && !errors.Is(err, tables.ErrNotFound) {
+			return fmt.Errorf("deleting figures of old runs: %w", err)
+		}
+	}
+	return nil
+}
