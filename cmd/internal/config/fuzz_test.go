@@ -39,9 +39,12 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("it is shown as\n%s\nwhich is %+v, %v; want %+v", shown, again, err, c)
 			}
 		}
+		if len(c.Pipelines) == 0 {
+			t.Error("it has no pipeline")
+		}
 		for _, p := range c.Pipelines {
-			if p.Settings() == "" {
-				t.Error("a pipeline without settings")
+			if p.Name == "" || p.Settings() == "" {
+				t.Errorf("something is missing and nothing is said: %+v", p)
 			}
 			if _, err := p.Build(nil, tables.Names{}, nowhere{}); err != nil {
 				t.Errorf("it cannot be built: %v", err)
