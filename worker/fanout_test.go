@@ -13,10 +13,13 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
 // A crew works on one fleet, from the scheduler's slot to the last checkpoint.
@@ -40,8 +43,9 @@ func (c crew) work(t *testing.T) map[string]string {
 	t.Helper()
 	calm := c.connect(t, nil).Queue(c.fleet.Names, "live")
 	jobstest.Must(t, calm.Create(t.Context()))
+	t.Cleanup(func() { deleteQueues(t, c.fleet.World.Account, c.fleet.Names) })
+	c.fleet.World.Create(t, c.fleet.Names.Runs())
 	runs := worker.Runs{Table: c.fleet.World.Connect(t, nil).Table(c.fleet.Names.Runs())}
-	jobstest.Must(t, runs.Table.Create(t.Context()))
 	scheduler := &worker.Scheduler{Pipeline: "live", Cadence: time.Minute, Runs: runs, Queue: calm, Log: slog.New(slog.DiscardHandler)}
 	if slot, err := scheduler.Once(t.Context()); err != nil || slot.Outcome != worker.SlotEnqueued {
 		t.Fatalf("%+v, %v", slot, err)
@@ -64,6 +68,19 @@ func (c crew) work(t *testing.T) map[string]string {
 	return c.fleet.Ends(t)
 }
 
+// deleteQueues deletes what a crew worked from.
+func deleteQueues(t *testing.T, a tables.Account, n tables.Names) {
+	t.Helper()
+	key, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
+	jobstest.Must(t, err)
+	service, err := azqueue.NewServiceClientWithSharedKeyCredential(a.Queue+"/", key, nil)
+	jobstest.Must(t, err)
+	for _, name := range []string{n.Jobs("live"), n.Poison("live")} {
+		_, err := service.DeleteQueue(context.WithoutCancel(t.Context()), name, nil)
+		jobstest.Must(t, err)
+	}
+}
+
 // hire has a worker begin, and gives what stops it.
 func (c crew) hire(t *testing.T, through policy.Transporter) (stop func()) {
 	t.Helper()
@@ -80,7 +97,7 @@ func (c crew) hire(t *testing.T, through policy.Transporter) (stop func()) {
 
 func TestFanOutComesToEqualEnds(t *testing.T) {
 	t.Parallel()
-	w := jobstest.NewWorld(t, 12, 40)
+	w := jobstest.NewWorldIn(t, azuretest.FromEnv(t), 2*time.Hour, 12, 40)
 	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
 	for _, d := range w.Devices {
 		if track := want["partitionslive/2026-11/"+string(d)]; !strings.Contains(track, " Rows=40") {

@@ -28,12 +28,10 @@ func (w *World) NewFleet(t *testing.T) *Fleet { return w.NewFleetOf(t, w.Reading
 // NewFleetOf is one that reads a readings table of its own.
 func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 	t.Helper()
-	names, err := tables.ParseNames(fmt.Sprintf("f%d", w.fleets.Add(1)))
+	names, err := tables.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
 	Must(t, err)
 	client := w.Connect(t, nil)
-	for _, name := range []string{names.Fleet(), names.Partitions("live"), names.Latest(), names.Rollups(), names.Rejects()} {
-		Must(t, client.Table(name).Create(t.Context()))
-	}
+	w.Create(t, names.Fleet(), names.Partitions("live"), names.Latest(), names.Rollups(), names.Rejects())
 	var ops []tables.Op
 	for i, d := range w.Devices {
 		e, err := tables.Member{Month: Month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()

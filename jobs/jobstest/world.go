@@ -3,6 +3,7 @@
 package jobstest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync/atomic"
@@ -26,6 +27,8 @@ type World struct {
 	Devices  []tables.DeviceID
 	Rows     [][]tables.Entity // of each device, in row order
 	fleets   atomic.Int32
+	prefix   string // of the names of all that it makes
+	shared   bool   // others use the account, too: what the world makes is deleted
 }
 
 // NewWorld has readings of the last two hours.
@@ -38,11 +41,18 @@ func NewWorld(t *testing.T, devices, rows int) *World {
 // and perhaps days end in between.
 func NewWorldSince(t *testing.T, since time.Duration, devices, rows int) *World {
 	t.Helper()
-	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
+	return NewWorldIn(t, azuretest.Local(t), since, devices, rows)
+}
+
+// NewWorldIn is a world in an account that may be others', too.
+func NewWorldIn(t *testing.T, in azuretest.Account, since time.Duration, devices, rows int) *World {
+	t.Helper()
+	account, err := tables.ParseAccount(in.ConnectionString())
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{Account: account, Readings: "readings"}
+	w := &World{Account: account, prefix: azuretest.Name("w")[:8], shared: in.Kind != azuretest.Embedded}
+	w.Readings = w.prefix + "readings"
 	now := time.Now().UTC()
 	for i := range devices {
 		d := tables.DeviceID(fmt.Sprintf("contoso:d%02d", i))
@@ -75,8 +85,8 @@ func NewWorldSince(t *testing.T, since time.Duration, devices, rows int) *World 
 // Insert inserts the rows with the numbers that are wanted into a table.
 func (w *World) Insert(t *testing.T, readings string, wanted func(n int) bool) {
 	t.Helper()
+	w.Create(t, readings)
 	table := w.Connect(t, nil).Table(readings)
-	Must(t, table.Create(t.Context()))
 	for _, rows := range w.Rows {
 		var ops []tables.Op
 		for n, e := range rows {
@@ -89,6 +99,20 @@ func (w *World) Insert(t *testing.T, readings string, wanted func(n int) bool) {
 		for _, g := range groups {
 			_, err := table.Submit(t.Context(), g)
 			Must(t, err)
+		}
+	}
+}
+
+// Create makes tables, which are deleted when the test is over if others use the
+// account, too.
+func (w *World) Create(t *testing.T, names ...string) {
+	t.Helper()
+	client := w.Connect(t, nil)
+	for _, name := range names {
+		table := client.Table(name)
+		Must(t, table.Create(t.Context()))
+		if w.shared {
+			t.Cleanup(func() { Must(t, table.Delete(context.WithoutCancel(t.Context()))) })
 		}
 	}
 }
