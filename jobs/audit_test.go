@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -177,30 +176,15 @@ func TestEqualEndsWhereverAnAuditStops(t *testing.T) {
 // TestEqualEndsOfTwoAuditors lets two workers loose on one batch with late rows.
 func TestEqualEndsOfTwoAuditors(t *testing.T) {
 	t.Parallel()
-	seed := *seedFrom
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seeds %d and the %d after it", seed, *seeds-1)
 	w := newLateWorld(t)
-	for i := range uint64(*seeds) {
+	eachSeed(t, func(t *testing.T, seed uint64) {
 		f := w.fleetWithLateRows(t)
-		var working sync.WaitGroup
-		for worker := range uint64(2) {
-			p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*(seed+i) + worker, Rates: someFaults()}, Delay: 20 * time.Millisecond})
-			p.Portion, p.Most = 7+int((seed+i)%30), 20+int((seed+i)%100)
-			working.Go(func() {
-				if err := f.Settle(t.Context(), p); err != nil {
-					t.Errorf("seed %d: %v", seed+i, err)
-				}
-			})
-		}
-		working.Wait()
+		twoWorkers(t, f.Fleet, seed, f.Settle)
 		jobstest.Must(t, f.Settle(t.Context(), f.Pipeline(t, nil)))
 		if d := f.differs(t); d != "" {
-			t.Fatalf("seed %d: %s", seed+i, d)
+			t.Fatal(d)
 		}
-	}
+	})
 }
 
 func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {

@@ -161,32 +161,50 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 // one batch, each with random faults.
 func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	t.Parallel()
-	seed := *seedFrom
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seeds %d and the %d after it", seed, *seeds-1)
 	w := jobstest.NewWorld(t, 4, 60)
 	want, _ := calm(t, w)
-	for i := range uint64(*seeds) {
+	eachSeed(t, func(t *testing.T, seed uint64) {
 		f := w.NewFleet(t)
 		f.FirstHalf(t)
-		var working sync.WaitGroup
-		for worker := range uint64(2) {
-			p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*(seed+i) + worker, Rates: someFaults()}, Delay: 20 * time.Millisecond})
-			p.Portion, p.Most = 7+int((seed+i)%30), 20+int((seed+i)%100)
-			working.Go(func() {
-				if err := f.Drain(t.Context(), p); err != nil {
-					t.Errorf("seed %d: %v", seed+i, err)
-				}
-			})
-		}
-		working.Wait()
+		twoWorkers(t, f, seed, f.Drain)
 		jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 		if d := jobstest.Differ(f.Ends(t), want); d != "" {
-			t.Fatalf("seed %d: %s", seed+i, d)
+			t.Fatal(d)
 		}
+	})
+}
+
+// eachSeed runs a test for each seed that was asked for. They mostly wait, so more
+// of them than there are processors may run at a time: -parallel says how many.
+func eachSeed(t *testing.T, test func(t *testing.T, seed uint64)) {
+	first := *seedFrom
+	if first == 0 {
+		first = uint64(time.Now().UnixNano())
 	}
+	t.Logf("seeds %d and the %d after it", first, *seeds-1)
+	for i := range uint64(*seeds) {
+		t.Run(fmt.Sprint("seed=", first+i), func(t *testing.T) {
+			t.Parallel()
+			test(t, first+i)
+		})
+	}
+}
+
+// twoWorkers lets two workers with portions of their own loose on one batch, each
+// with random faults, until both are done.
+func twoWorkers(t *testing.T, f *jobstest.Fleet, seed uint64, work func(context.Context, *jobs.Pipeline) error) {
+	t.Helper()
+	var working sync.WaitGroup
+	for worker := range uint64(2) {
+		p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*seed + worker, Rates: someFaults()}, Delay: 20 * time.Millisecond})
+		p.Portion, p.Most = 7+int(seed%30), 20+int(seed%100)
+		working.Go(func() {
+			if err := work(t.Context(), p); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	working.Wait()
 }
 
 func someFaults() map[faults.Fault]float64 {
