@@ -1,0 +1,125 @@
+package sas
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The vector of Microsoft's "Symmetric key attestation" of IoT Hub DPS.
+func TestDerivedKeysAreThoseOfDPS(t *testing.T) {
+	group, err := ParseKey("8isrFI1sGsIlvvFSSFRiMfCNzv21fjbE/+ah/lSh3lF8e2YG1Te7w1KpZhJFFXJrqYKi9yegxkqIChbqOS9Egw==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := group.Of("sn-007-888-abc-mac-a1-b2-c3-d4-e5-f6").Base64(); got != "Jsm0lyGpjaVYVP2g3FnmnmG9dI/9qU24wNoykUmermc=" {
+		t.Errorf("the derived key is %s", got)
+	}
+}
+
+func TestKeysAreReadBackAndNeverShown(t *testing.T) {
+	k := NewKey()
+	if again, err := ParseKey(k.Base64()); err != nil || string(again) != string(k) || string(k) == string(NewKey()) {
+		t.Errorf("%v", err)
+	}
+	if text := fmt.Sprintf("%v %s", k, k); strings.Contains(text, k.Base64()) || text != "(a key) (a key)" {
+		t.Errorf("it shows %s", text)
+	}
+	for _, text := range []string{"", "short", "AAAA", "?", Key(make([]byte, 65)).Base64()} {
+		if _, err := ParseKey(text); err == nil || len(text) > 4 && strings.Contains(err.Error(), text) {
+			t.Errorf("%q is read, or quoted: %v", text, err)
+		}
+	}
+}
+
+func TestProofHoldsForItsKeyUntilItsExpiry(t *testing.T) {
+	now := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
+	key, old, other := NewKey().Of("pump-7"), NewKey().Of("pump-7"), NewKey().Of("pump-7")
+	p, err := ParseProof(old.Prove("furrow/registrations/pump 7", now.Add(time.Minute)) + "&skn=registration")
+	if err != nil || p.Resource != "furrow/registrations/pump 7" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for name, c := range map[string]struct {
+		at   time.Time
+		keys []Key
+		want error
+	}{
+		"its key":                {now, []Key{old}, nil},
+		"the second of two keys": {now, []Key{key, old}, nil},
+		"the first of two keys":  {now, []Key{old, key}, nil},
+		"another key":            {now, []Key{other}, ErrProofWrong},
+		"no key":                 {now, nil, ErrProofWrong},
+		"a second before":        {now.Add(time.Minute - time.Second), []Key{old}, nil},
+		"at its expiry":          {now.Add(time.Minute), []Key{old}, ErrProofExpired},
+	} {
+		if err := p.Verify(c.at, c.keys...); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	for name, spoil := range map[string]func(*Proof){
+		"another resource": func(p *Proof) { p.signed = "furrow/registrations/pump 8\n1" },
+		"no signature":     func(p *Proof) { p.signature = nil },
+	} {
+		spoilt := p
+		spoil(&spoilt)
+		if err := spoilt.Verify(now, old); !errors.Is(err, ErrProofWrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Clients of other languages escape a slash as %2f, or not at all.
+func TestProofHoldsHoweverItsResourceIsEscaped(t *testing.T) {
+	key := NewKey()
+	for _, sr := range []string{"furrow%2Fpump-7", "furrow%2fpump-7", "furrow/pump-7"} {
+		sig := url.QueryEscape(base64.StdEncoding.EncodeToString(key.sign(sr + "\n2000000000")))
+		p, err := ParseProof("SharedAccessSignature sr=" + sr + "&sig=" + sig + "&se=2000000000")
+		if err != nil || p.Resource != "furrow/pump-7" || p.Verify(time.Unix(1, 0), key) != nil {
+			t.Errorf("%s: %+v, %v", sr, p, err)
+		}
+	}
+}
+
+func TestAlteredProofDoesNotHold(t *testing.T) {
+	key := NewKey()
+	good := key.Prove("a", time.Unix(2e9, 0))
+	for _, header := range []string{strings.Replace(good, "sr=a", "sr=b", 1), strings.Replace(good, "se=2", "se=3", 1)} {
+		if p, err := ParseProof(header); err != nil || !errors.Is(p.Verify(time.Unix(1, 0), key), ErrProofWrong) {
+			t.Errorf("%s holds, or cannot be read: %v", header, err)
+		}
+	}
+}
+
+func TestWhatIsNoProofIsRefused(t *testing.T) {
+	good := NewKey().Prove("r", time.Unix(2e9, 0))
+	for _, header := range []string{"", "Bearer x", proofScheme, "SharedAccessSignature sr=r", good + "&se=1", good + "&sr=r",
+		strings.Replace(good, "se=", "se=x", 1), strings.Replace(good, "sig=", "sig=%", 1), strings.Replace(good, "sr=r", "sr=", 1),
+		strings.Replace(good, "se=2", "se=-2", 1), strings.Replace(good, "se=2", "se=99999999999", 1), good + "&x=" + strings.Repeat("y", maxProof)} {
+		if p, err := ParseProof(header); !errors.Is(err, ErrProof) {
+			t.Errorf("%.80q is %+v, %v", header, p, err)
+		}
+	}
+}
+
+func FuzzProof(f *testing.F) {
+	key := NewKey()
+	f.Add(key.Prove("a/b c", time.Unix(1, 0)))
+	f.Add("SharedAccessSignature sr=a&sig=AAAA&se=1&skn=registration")
+	f.Fuzz(func(t *testing.T, header string) {
+		p, err := ParseProof(header)
+		if err != nil {
+			return
+		}
+		if err := p.Verify(time.Unix(0, 0), NewKey()); !errors.Is(err, ErrProofWrong) {
+			t.Errorf("%q holds for a key that was just made: %v", header, err)
+		}
+		again, err := ParseProof(key.Prove(p.Resource, p.Expiry))
+		if err != nil || again.Resource != p.Resource || !again.Expiry.Equal(p.Expiry) || again.Verify(p.Expiry.Add(-time.Second), key) != nil {
+			t.Errorf("%q is proved anew as %+v, %v", header, again, err)
+		}
+	})
+}
