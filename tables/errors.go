@@ -3,10 +3,10 @@ package tables
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"furrow/tables/service"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/go-json-experiment/json"
@@ -24,81 +24,37 @@ var (
 )
 
 // named gives an error of storage one of the names above where it has one, and
-// keeps the original in the chain. It goes by codes, as one status means many
-// things: 409 is also a table that is being deleted.
-// learn.microsoft.com: "Table service error codes", "Common REST API error codes".
-func named(err error) error {
-	if _, ok := errors.AsType[*failure](err); ok {
-		return err
-	}
-	re, ok := errors.AsType[*azcore.ResponseError](err)
-	if !ok {
-		return err
-	}
-	f := &failure{Code: re.ErrorCode, Status: re.StatusCode, cause: err}
-	f.read(re.RawResponse)
-	switch code := aztables.TableErrorCode(f.Code); code {
+// keeps the original in the chain.
+func named(err error) error { return service.Read(err, nameOf) }
+
+// nameOf goes by codes, as one status means many things: 409 is also a table that
+// is being deleted.
+// learn.microsoft.com: "Table service error codes".
+func nameOf(f *service.Failure) error {
+	complete(f)
+	switch aztables.TableErrorCode(f.Code) {
 	case aztables.ResourceNotFound, aztables.EntityNotFound:
-		f.name = ErrNotFound
+		return ErrNotFound
 	case aztables.TableNotFound:
-		f.name = ErrNoTable
+		return ErrNoTable
 	case aztables.EntityAlreadyExists, aztables.TableAlreadyExists:
-		f.name = ErrExists
+		return ErrExists
 	case aztables.UpdateConditionNotSatisfied, "ConditionNotMet":
-		f.name = ErrConflict
-	case "ServerBusy", "OperationTimedOut", "InternalError", "TooManyRequests":
-		f.name = ErrBusy
-	case "":
-		if f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests {
-			f.name = ErrBusy // said by something on the way, which has no codes
-		}
+		return ErrConflict
 	}
-	return f
+	if f.Busy() {
+		return ErrBusy
+	}
+	return nil
 }
 
-// A failure is an error of storage in one line: azcore's own has a page.
-type failure struct {
-	Code    string
-	Message string
-	Status  int
-	Request string
-	name    error // one of the names above, or nil
-	cause   error
-}
-
-func (f *failure) Error() string {
-	text := f.Message
-	if f.name != nil {
-		text = f.name.Error()
-	}
-	if text == "" {
-		text = http.StatusText(f.Status)
-	}
-	code := f.Code
-	if code == "" {
-		code = "no code"
-	}
-	text = fmt.Sprintf("%s (%s, %d", text, code, f.Status)
-	if f.Request != "" {
-		text += ", request " + f.Request
-	}
-	return text + ")"
-}
-
-func (f *failure) Unwrap() []error {
-	if f.name == nil {
-		return []error{f.cause}
-	}
-	return []error{f.name, f.cause}
-}
-
-// read completes f from the answer, whose body azcore has kept.
-func (f *failure) read(resp *http.Response) {
-	if resp == nil {
+// complete completes f from the answer's body, where the operations of a
+// transaction have their codes.
+func complete(f *service.Failure) {
+	if f.Response == nil {
 		return
 	}
-	f.Request = resp.Header.Get("x-ms-request-id")
-	body, err := runtime.Payload(resp)
+	body, err := runtime.Payload(f.Response)
 	if err != nil {
 		return
 	}

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 
+	"furrow/tables/service"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/google/uuid"
@@ -180,7 +182,7 @@ func firstPart(contentType string, body io.Reader) (*multipart.Part, error) {
 // specified entity already exists."
 func refusal(err error, ops []Op) error {
 	err = named(err)
-	f, ok := err.(*failure)
+	f, ok := err.(*service.Failure)
 	if !ok {
 		return err
 	}

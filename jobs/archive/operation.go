@@ -3,8 +3,9 @@ package archive
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
 	"time"
+
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -37,21 +38,13 @@ type Operation struct {
 
 // A Counter counts operations by kind. Its Count is made for
 // StoreConfig.OnOperation; the zero Counter is ready, and safe for concurrent use.
-type Counter struct{ counts [kinds]atomic.Int64 }
+type Counter struct{ counts service.Counts[Kind] }
 
 // Count counts one operation.
-func (c *Counter) Count(_ context.Context, o Operation) { c.counts[o.Kind].Add(1) }
+func (c *Counter) Count(_ context.Context, o Operation) { c.counts.Add(o.Kind) }
 
 // Counts are the counts of every kind that has occurred.
-func (c *Counter) Counts() map[Kind]int64 {
-	counts := map[Kind]int64{}
-	for k := range c.counts {
-		if n := c.counts[k].Load(); n > 0 {
-			counts[Kind(k)] = n
-		}
-	}
-	return counts
-}
+func (c *Counter) Counts() map[Kind]int64 { return c.counts.Map() }
 
 // A call is what a request is for, on its way to observe.
 type call struct {
