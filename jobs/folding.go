@@ -227,6 +227,7 @@ func (d *folding) refuse(r Refusal, row *tables.Entity) {
 	text := rowText(row)
 	d.refused = append(d.refused, refusedRow{r, text})
 	d.refusedBytes += len(text)
+	d.weight += len(text)
 }
 
 // live tells whether the device is still this job's to write for.
