@@ -69,40 +69,42 @@ func (j *job) claimAll(ctx context.Context) error {
 
 // write writes the outputs, those of one partition together.
 func (j *job) write(ctx context.Context) error {
-	outputs := map[Output]*folding{}
+	for _, group := range j.outputs() {
+		err := together(ctx, j.pipeline.table(group[0].output.Kind), group)
+		for _, c := range group {
+			c.remember()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outputs are the changes of all devices by partition.
+func (j *job) outputs() (groups [][]*change) {
+	of := map[Output]*folding{}
 	for _, d := range j.work {
 		if !d.live() {
 			continue
 		}
 		for o, e := range d.effects {
 			if e.Properties != nil {
-				outputs[o] = d
+				of[o] = d
 			} else if e.Closed {
 				delete(d.track.open, o)
 			}
 		}
 	}
-	var changes []*change
-	flush := func() error {
-		if len(changes) == 0 {
-			return nil
+	var last Output
+	for i, o := range sortedOutputs(of) {
+		if i == 0 || o.Kind != last.Kind || o.PartitionKey != last.PartitionKey {
+			groups = append(groups, nil)
 		}
-		err := together(ctx, j.pipeline.table(changes[0].output.Kind), changes)
-		for _, c := range changes {
-			c.remember()
-		}
-		changes = nil
-		return err
+		at := len(groups) - 1
+		groups[at], last = append(groups[at], newOutput(of[o], o)), o
 	}
-	for _, o := range sortedOutputs(outputs) {
-		if n := len(changes); n > 0 && (changes[n-1].output.Kind != o.Kind || changes[n-1].output.PartitionKey != o.PartitionKey) {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-		changes = append(changes, newOutput(outputs[o], o))
-	}
-	return flush()
+	return groups
 }
 
 // newOutput is the change that writes an output: a new one is inserted, an open
