@@ -62,10 +62,14 @@ func (f *Fleet) FirstHalf(t *testing.T) {
 	}
 }
 
+// patience is how often work is tried again: under random faults a job has to be
+// lucky at each of its reads.
+const patience = 2000
+
 // Drain runs the batch until there is nothing left to do.
 func (f *Fleet) Drain(ctx context.Context, p *jobs.Pipeline) error {
 	var last error
-	for try := range 200 {
+	for try := range patience {
 		batch := f.Batch
 		batch.Chain = true
 		r, err := p.Run(ctx, batch)
@@ -102,8 +106,8 @@ func (f *Fleet) Track(t *testing.T, d tables.DeviceID) tables.Entity {
 // Settle works and audits until neither finds anything.
 func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 	var last error
-	for try := range 100 {
-		time.Sleep(time.Duration(rand.IntN(1+try)) * time.Millisecond) // two who meet must not go on meeting
+	for try := range patience {
+		time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond) // two who meet must not go on meeting
 		err := f.Drain(ctx, p)
 		var r jobs.Result
 		if err == nil {
