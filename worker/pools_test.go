@@ -53,7 +53,7 @@ func run(t testing.TB, p *worker.Pool) (stop func()) {
 // drained waits until a queue is empty.
 func drained(t testing.TB, q *worker.Queue) {
 	t.Helper()
-	for range 300 {
+	for range 1200 {
 		if depth(t, q) == 0 {
 			return
 		}

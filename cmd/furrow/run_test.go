@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 // furrow runs the program to its end; a server that was not meant to start is stopped.
 func furrow(ctx context.Context, args ...string) (code int, stdout, stderr string) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	var out, errs bytes.Buffer
 	code = run(ctx, append([]string{"furrow"}, args...), strings.NewReader(""), &out, &errs)
