@@ -102,6 +102,30 @@ func TestShortAuditLooksAtTheLastHours(t *testing.T) {
 	}
 }
 
+// TestAuditStaysBelowTheCheckpoint also where no processor has windows, so that
+// the day of the checkpoint is like any other.
+func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 60)
+	only := func(f *jobstest.Fleet, settle time.Duration) *jobs.Pipeline {
+		p := f.Pipeline(t, nil)
+		p.Processors, p.Settle = p.Processors[:1], settle // latest
+		return p
+	}
+	calm := w.NewFleet(t)
+	jobstest.Must(t, calm.Drain(t.Context(), only(calm, 0)))
+	w.Insert(t, "other", func(n int) bool { return n != 5 })
+	f := w.NewFleetOf(t, "other")
+	jobstest.Must(t, f.Drain(t.Context(), only(f, time.Hour)))
+	w.Insert(t, "other", func(n int) bool { return n == 5 })
+	if r, err := only(f, time.Hour).Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil); err != nil || r.Late != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	jobstest.Must(t, f.Drain(t.Context(), only(f, 0)))
+	if d := jobstest.Differ(jobstest.Calmly(f.Ends(t)), jobstest.Calmly(calm.Ends(t))); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestEqualEndsWithLateRows lets every fault befall every operation of a device
 // job and an audit, one at a time.
 func TestEqualEndsWithLateRows(t *testing.T) {

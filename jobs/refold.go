@@ -50,7 +50,7 @@ func (a *auditor) refold(ctx context.Context, d *folding, w window, touched []wi
 		return nil
 	}
 	f := newFolding(d.member, p.emptied(d.track))
-	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: tables.Keys{From: w.from.String(), Before: w.to.String()}}
+	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
 	isOpen := w.to > open
 	if isOpen {
 		if open > 0 {
