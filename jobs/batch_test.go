@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	seeds    = flag.Int("jobs.seeds", 12, "how many random schedules TestEqualEndsOfTwoWorkers runs")
+	seeds    = flag.Int("jobs.seeds", 12, "how many random schedules the TestEqualEndsOfTwo… run, each")
 	every    = flag.Bool("jobs.every", false, "whether everything befalls every operation of an audit, not one thing each")
 	seedFrom = flag.Uint64("jobs.seed", 0, "the first of them; 0 takes one from the clock")
 )

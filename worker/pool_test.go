@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -210,113 +209,6 @@ func TestAJobThatReturnsWithinTheGraceIsFinished(t *testing.T) {
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeDone: 1})
 		if q.deleted != 1 {
 			t.Error("its message is still there")
-		}
-	})
-}
-
-func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
-		var at []time.Time
-		var attempts []int
-		p := &Pool{Source: q, Name: "w1", Idle: 100 * time.Millisecond, Log: quiet(), Work: func(_ context.Context, m jobs.Message, _ save) error {
-			at, attempts = append(at, time.Now()), append(attempts, m.Attempts)
-			return errors.New("the month is broken")
-		}}
-		stop := start(t, p)
-		time.Sleep(10 * time.Minute)
-		stop()
-		if !slices.Equal(attempts, []int{0, 1, 2, 3, 4}) {
-			t.Fatalf("attempts %v", attempts)
-		}
-		for i, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second} {
-			got := at[i+1].Sub(at[i])
-			if low, high := pause*8/10, pause*12/10+250*time.Millisecond; got < low || got > high {
-				t.Errorf("pause %d is %v, want %v to %v", i, got, low, high)
-			}
-		}
-		wantOutcomes(t, p, map[Outcome]int64{OutcomeFailed: 4, OutcomePoisoned: 1})
-		if len(q.poison) != 1 || q.deleted != 1 {
-			t.Fatalf("%d in the poison queue, %d deleted", len(q.poison), q.deleted)
-		}
-		got := q.poison[0]
-		if m, err := jobs.Decode(got.Text); err != nil || m.Month != monthJob().Month || got.Cause != "the month is broken" || got.Attempts != 5 || got.Worker != "w1" {
-			t.Errorf("poison %+v, %v", got, err)
-		}
-	})
-}
-
-func TestWhatCannotBeReadIsPoisonAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		unreadable := []string{"hello", `{"v":1,"kind":"other"}`, `{"v":9,"kind":"master"}`}
-		for _, text := range unreadable {
-			q.putText(text)
-		}
-		q.Put(t.Context(), monthJob(), 0)
-		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
-			return fmt.Errorf("pipeline live is not configured here: %w", jobs.ErrUnreadable)
-		}}
-		stop := start(t, p)
-		time.Sleep(time.Second)
-		stop()
-		wantOutcomes(t, p, map[Outcome]int64{OutcomePoisoned: 4})
-		for _, text := range unreadable {
-			if !slices.ContainsFunc(q.poison, func(p Poisoned) bool { return p.Text == text && p.Cause != "" && p.Attempts == 0 }) {
-				t.Errorf("%s is not in the poison queue: %+v", text, q.poison)
-			}
-		}
-		if q.deleted != 4 {
-			t.Errorf("%d messages are deleted", q.deleted)
-		}
-	})
-}
-
-func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.putText("hello")
-		var failing atomic.Bool
-		failing.Store(true)
-		q.before = func(op string) error {
-			if op == "poison" && failing.Load() {
-				return tables.ErrBusy
-			}
-			return nil
-		}
-		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return nil }}
-		stop := start(t, p)
-		time.Sleep(8 * time.Second)
-		synctest.Wait()
-		if q.deleted != 0 {
-			t.Error("the message is lost")
-		}
-		failing.Store(false)
-		time.Sleep(time.Minute)
-		stop()
-		if len(q.poison) != 1 || q.deleted != 1 || p.Outcomes.Of(OutcomePoisoned) != 1 {
-			t.Errorf("%d in the poison queue, %d deleted", len(q.poison), q.deleted)
-		}
-	})
-}
-
-func TestAPanicIsAFailureWithItsStackInTheLog(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
-		var log bytes.Buffer
-		p := &Pool{Source: q, MaxAttempts: 1, Log: slog.New(slog.NewTextHandler(&log, nil)), Work: func(context.Context, jobs.Message, save) error {
-			panic("as asked")
-		}}
-		stop := start(t, p)
-		time.Sleep(time.Second)
-		stop()
-		if len(q.poison) != 1 || q.poison[0].Cause != "the job panicked: as asked" {
-			t.Errorf("poison %+v", q.poison)
-		}
-		if text := log.String(); !strings.Contains(text, "TestAPanicIsAFailureWithItsStackInTheLog") {
-			t.Errorf("the stack is not in the log: %s", text)
 		}
 	})
 }

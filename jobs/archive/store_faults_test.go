@@ -1,0 +1,226 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
+)
+
+// sizes are an object that goes in one request, and one that goes in blocks.
+func sizes() map[string]int {
+	return map[string]int{"small": 10, "blocks": 1 << 10}
+}
+
+const count = 40
+
+// writeUntilDone does as jobs do: after an error it is all done again.
+func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings []tables.Reading) (err error) {
+	for range 20 {
+		if err = s.Write(ctx, "o", fence, each(readings...)); err == nil {
+			return nil
+		}
+		fence++
+	}
+	return err
+}
+
+// TestEqualObjectsWhateverBefallsAnOperation lets every fault befall every
+// operation, one at a time, of an object that is new and of one that is replaced.
+func TestEqualObjectsWhateverBefallsAnOperation(t *testing.T) {
+	t.Parallel()
+	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.Late}
+	for size, bytesEach := range sizes() {
+		s := newShelf(t)
+		readings := some(1, count, bytesEach)
+		want := packed(t, s, readings)
+		for _, replaces := range []bool{false, true} {
+			for n := 0; ; n++ {
+				befell := 0
+				for _, fault := range all {
+					s.clear(t)
+					if replaces {
+						must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(2, count, bytesEach)...)))
+					}
+					through := &faults.Transport{Plan: faults.Script{n: fault}, Delay: time.Millisecond}
+					if err := writeUntilDone(t.Context(), s.store(t, through), 2, readings); err != nil {
+						t.Fatalf("%s, replaces %v: %s at operation %d: %v", size, replaces, fault, n, err)
+					}
+					if b, _ := s.object(t, "o"); !bytes.Equal(b, want) {
+						t.Fatalf("%s, replaces %v: %s at operation %d: the object is not as it should be", size, replaces, fault, n)
+					}
+					befell += len(through.Injected())
+				}
+				if befell == 0 {
+					t.Logf("%s, replaces %v: %d operations", size, replaces, n)
+					break
+				}
+			}
+		}
+	}
+}
+
+func (s *shelf) clear(t testing.TB) {
+	t.Helper()
+	_, err := s.account.Blobs(t).DeleteBlob(t.Context(), s.container, "o", nil)
+	if !bloberror.HasCode(err, bloberror.BlobNotFound) {
+		must(t, err)
+	}
+}
+
+// A gate is a transport that stops at one operation.
+type gate struct {
+	at   int
+	stop func(send func() (*http.Response, error)) (*http.Response, error)
+	n    atomic.Int32
+}
+
+func (g *gate) Do(r *http.Request) (*http.Response, error) {
+	send := func() (*http.Response, error) { return http.DefaultClient.Do(r) }
+	if int(g.n.Add(1))-1 == g.at {
+		return g.stop(send)
+	}
+	return send()
+}
+
+// everyStop writes an object and stops before, then after, each operation.
+func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *gate, done bool)) {
+	for size, bytesEach := range sizes() {
+		s := newShelf(t)
+		for _, replaces := range []bool{false, true} {
+			for n := 0; ; n++ {
+				stopped := false
+				for _, done := range []bool{false, true} {
+					s.clear(t)
+					if replaces {
+						must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(3, count, bytesEach)...)))
+					}
+					g := &gate{at: n}
+					do(t, s, bytesEach, g, done)
+					stopped = stopped || int(g.n.Load()) > n
+					if t.Failed() {
+						t.Fatalf("%s, replaces %v: stopped at operation %d, done %v", size, replaces, n, done)
+					}
+				}
+				if !stopped {
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestObjectIsThereWholeOrAsItWas kills the writer at every operation.
+func TestObjectIsThereWholeOrAsItWas(t *testing.T) {
+	t.Parallel()
+	everyStop(t, func(t *testing.T, s *shelf, size int, g *gate, done bool) {
+		before, _ := s.object(t, "o")
+		readings := some(1, count, size)
+		ctx, kill := context.WithCancel(t.Context())
+		defer kill()
+		g.stop = func(send func() (*http.Response, error)) (*http.Response, error) {
+			if done {
+				if r, err := send(); err == nil {
+					r.Body.Close()
+				}
+			}
+			kill()
+			return nil, context.Canceled
+		}
+		err := s.store(t, g).Write(ctx, "o", 2, each(readings...))
+		after, _ := s.object(t, "o")
+		if err == nil != (ctx.Err() == nil) {
+			t.Errorf("killed: %v", err)
+		}
+		want := packed(t, s, readings)
+		if !bytes.Equal(after, before) && !bytes.Equal(after, want) {
+			t.Error("something is there that is neither")
+		}
+		must(t, s.store(t, nil).Write(t.Context(), "o", 3, each(readings...)))
+		if after, _ = s.object(t, "o"); !bytes.Equal(after, want) {
+			t.Error("the next writer's is not there")
+		}
+	})
+}
+
+// TestSleeperNeverReplacesANewerObject puts a writer to sleep at every operation,
+// while one of a higher fence, and then one of a lower, write theirs.
+func TestSleeperNeverReplacesANewerObject(t *testing.T) {
+	t.Parallel()
+	for _, other := range []tables.Ticks{9, 3} {
+		everyStop(t, func(t *testing.T, s *shelf, size int, g *gate, done bool) {
+			mine, others := some(1, count, size), some(2, count, size)
+			g.stop = func(send func() (*http.Response, error)) (r *http.Response, err error) {
+				if done {
+					r, err = send()
+				}
+				if wrong := s.store(t, nil).Write(t.Context(), "o", other, each(others...)); wrong != nil && !errors.Is(wrong, jobs.ErrOvertaken) {
+					t.Error(wrong)
+				}
+				if !done {
+					r, err = send()
+				}
+				return r, err
+			}
+			err := s.store(t, g).Write(t.Context(), "o", 5, each(mine...))
+			slept := int(g.n.Load()) > g.at
+			b, _ := s.object(t, "o")
+			if slept && other > 5 && !bytes.Equal(b, packed(t, s, others)) {
+				t.Errorf("the newer object is gone, %v", err)
+			}
+			if slept && other > 5 && !done && !errors.Is(err, jobs.ErrOvertaken) {
+				t.Errorf("the sleeper was told %v", err)
+			}
+			if (!slept || other < 5) && err == nil && !bytes.Equal(b, packed(t, s, mine)) {
+				t.Error("it was written and is not there")
+			}
+			if err != nil && other < 5 && !errors.Is(err, errBlocksGone) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestSleeperThatFoundNothingIsRefused: what was absent when it was looked for is
+// there when the second try comes.
+func TestSleeperThatFoundNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	others := some(2, 3, 10)
+	g := &gate{at: 1, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+		must(t, s.store(t, nil).Write(t.Context(), "o", 9, each(others...)))
+		return send()
+	}}
+	through := &faults.Transport{Plan: faults.Script{0: faults.ServerBusy}, Next: roundTripper(g.Do)}
+	err := s.store(t, through).Write(t.Context(), "o", 5, each(some(1, 3, 10)...))
+	if b, _ := s.object(t, "o"); !errors.Is(err, jobs.ErrOvertaken) || !bytes.Equal(b, packed(t, s, others)) {
+		t.Errorf("the sleeper was told %v", err)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestLostAnswerNeedsNoSecondWrite(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	var counter Counter
+	store := s.connect(t, StoreConfig{OnOperation: counter.Count, Retry: policy.RetryOptions{MaxRetries: -1},
+		Transport: &faults.Transport{Plan: faults.Script{0: faults.AnswerLost}}})
+	must(t, store.Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
+	if got := fmt.Sprint(counter.Counts()); got != "map[put object:1 look at object:1]" {
+		t.Error(got)
+	}
+}
