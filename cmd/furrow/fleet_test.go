@@ -84,14 +84,14 @@ func TestRewindFoldsAgainWhatIsWrong(t *testing.T) {
 	if y.hours(t) == want {
 		t.Fatal("nothing is wrong")
 	}
-	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live", "--dry-run"); !strings.Contains(out, "3 devices") {
+	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live", "--dry-run"); !strings.Contains(out, "3 devices would be") {
 		t.Errorf("a dry run says %s", out)
 	}
 	y.work(t)
 	if y.hours(t) == want {
 		t.Fatal("a dry run has changed something")
 	}
-	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live"); !strings.Contains(out, "live: 3 devices") {
+	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live"); !strings.Contains(out, "live: 3 devices are") {
 		t.Errorf("it says %s", out)
 	}
 	y.work(t)

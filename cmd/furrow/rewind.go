@@ -58,7 +58,11 @@ func rewind(c *cli.Context) error {
 		if err != nil {
 			return fmt.Errorf("pipeline %s, after %d devices: %w", p.Name, n, err)
 		}
-		fmt.Fprintf(c.App.Writer, "%s: %d devices are folded again from %s on\n", p.Name, n, to.Time().Format(time.RFC3339))
+		verb := "are"
+		if c.Bool("dry-run") {
+			verb = "would be"
+		}
+		fmt.Fprintf(c.App.Writer, "%s: %d devices %s folded again from %s on\n", p.Name, n, verb, to.Time().Format(time.RFC3339))
 	}
 	if total == 0 {
 		fmt.Fprintln(c.App.ErrWriter, "There is no such device with readings that were folded since then.")
