@@ -19,8 +19,9 @@ type Device struct {
 	Position   *Position // nil when it is not known
 	Labels     map[string]string
 	Readings   string // name of its readings table
-	Enrollment string
+	Enrollment EnrollmentID
 	Status     Status
+	Change     int64   // number of the change of policies that set Status last; zero where none did
 	Tokens     []Token // the last few, oldest first
 	ETag       ETag    // of what was read
 }
@@ -51,7 +52,7 @@ func (d Device) Entity() (Entity, error) {
 	e := Entity{PartitionKey: string(d.ID), RowKey: DeviceRow}
 	for _, p := range []Property{
 		{"Month", String(d.Month.String())}, {"Tenant", String(string(d.Tenant))}, {"Site", String(string(d.Site))},
-		{"Readings", String(d.Readings)}, {"Enrollment", String(d.Enrollment)}, {"Status", String(string(d.Status))},
+		{"Readings", String(d.Readings)}, {"Enrollment", String(string(d.Enrollment))}, {"Status", String(string(d.Status))},
 	} {
 		if p.Value.text != "" {
 			e.Properties = append(e.Properties, p)
@@ -60,6 +61,9 @@ func (d Device) Entity() (Entity, error) {
 	if d.Position != nil {
 		e.Set("Lat", Double(d.Position.Lat))
 		e.Set("Lon", Double(d.Position.Lon))
+	}
+	if d.Change != 0 {
+		e.Set("Change", Int64(d.Change))
 	}
 	labels, errLabels := packed(d.Labels, len(d.Labels))
 	tokens, errTokens := packed(d.Tokens, len(d.Tokens))
@@ -83,7 +87,7 @@ func DeviceOf(e Entity) (Device, error) {
 	f := e.Fields()
 	d := Device{
 		ID: DeviceID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Site: Site(f.String("Site")),
-		Readings: f.String("Readings"), Enrollment: f.String("Enrollment"), Status: Status(f.String("Status")), ETag: e.ETag,
+		Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")), Status: Status(f.String("Status")), Change: f.Int("Change"), ETag: e.ETag,
 	}
 	if e.Get("Lat") != (Value{}) && e.Get("Lon") != (Value{}) {
 		d.Position = &Position{Lat: f.Float("Lat"), Lon: f.Float("Lon")}

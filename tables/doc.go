@@ -5,6 +5,7 @@
 //	table                PartitionKey                     RowKey          an entity is
 //	readings             device id                        ticks[-suffix]  one reading
 //	devices              device id                        device          who a device is
+//	enrollments          enrollment id                    enrollment      a group of devices, its keys and policy
 //	fleet                month[.shard]                    device id       that a device exists
 //	partitions<pipeline> month[.shard]                    device id       how far a pipeline has read it
 //	runs                 pipeline                         slot, in ticks  one run

@@ -14,7 +14,7 @@ func newDevice() Device {
 	return Device{
 		ID: "contoso:us-5260:Giles-7163712301905", Month: Month{2026, time.November, 3}, Tenant: "contoso", Site: "us-5260",
 		Position: &Position{57.456, -2}, Labels: map[string]string{"model": "BME280", "b": "é"},
-		Readings: "readings", Enrollment: "line-4", Status: Active,
+		Readings: "readings", Enrollment: "line4", Status: Active, Change: 7,
 		Tokens: []Token{{Policy: "c2-7", From: at, To: at + 1, Expiry: at + 2, Fingerprint: "ab12"}},
 	}
 }
@@ -37,6 +37,47 @@ func stored(t *testing.T, e Entity, err error) Entity {
 		t.Fatal(err)
 	}
 	return e
+}
+
+func newEnrollment() Enrollment {
+	return Enrollment{
+		ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 7 * 24 * time.Hour, Admits: 8 * 24 * time.Hour,
+		Site: "us-5260", Labels: map[string]string{"model": "BME280"}, ImportOnly: true, Disabled: true, Shards: 4,
+		SendEvery: time.Minute, Batch: 100, Primary: []byte{1, 2}, Secondary: []byte{3},
+	}
+}
+
+func TestEnrollmentsComeBackAsTheyWere(t *testing.T) {
+	full := newEnrollment()
+	bare := Enrollment{ID: "a", Tenant: "t", Readings: "readings", Life: time.Minute}
+	for _, want := range []Enrollment{full, bare} {
+		e, err := want.Entity()
+		got, errGot := EnrollmentOf(stored(t, e, err))
+		if errGot != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("got  %+v, %v\nwant %+v", got, errGot, want)
+		}
+	}
+}
+
+func TestEnrollmentsThatCannotBeAreRefused(t *testing.T) {
+	for want, spoil := range map[string]func(*Enrollment){
+		`enrollment "Line-4"`:   func(n *Enrollment) { n.ID = "Line-4" },
+		"tenant":                func(n *Enrollment) { n.Tenant = "" },
+		`site "a b"`:            func(n *Enrollment) { n.Site = "a b" },
+		"table name":            func(n *Enrollment) { n.Readings = "r" },
+		"life of 30s":           func(n *Enrollment) { n.Life = 30 * time.Second },
+		"life of 2161h0m0s":     func(n *Enrollment) { n.Life = MaxLife + time.Hour },
+		"backfill of -1s":       func(n *Enrollment) { n.Backfill = -time.Second },
+		"backfill of 8761h0m0s": func(n *Enrollment) { n.Backfill = MaxBackfill + time.Hour },
+		"101 shards":            func(n *Enrollment) { n.Shards = 101 },
+		"batch of 101 rows":     func(n *Enrollment) { n.Batch = 101 },
+	} {
+		n := newEnrollment()
+		spoil(&n)
+		if _, err := n.Entity(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
 }
 
 func TestRecordsComeBackAsTheyWere(t *testing.T) {

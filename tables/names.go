@@ -47,14 +47,15 @@ func ParseNames(prefix string) (Names, error) {
 // The tables of a fleet, as the package's table of keys has them. Readings is
 // the table that devices write to unless their enrollment has one of its own.
 
-func (n Names) Readings() string { return n.prefix + "readings" }
-func (n Names) Devices() string  { return n.prefix + "devices" }
-func (n Names) Fleet() string    { return n.prefix + "fleet" }
-func (n Names) Runs() string     { return n.prefix + "runs" }
-func (n Names) Policies() string { return n.prefix + "policies" }
-func (n Names) Latest() string   { return n.prefix + "latest" }
-func (n Names) Rollups() string  { return n.prefix + "rollups" }
-func (n Names) Rejects() string  { return n.prefix + "rejects" }
+func (n Names) Readings() string    { return n.prefix + "readings" }
+func (n Names) Devices() string     { return n.prefix + "devices" }
+func (n Names) Enrollments() string { return n.prefix + "enrollments" }
+func (n Names) Fleet() string       { return n.prefix + "fleet" }
+func (n Names) Runs() string        { return n.prefix + "runs" }
+func (n Names) Policies() string    { return n.prefix + "policies" }
+func (n Names) Latest() string      { return n.prefix + "latest" }
+func (n Names) Rollups() string     { return n.prefix + "rollups" }
+func (n Names) Rejects() string     { return n.prefix + "rejects" }
 
 // Archive is the container of archived readings.
 func (n Names) Archive() string { return n.prefix + "archive" }

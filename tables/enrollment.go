@@ -1,0 +1,128 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// An EnrollmentID names an enrollment, as pipelines are named, so that it can be
+// a part of the name of a table of its own: [a-z][a-z0-9]{0,19}.
+type EnrollmentID string
+
+// ParseEnrollmentID is s as an EnrollmentID, or an error that says what is wrong with it.
+func ParseEnrollmentID(s string) (EnrollmentID, error) {
+	return EnrollmentID(s), checkWord("enrollment", s)
+}
+
+// EnrollmentRow is the RowKey of an enrollment, of which it has one.
+const EnrollmentRow = "enrollment"
+
+// The most that a token may be good for.
+const (
+	MaxLife     = 90 * 24 * time.Hour  // of a token
+	MaxBackfill = 365 * 24 * time.Hour // how old a row may be when its token is issued
+)
+
+// An Enrollment is a row of the table enrollments: a group of devices that prove
+// themselves with keys derived from one, and what they get.
+type Enrollment struct {
+	ID       EnrollmentID
+	Tenant   Tenant        // whose its devices are
+	Readings string        // name of the table that they write to
+	Life     time.Duration // of a token
+	Backfill time.Duration // how old a row may be when its token is issued
+	// Admits is how old a row may be when it is stored, by any token that was ever
+	// issued. It never falls: pipelines look so far back for rows that come late.
+	Admits time.Duration
+
+	// What a device gets that registers by itself, at its first contact.
+	Site   Site
+	Labels map[string]string
+
+	ImportOnly bool // a device has to be known before it gets a token
+	Disabled   bool // no device gets a token
+	Shards     int  // of a month, for its devices; zero means one
+
+	SendEvery time.Duration // suggested to devices
+	Batch     int           // rows a transaction, suggested to devices
+
+	Primary, Secondary []byte // keys, sealed: storage never sees one in the clear
+	ETag               ETag   // of what was read
+}
+
+// Entity is n as it is stored.
+func (n Enrollment) Entity() (Entity, error) {
+	e := Entity{PartitionKey: string(n.ID), RowKey: EnrollmentRow}
+	e.Set("Tenant", String(string(n.Tenant)))
+	e.Set("Readings", String(n.Readings))
+	e.Set("Life", Int64(seconds(n.Life)))
+	e.Set("Backfill", Int64(seconds(n.Backfill)))
+	e.Set("Admits", Int64(seconds(n.Admits)))
+	e.Set("ImportOnly", Boolean(n.ImportOnly))
+	e.Set("Disabled", Boolean(n.Disabled))
+	e.Set("Shards", Int64(int64(n.Shards)))
+	e.Set("SendEvery", Int64(seconds(n.SendEvery)))
+	e.Set("Batch", Int64(int64(n.Batch)))
+	for name, sealed := range map[string][]byte{"Primary": n.Primary, "Secondary": n.Secondary} {
+		if len(sealed) > 0 {
+			e.Set(name, Binary(sealed))
+		}
+	}
+	if n.Site != "" {
+		e.Set("Site", String(string(n.Site)))
+	}
+	labels, err := packed(n.Labels, len(n.Labels))
+	e.Set("Labels", labels)
+	return e, cmp.Or(n.check(), err)
+}
+
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
+// EnrollmentOf is a row of the table enrollments.
+func EnrollmentOf(e Entity) (Enrollment, error) {
+	f := e.Fields()
+	span := func(name string) time.Duration { return time.Duration(f.Int(name)) * time.Second }
+	n := Enrollment{
+		ID: EnrollmentID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
+		Life: span("Life"), Backfill: span("Backfill"), Admits: span("Admits"),
+		Site: Site(f.String("Site")), ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"), Shards: int(f.Int("Shards")),
+		SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")), Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
+	}
+	f.unpack("Labels", &n.Labels)
+	f.fail("enrollment", n.check())
+	return n, f.Err()
+}
+
+func (n Enrollment) check() error {
+	_, errID := ParseEnrollmentID(string(n.ID))
+	_, errTenant := ParseTenant(string(n.Tenant))
+	var errSite, errSpan error
+	if n.Site != "" {
+		_, errSite = ParseSite(string(n.Site))
+	}
+	switch {
+	case n.Life < time.Minute || n.Life > MaxLife:
+		errSpan = fmt.Errorf("enrollment %s: a token's life of %v is not between 1m and 90d", n.ID, n.Life)
+	case n.Backfill < 0 || n.Backfill > MaxBackfill:
+		errSpan = fmt.Errorf("enrollment %s: a backfill of %v is not between 0 and 365d", n.ID, n.Backfill)
+	case n.Shards < 0 || n.Shards > MaxShards:
+		errSpan = fmt.Errorf("enrollment %s: %d shards are not between 1 and %d", n.ID, n.Shards, MaxShards)
+	case n.Batch < 0 || n.Batch > MaxOps:
+		errSpan = fmt.Errorf("enrollment %s: a batch of %d rows is not between 1 and %d", n.ID, n.Batch, MaxOps)
+	}
+	return cmp.Or(errID, errTenant, errSite, CheckTable(n.Readings), errSpan)
+}
+
+// CheckLabels says why a device cannot have these labels, which are shown and
+// filtered by, and never a part of a key.
+func CheckLabels(labels map[string]string) error {
+	const most = 32 << 10 // bytes, of 64 KiB in UTF-16
+	text, err := json.Marshal(labels)
+	if err == nil && len(text) > most {
+		err = fmt.Errorf("labels have %d bytes together; at most %d are allowed", len(text), most)
+	}
+	return err
+}
