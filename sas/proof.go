@@ -28,9 +28,10 @@ const maxProof = 2 << 10
 
 // Why a proof does not hold.
 var (
-	ErrProof        = errors.New("the Authorization header is no SharedAccessSignature with sr, sig and se")
-	ErrProofExpired = errors.New("the proof has expired")
-	ErrProofWrong   = errors.New("the signature is not that of the device's key")
+	ErrProof         = errors.New("the Authorization header is no SharedAccessSignature with sr, sig and se")
+	ErrProofExpired  = errors.New("the proof has expired")
+	ErrProofWrong    = errors.New("the signature is not that of the device's key")
+	ErrProofResource = errors.New("the signature is for another resource; want sr to be ENROLLMENT/registrations/DEVICE")
 )
 
 // Prove makes the header.
