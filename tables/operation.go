@@ -25,12 +25,14 @@ const (
 	KindTransaction
 	KindCreateTable
 	KindDeleteTable
+	KindGetPolicies
+	KindSetPolicies
 	kinds
 )
 
 func (k Kind) String() string {
 	return [...]string{"none", "insert", "insert or replace", "insert or merge", "replace", "merge", "delete",
-		"get", "query", "transaction", "create table", "delete table"}[k]
+		"get", "query", "transaction", "create table", "delete table", "get policies", "set policies"}[k]
 }
 
 // An Operation is one request as it was answered; a retry is one more, as it is

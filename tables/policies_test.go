@@ -1,0 +1,73 @@
+package tables
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func fullPolicies() Policies {
+	p := Policies{Readings: "readings", Number: 7, Spare: Policy{ID: "spare"}}
+	for i := range p.Cohorts {
+		p.Cohorts[i] = Policy{ID: fmt.Sprint("policy", i), Since: Ticks(i) * 1e15}
+	}
+	p.Changes = []Change{
+		{Number: 6, Device: "pump-7", To: Revoked, Rotate: true, Done: true, At: 639307630201234567},
+		{Number: 7, Device: "pump-8", To: Active, At: 639307630201234568},
+	}
+	return p
+}
+
+func TestPoliciesSurviveStorage(t *testing.T) {
+	want := fullPolicies()
+	e, err := want.Entity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := PoliciesOf(e)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestAsManyChangesAsAreKeptFitTheirProperty(t *testing.T) {
+	p := fullPolicies()
+	p.Changes = nil
+	for range MaxChanges {
+		p.Changes = append(p.Changes, Change{Number: -1 << 63, Device: DeviceID(strings.Repeat("d", 128)), To: Revoked, Rotate: true, Done: true, At: MaxTicks})
+	}
+	e, err := p.Entity()
+	if err == nil {
+		err = e.Check()
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPoliciesThatCannotBeAreRefused(t *testing.T) {
+	for what, spoil := range map[string]func(*Policies){
+		"two cohorts under one":       func(p *Policies) { p.Cohorts[1] = p.Cohorts[3] },
+		"a spare that a cohort has":   func(p *Policies) { p.Spare = p.Cohorts[0] },
+		"a cohort without one":        func(p *Policies) { p.Cohorts[2].ID = "" },
+		"an id that is too long":      func(p *Policies) { p.Spare.ID = strings.Repeat("x", 65) },
+		"more changes than are kept":  func(p *Policies) { p.Changes = make([]Change, MaxChanges+1) },
+		"a table's name that is none": func(p *Policies) { p.Readings = "r" },
+	} {
+		p := fullPolicies()
+		spoil(&p)
+		if _, err := p.Entity(); err == nil {
+			t.Errorf("%s: it is stored", what)
+		}
+	}
+	p := fullPolicies()
+	e, err := p.Entity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Set("Cohorts", String(`[{"id":"a"}]`))
+	if _, err := PoliciesOf(e); err == nil || !strings.Contains(err.Error(), "1 policies, not 4") {
+		t.Errorf("one cohort is read: %v", err)
+	}
+}
