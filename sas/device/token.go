@@ -1,0 +1,105 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"time"
+
+	"furrow/tables"
+
+	"github.com/go-json-experiment/json"
+)
+
+// A token lets the device add rows to its partition. Its times are since the boot.
+type token struct {
+	table     *url.URL // without the token
+	sas       string
+	partition string
+	first     string // the earliest row key that it admits
+	last      string // the latest
+	expires   time.Duration
+	renew     time.Duration
+	batch     int // rows in a request
+}
+
+// An answer is what the endpoint gives for a proof.
+type answer struct {
+	Device         tables.DeviceID `json:"device"`
+	URL            string          `json:"url"`
+	SAS            string          `json:"sas"`
+	PartitionKey   string          `json:"partitionKey"`
+	RowKeyFormat   string          `json:"rowKeyFormat"`
+	EarliestRowKey string          `json:"earliestRowKey"`
+	LatestRowKey   string          `json:"latestRowKey"`
+	Expires        time.Time       `json:"expires"`
+	RenewAfter     time.Time       `json:"renewAfter"`
+	ServerTime     time.Time       `json:"serverTime"`
+	SendEvery      int64           `json:"sendEvery"` // seconds
+	Batch          int             `json:"batch"`
+}
+
+const (
+	rowKeyFormat = "ticks19[-suffix]"
+	maxSendEvery = 365 * 24 * 60 * 60
+)
+
+// parseAnswer reads an answer to device, and holds it to what this client
+// relies on. Its errors do not quote the token.
+func parseAnswer(body []byte, device tables.DeviceID) (answer, *url.URL, error) {
+	var a answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return a, nil, errors.New("it is not the JSON of a token")
+	}
+	u, err := url.Parse(a.URL)
+	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return a, nil, errors.New("url is not that of a table")
+	}
+	if err := secure(u); err != nil {
+		return a, nil, fmt.Errorf("url: %w", err)
+	}
+	if err := tables.CheckTable(u.Path[strings.LastIndexByte(u.Path, '/')+1:]); err != nil {
+		return a, nil, fmt.Errorf("url: %w", err)
+	}
+	if _, err := tables.ParseDeviceID(a.PartitionKey); err != nil {
+		return a, nil, fmt.Errorf("partitionKey: %w", err)
+	}
+	for _, key := range []string{a.EarliestRowKey, a.LatestRowKey} {
+		if _, err := tables.ParseRowKey(key); err != nil {
+			return a, nil, fmt.Errorf("window: %w", err)
+		}
+	}
+	switch query, err := url.ParseQuery(a.SAS); {
+	case err != nil || query.Get("sig") == "" || strings.ContainsAny(a.SAS, "# \r\n"):
+		return a, nil, errors.New("sas is not a token")
+	case a.Device != device:
+		return a, nil, fmt.Errorf("it is for device %q", a.Device)
+	case a.RowKeyFormat != rowKeyFormat:
+		return a, nil, fmt.Errorf("rowKeyFormat %q is not %q, which is all that this client can write", a.RowKeyFormat, rowKeyFormat)
+	case a.EarliestRowKey > a.LatestRowKey:
+		return a, nil, errors.New("earliestRowKey lies after latestRowKey")
+	case a.ServerTime.IsZero() || !a.Expires.After(a.ServerTime):
+		return a, nil, errors.New("expires is not after serverTime")
+	case a.SendEvery < 1 || a.SendEvery > maxSendEvery || a.Batch < 1:
+		return a, nil, errors.New("sendEvery and batch must be at least 1")
+	}
+	return a, u, nil
+}
+
+// token is the token of an answer, by the clock of a boot that began at zero. It is
+// renewed at a time drawn from the first half of the span that is there
+// for it, so that a fleet does not come back all at once.
+func (a *answer) token(table *url.URL, zero time.Time) *token {
+	t := &token{
+		table: table, sas: a.SAS, partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
+		expires: a.Expires.Sub(zero), renew: a.RenewAfter.Sub(zero), batch: min(a.Batch, tables.MaxOps),
+	}
+	t.renew = min(t.renew, t.expires)
+	t.renew += time.Duration(rand.Float64() * float64(t.expires-t.renew) / 2)
+	return t
+}
+
+// admits tells whether the token lets a row be added.
+func (t *token) admits(rowKey string) bool { return t.first <= rowKey && rowKey <= t.last }

@@ -1,0 +1,59 @@
+package device
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+// trusting carries requests to servers with certificates from those in a file,
+// or from the system's.
+func trusting(caFile string, now func() time.Time) (http.RoundTripper, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, Time: now}
+	if caFile != "" {
+		pem, err := os.ReadFile(caFile)
+		if err != nil {
+			return nil, fmt.Errorf("certificates to trust: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("certificates to trust: %s has none in PEM", caFile)
+		}
+	}
+	t := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, ForceAttemptHTTP2: true,
+		DialContext:         (&net.Dialer{Timeout: 20 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 20 * time.Second,
+		IdleConnTimeout:     3 * time.Minute, // longer than the usual cadence
+	}
+	return t, nil
+}
+
+// secure says why a token must not travel to u.
+func secure(u *url.URL) error {
+	if u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()) {
+		return nil
+	}
+	return errors.New("want https; plain http is for loopback only, as whoever reads a token can use it")
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// early tells whether err is that of a certificate that is not valid yet at now,
+// and gives its first day.
+func early(err error, now time.Time) (day time.Time, ok bool) {
+	bad, ok := errors.AsType[x509.CertificateInvalidError](err)
+	if !ok || bad.Reason != x509.Expired || bad.Cert == nil || !now.Before(bad.Cert.NotBefore) {
+		return time.Time{}, false
+	}
+	return bad.Cert.NotBefore, true
+}
