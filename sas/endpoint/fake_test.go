@@ -1,0 +1,143 @@
+package endpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+)
+
+const (
+	rightProof = "SharedAccessSignature sr=furrow%2Fregistrations%2Fpump-7&sig=c2lnbmF0dXJlLW9mLXRoZS1kZXZpY2U%3D&se=2000000000"
+	wrongProof = "SharedAccessSignature sr=furrow%2Fregistrations%2Fpump-7&sig=Z3Vlc3NlZC1ieS1hLXN0cmFuZ2Vy&se=2000000000"
+	secretSAS  = "sv=2019-02-02&tn=readings&sig=c2VjcmV0LW9mLXRoZS10b2tlbg%3D%3D"
+)
+
+// secrets are what no log may hold.
+var secrets = []string{"c2lnbmF0dXJlLW9mLXRoZS1kZXZpY2U", "Z3Vlc3NlZC1ieS1hLXN0cmFuZ2Vy", "c2VjcmV0LW9mLXRoZS10b2tlbg"}
+
+// A fakeIssuer gives every device with the right proof a token.
+type fakeIssuer struct {
+	authenticate error                       // for all, besides the wrong proof
+	issue        func(context.Context) error // nil: at once
+}
+
+func (f fakeIssuer) Authenticate(_ context.Context, _ tables.DeviceID, header string) (tables.Enrollment, error) {
+	if header != rightProof {
+		return tables.Enrollment{}, sas.ErrProofWrong
+	}
+	return tables.Enrollment{ID: "furrow"}, f.authenticate
+}
+
+func (f fakeIssuer) Issue(ctx context.Context, device tables.DeviceID, _ tables.Enrollment) (sas.Answer, error) {
+	if f.issue != nil {
+		if err := f.issue(ctx); err != nil {
+			return sas.Answer{}, err
+		}
+	}
+	return sas.Answer{Device: device, URL: "https://acct.table.core.windows.net/readings", SAS: secretSAS, PartitionKey: device,
+		RowKeyFormat: sas.RowKeyFormat, Expires: time.Now().Add(time.Hour), ServerTime: time.Now(), SendEvery: 60, Batch: 100}, nil
+}
+
+// A logged is the log of a test, at debug. It fails the test that has a secret in it.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func newLog(t testing.TB) (*slog.Logger, *logged) {
+	l := &logged{}
+	t.Cleanup(func() {
+		for _, secret := range secrets {
+			if strings.Contains(l.String(), secret) {
+				t.Errorf("the log has the secret %s:\n%s", secret, l.String())
+			}
+		}
+	})
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})), l
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func mustNew(t testing.TB, c Config) (*Handler, *logged) {
+	t.Helper()
+	log, text := newLog(t)
+	c.Log = log
+	if c.Issuer == nil {
+		c.Issuer = fakeIssuer{}
+	}
+	h, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, text
+}
+
+func request(method, path, proof string, body io.Reader) *http.Request {
+	r := httptest.NewRequest(method, "http://endpoint"+path, body)
+	if proof != "" {
+		r.Header.Set("Authorization", proof)
+	}
+	return r
+}
+
+// ask has the handler answer without a network.
+func ask(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func askToken(h http.Handler, device, proof string) *httptest.ResponseRecorder {
+	return ask(h, request("POST", "/v1/devices/"+device+"/token", proof, nil))
+}
+
+// wantProblem holds an answer against what every error has.
+func wantProblem(t *testing.T, w *http.Response, code Code) problem {
+	t.Helper()
+	var p problem
+	if err := json.NewDecoder(w.Body).Decode(&p); err != nil {
+		t.Fatalf("want %s, got status %d and no problem: %v", code, w.StatusCode, err)
+	}
+	if p.Code != code || p.Status != codes()[code] || p.Status != w.StatusCode {
+		t.Errorf("want %s (%d), got status %d with %+v", code, codes()[code], w.StatusCode, p)
+	}
+	if p.Type != "about:blank" || p.Title != http.StatusText(p.Status) || p.Detail == "" || time.Since(p.ServerTime).Abs() > time.Minute {
+		t.Errorf("%s: the problem is %+v", code, p)
+	}
+	if id := w.Header.Get("X-Request-Id"); len(id) < 20 || p.RequestID != id {
+		t.Errorf("%s: request id %q in the header, %q in the problem", code, id, p.RequestID)
+	}
+	if w.Header.Get("Content-Type") != "application/problem+json" || w.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%s: the header is %v", code, w.Header)
+	}
+	again := code == TooManyRequests || code == StorageBusy || code == NotReady
+	if (p.RetryAfter > 0) != again || (w.Header.Get("Retry-After") != "") != again {
+		t.Errorf("%s: retryAfter is %d, Retry-After %q", code, p.RetryAfter, w.Header.Get("Retry-After"))
+	}
+	return p
+}
+
+// quiet is no log, as those of commands that do not show debug: tests that ask for
+// a fleet's tokens would spend their time in it.
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -1,0 +1,247 @@
+package endpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+)
+
+func TestDeviceWithItsKeyGetsAToken(t *testing.T) {
+	h, log := mustNew(t, Config{})
+	w := askToken(h, "pump-7", rightProof)
+	var a sas.Answer
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 200 || a.Device != "pump-7" || a.SAS != secretSAS {
+		t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
+	}
+	if strings.Contains(w.Body.String(), `\u0026`) {
+		t.Errorf("a shell cannot take the token out of %s", w.Body)
+	}
+	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("X-Request-Id") == "" {
+		t.Errorf("the header is %v", w.Header())
+	}
+	if text := log.String(); !strings.Contains(text, "token issued") || !strings.Contains(text, w.Header().Get("X-Request-Id")) || !strings.Contains(text, "device=pump-7") {
+		t.Errorf("the log is %s", text)
+	}
+}
+
+// TestEveryErrorHasItsCode asks, for every code, in a way that leads to it.
+func TestEveryErrorHasItsCode(t *testing.T) {
+	token := "/v1/devices/pump-7/token"
+	failing := func(err error) Config {
+		return Config{Issuer: fakeIssuer{issue: func(context.Context) error { return err }}}
+	}
+	strange := func(err error) Config { return Config{Issuer: fakeIssuer{authenticate: err}} }
+	post := func(path, proof, body string) *http.Request {
+		return request("POST", path, proof, strings.NewReader(body))
+	}
+	seen := map[Code]bool{}
+	for _, c := range []struct {
+		want Code
+		with Config
+		ask  *http.Request
+	}{
+		{BadDeviceID, Config{}, post("/v1/devices/p%20p/token", rightProof, "")},
+		{BadDeviceID, Config{}, post("/v1/devices//token", rightProof, "")},
+		{BadDeviceID, Config{}, post("/v1/devices/a%2Fb/token", rightProof, "")},
+		{BadDeviceID, Config{}, post("/v1/devices/"+strings.Repeat("x", 129)+"/token", rightProof, "")},
+		{BadBody, Config{}, post(token, rightProof, "[]")},
+		{BadBody, Config{}, post(token, rightProof, `{"a":`)},
+		{BadBody, Config{}, post(token, rightProof, `{} {}`)},
+		{BadBody, Config{}, request("POST", token, rightProof, iotest.ErrReader(errors.New("cut off")))},
+		{ProofMissing, Config{}, post(token, "", "")},
+		{ProofMalformed, strange(sas.ErrProof), post(token, rightProof, "")},
+		{ProofExpired, strange(sas.ErrProofExpired), post(token, rightProof, "")},
+		{ProofWrong, Config{}, post(token, wrongProof, "")},
+		{ProofWrong, strange(sas.ErrProofResource), post(token, rightProof, "")},
+		{ProofWrong, strange(sas.ErrNoEnrollment), post(token, rightProof, "")},
+		{Revoked, failing(fmt.Errorf("pump-7: %w", sas.ErrRevoked)), post(token, rightProof, "")},
+		{EnrollmentDisabled, strange(sas.ErrDisabled), post(token, rightProof, "")},
+		{NotRegistered, failing(sas.ErrNotRegistered), post(token, rightProof, "")},
+		{WrongEnrollment, failing(sas.ErrOtherEnrollment), post(token, rightProof, "")},
+		{NotFound, Config{}, post("/v1/devices/pump-7", rightProof, "")},
+		{NotFound, Config{}, post("/", rightProof, "")},
+		{NotFound, Config{}, post("/healthz/", rightProof, "")},
+		{MethodNotAllowed, Config{}, request("GET", token, rightProof, nil)},
+		{MethodNotAllowed, Config{}, post("/healthz", "", "")},
+		{BodyTooLarge, Config{}, post(token, rightProof, `{"a":"`+strings.Repeat("x", maxBody)+`"}`)},
+		{NotReady, failing(&sas.NotReadyError{After: 12 * time.Second}), post(token, rightProof, "")},
+		{NotReady, Config{Ready: func(context.Context) error { return errors.New("no storage") }}, request("GET", "/readyz", "", nil)},
+		{StorageBusy, failing(tables.ErrBusy), post(token, rightProof, "")},
+		{StorageBusy, failing(tables.ErrConflict), post(token, rightProof, "")},
+		{StorageBusy, failing(context.DeadlineExceeded), post(token, rightProof, "")},
+		{Internal, failing(errors.New("the fleet's table is called abc")), post(token, rightProof, "")},
+		{Internal, failing(nilPanic{}), post(token, rightProof, "")},
+	} {
+		h, log := mustNew(t, c.with)
+		p := wantProblem(t, ask(h, c.ask).Result(), c.want)
+		seen[c.want] = true
+		if text := log.String(); !strings.Contains(text, p.RequestID) || !strings.Contains(text, "code="+string(c.want)) && c.want != Internal {
+			t.Errorf("%s: the log is %s", c.want, text)
+		}
+		if strings.Contains(p.Detail, "abc") || strings.Contains(p.Detail, "no storage") {
+			t.Errorf("%s tells a stranger: %s", c.want, p.Detail)
+		}
+		if c.want == NotReady && p.RetryAfter != 12 && p.RetryAfter != 1 {
+			t.Errorf("%+v", p)
+		}
+	}
+	h, _ := mustNew(t, Config{})
+	for range DeviceBurst {
+		askToken(h, "pump-7", rightProof)
+	}
+	wantProblem(t, askToken(h, "pump-7", rightProof).Result(), TooManyRequests)
+	for code := range codes() {
+		if !seen[code] && code != TooManyRequests {
+			t.Errorf("nothing leads to %s", code)
+		}
+	}
+}
+
+// nilPanic panics where its text is asked for.
+type nilPanic struct{}
+
+func (nilPanic) Error() string { panic("an error that cannot be read") }
+func (nilPanic) Is(error) bool { panic("an error that cannot be compared") }
+
+func TestUnknownEnrollmentLooksLikeAWrongKey(t *testing.T) {
+	var details []string
+	for _, err := range []error{sas.ErrNoEnrollment, sas.ErrProofWrong} {
+		h, _ := mustNew(t, Config{Issuer: fakeIssuer{authenticate: err}})
+		details = append(details, wantProblem(t, askToken(h, "pump-7", rightProof).Result(), ProofWrong).Detail)
+	}
+	if details[0] != details[1] {
+		t.Errorf("they can be told apart: %q", details)
+	}
+}
+
+func TestPanicIsAnsweredAndLogged(t *testing.T) {
+	h, log := mustNew(t, Config{Issuer: fakeIssuer{issue: func(context.Context) error { panic("a fault in the issuer") }}})
+	p := wantProblem(t, askToken(h, "pump-7", rightProof).Result(), Internal)
+	if text := log.String(); !strings.Contains(text, "a fault in the issuer") || !strings.Contains(text, p.RequestID) || !strings.Contains(text, "handler_test.go") {
+		t.Errorf("the log is %s", text)
+	}
+	if len(h.gate.places) != 0 {
+		t.Error("its place is still taken")
+	}
+}
+
+func TestBodyMayBeAnObjectWithUnknownMembers(t *testing.T) {
+	h, _ := mustNew(t, Config{})
+	for _, body := range []string{"", "{}", ` {"firmware": {"version": [1, 2]}} `, `{"a":"` + strings.Repeat("x", maxBody-8) + `"}`} {
+		if w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(body))); w.Code != 200 {
+			t.Errorf("a body of %d bytes: %s", len(body), w.Body)
+		}
+	}
+}
+
+func TestRequestIDIsOursAndTheirsIsBounded(t *testing.T) {
+	h, log := mustNew(t, Config{})
+	r := request("POST", "/v1/devices/pump-7/token", rightProof, nil)
+	r.Header.Set("X-Request-Id", "theirs"+strings.Repeat("x", 1000))
+	w := ask(h, r)
+	if id := w.Header().Get("X-Request-Id"); id == "" || strings.Contains(id, "theirs") {
+		t.Errorf("the id is %q", id)
+	}
+	if text := log.String(); !strings.Contains(text, "theirRequest=theirsx") || len(text) > 500 {
+		t.Errorf("%d bytes are logged: %s", len(text), text)
+	}
+}
+
+func TestReadinessIsAskedOnceASecondWhoeverGoes(t *testing.T) {
+	asked := 0
+	h, log := mustNew(t, Config{Ready: func(ctx context.Context) error {
+		asked++
+		if _, limited := ctx.Deadline(); !limited {
+			t.Error("the question has no end")
+		}
+		if ctx.Err() != nil {
+			t.Error("the question ends with the request")
+		}
+		return errors.New("no storage")
+	}})
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 {
+		wantProblem(t, ask(h, request("GET", "/readyz", "", nil).WithContext(gone)).Result(), NotReady)
+	}
+	if asked != 1 {
+		t.Errorf("storage was asked %d times", asked)
+	}
+	if strings.Count(log.String(), "no storage") != 1 {
+		t.Errorf("the log is %s", log)
+	}
+	if w := ask(h, request("HEAD", "/healthz", "", nil)); w.Code != 200 {
+		t.Errorf("/healthz: %d", w.Code)
+	}
+}
+
+func TestMetricsCountWhatHappened(t *testing.T) {
+	m := NewMetrics()
+	h, _ := mustNew(t, Config{Metrics: m, Limits: Limits{Rate: 1}, Ready: func(context.Context) error { return nil }})
+	m.CountTable(t.Context(), tables.Operation{Kind: tables.KindInsert})
+	askToken(h, "pump-7", rightProof)
+	askToken(h, "pump-7", wrongProof)
+	ask(h, request("GET", "/readyz", "", nil))
+	text := ask(h, request("GET", "/metrics", "", nil)).Body.String()
+	for _, want := range []string{
+		"furrow_sas_tokens_total 1", `furrow_sas_refusals_total{code="proof-wrong"} 1`, `furrow_sas_refusals_total{code="revoked"} 0`,
+		"furrow_sas_token_seconds_count 2", "furrow_sas_storage_in_flight 0", "furrow_sas_storage_places 256",
+		"furrow_sas_allowance 1", "furrow_sas_line_seconds 0", "furrow_sas_devices_remembered 1", "furrow_sas_requests_in_flight 1",
+		`furrow_storage_operations_total{kind="` + tables.KindInsert.String() + `",service="table"} 1`, "go_goroutines",
+	} {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestLogIsBoundedInAStorm(t *testing.T) {
+	h, log := mustNew(t, Config{Issuer: fakeIssuer{authenticate: sas.ErrDisabled}})
+	for range 1000 {
+		askToken(h, "pump-7", rightProof)
+	}
+	if n := strings.Count(log.String(), "level=INFO"); n < 100 || n > 200 {
+		t.Errorf("%d lines at info", n)
+	}
+}
+
+func FuzzPathsAndIDs(f *testing.F) {
+	for _, path := range []string{"/v1/devices/pump-7/token", "/v1/devices/../token", "/v1/devices/%2e%2e/token", "//healthz", "/v1/devices//token/token", "/metrics", "*"} {
+		f.Add("POST", path)
+		f.Add("GET", path)
+	}
+	log, _ := newLog(f)
+	h, err := New(Config{Issuer: fakeIssuer{}, Log: log, Limits: Limits{DeviceRate: 1_000_000, Rate: 1_000_000}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, method, path string) {
+		r := request("POST", "/", rightProof, nil)
+		r.Method, r.URL.Path = method, path
+		w := ask(h, r)
+		if w.Code == 200 && strings.HasSuffix(path, "/token") {
+			id := strings.TrimSuffix(strings.TrimPrefix(path, "/v1/devices/"), "/token")
+			if _, err := tables.ParseDeviceID(id); err != nil || method != "POST" {
+				t.Errorf("%s %q is given a token: %v", method, path, err)
+			}
+		}
+		if w.Code != 200 {
+			var p problem
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || codes()[p.Code] != w.Code || p.Code == Internal {
+				t.Errorf("%s %q: %d %s", method, path, w.Code, w.Body)
+			}
+		}
+		if w.Code >= 300 && w.Code < 400 {
+			t.Errorf("%q is redirected", path)
+		}
+	})
+}

@@ -1,0 +1,8 @@
+package endpoint
+
+import _ "embed"
+
+// openAPI describes the endpoint to those who write clients.
+//
+//go:embed openapi.json
+var openAPI []byte
