@@ -124,3 +124,15 @@ func FuzzLedger(f *testing.F) {
 		l.Add("0638000000000000000")
 	})
 }
+
+func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
+	const days = 24 * time.Hour
+	for _, c := range []struct{ set, admitted, want time.Duration }{
+		{0, 0, 8 * days}, {3 * days, 0, 3 * days}, {0, 30 * days, 30 * days}, {40 * days, 30 * days, 40 * days},
+	} {
+		p := Pipeline{Late: c.set, Admits: func() time.Duration { return c.admitted }}
+		if got := p.late(); got != c.want {
+			t.Errorf("late %v, tokens %v: %v, want %v", c.set, c.admitted, got, c.want)
+		}
+	}
+}

@@ -45,6 +45,9 @@ type Pipeline struct {
 	// Late is how old the row may be that a living token still admits. Audits look
 	// no further back. Zero means 8 days.
 	Late time.Duration
+	// Admits tells the same of the tokens that are out now; the longer of the two
+	// holds. Nil means that nothing is known of them.
+	Admits func() time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
 	// Most is how many rows a job folds in all; zero means 20,000. Devices that it
@@ -62,7 +65,14 @@ func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
 
 func (p *Pipeline) shortSpan() time.Duration { return cmp.Or(p.ShortSpan, 3*time.Hour) }
-func (p *Pipeline) late() time.Duration      { return cmp.Or(p.Late, 8*24*time.Hour) }
+
+func (p *Pipeline) late() time.Duration {
+	late := cmp.Or(p.Late, 8*24*time.Hour)
+	if p.Admits != nil {
+		late = max(late, p.Admits())
+	}
+	return late
+}
 
 // table is where outputs of a kind are.
 func (p *Pipeline) table(k OutputKind) *tables.Table {

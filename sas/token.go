@@ -11,8 +11,8 @@ import (
 	"furrow/tables"
 )
 
-// clockSkew is how far a device's clock may be ahead when its token ends.
-const clockSkew = 5 * time.Minute
+// ClockSkew is how far a device's clock may be ahead when its token ends.
+const ClockSkew = 5 * time.Minute
 
 // A protocol is how a token may be used: its spr, and for plain HTTP the only
 // address that it may come from.
@@ -36,7 +36,7 @@ func (p protocol) ip() string {
 // told. It begins at once: a start would be refused by servers whose clocks are behind.
 func (i *Issuer) sign(d tables.Device, e tables.Enrollment, policy string, now time.Time) (tables.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
-	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(clockSkew))
+	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
 	text, err := Grant{
 		Table: d.Readings, Permissions: "a", Expiry: expiry, Policy: policy, Protocol: i.scheme.name, IP: i.scheme.ip(),
 		StartPartition: string(d.ID), StartRow: from.String(), EndPartition: string(d.ID), EndRow: to.String(),

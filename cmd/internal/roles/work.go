@@ -9,6 +9,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/worker"
 
@@ -46,9 +47,14 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	if w.IdleExit > 0 {
 		runs = append(runs, func(ctx context.Context) error { idle.wait(ctx, w.IdleExit); cancel(); return nil })
 	}
+	admitted := &admission{enrollments: &sas.Enrollments{Table: f.Tables.Table(f.Names.Enrollments())}, log: f.Log}
+	if err := admitted.read(ctx); err != nil {
+		return err
+	}
+	runs = append(runs, admitted.run)
 	var pools []*worker.Pool
 	for _, p := range f.Pipelines {
-		pool, err := f.pool(p, w, idle)
+		pool, err := f.pool(p, w, idle, admitted)
 		if err != nil {
 			return err
 		}
@@ -87,11 +93,12 @@ func endings(pools []*worker.Pool) (args []any) {
 }
 
 // pool is one that does the jobs of a pipeline.
-func (f *Fleet) pool(p config.Pipeline, w Work, idle *idleness) (*worker.Pool, error) {
+func (f *Fleet) pool(p config.Pipeline, w Work, idle *idleness, admitted *admission) (*worker.Pool, error) {
 	pipeline, err := f.Jobs(p)
 	if err != nil {
 		return nil, err
 	}
+	pipeline.Admits = admitted.longest
 	queue := f.Queue(p)
 	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence), Log: f.Log.With("pipeline", p.Name)}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {

@@ -1,0 +1,37 @@
+package roles
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+)
+
+func TestAuditsLookAsFarBackAsAnyTokenAdmits(t *testing.T) {
+	storage := azuretest.Local(t)
+	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	enrollments := &sas.Enrollments{Table: client.Table(tables.Names{}.Enrollments()), Master: sas.NewMaster()}
+	a := &admission{enrollments: &sas.Enrollments{Table: enrollments.Table}, log: slog.New(slog.DiscardHandler)}
+	if err := a.read(t.Context()); err != nil || a.longest() != 0 {
+		t.Errorf("without enrollments: %v, %v", a.longest(), err)
+	}
+	if err := enrollments.Table.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const days = 24 * time.Hour
+	for id, backfill := range map[tables.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days} {
+		e := tables.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: backfill}
+		if _, err := enrollments.Add(t.Context(), e, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.read(t.Context()); err != nil || a.longest() != 30*days+time.Hour+sas.ClockSkew {
+		t.Errorf("with a backfill of 30 days: %v, %v", a.longest(), err)
+	}
+}
