@@ -1,0 +1,280 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func mustOpen(t testing.TB, path string) *buffer {
+	t.Helper()
+	b, _, err := openBuffer(Config{Device: "d", File: path, MaxBytes: 1 << 20}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func mustAdd(t testing.TB, b *buffer, body string) {
+	t.Helper()
+	if err := b.add(stamp{at: int64(len(body))}, []byte(body)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waits is what waits in b, as text.
+func waits(b *buffer) string {
+	var all []string
+	for _, e := range b.entries {
+		all = append(all, string(e.body))
+	}
+	return strings.Join(all, " ")
+}
+
+// The file is cut at every byte, as a power cut may do, and opens to what it was
+// after one of the steps that made it; the next reading is kept.
+func TestFileCutAnywhereOpensToAPrefix(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "readings")
+	b := mustOpen(t, path)
+	states := []string{""}
+	step := func() {
+		states = append(states, waits(b))
+	}
+	for i := range 4 {
+		mustAdd(t, b, fmt.Sprintf(`{"a":%d}`, i))
+		step()
+	}
+	b.remove(b.next(2, 1<<20)...)
+	step()
+	mustAdd(t, b, `{"a":4}`)
+	step()
+	b.remove(b.entries[1])
+	step()
+	if err := b.close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, seen := 0, map[int]bool{}
+	cut := filepath.Join(t.TempDir(), "cut")
+	for n := range len(whole) + 1 {
+		if err := os.WriteFile(cut, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b := mustOpen(t, cut)
+		at := slices.Index(states, waits(b))
+		if at < last {
+			t.Errorf("cut at %d it opens to %q, step %d after step %d", n, waits(b), at, last)
+		}
+		last, seen[at] = at, true
+		mustAdd(t, b, `{"new":1}`)
+		want := waits(b)
+		b.close()
+		b = mustOpen(t, cut)
+		if got := waits(b); got != want {
+			t.Errorf("cut at %d and opened again: %q, want %q", n, got, want)
+		}
+		b.close()
+	}
+	if len(seen) != len(states) {
+		t.Errorf("%d of %d states were seen", len(seen), len(states))
+	}
+}
+
+// What a damaged part held is lost, and reported; what comes after it is not.
+func TestDamageIsReportedAndCostsOnlyItsOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "readings")
+	b := mustOpen(t, path)
+	for i := range 5 {
+		mustAdd(t, b, fmt.Sprintf(`{"a":%d}`, i))
+	}
+	hit := b.entries[2].place
+	b.remove(b.entries[4])
+	b.close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for off := hit.off; off < hit.end; off++ {
+		data := slices.Clone(whole)
+		data[off] ^= 0x41
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, reports, err := openBuffer(Config{Device: "d", File: path, MaxBytes: 1 << 20}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := waits(b); got != `{"a":0} {"a":1} {"a":3}` || len(reports) != 1 || reports[0].Reason != Damaged {
+			t.Errorf("damaged at %d: %q, %v", off, got, reports)
+		}
+		b.close()
+	}
+}
+
+func TestKeysStayWhatTheyAreAcrossRunsAndNewFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "readings")
+	b := mustOpen(t, path)
+	zero := time.Now().Round(0)
+	for i := range 3 {
+		mustAdd(t, b, fmt.Sprintf(`{"a":"%s"}`, strings.Repeat("x", i)))
+	}
+	if err := b.anchor(zero, zero, nil); err != nil {
+		t.Fatal(err)
+	}
+	keys := func() (all []string) {
+		for _, e := range b.entries {
+			key, ok := e.key()
+			if !ok {
+				t.Fatal("a key is not known")
+			}
+			all = append(all, key.String())
+		}
+		return all
+	}
+	want := keys()
+	for round := range 4 {
+		b.close()
+		b = mustOpen(t, path)
+		if err := b.anchor(zero.Add(time.Duration(round+1)*time.Hour), zero.Add(24*time.Hour), nil); err != nil {
+			t.Fatal(err)
+		}
+		// Much comes and goes, so that the file is made anew.
+		files := b.journal.file
+		for range 300 {
+			mustAdd(t, b, `{"a":"`+strings.Repeat("y", 1000)+`"}`)
+			b.remove(b.entries[3])
+		}
+		if b.journal.file == files {
+			t.Error("the file was not made anew")
+		}
+		if got := keys(); !slices.Equal(got, want) {
+			t.Errorf("keys are %v, want %v", got, want)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > 2*slack {
+		t.Errorf("the file is %d bytes long, %v", info.Size(), err)
+	}
+	b.close()
+}
+
+func TestOneFileHasOneProcessAndOneDevice(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "readings")
+	b := mustOpen(t, path)
+	if _, _, err := openBuffer(Config{Device: "d", File: path}, time.Now()); err == nil || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("%v", err)
+	}
+	b.close()
+	if _, _, err := openBuffer(Config{Device: "e", File: path}, time.Now()); err == nil || !strings.Contains(err.Error(), `"d"`) {
+		t.Errorf("%v", err)
+	}
+	mustOpen(t, path).close()
+}
+
+func TestDiskThatFailsIsSaidAndTrustedNoMore(t *testing.T) {
+	b := mustOpen(t, filepath.Join(t.TempDir(), "readings"))
+	mustAdd(t, b, `{"a":1}`)
+	b.journal.fail(errors.New("input/output error"))
+	for range 2 {
+		if err := b.add(stamp{}, []byte(`{"a":2}`)); err == nil || !strings.Contains(err.Error(), "input/output error") {
+			t.Errorf("%v", err)
+		}
+	}
+	if got := waits(b); got != `{"a":1}` {
+		t.Errorf("%s", got)
+	}
+	b.close()
+}
+
+func TestManySendersKeepTheirReadings(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "readings")
+	b := mustOpen(t, path)
+	var senders sync.WaitGroup
+	for i := range 8 {
+		senders.Go(func() {
+			for j := range 20 {
+				mustAdd(t, b, fmt.Sprintf(`{"a":%d}`, 100*i+j))
+				if j%2 == 0 {
+					b.remove(b.next(1, 1)...)
+				}
+			}
+		})
+	}
+	senders.Wait()
+	want := waits(b)
+	b.close()
+	b = mustOpen(t, path)
+	if got := waits(b); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	b.close()
+}
+
+func FuzzFile(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "readings")
+	b := mustOpen(f, path)
+	mustAdd(f, b, `{"a":1}`)
+	mustAdd(f, b, `{"a":2}`)
+	b.remove(b.entries[0])
+	if err := b.anchor(time.Now(), time.Now(), nil); err != nil {
+		f.Fatal(err)
+	}
+	b.close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	for _, r := range [][]byte{{}, {kindBoot}, appendInts([]byte{kindPast}, -1, 1<<62), {kindReading, 0, 2, 0, 2, '{', '}'}} {
+		f.Add(appendFrame([]byte(title), r))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) < len(title) {
+			return
+		}
+		found, damaged, good := scan(data)
+		if good > int64(len(data)) {
+			t.Fatalf("%d good bytes of %d", good, len(data))
+		}
+		again, _, sameGood := scan(data[:good])
+		if len(again) != len(found) || sameGood != good {
+			t.Errorf("the good part has %d records, the whole %d", len(again), len(found))
+		}
+		for _, d := range damaged {
+			if d.off >= d.end || d.end > good {
+				t.Errorf("damage at %v", d)
+			}
+		}
+		var b buffer
+		if b.load(found, "d") != nil {
+			return
+		}
+		for _, e := range b.entries {
+			r, err := decode(e.record())
+			if err != nil || r.(readingRecord).seq != e.seq || string(r.(readingRecord).body) != string(e.body) {
+				t.Errorf("%+v is read back as %+v, %v", e, r, err)
+			}
+		}
+	})
+}
+
+func BenchmarkAddToAFile(b *testing.B) {
+	buffer := mustOpen(b, filepath.Join(b.TempDir(), "readings"))
+	buffer.max = 1 << 40
+	b.SetParallelism(8)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			mustAdd(b, buffer, `{"Temperature@odata.type":"Edm.Double","Temperature":21.5}`)
+		}
+	})
+	buffer.close()
+}

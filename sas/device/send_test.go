@@ -1,0 +1,78 @@
+package device_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/sas/device"
+)
+
+func good() device.Config {
+	return device.Config{Endpoint: "https://endpoint.test", Device: id, Enrollment: "plant1", Key: "AAAAAAAAAAAAAAAAAAAAAA=="}
+}
+
+func TestConfigsThatCannotWorkAreRefused(t *testing.T) {
+	for want, spoil := range map[string]func(*device.Config){
+		"device id":        func(c *device.Config) { c.Device = "a b" },
+		"enrollment":       func(c *device.Config) { c.Enrollment = "" },
+		"not in base64":    func(c *device.Config) { c.Key = "secret!" },
+		"want a URL":       func(c *device.Config) { c.Endpoint = "endpoint" },
+		"for loopback":     func(c *device.Config) { c.Endpoint = "http://192.168.0.9:8080" },
+		"trust":            func(c *device.Config) { c.CAFile = "doc.go" },
+		"no such file":     func(c *device.Config) { c.CAFile = "nothing.pem" },
+		"file of waiting":  func(c *device.Config) { c.File = "doc.go" },
+		"doc.go/x.lock: n": func(c *device.Config) { c.File = "doc.go/x" },
+	} {
+		c := good()
+		spoil(&c)
+		if _, err := device.Open(c); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+	for _, endpoint := range []string{"https://h/", "http://127.0.0.1:1", "http://[::1]:1", "http://localhost"} {
+		c := good()
+		c.Endpoint = endpoint
+		if _, err := device.Open(c); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What storage would refuse, Send refuses.
+func TestSendSaysAtOnceWhatCannotBeStored(t *testing.T) {
+	c, err := device.Open(good())
+	if err != nil {
+		t.Fatal(err)
+	}
+	many := map[string]any{}
+	for i := range 253 {
+		many["p"+strings.Repeat("x", i)] = i
+	}
+	for want, values := range map[string]map[string]any{
+		"no values":      {"a": nil},
+		"not allowed":    {"wind-speed": 1},
+		"belongs to":     {"RowKey": "x"},
+		"bytes":          {"a": strings.Repeat("x", 32<<10+1)},
+		"at most 252":    many,
+		"not UTF-8":      {"a": "\xff"},
+		"finite":         {"a": math.NaN()},
+		"[]int":          {"a": []int{1}},
+		"more than an I": {"a": uint64(math.MaxUint64)},
+		"between 1601":   {"a": time.Time{}},
+	} {
+		if err := c.Send(device.Reading{Values: values}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error with %q", err, want)
+		}
+	}
+	if stats := c.Stats(); stats.Refused != 10 || stats.Accepted != 0 || stats.Waiting != 0 {
+		t.Errorf("%+v", stats)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Send(device.Reading{Values: map[string]any{"a": 1}}); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("%v", err)
+	}
+}

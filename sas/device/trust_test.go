@@ -1,0 +1,96 @@
+package device_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"furrow/sas/device"
+)
+
+// certified serves the endpoint of w over TLS, with a certificate for some time.
+func certified(t *testing.T, w *world, from, to time.Time) (url, caFile string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "endpoint"}, NotBefore: from, NotAfter: to,
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caFile = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(caFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		resp := w.issue(r, time.Now())
+		rw.WriteHeader(resp.StatusCode)
+		io.Copy(rw, resp.Body)
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.URL, caFile
+}
+
+// A device of 1970 finds every certificate too young. Over real connections.
+func TestClockOf1970AcceptsAYoungCertificateAndNoOldOne(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct {
+		wall, from, to time.Time
+		works          bool
+	}{
+		"a good clock":                           {now, now.Add(-time.Hour), now.Add(time.Hour), true},
+		"a clock of 1970":                        {time.Unix(0, 0), now.Add(-time.Hour), now.Add(time.Hour), true},
+		"a good clock and an old certificate":    {now, now.Add(-2 * time.Hour), now.Add(-time.Hour), false},
+		"a clock of 1970 and none that we trust": {time.Unix(0, 0), now.Add(-time.Hour), now.Add(time.Hour), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			url, ca := certified(t, s.world, c.from, c.to)
+			if !c.works && c.wall.Year() == 1970 {
+				_, ca = certified(t, s.world, c.from, c.to)
+			}
+			client := s.open(func(d *device.Config) {
+				d.Endpoint, d.CAFile, d.Transport = url, ca, nil
+				d.Wall = func() time.Time { return c.wall }
+			})
+			s.mustSend(client)
+			stop := s.run(client)
+			if c.works {
+				s.flush(client)
+			} else {
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				if client.Flush(ctx) == nil || client.Stats().Err == nil {
+					t.Error("the certificate is accepted")
+				}
+			}
+			stop()
+			s.close(client)
+			if n, _ := s.rows(); len(n) == 1 != c.works {
+				t.Errorf("%d rows", len(n))
+			}
+		})
+	}
+}
