@@ -57,7 +57,7 @@ func (c *crowd) watch(_ net.Conn, s http.ConnState) {
 // and others may be waiting for one.
 func (c *crowd) thin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if len(c.places) > cap(c.places)/2 {
+		if taken := len(c.places) - 1; taken > cap(c.places)/2 { // one is for the next
 			w.Header().Set("Connection", "close")
 		}
 		next.ServeHTTP(w, r)
