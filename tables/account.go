@@ -22,6 +22,14 @@ type Account struct {
 // String names the account without what opens it, so that no log shows a key.
 func (a Account) String() string { return a.Name + " at " + a.Table }
 
+// PathStyle tells whether the account's name is in the path of its URL, as it is
+// with storage of one machine and with emulators, and never with Azure, which
+// has it in the name of the host.
+func (a Account) PathStyle() bool {
+	u, err := url.Parse(a.Table)
+	return err == nil && strings.Trim(u.Path, "/") != ""
+}
+
 // The account that storage emulators have.
 // learn.microsoft.com: "Use the Azurite emulator", Well-known storage account and key.
 const (

@@ -70,3 +70,18 @@ func FuzzParseAccount(f *testing.F) {
 		}
 	})
 }
+
+func TestAzureHasTheAccountInTheHost(t *testing.T) {
+	for text, want := range map[string]bool{
+		"UseDevelopmentStorage=true": true,
+		"AccountName=a;AccountKey=AAAA;TableEndpoint=http://127.0.0.1:10002/a":     true,
+		"AccountName=a;AccountKey=AAAA;TableEndpoint=https://box.example:10002/a/": true,
+		"AccountName=a;AccountKey=AAAA;EndpointSuffix=core.windows.net":            false,
+		"https://a.table.core.windows.net/":                                        false,
+	} {
+		a, err := ParseAccount(text)
+		if err != nil || a.PathStyle() != want {
+			t.Errorf("%s: %v, %v; want %v", a.Table, a.PathStyle(), err, want)
+		}
+	}
+}

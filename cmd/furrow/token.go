@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/sas"
+	"furrow/tables"
+)
+
+func tokenCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "token",
+		Usage:     "issue a token by hand, for firmware that cannot ask for one",
+		ArgsUsage: "DEVICE",
+		Description: "The device must be registered (furrow device add). The token adds rows to the device's own partition until it\n" +
+			"expires, and ends earlier when a device of its cohort is revoked. It is recorded with the device as any other is.",
+		Flags: append(storageFlags(), tableURLFlag(),
+			&cli.StringFlag{Name: "life", DefaultText: "the enrollment's", Usage: "`DURATION` until it expires, such as 30d; at most 90d"},
+			&cli.BoolFlag{Name: "shared", Usage: "issue one for longer than a day although devices with short tokens use the same table, and revoking one of them may end it"},
+			&cli.BoolFlag{Name: "json", Usage: "print what the endpoint would answer, as one line of JSON"}),
+		Action: issueToken,
+	}
+}
+
+func issueToken(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usagef(c, "name one DEVICE")
+	}
+	device, err := tables.ParseDeviceID(c.Args().First())
+	if err != nil {
+		return usagef(c, "%v", err)
+	}
+	life, err := lifeFlag(c)
+	if err != nil {
+		return err
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	n := s.enrollments(sas.Master{})
+	e, err := enrollmentOf(c, s, n, device)
+	if err != nil {
+		return err
+	}
+	if life > sas.LongLife && e.Life <= sas.LongLife && !c.Bool("shared") {
+		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this one too, and firmware that cannot ask would be locked out; make an enrollment with a long --life, which has a table of its own, or say --shared", e.ID, e.Life)
+	}
+	if life > 0 {
+		if e, err = n.Change(c.Context, e.ID, func(e *tables.Enrollment) error { e.Admits = max(e.Admits, life+e.Backfill); return nil }); err != nil {
+			return err
+		}
+		e.Life = life
+	}
+	issuer, err := s.issuer(c.String("table-url"), n, s.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))))
+	if err != nil {
+		return err
+	}
+	a, err := issuer.Issue(c.Context, device, e)
+	if err != nil {
+		return fmt.Errorf("device %s: %w", device, err)
+	}
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, a)
+	}
+	return printAnswer(c.App.Writer, a)
+}
+
+// lifeFlag is --life, or zero.
+func lifeFlag(c *cli.Context) (time.Duration, error) {
+	text := c.String("life")
+	if text == "" {
+		return 0, nil
+	}
+	life, ok := config.ParseDuration(text)
+	if !ok || life < time.Minute || life > tables.MaxLife {
+		return 0, usagef(c, "--life is %q; it takes a duration from 1m to 90d, such as 12h or 30d", text)
+	}
+	return life, nil
+}
+
+// enrollmentOf is the enrollment of a device that is registered.
+func enrollmentOf(c *cli.Context, s *stores, n *sas.Enrollments, device tables.DeviceID) (tables.Enrollment, error) {
+	d, err := sas.NewRegistry(s.Tables, s.Names).Get(c.Context, device)
+	if errors.Is(err, tables.ErrNotFound) {
+		return tables.Enrollment{}, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device, device)
+	}
+	if err != nil {
+		return tables.Enrollment{}, err
+	}
+	e, err := n.Get(c.Context, d.Enrollment)
+	if err == nil && e.Disabled {
+		err = sas.ErrDisabled
+	}
+	if err != nil {
+		err = fmt.Errorf("device %s: enrollment %s: %w", device, d.Enrollment, err)
+	}
+	return e, err
+}
+
+func printAnswer(w io.Writer, a sas.Answer) error {
+	_, err := fmt.Fprintf(w, `Token for %s, until %s
+
+  %s?%s
+
+POST rows there as JSON, with PartitionKey %q and as RowKey 19 digits of ticks,
+  from %s (%s)
+  to   %s (%s)
+Whoever has it can write as the device: keep it like a password.
+`, a.Device, a.Expires.Format(time.RFC3339), a.URL, a.SAS, a.PartitionKey,
+		a.EarliestRowKey, a.EarliestRowKey.Time().Format(time.RFC3339), a.LatestRowKey, a.LatestRowKey.Time().Format(time.RFC3339))
+	return err
+}
