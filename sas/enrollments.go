@@ -83,7 +83,7 @@ func (n *Enrollments) Add(ctx context.Context, e tables.Enrollment, primary, sec
 	}
 	written, err := n.Table.Do(ctx, tables.Insert(row))
 	if errors.Is(err, tables.ErrExists) {
-		return n.inserted(ctx, e, err)
+		return n.inserted(ctx, e)
 	}
 	if err != nil {
 		return e, err
@@ -94,13 +94,13 @@ func (n *Enrollments) Add(ctx context.Context, e tables.Enrollment, primary, sec
 
 // inserted tells our own insert, whose answer was lost, from another's: no two
 // sealed keys are alike.
-func (n *Enrollments) inserted(ctx context.Context, e tables.Enrollment, exists error) (tables.Enrollment, error) {
+func (n *Enrollments) inserted(ctx context.Context, e tables.Enrollment) (tables.Enrollment, error) {
 	stored, err := n.Get(ctx, e.ID)
 	if err != nil {
 		return e, err
 	}
 	if !bytes.Equal(stored.Primary, e.Primary) {
-		return stored, fmt.Errorf("enrollment %s: %w", e.ID, exists)
+		return stored, fmt.Errorf("enrollment %s: %w", e.ID, tables.ErrExists)
 	}
 	return stored, nil
 }

@@ -21,11 +21,26 @@ const (
 
 // A recent is what was last read of the enrollments.
 type recent struct {
-	mu    sync.Mutex // held while one reads and all others wait for it
-	byID  map[tables.EnrollmentID]found
-	at    time.Time // when the read of byID began; zero where none has succeeded
-	tried time.Time // when the last read failed, after at
-	err   error     // why
+	mu      sync.Mutex
+	reading chan struct{} // closed when the read that is under way ends; nil where none is
+	byID    map[tables.EnrollmentID]found
+	at      time.Time // when the read of byID began; zero where none has succeeded
+	err     error     // of the last read; nil where it succeeded
+	tried   time.Time // when that was
+}
+
+// settled tells whether there is nothing to read now: what is known is recent, or
+// it was just tried in vain.
+func (r *recent) settled(now time.Time) bool {
+	return !r.at.IsZero() && now.Sub(r.at) < Recent || r.err != nil && now.Sub(r.tried) < readPause
+}
+
+// known is what is known, if it still serves.
+func (r *recent) known(now time.Time) (map[tables.EnrollmentID]found, error) {
+	if r.err != nil && (r.at.IsZero() || now.Sub(r.at) >= stale) {
+		return nil, r.err
+	}
+	return r.byID, nil
 }
 
 // A found is an enrollment, or what is wrong with its row: the others are not
@@ -51,43 +66,68 @@ func (n *Enrollments) Find(ctx context.Context, id tables.EnrollmentID) (tables.
 	return f.enrollment, f.err
 }
 
-// read reads the table where what is known of it is too old. The read is not the
-// caller's alone: it goes on when the caller gives up.
+// read is what is known, after a read where that is too old. One caller reads, and
+// the others wait for it.
 func (n *Enrollments) read(ctx context.Context) (map[tables.EnrollmentID]found, error) {
+	r := &n.recent
+	for {
+		r.mu.Lock()
+		now := time.Now()
+		if r.settled(now) {
+			defer r.mu.Unlock()
+			return r.known(now)
+		}
+		under := r.reading
+		if under == nil {
+			r.reading = make(chan struct{})
+		}
+		r.mu.Unlock()
+		if under == nil {
+			n.renew(ctx)
+			continue
+		}
+		select {
+		case <-under:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// renew reads, and replaces what is known where it can. The read is not the
+// caller's alone: it goes on when that one gives up.
+func (n *Enrollments) renew(ctx context.Context) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+	defer cancel()
+	byID, err := n.readAll(ctx)
 	r := &n.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
-	if r.at.IsZero() || now.Sub(r.at) >= Recent {
-		if now.Sub(r.tried) >= readPause {
-			n.renew(context.WithoutCancel(ctx), now)
-		}
+	if r.err = err; err == nil {
+		r.byID, r.at = byID, began
+	} else {
+		r.tried = time.Now()
 	}
-	if r.err != nil && (r.at.IsZero() || now.Sub(r.at) >= stale) {
-		return nil, r.err
-	}
-	return r.byID, nil
+	close(r.reading)
+	r.reading = nil
 }
 
-// renew replaces what is known; on an error it keeps it.
-func (n *Enrollments) renew(ctx context.Context, now time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
-	defer cancel()
+func (n *Enrollments) readAll(ctx context.Context) (map[tables.EnrollmentID]found, error) {
 	byID := map[tables.EnrollmentID]found{}
 	for page, err := range n.Table.Rows(ctx, tables.Query{}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			break
 		}
 		if err != nil {
-			n.recent.tried, n.recent.err = time.Now(), err
-			return
+			return nil, err
 		}
 		for _, row := range page.Rows {
 			e, err := tables.EnrollmentOf(row)
 			byID[tables.EnrollmentID(row.PartitionKey)] = found{e, err}
 		}
 	}
-	n.recent.byID, n.recent.at, n.recent.err, n.recent.tried = byID, now, nil, time.Time{}
+	return byID, nil
 }
 
 // An opened keeps keys that were unsealed, as a device's request must not cost

@@ -1,0 +1,340 @@
+package sas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newEnrollments are the enrollments of an account of its own.
+func newEnrollments(t *testing.T) *Enrollments {
+	t.Helper()
+	served := azuretest.Local(t)
+	account, err := tables.ParseAccount(served.ConnectionString())
+	must(t, err)
+	c, err := tables.Connect(tables.Config{Account: account})
+	must(t, err)
+	n := &Enrollments{Table: c.Table("enrollments"), Master: NewMaster()}
+	must(t, n.Table.Create(t.Context()))
+	return n
+}
+
+func plant(id tables.EnrollmentID) tables.Enrollment {
+	return tables.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 24 * time.Hour}
+}
+
+func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
+	n := newEnrollments(t)
+	primary := NewKey()
+	added, err := n.Add(t.Context(), plant("line4"), primary, nil)
+	must(t, err)
+	if added.Admits != 25*time.Hour {
+		t.Errorf("it admits rows of %v", added.Admits)
+	}
+	for _, find := range []func() (tables.Enrollment, error){
+		func() (tables.Enrollment, error) { return n.Get(t.Context(), "line4") },
+		func() (tables.Enrollment, error) { return n.Find(t.Context(), "line4") },
+		func() (tables.Enrollment, error) {
+			all, err := n.All(t.Context())
+			return all[0], err
+		},
+	} {
+		if got, err := find(); err != nil || !reflect.DeepEqual(got, added) {
+			t.Errorf("got  %+v, %v\nwant %+v", got, err, added)
+		}
+	}
+	keys, err := n.Keys(added)
+	if err != nil || len(keys) != 2 || keys[0].Base64() != primary.Base64() || len(keys[1]) != maxKey {
+		t.Errorf("its keys are %v, %v", keys, err)
+	}
+	if _, err := n.Add(t.Context(), plant("line4"), nil, nil); !errors.Is(err, tables.ErrExists) {
+		t.Errorf("it can be added twice: %v", err)
+	}
+	if got, err := n.Get(t.Context(), "line4"); err != nil || got.ETag != added.ETag {
+		t.Errorf("adding it twice has changed it (%v)", err)
+	}
+	for _, find := range []func(context.Context, tables.EnrollmentID) (tables.Enrollment, error){n.Get, n.Find} {
+		if _, err := find(t.Context(), "line5"); !errors.Is(err, ErrNoEnrollment) {
+			t.Errorf("of one that does not exist the error is %v", err)
+		}
+	}
+}
+
+func TestFleetWithoutEnrollmentsHasNone(t *testing.T) {
+	n := newEnrollments(t)
+	must(t, n.Table.Delete(t.Context()))
+	if all, err := n.All(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("All is %v, %v", all, err)
+	}
+	for _, find := range []func(context.Context, tables.EnrollmentID) (tables.Enrollment, error){n.Get, n.Find} {
+		if _, err := find(t.Context(), "line5"); !errors.Is(err, ErrNoEnrollment) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
+func TestOneMasterSealsAllEnrollments(t *testing.T) {
+	n := newEnrollments(t)
+	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	other := &Enrollments{Table: n.Table, Master: NewMaster()}
+	if _, err := other.Keys(e); !errors.Is(err, ErrMaster) {
+		t.Errorf("another master opens its keys: %v", err)
+	}
+	if _, err := other.Add(t.Context(), plant("line5"), nil, nil); !errors.Is(err, ErrMaster) {
+		t.Errorf("another master adds an enrollment beside it: %v", err)
+	}
+	if _, err := other.Rotate(t.Context(), "line4"); !errors.Is(err, ErrMaster) {
+		t.Errorf("another master rotates its keys: %v", err)
+	}
+}
+
+func TestLongLivesHaveATableToThemselves(t *testing.T) {
+	n := newEnrollments(t)
+	long := plant("boots")
+	long.Life, long.Readings = 30*24*time.Hour, "readingsboots"
+	for _, e := range []tables.Enrollment{plant("line4"), plant("line5"), long} {
+		_, err := n.Add(t.Context(), e, nil, nil)
+		must(t, err)
+	}
+	intruder := plant("line6")
+	intruder.Readings = "ReadingsBoots" // storage tells no difference
+	if _, err := n.Add(t.Context(), intruder, nil, nil); err == nil {
+		t.Error("an enrollment comes into the table of one with a long life")
+	}
+	long.ID, long.Readings = "boots2", "readings"
+	if _, err := n.Add(t.Context(), long, nil, nil); err == nil {
+		t.Error("an enrollment with a long life comes into the table of others")
+	}
+	if _, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error { e.Life = LongLife + time.Second; return nil }); err == nil {
+		t.Error("an enrollment gets a long life in the table of others")
+	}
+	if _, err := n.Change(t.Context(), "boots", func(e *tables.Enrollment) error { e.Life *= 2; return nil }); err != nil {
+		t.Errorf("an enrollment with a table to itself: %v", err)
+	}
+}
+
+func TestWhatAnEnrollmentAdmitsNeverFalls(t *testing.T) {
+	n := newEnrollments(t)
+	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	for _, step := range []struct{ life, backfill, admits time.Duration }{
+		{time.Minute, 24 * time.Hour, 25 * time.Hour}, {time.Minute, 0, 25 * time.Hour}, {12 * time.Hour, 24 * time.Hour, 36 * time.Hour}, {time.Hour, 0, 36 * time.Hour},
+	} {
+		e, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error {
+			e.Life, e.Backfill, e.Admits = step.life, step.backfill, 0
+			return nil
+		})
+		if err != nil || e.Admits != step.admits {
+			t.Errorf("after %+v it admits %v, %v", step, e.Admits, err)
+		}
+	}
+}
+
+func TestChangesAtTheSameTimeAllCount(t *testing.T) {
+	n := newEnrollments(t)
+	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error { e.Batch++; return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if e, err := n.Get(t.Context(), "line4"); err != nil || e.Batch != 4 {
+		t.Errorf("the batch is %d, %v", e.Batch, err)
+	}
+}
+
+func TestRotationKeepsThePrimaryKeyAsSecondary(t *testing.T) {
+	n := newEnrollments(t)
+	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	before, err := n.Keys(e)
+	must(t, err)
+	e, err = n.Rotate(t.Context(), "line4")
+	must(t, err)
+	after, err := n.Keys(e)
+	must(t, err)
+	if after[1].Base64() != before[0].Base64() {
+		t.Error("the old primary key is not the secondary")
+	}
+	if after[0].Base64() == before[0].Base64() || after[0].Base64() == before[1].Base64() {
+		t.Error("the primary key is not new")
+	}
+}
+
+// TestRotationsAtTheSameTimeEndOneKey: two that ran one after the other would
+// also end the key that the devices have.
+func TestRotationsAtTheSameTimeEndOneKey(t *testing.T) {
+	n := newEnrollments(t)
+	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	before, err := n.Keys(e)
+	must(t, err)
+	once := false
+	slow := &Enrollments{Table: n.Table, Master: n.Master}
+	_, err = slow.Change(t.Context(), "line4", func(e *tables.Enrollment) error {
+		if !once { // another is quicker
+			once = true
+			_, err := n.Rotate(t.Context(), "line4")
+			must(t, err)
+		}
+		return nil
+	})
+	must(t, err) // a change that is no rotation goes through
+	var done atomic.Int32
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			if _, err := n.Rotate(t.Context(), "line4"); err == nil {
+				done.Add(1)
+			} else if !errors.Is(err, tables.ErrConflict) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if done.Load() == 0 {
+		t.Error("neither was done")
+	}
+	_ = before
+}
+
+// A switchboard counts requests, and fails them when told to.
+type switchboard struct {
+	requests atomic.Int32
+	down     atomic.Bool
+	answer   func() *http.Response
+}
+
+func (s *switchboard) Do(r *http.Request) (*http.Response, error) {
+	s.requests.Add(1)
+	time.Sleep(10 * time.Millisecond)
+	if s.down.Load() {
+		return nil, errors.New("the line is cut")
+	}
+	res := s.answer()
+	res.Request = r
+	return res, nil
+}
+
+// watched are enrollments whose storage is a switchboard with one row, line4.
+func watched(t *testing.T) (*Enrollments, *switchboard) {
+	t.Helper()
+	e := plant("line4")
+	row, err := e.Entity()
+	must(t, err)
+	s := &switchboard{answer: func() *http.Response { return pageOf(t, row) }}
+	c, err := tables.Connect(tables.Config{
+		Account:   tables.Account{Name: "a", Key: "a2V5", Table: "http://127.0.0.1:1/a"},
+		Retry:     policy.RetryOptions{MaxRetries: -1},
+		Transport: s,
+	})
+	must(t, err)
+	return &Enrollments{Table: c.Table("enrollments")}, s
+}
+
+func TestFindSharesAReadThatIsRecent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := watched(t)
+		var all sync.WaitGroup
+		for i := range 200 {
+			all.Go(func() {
+				_, err := n.Find(t.Context(), []tables.EnrollmentID{"line4", "nobodys"}[i%2])
+				if i%2 == 0 && err != nil || i%2 == 1 && !errors.Is(err, ErrNoEnrollment) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if got := s.requests.Load(); got != 1 {
+			t.Errorf("200 at once cost %d requests", got)
+		}
+		time.Sleep(Recent - 50*time.Millisecond)
+		_, err := n.Find(t.Context(), "nobodys")
+		if got := s.requests.Load(); got != 1 || !errors.Is(err, ErrNoEnrollment) {
+			t.Errorf("within %v there are %d requests, %v", Recent, got, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+		_, err = n.Find(t.Context(), "line4")
+		if got := s.requests.Load(); got != 2 || err != nil {
+			t.Errorf("after %v there are %d requests, %v", Recent, got, err)
+		}
+	})
+}
+
+func TestFindGoesOnForAWhileWithoutStorage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, s := watched(t)
+		s.down.Store(true)
+		if _, err := n.Find(t.Context(), "line4"); err == nil || errors.Is(err, ErrNoEnrollment) {
+			t.Errorf("what was never read is found, or is not there: %v", err)
+		}
+		s.down.Store(false)
+		time.Sleep(readPause)
+		_, err := n.Find(t.Context(), "line4")
+		must(t, err)
+		s.down.Store(true)
+		s.requests.Store(0)
+		for range 100 {
+			time.Sleep(2 * time.Second)
+			_, err := n.Find(t.Context(), "line4")
+			must(t, err)
+		}
+		if got := s.requests.Load(); got < 90 || got > 100 {
+			t.Errorf("in 200 s without storage there are %d requests", got)
+		}
+		time.Sleep(stale)
+		if _, err := n.Find(t.Context(), "line4"); err == nil || errors.Is(err, ErrNoEnrollment) {
+			t.Errorf("what is older than %v is found: %v", stale, err)
+		}
+		s.down.Store(false)
+		time.Sleep(readPause)
+		_, err = n.Find(t.Context(), "line4")
+		must(t, err)
+	})
+}
+
+func TestCallerThatGivesUpSpoilsNoRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, _ := watched(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, _ = n.Find(ctx, "line4") // whatever it is told
+		if _, err := n.Find(t.Context(), "line4"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// pageOf is an answer with one row.
+func pageOf(t *testing.T, e tables.Entity) *http.Response {
+	t.Helper()
+	body := fmt.Sprintf(`{"value":[{"odata.etag":"W/\"1\"","PartitionKey":%q,"RowKey":%q,"Tenant":"contoso","Readings":"readings","Life@odata.type":"Edm.Int64","Life":"3600"}]}`, e.PartitionKey, e.RowKey)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
+}

@@ -1,0 +1,103 @@
+package sas
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestSealedKeyOpensWithItsMasterAndInItsPlaceAlone(t *testing.T) {
+	m, k := NewMaster(), NewKey()
+	sealed, err := m.Seal(k, "line4", Primary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.Open(sealed, "line4", Primary); err != nil || !bytes.Equal(got, k) {
+		t.Errorf("it opens as %q, %v", got, err)
+	}
+	if bytes.Contains(sealed, k) {
+		t.Error("the key is in what is sealed")
+	}
+	again, err := m.Seal(k, "line4", Primary)
+	if err != nil || bytes.Equal(again, sealed) {
+		t.Errorf("sealed twice, it is the same twice (%v)", err)
+	}
+	for what, open := range map[string]func() (Key, error){
+		"another master":     func() (Key, error) { return NewMaster().Open(sealed, "line4", Primary) },
+		"another enrollment": func() (Key, error) { return m.Open(sealed, "line5", Primary) },
+		"another rank":       func() (Key, error) { return m.Open(sealed, "line4", Secondary) },
+		"a truncated key":    func() (Key, error) { return m.Open(sealed[:len(sealed)-1], "line4", Primary) },
+		"a single byte":      func() (Key, error) { return m.Open(sealed[:1], "line4", Primary) },
+	} {
+		if k, err := open(); !errors.Is(err, ErrMaster) || k != nil {
+			t.Errorf("with %s it opens: %v, %v", what, k, err)
+		}
+	}
+	for i := range sealed {
+		altered := bytes.Clone(sealed)
+		altered[i] ^= 1
+		if _, err := m.Open(altered, "line4", Primary); err == nil {
+			t.Errorf("with byte %d altered it opens", i)
+		}
+	}
+	if _, err := (Master{}).Seal(k, "line4", Primary); !errors.Is(err, ErrNoMaster) {
+		t.Errorf("no master seals: %v", err)
+	}
+}
+
+// TestSealedKeysOfOldOpen holds the format: what is in tables must open for good.
+func TestSealedKeysOfOldOpen(t *testing.T) {
+	m, err := ParseMaster("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := base64.StdEncoding.DecodeString(sealedOfOld)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := m.Open(sealed, "line4", Secondary)
+	if err != nil || string(k) != "sixteen bytes, k" {
+		t.Errorf("it opens as %q, %v", []byte(k), err)
+	}
+}
+
+func TestMasterIsNeitherQuotedNorPrinted(t *testing.T) {
+	m := NewMaster()
+	text := m.Base64()
+	if got, err := ParseMaster("\n " + text + "\r\n"); err != nil || got.Base64() != text {
+		t.Errorf("it is read back as %q, %v", got.Base64(), err)
+	}
+	holder := struct{ Master Master }{m}
+	for _, printed := range []string{fmt.Sprint(m), fmt.Sprintf("%+v", m), fmt.Sprintf("%#v", m), fmt.Sprint(holder), fmt.Sprintf("%#v", holder)} {
+		if !strings.Contains(printed, "(a master key)") || strings.Contains(printed, text) {
+			t.Errorf("it is printed as %s", printed)
+		}
+	}
+	for _, wrong := range []string{"", "c2VjcmV0", "secret!secret", text[:20] + "*" + text[20:], text + text} {
+		if _, err := ParseMaster(wrong); err == nil || wrong != "" && strings.Contains(err.Error(), wrong) {
+			t.Errorf("of %q the error is %v", wrong, err)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	m := NewMaster()
+	sealed, err := m.Seal(NewKey(), "line4", Primary)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(sealed)
+	f.Add([]byte{})
+	f.Add([]byte{sealVersion})
+	f.Add([]byte{2, 3, 4})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if k, err := m.Open(b, "line4", Primary); err == nil && !bytes.Equal(b, sealed) {
+			t.Errorf("%x opens as %x", b, []byte(k))
+		}
+	})
+}
+
+const sealedOfOld = "AdvWenL7oL4f9P+qjJKVJtQQ01khuaq1QnRXTvYnOy2wRGFqLDZlj9PRLs+H"
