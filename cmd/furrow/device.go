@@ -15,8 +15,13 @@ import (
 func deviceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "device",
-		Usage: "see and release devices that are held",
+		Usage: "make devices known, list them, and release those that are held",
 		Subcommands: []*cli.Command{
+			deviceAddCommand(),
+			deviceImportCommand(),
+			deviceListCommand(),
+			deviceShowCommand(),
+			deviceKeyCommand(),
 			{
 				Name:  "held",
 				Usage: "list the devices whose jobs fail, and why",

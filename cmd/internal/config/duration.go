@@ -15,9 +15,9 @@ const day = 24 * time.Hour
 // longest is what any duration may be.
 const longest = 366 * day
 
-// parseDuration reads durations as Go writes them, and days before them: 90s, 1m,
+// ParseDuration reads durations as Go writes them, and days before them: 90s, 1m,
 // 8d, 1d12h. They are whole seconds, more than none and at most longest.
-func parseDuration(s string) (time.Duration, bool) {
+func ParseDuration(s string) (time.Duration, bool) {
 	var sum time.Duration
 	if days, rest, ok := strings.Cut(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -47,7 +47,7 @@ func (r *reader) duration(name string, to *time.Duration, least, most time.Durat
 		if !ok {
 			return
 		}
-		d, ok := parseDuration(text)
+		d, ok := ParseDuration(text)
 		if !ok || d < least || d > most {
 			r.problem(at, "%s %s; want %s", name, quote(text), want)
 			return

@@ -84,7 +84,7 @@ func (r *reader) cadence(to *time.Duration) key {
 		if !ok {
 			return
 		}
-		d, ok := parseDuration(text)
+		d, ok := ParseDuration(text)
 		if !ok || day%d != 0 && d%day != 0 {
 			r.problem(at, "cadence %s; want %s", quote(text), want)
 			return

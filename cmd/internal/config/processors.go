@@ -135,7 +135,7 @@ func (r *reader) windows(n ast.Node) (windows []tables.Window) {
 
 // parseWindow reads a window in any unit: 60s is 1m.
 func parseWindow(text string) (w tables.Window, wrong string) {
-	d, ok := parseDuration(text)
+	d, ok := ParseDuration(text)
 	if w = tables.Window(d); !ok || w.Check() != nil {
 		return 0, "window " + quote(text) + "; want whole seconds that divide a day, such as 1m, 15m, 1h or 1d"
 	}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/factory"
+	"furrow/sas"
+	"furrow/tables"
+)
+
+// defaultEndpoint is where furrow sas listens.
+const defaultEndpoint = "http://127.0.0.1:10080"
+
+func deviceAddCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "make a device known, and print what it runs to send its first reading",
+		ArgsUsage: "ID",
+		Description: "What it prints is for a shell with curl and openssl, on the device or here: furrow device add pump-7 | sh.\n" +
+			"It holds the device's key. Of a device that is known, the site, the position and the labels that are\n" +
+			"given change, and nothing else.",
+		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag(),
+			&cli.StringFlag{Name: "tenant", DefaultText: "the enrollment's", Usage: "`TENANT` whose it is"},
+			&cli.StringFlag{Name: "site", Usage: "`SITE` where it is"},
+			&cli.StringFlag{Name: "lat", Usage: "its latitude in `DEGREES`"},
+			&cli.StringFlag{Name: "lon", Usage: "its longitude in `DEGREES`"},
+			&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT`; repeat it for several"},
+			&cli.StringFlag{Name: "deployed", DefaultText: "now", Usage: "`DATE` when it was put up, which decides its month for good"},
+			&cli.StringFlag{Name: "url", Value: defaultEndpoint, Usage: "`URL` of the endpoint that gives it tokens, as the device reaches it"},
+			&cli.BoolFlag{Name: "json", Usage: "print the device as a line of JSON instead"}),
+		Action: deviceAdd,
+	}
+}
+
+func deviceAdd(c *cli.Context) error {
+	v, err := deliveryOf(c)
+	if err != nil {
+		return err
+	}
+	if err := checkEndpoint(c.String("url")); err != nil {
+		return usagef(c, "--url: %v", err)
+	}
+	d, err := openDesk(c)
+	if err != nil {
+		return err
+	}
+	e, err := d.enrollment(c)
+	if err != nil {
+		return err
+	}
+	var key sas.Key
+	if !c.Bool("json") { // which shows no key, and needs none
+		if key, _, err = d.key(c, e); err != nil {
+			return err
+		}
+	}
+	device, outcome, err := d.Registry.Import(c.Context, e, v)
+	if _, refused := errors.AsType[*sas.RefusedError](err); refused {
+		return fmt.Errorf("device %s: %w", v.Device, err)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, deviceRecord{Device: device, Outcome: outcome}.Object())
+	}
+	told := map[sas.Outcome]string{sas.Added: "is known now", sas.Changed: "was known, and is changed", sas.Same: "was known already"}[outcome]
+	_, err = fmt.Fprintf(c.App.Writer, "# Device %s of tenant %s %s: month %s, table %s.\n%s",
+		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID, key.Of(string(device.ID)), c.String("url")))
+	return err
+}
+
+// deliveryOf is what the flags say of a device, with the words that a file has.
+func deliveryOf(c *cli.Context) (v sas.Delivery, err error) {
+	if v.Device, err = deviceArgument(c); err != nil {
+		return v, err
+	}
+	if c.IsSet("tenant") {
+		if v.Tenant, err = tables.ParseTenant(c.String("tenant")); err != nil {
+			return v, usagef(c, "--tenant: %v", err)
+		}
+	}
+	if c.IsSet("site") {
+		if v.Site, err = tables.ParseSite(c.String("site")); err != nil {
+			return v, usagef(c, "--site: %v", err)
+		}
+	}
+	if v.Position, err = factory.ParsePosition(c.String("lat"), c.String("lon")); err != nil {
+		return v, usagef(c, "--lat, --lon: %v", err)
+	}
+	if c.IsSet("deployed") {
+		if v.Deployed, err = factory.ParseDeployed(c.String("deployed")); err != nil {
+			return v, usagef(c, "--deployed: %v", err)
+		}
+	}
+	v.Labels, err = labelsOf(c)
+	return v, err
+}
+
+// deviceArgument is the one argument of commands about a device.
+func deviceArgument(c *cli.Context) (tables.DeviceID, error) {
+	if c.NArg() != 1 {
+		return "", usagef(c, "name one device")
+	}
+	id, err := tables.ParseDeviceID(c.Args().First())
+	if err != nil {
+		return "", usagef(c, "%v", err)
+	}
+	return id, nil
+}
+
+// checkEndpoint says why a URL cannot be written into a shell's quotes, or asked.
+func checkEndpoint(url string) error {
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		return fmt.Errorf("%q begins with neither http:// nor https://", url)
+	}
+	if strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"\\`$", r) || r > '~' }) {
+		return fmt.Errorf("%q has characters that no URL has", url)
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+
+	"furrow/cmd/internal/factory"
+	"furrow/tables"
+)
+
+func deviceImportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "import",
+		Usage:     "make known the devices of a file, as a factory writes it",
+		ArgsUsage: "FILE",
+		Description: "FILE is CSV with a header, or lines of JSON, and - is the standard input; gzip is understood. Columns, in any order:\n" +
+			"  id                the only one that must be there\n" +
+			"  tenant            default: the enrollment's\n" +
+			"  site, lat, lon\n" +
+			"  labels            a JSON object; or columns of their own, such as label.model\n" +
+			"  deployed          2026-11-20, or RFC 3339; default: now. It decides the device's month for good\n" +
+			"Lines that are wrong are said, with the reason, and left out. It can be repeated: what a line says of a device\n" +
+			"that is known is changed, except for its tenant, its enrollment and its month.",
+		Flags: append(storageFlags(), enrollmentFlag(),
+			&cli.StringFlag{Name: "format", DefaultText: "by the name of the file, or csv", Usage: "csv or jsonl"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and change nothing"},
+			&cli.StringFlag{Name: "errors", Usage: "write all that is wrong to `FILE`, as lines of JSON"},
+			&cli.IntFlag{Name: "workers", Value: 64, Usage: "`NUMBER` of devices that are written at the same time"},
+			&cli.BoolFlag{Name: "json", Usage: "print what is wrong, and last how it ended, as lines of JSON"}),
+		Action: deviceImport,
+	}
+}
+
+// mostSaid is how many notes people are shown.
+const mostSaid = 100
+
+func deviceImport(c *cli.Context) (err error) {
+	format, err := importFormat(c)
+	if err != nil {
+		return err
+	}
+	d, err := openDesk(c)
+	if err != nil {
+		return err
+	}
+	e, err := d.enrollment(c)
+	if err != nil {
+		return err
+	}
+	in, bar, err := importInput(c)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // it was only read
+	notes, err := newNotes(c, bar)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, notes.close()) }()
+	file, err := factory.Open(bar.reads(in), format)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Args().First(), err)
+	}
+	i := factory.Import{Registry: d.Registry, Enrollment: e, DryRun: c.Bool("dry-run"), Workers: c.Int("workers")}
+	sum, err := i.Run(c.Context, file, notes.add)
+	bar.done()
+	return importEnd(c, file, e, notes, sum, err)
+}
+
+// importFormat is what the flags and the name of the file say.
+func importFormat(c *cli.Context) (factory.Format, error) {
+	format, name := c.String("format"), strings.TrimSuffix(strings.ToLower(c.Args().First()), ".gz")
+	switch {
+	case c.NArg() != 1:
+		return "", usagef(c, "name one FILE, or - for the standard input")
+	case format != "" && !slices.Contains(factory.Formats(), format):
+		return "", usagef(c, "--format is %q; it takes %s%s", format, strings.Join(factory.Formats(), ", "), didYouMean(format, factory.Formats(), ""))
+	case c.Int("workers") < 1 || c.Int("workers") > 1000:
+		return "", usagef(c, "--workers is %d; it must be from 1 to 1000", c.Int("workers"))
+	case format != "":
+		return factory.Format(format), nil
+	case strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson"):
+		return factory.JSONL, nil
+	}
+	return factory.CSV, nil
+}
+
+// importInput is the file, and a bar of how much of it is read where people look on.
+func importInput(c *cli.Context) (io.ReadCloser, *importBar, error) {
+	var in io.ReadCloser = io.NopCloser(c.App.Reader)
+	size := int64(-1)
+	if name := c.Args().First(); name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		in = f
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			size = info.Size()
+		}
+	}
+	terminal, ok := c.App.ErrWriter.(*os.File)
+	if !ok || !term.IsTerminal(int(terminal.Fd())) {
+		return in, &importBar{}, nil
+	}
+	return in, &importBar{progressbar.NewOptions64(size, progressbar.OptionSetWriter(io.Writer(terminal)), progressbar.OptionSetDescription("importing"),
+		progressbar.OptionSetWidth(30), progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())}, nil
+}
+
+// An importBar shows how much of the file is read. The zero one shows nothing. The
+// bar's own errors are a terminal that is gone; importing goes on without it.
+type importBar struct{ bar *progressbar.ProgressBar }
+
+func (b *importBar) reads(in io.Reader) io.Reader {
+	if b.bar == nil {
+		return in
+	}
+	return io.TeeReader(in, b.bar)
+}
+
+// clear makes room for a line of text.
+func (b *importBar) clear() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+	}
+}
+
+func (b *importBar) done() {
+	if b.bar != nil {
+		_ = b.bar.Finish()
+	}
+}
+
+// importNotes go where the flags say.
+type importNotes struct {
+	c    *cli.Context
+	bar  *importBar
+	said int
+	file *os.File // of --errors; nil where there is none
+	out  *bufio.Writer
+	err  error // the first of writing to the file
+}
+
+func newNotes(c *cli.Context, bar *importBar) (*importNotes, error) {
+	n := &importNotes{c: c, bar: bar}
+	name := c.String("errors")
+	if name == "" {
+		return n, nil
+	}
+	var err error
+	n.file, err = os.Create(name)
+	n.out = bufio.NewWriter(n.file)
+	return n, err
+}
+
+func (n *importNotes) add(note factory.Note) {
+	if n.file != nil && n.err == nil {
+		n.err = json.NewEncoder(n.out).Encode(note)
+	}
+	if n.c.Bool("json") {
+		n.err = errors.Join(n.err, writeJSONLine(n.c.App.Writer, note))
+		return
+	}
+	if n.said++; n.said > mostSaid {
+		return
+	}
+	n.bar.clear()
+	fmt.Fprintln(n.c.App.ErrWriter, noteText(note))
+}
+
+// noteText is a note for people. An id that is none would be shown in its error.
+func noteText(n factory.Note) string {
+	device := ""
+	if _, err := tables.ParseDeviceID(n.Device); err == nil {
+		device = ", device " + n.Device
+	}
+	if n.Warning != "" {
+		return fmt.Sprintf("line %d%s: warning: %s", n.Line, device, n.Warning)
+	}
+	return fmt.Sprintf("line %d%s: %s", n.Line, device, n.Error)
+}
+
+func (n *importNotes) close() error {
+	if n.file == nil {
+		return n.err
+	}
+	return errors.Join(n.err, n.out.Flush(), n.file.Close())
+}
+
+// importLine is how an import ended, in JSON: the last line.
+type importLine struct {
+	factory.Summary
+	Enrollment tables.EnrollmentID `json:"enrollment"`
+	DryRun     bool                `json:"dryRun"`
+	Unknown    []string            `json:"unknownColumns,omitempty"`
+}
+
+func importEnd(c *cli.Context, f *factory.File, e tables.Enrollment, notes *importNotes, sum factory.Summary, failed error) error {
+	if rest := notes.said - mostSaid; rest > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "and %d more: --errors FILE keeps them all\n", rest)
+	}
+	if unknown := f.Unknown(); len(unknown) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "furrow: columns that mean nothing here were passed over: %q\n", unknown)
+	}
+	if c.Bool("json") {
+		if err := writeJSONLine(c.App.Writer, importLine{Summary: sum, Enrollment: e.ID, DryRun: c.Bool("dry-run"), Unknown: f.Unknown()}); err != nil {
+			return err
+		}
+	} else {
+		verb := "are"
+		if c.Bool("dry-run") {
+			verb = "would be"
+		}
+		fmt.Fprintf(c.App.Writer, "%d lines: %d devices %s added, %d changed, %d as they were; %d lines are wrong\n", sum.Lines, sum.Added, verb, sum.Changed, sum.Same, sum.Wrong)
+	}
+	switch {
+	case c.Context.Err() != nil:
+		return fmt.Errorf("stopped before the end of %s: the same command goes on where it stopped", c.Args().First())
+	case failed != nil:
+		return fmt.Errorf("%w; the same command goes on where it stopped", failed)
+	case sum.Wrong > 0:
+		return fmt.Errorf("%d of %d lines are wrong, and left out", sum.Wrong, sum.Lines)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/query"
+	"furrow/tables"
+)
+
+func deviceListCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "list",
+		Usage: "list the devices that are known, in the order of their ids",
+		Description: "It reads page by page, and no more than --limit needs. All but --prefix, --after and --limit choose among what\n" +
+			"storage reads: with --prefix that is less.",
+		Flags: append(storageFlags(),
+			&cli.StringFlag{Name: "prefix", Usage: "only ids that begin with `PREFIX`"},
+			&cli.StringFlag{Name: "after", Usage: "only ids after `ID`: where an earlier list has ended"},
+			&cli.StringFlag{Name: "tenant", Usage: "only those of `TENANT`"},
+			&cli.StringFlag{Name: "site", Usage: "only those at `SITE`"},
+			&cli.StringFlag{Name: "enrollment", Usage: "only those of the enrollment `ID`"},
+			&cli.StringFlag{Name: "month", Usage: "only those of `MONTH`, as 2026-11, or 2026-11.03 for one of its shards"},
+			&cli.StringFlag{Name: "status", Usage: "only those that are active or revoked"},
+			&cli.StringSliceFlag{Name: "label", Usage: "only those with the label `NAME=TEXT`; repeat it for several, which must all be there"},
+			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "no more than `NUMBER` devices"},
+			&cli.BoolFlag{Name: "json", Usage: "the same as --format jsonl"},
+			formatFlag()),
+		Action: deviceList,
+	}
+}
+
+func deviceList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		if c.IsSet("format") {
+			return usagef(c, "--json is --format %s: give one of them", query.JSONL)
+		}
+		if err := c.Set("format", string(query.JSONL)); err != nil {
+			return err
+		}
+	}
+	q, labels, err := listQuestion(c)
+	if err != nil {
+		return err
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	var last tables.DeviceID
+	more := false
+	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more)
+	if err := answer(c, deviceRecord{}, devices, func() string { return "there is no such device" }); err != nil {
+		return err
+	}
+	if more {
+		fmt.Fprintf(c.App.ErrWriter, "furrow: there may be more: --after %s goes on\n", last)
+	}
+	return nil
+}
+
+// listQuestion is what the flags ask of the table of devices, and which labels.
+func listQuestion(c *cli.Context) (q tables.Query, labels map[string]string, err error) {
+	if q.Range.Partitions, err = tables.IDsWithPrefix(c.String("prefix")); err != nil {
+		return q, nil, usagef(c, "--prefix: %v", err)
+	}
+	if after := c.String("after"); after != "" {
+		if _, err := tables.ParseDeviceID(after); err != nil {
+			return q, nil, usagef(c, "--after: %v", err)
+		}
+		q.Range.Partitions.After = after
+	}
+	var terms []string
+	for _, f := range listFilters() {
+		if !c.IsSet(f.flag) {
+			continue
+		}
+		text := c.String(f.flag)
+		if err := f.check(text); err != nil {
+			return q, nil, usagef(c, "--%s: %v", f.flag, err)
+		}
+		terms = append(terms, fmt.Sprintf("%s eq '%s'", f.property, text)) // what passes check has no quote in it
+	}
+	q.Filter = strings.Join(terms, " and ")
+	if labels, err = labelsOf(c); err != nil {
+		return q, nil, err
+	}
+	if len(labels) == 0 { // or nobody knows how many it takes
+		q.Size = min(c.Int("limit"), 1000)
+	}
+	return q, labels, nil
+}
+
+// A listFilter is a flag that storage can choose by.
+type listFilter struct {
+	flag, property string
+	check          func(text string) error
+}
+
+func listFilters() []listFilter {
+	return []listFilter{
+		{"tenant", "Tenant", func(s string) error { _, err := tables.ParseTenant(s); return err }},
+		{"site", "Site", func(s string) error { _, err := tables.ParseSite(s); return err }},
+		{"enrollment", "Enrollment", func(s string) error { _, err := tables.ParseEnrollmentID(s); return err }},
+		{"month", "Month", func(s string) error { _, err := tables.ParseMonth(s); return err }},
+		{"status", "Status", func(s string) error {
+			if s != string(tables.Active) && s != string(tables.Revoked) {
+				return fmt.Errorf("%q is neither %s nor %s%s", s, tables.Active, tables.Revoked, didYouMean(s, []string{string(tables.Active), string(tables.Revoked)}, ""))
+			}
+			return nil
+		}},
+	}
+}
+
+// listed are the devices of pages that have the labels, up to limit. It leaves the
+// last one, and whether there may be more.
+func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *tables.DeviceID, more *bool) iter.Seq2[query.Record, error] {
+	return func(yield func(query.Record, error) bool) {
+		n := 0
+		for page, err := range pages {
+			if errors.Is(err, tables.ErrNoTable) {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i, e := range page.Rows {
+				d, err := tables.DeviceOf(e)
+				if err == nil && !hasLabels(d, labels) {
+					continue
+				}
+				if !yield(deviceRecord{Device: d}, err) || err != nil {
+					return
+				}
+				*last = d.ID
+				if n++; n == limit {
+					*more = i+1 < len(page.Rows) || page.Next != tables.Continuation{}
+					return
+				}
+			}
+		}
+	}
+}
+
+func hasLabels(d tables.Device, labels map[string]string) bool {
+	for name, text := range labels {
+		if has, there := d.Labels[name]; !there || has != text {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/cmd/internal/query"
+	"furrow/sas"
+	"furrow/tables"
+)
+
+// A deviceRecord is a device in listings.
+type deviceRecord struct {
+	tables.Device
+	Outcome sas.Outcome // of what was done with it just now; empty where nothing was
+	InFleet *bool       // nil where it was not looked for
+}
+
+var _ query.Record = deviceRecord{}
+
+func (deviceRecord) Columns() []string {
+	return []string{"device", "month", "tenant", "site", "enrollment", "status", "lat", "lon", "labels"}
+}
+
+func (r deviceRecord) Lines() [][]any {
+	var lat, lon any = "", ""
+	if r.Position != nil {
+		lat, lon = r.Position.Lat, r.Position.Lon
+	}
+	return [][]any{{string(r.ID), r.Month.String(), string(r.Tenant), string(r.Site), string(r.Enrollment), string(r.status()), lat, lon, labelsText(r.Labels)}}
+}
+
+// status is what others read that was written before there was one.
+func (r deviceRecord) status() tables.Status { return cmp.Or(r.Status, tables.Active) }
+
+// labelsText is name=text, in the order of the names.
+func labelsText(labels map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		parts = append(parts, name+"="+labels[name])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// deviceLine is a device in JSON. Members may be added; none changes.
+type deviceLine struct {
+	Device     tables.DeviceID     `json:"device"`
+	Month      string              `json:"month"`
+	Tenant     tables.Tenant       `json:"tenant"`
+	Site       tables.Site         `json:"site,omitempty"`
+	Lat        *float64            `json:"lat,omitempty"`
+	Lon        *float64            `json:"lon,omitempty"`
+	Labels     map[string]string   `json:"labels,omitempty"`
+	Readings   string              `json:"readings"`
+	Enrollment tables.EnrollmentID `json:"enrollment,omitempty"`
+	Status     tables.Status       `json:"status"`
+	Outcome    sas.Outcome         `json:"outcome,omitempty"` // of device add
+	InFleet    *bool               `json:"inFleet,omitempty"` // of device show, as Tokens
+	Tokens     []tokenLine         `json:"tokens,omitempty"`
+}
+
+type tokenLine struct {
+	Policy      string    `json:"policy"`
+	From        time.Time `json:"from"` // the earliest row that it admits
+	To          time.Time `json:"to"`
+	Expires     time.Time `json:"expires"`
+	Fingerprint string    `json:"fingerprint"`
+}
+
+func (r deviceRecord) Object() any {
+	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels, Readings: r.Readings,
+		Enrollment: r.Enrollment, Status: r.status(), Outcome: r.Outcome, InFleet: r.InFleet}
+	if r.Position != nil {
+		l.Lat, l.Lon = &r.Position.Lat, &r.Position.Lon
+	}
+	if r.InFleet == nil {
+		return l
+	}
+	for _, t := range r.Device.Tokens {
+		l.Tokens = append(l.Tokens, tokenLine{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(), Fingerprint: t.Fingerprint})
+	}
+	return l
+}

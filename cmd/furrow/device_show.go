@@ -1,0 +1,151 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/query"
+	"furrow/sas"
+	"furrow/tables"
+)
+
+func deviceShowCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "show",
+		Usage:     "show a device's record, and the last tokens that it has had",
+		ArgsUsage: "ID",
+		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
+		Action:    deviceShow,
+	}
+}
+
+func deviceShow(c *cli.Context) error {
+	id, err := deviceArgument(c)
+	if err != nil {
+		return err
+	}
+	d, err := openDesk(c)
+	if err != nil {
+		return err
+	}
+	device, err := d.device(c, id)
+	if err != nil {
+		return err
+	}
+	r := deviceRecord{Device: device}
+	_, err = d.Registry.Fleet.Get(c.Context, device.Month.String(), string(id))
+	absent := errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
+	if err != nil && !absent {
+		return err
+	}
+	inFleet := !absent
+	r.InFleet = &inFleet
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, r.Object())
+	}
+	return r.text(c.App.Writer)
+}
+
+// device is the record of a device. Where there is none it says what is near.
+func (d *desk) device(c *cli.Context, id tables.DeviceID) (tables.Device, error) {
+	device, err := d.Registry.Get(c.Context, id)
+	if !errors.Is(err, tables.ErrNotFound) {
+		return device, err
+	}
+	if _, err := (query.Source{Tables: d.Tables, Names: d.Names}).Device(c.Context, string(id)); err != nil {
+		return device, err
+	}
+	return device, fmt.Errorf("device %s is in the fleet, and has no record: furrow device add makes one", id)
+}
+
+// text is the device for people.
+func (r deviceRecord) text(w io.Writer) error {
+	fleet := "a run finds it"
+	if !*r.InFleet {
+		fleet = "no run finds it: its fleet row is missing, until it gets a token or is added again"
+	}
+	position := ""
+	if r.Position != nil {
+		position = fmt.Sprintf("%v, %v", r.Position.Lat, r.Position.Lon)
+	}
+	text := fmt.Sprintf("%s, of tenant %s: %s\n", r.ID, r.Tenant, r.status())
+	for _, line := range [][2]string{
+		{"month", r.Month.String() + ": " + fleet}, {"site", string(r.Site)}, {"position", position}, {"labels", labelsText(r.Labels)},
+		{"readings", "table " + r.Readings}, {"enrollment", string(r.Enrollment)},
+	} {
+		if line[1] != "" {
+			text += fmt.Sprintf("  %-10s  %s\n", line[0], line[1])
+		}
+	}
+	if len(r.Device.Tokens) == 0 {
+		text += "  it has had no token\n"
+	}
+	for _, t := range r.Device.Tokens {
+		ends := "expired at"
+		if t.Expiry.Time().After(time.Now()) {
+			ends = "expires at"
+		}
+		text += fmt.Sprintf("  token %s, policy %s: rows from %s to %s; %s %s\n", t.Fingerprint, t.Policy,
+			t.From.Time().Format(time.RFC3339), t.To.Time().Format(time.RFC3339), ends, t.Expiry.Time().Format(time.RFC3339))
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func deviceKeyCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "key",
+		Usage:       "print a device's key, for its firmware",
+		ArgsUsage:   "ID",
+		Description: "It is derived from the enrollment's key. The device need not be known yet.",
+		Flags: append(append(storageFlags(), masterFlags()...),
+			&cli.StringFlag{Name: "enrollment", DefaultText: "the device's, or the only one", Usage: "`ID` of the enrollment"},
+			&cli.BoolFlag{Name: "secondary", Usage: "the key derived from the secondary key instead of the primary"},
+			&cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
+		Action: deviceKey,
+	}
+}
+
+func deviceKey(c *cli.Context) error {
+	id, err := deviceArgument(c)
+	if err != nil {
+		return err
+	}
+	d, err := openDesk(c)
+	if err != nil {
+		return err
+	}
+	e, err := d.enrollmentOf(c, id)
+	if err != nil {
+		return err
+	}
+	key, rank, err := d.key(c, e)
+	if err != nil {
+		return err
+	}
+	own := key.Of(string(id))
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, keyLine{Enrollment: e.ID, Device: id, Rank: rank, Key: own.Base64()})
+	}
+	fmt.Fprintf(c.App.ErrWriter, "This is the key of device %s, from the %s key of enrollment %s. It is a secret.\n", id, rank, e.ID)
+	_, err = fmt.Fprintln(c.App.Writer, own.Base64())
+	return err
+}
+
+// enrollmentOf is the enrollment of a device, which may not be known yet.
+func (d *desk) enrollmentOf(c *cli.Context, id tables.DeviceID) (tables.Enrollment, error) {
+	device, err := d.Registry.Get(c.Context, id)
+	switch known := err == nil && device.Enrollment != ""; {
+	case err != nil && !errors.Is(err, tables.ErrNotFound):
+		return tables.Enrollment{}, err
+	case known && c.IsSet("enrollment") && c.String("enrollment") != string(device.Enrollment):
+		return tables.Enrollment{}, fmt.Errorf("device %s: %w: its key comes from %s", id, sas.ErrOtherEnrollment, device.Enrollment)
+	case known:
+		return d.named(c, string(device.Enrollment))
+	}
+	return d.enrollment(c)
+}

@@ -1,0 +1,107 @@
+package factory
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"furrow/sas"
+	"furrow/tables"
+)
+
+// delivery reads the fields of a line. An empty one is not said.
+func delivery(fields map[string]string) (v sas.Delivery, err error) {
+	if v.Device, err = tables.ParseDeviceID(fields["id"]); err != nil {
+		return v, err
+	}
+	if text := fields["tenant"]; text != "" {
+		if v.Tenant, err = tables.ParseTenant(text); err != nil {
+			return v, err
+		}
+	}
+	if text := fields["site"]; text != "" {
+		if v.Site, err = tables.ParseSite(text); err != nil {
+			return v, err
+		}
+	}
+	if v.Position, err = ParsePosition(fields["lat"], fields["lon"]); err != nil {
+		return v, err
+	}
+	if text := fields["deployed"]; text != "" {
+		if v.Deployed, err = ParseDeployed(text); err != nil {
+			return v, err
+		}
+	}
+	v.Labels, err = labels(fields)
+	return v, cmp.Or(err, tables.CheckLabels(v.Labels))
+}
+
+// ParsePosition reads degrees, or nothing at all.
+func ParsePosition(lat, lon string) (*tables.Position, error) {
+	if lat == "" && lon == "" {
+		return nil, nil
+	}
+	if lat == "" || lon == "" {
+		return nil, fmt.Errorf("lat %q and lon %q: a position has both", lat, lon)
+	}
+	y, err := degrees("lat", lat, 90)
+	if err != nil {
+		return nil, err
+	}
+	x, err := degrees("lon", lon, 180)
+	return &tables.Position{Lat: y, Lon: x}, err
+}
+
+func degrees(name, text string, most float64) (float64, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(f) || math.Abs(f) > most {
+		return 0, fmt.Errorf("%s %q is no number from -%v to %v; write degrees with a point, as 57.456", name, text, most, most)
+	}
+	return f, nil
+}
+
+// ParseDeployed reads a date, for its midnight UTC, or RFC 3339.
+func ParseDeployed(text string) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("deployed %q is no day and no time; write 2026-11-20 or 2026-11-20T08:00:00Z", text)
+}
+
+// labels are those of the column labels, an object, and of columns of their own.
+func labels(fields map[string]string) (map[string]string, error) {
+	found := map[string]string{}
+	if text := fields["labels"]; text != "" {
+		var members map[string]jsontext.Value
+		if err := json.Unmarshal([]byte(text), &members); err != nil {
+			return nil, fmt.Errorf("labels are no JSON object: %s", plainJSON(err))
+		}
+		for name, value := range members {
+			text, err := scalar(value)
+			if err != nil {
+				return nil, fmt.Errorf("label %q %w", name, err)
+			}
+			found[name] = text
+		}
+	}
+	for column, text := range fields {
+		if name, ok := strings.CutPrefix(column, labelPrefix); ok && text != "" {
+			if _, twice := found[name]; twice {
+				return nil, fmt.Errorf("label %q is there twice", name)
+			}
+			found[name] = text
+		}
+	}
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return found, nil
+}
