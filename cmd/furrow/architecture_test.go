@@ -100,6 +100,7 @@ func arrows() []struct {
 		{"jobs", []string{"tables", "jobs"}},
 		{"worker", []string{"tables", "jobs", "worker"}},
 		{"sas/device", []string{"tables"}}, // for the formats of keys
+		{"sas/endpoint", []string{"tables", "sas"}},
 		{"sas", []string{"tables"}},
 		{"cmd", []string{"tables", "jobs", "worker", "sas", "cmd"}},
 	}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// A tokenScreen is what sas says when it has started. Its JSON is for scripts: a
+// field may be added, none changes.
+type tokenScreen struct {
+	Endpoint  string     `json:"endpoint"` // URL for devices
+	Table     string     `json:"table"`    // URL of the Table service that they are given
+	Account   string     `json:"account"`
+	Storage   string     `json:"storage"`   // URL of the Table service that the endpoint uses
+	MasterKey string     `json:"masterKey"` // where it is: never the key
+	TLS       *tlsScreen `json:"tls,omitempty"`
+}
+
+// announce prints the screen, and warns of what devices cannot reach.
+func (o *office) announce(c *cli.Context, l net.Listener, g guard) error {
+	s := tokenScreen{
+		Endpoint: g.scheme() + "://" + reach(l), Account: o.Account.Name, Storage: o.Account.Table, MasterKey: o.master,
+		Table: strings.TrimSuffix(cmp.Or(c.String("table-url"), o.Account.Table), "/"),
+	}
+	if g.TLS != nil {
+		s.TLS = &tlsScreen{g.Fingerprint, g.CAFile, g.CAFingerprint}
+	}
+	if exposed(l) && onLoopback(s.Table) {
+		fmt.Fprintf(c.App.ErrWriter, "warning: devices on other machines are told to write to %s, which is this machine alone: say with --table-url how they reach the Table service.\n", s.Table)
+	}
+	if c.Bool("json") {
+		return json.NewEncoder(c.App.Writer).Encode(s)
+	}
+	_, err := io.WriteString(c.App.Writer, s.text())
+	return err
+}
+
+func (s tokenScreen) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Tokens for the devices of storage account %q\n\n", s.Account)
+	for _, line := range [][2]string{
+		{"endpoint", s.Endpoint}, {"tables", s.Table + " (as devices are told)"}, {"storage", s.Storage}, {"master", s.MasterKey},
+	} {
+		fmt.Fprintf(&b, "  %-10s%s\n", line[0], line[1])
+	}
+	if t := s.TLS; t != nil {
+		fmt.Fprintf(&b, "\nTLS certificate, SHA-256\n  %s\n", t.Fingerprint)
+		if t.CAFile != "" {
+			fmt.Fprintf(&b, "Devices have to trust %s, SHA-256\n  %s\n", t.CAFile, t.CAFingerprint)
+		}
+	}
+	b.WriteString("\nStop it with Ctrl-C.\n")
+	return b.String()
+}
+
+// onLoopback tells whether a URL leads no further than to this machine.
+func onLoopback(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}
