@@ -1,12 +1,14 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"furrow/sas"
@@ -30,6 +32,9 @@ type Config struct {
 	Limits  Limits
 	Metrics *Metrics // nil: new ones
 	Log     *slog.Logger
+
+	// Collectors are what else /metrics shows.
+	Collectors []prometheus.Collector
 }
 
 // A Handler answers devices, and those who watch over the endpoint.
@@ -49,21 +54,17 @@ func New(c Config) (*Handler, error) {
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
 	}
-	places := c.Limits.Places
-	if places == 0 {
-		places = DefaultPlaces
-	}
 	h := &Handler{
 		issuer:  c.Issuer,
 		ready:   readiness{ask: c.Ready, log: c.Log},
 		fleet:   fleet{bucket: c.Limits.fleet()},
 		devices: devices{bucket: c.Limits.device(), most: mostDevices},
-		gate:    gate{places: make(chan struct{}, places)},
+		gate:    gate{places: make(chan struct{}, cmp.Or(c.Limits.Places, DefaultPlaces))},
 		metrics: c.Metrics,
 		journal: journal{log: c.Log},
 		show:    promhttp.HandlerFor(c.Metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
 	}
-	return h, c.Metrics.limits(h)
+	return h, c.Metrics.watch(h, c.Collectors)
 }
 
 // A route is a path, the method that it takes, and what it does.

@@ -11,6 +11,8 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"furrow/sas"
 	"furrow/tables"
 )
@@ -186,7 +188,8 @@ func TestReadinessIsAskedOnceASecondWhoeverGoes(t *testing.T) {
 
 func TestMetricsCountWhatHappened(t *testing.T) {
 	m := NewMetrics()
-	h, _ := mustNew(t, Config{Metrics: m, Limits: Limits{Rate: 1}, Ready: func(context.Context) error { return nil }})
+	other := prometheus.NewCounter(prometheus.CounterOpts{Name: "of_the_caller"})
+	h, _ := mustNew(t, Config{Metrics: m, Collectors: []prometheus.Collector{other}, Limits: Limits{Rate: 1}, Ready: func(context.Context) error { return nil }})
 	m.CountTable(t.Context(), tables.Operation{Kind: tables.KindInsert})
 	askToken(h, "pump-7", rightProof)
 	askToken(h, "pump-7", wrongProof)
@@ -196,7 +199,7 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 		"furrow_sas_tokens_total 1", `furrow_sas_refusals_total{code="proof-wrong"} 1`, `furrow_sas_refusals_total{code="revoked"} 0`,
 		"furrow_sas_token_seconds_count 2", "furrow_sas_storage_in_flight 0", "furrow_sas_storage_places 256",
 		"furrow_sas_allowance 1", "furrow_sas_line_seconds 0", "furrow_sas_devices_remembered 1", "furrow_sas_requests_in_flight 1",
-		`furrow_storage_operations_total{kind="` + tables.KindInsert.String() + `",service="table"} 1`, "go_goroutines",
+		`furrow_storage_operations_total{kind="` + tables.KindInsert.String() + `",service="table"} 1`, "go_goroutines", "of_the_caller 0",
 	} {
 		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("no %q in\n%s", want, text)

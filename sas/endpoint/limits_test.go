@@ -140,23 +140,31 @@ func TestLineGivesEveryoneATimeOfTheirOwn(t *testing.T) {
 }
 
 // TestFleetThatBootsAtOnceHasItsTokensInTwoMinutes is the storm of the defaults: each
-// device waits as long as it is told, and up to a fifth longer.
+// device waits as long as it is told, and up to a fifth longer. With slow storage it
+// is a tenth of it in every respect.
 func TestFleetThatBootsAtOnceHasItsTokensInTwoMinutes(t *testing.T) {
-	for name, issue := range map[string]time.Duration{"fast storage": 20 * time.Millisecond, "slow storage": 900 * time.Millisecond} {
+	for name, c := range map[string]struct {
+		size   int
+		limits Limits
+		issue  time.Duration
+	}{
+		"fast storage": {20_000, Limits{}, 20 * time.Millisecond},
+		"slow storage": {2_000, Limits{Rate: DefaultRate / 10, Places: DefaultPlaces / 10}, 900 * time.Millisecond},
+	} {
 		t.Run(name, func(t *testing.T) {
-			took, tries, most := storm(t, 20_000, issue)
+			took, tries, most := storm(t, c.size, c.limits, c.issue)
 			t.Logf("the last has its token after %v; %d requests; at most %d of one device", took, tries, most)
 			if took > 2*time.Minute {
 				t.Errorf("it takes %v", took)
 			}
-			if tries > 5*20_000 {
+			if tries > 5*c.size {
 				t.Errorf("it takes %d requests", tries)
 			}
 		})
 	}
 }
 
-func storm(t *testing.T, size int, issue time.Duration) (took time.Duration, tries, most int) {
+func storm(t *testing.T, size int, limits Limits, issue time.Duration) (took time.Duration, tries, most int) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +176,7 @@ func storm(t *testing.T, size int, issue time.Duration) (took time.Duration, tri
 			inside += n
 			worst = max(worst, inside)
 		}
-		h, err := New(Config{Log: quiet(), Issuer: fakeIssuer{issue: func(context.Context) error {
+		h, err := New(Config{Log: quiet(), Limits: limits, Issuer: fakeIssuer{issue: func(context.Context) error {
 			count(1)
 			defer count(-1)
 			time.Sleep(issue)
@@ -190,7 +198,7 @@ func storm(t *testing.T, size int, issue time.Duration) (took time.Duration, tri
 			tries += n
 		}
 		most = slices.Max(all)
-		if worst > DefaultPlaces {
+		if worst > cap(h.gate.places) {
 			t.Errorf("%d requests used storage at a time", worst)
 		}
 	})

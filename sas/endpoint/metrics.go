@@ -22,8 +22,8 @@ type Metrics struct {
 }
 
 // NewMetrics are metrics with a registry of their own, which holds those of the
-// process and of the given collectors, too.
-func NewMetrics(more ...prometheus.Collector) *Metrics {
+// process, too.
+func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		tokens: prometheus.NewCounter(prometheus.CounterOpts{Name: "furrow_sas_tokens_total",
@@ -43,7 +43,6 @@ func NewMetrics(more ...prometheus.Collector) *Metrics {
 	}
 	m.registry.MustRegister(m.tokens, m.refusals, m.duration, m.requests, m.operations,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.registry.MustRegister(more...)
 	return m
 }
 
@@ -52,8 +51,13 @@ func (m *Metrics) CountTable(_ context.Context, o tables.Operation) {
 	m.operations.WithLabelValues("table", o.Kind.String()).Inc()
 }
 
-// limits shows how much is left of what devices may ask for.
-func (m *Metrics) limits(h *Handler) error {
+// watch shows how much is left of what devices may ask for, and what others collect.
+func (m *Metrics) watch(h *Handler, others []prometheus.Collector) error {
+	for _, other := range others {
+		if err := m.registry.Register(other); err != nil {
+			return err
+		}
+	}
 	for _, g := range []struct {
 		name, help string
 		value      func() float64
