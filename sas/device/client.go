@@ -30,7 +30,7 @@ type Config struct {
 	CAFile    string            // certificates to trust, in PEM; zero: the system's
 	Transport http.RoundTripper // carries every request, and checks certificates; zero: one that trusts CAFile
 
-	File       string // where readings wait, so that a power cut loses none; at most about twice MaxBytes. Zero: in memory only
+	File       string // where readings wait, so that a power cut loses none; at most about twice MaxBytes; not on Windows. Zero: in memory only
 	MaxBytes   int64  // of the readings that wait, which are in memory too; zero: DefaultMaxBytes
 	DropOldest bool   // when that is full: drop the oldest, and report it; zero: Send refuses the newest
 

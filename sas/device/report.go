@@ -29,7 +29,7 @@ type Report struct {
 	Reason Reason
 	Key    string    // the row key that it had; empty where its time was not known
 	Time   time.Time // zero where it was not known
-	Values []byte    // its values, as JSON
+	Values string    // its values, as JSON
 	Err    error     // the reason in detail
 }
 
@@ -45,7 +45,7 @@ type Stats struct {
 	Tokens   int64 // that were issued
 
 	TimeKnown    bool
-	TokenExpires time.Time     // by the server's clock; zero while there is none
+	TokenExpires time.Time     // the last one, by the server's clock; zero before the first
 	SendEvery    time.Duration // how often the endpoint suggests to send; zero while it is not known
 	Err          error         // why nothing can be sent at the moment; nil when all is well
 }
@@ -94,7 +94,7 @@ var (
 
 // report is a report about e.
 func (e *entry) report(why Reason, err error) Report {
-	r := Report{Reason: why, Values: e.body, Err: err}
+	r := Report{Reason: why, Values: string(e.body), Err: err}
 	if key, ok := e.key(); ok {
 		r.Key, r.Time = key.String(), key.Ticks.Time()
 	}

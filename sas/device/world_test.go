@@ -118,6 +118,13 @@ func (w *world) set(change func(*world)) {
 	change(w)
 }
 
+// counts are how often the endpoint was asked, and how many tokens it gave.
+func (w *world) counts() (asked, tokens int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.asked), len(w.tokens)
+}
+
 // RoundTrip is the way from the devices to the endpoint and to storage.
 func (w *world) RoundTrip(req *http.Request) (*http.Response, error) {
 	now := w.now()
@@ -243,7 +250,7 @@ func (r *reports) numbers() map[int]device.Reason {
 	n := map[int]device.Reason{}
 	for _, one := range r.all {
 		var values struct{ N int }
-		if json.Unmarshal(one.Values, &values) == nil {
+		if json.Unmarshal([]byte(one.Values), &values) == nil {
 			n[values.N] = one.Reason
 		}
 	}
