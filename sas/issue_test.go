@@ -151,6 +151,15 @@ func TestTokenAdmitsWhatTheAnswerSays(t *testing.T) {
 	}
 }
 
+func TestExpiredTokenAdmitsNothing(t *testing.T) {
+	y := newYard(t, nil)
+	y.enrollment.Life = -time.Second
+	a := y.mustIssue("pump-7")
+	if got := insert(t, a, "pump-7", tables.TicksOf(time.Now()).String()); got != http.StatusForbidden {
+		t.Errorf("a token that has expired a second ago is answered by %d", got)
+	}
+}
+
 func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 	y := newYard(t, nil)
 	a := y.mustIssue("pump-7")

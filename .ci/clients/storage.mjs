@@ -13,24 +13,31 @@ import { createInterface } from 'node:readline'
  * environment names in FURROW, or the one of the connection string in
  * FURROW_TEST_STORAGE. What the tests make there has names of its own.
  */
-export async function account() {
+export async function account({ listen = '127.0.0.1:0' } = {}) {
 	const given = process.env.FURROW_TEST_STORAGE
 	if (given) return { ...parse(given), close() {} }
 	if (!process.env.FURROW) throw new Error('set FURROW to the path of a furrow binary')
 	const data = await mkdtemp(join(tmpdir(), 'furrow-clients-'))
 	const key = randomBytes(64).toString('base64')
-	const server = spawn(process.env.FURROW,
-		['storage', '--data', data, '--listen', '127.0.0.1:0', '--account', 'clients', '--json'],
-		{ stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, FURROW_ACCOUNT_KEY: key } })
+	const server = await serve(['storage', '--data', data, '--listen', listen, '--account', 'clients', '--json'], { FURROW_ACCOUNT_KEY: key })
+	const close = async () => {
+		await server.close()
+		await rm(data, { recursive: true })
+	}
+	const { account, blob, queue, table } = server.screen
+	return { data, ...parse(`AccountName=${account};AccountKey=${key};BlobEndpoint=${blob};QueueEndpoint=${queue};TableEndpoint=${table}`), close }
+}
+
+/** Starts a role of the binary, which says as a line of JSON where it listens: its screen. */
+export async function serve(args, environment = {}) {
+	const server = spawn(process.env.FURROW, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...environment } })
 	const ended = once(server, 'exit')
+	const line = await Promise.race([once(createInterface(server.stdout), 'line'), ended.then(() => { throw new Error(`furrow ${args[0]} ended before it listened`) })])
 	const close = async () => {
 		server.kill()
 		await ended
-		await rm(data, { recursive: true })
 	}
-	const line = await Promise.race([once(createInterface(server.stdout), 'line'), ended.then(() => { throw new Error('furrow storage ended before it listened') })])
-	const { account, blob, queue, table } = JSON.parse(line[0])
-	return { ...parse(`AccountName=${account};AccountKey=${key};BlobEndpoint=${blob};QueueEndpoint=${queue};TableEndpoint=${table}`), close }
+	return { screen: JSON.parse(line[0]), close }
 }
 
 function parse(connection) {
