@@ -39,6 +39,9 @@ func openFleet(c *cli.Context, watchers ...watcher) (*roles.Fleet, *stores, erro
 	if err := f.Select(c.StringSlice("pipeline")...); errors.Is(err, roles.ErrNoPipeline) {
 		return nil, nil, usagef(c, "--pipeline: %v", err)
 	}
+	if s.Account.Key != "" { // stored access policies are set with the key or not at all
+		f.Policies = s.policies(f.Log)
+	}
 	if slices.ContainsFunc(f.Pipelines, config.Pipeline.MakesObjects) {
 		f.Archive, err = archive.Connect(archive.StoreConfig{Account: s.Account, Container: s.Names.Archive(), Transport: s.HTTP,
 			OnOperation: func(ctx context.Context, o archive.Operation) {

@@ -13,6 +13,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/sas"
 	"furrow/tables"
 	"furrow/worker"
 )
@@ -22,6 +23,7 @@ type Fleet struct {
 	Tables    *tables.Client
 	Queues    *worker.Client
 	Archive   *archive.Store // nil where no pipeline writes objects
+	Policies  *sas.Policies  // looked after while a scheduler runs; nil leaves that to the endpoints
 	Names     tables.Names
 	Pipelines []config.Pipeline
 	Log       *slog.Logger

@@ -12,11 +12,15 @@ import (
 )
 
 // Schedule runs a scheduler for each pipeline until ctx ends, and returns nil
-// then. An every that is not zero stands for the pipelines' own cadences.
+// then. An every that is not zero stands for the pipelines' own cadences. Beside
+// them it looks after the policies that tokens hang on.
 func (f *Fleet) Schedule(ctx context.Context, every time.Duration) error {
 	var runs []func(context.Context) error
 	for _, p := range f.Pipelines {
 		runs = append(runs, f.scheduler(p, every).Run)
+	}
+	if f.Policies != nil {
+		runs = append(runs, f.Policies.Run)
 	}
 	f.Log.InfoContext(ctx, "a scheduler begins", "pipelines", f.pipelineNames())
 	return together(ctx, runs...)
