@@ -115,8 +115,12 @@ func askToken(h http.Handler, device, proof string) *httptest.ResponseRecorder {
 // wantProblem holds an answer against what every error has.
 func wantProblem(t *testing.T, w *http.Response, code Code) problem {
 	t.Helper()
+	body, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var p problem
-	if err := json.NewDecoder(w.Body).Decode(&p); err != nil {
+	if err := json.Unmarshal(body, &p); err != nil {
 		t.Fatalf("want %s, got status %d and no problem: %v", code, w.StatusCode, err)
 	}
 	if p.Code != code || p.Status != codes()[code] || p.Status != w.StatusCode {
@@ -132,7 +136,7 @@ func wantProblem(t *testing.T, w *http.Response, code Code) problem {
 		t.Errorf("%s: the header is %v", code, w.Header)
 	}
 	again := code == TooManyRequests || code == StorageBusy || code == NotReady
-	if (p.RetryAfter > 0) != again || (w.Header.Get("Retry-After") != "") != again {
+	if (p.RetryAfter > 0) != again || bytes.Contains(body, []byte("retryAfter")) != again || (w.Header.Get("Retry-After") != "") != again {
 		t.Errorf("%s: retryAfter is %d, Retry-After %q", code, p.RetryAfter, w.Header.Get("Retry-After"))
 	}
 	return p

@@ -58,8 +58,8 @@ type problem struct {
 	Detail     string    `json:"detail"`
 	Code       Code      `json:"code"`
 	RequestID  string    `json:"requestId"`
-	ServerTime time.Time `json:"serverTime"`           // a device with a wrong clock mends it by this
-	RetryAfter int       `json:"retryAfter,omitempty"` // seconds, as in the header
+	ServerTime time.Time `json:"serverTime"`          // a device with a wrong clock mends it by this
+	RetryAfter int       `json:"retryAfter,omitzero"` // seconds, as in the header
 }
 
 // A refusal is why a request is not done.
