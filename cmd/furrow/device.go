@@ -15,13 +15,15 @@ import (
 func deviceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "device",
-		Usage: "make devices known, list them, and release those that are held",
+		Usage: "make devices known, list them, revoke them, and release those that are held",
 		Subcommands: []*cli.Command{
 			deviceAddCommand(),
 			deviceImportCommand(),
 			deviceListCommand(),
 			deviceShowCommand(),
 			deviceKeyCommand(),
+			deviceRevokeCommand(),
+			deviceRestoreCommand(),
 			{
 				Name:  "held",
 				Usage: "list the devices whose jobs fail, and why",

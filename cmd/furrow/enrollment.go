@@ -43,7 +43,7 @@ func openDesk(c *cli.Context, watchers ...watcher) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &desk{stores: s, Enrollments: &sas.Enrollments{Table: s.Tables.Table(s.Names.Enrollments())}, Registry: sas.NewRegistry(s.Tables, s.Names)}, nil
+	return &desk{stores: s, Enrollments: s.enrollments(sas.Master{}), Registry: sas.NewRegistry(s.Tables, s.Names)}, nil
 }
 
 // unseal gives the enrollments the master key, and says where it was. See openMaster.

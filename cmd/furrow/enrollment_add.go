@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -22,7 +23,7 @@ func enrollmentAddCommand() *cli.Command {
 			"more than a day an enrollment has a readings table to itself: revoking a device there locks others out\n" +
 			"until they ask for a token again.",
 		Flags: append(append(append(storageFlags(), masterFlags()...),
-			&cli.StringFlag{Name: "tenant", Required: true, Usage: "`TENANT` whose its devices are, where an import does not say otherwise"},
+			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` whose its devices are, where an import does not say otherwise"},
 			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's; of its own for a life of more than a day", Usage: "`TABLE` that its devices write to"}),
 			append(policyFlags(),
 				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with the primary key in base64, where a factory has made it; - for the standard input"},
@@ -83,6 +84,9 @@ func enrollmentAdd(c *cli.Context) error {
 func newEnrollment(c *cli.Context) (e tables.Enrollment, err error) {
 	if e.ID, err = enrollmentArgument(c); err != nil {
 		return e, err
+	}
+	if !c.IsSet("tenant") {
+		return e, usagef(c, "say with --tenant whose its devices are")
 	}
 	if e.Tenant, err = tables.ParseTenant(c.String("tenant")); err != nil {
 		return e, usagef(c, "--tenant: %v", err)
@@ -146,7 +150,10 @@ func (d *desk) makeTables(c *cli.Context, readings string) error {
 			return err
 		}
 	}
-	return nil
+	if d.Account.Key == "" {
+		return nil // only the key may set policies: an endpoint that has it will
+	}
+	return d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))).Ensure(c.Context, readings) // or the first device would have to wait until they hold
 }
 
 // afterAdd says where the keys are, and what comes next.
