@@ -27,8 +27,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newEnrollments are the enrollments of an account of its own.
-func newEnrollments(t *testing.T) *Enrollments {
+// newEnrollments are the enrollments of an account, which is the test's own.
+func newEnrollments(t *testing.T) (*Enrollments, tables.Account) {
 	t.Helper()
 	served := azuretest.Local(t)
 	account, err := tables.ParseAccount(served.ConnectionString())
@@ -37,7 +37,7 @@ func newEnrollments(t *testing.T) *Enrollments {
 	must(t, err)
 	n := &Enrollments{Table: c.Table("enrollments"), Master: NewMaster()}
 	must(t, n.Table.Create(t.Context()))
-	return n
+	return n, account
 }
 
 func plant(id tables.EnrollmentID) tables.Enrollment {
@@ -45,7 +45,7 @@ func plant(id tables.EnrollmentID) tables.Enrollment {
 }
 
 func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
-	n := newEnrollments(t)
+	n, _ := newEnrollments(t)
 	primary := NewKey()
 	added, err := n.Add(t.Context(), plant("line4"), primary, nil)
 	must(t, err)
@@ -82,7 +82,7 @@ func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
 }
 
 func TestFleetWithoutEnrollmentsHasNone(t *testing.T) {
-	n := newEnrollments(t)
+	n, _ := newEnrollments(t)
 	must(t, n.Table.Delete(t.Context()))
 	if all, err := n.All(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("All is %v, %v", all, err)
@@ -95,7 +95,7 @@ func TestFleetWithoutEnrollmentsHasNone(t *testing.T) {
 }
 
 func TestOneMasterSealsAllEnrollments(t *testing.T) {
-	n := newEnrollments(t)
+	n, _ := newEnrollments(t)
 	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
 	other := &Enrollments{Table: n.Table, Master: NewMaster()}
@@ -111,7 +111,7 @@ func TestOneMasterSealsAllEnrollments(t *testing.T) {
 }
 
 func TestLongLivesHaveATableToThemselves(t *testing.T) {
-	n := newEnrollments(t)
+	n, _ := newEnrollments(t)
 	long := plant("boots")
 	long.Life, long.Readings = 30*24*time.Hour, "readingsboots"
 	for _, e := range []tables.Enrollment{plant("line4"), plant("line5"), long} {
@@ -136,7 +136,7 @@ func TestLongLivesHaveATableToThemselves(t *testing.T) {
 }
 
 func TestWhatAnEnrollmentAdmitsNeverFalls(t *testing.T) {
-	n := newEnrollments(t)
+	n, _ := newEnrollments(t)
 	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
 	for _, step := range []struct{ life, backfill, admits time.Duration }{
@@ -153,7 +153,7 @@ func TestWhatAnEnrollmentAdmitsNeverFalls(t *testing.T) {
 }
 
 func TestChangesAtTheSameTimeAllCount(t *testing.T) {
-	n := newEnrollments(t)
+	n, _ := newEnrollments(t)
 	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
 	var all sync.WaitGroup
@@ -171,7 +171,7 @@ func TestChangesAtTheSameTimeAllCount(t *testing.T) {
 }
 
 func TestRotationKeepsThePrimaryKeyAsSecondary(t *testing.T) {
-	n := newEnrollments(t)
+	n, _ := newEnrollments(t)
 	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
 	before, err := n.Keys(e)
@@ -188,41 +188,87 @@ func TestRotationKeepsThePrimaryKeyAsSecondary(t *testing.T) {
 	}
 }
 
+// An interposed transport does something before or after the first write of an
+// enrollment, and may lose the answer.
+type interposed struct {
+	method string
+	once   sync.Once
+	before func()
+	lose   bool
+}
+
+func (i *interposed) Do(r *http.Request) (*http.Response, error) {
+	first := false
+	if r.Method == i.method {
+		i.once.Do(func() { first = true })
+	}
+	if first && i.before != nil {
+		i.before()
+	}
+	res, err := http.DefaultClient.Do(r)
+	if first && i.lose && err == nil {
+		res.Body.Close()
+		return nil, errors.New("the answer is lost")
+	}
+	return res, err
+}
+
+// through are the same enrollments, reached through a transport.
+func (n *Enrollments) through(t *testing.T, account tables.Account, transport policy.Transporter) *Enrollments {
+	t.Helper()
+	c, err := tables.Connect(tables.Config{Account: account, Transport: transport, Retry: policy.RetryOptions{RetryDelay: time.Millisecond}})
+	must(t, err)
+	return &Enrollments{Table: c.Table(n.Table.Name), Master: n.Master}
+}
+
 // TestRotationsAtTheSameTimeEndOneKey: two that ran one after the other would
 // also end the key that the devices have.
 func TestRotationsAtTheSameTimeEndOneKey(t *testing.T) {
-	n := newEnrollments(t)
+	n, account := newEnrollments(t)
 	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
 	before, err := n.Keys(e)
 	must(t, err)
-	once := false
-	slow := &Enrollments{Table: n.Table, Master: n.Master}
-	_, err = slow.Change(t.Context(), "line4", func(e *tables.Enrollment) error {
-		if !once { // another is quicker
-			once = true
-			_, err := n.Rotate(t.Context(), "line4")
-			must(t, err)
-		}
-		return nil
-	})
-	must(t, err) // a change that is no rotation goes through
-	var done atomic.Int32
-	var all sync.WaitGroup
-	for range 2 {
-		all.Go(func() {
-			if _, err := n.Rotate(t.Context(), "line4"); err == nil {
-				done.Add(1)
-			} else if !errors.Is(err, tables.ErrConflict) {
-				t.Error(err)
-			}
-		})
+	slow := n.through(t, account, &interposed{method: http.MethodPut, before: func() {
+		_, err := n.Rotate(t.Context(), "line4")
+		must(t, err)
+	}})
+	if _, err := slow.Rotate(t.Context(), "line4"); !errors.Is(err, tables.ErrConflict) {
+		t.Errorf("the slower one ends with %v", err)
 	}
-	all.Wait()
-	if done.Load() == 0 {
-		t.Error("neither was done")
+	e, err = n.Get(t.Context(), "line4")
+	must(t, err)
+	if after, err := n.Keys(e); err != nil || after[1].Base64() != before[0].Base64() {
+		t.Errorf("the key that devices have is gone (%v)", err)
 	}
-	_ = before
+}
+
+func TestRotationGoesOnBesideOtherChanges(t *testing.T) {
+	n, account := newEnrollments(t)
+	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	slow := n.through(t, account, &interposed{method: http.MethodPut, before: func() {
+		_, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error { e.Disabled = true; return nil })
+		must(t, err)
+	}})
+	if e, err := slow.Rotate(t.Context(), "line4"); err != nil || !e.Disabled {
+		t.Errorf("it ends with %+v, %v", e, err)
+	}
+}
+
+func TestLostAnswersChangeNothing(t *testing.T) {
+	n, account := newEnrollments(t)
+	e, err := n.through(t, account, &interposed{method: http.MethodPost, lose: true}).Add(t.Context(), plant("line4"), nil, nil)
+	if err != nil {
+		t.Fatalf("an enrollment that was added: %v", err)
+	}
+	before, err := n.Keys(e)
+	must(t, err)
+	e, err = n.through(t, account, &interposed{method: http.MethodPut, lose: true}).Rotate(t.Context(), "line4")
+	must(t, err)
+	if after, err := n.Keys(e); err != nil || after[1].Base64() != before[0].Base64() {
+		t.Errorf("a rotation was done twice (%v)", err)
+	}
 }
 
 // A switchboard counts requests, and fails them when told to.

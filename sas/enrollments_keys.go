@@ -1,0 +1,53 @@
+package sas
+
+import (
+	"fmt"
+	"sync"
+
+	"furrow/tables"
+)
+
+// An opened keeps keys that were unsealed, as a device's request must not cost
+// more than it has to. There are as many as there are enrollments.
+type opened struct {
+	mu   sync.Mutex
+	byID map[tables.EnrollmentID]pair
+}
+
+// A pair is the keys that two sealed ones have in them.
+type pair struct {
+	primary, secondary string // sealed
+	keys               []Key
+}
+
+// Keys are the keys of an enrollment: the primary, and where there is one the
+// secondary.
+func (n *Enrollments) Keys(e tables.Enrollment) ([]Key, error) {
+	n.opened.mu.Lock()
+	p, ok := n.opened.byID[e.ID]
+	n.opened.mu.Unlock()
+	if ok && p.primary == string(e.Primary) && p.secondary == string(e.Secondary) {
+		return p.keys, nil
+	}
+	p = pair{primary: string(e.Primary), secondary: string(e.Secondary)}
+	for _, s := range []struct {
+		rank   Rank
+		sealed []byte
+	}{{Primary, e.Primary}, {Secondary, e.Secondary}} {
+		if len(s.sealed) == 0 && s.rank == Secondary {
+			continue
+		}
+		k, err := n.Master.Open(s.sealed, e.ID, s.rank)
+		if err != nil {
+			return nil, fmt.Errorf("enrollment %s: its %s key: %w", e.ID, s.rank, err)
+		}
+		p.keys = append(p.keys, k)
+	}
+	n.opened.mu.Lock()
+	defer n.opened.mu.Unlock()
+	if n.opened.byID == nil {
+		n.opened.byID = map[tables.EnrollmentID]pair{}
+	}
+	n.opened.byID[e.ID] = p
+	return p.keys, nil
+}
