@@ -13,7 +13,7 @@ func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "bench",
 		Usage:       "measure what this machine, or an account, can do",
-		Subcommands: []*cli.Command{benchStorageCommand(), benchNullCommand()},
+		Subcommands: []*cli.Command{benchStorageCommand(), benchTokensCommand(), benchNullCommand()},
 	}
 }
 

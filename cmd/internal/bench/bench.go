@@ -43,7 +43,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	bar := newProgress(cfg, plan, ends)
+	bar := newProgress(cfg.Progress, cfg.length(plan, ends))
 	defer bar.done()
 
 	ops, err := prepareAll(ctx, plan, ends, bar)
@@ -61,7 +61,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 				m := measurement{parts: s.parts, clients: cfg.Clients, length: cfg.For, tick: bar.tick}
 				found := m.run(ctx, do)
 				if ctx.Err() != nil {
-					return report, errors.New("interrupted: the report holds what was measured until then")
+					return report, errInterrupted
 				}
 				report.add(s, e.name, found)
 			}
@@ -69,6 +69,8 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	}
 	return report, nil
 }
+
+var errInterrupted = errors.New("interrupted: the report holds what was measured until then")
 
 // A step is a workload on a table of one size.
 type step struct {
@@ -111,6 +113,18 @@ func (cfg Config) plan() []step {
 	return plan
 }
 
+// length is how long all measuring takes together.
+func (cfg Config) length(plan []step, ends []*endpoint) (total time.Duration) {
+	for _, s := range plan {
+		for _, e := range ends {
+			if s.null || !e.null {
+				total += cfg.For * time.Duration(cfg.Rounds)
+			}
+		}
+	}
+	return total
+}
+
 // prepareAll makes what the operations work on, before anything is measured.
 func prepareAll(ctx context.Context, plan []step, ends []*endpoint, bar *progress) (map[place]operation, error) {
 	ops := map[place]operation{}
@@ -131,7 +145,7 @@ func prepareAll(ctx context.Context, plan []step, ends []*endpoint, bar *progres
 }
 
 // inTurn is ends, backwards every other round: whoever goes first finds another machine.
-func inTurn(ends []*endpoint, round int) []*endpoint {
+func inTurn[E any](ends []E, round int) []E {
 	ends = slices.Clone(ends)
 	if round%2 == 1 {
 		slices.Reverse(ends)

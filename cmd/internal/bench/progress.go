@@ -10,20 +10,13 @@ import (
 // A progress shows how much of the measuring is done. The zero one shows nothing.
 type progress struct{ bar *progressbar.ProgressBar }
 
-func newProgress(cfg Config, plan []step, ends []*endpoint) *progress {
-	if cfg.Progress == nil {
+// newProgress draws on a terminal; nil: none.
+func newProgress(terminal io.Writer, total time.Duration) *progress {
+	if terminal == nil {
 		return &progress{}
 	}
-	var total time.Duration
-	for _, s := range plan {
-		for _, e := range ends {
-			if s.null || !e.null {
-				total += cfg.For * time.Duration(cfg.Rounds)
-			}
-		}
-	}
 	return &progress{progressbar.NewOptions64(total.Milliseconds(),
-		progressbar.OptionSetWriter(io.Writer(cfg.Progress)),
+		progressbar.OptionSetWriter(terminal),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetPredictTime(true),

@@ -14,7 +14,7 @@ type Report struct {
 	Seconds float64        `json:"seconds"`           // that each row was measured for, on each target, in each round
 	Rounds  int            `json:"rounds"`            // figures are medians over them
 	Clients int            `json:"clients"`           // that worked at the same time
-	Size    int            `json:"size"`              // bytes of an entity's JSON, and of a message
+	Size    int            `json:"size,omitempty"`    // bytes of an entity's JSON, and of a message
 	CPUs    int            `json:"cpus"`              // of this machine, which clients and started servers share
 	Targets []TargetReport `json:"targets"`           //
 	Rows    []Row          `json:"rows"`              // by workload, then target

@@ -24,7 +24,7 @@ import (
 type server struct {
 	command    *exec.Cmd
 	stdin      io.Closer
-	directory  string // removed at the end
+	directory  string // removed at the end; empty: it has none of its own
 	peakMemory int64  // bytes; known after stop, where the system tells
 }
 
@@ -47,28 +47,32 @@ func startServer(ctx context.Context, executable, kind string) (*server, tables.
 		args = []string{"storage", "--data", directory, "--listen", "127.0.0.1:0", "--json", "--show-key", "--" + StopWithInput}
 	}
 	s := &server{command: exec.Command(executable, args...), directory: directory}
-	connection, err := s.start(ctx)
-	if err != nil {
+	var said struct{ ConnectionString string }
+	if err := s.start(ctx, &said); err != nil {
 		return nil, tables.Account{}, errors.Join(err, os.RemoveAll(directory))
 	}
-	return s, connection, nil
+	account, err := setup.AccountWithKey(said.ConnectionString)
+	if err != nil {
+		return nil, account, errors.Join(err, s.stop())
+	}
+	return s, account, nil
 }
 
-// start waits for the line that says how to connect.
-func (s *server) start(ctx context.Context) (tables.Account, error) {
+// start waits for the line of JSON that says how to connect, and reads it into said.
+func (s *server) start(ctx context.Context, said any) error {
 	var complaints bytes.Buffer
 	s.command.Stderr = &complaints
 	stdin, err := s.command.StdinPipe()
 	if err != nil {
-		return tables.Account{}, err
+		return err
 	}
 	s.stdin = stdin
 	stdout, err := s.command.StdoutPipe()
 	if err != nil {
-		return tables.Account{}, err
+		return err
 	}
 	if err := s.command.Start(); err != nil {
-		return tables.Account{}, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -77,17 +81,12 @@ func (s *server) start(ctx context.Context) (tables.Account, error) {
 	if !unheard() || err != nil {
 		_ = s.command.Process.Kill() // may have ended by itself
 		_ = s.command.Wait()         // says no more than what it wrote
-		return tables.Account{}, fmt.Errorf("%s did not start: %s", s.command, strings.TrimSpace(complaints.String()))
+		return fmt.Errorf("%s did not start: %s", s.command, strings.TrimSpace(complaints.String()))
 	}
-	var said struct{ ConnectionString string }
-	if err := json.Unmarshal(line, &said); err != nil {
-		return tables.Account{}, errors.Join(fmt.Errorf("%s said %q: %w", s.command, line, err), s.stop())
+	if err := json.Unmarshal(line, said); err != nil {
+		return errors.Join(fmt.Errorf("%s said %q: %w", s.command, line, err), s.stop())
 	}
-	connection, err := setup.AccountWithKey(said.ConnectionString)
-	if err != nil {
-		return connection, errors.Join(err, s.stop())
-	}
-	return connection, nil
+	return nil
 }
 
 func (s *server) stop() error {

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,8 +19,12 @@ func (r *Report) WriteText(w io.Writer) error {
 		}
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d clients, %d bytes, %g s a row, %d round(s), %d CPUs\n\n", r.Clients, r.Size, r.Seconds, r.Rounds, r.CPUs)
-	align(&text, lines)
+	fmt.Fprintf(&text, "%d clients, ", r.Clients)
+	if r.Size > 0 {
+		fmt.Fprintf(&text, "%d bytes, ", r.Size)
+	}
+	fmt.Fprintf(&text, "%g s a row, %d round(s), %d CPUs\n\n", r.Seconds, r.Rounds, r.CPUs)
+	align(&text, worth(lines, 2))
 	r.footnotes(&text)
 	_, err := io.WriteString(w, text.String())
 	return err
@@ -119,6 +124,23 @@ func title(name string, tableRows int) string {
 		name += ", " + thousands(float64(tableRows)) + " rows"
 	}
 	return name
+}
+
+// worth leaves out the columns that have nothing below their heads, which are so
+// many lines, nor a name above them.
+func worth(lines [][]string, heads int) [][]string {
+	var empty []int
+	for i := range lines[0] {
+		if i > 0 && lines[0][i] == "" && !slices.ContainsFunc(lines[heads:], func(line []string) bool { return line[i] != "" }) {
+			empty = append(empty, i)
+		}
+	}
+	for _, i := range slices.Backward(empty) {
+		for n := range lines {
+			lines[n] = slices.Delete(lines[n], i, i+1)
+		}
+	}
+	return lines
 }
 
 // align writes the first column to the left, the others to the right.

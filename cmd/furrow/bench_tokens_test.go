@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/cmd/internal/bench"
+)
+
+// benchedTokens runs the bench, which must succeed.
+func benchedTokens(t *testing.T, args ...string) (report bench.TokenReport) {
+	t.Helper()
+	code, out, errs := furrow(t.Context(), append([]string{"bench", "tokens", "--json"}, args...)...)
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, stderr %q\n%s", code, errs, out)
+	}
+	must(t, json.Unmarshal([]byte(out), &report))
+	return report
+}
+
+func TestTokensAreMeasuredOverEveryKindOfConnection(t *testing.T) {
+	report := benchedTokens(t, "--only", "kept,first,fresh", "--for", "100ms", "--clients", "3", "--devices", "8", "--rounds", "2")
+	var rows []string
+	for _, x := range report.Rows {
+		rows = append(rows, x.Name+" "+x.Target)
+		if x.Operations == 0 || x.OpsPerSecond <= 0 || x.P50 <= 0 || x.P99 < x.P50 || x.Errors > 0 || len(x.EachRound) != 2 {
+			t.Errorf("row %+v", x)
+		}
+	}
+	if got, want := strings.Join(rows, ", "), "kept http, kept https, first http, first https, fresh https"; got != want {
+		t.Errorf("rows are %s; want %s", got, want)
+	}
+	if len(report.Targets) != 2 || len(report.Storms) != 0 {
+		t.Errorf("targets %+v, storms %+v", report.Targets, report.Storms)
+	}
+}
+
+func TestInAStormAllGetTheirTokens(t *testing.T) {
+	report := benchedTokens(t, "--only", "storm", "--storm", "300", "--storm-rate", "100")
+	if len(report.Storms) != 2 || len(report.Rows) != 0 {
+		t.Fatalf("storms %+v, rows %+v", report.Storms, report.Rows)
+	}
+	for _, s := range report.Storms {
+		if s.Tokens != 300 || s.Errors+s.Broken > 0 || s.FirstError != "" {
+			t.Errorf("on %s, not every device has its token without errors: %+v", s.Target, s)
+		}
+		if s.TooMany == 0 || s.Requests != s.Tokens+s.TooMany+s.Unavailable {
+			t.Errorf("on %s, of 300 devices at once 200 may pass, and none is told to wait: %+v", s.Target, s)
+		}
+		if s.Seconds <= 0 || s.P50 <= 0 || s.P99 < s.P50 || s.P99 > s.Seconds*1000 || s.Connections == 0 {
+			t.Errorf("on %s: %+v", s.Target, s)
+		}
+		if runtime.GOOS == "linux" && (s.PeakMemory == 0 || s.PeakMemory > 400<<20) {
+			t.Errorf("on %s, the endpoint takes %d MB", s.Target, s.PeakMemory>>20)
+		}
+	}
+}
+
+func TestTokenBenchIsForPeopleToo(t *testing.T) {
+	code, out, errs := furrow(t.Context(), "bench", "tokens", "--only", "kept,storm", "--storm", "3", "--for", "100ms", "--clients", "1", "--devices", "2")
+	if code != exitOK || errs != "" {
+		t.Fatalf("exit %d, stderr %q", code, errs)
+	}
+	for _, want := range []string{"/ https", "kept", "storm on http: 3 of 3 devices"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "rows/s") {
+		t.Errorf("a column is empty in\n%s", out)
+	}
+}
+
+func TestTokenBenchRefusesWhatCannotBeMeasured(t *testing.T) {
+	for _, flags := range []string{"--for 10ms", "--rounds 0", "--clients 0", "--clients 4001 --devices 5000", "--devices 63", "--storm -1", "--storm-rate 0", "--only keept"} {
+		args := append([]string{"bench", "tokens"}, strings.Fields(flags)...)
+		if code, _, errs := furrow(t.Context(), args...); code != exitUsage || !strings.Contains(errs, strings.Fields(flags)[0]+" is") && !strings.Contains(errs, "kept") {
+			t.Errorf("%s: exit %d, %q", flags, code, errs)
+		}
+	}
+}
+
+func TestInterruptedTokenBenchEnds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	code, _, errs := furrow(ctx, "bench", "tokens", "--only", "kept", "--for", "10m", "--clients", "1", "--devices", "1")
+	if code != exitFailed {
+		t.Errorf("exit %d, %q", code, errs)
+	}
+}
