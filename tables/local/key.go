@@ -43,17 +43,25 @@ func makeKey(name string, key []byte) ([]byte, error) {
 		key = make([]byte, 64)
 		rand.Read(key) // never fails
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), KeyFile+".*") // mode 0600
-	if err != nil {
+	if err := writeWhole(name, base64.StdEncoding.EncodeToString(key)+"\n"); err != nil {
 		return nil, err
 	}
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
+	return key, nil
+}
+
+// writeWhole writes a file, readable by its owner alone, whole or not at all.
+func writeWhole(name, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), name)
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return key, nil
+	return nil
 }

@@ -46,6 +46,7 @@ type Server struct {
 var accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
 
 // Open opens a directory. Only one process can have it open; another gets ErrInUse.
+// A directory of a newer program is ErrNewer, and left as it is.
 func Open(c Config) (*Server, error) {
 	if c.Account == "" {
 		c.Account = DefaultAccount
@@ -84,7 +85,13 @@ func makeDir(dir string) error {
 
 func (s *Server) open() (err error) {
 	fs := vfs.Default
+	if err = checkFormat(s.config.Dir); err != nil {
+		return err
+	}
 	if s.store, err = store.Open(fs, filepath.Join(s.config.Dir, "db"), s.config.Log); err != nil {
+		return err
+	}
+	if err = markFormat(s.config.Dir); err != nil {
 		return err
 	}
 	if s.config.Key, err = keyIn(s.config.Dir, s.config.Key); err != nil {

@@ -1,0 +1,46 @@
+package local
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDirectoryOfANewerProgramIsLeftAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]error{"2\n": ErrNewer, "99": ErrNewer} {
+		if err := os.WriteFile(filepath.Join(dir, formatFile), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(Config{Dir: dir}); !errors.Is(err, want) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("format %q: %v", text, err)
+		}
+		if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
+			t.Errorf("there is %v, %v", names, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, formatFile), []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Config{Dir: dir}); err == nil || errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), formatFile) {
+		t.Errorf("what is no number: %v", err)
+	}
+}
+
+func TestDirectorySaysItsFormat(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		s, err := Open(Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, formatFile)); err != nil || string(text) != "1\n" {
+			t.Errorf("it says %q, %v", text, err)
+		}
+	}
+}
