@@ -51,19 +51,29 @@ func (g Grant) Sign(account string, key []byte) (string, error) {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(g.stringToSign(account)))
 
-	query := url.Values{}
-	for name, value := range map[string]string{
-		"tn": strings.ToLower(g.Table), "sv": Version, "spr": g.Protocol, "sip": g.IP, "si": g.Policy,
-		"sp": g.Permissions, "st": instant(g.Start), "se": instant(g.Expiry),
-		"spk": g.StartPartition, "srk": g.StartRow, "epk": g.EndPartition, "erk": g.EndRow,
-		"sig": base64.StdEncoding.EncodeToString(mac.Sum(nil)),
+	return g.query(base64.StdEncoding.EncodeToString(mac.Sum(nil))), nil
+}
+
+// query has the fields in the order of their names, as url.Values would.
+func (g Grant) query(signature string) string {
+	b := make([]byte, 0, 512)
+	for _, field := range [...][2]string{
+		{"epk", g.EndPartition}, {"erk", g.EndRow}, {"se", instant(g.Expiry)}, {"si", g.Policy}, {"sig", signature},
+		{"sip", g.IP}, {"sp", g.Permissions}, {"spk", g.StartPartition}, {"spr", g.Protocol}, {"srk", g.StartRow},
+		{"st", instant(g.Start)}, {"sv", Version}, {"tn", strings.ToLower(g.Table)},
 	} {
-		if value != "" {
-			query.Set(name, value)
+		name, value := field[0], field[1]
+		if value == "" {
+			continue
 		}
+		if len(b) > 0 {
+			b = append(b, '&')
+		}
+		b = append(append(b, name...), '=')
+		// A space as %20, not +, which not every server takes for a space.
+		b = append(b, strings.ReplaceAll(url.QueryEscape(value), "+", "%20")...)
 	}
-	// A space as %20, not +, which not every server takes for a space.
-	return strings.ReplaceAll(query.Encode(), "+", "%20"), nil
+	return string(b)
 }
 
 // stringToSign has a line for every field, empty or not.
