@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,11 +9,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/factory"
+	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/tables"
 )
 
-// defaultEndpoint is where furrow sas listens.
+// defaultEndpoint is where furrow sas listens unless it is told otherwise.
 const defaultEndpoint = "http://127.0.0.1:10080"
 
 func deviceAddCommand() *cli.Command {
@@ -30,7 +32,7 @@ func deviceAddCommand() *cli.Command {
 			&cli.StringFlag{Name: "lon", Usage: "its longitude in `DEGREES`"},
 			&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT`; repeat it for several"},
 			&cli.StringFlag{Name: "deployed", DefaultText: "now", Usage: "`DATE` when it was put up, which decides its month for good"},
-			&cli.StringFlag{Name: "url", Value: defaultEndpoint, Usage: "`URL` of the endpoint that gives it tokens, as the device reaches it"},
+			&cli.StringFlag{Name: "url", DefaultText: "where furrow up or furrow sas serves it", Usage: "`URL` of the endpoint that gives it tokens, as the device reaches it"},
 			&cli.BoolFlag{Name: "json", Usage: "print the device as a line of JSON instead"}),
 		Action: deviceAdd,
 	}
@@ -41,8 +43,9 @@ func deviceAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkEndpoint(c.String("url")); err != nil {
-		return usagef(c, "--url: %v", err)
+	endpoint, caFile, err := endpointFor(c)
+	if err != nil {
+		return err
 	}
 	d, err := openDesk(c)
 	if err != nil {
@@ -70,8 +73,27 @@ func deviceAdd(c *cli.Context) error {
 	}
 	told := map[sas.Outcome]string{sas.Added: "is known now", sas.Changed: "was known, and is changed", sas.Same: "was known already"}[outcome]
 	_, err = fmt.Fprintf(c.App.Writer, "# Device %s of tenant %s %s: month %s, table %s.\n%s",
-		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID, key.Of(string(device.ID)), c.String("url")))
+		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID, key.Of(string(device.ID)), endpoint, caFile))
 	return err
+}
+
+// endpointFor is where the device gets its token, and the authority that it has to
+// trust where that is one of storage's directory.
+func endpointFor(c *cli.Context) (url, caFile string, err error) {
+	dir := storageDirectory(c)
+	if url = c.String("url"); url == "" && dir != "" {
+		if url, err = setup.Endpoint(dir); err != nil {
+			return "", "", err
+		}
+	}
+	url = cmp.Or(url, defaultEndpoint)
+	if err := checkEndpoint(url); err != nil {
+		return "", "", usagef(c, "--url: %v", err)
+	}
+	if dir != "" && strings.HasPrefix(url, "https:") {
+		caFile = setup.Authority(dir)
+	}
+	return url, caFile, nil
 }
 
 // deliveryOf is what the flags say of a device, with the words that a file has.

@@ -12,14 +12,15 @@ import (
 
 // firstReading is what makes a device send its first reading, for any POSIX shell
 // with openssl, curl, date and sed: it proves who it is, gets a token, and adds a
-// row to its own partition. Lines that are pasted into a shell must not end it, so
+// row to its own partition. A caFile is the authority that it has to trust, if not
+// one of its system's. Lines that are pasted into a shell must not end it, so
 // there is no exit.
-func firstReading(device tables.DeviceID, enrollment tables.EnrollmentID, key sas.Key, endpoint string) string {
+func firstReading(device tables.DeviceID, enrollment tables.EnrollmentID, key sas.Key, endpoint, caFile string) string {
 	resource := url.QueryEscape(string(enrollment) + "/registrations/" + string(device))
 	return fmt.Sprintf(`device='%s'
 key='%s' # the device's own, in hexadecimal: a secret
 endpoint='%s'
-`, device, hex.EncodeToString(key), strings.TrimRight(endpoint, "/")) + fmt.Sprintf(`
+%s`, device, hex.EncodeToString(key), strings.TrimRight(endpoint, "/"), trusting(caFile)) + fmt.Sprintf(`
 # It proves who it is, for the next hour.
 sr='%s'
 se=$(($(date +%%s) + 3600))
@@ -39,4 +40,12 @@ else
   printf 'there is no token: %%s\n' "$answer" >&2
 fi
 `, resource)
+}
+
+// trusting makes curl trust an authority.
+func trusting(caFile string) string {
+	if caFile == "" {
+		return ""
+	}
+	return "export CURL_CA_BUNDLE=" + quoted(caFile) + " # the authority that the device has to trust\n"
 }

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strings"
-	"sync"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/sas/endpoint"
 )
@@ -23,18 +23,23 @@ func sasCommand() *cli.Command {
 		Description: "Devices ask it when they boot, and when their token is about to end; /openapi.json says how. Any number may\n" +
 			"run side by side. It looks after the stored access policies that tokens hang on, and carries on revocations\n" +
 			"that another process has begun. It runs until it gets SIGINT or SIGTERM, and then answers what it has begun.",
-		Flags: append(append(storageFlags(), masterFlags()...),
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10080", Usage: "`ADDR` as host:port; port 0 takes a free port, no host is every address of this machine"},
-			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (made and kept in tls of the directory of --storage, or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
-			&cli.BoolFlag{Name: "behind-proxy", Usage: "allow plain HTTP on an address that other machines reach: a proxy in front of it speaks TLS with devices"},
-			tableURLFlag(),
-			&cli.IntFlag{Name: "rate", Value: endpoint.DefaultRate, Usage: "most `REQUESTS` a second of all devices; a burst may be twice that"},
-			&cli.IntFlag{Name: "device-rate", Value: endpoint.DefaultDeviceRate, Usage: fmt.Sprintf("most `REQUESTS` a minute of one device; a burst may be %d", endpoint.DeviceBurst)},
+		Flags: append(append(storageFlags(), endpointFlags()...),
 			&cli.BoolFlag{Name: "json", Usage: "print where it listens as one line of JSON"},
 			&cli.BoolFlag{Name: "verbose", Usage: "log every request"},
 			stopWithInputFlag()),
 		Action: serveTokens,
 	}
+}
+
+// endpointFlags are those of every command that serves devices.
+func endpointFlags() []cli.Flag {
+	return append(masterFlags(),
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10080", Usage: "`ADDR` as host:port; port 0 takes a free port, no host is every address of this machine"},
+		&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (made and kept in tls of the directory of --storage, or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
+		&cli.BoolFlag{Name: "behind-proxy", Usage: "allow plain HTTP on an address that other machines reach: a proxy in front of it speaks TLS with devices"},
+		tableURLFlag(),
+		&cli.IntFlag{Name: "rate", Value: endpoint.DefaultRate, Usage: "most `REQUESTS` a second of all devices; a burst may be twice that"},
+		&cli.IntFlag{Name: "device-rate", Value: endpoint.DefaultDeviceRate, Usage: fmt.Sprintf("most `REQUESTS` a minute of one device; a burst may be %d", endpoint.DeviceBurst)})
 }
 
 func serveTokens(c *cli.Context) (err error) {
@@ -47,12 +52,11 @@ func serveTokens(c *cli.Context) (err error) {
 	}
 	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: logLevel(c)}))
 	metrics := endpoint.NewMetrics()
-	office, err := openOffice(c, log, watcher{Table: metrics.CountTable})
+	s, err := openStorage(c, watcher{Table: metrics.CountTable})
 	if err != nil {
 		return err
 	}
-	handler, err := endpoint.New(endpoint.Config{Issuer: office.Issuer, Ready: office.Issuer.Ready, Limits: limits,
-		Metrics: metrics, Log: log, Collectors: policyMetrics(office.Policies)})
+	office, err := openOffice(c, s, c.String("table-url"), log)
 	if err != nil {
 		return err
 	}
@@ -68,13 +72,16 @@ func serveTokens(c *cli.Context) (err error) {
 	if err := office.announce(c, l, tls); err != nil {
 		return err
 	}
-	server := endpoint.Server{Handler: handler, Listener: l, Log: log}
-	if tls.TLS != nil {
-		server.TLS = tls.Config
+	if err := leaveEndpoint(c, tls.scheme()+"://"+reach(l)); err != nil {
+		return err
+	}
+	server, err := office.server(l, tls, limits, metrics, log)
+	if err != nil {
+		return err
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	return sideBySide(ctx, server.Run, office.Policies.Run)
+	return roles.Together(ctx, server.Run, office.Policies.Run)
 }
 
 // tokenLimits are those of the flags.
@@ -98,11 +105,9 @@ type office struct {
 	master   string // where the master key was
 }
 
-func openOffice(c *cli.Context, log *slog.Logger, w watcher) (*office, error) {
-	s, err := openStorage(c, w)
-	if err != nil {
-		return nil, err
-	}
+// openOffice tells devices to write to the Table service at a URL; empty is the
+// account's own.
+func openOffice(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*office, error) {
 	o := &office{stores: s, Policies: s.policies(log)}
 	n := s.enrollments(sas.Master{})
 	fresh, err := nobodyEnrolled(c, n)
@@ -112,10 +117,21 @@ func openOffice(c *cli.Context, log *slog.Logger, w watcher) (*office, error) {
 	if n.Master, o.master, err = openMaster(c, fresh); err != nil {
 		return nil, err
 	}
-	if o.Issuer, err = s.issuer(c.String("table-url"), n, o.Policies); err != nil {
+	if o.Issuer, err = s.issuer(tableURL, n, o.Policies); err != nil {
 		return nil, notForTokens(c, err)
 	}
 	return o, nil
+}
+
+// server serves devices on a listener, which it closes.
+func (o *office) server(l net.Listener, g guard, limits endpoint.Limits, metrics *endpoint.Metrics, log *slog.Logger) (endpoint.Server, error) {
+	handler, err := endpoint.New(endpoint.Config{Issuer: o.Issuer, Ready: o.Issuer.Ready, Limits: limits,
+		Metrics: metrics, Log: log, Collectors: policyMetrics(o.Policies)})
+	s := endpoint.Server{Handler: handler, Listener: l, Log: log}
+	if g.TLS != nil {
+		s.TLS = g.Config
+	}
+	return s, err
 }
 
 // nobodyEnrolled tells a fleet that is yet to begin, for which a master key may be
@@ -156,6 +172,16 @@ func listenForDevices(c *cli.Context) (net.Listener, error) {
 	return l, nil
 }
 
+// leaveEndpoint leaves word in the directory of --storage of where devices get their
+// tokens, for who adds one.
+func leaveEndpoint(c *cli.Context, url string) error {
+	dir := storageDirectory(c)
+	if dir == "" {
+		return nil
+	}
+	return setup.WriteEndpoint(dir, url)
+}
+
 // endpointAdvice says what can be done about addresses that cannot be had.
 func endpointAdvice(err error) error {
 	for cause, advice := range map[error]string{
@@ -177,20 +203,4 @@ func tlsDirectory(c *cli.Context) string {
 		return dir
 	}
 	return defaultStorage
-}
-
-// sideBySide runs all until ctx ends or one fails, and joins them.
-func sideBySide(ctx context.Context, runs ...func(context.Context) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	errs := make([]error, len(runs))
-	var all sync.WaitGroup
-	for i, run := range runs {
-		all.Go(func() {
-			defer stop()
-			errs[i] = run(ctx)
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,18 +22,26 @@ type tokenScreen struct {
 	TLS       *tlsScreen `json:"tls,omitempty"`
 }
 
-// announce prints the screen, and warns of what devices cannot reach.
-func (o *office) announce(c *cli.Context, l net.Listener, g guard) error {
-	s := tokenScreen{
-		Endpoint: g.scheme() + "://" + reach(l), Account: o.Account.Name, Storage: o.Account.Table, MasterKey: o.master,
-		Table: strings.TrimSuffix(cmp.Or(c.String("table-url"), o.Account.Table), "/"),
-	}
+// screen is what there is to say of an endpoint that devices reach by a URL.
+func (o *office) screen(url string, g guard) tokenScreen {
+	s := tokenScreen{Endpoint: url, Account: o.Account.Name, Storage: o.Account.Table, MasterKey: o.master, Table: o.Issuer.URL}
 	if g.TLS != nil {
 		s.TLS = &tlsScreen{g.Fingerprint, g.CAFile, g.CAFingerprint}
 	}
+	return s
+}
+
+// warn tells of what devices cannot reach.
+func (s tokenScreen) warn(c *cli.Context, l net.Listener) {
 	if exposed(l) && onLoopback(s.Table) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: devices on other machines are told to write to %s, which is this machine alone: say with --table-url how they reach the Table service.\n", s.Table)
 	}
+}
+
+// announce prints the screen.
+func (o *office) announce(c *cli.Context, l net.Listener, g guard) error {
+	s := o.screen(g.scheme()+"://"+reach(l), g)
+	s.warn(c, l)
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(s)
 	}
@@ -50,14 +57,21 @@ func (s tokenScreen) text() string {
 	} {
 		fmt.Fprintf(&b, "  %-10s%s\n", line[0], line[1])
 	}
-	if t := s.TLS; t != nil {
-		fmt.Fprintf(&b, "\nTLS certificate, SHA-256\n  %s\n", t.Fingerprint)
-		if t.CAFile != "" {
-			fmt.Fprintf(&b, "Devices have to trust %s, SHA-256\n  %s\n", t.CAFile, t.CAFingerprint)
-		}
-	}
+	b.WriteString(s.TLS.forDevices())
 	b.WriteString("\nStop it with Ctrl-C.\n")
 	return b.String()
+}
+
+// forDevices is what devices have to know of it, if there is any.
+func (t *tlsScreen) forDevices() string {
+	if t == nil {
+		return ""
+	}
+	text := fmt.Sprintf("\nTLS certificate, SHA-256\n  %s\n", t.Fingerprint)
+	if t.CAFile != "" {
+		text += fmt.Sprintf("Devices have to trust %s, SHA-256\n  %s\n", t.CAFile, t.CAFingerprint)
+	}
+	return text
 }
 
 // onLoopback tells whether a URL leads no further than to this machine.

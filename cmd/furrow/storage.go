@@ -46,7 +46,10 @@ func storage(c *cli.Context) (err error) {
 	if err := checkTLS(c); err != nil {
 		return err
 	}
-	listeners, err := listen(c)
+	listeners, err := listen(c.String("listen"), "--listen")
+	if _, ok := errors.AsType[*net.OpError](err); !ok && err != nil {
+		return usagef(c, "--listen: %v", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -57,7 +60,7 @@ func storage(c *cli.Context) (err error) {
 	}
 	server, err := local.Open(local.Config{Dir: dir, Account: c.String("account"), Key: key, Log: log})
 	if err != nil {
-		return withAdvice(err)
+		return withAdvice(err, "--data", "--listen")
 	}
 	defer closing(&err, server.Close)
 	tls, err := protection(c, dir, log)
@@ -65,7 +68,7 @@ func storage(c *cli.Context) (err error) {
 		return err
 	}
 	if err := setup.WriteConnection(dir, here(server, listeners, tls)); err != nil {
-		return withAdvice(err)
+		return withAdvice(err, "--data", "--listen")
 	}
 	if err := announce(c, server, listeners, dir, tls); err != nil {
 		return err
@@ -107,27 +110,24 @@ func accountKey(c *cli.Context) ([]byte, error) {
 	return key, nil
 }
 
-func listen(c *cli.Context) (local.Listeners, error) {
-	listeners, err := local.Listen(c.String("listen"))
-	if err == nil {
-		return listeners, nil
-	}
-	if _, ok := errors.AsType[*net.OpError](err); !ok {
-		return listeners, usagef(c, "--listen: %v", err)
-	}
-	return listeners, withAdvice(err)
+// listen listens for the three services. Its errors name the flag that says where.
+func listen(address, flag string) (local.Listeners, error) {
+	listeners, err := local.Listen(address)
+	return listeners, withAdvice(err, "--data", flag)
 }
 
-// withAdvice says what can be done about the errors that people meet.
-func withAdvice(err error) error {
+// withAdvice says what can be done about the errors that people meet, with the
+// flags that name the directory and the address.
+func withAdvice(err error, dataFlag, listenFlag string) error {
 	for cause, advice := range map[error]string{
-		syscall.EADDRINUSE:    "another program listens there: stop it, or choose three other ports with --listen",
-		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with --listen",
-		syscall.EACCES:        "this user may not do that: choose another directory with --data, or ports above 1023 with --listen",
-		local.ErrInUse:        "another process serves it: stop that one, or choose another directory with --data",
-		syscall.ENOTDIR:       "that is a file: choose another directory with --data",
-		syscall.EROFS:         "nothing can be written there: choose another directory with --data",
-		syscall.ENOSPC:        "the disk is full: make room, or choose another directory with --data",
+		syscall.EADDRINUSE:    "another program listens there: stop it, or choose three other ports with " + listenFlag,
+		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with " + listenFlag,
+		syscall.EACCES:        "this user may not do that: choose another directory with " + dataFlag + ", or ports above 1023 with " + listenFlag,
+		local.ErrInUse:        "another process serves it: stop that one, or choose another directory with " + dataFlag,
+		local.ErrNewer:        "run that version, or choose another directory with " + dataFlag,
+		syscall.ENOTDIR:       "that is a file: choose another directory with " + dataFlag,
+		syscall.EROFS:         "nothing can be written there: choose another directory with " + dataFlag,
+		syscall.ENOSPC:        "the disk is full: make room, or choose another directory with " + dataFlag,
 	} {
 		if errors.Is(err, cause) {
 			return fmt.Errorf("%w (%s)", err, advice)

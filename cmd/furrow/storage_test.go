@@ -194,7 +194,7 @@ func TestStorageSaysWhatIsInTheWayAndWhatToDo(t *testing.T) {
 			t.Errorf("storage %q: exit %d, stdout %q, stderr %q; want exit 1 and %q", args, code, out, errs, want)
 		}
 	}
-	denied := withAdvice(&fs.PathError{Op: "mkdir", Path: "/data", Err: syscall.EACCES}).Error()
+	denied := withAdvice(&fs.PathError{Op: "mkdir", Path: "/data", Err: syscall.EACCES}, "--data", "--listen").Error()
 	if !strings.Contains(denied, "/data") || !strings.Contains(denied, "--data") {
 		t.Errorf("of a directory that is not ours, it says %q", denied)
 	}

@@ -23,7 +23,7 @@ func (f *Fleet) Schedule(ctx context.Context, every time.Duration) error {
 		runs = append(runs, f.Policies.Run)
 	}
 	f.Log.InfoContext(ctx, "a scheduler begins", "pipelines", f.pipelineNames())
-	return together(ctx, runs...)
+	return Together(ctx, runs...)
 }
 
 // ScheduleOnce does what is due now, for each pipeline, and tells of it.
@@ -42,8 +42,8 @@ func (f *Fleet) scheduler(p config.Pipeline, every time.Duration) *worker.Schedu
 	return &worker.Scheduler{Pipeline: p.Name, Cadence: cmp.Or(every, p.Cadence), Runs: f.Runs(), Queue: f.Queue(p), Log: f.Log}
 }
 
-// together runs all until ctx ends or one of them fails, and waits for the others.
-func together(ctx context.Context, runs ...func(context.Context) error) error {
+// Together runs all until ctx ends or one of them fails, and waits for the others.
+func Together(ctx context.Context, runs ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make([]error, len(runs))

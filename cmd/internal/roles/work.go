@@ -63,7 +63,7 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	}
 	f.Log.InfoContext(ctx, "a worker begins", "worker", w.Name, "pipelines", f.pipelineNames())
 	ended := w.writeFigures(ctx)
-	err := together(ctx, runs...)
+	err := Together(ctx, runs...)
 	ended()
 	f.Log.InfoContext(ctx, "the worker has ended", endings(pools)...)
 	return err

@@ -41,15 +41,15 @@ func Find(text string) (Found, error) {
 			return Found{}, fmt.Errorf("the environment variable %s holds nothing; it takes a connection string", name)
 		}
 	}
-	if isDirectory(text) {
+	if IsDirectory(text) {
 		return findServed(text)
 	}
 	a, err := tables.ParseAccount(text)
 	return Found{Account: a}, err
 }
 
-// isDirectory tells a path from what may hold a key: that has = or :// in it.
-func isDirectory(text string) bool {
+// IsDirectory tells a path from what may hold a key: that has = or :// in it.
+func IsDirectory(text string) bool {
 	if info, err := os.Stat(text); err == nil && info.IsDir() {
 		return true
 	}
@@ -71,9 +71,8 @@ func findServed(dir string) (Found, error) {
 	if err := listens(f.Account.Table); err != nil {
 		return Found{}, notServed(dir, err)
 	}
-	ca := filepath.Join(dir, "tls", "ca.pem")
-	if _, err := os.Stat(ca); err == nil && strings.HasPrefix(f.Account.Table, "https:") {
-		f.CAFile = ca
+	if strings.HasPrefix(f.Account.Table, "https:") {
+		f.CAFile = Authority(dir)
 	}
 	return f, nil
 }
