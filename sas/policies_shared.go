@@ -17,8 +17,8 @@ type shared struct {
 }
 
 type turns struct {
-	reading sync.Mutex
-	next    *turn // has not begun; nil where nobody waits for it
+	reading chan struct{} // has room for the one that reads
+	next    *turn         // has not begun; nil where nobody waits for it
 }
 
 // A turn is one read.
@@ -53,7 +53,7 @@ func (s *shared) join(ctx context.Context, readings string, read readFunc) *turn
 	}
 	of := s.tables[readings]
 	if of == nil {
-		of = &turns{}
+		of = &turns{reading: make(chan struct{}, 1)}
 		s.tables[readings] = of
 	}
 	if of.next == nil {
@@ -65,10 +65,10 @@ func (s *shared) join(ctx context.Context, readings string, read readFunc) *turn
 
 // take waits until the read before has ended, and reads.
 func (s *shared) take(ctx context.Context, of *turns, t *turn, readings string, read readFunc) {
-	ctx, cancel := context.WithTimeout(ctx, 2*longestRead) // the one before may take its time
+	of.reading <- struct{}{}
+	defer func() { <-of.reading }()
+	ctx, cancel := context.WithTimeout(ctx, longestRead)
 	defer cancel()
-	of.reading.Lock()
-	defer of.reading.Unlock()
 	s.mu.Lock()
 	of.next = nil // who comes from now on is too late for this one
 	s.mu.Unlock()

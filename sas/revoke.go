@@ -20,7 +20,8 @@ var ErrOvertaken = errors.New("the device's status was changed again meanwhile")
 // and no other device is touched.
 //
 // After an error the change may be recorded; if it is, whatever process runs Run
-// carries it on. To revoke again does no harm.
+// carries it on. To revoke again is safe, and costs its cohort another new token
+// unless the change is still open.
 func (p *Policies) Revoke(ctx context.Context, d tables.Device, atExpiry bool) error {
 	return p.change(ctx, tables.Change{Device: d.ID, To: tables.Revoked, Rotate: !atExpiry})
 }

@@ -1,6 +1,7 @@
 package sas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,10 @@ type settled struct {
 // table's list to what the record says.
 func (p *Policies) settle(ctx context.Context, readings string) (settled, error) {
 	var s settled
-	for try := range swaps {
-		if err := pause(ctx, try); err != nil {
-			return s, err
+	var last error
+	for failures := 0; failures < swaps; {
+		if err := pause(ctx, failures); err != nil {
+			return s, cmp.Or(last, err)
 		}
 		record, _, err := p.read(ctx, readings)
 		if err != nil {
@@ -40,11 +42,16 @@ func (p *Policies) settle(ctx context.Context, readings string) (settled, error)
 		switch done, err := p.step(ctx, &s); {
 		case done:
 			return s, nil
-		case err != nil && !errors.Is(err, tables.ErrConflict):
+		case errors.Is(err, tables.ErrConflict), errors.Is(err, errUnknown):
+			last = err
+			failures++
+		case err != nil:
 			return s, err
+		case s.sets > 1:
+			failures++ // others set it, too
 		}
 	}
-	return s, fmt.Errorf("policies of the table %s: after %d tries: %w", readings, swaps, tables.ErrConflict)
+	return s, fmt.Errorf("policies of the table %s: not settled after %d tries: %w", readings, swaps, cmp.Or(last, tables.ErrConflict))
 }
 
 // step does what is to be done next with the record that was read, if anything.
@@ -144,11 +151,12 @@ func agree(record tables.Policies, list []tables.StoredPolicy) bool {
 const within = 10 * time.Second
 
 // enforce sets the table's list to the record as it is now. Where the answer is
-// lost it is not known what has come of it: whoever compares next sees.
+// lost it is not known what has come of it, or will come yet; whoever compares
+// next sees.
 func (p *Policies) enforce(ctx context.Context, readings string) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	soon, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	record, _, err := p.read(ctx, readings)
+	record, _, err := p.read(soon, readings)
 	if err != nil {
 		return err
 	}
@@ -156,21 +164,23 @@ func (p *Policies) enforce(ctx context.Context, readings string) error {
 	for _, policy := range record.All() {
 		list = append(list, stored(*policy))
 	}
-	err = p.Client.Table(readings).SetPolicies(ctx, list)
-	if _, answered := errors.AsType[*service.Failure](err); !answered || errors.Is(err, tables.ErrBusy) {
-		return nil
+	err = p.Client.Table(readings).SetPolicies(soon, list)
+	_, answered := errors.AsType[*service.Failure](err)
+	if err != nil && ctx.Err() == nil && (!answered || errors.Is(err, tables.ErrBusy)) {
+		return fmt.Errorf("%w: %w", errUnknown, err)
 	}
 	return err
 }
 
-// pause waits before the nth try of something, so that those who are in each
+var errUnknown = errors.New("whether the stored access policies are set is not known")
+
+// pause waits after so many tries that failed, so that those who are in each
 // other's way part. It returns why ctx ended.
-func pause(ctx context.Context, try int) error {
-	if try < 2 { // what is done in steps comes again without anybody in its way
+func pause(ctx context.Context, failures int) error {
+	if failures == 0 {
 		return ctx.Err()
 	}
-	longest := min(5*time.Millisecond<<min(try, 8), time.Second)
-	timer := time.NewTimer(rand.N(longest))
+	timer := time.NewTimer(rand.N(min(5*time.Millisecond<<min(failures, 8), time.Second)))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -40,6 +40,7 @@ type watch struct {
 type tended struct {
 	version tables.ETag // of the record
 	since   time.Time   // list and record agree, and the record is this one
+	last    time.Time   // when they were compared last: what nobody saw has not lasted
 	trouble string      // what was logged last, so that it is logged once
 }
 
@@ -118,8 +119,10 @@ func (p *Policies) list(ctx context.Context) (names []string, err error) {
 func (p *Policies) tend(ctx context.Context, readings string) (settled, error) {
 	s, err := p.settle(ctx, readings)
 	w := p.remembered(readings)
+	seen := time.Since(w.last) <= 2*every
+	w.last = time.Now()
 	switch {
-	case err != nil || s.sets > 0 || s.record.ETag != w.version:
+	case err != nil || s.sets > 0 || s.record.ETag != w.version || !seen:
 		w.version, w.since = s.record.ETag, time.Now()
 		if err != nil {
 			w.version = "" // what it agreed with is not known

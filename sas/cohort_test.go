@@ -1,0 +1,33 @@
+package sas
+
+import (
+	"fmt"
+	"testing"
+
+	"furrow/tables"
+)
+
+// TestCohortsNeverChange: a device in another cohort than yesterday would keep
+// tokens that its revocation does not reach.
+func TestCohortsNeverChange(t *testing.T) {
+	for id, want := range map[tables.DeviceID]int{
+		"pump-0": 2, "pump-1": 0, "pump-2": 0, "pump-7": 2,
+		"contoso:us-5260:Giles-7163712301905": 0, "ä": 3, "": 3,
+	} {
+		if got := Cohort(id); got != want {
+			t.Errorf("%q is in cohort %d, not %d", id, got, want)
+		}
+	}
+}
+
+func TestCohortsAreAlikeInSize(t *testing.T) {
+	var sizes [tables.Cohorts]int
+	for i := range 4000 {
+		sizes[Cohort(tables.DeviceID(fmt.Sprintf("contoso:us-5260:%07d", i)))]++
+	}
+	for _, n := range sizes {
+		if n < 900 || n > 1100 {
+			t.Errorf("sizes %v", sizes)
+		}
+	}
+}

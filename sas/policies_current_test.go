@@ -1,0 +1,119 @@
+package sas
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+)
+
+func TestPolicyIsReadAfterItsCallersHaveCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shared
+		var reads, callers atomic.Int64
+		read := func(context.Context, string) (tables.Policies, time.Time, error) {
+			reads.Add(1)
+			began := time.Now()
+			time.Sleep(10 * time.Millisecond)
+			return tables.Policies{}, began, nil
+		}
+		var all sync.WaitGroup
+		for i := range 1000 {
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * 100 * time.Microsecond)
+				came := time.Now()
+				got, err := s.get(t.Context(), "readings", read)
+				switch {
+				case err != nil:
+					t.Error(err)
+				case got.now.Before(came):
+					t.Errorf("who came at %v has a read that began %v before", came, came.Sub(got.now))
+				case time.Since(came) > 20*time.Millisecond:
+					t.Errorf("it took %v", time.Since(came))
+				}
+				callers.Add(1)
+			})
+		}
+		all.Wait()
+		if reads.Load() > 12 || callers.Load() != 1000 {
+			t.Errorf("%d reads for %d callers in a tenth of a second", reads.Load(), callers.Load())
+		}
+	})
+}
+
+func TestWaitingForAPolicyEndsWithTheCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shared
+		wrong := errors.New("no storage")
+		read := func(ctx context.Context, _ string) (tables.Policies, time.Time, error) {
+			time.Sleep(time.Second)
+			return tables.Policies{}, time.Time{}, errors.Join(wrong, ctx.Err())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := s.get(ctx, "readings", read); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the first says %v", err)
+		}
+		if _, err := s.get(t.Context(), "readings", read); !errors.Is(err, wrong) || errors.Is(err, context.Canceled) {
+			t.Errorf("the second says %v", err)
+		}
+	})
+}
+
+func TestPolicyIsInForceWhenStorageHasHadItForLong(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	since := func(age time.Duration) tables.Policy {
+		return tables.Policy{ID: "p", Since: tables.TicksOf(now.Add(-age))}
+	}
+	for _, c := range []struct {
+		delay  time.Duration
+		policy tables.Policy
+		want   time.Duration
+	}{
+		{0, since(0), 0},
+		{0, tables.Policy{ID: "p"}, time.Second},
+		{30 * time.Second, tables.Policy{ID: "p"}, 30 * time.Second},
+		{30 * time.Second, since(0), 31 * time.Second},
+		{30 * time.Second, since(20 * time.Second), 11 * time.Second},
+		{30 * time.Second, since(31 * time.Second), 0},
+		{30 * time.Second, since(time.Hour), 0},
+	} {
+		if got := (&Policies{Delay: c.delay}).until(c.policy, now); got != c.want {
+			t.Errorf("delay %v, %+v: %v, want %v", c.delay, c.policy, got, c.want)
+		}
+	}
+}
+
+func TestCurrentMakesPoliciesWhereThereAreNone(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	d.readings = "another" + d.readings
+	var all sync.WaitGroup
+	var ids sync.Map
+	for range 8 {
+		all.Go(func() {
+			policy, wait, err := d.process(nil).Current(t.Context(), d.readings, victim)
+			if err != nil || wait > tick {
+				t.Errorf("wait %v, %v", wait, err)
+			}
+			ids.Store(policy, nil)
+		})
+	}
+	all.Wait()
+	n := 0
+	ids.Range(func(id, _ any) bool {
+		n++
+		if !d.writes(victim, d.sign(victim, id.(string))) {
+			t.Error("its token does not hold")
+		}
+		return true
+	})
+	if n != 1 {
+		t.Errorf("the cohort has %d policies", n)
+	}
+}

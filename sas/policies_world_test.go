@@ -1,0 +1,216 @@
+package sas
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A depot is a fleet on storage of its own, with the devices that the laws of
+// revocation are about, each with every token that it ever got.
+type depot struct {
+	t        testing.TB
+	account  azuretest.Account
+	names    tables.Names
+	readings string
+	clean    *Policies // of a process that nothing befalls
+	devices  []tables.DeviceID
+	tokens   map[tables.DeviceID][]string
+	first    int // rows written so far
+}
+
+// The devices of a depot: one to be revoked, another of its cohort, and one of
+// each other cohort.
+var (
+	victim    = inCohort(0, 0)
+	neighbour = inCohort(0, 1)
+	strangers = []tables.DeviceID{inCohort(1, 0), inCohort(2, 0), inCohort(3, 0)}
+)
+
+// inCohort is the nth device of a cohort.
+func inCohort(cohort, n int) tables.DeviceID {
+	for i := 0; ; i++ {
+		if id := tables.DeviceID(fmt.Sprintf("pump-%d", i)); Cohort(id) == cohort {
+			if n--; n < 0 {
+				return id
+			}
+		}
+	}
+}
+
+// newDepot makes a depot whose devices are writing. Several may share an account.
+func newDepot(t testing.TB, account azuretest.Account) *depot {
+	t.Helper()
+	names, err := tables.ParseNames(azuretest.Name("d")[:16])
+	must(t, err)
+	d := &depot{t: t, account: account, names: names, readings: names.Readings(), tokens: map[tables.DeviceID][]string{}}
+	d.clean = d.process(nil)
+	must(t, d.clean.Client.Table(names.Devices()).Create(t.Context()))
+	must(t, d.clean.Ensure(t.Context(), d.readings))
+	record, _, err := d.clean.read(t.Context(), d.readings)
+	must(t, err)
+	for _, id := range append([]tables.DeviceID{victim, neighbour}, strangers...) {
+		d.register(id)
+		d.tokens[id] = []string{d.sign(id, record.Cohorts[Cohort(id)].ID)}
+	}
+	return d
+}
+
+// process is a process of its own, whose requests go through a transport.
+func (d *depot) process(through http.RoundTripper) *Policies {
+	d.t.Helper()
+	c, err := tables.Connect(tables.Config{
+		Account: tables.Account{Name: d.account.Name, Key: d.account.Key, Table: d.account.TableURL}, Transport: transporter{through},
+		Retry: policy.RetryOptions{RetryDelay: time.Microsecond, MaxRetryDelay: time.Microsecond},
+	})
+	must(d.t, err)
+	return &Policies{Client: c, Names: d.names, Log: slog.New(slog.DiscardHandler)}
+}
+
+// A transporter is a RoundTripper as the SDK has it; nil is the usual one.
+type transporter struct{ http.RoundTripper }
+
+func (t transporter) Do(req *http.Request) (*http.Response, error) {
+	if t.RoundTripper == nil {
+		return http.DefaultTransport.RoundTrip(req)
+	}
+	return t.RoundTrip(req)
+}
+
+func (d *depot) register(id tables.DeviceID) {
+	d.t.Helper()
+	e, err := d.device(id).Entity()
+	must(d.t, err)
+	_, err = d.clean.Client.Table(d.names.Devices()).Do(d.t.Context(), tables.Insert(e))
+	must(d.t, err)
+	d.devices = append(d.devices, id)
+}
+
+func (d *depot) device(id tables.DeviceID) tables.Device {
+	return tables.Device{ID: id, Month: tables.Month{Year: 2026, Month: 11}, Tenant: "contoso", Readings: d.readings, Enrollment: "plant1", Status: tables.Active}
+}
+
+// issue gives a device one more token, in the steps of an Issuer.
+func (d *depot) issue(p *Policies, id tables.DeviceID) error {
+	policy, err := d.readPolicy(p, id)
+	if err != nil {
+		return err
+	}
+	record, err := d.readDevice(p, id)
+	if err != nil {
+		return err
+	}
+	if err := d.writeDevice(p, record); err != nil {
+		return err
+	}
+	d.tokens[id] = append(d.tokens[id], d.sign(id, policy))
+	return nil
+}
+
+func (d *depot) readPolicy(p *Policies, id tables.DeviceID) (string, error) {
+	policy, wait, err := p.Current(d.t.Context(), d.readings, id)
+	if err == nil && wait > 0 {
+		err = &NotReadyError{After: wait}
+	}
+	return policy, err
+}
+
+func (d *depot) readDevice(p *Policies, id tables.DeviceID) (tables.Device, error) {
+	record, err := p.registry().Get(d.t.Context(), id)
+	if err == nil && record.Status != tables.Active {
+		err = ErrRevoked
+	}
+	return record, err
+}
+
+func (d *depot) writeDevice(p *Policies, record tables.Device) error {
+	return p.registry().replace(d.t.Context(), &record)
+}
+
+func (d *depot) sign(id tables.DeviceID, policy string) string {
+	key, err := base64.StdEncoding.DecodeString(d.account.Key)
+	must(d.t, err)
+	token, err := Grant{Table: d.readings, Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: policy, Protocol: HTTPSAndHTTP,
+		StartPartition: string(id), EndPartition: string(id)}.Sign(d.account.Name, key)
+	must(d.t, err)
+	return token
+}
+
+// writes tells whether storage takes a row from the device that bears the token.
+func (d *depot) writes(id tables.DeviceID, token string) bool {
+	d.t.Helper()
+	d.first++
+	return d.puts(id, token, fmt.Sprintf("%019d", d.first))
+}
+
+func (d *depot) puts(id tables.DeviceID, token, row string) bool {
+	d.t.Helper()
+	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, id, row)
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, d.account.TableURL+"/"+d.readings+"?"+token, strings.NewReader(body))
+	must(d.t, err)
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json;odata=nometadata"}, "Prefer": {"return-no-content"}, "X-Ms-Version": {"2019-02-02"}}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	must(d.t, err)
+	_, err = io.Copy(io.Discard, resp.Body)
+	must(d.t, errors.Join(err, resp.Body.Close()))
+	if resp.StatusCode != http.StatusNoContent && resp.StatusCode != http.StatusForbidden {
+		d.t.Errorf("a row of %s: status %d", id, resp.StatusCode)
+	}
+	return resp.StatusCode == http.StatusNoContent
+}
+
+// status is what the device's record says.
+func (d *depot) status(id tables.DeviceID) tables.Status {
+	d.t.Helper()
+	record, err := d.clean.registry().Get(d.t.Context(), id)
+	must(d.t, err)
+	return record.Status
+}
+
+// holds checks the laws: no revoked device writes, with whatever token it ever
+// got, or gets another; every other device writes, with its last token or one more.
+// Of devices that nobody meddles with, every token holds.
+func (d *depot) holds(when string, meddled ...int) {
+	d.t.Helper()
+	cohorts := map[int]bool{}
+	for _, c := range meddled {
+		cohorts[c] = true
+	}
+	for _, id := range d.devices {
+		if d.status(id) == tables.Revoked {
+			if err := d.issue(d.clean, id); !errors.Is(err, ErrRevoked) {
+				d.t.Errorf("%s: %s is revoked and asks for a token: %v", when, id, err)
+			}
+			for i, token := range d.tokens[id] {
+				if d.writes(id, token) {
+					d.t.Errorf("%s: %s is revoked and writes with token %d of %d", when, id, i+1, len(d.tokens[id]))
+				}
+			}
+			continue
+		}
+		old := d.tokens[id]
+		if last := len(old) - 1; last >= 0 && d.writes(id, old[last]) {
+			continue
+		}
+		if !cohorts[Cohort(id)] {
+			d.t.Errorf("%s: %s of another cohort is shut out", when, id)
+		}
+		if err := d.issue(d.clean, id); err != nil {
+			d.t.Errorf("%s: %s is active and gets no token: %v", when, id, err)
+		} else if !d.writes(id, d.tokens[id][len(old)]) {
+			d.t.Errorf("%s: %s is active and shut out with a new token", when, id)
+		}
+	}
+}

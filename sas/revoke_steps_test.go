@@ -1,0 +1,270 @@
+package sas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
+)
+
+// steps does something before each request that it carries.
+type steps struct {
+	n      atomic.Int64
+	before func(n int)
+	writes []int // which requests were no reads
+}
+
+func (s *steps) RoundTrip(req *http.Request) (*http.Response, error) {
+	n := int(s.n.Add(1) - 1)
+	s.before(n)
+	if req.Method != http.MethodGet {
+		s.writes = append(s.writes, n)
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+// TestRevocationDuringAnIssuance puts the steps of an issuance between the requests
+// of a revocation in every order. Where it reads the device is tried at both ends:
+// right after it read the policy, and right before it writes the device. Reading
+// the policy between two reads of the revocation is the same before both.
+func TestRevocationDuringAnIssuance(t *testing.T) {
+	t.Parallel()
+	account := azuretest.Local(t)
+	issued, refused := 0, 0
+	try := func(readAt, writeAt int, early bool) *steps {
+		d := newDepot(t, account)
+		var record tables.Device
+		var policy string
+		var err error
+		readDevice := func() { record, err = d.readDevice(d.clean, victim) }
+		through := &steps{before: func(n int) {
+			if n == readAt {
+				if policy, err = d.readPolicy(d.clean, victim); err == nil && early {
+					readDevice()
+				}
+			}
+			if n == writeAt && err == nil && !early {
+				readDevice()
+			}
+			if n == writeAt && err == nil {
+				if err = d.writeDevice(d.clean, record); err == nil {
+					d.tokens[victim] = append(d.tokens[victim], d.sign(victim, policy))
+				}
+			}
+			for _, id := range strangers {
+				if readAt < 0 && !d.writes(id, d.tokens[id][0]) {
+					t.Errorf("%s of another cohort is shut out before request %d", id, n)
+				}
+			}
+		}}
+		must(t, d.process(through).Revoke(t.Context(), d.device(victim), false))
+		if err == nil {
+			issued++
+		} else if refused++; !errors.Is(err, ErrRevoked) && !errors.Is(err, tables.ErrConflict) {
+			if _, wait := errors.AsType[*NotReadyError](err); !wait {
+				t.Errorf("policy read before request %d, device written before %d: %v", readAt, writeAt, err)
+			}
+		}
+		d.holds(fmt.Sprintf("policy read before request %d, device written before %d", readAt, writeAt), 0)
+		if s := d.status(victim); s != tables.Revoked {
+			t.Errorf("policy read before request %d, device written before %d: the device is %s", readAt, writeAt, s)
+		}
+		return through
+	}
+	alone := try(-1, -1, false)
+	requests := int(alone.n.Load())
+	for _, write := range append([]int{-1}, alone.writes...) {
+		readAt := write + 1
+		for writeAt := readAt; writeAt < requests; writeAt++ {
+			try(readAt, writeAt, false)
+			try(readAt, writeAt, true)
+		}
+	}
+	if len(alone.writes) < 5 || issued < requests || refused < requests {
+		t.Errorf("%d tokens issued and %d refused amid %d requests: the orders were not tried", issued, refused, requests)
+	}
+}
+
+// deeds are what processes do to a depot.
+var deeds = map[string]func(ctx context.Context, p *Policies, d *depot) error{
+	"nothing":          func(context.Context, *Policies, *depot) error { return nil },
+	"revoke":           func(ctx context.Context, p *Policies, d *depot) error { return p.Revoke(ctx, d.device(victim), false) },
+	"revoke at expiry": func(ctx context.Context, p *Policies, d *depot) error { return p.Revoke(ctx, d.device(victim), true) },
+	"revoke neighbour": func(ctx context.Context, p *Policies, d *depot) error {
+		return p.Revoke(ctx, d.device(neighbour), false)
+	},
+	"revoke stranger": func(ctx context.Context, p *Policies, d *depot) error {
+		return p.Revoke(ctx, d.device(strangers[0]), false)
+	},
+	"restore": func(ctx context.Context, p *Policies, d *depot) error { return p.Restore(ctx, d.device(victim)) },
+	"ensure":  func(ctx context.Context, p *Policies, d *depot) error { return p.Ensure(ctx, d.readings) },
+	"run":     func(ctx context.Context, p *Policies, d *depot) error { p.round(ctx); return nil },
+}
+
+// becomes is what the victim is after a deed.
+var becomes = map[string]tables.Status{"revoke": tables.Revoked, "restore": tables.Active}
+
+// heal is what another process does that runs, and must be enough.
+func (d *depot) heal() {
+	d.t.Helper()
+	p := d.process(nil)
+	p.round(d.t.Context())
+	if c := p.Counts(); c.Undone > 0 || c.Errors > 0 || c.Tables != 1 {
+		d.t.Errorf("after a round: %+v", c)
+	}
+}
+
+// crash ends the process at one of its requests: before it is sent, or after it is done.
+type crash struct {
+	steps
+	at   int
+	done bool
+	end  context.CancelFunc
+}
+
+func (c *crash) RoundTrip(req *http.Request) (*http.Response, error) {
+	switch n := int(c.n.Add(1) - 1); {
+	case n < c.at:
+		return http.DefaultTransport.RoundTrip(req)
+	case n == c.at && c.done:
+		_ = answerLost(req)
+	}
+	c.end()
+	return nil, syscall.ECONNRESET
+}
+
+// TestCrashAtAnyStepIsHealedByAnotherProcess: after each deed, and one before it
+// that may be in its way.
+func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	account := azuretest.Local(t)
+	for _, of := range [][2]string{{"nothing", "revoke"}, {"revoke", "restore"}, {"revoke at expiry", "revoke"}, {"restore", "revoke at expiry"}} {
+		for _, done := range []bool{false, true} {
+			for at := 0; ; at++ {
+				d := newDepot(t, account)
+				must(t, deeds[of[0]](t.Context(), d.clean, d))
+				ctx, cancel := context.WithCancel(t.Context())
+				through := &crash{at: at, done: done, end: cancel}
+				err := deeds[of[1]](ctx, d.process(through), d)
+				cancel()
+				if int(through.n.Load()) <= at {
+					must(t, err)
+					break
+				}
+				when := fmt.Sprintf("%s, then %s with a crash at request %d (done: %v)", of[0], of[1], at, done)
+				d.heal()
+				if of[0] != "revoke at expiry" && of[1] != "revoke at expiry" {
+					d.holds(when, 0, meddled(of[1]))
+				}
+				must(t, deeds[of[1]](t.Context(), d.clean, d)) // again, by who asked for it
+				if of[1] != "revoke at expiry" {
+					d.holds(when+", and again", 0, meddled(of[1]))
+				}
+			}
+		}
+	}
+}
+
+func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
+	t.Parallel()
+	account := azuretest.Local(t)
+	for _, done := range []bool{false, true} {
+		for at, last := 0, false; !last; at++ {
+			d := newDepot(t, account)
+			d.readings = azuretest.Name("other") // of which there is nothing
+			ctx, cancel := context.WithCancel(t.Context())
+			through := &crash{at: at, done: done, end: cancel}
+			err := d.process(through).Ensure(ctx, d.readings)
+			cancel()
+			last = int(through.n.Load()) <= at
+			if last {
+				must(t, err)
+			}
+			policy, wait, err := d.clean.Current(t.Context(), d.readings, victim)
+			if err != nil || wait > tick {
+				t.Errorf("crash at request %d (done: %v): wait %v, %v", at, done, wait, err)
+			}
+			d.clean.round(t.Context())
+			if !d.writes(victim, d.sign(victim, policy)) {
+				t.Errorf("crash at request %d (done: %v): no token holds", at, done)
+			}
+			if _, wait, err = d.clean.Current(t.Context(), d.readings, victim); wait > 0 || err != nil {
+				t.Errorf("crash at request %d (done: %v): wait %v, %v", at, done, wait, err)
+			}
+		}
+	}
+}
+
+// meddled is another cohort whose devices a deed touches.
+func meddled(deed string) int {
+	if deed == "revoke stranger" {
+		return Cohort(strangers[0])
+	}
+	return 0
+}
+
+// TestDeedsHoldWhateverStorageAnswers tries every fault at every request.
+func TestDeedsHoldWhateverStorageAnswers(t *testing.T) {
+	t.Parallel()
+	account := azuretest.Local(t)
+	for _, deed := range []string{"revoke", "restore"} {
+		for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.ServerBusy, faults.TimedOutDone, faults.Cut} {
+			for at := 0; ; at++ {
+				d := newDepot(t, account)
+				if deed == "restore" {
+					must(t, deeds["revoke"](t.Context(), d.clean, d))
+				}
+				through := &faults.Transport{Plan: faults.Script{at: fault}}
+				must(t, deeds[deed](t.Context(), d.process(through), d))
+				d.holds(fmt.Sprintf("%s, %s at request %d", deed, fault, at), 0)
+				if d.status(victim) != becomes[deed] {
+					t.Errorf("%s, %s at request %d: the device is %s", deed, fault, at, d.status(victim))
+				}
+				if len(through.Injected()) == 0 {
+					break
+				}
+			}
+		}
+	}
+}
+
+// TestDeedsOfTwoProcessesCross does one deed whole before each request of another.
+func TestDeedsOfTwoProcessesCross(t *testing.T) {
+	t.Parallel()
+	account := azuretest.Local(t)
+	for _, outer := range []string{"revoke", "restore", "run"} {
+		for _, inner := range []string{"revoke", "restore", "revoke neighbour", "revoke stranger", "run", "ensure"} {
+			for at := 0; ; at++ {
+				d := newDepot(t, account)
+				if outer == "restore" {
+					must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
+				}
+				through := &steps{before: func(n int) {
+					if n == at {
+						must(t, deeds[inner](t.Context(), d.clean, d))
+					}
+				}}
+				err := deeds[outer](t.Context(), d.process(through), d)
+				opposite := outer == "revoke" && inner == "restore" || outer == "restore" && inner == "revoke"
+				when := fmt.Sprintf("%s, and %s before its request %d", outer, inner, at)
+				if err != nil && !(opposite && errors.Is(err, ErrOvertaken)) {
+					t.Errorf("%s: %v", when, err)
+				}
+				if want := becomes[outer]; err == nil && want != "" && d.status(victim) != want {
+					t.Errorf("%s: all is said to be well, and the device is %s", when, d.status(victim))
+				}
+				d.holds(when, 0, meddled(inner))
+				if int(through.n.Load()) <= at {
+					break
+				}
+			}
+		}
+	}
+}

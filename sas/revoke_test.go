@@ -1,0 +1,233 @@
+package sas
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+)
+
+func TestRevokedDeviceWritesNoMoreAndRestoredOneDoes(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	d.holds("before")
+	must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
+	if s := d.status(victim); s != tables.Revoked {
+		t.Errorf("it is %s", s)
+	}
+	d.holds("after", 0)
+	old := d.tokens[victim]
+	must(t, d.clean.Restore(t.Context(), d.device(victim)))
+	d.holds("restored", 0)
+	for _, token := range old {
+		if d.writes(victim, token) {
+			t.Error("a token from before the revocation works again")
+		}
+	}
+	if s := d.status(victim); s != tables.Active {
+		t.Errorf("it is %s", s)
+	}
+}
+
+func TestRevocationAtExpiryLeavesTokens(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	must(t, d.clean.Revoke(t.Context(), d.device(victim), true))
+	if err := d.issue(d.clean, victim); !errors.Is(err, ErrRevoked) {
+		t.Errorf("it asks for a token: %v", err)
+	}
+	for _, id := range d.devices {
+		if !d.writes(id, d.tokens[id][0]) {
+			t.Errorf("the token of %s is gone", id)
+		}
+	}
+	must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
+	d.holds("revoked at once after all", 0)
+}
+
+func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	const n = 1000
+	id := func(i int) tables.DeviceID { return tables.DeviceID(fmt.Sprintf("contoso:us-5260:%04d", i)) }
+	each := func(do func(i int, id tables.DeviceID)) {
+		var all sync.WaitGroup
+		for part := range 8 {
+			all.Go(func() {
+				for i := part; i < n; i += 8 {
+					do(i, id(i))
+				}
+			})
+		}
+		all.Wait()
+	}
+	tokens, row := make([]string, n), 0
+	write := func(do func(i int, id tables.DeviceID, wrote bool)) {
+		row++
+		each(func(i int, id tables.DeviceID) { do(i, id, d.puts(id, tokens[i], fmt.Sprintf("%019d", row))) })
+	}
+	sign := func(i int, id tables.DeviceID) {
+		policy, err := d.readPolicy(d.clean, id)
+		if err != nil {
+			t.Error(err)
+		}
+		tokens[i] = d.sign(id, policy)
+	}
+	each(sign)
+	write(func(_ int, id tables.DeviceID, wrote bool) {
+		if !wrote {
+			t.Errorf("%s cannot write before", id)
+		}
+	})
+	revoked := id(500)
+	d.register(revoked)
+	must(t, d.clean.Revoke(t.Context(), d.device(revoked), false))
+	write(func(i int, id tables.DeviceID, wrote bool) {
+		if mate := Cohort(id) == Cohort(revoked); wrote == mate {
+			t.Errorf("%s writes: %v, of the revoked device's cohort: %v", id, wrote, mate)
+		} else if mate && id != revoked {
+			sign(i, id)
+		}
+	})
+	write(func(_ int, id tables.DeviceID, wrote bool) {
+		if wrote == (id == revoked) {
+			t.Errorf("%s writes in the end: %v", id, wrote)
+		}
+	})
+	d.tokens[revoked] = tokens[500:501]
+	d.holds("in the end", Cohort(revoked))
+}
+
+func TestUnknownDeviceIsNotRevoked(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	if err := d.clean.Revoke(t.Context(), d.device("nobody"), false); !errors.Is(err, tables.ErrNotFound) {
+		t.Errorf("it says %v", err)
+	}
+	d.holds("after")
+}
+
+func TestDevicesRevokedAtOnceAreAllRevoked(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	var all sync.WaitGroup
+	for _, id := range []tables.DeviceID{victim, victim, neighbour, strangers[0]} {
+		all.Go(func() {
+			if err := d.process(nil).Revoke(t.Context(), d.device(id), false); err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+		})
+	}
+	all.Wait()
+	d.holds("after", 0, 1)
+	for _, id := range []tables.DeviceID{victim, neighbour, strangers[0]} {
+		if d.status(id) != tables.Revoked {
+			t.Errorf("%s is not revoked", id)
+		}
+	}
+}
+
+func TestOneRotationServesAllChangesBeforeIt(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	before, _, err := d.clean.read(t.Context(), d.readings)
+	must(t, err)
+	for _, id := range []tables.DeviceID{victim, neighbour} {
+		_, err := d.clean.add(t.Context(), tables.Change{Device: id, To: tables.Revoked, Rotate: true})
+		must(t, err)
+	}
+	s, err := d.clean.settle(t.Context(), d.readings)
+	must(t, err)
+	if s.record.Cohorts[0] != before.Spare || s.record.Spare.ID == before.Spare.ID || [3]tables.Policy(s.record.Cohorts[1:]) != [3]tables.Policy(before.Cohorts[1:]) {
+		t.Errorf("before %+v\nafter %+v", before, s.record)
+	}
+	d.holds("after", 0)
+}
+
+// TestYoungPolicyMakesItsCohortWait: two revocations one after the other, where
+// policies take half a minute to hold everywhere.
+func TestYoungPolicyMakesItsCohortWait(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	slow := d.process(nil)
+	slow.Delay = 30 * time.Second
+	record, _, err := slow.read(t.Context(), d.readings)
+	must(t, err)
+	for _, policy := range record.All() {
+		policy.Since = policy.Since.Add(-time.Hour)
+	}
+	must(t, slow.swap(t.Context(), record))
+
+	must(t, slow.Revoke(t.Context(), d.device(victim), false))
+	if _, err := d.readPolicy(slow, neighbour); err != nil {
+		t.Errorf("the spare was there for long: %v", err)
+	}
+	must(t, slow.Revoke(t.Context(), d.device(neighbour), false))
+	_, err = d.readPolicy(slow, victim)
+	if wait, ok := errors.AsType[*NotReadyError](err); !ok || wait.After < 25*time.Second || wait.After > 31*time.Second {
+		t.Errorf("the next spare is young, and issuing says %v", err)
+	}
+	for _, id := range strangers {
+		if _, err := d.readPolicy(slow, id); err != nil {
+			t.Errorf("%s has to wait: %v", id, err)
+		}
+	}
+	d.holds("after", 0)
+}
+
+func TestMoreChangesThanAreKeptMakeRoomOrAreRefused(t *testing.T) {
+	record := tables.Policies{Readings: "readings"}
+	for i := range tables.MaxChanges + 10 {
+		c := tables.Change{Device: tables.DeviceID(fmt.Sprint("pump-", i)), To: tables.Revoked, Done: true}
+		must(t, enter(&record, tables.Device{}, c))
+	}
+	if n, last := len(record.Changes), record.Changes[tables.MaxChanges-1]; n != tables.MaxChanges || last.Number != tables.MaxChanges+10 {
+		t.Errorf("%d changes, the last is %+v", n, last)
+	}
+	for i := range record.Changes {
+		record.Changes[i].Done = false
+	}
+	if err := enter(&record, tables.Device{}, tables.Change{Device: "one-more"}); err == nil {
+		t.Error("a change that is not done was dropped")
+	}
+	must(t, enter(&record, tables.Device{Change: 900}, tables.Change{Device: record.Changes[5].Device, To: tables.Active}))
+	if last := record.Changes[tables.MaxChanges-1]; last.Number != 901 || last.Rotate {
+		t.Errorf("the change of a device that another record had is %+v", last)
+	}
+}
+
+func TestOpenChangeIsNotRecordedTwice(t *testing.T) {
+	revoke := tables.Change{Device: "pump-7", To: tables.Revoked, Rotate: true}
+	for _, c := range []struct {
+		what string
+		open tables.Change
+		d    tables.Device
+		want bool
+	}{
+		{"the same is open", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true}, tables.Device{}, true},
+		{"it is open at expiry only", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked}, tables.Device{}, false},
+		{"the opposite is open", tables.Change{Number: 5, Device: "pump-7", To: tables.Active}, tables.Device{}, false},
+		{"it is that of another device", tables.Change{Number: 5, Device: "pump-8", To: tables.Revoked, Rotate: true}, tables.Device{}, false},
+		{"it is done", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true, Done: true}, tables.Device{Change: 5, Status: tables.Revoked}, true},
+		{"it was done, and the device was made anew", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true, Done: true}, tables.Device{Status: tables.Active}, false},
+		{"it was done, and the device has changed", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true, Done: true}, tables.Device{Change: 5, Status: tables.Active}, false},
+	} {
+		if got := has(tables.Policies{Changes: []tables.Change{c.open}}, c.d, revoke); got != c.want {
+			t.Errorf("%s: %v", c.what, got)
+		}
+	}
+}
+
+// TestLaterRevocationTakesTheRotationOver: the earlier one is not done, and leaves
+// the record.
+func TestLaterRevocationTakesTheRotationOver(t *testing.T) {
+	d := newDepot(t, azuretest.Local(t))
+	_, err := d.clean.add(t.Context(), tables.Change{Device: victim, To: tables.Revoked, Rotate: true})
+	must(t, err)
+	record, _, err := d.clean.read(t.Context(), d.readings)
+	must(t, err)
+	must(t, enter(&record, tables.Device{}, tables.Change{Device: victim, To: tables.Revoked}))
+	must(t, d.clean.swap(t.Context(), record))
+	d.heal()
+	d.holds("after", 0)
+	if d.status(victim) != tables.Revoked {
+		t.Error("it is not revoked")
+	}
+}
