@@ -2,19 +2,23 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/bench"
+	"furrow/sas/device"
 )
 
 // writeAndRead is the README's example, word for word.
@@ -32,6 +36,30 @@ func writeAndRead(ctx context.Context, connection string) (aztables.GetEntityRes
 		return aztables.GetEntityResponse{}, err
 	}
 	return readings.GetEntity(ctx, "pump-7", "0639000000000000000", nil)
+}
+
+// sendReadings is the README's example, word for word.
+func sendReadings(ctx context.Context, endpoint, key, file string, temperatures []float64) error {
+	client, err := device.Open(device.Config{
+		Endpoint: endpoint, Device: "pump-7", Enrollment: "line4", Key: key,
+		File:     file, // what was accepted survives a power cut; leave it out to keep readings in memory
+		OnReport: func(r device.Report) { log.Print(r.Reason, " ", r.Key, ": ", r.Err) },
+	})
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	var sending sync.WaitGroup
+	sending.Go(func() { _ = client.Run(running) })
+	for _, t := range temperatures {
+		if err = client.Send(device.Reading{Values: map[string]any{"temperature": t}}); err != nil {
+			break
+		}
+	}
+	err = errors.Join(err, client.Flush(ctx))
+	stop()
+	sending.Wait()
+	return errors.Join(err, client.Close())
 }
 
 func text(t *testing.T, path string) string {
@@ -70,6 +98,23 @@ func TestReadmeExampleInGoWorks(t *testing.T) {
 		t.Errorf("it returns %s, %v", got.Value, err)
 	}
 	s.mustEnd(t)
+}
+
+func TestReadmeDeviceSendsItsReadings(t *testing.T) {
+	dir := t.TempDir()
+	u := startUp(t, "--storage", dir, "--no-worker")
+	y := &site{dir: dir}
+	y.furrow(t, "enrollment", "add", "line4", "--tenant", "contoso")
+	key, _ := y.furrow(t, "device", "key", "pump-7")
+	for range 2 {
+		if err := sendReadings(t.Context(), u.said.Endpoint, strings.TrimSpace(key), filepath.Join(dir, "readings"), []float64{21.5, 21.75, 22}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, _ := y.furrow(t, "query", "pump-7", "--raw"); strings.Count(got, ",temperature,") != 6 {
+		t.Errorf("the readings are\n%s", got)
+	}
+	u.mustEnd(t)
 }
 
 // TestReadmeCommandsExist holds the shell lines and what is in backquotes

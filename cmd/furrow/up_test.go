@@ -114,12 +114,12 @@ func TestSecondUpSaysWhatIsInItsWay(t *testing.T) {
 	port := u.said.Endpoint[strings.LastIndex(u.said.Endpoint, ":")+1:]
 	for want, args := range map[string][]string{
 		"another process serves it: stop that one, or choose another directory with --storage": {"--listen", "127.0.0.1:0", "--storage-port", "0", "--storage", dir},
-		"choose another port with --listen": {"--listen", "127.0.0.1:" + port, "--storage-port", "0", "--storage", t.TempDir()},
-		"overheard":                         {"--listen", "0.0.0.0:0", "--storage-port", "0", "--storage", t.TempDir()},
-		"--public-url is":                   {"--public-url", "furrow", "--storage", t.TempDir()},
-		"--jobs is 0":                       {"--jobs", "0", "--storage", t.TempDir()},
-		"--storage-port is 70000":           {"--storage-port", "70000", "--storage", t.TempDir()},
-		"/nowhere.yaml":                     {"--config", "/nowhere.yaml", "--storage", t.TempDir()},
+		"choose another port with --listen":                                                    {"--listen", "127.0.0.1:" + port, "--storage-port", "0", "--storage", t.TempDir()},
+		"overheard":                                                                            {"--listen", "0.0.0.0:0", "--storage-port", "0", "--storage", t.TempDir()},
+		"--public-url is":                                                                      {"--public-url", "furrow", "--storage", t.TempDir()},
+		"--jobs is 0":                                                                          {"--jobs", "0", "--storage", t.TempDir()},
+		"--storage-port is 70000":                                                              {"--storage-port", "70000", "--storage", t.TempDir()},
+		"/nowhere.yaml":                                                                        {"--config", "/nowhere.yaml", "--storage", t.TempDir()},
 	} {
 		if code, out, errs := furrow(t.Context(), append([]string{"up"}, args...)...); code == exitOK || !strings.Contains(errs, want) {
 			t.Errorf("up %v: exit %d\n%s%s\nwant %q", args, code, out, errs, want)
