@@ -1,0 +1,35 @@
+package simulate
+
+import (
+	"time"
+
+	"furrow/cmd/internal/simulate/model"
+	"furrow/sas"
+	"furrow/sas/device"
+	"furrow/tables"
+)
+
+// A Member is a device of a simulated fleet.
+type Member struct {
+	ID       tables.DeviceID
+	Tenant   tables.Tenant
+	Site     tables.Site
+	Position *tables.Position
+	Labels   map[string]string
+	Deployed time.Time
+
+	place model.Place // of a Fleet's
+	key   uint64
+}
+
+// Delivery is what a factory would say of it.
+func (m Member) Delivery() sas.Delivery {
+	return sas.Delivery{Device: m.ID, Tenant: m.Tenant, Site: m.Site, Position: m.Position, Labels: m.Labels, Deployed: m.Deployed}
+}
+
+// A Sending is a reading, and when its device hands it over: later than it was taken
+// where the device was offline, or in no hurry.
+type Sending struct {
+	Due     time.Time
+	Reading device.Reading
+}

@@ -1,0 +1,149 @@
+package simulate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/cmd/internal/simulate/model"
+	"furrow/sas/device"
+)
+
+// Parts of time in which at most one outage and so on befalls a device.
+const (
+	quarterDay = 6 * time.Hour
+	halfDay    = 12 * time.Hour
+)
+
+// A sensing is a probe with its dirt.
+type sensing struct {
+	Fleet
+	member Member
+	probe  *model.Probe
+	stuck  map[string]any // what the probe said when a sensor got stuck
+	since  time.Time      // then
+}
+
+// take is the reading of a time, as the device has it.
+func (s *sensing) take(t time.Time) device.Reading {
+	r := s.read(s.probe, t)
+	s.stick(r, t)
+	s.misspell(r, t)
+	r.Time = s.clock(t)
+	return r
+}
+
+// stick makes a sensor say what it said a while ago.
+func (s *sensing) stick(r device.Reading, t time.Time) {
+	while, ok := s.member.spell(aStuckSensor, s.Dirt.Stuck, quarterDay, t)
+	if !ok {
+		return
+	}
+	if !s.since.Equal(while.from) {
+		s.stuck, s.since = s.probe.Read(while.from), while.from
+	}
+	name := s.sensor(while.fate)
+	r.Values[name] = s.stuck[name]
+}
+
+// sensor is one of the probe's.
+func (s *sensing) sensor(f fate) string {
+	return model.Sensors(s.Sensors)[int(f.draw(3)*float64(s.Sensors))]
+}
+
+// misspell writes values in the ways that other firmware has.
+func (s *sensing) misspell(r device.Reading, t time.Time) {
+	tick := uint64(t.UnixMilli())
+	if f := s.member.fate(aNonsense, tick); f.happens(s.Dirt.Nonsense) {
+		nonsense := []string{"n/a", "ERR", "--", "NaN", "1e999", "", "?!\x7f", strings.Repeat("x", 300)}
+		r.Values[s.sensor(f)] = nonsense[int(f.draw(4)*float64(len(nonsense)))]
+	}
+	if s.member.fate(aText, tick).happens(s.Dirt.Texts) {
+		for name, v := range r.Values {
+			if number, ok := v.(float64); ok {
+				r.Values[name] = fmt.Sprint(number)
+			}
+		}
+	}
+	if s.member.fate(anObject, tick).happens(s.Dirt.Nested) {
+		nest(r.Values, "temperature")
+	}
+}
+
+// nest puts the values whose names begin alike into one JSON object.
+func nest(values map[string]any, first string) {
+	object := map[string]any{}
+	for name, v := range values {
+		if rest, ok := strings.CutPrefix(name, first+"_"); ok {
+			object[rest] = v
+			delete(values, name)
+		}
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(err) // numbers and texts
+	}
+	values[first] = string(text)
+}
+
+// clock is what the device's clock says.
+func (s *sensing) clock(t time.Time) time.Time {
+	while, ok := s.member.spell(aClock, s.Dirt.Clocks, halfDay, t)
+	switch {
+	case !ok:
+		return t
+	case while.draw(3) < 0.5:
+		return t.Add(time.Hour)
+	}
+	return time.Unix(0, 0).Add(t.Sub(while.from)).UTC() // since its battery was out
+}
+
+// Wall is the clock of a member's client, or nil for the right one.
+func (f Fleet) Wall(m Member) func() time.Time {
+	if !m.fate(aBootIn1970, 0).happens(f.Dirt.Clocks) {
+		return nil
+	}
+	booted := time.Now()
+	return func() time.Time { return time.Unix(0, 0).Add(time.Since(booted)) }
+}
+
+// due are the times at which the device hands over a reading: several where it repeats
+// itself.
+func (s *sensing) due(t time.Time) []time.Time {
+	tick := uint64(t.UnixMilli())
+	first := t
+	if f := s.member.fate(aDisorder, tick); f.happens(s.Dirt.Disorder) {
+		first = t.Add(time.Duration(1+int(f.draw(1)*5)) * s.Every)
+	}
+	all := []time.Time{first}
+	if f := s.member.fate(aRepeat, tick); f.happens(s.Dirt.Repeats) {
+		for n := range 1 + uint64(f.draw(1)*3) {
+			all = append(all, first.Add(time.Duration(f.draw(2+n)*3)*s.Every))
+		}
+	}
+	for i := range all {
+		all[i] = s.online(all[i])
+	}
+	return slices.Clip(all)
+}
+
+// online is the next time that the device is online, and sends.
+func (s *sensing) online(t time.Time) time.Time {
+	if s.SendEvery > s.Every {
+		phase := time.Duration(model.Unit(model.Hash(s.member.key, forPhase, 1)) * float64(s.SendEvery)).Truncate(time.Millisecond)
+		next := t.Truncate(s.SendEvery).Add(phase)
+		for next.Before(t) {
+			next = next.Add(s.SendEvery)
+		}
+		t = next
+	}
+	if out, ok := s.member.spell(anOutage, s.Dirt.Outages, quarterDay, t); ok {
+		return out.to
+	}
+	return t
+}
+
+// newestFirst tells a device that after an outage sends the newest reading first.
+func (s *sensing) newestFirst() bool { return s.member.fate(anOutage, 0).draw(5) < 0.3 }
