@@ -85,7 +85,7 @@ func TestTokenBenchRefusesWhatCannotBeMeasured(t *testing.T) {
 }
 
 func TestInterruptedTokenBenchEnds(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	code, _, errs := furrow(ctx, "bench", "tokens", "--only", "kept", "--for", "10m", "--clients", "1", "--devices", "1")
 	if code != exitFailed {

@@ -43,7 +43,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if err != nil {
 		return report, err
 	}
-	bar := newProgress(cfg.Progress, cfg.length(plan, ends))
+	bar := newProgress(cfg.Progress, cfg.length(plan, ends).Milliseconds())
 	defer bar.done()
 
 	ops, err := prepareAll(ctx, plan, ends, bar)

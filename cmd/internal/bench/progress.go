@@ -10,12 +10,13 @@ import (
 // A progress shows how much of the measuring is done. The zero one shows nothing.
 type progress struct{ bar *progressbar.ProgressBar }
 
-// newProgress draws on a terminal; nil: none.
-func newProgress(terminal io.Writer, total time.Duration) *progress {
+// newProgress draws on a terminal; nil: none. The total is in milliseconds, or whatever
+// else is added.
+func newProgress(terminal io.Writer, total int64) *progress {
 	if terminal == nil {
 		return &progress{}
 	}
-	return &progress{progressbar.NewOptions64(total.Milliseconds(),
+	return &progress{progressbar.NewOptions64(total,
 		progressbar.OptionSetWriter(terminal),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionSetElapsedTime(false),
@@ -32,9 +33,11 @@ func (p *progress) describe(text string) {
 	}
 }
 
-func (p *progress) tick(d time.Duration) {
+func (p *progress) tick(d time.Duration) { p.add(d.Milliseconds()) }
+
+func (p *progress) add(n int64) {
 	if p.bar != nil {
-		_ = p.bar.Add64(d.Milliseconds())
+		_ = p.bar.Add64(n)
 	}
 }
 

@@ -40,13 +40,13 @@ func RunTokens(ctx context.Context, cfg TokenConfig) (report *TokenReport, err e
 			return report, err
 		}
 	}
+	if !cfg.wants(stormName) || cfg.Storm == 0 {
+		return report, nil
+	}
 	for _, name := range targets() {
-		if !cfg.wants(stormName) || cfg.Storm == 0 {
-			break
-		}
 		found, err := cfg.storm(ctx, s, name)
-		if found != nil {
-			report.Storms = append(report.Storms, *found)
+		if found.Devices > 0 {
+			report.Storms = append(report.Storms, found)
 		}
 		if err != nil {
 			return report, fmt.Errorf("storm on %s: %w", name, err)
@@ -74,36 +74,24 @@ func (cfg TokenConfig) plan() []tokenWorkload {
 
 // measure runs the workloads of a plan against endpoints whose limits are far off.
 func (cfg TokenConfig) measure(ctx context.Context, plan []tokenWorkload, s *site, report *TokenReport) error {
-	var ends []*issuer
 	for _, name := range targets() {
 		e, err := s.openIssuer(ctx, name, farOff()...)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		ends = append(ends, e)
 		report.Targets = append(report.Targets, TargetReport{Name: name, URL: e.url})
 	}
-	bar := newProgress(cfg.Progress, cfg.length(plan))
+	ends := slices.Clone(s.issuers)
+	bar := newProgress(cfg.Progress, cfg.length(plan).Milliseconds())
 	defer bar.done()
-	ops := map[*issuer]map[string]operation{}
-	for _, e := range ends {
-		ops[e] = map[string]operation{}
-		for _, w := range plan {
-			if !w.on(e.name) {
-				continue
-			}
-			bar.describe(e.name + ": preparing " + w.name)
-			do, err := w.of(ctx, cfg, e)
-			if err != nil {
-				return fmt.Errorf("%s: preparing %s: %w", e.name, w.name, err)
-			}
-			ops[e][w.name] = do
-		}
+	ops, err := cfg.prepare(ctx, plan, ends, bar)
+	if err != nil {
+		return err
 	}
 	for round := range cfg.Rounds {
-		for _, w := range plan {
+		for i, w := range plan {
 			for _, e := range inTurn(ends, round) {
-				do := ops[e][w.name]
+				do := ops[asked{e, i}]
 				if do == nil {
 					continue
 				}
@@ -117,6 +105,31 @@ func (cfg TokenConfig) measure(ctx context.Context, plan []tokenWorkload, s *sit
 		}
 	}
 	return nil
+}
+
+// An asked is where an operation belongs: an endpoint, and the number of a workload.
+type asked struct {
+	*issuer
+	workload int
+}
+
+// prepare makes devices known, before anything is measured.
+func (cfg TokenConfig) prepare(ctx context.Context, plan []tokenWorkload, ends []*issuer, bar *progress) (map[asked]operation, error) {
+	ops := map[asked]operation{}
+	for _, e := range ends {
+		for i, w := range plan {
+			if !w.on(e.name) {
+				continue
+			}
+			bar.describe(e.name + ": preparing " + w.name)
+			do, err := w.of(ctx, cfg, e)
+			if err != nil {
+				return nil, fmt.Errorf("%s: preparing %s: %w", e.name, w.name, err)
+			}
+			ops[asked{e, i}] = do
+		}
+	}
+	return ops, nil
 }
 
 // length is how long all measuring takes together, without the storms.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,11 +16,12 @@ import (
 // An issuer is a running endpoint that gives devices their tokens.
 type issuer struct {
 	*site
-	name      string // overHTTP or overHTTPS
-	url       string
-	server    *server
-	transport *Transport
-	devices   [][]*http.Request // that are known, by client; see known
+	name    string // overHTTP or overHTTPS
+	url     string
+	server  *server
+	kept    *Transport
+	fresh   *Transport        // one on which no connection is ever kept
+	devices [][]*http.Request // that are known, by client; see known
 }
 
 // farOff are limits that no machine reaches: of all devices, and of a single one.
@@ -42,9 +44,10 @@ func (s *site) openIssuer(ctx context.Context, name string, limits ...string) (*
 	}
 	s.issuers = append(s.issuers, e)
 	e.url = said.Endpoint
-	var err error
-	e.transport, err = NewTransport(said.TLS.CAFile)
-	return e, err
+	var errKept, errFresh error
+	e.kept, errKept = NewTransport(said.TLS.CAFile)
+	e.fresh, errFresh = NewTransport(said.TLS.CAFile)
+	return e, errors.Join(errKept, errFresh)
 }
 
 // request is a device's. It can be sent again and again.
@@ -61,9 +64,11 @@ func (e *issuer) request(device string) (*http.Request, error) {
 // ask sends a request, over a fresh connection or one that is kept. Its error is a
 // *turnedAway where the endpoint has answered.
 func (e *issuer) ask(ctx context.Context, r *http.Request, fresh bool) error {
-	r = r.WithContext(ctx)
-	r.Close = fresh // so that none is kept which another could take
-	answer, err := e.transport.Do(r)
+	r, t := r.WithContext(ctx), e.kept
+	if fresh {
+		r.Close, t = true, e.fresh
+	}
+	answer, err := t.Do(r)
 	if err != nil {
 		return err
 	}
@@ -74,7 +79,7 @@ func (e *issuer) ask(ctx context.Context, r *http.Request, fresh bool) error {
 	case answer.StatusCode != http.StatusOK:
 		return newTurnedAway(answer, body)
 	case !bytes.Contains(body, []byte(`"sas":"`)):
-		return fmt.Errorf("the endpoint answers 200, and there is no token in it")
+		return errors.New("the endpoint answers 200, and there is no token in it")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Storm struct {
 	Seconds     float64 `json:"seconds"`              // until the last of them had it
 	P50         float64 `json:"p50Ms"`                // until a device had its token: half waited no longer. It counts the waiting for a connection.
 	P99         float64 `json:"p99Ms"`                // 99 of 100 waited no longer
-	Requests    int     `json:"requests"`             // that were sent
+	Requests    int     `json:"requests"`             // all of them
 	TooMany     int     `json:"tooManyRequests"`      // answers with 429
 	Unavailable int     `json:"serviceUnavailable"`   // answers with 503
 	Broken      int     `json:"broken"`               // requests without an answer

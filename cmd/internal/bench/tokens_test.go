@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/sas"
+)
+
+// newTestIssuer is an endpoint over TLS that is no process. It is told of handshakes.
+func newTestIssuer(t *testing.T, h http.HandlerFunc, shaken func(tls.ConnectionState)) *issuer {
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateActive {
+			shaken(c.(*tls.Conn).ConnectionState())
+		}
+	}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	e := &issuer{site: &site{key: sas.NewKey()}, name: overHTTPS, url: s.URL}
+	for _, transport := range []**Transport{&e.kept, &e.fresh} {
+		made, err := NewTransport("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.tls = s.Client().Transport.(*http.Transport).TLSClientConfig
+		*transport = made
+	}
+	return e
+}
+
+func TestFreshConnectionsAreFresh(t *testing.T) {
+	var resumed atomic.Int32
+	from := map[string]bool{}
+	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) {
+		from[r.RemoteAddr] = true // one at a time
+		io.WriteString(w, `{"sas":"sv=1"}`)
+	}, func(s tls.ConnectionState) {
+		if s.DidResume {
+			resumed.Add(1)
+		}
+	})
+	r, err := e.request("pump-7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		fresh bool
+		want  int
+	}{{false, 1}, {true, 5}, {false, 1}} {
+		clear(from)
+		for range 5 {
+			if err := e.ask(t.Context(), r, c.fresh); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := len(from); got != c.want {
+			t.Errorf("fresh is %v: five tokens over %d connections, want %d", c.fresh, got, c.want)
+		}
+	}
+	if resumed.Load() > 0 {
+		t.Errorf("%d sessions were resumed", resumed.Load())
+	}
+}
+
+func TestProofsOfTheBenchHold(t *testing.T) {
+	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) {}, func(tls.ConnectionState) {})
+	r, err := e.request("pump-7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof, err := sas.ParseProof(r.Header.Get("Authorization"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proof.Verify(time.Now(), e.key.Of("pump-7")); err != nil || proof.Resource != "bench/registrations/pump-7" {
+		t.Errorf("%v, for %s", err, proof.Resource)
+	}
+}
+
+func TestOnlyATokenIsAToken(t *testing.T) {
+	answer := func(w http.ResponseWriter) {}
+	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) { answer(w) }, func(tls.ConnectionState) {})
+	r, err := e.request("pump-7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer = func(w http.ResponseWriter) { io.WriteString(w, "{}") }
+	if err := e.ask(t.Context(), r, false); err == nil {
+		t.Error("an empty object is taken for a token")
+	}
+	answer = func(w http.ResponseWriter) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		io.WriteString(w, `{"code":"storage-busy"}`)
+	}
+	err = e.ask(t.Context(), r, false)
+	away, ok := errors.AsType[*turnedAway](err)
+	if !ok || away.after != 7*time.Second || !strings.Contains(err.Error(), "503 storage-busy") {
+		t.Errorf("it is turned away with %v", err)
+	}
+}
