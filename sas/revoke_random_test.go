@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("sas.seeds", 30, "how many random schedules of revocations are tried")
+	seeds = flag.Int("sas.seeds", 20, "how many random schedules of revocations are tried")
 	seed  = flag.Uint64("sas.seed", 0, "the schedule to try; zero means random ones")
 )
 
