@@ -138,13 +138,15 @@ func date(record *tables.Policies, list []tables.StoredPolicy, now time.Time) bo
 	return changed
 }
 
+// agree tells whether the list is the record's: it has all of its policies, and can
+// have no more.
 func agree(record tables.Policies, list []tables.StoredPolicy) bool {
 	for _, policy := range record.All() {
 		if !slices.ContainsFunc(list, stored(*policy).Equal) {
 			return false
 		}
 	}
-	return len(list) == tables.MaxStoredPolicies
+	return true
 }
 
 // within is how long after the record was read the table's list may be set to it.

@@ -151,7 +151,7 @@ func TestChangeIsClosedWhenRecordAndListHaveAgreedForAMinute(t *testing.T) {
 func TestDriftIsMendedAndTheMinuteBeginsAnew(t *testing.T) {
 	for what, drift := range map[string]func(s *shelf, p *Policies){
 		"an old list": func(s *shelf, _ *Policies) { s.list = "<SignedIdentifiers/>" },
-		"one policy more than there should be": func(s *shelf, _ *Policies) {
+		"an old policy in the place of another": func(s *shelf, _ *Policies) {
 			s.list = s.list[:strings.LastIndex(s.list, "<SignedIdentifier>")] + "<SignedIdentifier><Id>old</Id><AccessPolicy></AccessPolicy></SignedIdentifier></SignedIdentifiers>"
 		},
 		"an expiry": func(s *shelf, _ *Policies) {
