@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"iter"
 	"time"
 
 	"furrow/cmd/internal/simulate/model"
@@ -33,3 +34,6 @@ type Sending struct {
 	Due     time.Time
 	Reading device.Reading
 }
+
+// A Stream is what a device hands over, in the order in which it is due.
+type Stream = iter.Seq[Sending]

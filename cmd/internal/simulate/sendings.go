@@ -2,14 +2,13 @@ package simulate
 
 import (
 	"container/heap"
-	"iter"
 	"time"
 )
 
 // Sendings are what a member hands over of what it measures from one time on, up to
 // another but without it, in the order in which it does: with the fleet's dirt. What
 // is under way at the end is handed over then. A zero to is no end.
-func (f Fleet) Sendings(m Member, from, to time.Time) iter.Seq[Sending] {
+func (f Fleet) Sendings(m Member, from, to time.Time) Stream {
 	f = f.filled()
 	return func(yield func(Sending) bool) {
 		s := &sensing{Fleet: f, member: m, probe: f.probe(m)}

@@ -1,0 +1,85 @@
+package simulate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+)
+
+// await waits until the endpoint knows the members' enrollments, of which it hears
+// within sas.Recent: a device that asks too early would give up for minutes. It asks
+// for a token of one member of each.
+func (r *runner) await(ctx context.Context) error {
+	asked := map[tables.EnrollmentID]bool{}
+	for _, m := range r.Members {
+		id, key := r.Credential(m)
+		if asked[id] {
+			continue
+		}
+		asked[id] = true
+		if err := r.awaitOne(ctx, m, id, key); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("endpoint %s: %w", r.Endpoint, err)
+		}
+	}
+	return nil
+}
+
+func (r *runner) awaitOne(ctx context.Context, m Member, id tables.EnrollmentID, key string) error {
+	deadline := time.Now().Add(sas.Recent + 5*time.Second)
+	for {
+		known, why, err := r.ask(ctx, m, id, key)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w; is it running? furrow sas, or furrow up, starts it", err)
+		case known:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("it does not know enrollment %s, or by another key: %s", id, why)
+		case !pause(ctx, 500*time.Millisecond):
+			return nil // whoever ended ctx knows why
+		}
+	}
+}
+
+// ask asks for a token, and tells whether the proof held: all else is for the device
+// to deal with.
+func (r *runner) ask(ctx context.Context, m Member, id tables.EnrollmentID, text string) (known bool, why string, err error) {
+	key, err := sas.ParseKey(text)
+	if err != nil {
+		return false, "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(r.Endpoint, "/")+"/v1/devices/"+url.PathEscape(string(m.ID))+"/token", nil)
+	if err != nil {
+		return false, "", err
+	}
+	request.Header.Set("Authorization", key.Prove(string(id)+"/registrations/"+string(m.ID), time.Now().Add(10*time.Minute)))
+	answer, err := (&http.Client{Transport: r.Transport, Timeout: 30 * time.Second}).Do(request)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if err != nil {
+		return false, "", err
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	if answer.StatusCode != http.StatusUnauthorized {
+		return true, "", nil
+	}
+	var problem struct {
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+	}
+	if err != nil || json.Unmarshal(body, &problem) != nil || problem.Code == "" {
+		return false, "", fmt.Errorf("it answers %s, and not as an endpoint of furrow does", answer.Status)
+	}
+	return false, problem.Code + ": " + problem.Detail, nil
+}

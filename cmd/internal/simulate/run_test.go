@@ -1,0 +1,212 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/sas/device"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+)
+
+// A told is what devices were told of their readings, each by its device, its time
+// and its values.
+type told struct {
+	mu       sync.Mutex
+	accepted map[string]int
+	aside    map[string]int
+}
+
+func (o *told) watch(c *Config) {
+	o.accepted, o.aside = map[string]int{}, map[string]int{}
+	c.OnAccepted = func(m Member, r device.Reading) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.accepted[name(m.ID, tables.TicksOf(r.Time))]++
+	}
+	c.OnReport = func(m Member, r device.Report) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if r.Key != "" {
+			o.aside[name(m.ID, tables.TicksOf(r.Time))]++
+		}
+	}
+}
+
+// away is a service that does nothing.
+type away struct{}
+
+func (away) Fault(int) faults.Fault { return faults.ServerBusy }
+
+func name(device tables.DeviceID, at tables.Ticks) string { return fmt.Sprint(device, " ", at) }
+
+// check compares the table with what was told.
+func (o *told) check(t *testing.T, rows []tables.Entity) {
+	t.Helper()
+	for _, e := range rows {
+		ticks, _, _ := strings.Cut(e.RowKey, "-")
+		key := e.PartitionKey + " " + ticks
+		if o.accepted[key]--; o.accepted[key] < 0 {
+			t.Fatalf("row %s is in the table once too often", key)
+		}
+	}
+	for key, n := range o.accepted {
+		if n != o.aside[key] {
+			t.Fatalf("%d readings %s are missing from the table, and %d were set aside", n, key, o.aside[key])
+		}
+	}
+}
+
+// TestEveryReadingToldStoredIsInTheTableOnce runs a dirty fleet through a network
+// that loses, repeats and delays.
+func TestEveryReadingToldStoredIsInTheTableOnce(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	y := newYard(t, "contoso", "fabrikam")
+	until := time.Now().UTC().Truncate(time.Second)
+	f := Fleet{Seed: seed, Devices: 30, Months: 3, Until: until, Every: time.Minute, Dirt: Much()}
+	f.Dirt.Clocks = 1 // or by chance none might be wrong
+	members := f.Members()
+	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
+	c := y.config(members)
+	lossy := &faults.Transport{Next: c.Transport, Plan: faults.Random{Seed: seed,
+		Rates: map[faults.Fault]float64{faults.AnswerLost: 0.02, faults.Twice: 0.05, faults.Cut: 0.02}}}
+	c.Transport, c.Lanes, c.Wall = lossy, 8, f.Wall
+	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-2*time.Hour), until) }
+	var o told
+	o.watch(&c)
+	s, err := Run(t.Context(), c)
+	must(t, err)
+	rows := y.rows()
+	t.Logf("%+v", s)
+	if s.Waiting != 0 || s.Made != s.Accepted+s.Refused || s.Accepted != s.Stored+s.SetAside[device.OutsideWindow] || int(s.Stored) != len(rows) || s.Booted != 30 {
+		t.Errorf("%d rows of %+v", len(rows), s)
+	}
+	if s.Made < 30*120 || s.SetAside[device.OutsideWindow] == 0 {
+		t.Errorf("there is too little dirt in %+v", s)
+	}
+	o.check(t, rows)
+}
+
+func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
+	y := newYard(t, "contoso", "fabrikam")
+	f := Fleet{Seed: 4, Devices: 20, Months: 12, Until: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
+	members := f.Members()
+	done := 0
+	for range 2 { // it may be repeated
+		must(t, Register(t.Context(), y.registry, y.enrollment, members, func(n int) { done = n }))
+	}
+	if done != 20 {
+		t.Errorf("%d done", done)
+	}
+	for _, m := range members {
+		d, err := y.registry.Get(t.Context(), m.ID)
+		must(t, err)
+		if d.Tenant != m.Tenant || d.Site != m.Site || *d.Position != *m.Position || d.Labels["place"] == "" ||
+			!strings.HasPrefix(fmt.Sprint(d.Month), m.Deployed.Format("2006-01")) {
+			t.Errorf("%s is registered as %+v", m.ID, d)
+		}
+	}
+	stranger := Member{ID: members[0].ID, Tenant: "fabrikam"}
+	if err := Register(t.Context(), y.registry, y.enrollment, []Member{stranger}, nil); err == nil {
+		t.Error("a device changes its tenant")
+	}
+}
+
+func TestRunThatIsStoppedSendsWhatItHasTakenAndSaysWhatItCouldNot(t *testing.T) {
+	y := newYard(t, "contoso", "fabrikam")
+	f := Fleet{Seed: 1, Devices: 10, Every: 100 * time.Millisecond}
+	members := f.Members()
+	c := y.config(members)
+	from := time.Now()
+	c.Sendings = func(m Member) Stream { return f.Sendings(m, from, time.Time{}) }
+	var o told
+	o.watch(&c)
+	ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer stop()
+	s, err := Run(ctx, c)
+	must(t, err)
+	if s.Made < 50 || s.Waiting != 0 || s.Stored != s.Made {
+		t.Errorf("%+v", s)
+	}
+	o.check(t, y.rows())
+
+	// Storage that is away.
+	c = y.config(members)
+	c.Sendings = func(m Member) Stream { return f.Sendings(m, from, time.Time{}) }
+	c.Grace = 100 * time.Millisecond
+	c.Transport = &faults.Transport{Next: c.Transport, Plan: away{}}
+	ctx, stop = context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer stop()
+	if s, err = Run(ctx, c); err != nil || s.Waiting == 0 || s.Waiting != s.Made || s.Newest == nil || s.Behind == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// TestRevokedDeviceHoldsNobodyUp lets as many devices send at a time as there are
+// revoked ones.
+func TestRevokedDeviceHoldsNobodyUp(t *testing.T) {
+	y := newYard(t, "contoso", "fabrikam")
+	until := time.Now()
+	f := Fleet{Seed: 2, Devices: 6, Every: time.Minute, Until: until}
+	members := f.Members()
+	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
+	_, err := y.registry.Update(t.Context(), members[2].ID, func(d *tables.Device) error { d.Status = tables.Revoked; return nil })
+	must(t, err)
+	c := y.config(members)
+	c.Lanes, c.Patience, c.Grace = 1, 500*time.Millisecond, 100*time.Millisecond
+	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-time.Hour), until) }
+	ctx, stop := context.WithTimeout(t.Context(), 15*time.Second)
+	defer stop()
+	c.Progress = func(s Summary) {
+		if s.Stored == 5*60 && s.Denied == 1 {
+			stop()
+		}
+	}
+	s, err := Run(ctx, c)
+	must(t, err)
+	if s.Stored != 5*60 || s.Denied != 1 || s.Waiting != 60 || s.Behind != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestPaceIsKeptUntilThePastHasCaughtUp(t *testing.T) {
+	began := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	r := &runner{Config: Config{Pace: 10, From: began.Add(-9 * time.Hour)}, began: began}
+	for due, want := range map[time.Duration]time.Duration{ // since the begin
+		-9 * time.Hour: 0,
+		-8 * time.Hour: 6 * time.Minute,
+		0:              54 * time.Minute,
+		time.Hour:      time.Hour, // 10 hours at ten times the pace: now
+		2 * time.Hour:  2 * time.Hour,
+	} {
+		if got := r.when(began.Add(due)).Sub(began); got != want {
+			t.Errorf("what is due at %v is handed over at %v, want %v", due, got, want)
+		}
+	}
+	r.Pace = 0
+	if got := r.when(began.Add(-time.Hour)); !got.Equal(began.Add(-time.Hour)) {
+		t.Errorf("without a pace, %v", got)
+	}
+}
+
+func TestEndpointThatIsNotThereOrNotOursIsSaid(t *testing.T) {
+	y := newYard(t, "contoso", "fabrikam")
+	f := Fleet{Seed: 1, Devices: 2}
+	c := y.config(f.Members())
+	c.Sendings = func(m Member) Stream { return slices.Values([]Sending(nil)) }
+	c.Endpoint = "http://127.0.0.1:1"
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "is it running?") {
+		t.Errorf("%v", err)
+	}
+	c.Endpoint, c.Members = y.url, []Member{{ID: "pump/7", Tenant: "contoso"}}
+	if _, err := Run(t.Context(), c); err == nil {
+		t.Error("a device has an id that is none")
+	}
+}

@@ -1,0 +1,88 @@
+package simulate
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"furrow/sas"
+	"furrow/sas/endpoint"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A yard is storage and an endpoint, with an enrollment for each tenant.
+type yard struct {
+	t        *testing.T
+	client   *tables.Client
+	registry sas.Registry
+	policies *sas.Policies
+	url      string
+	key      sas.Key // of all enrollments
+	backfill time.Duration
+}
+
+func newYard(t *testing.T, tenants ...tables.Tenant) *yard {
+	t.Helper()
+	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
+	must(t, err)
+	y := &yard{t: t, key: sas.NewKey(), backfill: 48 * time.Hour}
+	y.client, err = tables.Connect(tables.Config{Account: account})
+	must(t, err)
+	var names tables.Names
+	for _, name := range []string{names.Enrollments(), names.Devices(), names.Fleet(), names.Policies(), names.Readings()} {
+		must(t, y.client.Table(name).Create(t.Context()))
+	}
+	log := slog.New(slog.DiscardHandler)
+	y.policies = &sas.Policies{Client: y.client, Names: names, Log: log}
+	must(t, y.policies.Ensure(t.Context(), names.Readings()))
+	y.registry = sas.NewRegistry(y.client, names)
+	n := &sas.Enrollments{Table: y.client.Table(names.Enrollments()), Master: sas.NewMaster()}
+	for _, tenant := range tenants {
+		_, err := n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil)
+		must(t, err)
+	}
+	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies, Registry: y.registry})
+	must(t, err)
+	handler, err := endpoint.New(endpoint.Config{Issuer: issuer, Log: log})
+	must(t, err)
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	y.url = server.URL
+	return y
+}
+
+func (y *yard) enrollment(m Member) tables.Enrollment {
+	return tables.Enrollment{ID: tables.EnrollmentID("sim" + string(m.Tenant)), Tenant: m.Tenant, Readings: "readings",
+		Life: time.Hour, Backfill: y.backfill, SendEvery: time.Minute, Batch: 100}
+}
+
+func (y *yard) credential(m Member) (tables.EnrollmentID, string) {
+	return y.enrollment(m).ID, y.key.Of(string(m.ID)).Base64()
+}
+
+func (y *yard) config(members []Member) Config {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = 64
+	y.t.Cleanup(transport.CloseIdleConnections)
+	return Config{Endpoint: y.url, Transport: transport, Members: members, Credential: y.credential, Log: slog.New(slog.DiscardHandler)}
+}
+
+// rows are all readings that are in the table.
+func (y *yard) rows() (all []tables.Entity) {
+	y.t.Helper()
+	for page, err := range y.client.Table("readings").Rows(y.t.Context(), tables.Query{}) {
+		must(y.t, err)
+		all = append(all, page.Rows...)
+	}
+	return all
+}
