@@ -1,0 +1,228 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/setup"
+	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/simulate/model"
+	"furrow/tables"
+)
+
+func simulateCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "simulate",
+		Usage: "run a fleet of devices that do not exist, with tokens and all",
+		Description: "Probes in the ground all over the world, or the devices of a file, are enrolled and registered, get their\n" +
+			"tokens from the endpoint, and send as real devices do. First they send what is past, as fast as it goes, and\n" +
+			"then what is taken now, until Ctrl-C. What they measure follows from --seed.\n\n" +
+			"  furrow simulate --devices 1000 --history 1d --for 10m\n" +
+			"  furrow simulate --dirt some\n" +
+			"  furrow simulate --dirt repeats,outages=0.5 --every 10s\n" +
+			"  furrow simulate --history 2d --pace 600\n" +
+			"  furrow simulate --replay week.csv.gz --tenant aberdeen",
+		Flags:  append(append(append(storageFlags(), masterFlags()...), simulateFlags()...), replayFlags()...),
+		Action: runSimulation,
+	}
+}
+
+func simulateFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "endpoint", DefaultText: "that of the directory of --storage, or " + defaultEndpoint, Usage: "`URL` of the endpoint that gives the devices their tokens"},
+		&cli.IntFlag{Name: "devices", Value: 100, Usage: "`NUMBER` of devices"},
+		&cli.IntFlag{Name: "tenants", Value: 2, Usage: "`NUMBER` of tenants that they belong to"},
+		&cli.IntFlag{Name: "sensors", Value: 6, Usage: fmt.Sprintf("`NUMBER` of sensors of a device, from 1 to %d", model.MaxSensors)},
+		&cli.IntFlag{Name: "months", Value: 36, Usage: "`NUMBER` of months over which the devices were deployed, more of them in the later ones"},
+		&cli.StringFlag{Name: "every", Value: "1m", Usage: "how `LONG` it is from one reading of a device to the next"},
+		&cli.StringFlag{Name: "send-every", DefaultText: "each reading at once", Usage: "how `LONG` devices collect readings before they send them"},
+		&cli.StringFlag{Name: "history", Value: "2h", Usage: "how `LONG` a past the readings have that are sent first; 0 for none"},
+		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes", Usage: "send the past so many `TIMES` faster than it went, until now is reached"},
+		&cli.StringFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "how `LONG` to run"},
+		&cli.Uint64Flag{Name: "seed", DefaultText: "a new one, which is told", Usage: "`NUMBER` that all readings follow from"},
+		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "what goes wrong: `DIRT` is none, some, much, or some of " + fmt.Sprint(simulate.Kinds()) + " with commas between them, each with how often or not, such as repeats=0.1"},
+		&cli.StringFlag{Name: "report", Usage: "write to `FILE` how each device ended, as lines of JSON"},
+		&cli.BoolFlag{Name: "json", Usage: "print the summary as a line of JSON"},
+	}
+}
+
+// A simulation is what the flags ask for.
+type simulation struct {
+	members  []simulate.Member
+	tenants  []tables.Tenant
+	backfill time.Duration // that the enrollments must have
+	expected int64         // readings of the past
+	every    time.Duration
+	seed     uint64
+	run      simulate.Config
+}
+
+func runSimulation(c *cli.Context) error {
+	s, err := newSimulation(c)
+	if err != nil {
+		return err
+	}
+	if err := s.reach(c); err != nil {
+		return err
+	}
+	d, err := openDesk(c)
+	if err != nil {
+		return err
+	}
+	roll, err := d.enroll(c, s)
+	if err != nil {
+		return err
+	}
+	s.run.Credential = roll.credential
+	show := newSimulationProgress(c, s)
+	if err := simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, show.registered); err != nil {
+		show.done()
+		return err
+	}
+	ctx, cancel, err := simulationTime(c)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	report, err := newSimulationReport(c)
+	if err != nil {
+		return err
+	}
+	s.run.OnEnd, s.run.Progress = report.ended, show.running
+	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	sum, err := simulate.Run(ctx, s.run)
+	show.done()
+	return s.end(c, sum, report, err)
+}
+
+// newSimulation is what the flags say. Nothing is sent yet.
+func newSimulation(c *cli.Context) (*simulation, error) {
+	if c.IsSet("replay") {
+		return newReplay(c)
+	}
+	for _, name := range []string{"device-column", "time-column", "columns", "tenant", "keep-times"} {
+		if c.IsSet(name) {
+			return nil, usagef(c, "--%s is about a file; name it with --replay", name)
+		}
+	}
+	f, history, err := simulatedFleet(c)
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now().UTC()
+	f.Until = now
+	s := &simulation{members: f.Members(), every: f.Every, seed: f.Seed, backfill: backfillFor(history)}
+	for i := range min(f.Tenants, f.Devices) {
+		s.tenants = append(s.tenants, s.members[i].Tenant)
+	}
+	from := now.Add(-history)
+	for _, m := range s.members {
+		since := from
+		if m.Deployed.After(since) {
+			since = m.Deployed
+		}
+		s.expected += int64(now.Sub(since) / f.Every)
+	}
+	s.run.Members, s.run.Wall, s.run.From, s.run.Pace = s.members, f.Wall, from, c.Float64("pace")
+	s.run.Sendings = func(m simulate.Member) simulate.Stream { return f.Sendings(m, from, time.Time{}) }
+	return s, nil
+}
+
+// simulatedFleet is the fleet of the flags, and how far back it goes.
+func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, err error) {
+	f = simulate.Fleet{Seed: c.Uint64("seed"), Devices: c.Int("devices"), Tenants: c.Int("tenants"), Sensors: c.Int("sensors"), Months: c.Int("months")}
+	if !c.IsSet("seed") {
+		f.Seed = rand.Uint64N(1_000_000)
+	}
+	for _, n := range []struct {
+		flag        string
+		value, most int
+	}{{"devices", f.Devices, 100_000}, {"tenants", f.Tenants, 1000}, {"sensors", f.Sensors, model.MaxSensors}, {"months", f.Months, 600}} {
+		if n.value < 1 || n.value > n.most {
+			return f, 0, usagef(c, "--%s is %d; it must be from 1 to %d", n.flag, n.value, n.most)
+		}
+	}
+	for _, d := range []struct {
+		flag string
+		to   *time.Duration
+	}{{"every", &f.Every}, {"send-every", &f.SendEvery}, {"history", &history}} {
+		if text := c.String(d.flag); text != "" {
+			if *d.to, err = span(text); err != nil {
+				return f, 0, usagef(c, "--%s: %v", d.flag, err)
+			}
+		}
+	}
+	switch {
+	case f.Every <= 0:
+		return f, 0, usagef(c, "--every must be at least 1s")
+	case history > tables.MaxBackfill-time.Hour:
+		return f, 0, usagef(c, "--history is %s, and no token admits rows of more than %s", c.String("history"), lengthText(int64(tables.MaxBackfill.Seconds())))
+	}
+	if f.Dirt, err = simulate.ParseDirt(c.String("dirt")); err != nil {
+		return f, 0, usagef(c, "--dirt: %v", err)
+	}
+	return f, history, checkPace(c)
+}
+
+func checkPace(c *cli.Context) error {
+	if pace := c.Float64("pace"); c.IsSet("pace") && !(pace > 1 && pace <= 1e9) {
+		return usagef(c, "--pace is %v; it must be more than 1, or now is never reached", pace)
+	}
+	return nil
+}
+
+// backfillFor is what an enrollment must have so that its devices can send the past:
+// more than that, as they take a while to do so.
+func backfillFor(past time.Duration) time.Duration {
+	usual, _ := span(defaultBackfill)
+	return min(max(usual, past.Truncate(time.Hour)+25*time.Hour), tables.MaxBackfill)
+}
+
+// reach finds the endpoint, and what has to be trusted there.
+func (s *simulation) reach(c *cli.Context) (err error) {
+	dir, ca := storageDirectory(c), c.String("ca")
+	s.run.Endpoint = c.String("endpoint")
+	if s.run.Endpoint == "" && dir != "" {
+		if s.run.Endpoint, err = setup.Endpoint(dir); err != nil {
+			return err
+		}
+	}
+	s.run.Endpoint = cmp.Or(s.run.Endpoint, defaultEndpoint)
+	if err := checkEndpoint(s.run.Endpoint); err != nil {
+		return usagef(c, "--endpoint: %v", err)
+	}
+	if ca == "" && dir != "" {
+		ca = setup.Authority(dir)
+	}
+	client, err := setup.Transport(ca)
+	if err != nil {
+		return usagef(c, "--ca: %v", err)
+	}
+	if t, ok := client.Transport.(*http.Transport); ok {
+		t.IdleConnTimeout = 0 // devices come back after their cadence
+	}
+	s.run.Transport = client.Transport
+	return nil
+}
+
+// simulationTime is how long to run.
+func simulationTime(c *cli.Context) (context.Context, context.CancelFunc, error) {
+	text := c.String("for")
+	if text == "" {
+		ctx, cancel := context.WithCancel(c.Context)
+		return ctx, cancel, nil
+	}
+	length, err := span(text)
+	if err != nil {
+		return nil, nil, usagef(c, "--for: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(c.Context, length)
+	return ctx, cancel, nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/simulate"
+	"furrow/sas/device"
+	"furrow/tables"
+)
+
+// simulationLine is how a simulation ended, in JSON.
+type simulationLine struct {
+	simulate.Summary
+	Tenants int    `json:"tenants"`
+	Seed    uint64 `json:"seed,omitempty"`
+	Error   string `json:"error,omitempty"` // why something waits
+}
+
+// end says how it ended. What could not be sent is an error.
+func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulationReport, failed error) error {
+	line := simulationLine{Summary: sum, Tenants: len(s.tenants), Seed: s.seed}
+	if sum.Newest != nil {
+		line.Error = sum.Newest.Error()
+	}
+	var err error
+	if c.Bool("json") {
+		err = writeJSONLine(c.App.Writer, line)
+	} else {
+		_, err = fmt.Fprint(c.App.Writer, line.text())
+	}
+	if sum.Waiting > 0 && failed == nil {
+		failed = fmt.Errorf("%s readings of %s devices were not sent", grouped(sum.Waiting), grouped(int64(sum.Behind)))
+		if sum.Newest != nil {
+			failed = fmt.Errorf("%w: %w", failed, sum.Newest)
+		}
+	}
+	return errors.Join(failed, err, report.close())
+}
+
+// text is a summary for people.
+func (l simulationLine) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s devices of %s tenants, for %.0f s", grouped(int64(l.Devices)), grouped(int64(l.Tenants)), l.Seconds)
+	if l.Seed != 0 {
+		fmt.Fprintf(&b, ", with --seed %d", l.Seed)
+	}
+	b.WriteString("\n")
+	say := func(n int64, what string) { fmt.Fprintf(&b, "  %12s  %s\n", grouped(n), what) }
+	say(int64(l.Booted), "devices had a token")
+	if l.Denied > 0 {
+		say(int64(l.Denied), "devices were denied")
+	}
+	say(l.Tokens, "tokens were issued")
+	say(l.Made, "readings were made")
+	say(l.Stored, "of them are stored")
+	for _, reason := range slices.Sorted(maps.Keys(l.SetAside)) {
+		say(l.SetAside[reason], "were set aside: "+string(reason))
+	}
+	if l.Refused > 0 {
+		say(l.Refused, "were none that storage could take")
+	}
+	say(l.Waiting, "were not sent")
+	return b.String()
+}
+
+// A simulationReport is the file of --report.
+type simulationReport struct {
+	file *os.File // nil where there is none
+	out  *bufio.Writer
+	err  error
+}
+
+func newSimulationReport(c *cli.Context) (*simulationReport, error) {
+	r := &simulationReport{}
+	if name := c.String("report"); name != "" {
+		var err error
+		if r.file, err = os.Create(name); err != nil {
+			return nil, err
+		}
+		r.out = bufio.NewWriter(r.file)
+	}
+	return r, nil
+}
+
+// deviceEnd is how a device ended, in JSON. Members may be added; none changes.
+type deviceEnd struct {
+	Device   tables.DeviceID `json:"device"`
+	Tenant   tables.Tenant   `json:"tenant"`
+	Tokens   int64           `json:"tokens"`
+	Accepted int64           `json:"accepted"`
+	Stored   int64           `json:"stored"`
+	SetAside int64           `json:"setAside"`
+	Waiting  int64           `json:"waiting"`
+	Error    string          `json:"error,omitempty"`
+}
+
+func (r *simulationReport) ended(m simulate.Member, s device.Stats) {
+	if r.file == nil || r.err != nil {
+		return
+	}
+	e := deviceEnd{Device: m.ID, Tenant: m.Tenant, Tokens: s.Tokens, Accepted: s.Accepted, Stored: s.Stored, SetAside: s.SetAside, Waiting: s.Waiting}
+	if s.Err != nil {
+		e.Error = s.Err.Error()
+	}
+	r.err = json.NewEncoder(r.out).Encode(e)
+}
+
+func (r *simulationReport) close() error {
+	if r.file == nil {
+		return nil
+	}
+	return errors.Join(r.err, r.out.Flush(), r.file.Close())
+}

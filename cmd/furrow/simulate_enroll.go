@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/simulate"
+	"furrow/sas"
+	"furrow/tables"
+)
+
+// A roll is the enrollments of simulated tenants, with their keys.
+type roll map[tables.Tenant]enrolled
+
+type enrolled struct {
+	tables.Enrollment
+	key sas.Key
+}
+
+func (r roll) enrollment(m simulate.Member) tables.Enrollment { return r[m.Tenant].Enrollment }
+
+func (r roll) credential(m simulate.Member) (tables.EnrollmentID, string) {
+	e := r[m.Tenant]
+	return e.ID, e.key.Of(string(m.ID)).Base64()
+}
+
+// enroll finds the enrollments of the tenants, or makes them.
+func (d *desk) enroll(c *cli.Context, s *simulation) (roll, error) {
+	all, err := d.Enrollments.All(c.Context)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.unseal(c, len(all) == 0); err != nil {
+		return nil, err
+	}
+	r := roll{}
+	for _, tenant := range s.tenants {
+		e, err := d.enrollTenant(c, tenant, s.backfill)
+		if err != nil {
+			return nil, err
+		}
+		keys, err := d.Enrollments.Keys(e)
+		if err != nil {
+			return nil, fmt.Errorf("enrollment %s: %w", e.ID, err)
+		}
+		r[tenant] = enrolled{e, keys[0]}
+	}
+	return r, nil
+}
+
+// simulatedEnrollment is the enrollment of a simulated tenant, which no real device has.
+func simulatedEnrollment(tenant tables.Tenant) tables.EnrollmentID {
+	name := "sim" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, strings.ToLower(string(tenant)))
+	return tables.EnrollmentID(name[:min(len(name), 20)])
+}
+
+func (d *desk) enrollTenant(c *cli.Context, tenant tables.Tenant, backfill time.Duration) (tables.Enrollment, error) {
+	id := simulatedEnrollment(tenant)
+	e, err := d.Enrollments.Get(c.Context, id)
+	if errors.Is(err, sas.ErrNoEnrollment) {
+		life, _ := span(defaultLife)
+		sendEvery, _ := span(defaultSendEvery)
+		e = tables.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: life, Backfill: backfill, SendEvery: sendEvery, Batch: defaultBatch}
+		if err = d.makeTables(c, e.Readings); err != nil {
+			return e, err
+		}
+		return d.Enrollments.Add(c.Context, e, nil, nil)
+	}
+	switch {
+	case err != nil:
+		return e, err
+	case e.Tenant != tenant:
+		return e, fmt.Errorf("enrollment %s is of tenant %s, and not of %s: choose another tenant", id, e.Tenant, tenant)
+	case e.Disabled:
+		return e, fmt.Errorf("enrollment %s is disabled: furrow enrollment enable %s", id, id)
+	case e.Backfill < backfill:
+		return d.Enrollments.Change(c.Context, id, func(e *tables.Enrollment) error {
+			e.Backfill = max(e.Backfill, backfill)
+			return nil
+		})
+	}
+	return e, nil
+}
