@@ -1,0 +1,73 @@
+package pages
+
+import "time"
+
+// The answers of the API about pipelines and tenants.
+
+// PipelinesAnswer is the answer of /v1/pipelines.
+type PipelinesAnswer struct {
+	Pipelines  []Pipeline `json:"pipelines"`
+	Operations int        `json:"operations"`
+}
+
+// A Pipeline is how a pipeline does.
+type Pipeline struct {
+	Pipeline       string   `json:"pipeline"`
+	CadenceSeconds float64  `json:"cadenceSeconds"`
+	LagSeconds     *float64 `json:"lagSeconds,omitempty"` // nil where nothing was ever folded
+	Backlog        int64    `json:"backlog"`
+	Poison         int64    `json:"poison"`
+	Held           int      `json:"held"`
+	Workers        []Worker `json:"workers"`
+	Runs           []Run    `json:"runs"` // the newest first
+	CostPerMonth   *Cost    `json:"costPerMonth,omitempty"`
+
+	// Causes are those of what is held and of what lies in the poison queue, as far as they are known.
+	Causes []Cause `json:"causes,omitempty"`
+}
+
+// A Worker is one that was seen at work.
+type Worker struct {
+	Name string    `json:"name"`
+	Seen time.Time `json:"seen"`
+}
+
+// A Run is what was done for a slot.
+type Run struct {
+	Slot       time.Time        `json:"slot"`
+	Seconds    float64          `json:"seconds"`
+	Devices    int64            `json:"devices"`
+	Readings   int64            `json:"readings"`
+	LagSeconds *float64         `json:"lagSeconds,omitempty"`
+	Jobs       map[string]int64 `json:"jobs,omitempty"`       // by kind and outcome: "device done"
+	Operations map[string]int64 `json:"operations,omitempty"` // by service and kind: "tables query"
+	Skipped    string           `json:"skipped,omitempty"`    // why
+}
+
+// A Cost is in US dollars a month.
+type Cost struct {
+	Total  float64            `json:"total"`
+	ByKind map[string]float64 `json:"byKind,omitempty"`
+}
+
+// A Cause is why something stands still, and how often it was seen.
+type Cause struct {
+	What   string `json:"what"` // held or poison
+	Reason string `json:"reason"`
+	N      int    `json:"n"`
+}
+
+// TenantsAnswer is the answer of /v1/tenants.
+type TenantsAnswer struct {
+	Tenants    []Tenant `json:"tenants"`
+	Operations int      `json:"operations"`
+}
+
+// A Tenant is whose devices are.
+type Tenant struct {
+	Tenant        string `json:"tenant"`
+	Devices       int    `json:"devices"`
+	ReadingsToday int64  `json:"readingsToday"`
+	Silent        int    `json:"silent"`
+	Held          int    `json:"held"`
+}
