@@ -1,0 +1,99 @@
+package earth
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
+
+// Outlines are land and borders, in degrees times Grain.
+type Outlines struct {
+	Land    []Line // rings, without their first point at the end; a hole is a ring in a ring
+	Borders []Line
+}
+
+// A Line is points, each a longitude and a latitude.
+type Line [][2]int32
+
+// Grain is how fine outlines are: steps in a degree.
+const Grain = 100
+
+// Encode is the outlines in a compact form. All numbers are varints: how many rings,
+// then each: how many points, then each: how far to the east and to the north
+// of the one before it, with the sign in the lowest bit; then the borders likewise.
+// The first point of a line counts from the first of the line before it.
+func (o Outlines) Encode() []byte {
+	var b []byte
+	var from [2]int32
+	for _, lines := range [][]Line{o.Land, o.Borders} {
+		b = binary.AppendUvarint(b, uint64(len(lines)))
+		for _, l := range lines {
+			b = binary.AppendUvarint(b, uint64(len(l)))
+			at := from
+			for i, p := range l {
+				b = binary.AppendVarint(b, int64(p[0]-at[0]))
+				b = binary.AppendVarint(b, int64(p[1]-at[1]))
+				if at = p; i == 0 {
+					from = p
+				}
+			}
+		}
+	}
+	return b
+}
+
+var errCut = errors.New("outlines: cut short, or not outlines")
+
+// Decode reads what Encode wrote.
+func Decode(b []byte) (Outlines, error) {
+	d := decoder{b: b}
+	o := Outlines{Land: d.lines(), Borders: d.lines()}
+	if d.bad || len(d.b) > 0 {
+		return Outlines{}, errCut
+	}
+	return o, nil
+}
+
+type decoder struct {
+	b    []byte
+	from [2]int32
+	bad  bool
+}
+
+func (d *decoder) lines() []Line {
+	var all []Line
+	for range d.count() {
+		l := make(Line, 0, d.count())
+		at := d.from
+		for i := range cap(l) {
+			at[0] += d.step()
+			at[1] += d.step()
+			if l = append(l, at); i == 0 {
+				d.from = at
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// count is a number of things that are still to come, each of at least a byte.
+func (d *decoder) count() int {
+	n, size := binary.Uvarint(d.b)
+	if size <= 0 || n > uint64(len(d.b)-size) {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[size:]
+	return int(n)
+}
+
+func (d *decoder) step() int32 {
+	n, size := binary.Varint(d.b)
+	if size <= 0 || n < -math.MaxInt16*2 || n > math.MaxInt16*2 {
+		d.bad, d.b = true, nil
+		return 0
+	}
+	d.b = d.b[size:]
+	return int32(n)
+}
