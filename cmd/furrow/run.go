@@ -20,7 +20,10 @@ const (
 // result is the exit code, and ctx ends when the program is told to stop.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	app := newApp(stdin, stdout, stderr)
-	err := withAuthorityAdvice(app.RunContext(ctx, flagsFirst(app.Commands, helpAsFlag(args))))
+	if args[len(args)-1] != completing {
+		args = flagsFirst(app.Commands, helpAsFlag(args))
+	}
+	err := withAuthorityAdvice(app.RunContext(ctx, args))
 	if err == nil {
 		return exitOK
 	}
@@ -38,9 +41,10 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Usage:                     "a back end for device fleets on a cloud storage account",
 		UsageText:                 "furrow COMMAND [options]",
 		Description:               "Run 'furrow COMMAND --help' for what a command does and takes.",
-		Commands:                  []*cli.Command{upCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), benchCommand(), versionCommand()},
+		Commands:                  []*cli.Command{upCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Module,
 		HideHelpCommand:           true,
+		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true, // a connection string is one value
 		Reader:                    stdin,
 		Writer:                    stdout,
