@@ -1,0 +1,137 @@
+package replay
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Columns say what the columns of a file mean. What is empty is guessed.
+type Columns struct {
+	Device, Time string
+	Sensors      []string // those that are wanted; empty: all that mean nothing else
+}
+
+// roles are the numbers of columns by what they mean; -1 where there is none.
+type roles struct {
+	device, time, lat, lon, site int
+	sensor, value                int // of the long form
+}
+
+// usual are the names by which columns are known, without case and punctuation; those
+// before are taken before those after.
+func usual() (device, when, sensor, value, lat, lon []string) {
+	return []string{"device", "deviceid", "deviceuid", "devicename", "sensorid", "nodeid", "node", "stationid", "station", "thing", "thingid", "mac", "serial", "serialnumber", "id", "name", "sensor", "sensorname"},
+		[]string{"timestamp", "timestamputc", "time", "timeutc", "utctime", "datetime", "datetimeutc", "utc", "ts", "when", "at", "recordedat", "measuredat", "observedat", "createdat", "eventtime", "epoch", "unixtime", "date"},
+		[]string{"sensor", "sensorname", "metric", "measurement", "parameter", "variable", "quantity", "field", "channel", "property"},
+		[]string{"value", "val", "reading"},
+		[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}
+}
+
+// plain is a name without case and punctuation.
+func plain(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, name)
+}
+
+// guess finds out what columns mean, by their names and, for want of a better one, by
+// the first record. A file without a column for the device is of a single one.
+func (c Columns) guess(columns []string, first record) (r roles, err error) {
+	find := func(names []string, not ...int) int {
+		for _, name := range names {
+			if i := slices.IndexFunc(columns, func(c string) bool { return plain(c) == name }); i >= 0 && !slices.Contains(not, i) {
+				return i
+			}
+		}
+		return -1
+	}
+	device, when, sensor, value, lat, lon := usual()
+	r = roles{device: find(device), time: find(when), lat: find(lat), lon: find(lon), site: find([]string{"site"}), sensor: -1, value: -1}
+	if r.device, err = said(columns, c.Device, r.device); err != nil {
+		return r, err
+	}
+	if r.time, err = said(columns, c.Time, r.time); err != nil {
+		return r, err
+	}
+	for i := 0; r.time < 0 && i < len(first); i++ {
+		if text, ok := first[i].(string); ok {
+			if _, err := newTimeReader().text(text); err == nil {
+				r.time = i
+			}
+		}
+	}
+	if r.time < 0 {
+		return r, fmt.Errorf("no column looks like the time; say which it is (the columns are %s)", strings.Join(columns, ", "))
+	}
+	if v, s := find(value), find(sensor, r.device); v >= 0 && s >= 0 && r.device >= 0 && len(c.Sensors) == 0 {
+		r.sensor, r.value = s, v
+	}
+	for _, name := range c.Sensors {
+		if _, err := said(columns, name, -1); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// said is the column of a name, where one is said.
+func said(columns []string, name string, otherwise int) (int, error) {
+	if name == "" {
+		return otherwise, nil
+	}
+	if i := slices.Index(columns, name); i >= 0 {
+		return i, nil
+	}
+	return -1, fmt.Errorf("there is no column %q (the columns are %s)", name, strings.Join(columns, ", "))
+}
+
+// sensor tells whether a column is a sensor's.
+func (c Columns) sensor(r roles, column int, name string) bool {
+	if len(c.Sensors) > 0 {
+		return slices.Contains(c.Sensors, name)
+	}
+	return !slices.Contains([]int{r.device, r.time, r.lat, r.lon, r.site}, column) && r.value < 0
+}
+
+// fit makes of a name one that has only such characters.
+func fit(name string, allowed func(rune) bool, instead string, most int) string {
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case b.Len() >= most:
+		case allowed(r):
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), instead):
+			b.WriteString(instead)
+		}
+	}
+	return strings.TrimRight(b.String(), instead)
+}
+
+func letterOrDigit(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// propertyName is a name that a property can have: "Temperature (°C)" is Temperature_C.
+func propertyName(name string) string {
+	const most = 100
+	p := fit(name, func(r rune) bool { return r == '_' || letterOrDigit(r) }, "_", most)
+	if strings.HasPrefix(name, "_") && !strings.HasPrefix(p, "_") || p == "" || p[0] >= '0' && p[0] <= '9' {
+		p = "_" + p
+	}
+	switch p {
+	case "PartitionKey", "RowKey", "Timestamp":
+		p += "_"
+	}
+	return p
+}
+
+// idPart is a name that can be a part of a device's id.
+func idPart(name string, most int) string {
+	return fit(name, func(r rune) bool { return letterOrDigit(r) || strings.ContainsRune("-._:", r) }, "-", most)
+}

@@ -1,0 +1,82 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"time"
+)
+
+// layouts are the forms of times that are understood, besides seconds since 1970 and
+// thousandths, millionths and billionths of them. Without a zone they are UTC.
+func layouts() []string {
+	return []string{
+		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 UTC",
+		"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "20060102T150405Z",
+		"2.1.2006 15:04:05", "2.1.2006 15:04", time.RFC1123, time.RFC1123Z,
+	}
+}
+
+// A timeReader reads times. It tries first the form that the last one had.
+type timeReader struct{ layouts []string }
+
+func newTimeReader() *timeReader { return &timeReader{layouts()} }
+
+var slashed = regexp.MustCompile(`^\d{1,2}/\d{1,2}/\d{2,4}\b`)
+
+func (r *timeReader) read(v any) (time.Time, error) {
+	switch v := v.(type) {
+	case nil:
+		return time.Time{}, errors.New("it has no time")
+	case float64:
+		return epoch(v)
+	case string:
+		return r.text(v)
+	}
+	return time.Time{}, fmt.Errorf("%v is no time", v)
+}
+
+func (r *timeReader) text(text string) (time.Time, error) {
+	if n, ok := number(text); ok {
+		return epoch(n)
+	}
+	for i, layout := range r.layouts {
+		t, err := time.Parse(layout, text)
+		if err != nil {
+			continue
+		}
+		if i > 0 {
+			r.layouts[0], r.layouts[i] = r.layouts[i], r.layouts[0]
+		}
+		return believable(t.UTC())
+	}
+	if slashed.MatchString(text) {
+		return time.Time{}, fmt.Errorf("%.40q may begin with the day or with the month; write 2026-11-21T14:00:00Z", text)
+	}
+	return time.Time{}, fmt.Errorf("%.40q is no time; write 2026-11-21T14:00:00Z, or seconds since 1970", text)
+}
+
+// epoch is a time since 1970; its size tells the unit.
+func epoch(n float64) (time.Time, error) {
+	unit := 1.0
+	for _, finer := range []float64{1e11, 1e14, 1e17} {
+		if math.Abs(n) >= finer {
+			unit *= 1000
+		}
+	}
+	seconds := n / unit
+	if math.Abs(seconds) > 1e12 {
+		return time.Time{}, fmt.Errorf("%v is no time since 1970", n)
+	}
+	whole, part := math.Modf(seconds)
+	return believable(time.Unix(int64(whole), int64(math.Round(part*1e9))).UTC())
+}
+
+// believable refuses what no key of a row can hold.
+func believable(t time.Time) (time.Time, error) {
+	if t.Year() < 1 || t.Year() > 9999 {
+		return t, fmt.Errorf("the year %d is none that a reading can have", t.Year())
+	}
+	return t, nil
+}
