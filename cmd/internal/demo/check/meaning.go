@@ -1,0 +1,155 @@
+package check
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"furrow/tables"
+)
+
+// Bounds that the design states: what is beyond them is rejected.
+const (
+	mostNesting  = 8
+	mostName     = 200 // bytes
+	mostText     = 256
+	mostSensors  = 240 // of a reading
+	fenceOfRows  = "_fence"
+	ticksOfAKey  = 19
+	keyDelimiter = '-'
+)
+
+// A value is what a sensor said: a number, or a text.
+type value struct {
+	number   float64
+	text     string
+	isNumber bool
+}
+
+func (v value) String() string {
+	if v.isNumber {
+		return numberText(v.number)
+	}
+	return strconv.Quote(v.text)
+}
+
+func numberText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
+// meaning is what a row says, by sensor, and whether something in it is to be rejected.
+func meaning(e tables.Entity) (values map[string]value, rejected bool) {
+	if !isReadingKey(e.RowKey) {
+		return nil, true
+	}
+	values = map[string]value{}
+	for _, p := range e.Properties {
+		for name, v := range leaves(p, &rejected) {
+			v, is, wrong := understood(v)
+			switch {
+			case wrong, len(name) > mostName, name == fenceOfRows:
+				rejected = true
+			case is:
+				values[name] = v
+			}
+		}
+	}
+	if len(values) > mostSensors {
+		return nil, true
+	}
+	return values, rejected
+}
+
+// isReadingKey tells whether a row key is 19 digits, or those and a suffix.
+func isReadingKey(key string) bool {
+	if len(key) < ticksOfAKey || strings.Trim(key[:ticksOfAKey], "0123456789") != "" {
+		return false
+	}
+	return len(key) == ticksOfAKey || key[ticksOfAKey] == keyDelimiter && len(key) > ticksOfAKey+1
+}
+
+// leaves are the values of a property by sensor: several, where it is a text that is a
+// JSON object or array.
+func leaves(p tables.Property, rejected *bool) map[string]tables.Value {
+	whole := map[string]tables.Value{p.Name: p.Value}
+	text := p.Value.Text()
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		return whole
+	}
+	var nested any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if d.Decode(&nested) != nil {
+		return whole
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return whole
+	}
+	found := map[string]tables.Value{}
+	if !unfold(nested, p.Name, 0, found) {
+		*rejected = true
+		return nil
+	}
+	return found
+}
+
+// unfold is false where a value is nested too deep.
+func unfold(v any, name string, depth int, into map[string]tables.Value) bool {
+	ok := depth <= mostNesting
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			ok = ok && unfold(inner, name+"_"+strings.Map(letterOrDigit, key), depth+1, into)
+		}
+	case []any:
+		for i, inner := range v {
+			ok = ok && unfold(inner, name+"_"+strconv.Itoa(i), depth+1, into)
+		}
+	case string:
+		into[name] = tables.String(v)
+	case json.Number:
+		into[name] = tables.String(v.String())
+	case bool:
+		into[name] = tables.Boolean(v)
+	}
+	return ok
+}
+
+func letterOrDigit(r rune) rune {
+	if unicode.IsLetter(r) || unicode.IsDigit(r) {
+		return r
+	}
+	return '_'
+}
+
+var (
+	decimal  = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+	infinite = regexp.MustCompile(`(?i)^(nan|[+-]?inf|[+-]?infinity)$`)
+)
+
+// understood is a value as it is meant. It is none where it is no measurement, and
+// wrong where it is to be rejected.
+func understood(v tables.Value) (meant value, is, wrong bool) {
+	switch v.Type() {
+	case tables.TypeBinary:
+		return value{}, false, false
+	case tables.TypeBoolean:
+		return value{isNumber: true, number: map[bool]float64{true: 1}[v.Boolean()]}, true, false
+	case tables.TypeInt32, tables.TypeInt64:
+		return value{isNumber: true, number: float64(v.Int())}, true, false
+	case tables.TypeDouble:
+		f := v.Float()
+		return value{isNumber: true, number: f}, true, math.IsNaN(f) || math.IsInf(f, 0)
+	}
+	text := strings.TrimSpace(v.String())
+	if v.Type() == tables.TypeString && infinite.MatchString(text) {
+		return value{}, false, true
+	}
+	if v.Type() == tables.TypeString && decimal.MatchString(text) {
+		f, err := strconv.ParseFloat(text, 64)
+		return value{isNumber: true, number: f}, true, err != nil // it is beyond what a double holds
+	}
+	return value{text: v.String()}, true, len(v.String()) > mostText
+}

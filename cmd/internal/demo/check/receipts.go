@@ -1,0 +1,187 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/fnv"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"furrow/tables"
+)
+
+// Receipts are what storage has told devices it has: it listens to what they send and
+// to the answers. It is safe for concurrent use.
+type Receipts struct {
+	mu      sync.Mutex
+	sent    rows
+	told    rows
+	Inserts int64 // requests that storage has accepted; read it when nobody sends any more
+}
+
+// rows are digests of what rows say, by device and row key.
+type rows map[tables.DeviceID]map[string]uint64
+
+func (r rows) add(device tables.DeviceID, key string, digest uint64) {
+	if r[device] == nil {
+		r[device] = map[string]uint64{}
+	}
+	r[device][key] = digest
+}
+
+// Told is how many rows devices were told are stored, and from how many devices they are.
+func (r *Receipts) Told() (devices, readings int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, own := range r.told {
+		readings += len(own)
+	}
+	return len(r.told), readings
+}
+
+// Over is a transport that listens to another.
+func (r *Receipts) Over(next http.RoundTripper) http.RoundTripper { return listener{r, next} }
+
+type listener struct {
+	receipts *Receipts
+	next     http.RoundTripper
+}
+
+func (l listener) RoundTrip(request *http.Request) (*http.Response, error) {
+	if request.Body == nil || request.Method != http.MethodPost || strings.HasSuffix(request.URL.Path, "/token") {
+		return l.next.RoundTrip(request)
+	}
+	body, err := io.ReadAll(request.Body)
+	if err := request.Body.Close(); err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	request = request.Clone(request.Context())
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	inserted := insertedRows(body)
+	l.receipts.note(inserted, false)
+	answer, err := l.next.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err := answer.Body.Close(); err != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, err // the device has no answer either
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(text))
+	if accepted(answer.StatusCode, text, len(inserted)) {
+		l.receipts.note(inserted, true)
+	}
+	return answer, nil
+}
+
+// An insertedRow is a row of a request.
+type insertedRow struct {
+	device tables.DeviceID
+	key    string
+	digest uint64
+}
+
+func (r *Receipts) note(all []insertedRow, told bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sent == nil {
+		r.sent, r.told = rows{}, rows{}
+	}
+	to := r.sent
+	if told {
+		to = r.told
+		r.Inserts++
+	}
+	for _, row := range all {
+		to.add(row.device, row.key, row.digest)
+	}
+}
+
+// accepted reads an answer to so many rows: those of a transaction, 202 whatever became
+// of it, have an answer each.
+func accepted(status int, text []byte, n int) bool {
+	if status != http.StatusAccepted {
+		return n == 1 && (status == http.StatusCreated || status == http.StatusNoContent)
+	}
+	good := 0
+	for line := range strings.Lines(string(text)) {
+		if inner, ok := strings.CutPrefix(line, "HTTP/1.1 "); ok {
+			if !strings.HasPrefix(inner, "201") && !strings.HasPrefix(inner, "204") {
+				return false
+			}
+			good++
+		}
+	}
+	return good == n
+}
+
+// insertedRows are the rows in the body of a request: one, or those of a transaction,
+// each of them in one line.
+func insertedRows(body []byte) (all []insertedRow) {
+	for line := range bytes.Lines(body) {
+		if line[0] != '{' {
+			continue
+		}
+		properties := map[string]any{}
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.UseNumber()
+		if d.Decode(&properties) != nil {
+			continue // storage will not take it for a row either
+		}
+		device, _ := properties["PartitionKey"].(string)
+		key, _ := properties["RowKey"].(string)
+		all = append(all, insertedRow{tables.DeviceID(device), key, digestOfSent(properties)})
+	}
+	return all
+}
+
+func digestOfSent(properties map[string]any) uint64 {
+	texts := map[string]string{}
+	for name, v := range properties {
+		if name == "PartitionKey" || name == "RowKey" || strings.HasSuffix(name, "@odata.type") {
+			continue
+		}
+		switch annotated := properties[name+"@odata.type"]; v := v.(type) {
+		case string:
+			if texts[name] = v; annotated == "Edm.DateTime" || annotated == "Edm.Binary" {
+				texts[name] = ""
+			}
+		case json.Number:
+			f, _ := v.Float64() // as storage reads it
+			texts[name] = numberText(f)
+		case bool:
+			texts[name] = strconv.FormatBool(v)
+		}
+	}
+	return digest(texts)
+}
+
+func digestOfStored(e tables.Entity) uint64 {
+	texts := map[string]string{}
+	for _, p := range e.Properties {
+		texts[p.Name] = p.Value.String()
+		if t := p.Value.Type(); t == tables.TypeDateTime || t == tables.TypeBinary {
+			texts[p.Name] = "" // written in several ways
+		}
+	}
+	return digest(texts)
+}
+
+func digest(texts map[string]string) uint64 {
+	h := fnv.New64a()
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		_, _ = io.WriteString(h, name+"\x00"+texts[name]+"\x00") // a hash takes all
+	}
+	return h.Sum64()
+}
