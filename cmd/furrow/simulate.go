@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"time"
 
@@ -46,7 +45,7 @@ func simulateFlags() []cli.Flag {
 		&cli.StringFlag{Name: "history", Value: "2h", Usage: "how `LONG` a past the readings have that are sent first; 0 for none"},
 		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes", Usage: "send the past so many `TIMES` faster than it went, until now is reached"},
 		&cli.StringFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "how `LONG` to run"},
-		&cli.Uint64Flag{Name: "seed", DefaultText: "a new one, which is told", Usage: "`NUMBER` that all readings follow from"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that devices and readings follow from: with the same one the fleet is the same"},
 		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "what goes wrong: `DIRT` is none, some, much, or some of " + fmt.Sprint(simulate.Kinds()) + " with commas between them, each with how often or not, such as repeats=0.1"},
 		&cli.StringFlag{Name: "report", Usage: "write to `FILE` how each device ended, as lines of JSON"},
 		&cli.BoolFlag{Name: "json", Usage: "print the summary as a line of JSON"},
@@ -59,8 +58,8 @@ type simulation struct {
 	tenants  []tables.Tenant
 	backfill time.Duration // that the enrollments must have
 	expected int64         // readings of the past
-	every    time.Duration
 	seed     uint64
+	wrong    int // lines of a file
 	run      simulate.Config
 }
 
@@ -118,7 +117,7 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 	}
 	now := time.Now().UTC()
 	f.Until = now
-	s := &simulation{members: f.Members(), every: f.Every, seed: f.Seed, backfill: backfillFor(history)}
+	s := &simulation{members: f.Members(), seed: f.Seed, backfill: backfillFor(history)}
 	for i := range min(f.Tenants, f.Devices) {
 		s.tenants = append(s.tenants, s.members[i].Tenant)
 	}
@@ -138,9 +137,6 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 // simulatedFleet is the fleet of the flags, and how far back it goes.
 func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, err error) {
 	f = simulate.Fleet{Seed: c.Uint64("seed"), Devices: c.Int("devices"), Tenants: c.Int("tenants"), Sensors: c.Int("sensors"), Months: c.Int("months")}
-	if !c.IsSet("seed") {
-		f.Seed = rand.Uint64N(1_000_000)
-	}
 	for _, n := range []struct {
 		flag        string
 		value, most int

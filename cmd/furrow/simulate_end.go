@@ -21,13 +21,14 @@ import (
 type simulationLine struct {
 	simulate.Summary
 	Tenants int    `json:"tenants"`
-	Seed    uint64 `json:"seed,omitempty"`
+	Seed    uint64 `json:"seed"`            // 0: of a replay
+	Wrong   int    `json:"wrongLines"`      // of the file of a replay
 	Error   string `json:"error,omitempty"` // why something waits
 }
 
 // end says how it ended. What could not be sent is an error.
 func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulationReport, failed error) error {
-	line := simulationLine{Summary: sum, Tenants: len(s.tenants), Seed: s.seed}
+	line := simulationLine{Summary: sum, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
 	if sum.Newest != nil {
 		line.Error = sum.Newest.Error()
 	}
@@ -50,9 +51,6 @@ func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulatio
 func (l simulationLine) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s devices of %s tenants, for %.0f s", grouped(int64(l.Devices)), grouped(int64(l.Tenants)), l.Seconds)
-	if l.Seed != 0 {
-		fmt.Fprintf(&b, ", with --seed %d", l.Seed)
-	}
 	b.WriteString("\n")
 	say := func(n int64, what string) { fmt.Fprintf(&b, "  %12s  %s\n", grouped(n), what) }
 	say(int64(l.Booted), "devices had a token")

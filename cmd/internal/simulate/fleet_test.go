@@ -1,0 +1,221 @@
+package simulate
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/sas/device"
+	"furrow/tables"
+)
+
+var day = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+
+func collect(f Fleet, m Member, from, to time.Time) []Sending {
+	return slices.Collect(f.Sendings(m, from, to))
+}
+
+func TestSameSeedIsTheSameFleet(t *testing.T) {
+	f := Fleet{Seed: 42, Devices: 50, Until: day, Dirt: Much()}
+	a, b := f.Members(), f.Members()
+	if !reflect.DeepEqual(a, b) {
+		t.Error("its members are others")
+	}
+	if !reflect.DeepEqual(collect(f, a[7], day.Add(-6*time.Hour), day), collect(f, b[7], day.Add(-6*time.Hour), day)) {
+		t.Error("its readings are others")
+	}
+	other := Fleet{Seed: 43, Devices: 50, Until: day, Dirt: Much()}
+	m := other.Members()
+	if m[7].ID == a[7].ID && *m[7].Position == *a[7].Position {
+		t.Errorf("with another seed, %+v", m[7])
+	}
+	if reflect.DeepEqual(collect(f, a[7], day.Add(-time.Hour), day), collect(other, m[7], day.Add(-time.Hour), day)) {
+		t.Error("with another seed, the readings are the same")
+	}
+}
+
+// byTime are the readings of sendings by what their device's clock said.
+func byTime(all []Sending) map[string]string {
+	m := map[string]string{}
+	for _, s := range all {
+		m[s.Reading.Time.String()] = fmt.Sprint(s.Reading.Values)
+	}
+	return m
+}
+
+func TestReadingsAreTheSameHoweverTheSpanIsCut(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	f := Fleet{Seed: seed, Devices: 3, Until: day, Months: 1, Dirt: Much()}
+	m := f.Members()[1]
+	m.Deployed = day.Add(-48 * time.Hour)
+	whole := byTime(collect(f, m, day.Add(-24*time.Hour), day))
+	parts := map[string]string{}
+	for h := 24; h > 0; h -= 3 { // a part may begin amid an outage, a stuck sensor, a wrong clock
+		for at, values := range byTime(collect(f, m, day.Add(-time.Duration(h)*time.Hour), day.Add(-time.Duration(h-3)*time.Hour))) {
+			parts[at] = values
+		}
+	}
+	if len(whole) < 1000 || !reflect.DeepEqual(whole, parts) {
+		t.Errorf("%d readings in one, %d in parts", len(whole), len(parts))
+	}
+}
+
+func TestMembersAreSpreadOverTenantsPlacesAndMonths(t *testing.T) {
+	for _, devices := range []int{1, 2, 7, 100, 1000} {
+		f := Fleet{Seed: 3, Devices: devices, Tenants: 2, Months: 36, Until: day}
+		tenants, months, sites, ids := map[tables.Tenant]int{}, map[string]int{}, map[tables.Site]bool{}, map[tables.DeviceID]bool{}
+		early := 0
+		for _, m := range f.Members() {
+			if _, err := tables.ParseDeviceID(string(m.ID)); err != nil || ids[m.ID] {
+				t.Fatalf("id %s: %v, or twice", m.ID, err)
+			}
+			if _, err := tables.ParseSite(string(m.Site)); err != nil {
+				t.Fatal(err)
+			}
+			ids[m.ID], sites[m.Site] = true, true
+			tenants[m.Tenant]++
+			months[m.Deployed.Format("2006-01")]++
+			if m.Deployed.After(day.Add(-24*time.Hour)) || m.Deployed.Before(day.AddDate(0, -36, -2)) {
+				t.Errorf("deployed %s", m.Deployed)
+			}
+			if m.Deployed.Before(day.AddDate(0, -18, 0)) {
+				early++
+			}
+		}
+		if devices == 1000 && (len(months) < 36 || tenants["contoso"] != 500 || len(sites) < 50 || early > 450 || early < 200) {
+			t.Errorf("%d months, %v, %d sites, %d in the first half", len(months), tenants, len(sites), early)
+		}
+	}
+}
+
+func TestFleetWithoutDirtIsClean(t *testing.T) {
+	f := Fleet{Seed: 9, Devices: 4, Until: day, Months: 2}
+	for _, m := range f.Members() {
+		readings := slices.Collect(f.Readings(m, day.Add(-2*time.Hour), day))
+		sent := collect(f, m, day.Add(-2*time.Hour), day)
+		if len(readings) != 120 || len(sent) != 120 {
+			t.Fatalf("%d readings, %d sent", len(readings), len(sent))
+		}
+		for i, s := range sent {
+			if !s.Due.Equal(s.Reading.Time) || !reflect.DeepEqual(s.Reading, readings[i]) || i > 0 && s.Due.Sub(sent[i-1].Due) != time.Minute {
+				t.Fatalf("%v after %v", s, sent[max(0, i-1)])
+			}
+		}
+		for range f.Readings(m, m.Deployed.Add(-time.Hour), m.Deployed) {
+			t.Error("it measures before it is deployed")
+		}
+	}
+}
+
+// TestEachKindOfDirtIsThereWhenAskedForAndNoOther counts what is odd.
+func TestEachKindOfDirtIsThereWhenAskedForAndNoOther(t *testing.T) {
+	for _, kind := range Kinds() {
+		d, err := ParseDirt(kind + "=0.3")
+		must(t, err)
+		f := Fleet{Seed: 5, Devices: 6, Until: day, Months: 1, Dirt: d}
+		found := map[string]int{}
+		for _, m := range f.Members() {
+			m.Deployed = day.Add(-30 * 24 * time.Hour)
+			clean := map[int64]device.Reading{}
+			for r := range f.Readings(m, day.Add(-48*time.Hour), day) {
+				clean[r.Time.UnixMilli()] = r
+			}
+			seen := map[int64]bool{}
+			for _, s := range collect(f, m, day.Add(-48*time.Hour), day) {
+				at := s.Reading.Time.UnixMilli()
+				want, known := clean[at]
+				switch {
+				case s.Reading.Time.Year() == 1970, !known:
+					found["clocks"]++
+				case seen[at] && kind != "clocks": // an hour ahead, two may have the same time
+					found["repeats"]++
+				case !s.Due.Equal(s.Reading.Time) && s.Due.Sub(s.Reading.Time) <= 5*time.Minute && kind == "disorder":
+					found["disorder"]++
+				case !s.Due.Equal(s.Reading.Time) && kind != "clocks":
+					found["outages"]++
+				}
+				seen[at] = true
+				if kind != "clocks" {
+					countOdd(found, want, s.Reading)
+				}
+			}
+			if kind != "clocks" && len(seen) != len(clean) {
+				t.Errorf("%s: %d of %d readings are sent", kind, len(seen), len(clean))
+			}
+			if f.Wall(m) != nil {
+				found["clocks"]++
+			}
+		}
+		if found[kind] == 0 || len(found) > 1 {
+			t.Errorf("%s: there is %v", kind, found)
+		}
+	}
+}
+
+func countOdd(found map[string]int, want, got device.Reading) {
+	if _, nested := got.Values["temperature"]; nested {
+		found["nested"]++
+		return
+	}
+	texts := 0
+	for name, v := range want.Values {
+		text, isText := got.Values[name].(string)
+		_, number := v.(float64)
+		switch {
+		case reflect.DeepEqual(v, got.Values[name]):
+		case number && isText && text == fmt.Sprint(v):
+			texts++
+		case isText && name != "lid" || isText && text != "open" && text != "closed":
+			found["nonsense"]++
+		default:
+			found["stuck"]++
+		}
+	}
+	if texts > 0 {
+		found["texts"]++
+	}
+}
+
+func TestDirtIsReadAsPeopleWriteIt(t *testing.T) {
+	for text, want := range map[string]Dirt{"": {}, "none": {}, "some": Some(), "much": Much(), "repeats": {Repeats: Much().Repeats}, "stuck=0.5, texts=1": {Stuck: 0.5, Texts: 1}} {
+		if got, err := ParseDirt(text); err != nil || got != want {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"lots", "repeats=2", "repeats=x", "repeats=NaN", "repeats=-1", "repeats,"} {
+		if d, err := ParseDirt(text); err == nil {
+			t.Errorf("%q is taken as %+v", text, d)
+		}
+	}
+}
+
+func TestDevicesThatCollectSendWhatTheyHaveAtOnce(t *testing.T) {
+	f := Fleet{Seed: 5, Devices: 1, Until: day, Every: 10 * time.Second, SendEvery: 5 * time.Minute}
+	sent := collect(f, f.Members()[0], day.Add(-time.Hour), day)
+	times := map[time.Time]int{}
+	for _, s := range sent {
+		if s.Due.Before(s.Reading.Time) || s.Due.Sub(s.Reading.Time) > 5*time.Minute {
+			t.Fatalf("%v is handed over at %s", s.Reading.Time, s.Due)
+		}
+		times[s.Due]++
+	}
+	if len(sent) != 360 || len(times) > 13 {
+		t.Errorf("%d readings are handed over at %d times", len(sent), len(times))
+	}
+}
+
+func BenchmarkSendings(b *testing.B) {
+	f := Fleet{Seed: 5, Devices: 1, Until: day, Dirt: Some()}
+	m := f.Members()[0]
+	b.ReportAllocs()
+	n := 0
+	for range f.Sendings(m, day.Add(-24*time.Hour), time.Time{}) {
+		if n++; n > b.N {
+			break
+		}
+	}
+}
