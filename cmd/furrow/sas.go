@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -79,9 +81,24 @@ func serveTokens(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	paceCollectorWithin(tokenMemory)
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return roles.Together(ctx, server.Run, office.Policies.Run)
+}
+
+// tokenMemory is how much an endpoint takes at most, in bytes, before it collects
+// garbage sooner: when thousands of devices boot at once. It is more than what lives
+// then, which the limits of connections and of remembered devices bound.
+const tokenMemory = 512 << 20
+
+// paceCollectorWithin is paceCollector where garbage must not grow so far for once,
+// unless GOMEMLIMIT says how far.
+func paceCollectorWithin(memory int64) {
+	paceCollector()
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memory)
+	}
 }
 
 // tokenLimits are those of the flags.
