@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -165,7 +166,7 @@ func (x *storm) note(err error) bool {
 		x.found.Broken++
 	}
 	if x.found.FirstError == "" {
-		x.found.FirstError = err.Error()
+		x.found.FirstError, _, _ = strings.Cut(err.Error(), "\n")
 	}
 	return false
 }
