@@ -30,6 +30,7 @@ type Row struct {
 // A DeviceAnswer is the answer of /v1/devices/{id}.
 type DeviceAnswer struct {
 	Device     Record           `json:"device"`
+	State      State            `json:"state"`
 	Latest     []Latest         `json:"latest"`
 	Pipelines  []DevicePipeline `json:"pipelines"`
 	Rejects    []Reject         `json:"rejects"`

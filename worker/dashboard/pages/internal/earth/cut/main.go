@@ -1,4 +1,4 @@
-// Cut makes the base map's outlines from TopoJSON: see package earth.
+// Command cut makes the base map's outlines from TopoJSON: see package earth.
 package main
 
 import (

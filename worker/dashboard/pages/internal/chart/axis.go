@@ -1,0 +1,60 @@
+package chart
+
+import (
+	"fmt"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// timeAxis marks round times, as close to each other as their labels allow.
+func (d *drawing) timeAxis() {
+	ticks, months := ticks(d.From, d.To, max(2, (d.size.Width-left-right)/74))
+	base := d.size.Height - bottom
+	d.out.WriteString(`<g class="times">`)
+	for _, t := range ticks {
+		label, class := t.Format("15:04"), ""
+		if h, m, _ := t.Clock(); h == 0 && m == 0 {
+			label, class = t.Format("2 Jan"), ` class="day"`
+		}
+		if months && t.Month() == time.January {
+			label = t.Format("2006")
+		}
+		x := d.x(t)
+		anchor := ""
+		if x > float64(d.size.Width-right-16) {
+			anchor = ` text-anchor="end"`
+		}
+		fmt.Fprintf(&d.out, `<path d="M%.1f %dV%d"/><text%s x="%.1f" y="%d"%s>%s</text>`, x, base, base+4, class, x, base+16, anchor, label)
+	}
+	d.out.WriteString(`</g>`)
+}
+
+// ticks are round times between two, at most n of them; it says whether they are
+// the first days of months.
+func ticks(from, to time.Time, n int) (all []time.Time, months bool) {
+	from, to = from.UTC(), to.UTC()
+	span := to.Sub(from)
+	for _, step := range []time.Duration{time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
+		15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day} {
+		if span/step >= time.Duration(n) {
+			continue
+		}
+		for t := from.Truncate(step); !t.After(to); t = t.Add(step) {
+			if !t.Before(from) {
+				all = append(all, t)
+			}
+		}
+		return all, false
+	}
+	step := 1
+	for span/(30*day*time.Duration(step)) >= time.Duration(n) {
+		step *= 2
+	}
+	for t := time.Date(from.Year(), 1, 1, 0, 0, 0, 0, time.UTC); !t.After(to); t = t.AddDate(0, step, 0) {
+		if !t.Before(from) {
+			all = append(all, t)
+		}
+	}
+	return all, true
+}

@@ -1,0 +1,152 @@
+// Package chart draws a line, with its band, or bars over time as SVG. What it draws has
+// classes and no styles, so that it follows the page's colours under a strict
+// content security policy: the reason for drawing it here, as the well-known
+// chart libraries write style attributes, which such a policy ignores.
+package chart
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strings"
+	"time"
+)
+
+// A Chart is values over time.
+type Chart struct {
+	Title    string // for those who do not see it, as Desc
+	Desc     string
+	Unit     string
+	From, To time.Time
+	Window   time.Duration // that a point stands for; 0: points are single moments
+	Points   []Point       // in the order of time
+	Bars     bool          // instead of a line
+}
+
+// A Point is a value with what it lies between; Low and High are Value where
+// nothing is known of them.
+type Point struct {
+	Time             time.Time
+	Value, Low, High float64
+}
+
+// A Size is in CSS pixels, so that text has the size of the page's where the chart is
+// as wide as that.
+type Size struct{ Width, Height int }
+
+// Margins around the plot.
+const (
+	left, right, top, bottom = 46, 10, 8, 22
+)
+
+// SVG is the picture.
+func (c Chart) SVG(s Size, class string) string {
+	d := drawing{Chart: c, size: s, low: math.Inf(1), high: math.Inf(-1)}
+	d.measure()
+	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" role="img" aria-label="%s">`,
+		class, s.Width, s.Height, html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
+	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(c.Title), html.EscapeString(c.Desc))
+	d.valueAxis()
+	d.timeAxis()
+	switch {
+	case len(c.Points) == 0:
+		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+s.Width-right)/2, (top+s.Height-bottom)/2)
+	case c.Bars:
+		d.bars()
+	default:
+		d.band()
+		d.line()
+	}
+	d.out.WriteString(`</svg>`)
+	return d.out.String()
+}
+
+type drawing struct {
+	Chart
+	size      Size
+	low, high float64 // of the value axis
+	step      float64
+	out       strings.Builder
+}
+
+// measure finds the value axis: round numbers, with every point between them.
+func (d *drawing) measure() {
+	for _, p := range d.Points {
+		d.low, d.high = min(d.low, p.Low), max(d.high, p.High)
+	}
+	if d.low > d.high {
+		d.low, d.high = 0, 1
+	}
+	if d.Bars {
+		d.low, d.high = min(0, d.low), max(0, d.high)
+	}
+	if d.low == d.high {
+		d.low, d.high = d.low-max(0.5, math.Abs(d.low)/100), d.high+max(0.5, math.Abs(d.high)/100)
+	}
+	if d.Bars {
+		d.low = max(0, d.low)
+	}
+	d.step = round((d.high - d.low) / float64(max(2, (d.size.Height-top-bottom)/44)))
+	d.low, d.high = math.Floor(d.low/d.step+1e-9)*d.step, math.Ceil(d.high/d.step-1e-9)*d.step
+}
+
+// round is the next of 1, 2, 5, 10 … that is at least x.
+func round(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 0) {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, by := range []float64{1, 2, 5} {
+		if by*power >= x*0.999999 {
+			return by * power
+		}
+	}
+	return 10 * power
+}
+
+func (d *drawing) x(t time.Time) float64 {
+	width := float64(d.size.Width - left - right)
+	return left + width*float64(t.Sub(d.From))/float64(max(1, d.To.Sub(d.From)))
+}
+
+func (d *drawing) y(v float64) float64 {
+	height := float64(d.size.Height - top - bottom)
+	return top + height*(1-(v-d.low)/(d.high-d.low))
+}
+
+func (d *drawing) valueAxis() {
+	d.out.WriteString(`<g class="values">`)
+	n := int(math.Round((d.high - d.low) / d.step))
+	for i := range min(n, 40) + 1 {
+		v := d.low + float64(i)*d.step
+		label := Number(v, d.step)
+		if i == n && d.Unit != "" && len([]rune(label))+len([]rune(d.Unit)) < 7 {
+			label += " " + d.Unit
+		}
+		fmt.Fprintf(&d.out, `<path d="M%d %.1fH%d"/><text x="%d" y="%.1f">%s</text>`,
+			left, d.y(v), d.size.Width-right, left-6, d.y(v)+4, html.EscapeString(label))
+	}
+	d.out.WriteString(`</g>`)
+}
+
+// Number is v with as many digits as steps of that size need.
+func Number(v, step float64) string {
+	if step == 0 || math.Abs(v) < step/1e6 {
+		v = 0
+	}
+	switch size := max(math.Abs(v), step); {
+	case size >= 2e9:
+		return fmt.Sprintf("%.3gG", v/1e9)
+	case size >= 2e6:
+		return fmt.Sprintf("%.3gM", v/1e6)
+	case size >= 2e4:
+		return fmt.Sprintf("%.3gk", v/1e3)
+	case size < 1e-4:
+		return fmt.Sprintf("%.1g", v)
+	}
+	digits := 0
+	if step < 1 {
+		digits = int(math.Ceil(-math.Log10(step) - 1e-9))
+	}
+	return strings.Replace(fmt.Sprintf("%.*f", digits, v), "-", "−", 1)
+}

@@ -1,0 +1,102 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// pieces are the points cut where there is a gap: where two are further apart than data
+// without a gap would be.
+func (d *drawing) pieces() [][]Point {
+	apart := d.gap()
+	var all [][]Point
+	begin := 0
+	for i := 1; i < len(d.Points); i++ {
+		if d.Points[i].Time.Sub(d.Points[i-1].Time) > apart {
+			all = append(all, d.Points[begin:i])
+			begin = i
+		}
+	}
+	return append(all, d.Points[begin:])
+}
+
+// gap is how far points may be apart and still be joined: one window and a half or, where
+// points are moments, five times their usual distance.
+func (d *drawing) gap() time.Duration {
+	if d.Window > 0 {
+		return d.Window * 3 / 2
+	}
+	var apart []time.Duration
+	for i := 1; i < len(d.Points); i++ {
+		apart = append(apart, d.Points[i].Time.Sub(d.Points[i-1].Time))
+	}
+	if len(apart) == 0 {
+		return 0
+	}
+	slices.Sort(apart)
+	return 5 * max(time.Second, apart[len(apart)/2])
+}
+
+// middle is where the point of a window is drawn.
+func (d *drawing) middle(p Point) float64 {
+	return max(left, min(float64(d.size.Width-right), d.x(p.Time.Add(d.Window/2))))
+}
+
+func (d *drawing) band() {
+	var path strings.Builder
+	for _, piece := range d.pieces() {
+		if len(piece) < 2 {
+			if p := piece[0]; p.Low < p.High {
+				fmt.Fprintf(&path, "M%.1f %.1fV%.1fh2V%.1fz", d.middle(p)-1, d.y(p.Low), d.y(p.High), d.y(p.Low))
+			}
+			continue
+		}
+		for i, p := range piece {
+			fmt.Fprintf(&path, "%s%.1f %.1f", letter(i), d.middle(p), d.y(p.High))
+		}
+		for _, p := range slices.Backward(piece) {
+			fmt.Fprintf(&path, "L%.1f %.1f", d.middle(p), d.y(p.Low))
+		}
+		path.WriteString("z")
+	}
+	if slices.ContainsFunc(d.Points, func(p Point) bool { return p.Low < p.High }) {
+		fmt.Fprintf(&d.out, `<path class="band" d="%s"/>`, path.String())
+	}
+}
+
+func (d *drawing) line() {
+	var path strings.Builder
+	for _, piece := range d.pieces() {
+		for i, p := range piece {
+			fmt.Fprintf(&path, "%s%.1f %.1f", letter(i), d.middle(p), d.y(p.Value))
+		}
+		if len(piece) == 1 {
+			path.WriteString("h.01") // the line's round end makes it a dot
+		}
+	}
+	fmt.Fprintf(&d.out, `<path class="line" d="%s"/>`, path.String())
+}
+
+func letter(i int) string {
+	if i == 0 {
+		return "M"
+	}
+	return "L"
+}
+
+func (d *drawing) bars() {
+	base := d.y(0)
+	d.out.WriteString(`<g class="bars">`)
+	for _, p := range d.Points {
+		from, to := max(left, d.x(p.Time)), min(float64(d.size.Width-right), d.x(p.Time.Add(d.Window)))
+		if to <= from {
+			continue
+		}
+		width := max(1, (to-from)*0.8)
+		height := max(0.5, base-d.y(p.Value))
+		fmt.Fprintf(&d.out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f"/>`, (from+to-width)/2, base-height, width, height, min(1.5, width/2))
+	}
+	d.out.WriteString(`</g>`)
+}

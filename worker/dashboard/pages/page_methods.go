@@ -1,0 +1,120 @@
+package pages
+
+import (
+	"net/url"
+	"time"
+)
+
+// What the templates ask of their pages.
+
+// Closer is the address of the map of a cluster.
+func (p World) Closer(c Cluster) string { return p.closer(c) }
+
+// States are those to choose from.
+func (p DevicesPage) States() []State { return []State{OK, Silent, Held, Revoked} }
+
+// Filtered says whether there are devices that the list leaves out.
+func (p DevicesPage) Filtered() bool {
+	return p.Ask.Tenant != "" || p.Ask.Site != "" || p.Ask.Prefix != "" || p.Ask.State != ""
+}
+
+// Sorted is what the list is sorted by.
+func (p DevicesPage) Sorted() string {
+	if p.Ask.Sort == "" {
+		return "device"
+	}
+	return p.Ask.Sort
+}
+
+// Sensor is that of the chart.
+func (p DevicePage) Sensor() string {
+	if p.Series == nil {
+		return ""
+	}
+	return p.Series.Sensor
+}
+
+// Title is that of the chart.
+func (p DevicePage) Title() string { return p.Sensor() + " of " + p.Answer.Device.Device }
+
+// State is how the device is.
+func (p DevicePage) State() State {
+	if p.Answer.Device.Status == string(Revoked) {
+		return Revoked
+	}
+	for _, of := range p.Answer.Pipelines {
+		if of.Held != nil {
+			return Held
+		}
+	}
+	return p.Answer.State
+}
+
+// Address is that of the page with another sensor or span.
+func (p DevicePage) Address(name, text string) string {
+	q := url.Values{}
+	if p.Series != nil {
+		q.Set("sensor", p.Series.Sensor)
+	}
+	switch {
+	case p.Span != "":
+		q.Set("span", p.Span)
+	case p.Series != nil:
+		q.Set("from", p.Series.From.UTC().Format(time.RFC3339))
+		q.Set("to", p.Series.To.UTC().Format(time.RFC3339))
+	}
+	if q.Set(name, text); name == "span" {
+		q.Del("from")
+		q.Del("to")
+	}
+	return "/devices/" + url.PathEscape(p.Answer.Device.Device) + "?" + q.Encode()
+}
+
+// Most is the most devices that a tenant has.
+func (p TenantsPage) Most() int {
+	most := 0
+	for _, t := range p.Answer.Tenants {
+		most = max(most, t.Devices)
+	}
+	return most
+}
+
+// Sensor is that of the chart.
+func (p TenantPage) Sensor() string {
+	if p.Series == nil {
+		return ""
+	}
+	return p.Series.Sensor
+}
+
+// Title is that of the chart.
+func (p TenantPage) Title() string { return p.Sensor() + " of " + p.Tenant.Tenant + " on " + p.Day }
+
+// Address is that of the page with another sensor or day.
+func (p TenantPage) Address(name, text string) string {
+	q := url.Values{"day": {p.Day}}
+	if p.Series != nil {
+		q.Set("sensor", p.Series.Sensor)
+	}
+	q.Set(name, text)
+	return "/tenants/" + url.PathEscape(p.Tenant.Tenant) + "?" + q.Encode()
+}
+
+// Before is the day before.
+func (p TenantPage) Before() string { return p.beside(-1) }
+
+// After is the day after, unless that is still to come.
+func (p TenantPage) After() string {
+	if p.Today != "" && p.Day >= p.Today {
+		return ""
+	}
+	return p.beside(1)
+}
+
+func (p TenantPage) beside(days int) string {
+	day, err := time.Parse(time.DateOnly, p.Day)
+	if err != nil {
+		return p.Day
+	}
+	return day.AddDate(0, 0, days).Format(time.DateOnly)
+}
