@@ -40,16 +40,16 @@ func TestTokensAreMeasuredOverEveryKindOfConnection(t *testing.T) {
 }
 
 func TestInAStormAllGetTheirTokens(t *testing.T) {
-	report := benchedTokens(t, "--only", "storm", "--storm", "300", "--storm-rate", "100")
+	report := benchedTokens(t, "--only", "storm", "--storm", "40", "--storm-rate", "10")
 	if len(report.Storms) != 2 || len(report.Rows) != 0 {
 		t.Fatalf("storms %+v, rows %+v", report.Storms, report.Rows)
 	}
 	for _, s := range report.Storms {
-		if s.Tokens != 300 || s.Errors+s.Broken > 0 || s.FirstError != "" {
+		if s.Tokens != 40 || s.Errors+s.Broken > 0 || s.FirstError != "" {
 			t.Errorf("on %s, not every device has its token without errors: %+v", s.Target, s)
 		}
 		if s.TooMany == 0 || s.Requests != s.Tokens+s.TooMany+s.Unavailable {
-			t.Errorf("on %s, of 300 devices at once 200 may pass, and none is told to wait: %+v", s.Target, s)
+			t.Errorf("on %s, of 40 devices at once 20 may pass, and none is told to wait: %+v", s.Target, s)
 		}
 		if s.Seconds <= 0 || s.P50 <= 0 || s.P99 < s.P50 || s.P99 > s.Seconds*1000 || s.Connections == 0 {
 			t.Errorf("on %s: %+v", s.Target, s)
