@@ -82,7 +82,7 @@ func span(text string) (time.Duration, error) {
 	}
 	d, ok := config.ParseDuration(text)
 	if !ok {
-		return 0, fmt.Errorf("%q is no length of time in whole seconds; write 90s, 5m, 1h, 7d or 1d12h", text)
+		return 0, fmt.Errorf("%q is no length of time in whole seconds; write 90s, 5m, 1h, 7d or 1d12h, and at most 366d", text)
 	}
 	return d, nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -68,6 +67,11 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if text := c.String("for"); text != "" {
+		if s.run.For, err = span(text); err != nil {
+			return usagef(c, "--for: %v", err)
+		}
+	}
 	if err := s.reach(c); err != nil {
 		return err
 	}
@@ -79,24 +83,19 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s.run.Credential = roll.credential
+	s.run.Credential, s.run.Backfill = roll.credential, s.backfill
 	show := newSimulationProgress(c, s)
 	if err := simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, show.registered); err != nil {
 		show.done()
 		return err
 	}
-	ctx, cancel, err := simulationTime(c)
-	if err != nil {
-		return err
-	}
-	defer cancel()
 	report, err := newSimulationReport(c)
 	if err != nil {
 		return err
 	}
 	s.run.OnEnd, s.run.Progress = report.ended, show.running
 	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	sum, err := simulate.Run(ctx, s.run)
+	sum, err := simulate.Run(c.Context, s.run)
 	show.done()
 	return s.end(c, sum, report, err)
 }
@@ -206,19 +205,4 @@ func (s *simulation) reach(c *cli.Context) (err error) {
 	}
 	s.run.Transport = client.Transport
 	return nil
-}
-
-// simulationTime is how long to run.
-func simulationTime(c *cli.Context) (context.Context, context.CancelFunc, error) {
-	text := c.String("for")
-	if text == "" {
-		ctx, cancel := context.WithCancel(c.Context)
-		return ctx, cancel, nil
-	}
-	length, err := span(text)
-	if err != nil {
-		return nil, nil, usagef(c, "--for: %v", err)
-	}
-	ctx, cancel := context.WithTimeout(c.Context, length)
-	return ctx, cancel, nil
 }

@@ -43,7 +43,7 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 	storage := startStorage(t, nil, "--data", dir, "--show-key")
 	e := startEndpoint(t, "--storage", dir)
 	report := filepath.Join(dir, "report")
-	line, _ := simulated(t, "--storage", dir, "--devices", "12", "--history", "1h", "--for", "2s", "--dirt", "some", "--report", report)
+	line, _ := simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--devices", "12", "--history", "1h", "--for", "2s", "--dirt", "some", "--report", report)
 	if line.Devices != 12 || line.Booted != 12 || line.Tenants != 2 || line.Seed != 1 || line.Waiting != 0 || line.Made < 12*60 || line.Stored != readingsIn(t, storage) {
 		t.Errorf("%+v; %d rows", line, readingsIn(t, storage))
 	}
@@ -75,10 +75,10 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 func TestReplayIsStoredAsItIsInTheFile(t *testing.T) {
 	dir := t.TempDir()
 	storage := startStorage(t, nil, "--data", dir, "--show-key")
-	startEndpoint(t, "--storage", dir)
+	e := startEndpoint(t, "--storage", dir)
 	file := filepath.Join(dir, "pumps.csv")
 	must(t, os.WriteFile(file, []byte("pump,at,bar\np1,2019-05-01T10:00:00Z,1\np1,2019-05-01T10:00:00Z,1\np1,2019-05-01T09:59:00Z,2\np1,soon,3\np2,1970-01-01T00:00:00Z,4\np2,2019-05-01T10:00:00Z,5\n"), 0o600))
-	line, errs := simulated(t, "--storage", dir, "--replay", file, "--device-column", "pump", "--tenant", "acme", "--for", "20s")
+	line, errs := simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--replay", file, "--device-column", "pump", "--tenant", "acme", "--for", "20s")
 	if line.Devices != 2 || line.Made != 5 || line.Stored != 4 || line.SetAside["outside window"] != 1 || line.Wrong != 1 || readingsIn(t, storage) != 4 {
 		t.Errorf("%+v; %d rows", line, readingsIn(t, storage))
 	}
@@ -91,7 +91,7 @@ func TestReplayIsStoredAsItIsInTheFile(t *testing.T) {
 	}
 	recent := time.Now().Add(-48 * time.Hour).UTC().Truncate(time.Second)
 	must(t, os.WriteFile(file, []byte("id,at,bar\np3,"+recent.Format(time.RFC3339)+",1\n"), 0o600))
-	if line, _ = simulated(t, "--storage", dir, "--replay", file, "--keep-times", "--tenant", "acme", "--for", "20s"); line.Stored != 1 {
+	if line, _ = simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--replay", file, "--keep-times", "--tenant", "acme", "--for", "20s"); line.Stored != 1 {
 		t.Errorf("%+v", line)
 	}
 	code, out, errs := furrow(t.Context(), "query", "acme:p3", "--raw", "--last", "3d", "--storage", dir, "--format", "csv")
@@ -106,7 +106,7 @@ func TestSimulateSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		"--sensors 13":                       "--sensors is 13; it must be from 1 to 12",
 		"--every soon":                       `--every: "soon" is no length of time`,
 		"--every 0":                          "--every must be at least 1s",
-		"--history 400d":                     "no token admits rows of more than 365d",
+		"--history 366d":                     "no token admits rows of more than 365d",
 		"--pace 1":                           "--pace is 1; it must be more than 1",
 		"--dirt lots":                        `--dirt: there is no "lots"`,
 		"--for ever":                         `--for: "ever" is no length of time`,

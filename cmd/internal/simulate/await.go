@@ -15,9 +15,10 @@ import (
 	"furrow/tables"
 )
 
-// await waits until the endpoint knows the members' enrollments, of which it hears
-// within sas.Recent: a device that asks too early would give up for minutes. It asks
-// for a token of one member of each.
+// await waits until the endpoint knows the members' enrollments, and that they admit
+// Backfill, of which it hears within sas.Recent: a device that asks too early would
+// give up for minutes, or set aside what is old. It asks for a token of one member of
+// each.
 func (r *runner) await(ctx context.Context) error {
 	asked := map[tables.EnrollmentID]bool{}
 	for _, m := range r.Members {
@@ -43,7 +44,7 @@ func (r *runner) awaitOne(ctx context.Context, m Member, id tables.EnrollmentID,
 		case known:
 			return nil
 		case time.Now().After(deadline):
-			return fmt.Errorf("it does not know enrollment %s, or by another key: %s", id, why)
+			return fmt.Errorf("it does not know enrollment %s as it is stored: %s", id, why)
 		case !pause(ctx, 500*time.Millisecond):
 			return nil // whoever ended ctx knows why
 		}
@@ -71,6 +72,10 @@ func (r *runner) ask(ctx context.Context, m Member, id tables.EnrollmentID, text
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	if answer.StatusCode == http.StatusOK && err == nil {
+		known, why := r.admits(body)
+		return known, why, nil
+	}
 	if answer.StatusCode != http.StatusUnauthorized {
 		return true, "", nil
 	}
@@ -82,4 +87,18 @@ func (r *runner) ask(ctx context.Context, m Member, id tables.EnrollmentID, text
 		return false, "", fmt.Errorf("it answers %s, and not as an endpoint of furrow does", answer.Status)
 	}
 	return false, problem.Code + ": " + problem.Detail, nil
+}
+
+// admits tells whether a token reaches as far back as Backfill, but for the minute
+// that it took to ask.
+func (r *runner) admits(body []byte) (ok bool, why string) {
+	var a sas.Answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return false, "its answer is not understood: " + err.Error()
+	}
+	wanted := a.ServerTime.Add(time.Minute - r.Backfill)
+	if r.Backfill == 0 || a.EarliestRowKey <= tables.TicksOf(wanted) {
+		return true, ""
+	}
+	return false, "its tokens admit rows from " + a.EarliestRowKey.Time().Format(time.RFC3339) + " on, and not from " + wanted.Format(time.RFC3339)
 }

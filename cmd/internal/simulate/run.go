@@ -22,6 +22,8 @@ type Config struct {
 	// Credential is a device's enrollment, and its own key in base64.
 	Credential func(Member) (enrollment tables.EnrollmentID, key string)
 	Sendings   func(Member) Stream
+	// Backfill is how far back the tokens have to reach; zero: as they do.
+	Backfill time.Duration
 	// Wall is a device's clock; zero, or a nil clock: the right one.
 	Wall func(Member) func() time.Time
 
@@ -29,6 +31,7 @@ type Config struct {
 	// faster than real time, as if it were From when Run begins.
 	Pace float64
 	From time.Time
+	For  time.Duration // from when the endpoint knows them; zero: until all is sent, or ctx ends
 
 	Lanes    int           // how many devices send what is past at the same time; zero: 32
 	Patience time.Duration // how long a device may keep others waiting that gets nothing sent; zero: 5 s
@@ -45,7 +48,7 @@ type Config struct {
 const progressEvery = 500 * time.Millisecond
 
 // Run lets the devices live until each has sent all that it has to send, or ctx
-// ends. Then they have the grace to send what waits; the Summary says what was not.
+// or its time ends. Then they have the grace to send what waits; the Summary says what was not.
 // An error is one that no device can do anything about.
 func Run(ctx context.Context, c Config) (Summary, error) {
 	r := newRunner(c)
@@ -54,6 +57,12 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	}
 	if err := r.await(ctx); err != nil {
 		return r.summary(), err
+	}
+	r.began = time.Now()
+	if c.For > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.For)
+		defer cancel()
 	}
 	// Clients run on for the grace after ctx has ended.
 	living, end := context.WithCancelCause(context.WithoutCancel(ctx))
