@@ -62,6 +62,11 @@ func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 	}
 }
 
+// passed tells whether an operation is left alone: under -short, with which races
+// are looked for, six of seven. What befalls one in turn takes 2, 5 or 6 turns, so
+// that each of them still comes up.
+func passed(n int) bool { return testing.Short() && n%7 != 0 }
+
 // TestEqualEndsWhateverBefallsAnOperation lets every fault befall every
 // operation of a run, one at a time.
 func TestEqualEndsWhateverBefallsAnOperation(t *testing.T) {
@@ -70,6 +75,9 @@ func TestEqualEndsWhateverBefallsAnOperation(t *testing.T) {
 	want, operations := calm(t, w)
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.EmptyPage} {
 		for n := range operations {
+			if passed(n) {
+				continue
+			}
 			f := w.NewFleet(t)
 			f.FirstHalf(t)
 			p := f.Pipeline(t, &faults.Transport{Plan: faults.Script{n: fault}})
@@ -89,6 +97,9 @@ func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 60)
 	want, operations := calm(t, w)
 	for n := range operations {
+		if passed(n) {
+			continue
+		}
 		for _, done := range []bool{false, true} {
 			f := w.NewFleet(t)
 			f.FirstHalf(t)
@@ -132,6 +143,9 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 	f.FirstHalf(t)
 	slow(f, count)
 	for n := range int(count.N.Load()) {
+		if passed(n) {
+			continue
+		}
 		for _, done := range []bool{false, true} {
 			f := w.NewFleet(t)
 			f.FirstHalf(t)

@@ -152,6 +152,9 @@ func TestEqualArchivesWhateverBefallsAnOperation(t *testing.T) {
 	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOutDone, faults.EmptyPage}
 	for i, fault := range all {
 		for n := range operations {
+			if passed(n) {
+				continue
+			}
 			if !*every && n%len(all) != i {
 				continue
 			}
@@ -182,6 +185,9 @@ func TestEqualArchivesWhereverAWorkerStops(t *testing.T) {
 	t.Parallel()
 	w, want, operations := calmArchive(t)
 	for n := range operations {
+		if passed(n) {
+			continue
+		}
 		for i, done := range []bool{false, true} {
 			for k, dies := range []bool{false, true} {
 				if !*every && (n+i)%2 != k {
