@@ -106,7 +106,12 @@ type Series struct {
 	From       time.Time `json:"from"`
 	To         time.Time `json:"to"`
 	Points     []Point   `json:"points"`
+	More       bool      `json:"more,omitempty"` // there are more points than a series has
 	Operations int       `json:"operations"`
+
+	// Of a tenant's day: how many devices it was made of, and whether there are others.
+	Devices int  `json:"devices,omitempty"`
+	Some    bool `json:"some,omitempty"`
 }
 
 // A Point is a window of a series; in a raw one, a reading, which has a Value and

@@ -73,4 +73,8 @@ type Change struct {
 	Clusters []Cluster `json:"clusters,omitempty"`
 	Devices  []Dot     `json:"devices,omitempty"`
 	Gone     []string  `json:"gone,omitempty"` // ids of clusters and devices
+
+	Scale  *[2]float64 `json:"scale,omitempty"` // where it is another
+	Total  int         `json:"total"`
+	InView int         `json:"inView"`
 }

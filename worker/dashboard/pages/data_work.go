@@ -42,12 +42,14 @@ type Run struct {
 	Jobs       map[string]int64 `json:"jobs,omitempty"`       // by kind and outcome: "device done"
 	Operations map[string]int64 `json:"operations,omitempty"` // by service and kind: "tables query"
 	Skipped    string           `json:"skipped,omitempty"`    // why
+	Done       bool             `json:"done"`                 // as far as that is known
 }
 
 // A Cost is in US dollars a month.
 type Cost struct {
 	Total  float64            `json:"total"`
 	ByKind map[string]float64 `json:"byKind,omitempty"`
+	Source string             `json:"source,omitempty"` // of the prices
 }
 
 // A Cause is why something stands still, and how often it was seen.
@@ -60,6 +62,8 @@ type Cause struct {
 // TenantsAnswer is the answer of /v1/tenants.
 type TenantsAnswer struct {
 	Tenants    []Tenant `json:"tenants"`
+	Next       string   `json:"next,omitempty"` // what the next page comes after
+	Total      int      `json:"total"`
 	Operations int      `json:"operations"`
 }
 
@@ -68,6 +72,7 @@ type Tenant struct {
 	Tenant        string `json:"tenant"`
 	Devices       int    `json:"devices"`
 	ReadingsToday int64  `json:"readingsToday"`
+	Estimated     bool   `json:"estimated,omitempty"` // from those of some of its devices
 	Silent        int    `json:"silent"`
 	Held          int    `json:"held"`
 }
