@@ -1,0 +1,124 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables"
+)
+
+// A deviceRead is what storage says of a device besides its record.
+type deviceRead struct {
+	inFleet bool
+	latest  []latest.Value
+	tracks  []tracked // of each pipeline
+	rejects []tables.Entity
+}
+
+// A tracked is how far a pipeline has got with a device.
+type tracked struct {
+	pipeline            tables.Pipeline
+	last                string // row that it has folded
+	rows, rejects, late int64
+	held                *jobs.Held
+	waiting             tables.Ticks // the oldest row that it has not; zero: there is none
+}
+
+const (
+	deviceFor   = 3 * time.Second
+	mostRejects = 20 // of a device that are shown
+)
+
+func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
+	return s.devices.get(ctx, string(w.member.Device), deviceFor, func(ctx context.Context) (r deviceRead, err error) {
+		id, month := string(w.member.Device), w.member.Month
+		r.tracks = make([]tracked, len(s.c.Pipelines))
+		reads := []func() error{
+			func() error {
+				e, err := s.one(ctx, s.c.Names.Fleet(), month.String(), id)
+				r.inFleet = e != nil
+				return err
+			},
+			func() (err error) { r.latest, err = s.latestOf(ctx, w.member); return err },
+			func() (err error) { r.rejects, err = s.rejectsOf(ctx, id); return err },
+		}
+		for i, p := range s.c.Pipelines {
+			reads = append(reads, func() (err error) { r.tracks[i], err = s.track(ctx, p.Name, w.member); return err })
+		}
+		return r, together(reads...)
+	})
+}
+
+// latestOf are the newest values of a device, which the index has then, too.
+func (s *Store) latestOf(ctx context.Context, m tables.Member) ([]latest.Value, error) {
+	p := tables.LatestPartition{Tenant: m.Tenant, Month: m.Month}
+	e, err := s.one(ctx, s.c.Names.Latest(), p.String(), string(m.Device))
+	if e == nil || err != nil {
+		return nil, err
+	}
+	values := valuesOf(*e)
+	s.index.newest(p, []newest{{string(m.Device), values}})
+	slices.SortFunc(values, func(a, b latest.Value) int { return strings.Compare(a.Sensor, b.Sensor) })
+	return values, nil
+}
+
+// track reads a device's tracking row, and looks for a reading beyond it.
+func (s *Store) track(ctx context.Context, p tables.Pipeline, m tables.Member) (tracked, error) {
+	t := tracked{pipeline: p}
+	e, err := s.one(ctx, s.c.Names.Partitions(p), m.Month.String(), string(m.Device))
+	if err != nil {
+		return t, err
+	}
+	if e != nil {
+		f := e.Fields()
+		t.last, t.rows, t.rejects, t.late = f.String("LastReadRowKey"), f.Int("Rows"), f.Int("Rejects"), f.Int("Late")
+		if h, is, err := jobs.HeldOf(*e); err == nil && is {
+			t.held = &h
+		}
+	}
+	now := tables.TicksOf(time.Now())
+	beyond := tables.Query{Range: tables.RowsAfter(string(m.Device), t.last, now.String()), Size: 1, Select: []string{"RowKey"}}
+	for e, err := range s.rows(ctx, m.Readings, beyond, 2) {
+		if err != nil {
+			return t, err
+		}
+		if key, err := tables.ParseRowKey(e.RowKey); err == nil {
+			t.waiting = key.Ticks
+		}
+		break
+	}
+	return t, nil
+}
+
+// rejectsOf are the newest rejects of a device, the newest first. Storage gives the
+// oldest first, and nobody knows how many there are: where they are more than a
+// page, they are looked for in shorter and shorter times before now.
+func (s *Store) rejectsOf(ctx context.Context, id string) (found []tables.Entity, err error) {
+	table, now := s.c.Names.Rejects(), time.Now()
+	for _, back := range []time.Duration{0, 30 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute} {
+		q := tables.Query{Range: tables.Partition(id), Select: []string{"Reason"}, Size: 1000}
+		if back > 0 {
+			q.Range.Rows.From = tables.TicksOf(now.Add(-back)).String()
+		}
+		var rows []tables.Entity
+		for e, err := range s.rows(ctx, table, q, 2) {
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, e)
+		}
+		if len(rows) >= mostRejects || back == 0 {
+			found = rows
+		}
+		if len(rows) < 1000 {
+			break
+		}
+	}
+	found = slices.Clone(found[max(0, len(found)-mostRejects):])
+	slices.Reverse(found)
+	return found, nil
+}

@@ -1,0 +1,101 @@
+package view
+
+import (
+	"context"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/worker/dashboard/pages"
+)
+
+// Device is all there is to say of one, or ErrUnknown.
+func (s *Store) Device(ctx context.Context, id string) (pages.DeviceAnswer, Read, error) {
+	ctx = s.counted(ctx)
+	w, first, err := s.who(ctx, id)
+	if err != nil {
+		return pages.DeviceAnswer{}, first, err
+	}
+	r, second, err := s.device(ctx, w)
+	read := first.and(second)
+	if err != nil {
+		return pages.DeviceAnswer{}, read, err
+	}
+	now := time.Now()
+	a := pages.DeviceAnswer{Device: recordOf(w, r.inFleet), Latest: []pages.Latest{}, Pipelines: []pages.DevicePipeline{}, Rejects: []pages.Reject{}, Operations: read.Operations}
+	var newest tables.Ticks
+	for _, v := range r.latest {
+		newest = max(newest, v.At)
+		a.Latest = append(a.Latest, s.newestValue(v, now))
+	}
+	held := false
+	for _, t := range r.tracks {
+		a.Pipelines = append(a.Pipelines, t.answer(now))
+		held = held || t.held != nil
+	}
+	for _, e := range r.rejects {
+		a.Rejects = append(a.Rejects, pages.Reject{Row: e.RowKey, Time: timeOf(e.RowKey), Reason: e.Get("Reason").Text()})
+	}
+	switch {
+	case w.status() == tables.Revoked:
+		a.State = pages.Revoked
+	case held:
+		a.State = pages.Held
+	case unix(newest) < s.silence():
+		a.State = pages.Silent
+	default:
+		a.State = pages.OK
+	}
+	return a, read, nil
+}
+
+func (s *Store) newestValue(v latest.Value, now time.Time) pages.Latest {
+	at := v.At.Time()
+	l := pages.Latest{Sensor: v.Sensor, Value: v.Number, Unit: s.unit(v.Sensor), Time: at, AgeSeconds: max(0, now.Sub(at)).Seconds(), Doubtful: v.Doubtful}
+	if v.Is == jobs.State {
+		l.Value = v.State
+	}
+	return l
+}
+
+func (t tracked) answer(now time.Time) pages.DevicePipeline {
+	p := pages.DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.last, CheckpointTime: timeOf(t.last), Rows: t.rows, Rejects: t.rejects, Late: t.late}
+	if lag := 0.0; t.last != "" || t.waiting != 0 {
+		if t.waiting != 0 {
+			lag = max(0, now.Sub(t.waiting.Time())).Seconds()
+		}
+		p.LagSeconds = &lag
+	}
+	if h := t.held; h != nil {
+		p.Held = &pages.Hold{Until: h.Until.Time(), Reason: h.Reason, Attempts: h.Attempts}
+	}
+	return p
+}
+
+// timeOf is the time that a row key names; nil where it names none.
+func timeOf(row string) *time.Time {
+	key, err := tables.ParseRowKey(row)
+	if err != nil {
+		return nil
+	}
+	t := key.Ticks.Time()
+	return &t
+}
+
+func recordOf(w who, inFleet bool) pages.Record {
+	m := w.member
+	r := pages.Record{Device: string(m.Device), Month: m.Month.String(), Tenant: string(m.Tenant), Readings: m.Readings, Status: string(w.status()), InFleet: &inFleet}
+	d := w.record
+	if d == nil {
+		return r
+	}
+	r.Site, r.Labels, r.Enrollment = string(d.Site), d.Labels, string(d.Enrollment)
+	if d.Position != nil {
+		r.Lat, r.Lon = &d.Position.Lat, &d.Position.Lon
+	}
+	for _, t := range d.Tokens {
+		r.Tokens = append(r.Tokens, pages.Token{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(), Fingerprint: t.Fingerprint})
+	}
+	return r
+}

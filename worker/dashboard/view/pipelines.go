@@ -1,0 +1,196 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/worker"
+	"furrow/worker/dashboard/pages"
+	"furrow/worker/price"
+)
+
+// A pipelineRead is what storage says of a pipeline.
+type pipelineRead struct {
+	at       time.Time // of the service
+	runs     []runRead // the oldest first
+	workers  map[string]time.Time
+	backlog  int
+	poison   int
+	poisoned []worker.Poisoned // some of them
+}
+
+// A runRead is a run with its figures.
+type runRead struct{ worker.RunFigures }
+
+const (
+	pipelinesFor = 5 * time.Second
+	mostRuns     = 30
+	mostWorkers  = 100
+	// mostFigures bounds the rows that are read of the figures of runs, each of which
+	// has one for every month of the fleet and every worker.
+	mostFigures = 5000
+)
+
+// Pipelines are how all of them do.
+func (s *Store) Pipelines(ctx context.Context) (pages.PipelinesAnswer, Read, error) {
+	ctx = s.counted(ctx)
+	s.watched.looked()
+	out := pages.PipelinesAnswer{Pipelines: make([]pages.Pipeline, len(s.c.Pipelines))}
+	reads := make([]Read, len(s.c.Pipelines))
+	err := each(ctx, len(s.c.Pipelines), func(ctx context.Context, i int) (err error) {
+		p := s.c.Pipelines[i]
+		var r pipelineRead
+		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesFor, func(ctx context.Context) (pipelineRead, error) {
+			return s.pipeline(ctx, p)
+		})
+		out.Pipelines[i] = s.pipelineAnswer(p, r)
+		return err
+	})
+	var read Read
+	for i, r := range reads {
+		if read = read.and(r); i == 0 {
+			read = r
+		}
+	}
+	out.Operations = read.Operations
+	return out, read, err
+}
+
+func (s *Store) pipeline(ctx context.Context, p Pipeline) (r pipelineRead, err error) {
+	err = together(
+		func() (err error) { r.at, r.runs, r.workers, err = s.runs(ctx, p); return err },
+		func() error { return s.queues(ctx, p.Name, &r) })
+	return r, err
+}
+
+func (s *Store) queues(ctx context.Context, p tables.Pipeline, r *pipelineRead) (err error) {
+	if s.c.Queues == nil {
+		return nil
+	}
+	queue := s.c.Queues.Queue(s.c.Names, p)
+	if r.backlog, err = queue.Depth(ctx); err == nil {
+		r.poison, err = queue.PoisonDepth(ctx)
+	}
+	if err == nil && r.poison > 0 {
+		r.poisoned, err = queue.Poisoned(ctx)
+	}
+	if errors.Is(err, worker.ErrNoQueue) {
+		return nil
+	}
+	return err
+}
+
+// runs reads the last runs of a pipeline: fewer where they have many months each.
+func (s *Store) runs(ctx context.Context, p Pipeline) (now time.Time, runs []runRead, workers map[string]time.Time, err error) {
+	count := max(3, min(mostRuns, mostFigures/(2*s.index.monthCount()+20)))
+	since := tables.TicksOf(time.Now().Add(-time.Duration(count) * p.Cadence))
+	rows, now, err := (worker.Runs{Table: s.table(s.c.Names.Runs())}).Since(ctx, p.Name, since)
+	if err != nil && !errors.Is(err, tables.ErrNoTable) {
+		return now, nil, nil, err
+	}
+	bySlot, workers := map[tables.Ticks]*runRead{}, map[string]time.Time{}
+	of := func(slot tables.Ticks) *runRead {
+		if bySlot[slot] == nil { // its master job was put by hand
+			bySlot[slot] = &runRead{worker.RunFigures{Run: tables.Run{Pipeline: p.Name, Slot: slot}}}
+		}
+		return bySlot[slot]
+	}
+	for _, run := range rows {
+		of(run.Slot).Run = run
+	}
+	figures := tables.Query{Range: tables.Range{Partitions: tables.FiguresSince(p.Name, since)}}
+	for e, err := range s.rows(ctx, s.c.Names.Runs(), figures, mostFigures/1000+2) {
+		if err != nil {
+			return now, nil, nil, err
+		}
+		switch { // rows of other kinds are another version's
+		case tables.IsMonthFigures(e):
+			if m, err := tables.MonthFiguresOf(e); err == nil {
+				run := of(m.Slot)
+				run.Months.Add(m)
+				run.Planned++
+			}
+		case tables.IsWorkerFigures(e):
+			if w, err := tables.WorkerFiguresOf(e); err == nil {
+				of(w.Slot).Workers.Add(w)
+				if seen := w.Last.Time(); seen.After(workers[w.Worker]) {
+					workers[w.Worker] = seen
+				}
+			}
+		}
+	}
+	for _, slot := range slices.Sorted(maps.Keys(bySlot)) {
+		runs = append(runs, *bySlot[slot])
+	}
+	return now, runs, workers, nil
+}
+
+func (x *index) monthCount() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.monthOf)
+}
+
+// pipelineAnswer is what a read comes to.
+func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) pages.Pipeline {
+	out := pages.Pipeline{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog), Poison: int64(r.poison),
+		Workers: []pages.Worker{}, Runs: []pages.Run{}}
+	figures := make([]worker.RunFigures, len(r.runs))
+	var planned worker.RunFigures
+	for i, run := range r.runs {
+		if figures[i] = run.RunFigures; run.Planned > 0 {
+			planned = run.RunFigures
+		}
+	}
+	out.Held = int(planned.Months.Held + planned.Months.Failing)
+	if done, ok := worker.LastDone(figures); ok {
+		lag := max(0, cmp.Or(r.at, time.Now()).Sub(done.Run.Slot.Time()), planned.Months.Lag).Seconds()
+		out.LagSeconds = &lag
+	}
+	for _, run := range slices.Backward(r.runs) {
+		out.Runs = append(out.Runs, run.answer())
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.workers)) {
+		out.Workers = append(out.Workers, pages.Worker{Name: name, Seen: r.workers[name]})
+	}
+	slices.SortStableFunc(out.Workers, func(a, b pages.Worker) int { return b.Seen.Compare(a.Seen) })
+	out.Workers = out.Workers[:min(len(out.Workers), mostWorkers)]
+	out.CostPerMonth = costOf(p.Cadence, r.runs)
+	out.Causes = causes(s.index.heldOf(p.Name), r.poisoned)
+	return out
+}
+
+func (r runRead) answer() pages.Run {
+	w := r.Workers
+	out := pages.Run{Slot: r.Run.Slot.Time(), Seconds: r.Took().Seconds(), Devices: w.Devices, Readings: w.Rows,
+		Jobs: w.Jobs, Operations: w.Operations, Skipped: r.Run.Skipped, Done: r.Done()}
+	if out.Done {
+		lag := max(0, w.Last.Time().Sub(r.Run.Slot.Time()), r.Months.Lag).Seconds()
+		out.LagSeconds = &lag
+	}
+	return out
+}
+
+// costOf is what the operations of runs come to in a month of runs like them.
+func costOf(cadence time.Duration, runs []runRead) *pages.Cost {
+	operations, n := map[string]int64{}, 0
+	for _, r := range runs {
+		if !r.Done() {
+			continue // it would look cheaper than it is
+		}
+		n++
+		for name, times := range r.Workers.Operations {
+			operations[name] += times
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	byKind, total := price.Monthly(operations, time.Duration(n)*cadence)
+	return &pages.Cost{Total: total, ByKind: byKind, Source: price.Source}
+}

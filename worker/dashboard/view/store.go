@@ -1,0 +1,95 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// Config is what a Store is made of.
+type Config struct {
+	Tables    *tables.Client // whose OnOperation should tell CountTable, or no answer knows what it cost
+	Queues    *worker.Client // nil: backlogs are not known
+	Names     tables.Names
+	Pipelines []Pipeline
+
+	// Silent is how old the newest value of a device may be until the device counts
+	// as silent; zero means DefaultSilent.
+	Silent time.Duration
+	Log    *slog.Logger // nil means slog.Default()
+}
+
+// DefaultSilent is when a device counts as silent where nothing else is said.
+const DefaultSilent = 15 * time.Minute
+
+// A Pipeline is what pages have to know of one.
+type Pipeline struct {
+	Name    tables.Pipeline
+	Cadence time.Duration
+	Latest  bool            // it writes the newest values
+	Windows []tables.Window // of its rollups; none where it writes none
+	Sensors jobs.Sensors
+	Units   map[string]string // by sensor, of those that have one
+}
+
+// A Store answers what pages ask. It is safe for concurrent use.
+type Store struct {
+	c       Config
+	log     *slog.Logger
+	index   *index
+	grounds *grounds
+	watched *watch
+	rounds  rounds
+	meter   meter
+
+	whos      cache[who]
+	devices   cache[deviceRead]
+	series    cache[[]bucketOf]
+	pipelines cache[pipelineRead]
+	days      cache[tenantDay]
+	todays    cache[today]
+}
+
+// New is a Store. It knows nothing before Run has begun.
+func New(c Config) *Store {
+	c.Silent = cmp.Or(c.Silent, DefaultSilent)
+	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch()}
+	s.grounds = &grounds{index: s.index, silent: c.Silent}
+	s.rounds = newRounds(s)
+	return s
+}
+
+// Run keeps the index until ctx ends, and returns nil then.
+func (s *Store) Run(ctx context.Context) error {
+	ctx = within(ctx, &s.meter)
+	var both sync.WaitGroup
+	both.Go(func() { s.keepRecords(ctx) })
+	both.Go(func() { s.rounds.run(ctx) })
+	both.Wait()
+	return nil
+}
+
+// Changed is closed when something has changed that maps and lists show.
+func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
+
+// PerMinute is how many storage operations there were in the last minute, of all
+// answers and in the background.
+func (s *Store) PerMinute() int { return s.meter.perMinute(time.Now()) }
+
+// unit is that of a sensor, as the first pipeline that knows it says.
+func (s *Store) unit(sensor string) string {
+	for _, p := range s.c.Pipelines {
+		if u := p.Units[sensor]; u != "" {
+			return u
+		}
+	}
+	return ""
+}
+
+func (s *Store) table(name string) *tables.Table { return s.c.Tables.Table(name) }
