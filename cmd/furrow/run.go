@@ -55,6 +55,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	}
 	for _, c := range app.Commands {
 		strict(c)
+		illustrate(c, "")
 	}
 	return app
 }

@@ -21,12 +21,7 @@ func simulateCommand() *cli.Command {
 		Usage: "run a fleet of devices that do not exist, with tokens and all",
 		Description: "Probes in the ground all over the world, or the devices of a file, are enrolled and registered, get their\n" +
 			"tokens from the endpoint, and send as real devices do. First they send what is past, as fast as it goes, and\n" +
-			"then what is taken now, until Ctrl-C. What they measure follows from --seed.\n\n" +
-			"  furrow simulate --devices 1000 --history 1d --for 10m\n" +
-			"  furrow simulate --dirt some\n" +
-			"  furrow simulate --dirt repeats,outages=0.5 --every 10s\n" +
-			"  furrow simulate --history 2d --pace 600\n" +
-			"  furrow simulate --replay week.csv.gz --tenant aberdeen",
+			"then what is taken now, until Ctrl-C. What they measure follows from --seed.",
 		Flags:  append(append(append(storageFlags(), masterFlags()...), simulateFlags()...), replayFlags()...),
 		Action: runSimulation,
 	}

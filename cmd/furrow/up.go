@@ -20,11 +20,7 @@ func upCommand() *cli.Command {
 		Usage: "run everything that a fleet needs, in one process",
 		Description: "It serves storage from a directory, gives devices their tokens, schedules runs, and does the jobs. With a\n" +
 			"connection string or a URL as --storage it does all but the first, on that account. It runs until it gets\n" +
-			"SIGINT or SIGTERM; after a crash, it goes on where it was.\n\n" +
-			"Examples:\n" +
-			"  furrow up                                             on this machine, for this machine\n" +
-			"  furrow up --listen 0.0.0.0:10080 --tls self-signed    for devices on the local network\n" +
-			"  furrow up --storage env:AZURE_STORAGE_CONNECTION_STRING",
+			"SIGINT or SIGTERM; after a crash, it goes on where it was.",
 		Flags: append(append(fleetFlags(), endpointFlags()...),
 			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` of blobs, on the host of --listen; queues and tables are on the next two; 0 takes three free ones"},
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen", Usage: "`URL` by which devices reach the endpoint; its host is also that of the Table service unless --table-url says otherwise"},
