@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"fmt"
+	"math"
 	"net/url"
 	"time"
 )
@@ -9,6 +11,26 @@ import (
 
 // Closer is the address of the map of a cluster.
 func (p World) Closer(c Cluster) string { return p.closer(c) }
+
+// Fit is the box that the map begins with: the one asked for or, where the fleet is
+// all in one part of the world, that part. Empty is the world.
+func (p World) Fit() string {
+	if b := p.BBox; b != nil {
+		return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", b[0], b[1], b[2], b[3])
+	}
+	west, south, east, north := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
+	for _, c := range p.Map.Clusters {
+		west, south, east, north = min(west, c.BBox[0]), min(south, c.BBox[1]), max(east, c.BBox[2]), max(north, c.BBox[3])
+	}
+	for _, d := range p.Map.Devices {
+		west, south, east, north = min(west, d.Lon), min(south, d.Lat), max(east, d.Lon), max(north, d.Lat)
+	}
+	if west > east || east-west > 90 {
+		return ""
+	}
+	const least = 0.5 // degrees around a single place
+	return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", west-least, south-least, east+least, north+least)
+}
 
 // States are those to choose from.
 func (p DevicesPage) States() []State { return []State{OK, Silent, Held, Revoked} }

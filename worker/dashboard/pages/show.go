@@ -99,6 +99,21 @@ func both(c chart.Chart, height int) template.HTML {
 	return template.HTML(c.SVG(chart.Size{Width: 860, Height: height}, "wide") + c.SVG(chart.Size{Width: 350, Height: height * 4 / 5}, "narrow"))
 }
 
+// windowText is how long the windows are, and how many of them are a point of the chart.
+func windowText(s *Series) string {
+	long := map[string]string{"1m": "a minute", "1h": "an hour", "1d": "a day"}[s.Window]
+	if by := (len(s.Points) + chartPoints - 1) / chartPoints; by > 1 {
+		return fmt.Sprintf("%s, drawn %d at a time", long, by)
+	}
+	return cmp.Or(long, s.Window)
+}
+
+// windowMillis is how long a point of the chart lasts.
+func windowMillis(s *Series) int64 {
+	_, _, window := thin(s)
+	return window.Milliseconds()
+}
+
 // A seriesRow is a point of a chart in its table.
 type seriesRow struct {
 	Time             time.Time

@@ -14,7 +14,7 @@ func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"static": s.address, "still": s.still,
 		"value": value, "count": count, "span": span, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
-		"place": place, "state": stateClass, "ramp": rampClass, "number": number, "plural": plural, "short": short,
+		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "ramp": rampClass, "number": number, "plural": plural, "short": short,
 		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": spans, "steps": steps, "costs": costs, "labels": labels,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
@@ -143,9 +143,18 @@ func place(lat, lon *float64) string {
 	return fmt.Sprintf("%.4f,\u00a0%.4f", *lat, *lon)
 }
 
-// stateClass is a state that the styles know.
-func stateClass(s State) State {
-	switch s {
+// near is the address of the map around a place, for browsers with scripts and without.
+func near(lat, lon *float64) string {
+	if lat == nil || lon == nil {
+		return "/"
+	}
+	const around = 0.02
+	return fmt.Sprintf("/?bbox=%.5f,%.5f,%.5f,%.5f&zoom=14#14/%.5f/%.5f", *lon-around, *lat-around, *lon+around, *lat+around, *lat, *lon)
+}
+
+// stateClass is a state that the styles know; a template may say it as text.
+func stateClass(s any) State {
+	switch s := State(fmt.Sprint(s)); s {
 	case Silent, Held, Revoked:
 		return s
 	}

@@ -43,8 +43,8 @@ const (
 func (c Chart) SVG(s Size, class string) string {
 	d := drawing{Chart: c, size: s, low: math.Inf(1), high: math.Inf(-1)}
 	d.measure()
-	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" role="img" aria-label="%s">`,
-		class, s.Width, s.Height, html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
+	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" role="img" aria-label="%s">`,
+		class, s.Width, s.Height, left, top, s.Width-right, s.Height-bottom, html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
 	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(c.Title), html.EscapeString(c.Desc))
 	d.valueAxis()
 	d.timeAxis()

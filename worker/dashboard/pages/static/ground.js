@@ -1,0 +1,107 @@
+import * as earth from "./earth.js";
+
+// drawGround draws sea, land, borders and a graticule.
+export function drawGround(c, view, outlines, colour) {
+  const f = view.frame();
+  c.clearRect(0, 0, view.width, view.height);
+  c.save();
+  edge(c, view, f);
+  c.fillStyle = colour("--sea");
+  c.fill();
+  c.clip();
+  if (outlines) {
+    const [west, south, east, north] = view.box();
+    const shown = { west, east: east <= west ? east + 360 : east, south, north };
+    c.beginPath();
+    for (const line of outlines.land) ring(c, view, f, line, shown);
+    c.fillStyle = colour("--land");
+    c.fill("evenodd");
+    c.lineJoin = "round";
+    c.globalAlpha = Math.max(0.3, Math.min(1, (15 - view.zoom) / 4)); // they are coarse: see internal/earth
+    c.strokeStyle = colour("--coast");
+    c.lineWidth = 1;
+    c.stroke();
+    c.beginPath();
+    for (const line of outlines.borders) ring(c, view, f, line, shown, true);
+    c.strokeStyle = colour("--border");
+    c.stroke();
+    c.globalAlpha = 1;
+  }
+  graticule(c, view, f, colour);
+  c.restore();
+}
+
+// edge is the outline of the whole world.
+function edge(c, view, f) {
+  c.beginPath();
+  for (const [sign, from] of [[1, -90], [-1, 90]]) {
+    for (let i = 0; i <= 60; i++) {
+      const lat = from + sign * i * 3;
+      c.lineTo(within(f.x + sign * 180 * earth.east(lat) * f.scale), within(f.y - earth.north(lat) * f.scale));
+    }
+  }
+  c.closePath();
+}
+
+// within keeps a point where a canvas counts exactly.
+const within = (x) => Math.max(-1e6, Math.min(1e6, x));
+
+// ring adds a line to the path, and its copies to the east and west where they are on
+// the screen, without the points that nobody would see.
+function ring(c, view, f, line, shown, open) {
+  const [west, south, east, north] = line.box;
+  if (north < shown.south || south > shown.north) return;
+  for (const by of [-360, 0, 360]) {
+    if (east + by < shown.west || west + by > shown.east) continue;
+    let lastX = Infinity, lastY = Infinity;
+    for (let i = 0; i < line.n; i++) {
+      const x = f.x + (line.lon[i] + by - f.straight) * line.east[i] * f.scale;
+      const y = f.y - line.north[i] * f.scale;
+      if (i === 0) c.moveTo(within(x), within(y));
+      else if (i === line.n - 1 || Math.abs(x - lastX) + Math.abs(y - lastY) > 0.8) c.lineTo(within(x), within(y));
+      else continue;
+      [lastX, lastY] = [x, y];
+    }
+    if (!open) c.closePath();
+  }
+}
+
+// graticule draws meridians and parallels at a distance that suits the zoom: close up,
+// they are all there is to go by.
+function graticule(c, view, f, colour) {
+  const step = roundStep(150 * 360 / (256 * 2 ** view.zoom));
+  let [west, south, east, north] = view.box();
+  if (east <= west) east += 360;
+  c.beginPath();
+  const parts = view.zoom > 6 ? 2 : 45;
+  for (let i = Math.ceil(west / step); i * step <= east; i++) {
+    for (let j = 0; j <= parts; j++) {
+      const lat = south + (north - south) * j / parts;
+      const x = f.x + (i * step - f.straight) * earth.east(lat) * f.scale, y = f.y - earth.north(lat) * f.scale;
+      if (j === 0) c.moveTo(within(x), within(y)); else c.lineTo(within(x), within(y));
+    }
+  }
+  for (let i = Math.ceil(south / step); i * step <= north; i++) {
+    const y = f.y - earth.north(i * step) * f.scale;
+    c.moveTo(0, within(y));
+    c.lineTo(view.width, within(y));
+  }
+  c.strokeStyle = colour("--graticule");
+  c.lineWidth = 1;
+  c.stroke();
+}
+
+function roundStep(x) {
+  for (const step of [30, 15, 10, 5, 2, 1]) if (x > step * 0.6) return step;
+  const power = 10 ** Math.floor(Math.log10(x));
+  return [1, 2, 5, 10].find((by) => by * power >= x) * power;
+}
+
+// scaleBar is a round length and how wide it is on the screen, at the view's middle.
+export function scaleBar(view) {
+  const metres = 40030e3 * Math.cos(view.lat * Math.PI / 180) / 360 / (earth.east(view.lat) * view.scale); // in a pixel
+  const most = 110 * metres;
+  const power = 10 ** Math.floor(Math.log10(most));
+  const length = [5, 2, 1].find((by) => by * power <= most) * power;
+  return { pixels: length / metres, text: length >= 1000 ? `${length / 1000} km` : `${length} m` };
+}

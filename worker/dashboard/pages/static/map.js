@@ -1,0 +1,272 @@
+import { drawGround, scaleBar } from "./ground.js";
+import { gestures } from "./gestures.js";
+import { List } from "./list.js";
+import { Live } from "./live.js";
+import { Marks } from "./marks.js";
+import { outlines } from "./earth.js";
+import { View } from "./view.js";
+import { count, plural, span, value } from "./text.js";
+
+// The first page: the map, the list beside it, and what keeps them true.
+
+const by = (id) => document.getElementById(id);
+const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = by("tip"), choose = by("choose");
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+const view = new View(), marks = new Marks(still);
+let map = null;      // what the server said last
+let land = null;     // the outlines, when they are there
+let chosen = null;   // the key of the mark that the tip tells of
+let skew = 0;        // of this clock to the server's
+let aimed = false;   // the place in the middle is chosen, as the keyboard does
+
+box.hidden = false;
+
+// colour is a colour of the styles as a canvas takes it.
+let colours = new Map();
+const probe = document.createElement("span");
+probe.hidden = true;
+box.append(probe);
+function colour(name) {
+  if (!colours.has(name)) {
+    probe.style.color = `var(${name})`;
+    colours.set(name, getComputedStyle(probe).color);
+  }
+  return colours.get(name);
+}
+
+// Painting: once a frame at most, and the ground only when the view has moved.
+let frame = 0, groundMoved = true;
+function paint(all) {
+  groundMoved ||= all;
+  frame ||= requestAnimationFrame((now) => {
+    frame = 0;
+    if (groundMoved) drawGround(ground.getContext("2d"), view, land, colour);
+    groundMoved = false;
+    marks.draw(canvas.getContext("2d"), view, colour, now, chosen);
+    if (aimed) aim();
+    showTip();
+    if (marks.moves(now)) paint();
+  });
+}
+
+function resize() {
+  const { width, height } = box.getBoundingClientRect();
+  const dots = Math.min(3, devicePixelRatio || 1);
+  for (const c of [ground, canvas]) {
+    [c.width, c.height] = [Math.round(width * dots), Math.round(height * dots)];
+    c.getContext("2d").setTransform(dots, 0, 0, dots, 0, 0);
+  }
+  view.resize(width, height);
+  moved();
+}
+
+// query is what the server is asked for.
+function query() {
+  const q = new URLSearchParams();
+  q.set("bbox", view.box().map((d) => d.toFixed(5)).join(","));
+  q.set("zoom", view.zoom.toFixed(2));
+  for (const name of ["sensor", "tenant"]) if (choose.elements[name].value) q.set(name, choose.elements[name].value);
+  return q;
+}
+
+// moved is called while the view moves; the server is asked when it rests a moment.
+let asked = "";
+function moved() {
+  paint(true);
+  const q = query().toString();
+  if (q === asked) return;
+  asked = q;
+  live.look(q);
+  clearTimeout(moved.timer);
+  moved.timer = setTimeout(() => {
+    history.replaceState(null, "", `?${here()}#${view.zoom.toFixed(2)}/${view.lat.toFixed(5)}/${view.lon.toFixed(5)}`);
+    const bar = scaleBar(view);
+    by("bar").setAttribute("width", bar.pixels.toFixed(1));
+    by("bar-text").textContent = bar.text;
+  }, 200);
+}
+
+// here is what the address of the page says besides the view.
+function here() {
+  const q = query();
+  q.delete("bbox");
+  q.delete("zoom");
+  return q;
+}
+
+const list = new List(by("rows"), by("filter"), by("none"), by("more"));
+
+const live = new Live({
+  map(m) {
+    const before = map?.sensor;
+    map = m;
+    if (before !== m.sensor) marks.words = [];
+    skew = Date.parse(m.at) - Date.now() || 0;
+    marks.show(m, performance.now());
+    chosen = marks.all.has(chosen) ? chosen : null;
+    legend();
+    list.look(asked, m.unit);
+    paint();
+  },
+  change(c) {
+    if (c.at) skew = Date.parse(c.at) - Date.now() || 0;
+    marks.change(c, performance.now());
+    if (c.clusters || c.devices || c.gone) list.change(c);
+    if (c.inView !== undefined) map.inView = c.inView;
+    if (c.total !== undefined) map.total = c.total;
+    legend();
+    paint();
+  },
+  state(state, why = "") {
+    const mark = by("live");
+    mark.hidden = state === "waiting" && !map;
+    mark.dataset.state = state;
+    mark.textContent = state === "lost" ? "not live" : "live";
+    by("why").textContent = why;
+    by("why").hidden = !why;
+  },
+});
+
+// legend says what the colours stand for, and how many there are.
+function legend() {
+  by("inview").textContent = count(map.inView);
+  by("total").textContent = count(map.total);
+  by("nobody").hidden = map.total > 0;
+  by("scale").hidden = !map.scale;
+  if (map.scale) [by("low").textContent, by("high").textContent] = map.scale.map((v) => value(v, map.unit));
+  const states = by("states"), words = map.scale ? [] : marks.words;
+  states.hidden = !words.length;
+  states.replaceChildren(...words.slice(0, 8).map((word, i) => {
+    const item = document.createElement("span"), dot = document.createElement("i");
+    dot.className = "k" + i;
+    item.append(dot, word);
+    return item;
+  }), ...words.length > 8 ? ["and others"] : []);
+}
+
+// The tip tells of one mark.
+function showTip() {
+  const laid = chosen && marks.laid.find((l) => l.key === chosen);
+  tip.hidden = !laid;
+  if (!laid) return;
+  if (tip.dataset.of !== chosen || tip.dataset.seen !== String(laid.m.flashed)) {
+    [tip.dataset.of, tip.dataset.seen] = [chosen, laid.m.flashed];
+    tip.replaceChildren(...(laid.m.cluster ? ofCluster(laid.m.cluster) : ofDevice(laid.m.device)));
+  }
+  const { width, height } = tip.getBoundingClientRect();
+  const x = Math.max(6, Math.min(view.width - width - 6, laid.x - width / 2));
+  const above = laid.y - laid.r - height - 10;
+  tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(above > 6 ? above : laid.y + laid.r + 10)}px)`;
+}
+
+function line(name, text) {
+  const e = document.createElement(name);
+  e.textContent = text;
+  return e;
+}
+
+function ofCluster(c) {
+  const more = [c.silent && `${count(c.silent)} silent`, c.held && `${count(c.held)} held`].filter(Boolean).join(", ");
+  return [line("strong", plural(c.n, "device", "devices")),
+    ...Number.isFinite(c.mean) ? [line("span", `mean ${value(c.mean, map.unit)}`), line("small", `${value(c.min, map.unit)} to ${value(c.max, map.unit)}`)] : [],
+    ...more ? [line("small", more)] : []];
+}
+
+function ofDevice(d) {
+  const age = d.time ? `${span((Date.now() + skew - Date.parse(d.time)) / 1000)} ago` : "no reading yet";
+  return [line("strong", d.device), line("span", value(d.value, map.unit)), line("small", (d.state === "ok" ? "" : d.state + ", ") + age)];
+}
+
+function choosing(key) {
+  if (key === chosen) return;
+  chosen = key;
+  paint();
+}
+
+// aim chooses the mark nearest to the middle, for who has no mouse.
+function aim() {
+  const near = marks.under(view.width / 2, view.height / 2, 60);
+  chosen = near?.key ?? null;
+}
+
+const { fly, smoothly } = gestures(canvas, view, {
+  moved, still,
+  picked([x, y], e) {
+    const hit = e.type === "keydown" ? chosen && marks.laid.find((l) => l.key === chosen) : marks.under(x, y, e.pointerType === "touch" ? 14 : 5);
+    if (!hit) return choosing(null);
+    if (e.pointerType === "touch" && hit.key !== chosen && hit.m.device) return choosing(hit.key); // a tap shows, another opens
+    if (hit.m.device) {
+      const address = "/devices/" + encodeURIComponent(hit.m.device.device) + (map.sensor ? "?sensor=" + encodeURIComponent(map.sensor) : "");
+      if (e.ctrlKey || e.metaKey) open(address); else location.assign(address);
+      return;
+    }
+    const to = view.around(hit.m.cluster.bbox);
+    if (to.zoom < view.zoom + 0.7) Object.assign(to, { zoom: view.zoom + 1.5, lon: hit.m.lon, lat: hit.m.lat }), to.settle();
+    choosing(null);
+    fly(to);
+  },
+});
+
+canvas.addEventListener("pointermove", (e) => {
+  if (e.pointerType === "touch" || e.buttons) return;
+  aimed = false;
+  const hit = marks.under(e.offsetX, e.offsetY);
+  canvas.classList.toggle("over", Boolean(hit));
+  choosing(hit?.key ?? null);
+});
+canvas.addEventListener("pointerleave", () => { if (!aimed) choosing(null); });
+canvas.addEventListener("pointerdown", () => { aimed = false; box.classList.remove("aimed"); });
+canvas.addEventListener("keydown", () => { aimed = true; box.classList.add("aimed"); paint(); });
+canvas.addEventListener("focus", () => { if (canvas.matches(":focus-visible")) { aimed = true; box.classList.add("aimed"); paint(); } });
+canvas.addEventListener("blur", () => { aimed = false; box.classList.remove("aimed"); choosing(null); });
+by("in").addEventListener("click", () => smoothly(1, view.width / 2, view.height / 2));
+by("out").addEventListener("click", () => smoothly(-1, view.width / 2, view.height / 2));
+by("all").addEventListener("click", () => fly(view.world()));
+
+// A row of the list shows its device on the map.
+for (const name of ["pointerover", "focusin"]) {
+  by("rows").addEventListener(name, (e) => {
+    const key = e.target.closest("tr")?.dataset.key;
+    if (key && marks.all.has("d" + key)) choosing("d" + key);
+  });
+}
+by("rows").addEventListener("pointerleave", () => choosing(null));
+
+choose.querySelector("button").hidden = true;
+choose.addEventListener("change", () => {
+  marks.words = [];
+  moved();
+});
+
+addEventListener("theme", () => { colours = new Map(); paint(true); });
+addEventListener("hashchange", () => { if (aimAddress()) moved(); });
+
+// aimAddress takes the view from the address: #zoom/lat/lon.
+function aimAddress() {
+  const [zoom, lat, lon] = location.hash.slice(1).split("/").map(Number);
+  if (![zoom, lat, lon].every(Number.isFinite) || location.hash.split("/").length !== 3) return false;
+  Object.assign(view, { zoom, lat, lon });
+  view.settle();
+  return true;
+}
+
+function begin() {
+  const { width, height } = box.getBoundingClientRect();
+  view.resize(width, height);
+  if (aimAddress()) return;
+  const fit = box.dataset.fit?.split(",").map(Number);
+  Object.assign(view, fit?.length === 4 ? view.around(fit) : view.world());
+  view.settle();
+}
+
+begin();
+new ResizeObserver(resize).observe(box);
+try {
+  const got = await fetch(box.dataset.outlines);
+  if (!got.ok) throw new Error(got.statusText);
+  land = outlines(await got.arrayBuffer());
+  paint(true);
+} catch {
+  by("why").textContent = "The outlines of the land could not be read; the devices are where they belong.";
+  by("why").hidden = false;
+}

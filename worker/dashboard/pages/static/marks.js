@@ -1,0 +1,242 @@
+import { near } from "./view.js";
+import * as earth from "./earth.js";
+import { count } from "./text.js";
+
+// Marks are the clusters and devices on the map.
+export class Marks {
+  all = new Map(); // by key: a mark
+  scale = null;    // what the first and the last colour stand for
+  words = [];      // the values of a sensor that has states, in the order of their colours
+
+  constructor(still) { this.still = still; }
+
+  // show shows a whole new map. What was in a cluster comes out of it.
+  show(map, now) {
+    const old = this.all;
+    this.all = new Map();
+    this.scale = map.scale ?? null;
+    const groups = [...old.values()].filter((m) => m.cluster);
+    for (const c of map.clusters) this.set("c" + c.id, { cluster: c, lat: c.lat, lon: c.lon }, old, groups, now);
+    for (const d of map.devices) this.set("d" + d.device, { device: d, lat: d.lat, lon: d.lon }, old, groups, now);
+    this.spread();
+  }
+
+  set(key, mark, old, groups, now) {
+    const before = old.get(key);
+    if (before) mark.from = null;
+    else if (!this.still.matches) {
+      const parent = groups.find(({ cluster: { bbox: [w, s, e, n] } }) => mark.lon >= w && mark.lon <= e && mark.lat >= s && mark.lat <= n);
+      [mark.from, mark.born] = [parent ? [parent.lon, parent.lat] : null, now];
+    }
+    this.all.set(key, mark);
+  }
+
+  // change takes over what is new. It gives the keys of the marks whose values are.
+  change({ clusters = [], devices = [], gone = [] }, now) {
+    const changed = [];
+    const take = (key, mark) => {
+      const before = this.all.get(key);
+      const value = (m) => m.cluster ? m.cluster.mean : m.device.value;
+      if (before && value(before) !== value(mark)) [mark.flashed] = [now, changed.push(key)];
+      if (before) mark.spread = before.spread; else mark.born = now;
+      this.all.set(key, mark);
+    };
+    for (const id of gone) {
+      this.all.delete("c" + id);
+      this.all.delete("d" + id);
+    }
+    for (const c of clusters) take("c" + c.id, { cluster: c, lat: c.lat, lon: c.lon });
+    for (const d of devices) take("d" + d.device, { device: d, lat: d.lat, lon: d.lon });
+    this.spread();
+    return changed;
+  }
+
+  // spread lays devices that are at one place around it, so that each can be seen from close by.
+  spread() {
+    const taken = new Map();
+    this.words = [...new Set([...this.words, ...this.values()])].slice(0, 64);
+    for (const m of this.all.values()) {
+      if (!m.device) continue;
+      const place = m.lat.toFixed(5) + "," + m.lon.toFixed(5);
+      const n = taken.get(place) ?? 0;
+      taken.set(place, n + 1);
+      m.spread = n && [8.5 * Math.sqrt(n) * Math.cos(n * 2.4), 8.5 * Math.sqrt(n) * Math.sin(n * 2.4)];
+    }
+  }
+
+  values() {
+    const seen = new Set();
+    for (const m of this.all.values()) if (typeof m.device?.value === "string") seen.add(m.device.value);
+    return [...seen].sort();
+  }
+
+  // colour is the name of the colour of a value.
+  colour(value) {
+    if (typeof value === "number" && this.scale) {
+      const [low, high] = this.scale;
+      return "--c" + Math.trunc(Math.max(0, Math.min(9, 10 * (value - low) / Math.max(1e-12, high - low))));
+    }
+    if (typeof value === "string") {
+      const i = this.words.indexOf(value);
+      if (i >= 0 && i < 8) return "--k" + i;
+    }
+    return "--c-none";
+  }
+
+  // lay finds where each mark is on the screen.
+  lay(view, now) {
+    const f = view.frame();
+    const small = Math.max(0.75, Math.min(1, view.width / 700));
+    const laid = [];
+    for (const [key, m] of this.all) {
+      let [x, y] = at(f, m.lon, m.lat);
+      const age = m.born ? Math.min(1, (now - m.born) / 260) : 1;
+      if (m.from && age < 1) {
+        const [px, py] = at(f, ...m.from), t = 1 - (1 - age) ** 3;
+        [x, y] = [px + (x - px) * t, py + (y - py) * t];
+      }
+      if (m.spread && view.zoom > 13) [x, y] = [x + m.spread[0], y + m.spread[1]];
+      const r = m.cluster ? small * (9 + 4.2 * Math.log10(m.cluster.n)) : 5.5;
+      if (x > -40 && y > -40 && x < view.width + 40 && y < view.height + 40) laid.push({ key, m, x, y, r, age });
+    }
+    laid.sort((a, b) => b.r - a.r);
+    this.laid = laid;
+    return laid;
+  }
+
+  // under is the mark at a point, the nearest of those that it touches.
+  under(x, y, reach = 4) {
+    let best = null, least = Infinity;
+    for (const l of this.laid ?? []) {
+      const d = Math.hypot(l.x - x, l.y - y) - l.r;
+      if (d < reach && (d < least || best.m.cluster && l.m.device)) [best, least] = [l, d];
+    }
+    return best;
+  }
+
+  // moves says whether something is still to be animated.
+  moves(now) {
+    for (const m of this.all.values()) if (now - (m.born ?? -1e9) < 300 || now - (m.flashed ?? -1e9) < 900) return true;
+    return false;
+  }
+
+  draw(c, view, colour, now, chosen) {
+    c.clearRect(0, 0, view.width, view.height);
+    c.textAlign = "center";
+    c.textBaseline = "middle";
+    for (const l of this.lay(view, now)) {
+      c.globalAlpha = l.age;
+      if (l.m.cluster) drawCluster(c, l, colour, this.colour(l.m.cluster.mean));
+      else drawDevice(c, l, colour, this.colour(l.m.device.value));
+      c.globalAlpha = 1;
+      const flash = l.m.flashed ? (now - l.m.flashed) / 900 : 1;
+      if (flash < 1 && !this.still.matches) {
+        c.globalAlpha = 1 - flash;
+        circle(c, l.x, l.y, l.r + 2 + 8 * flash);
+        c.lineWidth = 2;
+        c.strokeStyle = colour("--accent");
+        c.stroke();
+        c.globalAlpha = 1;
+      }
+      if (l.key === chosen) {
+        circle(c, l.x, l.y, l.r + 4);
+        c.lineWidth = 2.5;
+        c.strokeStyle = colour("--ink");
+        c.stroke();
+      }
+    }
+  }
+}
+
+function at(f, lon, lat) {
+  return [f.x + near(lon - f.straight) * earth.east(lat) * f.scale, f.y - earth.north(lat) * f.scale];
+}
+
+function circle(c, x, y, r) {
+  c.beginPath();
+  c.arc(x, y, r, 0, 2 * Math.PI);
+}
+
+// drawCluster draws how many there are in the colour of their mean; an arc around it is
+// as long as the part of them that is silent, and a square says that some are held.
+function drawCluster(c, { m: { cluster }, x, y, r }, colour, name) {
+  circle(c, x, y, r);
+  c.fillStyle = colour(name);
+  c.fill();
+  c.lineWidth = 1.5;
+  c.strokeStyle = colour("--mark-edge");
+  c.stroke();
+  if (cluster.silent) {
+    c.beginPath();
+    c.arc(x, y, r + 3.5, -Math.PI / 2 - 2 * Math.PI * Math.max(0.05, cluster.silent / cluster.n), -Math.PI / 2);
+    c.lineWidth = 3;
+    c.strokeStyle = colour("--silent-mark");
+    c.stroke();
+  }
+  c.fillStyle = ink(colour(name));
+  c.font = `600 ${r > 17 ? 12 : r > 12 ? 11 : 10}px system-ui, sans-serif`;
+  c.fillText(few(cluster.n), x, y + 0.5);
+  if (cluster.held) held(c, x + r * 0.75, y - r * 0.75, 4.5, colour);
+}
+
+function drawDevice(c, { m: { device }, x, y, r }, colour, name) {
+  c.lineWidth = 1.5;
+  c.strokeStyle = colour("--mark-edge");
+  switch (device.state) {
+    case "silent":
+      c.beginPath();
+      for (const [dx, dy] of [[0, -r - 1], [r + 1, 0], [0, r + 1], [-r - 1, 0]]) c.lineTo(x + dx, y + dy);
+      c.closePath();
+      c.fillStyle = colour("--card");
+      c.fill();
+      c.lineWidth = 2;
+      c.strokeStyle = colour("--silent-mark");
+      return c.stroke();
+    case "held":
+      return held(c, x, y, r, colour);
+    case "revoked":
+      for (const [width, of] of [[5, "--card"], [2.5, "--revoked-mark"]]) {
+        c.beginPath();
+        c.moveTo(x - r + 1, y - r + 1);
+        c.lineTo(x + r - 1, y + r - 1);
+        c.moveTo(x + r - 1, y - r + 1);
+        c.lineTo(x - r + 1, y + r - 1);
+        [c.lineWidth, c.strokeStyle] = [width, colour(of)];
+        c.stroke();
+      }
+      return;
+  }
+  circle(c, x, y, r);
+  c.fillStyle = colour(name);
+  c.fill();
+  c.stroke();
+}
+
+function held(c, x, y, r, colour) {
+  c.fillStyle = colour("--held-mark");
+  c.fillRect(x - r, y - r, 2 * r, 2 * r);
+  c.lineWidth = 1.5;
+  c.strokeStyle = colour("--card");
+  c.strokeRect(x - r, y - r, 2 * r, 2 * r);
+  c.beginPath();
+  for (const dx of [-r / 3, r / 3]) {
+    c.moveTo(x + dx, y - r / 2);
+    c.lineTo(x + dx, y + r / 2);
+  }
+  c.stroke();
+}
+
+// few is a number that fits into a mark.
+function few(n) {
+  return n < 1000 ? String(n) : n < 9950 ? (n / 1000).toFixed(1).replace(".0", "") + "k" : n < 1e6 ? Math.round(n / 1000) + "k" : count(n / 1e6) + "M";
+}
+
+// ink is what can be read on a colour, which is rgb(…).
+const inks = new Map();
+function ink(colour) {
+  if (!inks.has(colour)) {
+    const [r, g, b] = colour.match(/[\d.]+/g).map((v) => (v / 255) ** 2.2);
+    inks.set(colour, 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#0b1115" : "#ffffff");
+  }
+  return inks.get(colour);
+}
