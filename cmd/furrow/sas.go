@@ -200,11 +200,14 @@ func leaveEndpoint(c *cli.Context, url string) error {
 }
 
 // endpointAdvice says what can be done about addresses that cannot be had.
-func endpointAdvice(err error) error {
+func endpointAdvice(err error) error { return listenAdvice(err, "--listen") }
+
+// listenAdvice is endpointAdvice for an address that another flag says.
+func listenAdvice(err error, flag string) error {
 	for cause, advice := range map[error]string{
-		syscall.EADDRINUSE:    "another program listens there: stop it, or choose another port with --listen",
-		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with --listen",
-		syscall.EACCES:        "this user may not do that: choose a port above 1023 with --listen",
+		syscall.EADDRINUSE:    "another program listens there: stop it, or choose another port with " + flag,
+		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with " + flag,
+		syscall.EACCES:        "this user may not do that: choose a port above 1023 with " + flag,
 	} {
 		if errors.Is(err, cause) {
 			return fmt.Errorf("%w (%s)", err, advice)

@@ -15,7 +15,7 @@ func (p Pipeline) Build(client *tables.Client, names tables.Names, objects jobs.
 	}
 	built := &jobs.Pipeline{
 		Name:       p.Name,
-		Sensors:    p.sensors(),
+		Sensors:    p.Meant(),
 		Client:     client,
 		Objects:    objects,
 		Names:      names,
@@ -47,7 +47,8 @@ func (p Pipeline) MakesObjects() bool {
 	return false
 }
 
-func (p Pipeline) sensors() jobs.Sensors {
+// Meant are the sensors as jobs know them.
+func (p Pipeline) Meant() jobs.Sensors {
 	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good}
 	for name, sensor := range p.Sensors {
 		s.Kinds[name] = sensor.Type

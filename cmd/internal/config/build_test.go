@@ -85,7 +85,7 @@ func TestSensorsAreTakenIfReadingsCanHaveThem(t *testing.T) {
 
 func TestAGoodValueIsComparedAsDevicesSendIt(t *testing.T) {
 	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\n    quality: {sensor: q, good: [192, 1.50, True, fine]}\n").Pipelines[0]
-	sensors := p.sensors()
+	sensors := p.Meant()
 	for _, v := range []tables.Value{tables.Int32(192), tables.Int64(192), tables.Double(192), tables.Double(1.5), tables.Boolean(true), tables.String("fine")} {
 		s, _ := sensors.Sample(tables.Reading{Properties: []tables.Property{{Name: "q", Value: v}, {Name: "t", Value: tables.Double(1)}}})
 		if len(s.Values) != 1 || s.Values[0].Doubtful {

@@ -30,8 +30,8 @@ type Read struct {
 	Cached     bool      // for somebody else, a moment ago
 }
 
-// and is what it took to know two things.
-func (r Read) and(o Read) Read {
+// And is what it took to know two things.
+func (r Read) And(o Read) Read {
 	if r.At.IsZero() || !o.At.IsZero() && o.At.Before(r.At) {
 		r.At = o.At
 	}

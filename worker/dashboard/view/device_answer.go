@@ -18,7 +18,7 @@ func (s *Store) Device(ctx context.Context, id string) (pages.DeviceAnswer, Read
 		return pages.DeviceAnswer{}, first, err
 	}
 	r, second, err := s.device(ctx, w)
-	read := first.and(second)
+	read := first.And(second)
 	if err != nil {
 		return pages.DeviceAnswer{}, read, err
 	}

@@ -53,7 +53,7 @@ func (s *Store) Pipelines(ctx context.Context) (pages.PipelinesAnswer, Read, err
 	})
 	var read Read
 	for i, r := range reads {
-		if read = read.and(r); i == 0 {
+		if read = read.And(r); i == 0 {
 			read = r
 		}
 	}

@@ -135,3 +135,6 @@ func (x *index) sensed(of whose) sensed {
 	slices.SortFunc(all, func(a, b pages.Sensor) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
+
+// FirstSensor is what is shown of a tenant's devices, or of all, where none is chosen.
+func (s *Store) FirstSensor(tenant string) string { return s.sensors(tenant).first() }

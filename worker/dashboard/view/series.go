@@ -55,11 +55,11 @@ func (s *Store) Series(ctx context.Context, ask SeriesAsk) (pages.Series, Read, 
 		return out, read, err
 	}
 	points, second, err := s.points(ctx, w.member, ask, window)
-	read = read.and(second)
+	read = read.And(second)
 	if window == 0 && len(points) > mostPoints && (ask.Window == "" || ask.Window == auto) {
 		if window = s.shortest(ask.To.Sub(ask.From)); window != 0 {
 			points, second, err = s.points(ctx, w.member, ask, window)
-			read = read.and(second)
+			read = read.And(second)
 		}
 	}
 	out.Window, out.Operations = raw, read.Operations

@@ -62,7 +62,7 @@ func (s *Store) Tenants(ctx context.Context, ask TenantsAsk) (pages.TenantsAnswe
 	})
 	read := Read{At: at, Cached: true}
 	for _, r := range reads {
-		read = read.and(r)
+		read = read.And(r)
 	}
 	out.Operations = read.Operations
 	return out, read, err
