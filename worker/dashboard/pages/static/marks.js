@@ -99,7 +99,7 @@ export class Marks {
       const r = m.cluster ? small * (9 + 4.2 * Math.log10(m.cluster.n)) : 5.5;
       if (x > -40 && y > -40 && x < view.width + 40 && y < view.height + 40) laid.push({ key, m, x, y, r, age });
     }
-    laid.sort((a, b) => b.r - a.r);
+    laid.sort((a, b) => rank(a.m) - rank(b.m) || b.r - a.r); // what needs a look lies on top
     this.laid = laid;
     return laid;
   }
@@ -151,6 +151,9 @@ export class Marks {
 function at(f, lon, lat) {
   return [f.x + near(lon - f.straight) * earth.east(lat) * f.scale, f.y - earth.north(lat) * f.scale];
 }
+
+// rank is what is drawn later, and so above.
+const rank = (m) => m.cluster ? 0 : { revoked: 2, silent: 3, held: 4 }[m.device.state] ?? 1;
 
 function circle(c, x, y, r) {
   c.beginPath();

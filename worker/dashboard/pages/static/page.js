@@ -1,6 +1,6 @@
 // What all pages have: parts marked data-live are read again now and then, and
-// changed where they differ, so that focus, scrolling and what is unfolded stay; forms
-// marked data-submit need no button; charts say what is under the pointer.
+// changed where they differ, so that focus, scrolling and what is unfolded stay; charts
+// say what is under the pointer.
 
 const every = 10e3;
 
@@ -51,11 +51,6 @@ async function refresh() {
 
 setInterval(refresh, every);
 document.addEventListener("visibilitychange", refresh);
-
-for (const form of document.querySelectorAll("form[data-submit]")) {
-  form.querySelector("button").hidden = true;
-  form.addEventListener("change", () => form.requestSubmit());
-}
 
 // A chart says what is under the pointer.
 document.addEventListener("pointermove", (e) => {

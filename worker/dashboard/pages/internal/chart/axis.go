@@ -15,17 +15,16 @@ func (d *drawing) timeAxis() {
 	for _, t := range ticks {
 		label, class := t.Format("15:04"), ""
 		if h, m, _ := t.Clock(); h == 0 && m == 0 {
-			label, class = t.Format("2 Jan"), ` class="day"`
+			label, class = t.Format("2 Jan"), "day"
 		}
 		if months && t.Month() == time.January {
 			label = t.Format("2006")
 		}
 		x := d.x(t)
-		anchor := ""
 		if x > float64(d.size.Width-right-16) {
-			anchor = ` text-anchor="end"`
+			class += " last" // ends where the axis does
 		}
-		fmt.Fprintf(&d.out, `<path d="M%.1f %dV%d"/><text%s x="%.1f" y="%d"%s>%s</text>`, x, base, base+4, class, x, base+16, anchor, label)
+		fmt.Fprintf(&d.out, `<path d="M%.1f %dV%d"/><text class="%s" x="%.1f" y="%d">%s</text>`, x, base, base+4, class, x, base+16, label)
 	}
 	d.out.WriteString(`</g>`)
 }
