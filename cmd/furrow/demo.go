@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/demo"
+	"furrow/cmd/internal/setup"
+	"furrow/cmd/internal/simulate"
+)
+
+func demoCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "demo",
+		Usage: "see it work: a fleet, a worker that is killed, a device that is revoked, and a check that nothing is lost or doubled",
+		Description: "In a temporary directory it runs furrow up, and its worker as a process of its own. A fleet of simulated devices,\n" +
+			"or those of a file, send by real tokens; a worker is killed (SIGKILL) midway and another takes over; a device is\n" +
+			"revoked and refused. Then every reading that a device was told is stored is looked for in the raw tables and in\n" +
+			"the outputs, by code that shares nothing with what folds. It exits with 1 where anything is lost, doubled or\n" +
+			"different. It takes about half a minute, and leaves nothing behind.\n\n" +
+			"Examples:\n" +
+			"  furrow demo\n" +
+			"  furrow demo --devices 100 --keep\n" +
+			"  furrow demo --replay week.csv.gz\n" +
+			"  furrow demo --json > demo.json\n" +
+			"  furrow demo --devices 50 --readings 2000 --storage env:AZURE_STORAGE_CONNECTION_STRING",
+		Flags:  append(demoFlags(), replayFlags()...),
+		Action: playDemo,
+	}
+}
+
+func demoFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.IntFlag{Name: "devices", Value: 1000, Usage: "`NUMBER` of devices that send"},
+		&cli.IntFlag{Name: "readings", Value: 100_000, Usage: "`NUMBER` of readings that they send, or a few more"},
+		&cli.StringFlag{Name: "storage", DefaultText: "its own, in the temporary directory", Usage: "`WHERE` to play instead: a connection string, or env:NAME for a variable that holds one. Tables and queues get names of their own"},
+		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"},
+		&cli.BoolFlag{Name: "keep", Usage: "leave it running at the end, as furrow up does, until Ctrl-C"},
+		&cli.BoolFlag{Name: "json", Usage: "print the summary as JSON"},
+	}
+}
+
+// errDemoInterrupted is not success: nobody has checked anything.
+var errDemoInterrupted = errors.New("interrupted: nothing was checked, and nothing is left behind")
+
+func playDemo(c *cli.Context) (err error) {
+	config, err := demoConfig(c)
+	if err != nil {
+		return err
+	}
+	if config.Program, err = os.Executable(); err != nil {
+		return err
+	}
+	if config.Dir, err = os.MkdirTemp("", "furrow-demo-"); err != nil {
+		return err
+	}
+	screen := newDemoScreen(c)
+	config.Screen = screen
+	defer func() {
+		screen.done()
+		err = errors.Join(err, os.RemoveAll(config.Dir))
+	}()
+	d, err := demo.Open(c.Context, config)
+	if err != nil {
+		return interruptedOr(c.Context, err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	report, err := d.Play(c.Context)
+	screen.done()
+	if err != nil {
+		return interruptedOr(c.Context, err)
+	}
+	if c.Bool("json") {
+		err = writeJSONLine(c.App.Writer, report)
+	} else {
+		_, err = io.WriteString(c.App.Writer, demoText(report))
+	}
+	if err == nil && c.Bool("keep") {
+		err = keepDemo(c, d, config)
+	}
+	if !report.OK && err == nil {
+		err = fmt.Errorf("the check has found %s differences; %s readings are lost and %s doubled",
+			grouped(int64(report.Check.Differences)), grouped(int64(report.Check.Lost)), grouped(int64(report.Check.Doubled)))
+	}
+	return err
+}
+
+func interruptedOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errDemoInterrupted
+	}
+	return err
+}
+
+// keepDemo leaves it running until the command is told to stop.
+func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
+	storage := quoted(d.Data())
+	if config.Storage != "" {
+		storage = "… --names-prefix " + config.Prefix
+	}
+	_, err := fmt.Fprintf(c.App.ErrWriter, "\nIt is still running. Tokens are at %s, everything else in %s.\n\n  furrow query --tenant %s --latest --limit 5 --storage %s\n  furrow status --storage %s\n\nCtrl-C stops it, and removes it all.\n",
+		d.Endpoint(), config.Dir, config.Cast.Tenants[0], storage, storage)
+	if err != nil {
+		return err
+	}
+	return d.Live(c.Context)
+}
+
+// demoConfig is what the flags say. Nothing is made yet.
+func demoConfig(c *cli.Context) (demo.Config, error) {
+	config := demo.Config{Storage: c.String("storage"), CA: c.String("ca")}
+	if where := config.Storage; where != "" {
+		if setup.IsDirectory(where) {
+			return config, usagef(c, "--storage is a directory, and the demo makes one of its own; it takes a connection string, or env:NAME for a variable that holds one")
+		}
+		found, err := setup.Find(where)
+		if err != nil {
+			return config, usagef(c, "--storage: %v", err)
+		}
+		if found.Account.Key == "" || found.Account.Queue == "" {
+			return config, usagef(c, "--storage: tokens need the account's key, and jobs its queues: give a connection string with AccountKey and QueueEndpoint")
+		}
+		config.Prefix = "demo" + strings.ToLower(rand.Text()[:8])
+	}
+	var err error
+	if config.Cast, err = demoCast(c); err != nil {
+		return config, err
+	}
+	config.Length = demoLength(config.Cast.Readings)
+	if len(config.Cast.Members) <= 100 {
+		config.Cadence = time.Second
+	}
+	return config, nil
+}
+
+// demoPace is how many readings a second a demo has devices send.
+const demoPace = 8000
+
+// demoLength is how long devices take to send so many readings: at least a few runs.
+func demoLength(readings int64) time.Duration {
+	return max(3*time.Second, time.Duration(readings)*time.Second/demoPace)
+}
+
+// Readings of a demo's simulated fleet.
+const (
+	demoEvery     = 30 * time.Second
+	demoSendEvery = 5 * time.Minute
+	demoMonths    = 4
+)
+
+func demoCast(c *cli.Context) (demo.Cast, error) {
+	if c.IsSet("replay") {
+		if c.IsSet("devices") || c.IsSet("readings") {
+			return demo.Cast{}, usagef(c, "--devices and --readings are about a fleet that is made up, and --replay takes one from a file")
+		}
+		s, err := newReplay(c)
+		if err != nil {
+			return demo.Cast{}, err
+		}
+		return demo.Cast{Members: s.members, Tenants: s.tenants, Sendings: s.run.Sendings, From: s.run.From, To: lastDue(s), Readings: s.expected, Backfill: s.backfill}, nil
+	}
+	for _, name := range []string{"device-column", "time-column", "columns", "tenant", "keep-times"} {
+		if c.IsSet(name) {
+			return demo.Cast{}, usagef(c, "--%s is about a file; name it with --replay", name)
+		}
+	}
+	devices, readings := c.Int("devices"), c.Int("readings")
+	if devices < 2 || devices > 20_000 {
+		return demo.Cast{}, usagef(c, "--devices is %d; it must be from 2 to 20000", devices)
+	}
+	if each := readings / devices; each < 10 || each > 10_000 {
+		return demo.Cast{}, usagef(c, "--readings is %d, which is %d of each device; it must be from 10 to 10000 of each", readings, each)
+	}
+	now := time.Now().UTC()
+	f := simulate.Fleet{Seed: 1, Devices: devices, Tenants: 2, Months: demoMonths, Until: now, Every: demoEvery, SendEvery: demoSendEvery,
+		Dirt: simulate.Dirt{Repeats: 0.002, Disorder: 0.002, Outages: 0.02, Stuck: 0.02, Texts: 0.02, Nested: 0.01, Nonsense: 0.001}}
+	from := now.Add(-time.Duration((readings+devices-1)/devices+1) * demoEvery)
+	cast := demo.Cast{Members: f.Members(), From: from, To: now, Readings: int64(readings), Backfill: backfillFor(now.Sub(from))}
+	for i := range f.Tenants {
+		cast.Tenants = append(cast.Tenants, cast.Members[i].Tenant)
+	}
+	cast.Sendings = func(m simulate.Member) simulate.Stream { return f.Sendings(m, from, now) }
+	return cast, nil
+}
+
+// lastDue is when the last reading of a simulation is.
+func lastDue(s *simulation) (last time.Time) {
+	for _, m := range s.members {
+		for sending := range s.run.Sendings(m) {
+			if sending.Due.After(last) {
+				last = sending.Due
+			}
+		}
+	}
+	return last
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
+)
+
+// A demoScreen shows how far a demo is: with bars on a terminal, else in lines.
+type demoScreen struct {
+	out      io.Writer
+	terminal bool
+	began    time.Time
+
+	mu   sync.Mutex
+	bar  *progressbar.ProgressBar
+	text string // of the stage
+	most int64
+	last time.Time // when there was a line of progress
+}
+
+// demoLines is how often there is a line of progress where there is no terminal.
+const demoLines = 3 * time.Second
+
+func newDemoScreen(c *cli.Context) *demoScreen {
+	s := &demoScreen{out: c.App.ErrWriter, began: time.Now()}
+	f, ok := c.App.ErrWriter.(*os.File)
+	s.terminal = ok && term.IsTerminal(int(f.Fd()))
+	return s
+}
+
+// Stage begins a bar, or says what begins.
+func (s *demoScreen) Stage(text string, most int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end()
+	s.text, s.most, s.last = text, most, time.Now()
+	if !s.terminal {
+		s.line(text)
+		return
+	}
+	options := []progressbar.Option{progressbar.OptionSetWriter(s.out), progressbar.OptionSetDescription(text), progressbar.OptionSetWidth(24),
+		progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100 * time.Millisecond), progressbar.OptionSetElapsedTime(true), progressbar.OptionSetPredictTime(false)}
+	if most == 0 {
+		most = -1 // a spinner
+	} else {
+		options = append(options, progressbar.OptionShowCount())
+	}
+	s.bar = progressbar.NewOptions64(most, options...)
+}
+
+// The bar's own errors are a terminal that is gone; the demo goes on without it.
+
+// Progress moves the bar, or says now and then how far it is.
+func (s *demoScreen) Progress(done int64, detail string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.bar != nil:
+		if detail != "" {
+			s.bar.Describe(s.text + ", " + detail)
+		}
+		if s.most > 0 {
+			_ = s.bar.Set64(min(done, s.most))
+		}
+	case !s.terminal && time.Since(s.last) >= demoLines:
+		s.last = time.Now()
+		text := fmt.Sprintf("%s: %s of %s", s.text, grouped(done), grouped(s.most))
+		if detail != "" {
+			text += ", " + detail
+		}
+		s.line(text)
+	}
+}
+
+// Say writes a line that stays.
+func (s *demoScreen) Say(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bar != nil {
+		_ = s.bar.Clear()
+	}
+	s.line(text)
+}
+
+func (s *demoScreen) line(text string) {
+	fmt.Fprintf(s.out, "%6.1f s  %s\n", time.Since(s.began).Seconds(), text)
+}
+
+func (s *demoScreen) end() {
+	if s.bar != nil {
+		_ = s.bar.Finish()
+		s.bar = nil
+	}
+}
+
+func (s *demoScreen) done() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end()
+}

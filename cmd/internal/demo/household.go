@@ -1,0 +1,175 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"furrow/cmd/internal/setup"
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// A household is a furrow up that runs as a process of its own, without a worker, and
+// what it takes to reach it.
+type household struct {
+	config   Config
+	up       *process
+	endpoint string // where devices get their tokens
+	account  tables.Account
+	names    tables.Names
+	client   *tables.Client
+	queue    *worker.Queue
+	http     *http.Client
+	master   sas.Master
+}
+
+// startTime is how long up has to say where it is.
+const startTime = 30 * time.Second
+
+// data is the directory of the demo's own storage.
+func (c Config) data() string { return filepath.Join(c.Dir, "data") }
+
+func (h *household) open(ctx context.Context, c Config) (err error) {
+	h.config, h.master = c, sas.NewMaster()
+	if h.names, err = tables.ParseNames(c.Prefix); err != nil {
+		return err
+	}
+	if c.Storage == "" {
+		if err := os.Mkdir(c.data(), 0o700); err != nil {
+			return err
+		}
+	}
+	master, err := c.write(c.masterFile(), h.master.Base64()+"\n")
+	if err != nil {
+		return err
+	}
+	if _, err := c.write(configFile, fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch)); err != nil {
+		return err
+	}
+	args := []string{"--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--master-key-file", master}
+	if h.up, err = h.start("up", append([]string{"up"}, args...)...); err != nil {
+		return err
+	}
+	starting, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("furrow up has not started within %v", startTime))
+	defer cancel()
+	line, err := h.up.said(starting)
+	if err != nil {
+		return err
+	}
+	var said struct{ Endpoint string }
+	if err := json.Unmarshal(line, &said); err != nil {
+		return fmt.Errorf("furrow up said %q: %w", line, err)
+	}
+	h.endpoint = said.Endpoint
+	return h.connect()
+}
+
+// masterFile is where commands look for the master key of storage of its own.
+func (c Config) masterFile() string {
+	if c.Storage == "" {
+		return filepath.Join("data", "master.key")
+	}
+	return "master.key"
+}
+
+const (
+	configFile = "furrow.yaml"
+	configText = "pipelines: [{name: %s, cadence: %v, settle: %v, batch: %d, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n"
+)
+
+// start starts a furrow that works on the demo's storage. An account may hold the key:
+// it goes by the environment, which others cannot see.
+func (h *household) start(name string, args ...string) (*process, error) {
+	c := h.config
+	args = append(args, "--config", filepath.Join(c.Dir, configFile), "--names-prefix", c.Prefix)
+	var environ []string
+	if c.Storage == "" {
+		args = append(args, "--storage", c.data())
+	} else {
+		environ = []string{"FURROW_STORAGE=" + c.Storage}
+	}
+	if c.CA != "" {
+		args = append(args, "--ca", c.CA)
+	}
+	return start(c.Program, c.Dir, name, environ, args...)
+}
+
+func (h *household) connect() error {
+	where := h.config.Storage
+	if where == "" {
+		where = h.config.data()
+	}
+	found, err := setup.Find(where)
+	if err != nil {
+		return err
+	}
+	h.account = found.Account
+	if h.http, err = setup.Transport(h.config.CA); err != nil {
+		return err
+	}
+	if t, ok := h.http.Transport.(*http.Transport); ok {
+		t.MaxIdleConnsPerHost = 4096 // devices share it
+	}
+	if h.client, err = tables.Connect(tables.Config{Account: h.account, Transport: h.http}); err != nil {
+		return err
+	}
+	queues, err := worker.Connect(worker.Config{Account: h.account, Transport: h.http})
+	if err != nil {
+		return err
+	}
+	h.queue = queues.Queue(h.names, pipeline)
+	return nil
+}
+
+// policies are those that tokens hang on.
+func (h *household) policies() *sas.Policies {
+	return &sas.Policies{Client: h.client, Names: h.names, Delay: h.delay(), Log: slog.New(slog.DiscardHandler)}
+}
+
+// delay is how long storage takes until a change of policies holds everywhere.
+// learn.microsoft.com: "Define a stored access policy".
+func (h *household) delay() time.Duration {
+	if h.account.PathStyle() {
+		return 0 // storage of one machine, or an emulator
+	}
+	return 30 * time.Second
+}
+
+// close ends up, and removes the tables from an account. Its queues stay, as they may
+// not be made again for a while, and are told of: see Leftovers.
+func (h *household) close() error {
+	if h.up == nil {
+		return nil
+	}
+	err := h.up.stop()
+	if h.config.Storage == "" || h.client == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, name := range h.tables() {
+		if e := h.client.Table(name).Delete(ctx); e != nil && !errors.Is(e, tables.ErrNoTable) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+func (h *household) tables() []string {
+	n := h.names
+	return []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Partitions(pipeline)}
+}
+
+// Endpoint is where devices get their tokens.
+func (h *household) Endpoint() string { return h.endpoint }
+
+// Data is the directory of the demo's own storage.
+func (h *household) Data() string { return h.config.data() }

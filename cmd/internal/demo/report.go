@@ -1,0 +1,132 @@
+package demo
+
+import (
+	"time"
+
+	"furrow/cmd/internal/demo/check"
+	"furrow/cmd/internal/pricing"
+	"furrow/cmd/internal/simulate"
+	"furrow/sas/device"
+	"furrow/tables"
+)
+
+// A Report is how it went. As JSON, members may be added, and none changes.
+type Report struct {
+	OK       bool            `json:"ok"` // the check has found no difference, and nothing lost or doubled
+	Seconds  float64         `json:"seconds"`
+	Storage  string          `json:"storage"` // URL of the Table service
+	Own      bool            `json:"ownStorage"`
+	Tenants  []tables.Tenant `json:"tenants"`
+	Months   []tables.Month  `json:"months"` // in which devices were deployed
+	Devices  int             `json:"devices"`
+	Readings Readings        `json:"readings"`
+	Check    check.Result    `json:"check"`
+	Takeover Takeover        `json:"takeover"`
+	Revoked  Revoked         `json:"revoked"`
+	Jobs     []Jobs          `json:"jobs"`
+	Latest   []Newest        `json:"latest"`
+	Rollups  []Bucket        `json:"rollups"`
+	Work     Work            `json:"operations"`
+	Cost     Cost            `json:"costPerMonth"`
+	Left     []string        `json:"left"` // queues that stay in the account, empty
+}
+
+// Readings are how many there were.
+type Readings struct {
+	Accepted int                     `json:"accepted"` // storage has said so to the devices
+	Folded   int                     `json:"folded"`   // they are in every output that they have to be in
+	Late     int64                   `json:"late"`     // of them, those that came when their device had been folded further
+	Rejected int                     `json:"rejected"` // of them, those with something in them that was rejected
+	Lost     int                     `json:"lost"`
+	Doubled  int                     `json:"doubled"`
+	SetAside map[device.Reason]int64 `json:"setAside"` // by the devices, which reported why
+	Tokens   int64                   `json:"tokens"`
+	Requests int64                   `json:"requests"` // in which they came
+}
+
+// Jobs are those of a kind.
+type Jobs struct {
+	Kind     string `json:"kind"`
+	Messages int64  `json:"messages"` // that were done
+	Devices  int64  `json:"devices"`  // that they were about: a job each
+}
+
+// Newest are the newest values of a device.
+type Newest struct {
+	Device  tables.DeviceID `json:"device"`
+	Site    tables.Site     `json:"site,omitempty"`
+	Time    time.Time       `json:"time"`
+	Sensors []Value         `json:"sensors"`
+}
+
+// A Value is that of a sensor: a number or a text.
+type Value struct {
+	Sensor string `json:"sensor"`
+	Value  any    `json:"value"`
+}
+
+// A Bucket is a rollup of a sensor.
+type Bucket struct {
+	Device tables.DeviceID `json:"device"`
+	Window string          `json:"window"`
+	Start  time.Time       `json:"start"`
+	Sensor string          `json:"sensor"`
+	Count  int64           `json:"count"`
+	Min    float64         `json:"min"`
+	Mean   float64         `json:"mean"`
+	Max    float64         `json:"max"`
+	First  float64         `json:"first"`
+	Last   float64         `json:"last"`
+}
+
+// Work is what the workers' runs took, audits apart. What a killed worker did in its
+// last seconds is left out: nobody was told.
+type Work struct {
+	Runs       int              `json:"runs"`
+	DeviceRuns int64            `json:"deviceRuns"` // devices that they looked at, summed
+	Kinds      map[string]int64 `json:"byKind"`
+	// PerDeviceRun is that divided by DeviceRuns.
+	PerDeviceRun map[string]float64 `json:"perDeviceAndRun"`
+}
+
+// A Cost is what this fleet would cost a month on Azure, in US dollars, with a reading
+// of each device and a run every minute.
+type Cost struct {
+	Runs     float64            `json:"runs"`
+	ByKind   map[string]float64 `json:"runsByKind"`
+	Writes   float64            `json:"writes"`  // of the devices, one by one
+	Storage  float64            `json:"storage"` // of a month's readings and outputs, for a month
+	StoredGB float64            `json:"storedGB"`
+	Total    float64            `json:"total"`
+	Prices   pricing.Prices     `json:"prices"`
+}
+
+// readings are how many there were, by what devices were told and the check has found.
+func (d *Demo) readings(sum simulate.Summary, c check.Result, late int64) Readings {
+	_, told := d.receipts.Told()
+	return Readings{Accepted: told, Folded: max(0, c.Readings-c.Waiting-c.Lost), Late: late, Rejected: c.Rejected, Lost: c.Lost, Doubled: c.Doubled,
+		SetAside: sum.SetAside, Tokens: sum.Tokens, Requests: d.receipts.Inserts}
+}
+
+// minute is the default cadence.
+const minute = time.Minute
+
+// cost is what the work would cost for so many devices.
+func (w Work) cost(devices int, r Readings, c check.Result) Cost {
+	cost := Cost{ByKind: map[string]float64{}, Prices: pricing.Azure()}
+	deviceRuns := float64(devices) * float64(pricing.Month/minute)
+	perRun, byKind := cost.Prices.Operations(w.Kinds)
+	if w.DeviceRuns > 0 {
+		cost.Runs = perRun / float64(w.DeviceRuns) * deviceRuns
+		for kind, dollars := range byKind {
+			cost.ByKind[kind] = dollars / float64(w.DeviceRuns) * deviceRuns
+		}
+	}
+	cost.Writes = cost.Prices.Operation("tables insert") * deviceRuns
+	if c.Readings > 0 {
+		cost.StoredGB = float64(c.Bytes+c.OutputBytes) / float64(c.Readings) * deviceRuns / pricing.GB
+	}
+	cost.Storage = cost.StoredGB * cost.Prices.TableGB
+	cost.Total = cost.Runs + cost.Writes + cost.Storage
+	return cost
+}

@@ -1,0 +1,87 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"furrow/cmd/internal/simulate"
+	"furrow/tables"
+)
+
+// send has the fleet send everything that it has, by tokens as real devices get them.
+func (d *Demo) send(ctx context.Context) (simulate.Summary, error) {
+	d.Screen.Stage("sending readings", d.Cast.Readings)
+	pace := max(1.001, d.Cast.To.Sub(d.Cast.From).Seconds()/d.Length.Seconds())
+	var folded atomic.Int64
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	go d.watchFolding(watching, &folded)
+	sum, err := simulate.Run(ctx, simulate.Config{
+		Endpoint: d.endpoint, Transport: d.listened, Members: d.Cast.Members, From: d.Cast.From, Pace: pace,
+		Credential: d.of, Sendings: d.Cast.Sendings, Log: slog.New(slog.DiscardHandler),
+		Progress: func(s simulate.Summary) {
+			d.Screen.Progress(s.Stored, fmt.Sprintf("%d of them folded", folded.Load()))
+		},
+	})
+	switch {
+	case err != nil:
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case sum.Waiting > 0:
+		err = fmt.Errorf("%d readings of %d devices could not be sent: %w", sum.Waiting, sum.Behind, sum.Newest)
+	}
+	return sum, err
+}
+
+// watchFolding keeps up with how many rows the pipeline says it has folded.
+func (d *Demo) watchFolding(ctx context.Context, folded *atomic.Int64) {
+	for pause(ctx, time.Second) {
+		rows, err := d.tracks(ctx)
+		if err != nil {
+			continue // it is only shown
+		}
+		sum := int64(0)
+		for _, t := range rows {
+			sum += t.rows
+		}
+		folded.Store(sum)
+	}
+}
+
+// A track is what the tracking table says of a device.
+type track struct {
+	claim, committed string // of the job that claimed it last, and of the one that committed it
+	rows, late       int64  // folded, and those of them that came late
+}
+
+// open tells a device that somebody has claimed and not committed.
+func (t track) open() bool { return t.claim != t.committed }
+
+func (d *Demo) tracks(ctx context.Context) (map[tables.DeviceID]track, error) {
+	all := map[tables.DeviceID]track{}
+	q := tables.Query{Select: []string{"RowKey", "Claim", "Committed", "Rows", "Late"}}
+	for page, err := range d.client.Table(d.names.Partitions(pipeline)).Rows(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Rows {
+			all[tables.DeviceID(e.RowKey)] = track{e.Get("Claim").Text(), e.Get("Committed").Text(), e.Get("Rows").Int(), e.Get("Late").Int()}
+		}
+	}
+	return all, nil
+}
+
+// pause waits. It is false when ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

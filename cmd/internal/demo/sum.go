@@ -1,0 +1,130 @@
+package demo
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"furrow/cmd/internal/query"
+	"furrow/cmd/internal/simulate"
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// sumUp fills in the report when the check is done and the workers rest.
+func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error {
+	d.Screen.Stage("summing up", 0)
+	rows, err := d.tracks(ctx)
+	if err != nil {
+		return err
+	}
+	var late int64
+	for _, t := range rows {
+		late += t.late
+	}
+	r.Readings = d.readings(sum, r.Check, late)
+	r.Storage, r.Own, r.Tenants, r.Devices, r.Left = d.account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices, []string{}
+	months := map[tables.Month]bool{}
+	for _, m := range d.Cast.Members {
+		months[tables.MonthOf(m.Deployed, 0)] = true
+	}
+	r.Months = slices.SortedFunc(maps.Keys(months), tables.Month.Compare)
+	if !r.Own {
+		r.Left = []string{d.names.Jobs(pipeline), d.names.Poison(pipeline)}
+	}
+	if err := d.figures(ctx, r); err != nil {
+		return err
+	}
+	if err := d.samples(ctx, r); err != nil {
+		return err
+	}
+	r.Cost = r.Work.cost(r.Devices, r.Readings, r.Check)
+	r.OK = r.Check.Differences+r.Check.Lost+r.Check.Doubled == 0 && r.Check.Readings >= r.Readings.Accepted
+	r.Seconds = time.Since(d.began).Seconds()
+	return nil
+}
+
+// figures are what the workers have left behind.
+func (d *Demo) figures(ctx context.Context, r *Report) error {
+	all, _, err := d.runs().FiguresSince(ctx, pipeline, tables.TicksOf(d.began.Add(-time.Minute)))
+	if err != nil {
+		return err
+	}
+	var runs, audits tables.WorkerFigures
+	for _, run := range all {
+		switch {
+		case run.Run.Slot == d.audits:
+			audits.Add(run.Workers)
+		case len(run.Workers.Jobs) > 0:
+			r.Work.Runs++
+			runs.Add(run.Workers)
+		}
+	}
+	done := func(w tables.WorkerFigures, k jobs.Kind) int64 {
+		return w.Jobs[string(k)+" "+worker.OutcomeDone.String()]
+	}
+	r.Jobs = []Jobs{
+		{string(jobs.Master), done(runs, jobs.Master), 0}, {string(jobs.Month), done(runs, jobs.Month), 0},
+		{string(jobs.Device), done(runs, jobs.Device), runs.Devices}, {string(jobs.Audit), done(audits, jobs.Audit), audits.Devices},
+	}
+	r.Work.DeviceRuns, r.Work.Kinds, r.Work.PerDeviceRun = runs.Devices, runs.Operations, map[string]float64{}
+	for kind, n := range runs.Operations {
+		r.Work.PerDeviceRun[kind] = float64(n) / float64(max(1, runs.Devices))
+	}
+	return nil
+}
+
+const (
+	devicesShown = 3
+	bucketsShown = 2 // of a device
+)
+
+// samples are outputs of a few devices, as furrow query finds them.
+func (d *Demo) samples(ctx context.Context, r *Report) error {
+	source := query.Source{Tables: d.client, Names: d.names}
+	for i := range min(devicesShown, len(d.Cast.Members)) {
+		m := d.Cast.Members[i*len(d.Cast.Members)/devicesShown]
+		scope, err := source.Device(ctx, string(m.ID))
+		if err != nil {
+			return err
+		}
+		for record, err := range source.Latest(ctx, query.Question{Scope: scope}) {
+			if err != nil {
+				return err
+			}
+			r.Latest = append(r.Latest, newestOf(m, record.(query.Newest)))
+		}
+		q := query.Question{Scope: scope, Window: tables.Hour, Span: query.Span{From: tables.TicksOf(d.Cast.From), To: tables.TicksOf(d.Cast.To)}, Limit: bucketsShown}
+		for record, err := range source.Rollups(ctx, q) {
+			if err != nil {
+				return err
+			}
+			r.Rollups = append(r.Rollups, bucketOf(record.(query.Bucket)))
+		}
+	}
+	return nil
+}
+
+func newestOf(m simulate.Member, found query.Newest) Newest {
+	n := Newest{Device: m.ID, Site: m.Site}
+	var at tables.Ticks
+	for _, v := range found.Values {
+		at = max(at, v.At)
+		if v.Is == jobs.State {
+			n.Sensors = append(n.Sensors, Value{v.Sensor, v.State})
+		} else {
+			n.Sensors = append(n.Sensors, Value{v.Sensor, v.Number})
+		}
+	}
+	n.Time = at.Time()
+	return n
+}
+
+// bucketOf is the first sensor of a bucket.
+func bucketOf(found query.Bucket) Bucket {
+	a := found.Sensors[0]
+	return Bucket{Device: found.Device, Window: found.Window.String(), Start: found.Start.Time(), Sensor: a.Sensor,
+		Count: a.Count, Min: a.Min, Mean: a.Mean(), Max: a.Max, First: a.First, Last: a.Last}
+}
