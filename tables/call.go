@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"furrow/tables/service"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -31,11 +33,9 @@ type call struct {
 	parse  func(*http.Response, []byte) error
 }
 
-type callKey struct{}
-
 // within is a context in which the next request of aztables is c's.
 func (c *call) within(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
+	return service.Within(ctx, c)
 }
 
 // date is the service's time, by which horizons are set; zero when it sent none.
@@ -52,7 +52,7 @@ func (c *call) date() time.Time {
 type bodies struct{}
 
 func (bodies) Do(req *policy.Request) (*http.Response, error) {
-	c, ok := req.Raw().Context().Value(callKey{}).(*call)
+	c, ok := service.CallOf[*call](req)
 	if !ok {
 		return req.Next()
 	}

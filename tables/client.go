@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
+
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -79,27 +79,12 @@ func (c Config) service(url string) (*aztables.ServiceClient, error) {
 
 func (c Config) options() *aztables.ClientOptions {
 	o := &aztables.ClientOptions{}
-	o.Retry = c.Retry
-	if o.Retry.TryTimeout == 0 {
-		o.Retry.TryTimeout = time.Minute
-	}
-	o.Transport = c.Transport
-	if o.Transport == nil {
-		o.Transport = &http.Client{Transport: newTransport()}
-	}
+	o.Retry, o.Transport = service.Retry(c.Retry), service.Transport(c.Transport)
 	o.PerCallPolicies = []policy.Policy{bodies{}}
 	if c.OnOperation != nil {
-		o.PerRetryPolicies = []policy.Policy{observe{c.OnOperation}}
+		o.PerRetryPolicies = []policy.Policy{observe(c.OnOperation)}
 	}
 	return o
-}
-
-// newTransport keeps a connection for each of a worker's jobs: the default of
-// two, and azcore's of ten, would dial for nearly every request of the others.
-func newTransport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
-	return t
 }
 
 // Table is the table of that name, which need not exist yet.

@@ -2,7 +2,6 @@ package tables
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"furrow/tables/service"
@@ -56,20 +55,8 @@ func (c *Counter) Count(_ context.Context, o Operation) { c.counts.Add(o.Kind) }
 func (c *Counter) Counts() map[Kind]int64 { return c.counts.Map() }
 
 // observe tells on about every try of every operation.
-type observe struct {
-	on func(context.Context, Operation)
-}
-
-func (o observe) Do(req *policy.Request) (*http.Response, error) {
-	start := time.Now()
-	resp, err := req.Next()
-	ctx := req.Raw().Context()
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		op := Operation{Kind: c.kind, Table: c.table, Rows: c.rows, Took: time.Since(start)}
-		if resp != nil {
-			op.Status = resp.StatusCode
-		}
-		o.on(ctx, op)
-	}
-	return resp, err
+func observe(on func(context.Context, Operation)) policy.Policy {
+	return service.Observe[*call](func(ctx context.Context, c *call, t service.Try) {
+		on(ctx, Operation{Kind: c.kind, Table: c.table, Rows: c.rows, Status: t.Status, Took: t.Took})
+	})
 }

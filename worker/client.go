@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -47,14 +47,12 @@ func Connect(c Config) (*Client, error) {
 	if c.Account.Queue == "" {
 		return nil, errors.New("storage: the account has no Queue endpoint; give a connection string that has a QueueEndpoint")
 	}
-	if c.Retry.TryTimeout == 0 {
-		c.Retry.TryTimeout = time.Minute
-	}
-	service, err := c.service()
+	c.Retry = service.Retry(c.Retry)
+	queues, err := c.service()
 	if err != nil {
 		return nil, fmt.Errorf("storage account %s: %w", c.Account.Name, err)
 	}
-	return &Client{service: service, try: c.Retry.TryTimeout}, nil
+	return &Client{service: queues, try: c.Retry.TryTimeout}, nil
 }
 
 func (c Config) service() (*azqueue.ServiceClient, error) {
@@ -81,21 +79,9 @@ func (c Config) service() (*azqueue.ServiceClient, error) {
 
 func (c Config) options() *azqueue.ClientOptions {
 	o := &azqueue.ClientOptions{}
-	o.Retry = c.Retry
-	o.Transport = c.Transport
-	if o.Transport == nil {
-		o.Transport = &http.Client{Transport: newTransport()}
-	}
+	o.Retry, o.Transport = c.Retry, service.Transport(c.Transport)
 	if c.OnOperation != nil {
-		o.PerRetryPolicies = []policy.Policy{observe{c.OnOperation}}
+		o.PerRetryPolicies = []policy.Policy{observe(c.OnOperation)}
 	}
 	return o
-}
-
-// newTransport keeps a connection for each job of a pool, all of which renew
-// their leases at about the same time.
-func newTransport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
-	return t
 }

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"furrow/tables/service"
@@ -52,27 +51,11 @@ type call struct {
 	object string
 }
 
-type callKey struct{}
-
-func (c call) within(ctx context.Context) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
-}
+func (c call) within(ctx context.Context) context.Context { return service.Within(ctx, c) }
 
 // observe tells on about every try of every operation.
-type observe struct {
-	on func(context.Context, Operation)
-}
-
-func (o observe) Do(req *policy.Request) (*http.Response, error) {
-	start, bytes := time.Now(), max(req.Raw().ContentLength, 0)
-	resp, err := req.Next()
-	ctx := req.Raw().Context()
-	if c, ok := ctx.Value(callKey{}).(call); ok {
-		op := Operation{Kind: c.kind, Object: c.object, Bytes: bytes, Took: time.Since(start)}
-		if resp != nil {
-			op.Status = resp.StatusCode
-		}
-		o.on(ctx, op)
-	}
-	return resp, err
+func observe(on func(context.Context, Operation)) policy.Policy {
+	return service.Observe[call](func(ctx context.Context, c call, t service.Try) {
+		on(ctx, Operation{Kind: c.kind, Object: c.object, Bytes: t.Sent, Status: t.Status, Took: t.Took})
+	})
 }

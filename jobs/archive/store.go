@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"time"
 
 	"furrow/tables"
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -82,18 +81,9 @@ func (c StoreConfig) client() (*container.Client, error) {
 
 func (c StoreConfig) options() *container.ClientOptions {
 	o := &container.ClientOptions{}
-	o.Retry = c.Retry
-	if o.Retry.TryTimeout == 0 {
-		o.Retry.TryTimeout = time.Minute
-	}
-	o.Transport = c.Transport
-	if o.Transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
-		o.Transport = &http.Client{Transport: t}
-	}
+	o.Retry, o.Transport = service.Retry(c.Retry), service.Transport(c.Transport)
 	if c.OnOperation != nil {
-		o.PerRetryPolicies = []policy.Policy{observe{c.OnOperation}}
+		o.PerRetryPolicies = []policy.Policy{observe(c.OnOperation)}
 	}
 	return o
 }

@@ -1,5 +1,6 @@
 // Package service is what the clients of the three storage services have in
-// common: their errors, each in one line, and counts of their operations.
+// common: their errors, each in one line, what is told of their requests, and
+// counts of these.
 package service
 
 import (
