@@ -27,6 +27,9 @@ func examplesOf(command string) []string {
 		return []string{"config show", "config show --config site.yaml --json"}
 	case "config init":
 		return []string{"config init", "config init site.yaml"}
+	case "dashboard":
+		return []string{"dashboard", "dashboard --listen 0.0.0.0:10090 --tls self-signed --password-file dashboard.password",
+			"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"}
 	case "schedule":
 		return []string{"schedule", "schedule --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING", "schedule --once"}
 	case "worker":

@@ -112,7 +112,7 @@ func (s *soak) choosePorts(t *testing.T) {
 // start starts up, and waits until it says where everything is.
 func (s *soak) start(t *testing.T) {
 	t.Helper()
-	s.up = exec.Command(os.Args[0], "up", "--json", "--storage", s.dir, "--listen", s.door, "--storage-port", s.ports, "--config", s.config)
+	s.up = exec.Command(os.Args[0], "up", "--json", "--storage", s.dir, "--listen", s.door, "--storage-port", s.ports, "--no-dashboard", "--config", s.config)
 	s.up.Env, s.up.Stderr = append(os.Environ(), asFurrow+"=1", "FURROW_STORAGE="), &lockedBuffer{}
 	out, err := s.up.StdoutPipe()
 	if err != nil {

@@ -18,14 +18,17 @@ func upCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "up",
 		Usage: "run everything that a fleet needs, in one process",
-		Description: "It serves storage from a directory, gives devices their tokens, schedules runs, and does the jobs. With a\n" +
-			"connection string or a URL as --storage it does all but the first, on that account. It runs until it gets\n" +
-			"SIGINT or SIGTERM; after a crash, it goes on where it was.",
-		Flags: append(append(fleetFlags(), endpointFlags()...),
+		Description: "It serves storage from a directory, gives devices their tokens, schedules runs, does the jobs, and shows all\n" +
+			"of it in a browser. With a connection string or a URL as --storage it does all but the first, on that account.\n" +
+			"It runs until it gets SIGINT or SIGTERM; after a crash, it goes on where it was.",
+		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
 			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` of blobs, on the host of --listen; queues and tables are on the next two; 0 takes three free ones"},
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen", Usage: "`URL` by which devices reach the endpoint; its host is also that of the Table service unless --table-url says otherwise"},
 			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
 			&cli.BoolFlag{Name: "no-worker", Usage: "leave the jobs to workers in other processes"},
+			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard, Usage: "`ADDR` of the dashboard as host:port; port 0 takes a free port; on one that other machines reach it takes --tls, and a password or token"},
+			&cli.BoolFlag{Name: "no-dashboard", Usage: "show nothing in a browser"},
+			silentFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print where everything is as one line of JSON"},
 			verboseFlag(), stopWithInputFlag()),
 		Action: up,
@@ -49,7 +52,12 @@ func up(c *cli.Context) (err error) {
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	h := household{c: c, door: l, tls: tls, limits: limits, log: log}
+	window, err := openWindow(c, tls, log)
+	if err != nil {
+		return err
+	}
+	defer closing(&err, window.Close)
+	h := household{c: c, door: l, tls: tls, limits: limits, window: window, log: log}
 	if where := c.String("storage"); !setup.IsDirectory(where) {
 		return h.run(ctx, "")
 	}
@@ -90,6 +98,7 @@ type household struct {
 	door   net.Listener // where devices ask for tokens
 	tls    guard
 	limits endpoint.Limits
+	window *window // nil: there is no dashboard
 	log    *slog.Logger
 }
 
@@ -118,6 +127,10 @@ func (h household) run(ctx context.Context, tableURL string) error {
 	if err != nil {
 		return err
 	}
+	shown, err := h.window.server()
+	if err != nil {
+		return err
+	}
 	if err := h.announce(ctx, o, f); err != nil {
 		return err
 	}
@@ -126,6 +139,9 @@ func (h household) run(ctx context.Context, tableURL string) error {
 		runs = append(runs, func(ctx context.Context) error {
 			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: h.c.Int("jobs"), Lease: worker.DefaultLease})
 		})
+	}
+	if shown != nil {
+		runs = append(runs, shown.Run)
 	}
 	return roles.Together(ctx, runs...)
 }

@@ -14,7 +14,8 @@ import (
 // field may be added, none changes.
 type upScreen struct {
 	tokenScreen
-	Data      string       `json:"data,omitempty"` // the directory; absent on an account
+	Data      string       `json:"data,omitempty"`      // the directory; absent on an account
+	Dashboard string       `json:"dashboard,omitempty"` // URL for browsers; absent where there is none
 	Worker    bool         `json:"worker"`
 	Pipelines []upPipeline `json:"pipelines"`
 }
@@ -28,6 +29,9 @@ type upPipeline struct {
 func (h household) announce(ctx context.Context, o *office, f *roles.Fleet) error {
 	dir := storageDirectory(h.c)
 	s := upScreen{tokenScreen: o.screen(h.endpoint(), h.tls), Data: dir, Worker: !h.c.Bool("no-worker")}
+	if h.window != nil {
+		s.Dashboard = h.window.url()
+	}
 	for _, p := range f.Pipelines {
 		s.Pipelines = append(s.Pipelines, upPipeline{string(p.Name), int64(p.Cadence.Seconds())})
 	}
@@ -72,9 +76,9 @@ func (s upScreen) text(storage, enrollment string) string {
 	if !s.Worker {
 		runs += "; workers run elsewhere"
 	}
-	lines := [][2]string{{"tokens", s.Endpoint}, {"tables", s.Table}, {"storage", s.Storage}, {"data", s.Data}, {"master key", s.MasterKey}, {"pipelines", runs}}
+	lines := [][2]string{{"dashboard", s.Dashboard}, {"tokens", s.Endpoint}, {"tables", s.Table}, {"storage", s.Storage}, {"data", s.Data}, {"master key", s.MasterKey}, {"pipelines", runs}}
 	if s.Storage == s.Table {
-		lines[2][1] = ""
+		lines[3][1] = ""
 	}
 	for _, line := range lines {
 		if line[1] != "" {

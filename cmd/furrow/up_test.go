@@ -24,7 +24,7 @@ func startUp(t *testing.T, args ...string) *runningUp {
 	ctx, stop := context.WithCancel(t.Context())
 	u := &runningUp{running: running{stop: stop, exit: make(chan int, 1), stderr: &lockedBuffer{}}}
 	out, stdout := io.Pipe()
-	line := append([]string{"furrow", "up", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0"}, args...)
+	line := append([]string{"furrow", "up", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0"}, args...)
 	go func() {
 		code := run(ctx, line, nil, stdout, u.stderr)
 		stdout.Close()
@@ -121,7 +121,7 @@ func TestSecondUpSaysWhatIsInItsWay(t *testing.T) {
 		"--storage-port is 70000":                                                              {"--storage-port", "70000", "--storage", t.TempDir()},
 		"/nowhere.yaml":                                                                        {"--config", "/nowhere.yaml", "--storage", t.TempDir()},
 	} {
-		if code, out, errs := furrow(t.Context(), append([]string{"up"}, args...)...); code == exitOK || !strings.Contains(errs, want) {
+		if code, out, errs := furrow(t.Context(), append([]string{"up", "--no-dashboard"}, args...)...); code == exitOK || !strings.Contains(errs, want) {
 			t.Errorf("up %v: exit %d\n%s%s\nwant %q", args, code, out, errs, want)
 		}
 	}

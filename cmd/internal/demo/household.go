@@ -54,7 +54,7 @@ func (h *household) open(ctx context.Context, c Config) (err error) {
 	if _, err := c.write(configFile, fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch)); err != nil {
 		return err
 	}
-	args := []string{"--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--master-key-file", master}
+	args := []string{"--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0", "--master-key-file", master}
 	if h.up, err = h.start("up", append([]string{"up"}, args...)...); err != nil {
 		return err
 	}

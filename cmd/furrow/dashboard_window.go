@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/worker/dashboard"
+	"furrow/worker/dashboard/view"
+)
+
+// A window is where a dashboard is looked through.
+type window struct {
+	c        *cli.Context
+	address  string
+	flag     string // that says the address
+	secrets  dashboard.Secrets
+	log      *slog.Logger
+	tls      guard
+	listener net.Listener
+}
+
+// open listens. It refuses to show a fleet to whoever comes by, or to have secrets
+// overheard.
+func (w *window) open(protected, proxied bool) (err error) {
+	if _, _, err := net.SplitHostPort(w.address); err != nil {
+		return usagef(w.c, "%s: %v", w.flag, err)
+	}
+	if w.listener, err = net.Listen("tcp", w.address); err != nil {
+		return listenAdvice(err, w.flag)
+	}
+	if !exposed(w.listener) {
+		return nil
+	}
+	switch {
+	case !w.secrets.Any():
+		err = usagef(w.c, "%s %s can be reached from other machines, and everybody there could look at the fleet: give a --password-file or a --token-file, or listen on 127.0.0.1", w.flag, w.address)
+	case !protected && !proxied:
+		err = usagef(w.c, "%s %s can be reached from other machines, and without TLS the password or token would be overheard: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or say --behind-proxy where a proxy in front of it speaks TLS", w.flag, w.address)
+	default:
+		return nil
+	}
+	return errors.Join(err, w.listener.Close())
+}
+
+// server reads through clients of its own, so that no other command's figures have
+// what it reads.
+func (w *window) server() (*dashboard.Server, error) {
+	if w == nil {
+		return nil, nil
+	}
+	configuration, err := loadConfig(w.c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openStorage(w.c, watcher{Table: view.CountTable, Queue: view.CountQueue})
+	if err != nil {
+		return nil, err
+	}
+	chosen := w.c.StringSlice("pipeline")
+	var pipelines []view.Pipeline
+	for _, p := range configuration.Pipelines {
+		if len(chosen) == 0 || slices.Contains(chosen, string(p.Name)) {
+			pipelines = append(pipelines, viewed(p))
+		}
+	}
+	if len(pipelines) < len(chosen) {
+		return nil, usagef(w.c, "--pipeline: not all of %s are in the configuration", strings.Join(chosen, ", "))
+	}
+	d, err := dashboard.New(dashboard.Config{
+		View:    view.New(view.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Silent: w.c.Duration("silent-after"), Log: w.log}),
+		Secrets: w.secrets, Loopback: !exposed(w.listener), Storage: s.Account.Table, Version: readVersion().Module, Log: w.log})
+	if err != nil {
+		return nil, err
+	}
+	server := &dashboard.Server{Dashboard: d, Listener: w.listener}
+	if w.tls.TLS != nil {
+		server.TLS = w.tls.Config
+	}
+	return server, nil
+}
+
+// viewed is a pipeline as pages know it.
+func viewed(p config.Pipeline) view.Pipeline {
+	v := view.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Units: map[string]string{}}
+	for name, s := range p.Sensors {
+		if s.Unit != "" {
+			v.Units[name] = s.Unit
+		}
+	}
+	for _, processor := range p.Processors {
+		switch processor := processor.(type) {
+		case config.Latest:
+			v.Latest = true
+		case config.Rollup:
+			v.Windows = append(v.Windows, processor.Windows...)
+		}
+	}
+	return v
+}
+
+func (w *window) url() string { return w.tls.scheme() + "://" + reach(w.listener) + "/" }
+
+// openWindow is where up shows its fleet; nil where it shall not. A browser of this
+// machine needs no TLS.
+func openWindow(c *cli.Context, tls guard, log *slog.Logger) (*window, error) {
+	if c.Bool("no-dashboard") || c.String("dashboard") == "" {
+		return nil, nil
+	}
+	secrets, err := readSecrets(c)
+	if err != nil {
+		return nil, err
+	}
+	w := &window{c: c, address: c.String("dashboard"), flag: "--dashboard", secrets: secrets, log: log}
+	if err := w.open(tls.TLS != nil, c.Bool("behind-proxy")); err != nil {
+		return nil, err
+	}
+	if exposed(w.listener) {
+		w.tls = tls
+	}
+	return w, nil
+}
+
+// Close stops listening; of none, it does nothing.
+func (w *window) Close() error {
+	if w == nil {
+		return nil
+	}
+	return w.listener.Close()
+}
