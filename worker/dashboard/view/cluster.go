@@ -56,10 +56,10 @@ func (l *layer) sum(c cell, of whose, silence uint32) sum {
 	return s
 }
 
-// cluster is the sum as maps show it.
+// cluster is the sum as maps show it. No device has an id with a slash.
 func (s *sum) cluster() pages.Cluster {
 	n := float64(s.n)
-	c := pages.Cluster{ID: fmt.Sprintf("z%d:%d:%d", s.level, s.x, s.y), N: s.n, Lat: round(s.lat / n), Lon: round(s.lon / n),
+	c := pages.Cluster{ID: fmt.Sprintf("z%d/%d/%d", s.level, s.x, s.y), N: s.n, Lat: round(s.lat / n), Lon: round(s.lon / n),
 		Silent: s.silent, Held: s.held, BBox: [4]float64{round(float64(s.box[0])), round(float64(s.box[1])), round(float64(s.box[2])), round(float64(s.box[3]))}}
 	if s.numbers > 0 {
 		mean := s.total / float64(s.numbers)

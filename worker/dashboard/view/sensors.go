@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,20 +14,27 @@ import (
 // sensed is what the index knows of the sensors of the devices of a tenant.
 type sensed []pages.Sensor
 
-// first is the number that most devices have, or what most have where there is none.
+// first is a number that most devices have, or a state where there is none. Of those
+// that about as many have it is a temperature, which everybody can read on a map.
 func (all sensed) first() string {
-	best := -1
-	for i, s := range all {
-		switch {
-		case best < 0, s.Kind == "number" && all[best].Kind != "number",
-			s.Kind == all[best].Kind && s.Devices > all[best].Devices:
-			best = i
+	weight := func(s pages.Sensor) float64 {
+		w := float64(s.Devices)
+		if s.Kind == "number" {
+			w *= 1000
+		}
+		if strings.Contains(strings.ToLower(s.Name), "temperature") {
+			w *= 1.2
+		}
+		return w
+	}
+	best := ""
+	most := 0.0
+	for _, s := range all { // by name, so that the first of equals is always the same
+		if w := weight(s); w > most {
+			best, most = s.Name, w
 		}
 	}
-	if best < 0 {
-		return ""
-	}
-	return all[best].Name
+	return best
 }
 
 // scale is from where to where the numbers of a sensor mostly lie.
