@@ -34,16 +34,19 @@ type Map struct {
 
 // A Cluster is several devices that lie near each other.
 type Cluster struct {
-	ID     string     `json:"id"`
-	Lat    float64    `json:"lat"`
-	Lon    float64    `json:"lon"`
-	N      int        `json:"n"`
-	Mean   *float64   `json:"mean,omitempty"`
-	Min    *float64   `json:"min,omitempty"`
-	Max    *float64   `json:"max,omitempty"`
-	Silent int        `json:"silent,omitempty"`
-	Held   int        `json:"held,omitempty"`
-	BBox   [4]float64 `json:"bbox"` // west, south, east, north
+	ID  string  `json:"id"`
+	Lat float64 `json:"lat"`
+	Lon float64 `json:"lon"`
+	N   int     `json:"n"`
+
+	// Of the devices that have a number.
+	Numbers int        `json:"numbers,omitempty"`
+	Mean    *float64   `json:"mean,omitempty"`
+	Min     *float64   `json:"min,omitempty"`
+	Max     *float64   `json:"max,omitempty"`
+	Silent  int        `json:"silent,omitempty"`
+	Held    int        `json:"held,omitempty"`
+	BBox    [4]float64 `json:"bbox"` // west, south, east, north
 }
 
 // A State is how a device is.

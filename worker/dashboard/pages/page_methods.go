@@ -15,7 +15,7 @@ func (p World) Closer(c Cluster) string { return p.closer(c) }
 // Fit is the box that the map begins with: the one asked for or, where the fleet is
 // all in one part of the world, that part. Empty is the world.
 func (p World) Fit() string {
-	if b := p.BBox; b != nil {
+	if b := p.BBox; b != nil && onEarth(&b[1], &b[0]) && onEarth(&b[3], &b[2]) {
 		return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", b[0], b[1], b[2], b[3])
 	}
 	west, south, east, north := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
@@ -25,7 +25,7 @@ func (p World) Fit() string {
 	for _, d := range p.Map.Devices {
 		west, south, east, north = min(west, d.Lon), min(south, d.Lat), max(east, d.Lon), max(north, d.Lat)
 	}
-	if west > east || east-west > 90 {
+	if !(east-west <= 90) || !onEarth(&north, &east) || !onEarth(&south, &west) {
 		return ""
 	}
 	const least = 0.5 // degrees around a single place

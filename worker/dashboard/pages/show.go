@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -59,11 +60,11 @@ func thin(s *Series) (points []chart.Point, counts []int64, window time.Duration
 		var sum chart.Point
 		var n, weight int64
 		for _, p := range group {
-			v := cmp.Or(p.Mean, p.Value, p.Last)
+			v := cmp.Or(known(p.Mean), known(p.Value), known(p.Last))
 			if v == nil {
 				continue
 			}
-			low, high, by := *cmp.Or(p.Min, v), *cmp.Or(p.Max, v), max(1, p.Count)
+			low, high, by := *cmp.Or(known(p.Min), v), *cmp.Or(known(p.Max), v), max(1, p.Count)
 			if weight == 0 {
 				sum = chart.Point{Time: p.Time, Low: low, High: high}
 			}
@@ -73,12 +74,24 @@ func thin(s *Series) (points []chart.Point, counts []int64, window time.Duration
 			n += max(p.Count, 1)
 		}
 		if weight > 0 {
-			sum.Value /= float64(weight)
+			if sum.Value /= float64(weight); !finite(sum.Value) { // of numbers so large that their sum is none
+				sum.Value = sum.Low
+			}
 			points, counts = append(points, sum), append(counts, n)
 		}
 	}
 	return points, counts, window * time.Duration(max(1, by))
 }
+
+// known is a number, or nil where it is none.
+func known(v *float64) *float64 {
+	if v == nil || !finite(*v) {
+		return nil
+	}
+	return v
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // seriesChart is a series twice: for wide and for narrow windows, of which one is shown.
 func seriesChart(title string, s *Series) template.HTML {
@@ -151,7 +164,7 @@ func runsChart(p Pipeline, what string) template.HTML {
 				v = *r.LagSeconds
 			}
 		}
-		if c.From.IsZero() {
+		if known = known && finite(v); c.From.IsZero() {
 			c.From = r.Slot
 		}
 		if c.To = r.Slot.Add(cadence); known {
@@ -197,10 +210,10 @@ func costs(c *Cost) []costLine {
 func share(part, whole any) int {
 	p, _ := strconv.ParseFloat(fmt.Sprint(part), 64)
 	w, _ := strconv.ParseFloat(fmt.Sprint(whole), 64)
-	if w <= 0 {
-		return 0
+	if part := 100 * p / w; w > 0 && part > 0 {
+		return int(min(100, part))
 	}
-	return int(max(0, min(100, 100*p/w)))
+	return 0
 }
 
 // labels is name=text, in the order of the names.

@@ -79,7 +79,7 @@ func (s *static) still(w World) (template.HTML, error) {
 		return "", err
 	}
 	x, y, width, height := 0.0, 0.0, 1200.0, earth.Height*stillScale
-	if w.BBox != nil {
+	if b := w.BBox; b != nil && onEarth(&b[1], &b[0]) && onEarth(&b[3], &b[2]) {
 		x, y, width, height = stillView(*w.BBox)
 	}
 	var b strings.Builder
@@ -87,12 +87,18 @@ func (s *static) still(w World) (template.HTML, error) {
 		`<image href="%s" width="1200" height="%.0f"/>`, x, y, width, height, html.EscapeString(ground), earth.Height*stillScale)
 	dot := width / 220
 	for _, c := range w.Map.Clusters {
+		if !onEarth(&c.Lat, &c.Lon) {
+			continue
+		}
 		cx, cy := stillPoint(c.Lon, c.Lat)
 		r := dot * (1 + math.Log10(float64(max(1, c.N))))
 		fmt.Fprintf(&b, `<a href="%s"><title>%s</title><circle class="mark %s" cx="%.3f" cy="%.3f" r="%.3f"/></a>`,
 			html.EscapeString(w.closer(c)), html.EscapeString(clusterText(c, w.Map.Unit)), rampClass(c.Mean, w.Map.Scale), cx, cy, r)
 	}
 	for _, d := range w.Map.Devices {
+		if !onEarth(&d.Lat, &d.Lon) {
+			continue
+		}
 		cx, cy := stillPoint(d.Lon, d.Lat)
 		number, _ := d.Value.(float64)
 		class := rampClass(&number, w.Map.Scale)
@@ -124,6 +130,9 @@ func stillView(box [4]float64) (x, y, width, height float64) {
 
 // closer is the address of the map of a cluster.
 func (w World) closer(c Cluster) string {
+	if b := c.BBox; !onEarth(&b[1], &b[0]) || !onEarth(&b[3], &b[2]) {
+		return "/"
+	}
 	q := url.Values{}
 	q.Set("bbox", fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", c.BBox[0], c.BBox[1], c.BBox[2], c.BBox[3]))
 	q.Set("zoom", fmt.Sprintf("%.1f", max(2, min(18, math.Log2(360/max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1], 1e-4))+1))))

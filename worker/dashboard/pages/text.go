@@ -43,7 +43,7 @@ func value(v any, unit string) string {
 func number(v float64) string {
 	size := math.Abs(v)
 	switch {
-	case math.IsNaN(v) || math.IsInf(v, 0):
+	case !finite(v):
 		return "–"
 	case size >= 1e9 || size > 0 && size < 1e-4:
 		return strconv.FormatFloat(v, 'g', 4, 64)
@@ -87,7 +87,7 @@ func seconds(s any) string {
 	if p, isPointer := s.(*float64); isPointer && p != nil {
 		f, known = *p, true
 	}
-	if !known {
+	if !known || !finite(f) || math.Abs(f) > 1e9 {
 		return "–"
 	}
 	return span(time.Duration(f * float64(time.Second)))
@@ -126,6 +126,8 @@ func when(t time.Time) template.HTML {
 
 func dollars(v float64) string {
 	switch {
+	case !finite(v):
+		return "–"
 	case v == 0:
 		return "$0"
 	case v < 0.01:
@@ -137,15 +139,19 @@ func dollars(v float64) string {
 }
 
 func place(lat, lon *float64) string {
-	if lat == nil || lon == nil {
+	if !onEarth(lat, lon) {
 		return ""
 	}
 	return fmt.Sprintf("%.4f,\u00a0%.4f", *lat, *lon)
 }
 
+func onEarth(lat, lon *float64) bool {
+	return lat != nil && lon != nil && math.Abs(*lat) <= 90 && math.Abs(*lon) <= 180
+}
+
 // near is the address of the map around a place, for browsers with scripts and without.
 func near(lat, lon *float64) string {
-	if lat == nil || lon == nil {
+	if !onEarth(lat, lon) {
 		return "/"
 	}
 	const around = 0.02
@@ -175,7 +181,7 @@ const colours = 10
 
 // rampClass is the colour of a value.
 func rampClass(v *float64, scale *[2]float64) string {
-	if v == nil || scale == nil {
+	if known(v) == nil || scale == nil || !finite(scale[1]-scale[0]) {
 		return "none"
 	}
 	return fmt.Sprint("c", int(max(0, min(colours-1, colours*(*v-scale[0])/max(1e-12, scale[1]-scale[0])))))

@@ -42,6 +42,7 @@ const (
 // SVG is the picture.
 func (c Chart) SVG(s Size, class string) string {
 	d := drawing{Chart: c, size: s, low: math.Inf(1), high: math.Inf(-1)}
+	d.Points = drawable(c.Points)
 	d.measure()
 	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" role="img" aria-label="%s">`,
 		class, s.Width, s.Height, left, top, s.Width-right, s.Height-bottom, html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
@@ -49,7 +50,7 @@ func (c Chart) SVG(s Size, class string) string {
 	d.valueAxis()
 	d.timeAxis()
 	switch {
-	case len(c.Points) == 0:
+	case len(d.Points) == 0:
 		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+s.Width-right)/2, (top+s.Height-bottom)/2)
 	case c.Bars:
 		d.bars()
@@ -59,6 +60,23 @@ func (c Chart) SVG(s Size, class string) string {
 	}
 	d.out.WriteString(`</svg>`)
 	return d.out.String()
+}
+
+// drawable are points without those that are no number, and without numbers so
+// large that their distance is none.
+func drawable(points []Point) []Point {
+	const most = 1e100
+	var all []Point
+	for _, p := range points {
+		if math.IsNaN(p.Value) || math.IsNaN(p.Low) || math.IsNaN(p.High) {
+			continue
+		}
+		for _, v := range []*float64{&p.Value, &p.Low, &p.High} {
+			*v = max(-most, min(most, *v))
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 type drawing struct {
@@ -74,17 +92,15 @@ func (d *drawing) measure() {
 	for _, p := range d.Points {
 		d.low, d.high = min(d.low, p.Low), max(d.high, p.High)
 	}
-	if d.low > d.high {
+	switch {
+	case d.Bars: // of what is counted, from zero on
+		if d.low = 0; !(d.high > 0) {
+			d.high = 1
+		}
+	case d.low > d.high:
 		d.low, d.high = 0, 1
-	}
-	if d.Bars {
-		d.low, d.high = min(0, d.low), max(0, d.high)
-	}
-	if d.low == d.high {
+	case d.low == d.high:
 		d.low, d.high = d.low-max(0.5, math.Abs(d.low)/100), d.high+max(0.5, math.Abs(d.high)/100)
-	}
-	if d.Bars {
-		d.low = max(0, d.low)
 	}
 	d.step = round((d.high - d.low) / float64(max(2, (d.size.Height-top-bottom)/44)))
 	d.low, d.high = math.Floor(d.low/d.step+1e-9)*d.step, math.Ceil(d.high/d.step-1e-9)*d.step

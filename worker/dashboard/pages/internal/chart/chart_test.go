@@ -1,0 +1,105 @@
+package chart
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func start() time.Time { return time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC) }
+
+func draw(t *testing.T, c Chart) string {
+	t.Helper()
+	text := c.SVG(Size{860, 300}, "wide")
+	d := xml.NewDecoder(strings.NewReader(text))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+	}
+	for _, word := range []string{"NaN", "Inf", "%!", "style="} {
+		if strings.Contains(text, word) {
+			t.Errorf("the chart says %s", word)
+		}
+	}
+	return text
+}
+
+// TestEveryChartIsWellFormed, and stays inside of itself.
+func TestEveryChartIsWellFormed(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 1))
+	t.Logf("seed %d", seed)
+	hour := start().Add(time.Hour)
+	charts := []Chart{
+		{}, {From: start(), To: start()}, {Title: `<&">`, Desc: `]]>`, Unit: `"<`, From: start(), To: hour},
+		{From: start(), To: hour, Points: []Point{{Time: start()}}},
+		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 7, Low: 7, High: 7}}, Bars: true},
+		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 1e300, Low: -1e300, High: 1e300}}},
+		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 1e-300, Low: 0, High: 1e-300}}},
+		{From: start(), To: hour, Points: []Point{{Time: start(), Value: math.MaxFloat64, Low: -math.MaxFloat64, High: math.MaxFloat64}, {Time: hour}}},
+		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 1e15 + 1, Low: 1e15 + 1, High: 1e15 + 1}}},
+		{From: start().AddDate(-50, 0, 0), To: hour, Points: []Point{{Time: start()}}},
+	}
+	for range 200 {
+		c := Chart{From: start(), To: start().Add(time.Duration(r.Int64N(int64(400 * day)))), Window: time.Duration(r.IntN(2)) * time.Minute, Bars: r.IntN(3) == 0}
+		for range r.IntN(50) {
+			v := (r.Float64() - 0.5) * math.Pow(10, float64(r.IntN(20)-10))
+			c.Points = append(c.Points, Point{Time: c.From.Add(time.Duration(r.Float64() * float64(c.To.Sub(c.From)))), Value: v, Low: v - r.Float64(), High: v + r.Float64()})
+		}
+		charts = append(charts, c)
+	}
+	y := regexp.MustCompile(`[ML][\d.]+ (-?[\d.]+)`)
+	for _, c := range charts {
+		for _, m := range y.FindAllStringSubmatch(draw(t, c), -1) {
+			if v, err := strconv.ParseFloat(m[1], 64); err != nil || v < top-1 || v > 300-bottom+1 {
+				t.Errorf("a point at y=%s of %+v", m[1], c)
+			}
+		}
+	}
+}
+
+// TestAxisHasRoundNumbersAroundAllPoints.
+func TestAxisHasRoundNumbersAroundAllPoints(t *testing.T) {
+	text := draw(t, Chart{From: start(), To: start().Add(day), Window: time.Hour, Unit: "V", Points: []Point{{start(), 3.31, 3.02, 3.68}, {start().Add(time.Hour), 3.3, 3.1, 3.5}}})
+	for _, want := range []string{">3.0<", ">3.8 V<", ">06:00<", ">21 Nov<"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the chart has no %s: %s", want, text)
+		}
+	}
+}
+
+// TestGapsStayOpen: a line is not drawn over a time without readings, and a lone point is a dot.
+func TestGapsStayOpen(t *testing.T) {
+	c := Chart{From: start(), To: start().Add(day), Window: time.Hour}
+	for _, h := range []int{0, 1, 2, 9, 20, 21} {
+		c.Points = append(c.Points, Point{start().Add(time.Duration(h) * time.Hour), 1, 0, 2})
+	}
+	line := regexp.MustCompile(`class="line" d="([^"]*)"`).FindStringSubmatch(draw(t, c))
+	if line == nil || strings.Count(line[1], "M") != 3 || strings.Count(line[1], "h.01") != 1 {
+		t.Errorf("the line is %v", line)
+	}
+}
+
+// TestTicksAreFewAndRound, from a second to fifty years.
+func TestTicksAreFewAndRound(t *testing.T) {
+	for span := time.Second; span < 50*366*day; span = span*3/2 + time.Millisecond {
+		for _, n := range []int{2, 5, 12} {
+			all, _ := ticks(start(), start().Add(span), n)
+			if len(all) > n+1 {
+				t.Errorf("%s: %d ticks instead of %d", span, len(all), n)
+			}
+		}
+	}
+}
