@@ -122,8 +122,8 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"lag", lag},
 		{"devices", fmt.Sprintf("%d; %d far behind, %d failing, %d held", s.Devices, s.Behind, s.Failing, s.Held)},
 		{"rows", fmt.Sprintf("%d folded, %d of them found late; %d values or rows refused", s.Rows, s.Late, s.Rejects)},
-		{"refolds", fmt.Sprintf("%d devices are being folded again", s.Refolds)},
-		{"queue", fmt.Sprintf("about %d messages; %d given up", s.Queue, s.Poison)},
+		{"refolds", many(s.Refolds, "device") + " to be folded again"},
+		{"queue", fmt.Sprintf("about %s; %d given up", many(int64(s.Queue), "message"), s.Poison)},
 	} {
 		text += fmt.Sprintf("  %-8s %s\n", line[0], line[1])
 	}
@@ -146,7 +146,15 @@ func (r runStatus) text() string {
 	if r.Done {
 		state = "done in " + short(time.Duration(r.Seconds*float64(time.Second)))
 	}
-	return fmt.Sprintf("%s  %s: %d of %d batches, %d devices, %d rows; %s", at, state, r.BatchesDone, r.Batches, r.Devices, r.Rows, operations(r.Operations))
+	return fmt.Sprintf("%s  %s: %d of %d batches, %s, %s; %s", at, state, r.BatchesDone, r.Batches, many(r.Devices, "device"), many(r.Rows, "row"), operations(r.Operations))
+}
+
+// many is so many of something, such as "1 device" and "2 devices".
+func many(n int64, one string) string {
+	if n != 1 {
+		one += "s"
+	}
+	return fmt.Sprintf("%d %s", n, one)
 }
 
 // operations are sums by service, as "tables 12, queues 3".
