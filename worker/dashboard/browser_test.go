@@ -1,0 +1,321 @@
+package dashboard_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/worker/dashboard"
+	"furrow/worker/dashboard/view"
+)
+
+// TestBrowserSeesTheFleet clicks through all pages with a real browser, and sees values
+// change by themselves, on the map's list and on a device's page, without a reload.
+func TestBrowserSeesTheFleet(t *testing.T) {
+	f := newSight(t) // before the browser, as that must end first: servers wait for its connections
+	b := newBrowser(t)
+	for i := range 60 {
+		f.device(t, i, float64(i%20))
+	}
+	device := f.id(7)
+
+	b.open(f.url)
+	b.sees("all devices are in view", `byId("inview").textContent === "60" && byId("live").dataset.state === "live"`)
+	b.sees("the list has them", `byId("rows").rows.length === 50 && !byId("more").hidden`)
+	b.sees("the sea, the land and the marks are painted", `painted("ground") > 3 && painted("marks") > 5`)
+	b.does(`window.here = "the page was not loaded again"`)
+	f.value(t, 7, 77.5)
+	b.sees("a value changes by itself", fmt.Sprintf(`document.querySelector('[data-key=%q]').textContent.includes("77.5")`, device))
+	b.sees("the page is the same", `window.here !== undefined`)
+
+	// By keyboard: closer, and the view is in the address.
+	b.does(`byId("marks").focus()`)
+	b.press("++++")
+	b.sees("it came closer", `Number(location.hash.slice(1).split("/")[0]) > 3`)
+	b.press("0")
+	b.sees("and went back", `Number(location.hash.slice(1).split("/")[0]) < 3 && byId("inview").textContent === "60"`)
+	b.does(`byId("theme").click()`)
+	b.sees("the theme is another", `["dark", "light"].includes(document.documentElement.dataset.theme)`)
+	b.does(`choose = byId("filter").elements.prefix; choose.value = "contoso:probe-05"; choose.form.requestSubmit()`)
+	b.sees("the list is filtered", `byId("rows").rows.length === 10`)
+
+	// By mouse: the mark of one device opens its page.
+	b.open(f.url + fmt.Sprintf("#17/%f/%f", f.place(7).Lat, f.place(7).Lon))
+	b.sees("one device is in view", `byId("inview").textContent === "1" && location.hash.startsWith("#17")`)
+	b.clicksAMark()
+	b.sees("its page opens", fmt.Sprintf(`location.pathname === "/devices/" + encodeURIComponent(%q)`, device))
+	b.sees("it has its value", `byId("latest").textContent.includes("77.5")`)
+	b.does(`window.here = "the page was not loaded again"; document.querySelector("details").open = true`)
+	f.value(t, 7, 88.5)
+	b.sees("the value changes by itself", `(document.dispatchEvent(new Event("visibilitychange")), byId("latest").textContent.includes("88.5"))`)
+	b.sees("what was unfolded stays", `window.here !== undefined && document.querySelector("details").open`)
+
+	for _, page := range []struct{ link, sees string }{
+		{`nav a[href="/devices"]`, `document.querySelectorAll("#rows tbody tr").length === 50`},
+		{`a[rel="next"]`, `document.querySelectorAll("#rows tbody tr").length === 10`},
+		{`th a[href^="/devices/"]`, `document.querySelector("h1").textContent.startsWith("contoso:probe-05")`},
+		{`nav a[href="/pipelines"]`, `document.querySelector("h2").textContent === "live"`},
+		{`nav a[href="/tenants"]`, `document.querySelector("tbody th").textContent === "contoso"`},
+		{`th a[href="/tenants/contoso"]`, `byId("figures").textContent.includes("60")`},
+		{`.crumb a[href^="/?"]`, `byId("choose").elements.tenant.value === "contoso" && byId("inview").textContent === "60"`},
+	} {
+		b.clicks(page.link)
+		b.sees("the page behind "+page.link, page.sees)
+		b.sees("it is not wider than the window", `document.documentElement.scrollWidth <= innerWidth`)
+	}
+}
+
+// TestViewIsTrue holds the law of the map in the browser itself: what is projected
+// comes back, and a place that is put somewhere lies there, at every zoom.
+func TestViewIsTrue(t *testing.T) {
+	f := newSight(t)
+	b := newBrowser(t)
+	b.open(f.url + "/tenants")
+	b.does(`(async () => {
+		const beside = document.querySelector("script[type=module]").src.replace("page.js", "");
+		const { View, near } = await import(beside + "view.js"), earth = await import(beside + "earth.js");
+		const random = (low, high) => low + (high - low) * Math.random();
+		let worst = 0;
+		for (let lat = -90; lat <= 90; lat += 0.5) worst = Math.max(worst, Math.abs(earth.latitude(earth.north(lat)) - lat));
+		const view = new View();
+		view.resize(1000, 700);
+		for (let i = 0; i < 3000; i++) {
+			Object.assign(view, { zoom: random(0, 19), lon: random(-180, 180), lat: random(-70, 70) });
+			view.settle();
+			const [x, y] = [random(0, 1000), random(0, 700)], place = view.place(x, y);
+			if (Math.abs(place[1]) > 80 || Math.abs(place[0] - view.straight) > 179) continue;
+			const back = view.project(near(place[0]), place[1]);
+			worst = Math.max(worst, Math.hypot(back[0] - x, back[1] - y));
+			const box = view.box(), [west, south, east, north] = box;
+			const inside = place[1] >= south - 1e-9 && place[1] <= north + 1e-9 && (west <= east ? near(place[0]) >= west - 1e-9 && near(place[0]) <= east + 1e-9 : near(place[0]) >= west - 1e-9 || near(place[0]) <= east + 1e-9);
+			if (!inside) worst = Math.max(worst, 1000 + i);
+			if (view.zoom < view.farthest + 3 || Math.abs(view.lat) > 55) continue; // where the edges of the world hold it back
+			const to = [x + random(-50, 50), y + random(-50, 50)];
+			view.put(place, ...to);
+			const now = view.project(near(place[0]), place[1]);
+			worst = Math.max(worst, Math.hypot(now[0] - to[0], now[1] - to[1]));
+		}
+		window.worst = worst;
+	})()`)
+	b.sees("it has counted", `window.worst !== undefined`)
+	if worst := b.number(`window.worst`); !(worst < 1e-3) {
+		t.Errorf("the view is wrong by %g", worst)
+	}
+	// The same as earth.Project has in Go.
+	if got := b.number(`import(document.querySelector("script[type=module]").src.replace("page.js", "earth.js")).then((earth) => 1000 * earth.north(50) + 10 * earth.east(50))`); math.Abs(got-(1000*0.941540234660433+10*0.012403502783330474)) > 1e-5 {
+		t.Errorf("at 50 degrees north it is %.9f", got)
+	}
+}
+
+// A browser is a tab of a Chromium.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// newBrowser starts one; where there is none, the test is skipped. What a page logs
+// as an error, and what it throws, fails the test: that is also how a browser tells of
+// what the content security policy has stopped.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("there is no Chromium on this machine, so no browser looks at the pages")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(options...))
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx}
+	b.must("start a browser", chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800)))
+	thrown, logged := chromedp.Events(ctx, runtime.ExceptionThrown), chromedp.Events(ctx, log.EntryAdded)
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for e, err := range thrown {
+			if err != nil {
+				return
+			}
+			t.Errorf("a page threw: %s", e.ExceptionDetails.Text)
+		}
+	})
+	ended.Go(func() {
+		for e, err := range logged {
+			if err != nil {
+				return
+			}
+			if e.Entry.Level == "error" {
+				t.Errorf("a page logged: %s %s", e.Entry.Text, e.Entry.URL)
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); ended.Wait() })
+	return b
+}
+
+func (b *browser) must(what string, err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// helpers are functions for what tests say of a page.
+const helpers = `globalThis.byId = (id) => document.getElementById(id);
+globalThis.painted = (id) => { const c = byId(id), seen = new Set(), all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; for (let i = 0; i < all.length; i += 4) if (all[i + 3] > 250) seen.add(all[i] << 16 | all[i + 1] << 8 | all[i + 2]); return seen.size; };`
+
+func (b *browser) open(url string) {
+	b.t.Helper()
+	b.must("open "+url, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(url)))
+}
+
+func (b *browser) does(script string) {
+	b.t.Helper()
+	b.must(script, chromedp.Do(b.ctx, chromedp.Evaluate[chromedp.Void](helpers+script, chromedp.EvalAwaitPromise)))
+}
+
+func (b *browser) number(script string) float64 {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[float64](script, chromedp.EvalAwaitPromise))
+	b.must(script, err)
+	return v
+}
+
+// sees waits until something is true, also of a page that is still being loaded.
+func (b *browser) sees(what, condition string) {
+	b.t.Helper()
+	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`(() => { try { `+helpers+` return Boolean(`+condition+`); } catch { return false; } })()`))
+		if err == nil && is {
+			return
+		}
+		if time.Now().After(until) {
+			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 600)`))
+			b.t.Fatalf("it is not so that %s (%v): %s\n%s", what, err, condition, text)
+		}
+	}
+}
+
+func (b *browser) press(keys string) {
+	b.t.Helper()
+	b.must("press "+keys, chromedp.Do(b.ctx, chromedp.KeyEvent(keys)))
+}
+
+func (b *browser) clicks(selector string) {
+	b.t.Helper()
+	b.must("click "+selector, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(selector))))
+}
+
+// clicksAMark clicks in the middle of the map, when the mark there has settled.
+func (b *browser) clicksAMark() {
+	b.t.Helper()
+	b.sees("there is a mark", `painted("marks") > 3`)
+	x, y := b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.left + r.width / 2; })()`), b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.top + r.height / 2; })()`)
+	time.Sleep(300 * time.Millisecond) // it comes out of the group that it was in
+	b.must("click the map", chromedp.Do(b.ctx, chromedp.MouseClickXY(x, y)))
+}
+
+// A sight is a fleet in storage, as workers would have written it, and a dashboard that
+// shows it.
+type sight struct {
+	url   string
+	names tables.Names
+	store *tables.Client
+	lines int64 // of the figures of its only run
+}
+
+func newSight(t *testing.T) *sight {
+	t.Helper()
+	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
+	must(t, err)
+	f := &sight{}
+	f.store, err = tables.Connect(tables.Config{Account: account, OnOperation: view.CountTable})
+	must(t, err)
+	for _, name := range []string{f.names.Devices(), f.names.Fleet(), f.names.Latest(), f.names.Runs(), f.names.Rollups(), f.names.Rejects(), f.names.Partitions("live")} {
+		must(t, f.store.Table(name).Create(t.Context()))
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	store := view.New(view.Config{Tables: f.store, Names: f.names, Every: 200 * time.Millisecond, Log: quiet, Silent: time.Hour,
+		Pipelines: []view.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []tables.Window{tables.Hour}}}})
+	d, err := dashboard.New(dashboard.Config{View: store, Loopback: true, Log: quiet})
+	must(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	f.url = "http://" + l.Addr().String() + "/"
+	ctx, cancel := context.WithCancel(t.Context())
+	var served sync.WaitGroup
+	served.Go(func() {
+		if err := (&dashboard.Server{Dashboard: d, Listener: l}).Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { cancel(); served.Wait() })
+	return f
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (*sight) id(i int) string { return fmt.Sprintf("contoso:probe-%03d", i) }
+
+// place is one of twelve cities, and a street of it.
+func (*sight) place(i int) tables.Position {
+	return tables.Position{Lat: -50 + float64(i%12)*10 + float64(i/12)*0.05, Lon: -150 + float64(i%12)*27}
+}
+
+func (*sight) month() tables.Month { return tables.Month{Year: 2026, Month: time.November} }
+
+func (f *sight) put(t *testing.T, table string, e tables.Entity, err error) {
+	t.Helper()
+	must(t, err)
+	_, err = f.store.Table(table).Do(t.Context(), tables.InsertOrReplace(e))
+	must(t, err)
+}
+
+// device writes what a device is, and its newest value.
+func (f *sight) device(t *testing.T, i int, value float64) {
+	t.Helper()
+	place := f.place(i)
+	d := tables.Device{ID: tables.DeviceID(f.id(i)), Month: f.month(), Tenant: "contoso", Site: "here", Position: &place, Readings: f.names.Readings(), Status: tables.Active}
+	e, err := d.Entity()
+	f.put(t, f.names.Devices(), e, err)
+	e, err = d.Member().Entity()
+	f.put(t, f.names.Fleet(), e, err)
+	f.value(t, i, value)
+}
+
+// value writes a newest value, and that a worker has folded something.
+func (f *sight) value(t *testing.T, i int, value float64) {
+	t.Helper()
+	now := tables.TicksOf(time.Now())
+	v := latest.Value{At: now, Measured: jobs.Measured{Sensor: "temperature", Number: value, Is: jobs.Number}}
+	part := tables.LatestPartition{Tenant: "contoso", Month: f.month()}
+	f.put(t, f.names.Latest(), tables.Entity{PartitionKey: part.String(), RowKey: f.id(i), Properties: []tables.Property{{Name: "temperature", Value: tables.String(v.String())}}}, nil)
+	f.lines++
+	slot := tables.TicksOf(time.Now().Truncate(time.Minute))
+	w := tables.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "w", First: now, Last: now, Devices: 1, Folded: 1, Rows: f.lines, Jobs: map[string]int64{"device done": 1}, Operations: map[string]int64{"tables query": 1}}
+	e, err := w.Entity()
+	f.put(t, f.names.Runs(), e, err)
+}
