@@ -158,7 +158,7 @@ func (f *fleet) pipelines() pages.PipelinesAnswer {
 		slot := f.now.Truncate(time.Duration(cadence) * time.Second)
 		for n := range 30 {
 			l := 30 + r.Float64()*12
-			run := pages.Run{Slot: slot.Add(-time.Duration(n) * time.Duration(cadence) * time.Second), Seconds: 8 + r.Float64()*4, Devices: 1940, Readings: 1900 + int64(r.IntN(200)), LagSeconds: &l,
+			run := pages.Run{Done: n > 0, Slot: slot.Add(-time.Duration(n) * time.Duration(cadence) * time.Second), Seconds: 8 + r.Float64()*4, Devices: 1940, Readings: 1900 + int64(r.IntN(200)), LagSeconds: &l,
 				Jobs:       map[string]int64{"master done": 1, "month done": 2, "device done": 1938, "device held": 2},
 				Operations: map[string]int64{"tables query": 2100, "tables transaction": 160, "queue get": 52, "queue put": 41}}
 			if n == 7 {

@@ -92,6 +92,9 @@ func (p DevicePage) Address(name, text string) string {
 	return "/devices/" + url.PathEscape(p.Answer.Device.Device) + "?" + q.Encode()
 }
 
+// Tenants is how many there are, on this page and others.
+func (p TenantsPage) Tenants() int { return max(p.Answer.Total, len(p.Answer.Tenants)) }
+
 // Most is the most devices that a tenant has.
 func (p TenantsPage) Most() int {
 	most := 0

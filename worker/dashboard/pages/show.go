@@ -144,6 +144,9 @@ func seriesRows(s *Series) []seriesRow {
 	return rows
 }
 
+// shownRuns is how many runs a chart has room for.
+const shownRuns = 30
+
 // runsChart is a small chart of the runs of a pipeline: seconds, readings,
 // operations or lag.
 func runsChart(p Pipeline, what string) template.HTML {
@@ -164,13 +167,12 @@ func runsChart(p Pipeline, what string) template.HTML {
 				v = *r.LagSeconds
 			}
 		}
-		if known = known && finite(v); c.From.IsZero() {
-			c.From = r.Slot
-		}
-		if c.To = r.Slot.Add(cadence); known {
+		c.To = r.Slot.Add(cadence)
+		if known && finite(v) {
 			c.Points = append(c.Points, chart.Point{Time: r.Slot, Value: v, Low: v, High: v})
 		}
 	}
+	c.From = c.To.Add(-shownRuns * cadence)
 	if len(c.Points) > 0 {
 		last := c.Points[len(c.Points)-1].Value
 		c.Desc = fmt.Sprintf("%d runs, the last with %s; the table below has the numbers.", len(c.Points), value(last, c.Unit))

@@ -130,6 +130,8 @@ func dollars(v float64) string {
 		return "–"
 	case v == 0:
 		return "$0"
+	case v < 0.0001:
+		return "below $0.0001"
 	case v < 0.01:
 		return fmt.Sprintf("$%.4f", v)
 	case v < 1000:

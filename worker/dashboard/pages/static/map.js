@@ -112,8 +112,8 @@ const live = new Live({
     if (c.at) skew = Date.parse(c.at) - Date.now() || 0;
     marks.change(c, performance.now());
     if (c.clusters || c.devices || c.gone) list.change(c);
-    if (c.inView !== undefined) map.inView = c.inView;
-    if (c.total !== undefined) map.total = c.total;
+    [map.inView, map.total] = [c.inView ?? map.inView, c.total ?? map.total];
+    if (c.scale) map.scale = marks.scale = c.scale;
     legend();
     paint();
   },
@@ -168,7 +168,7 @@ function line(name, text) {
 function ofCluster(c) {
   const more = [c.silent && `${count(c.silent)} silent`, c.held && `${count(c.held)} held`].filter(Boolean).join(", ");
   return [line("strong", plural(c.n, "device", "devices")),
-    ...Number.isFinite(c.mean) ? [line("span", `mean ${value(c.mean, map.unit)}`), line("small", `${value(c.min, map.unit)} to ${value(c.max, map.unit)}`)] : [],
+    ...Number.isFinite(c.mean) ? [line("span", `mean ${value(c.mean, map.unit)}`), ...c.numbers && c.numbers < c.n ? [line("small", `of ${count(c.numbers)} that have a number`)] : [], line("small", `${value(c.min, map.unit)} to ${value(c.max, map.unit)}`)] : [],
     ...more ? [line("small", more)] : []];
 }
 

@@ -103,6 +103,9 @@ func (d *drawing) measure() {
 		d.low, d.high = d.low-max(0.5, math.Abs(d.low)/100), d.high+max(0.5, math.Abs(d.high)/100)
 	}
 	d.step = round((d.high - d.low) / float64(max(2, (d.size.Height-top-bottom)/44)))
+	if d.Bars && d.Unit == "" { // a count has no halves
+		d.step = max(1, d.step)
+	}
 	d.low, d.high = math.Floor(d.low/d.step+1e-9)*d.step, math.Ceil(d.high/d.step-1e-9)*d.step
 }
 
@@ -149,6 +152,9 @@ func (d *drawing) valueAxis() {
 func Number(v, step float64) string {
 	if step == 0 || math.Abs(v) < step/1e6 {
 		v = 0
+	}
+	if v == 0 && step >= 1 {
+		return "0"
 	}
 	switch size := max(math.Abs(v), step); {
 	case size >= 2e9:
