@@ -136,3 +136,17 @@ func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
 		}
 	}
 }
+
+// TestLedgerOfAllThatTokensMayAdmitFitsItsProperty has a row a second in each day of
+// the longest backfill, and in each hour that is kept.
+func TestLedgerOfAllThatTokensMayAdmitFitsItsProperty(t *testing.T) {
+	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
+	l := &Ledger{}
+	for at := now.Add(-tables.MaxBackfill - tables.MaxLife); at < now; at += hour {
+		l.add(at, 3600)
+	}
+	l.Compact(now)
+	if n := len(l.Append(nil)); n > maxStateBytes/2 {
+		t.Errorf("it takes %d bytes of %d", n, maxStateBytes)
+	}
+}

@@ -22,8 +22,8 @@ const EnrollmentRow = "enrollment"
 
 // The most that a token may be good for.
 const (
-	MaxLife     = 90 * 24 * time.Hour  // of a token
-	MaxBackfill = 365 * 24 * time.Hour // how old a row may be when its token is issued
+	MaxLife     = 90 * 24 * time.Hour   // of a token
+	MaxBackfill = 3660 * 24 * time.Hour // ten years; how old a row may be when its token is issued
 )
 
 // An Enrollment is a row of the table enrollments: a group of devices that prove
@@ -107,7 +107,7 @@ func (n Enrollment) check() error {
 	case n.Life < time.Minute || n.Life > MaxLife:
 		errSpan = fmt.Errorf("enrollment %s: a token's life of %v is not between 1m and 90d", n.ID, n.Life)
 	case n.Backfill < 0 || n.Backfill > MaxBackfill:
-		errSpan = fmt.Errorf("enrollment %s: a backfill of %v is not between 0 and 365d", n.ID, n.Backfill)
+		errSpan = fmt.Errorf("enrollment %s: a backfill of %v is not between 0 and 3660d", n.ID, n.Backfill)
 	case n.Shards < 0 || n.Shards > MaxShards:
 		errSpan = fmt.Errorf("enrollment %s: %d shards are not between 1 and %d", n.ID, n.Shards, MaxShards)
 	case n.Batch < 0 || n.Batch > MaxOps:

@@ -68,7 +68,7 @@ func TestEnrollmentsThatCannotBeAreRefused(t *testing.T) {
 		"life of 30s":           func(n *Enrollment) { n.Life = 30 * time.Second },
 		"life of 2161h0m0s":     func(n *Enrollment) { n.Life = MaxLife + time.Hour },
 		"backfill of -1s":       func(n *Enrollment) { n.Backfill = -time.Second },
-		"backfill of 8761h0m0s": func(n *Enrollment) { n.Backfill = MaxBackfill + time.Hour },
+		"backfill of 87841h0m0s": func(n *Enrollment) { n.Backfill = MaxBackfill + time.Hour },
 		"101 shards":            func(n *Enrollment) { n.Shards = 101 },
 		"batch of 101 rows":     func(n *Enrollment) { n.Batch = 101 },
 	} {

@@ -23,7 +23,7 @@ const (
 func policyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "life", DefaultText: defaultLife, Usage: "how `LONG` a token lives, from 1m to 90d; more than a day is for firmware that asks only when it boots"},
-		&cli.StringFlag{Name: "backfill", DefaultText: defaultBackfill, Usage: "how `LONG` before its token a row may have been taken, from 0 to 365d"},
+		&cli.StringFlag{Name: "backfill", DefaultText: defaultBackfill, Usage: "how `LONG` before its token a row may have been taken, from 0 to 3660d"},
 		&cli.StringFlag{Name: "site", Usage: "`SITE` of devices that register by themselves"},
 		&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT` of devices that register by themselves; repeat it for several"},
 		&cli.BoolFlag{Name: "import-only", Usage: "give tokens only to devices that were added or imported"},
@@ -82,7 +82,7 @@ func span(text string) (time.Duration, error) {
 	}
 	d, ok := config.ParseDuration(text)
 	if !ok {
-		return 0, fmt.Errorf("%q is no length of time in whole seconds; write 90s, 5m, 1h, 7d or 1d12h, and at most 366d", text)
+		return 0, fmt.Errorf("%q is no length of time in whole seconds; write 90s, 5m, 1h, 7d or 1d12h, and at most 3660d", text)
 	}
 	return d, nil
 }

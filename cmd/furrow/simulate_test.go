@@ -77,7 +77,7 @@ func TestReplayIsStoredAsItIsInTheFile(t *testing.T) {
 	storage := startStorage(t, nil, "--data", dir, "--show-key")
 	e := startEndpoint(t, "--storage", dir)
 	file := filepath.Join(dir, "pumps.csv")
-	must(t, os.WriteFile(file, []byte("pump,at,bar\np1,2019-05-01T10:00:00Z,1\np1,2019-05-01T10:00:00Z,1\np1,2019-05-01T09:59:00Z,2\np1,soon,3\np2,1970-01-01T00:00:00Z,4\np2,2019-05-01T10:00:00Z,5\n"), 0o600))
+	must(t, os.WriteFile(file, []byte("pump,at,bar\np1,2009-05-01T10:00:00Z,1\np1,2009-05-01T10:00:00Z,1\np1,2009-05-01T09:59:00Z,2\np1,soon,3\np2,1970-01-01T00:00:00Z,4\np2,2009-05-01T10:00:00Z,5\n"), 0o600))
 	line, errs := simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--replay", file, "--device-column", "pump", "--tenant", "acme", "--for", "20s")
 	if line.Devices != 2 || line.Made != 5 || line.Stored != 4 || line.SetAside["outside window"] != 1 || line.Wrong != 1 || readingsIn(t, storage) != 4 {
 		t.Errorf("%+v; %d rows", line, readingsIn(t, storage))
@@ -86,7 +86,7 @@ func TestReplayIsStoredAsItIsInTheFile(t *testing.T) {
 		t.Errorf("said: %s", errs)
 	}
 	code, _, errs := furrow(t.Context(), "simulate", "--storage", dir, "--replay", file, "--device-column", "pump", "--keep-times")
-	if code != exitFailed || !strings.Contains(errs, "no token admits rows of more than 365d; without --keep-times") {
+	if code != exitFailed || !strings.Contains(errs, "no token admits rows of more than 3660d; without --keep-times") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	recent := time.Now().Add(-48 * time.Hour).UTC().Truncate(time.Second)
@@ -106,7 +106,7 @@ func TestSimulateSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		"--sensors 13":                       "--sensors is 13; it must be from 1 to 12",
 		"--every soon":                       `--every: "soon" is no length of time`,
 		"--every 0":                          "--every must be at least 1s",
-		"--history 366d":                     "no token admits rows of more than 365d",
+		"--history 3660d":                    "no token admits rows of more than 3660d",
 		"--pace 1":                           "--pace is 1; it must be more than 1",
 		"--dirt lots":                        `--dirt: there is no "lots"`,
 		"--for ever":                         `--for: "ever" is no length of time`,

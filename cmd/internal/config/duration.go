@@ -13,7 +13,7 @@ import (
 const day = 24 * time.Hour
 
 // longest is what any duration may be.
-const longest = 366 * day
+const longest = 3660 * day
 
 // ParseDuration reads durations as Go writes them, and days before them: 90s, 1m,
 // 8d, 1d12h. They are whole seconds, more than none and at most longest.

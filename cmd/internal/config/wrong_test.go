@@ -122,16 +122,16 @@ furrow.yaml:2:37: pipeline live: latest is written by pipeline live already (lin
 `, `furrow.yaml:4:14: pipeline live: cadence "7m"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "100"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "0s"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "8 days"; want a duration from 1h to 366d, in whole seconds, such as 90s, 5m, 1h or 1d
+furrow.yaml:7:11: pipeline live: late "8 days"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence: 36h
     batch: 0
     settle: 2h
-    late: 400d
+    late: 4000d
 `, `furrow.yaml:4:14: pipeline live: cadence "36h"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "0"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "2h"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "400d"; want a duration from 1h to 366d, in whole seconds, such as 90s, 5m, 1h or 1d
+furrow.yaml:7:11: pipeline live: late "4000d"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence: 1500ms
     batch: five
@@ -140,7 +140,7 @@ furrow.yaml:7:11: pipeline live: late "400d"; want a duration from 1h to 366d, i
 `, `furrow.yaml:4:14: pipeline live: cadence "1500ms"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "five"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "10"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "-1d"; want a duration from 1h to 366d, in whole seconds, such as 90s, 5m, 1h or 1d
+furrow.yaml:7:11: pipeline live: late "-1d"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence: 0s
     batch: 1.5
@@ -149,7 +149,7 @@ furrow.yaml:7:11: pipeline live: late "-1d"; want a duration from 1h to 366d, in
 `, `furrow.yaml:4:14: pipeline live: cadence "0s"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "1.5"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "1.5s"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "9999999999999h"; want a duration from 1h to 366d, in whole seconds, such as 90s, 5m, 1h or 1d
+furrow.yaml:7:11: pipeline live: late "9999999999999h"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence:
     batch: [1]
@@ -164,7 +164,7 @@ furrow.yaml:6:13: pipeline live: settle: a map; want a duration from 1s to 1h, i
       short: {evry: 1h, over: 30m}
       full: {every: 1m, over: 1d}
 `, `furrow.yaml:5:15: pipeline live: audits: short: key "evry" is not known (did you mean every?); want every or over
-furrow.yaml:5:31: pipeline live: audits: short: over "30m"; want a duration from 1h to 366d, in whole seconds, such as 90s, 5m, 1h or 1d
+furrow.yaml:5:31: pipeline live: audits: short: over "30m"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 furrow.yaml:6:21: pipeline live: audits: full: every "1m"; want a duration from 1h to 31d, in whole seconds, such as 90s, 5m, 1h or 1d
 furrow.yaml:6:25: pipeline live: audits: full: key "over" is not known (did you mean every?); want every
 `},
