@@ -53,15 +53,15 @@ func New(c Config) (*Dashboard, error) {
 		d.mux.Handle(r.pattern, d.serve(r))
 	}
 	d.mux.Handle(pages.StaticPath, p.Static())
-	d.mux.Handle("/", d.serve(route{serve: func(*Dashboard, *exchange) error { return errNothing }}))
+	d.mux.Handle("/", d.serve(route{page: true, serve: func(*Dashboard, *exchange) error { return errNothing }}))
 	return d, nil
 }
 
 // serve is a route as a handler.
 func (d *Dashboard) serve(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		x := &exchange{w: w, r: req, page: r.page, began: false}
-		if x.ask, x.err = parseAsk(req.URL.RawQuery, r.asks); x.err == nil {
+		x := &exchange{w: w, r: req, page: r.page && !isData(req.URL.Path)}
+		if x.ask, x.err = parseAsk(req.URL.RawQuery, r.asks); x.err == nil || r.pattern == "" {
 			x.err = r.serve(d, x)
 		}
 		if x.err != nil {

@@ -66,7 +66,7 @@ func (s *sum) cluster() pages.Cluster {
 		if math.IsInf(mean, 0) { // of numbers so large that their sum is none
 			mean = (s.min + s.max) / 2
 		}
-		c.Mean, c.Min, c.Max = &mean, &s.min, &s.max
+		c.Numbers, c.Mean, c.Min, c.Max = s.numbers, &mean, &s.min, &s.max
 	}
 	return c
 }

@@ -3,7 +3,7 @@
 //
 // What a map and a list show of every device (who it is, where, and its newest
 // values) is in memory, in an index that all pages share. Its records are read
-// once, a page at a time, in the background. Its newest values are read only while
+// once, when somebody first looks, in the background. Its newest values are read only while
 // somebody watches, and of the partitions of latest only those whose month the
 // figures of the runs say something was folded of since: of these, the rows that
 // storage has written since.

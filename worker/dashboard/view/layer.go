@@ -28,8 +28,8 @@ type layer struct {
 
 // grounds makes layers, and keeps those that were asked for lately.
 type grounds struct {
-	index  *index
-	silent time.Duration
+	index *index
+	every time.Duration // however fast the index changes
 
 	mu     sync.Mutex
 	ground *ground
@@ -44,7 +44,7 @@ type kept struct {
 
 const (
 	mostLayers = 16
-	layerFor   = time.Second // however fast the index changes
+	layerFor   = time.Second
 )
 
 // of is the layer of a sensor.
@@ -55,7 +55,7 @@ func (g *grounds) of(sensor string) *layer {
 	k := g.layers[sensor]
 	if k != nil {
 		k.used = now
-		if now.Sub(k.made) < layerFor || k.layer.version == g.index.current() {
+		if now.Sub(k.made) < g.every || k.layer.version == g.index.current() {
 			return k.layer
 		}
 	}

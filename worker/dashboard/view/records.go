@@ -13,11 +13,11 @@ const (
 	retryAfter   = 5 * time.Second
 )
 
-// keepRecords reads the records of all devices once, and from then on again and
-// again, slowly and while somebody watches: a device that was moved or renamed is
+// keepRecords reads the records of all devices once somebody looks, and from then on
+// again and again, slowly and while somebody watches: a device that was moved or renamed is
 // shown as it was for a while, and its own page mends that.
 func (s *Store) keepRecords(ctx context.Context) {
-	for ctx.Err() == nil {
+	for s.watched.wait(ctx) {
 		if !s.allRecords(ctx) {
 			pause(ctx, retryAfter)
 			continue

@@ -65,7 +65,7 @@ func (r *rounds) run(ctx context.Context) {
 		}
 		r.failing = err != nil
 		s.watched.ended(err)
-		pause(ctx, roundEvery)
+		pause(ctx, s.c.Every)
 	}
 }
 

@@ -22,7 +22,10 @@ type Config struct {
 	// Silent is how old the newest value of a device may be until the device counts
 	// as silent; zero means DefaultSilent.
 	Silent time.Duration
-	Log    *slog.Logger // nil means slog.Default()
+	// Every is how often storage is asked for what is new, while somebody looks; zero
+	// means 3 s.
+	Every time.Duration
+	Log   *slog.Logger // nil means slog.Default()
 }
 
 // DefaultSilent is when a device counts as silent where nothing else is said.
@@ -58,9 +61,9 @@ type Store struct {
 
 // New is a Store. It knows nothing before Run has begun.
 func New(c Config) *Store {
-	c.Silent = cmp.Or(c.Silent, DefaultSilent)
-	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch()}
-	s.grounds = &grounds{index: s.index, silent: c.Silent}
+	c.Silent, c.Every = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Every, roundEvery)
+	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch(2 * c.Every)}
+	s.grounds = &grounds{index: s.index, every: layerFor}
 	s.rounds = newRounds(s)
 	return s
 }

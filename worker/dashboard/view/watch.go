@@ -8,6 +8,8 @@ import (
 
 // A watch knows whether anybody looks.
 type watch struct {
+	fresh time.Duration // the index is as good as new after a round
+
 	mu     sync.Mutex
 	last   time.Time     // somebody looked
 	done   time.Time     // the last round that succeeded ended
@@ -18,12 +20,11 @@ type watch struct {
 
 const (
 	watchFor = time.Minute     // somebody who looked counts as looking on
-	freshFor = 6 * time.Second // the index is as good as new after a round
 	patience = 2 * time.Second // of who looks, until a round is done
 )
 
-func newWatch() *watch {
-	return &watch{wake: make(chan struct{}, 1), rounds: make(chan struct{})}
+func newWatch(fresh time.Duration) *watch {
+	return &watch{fresh: fresh, wake: make(chan struct{}, 1), rounds: make(chan struct{})}
 }
 
 // look says that somebody looks, and waits a little for a round where the last one
@@ -31,7 +32,7 @@ func newWatch() *watch {
 func (w *watch) look(ctx context.Context) (at time.Time, failed error) {
 	w.mu.Lock()
 	w.last = time.Now()
-	stale := time.Since(w.done) > freshFor
+	stale := time.Since(w.done) > w.fresh
 	rounds := w.rounds
 	w.mu.Unlock()
 	select {
