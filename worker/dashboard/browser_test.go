@@ -75,7 +75,13 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	} {
 		b.clicks(page.link)
 		b.sees("the page behind "+page.link, page.sees)
-		b.sees("it is not wider than the window", `document.documentElement.scrollWidth <= innerWidth`)
+	}
+
+	// On a phone, no page is wider than the window.
+	b.must("be a phone", chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile, chromedp.EmulateTouch)))
+	for _, path := range []string{"", "devices", "devices/" + device, "pipelines", "tenants", "tenants/contoso"} {
+		b.open(f.url + path)
+		b.sees(path+" fits a phone", `document.readyState === "complete" && innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
 	}
 }
 

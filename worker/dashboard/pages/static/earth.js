@@ -70,6 +70,7 @@ export function outlines(buffer) {
       const b = line.box;
       line.box = [Math.min(b[0], lo), Math.min(b[1], la), Math.max(b[2], lo), Math.max(b[3], la)];
     }
+    line.high = north(line.box[3]) - north(line.box[1]);
     return line;
   });
   return { land: lines(), borders: lines() };

@@ -1,8 +1,9 @@
 import * as earth from "./earth.js";
 
-// drawGround draws sea, land, borders and a graticule.
-export function drawGround(c, view, outlines, colour) {
-  const f = view.frame();
+// drawGround draws sea, land, borders and a graticule. Points closer to each other than
+// detail, in pixels, are left out: fewer while the map moves.
+export function drawGround(c, view, outlines, colour, detail = 0.8) {
+  const f = { ...view.frame(), detail };
   c.clearRect(0, 0, view.width, view.height);
   c.save();
   edge(c, view, f);
@@ -51,6 +52,7 @@ const within = (x) => Math.max(-1e6, Math.min(1e6, x));
 function ring(c, view, f, line, shown, open) {
   const [west, south, east, north] = line.box;
   if (north < shown.south || south > shown.north) return;
+  if (Math.max((east - west) * line.east[0], line.high) * f.scale < f.detail) return;
   for (const by of [-360, 0, 360]) {
     if (east + by < shown.west || west + by > shown.east) continue;
     let lastX = Infinity, lastY = Infinity;
@@ -58,7 +60,7 @@ function ring(c, view, f, line, shown, open) {
       const x = f.x + (line.lon[i] + by - f.straight) * line.east[i] * f.scale;
       const y = f.y - line.north[i] * f.scale;
       if (i === 0) c.moveTo(within(x), within(y));
-      else if (i === line.n - 1 || Math.abs(x - lastX) + Math.abs(y - lastY) > 0.8) c.lineTo(within(x), within(y));
+      else if (i === line.n - 1 || Math.abs(x - lastX) + Math.abs(y - lastY) > f.detail) c.lineTo(within(x), within(y));
       else continue;
       [lastX, lastY] = [x, y];
     }

@@ -13,7 +13,7 @@ export class List {
 
   constructor(body, form, status, more) {
     [this.body, this.form, this.status, this.more] = [body, form, status, more];
-    form.hidden = false;
+    form.closest("details").hidden = false;
     form.addEventListener("submit", (e) => { e.preventDefault(); this.#ask(); });
     form.addEventListener("input", () => this.#soon(250));
     more.addEventListener("click", () => this.#ask(this.more.dataset.after));
@@ -63,7 +63,7 @@ export class List {
   #show(answer, after) {
     if (after) this.more.dataset.opened = "yes"; else delete this.more.dataset.opened;
     const kept = after ? [...this.body.children] : [];
-    const rows = answer.devices.map((d) => {
+    const rows = (answer.devices ?? []).map((d) => {
       const row = this.#rows.get(d.device) ?? newRow(d);
       fill(row, d, this.#unit, this.#rows.has(d.device));
       return row;
@@ -72,7 +72,7 @@ export class List {
     swap(this.body, [...kept, ...rows]);
     this.more.hidden = !answer.next;
     this.more.dataset.after = answer.next ?? "";
-    this.#say(answer.devices.length || after ? "" : "No device here is like that. Move the map, or ask for less.");
+    this.#say(rows.length || after ? "" : "No device here is like that. Move the map, or ask for less.");
     this.body.parentElement.hidden = !this.body.children.length;
     document.getElementById("found").textContent = count(answer.total);
   }

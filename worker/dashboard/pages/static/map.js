@@ -34,14 +34,20 @@ function colour(name) {
   return colours.get(name);
 }
 
-// Painting: once a frame at most, and the ground only when the view has moved.
-let frame = 0, groundMoved = true;
-function paint(all) {
-  groundMoved ||= all;
+// Painting: once a frame at most, and the ground only when the view has moved, in
+// less detail until it rests.
+const fine = 0.8, coarse = 2.5;
+let frame = 0, groundMoved = 0, rested = 0;
+function paint(detail = 0) {
+  groundMoved = Math.max(groundMoved, detail);
   frame ||= requestAnimationFrame((now) => {
     frame = 0;
-    if (groundMoved) drawGround(ground.getContext("2d"), view, land, colour);
-    groundMoved = false;
+    if (groundMoved) {
+      drawGround(ground.getContext("2d"), view, land, colour, groundMoved);
+      clearTimeout(rested);
+      if (groundMoved > fine) rested = setTimeout(() => paint(fine), 140);
+    }
+    groundMoved = 0;
     marks.draw(canvas.getContext("2d"), view, colour, now, chosen);
     if (aimed) aim();
     showTip();
@@ -72,7 +78,7 @@ function query() {
 // moved is called while the view moves; the server is asked when it rests a moment.
 let asked = "";
 function moved() {
-  paint(true);
+  paint(coarse);
   const q = query().toString();
   if (q === asked) return;
   asked = q;
@@ -238,7 +244,7 @@ choose.addEventListener("change", () => {
   moved();
 });
 
-addEventListener("theme", () => { colours = new Map(); paint(true); });
+addEventListener("theme", () => { colours = new Map(); paint(fine); });
 addEventListener("hashchange", () => { if (aimAddress()) moved(); });
 
 // aimAddress takes the view from the address: #zoom/lat/lon.
@@ -265,7 +271,7 @@ try {
   const got = await fetch(box.dataset.outlines);
   if (!got.ok) throw new Error(got.statusText);
   land = outlines(await got.arrayBuffer());
-  paint(true);
+  paint(fine);
 } catch {
   by("why").textContent = "The outlines of the land could not be read; the devices are where they belong.";
   by("why").hidden = false;

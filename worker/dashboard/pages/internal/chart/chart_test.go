@@ -86,8 +86,8 @@ func TestGapsStayOpen(t *testing.T) {
 	for _, h := range []int{0, 1, 2, 9, 20, 21} {
 		c.Points = append(c.Points, Point{start().Add(time.Duration(h) * time.Hour), 1, 0, 2})
 	}
-	line := regexp.MustCompile(`class="line" d="([^"]*)"`).FindStringSubmatch(draw(t, c))
-	if line == nil || strings.Count(line[1], "M") != 3 || strings.Count(line[1], "h.01") != 1 {
+	line := regexp.MustCompile(`class="line" d="([^"]*)"/><path class="dots" d="([^"]*)"`).FindStringSubmatch(draw(t, c))
+	if line == nil || strings.Count(line[1], "M") != 2 || strings.Count(line[2], "M") != 1 {
 		t.Errorf("the line is %v", line)
 	}
 }

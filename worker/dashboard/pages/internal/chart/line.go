@@ -67,16 +67,17 @@ func (d *drawing) band() {
 }
 
 func (d *drawing) line() {
-	var path strings.Builder
+	var path, dots strings.Builder
 	for _, piece := range d.pieces() {
+		if len(piece) == 1 { // the line's round end makes it a dot
+			fmt.Fprintf(&dots, "M%.1f %.1fh.01", d.middle(piece[0]), d.y(piece[0].Value))
+			continue
+		}
 		for i, p := range piece {
 			fmt.Fprintf(&path, "%s%.1f %.1f", letter(i), d.middle(p), d.y(p.Value))
 		}
-		if len(piece) == 1 {
-			path.WriteString("h.01") // the line's round end makes it a dot
-		}
 	}
-	fmt.Fprintf(&d.out, `<path class="line" d="%s"/>`, path.String())
+	fmt.Fprintf(&d.out, `<path class="line" d="%s"/><path class="dots" d="%s"/>`, path.String(), dots.String())
 }
 
 func letter(i int) string {
