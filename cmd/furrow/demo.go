@@ -62,6 +62,7 @@ func playDemo(c *cli.Context) (err error) {
 	if config.Dir, err = os.MkdirTemp("", "furrow-demo-"); err != nil {
 		return err
 	}
+	paceCollector()
 	screen := newDemoScreen(c)
 	config.Screen = screen
 	defer func() {
@@ -117,11 +118,16 @@ func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
 // demoConfig is what the flags say. Nothing is made yet.
 func demoConfig(c *cli.Context) (demo.Config, error) {
 	config := demo.Config{Storage: c.String("storage"), CA: c.String("ca")}
-	if where := config.Storage; where != "" {
-		if setup.IsDirectory(where) {
+	if config.Storage != "" {
+		if name, is := strings.CutPrefix(config.Storage, "env:"); is {
+			if config.Storage = os.Getenv(name); config.Storage == "" {
+				return config, usagef(c, "--storage: the environment variable %s holds nothing; it takes a connection string", name)
+			}
+		}
+		if setup.IsDirectory(config.Storage) {
 			return config, usagef(c, "--storage is a directory, and the demo makes one of its own; it takes a connection string, or env:NAME for a variable that holds one")
 		}
-		found, err := setup.Find(where)
+		found, err := setup.Find(config.Storage)
 		if err != nil {
 			return config, usagef(c, "--storage: %v", err)
 		}
@@ -135,24 +141,27 @@ func demoConfig(c *cli.Context) (demo.Config, error) {
 		return config, err
 	}
 	config.Length = demoLength(config.Cast.Readings)
-	if len(config.Cast.Members) <= 100 {
+	if config.Cast.Readings <= smallDemo {
 		config.Cadence = time.Second
 	}
 	return config, nil
 }
+
+// smallDemo is up to how many readings a run is over within a second.
+const smallDemo = 10_000
 
 // demoPace is how many readings a second a demo has devices send.
 const demoPace = 8000
 
 // demoLength is how long devices take to send so many readings: at least a few runs.
 func demoLength(readings int64) time.Duration {
-	return max(3*time.Second, time.Duration(readings)*time.Second/demoPace)
+	return max(2*time.Second, time.Duration(readings)*time.Second/demoPace)
 }
 
 // Readings of a demo's simulated fleet.
 const (
-	demoEvery     = 30 * time.Second
-	demoSendEvery = 5 * time.Minute
+	demoEvery     = 15 * time.Second
+	demoSendEvery = 150 * time.Second
 	demoMonths    = 4
 )
 

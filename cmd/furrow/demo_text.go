@@ -43,7 +43,7 @@ func demoText(r demo.Report) string {
 	demoSamples(&b, r)
 	demoCosts(&b, r)
 	if len(r.Left) > 0 {
-		fmt.Fprintf(&b, "\nThe tables are removed. These queues are left, and empty: %s\n", strings.Join(r.Left, ", "))
+		fmt.Fprintf(&b, "\nThe tables are removed. These queues are left, to be removed by hand (az storage queue delete --name …): %s\n", strings.Join(r.Left, ", "))
 	}
 	return b.String()
 }
@@ -112,16 +112,16 @@ func valueText(v any) string {
 
 func demoCosts(b *strings.Builder, r demo.Report) {
 	c, p := r.Cost, r.Cost.Prices
-	fmt.Fprintf(b, "\nOperations of %d runs, and what %s devices with a reading and a run a minute would cost a month on Azure\n", r.Work.Runs, grouped(int64(r.Devices)))
+	fmt.Fprintf(b, "\nOperations of a run in which %s devices had %s new readings, and what it would cost a month on Azure if\neach of %s devices had a reading, and a run, every minute\n", grouped(r.Work.Devices), grouped(r.Work.Rows), grouped(int64(r.Devices)))
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "kind\tcount\ta device and run\t$ a month\t\n")
-	kinds := slices.SortedFunc(maps.Keys(r.Work.Kinds), func(a, b string) int { return cmp.Compare(c.ByKind[b], c.ByKind[a]) })
+	fmt.Fprintf(w, "  \ta device\t$ a month\t\n")
+	kinds := slices.SortedFunc(maps.Keys(r.Work.PerDevice), func(a, b string) int { return cmp.Or(cmp.Compare(c.ByKind[b], c.ByKind[a]), cmp.Compare(a, b)) })
 	for _, kind := range kinds {
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%.2f\t\n", kind, grouped(r.Work.Kinds[kind]), r.Work.PerDeviceRun[kind], c.ByKind[kind])
+		fmt.Fprintf(w, "%s\t%.3f\t%.2f\t\n", kind, r.Work.PerDevice[kind], c.ByKind[kind])
 	}
-	fmt.Fprintf(w, "devices' writes\t\t1.0000\t%.2f\t\n", c.Writes)
-	fmt.Fprintf(w, "a month's data, %.1f GB\t\t\t%.2f\t\n", c.StoredGB, c.Storage)
-	fmt.Fprintf(w, "all\t\t\t%.2f\t\n", c.Total)
+	fmt.Fprintf(w, "the devices' writes\t1.000\t%.2f\t\n", c.Writes)
+	fmt.Fprintf(w, "%.1f GB, a month's data\t\t%.2f\t\n", c.StoredGB, c.Storage)
+	fmt.Fprintf(w, "all\t\t%.2f\t\n", c.Total)
 	_ = w.Flush()
 	fmt.Fprintf(b, "Prices: %s, %s, %s, of %s.\n", p.Source, p.Region, p.Redundancy, p.AsOf)
 }

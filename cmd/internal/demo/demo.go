@@ -8,10 +8,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
+	"sync"
 	"time"
 
 	"furrow/cmd/internal/demo/check"
-	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/simulate"
 	"furrow/sas"
 	"furrow/tables"
@@ -51,15 +52,23 @@ type Screen interface {
 // pipeline is the one that folds.
 const pipeline tables.Pipeline = "live"
 
-// batch is how many devices a message carries, as by default.
-const batch = 50
+// mostBatch is how many devices a message carries, as by default.
+const mostBatch = 50
+
+// batch is how many it carries here. A fleet that is one batch would be one job after
+// another, and a slot that comes while it runs would have its work done twice.
+func (c Config) batch() int { return min(mostBatch, max(1, len(c.Cast.Members)/16)) }
 
 // settle is how long the pipeline waits for rows that are on their way, and lease how
 // long a job lies idle that a dead worker had: by default they are 10 s and 30 s.
 const (
 	settle = time.Second
-	lease  = 5 * time.Second
+	lease  = 3 * time.Second
 )
+
+// jobsAtOnce is how many messages a worker has in hand at most: few, so that the one
+// that is killed leaves others to go on with at once.
+const jobsAtOnce = 8
 
 // A Demo is one that is played.
 type Demo struct {
@@ -71,12 +80,16 @@ type Demo struct {
 	ledger   map[tables.Tenant]credential
 	workers  []*process
 	audits   tables.Ticks // the run that stands for them in figures
+	quiet    tables.Ticks // the last run that was one of many; after it there is one as of a fleet that keeps up
+
+	mu     sync.Mutex
+	newest map[tables.DeviceID]simulate.Sending // what devices have yet to send
 }
 
 // Open starts furrow up, on nothing but what is the demo's own.
 func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	c.Cadence = cmp.Or(c.Cadence, 2*time.Second)
-	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[tables.Tenant]credential{}}
+	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[tables.Tenant]credential{}, newest: map[tables.DeviceID]simulate.Sending{}}
 	d.Screen.Stage("starting furrow up", 0)
 	if err := d.household.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -117,15 +130,18 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 		return r, err
 	}
 	var sum simulate.Summary
-	err = roles.Together(ctx,
+	err = together(ctx,
 		func(ctx context.Context) (err error) { sum, err = d.send(ctx); return err },
 		func(ctx context.Context) (err error) { r.Takeover, err = d.takeOver(ctx, first, cancel); return err },
 		func(ctx context.Context) (err error) { r.Revoked, err = d.revoke(ctx); return err })
 	if err != nil {
 		return r, err
 	}
-	ended := time.Now()
-	if err := d.fold(ctx, ended); err != nil {
+	ended, err := d.newestReading(ctx, cancel)
+	if err != nil {
+		return r, err
+	}
+	if err := d.audit(ctx, cancel); err != nil {
 		return r, err
 	}
 	if r.Check, err = d.check(ctx, ended); err != nil {
@@ -138,10 +154,26 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	return r, err
 }
 
+// together runs all, and ends the others where one fails.
+func together(ctx context.Context, runs ...func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var running sync.WaitGroup
+	for _, run := range runs {
+		running.Go(func() {
+			if err := run(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	running.Wait()
+	return context.Cause(ctx) // of the first that failed
+}
+
 // work starts a worker.
 func (d *Demo) work(failed context.CancelCauseFunc) (*process, error) {
 	name := fmt.Sprintf("worker %d", len(d.workers)+1)
-	p, err := d.start(name, "worker", "--lease", lease.String())
+	p, err := d.start(name, "worker", "--lease", lease.String(), "--jobs", strconv.Itoa(jobsAtOnce))
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +232,7 @@ func (d *Demo) enroll(ctx context.Context) error {
 	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), Master: d.master}
 	for i, tenant := range d.Cast.Tenants {
 		e := tables.Enrollment{ID: tables.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant, Readings: d.names.Readings(),
-			Life: time.Hour, Backfill: d.Cast.Backfill, SendEvery: time.Minute, Batch: tables.MaxOps}
+			Life: time.Hour, Backfill: d.Cast.Backfill, SendEvery: time.Minute, Batch: d.rowsAtOnce()}
 		key := sas.NewKey()
 		if _, err := all.Add(ctx, e, key, nil); err != nil {
 			return err
@@ -217,6 +249,15 @@ func (d *Demo) enroll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// rowsAtOnce is how many rows devices send in a transaction. On an emulator it is one:
+// Azurite refuses a transaction by a token.
+func (d *Demo) rowsAtOnce() int {
+	if d.Storage != "" && d.account.PathStyle() {
+		return 1
+	}
+	return tables.MaxOps
 }
 
 // register makes the fleet known, as an import of its factory's file does.

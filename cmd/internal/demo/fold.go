@@ -11,38 +11,55 @@ import (
 	"furrow/tables"
 )
 
-// fold waits until all that was sent before a time is folded, and then for the audits
-// that find what came late.
-func (d *Demo) fold(ctx context.Context, ended time.Time) error {
+// newestReading has every device send one more reading while no worker runs, and then a
+// worker fold them in one run, with figures of its own: as it is all the time where a
+// fleet keeps up. It tells when the last one was sent.
+func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc) (ended time.Time, err error) {
 	d.Screen.Stage("folding the rest", 0)
-	if err := d.awaitRun(ctx, ended.Add(settle)); err != nil {
-		return err
+	if d.quiet, err = d.awaitRun(ctx, time.Now().Add(settle)); err != nil {
+		return ended, err
 	}
-	d.Screen.Stage("looking for what came late", 0)
-	if err := d.audit(ctx); err != nil {
-		return err
+	if err := d.rest(); err != nil {
+		return ended, err
 	}
-	return d.awaitIdle(ctx)
+	d.Screen.Stage("sending one more of each", 0)
+	if err := d.sendNewest(ctx); err != nil {
+		return ended, err
+	}
+	ended = time.Now()
+	if !pause(ctx, settle) {
+		return ended, context.Cause(ctx)
+	}
+	if err := d.configure(mostBatch); err != nil {
+		return ended, err
+	}
+	if _, err := d.work(failed); err != nil {
+		return ended, err
+	}
+	if _, err := d.awaitRun(ctx, d.quiet.Time().Add(time.Nanosecond*100)); err != nil {
+		return ended, err
+	}
+	return ended, d.rest()
 }
 
 // longestFold is how long it may take until all is folded.
 const longestFold = 5 * time.Minute
 
-// awaitRun waits until a run is over whose slot is after a time.
-func (d *Demo) awaitRun(ctx context.Context, after time.Time) error {
+// awaitRun waits until a run is over whose slot is after a time, and gives its slot.
+func (d *Demo) awaitRun(ctx context.Context, after time.Time) (tables.Ticks, error) {
 	for began := time.Now(); ; {
 		runs, _, err := d.runs().Since(ctx, pipeline, tables.TicksOf(after))
 		if err != nil {
-			return err
+			return 0, err
 		}
-		if slices.ContainsFunc(runs, func(r tables.Run) bool { return r.Enqueued != 0 }) {
-			return d.awaitIdle(ctx)
+		if i := slices.IndexFunc(runs, func(r tables.Run) bool { return r.Enqueued != 0 }); i >= 0 {
+			return runs[i].Slot, d.awaitIdle(ctx)
 		}
 		if time.Since(began) > longestFold {
-			return fmt.Errorf("after %v, no run has begun", longestFold)
+			return 0, fmt.Errorf("after %v, no run has begun", longestFold)
 		}
 		if !pause(ctx, 50*time.Millisecond) {
-			return context.Cause(ctx)
+			return 0, context.Cause(ctx)
 		}
 	}
 }
@@ -63,8 +80,13 @@ func (d *Demo) awaitIdle(ctx context.Context) error {
 	}
 }
 
-// audit asks for an audit of every device, as the scheduler does once a day.
-func (d *Demo) audit(ctx context.Context) error {
+// audit asks for an audit of every device, as the scheduler does once a day, and has a
+// worker do it: what came late is folded then.
+func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error {
+	d.Screen.Stage("looking for what came late", 0)
+	if _, err := d.work(failed); err != nil {
+		return err
+	}
 	months := map[tables.Month][]tables.DeviceID{}
 	for page, err := range d.client.Table(d.names.Fleet()).Rows(ctx, tables.Query{}) {
 		if err != nil {
@@ -80,18 +102,24 @@ func (d *Demo) audit(ctx context.Context) error {
 	}
 	d.audits = tables.TicksOf(time.Now())
 	for month, devices := range months {
-		for b := range slices.Chunk(devices, batch) {
+		for b := range slices.Chunk(devices, mostBatch) {
 			err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Audit, Audit: jobs.Full, Pipeline: pipeline, Run: d.audits, Month: month, First: b[0], Last: b[len(b)-1]}, 0)
 			if err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return d.awaitIdle(ctx)
 }
 
-// patience is how long differences are taken for what is not folded yet.
-const patience = 15 * time.Second
+// patience is how long differences are taken for what is not folded yet, where a queue's
+// depth is approximate: nobody knows then when the last job is done.
+func (d *Demo) patience() time.Duration {
+	if d.account.PathStyle() {
+		return 0
+	}
+	return 30 * time.Second
+}
 
 // check compares all that is stored with what devices were told, and with the outputs.
 func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, err error) {
@@ -100,7 +128,7 @@ func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, 
 		d.Screen.Stage("checking every device", int64(devices))
 		found, err = check.Config{Client: d.client, Names: d.names, Pipeline: pipeline, Until: tables.TicksOf(ended), Receipts: d.receipts,
 			Progress: func(done, _ int) { d.Screen.Progress(int64(done), "") }}.Run(ctx)
-		if err != nil || found.Differences == 0 || time.Since(began) > patience {
+		if err != nil || found.Differences == 0 || time.Since(began) >= d.patience() {
 			return found, err
 		}
 		d.Screen.Say(fmt.Sprintf("%d differences; it is looked at again, once more was folded", found.Differences))

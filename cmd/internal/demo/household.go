@@ -51,13 +51,14 @@ func (h *household) open(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := c.write(configFile, fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch)); err != nil {
+	if err := c.configure(c.batch()); err != nil {
 		return err
 	}
-	args := []string{"--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0", "--master-key-file", master}
+	args := []string{"--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--master-key-file", master}
 	if h.up, err = h.start("up", append([]string{"up"}, args...)...); err != nil {
 		return err
 	}
+	c.Screen.Say(fmt.Sprintf("furrow up is process %d", h.up.pid()))
 	starting, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("furrow up has not started within %v", startTime))
 	defer cancel()
 	line, err := h.up.said(starting)
@@ -84,6 +85,12 @@ const (
 	configFile = "furrow.yaml"
 	configText = "pipelines: [{name: %s, cadence: %v, settle: %v, batch: %d, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n"
 )
+
+// configure writes the configuration by which processes that start then work.
+func (c Config) configure(batch int) error {
+	_, err := c.write(configFile, fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch))
+	return err
+}
 
 // start starts a furrow that works on the demo's storage. An account may hold the key:
 // it goes by the environment, which others cannot see.
@@ -143,8 +150,8 @@ func (h *household) delay() time.Duration {
 	return 30 * time.Second
 }
 
-// close ends up, and removes the tables from an account. Its queues stay, as they may
-// not be made again for a while, and are told of: see Leftovers.
+// close ends up, and removes the tables from an account. The queues stay there, which
+// the report tells: the client of queues has no way to remove one.
 func (h *household) close() error {
 	if h.up == nil {
 		return nil

@@ -1,6 +1,8 @@
 package demo
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"furrow/cmd/internal/demo/check"
@@ -28,7 +30,7 @@ type Report struct {
 	Rollups  []Bucket        `json:"rollups"`
 	Work     Work            `json:"operations"`
 	Cost     Cost            `json:"costPerMonth"`
-	Left     []string        `json:"left"` // queues that stay in the account, empty
+	Left     []string        `json:"left"` // queues that stay in the account
 }
 
 // Readings are how many there were.
@@ -44,7 +46,8 @@ type Readings struct {
 	Requests int64                   `json:"requests"` // in which they came
 }
 
-// Jobs are those of a kind.
+// Jobs are those of a kind. What a worker that was killed did in its last seconds is
+// left out: nobody was told.
 type Jobs struct {
 	Kind     string `json:"kind"`
 	Messages int64  `json:"messages"` // that were done
@@ -79,14 +82,12 @@ type Bucket struct {
 	Last   float64         `json:"last"`
 }
 
-// Work is what the workers' runs took, audits apart. What a killed worker did in its
-// last seconds is left out: nobody was told.
+// Work is what a run took in which every device had one new reading.
 type Work struct {
-	Runs       int              `json:"runs"`
-	DeviceRuns int64            `json:"deviceRuns"` // devices that they looked at, summed
-	Kinds      map[string]int64 `json:"byKind"`
-	// PerDeviceRun is that divided by DeviceRuns.
-	PerDeviceRun map[string]float64 `json:"perDeviceAndRun"`
+	Batch     int                `json:"batch"` // devices that a message carries
+	Devices   int64              `json:"devices"`
+	Rows      int64              `json:"rows"`
+	PerDevice map[string]float64 `json:"perDeviceByKind"`
 }
 
 // A Cost is what this fleet would cost a month on Azure, in US dollars, with a reading
@@ -108,23 +109,22 @@ func (d *Demo) readings(sum simulate.Summary, c check.Result, late int64) Readin
 		SetAside: sum.SetAside, Tokens: sum.Tokens, Requests: d.receipts.Inserts}
 }
 
-// minute is the default cadence.
-const minute = time.Minute
+// cadence is the default, and that of the readings for which a cost is told.
+const cadence = time.Minute
 
 // cost is what the work would cost for so many devices.
-func (w Work) cost(devices int, r Readings, c check.Result) Cost {
+func (w Work) cost(devices int, c check.Result) Cost {
 	cost := Cost{ByKind: map[string]float64{}, Prices: pricing.Azure()}
-	deviceRuns := float64(devices) * float64(pricing.Month/minute)
-	perRun, byKind := cost.Prices.Operations(w.Kinds)
-	if w.DeviceRuns > 0 {
-		cost.Runs = perRun / float64(w.DeviceRuns) * deviceRuns
-		for kind, dollars := range byKind {
-			cost.ByKind[kind] = dollars / float64(w.DeviceRuns) * deviceRuns
-		}
+	readings := float64(devices) * float64(pricing.Month/cadence)
+	for kind, n := range w.PerDevice {
+		cost.ByKind[kind] = n * readings * cost.Prices.Operation(kind)
 	}
-	cost.Writes = cost.Prices.Operation("tables insert") * deviceRuns
+	for _, kind := range slices.Sorted(maps.Keys(cost.ByKind)) { // sums of doubles depend on the order
+		cost.Runs += cost.ByKind[kind]
+	}
+	cost.Writes = cost.Prices.Operation("tables insert") * readings
 	if c.Readings > 0 {
-		cost.StoredGB = float64(c.Bytes+c.OutputBytes) / float64(c.Readings) * deviceRuns / pricing.GB
+		cost.StoredGB = float64(c.Bytes+c.OutputBytes) / float64(c.Readings) * readings / pricing.GB
 	}
 	cost.Storage = cost.StoredGB * cost.Prices.TableGB
 	cost.Total = cost.Runs + cost.Writes + cost.Storage

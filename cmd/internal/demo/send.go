@@ -19,13 +19,57 @@ func (d *Demo) send(ctx context.Context) (simulate.Summary, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go d.watchFolding(watching, &folded)
-	sum, err := simulate.Run(ctx, simulate.Config{
-		Endpoint: d.endpoint, Transport: d.listened, Members: d.Cast.Members, From: d.Cast.From, Pace: pace,
-		Credential: d.of, Sendings: d.Cast.Sendings, Log: slog.New(slog.DiscardHandler),
-		Progress: func(s simulate.Summary) {
-			d.Screen.Progress(s.Stored, fmt.Sprintf("%d of them folded", folded.Load()))
-		},
-	})
+	c := d.devices(d.allButNewest)
+	c.From, c.Pace = d.Cast.From, pace
+	c.Progress = func(s simulate.Summary) {
+		d.Screen.Progress(s.Stored, fmt.Sprintf("%d of them folded", folded.Load()))
+	}
+	return d.run(ctx, c)
+}
+
+// sendNewest has every device send what was kept back.
+func (d *Demo) sendNewest(ctx context.Context) error {
+	_, err := d.run(ctx, d.devices(func(m simulate.Member) simulate.Stream {
+		return func(yield func(simulate.Sending) bool) {
+			if s, is := d.newest[m.ID]; is {
+				yield(s)
+			}
+		}
+	}))
+	return err
+}
+
+func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
+	return simulate.Config{Endpoint: d.endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of, Sendings: sendings, Log: slog.New(slog.DiscardHandler)}
+}
+
+// allButNewest is what a device sends, but for the newest reading, which is kept back.
+func (d *Demo) allButNewest(m simulate.Member) simulate.Stream {
+	return func(yield func(simulate.Sending) bool) {
+		var newest *simulate.Sending
+		for s := range d.Cast.Sendings(m) {
+			switch {
+			case newest == nil:
+				newest = &s
+				continue
+			case s.Reading.Time.After(newest.Reading.Time):
+				s, *newest = *newest, s
+			}
+			if !yield(s) {
+				return
+			}
+		}
+		if newest != nil {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.newest[m.ID] = *newest
+		}
+	}
+}
+
+// run has devices send until all is sent.
+func (d *Demo) run(ctx context.Context, c simulate.Config) (simulate.Summary, error) {
+	sum, err := simulate.Run(ctx, c)
 	switch {
 	case err != nil:
 	case ctx.Err() != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"furrow/cmd/internal/query"
@@ -40,7 +41,7 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 	if err := d.samples(ctx, r); err != nil {
 		return err
 	}
-	r.Cost = r.Work.cost(r.Devices, r.Readings, r.Check)
+	r.Cost = r.Work.cost(r.Devices, r.Check)
 	r.OK = r.Check.Differences+r.Check.Lost+r.Check.Doubled == 0 && r.Check.Readings >= r.Readings.Accepted
 	r.Seconds = time.Since(d.began).Seconds()
 	return nil
@@ -53,13 +54,19 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 		return err
 	}
 	var runs, audits tables.WorkerFigures
+	var quiet, after tables.WorkerFigures
 	for _, run := range all {
-		switch {
-		case run.Run.Slot == d.audits:
+		if run.Run.Slot == d.audits {
 			audits.Add(run.Workers)
-		case len(run.Workers.Jobs) > 0:
-			r.Work.Runs++
-			runs.Add(run.Workers)
+			continue
+		}
+		runs.Add(run.Workers)
+		if run.Run.Slot <= d.quiet || run.Run.Slot > d.audits {
+			continue
+		}
+		after.Add(run.Workers)
+		if run.Workers.Rows > quiet.Rows {
+			quiet = run.Workers
 		}
 	}
 	done := func(w tables.WorkerFigures, k jobs.Kind) int64 {
@@ -69,11 +76,23 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 		{string(jobs.Master), done(runs, jobs.Master), 0}, {string(jobs.Month), done(runs, jobs.Month), 0},
 		{string(jobs.Device), done(runs, jobs.Device), runs.Devices}, {string(jobs.Audit), done(audits, jobs.Audit), audits.Devices},
 	}
-	r.Work.DeviceRuns, r.Work.Kinds, r.Work.PerDeviceRun = runs.Devices, runs.Operations, map[string]float64{}
-	for kind, n := range runs.Operations {
-		r.Work.PerDeviceRun[kind] = float64(n) / float64(max(1, runs.Devices))
-	}
+	r.Work = workOf(quiet, after)
 	return nil
+}
+
+// workOf is what a run took, which is one of several. What a worker asks of its queue is
+// not for one run, and counted to any of them.
+func workOf(run, several tables.WorkerFigures) Work {
+	w := Work{Batch: mostBatch, Devices: run.Devices, Rows: run.Rows, PerDevice: map[string]float64{}}
+	for kind, n := range several.Operations {
+		w.PerDevice[kind] = float64(n) / float64(max(1, several.Devices))
+	}
+	for kind := range w.PerDevice {
+		if !strings.HasPrefix(kind, "queues ") {
+			w.PerDevice[kind] = float64(run.Operations[kind]) / float64(max(1, run.Devices))
+		}
+	}
+	return w
 }
 
 const (
@@ -122,9 +141,10 @@ func newestOf(m simulate.Member, found query.Newest) Newest {
 	return n
 }
 
-// bucketOf is the first sensor of a bucket.
+// bucketOf is one sensor of a bucket: a temperature, where there is one, as it changes.
 func bucketOf(found query.Bucket) Bucket {
-	a := found.Sensors[0]
+	i := slices.IndexFunc(found.Sensors, func(a query.Aggregate) bool { return strings.HasPrefix(a.Sensor, "temperature") })
+	a := found.Sensors[max(0, i)]
 	return Bucket{Device: found.Device, Window: found.Window.String(), Start: found.Start.Time(), Sensor: a.Sensor,
 		Count: a.Count, Min: a.Min, Mean: a.Mean(), Max: a.Max, First: a.First, Last: a.Last}
 }
