@@ -6,8 +6,8 @@ export function gestures(element, view, { moved, picked, still }) {
   const fingers = new Map(); // by pointer: where it is
   let held = null;           // the places under one or two fingers
   let went = 0;              // how far they went: a click goes nowhere
-  let speed = [0, 0];
-  let at = 0;
+  let speed = [0, 0];        // of a single finger: what was pinched does not glide on
+  let at = 0, pinched = false;
   let flight = 0;
 
   const stop = () => { cancelAnimationFrame(flight); flight = 0; };
@@ -65,6 +65,7 @@ export function gestures(element, view, { moved, picked, still }) {
     return b ? Math.hypot(a[0] - b[0], a[1] - b[1]) : 0;
   };
   const grab = () => {
+    if (fingers.size > 1) pinched = true;
     held = fingers.size ? { place: view.place(...middle()), apart: apart(), zoom: view.zoom } : null;
   };
 
@@ -73,7 +74,7 @@ export function gestures(element, view, { moved, picked, still }) {
     stop();
     left = 0;
     element.setPointerCapture(e.pointerId);
-    if (fingers.size === 0) [went, speed] = [0, [0, 0]];
+    if (fingers.size === 0) [went, speed, pinched] = [0, [0, 0], false];
     fingers.set(e.pointerId, point(e));
     grab();
   });
@@ -98,7 +99,7 @@ export function gestures(element, view, { moved, picked, still }) {
     if (fingers.size) return;
     element.classList.remove("moving");
     if (e.type === "pointerup" && went < 4) return picked(point(e), e);
-    if (went >= 4 && e.timeStamp - at < 60 && !still.matches) glide();
+    if (went >= 4 && e.timeStamp - at < 60 && !pinched && !still.matches) glide();
   };
   element.addEventListener("pointerup", lift);
   element.addEventListener("pointercancel", lift);

@@ -72,7 +72,7 @@ export class List {
     swap(this.body, [...kept, ...rows]);
     this.more.hidden = !answer.next;
     this.more.dataset.after = answer.next ?? "";
-    this.#say(rows.length || after ? "" : "No device here is like that. Move the map, or ask for less.");
+    this.#say(rows.length || after ? "" : "No device in view is like that: move the map, or filter less.");
     this.body.parentElement.hidden = !this.body.children.length;
     document.getElementById("found").textContent = count(answer.total);
   }

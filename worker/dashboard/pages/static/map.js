@@ -107,6 +107,7 @@ const live = new Live({
     const before = map?.sensor;
     map = m;
     if (before !== m.sensor) marks.words = [];
+    if (m.sensor && ![...choose.elements.sensor.options].some((o) => o.value === m.sensor)) sensors(m.sensor);
     skew = Date.parse(m.at) - Date.now() || 0;
     marks.show(m, performance.now());
     chosen = marks.all.has(chosen) ? chosen : null;
@@ -138,6 +139,7 @@ function legend() {
   by("inview").textContent = count(map.inView);
   by("total").textContent = count(map.total);
   by("nobody").hidden = map.total > 0;
+  by("none").classList.toggle("unseen", map.total === 0); // once is enough
   by("scale").hidden = !map.scale;
   if (map.scale) [by("low").textContent, by("high").textContent] = map.scale.map((v) => value(v, map.unit));
   const states = by("states"), words = map.scale ? [] : marks.words;
@@ -148,6 +150,16 @@ function legend() {
     item.append(dot, word);
     return item;
   }), ...words.length > 8 ? ["and others"] : []);
+}
+
+// sensors reads what there is to choose from anew: the page may be older than the
+// first reading.
+async function sensors(chosen) {
+  const tenant = choose.elements.tenant.value;
+  const got = await fetch("/v1/sensors" + (tenant ? "?tenant=" + encodeURIComponent(tenant) : "")).catch(() => null);
+  if (!got?.ok) return; // the next map asks again
+  const all = (await got.json()).sensors ?? [];
+  choose.elements.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
 }
 
 // The tip tells of one mark.
