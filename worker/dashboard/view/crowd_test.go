@@ -65,7 +65,10 @@ func (s *Store) say(r *rand.Rand, i int) {
 	x := s.index
 	at := x.at[fmt.Sprintf("d%06d", i)]
 	d := &x.devices[at]
-	ago := time.Duration(r.IntN(1000)) * time.Minute / 30
+	ago := time.Duration(r.IntN(600)) * time.Second // and no device becomes silent while the test looks
+	if r.IntN(2) == 0 {
+		ago += 2 * DefaultSilent
+	}
 	values := []latest.Value{{At: tables.TicksOf(time.Now().Add(-ago)), Measured: jobs.Measured{Sensor: "temperature", Number: math.Round(r.NormFloat64() * 20), Is: jobs.Number}}}
 	if r.IntN(3) == 0 {
 		values = append(values, latest.Value{At: values[0].At, Measured: jobs.Measured{Sensor: "door", State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})

@@ -18,14 +18,20 @@ const (
 // shown as it was for a while, and its own page mends that.
 func (s *Store) keepRecords(ctx context.Context) {
 	for s.watched.wait(ctx) {
-		if !s.allRecords(ctx) {
-			pause(ctx, retryAfter)
-			continue
+		err := s.allRecords(ctx)
+		if err == nil {
+			break
 		}
-		s.index.loaded()
-		pause(ctx, trickleEvery)
-		break
+		if ctx.Err() != nil {
+			return
+		}
+		s.log.WarnContext(ctx, "the records of devices cannot be read; they are tried again", "error", err)
+		s.watched.ended(err)
+		pause(ctx, retryAfter)
 	}
+	s.index.loaded()
+	close(s.loaded)
+	pause(ctx, trickleEvery)
 	next := tables.Continuation{}
 	for s.watched.wait(ctx) {
 		for page, err := range s.table(s.c.Names.Devices()).Rows(ctx, recordsQuery(tables.Range{}, next)) {
@@ -40,21 +46,17 @@ func (s *Store) keepRecords(ctx context.Context) {
 	}
 }
 
-// allRecords tells whether it has read them all.
-func (s *Store) allRecords(ctx context.Context) bool {
+func (s *Store) allRecords(ctx context.Context) error {
 	for page, err := range s.table(s.c.Names.Devices()).Rows(ctx, recordsQuery(tables.Range{}, tables.Continuation{})) {
 		if errors.Is(err, tables.ErrNoTable) {
-			return true
+			return nil
 		}
 		if err != nil {
-			if ctx.Err() == nil {
-				s.log.WarnContext(ctx, "the records of devices cannot be read; they are tried again", "error", err)
-			}
-			return false
+			return err
 		}
 		s.takeRecords(page.Rows)
 	}
-	return true
+	return nil
 }
 
 // recordsQuery leaves out the tokens, which are most of a record.

@@ -53,6 +53,10 @@ func (r *rounds) cost() int { return int(r.operations.Load()) }
 
 func (r *rounds) run(ctx context.Context) {
 	s := r.store
+	select { // where devices are comes first, or they are shown nowhere
+	case <-s.loaded:
+	case <-ctx.Done():
+	}
 	for s.watched.wait(ctx) {
 		within, meter := metered(ctx)
 		err := r.round(within)

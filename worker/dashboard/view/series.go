@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/worker/dashboard/pages"
@@ -47,9 +48,14 @@ func (s *Store) Series(ctx context.Context, ask SeriesAsk) (pages.Series, Read, 
 		return pages.Series{}, read, err
 	}
 	if ask.Sensor == "" {
-		ask.Sensor = s.index.firstSensor(ask.Device)
+		var known Read
+		if ask.Sensor, known, err = s.firstSensor(ctx, w); err != nil {
+			return pages.Series{}, read, err
+		}
+		read = read.And(known)
 	}
 	out := pages.Series{Sensor: ask.Sensor, Unit: s.unit(ask.Sensor), From: ask.From.UTC(), To: ask.To.UTC(), Points: []pages.Point{}}
+	out.Operations = read.Operations
 	window, err := s.windowFor(ask)
 	if err != nil || ask.Sensor == "" {
 		return out, read, err
@@ -144,20 +150,18 @@ func (s *Store) shortest(span time.Duration) tables.Window {
 	return 0
 }
 
-// firstSensor is the first of a device's that is a number, or any.
-func (x *index) firstSensor(id string) string {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	i, known := x.at[id]
-	if !known {
-		return ""
-	}
-	best, number := "", false
-	for _, v := range x.devices[i].values {
-		name, is := x.sensors.text(uint32(v.sensor)), v.flags&isText == 0
-		if best == "" || is && !number || is == number && name < best {
-			best, number = name, is
+// firstSensor is a number that a device has, or any where there is none: the one that
+// maps begin with, if that is one of them.
+func (s *Store) firstSensor(ctx context.Context, w who) (string, Read, error) {
+	r, read, err := s.device(ctx, w)
+	preferred, best, number := s.FirstSensor(string(w.member.Tenant)), "", false
+	for _, v := range r.latest { // by name
+		if v.Sensor == preferred {
+			return preferred, read, err
+		}
+		if is := v.Is != jobs.State; best == "" || is && !number {
+			best, number = v.Sensor, is
 		}
 	}
-	return best
+	return best, read, err
 }

@@ -27,8 +27,8 @@ func look(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := within(t.Context(), &s.meter)
 	if !s.index.ready {
-		if !s.allRecords(ctx) {
-			t.Fatal("the records cannot be read")
+		if err := s.allRecords(ctx); err != nil {
+			t.Fatal(err)
 		}
 		s.index.loaded()
 	}

@@ -48,6 +48,7 @@ type Store struct {
 	index   *index
 	grounds *grounds
 	watched *watch
+	loaded  chan struct{} // closed when all records were read once
 	rounds  rounds
 	meter   meter
 
@@ -62,7 +63,7 @@ type Store struct {
 // New is a Store. It knows nothing before Run has begun.
 func New(c Config) *Store {
 	c.Silent, c.Every = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Every, roundEvery)
-	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch(2 * c.Every)}
+	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch(2 * c.Every), loaded: make(chan struct{})}
 	s.grounds = &grounds{index: s.index, every: layerFor}
 	s.rounds = newRounds(s)
 	return s
