@@ -28,6 +28,9 @@ type window struct {
 // open listens. It refuses to show a fleet to whoever comes by, or to have secrets
 // overheard.
 func (w *window) open(protected, proxied bool) (err error) {
+	if d := w.c.Duration("silent-after"); d < 0 || d == 0 && w.c.IsSet("silent-after") {
+		return usagef(w.c, "--silent-after is %v; it must be more than 0", d)
+	}
 	if _, _, err := net.SplitHostPort(w.address); err != nil {
 		return usagef(w.c, "%s: %v", w.flag, err)
 	}
