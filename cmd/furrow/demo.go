@@ -25,13 +25,7 @@ func demoCommand() *cli.Command {
 			"or those of a file, send by real tokens; a worker is killed (SIGKILL) midway and another takes over; a device is\n" +
 			"revoked and refused. Then every reading that a device was told is stored is looked for in the raw tables and in\n" +
 			"the outputs, by code that shares nothing with what folds. It exits with 1 where anything is lost, doubled or\n" +
-			"different. It takes about half a minute, and leaves nothing behind.\n\n" +
-			"Examples:\n" +
-			"  furrow demo\n" +
-			"  furrow demo --devices 100 --keep\n" +
-			"  furrow demo --replay week.csv.gz\n" +
-			"  furrow demo --json > demo.json\n" +
-			"  furrow demo --devices 50 --readings 2000 --storage env:AZURE_STORAGE_CONNECTION_STRING",
+			"different. It takes about half a minute, and leaves nothing behind.",
 		Flags:  append(demoFlags(), replayFlags()...),
 		Action: playDemo,
 	}
@@ -84,7 +78,7 @@ func playDemo(c *cli.Context) (err error) {
 	} else {
 		_, err = io.WriteString(c.App.Writer, demoText(report))
 	}
-	if err == nil && c.Bool("keep") {
+	if err == nil && config.Keep {
 		err = keepDemo(c, d, config)
 	}
 	if !report.OK && err == nil {
@@ -107,8 +101,8 @@ func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
 	if config.Storage != "" {
 		storage = "… --names-prefix " + config.Prefix
 	}
-	_, err := fmt.Fprintf(c.App.ErrWriter, "\nIt is still running. Tokens are at %s, everything else in %s.\n\n  furrow query --tenant %s --latest --limit 5 --storage %s\n  furrow status --storage %s\n\nCtrl-C stops it, and removes it all.\n",
-		d.Endpoint(), config.Dir, config.Cast.Tenants[0], storage, storage)
+	_, err := fmt.Fprintf(c.App.ErrWriter, "\nIt is still running.\n\n  dashboard   %s\n  tokens      %s\n  files       %s\n\n  furrow query --tenant %s --latest --limit 5 --storage %s\n  furrow status --storage %s\n\nCtrl-C stops it, and removes it all.\n",
+		d.Said.Dashboard, d.Said.Endpoint, config.Dir, config.Cast.Tenants[0], storage, storage)
 	if err != nil {
 		return err
 	}
@@ -117,7 +111,7 @@ func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
 
 // demoConfig is what the flags say. Nothing is made yet.
 func demoConfig(c *cli.Context) (demo.Config, error) {
-	config := demo.Config{Storage: c.String("storage"), CA: c.String("ca")}
+	config := demo.Config{Storage: c.String("storage"), CA: c.String("ca"), Keep: c.Bool("keep")}
 	if config.Storage != "" {
 		if name, is := strings.CutPrefix(config.Storage, "env:"); is {
 			if config.Storage = os.Getenv(name); config.Storage == "" {

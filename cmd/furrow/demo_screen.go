@@ -58,24 +58,22 @@ func (s *demoScreen) Stage(text string, most int64) {
 // The bar's own errors are a terminal that is gone; the demo goes on without it.
 
 // Progress moves the bar, or says now and then how far it is.
-func (s *demoScreen) Progress(done int64, detail string) {
+func (s *demoScreen) Progress(done, folded int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	detail := ""
+	if folded > 0 {
+		detail = ", " + grouped(folded) + " of them folded"
+	}
 	switch {
 	case s.bar != nil:
-		if detail != "" {
-			s.bar.Describe(s.text + ", " + detail)
-		}
+		s.bar.Describe(s.text + detail)
 		if s.most > 0 {
 			_ = s.bar.Set64(min(done, s.most))
 		}
 	case !s.terminal && time.Since(s.last) >= demoLines:
 		s.last = time.Now()
-		text := fmt.Sprintf("%s: %s of %s", s.text, grouped(done), grouped(s.most))
-		if detail != "" {
-			text += ", " + detail
-		}
-		s.line(text)
+		s.line(fmt.Sprintf("%s: %s of %s%s", s.text, grouped(done), grouped(s.most), detail))
 	}
 }
 

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
 	"furrow/cmd/internal/demo"
 	"furrow/tables"
@@ -25,14 +27,27 @@ func smallestDemo(args ...string) []string {
 	return append([]string{"demo", "--json", "--devices", "16", "--readings", "320"}, args...)
 }
 
-// TestDemoAddsUp plays a small one on storage of its own.
-func TestDemoAddsUp(t *testing.T) {
+// TestKeptDemoAddsUpAndGoesOn plays a small one on storage of its own.
+func TestKeptDemoAddsUpAndGoesOn(t *testing.T) {
 	t.Parallel()
-	code, out, errs := furrow(t.Context(), smallestDemo()...)
+	d := startDemo(t, "It is still running", "--keep")
 	var r demo.Report
-	if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
-		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
+	must(t, json.NewDecoder(d.out).Decode(&r))
+	addsUp(t, r)
+	data, err := filepath.Glob(filepath.Join(d.temporary, "*", "data"))
+	if err != nil || len(data) != 1 {
+		t.Fatalf("its directories are %q, %v", data, err)
 	}
+	code, out, errs := furrow(t.Context(), "query", "--tenant", "contoso", "--latest", "--limit", "1", "--storage", data[0])
+	if code != exitOK || !strings.Contains(out, "contoso:") {
+		t.Errorf("a query of what was kept: exit %d, %s%s", code, out, errs)
+	}
+	d.mustLeaveNothing(t, exitOK)
+}
+
+// addsUp holds a report to what it has to say.
+func addsUp(t *testing.T, r demo.Report) {
+	t.Helper()
 	n := r.Readings
 	if !r.OK || r.Devices != 17 || len(r.Tenants) != 2 || len(r.Months) < 3 || n.Accepted < 320 || n.Folded != n.Accepted || n.Lost+n.Doubled != 0 {
 		t.Errorf("%+v", r)
@@ -56,10 +71,10 @@ func TestDemoAddsUp(t *testing.T) {
 	if r.Cost.Total <= 0 || dollars/r.Cost.Total < 0.999 || dollars/r.Cost.Total > 1.001 {
 		t.Errorf("the cost is %+v", r.Cost)
 	}
-	if len(r.Latest) == 0 || len(r.Rollups) == 0 || len(r.Left) != 0 {
-		t.Errorf("it shows %+v, %+v, and leaves %q", r.Latest, r.Rollups, r.Left)
+	if len(r.Latest) == 0 || len(r.Rollups) == 0 {
+		t.Errorf("it shows %+v, %+v", r.Latest, r.Rollups)
 	}
-	for _, want := range []string{"17 devices of 2 tenants", "0  lost\n", "0  doubled\n", "403 AuthenticationFailed", "tables query", "East US"} {
+	for _, want := range []string{"17 devices of 2 tenants", "after 1 reading: ", "0  lost\n", "0  doubled\n", "403 AuthenticationFailed", "tables query", "East US"} {
 		if text := demoText(r); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -112,38 +127,56 @@ func TestDemoFailsWhereARowWasTamperedWith(t *testing.T) {
 	if !strings.Contains(demoText(r), "THE CHECK HAS FAILED") {
 		t.Error("the text does not say so")
 	}
-	if names := s.tableNames(t); len(names) > 0 || len(r.Left) != 2 {
-		t.Errorf("it leaves the tables %q, and says %q", names, r.Left)
+	if names := append(s.tableNames(t), queueNames(t, s)...); len(names) > 0 {
+		t.Errorf("it leaves %q", names)
 	}
 	s.mustEnd(t)
+}
+
+// queueNames are the queues of an account.
+func queueNames(t *testing.T, s *running) (names []string) {
+	t.Helper()
+	client, err := azqueue.NewServiceClientFromConnectionString(s.ConnectionString, nil)
+	must(t, err)
+	for pager := client.NewListQueuesPager(nil); pager.More(); {
+		page, err := pager.NextPage(t.Context())
+		must(t, err)
+		for _, q := range page.Queues {
+			names = append(names, *q.Name)
+		}
+	}
+	return names
 }
 
 // A runningDemo is one in a process of its own.
 type runningDemo struct {
 	*exec.Cmd
 	temporary string // directory
-	said      bytes.Buffer
+	out       io.Reader
 	pids      []int // of the processes that it has started
 }
 
-// startDemo waits until it has a worker, and does what is said.
-func startDemo(t *testing.T, until string) *runningDemo {
+// startDemo waits until it says something.
+func startDemo(t *testing.T, until string, args ...string) *runningDemo {
 	t.Helper()
-	d := &runningDemo{Cmd: exec.Command(os.Args[0], smallestDemo()...), temporary: t.TempDir()}
+	d := &runningDemo{Cmd: exec.Command(os.Args[0], smallestDemo(args...)...), temporary: t.TempDir()}
 	d.Env = append(os.Environ(), asFurrow+"=1", "TMPDIR="+d.temporary)
+	var err error
+	d.out, err = d.StdoutPipe()
+	must(t, err)
 	errs, err := d.StderrPipe()
 	must(t, err)
 	must(t, d.Start())
 	t.Cleanup(func() { _ = d.Process.Kill(); _ = d.Wait() }) // most have ended
-	lines := bufio.NewScanner(errs)
-	for lines.Scan() {
-		if m := regexp.MustCompile(`is process (\d+)`).FindStringSubmatch(lines.Text()); m != nil {
+	process := regexp.MustCompile(`is process (\d+)`)
+	for lines := bufio.NewScanner(errs); lines.Scan(); {
+		if m := process.FindStringSubmatch(lines.Text()); m != nil {
 			pid, err := strconv.Atoi(m[1])
 			must(t, err)
 			d.pids = append(d.pids, pid)
 		}
 		if strings.Contains(lines.Text(), until) {
-			go func() { _, _ = io.Copy(&d.said, errs) }()
+			go func() { _, _ = io.Copy(io.Discard, errs) }() // so that it is never in its way
 			return d
 		}
 	}
@@ -160,19 +193,24 @@ func (d *runningDemo) alive(t *testing.T) []int {
 	})
 }
 
-func TestInterruptedDemoLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
-	d := startDemo(t, "sending readings")
+// mustLeaveNothing interrupts it.
+func (d *runningDemo) mustLeaveNothing(t *testing.T, exit int) {
+	t.Helper()
 	must(t, d.Process.Signal(os.Interrupt))
 	_ = d.Wait()
-	if code := d.ProcessState.ExitCode(); code != exitFailed {
-		t.Errorf("exit %d", code)
+	if code := d.ProcessState.ExitCode(); code != exit {
+		t.Errorf("exit %d, want %d", code, exit)
 	}
 	left, err := os.ReadDir(d.temporary)
 	must(t, err)
 	if pids := d.alive(t); len(left) > 0 || len(pids) > 0 || len(d.pids) < 2 {
 		t.Errorf("of the processes %v it leaves %v, and of files %v", d.pids, pids, left)
 	}
+}
+
+func TestInterruptedDemoLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	startDemo(t, "sending readings").mustLeaveNothing(t, exitFailed)
 }
 
 func TestKilledDemoTakesItsProcessesWithIt(t *testing.T) {

@@ -24,27 +24,24 @@ func demoText(r demo.Report) string {
 	if !r.Own {
 		where = r.Storage
 	}
-	fmt.Fprintf(&b, "\n%s devices of %s, deployed over %d months, in %.0f s on %s:\n%s\n\n",
-		grouped(int64(r.Devices)), tenantsText(r.Tenants), len(r.Months), r.Seconds, where, verdict)
+	fmt.Fprintf(&b, "\n%s of %s, deployed in %s, in %.0f s on %s:\n%s\n\n",
+		counted(int64(r.Devices), "device"), tenantsText(r.Tenants), counted(int64(len(r.Months)), "month"), r.Seconds, where, verdict)
 	demoReadings(&b, r)
-	fmt.Fprintf(&b, "\n  a worker killed    process %d, with %s stored and %s devices in its hands\n", r.Takeover.Killed, grouped(int64(r.Takeover.Stored)), grouped(int64(r.Takeover.Devices)))
+	fmt.Fprintf(&b, "\n  a worker killed    process %d, with %s stored, and amid the work on %s\n", r.Takeover.Killed, counted(int64(r.Takeover.Stored), "reading"), counted(int64(r.Takeover.Devices), "device"))
 	fmt.Fprintf(&b, "  taken over         by process %d: the first of them after %.1f s, all after %.1f s\n", r.Takeover.By, r.Takeover.First, r.Takeover.All)
-	fmt.Fprintf(&b, "  a device revoked   %s, after %d reading: storage refused its next write (%s), the endpoint its next token (%s), within %.2f s\n",
-		r.Revoked.Device, r.Revoked.Stored, r.Revoked.Write, r.Revoked.Token, r.Revoked.Seconds)
+	fmt.Fprintf(&b, "  a device revoked   %s, after %s: storage refused its next write (%s),\n                     and the endpoint its next token (%s), within %.2f s\n",
+		r.Revoked.Device, counted(r.Revoked.Stored, "reading"), r.Revoked.Write, r.Revoked.Token, r.Revoked.Seconds)
 	var jobs []string
 	for _, j := range r.Jobs {
 		text := fmt.Sprintf("%s %s", grouped(j.Messages), j.Kind)
 		if j.Devices > 0 {
-			text += fmt.Sprintf(" (%s devices)", grouped(j.Devices))
+			text += fmt.Sprintf(" (of %s)", counted(j.Devices, "device"))
 		}
 		jobs = append(jobs, text)
 	}
 	fmt.Fprintf(&b, "  jobs               %s\n", strings.Join(jobs, ", "))
 	demoSamples(&b, r)
 	demoCosts(&b, r)
-	if len(r.Left) > 0 {
-		fmt.Fprintf(&b, "\nThe tables are removed. These queues are left, to be removed by hand (az storage queue delete --name …): %s\n", strings.Join(r.Left, ", "))
-	}
 	return b.String()
 }
 
@@ -53,6 +50,14 @@ func tenantsText(all []tables.Tenant) string {
 		return "tenant " + string(all[0])
 	}
 	return fmt.Sprintf("%d tenants", len(all))
+}
+
+// counted is how many there are of something.
+func counted(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
 }
 
 func demoReadings(b *strings.Builder, r demo.Report) {
@@ -113,8 +118,8 @@ func valueText(v any) string {
 func demoCosts(b *strings.Builder, r demo.Report) {
 	c, p := r.Cost, r.Cost.Prices
 	fmt.Fprintf(b, "\nOperations of a run in which %s devices had %s new readings, and what it would cost a month on Azure if\neach of %s devices had a reading, and a run, every minute\n", grouped(r.Work.Devices), grouped(r.Work.Rows), grouped(int64(r.Devices)))
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "  \ta device\t$ a month\t\n")
+	w := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "\ta device\t$ a month\t\n")
 	kinds := slices.SortedFunc(maps.Keys(r.Work.PerDevice), func(a, b string) int { return cmp.Or(cmp.Compare(c.ByKind[b], c.ByKind[a]), cmp.Compare(a, b)) })
 	for _, kind := range kinds {
 		fmt.Fprintf(w, "%s\t%.3f\t%.2f\t\n", kind, r.Work.PerDevice[kind], c.ByKind[kind])

@@ -12,6 +12,9 @@ func examplesOf(command string) []string {
 	switch command {
 	case "up":
 		return []string{"up", "up --listen 0.0.0.0:10080 --tls self-signed", "up --storage env:AZURE_STORAGE_CONNECTION_STRING"}
+	case "demo":
+		return []string{"demo", "demo --devices 100 --readings 10000 --keep", "demo --replay week.csv.gz", "demo --json > demo.json",
+			"demo --devices 50 --readings 2000 --storage env:AZURE_STORAGE_CONNECTION_STRING"}
 	case "storage":
 		return []string{"storage", "storage --data /srv/fleet --listen 0.0.0.0:10000 --tls self-signed", "storage --show-key --json"}
 	case "simulate":

@@ -29,6 +29,7 @@ type Config struct {
 	Cast    Cast
 	Length  time.Duration // how long the devices take to send, where the machine is quick enough
 	Cadence time.Duration // of the pipeline: whole seconds; zero: 2 s
+	Keep    bool          // it is to go on after Play, and to have a dashboard
 	Screen  Screen
 }
 
@@ -44,9 +45,9 @@ type Cast struct {
 
 // A Screen shows how far the demo is.
 type Screen interface {
-	Stage(text string, most int64)      // something begins that has so many parts; zero: nobody knows
-	Progress(done int64, detail string) // of the stage
-	Say(text string)                    // something has happened
+	Stage(text string, most int64) // something begins that has so many parts; zero: nobody knows
+	Progress(done, folded int64)   // of the stage; zero folded: nobody knows
+	Say(text string)               // something has happened
 }
 
 // pipeline is the one that folds.
@@ -193,17 +194,17 @@ func (d *Demo) rest() (err error) {
 
 // Live has a worker go on after Play, until ctx ends.
 func (d *Demo) Live(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	living, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d.up.watch(cancel)
 	if _, err := d.work(cancel); err != nil {
 		return err
 	}
-	<-ctx.Done()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		return cause
+	<-living.Done()
+	if ctx.Err() != nil {
+		return nil
 	}
-	return nil
+	return context.Cause(living)
 }
 
 // A credential is what devices of a tenant have.
@@ -266,7 +267,7 @@ func (d *Demo) register(ctx context.Context) error {
 	of := func(m simulate.Member) tables.Enrollment {
 		return tables.Enrollment{ID: d.ledger[m.Tenant].enrollment, Tenant: m.Tenant, Readings: d.names.Readings()}
 	}
-	return simulate.Register(ctx, sas.NewRegistry(d.client, d.names), of, d.Cast.Members, func(n int) { d.Screen.Progress(int64(n), "") })
+	return simulate.Register(ctx, sas.NewRegistry(d.client, d.names), of, d.Cast.Members, func(n int) { d.Screen.Progress(int64(n), 0) })
 }
 
 // write writes a file of the demo.

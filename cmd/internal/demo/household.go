@@ -20,15 +20,21 @@ import (
 // A household is a furrow up that runs as a process of its own, without a worker, and
 // what it takes to reach it.
 type household struct {
-	config   Config
-	up       *process
-	endpoint string // where devices get their tokens
-	account  tables.Account
-	names    tables.Names
-	client   *tables.Client
-	queue    *worker.Queue
-	http     *http.Client
-	master   sas.Master
+	config  Config
+	up      *process
+	Said    Said
+	account tables.Account
+	names   tables.Names
+	client  *tables.Client
+	queue   *worker.Queue
+	http    *http.Client
+	master  sas.Master
+}
+
+// Said is what up says of where it is.
+type Said struct {
+	Endpoint  string `json:"endpoint"`  // URL by which devices get their tokens
+	Dashboard string `json:"dashboard"` // URL for browsers; empty where there is none
 }
 
 // startTime is how long up has to say where it is.
@@ -54,7 +60,11 @@ func (h *household) open(ctx context.Context, c Config) (err error) {
 	if err := c.configure(c.batch()); err != nil {
 		return err
 	}
-	args := []string{"--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--master-key-file", master}
+	dashboard := "--no-dashboard"
+	if c.Keep {
+		dashboard = "--dashboard=127.0.0.1:0"
+	}
+	args := []string{dashboard, "--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--master-key-file", master}
 	if h.up, err = h.start("up", append([]string{"up"}, args...)...); err != nil {
 		return err
 	}
@@ -65,11 +75,9 @@ func (h *household) open(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	var said struct{ Endpoint string }
-	if err := json.Unmarshal(line, &said); err != nil {
+	if err := json.Unmarshal(line, &h.Said); err != nil {
 		return fmt.Errorf("furrow up said %q: %w", line, err)
 	}
-	h.endpoint = said.Endpoint
 	return h.connect()
 }
 
@@ -150,22 +158,22 @@ func (h *household) delay() time.Duration {
 	return 30 * time.Second
 }
 
-// close ends up, and removes the tables from an account. The queues stay there, which
-// the report tells: the client of queues has no way to remove one.
+// close ends up, and deletes the tables and queues of an account.
 func (h *household) close() error {
 	if h.up == nil {
 		return nil
 	}
 	err := h.up.stop()
-	if h.config.Storage == "" || h.client == nil {
+	if h.config.Storage == "" || h.queue == nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for _, name := range h.tables() {
-		if e := h.client.Table(name).Delete(ctx); e != nil && !errors.Is(e, tables.ErrNoTable) {
-			err = errors.Join(err, e)
-		}
+		err = errors.Join(err, h.client.Table(name).Delete(ctx))
+	}
+	for _, name := range []string{h.names.Jobs(pipeline), h.names.Poison(pipeline)} {
+		err = errors.Join(err, h.deleteQueue(ctx, name))
 	}
 	return err
 }
@@ -174,9 +182,6 @@ func (h *household) tables() []string {
 	n := h.names
 	return []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Partitions(pipeline)}
 }
-
-// Endpoint is where devices get their tokens.
-func (h *household) Endpoint() string { return h.endpoint }
 
 // Data is the directory of the demo's own storage.
 func (h *household) Data() string { return h.config.data() }

@@ -98,10 +98,12 @@ func (p *process) kill() error {
 
 // stop ends it in order. It may be repeated.
 func (p *process) stop() error {
-	if p.wanted.Swap(true) {
-		<-p.ended
+	select {
+	case <-p.ended: // unasked, which was told, or asked before
 		return nil
+	default:
 	}
+	p.wanted.Store(true)
 	overdue := time.AfterFunc(stopTime, func() { _ = p.command.Process.Kill() })
 	defer overdue.Stop()
 	_ = p.stdin.Close() // an error is that it has ended

@@ -30,7 +30,6 @@ type Report struct {
 	Rollups  []Bucket        `json:"rollups"`
 	Work     Work            `json:"operations"`
 	Cost     Cost            `json:"costPerMonth"`
-	Left     []string        `json:"left"` // queues that stay in the account
 }
 
 // Readings are how many there were.

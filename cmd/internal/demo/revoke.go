@@ -42,7 +42,7 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 	heard := &refusals{next: d.listened}
 	denied := make(chan error, 1)
 	enrollment, key := d.of(m)
-	client, err := device.Open(device.Config{Endpoint: d.endpoint, Device: m.ID, Enrollment: string(enrollment), Key: key, Transport: heard,
+	client, err := device.Open(device.Config{Endpoint: d.Said.Endpoint, Device: m.ID, Enrollment: string(enrollment), Key: key, Transport: heard,
 		OnReport: func(r device.Report) {
 			if r.Reason != device.Denied {
 				return

@@ -21,9 +21,7 @@ func (d *Demo) send(ctx context.Context) (simulate.Summary, error) {
 	go d.watchFolding(watching, &folded)
 	c := d.devices(d.allButNewest)
 	c.From, c.Pace = d.Cast.From, pace
-	c.Progress = func(s simulate.Summary) {
-		d.Screen.Progress(s.Stored, fmt.Sprintf("%d of them folded", folded.Load()))
-	}
+	c.Progress = func(s simulate.Summary) { d.Screen.Progress(s.Stored, folded.Load()) }
 	return d.run(ctx, c)
 }
 
@@ -40,7 +38,7 @@ func (d *Demo) sendNewest(ctx context.Context) error {
 }
 
 func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
-	return simulate.Config{Endpoint: d.endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of, Sendings: sendings, Log: slog.New(slog.DiscardHandler)}
+	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of, Sendings: sendings, Log: slog.New(slog.DiscardHandler)}
 }
 
 // allButNewest is what a device sends, but for the newest reading, which is kept back.

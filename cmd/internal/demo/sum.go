@@ -26,15 +26,12 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 		late += t.late
 	}
 	r.Readings = d.readings(sum, r.Check, late)
-	r.Storage, r.Own, r.Tenants, r.Devices, r.Left = d.account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices, []string{}
+	r.Storage, r.Own, r.Tenants, r.Devices = d.account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices
 	months := map[tables.Month]bool{}
 	for _, m := range d.Cast.Members {
 		months[tables.MonthOf(m.Deployed, 0)] = true
 	}
 	r.Months = slices.SortedFunc(maps.Keys(months), tables.Month.Compare)
-	if !r.Own {
-		r.Left = []string{d.names.Jobs(pipeline), d.names.Poison(pipeline)}
-	}
 	if err := d.figures(ctx, r); err != nil {
 		return err
 	}
