@@ -59,7 +59,6 @@ func showDashboard(c *cli.Context) (err error) {
 	if err := w.announce(); err != nil {
 		return err
 	}
-	paceCollector()
 	ctx, stop := untilStopped(c)
 	defer stop()
 	return server.Run(ctx)

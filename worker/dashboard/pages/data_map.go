@@ -30,6 +30,7 @@ type Map struct {
 	Clusters   []Cluster   `json:"clusters"`
 	Devices    []Dot       `json:"devices"`
 	Operations int         `json:"operations"`
+	PerMinute  int         `json:"operationsPerMinute"` // of all who look, in the last minute
 }
 
 // A Cluster is several devices that lie near each other.

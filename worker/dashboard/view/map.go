@@ -37,7 +37,7 @@ func (s *Store) still(ask MapAsk, at time.Time) pages.Map {
 		ask.Sensor = sensors.first()
 	}
 	m := pages.Map{At: at.UTC().Truncate(time.Millisecond), Sensor: ask.Sensor, Unit: s.unit(ask.Sensor), Scale: sensors.scale(ask.Sensor),
-		Clusters: []pages.Cluster{}, Devices: []pages.Dot{}, Operations: s.rounds.cost()}
+		Clusters: []pages.Cluster{}, Devices: []pages.Dot{}, Operations: s.rounds.cost(), PerMinute: s.PerMinute()}
 	of, known := s.index.whose(ask.Tenant)
 	if !known {
 		return m
