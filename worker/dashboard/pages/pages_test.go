@@ -284,7 +284,7 @@ func TestWriteIsStrictAndSmall(t *testing.T) {
 }
 
 func TestPolicyHoldsNothingUnsafe(t *testing.T) {
-	for _, word := range []string{"unsafe", "*", "http:", "https:", "blob:"} {
+	for _, word := range []string{"unsafe", "*", "http:", "https:", "blob:", "data:"} {
 		if strings.Contains(pages.Policy, word) {
 			t.Errorf("the policy holds %s", word)
 		}

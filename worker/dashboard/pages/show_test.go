@@ -51,6 +51,14 @@ func TestThinLeavesOutWhatIsNoNumber(t *testing.T) {
 	}
 }
 
+func TestNamesBreakWhereTheyArePartedAndStayText(t *testing.T) {
+	for s, want := range map[string]string{"": "", "a": "a", "a:b-c": "a:<wbr>b-<wbr>c", "<i>:&": "&lt;i&gt;:<wbr>&amp;", "x.": "x."} {
+		if got := string(breaking(s)); got != want {
+			t.Errorf("%q is %q instead of %q", s, got, want)
+		}
+	}
+}
+
 func TestNumbersForPeople(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 21.53: "21.5", -0.25: "−0.25", 5.678: "5.68", 12345: "12\u202f345", 100: "100", 1e12: "1e+12", -40: "−40", 0.00001: "1e-05", math.NaN(): "–"} {
 		if got := number(v); got != want {

@@ -14,7 +14,7 @@ func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"static": s.address, "still": s.still,
 		"value": value, "count": count, "span": span, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
-		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "ramp": rampClass, "number": number, "plural": plural, "short": short,
+		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "ramp": rampClass, "number": number, "plural": plural, "short": short, "breaking": breaking,
 		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": spans, "steps": steps, "costs": costs, "labels": labels,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
@@ -201,6 +201,20 @@ func clusterText(c Cluster, unit string) string {
 		text += ", " + count(c.Held) + " held"
 	}
 	return text
+}
+
+// breaking is a name that may go on in another line after what parts it.
+func breaking(s string) template.HTML {
+	var b strings.Builder
+	for len(s) > 0 {
+		end := strings.IndexAny(s, ":._-") + 1
+		if end == 0 {
+			end = len(s)
+		}
+		b.WriteString(template.HTMLEscapeString(s[:end]) + "<wbr>")
+		s = s[end:]
+	}
+	return template.HTML(strings.TrimSuffix(b.String(), "<wbr>"))
 }
 
 // short is the end of a long name, which tells it from its neighbours.

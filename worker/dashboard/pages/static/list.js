@@ -74,7 +74,8 @@ export class List {
     this.more.dataset.after = answer.next ?? "";
     this.#say(rows.length || after ? "" : "No device in view is like that: move the map, or filter less.");
     this.body.parentElement.hidden = !this.body.children.length;
-    document.getElementById("found").textContent = count(answer.total);
+    const filtered = ["prefix", "site", "state"].some((name) => this.form.elements[name].value);
+    document.getElementById("found").textContent = filtered ? `(${count(answer.total)})` : ""; // else the map says it
   }
 
   #say(text) {
