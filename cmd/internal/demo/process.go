@@ -27,7 +27,6 @@ type process struct {
 	log     string // file of what it says
 	first   *firstLine
 	ended   chan struct{} // closed when it has
-	err     error         // then: how
 	wanted  atomic.Bool   // it is to end, or has been killed
 }
 
@@ -51,7 +50,7 @@ func start(program, dir, name string, environ []string, args ...string) (*proces
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	go func() {
-		p.err = p.command.Wait()
+		_ = p.command.Wait() // ProcessState says it
 		close(p.ended)
 	}()
 	return p, nil
@@ -105,13 +104,12 @@ func (p *process) stop() error {
 	}
 	p.wanted.Store(true)
 	overdue := time.AfterFunc(stopTime, func() { _ = p.command.Process.Kill() })
-	defer overdue.Stop()
 	_ = p.stdin.Close() // an error is that it has ended
 	<-p.ended
-	if p.err != nil {
-		return p.failure()
+	if !overdue.Stop() {
+		return fmt.Errorf("%s had to be killed, as it did not end within %v", p.name, stopTime)
 	}
-	return nil
+	return nil // one that was told so amid its start ends with an error, which is none
 }
 
 // A firstLine keeps the first line that is written, and no more.
