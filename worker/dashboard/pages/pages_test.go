@@ -99,6 +99,16 @@ func allPages() map[string]pages.Page {
 	return all
 }
 
+// parsed is a page as a browser without scripts has it: with what is for such.
+func parsed(t testing.TB, text string) *html.Node {
+	t.Helper()
+	root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
 func render(t testing.TB, p *pages.Pages, page pages.Page) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -114,10 +124,7 @@ func TestPagesHoldNothingInline(t *testing.T) {
 	p := newPages(t)
 	for name, page := range allPages() {
 		text := render(t, p, page)
-		root, err := html.Parse(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := parsed(t, text)
 		for n := range root.Descendants() {
 			if n.Type != html.ElementNode {
 				continue
@@ -160,14 +167,10 @@ func attribute(n *html.Node, key string) string {
 func TestReferencesResolve(t *testing.T) {
 	p := newPages(t)
 	for name, page := range allPages() {
-		root, err := html.Parse(strings.NewReader(render(t, p, page)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		root := parsed(t, render(t, p, page))
 		ids := map[string]int{}
 		var asked []string
-		var look func(n *html.Node, inNoscript bool)
-		look = func(n *html.Node, _ bool) {
+		for n := range root.Descendants() {
 			if n.Type == html.ElementNode {
 				if id := attribute(n, "id"); id != "" {
 					ids[id]++
@@ -189,11 +192,7 @@ func TestReferencesResolve(t *testing.T) {
 					}
 				}
 			}
-			for c := range n.ChildNodes() {
-				look(c, false)
-			}
 		}
-		look(root, false)
 		for id, n := range ids {
 			if n > 1 {
 				t.Errorf("%s: %d elements are called %s", name, n, id)
@@ -230,6 +229,36 @@ func TestNamesAreTextEverywhere(t *testing.T) {
 		}
 		if !strings.Contains(text, "alert(1)") {
 			t.Errorf("%s: a name is not shown", name)
+		}
+	}
+}
+
+// TestWithoutScriptsTheMapIsStill: the ground, a link for each group and device, and
+// the lists.
+func TestWithoutScriptsTheMapIsStill(t *testing.T) {
+	page := allPages()["world"].(pages.World)
+	text := render(t, newPages(t), page)
+	links, rows, grounds := 0, 0, 0
+	for n := range parsed(t, text).Descendants() {
+		switch {
+		case n.Data == "image" && strings.HasSuffix(attribute(n, "href"), "/world.svg"):
+			grounds++
+		case n.Data == "a" && n.Parent.Data == "svg" && attribute(n.Parent, "class") == "still":
+			links++
+		case n.Data == "tr" && n.Parent.Data == "tbody":
+			rows++
+		}
+	}
+	if marks := len(page.Map.Clusters) + len(page.Map.Devices); grounds != 1 || links != marks || rows != len(page.Map.Clusters)+len(page.List.Devices) {
+		t.Errorf("%d grounds, %d links for %d marks, %d rows", grounds, links, marks, rows)
+	}
+	withScripts, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range withScripts.Descendants() {
+		if attribute(n, "class") == "still" {
+			t.Error("with scripts, there are two maps")
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"static": s.address, "still": s.still,
-		"value": value, "count": count, "span": span, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
-		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "ramp": rampClass, "number": number, "plural": plural, "short": short, "breaking": breaking,
+		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
+		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "number": number, "plural": plural, "short": short, "breaking": breaking,
 		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": spans, "steps": steps, "costs": costs, "labels": labels,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
@@ -107,7 +107,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%.0f\u202fdays", d.Hours()/24)
 }
 
-// ago is a time as page.js keeps it true.
+// ago is how long since a time, or until it.
 func ago(now time.Time, t *time.Time) template.HTML {
 	if t == nil || t.IsZero() {
 		return `<span class="muted">never</span>`
@@ -116,7 +116,7 @@ func ago(now time.Time, t *time.Time) template.HTML {
 	if t.After(now.Add(time.Second)) {
 		text = "in " + span(t.Sub(now))
 	}
-	return template.HTML(fmt.Sprintf(`<time class="ago" datetime="%s" title="%s">%s</time>`,
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`,
 		t.UTC().Format(time.RFC3339), t.UTC().Format("2 Jan 2006 15:04:05 UTC"), text))
 }
 
