@@ -56,7 +56,7 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	// By mouse: the mark of one device opens its page.
 	b.open(f.url + fmt.Sprintf("#17/%f/%f", f.place(7).Lat, f.place(7).Lon))
 	b.sees("one device is in view", `byId("inview").textContent === "1" && location.hash.startsWith("#17")`)
-	b.clicksAMark()
+	b.clicksAMark() // whose tip was to be seen
 	b.sees("its page opens", fmt.Sprintf(`location.pathname === "/devices/" + encodeURIComponent(%q)`, device))
 	b.sees("it has its value", `byId("latest").textContent.includes("77.5")`)
 	b.does(`window.here = "the page was not loaded again"; document.querySelector("details").open = true`)
@@ -236,6 +236,8 @@ func (b *browser) clicksAMark() {
 	b.sees("there is a mark", `painted("marks") > 3`)
 	x, y := b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.left + r.width / 2; })()`), b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.top + r.height / 2; })()`)
 	time.Sleep(300 * time.Millisecond) // it comes out of the group that it was in
+	b.does(fmt.Sprintf(`byId("marks").dispatchEvent(new PointerEvent("pointermove", { clientX: %f, clientY: %f, bubbles: true }))`, x, y))
+	b.sees("a tip tells of it", `!byId("tip").hidden && byId("tip").textContent.includes("probe") && byId("tip").textContent.includes("ago")`)
 	b.must("click the map", chromedp.Do(b.ctx, chromedp.MouseClickXY(x, y)))
 }
 

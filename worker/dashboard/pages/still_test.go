@@ -54,7 +54,7 @@ func TestStillMarksLieWhereTheGroundIs(t *testing.T) {
 	}
 	text := string(got)
 	wellFormed(t, text)
-	for _, part := range []string{`mark c9`, `7&nbsp;devices`, `href="/devices/a&amp;b"`, `c3 held`, `none silent`, `bbox=1.00000`} {
+	for _, part := range []string{`mark c9`, `7&nbsp;devices`, `href="/devices/a&amp;b"`, `c3 held`, `none silent`, `x="591.818"`, `bbox=1.00000`} {
 		if !strings.Contains(strings.ReplaceAll(text, "\u00a0", "&nbsp;"), part) {
 			t.Errorf("the still map has no %s: %s", part, text)
 		}

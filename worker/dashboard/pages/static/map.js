@@ -5,12 +5,13 @@ import { Live } from "./live.js";
 import { Marks } from "./marks.js";
 import { outlines } from "./earth.js";
 import { View } from "./view.js";
-import { count, plural, span, value } from "./text.js";
+import { count, value } from "./text.js";
+import { Tip } from "./tip.js";
 
 // The first page: the map, the list beside it, and what keeps them true.
 
 const by = (id) => document.getElementById(id);
-const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = by("tip"), choose = by("choose");
+const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = new Tip(by("tip")), choose = by("choose");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const view = new View(), marks = new Marks(still);
 let map = null;      // what the server said last
@@ -50,7 +51,7 @@ function paint(detail = 0) {
     groundMoved = 0;
     marks.draw(canvas.getContext("2d"), view, colour, now, chosen);
     if (aimed) aim();
-    showTip();
+    tip.show(chosen && marks.laid.find((l) => l.key === chosen), view, map?.unit, Date.now() + skew);
     if (marks.moves(now)) paint();
   });
 }
@@ -160,39 +161,6 @@ async function sensors(chosen) {
   if (!got?.ok) return; // the next map asks again
   const all = (await got.json()).sensors ?? [];
   choose.elements.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
-}
-
-// The tip tells of one mark.
-function showTip() {
-  const laid = chosen && marks.laid.find((l) => l.key === chosen);
-  tip.hidden = !laid;
-  if (!laid) return;
-  if (tip.dataset.of !== chosen || tip.dataset.seen !== String(laid.m.flashed)) {
-    [tip.dataset.of, tip.dataset.seen] = [chosen, laid.m.flashed];
-    tip.replaceChildren(...(laid.m.cluster ? ofCluster(laid.m.cluster) : ofDevice(laid.m.device)));
-  }
-  const { width, height } = tip.getBoundingClientRect();
-  const x = Math.max(6, Math.min(view.width - width - 6, laid.x - width / 2));
-  const above = laid.y - laid.r - height - 10;
-  tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(above > 6 ? above : laid.y + laid.r + 10)}px)`;
-}
-
-function line(name, text) {
-  const e = document.createElement(name);
-  e.textContent = text;
-  return e;
-}
-
-function ofCluster(c) {
-  const more = [c.silent && `${count(c.silent)} silent`, c.held && `${count(c.held)} held`].filter(Boolean).join(", ");
-  return [line("strong", plural(c.n, "device", "devices")),
-    ...Number.isFinite(c.mean) ? [line("span", `mean ${value(c.mean, map.unit)}`), ...c.numbers && c.numbers < c.n ? [line("small", `of ${count(c.numbers)} that have a number`)] : [], line("small", `${value(c.min, map.unit)} to ${value(c.max, map.unit)}`)] : [],
-    ...more ? [line("small", more)] : []];
-}
-
-function ofDevice(d) {
-  const age = d.time ? `${span((Date.now() + skew - Date.parse(d.time)) / 1000)} ago` : "no reading yet";
-  return [line("strong", d.device), line("span", value(d.value, map.unit)), line("small", (d.state === "ok" ? "" : d.state + ", ") + age)];
 }
 
 function choosing(key) {
