@@ -163,7 +163,10 @@ func (h *household) close() error {
 	if h.up == nil {
 		return nil
 	}
+	hangingUp, done := context.WithCancel(context.Background())
+	go h.hangUp(hangingUp)
 	err := h.up.stop()
+	done()
 	if h.config.Storage == "" || h.queue == nil {
 		return err
 	}
@@ -176,6 +179,18 @@ func (h *household) close() error {
 		err = errors.Join(err, h.deleteQueue(ctx, name))
 	}
 	return err
+}
+
+// hangUp closes connections again and again that nobody uses: up would wait for the
+// first request of those that had none, such as one that came up for a request that was
+// interrupted.
+func (h *household) hangUp(ctx context.Context) {
+	for h.http != nil {
+		h.http.CloseIdleConnections()
+		if !pause(ctx, 50*time.Millisecond) {
+			return
+		}
+	}
 }
 
 func (h *household) tables() []string {
