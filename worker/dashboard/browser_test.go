@@ -108,7 +108,8 @@ func TestViewIsTrue(t *testing.T) {
 			worst = Math.max(worst, Math.hypot(back[0] - x, back[1] - y));
 			const box = view.box(), [west, south, east, north] = box;
 			const inside = place[1] >= south - 1e-9 && place[1] <= north + 1e-9 && (west <= east ? near(place[0]) >= west - 1e-9 && near(place[0]) <= east + 1e-9 : near(place[0]) >= west - 1e-9 || near(place[0]) <= east + 1e-9);
-			if (!inside) worst = Math.max(worst, 1000 + i);
+			const span = view.span();
+			if (!inside || place[0] < span[0] - 1e-9 || place[0] > span[2] + 1e-9) worst = Math.max(worst, 1000 + i);
 			if (view.zoom < view.farthest + 3 || Math.abs(view.lat) > 55) continue; // where the edges of the world hold it back
 			const to = [x + random(-50, 50), y + random(-50, 50)];
 			view.put(place, ...to);

@@ -11,8 +11,7 @@ export function drawGround(c, view, outlines, colour, detail = 0.8) {
   c.fill();
   c.clip();
   if (outlines) {
-    const [west, south, east, north] = view.box();
-    const shown = { west, east: east <= west ? east + 360 : east, south, north };
+    const [west, south, east, north] = view.span(), shown = { west, south, east, north };
     c.beginPath();
     for (const line of outlines.land) ring(c, view, f, line, shown);
     c.fillStyle = colour("--land");
@@ -72,8 +71,7 @@ function ring(c, view, f, line, shown, open) {
 // they are all there is to go by.
 function graticule(c, view, f, colour) {
   const step = roundStep(150 * 360 / (256 * 2 ** view.zoom));
-  let [west, south, east, north] = view.box();
-  if (east <= west) east += 360;
+  const [west, south, east, north] = view.span();
   c.beginPath();
   const parts = view.zoom > 6 ? 2 : 45;
   for (let i = Math.ceil(west / step); i * step <= east; i++) {

@@ -78,9 +78,9 @@ export class View {
     this.lon = near(this.lon);
   }
 
-  // box is west, south, east and north of what is on the screen; west is greater than
-  // east where it goes over the 180th meridian.
-  box() {
+  // span is west, south, east and north of what is on the screen, as place has them: its
+  // longitudes go on beyond 180 where the screen does.
+  span() {
     let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
     for (let i = 0; i <= 8; i++) {
       for (const [x, y] of [[i / 8, 0], [i / 8, 1], [0, i / 8], [1, i / 8]]) {
@@ -89,11 +89,15 @@ export class View {
         [south, north] = [Math.min(south, lat), Math.max(north, lat)];
       }
     }
-    if (east - west >= 360 || this.follows === 0 && (west <= -180 || east >= 180)) {
-      [west, east] = [Math.max(-180, west), Math.min(180, east)];
-      if (this.follows > 0) [west, east] = [-180, 180];
-    }
-    return [near(west), Math.max(-90, south), east === 180 ? 180 : near(east), Math.min(90, north)];
+    const edge = this.straight; // no place is farther than 180 degrees from it
+    return [Math.max(edge - 180, west), Math.max(-90, south), Math.min(edge + 180, east), Math.min(90, north)];
+  }
+
+  // box is the same for the server: west is greater than east where it goes over the
+  // 180th meridian.
+  box() {
+    const [west, south, east, north] = this.span();
+    return east - west >= 360 ? [-180, south, 180, north] : [near(west), south, near(east), north];
   }
 
   // around is the view that holds a box.
