@@ -61,16 +61,16 @@ func TestEnrollmentsComeBackAsTheyWere(t *testing.T) {
 
 func TestEnrollmentsThatCannotBeAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Enrollment){
-		`enrollment "Line-4"`:   func(n *Enrollment) { n.ID = "Line-4" },
-		"tenant":                func(n *Enrollment) { n.Tenant = "" },
-		`site "a b"`:            func(n *Enrollment) { n.Site = "a b" },
-		"table name":            func(n *Enrollment) { n.Readings = "r" },
-		"life of 30s":           func(n *Enrollment) { n.Life = 30 * time.Second },
-		"life of 2161h0m0s":     func(n *Enrollment) { n.Life = MaxLife + time.Hour },
-		"backfill of -1s":       func(n *Enrollment) { n.Backfill = -time.Second },
+		`enrollment "Line-4"`:    func(n *Enrollment) { n.ID = "Line-4" },
+		"tenant":                 func(n *Enrollment) { n.Tenant = "" },
+		`site "a b"`:             func(n *Enrollment) { n.Site = "a b" },
+		"table name":             func(n *Enrollment) { n.Readings = "r" },
+		"life of 30s":            func(n *Enrollment) { n.Life = 30 * time.Second },
+		"life of 2161h0m0s":      func(n *Enrollment) { n.Life = MaxLife + time.Hour },
+		"backfill of -1s":        func(n *Enrollment) { n.Backfill = -time.Second },
 		"backfill of 87841h0m0s": func(n *Enrollment) { n.Backfill = MaxBackfill + time.Hour },
-		"101 shards":            func(n *Enrollment) { n.Shards = 101 },
-		"batch of 101 rows":     func(n *Enrollment) { n.Batch = 101 },
+		"101 shards":             func(n *Enrollment) { n.Shards = 101 },
+		"batch of 101 rows":      func(n *Enrollment) { n.Batch = 101 },
 	} {
 		n := newEnrollment()
 		spoil(&n)
