@@ -15,8 +15,9 @@ type Config struct {
 	// Secrets let in whoever has one of them. Without any, everybody is let in who can
 	// reach the listener, which must be this machine alone.
 	Secrets Secrets
-	// Loopback says that the listener is reached from this machine alone: requests
-	// that name another host come from a page that wants to look through a browser.
+	// Loopback says that the listener is reached from this machine alone, and that it
+	// takes no secret: requests that name another host come from a page elsewhere that
+	// wants to look through a browser here. With a secret they may come from a proxy.
 	Loopback bool
 
 	Storage string // where the fleet is, for the foot of pages; without a key

@@ -54,7 +54,7 @@ func opened(t testing.TB, y *viewtest.Yard, c Config) *house {
 
 func grown(t testing.TB, n int) *viewtest.Yard {
 	t.Helper()
-	y := viewtest.New(t, azuretest.FromEnv(t))
+	y := viewtest.New(t, azuretest.Local(t))
 	y.Grow(t, n)
 	return y
 }

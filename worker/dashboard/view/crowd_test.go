@@ -60,6 +60,17 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 	}
 }
 
+// move puts a device somewhere else, or nowhere.
+func (s *Store) move(r *rand.Rand, i int) {
+	x := s.index
+	d := &x.devices[x.at[devices(i)]]
+	moved := tables.Device{ID: tables.DeviceID(d.id), Tenant: tables.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0", Month: x.monthOf[d.month], Status: tables.Active}
+	if r.IntN(4) > 0 {
+		moved.Position = &tables.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
+	}
+	x.records([]recorded{{Device: moved}})
+}
+
 // say has a device send a value.
 func (s *Store) say(r *rand.Rand, i int) {
 	x := s.index

@@ -148,11 +148,10 @@ func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
 				case 0:
 					s.arrive(r, n)
 					n++
+				case 1:
+					s.say(r, r.IntN(n))
 				default:
-					i := r.IntN(n)
-					if _, known := s.index.at[devices(i)]; known {
-						s.say(r, i)
-					}
+					s.move(r, r.IntN(n))
 				}
 			}
 			s.index.census.all = nil // or what is coloured is remembered for a while
