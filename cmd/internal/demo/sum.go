@@ -77,18 +77,23 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// workOf is what a run took, which is one of several. What a worker asks of its queue is
-// not for one run, and counted to any of them.
+// workOf is what a run took, which is one of several. What a worker asks of its queue for
+// no job is counted to any of them; of that, every message that was done was deleted.
 func workOf(run, several tables.WorkerFigures) Work {
 	w := Work{Batch: mostBatch, Devices: run.Devices, Rows: run.Rows, PerDevice: map[string]float64{}}
-	for kind, n := range several.Operations {
-		w.PerDevice[kind] = float64(n) / float64(max(1, several.Devices))
+	for kind, n := range run.Operations {
+		w.PerDevice[kind] = float64(n) / float64(max(1, run.Devices))
 	}
-	for kind := range w.PerDevice {
-		if !strings.HasPrefix(kind, "queues ") {
-			w.PerDevice[kind] = float64(run.Operations[kind]) / float64(max(1, run.Devices))
+	for _, kind := range []string{"queues get", "queues update"} {
+		w.PerDevice[kind] = float64(several.Operations[kind]) / float64(max(1, several.Devices))
+	}
+	var done int64
+	for how, n := range run.Jobs {
+		if strings.HasSuffix(how, " "+worker.OutcomeDone.String()) {
+			done += n
 		}
 	}
+	w.PerDevice["queues delete"] = float64(done) / float64(max(1, run.Devices))
 	return w
 }
 
