@@ -98,13 +98,36 @@ func (s *Store) day(ctx context.Context, t tables.Tenant, day tables.Day, window
 		return s.sumDay(ctx, []tables.Range{{Partitions: p.TenantDay()}}, dayPages, sensor)
 	}
 	var ranges []tables.Range
-	for _, from := range s.index.spread(of, dayPages) {
-		p := tables.RollupPartition{Tenant: t, Window: window, Day: day, Month: from.month}
-		ranges = append(ranges, tables.Range{Partitions: tables.Is(p.String()), Rows: tables.Keys{From: from.device}})
+	places, months := s.index.spread(of, dayPages), 0
+	for i, at := range places {
+		p := tables.RollupPartition{Tenant: t, Window: window, Day: day, Month: at.month}
+		part := tables.Range{Partitions: tables.Is(p.String())}
+		if i > 0 && places[i-1].month == at.month {
+			part.Rows.From = at.device
+		} else {
+			months++
+		}
+		if i+1 < len(places) && places[i+1].month == at.month {
+			part.Rows.Before = places[i+1].device // or a device counts twice
+		}
+		ranges = append(ranges, part)
 	}
 	d, err := s.sumDay(ctx, ranges, 1, sensor)
-	d.whole = false
+	d.whole = d.whole && months == s.index.monthsOf(of)
 	return d, err
+}
+
+// monthsOf is how many months the devices of a tenant are of.
+func (x *index) monthsOf(of whose) int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	months := map[uint16]bool{}
+	for i := range x.devices {
+		if d := &x.devices[i]; of.all || d.tenant == of.tenant {
+			months[d.month] = true
+		}
+	}
+	return len(months)
 }
 
 // sumDay sums what a few pages of ranges have. A device whose rows a page cuts off
