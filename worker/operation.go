@@ -21,11 +21,12 @@ const (
 	OpDelete
 	OpDepth
 	OpClear
+	OpDeleteQueue
 	opKinds
 )
 
 func (k OperationKind) String() string {
-	return [...]string{"none", "create queue", "put", "get", "peek", "update", "delete", "depth", "clear"}[k]
+	return [...]string{"none", "create queue", "put", "get", "peek", "update", "delete", "depth", "clear", "delete queue"}[k]
 }
 
 // An Operation is one request as it was answered; a retry is one more, as it is

@@ -38,6 +38,12 @@ func (q *Queue) Create(ctx context.Context) error {
 	return errors.Join(q.jobs.create(ctx), q.poison.create(ctx))
 }
 
+// DeleteQueues deletes both queues and all that is in them; that they do not exist is
+// fine. Azure refuses their names for half a minute or more.
+func (q *Queue) DeleteQueues(ctx context.Context) error {
+	return errors.Join(q.jobs.delete(ctx), q.poison.delete(ctx))
+}
+
 // Put puts a message, which can be got after a while, or at once where delay is
 // zero, and never expires. It may be put twice when an answer is lost.
 func (q *Queue) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
@@ -72,6 +78,14 @@ func (c *Client) messages(name string) messages {
 func (q messages) create(ctx context.Context) error {
 	_, err := q.queue.Create(q.call(ctx, OpCreate), nil)
 	return q.failed(OpCreate, err)
+}
+
+func (q messages) delete(ctx context.Context) error {
+	_, err := q.queue.Delete(q.call(ctx, OpDeleteQueue), nil)
+	if err = q.failed(OpDeleteQueue, err); errors.Is(err, ErrNoQueue) {
+		return nil
+	}
+	return err
 }
 
 func (q messages) put(ctx context.Context, text string, delay time.Duration) error {

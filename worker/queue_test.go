@@ -53,6 +53,20 @@ func TestMessagesTravelAsTheyAreAndNeverExpire(t *testing.T) {
 	}
 }
 
+func TestQueuesThatAreDeletedAreGone(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	put(t, q, "d1")
+	for range 2 {
+		if err := q.DeleteQueues(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := q.Depth(t.Context()); !errors.Is(err, worker.ErrNoQueue) {
+		t.Errorf("afterwards its depth is known: %v", err)
+	}
+}
+
 func TestALeaseKnowsItsNewestReceipt(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})

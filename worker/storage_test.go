@@ -56,10 +56,8 @@ func newQueue(t testing.TB, a azuretest.Account, n tables.Names, c worker.Config
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, name := range []string{n.Jobs("live"), n.Poison("live")} {
-			if _, err := a.Queues(t).DeleteQueue(context.WithoutCancel(t.Context()), name, nil); err != nil {
-				t.Error(err)
-			}
+		if err := q.DeleteQueues(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
 		}
 	})
 	return q

@@ -113,11 +113,6 @@ func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
 func demoConfig(c *cli.Context) (demo.Config, error) {
 	config := demo.Config{Storage: c.String("storage"), CA: c.String("ca"), Keep: c.Bool("keep")}
 	if config.Storage != "" {
-		if name, is := strings.CutPrefix(config.Storage, "env:"); is {
-			if config.Storage = os.Getenv(name); config.Storage == "" {
-				return config, usagef(c, "--storage: the environment variable %s holds nothing; it takes a connection string", name)
-			}
-		}
 		if setup.IsDirectory(config.Storage) {
 			return config, usagef(c, "--storage is a directory, and the demo makes one of its own; it takes a connection string, or env:NAME for a variable that holds one")
 		}

@@ -128,5 +128,5 @@ func demoCosts(b *strings.Builder, r demo.Report) {
 	fmt.Fprintf(w, "%.1f GB, a month's data\t\t%.2f\t\n", c.StoredGB, c.Storage)
 	fmt.Fprintf(w, "all\t\t%.2f\t\n", c.Total)
 	_ = w.Flush()
-	fmt.Fprintf(b, "Prices: %s, %s, %s, of %s.\n", p.Source, p.Region, p.Redundancy, p.AsOf)
+	fmt.Fprintf(b, "Prices: %s.\n", p)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/roles"
 	"furrow/worker"
 )
 
@@ -36,7 +37,7 @@ func schedule(c *cli.Context) error {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	if err := f.Create(ctx); err != nil {
-		return err
+		return roles.UnlessEnded(ctx, err)
 	}
 	if !c.Bool("once") {
 		return f.Schedule(ctx, every)

@@ -114,7 +114,7 @@ func (h household) run(ctx context.Context, tableURL string) error {
 	}
 	f.Policies, f.Log, figures.Runs, figures.Log = nil, h.log, f.Runs(), h.log // the endpoint looks after policies
 	if err := f.Create(ctx); err != nil {
-		return err
+		return roles.UnlessEnded(ctx, err)
 	}
 	if table := h.c.String("table-url"); table != "" {
 		tableURL = table

@@ -131,7 +131,9 @@ func TestSecondUpSaysWhatIsInItsWay(t *testing.T) {
 func TestUpRunsOnAnAccountToo(t *testing.T) {
 	t.Setenv("FURROW_MASTER_KEY", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
 	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
-	u := startUp(t, "--storage", s.ConnectionString)
+	t.Setenv("FURROW_TEST_ACCOUNT", s.ConnectionString)
+	t.Chdir(t.TempDir()) // where a directory of that name would be made
+	u := startUp(t, "--storage", "env:FURROW_TEST_ACCOUNT")
 	if u.said.Data != "" || u.said.Table != s.Table || u.said.MasterKey != "FURROW_MASTER_KEY" {
 		t.Errorf("it says %+v", u.said)
 	}

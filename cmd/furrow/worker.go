@@ -45,7 +45,7 @@ func work(c *cli.Context) error {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	if err := f.Create(ctx); err != nil {
-		return err
+		return roles.UnlessEnded(ctx, err)
 	}
 	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease, IdleExit: c.Duration("idle-exit")})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/csv"
 	"flag"
 	"fmt"
@@ -165,6 +166,18 @@ func checkCounts(t *testing.T, dir string, total int) {
 		}
 		if sum != total {
 			t.Errorf("the rollups of %s have %d rows of %d", window, sum, total)
+		}
+	}
+}
+
+func TestWhatIsStoppedWhileItStartsHasNotFailed(t *testing.T) {
+	dir := t.TempDir()
+	startStorage(t, nil, "--data", dir)
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, command := range []string{"worker", "schedule"} {
+		if code, _, errs := furrow(stopped, command, "--storage", dir); code != exitOK {
+			t.Errorf("%s: exit %d, %s", command, code, errs)
 		}
 	}
 }

@@ -3,66 +3,80 @@
 package price
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Source is where the prices are from. They are those of locally redundant storage
-// in US dollars, which differ little between the large regions; the numbers that
-// bills are made of are on azure.microsoft.com: "Azure Table Storage pricing",
-// "Azure Queue Storage pricing" and "Azure Blob Storage pricing".
-const Source = "Azure retail prices of locally redundant, hot storage, West Europe and East US, as of July 2026"
+// Prices are those of a region and redundancy, in US dollars.
+type Prices struct {
+	Source     string `json:"source"`
+	Region     string `json:"region"`
+	Redundancy string `json:"redundancy"`
+	AsOf       string `json:"asOf"` // when they were looked up
+
+	// For 10,000 operations. A transaction is one, however many rows it has.
+	Tables      float64 `json:"tablesPer10000"`
+	Queues      float64 `json:"queuesPer10000"`
+	ObjectWrite float64 `json:"objectWritesPer10000"`
+	ObjectRead  float64 `json:"objectReadsPer10000"`
+
+	TableGB float64 `json:"tablesPerGBMonth"`
+}
+
+// Azure are the pay-as-you-go prices of a general purpose v2 account with hot blobs.
+// They change little over the years, and a little from region to region: what they
+// give is an estimate and not a bill.
+func Azure() Prices {
+	return Prices{
+		Source: "azure.microsoft.com/pricing/details/storage (tables, queues, blobs)",
+		Region: "West Europe and East US", Redundancy: "LRS", AsOf: "2026-07",
+		Tables: 0.00036, Queues: 0.004, ObjectWrite: 0.05, ObjectRead: 0.004,
+		TableGB: 0.045,
+	}
+}
 
 // Month is an average one.
 const Month = 365 * 24 * time.Hour / 12
 
-// Dollars for a gigabyte that is kept for a month.
-const (
-	TableGigabyte = 0.045
-	QueueGigabyte = 0.045
-)
+// GB is what storage is counted in.
+const GB = 1 << 30
 
-// A Price is that of a kind of operation. A transaction of many rows is one.
-type Price struct {
-	Service string  // tables, queues or objects
-	Kind    string  // of operation; empty: all others of the service
-	Each    float64 // dollars
+// String says where they are from.
+func (p Prices) String() string {
+	return fmt.Sprintf("%s, %s, %s, of %s", p.Source, p.Region, p.Redundancy, p.AsOf)
 }
 
-// Table is all prices. Of a service, the kinds come before what holds for the rest.
-func Table() []Price {
+// Operation is the price of one, named by its service and kind as the figures of runs
+// name it, such as "tables query"; zero where it is not known.
+func (p Prices) Operation(name string) float64 {
 	const tenThousand = 10_000
-	return []Price{
-		{"tables", "", 0.00036 / tenThousand},
-		{"queues", "", 0.004 / tenThousand},
-		{"objects", "look at object", 0.004 / tenThousand},
-		{"objects", "", 0.05 / tenThousand}, // whatever writes
-	}
-}
-
-// Of is the price of an operation as the figures of runs name it, such as "tables
-// query"; zero where it is not known.
-func Of(operation string) float64 {
-	service, kind, _ := strings.Cut(operation, " ")
-	for _, p := range Table() {
-		if p.Service == service && (p.Kind == kind || p.Kind == "") {
-			return p.Each
-		}
+	service, kind, _ := strings.Cut(name, " ")
+	switch {
+	case service == "tables":
+		return p.Tables / tenThousand
+	case service == "queues":
+		return p.Queues / tenThousand
+	case service == "objects" && kind == "look at object":
+		return p.ObjectRead / tenThousand
+	case service == "objects":
+		return p.ObjectWrite / tenThousand
 	}
 	return 0
 }
 
 // Monthly is what operations cost in a month that were counted in some time, by
 // kind and in all.
-func Monthly(operations map[string]int64, in time.Duration) (byKind map[string]float64, total float64) {
+func (p Prices) Monthly(operations map[string]int64, in time.Duration) (byKind map[string]float64, total float64) {
 	byKind = map[string]float64{}
 	if in <= 0 {
 		return byKind, 0
 	}
-	for operation, n := range operations {
-		dollars := Of(operation) * float64(n) * float64(Month) / float64(in)
-		byKind[operation] = dollars
-		total += dollars
+	for _, name := range slices.Sorted(maps.Keys(operations)) { // sums of doubles depend on the order
+		byKind[name] = p.Operation(name) * float64(operations[name]) * float64(Month) / float64(in)
+		total += byKind[name]
 	}
 	return byKind, total
 }

@@ -175,10 +175,7 @@ func (h *household) close() error {
 	for _, name := range h.tables() {
 		err = errors.Join(err, h.client.Table(name).Delete(ctx))
 	}
-	for _, name := range []string{h.names.Jobs(pipeline), h.names.Poison(pipeline)} {
-		err = errors.Join(err, h.deleteQueue(ctx, name))
-	}
-	return err
+	return errors.Join(err, h.queue.DeleteQueues(ctx))
 }
 
 // hangUp closes connections again and again that nobody uses: up would wait for the

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"furrow/cmd/internal/demo/check"
-	"furrow/cmd/internal/pricing"
 	"furrow/cmd/internal/simulate"
 	"furrow/sas/device"
 	"furrow/tables"
+	"furrow/worker/price"
 )
 
 // A Report is how it went. As JSON, members may be added, and none changes.
@@ -98,7 +98,7 @@ type Cost struct {
 	Storage  float64            `json:"storage"` // of a month's readings and outputs, for a month
 	StoredGB float64            `json:"storedGB"`
 	Total    float64            `json:"total"`
-	Prices   pricing.Prices     `json:"prices"`
+	Prices   price.Prices       `json:"prices"`
 }
 
 // readings are how many there were, by what devices were told and the check has found.
@@ -113,8 +113,8 @@ const cadence = time.Minute
 
 // cost is what the work would cost for so many devices.
 func (w Work) cost(devices int, c check.Result) Cost {
-	cost := Cost{ByKind: map[string]float64{}, Prices: pricing.Azure()}
-	readings := float64(devices) * float64(pricing.Month/cadence)
+	cost := Cost{ByKind: map[string]float64{}, Prices: price.Azure()}
+	readings := float64(devices) * float64(price.Month/cadence)
 	for kind, n := range w.PerDevice {
 		cost.ByKind[kind] = n * readings * cost.Prices.Operation(kind)
 	}
@@ -123,7 +123,7 @@ func (w Work) cost(devices int, c check.Result) Cost {
 	}
 	cost.Writes = cost.Prices.Operation("tables insert") * readings
 	if c.Readings > 0 {
-		cost.StoredGB = float64(c.Bytes+c.OutputBytes) / float64(c.Readings) * readings / pricing.GB
+		cost.StoredGB = float64(c.Bytes+c.OutputBytes) / float64(c.Readings) * readings / price.GB
 	}
 	cost.Storage = cost.StoredGB * cost.Prices.TableGB
 	cost.Total = cost.Runs + cost.Writes + cost.Storage

@@ -79,6 +79,15 @@ func (f *Fleet) Create(ctx context.Context) error {
 	return f.Archive.Create(ctx)
 }
 
+// UnlessEnded is the error of a long-lived thing that could not begin: none where it
+// was told to end meanwhile.
+func UnlessEnded(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
 // Queue is the queue of a pipeline.
 func (f *Fleet) Queue(p config.Pipeline) *worker.Queue { return f.Queues.Queue(f.Names, p.Name) }
 

@@ -49,7 +49,7 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	}
 	admitted := &admission{enrollments: &sas.Enrollments{Table: f.Tables.Table(f.Names.Enrollments())}, log: f.Log}
 	if err := admitted.read(ctx); err != nil {
-		return err
+		return UnlessEnded(ctx, err)
 	}
 	runs = append(runs, admitted.run)
 	var pools []*worker.Pool

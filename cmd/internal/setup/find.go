@@ -32,11 +32,14 @@ type Found struct {
 	CAFile  string // of a directory served over TLS; empty where the system's authorities will do
 }
 
+// variable begins the name of a variable that says where storage is.
+const variable = "env:"
+
 // Find finds storage by what a user says of it: a connection string, the URL of
 // a Table service, env:NAME for a variable that holds one of these, or a
 // directory that furrow storage serves. Its errors quote no secret.
 func Find(text string) (Found, error) {
-	if name, ok := strings.CutPrefix(text, "env:"); ok {
+	if name, ok := strings.CutPrefix(text, variable); ok {
 		if text = os.Getenv(name); text == "" {
 			return Found{}, fmt.Errorf("the environment variable %s holds nothing; it takes a connection string", name)
 		}
@@ -48,12 +51,13 @@ func Find(text string) (Found, error) {
 	return Found{Account: a}, err
 }
 
-// IsDirectory tells a path from what may hold a key: that has = or :// in it.
+// IsDirectory tells a path from what may hold a key, which has = or :// in it, and from
+// the name of a variable.
 func IsDirectory(text string) bool {
 	if info, err := os.Stat(text); err == nil && info.IsDir() {
 		return true
 	}
-	return text != "" && !strings.Contains(text, "=") && !strings.Contains(text, "://")
+	return text != "" && !strings.HasPrefix(text, variable) && !strings.Contains(text, "=") && !strings.Contains(text, "://")
 }
 
 func findServed(dir string) (Found, error) {

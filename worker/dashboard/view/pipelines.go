@@ -191,6 +191,7 @@ func costOf(cadence time.Duration, runs []runRead) *pages.Cost {
 	if n == 0 {
 		return nil
 	}
-	byKind, total := price.Monthly(operations, time.Duration(n)*cadence)
-	return &pages.Cost{Total: total, ByKind: byKind, Source: price.Source}
+	prices := price.Azure()
+	byKind, total := prices.Monthly(operations, time.Duration(n)*cadence)
+	return &pages.Cost{Total: total, ByKind: byKind, Source: prices.String()}
 }
