@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -136,6 +137,10 @@ func (a *aggregate) add(at time.Time, v float64) {
 // computed from the file.
 func TestQueryPrintsWhatTheRealReadingsSay(t *testing.T) {
 	rows := readRealData(t)
+	if testing.Short() { // the first day of the week
+		day := rows[0].at.Truncate(24 * time.Hour)
+		rows = slices.DeleteFunc(rows, func(r realRow) bool { return !r.at.Truncate(24 * time.Hour).Equal(day) })
+	}
 	dir := t.TempDir()
 	s := startStorage(t, nil, "--data", dir, "--show-key")
 	account, err := tables.ParseAccount(s.ConnectionString)
