@@ -42,7 +42,7 @@ func (s *Store) Device(ctx context.Context, id string) (pages.DeviceAnswer, Read
 		a.State = pages.Revoked
 	case held:
 		a.State = pages.Held
-	case unix(newest) < s.silence():
+	case unix(newest) < s.silentBefore():
 		a.State = pages.Silent
 	default:
 		a.State = pages.OK

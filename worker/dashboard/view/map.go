@@ -71,8 +71,16 @@ func (s *Store) still(ask MapAsk, at time.Time) pages.Map {
 	return m
 }
 
-// silence is the Unix time before which a newest value makes a device silent.
+// silence is the Unix time before which a newest value makes a device of the index
+// silent. Until all values were read once, none is known to be.
 func (s *Store) silence() uint32 {
+	if !s.rounds.complete.Load() {
+		return 0
+	}
+	return s.silentBefore()
+}
+
+func (s *Store) silentBefore() uint32 {
 	return uint32(max(0, time.Now().Add(-s.c.Silent).Unix()))
 }
 

@@ -250,6 +250,7 @@ func TestNothingIsSentOfAMapThatDoesNotChange(t *testing.T) {
 // for silence.
 func TestStatesOfADevice(t *testing.T) {
 	s := New(Config{Silent: 10 * time.Minute})
+	s.rounds.complete.Store(true)
 	now := time.Now()
 	for id, c := range map[string]struct {
 		ago    time.Duration
@@ -285,5 +286,16 @@ func TestStatesOfADevice(t *testing.T) {
 		if list, _ := s.list(ListAsk{Prefix: id, Limit: 1}); list.Devices[0].State != pages.OK {
 			t.Errorf("%s stays %s", id, list.Devices[0].State)
 		}
+	}
+}
+
+func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
+	s := New(Config{})
+	s.index.records([]recorded{{Device: tables.Device{ID: "d", Tenant: "t", Month: tables.Month{Year: 2026, Month: 11}}}})
+	for _, want := range []pages.State{pages.OK, pages.Silent} {
+		if list, err := s.list(ListAsk{Limit: 1}); err != nil || list.Devices[0].State != want {
+			t.Errorf("%+v, %v; want %s", list, err, want)
+		}
+		s.rounds.complete.Store(true)
 	}
 }

@@ -21,6 +21,7 @@ type rounds struct {
 	sought     time.Time    // when partitions of latest were last looked for
 	statuses   time.Time    // when policies were last read
 	operations atomic.Int64 // of the last round
+	complete   atomic.Bool  // the newest values of all devices were read once
 	failing    bool
 }
 
@@ -182,8 +183,8 @@ func (r *rounds) latest(ctx context.Context) error {
 	for range abreast {
 		lanes.Go(func() {
 			for p := range next {
-				n, err := r.readPart(ctx, p)
 				first := p.since == 0
+				n, err := r.readPart(ctx, p)
 				if !first {
 					pages.Add(int64(n))
 				}
@@ -206,6 +207,9 @@ func (r *rounds) latest(ctx context.Context) error {
 	}
 	close(next)
 	lanes.Wait()
+	if failed == nil && !slices.ContainsFunc(r.parts, func(p *part) bool { return p.read.IsZero() }) {
+		r.complete.Store(true)
+	}
 	return failed
 }
 
