@@ -56,6 +56,43 @@ func (l *layer) sum(c cell, of whose, silence uint32) sum {
 	return s
 }
 
+// crowded tells whether the marks of the devices would hide each other, however few
+// are in view: they lie within a mark. Where nobody can zoom in any further they are
+// shown one by one all the same, as are states, which have no mean.
+func (s *sum) crowded(zoom float64) bool {
+	const mark, street = 10, 17 // pixels, and a zoom
+	if s.n < 2 || s.numbers == 0 || zoom >= street {
+		return false
+	}
+	degrees := mark * 360 / math.Exp2(zoom+worldPixels)
+	return float64(s.box[2]-s.box[0]) < degrees && float64(s.box[3]-s.box[1]) < degrees
+}
+
+// parts is into how many cells, in each direction, one is cut to take crowds apart that
+// are in it: 2^parts, which are 8 pixels wide then.
+const parts = 3
+
+// apart cuts the cells that are no crowd, and have several devices, into smaller ones
+// that may be.
+func (l *layer) apart(sums []sum, zoom float64, of whose, silence uint32) (all []sum) {
+	for range parts {
+		all = make([]sum, 0, 2*len(sums))
+		for _, s := range sums {
+			if s.n == 1 || s.crowded(zoom) || s.level >= levels {
+				all = append(all, s)
+				continue
+			}
+			for i := range uint32(4) {
+				if part := l.sum(cell{s.level + 1, 2*s.x + i%2, 2*s.y + i/2}, of, silence); part.n > 0 {
+					all = append(all, part)
+				}
+			}
+		}
+		sums = all
+	}
+	return sums
+}
+
 // cluster is the sum as maps show it. No device has an id with a slash.
 func (s *sum) cluster() pages.Cluster {
 	n := float64(s.n)

@@ -52,10 +52,13 @@ func (s *Store) still(ask MapAsk, at time.Time) pages.Map {
 			m.InView += sum.n
 		}
 	}
+	if m.InView <= mostDots {
+		sums = l.apart(sums, ask.Zoom, of, silence)
+	}
 	var single []int32
 	for i := range sums {
 		switch sum := &sums[i]; {
-		case m.InView <= mostDots:
+		case m.InView <= mostDots && !sum.crowded(ask.Zoom):
 			for j := sum.from; j < sum.before; j++ {
 				if of.all || l.tenants[j] == of.tenant {
 					single = append(single, l.devices[j])

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -57,8 +58,13 @@ func TestClustersAndDevicesOnAMapAreThoseInView(t *testing.T) {
 			if got.n != want.n || got.silent != want.silent || got.held != want.held || got.numbers != want.numbers || math.Abs(got.total-want.total) > 1e-6*(1+math.Abs(want.total)) {
 				t.Fatalf("%+v: the map has %+v, want %+v", ask, got, want)
 			}
-			if m.InView != want.n || len(m.Clusters) > 0 && m.InView <= mostDots {
-				t.Errorf("%+v: %d in view and %d clusters, want %d", ask, m.InView, len(m.Clusters), want.n)
+			if m.InView != want.n {
+				t.Errorf("%+v: %d in view, want %d", ask, m.InView, want.n)
+			}
+			for _, c := range m.Clusters {
+				if wide := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1]) / 360 * 256 * math.Exp2(ask.Zoom); m.InView <= mostDots && (wide > 10.1 || ask.Zoom >= 17) {
+					t.Errorf("%+v: of %d in view, %d that lie over %v pixels are one cluster", ask, m.InView, c.N, wide)
+				}
 			}
 			if len(m.Clusters)+len(m.Devices) > mostCells+mostDots {
 				t.Errorf("%+v: %d clusters and %d devices", ask, len(m.Clusters), len(m.Devices))
@@ -297,5 +303,24 @@ func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 			t.Errorf("%+v, %v; want %s", list, err, want)
 		}
 		s.rounds.complete.Store(true)
+	}
+}
+
+// TestCrowdsAtTwoPlacesAreTwoClusters has both in one cell of the map, and a device
+// between them.
+func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
+	s := New(Config{})
+	month := tables.Month{Year: 2026, Month: 11}
+	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
+		id := fmt.Sprint("d", i)
+		s.index.records([]recorded{{Device: tables.Device{ID: tables.DeviceID(id), Tenant: "t", Month: month, Position: &tables.Position{Lat: 50, Lon: lon}}}})
+		s.index.newest(tables.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, Measured: jobs.Measured{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
+	}
+	m := s.still(MapAsk{Zoom: 3, Sensor: "x"}, time.Now())
+	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {
+		t.Errorf("%+v", m)
+	}
+	if m = s.still(MapAsk{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
+		t.Errorf("where they are as near as can be: %+v", m)
 	}
 }

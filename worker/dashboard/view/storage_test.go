@@ -50,7 +50,7 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 	y.Fold(t)
 	s := over(t, y)
 	look(t, s)
-	m := s.still(MapAsk{}, now)
+	m := s.still(MapAsk{Zoom: 8}, now)
 	if m.Total != 2 || len(m.Devices) != 2 || m.Devices[0].Value != 20.0 || m.Devices[0].State != pages.OK || m.Unit != "°C" {
 		t.Fatalf("the map is %+v", m)
 	}
@@ -71,7 +71,7 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 	y.Fold(t)
 	look(t, s)
 	want := map[string]string{"pump-7": "30 ok", "pump-8": "20 held", "pump-9": "10 ok"}
-	for _, d := range s.still(MapAsk{}, now).Devices {
+	for _, d := range s.still(MapAsk{Zoom: 8}, now).Devices {
 		if got := fmt.Sprint(d.Value, " ", d.State); got != want[d.Device] {
 			t.Errorf("%s is %s, want %s", d.Device, got, want[d.Device])
 		}
