@@ -1,6 +1,6 @@
-// Command furrow is the one binary: storage on one machine, and the bench that
-// measures any storage endpoint. Every subcommand has a file of its own here,
-// which reads flags and prints; what it starts lives in the packages it calls.
+// Command furrow is the one binary: every role of a fleet's back end, what operates
+// them, and what shows and measures them. Every subcommand has files of its own here,
+// which read flags and print; what it starts lives in the packages it calls.
 //
 // It exits with 0 when it did what was asked or was told to stop, with 1 when
 // something failed, and with 2 when the command line was wrong.
