@@ -37,7 +37,7 @@ func demoFlags() []cli.Flag {
 		&cli.IntFlag{Name: "readings", Value: 100_000, Usage: "`NUMBER` of readings that they send, or a few more"},
 		&cli.StringFlag{Name: "storage", DefaultText: "its own, in the temporary directory", Usage: "`WHERE` to play instead: a connection string, or env:NAME for a variable that holds one. Tables and queues get names of their own"},
 		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"},
-		&cli.BoolFlag{Name: "keep", Usage: "leave it running at the end, as furrow up does, until Ctrl-C"},
+		&cli.BoolFlag{Name: "keep", Usage: "leave it running at the end, devices and all, as furrow up does, until Ctrl-C"},
 		&cli.BoolFlag{Name: "json", Usage: "print the summary as JSON"},
 	}
 }
@@ -152,6 +152,7 @@ const (
 	demoEvery     = 15 * time.Second
 	demoSendEvery = 150 * time.Second
 	demoMonths    = 4
+	demoOnEvery   = 10 * time.Second // where it is kept
 )
 
 func demoCast(c *cli.Context) (demo.Cast, error) {
@@ -186,6 +187,9 @@ func demoCast(c *cli.Context) (demo.Cast, error) {
 		cast.Tenants = append(cast.Tenants, cast.Members[i].Tenant)
 	}
 	cast.Sendings = func(m simulate.Member) simulate.Stream { return f.Sendings(m, from, now) }
+	on := f
+	on.Every, on.SendEvery = demoOnEvery, 0
+	cast.Onward = func(m simulate.Member, from time.Time) simulate.Stream { return on.Sendings(m, from, time.Time{}) }
 	return cast, nil
 }
 

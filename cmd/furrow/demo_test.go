@@ -38,9 +38,17 @@ func TestKeptDemoAddsUpAndGoesOn(t *testing.T) {
 	if err != nil || len(data) != 1 {
 		t.Fatalf("its directories are %q, %v", data, err)
 	}
-	code, out, errs := furrow(t.Context(), "query", "--tenant", "contoso", "--latest", "--limit", "1", "--storage", data[0])
-	if code != exitOK || !strings.Contains(out, "contoso:") {
-		t.Errorf("a query of what was kept: exit %d, %s%s", code, out, errs)
+	latest := func() string {
+		code, out, errs := furrow(t.Context(), "query", "--tenant", "contoso", "--latest", "--storage", data[0])
+		if code != exitOK || !strings.Contains(out, "contoso:") {
+			t.Fatalf("a query of what was kept: exit %d, %s%s", code, out, errs)
+		}
+		return out
+	}
+	for before, began := latest(), time.Now(); latest() == before; time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("its devices send no more:\n%s", before)
+		}
 	}
 	d.mustLeaveNothing(t, exitOK)
 }

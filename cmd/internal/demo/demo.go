@@ -41,6 +41,10 @@ type Cast struct {
 	From, To time.Time     // when the first and the last readings are due
 	Readings int64         // how many there are, about
 	Backfill time.Duration // that tokens have to admit
+
+	// Onward is what a device sends after Play, from a time on and without end; nil:
+	// nothing.
+	Onward func(m simulate.Member, from time.Time) simulate.Stream
 }
 
 // A Screen shows how far the demo is.
@@ -192,13 +196,16 @@ func (d *Demo) rest() (err error) {
 	return err
 }
 
-// Live has a worker go on after Play, until ctx ends.
+// Live has a worker and the devices go on after Play, until ctx ends.
 func (d *Demo) Live(ctx context.Context) error {
 	living, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d.up.watch(cancel)
 	if _, err := d.work(cancel); err != nil {
 		return err
+	}
+	if err := d.sendOn(living); err != nil {
+		cancel(err)
 	}
 	<-living.Done()
 	if ctx.Err() != nil {

@@ -37,6 +37,18 @@ func (d *Demo) sendNewest(ctx context.Context) error {
 	return err
 }
 
+// sendOn has the fleet live on until ctx ends.
+func (d *Demo) sendOn(ctx context.Context) error {
+	if d.Cast.Onward == nil {
+		return nil
+	}
+	now := time.Now().UTC()
+	c := d.devices(func(m simulate.Member) simulate.Stream { return d.Cast.Onward(m, now) })
+	c.Transport, c.Grace = d.http.Transport, time.Second // nobody checks this, and nobody waits for it
+	_, err := simulate.Run(ctx, c)
+	return err
+}
+
 func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
 	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of, Sendings: sendings, Log: slog.New(slog.DiscardHandler)}
 }
