@@ -98,7 +98,7 @@ func TestStorageThatCannotBeFoundIsSaidAndNoKeyIs(t *testing.T) {
 	empty, secret := t.TempDir(), "c2VjcmV0c2VjcmV0c2VjcmV0"
 	t.Setenv("FURROW_TEST_BAD", "AccountKey="+secret)
 	for where, want := range map[string]string{
-		empty:                                          "start it with furrow storage --data " + empty,
+		empty:                                          "or furrow storage --data " + empty,
 		filepath.Join(empty, "none"):                   "or give a connection string",
 		"env:FURROW_NONE":                              "FURROW_NONE holds nothing",
 		"env:FURROW_TEST_BAD":                          "AccountName",

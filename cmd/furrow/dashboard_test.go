@@ -122,7 +122,7 @@ func TestDashboardIsForThisMachineWithoutASecretOverTLS(t *testing.T) {
 		"--listen 127.0.0.1:0 --tls sometimes":                      "--tls is",
 		"--listen 127.0.0.1:0 --pipeline none":                      "--pipeline",
 		"--listen 127.0.0.1:0 --config /nowhere.yaml":               "/nowhere.yaml",
-		"--listen 127.0.0.1:0 --storage /no/directory":              "start it with furrow storage",
+		"--listen 127.0.0.1:0 --storage /no/directory":              "start it with furrow up",
 		"--listen 127.0.0.1:0 --silent-after -1s --storage " + dir:  "--silent-after is",
 		"--listen 127.0.0.1:0 --silent-after soon --storage " + dir: "silent-after",
 	} {

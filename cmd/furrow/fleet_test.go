@@ -182,7 +182,7 @@ func TestCommandsOfAFleetSayWhatIsWrong(t *testing.T) {
 		"rewind pump-7":                  "to",
 		"device release pump-7 --all":    "name one of",
 		"worker --config /nowhere.yaml":  "/nowhere.yaml",
-		"worker --storage /no/directory": "start it with furrow storage",
+		"worker --storage /no/directory": "start it with furrow up",
 	} {
 		args := strings.Fields(line)
 		if !strings.Contains(line, "--storage") {

@@ -208,7 +208,7 @@ func TestEndpointSaysWhatIsInTheWayAndWhatToDo(t *testing.T) {
 		{exitFailed, "choose another port with --listen", []string{"--listen", taken.Addr().String()}},
 		{exitFailed, "choose another with --listen", []string{"--listen", "203.0.113.7:1"}},
 		{exitFailed, "no such file", []string{"--tls", "a.crt,a.key"}},
-		{exitFailed, "start it with furrow storage", []string{"--storage", t.TempDir()}},
+		{exitFailed, "start it with furrow up", []string{"--storage", t.TempDir()}},
 	} {
 		args := append([]string{"sas", "--storage", dir, "--listen", "127.0.0.1:0"}, c.args...)
 		code, out, errs := furrow(t.Context(), args...)

@@ -82,7 +82,7 @@ func findServed(dir string) (Found, error) {
 }
 
 func notServed(dir string, err error) error {
-	return fmt.Errorf("%s: %w (%w): start it with furrow storage --data %s, or give a connection string with --storage or FURROW_STORAGE", dir, ErrNotServed, err, dir)
+	return fmt.Errorf("%[1]s: %[2]w (%[3]w): start it with furrow up --storage %[1]s, or furrow storage --data %[1]s; or give a connection string with --storage or FURROW_STORAGE", dir, ErrNotServed, err)
 }
 
 // listens tells at once what retries would take seconds to find out.
