@@ -28,7 +28,8 @@ func newWatch(fresh time.Duration) *watch {
 }
 
 // look says that somebody looks, and waits a little for a round where the last one
-// is too long ago. It gives when the index was read last, and why not since.
+// is too long ago. It gives when the index was read last, and why not since; amid the
+// first round, that is now: there is what is known so far.
 func (w *watch) look(ctx context.Context) (at time.Time, failed error) {
 	w.mu.Lock()
 	w.last = time.Now()
@@ -50,7 +51,15 @@ func (w *watch) look(ctx context.Context) (at time.Time, failed error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.done, w.failed
+	return w.known(), w.failed
+}
+
+// known is when the index was read last. It is called with the lock held.
+func (w *watch) known() time.Time {
+	if w.done.IsZero() && w.failed == nil {
+		return time.Now()
+	}
+	return w.done
 }
 
 // looked says that somebody still looks, and waits for nothing.
@@ -62,7 +71,7 @@ func (w *watch) looked() (at time.Time) {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	return w.done
+	return w.known()
 }
 
 // wait waits until somebody looks, and tells whether ctx goes on.
