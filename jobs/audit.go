@@ -26,7 +26,7 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 		return Result{}, fmt.Errorf("audit of %s to %s of %s: %w", m.First, m.Last, m.Month, err)
 	}
 	for _, d := range a.unended {
-		next := Message{Kind: Audit, Audit: Refold, Chain: true, Pipeline: m.Pipeline, Run: m.Run, Month: m.Month, First: d, Last: d}
+		next := Message{Kind: Audit, Audit: Refold, Chain: true, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: m.Month, First: d, Last: d}
 		if err := put.Put(ctx, next, 0); err != nil {
 			return a.result, err
 		}

@@ -145,6 +145,7 @@ func (j *job) commit(ctx context.Context) error {
 			continue
 		}
 		d.track.ledger.Compact(j.now)
+		d.track.generation = max(d.track.generation, j.pipeline.Generation)
 		op, err := d.track.committed(d.member, j.claim)
 		if err != nil {
 			d.err = err

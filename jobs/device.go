@@ -31,7 +31,7 @@ func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, e
 	case err != nil:
 		return r, err
 	}
-	next := Message{Kind: Device, Pipeline: m.Pipeline, Run: m.Run, Month: m.Month}
+	next := Message{Kind: Device, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: m.Month}
 	for _, d := range r.Behind {
 		next.First, next.Last, next.Chain = d, d, true
 		if err := put.Put(ctx, next, 0); err != nil {
@@ -61,7 +61,7 @@ func (p *Pipeline) putRefold(ctx context.Context, m Message, devices []tables.De
 	if len(devices) == 0 {
 		return nil
 	}
-	return put.Put(ctx, Message{Kind: Audit, Audit: Refold, Pipeline: m.Pipeline, Run: m.Run, Month: m.Month,
+	return put.Put(ctx, Message{Kind: Audit, Audit: Refold, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: m.Month,
 		First: devices[0], Last: devices[len(devices)-1]}, 0)
 }
 

@@ -13,11 +13,13 @@ type Putter interface {
 
 // Do does the job that a message asks for. Progress goes to save, and what is
 // to be done next to put. Done twice, or again after any part of it, it does
-// what is left.
+// what is left. What it saves and puts names the newer generation of the message's
+// and the pipeline's.
 func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
 	if m.Pipeline != p.Name {
 		return Result{}, fmt.Errorf("%w: it is of pipeline %s, and this worker's is %s", ErrUnreadable, m.Pipeline, p.Name)
 	}
+	m.Generation = max(m.Generation, p.Generation)
 	switch m.Kind {
 	case Master:
 		return p.master(ctx, m, put, save)

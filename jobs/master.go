@@ -42,7 +42,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 			r.strange(after, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(after), err))
 			continue
 		}
-		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Month: month, Audit: audit}
+		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month, Audit: audit}
 		if err := put.Put(ctx, job, 0); err != nil {
 			return r, err
 		}

@@ -48,6 +48,10 @@ type Message struct {
 	// was far behind: it heeds no mark that keeps others away.
 	Chain bool `json:"chain,omitzero"`
 
+	// Generation is that of the configuration which the job is to be done under, or a
+	// newer one. Zero is a configuration that is not stored.
+	Generation int64 `json:"generation,omitzero"`
+
 	// Attempts is how often the job has failed since it last got on. The queue's
 	// own count will not do: it counts every get, also of a message that was
 	// released by a worker that stopped, or lost by one that died.
@@ -107,6 +111,8 @@ func (m Message) check() error {
 		return errors.New("run is missing")
 	case m.Run < 0 || m.Run > tables.MaxTicks:
 		return fmt.Errorf("run %d is no moment between the years 1 and 9999", m.Run)
+	case m.Generation < 0:
+		return fmt.Errorf("generation %d is less than zero", m.Generation)
 	case m.Attempts < 0:
 		return fmt.Errorf("attempts %d are fewer than none", m.Attempts)
 	}

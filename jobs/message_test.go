@@ -21,6 +21,7 @@ func messages() map[string]Message {
 		"v1-month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: Full},
 		"v1-chain":           {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Chain: true},
 		"v1-month":           {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: "contoso:us-5260:Giles-7163712301905", Attempts: 2},
+		"v1-generation":      {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Generation: 12},
 		"v1-device":          {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a-1", Attempts: 1},
 		"v1-audit":           {Kind: Audit, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Audit: Short, Chain: true},
 	}
@@ -52,7 +53,7 @@ func TestTheLongestMessageFits(t *testing.T) {
 	id := tables.DeviceID(strings.Repeat("x", 128))
 	m := Message{
 		Kind: Audit, Pipeline: tables.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Chain: true,
-		Month: tables.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Attempts: 1 << 62,
+		Month: tables.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Generation: 1 << 62, Attempts: 1 << 62,
 	}
 	text, err := m.Encode()
 	if err != nil {
@@ -92,6 +93,7 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 		head + `,"first":"a","last":"b","progress":"a"}`:                    "progress does not belong in a device message",
 		head + `,"first":"a","last":"b","audit":"full"}`:                    "audit does not belong in a device message",
 		head + `,"first":"a","last":"b","attempts":-1}`:                     "attempts -1",
+		head + `,"first":"a","last":"b","generation":-1}`:                   "generation -1",
 		head + `,"first":"a","last":"b","attempts":1.5}`:                    "attempts",
 		head + `,"first":"a","last":"b","colour":"red"}`:                    "colour",
 		head + `,"first":"a","last":"b","first":"b"}`:                       "duplicate",
@@ -111,13 +113,14 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 func TestNothingUnreadableIsWritten(t *testing.T) {
 	for name, m := range messages() {
 		for what, spoil := range map[string]func(*Message){
-			"kind":     func(m *Message) { m.Kind = "other" },
-			"pipeline": func(m *Message) { m.Pipeline = "a-b" },
-			"run":      func(m *Message) { m.Run = tables.MaxTicks + 1 },
-			"attempts": func(m *Message) { m.Attempts = -1 },
-			"first":    func(m *Message) { m.First = "z!" },
-			"audit":    func(m *Message) { m.Audit = "deep" },
-			"month":    func(m *Message) { m.Month.Month = 13 },
+			"kind":       func(m *Message) { m.Kind = "other" },
+			"pipeline":   func(m *Message) { m.Pipeline = "a-b" },
+			"run":        func(m *Message) { m.Run = tables.MaxTicks + 1 },
+			"attempts":   func(m *Message) { m.Attempts = -1 },
+			"generation": func(m *Message) { m.Generation = -1 },
+			"first":      func(m *Message) { m.First = "z!" },
+			"audit":      func(m *Message) { m.Audit = "deep" },
+			"month":      func(m *Message) { m.Month.Month = 13 },
 		} {
 			spoilt := m
 			spoil(&spoilt)

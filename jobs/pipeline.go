@@ -36,6 +36,10 @@ type Pipeline struct {
 	// Settle is how long rows may take to be visible to all: a row younger than
 	// that waits. Zero means 10 s.
 	Settle time.Duration
+	// Generation is that of the stored configuration which the pipeline is built
+	// from. Jobs write it into the messages that they put and into tracking rows.
+	// Zero is a configuration that is not stored.
+	Generation int64
 	// Settings stands for everything that changes what the folds give. A device that
 	// was folded under other settings is folded anew from its beginning.
 	Settings string

@@ -122,7 +122,7 @@ func (pl *plan) flush(ctx context.Context) error {
 	}
 	pl.filled = 0
 	pl.figures.Batches++
-	m := Message{Kind: Device, Pipeline: pl.message.Pipeline, Run: pl.message.Run, Month: pl.message.Month, First: pl.first, Last: pl.last}
+	m := Message{Kind: Device, Pipeline: pl.message.Pipeline, Run: pl.message.Run, Generation: pl.message.Generation, Month: pl.message.Month, First: pl.first, Last: pl.last}
 	if pl.message.Audit != "" {
 		pl.figures.Audits++
 	}

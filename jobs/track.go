@@ -22,6 +22,8 @@ type track struct {
 	rows    int64 // folded since the beginning
 	rejects int64 // values and rows refused since the beginning
 
+	generation int64 // the newest of the configurations under which the row was committed
+
 	settings string // of the processors that folded it last, as Pipeline.Settings
 	refold   cursor
 	floor    tables.Ticks // what lies below it is out of the ledger, and of every audit
@@ -90,7 +92,7 @@ func trackOf(e tables.Entity) (*track, error) {
 	f := e.Fields()
 	t := &track{
 		etag: e.ETag, last: f.String("LastReadRowKey"), fence: tables.Ticks(f.Int("Fence")), claim: f.String("Claim"),
-		rows: f.Int("Rows"), rejects: f.Int("Rejects"), states: map[string][]byte{},
+		rows: f.Int("Rows"), rejects: f.Int("Rejects"), generation: f.Int("Generation"), states: map[string][]byte{},
 		settings: f.String("Settings"), floor: tables.Ticks(f.Int("LedgerFrom")), late: f.Int("Late"),
 		marks: marks{int(f.Int("Attempts")), f.String("Held"), f.Ticks("HeldUntil"), f.Ticks("Chain")},
 	}
@@ -140,6 +142,7 @@ func (t *track) committed(m tables.Member, claim string) (tables.Op, error) {
 	e.Set("Rejects", tables.Int64(t.rejects))
 	e.Set("Ledger", tables.Binary(t.ledger.Append(nil)))
 	e.Set("Open", tables.Binary(appendOpen(nil, t.open)))
+	e.Set("Generation", tables.Int64(t.generation))
 	e.Set("Settings", tables.String(t.settings))
 	e.Set("LedgerFrom", tables.Int64(int64(t.floor)))
 	e.Set("Late", tables.Int64(t.late))

@@ -38,10 +38,12 @@ type MasterQueue interface {
 type Scheduler struct {
 	Pipeline tables.Pipeline
 	Cadence  time.Duration
-	Runs     RunLog
-	Queue    MasterQueue
-	OnSlot   func(Slot)   // is told of every slot that this scheduler has decided; nil means nobody is
-	Log      *slog.Logger // nil means slog.Default()
+	// Generation is that of the configuration; master jobs are put with it.
+	Generation int64
+	Runs       RunLog
+	Queue      MasterQueue
+	OnSlot     func(Slot)   // is told of every slot that this scheduler has decided; nil means nobody is
+	Log        *slog.Logger // nil means slog.Default()
 
 	last string // the By of the run that this scheduler tried to insert last
 }
@@ -222,7 +224,7 @@ func (s *Scheduler) insert(ctx context.Context, run tables.Run) (mine bool, err 
 // enqueue puts the master job of run and marks its row then: a crash in between
 // puts it twice, which a master job bears, and never leaves it out.
 func (s *Scheduler) enqueue(ctx context.Context, run tables.Run) error {
-	m := jobs.Message{Kind: jobs.Master, Pipeline: run.Pipeline, Run: run.Slot}
+	m := jobs.Message{Kind: jobs.Master, Pipeline: run.Pipeline, Run: run.Slot, Generation: s.Generation}
 	if err := s.Queue.Put(ctx, m, 0); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 				values := map[string]string{}
 				for _, p := range e.Properties {
 					switch p.Name {
-					case "Fence", "Claim", "Committed", "Open", "Chain", jobs.FenceProperty:
+					case "Fence", "Generation", "Claim", "Committed", "Open", "Chain", jobs.FenceProperty:
 						continue
 					}
 					values[p.Name] = p.Value.String()
