@@ -58,6 +58,10 @@ type Message struct {
 	Attempts int `json:"attempts,omitzero"`
 }
 
+// CatchUp tells whether m is work on history: a device that is far behind, an
+// audit or a refold. Such messages have a queue of their own.
+func (m Message) CatchUp() bool { return m.Chain || m.Kind == Audit }
+
 // A Depth is how much an audit looks at.
 type Depth string
 

@@ -84,8 +84,10 @@ func TestNamesAreAcceptedByAzure(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if len(n.Poison(p)) > 63 {
-		t.Errorf("queue name %s is longer than 63", n.Poison(p))
+	for _, name := range []string{n.Jobs(p), n.Catchup(p), n.Poison(p)} {
+		if len(name) > 63 {
+			t.Errorf("queue name %s is longer than 63", name)
+		}
 	}
 	for _, s := range []string{"", "A", "1a", "a-b", "é", strings.Repeat("a", 21)} {
 		if _, err := ParsePipeline(s); err == nil {

@@ -63,8 +63,12 @@ func (n Names) Archive() string { return n.prefix + "archive" }
 // Partitions is the partition-tracking table of a pipeline.
 func (n Names) Partitions(p Pipeline) string { return n.prefix + "partitions" + string(p) }
 
-// Jobs is the queue of a pipeline.
+// Jobs is the queue of a pipeline's live work.
 func (n Names) Jobs(p Pipeline) string { return n.prefix + "jobs-" + string(p) }
+
+// Catchup is the queue of the work that a pipeline does on history, beside the
+// live work: devices far behind, audits and refolds.
+func (n Names) Catchup(p Pipeline) string { return n.Jobs(p) + "-catchup" }
 
 // Poison is the queue of messages that a pipeline could not work off.
 func (n Names) Poison(p Pipeline) string { return n.Jobs(p) + "-poison" }

@@ -24,6 +24,8 @@ type fakeQueue struct {
 	gets     []time.Time
 	updates  []time.Time
 	deleted  int
+	catchup  *fakeQueue // made when it is first asked for
+	fresh    chan struct{}
 }
 
 type fakeMessage struct {
@@ -34,16 +36,14 @@ type fakeMessage struct {
 
 // do is one operation with its hooks around it.
 func (q *fakeQueue) do(op string, f func() error) error {
-	if q.before != nil {
-		if err := q.before(op); err != nil {
-			return err
-		}
+	if err := hook(q.before, op); err != nil {
+		return err
 	}
 	q.mu.Lock()
 	err := f()
 	q.mu.Unlock()
-	if q.after != nil && err == nil {
-		err = q.after(op)
+	if err == nil {
+		err = hook(q.after, op)
 	}
 	return err
 }
@@ -54,13 +54,48 @@ func (q *fakeQueue) putText(text string) {
 	q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text})
 }
 
-func (q *fakeQueue) Put(_ context.Context, m jobs.Message, _ time.Duration) error {
+// history is the catch-up queue, which has the hooks of q.
+func (q *fakeQueue) history() *fakeQueue {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.catchup == nil {
+		q.fresh = make(chan struct{}, 1)
+		q.catchup = &fakeQueue{
+			before: func(op string) error { return hook(q.before, "catchup "+op) },
+			after:  func(op string) error { return hook(q.after, "catchup "+op) },
+		}
+	}
+	return q.catchup
+}
+
+func hook(f func(string) error, op string) error {
+	if f == nil {
+		return nil
+	}
+	return f(op)
+}
+
+func (q *fakeQueue) GetCatchup(ctx context.Context, n int, lease time.Duration) ([]*Lease, error) {
+	return q.history().Get(ctx, n, lease)
+}
+
+func (q *fakeQueue) Fresh() <-chan struct{} { q.history(); return q.fresh }
+
+func (q *fakeQueue) Put(_ context.Context, m jobs.Message, delay time.Duration) error {
+	if m.CatchUp() {
+		defer poke(q.fresh)
+		return q.history().add(m, delay)
+	}
+	return q.add(m, delay)
+}
+
+func (q *fakeQueue) add(m jobs.Message, delay time.Duration) error {
 	text, err := m.Encode()
 	if err != nil {
 		return err
 	}
 	return q.do("put", func() error {
-		q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text})
+		q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text, visible: time.Now().Add(delay)})
 		return nil
 	})
 }
@@ -168,6 +203,13 @@ func deviceJob(n int) jobs.Message {
 	m := monthJob()
 	m.Kind, m.First = jobs.Device, tables.DeviceID(fmt.Sprintf("d%03d", n))
 	m.Last = m.First
+	return m
+}
+
+// auditJob is a batch of one device that is for the catch-up queue.
+func auditJob(n int) jobs.Message {
+	m := deviceJob(n)
+	m.Kind, m.Audit = jobs.Audit, jobs.Full
 	return m
 }
 

@@ -75,7 +75,7 @@ func deleteQueues(t *testing.T, a tables.Account, n tables.Names) {
 	jobstest.Must(t, err)
 	service, err := azqueue.NewServiceClientWithSharedKeyCredential(a.Queue+"/", key, nil)
 	jobstest.Must(t, err)
-	for _, name := range []string{n.Jobs("live"), n.Poison("live")} {
+	for _, name := range []string{n.Jobs("live"), n.Catchup("live"), n.Poison("live")} {
 		_, err := service.DeleteQueue(context.WithoutCancel(t.Context()), name, nil)
 		jobstest.Must(t, err)
 	}

@@ -38,6 +38,14 @@ func doubled(from, to time.Duration, n int) time.Duration {
 	return min(from, to)
 }
 
+// poke puts a token into a channel that holds one.
+func poke(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)

@@ -78,14 +78,14 @@ func (q *Queue) Redrive(ctx context.Context, wanted func(Poisoned) bool) (redriv
 }
 
 func (q *Queue) redrive(ctx context.Context, l *Lease, p Poisoned) error {
-	text := p.Text
-	if m, err := jobs.Decode(text); err == nil {
+	m, err := jobs.Decode(p.Text)
+	if err != nil { // it may be for a newer worker
+		err = q.jobs.put(ctx, p.Text, 0)
+	} else {
 		m.Attempts = 0
-		if text, err = m.Encode(); err != nil {
-			return err
-		}
-	} // what cannot be read here may be for a newer worker
-	if err := q.jobs.put(ctx, text, 0); err != nil {
+		err = q.Put(ctx, m, 0)
+	}
+	if err != nil {
 		return err
 	}
 	return ignoreLost(l.Delete(ctx))

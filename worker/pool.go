@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"furrow/jobs"
@@ -16,6 +15,9 @@ import (
 // A Source is where a pool gets its messages; a Queue is one.
 type Source interface {
 	Get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
+	GetCatchup(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
+	// Fresh receives when a catch-up message was put; it may be nil.
+	Fresh() <-chan struct{}
 	Poison(ctx context.Context, p Poisoned) error
 }
 
@@ -39,20 +41,24 @@ type Pool struct {
 	Size        int           // most jobs in flight; 0 means 32
 	Lease       time.Duration // 0 means DefaultLease; whole seconds
 	Grace       time.Duration // for jobs to return, and then for messages to be given back, when the pool stops; 0 means 10 s
-	Idle        time.Duration // longest pause between two looks into an empty queue; 0 means 30 s
+	Idle        time.Duration // longest pause between two looks into an empty queue; 0 means 30 s; three times that for catch-up
 	Pause       time.Duration // before a job that failed is tried again, doubling each time; 0 means 5 s
 	MaxAttempts int           // failures after which a message is poison; 0 means 5
 	OnResult    func(Result)  // is told of the end of every message, from many goroutines; nil means nobody is
 	Log         *slog.Logger  // nil means slog.Default()
 	Outcomes    Outcomes      // how messages have ended so far
 
-	inFlight atomic.Int64
-	ceiling  ceiling
-	ended    chan struct{} // holds one when a job has ended since it was last looked at
+	ceiling ceiling
+	room    room
 }
 
-// shortest is the pause after the first look into an empty queue.
-const shortest = 100 * time.Millisecond
+// Idle pauses: the first one after a queue was found empty, and how many times
+// longer than Idle the longest is for the catch-up queue. Its work can wait, and
+// what this process puts there is seen at once.
+const (
+	shortest      = 100 * time.Millisecond
+	catchupSlower = 3
+)
 
 // Run works until ctx ends, and returns nil when every job has returned and
 // every message is finished or given back. A job that does not heed its context
@@ -64,28 +70,8 @@ func (p *Pool) Run(ctx context.Context) error {
 	p.setDefaults()
 	var running sync.WaitGroup
 	defer running.Wait()
-	idle := growing{from: shortest, to: p.Idle}
-	for ctx.Err() == nil {
-		room := p.ceiling.now() - p.InFlight()
-		if room < 1 {
-			p.await(ctx, recovery/time.Duration(p.Size))
-			continue
-		}
-		got := p.get(ctx, min(room, MaxGet))
-		for _, l := range got {
-			p.inFlight.Add(1)
-			running.Go(func() {
-				p.end(p.take(ctx, l))
-			})
-		}
-		if len(got) > 0 {
-			idle.reset()
-			continue
-		}
-		if p.await(ctx, idle.pause()) {
-			idle.reset() // what has ended may have put more
-			sleep(ctx, idle.pause())
-		}
+	for _, l := range p.lanes(&running) {
+		running.Go(func() { l.run(ctx) })
 	}
 	return nil
 }
@@ -101,24 +87,11 @@ func (p *Pool) setDefaults() {
 		p.Log = slog.Default()
 	}
 	p.ceiling.fill(p.Size)
-	p.ended = make(chan struct{}, 1)
+	p.room.open(p.ceiling.now, p.Lease)
 }
 
 // InFlight is how many jobs are running.
-func (p *Pool) InFlight() int { return int(p.inFlight.Load()) }
-
-// get gets what it can. A stop does not cut it off at once: the messages of an
-// answer that nobody heard would lie idle for a lease.
-func (p *Pool) get(ctx context.Context, n int) []*Lease {
-	linger, cancel := outliving(ctx, p.Grace)
-	defer cancel()
-	got, err := p.Source.Get(linger, n, p.Lease)
-	if err != nil && ctx.Err() == nil {
-		p.heed(err)
-		p.Log.WarnContext(ctx, "no messages could be got", "error", err)
-	}
-	return got
-}
+func (p *Pool) InFlight() int { return p.room.running() }
 
 // heed looks whether an error says that storage is busy.
 func (p *Pool) heed(err error) {
@@ -132,30 +105,12 @@ func (p *Pool) heed(err error) {
 // retries made good.
 func (p *Pool) Busy() { p.ceiling.halve() }
 
-// end is the end of a message's time here.
+// end records the end of a message's time here.
 func (p *Pool) end(r Result) {
 	p.Outcomes.count(r.Outcome)
 	if p.OnResult != nil {
 		p.OnResult(r)
 	}
-	p.inFlight.Add(-1)
-	select {
-	case p.ended <- struct{}{}:
-	default:
-	}
-}
-
-// await waits for a job's end, which it tells, or for d, or until ctx ends.
-func (p *Pool) await(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-p.ended:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
 }
 
 // outliving is a context that ends d after ctx does.

@@ -18,51 +18,83 @@ import (
 // learn.microsoft.com: "Get Messages", numofmessages.
 const MaxGet = 32
 
-// A Queue is the queue of a pipeline, with the queue of messages that the
-// pipeline could not work off. Its errors name the queue and what was asked of
-// it. It is safe for concurrent use.
+// A Queue is the three queues of a pipeline: live work, catch-up work, and the
+// messages that the pipeline could not process (poison). Its errors name the
+// queue and the operation. It is safe for concurrent use.
 type Queue struct {
-	jobs, poison messages
+	jobs, catchup, poison messages
+
+	fresh chan struct{} // holds one after a catch-up message was put without a delay
 }
 
-// Queue is the queue of a pipeline, which need not exist yet.
+// Queue gives access to the queues of a pipeline, which need not exist yet.
 func (c *Client) Queue(n tables.Names, p tables.Pipeline) *Queue {
-	return &Queue{jobs: c.messages(n.Jobs(p)), poison: c.messages(n.Poison(p))}
+	return &Queue{jobs: c.messages(n.Jobs(p)), catchup: c.messages(n.Catchup(p)), poison: c.messages(n.Poison(p)), fresh: make(chan struct{}, 1)}
 }
 
-// Name is the name of the queue in the account.
+// Name is the name of the live queue in the account.
 func (q *Queue) Name() string { return q.jobs.name }
 
-// Create makes both queues; that they exist is fine.
+func (q *Queue) all() []messages { return []messages{q.jobs, q.catchup, q.poison} }
+
+// Create creates the queues that do not exist.
 func (q *Queue) Create(ctx context.Context) error {
-	return errors.Join(q.jobs.create(ctx), q.poison.create(ctx))
+	var err error
+	for _, m := range q.all() {
+		err = errors.Join(err, m.create(ctx))
+	}
+	return err
 }
 
-// DeleteQueues deletes both queues and all that is in them; that they do not exist is
-// fine. Azure refuses their names for half a minute or more.
+// DeleteQueues deletes the queues that exist, with all their messages. Azure
+// refuses their names for half a minute or more.
 func (q *Queue) DeleteQueues(ctx context.Context) error {
-	return errors.Join(q.jobs.delete(ctx), q.poison.delete(ctx))
+	var err error
+	for _, m := range q.all() {
+		err = errors.Join(err, m.delete(ctx))
+	}
+	return err
 }
 
-// Put puts a message, which can be got after a while, or at once where delay is
-// zero, and never expires. It may be put twice when an answer is lost.
+// Put puts a message into the live queue, or into the catch-up queue where
+// m.CatchUp says so. It is visible after the delay, and never expires. It may be
+// put twice when an answer is lost.
 func (q *Queue) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
 	text, err := m.Encode()
 	if err != nil {
 		return err
 	}
-	return q.jobs.put(ctx, text, delay)
+	if !m.CatchUp() {
+		return q.jobs.put(ctx, text, delay)
+	}
+	err = q.catchup.put(ctx, text, delay)
+	if delay == 0 {
+		poke(q.fresh)
+	}
+	return err
 }
 
-// Get gets up to n messages, at most MaxGet, for as long as a lease, which
+// Get gets up to n live messages, at most MaxGet, for as long as a lease, which
 // counts in whole seconds. It returns at once, with none when there are none.
 func (q *Queue) Get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error) {
 	return q.jobs.get(ctx, n, lease)
 }
 
-// Depth is about how many messages there are, with those that are held and
-// those that are delayed.
+// GetCatchup is Get for the catch-up queue.
+func (q *Queue) GetCatchup(ctx context.Context, n int, lease time.Duration) ([]*Lease, error) {
+	return q.catchup.get(ctx, n, lease)
+}
+
+// Fresh receives after a catch-up message was put through this Queue, so that a
+// Pool that shares it need not wait for its next look.
+func (q *Queue) Fresh() <-chan struct{} { return q.fresh }
+
+// Depth is about how many live messages there are, including those that are
+// leased or delayed.
 func (q *Queue) Depth(ctx context.Context) (int, error) { return q.jobs.depth(ctx) }
+
+// CatchupDepth is Depth for the catch-up queue.
+func (q *Queue) CatchupDepth(ctx context.Context) (int, error) { return q.catchup.depth(ctx) }
 
 // messages are those of one queue.
 type messages struct {

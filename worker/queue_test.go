@@ -53,6 +53,54 @@ func TestMessagesTravelAsTheyAreAndNeverExpire(t *testing.T) {
 	}
 }
 
+func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	audit, chain := batch("d1"), batch("d2")
+	audit.Kind, audit.Audit, chain.Chain = jobs.Audit, jobs.Full, true
+	var want []string
+	for _, m := range []jobs.Message{audit, chain} {
+		if err := q.Put(t.Context(), m, 0); err != nil {
+			t.Fatal(err)
+		}
+		text, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Poison(t.Context(), worker.Poisoned{Text: text, Cause: "x", At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, text, text) // put, and redriven
+	}
+	select {
+	case <-q.Fresh():
+	default:
+		t.Error("nobody is told that there is catch-up work")
+	}
+	if n, err := q.Redrive(t.Context(), nil); err != nil || n != 2 {
+		t.Errorf("%d redriven, %v", n, err)
+	}
+	if live, err := q.Depth(t.Context()); err != nil || live != 0 {
+		t.Errorf("%d live messages, %v", live, err)
+	}
+	if n, err := q.CatchupDepth(t.Context()); err != nil || n != 4 {
+		t.Errorf("%d catch-up messages, %v", n, err)
+	}
+	leases, err := q.GetCatchup(t.Context(), 5, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range leases {
+		got = append(got, l.Text())
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestQueuesThatAreDeletedAreGone(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
@@ -124,7 +172,7 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 	if err := l.Delete(t.Context()); !errors.Is(err, tables.ErrBusy) {
 		t.Errorf("delete: %v", err)
 	}
-	want := map[worker.OperationKind]int64{worker.OpCreate: 2, worker.OpPut: 1, worker.OpGet: 1, worker.OpUpdate: 1, worker.OpDelete: 4}
+	want := map[worker.OperationKind]int64{worker.OpCreate: 3, worker.OpPut: 1, worker.OpGet: 1, worker.OpUpdate: 1, worker.OpDelete: 4}
 	if got := counter.Counts(); !maps.Equal(got, want) {
 		t.Errorf("operations %v, want %v", got, want)
 	}

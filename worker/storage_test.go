@@ -92,11 +92,15 @@ func get(t testing.TB, q *worker.Queue, lease time.Duration) *worker.Lease {
 
 func depth(t testing.TB, q *worker.Queue) int {
 	t.Helper()
-	n, err := q.Depth(t.Context())
+	live, err := q.Depth(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	history, err := q.CatchupDepth(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live + history
 }
 
 // ofMessages are the requests that update and delete messages.

@@ -46,6 +46,7 @@ type queueLine struct {
 	Pipeline tables.Pipeline   `json:"pipeline"`
 	Queue    string            `json:"queue"`
 	Messages int               `json:"messages"`
+	Catchup  int               `json:"catchup"`
 	Poison   int               `json:"poison"`
 	First    []worker.Poisoned `json:"first,omitempty"`
 }
@@ -59,6 +60,9 @@ func jobsList(c *cli.Context) error {
 		queue := f.Queue(p)
 		line := queueLine{Pipeline: p.Name, Queue: queue.Name()}
 		if line.Messages, err = roles.OrNone(queue.Depth(c.Context)); err != nil {
+			return err
+		}
+		if line.Catchup, err = roles.OrNone(queue.CatchupDepth(c.Context)); err != nil {
 			return err
 		}
 		if line.Poison, err = roles.OrNone(queue.PoisonDepth(c.Context)); err != nil {
@@ -75,7 +79,7 @@ func jobsList(c *cli.Context) error {
 			}
 			continue
 		}
-		fmt.Fprintf(c.App.Writer, "%s: about %d messages, and %d given up\n", line.Queue, line.Messages, line.Poison)
+		fmt.Fprintf(c.App.Writer, "%s: about %d messages, %d that catch up, and %d given up\n", line.Queue, line.Messages, line.Catchup, line.Poison)
 		for _, m := range line.First {
 			fmt.Fprintf(c.App.Writer, "  %s  after %d attempts: %s\n    %s\n", m.At.Format(time.RFC3339), m.Attempts, m.Cause, m.Text)
 		}

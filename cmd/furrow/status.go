@@ -41,6 +41,7 @@ type pipelineStatus struct {
 	Late           int64           `json:"late"`
 	Refolds        int64           `json:"refolds"`
 	Queue          int             `json:"queue"`
+	Catchup        int             `json:"catchup"`
 	Poison         int             `json:"poison"`
 	Runs           []runStatus     `json:"runs"`
 }
@@ -92,7 +93,7 @@ func statusOf(s roles.Status) pipelineStatus {
 	out := pipelineStatus{
 		Pipeline: s.Pipeline.Name, CadenceSeconds: s.Pipeline.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
 		Failing: fleet.Failing, Rows: fleet.Rows, Rejects: fleet.Rejects, Late: fleet.Late, Refolds: fleet.Refolds,
-		Queue: s.Queue, Poison: s.Poison, Runs: []runStatus{},
+		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
 	}
 	if lag, known := s.Lag(); known {
 		seconds := lag.Seconds()
@@ -123,7 +124,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"devices", fmt.Sprintf("%d; %d far behind, %d failing, %d held", s.Devices, s.Behind, s.Failing, s.Held)},
 		{"rows", fmt.Sprintf("%d folded, %d of them found late; %d values or rows refused", s.Rows, s.Late, s.Rejects)},
 		{"refolds", many(s.Refolds, "device") + " to be folded again"},
-		{"queue", fmt.Sprintf("about %s; %d given up", many(int64(s.Queue), "message"), s.Poison)},
+		{"queue", fmt.Sprintf("about %s; %d that catch up, %d given up", many(int64(s.Queue), "message"), s.Catchup, s.Poison)},
 	} {
 		text += fmt.Sprintf("  %-8s %s\n", line[0], line[1])
 	}

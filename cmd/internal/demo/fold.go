@@ -64,10 +64,15 @@ func (d *Demo) awaitRun(ctx context.Context, after time.Time) (tables.Ticks, err
 	}
 }
 
-// awaitIdle waits until the queue is empty, for a moment between two runs.
+// awaitIdle waits until the queues are empty, for a moment between two runs.
 func (d *Demo) awaitIdle(ctx context.Context) error {
 	for began := time.Now(); ; {
-		depth, err := d.queue.Depth(ctx)
+		live, err := d.queue.Depth(ctx)
+		if err != nil {
+			return err
+		}
+		history, err := d.queue.CatchupDepth(ctx)
+		depth := live + history
 		if err != nil || depth == 0 {
 			return err
 		}

@@ -16,7 +16,8 @@ type Status struct {
 	Pipeline config.Pipeline
 	At       time.Time           // of the service
 	Runs     []worker.RunFigures // the last ones, the oldest first
-	Queue    int                 // messages, about
+	Queue    int                 // live messages, about
+	Catchup  int                 // messages of devices far behind, audits and refolds, about
 	Poison   int
 }
 
@@ -36,6 +37,9 @@ func (f *Fleet) Status(ctx context.Context, p config.Pipeline) (s Status, err er
 	}
 	queue := f.Queue(p)
 	if s.Queue, err = OrNone(queue.Depth(ctx)); err != nil {
+		return s, err
+	}
+	if s.Catchup, err = OrNone(queue.CatchupDepth(ctx)); err != nil {
 		return s, err
 	}
 	s.Poison, err = OrNone(queue.PoisonDepth(ctx))

@@ -15,7 +15,8 @@ type Pipeline struct {
 	Pipeline       string   `json:"pipeline"`
 	CadenceSeconds float64  `json:"cadenceSeconds"`
 	LagSeconds     *float64 `json:"lagSeconds,omitempty"` // nil where nothing was ever folded
-	Backlog        int64    `json:"backlog"`
+	Backlog        int64    `json:"backlog"`              // live messages
+	Catchup        int64    `json:"catchup"`              // messages of devices far behind, audits and refolds
 	Poison         int64    `json:"poison"`
 	Held           int      `json:"held"`
 	Workers        []Worker `json:"workers"`

@@ -20,6 +20,7 @@ type pipelineRead struct {
 	runs     []runRead // the oldest first
 	workers  map[string]time.Time
 	backlog  int
+	catchup  int
 	poison   int
 	poisoned []worker.Poisoned // some of them
 }
@@ -74,6 +75,9 @@ func (s *Store) queues(ctx context.Context, p tables.Pipeline, r *pipelineRead) 
 	}
 	queue := s.c.Queues.Queue(s.c.Names, p)
 	if r.backlog, err = queue.Depth(ctx); err == nil {
+		r.catchup, err = queue.CatchupDepth(ctx)
+	}
+	if err == nil {
 		r.poison, err = queue.PoisonDepth(ctx)
 	}
 	if err == nil && r.poison > 0 {
@@ -138,7 +142,7 @@ func (x *index) monthCount() int {
 
 // pipelineAnswer is what a read comes to.
 func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) pages.Pipeline {
-	out := pages.Pipeline{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog), Poison: int64(r.poison),
+	out := pages.Pipeline{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog), Catchup: int64(r.catchup), Poison: int64(r.poison),
 		Workers: []pages.Worker{}, Runs: []pages.Run{}}
 	figures := make([]worker.RunFigures, len(r.runs))
 	var planned worker.RunFigures

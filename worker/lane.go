@@ -1,0 +1,79 @@
+package worker
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A lane gets the messages of one queue and runs their jobs.
+type lane struct {
+	pool    *Pool
+	who     int // live or catchup
+	get     func(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
+	more    <-chan struct{} // receives when the queue may have messages that the last look did not find
+	idle    growing
+	running *sync.WaitGroup
+}
+
+// lanes are those of live and of catch-up work. The end of any job is a reason
+// to look for live work; for catch-up, only that something was put.
+func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
+	return [2]*lane{
+		{pool: p, who: live, get: p.Source.Get, more: p.room.ended, running: running, idle: growing{from: shortest, to: p.Idle}},
+		{pool: p, who: catchup, get: p.Source.GetCatchup, more: p.Source.Fresh(), running: running, idle: growing{from: shortest, to: catchupSlower * p.Idle}},
+	}
+}
+
+// run gets messages and starts their jobs until ctx ends.
+func (l *lane) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		places := l.pool.room.take(l.who, MaxGet)
+		if places == 0 {
+			l.await(ctx, l.pool.room.freed[l.who], min(time.Second, recovery/time.Duration(l.pool.Size)))
+			continue
+		}
+		got := l.look(ctx, places)
+		l.pool.room.settle(l.who, places, len(got))
+		for _, lease := range got {
+			l.running.Go(func() {
+				defer l.pool.room.leave(l.who)
+				l.pool.end(l.pool.take(ctx, lease))
+			})
+		}
+		if len(got) > 0 {
+			l.idle.reset()
+			continue
+		}
+		if l.await(ctx, l.more, l.idle.pause()) {
+			l.idle.reset()
+			sleep(ctx, l.idle.pause()) // there may be more of them
+		}
+	}
+}
+
+// look gets what it can. A stop does not cut it off at once: the messages of an
+// answer that nobody heard would lie idle for a lease.
+func (l *lane) look(ctx context.Context, n int) []*Lease {
+	linger, cancel := outliving(ctx, l.pool.Grace)
+	defer cancel()
+	got, err := l.get(linger, n, l.pool.Lease)
+	if err != nil && ctx.Err() == nil {
+		l.pool.heed(err)
+		l.pool.Log.WarnContext(ctx, "no messages could be got", "error", err)
+	}
+	return got
+}
+
+// await waits until c receives, which it tells, or for d, or until ctx ends.
+func (l *lane) await(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
