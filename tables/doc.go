@@ -15,6 +15,7 @@
 //	latest               tenant!month[.shard]             device id       the newest of each sensor
 //	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor
 //	rejects              device id                        row key         a row that could not be processed
+//	config               config                           counting down   a generation of the configuration
 //
 // Storage sorts keys as text. Ticks, months and days are padded so that text
 // order is time order, and parts of a key are separated by "!", which sorts

@@ -56,6 +56,7 @@ func (n Names) Policies() string    { return n.prefix + "policies" }
 func (n Names) Latest() string      { return n.prefix + "latest" }
 func (n Names) Rollups() string     { return n.prefix + "rollups" }
 func (n Names) Rejects() string     { return n.prefix + "rejects" }
+func (n Names) Config() string      { return n.prefix + "config" }
 
 // Archive is the container of archived readings.
 func (n Names) Archive() string { return n.prefix + "archive" }

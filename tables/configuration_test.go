@@ -1,0 +1,91 @@
+package tables_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+)
+
+// TestTheNewestConfigurationIsFoundWithOneRequest: however many there are, and
+// however long their texts.
+func TestTheNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
+	storage := azuretest.Local(t)
+	var counts tables.Counter
+	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}, OnOperation: counts.Count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := client.Table(tables.Names{}.Config())
+	if err := table.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := []tables.Configuration{
+		{Generation: 1, Text: "", ID: "a", By: "ann", Change: "the first one"},
+		{Generation: 2, Text: strings.Repeat("ä", 40<<10), ID: "b", By: "bob"},
+		{Generation: 10, Text: strings.Repeat("#\n", tables.MaxConfiguration/2), ID: "c", By: "cy", Change: strings.Repeat("é", 2000)},
+	}
+	for _, c := range all {
+		e, err := c.Entity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := table.Do(t.Context(), tables.Insert(e)); err != nil {
+			t.Fatalf("generation %d: %v", c.Generation, err)
+		}
+		if _, err := table.Do(t.Context(), tables.Insert(e)); !errors.Is(err, tables.ErrExists) {
+			t.Errorf("inserted again: %v", err)
+		}
+	}
+	for after, want := range map[int64]int64{0: 10, 1: 10, 9: 10, 10: 0, 11: 0} {
+		before := counts.Counts()[tables.KindQuery]
+		got := int64(0)
+		for page, err := range table.Rows(t.Context(), tables.Query{Range: tables.ConfigurationsAfter(after), Size: 1}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range page.Rows {
+				c, err := tables.ConfigurationOf(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				i := slices.IndexFunc(all, func(o tables.Configuration) bool { return o.Generation == c.Generation })
+				if got = c.Generation; c.Text != all[i].Text || c.ID != all[i].ID || c.By != all[i].By || c.Stored == 0 {
+					t.Errorf("generation %d is not what was stored", c.Generation)
+				}
+			}
+			break
+		}
+		if n := counts.Counts()[tables.KindQuery] - before; got != want || n != 1 {
+			t.Errorf("after %d: generation %d with %d queries, want %d with one", after, got, n, want)
+		}
+	}
+}
+
+func TestAConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
+	for what, spoil := range map[string]func(*tables.Entity){
+		"text":       func(e *tables.Entity) { e.Set("Text00", tables.Binary([]byte("other"))) },
+		"generation": func(e *tables.Entity) { e.Set("Generation", tables.Int64(3)) },
+		"key":        func(e *tables.Entity) { e.RowKey = "x" },
+	} {
+		e, err := tables.Configuration{Generation: 2, Text: "one", ID: "a"}.Entity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tables.ConfigurationOf(e); err != nil {
+			t.Fatal(err)
+		}
+		spoil(&e)
+		if c, err := tables.ConfigurationOf(e); err == nil {
+			t.Errorf("another %s is read as %+v", what, c)
+		}
+	}
+	for _, c := range []tables.Configuration{{Generation: 0}, {Generation: -1}, {Generation: tables.MaxGeneration + 1}, {Generation: 1, Text: strings.Repeat("x", tables.MaxConfiguration+1)}} {
+		if _, err := c.Entity(); err == nil {
+			t.Errorf("generation %d of %d bytes is written", c.Generation, len(c.Text))
+		}
+	}
+}
