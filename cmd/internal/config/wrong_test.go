@@ -384,7 +384,7 @@ func TestFilesThatAreTooMuchAreRefusedSoon(t *testing.T) {
 	aliases := "pipelines:\n  - name: a\n    processors:\n      - rollup: {windows: &w [" + strings.Repeat("1m, ", 2000) + "1h]}\n" +
 		strings.Repeat("  - processors: [rollup: {windows: *w}]\n", 900)
 	for what, c := range map[string]struct{ text, want string }{
-		"bytes":    {strings.Repeat("#\n", maxFile/2+1), "1:1: the file has more than 1048576 bytes"},
+		"bytes":    {strings.Repeat("#\n", maxFile/2+1), "1:1: the file has more than 983040 bytes"},
 		"brackets": {"pipelines: " + strings.Repeat("[", 5000), "1:32: it is nested more than 20 deep"},
 		"dashes":   {"pipelines:\n  " + strings.Repeat("- ", 5000), "2:43: it is nested more than 20 deep"},
 		"words":    {"pipelines:\n" + strings.Repeat("- a\n", maxTokens), "15001:1: the file has more than 30000 words and signs"},

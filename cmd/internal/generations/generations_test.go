@@ -1,0 +1,285 @@
+package generations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/cmd/internal/config"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A site is an account for the generations of one fleet.
+type site struct{ account tables.Account }
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	storage := azuretest.Local(t)
+	return &site{tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}}
+}
+
+func (s *site) store(t *testing.T, through policy.Transporter) Store {
+	t.Helper()
+	c, err := tables.Connect(tables.Config{Account: s.account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Store{c.Table(tables.Names{}.Config())}
+}
+
+// text is a configuration with a batch of n devices.
+func text(n int) string {
+	return fmt.Sprintf("# batch %d\npipelines: [{name: live, batch: %d, processors: [latest]}]\n", n, n)
+}
+
+func must[T any](t *testing.T) func(v T, err error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func TestApplyStoresWhatDiffersAndRollbackStoresItAgain(t *testing.T) {
+	s, ctx := newSite(t).store(t, nil), t.Context()
+	if _, found, err := s.Newest(ctx, 0); found || err != nil {
+		t.Errorf("before the first: %v, %v", found, err)
+	}
+	if _, err := s.Rollback(ctx, 1, "ann"); !errors.Is(err, ErrNone) {
+		t.Errorf("rolled back to nothing: %v", err)
+	}
+	for _, step := range []struct {
+		do         func() (Change, error)
+		generation int64
+		stored     bool
+		change     string
+	}{
+		{func() (Change, error) { return s.Apply(ctx, "f", text(1), "ann") }, 1, true, "the first one"},
+		{func() (Change, error) { return s.Apply(ctx, "f", text(1), "bob") }, 1, false, "the first one"},
+		{func() (Change, error) { return s.Apply(ctx, "f", text(2), "bob") }, 2, true, "live: batch 1, now 2"},
+		{func() (Change, error) { return s.Offer(ctx, "f", text(1), "cron") }, 2, false, "live: batch 1, now 2"},
+		{func() (Change, error) { return s.Offer(ctx, "f", text(3), "cron") }, 3, true, "live: batch 2, now 3"},
+		{func() (Change, error) { return s.Apply(ctx, "f", text(3)+"#", "ann") }, 4, true, "nothing but the text"},
+		{func() (Change, error) { return s.Rollback(ctx, 1, "ann") }, 5, true, "live: batch 3, now 1"},
+		{func() (Change, error) { return s.Rollback(ctx, 1, "ann") }, 5, false, "live: batch 3, now 1"},
+		{func() (Change, error) { return s.Rollback(ctx, 5, "ann") }, 5, false, "live: batch 3, now 1"},
+	} {
+		got, err := step.do()
+		if err != nil || got.Holds.Generation != step.generation || got.Stored != step.stored || got.Holds.Change != step.change {
+			t.Errorf("want %+v; got %+v, %v", step, got, err)
+		}
+	}
+	if newest, _, err := s.Newest(ctx, 4); err != nil || newest.Text != text(1) || newest.By != "ann" {
+		t.Errorf("it is %+v, %v", newest, err)
+	}
+	var numbers []int64
+	for _, c := range must[[]tables.Configuration](t)(s.History(ctx)) {
+		if numbers = append(numbers, c.Generation); c.Text != "" || c.Stored == 0 {
+			t.Errorf("the history has %+v", c)
+		}
+	}
+	if !slices.Equal(numbers, []int64{5, 4, 3, 2, 1}) {
+		t.Errorf("the history is %v", numbers)
+	}
+}
+
+func TestWhatIsWrongIsNotStored(t *testing.T) {
+	s := newSite(t).store(t, nil)
+	_, err := s.Apply(t.Context(), "f.yaml", "pipelines: [{name: live, batch: 100, processors: [latst]}]", "ann")
+	problems, ok := errors.AsType[config.Problems](err)
+	if !ok || len(problems) != 2 || problems[0].File != "f.yaml" {
+		t.Errorf("it says %v", err)
+	}
+	if _, found, err := s.Newest(t.Context(), 0); found || err != nil {
+		t.Errorf("it is stored: %v, %v", found, err)
+	}
+}
+
+// TestAppliesAtOnceLoseNothing: every apply that says so has a generation of its
+// own, and every other is told.
+func TestAppliesAtOnceLoseNothing(t *testing.T) {
+	y := newSite(t)
+	const n = 12
+	changes, errs := make([]Change, n), make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		s := y.store(t, nil)
+		all.Go(func() {
+			changes[i], errs[i] = s.Apply(t.Context(), "f", text(i+1), fmt.Sprint(i))
+		})
+	}
+	all.Wait()
+	stored := map[int64]string{}
+	for i := range n {
+		switch {
+		case errors.Is(errs[i], ErrOvertaken):
+		case errs[i] != nil || !changes[i].Stored:
+			t.Errorf("%+v, %v", changes[i], errs[i])
+		case stored[changes[i].Holds.Generation] != "":
+			t.Errorf("generation %d is there twice", changes[i].Holds.Generation)
+		default:
+			stored[changes[i].Holds.Generation] = text(i + 1)
+		}
+	}
+	history := must[[]tables.Configuration](t)(y.store(t, nil).History(t.Context()))
+	if len(history) != len(stored) || len(stored) == 0 {
+		t.Errorf("%d are said to be stored, and %d are", len(stored), len(history))
+	}
+	for generation, want := range stored {
+		if got := must[tables.Configuration](t)(y.store(t, nil).Get(t.Context(), generation)); got.Text != want {
+			t.Errorf("generation %d is %q, want %q", generation, got.Text, want)
+		}
+	}
+}
+
+// TestOffersAtOnceAreOneGeneration: so are processes that start at once with one file.
+func TestOffersAtOnceAreOneGeneration(t *testing.T) {
+	y := newSite(t)
+	var all sync.WaitGroup
+	for range 8 {
+		s := y.store(t, nil)
+		all.Go(func() {
+			if c, err := s.Offer(t.Context(), "f", text(1), "up"); err != nil || c.Holds.Generation != 1 {
+				t.Errorf("%+v, %v", c, err)
+			}
+		})
+	}
+	all.Wait()
+	if h := must[[]tables.Configuration](t)(y.store(t, nil).History(t.Context())); len(h) != 1 {
+		t.Errorf("there are %d", len(h))
+	}
+}
+
+// TestApplyIsSureWhateverStorageAnswers: a fault at any operation leaves either the
+// new generation and a success, or an error and perhaps the generation.
+func TestApplyIsSureWhateverStorageAnswers(t *testing.T) {
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone} {
+		for at := range 7 {
+			y := newSite(t)
+			must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
+			c, err := y.store(t, &faults.Transport{Plan: faults.Script{at: fault}}).Apply(t.Context(), "f", text(2), "bob")
+			history := must[[]tables.Configuration](t)(y.store(t, nil).History(t.Context()))
+			if err == nil && (!c.Stored || c.Holds.Generation != 2) || err == nil && len(history) != 2 || len(history) > 2 {
+				t.Errorf("%s at %d: %+v, %v; %d generations", fault, at, c, err, len(history))
+			}
+			if errors.Is(err, ErrOvertaken) {
+				t.Errorf("%s at %d: overtaken by itself: %v", fault, at, err)
+			}
+			again := must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(2), "bob"))
+			if again.Holds.Generation != 2 {
+				t.Errorf("%s at %d: then it is generation %d", fault, at, again.Holds.Generation)
+			}
+		}
+	}
+}
+
+func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
+	y := newSite(t)
+	s := y.store(t, nil)
+	var said strings.Builder
+	f := NewFollower(s, Loaded{0, config.Default()}, slog.New(slog.NewTextHandler(&said, nil)))
+	now := func() int64 {
+		if err := f.Look(t.Context()); err != nil {
+			t.Error(err)
+		}
+		c, _ := f.Current()
+		return c.Generation
+	}
+	if got := now(); got != 0 {
+		t.Errorf("of nothing it makes generation %d", got)
+	}
+	_, changed := f.Current()
+	must[Change](t)(s.Apply(t.Context(), "f", text(1), "ann"))
+	if got := now(); got != 1 {
+		t.Errorf("generation %d, want 1", got)
+	}
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody is told")
+	}
+	e, err := tables.Configuration{Generation: 2, Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]", ID: "x", By: "a newer program"}.Entity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Table.Do(t.Context(), tables.Insert(e)); err != nil {
+		t.Fatal(err)
+	}
+	if got := now(); got != 1 || now() != 1 || strings.Count(said.String(), "fromTheFuture") != 1 {
+		t.Errorf("generation %d, want 1; it says\n%s", got, &said)
+	}
+	if err := f.Reach(t.Context(), 2); !errors.Is(err, ErrNewer) {
+		t.Errorf("reached: %v", err)
+	}
+	must[Change](t)(s.Apply(t.Context(), "f", text(3), "ann"))
+	if got := now(); got != 3 {
+		t.Errorf("generation %d, want 3", got)
+	}
+	if err := f.Reach(t.Context(), 2); err != nil {
+		t.Errorf("what is passed: %v", err)
+	}
+}
+
+// TestReachAsksStorageOnceForManyJobs: a thousand messages of a generation that is
+// not there must not become a thousand requests.
+func TestReachAsksStorageOnceForManyJobs(t *testing.T) {
+	y := newSite(t)
+	must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
+	count := &counting{}
+	f := NewFollower(y.store(t, count), Loaded{1, config.Default()}, slog.New(slog.DiscardHandler))
+	began := time.Now()
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if err := f.Reach(t.Context(), 2); !errors.Is(err, ErrNewer) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n, most := count.n, 2+int(time.Since(began)/reachEvery); n > most {
+		t.Errorf("%d requests, want at most %d", n, most)
+	}
+}
+
+// counting counts requests, of which there is one at a time.
+type counting struct{ n int }
+
+func (c *counting) Do(r *http.Request) (*http.Response, error) {
+	c.n++
+	return http.DefaultClient.Do(r)
+}
+
+func TestAFollowerFollowsAndEnds(t *testing.T) {
+	s := newSite(t).store(t, nil)
+	f := NewFollower(s, Loaded{0, config.Default()}, slog.New(slog.DiscardHandler))
+	f.Every = time.Millisecond
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	for n := range 3 {
+		_, changed := f.Current()
+		must[Change](t)(s.Apply(ctx, "f", text(n+1), "ann"))
+		<-changed
+	}
+	if c, _ := f.Current(); c.Generation != 3 || c.Config.Pipelines[0].Batch != 3 {
+		t.Errorf("it has %+v", c)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

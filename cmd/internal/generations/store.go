@@ -1,0 +1,99 @@
+// Package generations keeps a fleet's configuration in the fleet's storage, as
+// generations of which the newest one holds, and tells the fleet's processes of a
+// newer one.
+package generations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"furrow/cmd/internal/config"
+	"furrow/tables"
+)
+
+// A Store is the table config of a fleet.
+type Store struct{ Table *tables.Table }
+
+// A Loaded is a configuration that a process works under.
+type Loaded struct {
+	Generation int64 // zero: it is not stored
+	Config     *config.Config
+}
+
+// ErrNone says that there is no generation of a number.
+var ErrNone = errors.New("there is no such generation")
+
+// Newest is the newest generation after one, and whether there is one. It takes one
+// request.
+func (s Store) Newest(ctx context.Context, after int64) (c tables.Configuration, found bool, err error) {
+	for page, err := range s.Table.Rows(ctx, tables.Query{Range: tables.ConfigurationsAfter(after), Size: 1}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return c, false, nil
+		}
+		if err != nil {
+			return c, false, err
+		}
+		if len(page.Rows) > 0 {
+			c, err = tables.ConfigurationOf(page.Rows[0])
+			return c, err == nil, err
+		}
+	}
+	return c, false, nil
+}
+
+// Get is the generation of a number.
+func (s Store) Get(ctx context.Context, generation int64) (tables.Configuration, error) {
+	pk, rk := tables.ConfigurationKeys(generation)
+	e, err := s.Table.Get(ctx, pk, rk)
+	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		return tables.Configuration{}, fmt.Errorf("generation %d: %w", generation, ErrNone)
+	}
+	if err != nil {
+		return tables.Configuration{}, err
+	}
+	return tables.ConfigurationOf(e)
+}
+
+// History are all generations without their texts, the newest first.
+func (s Store) History(ctx context.Context) ([]tables.Configuration, error) {
+	return s.heads(ctx, "")
+}
+
+// having is the newest generation with a text, without the text, and whether there
+// is one.
+func (s Store) having(ctx context.Context, text string) (c tables.Configuration, found bool, err error) {
+	all, err := s.heads(ctx, "Hash eq '"+tables.ConfigurationHash(text)+"'")
+	if err != nil || len(all) == 0 {
+		return c, false, err
+	}
+	return all[0], true, nil
+}
+
+// heads are the generations that a filter lets through, without their texts.
+func (s Store) heads(ctx context.Context, filter string) (all []tables.Configuration, err error) {
+	q := tables.Query{Range: tables.ConfigurationsAfter(0), Filter: filter, Select: tables.ConfigurationHead()}
+	for page, err := range s.Table.Rows(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Rows {
+			c, err := tables.ConfigurationHeadOf(e)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+	}
+	return all, nil
+}
+
+// Read checks a stored configuration, as a file is checked. Its error is
+// config.Problems.
+func Read(c tables.Configuration) (Loaded, error) {
+	parsed, err := config.Parse(fmt.Sprintf("generation %d", c.Generation), []byte(c.Text))
+	return Loaded{c.Generation, parsed}, err
+}
