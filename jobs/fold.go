@@ -8,10 +8,6 @@ import (
 	"furrow/tables"
 )
 
-// MaxSensors is how many sensors a device may have in an output, which has a
-// property for each: Azure takes 252, and the fence and its like need some.
-const MaxSensors = 240
-
 // A Fold is the work of a processor: it takes samples in row order and says
 // what is to be written. It is pure: the same state and the same samples give
 // the same result, bit for bit, however many calls they came in. It does no
@@ -33,6 +29,18 @@ type Windowed interface {
 	// change, or that is not written yet: tables.MaxTicks where there is none, zero
 	// where no sample was ever folded.
 	OpenFrom(state []byte) (tables.Ticks, error)
+}
+
+// A Merging fold keeps, for each sensor, the newest value: states made of
+// different rows can be joined.
+type Merging interface {
+	Fold
+	// Merge gives the state that has, for each sensor, the newest of both: all of
+	// base, and what other has from readings at or after from. Of two values of the
+	// same reading, that of other counts. Its effect is the whole output, also where
+	// nothing differs from base; an output without values has empty, non-nil
+	// Properties.
+	Merge(d tables.Member, base, other []byte, from tables.Ticks) (Folded, error)
 }
 
 // A Closer is a Fold that has something to say when time has passed, whether or

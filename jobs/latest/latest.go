@@ -1,20 +1,23 @@
 // Package latest folds readings into the newest value of each sensor of a
 // device, and the time it is from.
+//
+// The output holds the sensors whose newest value is at most 30 days older than
+// the newest of the whole device. Of more than jobs.MaxSensors sensors, and of
+// more than fit the state, it holds the newest by row key and name. What it holds
+// depends on the readings alone, not on their order or on how they were cut.
 package latest
 
 import (
 	"fmt"
-	"slices"
 
 	"furrow/jobs"
-	"furrow/jobs/internal/pack"
 	"furrow/tables"
 )
 
 // A Fold is the processor. It needs no configuration: its zero is ready for use.
 type Fold struct{}
 
-var _ jobs.Fold = Fold{}
+var _ jobs.Merging = Fold{}
 
 // Fold keeps the newest value of each sensor: of one time, that of the greater
 // row key. A device's output is one entity, which is never closed.
@@ -23,115 +26,62 @@ func (Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.Fol
 	if err != nil {
 		return jobs.Folded{}, fmt.Errorf("latest of %s: %w", d.Device, err)
 	}
-	var out jobs.Folded
 	changed := false
-	for _, s := range samples {
-		for _, m := range s.Values {
-			took, full := newest.take(s.Key, m)
-			changed = changed || took
-			if full {
-				out.Refused = append(out.Refused, jobs.Refusal{Row: s.Key.String(), Sensor: m.Sensor,
-					Reason: fmt.Sprintf("its device has %d other sensors already, which is the most that is kept", jobs.MaxSensors)})
-			}
+	for i := range samples {
+		for _, m := range samples[i].Values {
+			changed = newest.take(value{samples[i].Key, m}) || changed
 		}
+		newest.trim()
 	}
-	out.State = newest.encode()
-	if changed {
-		out.Effects = []jobs.Effect{newest.effect(d)}
+	if !changed {
+		return jobs.Folded{State: newest.encode()}, nil
 	}
-	return out, nil
+	return newest.folded(d), nil
 }
 
-// values are the newest values, in the order in which their sensors appeared.
-type values []value
-
-type value struct {
-	key tables.RowKey // of the reading it is from
-	jobs.Measured
+// Merge gives the values of base, and those of other from readings at or after
+// from where they are as new or newer.
+func (Fold) Merge(d tables.Member, base, other []byte, from tables.Ticks) (jobs.Folded, error) {
+	newest, err := decode(base)
+	if err != nil {
+		return jobs.Folded{}, fmt.Errorf("latest of %s: %w", d.Device, err)
+	}
+	added, err := decode(other)
+	if err != nil {
+		return jobs.Folded{}, fmt.Errorf("latest of %s, folded again: %w", d.Device, err)
+	}
+	if added.hasFloor && added.floor.key.Ticks >= from {
+		newest.raise(added.floor)
+	}
+	for _, v := range added.all {
+		if v.key.Ticks >= from {
+			newest.take(v)
+		}
+	}
+	newest.trim()
+	return newest.folded(d), nil
 }
 
-// take takes a value in where it is newer, and tells whether it did, and
-// whether there was no room for its sensor.
-func (v *values) take(key tables.RowKey, m jobs.Measured) (took, full bool) {
-	i := slices.IndexFunc(*v, func(o value) bool { return o.Sensor == m.Sensor })
-	switch {
-	case i < 0 && len(*v) == jobs.MaxSensors:
-		return false, true
-	case i < 0:
-		*v = append(*v, value{key, m})
-		return true, false
-	case key.Compare((*v)[i].key) < 0:
-		return false, false
-	}
-	(*v)[i] = value{key, m}
-	return true, false
+// folded is a new state with its whole output.
+func (v *values) folded(d tables.Member) jobs.Folded {
+	return jobs.Folded{State: v.encode(), Effects: []jobs.Effect{{
+		Output: jobs.Output{
+			Kind:         jobs.Latest,
+			PartitionKey: tables.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
+			RowKey:       string(d.Device),
+		},
+		Properties: v.properties(),
+	}}}
 }
 
-func (v values) effect(d tables.Member) jobs.Effect {
-	e := jobs.Effect{Output: jobs.Output{
-		Kind:         jobs.Latest,
-		PartitionKey: tables.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
-		RowKey:       string(d.Device),
-	}}
-	for _, o := range v {
-		e.Properties = append(e.Properties, tables.Property{Name: o.Sensor, Value: tables.String(Value{o.key.Ticks, o.Measured}.String())})
-	}
-	return e
-}
-
-const stateVersion = 1
-
-// Flags of a value in a state.
-const (
-	isState = 1 << iota
-	isDoubtful
-)
-
-func (v values) encode() []byte {
-	b := pack.Int([]byte{stateVersion}, len(v))
-	for _, o := range v {
-		flags := 0
-		if o.Is == jobs.State {
-			flags |= isState
+// properties are those of the output, in the order of their names.
+func (v *values) properties() []tables.Property {
+	all := make([]tables.Property, 0, len(v.all))
+	for i, o := range v.all {
+		if v.superseded(i) {
+			continue
 		}
-		if o.Doubtful {
-			flags |= isDoubtful
-		}
-		b = pack.Text(pack.Text(b, o.Sensor), o.key.String())
-		b = pack.Int(b, flags)
-		if o.Is == jobs.State {
-			b = pack.Text(b, o.State)
-		} else {
-			b = pack.Float(b, o.Number)
-		}
+		all = append(all, tables.Property{Name: o.Sensor, Value: tables.String(Value{o.key.Ticks, o.Measured}.String())})
 	}
-	return b
-}
-
-func decode(b []byte) (values, error) {
-	if b == nil {
-		return nil, nil
-	}
-	if len(b) == 0 || b[0] != stateVersion {
-		return nil, fmt.Errorf("its state is of a version that this program does not know")
-	}
-	r := pack.NewReader(b[1:])
-	var v values
-	for range r.Count() {
-		o := value{Measured: jobs.Measured{Sensor: r.Text(), Is: jobs.Number}}
-		key, err := tables.ParseRowKey(r.Text())
-		if err != nil {
-			return nil, pack.ErrDamaged
-		}
-		o.key = key
-		flags := r.Int()
-		o.Doubtful = flags&isDoubtful != 0
-		if flags&isState != 0 {
-			o.Is, o.State = jobs.State, r.Text()
-		} else {
-			o.Number = r.Float()
-		}
-		v = append(v, o)
-	}
-	return v, r.Err()
+	return all
 }

@@ -3,7 +3,13 @@ package latest
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -75,14 +81,184 @@ func TestLatestIsEqualHoweverTheWorkIsCut(t *testing.T) {
 	}
 }
 
-func TestSensorsHaveABound(t *testing.T) {
-	var values []jobs.Measured
-	for i := range jobs.MaxSensors + 1 {
-		values = append(values, number(fmt.Sprint("s", i), 1))
+// random makes samples of more sensors than are kept, in row order, with texts of
+// any length and times that jump from minutes to weeks.
+func random(r *rand.Rand, n int) (samples []jobs.Sample) {
+	at := tables.TicksOf(time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
+	for range n {
+		at = at.Add(time.Duration(math.Pow(10, 10+r.Float64()*5.2)))
+		s := sample(at, strings.Repeat("x", r.IntN(3)*r.IntN(2)*30))
+		first := r.IntN(jobs.MaxSensors * 3 / 2)
+		for i := range 1 + r.IntN(60) {
+			m := number(fmt.Sprint("s", first+i), float64(r.IntN(100)))
+			if r.IntN(3) == 0 {
+				m = jobs.Measured{Sensor: m.Sensor, Is: jobs.State, State: strings.Repeat("t", r.IntN(100))}
+			}
+			s.Values = append(s.Values, m)
+		}
+		samples = append(samples, s)
 	}
-	folded, err := Fold{}.Fold(member, nil, []jobs.Sample{sample(1, "", values...)})
-	if err != nil || len(folded.Refused) != 1 || folded.Refused[0].Sensor != "s240" || len(folded.Effects[0].Properties) != jobs.MaxSensors {
-		t.Errorf("refused %v, %v", folded.Refused, err)
+	return samples
+}
+
+// newest is what latest is to hold, computed from all samples at once.
+func newest(samples []jobs.Sample) map[string]Value {
+	type class struct {
+		sensor string
+		long   bool
+	}
+	of := map[class]value{}
+	for _, s := range samples {
+		for _, m := range s.Values {
+			v := value{s.Key, m}
+			if old, ok := of[class{m.Sensor, v.long()}]; !ok || old.key.Compare(v.key) <= 0 {
+				of[class{m.Sensor, v.long()}] = v
+			}
+		}
+	}
+	all := slices.SortedFunc(maps.Values(of), byAge)
+	got, room := map[string]Value{}, 0
+	for _, v := range all {
+		room += v.room()
+		_, has := got[v.Sensor]
+		if v.key.Ticks < all[0].key.Ticks.Add(-30*24*time.Hour) || room > maxRoom || !has && len(got) == jobs.MaxSensors {
+			break
+		}
+		if !has {
+			got[v.Sensor] = Value{v.key.Ticks, v.Measured}
+		}
+	}
+	return got
+}
+
+// parsed are the values of an output.
+func parsed(t *testing.T, folded jobs.Folded) map[string]Value {
+	t.Helper()
+	got := map[string]Value{}
+	for _, p := range folded.Effects[0].Properties {
+		v, err := ParseValue(p.Name, p.Value.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[p.Name] = v
+	}
+	if !slices.IsSortedFunc(folded.Effects[0].Properties, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("the properties are not in the order of their names")
+	}
+	return got
+}
+
+func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	left, full := 0, 0
+	for range 30 {
+		samples := random(r, 1+r.IntN(120))
+		whole, err := Fold{}.Fold(member, nil, samples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(whole.State) > maxState {
+			t.Fatalf("seed %d: a state of %d bytes", seed, len(whole.State))
+		}
+		want := newest(samples)
+		if got := parsed(t, whole); !maps.Equal(got, want) {
+			t.Fatalf("seed %d: %d values, want %d, or others", seed, len(got), len(want))
+		}
+		if len(want) == jobs.MaxSensors {
+			full++
+		} else if len(want) < 60 {
+			left++
+		}
+		parts := make([][]jobs.Sample, 1+r.IntN(4)) // any split, each part in any order and cut
+		for _, s := range samples {
+			i := r.IntN(len(parts))
+			parts[i] = append(parts[i], s)
+		}
+		var state []byte
+		for _, part := range parts {
+			r.Shuffle(len(part), func(i, j int) { part[i], part[j] = part[j], part[i] })
+			var own []byte
+			for len(part) > 0 {
+				n := 1 + r.IntN(len(part))
+				folded, err := Fold{}.Fold(member, own, part[:n])
+				if err != nil {
+					t.Fatal(err)
+				}
+				own, part = folded.State, part[n:]
+			}
+			merged, err := Fold{}.Merge(member, state, own, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if state = merged.State; !maps.Equal(parsed(t, merged), parsed(t, must(Fold{}.Merge(member, state, nil, 0)))) {
+				t.Fatalf("seed %d: an effect is not the whole output", seed)
+			}
+		}
+		if !bytes.Equal(state, whole.State) {
+			t.Fatalf("seed %d: the state of %d merged parts differs", seed, len(parts))
+		}
+	}
+	t.Logf("%d times with the most sensors, %d times with few", full, left)
+}
+
+func must(f jobs.Folded, err error) jobs.Folded {
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+func TestMergeHeedsWhereItsReadingsBegin(t *testing.T) {
+	state := func(samples ...jobs.Sample) []byte { return must(Fold{}.Fold(member, nil, samples)).State }
+	open := jobs.Measured{Sensor: "t", Is: jobs.State, State: strings.Repeat("open ", 20)}
+	merged := must(Fold{}.Merge(member, state(sample(20, "", number("t", 1))),
+		state(sample(15, "", number("u", 3)), sample(16, "", number("v", 4)), sample(20, "", open)), 16))
+	got := parsed(t, merged)
+	if len(got) != 2 || got["t"] != (Value{20, open}) || got["v"] != (Value{16, number("v", 4)}) {
+		t.Errorf("merged are %v", got)
+	}
+	if again := parsed(t, must(Fold{}.Merge(member, merged.State, nil, 0))); !maps.Equal(again, got) {
+		t.Errorf("with nothing: %v", again)
+	}
+	empty := must(Fold{}.Merge(member, nil, nil, 0))
+	if len(empty.Effects) != 1 || empty.Effects[0].Properties == nil || len(empty.Effects[0].Properties) != 0 {
+		t.Errorf("nothing at all gives %#v", empty.Effects)
+	}
+}
+
+func TestSensorUnseenFor30DaysLeaves(t *testing.T) {
+	const month = tables.Ticks(30 * 24 * time.Hour / 100)
+	got, state := written(t, nil, sample(5, "", number("old", 1), number("new", 1)))
+	if got, state = written(t, state, sample(5+month, "", number("new", 2))); len(got) != 2 {
+		t.Errorf("after 30 days: %v", got)
+	}
+	if got, _ = written(t, state, sample(6+month, "", number("new", 3))); len(got) != 1 || got["new"].Number != 3 {
+		t.Errorf("after more than 30 days: %v", got)
+	}
+}
+
+func TestLatestHoldsTheNewestOfTooManySensors(t *testing.T) {
+	var samples []jobs.Sample
+	for i := range tables.Ticks(jobs.MaxSensors + 5) {
+		samples = append(samples, sample(i, "", number(fmt.Sprint("s", int(i)), 1)))
+	}
+	got, _ := written(t, nil, samples...)
+	if _, has := got["s4"]; has || len(got) != jobs.MaxSensors || got["s5"].At != 5 {
+		t.Errorf("%d values, s4: %t", len(got), has)
+	}
+}
+
+func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
+	s := sample(1, strings.Repeat("x", 64))
+	for i := range 1000 {
+		name := fmt.Sprintf("%03d", i)
+		s.Values = append(s.Values, jobs.Measured{Sensor: strings.Repeat("n", 197) + name, Is: jobs.State, State: strings.Repeat("t", 256)})
+	}
+	folded := must(Fold{}.Fold(member, nil, []jobs.Sample{s}))
+	if len(folded.State) > maxState || len(folded.State) < maxState*9/10 {
+		t.Errorf("a state of %d bytes", len(folded.State))
 	}
 }
 

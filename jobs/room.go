@@ -1,0 +1,37 @@
+package jobs
+
+import "furrow/tables"
+
+// Bounds of what is kept of a device, whatever it sends (invariant 8). They hold
+// for samples and for folds, before anything is written, so that no state and no
+// output is ever more than storage takes.
+const (
+	// MaxSensors is how many sensors a device may have: in one reading, in latest,
+	// and in each window of a rollup.
+	MaxSensors = 240
+
+	// MaxStates is how many bytes the states of all processors of a device may
+	// have together. Each processor keeps to a share of its own: latest 128 KiB,
+	// rollup 352 KiB, archive 16 KiB.
+	MaxStates = 512 << 10
+)
+
+// shortText is how many bytes of text a short value has, such as a GUID.
+const shortText = 40
+
+// IsLong tells whether a value takes much room in a state: its text, together
+// with the suffix of its reading's row key.
+func IsLong(key tables.RowKey, state string) bool { return len(state)+len(key.Suffix) > shortText }
+
+// Room is how many bytes a value of a sensor can take in a state, at most. It
+// depends on nothing else, so that what fits does not change with the value.
+func Room(sensor string, long bool) int {
+	const around = 16 // lengths, time and flags
+	if long {
+		return around + len(sensor) + maxState + maxSuffix
+	}
+	return around + len(sensor) + shortText
+}
+
+// maxSuffix is how many bytes the suffix of a row key has, at most.
+const maxSuffix = 64
