@@ -52,6 +52,10 @@ type Message struct {
 	// newer one. Zero is a configuration that is not stored.
 	Generation int64 `json:"generation,omitzero"`
 
+	// Extra says that a job has put this batch beside the plan of its run, such as
+	// the second try of one device after a pause: the run is over without it.
+	Extra bool `json:"extra,omitzero"`
+
 	// Attempts is how often the job has failed since it last got on. The queue's
 	// own count will not do: it counts every get, also of a message that was
 	// released by a worker that stopped, or lost by one that died.
@@ -146,6 +150,7 @@ func (m Message) checkWork() error {
 		{"progress", m.Progress != "", false, m.Kind == Month},
 		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month},
 		{"chain", m.Chain, false, batch},
+		{"extra", m.Extra, false, m.Kind == Device},
 	} {
 		switch {
 		case member.needs && !member.has:

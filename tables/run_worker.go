@@ -30,6 +30,8 @@ type WorkerFigures struct {
 	Missing   int64 // rows that were counted once and are gone
 	Months    int64 // month jobs put by master jobs
 	Again     int64 // device messages put by device jobs: for devices far behind, and for another try
+	Parts     int64 // of them, those that go on with a batch at once: the run waits for them, too
+	Batches   int64 // batches and parts that are done or given up
 
 	Jobs       map[string]int64 // how messages ended, by kind and outcome: "device done"
 	Operations map[string]int64 // requests by service and kind, each retry included: "tables query"
@@ -39,7 +41,7 @@ func (w *WorkerFigures) counts() []count {
 	return []count{
 		{"Devices", &w.Devices}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
 		{"Overtaken", &w.Overtaken}, {"Failed", &w.Failed}, {"Late", &w.Late}, {"Refolded", &w.Refolded},
-		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again},
+		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Parts", &w.Parts}, {"Batches", &w.Batches},
 	}
 }
 

@@ -1,80 +1,94 @@
 package worker
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"furrow/tables"
 )
 
-// When a slot is skipped.
+// A run that does not end holds back the slots after it for this long at most,
+// or for this many cadences, whichever is longer.
 const (
-	// trifle is a number of messages that is no backlog, however small the fleet:
-	// a device that catches up and a batch that waits to be tried again are
-	// in the queue, too, and must not hold back the others' next slot.
-	trifle = 10
-	// patience is how many slots are skipped in a row before one runs anyway.
-	patience = 3
+	longestHold     = 10 * time.Minute
+	longestHoldRuns = 10
 )
 
 // A backlog is what is known, when a slot has come, of the work before it.
 type backlog struct {
-	depth   int   // messages in the queue
-	waiting int   // master jobs among them that have not begun
-	delayed int   // audits among them whose time has not come
-	batches int64 // of the last run
-	skipped int   // slots in a row until now
+	depth   int         // live messages
+	waiting int         // master jobs among them that have not begun
+	last    *tables.Run // the newest run that was not skipped; nil where none is known
+	due     bool        // last has held back slots for long enough
+	figures RunFigures  // of last, if they matter
 }
 
 // backlogOf looks at the recent runs before a slot, the oldest first.
-func backlogOf(depth int, recent []tables.Run, slot tables.Ticks) backlog {
+func backlogOf(depth int, recent []tables.Run, slot tables.Ticks, cadence time.Duration) backlog {
 	b := backlog{depth: depth}
-	for _, r := range recent {
-		if r.Skipped != "" {
-			b.skipped++
+	for i, r := range recent {
+		if r.Skipped != "" || r.Unmarked() && r.Started == 0 {
 			continue
 		}
-		b.skipped = 0
-		// The last run may be planning yet, and have but a part of its batches. The
-		// greatest of a few runs is no smaller than what is to come.
-		b.batches = max(b.batches, r.Batches)
-		b.delayed += delayed(r, slot)
+		b.last = &recent[i]
 		if r.Waits() {
 			b.waiting++
 		}
 	}
+	if b.last != nil {
+		b.due = slot.Time().Sub(b.last.Slot.Time()) >= max(longestHold, longestHoldRuns*cadence)
+	}
 	return b
 }
 
-// delayed is about how many of a run's audits are in the queue and have not come.
-// Their number is that of the run's batches: taken for work that waits, they
-// would make slots be skipped for as long as they are spread over.
-func delayed(r tables.Run, at tables.Ticks) int {
-	spread, left := r.AuditsUntil-r.Started, r.AuditsUntil-at
-	if r.Started == 0 || left <= 0 {
-		return 0
-	}
-	return int(float64(r.Audits) * min(1, float64(left)/float64(spread)))
+// undecided tells whether the figures of the last run matter.
+func (b backlog) undecided() bool {
+	return b.depth > 0 && b.waiting == 0 && b.last != nil && !b.due
 }
 
-// skip is why the slot is to be skipped, or empty. A master job that waits is
-// one message and a whole run's worth: workers that were away for a day are not
-// to find a thousand of them.
+// skip is why the slot is to be skipped, or empty: a run that begins while the
+// batches of the last one are under way would compete with it for its devices.
+// An empty live queue skips nothing, whatever the rows say: a queue that was
+// cleared has lost its masters, and a worker that was killed the last of its
+// figures.
+//
+// Masters that wait are counted apart. Each is one message and a whole run's
+// worth: workers that were away for a day are not to find a thousand of them.
 func (b backlog) skip() string {
-	rest := int64(b.depth - b.waiting - b.delayed)
-	run := max(b.batches, trifle)
 	switch {
 	case b.depth == 0:
-		return "" // whatever the rows say: a queue that was cleared has lost its masters
+		return ""
 	case b.waiting >= 2:
 		return fmt.Sprintf("the master jobs of %d runs wait in the queue", b.waiting)
-	case rest >= 2*run:
-		return fmt.Sprintf("the queue holds %d messages, two runs' worth", b.depth-b.delayed)
-	case b.skipped >= patience:
+	case b.last == nil || b.due:
 		return ""
 	case b.waiting == 1:
-		return "the master job of the last run waits in the queue"
-	case rest > max(b.batches/10, trifle):
-		return fmt.Sprintf("the queue holds %d messages, more than a tenth of the last run's %d batches", b.depth-b.delayed, b.batches)
+		return fmt.Sprintf("the master job of run %s waits in the queue", clock(b.last.Slot))
+	}
+	left, planned := b.figures.Unfinished()
+	switch {
+	case !planned:
+		return fmt.Sprintf("run %s is still being planned", clock(b.last.Slot))
+	case left > 0:
+		return fmt.Sprintf("%d of %d batches of run %s are not done", left, b.figures.Months.Batches+b.figures.Workers.Parts, clock(b.last.Slot))
 	}
 	return ""
+}
+
+func clock(slot tables.Ticks) string { return slot.Time().Format(time.TimeOnly) }
+
+// skip looks whether a slot is to be skipped, and says why.
+func (s *Scheduler) skip(ctx context.Context, slot tables.Ticks, recent []tables.Run) (string, error) {
+	depth, err := s.Queue.Depth(ctx)
+	if err != nil {
+		return "", err
+	}
+	b := backlogOf(depth, recent, slot, s.Cadence)
+	if b.undecided() {
+		if b.figures, err = s.Runs.Figures(ctx, s.Pipeline, b.last.Slot); err != nil {
+			return "", err
+		}
+	}
+	return b.skip(), nil
 }

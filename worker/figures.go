@@ -24,13 +24,14 @@ import (
 type Figures struct {
 	Runs   Runs
 	Worker string        // its id: new whenever one starts, and fit for a key
-	Every  time.Duration // between two writes; 0 means 5 s
+	Every  time.Duration // longest time between two writes; 0 means 5 s. What a Scheduler waits for is written within a second
 	Log    *slog.Logger  // nil means slog.Default()
 
 	mu      sync.Mutex
 	tallies map[ofRun]*tally
-	parts   int64 // tallies so far
-	changes int64 // so far, in all tallies
+	parts   int64         // tallies so far
+	changes int64         // so far, in all tallies
+	urgent  chan struct{} // holds one after a job of a run has ended
 }
 
 // An ofRun says what an operation is done for. Slot zero is the pipeline.
@@ -109,7 +110,7 @@ func (f *Figures) Run(ctx context.Context) error {
 		return err
 	}
 	for ctx.Err() == nil {
-		sleep(ctx, cmp.Or(f.Every, 5*time.Second))
+		f.awaitFlush(ctx)
 		if ctx.Err() == nil {
 			f.flush(ctx)
 		}

@@ -16,11 +16,11 @@ type Doer interface {
 // Do has d do a job, and counts what came of it.
 func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putter, save func(context.Context, jobs.Message) error) (jobs.Result, error) {
 	began := tables.TicksOf(time.Now())
-	puts := &devicePuts{Putter: put}
+	puts := &devicePuts{Putter: put, by: m}
 	r, err := d.Do(f.Within(ctx, m.Pipeline, m.Run), m, puts, save)
 	done := figuresOf(m, r)
 	if m.Kind == jobs.Device {
-		done.Again = puts.n
+		done.Again, done.Parts = puts.n, puts.parts
 	}
 	// A run takes as long as its batches do. Audits come late on purpose, and the
 	// chain of a device that is far behind may go on for hours.
@@ -41,23 +41,44 @@ func figuresOf(m jobs.Message, r jobs.Result) tables.WorkerFigures {
 
 // Ended counts how a message ended; it is made for a Pool's OnResult.
 func (f *Figures) Ended(r Result) {
-	if m := r.Message; m.Run != 0 {
-		f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) {
-			w.Jobs[string(m.Kind)+" "+r.Outcome.String()]++
-		})
+	m := r.Message
+	if m.Run == 0 {
+		return
+	}
+	over := r.Outcome == OutcomeDone || r.Outcome == OutcomePoisoned
+	f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) {
+		w.Jobs[string(m.Kind)+" "+r.Outcome.String()]++
+		if over && planned(m) {
+			w.Batches++
+		}
+	})
+	if !m.CatchUp() {
+		f.soon()
 	}
 }
 
-// devicePuts counts the device messages that a job puts.
+// planned tells whether a run waits for a message: a batch that its plan has put,
+// or a part of one.
+func planned(m jobs.Message) bool { return m.Kind == jobs.Device && !m.Extra && !m.CatchUp() }
+
+// devicePuts counts the device messages that a job puts, and marks those that its
+// run does not wait for: what is put with a delay, and what follows from that.
 type devicePuts struct {
 	jobs.Putter
-	n int64
+	by       jobs.Message
+	n, parts int64
 }
 
 func (d *devicePuts) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
+	if m.Kind == jobs.Device && !m.CatchUp() {
+		m.Extra = delay > 0 || d.by.Extra || d.by.CatchUp()
+	}
 	err := d.Putter.Put(ctx, m, delay)
 	if err == nil && m.Kind == jobs.Device {
 		d.n++
+	}
+	if err == nil && planned(m) {
+		d.parts++
 	}
 	return err
 }

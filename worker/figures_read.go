@@ -35,6 +35,13 @@ func (r RunFigures) Done() bool {
 		r.BatchesDone() >= r.Months.Batches+r.Workers.Again
 }
 
+// Unfinished is how many batches of the run are not done yet, parts of split ones
+// included. Until the run is planned, their number is not known: planned is false.
+func (r RunFigures) Unfinished() (batches int64, planned bool) {
+	months := max(r.ended(jobs.Month), int64(r.Planned)) // a month that was given up leaves no figures
+	return max(0, r.Months.Batches+r.Workers.Parts-r.Workers.Batches), r.ended(jobs.Master) > 0 && months >= r.Workers.Months
+}
+
 // Took is how long it was from the begin of the first job to the end of the last
 // batch so far, by the workers' clocks.
 func (r RunFigures) Took() time.Duration {

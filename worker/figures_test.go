@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"furrow/jobs"
@@ -132,6 +133,66 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	}
 }
 
+// TestRunsDoNotOverlap has batches that take longer than the cadence, and a retry
+// that is always in the queue.
+func TestRunsDoNotOverlap(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorld(t, 6, 5)
+	f := w.NewFleet(t)
+	runs := Runs{w.Connect(t, nil).Table(f.Names.Runs())}
+	jobstest.Must(t, runs.Table.Create(t.Context()))
+	client, err := Connect(Config{Account: w.Account})
+	jobstest.Must(t, err)
+	queue := client.Queue(f.Names, "live")
+	jobstest.Must(t, queue.Create(t.Context()))
+	retry := deviceJob(1)
+	retry.Extra = true
+	jobstest.Must(t, queue.Put(t.Context(), retry, time.Hour))
+
+	figures, p := &Figures{Worker: "w", Log: quiet(), Runs: runs}, f.Pipeline(t, nil)
+	p.Batch = 2
+	var mu sync.Mutex
+	underWay, seen := map[tables.Ticks]int{}, map[tables.Ticks]bool{}
+	pool := &Pool{Source: queue, Idle: 100 * time.Millisecond, Log: quiet(), OnResult: figures.Ended,
+		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+			if planned(m) {
+				mu.Lock()
+				underWay[m.Run]++
+				if seen[m.Run] = true; len(underWay) > 1 {
+					t.Errorf("batches of several runs are under way: %v", underWay)
+				}
+				mu.Unlock()
+				sleep(ctx, 1500*time.Millisecond)
+			}
+			_, err := figures.Do(ctx, p, m, queue, save)
+			mu.Lock()
+			defer mu.Unlock()
+			if underWay[m.Run]--; underWay[m.Run] <= 0 {
+				delete(underWay, m.Run)
+			}
+			return err
+		}}
+	scheduler := &Scheduler{Pipeline: "live", Cadence: time.Second, Runs: runs, Queue: queue, Log: quiet()}
+	stopFigures := runUntil(t, t.Context(), figures.Run)
+	stopPool := runUntil(t, t.Context(), pool.Run)
+	stopScheduler := runUntil(t, t.Context(), scheduler.Run)
+	for range 600 {
+		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		n := len(seen)
+		mu.Unlock()
+		if n == 3 {
+			break
+		}
+	}
+	stopScheduler()
+	stopPool()
+	stopFigures()
+	if len(seen) < 3 {
+		t.Errorf("%d runs in a minute", len(seen))
+	}
+}
+
 // figuresOn are figures whose requests go through a transport, and the table.
 func figuresOn(t *testing.T, through policy.Transporter) (*Figures, Runs) {
 	t.Helper()
@@ -176,6 +237,136 @@ func wantDone(t *testing.T, runs Runs, slot tables.Ticks, want int64) {
 	if err != nil || r.BatchesDone() != want {
 		t.Errorf("%v: %d device jobs, want %d; %v", slot, r.BatchesDone(), want, err)
 	}
+}
+
+// A putting job puts messages, and does nothing else.
+type putting []jobs.Message
+
+func (p putting) Do(ctx context.Context, _ jobs.Message, put jobs.Putter, _ func(context.Context, jobs.Message) error) (r jobs.Result, err error) {
+	for _, m := range p {
+		delay := time.Duration(0)
+		if m.Attempts > 0 {
+			delay, m.Attempts = time.Second, 0
+		}
+		err = cmpErr(err, put.Put(ctx, m, delay))
+		if m.Kind == jobs.Month {
+			r.Months++
+		}
+	}
+	return r, err
+}
+
+func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
+	t.Parallel()
+	f, runs := figuresOn(t, nil)
+	q := &fakeQueue{}
+	put := func(by jobs.Message, what ...jobs.Message) {
+		t.Helper()
+		if _, err := f.Do(t.Context(), putting(what), by, q, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(n int64, planned bool) {
+		t.Helper()
+		f.flush(t.Context())
+		got, err := runs.Figures(t.Context(), "live", monthJob().Run)
+		if left, p := got.Unfinished(); err != nil || left != n || p != planned {
+			t.Errorf("%d batches are unfinished, and planned: %v; want %d, %v; %v", left, p, n, planned, err)
+		}
+	}
+	end := func(m jobs.Message, o Outcome) { f.Ended(Result{Outcome: o, Message: m}) }
+	// next takes the message that was put last.
+	next := func(q *fakeQueue) (m jobs.Message) {
+		t.Helper()
+		last := q.messages[len(q.messages)-1]
+		m, err := jobs.Decode(last.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	master := monthJob()
+	master.Kind, master.Month = jobs.Master, tables.Month{}
+	put(master, monthJob())
+	want(0, false)
+	end(master, OutcomeDone)
+	want(0, false)
+	put(monthJob(), deviceJob(1), deviceJob(2))
+	e, err := tables.MonthFigures{Pipeline: "live", Slot: master.Run, Month: monthJob().Month, Batches: 2}.Entity()
+	jobstest.Must(t, err)
+	_, err = runs.Table.Do(t.Context(), tables.Insert(e))
+	jobstest.Must(t, err)
+	want(2, true)
+	end(deviceJob(1), OutcomePoisoned)
+	for _, o := range []Outcome{OutcomeFailed, OutcomeLost, OutcomeReleased} {
+		end(deviceJob(2), o)
+	}
+	want(1, true)
+
+	chain, retry := deviceJob(4), deviceJob(5)
+	chain.Chain, retry.Attempts = true, 1
+	put(deviceJob(2), deviceJob(3), chain, retry)
+	want(2, true) // the second batch, and the part of it
+	again := next(q)
+	if !again.Extra || again.First != retry.First || next(q.catchup).Extra {
+		t.Errorf("the retry is %+v", again)
+	}
+	end(deviceJob(2), OutcomeDone)
+	end(chain, OutcomeDone)
+	end(again, OutcomeDone)
+	put(again, deviceJob(5)) // a part of what is beside the plan is beside it, too
+	put(chain, deviceJob(4))
+	want(1, true)
+	end(next(q), OutcomeDone)
+	end(deviceJob(3), OutcomeDone)
+	want(0, true)
+}
+
+func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &Figures{}
+		var flushed []time.Duration
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		go func() {
+			for ctx.Err() == nil {
+				f.awaitFlush(ctx)
+				flushed = append(flushed, time.Since(began))
+			}
+		}()
+		// Short runs every second, each known when the next one begins; then a run of
+		// six seconds, and nothing.
+		late := func() {
+			ended := time.Since(began)
+			time.Sleep(970 * time.Millisecond)
+			synctest.Wait()
+			if last := flushed[len(flushed)-1]; last < ended {
+				t.Errorf("what ended after %v is not written a second later: %v", ended, flushed)
+			}
+		}
+		for range 10 {
+			f.done(someSlot)
+			time.Sleep(30 * time.Millisecond)
+			f.done(someSlot)
+			late()
+		}
+		for range 120 {
+			f.done(someSlot)
+			time.Sleep(50 * time.Millisecond)
+		}
+		late()
+		<-ctx.Done()
+		synctest.Wait()
+		for i := range flushed[:len(flushed)-1] {
+			if d := flushed[i+1] - flushed[i]; d < brief && flushed[i+1] < 30*time.Second {
+				t.Errorf("two writes within %v", d)
+			}
+		}
+		if len(flushed) > 25 {
+			t.Errorf("%d writes: %v", len(flushed), flushed)
+		}
+	})
 }
 
 func TestFiguresPutAsideAndBegunAnewAddUp(t *testing.T) {

@@ -30,7 +30,7 @@ func (l *lane) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		places := l.pool.room.take(l.who, MaxGet)
 		if places == 0 {
-			l.await(ctx, l.pool.room.freed[l.who], min(time.Second, recovery/time.Duration(l.pool.Size)))
+			received(ctx, l.pool.room.freed[l.who], min(time.Second, recovery/time.Duration(l.pool.Size)))
 			continue
 		}
 		got := l.look(ctx, places)
@@ -45,7 +45,7 @@ func (l *lane) run(ctx context.Context) {
 			l.idle.reset()
 			continue
 		}
-		if l.await(ctx, l.more, l.idle.pause()) {
+		if received(ctx, l.more, l.idle.pause()) {
 			l.idle.reset()
 			sleep(ctx, l.idle.pause()) // there may be more of them
 		}
@@ -63,17 +63,4 @@ func (l *lane) look(ctx context.Context, n int) []*Lease {
 		l.pool.Log.WarnContext(ctx, "no messages could be got", "error", err)
 	}
 	return got
-}
-
-// await waits until c receives, which it tells, or for d, or until ctx ends.
-func (l *lane) await(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-c:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return false
 }

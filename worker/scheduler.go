@@ -20,6 +20,7 @@ type RunLog interface {
 	Insert(ctx context.Context, run tables.Run) error
 	MarkEnqueued(ctx context.Context, run tables.Run, at tables.Ticks) error
 	Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (runs []tables.Run, now time.Time, err error)
+	Figures(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (RunFigures, error)
 }
 
 // A MasterQueue is where a scheduler puts master jobs; a Queue is one.
@@ -35,6 +36,11 @@ type MasterQueue interface {
 // Slots that passed while no scheduler ran are not made up for one by one. A run
 // reads everything after the checkpoints, so the newest slot does the work of
 // all before it, and the others would find nothing.
+//
+// A slot is skipped while batches of the last run are under way, by that run's
+// figures, for ten minutes or ten cadences at most. Catch-up, audits and retries
+// after a pause do not count: they may go on for hours. While the master jobs of
+// two runs wait in the queue, every slot is skipped.
 type Scheduler struct {
 	Pipeline tables.Pipeline
 	Cadence  time.Duration
@@ -60,7 +66,7 @@ type SlotOutcome uint8
 const (
 	SlotEnqueued SlotOutcome = iota + 1 // its master job is in the queue
 	SlotRepaired                        // it is now, put again because nobody had said that it was
-	SlotSkipped                         // there was a backlog; the row says which
+	SlotSkipped                         // the last run is not done; the row says what is left
 	SlotTaken                           // another scheduler has it, or it was done before
 )
 
@@ -182,11 +188,11 @@ func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []tables.
 
 // take tries to have the slot of run, and skips it or puts its master job.
 func (s *Scheduler) take(ctx context.Context, run tables.Run, recent []tables.Run) (Slot, error) {
-	depth, err := s.Queue.Depth(ctx)
-	if err != nil {
+	var err error
+	if run.Skipped, err = s.skip(ctx, run.Slot, recent); err != nil {
 		return Slot{Run: run}, err
 	}
-	run.By, run.Skipped = uuid.NewString(), backlogOf(depth, recent, run.Slot).skip()
+	run.By = uuid.NewString()
 	s.last = run.By
 	mine, err := s.insert(ctx, run)
 	switch {

@@ -48,9 +48,7 @@ func (s stage) create(t *testing.T) stage {
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		_, errJobs := s.queue.jobs.queue.Delete(ctx, nil)
-		_, errPoison := s.queue.poison.queue.Delete(ctx, nil)
-		if err := errors.Join(s.runs.Table.Delete(ctx), errJobs, errPoison); err != nil {
+		if err := errors.Join(s.runs.Table.Delete(ctx), s.queue.DeleteQueues(ctx)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -19,6 +19,27 @@ type fakeRuns struct {
 	queue *fakeQueue
 	mu    sync.Mutex
 	rows  []tables.Run
+
+	figures map[tables.Ticks]RunFigures
+}
+
+func (r *fakeRuns) Figures(_ context.Context, _ tables.Pipeline, slot tables.Ticks) (f RunFigures, err error) {
+	err = r.do("figures", func() error {
+		f = r.figures[slot]
+		return nil
+	})
+	return f, err
+}
+
+// plan says that a run is planned, and how many of its batches are done.
+func (r *fakeRuns) plan(slot tables.Ticks, batches, done int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.find(slot).Started = slot
+	r.figures = map[tables.Ticks]RunFigures{slot: {
+		Planned: 1, Months: tables.MonthFigures{Batches: batches},
+		Workers: tables.WorkerFigures{Months: 1, Batches: done, Jobs: map[string]int64{"master done": 1}},
+	}}
 }
 
 func (r *fakeRuns) do(op string, f func() error) error {
@@ -286,74 +307,104 @@ func TestMissedSlotsAreNotMadeUpFor(t *testing.T) {
 	})
 }
 
-func TestBacklogsSkipSlots(t *testing.T) {
-	for _, c := range []struct {
-		b    backlog
-		skip bool
+func TestOnlyWhatTheLastRunPlannedSkipsASlot(t *testing.T) {
+	slot := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
+	planned := func(batches, parts, done int64) RunFigures {
+		return RunFigures{Planned: 1, Months: tables.MonthFigures{Batches: batches},
+			Workers: tables.WorkerFigures{Months: 1, Parts: parts, Batches: done, Jobs: map[string]int64{"master done": 1}}}
+	}
+	unplanned := planned(2, 0, 2)
+	unplanned.Workers.Months = 2
+	last := func(ago time.Duration) []tables.Run {
+		return []tables.Run{{Slot: slot.Add(-ago), Enqueued: 1, Started: 1}}
+	}
+	waits := tables.Run{Slot: slot.Add(-time.Minute), Enqueued: 1}
+	skipped := tables.Run{Slot: slot.Add(-time.Second), Skipped: "it was"}
+	unmarked := tables.Run{Slot: slot.Add(-time.Second)}
+	for name, c := range map[string]struct {
+		depth   int
+		recent  []tables.Run
+		figures RunFigures
+		skip    bool
 	}{
-		{backlog{depth: 0, batches: 200}, false},
-		{backlog{depth: 20, batches: 200}, false},
-		{backlog{depth: 21, batches: 200}, true},
-		{backlog{depth: 21, batches: 200, skipped: 2}, true},
-		{backlog{depth: 21, batches: 200, skipped: 3}, false},
-		{backlog{depth: 399, batches: 200, skipped: 3}, false},
-		{backlog{depth: 400, batches: 200, skipped: 3}, true},
-		{backlog{depth: 400, batches: 200, skipped: 300}, true},
-		// Two devices that catch up, or a batch that fails, in a fleet of one batch.
-		{backlog{depth: 2, batches: 1}, false},
-		{backlog{depth: 11, batches: 1}, true},
-		{backlog{depth: 20, batches: 1, skipped: 9}, true},
-		// A master that waits is a run's worth, however large the fleet.
-		{backlog{depth: 1, waiting: 1, batches: 20000}, true},
-		{backlog{depth: 1, waiting: 1, batches: 20000, skipped: 3}, false},
-		{backlog{depth: 2, waiting: 2, batches: 20000, skipped: 99}, true},
-		// Audits that are yet to come are no backlog.
-		{backlog{depth: 220, delayed: 200, batches: 200}, false},
-		{backlog{depth: 221, delayed: 200, batches: 200}, true},
-		// The queue was cleared.
-		{backlog{depth: 0, waiting: 2, batches: 20000}, false},
+		"nothing is known":                     {5, nil, RunFigures{}, false},
+		"a batch is under way":                 {1, last(time.Minute), planned(200, 0, 199), true},
+		"one in a fleet of one batch":          {1, last(time.Minute), planned(1, 0, 0), true},
+		"a part of a batch is under way":       {1, last(time.Minute), planned(1, 1, 1), true},
+		"a slot was skipped since":             {1, append(last(time.Minute), skipped), planned(1, 0, 0), true},
+		"another scheduler has died since":     {1, append(last(time.Minute), unmarked), planned(1, 0, 0), true},
+		"all are done":                         {400, last(time.Minute), planned(200, 3, 203), false},
+		"a batch was done twice":               {400, last(time.Minute), planned(200, 0, 201), false},
+		"a month is not planned":               {1, last(time.Minute), unplanned, true},
+		"the master has begun":                 {1, last(time.Minute), RunFigures{}, true},
+		"the queue is empty":                   {0, last(time.Minute), planned(200, 0, 0), false},
+		"nine minutes":                         {1, last(9 * time.Minute), planned(200, 0, 0), true},
+		"ten minutes":                          {1, last(10 * time.Minute), planned(200, 0, 0), false},
+		"a master waits":                       {1, []tables.Run{waits}, RunFigures{}, true},
+		"two masters wait, for ten minutes":    {2, []tables.Run{{Slot: slot.Add(-time.Hour), Enqueued: 1}, {Slot: slot.Add(-10 * time.Minute), Enqueued: 1}}, RunFigures{}, true},
+		"two masters wait in an emptied queue": {0, []tables.Run{waits, waits}, RunFigures{}, false},
 	} {
-		if got := c.b.skip(); (got != "") != c.skip {
-			t.Errorf("%+v: %q", c.b, got)
+		b := backlogOf(c.depth, c.recent, slot, time.Minute)
+		if b.undecided() {
+			b.figures = c.figures
+		}
+		if got := b.skip(); (got != "") != c.skip {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
 
-func TestAuditsThatAreYetToComeAreNoBacklog(t *testing.T) {
-	at := tables.TicksOf(time.Now())
-	r := tables.Run{Started: at, Audits: 200, AuditsUntil: at.Add(10 * time.Minute)}
-	for after, want := range map[time.Duration]int{-time.Second: 200, 0: 200, 3 * time.Minute: 140, 9 * time.Minute: 20, 10 * time.Minute: 0, time.Hour: 0} {
-		if got := backlogOf(250, []tables.Run{{}, r, {}}, at.Add(after)); got.delayed != want {
-			t.Errorf("after %v %d audits are yet to come, want %d", after, got.delayed, want)
-		}
-	}
-	if got := delayed(tables.Run{Started: at}, at); got != 0 {
-		t.Errorf("a run without audits has %d", got)
+func TestARunThatDoesNotEndHoldsSlotsForTenMinutesOrTenCadences(t *testing.T) {
+	for cadence, want := range map[time.Duration]time.Duration{time.Second: 10 * time.Minute, time.Minute: 10 * time.Minute, 5 * time.Minute: 50 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRuns()
+			s := r.scheduler()
+			s.Cadence = cadence
+			first := once(t, s)
+			r.work(t, 0)
+			r.plan(first.Run.Slot, 200, 199)
+			r.queue.Put(t.Context(), deviceJob(1), 0)
+			for held := time.Duration(0); ; {
+				time.Sleep(cadence)
+				held += cadence
+				slot := once(t, s)
+				if row := r.find(slot.Run.Slot); (slot.Outcome == SlotSkipped) != (row.Skipped != "") || row.Skipped != "" && row.Enqueued != 0 {
+					t.Fatalf("%v has the row %+v", slot, row)
+				}
+				if slot.Outcome == SlotSkipped && held < want {
+					continue
+				}
+				if slot.Outcome != SlotEnqueued || held != want {
+					t.Errorf("every %v: after %v a slot is %v; want the first to run after %v", cadence, held, slot.Outcome, want)
+				}
+				break
+			}
+		})
 	}
 }
 
-func TestThreeSlotsAreSkippedInARowAndTheNextRuns(t *testing.T) {
+func TestHistoryAuditsAndRetriesNeverSkipASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
-		once(t, r.scheduler())
-		r.work(t, 200)
-		for n := range 40 { // the run's batches, with nobody to work them off
-			r.queue.Put(t.Context(), deviceJob(n), 0)
+		s := r.scheduler()
+		s.Cadence = time.Second
+		chain, retry := deviceJob(1), deviceJob(2)
+		chain.Chain, retry.Extra = true, true
+		for n := range 1000 {
+			chain.First = deviceJob(n % 999).First
+			chain.Last = chain.First
+			r.queue.Put(t.Context(), chain, 0)
+			r.queue.Put(t.Context(), auditJob(n%999), time.Hour)
+			r.queue.Put(t.Context(), retry, time.Hour)
 		}
-		var got []SlotOutcome
-		for range 5 {
-			time.Sleep(time.Minute)
-			slot := once(t, r.scheduler())
-			got = append(got, slot.Outcome)
-			if row := r.find(slot.Run.Slot); (slot.Outcome == SlotSkipped) != (row.Skipped != "") || row.Skipped != "" && row.Enqueued != 0 {
-				t.Errorf("%v has the row %+v", slot, row)
+		for n := range int64(120) {
+			slot := once(t, s)
+			if slot.Outcome != SlotEnqueued {
+				t.Fatalf("slot %d is %v: %s", n, slot.Outcome, slot.Run.Skipped)
 			}
-			if slot.Outcome == SlotEnqueued {
-				r.find(slot.Run.Slot).Started = 1
-			}
-		}
-		if want := []SlotOutcome{SlotSkipped, SlotSkipped, SlotSkipped, SlotEnqueued, SlotSkipped}; !slices.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
+			r.work(t, n)
+			r.plan(slot.Run.Slot, n, n)
+			time.Sleep(time.Second)
 		}
 	})
 }
