@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"furrow/tables"
 )
@@ -15,19 +16,32 @@ type auditor struct {
 	depth    Depth
 	now      tables.Ticks // of the service, when the audit began
 	result   Result
-	unended  []tables.DeviceID // whose cursors have more to fold
+	unended  []unended // whose cursors have more to fold
+}
+
+// An unended device has more to refold than one job may.
+type unended struct {
+	device tables.DeviceID
+	mark   string
 }
 
 // audit does an audit job. What it folds anew is committed device by device and
 // window by window; done again, it finds what is left.
 func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, error) {
-	a, err := p.auditBatch(ctx, Batch{Month: m.Month, First: m.First, Last: m.Last}, m.Audit)
+	a, err := p.auditBatch(ctx, Batch{Month: m.Month, First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim}, m.Audit)
 	if err != nil {
 		return Result{}, fmt.Errorf("audit of %s to %s of %s: %w", m.First, m.Last, m.Month, err)
 	}
 	for _, d := range a.unended {
-		next := Message{Kind: Audit, Audit: Refold, Chain: true, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: m.Month, First: d, Last: d}
+		next := m
+		next.Audit, next.First, next.Last, next.Mark, next.Claim, next.Attempts = Refold, d.device, d.device, d.mark, "", 0
 		if err := put.Put(ctx, next, 0); err != nil {
+			return a.result, err
+		}
+	}
+	m.Attempts = 0
+	for _, f := range followUps(m, a.result.Claimed) {
+		if err := put.Put(ctx, f.Message, f.Until.Time().Sub(a.now.Time())+time.Second); err != nil {
 			return a.result, err
 		}
 	}
@@ -35,24 +49,32 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 }
 
 func (p *Pipeline) auditBatch(ctx context.Context, b Batch, depth Depth) (*auditor, error) {
-	work, now, err := p.read(ctx, b)
+	read, err := p.read(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{pipeline: p, depth: depth, now: tables.TicksOf(now), result: Result{Failed: map[tables.DeviceID]error{}}}
-	for _, d := range work {
+	a := &auditor{pipeline: p, depth: depth, now: read.now, result: Result{Failed: read.strange}}
+	for _, d := range read.work {
 		a.result.Devices++
-		if d.track.last == "" || d.track.heldUntil > a.now {
-			continue // nothing was passed, or nothing can be
+		switch {
+		case d.err != nil, d.track.last == "", d.track.heldUntil > a.now, d.track.generation > p.Generation, depth == Refold && d.track.refoldMark.id != b.Mark:
+			continue // nothing was passed, or nothing can be, or another message works the cursor off
+		case d.track.hold.keeps(a.now):
+			a.result.Claimed = append(a.result.Claimed, claimed{d.member.Device, d.track.hold.claim, d.track.hold.until})
+			continue
 		}
-		if err := a.insist(ctx, d); err != nil {
-			return nil, err
+		err := a.insist(ctx, d)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			d.unavailable(err)
 		}
 		if d.err != nil {
 			a.result.Failed[d.member.Device] = d.err
 		}
 	}
-	j := &job{pipeline: p, now: a.now, work: work}
+	j := &job{pipeline: p, now: a.now, work: read.work}
 	return a, j.fail(ctx)
 }
 
@@ -162,7 +184,7 @@ func (a *auditor) workOff(ctx context.Context, d *folding) error {
 	done := 0
 	for !d.track.refold.empty() {
 		if done >= a.pipeline.most() {
-			a.unended = append(a.unended, d.member.Device)
+			a.unended = append(a.unended, unended{d.member.Device, d.track.refoldMark.id})
 			return nil
 		}
 		at, err := a.pipeline.firstRow(ctx, d, d.track.refold.from)

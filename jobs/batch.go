@@ -3,9 +3,8 @@ package jobs
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"time"
+	"maps"
 
 	"furrow/tables"
 )
@@ -15,9 +14,14 @@ type Batch struct {
 	Month       tables.Month
 	First, Last tables.DeviceID
 
-	// Chain says that marks that keep a device to a job of its own are to be passed.
-	Chain bool
+	// Mark names the devices that the batch is for, as Message.Mark does; empty: all
+	// but those that a chain goes on with.
+	Mark string
+	// Claim is that of a follow-up, as Message.Claim.
+	Claim string
 }
+
+func (b Batch) alone() bool { return b.First == b.Last }
 
 // A Result is what a job did.
 type Result struct {
@@ -34,8 +38,11 @@ type Result struct {
 
 	Behind []tables.DeviceID // with more rows than were folded
 	Rest   tables.DeviceID   // from which on the batch was not looked at; empty where it was
-	Anew   []tables.DeviceID // whose refold cursor an audit is to work off
+	Anew   []tables.DeviceID // whose refold cursor was set
+	Mark   string            // that the rows of Behind and Anew have now
 	Failed map[tables.DeviceID]error
+
+	passedOver
 }
 
 // Run does a device job: READ rows after the checkpoint, FOLD them, CLAIM the
@@ -54,95 +61,64 @@ func (p *Pipeline) Run(ctx context.Context, b Batch) (Result, error) {
 }
 
 func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
-	work, now, err := p.read(ctx, b)
+	read, err := p.read(ctx, b)
 	if err != nil {
 		return Result{}, err
 	}
-	work = passOver(work, tables.TicksOf(now), b.Chain)
+	work, over := p.passOver(read.work, read.now, b)
 	var rest tables.DeviceID
 	if n := p.batch(); len(work) > n {
 		rest, work = work[n].member.Device, work[:n]
 	}
-	looked, err := p.foldAll(ctx, work, now)
+	looked, err := p.foldAll(ctx, work, read.now)
 	if err != nil {
 		return Result{}, err
 	}
 	if looked < len(work) {
 		rest, work = work[looked].member.Device, work[:looked]
 	}
-	j := &job{pipeline: p, claim: rand.Text(), now: tables.TicksOf(now), work: work}
-	if err := j.do(ctx); err != nil {
-		return Result{}, err
+	j := &job{pipeline: p, claim: rand.Text(), now: read.now, work: work}
+	err = j.do(ctx)
+	if err == nil {
+		err = j.fail(ctx)
 	}
-	if err := j.fail(ctx); err != nil {
+	if err != nil {
+		j.giveBack(ctx)
 		return Result{}, err
 	}
 	r := j.result()
-	r.Rest = rest
-	return r, nil
+	r.Rest, r.passedOver = rest, over
+	maps.Copy(r.Failed, read.strange)
+	return r, p.extend(ctx, b.Month, over, read.now)
 }
 
-// read gives the devices of a batch with their tracking rows, and the service's
-// time. A device without a tracking row is at its beginning.
-func (p *Pipeline) read(ctx context.Context, b Batch) (work []*folding, now time.Time, err error) {
-	part := tables.RowsBetween(b.Month.String(), string(b.First), string(b.Last))
-	tracks := map[string]*track{}
-	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: part}) {
-		if err != nil {
-			return nil, now, err
-		}
-		for _, e := range page.Rows {
-			if tracks[e.RowKey], err = trackOf(e); err != nil {
-				return nil, now, err
-			}
-		}
-	}
-	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: part}) {
-		if err != nil {
-			return nil, now, err
-		}
-		now = page.Time
-		for _, e := range page.Rows {
-			m, err := tables.MemberOf(e)
-			if err != nil {
-				return nil, now, err
-			}
-			t := tracks[e.RowKey]
-			if t == nil {
-				t = newTrack()
-			}
-			work = append(work, newFolding(m, t))
-		}
-	}
-	if now.IsZero() {
-		return nil, now, errors.New("storage sent no Date, without which no horizon is safe")
-	}
-	return work, now, nil
-}
-
-// passOver leaves out the devices that are held, and those that a job of their
-// own goes on with.
-func passOver(work []*folding, now tables.Ticks, chain bool) (left []*folding) {
-	for _, d := range work {
-		if d.track.heldUntil <= now && (chain || d.track.chain <= now) {
-			left = append(left, d)
-		}
-	}
-	return left
-}
+// maxUnread is how many devices of a batch may fail to be read, with none read,
+// until the failure is called storage's and not theirs.
+const maxUnread = 3
 
 // foldAll folds device after device, until the job has its most, and says how
 // many it has looked at. The horizon is the service's time less the time to
-// settle, never this machine's (invariant 6).
-func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now time.Time) (looked int, err error) {
-	horizon := tables.TicksOf(now.Add(-p.settle()))
-	rows, weight := p.most(), maxWeight
+// settle, never this machine's (invariant 6). That the rows of one device cannot be
+// read is that device's failure, unless no device's can.
+func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now tables.Ticks) (looked int, err error) {
+	horizon := now.Add(-p.settle())
+	rows, weight, unread := p.most(), maxWeight, 0
 	for i, d := range work {
 		if rows <= 0 || weight <= 0 {
 			return i, nil
 		}
-		if err := p.fold(ctx, d, horizon, min(p.portion(), rows), weight); err != nil {
-			return i, err
+		if d.err != nil {
+			continue // its tracking row cannot be read
+		}
+		err := p.fold(ctx, d, horizon, min(p.portion(), rows), weight)
+		if ctx.Err() != nil {
+			return i, context.Cause(ctx)
+		}
+		if err != nil {
+			d.unavailable(err)
+			if unread++; unread == i+1 && unread == maxUnread {
+				return i, err
+			}
 		}
 		rows, weight = rows-d.rows, weight-d.weight
 	}
@@ -150,7 +126,7 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now time.Time) 
 }
 
 func (j *job) result() Result {
-	r := Result{Devices: len(j.work), Failed: map[tables.DeviceID]error{}}
+	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[tables.DeviceID]error{}}
 	for _, d := range j.work {
 		switch {
 		case d.err != nil:
@@ -167,7 +143,7 @@ func (j *job) result() Result {
 		if d.behind {
 			r.Behind = append(r.Behind, d.member.Device)
 		}
-		if d.track.refold != d.track.read.refold {
+		if d.track.refold != d.track.read.refold && !d.track.refold.empty() {
 			r.Anew = append(r.Anew, d.member.Device)
 		}
 	}

@@ -107,8 +107,9 @@ func (f *benchFleet) run(b *testing.B, batch int) (total jobs.Result) {
 					return
 				}
 				last := min(first+batch, len(f.devices)) - 1
-				one := jobs.Batch{Month: jobstest.Month, First: f.devices[first], Last: f.devices[last], Chain: true}
-				for {
+				todo := []jobs.Batch{{Month: jobstest.Month, First: f.devices[first], Last: f.devices[last]}}
+				for len(todo) > 0 {
+					one := todo[0]
 					r, err := f.pipeline.Run(b.Context(), one)
 					if err != nil || len(r.Failed) > 0 {
 						b.Errorf("%v %v", r.Failed, err)
@@ -118,8 +119,12 @@ func (f *benchFleet) run(b *testing.B, batch int) (total jobs.Result) {
 					total.Devices += r.Devices
 					total.Rows += r.Rows
 					mu.Unlock()
-					if len(r.Behind) == 0 && r.Rest == "" {
-						break
+					todo = todo[1:]
+					for _, d := range r.Behind {
+						todo = append(todo, jobs.Batch{Month: one.Month, First: d, Last: d, Mark: r.Mark})
+					}
+					if r.Rest != "" {
+						todo = append(todo, jobs.Batch{Month: one.Month, First: r.Rest, Last: one.Last, Mark: one.Mark})
 					}
 				}
 			}

@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"furrow/tables"
 )
@@ -38,12 +41,17 @@ func (j *job) do(ctx context.Context) error {
 // written (invariant 4): whoever claims later outranks this job from then on.
 func (j *job) claimAll(ctx context.Context) error {
 	var changes []*change
+	at := j.now
 	for _, d := range j.work {
-		if !d.live() {
+		at = max(at, d.seen)
+	}
+	for _, d := range j.work {
+		if !d.live() || d.held {
 			continue
 		}
 		d.track.fence = max(d.track.fence+1, j.now)
-		c := &change{device: d, op: d.track.claimed(d.member, d.track.fence, j.claim)}
+		h := d.track.hold.next(j.claim, at, cmp.Or(d.holdFor, j.pipeline.hold()))
+		c := &change{device: d, op: d.track.claimed(d.member, d.track.fence, h)}
 		c.compare = func(found *tables.Entity) verdict {
 			switch {
 			case found == nil && c.op.Kind == tables.KindInsert:
@@ -53,30 +61,69 @@ func (j *job) claimAll(ctx context.Context) error {
 			}
 			return verdict{taken: true}
 		}
+		d.track.hold = h
 		changes = append(changes, c)
 	}
 	if len(changes) == 0 {
 		return nil
 	}
-	if err := together(ctx, j.pipeline.tracking(), changes); err != nil {
-		return err
-	}
+	err := together(ctx, j.pipeline.tracking(), changes)
 	for _, c := range changes {
-		c.device.track.etag = c.etag
+		if d := c.device; c.done {
+			d.track.etag, d.held = c.etag, true
+		}
 	}
-	return nil
+	return err
+}
+
+// giveBackWithin bounds how long a job that has failed takes to say so.
+const giveBackWithin = 5 * time.Second
+
+// giveBack ends the claims that were not committed, so that others need not wait
+// for the end of their holds. It is a courtesy: what cannot be written is left.
+func (j *job) giveBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
+	defer cancel()
+	var changes []*change
+	for _, d := range j.work {
+		if !d.held || d.dropped {
+			continue
+		}
+		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Device)}
+		e.Set("Claim", tables.String(""))
+		free := newFolding(d.member, d.track) // whatever has become of the device itself
+		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag), compare: func(found *tables.Entity) verdict {
+			if found == nil || found.Get("Claim").Text() != j.claim || found.Get("Committed").Text() == j.claim {
+				return verdict{done: true}
+			}
+			return verdict{etag: found.ETag}
+		}})
+	}
+	if len(changes) > 0 {
+		_ = together(ctx, j.pipeline.tracking(), changes)
+	}
 }
 
 // write writes the outputs, those of one partition together.
 func (j *job) write(ctx context.Context) error {
+	var last error
 	for _, group := range j.outputs() {
 		err := together(ctx, j.pipeline.table(group[0].output.Kind), group)
 		for _, c := range group {
 			c.remember()
 		}
-		if err != nil {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
+		if err != nil { // of this partition: others may be well
+			last = err
+			for _, c := range undone(group) {
+				c.device.unavailable(err)
+			}
+		}
+	}
+	if last != nil && !slices.ContainsFunc(j.work, (*folding).live) {
+		return last
 	}
 	return nil
 }
@@ -145,6 +192,7 @@ func (j *job) commit(ctx context.Context) error {
 			continue
 		}
 		d.track.ledger.Compact(j.now)
+		j.setMarks(d)
 		d.track.generation = max(d.track.generation, j.pipeline.Generation)
 		op, err := d.track.committed(d.member, j.claim)
 		if err != nil {
@@ -169,8 +217,23 @@ func (j *job) commit(ctx context.Context) error {
 	err := together(ctx, j.pipeline.tracking(), changes)
 	for _, c := range changes {
 		if c.done {
-			c.device.track.etag = c.etag
+			c.device.track.etag, c.device.held = c.etag, false
+			c.device.track.hold.committed, c.device.track.hold.takeovers = j.claim, 0
 		}
 	}
 	return err
+}
+
+// setMarks gives the messages that are put after the commit their ids.
+func (j *job) setMarks(d *folding) {
+	t := d.track
+	if d.behind {
+		t.chain = mark{j.claim, j.now.Add(j.pipeline.marks())}
+	}
+	switch {
+	case t.refold.empty():
+		t.refoldMark = mark{}
+	case t.refold != t.read.refold:
+		t.refoldMark = mark{j.claim, j.now.Add(j.pipeline.marks())}
+	}
 }

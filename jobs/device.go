@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"furrow/tables"
@@ -20,8 +21,8 @@ const suspicious = 2
 // goes on in a job of its own, so does the part of the batch that was too much
 // for one job, and a device that failed for the first time is tried again alone.
 func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{Month: m.Month, First: m.First, Last: m.Last, Chain: m.Chain}
-	if m.Attempts >= suspicious && m.First != m.Last {
+	b := Batch{Month: m.Month, First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim}
+	if m.Attempts >= suspicious && !b.alone() {
 		return Result{}, p.split(ctx, m, put)
 	}
 	r, err := p.Run(ctx, b)
@@ -31,48 +32,72 @@ func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, e
 	case err != nil:
 		return r, err
 	}
-	next := Message{Kind: Device, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: m.Month}
-	for _, d := range r.Behind {
-		next.First, next.Last, next.Chain = d, d, true
-		if err := put.Put(ctx, next, 0); err != nil {
+	for _, f := range p.following(m, r) {
+		if err := put.Put(ctx, f.Message, f.delay); err != nil {
 			return r, err
 		}
 	}
-	if r.Rest != "" {
-		next.First, next.Last, next.Chain = r.Rest, m.Last, m.Chain
-		if err := put.Put(ctx, next, 0); err != nil {
-			return r, err
-		}
-	}
-	for d, err := range r.Failed {
-		if _, alone := err.(*firstFailure); !alone {
-			continue
-		}
-		next.First, next.Last, next.Chain = d, d, m.Chain
-		if err := put.Put(ctx, next, aloneAfter); err != nil {
-			return r, err
-		}
-	}
-	return r, p.putRefold(ctx, m, r.Anew, put)
+	return r, nil
 }
 
-// putRefold puts one job for the devices of a batch whose cursor was set.
-func (p *Pipeline) putRefold(ctx context.Context, m Message, devices []tables.DeviceID, put Putter) error {
-	if len(devices) == 0 {
-		return nil
+// A follower is a message that follows from a job.
+type follower struct {
+	Message
+	delay time.Duration
+}
+
+// following are the messages that follow from a device job.
+func (p *Pipeline) following(m Message, r Result) (all []follower) {
+	m.Claim, m.Attempts = "", 0
+	of := func(first, last tables.DeviceID, mark string) Message {
+		next := m
+		next.First, next.Last, next.Mark = first, last, mark
+		return next
 	}
-	return put.Put(ctx, Message{Kind: Audit, Audit: Refold, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: m.Month,
-		First: devices[0], Last: devices[len(devices)-1]}, 0)
+	for _, d := range r.Behind {
+		all = append(all, follower{of(d, d, r.Mark), 0})
+	}
+	if r.Rest != "" {
+		all = append(all, follower{of(r.Rest, m.Last, m.Mark), 0})
+	}
+	alone := slices.Clone(r.Failing)
+	for d, err := range r.Failed {
+		if _, first := err.(*firstFailure); first {
+			alone = append(alone, d)
+		}
+	}
+	for _, d := range alone {
+		all = append(all, follower{of(d, d, m.Mark), aloneAfter})
+	}
+	for _, f := range followUps(m, r.Claimed) {
+		all = append(all, follower{f.Message, f.Until.Time().Sub(r.now.Time()) + time.Second}) // the service's time has whole seconds
+	}
+	refold := func(first, last tables.DeviceID, mark string) Message {
+		next := of(first, last, mark)
+		next.Kind, next.Audit, next.Extra = Audit, Refold, false
+		return next
+	}
+	for _, o := range r.Orphaned {
+		if next := of(o.Device, o.Device, o.Mark); o.Refold {
+			all = append(all, follower{refold(o.Device, o.Device, o.Mark), 0})
+		} else {
+			all = append(all, follower{next, 0})
+		}
+	}
+	if n := len(r.Anew); n > 0 {
+		all = append(all, follower{refold(r.Anew[0], r.Anew[n-1], r.Mark), 0})
+	}
+	return all
 }
 
 // split puts a job for each device of a batch.
 func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
-	work, _, err := p.read(ctx, Batch{Month: m.Month, First: m.First, Last: m.Last})
+	read, err := p.read(ctx, Batch{Month: m.Month, First: m.First, Last: m.Last})
 	if err != nil {
 		return err
 	}
 	m.Attempts = 0
-	for _, d := range work {
+	for _, d := range read.work {
 		m.First, m.Last = d.member.Device, d.member.Device
 		if err := put.Put(ctx, m, 0); err != nil {
 			return err
@@ -83,12 +108,12 @@ func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
 
 // blame counts the failure of a job on its one device, which is then held.
 func (p *Pipeline) blame(ctx context.Context, b Batch, why error) (Result, error) {
-	work, now, err := p.read(ctx, b)
+	read, err := p.read(ctx, b)
 	if err != nil {
 		return Result{}, errors.Join(why, err)
 	}
-	j := &job{pipeline: p, now: tables.TicksOf(now), work: work}
-	for _, d := range work {
+	j := &job{pipeline: p, now: read.now, work: read.work}
+	for _, d := range read.work {
 		d.err = why
 		d.track.read.attempts = max(d.track.read.attempts, 1) // it has been alone already
 	}

@@ -1,8 +1,10 @@
 package jobs_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -52,9 +54,9 @@ func TestDeviceFarBehindIsLeftToItsChain(t *testing.T) {
 	w := jobstest.NewWorld(t, 2, 60)
 	f := w.NewFleet(t)
 	p := f.Pipeline(t, nil)
-	p.Portion = 20
+	p.Portion, p.Marks = 20, 0
 	l := &jobstest.Line{}
-	if _, err := p.Do(t.Context(), f.Message(), l, nil); err != nil || len(l.Queue) != 2 || !l.Queue[0].Chain || l.Queue[0].First != l.Queue[0].Last {
+	if _, err := p.Do(t.Context(), f.Message(), l, nil); err != nil || len(l.Queue) != 2 || l.Queue[0].Mark == "" || l.Queue[0].First != l.Queue[0].Last {
 		t.Fatalf("messages %+v, %v", l.Queue, err)
 	}
 	r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
@@ -160,35 +162,30 @@ func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
 	}
 }
 
-func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
-	w := jobstest.NewWorld(t, 3, 20)
-	f := w.NewFleet(t)
-	// One device's readings cannot be read, however often they are asked for.
-	p := f.Pipeline(t, transport(func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, "d01") && strings.Contains(r.URL.Path, "readings") {
+// cutCable is a transport by which the readings of one device cannot be read.
+func cutCable(device string) transport {
+	return func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, device) && strings.Contains(r.URL.Path, "readings") {
 			return nil, errors.New("the cable is cut")
 		}
 		return http.DefaultClient.Do(r)
-	}))
-	m := f.Message()
-	for m.Attempts = range 2 {
-		if _, err := p.Do(t.Context(), m, &jobstest.Line{}, nil); err == nil {
-			t.Fatal("the batch is done")
-		}
 	}
-	m.Attempts = 2
+}
+
+func TestDeviceWhoseReadingsCannotBeReadHoldsUpNoOther(t *testing.T) {
+	w := jobstest.NewWorld(t, 3, 20)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, cutCable("d01"))
 	l := &jobstest.Line{}
-	if _, err := p.Do(t.Context(), m, l, nil); err != nil || len(l.Queue) != 3 {
-		t.Fatalf("it is taken apart into %+v, %v", l.Queue, err)
+	r, err := p.Do(t.Context(), f.Message(), l, nil)
+	if err != nil || r.Folded != 2 || len(r.Failed) != 1 {
+		t.Fatalf("the batch: %+v, %v", r, err)
 	}
-	for _, one := range l.Queue {
-		for one.Attempts = range 3 {
-			if _, err := p.Do(t.Context(), one, &jobstest.Line{}, nil); err == nil {
-				break
-			} else if one.Attempts == 2 {
-				t.Fatalf("%s alone, the third time: %v", one.First, err)
-			}
-		}
+	if len(l.Queue) != 1 || l.Queue[0].First != w.Devices[1] || l.Queue[0].Last != w.Devices[1] {
+		t.Fatalf("the device is tried again by %+v", l.Queue)
+	}
+	if r, err = p.Do(t.Context(), l.Queue[0], &jobstest.Line{}, nil); err != nil || len(r.Failed) != 1 {
+		t.Fatalf("alone: %+v, %v", r, err)
 	}
 	held, is, err := jobs.HeldOf(f.Track(t, w.Devices[1]))
 	if err != nil || !is || !strings.Contains(held.Reason, "the cable is cut") || held.Until.Time().Before(time.Now()) {
@@ -198,6 +195,66 @@ func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
 		if e := f.Track(t, d); e.Get("Rows").Int() != 20 {
 			t.Errorf("%s has %d rows", d, e.Get("Rows").Int())
 		}
+	}
+}
+
+func TestStorageThatAnswersForNoDeviceIsTheJobsError(t *testing.T) {
+	w := jobstest.NewWorld(t, 4, 5)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, cutCable("contoso"))
+	if _, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil); err == nil {
+		t.Error("the batch is done")
+	}
+	for key := range f.Ends(t) {
+		t.Errorf("%s was written", key)
+	}
+}
+
+func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
+	w := jobstest.NewWorld(t, 3, 20)
+	f := w.NewFleet(t)
+	m := f.Message()
+	m.Attempts = 2
+	l := &jobstest.Line{}
+	if _, err := f.Pipeline(t, nil).Do(t.Context(), m, l, nil); err != nil || len(l.Queue) != 3 {
+		t.Fatalf("it is taken apart into %+v, %v", l.Queue, err)
+	}
+	for i, one := range l.Queue {
+		if one.First != w.Devices[i] || one.Last != w.Devices[i] || one.Attempts != 0 {
+			t.Errorf("message %d is %+v", i, one)
+		}
+	}
+}
+
+// TestStrangeRowsConcernNobodyElse puts a row that is no member into the fleet, and
+// one that cannot be read into the tracking table.
+func TestStrangeRowsConcernNobodyElse(t *testing.T) {
+	w := jobstest.NewWorld(t, 3, 20)
+	f := w.NewFleet(t)
+	client := w.Connect(t, nil)
+	strange := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: "contoso:d01 (copy)"}
+	strange.Set("Tenant", tables.Int64(7))
+	_, err := client.Table(f.Names.Fleet()).Do(t.Context(), tables.Insert(strange))
+	jobstest.Must(t, err)
+	broken := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Devices[1])}
+	broken.Set("Ledger", tables.Binary([]byte("no ledger")))
+	broken.Set("LastReadRowKey", tables.String(w.Rows[1][0].RowKey))
+	_, err = client.Table(f.Names.Partitions("live")).Do(t.Context(), tables.Insert(broken))
+	jobstest.Must(t, err)
+	p := f.Pipeline(t, nil)
+	r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
+	if err != nil || r.Folded != 2 || r.Failed[w.Devices[1]] == nil || r.Failed["contoso:d01 (copy)"] == nil {
+		t.Fatalf("the batch: %+v, %v", r, err)
+	}
+	row := f.Track(t, w.Devices[1])
+	if held, is, err := jobs.HeldOf(row); err != nil || !is || !strings.Contains(held.Reason, "tracking row") {
+		t.Errorf("%+v, %v, %v", held, is, err)
+	}
+	if !strings.HasPrefix(row.Get("LastReadRowKey").Text(), w.Rows[1][0].RowKey) {
+		t.Error("the checkpoint of the broken row has moved")
+	}
+	if r, err = p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil); err != nil || r.Devices != 3 {
+		t.Errorf("the audit: %+v, %v", r, err)
 	}
 }
 
@@ -230,4 +287,14 @@ func TestRangeOfABatchMayHaveGrown(t *testing.T) {
 	if !slices.IsSorted(w.Devices) {
 		t.Error("devices are not in order")
 	}
+}
+
+// readBody is the text of a request, which can be sent afterwards.
+func readBody(r *http.Request) (string, error) {
+	if r.Body == nil {
+		return "", nil
+	}
+	text, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	return string(text), err
 }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -19,7 +18,9 @@ func (f *firstFailure) Unwrap() error { return f.error }
 const (
 	firstPause   = time.Minute
 	longestPause = 6 * time.Hour
-	maxHeldText  = 1 << 10
+	// Storage that does not answer is no fault of the device, and is well again soon.
+	longestBusyPause = 2 * time.Minute
+	maxHeldText      = 1 << 10
 )
 
 // pauseAfter is how long a device is held after so many failures in a row.
@@ -38,10 +39,10 @@ func (j *job) fail(ctx context.Context) error {
 		if d.err == nil || ctx.Err() != nil {
 			continue
 		}
-		op := d.track.failed(d.member, d.err, j.now)
+		op := d.failed(j.now)
 		err := again(ctx, func() error {
 			_, err := j.pipeline.tracking().Do(ctx, op)
-			if errors.Is(err, tables.ErrConflict) || errors.Is(err, tables.ErrExists) || errors.Is(err, tables.ErrNotFound) {
+			if isChanged(err) {
 				return nil
 			}
 			return err
@@ -56,17 +57,25 @@ func (j *job) fail(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// failed is the merge that counts a failure. It is of what the row had before
-// the job: what the job has made of it is lost.
-func (t *track) failed(m tables.Member, why error, now tables.Ticks) tables.Op {
+// failed is the merge that counts a failure, and gives back a claim. It is of what
+// the row had before the job: what the job has made of it is lost.
+func (d *folding) failed(now tables.Ticks) tables.Op {
+	t, m := d.track, d.member
 	t.marks = t.read.marks
 	t.attempts++
-	t.held, _, _ = strings.Cut(clip(why.Error(), maxHeldText), "\n")
-	if pause := pauseAfter(t.attempts); pause > 0 {
+	t.held, _, _ = strings.Cut(clip(d.err.Error(), maxHeldText), "\n")
+	pause := pauseAfter(t.attempts)
+	if d.busy {
+		pause = min(pause, longestBusyPause)
+	}
+	if pause > 0 {
 		t.heldUntil = now.Add(pause)
 	}
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	t.setMarks(&e)
+	if d.held {
+		e.Set("Claim", tables.String(""))
+	}
 	if t.etag == "" {
 		return tables.Insert(e)
 	}

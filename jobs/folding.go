@@ -18,13 +18,18 @@ type folding struct {
 	effects      map[Output]Effect
 	refused      []refusedRow
 	refusedBytes int
-	rows         int   // folded
-	weight       int   // about how many bytes the effects and refusals take
-	dirty        bool  // there is something to commit
-	behind       bool  // there are more rows than were folded
-	dropped      bool  // another job has overtaken this one
-	look         bool  // its outputs may be there already, in versions unknown
-	err          error // why it could not be folded
+	rows         int           // folded
+	weight       int           // about how many bytes the effects and refusals take
+	dirty        bool          // there is something to commit
+	behind       bool          // there are more rows than were folded
+	dropped      bool          // another job has overtaken this one
+	look         bool          // its outputs may be there already, in versions unknown
+	holdFor      time.Duration // how long the claim is to hold; zero: as every claim
+	held         bool          // this job has claimed it, and not committed yet
+	busy         bool          // err is of storage, which may be well again soon
+	err          error         // why it could not be folded
+	began        time.Time     // when folding began
+	seen         tables.Ticks  // newest time of the service, of its rows' pages
 }
 
 func newFolding(m tables.Member, t *track) *folding {
@@ -69,9 +74,31 @@ func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, m
 		until = TicksBefore(d.track.last)
 	}
 	if d.err = p.close(d, until); d.err == nil {
-		d.mark(horizon)
+		d.mark()
 	}
 	return nil
+}
+
+// unavailable makes an error of storage the failure of one device.
+func (d *folding) unavailable(err error) {
+	if d.err == nil && !d.dropped {
+		d.err, d.busy = fmt.Errorf("storage: %w", err), true
+	}
+}
+
+// foldLimit bounds how long a job folds one device. Samples are bounded, so that
+// only a fault of a processor, or a machine that stands still, takes so long.
+const foldLimit = 5 * time.Minute
+
+// mayGoOn is asked between chunks of rows: a job ends when its context does.
+func (d *folding) mayGoOn(ctx context.Context) error {
+	if d.began.IsZero() {
+		d.began = time.Now()
+	}
+	if took := time.Since(d.began); took > foldLimit {
+		return fmt.Errorf("%d rows were folded in %v, which is too long; the last one is %s", d.rows, took.Round(time.Second), quote(d.track.last))
+	}
+	return context.Cause(ctx)
 }
 
 // rescue makes a panic of a fold the error of its device.
@@ -92,7 +119,11 @@ func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range,
 		if err != nil {
 			return err
 		}
+		d.seen = max(d.seen, tables.TicksOf(page.Time))
 		for left := page.Rows; len(left) > 0; {
+			if err := d.mayGoOn(ctx); err != nil {
+				return err
+			}
 			n := min(chunk, len(left), most-d.rows)
 			if d.err = p.foldRows(d, left[:n]); d.err != nil {
 				return nil
@@ -186,18 +217,12 @@ func (p *Pipeline) heedSettings(d *folding) {
 }
 
 // mark sets the marks of a device that was folded: its failures are over, and
-// while it is far behind, a job of its own goes on with it.
-func (d *folding) mark(now tables.Ticks) {
-	d.track.marks = marks{}
-	if d.behind {
-		d.track.chain = now.Add(chainMark)
-	}
-	d.dirty = d.dirty || d.track.attempts != d.track.read.attempts
+// while it is far behind, a chain goes on with it. The chain's id comes with the claim.
+func (d *folding) mark() {
+	was := d.track.marks
+	d.track.marks = marks{refoldMark: was.refoldMark}
+	d.dirty = d.dirty || d.behind || d.track.marks != was
 }
-
-// chainMark is how long a device that is far behind is left to its own job. That
-// one renews the mark with every portion.
-const chainMark = 2 * time.Minute
 
 // effect keeps the newest of what is to be written to an output.
 func (d *folding) effect(e Effect) {

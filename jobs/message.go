@@ -44,9 +44,15 @@ type Message struct {
 	// Audit is how much an Audit looks at; a Month that has one puts audits, too.
 	Audit Depth `json:"audit,omitempty"`
 
-	// Chain says that a Device or Audit goes on where another left a device that
-	// was far behind: it heeds no mark that keeps others away.
-	Chain bool `json:"chain,omitzero"`
+	// Mark is the id that the tracking rows of a Device or Audit that catches up have
+	// as well: it goes on where another job left a device that was far behind, or
+	// works off a refold cursor. A row with another id is no longer its concern.
+	Mark string `json:"mark,omitempty"`
+
+	// Claim makes a Device or Audit a follow-up: it comes when the hold of this claim
+	// ends, for devices that a job passed over because of it. A row that has a later
+	// claim is no longer its concern.
+	Claim string `json:"claim,omitempty"`
 
 	// Generation is that of the configuration which the job is to be done under, or a
 	// newer one. Zero is a configuration that is not stored.
@@ -64,7 +70,7 @@ type Message struct {
 
 // CatchUp tells whether m is work on history: a device that is far behind, an
 // audit or a refold. Such messages have a queue of their own.
-func (m Message) CatchUp() bool { return m.Chain || m.Kind == Audit }
+func (m Message) CatchUp() bool { return m.Mark != "" || m.Kind == Audit }
 
 // A Depth is how much an audit looks at.
 type Depth string
@@ -74,6 +80,9 @@ const (
 	Full   Depth = "full"   // all that the ledger covers
 	Refold Depth = "refold" // nothing: it only works off refold cursors
 )
+
+// maxID is how many bytes a Mark or Claim has at most; rand.Text has 26.
+const maxID = 64
 
 // MaxSize is how many bytes the text of a Message can have: ids are at most
 // 128 characters, and the rest is short.
@@ -149,7 +158,8 @@ func (m Message) checkWork() error {
 		{"last", m.Last != "", batch, false},
 		{"progress", m.Progress != "", false, m.Kind == Month},
 		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month},
-		{"chain", m.Chain, false, batch},
+		{"mark", m.Mark != "", m.Audit == Refold, batch},
+		{"claim", m.Claim != "", false, batch},
 		{"extra", m.Extra, false, m.Kind == Device},
 	} {
 		switch {
@@ -180,6 +190,11 @@ func (m Message) checkKeys() error {
 		}
 		if _, err := tables.ParseDeviceID(string(member.id)); err != nil {
 			return fmt.Errorf("%s: %w", member.name, err)
+		}
+	}
+	for _, member := range []struct{ name, id string }{{"mark", m.Mark}, {"claim", m.Claim}} {
+		if len(member.id) > maxID {
+			return fmt.Errorf("%s has %d bytes; at most %d are allowed", member.name, len(member.id), maxID)
 		}
 	}
 	if m.First > m.Last {

@@ -14,6 +14,9 @@ type Rewound struct {
 	To tables.Ticks // from where on the device is folded anew
 	At time.Time
 	By string // who asked for it
+
+	// Mark is the id of the message that the caller puts: of an Audit that is a Refold.
+	Mark string
 }
 
 func (r Rewound) String() string {
@@ -30,6 +33,7 @@ func (p *Pipeline) Rewind(ctx context.Context, month tables.Month, d tables.Devi
 		if rewound = t.last != "" && !c.empty(); rewound {
 			e.Set("Refold", tables.String(t.refold.with(c).String()))
 			e.Set("Rewound", tables.String(r.String()))
+			mark{r.Mark, tables.TicksOf(r.At).Add(p.marks())}.set(e, "Refold")
 		}
 		return rewound
 	})
@@ -41,7 +45,7 @@ func (p *Pipeline) Release(ctx context.Context, month tables.Month, d tables.Dev
 	held := false
 	err := p.edit(ctx, month, d, func(t *track, e *tables.Entity) bool {
 		held = t.attempts > 0
-		t.marks = marks{chain: t.chain}
+		t.marks = marks{chain: t.chain, refoldMark: t.refoldMark}
 		t.setMarks(e)
 		return held
 	})

@@ -33,6 +33,12 @@ type Pipeline struct {
 	// Batch is how many devices one message carries; zero means 50. At most MaxBatch.
 	Batch int
 
+	// Hold is how long a claim keeps other jobs away from a device: the lease of
+	// messages. Zero means 30 s, and less than zero not at all.
+	Hold time.Duration
+	// Marks is how long the mark of a message on a tracking row keeps others from
+	// putting it again. Zero means 5 minutes, and less than zero not at all.
+	Marks time.Duration
 	// Settle is how long rows may take to be visible to all: a row younger than
 	// that waits. Zero means 10 s.
 	Settle time.Duration
@@ -63,6 +69,7 @@ type Pipeline struct {
 // commits fit one transaction.
 const MaxBatch = 99
 
+func (p *Pipeline) marks() time.Duration  { return cmp.Or(p.Marks, 5*time.Minute) }
 func (p *Pipeline) batch() int            { return min(cmp.Or(p.Batch, 50), MaxBatch) }
 func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }

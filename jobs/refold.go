@@ -147,9 +147,10 @@ func (f *folding) replaced(old *track, w window, open bool, p *Pipeline) (late i
 // write claims a device on the row that was read, writes, and commits. What the
 // device is then goes to d.
 func (a *auditor) write(ctx context.Context, d, f *folding) error {
-	f.dirty = true
+	f.dirty, f.behind = true, false
 	j := &job{pipeline: a.pipeline, claim: rand.Text(), now: a.now, work: []*folding{f}}
 	if err := j.do(ctx); err != nil {
+		j.giveBack(ctx)
 		return err
 	}
 	if f.dropped {

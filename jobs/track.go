@@ -15,7 +15,7 @@ type track struct {
 	etag    tables.ETag // empty: there is no row
 	last    string      // LastReadRowKey: rows up to it are folded, counted and never read again
 	fence   tables.Ticks
-	claim   string            // of the job that claimed it last
+	hold    hold
 	states  map[string][]byte // by processor
 	open    map[Output]tables.ETag
 	ledger  *Ledger
@@ -36,12 +36,13 @@ type track struct {
 	}
 }
 
-// marks say that a device is to be passed over, and why.
+// marks say that a device is to be passed over, and why, or who goes on with it.
 type marks struct {
-	attempts  int          // that failed in a row
-	held      string       // why the last one did
-	heldUntil tables.Ticks // it is passed over until then
-	chain     tables.Ticks // until then a job of its own goes on with it
+	attempts   int          // that failed in a row
+	held       string       // why the last one did
+	heldUntil  tables.Ticks // it is passed over until then
+	chain      mark         // of a chain that goes on with a device far behind
+	refoldMark mark         // of the message that works off the refold cursor
 }
 
 // A cursor is what is to be folded anew: rows with ticks in [from, to), as far
@@ -87,25 +88,27 @@ func (c cursor) with(o cursor) cursor {
 // statePrefix begins the names of the properties that hold processors' states.
 const statePrefix = "State_"
 
-// trackOf reads a row of the tracking table.
+// trackOf reads a row of the tracking table. Also of a row that cannot be read it
+// returns what counting a failure there takes: its version, marks and claim.
 func trackOf(e tables.Entity) (*track, error) {
 	f := e.Fields()
 	t := &track{
-		etag: e.ETag, last: f.String("LastReadRowKey"), fence: tables.Ticks(f.Int("Fence")), claim: f.String("Claim"),
+		etag: e.ETag, last: f.String("LastReadRowKey"), fence: tables.Ticks(f.Int("Fence")), hold: holdOf(f),
 		rows: f.Int("Rows"), rejects: f.Int("Rejects"), generation: f.Int("Generation"), states: map[string][]byte{},
 		settings: f.String("Settings"), floor: tables.Ticks(f.Int("LedgerFrom")), late: f.Int("Late"),
-		marks: marks{int(f.Int("Attempts")), f.String("Held"), f.Ticks("HeldUntil"), f.Ticks("Chain")},
+		marks: marks{int(f.Int("Attempts")), f.String("Held"), f.Ticks("HeldUntil"), markOf(f, "Chain"), markOf(f, "Refold")},
 	}
+	t.read.marks = t.marks
 	var err error
 	if t.refold, err = parseCursor(f.String("Refold")); err != nil {
-		return nil, err
+		return t, err
 	}
+	t.read.refold = t.refold
 	if t.ledger, err = ParseLedger(f.Binary("Ledger")); err != nil {
-		return nil, err
+		return t, err
 	}
-	t.read.marks, t.read.refold = t.marks, t.refold
 	if t.open, err = parseOpen(f.Binary("Open")); err != nil {
-		return nil, err
+		return t, err
 	}
 	for _, p := range e.Properties {
 		if name, ok := strings.CutPrefix(p.Name, statePrefix); ok {
@@ -122,10 +125,10 @@ func newTrack() *track {
 
 // claimed is the merge that claims the row. The fence outranks every earlier
 // writer's, also those of a row that was deleted and made anew.
-func (t *track) claimed(m tables.Member, fence tables.Ticks, claim string) tables.Op {
+func (t *track) claimed(m tables.Member, fence tables.Ticks, h hold) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	e.Set("Fence", tables.Int64(int64(fence)))
-	e.Set("Claim", tables.String(claim))
+	h.set(&e)
 	if t.etag == "" {
 		return tables.Insert(e)
 	}
@@ -137,6 +140,9 @@ func (t *track) claimed(m tables.Member, fence tables.Ticks, claim string) table
 func (t *track) committed(m tables.Member, claim string) (tables.Op, error) {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	e.Set("Committed", tables.String(claim))
+	if t.hold.takeovers > 0 {
+		e.Set("Takeovers", tables.Int64(0))
+	}
 	e.Set("LastReadRowKey", tables.String(t.last))
 	e.Set("Rows", tables.Int64(t.rows))
 	e.Set("Rejects", tables.Int64(t.rejects))
@@ -172,7 +178,10 @@ func (t *track) setMarks(e *tables.Entity) {
 		e.Set("HeldUntil", tables.DateTime(max(t.heldUntil, firstDateTime)))
 	}
 	if t.chain != t.read.chain {
-		e.Set("Chain", tables.DateTime(max(t.chain, firstDateTime)))
+		t.chain.set(e, "Chain")
+	}
+	if t.refoldMark != t.read.refoldMark {
+		t.refoldMark.set(e, "Refold")
 	}
 }
 

@@ -24,7 +24,7 @@ func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putte
 	}
 	// A run takes as long as its batches do. Audits come late on purpose, and the
 	// chain of a device that is far behind may go on for hours.
-	if m.Kind != jobs.Audit && !m.Chain {
+	if m.Kind != jobs.Audit && m.Mark == "" {
 		done.First, done.Last = began, tables.TicksOf(time.Now())
 	}
 	f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) { w.Add(done) })

@@ -304,7 +304,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	want(1, true)
 
 	chain, retry := deviceJob(4), deviceJob(5)
-	chain.Chain, retry.Attempts = true, 1
+	chain.Mark, retry.Attempts = "a mark", 1
 	put(deviceJob(2), deviceJob(3), chain, retry)
 	want(2, true) // the second batch, and the part of it
 	again := next(q)

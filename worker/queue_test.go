@@ -57,7 +57,7 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
 	audit, chain := batch("d1"), batch("d2")
-	audit.Kind, audit.Audit, chain.Chain = jobs.Audit, jobs.Full, true
+	audit.Kind, audit.Audit, chain.Mark = jobs.Audit, jobs.Full, "a mark"
 	var want []string
 	for _, m := range []jobs.Message{audit, chain} {
 		if err := q.Put(t.Context(), m, 0); err != nil {

@@ -389,7 +389,7 @@ func TestHistoryAuditsAndRetriesNeverSkipASlot(t *testing.T) {
 		s := r.scheduler()
 		s.Cadence = time.Second
 		chain, retry := deviceJob(1), deviceJob(2)
-		chain.Chain, retry.Extra = true, true
+		chain.Mark, retry.Extra = "a mark", true
 		for n := range 1000 {
 			chain.First = deviceJob(n % 999).First
 			chain.Last = chain.First

@@ -165,7 +165,7 @@ func (y *yard) fold(t *testing.T) {
 		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: rollups}}}
 	for _, d := range y.devices {
 		for more := true; more; {
-			r, err := p.Run(t.Context(), jobs.Batch{Month: d.Month, First: d.ID, Last: d.ID, Chain: true})
+			r, err := p.Run(t.Context(), jobs.Batch{Month: d.Month, First: d.ID, Last: d.ID})
 			must(t, err)
 			for _, err := range r.Failed {
 				t.Fatal(err)

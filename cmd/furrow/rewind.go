@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os/user"
 	"time"
@@ -50,7 +51,7 @@ func rewind(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r := jobs.Rewound{To: to, At: time.Now(), By: operator()}
+	r := jobs.Rewound{To: to, At: time.Now(), By: operator(), Mark: rand.Text()}
 	total := 0
 	for _, p := range f.Pipelines {
 		n, err := rewindPipeline(c, f, p, which, r)
@@ -109,7 +110,7 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which rol
 			}
 		}
 		if size == 0 {
-			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: p.Name, Run: tables.TicksOf(r.At), Month: m.Month, First: m.Device}
+			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At), Month: m.Month, First: m.Device}
 		}
 		batch.Last = m.Device
 		size++

@@ -23,8 +23,12 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 				values := map[string]string{}
 				for _, p := range e.Properties {
 					switch p.Name {
-					case "Fence", "Generation", "Claim", "Committed", "Open", "Chain", jobs.FenceProperty:
+					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", jobs.FenceProperty:
 						continue
+					case "Attempts", "Held", "HeldUntil":
+						if row := e.Get("Attempts"); row.Int() == 0 {
+							continue // it has failed, and is well
+						}
 					}
 					values[p.Name] = p.Value.String()
 					if b := p.Value.Binary(); b != nil {

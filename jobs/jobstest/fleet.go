@@ -2,6 +2,7 @@ package jobstest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -43,12 +44,13 @@ func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 	return &Fleet{w, names, jobs.Batch{Month: Month, First: w.Devices[0], Last: w.Devices[len(w.Devices)-1]}}
 }
 
-// Pipeline is the fleet's, as a worker with that transport has it.
+// Pipeline is the fleet's, as a worker with that transport has it. Its claims and
+// marks keep nobody away: both are courtesies, and whatever holds must hold without.
 func (f *Fleet) Pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
 	fold, err := rollup.New(rollup.Config{})
 	Must(t, err)
-	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names,
+	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names, Hold: -time.Second, Marks: -time.Second,
 		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: fold}}}
 }
 
@@ -66,27 +68,46 @@ func (f *Fleet) FirstHalf(t *testing.T) {
 // lucky at each of its reads.
 const patience = 2000
 
-// Drain runs the batch until there is nothing left to do.
+// Drain runs the batch, and what its jobs put, until there is nothing left to do.
+// Devices that storage's faults have held are released.
 func (f *Fleet) Drain(ctx context.Context, p *jobs.Pipeline) error {
 	var last error
 	for try := range patience {
-		batch := f.Batch
-		batch.Chain = true
-		r, err := p.Run(ctx, batch)
+		idle, err := f.round(ctx, p)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		for _, e := range r.Failed {
-			err = e
-		}
-		if last = err; err == nil && r.Folded == 0 && r.Overtaken == 0 && len(r.Behind) == 0 && r.Rest == "" {
+		if last = err; err == nil && idle {
 			return nil
 		}
-		if r.Overtaken > 0 { // in earnest two workers do not repeat the same batch at once
-			time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond)
-		}
+		time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond) // two who meet must not go on meeting
 	}
 	return fmt.Errorf("there is no end: %v", last)
+}
+
+// round does the fleet's batch and what follows from it, without delays, and tells
+// whether there was nothing to do.
+func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last error) {
+	l := &Line{Queue: []jobs.Message{f.Message()}}
+	for n := 0; len(l.Queue) > 0 && ctx.Err() == nil; n++ {
+		if n > patience {
+			return false, errors.New("there is no end of messages")
+		}
+		m := l.Queue[0]
+		l.Queue = l.Queue[1:]
+		r, err := p.Do(ctx, m, l, nil)
+		for d, why := range r.Failed {
+			err = why
+			if _, failed := p.Release(ctx, Month, d); failed != nil {
+				err = failed
+			}
+		}
+		if err != nil {
+			last = err
+		}
+		idle = n == 0 && r.Folded == 0 && r.Overtaken == 0 && len(l.Queue) == 0
+	}
+	return idle, last
 }
 
 // Message is the device job of the fleet's batch.
@@ -116,7 +137,13 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if last = err; err == nil && r.Refolds == 0 && r.Overtaken == 0 && len(r.Failed) == 0 {
+		for d, why := range r.Failed {
+			err = why
+			if _, failed := p.Release(ctx, Month, d); failed != nil {
+				err = failed
+			}
+		}
+		if last = err; err == nil && r.Refolds == 0 && r.Overtaken == 0 {
 			return nil
 		}
 	}

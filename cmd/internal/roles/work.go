@@ -98,7 +98,7 @@ func (f *Fleet) pool(p config.Pipeline, w Work, idle *idleness, admitted *admiss
 	if err != nil {
 		return nil, err
 	}
-	pipeline.Admits = admitted.longest
+	pipeline.Admits, pipeline.Hold = admitted.longest, w.Lease
 	queue := f.Queue(p)
 	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence), Log: f.Log.With("pipeline", p.Name)}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {

@@ -1,0 +1,217 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+// claimsHold is the fleet's pipeline with claims that hold as by default.
+func claimsHold(t *testing.T, f *jobstest.Fleet, through transport) *jobs.Pipeline {
+	t.Helper()
+	var p *jobs.Pipeline
+	if through == nil {
+		p = f.Pipeline(t, nil)
+	} else {
+		p = f.Pipeline(t, through)
+	}
+	p.Hold, p.Marks = 0, 0
+	return p
+}
+
+// atFirstOutput calls before once, just before the first output is written, which
+// is between claim and commit.
+func atFirstOutput(before func() error) transport {
+	done := false
+	return func(r *http.Request) (*http.Response, error) {
+		body := r.Header.Get("Content-Type")
+		if !done && r.Method == http.MethodPost && strings.HasPrefix(body, "multipart") {
+			text, err := readBody(r)
+			if err != nil {
+				return nil, err
+			}
+			if strings.Contains(text, "rollups(") || strings.Contains(text, "rollups HTTP") || strings.Contains(text, "latest HTTP") {
+				done = true
+				if err := before(); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return http.DefaultClient.Do(r)
+	}
+}
+
+// TestOverlappingJobsDoNotStarveEachOther runs a second job of the batch while the
+// first one is between its claim and its commit, as runs do that overlap.
+func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
+	w := jobstest.NewWorld(t, 3, 20)
+	want, _ := calm(t, w)
+	f := w.NewFleet(t)
+	f.FirstHalf(t)
+	l := &jobstest.Line{}
+	var second jobs.Result
+	slow := claimsHold(t, f, atFirstOutput(func() (err error) {
+		second, err = claimsHold(t, f, nil).Do(t.Context(), f.Message(), l, nil)
+		return err
+	}))
+	first, err := slow.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
+	if err != nil || first.Folded != 3 || first.Overtaken != 0 {
+		t.Fatalf("the first job: %+v, %v", first, err)
+	}
+	if second.Folded != 0 || len(second.Claimed) != 3 {
+		t.Errorf("the second job: %+v", second)
+	}
+	if len(l.Queue) != 1 || l.Queue[0].Claim == "" || l.Queue[0].First != w.Devices[0] || l.Queue[0].Last != w.Devices[2] {
+		t.Fatalf("it puts %+v", l.Queue)
+	}
+	if l.Delays[0] < 28*time.Second || l.Delays[0] > 33*time.Second {
+		t.Errorf("its follow-up comes after %v", l.Delays[0])
+	}
+	if r, err := claimsHold(t, f, nil).Do(t.Context(), l.Queue[0], l, nil); err != nil || r.Devices != 3 || r.Rows != 0 || len(l.Queue) != 1 {
+		t.Errorf("the follow-up: %+v, %v, and puts %+v", r, err, l.Queue[1:])
+	}
+	if d := jobstest.Differ(f.Ends(t), want); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestJobThatEndsWithoutACommitGivesItsClaimsBack: nobody has to wait for the end
+// of their holds.
+func TestJobThatEndsWithoutACommitGivesItsClaimsBack(t *testing.T) {
+	w := jobstest.NewWorld(t, 3, 20)
+	f := w.NewFleet(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := claimsHold(t, f, atFirstOutput(func() error { stop(); return context.Canceled }))
+	if _, err := stopped.Do(ctx, f.Message(), &jobstest.Line{}, nil); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the stopped job: %v", err)
+	}
+	r, err := claimsHold(t, f, nil).Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
+	if err != nil || r.Folded != 3 {
+		t.Errorf("the next job: %+v, %v", r, err)
+	}
+}
+
+// TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong writes the claim of a worker that
+// died a while ago.
+func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 20)
+	f := w.NewFleet(t)
+	table := w.Connect(t, nil).Table(f.Names.Partitions("live"))
+	dead := func(ago time.Duration, takeovers int64) {
+		e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Devices[0])}
+		e.Set("Fence", tables.Int64(1))
+		e.Set("Claim", tables.String("of the dead"))
+		e.Set("Committed", tables.String(""))
+		e.Set("Takeovers", tables.Int64(takeovers))
+		e.Set("ClaimUntil", tables.DateTime(tables.TicksOf(time.Now().Add(-ago))))
+		_, err := table.Do(t.Context(), tables.InsertOrReplace(e))
+		jobstest.Must(t, err)
+	}
+	for takeovers, want := range map[int64]time.Duration{0: time.Minute, 1: 2 * time.Minute, 9: 10 * time.Minute} {
+		dead(5*time.Second, takeovers)
+		var until time.Time
+		p := claimsHold(t, f, atFirstOutput(func() error {
+			row := f.Track(t, w.Devices[0])
+			until = row.Get("ClaimUntil").Ticks().Time()
+			return nil
+		}))
+		if r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil); err != nil || r.Folded != 1 {
+			t.Fatalf("the dead one's device: %+v, %v", r, err)
+		}
+		if hold := time.Until(until); hold > want || hold < want-10*time.Second {
+			t.Errorf("after %d take-overs a claim holds for %v, want %v", takeovers, hold, want)
+		}
+		if row := f.Track(t, w.Devices[0]); row.Get("Takeovers").Int() != 0 {
+			t.Errorf("a commit leaves %d take-overs", row.Get("Takeovers").Int())
+		}
+	}
+	dead(-time.Minute, 0) // a minute of its hold is left
+	l := &jobstest.Line{}
+	if r, err := claimsHold(t, f, nil).Do(t.Context(), f.Message(), l, nil); err != nil || r.Folded != 0 || len(l.Queue) != 1 {
+		t.Errorf("while it holds: %+v, %v", r, err)
+	}
+}
+
+// TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone: the later job has read all that
+// the follow-up would.
+func TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 20)
+	f := w.NewFleet(t)
+	follow := f.Message()
+	follow.Claim = "of before"
+	l := &jobstest.Line{}
+	p := claimsHold(t, f, atFirstOutput(func() error {
+		r, err := claimsHold(t, f, nil).Do(t.Context(), follow, l, nil)
+		if r.Devices != 0 || len(l.Queue) != 0 {
+			t.Errorf("it does %+v and puts %+v", r, l.Queue)
+		}
+		return err
+	}))
+	if r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil); err != nil || r.Folded != 1 {
+		t.Errorf("the later job: %+v, %v", r, err)
+	}
+}
+
+// TestChainsCannotMultiply does every message of a chain twice.
+func TestChainsCannotMultiply(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 60)
+	want, _ := calm(t, w)
+	f := w.NewFleet(t)
+	p := claimsHold(t, f, nil)
+	p.Portion = 10
+	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}}
+	links := 0
+	for len(l.Queue) > 0 && links < 100 {
+		m := l.Queue[0]
+		l.Queue = l.Queue[1:]
+		for range 2 {
+			r, err := p.Do(t.Context(), m, l, nil)
+			jobstest.Must(t, err)
+			if r.Rows > 0 {
+				links++
+			}
+		}
+		if len(l.Queue) > 1 {
+			t.Fatalf("there are %d messages: %+v", len(l.Queue), l.Queue)
+		}
+	}
+	if links != 6 {
+		t.Errorf("60 rows in portions of 10 took %d jobs", links)
+	}
+	if d := jobstest.Differ(f.Ends(t), want); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestLostMessageOfAChainIsPutAgainWithItsMark when the mark has expired, once.
+func TestLostMessageOfAChainIsPutAgainWithItsMark(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 60)
+	f := w.NewFleet(t)
+	p := claimsHold(t, f, nil)
+	p.Portion, p.Marks = 20, -time.Second // it expires at once
+	lost := &jobstest.Line{}
+	_, err := p.Do(t.Context(), f.Message(), lost, nil)
+	jobstest.Must(t, err)
+	p.Marks = 0
+	l := &jobstest.Line{}
+	for range 3 {
+		r, err := p.Do(t.Context(), f.Message(), l, nil)
+		if err != nil || r.Folded != 0 {
+			t.Fatalf("the next slot's batch: %+v, %v", r, err)
+		}
+	}
+	if len(l.Queue) != 1 || l.Queue[0].Mark != lost.Queue[0].Mark || l.Queue[0].First != w.Devices[0] {
+		t.Fatalf("it puts %+v, want %+v once", l.Queue, lost.Queue)
+	}
+	l.Work(t, p)
+	if row := f.Track(t, w.Devices[0]); row.Get("Rows").Int() != 60 {
+		t.Errorf("%d rows are folded", row.Get("Rows").Int())
+	}
+}

@@ -1,0 +1,62 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"furrow/tables"
+)
+
+// A devices is a batch as storage has it.
+type devices struct {
+	work    []*folding
+	strange map[tables.DeviceID]error // rows of the fleet that cannot be read, which are in no job
+	now     tables.Ticks              // of the service
+}
+
+// read reads the tracking rows of a batch, then its rows of the fleet. A device
+// without a tracking row is at its beginning. A tracking row that cannot be read is
+// the error of its device, and of no other.
+func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
+	part := tables.RowsBetween(b.Month.String(), string(b.First), string(b.Last))
+	rows := map[string]tables.Entity{}
+	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: part}) {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page.Rows {
+			rows[e.RowKey] = e
+		}
+	}
+	read := &devices{strange: map[tables.DeviceID]error{}}
+	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: part}) {
+		if err != nil {
+			return nil, err
+		}
+		if page.Time.IsZero() {
+			return nil, errNoDate
+		}
+		read.now = tables.TicksOf(page.Time)
+		for _, e := range page.Rows {
+			m, err := tables.MemberOf(e)
+			if err != nil {
+				read.strange[tables.DeviceID(e.RowKey)] = fmt.Errorf("table %s: %w", p.Names.Fleet(), err)
+				continue
+			}
+			d := newFolding(m, newTrack())
+			if row, tracked := rows[e.RowKey]; tracked {
+				d.readTrack(row)
+			}
+			read.work = append(read.work, d)
+		}
+	}
+	return read, nil
+}
+
+// readTrack gives the device its tracking row, or the error of it.
+func (d *folding) readTrack(row tables.Entity) {
+	var err error
+	if d.track, err = trackOf(row); err != nil {
+		d.err = fmt.Errorf("its tracking row cannot be read: %w", err)
+	}
+}
