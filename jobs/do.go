@@ -2,9 +2,15 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
+
+// ErrNewer says that a message needs a newer program or configuration than this
+// worker has. It is left to another worker, or to a later time, and no attempt is
+// counted.
+var ErrNewer = errors.New("the message needs a newer worker")
 
 // A Putter takes the messages that jobs put; a worker.Queue is one.
 type Putter interface {

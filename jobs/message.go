@@ -66,6 +66,10 @@ type Message struct {
 	// own count will not do: it counts every get, also of a message that was
 	// released by a worker that stopped, or lost by one that died.
 	Attempts int `json:"attempts,omitzero"`
+
+	// Passed is how often a worker that was too old for the message has given it
+	// back: so many gets say nothing about the job.
+	Passed int `json:"passed,omitzero"`
 }
 
 // CatchUp tells whether m is work on history: a device that is far behind, an
@@ -132,6 +136,8 @@ func (m Message) check() error {
 		return fmt.Errorf("generation %d is less than zero", m.Generation)
 	case m.Attempts < 0:
 		return fmt.Errorf("attempts %d are fewer than none", m.Attempts)
+	case m.Passed < 0:
+		return fmt.Errorf("passed %d is less than zero", m.Passed)
 	}
 	return m.checkWork()
 }

@@ -28,6 +28,8 @@ func (t *turn) finish(ctx context.Context, err error, stopped bool) Result {
 		return t.poison(ctx, err, t.message.Attempts)
 	case stopped:
 		return t.ended(OutcomeReleased, nil, t.lease.GiveBack(ctx, t.lease.Text(), 0))
+	case errors.Is(err, jobs.ErrNewer):
+		return t.pass(ctx, err)
 	case errors.Is(err, tables.ErrBusy):
 		// Storage fails every job alike. That is no fault of the message, and would
 		// fill the poison queue with all of them.
@@ -37,6 +39,18 @@ func (t *turn) finish(ctx context.Context, err error, stopped bool) Result {
 		return t.poison(ctx, err, attempts)
 	}
 	return t.fail(ctx, err, attempts)
+}
+
+// pass gives back a message that this worker is too old for. Another one may have
+// it soon, and no get by such as this one counts.
+func (t *turn) pass(ctx context.Context, err error) Result {
+	m := t.message
+	m.Passed++
+	text, wrong := m.Encode()
+	if wrong != nil {
+		return Result{Outcome: OutcomeReleased, Err: both(err, wrong)}
+	}
+	return t.ended(OutcomeReleased, err, t.lease.GiveBack(ctx, text, jitter(t.pool.Pause)))
 }
 
 // fail gives the message back with one more attempt counted.

@@ -12,6 +12,7 @@ type lane struct {
 	who     int // live or catchup
 	get     func(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
 	more    <-chan struct{} // receives when the queue may have messages that the last look did not find
+	slower  time.Duration   // how many times longer than the pool's Idle the longest pause is
 	idle    growing
 	running *sync.WaitGroup
 }
@@ -20,8 +21,8 @@ type lane struct {
 // to look for live work; for catch-up, only that something was put.
 func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
 	return [2]*lane{
-		{pool: p, who: live, get: p.Source.Get, more: p.room.ended, running: running, idle: growing{from: shortest, to: p.Idle}},
-		{pool: p, who: catchup, get: p.Source.GetCatchup, more: p.Source.Fresh(), running: running, idle: growing{from: shortest, to: catchupSlower * p.Idle}},
+		{pool: p, who: live, get: p.Source.Get, more: p.room.ended, running: running, slower: 1, idle: growing{from: shortest}},
+		{pool: p, who: catchup, get: p.Source.GetCatchup, more: p.Source.Fresh(), running: running, slower: catchupSlower, idle: growing{from: shortest}},
 	}
 }
 
@@ -45,6 +46,7 @@ func (l *lane) run(ctx context.Context) {
 			l.idle.reset()
 			continue
 		}
+		l.idle.to = l.slower * l.pool.longestIdle()
 		if received(ctx, l.more, l.idle.pause()) {
 			l.idle.reset()
 			sleep(ctx, l.idle.pause()) // there may be more of them

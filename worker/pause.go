@@ -20,7 +20,7 @@ type growing struct {
 
 // pause is the next pause, with jitter; up to a fifth above to.
 func (g *growing) pause() time.Duration {
-	d := max(g.next, g.from)
+	d := max(min(g.next, g.to), g.from)
 	g.next = min(2*d, g.to)
 	return jitter(d)
 }

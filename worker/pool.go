@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"furrow/jobs"
@@ -50,7 +51,14 @@ type Pool struct {
 
 	ceiling ceiling
 	room    room
+	idle    atomic.Int64 // what SetIdle has set; zero: Idle holds
 }
+
+// SetIdle changes Idle of a pool that runs.
+func (p *Pool) SetIdle(d time.Duration) { p.idle.Store(int64(d)) }
+
+// longestIdle is the Idle that holds now.
+func (p *Pool) longestIdle() time.Duration { return cmp.Or(time.Duration(p.idle.Load()), p.Idle) }
 
 // Idle pauses: the first one after a queue was found empty, and how many times
 // longer than Idle the longest is for the catch-up queue. Its work can wait, and

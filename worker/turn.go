@@ -37,7 +37,7 @@ func (p *Pool) take(ctx context.Context, l *Lease) Result {
 	case err != nil:
 	case ctx.Err() != nil:
 		err = errStopped
-	case l.Taken > p.maxTaken():
+	case l.Taken-m.Passed > p.maxTaken():
 		err = fmt.Errorf("%w: it was got %d times and not finished", errDeadly, l.Taken)
 	default:
 		err = t.work(ctx)
@@ -88,7 +88,7 @@ func (t *turn) save(ctx context.Context, m jobs.Message) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	m.Attempts = t.message.Attempts
+	m.Attempts, m.Passed = t.message.Attempts, t.message.Passed
 	if m != t.message {
 		m.Attempts = 0
 	}
