@@ -50,18 +50,14 @@ func (f *Follower) Current() (Loaded, <-chan struct{}) {
 
 // Run asks storage again and again until ctx ends, and returns nil then. What cannot
 // be read is asked for again, and what cannot be used is logged: the configuration
-// stays as it is.
+// stays as it is. Several Runs of one Follower ask no more often than one.
 func (f *Follower) Run(ctx context.Context) error {
 	failing, every := false, cmp.Or(f.Every, Pace)
 	for {
-		timer := time.NewTimer(every*4/5 + rand.N(every*2/5))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, every*4/5+rand.N(every*2/5)) != nil {
 			return nil
-		case <-timer.C:
 		}
-		err := f.Look(ctx)
+		err := f.lookAfter(ctx, every/2)
 		if err != nil && !failing && ctx.Err() == nil {
 			f.log.WarnContext(ctx, "configuration unavailable", "error", err)
 		}
@@ -73,6 +69,16 @@ func (f *Follower) Run(ctx context.Context) error {
 func (f *Follower) Look(ctx context.Context) error {
 	f.looking.Lock()
 	defer f.looking.Unlock()
+	return f.look(ctx)
+}
+
+// lookAfter looks unless somebody has done so in the last span of time.
+func (f *Follower) lookAfter(ctx context.Context, span time.Duration) error {
+	f.looking.Lock()
+	defer f.looking.Unlock()
+	if time.Since(f.looked) < span {
+		return nil
+	}
 	return f.look(ctx)
 }
 
@@ -104,14 +110,16 @@ const reachEvery = time.Second
 // Reach sees to it that a generation or a newer one is loaded. The error is ErrNewer
 // where storage does not have it, or this program cannot use it.
 func (f *Follower) Reach(ctx context.Context, generation int64) error {
+	came := time.Now()
 	f.looking.Lock()
 	defer f.looking.Unlock()
 	var err error
-	current, _ := f.Current()
-	if current.Generation < generation && time.Since(f.looked) >= reachEvery {
-		err = f.look(ctx)
-		current, _ = f.Current()
+	if current, _ := f.Current(); current.Generation < generation && f.looked.Before(came) {
+		if err = sleep(ctx, reachEvery-time.Since(f.looked)); err == nil {
+			err = f.look(ctx)
+		}
 	}
+	current, _ := f.Current()
 	switch {
 	case current.Generation >= generation:
 		return nil
@@ -121,4 +129,16 @@ func (f *Follower) Reach(ctx context.Context, generation int64) error {
 		return fmt.Errorf("%w: generation %d, which this version cannot use", ErrNewer, generation)
 	}
 	return fmt.Errorf("%w: generation %d, and this worker has %d", ErrNewer, generation, current.Generation)
+}
+
+// sleep waits for d, or until ctx ends, which is its error.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/sas"
@@ -22,11 +23,15 @@ import (
 type Fleet struct {
 	Tables    *tables.Client
 	Queues    *worker.Client
-	Archive   *archive.Store // nil where no pipeline writes objects
+	Archive   *archive.Store // nil where the account has no place for objects
 	Policies  *sas.Policies  // looked after while a scheduler runs; nil leaves that to the endpoints
 	Names     tables.Names
 	Pipelines []config.Pipeline
 	Log       *slog.Logger
+
+	Generation int64                 // of the stored configuration that Pipelines are from; zero: it is not stored
+	Stored     *generations.Follower // of newer ones; nil: the pipelines stay as they are
+	only       []string              // the pipelines that were selected; none means all
 }
 
 // ErrNoPipeline says that a pipeline was named which the configuration does not have.
@@ -45,7 +50,7 @@ func (f *Fleet) Select(names ...string) error {
 		}
 		chosen = append(chosen, f.Pipelines[i])
 	}
-	f.Pipelines = chosen
+	f.Pipelines, f.only = chosen, names
 	return nil
 }
 
@@ -73,7 +78,7 @@ func (f *Fleet) Create(ctx context.Context) error {
 			return err
 		}
 	}
-	if f.Archive == nil {
+	if f.Archive == nil || !slices.ContainsFunc(f.Pipelines, config.Pipeline.MakesObjects) {
 		return nil
 	}
 	return f.Archive.Create(ctx)
@@ -100,5 +105,9 @@ func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	if f.Archive != nil {
 		objects = f.Archive
 	}
-	return p.Build(f.Tables, f.Names, objects)
+	built, err := p.Build(f.Tables, f.Names, objects)
+	if built != nil {
+		built.Generation = f.Generation
+	}
+	return built, err
 }

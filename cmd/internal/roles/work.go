@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"furrow/cmd/internal/config"
-	"furrow/jobs"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/worker"
@@ -52,20 +50,16 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 		return UnlessEnded(ctx, err)
 	}
 	runs = append(runs, admitted.run)
-	var pools []*worker.Pool
-	for _, p := range f.Pipelines {
-		pool, err := f.pool(p, w, idle, admitted)
-		if err != nil {
-			return err
-		}
-		pools = append(pools, pool)
-		runs = append(runs, func(ctx context.Context) error { return pool.Run(w.Figures.Within(ctx, p.Name, 0)) })
+	if f.Stored != nil {
+		runs = append(runs, f.Stored.Run)
 	}
-	f.Log.InfoContext(ctx, "a worker begins", "worker", w.Name, "pipelines", f.pipelineNames())
+	crew := newCrew(w, idle, admitted)
+	runs = append(runs, func(ctx context.Context) error { return crew.run(ctx, f) })
+	f.Log.InfoContext(ctx, "a worker begins", "worker", w.Name, "generation", f.Generation, "pipelines", f.pipelineNames())
 	ended := w.writeFigures(ctx)
 	err := Together(ctx, runs...)
 	ended()
-	f.Log.InfoContext(ctx, "the worker has ended", endings(pools)...)
+	f.Log.InfoContext(ctx, "the worker has ended", crew.ended.log()...)
 	return err
 }
 
@@ -76,46 +70,6 @@ func (w Work) writeFigures(ctx context.Context) (ended func()) {
 	var writing sync.WaitGroup
 	writing.Go(func() { _ = w.Figures.Run(ctx) }) // it logs what goes wrong, and returns nil
 	return func() { cancel(); writing.Wait() }
-}
-
-// endings are how many jobs have ended in each way, for the log.
-func endings(pools []*worker.Pool) (args []any) {
-	for _, o := range []worker.Outcome{worker.OutcomeDone, worker.OutcomeFailed, worker.OutcomePoisoned, worker.OutcomeLost, worker.OutcomeReleased} {
-		n := int64(0)
-		for _, p := range pools {
-			n += p.Outcomes.Of(o)
-		}
-		if n > 0 || o == worker.OutcomeDone {
-			args = append(args, o.String(), n)
-		}
-	}
-	return args
-}
-
-// pool is one that does the jobs of a pipeline.
-func (f *Fleet) pool(p config.Pipeline, w Work, idle *idleness, admitted *admission) (*worker.Pool, error) {
-	pipeline, err := f.Jobs(p)
-	if err != nil {
-		return nil, err
-	}
-	pipeline.Admits, pipeline.Hold = admitted.longest, w.Lease
-	queue := f.Queue(p)
-	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence), Log: f.Log.With("pipeline", p.Name)}
-	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
-		defer idle.busy()()
-		r, err := w.Figures.Do(ctx, pipeline, m, queue, save)
-		for d, why := range r.Failed {
-			pool.Log.WarnContext(ctx, "a device failed", "device", d, "error", why)
-		}
-		return err
-	}
-	pool.OnResult = func(r worker.Result) {
-		w.Figures.Ended(r)
-		if w.OnResult != nil {
-			w.OnResult(p.Name, r)
-		}
-	}
-	return pool, nil
 }
 
 // idlePause is the longest pause between two looks into an empty queue: a sixth of

@@ -1,0 +1,68 @@
+package roles
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"furrow/cmd/internal/generations"
+)
+
+// under is the fleet under another configuration.
+func (f *Fleet) under(g generations.Loaded) *Fleet {
+	other := *f
+	other.Generation, other.Pipelines = g.Generation, nil
+	for _, p := range g.Config.Pipelines {
+		if len(f.only) == 0 || slices.Contains(f.only, string(p.Name)) {
+			other.Pipelines = append(other.Pipelines, p)
+		}
+	}
+	return &other
+}
+
+// next waits for a newer configuration than the fleet's, and gives the fleet under
+// it, with all tables and queues that it needs. It gives the fleet itself where ctx
+// ends before.
+func (f *Fleet) next(ctx context.Context) *Fleet {
+	if f.Stored == nil {
+		<-ctx.Done()
+		return f
+	}
+	for {
+		newest, changed := f.Stored.Current()
+		if newest.Generation > f.Generation {
+			other := f.under(newest)
+			err := other.Create(ctx)
+			if err == nil {
+				return other
+			}
+			if ctx.Err() == nil {
+				f.Log.WarnContext(ctx, "tables and queues of a new configuration could not be made", "generation", newest.Generation, "error", err)
+			}
+			changed = nil
+		}
+		if !again(ctx, changed) {
+			return f
+		}
+	}
+}
+
+// createAgain is how long it is until what could not be made is tried again.
+const createAgain = 5 * time.Second
+
+// again waits until something has changed; where nothing can, for a while. It is
+// false when ctx has ended.
+func again(ctx context.Context, changed <-chan struct{}) bool {
+	var late <-chan time.Time
+	if changed == nil {
+		late = time.After(createAgain/2 + rand.N(createAgain/2))
+	}
+	select {
+	case <-changed:
+	case <-late:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
