@@ -30,7 +30,7 @@ type Result struct {
 	Devices   int // looked at
 	Folded    int // of them, those with new rows that were committed
 	Rows      int // folded and committed
-	Refused   int // values and rows
+	Refused   int // rows of which something was rejected
 	Overtaken int // devices that another job has taken over; theirs is the work now
 	Late      int // rows that an audit found below the checkpoint, and folded
 	Refolds   int // devices that were folded anew, in part or whole
@@ -138,7 +138,7 @@ func (j *job) result() Result {
 		case d.rows > 0:
 			r.Folded++
 			r.Rows += d.rows
-			r.Refused += len(d.refused)
+			r.Refused += int(d.rejects.count)
 		}
 		if d.behind {
 			r.Behind = append(r.Behind, d.member.Device)

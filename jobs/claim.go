@@ -164,13 +164,16 @@ func newOutput(d *folding, o Output) *change {
 	if etag := d.track.open[o]; etag != "" {
 		op = tables.Replace(e, etag)
 	}
-	return &change{device: d, op: op, output: o, look: d.look, compare: func(found *tables.Entity) verdict {
-		if found == nil {
-			return verdict{}
-		}
-		fence := tables.Ticks(found.Get(FenceProperty).Int())
-		return verdict{taken: fence > d.track.fence, done: fence == d.track.fence, etag: found.ETag}
-	}}
+	return &change{device: d, op: op, output: o, look: d.look, compare: d.outranks}
+}
+
+// outranks compares the fence of what is there with the device's own.
+func (d *folding) outranks(found *tables.Entity) verdict {
+	if found == nil {
+		return verdict{}
+	}
+	fence := tables.Ticks(found.Get(FenceProperty).Int())
+	return verdict{taken: fence > d.track.fence, done: fence == d.track.fence, etag: found.ETag}
 }
 
 // remember keeps the version of an output that later samples can change.

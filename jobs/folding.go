@@ -13,41 +13,28 @@ import (
 
 // A folding is what a job does with one device.
 type folding struct {
-	member       tables.Member
-	track        *track
-	effects      map[Output]Effect
-	refused      []refusedRow
-	refusedBytes int
-	rows         int           // folded
-	weight       int           // about how many bytes the effects and refusals take
-	dirty        bool          // there is something to commit
-	behind       bool          // there are more rows than were folded
-	dropped      bool          // another job has overtaken this one
-	look         bool          // its outputs may be there already, in versions unknown
-	holdFor      time.Duration // how long the claim is to hold; zero: as every claim
-	held         bool          // this job has claimed it, and not committed yet
-	busy         bool          // err is of storage, which may be well again soon
-	err          error         // why it could not be folded
-	began        time.Time     // when folding began
-	seen         tables.Ticks  // newest time of the service, of its rows' pages
+	member  tables.Member
+	track   *track
+	effects map[Output]Effect
+	refused map[string]*tables.Reject // of the rows that are being folded, by RowKey
+	rejects rejects
+	rows    int           // folded
+	weight  int           // about how many bytes the effects and rejects take
+	dirty   bool          // there is something to commit
+	behind  bool          // there are more rows than were folded
+	dropped bool          // another job has overtaken this one
+	look    bool          // its outputs may be there already, in versions unknown
+	holdFor time.Duration // how long the claim is to hold; zero: as every claim
+	held    bool          // this job has claimed it, and not committed yet
+	busy    bool          // err is of storage, which may be well again soon
+	err     error         // why it could not be folded
+	began   time.Time     // when folding began
+	seen    tables.Ticks  // newest time of the service, of its rows' pages
 }
 
 func newFolding(m tables.Member, t *track) *folding {
 	return &folding{member: m, track: t, effects: map[Output]Effect{}}
 }
-
-// A refusedRow is a refusal with the row that it is of, as text for people.
-type refusedRow struct {
-	Refusal
-	text string
-}
-
-// Bounds of what is kept of a device's refusals at a time, in number and bytes;
-// the rest are only counted.
-const (
-	maxRefused      = 100
-	maxRefusedBytes = 256 << 10
-)
 
 // maxWeight is how many bytes of effects and refusals a job gathers before it
 // writes: rows that are far apart, of hundreds of sensors, make much more of
@@ -167,6 +154,7 @@ func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 		}
 		d.take(processor.Name, out, byKey)
 	}
+	d.countRejects()
 	return nil
 }
 
@@ -189,6 +177,7 @@ func (p *Pipeline) close(d *folding, until tables.Ticks) error {
 		}
 		d.behind = d.behind || len(out.Effects) > 0 // that is for the next job
 	}
+	d.countRejects()
 	return nil
 }
 
@@ -242,17 +231,6 @@ func weigh(e Effect) int {
 		n += property + len(p.Name) + len(p.Value.Text())
 	}
 	return n
-}
-
-func (d *folding) refuse(r Refusal, row *tables.Entity) {
-	d.track.rejects++
-	if len(d.refused) == maxRefused || d.refusedBytes > maxRefusedBytes {
-		return
-	}
-	text := rowText(row)
-	d.refused = append(d.refused, refusedRow{r, text})
-	d.refusedBytes += len(text)
-	d.weight += len(text)
 }
 
 // live tells whether the device is still this job's to write for.

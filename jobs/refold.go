@@ -59,12 +59,16 @@ func (a *auditor) refold(ctx context.Context, d *folding, w window, touched []wi
 		w.to = tables.MaxTicks
 		rows.Rows = tables.Keys{From: w.from.String(), To: d.track.last}
 	}
+	if err := p.knowRejects(ctx, f, d.track); err != nil {
+		return err
+	}
 	if err := a.foldAnew(ctx, f, rows, isOpen); err != nil || f.err != nil {
 		d.err = f.err
 		return err
 	}
 	f.keep(touched)
 	late := f.replaced(d.track, w, isOpen, p)
+	f.rejects.atMost(late) // the others were counted when they were first folded
 	f.track.refold = left
 	f.track.late += late
 	if err := a.write(ctx, d, f); err != nil || d.err != nil {
@@ -100,7 +104,7 @@ func (a *auditor) foldAnew(ctx context.Context, f *folding, rows tables.Range, o
 	return nil
 }
 
-// keep leaves out the outputs, and the refusals, of windows that were not touched.
+// keep leaves out the outputs of windows that were not touched.
 // Objects stay: what asked for one has left its fold's state, and is asked for no
 // second time.
 func (f *folding) keep(touched []window) {
@@ -113,10 +117,6 @@ func (f *folding) keep(touched []window) {
 			delete(f.effects, o)
 		}
 	}
-	f.refused = slices.DeleteFunc(f.refused, func(r refusedRow) bool {
-		at := TicksBefore(r.Row)
-		return !in(window{at, at + 1})
-	})
 }
 
 // replaced makes of the track of a fold from the beginning of a window what the

@@ -1,90 +1,133 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	"furrow/tables"
 )
 
-// reject writes what was refused. A second time it writes the same again.
+// reject writes what was rejected of each device into its ring, in one
+// transaction per device, between the claim and the commit. The slots follow from
+// the number of rejects on the tracking row: an attempt that is repeated writes the
+// same slots again, and whoever was overtaken finds a higher fence and stops.
 func (j *job) reject(ctx context.Context) error {
 	table := j.pipeline.Client.Table(j.pipeline.Names.Rejects())
 	for _, d := range j.work {
-		if !d.live() || len(d.refused) == 0 {
+		if !d.live() || d.rejects.count == 0 {
 			continue
 		}
-		at := map[string]int{}
-		var ops []tables.Op
-		for _, r := range d.refused {
-			key := rejectKey(r.Row)
-			if i, twice := at[key]; twice { // another value of one row
-				e := &ops[i].Entity
-				e.Set("Reason", tables.String(clip(e.Get("Reason").Text()+"; "+r.reason(), maxReason)))
-				continue
-			}
-			e := tables.Entity{PartitionKey: string(d.member.Device), RowKey: key}
-			e.Set("Reason", tables.String(clip(r.reason(), maxReason)))
-			e.Set("Row", tables.String(r.text))
-			at[key] = len(ops)
-			ops = append(ops, tables.InsertOrReplace(e))
-		}
-		groups, err := tables.Cut(ops)
+		d.track.rejects += d.rejects.count
+		changes, err := j.rejectChanges(d)
 		if err != nil {
 			return err
 		}
-		for _, g := range groups {
-			if err := again(ctx, func() error { _, err := table.Submit(ctx, g); return err }); err != nil {
-				return err
-			}
+		if err := together(ctx, table, changes); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Bounds of a reject, in bytes.
-const (
-	maxReason  = 2 << 10
-	maxRowText = 16 << 10
-)
-
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
-}
-
-func (r *refusedRow) reason() string {
-	if r.Sensor == "" {
-		return r.Reason
-	}
-	return r.Sensor + ": " + r.Reason
-}
-
-// rowText is a row for people: its properties as they were.
-func rowText(row *tables.Entity) string {
-	if row == nil {
-		return ""
-	}
-	s := row.RowKey
-	for _, p := range row.Properties {
-		s += fmt.Sprintf(" %s=%s", p.Name, p.Value)
-		if len(s) > maxRowText {
-			break
+// rejectChanges shortens the texts until one transaction takes all of them.
+func (j *job) rejectChanges(d *folding) ([]*change, error) {
+	first := d.track.rejects - int64(len(d.rejects.kept))
+	for most := maxRowText; ; most /= 2 {
+		var changes []*change
+		for i, r := range d.rejects.kept {
+			r.Device, r.Pipeline, r.Number, r.At = d.member.Device, j.pipeline.Name, first+int64(i), j.now
+			r.Reason, r.Value, r.Reading = clip(r.Reason, maxReason), clip(r.Value, maxValue), clip(r.Reading, most)
+			e, err := r.Entity()
+			if err != nil {
+				return nil, err
+			}
+			e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
+			c := &change{device: d, op: tables.Insert(e), compare: d.outranks}
+			c.look = d.track.rejects > tables.RejectSlots // the slots are taken, most likely
+			changes = append(changes, c)
+		}
+		if len(cut(changes)) <= 1 || most < 1<<10 {
+			return changes, nil
 		}
 	}
-	return clip(s, maxRowText)
 }
 
-// rejectKey is the row key of a reject: the reading's own, where that can be written.
-func rejectKey(row string) string {
-	if tables.CheckKey(row) == nil {
-		return row
+// rejects are the readings of one device of which a job has rejected something.
+type rejects struct {
+	known map[string]bool // rows that are in the ring already, as a refold meets them again
+	count int64           // of readings
+	kept  []tables.Reject // the newest of them
+}
+
+// add adds a reading's reject, and gives the change of weight.
+func (r *rejects) add(e tables.Reject) (weight int) {
+	if r.known[e.Row] {
+		return 0
 	}
-	sum := sha256.Sum256([]byte(row))
-	return "sha256-" + hex.EncodeToString(sum[:])
+	r.count++
+	if len(r.kept) == tables.RejectSlots {
+		weight -= weighReject(r.kept[0])
+		r.kept = slices.Delete(r.kept, 0, 1)
+	}
+	r.kept = append(r.kept, e)
+	return weight + weighReject(e)
+}
+
+func weighReject(r tables.Reject) int { return len(r.Reason) + len(r.Value) + len(r.Reading) }
+
+// atMost keeps the newest n.
+func (r *rejects) atMost(n int64) {
+	r.count = min(r.count, max(n, 0))
+	r.kept = r.kept[max(0, len(r.kept)-int(r.count)):]
+}
+
+// refuse notes what is wrong with a reading that is being folded.
+func (d *folding) refuse(r Refusal, row *tables.Entity) {
+	if d.refused == nil {
+		d.refused = map[string]*tables.Reject{}
+	}
+	e := d.refused[r.Row]
+	if e == nil {
+		e = &tables.Reject{Row: r.Row, Reading: rowText(row)}
+		d.refused[r.Row] = e
+	}
+	addRefusal(e, r, row)
+}
+
+// countRejects counts each reading once of which something was refused, in the
+// order of their keys: so the ring does not depend on how the work was cut.
+func (d *folding) countRejects() {
+	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *tables.Reject) int { return cmp.Compare(a.Row, b.Row) }) {
+		d.weight += d.rejects.add(*e)
+	}
+	d.refused = nil
+}
+
+// knowRejects reads the ring of a device before a refold, which meets rejects
+// again that were counted already. Those of an attempt that was never committed
+// do not count.
+func (p *Pipeline) knowRejects(ctx context.Context, f *folding, old *track) error {
+	if old.rejects == 0 {
+		return nil
+	}
+	f.rejects.known = map[string]bool{}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: tables.RejectsOf(p.Name)}, Select: []string{"Number", "Row"}}
+	for page, err := range p.Client.Table(p.Names.Rejects()).Rows(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading rejects: %w", err)
+		}
+		for i := range page.Rows {
+			if page.Rows[i].Get("Number").Int() < old.rejects {
+				f.rejects.known[page.Rows[i].Get("Row").Text()] = true
+			}
+		}
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ type track struct {
 	open    map[Output]tables.ETag
 	ledger  *Ledger
 	rows    int64 // folded since the beginning
-	rejects int64 // values and rows refused since the beginning
+	rejects int64 // rows of which something was rejected, since the beginning; the ring's position follows from it
 
 	generation int64 // the newest of the configurations under which the row was committed
 

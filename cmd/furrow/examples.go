@@ -23,7 +23,7 @@ func examplesOf(command string) []string {
 	case "query":
 		return []string{"query pump-7", "query pump-7 --raw --last 90m", "query --tenant contoso --latest", "query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"}
 	case "rejects":
-		return []string{"rejects pump-7", "rejects --prefix pump- --from -24h", "rejects --summary"}
+		return []string{"rejects pump-7", "rejects --tenant contoso --from -24h", "rejects --summary"}
 	case "config check":
 		return []string{"config check", "config check site.yaml"}
 	case "config show":

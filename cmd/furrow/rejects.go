@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"iter"
 	"time"
 
@@ -14,23 +15,31 @@ import (
 func rejectsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "rejects",
-		Usage:     "print the rows that could not be processed, and why",
+		Usage:     "Show rejected rows and the reasons",
 		ArgsUsage: "[DEVICE]",
-		Description: "Those of one DEVICE, of the devices that --prefix names, or of all devices; of each device the newest last.\n" +
-			"A row is rejected as a whole, or some of its values are and the others are folded. A span leaves out\n" +
-			"rows whose keys are no times.",
+		Description: "Rejects of one DEVICE, of the devices whose ids begin with --prefix, of a --tenant, or of all devices; the newest of\n" +
+			"each device last. A row is rejected as a whole, or only some of its values are, and the rest is folded.\n" +
+			fmt.Sprintf("Each pipeline keeps the newest %d rejects of a device and counts all: where some are no longer kept, a line on\n", tables.RejectSlots) +
+			"standard error says how many were rejected. A span is one of row keys; other keys are compared as texts.",
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "the devices whose ids begin with `PREFIX`"},
+			&cli.StringFlag{Name: "tenant", Usage: "the devices of `TENANT`"},
 			&cli.StringFlag{Name: "from", DefaultText: "the beginning", Usage: "`TIME` from which on, as furrow query takes it"},
 			&cli.StringFlag{Name: "to", DefaultText: "the end", Usage: "`TIME` before which"},
 			&cli.BoolFlag{Name: "summary", Usage: "count them by reason"},
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "read no more than `NUMBER` of them"},
+			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print no more than `NUMBER` of them"},
+			&cli.BoolFlag{Name: "json", Usage: "print lines of JSON, as --format jsonl does"},
 			formatFlag()),
 		Action: rejectsAction,
 	}
 }
 
 func rejectsAction(c *cli.Context) error {
+	if c.Bool("json") && !c.IsSet("format") {
+		if err := c.Set("format", string(query.JSONL)); err != nil {
+			return err
+		}
+	}
 	if err := checkAnswer(c); err != nil {
 		return err
 	}
@@ -54,19 +63,61 @@ func rejectsAction(c *cli.Context) error {
 			return err
 		}
 	}
+	var lost rejectTotals
 	var example query.Record = query.Reject{}
-	var records iter.Seq2[query.Record, error] = source.Rejects(c.Context, ids, span, c.Int("limit"))
+	var records iter.Seq2[query.Record, error]
+	if tenant := c.String("tenant"); tenant != "" {
+		records = source.TenantRejects(c.Context, tables.Tenant(tenant), span, c.Int("limit"), lost.add)
+	} else {
+		records = source.Rejects(c.Context, ids, span, c.Int("limit"), lost.add)
+	}
 	if c.Bool("summary") {
 		example, records = query.Reason{}, query.Reasons(records)
 	}
-	return answer(c, example, records, func() string { return fmt.Sprintf("there are no rejects of %s", of) })
+	err = answer(c, example, records, func() string { return fmt.Sprintf("there are no rejects of %s", of) })
+	lost.say(c.App.ErrWriter)
+	return err
+}
+
+// rejectTotals are those of devices of which more was rejected than is kept.
+type rejectTotals struct {
+	first []query.RejectTotal
+	sum   query.RejectTotal
+	n     int
+}
+
+// mostTotals is how many devices are named; the others are summed up.
+const mostTotals = 10
+
+func (t *rejectTotals) add(r query.RejectTotal) {
+	t.n++
+	t.sum.Rejected += r.Rejected
+	t.sum.Kept += r.Kept
+	if len(t.first) < mostTotals {
+		t.first = append(t.first, r)
+	}
+}
+
+func (t *rejectTotals) say(w io.Writer) {
+	for _, r := range t.first {
+		fmt.Fprintf(w, "furrow: %s\n", r)
+	}
+	if t.n > len(t.first) {
+		fmt.Fprintf(w, "furrow: in all, %d devices and pipelines have more rejects than are kept: %d rejected, the newest %d kept\n", t.n, t.sum.Rejected, t.sum.Kept)
+	}
 }
 
 // rejectsScope is the devices that are meant, and what to call them.
 func rejectsScope(c *cli.Context) (ids tables.Keys, of string, err error) {
+	scopes := c.NArg()
+	for _, name := range []string{"prefix", "tenant"} {
+		if c.IsSet(name) {
+			scopes++
+		}
+	}
 	switch {
-	case c.NArg() > 1 || c.NArg() == 1 && c.IsSet("prefix"):
-		return ids, "", usagef(c, "name one DEVICE, or a --prefix of ids, or neither for all")
+	case scopes > 1:
+		return ids, "", usagef(c, "name one DEVICE, a --prefix of ids, or a --tenant, or none of them for all devices")
 	case c.NArg() == 1:
 		id, err := tables.ParseDeviceID(c.Args().First())
 		if err != nil {
@@ -79,6 +130,12 @@ func rejectsScope(c *cli.Context) (ids tables.Keys, of string, err error) {
 			return ids, "", usagef(c, "--prefix: %v", err)
 		}
 		return ids, "devices " + c.String("prefix") + "…", nil
+	case c.IsSet("tenant"):
+		tenant, err := tables.ParseTenant(c.String("tenant"))
+		if err != nil {
+			return ids, "", usagef(c, "--tenant: %v", err)
+		}
+		return ids, "tenant " + string(tenant), nil
 	}
 	return ids, "any device", nil
 }

@@ -52,6 +52,9 @@ func TestRejectsAreTheRowsThatCouldNotBeFolded(t *testing.T) {
 	if got := y.rejects(t); len(got) != all {
 		t.Errorf("of all devices there are %d, want %d", len(got), all)
 	}
+	if got := y.rejects(t, "--tenant", "fabrikam"); !slices.Equal(rowsOf(got), y.refused("fabrikam:x")) {
+		t.Errorf("of a tenant there are %d", len(got))
+	}
 	for _, r := range y.rejects(t, "contoso:us-1:a") {
 		if !strings.Contains(r["reason"], "humidity: it is not finite") && !strings.Contains(r["reason"], "ticks") {
 			t.Errorf("the reason of %s is %q", r["row"], r["reason"])
@@ -103,5 +106,37 @@ func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
 	y := newFleet(t)
 	if code, _, errs := y.furrow(t, "rejects", "fabrikam:y"); code != exitFailed || !strings.Contains(errs, "near it are: fabrikam:x") {
 		t.Errorf("exit %d, %s", code, errs)
+	}
+}
+
+// TestRejectsSayHowManyAreNoLongerKept: of a device that sent 250 bad rows, the
+// newest hundred are there, and every answer says so.
+func TestRejectsSayHowManyAreNoLongerKept(t *testing.T) {
+	y := newYard(t)
+	y.add(t, tables.Device{ID: "d1", Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: tables.Active}, true)
+	var rows []tables.Entity
+	for n := range 250 {
+		e := tables.Entity{PartitionKey: "d1", RowKey: tables.TicksOf(y.begin.Add(time.Duration(n) * time.Second)).String()}
+		e.Set("temperature", tables.String("nan"))
+		rows = append(rows, e)
+	}
+	y.write(t, "d1", rows)
+	y.fold(t)
+	for _, args := range [][]string{{"d1"}, {"--tenant", "contoso"}, {"--summary"}, {"--prefix", "d", "--json"}} {
+		code, out, errs := y.furrow(t, append([]string{"rejects"}, args...)...)
+		if code != exitOK || !strings.Contains(errs, "d1, pipeline live: 250 rejected, the newest 100 kept") {
+			t.Errorf("furrow rejects %q: exit %d, %s", args, code, errs)
+		}
+		if last := rows[249].RowKey; !strings.Contains(out, last) {
+			t.Errorf("furrow rejects %q: the newest, %s, is not there:\n%s", args, last, out)
+		}
+		if args[len(args)-1] == "--json" && !strings.Contains(out, `"value":"nan"`) {
+			t.Errorf("%.300s", out)
+		}
+	}
+	_, out, _ := y.furrow(t, "rejects", "d1")
+	got := records(t, out)
+	if len(got) != 100 || got[0]["row"] != rows[150].RowKey || got[99]["number"] != "250" || got[0]["total"] != "250" {
+		t.Errorf("%d rejects, from %v", len(got), got[0])
 	}
 }

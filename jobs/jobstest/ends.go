@@ -20,10 +20,14 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 		for page, err := range client.Table(name).Rows(t.Context(), tables.Query{}) {
 			Must(t, err)
 			for _, e := range page.Rows {
+				key := e.RowKey
+				if name == f.Names.Rejects() { // slots follow from who came first
+					key = e.Get("Row").Text()
+				}
 				values := map[string]string{}
 				for _, p := range e.Properties {
 					switch p.Name {
-					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", jobs.FenceProperty:
+					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", "At", "Number", jobs.FenceProperty:
 						continue
 					case "Attempts", "Held", "HeldUntil":
 						if row := e.Get("Attempts"); row.Int() == 0 {
@@ -39,7 +43,8 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 				for _, n := range slices.Sorted(maps.Keys(values)) {
 					fmt.Fprintf(&text, " %s=%s", n, values[n])
 				}
-				out[strings.TrimPrefix(name, f.Names.Fleet()[:len(f.Names.Fleet())-len("fleet")])+"/"+e.PartitionKey+"/"+e.RowKey] = text.String()
+				key = strings.TrimPrefix(name, f.Names.Fleet()[:len(f.Names.Fleet())-len("fleet")]) + "/" + e.PartitionKey + "/" + key
+				out[key] = strings.TrimPrefix(out[key]+" and again"+text.String(), " and again")
 			}
 		}
 	}
@@ -63,7 +68,7 @@ func Differ(got, want map[string]string) string {
 
 // Calmly leaves out of the ends what says how they came about.
 func Calmly(ends map[string]string) map[string]string {
-	how := regexp.MustCompile(` (State_\w+|Late|Rejects|LedgerFrom|Refold|Attempts|Held|HeldUntil)=\S*`)
+	how := regexp.MustCompile(` (State_\w+|Late|LedgerFrom|Refold|Attempts|Held|HeldUntil)=\S*`)
 	for k, v := range ends {
 		if strings.HasPrefix(k, "partitions") {
 			ends[k] = how.ReplaceAllString(v, "")

@@ -40,11 +40,17 @@ type (
 		Doubtful bool   `json:"doubtful,omitzero"`
 	}
 	rejectObject struct {
-		Device  string `json:"device"`
-		Row     string `json:"row"`
-		Time    string `json:"time,omitempty"`
-		Reason  string `json:"reason"`
-		Reading string `json:"reading"`
+		Device   string `json:"device"`
+		Row      string `json:"row"`
+		Time     string `json:"time,omitempty"`
+		Sensor   string `json:"sensor,omitempty"`
+		Value    string `json:"value,omitempty"`
+		Reason   string `json:"reason"`
+		Reading  string `json:"reading"`
+		Rejected string `json:"rejected"`
+		Pipeline string `json:"pipeline"`
+		Number   int64  `json:"number"`
+		Total    int64  `json:"total"`
 	}
 )
 
@@ -73,7 +79,8 @@ func (n Newest) Object() any {
 }
 
 func (r Reject) Object() any {
-	return rejectObject{string(r.Device), r.Row, moment(r.Time).String(), r.Reason, r.Reading}
+	return rejectObject{Device: string(r.Device), Row: r.Row, Time: moment(r.Time).String(), Sensor: r.Sensor, Value: r.Value, Reason: r.Reason,
+		Reading: r.Reading, Rejected: second(r.At).String(), Pipeline: string(r.Pipeline), Number: r.Number + 1, Total: r.Total}
 }
 
 // jsonValue is a value in its own type where JSON has it. Bytes are base64, times

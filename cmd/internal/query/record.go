@@ -29,7 +29,9 @@ func (Bucket) Columns() []string {
 	return []string{"device", "time", "sensor", "count", "sum", "min", "max", "first", "last", "mean"}
 }
 func (Newest) Columns() []string { return []string{"device", "time", "sensor", "value", "doubtful"} }
-func (Reject) Columns() []string { return []string{"device", "time", "row", "reason", "reading"} }
+func (Reject) Columns() []string {
+	return []string{"device", "time", "row", "sensor", "value", "reason", "rejected", "pipeline", "number", "total", "reading"}
+}
 
 // Lines of a reading are one for each sensor.
 func (r Reading) Lines() (lines [][]any) {
@@ -64,5 +66,5 @@ func newestValue(v latest.Value) any {
 
 // Lines of a reject are one.
 func (r Reject) Lines() [][]any {
-	return [][]any{{string(r.Device), moment(r.Time), r.Row, r.Reason, r.Reading}}
+	return [][]any{{string(r.Device), moment(r.Time), r.Row, r.Sensor, r.Value, r.Reason, second(r.At), string(r.Pipeline), r.Number + 1, r.Total, r.Reading}}
 }

@@ -1,47 +1,121 @@
 package query
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"iter"
+	"maps"
+	"slices"
 
 	"furrow/tables"
 )
 
-// A Reject is a row that could not be processed, or not all of it.
+// A Reject is a reading that could not be folded, or not all of it.
 type Reject struct {
-	Device  tables.DeviceID
-	Row     string       // its RowKey, or a digest where no key can be so
-	Time    tables.Ticks // of the RowKey; zero where it has none
-	Reason  string
-	Reading string // the row as text
+	tables.Reject
+	Time  tables.Ticks // of the RowKey; zero where it has none
+	Total int64        // how many the pipeline has rejected of the device so far
 }
 
-// Rejects are those of the devices that keys name, device after device, the newest
-// last. A span leaves out rows whose keys have no time; the zero Span is all.
-func (s Source) Rejects(ctx context.Context, ids tables.Keys, span Span, limit int) iter.Seq2[Record, error] {
+// A RejectTotal says how many readings of one device a pipeline has rejected, and
+// how many of them are kept: the newest.
+type RejectTotal struct {
+	Device   tables.DeviceID
+	Pipeline tables.Pipeline
+	Rejected int64
+	Kept     int64
+}
+
+func (t RejectTotal) String() string {
+	return fmt.Sprintf("%s, pipeline %s: %d rejected, the newest %d kept", t.Device, t.Pipeline, t.Rejected, t.Kept)
+}
+
+// Rejects are those of the devices that ids names, device after device, the newest
+// last. A span is one of row keys, as texts; the zero Span is all. Each
+// pipeline of a device that has rejected more than it keeps is told to dropped.
+func (s Source) Rejects(ctx context.Context, ids tables.Keys, span Span, limit int, dropped func(RejectTotal)) iter.Seq2[Record, error] {
 	if ids == (tables.Keys{}) {
 		ids.From = "-" // before all other ids
 	}
-	part := tables.Range{Partitions: ids}
-	if span != (Span{}) {
-		part.Rows = tables.Keys{From: span.From.String(), Before: span.To.String()}
-	}
-	rows := s.rejects().Rows(ctx, tables.Query{Range: part, Size: min(limit, 1000)})
-	return limited(func(yield func(Record, error) bool) {
-		for e, err := range entities(rows) {
-			r, err := rejectOf(e, err)
-			if !yield(r, err) || err != nil {
+	rows := entities(s.rejects().Rows(ctx, tables.Query{Range: tables.Range{Partitions: ids}}))
+	return limited(rings(rows, span, dropped), limit)
+}
+
+// TenantRejects are those of the devices of a tenant.
+func (s Source) TenantRejects(ctx context.Context, tenant tables.Tenant, span Span, limit int, dropped func(RejectTotal)) iter.Seq2[Record, error] {
+	reads := func(yield func(read, error) bool) {
+		for m, err := range s.members(ctx, tables.Keys{From: "-"}, 0) {
+			if err == nil && m.Tenant != tenant {
+				continue
+			}
+			if !yield(read{s.rejects(), tables.Query{Range: tables.Partition(string(m.Device))}}, err) || err != nil {
 				return
 			}
 		}
-	}, limit)
+	}
+	return limited(rings(ahead(ctx, reads), span, dropped), limit)
 }
 
-func rejectOf(e tables.Entity, err error) (Reject, error) {
-	f := e.Fields()
-	r := Reject{Device: tables.DeviceID(e.PartitionKey), Row: e.RowKey, Time: timeOf(e.RowKey), Reason: f.String("Reason"), Reading: f.String("Row")}
-	if err == nil {
-		err = f.Err()
+// rings gives the rejects of each device in their order; storage has them by slot.
+func rings(rows iter.Seq2[tables.Entity, error], span Span, dropped func(RejectTotal)) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		var own []tables.Reject
+		flush := func() bool {
+			defer func() { own = own[:0] }()
+			return yieldRing(yield, own, span, dropped)
+		}
+		for e, err := range rows {
+			var r tables.Reject
+			if err == nil {
+				r, err = tables.RejectOf(e)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(own) > 0 && own[0].Device != r.Device && !flush() {
+				return
+			}
+			own = append(own, r)
+		}
+		flush()
 	}
-	return r, err
+}
+
+func yieldRing(yield func(Record, error) bool, own []tables.Reject, span Span, dropped func(RejectTotal)) bool {
+	totals := RejectTotals(own)
+	rejected := map[tables.Pipeline]int64{}
+	for _, t := range totals {
+		rejected[t.Pipeline] = t.Rejected
+		if t.Rejected > t.Kept {
+			dropped(t)
+		}
+	}
+	slices.SortFunc(own, func(a, b tables.Reject) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Number, b.Number))
+	})
+	for _, r := range own {
+		if span != (Span{}) && (r.Row < span.From.String() || r.Row >= span.To.String()) {
+			continue
+		}
+		if !yield(Reject{r, timeOf(r.Row), rejected[r.Pipeline]}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// RejectTotals are the totals of one device's rejects, by pipeline.
+func RejectTotals(own []tables.Reject) []RejectTotal {
+	by := map[tables.Pipeline]RejectTotal{}
+	for _, r := range own {
+		t := by[r.Pipeline]
+		by[r.Pipeline] = RejectTotal{r.Device, r.Pipeline, max(t.Rejected, r.Number+1), t.Kept + 1}
+	}
+	var totals []RejectTotal
+	for _, p := range slices.Sorted(maps.Keys(by)) {
+		totals = append(totals, by[p])
+	}
+	return totals
 }

@@ -80,6 +80,7 @@ type DevicePipeline struct {
 	LagSeconds     *float64   `json:"lagSeconds,omitempty"`
 	Rows           int64      `json:"rows"`
 	Rejects        int64      `json:"rejects"`
+	RejectsKept    int64      `json:"rejectsKept"` // the newest of them
 	Late           int64      `json:"late"`
 	Held           *Hold      `json:"held,omitempty"`
 }
@@ -91,11 +92,16 @@ type Hold struct {
 	Attempts int       `json:"attempts"`
 }
 
-// A Reject is a row that could not be processed.
+// A Reject is a row that could not be processed, or not all of it.
 type Reject struct {
-	Row    string     `json:"row"`
-	Time   *time.Time `json:"time,omitempty"`
-	Reason string     `json:"reason"`
+	Pipeline string     `json:"pipeline"`
+	Number   int64      `json:"number"` // counts the rejects of the device and pipeline, from 1
+	Row      string     `json:"row"`
+	Time     *time.Time `json:"time,omitempty"`
+	Sensor   string     `json:"sensor,omitempty"` // empty: the whole row
+	Reason   string     `json:"reason"`
+	Value    string     `json:"value,omitempty"` // of the sensor, or the row as text
+	At       time.Time  `json:"at"`
 }
 
 // A Series is the answer of /v1/devices/{id}/series and of /v1/tenants/{t}/day.

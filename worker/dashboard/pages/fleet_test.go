@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"furrow/worker/dashboard/pages"
@@ -128,7 +129,7 @@ func (f *fleet) device(id string) (pages.DeviceAnswer, bool) {
 				{Policy: "c2-0006", From: f.now.Add(-8 * 24 * time.Hour), To: f.now.Add(-time.Hour), Expires: f.now.Add(-10 * time.Minute), Fingerprint: "77b0e1d4"}}},
 			Latest: []pages.Latest{{Sensor: "battery", Value: 3.31, Unit: "V", Time: *d.Time, AgeSeconds: 30}, {Sensor: "door", Value: "closed", Time: *d.Time},
 				{Sensor: "temperature", Value: d.Value, Unit: "°C", Time: *d.Time}, {Sensor: "vibration_rms", Value: 184221.0, Unit: "µm/s", Time: *d.Time, Doubtful: true}},
-			Pipelines: []pages.DevicePipeline{{Pipeline: "live", Checkpoint: "0639313425612345678", CheckpointTime: &at, LagSeconds: &lag, Rows: 182233, Rejects: 2, Late: 14},
+			Pipelines: []pages.DevicePipeline{{Pipeline: "live", Checkpoint: "0639313425612345678", CheckpointTime: &at, LagSeconds: &lag, Rows: 182233, Rejects: 2, RejectsKept: 2, Late: 14},
 				{Pipeline: "archive", Checkpoint: "0639313425612345678", CheckpointTime: &at, LagSeconds: &lag, Rows: 182233}},
 		}
 		if d.State == pages.Revoked {
@@ -136,7 +137,9 @@ func (f *fleet) device(id string) (pages.DeviceAnswer, bool) {
 		}
 		if d.State == pages.Held {
 			a.Pipelines[0].Held = &pages.Hold{Until: f.now.Add(11 * time.Minute), Reason: "fold: temperature: state is 70 KiB, more than a property holds", Attempts: 4}
-			a.Rejects = []pages.Reject{{Row: "0639313425612345678-a", Time: &at, Reason: "temperature: not a number: \"NaN\""}, {Row: "<script>alert(1)</script>", Reason: "row key: not 19 digits"}}
+			a.Pipelines[0].Rejects, a.Pipelines[0].RejectsKept = 1234, 100
+			a.Rejects = []pages.Reject{{Row: "0639313425612345678-a", Time: &at, Sensor: "temperature", Reason: "temperature: it is not finite", Value: "-1e999"},
+				{Row: "<script>alert(1)</script>", Reason: "row key: not 19 digits", Value: strings.Repeat("<script>alert(1)</script> ", 12)}}
 		}
 		return a, true
 	}

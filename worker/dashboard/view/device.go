@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ type deviceRead struct {
 	inFleet bool
 	latest  []latest.Value
 	tracks  []tracked // of each pipeline
-	rejects []tables.Entity
+	rejects []tables.Reject
 }
 
 // A tracked is how far a pipeline has got with a device.
@@ -30,7 +31,7 @@ type tracked struct {
 
 const (
 	deviceFor   = 3 * time.Second
-	mostRejects = 20 // of a device that are shown
+	mostRejects = 30 // of a device that are shown
 )
 
 func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
@@ -94,31 +95,19 @@ func (s *Store) track(ctx context.Context, p tables.Pipeline, m tables.Member) (
 	return t, nil
 }
 
-// rejectsOf are the newest rejects of a device, the newest first. Storage gives the
-// oldest first, and nobody knows how many there are: where they are more than a
-// page, they are looked for in shorter and shorter times before now.
-func (s *Store) rejectsOf(ctx context.Context, id string) (found []tables.Entity, err error) {
-	table, now := s.c.Names.Rejects(), time.Now()
-	for _, back := range []time.Duration{0, 30 * 24 * time.Hour, 24 * time.Hour, time.Hour, time.Minute} {
-		q := tables.Query{Range: tables.Partition(id), Select: []string{"Reason"}, Size: 1000}
-		if back > 0 {
-			q.Range.Rows.From = tables.TicksOf(now.Add(-back)).String()
+// rejectsOf are the newest rejects of a device, the newest first. Storage has them
+// by slot, at most a hundred for each pipeline.
+func (s *Store) rejectsOf(ctx context.Context, id string) (found []tables.Reject, err error) {
+	for e, err := range s.rows(ctx, s.c.Names.Rejects(), tables.Query{Range: tables.Partition(id)}, 1+len(s.c.Pipelines)) {
+		if err != nil {
+			return nil, err
 		}
-		var rows []tables.Entity
-		for e, err := range s.rows(ctx, table, q, 2) {
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, e)
-		}
-		if len(rows) >= mostRejects || back == 0 {
-			found = rows
-		}
-		if len(rows) < 1000 {
-			break
+		if r, err := tables.RejectOf(e); err == nil { // rows of other kinds are another version's
+			found = append(found, r)
 		}
 	}
-	found = slices.Clone(found[max(0, len(found)-mostRejects):])
-	slices.Reverse(found)
-	return found, nil
+	slices.SortFunc(found, func(a, b tables.Reject) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(b.Number, a.Number))
+	})
+	return found[:min(len(found), mostRejects)], nil
 }

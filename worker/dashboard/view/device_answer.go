@@ -35,7 +35,7 @@ func (s *Store) Device(ctx context.Context, id string) (pages.DeviceAnswer, Read
 		held = held || t.held != nil
 	}
 	for _, e := range r.rejects {
-		a.Rejects = append(a.Rejects, pages.Reject{Row: e.RowKey, Time: timeOf(e.RowKey), Reason: e.Get("Reason").Text()})
+		a.Rejects = append(a.Rejects, rejectOf(e))
 	}
 	switch {
 	case w.status() == tables.Revoked:
@@ -59,8 +59,22 @@ func (s *Store) newestValue(v latest.Value, now time.Time) pages.Latest {
 	return l
 }
 
+// rejectOf is a reject as it is shown: of a row that was rejected as a whole, the
+// value is the row.
+func rejectOf(r tables.Reject) pages.Reject {
+	const most = 300 // characters of a value
+	value := r.Value
+	if r.Sensor == "" {
+		value = r.Reading
+	}
+	if runes := []rune(value); len(runes) > most {
+		value = string(runes[:most]) + "…"
+	}
+	return pages.Reject{Pipeline: string(r.Pipeline), Number: r.Number + 1, Row: r.Row, Time: timeOf(r.Row), Sensor: r.Sensor, Reason: r.Reason, Value: value, At: r.At.Time()}
+}
+
 func (t tracked) answer(now time.Time) pages.DevicePipeline {
-	p := pages.DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.last, CheckpointTime: timeOf(t.last), Rows: t.rows, Rejects: t.rejects, Late: t.late}
+	p := pages.DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.last, CheckpointTime: timeOf(t.last), Rows: t.rows, Rejects: t.rejects, RejectsKept: min(t.rejects, tables.RejectSlots), Late: t.late}
 	if lag := 0.0; t.last != "" || t.waiting != 0 {
 		if t.waiting != 0 {
 			lag = max(0, now.Sub(t.waiting.Time())).Seconds()

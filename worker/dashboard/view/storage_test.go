@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,30 +119,30 @@ func TestLagOfADeviceIsTheAgeOfWhatIsNotFolded(t *testing.T) {
 	}
 }
 
-func TestNewestRejectsComeFirstHoweverManyThereAre(t *testing.T) {
+func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 	y := viewtest.New(t, azuretest.Local(t))
 	y.Add(t, tables.Device{ID: "pump-7"})
 	now := time.Now()
 	var ops []tables.Op
-	for i := range 2500 {
-		e := tables.Entity{PartitionKey: "pump-7", RowKey: tables.TicksOf(now.Add(-time.Duration(i) * time.Minute)).String()}
-		e.Set("Reason", tables.String(fmt.Sprint("reason ", i)))
-		ops = append(ops, tables.Insert(e))
-	}
-	groups, err := tables.Cut(ops)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range groups {
-		if _, err := y.Client.Table(y.Names.Rejects()).Submit(t.Context(), g); err != nil {
+	for n := int64(2400); n < 2500; n++ {
+		e, err := tables.Reject{Device: "pump-7", Pipeline: "live", Number: n, Row: tables.TicksOf(now.Add(time.Duration(n-2500) * time.Minute)).String(),
+			Sensor: "humidity", Reason: fmt.Sprint("humidity: reason ", n), Value: strings.Repeat("x", 500), At: tables.TicksOf(now)}.Entity()
+		if err != nil {
 			t.Fatal(err)
 		}
+		ops = append(ops, tables.Insert(e))
+	}
+	if _, err := y.Client.Table(y.Names.Rejects()).Submit(t.Context(), ops); err != nil {
+		t.Fatal(err)
 	}
 	a, read, err := over(t, y).Device(t.Context(), "pump-7")
-	if err != nil || len(a.Rejects) != mostRejects || a.Rejects[0].Reason != "reason 0" || a.Rejects[19].Reason != "reason 19" {
+	if err != nil || len(a.Rejects) != mostRejects || a.Rejects[0].Reason != "humidity: reason 2499" || a.Rejects[29].Reason != "humidity: reason 2470" {
 		t.Errorf("%+v, %v", a.Rejects, err)
 	}
-	if read.Operations > 16 {
+	if r := a.Rejects[0]; r.Number != 2500 || r.Sensor != "humidity" || !strings.HasPrefix(r.Value, "xxx") || len(r.Value) > 310 {
+		t.Errorf("%+v", r)
+	}
+	if read.Operations > 6 {
 		t.Errorf("it takes %d operations", read.Operations)
 	}
 }

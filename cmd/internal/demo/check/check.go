@@ -26,8 +26,15 @@ type Config struct {
 type checker struct {
 	Config
 	found   *findings
-	tracks  map[tables.DeviceID]string          // how far the pipeline has read each device
-	rejects map[tables.DeviceID]map[string]bool // row keys; those that were wanted are taken out
+	tracks  map[tables.DeviceID]track
+	rejects map[tables.DeviceID]map[string]int // by row key; those of known devices are taken out
+}
+
+// A track is what the pipeline says of a device.
+type track struct {
+	last     string // how far it has read
+	rejected int64  // rows, since the beginning
+	late     int64  // rows that audits have found
 }
 
 // A group is a tenant's devices of a month, which share partitions of outputs.

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -106,7 +107,7 @@ func newWorld(t *testing.T) *world {
 		must(t, err)
 		_, err = w.client.Table("fleet").Do(t.Context(), tables.Insert(e))
 		must(t, err)
-		w.put("partitionslive", month.String(), string(device), map[string]any{"LastReadRowKey": at("11:59:00").String()})
+		w.put("partitionslive", month.String(), string(device), map[string]any{"LastReadRowKey": at("11:59:00").String(), "Rejects": map[tables.DeviceID]int{pump: 1}[device]})
 	}
 	w.readings()
 	w.outputs()
@@ -145,7 +146,7 @@ func (w *world) outputs() {
 	w.rollup(pump, "1d", "00:00:00", map[string]any{"t": "[3,0,-4,2.5,1.5,-4]", "air_p_0": "[1,7,7,7,7,7]", "air_p_1": "[1,1,1,1,1,1]", "n": "[1,3,3,3,3,3]"})
 	w.latest(pump, map[string]any{"t": newestText("10:01:00", "-4"), "lid": newestText("11:30:00", `"closed"`),
 		"air_p_0": newestText("10:01:00", "7"), "air_p_1": newestText("10:01:00", "1"), "n": newestText("11:30:00", "3")})
-	w.put("rejects", string(pump), at("11:30:00").String(), map[string]any{"Reason": "t: it is not finite"})
+	w.reject(pump, 0, "11:30:00")
 	for window, clock := range map[string]string{"1m": "10:00:00", "1h": "10:00:00", "1d": "00:00:00"} {
 		w.rollup(lift, window, clock, map[string]any{"t": "[2,40,20,20,20,20]"})
 	}
@@ -153,6 +154,11 @@ func (w *world) outputs() {
 }
 
 func newestText(clock, value string) string { return `["` + at(clock).String() + `",` + value + `]` }
+
+// reject puts a row into a slot of a device's ring.
+func (w *world) reject(d tables.DeviceID, slot int, clock string) {
+	w.put("rejects", string(d), fmt.Sprintf("live!%02d", slot), map[string]any{"Row": at(clock).String(), "Reason": "t: it is not finite"})
+}
 
 func tenantOf(d tables.DeviceID) string {
 	return map[tables.DeviceID]string{pump: "contoso", lift: "fabrikam"}[d]
@@ -272,13 +278,13 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 		"latest has a device for nothing": {func(w *world) {
 			w.put("latest", "fabrikam!"+month.String(), string(pump), map[string]any{"t": newestText("10:00:00", "20")})
 		}, "the partition has no such device", 0, 0},
-		"a reject is missing": {func(w *world) { w.remove("rejects", string(pump), at("11:30:00").String()) }, "something of that row is to be rejected", 0, 0},
-		"a reject is there for nothing": {func(w *world) {
-			w.put("rejects", string(pump), at("10:00:10").String(), map[string]any{"Reason": "none"})
-		}, "nothing of that row is to be rejected", 0, 0},
-		"a reject is nobody's": {func(w *world) {
-			w.put("rejects", "ghost", at("10:00:10").String(), map[string]any{"Reason": "none"})
-		}, "rejects ghost", 0, 0},
+		"a reject is missing":           {func(w *world) { w.remove("rejects", string(pump), "live!00") }, "something of that row is to be rejected", 0, 0},
+		"a reject is there for nothing": {func(w *world) { w.reject(pump, 1, "10:00:10") }, "nothing of that row is to be rejected", 0, 0},
+		"a reject is there twice":       {func(w *world) { w.reject(pump, 1, "11:30:00") }, "it is there twice", 0, 0},
+		"a reject is nobody's":          {func(w *world) { w.reject("ghost", 0, "10:00:10") }, "rejects ghost", 0, 0},
+		"a reject is not counted": {func(w *world) {
+			w.put("partitionslive", month.String(), string(pump), map[string]any{"LastReadRowKey": at("11:59:00").String()})
+		}, "it is 0 rejected rows, and should be 1", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

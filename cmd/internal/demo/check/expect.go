@@ -53,7 +53,7 @@ type expectation struct {
 // expect reads all rows of a device, and compares them with its receipts.
 func (c *checker) expect(ctx context.Context, m tables.Member) (*expectation, error) {
 	x := &expectation{member: m, buckets: map[bucket]map[string]*sums{}, newest: map[string]newest{}, rejected: map[string]bool{}}
-	folded := max(c.Until.String(), c.tracks[m.Device])
+	folded := max(c.Until.String(), c.tracks[m.Device].last)
 	found := map[string]bool{}
 	var bytes int64
 	waiting := 0

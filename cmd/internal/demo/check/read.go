@@ -19,18 +19,18 @@ func (c *checker) members(ctx context.Context) (map[group][]tables.Member, error
 	return all, err
 }
 
-// readTracks reads the checkpoints.
+// readTracks reads the checkpoints, and how many rows were rejected and came late.
 func (c *checker) readTracks(ctx context.Context, members map[group][]tables.Member) error {
-	c.tracks = map[tables.DeviceID]string{}
+	c.tracks = map[tables.DeviceID]track{}
 	months := map[tables.Month]bool{}
 	for g := range members {
 		if months[g.month] {
 			continue
 		}
 		months[g.month] = true
-		q := tables.Query{Range: tables.Partition(g.month.String()), Select: []string{"LastReadRowKey"}}
+		q := tables.Query{Range: tables.Partition(g.month.String()), Select: []string{"LastReadRowKey", "Rejects", "Late"}}
 		err := c.rows(ctx, c.Names.Partitions(c.Pipeline), q, func(e tables.Entity) error {
-			c.tracks[tables.DeviceID(e.RowKey)] = e.Get("LastReadRowKey").Text()
+			c.tracks[tables.DeviceID(e.RowKey)] = track{e.Get("LastReadRowKey").Text(), e.Get("Rejects").Int(), e.Get("Late").Int()}
 			return nil
 		})
 		if err != nil {
@@ -40,15 +40,18 @@ func (c *checker) readTracks(ctx context.Context, members map[group][]tables.Mem
 	return nil
 }
 
+// readRejects reads which rows are in the pipeline's rings, and how often.
 func (c *checker) readRejects(ctx context.Context) error {
-	c.rejects = map[tables.DeviceID]map[string]bool{}
-	return c.rows(ctx, c.Names.Rejects(), tables.Query{Select: []string{"RowKey"}}, func(e tables.Entity) error {
+	c.rejects = map[tables.DeviceID]map[string]int{}
+	return c.rows(ctx, c.Names.Rejects(), tables.Query{Select: []string{"Row"}}, func(e tables.Entity) error {
+		if !strings.HasPrefix(e.RowKey, string(c.Pipeline)+"!") {
+			return nil
+		}
 		device := tables.DeviceID(e.PartitionKey)
 		if c.rejects[device] == nil {
-			c.rejects[device] = map[string]bool{}
+			c.rejects[device] = map[string]int{}
 		}
-		c.rejects[device][e.RowKey] = true
-		c.found.result.Rejected++
+		c.rejects[device][e.Get("Row").Text()]++
 		return nil
 	})
 }

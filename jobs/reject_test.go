@@ -1,0 +1,240 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+// watcher shows each request and its body to see, before it is sent.
+func watcher(see func(r *http.Request, body string) error) transport {
+	return func(r *http.Request) (*http.Response, error) {
+		if r.Body != nil {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if err := see(r, string(body)); err != nil {
+				return nil, err
+			}
+		}
+		return http.DefaultClient.Do(r)
+	}
+}
+
+// badRows are rows that cannot be folded, the first of them number from.
+func badRows(from int, at tables.Ticks) func(n int) tables.Entity {
+	return func(n int) tables.Entity {
+		e := tables.Entity{RowKey: at.Add(time.Duration(from+n) * time.Millisecond).String()}
+		e.Set("temperature", tables.String("NaN"))
+		e.Set("note", tables.String(fmt.Sprint("row ", from+n)))
+		return e
+	}
+}
+
+// ring are the rejects of the first device and a pipeline by their numbers.
+func ring(t *testing.T, f *jobstest.Fleet, p tables.Pipeline) map[int64]tables.Reject {
+	t.Helper()
+	found := map[int64]tables.Reject{}
+	part := tables.Range{Partitions: tables.Is(string(f.World.Devices[0])), Rows: tables.RejectsOf(p)}
+	for page, err := range f.World.Connect(t, nil).Table(f.Names.Rejects()).Rows(t.Context(), tables.Query{Range: part}) {
+		jobstest.Must(t, err)
+		for _, e := range page.Rows {
+			r, err := tables.RejectOf(e)
+			jobstest.Must(t, err)
+			found[r.Number] = r
+		}
+	}
+	return found
+}
+
+func rejectCount(t *testing.T, f *jobstest.Fleet) int64 {
+	t.Helper()
+	track := f.Track(t, f.World.Devices[0])
+	return track.Get("Rejects").Int()
+}
+
+// mustBeNewest wants the newest hundred of total, each of which says which row it is of.
+func mustBeNewest(t *testing.T, found map[int64]tables.Reject, total int64) {
+	t.Helper()
+	if want := min(total, tables.RejectSlots); int64(len(found)) != want {
+		t.Errorf("%d rejects are kept of %d", len(found), total)
+	}
+	for n := max(0, total-tables.RejectSlots); n < total; n++ {
+		if r := found[n]; !strings.Contains(r.Reading, fmt.Sprint("row ", n)) {
+			t.Errorf("reject %d is %+v", n, r)
+		}
+	}
+}
+
+// dies is a pipeline whose worker is killed when it is about to commit.
+func dies(t *testing.T, f *jobstest.Fleet) (context.Context, *jobs.Pipeline) {
+	ctx, kill := context.WithCancel(t.Context())
+	t.Cleanup(kill)
+	return ctx, f.Pipeline(t, watcher(func(_ *http.Request, body string) error {
+		if strings.Contains(body, `"Committed"`) {
+			kill()
+		}
+		return ctx.Err()
+	}))
+}
+
+func TestAJobRejectsTenThousandRowsInOneTransaction(t *testing.T) {
+	f := seedDevice(t, 10_000, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
+	transactions := 0
+	p := f.Pipeline(t, watcher(func(r *http.Request, body string) error {
+		if strings.Contains(body, f.Names.Rejects()+"(") || strings.Contains(body, f.Names.Rejects()+" ") {
+			transactions++
+		}
+		return nil
+	}))
+	p.Portion = 10_000
+	r, err := p.Run(t.Context(), f.Batch)
+	if err != nil || r.Rows != 10_000 || r.Refused != 10_000 || len(r.Failed) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if transactions != 1 {
+		t.Errorf("%d transactions of rejects", transactions)
+	}
+	if n := rejectCount(t, f); n != 10_000 {
+		t.Errorf("%d rejects are counted", n)
+	}
+	found := ring(t, f, "live")
+	mustBeNewest(t, found, 10_000)
+	last := found[9_999]
+	if last.Sensor != "temperature" || last.Value != "NaN" || !strings.HasPrefix(last.Reason, "temperature: ") || last.At == 0 || !strings.HasPrefix(last.Reading, last.Row) {
+		t.Errorf("the last one is %+v", last)
+	}
+}
+
+// TestRejectsThatGrowInStorageStillFitOneTransaction: a control character takes
+// six bytes on the wire, so a hundred texts of 16 KiB are more than 3 MiB.
+func TestRejectsThatGrowInStorageStillFitOneTransaction(t *testing.T) {
+	at := tables.TicksOf(time.Now().Add(-time.Hour))
+	f := seedDevice(t, 100, func(n int) tables.Entity {
+		e := badRows(0, at)(n)
+		e.Set("z", tables.String(strings.Repeat("\x01", 15_000)))
+		return e
+	})
+	if r, err := f.Pipeline(t, nil).Run(t.Context(), f.Batch); err != nil || r.Rows != 100 || len(r.Failed) != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	found := ring(t, f, "live")
+	mustBeNewest(t, found, 100)
+	if n := len(found[0].Reading); n < 1000 {
+		t.Errorf("of a row %d bytes are kept", n)
+	}
+}
+
+// TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain kills a job when its
+// rejects are written, with 150 that were written by the jobs before it.
+func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
+	f := seedDevice(t, 150+30, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
+	p := f.Pipeline(t, nil)
+	p.Portion, p.Most = 150, 150
+	r, err := p.Run(t.Context(), f.Batch)
+	jobstest.Must(t, err)
+	ctx, dying := dies(t, f)
+	batch := f.Batch
+	batch.Mark = r.Mark
+	if _, err := dying.Run(ctx, batch); err == nil {
+		t.Fatal("the job was not killed")
+	}
+	if n := rejectCount(t, f); n != 150 {
+		t.Fatalf("%d are counted by a job that died", n)
+	}
+	before := ring(t, f, "live")
+	mustBeNewest(t, before, 180) // they were written
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	if n := rejectCount(t, f); n != 180 {
+		t.Errorf("%d are counted", n)
+	}
+	mustBeNewest(t, ring(t, f, "live"), 180)
+}
+
+// TestAnOvertakenJobPutsNoOldRejectOverANewerOne: a job sleeps before it writes
+// its rejects; when it wakes, others have filled the ring.
+func TestAnOvertakenJobPutsNoOldRejectOverANewerOne(t *testing.T) {
+	f := seedDevice(t, 250, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
+	var slept atomic.Bool
+	sleeper := f.Pipeline(t, nil)
+	sleeper.Client = f.World.Connect(t, watcher(func(_ *http.Request, body string) error {
+		if !strings.Contains(body, f.Names.Rejects()) || slept.Swap(true) {
+			return nil
+		}
+		return f.Drain(context.WithoutCancel(t.Context()), f.Pipeline(t, nil))
+	}))
+	sleeper.Portion, sleeper.Most = 50, 50
+	r, err := sleeper.Run(t.Context(), f.Batch)
+	if err != nil || r.Overtaken != 1 || !slept.Load() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	mustBeNewest(t, ring(t, f, "live"), 250)
+	if n := rejectCount(t, f); n != 250 {
+		t.Errorf("%d are counted", n)
+	}
+}
+
+func TestTwoPipelinesOfADeviceHaveRingsOfTheirOwn(t *testing.T) {
+	f := seedDevice(t, 130, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
+	live, other := f.Pipeline(t, nil), f.Pipeline(t, nil)
+	other.Name = "other"
+	jobstest.Must(t, f.World.Connect(t, nil).Table(f.Names.Partitions("other")).Create(t.Context()))
+	other.Portion = 40
+	for _, p := range []*jobs.Pipeline{live, other} {
+		jobstest.Must(t, f.Drain(t.Context(), p))
+		mustBeNewest(t, ring(t, f, p.Name), 130)
+	}
+}
+
+// TestAnAuditCountsOnlyTheRejectsThatItFinds: among late rows are bad ones, and
+// the day that is folded again has bad rows that were counted long ago. The audit
+// is done twice, the first time until it commits.
+func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
+	at := tables.TicksOf(time.Now().Add(-48 * time.Hour))
+	for _, early := range []int{20, 300} {
+		f := seedDevice(t, early, badRows(1000, at))
+		p := f.Pipeline(t, nil)
+		jobstest.Must(t, f.Drain(t.Context(), p))
+		table := f.World.Connect(t, nil).Table("own")
+		for n := range 5 {
+			e := badRows(0, at)(n)
+			e.PartitionKey = string(f.World.Devices[0])
+			_, err := table.Do(t.Context(), tables.Insert(e))
+			jobstest.Must(t, err)
+		}
+		ctx, dying := dies(t, f)
+		if _, err := dying.Do(ctx, f.Audit(jobs.Full), jobstest.NoPut{}, nil); err == nil {
+			t.Fatal("the audit was not killed")
+		}
+		for range 2 {
+			_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+			jobstest.Must(t, err)
+		}
+		if n := rejectCount(t, f); n != int64(early)+5 {
+			t.Errorf("%d rejects are counted of %d and 5 late ones", n, early)
+		}
+		late := 0
+		for _, r := range ring(t, f, "live") {
+			for n := range 5 {
+				if strings.HasSuffix(r.Reading, fmt.Sprint("row ", n)) {
+					late++
+				}
+			}
+		}
+		if late != 5 && early < tables.RejectSlots {
+			t.Errorf("%d of the 5 late rejects are kept", late)
+		}
+	}
+}

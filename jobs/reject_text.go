@@ -1,0 +1,80 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+
+	"furrow/tables"
+)
+
+// Bounds of a reject, in bytes.
+const (
+	maxReason  = 2 << 10
+	maxValue   = 1 << 10
+	maxRowText = 16 << 10
+)
+
+// clip shortens a text for people. What storage cannot take is replaced.
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return strings.ToValidUTF8(s, "�")
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// addRefusal adds one more refusal to the reject of its reading.
+func addRefusal(e *tables.Reject, r Refusal, row *tables.Entity) {
+	reason := r.Reason
+	if r.Sensor != "" {
+		reason = r.Sensor + ": " + r.Reason
+		e.Sensor = join(e.Sensor, ", ", r.Sensor)
+		e.Value = join(e.Value, ", ", valueText(row, r.Sensor))
+	}
+	e.Reason = join(e.Reason, "; ", reason)
+}
+
+// join appends to a text that will be clipped, and does not grow it without bound.
+func join(text, separator, more string) string {
+	switch {
+	case text == "":
+		return clip(more, maxReason)
+	case len(text) > maxReason || more == "":
+		return text
+	}
+	return text + separator + clip(more, maxReason)
+}
+
+// valueText is what a sensor said. A sensor within an object is a part of what
+// the object's property said.
+func valueText(row *tables.Entity, sensor string) string {
+	if row == nil {
+		return ""
+	}
+	var found *tables.Property
+	for i := range row.Properties {
+		p := &row.Properties[i]
+		if p.Name == sensor || strings.HasPrefix(sensor, p.Name+"_") && (found == nil || len(found.Name) < len(p.Name)) {
+			found = p
+		}
+	}
+	if found == nil {
+		return ""
+	}
+	return clip(found.Value.String(), maxValue)
+}
+
+// rowText is a row for people: its properties as they were.
+func rowText(row *tables.Entity) string {
+	if row == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(row.RowKey)
+	for _, p := range row.Properties {
+		fmt.Fprintf(&b, " %s=%s", p.Name, p.Value)
+		if b.Len() > maxRowText {
+			break
+		}
+	}
+	return clip(b.String(), maxRowText)
+}
