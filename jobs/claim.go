@@ -108,7 +108,11 @@ func (j *job) giveBack(ctx context.Context) {
 func (j *job) write(ctx context.Context) error {
 	var last error
 	for _, group := range j.outputs() {
-		err := together(ctx, j.pipeline.table(group[0].output.Kind), group)
+		table := j.pipeline.table(group[0].output.Kind)
+		err := together(ctx, table, group)
+		if more := emptied(group); err == nil && len(more) > 0 {
+			err, group = together(ctx, table, more), append(group, more...)
+		}
 		for _, c := range group {
 			c.remember()
 		}
@@ -139,7 +143,7 @@ func (j *job) outputs() (groups [][]*change) {
 			if e.Properties != nil {
 				of[o] = d
 			} else if e.Closed {
-				delete(d.track.open, o)
+				d.track.close(o)
 			}
 		}
 	}
@@ -149,22 +153,9 @@ func (j *job) outputs() (groups [][]*change) {
 			groups = append(groups, nil)
 		}
 		at := len(groups) - 1
-		groups[at], last = append(groups[at], newOutput(of[o], o)), o
+		groups[at], last = append(groups[at], newOutput(of[o], o)...), o
 	}
 	return groups
-}
-
-// newOutput is the change that writes an output: a new one is inserted, an open
-// one replaced on the version that was written last.
-func newOutput(d *folding, o Output) *change {
-	e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.RowKey, Properties: d.effects[o].Properties}
-	e.Properties = append(e.Properties[:len(e.Properties):len(e.Properties)],
-		tables.Property{Name: FenceProperty, Value: tables.Int64(int64(d.track.fence))})
-	op := tables.Insert(e)
-	if etag := d.track.open[o]; etag != "" {
-		op = tables.Replace(e, etag)
-	}
-	return &change{device: d, op: op, output: o, look: d.look, compare: d.outranks}
 }
 
 // outranks compares the fence of what is there with the device's own.
@@ -178,11 +169,12 @@ func (d *folding) outranks(found *tables.Entity) verdict {
 
 // remember keeps the version of an output that later samples can change.
 func (c *change) remember() {
-	open := c.device.track.open
+	open, part := c.device.track.open, c.output
+	part.RowKey = c.op.Entity.RowKey
 	if c.device.effects[c.output].Closed {
-		delete(open, c.output)
+		delete(open, part)
 	} else if c.done {
-		open[c.output] = c.etag
+		open[part] = c.etag
 	}
 }
 

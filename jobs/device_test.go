@@ -140,8 +140,8 @@ func (f greedy) Fold(d tables.Member, _ []byte, samples []jobs.Sample) (jobs.Fol
 	out.State = append(out.State, make([]byte, f.state)...)
 	if f.output {
 		e := jobs.Effect{Output: jobs.Output{Kind: jobs.Rollups, PartitionKey: "t0!greedy", RowKey: string(d.Device)}}
-		for i := range 300 {
-			e.Properties = append(e.Properties, tables.Property{Name: fmt.Sprint("p", i), Value: tables.Int64(1)})
+		for i := range 3 {
+			e.Properties = append(e.Properties, tables.Property{Name: fmt.Sprint("p-", i), Value: tables.Int64(1)})
 		}
 		out.Effects = []jobs.Effect{e}
 	}

@@ -18,6 +18,8 @@ type change struct {
 	etag   tables.ETag // of what was written, when it is done
 	device *folding
 	output Output // of an output's change
+	parts  int    // of it that are written
+	found  int    // parts of it that storage was found to have; 0 while nobody has looked
 	look   bool   // what is there is not known, and is looked up first
 
 	// compare looks at what storage has after an answer that was a refusal, or

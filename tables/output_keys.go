@@ -1,5 +1,11 @@
 package tables
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // A LatestPartition is a PartitionKey of the table latest: tenant!month.
 type LatestPartition struct {
 	Tenant Tenant
@@ -71,21 +77,30 @@ func ParseRollupPartition(s string) (p RollupPartition, err error) {
 	return p, err
 }
 
-// A RollupRow is a RowKey of the table rollups: device!start of the bucket.
-// Rows sort by device, then by time.
+// A RollupRow is a RowKey of the table rollups: device!start of the bucket, and
+// after the first part of an output the number of the part. Rows sort by device,
+// then by time.
 type RollupRow struct {
 	Device DeviceID
 	Bucket Ticks // where the bucket starts
+	Part   int   // 0 is the first, the next is 2
 }
 
-func (r RollupRow) String() string { return string(r.Device) + Separator + r.Bucket.String() }
+func (r RollupRow) String() string {
+	return PartKey(string(r.Device)+Separator+r.Bucket.String(), r.Part)
+}
 
 // ParseRollupRow reads what String writes.
 func ParseRollupRow(s string) (r RollupRow, err error) {
-	parts, err := split("row of rollups", s, 2)
+	rest, part, err := splitPart(s, 2)
 	if err != nil {
 		return r, err
 	}
+	parts, err := split("row of rollups", rest, 2)
+	if err != nil {
+		return r, err
+	}
+	r.Part = part
 	if r.Device, err = ParseDeviceID(parts[0]); err != nil {
 		return r, err
 	}
@@ -97,4 +112,53 @@ func ParseRollupRow(s string) (r RollupRow, err error) {
 // last, both included.
 func Buckets(first, last DeviceID) Keys {
 	return Keys{From: string(first) + Separator, Before: prefixed(string(last) + Separator).Before}
+}
+
+// PartKey is the RowKey of a part of an output, counted from 1: that of the output,
+// and from the second part on its number. An output's parts sort together.
+func PartKey(rowKey string, part int) string {
+	if part < 2 {
+		return rowKey
+	}
+	return rowKey + Separator + strconv.Itoa(part)
+}
+
+// splitPart cuts the number of a part from a RowKey that otherwise has so many
+// parts between separators.
+func splitPart(s string, parts int) (rowKey string, part int, err error) {
+	if strings.Count(s, Separator) < parts {
+		return s, 0, nil
+	}
+	i := strings.LastIndex(s, Separator)
+	n, err := strconv.Atoi(s[i+1:])
+	if err != nil || n < 2 || PartKey(s[:i], n) != s {
+		return s, 0, fmt.Errorf("row %s: part %s: want a number from 2 on", quote(s), quote(s[i+1:]))
+	}
+	return s[:i], n, nil
+}
+
+// A LatestRow is a RowKey of the table latest: the device, and after the first
+// part of its output the number of the part.
+type LatestRow struct {
+	Device DeviceID
+	Part   int // 0 is the first, the next is 2
+}
+
+func (r LatestRow) String() string { return PartKey(string(r.Device), r.Part) }
+
+// ParseLatestRow reads what String writes.
+func ParseLatestRow(s string) (r LatestRow, err error) {
+	rest, part, err := splitPart(s, 1)
+	if err != nil {
+		return r, err
+	}
+	r.Part = part
+	r.Device, err = ParseDeviceID(rest)
+	return r, err
+}
+
+// LatestRows are the RowKeys of latest that belong to the devices from first to
+// last, both included.
+func LatestRows(first, last DeviceID) Keys {
+	return Keys{From: string(first), Before: prefixed(string(last) + Separator).Before}
 }

@@ -71,12 +71,42 @@ func TestATenantsDayIsOneRange(t *testing.T) {
 	}
 }
 
+// part is the number of a part, or 0 for the first.
+func part(n int64) int { return []int{0, 2, 3, 5}[n&3] }
+
+func FuzzLatestRow(f *testing.F) {
+	f.Add("a", int64(5), "a-b", int64(4))
+	f.Add("dev1", int64(0), "dev1", int64(6))
+	f.Fuzz(func(t *testing.T, a string, m int64, b string, n int64) {
+		x, y := LatestRow{DeviceID(a), part(m)}, LatestRow{DeviceID(b), part(n)}
+		if got, err := ParseLatestRow(x.String()); err == nil && got != x {
+			t.Fatalf("ParseLatestRow(%s) = %+v", x, got)
+		} else if _, bad := ParseDeviceID(a); err != nil && bad == nil {
+			t.Fatal(err)
+		}
+		_, errA := ParseDeviceID(a)
+		_, errB := ParseDeviceID(b)
+		if errA != nil || errB != nil {
+			return
+		}
+		if got, want := strings.Compare(x.String(), y.String()), cmp.Or(strings.Compare(a, b), cmp.Compare(x.Part, y.Part)); got != want {
+			t.Fatalf("%s and %s compare as %d, want %d", x, y, got, want)
+		}
+		if !LatestRows(min(x.Device, y.Device), max(x.Device, y.Device)).Contains(x.String()) {
+			t.Fatalf("the rows of %s to %s leave out %s", a, b, x)
+		}
+		if x.Device != y.Device && LatestRows(x.Device, x.Device).Contains(y.String()) {
+			t.Fatalf("the rows of %s have %s", a, y)
+		}
+	})
+}
+
 func FuzzRollupRow(f *testing.F) {
 	f.Add("a", int64(5), "a-b", int64(4))
 	f.Add("dev1", int64(5), "dev1", int64(6))
 	f.Fuzz(func(t *testing.T, a string, m int64, b string, n int64) {
-		x := RollupRow{DeviceID(a), min(max(Ticks(m), 0), MaxTicks)}
-		y := RollupRow{DeviceID(b), min(max(Ticks(n), 0), MaxTicks)}
+		x := RollupRow{DeviceID(a), min(max(Ticks(m), 0), MaxTicks), part(m)}
+		y := RollupRow{DeviceID(b), min(max(Ticks(n), 0), MaxTicks), part(n)}
 		if got, err := ParseRollupRow(x.String()); err == nil && got != x {
 			t.Fatalf("ParseRollupRow(%s) = %+v", x, got)
 		} else if _, bad := ParseDeviceID(a); err != nil && bad == nil {
@@ -87,7 +117,7 @@ func FuzzRollupRow(f *testing.F) {
 		if errA != nil || errB != nil {
 			return
 		}
-		want := cmp.Or(strings.Compare(a, b), cmp.Compare(x.Bucket, y.Bucket))
+		want := cmp.Or(strings.Compare(a, b), cmp.Compare(x.Bucket, y.Bucket), cmp.Compare(x.Part, y.Part))
 		if got := strings.Compare(x.String(), y.String()); got != want {
 			t.Fatalf("%s and %s compare as %d, want %d", x, y, got, want)
 		}

@@ -1,0 +1,120 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+
+	"furrow/tables"
+)
+
+// An output has a property for each sensor, of which Azure takes 252 in an entity.
+// One of more sensors is several entities, its parts: the first has the output's
+// own key, the others a suffix that sorts right after it. Parts are cut from the
+// names of the output's sensors in text order, so they depend on nothing else.
+const (
+	partSensors = 200
+	maxParts    = (MaxSensors + partSensors - 1) / partSensors
+)
+
+// PartsProperty is a property of the first part of an output, where there are
+// more: how many parts storage has, including those that are empty now.
+const PartsProperty = "_parts"
+
+// IsReserved tells whether a property of an output is not a sensor's.
+func IsReserved(name string) bool { return name == FenceProperty || name == PartsProperty }
+
+// cutParts divides the properties of an output; one that is empty has one part.
+func cutParts(all []tables.Property) [][]tables.Property {
+	byName := func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) }
+	if len(all) <= partSensors {
+		return [][]tables.Property{all}
+	}
+	if !slices.IsSortedFunc(all, byName) {
+		all = slices.SortedFunc(slices.Values(all), byName)
+	}
+	return slices.Collect(slices.Chunk(all, partSensors))
+}
+
+// part is the output that a part of o is written as, counted from 1.
+func (o Output) part(n int) Output {
+	o.RowKey = tables.PartKey(o.RowKey, n)
+	return o
+}
+
+// parts is how many parts of an open output were written.
+func (t *track) parts(o Output) (n int) {
+	for n < maxParts {
+		if _, open := t.open[o.part(n+1)]; !open {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// close forgets the versions of an output that no later sample changes.
+func (t *track) close(o Output) {
+	for n := range maxParts {
+		delete(t.open, o.part(n+1))
+	}
+}
+
+// newOutput is the changes that write an output: its parts, and empty entities in
+// place of the higher parts that it had before.
+func newOutput(d *folding, o Output) (changes []*change) {
+	cut := cutParts(d.effects[o].Properties)
+	count := max(len(cut), d.track.parts(o))
+	for n := range count {
+		var own []tables.Property
+		if n < len(cut) {
+			own = cut[n]
+		}
+		changes = append(changes, newPart(d, o, n+1, count, own))
+	}
+	return changes
+}
+
+// emptied is the changes that empty the parts which storage was found to have
+// beyond those that were written: an attempt that ended without a commit has left
+// them, or another configuration.
+func emptied(written []*change) (changes []*change) {
+	for _, c := range written {
+		for n := c.parts + 1; n <= c.found; n++ {
+			e := newPart(c.device, c.output, n, c.found, nil)
+			e.look = true
+			changes = append(changes, e)
+		}
+	}
+	return changes
+}
+
+// newPart is the change that writes one part of an output: a new one is inserted,
+// an open one replaced on the version that was written last.
+func newPart(d *folding, o Output, n, count int, properties []tables.Property) *change {
+	e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.part(n).RowKey, Properties: slices.Clone(properties)}
+	e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
+	if n == 1 && count > 1 {
+		e.Set(PartsProperty, tables.Int32(int32(count)))
+	}
+	op := tables.Insert(e)
+	if etag := d.track.open[o.part(n)]; etag != "" {
+		op = tables.Replace(e, etag)
+	}
+	c := &change{device: d, op: op, output: o, parts: count, look: d.look}
+	c.compare = func(found *tables.Entity) verdict {
+		if found != nil && n == 1 {
+			c.higher(found)
+		}
+		return d.outranks(found)
+	}
+	return c
+}
+
+// higher notes how many parts storage has. The first part goes on saying so, until
+// whoever commits has emptied them.
+func (c *change) higher(found *tables.Entity) {
+	c.found = max(c.found, min(int(found.Get(PartsProperty).Int()), maxParts))
+	if c.found > c.parts {
+		c.op.Entity.Set(PartsProperty, tables.Int32(int32(c.found)))
+	}
+}
