@@ -48,7 +48,8 @@ type follower struct {
 
 // following are the messages that follow from a device job.
 func (p *Pipeline) following(m Message, r Result) (all []follower) {
-	m.Claim, m.Attempts = "", 0
+	m = m.Untried()
+	m.Claim = ""
 	of := func(first, last tables.DeviceID, mark string) Message {
 		next := m
 		next.First, next.Last, next.Mark = first, last, mark
@@ -96,7 +97,7 @@ func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
 	if err != nil {
 		return err
 	}
-	m.Attempts = 0
+	m = m.Untried()
 	for _, d := range read.work {
 		m.First, m.Last = d.member.Device, d.member.Device
 		if err := put.Put(ctx, m, 0); err != nil {

@@ -26,6 +26,9 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(cont
 		return Result{}, fmt.Errorf("%w: it is of pipeline %s, and this worker's is %s", ErrUnreadable, m.Pipeline, p.Name)
 	}
 	m.Generation = max(m.Generation, p.Generation)
+	if m.isDeadly() {
+		return p.disarm(ctx, m, put)
+	}
 	switch m.Kind {
 	case Master:
 		return p.master(ctx, m, put, save)

@@ -67,9 +67,23 @@ type Message struct {
 	// released by a worker that stopped, or lost by one that died.
 	Attempts int `json:"attempts,omitzero"`
 
-	// Passed is how often a worker that was too old for the message has given it
-	// back: so many gets say nothing about the job.
-	Passed int `json:"passed,omitzero"`
+	// Busy is how many of the attempts failed because storage was busy. Those never
+	// make the message poison.
+	Busy int `json:"busy,omitzero"`
+
+	// Taken is how many of the queue's gets of the message are accounted for, because
+	// the job got on after them or the message was given back in order.
+	Taken int `json:"taken,omitzero"`
+
+	// Deaths is how many gets are not: as a rule the worker's process ended amid the
+	// job. The pool counts them; they are not a part of the text.
+	Deaths int `json:"-"`
+}
+
+// Untried is m as if nobody had got it yet.
+func (m Message) Untried() Message {
+	m.Attempts, m.Busy, m.Taken, m.Deaths = 0, 0, 0, 0
+	return m
 }
 
 // CatchUp tells whether m is work on history: a device that is far behind, an
@@ -134,10 +148,8 @@ func (m Message) check() error {
 		return fmt.Errorf("run %d is no moment between the years 1 and 9999", m.Run)
 	case m.Generation < 0:
 		return fmt.Errorf("generation %d is less than zero", m.Generation)
-	case m.Attempts < 0:
-		return fmt.Errorf("attempts %d are fewer than none", m.Attempts)
-	case m.Passed < 0:
-		return fmt.Errorf("passed %d is less than zero", m.Passed)
+	case m.Attempts < 0 || m.Busy < 0 || m.Taken < 0:
+		return fmt.Errorf("attempts %d, busy %d or taken %d is negative", m.Attempts, m.Busy, m.Taken)
 	}
 	return m.checkWork()
 }

@@ -21,7 +21,7 @@ func messages() map[string]Message {
 		"v1-month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: Full},
 		"v1-chain":           {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Mark: "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"},
 		"v1-month":           {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: "contoso:us-5260:Giles-7163712301905", Attempts: 2},
-		"v1-generation":      {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Generation: 12, Passed: 3},
+		"v1-generation":      {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Generation: 12, Busy: 1, Taken: 3},
 		"v1-device":          {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a-1", Attempts: 1},
 		"v1-audit":           {Kind: Audit, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Audit: Short, Claim: "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"},
 	}
@@ -53,7 +53,7 @@ func TestTheLongestMessageFits(t *testing.T) {
 	id := tables.DeviceID(strings.Repeat("x", 128))
 	m := Message{
 		Kind: Audit, Pipeline: tables.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c", 64),
-		Month: tables.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Generation: 1 << 62, Attempts: 1 << 62, Passed: 1 << 62,
+		Month: tables.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}
 	text, err := m.Encode()
 	if err != nil {

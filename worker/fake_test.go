@@ -90,6 +90,7 @@ func (q *fakeQueue) Put(_ context.Context, m jobs.Message, delay time.Duration) 
 }
 
 func (q *fakeQueue) add(m jobs.Message, delay time.Duration) error {
+	m.Taken = 0
 	text, err := m.Encode()
 	if err != nil {
 		return err

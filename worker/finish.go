@@ -11,14 +11,15 @@ import (
 	"furrow/tables"
 )
 
-// maxTaken is how often a message may be got. Attempts are counted by those who
-// see a job fail; nobody does when the job ends its worker's process.
-func (p *Pool) maxTaken() int { return 20 * p.MaxAttempts }
+// maxDeaths is how many workers may end amid the job of a message until it is
+// poison. Attempts are counted by those who see a job fail; nobody does when the
+// job ends its worker's process. Batches are split long before that.
+func (p *Pool) maxDeaths() int { return 20 * p.MaxAttempts }
 
 // finish does with the message what the end of its job asks for. What it cannot
 // do is left to the end of the lease, when the message comes again.
 func (t *turn) finish(ctx context.Context, err error, stopped bool) Result {
-	attempts := t.message.Attempts + 1
+	attempts, busy := t.message.Attempts+1, t.message.Busy
 	switch {
 	case err == nil:
 		return t.ended(OutcomeDone, nil, t.lease.Delete(ctx))
@@ -27,45 +28,41 @@ func (t *turn) finish(ctx context.Context, err error, stopped bool) Result {
 	case errors.Is(err, jobs.ErrUnreadable), errors.Is(err, errDeadly):
 		return t.poison(ctx, err, t.message.Attempts)
 	case stopped:
-		return t.ended(OutcomeReleased, nil, t.lease.GiveBack(ctx, t.lease.Text(), 0))
+		return t.ended(OutcomeReleased, nil, t.giveBack(ctx, t.message, 0))
 	case errors.Is(err, jobs.ErrNewer):
-		return t.pass(ctx, err)
+		// Another worker may have it soon, and this get counts for nothing.
+		return t.ended(OutcomeReleased, err, t.giveBack(ctx, t.message, jitter(t.pool.Pause)))
 	case errors.Is(err, tables.ErrBusy):
-		// Storage fails every job alike. That is no fault of the message, and would
-		// fill the poison queue with all of them.
+		// An attempt, so that pauses grow and a batch is split, in which one device may
+		// have a busy partition. But never poison: a storage that is busy as a whole
+		// would put every message aside.
 		t.pool.heed(err)
-		return t.ended(OutcomeFailed, err, t.lease.GiveBack(ctx, t.lease.Text(), t.pool.pauseAfter(t.lease.Taken)))
-	case attempts >= t.pool.MaxAttempts:
+		return t.fail(ctx, err, attempts, busy+1)
+	case attempts-busy >= t.pool.MaxAttempts:
 		return t.poison(ctx, err, attempts)
 	}
-	return t.fail(ctx, err, attempts)
-}
-
-// pass gives back a message that this worker is too old for. Another one may have
-// it soon, and no get by such as this one counts.
-func (t *turn) pass(ctx context.Context, err error) Result {
-	m := t.message
-	m.Passed++
-	text, wrong := m.Encode()
-	if wrong != nil {
-		return Result{Outcome: OutcomeReleased, Err: both(err, wrong)}
-	}
-	return t.ended(OutcomeReleased, err, t.lease.GiveBack(ctx, text, jitter(t.pool.Pause)))
+	return t.fail(ctx, err, attempts, busy)
 }
 
 // fail gives the message back with one more attempt counted.
-func (t *turn) fail(ctx context.Context, err error, attempts int) Result {
+func (t *turn) fail(ctx context.Context, err error, attempts, busy int) Result {
 	m := t.message
-	m.Attempts = attempts
-	text, wrong := m.Encode()
-	if wrong != nil {
-		return Result{Outcome: OutcomeFailed, Err: both(err, wrong)}
-	}
-	r := t.ended(OutcomeFailed, err, t.lease.GiveBack(ctx, text, t.pool.pauseAfter(attempts)))
+	m.Attempts, m.Busy = attempts, busy
+	r := t.ended(OutcomeFailed, err, t.giveBack(ctx, m, t.pool.pauseAfter(attempts)))
 	if r.Outcome == OutcomeFailed {
 		t.message = m
 	}
 	return r
+}
+
+// giveBack ends the lease in order: this get of the message is no death.
+func (t *turn) giveBack(ctx context.Context, m jobs.Message, after time.Duration) error {
+	m.Taken = t.lease.Taken - m.Deaths
+	text, err := m.Encode()
+	if err != nil { // it is unreadable, and stays so
+		text = t.lease.Text()
+	}
+	return t.lease.GiveBack(ctx, text, after)
 }
 
 // poison puts the message into the poison queue first and deletes it then: a
@@ -75,7 +72,7 @@ func (t *turn) poison(ctx context.Context, cause error, attempts int) Result {
 	if err != nil {
 		t.pool.heed(err)
 		err = fmt.Errorf("the message is poison (%w), and could not be put aside: %w", cause, err)
-		return t.ended(OutcomeFailed, err, t.lease.GiveBack(ctx, t.lease.Text(), t.pool.pauseAfter(attempts)))
+		return t.ended(OutcomeFailed, err, t.giveBack(ctx, t.message, t.pool.pauseAfter(attempts)))
 	}
 	return t.ended(OutcomePoisoned, cause, t.lease.Delete(ctx))
 }

@@ -82,8 +82,7 @@ func (q *Queue) redrive(ctx context.Context, l *Lease, p Poisoned) error {
 	if err != nil { // it may be for a newer worker
 		err = q.jobs.put(ctx, p.Text, 0)
 	} else {
-		m.Attempts = 0
-		err = q.Put(ctx, m, 0)
+		err = q.Put(ctx, m.Untried(), 0)
 	}
 	if err != nil {
 		return err

@@ -319,11 +319,67 @@ func TestADeadWorkersMessageIsTakenOverAfterTheLease(t *testing.T) {
 	})
 }
 
+// TestOnlyGetsThatNobodyEndedAreDeaths has workers die, stop, fail and get on.
+func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.Put(t.Context(), monthJob(), 0)
+		die := func(times int) {
+			t.Helper()
+			for range times {
+				if got, err := q.Get(t.Context(), 1, DefaultLease); err != nil || len(got) != 1 {
+					t.Fatal(got, err)
+				}
+				time.Sleep(DefaultLease + time.Second)
+			}
+		}
+		seen := 0
+		work := func(f func(context.Context, jobs.Message, save) error) {
+			t.Helper()
+			p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, s save) error {
+				seen = m.Deaths
+				return f(ctx, m, s)
+			}}
+			stop := start(t, p)
+			time.Sleep(time.Second)
+			stop()
+			time.Sleep(time.Minute) // the pause after a failure
+		}
+		stopped := func(ctx context.Context, _ jobs.Message, _ save) error { return until(ctx, time.Hour) }
+		failed := func(context.Context, jobs.Message, save) error { return errors.New("failed") }
+		want := func(n int) {
+			t.Helper()
+			if work(stopped); seen != n {
+				t.Errorf("the job sees %d deaths, want %d", seen, n)
+			}
+		}
+		want(0)
+		work(failed)
+		want(0)
+		die(3)
+		want(3)
+		work(failed)
+		want(3) // a failure forgives none
+		die(1)
+		want(4)
+		work(func(ctx context.Context, m jobs.Message, save save) error {
+			m.Progress = "d100"
+			return cmpErr(save(ctx, m), until(ctx, time.Hour))
+		})
+		want(0) // it has got on
+		die(2)
+		want(2)
+		if m, _ := q.first(t); m.Attempts != 0 {
+			t.Errorf("deaths are counted as attempts: %+v", m)
+		}
+	})
+}
+
 func TestAMessageThatEndsItsWorkersIsPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		q.Put(t.Context(), monthJob(), 0)
-		for range 100 {
+		for range 101 {
 			q.steal(0)
 		}
 		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
@@ -333,7 +389,7 @@ func TestAMessageThatEndsItsWorkersIsPoison(t *testing.T) {
 		stop := start(t, p)
 		time.Sleep(time.Second)
 		stop()
-		if len(q.poison) != 1 || !strings.Contains(q.poison[0].Cause, "got 101 times") {
+		if len(q.poison) != 1 || !strings.Contains(q.poison[0].Cause, "101 of them have ended") {
 			t.Errorf("poison %+v", q.poison)
 		}
 	})

@@ -60,6 +60,7 @@ func (q *Queue) DeleteQueues(ctx context.Context) error {
 // m.CatchUp says so. It is visible after the delay, and never expires. It may be
 // put twice when an answer is lost.
 func (q *Queue) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
+	m.Taken = 0 // the queue begins to count anew
 	text, err := m.Encode()
 	if err != nil {
 		return err

@@ -32,13 +32,14 @@ func (p *Pool) take(ctx context.Context, l *Lease) Result {
 	start := time.Now()
 	l.heed = p.heed
 	m, err := jobs.Decode(l.Text())
+	m.Deaths = max(0, l.Taken-m.Taken-1)
 	t := &turn{pool: p, lease: l, message: m}
 	switch {
 	case err != nil:
 	case ctx.Err() != nil:
 		err = errStopped
-	case l.Taken-m.Passed > p.maxTaken():
-		err = fmt.Errorf("%w: it was got %d times and not finished", errDeadly, l.Taken)
+	case m.Deaths > p.maxDeaths():
+		err = fmt.Errorf("%w: %d of them have ended amid its job", errDeadly, m.Deaths)
 	default:
 		err = t.work(ctx)
 	}
@@ -88,9 +89,10 @@ func (t *turn) save(ctx context.Context, m jobs.Message) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	m.Attempts, m.Passed = t.message.Attempts, t.message.Passed
+	m.Attempts, m.Busy, m.Taken, m.Deaths = t.message.Attempts, t.message.Busy, t.message.Taken, t.message.Deaths
 	if m != t.message {
-		m.Attempts = 0
+		m = m.Untried()
+		m.Taken = t.lease.Taken - 1 // all but this get, which has yet to end well
 	}
 	text, err := m.Encode()
 	if err != nil {
