@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"net/http"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -103,70 +103,117 @@ func TestTheNumberInFlightFollowsTheBacklog(t *testing.T) {
 	})
 }
 
-func TestTheNumberInFlightHalvesWhenStorageIsBusyAndIsBackInHalfAMinute(t *testing.T) {
-	for _, from := range []string{"job", "get", "delete"} {
-		synctest.Test(t, func(t *testing.T) {
-			q := &fakeQueue{}
-			for n := range 2000 {
-				q.Put(t.Context(), deviceJob(n%999), 0)
-			}
-			var busy atomic.Bool
-			q.before = func(op string) error {
-				if op == from && busy.CompareAndSwap(true, false) {
-					return fmt.Errorf("fake: %w", tables.ErrBusy)
-				}
-				return nil
-			}
-			p := &Pool{Source: q, Size: 16, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
-				if from == "job" && busy.CompareAndSwap(true, false) {
-					return fmt.Errorf("fake: %w", tables.ErrBusy)
-				}
-				return until(ctx, time.Second)
-			}}
-			stop := start(t, p)
-			time.Sleep(10*time.Second + 500*time.Millisecond)
-			if p.InFlight() != 16 {
-				t.Errorf("%s: %d in flight before", from, p.InFlight())
-			}
-			busy.Store(true)
-			time.Sleep(3 * time.Second)
-			if n := p.InFlight(); n < 8 || n > 9 {
-				t.Errorf("%s: %d in flight after storage was busy, want 8 or 9", from, n)
-			}
-			time.Sleep(28 * time.Second)
-			if p.InFlight() != 16 {
-				t.Errorf("%s: %d in flight half a minute later", from, p.InFlight())
-			}
-			stop()
-		})
-	}
+// A load keeps a pool busy with batches whose jobs do an operation every 50 ms;
+// busy tells which answers say that storage is.
+type load struct {
+	q    *fakeQueue
+	busy func(m jobs.Message, op int64) bool
+	ops  atomic.Int64
 }
 
-func TestTheCeilingStaysBetweenOneAndFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &ceiling{full: 32}
-		var all sync.WaitGroup
-		for range 32 {
-			all.Go(c.halve) // 32 jobs are refused by one thing
+func (l *load) pool(t *testing.T, batches int) *Pool {
+	l.q = &fakeQueue{}
+	for n := range batches {
+		l.q.Put(t.Context(), deviceJob(n), 0)
+	}
+	return &Pool{Source: l.q, Idle: time.Second, Log: quiet(), Work: l.work}
+}
+
+func (l *load) work(ctx context.Context, m jobs.Message, _ save) error {
+	for range 20 {
+		for try := 1; l.busy(m, l.ops.Add(1)); try++ {
+			Answered(ctx, http.StatusServiceUnavailable)
+			if try == 4 {
+				return fmt.Errorf("fake: %w", tables.ErrBusy)
+			}
+			sleep(ctx, time.Second)
 		}
-		all.Wait()
-		if c.now() != 16 {
-			t.Errorf("%d after one spell", c.now())
+		Answered(ctx, http.StatusOK)
+		if err := until(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return l.q.Put(ctx, m.Untried(), 0)
+}
+
+func TestOneBusyPartitionAmongManyLeavesTheNumberInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &load{busy: func(m jobs.Message, _ int64) bool { return m.First == deviceJob(7).First }}
+		p := l.pool(t, 50)
+		stop := start(t, p)
+		defer stop()
+		time.Sleep(2 * time.Second)
+		for range 600 {
+			time.Sleep(100 * time.Millisecond)
+			if n := p.limit.now(); n != 32 {
+				t.Fatalf("%d jobs may be in flight; one of 50 batches is busy", n)
+			}
+		}
+		if failed := p.Outcomes.Of(OutcomeFailed); failed < 3 {
+			t.Errorf("it was tried %d times in a minute", failed)
+		}
+	})
+}
+
+func TestTheNumberInFlightFollowsTheShareOfBusyAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var busy atomic.Bool
+		l := &load{busy: func(_ jobs.Message, op int64) bool { return busy.Load() && op%2 == 0 }}
+		p := l.pool(t, 50)
+		stop := start(t, p)
+		defer stop()
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		if p.InFlight() != 32 {
+			t.Errorf("%d in flight before", p.InFlight())
+		}
+		busy.Store(true)
+		time.Sleep(2100 * time.Millisecond)
+		if n := p.limit.now(); n > 16 {
+			t.Errorf("%d may be in flight while half of the answers are busy, want 16 or fewer", n)
+		}
+		time.Sleep(20 * time.Second)
+		if n := p.InFlight(); n > 8 {
+			t.Errorf("%d are in flight after 20 seconds of it", n)
+		}
+		busy.Store(false)
+		time.Sleep(32 * time.Second)
+		if p.InFlight() != 32 {
+			t.Errorf("%d in flight half a minute later", p.InFlight())
+		}
+	})
+}
+
+func TestALimitStaysBetweenOneAndFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &limit{full: 32}
+		answer := func(good, busy int) {
+			for n := range good + busy {
+				l.answered(n < busy)
+			}
+			time.Sleep(span)
+		}
+		answer(90, 10)
+		answer(0, few)
+		if l.now() != 32 {
+			t.Errorf("%d after a tenth, and a few", l.now())
+		}
+		answer(89, 11)
+		if l.now() != 16 {
+			t.Errorf("%d after more than a tenth", l.now())
 		}
 		for range 60 {
-			time.Sleep(spell)
-			c.halve()
+			answer(0, 10)
 		}
-		if c.now() != 1 {
-			t.Errorf("%d after a minute of refusals", c.now())
+		if l.now() != 1 {
+			t.Errorf("%d after a minute of refusals", l.now())
 		}
-		last := c.now()
+		last := l.now()
 		for range 30 {
 			time.Sleep(time.Second)
-			if c.now() < last {
-				t.Errorf("%d after %d", c.now(), last)
+			if l.now() < last {
+				t.Errorf("%d after %d", l.now(), last)
 			}
-			last = c.now()
+			last = l.now()
 		}
 		if last != 32 {
 			t.Errorf("%d after half a minute", last)
@@ -174,22 +221,66 @@ func TestTheCeilingStaysBetweenOneAndFull(t *testing.T) {
 	})
 }
 
-func TestABusyStorageIsNoFaultOfTheMessage(t *testing.T) {
+func TestBusyAnswersOfAPoolCountWhereNobodyTellsThem(t *testing.T) {
+	for _, from := range []string{"job", "get", "delete"} {
+		synctest.Test(t, func(t *testing.T) {
+			q := &fakeQueue{}
+			for n := range 999 {
+				q.Put(t.Context(), deviceJob(n), 0)
+			}
+			var busy atomic.Bool
+			refuse := func(op string) error {
+				if op == from && busy.Load() {
+					return fmt.Errorf("fake: %w", tables.ErrBusy)
+				}
+				return nil
+			}
+			q.before = refuse
+			p := &Pool{Source: q, Size: 16, Idle: 100 * time.Millisecond, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+				if err := refuse("job"); err != nil {
+					return err
+				}
+				return until(ctx, time.Second)
+			}}
+			stop := start(t, p)
+			defer stop()
+			time.Sleep(10*time.Second + 500*time.Millisecond)
+			busy.Store(true)
+			time.Sleep(4 * time.Second)
+			if n := p.limit.now(); n > 9 {
+				t.Errorf("%s: %d may be in flight", from, n)
+			}
+		})
+	}
+}
+
+func TestABusyStorageIsAnAttemptAndNeverPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		q.Put(t.Context(), monthJob(), 0)
 		began := time.Now()
-		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
-			if time.Since(began) < 3*time.Hour {
+		var attempts []int
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(_ context.Context, m jobs.Message, _ save) error {
+			if attempts = append(attempts, m.Attempts); time.Since(began) < 3*time.Hour {
 				return fmt.Errorf("get: %w", tables.ErrBusy)
 			}
-			return nil
+			return errors.New("it is broken, too")
 		}}
 		stop := start(t, p)
-		time.Sleep(4 * time.Hour)
-		stop()
-		if p.Outcomes.Of(OutcomeDone) != 1 || len(q.poison) != 0 || p.Outcomes.Of(OutcomeFailed) < 10 {
-			t.Errorf("%d done, %d failed, %d in the poison queue", p.Outcomes.Of(OutcomeDone), p.Outcomes.Of(OutcomeFailed), len(q.poison))
+		defer stop()
+		time.Sleep(3 * time.Hour)
+		busy := len(attempts)
+		if want := 3 * 60 / 6; busy < want || busy > 2*want || len(q.poison) != 0 {
+			t.Errorf("%d tries in three hours, %d in the poison queue", busy, len(q.poison))
+		}
+		for i, n := range attempts {
+			if n != i {
+				t.Fatalf("attempts were %v", attempts)
+			}
+		}
+		time.Sleep(time.Hour)
+		if len(q.poison) != 1 || len(attempts) != busy+5 || q.poison[0].Attempts != busy+5 {
+			t.Errorf("%d tries, %d of them busy; poison: %+v", len(attempts), busy, q.poison)
 		}
 	})
 }

@@ -44,14 +44,14 @@ type Pool struct {
 	Grace       time.Duration // for jobs to return, and then for messages to be given back, when the pool stops; 0 means 10 s
 	Idle        time.Duration // longest pause between two looks into an empty queue; 0 means 30 s; three times that for catch-up
 	Pause       time.Duration // before a job that failed is tried again, doubling each time; 0 means 5 s
-	MaxAttempts int           // failures after which a message is poison; 0 means 5
+	MaxAttempts int           // failures after which a message is poison, not counting those of a busy storage; 0 means 5
 	OnResult    func(Result)  // is told of the end of every message, from many goroutines; nil means nobody is
 	Log         *slog.Logger  // nil means slog.Default()
 	Outcomes    Outcomes      // how messages have ended so far
 
-	ceiling ceiling
-	room    room
-	idle    atomic.Int64 // what SetIdle has set; zero: Idle holds
+	limit limit
+	room  room
+	idle  atomic.Int64 // what SetIdle has set; zero: Idle holds
 }
 
 // SetIdle changes Idle of a pool that runs.
@@ -76,6 +76,7 @@ func (p *Pool) Run(ctx context.Context) error {
 		return errors.New("pool: Source and Work are both needed")
 	}
 	p.setDefaults()
+	ctx = context.WithValue(ctx, poolKey{}, p)
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, l := range p.lanes(&running) {
@@ -94,28 +95,25 @@ func (p *Pool) setDefaults() {
 	if p.Log == nil {
 		p.Log = slog.Default()
 	}
-	p.ceiling.fill(p.Size)
-	p.room.open(p.ceiling.now, p.Lease)
+	p.limit.fill(p.Size)
+	p.room.open(p.limit.now, p.Lease)
 }
 
 // InFlight is how many jobs are running.
 func (p *Pool) InFlight() int { return p.room.running() }
 
-// heed looks whether an error says that storage is busy.
+// heed looks whether an error says that storage is busy. Where nobody tells
+// Answered, these are the only answers that count.
 func (p *Pool) heed(err error) {
 	if errors.Is(err, tables.ErrBusy) {
-		p.Busy()
+		p.limit.answered(true)
 	}
 }
-
-// Busy tells the pool that storage has answered that it is busy. The pool sees
-// that itself in errors; this is for those who see the answers that a client's
-// retries made good.
-func (p *Pool) Busy() { p.ceiling.halve() }
 
 // end records the end of a message's time here.
 func (p *Pool) end(r Result) {
 	p.Outcomes.count(r.Outcome)
+	p.limit.answered(false) // that of the message's end; a busy one has been counted
 	if p.OnResult != nil {
 		p.OnResult(r)
 	}

@@ -73,6 +73,7 @@ func (s *stores) connect(watchers []watcher) (err error) {
 	s.Tables, err = tables.Connect(tables.Config{Account: s.Account, Transport: s.HTTP,
 		OnOperation: func(ctx context.Context, o tables.Operation) {
 			s.TableOperations.Count(ctx, o)
+			worker.Answered(ctx, o.Status)
 			for _, w := range watchers {
 				if w.Table != nil {
 					w.Table(ctx, o)
@@ -85,6 +86,7 @@ func (s *stores) connect(watchers []watcher) (err error) {
 	s.Queues, err = worker.Connect(worker.Config{Account: s.Account, Transport: s.HTTP,
 		OnOperation: func(ctx context.Context, o worker.Operation) {
 			s.QueueOperations.Count(ctx, o)
+			worker.Answered(ctx, o.Status)
 			for _, w := range watchers {
 				if w.Queue != nil {
 					w.Queue(ctx, o)

@@ -13,6 +13,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
+	"furrow/worker"
 )
 
 // fleetFlags are those of every command that works with a fleet's pipelines.
@@ -45,6 +46,7 @@ func openFleet(c *cli.Context, watchers ...watcher) (*roles.Fleet, *stores, erro
 	if slices.ContainsFunc(f.Pipelines, config.Pipeline.MakesObjects) {
 		f.Archive, err = archive.Connect(archive.StoreConfig{Account: s.Account, Container: s.Names.Archive(), Transport: s.HTTP,
 			OnOperation: func(ctx context.Context, o archive.Operation) {
+				worker.Answered(ctx, o.Status)
 				for _, w := range watchers {
 					if w.Object != nil {
 						w.Object(ctx, o.Kind.String())
