@@ -18,15 +18,21 @@ type demoScreen struct {
 	terminal bool
 	began    time.Time
 
-	mu   sync.Mutex
-	bar  *progressbar.ProgressBar
-	text string // of the stage
-	most int64
-	last time.Time // when there was a line of progress
+	mu    sync.Mutex
+	bar   *progressbar.ProgressBar
+	text  string // of the stage
+	most  int64
+	last  time.Time // when there was a line
+	shown time.Time // when a bar was shown again whose stage waits
 }
 
-// demoLines is how often there is a line of progress where there is no terminal.
-const demoLines = 3 * time.Second
+// demoLines is how often there is a line of progress where there is no terminal, and
+// demoWaits how long there is none before one says what is waited for.
+const (
+	demoLines = 3 * time.Second
+	demoWaits = 10 * time.Second
+	demoClock = 200 * time.Millisecond // how often the clock of a bar moves on
+)
 
 func newDemoScreen(c *cli.Context) *demoScreen {
 	s := &demoScreen{out: c.App.ErrWriter, began: time.Now()}
@@ -72,8 +78,25 @@ func (s *demoScreen) Progress(done, folded int64) {
 			_ = s.bar.Set64(min(done, s.most))
 		}
 	case !s.terminal && time.Since(s.last) >= demoLines:
-		s.last = time.Now()
 		s.line(fmt.Sprintf("%s: %s of %s%s", s.text, grouped(done), grouped(s.most), detail))
+	}
+}
+
+// Wait has the clock of the bar go on, or says now and then what is waited for.
+func (s *demoScreen) Wait(left string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.bar != nil && time.Since(s.shown) < demoClock:
+	case s.bar != nil:
+		s.shown = time.Now()
+		if s.most == 0 {
+			s.bar.Describe(s.text + ": " + left)
+		} else {
+			_ = s.bar.RenderBlank() // as far as it is
+		}
+	case !s.terminal && time.Since(s.last) >= demoWaits:
+		s.line(s.text + ": " + left)
 	}
 }
 
@@ -88,6 +111,7 @@ func (s *demoScreen) Say(text string) {
 }
 
 func (s *demoScreen) line(text string) {
+	s.last = time.Now()
 	fmt.Fprintf(s.out, "%6.1f s  %s\n", time.Since(s.began).Seconds(), text)
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"furrow/cmd/internal/demo/check"
@@ -51,6 +52,7 @@ type Cast struct {
 type Screen interface {
 	Stage(text string, most int64) // something begins that has so many parts; zero: nobody knows
 	Progress(done, folded int64)   // of the stage; zero folded: nobody knows
+	Wait(left string)              // the stage waits, and for what; told again and again
 	Say(text string)               // something has happened
 }
 
@@ -87,6 +89,9 @@ type Demo struct {
 	audits   tables.Ticks // the run that stands for them in figures
 	quiet    tables.Ticks // the last run that was one of many; after it there is one as of a fleet that keeps up
 
+	killed chan struct{} // closed when the first worker is dead
+	handed atomic.Int64  // readings that devices have handed over before the newest
+
 	mu     sync.Mutex
 	newest map[tables.DeviceID]simulate.Sending // what devices have yet to send
 }
@@ -94,7 +99,7 @@ type Demo struct {
 // Open starts furrow up, on nothing but what is the demo's own.
 func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	c.Cadence = cmp.Or(c.Cadence, 2*time.Second)
-	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[tables.Tenant]credential{}, newest: map[tables.DeviceID]simulate.Sending{}}
+	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[tables.Tenant]credential{}, newest: map[tables.DeviceID]simulate.Sending{}, killed: make(chan struct{})}
 	d.Screen.Stage("starting furrow up", 0)
 	if err := d.household.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,10 +17,10 @@ import (
 // fleet keeps up. It tells when the last one was sent.
 func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc) (ended time.Time, err error) {
 	d.Screen.Stage("folding the rest", 0)
-	if d.quiet, err = d.awaitRun(ctx, time.Now().Add(settle)); err != nil {
+	if err := d.foldAll(ctx, time.Now()); err != nil {
 		return ended, err
 	}
-	if err := d.rest(); err != nil {
+	if d.quiet, err = d.lastBegun(ctx); err != nil {
 		return ended, err
 	}
 	d.Screen.Stage("sending one more of each", 0)
@@ -33,56 +34,94 @@ func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc
 	if err := d.configure(mostBatch); err != nil {
 		return ended, err
 	}
+	d.Screen.Stage("folding them", 0)
 	if _, err := d.work(failed); err != nil {
 		return ended, err
 	}
-	if _, err := d.awaitRun(ctx, d.quiet.Time().Add(time.Nanosecond*100)); err != nil {
-		return ended, err
-	}
-	return ended, d.rest()
+	return ended, d.foldAll(ctx, ended)
 }
 
-// longestFold is how long it may take until all is folded.
-const longestFold = 5 * time.Minute
-
-// awaitRun waits until a run is over whose slot is after a time, and gives its slot.
-func (d *Demo) awaitRun(ctx context.Context, after time.Time) (tables.Ticks, error) {
-	for began := time.Now(); ; {
-		runs, _, err := d.runs().Since(ctx, pipeline, tables.TicksOf(after))
-		if err != nil {
-			return 0, err
-		}
-		if i := slices.IndexFunc(runs, func(r tables.Run) bool { return r.Enqueued != 0 }); i >= 0 {
-			return runs[i].Slot, d.awaitIdle(ctx)
-		}
-		if time.Since(began) > longestFold {
-			return 0, fmt.Errorf("after %v, no run has begun", longestFold)
-		}
-		if !pause(ctx, 50*time.Millisecond) {
-			return 0, context.Cause(ctx)
-		}
+// foldAll waits until all is folded that was stored up to a time, and the workers rest.
+func (d *Demo) foldAll(ctx context.Context, until time.Time) error {
+	if err := d.awaitFolded(ctx, d.receipts.Newest(tables.TicksOf(until))); err != nil {
+		return err
 	}
+	if err := d.awaitGap(ctx); err != nil {
+		return err
+	}
+	return d.rest()
 }
 
-// awaitIdle waits until the queues are empty, for a moment between two runs.
-func (d *Demo) awaitIdle(ctx context.Context) error {
-	for began := time.Now(); ; {
-		live, err := d.queue.Depth(ctx)
-		if err != nil {
-			return err
+// awaitFolded waits until each device's checkpoint has reached a row.
+func (d *Demo) awaitFolded(ctx context.Context, newest map[tables.DeviceID]string) error {
+	return await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
+		rows, err := d.tracks(ctx)
+		if errors.Is(err, tables.ErrNoTable) {
+			err = nil
 		}
-		history, err := d.queue.CatchupDepth(ctx)
-		depth := live + history
+		left, such := 0, ""
+		for id, key := range newest {
+			if t := rows[id]; t.last < key {
+				if left++; such == "" || string(id) < such {
+					such = string(id)
+				}
+			}
+		}
+		for _, t := range rows {
+			s.moved += t.rows
+		}
+		s.done = left == 0
+		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such, rows[tables.DeviceID(such)].trouble())
+		return s, err
+	})
+}
+
+// gap is how long awaitGap looks for a moment without messages.
+const gap = 20 * time.Second
+
+// awaitGap waits for a moment between two runs, so that workers that are stopped then
+// leave nothing of a run to others. A machine that is too slow to have such moments does
+// without: only the figures of that run say less.
+func (d *Demo) awaitGap(ctx context.Context) error {
+	for began := time.Now(); time.Since(began) < gap; {
+		depth, err := d.queue.Depth(ctx)
 		if err != nil || depth == 0 {
 			return err
 		}
-		if time.Since(began) > longestFold {
-			return fmt.Errorf("after %v, the queue still holds %d messages", longestFold, depth)
-		}
-		if !pause(ctx, 30*time.Millisecond) {
+		d.Screen.Wait("between two runs")
+		if !pause(ctx, look) {
 			return context.Cause(ctx)
 		}
 	}
+	return nil
+}
+
+// lastBegun is the slot of the newest run that a worker has begun.
+func (d *Demo) lastBegun(ctx context.Context) (slot tables.Ticks, err error) {
+	runs, _, err := d.runs().Since(ctx, pipeline, tables.TicksOf(d.began.Add(-time.Minute)))
+	for _, r := range runs {
+		if r.Started != 0 {
+			slot = max(slot, r.Slot)
+		}
+	}
+	return slot, err
+}
+
+// awaitCaughtUp waits until nothing is left to catch up with.
+func (d *Demo) awaitCaughtUp(ctx context.Context) error {
+	return await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
+		depth, err := d.queue.CatchupDepth(ctx)
+		if err != nil {
+			return s, err
+		}
+		rows, err := d.tracks(ctx)
+		for _, t := range rows {
+			s.moved += t.rows + t.late
+		}
+		s.moved -= int64(depth)
+		s.done, s.left = depth == 0, fmt.Sprintf("%d messages of audits are not done", depth)
+		return s, err
+	})
 }
 
 // audit asks for an audit of every device, as the scheduler does once a day, and has a
@@ -114,7 +153,7 @@ func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error 
 			}
 		}
 	}
-	return d.awaitIdle(ctx)
+	return d.awaitCaughtUp(ctx)
 }
 
 // patience is how long differences are taken for what is not folded yet, where a queue's

@@ -37,9 +37,6 @@ type Said struct {
 	Dashboard string `json:"dashboard"` // URL for browsers; empty where there is none
 }
 
-// startTime is how long up has to say where it is.
-const startTime = 30 * time.Second
-
 // data is the directory of the demo's own storage.
 func (c Config) data() string { return filepath.Join(c.Dir, "data") }
 
@@ -69,7 +66,7 @@ func (h *household) open(ctx context.Context, c Config) (err error) {
 		return err
 	}
 	c.Screen.Say(fmt.Sprintf("furrow up is process %d", h.up.pid()))
-	starting, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("furrow up has not started within %v", startTime))
+	starting, cancel := context.WithTimeoutCause(ctx, standstill, fmt.Errorf("furrow up has not started within %v", standstill))
 	defer cancel()
 	line, err := h.up.said(starting)
 	if err != nil {
@@ -170,7 +167,7 @@ func (h *household) close() error {
 	if h.config.Storage == "" || h.queue == nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), standstill)
 	defer cancel()
 	for _, name := range h.tables() {
 		err = errors.Join(err, h.client.Table(name).Delete(ctx))
@@ -192,7 +189,7 @@ func (h *household) hangUp(ctx context.Context) {
 
 func (h *household) tables() []string {
 	n := h.names
-	return []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Partitions(pipeline)}
+	return []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Config(), n.Partitions(pipeline)}
 }
 
 // Data is the directory of the demo's own storage.

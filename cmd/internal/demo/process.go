@@ -30,8 +30,9 @@ type process struct {
 	wanted  atomic.Bool   // it is to end, or has been killed
 }
 
-// stopTime is how long a process has to end in order.
-const stopTime = 15 * time.Second
+// stopTime is how long a process has to end in order. It gives back what it has in
+// hand, which takes a moment; on a machine that stands still, longer.
+const stopTime = 2 * time.Minute
 
 // start starts furrow with the arguments, and with what environ adds to the environment.
 func start(program, dir, name string, environ []string, args ...string) (*process, error) {

@@ -74,19 +74,15 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 
 // awaitStored waits until so many readings are stored.
 func (d *Demo) awaitStored(ctx context.Context, n int) error {
-	for {
-		if _, stored := d.receipts.Told(); stored >= n {
-			return nil
-		}
-		if !pause(ctx, 20*time.Millisecond) {
-			return context.Cause(ctx)
-		}
-	}
+	return await(ctx, d.Screen, 20*time.Millisecond, func(context.Context) (sight, error) {
+		_, stored := d.receipts.Told()
+		return sight{stored >= n, int64(stored), fmt.Sprintf("%d of %d readings are stored", stored, n)}, nil
+	})
 }
 
 // writeOnce sends a reading, and waits until it is stored.
 func writeOnce(ctx context.Context, client *device.Client) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, standstill)
 	defer cancel()
 	return errors.Join(client.Send(device.Reading{Values: map[string]any{"temperature": 21.5}}), client.Flush(ctx))
 }
@@ -119,7 +115,7 @@ func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusal
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if time.Since(began) > d.delay()+30*time.Second {
+		if time.Since(began) > d.delay()+standstill {
 			return fmt.Errorf("%v after it was revoked, %s is not refused", time.Since(began).Round(time.Second), r.Device)
 		}
 	}

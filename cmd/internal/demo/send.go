@@ -19,7 +19,7 @@ func (d *Demo) send(ctx context.Context) (simulate.Summary, error) {
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go d.watchFolding(watching, &folded)
-	c := d.devices(d.allButNewest)
+	c := d.devices(func(m simulate.Member) simulate.Stream { return d.untilKilled(ctx, d.allButNewest(m)) })
 	c.From, c.Pace = d.Cast.From, pace
 	c.Progress = func(s simulate.Summary) { d.Screen.Progress(s.Stored, folded.Load()) }
 	return d.run(ctx, c)
@@ -50,7 +50,7 @@ func (d *Demo) sendOn(ctx context.Context) error {
 }
 
 func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
-	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of, Sendings: sendings, Log: slog.New(slog.DiscardHandler)}
+	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of, Sendings: sendings, Known: standstill, Log: slog.New(slog.DiscardHandler)}
 }
 
 // allButNewest is what a device sends, but for the newest reading, which is kept back.
@@ -73,6 +73,24 @@ func (d *Demo) allButNewest(m simulate.Member) simulate.Stream {
 			d.mu.Lock()
 			defer d.mu.Unlock()
 			d.newest[m.ID] = *newest
+		}
+	}
+}
+
+// untilKilled is a stream that stops when most of all readings are handed over, until a
+// worker was killed amid its work: however quick the machine is, something is left then.
+func (d *Demo) untilKilled(ctx context.Context, all simulate.Stream) simulate.Stream {
+	return func(yield func(simulate.Sending) bool) {
+		for s := range all {
+			if float64(d.handed.Add(1)) > holdAt*float64(d.Cast.Readings) {
+				select {
+				case <-d.killed:
+				case <-ctx.Done():
+				}
+			}
+			if !yield(s) {
+				return
+			}
 		}
 	}
 }
@@ -107,22 +125,36 @@ func (d *Demo) watchFolding(ctx context.Context, folded *atomic.Int64) {
 
 // A track is what the tracking table says of a device.
 type track struct {
+	last             string // row that is folded
 	claim, committed string // of the job that claimed it last, and of the one that committed it
 	rows, late       int64  // folded, and those of them that came late
+	held             string // why its last job failed
 }
 
 // open tells a device that somebody has claimed and not committed.
-func (t track) open() bool { return t.claim != t.committed }
+func (t track) open() bool { return t.claim != "" && t.claim != t.committed }
+
+// trouble is why it may stand still.
+func (t track) trouble() string {
+	switch {
+	case t.held != "":
+		return " (held: " + t.held + ")"
+	case t.open():
+		return " (claimed by a job that has not committed)"
+	}
+	return ""
+}
 
 func (d *Demo) tracks(ctx context.Context) (map[tables.DeviceID]track, error) {
 	all := map[tables.DeviceID]track{}
-	q := tables.Query{Select: []string{"RowKey", "Claim", "Committed", "Rows", "Late"}}
+	q := tables.Query{Select: []string{"RowKey", "LastReadRowKey", "Claim", "Committed", "Rows", "Late", "Held"}}
 	for page, err := range d.client.Table(d.names.Partitions(pipeline)).Rows(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range page.Rows {
-			all[tables.DeviceID(e.RowKey)] = track{e.Get("Claim").Text(), e.Get("Committed").Text(), e.Get("Rows").Int(), e.Get("Late").Int()}
+			f := e.Fields()
+			all[tables.DeviceID(e.RowKey)] = track{f.String("LastReadRowKey"), f.String("Claim"), f.String("Committed"), f.Int("Rows"), f.Int("Late"), f.String("Held")}
 		}
 	}
 	return all, nil

@@ -27,9 +27,11 @@ type Takeover struct {
 const (
 	// killAt is which part of the readings is stored when the worker is killed.
 	killAt = 0.45
-	// mostWait is how long it may take until the worker is seen at work, and until its
-	// devices are another's.
-	mostWait = 2 * time.Minute
+	// holdAt is which part of them is handed over before that, at most.
+	holdAt = 0.85
+	// idleFor is how long nothing is folded when the worker is killed all the same,
+	// though no device is seen in its hand.
+	idleFor = 10 * time.Second
 )
 
 // takeOver kills the first worker amid its work, and starts another.
@@ -41,6 +43,7 @@ func (d *Demo) takeOver(ctx context.Context, first *process, failed context.Canc
 	if err := first.kill(); err != nil {
 		return t, err
 	}
+	close(d.killed)
 	_, t.Stored = d.receipts.Told()
 	t.Killed, t.Lease = first.pid(), lease.Seconds()
 	before, err := d.tracks(ctx)
@@ -69,62 +72,68 @@ func (d *Demo) takeOver(ctx context.Context, first *process, failed context.Canc
 
 // awaitWork waits until enough is stored, and the worker is seen amid its work.
 func (d *Demo) awaitWork(ctx context.Context) error {
-	for began := time.Now(); ; {
+	moved, since := int64(-1), time.Now()
+	return await(ctx, d.Screen, 20*time.Millisecond, func(ctx context.Context) (s sight, err error) {
 		_, stored := d.receipts.Told()
-		if float64(stored) >= killAt*float64(d.Cast.Readings) {
-			rows, err := d.tracks(ctx)
-			if err != nil && !errors.Is(err, tables.ErrNoTable) {
-				return err
-			}
-			for _, row := range rows {
-				if row.open() {
-					return nil
-				}
-			}
+		s.moved, s.left = int64(stored), fmt.Sprintf("%d of %d readings are stored, and no worker is seen at work", stored, d.Cast.Readings)
+		if float64(stored) < killAt*float64(d.Cast.Readings) {
+			return s, nil
 		}
-		if time.Since(began) > mostWait {
-			return fmt.Errorf("after %v, no worker is seen at work", mostWait)
+		rows, err := d.tracks(ctx)
+		if errors.Is(err, tables.ErrNoTable) {
+			return s, nil
 		}
-		if !pause(ctx, 20*time.Millisecond) {
-			return context.Cause(ctx)
+		for _, row := range rows {
+			s.moved += row.rows
+			s.done = s.done || row.open()
 		}
-	}
+		if s.moved > moved {
+			moved, since = s.moved, time.Now()
+		}
+		s.done = s.done || len(rows) > 0 && time.Since(since) > idleFor
+		return s, err
+	})
 }
 
 // awaitOther waits until all devices that the killed worker had in hand are committed
 // under another's claim, and tells when the first one was, and the last one.
 func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[tables.DeviceID]track, inHand map[tables.DeviceID]string) (first, all float64, err error) {
-	for {
+	err = await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
 		now, err := d.tracks(ctx)
-		since := time.Since(killed)
+		since := time.Since(killed).Seconds()
 		if err != nil {
-			return 0, 0, err
+			return s, err
 		}
-		left, done := d.compare(before, now, inHand)
+		left, such, done := d.compare(before, now, inHand)
 		if done && first == 0 {
-			first = since.Seconds()
+			first = since
 		}
 		if first > 0 && left == 0 {
-			return first, since.Seconds(), nil
+			all, s.done = since, true
 		}
-		if since > mostWait {
-			return 0, 0, fmt.Errorf("%v after a worker was killed, nobody has taken over %d of its devices", mostWait, left)
+		for _, row := range now {
+			s.moved += row.rows
 		}
-		if !pause(ctx, 50*time.Millisecond) {
-			return 0, 0, context.Cause(ctx)
+		s.moved -= int64(left)
+		s.left = fmt.Sprintf("nobody has taken over %d of the %d devices that the killed worker had in hand", left, len(inHand))
+		if such != "" {
+			s.left += fmt.Sprintf(", such as %s%s", such, now[such].trouble())
 		}
-	}
+		return s, nil
+	})
+	return first, all, err
 }
 
-// compare counts the devices in hand that nobody has committed yet, and tells whether
-// another worker has committed one; or any device, where none was in hand.
-func (d *Demo) compare(before, now map[tables.DeviceID]track, inHand map[tables.DeviceID]string) (left int, done bool) {
+// compare counts the devices in hand that nobody has committed yet, names one of them,
+// and tells whether another worker has committed one; or any device, where none was in hand.
+func (d *Demo) compare(before, now map[tables.DeviceID]track, inHand map[tables.DeviceID]string) (left int, such tables.DeviceID, done bool) {
 	for id, claim := range inHand {
 		switch row := now[id]; {
 		case row.committed == claim:
 			// The killed worker's last request was under way, and heard.
 		case row.claim == claim || row.open() && row.committed == before[id].committed:
 			left++
+			such = id
 		default:
 			done = true
 		}
@@ -134,5 +143,5 @@ func (d *Demo) compare(before, now map[tables.DeviceID]track, inHand map[tables.
 			done = done || row.committed != before[id].committed
 		}
 	}
-	return left, done
+	return left, such, done
 }

@@ -35,7 +35,7 @@ func (r *runner) await(ctx context.Context) error {
 }
 
 func (r *runner) awaitOne(ctx context.Context, m Member, id tables.EnrollmentID, key string) error {
-	deadline := time.Now().Add(sas.Recent + 5*time.Second)
+	deadline := time.Now().Add(r.Known)
 	for {
 		known, why, err := r.ask(ctx, m, id, key)
 		switch {
@@ -63,7 +63,7 @@ func (r *runner) ask(ctx context.Context, m Member, id tables.EnrollmentID, text
 		return false, "", err
 	}
 	request.Header.Set("Authorization", key.Prove(string(id)+"/registrations/"+string(m.ID), time.Now().Add(10*time.Minute)))
-	answer, err := (&http.Client{Transport: r.Transport, Timeout: 30 * time.Second}).Do(request)
+	answer, err := (&http.Client{Transport: r.Transport, Timeout: max(30*time.Second, r.Known)}).Do(request)
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}

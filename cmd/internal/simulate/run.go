@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"furrow/sas"
 	"furrow/sas/device"
 	"furrow/tables"
 )
@@ -35,7 +36,10 @@ type Config struct {
 
 	Lanes    int           // how many devices send what is past at the same time; zero: 32
 	Patience time.Duration // how long a device may keep others waiting that gets nothing sent; zero: 5 s
-	Grace    time.Duration // for what waits when the end has come; zero: 10 s
+	// Grace is for what waits: when ctx or the time has ended, all of it; when all was
+	// handed over, as long as nothing of it gets stored. Zero: 10 s.
+	Grace time.Duration
+	Known time.Duration // how long the endpoint has until it knows the enrollments; zero: 15 s
 
 	OnAccepted func(Member, device.Reading) // the device has taken it; of many devices at the same time; zero: nobody is told
 	OnReport   func(Member, device.Report)  // as device.Config's; of many devices at the same time; zero: nobody is told
@@ -80,15 +84,37 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	}
 	told := r.tell(func() {
 		feeds.Wait()
-		grace := time.AfterFunc(r.Grace, func() { end(errGrace) })
-		defer grace.Stop()
+		over := make(chan struct{})
+		go r.grace(feeding, over, func() { end(errGrace) })
 		lives.Wait()
+		close(over)
 	})
 	err := context.Cause(feeding)
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		err = nil
 	}
 	return told, err
+}
+
+// grace ends the lives when the grace is over, unless over is closed before.
+func (r *runner) grace(feeding context.Context, over <-chan struct{}, end func()) {
+	stored, since := int64(-1), time.Now()
+	ticks := time.NewTicker(min(r.Grace, progressEvery))
+	defer ticks.Stop()
+	for {
+		if now := r.summary().Stored; now > stored && feeding.Err() == nil {
+			stored, since = now, time.Now()
+		}
+		if time.Since(since) >= r.Grace {
+			end()
+			return
+		}
+		select {
+		case <-ticks.C:
+		case <-over:
+			return
+		}
+	}
 }
 
 var errGrace = errors.New("the time for what waits is over")
@@ -108,6 +134,7 @@ type runner struct {
 
 func newRunner(c Config) *runner {
 	c.Patience, c.Grace = cmp.Or(c.Patience, 5*time.Second), cmp.Or(c.Grace, 10*time.Second)
+	c.Known = cmp.Or(c.Known, sas.Recent+5*time.Second)
 	c.Transport = lasting{cmp.Or[http.RoundTripper](c.Transport, http.DefaultTransport)}
 	c.Log = cmp.Or(c.Log, slog.Default())
 	return &runner{Config: c, lanes: make(chan struct{}, cmp.Or(c.Lanes, 32)), began: time.Now(),

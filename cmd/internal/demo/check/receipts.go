@@ -44,6 +44,21 @@ func (r *Receipts) Told() (devices, readings int) {
 	return len(r.told), readings
 }
 
+// Newest is, for each device, the newest row up to a time that it was told is stored.
+func (r *Receipts) Newest(until tables.Ticks) map[tables.DeviceID]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	newest, last := map[tables.DeviceID]string{}, until.String()
+	for device, own := range r.told {
+		for key := range own {
+			if key <= last && key > newest[device] {
+				newest[device] = key
+			}
+		}
+	}
+	return newest
+}
+
 // Over is a transport that listens to another.
 func (r *Receipts) Over(next http.RoundTripper) http.RoundTripper { return listener{r, next} }
 
