@@ -79,6 +79,8 @@ func (q *fakeQueue) GetCatchup(ctx context.Context, n int, lease time.Duration) 
 	return q.history().Get(ctx, n, lease)
 }
 
+func (q *fakeQueue) CatchupDepth(ctx context.Context) (int, error) { return q.history().Depth(ctx) }
+
 func (q *fakeQueue) Fresh() <-chan struct{} { q.history(); return q.fresh }
 
 func (q *fakeQueue) Put(_ context.Context, m jobs.Message, delay time.Duration) error {

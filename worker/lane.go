@@ -11,9 +11,11 @@ type lane struct {
 	pool    *Pool
 	who     int // live or catchup
 	get     func(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
+	depth   func(context.Context) (int, error)
 	more    <-chan struct{} // receives when the queue may have messages that the last look did not find
 	slower  time.Duration   // how many times longer than the pool's Idle the longest pause is
 	idle    growing
+	until   time.Time // messages may become visible until then, as far as is known
 	running *sync.WaitGroup
 }
 
@@ -21,8 +23,8 @@ type lane struct {
 // to look for live work; for catch-up, only that something was put.
 func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
 	return [2]*lane{
-		{pool: p, who: live, get: p.Source.Get, more: p.room.ended, running: running, slower: 1, idle: growing{from: shortest}},
-		{pool: p, who: catchup, get: p.Source.GetCatchup, more: p.Source.Fresh(), running: running, slower: catchupSlower, idle: growing{from: shortest}},
+		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, running: running, slower: 1, idle: growing{from: shortest}},
+		{pool: p, who: catchup, get: p.Source.GetCatchup, depth: p.Source.CatchupDepth, more: p.Source.Fresh(), running: running, slower: catchupSlower, idle: growing{from: shortest}},
 	}
 }
 
@@ -44,10 +46,10 @@ func (l *lane) run(ctx context.Context) {
 		}
 		if len(got) > 0 {
 			l.idle.reset()
+			l.expect()
 			continue
 		}
-		l.idle.to = l.slower * l.pool.longestIdle()
-		if received(ctx, l.more, l.idle.pause()) {
+		if received(ctx, l.more, l.pause(ctx)) {
 			l.idle.reset()
 			sleep(ctx, l.idle.pause()) // there may be more of them
 		}

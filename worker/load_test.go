@@ -30,7 +30,7 @@ func TestAnIdlePoolLooksLessAndLess(t *testing.T) {
 			if got := q.gets[i+1].Sub(q.gets[i]); got < want*8/10 || got > want*12/10 {
 				t.Errorf("pause %d is %v, want %v, more or less a fifth", i, got, want)
 			}
-			want = min(2*want, 30*time.Second)
+			want = min(2*want, 25*time.Second)
 		}
 		if len(q.gets) < 20 {
 			t.Errorf("%d looks in ten minutes", len(q.gets))

@@ -17,6 +17,8 @@ import (
 type Source interface {
 	Get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
 	GetCatchup(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
+	Depth(ctx context.Context) (int, error)        // live messages, including those that are leased or delayed
+	CatchupDepth(ctx context.Context) (int, error) // the same of catch-up
 	// Fresh receives when a catch-up message was put; it may be nil.
 	Fresh() <-chan struct{}
 	Poison(ctx context.Context, p Poisoned) error
@@ -42,7 +44,7 @@ type Pool struct {
 	Size        int           // most jobs in flight; 0 means 32
 	Lease       time.Duration // 0 means DefaultLease; whole seconds
 	Grace       time.Duration // for jobs to return, and then for messages to be given back, when the pool stops; 0 means 10 s
-	Idle        time.Duration // longest pause between two looks into an empty queue; 0 means 30 s; three times that for catch-up
+	Idle        time.Duration // longest pause between two looks into an empty queue, three times that for catch-up, and 5/6 of a lease at most; 0 means 30 s
 	Pause       time.Duration // before a job that failed is tried again, doubling each time; 0 means 5 s
 	MaxAttempts int           // failures after which a message is poison, not counting those of a busy storage; 0 means 5
 	OnResult    func(Result)  // is told of the end of every message, from many goroutines; nil means nobody is

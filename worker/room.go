@@ -98,6 +98,13 @@ func (r *room) tell() {
 	}
 }
 
+// of is how many places live or catch-up work has taken.
+func (r *room) of(who int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken[who]
+}
+
 func (r *room) running() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
