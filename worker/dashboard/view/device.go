@@ -37,7 +37,8 @@ const (
 func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
 	return s.devices.get(ctx, string(w.member.Device), deviceFor, func(ctx context.Context) (r deviceRead, err error) {
 		id, month := string(w.member.Device), w.member.Month
-		r.tracks = make([]tracked, len(s.c.Pipelines))
+		pipelines := s.configured()
+		r.tracks = make([]tracked, len(pipelines))
 		reads := []func() error{
 			func() error {
 				e, err := s.one(ctx, s.c.Names.Fleet(), month.String(), id)
@@ -47,7 +48,7 @@ func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
 			func() (err error) { r.latest, err = s.latestOf(ctx, w.member); return err },
 			func() (err error) { r.rejects, err = s.rejectsOf(ctx, id); return err },
 		}
-		for i, p := range s.c.Pipelines {
+		for i, p := range pipelines {
 			reads = append(reads, func() (err error) { r.tracks[i], err = s.track(ctx, p.Name, w.member); return err })
 		}
 		return r, together(reads...)
@@ -98,7 +99,7 @@ func (s *Store) track(ctx context.Context, p tables.Pipeline, m tables.Member) (
 // rejectsOf are the newest rejects of a device, the newest first. Storage has them
 // by slot, at most a hundred for each pipeline.
 func (s *Store) rejectsOf(ctx context.Context, id string) (found []tables.Reject, err error) {
-	for e, err := range s.rows(ctx, s.c.Names.Rejects(), tables.Query{Range: tables.Partition(id)}, 1+len(s.c.Pipelines)) {
+	for e, err := range s.rows(ctx, s.c.Names.Rejects(), tables.Query{Range: tables.Partition(id)}, 1+len(s.configured())) {
 		if err != nil {
 			return nil, err
 		}

@@ -50,7 +50,7 @@ const slotsBack = 3
 func (l *figuresLog) read(ctx context.Context) error {
 	table := l.store.table(l.store.c.Names.Runs())
 	folded := map[work]int64{}
-	for _, p := range l.store.c.Pipelines {
+	for _, p := range l.store.configured() {
 		since := tables.TicksOf(time.Now().Add(-slotsBack*p.Cadence - time.Minute))
 		q := tables.Query{Range: tables.Range{Partitions: tables.FiguresSince(p.Name, since)}}
 		for page, err := range table.Rows(ctx, q) {
@@ -175,7 +175,7 @@ func (x *index) has(device string) bool {
 const heldEvery = 30 * time.Second
 
 func (r *rounds) held(ctx context.Context) error {
-	for _, p := range r.store.c.Pipelines {
+	for _, p := range r.store.configured() {
 		shown := r.store.index.holdMonths(p.Name)
 		for key, m := range r.log.months {
 			has := m.figures.Held+m.figures.Failing > 0

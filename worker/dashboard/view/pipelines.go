@@ -41,10 +41,11 @@ const (
 func (s *Store) Pipelines(ctx context.Context) (pages.PipelinesAnswer, Read, error) {
 	ctx = s.counted(ctx)
 	s.watched.looked()
-	out := pages.PipelinesAnswer{Pipelines: make([]pages.Pipeline, len(s.c.Pipelines))}
-	reads := make([]Read, len(s.c.Pipelines))
-	err := each(ctx, len(s.c.Pipelines), func(ctx context.Context, i int) (err error) {
-		p := s.c.Pipelines[i]
+	all := s.configured()
+	out := pages.PipelinesAnswer{Pipelines: make([]pages.Pipeline, len(all))}
+	reads := make([]Read, len(all))
+	err := each(ctx, len(all), func(ctx context.Context, i int) (err error) {
+		p := all[i]
 		var r pipelineRead
 		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesFor, func(ctx context.Context) (pipelineRead, error) {
 			return s.pipeline(ctx, p)

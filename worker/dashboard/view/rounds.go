@@ -20,6 +20,7 @@ type rounds struct {
 	parts      []*part
 	sought     time.Time    // when partitions of latest were last looked for
 	statuses   time.Time    // when policies were last read
+	configured time.Time    // when a newer configuration was last asked for
 	operations atomic.Int64 // of the last round
 	complete   atomic.Bool  // the newest values of all devices were read once
 	failing    bool
@@ -43,6 +44,7 @@ const (
 
 	seekEvery     = 5 * time.Minute
 	statusesEvery = 30 * time.Second
+	newerEvery    = 10 * time.Second
 	// overlap is how far the clocks that write rows' timestamps may be apart.
 	overlap = 10 * time.Second
 )
@@ -75,6 +77,9 @@ func (r *rounds) run(ctx context.Context) {
 }
 
 func (r *rounds) round(ctx context.Context) error {
+	if err := r.newer(ctx); err != nil {
+		return err
+	}
 	if err := r.log.read(ctx); err != nil {
 		return err
 	}
@@ -92,6 +97,19 @@ func (r *rounds) round(ctx context.Context) error {
 		return err
 	}
 	return r.status(ctx)
+}
+
+// newer asks for a newer configuration now and then.
+func (r *rounds) newer(ctx context.Context) error {
+	if r.store.c.Newer == nil || time.Since(r.configured) < newerEvery {
+		return nil
+	}
+	r.configured = time.Now()
+	pipelines, found, err := r.store.c.Newer(ctx)
+	if found {
+		r.store.current.Store(&pipelines)
+	}
+	return err
 }
 
 // seek finds the partitions of latest, each with one request, when it begins and

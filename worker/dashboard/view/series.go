@@ -125,7 +125,7 @@ func (s *Store) windowFor(ask SeriesAsk) (tables.Window, error) {
 
 // windows are those of all pipelines, the shortest first.
 func (s *Store) windows() (all []tables.Window) {
-	for _, p := range s.c.Pipelines {
+	for _, p := range s.configured() {
 		all = append(all, p.Windows...)
 	}
 	slices.Sort(all)

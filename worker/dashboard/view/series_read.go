@@ -52,7 +52,7 @@ func (s *Store) readings(ctx context.Context, m tables.Member, sensor string, fr
 
 // sensorsOf are those of the pipeline that writes the newest values.
 func (s *Store) sensorsOf() *jobs.Sensors {
-	for _, p := range s.c.Pipelines {
+	for _, p := range s.configured() {
 		if p.Latest {
 			return &p.Sensors
 		}

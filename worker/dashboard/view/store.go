@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"furrow/jobs"
@@ -18,6 +19,9 @@ type Config struct {
 	Queues    *worker.Client // nil: backlogs are not known
 	Names     tables.Names
 	Pipelines []Pipeline
+	// Newer gives the pipelines of a newer configuration, and whether there is one;
+	// nil: Pipelines stay. It is asked every 10 s, while somebody looks.
+	Newer func(context.Context) ([]Pipeline, bool, error)
 
 	// Silent is how old the newest value of a device may be until the device counts
 	// as silent; zero means DefaultSilent.
@@ -51,6 +55,7 @@ type Store struct {
 	loaded  chan struct{} // closed when all records were read once
 	rounds  rounds
 	meter   meter
+	current atomic.Pointer[[]Pipeline] // of the newest configuration that is known
 
 	whos      cache[who]
 	devices   cache[deviceRead]
@@ -66,8 +71,13 @@ func New(c Config) *Store {
 	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch(2 * c.Every), loaded: make(chan struct{})}
 	s.grounds = &grounds{index: s.index, every: layerFor}
 	s.rounds = newRounds(s)
+	s.current.Store(&c.Pipelines)
 	return s
 }
+
+// configured are the pipelines that are known now. They change between two calls
+// where a newer configuration holds.
+func (s *Store) configured() []Pipeline { return *s.current.Load() }
 
 // Run keeps the index until ctx ends, and returns nil then.
 func (s *Store) Run(ctx context.Context) error {
@@ -88,7 +98,7 @@ func (s *Store) PerMinute() int { return s.meter.perMinute(time.Now()) }
 
 // unit is that of a sensor, as the first pipeline that knows it says.
 func (s *Store) unit(sensor string) string {
-	for _, p := range s.c.Pipelines {
+	for _, p := range s.configured() {
 		if u := p.Units[sensor]; u != "" {
 			return u
 		}
