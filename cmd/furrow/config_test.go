@@ -49,13 +49,16 @@ func TestConfigInitWritesTheDefaultAndReplacesNothing(t *testing.T) {
 
 func TestConfigIsTheOneThatIsNamedOrThereOrBuiltIn(t *testing.T) {
 	inEmptyDirectory(t)
+	startStorage(t, nil, "--data", "furrow-data")
 	for _, step := range []struct {
 		file, line, want string // what is written before, and the pipeline that is shown then
 	}{
-		{"", "config show", "name: live"},
+		{"", "config show", "# not stored yet: built in, as there is no ./furrow.yaml\npipelines:\n  - name: live"},
 		{"furrow.yaml", "config show", "name: furrow"},
-		{"env.yaml", "config show", "name: env"},
-		{"flag.yaml", "config show --config flag.yaml", "name: flag"},
+		{"env.yaml", "config show", "# not stored yet: env.yaml\npipelines:\n  - name: env"},
+		{"flag.yaml", "config show --config flag.yaml", "# flag.yaml\npipelines:\n  - name: flag"},
+		{"", "config show flag.yaml", "name: flag"},
+		{"", "config show flag.yaml --original", strings.Replace(named, "NAME", "flag", 1)},
 		{"argument.yaml", "config check argument.yaml", "argument.yaml: 1 pipeline: argument (latest; every 1m)\n"},
 		{"", "config check", "env.yaml: 1 pipeline: env"},
 	} {
@@ -96,7 +99,7 @@ furrow.yaml:5:18: pipeline live: processor "latst" is not known (did you mean la
 	if code != exitFailed || out != want || errs != "furrow: furrow.yaml has 3 problems\n" {
 		t.Errorf("exit %d, stderr %q, stdout\n%swant\n%s", code, errs, out, want)
 	}
-	code, out, errs = furrow(t.Context(), "config", "show")
+	code, out, errs = furrow(t.Context(), "config", "show", "furrow.yaml")
 	if code != exitFailed || out != "" || !strings.Contains(errs, "has 3 problems:\n"+strings.TrimSpace(want)) {
 		t.Errorf("show: exit %d, stdout %q, stderr %q", code, out, errs)
 	}
@@ -104,8 +107,9 @@ furrow.yaml:5:18: pipeline live: processor "latst" is not known (did you mean la
 
 func TestConfigShowIsAConfiguration(t *testing.T) {
 	inEmptyDirectory(t)
+	writeConfig(t, "furrow.yaml", defaultConfig)
 	for _, flags := range [][]string{nil, {"--json"}} {
-		code, out, errs := furrow(t.Context(), append([]string{"config", "show"}, flags...)...)
+		code, out, errs := furrow(t.Context(), append([]string{"config", "show", "furrow.yaml"}, flags...)...)
 		if code != exitOK || errs != "" || flags != nil && !json.Valid([]byte(out)) {
 			t.Errorf("show %q: exit %d, %q\n%s", flags, code, errs, out)
 		}

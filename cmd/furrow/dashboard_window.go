@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/view"
 )
@@ -57,7 +59,7 @@ func (w *window) server() (*dashboard.Server, error) {
 	if w == nil {
 		return nil, nil
 	}
-	configuration, err := loadConfig(w.c)
+	file, err := configFile(w.c)
 	if err != nil {
 		return nil, err
 	}
@@ -65,18 +67,24 @@ func (w *window) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen := w.c.StringSlice("pipeline")
-	var pipelines []view.Pipeline
-	for _, p := range configuration.Pipelines {
-		if len(chosen) == 0 || slices.Contains(chosen, string(p.Name)) {
-			pipelines = append(pipelines, viewed(p))
-		}
+	holds, err := s.holding(w.c.Context, file)
+	if err != nil {
+		return nil, err
 	}
+	chosen := w.c.StringSlice("pipeline")
+	pipelines := viewedOf(holds.Config, chosen)
 	if len(pipelines) < len(chosen) {
 		return nil, usagef(w.c, "--pipeline: not all of %s are in the configuration", strings.Join(chosen, ", "))
 	}
+	follower := generations.NewFollower(s.generationsOf(), holds, w.log)
+	newer := func(ctx context.Context) ([]view.Pipeline, bool, error) {
+		was, _ := follower.Current()
+		err := follower.Look(ctx)
+		is, _ := follower.Current()
+		return viewedOf(is.Config, chosen), is.Generation > was.Generation, err
+	}
 	d, err := dashboard.New(dashboard.Config{
-		View:    view.New(view.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Silent: w.c.Duration("silent-after"), Log: w.log}),
+		View:    view.New(view.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: w.c.Duration("silent-after"), Log: w.log}),
 		Secrets: w.secrets, Loopback: !exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Module, Log: w.log})
 	if err != nil {
 		return nil, err
@@ -86,6 +94,17 @@ func (w *window) server() (*dashboard.Server, error) {
 		server.TLS = w.tls.Config
 	}
 	return server, nil
+}
+
+// viewedOf are the pipelines of a configuration as pages know them, those of the
+// names alone if there are any.
+func viewedOf(c *config.Config, names []string) (all []view.Pipeline) {
+	for _, p := range c.Pipelines {
+		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
+			all = append(all, viewed(p))
+		}
+	}
+	return all
 }
 
 // viewed is a pipeline as pages know it.

@@ -27,7 +27,15 @@ func examplesOf(command string) []string {
 	case "config check":
 		return []string{"config check", "config check site.yaml"}
 	case "config show":
-		return []string{"config show", "config show --config site.yaml --json"}
+		return []string{"config show", "config show 3 --original > site.yaml", "config show site.yaml --json"}
+	case "config apply":
+		return []string{"config apply site.yaml", "config apply site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING --json"}
+	case "config history":
+		return []string{"config history", "config history --json"}
+	case "config diff":
+		return []string{"config diff", "config diff site.yaml", "config diff 2 5"}
+	case "config rollback":
+		return []string{"config rollback 3"}
 	case "config init":
 		return []string{"config init", "config init site.yaml"}
 	case "dashboard":

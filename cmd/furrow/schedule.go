@@ -30,12 +30,13 @@ func schedule(c *cli.Context) error {
 	if c.IsSet("every") && every < time.Second {
 		return usagef(c, "--every is %v; it must be at least 1s", every)
 	}
-	f, _, err := openFleet(c)
-	if err != nil {
-		return err
-	}
 	ctx, stop := untilStopped(c)
 	defer stop()
+	c.Context = ctx
+	f, _, err := openFleetOffering(c)
+	if err != nil {
+		return roles.UnlessEnded(ctx, err)
+	}
 	if err := f.Create(ctx); err != nil {
 		return roles.UnlessEnded(ctx, err)
 	}

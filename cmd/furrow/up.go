@@ -86,7 +86,9 @@ func checkUp(c *cli.Context) (endpoint.Limits, error) {
 	if err := checkTLS(c); err != nil {
 		return endpoint.Limits{}, err
 	}
-	if _, err := loadConfig(c); err != nil {
+	if file, err := configFile(c); err != nil {
+		return endpoint.Limits{}, err
+	} else if _, err := file.Config(); err != nil {
 		return endpoint.Limits{}, err
 	}
 	return tokenLimits(c)
@@ -107,10 +109,11 @@ type household struct {
 func (h household) run(ctx context.Context, tableURL string) error {
 	metrics := endpoint.NewMetrics()
 	figures := &worker.Figures{Worker: roles.WorkerName()}
-	f, s, err := openFleet(h.c, watcher{Table: metrics.CountTable},
+	h.c.Context = ctx
+	f, s, err := openFleetOffering(h.c, watcher{Table: metrics.CountTable},
 		watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
 	if err != nil {
-		return err
+		return roles.UnlessEnded(ctx, err)
 	}
 	f.Policies, f.Log, figures.Runs, figures.Log = nil, h.log, f.Runs(), h.log // the endpoint looks after policies
 	if err := f.Create(ctx); err != nil {

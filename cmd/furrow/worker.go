@@ -37,13 +37,14 @@ func work(c *cli.Context) error {
 		return usagef(c, "--lease is %v; it must be whole seconds, between 3s and 1h", lease)
 	}
 	figures := &worker.Figures{Worker: roles.WorkerName()}
-	f, _, err := openFleet(c, watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
-	if err != nil {
-		return err
-	}
-	figures.Runs, figures.Log = f.Runs(), f.Log
 	ctx, stop := untilStopped(c)
 	defer stop()
+	c.Context = ctx
+	f, _, err := openFleet(c, watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
+	if err != nil {
+		return roles.UnlessEnded(ctx, err)
+	}
+	figures.Runs, figures.Log = f.Runs(), f.Log
 	if err := f.Create(ctx); err != nil {
 		return roles.UnlessEnded(ctx, err)
 	}

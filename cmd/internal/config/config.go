@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -73,23 +74,43 @@ func newPipeline() Pipeline {
 	}
 }
 
-// Load reads a file. An empty path means DefaultPath where there is such a file,
-// and Default where there is none.
-func Load(path string) (*Config, error) {
-	name := path
-	if name == "" {
-		name = DefaultPath
-	}
+// A File is the text of a configuration file.
+type File struct {
+	Name string // empty: there is no file, and Default holds
+	Text string
+}
+
+// Open reads the text of a file. An empty path means DefaultPath where there is such
+// a file, and no file where there is none.
+func Open(path string) (File, error) {
+	name := cmp.Or(path, DefaultPath)
 	text, err := readFile(name)
 	switch {
 	case path == "" && errors.Is(err, fs.ErrNotExist):
-		return Default(), nil
+		return File{}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("configuration %s: there is no such file; 'furrow config init %s' makes one", name, name)
+		return File{}, fmt.Errorf("configuration %s: there is no such file; 'furrow config init %s' makes one", name, name)
 	case err != nil:
-		return nil, fmt.Errorf("configuration: %w", err)
+		return File{}, fmt.Errorf("configuration: %w", err)
 	}
-	return Parse(name, text)
+	return File{name, string(text)}, nil
+}
+
+// Config is what the file says. Its error is Problems.
+func (f File) Config() (*Config, error) {
+	if f.Name == "" {
+		return Default(), nil
+	}
+	return Parse(f.Name, []byte(f.Text))
+}
+
+// Load reads what the file of a path says, as Open finds it.
+func Load(path string) (*Config, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.Config()
 }
 
 // readFile reads no more than tells that a file is too long.

@@ -31,7 +31,7 @@ func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc
 	if !pause(ctx, settle) {
 		return ended, context.Cause(ctx)
 	}
-	if err := d.configure(mostBatch); err != nil {
+	if err := d.configure(ctx, mostBatch); err != nil {
 		return ended, err
 	}
 	d.Screen.Stage("folding them", 0)

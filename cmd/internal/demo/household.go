@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/tables"
@@ -54,7 +55,7 @@ func (h *household) open(ctx context.Context, c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := c.configure(c.batch()); err != nil {
+	if _, err := c.write(configFile, c.configuration(c.batch())); err != nil {
 		return err
 	}
 	dashboard := "--no-dashboard"
@@ -91,9 +92,15 @@ const (
 	configText = "pipelines: [{name: %s, cadence: %v, settle: %v, batch: %d, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n"
 )
 
-// configure writes the configuration by which processes that start then work.
-func (c Config) configure(batch int) error {
-	_, err := c.write(configFile, fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch))
+// configuration is the text of a configuration with batches of a size.
+func (c Config) configuration(batch int) string {
+	return fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch)
+}
+
+// configure stores the configuration by which processes work that start then.
+func (h *household) configure(ctx context.Context, batch int) error {
+	store := generations.Store{Table: h.client.Table(h.names.Config())}
+	_, err := store.Apply(ctx, configFile, h.config.configuration(batch), "furrow demo")
 	return err
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
+	"furrow/tables"
+)
+
+// A generationLine is a generation in JSON. Members may be added; none changes.
+type generationLine struct {
+	Generation int64  `json:"generation"`
+	Stored     string `json:"stored"` // when, by storage's clock
+	By         string `json:"by"`
+	Change     string `json:"change"`
+	Hash       string `json:"hash"` // SHA-256 of the text
+}
+
+func lineOf(c tables.Configuration) generationLine {
+	return generationLine{c.Generation, timeOf(c), c.By, c.Change, c.Hash}
+}
+
+// A changeLine is what apply and rollback came to, in JSON.
+type changeLine struct {
+	generationLine
+	New bool `json:"new"` // false: the generation that holds had this content already
+}
+
+func configApply(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usagef(c, "name the FILE to apply, one")
+	}
+	file, err := config.Open(c.Args().First())
+	if err != nil {
+		return err
+	}
+	if _, err := file.Config(); err != nil {
+		if problems, ok := errors.AsType[config.Problems](err); ok {
+			return reportProblems(c, problems)
+		}
+		return err
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	change, err := s.generationsOf().Apply(c.Context, file.Name, file.Text, operator())
+	if err != nil {
+		return err
+	}
+	return reportChange(c, change)
+}
+
+func configRollback(c *cli.Context) error {
+	n, is := generationOf(c.Args().First())
+	if c.NArg() != 1 || !is {
+		return usagef(c, "name the GENERATION to go back to, one of those that 'furrow config history' lists")
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	change, err := s.generationsOf().Rollback(c.Context, n, operator())
+	if err != nil {
+		return err
+	}
+	return reportChange(c, change)
+}
+
+func reportChange(c *cli.Context, change generations.Change) error {
+	holds := change.Holds
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, changeLine{lineOf(holds), change.Stored})
+	}
+	text := fmt.Sprintf("generation %d holds, and has this content already", holds.Generation)
+	if change.Stored {
+		text = fmt.Sprintf("generation %d is stored: %s\nRunning processes follow within about 10 seconds.", holds.Generation, holds.Change)
+	}
+	_, err := fmt.Fprintln(c.App.Writer, text)
+	return err
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	_ "embed"
+
+	"furrow/cmd/internal/config"
+)
+
+//go:embed examples/default.yaml
+var defaultConfig string
+
+// configPath is the file that a command names as its argument or by --config.
+func configPath(c *cli.Context) (string, error) {
+	if c.NArg() > 1 {
+		return "", usagef(c, "%s takes one file, and %q is another", c.Command.HelpName, c.Args().Get(1))
+	}
+	return cmp.Or(c.Args().First(), c.String("config")), nil
+}
+
+func configCheck(c *cli.Context) error {
+	path, err := configPath(c)
+	if err != nil {
+		return err
+	}
+	checked, err := config.Load(path)
+	if problems, ok := errors.AsType[config.Problems](err); ok {
+		return reportProblems(c, problems)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %s\n", sourceOf(path), summary(checked))
+	return err
+}
+
+// reportProblems prints problems as editors read them, a line each.
+func reportProblems(c *cli.Context, problems config.Problems) error {
+	for _, p := range problems {
+		if _, err := fmt.Fprintln(c.App.Writer, p); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s has %s", problems[0].File, problems.Count())
+}
+
+// sourceOf says where the configuration is from that config.Load gave.
+func sourceOf(path string) string {
+	if path != "" {
+		return path
+	}
+	if _, err := os.Stat(config.DefaultPath); err == nil {
+		return config.DefaultPath
+	}
+	return "built in, as there is no ./" + config.DefaultPath
+}
+
+// summary is "2 pipelines: live (latest, rollup; every 1m), archive (archive; every 1h)".
+func summary(c *config.Config) string {
+	text := "1 pipeline: "
+	if n := len(c.Pipelines); n > 1 {
+		text = fmt.Sprintf("%d pipelines: ", n)
+	}
+	for i, p := range c.Pipelines {
+		if i > 0 {
+			text += ", "
+		}
+		text += p.String()
+	}
+	return text
+}
+
+// configInit makes the file in one step, so that it never replaces one.
+func configInit(c *cli.Context) error {
+	path, err := configPath(c)
+	if err != nil {
+		return err
+	}
+	path = cmp.Or(path, config.DefaultPath)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists already; remove it first, or name another file", path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(defaultConfig)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s is written; check it after a change with 'furrow config check', store it with 'furrow config apply %s'\n", path, path)
+	return err
+}

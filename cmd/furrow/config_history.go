@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/generations"
+)
+
+func configHistory(c *cli.Context) error {
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	all, err := s.generationsOf().History(c.Context)
+	if err != nil {
+		return err
+	}
+	lines := []generationLine{}
+	for _, g := range all {
+		lines = append(lines, lineOf(g))
+	}
+	if c.Bool("json") {
+		return writeJSON(c.App.Writer, lines)
+	}
+	if len(lines) == 0 {
+		_, err := fmt.Fprintln(c.App.ErrWriter, "No configuration is stored yet: 'furrow up', 'furrow schedule' and 'furrow config apply' store one.")
+		return err
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, l := range lines {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", l.Generation, l.Stored, l.By, l.Change)
+	}
+	return w.Flush()
+}
+
+func configDiff(c *cli.Context) error {
+	if c.NArg() > 2 {
+		return usagef(c, "%s compares two texts, and %q is another", c.Command.HelpName, c.Args().Get(2))
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	from, to, err := textsToCompare(c, s.generationsOf())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprint(c.App.Writer, generations.Diff(from.title, from.text, to.title, to.text))
+	return err
+}
+
+// textsToCompare are the older and the newer text of a diff.
+func textsToCompare(c *cli.Context, s generations.Store) (from, to shownText, err error) {
+	named := func(argument string) (shownText, error) {
+		if n, is := generationOf(argument); is {
+			return generationText(c.Context, s, n)
+		}
+		return fileText(argument)
+	}
+	if c.NArg() == 2 {
+		if from, err = named(c.Args().First()); err != nil {
+			return from, to, err
+		}
+		to, err = named(c.Args().Get(1))
+		return from, to, err
+	}
+	head, found, err := s.Newest(c.Context, 0)
+	if err != nil {
+		return from, to, err
+	}
+	if !found {
+		return from, to, fmt.Errorf("generation 1: %w", generations.ErrNone)
+	}
+	holds := textOfGeneration(head)
+	argument := c.Args().First()
+	if n, is := generationOf(argument); is || argument == "" {
+		if argument == "" {
+			n = head.Generation - 1
+		}
+		from, err = generationText(c.Context, s, n)
+		return from, holds, err
+	}
+	to, err = fileText(argument)
+	return holds, to, err
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
+	"furrow/tables"
+)
+
+// A shownText is the text of a configuration, and where it is from.
+type shownText struct {
+	title string
+	text  string
+	read  func() (*config.Config, error)
+}
+
+func configShow(c *cli.Context) error {
+	if c.Bool("json") && c.Bool("original") {
+		return usagef(c, "--json and --original exclude each other")
+	}
+	shown, err := textToShow(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("original") {
+		_, err = fmt.Fprint(c.App.Writer, shown.text)
+		return err
+	}
+	loaded, err := shown.read()
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		text, err := loaded.JSON()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s\n", text)
+		return err
+	}
+	text, err := loaded.YAML()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "# %s\n%s", shown.title, text)
+	return err
+}
+
+// textToShow is that of the file or generation that a command names, or else of the
+// configuration that holds.
+func textToShow(c *cli.Context) (shownText, error) {
+	what, err := configPath(c)
+	switch {
+	case err != nil:
+		return shownText{}, err
+	case what == "":
+		return heldText(c)
+	}
+	if n, is := generationOf(what); is {
+		s, err := openStorage(c)
+		if err != nil {
+			return shownText{}, err
+		}
+		return generationText(c.Context, s.generationsOf(), n)
+	}
+	return fileText(what)
+}
+
+// heldText is that of the configuration that holds.
+func heldText(c *cli.Context) (shownText, error) {
+	s, err := openStorage(c)
+	if err != nil {
+		return shownText{}, fmt.Errorf("%w; 'furrow config show FILE' shows a file", err)
+	}
+	stored, found, err := s.generationsOf().Newest(c.Context, 0)
+	switch {
+	case err != nil:
+		return shownText{}, err
+	case found:
+		return textOfGeneration(stored), nil
+	}
+	shown, err := fileText(os.Getenv(configVariable))
+	shown.title = "not stored yet: " + shown.title
+	return shown, err
+}
+
+// fileText is that of a file; an empty path is for config.Open to interpret.
+func fileText(path string) (shownText, error) {
+	file, err := config.Open(path)
+	text := file.Text
+	if file.Name == "" {
+		text = defaultConfig
+	}
+	return shownText{sourceOf(path), text, file.Config}, err
+}
+
+func generationText(ctx context.Context, s generations.Store, n int64) (shownText, error) {
+	stored, err := s.Get(ctx, n)
+	return textOfGeneration(stored), err
+}
+
+func textOfGeneration(stored tables.Configuration) shownText {
+	title := fmt.Sprintf("generation %d, stored %s by %s: %s", stored.Generation, timeOf(stored), cmp.Or(stored.By, "nobody"), stored.Change)
+	return shownText{title, stored.Text, func() (*config.Config, error) {
+		loaded, err := generations.Read(stored)
+		return loaded.Config, err
+	}}
+}
+
+func timeOf(stored tables.Configuration) string {
+	return stored.Stored.Time().UTC().Format(time.RFC3339)
+}
+
+// generationOf is the generation that an argument names, unless it names a file: one
+// that is called like a number takes ./ before its name.
+func generationOf(argument string) (int64, bool) {
+	n, err := strconv.ParseInt(argument, 10, 64)
+	return n, err == nil && n > 0 && n <= tables.MaxGeneration
+}
