@@ -3,59 +3,89 @@ package jobs
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"furrow/tables"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Bounds of a nested value: a property holds 64 KiB, which could nest as deep.
+// maxNesting is how deep the values of a property may be nested.
 const maxNesting = 8
 
-var errNesting = errors.New("it is nested more than " + strconv.Itoa(maxNesting) + " deep")
+var (
+	errNesting = fmt.Errorf("it is nested more than %d deep", maxNesting)
+	errLeaves  = fmt.Errorf("with it, its row has more than %d values", MaxSensors)
+)
 
-// flatten gives a property's values by sensor. A text that is a JSON object or
-// array, which is how devices put nested objects into a table, gives one for each
-// of its leaves: {"air":{"temp":21}} in weather is the sensor weather_air_temp.
-func flatten(name string, v tables.Value, add func(sensor string, v tables.Value)) error {
+// A flattener gives the values of properties by sensor. A text that is a JSON
+// object or array, which is how devices put nested objects into a table, gives one
+// for each of its leaves: {"air":{"temp":21}} in weather is the sensor
+// weather_air_temp.
+//
+// What it reads, it reads once; what it makes of it is bounded by the number of
+// leaves and by the lengths of names, before it is made.
+type flattener struct {
+	leaves []leaf
+	name   []byte // of the value that is being read
+	long   []string
+}
+
+type leaf struct {
+	sensor string
+	value  tables.Value
+}
+
+// flatten gives the leaves of a property, at most so many, and the beginnings of
+// names that are too long. They are valid until it is called again.
+func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []leaf, long []string, err error) {
+	f.leaves, f.long = f.leaves[:0], f.long[:0]
 	text := v.Text()
 	if v.Type() != tables.TypeString || text == "" || text[0] != '{' && text[0] != '[' {
-		add(name, v)
-		return nil
+		return f.single(name, v, most)
 	}
-	type leaf struct {
-		sensor string
-		value  tables.Value
-	}
-	var leaves []leaf // given only when the whole is sound
-	d := jsontext.NewDecoder(bytes.NewBufferString(text))
-	err := descend(d, name, 0, func(sensor string, v tables.Value) { leaves = append(leaves, leaf{sensor, v}) })
+	f.name = append(f.name[:0], name...)
+	d := jsontext.NewDecoder(bytes.NewBufferString(text), jsontext.AllowInvalidUTF8(true))
+	err = f.value(d, 0, most)
 	if err == nil {
 		if _, end := d.ReadToken(); end != io.EOF {
 			err = errors.New("something follows it")
 		}
 	}
-	if errors.Is(err, errNesting) {
-		return err
+	switch {
+	case errors.Is(err, errNesting) || errors.Is(err, errLeaves):
+		return nil, nil, err
+	case err != nil: // a text that only looks like JSON
+		f.leaves, f.long = f.leaves[:0], f.long[:0]
+		return f.single(name, v, most)
 	}
-	if err != nil { // a text that only looks like JSON
-		add(name, v)
-		return nil
-	}
-	for _, l := range leaves {
-		add(l.sensor, l.value)
-	}
-	return nil
+	return f.leaves, f.long, nil
 }
 
-// descend reads one JSON value, and calls add for each leaf of it.
-func descend(d *jsontext.Decoder, name string, depth int, add func(string, tables.Value)) error {
+// single is a value that is not nested.
+func (f *flattener) single(name string, v tables.Value, most int) ([]leaf, []string, error) {
+	switch {
+	case most < 1:
+		return nil, nil, errLeaves
+	case len(name) > maxSensorName:
+		f.long = append(f.long, name)
+	default:
+		f.leaves = append(f.leaves, leaf{name, v})
+	}
+	return f.leaves, f.long, nil
+}
+
+// value reads one JSON value, whose name is in f.name.
+func (f *flattener) value(d *jsontext.Decoder, depth, most int) error {
 	if depth > maxNesting {
 		return errNesting
+	}
+	if len(f.name) > maxSensorName {
+		return f.skip(d)
 	}
 	token, err := d.ReadToken()
 	if err != nil {
@@ -63,39 +93,74 @@ func descend(d *jsontext.Decoder, name string, depth int, add func(string, table
 	}
 	switch token.Kind() {
 	case '{':
-		for d.PeekKind() != '}' {
-			key, err := d.ReadToken()
-			if err != nil {
-				return err
-			}
-			if err := descend(d, name+"_"+sensorName(key.String()), depth+1, add); err != nil {
-				return err
-			}
-		}
-		_, err = d.ReadToken()
+		return f.object(d, depth, most)
 	case '[':
-		for i := 0; d.PeekKind() != ']'; i++ {
-			if err := descend(d, name+"_"+strconv.Itoa(i), depth+1, add); err != nil {
-				return err
-			}
-		}
-		_, err = d.ReadToken()
-	case '"':
-		add(name, tables.String(token.String()))
-	case '0':
-		add(name, tables.String(token.String())) // read as any numeric text is
+		return f.array(d, depth, most)
+	case '"', '0': // a number is read as any numeric text is
+		return f.leaf(tables.String(token.String()), most)
 	case 't', 'f':
-		add(name, tables.Boolean(token.Bool()))
+		return f.leaf(tables.Boolean(token.Bool()), most)
 	}
-	return err // null is absent
+	return nil // null is absent
 }
 
-// sensorName makes a key of an object fit for the name of a property.
-func sensorName(key string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
+func (f *flattener) leaf(v tables.Value, most int) error {
+	if len(f.leaves) == most {
+		return errLeaves
+	}
+	f.leaves = append(f.leaves, leaf{string(f.name), v})
+	return nil
+}
+
+// skip passes over a value whose name is too long. Few of them are named.
+func (f *flattener) skip(d *jsontext.Decoder) error {
+	if len(f.long) < maxRefusals {
+		f.long = append(f.long, string(f.name))
+	}
+	return d.SkipValue()
+}
+
+func (f *flattener) object(d *jsontext.Decoder, depth, most int) error {
+	above := len(f.name)
+	for d.PeekKind() != '}' {
+		key, err := d.ReadToken()
+		if err != nil {
+			return err
 		}
-		return '_'
-	}, key)
+		f.name = appendName(append(f.name[:above], '_'), key.String())
+		if err := f.value(d, depth+1, most); err != nil {
+			return err
+		}
+	}
+	f.name = f.name[:above]
+	_, err := d.ReadToken()
+	return err
+}
+
+func (f *flattener) array(d *jsontext.Decoder, depth, most int) error {
+	above := len(f.name)
+	for i := 0; d.PeekKind() != ']'; i++ {
+		f.name = strconv.AppendInt(append(f.name[:above], '_'), int64(i), 10)
+		if err := f.value(d, depth+1, most); err != nil {
+			return err
+		}
+	}
+	f.name = f.name[:above]
+	_, err := d.ReadToken()
+	return err
+}
+
+// appendName makes a key of an object fit for the name of a property. It stops
+// soon after the name has become too long.
+func appendName(name []byte, key string) []byte {
+	for _, r := range key {
+		if len(name) > maxSensorName {
+			break
+		}
+		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			r = '_'
+		}
+		name = utf8.AppendRune(name, r)
+	}
+	return name
 }

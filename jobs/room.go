@@ -14,6 +14,10 @@ const (
 	// have together. Each processor keeps to a share of its own: latest 128 KiB,
 	// rollup 352 KiB, archive 16 KiB.
 	MaxStates = 512 << 10
+
+	// MaxRoom is how many bytes the values of one reading may take, as Room counts
+	// them, so that latest can hold all of them.
+	MaxRoom = 127 << 10
 )
 
 // shortText is how many bytes of text a short value has, such as a GUID.

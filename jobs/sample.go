@@ -1,10 +1,7 @@
 package jobs
 
 import (
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"furrow/tables"
 )
@@ -45,114 +42,110 @@ type Sensors struct {
 }
 
 // Sample reads a reading. What cannot be a value is refused, and the others stand.
+//
+// A reading has at most MaxSensors values, in the order of its properties: a
+// property that would have more of them is refused as a whole. The names and texts
+// of all values take at most MaxRoom; values beyond are refused. So a reading of
+// whatever storage accepts takes time and memory in proportion to its size.
 func (s *Sensors) Sample(r tables.Reading) (Sample, []Refusal) {
-	sample := Sample{Key: r.Key, Values: make([]Measured, 0, len(r.Properties))}
-	var refused []Refusal
-	doubtful := false
-	refuse := func(sensor, reason string) {
-		refused = append(refused, Refusal{Row: r.Key.String(), Sensor: sensor, Reason: reason})
-	}
-	add := func(sensor string, v tables.Value) {
-		if sensor == s.Quality && sensor != "" {
-			doubtful = !slices.Contains(s.Good, v.String())
-			return
-		}
-		m, reason := measure(sensor, v, s.Kinds[sensor])
-		switch {
-		case sensor == FenceProperty:
-			refuse(sensor, "its name is one that outputs have for themselves")
-		case len(sensor) > maxSensorName:
-			refuse(sensor[:maxSensorName]+"…", "its name has more than "+strconv.Itoa(maxSensorName)+" bytes")
-		case reason != "":
-			refuse(sensor, reason)
-		case m.Is != Ignored:
-			sample.set(m)
-		}
-	}
+	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]Measured, 0, len(r.Properties))}}
 	for _, p := range r.Properties {
-		if err := flatten(p.Name, p.Value, add); err != nil {
-			refuse(p.Name, err.Error())
+		leaves, long, err := w.flat.flatten(p.Name, p.Value, w.left)
+		if err != nil {
+			w.refuse(p.Name, err.Error())
+		}
+		for _, name := range long {
+			w.refuse(name, reasonLongName)
+		}
+		w.left -= len(leaves)
+		for i := range leaves {
+			w.add(leaves[i].sensor, leaves[i].value)
 		}
 	}
-	if len(sample.Values) > MaxSensors {
-		refuse("", "it has "+strconv.Itoa(len(sample.Values))+" sensors; at most "+strconv.Itoa(MaxSensors)+" are kept")
-		sample.Values = nil
+	if w.doubtful {
+		for i := range w.sample.Values {
+			w.sample.Values[i].Doubtful = true
+		}
 	}
-	for i := range sample.Values {
-		sample.Values[i].Doubtful = doubtful
-	}
-	return sample, refused
+	return w.sample, w.refusals()
 }
+
+// A sampling is one call of Sample.
+type sampling struct {
+	sensors  *Sensors
+	flat     flattener
+	sample   Sample
+	at       map[string]int // where a sensor is in the sample, once it has many
+	left     int            // how many values there may still be
+	room     int            // that values take
+	doubtful bool
+	refused  []Refusal
+	more     int // refusals that are only counted
+}
+
+// add takes in a value of a sensor, or refuses it.
+func (w *sampling) add(sensor string, v tables.Value) {
+	if sensor == w.sensors.Quality && sensor != "" {
+		w.doubtful = !slices.Contains(w.sensors.Good, v.String())
+		return
+	}
+	kind := w.sensors.Kinds[sensor]
+	if kind == Ignored {
+		return
+	}
+	if reason := checkName(sensor); reason != "" {
+		w.refuse(sensor, reason)
+		return
+	}
+	m, reason := measure(sensor, v, kind)
+	switch {
+	case reason != "":
+		w.refuse(sensor, reason)
+	case m.Is != Ignored:
+		w.set(m)
+	}
+}
+
+// manySensors is from how many values on sensors are looked up in a map.
+const manySensors = 16
 
 // set adds m, or puts it in place of what its sensor said before in the same reading.
-func (s *Sample) set(m Measured) {
-	for i := range s.Values {
-		if s.Values[i].Sensor == m.Sensor {
-			s.Values[i] = m
-			return
-		}
+func (w *sampling) set(m Measured) {
+	room := Room(m.Sensor, IsLong(w.sample.Key, m.State))
+	i := w.find(m.Sensor)
+	if i >= 0 {
+		old := &w.sample.Values[i]
+		room -= Room(old.Sensor, IsLong(w.sample.Key, old.State))
 	}
-	s.Values = append(s.Values, m)
+	if w.room+room > MaxRoom {
+		w.refuse(m.Sensor, reasonNoRoom)
+		return
+	}
+	w.room += room
+	if i >= 0 {
+		w.sample.Values[i] = m
+		return
+	}
+	w.sample.Values = append(w.sample.Values, m)
+	if w.at != nil {
+		w.at[m.Sensor] = len(w.sample.Values) - 1
+	}
 }
 
-// Bounds of what outputs hold hundreds of, in bytes. A sensor's name is that of a
-// property, which Azure bounds at 255 characters.
-const (
-	maxState      = 256
-	maxSensorName = 200
-)
-
-// measure reads a value as its sensor is meant, or says why it cannot be.
-func measure(sensor string, v tables.Value, kind SensorKind) (m Measured, reason string) {
-	m = Measured{Sensor: sensor, Is: kind}
-	switch kind {
-	case Ignored:
-		return m, ""
-	case State:
-		m.State = v.String()
-		return m, tooLong(m.State)
+// find is where a sensor is in the sample, or -1.
+func (w *sampling) find(sensor string) int {
+	values := w.sample.Values
+	if len(values) < manySensors {
+		return slices.IndexFunc(values, func(m Measured) bool { return m.Sensor == sensor })
 	}
-	number, is := numberOf(v)
-	switch {
-	case is && (math.IsNaN(number) || math.IsInf(number, 0)):
-		return m, "it is not finite"
-	case is:
-		m.Is, m.Number = Number, number
-		return m, ""
-	case kind == Number:
-		return m, "it is no number"
-	case v.Type() == tables.TypeBinary:
-		m.Is = Ignored // bytes are no measurement; the archive has them
-		return m, ""
-	}
-	m.Is, m.State = State, v.String()
-	return m, tooLong(m.State)
-}
-
-func tooLong(state string) string {
-	if len(state) > maxState {
-		return "it is a text of more than " + strconv.Itoa(maxState) + " bytes"
-	}
-	return ""
-}
-
-// numberOf is the number that v means: many devices send "78.8" or true.
-func numberOf(v tables.Value) (float64, bool) {
-	switch v.Type() {
-	case tables.TypeInt32, tables.TypeInt64, tables.TypeDouble:
-		return v.Float(), true
-	case tables.TypeBoolean:
-		if v.Boolean() {
-			return 1, true
+	if w.at == nil {
+		w.at = make(map[string]int, 2*len(values))
+		for i := range values {
+			w.at[values[i].Sensor] = i
 		}
-		return 0, true
-	case tables.TypeString:
-		text := strings.TrimSpace(v.Text())
-		if text == "" || strings.ContainsAny(text, "xX_pP") { // forms that only Go reads
-			return 0, false
-		}
-		f, err := strconv.ParseFloat(text, 64)
-		return f, err == nil || math.IsInf(f, 0) // beyond what a double holds it is not finite
 	}
-	return 0, false
+	if i, ok := w.at[sensor]; ok {
+		return i
+	}
+	return -1
 }

@@ -3,8 +3,10 @@ package jobs
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"furrow/tables"
 )
@@ -50,7 +52,15 @@ func TestValuesAreUnderstoodAsDevicesSendThem(t *testing.T) {
 		{"bytes", AsSent, tables.Binary([]byte{1}), "", ""},
 		{"not a number", AsSent, tables.Double(math.NaN()), "", "s: it is not finite"},
 		{"not a number, as text", AsSent, tables.String("nan"), "", "s: it is not finite"},
-		{"too great a number", AsSent, tables.String("1e999"), "", "s: it is not finite"},
+		{"too great a number, as text", AsSent, tables.String("7894e80000058754"), "s='7894e80000058754'", ""},
+		{"the same where a number is meant", Number, tables.String("7894e80000058754"), "", "s: it is not finite"},
+		{"a leading zero", AsSent, tables.String("00981150"), "s='00981150'", ""},
+		{"a leading zero after a sign", AsSent, tables.String("-07.5"), "s='-07.5'", ""},
+		{"a leading zero where a number is meant", Number, tables.String("00981150"), "s=981150", ""},
+		{"zero and zero point five", AsSent, tables.String("[0,0.5,-0.5]"), "s_0=0 s_1=0.5 s_2=-0.5", ""},
+		{"infinite, as text", AsSent, tables.String("-Infinity"), "", "s: it is not finite"},
+		{"half a surrogate pair", AsSent, tables.String(`{"a":"\ud83d!"}`), "s_a='\uFFFD!'", ""},
+		{"what is not UTF-8", AsSent, tables.String("a\xffb"), "s='a\uFFFDb'", ""},
 		{"a text where a number is meant", Number, tables.String("open"), "", "s: it is no number"},
 		{"a number where a state is meant", State, tables.Int32(3), "s='3'", ""},
 		{"a truth where a state is meant", State, tables.Boolean(false), "s='false'", ""},
@@ -89,16 +99,75 @@ func TestQualityMarksTheWholeReading(t *testing.T) {
 	}
 }
 
-func TestReadingOfTooManySensorsIsRefusedAsAWhole(t *testing.T) {
+func TestNamesThatOutputsRefuseAreRefusedInTheSample(t *testing.T) {
+	for name, refuse := range map[string]bool{
+		"cafe\u0301": false, "a_1": false, "_a": false, "größe": false, "温度": false, "a\u203fb": false,
+		"_fence": true, "_parts": true, "1a": true, "a-b": true, "a b": true, "": true, "a\xff": true, "a\uFFFD": true,
+		"PartitionKey": true, "Timestamp": true, "\u0301a": true, "a@b": true, "Ⅷ": true,
+	} {
+		values, refused := read(Sensors{}, tables.Property{Name: name, Value: tables.Int32(1)})
+		if refuse != (len(refused) == 1) || refuse != (len(values) == 0) {
+			t.Errorf("%q is read as %v, refused %v", name, values, refused)
+		}
+		e := tables.Entity{PartitionKey: "p", RowKey: "r", Properties: []tables.Property{{Name: name, Value: tables.String("1")}}}
+		if err := e.Check(); !refuse && err != nil {
+			t.Errorf("%q is sampled, and outputs refuse it: %v", name, err)
+		}
+	}
+}
+
+// nested is a text of an array with so many leaves, closed or not.
+func nested(leaves int, end string) tables.Value {
+	return tables.String("[" + strings.TrimSuffix(strings.Repeat("1,", leaves), ",") + end)
+}
+
+func TestValuesBeyondTheMostAreRefusedByTheProperty(t *testing.T) {
+	p := func(name string, v tables.Value) tables.Property { return tables.Property{Name: name, Value: v} }
+	values, refused := read(Sensors{}, p("first", tables.Int32(1)), p("many", nested(MaxSensors, "]")), p("last", nested(MaxSensors-1, "]")), p("beyond", tables.Int32(1)))
+	if len(values) != MaxSensors || len(refused) != 2 || !strings.HasPrefix(refused[0], "many: ") || !strings.HasPrefix(refused[1], "beyond: ") {
+		t.Errorf("%d values, refused %v", len(values), refused)
+	}
 	var props []tables.Property
-	for i := range MaxSensors + 1 {
-		props = append(props, tables.Property{Name: fmt.Sprint("s", i), Value: tables.Int32(1)})
+	for i := range 20 {
+		props = append(props, p(fmt.Sprint("s", i), tables.Double(math.NaN())))
 	}
-	if values, refused := read(Sensors{}, props[:MaxSensors]...); len(values) != MaxSensors || refused != nil {
-		t.Errorf("of %d sensors %d are kept, %v", MaxSensors, len(values), refused)
+	if _, refused = read(Sensors{}, props...); len(refused) != maxRefusals+1 || refused[maxRefusals] != ": and 10 more of its values" {
+		t.Errorf("refused %v", refused)
 	}
-	if values, refused := read(Sensors{}, props...); values != nil || len(refused) != 1 || !strings.Contains(refused[0], "at most 240") {
-		t.Errorf("of one sensor more %d are kept, %v", len(values), refused)
+}
+
+// poison is rows that once stopped a worker: the first by the time that it took,
+// the second by the memory.
+func poison() map[string]tables.Reading {
+	var leaves, names tables.Reading
+	for i := range 15 {
+		leaves.Properties = append(leaves.Properties, tables.Property{Name: fmt.Sprint("p", i), Value: nested(16_300, "]")})
+	}
+	for i := range 10 {
+		text := `{"` + strings.Repeat("n", 16_000) + `":` + nested(8_000, "]").Text() + "}"
+		names.Properties = append(names.Properties, tables.Property{Name: fmt.Sprint("p", i), Value: tables.String(text)})
+	}
+	return map[string]tables.Reading{"leaves": leaves, "names": names}
+}
+
+func TestPoisonRowsAreRefusedWithinTheirSize(t *testing.T) {
+	for name, row := range poison() {
+		e := row.Entity()
+		e.PartitionKey, e.RowKey = "device", "1"
+		if err := e.Check(); err != nil {
+			t.Fatal(err)
+		}
+		row.Properties = append(row.Properties, tables.Property{Name: "temperature", Value: tables.Double(21)})
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		sample, refused := new(Sensors).Sample(row)
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 4*uint64(e.Size()) {
+			t.Errorf("%s: %d bytes are allocated for a row of %d", name, n, e.Size())
+		}
+		if len(sample.Values) != 1 || len(refused) < 10 {
+			t.Errorf("%s: %d values, %d refusals", name, len(sample.Values), len(refused))
+		}
 	}
 }
 
@@ -112,7 +181,7 @@ func FuzzSample(f *testing.F) {
 		sample, refused := s.Sample(tables.Reading{Properties: []tables.Property{{Name: name, Value: tables.String(text)}}})
 		seen := map[string]bool{}
 		for _, m := range sample.Values {
-			if seen[m.Sensor] || math.IsNaN(m.Number) || math.IsInf(m.Number, 0) || len(m.State) > maxState {
+			if seen[m.Sensor] || math.IsNaN(m.Number) || math.IsInf(m.Number, 0) || len(m.State) > maxState || checkName(m.Sensor) != "" || !utf8.ValidString(m.State) {
 				t.Fatalf("%q=%q is read as %+v", name, text, sample.Values)
 			}
 			seen[m.Sensor] = true

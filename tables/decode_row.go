@@ -125,6 +125,9 @@ func (d *decoder) value(name string, raw []byte) (err error) {
 		}
 	}
 	v, err := parseValue(raw, t)
+	if err != nil {
+		v, err = misfit(raw, err)
+	}
 	if err != nil || v.kind == TypeNone {
 		return err
 	}
@@ -144,7 +147,7 @@ func (d *decoder) annotate(name string, raw []byte) error {
 	}
 	t := typeNamed(text)
 	if t == TypeNone {
-		return fmt.Errorf("unknown type %s", quote(string(text)))
+		return nil // a type of a newer service
 	}
 	i := d.find(name)
 	if i < 0 {
@@ -152,6 +155,23 @@ func (d *decoder) annotate(name string, raw []byte) error {
 		d.open++
 		return nil
 	}
-	d.row[i].Value, err = d.row[i].Value.as(t)
-	return err
+	if v, err := d.row[i].Value.as(t); err == nil {
+		d.row[i].Value = v
+	} else if v = d.row[i].Value; v.kind != TypeString {
+		d.row[i].Value = String(v.String())
+	}
+	return nil
+}
+
+// misfit is a value that is not of its type, as text. Servers keep such values as
+// they were sent: one of them must not make a page of rows unreadable.
+func misfit(raw []byte, why error) (Value, error) {
+	switch raw[0] {
+	case '{', '[':
+		return Value{}, why
+	case '"':
+		text, err := unquote(raw)
+		return String(string(text)), err
+	}
+	return String(string(raw)), nil
 }

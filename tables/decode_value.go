@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -120,10 +121,23 @@ func parseDateTime(text []byte) (Ticks, error) {
 }
 
 // unquote is the text of a JSON string; where nothing is escaped it is a part
-// of raw.
+// of raw. What is not UTF-8 is replaced by U+FFFD, half a surrogate pair, too:
+// devices can write either, and some servers keep them.
 func unquote(raw []byte) ([]byte, error) {
-	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil, fmt.Errorf("%s where a text was expected", raw)
+	}
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return raw[1 : len(raw)-1], nil
 	}
-	return jsontext.AppendUnquote(nil, raw)
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil && !raggedText(raw) {
+		return nil, err
+	}
+	return text, nil
+}
+
+// raggedText tells whether raw is a JSON string but for what is not UTF-8.
+func raggedText(raw []byte) bool {
+	return jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true))
 }

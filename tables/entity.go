@@ -104,18 +104,27 @@ func (e *Entity) name() string { return name(e.PartitionKey, e.RowKey) }
 
 func name(pk, rk string) string { return quote(pk) + " " + quote(rk) }
 
-// check holds names to Azure's rule, that they are C# identifiers.
-func (p Property) check() error {
-	if p.Name == "" || len(p.Name) > maxPropName {
-		return fmt.Errorf("property %s: a name has 1 to %d characters", quote(p.Name), maxPropName)
+// CheckName says why no property can be called so. Names are identifiers as C#
+// has them: letters, digits and _, and marks that combine with a letter before
+// them, as in a decomposed é.
+func CheckName(name string) error {
+	if name == "" || len(name) > maxPropName {
+		return fmt.Errorf("property %s: a name has 1 to %d characters", quote(name), maxPropName)
 	}
-	for i, r := range p.Name {
-		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
-			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first", quote(p.Name), r)
+	for i, r := range name {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.In(r, unicode.Nd, unicode.Mn, unicode.Mc, unicode.Pc)) {
+			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first", quote(name), r)
 		}
 	}
-	if isSystem(p.Name) {
-		return fmt.Errorf("property %s belongs to storage", p.Name)
+	if isSystem(name) {
+		return fmt.Errorf("property %s belongs to storage", name)
+	}
+	return nil
+}
+
+func (p Property) check() error {
+	if err := CheckName(p.Name); err != nil {
+		return err
 	}
 	switch {
 	case p.Value.kind == TypeString && !utf8.ValidString(p.Value.text):

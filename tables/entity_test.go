@@ -72,9 +72,7 @@ func TestPlainNumbersAreWhatTheyLookLike(t *testing.T) {
 
 func TestAnswersThatAreNoRowsAreErrors(t *testing.T) {
 	for _, body := range []string{
-		"", "[]", "{", `{"P":{}}`, `{"P":[1]}`, `{"P@odata.type":"Edm.Nothing","P":1}`, `{"P@odata.type":"Edm.Int64","P":"x"}`,
-		`{"P@odata.type":"Edm.Binary","P":"*"}`, `{"P@odata.type":"Edm.Int32","P":1.5}`, `{"P@odata.type":"Edm.Int32","P":"3000000000"}`,
-		`{"Timestamp":"yesterday"}`, `{"PartitionKey":1}`, `{"P@odata.type":1}`, `{"P":1e999}`,
+		"", "[]", "{", `{"P":{}}`, `{"P":[1]}`, `{"Timestamp":"yesterday"}`, `{"PartitionKey":1}`, `{"P@odata.type":1}`, `{"P":"\x"}`,
 	} {
 		if e, err := decodeEntity([]byte(body)); err == nil {
 			t.Errorf("%s is read as %+v", body, e)
@@ -83,6 +81,23 @@ func TestAnswersThatAreNoRowsAreErrors(t *testing.T) {
 	for _, body := range []string{"", "[]", `{"value":{}}`, `{"value":[1]}`, `{"value":[{}]`} {
 		if page, err := decodePage([]byte(body)); err == nil {
 			t.Errorf("%s is read as %+v", body, page)
+		}
+	}
+}
+
+// TestOneStrangeValueLeavesThePageReadable: Azurite keeps a text under any type, and
+// half a surrogate pair.
+func TestOneStrangeValueLeavesThePageReadable(t *testing.T) {
+	for body, want := range map[string]Value{
+		`"P@odata.type":"Edm.Int64","P":"x"`: String("x"), `"P":"x","P@odata.type":"Edm.Int64"`: String("x"),
+		`"P@odata.type":"Edm.Binary","P":"*"`: String("*"), `"P@odata.type":"Edm.Int32","P":1.5`: String("1.5"),
+		`"P":1.5,"P@odata.type":"Edm.Int32"`: String("1.5"), `"P@odata.type":"Edm.Int32","P":"3000000000"`: String("3000000000"),
+		`"P@odata.type":"Edm.DateTime","P":"yesterday"`: String("yesterday"), `"P@odata.type":"Edm.Nothing","P":1`: Int32(1),
+		`"P":1e999`: String("1e999"), `"P":"a\ud83db"`: String("a\uFFFDb"), `"P":"\udc00\ud83d"`: String("\uFFFD\uFFFD"), "\"P\":\"\xff\"": String("\uFFFD"),
+	} {
+		page, err := decodePage([]byte(`{"value":[{"RowKey":"1",` + body + `},{"RowKey":"2","P":7}]}`))
+		if err != nil || len(page) != 2 || page[0].Get("P") != want || page[1].Get("P") != Int32(7) {
+			t.Errorf("%s is read as %+v, %v; want %#v", body, page, err, want)
 		}
 	}
 }

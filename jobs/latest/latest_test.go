@@ -121,7 +121,7 @@ func newest(samples []jobs.Sample) map[string]Value {
 	for _, v := range all {
 		room += v.room()
 		_, has := got[v.Sensor]
-		if v.key.Ticks < all[0].key.Ticks.Add(-30*24*time.Hour) || room > maxRoom || !has && len(got) == jobs.MaxSensors {
+		if v.key.Ticks < all[0].key.Ticks.Add(-30*24*time.Hour) || room > jobs.MaxRoom || !has && len(got) == jobs.MaxSensors {
 			break
 		}
 		if !has {

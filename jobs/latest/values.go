@@ -132,7 +132,7 @@ func (v *values) trim() {
 	}
 	oldest := newest.Ticks.Add(-maxAge)
 	v.hasFloor = v.hasFloor && v.floor.key.Ticks >= oldest
-	if first.Ticks >= oldest && v.room <= maxRoom && len(v.all) <= jobs.MaxSensors {
+	if first.Ticks >= oldest && v.room <= jobs.MaxRoom && len(v.all) <= jobs.MaxSensors {
 		return
 	}
 	slices.SortFunc(v.all, byAge)
@@ -144,7 +144,7 @@ func (v *values) trim() {
 		if v.all[i].key.Ticks < oldest {
 			break
 		}
-		if room > maxRoom || len(sensors) > jobs.MaxSensors {
+		if room > jobs.MaxRoom || len(sensors) > jobs.MaxSensors {
 			v.floor, v.hasFloor = v.all[i], true
 			break
 		}

@@ -1,0 +1,128 @@
+package jobs
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"furrow/tables"
+)
+
+// Bounds of what outputs hold hundreds of, in bytes. A sensor's name is that of a
+// property, which Azure bounds at 255 characters.
+const (
+	maxState      = 256
+	maxSensorName = 200
+)
+
+// maxRefusals is how many refusals of a reading are told apart.
+const maxRefusals = 10
+
+const (
+	reasonReserved = "its name is one that outputs have for themselves"
+	reasonNoFinite = "it is not finite"
+	reasonNoNumber = "it is no number"
+)
+
+var (
+	reasonLongName = fmt.Sprintf("its name has more than %d bytes", maxSensorName)
+	reasonLongText = fmt.Sprintf("it is a text of more than %d bytes", maxState)
+	reasonNoRoom   = fmt.Sprintf("the names and texts of its row take more than %d KiB", MaxRoom>>10)
+)
+
+// checkName says why outputs cannot have a sensor of that name, though storage has
+// taken a property of that name.
+func checkName(sensor string) (reason string) {
+	switch {
+	case len(sensor) > maxSensorName:
+		return reasonLongName
+	case IsReserved(sensor):
+		return reasonReserved
+	}
+	if err := tables.CheckName(sensor); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// refuse notes why a value is not in the sample.
+func (w *sampling) refuse(sensor, reason string) {
+	if len(w.refused) == maxRefusals {
+		w.more++
+		return
+	}
+	if len(sensor) > maxSensorName {
+		sensor = clip(sensor, maxSensorName)
+	}
+	w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(), Sensor: sensor, Reason: reason})
+}
+
+func (w *sampling) refusals() []Refusal {
+	if w.more > 0 {
+		w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(), Reason: fmt.Sprintf("and %d more of its values", w.more)})
+	}
+	return w.refused
+}
+
+// measure reads a value as its sensor is meant, or says why it cannot be.
+func measure(sensor string, v tables.Value, kind SensorKind) (m Measured, reason string) {
+	m = Measured{Sensor: sensor, Is: State}
+	if kind == State {
+		return m.text(v)
+	}
+	number, is := numberOf(v, kind == Number)
+	switch {
+	case is && (math.IsNaN(number) || math.IsInf(number, 0)):
+		return m, reasonNoFinite
+	case is:
+		m.Is, m.Number = Number, number
+		return m, ""
+	case kind == Number:
+		return m, reasonNoNumber
+	case v.Type() == tables.TypeBinary:
+		m.Is = Ignored // bytes are no measurement; the archive has them
+		return m, ""
+	}
+	return m.text(v)
+}
+
+// text is m as a state.
+func (m Measured) text(v tables.Value) (Measured, string) {
+	m.State = strings.ToValidUTF8(v.String(), "\uFFFD")
+	if len(m.State) > maxState {
+		return m, reasonLongText
+	}
+	return m, ""
+}
+
+// numberOf is the number that v means: many devices send "78.8" or true. A text
+// that only looks like a number is none: one with a leading zero (00981150), or
+// one that is too great for a number (7894e80000058754), is an identifier, unless
+// the sensor is known to be a number.
+func numberOf(v tables.Value, known bool) (float64, bool) {
+	switch v.Type() {
+	case tables.TypeInt32, tables.TypeInt64, tables.TypeDouble:
+		return v.Float(), true
+	case tables.TypeBoolean:
+		if v.Boolean() {
+			return 1, true
+		}
+		return 0, true
+	case tables.TypeString:
+		text := strings.TrimSpace(v.Text())
+		if text == "" || strings.ContainsAny(text, "xX_pP") || !known && hasLeadingZero(text) { // forms that only Go reads
+			return 0, false
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		return f, err == nil || known && math.IsInf(f, 0) // beyond what a double holds it is not finite
+	}
+	return 0, false
+}
+
+// hasLeadingZero tells whether a numeric text begins with a zero that a number
+// would not have.
+func hasLeadingZero(text string) bool {
+	text = strings.TrimLeft(text, "+-")
+	return len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9'
+}
