@@ -189,11 +189,7 @@ func (j *job) commit(ctx context.Context) error {
 		d.track.ledger.Compact(j.now)
 		j.setMarks(d)
 		d.track.generation = max(d.track.generation, j.pipeline.Generation)
-		op, err := d.track.committed(d.member, j.claim)
-		if err != nil {
-			d.err = err
-			continue
-		}
+		op := d.track.committed(d.member, j.claim)
 		changes = append(changes, &change{device: d, op: op, compare: func(found *tables.Entity) verdict {
 			switch {
 			case found == nil || found.Get("Claim").Text() != j.claim:

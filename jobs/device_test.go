@@ -149,7 +149,7 @@ func (f greedy) Fold(d tables.Member, _ []byte, samples []jobs.Sample) (jobs.Fol
 }
 
 func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
-	for name, fold := range map[string]greedy{"state": {state: 61 << 10}, "output": {output: true}} {
+	for name, fold := range map[string]greedy{"state": {state: 2 << 20}, "output": {output: true}} {
 		w := jobstest.NewWorld(t, 3, 20)
 		f := w.NewFleet(t)
 		p := f.Pipeline(t, nil)

@@ -146,7 +146,7 @@ func TestLedgerOfAllThatTokensMayAdmitFitsItsProperty(t *testing.T) {
 		l.add(at, 3600)
 	}
 	l.Compact(now)
-	if n := len(l.Append(nil)); n > maxStateBytes/2 {
-		t.Errorf("it takes %d bytes of %d", n, maxStateBytes)
+	if n := len(l.Append(nil)); n > stateChunk/2 {
+		t.Errorf("it takes %d bytes of %d", n, stateChunk)
 	}
 }

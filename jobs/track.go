@@ -85,9 +85,6 @@ func (c cursor) with(o cursor) cursor {
 	return cursor{min(c.from, o.from), max(c.to, o.to)}
 }
 
-// statePrefix begins the names of the properties that hold processors' states.
-const statePrefix = "State_"
-
 // trackOf reads a row of the tracking table. Also of a row that cannot be read it
 // returns what counting a failure there takes: its version, marks and claim.
 func trackOf(e tables.Entity) (*track, error) {
@@ -110,10 +107,8 @@ func trackOf(e tables.Entity) (*track, error) {
 	if t.open, err = parseOpen(f.Binary("Open")); err != nil {
 		return t, err
 	}
-	for _, p := range e.Properties {
-		if name, ok := strings.CutPrefix(p.Name, statePrefix); ok {
-			t.states[name] = p.Value.Binary()
-		}
+	if t.states, err = statesOf(&e); err != nil {
+		return t, err
 	}
 	return t, f.Err()
 }
@@ -137,7 +132,7 @@ func (t *track) claimed(m tables.Member, fence tables.Ticks, h hold) tables.Op {
 
 // committed is the merge that moves the checkpoint, on the claim's version. It
 // leaves the claim's id as a sign that it was done.
-func (t *track) committed(m tables.Member, claim string) (tables.Op, error) {
+func (t *track) committed(m tables.Member, claim string) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	e.Set("Committed", tables.String(claim))
 	if t.hold.takeovers > 0 {
@@ -156,13 +151,8 @@ func (t *track) committed(m tables.Member, claim string) (tables.Op, error) {
 	if t.refold != t.read.refold {
 		e.Set("Refold", tables.String(t.refold.String()))
 	}
-	for name, state := range t.states {
-		if len(state) > maxStateBytes {
-			return tables.Op{}, fmt.Errorf("the state of processor %s has %d bytes; at most %d are kept", name, len(state), maxStateBytes)
-		}
-		e.Set(statePrefix+name, tables.Binary(state))
-	}
-	return tables.Merge(e, t.etag), nil
+	setStates(&e, t.states)
+	return tables.Merge(e, t.etag)
 }
 
 // setMarks gives e the marks that differ from the row's. One that is taken away
@@ -188,9 +178,6 @@ func (t *track) setMarks(e *tables.Entity) {
 // firstDateTime is the start of 1601, before which storage keeps no time.
 // learn.microsoft.com: "Understanding the Table service data model", Property types.
 const firstDateTime tables.Ticks = 504911232000000000
-
-// maxStateBytes bounds a processor's state of one device: a property holds 64 KiB.
-const maxStateBytes = 60 << 10
 
 // appendOpen encodes the outputs that later samples can change, with the versions
 // that were written last.

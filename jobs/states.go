@@ -1,0 +1,83 @@
+package jobs
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"furrow/tables"
+)
+
+// statePrefix begins the names of the properties that hold processors' states.
+const statePrefix = "State_"
+
+// A state of more bytes than a property takes is in several: State_rollup,
+// State_rollup_1 and so on. The first begins with the number of bytes of the whole,
+// so that what is left of a longer state before it does not matter: a merge takes
+// no property away.
+const (
+	stateHead  = 4
+	stateChunk = 60 << 10
+)
+
+// setStates gives e the states of processors.
+func setStates(e *tables.Entity, states map[string][]byte) {
+	for name, state := range states {
+		b := append(binary.BigEndian.AppendUint32(make([]byte, 0, stateHead+len(state)), uint32(len(state))), state...)
+		for n := 0; n == 0 || len(b) > 0; n++ {
+			chunk := min(stateChunk, len(b))
+			e.Set(stateName(name, n), tables.Binary(b[:chunk]))
+			b = b[chunk:]
+		}
+	}
+}
+
+// stateName is the property of a part of a processor's state.
+func stateName(processor string, part int) string {
+	if part == 0 {
+		return statePrefix + processor
+	}
+	return statePrefix + processor + "_" + strconv.Itoa(part)
+}
+
+var errState = errors.New("the state is not as long as it says")
+
+// statesOf are the states of processors that a row has.
+func statesOf(e *tables.Entity) (map[string][]byte, error) {
+	states := map[string][]byte{}
+	for _, p := range e.Properties {
+		name, is := strings.CutPrefix(p.Name, statePrefix)
+		if !is || strings.Contains(name, "_") { // a processor's name has none
+			continue
+		}
+		state, err := stateOf(e, name, p.Value.Binary())
+		if err != nil {
+			return states, fmt.Errorf("processor %s: %w", name, err)
+		}
+		states[name] = state
+	}
+	return states, nil
+}
+
+func stateOf(e *tables.Entity, name string, b []byte) ([]byte, error) {
+	if len(b) < stateHead {
+		return nil, errState
+	}
+	size := int(binary.BigEndian.Uint32(b))
+	if b = b[stateHead:]; size > tables.MaxEntity {
+		return nil, errState
+	}
+	for n := 1; len(b) < size; n++ {
+		more := e.Get(stateName(name, n)).Binary()
+		if len(more) == 0 {
+			return nil, errState
+		}
+		b = append(b, more...)
+	}
+	if size == 0 {
+		return nil, nil
+	}
+	return b[:size:size], nil
+}
