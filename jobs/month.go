@@ -16,6 +16,9 @@ import (
 func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
 	before := m.Progress
 	pl := newPlan(p, m, put, save)
+	if before != "" || m.Attempts+m.Deaths > 0 {
+		pl.figures.Again = 1
+	}
 	err := pl.over(ctx, tables.RowsAfter(m.Month.String(), string(before), ""))
 	if err == nil && before != "" {
 		// What was put before is counted when the rest is put: nothing waits for it.

@@ -94,7 +94,7 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	f, at := row.Fields(), &pl.figures
 	held, behind := f.Ticks("HeldUntil") > pl.now, f.Ticks("Chain") > pl.now
 	at.Rows += f.Int("Rows")
-	at.Rejects += f.Int("Rejects")
+	countTrack(at, f)
 	at.Late += f.Int("Late")
 	if f.String("Refold") != "" {
 		at.Refolds++

@@ -18,20 +18,27 @@ type MonthFigures struct {
 	// Lag is the age of the oldest checkpoint among those that are behind; whole seconds.
 	Lag time.Duration
 
+	Claimed int64 // that a job had claimed and not yet committed
+
 	Rows    int64 // folded, since the beginning
-	Rejects int64 // values and rows refused, since the beginning
+	Rejects int64 // rows of which something was rejected, since the beginning
+	Dropped int64 // of the rejects, those that are no longer kept
 	Late    int64 // rows that audits have found, since the beginning
 	Refolds int64 // devices with rows that are yet to be folded anew
 
 	Batches int64 // device messages put for the run, a repeated one once
 	Audits  int64 // audit messages put for the run, with a delay each
+
+	// Again is not zero where the month was planned a second time, when batches of the
+	// same run may have been folded: its Rows then have some of the run's own.
+	Again int64
 }
 
 func (m *MonthFigures) counts() []count {
 	return []count{
 		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
-		{"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
-		{"Batches", &m.Batches}, {"Audits", &m.Audits},
+		{"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
+		{"Batches", &m.Batches}, {"Audits", &m.Audits}, {"Again", &m.Again},
 	}
 }
 

@@ -16,6 +16,7 @@ type RunFigures struct {
 	Run     tables.Run // its keys alone, where its row was not read or is not there
 	Months  tables.MonthFigures
 	Planned int // months whose figures are there
+	ByMonth map[tables.Month]tables.MonthFigures
 	Workers tables.WorkerFigures
 }
 
@@ -114,9 +115,7 @@ func addFigures(e tables.Entity, of func(slot tables.Ticks) *RunFigures) error {
 		if err != nil {
 			return err
 		}
-		run := of(m.Slot)
-		run.Months.Add(m)
-		run.Planned++
+		of(m.Slot).AddMonth(m)
 	case tables.IsWorkerFigures(e):
 		w, err := tables.WorkerFiguresOf(e)
 		if err != nil {

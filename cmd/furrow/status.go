@@ -18,10 +18,11 @@ import (
 func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
-		Usage: "how the pipelines are doing: lag, runs, queues, devices that are held",
-		Description: "Lag is how old the oldest reading may be that is not folded yet: the age of the last run that is done.\n" +
-			"It takes a handful of requests for each pipeline, however many devices there are: the figures are those that\n" +
-			"the jobs of the last runs have left behind, a few seconds ago.",
+		Usage: "Show pipeline health: lag, runs, queues, held devices",
+		Description: "Lag is the age of the oldest reading that may not be folded yet: the age of the last run that is done.\n" +
+			"Status takes a handful of requests for each pipeline, however many devices there are. Devices, claims and\n" +
+			"refolds are what the last plan of the fleet has seen; rows, rejects and late rows add what workers have\n" +
+			"folded since, as far as they have told it, which they do every few seconds.",
 		Flags:  append(fleetFlags(), &cli.BoolFlag{Name: "json", Usage: "print it as JSON"}),
 		Action: showStatus,
 	}
@@ -34,10 +35,14 @@ type pipelineStatus struct {
 	LagSeconds     *float64        `json:"lagSeconds"` // null where no run is done
 	Devices        int64           `json:"devices"`
 	Behind         int64           `json:"behind"`
+	BehindSeconds  float64         `json:"behindSeconds"`  // age of the oldest checkpoint of those
+	Claimed        int64           `json:"claimed"`        // devices that a job had claimed, and not committed, when the fleet was planned
+	PlannedSeconds *float64        `json:"plannedSeconds"` // since the fleet was planned; null where it never was
 	Held           int64           `json:"held"`
 	Failing        int64           `json:"failing"`
 	Rows           int64           `json:"rows"`
 	Rejects        int64           `json:"rejects"`
+	RejectsDropped int64           `json:"rejectsDropped"` // of the rejects, those that are no longer kept
 	Late           int64           `json:"late"`
 	Refolds        int64           `json:"refolds"`
 	Queue          int             `json:"queue"`
@@ -89,15 +94,20 @@ func showStatus(c *cli.Context) error {
 }
 
 func statusOf(s roles.Status) pipelineStatus {
-	fleet := s.Planned().Months
+	fleet := s.Fleet()
 	out := pipelineStatus{
 		Pipeline: s.Pipeline.Name, CadenceSeconds: s.Pipeline.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
-		Failing: fleet.Failing, Rows: fleet.Rows, Rejects: fleet.Rejects, Late: fleet.Late, Refolds: fleet.Refolds,
+		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed,
+		Failing: fleet.Failing, Rows: fleet.Rows, Rejects: fleet.Rejects, RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
 		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
 	}
 	if lag, known := s.Lag(); known {
 		seconds := lag.Seconds()
 		out.LagSeconds = &seconds
+	}
+	if ago, known := s.Planned(); known {
+		seconds := ago.Seconds()
+		out.PlannedSeconds = &seconds
 	}
 	for _, r := range s.Runs {
 		out.Runs = append(out.Runs, runOf(r))
@@ -121,10 +131,12 @@ func (s pipelineStatus) text(w io.Writer) error {
 	text := fmt.Sprintf("%s, every %s\n", s.Pipeline, short(time.Duration(s.CadenceSeconds*float64(time.Second))))
 	for _, line := range [][2]string{
 		{"lag", lag},
-		{"devices", fmt.Sprintf("%d; %d far behind, %d failing, %d held", s.Devices, s.Behind, s.Failing, s.Held)},
-		{"rows", fmt.Sprintf("%d folded, %d of them found late; %d values or rows refused", s.Rows, s.Late, s.Rejects)},
+		{"devices", s.devicesText()},
+		{"rows", fmt.Sprintf("%s folded, %s of them found late", grouped(s.Rows), grouped(s.Late))},
+		{"rejects", s.rejectsText()},
+		{"work", s.workText()},
 		{"refolds", many(s.Refolds, "device") + " to be folded again"},
-		{"queue", fmt.Sprintf("about %s; %d that catch up, %d given up", many(int64(s.Queue), "message"), s.Catchup, s.Poison)},
+		{"poison", many(int64(s.Poison), "message") + " given up"},
 	} {
 		text += fmt.Sprintf("  %-8s %s\n", line[0], line[1])
 	}
@@ -133,6 +145,31 @@ func (s pipelineStatus) text(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+func (s pipelineStatus) devicesText() string {
+	behind := fmt.Sprintf("%d far behind", s.Behind)
+	if s.Behind > 0 && s.BehindSeconds > 0 {
+		behind += fmt.Sprintf(" (by up to %s)", short(time.Duration(s.BehindSeconds)*time.Second))
+	}
+	return fmt.Sprintf("%d; %s, %d failing, %d held", s.Devices, behind, s.Failing, s.Held)
+}
+
+func (s pipelineStatus) rejectsText() string {
+	text := many(s.Rejects, "row") + " with something that could not be folded"
+	if s.RejectsDropped > 0 {
+		text += fmt.Sprintf("; %s of them no longer kept, as each device keeps its newest %d", grouped(s.RejectsDropped), tables.RejectSlots)
+	}
+	return text
+}
+
+// workText is what is under way.
+func (s pipelineStatus) workText() string {
+	text := fmt.Sprintf("about %s live, %d that catch up (devices far behind, audits, refolds)", many(int64(s.Queue), "message"), s.Catchup)
+	if s.PlannedSeconds != nil {
+		text += fmt.Sprintf("; %s claimed when the fleet was planned %s ago", many(s.Claimed, "device"), short(time.Duration(*s.PlannedSeconds)*time.Second))
+	}
+	return text
 }
 
 func (r runStatus) text() string {
@@ -155,7 +192,7 @@ func many(n int64, one string) string {
 	if n != 1 {
 		one += "s"
 	}
-	return fmt.Sprintf("%d %s", n, one)
+	return grouped(n) + " " + one
 }
 
 // operations are sums by service, as "tables 12, queues 3".

@@ -21,6 +21,9 @@ func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
 	if s.Devices != int64(y.devices) || s.LagSeconds == nil || *s.LagSeconds > 200 || !r.Done || r.Batches != 3 || r.BatchesDone != 3 || r.Rows != int64(y.devices*90) {
 		t.Errorf("the status is\n%s", out)
 	}
+	if s.Rows != r.Rows || s.PlannedSeconds == nil {
+		t.Errorf("%d rows are folded in all, and %d by the only run:\n%s", s.Rows, r.Rows, out)
+	}
 	for _, name := range []string{"tables query", "tables transaction", "queues put", "queues delete", "queues get"} {
 		if r.Operations[name] == 0 {
 			t.Errorf("there is no operation %q among %v", name, r.Operations)

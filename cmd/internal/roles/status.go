@@ -3,6 +3,7 @@ package roles
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"furrow/cmd/internal/config"
@@ -62,15 +63,18 @@ func (s Status) Lag() (time.Duration, bool) {
 	if !ok {
 		return 0, false
 	}
-	return max(0, s.At.Sub(done.Run.Slot.Time()), s.Planned().Months.Lag), true
+	return max(0, s.At.Sub(done.Run.Slot.Time()), s.Fleet().Lag), true
 }
 
-// Planned is the newest run whose months are planned: what it has seen of the fleet.
-func (s Status) Planned() (newest worker.RunFigures) {
-	for _, r := range s.Runs {
+// Fleet is what the runs say of the fleet.
+func (s Status) Fleet() tables.MonthFigures { return worker.Totals(s.Runs) }
+
+// Planned is how long ago the fleet was planned last, and whether that is known.
+func (s Status) Planned() (ago time.Duration, known bool) {
+	for _, r := range slices.Backward(s.Runs) {
 		if r.Planned > 0 {
-			newest = r
+			return max(0, s.At.Sub(r.Run.Slot.Time())), true
 		}
 	}
-	return newest
+	return 0, false
 }

@@ -19,6 +19,14 @@ type Pipeline struct {
 	Catchup        int64    `json:"catchup"`              // messages of devices far behind, audits and refolds
 	Poison         int64    `json:"poison"`
 	Held           int      `json:"held"`
+	Devices        int64    `json:"devices"`
+	Behind         int64    `json:"behind"`         // devices far behind
+	Claimed        int64    `json:"claimed"`        // devices that a job had claimed, and not committed, when the fleet was planned
+	Refolds        int64    `json:"refolds"`        // devices to be folded again
+	Rows           int64    `json:"rows"`           // folded since the beginning
+	Late           int64    `json:"late"`           // of them, those that audits have found
+	Rejects        int64    `json:"rejects"`        // rows of which something was rejected
+	RejectsDropped int64    `json:"rejectsDropped"` // of them, those that are no longer kept
 	Workers        []Worker `json:"workers"`
 	Runs           []Run    `json:"runs"` // the newest first
 	CostPerMonth   *Cost    `json:"costPerMonth,omitempty"`

@@ -116,9 +116,7 @@ func (s *Store) runs(ctx context.Context, p Pipeline) (now time.Time, runs []run
 		switch { // rows of other kinds are another version's
 		case tables.IsMonthFigures(e):
 			if m, err := tables.MonthFiguresOf(e); err == nil {
-				run := of(m.Slot)
-				run.Months.Add(m)
-				run.Planned++
+				of(m.Slot).AddMonth(m)
 			}
 		case tables.IsWorkerFigures(e):
 			if w, err := tables.WorkerFiguresOf(e); err == nil {
@@ -146,15 +144,15 @@ func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) pages.Pipeline {
 	out := pages.Pipeline{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog), Catchup: int64(r.catchup), Poison: int64(r.poison),
 		Workers: []pages.Worker{}, Runs: []pages.Run{}}
 	figures := make([]worker.RunFigures, len(r.runs))
-	var planned worker.RunFigures
 	for i, run := range r.runs {
-		if figures[i] = run.RunFigures; run.Planned > 0 {
-			planned = run.RunFigures
-		}
+		figures[i] = run.RunFigures
 	}
-	out.Held = int(planned.Months.Held + planned.Months.Failing)
+	fleet := worker.Totals(figures)
+	out.Held = int(fleet.Held + fleet.Failing)
+	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
+	out.Rows, out.Late, out.Rejects, out.RejectsDropped = fleet.Rows, fleet.Late, fleet.Rejects, fleet.Dropped
 	if done, ok := worker.LastDone(figures); ok {
-		lag := max(0, cmp.Or(r.at, time.Now()).Sub(done.Run.Slot.Time()), planned.Months.Lag).Seconds()
+		lag := max(0, cmp.Or(r.at, time.Now()).Sub(done.Run.Slot.Time()), fleet.Lag).Seconds()
 		out.LagSeconds = &lag
 	}
 	for _, run := range slices.Backward(r.runs) {

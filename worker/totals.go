@@ -1,0 +1,50 @@
+package worker
+
+import (
+	"maps"
+
+	"furrow/tables"
+)
+
+// AddMonth adds the figures of a month.
+func (r *RunFigures) AddMonth(m tables.MonthFigures) {
+	if r.ByMonth == nil {
+		r.ByMonth = map[tables.Month]tables.MonthFigures{}
+	}
+	r.ByMonth[m.Month] = m
+	r.Months.Add(m)
+	r.Planned++
+}
+
+// Totals are what a pipeline's runs, the oldest first, say of the fleet. Each month
+// counts as the last run has seen it that has planned it, whether or not that run has
+// planned all the others. Rows, Rejects and Late are as of now: what the tracking
+// rows said when a run was planned, and what its workers and later ones have folded
+// since. They may fall short by what workers have not told yet, and do not go back.
+func Totals(runs []RunFigures) (total tables.MonthFigures) {
+	newest := map[tables.Month]tables.MonthFigures{}
+	for _, r := range runs {
+		maps.Copy(newest, r.ByMonth)
+	}
+	for _, m := range newest {
+		total.Add(m)
+	}
+	var since, after tables.WorkerFigures // of the runs from this one on, and of those after it
+	for i := len(runs) - 1; i >= 0; i-- {
+		r := runs[i]
+		after = since
+		since.Add(r.Workers)
+		if len(r.ByMonth) < len(newest) {
+			continue // its sum would leave out months
+		}
+		own := since
+		if r.Months.Again > 0 {
+			own = after
+		}
+		total.Rows = max(total.Rows, r.Months.Rows+own.Rows+own.Late)
+		total.Rejects = max(total.Rejects, r.Months.Rejects+own.Refused)
+		total.Late = max(total.Late, r.Months.Late+own.Late)
+	}
+	total.Dropped = max(total.Dropped, total.Rejects-total.Devices*tables.RejectSlots)
+	return total
+}
