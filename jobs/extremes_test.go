@@ -137,9 +137,13 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 	if err != nil || r.Rows != 5 || len(r.Failed) != 0 || r.Refused == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
+	day := ""
 	for key, row := range f.Ends(t) {
-		if strings.HasPrefix(key, "rollups/t0!1d") && !strings.Contains(row, " temperature=[5,10,") {
-			t.Errorf("%s does not have the temperatures of all rows: %.200s", key, row)
+		if strings.HasPrefix(key, "rollups/t0!1d") {
+			day += row
 		}
+	}
+	if !strings.Contains(day, " temperature=[5,10,") || !strings.Contains(day, " many_s0=[1,0,") || !strings.Contains(day, " many_s299=[1,299,") {
+		t.Errorf("the day does not have the values of all rows: %.200s", day)
 	}
 }

@@ -41,9 +41,6 @@ func newFolding(m tables.Member, t *track) *folding {
 // these than they are themselves.
 const maxWeight = 8 << 20
 
-// chunk is how many rows are folded between two looks at the weight.
-const chunk = 100
-
 // fold reads the rows of a device from its checkpoint to the horizon, at most so
 // many, and folds them page by page: no more than a page is held at a time.
 // What is wrong with the device is its own error, and no other's; an error of
@@ -111,7 +108,7 @@ func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range,
 			if err := d.mayGoOn(ctx); err != nil {
 				return err
 			}
-			n := min(chunk, len(left), most-d.rows)
+			n := min(chunkOf(left), most-d.rows)
 			if d.err = p.foldRows(d, left[:n]); d.err != nil {
 				return nil
 			}

@@ -8,7 +8,7 @@ import "furrow/tables"
 const (
 	// MaxSensors is how many sensors a device may have: in one reading, in latest,
 	// and in each window of a rollup.
-	MaxSensors = 240
+	MaxSensors = 1000
 
 	// MaxStates is how many bytes the states of all processors of a device may
 	// have together. Each processor keeps to a share of its own: latest 128 KiB,

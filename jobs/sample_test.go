@@ -136,6 +136,21 @@ func TestValuesBeyondTheMostAreRefusedByTheProperty(t *testing.T) {
 	}
 }
 
+func TestTextsOfARowHaveABound(t *testing.T) {
+	var all []string
+	for i := range 900 {
+		all = append(all, fmt.Sprintf(`"%d":%q`, i, strings.Repeat("t", maxState)))
+	}
+	var props []tables.Property
+	for i := range 9 {
+		props = append(props, tables.Property{Name: fmt.Sprint("p", i), Value: tables.String("{" + strings.Join(all[100*i:][:100], ",") + "}")})
+	}
+	values, refused := read(Sensors{}, append(props, tables.Property{Name: "n", Value: tables.Int32(1)})...)
+	if len(values) < 300 || len(values) > 900 || len(refused) != maxRefusals+1 || !strings.HasSuffix(refused[0], reasonNoRoom) {
+		t.Errorf("%d values, refused %.300v", len(values), refused)
+	}
+}
+
 // poison is rows that once stopped a worker: the first by the time that it took,
 // the second by the memory.
 func poison() map[string]tables.Reading {

@@ -2,6 +2,7 @@ package tables
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,5 +160,40 @@ func TestRangesAsFilters(t *testing.T) {
 		if got := r.Filter(); got != want {
 			t.Errorf("Filter() = %s\nwant       %s", got, want)
 		}
+	}
+}
+
+func TestPartsAreJoined(t *testing.T) {
+	rows := func(yield func(Entity, error) bool) {
+		for _, r := range []struct{ pk, rk, property string }{
+			{"a", "d1", "A"}, {"a", "d1!2", "B"}, {"a", "d1!3", "C"}, {"a", "d10", "A"}, {"a", "d2!2", "X"}, {"b", "d2", "A"}, {"b", "odd!", "A"},
+		} {
+			if !yield(Entity{PartitionKey: r.pk, RowKey: r.rk, Properties: []Property{{r.property, Int32(1)}}}, nil) {
+				return
+			}
+		}
+	}
+	var got []string
+	for e, err := range Joined(rows, LatestOutput) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := e.PartitionKey + "/" + e.RowKey
+		for _, p := range e.Properties {
+			text += " " + p.Name
+		}
+		got = append(got, text)
+	}
+	if want := []string{"a/d1 A B C", "a/d10 A", "a/d2 X", "b/d2 A", "b/odd! A"}; !slices.Equal(got, want) {
+		t.Errorf("joined are %q, want %q", got, want)
+	}
+	for e, err := range Joined(rows, LatestOutput) {
+		if err != nil || e.RowKey != "d1" {
+			t.Errorf("%s, %v", e.RowKey, err)
+		}
+		break
+	}
+	if got := RollupOutput("d1!0639308160000000000!4"); got != "d1!0639308160000000000" {
+		t.Errorf("a bucket's part is of %s", got)
 	}
 }

@@ -1,5 +1,11 @@
 // Package rollup folds readings into buckets of time: for each window size and
 // sensor the count, sum, least, greatest, first and last of its numbers.
+//
+// A bucket takes the first jobs.MaxSensors sensors in row order, as far as their
+// names leave room in the state: a sensor takes 50 bytes and its name, and a bucket
+// has 352 KiB, divided by the number of windows. With three windows that is 1,000
+// sensors whose names have up to 69 bytes, with eight windows 640 whose names have
+// 20. Other values are refused. What a bucket has depends on its own readings alone.
 package rollup
 
 import (
@@ -38,11 +44,14 @@ func New(c Config) (*Fold, error) {
 			return nil, fmt.Errorf("window %s is there twice", w)
 		}
 	}
-	return &Fold{windows: windows}, nil
+	return &Fold{windows: windows, room: maxRoom / len(windows)}, nil
 }
 
 // A Fold is the processor. It is safe for concurrent use.
-type Fold struct{ windows []tables.Window }
+type Fold struct {
+	windows []tables.Window
+	room    int // bytes that the sensors of one bucket may take in a state
+}
 
 var _ jobs.Windowed = (*Fold)(nil)
 
@@ -56,7 +65,7 @@ func (f *Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.
 	if err != nil {
 		return jobs.Folded{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
 	}
-	work := folding{member: d, state: st}
+	work := folding{fold: f, member: d, state: st}
 	for i := range samples {
 		if err := work.sample(&samples[i]); err != nil {
 			return jobs.Folded{}, err
@@ -88,6 +97,7 @@ func (f *Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 
 // folding is one call of Fold.
 type folding struct {
+	fold   *Fold
 	member tables.Member
 	state  *state
 	out    jobs.Folded
@@ -107,27 +117,68 @@ func (w *folding) sample(s *jobs.Sample) error {
 		}
 		b.start, b.begun = start, true
 	}
-	for _, v := range s.Values {
+	w.values(s)
+	return nil
+}
+
+// values adds the numbers of a sample to all open buckets.
+func (w *folding) values(s *jobs.Sample) {
+	refused := 0
+	for i := range s.Values {
+		v := &s.Values[i]
 		if v.Is != jobs.Number || v.Doubtful {
 			continue
 		}
-		sensor, ok := w.state.sensor(v.Sensor)
-		if !ok {
-			w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Sensor: v.Sensor,
-				Reason: fmt.Sprintf("its device has %d other sensors already, which is the most that is kept", jobs.MaxSensors)})
+		full := w.value(i, v)
+		if full == nil {
 			continue
 		}
-		for i := range w.state.open {
-			w.state.open[i].add(sensor, v.Number)
+		if refused++; refused <= maxRefusals {
+			w.refuse(s, v.Sensor, full)
 		}
 	}
-	return nil
+	if refused > maxRefusals {
+		w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Reason: fmt.Sprintf("and %d more of its values", refused-maxRefusals)})
+	}
+}
+
+// value adds a number to the open buckets that have its sensor or room for it, and
+// gives one that has not.
+func (w *folding) value(place int, v *jobs.Measured) (full *bucket) {
+	sensor := w.state.sensor(place, v.Sensor)
+	for i := range w.state.open {
+		b := &w.state.open[i]
+		if sensor < 0 || !b.has(sensor) {
+			if !b.takes(v.Sensor, w.fold.room) {
+				full = b
+				continue
+			}
+			if sensor < 0 {
+				sensor = w.state.add(place, v.Sensor)
+			}
+			b.begin(sensor, v.Sensor)
+		}
+		b.aggregates[sensor].Add(v.Number)
+		b.changed = true
+	}
+	return full
+}
+
+// maxRefusals is how many refusals of a sample are told apart.
+const maxRefusals = 10
+
+func (w *folding) refuse(s *jobs.Sample, sensor string, full *bucket) {
+	reason := fmt.Sprintf("the %s that it lies in has %d other sensors already, which is the most that is kept", full.window, full.sensors)
+	if full.sensors < jobs.MaxSensors {
+		reason = fmt.Sprintf("the names of the %d other sensors of the %s that it lies in leave no room for it", full.sensors, full.window)
+	}
+	w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Sensor: sensor, Reason: reason})
 }
 
 // effect asks for a bucket to be written as it is now; one that did not change
 // since it was last written is only reported closed.
 func (w *folding) effect(b *bucket, closed bool) {
-	if len(b.aggregates) == 0 {
+	if b.sensors == 0 {
 		return // no sample in it had a number
 	}
 	d := w.member
@@ -139,7 +190,7 @@ func (w *folding) effect(b *bucket, closed bool) {
 	if b.changed {
 		for i, a := range b.aggregates {
 			if a.Count > 0 {
-				e.Properties = append(e.Properties, tables.Property{Name: w.state.sensors[i], Value: tables.String(a.String())})
+				e.Properties = append(e.Properties, tables.Property{Name: w.state.names[i], Value: tables.String(a.String())})
 			}
 		}
 		b.changed = false

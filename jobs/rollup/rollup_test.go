@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -185,15 +186,103 @@ func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
 	}
 }
 
-func TestStateOfTheMostSensorsFitsAProperty(t *testing.T) {
-	f := newFold(t)
-	s := jobs.Sample{Key: tables.RowKey{Ticks: 1}}
-	for i := range jobs.MaxSensors {
-		s.Values = append(s.Values, jobs.Measured{Sensor: fmt.Sprintf("a_rather_long_name_of_a_sensor_%03d", i), Is: jobs.Number, Number: 1})
+// eight are the most windows, the shortest of which are as short as may be.
+func eight() (all []tables.Window) {
+	for _, d := range []time.Duration{1, 2, 3, 60, 900, 3600, 21600, 86400} {
+		all = append(all, tables.Window(d*time.Second))
 	}
-	folded, err := f.Fold(member, nil, []jobs.Sample{s})
-	if err != nil || len(folded.State) > 60<<10 {
-		t.Errorf("a state of %d bytes, %v", len(folded.State), err)
+	return all
+}
+
+// crowd makes samples of new sensors all the time, whose names are of all lengths.
+func crowd(random *rand.Rand, n, values int) (samples []jobs.Sample) {
+	at := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
+	for range n {
+		at = at.Add(time.Duration(1+random.IntN(600)) * time.Second)
+		s := jobs.Sample{Key: tables.RowKey{Ticks: at}}
+		first := random.IntN(4000)
+		for i := range values {
+			name := fmt.Sprint("s", first+i)
+			name += strings.Repeat("x", (first+i)*37%(200-len(name)))
+			s.Values = append(s.Values, jobs.Measured{Sensor: name, Is: jobs.Number, Number: float64(random.IntN(1000))})
+		}
+		samples = append(samples, s)
+	}
+	return samples
+}
+
+// TestBucketsDependOnTheirOwnReadingsAlone: also where sensors are refused, cuts make
+// no difference, and a fold that begins with a bucket gives the same.
+func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	f := newFold(t, tables.Minute, tables.Hour, tables.Window(6*time.Hour), tables.Daily)
+	for range 3 {
+		samples := crowd(random, 80, 300)
+		want := outputs(t, f, samples, whole)
+		if got := outputs(t, f, samples, func() int { return 1 + random.IntN(20) }); !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: cut at random, outputs differ", seed)
+		}
+		most := 0
+		for at, sensors := range want {
+			row, err := tables.ParseRollupRow(at.RowKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := tables.ParseRollupPartition(at.PartitionKey)
+			if err != nil {
+				t.Fatal(err)
+			}
+			most = max(most, len(sensors))
+			if random.IntN(20) > 0 {
+				continue
+			}
+			var own []jobs.Sample
+			for _, s := range samples {
+				if p.Window.Start(s.Key.Ticks) == row.Bucket {
+					own = append(own, s)
+				}
+			}
+			if got := outputs(t, f, own, whole); !reflect.DeepEqual(got[at], sensors) {
+				t.Fatalf("seed %d: %v alone differs", seed, at)
+			}
+		}
+		if most < 300 {
+			t.Errorf("at most %d sensors in a bucket", most)
+		}
+	}
+}
+
+func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
+	long := func(n int) (s jobs.Sample) {
+		s.Key = tables.RowKey{Ticks: tables.Ticks(n + 1), Suffix: strings.Repeat("x", 64)}
+		for i := range jobs.MaxSensors {
+			name := fmt.Sprint("s", n, "_", i)
+			s.Values = append(s.Values, jobs.Measured{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: jobs.Number, Number: 1})
+		}
+		return s
+	}
+	for _, windows := range [][]tables.Window{eight(), {tables.Daily}, {tables.Minute, tables.Hour, tables.Daily}} {
+		f := newFold(t, windows...)
+		for _, length := range []int{0, 40, 199} {
+			var samples []jobs.Sample
+			for n := range 3 {
+				samples = append(samples, long(200*n+length))
+			}
+			folded, err := f.Fold(member, nil, samples)
+			if err != nil || len(folded.State) > maxState {
+				t.Errorf("%d windows, names with %d more letters: a state of %d bytes, %v", len(windows), length, len(folded.State), err)
+			}
+			if refused := len(folded.Refused); refused > 3*(maxRefusals+1) {
+				t.Errorf("%d refusals of 3 rows", refused)
+			}
+		}
+	}
+	f := newFold(t)
+	folded, err := f.Fold(member, nil, []jobs.Sample{long(0)})
+	if err != nil || folded.Refused != nil || len(folded.Effects[0].Properties) != jobs.MaxSensors {
+		t.Errorf("%d sensors: refused %v, %v", jobs.MaxSensors, folded.Refused, err)
 	}
 }
 

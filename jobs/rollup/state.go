@@ -3,6 +3,7 @@ package rollup
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"furrow/jobs"
 	"furrow/jobs/internal/pack"
@@ -12,11 +13,27 @@ import (
 // state is what a device's rollups are between two folds: the open bucket of
 // each window.
 type state struct {
-	last    tables.RowKey // of the last sample
-	begun   bool          // there was one
-	sensors []string      // in the order in which they appeared
-	open    []bucket      // one for each window
+	last  tables.RowKey // of the last sample
+	begun bool          // there was one
+	names []string      // of sensors; buckets know them by their numbers
+	open  []bucket      // one for each window
+
+	order   []int          // numbers of the sensors of the last sample, by their places in it
+	numbers map[string]int // of sensors by name, once there are many
 }
+
+// Bounds of a state: its sensors take at most maxRoom, the rest is much less.
+const (
+	maxState = 352 << 10
+	maxRoom  = maxState - 1<<10
+
+	// sensorRoom is what a sensor of a bucket takes besides its name: five numbers of
+	// 8 bytes, its number, its count, and the length of its name.
+	sensorRoom = 50
+
+	manyNames = 16   // from so many on, names are looked up in a map
+	maxNames  = 8192 // more are not remembered; open buckets can have no more than 7,100
+)
 
 // A bucket is one that samples may still be added to.
 type bucket struct {
@@ -24,89 +41,155 @@ type bucket struct {
 	start      tables.Ticks
 	begun      bool
 	changed    bool        // since it was last asked to be written
-	aggregates []Aggregate // by sensor, as far as it has any
+	aggregates []Aggregate // by the number of the sensor; without a count it has none
+	sensors    int         // that have a count
+	room       int         // that they take in a state
 }
 
-// add takes a sensor's number in.
-func (b *bucket) add(sensor int, n float64) {
+// has tells whether the bucket has a sensor.
+func (b *bucket) has(sensor int) bool {
+	return sensor < len(b.aggregates) && b.aggregates[sensor].Count > 0
+}
+
+// takes tells whether the bucket has room for one more sensor.
+func (b *bucket) takes(name string, room int) bool {
+	return b.sensors < jobs.MaxSensors && b.room+sensorRoom+len(name) <= room
+}
+
+// begin makes room for a sensor that the bucket does not have.
+func (b *bucket) begin(sensor int, name string) {
 	for len(b.aggregates) <= sensor {
 		b.aggregates = append(b.aggregates, Aggregate{})
 	}
-	b.aggregates[sensor].Add(n)
-	b.changed = true
+	b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(name)
 }
 
-// sensor is the number of a sensor, a new one if there is room.
-func (s *state) sensor(name string) (int, bool) {
-	if i := slices.Index(s.sensors, name); i >= 0 {
-		return i, true
+// sensor is the number of the sensor at some place of a sample, or -1. Samples
+// mostly have the same sensors at the same places.
+func (s *state) sensor(place int, name string) int {
+	if place < len(s.order) {
+		if n := s.order[place]; n >= 0 && s.names[n] == name {
+			return n
+		}
 	}
-	if len(s.sensors) == jobs.MaxSensors {
+	n := s.find(name)
+	if n >= 0 {
+		s.place(place, n)
+	}
+	return n
+}
+
+func (s *state) find(name string) int {
+	if len(s.names) < manyNames {
+		return slices.Index(s.names, name)
+	}
+	if s.numbers == nil {
+		s.numbers = make(map[string]int, 2*len(s.names))
+		for i, name := range s.names {
+			s.numbers[name] = i
+		}
+	}
+	if n, ok := s.numbers[name]; ok {
+		return n
+	}
+	return -1
+}
+
+// add gives a new sensor a number.
+func (s *state) add(place int, name string) int {
+	if len(s.names) >= maxNames {
 		s.forget()
 	}
-	if len(s.sensors) == jobs.MaxSensors {
-		return 0, false
+	n := len(s.names)
+	s.names = append(s.names, name)
+	if s.numbers != nil {
+		s.numbers[name] = n
 	}
-	s.sensors = append(s.sensors, name)
-	return len(s.sensors) - 1, true
+	s.place(place, n)
+	return n
 }
 
-// forget leaves out the sensors that no open bucket has: a device that renames
-// its sensors does not use up its share for ever.
+func (s *state) place(place, n int) {
+	for len(s.order) <= place {
+		s.order = append(s.order, -1)
+	}
+	s.order[place] = n
+}
+
+// forget leaves out the sensors that no open bucket has, and puts the others in
+// the order of their names: the state depends on the open buckets alone.
 func (s *state) forget() {
-	var keep []int
-	for i := range s.sensors {
-		if slices.ContainsFunc(s.open, func(b bucket) bool { return i < len(b.aggregates) && b.aggregates[i].Count > 0 }) {
+	keep := make([]int, 0, len(s.names))
+	for i := range s.names {
+		if slices.ContainsFunc(s.open, func(b bucket) bool { return b.has(i) }) {
 			keep = append(keep, i)
 		}
 	}
-	sensors := make([]string, len(keep))
+	slices.SortFunc(keep, func(a, b int) int { return strings.Compare(s.names[a], s.names[b]) })
+	if len(keep) == len(s.names) && slices.IsSorted(keep) {
+		return
+	}
+	names := make([]string, len(keep))
 	for to, from := range keep {
-		sensors[to] = s.sensors[from]
+		names[to] = s.names[from]
 	}
 	for i := range s.open {
 		b := &s.open[i]
-		kept := make([]Aggregate, len(keep))
+		kept := make([]Aggregate, 0, len(keep))
 		for to, from := range keep {
-			if from < len(b.aggregates) {
-				kept[to] = b.aggregates[from]
+			if b.has(from) {
+				kept = append(kept, make([]Aggregate, to-len(kept))...)
+				kept = append(kept, b.aggregates[from])
 			}
 		}
-		if len(b.aggregates) > 0 {
-			b.aggregates = kept
-		}
+		b.aggregates = kept
 	}
-	s.sensors = sensors
+	s.names, s.order, s.numbers = names, nil, nil
 }
 
-const stateVersion = 1
+const stateVersion = 2
 
 func (s *state) encode() []byte {
-	b := []byte{stateVersion}
+	s.forget()
+	size := 128
+	for i := range s.open {
+		size += 20 + s.open[i].room
+	}
+	b := append(make([]byte, 0, size), stateVersion)
 	last := ""
 	if s.begun {
 		last = s.last.String()
 	}
 	b = pack.Text(b, last)
-	b = pack.Int(b, len(s.sensors))
-	for _, name := range s.sensors {
+	b = pack.Int(b, len(s.names))
+	for _, name := range s.names {
 		b = pack.Text(b, name)
 	}
 	b = pack.Int(b, len(s.open))
-	for _, o := range s.open {
-		b = pack.Int(b, int64(o.window))
-		b = pack.Int(b, int64(o.start))
-		b = pack.Int(b, len(o.aggregates))
-		for _, a := range o.aggregates {
-			if b = pack.Int(b, a.Count); a.Count == 0 {
-				continue
-			}
-			for _, f := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last} {
-				b = pack.Float(b, f)
-			}
-		}
+	for i := range s.open {
+		b = s.open[i].append(b)
 	}
 	return b
+}
+
+// append writes a bucket, each sensor's number as how many it lies after the one
+// before.
+func (b *bucket) append(to []byte) []byte {
+	to = pack.Int(pack.Int(to, int64(b.window)), int64(b.start))
+	to = pack.Int(to, b.sensors)
+	before := -1
+	for i := range b.aggregates {
+		a := &b.aggregates[i]
+		if a.Count == 0 {
+			continue
+		}
+		to = pack.Int(pack.Int(to, i-before), a.Count)
+		for _, f := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last} {
+			to = pack.Float(to, f)
+		}
+		before = i
+	}
+	return to
 }
 
 var errVersion = errors.New("the state is of a version that this program does not know")
@@ -119,10 +202,10 @@ func (f *Fold) decode(b []byte) (*state, error) {
 	for _, w := range f.windows {
 		s.open = append(s.open, bucket{window: w})
 	}
-	if b == nil {
+	if len(b) == 0 {
 		return s, nil
 	}
-	if len(b) == 0 || b[0] != stateVersion {
+	if b[0] != stateVersion {
 		return nil, errVersion
 	}
 	r := pack.NewReader(b[1:])
@@ -134,10 +217,13 @@ func (f *Fold) decode(b []byte) (*state, error) {
 		s.begun = true
 	}
 	for range r.Count() {
-		s.sensors = append(s.sensors, r.Text())
+		s.names = append(s.names, r.Text())
 	}
 	for range r.Count() {
-		o := readBucket(r, len(s.sensors))
+		o, err := readBucket(r, s.names)
+		if err != nil {
+			return nil, err
+		}
 		if i := slices.Index(f.windows, o.window); i >= 0 {
 			s.open[i] = o
 		}
@@ -145,16 +231,22 @@ func (f *Fold) decode(b []byte) (*state, error) {
 	return s, r.Err()
 }
 
-func readBucket(r *pack.Reader, sensors int) bucket {
+func readBucket(r *pack.Reader, names []string) (bucket, error) {
 	b := bucket{window: tables.Window(r.Int()), start: tables.Ticks(r.Int()), begun: true}
-	for range min(r.Count(), sensors) {
+	n, at := r.Count(), int64(-1)
+	for range min(n, len(names)) {
+		after := r.Int()
 		a := Aggregate{Count: r.Int()}
-		if a.Count != 0 {
-			for _, to := range []*float64{&a.Sum, &a.Min, &a.Max, &a.First, &a.Last} {
-				*to = r.Float()
-			}
+		for _, to := range []*float64{&a.Sum, &a.Min, &a.Max, &a.First, &a.Last} {
+			*to = r.Float()
 		}
+		if after < 1 || after >= int64(len(names))-at || a.Count <= 0 {
+			return b, pack.ErrDamaged
+		}
+		at += after
+		b.aggregates = append(b.aggregates, make([]Aggregate, int(at)-len(b.aggregates))...)
 		b.aggregates = append(b.aggregates, a)
+		b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(names[at])
 	}
-	return b
+	return b, nil
 }

@@ -17,7 +17,7 @@ type Newest struct {
 // Latest are the newest values of the scope's devices: by tenant, month and device.
 func (s Source) Latest(ctx context.Context, q Question) iter.Seq2[Record, error] {
 	return limited(func(yield func(Record, error) bool) {
-		for e, err := range ahead(ctx, s.latestRanges(q)) {
+		for e, err := range tables.Joined(ahead(ctx, s.latestRanges(q)), tables.LatestOutput) {
 			var n Newest
 			if err == nil {
 				n, err = q.newest(e)
@@ -54,6 +54,9 @@ func (s Source) latestRanges(q Question) iter.Seq2[read, error] {
 		for _, h := range q.Scope.homes {
 			p := tables.LatestPartition{Tenant: h.tenant, Month: h.month}
 			part := tables.Range{Partitions: tables.Is(p.String()), Rows: q.Scope.ids}
+			if d := q.Scope.device; d != nil {
+				part.Rows = tables.LatestRows(d.Device, d.Device)
+			}
 			if !yield(read{s.latest(), q.query(part)}, nil) {
 				return
 			}

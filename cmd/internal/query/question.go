@@ -40,7 +40,7 @@ func (q Question) query(r tables.Range) tables.Query {
 func (q Question) sensors(e tables.Entity) []tables.Property {
 	var wanted []tables.Property
 	for _, p := range e.Properties {
-		if p.Name != jobs.FenceProperty && (len(q.Sensors) == 0 || slices.Contains(q.Sensors, p.Name)) {
+		if !jobs.IsReserved(p.Name) && (len(q.Sensors) == 0 || slices.Contains(q.Sensors, p.Name)) {
 			wanted = append(wanted, p)
 		}
 	}

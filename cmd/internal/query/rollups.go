@@ -31,7 +31,7 @@ func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 func (s Source) Rollups(ctx context.Context, q Question) iter.Seq2[Record, error] {
 	from := q.Window.Start(q.Span.From)
 	return limited(func(yield func(Record, error) bool) {
-		for e, err := range ahead(ctx, s.rollupRanges(ctx, q)) {
+		for e, err := range tables.Joined(ahead(ctx, s.rollupRanges(ctx, q)), tables.RollupOutput) {
 			var b Bucket
 			if err == nil {
 				b, err = q.bucket(e)

@@ -216,7 +216,7 @@ func (x *index) spread(of whose, n int) (places []place) {
 	return slices.Compact(places)
 }
 
-// fenceless are the properties of an output that sensors have.
-func fenceless(e tables.Entity) []tables.Property {
-	return slices.DeleteFunc(slices.Clone(e.Properties), func(p tables.Property) bool { return p.Name == jobs.FenceProperty })
+// sensorsOnly are the properties of an output that sensors have.
+func sensorsOnly(e tables.Entity) []tables.Property {
+	return slices.DeleteFunc(slices.Clone(e.Properties), func(p tables.Property) bool { return jobs.IsReserved(p.Name) })
 }

@@ -58,11 +58,17 @@ func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
 // latestOf are the newest values of a device, which the index has then, too.
 func (s *Store) latestOf(ctx context.Context, m tables.Member) ([]latest.Value, error) {
 	p := tables.LatestPartition{Tenant: m.Tenant, Month: m.Month}
-	e, err := s.one(ctx, s.c.Names.Latest(), p.String(), string(m.Device))
-	if e == nil || err != nil {
-		return nil, err
+	rows := tables.Range{Partitions: tables.Is(p.String()), Rows: tables.LatestRows(m.Device, m.Device)}
+	var values []latest.Value
+	for e, err := range s.rows(ctx, s.c.Names.Latest(), tables.Query{Range: rows}, mostParts+1) {
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, valuesOf(e)...)
 	}
-	values := valuesOf(*e)
+	if len(values) == 0 {
+		return nil, nil
+	}
 	s.index.newest(p, []newest{{string(m.Device), values}})
 	slices.SortFunc(values, func(a, b latest.Value) int { return strings.Compare(a.Sensor, b.Sensor) })
 	return values, nil

@@ -256,11 +256,12 @@ func (r *rounds) readPart(ctx context.Context, p *part) (pages int, err error) {
 	return pages, nil
 }
 
-// newestOf reads rows of latest. A value that cannot be read is passed.
+// newestOf reads rows of latest, each of which is an output or a part of one. A
+// value that cannot be read is passed.
 func newestOf(rows []tables.Entity) []newest {
 	all := make([]newest, 0, len(rows))
 	for _, e := range rows {
-		all = append(all, newest{e.RowKey, valuesOf(e)})
+		all = append(all, newest{tables.LatestOutput(e.RowKey), valuesOf(e)})
 	}
 	return all
 }
@@ -268,7 +269,7 @@ func newestOf(rows []tables.Entity) []newest {
 func valuesOf(e tables.Entity) []latest.Value {
 	values := make([]latest.Value, 0, len(e.Properties))
 	for _, p := range e.Properties {
-		if p.Name == jobs.FenceProperty {
+		if jobs.IsReserved(p.Name) {
 			continue
 		}
 		if v, err := latest.ParseValue(p.Name, p.Value.Text()); err == nil {

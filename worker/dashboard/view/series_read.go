@@ -60,6 +60,9 @@ func (s *Store) sensorsOf() *jobs.Sensors {
 	return &jobs.Sensors{}
 }
 
+// mostParts is how many entities a bucket of a device may be; one of them has the sensor.
+const mostParts = 5
+
 // buckets reads a range for each day that can have any, a few at a time.
 func (s *Store) buckets(ctx context.Context, m tables.Member, sensor string, window tables.Window, from, to tables.Ticks) ([]bucketOf, error) {
 	first, last, err := s.begun(ctx, tables.RollupPartition{Tenant: m.Tenant, Window: window, Day: tables.DayOf(from)}, tables.DayOf(to-1))
@@ -71,7 +74,7 @@ func (s *Store) buckets(ctx context.Context, m tables.Member, sensor string, win
 		p := tables.RollupPartition{Tenant: m.Tenant, Window: window, Day: first + tables.Day(i), Month: m.Month}
 		q := tables.Query{Select: []string{sensor}, Range: tables.Range{Partitions: tables.Is(p.String()), Rows: tables.Keys{
 			From: tables.RollupRow{Device: m.Device, Bucket: from}.String(), Before: tables.RollupRow{Device: m.Device, Bucket: to}.String()}}}
-		for e, err := range s.rows(ctx, s.c.Names.Rollups(), q, mostPoints/1000+2) {
+		for e, err := range s.rows(ctx, s.c.Names.Rollups(), q, mostParts*mostPoints/1000+2) {
 			if err != nil {
 				return err
 			}

@@ -136,7 +136,8 @@ func (s *Store) today(ctx context.Context, t tables.Tenant) (r today, err error)
 	}
 	p := tables.RollupPartition{Tenant: t, Window: window, Day: tables.DayOf(tables.TicksOf(time.Now()))}
 	more, last := false, tables.DeviceID("")
-	for e, err := range s.rowsOrMore(ctx, s.c.Names.Rollups(), tables.Query{Range: tables.Range{Partitions: p.TenantDay()}}, todayPages, &more) {
+	rows := s.rowsOrMore(ctx, s.c.Names.Rollups(), tables.Query{Range: tables.Range{Partitions: p.TenantDay()}}, todayPages, &more)
+	for e, err := range tables.Joined(rows, tables.RollupOutput) {
 		if err != nil {
 			return r, err
 		}
@@ -152,7 +153,7 @@ func (s *Store) today(ctx context.Context, t tables.Tenant) (r today, err error)
 // most is the count of the sensor that most readings have: of a reading with many
 // sensors, each counts it.
 func most(e tables.Entity) (n int64) {
-	for _, p := range fenceless(e) {
+	for _, p := range sensorsOnly(e) {
 		if a, err := rollup.ParseAggregate(p.Value.Text()); err == nil {
 			n = max(n, a.Count)
 		}

@@ -75,6 +75,7 @@ func (c *checker) expect(ctx context.Context, m tables.Member) (*expectation, er
 			x.take(e)
 		}
 	}
+	x.leave()
 	c.compareTold(m, found)
 	c.found.count(func(r *Result) {
 		r.Devices++
@@ -117,6 +118,20 @@ func (x *expectation) take(e tables.Entity) {
 				x.buckets[b][name] = &sums{}
 			}
 			x.buckets[b][name].add(v.number)
+		}
+	}
+}
+
+// leave takes the sensors out of newest that were not seen for too long.
+func (x *expectation) leave() {
+	last := ""
+	for _, n := range x.newest {
+		last = max(last, n.at)
+	}
+	for name, n := range x.newest {
+		at, _ := tables.ParseTicks(n.at)
+		if newest, err := tables.ParseTicks(last); err == nil && at < newest.Add(-mostAge) {
+			delete(x.newest, name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"furrow/tables"
@@ -17,8 +18,8 @@ const (
 	mostNesting  = 8
 	mostName     = 200 // bytes
 	mostText     = 256
-	mostSensors  = 240 // of a reading
-	fenceOfRows  = "_fence"
+	mostValues   = 1000                // of a reading
+	mostAge      = 30 * 24 * time.Hour // of a value of latest, before the newest of its device
 	ticksOfAKey  = 19
 	keyDelimiter = '-'
 )
@@ -45,22 +46,29 @@ func meaning(e tables.Entity) (values map[string]value, rejected bool) {
 		return nil, true
 	}
 	values = map[string]value{}
+	left := mostValues
 	for _, p := range e.Properties {
-		for name, v := range leaves(p, &rejected) {
+		found := leaves(p, &rejected)
+		if left -= len(found); left < 0 {
+			left += len(found)
+			rejected = true
+			continue
+		}
+		for name, v := range found {
 			v, is, wrong := understood(v)
 			switch {
-			case wrong, len(name) > mostName, name == fenceOfRows:
+			case wrong, len(name) > mostName, isReserved(name):
 				rejected = true
 			case is:
 				values[name] = v
 			}
 		}
 	}
-	if len(values) > mostSensors {
-		return nil, true
-	}
 	return values, rejected
 }
+
+// isReserved tells whether a property of an output is none of a sensor.
+func isReserved(name string) bool { return name == "_fence" || name == "_parts" }
 
 // isReadingKey tells whether a row key is 19 digits, or those and a suffix.
 func isReadingKey(key string) bool {
@@ -125,7 +133,8 @@ func letterOrDigit(r rune) rune {
 }
 
 var (
-	decimal  = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
+	// A text with a leading zero is an identifier.
+	decimal  = regexp.MustCompile(`^[+-]?((0|[1-9]\d*)\.?\d*|\.\d+)([eE][+-]?\d+)?$`)
 	infinite = regexp.MustCompile(`(?i)^(nan|[+-]?inf|[+-]?infinity)$`)
 )
 
@@ -148,8 +157,9 @@ func understood(v tables.Value) (meant value, is, wrong bool) {
 		return value{}, false, true
 	}
 	if v.Type() == tables.TypeString && decimal.MatchString(text) {
-		f, err := strconv.ParseFloat(text, 64)
-		return value{isNumber: true, number: f}, true, err != nil // it is beyond what a double holds
+		if f, err := strconv.ParseFloat(text, 64); err == nil { // otherwise it is beyond what a double holds
+			return value{isNumber: true, number: f}, true, false
+		}
 	}
 	return value{text: v.String()}, true, len(v.String()) > mostText
 }

@@ -1,0 +1,55 @@
+package tables
+
+import (
+	"iter"
+	"slices"
+)
+
+// LatestOutput and RollupOutput are the RowKey of an output, of that of one of its
+// parts. Any other text stays as it is.
+
+func LatestOutput(rowKey string) string {
+	r, err := ParseLatestRow(rowKey)
+	if err != nil {
+		return rowKey
+	}
+	r.Part = 0
+	return r.String()
+}
+
+func RollupOutput(rowKey string) string {
+	r, err := ParseRollupRow(rowKey)
+	if err != nil {
+		return rowKey
+	}
+	r.Part = 0
+	return r.String()
+}
+
+// Joined joins the parts of each output, which come after one another, into one
+// entity with the key of the output. It gives an output when the next one begins.
+func Joined(rows iter.Seq2[Entity, error], output func(rowKey string) string) iter.Seq2[Entity, error] {
+	return func(yield func(Entity, error) bool) {
+		var whole Entity
+		begun := false
+		for e, err := range rows {
+			if err != nil {
+				yield(Entity{}, err)
+				return
+			}
+			key := output(e.RowKey)
+			if begun && e.PartitionKey == whole.PartitionKey && key == whole.RowKey {
+				whole.Properties = append(slices.Clip(whole.Properties), e.Properties...)
+				continue
+			}
+			if begun && !yield(whole, nil) {
+				return
+			}
+			whole, begun = e, true
+			whole.RowKey = key
+		}
+		if begun {
+			yield(whole, nil)
+		}
+	}
+}
