@@ -30,8 +30,9 @@ func (t *turn) finish(ctx context.Context, err error, stopped bool) Result {
 	case stopped:
 		return t.ended(OutcomeReleased, nil, t.giveBack(ctx, t.message, 0))
 	case errors.Is(err, jobs.ErrNewer):
-		// Another worker may have it soon, and this get counts for nothing.
-		return t.ended(OutcomeReleased, err, t.giveBack(ctx, t.message, jitter(t.pool.Pause)))
+		// Another worker may have it at once, and this get counts for nothing.
+		pause := doubled(t.pool.Pause/10, 2*t.pool.Pause, t.lease.Taken-1)
+		return t.ended(OutcomeReleased, err, t.giveBack(ctx, t.message, jitter(pause)))
 	case errors.Is(err, tables.ErrBusy):
 		// An attempt, so that pauses grow and a batch is split, in which one device may
 		// have a busy partition. But never poison: a storage that is busy as a whole

@@ -34,7 +34,7 @@ func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 			return save(t.Context(), m)
 		}}
 		stop = start(t, young)
-		time.Sleep(10 * time.Second)
+		time.Sleep(15 * time.Second)
 		stop()
 		wantOutcomes(t, young, map[Outcome]int64{OutcomeDone: 1})
 		if got.Attempts != 0 || got.Deaths != 0 || got.Taken != tries {
