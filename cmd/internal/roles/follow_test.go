@@ -1,0 +1,166 @@
+package roles
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// TestAWorkerFollowsWhatIsApplied: a pipeline that is new starts, one that is gone
+// stops, and the others go on.
+func TestAWorkerFollowsWhatIsApplied(t *testing.T) {
+	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
+	w := c.work(t, f)
+	c.put(t, f, c.Message(), "live", 1)
+	w.has(t, "device of live, generation 1")
+
+	other := c.fleet(t, c.apply(t, pipelines(smaller, minutes)), nil) // as the scheduler has it
+	c.put(t, other, c.Message(), "minutes", 2)
+	w.has(t, "device of minutes, generation 2")
+	c.put(t, other, c.Message(), "live", 2)
+	w.has(t, "device of live, generation 2")
+
+	c.apply(t, pipelines(smaller))
+	await(t, "a worker that stops a pool", func() bool { g, _ := f.Stored.Current(); return g.Generation == 3 })
+	c.put(t, other, c.Message(), "live", 3)
+	w.has(t, "device of live, generation 3")
+	c.put(t, other, c.Message(), "minutes", 3)
+	if n := depth(t, other, "minutes"); n != 1 {
+		t.Errorf("%d messages wait for a pipeline that is gone, want 1", n)
+	}
+	c.apply(t, pipelines(smaller, minutes))
+	w.has(t, "device of minutes, generation 3")
+	c.put(t, other, c.Message(), "live", 4)
+	w.has(t, "device of live, generation 4")
+}
+
+func depth(t *testing.T, f *Fleet, p tables.Pipeline) int {
+	t.Helper()
+	n, err := f.Queues.Queue(f.Names, p).Depth(t.Context())
+	jobstest.Must(t, err)
+	return n
+}
+
+// TestAWorkerLoadsTheConfigurationThatAMessageNeeds: it does not wait for its next
+// look at storage.
+func TestAWorkerLoadsTheConfigurationThatAMessageNeeds(t *testing.T) {
+	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
+	f.Stored.Every = 24 * time.Hour
+	w := c.work(t, f)
+	c.put(t, f, c.Message(), "live", 1)
+	w.has(t, "generation 1")
+	c.apply(t, pipelines(another))
+	c.put(t, f, c.Message(), "live", 2)
+	w.has(t, "generation 2")
+	row := c.Track(t, c.World.Devices[0])
+	if got := row.Get("Generation").Int(); got != 2 {
+		t.Errorf("the tracking row says generation %d, want 2", got)
+	}
+	if g, _ := f.Stored.Current(); g.Generation != 2 {
+		t.Errorf("the worker has generation %d", g.Generation)
+	}
+}
+
+// TestAWorkerThatCannotLoadAConfigurationLeavesItsMessages: to one that can.
+func TestAWorkerThatCannotLoadAConfigurationLeavesItsMessages(t *testing.T) {
+	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+	first := c.apply(t, pipelines(live))
+	deaf := c.work(t, c.fleet(t, first, c.deaf()))
+	second := c.apply(t, pipelines(another))
+	f := c.fleet(t, second, nil)
+	for range 4 {
+		c.put(t, f, c.Message(), "live", 2)
+	}
+	c.put(t, f, c.Message(), "live", 1)
+	deaf.has(t, "device of live, generation 1")
+	if strings.Contains(strings.Join(deaf.done, "\n"), "generation 2") {
+		t.Errorf("it has done %q", deaf.done)
+	}
+	c.work(t, f)
+	c.idle(t, f, "live")
+	if n, err := f.Queues.Queue(c.Names, "live").PoisonDepth(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d messages are given up, %v", n, err)
+	}
+}
+
+// TestAJobThatHasBegunEndsAsItIs: while the configuration changes, also when its
+// pipeline stays.
+func TestAJobThatHasBegunEndsAsItIs(t *testing.T) {
+	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+	under := c.apply(t, pipelines(live))
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	f := c.fleet(t, under, &held{begun: sync.OnceFunc(func() { close(begun) }), goOn: goOn})
+	w := c.work(t, f)
+	c.put(t, f, c.Message(), "live", 1)
+	<-begun
+	c.apply(t, pipelines(another))
+	await(t, "generation 2", func() bool { g, _ := f.Stored.Current(); return g.Generation == 2 })
+	close(goOn)
+	w.has(t, "device of live, generation 1")
+	if got := f.Pipelines[0].Settings(); got != parsed(t, pipelines(live)).Pipelines[0].Settings() {
+		t.Errorf("the fleet that was opened has become %s", got)
+	}
+	row := c.Track(t, c.World.Devices[0])
+	if got := row.Get("Generation").Int(); got != 1 {
+		t.Errorf("the job has ended under generation %d, want 1", got)
+	}
+}
+
+// TestSchedulersFollowTheConfiguration: cadences, generations, new pipelines.
+func TestSchedulersFollowTheConfiguration(t *testing.T) {
+	c := newCrewed(t, jobstest.NewWorld(t, 1, 10))
+	f := c.fleet(t, c.apply(t, pipelines(strings.Replace(live, "1s", "1d", 1))), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Schedule(ctx, 0) }()
+	masters := func(p tables.Pipeline, generation int64) func() bool {
+		return func() bool {
+			got, err := f.Queues.Queue(c.Names, p).Get(t.Context(), 32, time.Second)
+			if err != nil {
+				return false // there is no such queue yet
+			}
+			return slices.ContainsFunc(got, func(l *worker.Lease) bool {
+				m, err := jobs.Decode(l.Text())
+				return err == nil && m.Kind == jobs.Master && m.Generation == generation
+			})
+		}
+	}
+	await(t, "a master job of generation 1", masters("live", 1))
+	c.apply(t, pipelines(live, minutes))
+	await(t, "a master job of generation 2", masters("live", 2))
+	await(t, "a master job of a new pipeline", masters("minutes", 2))
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnUnusableConfigurationStopsNothing: nor does one that has none of the
+// pipelines that were selected.
+func TestAnUnusableConfigurationStopsNothing(t *testing.T) {
+	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
+	jobstest.Must(t, f.Select("live"))
+	w := c.work(t, f)
+	e, err := tables.Configuration{Generation: 2, Text: "fromTheFuture: 1", ID: "x"}.Entity()
+	jobstest.Must(t, err)
+	_, err = c.store.Table.Do(t.Context(), tables.Insert(e))
+	jobstest.Must(t, err)
+	c.put(t, f, c.Message(), "live", 1)
+	w.has(t, "device of live, generation 1")
+	c.apply(t, pipelines(minutes))
+	await(t, "generation 3", func() bool { g, _ := f.Stored.Current(); return g.Generation == 3 })
+	c.apply(t, pipelines(live, minutes))
+	c.put(t, f, c.Message(), "live", 4)
+	w.has(t, "device of live, generation 4")
+}

@@ -1,0 +1,171 @@
+package roles
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+	"furrow/worker"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+)
+
+// A crewed fleet is one of a world whose jobs workers do that follow its stored
+// configuration.
+type crewed struct {
+	*jobstest.Fleet
+	store generations.Store
+}
+
+func newCrewed(t *testing.T, w *jobstest.World) *crewed {
+	t.Helper()
+	f := w.NewFleet(t)
+	return &crewed{f, generations.Store{Table: w.Connect(t, nil).Table(f.Names.Config())}}
+}
+
+// apply stores a configuration and gives it as a process loads it.
+func (c *crewed) apply(t *testing.T, text string) generations.Loaded {
+	t.Helper()
+	change, err := c.store.Apply(t.Context(), "test", text, "test")
+	jobstest.Must(t, err)
+	return read(t, change.Holds)
+}
+
+func read(t *testing.T, stored tables.Configuration) generations.Loaded {
+	t.Helper()
+	loaded, err := generations.Read(stored)
+	jobstest.Must(t, err)
+	return loaded
+}
+
+// fleet is the fleet under a configuration, as a process with that transport has it.
+// It asks for a newer one every few milliseconds.
+func (c *crewed) fleet(t *testing.T, under generations.Loaded, through policy.Transporter) *Fleet {
+	t.Helper()
+	queues, err := worker.Connect(worker.Config{Account: c.World.Account, Transport: through})
+	jobstest.Must(t, err)
+	client := c.World.Connect(t, through)
+	log := slog.New(slog.DiscardHandler)
+	follower := generations.NewFollower(generations.Store{Table: client.Table(c.Names.Config())}, under, log)
+	follower.Every = 10 * time.Millisecond
+	f := &Fleet{Tables: client, Queues: queues, Names: c.Names, Pipelines: under.Config.Pipelines, Generation: under.Generation, Stored: follower, Log: log}
+	jobstest.Must(t, f.Create(t.Context()))
+	return f
+}
+
+// A crewman is a worker that runs.
+type crewman struct {
+	stop func()
+
+	mu   sync.Mutex
+	done []string // kind, pipeline and generation of the jobs that are done
+}
+
+// work runs a worker of a fleet until the test ends, or stop is called.
+func (c *crewed) work(t *testing.T, f *Fleet) *crewman {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &crewman{}
+	name := WorkerName()
+	figures := &worker.Figures{Worker: name, Runs: f.Runs(), Log: f.Log}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- f.Work(ctx, Work{Name: name, Size: 4, Lease: 15 * time.Second, Figures: figures, OnResult: m.record})
+	}()
+	m.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("worker: %v", err)
+		}
+	})
+	t.Cleanup(m.stop)
+	return m
+}
+
+func (m *crewman) record(p tables.Pipeline, r worker.Result) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if r.Outcome == worker.OutcomeDone {
+		m.done = append(m.done, fmt.Sprintf("%s of %s, generation %d", r.Message.Kind, p, r.Message.Generation))
+	}
+}
+
+// has waits until a worker has done a job that is described so.
+func (m *crewman) has(t *testing.T, what string) {
+	t.Helper()
+	await(t, "a worker that has done "+what, func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return strings.Contains(strings.Join(m.done, "\n"), what)
+	})
+}
+
+// await waits for something that must come in the end, however slow the machine is.
+func await(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for !is() {
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("there is never %s", what)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// put puts a job of the fleet's batch, under a generation.
+func (c *crewed) put(t *testing.T, f *Fleet, m jobs.Message, p tables.Pipeline, generation int64) {
+	t.Helper()
+	m.Pipeline, m.Generation = p, generation
+	jobstest.Must(t, f.Queues.Queue(c.Names, p).Put(t.Context(), m, 0))
+}
+
+// idle waits until nothing is left in the queues of a pipeline.
+func (c *crewed) idle(t *testing.T, f *Fleet, p tables.Pipeline) {
+	t.Helper()
+	queue := f.Queues.Queue(c.Names, p)
+	await(t, "an end of messages", func() bool {
+		live, err := queue.Depth(t.Context())
+		jobstest.Must(t, err)
+		history, err := queue.CatchupDepth(t.Context())
+		jobstest.Must(t, err)
+		return live+history == 0
+	})
+}
+
+// deaf is a transport that gets no answers from the table config.
+func (c *crewed) deaf() policy.Transporter {
+	return &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}, Only: func(r *http.Request) bool {
+		return strings.Contains(r.URL.Path, c.Names.Config())
+	}}
+}
+
+// pipelines is a configuration with these lines for pipelines.
+func pipelines(lines ...string) string {
+	return "pipelines:\n  - " + strings.Join(lines, "\n  - ") + "\n"
+}
+
+const (
+	live    = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1h]}]}"
+	smaller = "{name: live, cadence: 1s, settle: 1s, batch: 2, processors: [latest, rollup: {windows: [1h]}]}"
+	another = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1m, 1h]}], sensors: {humidity: ignored, door_by: ignored}}"
+	minutes = "{name: minutes, cadence: 1s, settle: 1s, processors: [rollup: {windows: [1m]}]}"
+)
+
+// parsed is a configuration.
+func parsed(t *testing.T, text string) *config.Config {
+	t.Helper()
+	c, err := config.Parse("test", []byte(text))
+	jobstest.Must(t, err)
+	return c
+}
