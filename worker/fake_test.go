@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -182,6 +183,13 @@ func (q *fakeQueue) steal(d time.Duration) {
 		m.receipt, m.visible = fmt.Sprint("r", q.receipts), time.Now().Add(d)
 		m.taken++
 	}
+}
+
+// seen are the looks at the queue so far, and what is poison.
+func (q *fakeQueue) seen() (looks int, poison []Poisoned) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.gets), slices.Clone(q.poison)
 }
 
 // first is the message that was put first.

@@ -325,6 +325,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &Figures{}
+		var mu sync.Mutex
 		var flushed []time.Duration
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -332,7 +333,9 @@ func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
 		go func() {
 			for ctx.Err() == nil {
 				f.awaitFlush(ctx)
+				mu.Lock()
 				flushed = append(flushed, time.Since(began))
+				mu.Unlock()
 			}
 		}()
 		// Short runs every second, each known when the next one begins; then a run of
@@ -341,6 +344,8 @@ func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
 			ended := time.Since(began)
 			time.Sleep(970 * time.Millisecond)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			if last := flushed[len(flushed)-1]; last < ended {
 				t.Errorf("what ended after %v is not written a second later: %v", ended, flushed)
 			}
@@ -358,6 +363,8 @@ func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
 		late()
 		<-ctx.Done()
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
 		for i := range flushed[:len(flushed)-1] {
 			if d := flushed[i+1] - flushed[i]; d < brief && flushed[i+1] < 30*time.Second {
 				t.Errorf("two writes within %v", d)

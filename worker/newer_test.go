@@ -52,10 +52,10 @@ func TestSetIdleHoldsForAPoolThatRuns(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		p.SetIdle(time.Second)
 		time.Sleep(time.Minute) // the pause that has begun
-		before := len(q.gets)
+		before, _ := q.seen()
 		time.Sleep(time.Minute)
-		if n := len(q.gets) - before; n < 45 {
-			t.Errorf("%d looks in a minute, want one a second or so", n)
+		if n, _ := q.seen(); n-before < 45 {
+			t.Errorf("%d looks in a minute, want one a second or so", n-before)
 		}
 	})
 }

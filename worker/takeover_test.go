@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +20,9 @@ func victim(ctx context.Context, t *testing.T, get func(context.Context, int, ti
 		if err != nil || len(got) != 1 {
 			t.Fatal(got, err)
 		}
+		first := offset()
 		go func() {
-			for next := offset(); ; next = DefaultLease / 3 {
+			for next := first; ; next = DefaultLease / 3 {
 				if until(ctx, next) != nil {
 					return
 				}
@@ -89,10 +91,10 @@ func TestOnlyMessagesOfOthersKeepAPoolAwake(t *testing.T) {
 	}{{"nothing", false, false, 250, 330}, {"its own job", true, false, 250, 330}, {"a delayed message", false, true, 900, 1400}} {
 		synctest.Test(t, func(t *testing.T) {
 			q := &fakeQueue{}
-			asked := 0
+			var asked atomic.Int64
 			q.before = func(op string) error {
 				if op == "get" || op == "depth" {
-					asked++
+					asked.Add(1)
 				}
 				return nil
 			}
@@ -105,10 +107,10 @@ func TestOnlyMessagesOfOthersKeepAPoolAwake(t *testing.T) {
 			stop := start(t, &Pool{Source: q, Size: 2, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error { return until(ctx, 5*time.Hour) }})
 			defer stop()
 			time.Sleep(5 * time.Minute)
-			asked = 0
+			asked.Store(0)
 			time.Sleep(time.Hour)
-			if asked < c.low || asked > c.top {
-				t.Errorf("with %s, an idle pool asks the live queue %d times in an hour", c.name, asked)
+			if n := int(asked.Load()); n < c.low || n > c.top {
+				t.Errorf("with %s, an idle pool asks the live queue %d times in an hour", c.name, n)
 			}
 		})
 	}
