@@ -14,10 +14,12 @@ import (
 // field may be added, none changes.
 type upScreen struct {
 	tokenScreen
-	Data      string       `json:"data,omitempty"`      // the directory; absent on an account
-	Dashboard string       `json:"dashboard,omitempty"` // URL for browsers; absent where there is none
-	Worker    bool         `json:"worker"`
-	Pipelines []upPipeline `json:"pipelines"`
+	Data      string `json:"data,omitempty"`      // the directory; absent on an account
+	Dashboard string `json:"dashboard,omitempty"` // URL for browsers; absent where there is none
+	Worker    bool   `json:"worker"`
+
+	Generation int64        `json:"generation"` // of the configuration that holds
+	Pipelines  []upPipeline `json:"pipelines"`
 }
 
 type upPipeline struct {
@@ -28,7 +30,7 @@ type upPipeline struct {
 // announce says what runs where, and how to add a device.
 func (h household) announce(ctx context.Context, o *office, f *roles.Fleet) error {
 	dir := storageDirectory(h.c)
-	s := upScreen{tokenScreen: o.screen(h.endpoint(), h.tls), Data: dir, Worker: !h.c.Bool("no-worker")}
+	s := upScreen{tokenScreen: o.screen(h.endpoint(), h.tls), Data: dir, Worker: !h.c.Bool("no-worker"), Generation: f.Generation}
 	if h.window != nil {
 		s.Dashboard = h.window.url()
 	}
@@ -76,7 +78,8 @@ func (s upScreen) text(storage, enrollment string) string {
 	if !s.Worker {
 		runs += "; workers run elsewhere"
 	}
-	lines := [][2]string{{"dashboard", s.Dashboard}, {"tokens", s.Endpoint}, {"tables", s.Table}, {"storage", s.Storage}, {"data", s.Data}, {"master key", s.MasterKey}, {"pipelines", runs}}
+	lines := [][2]string{{"dashboard", s.Dashboard}, {"tokens", s.Endpoint}, {"tables", s.Table}, {"storage", s.Storage}, {"data", s.Data}, {"master key", s.MasterKey}, {"pipelines", runs},
+		{"config", fmt.Sprintf("generation %d", s.Generation)}}
 	if s.Storage == s.Table {
 		lines[3][1] = ""
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/cmd/internal/generations"
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
@@ -48,6 +49,19 @@ func depth(t *testing.T, f *Fleet, p tables.Pipeline) int {
 	n, err := f.Queues.Queue(f.Names, p).Depth(t.Context())
 	jobstest.Must(t, err)
 	return n
+}
+
+// TestAWorkerThatBeganWithoutAStoredConfigurationFollows: from its file to the first
+// one that is stored.
+func TestAWorkerThatBeganWithoutAStoredConfigurationFollows(t *testing.T) {
+	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+	f := c.fleet(t, generations.Loaded{Config: parsed(t, pipelines(live))}, nil)
+	w := c.work(t, f)
+	c.put(t, f, c.Message(), "live", 0)
+	w.has(t, "device of live, generation 0")
+	c.apply(t, pipelines(another))
+	c.put(t, f, c.Message(), "live", 1)
+	w.has(t, "device of live, generation 1")
 }
 
 // TestAWorkerLoadsTheConfigurationThatAMessageNeeds: it does not wait for its next
