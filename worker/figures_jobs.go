@@ -22,9 +22,9 @@ func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putte
 	if m.Kind == jobs.Device {
 		done.Again, done.Parts = puts.n, puts.parts
 	}
-	// A run takes as long as its batches do. Audits come late on purpose, and the
-	// chain of a device that is far behind may go on for hours.
-	if m.Kind != jobs.Audit && m.Mark == "" {
+	// A run takes as long as its batches do. Audits and retries come late on purpose,
+	// and the chain of a device that is far behind may go on for hours.
+	if !m.CatchUp() && !m.Extra {
 		done.First, done.Last = began, tables.TicksOf(time.Now())
 	}
 	f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) { w.Add(done) })

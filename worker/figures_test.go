@@ -320,6 +320,15 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	end(next(q), OutcomeDone)
 	end(deviceJob(3), OutcomeDone)
 	want(0, true)
+
+	before, err := runs.Figures(t.Context(), "live", master.Run)
+	jobstest.Must(t, err)
+	put(again)
+	put(chain)
+	f.flush(t.Context())
+	if after, err := runs.Figures(t.Context(), "live", master.Run); err != nil || after.Took() != before.Took() {
+		t.Errorf("the run took %v, and %v with a retry and a chain, %v", before.Took(), after.Took(), err)
+	}
 }
 
 func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {

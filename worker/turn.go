@@ -34,6 +34,9 @@ func (p *Pool) take(ctx context.Context, l *Lease) Result {
 	m, err := jobs.Decode(l.Text())
 	m.Deaths = max(0, l.Taken-m.Taken-1)
 	t := &turn{pool: p, lease: l, message: m}
+	if m.Deaths > 0 {
+		p.Log.InfoContext(ctx, "message taken over", "deaths", m.Deaths, "message", quoted(l.Text()))
+	}
 	switch {
 	case err != nil:
 	case ctx.Err() != nil:
