@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/urfave/cli/v2"
@@ -23,7 +24,11 @@ func (s *stores) holding(ctx context.Context, file config.File) (generations.Loa
 		return generations.Loaded{}, err
 	}
 	if found {
-		return generations.Read(stored)
+		loaded, err := generations.Read(stored)
+		if err != nil {
+			err = fmt.Errorf("this version of furrow cannot use the configuration that is stored; run a newer version, or roll it back: %w", err)
+		}
+		return loaded, err
 	}
 	loaded, err := file.Config()
 	return generations.Loaded{Config: loaded}, err
