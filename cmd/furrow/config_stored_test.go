@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"furrow/cmd/internal/config"
 )
@@ -156,5 +159,40 @@ func TestCommandsUseWhatIsStored(t *testing.T) {
 	y.furrow(t, "status")
 	if code, _, errs := furrow(t.Context(), "status", "--config", "furrow.yaml", "--storage", y.dir); code != exitFailed || !strings.Contains(errs, "furrow.yaml:1:1") {
 		t.Errorf("a broken file that is named: exit %d, %s", code, errs)
+	}
+}
+
+// TestARunningWorkerFollowsConfigApply: without a restart, and without waiting until
+// it looks for a newer configuration, as messages name theirs.
+func TestARunningWorkerFollowsConfigApply(t *testing.T) {
+	y := newSite(t)
+	inEmptyDirectory(t)
+	said := &lockedBuffer{}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, []string{"furrow", "worker", "--storage", y.dir}, nil, io.Discard, said)
+	}()
+	await := func(what string, is func() bool) {
+		t.Helper()
+		for !is() {
+			select {
+			case code := <-ended:
+				t.Fatalf("the worker has ended with %d before %s: %s", code, what, said)
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}
+	await("it has begun", func() bool { return strings.Contains(said.String(), "generation=1 pipelines=live,archive") })
+	writeConfig(t, "furrow.yaml", "pipelines: [{name: live, settle: 1s, processors: [latest, rollup]}, {name: quarters, settle: 1s, processors: [rollup: {windows: [15m]}]}]")
+	y.furrow(t, "config", "apply", "furrow.yaml")
+	y.furrow(t, "schedule", "--once", "--every", "1s")
+	await("it has followed", func() bool {
+		code, out, _ := furrow(t.Context(), "query", "--tenant", "acme", "--window", "15m", "--last", "2d", "--format", "csv", "--storage", y.dir)
+		return code == exitOK && strings.Count(out, ",temperature,") >= y.devices
+	})
+	stop()
+	if code := <-ended; code != exitOK || !strings.Contains(said.String(), "was=1") {
+		t.Errorf("the worker has ended with %d: %s", code, said)
 	}
 }
