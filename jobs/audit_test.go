@@ -248,7 +248,7 @@ func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
 	}
 	spoil()
 	for _, d := range w.Devices {
-		rewound, err := p.Rewind(t.Context(), jobstest.Month, d, jobs.Rewound{To: 1, At: time.Now(), By: "a test"})
+		rewound, err := p.Rewind(t.Context(), tables.Member{Month: jobstest.Month, Device: d, Readings: w.Readings}, jobs.Rewound{To: 1, At: time.Now(), By: "a test"})
 		if err != nil || !rewound {
 			t.Fatalf("%s is rewound: %v, %v", d, rewound, err)
 		}

@@ -143,7 +143,7 @@ func (j *job) result() Result {
 		if d.behind {
 			r.Behind = append(r.Behind, d.member.Device)
 		}
-		if d.track.refold != d.track.read.refold && !d.track.refold.empty() {
+		if d.track.refolded() && !d.track.refold.empty() {
 			r.Anew = append(r.Anew, d.member.Device)
 		}
 	}

@@ -140,7 +140,7 @@ func (j *job) outputs() (groups [][]*change) {
 			continue
 		}
 		for o, e := range d.effects {
-			if e.Properties != nil {
+			if blank := len(e.Properties) == 0 && !d.look && d.track.parts(o) == 0; e.Properties != nil && !blank {
 				of[o] = d
 			} else if e.Closed {
 				d.track.close(o)
@@ -173,7 +173,7 @@ func (c *change) remember() {
 	part.RowKey = c.op.Entity.RowKey
 	if c.device.effects[c.output].Closed {
 		delete(open, part)
-	} else if c.done {
+	} else if c.done && c.etag != "" {
 		open[part] = c.etag
 	}
 }
@@ -196,7 +196,7 @@ func (j *job) commit(ctx context.Context) error {
 				return verdict{taken: true}
 			case found.Get("Committed").Text() == j.claim:
 				return verdict{done: true, etag: found.ETag}
-			case d.track.refold != d.track.read.refold && found.Get("Refold").Text() != d.track.read.refold.String():
+			case d.track.refolded() && found.Get("Refold").Text() != d.track.read.refold.String():
 				return verdict{taken: true} // somebody has rewound the device meanwhile: that must not be lost
 			}
 			return verdict{etag: found.ETag}
@@ -224,7 +224,7 @@ func (j *job) setMarks(d *folding) {
 	switch {
 	case t.refold.empty():
 		t.refoldMark = mark{}
-	case t.refold != t.read.refold:
+	case t.refolded():
 		t.refoldMark = mark{j.claim, j.now.Add(j.pipeline.marks())}
 	}
 }

@@ -29,6 +29,9 @@ type Windowed interface {
 	// change, or that is not written yet: tables.MaxTicks where there is none, zero
 	// where no sample was ever folded.
 	OpenFrom(state []byte) (tables.Ticks, error)
+	// Open gives every window that later samples can still change, as it is now,
+	// none of them closed.
+	Open(d tables.Member, state []byte) ([]Effect, error)
 }
 
 // A Merging fold keeps, for each sensor, the newest value: states made of
@@ -63,7 +66,9 @@ type Folded struct {
 type Effect struct {
 	Output Output
 	// Properties are the output's, a property per sensor; nil where the fold did
-	// not change it, and only says that it is closed.
+	// not change it, and only says that it is closed. Where they are empty and not
+	// nil, no reading says anything of it: an output that is there is emptied, and
+	// one that is not stays away.
 	Properties []tables.Property
 	// Closed says that no later sample in row order can change the output.
 	Closed bool

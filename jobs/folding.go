@@ -20,6 +20,7 @@ type folding struct {
 	rejects rejects
 	rows    int           // folded
 	weight  int           // about how many bytes the effects and rejects take
+	again   bool          // it folds rows again: processors that take each row once are left out
 	dirty   bool          // there is something to commit
 	behind  bool          // there are more rows than were folded
 	dropped bool          // another job has overtaken this one
@@ -47,12 +48,12 @@ const maxWeight = 8 << 20
 // reading is the job's.
 func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
+	heeded := p.heedSettings(d)
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
 	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
 		return err
 	}
-	d.dirty = d.rows > 0
-	p.heedSettings(d)
+	d.dirty = d.rows > 0 || heeded
 	until := horizon
 	if d.behind {
 		until = TicksBefore(d.track.last)
@@ -74,15 +75,15 @@ func (d *folding) unavailable(err error) {
 // only a fault of a processor, or a machine that stands still, takes so long.
 const foldLimit = 5 * time.Minute
 
-// mayGoOn is asked between chunks of rows: a job ends when its context does.
-func (d *folding) mayGoOn(ctx context.Context) error {
+// tooLong is asked between chunks of rows.
+func (d *folding) tooLong() error {
 	if d.began.IsZero() {
 		d.began = time.Now()
 	}
 	if took := time.Since(d.began); took > foldLimit {
 		return fmt.Errorf("%d rows were folded in %v, which is too long; the last one is %s", d.rows, took.Round(time.Second), quote(d.track.last))
 	}
-	return context.Cause(ctx)
+	return nil
 }
 
 // rescue makes a panic of a fold the error of its device.
@@ -105,8 +106,11 @@ func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range,
 		}
 		d.seen = max(d.seen, tables.TicksOf(page.Time))
 		for left := page.Rows; len(left) > 0; {
-			if err := d.mayGoOn(ctx); err != nil {
-				return err
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if d.err = d.tooLong(); d.err != nil {
+				return nil
 			}
 			n := min(chunkOf(left), most-d.rows)
 			if d.err = p.foldRows(d, left[:n]); d.err != nil {
@@ -145,9 +149,15 @@ func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 	d.rows += len(rows)
 	d.track.rows += int64(len(rows))
 	for _, processor := range p.Processors {
-		out, err := processor.Fold.Fold(d.member, d.track.states[processor.Name], samples)
+		if d.again && !processor.refolds() {
+			continue
+		}
+		out, err := processor.Fold.Fold(d.member, d.track.state(processor.Name), samples)
 		if err != nil {
 			return err
+		}
+		if _, merging := processor.Fold.(Merging); d.again && merging {
+			out.Effects = nil // of these rows alone
 		}
 		d.take(processor.Name, out, byKey)
 	}
@@ -187,19 +197,6 @@ func (d *folding) take(processor string, out Folded, rows map[string]*tables.Ent
 	for _, r := range out.Refused {
 		d.refuse(r, rows[r.Row])
 	}
-}
-
-// heedSettings has a device folded anew that was folded under other settings.
-func (p *Pipeline) heedSettings(d *folding) {
-	t := d.track
-	if t.settings == p.Settings {
-		return
-	}
-	if t.etag != "" && t.settings != "" && t.last != "" {
-		t.refold = t.refold.with(cursor{0, TicksBefore(t.last) + 1})
-	}
-	d.dirty = d.dirty || t.etag != ""
-	t.settings = p.Settings
 }
 
 // mark sets the marks of a device that was folded: its failures are over, and

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -86,33 +87,63 @@ func (l *Ledger) Set(from, to tables.Ticks, n int64) {
 	l.spans = slices.Insert(l.spans, i, s)
 }
 
-// late gives the windows in which counted has more rows than the ledger, of
-// those from a bound of spans on, in order; and how many rows it has fewer.
-func (l *Ledger) late(counted *Ledger, from tables.Ticks) (late []window, missing int64) {
-	more := map[span]int64{} // by the ledger's span, without its count
+// compare gives, for each of the ledger's spans that lie within a window, how many
+// rows more were counted there; a span that is new is an hour.
+func (l *Ledger) compare(counted *Ledger, in window) map[window]int64 {
+	more := map[window]int64{}
 	for _, s := range l.spans {
-		if s.start >= from {
-			more[span{start: s.start, long: s.long}] -= s.count
+		if w := (window{s.start, s.end()}); w.from >= in.from && w.to <= in.to {
+			more[w] -= s.count
 		}
 	}
 	for _, s := range counted.spans {
-		key := span{start: s.start}
+		w := window{s.start, s.end()}
 		if i, found := l.find(s.start); found {
-			if l.spans[i].start < from {
-				continue // counted in part only
-			}
-			key = span{start: l.spans[i].start, long: l.spans[i].long}
+			w = window{l.spans[i].start, l.spans[i].end()}
 		}
-		more[key] += s.count
+		if w.from >= in.from && w.to <= in.to { // otherwise it was counted in part only
+			more[w] += s.count
+		}
 	}
-	for s, n := range more {
+	return more
+}
+
+// late gives the spans in which counted has more rows than the ledger, in order,
+// and how many rows it has fewer.
+func (l *Ledger) late(counted *Ledger, in window) (late []window, missing int64) {
+	for w, n := range l.compare(counted, in) {
 		if n > 0 {
-			late = append(late, window{s.start, s.end()})
+			late = append(late, w)
 		}
 		missing += max(-n, 0)
 	}
-	slices.SortFunc(late, func(a, b window) int { return int(min(max(a.from-b.from, -1), 1)) })
+	slices.SortFunc(late, func(a, b window) int { return cmp.Compare(a.from, b.from) })
 	return late, missing
+}
+
+// differences are the spans in which counted has another number of rows.
+func (l *Ledger) differences(counted *Ledger, in window) (all []window) {
+	for w, n := range l.compare(counted, in) {
+		if n != 0 {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// equalIn tells whether two ledgers say the same of a window, in whatever spans.
+func (l *Ledger) equalIn(o *Ledger, in window, now tables.Ticks) bool {
+	spans := func(l *Ledger) []span {
+		c := &Ledger{spans: slices.Clone(l.spans)}
+		c.Compact(now)
+		return slices.DeleteFunc(c.spans, func(s span) bool { return !in.meets(window{s.start, s.end()}) })
+	}
+	return slices.Equal(spans(l), spans(o))
+}
+
+// from is the part of the ledger from a moment on.
+func (l *Ledger) from(at tables.Ticks) *Ledger {
+	return &Ledger{spans: slices.DeleteFunc(slices.Clone(l.spans), func(s span) bool { return s.start < at })}
 }
 
 // replace puts what was counted in a window in the place of what the ledger says

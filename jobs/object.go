@@ -99,7 +99,7 @@ func (t *track) pass(w window, seen *tally) {
 	if w.from < t.floor {
 		return // out of the ledger
 	}
-	late, _ := t.ledger.late(&seen.read, w.from)
+	late, _ := t.ledger.late(&seen.read, w)
 	for _, l := range late {
 		if seen.refused.Count(l.from, l.to) == 0 {
 			t.rows += t.ledger.replace(l, &seen.read)

@@ -23,15 +23,22 @@ func (r Rewound) String() string {
 	return fmt.Sprintf("to %s, at %s, by %s", r.To.Time().Format(time.RFC3339), r.At.UTC().Format(time.RFC3339), r.By)
 }
 
-// Rewind has a device folded anew from a moment up to its checkpoint, and tells
+// Rewind has a device folded again from a moment up to its checkpoint, and tells
 // whether there is anything to fold: the device has rows there that were folded.
-// It sets the refold cursor; an Audit job does the work. The checkpoint stays.
-func (p *Pipeline) Rewind(ctx context.Context, month tables.Month, d tables.DeviceID, r Rewound) (bool, error) {
+// It sets the refold cursor; an Audit job does the work. The checkpoint stays. A
+// rewind to before the first reading also rebuilds what keeps the newest values.
+func (p *Pipeline) Rewind(ctx context.Context, m tables.Member, r Rewound) (bool, error) {
+	before, err := p.hasRows(ctx, m, r.To)
+	if err != nil {
+		return false, err
+	}
 	rewound := false
-	err := p.edit(ctx, month, d, func(t *track, e *tables.Entity) bool {
-		c := cursor{r.To, TicksBefore(t.last) + 1}
+	err = p.edit(ctx, m.Month, m.Device, func(t *track, e *tables.Entity) bool {
+		c := cursor{window: window{r.To, TicksBefore(t.last) + 1}, rebuild: !before}
 		if rewound = t.last != "" && !c.empty(); rewound {
-			e.Set("Refold", tables.String(t.refold.with(c).String()))
+			t.foldAgain(c)
+			t.stream.row = "" // the day of the cursor is begun again
+			t.setStream(e)
 			e.Set("Rewound", tables.String(r.String()))
 			mark{r.Mark, tables.TicksOf(r.At).Add(p.marks())}.set(e, "Refold")
 		}

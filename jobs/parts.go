@@ -102,6 +102,9 @@ func newPart(d *folding, o Output, n, count int, properties []tables.Property) *
 	}
 	c := &change{device: d, op: op, output: o, parts: count, look: d.look}
 	c.compare = func(found *tables.Entity) verdict {
+		if found == nil && len(properties) == 0 {
+			return verdict{done: true} // there is nothing to empty
+		}
 		if found != nil && n == 1 {
 			c.higher(found)
 		}

@@ -21,6 +21,13 @@ func (p Processor) windowed() (Windowed, bool) {
 	return w, ok
 }
 
+// refolds tells whether the processor can be given rows again.
+func (p Processor) refolds() bool {
+	_, merging := p.Fold.(Merging)
+	_, windowed := p.windowed()
+	return merging || windowed
+}
+
 // A Pipeline is what its jobs have to know of it, and where its tables are.
 type Pipeline struct {
 	Name       tables.Pipeline

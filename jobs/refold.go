@@ -3,6 +3,8 @@ package jobs
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -10,162 +12,335 @@ import (
 	"furrow/tables"
 )
 
-// A window is the ticks in [from, to).
-type window struct{ from, to tables.Ticks }
-
-func (w window) meets(o window) bool { return w.from < o.to && o.from < w.to }
-
-func floorTo(t, length tables.Ticks) tables.Ticks { return t - t%length }
-
-// openDay is the start of the day from which on windows are open: what is late
-// there must be folded into the state, too. MaxTicks is none; zero that nothing
-// was folded yet, so that whatever comes is open.
-func (p *Pipeline) openDay(t *track) (tables.Ticks, error) {
-	open := tables.MaxTicks
-	for _, processor := range p.Processors {
-		w, ok := processor.windowed()
-		if !ok {
-			continue
-		}
-		from, err := w.OpenFrom(t.states[processor.Name])
-		if err != nil {
-			return 0, err
-		}
-		open = min(open, floorTo(from, day))
-	}
-	return open, nil
+// A redo is a stretch of a device's rows that is folded again, and replaces what
+// was made of it. Its window begins and ends with a day, as no window is longer;
+// one that reaches into what is still open ends at the checkpoint, and replaces
+// the states, too.
+type redo struct {
+	window
+	stream                                       // where it goes on
+	cursor bool                                  // it works off the refold cursor
+	late   bool                                  // only windows whose count differs from the ledger's are written
+	then   func(t *track, f *folding, done bool) // what a commit changes besides
 }
 
-// refold folds a day whole from its raw rows and replaces what was made of it;
-// of a day that is still open, everything from there up to the checkpoint, and
-// the state, too. Only outputs of the touched windows are written; nil means all.
-//
-// It folds first and claims then, on the row that it started from: whoever has
-// moved the device meanwhile makes it begin anew (invariant 7).
-func (a *auditor) refold(ctx context.Context, d *folding, w window, touched []window, left cursor) error {
+// Why an audit leaves a device for now.
+var (
+	errChanged = errors.New("the tracking row has changed meanwhile")
+	errForeign = errors.New("the device was folded under other settings")
+	errTooMuch = errors.New("it is too much for one job")
+)
+
+// refold folds a portion of a redo, and commits it on a fresh row. It claims nothing
+// while it folds: a closed window needs only its own hours of the ledger unchanged,
+// so a busy device is no hindrance, and rows that came while an open one was folded
+// are folded as well before the row is claimed. It tells whether the redo is done.
+func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, err error) {
 	p := a.pipeline
 	open, err := p.openDay(d.track)
 	if err != nil {
 		d.err = err
-		return nil
+		return false, nil
 	}
-	f := newFolding(d.member, p.emptied(d.track))
-	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
-	isOpen := w.to > open
+	isOpen := r.to > open
 	if isOpen {
-		if open > 0 {
-			w.from = open
+		r.to = tables.MaxTicks
+		if r.row == "" {
+			r.from = min(r.from, open)
 		}
-		w.to = tables.MaxTicks
-		rows.Rows = tables.Keys{From: w.from.String(), To: d.track.last}
 	}
-	if err := p.knowRejects(ctx, f, d.track); err != nil {
-		return err
+	f, err := p.beginRedo(ctx, d, r)
+	if err != nil {
+		return false, err
 	}
-	if err := a.foldAnew(ctx, f, rows, isOpen); err != nil || f.err != nil {
-		d.err = f.err
-		return err
+	j := a.newJob()
+	defer j.leave(ctx, d)
+	for try := range tries {
+		if err := p.stretch(ctx, f, r, d.track.last, isOpen); err != nil || f.err != nil {
+			d.err = f.err
+			return false, err
+		}
+		if f.behind && !r.cursor {
+			return false, errTooMuch
+		}
+		if !d.held {
+			fresh, err := a.fresh(ctx, d)
+			if err != nil {
+				return false, err
+			}
+			if !fresh.sameIn(r, d.track, a.now) {
+				return false, errChanged
+			}
+			more := isOpen && !f.behind && fresh.last != d.track.last
+			d.track = fresh
+			if more && try > 0 { // it is so busy that rows come while others are read
+				if err := j.take(ctx, d); err != nil {
+					return false, err
+				}
+			}
+			if more {
+				continue
+			}
+		}
+		g, late, err := p.replaced(f, d, r, isOpen)
+		if err != nil {
+			d.err = err
+			return false, nil
+		}
+		err = j.finish(ctx, d, g)
+		if err == nil && d.err == nil {
+			a.result.Refolds++
+			a.result.Late += int(late)
+			a.left -= f.rows
+		}
+		if !errors.Is(err, errChanged) {
+			return !f.behind, err
+		}
+		if err := pause(ctx, try); err != nil {
+			return false, err
+		}
 	}
-	f.keep(touched)
-	late := f.replaced(d.track, w, isOpen, p)
-	f.rejects.atMost(late) // the others were counted when they were first folded
-	f.track.refold = left
-	f.track.late += late
-	if err := a.write(ctx, d, f); err != nil || d.err != nil {
-		return err
+	return false, errChanged
+}
+
+// beginRedo is a folding that goes on where the redo got to. Its track is not the
+// device's: windowed processors have the redo's states, merging ones none.
+func (p *Pipeline) beginRedo(ctx context.Context, d *folding, r redo) (*folding, error) {
+	t := newTrack()
+	t.last = r.row
+	if r.counted != nil {
+		t.ledger = &Ledger{spans: slices.Clone(r.counted.spans)}
 	}
-	a.result.Refolds++
-	a.result.Late += int(late)
+	f := newFolding(d.member, t)
+	f.again = true
+	if r.row != "" {
+		t.states = maps.Clone(r.states)
+	}
+	// A window that closes without another sample is written as it is now.
+	if err := p.openWindows(f); err != nil {
+		return nil, err
+	}
+	return f, p.knowRejects(ctx, f, d.track)
+}
+
+// openWindows has every open window written as it is, also one that no sample has
+// changed: an earlier setting may have left something there.
+func (p *Pipeline) openWindows(f *folding) error {
+	for _, processor := range p.Processors {
+		w, ok := processor.windowed()
+		state := f.track.state(processor.Name)
+		if !ok || state == nil {
+			continue
+		}
+		effects, err := w.Open(f.member, state)
+		if err != nil {
+			return err
+		}
+		for _, e := range effects {
+			f.effect(e)
+		}
+	}
 	return nil
 }
 
-// emptied is a track as at the beginning of a window: windowed processors have
-// no state; the others go on with theirs.
-func (p *Pipeline) emptied(t *track) *track {
-	e := newTrack()
-	for _, processor := range p.Processors {
-		if _, ok := processor.windowed(); !ok {
-			e.states[processor.Name] = t.states[processor.Name]
-		}
-	}
-	return e
-}
-
-func (a *auditor) foldAnew(ctx context.Context, f *folding, rows tables.Range, open bool) error {
+// stretch folds the rows of a redo up to a checkpoint, as many as are left of a
+// portion.
+func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string, open bool) error {
 	defer f.rescue()
-	if err := a.pipeline.foldRange(ctx, f, rows, math.MaxInt, math.MaxInt); err != nil || f.err != nil {
+	keys := tables.Keys{From: r.from.String(), Before: r.to.String(), To: upTo}
+	if open {
+		keys.Before = ""
+	}
+	if f.track.last != "" {
+		keys.From, keys.After = "", f.track.last
+	}
+	f.behind = false
+	most := f.rows + p.portion()
+	if !r.cursor {
+		most = math.MaxInt
+	}
+	rows := tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: keys}
+	if err := p.foldRange(ctx, f, rows, most, maxWeight); err != nil || f.err != nil {
 		return err
 	}
 	until := tables.MaxTicks // whatever a closed window still waits for is not coming
-	if open {
+	if open || f.behind {
 		until = TicksBefore(f.track.last)
 	}
-	f.err = a.pipeline.close(f, until)
+	if f.err = p.close(f, until); f.err == nil && !f.behind {
+		f.err = p.openWindows(f)
+	}
 	return nil
 }
 
-// keep leaves out the outputs of windows that were not touched.
-// Objects stay: what asked for one has left its fold's state, and is asked for no
-// second time.
-func (f *folding) keep(touched []window) {
-	if touched == nil {
-		return
+// fresh is the device's row as it is now, if this job may claim it.
+func (a *auditor) fresh(ctx context.Context, d *folding) (*track, error) {
+	for try := 0; ; try++ {
+		e, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Device))
+		if errors.Is(err, tables.ErrNotFound) {
+			return nil, errChanged
+		}
+		if err != nil {
+			return nil, err
+		}
+		t, err := trackOf(e)
+		switch {
+		case err != nil:
+			d.err = fmt.Errorf("its tracking row cannot be read: %w", err)
+			return nil, d.err
+		case !a.mine(t):
+			return nil, errForeign
+		case !t.hold.keeps(a.now):
+			return t, nil
+		case try == tries:
+			d.track = t
+			return nil, errHeld
+		}
+		if err := pause(ctx, try); err != nil { // its job is nearly done, most likely
+			return nil, err
+		}
 	}
-	in := func(w window) bool { return slices.ContainsFunc(touched, w.meets) }
+}
+
+// sameIn tells whether nobody has refolded the window of a redo since old was read.
+func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
+	until := min(r.to, floorTo(TicksBefore(old.last), hour)) // where the live job counts, it may
+	return t.refold == old.refold && t.stream.row == old.stream.row &&
+		t.ledger.equalIn(old.ledger, window{r.from, until}, now)
+}
+
+// replaced is what a commit makes of a device after a portion of a redo, and how
+// many rows of it nobody had counted.
+func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, late int64, err error) {
+	done := !f.behind
+	g = newFolding(d.member, d.track.clone())
+	g.look, g.seen, g.rows, g.rejects, g.dirty = true, f.seen, f.rows, f.rejects, true
+	passed := window{r.from, r.to}
+	if !done {
+		passed.to = floorTo(TicksBefore(f.track.last), day)
+	}
+	touched := d.track.ledger.differences(f.track.ledger, passed)
+	late = g.track.enter(passed, f.track.ledger)
+	g.rejects.atMost(late) // the others were counted when they were first folded
 	for o, e := range f.effects {
-		if o.Kind != Object && e.To > e.From && !in(window{e.From, e.To}) && e.Closed {
-			delete(f.effects, o)
+		isWindow := o.Kind != Object && e.To > e.From
+		if isWindow && done && !isOpen {
+			e.Closed = true
 		}
+		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched, window{e.From, e.To}.meets) {
+			continue
+		}
+		g.effect(e)
 	}
-}
-
-// replaced makes of the track of a fold from the beginning of a window what the
-// device's is to be, and says how many rows there are more than were counted.
-func (f *folding) replaced(old *track, w window, open bool, p *Pipeline) (late int64) {
-	made := f.track
-	f.track = old.clone()
+	if done && isOpen {
+		g.track.forgetOpen()
+	}
 	for _, processor := range p.Processors {
-		if _, windowed := processor.windowed(); open || !windowed {
-			f.track.states[processor.Name] = made.states[processor.Name]
+		if err := g.adopt(processor, f.track.states[processor.Name], done && isOpen); err != nil {
+			return nil, 0, err
+		}
+		if done && r.cursor {
+			if err := g.rebuilt(processor); err != nil {
+				return nil, 0, err
+			}
 		}
 	}
-	late = f.track.ledger.replace(window{max(w.from, old.floor), w.to}, made.ledger)
-	f.track.rows += late
-	if !open {
-		for o, e := range f.effects {
-			e.Closed = e.Closed || e.To > e.From
-			f.effects[o] = e
-		}
+	if r.then != nil {
+		r.then(g.track, f, done)
 	}
-	if open { // what is open now is written again, all of it
-		maps.DeleteFunc(f.track.open, func(o Output, _ tables.ETag) bool { return o.Kind != Latest })
-	}
-	f.look = true
-	return max(late, 0)
+	return g, late, nil
 }
 
-// write claims a device on the row that was read, writes, and commits. What the
-// device is then goes to d.
-func (a *auditor) write(ctx context.Context, d, f *folding) error {
-	f.dirty, f.behind = true, false
-	j := &job{pipeline: a.pipeline, claim: rand.Text(), now: a.now, work: []*folding{f}}
-	if err := j.do(ctx); err != nil {
-		j.giveBack(ctx)
+// adopt gives the device what a processor has made of a redo.
+func (g *folding) adopt(processor Processor, state []byte, open bool) error {
+	t := g.track
+	if _, ok := processor.windowed(); ok && open {
+		t.states[processor.Name] = state
+	}
+	m, ok := processor.Fold.(Merging)
+	if !ok {
+		return nil
+	}
+	if err := g.merge(m, processor.Name, t.states[processor.Name], state, 0); err != nil {
 		return err
 	}
+	if !t.refold.rebuild {
+		return nil
+	}
+	rebuilt, err := m.Merge(g.member, t.again[processor.Name], state, 0)
+	t.again[processor.Name], t.rebuilt = rebuilt.State, true
+	return err
+}
+
+// rebuilt makes what a redo of all readings has made of a merging processor the
+// device's, with what live jobs have folded since the cursor was set.
+func (g *folding) rebuilt(processor Processor) error {
+	m, ok := processor.Fold.(Merging)
+	if !ok || !g.track.refold.rebuild {
+		return nil
+	}
+	return g.merge(m, processor.Name, g.track.again[processor.Name], g.track.states[processor.Name], g.track.refold.to)
+}
+
+// merge joins states of a merging processor into the device's.
+func (g *folding) merge(m Merging, name string, base, other []byte, from tables.Ticks) error {
+	out, err := m.Merge(g.member, base, other, from)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(out.State, g.track.states[name]) {
+		g.track.states[name] = out.State
+		for _, e := range out.Effects {
+			g.effect(e)
+		}
+	}
+	return nil
+}
+
+// newJob is one that writes for a device of the audit.
+func (a *auditor) newJob() *job {
+	return &job{pipeline: a.pipeline, claim: rand.Text(), now: a.now}
+}
+
+// take claims a device on the row that was read, before everything is folded.
+func (j *job) take(ctx context.Context, d *folding) error {
+	d.dirty, j.work = true, []*folding{d}
+	if err := j.claimAll(ctx); err != nil {
+		return err
+	}
+	if d.dropped {
+		d.dropped = false
+		return errChanged
+	}
+	return nil
+}
+
+// finish writes what f has made of a device, and commits it, on the row that was
+// read or taken. What the device is then goes to d.
+func (j *job) finish(ctx context.Context, d, f *folding) error {
+	f.held, j.work = d.held, []*folding{f}
+	if err := j.do(ctx); err != nil {
+		return err
+	}
+	d.held = f.held
 	if f.dropped {
 		return errChanged
 	}
-	d.err, d.rows = f.err, f.rows
+	d.err, d.busy = f.err, f.busy
+	if f.err != nil {
+		d.track.etag = f.track.etag // on which the failure is counted
+		return nil
+	}
 	d.track = f.track
-	d.track.read.marks, d.track.read.refold = d.track.marks, d.track.refold
+	d.track.remember()
 	return nil
 }
 
-// clone is t with maps and a ledger of its own.
-func (t *track) clone() *track {
-	c := *t
-	c.states, c.open = maps.Clone(t.states), maps.Clone(t.open)
-	c.ledger = &Ledger{spans: slices.Clone(t.ledger.spans)}
-	return &c
+// leave gives back what was not committed. Whoever counts a failure does so by that.
+func (j *job) leave(ctx context.Context, d *folding) {
+	if d.err != nil {
+		return
+	}
+	j.giveBack(ctx)
+	d.held, d.dirty = false, false
 }

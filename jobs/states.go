@@ -10,8 +10,12 @@ import (
 	"furrow/tables"
 )
 
-// statePrefix begins the names of the properties that hold processors' states.
-const statePrefix = "State_"
+// What the names of properties that hold processors' states begin with.
+const (
+	statePrefix   = "State_"    // at the checkpoint
+	streamPrefix  = "Refolded_" // of windowed processors, where a refold has got to
+	rebuiltPrefix = "Rebuilt_"  // of merging processors, made of what a refold has passed
+)
 
 // A state of more bytes than a property takes is in several: State_rollup,
 // State_rollup_1 and so on. The first begins with the number of bytes of the whole,
@@ -22,46 +26,48 @@ const (
 	stateChunk = 60 << 10
 )
 
-// setStates gives e the states of processors.
-func setStates(e *tables.Entity, states map[string][]byte) {
+// setStates gives e the states of processors, under a prefix. A nil state takes one away.
+func setStates(e *tables.Entity, prefix string, states map[string][]byte) {
 	for name, state := range states {
 		b := append(binary.BigEndian.AppendUint32(make([]byte, 0, stateHead+len(state)), uint32(len(state))), state...)
 		for n := 0; n == 0 || len(b) > 0; n++ {
 			chunk := min(stateChunk, len(b))
-			e.Set(stateName(name, n), tables.Binary(b[:chunk]))
+			e.Set(stateName(prefix+name, n), tables.Binary(b[:chunk]))
 			b = b[chunk:]
 		}
 	}
 }
 
-// stateName is the property of a part of a processor's state.
-func stateName(processor string, part int) string {
+// stateName is the property of a part of a state.
+func stateName(first string, part int) string {
 	if part == 0 {
-		return statePrefix + processor
+		return first
 	}
-	return statePrefix + processor + "_" + strconv.Itoa(part)
+	return first + "_" + strconv.Itoa(part)
 }
 
 var errState = errors.New("the state is not as long as it says")
 
-// statesOf are the states of processors that a row has.
-func statesOf(e *tables.Entity) (map[string][]byte, error) {
+// statesOf are the states of processors that a row has under a prefix.
+func statesOf(e *tables.Entity, prefix string) (map[string][]byte, error) {
 	states := map[string][]byte{}
 	for _, p := range e.Properties {
-		name, is := strings.CutPrefix(p.Name, statePrefix)
+		name, is := strings.CutPrefix(p.Name, prefix)
 		if !is || strings.Contains(name, "_") { // a processor's name has none
 			continue
 		}
-		state, err := stateOf(e, name, p.Value.Binary())
+		state, err := stateOf(e, p.Name, p.Value.Binary())
 		if err != nil {
 			return states, fmt.Errorf("processor %s: %w", name, err)
 		}
-		states[name] = state
+		if len(state) > 0 {
+			states[name] = state
+		}
 	}
 	return states, nil
 }
 
-func stateOf(e *tables.Entity, name string, b []byte) ([]byte, error) {
+func stateOf(e *tables.Entity, first string, b []byte) ([]byte, error) {
 	if len(b) < stateHead {
 		return nil, errState
 	}
@@ -70,7 +76,7 @@ func stateOf(e *tables.Entity, name string, b []byte) ([]byte, error) {
 		return nil, errState
 	}
 	for n := 1; len(b) < size; n++ {
-		more := e.Get(stateName(name, n)).Binary()
+		more := e.Get(stateName(first, n)).Binary()
 		if len(more) == 0 {
 			return nil, errState
 		}

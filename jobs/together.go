@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"furrow/tables"
@@ -150,32 +151,56 @@ func submit(ctx context.Context, table *tables.Table, changes []*change) error {
 	return nil
 }
 
-// compare reads the range of the changes once and decides about each.
+// compare reads what storage has of the changes and decides about each.
 func compare(ctx context.Context, table *tables.Table, changes []*change) error {
-	pk := changes[0].op.Entity.PartitionKey
-	first, last := changes[0].op.Entity.RowKey, changes[0].op.Entity.RowKey
-	for _, c := range changes {
-		first, last = min(first, c.op.Entity.RowKey), max(last, c.op.Entity.RowKey)
+	keys := make([]string, len(changes))
+	for i, c := range changes {
+		keys[i] = c.op.Entity.RowKey
 	}
-	wanted := make(map[string]bool, len(changes))
-	for _, c := range changes {
-		wanted[c.op.Entity.RowKey] = true
-	}
-	found := map[string]*tables.Entity{}
-	for page, err := range table.Rows(ctx, tables.Query{Range: tables.RowsBetween(pk, first, last)}) {
-		if err != nil {
-			return err
-		}
-		for i := range page.Rows {
-			if wanted[page.Rows[i].RowKey] {
-				found[page.Rows[i].RowKey] = &page.Rows[i]
-			}
-		}
+	found, err := find(ctx, table, changes[0].op.Entity.PartitionKey, keys)
+	if err != nil {
+		return err
 	}
 	for _, c := range changes {
 		c.settle(found[c.op.Entity.RowKey])
 	}
 	return nil
+}
+
+// find reads the rows of a partition that have one of the keys. It goes from key to
+// key: each request finds one at least, or that it is not there, and reads few rows
+// that nobody asked for, however many lie between. An or of keys would scan the
+// partition, and is limited to 15 comparisons.
+func find(ctx context.Context, table *tables.Table, pk string, keys []string) (map[string]*tables.Entity, error) {
+	const around = 8 // rows that are read beyond those that are wanted
+	found := map[string]*tables.Entity{}
+	for keys = slices.Sorted(slices.Values(keys)); len(keys) > 0; {
+		part := tables.RowsBetween(pk, keys[0], keys[len(keys)-1])
+		end := ""
+		for page, err := range table.Rows(ctx, tables.Query{Range: part, Size: min(len(keys)+around, 1000)}) {
+			if err != nil {
+				return nil, err
+			}
+			for i := range page.Rows {
+				end = page.Rows[i].RowKey
+				if _, wanted := slices.BinarySearch(keys, end); wanted {
+					found[end] = &page.Rows[i]
+				}
+			}
+			if page.Next == (tables.Continuation{}) {
+				return found, nil
+			}
+			if end != "" {
+				break
+			}
+		}
+		next, was := slices.BinarySearch(keys, end)
+		if was {
+			next++
+		}
+		keys = keys[next:]
+	}
+	return found, nil
 }
 
 func (c *change) settle(found *tables.Entity) {

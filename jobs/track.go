@@ -26,13 +26,19 @@ type track struct {
 
 	settings string // of the processors that folded it last, as Pipeline.Settings
 	refold   cursor
-	floor    tables.Ticks // what lies below it is out of the ledger, and of every audit
-	late     int64        // rows that audits have found
+	stream   stream            // where the refold cursor is being worked off
+	again    map[string][]byte // states of merging processors, made of what the cursor has passed; nil takes one away
+	rebuilt  bool              // again has changed since the row was read
+	gap      window            // days that came back into the ledger's reach, and are not counted yet
+	floor    tables.Ticks      // what lies below it is out of the ledger, and of every audit
+	late     int64             // rows that audits have found
 
 	marks
 	read struct { // what the row said
 		marks
 		refold cursor
+		row    string
+		gap    window
 	}
 }
 
@@ -45,25 +51,27 @@ type marks struct {
 	refoldMark mark         // of the message that works off the refold cursor
 }
 
-// A cursor is what is to be folded anew: rows with ticks in [from, to), as far
-// as they are below the checkpoint. It moves up as audit jobs work it off.
-type cursor struct{ from, to tables.Ticks }
-
-func (c cursor) empty() bool { return c.from >= c.to }
-
 // String is how the tracking row has it; nothing is empty.
 func (c cursor) String() string {
 	if c.empty() {
 		return ""
 	}
-	return c.from.String() + "-" + c.to.String()
+	text := c.from.String() + "-" + c.to.String()
+	if c.rebuild {
+		text += rebuildSuffix
+	}
+	return text
 }
+
+const rebuildSuffix = "-rebuild"
 
 func parseCursor(s string) (c cursor, err error) {
 	if s == "" {
 		return c, nil
 	}
-	from, to, _ := strings.Cut(s, "-")
+	text, rebuild := strings.CutSuffix(s, rebuildSuffix)
+	from, to, _ := strings.Cut(text, "-")
+	c.rebuild = rebuild
 	c.from, err = tables.ParseTicks(from)
 	if err == nil {
 		c.to, err = tables.ParseTicks(to)
@@ -82,7 +90,7 @@ func (c cursor) with(o cursor) cursor {
 	case o.empty():
 		return c
 	}
-	return cursor{min(c.from, o.from), max(c.to, o.to)}
+	return cursor{window{min(c.from, o.from), max(c.to, o.to)}, c.rebuild || o.rebuild}
 }
 
 // trackOf reads a row of the tracking table. Also of a row that cannot be read it
@@ -91,7 +99,7 @@ func trackOf(e tables.Entity) (*track, error) {
 	f := e.Fields()
 	t := &track{
 		etag: e.ETag, last: f.String("LastReadRowKey"), fence: tables.Ticks(f.Int("Fence")), hold: holdOf(f),
-		rows: f.Int("Rows"), rejects: f.Int("Rejects"), generation: f.Int("Generation"), states: map[string][]byte{},
+		rows: f.Int("Rows"), rejects: f.Int("Rejects"), generation: f.Int("Generation"),
 		settings: f.String("Settings"), floor: tables.Ticks(f.Int("LedgerFrom")), late: f.Int("Late"),
 		marks: marks{int(f.Int("Attempts")), f.String("Held"), f.Ticks("HeldUntil"), markOf(f, "Chain"), markOf(f, "Refold")},
 	}
@@ -101,21 +109,32 @@ func trackOf(e tables.Entity) (*track, error) {
 		return t, err
 	}
 	t.read.refold = t.refold
+	if err = t.readStream(e); err != nil {
+		return t, err
+	}
 	if t.ledger, err = ParseLedger(f.Binary("Ledger")); err != nil {
 		return t, err
 	}
 	if t.open, err = parseOpen(f.Binary("Open")); err != nil {
 		return t, err
 	}
-	if t.states, err = statesOf(&e); err != nil {
+	if t.states, err = statesOf(&e, statePrefix); err != nil {
 		return t, err
 	}
 	return t, f.Err()
 }
 
+// state is a processor's; nil where there is none.
+func (t *track) state(name string) []byte {
+	if len(t.states[name]) == 0 {
+		return nil
+	}
+	return t.states[name]
+}
+
 // newTrack is that of a device that was never folded.
 func newTrack() *track {
-	return &track{states: map[string][]byte{}, open: map[Output]tables.ETag{}, ledger: &Ledger{}}
+	return &track{states: map[string][]byte{}, again: map[string][]byte{}, open: map[Output]tables.ETag{}, ledger: &Ledger{}}
 }
 
 // claimed is the merge that claims the row. The fence outranks every earlier
@@ -148,10 +167,8 @@ func (t *track) committed(m tables.Member, claim string) tables.Op {
 	e.Set("LedgerFrom", tables.Int64(int64(t.floor)))
 	e.Set("Late", tables.Int64(t.late))
 	t.setMarks(&e)
-	if t.refold != t.read.refold {
-		e.Set("Refold", tables.String(t.refold.String()))
-	}
-	setStates(&e, t.states)
+	t.setStream(&e)
+	setStates(&e, statePrefix, t.states)
 	return tables.Merge(e, t.etag)
 }
 

@@ -96,7 +96,7 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which rol
 			done++
 			continue
 		}
-		rewound, err := pipeline.Rewind(c.Context, m.Month, m.Device, r)
+		rewound, err := pipeline.Rewind(c.Context, m, r)
 		if err != nil {
 			return done, err
 		}

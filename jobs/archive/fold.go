@@ -96,4 +96,7 @@ func (*Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 	return awaited[0].Start(), nil
 }
 
+// Open gives nothing: a day is written when it is closed, and not before.
+func (*Fold) Open(tables.Member, []byte) ([]jobs.Effect, error) { return nil, nil }
+
 var errOrder = errors.New("samples are not in row order")

@@ -27,17 +27,23 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 				values := map[string]string{}
 				for _, p := range e.Properties {
 					switch p.Name {
-					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", "At", "Number", jobs.FenceProperty:
+					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", "RefoldRow", "RefoldLedger", "At", "Number", jobs.FenceProperty:
 						continue
 					case "Attempts", "Held", "HeldUntil":
 						if row := e.Get("Attempts"); row.Int() == 0 {
 							continue // it has failed, and is well
 						}
 					}
+					if strings.HasPrefix(p.Name, "Refolded_") || strings.HasPrefix(p.Name, "Rebuilt_") || p.Name == "Regained" {
+						continue // how far a refold has got
+					}
 					values[p.Name] = p.Value.String()
 					if b := p.Value.Binary(); b != nil {
 						values[p.Name] = fmt.Sprintf("%x", b)
 					}
+				}
+				if len(values) == 0 {
+					continue // an output without sensors
 				}
 				var text strings.Builder
 				for _, n := range slices.Sorted(maps.Keys(values)) {

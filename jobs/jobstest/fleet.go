@@ -18,9 +18,10 @@ import (
 
 // A Fleet has every device of the world, and a pipeline with outputs of its own.
 type Fleet struct {
-	World *World
-	Names tables.Names
-	Batch jobs.Batch
+	World    *World
+	Readings string // the table
+	Names    tables.Names
+	Batch    jobs.Batch
 }
 
 // NewFleet is one that reads the world's readings.
@@ -41,7 +42,7 @@ func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 	}
 	_, err = client.Table(names.Fleet()).Submit(t.Context(), ops)
 	Must(t, err)
-	return &Fleet{w, names, jobs.Batch{Month: Month, First: w.Devices[0], Last: w.Devices[len(w.Devices)-1]}}
+	return &Fleet{w, readings, names, jobs.Batch{Month: Month, First: w.Devices[0], Last: w.Devices[len(w.Devices)-1]}}
 }
 
 // Pipeline is the fleet's, as a worker with that transport has it. Its claims and
@@ -88,7 +89,9 @@ func (f *Fleet) Drain(ctx context.Context, p *jobs.Pipeline) error {
 // round does the fleet's batch and what follows from it, without delays, and tells
 // whether there was nothing to do.
 func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last error) {
-	l := &Line{Queue: []jobs.Message{f.Message()}}
+	first := f.Message()
+	first.Pipeline = p.Name
+	l := &Line{Queue: []jobs.Message{first}}
 	for n := 0; len(l.Queue) > 0 && ctx.Err() == nil; n++ {
 		if n > patience {
 			return false, errors.New("there is no end of messages")

@@ -95,6 +95,22 @@ func (f *Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 	return from, nil
 }
 
+// Open gives the open buckets.
+func (f *Fold) Open(d tables.Member, state []byte) ([]jobs.Effect, error) {
+	st, err := f.decode(state)
+	if err != nil {
+		return nil, fmt.Errorf("rollup of %s: %w", d.Device, err)
+	}
+	work := folding{member: d, state: st}
+	for i := range st.open {
+		if b := &st.open[i]; b.begun {
+			b.changed = true
+			work.effect(b, false)
+		}
+	}
+	return work.out.Effects, nil
+}
+
 // folding is one call of Fold.
 type folding struct {
 	fold   *Fold
@@ -178,16 +194,14 @@ func (w *folding) refuse(s *jobs.Sample, sensor string, full *bucket) {
 // effect asks for a bucket to be written as it is now; one that did not change
 // since it was last written is only reported closed.
 func (w *folding) effect(b *bucket, closed bool) {
-	if b.sensors == 0 {
-		return // no sample in it had a number
-	}
 	d := w.member
 	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{
 		Kind:         jobs.Rollups,
 		PartitionKey: tables.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: tables.DayOf(b.start), Month: d.Month}.String(),
 		RowKey:       tables.RollupRow{Device: d.Device, Bucket: b.start}.String(),
 	}}
-	if b.changed {
+	if b.changed || b.sensors == 0 {
+		e.Properties = []tables.Property{} // none where no sample had a number
 		for i, a := range b.aggregates {
 			if a.Count > 0 {
 				e.Properties = append(e.Properties, tables.Property{Name: w.state.names[i], Value: tables.String(a.String())})

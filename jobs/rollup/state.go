@@ -232,7 +232,7 @@ func (f *Fold) decode(b []byte) (*state, error) {
 }
 
 func readBucket(r *pack.Reader, names []string) (bucket, error) {
-	b := bucket{window: tables.Window(r.Int()), start: tables.Ticks(r.Int()), begun: true}
+	b := bucket{window: tables.Window(r.Int()), start: tables.Ticks(r.Int())}
 	n, at := r.Count(), int64(-1)
 	for range min(n, len(names)) {
 		after := r.Int()
@@ -248,5 +248,6 @@ func readBucket(r *pack.Reader, names []string) (bucket, error) {
 		b.aggregates = append(b.aggregates, a)
 		b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(names[at])
 	}
+	b.begun = b.start != 0 || b.sensors > 0 // a window that was added has none yet
 	return b, nil
 }

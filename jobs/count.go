@@ -1,0 +1,48 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"furrow/tables"
+)
+
+// hasRows tells whether a device has rows before a moment.
+func (p *Pipeline) hasRows(ctx context.Context, m tables.Member, before tables.Ticks) (bool, error) {
+	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Range{
+		Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{Before: before.String()}}}
+	for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return false, nil
+		}
+		if err != nil || len(page.Rows) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// count counts the rows of a device in a window, up to its checkpoint.
+func (p *Pipeline) count(ctx context.Context, d *folding, w window) (*Ledger, error) {
+	keys := tables.Keys{To: d.track.last}
+	if w.from > 0 {
+		keys.From = w.from.String()
+	}
+	if w.to < tables.MaxTicks {
+		keys.Before = w.to.String()
+	}
+	counted := &Ledger{}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: keys}, Select: []string{"RowKey"}}
+	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, q) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return counted, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Rows {
+			counted.Add(page.Rows[i].RowKey)
+		}
+	}
+	return counted, nil
+}

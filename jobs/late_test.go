@@ -1,0 +1,133 @@
+package jobs_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+// ofDay finds two neighbouring rows of a device that lie in one day and in two
+// hours, before the last day.
+func ofDay(t *testing.T, rows []tables.Entity) (a, b int) {
+	t.Helper()
+	at := func(n int) time.Time { return jobs.TicksBefore(rows[n].RowKey).Time() }
+	for n := 1; n+1 < len(rows); n++ {
+		x, y := at(n), at(n+1)
+		if x.YearDay() == y.YearDay() && x.Hour() != y.Hour() && time.Since(y) > 48*time.Hour {
+			return n, n + 1
+		}
+	}
+	t.Fatal("no day has rows in two hours")
+	return 0, 0
+}
+
+// atReadings calls before each time that a job reads readings, with the number of
+// the request.
+func atReadings(table string, before func(n int)) transport {
+	var n atomic.Int32
+	return func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/"+table+"(") {
+			before(int(n.Add(1)))
+		}
+		return http.DefaultClient.Do(r)
+	}
+}
+
+// TestRowThatArrivesAmidAnAuditIsInTheOutputsOrInNoLedger: an audit finds a late row
+// in one hour, and before it folds the day again another arrives in the next hour.
+func TestRowThatArrivesAmidAnAuditIsInTheOutputsOrInNoLedger(t *testing.T) {
+	w := newLateWorld(t)
+	a, b := ofDay(t, w.Rows[0])
+	w.Insert(t, "amid", func(n int) bool { return n != a && n != b })
+	f := w.NewFleetOf(t, "amid")
+	calm := f.Pipeline(t, nil)
+	jobstest.Must(t, f.Drain(t.Context(), calm))
+	w.Insert(t, "amid", func(n int) bool { return n == a })
+	arrived := false
+	audit := f.Pipeline(t, atReadings("amid", func(n int) {
+		if n == 2 { // the first one counted
+			arrived = true
+			w.Insert(t, "amid", func(n int) bool { return n == b })
+		}
+	}))
+	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	if err != nil || !arrived || r.Late == 0 {
+		t.Fatalf("the audit: %+v, %v", r, err)
+	}
+	jobstest.Must(t, f.Settle(t.Context(), calm))
+	if d := jobstest.Differ(jobstest.Calmly(f.Ends(t)), w.want); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestBusyDeviceGetsItsLateRows lets a live job commit whenever an audit reads,
+// for a late row in a closed window and for one in an open window.
+func TestBusyDeviceGetsItsLateRows(t *testing.T) {
+	w := newLateWorld(t)
+	closed, _ := ofDay(t, w.Rows[0])
+	for name, late := range map[string]int{"closed": closed, "open": 36} {
+		w.Insert(t, "busy"+name, func(n int) bool { return n != late })
+		f := w.NewFleetOf(t, "busy"+name)
+		live := claimsHold(t, f, nil)
+		jobstest.Must(t, f.Drain(t.Context(), live))
+		w.Insert(t, "busy"+name, func(n int) bool { return n == late })
+		table := w.Connect(t, nil).Table("busy" + name)
+		at, commits := time.Now().Add(-59*time.Second), 0
+		busy := func(int) {
+			at = at.Add(400 * time.Millisecond)
+			for _, d := range w.Devices {
+				e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(at).String()}
+				e.Set("temperature", tables.Double(20))
+				if _, err := table.Do(t.Context(), tables.Insert(e)); err != nil {
+					t.Error(err)
+				}
+			}
+			r, err := live.Run(t.Context(), f.Batch)
+			if err != nil || r.Folded+len(r.Claimed) != 2 {
+				t.Errorf("the live job: %+v, %v", r, err)
+			}
+			commits += r.Folded
+		}
+		audit := claimsHold(t, f, atReadings("busy"+name, busy))
+		r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+		if err != nil || r.Late != 2 || r.Overtaken != 0 || commits == 0 {
+			t.Errorf("%s: the audit amid %d commits: %+v, %v", name, commits, r, err)
+		}
+		again := w.NewFleetOf(t, "busy"+name)
+		jobstest.Must(t, again.Drain(t.Context(), again.Pipeline(t, nil)))
+		jobstest.Must(t, f.Drain(t.Context(), live))
+		if d := jobstest.Differ(jobstest.Calmly(f.Ends(t)), jobstest.Calmly(again.Ends(t))); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestAuditLeavesDevicesOfOtherSettingsAlone: in a rolling change of configuration
+// an audit of the old one would replace outputs by its own settings.
+func TestAuditLeavesDevicesOfOtherSettingsAlone(t *testing.T) {
+	w := newLateWorld(t)
+	f := w.fleetWithLateRows(t)
+	newer, older := f.Pipeline(t, nil), f.Pipeline(t, nil)
+	newer.Settings, older.Settings = "latest:2,rollup:2", "latest:1,rollup:1"
+	newer.Generation, older.Generation = 2, 1
+	if _, err := newer.Run(t.Context(), f.Batch); err != nil {
+		t.Fatal(err)
+	}
+	before := f.Ends(t)
+	r, err := older.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	if err != nil || r.Refolds != 0 || r.Late != 0 {
+		t.Errorf("the older audit: %+v, %v", r, err)
+	}
+	if r, err := older.Run(t.Context(), f.Batch); err != nil || r.Devices != 0 {
+		t.Errorf("an older job: %+v, %v", r, err)
+	}
+	if d := jobstest.Differ(f.Ends(t), before); d != "" {
+		t.Errorf("it has changed %s", d)
+	}
+}

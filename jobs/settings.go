@@ -1,0 +1,37 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+)
+
+// heedSettings has a device folded again that was folded under other settings, and
+// tells whether it was. States of processors that were not there then are of an
+// earlier time, and forgotten.
+func (p *Pipeline) heedSettings(d *folding) bool {
+	t := d.track
+	if t.settings == p.Settings {
+		return false
+	}
+	if t.etag != "" && t.settings != "" && t.last != "" {
+		had := processorsOf(t.settings)
+		for _, processor := range p.Processors {
+			if len(t.states[processor.Name]) > 0 && len(had) > 0 && !slices.Contains(had, processor.Name) {
+				t.states[processor.Name] = nil
+			}
+		}
+		t.foldAgain(cursor{window: window{0, TicksBefore(t.last) + 1}, rebuild: true})
+	}
+	t.settings = p.Settings
+	return t.etag != ""
+}
+
+// processorsOf are the names that Settings has hashes of: name:hash,name:hash.
+func processorsOf(settings string) (names []string) {
+	for one := range strings.SplitSeq(settings, ",") {
+		if name, _, ok := strings.Cut(one, ":"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,197 @@
+package jobs_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/latest"
+	"furrow/jobs/rollup"
+	"furrow/tables"
+)
+
+// A setting is what a pipeline may be configured as.
+type setting struct {
+	latest  bool
+	windows []tables.Window // none: there is no rollup
+	kinds   map[string]jobs.SensorKind
+}
+
+func (s setting) String() string {
+	var all []string
+	if s.latest {
+		all = append(all, fmt.Sprintf("latest:%x", fmt.Sprint(s.kinds)))
+	}
+	if len(s.windows) > 0 {
+		all = append(all, fmt.Sprintf("rollup:%x", fmt.Sprint(s.windows, s.kinds)))
+	}
+	return strings.Join(all, ",")
+}
+
+// apply gives a pipeline the setting.
+func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
+	t.Helper()
+	p.Processors = nil
+	if s.latest {
+		p.Processors = append(p.Processors, jobs.Processor{Name: "latest", Fold: latest.Fold{}})
+	}
+	if len(s.windows) > 0 {
+		fold, err := rollup.New(rollup.Config{Windows: s.windows})
+		jobstest.Must(t, err)
+		p.Processors = append(p.Processors, jobs.Processor{Name: "rollup", Fold: fold})
+	}
+	p.Sensors.Kinds, p.Settings = s.kinds, s.String()
+}
+
+// outputs are those of the ends that the setting makes: what another has left in
+// windows that are no longer made stays.
+func (s setting) outputs(ends map[string]string) map[string]string {
+	out := map[string]string{}
+	for key, v := range ends {
+		if s.latest && strings.HasPrefix(key, "latest/") {
+			out[key] = v
+		}
+		for _, w := range s.windows {
+			if strings.HasPrefix(key, "rollups/") && strings.Contains(key, "!"+w.String()+"!") {
+				out[key] = v
+			}
+		}
+	}
+	return out
+}
+
+func settings() []setting {
+	all := []tables.Window{tables.Minute, tables.Hour, tables.Daily}
+	return []setting{
+		{latest: true, windows: all},
+		{latest: true},
+		{windows: all[1:]},
+		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"humidity": jobs.Ignored}},
+		{latest: true, windows: all[:2], kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
+		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored, "humidity": jobs.Ignored, "door_open": jobs.Ignored}},
+	}
+}
+
+// TestLatestFollowsItsSettings: a sensor that is ignored leaves, and one that is
+// taken in again comes back.
+func TestLatestFollowsItsSettings(t *testing.T) {
+	w := newLateWorld(t)
+	f := w.NewFleet(t)
+	p := f.Pipeline(t, nil)
+	for _, n := range []int{0, 3, 5, 0} {
+		s := settings()[n]
+		s.apply(t, p)
+		jobstest.Must(t, f.Settle(t.Context(), p))
+		calm := w.NewFleet(t)
+		q := calm.Pipeline(t, nil)
+		s.apply(t, q)
+		jobstest.Must(t, calm.Drain(t.Context(), q))
+		if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" {
+			t.Fatalf("setting %d: %s", n, d)
+		}
+	}
+}
+
+// TestAnySettingsEndAsANewFleet is the law of refolds: after any change of settings,
+// with rewinds, late rows and jobs that stop anywhere between, all outputs that the
+// last settings make equal those of a new fleet that was folded with them.
+func TestAnySettingsEndAsANewFleet(t *testing.T) {
+	t.Parallel()
+	w := newLateWorld(t)
+	eachSeed(t, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		readings := fmt.Sprintf("set%d", seed)
+		there := map[int]bool{}
+		arrive := func(share float64) {
+			come := map[int]bool{}
+			for n := range w.Rows[0] {
+				if !there[n] && random.Float64() < share {
+					there[n], come[n] = true, true
+				}
+			}
+			if len(come) > 0 {
+				w.Insert(t, readings, func(n int) bool { return come[n] })
+			}
+		}
+		arrive(.5)
+		f := w.NewFleetOf(t, readings)
+		p := f.Pipeline(t, nil)
+		var s setting
+		for range 2 + random.IntN(4) {
+			s = settings()[random.IntN(len(settings()))]
+			s.apply(t, p)
+			p.Portion, p.Most = 1+random.IntN(20), 1+random.IntN(40)
+			for range random.IntN(4) {
+				step(t, f, p, random)
+			}
+			if random.IntN(2) == 0 {
+				arrive(.3)
+			}
+		}
+		arrive(1)
+		jobstest.Must(t, f.Settle(t.Context(), p))
+		calm := w.NewFleetOf(t, readings)
+		q := calm.Pipeline(t, nil)
+		s.apply(t, q)
+		jobstest.Must(t, calm.Drain(t.Context(), q))
+		if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// step does one of the things that befall a fleet.
+func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) {
+	t.Helper()
+	switch random.IntN(5) {
+	case 0:
+		jobstest.Must(t, f.Drain(t.Context(), p))
+	case 1:
+		_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+		jobstest.Must(t, err)
+	case 2:
+		d := f.World.Devices[random.IntN(len(f.World.Devices))]
+		to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
+		_, err := p.Rewind(t.Context(), tables.Member{Month: jobstest.Month, Device: d, Readings: f.Readings}, jobs.Rewound{To: to, At: time.Now(), By: "a test"})
+		jobstest.Must(t, err)
+	default:
+		_, err := p.Do(t.Context(), f.Message(), jobstest.NoPut{}, nil)
+		jobstest.Must(t, err)
+	}
+}
+
+// TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions: none of its jobs folds more
+// than a job may.
+func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
+	const rows = 6000
+	start := tables.TicksOf(time.Now().Add(-rows * time.Minute))
+	f := seedDevice(t, rows, func(n int) tables.Entity {
+		e := tables.Entity{RowKey: start.Add(time.Duration(n)*time.Minute - time.Hour).String()}
+		e.Set("temperature", tables.Double(float64(n%40)))
+		return e
+	})
+	p := f.Pipeline(t, nil)
+	settings()[1].apply(t, p)
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	s := settings()[0]
+	s.apply(t, p)
+	p.Portion, p.Most, p.Marks = 500, 1000, 0
+	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
+	if n := l.Work(t, p); n < rows/1500 {
+		t.Errorf("%d rows were folded again in %d jobs", rows, n)
+	}
+	calm := f.World.NewFleetOf(t, f.Readings)
+	q := calm.Pipeline(t, nil)
+	s.apply(t, q)
+	jobstest.Must(t, calm.Drain(t.Context(), q))
+	if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" {
+		t.Error(d)
+	}
+	if row := f.Track(t, f.World.Devices[0]); row.Get("Refold").Text() != "" || row.Get("RefoldMark").Text() != "" {
+		t.Errorf("it is not done: cursor %s", row.Get("Refold").Text())
+	}
+}

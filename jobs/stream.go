@@ -1,0 +1,154 @@
+package jobs
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"furrow/tables"
+)
+
+// A cursor is what is to be folded again: rows with ticks in [from, to), as far as
+// they are below the checkpoint. It moves up, day by day, as audit jobs work it off.
+type cursor struct {
+	window
+	// rebuild says that merging processors begin from nothing: what no reading says
+	// any more, under the settings that hold now, leaves their outputs at the end.
+	rebuild bool
+}
+
+// A stream is where the folding of a refold cursor has got to: the second
+// checkpoint of a device, which goes through what the first one has passed.
+type stream struct {
+	row     string            // rows up to it are folded; empty at the start of the cursor
+	states  map[string][]byte // of windowed processors, at row
+	counted *Ledger           // rows of row's day
+}
+
+// foldAgain has a range folded again. A stream that has passed the start of it
+// begins again with that day.
+func (t *track) foldAgain(c cursor) {
+	c.from = floorTo(c.from, day)
+	if t.refold.empty() || c.from <= t.refold.from {
+		t.stream = stream{}
+	}
+	if t.refold.empty() || c.rebuild {
+		t.again, t.rebuilt = withoutStates(t.again), true
+	}
+	t.refold = t.refold.with(c)
+}
+
+// passed moves the cursor behind a portion. The whole of it is done when the stream
+// has come to its end.
+func (t *track) passed(f *folding, done bool) {
+	if done {
+		t.refold, t.stream, t.gap = cursor{}, stream{}, window{}
+		t.again, t.rebuilt = withoutStates(t.again), true
+		return
+	}
+	at := floorTo(TicksBefore(f.track.last), day)
+	t.refold.from = max(t.refold.from, at)
+	t.gap.from = max(t.gap.from, min(at, t.gap.to))
+	t.stream = stream{row: f.track.last, states: maps.Clone(f.track.states), counted: f.track.ledger.from(at)}
+}
+
+// withoutStates has the names of states without the states, so that a commit takes them away.
+func withoutStates(states map[string][]byte) map[string][]byte {
+	all := map[string][]byte{}
+	for name := range states {
+		all[name] = nil
+	}
+	return all
+}
+
+// clone is t with maps and a ledger of its own.
+func (t *track) clone() *track {
+	c := *t
+	c.states, c.open, c.again, c.stream.states = maps.Clone(t.states), maps.Clone(t.open), maps.Clone(t.again), maps.Clone(t.stream.states)
+	if c.again == nil {
+		c.again = map[string][]byte{}
+	}
+	c.ledger = &Ledger{spans: slices.Clone(t.ledger.spans)}
+	return &c
+}
+
+// remember makes what was committed the row that was read.
+func (t *track) remember() {
+	t.read.marks, t.read.refold, t.read.row, t.read.gap = t.marks, t.refold, t.stream.row, t.gap
+	t.rebuilt = false
+}
+
+// forgetOpen forgets the versions of open windows: what is open now is written
+// again, all of it.
+func (t *track) forgetOpen() {
+	maps.DeleteFunc(t.open, func(o Output, _ tables.ETag) bool { return o.Kind != Latest })
+}
+
+// enter puts what a redo has counted into the ledger, as far as the ledger reaches,
+// and gives how many rows that are more than were counted before. What lies in the
+// gap was counted long ago, and forgotten.
+func (t *track) enter(w window, counted *Ledger) (late int64) {
+	w.from = max(w.from, t.floor)
+	if w.empty() {
+		return 0
+	}
+	gap := w.and(t.gap)
+	if !gap.empty() {
+		t.ledger.replace(window{w.from, gap.to}, counted)
+		w.from = gap.to
+	}
+	if w.empty() {
+		return 0
+	}
+	more := t.ledger.replace(w, counted)
+	t.rows += more
+	t.late += max(more, 0)
+	return max(more, 0)
+}
+
+// readStream reads where a refold has got to.
+func (t *track) readStream(e tables.Entity) (err error) {
+	f := e.Fields()
+	t.stream.row = f.String("RefoldRow")
+	if t.stream.counted, err = ParseLedger(f.Binary("RefoldLedger")); err != nil {
+		return err
+	}
+	if t.stream.states, err = statesOf(&e, streamPrefix); err != nil {
+		return err
+	}
+	if t.again, err = statesOf(&e, rebuiltPrefix); err != nil {
+		return err
+	}
+	gap, err := parseCursor(f.String("Regained"))
+	t.gap = gap.window
+	t.read.row, t.read.gap = t.stream.row, t.gap
+	return errors.Join(err, f.Err())
+}
+
+// setStream gives e what has changed of it.
+func (t *track) setStream(e *tables.Entity) {
+	if t.gap != t.read.gap {
+		e.Set("Regained", tables.String(cursor{window: t.gap}.String()))
+	}
+	if t.rebuilt {
+		setStates(e, rebuiltPrefix, t.again)
+	}
+	if !t.refolded() {
+		return
+	}
+	e.Set("Refold", tables.String(t.refold.String()))
+	e.Set("RefoldRow", tables.String(t.stream.row))
+	counted := t.stream.counted
+	if counted == nil {
+		counted = &Ledger{}
+	}
+	e.Set("RefoldLedger", tables.Binary(counted.Append(nil)))
+	if t.stream.row != "" {
+		setStates(e, streamPrefix, t.stream.states)
+	}
+}
+
+// refolded tells whether the cursor was set, or has moved, since the row was read.
+func (t *track) refolded() bool {
+	return t.refold != t.read.refold || t.stream.row != t.read.row
+}

@@ -1,0 +1,45 @@
+package jobs
+
+import (
+	"furrow/tables"
+)
+
+// A window is the ticks in [from, to).
+type window struct{ from, to tables.Ticks }
+
+func (w window) empty() bool { return w.from >= w.to }
+
+func (w window) meets(o window) bool { return w.from < o.to && o.from < w.to }
+
+func (w window) and(o window) window { return window{max(w.from, o.from), min(w.to, o.to)} }
+
+func floorTo(t, length tables.Ticks) tables.Ticks { return t - t%length }
+
+// ceilTo is the end of what t lies in; a moment between two is both.
+func ceilTo(t, length tables.Ticks) tables.Ticks { return floorTo(t+length-1, length) }
+
+// openDay is the start of the day from which on windows are open: what is late
+// there must be folded into the states, too. No window is longer than a day, so
+// nothing before the checkpoint's day is open for a processor that has no state.
+// MaxTicks is none.
+func (p *Pipeline) openDay(t *track) (tables.Ticks, error) {
+	open, last := tables.MaxTicks, floorTo(TicksBefore(t.last), day)
+	for _, processor := range p.Processors {
+		w, ok := processor.windowed()
+		if !ok {
+			continue
+		}
+		from := last
+		if state := t.states[processor.Name]; len(state) > 0 {
+			var err error
+			if from, err = w.OpenFrom(state); err != nil {
+				return 0, err
+			}
+			if from == 0 { // it has seen no sample
+				from = last
+			}
+		}
+		open = min(open, floorTo(from, day))
+	}
+	return open, nil
+}
