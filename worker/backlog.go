@@ -15,6 +15,10 @@ const (
 	longestHoldRuns = 10
 )
 
+func longestHoldAt(cadence time.Duration) time.Duration {
+	return max(longestHold, longestHoldRuns*cadence)
+}
+
 // A backlog is what is known, when a slot has come, of the work before it.
 type backlog struct {
 	depth   int         // live messages
@@ -37,7 +41,7 @@ func backlogOf(depth int, recent []tables.Run, slot tables.Ticks, cadence time.D
 		}
 	}
 	if b.last != nil {
-		b.due = slot.Time().Sub(b.last.Slot.Time()) >= max(longestHold, longestHoldRuns*cadence)
+		b.due = slot.Time().Sub(b.last.Slot.Time()) >= longestHoldAt(cadence)
 	}
 	return b
 }

@@ -331,6 +331,40 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	}
 }
 
+func TestARunThatTakesLongIsAmongTheRecentOnes(t *testing.T) {
+	t.Parallel()
+	f, runs := figuresOn(t, nil)
+	now := slotAt(time.Now(), time.Second)
+	insert := func(ago time.Duration, run tables.Run) {
+		run.Pipeline, run.Slot = "live", now.Add(-ago)
+		jobstest.Must(t, runs.Insert(t.Context(), run))
+	}
+	done := func(ago time.Duration) {
+		insert(ago, tables.Run{Enqueued: now, Started: now})
+		m := jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: now.Add(-ago)}
+		f.Ended(Result{Outcome: OutcomeDone, Message: m})
+	}
+	done(500 * time.Second)
+	done(400 * time.Second)
+	insert(300*time.Second, tables.Run{Enqueued: now, Started: now})
+	for ago := 299 * time.Second; ago > 0; ago -= 7 * time.Second {
+		insert(ago, tables.Run{Skipped: "it takes long"})
+	}
+	f.flush(t.Context())
+	got, _, err := runs.Recent(t.Context(), "live", time.Second, 30)
+	if err != nil || len(got) < 5 || len(got) > 7 {
+		t.Fatalf("%d runs, %v", len(got), err)
+	}
+	if !got[0].Done() || got[0].Run.Slot != now.Add(-400*time.Second) || got[1].Run.Slot != now.Add(-300*time.Second) || got[2].Run.Slot < now.Add(-31*time.Second) {
+		t.Errorf("the runs are %+v", got)
+	}
+	done(0)
+	f.flush(t.Context())
+	if got, _, err = runs.Recent(t.Context(), "live", time.Second, 30); err != nil || !got[len(got)-1].Done() || got[0].Run.Skipped == "" {
+		t.Errorf("with a run that is done, the runs are %+v, %v", got, err)
+	}
+}
+
 func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &Figures{}

@@ -131,8 +131,8 @@ func TestEveryOperationIsCountedAndWatched(t *testing.T) {
 	if n := s.TableOperations.Counts()[tables.KindCreateTable]; n != 1 || onTables.Load() != 1 {
 		t.Errorf("one table was made; counted %d, watched %d", n, onTables.Load())
 	}
-	if n := s.QueueOperations.Counts()[worker.OpCreate]; n != 2 || onQueues.Load() != 2 {
-		t.Errorf("two queues were made; counted %d, watched %d", n, onQueues.Load())
+	if n := s.QueueOperations.Counts()[worker.OpCreate]; n != 3 || onQueues.Load() != 3 {
+		t.Errorf("three queues were made; counted %d, watched %d", n, onQueues.Load())
 	}
 }
 

@@ -28,8 +28,7 @@ const recentRuns = 10
 // Status is how a pipeline is doing. A pipeline that never ran has no runs.
 func (f *Fleet) Status(ctx context.Context, p config.Pipeline) (s Status, err error) {
 	s.Pipeline = p
-	since := tables.TicksOf(time.Now().Add(-recentRuns * p.Cadence))
-	s.Runs, s.At, err = f.Runs().FiguresSince(ctx, p.Name, since)
+	s.Runs, s.At, err = f.Runs().Recent(ctx, p.Name, p.Cadence, recentRuns)
 	if err != nil && !errors.Is(err, tables.ErrNoTable) {
 		return s, err
 	}

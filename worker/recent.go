@@ -1,0 +1,40 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"furrow/tables"
+)
+
+// Recent are the figures of a pipeline's runs in its last slots, the oldest first,
+// with the time of the service. Where none of them is done, as slots are skipped
+// while a run takes long, the runs before them come first, from the newest one
+// that is done on; at most as many as there are slots.
+func (r Runs) Recent(ctx context.Context, p tables.Pipeline, cadence time.Duration, slots int) ([]RunFigures, time.Time, error) {
+	last := tables.TicksOf(time.Now().Add(-time.Duration(slots) * cadence))
+	runs, now, err := r.FiguresSince(ctx, p, last)
+	if _, done := LastDone(runs); err != nil || done {
+		return runs, now, err
+	}
+	all, now, err := r.FiguresSince(ctx, p, last.Add(-2*longestHoldAt(cadence)))
+	if err != nil {
+		return runs, now, err
+	}
+	var older []RunFigures // the newest first
+	recent := slices.IndexFunc(all, func(r RunFigures) bool { return r.Run.Slot >= last })
+	if recent < 0 {
+		recent = len(all)
+	}
+	for _, r := range slices.Backward(all[:recent]) {
+		if r.Run.Skipped == "" && len(older) < slots {
+			older = append(older, r)
+		}
+		if r.Done() {
+			break
+		}
+	}
+	slices.Reverse(older)
+	return append(older, all[recent:]...), now, nil
+}
