@@ -91,7 +91,7 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m tables.Memb
 		case 0:
 			key += "-" + strings.Repeat("s", 1+r.IntN(64))
 		case 1:
-			key += [...]string{"x", "-", "-é", "\U0001F600"}[r.IntN(4)]
+			key += [...]string{"x", "-", "-é", "\U0001F600", "'", "%41", "+ &"}[r.IntN(7)]
 		}
 		c.sent.Add(1)
 		body := jobstest.ChainBody(string(m.Device), key, row)

@@ -73,7 +73,7 @@ func TestNothingIsLeftToTheDefaultsOfJobs(t *testing.T) {
 func TestSensorsAreTakenIfReadingsCanHaveThem(t *testing.T) {
 	for name, taken := range map[string]bool{
 		"temperature": true, "_x": true, "Größe": true, strings.Repeat("x", maxSensorName): true,
-		strings.Repeat("x", maxSensorName+1): false, jobs.FenceProperty: false,
+		strings.Repeat("x", maxSensorName+1): false, jobs.FenceProperty: false, jobs.PartsProperty: false,
 	} {
 		sensors := jobs.Sensors{}
 		s, refused := sensors.Sample(tables.Reading{Properties: []tables.Property{{Name: name, Value: tables.Double(1)}}})

@@ -59,7 +59,7 @@ func checkSensor(name string) (wrong string) {
 	switch {
 	case len(name) > maxSensorName:
 		return "has a name of " + strconv.Itoa(len(name)) + " bytes; want at most " + strconv.Itoa(maxSensorName)
-	case name == jobs.FenceProperty:
+	case jobs.IsReserved(name):
 		return "has a name that outputs have for themselves; leave it out"
 	case name == "PartitionKey" || name == "RowKey" || name == "Timestamp":
 		return "is a key or the timestamp, which are no sensors; leave it out"
