@@ -18,9 +18,11 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
 	}
-	audit, err := p.auditDue(ctx, m.Run, now)
-	if err != nil {
-		return Result{}, fmt.Errorf("looking whether audits are due: %w", err)
+	audit := m.Audit
+	if audit == "" {
+		if audit, err = p.auditDue(ctx, m.Run, now); err != nil {
+			return Result{}, fmt.Errorf("looking whether audits are due: %w", err)
+		}
 	}
 	r := Result{Failed: map[tables.DeviceID]error{}}
 	after := ""
@@ -42,7 +44,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 			r.strange(after, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(after), err))
 			continue
 		}
-		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month, Audit: audit}
+		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month, Audit: audit, Extra: m.Audit != ""}
 		if err := put.Put(ctx, job, 0); err != nil {
 			return r, err
 		}

@@ -41,7 +41,8 @@ type Message struct {
 	// before the first.
 	Progress tables.DeviceID `json:"progress,omitempty"`
 
-	// Audit is how much an Audit looks at; a Month that has one puts audits, too.
+	// Audit is how much an Audit looks at; a Month that has one puts audits, too. A
+	// Master that has one was put by hand: its months put audits alone, and at once.
 	Audit Depth `json:"audit,omitempty"`
 
 	// Mark is the id that the tracking rows of a Device or Audit that catches up have
@@ -59,7 +60,8 @@ type Message struct {
 	Generation int64 `json:"generation,omitzero"`
 
 	// Extra says that a job has put this batch beside the plan of its run, such as
-	// the second try of one device after a pause: the run is over without it.
+	// the second try of one device after a pause: the run is over without it. A Month
+	// that is extra puts no device jobs, but audits alone.
 	Extra bool `json:"extra,omitzero"`
 
 	// Attempts is how often the job has failed since it last got on. The queue's
@@ -175,10 +177,10 @@ func (m Message) checkWork() error {
 		{"first", m.First != "", batch, false},
 		{"last", m.Last != "", batch, false},
 		{"progress", m.Progress != "", false, m.Kind == Month},
-		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month},
+		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master},
 		{"mark", m.Mark != "", m.Audit == Refold, batch},
 		{"claim", m.Claim != "", false, batch},
-		{"extra", m.Extra, false, m.Kind == Device},
+		{"extra", m.Extra, false, m.Kind == Device || m.Kind == Month},
 	} {
 		switch {
 		case member.needs && !member.has:

@@ -121,21 +121,29 @@ func (pl *plan) flush(ctx context.Context) error {
 		return nil
 	}
 	pl.filled = 0
-	pl.figures.Batches++
 	m := Message{Kind: Device, Pipeline: pl.message.Pipeline, Run: pl.message.Run, Generation: pl.message.Generation, Month: pl.message.Month, First: pl.first, Last: pl.last}
+	if !pl.message.Extra {
+		pl.figures.Batches++
+	}
 	if pl.message.Audit != "" {
 		pl.figures.Audits++
 	}
 	if pl.put == nil {
 		return nil
 	}
-	if err := pl.put.Put(ctx, m, 0); err != nil {
-		return err
+	if !pl.message.Extra {
+		if err := pl.put.Put(ctx, m, 0); err != nil {
+			return err
+		}
+		pl.result.Batches++
 	}
-	pl.result.Batches++
 	if pl.message.Audit != "" {
 		m.Kind, m.Audit = Audit, pl.message.Audit
-		if err := pl.put.Put(ctx, m, pl.pipeline.auditDelay(m.Audit)); err != nil {
+		delay := time.Duration(0)
+		if !pl.message.Extra {
+			delay = pl.pipeline.auditDelay(m.Audit)
+		}
+		if err := pl.put.Put(ctx, m, delay); err != nil {
 			return err
 		}
 	}

@@ -30,6 +30,7 @@ type WorkerFigures struct {
 	Missing   int64 // rows that were counted once and are gone
 	Months    int64 // month jobs put by master jobs
 	Again     int64 // device messages put by device jobs: for devices far behind, and for another try
+	Audits    int64 // audit messages put by device and audit jobs: refolds, what was too much for one job, devices that were claimed
 	Parts     int64 // of them, those that go on with a batch at once: the run waits for them, too
 	Batches   int64 // batches and parts that are done or given up
 
@@ -41,7 +42,7 @@ func (w *WorkerFigures) counts() []count {
 	return []count{
 		{"Devices", &w.Devices}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
 		{"Overtaken", &w.Overtaken}, {"Failed", &w.Failed}, {"Late", &w.Late}, {"Refolded", &w.Refolded},
-		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Parts", &w.Parts}, {"Batches", &w.Batches},
+		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Audits", &w.Audits}, {"Parts", &w.Parts}, {"Batches", &w.Batches},
 	}
 }
 

@@ -22,6 +22,9 @@ func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putte
 	if m.Kind == jobs.Device {
 		done.Again, done.Parts = puts.n, puts.parts
 	}
+	if m.Kind == jobs.Device || m.Kind == jobs.Audit {
+		done.Audits = puts.audits
+	}
 	// A run takes as long as its batches do. Audits and retries come late on purpose,
 	// and the chain of a device that is far behind may go on for hours.
 	if !m.CatchUp() && !m.Extra {
@@ -65,8 +68,8 @@ func planned(m jobs.Message) bool { return m.Kind == jobs.Device && !m.Extra && 
 // run does not wait for: what is put with a delay, and what follows from that.
 type devicePuts struct {
 	jobs.Putter
-	by       jobs.Message
-	n, parts int64
+	by               jobs.Message
+	n, parts, audits int64
 }
 
 func (d *devicePuts) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
@@ -79,6 +82,9 @@ func (d *devicePuts) Put(ctx context.Context, m jobs.Message, delay time.Duratio
 	}
 	if err == nil && planned(m) {
 		d.parts++
+	}
+	if err == nil && m.Kind == jobs.Audit {
+		d.audits++
 	}
 	return err
 }

@@ -43,6 +43,22 @@ func (r RunFigures) Unfinished() (batches int64, planned bool) {
 	return max(0, r.Months.Batches+r.Workers.Parts-r.Workers.Batches), r.ended(jobs.Master) > 0 && months >= r.Workers.Months
 }
 
+// ByHand tells whether the run is one of audits alone, as furrow audit run asks for.
+func (r RunFigures) ByHand() bool { return r.Months.Audits > 0 && r.Months.Batches == 0 }
+
+// Audits are the audit messages that the run has put so far, and those of them that
+// were done, or given up.
+func (r RunFigures) Audits() (put, done int64) {
+	return r.Months.Audits + r.Workers.Audits, r.ended(jobs.Audit)
+}
+
+// Audited tells whether every month is planned and every audit done, as far as that
+// is known.
+func (r RunFigures) Audited() bool {
+	put, done := r.Audits()
+	return r.ended(jobs.Master) > 0 && r.ended(jobs.Month) >= r.Workers.Months && done >= put
+}
+
 // Took is how long it was from the begin of the first job to the end of the last
 // batch so far, by the workers' clocks.
 func (r RunFigures) Took() time.Duration {
@@ -52,7 +68,7 @@ func (r RunFigures) Took() time.Duration {
 // LastDone is the newest of runs, which are the oldest first, that is over.
 func LastDone(runs []RunFigures) (RunFigures, bool) {
 	for _, r := range slices.Backward(runs) {
-		if r.Done() {
+		if r.Done() && !r.ByHand() {
 			return r, true
 		}
 	}

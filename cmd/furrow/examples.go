@@ -47,6 +47,8 @@ func examplesOf(command string) []string {
 		return []string{"worker", "worker --pipeline live --jobs 64", "worker --storage env:AZURE_STORAGE_CONNECTION_STRING --idle-exit 5m"}
 	case "status":
 		return []string{"status", "status --pipeline live --json"}
+	case "audit run":
+		return []string{"audit run", "audit run --pipeline live --wait"}
 	case "jobs list":
 		return []string{"jobs list", "jobs list --json"}
 	case "jobs redrive":

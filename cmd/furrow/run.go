@@ -41,7 +41,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Usage:                     "a back end for device fleets on a cloud storage account",
 		UsageText:                 "furrow COMMAND [options]",
 		Description:               "Run 'furrow COMMAND --help' for what a command does and takes.",
-		Commands:                  []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), benchCommand(), completionCommand(), versionCommand()},
+		Commands:                  []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), auditCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Module,
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,

@@ -63,6 +63,9 @@ type runStatus struct {
 	Rows        int64            `json:"rows"`
 	Late        int64            `json:"late"`
 	Failed      int64            `json:"failed"`
+	Audits      int64            `json:"audits"` // audit messages that the run has put
+	AuditsDone  int64            `json:"auditsDone"`
+	ByHand      bool             `json:"byHand,omitempty"` // it is of furrow audit run
 	Operations  map[string]int64 `json:"operations"`
 }
 
@@ -117,7 +120,8 @@ func statusOf(s roles.Status) pipelineStatus {
 
 func runOf(r worker.RunFigures) runStatus {
 	w := r.Workers
-	return runStatus{Slot: r.Run.Slot.Time(), Skipped: r.Run.Skipped, Done: r.Done(), Seconds: r.Took().Seconds(),
+	audits, audited := r.Audits()
+	return runStatus{Audits: audits, AuditsDone: audited, ByHand: r.ByHand(), Slot: r.Run.Slot.Time(), Skipped: r.Run.Skipped, Done: r.Done(), Seconds: r.Took().Seconds(),
 		Batches: r.Months.Batches + w.Again, BatchesDone: r.BatchesDone(), Devices: w.Devices, Folded: w.Folded,
 		Rows: w.Rows, Late: w.Late, Failed: w.Failed, Operations: w.Operations}
 }
@@ -180,11 +184,18 @@ func (r runStatus) text() string {
 	case r.Operations == nil:
 		return at + "  waits"
 	}
+	audits := ""
+	if r.Audits > 0 {
+		audits = fmt.Sprintf(", %d of %d audits (%s found)", r.AuditsDone, r.Audits, many(r.Late, "late row"))
+	}
+	if r.ByHand {
+		return fmt.Sprintf("%s  by furrow audit run: %s%s", at, many(r.Devices, "device"), audits)
+	}
 	state := "under way"
 	if r.Done {
 		state = "done in " + short(time.Duration(r.Seconds*float64(time.Second)))
 	}
-	return fmt.Sprintf("%s  %s: %d of %d batches, %s, %s; %s", at, state, r.BatchesDone, r.Batches, many(r.Devices, "device"), many(r.Rows, "row"), operations(r.Operations))
+	return fmt.Sprintf("%s  %s: %d of %d batches, %s, %s%s; %s", at, state, r.BatchesDone, r.Batches, many(r.Devices, "device"), many(r.Rows, "row"), audits, operations(r.Operations))
 }
 
 // many is so many of something, such as "1 device" and "2 devices".

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"furrow/cmd/internal/demo/check"
@@ -107,53 +106,28 @@ func (d *Demo) lastBegun(ctx context.Context) (slot tables.Ticks, err error) {
 	return slot, err
 }
 
-// awaitCaughtUp waits until nothing is left to catch up with.
-func (d *Demo) awaitCaughtUp(ctx context.Context) error {
-	return await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
-		depth, err := d.queue.CatchupDepth(ctx)
-		if err != nil {
-			return s, err
-		}
-		rows, err := d.tracks(ctx)
-		for _, t := range rows {
-			s.moved += t.rows + t.late
-		}
-		s.moved -= int64(depth)
-		s.done, s.left = depth == 0, fmt.Sprintf("%d messages of audits are not done", depth)
-		return s, err
-	})
-}
-
-// audit asks for an audit of every device, as the scheduler does once a day, and has a
-// worker do it: what came late is folded then.
+// audit asks for an audit of every device, as furrow audit run does, and has a worker do
+// it: what came late is folded then.
 func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error {
 	d.Screen.Stage("looking for what came late", 0)
+	d.audits = tables.TicksOf(time.Now())
+	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: pipeline, Run: d.audits}, 0); err != nil {
+		return err
+	}
 	if _, err := d.work(failed); err != nil {
 		return err
 	}
-	months := map[tables.Month][]tables.DeviceID{}
-	for page, err := range d.client.Table(d.names.Fleet()).Rows(ctx, tables.Query{}) {
+	return await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
+		figures, err := d.runs().Figures(ctx, pipeline, d.audits)
 		if err != nil {
-			return err
+			return s, err
 		}
-		for _, e := range page.Rows {
-			m, err := tables.MemberOf(e)
-			if err != nil {
-				return err
-			}
-			months[m.Month] = append(months[m.Month], m.Device)
-		}
-	}
-	d.audits = tables.TicksOf(time.Now())
-	for month, devices := range months {
-		for b := range slices.Chunk(devices, mostBatch) {
-			err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Audit, Audit: jobs.Full, Pipeline: pipeline, Run: d.audits, Month: month, First: b[0], Last: b[len(b)-1]}, 0)
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return d.awaitCaughtUp(ctx)
+		depth, err := d.queue.CatchupDepth(ctx)
+		put, done := figures.Audits()
+		s.done, s.moved = figures.Audited() && depth == 0, done+figures.Workers.Late-int64(depth)
+		s.left = fmt.Sprintf("%d of %d audit messages are done, and %d wait", done, put, depth)
+		return s, err
+	})
 }
 
 // patience is how long differences are taken for what is not folded yet, where a queue's

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/roles"
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+func auditCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "audit",
+		Usage: "Look for readings that came late",
+		Subcommands: []*cli.Command{{
+			Name:  "run",
+			Usage: "Audit every device now",
+			Description: "A reading that storage accepts when its device has been folded further is late: no run reads it. Audits find it,\n" +
+				"by counting the readings in storage against what was folded, and fold it. They come by themselves; this has\n" +
+				"every device audited now, as far back as its tokens admit readings. Workers do it, beside their other work:\n" +
+				"furrow status and --wait say what they found.",
+			Flags: append(fleetFlags(),
+				&cli.BoolFlag{Name: "wait", Usage: "wait until the audits are done, and say what they found"},
+				&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each pipeline"}),
+			Action: runAudit,
+		}},
+	}
+}
+
+// auditLine is an audit of a pipeline in JSON. Members may be added; none changes.
+type auditLine struct {
+	Pipeline tables.Pipeline `json:"pipeline"`
+	Run      time.Time       `json:"run"` // names it in the figures
+	Done     bool            `json:"done"`
+	Audits   int64           `json:"audits"`  // messages
+	Devices  int64           `json:"devices"` // that were audited
+	Late     int64           `json:"late"`    // readings that were found, and folded
+	Refolded int64           `json:"refolded"`
+	Missing  int64           `json:"missing"` // readings that were folded once and are gone from storage
+	Failed   int64           `json:"failed"`  // devices
+	Seconds  float64         `json:"seconds"`
+}
+
+func runAudit(c *cli.Context) error {
+	f, _, err := openFleet(c)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	run := tables.TicksOf(began)
+	for _, p := range f.Pipelines {
+		m := jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: p.Name, Run: run, Generation: f.Generation}
+		if err := f.Queue(p).Put(c.Context, m, 0); errors.Is(err, worker.ErrNoQueue) {
+			return fmt.Errorf("pipeline %s has no queue yet: furrow up, or furrow schedule, makes it", p.Name)
+		} else if err != nil {
+			return err
+		}
+		if !c.Bool("wait") && !c.Bool("json") {
+			fmt.Fprintf(c.App.Writer, "%s: every device is audited by the workers now, as run %s; furrow status --pipeline %s shows what they find\n",
+				p.Name, run.Time().Format(time.RFC3339), p.Name)
+		}
+	}
+	failed := int64(0)
+	for _, p := range f.Pipelines {
+		line := auditLine{Pipeline: p.Name, Run: run.Time()}
+		if c.Bool("wait") {
+			if line, err = awaitAudit(c, f, p, run); err != nil {
+				return err
+			}
+			line.Seconds = time.Since(began).Seconds()
+		}
+		failed += line.Failed
+		switch {
+		case c.Bool("json"):
+			err = writeJSONLine(c.App.Writer, line)
+		case c.Bool("wait"):
+			_, err = fmt.Fprintln(c.App.Writer, line.text())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s could not be audited: furrow device held names those that fail again and again", many(failed, "device"))
+	}
+	return nil
+}
+
+func (l auditLine) text() string {
+	text := fmt.Sprintf("%s: %s audited in %s: %s found and folded, %s folded again", l.Pipeline, many(l.Devices, "device"),
+		short(time.Duration(l.Seconds*float64(time.Second)).Round(100*time.Millisecond)), many(l.Late, "late reading"), many(l.Refolded, "device"))
+	if l.Missing > 0 {
+		text += fmt.Sprintf("; %s missing from storage that were folded once", many(l.Missing, "reading"))
+	}
+	return text
+}
+
+// Pauses of whoever waits for audits.
+const (
+	auditLook  = 500 * time.Millisecond
+	auditWord  = 10 * time.Second
+	auditStill = 30 * time.Second // what a worker that was killed has done is told by nobody
+)
+
+// awaitAudit waits until the audits of a run are done by its figures. Where a worker
+// died, its figures are missing: then it is until nothing is left in the queues.
+func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ticks) (auditLine, error) {
+	told, moved, last := time.Now(), time.Now(), int64(-1)
+	for {
+		figures, err := f.Runs().Figures(c.Context, p.Name, run)
+		if err != nil && !errors.Is(err, tables.ErrNoTable) {
+			return auditLine{}, err
+		}
+		put, done := figures.Audits()
+		if now := figures.Workers.Devices + put + done; now != last {
+			moved, last = time.Now(), now
+		}
+		over := figures.Audited()
+		if !over && put > 0 && time.Since(moved) > auditStill {
+			if over, err = nothingQueued(c.Context, f.Queue(p)); err != nil {
+				return auditLine{}, err
+			}
+		}
+		if over {
+			w := figures.Workers
+			return auditLine{Pipeline: p.Name, Run: run.Time(), Done: true, Audits: done, Devices: w.Devices, Late: w.Late, Refolded: w.Refolded,
+				Missing: w.Missing, Failed: w.Failed}, nil
+		}
+		if time.Since(told) > auditWord {
+			told = time.Now()
+			text := fmt.Sprintf("%d of %d audit messages are done", done, put)
+			if put == 0 {
+				text = "no worker has put audits yet: is one running? furrow status shows what workers do"
+			}
+			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", p.Name, text)
+		}
+		select {
+		case <-c.Context.Done():
+			return auditLine{}, errors.New("stopped waiting; the audits go on: furrow status shows them")
+		case <-time.After(auditLook):
+		}
+	}
+}
+
+func nothingQueued(ctx context.Context, q *worker.Queue) (bool, error) {
+	live, err := q.Depth(ctx)
+	if err != nil || live > 0 {
+		return false, err
+	}
+	history, err := q.CatchupDepth(ctx)
+	return history == 0, err
+}
