@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,10 +77,10 @@ func folded(t *testing.T, client *tables.Client) (rows int) {
 }
 
 // startWorker is a worker in a process of its own.
-func startWorker(t *testing.T, args ...string) *exec.Cmd {
+func startWorker(t *testing.T, log io.Writer, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{"worker"}, args...)...)
-	cmd.Env, cmd.Stderr = append(os.Environ(), asFurrow+"=1"), os.Stderr
+	cmd.Env, cmd.Stderr = append(os.Environ(), asFurrow+"=1"), log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +107,14 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	if code, out, errs := furrow(t.Context(), "schedule", "--once", "--pipeline", "live", "--storage", dir); code != exitOK || !strings.Contains(out, "enqueued") {
 		t.Fatalf("schedule: exit %d, %s%s", code, out, errs)
 	}
-	args := []string{"--storage", dir, "--pipeline", "live", "--lease", lease.String(), "--jobs", "2"}
-	first := startWorker(t, args...)
+	// The other worker is there all the time, and has free places.
+	args := []string{"--storage", dir, "--pipeline", "live", "--lease", lease.String(), "--jobs"}
+	first := startWorker(t, os.Stderr, append(args, "2")...)
 	for folded(t, client) == 0 {
 		time.Sleep(time.Millisecond)
 	}
+	var log takeovers
+	second := startWorker(t, &log, append(args, "16")...)
 	if err := first.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,20 +123,42 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	if done == total {
 		t.Skip("the worker had done everything before it was killed")
 	}
-	second := startWorker(t, args...)
-	var took time.Duration
 	for now := done; now < total; now = folded(t, client) {
-		if took == 0 && now > done {
-			took = time.Since(killed)
-		}
 		if time.Since(killed) > 3*time.Minute {
 			t.Fatalf("%d of %d rows are folded, 3 minutes after the kill", now, total)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	all := time.Since(killed)
-	t.Logf("killed with %d of %d rows folded; the next worker went on after %v, and was done after %v, with %s of memory at the peak", done, total, took, all, peakMemory(second.Process.Pid))
+	n, last := log.seen()
+	t.Logf("killed with %d of %d rows folded; the other worker had %d messages of it %v after their lease, and was done after %v, with %s of memory at the peak",
+		done, total, n, last.Sub(killed)-lease, all, peakMemory(second.Process.Pid))
+	if last.Sub(killed) > 2*(lease+5*time.Second) { // as much again for a slow machine
+		t.Errorf("it has taken over %d messages, the last one %v after the kill", n, last.Sub(killed))
+	}
 	checkCounts(t, dir, total)
+}
+
+// takeovers are the lines of a worker's log about messages that it has taken over.
+type takeovers struct {
+	mu   sync.Mutex
+	n    int
+	last time.Time
+}
+
+func (l *takeovers) seen() (int, time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n, l.last
+}
+
+func (l *takeovers) Write(lines []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := bytes.Count(lines, []byte(`msg="message taken over"`)); n > 0 {
+		l.n, l.last = l.n+n, time.Now()
+	}
+	return os.Stderr.Write(lines)
 }
 
 // peakMemory is what Linux knows of a process.
