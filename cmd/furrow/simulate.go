@@ -12,6 +12,7 @@ import (
 	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/simulate"
 	"furrow/cmd/internal/simulate/model"
+	"furrow/sas/device"
 	"furrow/tables"
 )
 
@@ -54,6 +55,7 @@ type simulation struct {
 	expected int64         // readings of the past
 	seed     uint64
 	wrong    int // lines of a file
+	late     lateLine
 	run      simulate.Config
 }
 
@@ -88,10 +90,17 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	s.run.OnEnd, s.run.Progress = report.ended, show.running
+	var late lateReadings
+	s.run.OnAccepted = late.accepted
+	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.ended(m, stats); late.ended(m, stats) }
+	s.run.Progress = show.running
 	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	var failed error
 	sum, err := simulate.Run(c.Context, s.run)
 	show.done()
+	if s.late, failed = late.count(c, d, s.members); failed != nil && err == nil {
+		err = failed
+	}
 	return s.end(c, sum, report, err)
 }
 

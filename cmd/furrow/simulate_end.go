@@ -20,6 +20,7 @@ import (
 // simulationLine is how a simulation ended, in JSON.
 type simulationLine struct {
 	simulate.Summary
+	lateLine
 	Tenants int    `json:"tenants"`
 	Seed    uint64 `json:"seed"`            // 0: of a replay
 	Wrong   int    `json:"wrongLines"`      // of the file of a replay
@@ -28,7 +29,7 @@ type simulationLine struct {
 
 // end says how it ended. What could not be sent is an error.
 func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulationReport, failed error) error {
-	line := simulationLine{Summary: sum, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
+	line := simulationLine{Summary: sum, lateLine: s.late, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
 	if sum.Newest != nil {
 		line.Error = sum.Newest.Error()
 	}
@@ -67,7 +68,7 @@ func (l simulationLine) text() string {
 		say(l.Refused, "were none that storage could take")
 	}
 	say(l.Waiting, "were not sent")
-	return b.String()
+	return b.String() + l.lateLine.text()
 }
 
 // A simulationReport is the file of --report.

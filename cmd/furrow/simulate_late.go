@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/simulate"
+	"furrow/sas/device"
+	"furrow/tables"
+)
+
+// lateReadings notes what each device has sent, so that at the end those readings are
+// counted that came after their device had been folded further: no run reads them.
+type lateReadings struct {
+	mu      sync.Mutex
+	devices map[tables.DeviceID]*sentBy
+}
+
+// sentBy is what a device has sent.
+type sentBy struct {
+	newest     time.Time // of its readings
+	disordered bool      // a reading came after a newer one
+	stored     int64
+}
+
+func (l *lateReadings) of(id tables.DeviceID) *sentBy {
+	if l.devices == nil {
+		l.devices = map[tables.DeviceID]*sentBy{}
+	}
+	if l.devices[id] == nil {
+		l.devices[id] = &sentBy{}
+	}
+	return l.devices[id]
+}
+
+func (l *lateReadings) accepted(m simulate.Member, r device.Reading) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.of(m.ID)
+	switch {
+	case r.Time.IsZero():
+	case r.Time.Before(d.newest):
+		d.disordered = true
+	default:
+		d.newest = r.Time
+	}
+}
+
+func (l *lateReadings) ended(m simulate.Member, s device.Stats) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.of(m.ID).stored += s.Stored
+}
+
+// A lateLine says how many readings wait for an audit, in JSON.
+type lateLine struct {
+	Late     *int64          `json:"late,omitempty"` // absent: it took too long to count
+	Pipeline tables.Pipeline `json:"latePipeline,omitempty"`
+}
+
+func (l lateLine) text() string {
+	switch {
+	case l.Pipeline == "":
+		return ""
+	case l.Late == nil:
+		return "Some readings came out of order. Those that came late are in no output until an audit has found them: furrow audit run --wait\n"
+	case *l.Late == 0:
+		return ""
+	}
+	return fmt.Sprintf("%s came after their devices had been folded further. They wait for the next audit of pipeline %s,\nor for this one: furrow audit run --pipeline %s --wait\n",
+		many(*l.Late, "reading"), l.Pipeline, l.Pipeline)
+}
+
+// countFor is how long late readings are counted at most.
+const countFor = 20 * time.Second
+
+// count counts the late readings of the first pipeline as its tracking rows stand:
+// the rows of a device up to its checkpoint that were never folded. Whoever has
+// stopped the simulation with Ctrl-C is told all the same.
+func (l *lateReadings) count(c *cli.Context, d *desk, members []simulate.Member) (lateLine, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), countFor)
+	defer cancel()
+	file, err := configFile(c)
+	if err != nil {
+		return lateLine{}, err
+	}
+	holds, err := d.holding(ctx, file)
+	if err != nil || len(holds.Config.Pipelines) == 0 {
+		return lateLine{}, err
+	}
+	line := lateLine{Pipeline: holds.Config.Pipelines[0].Name}
+	late, err := l.ofPipeline(ctx, d, line.Pipeline, members)
+	if err == nil {
+		line.Late = &late
+	}
+	if ctx.Err() != nil {
+		err = nil
+	}
+	return line, err
+}
+
+func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p tables.Pipeline, members []simulate.Member) (late int64, err error) {
+	months := map[tables.Month]bool{}
+	for _, m := range members {
+		months[tables.MonthOf(m.Deployed, 0)] = true
+	}
+	for month := range months {
+		shards := tables.Keys{From: month.String(), Before: month.String() + "/"}
+		q := tables.Query{Range: tables.Range{Partitions: shards}, Select: []string{"LastReadRowKey", "Rows"}}
+		for page, err := range d.Tables.Table(d.Names.Partitions(p)).Rows(ctx, q) {
+			if errors.Is(err, tables.ErrNoTable) {
+				return 0, nil
+			}
+			if err != nil {
+				return 0, err
+			}
+			for _, e := range page.Rows {
+				n, err := l.ofDevice(ctx, d, e)
+				if err != nil {
+					return 0, err
+				}
+				late += n
+			}
+		}
+	}
+	return late, nil
+}
+
+// ofDevice counts those of a device by its tracking row. One that has sent in order,
+// and whose rows are all folded, has none.
+func (l *lateReadings) ofDevice(ctx context.Context, d *desk, track tables.Entity) (int64, error) {
+	sent := l.devices[tables.DeviceID(track.RowKey)]
+	folded, last := track.Get("Rows").Int(), track.Get("LastReadRowKey").Text()
+	if sent == nil || last == "" || !sent.disordered && folded == sent.stored {
+		return 0, nil
+	}
+	rows := tables.Range{Partitions: tables.Is(track.RowKey), Rows: tables.Keys{To: last}}
+	there := int64(0)
+	for page, err := range d.Tables.Table(d.Names.Readings()).Rows(ctx, tables.Query{Range: rows, Select: []string{"RowKey"}}) {
+		if err != nil {
+			return 0, err
+		}
+		there += int64(len(page.Rows))
+	}
+	return max(0, there-folded), nil
+}
