@@ -81,7 +81,7 @@ func (c *crewed) work(t *testing.T, f *Fleet) *crewman {
 	figures := &worker.Figures{Worker: name, Runs: f.Runs(), Log: f.Log}
 	ended := make(chan error, 1)
 	go func() {
-		ended <- f.Work(ctx, Work{Name: name, Size: 4, Lease: 15 * time.Second, Figures: figures, OnResult: m.record})
+		ended <- f.Work(ctx, Work{Name: name, Size: 4, Lease: 3 * time.Second, Figures: figures, OnResult: m.record})
 	}()
 	m.stop = sync.OnceFunc(func() {
 		cancel()

@@ -1,0 +1,118 @@
+package roles
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/cmd/internal/generations"
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+// TestAppliesAndRollbacksLoseNothing has two workers follow while configurations are
+// applied and rolled back, and more readings are folded all the time. In the end, all
+// is as if the last one had held from the beginning.
+func TestAppliesAndRollbacksLoseNothing(t *testing.T) {
+	world := jobstest.NewWorldSince(t, 26*time.Hour, 3, 120)
+	c := newCrewed(t, world)
+	first := c.apply(t, pipelines(live))
+	f := c.fleet(t, first, nil)
+	c.work(t, f)
+	c.work(t, c.fleet(t, first, nil))
+	n := int64(1)
+	for _, change := range []func() (generations.Change, error){
+		func() (generations.Change, error) { return c.store.Apply(t.Context(), "t", pipelines(another), "t") },
+		func() (generations.Change, error) { return c.store.Rollback(t.Context(), 1, "t") },
+		func() (generations.Change, error) { return c.store.Apply(t.Context(), "t", pipelines(smaller), "t") },
+		func() (generations.Change, error) { return c.store.Rollback(t.Context(), 2, "t") },
+	} {
+		c.put(t, f, c.Message(), "live", n)
+		made, err := change()
+		jobstest.Must(t, err)
+		n = made.Holds.Generation
+		c.put(t, f, c.Message(), "live", n)
+	}
+	c.comesTo(t, f, n, pipelines(another))
+}
+
+// TestARollingChangeComesToTheSame has a worker that cannot read the new configuration
+// beside one that has it. Both fold and audit. What the new one has taken on, the old
+// one leaves alone, also while it is by itself. In the end, all is as if the new
+// configuration had held from the beginning.
+func TestARollingChangeComesToTheSame(t *testing.T) {
+	world := jobstest.NewWorldSince(t, 26*time.Hour, 3, 120)
+	c := newCrewed(t, world)
+	first := c.apply(t, pipelines(live))
+	old := c.fleet(t, first, c.deaf())
+	c.work(t, old)
+	c.put(t, old, c.Message(), "live", 1)
+	c.idle(t, old, "live")
+	second := c.apply(t, pipelines(another))
+	f := c.fleet(t, second, nil)
+	young := c.work(t, f)
+	for i := range 6 {
+		c.put(t, f, c.Message(), "live", int64(i%3))
+		c.put(t, f, c.Audit(jobs.Full), "live", int64(i%3))
+	}
+	c.idle(t, f, "live")
+	young.stop()
+	before := c.tracked(t)
+	c.send(t)
+	c.put(t, f, c.Message(), "live", 1)
+	c.put(t, f, c.Audit(jobs.Full), "live", 1)
+	c.idle(t, f, "live")
+	if after := c.tracked(t); !slices.Equal(after, before) {
+		t.Errorf("the old worker has made %q of %q", after, before)
+	}
+	c.work(t, c.fleet(t, second, nil))
+	c.comesTo(t, f, 2, pipelines(another))
+}
+
+// send has each device send a reading now, and one that is late.
+func (c *crewed) send(t *testing.T) {
+	t.Helper()
+	table := c.World.Connect(t, nil).Table(c.World.Readings)
+	for _, d := range c.World.Devices {
+		for _, age := range []time.Duration{3 * time.Second, 9 * time.Hour} {
+			e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(time.Now().Add(-age)).String()}
+			e.Set("temperature", tables.Double(age.Hours()))
+			_, err := table.Do(t.Context(), tables.Insert(e))
+			jobstest.Must(t, err)
+		}
+	}
+}
+
+// tracked is under what each device was folded last, and how far.
+func (c *crewed) tracked(t *testing.T) (all []string) {
+	t.Helper()
+	for _, d := range c.World.Devices {
+		row := c.Track(t, d)
+		all = append(all, fmt.Sprint(row.Get("Generation").Int(), row.Get("Settings").Text(), row.Get("LastReadRowKey").Text()))
+	}
+	return all
+}
+
+// comesTo has audits done until the fleet's outputs are those of a new fleet under
+// a configuration.
+func (c *crewed) comesTo(t *testing.T, f *Fleet, generation int64, text string) {
+	t.Helper()
+	fresh := newCrewed(t, c.World)
+	other := fresh.fleet(t, generations.Loaded{Generation: generation, Config: parsed(t, text)}, nil)
+	built, err := other.Jobs(other.Pipelines[0])
+	jobstest.Must(t, err)
+	jobstest.Must(t, fresh.Settle(t.Context(), built))
+	want := jobstest.Calmly(fresh.Ends(t))
+	differs := ""
+	for range 20 {
+		c.put(t, f, c.Message(), "live", generation)
+		c.put(t, f, c.Audit(jobs.Full), "live", generation)
+		c.idle(t, f, "live")
+		if differs = jobstest.Differ(jobstest.Calmly(c.Ends(t)), want); differs == "" {
+			return
+		}
+	}
+	t.Error(differs)
+}
