@@ -44,12 +44,11 @@ type leaf struct {
 // names that are too long. They are valid until it is called again.
 func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []leaf, long []string, err error) {
 	f.leaves, f.long = f.leaves[:0], f.long[:0]
-	text := v.Text()
-	if v.Type() != tables.TypeString || text == "" || text[0] != '{' && text[0] != '[' {
+	if !isNested(v) {
 		return f.single(name, v, most)
 	}
 	f.name = append(f.name[:0], name...)
-	d := jsontext.NewDecoder(bytes.NewBufferString(text), jsontext.AllowInvalidUTF8(true))
+	d := jsontext.NewDecoder(bytes.NewBufferString(v.Text()), jsontext.AllowInvalidUTF8(true))
 	err = f.value(d, 0, most)
 	if err == nil {
 		if _, end := d.ReadToken(); end != io.EOF {
@@ -64,6 +63,12 @@ func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []lea
 		return f.single(name, v, most)
 	}
 	return f.leaves, f.long, nil
+}
+
+// isNested tells whether v looks like a JSON object or array.
+func isNested(v tables.Value) bool {
+	text := v.Text()
+	return text != "" && (text[0] == '{' || text[0] == '[') && v.Type() == tables.TypeString
 }
 
 // single is a value that is not nested.

@@ -49,7 +49,13 @@ type Sensors struct {
 // whatever storage accepts takes time and memory in proportion to its size.
 func (s *Sensors) Sample(r tables.Reading) (Sample, []Refusal) {
 	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]Measured, 0, len(r.Properties))}}
-	for _, p := range r.Properties {
+	for i := range r.Properties {
+		p := &r.Properties[i]
+		if w.left > 0 && !isNested(p.Value) {
+			w.left--
+			w.add(p.Name, p.Value)
+			continue
+		}
 		leaves, long, err := w.flat.flatten(p.Name, p.Value, w.left)
 		if err != nil {
 			w.refuse(p.Name, err.Error())

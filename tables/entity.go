@@ -112,6 +112,9 @@ func CheckName(name string) error {
 		return fmt.Errorf("property %s: a name has 1 to %d characters", quote(name), maxPropName)
 	}
 	for i, r := range name {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			continue
+		}
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.In(r, unicode.Nd, unicode.Mn, unicode.Mc, unicode.Pc)) {
 			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first", quote(name), r)
 		}
