@@ -38,7 +38,6 @@ type chain struct {
 	fleets   [2]tables.Names
 	objects  [2]*archive.Store
 	device   atomic.Int64
-	first    *chain       // that has to take a row, too; nil: none
 	taken    atomic.Int64 // rows, of those that were sent
 	sent     atomic.Int64
 }
@@ -95,8 +94,8 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m tables.Memb
 		}
 		c.sent.Add(1)
 		body := jobstest.ChainBody(string(m.Device), key, row)
-		if c.first != nil && !c.first.post(t, body) || !c.post(t, body) {
-			continue
+		if c.account.Kind == azuretest.Azurite && strings.Contains(row, `:1e999`) || !c.post(t, body) {
+			continue // Azurite gives back what is no JSON for such a number
 		}
 		c.taken.Add(1)
 		taken++
@@ -264,14 +263,11 @@ func chainSeeds() [][]string {
 	}
 }
 
-// TestChainTakesWhateverAnAccountAccepts runs on any account, with rows that our own
-// server accepts, too: Azurite gives back what is no JSON for a number like 1e999.
+// TestChainTakesWhateverAnAccountAccepts runs on any account. Azurite accepts more
+// than our own server: names that are none, halves of surrogate pairs, and texts
+// under any type.
 func TestChainTakesWhateverAnAccountAccepts(t *testing.T) {
-	in := azuretest.FromEnv(t)
-	c := newChain(t, in)
-	if in.Kind != azuretest.Embedded {
-		c.first = newChain(t, azuretest.Local(t))
-	}
+	c := newChain(t, azuretest.FromEnv(t))
 	for _, rows := range chainSeeds() {
 		c.run(t, 0, rows)
 	}

@@ -136,10 +136,30 @@ func chainText(r *rand.Rand) string {
 	case 2:
 		return quoted(strings.Repeat("x", r.IntN(32<<10)))
 	case 3, 4:
+		if r.IntN(5) == 0 {
+			return quoted(chainWide(r))
+		}
 		return quoted(chainNested(r, 0))
 	}
 	return quoted([...]string{"", " ", "00981150", "7894e80000058754", "1e999", "-1e-999", "nan", "NaN", "inf", "-Infinity", "1_0", "0x10", " 21.5 ", "+7", ".5", "5.", "-0",
 		"open", "null", "true", "{}", "[]", "{", "[1", `{"a":1}x`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, `{"":[null]}`}[r.IntN(28)])
+}
+
+// chainWide is an object of hundreds of sensors, of which other rows have some, too:
+// a device comes to more than it may have, and its outputs to several parts.
+func chainWide(r *rand.Rand) string {
+	first, pad := r.IntN(3000), strings.Repeat("w", r.IntN(3)*r.IntN(60))
+	var b strings.Builder
+	for i := range 1 + r.IntN(700) {
+		value := strconv.Itoa(i)
+		if first%3 == 0 && i%2 == 0 {
+			value = quoted(strings.Repeat("t", i%90))
+		}
+		if fmt.Fprintf(&b, `,"%s%d":%s`, pad, first+i, value); b.Len() > 31<<10 {
+			break
+		}
+	}
+	return "{" + b.String()[1:] + "}"
 }
 
 // chainNested is JSON that is nested a little, or much, and now and then broken.
