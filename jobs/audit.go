@@ -1,9 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"furrow/tables"
@@ -39,7 +41,7 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 			return a.result, err
 		}
 	}
-	m.Audit = Refold
+	m.Audit, m.Since = Refold, 0
 	for _, d := range a.unended {
 		m.First, m.Last, m.Mark = d.device, d.device, d.mark
 		if err := put.Put(ctx, m, 0); err != nil {
@@ -137,36 +139,64 @@ func (a *auditor) insist(ctx context.Context, d *folding) error {
 // device audits one device. Its error is of storage, or one of those that leave
 // the device for now.
 func (a *auditor) device(ctx context.Context, d *folding) error {
-	if a.message.Audit != Refold {
-		if err := a.lateRows(ctx, d); err != nil || d.err != nil {
-			return err
+	full, turn := a.message.Audit == Full, a.pipeline.auditTurn(a.message)
+	if a.message.Audit == Refold {
+		return a.workOff(ctx, d)
+	}
+	if err := a.regain(ctx, d); err != nil || d.err != nil {
+		return err
+	}
+	spans := []window{{d.track.floor, tables.MaxTicks}}
+	if !full {
+		if spans = turn.spans(); turn.last() {
+			spans = append(spans, window{d.track.floor, a.floor(d)})
 		}
 	}
-	if a.message.Audit != Short {
+	if err := a.lateRows(ctx, d, spans); err != nil || d.err != nil {
+		return err
+	}
+	if full {
 		if err := a.workOff(ctx, d); err != nil || d.err != nil {
 			return err
 		}
 	}
-	if a.message.Audit == Full {
+	if full || turn.last() {
 		return a.drop(ctx, d)
 	}
 	return nil
 }
 
-// lateRows counts what storage has below the checkpoint, and folds the days again
-// in which there is more than the ledger says.
-func (a *auditor) lateRows(ctx context.Context, d *folding) error {
-	from := d.track.floor
-	if a.message.Audit == Short {
-		from = max(from, floorTo(a.now.Add(-a.pipeline.shortSpan()), hour))
+// floor is where the ledger of a device begins, as far as tokens are concerned: no
+// living one admits a row below it.
+func (a *auditor) floor(d *folding) tables.Ticks {
+	return floorTo(a.now.Add(-a.pipeline.late(d.member)), day)
+}
+
+// regain moves the ledger's floor back where tokens admit older rows than before,
+// and has the gap folded again: what lies there was counted once, and forgotten.
+func (a *auditor) regain(ctx context.Context, d *folding) error {
+	floor, was := a.floor(d), d.track.floor
+	if floor >= was {
+		return nil
 	}
-	span := window{max(from, d.track.gap.to), tables.MaxTicks}
-	counted, err := a.pipeline.count(ctx, d, span)
+	gap := window{floor, max(was, d.track.gap.to)}
+	err := a.commit(ctx, d, func(t *track) {
+		t.floor, t.gap = floor, gap
+		t.foldAgain(cursor{window: gap})
+	})
+	if err == nil && d.err == nil {
+		a.hand(d)
+	}
+	return err
+}
+
+// lateRows counts what storage has in some spans below the checkpoint, and folds the
+// days again in which there is more than the ledger says.
+func (a *auditor) lateRows(ctx context.Context, d *folding, spans []window) error {
+	late, err := a.findLate(ctx, d, spans)
 	if err != nil {
 		return err
 	}
-	late, missing := d.track.ledger.late(counted, span)
-	a.result.Missing += int(missing)
 	for len(late) > 0 {
 		today := window{floorTo(late[0].from, day), floorTo(late[0].from, day) + day}
 		open, err := a.pipeline.openDay(d.track)
@@ -175,22 +205,41 @@ func (a *auditor) lateRows(ctx context.Context, d *folding) error {
 			return nil
 		}
 		if today.to > open { // what is open is folded once, with all that is late in it
-			return a.lateDay(ctx, d, window{today.from, tables.MaxTicks}, counted)
+			return a.lateDay(ctx, d, window{today.from, tables.MaxTicks})
 		}
 		for len(late) > 0 && late[0].from < today.to {
 			late = late[1:]
 		}
-		if err := a.lateDay(ctx, d, today, counted); err != nil || d.err != nil {
+		if err := a.lateDay(ctx, d, today); err != nil || d.err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// findLate gives the spans of the ledger in which storage has more rows, in order.
+func (a *auditor) findLate(ctx context.Context, d *folding, spans []window) (late []window, err error) {
+	for _, s := range spans {
+		s.from = max(s.from, d.track.floor, d.track.gap.to)
+		if s.empty() || s.from > TicksBefore(d.track.last) {
+			continue
+		}
+		counted, err := a.pipeline.count(ctx, d, s)
+		if err != nil {
+			return nil, err
+		}
+		more, missing := d.track.ledger.late(counted, s)
+		a.result.Missing += int(missing)
+		late = append(late, more...)
+	}
+	slices.SortFunc(late, func(a, b window) int { return cmp.Compare(a.from, b.from) })
+	return late, nil
+}
+
 // lateDay folds a day with late rows again, or leaves it to the refold cursor where
 // it is too much for this job.
-func (a *auditor) lateDay(ctx context.Context, d *folding, w window, counted *Ledger) error {
-	if counted.Count(w.from, w.to) <= int64(a.left) {
+func (a *auditor) lateDay(ctx context.Context, d *folding, w window) error {
+	if d.track.ledger.Count(w.from, w.to) <= int64(a.left) {
 		_, err := a.refold(ctx, d, redo{window: w, late: true})
 		if !errors.Is(err, errTooMuch) {
 			return err
@@ -235,7 +284,7 @@ func (a *auditor) workOff(ctx context.Context, d *folding) error {
 // drop takes the spans out of the ledger in which no living token admits a row
 // any more. The audit that has counted them began when that was so already.
 func (a *auditor) drop(ctx context.Context, d *folding) error {
-	floor := floorTo(a.now.Add(-a.pipeline.late()), day)
+	floor := a.floor(d)
 	spans := d.track.ledger.Spans()
 	if len(spans) == 0 || spans[0][1] > floor || !d.track.refold.empty() && d.track.refold.from < floor {
 		return nil

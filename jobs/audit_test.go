@@ -89,15 +89,16 @@ func TestAuditFindsLateRows(t *testing.T) {
 	}
 }
 
-func TestShortAuditLooksAtTheLastHours(t *testing.T) {
-	w := jobstest.NewWorld(t, 1, 60)
-	readings := "short"
-	w.Insert(t, readings, func(n int) bool { return n != 20 && n != 50 })
-	f := w.NewFleetOf(t, readings)
+// TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough: no run before it has put audits.
+func TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough(t *testing.T) {
+	w := jobstest.NewWorldSince(t, 8*time.Hour, 1, 60)
+	late := func(n int) bool { return n == 10 || n == 58 }
+	w.Insert(t, "first", func(n int) bool { return !late(n) })
+	f := w.NewFleetOf(t, "first")
 	p := f.Pipeline(t, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	w.Insert(t, readings, func(n int) bool { return n == 20 || n == 50 })
-	if r, err := p.Do(t.Context(), f.Audit(jobs.Short), jobstest.NoPut{}, nil); err != nil || r.Late != 2 {
+	w.Insert(t, "first", late)
+	if r, err := p.Do(t.Context(), f.Audit(jobs.Late), jobstest.NoPut{}, nil); err != nil || r.Late != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

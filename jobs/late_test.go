@@ -131,3 +131,50 @@ func TestAuditLeavesDevicesOfOtherSettingsAlone(t *testing.T) {
 		t.Errorf("it has changed %s", d)
 	}
 }
+
+// TestRaisedBackfillCountsWhatItAdmits: an enrollment's tokens admit older rows than
+// the ledgers of its devices reach, of which some come.
+func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
+	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 2, 120)
+	missing := func(n int) bool { return n%5 == 2 && n < 90 }
+	w.Insert(t, "raised", func(n int) bool { return !missing(n) })
+	f := w.NewFleetOf(t, "raised")
+	p := f.Pipeline(t, nil)
+	span := 7 * 24 * time.Hour
+	p.Admits = func(tables.EnrollmentID) time.Duration { return span }
+	jobstest.Must(t, f.Settle(t.Context(), p)) // the ledger is cut
+	if row := f.Track(t, w.Devices[0]); row.Get("LedgerFrom").Int() == 0 {
+		t.Fatal("the ledger was not cut")
+	}
+	span = 25 * 24 * time.Hour
+	w.Insert(t, "raised", func(n int) bool { return missing(n) && time.Since(jobs.TicksBefore(w.Rows[0][n].RowKey).Time()) < span })
+	jobstest.Must(t, f.Settle(t.Context(), p))
+	before := f.Track(t, w.Devices[0])
+	rows := before.Get("Rows").Int()
+	calm := w.NewFleetOf(t, "raised")
+	q := calm.Pipeline(t, nil)
+	q.Admits = p.Admits
+	jobstest.Must(t, calm.Settle(t.Context(), q))
+	outputs := settings()[0].outputs
+	if d := jobstest.Differ(outputs(f.Ends(t)), outputs(calm.Ends(t))); d != "" {
+		t.Fatal(d)
+	}
+	// The ledger covers the gap now: a row that comes there later is late.
+	late := -1
+	for n := range w.Rows[0] {
+		if age := time.Since(jobs.TicksBefore(w.Rows[0][n].RowKey).Time()); age > 12*24*time.Hour && age < 20*24*time.Hour {
+			late = n
+		}
+	}
+	e := w.Rows[0][late]
+	e.RowKey += "-late"
+	_, err := w.Connect(t, nil).Table("raised").Do(t.Context(), tables.Insert(e))
+	jobstest.Must(t, err)
+	r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	if err != nil || r.Late != 1 {
+		t.Errorf("after a late row in the gap: %+v, %v", r, err)
+	}
+	if after := f.Track(t, w.Devices[0]); after.Get("Rows").Int() != rows+1 {
+		t.Errorf("%d rows are counted, after %d and one more", after.Get("Rows").Int(), rows)
+	}
+}

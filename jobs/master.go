@@ -18,10 +18,14 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
 	}
-	audit := m.Audit
+	audit, since := m.Audit, tables.Ticks(0)
 	if audit == "" {
-		if audit, err = p.auditDue(ctx, m.Run, now); err != nil {
+		due, before, err := p.auditsDue(ctx, m.Run, now)
+		if err != nil {
 			return Result{}, fmt.Errorf("looking whether audits are due: %w", err)
+		}
+		if due {
+			audit, since = Late, before
 		}
 	}
 	r := Result{Failed: map[tables.DeviceID]error{}}
@@ -44,7 +48,10 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 			r.strange(after, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(after), err))
 			continue
 		}
-		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month, Audit: audit, Extra: m.Audit != ""}
+		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month, Audit: audit, Since: since, Extra: m.Audit != ""}
+		if audit == Late && !p.auditTurn(job).due() {
+			job.Audit, job.Since = "", 0
+		}
 		if err := put.Put(ctx, job, 0); err != nil {
 			return r, err
 		}

@@ -41,9 +41,12 @@ type Message struct {
 	// before the first.
 	Progress tables.DeviceID `json:"progress,omitempty"`
 
-	// Audit is how much an Audit looks at; a Month that has one puts audits, too. A
-	// Master that has one was put by hand: its months put audits alone, and at once.
+	// Audit is what an Audit looks at; a Month that has one puts audits, too. A Master
+	// that is Full was put by hand: its months put audits alone.
 	Audit Depth `json:"audit,omitempty"`
+
+	// Since is the slot of the run before that put audits which are Late; 0: none did.
+	Since tables.Ticks `json:"since,omitzero"`
 
 	// Mark is the id that the tracking rows of a Device or Audit that catches up have
 	// as well: it goes on where another job left a device that was far behind, or
@@ -96,7 +99,7 @@ func (m Message) CatchUp() bool { return m.Mark != "" || m.Kind == Audit }
 type Depth string
 
 const (
-	Short  Depth = "short"  // the last hours
+	Late   Depth = "late"   // the hours that have reached an age at which late rows are looked for
 	Full   Depth = "full"   // all that the ledger covers
 	Refold Depth = "refold" // nothing: it only works off refold cursors
 )
@@ -177,7 +180,8 @@ func (m Message) checkWork() error {
 		{"first", m.First != "", batch, false},
 		{"last", m.Last != "", batch, false},
 		{"progress", m.Progress != "", false, m.Kind == Month},
-		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master},
+		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master && m.Audit == Full},
+		{"since", m.Since != 0, false, m.Audit == Late},
 		{"mark", m.Mark != "", m.Audit == Refold, batch},
 		{"claim", m.Claim != "", false, batch},
 		{"extra", m.Extra, false, m.Kind == Device || m.Kind == Month},
@@ -198,8 +202,8 @@ func (m Message) checkKeys() error {
 			return err
 		}
 	}
-	if !slices.Contains([]Depth{"", Short, Full, Refold}, m.Audit) {
-		return fmt.Errorf("audit %s is not known; want short, full or refold", quote(string(m.Audit)))
+	if !slices.Contains([]Depth{"", Late, Full, Refold}, m.Audit) {
+		return fmt.Errorf("audit %s is not known; want late, full or refold", quote(string(m.Audit)))
 	}
 	for _, member := range []struct {
 		name string

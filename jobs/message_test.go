@@ -23,7 +23,7 @@ func messages() map[string]Message {
 		"v1-month":           {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: "contoso:us-5260:Giles-7163712301905", Attempts: 2},
 		"v1-generation":      {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Generation: 12, Busy: 1, Taken: 3},
 		"v1-device":          {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a-1", Attempts: 1},
-		"v1-audit":           {Kind: Audit, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Audit: Short, Claim: "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"},
+		"v1-audit":           {Kind: Audit, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Audit: Late, Claim: "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"},
 	}
 }
 

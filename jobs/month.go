@@ -28,7 +28,7 @@ func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(c
 		err = pl.over(ctx, tables.RowsAfter(m.Month.String(), "", string(before)))
 	}
 	if err == nil {
-		err = p.leave(ctx, pl.figures, pl.now.Add(p.auditSpread(m.Audit)))
+		err = p.leave(ctx, pl.figures)
 	}
 	if err != nil {
 		return pl.result, fmt.Errorf("month %s: %w", m.Month, err)
@@ -37,7 +37,7 @@ func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(c
 }
 
 // leave leaves the figures of a month, and counts its batches on the run's row.
-func (p *Pipeline) leave(ctx context.Context, f tables.MonthFigures, auditsUntil tables.Ticks) error {
+func (p *Pipeline) leave(ctx context.Context, f tables.MonthFigures) error {
 	e, err := f.Entity()
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (p *Pipeline) leave(ctx context.Context, f tables.MonthFigures, auditsUntil
 	// Many months end at once, and one write serves all whose figures it found.
 	const tries = 12
 	for try := range tries {
-		err = p.countBatches(ctx, f.Slot, auditsUntil)
+		err = p.countBatches(ctx, f.Slot)
 		if !errors.Is(err, tables.ErrConflict) {
 			return err
 		}
@@ -63,7 +63,7 @@ func (p *Pipeline) leave(ctx context.Context, f tables.MonthFigures, auditsUntil
 // read first: a version that still stands when the sum is written had counted no
 // month that the sum does not know. So the last sum has all of them, and none
 // twice, however often month jobs are done again.
-func (p *Pipeline) countBatches(ctx context.Context, slot, auditsUntil tables.Ticks) error {
+func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 	e, err := p.runs().Get(ctx, string(p.Name), slot.String())
 	if errors.Is(err, tables.ErrNotFound) {
 		return nil // the run was put by hand
@@ -88,9 +88,6 @@ func (p *Pipeline) countBatches(ctx context.Context, slot, auditsUntil tables.Ti
 	}
 	if sum.Batches == run.Batches && sum.Audits == run.Audits {
 		return nil
-	}
-	if sum.Audits > 0 {
-		sum.AuditsUntil = max(run.AuditsUntil, auditsUntil)
 	}
 	return p.merge(ctx, sum, run.ETag)
 }

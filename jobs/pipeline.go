@@ -56,15 +56,12 @@ type Pipeline struct {
 	// Settings stands for everything that changes what the folds give. A device that
 	// was folded under other settings is folded anew from its beginning.
 	Settings string
-	// ShortEvery and FullEvery are how often late rows are looked for: in the last
-	// ShortSpan, and in all that the ledger covers. Zero means hourly, daily, and 3 h.
-	ShortEvery, FullEvery, ShortSpan time.Duration
-	// Late is how old the row may be that a living token still admits. Audits look
-	// no further back. Zero means 8 days.
+	// Admits tells how old the row may be that a token of an enrollment admits, of all
+	// that were ever issued; zero where nothing is known of it. Audits look no further
+	// back. Nil knows nothing.
+	Admits func(tables.EnrollmentID) time.Duration
+	// Late stands for what Admits does not know. Zero means 8 days.
 	Late time.Duration
-	// Admits tells the same of the tokens that are out now; the longer of the two
-	// holds. Nil means that nothing is known of them.
-	Admits func() time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
 	// Most is how many rows a job folds in all; zero means 20,000. Devices that it
@@ -81,16 +78,6 @@ func (p *Pipeline) batch() int            { return min(cmp.Or(p.Batch, 50), MaxB
 func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Second) }
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
-
-func (p *Pipeline) shortSpan() time.Duration { return cmp.Or(p.ShortSpan, 3*time.Hour) }
-
-func (p *Pipeline) late() time.Duration {
-	late := cmp.Or(p.Late, 8*24*time.Hour)
-	if p.Admits != nil {
-		late = max(late, p.Admits())
-	}
-	return late
-}
 
 // table is where outputs of a kind are.
 func (p *Pipeline) table(k OutputKind) *tables.Table {

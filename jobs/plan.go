@@ -92,7 +92,7 @@ func (pl *plan) device(ctx context.Context, rowKey string, row tables.Entity) er
 // in a batch. What cannot be read is for the device job to say.
 func (pl *plan) look(row tables.Entity) (due bool) {
 	f, at := row.Fields(), &pl.figures
-	held, behind := f.Ticks("HeldUntil") > pl.now, f.Ticks("Chain") > pl.now
+	held, behind := f.Ticks("HeldUntil") > pl.now, f.Ticks("ChainUntil") > pl.now
 	at.Rows += f.Int("Rows")
 	countTrack(at, f)
 	at.Late += f.Int("Late")
@@ -138,12 +138,8 @@ func (pl *plan) flush(ctx context.Context) error {
 		pl.result.Batches++
 	}
 	if pl.message.Audit != "" {
-		m.Kind, m.Audit = Audit, pl.message.Audit
-		delay := time.Duration(0)
-		if !pl.message.Extra {
-			delay = pl.pipeline.auditDelay(m.Audit)
-		}
-		if err := pl.put.Put(ctx, m, delay); err != nil {
+		m.Kind, m.Audit, m.Since = Audit, pl.message.Audit, pl.message.Since
+		if err := pl.put.Put(ctx, m, 0); err != nil {
 			return err
 		}
 	}

@@ -23,52 +23,47 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestAuditsAreDueOncePerHourAndDay lets a week of slots pass, in which masters
-// are killed anywhere, done twice, and come late.
-func TestAuditsAreDueOncePerHourAndDay(t *testing.T) {
+// TestAuditTurnsMeet lets two days of slots pass, in which masters are killed
+// anywhere, done twice, and come late: what one run's audits cover ends where the
+// next one's begins.
+func TestAuditTurnsMeet(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := newRoster(t)
 	r.add(t, rng, tables.Month{Year: 2026, Month: time.November}, 1)
-	first := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -7)
-	hours, days := map[time.Time]string{}, map[time.Time]string{}
-	ask := func(slot time.Time) jobs.Depth {
+	first := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -2)
+	ask := func(slot time.Time) (jobs.Depth, tables.Ticks) {
 		w := &workplace{at: rng.IntN(30), wrong: []wrong{refused, lost, twice, killedBefore, killedAfter}[rng.IntN(5)]}
 		w.do(t, r.pipeline(t, w), jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(slot)})
-		if len(w.put) == 0 || w.put[0].Audit != w.put[len(w.put)-1].Audit {
+		if len(w.put) == 0 || w.put[0].Audit != w.put[len(w.put)-1].Audit || w.put[0].Since != w.put[len(w.put)-1].Since {
 			t.Fatalf("slot %v, %s at operation %d: months %+v", slot, w.wrong, w.at, w.put)
 		}
-		return w.put[0].Audit
+		return w.put[0].Audit, w.put[0].Since
 	}
-	for slot := first; slot.Before(first.AddDate(0, 0, 7)); slot = slot.Add(20 * time.Minute) {
-		due := ask(slot)
-		if again := ask(slot); again != due {
-			t.Fatalf("slot %v had %q and then %q", slot, due, again)
+	var last tables.Ticks
+	turns := 0
+	for slot := first; slot.Before(first.AddDate(0, 0, 2)); slot = slot.Add(20 * time.Minute) {
+		due, since := ask(slot)
+		if again, then := ask(slot); again != due || then != since {
+			t.Fatalf("slot %v had %q since %v and then %q since %v", slot, due, since, again, then)
 		}
-		if late := ask(slot.Add(-20 * time.Minute)); late != "" && due != "" {
+		if late, _ := ask(slot.Add(-20 * time.Minute)); late != "" && due != "" {
 			t.Fatalf("slot %v has %q after a later one had %q", slot.Add(-20*time.Minute), late, due)
 		}
-		if due != "" {
-			hours[slot.Truncate(time.Hour)] += string(due)
+		if due == "" {
+			continue
 		}
-		if due == jobs.Full {
-			days[slot.Truncate(24*time.Hour)] += string(due)
+		// Each run puts audits of some partitions; this partition's turn is hourly.
+		if since > tables.TicksOf(slot) || since < last {
+			t.Fatalf("slot %v audits since %v, after a turn at %v", slot, since.Time(), last.Time())
 		}
+		last = since
+		turns++
 	}
-	if len(days) != 7 || len(hours) != 7*24 {
-		t.Errorf("full audits on %d days, and any in %d hours", len(days), len(hours))
-	}
-	for _, due := range hours {
-		if due != "short" && due != "full" {
-			t.Errorf("an hour had %s", due)
-		}
-	}
-	for _, due := range days {
-		if due != "full" {
-			t.Errorf("a day had %s", due)
-		}
+	if turns < 48 {
+		t.Errorf("%d turns in two days", turns)
 	}
 }
 
@@ -79,14 +74,14 @@ func TestARunOfTheFutureTakesNoAudits(t *testing.T) {
 	for n, slot := range []time.Time{time.Now().AddDate(5, 0, 0), time.Now()} {
 		w := &workplace{at: -1}
 		w.do(t, r.pipeline(t, w), jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(slot)})
-		if want := []jobs.Depth{"", jobs.Full}[n]; len(w.put) != 1 || w.put[0].Audit != want {
+		if want := []jobs.Depth{"", jobs.Late}[n]; len(w.put) != 1 || w.put[0].Audit != want {
 			t.Errorf("slot %v: %+v, want audit %q", slot, w.put, want)
 		}
 	}
 }
 
 // TestEveryBatchIsAuditedWhateverBefallsAnOperation holds that audits are put
-// with the batches, spread over a sixth of the time until the next ones.
+// with the batches.
 func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
@@ -94,9 +89,9 @@ func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
 	r.add(t, rand.New(rand.NewPCG(5, 0)), month, 25)
 	plan := func(w *workplace) {
 		p := r.pipeline(t, w)
-		p.Batch, w.pages, p.ShortEvery = 4, "5", 6*time.Second
+		p.Batch, w.pages = 4, "5"
 		m := r.begin(t)
-		m.Kind, m.Month, m.Audit = jobs.Month, month, jobs.Short
+		m.Kind, m.Month, m.Audit = jobs.Month, month, jobs.Late
 		w.do(t, p, m)
 		in := r.batches(t, w.put, jobs.Audit, 4)
 		for _, d := range r.due[month] {
@@ -104,15 +99,13 @@ func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
 				t.Fatalf("%s at operation %d: device %s is in %d audits", w.wrong, w.at, d, n)
 			}
 		}
-		delays := map[time.Duration]bool{}
 		for i, m := range w.put {
-			if m.Kind == jobs.Audit && m.Audit != jobs.Short || w.delay[i] > time.Second || m.Kind == jobs.Device && w.delay[i] != 0 {
+			if m.Kind == jobs.Audit && m.Audit != jobs.Late || w.delay[i] != 0 {
 				t.Errorf("%+v after %v", m, w.delay[i])
 			}
-			delays[w.delay[i]] = true
 		}
-		if run := r.run(t); run.Batches == 0 || run.Audits != run.Batches || run.AuditsUntil == 0 || len(delays) < 3 {
-			t.Errorf("%s at operation %d: the run's row is %+v, delays are %v", w.wrong, w.at, run, delays)
+		if run := r.run(t); run.Batches == 0 || run.Audits != run.Batches {
+			t.Errorf("%s at operation %d: the run's row is %+v", w.wrong, w.at, run)
 		}
 	}
 	calm := &workplace{at: -1}

@@ -18,7 +18,7 @@ type trackRows struct {
 
 // newTrackRows reads what a plan needs to know; the states are many times that.
 func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *trackRows {
-	q := tables.Query{Range: part, Select: []string{"HeldUntil", "Chain", "Attempts", "LastReadRowKey", "Rows", "Rejects", "Late", "Refold", "Claim", "Committed"}}
+	q := tables.Query{Range: part, Select: []string{"HeldUntil", "ChainUntil", "Attempts", "LastReadRowKey", "Rows", "Rejects", "Late", "Refold", "Claim", "Committed"}}
 	t := &trackRows{}
 	t.next, t.stop = iter.Pull2(table.Rows(ctx, q))
 	return t

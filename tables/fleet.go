@@ -5,17 +5,18 @@ import "cmp"
 // A Member is a row of the table fleet: that a device exists, with what a run
 // needs to know of it.
 type Member struct {
-	Month    Month
-	Device   DeviceID
-	Tenant   Tenant
-	Readings string // name of its readings table
-	Settings string // of its sensors, in JSON; empty when they are the pipeline's
-	ETag     ETag   // of what was read
+	Month      Month
+	Device     DeviceID
+	Tenant     Tenant
+	Readings   string       // name of its readings table
+	Enrollment EnrollmentID // empty: none is known
+	Settings   string       // of its sensors, in JSON; empty when they are the pipeline's
+	ETag       ETag         // of what was read
 }
 
 // Member is what the fleet says of a device.
 func (d Device) Member() Member {
-	return Member{Month: d.Month, Device: d.ID, Tenant: d.Tenant, Readings: d.Readings}
+	return Member{Month: d.Month, Device: d.ID, Tenant: d.Tenant, Readings: d.Readings, Enrollment: d.Enrollment}
 }
 
 // Entity is m as it is stored.
@@ -23,6 +24,9 @@ func (m Member) Entity() (Entity, error) {
 	e := Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	e.Set("Tenant", String(string(m.Tenant)))
 	e.Set("Readings", String(m.Readings))
+	if m.Enrollment != "" {
+		e.Set("Enrollment", String(string(m.Enrollment)))
+	}
 	if m.Settings != "" {
 		e.Set("Settings", String(m.Settings))
 	}
@@ -34,7 +38,7 @@ func MemberOf(e Entity) (Member, error) {
 	f := e.Fields()
 	m := Member{
 		Device: DeviceID(e.RowKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
-		Settings: f.String("Settings"), ETag: e.ETag,
+		Enrollment: EnrollmentID(f.String("Enrollment")), Settings: f.String("Settings"), ETag: e.ETag,
 	}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)

@@ -13,12 +13,9 @@ type Run struct {
 	Enqueued Ticks  // when the master job was put; 0 while it is not known to be
 	Started  Ticks  // when the master job began, which marks it; 0 while it waits in the queue
 	Batches  int64  // device messages that the run's month jobs have put so far
-	Audits   int64  // audit messages that they have put; those come with delays, and lie in the queue for a while
-	// AuditsUntil is when the last of the audits comes. They are spread evenly from
-	// the begin of the run on.
-	AuditsUntil Ticks
-	Written     Ticks // when storage last wrote it, by its own clock; ignored in what is written
-	ETag        ETag  // of what was read
+	Audits   int64  // audit messages that they have put
+	Written  Ticks  // when storage last wrote it, by its own clock; ignored in what is written
+	ETag     ETag   // of what was read
 }
 
 // Waits tells whether the run's master job is in the queue and has not begun.
@@ -33,7 +30,7 @@ func (r Run) Entity() (Entity, error) {
 	for _, p := range []Property{
 		{"By", String(r.By)}, {"Skipped", String(r.Skipped)},
 		{"Enqueued", DateTime(r.Enqueued)}, {"Started", DateTime(r.Started)}, {"Batches", Int64(r.Batches)},
-		{"Audits", Int64(r.Audits)}, {"AuditsUntil", DateTime(r.AuditsUntil)},
+		{"Audits", Int64(r.Audits)},
 	} {
 		if p.Value != String("") && p.Value != DateTime(0) && p.Value != Int64(0) {
 			e.Set(p.Name, p.Value)
@@ -48,7 +45,7 @@ func RunOf(e Entity) (Run, error) {
 	f := e.Fields()
 	r := Run{
 		By: f.String("By"), Skipped: f.String("Skipped"), Enqueued: f.Ticks("Enqueued"), Started: f.Ticks("Started"),
-		Batches: f.Int("Batches"), Audits: f.Int("Audits"), AuditsUntil: f.Ticks("AuditsUntil"), Written: e.Timestamp, ETag: e.ETag,
+		Batches: f.Int("Batches"), Audits: f.Int("Audits"), Written: e.Timestamp, ETag: e.ETag,
 	}
 	var err error
 	r.Pipeline, err = ParsePipeline(e.PartitionKey)

@@ -1,21 +1,24 @@
 package tables
 
-// An AuditMark is a row of the table runs that remembers, for a pipeline and a
-// depth, which run has put the last audits: pipeline!audits and the depth.
+// An AuditMark is a row of the table runs that remembers, for a pipeline, which run
+// has put the last audits: pipeline!audits and last.
 type AuditMark struct {
 	Pipeline Pipeline
-	Depth    string // short or full
-	Slot     Ticks  // of the run
-	ETag     ETag   // of what was read
+	Slot     Ticks // of the run
+	Since    Ticks // slot of the run that put audits before it; 0 where there was none
+	ETag     ETag  // of what was read
 }
 
-// AuditMarks is the partition of a pipeline's AuditMarks.
+const auditRow = "last"
+
+// AuditMarks is the partition of a pipeline's AuditMark.
 func AuditMarks(p Pipeline) string { return string(p) + Separator + "audits" }
 
 // Entity is a as it is stored.
 func (a AuditMark) Entity() (Entity, error) {
-	e := Entity{PartitionKey: AuditMarks(a.Pipeline), RowKey: a.Depth}
+	e := Entity{PartitionKey: AuditMarks(a.Pipeline), RowKey: auditRow}
 	e.Set("Slot", String(a.Slot.String()))
+	e.Set("Since", String(a.Since.String()))
 	_, err := ParsePipeline(string(a.Pipeline))
 	return e, err
 }
@@ -23,9 +26,11 @@ func (a AuditMark) Entity() (Entity, error) {
 // AuditMarkOf is a row of the partition AuditMarks(p).
 func AuditMarkOf(p Pipeline, e Entity) (AuditMark, error) {
 	f := e.Fields()
-	a := AuditMark{Pipeline: p, Depth: e.RowKey, ETag: e.ETag}
+	a := AuditMark{Pipeline: p, ETag: e.ETag}
 	var err error
 	a.Slot, err = ParseTicks(f.String("Slot"))
 	f.fail("Slot", err)
+	a.Since, err = ParseTicks(f.String("Since"))
+	f.fail("Since", err)
 	return a, f.Err()
 }

@@ -52,7 +52,7 @@ func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
 		t.Errorf("%s is not where it should be", e.PartitionKey)
 	}
 
-	a := tables.AuditMark{Pipeline: "live", Depth: "full", Slot: slot}
+	a := tables.AuditMark{Pipeline: "live", Slot: slot, Since: slot - 7}
 	if e, err = a.Entity(); err != nil {
 		t.Fatal(err)
 	}

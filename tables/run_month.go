@@ -27,7 +27,7 @@ type MonthFigures struct {
 	Refolds int64 // devices with rows that are yet to be folded anew
 
 	Batches int64 // device messages put for the run, a repeated one once
-	Audits  int64 // audit messages put for the run, with a delay each
+	Audits  int64 // audit messages put for the run
 
 	// Again is not zero where the month was planned a second time, when batches of the
 	// same run may have been folded: its Rows then have some of the run's own.

@@ -86,7 +86,6 @@ func (c crew) hire(t *testing.T, through policy.Transporter) (stop func()) {
 	t.Helper()
 	p := c.fleet.Pipeline(t, through)
 	p.Batch = c.batch
-	p.ShortEvery, p.FullEvery = time.Second, time.Second // audits are spread over a part of that
 	queue := c.connect(t, through).Queue(c.fleet.Names, "live")
 	return run(t, &worker.Pool{Source: queue, Size: 4, Lease: 2 * time.Second, MaxAttempts: 50, Grace: time.Second,
 		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {

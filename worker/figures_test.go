@@ -48,7 +48,6 @@ func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	h.figures.Runs = Runs{tableClient.Table(f.Names.Runs())}
 	p, queue := f.Pipeline(t, nil), queueClient.Queue(f.Names, "live")
 	p.Client, p.Batch = tableClient, 5
-	p.ShortEvery, p.FullEvery = time.Second, time.Second
 	pool := &Pool{Source: queue, Size: 4, Idle: 100 * time.Millisecond, Log: quiet(), OnResult: h.figures.Ended,
 		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 			_, err := h.figures.Do(ctx, p, m, queue, save)

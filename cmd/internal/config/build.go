@@ -14,18 +14,15 @@ func (p Pipeline) Build(client *tables.Client, names tables.Names, objects jobs.
 		return nil, fmt.Errorf("pipeline %s makes objects, and there is no place for them: the storage account has no blobs", p.Name)
 	}
 	built := &jobs.Pipeline{
-		Name:       p.Name,
-		Sensors:    p.Meant(),
-		Client:     client,
-		Objects:    objects,
-		Names:      names,
-		Batch:      p.Batch,
-		Settle:     p.Settle,
-		Settings:   p.Settings(),
-		ShortEvery: p.ShortEvery,
-		FullEvery:  p.FullEvery,
-		ShortSpan:  p.ShortSpan,
-		Late:       p.Late,
+		Name:     p.Name,
+		Sensors:  p.Meant(),
+		Client:   client,
+		Objects:  objects,
+		Names:    names,
+		Batch:    p.Batch,
+		Settle:   p.Settle,
+		Settings: p.Settings(),
+		Late:     p.Late,
 	}
 	for _, processor := range p.Processors {
 		fold, err := processor.fold()

@@ -34,7 +34,6 @@ func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
 	built.Processors = nil
 	want := &jobs.Pipeline{
 		Name: "live", Batch: 99, Settle: 20 * time.Second, Late: 31 * day,
-		ShortEvery: 30 * time.Minute, ShortSpan: 36 * time.Hour, FullEvery: 2 * day,
 		Settings: c.Pipelines[0].Settings(),
 		Sensors: jobs.Sensors{
 			Kinds:   map[string]jobs.SensorKind{"door": jobs.State, "temperature": jobs.Number, "debug": jobs.Ignored},

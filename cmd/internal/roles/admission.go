@@ -7,14 +7,15 @@ import (
 	"time"
 
 	"furrow/sas"
+	"furrow/tables"
 )
 
-// An admission knows how old a row may be when it is stored, by any token that any
-// enrollment has issued: audits look so far back, whatever the configuration says.
+// An admission knows how old a row may be when it is stored, by any token that an
+// enrollment has issued: audits of its devices look so far back.
 type admission struct {
 	enrollments *sas.Enrollments
 	log         *slog.Logger
-	span        atomic.Int64 // a time.Duration
+	spans       atomic.Pointer[map[tables.EnrollmentID]time.Duration]
 }
 
 // admissionEvery is how often enrollments are looked at. One that is new admits older
@@ -22,22 +23,32 @@ type admission struct {
 // meanwhile has nothing yet of its devices.
 const admissionEvery = time.Minute
 
-// longest is what was read last.
-func (a *admission) longest() time.Duration { return time.Duration(a.span.Load()) }
+// of is what was read last of an enrollment; of one that is not known, the longest
+// of all.
+func (a *admission) of(id tables.EnrollmentID) (longest time.Duration) {
+	spans := a.spans.Load()
+	if spans == nil {
+		return 0
+	}
+	if span, known := (*spans)[id]; known {
+		return span
+	}
+	for _, span := range *spans {
+		longest = max(longest, span)
+	}
+	return longest
+}
 
 func (a *admission) read(ctx context.Context) error {
 	all, err := a.enrollments.All(ctx)
 	if err != nil {
 		return err
 	}
-	var longest time.Duration
+	spans := map[tables.EnrollmentID]time.Duration{}
 	for _, e := range all {
-		longest = max(longest, e.Admits)
+		spans[e.ID] = e.Admits + sas.ClockSkew
 	}
-	if longest > 0 {
-		longest += sas.ClockSkew
-	}
-	a.span.Store(int64(longest))
+	a.spans.Store(&spans)
 	return nil
 }
 

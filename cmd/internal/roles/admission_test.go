@@ -10,7 +10,7 @@ import (
 	"furrow/tables/azuretest"
 )
 
-func TestAuditsLookAsFarBackAsAnyTokenAdmits(t *testing.T) {
+func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	storage := azuretest.Local(t)
 	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}})
 	if err != nil {
@@ -18,8 +18,8 @@ func TestAuditsLookAsFarBackAsAnyTokenAdmits(t *testing.T) {
 	}
 	enrollments := &sas.Enrollments{Table: client.Table(tables.Names{}.Enrollments()), Master: sas.NewMaster()}
 	a := &admission{enrollments: &sas.Enrollments{Table: enrollments.Table}, log: slog.New(slog.DiscardHandler)}
-	if err := a.read(t.Context()); err != nil || a.longest() != 0 {
-		t.Errorf("without enrollments: %v, %v", a.longest(), err)
+	if err := a.read(t.Context()); err != nil || a.of("short") != 0 {
+		t.Errorf("without enrollments: %v, %v", a.of("short"), err)
 	}
 	if err := enrollments.Table.Create(t.Context()); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,12 @@ func TestAuditsLookAsFarBackAsAnyTokenAdmits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.read(t.Context()); err != nil || a.longest() != 30*days+time.Hour+sas.ClockSkew {
-		t.Errorf("with a backfill of 30 days: %v, %v", a.longest(), err)
+	if err := a.read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for id, backfill := range map[tables.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days, "unknown": 30 * days} {
+		if got, want := a.of(id), backfill+time.Hour+sas.ClockSkew; got != want {
+			t.Errorf("enrollment %s: %v, want %v", id, got, want)
+		}
 	}
 }

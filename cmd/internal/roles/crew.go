@@ -77,7 +77,7 @@ func (c *crew) build(f *Fleet) (t taken, err error) {
 			err = wrong
 			continue
 		}
-		built.Admits, built.Hold = c.admitted.longest, c.work.Lease
+		built.Admits, built.Hold = c.admitted.of, c.work.Lease
 		t.built[p.Name] = built
 	}
 	return t, err

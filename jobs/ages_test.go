@@ -1,0 +1,62 @@
+package jobs
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"furrow/tables"
+)
+
+// TestEveryHourIsCountedOnceAtEachAge: whatever the runs and however long nobody
+// scheduled any, and never before the hour has reached the age.
+func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	start := tables.TicksOf(time.Date(2026, 11, 1, 3, 7, 0, 0, time.UTC))
+	for range 200 {
+		turn := auditTurn{seed: random.Uint64(), since: start, run: start}
+		counted := map[tables.Ticks]int{}
+		for turn.run < start+20*day {
+			turn.since, turn.run = turn.run, turn.run+tables.Ticks(random.Int64N(int64(hour)/2))+1
+			if random.IntN(50) == 0 {
+				turn.run += 30 * hour
+			}
+			for _, w := range turn.spans() {
+				for h := w.from; h < w.to; h += hour {
+					if counted[h]++; turn.run-h-hour < hour {
+						t.Fatalf("hour %v is counted at %v", h.Time(), turn.run.Time())
+					}
+				}
+			}
+		}
+		for h := floorTo(start+2*day, hour); h < start+15*day; h += hour {
+			if n := counted[h]; n != len(ages()) {
+				t.Fatalf("hour %v is counted %d times", h.Time(), n)
+			}
+		}
+	}
+}
+
+// TestAuditsAreSpreadOverThePartitions: no hour of the day has many more last counts
+// than another.
+func TestAuditsAreSpreadOverThePartitions(t *testing.T) {
+	p := &Pipeline{Name: "live"}
+	byHour := make([]int, 24)
+	start := floorTo(tables.TicksOf(time.Now()), day)
+	for n := range 1200 {
+		m := Message{Month: tables.Month{Year: 2020 + n/1200, Month: time.Month(1 + n%12), Shard: n / 12}}
+		for h := range byHour {
+			m.Since, m.Run = start+tables.Ticks(h)*hour, start+tables.Ticks(h+1)*hour
+			if p.auditTurn(m).last() {
+				byHour[h]++
+			}
+		}
+	}
+	for h, n := range byHour {
+		if n < 20 || n > 90 {
+			t.Errorf("hour %d has %d of 1200: %v", h, n, byHour)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+)
+
+// auditsDue tells whether a run puts audits, and the slot of the run that did so
+// before: the first run in every five minutes does. It is the same, however often a
+// run asks, until a later one has put audits.
+func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due bool, since tables.Ticks, err error) {
+	if slot > now.Add(time.Hour) {
+		return false, 0, nil // a slot of next year would leave all until then without audits
+	}
+	for try := range tries {
+		mark, op, err := p.auditMark(ctx, slot)
+		if err != nil || op.Kind == 0 {
+			return mark.Slot == slot && err == nil, mark.Since, err
+		}
+		_, err = p.runs().Do(ctx, op)
+		if err == nil {
+			return true, mark.Since, nil
+		}
+		if !isChanged(err) {
+			return false, 0, err // written or not, the next try finds out
+		}
+		if err := pause(ctx, try); err != nil {
+			return false, 0, err
+		}
+	}
+	return false, 0, errors.New("the mark of the last audits changes all the time")
+}
+
+// auditMark is the mark as it is to be, and the operation that makes it so; no
+// operation where that is decided: audits are not due, a later run has put them, or
+// this one has.
+func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next tables.AuditMark, op tables.Op, err error) {
+	next = tables.AuditMark{Pipeline: p.Name, Slot: slot}
+	e, err := next.Entity()
+	if err != nil {
+		return next, op, err
+	}
+	found, err := p.runs().Get(ctx, e.PartitionKey, e.RowKey)
+	if errors.Is(err, tables.ErrNotFound) {
+		return next, tables.Insert(e), nil
+	}
+	if err != nil {
+		return next, op, err
+	}
+	last, err := tables.AuditMarkOf(p.Name, found)
+	switch {
+	case err != nil:
+		return next, op, fmt.Errorf("delete it, so that it is made again: %w", err)
+	case last.Slot >= slot, floorTo(last.Slot, auditPace) == floorTo(slot, auditPace):
+		return last, op, nil
+	}
+	next.Since = last.Slot
+	if e, err = next.Entity(); err != nil {
+		return next, op, err
+	}
+	return next, tables.Replace(e, last.ETag), nil
+}
