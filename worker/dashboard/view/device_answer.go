@@ -62,7 +62,7 @@ func (s *Store) newestValue(v latest.Value, now time.Time) pages.Latest {
 // rejectOf is a reject as it is shown: of a row that was rejected as a whole, the
 // value is the row.
 func rejectOf(r tables.Reject) pages.Reject {
-	const most = 300 // characters of a value
+	const most = 120 // characters of a value; furrow rejects shows all of it
 	value := r.Value
 	if r.Sensor == "" {
 		value = r.Reading
