@@ -24,7 +24,7 @@ type state struct {
 
 // Bounds of a state: its sensors take at most maxRoom, the rest is much less.
 const (
-	maxState = 352 << 10
+	maxState = 304 << 10
 	maxRoom  = maxState - 1<<10
 
 	// sensorRoom is what a sensor of a bucket takes besides its name: five numbers of
@@ -32,7 +32,7 @@ const (
 	sensorRoom = 50
 
 	manyNames = 16   // from so many on, names are looked up in a map
-	maxNames  = 8192 // more are not remembered; open buckets can have no more than 7,100
+	maxNames  = 8192 // more are not remembered; open buckets can have no more than 6,100
 )
 
 // A bucket is one that samples may still be added to.

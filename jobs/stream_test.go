@@ -1,0 +1,39 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+)
+
+// TestTrackingRowOfTheLargestDeviceFits: all states twice, the longest ledger twice,
+// and every open output in all its parts.
+func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
+	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
+	l := &Ledger{}
+	for at := now.Add(-tables.MaxBackfill - tables.MaxLife); at < now; at += hour {
+		l.add(at, 3600)
+	}
+	l.Compact(now)
+	state := func(kib int) []byte { return make([]byte, kib<<10) }
+	track := newTrack()
+	track.ledger, track.last, track.settings, track.held = l, strings.Repeat("9", 80), strings.Repeat("s", 200), strings.Repeat("h", maxHeldText)
+	track.states = map[string][]byte{"latest": state(128), "rollup": state(304), "archive": state(16)}
+	track.refold = cursor{window{1, 2}, true}
+	track.again, track.rebuilt = map[string][]byte{"latest": state(128)}, true
+	track.stream = stream{row: strings.Repeat("9", 80), counted: &Ledger{}, states: map[string][]byte{"rollup": state(304), "archive": state(16)}}
+	for n := range 9 {
+		o := Output{Rollups, strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
+		for part := range maxParts {
+			track.open[o.part(part+1)] = tables.ETag(strings.Repeat("e", 60))
+		}
+	}
+	op := track.committed(tables.Member{Month: tables.Month{Year: 2026, Month: 11}, Device: tables.DeviceID(strings.Repeat("d", 128))}, strings.Repeat("c", 26))
+	if err := op.Entity.Check(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d of %d bytes", op.Entity.Size(), tables.MaxEntity)
+}
