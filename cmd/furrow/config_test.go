@@ -92,7 +92,7 @@ func TestConfigCheckSaysAllThatIsWrong(t *testing.T) {
 	inEmptyDirectory(t)
 	writeConfig(t, "furrow.yaml", "pipelines:\n  - name: live\n    cadense: 1m\n    batch: 100\n    processors: [latst]\n")
 	code, out, errs := furrow(t.Context(), "config", "check")
-	want := `furrow.yaml:3:5: pipeline live: key "cadense" is not known (did you mean cadence?); want name, cadence, batch, settle, late, audits, processors, sensors or quality
+	want := `furrow.yaml:3:5: pipeline live: key "cadense" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors or quality
 furrow.yaml:4:12: pipeline live: batch "100"; want a whole number of devices from 1 to 99
 furrow.yaml:5:18: pipeline live: processor "latst" is not known (did you mean latest?); want latest, rollup or archive
 `

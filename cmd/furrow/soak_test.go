@@ -28,7 +28,6 @@ var (
 	soakDevices = flag.Int("soak.devices", 40, "how many devices it has")
 	soakEvery   = flag.Duration("soak.every", time.Second, "what time is between two readings of one")
 	soakCadence = flag.String("soak.cadence", "1s", "the cadence of its pipeline")
-	soakAudit   = flag.Duration("soak.audit", time.Minute, "how often its pipeline looks for rows that came late")
 )
 
 // TestKilledUpLosesNothing kills a furrow up, storage and all, again and again,
@@ -80,7 +79,7 @@ type soak struct {
 func newSoak(t *testing.T) *soak {
 	t.Helper()
 	s := &soak{dir: t.TempDir(), config: filepath.Join(t.TempDir(), "furrow.yaml"), receipts: &check.Receipts{}}
-	writeConfig(t, s.config, "pipelines: [{name: live, cadence: "+*soakCadence+", settle: 2s, audits: {short: {every: "+soakAudit.String()+", over: 1h}}, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n")
+	writeConfig(t, s.config, "pipelines: [{name: live, cadence: "+*soakCadence+", settle: 2s, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n")
 	s.choosePorts(t)
 	s.start(t)
 	found, err := setup.Find(s.dir)
@@ -192,16 +191,22 @@ func (s *soak) lag(t *testing.T) string {
 }
 
 // checkAll waits until all rows up to a time are folded, and fails where that never
-// comes. A row that was longer on its way than rows take to settle is folded by an audit.
+// comes. A row that was longer on its way than rows take to settle is folded by an audit,
+// which is asked for every ten seconds.
 func (s *soak) checkAll(t *testing.T, until time.Time) {
 	t.Helper()
-	for began := time.Now(); ; time.Sleep(time.Second) {
+	began := time.Now()
+	for audited := began; ; time.Sleep(time.Second) {
+		if time.Since(audited) > 10*time.Second {
+			(&site{dir: s.dir}).furrow(t, "audit", "run")
+			audited = time.Now()
+		}
 		found, err := check.Config{Client: s.client, Pipeline: "live", Until: tables.TicksOf(until), Receipts: s.receipts}.Run(t.Context())
 		if err == nil && found.Differences == 0 && found.Readings > 0 {
 			t.Logf("after %v all is folded: %+v", time.Since(began).Round(time.Second), found)
 			return
 		}
-		if time.Since(began) > 2*time.Minute+2**soakAudit {
+		if time.Since(began) > 2*time.Minute {
 			var lines []string
 			for _, d := range found.First {
 				lines = append(lines, d.String())

@@ -22,7 +22,6 @@ func (p Pipeline) Build(client *tables.Client, names tables.Names, objects jobs.
 		Batch:    p.Batch,
 		Settle:   p.Settle,
 		Settings: p.Settings(),
-		Late:     p.Late,
 	}
 	for _, processor := range p.Processors {
 		fold, err := processor.fold()

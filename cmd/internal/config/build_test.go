@@ -33,7 +33,7 @@ func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
 	}
 	built.Processors = nil
 	want := &jobs.Pipeline{
-		Name: "live", Batch: 99, Settle: 20 * time.Second, Late: 31 * day,
+		Name: "live", Batch: 99, Settle: 20 * time.Second,
 		Settings: c.Pipelines[0].Settings(),
 		Sensors: jobs.Sensors{
 			Kinds:   map[string]jobs.SensorKind{"door": jobs.State, "temperature": jobs.Number, "debug": jobs.Ignored},
@@ -64,7 +64,7 @@ func TestNothingIsLeftToTheDefaultsOfJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Zero means the default to jobs, so a file's zero would not be what it says.
-	if p.Batch == 0 || p.Settle == 0 || p.Late == 0 || p.ShortEvery == 0 || p.ShortSpan == 0 || p.FullEvery == 0 || p.Cadence == 0 {
+	if p.Batch == 0 || p.Settle == 0 || p.Cadence == 0 {
 		t.Errorf("something is left out: %+v", p)
 	}
 }

@@ -31,10 +31,6 @@ type Pipeline struct {
 	Cadence    time.Duration // from slot to slot: a part of a day, or whole days
 	Batch      int           // devices that one message carries, 1 to jobs.MaxBatch
 	Settle     time.Duration // younger rows wait
-	Late       time.Duration // how old the row may be that a living token still admits
-	ShortEvery time.Duration // how often late rows are looked for in the last ShortSpan
-	ShortSpan  time.Duration
-	FullEvery  time.Duration // how often they are looked for in all that the ledger covers
 	Processors []Processor   // at least one; each once
 	Sensors    map[string]Sensor
 	Quality    Quality
@@ -64,13 +60,9 @@ func Default() *Config {
 // newPipeline has what a pipeline does not say.
 func newPipeline() Pipeline {
 	return Pipeline{
-		Cadence:    time.Minute,
-		Batch:      50,
-		Settle:     10 * time.Second,
-		Late:       8 * day,
-		ShortEvery: time.Hour,
-		ShortSpan:  3 * time.Hour,
-		FullEvery:  day,
+		Cadence: time.Minute,
+		Batch:   50,
+		Settle:  10 * time.Second,
 	}
 }
 

@@ -25,10 +25,6 @@ pipelines:
     cadence: 90s
     batch: 99
     settle: 20s
-    late: 31d
-    audits:
-      short: {every: 30m, over: 1d12h}
-      full: {every: 2d}
     processors:
       - latest: {}
       - rollup: {windows: [1d, 15m, 60s]}

@@ -31,8 +31,6 @@ func (r *reader) pipeline(nth int, n ast.Node) Pipeline {
 			r.cadence(&p.Cadence),
 			r.batch(&p.Batch),
 			r.duration("settle", &p.Settle, time.Second, time.Hour),
-			r.duration("late", &p.Late, time.Hour, longest),
-			r.audits(&p),
 			r.processors(label, &p.Processors),
 			r.sensors(&p.Sensors),
 			r.quality(&p),
@@ -107,33 +105,4 @@ func (r *reader) batch(to *int) key {
 		}
 		*to = batch
 	}}
-}
-
-func (r *reader) audits(p *Pipeline) key {
-	return key{name: "audits", read: func(n ast.Node) {
-		r.within("audits", func() {
-			r.object(n, "a map of short and full",
-				key{name: "short", read: func(n ast.Node) { r.short(n, p) }},
-				key{name: "full", read: func(n ast.Node) {
-					r.within("full", func() {
-						r.object(n, "a map like {every: 1d}", r.duration("every", &p.FullEvery, time.Hour, 31*day))
-					})
-				}})
-		})
-	}}
-}
-
-// short reads audits of the last hours. What lies between two of them is looked
-// at by one of them, or it waits for the full audit.
-func (r *reader) short(n ast.Node, p *Pipeline) {
-	r.within("short", func() {
-		before := len(r.problems)
-		r.object(n, "a map like {every: 1h, over: 3h}",
-			r.duration("every", &p.ShortEvery, time.Minute, 31*day),
-			r.duration("over", &p.ShortSpan, time.Hour, longest))
-		if len(r.problems) == before && p.ShortSpan < p.ShortEvery {
-			r.problem(n, "every %s over the last %s, which leaves gaps; want over to be as long as every, or longer",
-				formatDuration(p.ShortEvery), formatDuration(p.ShortSpan))
-		}
-	})
 }

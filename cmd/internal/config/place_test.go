@@ -31,7 +31,7 @@ func TestProblemsAreWhereTheyAreWhateverComesBefore(t *testing.T) {
 		"\n", "\n\n\n", "# comment\n", "    # indented\n", "# a\n\n# b\n", "    # ü°\n",
 		"    settle: 20s # behind\n", "    settle: \"20s\"\n", "    settle: '20s'   \n", "    settle: 20s\n\n",
 		"    settle: >-\n      20s\n", "    settle: |-\n      20s\n\n", "    settle: \"2\\\n      0s\"\n", "    settle:\n      20s\n",
-		"    audits: {short: {\n      every: 1h},\n      full: {}}\n", "    audits:\n      # within\n      short:\n\n        every: 1h\n",
+		"    quality: {\n      sensor: q,\n      good: [a]}\n", "    quality:\n      # within\n      good:\n\n        [a]\n      sensor: q\n",
 		"    sensors: &s\n      door: state # °\n      # last\n", "    sensors:\n      ? door\n      : state\n",
 		"    sensors: {a: {type: number, unit: \"a b\"},\n\n      # c\n      b: state}\n", "    sensors:\n      a: {type: number, unit: \"'\"}\n",
 		"    quality:\n      sensor: q\n      good:\n      - a\n      - \"b: c\"\n\n      - 'it''s'\n",

@@ -29,22 +29,9 @@ type (
 		Cadence    string                 `yaml:"cadence" json:"cadence"`
 		Batch      int                    `yaml:"batch" json:"batch"`
 		Settle     string                 `yaml:"settle" json:"settle"`
-		Late       string                 `yaml:"late" json:"late"`
-		Audits     shownAudits            `yaml:"audits" json:"audits"`
 		Processors []map[string]any       `yaml:"processors" json:"processors"`
 		Sensors    map[string]shownSensor `yaml:"sensors,omitempty" json:"sensors,omitempty"`
 		Quality    *shownQuality          `yaml:"quality,omitempty" json:"quality,omitempty"`
-	}
-	shownAudits struct {
-		Short shownShort `yaml:"short" json:"short"`
-		Full  shownFull  `yaml:"full" json:"full"`
-	}
-	shownShort struct {
-		Every string `yaml:"every" json:"every"`
-		Over  string `yaml:"over" json:"over"`
-	}
-	shownFull struct {
-		Every string `yaml:"every" json:"every"`
 	}
 	shownSensor struct {
 		Type string `yaml:"type" json:"type"`
@@ -75,11 +62,6 @@ func (p Pipeline) shown() shownPipeline {
 		Cadence: formatDuration(p.Cadence),
 		Batch:   p.Batch,
 		Settle:  formatDuration(p.Settle),
-		Late:    formatDuration(p.Late),
-		Audits: shownAudits{
-			Short: shownShort{Every: formatDuration(p.ShortEvery), Over: formatDuration(p.ShortSpan)},
-			Full:  shownFull{Every: formatDuration(p.FullEvery)},
-		},
 		Sensors: map[string]shownSensor{},
 	}
 	for _, processor := range p.Processors {

@@ -105,11 +105,11 @@ furrow.yaml:2:37: pipeline live: latest is written by pipeline live already (lin
     processors: [rollup]
 `, `furrow.yaml:4:11: pipeline live: name live is that of the pipeline in line 2; every pipeline has its own
 `},
-		{live + "    cadense: 1m\n", `furrow.yaml:4:5: pipeline live: key "cadense" is not known (did you mean cadence?); want name, cadence, batch, settle, late, audits, processors, sensors or quality
+		{live + "    cadense: 1m\n", `furrow.yaml:4:5: pipeline live: key "cadense" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors or quality
 `},
-		{live + "    Cadence: 1m\n", `furrow.yaml:4:5: pipeline live: key "Cadence" is not known (did you mean cadence?); want name, cadence, batch, settle, late, audits, processors, sensors or quality
+		{live + "    Cadence: 1m\n", `furrow.yaml:4:5: pipeline live: key "Cadence" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors or quality
 `},
-		{live + "    xyzzy: 1m\n", `furrow.yaml:4:5: pipeline live: key "xyzzy" is not known; want name, cadence, batch, settle, late, audits, processors, sensors or quality
+		{live + "    xyzzy: 1m\n", `furrow.yaml:4:5: pipeline live: key "xyzzy" is not known; want name, cadence, batch, settle, processors, sensors or quality
 `},
 		{live + `    cadence: 1m
     cadence: 2m
@@ -118,38 +118,30 @@ furrow.yaml:2:37: pipeline live: latest is written by pipeline live already (lin
 		{live + `    cadence: 7m
     batch: 100
     settle: 0s
-    late: 8 days
 `, `furrow.yaml:4:14: pipeline live: cadence "7m"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "100"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "0s"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "8 days"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence: 36h
     batch: 0
     settle: 2h
-    late: 4000d
 `, `furrow.yaml:4:14: pipeline live: cadence "36h"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "0"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "2h"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "4000d"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence: 1500ms
     batch: five
     settle: 10
-    late: -1d
 `, `furrow.yaml:4:14: pipeline live: cadence "1500ms"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "five"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "10"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "-1d"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence: 0s
     batch: 1.5
     settle: 1.5s
-    late: 9999999999999h
 `, `furrow.yaml:4:14: pipeline live: cadence "0s"; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch "1.5"; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle "1.5s"; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:7:11: pipeline live: late "9999999999999h"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + `    cadence:
     batch: [1]
@@ -157,24 +149,6 @@ furrow.yaml:7:11: pipeline live: late "9999999999999h"; want a duration from 1h 
 `, `furrow.yaml:4:13: pipeline live: cadence: nothing is said; want a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d
 furrow.yaml:5:12: pipeline live: batch: a list; want a whole number of devices from 1 to 99
 furrow.yaml:6:13: pipeline live: settle: a map; want a duration from 1s to 1h, in whole seconds, such as 90s, 5m, 1h or 1d
-`},
-		{live + "    audits: 1h\n", `furrow.yaml:4:13: pipeline live: audits: "1h"; want a map of short and full
-`},
-		{live + `    audits:
-      short: {evry: 1h, over: 30m}
-      full: {every: 1m, over: 1d}
-`, `furrow.yaml:5:15: pipeline live: audits: short: key "evry" is not known (did you mean every?); want every or over
-furrow.yaml:5:31: pipeline live: audits: short: over "30m"; want a duration from 1h to 3660d, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:6:21: pipeline live: audits: full: every "1m"; want a duration from 1h to 31d, in whole seconds, such as 90s, 5m, 1h or 1d
-furrow.yaml:6:25: pipeline live: audits: full: key "over" is not known (did you mean every?); want every
-`},
-		{live + "    audits: {short: {every: 6h}}\n", `furrow.yaml:4:21: pipeline live: audits: short: every 6h over the last 3h, which leaves gaps; want over to be as long as every, or longer
-`},
-		{live + `    audits:
-      short:
-        every: 2h
-        over: 1h
-`, `furrow.yaml:6:9: pipeline live: audits: short: every 2h over the last 1h, which leaves gaps; want over to be as long as every, or longer
 `},
 		{`pipelines:
   - name: live
@@ -189,7 +163,7 @@ furrow.yaml:6:25: pipeline live: audits: full: key "over" is not known (did you 
 		{`pipelines:
   - name: live
     proccessors: [latest]
-`, `furrow.yaml:3:5: pipeline live: key "proccessors" is not known (did you mean processors?); want name, cadence, batch, settle, late, audits, processors, sensors or quality
+`, `furrow.yaml:3:5: pipeline live: key "proccessors" is not known (did you mean processors?); want name, cadence, batch, settle, processors, sensors or quality
 `},
 		{`pipelines:
   - name: live
