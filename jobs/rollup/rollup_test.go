@@ -52,6 +52,10 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 			if e.Properties == nil {
 				continue
 			}
+			if len(e.Properties) == 0 { // it is emptied, or stays away
+				delete(written, e.Output)
+				continue
+			}
 			written[e.Output] = map[string]Aggregate{}
 			for _, p := range e.Properties {
 				a, err := ParseAggregate(p.Value.Text())
