@@ -16,7 +16,9 @@ func scheduleCommand() *cli.Command {
 		Usage: "put the master job of every slot of the pipelines into their queues",
 		Description: "Any number may run side by side: the first to take a slot has it. A slot is skipped while too much\n" +
 			"of the last run is still in the queue. It makes the tables and queues that are missing, and runs until it\n" +
-			"gets SIGINT or SIGTERM; with --once it does what is due now, for cron and its like.",
+			"gets SIGINT or SIGTERM; with --once it does what is due now, for cron and its like.\n" +
+			"It stores the file of --config if no generation of the configuration has its content, and follows the\n" +
+			"generation that holds.",
 		Flags: append(fleetFlags(),
 			&cli.DurationFlag{Name: "every", Usage: "`TIME` between two slots, instead of the pipelines' own cadences"},
 			&cli.BoolFlag{Name: "once", Usage: "do what is due now, say what it was, and end"},

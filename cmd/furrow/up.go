@@ -20,7 +20,9 @@ func upCommand() *cli.Command {
 		Usage: "run everything that a fleet needs, in one process",
 		Description: "It serves storage from a directory, gives devices their tokens, schedules runs, does the jobs, and shows all\n" +
 			"of it in a browser. With a connection string or a URL as --storage it does all but the first, on that account.\n" +
-			"It runs until it gets SIGINT or SIGTERM; after a crash, it goes on where it was.",
+			"It runs until it gets SIGINT or SIGTERM; after a crash, it goes on where it was.\n" +
+			"It stores the file of --config if no generation of the configuration has its content, and follows the\n" +
+			"generation that holds.",
 		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
 			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` of blobs, on the host of --listen; queues and tables are on the next two; 0 takes three free ones"},
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen", Usage: "`URL` by which devices reach the endpoint; its host is also that of the Table service unless --table-url says otherwise"},

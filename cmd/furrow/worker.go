@@ -14,7 +14,8 @@ func workerCommand() *cli.Command {
 		Name:  "worker",
 		Usage: "do the jobs of the pipelines",
 		Description: "Any number may run side by side; one that dies leaves its jobs to the others. It makes the tables and\n" +
-			"queues that are missing, and runs until it gets SIGINT or SIGTERM, when it gives back what it has begun.",
+			"queues that are missing, and runs until it gets SIGINT or SIGTERM, when it gives back what it has begun.\n" +
+			"It works under the stored configuration and follows it; --config holds only while none is stored.",
 		Flags: append(fleetFlags(),
 			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
 			&cli.DurationFlag{Name: "lease", Value: worker.DefaultLease, Usage: "how long a job that a dead worker has left lies idle; it is renewed at a third of this `TIME`"},

@@ -16,6 +16,7 @@ import (
 // applied and rolled back, and more readings are folded all the time. In the end, all
 // is as if the last one had held from the beginning.
 func TestAppliesAndRollbacksLoseNothing(t *testing.T) {
+	t.Parallel() // it mostly waits
 	world := jobstest.NewWorldSince(t, 26*time.Hour, 3, 120)
 	c := newCrewed(t, world)
 	first := c.apply(t, pipelines(live))
@@ -43,6 +44,7 @@ func TestAppliesAndRollbacksLoseNothing(t *testing.T) {
 // one leaves alone, also while it is by itself. In the end, all is as if the new
 // configuration had held from the beginning.
 func TestARollingChangeComesToTheSame(t *testing.T) {
+	t.Parallel() // it mostly waits
 	world := jobstest.NewWorldSince(t, 26*time.Hour, 3, 120)
 	c := newCrewed(t, world)
 	first := c.apply(t, pipelines(live))

@@ -87,6 +87,7 @@ func TestAWorkerLoadsTheConfigurationThatAMessageNeeds(t *testing.T) {
 
 // TestAWorkerThatCannotLoadAConfigurationLeavesItsMessages: to one that can.
 func TestAWorkerThatCannotLoadAConfigurationLeavesItsMessages(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
 	first := c.apply(t, pipelines(live))
 	deaf := c.work(t, c.fleet(t, first, c.deaf()))
