@@ -153,7 +153,7 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	left, full := 0, 0
-	for range 30 {
+	for range 12 {
 		samples := random(r, 1+r.IntN(120))
 		whole, err := Fold{}.Fold(member, nil, samples)
 		if err != nil {
