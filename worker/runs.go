@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"furrow/tables"
@@ -49,4 +50,22 @@ func (r Runs) Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (
 		}
 	}
 	return runs, now, nil
+}
+
+// Audited is the slot of the last run of a pipeline that has put audits; zero where
+// none has.
+func (r Runs) Audited(ctx context.Context, p tables.Pipeline) (tables.Ticks, error) {
+	mark, err := tables.AuditMark{Pipeline: p}.Entity()
+	if err != nil {
+		return 0, err
+	}
+	found, err := r.Table.Get(ctx, mark.PartitionKey, mark.RowKey)
+	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	last, err := tables.AuditMarkOf(p, found)
+	return last.Slot, err
 }

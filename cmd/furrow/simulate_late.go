@@ -10,6 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/simulate"
+	"furrow/jobs"
+	"furrow/sas"
 	"furrow/sas/device"
 	"furrow/tables"
 )
@@ -24,6 +26,7 @@ type lateReadings struct {
 // sentBy is what a device has sent.
 type sentBy struct {
 	newest     time.Time // of its readings
+	oldest     time.Time // of those that came after a newer one; where none did, of all
 	disordered bool      // a reading came after a newer one
 	stored     int64
 }
@@ -45,8 +48,14 @@ func (l *lateReadings) accepted(m simulate.Member, r device.Reading) {
 	switch {
 	case r.Time.IsZero():
 	case r.Time.Before(d.newest):
+		if !d.disordered || r.Time.Before(d.oldest) {
+			d.oldest = r.Time
+		}
 		d.disordered = true
 	default:
+		if d.newest.IsZero() {
+			d.oldest = r.Time
+		}
 		d.newest = r.Time
 	}
 }
@@ -61,6 +70,7 @@ func (l *lateReadings) ended(m simulate.Member, s device.Stats) {
 type lateLine struct {
 	Late     *int64          `json:"late,omitempty"` // absent: it took too long to count
 	Pipeline tables.Pipeline `json:"latePipeline,omitempty"`
+	Until    *time.Time      `json:"lateUntil,omitempty"` // by then the oldest of each device are found, at the latest
 }
 
 func (l lateLine) text() string {
@@ -72,8 +82,8 @@ func (l lateLine) text() string {
 	case *l.Late == 0:
 		return ""
 	}
-	return fmt.Sprintf("%s came after their devices had been folded further. They wait for the next audit of pipeline %s,\nor for this one: furrow audit run --pipeline %s --wait\n",
-		many(*l.Late, "reading"), l.Pipeline, l.Pipeline)
+	return fmt.Sprintf("%s came after their devices had been folded further. They wait for the next audits of pipeline %s,\nat %s at the latest, or for this one: furrow audit run --pipeline %s --wait\n",
+		many(*l.Late, "reading"), l.Pipeline, l.Until.Format(time.RFC3339), l.Pipeline)
 }
 
 // countFor is how long late readings are counted at most.
@@ -94,9 +104,12 @@ func (l *lateReadings) count(c *cli.Context, d *desk, members []simulate.Member)
 		return lateLine{}, err
 	}
 	line := lateLine{Pipeline: holds.Config.Pipelines[0].Name}
-	late, err := l.ofPipeline(ctx, d, line.Pipeline, members)
+	late, until, err := l.ofPipeline(ctx, d, line.Pipeline, members)
 	if err == nil {
 		line.Late = &late
+	}
+	if late > 0 {
+		line.Until = &until
 	}
 	if ctx.Err() != nil {
 		err = nil
@@ -104,7 +117,12 @@ func (l *lateReadings) count(c *cli.Context, d *desk, members []simulate.Member)
 	return line, err
 }
 
-func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p tables.Pipeline, members []simulate.Member) (late int64, err error) {
+func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p tables.Pipeline, members []simulate.Member) (late int64, until time.Time, err error) {
+	admits, err := d.admits(ctx)
+	if err != nil {
+		return 0, until, err
+	}
+
 	months := map[tables.Month]bool{}
 	for _, m := range members {
 		months[tables.MonthOf(m.Deployed, 0)] = true
@@ -114,21 +132,38 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p tables.Pipelin
 		q := tables.Query{Range: tables.Range{Partitions: shards}, Select: []string{"LastReadRowKey", "Rows"}}
 		for page, err := range d.Tables.Table(d.Names.Partitions(p)).Rows(ctx, q) {
 			if errors.Is(err, tables.ErrNoTable) {
-				return 0, nil
+				return 0, until, nil
 			}
 			if err != nil {
-				return 0, err
+				return 0, until, err
 			}
 			for _, e := range page.Rows {
 				n, err := l.ofDevice(ctx, d, e)
 				if err != nil {
-					return 0, err
+					return 0, until, err
+				}
+				if n == 0 {
+					continue
 				}
 				late += n
+				at := tables.TicksOf(l.devices[tables.DeviceID(e.RowKey)].oldest)
+				next := (&jobs.Pipeline{Name: p}).NextAudit(month, at, tables.TicksOf(page.Time), admits).Time()
+				if next.After(until) {
+					until = next
+				}
 			}
 		}
 	}
-	return late, nil
+	return late, until.Truncate(time.Second), nil
+}
+
+// admits is how far back the token of any enrollment may reach.
+func (d *desk) admits(ctx context.Context) (most time.Duration, err error) {
+	all, err := d.Enrollments.All(ctx)
+	for _, e := range all {
+		most = max(most, e.Admits+sas.ClockSkew)
+	}
+	return most, err
 }
 
 // ofDevice counts those of a device by its tracking row. One that has sent in order,

@@ -45,6 +45,7 @@ type pipelineStatus struct {
 	RejectsDropped int64           `json:"rejectsDropped"` // of the rejects, those that are no longer kept
 	Late           int64           `json:"late"`
 	Refolds        int64           `json:"refolds"`
+	Audited        *time.Time      `json:"audited"` // slot of the last run that looked whether audits are due, and put them; null where none has
 	Queue          int             `json:"queue"`
 	Catchup        int             `json:"catchup"`
 	Poison         int             `json:"poison"`
@@ -108,6 +109,10 @@ func statusOf(s roles.Status) pipelineStatus {
 		seconds := lag.Seconds()
 		out.LagSeconds = &seconds
 	}
+	if s.Audited != 0 {
+		at := s.Audited.Time()
+		out.Audited = &at
+	}
 	if ago, known := s.Planned(); known {
 		seconds := ago.Seconds()
 		out.PlannedSeconds = &seconds
@@ -139,6 +144,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"rows", fmt.Sprintf("%s folded, %s of them found late", grouped(s.Rows), grouped(s.Late))},
 		{"rejects", s.rejectsText()},
 		{"work", s.workText()},
+		{"audits", s.auditsText()},
 		{"refolds", many(s.Refolds, "device") + " to be folded again"},
 		{"poison", many(int64(s.Poison), "message") + " given up"},
 	} {
@@ -163,6 +169,15 @@ func (s pipelineStatus) rejectsText() string {
 	text := many(s.Rejects, "row") + " with something that could not be folded"
 	if s.RejectsDropped > 0 {
 		text += fmt.Sprintf("; %s of them no longer kept, as each device keeps its newest %d", grouped(s.RejectsDropped), tables.RejectSlots)
+	}
+	return text
+}
+
+// auditsText says when readings that came late are found.
+func (s pipelineStatus) auditsText() string {
+	text := "readings that came late wait until they are 1h, 3h, 12h or 2d old, or too old for any token; furrow audit run finds them now"
+	if s.Audited != nil {
+		text += "; last put by run " + s.Audited.Format("15:04:05")
 	}
 	return text
 }

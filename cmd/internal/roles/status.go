@@ -20,6 +20,7 @@ type Status struct {
 	Queue    int                 // live messages, about
 	Catchup  int                 // messages of devices far behind, audits and refolds, about
 	Poison   int
+	Audited  tables.Ticks // slot of the last run that has put audits; zero: none has
 }
 
 // recentRuns is how many slots a status looks back.
@@ -42,7 +43,10 @@ func (f *Fleet) Status(ctx context.Context, p config.Pipeline) (s Status, err er
 	if s.Catchup, err = OrNone(queue.CatchupDepth(ctx)); err != nil {
 		return s, err
 	}
-	s.Poison, err = OrNone(queue.PoisonDepth(ctx))
+	if s.Poison, err = OrNone(queue.PoisonDepth(ctx)); err != nil {
+		return s, err
+	}
+	s.Audited, err = f.Runs().Audited(ctx, p.Name)
 	return s, err
 }
 

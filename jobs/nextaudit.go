@@ -1,0 +1,30 @@
+package jobs
+
+import (
+	"time"
+
+	"furrow/tables"
+)
+
+// NextAudit is when the next audit is due that counts a row which is in storage now,
+// and so finds it if it came late: as the ages say, or when no living token of a
+// device admits rows of that age any more, which is after admits. A run puts the audit
+// within minutes of that.
+func (p *Pipeline) NextAudit(month tables.Month, row, now tables.Ticks, admits time.Duration) tables.Ticks {
+	seed := p.auditTurn(Message{Month: month}).seed
+	// first is the first end of a period at or after a moment that is not over yet.
+	first := func(every, at tables.Ticks) tables.Ticks {
+		at = max(at, now+1)
+		offset := tables.Ticks(seed % uint64(every))
+		return max(at-offset+every-1, 0)/every*every + offset
+	}
+	last := floorTo(row, day) + day + tables.Ticks((admits+tokenGrace)/100)
+	next := first(lastAge, last)
+	for _, a := range ages() {
+		end := first(a.every, floorTo(row, hour)+hour+a.old)
+		if row >= floorTo(max(end-a.every-a.old, 0), hour) { // or the age was reached before
+			next = min(next, end)
+		}
+	}
+	return next
+}
