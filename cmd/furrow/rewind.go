@@ -110,7 +110,7 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which rol
 			}
 		}
 		if size == 0 {
-			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At), Month: m.Month, First: m.Device}
+			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At), Generation: pipeline.Generation, Month: m.Month, First: m.Device}
 		}
 		batch.Last = m.Device
 		size++
