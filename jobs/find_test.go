@@ -1,0 +1,69 @@
+package jobs
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+)
+
+// counted counts requests, and the rows that they ask for at most.
+type counted struct{ requests, rows int }
+
+func (c *counted) Do(r *http.Request) (*http.Response, error) {
+	c.requests++
+	if top, err := strconv.Atoi(r.URL.Query().Get("$top")); err == nil {
+		c.rows += top
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// TestConflictReadsTheKeysConcerned: of a partition with the minutes of many devices,
+// in which the keys of a transaction lie far apart.
+func TestConflictReadsTheKeysConcerned(t *testing.T) {
+	const devices, minutes = 20, 200
+	in := azuretest.Local(t)
+	account, err := tables.ParseAccount(in.ConnectionString())
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := &counted{}
+	client, err := tables.Connect(tables.Config{Account: account, Transport: through})
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := client.Table("minutes")
+	if err := table.Create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var ops []tables.Op
+	var keys []string
+	for d := range devices {
+		for n := range minutes {
+			e := tables.Entity{PartitionKey: "p", RowKey: fmt.Sprintf("d%02d!%04d", d, n)}
+			ops = append(ops, tables.Insert(e))
+		}
+		keys = append(keys, fmt.Sprintf("d%02d!%04d", d, minutes-1), fmt.Sprintf("d%02d!%04d", d, minutes)) // one that is there, one that is not
+	}
+	groups, err := tables.Cut(ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		if _, err := table.Submit(t.Context(), g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	*through = counted{}
+	found, err := find(t.Context(), table, "p", keys)
+	if err != nil || len(found) != devices {
+		t.Fatalf("%d rows are found, %v", len(found), err)
+	}
+	if through.requests > devices+1 || through.rows > devices*(2*devices+8) {
+		t.Errorf("%d requests for up to %d rows, of %d keys among %d rows", through.requests, through.rows, len(keys), len(ops))
+	}
+	t.Logf("%d requests for up to %d rows", through.requests, through.rows)
+}
