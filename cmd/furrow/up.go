@@ -69,6 +69,7 @@ func up(c *cli.Context) (err error) {
 	}
 	defer closing(&err, p.Close)
 	paceCollector()
+	go keepMemory(ctx)
 	return p.serve(ctx, func(ctx context.Context) error { return h.run(ctx, p.tableURL(c, tls)) })
 }
 

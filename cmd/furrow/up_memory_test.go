@@ -1,0 +1,14 @@
+package main
+
+import "testing"
+
+func TestMemoryLimitOfUpLeavesRoomForGarbage(t *testing.T) {
+	last := int64(0)
+	for live := int64(0); live < 4<<30; live += 10 << 20 {
+		limit := memoryLimit(live)
+		if limit < upMemory || limit < live+live/8 || limit < last {
+			t.Errorf("with %d MiB that live, the limit is %d MiB", live>>20, limit>>20)
+		}
+		last = limit
+	}
+}
