@@ -32,7 +32,7 @@ func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 			}
 		}
 		for h := floorTo(start+2*day, hour); h < start+15*day; h += hour {
-			if n := counted[h]; n != len(ages()) {
+			if n, want := counted[h], len(ages()); n != want {
 				t.Fatalf("hour %v is counted %d times", h.Time(), n)
 			}
 		}

@@ -97,6 +97,7 @@ func mark(rng *rand.Rand, track *tables.Entity, f *tables.MonthFigures, now tabl
 		track.Set(name, tables.Int64(n))
 		*of += n
 	}
+	f.Dropped += max(0, n-tables.RejectSlots)
 	track.Set("LastReadRowKey", tables.String(last.String()))
 	track.Set("State_latest", tables.Binary(make([]byte, 100)))
 	due = true
@@ -106,13 +107,13 @@ func mark(rng *rand.Rand, track *tables.Entity, f *tables.MonthFigures, now tabl
 		f.Held++
 		due = false
 	case 1:
-		track.Set("Chain", tables.DateTime(now.Add(time.Hour)))
+		track.Set("ChainUntil", tables.DateTime(now.Add(time.Hour)))
 		f.Behind++
 		f.Lag = max(f.Lag, time.Duration(n)*time.Second)
 		due = false
 	case 2:
 		track.Set("HeldUntil", tables.DateTime(now.Add(-time.Hour)))
-		track.Set("Chain", tables.DateTime(now.Add(-time.Hour)))
+		track.Set("ChainUntil", tables.DateTime(now.Add(-time.Hour)))
 	case 3:
 		track.Set("Refold", tables.String(now.Add(-time.Hour).String()+"-"+now.String()))
 		f.Refolds++
