@@ -17,6 +17,7 @@ type auditor struct {
 	pipeline *Pipeline
 	message  Message
 	now      tables.Ticks // of the service, when the audit began
+	mark     string       // of the device in hand, as this job has committed it
 	left     int          // rows that the job may fold yet
 	result   Result
 	unended  []unended // what is left to other jobs
@@ -26,6 +27,7 @@ type auditor struct {
 type unended struct {
 	device tables.DeviceID
 	mark   string
+	delay  time.Duration
 }
 
 // audit does an audit job. What it folds again is committed device by device and
@@ -35,8 +37,9 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 	if err := a.batch(ctx); err != nil {
 		return Result{}, fmt.Errorf("audit of %s to %s of %s: %w", m.First, m.Last, m.Month, err)
 	}
-	m.Attempts, m.Claim = 0, ""
+	m.Attempts = 0
 	for _, f := range followUps(m, a.result.Claimed) {
+		f.Claim = "" // no claim does the work of an audit
 		if err := put.Put(ctx, f.Message, f.Until.Time().Sub(a.now.Time())+time.Second); err != nil {
 			return a.result, err
 		}
@@ -44,7 +47,7 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 	m.Audit, m.Since = Refold, 0
 	for _, d := range a.unended {
 		m.First, m.Last, m.Mark = d.device, d.device, d.mark
-		if err := put.Put(ctx, m, 0); err != nil {
+		if err := put.Put(ctx, m, d.delay); err != nil {
 			return a.result, err
 		}
 	}
@@ -61,7 +64,7 @@ func (a *auditor) batch(ctx context.Context) error {
 	a.now, a.result = read.now, Result{Failed: read.strange}
 	for _, d := range read.work {
 		a.result.Devices++
-		if !a.concerns(d) {
+		if a.mark = m.Mark; !a.concerns(d) {
 			continue
 		}
 		err := a.insist(ctx, d)
@@ -82,14 +85,11 @@ func (a *auditor) batch(ctx context.Context) error {
 // concerns tells whether there is anything of a device to audit, and whether it is
 // this message's to do so.
 func (a *auditor) concerns(d *folding) bool {
-	t, m := d.track, a.message
-	switch {
-	case d.err != nil, t.last == "", t.heldUntil > a.now, !a.mine(t):
+	t := d.track
+	if d.err != nil || t.last == "" || t.heldUntil > a.now || !a.mine(t) {
 		return false
-	case m.Mark != "" && t.refoldMark.id != m.Mark:
-		return false // another message works the cursor off
 	}
-	return m.Claim == "" || !t.hold.keeps(a.now) || m.Claim == t.hold.claim
+	return a.mark == "" || t.refoldMark.id == a.mark // another message works the cursor off
 }
 
 // mine tells whether the device was folded under this job's own settings. Any other
@@ -113,7 +113,7 @@ func (a *auditor) insist(ctx context.Context, d *folding) error {
 		case errors.Is(err, errForeign) || d.err != nil:
 			return nil
 		case errors.Is(err, errHeld):
-			a.result.Claimed = append(a.result.Claimed, claimed{d.member.Device, d.track.hold.claim, d.track.hold.until})
+			a.later(d)
 			return nil
 		case !errors.Is(err, errChanged):
 			return err
@@ -133,7 +133,21 @@ func (a *auditor) insist(ctx context.Context, d *folding) error {
 		}
 	}
 	a.result.Overtaken++
+	if a.message.Audit == Refold {
+		a.hand(d)
+	}
 	return nil
+}
+
+// later leaves a device that another job has claimed until that job's hold ends.
+func (a *auditor) later(d *folding) {
+	h := d.track.hold
+	if a.message.Audit != Refold {
+		a.result.Claimed = append(a.result.Claimed, claimed{d.member.Device, h.claim, h.until})
+		return
+	}
+	a.hand(d)
+	a.unended[len(a.unended)-1].delay = h.until.Time().Sub(a.now.Time()) + time.Second
 }
 
 // device audits one device. Its error is of storage, or one of those that leave
@@ -262,7 +276,7 @@ func (a *auditor) hand(d *folding) {
 	if n := len(a.unended); n > 0 && a.unended[n-1].device == d.member.Device {
 		a.unended = a.unended[:n-1]
 	}
-	a.unended = append(a.unended, unended{d.member.Device, d.track.refoldMark.id})
+	a.unended = append(a.unended, unended{device: d.member.Device, mark: d.track.refoldMark.id})
 }
 
 // workOff moves the refold cursor, portion by portion, as far as one job may.
@@ -276,6 +290,9 @@ func (a *auditor) workOff(ctx context.Context, d *folding) error {
 		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true, then: (*track).passed}
 		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
 			return err
+		}
+		if a.mark != "" {
+			a.mark = d.track.refoldMark.id
 		}
 	}
 	return nil
@@ -296,8 +313,30 @@ func (a *auditor) drop(ctx context.Context, d *folding) error {
 	})
 }
 
-// commit changes a device's row and nothing else.
+// commit changes a device's row and nothing else. That new rows were folded
+// meanwhile is no hindrance: a busy device gets its turn.
 func (a *auditor) commit(ctx context.Context, d *folding, change func(*track)) error {
+	for try := range tries {
+		fresh, err := a.fresh(ctx, d)
+		if err != nil {
+			return err
+		}
+		all := redo{window: window{0, tables.MaxTicks}}
+		if !fresh.sameIn(all, d.track, a.now) || fresh.floor != d.track.floor || fresh.gap != d.track.gap {
+			return errChanged
+		}
+		d.track = fresh
+		if err := a.commitOnce(ctx, d, change); !errors.Is(err, errChanged) {
+			return err
+		}
+		if err := pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return errChanged
+}
+
+func (a *auditor) commitOnce(ctx context.Context, d *folding, change func(*track)) error {
 	f := newFolding(d.member, d.track.clone())
 	f.dirty = true
 	change(f.track)

@@ -40,6 +40,7 @@ type Result struct {
 	Rest   tables.DeviceID   // from which on the batch was not looked at; empty where it was
 	Anew   []tables.DeviceID // whose refold cursor was set
 	Mark   string            // that the rows of Behind and Anew have now
+	Lost   []tables.DeviceID // of Overtaken: whoever was faster need not go on with a chain
 	Failed map[tables.DeviceID]error
 
 	passedOver
@@ -134,6 +135,7 @@ func (j *job) result() Result {
 			continue
 		case d.dropped:
 			r.Overtaken++
+			r.Lost = append(r.Lost, d.member.Device)
 			continue
 		case d.rows > 0:
 			r.Folded++

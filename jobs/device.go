@@ -61,6 +61,11 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	if r.Rest != "" {
 		all = append(all, follower{of(r.Rest, m.Last, m.Mark), 0})
 	}
+	if m.Mark != "" {
+		for _, d := range r.Lost {
+			all = append(all, follower{of(d, d, m.Mark), 0})
+		}
+	}
 	alone := slices.Clone(r.Failing)
 	for d, err := range r.Failed {
 		if _, first := err.(*firstFailure); first {

@@ -19,8 +19,6 @@ func markOf(f *tables.Fields, name string) mark {
 	return mark{f.String(name + "Mark"), f.Ticks(name + "Until")}
 }
 
-func (m mark) expired(now tables.Ticks) bool { return m.id != "" && m.until <= now }
-
 // set gives e the mark. A merge leaves no property out, so what is taken away
 // becomes empty, and the earliest time that storage has.
 func (m mark) set(e *tables.Entity, name string) {

@@ -1,7 +1,9 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 
 	"furrow/tables"
 )
@@ -41,7 +43,10 @@ func (p *Pipeline) passOver(work []*folding, now tables.Ticks, b Batch) (mine []
 		if t.heldUntil > now || t.generation > p.Generation {
 			continue
 		}
-		if !t.refold.empty() && t.refoldMark.expired(now) && b.Mark == "" {
+		if !t.refold.empty() && t.refoldMark.until <= now && b.Mark == "" {
+			// The job commits the longer mark where it has rows to fold as well: what
+			// extend writes is refused then. A cursor without an id gets one.
+			t.refoldMark = mark{cmp.Or(t.refoldMark.id, rand.Text()), now.Add(p.marks())}
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Device, t.refoldMark.id, true, t.etag})
 		}
 		switch {
@@ -51,8 +56,9 @@ func (p *Pipeline) passOver(work []*folding, now tables.Ticks, b Batch) (mine []
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Device, t.chain.id, false, t.etag})
 		case t.hold.keeps(now):
 			// A follow-up of an earlier claim has nothing to add to a later one: that
-			// job has read whatever this one would.
-			if b.Claim == "" || b.Claim == t.hold.claim {
+			// job has read whatever this one would. But it may be an audit's, which does
+			// not go on with a chain.
+			if b.Claim == "" || b.Mark != "" || b.Claim == t.hold.claim {
 				over.Claimed = append(over.Claimed, claimed{d.member.Device, t.hold.claim, t.hold.until})
 			}
 		case t.attempts > 0 && !b.alone():

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"furrow/tables"
@@ -56,7 +55,11 @@ func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, er
 	j := a.newJob()
 	defer j.leave(ctx, d)
 	for try := range tries {
-		if err := p.stretch(ctx, f, r, d.track.last, isOpen); err != nil || f.err != nil {
+		most := max(a.left, p.portion())
+		if r.cursor {
+			most = f.rows + p.portion()
+		}
+		if err := p.stretch(ctx, f, r, d.track.last, isOpen, most); err != nil || f.err != nil {
 			d.err = f.err
 			return false, err
 		}
@@ -143,9 +146,8 @@ func (p *Pipeline) openWindows(f *folding) error {
 	return nil
 }
 
-// stretch folds the rows of a redo up to a checkpoint, as many as are left of a
-// portion.
-func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string, open bool) error {
+// stretch folds the rows of a redo up to a checkpoint, until it has folded so many.
+func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string, open bool, most int) error {
 	defer f.rescue()
 	keys := tables.Keys{From: r.from.String(), Before: r.to.String(), To: upTo}
 	if open {
@@ -155,10 +157,6 @@ func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string,
 		keys.From, keys.After = "", f.track.last
 	}
 	f.behind = false
-	most := f.rows + p.portion()
-	if !r.cursor {
-		most = math.MaxInt
-	}
 	rows := tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: keys}
 	if err := p.foldRange(ctx, f, rows, most, maxWeight); err != nil || f.err != nil {
 		return err

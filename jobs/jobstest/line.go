@@ -25,6 +25,18 @@ func (l *Line) Put(_ context.Context, m jobs.Message, delay time.Duration) error
 	return nil
 }
 
+// Take takes the first message from the line.
+func (l *Line) Take() (m jobs.Message, delay time.Duration, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.Queue) == 0 {
+		return m, 0, false
+	}
+	m, delay = l.Queue[0], l.Delays[0]
+	l.Queue, l.Delays = l.Queue[1:], l.Delays[1:]
+	return m, delay, true
+}
+
 // Work does what was put, and what that puts, until nothing is left.
 func (l *Line) Work(t *testing.T, p *jobs.Pipeline) (done int) {
 	t.Helper()
