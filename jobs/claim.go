@@ -196,7 +196,7 @@ func (j *job) commit(ctx context.Context) error {
 				return verdict{taken: true}
 			case found.Get("Committed").Text() == j.claim:
 				return verdict{done: true, etag: found.ETag}
-			case d.track.refolded() && found.Get("Refold").Text() != d.track.read.refold.String():
+			case d.track.refolded() && (found.Get("Refold").Text() != d.track.read.refold.String() || found.Get("RefoldRow").Text() != d.track.read.row):
 				return verdict{taken: true} // somebody has rewound the device meanwhile: that must not be lost
 			}
 			return verdict{etag: found.ETag}

@@ -90,8 +90,12 @@ func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, er
 			d.err = err
 			return false, nil
 		}
+		mark := d.track.refoldMark
 		err = j.finish(ctx, d, g)
 		if err == nil && d.err == nil {
+			if !r.cursor && d.track.refoldMark != mark { // the message with the old one does nothing now
+				a.hand(d)
+			}
 			a.result.Refolds++
 			a.result.Late += int(late)
 			a.left -= f.rows
@@ -150,6 +154,9 @@ func (p *Pipeline) openWindows(f *folding) error {
 func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string, open bool, most int) error {
 	defer f.rescue()
 	keys := tables.Keys{From: r.from.String(), Before: r.to.String(), To: upTo}
+	if r.from == 0 {
+		keys.From = "" // of rows that are no readings, some lie below all ticks
+	}
 	if open {
 		keys.Before = ""
 	}
@@ -219,6 +226,9 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 	}
 	touched := d.track.ledger.differences(f.track.ledger, passed)
 	late = g.track.enter(passed, f.track.ledger)
+	if !r.cursor {
+		g.track.startDayAgain(passed)
+	}
 	g.rejects.atMost(late) // the others were counted when they were first folded
 	for o, e := range f.effects {
 		isWindow := o.Kind != Object && e.To > e.From

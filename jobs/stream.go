@@ -47,7 +47,7 @@ func (t *track) passed(f *folding, done bool) {
 		return
 	}
 	at := floorTo(TicksBefore(f.track.last), day)
-	t.refold.from = max(t.refold.from, at)
+	t.refold.from = at // below where it was, if what is open began there
 	t.gap.from = max(t.gap.from, min(at, t.gap.to))
 	t.stream = stream{row: f.track.last, states: maps.Clone(f.track.states), counted: f.track.ledger.from(at)}
 }
@@ -59,6 +59,14 @@ func withoutStates(states map[string][]byte) map[string][]byte {
 		all[name] = nil
 	}
 	return all
+}
+
+// startDayAgain has the stream begin its day again where that meets a window: what
+// was counted there has changed, below the row that the stream has come to.
+func (t *track) startDayAgain(w window) {
+	if t.stream.row != "" && w.meets(window{t.refold.from, t.refold.from + day}) {
+		t.stream = stream{}
+	}
 }
 
 // clone is t with maps and a ledger of its own.

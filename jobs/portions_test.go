@@ -1,0 +1,179 @@
+package jobs_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+// minutely is a fleet of one device with a row every minute of some minutes of a day,
+// counted from its start.
+func minutely(t *testing.T, start time.Time, minutes ...int) (f *jobstest.Fleet, insert func(minutes ...int)) {
+	t.Helper()
+	f = seedDevice(t, 0, nil)
+	table := f.World.Connect(t, nil).Table("own")
+	insert = func(minutes ...int) {
+		var ops []tables.Op
+		for _, n := range minutes {
+			e := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Minute)).String()}
+			e.Set("temperature", tables.Double(float64(n)))
+			ops = append(ops, tables.Insert(e))
+		}
+		groups, err := tables.Cut(ops)
+		jobstest.Must(t, err)
+		for _, g := range groups {
+			_, err := table.Submit(t.Context(), g)
+			jobstest.Must(t, err)
+		}
+	}
+	insert(minutes...)
+	return f, insert
+}
+
+func upTo(n, step int) (all []int) {
+	for i := 0; i < n; i += step {
+		all = append(all, i)
+	}
+	return all
+}
+
+// sameAsNew compares the outputs with those of a new fleet.
+func sameAsNew(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
+	t.Helper()
+	calm := f.World.NewFleetOf(t, f.Readings)
+	q := calm.Pipeline(t, nil)
+	q.Processors = p.Processors
+	jobstest.Must(t, calm.Drain(t.Context(), q))
+	if d := jobstest.Differ(settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t))); d != "" {
+		t.Error(d)
+	}
+}
+
+func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) {
+	t.Helper()
+	member := tables.Member{Month: jobstest.Month, Device: f.World.Devices[0], Readings: f.Readings}
+	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: "rewound"})
+	jobstest.Must(t, err)
+}
+
+// TestRefoldAmidADayDoesNotUndoAnAudit: a late row lies below where the refold has
+// got to in its day. An audit folds it, and the refold goes on.
+func TestRefoldAmidADayDoesNotUndoAnAudit(t *testing.T) {
+	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
+	for name, last := range map[string]int{"closed": 3 * 24 * 60, "open": 20 * 60} {
+		t.Run(name, func(t *testing.T) {
+			f, insert := minutely(t, start, append(upTo(20*60, 10), last)...)
+			p := f.Pipeline(t, nil)
+			jobstest.Must(t, f.Drain(t.Context(), p))
+			rewind(t, f, p, start)
+			p.Portion, p.Most = 30, 30 // three hundred minutes
+			m := f.Audit(jobs.Refold)
+			m.Mark = "rewound"
+			l := &jobstest.Line{}
+			_, err := p.Do(t.Context(), m, l, nil)
+			jobstest.Must(t, err)
+			if len(l.Queue) != 1 {
+				t.Fatalf("it puts %+v", l.Queue)
+			}
+			insert(7) // late
+			p.Most = 1000
+			r, err := p.Do(t.Context(), f.Audit(jobs.Late), &jobstest.Line{}, nil)
+			if err != nil || r.Late != 1 {
+				t.Fatalf("the audit: %+v, %v", r, err)
+			}
+			l.Work(t, p)
+			sameAsNew(t, f, p)
+		})
+	}
+}
+
+// TestRewindAmidAPortionIsNotLost: the portion's commit must not say that the day was
+// begun already.
+func TestRewindAmidAPortionIsNotLost(t *testing.T) {
+	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
+	f, _ := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
+	p := f.Pipeline(t, nil)
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	rewind(t, f, p, start)
+	p.Portion, p.Most = 30, 30
+	m := f.Audit(jobs.Refold)
+	m.Mark = "rewound"
+	l := &jobstest.Line{}
+	_, err := p.Do(t.Context(), m, l, nil)
+	jobstest.Must(t, err)
+	amid := f.Pipeline(t, atFirstOutput(func() error {
+		spoil(t, f)
+		rewind(t, f, p, start)
+		return nil
+	}))
+	amid.Portion, amid.Most = 30, 30
+	m = l.Queue[0]
+	l.Queue, l.Delays = nil, nil
+	_, err = amid.Do(t.Context(), m, l, nil)
+	jobstest.Must(t, err)
+	m.Mark = "rewound"
+	l.Queue, l.Delays = append(l.Queue, m), append(l.Delays, 0)
+	l.Work(t, p)
+	sameAsNew(t, f, p)
+}
+
+func spoil(t *testing.T, f *jobstest.Fleet) {
+	t.Helper()
+	table := f.World.Connect(t, nil).Table(f.Names.Rollups())
+	for page, err := range table.Rows(t.Context(), tables.Query{}) {
+		jobstest.Must(t, err)
+		for _, e := range page.Rows {
+			e.Set("temperature", tables.String("[1,1,1,1,1,1]"))
+			e.Set(jobs.FenceProperty, tables.Int64(1))
+			_, err := table.Do(t.Context(), tables.InsertOrReplace(e))
+			jobstest.Must(t, err)
+		}
+	}
+}
+
+// TestLateRowsAreInTheLedgerOfAnyPortion: with an archive that awaits the day before,
+// what is open begins before the cursor.
+func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
+	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
+	f, insert := minutely(t, start, append(upTo(23*60, 10), upTo(36*60, 30)[46:]...)...)
+	p, _ := archiving(t, f, "portions")
+	fold, err := archive.New(archive.Config{CloseAfter: 7 * 24 * time.Hour})
+	jobstest.Must(t, err)
+	p.Processors = append(f.Pipeline(t, nil).Processors, jobs.Processor{Name: "archive", Fold: fold})
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	insert(7, 13*60+3)
+	rewind(t, f, p, start.Add(24*time.Hour))
+	p.Portion, p.Most = 30, 30
+	m := f.Audit(jobs.Refold)
+	m.Mark = "rewound"
+	l := &jobstest.Line{Queue: []jobs.Message{m}, Delays: []time.Duration{0}}
+	l.Work(t, p)
+	row := f.Track(t, f.World.Devices[0])
+	counted, err := jobs.ParseLedger(row.Get("Ledger").Binary())
+	jobstest.Must(t, err)
+	if all := int(counted.Count(0, tables.MaxTicks)); all != len(slices.Concat(upTo(23*60, 10), upTo(36*60, 30)[46:]))+2 {
+		t.Errorf("the ledger has %d rows, and %d were folded", all, row.Get("Rows").Int())
+	}
+}
+
+// TestRowsBelowAllTicksAreCountedAlike by jobs, audits and refolds.
+func TestRowsBelowAllTicksAreCountedAlike(t *testing.T) {
+	f, _ := minutely(t, time.Now().Add(-5*time.Hour), upTo(120, 10)...)
+	e := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: "!odd"}
+	e.Set("temperature", tables.Double(1))
+	_, err := f.World.Connect(t, nil).Table(f.Readings).Do(t.Context(), tables.Insert(e))
+	jobstest.Must(t, err)
+	p := f.Pipeline(t, nil)
+	p.Settings = "one:1"
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	p.Settings = "two:2"
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	if row := f.Track(t, f.World.Devices[0]); row.Get("Rows").Int() != 13 {
+		t.Errorf("%d rows are counted after a refold", row.Get("Rows").Int())
+	}
+}
