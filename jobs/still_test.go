@@ -1,0 +1,124 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables"
+)
+
+// A crew is two workers on one queue. Nothing befalls them, so that no message may
+// be lost; delays are kept short.
+type crew struct {
+	jobstest.Line
+	workers [2]*jobs.Pipeline
+}
+
+// work has each of them do so many messages at most, and tells whether none is left.
+func (c *crew) work(t *testing.T, most int) (idle bool) {
+	t.Helper()
+	var working sync.WaitGroup
+	for _, p := range c.workers {
+		working.Go(func() {
+			for range most {
+				m, delay, ok := c.Take()
+				if !ok {
+					return
+				}
+				time.Sleep(min(delay, 30*time.Millisecond))
+				r, err := p.Do(t.Context(), m, c, func(context.Context, jobs.Message) error { return nil })
+				if err != nil || len(r.Failed) > 0 {
+					t.Errorf("%+v: %v, %v", m, r.Failed, err)
+				}
+			}
+		})
+	}
+	working.Wait()
+	return len(c.Queue) == 0
+}
+
+// TestNothingStandsStill: whatever two workers do at a time, with chains and refolds
+// in small portions under claims that hold, no device waits for a mark to expire.
+func TestNothingStandsStill(t *testing.T) {
+	t.Parallel()
+	w := newLateWorld(t)
+	eachSeed(t, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		readings := fmt.Sprintf("still%d", seed)
+		there := map[int]bool{}
+		arrive := func(share float64) {
+			come := map[int]bool{}
+			for n := range w.Rows[0] {
+				if !there[n] && random.Float64() < share {
+					there[n], come[n] = true, true
+				}
+			}
+			if len(come) > 0 {
+				w.Insert(t, readings, func(n int) bool { return come[n] })
+			}
+		}
+		arrive(.5)
+		f := w.NewFleetOf(t, readings)
+		c := &crew{}
+		for i := range c.workers {
+			c.workers[i] = claimsHold(t, f, nil)
+		}
+		put := func(m jobs.Message) { jobstest.Must(t, c.Put(t.Context(), m, 0)) }
+		var s setting
+		for round := range 3 + random.IntN(4) {
+			if round == 0 || random.IntN(3) == 0 {
+				s = settings()[random.IntN(len(settings()))]
+			}
+			for i, p := range c.workers {
+				s.apply(t, p)
+				p.Portion, p.Most = 2+random.IntN(8*(i+1)), 4+random.IntN(30)
+			}
+			put(f.Message())
+			switch random.IntN(3) {
+			case 0:
+				put(f.Audit(jobs.Full))
+			case 1:
+				to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
+				m := f.Audit(jobs.Refold)
+				m.First = w.Devices[random.IntN(len(w.Devices))]
+				m.Last, m.Mark = m.First, fmt.Sprint("rewind", round)
+				_, err := c.workers[0].Rewind(t.Context(), tables.Member{Month: jobstest.Month, Device: m.First, Readings: readings},
+					jobs.Rewound{To: to, At: time.Now(), By: "a test", Mark: m.Mark})
+				jobstest.Must(t, err)
+				put(m)
+			}
+			if random.IntN(2) == 0 {
+				arrive(.3)
+			}
+			c.work(t, 1+random.IntN(30))
+		}
+		arrive(1)
+		for range 2 { // the last two slots
+			put(f.Message())
+			put(f.Audit(jobs.Full))
+			if !c.work(t, 2000) {
+				t.Fatalf("there is no end of %d messages: %+v", len(c.Queue), c.Queue[0])
+			}
+		}
+		for _, d := range w.Devices {
+			row := f.Track(t, d)
+			if row.Get("Refold").Text() != "" || row.Get("ChainMark").Text() != "" || row.Get("Rows").Int() != int64(len(w.Rows[0])) {
+				t.Errorf("%s stands still: cursor %q, chain %q, %d rows of %d", d, row.Get("Refold").Text(), row.Get("ChainMark").Text(), row.Get("Rows").Int(), len(w.Rows[0]))
+			}
+		}
+		calm := w.NewFleetOf(t, readings)
+		q := calm.Pipeline(t, nil)
+		s.apply(t, q)
+		jobstest.Must(t, calm.Drain(t.Context(), q))
+		if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" && !strings.Contains(d, "rejects/") {
+			t.Error(d)
+		}
+	})
+}
