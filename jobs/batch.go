@@ -103,9 +103,9 @@ const maxUnread = 3
 // read is that device's failure, unless no device's can.
 func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now tables.Ticks) (looked int, err error) {
 	horizon := now.Add(-p.settle())
-	rows, weight, unread := p.most(), maxWeight, 0
+	rows, weight, bytes, unread := p.most(), maxWeight, 2*maxBytes, 0
 	for i, d := range work {
-		if rows <= 0 || weight <= 0 {
+		if rows <= 0 || weight <= 0 || bytes <= 0 {
 			return i, nil
 		}
 		if d.err != nil {
@@ -121,7 +121,7 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now tables.Tick
 				return i, err
 			}
 		}
-		rows, weight = rows-d.rows, weight-d.weight
+		rows, weight, bytes = rows-d.rows, weight-d.weight, bytes-d.bytes
 	}
 	return len(work), nil
 }

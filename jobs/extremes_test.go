@@ -147,3 +147,26 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 		t.Errorf("the day does not have the values of all rows: %.200s", day)
 	}
 }
+
+// TestJobReadsFewBytesOfADevice: the neighbours of a device whose rows are as large as
+// storage takes them must not wait for 5,000 of these.
+func TestJobReadsFewBytesOfADevice(t *testing.T) {
+	const rows = 30
+	at := tables.TicksOf(time.Now().Add(-time.Hour))
+	text := strings.Repeat("x", 32<<10)
+	f := seedDevice(t, rows, func(n int) tables.Entity {
+		e := tables.Entity{RowKey: at.Add(time.Duration(n) * time.Second).String()}
+		for i := range 15 {
+			e.Set(fmt.Sprint("p", i), tables.String(text))
+		}
+		return e
+	})
+	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
+	if n := l.Work(t, f.Pipeline(t, nil)); n < 3 {
+		t.Errorf("%d rows of almost 1 MiB were folded in %d jobs", rows, n)
+	}
+	track := f.Track(t, f.World.Devices[0])
+	if got := track.Get("Rows").Int(); got != rows {
+		t.Errorf("%d rows of %d are folded", got, rows)
+	}
+}

@@ -19,6 +19,8 @@ type folding struct {
 	refused map[string]*tables.Reject // of the rows that are being folded, by RowKey
 	rejects rejects
 	rows    int           // folded
+	bytes   int           // of the rows that were folded
+	full    int           // from so many bytes on, the rest of the rows is for another job; zero: none are too many
 	weight  int           // about how many bytes the effects and rejects take
 	again   bool          // it folds rows again: processors that take each row once are left out
 	dirty   bool          // there is something to commit
@@ -42,6 +44,11 @@ func newFolding(m tables.Member, t *track) *folding {
 // these than they are themselves.
 const maxWeight = 8 << 20
 
+// maxBytes is how many bytes of rows a job folds of a device, give or take a chunk.
+// 5,000 rows of six sensors have 2 MiB; as many of the largest rows have 5 GiB, and
+// the neighbours of a device that sends those would wait for all of them.
+const maxBytes = 8 << 20
+
 // fold reads the rows of a device from its checkpoint to the horizon, at most so
 // many, and folds them page by page: no more than a page is held at a time.
 // What is wrong with the device is its own error, and no other's; an error of
@@ -50,6 +57,7 @@ func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, m
 	defer d.rescue()
 	heeded := p.heedSettings(d)
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
+	d.full = maxBytes
 	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
 		return err
 	}
@@ -117,7 +125,7 @@ func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range,
 				return nil
 			}
 			left = left[n:]
-			if d.rows >= most || d.weight >= heaviest {
+			if d.rows >= most || d.weight >= heaviest || d.full > 0 && d.bytes >= d.full {
 				d.behind = len(left) > 0 || page.Next != (tables.Continuation{})
 				return nil
 			}
@@ -133,6 +141,7 @@ func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 	for i := range rows {
 		e := &rows[i]
 		byKey[e.RowKey] = e
+		d.bytes += e.Size()
 		d.track.ledger.Add(e.RowKey)
 		d.track.last = e.RowKey
 		r, err := tables.ReadingOf(*e)

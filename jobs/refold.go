@@ -57,7 +57,7 @@ func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, er
 	for try := range tries {
 		most := max(a.left, p.portion())
 		if r.cursor {
-			most = f.rows + p.portion()
+			most, f.full = f.rows+p.portion(), f.bytes+maxBytes
 		}
 		if err := p.stretch(ctx, f, r, d.track.last, isOpen, most); err != nil || f.err != nil {
 			d.err = f.err
