@@ -18,7 +18,10 @@ type Config struct {
 	// Until is up to when rows have to be folded. One after it has to be if its device's
 	// checkpoint says so.
 	Until    tables.Ticks
-	Receipts *Receipts         // what devices were told; nil: nobody has listened
+	Receipts *Receipts // what devices were told; nil: nobody has listened
+	// Except are devices that are not checked, such as those that send what the
+	// default meaning of values does not cover.
+	Except   map[tables.DeviceID]bool
 	Progress func(done, n int) // devices; nil: nobody is told
 }
 

@@ -15,6 +15,9 @@ func (c *checker) outputs(ctx context.Context, table, partition string, keyParts
 	err := c.rows(ctx, table, tables.Query{Range: tables.Partition(partition)}, func(e tables.Entity) error {
 		c.found.count(func(r *Result) { r.OutputBytes += int64(e.Size()) })
 		key := strings.Split(e.RowKey, "!")
+		if c.Except[tables.DeviceID(key[0])] {
+			return nil
+		}
 		key = key[:min(len(key), keyParts)]
 		if next := strings.Join(key, "!"); next != whole.RowKey {
 			if err := flush(whole, each); err != nil {

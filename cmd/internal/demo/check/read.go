@@ -13,7 +13,9 @@ func (c *checker) members(ctx context.Context) (map[group][]tables.Member, error
 	err := c.rows(ctx, c.Names.Fleet(), tables.Query{}, func(e tables.Entity) error {
 		m, err := tables.MemberOf(e)
 		g := group{m.Tenant, m.Month}
-		all[g] = append(all[g], m)
+		if !c.Except[m.Device] {
+			all[g] = append(all[g], m)
+		}
 		return err
 	})
 	return all, err
@@ -48,6 +50,9 @@ func (c *checker) readRejects(ctx context.Context) error {
 			return nil
 		}
 		device := tables.DeviceID(e.PartitionKey)
+		if c.Except[device] {
+			return nil
+		}
 		if c.rejects[device] == nil {
 			c.rejects[device] = map[string]int{}
 		}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// post posts a body, and reads the JSON of an answer that is good.
+func post(t *testing.T, url string, body []byte, header http.Header, answer any) (status int) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	must(t, err)
+	r.Header = header
+	r.Header.Set("Content-Type", "application/json")
+	w, err := http.DefaultClient.Do(r)
+	must(t, err)
+	defer w.Body.Close()
+	text, err := io.ReadAll(w.Body)
+	must(t, err)
+	if answer != nil && w.StatusCode == http.StatusOK {
+		must(t, json.Unmarshal(text, answer))
+	}
+	return w.StatusCode
+}
+
+// A checkpoint is how far a device was folded, and when that was seen at the latest.
+type checkpoint struct {
+	last string
+	at   tables.Ticks
+}
+
+// folds are the checkpoints of a fleet, as they move.
+type folds struct {
+	client *tables.Client
+	mu     sync.Mutex
+	of     map[tables.DeviceID][]checkpoint
+}
+
+// watchFolds looks at the tracking rows until the test ends.
+func watchFolds(t *testing.T, client *tables.Client) *folds {
+	f := &folds{client: client, of: map[tables.DeviceID][]checkpoint{}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for t.Context().Err() == nil {
+			f.look(t)
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() { <-done })
+	return f
+}
+
+func (f *folds) look(t *testing.T) {
+	for page, err := range f.client.Table(tables.Names{}.Partitions("live")).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp", "LastReadRowKey"}}) {
+		if err != nil {
+			return // the worker has not made it yet, or the test ends
+		}
+		f.mu.Lock()
+		for _, e := range page.Rows {
+			own, last := f.of[tables.DeviceID(e.RowKey)], e.Get("LastReadRowKey").Text()
+			if len(own) == 0 && last != "" || len(own) > 0 && own[len(own)-1].last < last {
+				f.of[tables.DeviceID(e.RowKey)] = append(own, checkpoint{last, e.Timestamp})
+			}
+		}
+		f.mu.Unlock()
+	}
+}
+
+// folded is when a row was folded, as far as that was seen.
+func (f *folds) folded(d tables.DeviceID, row string) (at tables.Ticks, is bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.of[d] {
+		if c.last >= row {
+			return c.at, true
+		}
+	}
+	return 0, false
+}
+
+// checkPace counts the slots that each honest reading has waited for. One that was on
+// its way for longer than rows take to settle is an audit's.
+func (h *hostile) checkPace(t *testing.T, f *folds) {
+	t.Helper()
+	var slow int
+	byRuns, bySlots, longest := map[int]int{}, map[int]int{}, time.Duration(0)
+	for page, err := range h.client.Table(tables.Names{}.Readings()).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp"}}) {
+		must(t, err)
+		for _, e := range page.Rows {
+			d := tables.DeviceID(e.PartitionKey)
+			if d == h.device {
+				continue
+			}
+			key, err := tables.ParseRowKey(e.RowKey)
+			must(t, err)
+			due := key.Ticks.Add(hostileSettle)
+			if e.Timestamp > due {
+				slow++
+				continue
+			}
+			at := h.awaitFold(t, f, d, e.RowKey)
+			runs, slots := h.runsBetween(t, due, at)
+			byRuns[runs]++
+			bySlots[slots]++
+			longest = max(longest, at.Time().Sub(due.Time()))
+			if late := runs > 2 || slots > *hostileSlots; late && !t.Failed() {
+				t.Errorf("row %s of %s was folded in run %d after it was due, in slot %d", e.RowKey, d, runs, slots)
+			}
+		}
+	}
+	if t.Failed() {
+		out, _ := (&site{dir: h.dir}).furrow(t, "status")
+		t.Log(out)
+	}
+	t.Logf("honest readings by the run that folded them: %v; by slots, with those that were skipped: %v; the longest waited %v; %d were longer than %v on their way",
+		byRuns, bySlots, longest.Round(time.Millisecond), slow, hostileSettle)
+}
+
+// awaitFold waits until a row is folded.
+func (h *hostile) awaitFold(t *testing.T, f *folds, d tables.DeviceID, row string) tables.Ticks {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		if at, is := f.folded(d, row); is {
+			return at
+		}
+		if time.Since(began) > hostileWait {
+			t.Fatalf("row %s of %s is not folded\n%s", row, d, &h.log)
+		}
+	}
+}
+
+// runsBetween counts the runs whose slots lie between two times, and all slots.
+func (h *hostile) runsBetween(t *testing.T, from, to tables.Ticks) (runs, slots int) {
+	t.Helper()
+	if n := len(h.slots); n == 0 || h.slots[n-1].Slot < to {
+		var err error
+		h.slots, _, err = worker.Runs{Table: h.client.Table(tables.Names{}.Runs())}.Since(t.Context(), "live", 0)
+		must(t, err)
+	}
+	for _, r := range h.slots {
+		if r.Slot < from || r.Slot > to {
+			continue
+		}
+		if slots++; r.Skipped == "" {
+			runs++
+		}
+	}
+	return runs, slots
+}
+
+// awaitHostile waits until the tracking row of the hostile device has counted so many
+// rows in a pipeline, and fails when the device is held.
+func (h *hostile) awaitHostile(t *testing.T, pipeline tables.Pipeline, rows int64) {
+	t.Helper()
+	tracking, month := h.client.Table(tables.Names{}.Partitions(pipeline)), tables.MonthOf(h.member.Deployed, 0)
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		row, err := tracking.Get(t.Context(), month.String(), string(h.device))
+		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
+			row = tables.Entity{PartitionKey: month.String(), RowKey: string(h.device)} // no run has come to it yet
+		} else {
+			must(t, err)
+		}
+		held, is, err := jobs.HeldOf(row)
+		must(t, err)
+		folded := row.Get("Rows").Int()
+		h.rejected = max(h.rejected, row.Get("Rejects").Int())
+		if folded >= rows && !is {
+			t.Logf("after %v, pipeline %s has folded %d of %d rows, and rejected something of %d",
+				time.Since(began).Round(time.Millisecond), pipeline, folded, h.taken, row.Get("Rejects").Int())
+			return
+		}
+		if is || time.Since(began) > hostileWait {
+			t.Fatalf("%d of its rows are folded: %+v\n%s", folded, held, &h.log)
+		}
+	}
+}
+
+// checkCommands looks at what a user is told of the hostile device.
+func (h *hostile) checkCommands(t *testing.T) {
+	t.Helper()
+	y := &site{dir: h.dir}
+	if out, errs := y.furrow(t, "device", "held"); !strings.Contains(errs, "No device is held") {
+		t.Errorf("device held says %s%s", out, errs)
+	}
+	out, errs := y.furrow(t, "rejects", "--tenant", "contoso", "--summary")
+	if !strings.Contains(out, string(h.device)) || strings.Contains(errs, "rejected") != (h.rejected > tables.RejectSlots) {
+		t.Errorf("rejects --summary says\n%s%s", out, errs)
+	}
+	out, _ = y.furrow(t, "status")
+	t.Logf("status says\n%s", out)
+}
