@@ -287,7 +287,10 @@ func (a *auditor) workOff(ctx context.Context, d *folding) error {
 			return nil
 		}
 		c := d.track.refold
-		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true, then: (*track).passed}
+		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true, then: func(t *track, f *folding, done bool) {
+			t.passed(f, done)
+			a.pipeline.keepWindowed(t.stream.states)
+		}}
 		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
 			return err
 		}

@@ -52,6 +52,16 @@ func (t *track) passed(f *folding, done bool) {
 	t.stream = stream{row: f.track.last, states: maps.Clone(f.track.states), counted: f.track.ledger.from(at)}
 }
 
+// keepWindowed leaves the states that a stream goes on with: those of merging
+// processors are joined into the device's with every portion.
+func (p *Pipeline) keepWindowed(states map[string][]byte) {
+	for _, processor := range p.Processors {
+		if _, ok := processor.windowed(); !ok {
+			delete(states, processor.Name)
+		}
+	}
+}
+
 // withoutStates has the names of states without the states, so that a commit takes them away.
 func withoutStates(states map[string][]byte) map[string][]byte {
 	all := map[string][]byte{}
