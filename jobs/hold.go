@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"furrow/tables"
@@ -30,6 +31,11 @@ func (h hold) open() bool { return h.claim != "" && h.claim != h.committed }
 func (h hold) keeps(now tables.Ticks) bool {
 	return h.open() && now < h.until && h.until <= now.Add(longestHold+time.Minute)
 }
+
+// auditClaim begins the claims of audits.
+const auditClaim = "audit-"
+
+func (h hold) ofAudit() bool { return strings.HasPrefix(h.claim, auditClaim) }
 
 // longestHold bounds how long one claim keeps other jobs away.
 const longestHold = 10 * time.Minute

@@ -56,9 +56,9 @@ func (p *Pipeline) passOver(work []*folding, now tables.Ticks, b Batch) (mine []
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Device, t.chain.id, false, t.etag})
 		case t.hold.keeps(now):
 			// A follow-up of an earlier claim has nothing to add to a later one: that
-			// job has read whatever this one would. But it may be an audit's, which does
-			// not go on with a chain.
-			if b.Claim == "" || b.Mark != "" || b.Claim == t.hold.claim {
+			// job has read whatever this one would. An audit has not: it reads no row
+			// above the checkpoint.
+			if b.Claim == "" || b.Mark != "" || t.hold.ofAudit() || b.Claim == t.hold.claim {
 				over.Claimed = append(over.Claimed, claimed{d.member.Device, t.hold.claim, t.hold.until})
 			}
 		case t.attempts > 0 && !b.alone():

@@ -307,7 +307,7 @@ func (g *folding) merge(m Merging, name string, base, other []byte, from tables.
 
 // newJob is one that writes for a device of the audit.
 func (a *auditor) newJob() *job {
-	return &job{pipeline: a.pipeline, claim: rand.Text(), now: a.now}
+	return &job{pipeline: a.pipeline, claim: auditClaim + rand.Text(), now: a.now}
 }
 
 // take claims a device on the row that was read, before everything is folded.

@@ -279,3 +279,27 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 }
 
 func floorDay(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
+
+// TestFollowUpIsNotDoneByALaterClaimOfAnAudit: an audit reads no row above the
+// checkpoint, which a fleet with a run an hour would wait for.
+func TestFollowUpIsNotDoneByALaterClaimOfAnAudit(t *testing.T) {
+	w := jobstest.NewWorld(t, 1, 20)
+	f := w.NewFleet(t)
+	f.FirstHalf(t)
+	p := claimsHold(t, f, nil)
+	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
+	for _, claim := range []string{"one", "audit-another"} {
+		openClaim(t, f, claim)
+		m, _, _ := l.Take()
+		_, err := p.Do(t.Context(), m, l, nil)
+		jobstest.Must(t, err)
+		if len(l.Queue) != 1 {
+			t.Fatalf("under the claim %s the job puts %+v", claim, l.Queue)
+		}
+	}
+	openClaim(t, f, "")
+	l.Work(t, p)
+	if row := f.Track(t, w.Devices[0]); row.Get("Rows").Int() != 20 {
+		t.Errorf("%d rows are folded", row.Get("Rows").Int())
+	}
+}
