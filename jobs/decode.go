@@ -49,8 +49,8 @@ func checkVersion(text string) error {
 	switch {
 	case head.Version == nil:
 		return errors.New("v, the version of the format, is missing")
-	case *head.Version != version:
-		return fmt.Errorf("version %d is not known, only %d: another version of the program has written it; run that one, then redrive the message", *head.Version, version)
+	case *head.Version != MessageFormat:
+		return fmt.Errorf("version %d is not known, only %d: another version of the program has written it; run that one, then redrive the message", *head.Version, MessageFormat)
 	}
 	return Message{Kind: head.Kind}.checkKind()
 }

@@ -111,11 +111,11 @@ const maxID = 64
 // 128 characters, and the rest is short.
 const MaxSize = 2 << 10
 
-// version is of the format that Encode writes. Whoever gives a member another
+// MessageFormat numbers the format that Encode writes. Whoever gives a member another
 // meaning, or adds one, raises it, and lets Decode go on reading the old one
 // for as long as a queue may hold it: workers of two versions run side by side
 // while a fleet is being upgraded.
-const version = 1
+const MessageFormat = 1
 
 // versioned is a Message as it is written.
 type versioned struct {
@@ -128,7 +128,7 @@ func (m Message) Encode() (string, error) {
 	if err := m.check(); err != nil {
 		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
 	}
-	text, err := json.Marshal(versioned{version, m})
+	text, err := json.Marshal(versioned{MessageFormat, m})
 	if err != nil {
 		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
 	}

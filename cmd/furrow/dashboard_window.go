@@ -85,7 +85,7 @@ func (w *window) server() (*dashboard.Server, error) {
 	}
 	d, err := dashboard.New(dashboard.Config{
 		View:    view.New(view.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: w.c.Duration("silent-after"), Log: w.log}),
-		Secrets: w.secrets, Loopback: !exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Module, Log: w.log})
+		Secrets: w.secrets, Loopback: !exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Version, Log: w.log})
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func examplesOfTools(command string) []string {
 	case "bench tokens":
 		return []string{"bench tokens", "bench tokens --only kept,fresh --for 10s --rounds 3", "bench tokens --only storm --storm 20000"}
 	case "version":
-		return []string{"version"}
+		return []string{"version", "version --json"}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		UsageText:                 "furrow COMMAND [options]",
 		Description:               "Run 'furrow COMMAND --help' for what a command does and takes.",
 		Commands:                  []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), auditCommand(), benchCommand(), completionCommand(), versionCommand()},
-		Version:                   readVersion().Module,
+		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true, // a connection string is one value

@@ -111,12 +111,3 @@ func TestHelpDoesNotShowTheKeyOfTheEnvironment(t *testing.T) {
 		t.Errorf("the key is in the help text:\n%s", out)
 	}
 }
-
-func TestVersionNamesTheBuild(t *testing.T) {
-	code, out, errs := furrow(t.Context(), "version")
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != exitOK || len(lines) != 3 || !strings.HasPrefix(lines[0], "furrow ") ||
-		!strings.HasPrefix(lines[1], "revision ") || !strings.HasPrefix(lines[2], "go1.") {
-		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
-	}
-}

@@ -3,46 +3,98 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"runtime"
+	"io"
+	"maps"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"furrow/jobs"
+	"furrow/tables/local"
 )
 
-// A version is what the Go tool wrote into the binary.
+// release is the version of a release, set by its build with -ldflags "-X main.release=v1.2.3".
+var release string
+
+const unknown = "unknown"
+
+// A version describes this binary. Texts are "unknown" where the build did not record them, as "go run" does not.
 type version struct {
-	Module   string // e.g. v1.2.3, or "(devel)" when built from a checkout
-	Revision string // of version control, "-dirty" when files differed; "unknown" outside a checkout
-	Go       string
+	Version  string         `json:"version"`            // of the release, or of the commit as the Go tool numbers it
+	Revision string         `json:"revision"`           // commit that the binary was built from
+	Modified *bool          `json:"modified,omitempty"` // whether files differed from that commit; absent if unknown
+	Time     string         `json:"time"`               // time of the commit, RFC 3339
+	Go       string         `json:"go"`                 // version of Go that built it
+	Platform string         `json:"platform"`           // operating system and architecture, such as linux/amd64
+	Formats  map[string]int `json:"formats"`            // newest format that it knows of each thing that is stored
+}
+
+// formats lists the stored formats that have a number.
+func formats() map[string]int {
+	return map[string]int{
+		"directory": local.Format,
+		"message":   jobs.MessageFormat,
+	}
 }
 
 func readVersion() version {
-	v := version{Module: "(devel)", Revision: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return v
+		info = &debug.BuildInfo{}
 	}
-	v.Module = cmp.Or(info.Main.Version, v.Module)
+	return describeBuild(info, release)
+}
+
+// describeBuild reads the stamps that the Go tool leaves in a binary. A checkout gets a version
+// number of the tool's own, which begins with the last tag.
+func describeBuild(info *debug.BuildInfo, release string) version {
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
 	}
-	v.Revision = cmp.Or(settings["vcs.revision"], v.Revision)
-	if settings["vcs.modified"] == "true" {
-		v.Revision += "-dirty"
+	v := version{
+		Version:  cmp.Or(release, strings.TrimPrefix(info.Main.Version, "(devel)"), unknown),
+		Revision: cmp.Or(settings["vcs.revision"], unknown),
+		Time:     cmp.Or(settings["vcs.time"], unknown),
+		Go:       cmp.Or(info.GoVersion, unknown),
+		Platform: cmp.Or(settings["GOOS"], unknown) + "/" + cmp.Or(settings["GOARCH"], unknown),
+		Formats:  formats(),
+	}
+	if modified, ok := settings["vcs.modified"]; ok {
+		isModified := modified == "true"
+		v.Modified = &isModified
 	}
 	return v
+}
+
+func (v version) print(w io.Writer) error {
+	revision := v.Revision
+	if v.Modified != nil && *v.Modified {
+		revision += ", modified"
+	}
+	var numbers []string
+	for _, name := range slices.Sorted(maps.Keys(v.Formats)) {
+		numbers = append(numbers, fmt.Sprintf("%s %d", name, v.Formats[name]))
+	}
+	_, err := fmt.Fprintf(w, "furrow %s\nrevision   %s\ncommitted  %s\nbuilt with %s for %s\nformats    %s\n",
+		v.Version, revision, v.Time, v.Go, v.Platform, strings.Join(numbers, ", "))
+	return err
 }
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "print the version, the revision it was built from, and Go's version",
+		Usage: "Print version information",
+		Description: "Prints the version, the commit that the binary was built from, the time of that commit, the version of Go,\n" +
+			"and the number of each stored format. What the build did not record is \"unknown\": \"go run\" records no commit.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {
-			v := readVersion()
-			_, err := fmt.Fprintf(c.App.Writer, "furrow %s\nrevision %s\n%s %s/%s\n",
-				v.Module, v.Revision, v.Go, runtime.GOOS, runtime.GOARCH)
-			return err
+			if c.Bool("json") {
+				return writeJSONLine(c.App.Writer, readVersion())
+			}
+			return readVersion().print(c.App.Writer)
 		},
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// format numbers how a directory is laid out. It grows with every change that
+// Format numbers how a directory is laid out. It grows with every change that
 // an older program would take for damage, or damage itself.
-const format = 1
+const Format = 1
 
 const formatFile = "format"
 
@@ -33,9 +33,9 @@ func checkFormat(dir string) error {
 	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	switch {
 	case err != nil || n < 1:
-		return fmt.Errorf("%s does not hold the number of a format: restore it, or put %d in it where no newer version has served the directory", filepath.Join(dir, formatFile), format)
-	case n > format:
-		return fmt.Errorf("%w: its format is %d, and this program knows those up to %d", ErrNewer, n, format)
+		return fmt.Errorf("%s does not hold the number of a format: restore it, or put %d in it where no newer version has served the directory", filepath.Join(dir, formatFile), Format)
+	case n > Format:
+		return fmt.Errorf("%w: its format is %d, and this program knows those up to %d", ErrNewer, n, Format)
 	}
 	return nil
 }
@@ -47,5 +47,5 @@ func markFormat(dir string) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	return writeWhole(name, strconv.Itoa(format)+"\n")
+	return writeWhole(name, strconv.Itoa(Format)+"\n")
 }
