@@ -1,12 +1,11 @@
-// Package endpoint gives devices their tokens over HTTPS: the routes, the limits
-// that keep it standing when a whole fleet boots at once, and the server.
+// Package endpoint serves tokens to devices over HTTPS. It contains the routes, the limits
+// that keep the endpoint available when a whole fleet boots at once, and the server.
 //
-// A request for a token passes, in this order, what costs little and what costs
-// much: its id, its proof, the device's allowance, the allowance of all, its body,
-// and a place among those that use storage. So whoever has no key takes nothing
-// from those who have, and one device that asks without end takes its own
-// allowance, and no other's.
+// A token request passes its checks in order of cost: the ID, the proof, the device's rate
+// limit, the total rate limit, the body, and a slot to use storage. A client without a key
+// therefore uses up no device's allowance, and a device that never stops asking uses up
+// only its own.
 //
-// Requests that Go's server cannot read as HTTP it answers by itself, with 400 or
-// 431 in plain text; all other errors are problem documents (RFC 9457).
+// Go's server itself answers requests that are not valid HTTP, with 400 or 431 in plain
+// text. All other errors are problem documents (RFC 9457).
 package endpoint

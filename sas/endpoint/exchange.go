@@ -9,14 +9,14 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// An exchange is a request and its answer.
+// An exchange is a request and its response.
 type exchange struct {
 	w     http.ResponseWriter
 	r     *http.Request
-	name  string // the request id; ours, as whoever asks could give many requests one
+	name  string // request ID: our own, because a client could reuse one
 	began time.Time
-	id    string // of the device, as the path has it
-	begun bool   // the answer
+	id    string // device ID from the path
+	begun bool   // the response was started
 }
 
 func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
@@ -26,11 +26,11 @@ func newExchange(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// send answers with 200 and v as JSON.
+// send responds with 200 and v as JSON.
 func (x *exchange) send(v any) *refusal {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return &refusal{code: Internal, detail: "the answer cannot be written", cause: err}
+		return &refusal{code: Internal, detail: "the response cannot be encoded", cause: err}
 	}
 	return x.sendBytes("application/json", append(body, '\n'))
 }
@@ -52,7 +52,7 @@ func (x *exchange) sendProblem(no refusal) {
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // it is made of texts, numbers and a time
+		panic(err) // a struct of strings, numbers and a time always encodes
 	}
 	x.write(status, "application/problem+json", append(body, '\n'))
 }
@@ -62,8 +62,8 @@ func (x *exchange) write(status int, kind string, body []byte) {
 	x.w.Header().Set("Content-Type", kind)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(body) // nobody is left to tell
+	_, _ = x.w.Write(body) // the client is gone; there is nobody to tell
 }
 
-// seconds are whole ones, not fewer than d.
+// seconds rounds d up to whole seconds.
 func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

@@ -23,13 +23,13 @@ const (
 	secretSAS  = "sv=2019-02-02&tn=readings&sig=c2VjcmV0LW9mLXRoZS10b2tlbg%3D%3D"
 )
 
-// secrets are what no log may hold.
+// secrets must not appear in any log.
 var secrets = []string{"c2lnbmF0dXJlLW9mLXRoZS1kZXZpY2U", "Z3Vlc3NlZC1ieS1hLXN0cmFuZ2Vy", "c2VjcmV0LW9mLXRoZS10b2tlbg"}
 
-// A fakeIssuer gives every device with the right proof a token.
+// A fakeIssuer issues a token to every device with the right proof.
 type fakeIssuer struct {
-	authenticate error                       // for all, besides the wrong proof
-	issue        func(context.Context) error // nil: at once
+	authenticate error                       // for every right proof
+	issue        func(context.Context) error // nil: succeeds at once
 }
 
 func (f fakeIssuer) Authenticate(_ context.Context, _ tables.DeviceID, header string) (tables.Enrollment, error) {
@@ -49,7 +49,7 @@ func (f fakeIssuer) Issue(ctx context.Context, device tables.DeviceID, _ tables.
 		RowKeyFormat: sas.RowKeyFormat, Expires: time.Now().Add(time.Hour), ServerTime: time.Now(), SendEvery: 60, Batch: 100}, nil
 }
 
-// A logged is the log of a test, at debug. It fails the test that has a secret in it.
+// A logged is a test's log at debug level. It fails a test that logs a secret.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -101,7 +101,7 @@ func request(method, path, proof string, body io.Reader) *http.Request {
 	return r
 }
 
-// ask has the handler answer without a network.
+// ask calls the handler without a network.
 func ask(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -112,7 +112,7 @@ func askToken(h http.Handler, device, proof string) *httptest.ResponseRecorder {
 	return ask(h, request("POST", "/v1/devices/"+device+"/token", proof, nil))
 }
 
-// wantProblem holds an answer against what every error has.
+// wantProblem checks everything that all error responses have in common.
 func wantProblem(t *testing.T, w *http.Response, code Code) problem {
 	t.Helper()
 	body, err := io.ReadAll(w.Body)
@@ -142,6 +142,5 @@ func wantProblem(t *testing.T, w *http.Response, code Code) problem {
 	return p
 }
 
-// quiet is no log, as those of commands that do not show debug: tests that ask for
-// a fleet's tokens would spend their time in it.
+// quiet discards the log: tests with a whole fleet would spend their time in it.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

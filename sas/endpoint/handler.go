@@ -15,41 +15,41 @@ import (
 	"furrow/tables"
 )
 
-// An Issuer decides who gets a token, and makes it.
+// An Issuer decides who gets a token and issues it.
 type Issuer interface {
-	// Authenticate proves that the request is the device's. It is asked before any
-	// limit, so it must be cheap.
+	// Authenticate verifies that the request comes from the device. It is called before
+	// any rate limit, so it must be cheap.
 	Authenticate(ctx context.Context, device tables.DeviceID, header string) (tables.Enrollment, error)
 
-	// Issue makes the token, and writes what there is to write.
+	// Issue issues the token and records it.
 	Issue(ctx context.Context, device tables.DeviceID, e tables.Enrollment) (sas.Answer, error)
 }
 
-// Config is what a Handler is made of.
+// Config configures a Handler.
 type Config struct {
 	Issuer  Issuer                      // required
-	Ready   func(context.Context) error // says why no token can be issued; nil: there is no such reason
+	Ready   func(context.Context) error // why no token can be issued now; nil: always ready
 	Limits  Limits
 	Metrics *Metrics // nil: new ones
 	Log     *slog.Logger
 
-	// Collectors are what else /metrics shows.
+	// Collectors are added to /metrics.
 	Collectors []prometheus.Collector
 }
 
-// A Handler answers devices, and those who watch over the endpoint.
+// A Handler serves devices, and the probes and scrapers that monitor the endpoint.
 type Handler struct {
 	issuer  Issuer
 	ready   readiness
 	fleet   fleet
 	devices devices
-	gate    gate
+	storage storageLimiter
 	metrics *Metrics
-	journal journal
-	show    http.Handler // of the metrics
+	log     requestLog
+	scrape  http.Handler // serves the metrics
 }
 
-// New is a Handler. Its limits hold for itself alone.
+// New returns a Handler. Its limits are its own: two replicas allow twice as much.
 func New(c Config) (*Handler, error) {
 	if c.Metrics == nil {
 		c.Metrics = NewMetrics()
@@ -58,36 +58,36 @@ func New(c Config) (*Handler, error) {
 		issuer:  c.Issuer,
 		ready:   readiness{ask: c.Ready, log: c.Log},
 		fleet:   fleet{bucket: c.Limits.fleet()},
-		devices: devices{bucket: c.Limits.device(), most: mostDevices},
-		gate:    gate{places: make(chan struct{}, cmp.Or(c.Limits.Places, DefaultPlaces))},
+		devices: devices{bucket: c.Limits.device(), max: maxDevices},
+		storage: storageLimiter{slots: make(chan struct{}, cmp.Or(c.Limits.Slots, DefaultSlots))},
 		metrics: c.Metrics,
-		journal: journal{log: c.Log},
-		show:    promhttp.HandlerFor(c.Metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
+		log:     requestLog{log: c.Log},
+		scrape:  promhttp.HandlerFor(c.Metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
 	}
-	return h, c.Metrics.watch(h, c.Collectors)
+	return h, c.Metrics.observe(h, c.Collectors)
 }
 
-// A route is a path, the method that it takes, and what it does.
+// A route maps a path and a method to a function.
 type route struct {
-	path   string // with {id} for one segment or more: DeviceIDs have no slash, so that more is a bad id
-	method string // GET is HEAD, too
+	path   string // {id} matches any text, slashes included: an ID with a slash is then reported as a bad ID
+	method string // GET also admits HEAD
 	serve  func(*Handler, *exchange) *refusal
 }
 
-// routes are the operator's manual. http.ServeMux is not asked, as it redirects
-// paths that it finds unclean, and "." and ".." are ids.
+// routes lists every route with its callers. http.ServeMux does not serve here because it
+// redirects unclean paths, and "." and ".." are valid device IDs.
 func routes() []route {
 	return []route{
-		// Devices ask for a token when they boot and when theirs is about to end. A
-		// repeat is given another one; the one before stays good.
+		// Devices request a token when they boot and before theirs expires. A repeated
+		// request gets another token; the earlier one stays valid.
 		{"/v1/devices/{id}/token", http.MethodPost, (*Handler).token},
-		// Supervisors ask whether to restart the process. It asks nothing of storage.
+		// Supervisors ask whether to restart the process. It does not use storage.
 		{"/healthz", http.MethodGet, func(_ *Handler, x *exchange) *refusal { return x.send(status{"alive"}) }},
 		// Load balancers ask whether to send devices here.
 		{"/readyz", http.MethodGet, (*Handler).readyz},
-		// Prometheus asks, every few seconds.
-		{"/metrics", http.MethodGet, func(h *Handler, x *exchange) *refusal { h.show.ServeHTTP(x.w, x.r); return nil }},
-		// Who writes a client asks, once.
+		// Prometheus scrapes it every few seconds.
+		{"/metrics", http.MethodGet, func(h *Handler, x *exchange) *refusal { h.scrape.ServeHTTP(x.w, x.r); return nil }},
+		// Authors of clients read it once.
 		{"/openapi.json", http.MethodGet, func(_ *Handler, x *exchange) *refusal { return x.sendBytes("application/json", openAPI) }},
 	}
 }
@@ -106,7 +106,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// dispatch finds the route. The id is left for the route to judge.
+// dispatch finds and runs the route, which checks the ID itself.
 func (h *Handler) dispatch(x *exchange) *refusal {
 	for _, to := range routes() {
 		id, ok := match(to.path, x.r.URL.Path)
@@ -120,10 +120,10 @@ func (h *Handler) dispatch(x *exchange) *refusal {
 		x.id = id
 		return to.serve(h, x)
 	}
-	return &refusal{code: NotFound, detail: "there is nothing here; /openapi.json says what there is"}
+	return &refusal{code: NotFound, detail: "no such path; /openapi.json describes the API"}
 }
 
-// match is what path has where pattern has {id}.
+// match returns the part of path in the place of {id}.
 func match(pattern, path string) (id string, ok bool) {
 	before, after, variable := strings.Cut(pattern, "{id}")
 	if !variable {
@@ -137,20 +137,20 @@ func match(pattern, path string) (id string, ok bool) {
 }
 
 func (h *Handler) readyz(x *exchange) *refusal {
-	if h.ready.check(x.r.Context()) != nil { // the readiness logs why
-		return &refusal{code: NotReady, detail: "no tokens can be issued now; the log says why", after: readyFor}
+	if h.ready.check(x.r.Context()) != nil { // readiness logs the reason
+		return &refusal{code: NotReady, detail: "tokens cannot be issued now; the log has the reason", after: readyFor}
 	}
 	return x.send(status{"ready"})
 }
 
-// refuse answers, counts and logs a refusal.
+// refuse sends, counts and logs a refusal.
 func (h *Handler) refuse(x *exchange, no refusal) {
 	h.metrics.refusals.WithLabelValues(string(no.code)).Inc()
-	h.journal.refused(x, no)
+	h.log.refused(x, no)
 	x.sendProblem(no)
 }
 
-// recovered makes of a panic an answer, or cuts off the one that has begun.
+// recovered turns a panic into a response, or aborts one that was already started.
 func (h *Handler) recovered(x *exchange) {
 	cause := recover()
 	if cause == nil {
@@ -159,7 +159,7 @@ func (h *Handler) recovered(x *exchange) {
 	if cause == http.ErrAbortHandler {
 		panic(cause)
 	}
-	h.journal.panicked(x, cause)
+	h.log.panicked(x, cause)
 	if x.begun {
 		panic(http.ErrAbortHandler)
 	}
@@ -167,5 +167,5 @@ func (h *Handler) recovered(x *exchange) {
 	x.sendProblem(refused(nil))
 }
 
-// took is for metrics, of requests for a token.
+// took records the duration of a token request.
 func (h *Handler) took(x *exchange) { h.metrics.duration.Observe(time.Since(x.began).Seconds()) }

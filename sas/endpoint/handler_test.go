@@ -35,7 +35,7 @@ func TestDeviceWithItsKeyGetsAToken(t *testing.T) {
 	}
 }
 
-// TestEveryErrorHasItsCode asks, for every code, in a way that leads to it.
+// Every code is provoked by at least one request.
 func TestEveryErrorHasItsCode(t *testing.T) {
 	token := "/v1/devices/pump-7/token"
 	failing := func(err error) Config {
@@ -90,7 +90,7 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 			t.Errorf("%s: the log is %s", c.want, text)
 		}
 		if strings.Contains(p.Detail, "abc") || strings.Contains(p.Detail, "no storage") {
-			t.Errorf("%s tells a stranger: %s", c.want, p.Detail)
+			t.Errorf("%s reveals an internal name: %s", c.want, p.Detail)
 		}
 		if c.want == NotReady && p.RetryAfter != 12 && p.RetryAfter != 1 {
 			t.Errorf("%+v", p)
@@ -103,16 +103,16 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 	wantProblem(t, askToken(h, "pump-7", rightProof).Result(), TooManyRequests)
 	for code := range codes() {
 		if !seen[code] && code != TooManyRequests {
-			t.Errorf("nothing leads to %s", code)
+			t.Errorf("no request provokes %s", code)
 		}
 	}
 }
 
-// nilPanic panics where its text is asked for.
+// nilPanic panics whenever it is used.
 type nilPanic struct{}
 
-func (nilPanic) Error() string { panic("an error that cannot be read") }
-func (nilPanic) Is(error) bool { panic("an error that cannot be compared") }
+func (nilPanic) Error() string { panic("unreadable error") }
+func (nilPanic) Is(error) bool { panic("incomparable error") }
 
 func TestUnknownEnrollmentLooksLikeAWrongKey(t *testing.T) {
 	var details []string
@@ -121,18 +121,18 @@ func TestUnknownEnrollmentLooksLikeAWrongKey(t *testing.T) {
 		details = append(details, wantProblem(t, askToken(h, "pump-7", rightProof).Result(), ProofWrong).Detail)
 	}
 	if details[0] != details[1] {
-		t.Errorf("they can be told apart: %q", details)
+		t.Errorf("the responses differ: %q", details)
 	}
 }
 
 func TestPanicIsAnsweredAndLogged(t *testing.T) {
-	h, log := mustNew(t, Config{Issuer: fakeIssuer{issue: func(context.Context) error { panic("a fault in the issuer") }}})
+	h, log := mustNew(t, Config{Issuer: fakeIssuer{issue: func(context.Context) error { panic("issuer bug") }}})
 	p := wantProblem(t, askToken(h, "pump-7", rightProof).Result(), Internal)
-	if text := log.String(); !strings.Contains(text, "a fault in the issuer") || !strings.Contains(text, p.RequestID) || !strings.Contains(text, "handler_test.go") {
+	if text := log.String(); !strings.Contains(text, "issuer bug") || !strings.Contains(text, p.RequestID) || !strings.Contains(text, "handler_test.go") {
 		t.Errorf("the log is %s", text)
 	}
-	if len(h.gate.places) != 0 {
-		t.Error("its place is still taken")
+	if len(h.storage.slots) != 0 {
+		t.Error("its slot is still in use")
 	}
 }
 
@@ -145,7 +145,7 @@ func TestBodyMayBeAnObjectWithUnknownMembers(t *testing.T) {
 	}
 }
 
-func TestRequestIDIsOursAndTheirsIsBounded(t *testing.T) {
+func TestRequestIDIsOurOwnAndTheClientsIsClipped(t *testing.T) {
 	h, log := mustNew(t, Config{})
 	r := request("POST", "/v1/devices/pump-7/token", rightProof, nil)
 	r.Header.Set("X-Request-Id", "theirs"+strings.Repeat("x", 1000))
@@ -158,15 +158,15 @@ func TestRequestIDIsOursAndTheirsIsBounded(t *testing.T) {
 	}
 }
 
-func TestReadinessIsAskedOnceASecondWhoeverGoes(t *testing.T) {
+func TestReadinessIsCheckedOncePerSecondAndOutlivesTheRequest(t *testing.T) {
 	asked := 0
 	h, log := mustNew(t, Config{Ready: func(ctx context.Context) error {
 		asked++
 		if _, limited := ctx.Deadline(); !limited {
-			t.Error("the question has no end")
+			t.Error("the check has no timeout")
 		}
 		if ctx.Err() != nil {
-			t.Error("the question ends with the request")
+			t.Error("the check ends with the request")
 		}
 		return errors.New("no storage")
 	}})
@@ -176,7 +176,7 @@ func TestReadinessIsAskedOnceASecondWhoeverGoes(t *testing.T) {
 		wantProblem(t, ask(h, request("GET", "/readyz", "", nil).WithContext(gone)).Result(), NotReady)
 	}
 	if asked != 1 {
-		t.Errorf("storage was asked %d times", asked)
+		t.Errorf("%d checks", asked)
 	}
 	if strings.Count(log.String(), "no storage") != 1 {
 		t.Errorf("the log is %s", log)
@@ -186,7 +186,7 @@ func TestReadinessIsAskedOnceASecondWhoeverGoes(t *testing.T) {
 	}
 }
 
-func TestMetricsCountWhatHappened(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	m := NewMetrics()
 	other := prometheus.NewCounter(prometheus.CounterOpts{Name: "of_the_caller"})
 	h, _ := mustNew(t, Config{Metrics: m, Collectors: []prometheus.Collector{other}, Limits: Limits{Rate: 1}, Ready: func(context.Context) error { return nil }})
@@ -197,8 +197,8 @@ func TestMetricsCountWhatHappened(t *testing.T) {
 	text := ask(h, request("GET", "/metrics", "", nil)).Body.String()
 	for _, want := range []string{
 		"furrow_sas_tokens_total 1", `furrow_sas_refusals_total{code="proof-wrong"} 1`, `furrow_sas_refusals_total{code="revoked"} 0`,
-		"furrow_sas_token_seconds_count 2", "furrow_sas_storage_in_flight 0", "furrow_sas_storage_places 256",
-		"furrow_sas_allowance 1", "furrow_sas_line_seconds 0", "furrow_sas_devices_remembered 1", "furrow_sas_requests_in_flight 1",
+		"furrow_sas_token_seconds_count 2", "furrow_sas_storage_in_flight 0", "furrow_sas_storage_slots 256",
+		"furrow_sas_allowance 1", "furrow_sas_retry_seconds 0", "furrow_sas_devices_remembered 1", "furrow_sas_requests_in_flight 1",
 		`furrow_storage_operations_total{kind="` + tables.KindInsert.String() + `",service="table"} 1`, "go_goroutines", "of_the_caller 0",
 	} {
 		if !strings.Contains(text, "\n"+want) {
@@ -234,7 +234,7 @@ func FuzzPathsAndIDs(f *testing.F) {
 		if w.Code == 200 && strings.HasSuffix(path, "/token") {
 			id := strings.TrimSuffix(strings.TrimPrefix(path, "/v1/devices/"), "/token")
 			if _, err := tables.ParseDeviceID(id); err != nil || method != "POST" {
-				t.Errorf("%s %q is given a token: %v", method, path, err)
+				t.Errorf("%s %q gets a token: %v", method, path, err)
 			}
 		}
 		if w.Code != 200 {

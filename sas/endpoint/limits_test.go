@@ -16,7 +16,7 @@ import (
 	"furrow/tables"
 )
 
-func TestStrangersUseUpNobodysAllowance(t *testing.T) {
+func TestUnauthenticatedRequestsUseUpNoLimit(t *testing.T) {
 	h, _ := mustNew(t, Config{Limits: Limits{Rate: 5}})
 	for range 1000 {
 		wantProblem(t, askToken(h, "pump-7", wrongProof).Result(), ProofWrong)
@@ -31,7 +31,7 @@ func TestStrangersUseUpNobodysAllowance(t *testing.T) {
 	}
 }
 
-func TestOneDeviceCannotUseUpTheAllowanceOfAll(t *testing.T) {
+func TestOneDeviceCannotUseUpTheTotalLimit(t *testing.T) {
 	h, _ := mustNew(t, Config{Limits: Limits{Rate: 50}})
 	for range 1000 {
 		askToken(h, "pump-7", rightProof)
@@ -65,7 +65,7 @@ func TestDeviceHasItsBurstAndThenItsRate(t *testing.T) {
 	})
 }
 
-func TestWhoComesAfterRetryAfterIsLetIn(t *testing.T) {
+func TestRetryAfterRetryAfterSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := mustNew(t, Config{})
 		for range 20 {
@@ -79,20 +79,20 @@ func TestWhoComesAfterRetryAfterIsLetIn(t *testing.T) {
 	})
 }
 
-func TestAllowancesOfDevicesTakeBoundedMemory(t *testing.T) {
-	d := &devices{bucket: Limits{}.device(), most: mostDevices}
+func TestDeviceLimitsUseBoundedMemory(t *testing.T) {
+	d := &devices{bucket: Limits{}.device(), max: maxDevices}
 	before := heap()
 	now := time.Now()
-	for i := range 5 * mostDevices {
+	for i := range 5 * maxDevices {
 		d.pass(tables.DeviceID("a-device-with-a-name-of-usual-length-"+strconv.Itoa(i)), now)
 	}
-	if n := d.known(); n > 2*mostDevices {
+	if n := d.known(); n > 2*maxDevices {
 		t.Errorf("%d are remembered", n)
 	}
 	if took := heap() - before; took > 50<<20 {
-		t.Errorf("they take %d MB", took>>20)
+		t.Errorf("%d MB in use", took>>20)
 	} else {
-		t.Logf("they take %d MB", took>>20)
+		t.Logf("%d MB in use", took>>20)
 	}
 	runtime.KeepAlive(d)
 }
@@ -104,13 +104,13 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func TestForgettingByAgeGivesNothingAway(t *testing.T) {
-	d := &devices{bucket: Limits{}.device(), most: mostDevices}
+func TestExpiredDeviceStateGrantsNoExtraRequests(t *testing.T) {
+	d := &devices{bucket: Limits{}.device(), max: maxDevices}
 	now := time.Now()
 	passed := 0
 	const minutes = 100
 	for range minutes {
-		for range 2 * DeviceBurst { // and then it is silent for a minute
+		for range 2 * DeviceBurst { // then nothing for a minute
 			if d.pass("pump-7", now) == 0 {
 				passed++
 			}
@@ -125,8 +125,8 @@ func TestForgettingByAgeGivesNothingAway(t *testing.T) {
 	}
 }
 
-func TestWhoKeepsAskingIsNotForgottenForTheSakeOfOthers(t *testing.T) {
-	d := &devices{bucket: Limits{}.device(), most: 10}
+func TestActiveDeviceKeepsItsStateWhenOthersCrowdIn(t *testing.T) {
+	d := &devices{bucket: Limits{}.device(), max: 10}
 	now := time.Now()
 	passed := 0
 	for i := range 1000 {
@@ -140,27 +140,26 @@ func TestWhoKeepsAskingIsNotForgottenForTheSakeOfOthers(t *testing.T) {
 	}
 }
 
-func TestLineGivesEveryoneATimeOfTheirOwn(t *testing.T) {
-	var l line
+func TestRetryTimesAreSpread(t *testing.T) {
+	var l retrySchedule
 	now := time.Now()
 	for i := range 1000 {
-		if got, want := l.join(now, time.Second, 10*time.Millisecond), time.Second+time.Duration(i)*10*time.Millisecond; got != want {
-			t.Fatalf("number %d waits for %v, want %v", i, got, want)
+		if got, want := l.next(now, time.Second, 10*time.Millisecond), time.Second+time.Duration(i)*10*time.Millisecond; got != want {
+			t.Fatalf("client %d waits %v, want %v", i, got, want)
 		}
 	}
-	if got := l.join(now.Add(time.Minute), time.Second, 10*time.Millisecond); got != time.Second {
-		t.Errorf("in a line that has gone, the first waits for %v", got)
+	if got := l.next(now.Add(time.Minute), time.Second, 10*time.Millisecond); got != time.Second {
+		t.Errorf("after the schedule has passed, the first waits %v", got)
 	}
 	for range 1_000_000 {
-		if got := l.join(now, time.Second, 10*time.Millisecond); got > longest {
-			t.Fatalf("one waits for %v", got)
+		if got := l.next(now, time.Second, 10*time.Millisecond); got > maxRetryDelay {
+			t.Fatalf("a client waits %v", got)
 		}
 	}
 }
 
-// TestFleetThatBootsAtOnceHasItsTokensInTwoMinutes is the storm of the defaults: each
-// device waits as long as it is told, and up to a fifth longer. With slow storage it
-// is a tenth of it in every respect.
+// A whole fleet boots at once, with the default limits. Each device waits as long as it is
+// told, plus up to a fifth. With slow storage, fleet and limits are a tenth of that.
 func TestFleetThatBootsAtOnceHasItsTokensInTwoMinutes(t *testing.T) {
 	for name, c := range map[string]struct {
 		size   int
@@ -168,16 +167,16 @@ func TestFleetThatBootsAtOnceHasItsTokensInTwoMinutes(t *testing.T) {
 		issue  time.Duration
 	}{
 		"fast storage": {20_000, Limits{}, 20 * time.Millisecond},
-		"slow storage": {2_000, Limits{Rate: DefaultRate / 10, Places: DefaultPlaces / 10}, 900 * time.Millisecond},
+		"slow storage": {2_000, Limits{Rate: DefaultRate / 10, Slots: DefaultSlots / 10}, 900 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			took, tries, most := storm(t, c.size, c.limits, c.issue)
-			t.Logf("the last has its token after %v; %d requests; at most %d of one device", took, tries, most)
+			t.Logf("last token after %v; %d requests; at most %d of one device", took, tries, most)
 			if took > 2*time.Minute {
-				t.Errorf("it takes %v", took)
+				t.Errorf("took %v", took)
 			}
 			if tries > 5*c.size {
-				t.Errorf("it takes %d requests", tries)
+				t.Errorf("%d requests", tries)
 			}
 		})
 	}
@@ -217,14 +216,14 @@ func storm(t *testing.T, size int, limits Limits, issue time.Duration) (took tim
 			tries += n
 		}
 		most = slices.Max(all)
-		if worst > cap(h.gate.places) {
-			t.Errorf("%d requests used storage at a time", worst)
+		if worst > cap(h.storage.slots) {
+			t.Errorf("%d concurrent requests used storage", worst)
 		}
 	})
 	return took, tries, most
 }
 
-// boot asks until there is a token, and returns how often.
+// boot requests a token until it gets one, and returns the number of requests.
 func boot(t *testing.T, h *Handler, id string, random *rand.Rand) int {
 	time.Sleep(time.Duration(random.Int64N(int64(time.Second))))
 	for n := 1; ; n++ {
@@ -242,10 +241,10 @@ func boot(t *testing.T, h *Handler, id string, random *rand.Rand) int {
 	}
 }
 
-func TestGateTurnsAwayAfterAWhile(t *testing.T) {
+func TestStorageLimiterRejectsAfterAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		h, _ := mustNew(t, Config{Limits: Limits{Places: 2}, Issuer: fakeIssuer{issue: func(context.Context) error { <-free; return nil }}})
+		h, _ := mustNew(t, Config{Limits: Limits{Slots: 2}, Issuer: fakeIssuer{issue: func(context.Context) error { <-free; return nil }}})
 		var inside sync.WaitGroup
 		for range 2 {
 			inside.Go(func() {
@@ -257,19 +256,19 @@ func TestGateTurnsAwayAfterAWhile(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		wantProblem(t, askToken(h, "pump-8", rightProof).Result(), StorageBusy)
-		if waited := time.Since(began); waited != patience {
-			t.Errorf("it waited for %v", waited)
+		if waited := time.Since(began); waited != maxSlotWait {
+			t.Errorf("it waited %v", waited)
 		}
 		inside.Go(func() {
 			if w := askToken(h, "pump-9", rightProof); w.Code != 200 {
-				t.Errorf("who waits is not let in: %s", w.Body)
+				t.Errorf("the waiting request: %s", w.Body)
 			}
 		})
 		time.Sleep(time.Second)
 		close(free)
 		inside.Wait()
-		if len(h.gate.places) != 0 {
-			t.Errorf("%d places are taken in the end", len(h.gate.places))
+		if len(h.storage.slots) != 0 {
+			t.Errorf("%d slots in use at the end", len(h.storage.slots))
 		}
 	})
 }

@@ -2,7 +2,7 @@ package endpoint
 
 import _ "embed"
 
-// openAPI describes the endpoint to those who write clients.
+// openAPI describes the API to authors of clients.
 //
 //go:embed openapi.json
 var openAPI []byte

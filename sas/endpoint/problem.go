@@ -10,11 +10,10 @@ import (
 	"furrow/tables"
 )
 
-// A Code says what is wrong with a request, or why it cannot be answered now, in a
-// word that a program can go by. None ever changes its meaning.
+// A Code is a machine-readable reason why a request failed. Its meaning never changes.
 type Code string
 
-// All codes.
+// Every Code.
 const (
 	BadDeviceID        Code = "bad-device-id"
 	BadBody            Code = "bad-body"
@@ -35,7 +34,7 @@ const (
 	Internal           Code = "internal"
 )
 
-// codes are all of them, with the status of the answer.
+// codes maps every Code to its HTTP status.
 func codes() map[Code]int {
 	return map[Code]int{
 		BadDeviceID: http.StatusBadRequest, BadBody: http.StatusBadRequest,
@@ -50,7 +49,7 @@ func codes() map[Code]int {
 	}
 }
 
-// A problem is the body of every answer that is an error.
+// A problem is the body of every error response.
 type problem struct {
 	Type       string    `json:"type"`
 	Title      string    `json:"title"`
@@ -58,32 +57,32 @@ type problem struct {
 	Detail     string    `json:"detail"`
 	Code       Code      `json:"code"`
 	RequestID  string    `json:"requestId"`
-	ServerTime time.Time `json:"serverTime"`          // a device with a wrong clock mends it by this
+	ServerTime time.Time `json:"serverTime"`          // a device with a wrong clock corrects it by this
 	RetryAfter int       `json:"retryAfter,omitzero"` // seconds, as in the header
 }
 
-// A refusal is why a request is not done.
+// A refusal is the reason why a request fails.
 type refusal struct {
 	code   Code
-	detail string        // for whoever asked
-	after  time.Duration // when to ask again; zero where that would change nothing
-	cause  error         // for the log alone
+	detail string        // for the client
+	after  time.Duration // when to retry; zero: a retry would not help
+	cause  error         // only logged
 }
 
-// refused says why, of an error of the issuer's. Nothing of an error that is not
-// known goes to the device: it may name what is none of its business.
+// refused returns the refusal for an issuer's error. The text of an unknown error is not
+// sent to the device: it may contain internal names.
 func refused(err error) refusal {
 	if wait, ok := errors.AsType[*sas.NotReadyError](err); ok {
-		return refusal{code: NotReady, detail: "the stored access policy of the device's cohort is not in force yet: ask again after Retry-After", after: wait.After}
+		return refusal{code: NotReady, detail: "the access policy of the device's tokens is not in force yet: retry after Retry-After", after: wait.After}
 	}
 	for _, known := range []struct {
 		is     error
 		code   Code
 		detail string
 	}{
-		{sas.ErrProofExpired, ProofExpired, "the proof has expired: set the clock by serverTime, and make a new one"},
+		{sas.ErrProofExpired, ProofExpired, "the proof has expired: set the clock by serverTime and make a new proof"},
 		{sas.ErrProofResource, ProofWrong, sas.ErrProofResource.Error()},
-		// Who has no key learns nothing of which enrollments there are.
+		// A client without a key must not learn which enrollments exist.
 		{sas.ErrNoEnrollment, ProofWrong, sas.ErrProofWrong.Error()},
 		{sas.ErrProofWrong, ProofWrong, sas.ErrProofWrong.Error()},
 		{sas.ErrProof, ProofMalformed, sas.ErrProof.Error()},
@@ -92,15 +91,15 @@ func refused(err error) refusal {
 		{sas.ErrOtherEnrollment, WrongEnrollment, sas.ErrOtherEnrollment.Error()},
 		{sas.ErrRevoked, Revoked, sas.ErrRevoked.Error()},
 		{tables.ErrBusy, StorageBusy, busy},
-		{tables.ErrConflict, StorageBusy, busy}, // others have written the same record again and again
+		{tables.ErrConflict, StorageBusy, busy}, // concurrent writers of the same record
 		{context.DeadlineExceeded, StorageBusy, busy},
-		{context.Canceled, StorageBusy, busy}, // mostly, a device that would not wait so long
+		{context.Canceled, StorageBusy, busy}, // usually a device that stopped waiting
 	} {
 		if errors.Is(err, known.is) {
 			return refusal{code: known.code, detail: known.detail, cause: err}
 		}
 	}
-	return refusal{code: Internal, detail: "something is wrong here, not with the request; the log tells what, under requestId", cause: err}
+	return refusal{code: Internal, detail: "internal error; the log has the details under requestId", cause: err}
 }
 
-const busy = "storage is busy: ask again after Retry-After"
+const busy = "storage is busy: retry after Retry-After"

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// readiness asks whether tokens can be issued, at most once a second however many
-// ask it, and logs when the answer changes.
+// readiness checks whether tokens can be issued, at most once per second, and logs when the
+// result changes.
 type readiness struct {
 	ask func(context.Context) error // nil: always ready
 	log *slog.Logger
@@ -19,8 +19,8 @@ type readiness struct {
 }
 
 const (
-	readyFor     = time.Second     // that an answer holds
-	readyTimeout = 5 * time.Second // of a question
+	readyFor     = time.Second     // how long a result is reused
+	readyTimeout = 5 * time.Second // of a check
 )
 
 func (r *readiness) check(ctx context.Context) error {
@@ -32,7 +32,7 @@ func (r *readiness) check(ctx context.Context) error {
 	if !r.asked.IsZero() && time.Since(r.asked) < readyFor {
 		return r.err
 	}
-	// Others wait for the same answer, so that it must not end with this request.
+	// Other requests wait for the same result, so the check must outlive this request.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
 	was := r.err
@@ -40,7 +40,7 @@ func (r *readiness) check(ctx context.Context) error {
 	r.asked = time.Now()
 	switch {
 	case r.err != nil && was == nil:
-		r.log.Warn("no tokens can be issued", "error", r.err)
+		r.log.Warn("tokens cannot be issued", "error", r.err)
 	case r.err == nil && was != nil:
 		r.log.Info("tokens can be issued again")
 	}

@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,25 +10,27 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/net/netutil"
 )
 
-// How long a client may take for what. A device that has no more than a modem
-// sends and reads a kilobyte each way.
+// Timeouts of a connection. They allow for a device on a modem: it sends and reads about one
+// kilobyte each way.
 const (
-	headerTimeout = 10 * time.Second // for the TLS handshake, and then for the header
+	headerTimeout = 10 * time.Second // for the TLS handshake, and again for the header
 	readTimeout   = 20 * time.Second // for the whole request
 	writeTimeout  = 60 * time.Second // from the end of the header to the end of the answer
 	idleTimeout   = 30 * time.Second // between requests
 
-	// grace is for requests that are being answered when the server is told to stop.
+	// grace is how long requests in progress may take after the server is told to stop.
 	grace = 10 * time.Second
 
-	// maxHeader is 16 KiB with the 4 KiB that net/http adds.
+	// maxHeader becomes 16 KiB with the 4 KiB that net/http adds.
 	maxHeader = 12 << 10
 
-	// connections are held at a time; others wait in the system's queue. With TLS,
-	// each takes some 50 KB.
-	connections = 8192
+	// defaultConnections take about 50 KB each with TLS. Further clients wait in the
+	// system's accept queue.
+	defaultConnections = 8192
 )
 
 // A Server serves a handler on a listener.
@@ -36,21 +39,23 @@ type Server struct {
 	Listener net.Listener // closed by Run
 	TLS      *tls.Config  // nil: plain HTTP
 	Log      *slog.Logger
+
+	MaxConnections int // zero: 8192
 }
 
-// Run serves until ctx ends. Then it takes no more connections, and gives requests
-// that have begun the time to be answered.
+// Run serves until ctx ends. It then stops accepting connections and waits up to ten
+// seconds for requests in progress.
 func (s *Server) Run(ctx context.Context) error {
-	crowd := newCrowd(s.Listener, connections)
+	conns := &connections{max: cmp.Or(s.MaxConnections, defaultConnections)}
 	server := &http.Server{
-		Handler:           crowd.thin(s.Handler),
+		Handler:           conns.closeWhenBusy(s.Handler),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader,
-		ConnState:      crowd.watch,
-		// Of strangers whose handshakes are broken there is no end.
+		ConnState:      conns.track,
+		// Port scanners cause endless TLS handshake errors.
 		ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
-	requests, cancel := context.WithCancel(context.WithoutCancel(ctx)) // they outlive ctx by the grace
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx by grace
 	defer cancel()
 	server.BaseContext = func(net.Listener) context.Context { return requests }
 
@@ -61,17 +66,17 @@ func (s *Server) Run(ctx context.Context) error {
 		s.shutDown(requests, server)
 		cancel()
 	})
-	err := server.Serve(s.protected(crowd))
+	err := server.Serve(s.withTLS(netutil.LimitListener(s.Listener, conns.max)))
 	end()
 	stopping.Wait()
-	crowd.gone.Wait()
+	conns.all.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
 }
 
-func (s *Server) protected(l net.Listener) net.Listener {
+func (s *Server) withTLS(l net.Listener) net.Listener {
 	if s.TLS == nil {
 		return l
 	}
@@ -82,7 +87,7 @@ func (s *Server) shutDown(ctx context.Context, server *http.Server) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	if err := server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
-		s.Log.Warn("requests are cut off that took longer than the time to stop", "grace", grace)
-		_ = server.Close() // the listener is closed already, and of connections no error matters
+		s.Log.Warn("shutdown: requests in progress cut off", "grace", grace)
+		_ = server.Close() // the listener is already closed, and errors of connections do not matter
 	}
 }

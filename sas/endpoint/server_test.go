@@ -21,9 +21,9 @@ import (
 	"time"
 )
 
-// A yard is a server on connections without a network, so that its time can be
-// that of a synctest bubble.
-type yard struct {
+// A fixture is a server on in-memory connections, so that it can run in a synctest bubble.
+type fixture struct {
+	t      *testing.T
 	pipes  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
@@ -32,54 +32,55 @@ type yard struct {
 	log    *logged
 }
 
-func startYard(t *testing.T, c Config, protect *tls.Config) *yard {
+// start serves c, with the settings of s.
+func start(t *testing.T, c Config, s Server) *fixture {
 	t.Helper()
 	h, log := mustNew(t, c)
-	y := &yard{pipes: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan error, 1), log: log}
+	f := &fixture{t: t, pipes: make(chan net.Conn), closed: make(chan struct{}), ended: make(chan error, 1), log: log}
 	var ctx context.Context
-	ctx, y.stop = context.WithCancel(t.Context())
-	s := &Server{Handler: h, Listener: y, TLS: protect, Log: h.journal.log}
-	go func() { y.ended <- s.Run(ctx) }()
-	return y
+	ctx, f.stop = context.WithCancel(t.Context())
+	s.Handler, s.Listener, s.Log = h, f, h.log.log
+	go func() { f.ended <- s.Run(ctx) }()
+	return f
 }
 
-func (y *yard) Accept() (net.Conn, error) {
+func (f *fixture) Accept() (net.Conn, error) {
 	select {
-	case c := <-y.pipes:
+	case c := <-f.pipes:
 		return c, nil
-	case <-y.closed:
+	case <-f.closed:
 		return nil, net.ErrClosed
 	}
 }
 
-func (y *yard) Close() error   { y.once.Do(func() { close(y.closed) }); return nil }
-func (y *yard) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+func (f *fixture) Close() error   { f.once.Do(func() { close(f.closed) }); return nil }
+func (f *fixture) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-func (y *yard) dial() net.Conn {
+func (f *fixture) dial() net.Conn {
 	ours, theirs := net.Pipe()
-	y.pipes <- theirs
+	f.pipes <- theirs
 	return ours
 }
 
-func (y *yard) mustEnd(t *testing.T) {
-	t.Helper()
-	y.stop()
-	if err := <-y.ended; err != nil {
-		t.Errorf("it ends with %v", err)
+func (f *fixture) mustEnd() {
+	f.t.Helper()
+	f.stop()
+	if err := <-f.ended; err != nil {
+		f.t.Errorf("Run returns %v", err)
 	}
 }
 
 const tokenRequest = "POST /v1/devices/pump-7/token HTTP/1.1\r\nHost: endpoint\r\nAuthorization: " + rightProof + "\r\n"
 
-// exchanged sends a request and reads the answer.
+// exchanged sends a request and reads the response.
 func exchanged(t *testing.T, c net.Conn, text string) *http.Response {
 	t.Helper()
-	go io.WriteString(c, text) // the answer may come before all is written
-	answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+	go io.WriteString(c, text) // the response may come before the request is written
+	response, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
 		t.Fatalf("%.60q: %v", text, err)
 	}
-	return answer
+	return response
 }
 
 func TestSlowClientsAreCutOff(t *testing.T) {
@@ -87,24 +88,24 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		send  string
 		after time.Duration
 	}{
-		"no word":               {"", headerTimeout},
+		"nothing":               {"", headerTimeout},
 		"half a header":         {"POST /v1/devices/pump-7/token HTTP/1.1\r\nHost: end", headerTimeout},
-		"a word and no more":    {tokenRequest + "Content-Length: 10\r\n\r\n{", readTimeout},
+		"half a body":           {tokenRequest + "Content-Length: 10\r\n\r\n{", readTimeout},
 		"silence after a token": {tokenRequest + "Content-Length: 0\r\n\r\n", idleTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				y := startYard(t, Config{}, nil)
-				conn := y.dial()
+				f := start(t, Config{}, Server{})
+				conn := f.dial()
 				began := time.Now()
 				go io.WriteString(conn, c.send)
 				if _, err := io.Copy(io.Discard, conn); err != nil {
 					t.Error(err)
 				}
 				if took := time.Since(began); took < c.after || took > c.after+time.Second {
-					t.Errorf("it is cut off after %v, want %v", took, c.after)
+					t.Errorf("cut off after %v, want %v", took, c.after)
 				}
-				y.mustEnd(t)
+				f.mustEnd()
 			})
 		})
 	}
@@ -112,80 +113,80 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 
 func TestSlowReaderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := startYard(t, Config{}, nil)
-		conn := y.dial()
+		f := start(t, Config{}, Server{})
+		conn := f.dial()
 		if _, err := io.WriteString(conn, "GET /openapi.json HTTP/1.1\r\nHost: endpoint\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(writeTimeout + time.Second) // and read nothing
 		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-			t.Error("it is still answered")
+			t.Error("it still gets a response")
 		}
-		y.mustEnd(t)
+		f.mustEnd()
 	})
 }
 
-func TestRequestInFlightIsAnsweredBeforeTheEnd(t *testing.T) {
+func TestRequestInProgressIsAnsweredAtShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := startYard(t, Config{Issuer: fakeIssuer{issue: func(ctx context.Context) error {
+		f := start(t, Config{Issuer: fakeIssuer{issue: func(ctx context.Context) error {
 			select {
 			case <-time.After(grace - time.Second):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}}}, nil)
-		conn := y.dial()
-		time.AfterFunc(time.Millisecond, y.stop)
-		if answer := exchanged(t, conn, tokenRequest+"Content-Length: 0\r\n\r\n"); answer.StatusCode != 200 {
-			t.Errorf("status %d", answer.StatusCode)
+		}}}, Server{})
+		conn := f.dial()
+		time.AfterFunc(time.Millisecond, f.stop)
+		if response := exchanged(t, conn, tokenRequest+"Content-Length: 0\r\n\r\n"); response.StatusCode != 200 {
+			t.Errorf("status %d", response.StatusCode)
 		}
 		conn.Close()
-		y.mustEnd(t)
+		f.mustEnd()
 	})
 }
 
-func TestRequestThatTakesTooLongIsCutOffAndJoined(t *testing.T) {
+func TestShutdownCutsOffAndJoinsSlowRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		joined := false
-		y := startYard(t, Config{Issuer: fakeIssuer{issue: func(ctx context.Context) error {
+		f := start(t, Config{Issuer: fakeIssuer{issue: func(ctx context.Context) error {
 			<-ctx.Done()
-			time.Sleep(time.Second) // it tidies up
+			time.Sleep(time.Second) // cleanup
 			joined = true
 			return ctx.Err()
-		}}}, nil)
-		conn := y.dial()
+		}}}, Server{})
+		conn := f.dial()
 		go io.WriteString(conn, tokenRequest+"Content-Length: 0\r\n\r\n")
 		synctest.Wait()
 		began := time.Now()
 		go io.Copy(io.Discard, conn)
-		y.mustEnd(t)
+		f.mustEnd()
 		if took := time.Since(began); took < grace || took > grace+5*time.Second {
-			t.Errorf("it ends after %v", took)
+			t.Errorf("Run returns after %v", took)
 		}
 		if !joined {
-			t.Error("what was done for the request goes on after the end")
+			t.Error("the handler still runs after Run has returned")
 		}
-		if !strings.Contains(y.log.String(), "cut off") {
-			t.Errorf("the log is %s", y.log)
+		if !strings.Contains(f.log.String(), "cut off") {
+			t.Errorf("the log is %s", f.log)
 		}
 	})
 }
 
-func TestListenerThatBreaksEndsTheServer(t *testing.T) {
+func TestBrokenListenerEndsTheServer(t *testing.T) {
 	h, _ := mustNew(t, Config{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
-	s := &Server{Handler: h, Listener: l, Log: h.journal.log}
+	s := &Server{Handler: h, Listener: l, Log: h.log.log}
 	if err := s.Run(t.Context()); err == nil {
-		t.Error("it ends without an error")
+		t.Error("Run returns no error")
 	}
 }
 
-// startServer is a server on a port of its own, until the test ends.
+// startServer serves h on a free port until the test ends.
 func startServer(t testing.TB, h *Handler, protect *tls.Config) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -194,11 +195,11 @@ func startServer(t testing.TB, h *Handler, protect *tls.Config) (address string)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- (&Server{Handler: h, Listener: l, TLS: protect, Log: h.journal.log}).Run(ctx) }()
+	go func() { ended <- (&Server{Handler: h, Listener: l, TLS: protect, Log: h.log.log}).Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
-			t.Errorf("the server ends with %v", err)
+			t.Errorf("Run returns %v", err)
 		}
 	})
 	return l.Addr().String()
@@ -215,8 +216,8 @@ func TestOverTheNetwork(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	if answer := exchanged(t, dial(), tokenRequest+"Content-Length: 0\r\n\r\n"); answer.StatusCode != 200 || answer.Header.Get("Date") == "" {
-		t.Errorf("status %d, header %v", answer.StatusCode, answer.Header)
+	if response := exchanged(t, dial(), tokenRequest+"Content-Length: 0\r\n\r\n"); response.StatusCode != 200 || response.Header.Get("Date") == "" {
+		t.Errorf("status %d, header %v", response.StatusCode, response.Header)
 	}
 	large := strings.Repeat("x", 1<<20)
 	wantProblem(t, exchanged(t, dial(), tokenRequest+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(large), large)), BodyTooLarge)
@@ -231,8 +232,8 @@ func TestHeadersAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer := exchanged(t, c, tokenRequest+"Content-Length: 0\r\nX-Large: "+strings.Repeat("x", size)+"\r\n\r\n"); answer.StatusCode != want {
-			t.Errorf("a header of %d bytes: %s", size, answer.Status)
+		if response := exchanged(t, c, tokenRequest+"Content-Length: 0\r\nX-Large: "+strings.Repeat("x", size)+"\r\n\r\n"); response.StatusCode != want {
+			t.Errorf("a header of %d bytes: %s", size, response.Status)
 		}
 		c.Close()
 	}
@@ -251,60 +252,55 @@ func TestUncleanPathsAreNotRedirected(t *testing.T) {
 	}
 }
 
-func TestCrowdIsBoundedAndThinned(t *testing.T) {
+func TestConnectionsAreLimitedAndClosedWhenMostAreInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		y := &yard{pipes: make(chan net.Conn), closed: make(chan struct{})}
-		c := newCrowd(y, 4)
-		server := &http.Server{ConnState: c.watch, Handler: c.thin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))}
-		go server.Serve(c)
-		get := "GET / HTTP/1.1\r\nHost: endpoint\r\n\r\n"
-		first, second := y.dial(), y.dial()
+		f := start(t, Config{}, Server{MaxConnections: 4})
+		get := "GET /healthz HTTP/1.1\r\nHost: endpoint\r\n\r\n"
+		first, second := f.dial(), f.dial()
 		for _, conn := range []net.Conn{first, second} {
 			if exchanged(t, conn, get).Close {
-				t.Error("it closes connections although there is room")
+				t.Error("closed a connection with half of them free")
 			}
 		}
-		third := y.dial()
+		third := f.dial()
 		if !exchanged(t, third, get).Close {
-			t.Error("it keeps connections although there is little room")
+			t.Error("kept a connection with most of them in use")
 		}
 		io.Copy(io.Discard, third)
 		synctest.Wait()
-		y.dial()
-		y.dial() // idle ones: now there are four
+		idle := []net.Conn{f.dial(), f.dial()} // now there are four
 		late := make(chan net.Conn)
-		go func() { late <- y.dial() }()
+		go func() { late <- f.dial() }()
 		synctest.Wait()
 		select {
 		case <-late:
-			t.Error("a fifth is accepted")
+			t.Error("accepted a fifth connection")
 		default:
 		}
-		first.Close()
+		for _, conn := range append(idle, first, second) {
+			conn.Close()
+		}
 		(<-late).Close()
-		server.Close()
-		c.gone.Wait()
+		f.mustEnd()
 	})
 }
 
-// TestTLSSpeaksAndSlowHandshakesAreCutOff has a certificate of its own; that files
-// are read again when they change is a test of cmd/internal/setup.
-func TestTLSSpeaksAndSlowHandshakesAreCutOff(t *testing.T) {
+func TestTLSWorksAndSlowHandshakesAreCutOff(t *testing.T) {
 	protect, roots := certificate(t)
 	synctest.Test(t, func(t *testing.T) {
-		y := startYard(t, Config{}, protect)
-		conn := tls.Client(y.dial(), &tls.Config{RootCAs: roots, ServerName: "localhost", Time: func() time.Time { return time.Now() }})
-		if answer := exchanged(t, conn, tokenRequest+"Content-Length: 0\r\n\r\n"); answer.StatusCode != 200 {
-			t.Errorf("status %d", answer.StatusCode)
+		f := start(t, Config{}, Server{TLS: protect})
+		conn := tls.Client(f.dial(), &tls.Config{RootCAs: roots, ServerName: "localhost", Time: func() time.Time { return time.Now() }})
+		if response := exchanged(t, conn, tokenRequest+"Content-Length: 0\r\n\r\n"); response.StatusCode != 200 {
+			t.Errorf("status %d", response.StatusCode)
 		}
 		conn.Close()
-		silent := y.dial()
+		silent := f.dial()
 		began := time.Now()
 		io.Copy(io.Discard, silent)
 		if took := time.Since(began); took > headerTimeout+time.Second {
-			t.Errorf("who does not shake hands is cut off after %v", took)
+			t.Errorf("a client without a handshake is cut off after %v", took)
 		}
-		y.mustEnd(t)
+		f.mustEnd()
 	})
 }
 
@@ -312,7 +308,7 @@ func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)} // a bubble is in 2000
+		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)} // synctest starts in 2000
 	der, err2 := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)
