@@ -177,3 +177,55 @@ func TestRowsBelowAllTicksAreCountedAlike(t *testing.T) {
 		t.Errorf("%d rows are counted after a refold", row.Get("Rows").Int())
 	}
 }
+
+// TestLateRejectsOfADayInPortionsReachTheRing: whether a rejected row was late is
+// known only when its day has been folded to the end, many portions later.
+func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
+	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
+	for name, early := range map[string]int{"none before": 0, "a full ring": tables.RejectSlots + 40} {
+		t.Run(name, func(t *testing.T) {
+			f, insert := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
+			table := f.World.Connect(t, nil).Table(f.Readings)
+			reject := func(at time.Time) {
+				e := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: tables.TicksOf(at).String() + "x"}
+				e.Set("temperature", tables.String("NaN"))
+				_, err := table.Do(t.Context(), tables.Insert(e))
+				jobstest.Must(t, err)
+			}
+			for n := range early {
+				reject(start.Add(time.Duration(n-early) * time.Second)) // the day before
+			}
+			p := f.Pipeline(t, nil)
+			jobstest.Must(t, f.Drain(t.Context(), p))
+			late := []time.Time{start.Add(7 * time.Minute), start.Add(9*time.Hour + time.Minute), start.Add(19 * time.Hour)}
+			for _, at := range late {
+				reject(at)
+			}
+			insert(8, 9*60+3) // late, and well
+			p.Portion, p.Most = 30, 30
+			work := func(m jobs.Message) {
+				l := &jobstest.Line{Queue: []jobs.Message{m}, Delays: []time.Duration{0}}
+				if jobs := l.Work(t, p); jobs < 5 {
+					t.Errorf("%d jobs folded the day", jobs)
+				}
+				if n := rejectCount(t, f); n != int64(early+len(late)) {
+					t.Errorf("%d rejects are counted of %d and %d late ones", n, early, len(late))
+				}
+				found := ring(t, f, "live")
+				for i, at := range late {
+					if r := found[int64(early+i)]; r.Row != tables.TicksOf(at).String()+"x" || r.Reason == "" || r.Reading == "" {
+						t.Errorf("late reject %d is %+v", i, r)
+					}
+				}
+			}
+			work(f.Audit(jobs.Full))
+			rewind(t, f, p, start)
+			m := f.Audit(jobs.Refold)
+			m.Mark = "rewound"
+			work(m) // again
+			if row := f.Track(t, f.World.Devices[0]); row.Get("Late").Int() != 5 || len(row.Get("RefoldRejects").Binary()) > 2 {
+				t.Errorf("%d late rows, and %d bytes of rejects on the tracking row", row.Get("Late").Int(), len(row.Get("RefoldRejects").Binary()))
+			}
+		})
+	}
+}

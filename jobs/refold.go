@@ -122,6 +122,8 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *folding, r redo) (*folding,
 	f.again = true
 	if r.row != "" {
 		t.states = maps.Clone(r.states)
+		f.rejects = r.rejects
+		f.rejects.kept = slices.Clone(r.rejects.kept)
 	}
 	// A window that closes without another sample is written as it is now.
 	if err := p.openWindows(f); err != nil {
@@ -219,10 +221,12 @@ func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
 func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, late int64, err error) {
 	done := !f.behind
 	g = newFolding(d.member, d.track.clone())
-	g.look, g.seen, g.rows, g.rejects, g.dirty = true, f.seen, f.rows, f.rejects, true
+	g.look, g.seen, g.rows, g.dirty = true, f.seen, f.rows, true
 	passed := window{r.from, r.to}
+	g.rejects = f.rejects
 	if !done {
 		passed.to = floorTo(TicksBefore(f.track.last), day)
+		g.rejects, _ = f.rejects.split(passed.to)
 	}
 	touched := d.track.ledger.differences(f.track.ledger, passed)
 	late = g.track.enter(passed, f.track.ledger)

@@ -56,34 +56,7 @@ func (j *job) rejectChanges(d *folding) ([]*change, error) {
 	}
 }
 
-// rejects are the readings of one device of which a job has rejected something.
-type rejects struct {
-	known map[string]bool // rows that are in the ring already, as a refold meets them again
-	count int64           // of readings
-	kept  []tables.Reject // the newest of them
-}
-
-// add adds a reading's reject, and gives the change of weight.
-func (r *rejects) add(e tables.Reject) (weight int) {
-	if r.known[e.Row] {
-		return 0
-	}
-	r.count++
-	if len(r.kept) == tables.RejectSlots {
-		weight -= weighReject(r.kept[0])
-		r.kept = slices.Delete(r.kept, 0, 1)
-	}
-	r.kept = append(r.kept, e)
-	return weight + weighReject(e)
-}
-
 func weighReject(r tables.Reject) int { return len(r.Reason) + len(r.Value) + len(r.Reading) }
-
-// atMost keeps the newest n.
-func (r *rejects) atMost(n int64) {
-	r.count = min(r.count, max(n, 0))
-	r.kept = r.kept[max(0, len(r.kept)-int(r.count)):]
-}
 
 // refuse notes what is wrong with a reading that is being folded.
 func (d *folding) refuse(r Refusal, row *tables.Entity) {

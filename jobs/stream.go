@@ -23,6 +23,7 @@ type stream struct {
 	row     string            // rows up to it are folded; empty at the start of the cursor
 	states  map[string][]byte // of windowed processors, at row
 	counted *Ledger           // rows of row's day
+	rejects rejects           // of row's day, that are not in the ring: how many of them are late is not known yet
 }
 
 // foldAgain has a range folded again. A stream that has passed the start of it
@@ -49,7 +50,8 @@ func (t *track) passed(f *folding, done bool) {
 	at := floorTo(TicksBefore(f.track.last), day)
 	t.refold.from = at // below where it was, if what is open began there
 	t.gap.from = max(t.gap.from, min(at, t.gap.to))
-	t.stream = stream{row: f.track.last, states: maps.Clone(f.track.states), counted: f.track.ledger.from(at)}
+	_, rejects := f.rejects.split(at)
+	t.stream = stream{f.track.last, maps.Clone(f.track.states), f.track.ledger.from(at), rejects}
 }
 
 // keepWindowed leaves the states that a stream goes on with: those of merging
@@ -131,6 +133,9 @@ func (t *track) readStream(e tables.Entity) (err error) {
 	if t.stream.counted, err = ParseLedger(f.Binary("RefoldLedger")); err != nil {
 		return err
 	}
+	if t.stream.rejects, err = parseRejects(f.Binary("RefoldRejects")); err != nil {
+		return err
+	}
 	if t.stream.states, err = statesOf(&e, streamPrefix); err != nil {
 		return err
 	}
@@ -161,6 +166,7 @@ func (t *track) setStream(e *tables.Entity) {
 		counted = &Ledger{}
 	}
 	e.Set("RefoldLedger", tables.Binary(counted.Append(nil)))
+	e.Set("RefoldRejects", tables.Binary(t.stream.rejects.append(nil)))
 	if t.stream.row != "" {
 		setStates(e, streamPrefix, t.stream.states)
 	}

@@ -25,6 +25,9 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	track.refold = cursor{window{1, 2}, true}
 	track.again, track.rebuilt = map[string][]byte{"latest": state(128)}, true
 	track.stream = stream{row: strings.Repeat("9", 80), counted: &Ledger{}, states: map[string][]byte{"rollup": state(304), "archive": state(16)}}
+	for n := range int64(tables.RejectSlots) {
+		track.stream.rejects.add(tables.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
+	}
 	for n := range 9 {
 		o := Output{Rollups, strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
 		for part := range maxParts {
@@ -36,4 +39,26 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("%d of %d bytes", op.Entity.Size(), tables.MaxEntity)
+}
+
+// TestCarriedRejectsAreTheNewestThatFit, and all of them are counted.
+func TestCarriedRejectsAreTheNewestThatFit(t *testing.T) {
+	var r rejects
+	today := floorTo(tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)), day)
+	for n := range 150 {
+		at := today - day + tables.Ticks(n)*hour/4 // 96 of the day before, then 54
+		r.add(tables.Reject{Row: at.String() + "x", Reason: fmt.Sprint(n), Reading: strings.Repeat("v", 20*n)})
+	}
+	before, of := r.split(today)
+	if before.count != 96 || len(before.kept) != 46 || of.count != 54 || len(of.kept) != 54 || of.kept[0].Reason != "96" {
+		t.Errorf("%d and %d rejects, of which %d and %d are kept", before.count, of.count, len(before.kept), len(of.kept))
+	}
+	b := of.append(nil)
+	got, err := parseRejects(b)
+	if n := len(got.kept); err != nil || len(b) > maxCarried+8 || got.count != 54 || got.day != today || n < 10 || n == 54 {
+		t.Fatalf("%d bytes: %d of %d rejects, %v", len(b), n, got.count, err)
+	}
+	if last := got.kept[len(got.kept)-1]; last.Reason != "149" || len(last.Reading) > maxCarriedText+len("…") {
+		t.Errorf("the last one is %+v", last)
+	}
 }

@@ -27,7 +27,7 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 				values := map[string]string{}
 				for _, p := range e.Properties {
 					switch p.Name {
-					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", "RefoldRow", "RefoldLedger", "At", "Number", jobs.FenceProperty:
+					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", "RefoldRow", "RefoldLedger", "RefoldRejects", "At", "Number", jobs.FenceProperty:
 						continue
 					case "Attempts", "Held", "HeldUntil":
 						if row := e.Get("Attempts"); row.Int() == 0 {
