@@ -105,7 +105,7 @@ func ConfigurationHeadOf(e Entity) (Configuration, error) {
 	c := Configuration{Generation: f.Int("Generation"), Hash: f.String("Hash"), ID: f.String("ID"), By: f.String("By"),
 		Change: f.String("Change"), Stored: e.Timestamp}
 	if n, err := strconv.ParseInt(e.RowKey, 10, 64); err != nil || MaxGeneration-n != c.Generation {
-		f.fail("Generation", cmp.Or(err, fmt.Errorf("it is %d, and the row key says otherwise", c.Generation)))
+		f.Fail("Generation", cmp.Or(err, fmt.Errorf("it is %d, and the row key says otherwise", c.Generation)))
 	}
 	return c, f.Err()
 }
@@ -123,7 +123,7 @@ func ConfigurationOf(e Entity) (Configuration, error) {
 	}
 	c.Text = text.String()
 	if int64(len(c.Text)) != f.Int("Bytes") || ConfigurationHash(c.Text) != c.Hash {
-		f.fail("Hash", errors.New("the text is not the one that was stored"))
+		f.Fail("Hash", errors.New("the text is not the one that was stored"))
 	}
 	return c, f.Err()
 }

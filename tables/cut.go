@@ -39,10 +39,10 @@ func checkOps(ops []Op) error {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}
 		if op.Entity.PartitionKey != partition {
-			return fmt.Errorf("operation %d is in partition %s, the first one in %s; a transaction has one", i, quote(op.Entity.PartitionKey), quote(partition))
+			return fmt.Errorf("operation %d is in partition %s, the first one in %s; a transaction has one", i, Quote(op.Entity.PartitionKey), Quote(partition))
 		}
 		if seen[op.Entity.RowKey] {
-			return fmt.Errorf("operation %d: row %s occurs twice", i, quote(op.Entity.RowKey))
+			return fmt.Errorf("operation %d: row %s occurs twice", i, Quote(op.Entity.RowKey))
 		}
 		seen[op.Entity.RowKey] = true
 	}

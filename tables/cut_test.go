@@ -87,3 +87,5 @@ func TestWhatCannotBeOneTransactionIsRefused(t *testing.T) {
 		t.Errorf("101 operations: %v", err)
 	}
 }
+
+func row(pk, rk string) Entity { return Entity{PartitionKey: pk, RowKey: rk} }

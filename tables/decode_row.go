@@ -47,7 +47,7 @@ func (d *decoder) member(e *Entity) error {
 		err = d.system(e, c.role, value)
 	}
 	if err != nil {
-		return fmt.Errorf("entity %s: %s: %w", e.name(), quote(c.name), err)
+		return fmt.Errorf("entity %s: %s: %w", e.name(), Quote(c.name), err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (d Device) Entity() (Entity, error) {
 		{"Month", String(d.Month.String())}, {"Tenant", String(string(d.Tenant))}, {"Site", String(string(d.Site))},
 		{"Readings", String(d.Readings)}, {"Enrollment", String(string(d.Enrollment))}, {"Status", String(string(d.Status))},
 	} {
-		if p.Value.text != "" {
+		if p.Value.Text() != "" {
 			e.Properties = append(e.Properties, p)
 		}
 	}
@@ -94,17 +94,17 @@ func DeviceOf(e Entity) (Device, error) {
 	}
 	var err error
 	d.Month, err = ParseMonth(f.String("Month"))
-	f.fail("property Month", err)
+	f.Fail("property Month", err)
 	f.unpack("Labels", &d.Labels)
 	f.unpack("Tokens", &d.Tokens)
-	f.fail("record", d.check())
+	f.Fail("record", d.check())
 	return d, f.Err()
 }
 
 // unpack reads a property that packed wrote.
 func (f *Fields) unpack(name string, to any) {
 	if text := f.String(name); text != "" {
-		f.fail("property "+name, json.Unmarshal([]byte(text), to))
+		f.Fail("property "+name, json.Unmarshal([]byte(text), to))
 	}
 }
 

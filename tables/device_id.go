@@ -20,7 +20,7 @@ func IDsWithPrefix(prefix string) (Keys, error) {
 	if err := checkPart("device prefix", prefix, maxID); err != nil {
 		return Keys{}, err
 	}
-	return prefixed(prefix), nil
+	return KeysWithPrefix(prefix), nil
 }
 
 // A Tenant is whose a device is: 1 to 64 of the characters of a DeviceID.

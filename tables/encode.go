@@ -31,7 +31,7 @@ func appendEntity(b []byte, e *Entity) ([]byte, error) {
 	}
 	for _, p := range e.Properties {
 		if b, err = appendProperty(b, p); err != nil {
-			return nil, fmt.Errorf("entity %s: property %s: %w", e.name(), quote(p.Name), err)
+			return nil, fmt.Errorf("entity %s: property %s: %w", e.name(), Quote(p.Name), err)
 		}
 	}
 	return append(b, '}'), nil

@@ -92,7 +92,7 @@ func EnrollmentOf(e Entity) (Enrollment, error) {
 		SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")), Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
 	}
 	f.unpack("Labels", &n.Labels)
-	f.fail("enrollment", n.check())
+	f.Fail("enrollment", n.check())
 	return n, f.Err()
 }
 

@@ -102,21 +102,21 @@ func (e *Entity) Check() error {
 
 func (e *Entity) name() string { return name(e.PartitionKey, e.RowKey) }
 
-func name(pk, rk string) string { return quote(pk) + " " + quote(rk) }
+func name(pk, rk string) string { return Quote(pk) + " " + Quote(rk) }
 
 // CheckName says why no property can be called so. Names are identifiers as C#
 // has them: letters, digits and _, and marks that combine with a letter before
 // them, as in a decomposed é.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxPropName {
-		return fmt.Errorf("property %s: a name has 1 to %d characters", quote(name), maxPropName)
+		return fmt.Errorf("property %s: a name has 1 to %d characters", Quote(name), maxPropName)
 	}
 	for i, r := range name {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
 			continue
 		}
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.In(r, unicode.Nd, unicode.Mn, unicode.Mc, unicode.Pc)) {
-			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first", quote(name), r)
+			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first", Quote(name), r)
 		}
 	}
 	if isSystem(name) {

@@ -203,3 +203,15 @@ func BenchmarkDecodePage(b *testing.B) {
 		})
 	}
 }
+
+func TestFieldsReadWhatOtherClientsWrite(t *testing.T) {
+	e := Entity{Properties: []Property{{"I", Int32(21)}, {"L", Int64(1 << 40)}, {"D", Double(1.5)}, {"T", DateTime(minDateTime)}, {"B", Binary([]byte{1})}, {"O", Boolean(true)}}}
+	f := e.Fields()
+	if f.Float("I") != 21 || f.Float("L") != 1<<40 || f.Float("D") != 1.5 || f.Int("I") != 21 || f.Int("L") != 1<<40 ||
+		f.Ticks("T") != minDateTime || len(f.Binary("B")) != 1 || !f.Boolean("O") || f.String("nothing") != "" || f.Err() != nil {
+		t.Errorf("read otherwise: %v", f.Err())
+	}
+	if f.Int("D"); f.Err() == nil {
+		t.Error("1.5 is an integer")
+	}
+}

@@ -25,12 +25,12 @@ func (f *Fields) read(name string, types ...Type) Value {
 			return v
 		}
 	}
-	f.fail("property "+name, fmt.Errorf("it is %s, not %s", v.kind, types[0]))
+	f.Fail("property "+name, fmt.Errorf("it is %s, not %s", v.kind, types[0]))
 	return Value{}
 }
 
-// fail keeps the first error, of what, for readers that look further.
-func (f *Fields) fail(what string, err error) {
+// Fail keeps the first error, of what, for readers that look further.
+func (f *Fields) Fail(what string, err error) {
 	if f.err == nil && err != nil {
 		f.err = fmt.Errorf("entity %s: %s: %w", f.entity.name(), what, err)
 	}

@@ -42,8 +42,8 @@ func MemberOf(e Entity) (Member, error) {
 	}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
-	f.fail("PartitionKey", err)
-	f.fail("record", m.check())
+	f.Fail("PartitionKey", err)
+	f.Fail("record", m.check())
 	return m, f.Err()
 }
 

@@ -1,9 +1,6 @@
 package tables
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // A Pipeline is the name of a pipeline, a part of the names of its tracking
 // table and its queues: [a-z][a-z0-9]{0,19}.
@@ -21,11 +18,11 @@ const maxWord = 20
 func checkWord(what, s string) error {
 	for i, r := range s {
 		if !('a' <= r && r <= 'z' || i > 0 && '0' <= r && r <= '9') {
-			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first", what, quote(s), r, i+1)
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first", what, Quote(s), r, i+1)
 		}
 	}
 	if s == "" || len(s) > maxWord {
-		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, quote(s), maxWord, len(s))
+		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, Quote(s), maxWord, len(s))
 	}
 	return nil
 }
@@ -73,22 +70,3 @@ func (n Names) Catchup(p Pipeline) string { return n.Jobs(p) + "-catchup" }
 
 // Poison is the queue of messages that a pipeline could not work off.
 func (n Names) Poison(p Pipeline) string { return n.Jobs(p) + "-poison" }
-
-// CheckTable says why Azure would refuse a table's name, such as that of a
-// readings table that a device's record names.
-// learn.microsoft.com: "Understanding the Table service data model", Table names.
-func CheckTable(name string) error {
-	if len(name) < 3 || len(name) > 63 {
-		return fmt.Errorf("table name %s: want 3 to 63 characters, not %d", quote(name), len(name))
-	}
-	for i, r := range name {
-		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return fmt.Errorf("table name %s: character %q at position %d is not allowed; use letters and digits, a letter first", quote(name), r, i+1)
-		}
-	}
-	if strings.EqualFold(name, "tables") {
-		return fmt.Errorf("table name %q is reserved", name)
-	}
-	return nil
-}

@@ -29,7 +29,7 @@ func ParseLatestPartition(s string) (LatestPartition, error) {
 }
 
 // OfTenant are the PartitionKeys of latest that belong to one tenant.
-func OfTenant(t Tenant) Keys { return prefixed(string(t) + Separator) }
+func OfTenant(t Tenant) Keys { return KeysWithPrefix(string(t) + Separator) }
 
 // A RollupPartition is a PartitionKey of the table rollups:
 // tenant!window!day!month.
@@ -48,14 +48,14 @@ func (p RollupPartition) day() string {
 
 // TenantDay are the PartitionKeys of p's tenant, window and day, whatever month
 // the devices are of.
-func (p RollupPartition) TenantDay() Keys { return prefixed(p.day()) }
+func (p RollupPartition) TenantDay() Keys { return KeysWithPrefix(p.day()) }
 
 // TenantDays are the PartitionKeys of p's tenant and window from p.Day to last,
 // both included.
 func (p RollupPartition) TenantDays(last Day) Keys {
 	from := p.day()
 	p.Day = last
-	return Keys{From: from, Before: prefixed(p.day()).Before}
+	return Keys{From: from, Before: KeysWithPrefix(p.day()).Before}
 }
 
 // ParseRollupPartition reads what String writes.
@@ -111,7 +111,7 @@ func ParseRollupRow(s string) (r RollupRow, err error) {
 // Buckets are the RowKeys of rollups that belong to the devices from first to
 // last, both included.
 func Buckets(first, last DeviceID) Keys {
-	return Keys{From: string(first) + Separator, Before: prefixed(string(last) + Separator).Before}
+	return Keys{From: string(first) + Separator, Before: KeysWithPrefix(string(last) + Separator).Before}
 }
 
 // PartKey is the RowKey of a part of an output, counted from 1: that of the output,
@@ -132,7 +132,7 @@ func splitPart(s string, parts int) (rowKey string, part int, err error) {
 	i := strings.LastIndex(s, Separator)
 	n, err := strconv.Atoi(s[i+1:])
 	if err != nil || n < 2 || PartKey(s[:i], n) != s {
-		return s, 0, fmt.Errorf("row %s: part %s: want a number from 2 on", quote(s), quote(s[i+1:]))
+		return s, 0, fmt.Errorf("row %s: part %s: want a number from 2 on", Quote(s), Quote(s[i+1:]))
 	}
 	return s[:i], n, nil
 }
@@ -160,5 +160,5 @@ func ParseLatestRow(s string) (r LatestRow, err error) {
 // LatestRows are the RowKeys of latest that belong to the devices from first to
 // last, both included.
 func LatestRows(first, last DeviceID) Keys {
-	return Keys{From: string(first), Before: prefixed(string(last) + Separator).Before}
+	return Keys{From: string(first), Before: KeysWithPrefix(string(last) + Separator).Before}
 }

@@ -153,9 +153,9 @@ func TestRangesAsFilters(t *testing.T) {
 		"PartitionKey eq 'd1' and RowKey le '09'":                    RowsAfter("d1", "", "09"),
 		"PartitionKey eq 'd1' and RowKey ge 'a' and RowKey le 'b'":   RowsBetween("d1", "a", "b"),
 		"PartitionKey eq 'd1' and RowKey eq 'a'":                     RowsBetween("d1", "a", "a"),
-		"PartitionKey ge 'c:' and PartitionKey lt 'c;'":              {Partitions: prefixed("c:")},
+		"PartitionKey ge 'c:' and PartitionKey lt 'c;'":              {Partitions: KeysWithPrefix("c:")},
 		"PartitionKey ge 't!1d!' and PartitionKey lt 't!1d\"' and RowKey ge 'd!' and RowKey lt 'd\"'": {
-			Partitions: prefixed("t!1d!"), Rows: Buckets("d", "d")},
+			Partitions: KeysWithPrefix("t!1d!"), Rows: Buckets("d", "d")},
 	} {
 		if got := r.Filter(); got != want {
 			t.Errorf("Filter() = %s\nwant       %s", got, want)
@@ -197,3 +197,4 @@ func TestPartsAreJoined(t *testing.T) {
 		t.Errorf("a bucket's part is of %s", got)
 	}
 }
+

@@ -93,10 +93,10 @@ func PoliciesOf(e Entity) (Policies, error) {
 	f.unpack("Spare", &p.Spare)
 	f.unpack("Changes", &p.Changes)
 	if len(cohorts) != Cohorts {
-		f.fail("property Cohorts", fmt.Errorf("it has %d policies, not %d", len(cohorts), Cohorts))
+		f.Fail("property Cohorts", fmt.Errorf("it has %d policies, not %d", len(cohorts), Cohorts))
 	}
 	copy(p.Cohorts[:], cohorts)
-	f.fail("policies", p.check())
+	f.Fail("policies", p.check())
 	return p, f.Err()
 }
 
@@ -106,7 +106,7 @@ func (p *Policies) check() error {
 	seen := map[string]bool{}
 	for _, q := range p.All() {
 		if q.ID == "" || len(q.ID) > 64 || seen[q.ID] {
-			return fmt.Errorf("the id %s of a policy is empty, too long, or there twice", quote(q.ID))
+			return fmt.Errorf("the id %s of a policy is empty, too long, or there twice", Quote(q.ID))
 		}
 		seen[q.ID] = true
 	}

@@ -20,9 +20,9 @@ func (k Keys) Contains(key string) bool {
 		(k.To == "" || key <= k.To) && (k.Before == "" || key < k.Before)
 }
 
-// prefixed are the keys that start with a prefix in ASCII: those from the
+// KeysWithPrefix are the keys that start with a prefix in ASCII: those from the
 // prefix on and before the same text with its last character one up.
-func prefixed(prefix string) Keys {
+func KeysWithPrefix(prefix string) Keys {
 	last := len(prefix) - 1
 	return Keys{From: prefix, Before: prefix[:last] + string(prefix[last]+1)}
 }

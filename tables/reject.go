@@ -30,7 +30,7 @@ func RejectKey(p Pipeline, number int64) string {
 }
 
 // RejectsOf are the RowKeys of one pipeline's rejects.
-func RejectsOf(p Pipeline) Keys { return prefixed(string(p) + Separator) }
+func RejectsOf(p Pipeline) Keys { return KeysWithPrefix(string(p) + Separator) }
 
 // Entity is r as it is stored.
 func (r Reject) Entity() (Entity, error) {
@@ -59,8 +59,8 @@ func RejectOf(e Entity) (Reject, error) {
 	var err error
 	r.Pipeline, err = ParsePipeline(pipeline)
 	if err == nil && slot != fmt.Sprintf("%02d", r.Number%RejectSlots) {
-		err = fmt.Errorf("slot %s is not that of number %s", quote(slot), strconv.FormatInt(r.Number, 10))
+		err = fmt.Errorf("slot %s is not that of number %s", Quote(slot), strconv.FormatInt(r.Number, 10))
 	}
-	f.fail("RowKey", err)
+	f.Fail("RowKey", err)
 	return r, f.Err()
 }

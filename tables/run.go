@@ -49,8 +49,8 @@ func RunOf(e Entity) (Run, error) {
 	}
 	var err error
 	r.Pipeline, err = ParsePipeline(e.PartitionKey)
-	f.fail("PartitionKey", err)
+	f.Fail("PartitionKey", err)
 	r.Slot, err = ParseTicks(e.RowKey)
-	f.fail("RowKey", err)
+	f.Fail("RowKey", err)
 	return r, f.Err()
 }

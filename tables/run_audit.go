@@ -29,8 +29,8 @@ func AuditMarkOf(p Pipeline, e Entity) (AuditMark, error) {
 	a := AuditMark{Pipeline: p, ETag: e.ETag}
 	var err error
 	a.Slot, err = ParseTicks(f.String("Slot"))
-	f.fail("Slot", err)
+	f.Fail("Slot", err)
 	a.Since, err = ParseTicks(f.String("Since"))
-	f.fail("Since", err)
+	f.Fail("Since", err)
 	return a, f.Err()
 }

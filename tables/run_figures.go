@@ -65,10 +65,10 @@ func addCounts(to, from []count) {
 // of its RowKey after the first, which must be kind.
 func figuresKey(e Entity, f *Fields, kind string) (p Pipeline, slot Ticks, rest string) {
 	p, slot, err := ParseFiguresPartition(e.PartitionKey)
-	f.fail("PartitionKey", err)
+	f.Fail("PartitionKey", err)
 	is, rest, _ := strings.Cut(e.RowKey, Separator)
 	if is != kind || rest == "" {
-		f.fail("RowKey", fmt.Errorf("want %s%s and more", kind, Separator))
+		f.Fail("RowKey", fmt.Errorf("want %s%s and more", kind, Separator))
 	}
 	return p, slot, rest
 }

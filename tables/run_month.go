@@ -71,11 +71,11 @@ func MonthFiguresOf(e Entity) (MonthFigures, error) {
 	var err error
 	m.Pipeline, m.Slot, month = figuresKey(e, f, monthFigures)
 	m.Month, err = ParseMonth(month)
-	f.fail("RowKey", err)
+	f.Fail("RowKey", err)
 	return m, f.Err()
 }
 
 // MonthsOf are the rows of the months in the figures of a run.
 func MonthsOf(p Pipeline, slot Ticks) Range {
-	return Range{Partitions: Is(FiguresPartition(p, slot)), Rows: prefixed(monthFigures + Separator)}
+	return Range{Partitions: Is(FiguresPartition(p, slot)), Rows: KeysWithPrefix(monthFigures + Separator)}
 }

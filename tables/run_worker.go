@@ -87,7 +87,7 @@ func (w WorkerFigures) Entity() (Entity, error) {
 	setNamed(&e, jobsPrefix, w.Jobs)
 	setNamed(&e, operationsPrefix, w.Operations)
 	if w.Worker == "" || strings.Contains(w.Worker, Separator) {
-		return e, fmt.Errorf("worker %s: an id is not empty and has no %s", quote(w.Worker), Separator)
+		return e, fmt.Errorf("worker %s: an id is not empty and has no %s", Quote(w.Worker), Separator)
 	}
 	_, err := ParsePipeline(string(w.Pipeline))
 	return e, err
@@ -117,6 +117,6 @@ func WorkerFiguresOf(e Entity) (WorkerFigures, error) {
 	w.Worker = worker
 	var err error
 	w.Part, err = strconv.ParseInt(part, 10, 64)
-	f.fail("RowKey", err)
+	f.Fail("RowKey", err)
 	return w, f.Err()
 }

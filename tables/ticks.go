@@ -15,7 +15,7 @@ const MaxTicks Ticks = 3155378975999999999
 
 const (
 	ticksPerSecond = 10_000_000
-	ticksPerDay    = 24 * 60 * 60 * ticksPerSecond
+	TicksPerDay    = 24 * 60 * 60 * ticksPerSecond
 	unixTicks      = 621355968000000000 // 1970-01-01
 	ticksDigits    = 19
 )
@@ -55,17 +55,17 @@ func (t Ticks) String() string {
 // ParseTicks reads the 19 digits that String writes, and nothing else.
 func ParseTicks(s string) (Ticks, error) {
 	if len(s) != ticksDigits {
-		return 0, fmt.Errorf("ticks %s: want %d digits, not %d characters", quote(s), ticksDigits, len(s))
+		return 0, fmt.Errorf("ticks %s: want %d digits, not %d characters", Quote(s), ticksDigits, len(s))
 	}
 	var t uint64
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
-			return 0, fmt.Errorf("ticks %s: character %q at position %d is not a digit", quote(s), s[i], i+1)
+			return 0, fmt.Errorf("ticks %s: character %q at position %d is not a digit", Quote(s), s[i], i+1)
 		}
 		t = t*10 + uint64(s[i]-'0')
 	}
 	if t > uint64(MaxTicks) {
-		return 0, fmt.Errorf("ticks %s lie after the year 9999", quote(s))
+		return 0, fmt.Errorf("ticks %s lie after the year 9999", Quote(s))
 	}
 	return Ticks(t), nil
 }

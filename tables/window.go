@@ -50,7 +50,7 @@ func ParseWindow(s string) (Window, error) {
 			return w, nil
 		}
 	}
-	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or 1d", quote(s))
+	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or 1d", Quote(s))
 }
 
 // Start is the start of the bucket that t lies in. Buckets are aligned to
@@ -61,10 +61,10 @@ func (w Window) Start(t Ticks) Ticks { return t - t%Ticks(w/100) }
 type Day int
 
 // DayOf is the day that t lies in.
-func DayOf(t Ticks) Day { return Day(t / ticksPerDay) }
+func DayOf(t Ticks) Day { return Day(t / TicksPerDay) }
 
 // Start is the first tick of the day.
-func (d Day) Start() Ticks { return Ticks(d) * ticksPerDay }
+func (d Day) Start() Ticks { return Ticks(d) * TicksPerDay }
 
 func (d Day) String() string { return d.Start().Time().Format(time.DateOnly) }
 
@@ -72,7 +72,7 @@ func (d Day) String() string { return d.Start().Time().Format(time.DateOnly) }
 func ParseDay(s string) (Day, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || t.Year() < 1 {
-		return 0, fmt.Errorf("day %s: want a date like 2026-11-20", quote(s))
+		return 0, fmt.Errorf("day %s: want a date like 2026-11-20", Quote(s))
 	}
 	return DayOf(TicksOf(t)), nil
 }
