@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // An age is one at which rows are counted: those that have reached it since the
@@ -31,7 +32,7 @@ const auditPace = tables.Ticks(5 * time.Minute / 100)
 const tokenGrace = time.Hour
 
 // late is how old the row may be that a living token of a device still admits.
-func (p *Pipeline) late(m tables.Member) time.Duration {
+func (p *Pipeline) late(m schema.Member) time.Duration {
 	if p.Admits != nil {
 		if span := p.Admits(m.Enrollment); span > 0 {
 			return span + tokenGrace
@@ -50,7 +51,7 @@ type auditTurn struct {
 
 func (p *Pipeline) auditTurn(m Message) auditTurn {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(string(p.Name) + tables.Separator + m.Month.String())) // a hash takes everything
+	_, _ = h.Write([]byte(string(p.Name) + schema.Separator + m.Month.String())) // a hash takes everything
 	return auditTurn{h.Sum64(), m.Since, m.Run}
 }
 

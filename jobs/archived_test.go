@@ -13,6 +13,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 )
@@ -83,11 +84,11 @@ func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
 	l := &jobstest.Line{Queue: []jobs.Message{f.Audit(jobs.Full)}, Delays: []time.Duration{0}}
 	l.Work(t, p)
 	after := read()
-	today := tables.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))).Start() // a day is awaited for an hour
+	today := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))).Start() // a day is awaited for an hour
 	audited := tables.TicksOf(time.Now().Add(-8 * 24 * time.Hour))            // no further back is looked for late rows
 	for _, rows := range w.Rows {
 		for n, e := range rows {
-			key, err := tables.ParseRowKey(e.RowKey)
+			key, err := schema.ParseRowKey(e.RowKey)
 			id := e.PartitionKey + "/" + e.RowKey
 			closed := err == nil && key.Ticks < today
 			if got := before[id] != ""; got != (closed && !late(n)) {
@@ -96,7 +97,7 @@ func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
 			if want := closed; (after[id] != "") != want && (!late(n) || key.Ticks > audited) {
 				t.Errorf("with the late ones: row %d, %s: archived %v", n, id, after[id] != "")
 			}
-			if want := fmt.Sprintf("date=%s/", tables.DayOf(key.Ticks)); after[id] != "" && !strings.Contains(after[id], want) {
+			if want := fmt.Sprintf("date=%s/", schema.DayOf(key.Ticks)); after[id] != "" && !strings.Contains(after[id], want) {
 				t.Errorf("%s is in %s", id, after[id])
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // An auditor looks for rows that came in below the checkpoints of a batch, and
@@ -25,7 +26,7 @@ type auditor struct {
 
 // An unended device has more to refold than one job may.
 type unended struct {
-	device tables.DeviceID
+	device schema.DeviceID
 	mark   string
 	delay  time.Duration
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // auditsDue tells whether a run puts audits, and the slot of the run that did so
@@ -38,8 +39,8 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 // auditMark is the mark as it is to be, and the operation that makes it so; no
 // operation where that is decided: audits are not due, a later run has put them, or
 // this one has.
-func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next tables.AuditMark, op tables.Op, err error) {
-	next = tables.AuditMark{Pipeline: p.Name, Slot: slot}
+func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next schema.AuditMark, op tables.Op, err error) {
+	next = schema.AuditMark{Pipeline: p.Name, Slot: slot}
 	e, err := next.Entity()
 	if err != nil {
 		return next, op, err
@@ -51,7 +52,7 @@ func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next table
 	if err != nil {
 		return next, op, err
 	}
-	last, err := tables.AuditMarkOf(p.Name, found)
+	last, err := schema.AuditMarkOf(p.Name, found)
 	switch {
 	case err != nil:
 		return next, op, fmt.Errorf("delete it, so that it is made again: %w", err)

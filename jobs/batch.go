@@ -7,12 +7,13 @@ import (
 	"maps"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Batch is the devices of one partition of the fleet from First to Last.
 type Batch struct {
-	Month       tables.Month
-	First, Last tables.DeviceID
+	Month       schema.Month
+	First, Last schema.DeviceID
 
 	// Mark names the devices that the batch is for, as Message.Mark does; empty: all
 	// but those that a chain goes on with.
@@ -36,12 +37,12 @@ type Result struct {
 	Refolds   int // devices that were folded anew, in part or whole
 	Missing   int // rows that were counted once and are gone
 
-	Behind []tables.DeviceID // with more rows than were folded
-	Rest   tables.DeviceID   // from which on the batch was not looked at; empty where it was
-	Anew   []tables.DeviceID // whose refold cursor was set
+	Behind []schema.DeviceID // with more rows than were folded
+	Rest   schema.DeviceID   // from which on the batch was not looked at; empty where it was
+	Anew   []schema.DeviceID // whose refold cursor was set
 	Mark   string            // that the rows of Behind and Anew have now
-	Lost   []tables.DeviceID // of Overtaken: whoever was faster need not go on with a chain
-	Failed map[tables.DeviceID]error
+	Lost   []schema.DeviceID // of Overtaken: whoever was faster need not go on with a chain
+	Failed map[schema.DeviceID]error
 
 	passedOver
 }
@@ -67,7 +68,7 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 		return Result{}, err
 	}
 	work, over := p.passOver(read.work, read.now, b)
-	var rest tables.DeviceID
+	var rest schema.DeviceID
 	if n := p.batch(); len(work) > n {
 		rest, work = work[n].member.Device, work[:n]
 	}
@@ -127,7 +128,7 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now tables.Tick
 }
 
 func (j *job) result() Result {
-	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[tables.DeviceID]error{}}
+	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[schema.DeviceID]error{}}
 	for _, d := range j.work {
 		switch {
 		case d.err != nil:

@@ -14,8 +14,8 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
-	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 )
 
 var (
@@ -227,9 +227,9 @@ func someFaults() map[faults.Fault]float64 {
 }
 
 // A panicking processor panics at one device.
-type panicking struct{ device tables.DeviceID }
+type panicking struct{ device schema.DeviceID }
 
-func (f panicking) Fold(d tables.Member, _ []byte, _ []jobs.Sample) (jobs.Folded, error) {
+func (f panicking) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.Folded, error) {
 	if d.Device == f.device {
 		panic("as asked")
 	}

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -24,8 +25,8 @@ type benchFleet struct {
 	pipeline *jobs.Pipeline
 	client   *tables.Client
 	counter  *tables.Counter
-	names    tables.Names
-	devices  []tables.DeviceID
+	names    schema.Names
+	devices  []schema.DeviceID
 }
 
 // newBenchFleet has devices of so many tenants, one device after the other.
@@ -43,9 +44,9 @@ func newBenchFleet(b *testing.B, devices, tenants int) *benchFleet {
 	}
 	var ops []tables.Op
 	for i := range devices {
-		d := tables.DeviceID(fmt.Sprintf("d%06d", i))
+		d := schema.DeviceID(fmt.Sprintf("d%06d", i))
 		f.devices = append(f.devices, d)
-		e, err := tables.Member{Month: jobstest.Month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}.Entity()
+		e, err := schema.Member{Month: jobstest.Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}.Entity()
 		mustBench(b, err)
 		ops = append(ops, tables.Insert(e))
 	}

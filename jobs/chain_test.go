@@ -25,6 +25,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -35,7 +36,7 @@ type chain struct {
 	client   *tables.Client
 	account  azuretest.Account
 	readings string
-	fleets   [2]tables.Names
+	fleets   [2]schema.Names
 	objects  [2]*archive.Store
 	device   atomic.Int64
 	taken    atomic.Int64 // rows, of those that were sent
@@ -51,7 +52,7 @@ func newChain(t testing.TB, in azuretest.Account) *chain {
 	mustChain(t, err)
 	in.MakeTable(t, c.readings)
 	for i := range c.fleets {
-		c.fleets[i], err = tables.ParseNames(azuretest.Name("c")[:10])
+		c.fleets[i], err = schema.ParseNames(azuretest.Name("c")[:10])
 		mustChain(t, err)
 		n := c.fleets[i]
 		for _, name := range []string{n.Fleet(), n.Partitions("live"), n.Latest(), n.Rollups(), n.Rejects()} {
@@ -73,10 +74,10 @@ func mustChain(t testing.TB, err error) {
 
 // insert gives a device of its own the rows, an hour apart until an hour ago, and
 // says how many storage took.
-func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m tables.Member, taken int64) {
+func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Member, taken int64) {
 	t.Helper()
 	n := c.device.Add(1)
-	m = tables.Member{Month: jobstest.Month, Device: tables.DeviceID(fmt.Sprint("d", n)), Tenant: tables.Tenant(fmt.Sprint("t", n)), Readings: c.readings}
+	m = schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprint("d", n)), Tenant: schema.Tenant(fmt.Sprint("t", n)), Readings: c.readings}
 	e, err := m.Entity()
 	mustChain(t, err)
 	for _, names := range c.fleets {
@@ -134,7 +135,7 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 // pipeline is that of one of the fleets.
 func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 	t.Helper()
-	windows := []tables.Window{tables.Window(time.Second), tables.Minute, tables.Hour, tables.Daily}
+	windows := []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}
 	roll, err := rollup.New(rollup.Config{Windows: windows})
 	mustChain(t, err)
 	days, err := archive.New(archive.Config{})
@@ -144,7 +145,7 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 }
 
 // fold folds what a device has sent. Nothing that it sends makes it fail.
-func (c *chain) fold(t testing.TB, p *jobs.Pipeline, m tables.Member) {
+func (c *chain) fold(t testing.TB, p *jobs.Pipeline, m schema.Member) {
 	t.Helper()
 	c.work(t, p, jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()), Month: m.Month, First: m.Device, Last: m.Device})
 }
@@ -164,7 +165,7 @@ func (c *chain) work(t testing.TB, p *jobs.Pipeline, m jobs.Message) {
 }
 
 // check looks at the tracking row and gives all outputs of the device.
-func (c *chain) check(t testing.TB, names tables.Names, m tables.Member, rows int64) map[string]string {
+func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows int64) map[string]string {
 	t.Helper()
 	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Device))
 	mustChain(t, err)
@@ -181,18 +182,18 @@ func (c *chain) check(t testing.TB, names tables.Names, m tables.Member, rows in
 		t.Fatalf("states of %d bytes", states)
 	}
 	got := map[string]string{"rejects": track.Get("Rejects").String(), "last": track.Get("LastReadRowKey").Text()}
-	c.outputs(t, got, names.Latest(), tables.OfTenant(m.Tenant), tables.LatestOutput, func(name, text string) error {
+	c.outputs(t, got, names.Latest(), schema.OfTenant(m.Tenant), schema.LatestOutput, func(name, text string) error {
 		_, err := latest.ParseValue(name, text)
 		return err
 	})
-	c.outputs(t, got, names.Rollups(), tables.OfTenant(m.Tenant), tables.RollupOutput, func(_, text string) error {
+	c.outputs(t, got, names.Rollups(), schema.OfTenant(m.Tenant), schema.RollupOutput, func(_, text string) error {
 		_, err := rollup.ParseAggregate(text)
 		return err
 	})
 	for page, err := range c.client.Table(names.Rejects()).Rows(t.Context(), tables.Query{Range: tables.Partition(string(m.Device))}) {
 		mustChain(t, err)
 		for _, e := range page.Rows {
-			if _, err := tables.RejectOf(e); err != nil {
+			if _, err := schema.RejectOf(e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -215,7 +216,7 @@ func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tab
 			}
 		}
 	}
-	for e, err := range tables.Joined(rows, output) {
+	for e, err := range schema.Joined(rows, output) {
 		mustChain(t, err)
 		values := map[string]string{}
 		for _, p := range e.Properties {

@@ -5,10 +5,11 @@ import (
 	"errors"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // hasRows tells whether a device has rows before a moment.
-func (p *Pipeline) hasRows(ctx context.Context, m tables.Member, before tables.Ticks) (bool, error) {
+func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.Ticks) (bool, error) {
 	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Range{
 		Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{Before: before.String()}}}
 	for page, err := range p.Client.Table(m.Readings).Rows(ctx, q) {

@@ -3,10 +3,9 @@ package jobs
 import (
 	"context"
 	"errors"
+	"furrow/tables/schema"
 	"slices"
 	"time"
-
-	"furrow/tables"
 )
 
 // aloneAfter is how long a device that failed within its batch waits until it is
@@ -50,7 +49,7 @@ type follower struct {
 func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	m = m.Untried()
 	m.Claim = ""
-	of := func(first, last tables.DeviceID, mark string) Message {
+	of := func(first, last schema.DeviceID, mark string) Message {
 		next := m
 		next.First, next.Last, next.Mark = first, last, mark
 		return next
@@ -78,7 +77,7 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	for _, f := range followUps(m, r.Claimed) {
 		all = append(all, follower{f.Message, f.Until.Time().Sub(r.now.Time()) + time.Second}) // the service's time has whole seconds
 	}
-	refold := func(first, last tables.DeviceID, mark string) Message {
+	refold := func(first, last schema.DeviceID, mark string) Message {
 		next := of(first, last, mark)
 		next.Kind, next.Audit, next.Extra = Audit, Refold, false
 		return next

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func TestWhatIsTooMuchForAJobGoesOnInOthers(t *testing.T) {
@@ -114,11 +115,11 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 
 // A switchable processor panics at one device while it is on.
 type switchable struct {
-	device tables.DeviceID
+	device schema.DeviceID
 	on     bool
 }
 
-func (f *switchable) Fold(d tables.Member, _ []byte, _ []jobs.Sample) (jobs.Folded, error) {
+func (f *switchable) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.Folded, error) {
 	if f.on && d.Device == f.device {
 		panic("as asked")
 	}
@@ -127,12 +128,12 @@ func (f *switchable) Fold(d tables.Member, _ []byte, _ []jobs.Sample) (jobs.Fold
 
 // greedy makes outputs, or states, that storage cannot take.
 type greedy struct {
-	device tables.DeviceID
+	device schema.DeviceID
 	state  int
 	output bool
 }
 
-func (f greedy) Fold(d tables.Member, _ []byte, samples []jobs.Sample) (jobs.Folded, error) {
+func (f greedy) Fold(d schema.Member, _ []byte, samples []jobs.Sample) (jobs.Folded, error) {
 	out := jobs.Folded{State: []byte{1}}
 	if d.Device != f.device {
 		return out, nil
@@ -191,7 +192,7 @@ func TestDeviceWhoseReadingsCannotBeReadHoldsUpNoOther(t *testing.T) {
 	if err != nil || !is || !strings.Contains(held.Reason, "the cable is cut") || held.Until.Time().Before(time.Now()) {
 		t.Errorf("%+v, %v, %v", held, is, err)
 	}
-	for _, d := range []tables.DeviceID{w.Devices[0], w.Devices[2]} {
+	for _, d := range []schema.DeviceID{w.Devices[0], w.Devices[2]} {
 		if e := f.Track(t, d); e.Get("Rows").Int() != 20 {
 			t.Errorf("%s has %d rows", d, e.Get("Rows").Int())
 		}

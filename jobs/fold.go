@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Fold is the work of a processor: it takes samples in row order and says
@@ -17,7 +18,7 @@ type Fold interface {
 	// that was never folded; any other is one that this Fold gave. It is an error
 	// of the program, not of the readings, when a state cannot be read. Of the
 	// member it heeds the device, the tenant and the month.
-	Fold(d tables.Member, state []byte, samples []Sample) (Folded, error)
+	Fold(d schema.Member, state []byte, samples []Sample) (Folded, error)
 }
 
 // A Windowed fold makes outputs of windows of time, none longer than a day. What
@@ -31,7 +32,7 @@ type Windowed interface {
 	OpenFrom(state []byte) (tables.Ticks, error)
 	// Open gives every window that later samples can still change, as it is now,
 	// none of them closed.
-	Open(d tables.Member, state []byte) ([]Effect, error)
+	Open(d schema.Member, state []byte) ([]Effect, error)
 }
 
 // A Merging fold keeps, for each sensor, the newest value: states made of
@@ -43,7 +44,7 @@ type Merging interface {
 	// same reading, that of other counts. Its effect is the whole output, also where
 	// nothing differs from base; an output without values has empty, non-nil
 	// Properties.
-	Merge(d tables.Member, base, other []byte, from tables.Ticks) (Folded, error)
+	Merge(d schema.Member, base, other []byte, from tables.Ticks) (Folded, error)
 }
 
 // A Closer is a Fold that has something to say when time has passed, whether or
@@ -52,7 +53,7 @@ type Closer interface {
 	Fold
 	// Close is called after Fold, with the moment before which every row that
 	// storage had was folded. The service's time, as samples have it.
-	Close(d tables.Member, state []byte, until tables.Ticks) (Folded, error)
+	Close(d schema.Member, state []byte, until tables.Ticks) (Folded, error)
 }
 
 // Folded is what came of a fold.
@@ -99,7 +100,7 @@ type Objects interface {
 	// Write makes an object of readings, which come in row order, in one step: it
 	// is there whole or as it was before. The object keeps the fence of its writer;
 	// where there is one with a higher fence, the error is ErrOvertaken.
-	Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[tables.Reading, error]) error
+	Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error
 }
 
 // ErrOvertaken says that another job with a higher fence has written already.

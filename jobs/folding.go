@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A folding is what a job does with one device.
 type folding struct {
-	member  tables.Member
+	member  schema.Member
 	track   *track
 	effects map[Output]Effect
-	refused map[string]*tables.Reject // of the rows that are being folded, by RowKey
+	refused map[string]*schema.Reject // of the rows that are being folded, by RowKey
 	rejects rejects
 	rows    int           // folded
 	bytes   int           // of the rows that were folded
@@ -35,7 +36,7 @@ type folding struct {
 	seen    tables.Ticks  // newest time of the service, of its rows' pages
 }
 
-func newFolding(m tables.Member, t *track) *folding {
+func newFolding(m schema.Member, t *track) *folding {
 	return &folding{member: m, track: t, effects: map[Output]Effect{}}
 }
 
@@ -144,7 +145,7 @@ func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 		d.bytes += e.Size()
 		d.track.ledger.Add(e.RowKey)
 		d.track.last = e.RowKey
-		r, err := tables.ReadingOf(*e)
+		r, err := schema.ReadingOf(*e)
 		if err != nil {
 			d.refuse(Refusal{Row: e.RowKey, Reason: err.Error()}, e)
 			continue

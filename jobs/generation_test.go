@@ -9,16 +9,17 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestEveryMessageThatAJobPutsNamesItsGeneration: of the message's generation and
 // the worker's, the newer one.
 func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 	r := newRoster(t)
-	month := tables.Month{Year: 2026, Month: time.November}
+	month := schema.Month{Year: 2026, Month: time.November}
 	var ops []tables.Op
-	for _, d := range []tables.DeviceID{"a", "b", "c"} {
-		e, err := tables.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity()
+	for _, d := range []schema.DeviceID{"a", "b", "c"} {
+		e, err := schema.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity()
 		jobstest.Must(t, err)
 		ops = append(ops, tables.Insert(e))
 	}

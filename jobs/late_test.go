@@ -10,6 +10,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // ofDay finds two neighbouring rows of a device that lie in one day and in two
@@ -141,7 +142,7 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	f := w.NewFleetOf(t, "raised")
 	p := f.Pipeline(t, nil)
 	span := 7 * 24 * time.Hour
-	p.Admits = func(tables.EnrollmentID) time.Duration { return span }
+	p.Admits = func(schema.EnrollmentID) time.Duration { return span }
 	jobstest.Must(t, f.Settle(t.Context(), p)) // the ledger is cut
 	if row := f.Track(t, w.Devices[0]); row.Get("LedgerFrom").Int() == 0 {
 		t.Fatal("the ledger was not cut")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func TestRowKeyLiesWhereTextOrderHasIt(t *testing.T) {
@@ -56,7 +57,7 @@ func TestLedgerCountsAreKeptThroughCompaction(t *testing.T) {
 	counted := map[tables.Ticks]int64{} // by hour
 	for range 5000 {
 		at := now - tables.Ticks(random.Int64N(int64(40*day)))
-		l.Add(tables.RowKey{Ticks: at, Suffix: "x"}.String())
+		l.Add(schema.RowKey{Ticks: at, Suffix: "x"}.String())
 		counted[at-at%hour]++
 		if random.IntN(50) == 0 {
 			l.Compact(now)
@@ -130,8 +131,8 @@ func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
 	for _, c := range []struct{ set, admitted, want time.Duration }{
 		{0, 0, 8 * days}, {3 * days, 0, 3 * days}, {0, 30 * days, 30*days + time.Hour}, {40 * days, 2 * days, 2*days + time.Hour},
 	} {
-		p := Pipeline{Late: c.set, Admits: func(tables.EnrollmentID) time.Duration { return c.admitted }}
-		if got := p.late(tables.Member{}); got != c.want {
+		p := Pipeline{Late: c.set, Admits: func(schema.EnrollmentID) time.Duration { return c.admitted }}
+		if got := p.late(schema.Member{}); got != c.want {
 			t.Errorf("late %v, tokens %v: %v, want %v", c.set, c.admitted, got, c.want)
 		}
 	}
@@ -142,7 +143,7 @@ func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
 func TestLedgerOfAllThatTokensMayAdmitFitsItsProperty(t *testing.T) {
 	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
 	l := &Ledger{}
-	for at := now.Add(-tables.MaxBackfill - tables.MaxLife); at < now; at += hour {
+	for at := now.Add(-schema.MaxBackfill - schema.MaxLife); at < now; at += hour {
 		l.add(at, 3600)
 	}
 	l.Compact(now)

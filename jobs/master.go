@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // savedEvery is how many month jobs a master job puts between two saves.
@@ -28,9 +29,9 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 			audit, since = Late, before
 		}
 	}
-	r := Result{Failed: map[tables.DeviceID]error{}}
+	r := Result{Failed: map[schema.DeviceID]error{}}
 	after := ""
-	if m.Month != (tables.Month{}) {
+	if m.Month != (schema.Month{}) {
 		after = m.Month.String()
 	}
 	for {
@@ -43,7 +44,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 			}
 			return r, nil
 		}
-		month, err := tables.ParseMonth(after)
+		month, err := schema.ParseMonth(after)
 		if err != nil {
 			r.strange(after, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(after), err))
 			continue
@@ -69,7 +70,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 func (r *Result) strange(key string, err error) {
 	const most = 100
 	if len(r.Failed) < most {
-		r.Failed[tables.DeviceID(key)] = err
+		r.Failed[schema.DeviceID(key)] = err
 	}
 }
 
@@ -90,11 +91,11 @@ func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Tic
 	if len(found) == 0 {
 		return now, nil
 	}
-	run, err := tables.RunOf(found[0])
+	run, err := schema.RunOf(found[0])
 	if err != nil || run.Started != 0 {
 		return now, err
 	}
-	return now, p.merge(ctx, tables.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
+	return now, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
 }
 
 // errNoDate says that nothing tells what time it is.
@@ -118,7 +119,7 @@ func (p *Pipeline) nextPartition(ctx context.Context, after string) (string, err
 func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }
 
 // merge merges what is not zero into a run's row; that there is none is fine.
-func (p *Pipeline) merge(ctx context.Context, r tables.Run, version tables.ETag) error {
+func (p *Pipeline) merge(ctx context.Context, r schema.Run, version tables.ETag) error {
 	e, err := r.Entity()
 	if err != nil {
 		return err

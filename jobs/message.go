@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json"
 )
@@ -26,20 +27,20 @@ const (
 // Members that are zero are left out.
 type Message struct {
 	Kind     Kind            `json:"kind"`
-	Pipeline tables.Pipeline `json:"pipeline"`
+	Pipeline schema.Pipeline `json:"pipeline"`
 	Run      tables.Ticks    `json:"run"` // the slot of the run that it is a part of
 
 	// Month is the partition of the fleet. Of a Master it is the progress: the
 	// last one that a job was put for.
-	Month tables.Month `json:"month,omitzero"`
+	Month schema.Month `json:"month,omitzero"`
 
 	// First and Last are the ends of a batch, both in it: of Device and Audit.
-	First tables.DeviceID `json:"first,omitempty"`
-	Last  tables.DeviceID `json:"last,omitempty"`
+	First schema.DeviceID `json:"first,omitempty"`
+	Last  schema.DeviceID `json:"last,omitempty"`
 
 	// Progress is the last device that a Month job has put into a batch; empty
 	// before the first.
-	Progress tables.DeviceID `json:"progress,omitempty"`
+	Progress schema.DeviceID `json:"progress,omitempty"`
 
 	// Audit is what an Audit looks at; a Month that has one puts audits, too. A Master
 	// that is Full was put by hand: its months put audits alone.
@@ -143,7 +144,7 @@ func (m Message) check() error {
 	if m.Pipeline == "" {
 		return errors.New("pipeline is missing")
 	}
-	if _, err := tables.ParsePipeline(string(m.Pipeline)); err != nil {
+	if _, err := schema.ParsePipeline(string(m.Pipeline)); err != nil {
 		return err
 	}
 	switch {
@@ -176,7 +177,7 @@ func (m Message) checkWork() error {
 		name            string
 		has, needs, may bool
 	}{
-		{"month", m.Month != tables.Month{}, m.Kind != Master, true},
+		{"month", m.Month != schema.Month{}, m.Kind != Master, true},
 		{"first", m.First != "", batch, false},
 		{"last", m.Last != "", batch, false},
 		{"progress", m.Progress != "", false, m.Kind == Month},
@@ -197,7 +198,7 @@ func (m Message) checkWork() error {
 }
 
 func (m Message) checkKeys() error {
-	if m.Month != (tables.Month{}) {
+	if m.Month != (schema.Month{}) {
 		if err := m.Month.Check(); err != nil {
 			return err
 		}
@@ -207,12 +208,12 @@ func (m Message) checkKeys() error {
 	}
 	for _, member := range []struct {
 		name string
-		id   tables.DeviceID
+		id   schema.DeviceID
 	}{{"first", m.First}, {"last", m.Last}, {"progress", m.Progress}} {
 		if member.id == "" {
 			continue
 		}
-		if _, err := tables.ParseDeviceID(string(member.id)); err != nil {
+		if _, err := schema.ParseDeviceID(string(member.id)); err != nil {
 			return fmt.Errorf("%s: %w", member.name, err)
 		}
 	}

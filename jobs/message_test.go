@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // messages are one of each kind, by the name of its golden file.
 func messages() map[string]Message {
 	run := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
-	month := tables.Month{Year: 2026, Month: time.November, Shard: 3}
+	month := schema.Month{Year: 2026, Month: time.November, Shard: 3}
 	return map[string]Message{
 		"v1-master":          {Kind: Master, Pipeline: "live", Run: run},
 		"v1-master-going-on": {Kind: Master, Pipeline: "live", Run: run, Month: month},
@@ -50,10 +51,10 @@ func TestMessagesAreWrittenAsTheGoldenFilesSay(t *testing.T) {
 }
 
 func TestTheLongestMessageFits(t *testing.T) {
-	id := tables.DeviceID(strings.Repeat("x", 128))
+	id := schema.DeviceID(strings.Repeat("x", 128))
 	m := Message{
-		Kind: Audit, Pipeline: tables.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c", 64),
-		Month: tables.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
+		Kind: Audit, Pipeline: schema.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c", 64),
+		Month: schema.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}
 	text, err := m.Encode()
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // month puts the devices of a partition into batches, and leaves its figures in
@@ -37,7 +38,7 @@ func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(c
 }
 
 // leave leaves the figures of a month, and counts its batches on the run's row.
-func (p *Pipeline) leave(ctx context.Context, f tables.MonthFigures) error {
+func (p *Pipeline) leave(ctx context.Context, f schema.MonthFigures) error {
 	e, err := f.Entity()
 	if err != nil {
 		return err
@@ -71,12 +72,12 @@ func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 	if err != nil {
 		return err
 	}
-	run, err := tables.RunOf(e)
+	run, err := schema.RunOf(e)
 	if err != nil {
 		return err
 	}
-	sum := tables.Run{Pipeline: p.Name, Slot: slot}
-	q := tables.Query{Range: tables.MonthsOf(p.Name, slot), Select: []string{"Batches", "Audits"}}
+	sum := schema.Run{Pipeline: p.Name, Slot: slot}
+	q := tables.Query{Range: schema.MonthsOf(p.Name, slot), Select: []string{"Batches", "Audits"}}
 	for page, err := range p.runs().Rows(ctx, q) {
 		if err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestNextAuditIsTheFirstThatCountsTheRow goes through the runs that put audits, one
@@ -18,7 +19,7 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 	late := tables.Ticks((admits + tokenGrace) / 100)
 	for range 300 {
 		p := &Pipeline{Name: "live", Late: admits + tokenGrace}
-		month := tables.Month{Year: 2026, Month: 11, Shard: random.IntN(50)}
+		month := schema.Month{Year: 2026, Month: 11, Shard: random.IntN(50)}
 		now := tables.TicksOf(time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC)).Add(time.Duration(random.Int64N(int64(24 * time.Hour))))
 		now = floorTo(now, auditPace)
 		row := now.Add(-time.Duration(random.Int64N(int64(6 * 24 * time.Hour))))

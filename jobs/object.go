@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // name is that of an output that is an object.
@@ -57,16 +58,16 @@ type tally struct{ read, refused Ledger }
 
 // readings are those of a window, below the checkpoint, in row order. All rows
 // that it comes by are counted, also those that are no readings.
-func (p *Pipeline) readings(ctx context.Context, d *folding, w window, seen *tally) iter.Seq2[tables.Reading, error] {
+func (p *Pipeline) readings(ctx context.Context, d *folding, w window, seen *tally) iter.Seq2[schema.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
 		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
-	return func(yield func(tables.Reading, error) bool) {
+	return func(yield func(schema.Reading, error) bool) {
 		for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, tables.Query{Range: rows}) {
 			if errors.Is(err, tables.ErrNoTable) {
 				return
 			}
 			if err != nil {
-				yield(tables.Reading{}, err)
+				yield(schema.Reading{}, err)
 				return
 			}
 			for _, e := range page.Rows {
@@ -79,9 +80,9 @@ func (p *Pipeline) readings(ctx context.Context, d *folding, w window, seen *tal
 }
 
 // reading counts a row, and gives the reading that it is.
-func (p *Pipeline) reading(e tables.Entity, seen *tally) (tables.Reading, bool) {
+func (p *Pipeline) reading(e tables.Entity, seen *tally) (schema.Reading, bool) {
 	seen.read.Add(e.RowKey)
-	r, err := tables.ReadingOf(e)
+	r, err := schema.ReadingOf(e)
 	if err != nil {
 		seen.refused.Add(e.RowKey)
 		return r, false

@@ -19,6 +19,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
@@ -102,11 +103,11 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 		}
 		jobstest.Must(t, f.Drain(t.Context(), p))
 		found := readArchive(t, w.Account, f.Names.Archive())
-		today := tables.DayOf(tables.TicksOf(time.Now())).Start().String()
+		today := schema.DayOf(tables.TicksOf(time.Now())).Start().String()
 		want := 0
 		for _, rows := range w.Rows {
 			for n, e := range rows {
-				_, err := tables.ParseRowKey(e.RowKey)
+				_, err := schema.ParseRowKey(e.RowKey)
 				closed := e.RowKey < today
 				if (found[e.PartitionKey+"/"+e.RowKey] != "") != (closed && err == nil) {
 					t.Errorf("row %d, %s, late %v: %q", n, e.RowKey, isLate(n), found[e.PartitionKey+"/"+e.RowKey])
@@ -228,7 +229,7 @@ func TestEqualArchivesWhereverAWorkerStops(t *testing.T) {
 // place is somewhere for objects that does as a test says.
 type place func(name string, readings []string) error
 
-func (p place) Write(_ context.Context, name string, _ tables.Ticks, readings iter.Seq2[tables.Reading, error]) error {
+func (p place) Write(_ context.Context, name string, _ tables.Ticks, readings iter.Seq2[schema.Reading, error]) error {
 	var keys []string
 	for r, err := range readings {
 		if err != nil {
@@ -278,7 +279,7 @@ type before struct {
 	do func()
 }
 
-func (b before) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[tables.Reading, error]) error {
+func (b before) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error {
 	b.do()
 	return b.Objects.Write(ctx, name, fence, readings)
 }
@@ -298,7 +299,7 @@ func TestObjectThatCannotBeWrittenIsTheJobsError(t *testing.T) {
 	f, row := yesterday(t, 9)
 	p := archiver(t, f, nil, soon)
 	p.Objects = place(func(string, []string) error { return tables.ErrBusy })
-	if _, err := p.Run(t.Context(), f.Batch); !errors.Is(err, tables.ErrBusy) || !strings.Contains(err.Error(), "date="+tables.DayOf(jobs.TicksBefore(row(9).RowKey)).String()) {
+	if _, err := p.Run(t.Context(), f.Batch); !errors.Is(err, tables.ErrBusy) || !strings.Contains(err.Error(), "date="+schema.DayOf(jobs.TicksBefore(row(9).RowKey)).String()) {
 		t.Errorf("%v", err)
 	}
 	p.Objects = nil

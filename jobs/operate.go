@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Rewound is the record of a rewind on a tracking row.
@@ -27,7 +28,7 @@ func (r Rewound) String() string {
 // whether there is anything to fold: the device has rows there that were folded.
 // It sets the refold cursor; an Audit job does the work. The checkpoint stays. A
 // rewind to before the first reading also rebuilds what keeps the newest values.
-func (p *Pipeline) Rewind(ctx context.Context, m tables.Member, r Rewound) (bool, error) {
+func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool, error) {
 	before, err := p.hasRows(ctx, m, r.To)
 	if err != nil {
 		return false, err
@@ -48,7 +49,7 @@ func (p *Pipeline) Rewind(ctx context.Context, m tables.Member, r Rewound) (bool
 }
 
 // Release has a held device tried again at once, and tells whether it was held.
-func (p *Pipeline) Release(ctx context.Context, month tables.Month, d tables.DeviceID) (bool, error) {
+func (p *Pipeline) Release(ctx context.Context, month schema.Month, d schema.DeviceID) (bool, error) {
 	held := false
 	err := p.edit(ctx, month, d, func(t *track, e *tables.Entity) bool {
 		held = t.attempts > 0
@@ -61,7 +62,7 @@ func (p *Pipeline) Release(ctx context.Context, month tables.Month, d tables.Dev
 
 // edit merges into a tracking row, on the version it has read, as often as
 // others change it meanwhile. No row is nothing to edit.
-func (p *Pipeline) edit(ctx context.Context, month tables.Month, d tables.DeviceID, change func(*track, *tables.Entity) bool) error {
+func (p *Pipeline) edit(ctx context.Context, month schema.Month, d schema.DeviceID, change func(*track, *tables.Entity) bool) error {
 	return again(ctx, func() error {
 		found, err := p.tracking().Get(ctx, month.String(), string(d))
 		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
@@ -85,8 +86,8 @@ func (p *Pipeline) edit(ctx context.Context, month tables.Month, d tables.Device
 
 // A Held is a device that fails, as its tracking row says.
 type Held struct {
-	Month    tables.Month
-	Device   tables.DeviceID
+	Month    schema.Month
+	Device   schema.DeviceID
 	Attempts int
 	Until    tables.Ticks // it is passed over until then; zero where it is tried again at once
 	Reason   string
@@ -95,8 +96,8 @@ type Held struct {
 // HeldOf reads a row of a tracking table; false means that it does not fail.
 func HeldOf(e tables.Entity) (Held, bool, error) {
 	f := e.Fields()
-	h := Held{Device: tables.DeviceID(e.RowKey), Attempts: int(f.Int("Attempts")), Until: f.Ticks("HeldUntil"), Reason: f.String("Held")}
-	month, err := tables.ParseMonth(e.PartitionKey)
+	h := Held{Device: schema.DeviceID(e.RowKey), Attempts: int(f.Int("Attempts")), Until: f.Ticks("HeldUntil"), Reason: f.String("Held")}
+	month, err := schema.ParseMonth(e.PartitionKey)
 	h.Month = month
 	return h, h.Attempts > 0, errors.Join(err, f.Err())
 }

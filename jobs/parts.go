@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // An output has a property for each sensor, of which Azure takes 252 in an entity.
@@ -37,7 +38,7 @@ func cutParts(all []tables.Property) [][]tables.Property {
 
 // part is the output that a part of o is written as, counted from 1.
 func (o Output) part(n int) Output {
-	o.RowKey = tables.PartKey(o.RowKey, n)
+	o.RowKey = schema.PartKey(o.RowKey, n)
 	return o
 }
 

@@ -6,20 +6,21 @@ import (
 	"crypto/rand"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A passedOver is what a job left to others, and what follows from it.
 type passedOver struct {
 	Claimed  []claimed         // devices that another job has claimed
 	Orphaned []orphaned        // devices whose chain or refold nobody seems to go on with
-	Failing  []tables.DeviceID // devices that failed in a batch, and are tried again alone
+	Failing  []schema.DeviceID // devices that failed in a batch, and are tried again alone
 
 	now tables.Ticks // of the service, when the job looked
 }
 
 // A claimed device is another job's for a while.
 type claimed struct {
-	Device tables.DeviceID
+	Device schema.DeviceID
 	Claim  string
 	Until  tables.Ticks
 }
@@ -28,7 +29,7 @@ type claimed struct {
 // long queue. The message is put again with the id of the mark, so that whichever
 // comes second finds another id and does nothing.
 type orphaned struct {
-	Device tables.DeviceID
+	Device schema.DeviceID
 	Mark   string
 	Refold bool // it is the mark of a refold
 	etag   tables.ETag
@@ -73,7 +74,7 @@ func (p *Pipeline) passOver(work []*folding, now tables.Ticks, b Batch) (mine []
 // extend lengthens the marks whose messages are put again, so that the next run
 // does not put them once more. Where a row has changed meanwhile, somebody goes on
 // with the device after all.
-func (p *Pipeline) extend(ctx context.Context, month tables.Month, over passedOver, now tables.Ticks) error {
+func (p *Pipeline) extend(ctx context.Context, month schema.Month, over passedOver, now tables.Ticks) error {
 	for _, o := range over.Orphaned {
 		e := tables.Entity{PartitionKey: month.String(), RowKey: string(o.Device)}
 		name := "Chain"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Processor is a named Fold: its state is kept under the name.
@@ -30,12 +31,12 @@ func (p Processor) refolds() bool {
 
 // A Pipeline is what its jobs have to know of it, and where its tables are.
 type Pipeline struct {
-	Name       tables.Pipeline
+	Name       schema.Pipeline
 	Processors []Processor
 	Sensors    Sensors
 	Client     *tables.Client
 	Objects    Objects // nil where no processor makes objects
-	Names      tables.Names
+	Names      schema.Names
 
 	// Batch is how many devices one message carries; zero means 50. At most MaxBatch.
 	Batch int
@@ -59,7 +60,7 @@ type Pipeline struct {
 	// Admits tells how old the row may be that a token of an enrollment admits, of all
 	// that were ever issued; zero where nothing is known of it. Audits look no further
 	// back. Nil knows nothing.
-	Admits func(tables.EnrollmentID) time.Duration
+	Admits func(schema.EnrollmentID) time.Duration
 	// Late stands for what Admits does not know. Zero means 8 days.
 	Late time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.

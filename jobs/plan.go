@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A plan puts the devices of a partition into batches, in their order, and
@@ -19,16 +20,16 @@ type plan struct {
 	savedAt  time.Time
 
 	now         tables.Ticks // of the service, with the page
-	first, last tables.DeviceID
+	first, last schema.DeviceID
 	filled      int // devices in the batch from first to last
 
-	figures tables.MonthFigures
+	figures schema.MonthFigures
 	result  Result
 }
 
 func newPlan(p *Pipeline, m Message, put Putter, save func(context.Context, Message) error) *plan {
 	return &plan{pipeline: p, message: m, put: put, save: save, saved: m, savedAt: time.Now(),
-		figures: tables.MonthFigures{Pipeline: p.Name, Slot: m.Run, Month: m.Month}, result: Result{Failed: map[tables.DeviceID]error{}}}
+		figures: schema.MonthFigures{Pipeline: p.Name, Slot: m.Run, Month: m.Month}, result: Result{Failed: map[schema.DeviceID]error{}}}
 }
 
 // over goes over a range of the partition. A batch that a page leaves unfilled
@@ -68,7 +69,7 @@ func (pl *plan) over(ctx context.Context, part tables.Range) error {
 // of its own goes on with it.
 func (pl *plan) device(ctx context.Context, rowKey string, row tables.Entity) error {
 	pl.figures.Devices++
-	d, err := tables.ParseDeviceID(rowKey)
+	d, err := schema.ParseDeviceID(rowKey)
 	if err != nil {
 		pl.figures.Failing++
 		pl.result.strange(rowKey, fmt.Errorf("table %s: row %s of %s is no device; delete it: %w",

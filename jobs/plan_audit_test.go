@@ -9,6 +9,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // saveInto keeps progress as a queue does.
@@ -32,7 +33,7 @@ func TestAuditTurnsMeet(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := newRoster(t)
-	r.add(t, rng, tables.Month{Year: 2026, Month: time.November}, 1)
+	r.add(t, rng, schema.Month{Year: 2026, Month: time.November}, 1)
 	first := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -2)
 	ask := func(slot time.Time) (jobs.Depth, tables.Ticks) {
 		w := &workplace{at: rng.IntN(30), wrong: []wrong{refused, lost, twice, killedBefore, killedAfter}[rng.IntN(5)]}
@@ -70,7 +71,7 @@ func TestAuditTurnsMeet(t *testing.T) {
 func TestARunOfTheFutureTakesNoAudits(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
-	r.add(t, rand.New(rand.NewPCG(4, 0)), tables.Month{Year: 2026, Month: time.November}, 1)
+	r.add(t, rand.New(rand.NewPCG(4, 0)), schema.Month{Year: 2026, Month: time.November}, 1)
 	for n, slot := range []time.Time{time.Now().AddDate(5, 0, 0), time.Now()} {
 		w := &workplace{at: -1}
 		w.do(t, r.pipeline(t, w), jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(slot)})
@@ -85,7 +86,7 @@ func TestARunOfTheFutureTakesNoAudits(t *testing.T) {
 func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
-	month := tables.Month{Year: 2026, Month: time.November}
+	month := schema.Month{Year: 2026, Month: time.November}
 	r.add(t, rand.New(rand.NewPCG(5, 0)), month, 25)
 	plan := func(w *workplace) {
 		p := r.pipeline(t, w)

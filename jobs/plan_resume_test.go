@@ -19,6 +19,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -33,9 +34,9 @@ func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 0))
 	const months, each = 50, 3
 	for n := range months {
-		r.add(t, rng, tables.Month{Year: 2026, Month: time.November, Shard: n}, each)
+		r.add(t, rng, schema.Month{Year: 2026, Month: time.November, Shard: n}, each)
 	}
-	large := tables.Month{Year: 2026, Month: time.December}
+	large := schema.Month{Year: 2026, Month: time.December}
 	r.add(t, rng, large, 200)
 
 	w := &workplace{at: 2 + 6 + 2*45, wrong: killedAfter} // the run's row, the audits' marks, and a seek and a put for each
@@ -175,7 +176,7 @@ func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 0))
 	const months = 40
 	for n := range months {
-		r.add(t, rng, tables.Month{Year: 2026, Month: time.November, Shard: n}, 20)
+		r.add(t, rng, schema.Month{Year: 2026, Month: time.November, Shard: n}, 20)
 	}
 	p := r.pipeline(t, nil)
 	p.Batch = 1
@@ -204,12 +205,12 @@ func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 func TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
-	months := []tables.Month{{Year: 2026, Month: time.November}, {Year: 2026, Month: time.December}}
+	months := []schema.Month{{Year: 2026, Month: time.November}, {Year: 2026, Month: time.December}}
 	for _, month := range months {
 		r.add(t, rand.New(rand.NewPCG(8, 0)), month, 10)
 	}
 	master := r.begin(t)
-	do := func(p *jobs.Pipeline, month tables.Month) {
+	do := func(p *jobs.Pipeline, month schema.Month) {
 		m := jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: master.Run, Month: month}
 		if _, err := p.Do(t.Context(), m, jobstest.NoPut{}, saveInto(&jobs.Message{})); err != nil {
 			t.Error(err)

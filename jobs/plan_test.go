@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 )
 
 func TestEveryDeviceIsInOneBatchOfARun(t *testing.T) {
@@ -47,7 +48,7 @@ func TestNoDeviceIsLeftOutWhateverBefallsAnOperation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	r := newRoster(t)
 	for n := range 2 {
-		r.add(t, rng, tables.Month{Year: 2026, Month: time.November, Shard: n}, 10+rng.IntN(10))
+		r.add(t, rng, schema.Month{Year: 2026, Month: time.November, Shard: n}, 10+rng.IntN(10))
 	}
 	plan := func(w *workplace) {
 		w.pages = "9"
@@ -123,8 +124,8 @@ func TestEmptyMonthsCostNothing(t *testing.T) {
 		t.Errorf("an empty fleet takes %d queries", n)
 	}
 	rng := rand.New(rand.NewPCG(1, 0))
-	r.add(t, rng, tables.Month{Year: 2021, Month: time.November}, 1)
-	r.add(t, rng, tables.Month{Year: 2026, Month: time.November}, 1)
+	r.add(t, rng, schema.Month{Year: 2021, Month: time.November}, 1)
+	r.add(t, rng, schema.Month{Year: 2026, Month: time.November}, 1)
 	if n := count(); n != 3 {
 		t.Errorf("two months with 59 empty ones between take %d queries, want 3", n)
 	}
@@ -135,14 +136,14 @@ func TestDevicesInsertedMeanwhileDisturbNobody(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
 	rng := rand.New(rand.NewPCG(2, 0))
-	month := tables.Month{Year: 2026, Month: time.November}
+	month := schema.Month{Year: 2026, Month: time.November}
 	r.add(t, rng, month, 60)
 	w := &workplace{at: -1, pages: "5"}
 	inserted := 0
 	through := &faults.Transport{Plan: faults.Script{}, Next: roundTrip(w.Do), Only: func(req *http.Request) bool {
 		if strings.Contains(req.URL.Path, r.names.Fleet()) && inserted < 30 {
 			inserted++
-			e, err := tables.Member{Month: month, Device: tables.DeviceID(fmt.Sprintf("%c%d", "aB-_.z"[rng.IntN(6)], inserted)),
+			e, err := schema.Member{Month: month, Device: schema.DeviceID(fmt.Sprintf("%c%d", "aB-_.z"[rng.IntN(6)], inserted)),
 				Tenant: "t", Readings: "readings"}.Entity()
 			jobstest.Must(t, err)
 			r.write(t, r.names.Fleet(), []tables.Op{tables.Insert(e)})
@@ -167,7 +168,7 @@ func TestRowsThatNobodyOfOursHasWrittenAreSaidAndHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
 	rng := rand.New(rand.NewPCG(3, 0))
-	month := tables.Month{Year: 2026, Month: time.November}
+	month := schema.Month{Year: 2026, Month: time.November}
 	r.add(t, rng, month, 20)
 	r.write(t, r.names.Fleet(), []tables.Op{tables.Insert(tables.Entity{PartitionKey: "2026-10 ", RowKey: "x"})})
 	r.write(t, r.names.Fleet(), []tables.Op{tables.Insert(tables.Entity{PartitionKey: month.String(), RowKey: "no device"})})

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -22,9 +23,9 @@ import (
 // tracking rows say. Every plan of it is a run of its own.
 type roster struct {
 	account tables.Account
-	names   tables.Names
-	due     map[tables.Month][]tables.DeviceID // that belong in a batch, in order
-	figures map[tables.Month]tables.MonthFigures
+	names   schema.Names
+	due     map[schema.Month][]schema.DeviceID // that belong in a batch, in order
+	figures map[schema.Month]schema.MonthFigures
 	slot    tables.Ticks // of the run that was planned last
 }
 
@@ -32,7 +33,7 @@ func newRoster(t *testing.T) *roster {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	jobstest.Must(t, err)
-	r := &roster{account: account, due: map[tables.Month][]tables.DeviceID{}, figures: map[tables.Month]tables.MonthFigures{},
+	r := &roster{account: account, due: map[schema.Month][]schema.DeviceID{}, figures: map[schema.Month]schema.MonthFigures{},
 		slot: tables.TicksOf(time.Now().Add(-24 * time.Hour))}
 	for _, name := range []string{r.names.Fleet(), r.names.Partitions("live"), r.names.Runs()} {
 		jobstest.Must(t, r.client(t, nil).Table(name).Create(t.Context()))
@@ -54,15 +55,15 @@ func (r *roster) pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeli
 
 // add gives a month so many devices more, some with tracking rows, some of those
 // held, behind, or failing.
-func (r *roster) add(t *testing.T, rng *rand.Rand, month tables.Month, devices int) {
+func (r *roster) add(t *testing.T, rng *rand.Rand, month schema.Month, devices int) {
 	t.Helper()
 	now := tables.TicksOf(time.Now())
 	var members, tracks []tables.Op
 	f := r.figures[month]
 	f.Pipeline, f.Month = "live", month
 	for range devices {
-		d := tables.DeviceID(fmt.Sprintf("%c:%x", "aB-_.z"[rng.IntN(6)], rng.Uint64()))
-		e, err := tables.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity()
+		d := schema.DeviceID(fmt.Sprintf("%c:%x", "aB-_.z"[rng.IntN(6)], rng.Uint64()))
+		e, err := schema.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity()
 		jobstest.Must(t, err)
 		members = append(members, tables.Insert(e))
 		f.Devices++
@@ -90,14 +91,14 @@ func (r *roster) add(t *testing.T, rng *rand.Rand, month tables.Month, devices i
 }
 
 // mark gives a tracking row what it may have, and counts that.
-func mark(rng *rand.Rand, track *tables.Entity, f *tables.MonthFigures, now tables.Ticks) (due bool) {
+func mark(rng *rand.Rand, track *tables.Entity, f *schema.MonthFigures, now tables.Ticks) (due bool) {
 	n := rng.Int64N(1000)
 	last := now.Add(-time.Duration(n) * time.Second)
 	for name, of := range map[string]*int64{"Rows": &f.Rows, "Rejects": &f.Rejects, "Late": &f.Late} {
 		track.Set(name, tables.Int64(n))
 		*of += n
 	}
-	f.Dropped += max(0, n-tables.RejectSlots)
+	f.Dropped += max(0, n-schema.RejectSlots)
 	track.Set("LastReadRowKey", tables.String(last.String()))
 	track.Set("State_latest", tables.Binary(make([]byte, 100)))
 	due = true
@@ -138,7 +139,7 @@ func (r *roster) write(t *testing.T, table string, ops []tables.Op) {
 func (r *roster) random(t *testing.T, rng *rand.Rand, most int) {
 	t.Helper()
 	for range 1 + rng.IntN(5) {
-		month := tables.Month{Year: 2024 + rng.IntN(3), Month: time.Month(1 + rng.IntN(12)), Shard: max(0, rng.IntN(6)-3)}
+		month := schema.Month{Year: 2024 + rng.IntN(3), Month: time.Month(1 + rng.IntN(12)), Shard: max(0, rng.IntN(6)-3)}
 		if _, taken := r.figures[month]; !taken {
 			r.add(t, rng, month, 1+rng.IntN(most))
 		}
@@ -149,7 +150,7 @@ func (r *roster) random(t *testing.T, rng *rand.Rand, most int) {
 func (r *roster) begin(t *testing.T) jobs.Message {
 	t.Helper()
 	r.slot = r.slot.Add(time.Second)
-	e, err := tables.Run{Pipeline: "live", Slot: r.slot, By: "a test"}.Entity()
+	e, err := schema.Run{Pipeline: "live", Slot: r.slot, By: "a test"}.Entity()
 	jobstest.Must(t, err)
 	_, err = r.client(t, nil).Table(r.names.Runs()).Do(t.Context(), tables.Insert(e))
 	jobstest.Must(t, err)
@@ -283,15 +284,15 @@ func (w *workplace) do(t *testing.T, p *jobs.Pipeline, m jobs.Message) {
 }
 
 // batches are how often each device that is due is in a batch of a kind.
-func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most int) map[tables.Month]map[tables.DeviceID]int {
+func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most int) map[schema.Month]map[schema.DeviceID]int {
 	t.Helper()
-	in := map[tables.Month]map[tables.DeviceID]int{}
+	in := map[schema.Month]map[schema.DeviceID]int{}
 	for _, m := range put {
 		if m.Kind != kind {
 			continue
 		}
 		if in[m.Month] == nil {
-			in[m.Month] = map[tables.DeviceID]int{}
+			in[m.Month] = map[schema.DeviceID]int{}
 		}
 		n := 0
 		for _, d := range r.due[m.Month] {
@@ -334,22 +335,22 @@ func (r *roster) check(t *testing.T, w *workplace, batch int, trouble bool) {
 	}
 }
 
-func (r *roster) run(t *testing.T) tables.Run {
+func (r *roster) run(t *testing.T) schema.Run {
 	t.Helper()
 	e, err := r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), "live", r.slot.String())
 	jobstest.Must(t, err)
-	run, err := tables.RunOf(e)
+	run, err := schema.RunOf(e)
 	jobstest.Must(t, err)
 	return run
 }
 
-func (r *roster) checkMonth(t *testing.T, w *workplace, want tables.MonthFigures) {
+func (r *roster) checkMonth(t *testing.T, w *workplace, want schema.MonthFigures) {
 	t.Helper()
 	e, err := want.Entity()
 	jobstest.Must(t, err)
 	e, err = r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), e.PartitionKey, e.RowKey)
 	jobstest.Must(t, err)
-	got, err := tables.MonthFiguresOf(e)
+	got, err := schema.MonthFiguresOf(e)
 	jobstest.Must(t, err)
 	// The service's time is in whole seconds, and the test may have taken some.
 	if got.Audits = 0; got.Lag < want.Lag-2*time.Second || got.Lag > want.Lag+time.Minute {

@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // minutely is a fleet of one device with a row every minute of some minutes of a day,
@@ -56,7 +57,7 @@ func sameAsNew(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
 
 func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) {
 	t.Helper()
-	member := tables.Member{Month: jobstest.Month, Device: f.World.Devices[0], Readings: f.Readings}
+	member := schema.Member{Month: jobstest.Month, Device: f.World.Devices[0], Readings: f.Readings}
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: "rewound"})
 	jobstest.Must(t, err)
 }
@@ -182,7 +183,7 @@ func TestRowsBelowAllTicksAreCountedAlike(t *testing.T) {
 // known only when its day has been folded to the end, many portions later.
 func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
-	for name, early := range map[string]int{"none before": 0, "a full ring": tables.RejectSlots + 40} {
+	for name, early := range map[string]int{"none before": 0, "a full ring": schema.RejectSlots + 40} {
 		t.Run(name, func(t *testing.T) {
 			f, insert := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
 			table := f.World.Connect(t, nil).Table(f.Readings)

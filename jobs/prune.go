@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // keepFigures is how long the figures of a run are kept. The run's own row stays.
@@ -15,7 +16,7 @@ const keepFigures = 24 * time.Hour
 // prune deletes figures of runs long ago: at most a page of them, which is more
 // than a run adds. What it leaves, the next run's master job takes.
 func (p *Pipeline) prune(ctx context.Context, slot tables.Ticks) error {
-	old := tables.Keys{From: tables.FiguresPartition(p.Name, 0), Before: tables.FiguresPartition(p.Name, slot.Add(-keepFigures))}
+	old := tables.Keys{From: schema.FiguresPartition(p.Name, 0), Before: schema.FiguresPartition(p.Name, slot.Add(-keepFigures))}
 	for page, err := range p.runs().Rows(ctx, tables.Query{Range: tables.Range{Partitions: old}, Select: []string{"RowKey"}}) {
 		if err != nil {
 			return err

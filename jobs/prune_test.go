@@ -7,6 +7,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
@@ -17,7 +18,7 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 	now := tables.TicksOf(time.Now().Truncate(time.Minute))
 	for hour := range 40 {
 		for m := range 12 {
-			e, err := tables.MonthFigures{Pipeline: "live", Slot: now.Add(-time.Duration(hour) * time.Hour), Month: tables.Month{Year: 2025, Month: time.Month(m + 1)}}.Entity()
+			e, err := schema.MonthFigures{Pipeline: "live", Slot: now.Add(-time.Duration(hour) * time.Hour), Month: schema.Month{Year: 2025, Month: time.Month(m + 1)}}.Entity()
 			jobstest.Must(t, err)
 			_, err = runs.Do(t.Context(), tables.Insert(e))
 			jobstest.Must(t, err)
@@ -33,11 +34,11 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 	for page, err := range runs.Rows(t.Context(), tables.Query{}) {
 		jobstest.Must(t, err)
 		for _, e := range page.Rows {
-			if !tables.IsMonthFigures(e) {
+			if !schema.IsMonthFigures(e) {
 				marks++
 				continue
 			}
-			_, slot, err := tables.ParseFiguresPartition(e.PartitionKey)
+			_, slot, err := schema.ParseFiguresPartition(e.PartitionKey)
 			jobstest.Must(t, err)
 			left[slot]++
 		}

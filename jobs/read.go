@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A devices is a batch as storage has it.
 type devices struct {
 	work    []*folding
-	strange map[tables.DeviceID]error // rows of the fleet that cannot be read, which are in no job
+	strange map[schema.DeviceID]error // rows of the fleet that cannot be read, which are in no job
 	now     tables.Ticks              // of the service
 }
 
@@ -28,7 +29,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			rows[e.RowKey] = e
 		}
 	}
-	read := &devices{strange: map[tables.DeviceID]error{}}
+	read := &devices{strange: map[schema.DeviceID]error{}}
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: part}) {
 		if err != nil {
 			return nil, err
@@ -38,9 +39,9 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 		}
 		read.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
-			m, err := tables.MemberOf(e)
+			m, err := schema.MemberOf(e)
 			if err != nil {
-				read.strange[tables.DeviceID(e.RowKey)] = fmt.Errorf("table %s: %w", p.Names.Fleet(), err)
+				read.strange[schema.DeviceID(e.RowKey)] = fmt.Errorf("table %s: %w", p.Names.Fleet(), err)
 				continue
 			}
 			d := newFolding(m, newTrack())

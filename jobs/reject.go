@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // reject writes what was rejected of each device into its ring, in one
@@ -47,7 +48,7 @@ func (j *job) rejectChanges(d *folding) ([]*change, error) {
 			}
 			e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
 			c := &change{device: d, op: tables.Insert(e), compare: d.outranks}
-			c.look = d.track.rejects > tables.RejectSlots // the slots are taken, most likely
+			c.look = d.track.rejects > schema.RejectSlots // the slots are taken, most likely
 			changes = append(changes, c)
 		}
 		if len(cut(changes)) <= 1 || most < 1<<10 {
@@ -56,16 +57,16 @@ func (j *job) rejectChanges(d *folding) ([]*change, error) {
 	}
 }
 
-func weighReject(r tables.Reject) int { return len(r.Reason) + len(r.Value) + len(r.Reading) }
+func weighReject(r schema.Reject) int { return len(r.Reason) + len(r.Value) + len(r.Reading) }
 
 // refuse notes what is wrong with a reading that is being folded.
 func (d *folding) refuse(r Refusal, row *tables.Entity) {
 	if d.refused == nil {
-		d.refused = map[string]*tables.Reject{}
+		d.refused = map[string]*schema.Reject{}
 	}
 	e := d.refused[r.Row]
 	if e == nil {
-		e = &tables.Reject{Row: r.Row, Reading: rowText(row)}
+		e = &schema.Reject{Row: r.Row, Reading: rowText(row)}
 		d.refused[r.Row] = e
 	}
 	addRefusal(e, r, row)
@@ -74,7 +75,7 @@ func (d *folding) refuse(r Refusal, row *tables.Entity) {
 // countRejects counts each reading once of which something was refused, in the
 // order of their keys: so the ring does not depend on how the work was cut.
 func (d *folding) countRejects() {
-	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *tables.Reject) int { return cmp.Compare(a.Row, b.Row) }) {
+	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *schema.Reject) int { return cmp.Compare(a.Row, b.Row) }) {
 		d.weight += d.rejects.add(*e)
 	}
 	d.refused = nil
@@ -88,7 +89,7 @@ func (p *Pipeline) knowRejects(ctx context.Context, f *folding, old *track) erro
 		return nil
 	}
 	f.rejects.known = map[string]bool{}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: tables.RejectsOf(p.Name)}, Select: []string{"Number", "Row"}}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: schema.RejectsOf(p.Name)}, Select: []string{"Number", "Row"}}
 	for page, err := range p.Client.Table(p.Names.Rejects()).Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil

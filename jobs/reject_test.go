@@ -14,6 +14,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // watcher shows each request and its body to see, before it is sent.
@@ -44,14 +45,14 @@ func badRows(from int, at tables.Ticks) func(n int) tables.Entity {
 }
 
 // ring are the rejects of the first device and a pipeline by their numbers.
-func ring(t *testing.T, f *jobstest.Fleet, p tables.Pipeline) map[int64]tables.Reject {
+func ring(t *testing.T, f *jobstest.Fleet, p schema.Pipeline) map[int64]schema.Reject {
 	t.Helper()
-	found := map[int64]tables.Reject{}
-	part := tables.Range{Partitions: tables.Is(string(f.World.Devices[0])), Rows: tables.RejectsOf(p)}
+	found := map[int64]schema.Reject{}
+	part := tables.Range{Partitions: tables.Is(string(f.World.Devices[0])), Rows: schema.RejectsOf(p)}
 	for page, err := range f.World.Connect(t, nil).Table(f.Names.Rejects()).Rows(t.Context(), tables.Query{Range: part}) {
 		jobstest.Must(t, err)
 		for _, e := range page.Rows {
-			r, err := tables.RejectOf(e)
+			r, err := schema.RejectOf(e)
 			jobstest.Must(t, err)
 			found[r.Number] = r
 		}
@@ -66,12 +67,12 @@ func rejectCount(t *testing.T, f *jobstest.Fleet) int64 {
 }
 
 // mustBeNewest wants the newest hundred of total, each of which says which row it is of.
-func mustBeNewest(t *testing.T, found map[int64]tables.Reject, total int64) {
+func mustBeNewest(t *testing.T, found map[int64]schema.Reject, total int64) {
 	t.Helper()
-	if want := min(total, tables.RejectSlots); int64(len(found)) != want {
+	if want := min(total, schema.RejectSlots); int64(len(found)) != want {
 		t.Errorf("%d rejects are kept of %d", len(found), total)
 	}
-	for n := max(0, total-tables.RejectSlots); n < total; n++ {
+	for n := max(0, total-schema.RejectSlots); n < total; n++ {
 		if r := found[n]; !strings.Contains(r.Reading, fmt.Sprint("row ", n)) {
 			t.Errorf("reject %d is %+v", n, r)
 		}
@@ -233,7 +234,7 @@ func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
 				}
 			}
 		}
-		if late != 5 && early < tables.RejectSlots {
+		if late != 5 && early < schema.RejectSlots {
 			t.Errorf("%d of the 5 late rejects are kept", late)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Bounds of a reject, in bytes.
@@ -23,7 +24,7 @@ func clip(s string, most int) string {
 }
 
 // addRefusal adds one more refusal to the reject of its reading.
-func addRefusal(e *tables.Reject, r Refusal, row *tables.Entity) {
+func addRefusal(e *schema.Reject, r Refusal, row *tables.Entity) {
 	reason := r.Reason
 	if r.Sensor != "" {
 		reason = r.Sensor + ": " + r.Reason

@@ -5,20 +5,21 @@ import (
 
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // rejects are the readings of one device of which a job has rejected something.
 type rejects struct {
 	known map[string]bool // rows that are in the ring already, as a refold meets them again
 	count int64           // of readings
-	kept  []tables.Reject // the newest of them
+	kept  []schema.Reject // the newest of them
 
 	day    tables.Ticks // of the newest
 	before int64        // of count, those of earlier days
 }
 
 // add adds a reading's reject, and gives the change of weight.
-func (r *rejects) add(e tables.Reject) (weight int) {
+func (r *rejects) add(e schema.Reject) (weight int) {
 	if r.known[e.Row] {
 		return 0
 	}
@@ -26,7 +27,7 @@ func (r *rejects) add(e tables.Reject) (weight int) {
 		r.day, r.before = today, r.count
 	}
 	r.count++
-	if len(r.kept) == tables.RejectSlots {
+	if len(r.kept) == schema.RejectSlots {
 		weight -= weighReject(r.kept[0])
 		r.kept = slices.Delete(r.kept, 0, 1)
 	}
@@ -87,7 +88,7 @@ func parseRejects(b []byte) (r rejects, err error) {
 	from := pack.NewReader(b)
 	r.count = from.Int()
 	for range from.Count() {
-		e := tables.Reject{Row: from.Text(), Sensor: from.Text(), Reason: from.Text(), Value: from.Text(), Reading: from.Text()}
+		e := schema.Reject{Row: from.Text(), Sensor: from.Text(), Reason: from.Text(), Value: from.Text(), Reading: from.Text()}
 		r.kept, r.day = append(r.kept, e), floorTo(TicksBefore(e.Row), day)
 	}
 	return r, from.Err()

@@ -1,6 +1,6 @@
 package jobs
 
-import "furrow/tables"
+import "furrow/tables/schema"
 
 // Bounds of what is kept of a device, whatever it sends (invariant 8). They hold
 // for samples and for folds, before anything is written, so that no state and no
@@ -26,7 +26,7 @@ const shortText = 40
 
 // IsLong tells whether a value takes much room in a state: its text, together
 // with the suffix of its reading's row key.
-func IsLong(key tables.RowKey, state string) bool { return len(state)+len(key.Suffix) > shortText }
+func IsLong(key schema.RowKey, state string) bool { return len(state)+len(key.Suffix) > shortText }
 
 // Room is how many bytes a value of a sensor can take in a state, at most. It
 // depends on nothing else, so that what fits does not change with the value.

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Sample is a reading as processors fold it: for each sensor, a finite number
 // or a state.
 type Sample struct {
-	Key    tables.RowKey
+	Key    schema.RowKey
 	Values []Measured // each sensor once, in the order of the reading
 }
 
@@ -47,7 +48,7 @@ type Sensors struct {
 // property that would have more of them is refused as a whole. The names and texts
 // of all values take at most MaxRoom; values beyond are refused. So a reading of
 // whatever storage accepts takes time and memory in proportion to its size.
-func (s *Sensors) Sample(r tables.Reading) (Sample, []Refusal) {
+func (s *Sensors) Sample(r schema.Reading) (Sample, []Refusal) {
 	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]Measured, 0, len(r.Properties))}}
 	for i := range r.Properties {
 		p := &r.Properties[i]

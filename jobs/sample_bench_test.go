@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // BenchmarkSample reads a row of six sensors, and one of 1,000.
@@ -16,7 +17,7 @@ func BenchmarkSample(b *testing.B) {
 	six := []tables.Property{{Name: "temperature", Value: tables.Double(21.5)}, {Name: "humidity", Value: tables.String("40.5")}, {Name: "pressure", Value: tables.Double(101325)},
 		{Name: "battery", Value: tables.Int32(3)}, {Name: "door", Value: tables.String("open")}, {Name: "alarm", Value: tables.Boolean(true)}}
 	for name, properties := range map[string][]tables.Property{"6": six, "1000": {{Name: "v", Value: tables.String(text + "1]")}}} {
-		r := tables.Reading{Key: tables.RowKey{Ticks: 1}, Properties: properties}
+		r := schema.Reading{Key: schema.RowKey{Ticks: 1}, Properties: properties}
 		b.Run(name, func(b *testing.B) {
 			var s Sensors
 			b.ReportAllocs()

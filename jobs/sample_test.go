@@ -9,11 +9,12 @@ import (
 	"unicode/utf8"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // read gives the samples of a reading with one property, as text.
 func read(s Sensors, props ...tables.Property) (values, refused []string) {
-	sample, refusals := s.Sample(tables.Reading{Key: tables.RowKey{Ticks: 1}, Properties: props})
+	sample, refusals := s.Sample(schema.Reading{Key: schema.RowKey{Ticks: 1}, Properties: props})
 	for _, m := range sample.Values {
 		text := fmt.Sprint(m.Number)
 		if m.Is == State {
@@ -153,8 +154,8 @@ func TestTextsOfARowHaveABound(t *testing.T) {
 
 // poison is rows that once stopped a worker: the first by the time that it took,
 // the second by the memory.
-func poison() map[string]tables.Reading {
-	var leaves, names tables.Reading
+func poison() map[string]schema.Reading {
+	var leaves, names schema.Reading
 	for i := range 15 {
 		leaves.Properties = append(leaves.Properties, tables.Property{Name: fmt.Sprint("p", i), Value: nested(16_300, "]")})
 	}
@@ -162,7 +163,7 @@ func poison() map[string]tables.Reading {
 		text := `{"` + strings.Repeat("n", 16_000) + `":` + nested(8_000, "]").Text() + "}"
 		names.Properties = append(names.Properties, tables.Property{Name: fmt.Sprint("p", i), Value: tables.String(text)})
 	}
-	return map[string]tables.Reading{"leaves": leaves, "names": names}
+	return map[string]schema.Reading{"leaves": leaves, "names": names}
 }
 
 func TestPoisonRowsAreRefusedWithinTheirSize(t *testing.T) {
@@ -193,7 +194,7 @@ func FuzzSample(f *testing.F) {
 	f.Add("", "[")
 	f.Fuzz(func(t *testing.T, name, text string) {
 		var s Sensors
-		sample, refused := s.Sample(tables.Reading{Properties: []tables.Property{{Name: name, Value: tables.String(text)}}})
+		sample, refused := s.Sample(schema.Reading{Properties: []tables.Property{{Name: name, Value: tables.String(text)}}})
 		seen := map[string]bool{}
 		for _, m := range sample.Values {
 			if seen[m.Sensor] || math.IsNaN(m.Number) || math.IsInf(m.Number, 0) || len(m.State) > maxState || checkName(m.Sensor) != "" || !utf8.ValidString(m.State) {

@@ -12,12 +12,13 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A setting is what a pipeline may be configured as.
 type setting struct {
 	latest  bool
-	windows []tables.Window // none: there is no rollup
+	windows []schema.Window // none: there is no rollup
 	kinds   map[string]jobs.SensorKind
 }
 
@@ -65,7 +66,7 @@ func (s setting) outputs(ends map[string]string) map[string]string {
 }
 
 func settings() []setting {
-	all := []tables.Window{tables.Minute, tables.Hour, tables.Daily}
+	all := []schema.Window{schema.Minute, schema.Hour, schema.Daily}
 	return []setting{
 		{latest: true, windows: all},
 		{latest: true},
@@ -156,7 +157,7 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 	case 2:
 		d := f.World.Devices[random.IntN(len(f.World.Devices))]
 		to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
-		_, err := p.Rewind(t.Context(), tables.Member{Month: jobstest.Month, Device: d, Readings: f.Readings}, jobs.Rewound{To: to, At: time.Now(), By: "a test"})
+		_, err := p.Rewind(t.Context(), schema.Member{Month: jobstest.Month, Device: d, Readings: f.Readings}, jobs.Rewound{To: to, At: time.Now(), By: "a test"})
 		jobstest.Must(t, err)
 	default:
 		_, err := p.Do(t.Context(), f.Message(), jobstest.NoPut{}, nil)

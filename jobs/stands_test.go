@@ -7,6 +7,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // openClaim writes the claim of a job that is under way into the row of the fleet's
@@ -46,7 +47,7 @@ func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := tables.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test", Mark: "lost"})
 	jobstest.Must(t, err)
 	l := &jobstest.Line{}
@@ -73,7 +74,7 @@ func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := tables.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test"})
 	jobstest.Must(t, err)
 	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
@@ -90,7 +91,7 @@ func TestChainGoesOnWhereARefoldOfItsDeviceWasFaster(t *testing.T) {
 	f := w.NewFleet(t)
 	f.FirstHalf(t)
 	p := claimsHold(t, f, nil)
-	member := tables.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "refold"})
 	jobstest.Must(t, err)
 	p.Portion = 10
@@ -183,7 +184,7 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := tables.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "first"})
 	jobstest.Must(t, err)
 	m := f.Audit(jobs.Refold)

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A crew is two workers on one queue. Nothing befalls them, so that no message may
@@ -96,7 +97,7 @@ func TestNothingStandsStill(t *testing.T) {
 				m := f.Audit(jobs.Refold)
 				m.First = w.Devices[random.IntN(len(w.Devices))]
 				m.Last, m.Mark = m.First, fmt.Sprint("rewind", round)
-				_, err := c.workers[0].Rewind(t.Context(), tables.Member{Month: jobstest.Month, Device: m.First, Readings: readings},
+				_, err := c.workers[0].Rewind(t.Context(), schema.Member{Month: jobstest.Month, Device: m.First, Readings: readings},
 					jobs.Rewound{To: to, At: time.Now(), By: "a test", Mark: m.Mark})
 				jobstest.Must(t, err)
 				put(m)

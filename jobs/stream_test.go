@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestTrackingRowOfTheLargestDeviceFits: all states twice, the longest ledger twice,
@@ -14,7 +15,7 @@ import (
 func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
 	l := &Ledger{}
-	for at := now.Add(-tables.MaxBackfill - tables.MaxLife); at < now; at += hour {
+	for at := now.Add(-schema.MaxBackfill - schema.MaxLife); at < now; at += hour {
 		l.add(at, 3600)
 	}
 	l.Compact(now)
@@ -25,8 +26,8 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	track.refold = cursor{window{1, 2}, true}
 	track.again, track.rebuilt = map[string][]byte{"latest": state(128)}, true
 	track.stream = stream{row: strings.Repeat("9", 80), counted: &Ledger{}, states: map[string][]byte{"rollup": state(304), "archive": state(16)}}
-	for n := range int64(tables.RejectSlots) {
-		track.stream.rejects.add(tables.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
+	for n := range int64(schema.RejectSlots) {
+		track.stream.rejects.add(schema.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
 	}
 	for n := range 9 {
 		o := Output{Rollups, strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
@@ -34,7 +35,7 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 			track.open[o.part(part+1)] = tables.ETag(strings.Repeat("e", 60))
 		}
 	}
-	op := track.committed(tables.Member{Month: tables.Month{Year: 2026, Month: 11}, Device: tables.DeviceID(strings.Repeat("d", 128))}, strings.Repeat("c", 26))
+	op := track.committed(schema.Member{Month: schema.Month{Year: 2026, Month: 11}, Device: schema.DeviceID(strings.Repeat("d", 128))}, strings.Repeat("c", 26))
 	if err := op.Entity.Check(); err != nil {
 		t.Error(err)
 	}
@@ -47,7 +48,7 @@ func TestCarriedRejectsAreTheNewestThatFit(t *testing.T) {
 	today := floorTo(tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)), day)
 	for n := range 150 {
 		at := today - day + tables.Ticks(n)*hour/4 // 96 of the day before, then 54
-		r.add(tables.Reject{Row: at.String() + "x", Reason: fmt.Sprint(n), Reading: strings.Repeat("v", 20*n)})
+		r.add(schema.Reject{Row: at.String() + "x", Reason: fmt.Sprint(n), Reading: strings.Repeat("v", 20*n)})
 	}
 	before, of := r.split(today)
 	if before.count != 96 || len(before.kept) != 46 || of.count != 54 || len(of.kept) != 54 || of.kept[0].Reason != "96" {

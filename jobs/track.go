@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A track is a row of the partition-tracking table: how far a pipeline has got
@@ -139,7 +140,7 @@ func newTrack() *track {
 
 // claimed is the merge that claims the row. The fence outranks every earlier
 // writer's, also those of a row that was deleted and made anew.
-func (t *track) claimed(m tables.Member, fence tables.Ticks, h hold) tables.Op {
+func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	e.Set("Fence", tables.Int64(int64(fence)))
 	h.set(&e)
@@ -151,7 +152,7 @@ func (t *track) claimed(m tables.Member, fence tables.Ticks, h hold) tables.Op {
 
 // committed is the merge that moves the checkpoint, on the claim's version. It
 // leaves the claim's id as a sign that it was done.
-func (t *track) committed(m tables.Member, claim string) tables.Op {
+func (t *track) committed(m schema.Member, claim string) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	e.Set("Committed", tables.String(claim))
 	if t.hold.takeovers > 0 {

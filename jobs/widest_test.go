@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // widest is a row of as many values as fit, whose names no other row has. Every
@@ -49,9 +50,9 @@ func TestNoConfigurationHoldsADevice(t *testing.T) {
 			return e
 		})
 		p := f.Pipeline(t, nil)
-		windows := []tables.Window{tables.Daily, tables.Hour, tables.Minute}
+		windows := []schema.Window{schema.Daily, schema.Hour, schema.Minute}
 		for _, d := range []time.Duration{12, 6, 4, 3, 2} {
-			windows = append(windows, tables.Window(d*time.Hour))
+			windows = append(windows, schema.Window(d*time.Hour))
 		}
 		roll, err := rollup.New(rollup.Config{Windows: windows})
 		jobstest.Must(t, err)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // RowKeyFormat is what an Answer calls the form of a reading's row key: 19
@@ -15,10 +16,10 @@ const RowKeyFormat = "ticks19[-suffix]"
 // may write, and what time it is. As JSON it is the body of the endpoint's 200;
 // members may be added, none changes.
 type Answer struct {
-	Device       tables.DeviceID `json:"device"`
+	Device       schema.DeviceID `json:"device"`
 	URL          string          `json:"url"` // of its readings table
 	SAS          string          `json:"sas"` // the query that opens it: the token
-	PartitionKey tables.DeviceID `json:"partitionKey"`
+	PartitionKey schema.DeviceID `json:"partitionKey"`
 	RowKeyFormat string          `json:"rowKeyFormat"`
 
 	// The row keys that the token admits, both included.

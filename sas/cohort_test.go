@@ -2,15 +2,14 @@ package sas
 
 import (
 	"fmt"
+	"furrow/tables/schema"
 	"testing"
-
-	"furrow/tables"
 )
 
 // TestCohortsNeverChange: a device in another cohort than yesterday would keep
 // tokens that its revocation does not reach.
 func TestCohortsNeverChange(t *testing.T) {
-	for id, want := range map[tables.DeviceID]int{
+	for id, want := range map[schema.DeviceID]int{
 		"pump-0": 2, "pump-1": 0, "pump-2": 0, "pump-7": 2,
 		"contoso:us-5260:Giles-7163712301905": 0, "ä": 3, "": 3,
 	} {
@@ -21,9 +20,9 @@ func TestCohortsNeverChange(t *testing.T) {
 }
 
 func TestCohortsAreAlikeInSize(t *testing.T) {
-	var sizes [tables.Cohorts]int
+	var sizes [schema.Cohorts]int
 	for i := range 4000 {
-		sizes[Cohort(tables.DeviceID(fmt.Sprintf("contoso:us-5260:%07d", i)))]++
+		sizes[Cohort(schema.DeviceID(fmt.Sprintf("contoso:us-5260:%07d", i)))]++
 	}
 	for _, n := range sizes {
 		if n < 900 || n > 1100 {

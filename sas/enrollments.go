@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // LongLife is the longest life of a token that devices of several enrollments may
@@ -29,8 +30,8 @@ type Enrollments struct {
 
 // All are the enrollments in the order of their ids. Where there is no table of
 // them there is none.
-func (n *Enrollments) All(ctx context.Context) ([]tables.Enrollment, error) {
-	var all []tables.Enrollment
+func (n *Enrollments) All(ctx context.Context) ([]schema.Enrollment, error) {
+	var all []schema.Enrollment
 	for page, err := range n.Table.Rows(ctx, tables.Query{}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil, nil
@@ -39,7 +40,7 @@ func (n *Enrollments) All(ctx context.Context) ([]tables.Enrollment, error) {
 			return nil, err
 		}
 		for _, row := range page.Rows {
-			e, err := tables.EnrollmentOf(row)
+			e, err := schema.EnrollmentOf(row)
 			if err != nil {
 				return nil, err
 			}
@@ -50,19 +51,19 @@ func (n *Enrollments) All(ctx context.Context) ([]tables.Enrollment, error) {
 }
 
 // Get is an enrollment as it is stored now, or ErrNoEnrollment.
-func (n *Enrollments) Get(ctx context.Context, id tables.EnrollmentID) (tables.Enrollment, error) {
-	row, err := n.Table.Get(ctx, string(id), tables.EnrollmentRow)
+func (n *Enrollments) Get(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
+	row, err := n.Table.Get(ctx, string(id), schema.EnrollmentRow)
 	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
-		return tables.Enrollment{}, fmt.Errorf("enrollment %s: %w", id, ErrNoEnrollment)
+		return schema.Enrollment{}, fmt.Errorf("enrollment %s: %w", id, ErrNoEnrollment)
 	}
 	if err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
-	return tables.EnrollmentOf(row)
+	return schema.EnrollmentOf(row)
 }
 
 // Add makes an enrollment, or fails with tables.ErrExists. A nil key is made.
-func (n *Enrollments) Add(ctx context.Context, e tables.Enrollment, primary, secondary Key) (tables.Enrollment, error) {
+func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, secondary Key) (schema.Enrollment, error) {
 	others, err := n.All(ctx)
 	if err != nil {
 		return e, err
@@ -94,7 +95,7 @@ func (n *Enrollments) Add(ctx context.Context, e tables.Enrollment, primary, sec
 
 // inserted tells our own insert, whose answer was lost, from another's: no two
 // sealed keys are alike.
-func (n *Enrollments) inserted(ctx context.Context, e tables.Enrollment) (tables.Enrollment, error) {
+func (n *Enrollments) inserted(ctx context.Context, e schema.Enrollment) (schema.Enrollment, error) {
 	stored, err := n.Get(ctx, e.ID)
 	if err != nil {
 		return e, err
@@ -105,7 +106,7 @@ func (n *Enrollments) inserted(ctx context.Context, e tables.Enrollment) (tables
 	return stored, nil
 }
 
-func (n *Enrollments) seal(k Key, of tables.EnrollmentID, in Rank) ([]byte, error) {
+func (n *Enrollments) seal(k Key, of schema.EnrollmentID, in Rank) ([]byte, error) {
 	if k == nil {
 		k = NewKey()
 	}
@@ -114,7 +115,7 @@ func (n *Enrollments) seal(k Key, of tables.EnrollmentID, in Rank) ([]byte, erro
 
 // fits says why an enrollment cannot be beside the others. They all have one
 // master key: two would be a mistake that shows when devices are locked out.
-func (n *Enrollments) fits(e tables.Enrollment, others []tables.Enrollment) error {
+func (n *Enrollments) fits(e schema.Enrollment, others []schema.Enrollment) error {
 	for _, o := range others {
 		if o.ID == e.ID {
 			continue
@@ -127,14 +128,14 @@ func (n *Enrollments) fits(e tables.Enrollment, others []tables.Enrollment) erro
 }
 
 // fitsTable holds what LongLife says.
-func fitsTable(e tables.Enrollment, others []tables.Enrollment) error {
+func fitsTable(e schema.Enrollment, others []schema.Enrollment) error {
 	for _, o := range others {
 		if o.ID == e.ID || !strings.EqualFold(o.Readings, e.Readings) { // names of tables do not differ by case alone
 			continue
 		}
 		if long := max(e.Life, o.Life); long > LongLife {
 			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: an enrollment whose tokens live for more than a day needs a table to itself, as revoking there locks devices out until they ask again",
-				e.ID, o.ID, e.Readings, tables.Window(long))
+				e.ID, o.ID, e.Readings, schema.Window(long))
 		}
 	}
 	return nil

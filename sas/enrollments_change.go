@@ -7,12 +7,13 @@ import (
 	"fmt"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Change changes an enrollment, and returns it as it is stored then. The change
 // may be asked for several times; its error ends it. An endpoint goes by it
 // within Recent. How old a row may be when it is stored (Admits) never falls.
-func (n *Enrollments) Change(ctx context.Context, id tables.EnrollmentID, change func(*tables.Enrollment) error) (e tables.Enrollment, err error) {
+func (n *Enrollments) Change(ctx context.Context, id schema.EnrollmentID, change func(*schema.Enrollment) error) (e schema.Enrollment, err error) {
 	for range tries {
 		if e, err = n.Get(ctx, id); err != nil {
 			return e, err
@@ -32,7 +33,7 @@ func (n *Enrollments) Change(ctx context.Context, id tables.EnrollmentID, change
 	return e, err
 }
 
-func (n *Enrollments) stillFits(ctx context.Context, was, e tables.Enrollment) error {
+func (n *Enrollments) stillFits(ctx context.Context, was, e schema.Enrollment) error {
 	if e.Life == was.Life && e.Readings == was.Readings {
 		return nil
 	}
@@ -43,7 +44,7 @@ func (n *Enrollments) stillFits(ctx context.Context, was, e tables.Enrollment) e
 	return fitsTable(e, others)
 }
 
-func (n *Enrollments) replace(ctx context.Context, e *tables.Enrollment) error {
+func (n *Enrollments) replace(ctx context.Context, e *schema.Enrollment) error {
 	row, err := e.Entity()
 	if err != nil {
 		return err
@@ -60,13 +61,13 @@ func (n *Enrollments) replace(ctx context.Context, e *tables.Enrollment) error {
 // with it what was derived from it. One rotation never becomes two, which would
 // end the primary as well: where another was quicker, it fails with
 // tables.ErrConflict.
-func (n *Enrollments) Rotate(ctx context.Context, id tables.EnrollmentID) (tables.Enrollment, error) {
+func (n *Enrollments) Rotate(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	next, err := n.seal(nil, id, Primary)
 	if err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
 	var first []byte
-	return n.Change(ctx, id, func(e *tables.Enrollment) error {
+	return n.Change(ctx, id, func(e *schema.Enrollment) error {
 		if first == nil {
 			first = e.Primary
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Recent is how old the enrollments may be that Find goes by.
@@ -22,7 +23,7 @@ const (
 type recent struct {
 	mu      sync.Mutex
 	reading chan struct{} // closed when the read that is under way ends; nil where none is
-	byID    map[tables.EnrollmentID]found
+	byID    map[schema.EnrollmentID]found
 	at      time.Time // when the read of byID began; zero where none has succeeded
 	err     error     // of the last read; nil where it succeeded
 	tried   time.Time // when that was
@@ -35,7 +36,7 @@ func (r *recent) settled(now time.Time) bool {
 }
 
 // known is what is known, if it still serves.
-func (r *recent) known(now time.Time) (map[tables.EnrollmentID]found, error) {
+func (r *recent) known(now time.Time) (map[schema.EnrollmentID]found, error) {
 	if r.err != nil && (r.at.IsZero() || now.Sub(r.at) >= stale) {
 		return nil, r.err
 	}
@@ -45,7 +46,7 @@ func (r *recent) known(now time.Time) (map[tables.EnrollmentID]found, error) {
 // A found is an enrollment, or what is wrong with its row: the others are not
 // kept from working by it.
 type found struct {
-	enrollment tables.Enrollment
+	enrollment schema.Enrollment
 	err        error
 }
 
@@ -53,21 +54,21 @@ type found struct {
 // callers share one read of the whole table, so that asking for enrollments that
 // do not exist costs storage nothing. While storage cannot be read, what was
 // read before serves for a few minutes.
-func (n *Enrollments) Find(ctx context.Context, id tables.EnrollmentID) (tables.Enrollment, error) {
+func (n *Enrollments) Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	byID, err := n.read(ctx)
 	if err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
 	f, ok := byID[id]
 	if !ok {
-		return tables.Enrollment{}, ErrNoEnrollment
+		return schema.Enrollment{}, ErrNoEnrollment
 	}
 	return f.enrollment, f.err
 }
 
 // read is what is known, after a read where that is too old. One caller reads, and
 // the others wait for it.
-func (n *Enrollments) read(ctx context.Context) (map[tables.EnrollmentID]found, error) {
+func (n *Enrollments) read(ctx context.Context) (map[schema.EnrollmentID]found, error) {
 	r := &n.recent
 	for {
 		r.mu.Lock()
@@ -112,8 +113,8 @@ func (n *Enrollments) renew(ctx context.Context) {
 	r.reading = nil
 }
 
-func (n *Enrollments) readAll(ctx context.Context) (map[tables.EnrollmentID]found, error) {
-	byID := map[tables.EnrollmentID]found{}
+func (n *Enrollments) readAll(ctx context.Context) (map[schema.EnrollmentID]found, error) {
+	byID := map[schema.EnrollmentID]found{}
 	for page, err := range n.Table.Rows(ctx, tables.Query{}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			break
@@ -122,8 +123,8 @@ func (n *Enrollments) readAll(ctx context.Context) (map[tables.EnrollmentID]foun
 			return nil, err
 		}
 		for _, row := range page.Rows {
-			e, err := tables.EnrollmentOf(row)
-			byID[tables.EnrollmentID(row.PartitionKey)] = found{e, err}
+			e, err := schema.EnrollmentOf(row)
+			byID[schema.EnrollmentID(row.PartitionKey)] = found{e, err}
 		}
 	}
 	return byID, nil

@@ -2,16 +2,15 @@ package sas
 
 import (
 	"fmt"
+	"furrow/tables/schema"
 	"sync"
-
-	"furrow/tables"
 )
 
 // An opened keeps keys that were unsealed, as a device's request must not cost
 // more than it has to. There are as many as there are enrollments.
 type opened struct {
 	mu   sync.Mutex
-	byID map[tables.EnrollmentID]pair
+	byID map[schema.EnrollmentID]pair
 }
 
 // A pair is the keys that two sealed ones have in them.
@@ -22,7 +21,7 @@ type pair struct {
 
 // Keys are the keys of an enrollment: the primary, and where there is one the
 // secondary.
-func (n *Enrollments) Keys(e tables.Enrollment) ([]Key, error) {
+func (n *Enrollments) Keys(e schema.Enrollment) ([]Key, error) {
 	n.opened.mu.Lock()
 	p, ok := n.opened.byID[e.ID]
 	n.opened.mu.Unlock()
@@ -46,7 +45,7 @@ func (n *Enrollments) Keys(e tables.Enrollment) ([]Key, error) {
 	n.opened.mu.Lock()
 	defer n.opened.mu.Unlock()
 	if n.opened.byID == nil {
-		n.opened.byID = map[tables.EnrollmentID]pair{}
+		n.opened.byID = map[schema.EnrollmentID]pair{}
 	}
 	n.opened.byID[e.ID] = p
 	return p.keys, nil

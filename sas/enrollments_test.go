@@ -18,6 +18,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 func must(t testing.TB, err error) {
@@ -40,8 +41,8 @@ func newEnrollments(t *testing.T) (*Enrollments, tables.Account) {
 	return n, account
 }
 
-func plant(id tables.EnrollmentID) tables.Enrollment {
-	return tables.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 24 * time.Hour}
+func plant(id schema.EnrollmentID) schema.Enrollment {
+	return schema.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 24 * time.Hour}
 }
 
 func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
@@ -52,10 +53,10 @@ func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
 	if added.Admits != 25*time.Hour {
 		t.Errorf("it admits rows of %v", added.Admits)
 	}
-	for _, find := range []func() (tables.Enrollment, error){
-		func() (tables.Enrollment, error) { return n.Get(t.Context(), "line4") },
-		func() (tables.Enrollment, error) { return n.Find(t.Context(), "line4") },
-		func() (tables.Enrollment, error) {
+	for _, find := range []func() (schema.Enrollment, error){
+		func() (schema.Enrollment, error) { return n.Get(t.Context(), "line4") },
+		func() (schema.Enrollment, error) { return n.Find(t.Context(), "line4") },
+		func() (schema.Enrollment, error) {
 			all, err := n.All(t.Context())
 			return all[0], err
 		},
@@ -74,7 +75,7 @@ func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
 	if got, err := n.Get(t.Context(), "line4"); err != nil || got.ETag != added.ETag {
 		t.Errorf("adding it twice has changed it (%v)", err)
 	}
-	for _, find := range []func(context.Context, tables.EnrollmentID) (tables.Enrollment, error){n.Get, n.Find} {
+	for _, find := range []func(context.Context, schema.EnrollmentID) (schema.Enrollment, error){n.Get, n.Find} {
 		if _, err := find(t.Context(), "line5"); !errors.Is(err, ErrNoEnrollment) {
 			t.Errorf("of one that does not exist the error is %v", err)
 		}
@@ -87,7 +88,7 @@ func TestFleetWithoutEnrollmentsHasNone(t *testing.T) {
 	if all, err := n.All(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("All is %v, %v", all, err)
 	}
-	for _, find := range []func(context.Context, tables.EnrollmentID) (tables.Enrollment, error){n.Get, n.Find} {
+	for _, find := range []func(context.Context, schema.EnrollmentID) (schema.Enrollment, error){n.Get, n.Find} {
 		if _, err := find(t.Context(), "line5"); !errors.Is(err, ErrNoEnrollment) {
 			t.Errorf("the error is %v", err)
 		}
@@ -114,7 +115,7 @@ func TestLongLivesHaveATableToThemselves(t *testing.T) {
 	n, _ := newEnrollments(t)
 	long := plant("boots")
 	long.Life, long.Readings = 30*24*time.Hour, "readingsboots"
-	for _, e := range []tables.Enrollment{plant("line4"), plant("line5"), long} {
+	for _, e := range []schema.Enrollment{plant("line4"), plant("line5"), long} {
 		_, err := n.Add(t.Context(), e, nil, nil)
 		must(t, err)
 	}
@@ -127,10 +128,10 @@ func TestLongLivesHaveATableToThemselves(t *testing.T) {
 	if _, err := n.Add(t.Context(), long, nil, nil); err == nil {
 		t.Error("an enrollment with a long life comes into the table of others")
 	}
-	if _, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error { e.Life = LongLife + time.Second; return nil }); err == nil {
+	if _, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Life = LongLife + time.Second; return nil }); err == nil {
 		t.Error("an enrollment gets a long life in the table of others")
 	}
-	if _, err := n.Change(t.Context(), "boots", func(e *tables.Enrollment) error { e.Life *= 2; return nil }); err != nil {
+	if _, err := n.Change(t.Context(), "boots", func(e *schema.Enrollment) error { e.Life *= 2; return nil }); err != nil {
 		t.Errorf("an enrollment with a table to itself: %v", err)
 	}
 }
@@ -142,7 +143,7 @@ func TestWhatAnEnrollmentAdmitsNeverFalls(t *testing.T) {
 	for _, step := range []struct{ life, backfill, admits time.Duration }{
 		{time.Minute, 24 * time.Hour, 25 * time.Hour}, {time.Minute, 0, 25 * time.Hour}, {12 * time.Hour, 24 * time.Hour, 36 * time.Hour}, {time.Hour, 0, 36 * time.Hour},
 	} {
-		e, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error {
+		e, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error {
 			e.Life, e.Backfill, e.Admits = step.life, step.backfill, 0
 			return nil
 		})
@@ -159,7 +160,7 @@ func TestChangesAtTheSameTimeAllCount(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			if _, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error { e.Batch++; return nil }); err != nil {
+			if _, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Batch++; return nil }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -248,7 +249,7 @@ func TestRotationGoesOnBesideOtherChanges(t *testing.T) {
 	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
 	slow := n.through(t, account, &interposed{method: http.MethodPut, before: func() {
-		_, err := n.Change(t.Context(), "line4", func(e *tables.Enrollment) error { e.Disabled = true; return nil })
+		_, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Disabled = true; return nil })
 		must(t, err)
 	}})
 	if e, err := slow.Rotate(t.Context(), "line4"); err != nil || !e.Disabled {
@@ -311,7 +312,7 @@ func TestFindSharesAReadThatIsRecent(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 200 {
 			all.Go(func() {
-				_, err := n.Find(t.Context(), []tables.EnrollmentID{"line4", "nobodys"}[i%2])
+				_, err := n.Find(t.Context(), []schema.EnrollmentID{"line4", "nobodys"}[i%2])
 				if i%2 == 0 && err != nil || i%2 == 1 && !errors.Is(err, ErrNoEnrollment) {
 					t.Error(err)
 				}

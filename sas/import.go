@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Delivery is what a factory, or who puts it up, says of a device. What is zero
 // is not said.
 type Delivery struct {
-	Device   tables.DeviceID
-	Tenant   tables.Tenant
-	Site     tables.Site
-	Position *tables.Position
+	Device   schema.DeviceID
+	Tenant   schema.Tenant
+	Site     schema.Site
+	Position *schema.Position
 	Labels   map[string]string
 	Deployed time.Time
 }
 
 // record is the record of a device that was not known before.
-func (v Delivery) record(e tables.Enrollment, now time.Time) tables.Device {
+func (v Delivery) record(e schema.Enrollment, now time.Time) schema.Device {
 	if !v.Deployed.IsZero() {
 		now = v.Deployed
 	}
@@ -66,7 +67,7 @@ func refused(format string, args ...any) error { return &RefusedError{fmt.Sprint
 // those that are not said stay. The month of a device that is known never changes,
 // and another tenant or enrollment is a RefusedError. It completes what an
 // earlier attempt has left undone, and a repeat changes nothing.
-func (r Registry) Import(ctx context.Context, e tables.Enrollment, v Delivery) (tables.Device, Outcome, error) {
+func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
 	if errors.Is(err, tables.ErrNotFound) {
 		return r.add(ctx, e, v)
@@ -78,7 +79,7 @@ func (r Registry) Import(ctx context.Context, e tables.Enrollment, v Delivery) (
 }
 
 // WouldImport is what Import would do.
-func (r Registry) WouldImport(ctx context.Context, e tables.Enrollment, v Delivery) (Outcome, error) {
+func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delivery) (Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
 	if errors.Is(err, tables.ErrNotFound) {
 		return Added, checkNew(v.record(e, time.Now()))
@@ -91,16 +92,16 @@ func (r Registry) WouldImport(ctx context.Context, e tables.Enrollment, v Delive
 }
 
 // checkNew says why there can be no such record.
-func checkNew(d tables.Device) error {
+func checkNew(d schema.Device) error {
 	_, err := d.Entity()
-	if err = cmp.Or(err, tables.CheckLabels(d.Labels)); err != nil {
+	if err = cmp.Or(err, schema.CheckLabels(d.Labels)); err != nil {
 		return refused("%v", err)
 	}
 	return nil
 }
 
 // add registers a device, which may register by itself meanwhile.
-func (r Registry) add(ctx context.Context, e tables.Enrollment, v Delivery) (tables.Device, Outcome, error) {
+func (r Registry) add(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	d := v.record(e, time.Now())
 	if err := checkNew(d); err != nil {
 		return d, "", err
@@ -114,14 +115,14 @@ func (r Registry) add(ctx context.Context, e tables.Enrollment, v Delivery) (tab
 }
 
 // amend gives a device that is known what is said of it.
-func (r Registry) amend(ctx context.Context, stored tables.Device, e tables.Enrollment, v Delivery) (tables.Device, Outcome, error) {
+func (r Registry) amend(ctx context.Context, stored schema.Device, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	d := stored
 	changed, err := v.amend(&d, e)
 	if err != nil {
 		return stored, "", err
 	}
 	if changed {
-		d, err = r.Update(ctx, v.Device, func(d *tables.Device) error {
+		d, err = r.Update(ctx, v.Device, func(d *schema.Device) error {
 			_, err := v.amend(d, e)
 			return err
 		})
@@ -140,7 +141,7 @@ func outcome(changed bool) Outcome {
 }
 
 // amend gives d what is said of it, and tells whether that changed it.
-func (v Delivery) amend(d *tables.Device, e tables.Enrollment) (changed bool, err error) {
+func (v Delivery) amend(d *schema.Device, e schema.Enrollment) (changed bool, err error) {
 	switch {
 	case v.Tenant != "" && v.Tenant != d.Tenant:
 		return false, refused("it belongs to tenant %s, and not to %s: what was made of its readings is stored as that tenant's, so that a device never changes hands; give it a new id", d.Tenant, v.Tenant)
@@ -156,7 +157,7 @@ func (v Delivery) amend(d *tables.Device, e tables.Enrollment) (changed bool, er
 	if labels := merged(d.Labels, v.Labels); !maps.Equal(labels, d.Labels) {
 		d.Labels, changed = labels, true
 	}
-	if err := tables.CheckLabels(d.Labels); err != nil {
+	if err := schema.CheckLabels(d.Labels); err != nil {
 		return false, refused("%v", err)
 	}
 	return changed, nil

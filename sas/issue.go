@@ -13,18 +13,19 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // keyring is where enrollments are found, and their keys.
 type keyring interface {
-	Find(ctx context.Context, id tables.EnrollmentID) (tables.Enrollment, error)
-	Keys(e tables.Enrollment) ([]Key, error)
+	Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error)
+	Keys(e schema.Enrollment) ([]Key, error)
 }
 
 // cohorts tells which stored policy a token must hang on now, and how long it is
 // until that is in force. What it tells was true after it was asked.
 type cohorts interface {
-	Current(ctx context.Context, readings string, device tables.DeviceID) (policy string, wait time.Duration, err error)
+	Current(ctx context.Context, readings string, device schema.DeviceID) (policy string, wait time.Duration, err error)
 }
 
 // IssuerConfig is what an Issuer is made of. Every field is required, but URL.
@@ -52,7 +53,7 @@ type Issuer struct {
 	// known are records as this issuer wrote them last. A device that is among them
 	// has its row in the fleet. The version is checked when the record is written, so
 	// that a record that others have changed costs a read, and nothing else.
-	known *lru.Cache[tables.DeviceID, tables.Device]
+	known *lru.Cache[schema.DeviceID, schema.Device]
 }
 
 // known records take about a kilobyte each.
@@ -69,46 +70,46 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := lru.New[tables.DeviceID, tables.Device](knownDevices)
+	known, err := lru.New[schema.DeviceID, schema.Device](knownDevices)
 	return &Issuer{IssuerConfig: c, key: key, scheme: scheme, known: known}, err
 }
 
 // Authenticate finds the enrollment that a device's Authorization header names,
 // and says why the header does not prove that the device has its key. It does not
 // look at the device, so that who has no key learns nothing of the fleet.
-func (i *Issuer) Authenticate(ctx context.Context, device tables.DeviceID, header string) (tables.Enrollment, error) {
+func (i *Issuer) Authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error) {
 	proof, err := ParseProof(header)
 	if err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
 	id, ok := strings.CutSuffix(proof.Resource, "/registrations/"+string(device))
 	if !ok {
-		return tables.Enrollment{}, ErrProofResource
+		return schema.Enrollment{}, ErrProofResource
 	}
-	e, err := i.Enrollments.Find(ctx, tables.EnrollmentID(id))
+	e, err := i.Enrollments.Find(ctx, schema.EnrollmentID(id))
 	if err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
 	keys, err := i.Enrollments.Keys(e)
 	if err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
 	var own []Key
 	for _, k := range keys {
 		own = append(own, k.Of(string(device)))
 	}
 	if err := proof.Verify(time.Now(), own...); err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
 	if e.Disabled {
-		return tables.Enrollment{}, ErrDisabled
+		return schema.Enrollment{}, ErrDisabled
 	}
 	return e, nil
 }
 
 // Issue gives a device of an enrollment a token. It registers a device that is not
 // known, and completes what an earlier attempt has left undone.
-func (i *Issuer) Issue(ctx context.Context, device tables.DeviceID, e tables.Enrollment) (Answer, error) {
+func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (Answer, error) {
 	d, err := i.find(ctx, device, e)
 	for range tries {
 		if err != nil {
@@ -124,7 +125,7 @@ func (i *Issuer) Issue(ctx context.Context, device tables.DeviceID, e tables.Enr
 }
 
 // find is the record of a device whose fleet row is there.
-func (i *Issuer) find(ctx context.Context, device tables.DeviceID, e tables.Enrollment) (tables.Device, error) {
+func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (schema.Device, error) {
 	if d, ok := i.known.Get(device); ok {
 		return d, nil
 	}
@@ -141,20 +142,20 @@ func (i *Issuer) find(ctx context.Context, device tables.DeviceID, e tables.Enro
 }
 
 // FirstContact is the record of a device that its enrollment is all that is known of.
-func FirstContact(device tables.DeviceID, e tables.Enrollment, now time.Time) tables.Device {
-	return tables.Device{
-		ID: device, Month: tables.MonthOf(now, ShardOf(device, e.Shards)), Tenant: e.Tenant, Site: e.Site, Labels: e.Labels,
-		Readings: e.Readings, Enrollment: e.ID, Status: tables.Active,
+func FirstContact(device schema.DeviceID, e schema.Enrollment, now time.Time) schema.Device {
+	return schema.Device{
+		ID: device, Month: schema.MonthOf(now, ShardOf(device, e.Shards)), Tenant: e.Tenant, Site: e.Site, Labels: e.Labels,
+		Readings: e.Readings, Enrollment: e.ID, Status: schema.Active,
 	}
 }
 
 // issue makes a token and writes it into the record, on the version that d is.
-func (i *Issuer) issue(ctx context.Context, d tables.Device, e tables.Enrollment) (Answer, error) {
+func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment) (Answer, error) {
 	i.known.Remove(d.ID) // until its write is known to have succeeded
 	switch {
 	case d.Enrollment != e.ID:
 		return Answer{}, ErrOtherEnrollment
-	case d.Status == tables.Revoked:
+	case d.Status == schema.Revoked:
 		return Answer{}, ErrRevoked
 	}
 	policy, wait, err := i.Policies.Current(ctx, d.Readings, d.ID)
@@ -180,7 +181,7 @@ func (i *Issuer) issue(ctx context.Context, d tables.Device, e tables.Enrollment
 // keptTokens are how many tokens a record tells of.
 const keptTokens = 5
 
-func lastOf(tokens []tables.Token) []tables.Token {
+func lastOf(tokens []schema.Token) []schema.Token {
 	return tokens[max(0, len(tokens)-keptTokens):]
 }
 

@@ -16,6 +16,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -26,7 +27,7 @@ type yard struct {
 	storage    azuretest.Account
 	client     *tables.Client
 	registry   sas.Registry
-	enrollment tables.Enrollment
+	enrollment schema.Enrollment
 	primary    sas.Key
 	policy     string
 	wait       time.Duration
@@ -34,23 +35,23 @@ type yard struct {
 }
 
 // Find and Keys are those of an enrollment that is not stored.
-func (y *yard) Find(_ context.Context, id tables.EnrollmentID) (tables.Enrollment, error) {
+func (y *yard) Find(_ context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	if id != y.enrollment.ID {
-		return tables.Enrollment{}, sas.ErrNoEnrollment
+		return schema.Enrollment{}, sas.ErrNoEnrollment
 	}
 	return y.enrollment, nil
 }
 
-func (y *yard) Keys(tables.Enrollment) ([]sas.Key, error) { return []sas.Key{y.primary}, nil }
+func (y *yard) Keys(schema.Enrollment) ([]sas.Key, error) { return []sas.Key{y.primary}, nil }
 
 // Current is one policy for all cohorts.
-func (y *yard) Current(context.Context, string, tables.DeviceID) (string, time.Duration, error) {
+func (y *yard) Current(context.Context, string, schema.DeviceID) (string, time.Duration, error) {
 	return y.policy, y.wait, nil
 }
 
 func newYard(t *testing.T, transport policy.Transporter) *yard {
 	t.Helper()
-	names, err := tables.ParseNames(azuretest.Name("sas")[:12])
+	names, err := schema.ParseNames(azuretest.Name("sas")[:12])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func newYard(t *testing.T, transport policy.Transporter) *yard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.enrollment = tables.Enrollment{ID: "plant1", Tenant: "contoso", Readings: names.Readings(), Life: time.Hour, Backfill: 24 * time.Hour, Site: "hall", SendEvery: 30 * time.Second}
+	y.enrollment = schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: names.Readings(), Life: time.Hour, Backfill: 24 * time.Hour, Site: "hall", SendEvery: 30 * time.Second}
 	if y.issuer, err = sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: y, Policies: y, Registry: y.registry}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func (y *yard) connect(transport policy.Transporter) *tables.Client {
 	return c
 }
 
-func (y *yard) mustIssue(device tables.DeviceID) sas.Answer {
+func (y *yard) mustIssue(device schema.DeviceID) sas.Answer {
 	y.t.Helper()
 	a, err := y.issuer.Issue(y.t.Context(), device, y.enrollment)
 	if err != nil {
@@ -167,7 +168,7 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Tenant != "contoso" || d.Site != "hall" || d.Enrollment != "plant1" || d.Status != tables.Active || d.Readings != y.enrollment.Readings {
+	if d.Tenant != "contoso" || d.Site != "hall" || d.Enrollment != "plant1" || d.Status != schema.Active || d.Readings != y.enrollment.Readings {
 		t.Errorf("the record is %+v", d)
 	}
 	if len(d.Tokens) != 1 || d.Tokens[0].Policy != "summer" || d.Tokens[0].From != a.EarliestRowKey || d.Tokens[0].To != a.LatestRowKey || d.Tokens[0].Fingerprint != sas.Fingerprint(a.SAS) {
@@ -177,7 +178,7 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := tables.MemberOf(e); err != nil || m.Tenant != "contoso" || m.Readings != y.enrollment.Readings {
+	if m, err := schema.MemberOf(e); err != nil || m.Tenant != "contoso" || m.Readings != y.enrollment.Readings {
 		t.Errorf("the fleet has %+v, %v", m, err)
 	}
 	for range 9 {
@@ -191,18 +192,18 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 func TestDeviceThatMayNotGetsNoToken(t *testing.T) {
 	y := newYard(t, nil)
 	y.mustIssue("revoked")
-	if _, err := y.registry.Update(t.Context(), "revoked", func(d *tables.Device) error { d.Status = tables.Revoked; return nil }); err != nil {
+	if _, err := y.registry.Update(t.Context(), "revoked", func(d *schema.Device) error { d.Status = schema.Revoked; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	y.mustIssue("other")
-	if _, err := y.registry.Update(t.Context(), "other", func(d *tables.Device) error { d.Enrollment = "plant2"; return nil }); err != nil {
+	if _, err := y.registry.Update(t.Context(), "other", func(d *schema.Device) error { d.Enrollment = "plant2"; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	importOnly := y.enrollment
 	importOnly.ImportOnly = true
 	for _, c := range []struct {
-		device tables.DeviceID
-		e      tables.Enrollment
+		device schema.DeviceID
+		e      schema.Enrollment
 		want   error
 	}{
 		{"revoked", y.enrollment, sas.ErrRevoked},
@@ -258,7 +259,7 @@ func TestKilledIssuanceIsHealedByTheNextBoot(t *testing.T) {
 	y := newYard(t, nil)
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone, faults.ServerBusy, faults.Cut} {
 		for n := range 6 {
-			device := tables.DeviceID(fmt.Sprintf("%s-%d", strings.ReplaceAll(string(fault), " ", "-"), n))
+			device := schema.DeviceID(fmt.Sprintf("%s-%d", strings.ReplaceAll(string(fault), " ", "-"), n))
 			ctx, kill := context.WithCancel(t.Context())
 			broken := &faults.Transport{Plan: faults.Script{n: fault}}
 			client := y.connect(killer{broken, kill})

@@ -9,9 +9,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"furrow/tables/schema"
 	"strings"
-
-	"furrow/tables"
 )
 
 // A Master is the secret that seals the keys of enrollments, so that whoever can
@@ -71,7 +70,7 @@ const sealVersion = 1
 
 // Seal encrypts a key so that it opens for this enrollment and rank alone: no
 // one can move it into another row.
-func (m Master) Seal(k Key, of tables.EnrollmentID, in Rank) ([]byte, error) {
+func (m Master) Seal(k Key, of schema.EnrollmentID, in Rank) ([]byte, error) {
 	gcm, err := m.gcm()
 	if err != nil {
 		return nil, err
@@ -81,7 +80,7 @@ func (m Master) Seal(k Key, of tables.EnrollmentID, in Rank) ([]byte, error) {
 
 // Open is the key that Seal has sealed, or ErrMaster where this Master has not, not
 // for this place, or what is stored has been altered: no one can tell which.
-func (m Master) Open(sealed []byte, of tables.EnrollmentID, in Rank) (Key, error) {
+func (m Master) Open(sealed []byte, of schema.EnrollmentID, in Rank) (Key, error) {
 	gcm, err := m.gcm()
 	switch {
 	case err != nil:
@@ -115,6 +114,6 @@ func (m Master) gcm() (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-func place(of tables.EnrollmentID, in Rank) []byte {
-	return []byte(string(of) + tables.Separator + string(in))
+func place(of schema.EnrollmentID, in Rank) []byte {
+	return []byte(string(of) + schema.Separator + string(in))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Policies are the stored access policies that tokens hang on, and by which they
@@ -51,7 +52,7 @@ import (
 // the table counts as new.
 type Policies struct {
 	Client *tables.Client
-	Names  tables.Names
+	Names  schema.Names
 	Delay  time.Duration // until a policy that was set holds everywhere: 30 s on Azure; zero where it does at once
 	Log    *slog.Logger  // nil means slog.Default()
 
@@ -87,7 +88,7 @@ func missing(err error) bool {
 
 // found makes a record with new policies, and the tables where there are none.
 func (p *Policies) found(ctx context.Context, readings string) error {
-	record := tables.Policies{Readings: readings}
+	record := schema.Policies{Readings: readings}
 	for _, policy := range record.All() {
 		*policy = newPolicy()
 	}
@@ -108,39 +109,39 @@ func (p *Policies) found(ctx context.Context, readings string) error {
 
 // newPolicy has an id of 128 random bits: policies made again under an old id
 // would revive its tokens.
-func newPolicy() tables.Policy { return tables.Policy{ID: rand.Text()} }
+func newPolicy() schema.Policy { return schema.Policy{ID: rand.Text()} }
 
 // longAgo is when policies start: a start that is no limit.
 var longAgo = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // stored is what a table holds of a policy. It has no permissions and no expiry:
 // those are in the token, so that whatever befalls a policy, its tokens add and end.
-func stored(p tables.Policy) tables.StoredPolicy {
+func stored(p schema.Policy) tables.StoredPolicy {
 	return tables.StoredPolicy{ID: p.ID, Start: longAgo}
 }
 
 // read is the record of a table's policies, and storage's time. It fails with
 // ErrNotFound or ErrNoTable where there is none.
-func (p *Policies) read(ctx context.Context, readings string) (tables.Policies, time.Time, error) {
+func (p *Policies) read(ctx context.Context, readings string) (schema.Policies, time.Time, error) {
 	// A query: unlike a Get it tells the time.
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(readings), Rows: tables.Is(tables.PoliciesRow)}}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(readings), Rows: tables.Is(schema.PoliciesRow)}}
 	for page, err := range p.table().Rows(ctx, q) {
 		if err != nil {
-			return tables.Policies{}, time.Time{}, err
+			return schema.Policies{}, time.Time{}, err
 		}
 		if page.Time.IsZero() {
 			page.Time = time.Now()
 		}
 		if len(page.Rows) > 0 {
-			record, err := tables.PoliciesOf(page.Rows[0])
+			record, err := schema.PoliciesOf(page.Rows[0])
 			return record, page.Time, err
 		}
 	}
-	return tables.Policies{}, time.Time{}, fmt.Errorf("policies of the table %s: %w", readings, tables.ErrNotFound)
+	return schema.Policies{}, time.Time{}, fmt.Errorf("policies of the table %s: %w", readings, tables.ErrNotFound)
 }
 
 // swap writes a record over the version that it was read as.
-func (p *Policies) swap(ctx context.Context, record tables.Policies) error {
+func (p *Policies) swap(ctx context.Context, record schema.Policies) error {
 	e, err := record.Entity()
 	if err != nil {
 		return err

@@ -2,16 +2,15 @@ package sas
 
 import (
 	"context"
+	"furrow/tables/schema"
 	"time"
-
-	"furrow/tables"
 )
 
 // Current is the policy that a device's token must hang on, as it was after the
 // call began, and how long it is until the policy is in force. Where a readings table
 // has no policies yet, they are made. Callers share reads: however many there
 // are, a table's record is read by one at a time.
-func (p *Policies) Current(ctx context.Context, readings string, device tables.DeviceID) (policy string, wait time.Duration, err error) {
+func (p *Policies) Current(ctx context.Context, readings string, device schema.DeviceID) (policy string, wait time.Duration, err error) {
 	r, err := p.reads.get(ctx, readings, p.readOrMake)
 	if err != nil {
 		return "", 0, err
@@ -20,7 +19,7 @@ func (p *Policies) Current(ctx context.Context, readings string, device tables.D
 	return current.ID, p.until(current, r.now), nil
 }
 
-func (p *Policies) readOrMake(ctx context.Context, readings string) (tables.Policies, time.Time, error) {
+func (p *Policies) readOrMake(ctx context.Context, readings string) (schema.Policies, time.Time, error) {
 	record, now, err := p.read(ctx, readings)
 	if !missing(err) {
 		return record, now, err
@@ -35,7 +34,7 @@ func (p *Policies) readOrMake(ctx context.Context, readings string) (tables.Poli
 const tick = time.Second
 
 // until is how long it is until a policy is in force, by storage's clock alone.
-func (p *Policies) until(policy tables.Policy, now time.Time) time.Duration {
+func (p *Policies) until(policy schema.Policy, now time.Time) time.Duration {
 	switch {
 	case policy.Since == 0:
 		return max(p.Delay, tick) // somebody is about to set it

@@ -11,17 +11,18 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 func TestPolicyIsReadAfterItsCallersHaveCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared
 		var reads, callers atomic.Int64
-		read := func(context.Context, string) (tables.Policies, time.Time, error) {
+		read := func(context.Context, string) (schema.Policies, time.Time, error) {
 			reads.Add(1)
 			began := time.Now()
 			time.Sleep(10 * time.Millisecond)
-			return tables.Policies{}, began, nil
+			return schema.Policies{}, began, nil
 		}
 		var all sync.WaitGroup
 		for i := range 1000 {
@@ -51,9 +52,9 @@ func TestWaitingForAPolicyEndsWithTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shared
 		wrong := errors.New("no storage")
-		read := func(ctx context.Context, _ string) (tables.Policies, time.Time, error) {
+		read := func(ctx context.Context, _ string) (schema.Policies, time.Time, error) {
 			time.Sleep(time.Second)
-			return tables.Policies{}, time.Time{}, errors.Join(wrong, ctx.Err())
+			return schema.Policies{}, time.Time{}, errors.Join(wrong, ctx.Err())
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -68,17 +69,17 @@ func TestWaitingForAPolicyEndsWithTheCaller(t *testing.T) {
 
 func TestPolicyIsInForceWhenStorageHasHadItForLong(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	since := func(age time.Duration) tables.Policy {
-		return tables.Policy{ID: "p", Since: tables.TicksOf(now.Add(-age))}
+	since := func(age time.Duration) schema.Policy {
+		return schema.Policy{ID: "p", Since: tables.TicksOf(now.Add(-age))}
 	}
 	for _, c := range []struct {
 		delay  time.Duration
-		policy tables.Policy
+		policy schema.Policy
 		want   time.Duration
 	}{
 		{0, since(0), 0},
-		{0, tables.Policy{ID: "p"}, time.Second},
-		{30 * time.Second, tables.Policy{ID: "p"}, 30 * time.Second},
+		{0, schema.Policy{ID: "p"}, time.Second},
+		{30 * time.Second, schema.Policy{ID: "p"}, 30 * time.Second},
 		{30 * time.Second, since(0), 31 * time.Second},
 		{30 * time.Second, since(20 * time.Second), 11 * time.Second},
 		{30 * time.Second, since(31 * time.Second), 0},

@@ -2,10 +2,9 @@ package sas
 
 import (
 	"context"
+	"furrow/tables/schema"
 	"sync"
 	"time"
-
-	"furrow/tables"
 )
 
 // shared lets many callers share few reads, each of which begins after its callers
@@ -24,7 +23,7 @@ type turns struct {
 // A turn is one read.
 type turn struct {
 	done   chan struct{}
-	record tables.Policies
+	record schema.Policies
 	now    time.Time // of storage
 	err    error
 }
@@ -32,7 +31,7 @@ type turn struct {
 // longestRead bounds a read, which ends with none of its callers.
 const longestRead = time.Minute
 
-type readFunc func(ctx context.Context, readings string) (tables.Policies, time.Time, error)
+type readFunc func(ctx context.Context, readings string) (schema.Policies, time.Time, error)
 
 // get is what a read told that began after the call.
 func (s *shared) get(ctx context.Context, readings string, read readFunc) (*turn, error) {

@@ -14,6 +14,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -23,11 +24,11 @@ import (
 type depot struct {
 	t        testing.TB
 	account  azuretest.Account
-	names    tables.Names
+	names    schema.Names
 	readings string
 	clean    *Policies // of a process that nothing befalls
-	devices  []tables.DeviceID
-	tokens   map[tables.DeviceID][]string
+	devices  []schema.DeviceID
+	tokens   map[schema.DeviceID][]string
 	first    int // rows written so far
 }
 
@@ -36,13 +37,13 @@ type depot struct {
 var (
 	victim    = inCohort(0, 0)
 	neighbour = inCohort(0, 1)
-	strangers = []tables.DeviceID{inCohort(1, 0), inCohort(2, 0), inCohort(3, 0)}
+	strangers = []schema.DeviceID{inCohort(1, 0), inCohort(2, 0), inCohort(3, 0)}
 )
 
 // inCohort is the nth device of a cohort.
-func inCohort(cohort, n int) tables.DeviceID {
+func inCohort(cohort, n int) schema.DeviceID {
 	for i := 0; ; i++ {
-		if id := tables.DeviceID(fmt.Sprintf("pump-%d", i)); Cohort(id) == cohort {
+		if id := schema.DeviceID(fmt.Sprintf("pump-%d", i)); Cohort(id) == cohort {
 			if n--; n < 0 {
 				return id
 			}
@@ -53,15 +54,15 @@ func inCohort(cohort, n int) tables.DeviceID {
 // newDepot makes a depot whose devices are writing. Several may share an account.
 func newDepot(t testing.TB, account azuretest.Account) *depot {
 	t.Helper()
-	names, err := tables.ParseNames(azuretest.Name("d")[:16])
+	names, err := schema.ParseNames(azuretest.Name("d")[:16])
 	must(t, err)
-	d := &depot{t: t, account: account, names: names, readings: names.Readings(), tokens: map[tables.DeviceID][]string{}}
+	d := &depot{t: t, account: account, names: names, readings: names.Readings(), tokens: map[schema.DeviceID][]string{}}
 	d.clean = d.process(nil)
 	must(t, d.clean.Client.Table(names.Devices()).Create(t.Context()))
 	must(t, d.clean.Ensure(t.Context(), d.readings))
 	record, _, err := d.clean.read(t.Context(), d.readings)
 	must(t, err)
-	for _, id := range append([]tables.DeviceID{victim, neighbour}, strangers...) {
+	for _, id := range append([]schema.DeviceID{victim, neighbour}, strangers...) {
 		d.register(id)
 		d.tokens[id] = []string{d.sign(id, record.Cohorts[Cohort(id)].ID)}
 	}
@@ -89,7 +90,7 @@ func (t transporter) Do(req *http.Request) (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-func (d *depot) register(id tables.DeviceID) {
+func (d *depot) register(id schema.DeviceID) {
 	d.t.Helper()
 	e, err := d.device(id).Entity()
 	must(d.t, err)
@@ -98,12 +99,12 @@ func (d *depot) register(id tables.DeviceID) {
 	d.devices = append(d.devices, id)
 }
 
-func (d *depot) device(id tables.DeviceID) tables.Device {
-	return tables.Device{ID: id, Month: tables.Month{Year: 2026, Month: 11}, Tenant: "contoso", Readings: d.readings, Enrollment: "plant1", Status: tables.Active}
+func (d *depot) device(id schema.DeviceID) schema.Device {
+	return schema.Device{ID: id, Month: schema.Month{Year: 2026, Month: 11}, Tenant: "contoso", Readings: d.readings, Enrollment: "plant1", Status: schema.Active}
 }
 
 // issue gives a device one more token, in the steps of an Issuer.
-func (d *depot) issue(p *Policies, id tables.DeviceID) error {
+func (d *depot) issue(p *Policies, id schema.DeviceID) error {
 	policy, err := d.readPolicy(p, id)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (d *depot) issue(p *Policies, id tables.DeviceID) error {
 	return nil
 }
 
-func (d *depot) readPolicy(p *Policies, id tables.DeviceID) (string, error) {
+func (d *depot) readPolicy(p *Policies, id schema.DeviceID) (string, error) {
 	policy, wait, err := p.Current(d.t.Context(), d.readings, id)
 	if err == nil && wait > 0 {
 		err = &NotReadyError{After: wait}
@@ -127,19 +128,19 @@ func (d *depot) readPolicy(p *Policies, id tables.DeviceID) (string, error) {
 	return policy, err
 }
 
-func (d *depot) readDevice(p *Policies, id tables.DeviceID) (tables.Device, error) {
+func (d *depot) readDevice(p *Policies, id schema.DeviceID) (schema.Device, error) {
 	record, err := p.registry().Get(d.t.Context(), id)
-	if err == nil && record.Status != tables.Active {
+	if err == nil && record.Status != schema.Active {
 		err = ErrRevoked
 	}
 	return record, err
 }
 
-func (d *depot) writeDevice(p *Policies, record tables.Device) error {
+func (d *depot) writeDevice(p *Policies, record schema.Device) error {
 	return p.registry().replace(d.t.Context(), &record)
 }
 
-func (d *depot) sign(id tables.DeviceID, policy string) string {
+func (d *depot) sign(id schema.DeviceID, policy string) string {
 	key, err := base64.StdEncoding.DecodeString(d.account.Key)
 	must(d.t, err)
 	token, err := Grant{Table: d.readings, Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: policy, Protocol: HTTPSAndHTTP,
@@ -149,13 +150,13 @@ func (d *depot) sign(id tables.DeviceID, policy string) string {
 }
 
 // writes tells whether storage takes a row from the device that bears the token.
-func (d *depot) writes(id tables.DeviceID, token string) bool {
+func (d *depot) writes(id schema.DeviceID, token string) bool {
 	d.t.Helper()
 	d.first++
 	return d.puts(id, token, fmt.Sprintf("%019d", d.first))
 }
 
-func (d *depot) puts(id tables.DeviceID, token, row string) bool {
+func (d *depot) puts(id schema.DeviceID, token, row string) bool {
 	d.t.Helper()
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, id, row)
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, d.account.TableURL+"/"+d.readings+"?"+token, strings.NewReader(body))
@@ -172,7 +173,7 @@ func (d *depot) puts(id tables.DeviceID, token, row string) bool {
 }
 
 // status is what the device's record says.
-func (d *depot) status(id tables.DeviceID) tables.Status {
+func (d *depot) status(id schema.DeviceID) schema.Status {
 	d.t.Helper()
 	record, err := d.clean.registry().Get(d.t.Context(), id)
 	must(d.t, err)
@@ -189,7 +190,7 @@ func (d *depot) holds(when string, meddled ...int) {
 		cohorts[c] = true
 	}
 	for _, id := range d.devices {
-		if d.status(id) == tables.Revoked {
+		if d.status(id) == schema.Revoked {
 			if err := d.issue(d.clean, id); !errors.Is(err, ErrRevoked) {
 				d.t.Errorf("%s: %s is revoked and asks for a token: %v", when, id, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Registry is the devices of a fleet: for each a record, and a row of the
@@ -16,27 +17,27 @@ type Registry struct {
 }
 
 // NewRegistry is the registry of the fleet with these names.
-func NewRegistry(c *tables.Client, names tables.Names) Registry {
+func NewRegistry(c *tables.Client, names schema.Names) Registry {
 	return Registry{Devices: c.Table(names.Devices()), Fleet: c.Table(names.Fleet())}
 }
 
 // Get is the record of a device, or tables.ErrNotFound. A fleet without a table
 // of devices has none.
-func (r Registry) Get(ctx context.Context, id tables.DeviceID) (tables.Device, error) {
-	e, err := r.Devices.Get(ctx, string(id), tables.DeviceRow)
+func (r Registry) Get(ctx context.Context, id schema.DeviceID) (schema.Device, error) {
+	e, err := r.Devices.Get(ctx, string(id), schema.DeviceRow)
 	if errors.Is(err, tables.ErrNoTable) {
 		err = fmt.Errorf("%w: %w", tables.ErrNotFound, err)
 	}
 	if err != nil {
-		return tables.Device{}, err
+		return schema.Device{}, err
 	}
-	return tables.DeviceOf(e)
+	return schema.DeviceOf(e)
 }
 
 // Register makes the device known, record first, fleet row second, and returns
 // what is stored: where there is a record it stays as it is, and what an earlier
 // attempt has left undone is completed.
-func (r Registry) Register(ctx context.Context, d tables.Device) (tables.Device, error) {
+func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device, error) {
 	e, err := d.Entity()
 	if err != nil {
 		return d, err
@@ -56,7 +57,7 @@ func (r Registry) Register(ctx context.Context, d tables.Device) (tables.Device,
 
 // complete puts the device into the fleet, where it may be already. It replaces
 // nothing: a row that is there may hold what others have set.
-func (r Registry) complete(ctx context.Context, d tables.Device) error {
+func (r Registry) complete(ctx context.Context, d schema.Device) error {
 	e, err := d.Member().Entity()
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ const tries = 10
 
 // Update changes the record of a device, and returns it as it is stored then. The
 // change may be asked for several times; its error ends the update.
-func (r Registry) Update(ctx context.Context, id tables.DeviceID, change func(*tables.Device) error) (d tables.Device, err error) {
+func (r Registry) Update(ctx context.Context, id schema.DeviceID, change func(*schema.Device) error) (d schema.Device, err error) {
 	for range tries {
 		if d, err = r.Get(ctx, id); err != nil {
 			return d, err
@@ -89,7 +90,7 @@ func (r Registry) Update(ctx context.Context, id tables.DeviceID, change func(*t
 }
 
 // replace writes d where its record is the one that was read.
-func (r Registry) replace(ctx context.Context, d *tables.Device) error {
+func (r Registry) replace(ctx context.Context, d *schema.Device) error {
 	e, err := d.Entity()
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // ErrOvertaken says that a change of a device's status came to nothing, as another
@@ -22,17 +23,17 @@ var ErrOvertaken = errors.New("the device's status was changed again meanwhile")
 // After an error the change may be recorded; if it is, whatever process runs Run
 // carries it on. To revoke again is safe, and costs its cohort another new token
 // unless the change is still open.
-func (p *Policies) Revoke(ctx context.Context, d tables.Device, atExpiry bool) error {
-	return p.change(ctx, tables.Change{Device: d.ID, To: tables.Revoked, Rotate: !atExpiry})
+func (p *Policies) Revoke(ctx context.Context, d schema.Device, atExpiry bool) error {
+	return p.change(ctx, schema.Change{Device: d.ID, To: schema.Revoked, Rotate: !atExpiry})
 }
 
 // Restore lets a device have tokens again. Those that it had before work again
 // only where it was revoked at expiry. After an error it is as with Revoke.
-func (p *Policies) Restore(ctx context.Context, d tables.Device) error {
-	return p.change(ctx, tables.Change{Device: d.ID, To: tables.Active})
+func (p *Policies) Restore(ctx context.Context, d schema.Device) error {
+	return p.change(ctx, schema.Change{Device: d.ID, To: schema.Active})
 }
 
-func (p *Policies) change(ctx context.Context, c tables.Change) error {
+func (p *Policies) change(ctx context.Context, c schema.Change) error {
 	readings, err := p.add(ctx, c)
 	if err != nil {
 		return fmt.Errorf("device %s: it may not be recorded that it is to be %s; try again: %w", c.Device, c.To, err)
@@ -55,7 +56,7 @@ func (p *Policies) change(ctx context.Context, c tables.Change) error {
 func (p *Policies) registry() Registry { return NewRegistry(p.Client, p.Names) }
 
 // add writes a change into the record of the device's table, which it returns.
-func (p *Policies) add(ctx context.Context, c tables.Change) (readings string, err error) {
+func (p *Policies) add(ctx context.Context, c schema.Change) (readings string, err error) {
 	for try := range swaps {
 		if err = pause(ctx, try); err != nil {
 			return "", err
@@ -89,7 +90,7 @@ func (p *Policies) add(ctx context.Context, c tables.Change) (readings string, e
 
 // has tells whether the record holds a change of the device that does what c does.
 // One that is done must still be what the device's own record says.
-func has(record tables.Policies, d tables.Device, c tables.Change) bool {
+func has(record schema.Policies, d schema.Device, c schema.Change) bool {
 	for _, o := range record.Changes {
 		if o.Device == c.Device && o.To == c.To && (o.Rotate || !c.Rotate) {
 			return !o.Done || d.Change == o.Number && d.Status == o.To
@@ -101,20 +102,20 @@ func has(record tables.Policies, d tables.Device, c tables.Change) bool {
 // enter gives a change the next number, and adds it to those of the record. It
 // outranks what the device's own record has seen, also where that was a change
 // of another record: the device may have had another table.
-func enter(record *tables.Policies, d tables.Device, c tables.Change) error {
+func enter(record *schema.Policies, d schema.Device, c schema.Change) error {
 	record.Number = max(record.Number, d.Change) + 1
 	c.Number = record.Number
-	record.Changes = slices.DeleteFunc(record.Changes, func(o tables.Change) bool {
-		if o.Device == c.Device && o.To == tables.Revoked && c.To == tables.Revoked {
+	record.Changes = slices.DeleteFunc(record.Changes, func(o schema.Change) bool {
+		if o.Device == c.Device && o.To == schema.Revoked && c.To == schema.Revoked {
 			c.Rotate = c.Rotate || o.Rotate && !o.Done
 		}
 		return o.Device == c.Device
 	})
-	if len(record.Changes) == tables.MaxChanges {
+	if len(record.Changes) == schema.MaxChanges {
 		// What is done stays only to be seen: list and record are compared in any case.
-		i := slices.IndexFunc(record.Changes, func(o tables.Change) bool { return o.Done })
+		i := slices.IndexFunc(record.Changes, func(o schema.Change) bool { return o.Done })
 		if i < 0 {
-			return fmt.Errorf("%d changes of the policies of table %s are open, and none is done: see to it that a sas endpoint or a scheduler runs and reaches storage, and try again", tables.MaxChanges, record.Readings)
+			return fmt.Errorf("%d changes of the policies of table %s are open, and none is done: see to it that a sas endpoint or a scheduler runs and reaches storage, and try again", schema.MaxChanges, record.Readings)
 		}
 		record.Changes = slices.Delete(record.Changes, i, i+1)
 	}

@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"testing"
 
-	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 var (
@@ -174,12 +174,12 @@ func TestAnyScheduleEndsWithTheLaws(t *testing.T) {
 		s := &stage{random: rand.New(rand.NewPCG(seed, 0)), ready: make(chan *request)}
 		d := newDepot(t, account)
 		var mu sync.Mutex
-		got := map[tables.DeviceID][]string{}
+		got := map[schema.DeviceID][]string{}
 		for i := range 3 + s.random.IntN(3) {
 			deed := []string{"revoke", "revoke", "restore", "revoke neighbour", "revoke stranger", "run", "ensure"}[s.random.IntN(7)]
 			s.act(t, d, fmt.Sprint(deed, " ", i), func(ctx context.Context, p *Policies) { _ = deeds[deed](ctx, p, d) })
 		}
-		for n, id := range []tables.DeviceID{victim, victim, neighbour} {
+		for n, id := range []schema.DeviceID{victim, victim, neighbour} {
 			s.act(t, d, fmt.Sprint("issue ", n, " ", id), func(ctx context.Context, p *Policies) {
 				for range 3 {
 					if token, err := d.ask(ctx, p, id); err == nil {
@@ -207,7 +207,7 @@ func TestAnyScheduleEndsWithTheLaws(t *testing.T) {
 
 // ask is issue, by another process. A write whose answer was lost may have been done,
 // and then the device has no token of it.
-func (d *depot) ask(ctx context.Context, p *Policies, id tables.DeviceID) (string, error) {
+func (d *depot) ask(ctx context.Context, p *Policies, id schema.DeviceID) (string, error) {
 	policy, wait, err := p.Current(ctx, d.readings, id)
 	if err == nil && wait > 0 {
 		err = &NotReadyError{After: wait}
@@ -216,7 +216,7 @@ func (d *depot) ask(ctx context.Context, p *Policies, id tables.DeviceID) (strin
 		return "", err
 	}
 	record, err := p.registry().Get(ctx, id)
-	if err == nil && record.Status != tables.Active {
+	if err == nil && record.Status != schema.Active {
 		err = ErrRevoked
 	}
 	if err != nil {

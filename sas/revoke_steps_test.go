@@ -12,6 +12,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 )
 
 // steps does something before each request that it carries.
@@ -40,7 +41,7 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 	issued, refused := 0, 0
 	try := func(readAt, writeAt int, early bool) *steps {
 		d := newDepot(t, account)
-		var record tables.Device
+		var record schema.Device
 		var policy string
 		var err error
 		readDevice := func() { record, err = d.readDevice(d.clean, victim) }
@@ -73,7 +74,7 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 			}
 		}
 		d.holds(fmt.Sprintf("policy read before request %d, device written before %d", readAt, writeAt), 0)
-		if s := d.status(victim); s != tables.Revoked {
+		if s := d.status(victim); s != schema.Revoked {
 			t.Errorf("policy read before request %d, device written before %d: the device is %s", readAt, writeAt, s)
 		}
 		return through
@@ -109,7 +110,7 @@ var deeds = map[string]func(ctx context.Context, p *Policies, d *depot) error{
 }
 
 // becomes is what the victim is after a deed.
-var becomes = map[string]tables.Status{"revoke": tables.Revoked, "restore": tables.Active}
+var becomes = map[string]schema.Status{"revoke": schema.Revoked, "restore": schema.Active}
 
 // heal is what another process does that runs, and must be enough.
 func (d *depot) heal() {

@@ -9,13 +9,14 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 func TestRevokedDeviceWritesNoMoreAndRestoredOneDoes(t *testing.T) {
 	d := newDepot(t, azuretest.Local(t))
 	d.holds("before")
 	must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
-	if s := d.status(victim); s != tables.Revoked {
+	if s := d.status(victim); s != schema.Revoked {
 		t.Errorf("it is %s", s)
 	}
 	d.holds("after", 0)
@@ -27,7 +28,7 @@ func TestRevokedDeviceWritesNoMoreAndRestoredOneDoes(t *testing.T) {
 			t.Error("a token from before the revocation works again")
 		}
 	}
-	if s := d.status(victim); s != tables.Active {
+	if s := d.status(victim); s != schema.Active {
 		t.Errorf("it is %s", s)
 	}
 }
@@ -50,8 +51,8 @@ func TestRevocationAtExpiryLeavesTokens(t *testing.T) {
 func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
 	d := newDepot(t, azuretest.Local(t))
 	const n = 1000
-	id := func(i int) tables.DeviceID { return tables.DeviceID(fmt.Sprintf("contoso:us-5260:%04d", i)) }
-	each := func(do func(i int, id tables.DeviceID)) {
+	id := func(i int) schema.DeviceID { return schema.DeviceID(fmt.Sprintf("contoso:us-5260:%04d", i)) }
+	each := func(do func(i int, id schema.DeviceID)) {
 		var all sync.WaitGroup
 		for part := range 8 {
 			all.Go(func() {
@@ -63,11 +64,11 @@ func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
 		all.Wait()
 	}
 	tokens, row := make([]string, n), 0
-	write := func(do func(i int, id tables.DeviceID, wrote bool)) {
+	write := func(do func(i int, id schema.DeviceID, wrote bool)) {
 		row++
-		each(func(i int, id tables.DeviceID) { do(i, id, d.puts(id, tokens[i], fmt.Sprintf("%019d", row))) })
+		each(func(i int, id schema.DeviceID) { do(i, id, d.puts(id, tokens[i], fmt.Sprintf("%019d", row))) })
 	}
-	sign := func(i int, id tables.DeviceID) {
+	sign := func(i int, id schema.DeviceID) {
 		policy, err := d.readPolicy(d.clean, id)
 		if err != nil {
 			t.Error(err)
@@ -75,7 +76,7 @@ func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
 		tokens[i] = d.sign(id, policy)
 	}
 	each(sign)
-	write(func(_ int, id tables.DeviceID, wrote bool) {
+	write(func(_ int, id schema.DeviceID, wrote bool) {
 		if !wrote {
 			t.Errorf("%s cannot write before", id)
 		}
@@ -83,14 +84,14 @@ func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
 	revoked := id(500)
 	d.register(revoked)
 	must(t, d.clean.Revoke(t.Context(), d.device(revoked), false))
-	write(func(i int, id tables.DeviceID, wrote bool) {
+	write(func(i int, id schema.DeviceID, wrote bool) {
 		if mate := Cohort(id) == Cohort(revoked); wrote == mate {
 			t.Errorf("%s writes: %v, of the revoked device's cohort: %v", id, wrote, mate)
 		} else if mate && id != revoked {
 			sign(i, id)
 		}
 	})
-	write(func(_ int, id tables.DeviceID, wrote bool) {
+	write(func(_ int, id schema.DeviceID, wrote bool) {
 		if wrote == (id == revoked) {
 			t.Errorf("%s writes in the end: %v", id, wrote)
 		}
@@ -110,7 +111,7 @@ func TestUnknownDeviceIsNotRevoked(t *testing.T) {
 func TestDevicesRevokedAtOnceAreAllRevoked(t *testing.T) {
 	d := newDepot(t, azuretest.Local(t))
 	var all sync.WaitGroup
-	for _, id := range []tables.DeviceID{victim, victim, neighbour, strangers[0]} {
+	for _, id := range []schema.DeviceID{victim, victim, neighbour, strangers[0]} {
 		all.Go(func() {
 			if err := d.process(nil).Revoke(t.Context(), d.device(id), false); err != nil {
 				t.Errorf("%s: %v", id, err)
@@ -119,8 +120,8 @@ func TestDevicesRevokedAtOnceAreAllRevoked(t *testing.T) {
 	}
 	all.Wait()
 	d.holds("after", 0, 1)
-	for _, id := range []tables.DeviceID{victim, neighbour, strangers[0]} {
-		if d.status(id) != tables.Revoked {
+	for _, id := range []schema.DeviceID{victim, neighbour, strangers[0]} {
+		if d.status(id) != schema.Revoked {
 			t.Errorf("%s is not revoked", id)
 		}
 	}
@@ -130,13 +131,13 @@ func TestOneRotationServesAllChangesBeforeIt(t *testing.T) {
 	d := newDepot(t, azuretest.Local(t))
 	before, _, err := d.clean.read(t.Context(), d.readings)
 	must(t, err)
-	for _, id := range []tables.DeviceID{victim, neighbour} {
-		_, err := d.clean.add(t.Context(), tables.Change{Device: id, To: tables.Revoked, Rotate: true})
+	for _, id := range []schema.DeviceID{victim, neighbour} {
+		_, err := d.clean.add(t.Context(), schema.Change{Device: id, To: schema.Revoked, Rotate: true})
 		must(t, err)
 	}
 	s, err := d.clean.settle(t.Context(), d.readings)
 	must(t, err)
-	if s.record.Cohorts[0] != before.Spare || s.record.Spare.ID == before.Spare.ID || [3]tables.Policy(s.record.Cohorts[1:]) != [3]tables.Policy(before.Cohorts[1:]) {
+	if s.record.Cohorts[0] != before.Spare || s.record.Spare.ID == before.Spare.ID || [3]schema.Policy(s.record.Cohorts[1:]) != [3]schema.Policy(before.Cohorts[1:]) {
 		t.Errorf("before %+v\nafter %+v", before, s.record)
 	}
 	d.holds("after", 0)
@@ -173,43 +174,43 @@ func TestYoungPolicyMakesItsCohortWait(t *testing.T) {
 }
 
 func TestMoreChangesThanAreKeptMakeRoomOrAreRefused(t *testing.T) {
-	record := tables.Policies{Readings: "readings"}
-	for i := range tables.MaxChanges + 10 {
-		c := tables.Change{Device: tables.DeviceID(fmt.Sprint("pump-", i)), To: tables.Revoked, Done: true}
-		must(t, enter(&record, tables.Device{}, c))
+	record := schema.Policies{Readings: "readings"}
+	for i := range schema.MaxChanges + 10 {
+		c := schema.Change{Device: schema.DeviceID(fmt.Sprint("pump-", i)), To: schema.Revoked, Done: true}
+		must(t, enter(&record, schema.Device{}, c))
 	}
-	if n, last := len(record.Changes), record.Changes[tables.MaxChanges-1]; n != tables.MaxChanges || last.Number != tables.MaxChanges+10 {
+	if n, last := len(record.Changes), record.Changes[schema.MaxChanges-1]; n != schema.MaxChanges || last.Number != schema.MaxChanges+10 {
 		t.Errorf("%d changes, the last is %+v", n, last)
 	}
 	for i := range record.Changes {
 		record.Changes[i].Done = false
 	}
-	if err := enter(&record, tables.Device{}, tables.Change{Device: "one-more"}); err == nil {
+	if err := enter(&record, schema.Device{}, schema.Change{Device: "one-more"}); err == nil {
 		t.Error("a change that is not done was dropped")
 	}
-	must(t, enter(&record, tables.Device{Change: 900}, tables.Change{Device: record.Changes[5].Device, To: tables.Active}))
-	if last := record.Changes[tables.MaxChanges-1]; last.Number != 901 || last.Rotate {
+	must(t, enter(&record, schema.Device{Change: 900}, schema.Change{Device: record.Changes[5].Device, To: schema.Active}))
+	if last := record.Changes[schema.MaxChanges-1]; last.Number != 901 || last.Rotate {
 		t.Errorf("the change of a device that another record had is %+v", last)
 	}
 }
 
 func TestOpenChangeIsNotRecordedTwice(t *testing.T) {
-	revoke := tables.Change{Device: "pump-7", To: tables.Revoked, Rotate: true}
+	revoke := schema.Change{Device: "pump-7", To: schema.Revoked, Rotate: true}
 	for _, c := range []struct {
 		what string
-		open tables.Change
-		d    tables.Device
+		open schema.Change
+		d    schema.Device
 		want bool
 	}{
-		{"the same is open", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true}, tables.Device{}, true},
-		{"it is open at expiry only", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked}, tables.Device{}, false},
-		{"the opposite is open", tables.Change{Number: 5, Device: "pump-7", To: tables.Active}, tables.Device{}, false},
-		{"it is that of another device", tables.Change{Number: 5, Device: "pump-8", To: tables.Revoked, Rotate: true}, tables.Device{}, false},
-		{"it is done", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true, Done: true}, tables.Device{Change: 5, Status: tables.Revoked}, true},
-		{"it was done, and the device was made anew", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true, Done: true}, tables.Device{Status: tables.Active}, false},
-		{"it was done, and the device has changed", tables.Change{Number: 5, Device: "pump-7", To: tables.Revoked, Rotate: true, Done: true}, tables.Device{Change: 5, Status: tables.Active}, false},
+		{"the same is open", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true}, schema.Device{}, true},
+		{"it is open at expiry only", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked}, schema.Device{}, false},
+		{"the opposite is open", schema.Change{Number: 5, Device: "pump-7", To: schema.Active}, schema.Device{}, false},
+		{"it is that of another device", schema.Change{Number: 5, Device: "pump-8", To: schema.Revoked, Rotate: true}, schema.Device{}, false},
+		{"it is done", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true}, schema.Device{Change: 5, Status: schema.Revoked}, true},
+		{"it was done, and the device was made anew", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true}, schema.Device{Status: schema.Active}, false},
+		{"it was done, and the device has changed", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true}, schema.Device{Change: 5, Status: schema.Active}, false},
 	} {
-		if got := has(tables.Policies{Changes: []tables.Change{c.open}}, c.d, revoke); got != c.want {
+		if got := has(schema.Policies{Changes: []schema.Change{c.open}}, c.d, revoke); got != c.want {
 			t.Errorf("%s: %v", c.what, got)
 		}
 	}
@@ -219,15 +220,15 @@ func TestOpenChangeIsNotRecordedTwice(t *testing.T) {
 // the record.
 func TestLaterRevocationTakesTheRotationOver(t *testing.T) {
 	d := newDepot(t, azuretest.Local(t))
-	_, err := d.clean.add(t.Context(), tables.Change{Device: victim, To: tables.Revoked, Rotate: true})
+	_, err := d.clean.add(t.Context(), schema.Change{Device: victim, To: schema.Revoked, Rotate: true})
 	must(t, err)
 	record, _, err := d.clean.read(t.Context(), d.readings)
 	must(t, err)
-	must(t, enter(&record, tables.Device{}, tables.Change{Device: victim, To: tables.Revoked}))
+	must(t, enter(&record, schema.Device{}, schema.Change{Device: victim, To: schema.Revoked}))
 	must(t, d.clean.swap(t.Context(), record))
 	d.heal()
 	d.holds("after", 0)
-	if d.status(victim) != tables.Revoked {
+	if d.status(victim) != schema.Revoked {
 		t.Error("it is not revoked")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/tables/service"
 )
 
@@ -20,8 +21,8 @@ const swaps = 30
 // A settled record of policies has no change left to be done, and is what the
 // table itself was seen to hold.
 type settled struct {
-	record   tables.Policies
-	unmarked map[tables.DeviceID]error // why changes of these devices are not done after all
+	record   schema.Policies
+	unmarked map[schema.DeviceID]error // why changes of these devices are not done after all
 	sets     int                       // how often the table's list had to be set
 }
 
@@ -78,12 +79,12 @@ func (p *Policies) step(ctx context.Context, s *settled) (done bool, err error) 
 // returns the numbers of those that are there, or have been overtaken.
 func (p *Policies) mark(ctx context.Context, s *settled) map[int64]bool {
 	marked := map[int64]bool{}
-	s.unmarked = map[tables.DeviceID]error{}
+	s.unmarked = map[schema.DeviceID]error{}
 	for _, c := range s.record.Changes {
 		if c.Done {
 			continue
 		}
-		_, err := p.registry().Update(ctx, c.Device, func(d *tables.Device) error {
+		_, err := p.registry().Update(ctx, c.Device, func(d *schema.Device) error {
 			if d.Change >= c.Number {
 				return errMarked
 			}
@@ -105,9 +106,9 @@ var errMarked = errors.New("the device is marked with this change or a later one
 // finish moves the cohorts of the devices that were marked on to other policies,
 // and so ends the changes. The first cohort gets the spare that is in force; if there
 // is another, it gets one that is new.
-func (p *Policies) finish(ctx context.Context, record tables.Policies, marked map[int64]bool) error {
+func (p *Policies) finish(ctx context.Context, record schema.Policies, marked map[int64]bool) error {
 	next := record.Clone()
-	var moves [tables.Cohorts]bool
+	var moves [schema.Cohorts]bool
 	for i := range next.Changes {
 		if c := &next.Changes[i]; marked[c.Number] {
 			c.Done = true
@@ -125,7 +126,7 @@ func (p *Policies) finish(ctx context.Context, record tables.Policies, marked ma
 // date notes in the record since when policies are in the table's list, and tells
 // whether there was anything to note. One that is missing from the list, as another
 // has set an old one, is in force no longer, and must be waited for anew.
-func date(record *tables.Policies, list []tables.StoredPolicy, now time.Time) bool {
+func date(record *schema.Policies, list []tables.StoredPolicy, now time.Time) bool {
 	changed := false
 	for _, policy := range record.All() {
 		if there := slices.ContainsFunc(list, stored(*policy).Equal); there != (policy.Since != 0) {
@@ -140,7 +141,7 @@ func date(record *tables.Policies, list []tables.StoredPolicy, now time.Time) bo
 
 // agree tells whether the list is the record's: it has all of its policies, and can
 // have no more.
-func agree(record tables.Policies, list []tables.StoredPolicy) bool {
+func agree(record schema.Policies, list []tables.StoredPolicy) bool {
 	for _, policy := range record.All() {
 		if !slices.ContainsFunc(list, stored(*policy).Equal) {
 			return false

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // How often Run compares, on average, and how long list and record of a table
@@ -139,7 +140,7 @@ func (p *Policies) tend(ctx context.Context, readings string) (settled, error) {
 // close takes the changes that are done out of the record.
 func (p *Policies) close(ctx context.Context, s *settled) error {
 	next := s.record.Clone()
-	next.Changes = slices.DeleteFunc(next.Changes, func(c tables.Change) bool { return c.Done })
+	next.Changes = slices.DeleteFunc(next.Changes, func(c schema.Change) bool { return c.Done })
 	if len(next.Changes) == len(s.record.Changes) {
 		return nil
 	}
@@ -190,7 +191,7 @@ func (p *Policies) report(ctx context.Context, table string, err error, c *Polic
 
 // An unmarkedError says why a change of a device is not done.
 type unmarkedError struct {
-	device tables.DeviceID
+	device schema.DeviceID
 	err    error
 }
 

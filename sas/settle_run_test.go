@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -71,7 +72,7 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // put changes the record as another process does.
-func (s *shelf) put(t *testing.T, p *Policies, change func(*tables.Policies)) {
+func (s *shelf) put(t *testing.T, p *Policies, change func(*schema.Policies)) {
 	t.Helper()
 	record, _, err := p.read(t.Context(), "readings")
 	must(t, err)
@@ -89,7 +90,7 @@ func onShelf(t *testing.T, test func(t *testing.T, s *shelf, p *Policies)) {
 			Retry: policy.RetryOptions{MaxRetries: -1},
 		})
 		must(t, err)
-		record := tables.Policies{Readings: "readings", Number: 3, Changes: []tables.Change{{Number: 3, Device: "pump-7", To: tables.Revoked, Done: true}}}
+		record := schema.Policies{Readings: "readings", Number: 3, Changes: []schema.Change{{Number: 3, Device: "pump-7", To: schema.Revoked, Done: true}}}
 		for _, policy := range record.All() {
 			*policy = newPolicy()
 		}
@@ -165,7 +166,7 @@ func TestDriftIsMendedAndTheMinuteBeginsAnew(t *testing.T) {
 			s.mu.Unlock()
 			time.Sleep(50 * time.Second)
 			if drift == nil {
-				s.put(t, p, func(r *tables.Policies) { r.Number++ })
+				s.put(t, p, func(r *schema.Policies) { r.Number++ })
 			} else {
 				s.mu.Lock()
 				if drift(s, p); s.list == right {

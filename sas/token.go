@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // ClockSkew is how far a device's clock may be ahead when its token ends.
@@ -34,7 +35,7 @@ func (p protocol) ip() string {
 
 // sign makes a token for a device: what is recorded of it, and what the device is
 // told. It begins at once: a start would be refused by servers whose clocks are behind.
-func (i *Issuer) sign(d tables.Device, e tables.Enrollment, policy string, now time.Time) (tables.Token, Answer, error) {
+func (i *Issuer) sign(d schema.Device, e schema.Enrollment, policy string, now time.Time) (schema.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
 	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
 	text, err := Grant{
@@ -42,9 +43,9 @@ func (i *Issuer) sign(d tables.Device, e tables.Enrollment, policy string, now t
 		StartPartition: string(d.ID), StartRow: from.String(), EndPartition: string(d.ID), EndRow: to.String(),
 	}.Sign(i.Account.Name, i.key)
 	if err != nil {
-		return tables.Token{}, Answer{}, err
+		return schema.Token{}, Answer{}, err
 	}
-	token := tables.Token{Policy: policy, From: from, To: to, Expiry: tables.TicksOf(expiry), Fingerprint: Fingerprint(text)}
+	token := schema.Token{Policy: policy, From: from, To: to, Expiry: tables.TicksOf(expiry), Fingerprint: Fingerprint(text)}
 	return token, Answer{
 		Device: d.ID, URL: i.URL + "/" + d.Readings, SAS: text, PartitionKey: d.ID, RowKeyFormat: RowKeyFormat,
 		EarliestRowKey: from, LatestRowKey: to, Expires: expiry, RenewAfter: now.Add(e.Life * 2 / 3).UTC().Truncate(time.Second),
@@ -66,7 +67,7 @@ func Fingerprint(token string) string {
 
 // ShardOf is the shard of its month that a device falls into, where a month has so
 // many. It is asked once, when the device is registered.
-func ShardOf(device tables.DeviceID, shards int) int {
+func ShardOf(device schema.DeviceID, shards int) int {
 	if shards < 2 {
 		return 0
 	}

@@ -9,22 +9,23 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A prompt has storage that answers every write at once, so that what is
 // measured is the work of the endpoint's process.
 type prompt struct {
-	enrollment tables.Enrollment
+	enrollment schema.Enrollment
 	key        sas.Key
 }
 
-func (p prompt) Find(context.Context, tables.EnrollmentID) (tables.Enrollment, error) {
+func (p prompt) Find(context.Context, schema.EnrollmentID) (schema.Enrollment, error) {
 	return p.enrollment, nil
 }
 
-func (p prompt) Keys(tables.Enrollment) ([]sas.Key, error) { return []sas.Key{p.key}, nil }
+func (p prompt) Keys(schema.Enrollment) ([]sas.Key, error) { return []sas.Key{p.key}, nil }
 
-func (p prompt) Current(context.Context, string, tables.DeviceID) (string, time.Duration, error) {
+func (p prompt) Current(context.Context, string, schema.DeviceID) (string, time.Duration, error) {
 	return "2XRGBM5UB6VBDSAVRJGWKXYSFU", 0, nil
 }
 
@@ -38,13 +39,13 @@ func (p prompt) Do(r *http.Request) (*http.Response, error) {
 
 func newPrompt(b *testing.B) (prompt, *sas.Issuer) {
 	b.Helper()
-	p := prompt{key: sas.NewKey(), enrollment: tables.Enrollment{ID: "plant1", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 24 * time.Hour}}
+	p := prompt{key: sas.NewKey(), enrollment: schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 24 * time.Hour}}
 	account := tables.Account{Name: "acct", Key: sas.NewKey().Base64(), Table: "https://acct.table.core.windows.net"}
 	client, err := tables.Connect(tables.Config{Account: account, Transport: p})
 	if err != nil {
 		b.Fatal(err)
 	}
-	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: p, Policies: p, Registry: sas.NewRegistry(client, tables.Names{})})
+	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: p, Policies: p, Registry: sas.NewRegistry(client, schema.Names{})})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func newPrompt(b *testing.B) (prompt, *sas.Issuer) {
 // BenchmarkToken is what an endpoint does for a token, from the proof to the record.
 func BenchmarkToken(b *testing.B) {
 	p, issuer := newPrompt(b)
-	issue := func(b *testing.B, device tables.DeviceID) {
+	issue := func(b *testing.B, device schema.DeviceID) {
 		if _, err := issuer.Issue(b.Context(), device, p.enrollment); err != nil {
 			b.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func BenchmarkToken(b *testing.B) {
 		n := 0
 		for b.Loop() {
 			n++
-			issue(b, tables.DeviceID(fmt.Sprintf("contoso:new-%09d", n)))
+			issue(b, schema.DeviceID(fmt.Sprintf("contoso:new-%09d", n)))
 		}
 	})
 }

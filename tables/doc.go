@@ -1,24 +1,5 @@
-// Package tables names everything that a fleet stores in Azure Table Storage:
-// which table holds it, how its keys are formed, what each entity means, and
-// how to read and write it. It is the home of aztables in the program.
-//
-//	table                PartitionKey                     RowKey          an entity is
-//	readings             device id                        ticks[-suffix]  one reading
-//	devices              device id                        device          who a device is
-//	enrollments          enrollment id                    enrollment      a group of devices, its keys and policy
-//	fleet                month[.shard]                    device id       that a device exists
-//	partitions<pipeline> month[.shard]                    device id       how far a pipeline has read it
-//	runs                 pipeline                         slot, in ticks  one run
-//	                     pipeline!slot                    month!, worker! figures of a run
-//	                     pipeline!audits                  short, full     the run that put the last audits
-//	policies             readings table                   policies        its cohorts and stored policies
-//	latest               tenant!month[.shard]             device id       the newest of each sensor
-//	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor
-//	rejects              device id                        row key         a row that could not be processed
-//	config               config                           counting down   a generation of the configuration
-//
-// Storage sorts keys as text. Ticks, months and days are padded so that text
-// order is time order, and parts of a key are separated by "!", which sorts
-// before whatever a part may hold: a tenant's day and the buckets of
-// neighbouring devices are each one range of keys.
+// Package tables is the client for Azure Table Storage and the home of aztables:
+// accounts, tables, entities and their values, queries over ranges of keys,
+// transactions, errors, and a count of every operation. Package tables/schema
+// says what Furrow stores with it.
 package tables

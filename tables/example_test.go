@@ -10,6 +10,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/local"
+	"furrow/tables/schema"
 )
 
 // A device writes three readings; whoever has read the first of them reads on
@@ -37,16 +38,16 @@ func Example() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	readings := client.Table(tables.Names{}.Readings())
+	readings := client.Table(schema.Names{}.Readings())
 	if err := readings.Create(ctx); err != nil {
 		log.Fatal(err)
 	}
 
 	start := tables.TicksOf(time.Date(2026, time.November, 20, 9, 17, 0, 0, time.UTC))
 	for i := range 3 {
-		r := tables.Reading{
+		r := schema.Reading{
 			Device:     "contoso:us-5260:Giles",
-			Key:        tables.RowKey{Ticks: start.Add(time.Duration(i) * time.Minute)},
+			Key:        schema.RowKey{Ticks: start.Add(time.Duration(i) * time.Minute)},
 			Properties: []tables.Property{{Name: "Temperature", Value: tables.Double(20 + float64(i)/4)}},
 		}
 		if _, err := readings.Do(ctx, tables.Insert(r.Entity())); err != nil {
@@ -61,7 +62,7 @@ func Example() {
 			log.Fatal(err)
 		}
 		for _, row := range page.Rows {
-			r, err := tables.ReadingOf(row)
+			r, err := schema.ReadingOf(row)
 			if err != nil {
 				log.Fatal(err)
 			}

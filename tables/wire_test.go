@@ -18,6 +18,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 // storage is the account that FURROW_TEST_STORAGE names by a connection string,
@@ -216,7 +217,7 @@ func TestRangesReadWhatTheyContain(t *testing.T) {
 			do(t, table, tables.Insert(row(pk, rk)))
 		}
 	}
-	prefix, err := tables.IDsWithPrefix("a:")
+	prefix, err := schema.IDsWithPrefix("a:")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestRangesReadWhatTheyContain(t *testing.T) {
 		{}, tables.Partition("2026-11"), tables.Partition("it's"), tables.PartitionsAfter("2026-11"), tables.PartitionsAfter(""),
 		tables.RowsAfter("2026-11", "a!1", "b!1"), tables.RowsAfter("2026-11", "", "a!2"), tables.RowsAfter("2026-11", "a!2", ""),
 		tables.RowsAfter("it's", "b!1", "it's"), tables.RowsBetween("a:b", "a-b!1", "b!1"), {Partitions: prefix},
-		{Partitions: tables.Is("a:b"), Rows: tables.Buckets("a", "a")}, {Partitions: tables.Is("a:b"), Rows: tables.Buckets("a", "a-b")},
+		{Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a")}, {Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a-b")},
 	} {
 		var want, got []string
 		for _, k := range keys {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A run that does not end holds back the slots after it for this long at most,
@@ -23,13 +24,13 @@ func longestHoldAt(cadence time.Duration) time.Duration {
 type backlog struct {
 	depth   int         // live messages
 	waiting int         // master jobs among them that have not begun
-	last    *tables.Run // the newest run that was not skipped; nil where none is known
+	last    *schema.Run // the newest run that was not skipped; nil where none is known
 	due     bool        // last has held back slots for long enough
 	figures RunFigures  // of last, if they matter
 }
 
 // backlogOf looks at the recent runs before a slot, the oldest first.
-func backlogOf(depth int, recent []tables.Run, slot tables.Ticks, cadence time.Duration) backlog {
+func backlogOf(depth int, recent []schema.Run, slot tables.Ticks, cadence time.Duration) backlog {
 	b := backlog{depth: depth}
 	for i, r := range recent {
 		if r.Skipped != "" || r.Unmarked() && r.Started == 0 {
@@ -83,7 +84,7 @@ func (b backlog) skip() string {
 func clock(slot tables.Ticks) string { return slot.Time().Format(time.TimeOnly) }
 
 // skip looks whether a slot is to be skipped, and says why.
-func (s *Scheduler) skip(ctx context.Context, slot tables.Ticks, recent []tables.Run) (string, error) {
+func (s *Scheduler) skip(ctx context.Context, slot tables.Ticks, recent []schema.Run) (string, error) {
 	depth, err := s.Queue.Depth(ctx)
 	if err != nil {
 		return "", err

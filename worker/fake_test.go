@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A fakeQueue is a queue as Azure has them, on the clock of the test: receipts,
@@ -206,13 +206,13 @@ func (q *fakeQueue) first(t *testing.T) (jobs.Message, fakeMessage) {
 
 // monthJob is a message that can have progress.
 func monthJob() jobs.Message {
-	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: 639307630200000000, Month: tables.Month{Year: 2026, Month: time.November}}
+	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: 639307630200000000, Month: schema.Month{Year: 2026, Month: time.November}}
 }
 
 // deviceJob is a batch of one device.
 func deviceJob(n int) jobs.Message {
 	m := monthJob()
-	m.Kind, m.First = jobs.Device, tables.DeviceID(fmt.Sprintf("d%03d", n))
+	m.Kind, m.First = jobs.Device, schema.DeviceID(fmt.Sprintf("d%03d", n))
 	m.Last = m.First
 	return m
 }

@@ -16,6 +16,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -69,7 +70,7 @@ func (c crew) work(t *testing.T) map[string]string {
 }
 
 // deleteQueues deletes what a crew worked from.
-func deleteQueues(t *testing.T, a tables.Account, n tables.Names) {
+func deleteQueues(t *testing.T, a tables.Account, n schema.Names) {
 	t.Helper()
 	key, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
 	jobstest.Must(t, err)

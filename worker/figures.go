@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Figures sum what a worker does, by the runs that it does it for, and leave the
@@ -36,14 +37,14 @@ type Figures struct {
 
 // An ofRun says what an operation is done for. Slot zero is the pipeline.
 type ofRun struct {
-	pipeline tables.Pipeline
+	pipeline schema.Pipeline
 	slot     tables.Ticks
 }
 
 // A tally is what was done for one run. The figures of one that was put aside
 // and begun anew are another part of the worker's.
 type tally struct {
-	figures tables.WorkerFigures
+	figures schema.WorkerFigures
 	changed int64 // when, as Figures.changes counts
 	dirty   bool  // there is more than was written
 }
@@ -57,7 +58,7 @@ type ofRunKey struct{}
 
 // Within is a context in which operations are counted to a run; slot zero is
 // whatever run of the pipeline the worker is at.
-func (f *Figures) Within(ctx context.Context, p tables.Pipeline, slot tables.Ticks) context.Context {
+func (f *Figures) Within(ctx context.Context, p schema.Pipeline, slot tables.Ticks) context.Context {
 	return context.WithValue(ctx, ofRunKey{}, ofRun{p, slot})
 }
 
@@ -81,16 +82,16 @@ func (f *Figures) operation(ctx context.Context, name string) {
 	if !ok {
 		return
 	}
-	f.change(of, func(w *tables.WorkerFigures) { w.Operations[name]++ })
+	f.change(of, func(w *schema.WorkerFigures) { w.Operations[name]++ })
 }
 
 // change changes the figures of a run.
-func (f *Figures) change(of ofRun, do func(*tables.WorkerFigures)) {
+func (f *Figures) change(of ofRun, do func(*schema.WorkerFigures)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tallies[of]
 	if t == nil {
-		t = &tally{figures: tables.WorkerFigures{Pipeline: of.pipeline, Slot: of.slot, Worker: f.Worker, Part: f.parts,
+		t = &tally{figures: schema.WorkerFigures{Pipeline: of.pipeline, Slot: of.slot, Worker: f.Worker, Part: f.parts,
 			Jobs: map[string]int64{}, Operations: map[string]int64{}}}
 		if f.tallies == nil {
 			f.tallies = map[ofRun]*tally{}
@@ -123,8 +124,8 @@ func (f *Figures) Run(ctx context.Context) error {
 }
 
 func (f *Figures) check() error {
-	if f.Runs.Table == nil || f.Worker == "" || strings.Contains(f.Worker, tables.Separator) {
-		return errors.New("figures: Runs, and a Worker whose name has no " + tables.Separator + ", are needed")
+	if f.Runs.Table == nil || f.Worker == "" || strings.Contains(f.Worker, schema.Separator) {
+		return errors.New("figures: Runs, and a Worker whose name has no " + schema.Separator + ", are needed")
 	}
 	return tables.CheckKey(f.Worker)
 }
@@ -147,7 +148,7 @@ func (f *Figures) flush(ctx context.Context) {
 	}
 }
 
-func (f *Figures) write(ctx context.Context, w tables.WorkerFigures) error {
+func (f *Figures) write(ctx context.Context, w schema.WorkerFigures) error {
 	e, err := w.Entity()
 	if err != nil {
 		return err
@@ -157,10 +158,10 @@ func (f *Figures) write(ctx context.Context, w tables.WorkerFigures) error {
 }
 
 // dirty are copies of the figures to write, which count their own writing.
-func (f *Figures) dirty() map[ofRun]tables.WorkerFigures {
+func (f *Figures) dirty() map[ofRun]schema.WorkerFigures {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := map[ofRun]tables.WorkerFigures{}
+	out := map[ofRun]schema.WorkerFigures{}
 	for of, t := range f.tallies {
 		if !t.dirty || of.slot == 0 {
 			continue
@@ -192,7 +193,7 @@ func (f *Figures) assign(must bool) {
 	}
 }
 
-func (f *Figures) newest(p tables.Pipeline) (last *tally) {
+func (f *Figures) newest(p schema.Pipeline) (last *tally) {
 	for of, t := range f.tallies {
 		if of.pipeline == p && of.slot != 0 && (last == nil || t.changed > last.changed) {
 			last = t

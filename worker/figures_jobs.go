@@ -6,6 +6,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Doer does jobs; a jobs.Pipeline is one.
@@ -30,12 +31,12 @@ func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putte
 	if !m.CatchUp() && !m.Extra {
 		done.First, done.Last = began, tables.TicksOf(time.Now())
 	}
-	f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) { w.Add(done) })
+	f.change(ofRun{m.Pipeline, m.Run}, func(w *schema.WorkerFigures) { w.Add(done) })
 	return r, err
 }
 
-func figuresOf(m jobs.Message, r jobs.Result) tables.WorkerFigures {
-	return tables.WorkerFigures{
+func figuresOf(m jobs.Message, r jobs.Result) schema.WorkerFigures {
+	return schema.WorkerFigures{
 		Devices: int64(r.Devices), Folded: int64(r.Folded), Rows: int64(r.Rows), Refused: int64(r.Refused),
 		Overtaken: int64(r.Overtaken), Failed: int64(len(r.Failed)), Late: int64(r.Late), Refolded: int64(r.Refolds),
 		Missing: int64(r.Missing), Months: int64(r.Months),
@@ -49,7 +50,7 @@ func (f *Figures) Ended(r Result) {
 		return
 	}
 	over := r.Outcome == OutcomeDone || r.Outcome == OutcomePoisoned
-	f.change(ofRun{m.Pipeline, m.Run}, func(w *tables.WorkerFigures) {
+	f.change(ofRun{m.Pipeline, m.Run}, func(w *schema.WorkerFigures) {
 		w.Jobs[string(m.Kind)+" "+r.Outcome.String()]++
 		if over && planned(m) {
 			w.Batches++

@@ -8,16 +8,17 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // RunFigures are what the jobs of a run have left behind, summed. Workers write
 // theirs every few seconds, and one that was killed has left out its last ones.
 type RunFigures struct {
-	Run     tables.Run // its keys alone, where its row was not read or is not there
-	Months  tables.MonthFigures
+	Run     schema.Run // its keys alone, where its row was not read or is not there
+	Months  schema.MonthFigures
 	Planned int // months whose figures are there
-	ByMonth map[tables.Month]tables.MonthFigures
-	Workers tables.WorkerFigures
+	ByMonth map[schema.Month]schema.MonthFigures
+	Workers schema.WorkerFigures
 }
 
 // BatchesDone are the device messages that were done, or given up.
@@ -76,15 +77,15 @@ func LastDone(runs []RunFigures) (RunFigures, bool) {
 }
 
 // Figures are those of one run; it takes one query, and Run has its keys alone.
-func (r Runs) Figures(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (RunFigures, error) {
-	one := RunFigures{Run: tables.Run{Pipeline: p, Slot: slot}}
-	_, err := r.figures(ctx, tables.Partition(tables.FiguresPartition(p, slot)), func(tables.Ticks) *RunFigures { return &one })
+func (r Runs) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (RunFigures, error) {
+	one := RunFigures{Run: schema.Run{Pipeline: p, Slot: slot}}
+	_, err := r.figures(ctx, tables.Partition(schema.FiguresPartition(p, slot)), func(tables.Ticks) *RunFigures { return &one })
 	return one, err
 }
 
 // FiguresSince are a pipeline's runs from a slot on, the oldest first, each with
 // its figures, and the time of the service. It takes two queries.
-func (r Runs) FiguresSince(ctx context.Context, p tables.Pipeline, slot tables.Ticks) ([]RunFigures, time.Time, error) {
+func (r Runs) FiguresSince(ctx context.Context, p schema.Pipeline, slot tables.Ticks) ([]RunFigures, time.Time, error) {
 	rows, now, err := r.Since(ctx, p, slot)
 	if err != nil {
 		return nil, now, err
@@ -93,9 +94,9 @@ func (r Runs) FiguresSince(ctx context.Context, p tables.Pipeline, slot tables.T
 	for _, run := range rows {
 		bySlot[run.Slot] = &RunFigures{Run: run}
 	}
-	now, err = r.figures(ctx, tables.Range{Partitions: tables.FiguresSince(p, slot)}, func(slot tables.Ticks) *RunFigures {
+	now, err = r.figures(ctx, tables.Range{Partitions: schema.FiguresSince(p, slot)}, func(slot tables.Ticks) *RunFigures {
 		if bySlot[slot] == nil { // its master job was put by hand
-			bySlot[slot] = &RunFigures{Run: tables.Run{Pipeline: p, Slot: slot}}
+			bySlot[slot] = &RunFigures{Run: schema.Run{Pipeline: p, Slot: slot}}
 		}
 		return bySlot[slot]
 	})
@@ -126,14 +127,14 @@ func (r Runs) figures(ctx context.Context, in tables.Range, of func(slot tables.
 // addFigures adds a row's. Rows of other kinds are another version's, and passed.
 func addFigures(e tables.Entity, of func(slot tables.Ticks) *RunFigures) error {
 	switch {
-	case tables.IsMonthFigures(e):
-		m, err := tables.MonthFiguresOf(e)
+	case schema.IsMonthFigures(e):
+		m, err := schema.MonthFiguresOf(e)
 		if err != nil {
 			return err
 		}
 		of(m.Slot).AddMonth(m)
-	case tables.IsWorkerFigures(e):
-		w, err := tables.WorkerFiguresOf(e)
+	case schema.IsWorkerFigures(e):
+		w, err := schema.WorkerFiguresOf(e)
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -285,13 +286,13 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 		return m
 	}
 	master := monthJob()
-	master.Kind, master.Month = jobs.Master, tables.Month{}
+	master.Kind, master.Month = jobs.Master, schema.Month{}
 	put(master, monthJob())
 	want(0, false)
 	end(master, OutcomeDone)
 	want(0, false)
 	put(monthJob(), deviceJob(1), deviceJob(2))
-	e, err := tables.MonthFigures{Pipeline: "live", Slot: master.Run, Month: monthJob().Month, Batches: 2}.Entity()
+	e, err := schema.MonthFigures{Pipeline: "live", Slot: master.Run, Month: monthJob().Month, Batches: 2}.Entity()
 	jobstest.Must(t, err)
 	_, err = runs.Table.Do(t.Context(), tables.Insert(e))
 	jobstest.Must(t, err)
@@ -334,20 +335,20 @@ func TestARunThatTakesLongIsAmongTheRecentOnes(t *testing.T) {
 	t.Parallel()
 	f, runs := figuresOn(t, nil)
 	now := slotAt(time.Now(), time.Second)
-	insert := func(ago time.Duration, run tables.Run) {
+	insert := func(ago time.Duration, run schema.Run) {
 		run.Pipeline, run.Slot = "live", now.Add(-ago)
 		jobstest.Must(t, runs.Insert(t.Context(), run))
 	}
 	done := func(ago time.Duration) {
-		insert(ago, tables.Run{Enqueued: now, Started: now})
+		insert(ago, schema.Run{Enqueued: now, Started: now})
 		m := jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: now.Add(-ago)}
 		f.Ended(Result{Outcome: OutcomeDone, Message: m})
 	}
 	done(500 * time.Second)
 	done(400 * time.Second)
-	insert(300*time.Second, tables.Run{Enqueued: now, Started: now})
+	insert(300*time.Second, schema.Run{Enqueued: now, Started: now})
 	for ago := 299 * time.Second; ago > 0; ago -= 7 * time.Second {
-		insert(ago, tables.Run{Skipped: "it takes long"})
+		insert(ago, schema.Run{Skipped: "it takes long"})
 	}
 	f.flush(t.Context())
 	got, _, err := runs.Recent(t.Context(), "live", time.Second, 30)
@@ -484,8 +485,8 @@ func TestAWorkersIdThatIsNoKeyIsRefused(t *testing.T) {
 
 func TestARunIsDoneWhenAllItsBatchesAre(t *testing.T) {
 	done := RunFigures{Planned: 2,
-		Months: tables.MonthFigures{Batches: 4},
-		Workers: tables.WorkerFigures{Months: 2, Again: 1, First: someSlot, Last: someSlot.Add(time.Second),
+		Months: schema.MonthFigures{Batches: 4},
+		Workers: schema.WorkerFigures{Months: 2, Again: 1, First: someSlot, Last: someSlot.Add(time.Second),
 			Jobs: map[string]int64{"master done": 1, "month done": 1, "month poisoned": 1, "device done": 4, "device poisoned": 1, "device failed": 9}}}
 	if !done.Done() || done.Took() != time.Second {
 		t.Errorf("it is not done, or took %v", done.Took())

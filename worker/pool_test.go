@@ -14,6 +14,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 type save = func(context.Context, jobs.Message) error
@@ -255,7 +256,7 @@ func TestSavingRenewsTheLease(t *testing.T) {
 		q.Put(t.Context(), monthJob(), 0)
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
 			for n := range 100 {
-				m.Progress = tables.DeviceID(fmt.Sprint("d", n))
+				m.Progress = schema.DeviceID(fmt.Sprint("d", n))
 				if err := save(ctx, m); err != nil {
 					return err
 				}

@@ -13,23 +13,23 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
 // A ledger says how often the job of each device has succeeded.
 type ledger struct {
 	mu   sync.Mutex
-	done map[tables.DeviceID]int
+	done map[schema.DeviceID]int
 }
 
-func (l *ledger) add(id tables.DeviceID) {
+func (l *ledger) add(id schema.DeviceID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.done == nil {
-		l.done = map[tables.DeviceID]int{}
+		l.done = map[schema.DeviceID]int{}
 	}
 	l.done[id]++
 }
@@ -111,7 +111,7 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 	a, n := azuretest.FromEnv(t), names(t)
 	q := newQueue(t, a, n, worker.Config{})
 	for i := range messages {
-		put(t, q, tables.DeviceID(fmt.Sprint("d", i)))
+		put(t, q, schema.DeviceID(fmt.Sprint("d", i)))
 	}
 	var l ledger
 	var stops []func()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -28,7 +28,7 @@ type Queue struct {
 }
 
 // Queue gives access to the queues of a pipeline, which need not exist yet.
-func (c *Client) Queue(n tables.Names, p tables.Pipeline) *Queue {
+func (c *Client) Queue(n schema.Names, p schema.Pipeline) *Queue {
 	return &Queue{jobs: c.messages(n.Jobs(p)), catchup: c.messages(n.Catchup(p)), poison: c.messages(n.Poison(p)), fresh: make(chan struct{}, 1)}
 }
 

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Recent are the figures of a pipeline's runs in its last slots, the oldest first,
 // with the time of the service. Where none of them is done, as slots are skipped
 // while a run takes long, the runs before them come first, from the newest one
 // that is done on; at most as many as there are slots.
-func (r Runs) Recent(ctx context.Context, p tables.Pipeline, cadence time.Duration, slots int) ([]RunFigures, time.Time, error) {
+func (r Runs) Recent(ctx context.Context, p schema.Pipeline, cadence time.Duration, slots int) ([]RunFigures, time.Time, error) {
 	last := tables.TicksOf(time.Now().Add(-time.Duration(slots) * cadence))
 	runs, now, err := r.FiguresSince(ctx, p, last)
 	if _, done := LastDone(runs); err != nil || done {

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Runs are the rows of the table runs, as a Scheduler needs them.
 type Runs struct{ Table *tables.Table }
 
 // Insert inserts a run; the error is tables.ErrExists where its slot has one.
-func (r Runs) Insert(ctx context.Context, run tables.Run) error {
+func (r Runs) Insert(ctx context.Context, run schema.Run) error {
 	e, err := run.Entity()
 	if err != nil {
 		return err
@@ -23,8 +24,8 @@ func (r Runs) Insert(ctx context.Context, run tables.Run) error {
 
 // MarkEnqueued says on a run's row that its master job was put. It merges,
 // whatever version stands: the jobs of the run write there, too.
-func (r Runs) MarkEnqueued(ctx context.Context, run tables.Run, at tables.Ticks) error {
-	e, err := tables.Run{Pipeline: run.Pipeline, Slot: run.Slot, Enqueued: at}.Entity()
+func (r Runs) MarkEnqueued(ctx context.Context, run schema.Run, at tables.Ticks) error {
+	e, err := schema.Run{Pipeline: run.Pipeline, Slot: run.Slot, Enqueued: at}.Entity()
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (r Runs) MarkEnqueued(ctx context.Context, run tables.Run, at tables.Ticks)
 
 // Since are a pipeline's runs from a slot on, the oldest first, with the time
 // of the service.
-func (r Runs) Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (runs []tables.Run, now time.Time, err error) {
+func (r Runs) Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time, err error) {
 	rows := tables.RowsBetween(string(p), slot.String(), tables.MaxTicks.String())
 	for page, err := range r.Table.Rows(ctx, tables.Query{Range: rows}) {
 		if err != nil {
@@ -42,7 +43,7 @@ func (r Runs) Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (
 		}
 		now = page.Time
 		for _, e := range page.Rows {
-			run, err := tables.RunOf(e)
+			run, err := schema.RunOf(e)
 			if err != nil {
 				return nil, now, err
 			}
@@ -54,8 +55,8 @@ func (r Runs) Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (
 
 // Audited is the slot of the last run of a pipeline that has put audits; zero where
 // none has.
-func (r Runs) Audited(ctx context.Context, p tables.Pipeline) (tables.Ticks, error) {
-	mark, err := tables.AuditMark{Pipeline: p}.Entity()
+func (r Runs) Audited(ctx context.Context, p schema.Pipeline) (tables.Ticks, error) {
+	mark, err := schema.AuditMark{Pipeline: p}.Entity()
 	if err != nil {
 		return 0, err
 	}
@@ -66,6 +67,6 @@ func (r Runs) Audited(ctx context.Context, p tables.Pipeline) (tables.Ticks, err
 	if err != nil {
 		return 0, err
 	}
-	last, err := tables.AuditMarkOf(p, found)
+	last, err := schema.AuditMarkOf(p, found)
 	return last.Slot, err
 }

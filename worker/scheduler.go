@@ -11,16 +11,17 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/google/uuid"
 )
 
 // A RunLog is where a scheduler keeps its runs; Runs is one.
 type RunLog interface {
-	Insert(ctx context.Context, run tables.Run) error
-	MarkEnqueued(ctx context.Context, run tables.Run, at tables.Ticks) error
-	Since(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (runs []tables.Run, now time.Time, err error)
-	Figures(ctx context.Context, p tables.Pipeline, slot tables.Ticks) (RunFigures, error)
+	Insert(ctx context.Context, run schema.Run) error
+	MarkEnqueued(ctx context.Context, run schema.Run, at tables.Ticks) error
+	Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time, err error)
+	Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (RunFigures, error)
 }
 
 // A MasterQueue is where a scheduler puts master jobs; a Queue is one.
@@ -42,7 +43,7 @@ type MasterQueue interface {
 // after a pause do not count: they may go on for hours. While the master jobs of
 // two runs wait in the queue, every slot is skipped.
 type Scheduler struct {
-	Pipeline tables.Pipeline
+	Pipeline schema.Pipeline
 	Cadence  time.Duration
 	// Generation is that of the configuration; master jobs are put with it.
 	Generation int64
@@ -56,7 +57,7 @@ type Scheduler struct {
 
 // A Slot is what a scheduler did about one.
 type Slot struct {
-	Run     tables.Run
+	Run     schema.Run
 	Outcome SlotOutcome
 }
 
@@ -121,7 +122,7 @@ func (s *Scheduler) Once(ctx context.Context) (Slot, error) {
 }
 
 func (s *Scheduler) check() error {
-	if _, err := tables.ParsePipeline(string(s.Pipeline)); err != nil {
+	if _, err := schema.ParsePipeline(string(s.Pipeline)); err != nil {
 		return fmt.Errorf("scheduler: %w", err)
 	}
 	if s.Cadence < time.Second || s.Runs == nil || s.Queue == nil {
@@ -141,7 +142,7 @@ func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait ti
 	if err != nil {
 		return Slot{}, 0, err
 	}
-	slot = Slot{Run: tables.Run{Pipeline: s.Pipeline, Slot: at}}
+	slot = Slot{Run: schema.Run{Pipeline: s.Pipeline, Slot: at}}
 	for _, r := range recent {
 		if r.Slot == at {
 			slot = Slot{r, SlotTaken}
@@ -176,10 +177,10 @@ func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait ti
 
 // recent are the runs before and of a slot. Where none has begun for long, what
 // waits lies further back, and to forget it would be to put more.
-func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []tables.Run, now time.Time, err error) {
+func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []schema.Run, now time.Time, err error) {
 	for _, slots := range []time.Duration{lookBack, farBack} {
 		runs, now, err = s.Runs.Since(ctx, s.Pipeline, at.Add(-slots*s.Cadence))
-		if err != nil || len(runs) < lookBack || slices.ContainsFunc(runs, func(r tables.Run) bool { return r.Started != 0 }) {
+		if err != nil || len(runs) < lookBack || slices.ContainsFunc(runs, func(r schema.Run) bool { return r.Started != 0 }) {
 			break
 		}
 	}
@@ -187,7 +188,7 @@ func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []tables.
 }
 
 // take tries to have the slot of run, and skips it or puts its master job.
-func (s *Scheduler) take(ctx context.Context, run tables.Run, recent []tables.Run) (Slot, error) {
+func (s *Scheduler) take(ctx context.Context, run schema.Run, recent []schema.Run) (Slot, error) {
 	var err error
 	if run.Skipped, err = s.skip(ctx, run.Slot, recent); err != nil {
 		return Slot{Run: run}, err
@@ -213,7 +214,7 @@ func (s *Scheduler) take(ctx context.Context, run tables.Run, recent []tables.Ru
 
 // insert inserts run, and tells whether it is the one that stands. That there
 // is one already may be the answer to a repeat of our own insert.
-func (s *Scheduler) insert(ctx context.Context, run tables.Run) (mine bool, err error) {
+func (s *Scheduler) insert(ctx context.Context, run schema.Run) (mine bool, err error) {
 	err = s.Runs.Insert(ctx, run)
 	if !errors.Is(err, tables.ErrExists) {
 		return err == nil, err
@@ -229,7 +230,7 @@ func (s *Scheduler) insert(ctx context.Context, run tables.Run) (mine bool, err 
 
 // enqueue puts the master job of run and marks its row then: a crash in between
 // puts it twice, which a master job bears, and never leaves it out.
-func (s *Scheduler) enqueue(ctx context.Context, run tables.Run) error {
+func (s *Scheduler) enqueue(ctx context.Context, run schema.Run) error {
 	m := jobs.Message{Kind: jobs.Master, Pipeline: run.Pipeline, Run: run.Slot, Generation: s.Generation}
 	if err := s.Queue.Put(ctx, m, 0); err != nil {
 		return err

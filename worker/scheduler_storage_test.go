@@ -12,6 +12,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -23,7 +24,7 @@ type stage struct {
 }
 
 // newStage is a stage of names of its own, reached by these transports.
-func newStage(t *testing.T, a azuretest.Account, n tables.Names, transport policy.Transporter) stage {
+func newStage(t *testing.T, a azuretest.Account, n schema.Names, transport policy.Transporter) stage {
 	t.Helper()
 	account, err := tables.ParseAccount(a.ConnectionString())
 	if err != nil {
@@ -83,9 +84,9 @@ func (s stage) drain(t *testing.T, masters map[tables.Ticks]int) {
 	}
 }
 
-func stageNames(t *testing.T) tables.Names {
+func stageNames(t *testing.T) schema.Names {
 	t.Helper()
-	n, err := tables.ParseNames(azuretest.Name("w")[:12])
+	n, err := schema.ParseNames(azuretest.Name("w")[:12])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestTwoSchedulersHaveFiftyMastersForFiftySlots(t *testing.T) {
 func TestAMarkLeavesTheJobsFigures(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, azuretest.FromEnv(t), stageNames(t), nil).create(t)
-	run := tables.Run{Pipeline: "live", Slot: tables.TicksOf(time.Now()), By: "b", Started: 639307630200000000, Batches: 7}
+	run := schema.Run{Pipeline: "live", Slot: tables.TicksOf(time.Now()), By: "b", Started: 639307630200000000, Batches: 7}
 	if err := s.runs.Insert(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}

@@ -12,18 +12,19 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // fakeRuns are the rows of the table runs, with the hooks of the queue beside them.
 type fakeRuns struct {
 	queue *fakeQueue
 	mu    sync.Mutex
-	rows  []tables.Run
+	rows  []schema.Run
 
 	figures map[tables.Ticks]RunFigures
 }
 
-func (r *fakeRuns) Figures(_ context.Context, _ tables.Pipeline, slot tables.Ticks) (f RunFigures, err error) {
+func (r *fakeRuns) Figures(_ context.Context, _ schema.Pipeline, slot tables.Ticks) (f RunFigures, err error) {
 	err = r.do("figures", func() error {
 		f = r.figures[slot]
 		return nil
@@ -37,8 +38,8 @@ func (r *fakeRuns) plan(slot tables.Ticks, batches, done int64) {
 	defer r.mu.Unlock()
 	r.find(slot).Started = slot
 	r.figures = map[tables.Ticks]RunFigures{slot: {
-		Planned: 1, Months: tables.MonthFigures{Batches: batches},
-		Workers: tables.WorkerFigures{Months: 1, Batches: done, Jobs: map[string]int64{"master done": 1}},
+		Planned: 1, Months: schema.MonthFigures{Batches: batches},
+		Workers: schema.WorkerFigures{Months: 1, Batches: done, Jobs: map[string]int64{"master done": 1}},
 	}}
 }
 
@@ -50,15 +51,15 @@ func (r *fakeRuns) do(op string, f func() error) error {
 	})
 }
 
-func (r *fakeRuns) find(slot tables.Ticks) *tables.Run {
-	i := slices.IndexFunc(r.rows, func(run tables.Run) bool { return run.Slot == slot })
+func (r *fakeRuns) find(slot tables.Ticks) *schema.Run {
+	i := slices.IndexFunc(r.rows, func(run schema.Run) bool { return run.Slot == slot })
 	if i < 0 {
 		return nil
 	}
 	return &r.rows[i]
 }
 
-func (r *fakeRuns) Insert(_ context.Context, run tables.Run) error {
+func (r *fakeRuns) Insert(_ context.Context, run schema.Run) error {
 	return r.do("insert", func() error {
 		if r.find(run.Slot) != nil {
 			return tables.ErrExists
@@ -69,7 +70,7 @@ func (r *fakeRuns) Insert(_ context.Context, run tables.Run) error {
 	})
 }
 
-func (r *fakeRuns) MarkEnqueued(_ context.Context, run tables.Run, at tables.Ticks) error {
+func (r *fakeRuns) MarkEnqueued(_ context.Context, run schema.Run, at tables.Ticks) error {
 	return r.do("mark", func() error {
 		row := r.find(run.Slot)
 		if row == nil {
@@ -80,14 +81,14 @@ func (r *fakeRuns) MarkEnqueued(_ context.Context, run tables.Run, at tables.Tic
 	})
 }
 
-func (r *fakeRuns) Since(_ context.Context, _ tables.Pipeline, slot tables.Ticks) (runs []tables.Run, now time.Time, err error) {
+func (r *fakeRuns) Since(_ context.Context, _ schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time, err error) {
 	err = r.do("since", func() error {
 		for _, run := range r.rows {
 			if run.Slot >= slot {
 				runs = append(runs, run)
 			}
 		}
-		slices.SortFunc(runs, func(a, b tables.Run) int { return cmp.Compare(a.Slot, b.Slot) })
+		slices.SortFunc(runs, func(a, b schema.Run) int { return cmp.Compare(a.Slot, b.Slot) })
 		return nil
 	})
 	return runs, time.Now().Truncate(time.Second), err
@@ -243,7 +244,7 @@ func TestASchedulerThatFailedTriesItsOwnSlotAgainSoon(t *testing.T) {
 func TestALateSlotIsFoundInTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
-		dead := tables.Run{Pipeline: "live", Slot: slotAt(time.Now(), time.Minute), By: "another"}
+		dead := schema.Run{Pipeline: "live", Slot: slotAt(time.Now(), time.Minute), By: "another"}
 		if err := r.Insert(t.Context(), dead); err != nil {
 			t.Fatal(err)
 		}
@@ -310,20 +311,20 @@ func TestMissedSlotsAreNotMadeUpFor(t *testing.T) {
 func TestOnlyWhatTheLastRunPlannedSkipsASlot(t *testing.T) {
 	slot := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
 	planned := func(batches, parts, done int64) RunFigures {
-		return RunFigures{Planned: 1, Months: tables.MonthFigures{Batches: batches},
-			Workers: tables.WorkerFigures{Months: 1, Parts: parts, Batches: done, Jobs: map[string]int64{"master done": 1}}}
+		return RunFigures{Planned: 1, Months: schema.MonthFigures{Batches: batches},
+			Workers: schema.WorkerFigures{Months: 1, Parts: parts, Batches: done, Jobs: map[string]int64{"master done": 1}}}
 	}
 	unplanned := planned(2, 0, 2)
 	unplanned.Workers.Months = 2
-	last := func(ago time.Duration) []tables.Run {
-		return []tables.Run{{Slot: slot.Add(-ago), Enqueued: 1, Started: 1}}
+	last := func(ago time.Duration) []schema.Run {
+		return []schema.Run{{Slot: slot.Add(-ago), Enqueued: 1, Started: 1}}
 	}
-	waits := tables.Run{Slot: slot.Add(-time.Minute), Enqueued: 1}
-	skipped := tables.Run{Slot: slot.Add(-time.Second), Skipped: "it was"}
-	unmarked := tables.Run{Slot: slot.Add(-time.Second)}
+	waits := schema.Run{Slot: slot.Add(-time.Minute), Enqueued: 1}
+	skipped := schema.Run{Slot: slot.Add(-time.Second), Skipped: "it was"}
+	unmarked := schema.Run{Slot: slot.Add(-time.Second)}
 	for name, c := range map[string]struct {
 		depth   int
-		recent  []tables.Run
+		recent  []schema.Run
 		figures RunFigures
 		skip    bool
 	}{
@@ -340,9 +341,9 @@ func TestOnlyWhatTheLastRunPlannedSkipsASlot(t *testing.T) {
 		"the queue is empty":                   {0, last(time.Minute), planned(200, 0, 0), false},
 		"nine minutes":                         {1, last(9 * time.Minute), planned(200, 0, 0), true},
 		"ten minutes":                          {1, last(10 * time.Minute), planned(200, 0, 0), false},
-		"a master waits":                       {1, []tables.Run{waits}, RunFigures{}, true},
-		"two masters wait, for ten minutes":    {2, []tables.Run{{Slot: slot.Add(-time.Hour), Enqueued: 1}, {Slot: slot.Add(-10 * time.Minute), Enqueued: 1}}, RunFigures{}, true},
-		"two masters wait in an emptied queue": {0, []tables.Run{waits, waits}, RunFigures{}, false},
+		"a master waits":                       {1, []schema.Run{waits}, RunFigures{}, true},
+		"two masters wait, for ten minutes":    {2, []schema.Run{{Slot: slot.Add(-time.Hour), Enqueued: 1}, {Slot: slot.Add(-10 * time.Minute), Enqueued: 1}}, RunFigures{}, true},
+		"two masters wait in an emptied queue": {0, []schema.Run{waits, waits}, RunFigures{}, false},
 	} {
 		b := backlogOf(c.depth, c.recent, slot, time.Minute)
 		if b.undecided() {

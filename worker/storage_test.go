@@ -9,6 +9,7 @@ import (
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -39,9 +40,9 @@ func connect(t testing.TB, a azuretest.Account, c worker.Config) *worker.Client 
 }
 
 // names are those of a fleet of the test's own, so that tests can share an account.
-func names(t testing.TB) tables.Names {
+func names(t testing.TB) schema.Names {
 	t.Helper()
-	n, err := tables.ParseNames(azuretest.Name("w")[:12])
+	n, err := schema.ParseNames(azuretest.Name("w")[:12])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func names(t testing.TB) tables.Names {
 }
 
 // newQueue is an empty queue of a pipeline.
-func newQueue(t testing.TB, a azuretest.Account, n tables.Names, c worker.Config) *worker.Queue {
+func newQueue(t testing.TB, a azuretest.Account, n schema.Names, c worker.Config) *worker.Queue {
 	t.Helper()
 	q := connect(t, a, c).Queue(n, "live")
 	if err := q.Create(t.Context()); err != nil {
@@ -64,14 +65,14 @@ func newQueue(t testing.TB, a azuretest.Account, n tables.Names, c worker.Config
 }
 
 // batch is a device job of one device.
-func batch(id tables.DeviceID) jobs.Message {
+func batch(id schema.DeviceID) jobs.Message {
 	return jobs.Message{
 		Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC)),
-		Month: tables.Month{Year: 2026, Month: time.November}, First: id, Last: id,
+		Month: schema.Month{Year: 2026, Month: time.November}, First: id, Last: id,
 	}
 }
 
-func put(t testing.TB, q *worker.Queue, ids ...tables.DeviceID) {
+func put(t testing.TB, q *worker.Queue, ids ...schema.DeviceID) {
 	t.Helper()
 	for _, id := range ids {
 		if err := q.Put(t.Context(), batch(id), 0); err != nil {

@@ -1,15 +1,14 @@
 package worker
 
 import (
+	"furrow/tables/schema"
 	"maps"
-
-	"furrow/tables"
 )
 
 // AddMonth adds the figures of a month.
-func (r *RunFigures) AddMonth(m tables.MonthFigures) {
+func (r *RunFigures) AddMonth(m schema.MonthFigures) {
 	if r.ByMonth == nil {
-		r.ByMonth = map[tables.Month]tables.MonthFigures{}
+		r.ByMonth = map[schema.Month]schema.MonthFigures{}
 	}
 	r.ByMonth[m.Month] = m
 	r.Months.Add(m)
@@ -21,15 +20,15 @@ func (r *RunFigures) AddMonth(m tables.MonthFigures) {
 // planned all the others. Rows, Rejects and Late are as of now: what the tracking
 // rows said when a run was planned, and what its workers and later ones have folded
 // since. They may fall short by what workers have not told yet, and do not go back.
-func Totals(runs []RunFigures) (total tables.MonthFigures) {
-	newest := map[tables.Month]tables.MonthFigures{}
+func Totals(runs []RunFigures) (total schema.MonthFigures) {
+	newest := map[schema.Month]schema.MonthFigures{}
 	for _, r := range runs {
 		maps.Copy(newest, r.ByMonth)
 	}
 	for _, m := range newest {
 		total.Add(m)
 	}
-	var since, after tables.WorkerFigures // of the runs from this one on, and of those after it
+	var since, after schema.WorkerFigures // of the runs from this one on, and of those after it
 	for i := len(runs) - 1; i >= 0; i-- {
 		r := runs[i]
 		after = since
@@ -45,6 +44,6 @@ func Totals(runs []RunFigures) (total tables.MonthFigures) {
 		total.Rejects = max(total.Rejects, r.Months.Rejects+own.Refused)
 		total.Late = max(total.Late, r.Months.Late+own.Late)
 	}
-	total.Dropped = max(total.Dropped, total.Rejects-total.Devices*tables.RejectSlots)
+	total.Dropped = max(total.Dropped, total.Rejects-total.Devices*schema.RejectSlots)
 	return total
 }

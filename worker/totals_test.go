@@ -4,15 +4,16 @@ import (
 	"testing"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // month is what a run has seen of one of two months.
-func month(n int, rows int64) tables.MonthFigures {
-	return tables.MonthFigures{Month: tables.Month{Year: 2026, Month: 1, Shard: n}, Devices: 10, Rows: rows}
+func month(n int, rows int64) schema.MonthFigures {
+	return schema.MonthFigures{Month: schema.Month{Year: 2026, Month: 1, Shard: n}, Devices: 10, Rows: rows}
 }
 
-func run(slot tables.Ticks, folded int64, months ...tables.MonthFigures) RunFigures {
-	r := RunFigures{Run: tables.Run{Slot: slot}, Workers: tables.WorkerFigures{Rows: folded}}
+func run(slot tables.Ticks, folded int64, months ...schema.MonthFigures) RunFigures {
+	r := RunFigures{Run: schema.Run{Slot: slot}, Workers: schema.WorkerFigures{Rows: folded}}
 	for _, m := range months {
 		r.AddMonth(m)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"furrow/cmd/internal/setup"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -30,7 +31,7 @@ func storageFlags() []cli.Flag {
 // stores are the clients of a fleet's account.
 type stores struct {
 	Account tables.Account
-	Names   tables.Names
+	Names   schema.Names
 	Tables  *tables.Client
 	Queues  *worker.Client // nil where the account has no Queue endpoint: see needQueues
 	HTTP    *http.Client   // which all of them send through
@@ -48,7 +49,7 @@ type watcher struct {
 
 // openStorage finds the storage that the flags name. Nothing is sent yet.
 func openStorage(c *cli.Context, watchers ...watcher) (*stores, error) {
-	names, err := tables.ParseNames(c.String("names-prefix"))
+	names, err := schema.ParseNames(c.String("names-prefix"))
 	if err != nil {
 		return nil, usagef(c, "--names-prefix: %v", err)
 	}

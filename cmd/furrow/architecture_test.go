@@ -96,6 +96,7 @@ func arrows() []struct {
 		to   []string
 	}{
 		{"tables/local", nil}, // known by its protocol alone
+		{"tables/schema", []string{"tables"}},
 		{"tables", nil},
 		{"jobs", []string{"tables", "jobs"}},
 		{"worker", []string{"tables", "jobs", "worker"}},

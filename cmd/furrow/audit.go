@@ -12,6 +12,7 @@ import (
 	"furrow/cmd/internal/roles"
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -36,7 +37,7 @@ func auditCommand() *cli.Command {
 
 // auditLine is an audit of a pipeline in JSON. Members may be added; none changes.
 type auditLine struct {
-	Pipeline tables.Pipeline `json:"pipeline"`
+	Pipeline schema.Pipeline `json:"pipeline"`
 	Run      time.Time       `json:"run"` // names it in the figures
 	Done     bool            `json:"done"`
 	Audits   int64           `json:"audits"`  // messages

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestAuditRunFoldsWhatCameLate: a reading that came late is in no output until
@@ -15,7 +16,7 @@ func TestAuditRunFoldsWhatCameLate(t *testing.T) {
 	y := newSite(t)
 	late := tables.Entity{PartitionKey: "acme:d0000", RowKey: tables.TicksOf(time.Now().Add(-65 * time.Minute)).String()}
 	late.Set("lateness", tables.Double(1))
-	if _, err := y.tables.Table(tables.Names{}.Readings()).Do(t.Context(), tables.Insert(late)); err != nil {
+	if _, err := y.tables.Table(schema.Names{}.Readings()).Do(t.Context(), tables.Insert(late)); err != nil {
 		t.Fatal(err)
 	}
 	y.furrow(t, "schedule", "--once", "--every", "1s", "--pipeline", "live")

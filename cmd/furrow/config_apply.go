@@ -8,7 +8,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A generationLine is a generation in JSON. Members may be added; none changes.
@@ -20,7 +20,7 @@ type generationLine struct {
 	Hash       string `json:"hash"` // SHA-256 of the text
 }
 
-func lineOf(c tables.Configuration) generationLine {
+func lineOf(c schema.Configuration) generationLine {
 	return generationLine{c.Generation, timeOf(c), c.By, c.Change, c.Hash}
 }
 

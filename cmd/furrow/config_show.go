@@ -12,7 +12,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A shownText is the text of a configuration, and where it is from.
@@ -107,7 +107,7 @@ func generationText(ctx context.Context, s generations.Store, n int64) (shownTex
 	return textOfGeneration(stored), err
 }
 
-func textOfGeneration(stored tables.Configuration) shownText {
+func textOfGeneration(stored schema.Configuration) shownText {
 	title := fmt.Sprintf("generation %d, stored %s by %s: %s", stored.Generation, timeOf(stored), cmp.Or(stored.By, "nobody"), stored.Change)
 	return shownText{title, stored.Text, func() (*config.Config, error) {
 		loaded, err := generations.Read(stored)
@@ -115,7 +115,7 @@ func textOfGeneration(stored tables.Configuration) shownText {
 	}}
 }
 
-func timeOf(stored tables.Configuration) string {
+func timeOf(stored schema.Configuration) string {
 	return stored.Stored.Time().UTC().Format(time.RFC3339)
 }
 
@@ -123,5 +123,5 @@ func timeOf(stored tables.Configuration) string {
 // that is called like a number takes ./ before its name.
 func generationOf(argument string) (int64, bool) {
 	n, err := strconv.ParseInt(argument, 10, 64)
-	return n, err == nil && n > 0 && n <= tables.MaxGeneration
+	return n, err == nil && n > 0 && n <= schema.MaxGeneration
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/demo"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // demoText is the summary of a demo, for people.
@@ -45,7 +45,7 @@ func demoText(r demo.Report) string {
 	return b.String()
 }
 
-func tenantsText(all []tables.Tenant) string {
+func tenantsText(all []schema.Tenant) string {
 	if len(all) == 1 {
 		return "tenant " + string(all[0])
 	}

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func deviceCommand() *cli.Command {
@@ -49,8 +50,8 @@ func deviceCommand() *cli.Command {
 
 // heldLine is a held device in JSON.
 type heldLine struct {
-	Pipeline tables.Pipeline `json:"pipeline"`
-	Device   tables.DeviceID `json:"device"`
+	Pipeline schema.Pipeline `json:"pipeline"`
+	Device   schema.DeviceID `json:"device"`
 	Month    string          `json:"month"`
 	Attempts int             `json:"attempts"`
 	Until    *time.Time      `json:"until,omitempty"`
@@ -83,7 +84,7 @@ func deviceHeld(c *cli.Context) error {
 	return nil
 }
 
-func printHeld(w io.Writer, p tables.Pipeline, h jobs.Held, asJSON bool) error {
+func printHeld(w io.Writer, p schema.Pipeline, h jobs.Held, asJSON bool) error {
 	line := heldLine{Pipeline: p, Device: h.Device, Month: h.Month.String(), Attempts: h.Attempts, Reason: h.Reason}
 	until := "tried again at once"
 	if now := tables.TicksOf(time.Now()); h.Until > now {
@@ -110,7 +111,7 @@ func deviceRelease(c *cli.Context) error {
 		return usagef(c, "name one of DEVICE, --prefix and --all")
 	}
 	if device != "" {
-		if _, err := tables.ParseDeviceID(device); err != nil {
+		if _, err := schema.ParseDeviceID(device); err != nil {
 			return usagef(c, "%v", err)
 		}
 		prefix = device

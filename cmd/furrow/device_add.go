@@ -11,7 +11,7 @@ import (
 	"furrow/cmd/internal/factory"
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // defaultEndpoint is where furrow sas listens unless it is told otherwise.
@@ -102,12 +102,12 @@ func deliveryOf(c *cli.Context) (v sas.Delivery, err error) {
 		return v, err
 	}
 	if c.IsSet("tenant") {
-		if v.Tenant, err = tables.ParseTenant(c.String("tenant")); err != nil {
+		if v.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
 			return v, usagef(c, "--tenant: %v", err)
 		}
 	}
 	if c.IsSet("site") {
-		if v.Site, err = tables.ParseSite(c.String("site")); err != nil {
+		if v.Site, err = schema.ParseSite(c.String("site")); err != nil {
 			return v, usagef(c, "--site: %v", err)
 		}
 	}
@@ -124,11 +124,11 @@ func deliveryOf(c *cli.Context) (v sas.Delivery, err error) {
 }
 
 // deviceArgument is the one argument of commands about a device.
-func deviceArgument(c *cli.Context) (tables.DeviceID, error) {
+func deviceArgument(c *cli.Context) (schema.DeviceID, error) {
 	if c.NArg() != 1 {
 		return "", usagef(c, "name one device")
 	}
-	id, err := tables.ParseDeviceID(c.Args().First())
+	id, err := schema.ParseDeviceID(c.Args().First())
 	if err != nil {
 		return "", usagef(c, "%v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // firstReading is what makes a device send its first reading, for any POSIX shell
@@ -15,7 +15,7 @@ import (
 // row to its own partition. A caFile is the authority that it has to trust, if not
 // one of its system's. Lines that are pasted into a shell must not end it, so
 // there is no exit.
-func firstReading(device tables.DeviceID, enrollment tables.EnrollmentID, key sas.Key, endpoint, caFile string) string {
+func firstReading(device schema.DeviceID, enrollment schema.EnrollmentID, key sas.Key, endpoint, caFile string) string {
 	resource := url.QueryEscape(string(enrollment) + "/registrations/" + string(device))
 	return fmt.Sprintf(`device='%s'
 key='%s' # the device's own, in hexadecimal: a secret

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"furrow/cmd/internal/factory"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func deviceImportCommand() *cli.Command {
@@ -181,7 +181,7 @@ func (n *importNotes) add(note factory.Note) {
 // noteText is a note for people. An id that is none would be shown in its error.
 func noteText(n factory.Note) string {
 	device := ""
-	if _, err := tables.ParseDeviceID(n.Device); err == nil {
+	if _, err := schema.ParseDeviceID(n.Device); err == nil {
 		device = ", device " + n.Device
 	}
 	if n.Warning != "" {
@@ -200,12 +200,12 @@ func (n *importNotes) close() error {
 // importLine is how an import ended, in JSON: the last line.
 type importLine struct {
 	factory.Summary
-	Enrollment tables.EnrollmentID `json:"enrollment"`
+	Enrollment schema.EnrollmentID `json:"enrollment"`
 	DryRun     bool                `json:"dryRun"`
 	Unknown    []string            `json:"unknownColumns,omitempty"`
 }
 
-func importEnd(c *cli.Context, f *factory.File, e tables.Enrollment, notes *importNotes, sum factory.Summary, failed error) error {
+func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *importNotes, sum factory.Summary, failed error) error {
 	if rest := notes.said - mostSaid; rest > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "and %d more: --errors FILE keeps them all\n", rest)
 	}

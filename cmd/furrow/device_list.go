@@ -10,6 +10,7 @@ import (
 
 	"furrow/cmd/internal/query"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func deviceListCommand() *cli.Command {
@@ -54,7 +55,7 @@ func deviceList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var last tables.DeviceID
+	var last schema.DeviceID
 	more := false
 	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more)
 	if err := answer(c, deviceRecord{}, devices, func() string { return "there is no such device" }); err != nil {
@@ -68,11 +69,11 @@ func deviceList(c *cli.Context) error {
 
 // listQuestion is what the flags ask of the table of devices, and which labels.
 func listQuestion(c *cli.Context) (q tables.Query, labels map[string]string, err error) {
-	if q.Range.Partitions, err = tables.IDsWithPrefix(c.String("prefix")); err != nil {
+	if q.Range.Partitions, err = schema.IDsWithPrefix(c.String("prefix")); err != nil {
 		return q, nil, usagef(c, "--prefix: %v", err)
 	}
 	if after := c.String("after"); after != "" {
-		if _, err := tables.ParseDeviceID(after); err != nil {
+		if _, err := schema.ParseDeviceID(after); err != nil {
 			return q, nil, usagef(c, "--after: %v", err)
 		}
 		q.Range.Partitions.After = after
@@ -106,13 +107,13 @@ type listFilter struct {
 
 func listFilters() []listFilter {
 	return []listFilter{
-		{"tenant", "Tenant", func(s string) error { _, err := tables.ParseTenant(s); return err }},
-		{"site", "Site", func(s string) error { _, err := tables.ParseSite(s); return err }},
-		{"enrollment", "Enrollment", func(s string) error { _, err := tables.ParseEnrollmentID(s); return err }},
-		{"month", "Month", func(s string) error { _, err := tables.ParseMonth(s); return err }},
+		{"tenant", "Tenant", func(s string) error { _, err := schema.ParseTenant(s); return err }},
+		{"site", "Site", func(s string) error { _, err := schema.ParseSite(s); return err }},
+		{"enrollment", "Enrollment", func(s string) error { _, err := schema.ParseEnrollmentID(s); return err }},
+		{"month", "Month", func(s string) error { _, err := schema.ParseMonth(s); return err }},
 		{"status", "Status", func(s string) error {
-			if s != string(tables.Active) && s != string(tables.Revoked) {
-				return fmt.Errorf("%q is neither %s nor %s%s", s, tables.Active, tables.Revoked, didYouMean(s, []string{string(tables.Active), string(tables.Revoked)}, ""))
+			if s != string(schema.Active) && s != string(schema.Revoked) {
+				return fmt.Errorf("%q is neither %s nor %s%s", s, schema.Active, schema.Revoked, didYouMean(s, []string{string(schema.Active), string(schema.Revoked)}, ""))
 			}
 			return nil
 		}},
@@ -121,7 +122,7 @@ func listFilters() []listFilter {
 
 // listed are the devices of pages that have the labels, up to limit. It leaves the
 // last one, and whether there may be more.
-func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *tables.DeviceID, more *bool) iter.Seq2[query.Record, error] {
+func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *schema.DeviceID, more *bool) iter.Seq2[query.Record, error] {
 	return func(yield func(query.Record, error) bool) {
 		n := 0
 		for page, err := range pages {
@@ -133,7 +134,7 @@ func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit
 				return
 			}
 			for i, e := range page.Rows {
-				d, err := tables.DeviceOf(e)
+				d, err := schema.DeviceOf(e)
 				if err == nil && !hasLabels(d, labels) {
 					continue
 				}
@@ -150,7 +151,7 @@ func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit
 	}
 }
 
-func hasLabels(d tables.Device, labels map[string]string) bool {
+func hasLabels(d schema.Device, labels map[string]string) bool {
 	for name, text := range labels {
 		if has, there := d.Labels[name]; !there || has != text {
 			return false

@@ -9,12 +9,12 @@ import (
 
 	"furrow/cmd/internal/query"
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A deviceRecord is a device in listings.
 type deviceRecord struct {
-	tables.Device
+	schema.Device
 	Outcome sas.Outcome // of what was done with it just now; empty where nothing was
 	InFleet *bool       // nil where it was not looked for
 }
@@ -34,7 +34,7 @@ func (r deviceRecord) Lines() [][]any {
 }
 
 // status is what others read that was written before there was one.
-func (r deviceRecord) status() tables.Status { return cmp.Or(r.Status, tables.Active) }
+func (r deviceRecord) status() schema.Status { return cmp.Or(r.Status, schema.Active) }
 
 // labelsText is name=text, in the order of the names.
 func labelsText(labels map[string]string) string {
@@ -47,16 +47,16 @@ func labelsText(labels map[string]string) string {
 
 // deviceLine is a device in JSON. Members may be added; none changes.
 type deviceLine struct {
-	Device     tables.DeviceID     `json:"device"`
+	Device     schema.DeviceID     `json:"device"`
 	Month      string              `json:"month"`
-	Tenant     tables.Tenant       `json:"tenant"`
-	Site       tables.Site         `json:"site,omitempty"`
+	Tenant     schema.Tenant       `json:"tenant"`
+	Site       schema.Site         `json:"site,omitempty"`
 	Lat        *float64            `json:"lat,omitempty"`
 	Lon        *float64            `json:"lon,omitempty"`
 	Labels     map[string]string   `json:"labels,omitempty"`
 	Readings   string              `json:"readings"`
-	Enrollment tables.EnrollmentID `json:"enrollment,omitempty"`
-	Status     tables.Status       `json:"status"`
+	Enrollment schema.EnrollmentID `json:"enrollment,omitempty"`
+	Status     schema.Status       `json:"status"`
 	Outcome    sas.Outcome         `json:"outcome,omitempty"` // of device add
 	InFleet    *bool               `json:"inFleet,omitempty"` // of device show, as Tokens
 	Tokens     []tokenLine         `json:"tokens,omitempty"`

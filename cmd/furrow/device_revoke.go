@@ -11,6 +11,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func deviceRevokeCommand() *cli.Command {
@@ -24,7 +25,7 @@ func deviceRevokeCommand() *cli.Command {
 			&cli.BoolFlag{Name: "at-expiry", Usage: "let the tokens that are out expire: no other device notices, and these write until then"},
 			&cli.BoolFlag{Name: "yes", Usage: "do it although others are locked out until they ask for a token again"},
 			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each, and last how many others need a new token"}),
-		Action: func(c *cli.Context) error { return changeStatus(c, tables.Revoked) },
+		Action: func(c *cli.Context) error { return changeStatus(c, schema.Revoked) },
 	}
 }
 
@@ -34,12 +35,12 @@ func deviceRestoreCommand() *cli.Command {
 		Usage:     "let devices that were revoked have tokens again",
 		ArgsUsage: "ID...",
 		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each"}),
-		Action:    func(c *cli.Context) error { return changeStatus(c, tables.Active) },
+		Action:    func(c *cli.Context) error { return changeStatus(c, schema.Active) },
 	}
 }
 
 // changeStatus revokes or restores the devices that are named, all of which must exist.
-func changeStatus(c *cli.Context, to tables.Status) error {
+func changeStatus(c *cli.Context, to schema.Status) error {
 	d, err := openDesk(c)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func changeStatus(c *cli.Context, to tables.Status) error {
 	if err != nil {
 		return err
 	}
-	rotates := to == tables.Revoked && !c.Bool("at-expiry")
+	rotates := to == schema.Revoked && !c.Bool("at-expiry")
 	if rotates && !c.Bool("yes") {
 		if err := d.checkLockout(c, devices); err != nil {
 			return err
@@ -69,12 +70,12 @@ func changeStatus(c *cli.Context, to tables.Status) error {
 }
 
 // devices are the records of those that are named.
-func (d *desk) devices(c *cli.Context) (devices []tables.Device, err error) {
+func (d *desk) devices(c *cli.Context) (devices []schema.Device, err error) {
 	if c.NArg() == 0 {
 		return nil, usagef(c, "name one device or more")
 	}
 	for _, text := range c.Args().Slice() {
-		id, err := tables.ParseDeviceID(text)
+		id, err := schema.ParseDeviceID(text)
 		if err != nil {
 			return nil, usagef(c, "%v", err)
 		}
@@ -89,8 +90,8 @@ func (d *desk) devices(c *cli.Context) (devices []tables.Device, err error) {
 
 // statusLine is a device whose status was changed, in JSON.
 type statusLine struct {
-	Device   tables.DeviceID `json:"device"`
-	Status   tables.Status   `json:"status"`
+	Device   schema.DeviceID `json:"device"`
+	Status   schema.Status   `json:"status"`
 	Readings string          `json:"readings"`
 	AtExpiry bool            `json:"atExpiry,omitempty"`
 }
@@ -105,7 +106,7 @@ type bereftLine struct {
 const abreast = 8
 
 // change changes the status of devices, and says so of each, in their order.
-func (d *desk) change(c *cli.Context, devices []tables.Device, to tables.Status) error {
+func (d *desk) change(c *cli.Context, devices []schema.Device, to schema.Status) error {
 	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
 	for len(devices) > 0 {
 		n := min(abreast, len(devices))
@@ -113,7 +114,7 @@ func (d *desk) change(c *cli.Context, devices []tables.Device, to tables.Status)
 		var all sync.WaitGroup
 		for i, device := range devices[:n] {
 			all.Go(func() {
-				if to == tables.Active {
+				if to == schema.Active {
 					errs[i] = policies.Restore(c.Context, device)
 				} else {
 					errs[i] = policies.Revoke(c.Context, device, c.Bool("at-expiry"))
@@ -134,13 +135,13 @@ func (d *desk) change(c *cli.Context, devices []tables.Device, to tables.Status)
 	return nil
 }
 
-func printStatus(c *cli.Context, device tables.Device, to tables.Status, delay time.Duration) error {
+func printStatus(c *cli.Context, device schema.Device, to schema.Status, delay time.Duration) error {
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: to == tables.Revoked && c.Bool("at-expiry")})
+		return writeJSONLine(c.App.Writer, statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: to == schema.Revoked && c.Bool("at-expiry")})
 	}
 	told := "may have tokens again"
 	switch {
-	case to == tables.Active:
+	case to == schema.Active:
 	case c.Bool("at-expiry"):
 		told = "is revoked: it gets no token, and what it has expires" + lastExpiry(device)
 	case delay > 0:
@@ -153,7 +154,7 @@ func printStatus(c *cli.Context, device tables.Device, to tables.Status, delay t
 }
 
 // lastExpiry says when the last of a device's tokens ends, if any has not.
-func lastExpiry(device tables.Device) string {
+func lastExpiry(device schema.Device) string {
 	var last tables.Ticks
 	for _, t := range device.Tokens {
 		last = max(last, t.Expiry)
@@ -166,12 +167,12 @@ func lastExpiry(device tables.Device) string {
 
 // checkLockout refuses what would lock others out for long: devices whose tokens
 // live for more than a day may not ask for another for weeks.
-func (d *desk) checkLockout(c *cli.Context, devices []tables.Device) error {
+func (d *desk) checkLockout(c *cli.Context, devices []schema.Device) error {
 	all, err := d.Enrollments.All(c.Context)
 	if err != nil {
 		return err
 	}
-	long := map[tables.EnrollmentID]tables.Enrollment{}
+	long := map[schema.EnrollmentID]schema.Enrollment{}
 	for _, e := range all {
 		if e.Life > sas.LongLife {
 			long[e.ID] = e
@@ -187,7 +188,7 @@ func (d *desk) checkLockout(c *cli.Context, devices []tables.Device) error {
 			return err
 		}
 		return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not ask for another before: revoking %s locks out %d other devices until they ask again; --yes does it, --at-expiry waits for the tokens to expire",
-			e.ID, tables.Window(e.Life), device.ID, n)
+			e.ID, schema.Window(e.Life), device.ID, n)
 	}
 	return nil
 }
@@ -198,14 +199,14 @@ type cohort struct {
 	number int
 }
 
-func cohortOf(d tables.Device) cohort {
+func cohortOf(d schema.Device) cohort {
 	return cohort{strings.ToLower(d.Readings), sas.Cohort(d.ID)} // names of tables do not differ by case alone
 }
 
 // bereft counts the other devices with a token that ends, or has ended, with those
 // of the given ones. It reads all devices of the fleet, a thousand a request.
-func (d *desk) bereft(c *cli.Context, devices []tables.Device) (n int, err error) {
-	cohorts, given := map[cohort]bool{}, map[tables.DeviceID]bool{}
+func (d *desk) bereft(c *cli.Context, devices []schema.Device) (n int, err error) {
+	cohorts, given := map[cohort]bool{}, map[schema.DeviceID]bool{}
 	for _, device := range devices {
 		cohorts[cohortOf(device)], given[device.ID] = true, true
 	}
@@ -216,11 +217,11 @@ func (d *desk) bereft(c *cli.Context, devices []tables.Device) (n int, err error
 			return 0, err
 		}
 		for _, row := range page.Rows {
-			device, err := tables.DeviceOf(row)
+			device, err := schema.DeviceOf(row)
 			if err != nil {
 				return 0, err
 			}
-			if !given[device.ID] && device.Status != tables.Revoked && cohorts[cohortOf(device)] && holdsToken(device, now) {
+			if !given[device.ID] && device.Status != schema.Revoked && cohorts[cohortOf(device)] && holdsToken(device, now) {
 				n++
 			}
 		}
@@ -228,7 +229,7 @@ func (d *desk) bereft(c *cli.Context, devices []tables.Device) (n int, err error
 	return n, nil
 }
 
-func holdsToken(device tables.Device, now tables.Ticks) bool {
+func holdsToken(device schema.Device, now tables.Ticks) bool {
 	for _, t := range device.Tokens {
 		if t.Expiry > now {
 			return true

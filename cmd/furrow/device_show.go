@@ -11,6 +11,7 @@ import (
 	"furrow/cmd/internal/query"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func deviceShowCommand() *cli.Command {
@@ -51,7 +52,7 @@ func deviceShow(c *cli.Context) error {
 }
 
 // device is the record of a device. Where there is none it says what is near.
-func (d *desk) device(c *cli.Context, id tables.DeviceID) (tables.Device, error) {
+func (d *desk) device(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
 	device, err := d.Registry.Get(c.Context, id)
 	if !errors.Is(err, tables.ErrNotFound) {
 		return device, err
@@ -137,13 +138,13 @@ func deviceKey(c *cli.Context) error {
 }
 
 // enrollmentOf is the enrollment of a device, which may not be known yet.
-func (d *desk) enrollmentOf(c *cli.Context, id tables.DeviceID) (tables.Enrollment, error) {
+func (d *desk) enrollmentOf(c *cli.Context, id schema.DeviceID) (schema.Enrollment, error) {
 	device, err := d.Registry.Get(c.Context, id)
 	switch known := err == nil && device.Enrollment != ""; {
 	case err != nil && !errors.Is(err, tables.ErrNotFound):
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	case known && c.IsSet("enrollment") && c.String("enrollment") != string(device.Enrollment):
-		return tables.Enrollment{}, fmt.Errorf("device %s: %w: its key comes from %s", id, sas.ErrOtherEnrollment, device.Enrollment)
+		return schema.Enrollment{}, fmt.Errorf("device %s: %w: its key comes from %s", id, sas.ErrOtherEnrollment, device.Enrollment)
 	case known:
 		return d.named(c, string(device.Enrollment))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func enrollmentCommand() *cli.Command {
@@ -58,27 +59,27 @@ func enrollmentFlag() cli.Flag {
 }
 
 // enrollment is the one that --enrollment names, or the only one that there is.
-func (d *desk) enrollment(c *cli.Context) (tables.Enrollment, error) {
+func (d *desk) enrollment(c *cli.Context) (schema.Enrollment, error) {
 	if c.IsSet("enrollment") {
 		return d.named(c, c.String("enrollment"))
 	}
 	all, err := d.Enrollments.All(c.Context)
 	switch {
 	case err != nil:
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	case len(all) == 0:
-		return tables.Enrollment{}, errors.New("there is no enrollment yet: furrow enrollment add makes one")
+		return schema.Enrollment{}, errors.New("there is no enrollment yet: furrow enrollment add makes one")
 	case len(all) > 1:
-		return tables.Enrollment{}, usagef(c, "there are several enrollments; say which with --enrollment: %s", strings.Join(enrollmentIDs(all), ", "))
+		return schema.Enrollment{}, usagef(c, "there are several enrollments; say which with --enrollment: %s", strings.Join(enrollmentIDs(all), ", "))
 	}
 	return all[0], nil
 }
 
 // named is the enrollment of an id. Where there is none it says what is near.
-func (d *desk) named(c *cli.Context, text string) (tables.Enrollment, error) {
-	id, err := tables.ParseEnrollmentID(text)
+func (d *desk) named(c *cli.Context, text string) (schema.Enrollment, error) {
+	id, err := schema.ParseEnrollmentID(text)
 	if err != nil {
-		return tables.Enrollment{}, usagef(c, "%v", err)
+		return schema.Enrollment{}, usagef(c, "%v", err)
 	}
 	e, err := d.Enrollments.Get(c.Context, id)
 	if !errors.Is(err, sas.ErrNoEnrollment) {
@@ -95,7 +96,7 @@ func (d *desk) named(c *cli.Context, text string) (tables.Enrollment, error) {
 	return e, fmt.Errorf("there is no enrollment %q%s", text, hint)
 }
 
-func enrollmentIDs(all []tables.Enrollment) (ids []string) {
+func enrollmentIDs(all []schema.Enrollment) (ids []string) {
 	for _, e := range all {
 		ids = append(ids, string(e.ID))
 	}
@@ -103,11 +104,11 @@ func enrollmentIDs(all []tables.Enrollment) (ids []string) {
 }
 
 // enrollmentArgument is the one argument of commands about an enrollment.
-func enrollmentArgument(c *cli.Context) (tables.EnrollmentID, error) {
+func enrollmentArgument(c *cli.Context) (schema.EnrollmentID, error) {
 	if c.NArg() != 1 {
 		return "", usagef(c, "name one enrollment")
 	}
-	id, err := tables.ParseEnrollmentID(c.Args().First())
+	id, err := schema.ParseEnrollmentID(c.Args().First())
 	if err != nil {
 		return "", usagef(c, "%v", err)
 	}
@@ -116,13 +117,13 @@ func enrollmentArgument(c *cli.Context) (tables.EnrollmentID, error) {
 
 // enrollmentLine is an enrollment in JSON. Members may be added; none changes.
 type enrollmentLine struct {
-	Enrollment tables.EnrollmentID `json:"enrollment"`
-	Tenant     tables.Tenant       `json:"tenant"`
+	Enrollment schema.EnrollmentID `json:"enrollment"`
+	Tenant     schema.Tenant       `json:"tenant"`
 	Readings   string              `json:"readings"`
 	Life       int64               `json:"lifeSeconds"`
 	Backfill   int64               `json:"backfillSeconds"`
 	Admits     int64               `json:"admitsSeconds"`
-	Site       tables.Site         `json:"site,omitempty"`
+	Site       schema.Site         `json:"site,omitempty"`
 	Labels     map[string]string   `json:"labels,omitempty"`
 	ImportOnly bool                `json:"importOnly"`
 	Disabled   bool                `json:"disabled"`
@@ -131,7 +132,7 @@ type enrollmentLine struct {
 	Batch      int                 `json:"batch"`
 }
 
-func enrollmentLineOf(e tables.Enrollment) enrollmentLine {
+func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
 	return enrollmentLine{Enrollment: e.ID, Tenant: e.Tenant, Readings: e.Readings,
 		Life: int64(e.Life.Seconds()), Backfill: int64(e.Backfill.Seconds()), Admits: int64(e.Admits.Seconds()),
 		Site: e.Site, Labels: e.Labels, ImportOnly: e.ImportOnly, Disabled: e.Disabled, Shards: max(1, e.Shards),
@@ -190,7 +191,7 @@ func enrollmentList(c *cli.Context) error {
 	return nil
 }
 
-func printEnrollment(c *cli.Context, e tables.Enrollment) error {
+func printEnrollment(c *cli.Context, e schema.Enrollment) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, enrollmentLineOf(e))
 	}
@@ -200,12 +201,12 @@ func printEnrollment(c *cli.Context, e tables.Enrollment) error {
 
 // ownTables are the names that no readings table may have: a token for one of
 // these would let a device write what the fleet goes by.
-func ownTables(n tables.Names) []string {
+func ownTables(n schema.Names) []string {
 	return []string{n.Enrollments(), n.Devices(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects()}
 }
 
 // checkReadings says why devices cannot write to a table.
-func checkReadings(n tables.Names, table string) error {
+func checkReadings(n schema.Names, table string) error {
 	same := func(own string) bool { return strings.EqualFold(own, table) } // as storage sees them
 	tracking := n.Partitions("")
 	if slices.ContainsFunc(ownTables(n), same) || len(table) >= len(tracking) && strings.EqualFold(table[:len(tracking)], tracking) {

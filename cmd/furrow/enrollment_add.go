@@ -12,6 +12,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func enrollmentAddCommand() *cli.Command {
@@ -81,14 +82,14 @@ func enrollmentAdd(c *cli.Context) error {
 }
 
 // newEnrollment is what the flags say of one; without --readings, it has none yet.
-func newEnrollment(c *cli.Context) (e tables.Enrollment, err error) {
+func newEnrollment(c *cli.Context) (e schema.Enrollment, err error) {
 	if e.ID, err = enrollmentArgument(c); err != nil {
 		return e, err
 	}
 	if !c.IsSet("tenant") {
 		return e, usagef(c, "say with --tenant whose its devices are")
 	}
-	if e.Tenant, err = tables.ParseTenant(c.String("tenant")); err != nil {
+	if e.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
 		return e, usagef(c, "--tenant: %v", err)
 	}
 	e.Life, _ = span(defaultLife)
@@ -157,7 +158,7 @@ func (d *desk) makeTables(c *cli.Context, readings string) error {
 }
 
 // afterAdd says where the keys are, and what comes next.
-func afterAdd(e tables.Enrollment, where string) string {
+func afterAdd(e schema.Enrollment, where string) string {
 	return fmt.Sprintf("  keys      sealed in storage by the master key in %s: keep a copy of that, or no device can prove who it is\n"+
 		"Next:\n"+
 		"  furrow device add DEVICE --enrollment %s      makes one device known, and prints what it runs to send\n"+

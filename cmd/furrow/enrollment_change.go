@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func enrollmentSetCommand() *cli.Command {
@@ -25,7 +25,7 @@ func enrollmentSet(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usagef(c, "name one enrollment")
 	}
-	return changeEnrollment(c, func(e *tables.Enrollment) error { return applyPolicy(c, e) })
+	return changeEnrollment(c, func(e *schema.Enrollment) error { return applyPolicy(c, e) })
 }
 
 // enrollmentSwitchCommand is disable, and enable.
@@ -39,13 +39,13 @@ func enrollmentSwitchCommand(name string, disabled bool) *cli.Command {
 		Name: name, Usage: usage, Description: about, ArgsUsage: "ID",
 		Flags: append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
 		Action: func(c *cli.Context) error {
-			return changeEnrollment(c, func(e *tables.Enrollment) error { e.Disabled = disabled; return nil })
+			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = disabled; return nil })
 		},
 	}
 }
 
 // changeEnrollment changes the enrollment that is named, and prints it.
-func changeEnrollment(c *cli.Context, change func(*tables.Enrollment) error) error {
+func changeEnrollment(c *cli.Context, change func(*schema.Enrollment) error) error {
 	if _, err := enrollmentArgument(c); err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func enrollmentKeyCommand() *cli.Command {
 
 // keyLine is a key in JSON.
 type keyLine struct {
-	Enrollment tables.EnrollmentID `json:"enrollment"`
-	Device     tables.DeviceID     `json:"device,omitempty"`
+	Enrollment schema.EnrollmentID `json:"enrollment"`
+	Device     schema.DeviceID     `json:"device,omitempty"`
 	Rank       sas.Rank            `json:"rank"`
 	Key        string              `json:"key"` // base64
 }
@@ -156,7 +156,7 @@ func enrollmentKey(c *cli.Context) error {
 }
 
 // key is the key of an enrollment that --secondary says.
-func (d *desk) key(c *cli.Context, e tables.Enrollment) (sas.Key, sas.Rank, error) {
+func (d *desk) key(c *cli.Context, e schema.Enrollment) (sas.Key, sas.Rank, error) {
 	if _, err := d.unseal(c, false); err != nil {
 		return nil, "", err
 	}

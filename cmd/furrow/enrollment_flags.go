@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // What an enrollment has where nothing is said.
@@ -34,7 +34,7 @@ func policyFlags() []cli.Flag {
 }
 
 // applyPolicy gives e what the flags say.
-func applyPolicy(c *cli.Context, e *tables.Enrollment) (err error) {
+func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 	for _, f := range []struct {
 		name string
 		to   *time.Duration
@@ -47,7 +47,7 @@ func applyPolicy(c *cli.Context, e *tables.Enrollment) (err error) {
 		}
 	}
 	if c.IsSet("site") {
-		if e.Site, err = tables.ParseSite(c.String("site")); err != nil {
+		if e.Site, err = schema.ParseSite(c.String("site")); err != nil {
 			return usagef(c, "--site: %v", err)
 		}
 	}
@@ -92,7 +92,7 @@ func lengthText(seconds int64) string {
 	if seconds == 0 {
 		return "0s"
 	}
-	return tables.Window(time.Duration(seconds) * time.Second).String()
+	return schema.Window(time.Duration(seconds) * time.Second).String()
 }
 
 // labelsOf are those of --label.
@@ -108,7 +108,7 @@ func labelsOf(c *cli.Context) (map[string]string, error) {
 		}
 		labels[name] = value
 	}
-	if err := tables.CheckLabels(labels); err != nil {
+	if err := schema.CheckLabels(labels); err != nil {
 		return nil, usagef(c, "--label: %v", err)
 	}
 	return labels, nil

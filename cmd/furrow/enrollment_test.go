@@ -15,6 +15,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A works is a fleet on storage of its own, asked by the program's commands.
@@ -134,7 +135,7 @@ func TestKeysComeBackAndRotate(t *testing.T) {
 	must(t, err)
 	c, err := tables.Connect(tables.Config{Account: s})
 	must(t, err)
-	row, err := c.Table("enrollments").Get(t.Context(), "line4", tables.EnrollmentRow)
+	row, err := c.Table("enrollments").Get(t.Context(), "line4", schema.EnrollmentRow)
 	must(t, err)
 	for _, p := range row.Properties {
 		if bytes.Contains(p.Value.Binary(), primary) || strings.Contains(p.Value.Text(), made) {
@@ -266,7 +267,7 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 			t.Errorf("%s: %d devices, want %d", c.args, len(got), c.want)
 		}
 	}
-	if d := list("--prefix=contoso:d000")[0]; d.Site != "moved" || d.Month != "2026-01" || d.Labels["model"] != "m0" || d.Tenant != "contoso" || d.Status != tables.Active {
+	if d := list("--prefix=contoso:d000")[0]; d.Site != "moved" || d.Month != "2026-01" || d.Labels["model"] != "m0" || d.Tenant != "contoso" || d.Status != schema.Active {
 		t.Errorf("it is %+v", d)
 	}
 	w.refused(exitUsage, "did you mean", "device", "list", "--status=revokd")
@@ -299,13 +300,13 @@ func TestRevokingSaysWhoElseNeedsAToken(t *testing.T) {
 			id := fmt.Sprint(e, "-", i)
 			w.must("device", "add", id, "--enrollment", e, "--json")
 			w.must("token", id, "--json")
-			if i > 0 && sas.Cohort(tables.DeviceID(id)) == sas.Cohort(tables.DeviceID(e+"-0")) {
+			if i > 0 && sas.Cohort(schema.DeviceID(id)) == sas.Cohort(schema.DeviceID(e+"-0")) {
 				mates[e]++
 			}
 		}
 	}
 	w.refused(exitFailed, "there is no device", "device", "revoke", "line4-0", "line4-x")
-	if d := jsonOf[deviceLine](t, w.must("device", "show", "line4-0", "--json"))[0]; d.Status != tables.Active {
+	if d := jsonOf[deviceLine](t, w.must("device", "show", "line4-0", "--json"))[0]; d.Status != schema.Active {
 		t.Error("with an id that is wrong, another was revoked")
 	}
 	out := w.must("device", "revoke", "line4-0", "--json")

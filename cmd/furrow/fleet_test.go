@@ -11,6 +11,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -38,7 +39,7 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.queue = queues.Queue(tables.Names{}, "live")
+	y.queue = queues.Queue(schema.Names{}, "live")
 	seedFleet(t, y.tables, y.devices, 90)
 	y.furrow(t, "schedule", "--once")
 	y.work(t)
@@ -69,7 +70,7 @@ func TestRewindFoldsAgainWhatIsWrong(t *testing.T) {
 	if !strings.Contains(want, "acme:d0000,") {
 		t.Fatalf("the rollups are\n%s", want)
 	}
-	rollups := y.tables.Table(tables.Names{}.Rollups())
+	rollups := y.tables.Table(schema.Names{}.Rollups())
 	for page, err := range rollups.Rows(t.Context(), tables.Query{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +99,7 @@ func TestRewindFoldsAgainWhatIsWrong(t *testing.T) {
 	if got := y.hours(t); got != want {
 		t.Errorf("after the rewind:\n%s\nwant\n%s", got, want)
 	}
-	row, err := y.tables.Table(tables.Names{}.Partitions("live")).Get(t.Context(), "2026-09", "acme:d0000")
+	row, err := y.tables.Table(schema.Names{}.Partitions("live")).Get(t.Context(), "2026-09", "acme:d0000")
 	if err != nil || !strings.Contains(row.Get("Rewound").Text(), ", by ") {
 		t.Errorf("the record of it is %q, %v", row.Get("Rewound").Text(), err)
 	}
@@ -113,7 +114,7 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 	e.Set("Attempts", tables.Int64(3))
 	e.Set("Held", tables.String("a row is cursed"))
 	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(time.Now().Add(time.Hour))))
-	if _, err := y.tables.Table(tables.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
+	if _, err := y.tables.Table(schema.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := y.furrow(t, "device", "held")
@@ -140,7 +141,7 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 
 func TestGivenUpMessagesAreListedRedrivenAndPurged(t *testing.T) {
 	y := newSite(t)
-	m := jobs.Message{Kind: jobs.Month, Pipeline: "other", Run: tables.TicksOf(time.Now()), Month: tables.Month{Year: 2026, Month: 9}}
+	m := jobs.Message{Kind: jobs.Month, Pipeline: "other", Run: tables.TicksOf(time.Now()), Month: schema.Month{Year: 2026, Month: 9}}
 	if err := y.queue.Put(t.Context(), m, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -44,12 +45,12 @@ type checkpoint struct {
 type folds struct {
 	client *tables.Client
 	mu     sync.Mutex
-	of     map[tables.DeviceID][]checkpoint
+	of     map[schema.DeviceID][]checkpoint
 }
 
 // watchFolds looks at the tracking rows until the test ends.
 func watchFolds(t *testing.T, client *tables.Client) *folds {
-	f := &folds{client: client, of: map[tables.DeviceID][]checkpoint{}}
+	f := &folds{client: client, of: map[schema.DeviceID][]checkpoint{}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -63,15 +64,15 @@ func watchFolds(t *testing.T, client *tables.Client) *folds {
 }
 
 func (f *folds) look(t *testing.T) {
-	for page, err := range f.client.Table(tables.Names{}.Partitions("live")).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp", "LastReadRowKey"}}) {
+	for page, err := range f.client.Table(schema.Names{}.Partitions("live")).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp", "LastReadRowKey"}}) {
 		if err != nil {
 			return // the worker has not made it yet, or the test ends
 		}
 		f.mu.Lock()
 		for _, e := range page.Rows {
-			own, last := f.of[tables.DeviceID(e.RowKey)], e.Get("LastReadRowKey").Text()
+			own, last := f.of[schema.DeviceID(e.RowKey)], e.Get("LastReadRowKey").Text()
 			if len(own) == 0 && last != "" || len(own) > 0 && own[len(own)-1].last < last {
-				f.of[tables.DeviceID(e.RowKey)] = append(own, checkpoint{last, e.Timestamp})
+				f.of[schema.DeviceID(e.RowKey)] = append(own, checkpoint{last, e.Timestamp})
 			}
 		}
 		f.mu.Unlock()
@@ -79,7 +80,7 @@ func (f *folds) look(t *testing.T) {
 }
 
 // folded is when a row was folded, as far as that was seen.
-func (f *folds) folded(d tables.DeviceID, row string) (at tables.Ticks, is bool) {
+func (f *folds) folded(d schema.DeviceID, row string) (at tables.Ticks, is bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.of[d] {
@@ -96,14 +97,14 @@ func (h *hostile) checkPace(t *testing.T, f *folds) {
 	t.Helper()
 	var slow int
 	byRuns, bySlots, longest := map[int]int{}, map[int]int{}, time.Duration(0)
-	for page, err := range h.client.Table(tables.Names{}.Readings()).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp"}}) {
+	for page, err := range h.client.Table(schema.Names{}.Readings()).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp"}}) {
 		must(t, err)
 		for _, e := range page.Rows {
-			d := tables.DeviceID(e.PartitionKey)
+			d := schema.DeviceID(e.PartitionKey)
 			if d == h.device {
 				continue
 			}
-			key, err := tables.ParseRowKey(e.RowKey)
+			key, err := schema.ParseRowKey(e.RowKey)
 			must(t, err)
 			due := key.Ticks.Add(hostileSettle)
 			if e.Timestamp > due {
@@ -129,7 +130,7 @@ func (h *hostile) checkPace(t *testing.T, f *folds) {
 }
 
 // awaitFold waits until a row is folded.
-func (h *hostile) awaitFold(t *testing.T, f *folds, d tables.DeviceID, row string) tables.Ticks {
+func (h *hostile) awaitFold(t *testing.T, f *folds, d schema.DeviceID, row string) tables.Ticks {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		if at, is := f.folded(d, row); is {
@@ -146,7 +147,7 @@ func (h *hostile) runsBetween(t *testing.T, from, to tables.Ticks) (runs, slots 
 	t.Helper()
 	if n := len(h.slots); n == 0 || h.slots[n-1].Slot < to {
 		var err error
-		h.slots, _, err = worker.Runs{Table: h.client.Table(tables.Names{}.Runs())}.Since(t.Context(), "live", 0)
+		h.slots, _, err = worker.Runs{Table: h.client.Table(schema.Names{}.Runs())}.Since(t.Context(), "live", 0)
 		must(t, err)
 	}
 	for _, r := range h.slots {
@@ -162,9 +163,9 @@ func (h *hostile) runsBetween(t *testing.T, from, to tables.Ticks) (runs, slots 
 
 // awaitHostile waits until the tracking row of the hostile device has counted so many
 // rows in a pipeline, and fails when the device is held.
-func (h *hostile) awaitHostile(t *testing.T, pipeline tables.Pipeline, rows int64) {
+func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int64) {
 	t.Helper()
-	tracking, month := h.client.Table(tables.Names{}.Partitions(pipeline)), tables.MonthOf(h.member.Deployed, 0)
+	tracking, month := h.client.Table(schema.Names{}.Partitions(pipeline)), schema.MonthOf(h.member.Deployed, 0)
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		row, err := tracking.Get(t.Context(), month.String(), string(h.device))
 		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
@@ -195,7 +196,7 @@ func (h *hostile) checkCommands(t *testing.T) {
 		t.Errorf("device held says %s%s", out, errs)
 	}
 	out, errs := y.furrow(t, "rejects", "--tenant", "contoso", "--summary")
-	if !strings.Contains(out, string(h.device)) || strings.Contains(errs, "rejected") != (h.rejected > tables.RejectSlots) {
+	if !strings.Contains(out, string(h.device)) || strings.Contains(errs, "rejected") != (h.rejected > schema.RejectSlots) {
 		t.Errorf("rejects --summary says\n%s%s", out, errs)
 	}
 	out, _ = y.furrow(t, "status")

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // The long form of TestHostileDeviceHoldsUpNobody, for a machine that does nothing else:
@@ -76,12 +77,12 @@ func TestHostileDeviceHoldsUpNobody(t *testing.T) {
 // sends what it likes.
 type hostile struct {
 	*soak
-	device tables.DeviceID
+	device schema.DeviceID
 	member simulate.Member
 	worker *exec.Cmd
 	log    lockedBuffer
 	taken  int64 // rows that storage has accepted
-	slots  []tables.Run
+	slots  []schema.Run
 
 	rejected int64 // rows, by the pipeline that has rejected most
 }
@@ -97,7 +98,7 @@ func newHostile(t *testing.T) *hostile {
 	h.member = h.run.Members[middle]
 	h.device = h.member.ID
 	h.run.Members = append(h.run.Members[:middle:middle], h.run.Members[middle+1:]...)
-	h.except = map[tables.DeviceID]bool{h.device: true}
+	h.except = map[schema.DeviceID]bool{h.device: true}
 	h.startWorker(t)
 	return h
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
-	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -43,7 +43,7 @@ func jobsCommand() *cli.Command {
 
 // queueLine is the queue of a pipeline in JSON.
 type queueLine struct {
-	Pipeline tables.Pipeline   `json:"pipeline"`
+	Pipeline schema.Pipeline   `json:"pipeline"`
 	Queue    string            `json:"queue"`
 	Messages int               `json:"messages"`
 	Catchup  int               `json:"catchup"`

@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/query"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // queryQuestion is what the flags ask, as far as they tell by themselves.
@@ -21,7 +21,7 @@ func queryQuestion(c *cli.Context) (q query.Question, err error) {
 		return q, usagef(c, "--sensors: %v", err)
 	}
 	if text := c.String("window"); text != "" {
-		if q.Window, err = tables.ParseWindow(text); err != nil {
+		if q.Window, err = schema.ParseWindow(text); err != nil {
 			return q, usagef(c, "--window: %v", err)
 		}
 	}

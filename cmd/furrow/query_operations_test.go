@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // mustBeRanges holds the requests of a query: all of them only read, and each
@@ -29,7 +30,7 @@ func newHerd(t *testing.T, devices int) *yard {
 	t.Helper()
 	y := newYard(t)
 	for i := range devices {
-		d := tables.Device{ID: tables.DeviceID(fmt.Sprintf("d%04d", i)), Tenant: "most", Month: tables.Month{Year: 2026, Month: 8}, Readings: y.names.Readings(), Status: tables.Active}
+		d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%04d", i)), Tenant: "most", Month: schema.Month{Year: 2026, Month: 8}, Readings: y.names.Readings(), Status: schema.Active}
 		d.Month.Month -= time.Month(i % 3)
 		if i%10 == 9 {
 			d.Tenant = "few"
@@ -94,8 +95,8 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 func TestDeviceWithoutARecordIsFoundInAsManyRequestsAsThereAreMonths(t *testing.T) {
 	y := newYard(t)
 	for month := range 12 {
-		y.add(t, tables.Device{ID: tables.DeviceID(fmt.Sprintf("d%02d", month)), Tenant: "t",
-			Month: tables.Month{Year: 2020 + month, Month: 5}, Readings: "readings", Status: tables.Active}, false)
+		y.add(t, schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%02d", month)), Tenant: "t",
+			Month: schema.Month{Year: 2020 + month, Month: 5}, Readings: "readings", Status: schema.Active}, false)
 	}
 	y.asked()
 	code, _, errs := y.furrow(t, "query", "--latest", "d11")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestDevicesOfManySensorsAreWhole: outputs of more than 200 sensors are several
@@ -13,8 +14,8 @@ import (
 func TestDevicesOfManySensorsAreWhole(t *testing.T) {
 	y := newYard(t)
 	const sensors = 450
-	for i, id := range []tables.DeviceID{"a", "a-b", "b"} {
-		y.add(t, tables.Device{ID: id, Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: tables.Active}, true)
+	for i, id := range []schema.DeviceID{"a", "a-b", "b"} {
+		y.add(t, schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active}, true)
 		var all []string
 		for n := range sensors {
 			all = append(all, fmt.Sprintf(`"s%d":%d`, n, i))

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // records are the lines of an answer in CSV, each by the names of its columns.
@@ -47,7 +48,7 @@ type bucket struct {
 }
 
 // wanted computes rollups from what was written, one number after the other.
-func (y *yard) wanted(window time.Duration, devices ...tables.DeviceID) map[string]bucket {
+func (y *yard) wanted(window time.Duration, devices ...schema.DeviceID) map[string]bucket {
 	want := map[string]bucket{}
 	for _, id := range devices {
 		for _, e := range y.rows[id] {
@@ -105,15 +106,15 @@ func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
 	for text, window := range map[string]time.Duration{"1m": time.Minute, "1h": time.Hour, "1d": 24 * time.Hour} {
 		for _, ask := range []struct {
 			args    []string
-			devices []tables.DeviceID
+			devices []schema.DeviceID
 		}{
-			{[]string{"contoso:us-1:a"}, []tables.DeviceID{"contoso:us-1:a"}},
-			{[]string{"contoso:us-2:c"}, []tables.DeviceID{"contoso:us-2:c"}}, // without a record
-			{[]string{"--", "-2:odd"}, []tables.DeviceID{"-2:odd"}},
-			{[]string{"--prefix", "contoso:us-1"}, []tables.DeviceID{"contoso:us-1:a", "contoso:us-1:b"}},
-			{[]string{"--prefix=-"}, []tables.DeviceID{"-2:odd"}},
-			{[]string{"--tenant", "contoso"}, []tables.DeviceID{"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd"}},
-			{[]string{"--tenant", "fabrikam"}, []tables.DeviceID{"fabrikam:x"}},
+			{[]string{"contoso:us-1:a"}, []schema.DeviceID{"contoso:us-1:a"}},
+			{[]string{"contoso:us-2:c"}, []schema.DeviceID{"contoso:us-2:c"}}, // without a record
+			{[]string{"--", "-2:odd"}, []schema.DeviceID{"-2:odd"}},
+			{[]string{"--prefix", "contoso:us-1"}, []schema.DeviceID{"contoso:us-1:a", "contoso:us-1:b"}},
+			{[]string{"--prefix=-"}, []schema.DeviceID{"-2:odd"}},
+			{[]string{"--tenant", "contoso"}, []schema.DeviceID{"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd"}},
+			{[]string{"--tenant", "fabrikam"}, []schema.DeviceID{"fabrikam:x"}},
 		} {
 			args := append([]string{"query", "--storage", y.connection, "--window", text}, append(y.span(), ask.args...)...)
 			code, out, errs := furrow(t.Context(), args...)
@@ -133,7 +134,7 @@ func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
 	day := y.begin.Add(24 * time.Hour).Truncate(24 * time.Hour)
 	from, to := day.Add(5*time.Hour+17*time.Minute), day.Add(36*time.Hour)
 	for _, scope := range []string{"contoso:us-1:a", "--prefix=contoso:us-1:a", "--tenant=fabrikam"} {
-		id := tables.DeviceID("contoso:us-1:a")
+		id := schema.DeviceID("contoso:us-1:a")
 		if scope == "--tenant=fabrikam" {
 			id = "fabrikam:x"
 		}
@@ -165,7 +166,7 @@ func TestWindowIsChosenBySpanOfThoseThatExist(t *testing.T) {
 
 func TestRawReadingsAreThoseWritten(t *testing.T) {
 	y := newFleet(t)
-	for args, devices := range map[string][]tables.DeviceID{
+	for args, devices := range map[string][]schema.DeviceID{
 		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a", "contoso:us-1:b"}, "contoso:us-2:c": {"contoso:us-2:c"},
 	} {
 		var want, got []string
@@ -183,7 +184,7 @@ func TestRawReadingsAreThoseWritten(t *testing.T) {
 				value = fmt.Sprint(math.Float64bits(f))
 			}
 			got = append(got, fmt.Sprint(plain(r["device"]), "|", r["row"], "|", r["sensor"], "|", value))
-			if key, err := tables.ParseRowKey(r["row"]); err == nil && r["time"] != key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z") || err != nil && r["time"] != "" {
+			if key, err := schema.ParseRowKey(r["row"]); err == nil && r["time"] != key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z") || err != nil && r["time"] != "" {
 				t.Fatalf("the time of %s is %q", r["row"], r["time"])
 			}
 		}
@@ -221,14 +222,14 @@ func number(v tables.Value) string {
 
 func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
 	y := newFleet(t)
-	for args, devices := range map[string][]tables.DeviceID{
+	for args, devices := range map[string][]schema.DeviceID{
 		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a", "contoso:us-1:b"},
 		"--tenant=contoso": {"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd"},
 	} {
 		want, got := map[string]string{}, map[string]string{}
 		for _, id := range devices {
 			for _, e := range y.rows[id] {
-				key, err := tables.ParseRowKey(e.RowKey)
+				key, err := schema.ParseRowKey(e.RowKey)
 				if err != nil {
 					continue
 				}
@@ -310,7 +311,7 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 
 func TestJSONLinesAreStable(t *testing.T) {
 	y := newYard(t)
-	y.add(t, tables.Device{ID: "d", Tenant: "t", Month: tables.Month{Year: 2026, Month: 11}, Readings: "readings", Status: tables.Active}, true)
+	y.add(t, schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}, Readings: "readings", Status: schema.Active}, true)
 	at := tables.TicksOf(time.Date(2025, 11, 1, 10, 30, 0, 500, time.UTC))
 	e := tables.Entity{PartitionKey: "d", RowKey: at.String() + "-b"}
 	for name, v := range map[string]tables.Value{
@@ -381,7 +382,7 @@ func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
 
 func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
 	y := newFleet(t)
-	y.add(t, tables.Device{ID: "idle", Tenant: "idle", Month: tables.Month{Year: 2026, Month: 1}, Readings: "never", Status: tables.Active}, true)
+	y.add(t, schema.Device{ID: "idle", Tenant: "idle", Month: schema.Month{Year: 2026, Month: 1}, Readings: "never", Status: schema.Active}, true)
 	for line, want := range map[string]string{
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --window 1h":                   "contoso:us-1:a has no 1h rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is of " + y.end.Format(time.RFC3339),
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --raw":                         "has no readings from 2020",

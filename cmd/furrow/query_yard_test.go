@@ -21,6 +21,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 // A yard is an account with readings of a few devices, folded by a real
@@ -28,10 +29,10 @@ import (
 type yard struct {
 	connection string
 	client     *tables.Client // past the proxy
-	names      tables.Names
+	names      schema.Names
 	begin, end time.Time // of all readings
-	devices    []tables.Device
-	rows       map[tables.DeviceID][]tables.Entity // in row order
+	devices    []schema.Device
+	rows       map[schema.DeviceID][]tables.Entity // in row order
 
 	mu       sync.Mutex
 	requests []*http.Request
@@ -49,7 +50,7 @@ func newYard(t *testing.T) *yard {
 	served := azuretest.Local(t)
 	target, err := url.Parse(served.TableURL)
 	must(t, err)
-	y := &yard{rows: map[tables.DeviceID][]tables.Entity{}, end: time.Now().UTC().Add(-time.Hour).Truncate(time.Second)}
+	y := &yard{rows: map[schema.DeviceID][]tables.Entity{}, end: time.Now().UTC().Add(-time.Hour).Truncate(time.Second)}
 	y.begin = y.end.Add(-60 * time.Hour)
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // requests are given up when a query is
@@ -80,8 +81,8 @@ func newFleet(t *testing.T) *yard {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for i, id := range []tables.DeviceID{"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd", "fabrikam:x"} {
-		d := tables.Device{ID: id, Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: tables.Active}
+	for i, id := range []schema.DeviceID{"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd", "fabrikam:x"} {
+		d := schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active}
 		if i > 1 {
 			d.Month.Month = 11
 		}
@@ -96,7 +97,7 @@ func newFleet(t *testing.T) *yard {
 }
 
 // oddRows are readings at random times, some of them malformed.
-func oddRows(y *yard, random *rand.Rand, id tables.DeviceID) (rows []tables.Entity) {
+func oddRows(y *yard, random *rand.Rand, id schema.DeviceID) (rows []tables.Entity) {
 	hostile := []string{"open", "=1+1", "a,\"b\"\nc", "+cmd|' /C calc'!A0", "@sum", "'quoted", "\tx", "-", "—"}
 	for n := range 400 {
 		at := y.begin.Add(time.Duration(random.Int64N(int64(y.end.Sub(y.begin)))))
@@ -126,7 +127,7 @@ func oddRows(y *yard, random *rand.Rand, id tables.DeviceID) (rows []tables.Enti
 }
 
 // add makes a device known, by a record and in the fleet or in the fleet alone.
-func (y *yard) add(t *testing.T, d tables.Device, record bool) {
+func (y *yard) add(t *testing.T, d schema.Device, record bool) {
 	t.Helper()
 	if record {
 		e, err := d.Entity()
@@ -141,7 +142,7 @@ func (y *yard) add(t *testing.T, d tables.Device, record bool) {
 	y.devices = append(y.devices, d)
 }
 
-func (y *yard) write(t *testing.T, id tables.DeviceID, rows []tables.Entity) {
+func (y *yard) write(t *testing.T, id schema.DeviceID, rows []tables.Entity) {
 	t.Helper()
 	var ops []tables.Op
 	for _, e := range rows {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // realData is a week of real readings, which lies beside the project.
@@ -76,7 +77,7 @@ func readRealData(t *testing.T) (rows []realRow) {
 // and their devices into the fleet.
 func seedReal(t *testing.T, client *tables.Client, rows []realRow) (devices int) {
 	t.Helper()
-	names, month := tables.Names{}, tables.Month{Year: 2019, Month: 5}
+	names, month := schema.Names{}, schema.Month{Year: 2019, Month: 5}
 	for _, name := range []string{names.Readings(), names.Fleet()} {
 		if err := client.Table(name).Create(t.Context()); err != nil {
 			t.Fatal(err)
@@ -91,7 +92,7 @@ func seedReal(t *testing.T, client *tables.Client, rows []realRow) (devices int)
 		ops[row.sensor] = append(ops[row.sensor], tables.Insert(e))
 	}
 	for device, own := range ops {
-		e, err := tables.Member{Month: month, Device: tables.DeviceID(device), Tenant: "aberdeen", Readings: names.Readings()}.Entity()
+		e, err := schema.Member{Month: month, Device: schema.DeviceID(device), Tenant: "aberdeen", Readings: names.Readings()}.Entity()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"furrow/cmd/internal/query"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func rejectsCommand() *cli.Command {
@@ -19,7 +20,7 @@ func rejectsCommand() *cli.Command {
 		ArgsUsage: "[DEVICE]",
 		Description: "Rejects of one DEVICE, of the devices whose ids begin with --prefix, of a --tenant, or of all devices; the newest of\n" +
 			"each device last. A row is rejected as a whole, or only some of its values are, and the rest is folded.\n" +
-			fmt.Sprintf("Each pipeline keeps the newest %d rejects of a device and counts all: where some are no longer kept, a line on\n", tables.RejectSlots) +
+			fmt.Sprintf("Each pipeline keeps the newest %d rejects of a device and counts all: where some are no longer kept, a line on\n", schema.RejectSlots) +
 			"standard error says how many were rejected. A span is one of row keys; other keys are compared as texts.",
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "the devices whose ids begin with `PREFIX`"},
@@ -67,7 +68,7 @@ func rejectsAction(c *cli.Context) error {
 	var example query.Record = query.Reject{}
 	var records iter.Seq2[query.Record, error]
 	if tenant := c.String("tenant"); tenant != "" {
-		records = source.TenantRejects(c.Context, tables.Tenant(tenant), span, c.Int("limit"), lost.add)
+		records = source.TenantRejects(c.Context, schema.Tenant(tenant), span, c.Int("limit"), lost.add)
 	} else {
 		records = source.Rejects(c.Context, ids, span, c.Int("limit"), lost.add)
 	}
@@ -119,19 +120,19 @@ func rejectsScope(c *cli.Context) (ids tables.Keys, of string, err error) {
 	case scopes > 1:
 		return ids, "", usagef(c, "name one DEVICE, a --prefix of ids, or a --tenant, or none of them for all devices")
 	case c.NArg() == 1:
-		id, err := tables.ParseDeviceID(c.Args().First())
+		id, err := schema.ParseDeviceID(c.Args().First())
 		if err != nil {
 			return ids, "", usagef(c, "%v", err)
 		}
 		return tables.Is(string(id)), string(id), nil
 	case c.IsSet("prefix"):
-		ids, err := tables.IDsWithPrefix(c.String("prefix"))
+		ids, err := schema.IDsWithPrefix(c.String("prefix"))
 		if err != nil {
 			return ids, "", usagef(c, "--prefix: %v", err)
 		}
 		return ids, "devices " + c.String("prefix") + "…", nil
 	case c.IsSet("tenant"):
-		tenant, err := tables.ParseTenant(c.String("tenant"))
+		tenant, err := schema.ParseTenant(c.String("tenant"))
 		if err != nil {
 			return ids, "", usagef(c, "--tenant: %v", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func (y *yard) rejects(t *testing.T, args ...string) []map[string]string {
@@ -20,7 +21,7 @@ func (y *yard) rejects(t *testing.T, args ...string) []map[string]string {
 }
 
 // refused are the keys of a device's rows that are not folded, or not wholly.
-func (y *yard) refused(id tables.DeviceID) (keys []string) {
+func (y *yard) refused(id schema.DeviceID) (keys []string) {
 	for _, e := range y.rows[id] {
 		if e.Get("humidity").Text() == "nan" || strings.HasSuffix(e.RowKey, "x") {
 			keys = append(keys, e.RowKey)
@@ -113,7 +114,7 @@ func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
 // newest hundred are there, and every answer says so.
 func TestRejectsSayHowManyAreNoLongerKept(t *testing.T) {
 	y := newYard(t)
-	y.add(t, tables.Device{ID: "d1", Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: tables.Active}, true)
+	y.add(t, schema.Device{ID: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active}, true)
 	var rows []tables.Entity
 	for n := range 250 {
 		e := tables.Entity{PartitionKey: "d1", RowKey: tables.TicksOf(y.begin.Add(time.Duration(n) * time.Second)).String()}

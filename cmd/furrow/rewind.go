@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/roles"
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func rewindCommand() *cli.Command {
@@ -34,12 +35,12 @@ func rewindCommand() *cli.Command {
 }
 
 func rewind(c *cli.Context) error {
-	which := roles.Which{Device: tables.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: tables.Tenant(c.String("tenant"))}
+	which := roles.Which{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: schema.Tenant(c.String("tenant"))}
 	if which == (roles.Which{}) {
 		return usagef(c, "name a DEVICE, a --prefix or a --tenant")
 	}
 	if which.Device != "" {
-		if _, err := tables.ParseDeviceID(string(which.Device)); err != nil {
+		if _, err := schema.ParseDeviceID(string(which.Device)); err != nil {
 			return usagef(c, "%v", err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"furrow/cmd/internal/simulate"
 	"furrow/cmd/internal/simulate/model"
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func simulateCommand() *cli.Command {
@@ -50,7 +50,7 @@ func simulateFlags() []cli.Flag {
 // A simulation is what the flags ask for.
 type simulation struct {
 	members  []simulate.Member
-	tenants  []tables.Tenant
+	tenants  []schema.Tenant
 	backfill time.Duration // that the enrollments must have
 	expected int64         // readings of the past
 	seed     uint64
@@ -161,8 +161,8 @@ func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, er
 	switch {
 	case f.Every <= 0:
 		return f, 0, usagef(c, "--every must be at least 1s")
-	case history > tables.MaxBackfill-time.Hour:
-		return f, 0, usagef(c, "--history is %s, and no token admits rows of more than %s", c.String("history"), lengthText(int64(tables.MaxBackfill.Seconds())))
+	case history > schema.MaxBackfill-time.Hour:
+		return f, 0, usagef(c, "--history is %s, and no token admits rows of more than %s", c.String("history"), lengthText(int64(schema.MaxBackfill.Seconds())))
 	}
 	if f.Dirt, err = simulate.ParseDirt(c.String("dirt")); err != nil {
 		return f, 0, usagef(c, "--dirt: %v", err)
@@ -181,7 +181,7 @@ func checkPace(c *cli.Context) error {
 // more than that, as they take a while to do so.
 func backfillFor(past time.Duration) time.Duration {
 	usual, _ := span(defaultBackfill)
-	return min(max(usual, past.Truncate(time.Hour)+25*time.Hour), tables.MaxBackfill)
+	return min(max(usual, past.Truncate(time.Hour)+25*time.Hour), schema.MaxBackfill)
 }
 
 // reach finds the endpoint, and what has to be trusted there.

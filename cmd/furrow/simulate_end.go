@@ -14,7 +14,7 @@ import (
 
 	"furrow/cmd/internal/simulate"
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // simulationLine is how a simulation ended, in JSON.
@@ -92,8 +92,8 @@ func newSimulationReport(c *cli.Context) (*simulationReport, error) {
 
 // deviceEnd is how a device ended, in JSON. Members may be added; none changes.
 type deviceEnd struct {
-	Device   tables.DeviceID `json:"device"`
-	Tenant   tables.Tenant   `json:"tenant"`
+	Device   schema.DeviceID `json:"device"`
+	Tenant   schema.Tenant   `json:"tenant"`
 	Tokens   int64           `json:"tokens"`
 	Accepted int64           `json:"accepted"`
 	Stored   int64           `json:"stored"`

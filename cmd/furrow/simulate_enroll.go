@@ -10,20 +10,20 @@ import (
 
 	"furrow/cmd/internal/simulate"
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A roll is the enrollments of simulated tenants, with their keys.
-type roll map[tables.Tenant]enrolled
+type roll map[schema.Tenant]enrolled
 
 type enrolled struct {
-	tables.Enrollment
+	schema.Enrollment
 	key sas.Key
 }
 
-func (r roll) enrollment(m simulate.Member) tables.Enrollment { return r[m.Tenant].Enrollment }
+func (r roll) enrollment(m simulate.Member) schema.Enrollment { return r[m.Tenant].Enrollment }
 
-func (r roll) credential(m simulate.Member) (tables.EnrollmentID, string) {
+func (r roll) credential(m simulate.Member) (schema.EnrollmentID, string) {
 	e := r[m.Tenant]
 	return e.ID, e.key.Of(string(m.ID)).Base64()
 }
@@ -53,23 +53,23 @@ func (d *desk) enroll(c *cli.Context, s *simulation) (roll, error) {
 }
 
 // simulatedEnrollment is the enrollment of a simulated tenant, which no real device has.
-func simulatedEnrollment(tenant tables.Tenant) tables.EnrollmentID {
+func simulatedEnrollment(tenant schema.Tenant) schema.EnrollmentID {
 	name := "sim" + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return -1
 	}, strings.ToLower(string(tenant)))
-	return tables.EnrollmentID(name[:min(len(name), 20)])
+	return schema.EnrollmentID(name[:min(len(name), 20)])
 }
 
-func (d *desk) enrollTenant(c *cli.Context, tenant tables.Tenant, backfill time.Duration) (tables.Enrollment, error) {
+func (d *desk) enrollTenant(c *cli.Context, tenant schema.Tenant, backfill time.Duration) (schema.Enrollment, error) {
 	id := simulatedEnrollment(tenant)
 	e, err := d.Enrollments.Get(c.Context, id)
 	if errors.Is(err, sas.ErrNoEnrollment) {
 		life, _ := span(defaultLife)
 		sendEvery, _ := span(defaultSendEvery)
-		e = tables.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: life, Backfill: backfill, SendEvery: sendEvery, Batch: defaultBatch}
+		e = schema.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: life, Backfill: backfill, SendEvery: sendEvery, Batch: defaultBatch}
 		if err = d.makeTables(c, e.Readings); err != nil {
 			return e, err
 		}
@@ -83,7 +83,7 @@ func (d *desk) enrollTenant(c *cli.Context, tenant tables.Tenant, backfill time.
 	case e.Disabled:
 		return e, fmt.Errorf("enrollment %s is disabled: furrow enrollment enable %s", id, id)
 	case e.Backfill < backfill:
-		return d.Enrollments.Change(c.Context, id, func(e *tables.Enrollment) error {
+		return d.Enrollments.Change(c.Context, id, func(e *schema.Enrollment) error {
 			e.Backfill = max(e.Backfill, backfill)
 			return nil
 		})

@@ -14,13 +14,14 @@ import (
 	"furrow/sas"
 	"furrow/sas/device"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // lateReadings notes what each device has sent, so that at the end those readings are
 // counted that came after their device had been folded further: no run reads them.
 type lateReadings struct {
 	mu      sync.Mutex
-	devices map[tables.DeviceID]*sentBy
+	devices map[schema.DeviceID]*sentBy
 }
 
 // sentBy is what a device has sent.
@@ -31,9 +32,9 @@ type sentBy struct {
 	stored     int64
 }
 
-func (l *lateReadings) of(id tables.DeviceID) *sentBy {
+func (l *lateReadings) of(id schema.DeviceID) *sentBy {
 	if l.devices == nil {
-		l.devices = map[tables.DeviceID]*sentBy{}
+		l.devices = map[schema.DeviceID]*sentBy{}
 	}
 	if l.devices[id] == nil {
 		l.devices[id] = &sentBy{}
@@ -69,7 +70,7 @@ func (l *lateReadings) ended(m simulate.Member, s device.Stats) {
 // A lateLine says how many readings wait for an audit, in JSON.
 type lateLine struct {
 	Late     *int64          `json:"late,omitempty"` // absent: it took too long to count
-	Pipeline tables.Pipeline `json:"latePipeline,omitempty"`
+	Pipeline schema.Pipeline `json:"latePipeline,omitempty"`
 	Until    *time.Time      `json:"lateUntil,omitempty"` // by then the oldest of each device are found, at the latest
 }
 
@@ -117,15 +118,15 @@ func (l *lateReadings) count(c *cli.Context, d *desk, members []simulate.Member)
 	return line, err
 }
 
-func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p tables.Pipeline, members []simulate.Member) (late int64, until time.Time, err error) {
+func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p schema.Pipeline, members []simulate.Member) (late int64, until time.Time, err error) {
 	admits, err := d.admits(ctx)
 	if err != nil {
 		return 0, until, err
 	}
 
-	months := map[tables.Month]bool{}
+	months := map[schema.Month]bool{}
 	for _, m := range members {
-		months[tables.MonthOf(m.Deployed, 0)] = true
+		months[schema.MonthOf(m.Deployed, 0)] = true
 	}
 	for month := range months {
 		shards := tables.Keys{From: month.String(), Before: month.String() + "/"}
@@ -146,7 +147,7 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p tables.Pipelin
 					continue
 				}
 				late += n
-				at := tables.TicksOf(l.devices[tables.DeviceID(e.RowKey)].oldest)
+				at := tables.TicksOf(l.devices[schema.DeviceID(e.RowKey)].oldest)
 				next := (&jobs.Pipeline{Name: p}).NextAudit(month, at, tables.TicksOf(page.Time), admits).Time()
 				if next.After(until) {
 					until = next
@@ -169,7 +170,7 @@ func (d *desk) admits(ctx context.Context) (most time.Duration, err error) {
 // ofDevice counts those of a device by its tracking row. One that has sent in order,
 // and whose rows are all folded, has none.
 func (l *lateReadings) ofDevice(ctx context.Context, d *desk, track tables.Entity) (int64, error) {
-	sent := l.devices[tables.DeviceID(track.RowKey)]
+	sent := l.devices[schema.DeviceID(track.RowKey)]
 	folded, last := track.Get("Rows").Int(), track.Get("LastReadRowKey").Text()
 	if sent == nil || last == "" || !sent.disordered && folded == sent.stored {
 		return 0, nil

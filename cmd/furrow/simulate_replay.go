@@ -12,7 +12,7 @@ import (
 
 	"furrow/cmd/internal/simulate"
 	"furrow/cmd/internal/simulate/replay"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func replayFlags() []cli.Flag {
@@ -47,15 +47,15 @@ func newReplay(c *cli.Context) (*simulation, error) {
 	}
 	shift := now.Sub(rec.Newest)
 	if c.Bool("keep-times") {
-		if age := now.Sub(rec.Oldest); age > tables.MaxBackfill-time.Hour {
+		if age := now.Sub(rec.Oldest); age > schema.MaxBackfill-time.Hour {
 			return nil, fmt.Errorf("%s: its readings are of %s to %s, and no token admits rows of more than %s; without --keep-times they are shifted so that the newest is now",
-				c.String("replay"), rec.Oldest.Format(time.DateOnly), rec.Newest.Format(time.DateOnly), lengthText(int64(tables.MaxBackfill.Seconds())))
+				c.String("replay"), rec.Oldest.Format(time.DateOnly), rec.Newest.Format(time.DateOnly), lengthText(int64(schema.MaxBackfill.Seconds())))
 		}
 		shift = 0
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: %s readings of %s devices, from %s to %s%s\n", c.String("replay"), grouped(int64(rec.Readings)), grouped(int64(rec.Devices())),
 		rec.Oldest.Format(time.RFC3339), rec.Newest.Format(time.RFC3339), wrongLines(rec.Wrong))
-	s := &simulation{members: rec.Members(shift), tenants: []tables.Tenant{tenant}, backfill: backfillFor(now.Sub(rec.Oldest.Add(shift))), expected: int64(rec.Readings), wrong: rec.Wrong}
+	s := &simulation{members: rec.Members(shift), tenants: []schema.Tenant{tenant}, backfill: backfillFor(now.Sub(rec.Oldest.Add(shift))), expected: int64(rec.Readings), wrong: rec.Wrong}
 	s.run.Members, s.run.From, s.run.Pace = s.members, rec.Oldest.Add(shift), c.Float64("pace")
 	s.run.Sendings = func(m simulate.Member) simulate.Stream { return rec.Sendings(m, shift) }
 	return s, nil
@@ -69,12 +69,12 @@ func wrongLines(n int) string {
 }
 
 // readRecording reads the file, and says what is wrong in it.
-func readRecording(c *cli.Context, now time.Time) (*replay.Recording, tables.Tenant, error) {
+func readRecording(c *cli.Context, now time.Time) (*replay.Recording, schema.Tenant, error) {
 	text := "replay"
 	if c.IsSet("tenant") {
 		text = c.String("tenant")
 	}
-	tenant, err := tables.ParseTenant(text)
+	tenant, err := schema.ParseTenant(text)
 	if err != nil {
 		return nil, "", usagef(c, "--tenant: %v", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/local"
+	"furrow/tables/schema"
 )
 
 var (
@@ -74,7 +75,7 @@ type soak struct {
 	up                       *exec.Cmd
 	client                   *tables.Client
 	receipts                 *check.Receipts
-	except                   map[tables.DeviceID]bool // devices that are not checked
+	except                   map[schema.DeviceID]bool // devices that are not checked
 	run                      simulate.Config
 }
 
@@ -162,7 +163,7 @@ func (s *soak) enroll(t *testing.T, f simulate.Fleet) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &sas.Enrollments{Table: s.client.Table(tables.Names{}.Enrollments()), Master: master}
+	all := &sas.Enrollments{Table: s.client.Table(schema.Names{}.Enrollments()), Master: master}
 	e, err := all.Get(t.Context(), "soak")
 	if err != nil {
 		t.Fatal(err)
@@ -174,14 +175,14 @@ func (s *soak) enroll(t *testing.T, f simulate.Fleet) {
 	now := time.Now().UTC()
 	t.Logf("seed %d", f.Seed)
 	members := f.Members()
-	if err := simulate.Register(t.Context(), sas.NewRegistry(s.client, tables.Names{}), func(simulate.Member) tables.Enrollment { return e }, members, nil); err != nil {
+	if err := simulate.Register(t.Context(), sas.NewRegistry(s.client, schema.Names{}), func(simulate.Member) schema.Enrollment { return e }, members, nil); err != nil {
 		t.Fatal(err)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, f.Devices
 	s.run = simulate.Config{
 		Endpoint: "http://" + s.door, Transport: s.receipts.Over(transport), Members: members, From: now, Wall: f.Wall, Grace: time.Minute,
-		Credential: func(m simulate.Member) (tables.EnrollmentID, string) { return e.ID, keys[0].Of(string(m.ID)).Base64() },
+		Credential: func(m simulate.Member) (schema.EnrollmentID, string) { return e.ID, keys[0].Of(string(m.ID)).Base64() },
 		Sendings:   func(m simulate.Member) simulate.Stream { return f.Sendings(m, now, time.Time{}) },
 		Log:        slog.New(slog.DiscardHandler),
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
-	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -30,7 +30,7 @@ func statusCommand() *cli.Command {
 
 // pipelineStatus is the status of a pipeline in JSON. Members may be added; none changes.
 type pipelineStatus struct {
-	Pipeline       tables.Pipeline `json:"pipeline"`
+	Pipeline       schema.Pipeline `json:"pipeline"`
 	CadenceSeconds float64         `json:"cadenceSeconds"`
 	LagSeconds     *float64        `json:"lagSeconds"` // null where no run is done
 	Devices        int64           `json:"devices"`
@@ -168,7 +168,7 @@ func (s pipelineStatus) devicesText() string {
 func (s pipelineStatus) rejectsText() string {
 	text := many(s.Rejects, "row") + " with something that could not be folded"
 	if s.RejectsDropped > 0 {
-		text += fmt.Sprintf("; %s of them no longer kept, as each device keeps its newest %d", grouped(s.RejectsDropped), tables.RejectSlots)
+		text += fmt.Sprintf("; %s of them no longer kept, as each device keeps its newest %d", grouped(s.RejectsDropped), schema.RejectSlots)
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
@@ -32,7 +33,7 @@ func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme:d0001"}
 	e.Set("Attempts", tables.Int64(3))
 	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(r.Slot).Add(1e18)))
-	if _, err := y.tables.Table(tables.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
+	if _, err := y.tables.Table(schema.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
 		t.Fatal(err)
 	}
 	y.furrow(t, "schedule", "--once", "--every", "1s", "--pipeline", "live")

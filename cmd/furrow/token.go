@@ -12,6 +12,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func tokenCommand() *cli.Command {
@@ -33,7 +34,7 @@ func issueToken(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usagef(c, "name one DEVICE")
 	}
-	device, err := tables.ParseDeviceID(c.Args().First())
+	device, err := schema.ParseDeviceID(c.Args().First())
 	if err != nil {
 		return usagef(c, "%v", err)
 	}
@@ -54,7 +55,7 @@ func issueToken(c *cli.Context) error {
 		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this one too, and firmware that cannot ask would be locked out; make an enrollment with a long --life, which has a table of its own, or say --shared", e.ID, e.Life)
 	}
 	if life > 0 {
-		if e, err = n.Change(c.Context, e.ID, func(e *tables.Enrollment) error { e.Admits = max(e.Admits, life+e.Backfill); return nil }); err != nil {
+		if e, err = n.Change(c.Context, e.ID, func(e *schema.Enrollment) error { e.Admits = max(e.Admits, life+e.Backfill); return nil }); err != nil {
 			return err
 		}
 		e.Life = life
@@ -80,20 +81,20 @@ func lifeFlag(c *cli.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	life, ok := config.ParseDuration(text)
-	if !ok || life < time.Minute || life > tables.MaxLife {
+	if !ok || life < time.Minute || life > schema.MaxLife {
 		return 0, usagef(c, "--life is %q; it takes a duration from 1m to 90d, such as 12h or 30d", text)
 	}
 	return life, nil
 }
 
 // enrollmentOf is the enrollment of a device that is registered.
-func enrollmentOf(c *cli.Context, s *stores, n *sas.Enrollments, device tables.DeviceID) (tables.Enrollment, error) {
+func enrollmentOf(c *cli.Context, s *stores, n *sas.Enrollments, device schema.DeviceID) (schema.Enrollment, error) {
 	d, err := sas.NewRegistry(s.Tables, s.Names).Get(c.Context, device)
 	if errors.Is(err, tables.ErrNotFound) {
-		return tables.Enrollment{}, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device, device)
+		return schema.Enrollment{}, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device, device)
 	}
 	if err != nil {
-		return tables.Enrollment{}, err
+		return schema.Enrollment{}, err
 	}
 	e, err := n.Get(c.Context, d.Enrollment)
 	if err == nil && e.Disabled {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 var (
@@ -27,7 +28,7 @@ var (
 // the last ones a minute ago.
 func seedFleet(t *testing.T, client *tables.Client, devices, rows int) {
 	t.Helper()
-	names := tables.Names{}
+	names := schema.Names{}
 	for _, name := range []string{names.Readings(), names.Fleet()} {
 		if err := client.Table(name).Create(t.Context()); err != nil {
 			t.Fatal(err)
@@ -35,8 +36,8 @@ func seedFleet(t *testing.T, client *tables.Client, devices, rows int) {
 	}
 	start := time.Now().Add(-time.Minute - time.Duration(rows)*time.Second)
 	for d := range devices {
-		id := tables.DeviceID(fmt.Sprintf("acme:d%04d", d))
-		m := tables.Member{Month: tables.Month{Year: 2026, Month: time.Month(9 + d%3)}, Device: id, Tenant: "acme", Readings: names.Readings()}
+		id := schema.DeviceID(fmt.Sprintf("acme:d%04d", d))
+		m := schema.Member{Month: schema.Month{Year: 2026, Month: time.Month(9 + d%3)}, Device: id, Tenant: "acme", Readings: names.Readings()}
 		e, err := m.Entity()
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +66,7 @@ func seedFleet(t *testing.T, client *tables.Client, devices, rows int) {
 // folded is how many rows the tracking rows say are folded.
 func folded(t *testing.T, client *tables.Client) (rows int) {
 	t.Helper()
-	for page, err := range client.Table(tables.Names{}.Partitions("live")).Rows(t.Context(), tables.Query{Select: []string{"Rows"}}) {
+	for page, err := range client.Table(schema.Names{}.Partitions("live")).Rows(t.Context(), tables.Query{Select: []string{"Rows"}}) {
 		if err != nil {
 			return 0 // the worker has not made it yet
 		}

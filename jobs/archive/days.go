@@ -5,14 +5,15 @@ import (
 
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // days are those that have readings and are not archived yet, in their order:
 // the state of a device.
-type days []tables.Day
+type days []schema.Day
 
 // with is days with one more, which no earlier one may follow.
-func (a days) with(d tables.Day) (days, error) {
+func (a days) with(d schema.Day) (days, error) {
 	if n := len(a); n > 0 && d <= a[n-1] {
 		if d < a[n-1] {
 			return nil, errOrder
@@ -28,7 +29,7 @@ const stateVersion = 1
 // a device that writes daily.
 func (a days) encode() []byte {
 	b := pack.Int([]byte{stateVersion}, len(a))
-	before := tables.Day(-1)
+	before := schema.Day(-1)
 	for _, d := range a {
 		b = pack.Int(b, d-before)
 		before = d
@@ -49,9 +50,9 @@ func decode(b []byte) (days, error) {
 	}
 	r := pack.NewReader(b[1:])
 	a := make(days, 0, r.Count())
-	before, last := tables.Day(-1), tables.DayOf(tables.MaxTicks)
+	before, last := schema.Day(-1), schema.DayOf(tables.MaxTicks)
 	for range cap(a) {
-		after := tables.Day(r.Int())
+		after := schema.Day(r.Int())
 		if after < 1 || after > last-before {
 			return nil, pack.ErrDamaged
 		}

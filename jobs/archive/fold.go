@@ -8,6 +8,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Config says when a day is over.
@@ -35,7 +36,7 @@ var (
 )
 
 // Fold notes the days of samples, whether or not they have values.
-func (*Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
+func (*Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
 	awaited, err := decode(state)
 	if err != nil {
 		return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
@@ -44,7 +45,7 @@ func (*Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.Fo
 		return jobs.Folded{State: state}, nil
 	}
 	for i := range samples {
-		if awaited, err = awaited.with(tables.DayOf(samples[i].Key.Ticks)); err != nil {
+		if awaited, err = awaited.with(schema.DayOf(samples[i].Key.Ticks)); err != nil {
 			return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
 		}
 	}
@@ -61,7 +62,7 @@ const (
 // asks for 8 at a time: a device with years behind it must not keep a job for
 // hours. The others wait in the state, and Close called with that state asks for
 // the next; more only where thousands of days wait, so that the state stays small.
-func (f *Fold) Close(d tables.Member, state []byte, until tables.Ticks) (jobs.Folded, error) {
+func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.Folded, error) {
 	awaited, err := decode(state)
 	if err != nil {
 		return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
@@ -82,7 +83,7 @@ func (f *Fold) Close(d tables.Member, state []byte, until tables.Ticks) (jobs.Fo
 	return out, nil
 }
 
-func end(d tables.Day) tables.Ticks { return (d + 1).Start() }
+func end(d schema.Day) tables.Ticks { return (d + 1).Start() }
 
 // OpenFrom is the start of the earliest day that is not archived yet.
 func (*Fold) OpenFrom(state []byte) (tables.Ticks, error) {
@@ -97,6 +98,6 @@ func (*Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 }
 
 // Open gives nothing: a day is written when it is closed, and not before.
-func (*Fold) Open(tables.Member, []byte) ([]jobs.Effect, error) { return nil, nil }
+func (*Fold) Open(schema.Member, []byte) ([]jobs.Effect, error) { return nil, nil }
 
 var errOrder = errors.New("samples are not in row order")

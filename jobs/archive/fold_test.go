@@ -12,9 +12,10 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
-var member = tables.Member{Device: "d1", Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 11}}
+var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11}}
 
 const (
 	hour = tables.Ticks(time.Hour / 100)
@@ -38,7 +39,7 @@ func must(t testing.TB, err error) {
 // at are samples without values at such times.
 func at(times ...tables.Ticks) (samples []jobs.Sample) {
 	for _, t := range times {
-		samples = append(samples, jobs.Sample{Key: tables.RowKey{Ticks: t}})
+		samples = append(samples, jobs.Sample{Key: schema.RowKey{Ticks: t}})
 	}
 	return samples
 }
@@ -60,7 +61,7 @@ func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, [
 	must(t, err)
 	var asked []string
 	for _, e := range out.Effects {
-		d := tables.DayOf(e.From)
+		d := schema.DayOf(e.From)
 		if e.From != d.Start() || e.To != (d+1).Start() || !e.Closed || e.Properties != nil {
 			t.Fatalf("not a closed day: %+v", e)
 		}
@@ -80,7 +81,7 @@ func walk(random *rand.Rand, n int) (times []tables.Ticks, days []string) {
 	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
 	for range n {
 		now = now.Add(time.Duration(1 + random.Float64()*random.Float64()*random.Float64()*float64(1000*time.Hour)))
-		times, days = append(times, now), append(days, tables.DayOf(now).String())
+		times, days = append(times, now), append(days, schema.DayOf(now).String())
 	}
 	return times, slices.Compact(days)
 }
@@ -121,7 +122,7 @@ func TestEveryDayIsAskedForOnceHoweverTheWorkIsCut(t *testing.T) {
 
 func TestADayIsAwaitedForAnHour(t *testing.T) {
 	f := newFold(t)
-	start := tables.DayOf(tables.TicksOf(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC))).Start()
+	start := schema.DayOf(tables.TicksOf(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC))).Start()
 	state := fold(t, f, nil, at(start, start+day-1))
 	for _, until := range []tables.Ticks{start, start + day, start + day + hour - 1} {
 		same, asked := closeAt(t, f, state, until)
@@ -230,7 +231,7 @@ func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tenant := range ids {
 		for _, device := range ids {
-			o := output(tables.Member{Tenant: tables.Tenant(tenant), Device: tables.DeviceID(device)}, 739939)
+			o := output(schema.Member{Tenant: schema.Tenant(tenant), Device: schema.DeviceID(device)}, 739939)
 			name := o.PartitionKey + "/" + o.RowKey
 			parts := strings.Split(name, "/")
 			if seen[name] || len(parts) != 4 || len(name) > 1024 {
@@ -271,7 +272,7 @@ func FuzzState(f *testing.F) {
 		if err != nil || !slices.Equal(again, awaited) {
 			t.Fatalf("%v is written and read as %v, %v", awaited, again, err)
 		}
-		if !slices.IsSorted(awaited) || len(awaited) > 0 && (awaited[0] < 0 || awaited[len(awaited)-1] > tables.DayOf(tables.MaxTicks)) {
+		if !slices.IsSorted(awaited) || len(awaited) > 0 && (awaited[0] < 0 || awaited[len(awaited)-1] > schema.DayOf(tables.MaxTicks)) {
 			t.Fatalf("%v are no days", awaited)
 		}
 		if _, err := fold.Close(member, state, tables.MaxTicks); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -17,7 +18,7 @@ const rfc3339 = "2006-01-02T15:04:05.9999999Z"
 
 // appendLine writes a reading as a line of an object. Ids, keys and times have
 // nothing that JSON escapes.
-func appendLine(b []byte, r *tables.Reading) (_ []byte, err error) {
+func appendLine(b []byte, r *schema.Reading) (_ []byte, err error) {
 	b = append(append(b, `{"device":"`...), r.Device...)
 	b = append(append(b, `","key":"`...), r.Key.String()...)
 	b = r.Key.Ticks.Time().AppendFormat(append(b, `","time":"`...), rfc3339)

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // everyType is a reading with a property of each type, some at its limits.
-func everyType() tables.Reading {
-	r := tables.Reading{Device: "contoso:d1", Key: tables.RowKey{Ticks: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 5, 123456700, time.UTC)), Suffix: "a_b"}}
+func everyType() schema.Reading {
+	r := schema.Reading{Device: "contoso:d1", Key: schema.RowKey{Ticks: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 5, 123456700, time.UTC)), Suffix: "a_b"}}
 	for _, p := range []struct {
 		name  string
 		value tables.Value
@@ -45,7 +46,7 @@ func TestLineKeepsTypesAndDigits(t *testing.T) {
 }
 
 func TestLineOfNoValues(t *testing.T) {
-	r := tables.Reading{Device: "d", Key: tables.RowKey{Ticks: 0}, Properties: []tables.Property{{Name: "none"}}}
+	r := schema.Reading{Device: "d", Key: schema.RowKey{Ticks: 0}, Properties: []tables.Property{{Name: "none"}}}
 	want := `{"device":"d","key":"0000000000000000000","time":"0001-01-01T00:00:00Z","values":{}}` + "\n"
 	if line, err := appendLine(nil, &r); err != nil || string(line) != want {
 		t.Errorf("%s%v", line, err)
@@ -57,7 +58,7 @@ func FuzzLine(f *testing.F) {
 	f.Add("temperature", "78.8", 21.5, int64(1)<<60, []byte{1, 2})
 	f.Add("a\"b", "line\nbreak", math.Inf(1), int64(-1), []byte{})
 	f.Fuzz(func(t *testing.T, name, text string, double float64, integer int64, binary []byte) {
-		r := tables.Reading{Device: "d", Properties: []tables.Property{{Name: name, Value: tables.String(text)},
+		r := schema.Reading{Device: "d", Properties: []tables.Property{{Name: name, Value: tables.String(text)},
 			{Name: name + "1", Value: tables.Double(double)}, {Name: name + "2", Value: tables.Int64(integer)}, {Name: name + "3", Value: tables.Binary(binary)}}}
 		line, err := appendLine(nil, &r)
 		if err != nil {

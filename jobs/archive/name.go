@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // output names the object of a device and day. What is encoded, and why, is in
 // the package's doc; a percent sign is in no id, so every name can be read back.
-func output(d tables.Member, day tables.Day) jobs.Output {
+func output(d schema.Member, day schema.Day) jobs.Output {
 	return jobs.Output{
 		Kind:         jobs.Object,
 		PartitionKey: "readings/tenant=" + encodeTenant(d.Tenant) + "/date=" + day.String(),
@@ -17,7 +17,7 @@ func output(d tables.Member, day tables.Day) jobs.Output {
 	}
 }
 
-func encodeTenant(t tables.Tenant) string {
+func encodeTenant(t schema.Tenant) string {
 	s := colons(string(t))
 	if rest, dot := strings.CutSuffix(s, "."); dot {
 		s = rest + "%2E"
@@ -25,7 +25,7 @@ func encodeTenant(t tables.Tenant) string {
 	return s
 }
 
-func encodeDevice(d tables.DeviceID) string {
+func encodeDevice(d schema.DeviceID) string {
 	s := colons(string(d))
 	switch {
 	case strings.HasPrefix(s, "."):

@@ -13,6 +13,7 @@ import (
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
@@ -26,7 +27,7 @@ func sizes() map[string]int {
 const count = 40
 
 // writeUntilDone does as jobs do: after an error it is all done again.
-func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings []tables.Reading) (err error) {
+func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings []schema.Reading) (err error) {
 	for range 20 {
 		if err = s.Write(ctx, "o", fence, each(readings...)); err == nil {
 			return nil

@@ -25,6 +25,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
@@ -111,8 +112,8 @@ func lines(t testing.TB, object []byte) (out []string) {
 }
 
 // each gives readings one by one.
-func each(readings ...tables.Reading) iter.Seq2[tables.Reading, error] {
-	return func(yield func(tables.Reading, error) bool) {
+func each(readings ...schema.Reading) iter.Seq2[schema.Reading, error] {
+	return func(yield func(schema.Reading, error) bool) {
 		for _, r := range readings {
 			if !yield(r, nil) {
 				return
@@ -123,20 +124,20 @@ func each(readings ...tables.Reading) iter.Seq2[tables.Reading, error] {
 
 // some are n readings, of so many bytes that do not compress; kind tells them
 // from others.
-func some(kind, n, bytes int) (readings []tables.Reading) {
+func some(kind, n, bytes int) (readings []schema.Reading) {
 	random := rand.NewChaCha8([32]byte{byte(kind)})
 	start := tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
 	for i := range n {
 		b := make([]byte, bytes)
 		random.Read(b) // never fails
-		readings = append(readings, tables.Reading{Device: "d1", Key: tables.RowKey{Ticks: start.Add(time.Duration(i) * time.Second)},
+		readings = append(readings, schema.Reading{Device: "d1", Key: schema.RowKey{Ticks: start.Add(time.Duration(i) * time.Second)},
 			Properties: []tables.Property{{Name: "kind", Value: tables.Int32(int32(kind))}, {Name: "bytes", Value: tables.Binary(b)}}})
 	}
 	return readings
 }
 
 // packed is what an object of readings is, written where nothing happens to it.
-func packed(t testing.TB, s *shelf, readings []tables.Reading) []byte {
+func packed(t testing.TB, s *shelf, readings []schema.Reading) []byte {
 	t.Helper()
 	name := azuretest.Name("packed")
 	must(t, s.store(t, nil).Write(t.Context(), name, 1, each(readings...)))
@@ -150,7 +151,7 @@ func packed(t testing.TB, s *shelf, readings []tables.Reading) []byte {
 func TestObjectHasEveryReadingOnceInOrder(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	readings := append([]tables.Reading{everyType()}, some(1, 500, 10)...)
+	readings := append([]schema.Reading{everyType()}, some(1, 500, 10)...)
 	must(t, s.store(t, nil).Write(t.Context(), "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz", 42, each(readings...)))
 	b, meta := s.object(t, "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz")
 	if meta["fence"] != "42" || meta["readings"] != "501" || meta["type"] != "application/gzip" {
@@ -187,7 +188,7 @@ func zipped(t testing.TB, text []byte) []byte {
 func TestEqualReadingsMakeEqualObjects(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	for _, readings := range [][]tables.Reading{some(1, 100, 10), some(1, 100, 1<<10)} {
+	for _, readings := range [][]schema.Reading{some(1, 100, 10), some(1, 100, 1<<10)} {
 		if !bytes.Equal(packed(t, s, readings), packed(t, s, readings)) {
 			t.Error("the second object differs from the first")
 		}
@@ -203,8 +204,8 @@ func TestNoReadingsMakeNoObject(t *testing.T) {
 		t.Errorf("an object of %d bytes", len(b))
 	}
 	broken := errors.New("the table is gone")
-	err := store.Write(t.Context(), "none", 1, func(yield func(tables.Reading, error) bool) {
-		_ = yield(some(1, 1, 1)[0], nil) && yield(tables.Reading{}, broken)
+	err := store.Write(t.Context(), "none", 1, func(yield func(schema.Reading, error) bool) {
+		_ = yield(some(1, 1, 1)[0], nil) && yield(schema.Reading{}, broken)
 	})
 	if b, _ := s.object(t, "none"); !errors.Is(err, broken) || b != nil {
 		t.Errorf("half of the readings make an object of %d bytes, %v", len(b), err)
@@ -327,8 +328,8 @@ func TestLargeDayTakesBoundedMemory(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	var most uint64
-	readings := func(yield func(tables.Reading, error) bool) {
-		r := tables.Reading{Device: "contoso:us-5260:Giles-7163712301905"}
+	readings := func(yield func(schema.Reading, error) bool) {
+		r := schema.Reading{Device: "contoso:us-5260:Giles-7163712301905"}
 		random := rand.New(rand.NewPCG(1, 2))
 		var line []byte
 		for ; text < *large<<20; n++ {

@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
@@ -28,7 +29,7 @@ var _ jobs.Objects = (*Store)(nil)
 //
 // An object of a higher fence stays, too, and the error is jobs.ErrOvertaken;
 // any other is replaced, on the version that was looked at.
-func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[tables.Reading, error]) error {
+func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error {
 	b := s.newBody(name)
 	err := b.fill(ctx, readings)
 	if err == nil && b.readings > 0 {
@@ -41,7 +42,7 @@ func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks, read
 }
 
 // fill compresses readings into the body. The header of gzip has no time.
-func (b *body) fill(ctx context.Context, readings iter.Seq2[tables.Reading, error]) error {
+func (b *body) fill(ctx context.Context, readings iter.Seq2[schema.Reading, error]) error {
 	zip := gzip.NewWriter(writer(func(p []byte) error { return b.write(ctx, p) }))
 	var line []byte
 	for r, err := range readings {

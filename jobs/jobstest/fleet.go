@@ -12,6 +12,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -20,7 +21,7 @@ import (
 type Fleet struct {
 	World    *World
 	Readings string // the table
-	Names    tables.Names
+	Names    schema.Names
 	Batch    jobs.Batch
 }
 
@@ -30,13 +31,13 @@ func (w *World) NewFleet(t *testing.T) *Fleet { return w.NewFleetOf(t, w.Reading
 // NewFleetOf is one that reads a readings table of its own.
 func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 	t.Helper()
-	names, err := tables.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
+	names, err := schema.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
 	Must(t, err)
 	client := w.Connect(t, nil)
 	w.Create(t, names.Fleet(), names.Partitions("live"), names.Latest(), names.Rollups(), names.Rejects())
 	var ops []tables.Op
 	for i, d := range w.Devices {
-		e, err := tables.Member{Month: Month, Device: d, Tenant: tables.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()
+		e, err := schema.Member{Month: Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()
 		Must(t, err)
 		ops = append(ops, tables.Insert(e))
 	}
@@ -120,7 +121,7 @@ func (f *Fleet) Message() jobs.Message {
 }
 
 // Track is the tracking row of a device.
-func (f *Fleet) Track(t *testing.T, d tables.DeviceID) tables.Entity {
+func (f *Fleet) Track(t *testing.T, d schema.DeviceID) tables.Entity {
 	t.Helper()
 	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(), string(d))
 	Must(t, err)

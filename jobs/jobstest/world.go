@@ -12,19 +12,20 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
 // Month is when all devices of a World were deployed.
-var Month = tables.Month{Year: 2026, Month: 11}
+var Month = schema.Month{Year: 2026, Month: 11}
 
 // A World is an account with the readings of a few devices. Any number of fleets
 // read them, each with outputs of its own.
 type World struct {
 	Account  tables.Account
 	Readings string
-	Devices  []tables.DeviceID
+	Devices  []schema.DeviceID
 	Rows     [][]tables.Entity // of each device, in row order
 	fleets   atomic.Int32
 	prefix   string // of the names of all that it makes
@@ -55,7 +56,7 @@ func NewWorldIn(t *testing.T, in azuretest.Account, since time.Duration, devices
 	w.Readings = w.prefix + "readings"
 	now := time.Now().UTC()
 	for i := range devices {
-		d := tables.DeviceID(fmt.Sprintf("contoso:d%02d", i))
+		d := schema.DeviceID(fmt.Sprintf("contoso:d%02d", i))
 		w.Devices = append(w.Devices, d)
 		var own []tables.Entity
 		for n := range rows {

@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Fold is the processor. It needs no configuration: its zero is ready for use.
@@ -21,7 +22,7 @@ var _ jobs.Merging = Fold{}
 
 // Fold keeps the newest value of each sensor: of one time, that of the greater
 // row key. A device's output is one entity, which is never closed.
-func (Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
+func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
 	newest, err := decode(state)
 	if err != nil {
 		return jobs.Folded{}, fmt.Errorf("latest of %s: %w", d.Device, err)
@@ -41,7 +42,7 @@ func (Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.Fol
 
 // Merge gives the values of base, and those of other from readings at or after
 // from where they are as new or newer.
-func (Fold) Merge(d tables.Member, base, other []byte, from tables.Ticks) (jobs.Folded, error) {
+func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.Folded, error) {
 	newest, err := decode(base)
 	if err != nil {
 		return jobs.Folded{}, fmt.Errorf("latest of %s: %w", d.Device, err)
@@ -63,11 +64,11 @@ func (Fold) Merge(d tables.Member, base, other []byte, from tables.Ticks) (jobs.
 }
 
 // folded is a new state with its whole output.
-func (v *values) folded(d tables.Member) jobs.Folded {
+func (v *values) folded(d schema.Member) jobs.Folded {
 	return jobs.Folded{State: v.encode(), Effects: []jobs.Effect{{
 		Output: jobs.Output{
 			Kind:         jobs.Latest,
-			PartitionKey: tables.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
+			PartitionKey: schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
 			RowKey:       string(d.Device),
 		},
 		Properties: v.properties(),

@@ -13,12 +13,13 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
-var member = tables.Member{Device: "d1", Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 11, Shard: 2}}
+var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11, Shard: 2}}
 
 func sample(at tables.Ticks, suffix string, values ...jobs.Measured) jobs.Sample {
-	return jobs.Sample{Key: tables.RowKey{Ticks: at, Suffix: suffix}, Values: values}
+	return jobs.Sample{Key: schema.RowKey{Ticks: at, Suffix: suffix}, Values: values}
 }
 
 func number(sensor string, n float64) jobs.Measured {

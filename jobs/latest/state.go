@@ -6,6 +6,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 const stateVersion = 2
@@ -68,7 +69,7 @@ func decode(b []byte) (*values, error) {
 	newest := tables.Ticks(r.Int())
 	if v.hasFloor = r.Int() == 1; v.hasFloor {
 		var err error
-		if v.floor.key, err = tables.ParseRowKey(r.Text()); err != nil {
+		if v.floor.key, err = schema.ParseRowKey(r.Text()); err != nil {
 			return nil, pack.ErrDamaged
 		}
 		v.floor.Sensor = r.Text()
@@ -88,7 +89,7 @@ func decode(b []byte) (*values, error) {
 
 func readValue(r *pack.Reader, newest tables.Ticks) value {
 	v := value{Measured: jobs.Measured{Sensor: r.Text(), Is: jobs.Number}}
-	v.key = tables.RowKey{Ticks: newest - tables.Ticks(r.Int()), Suffix: r.Text()}
+	v.key = schema.RowKey{Ticks: newest - tables.Ticks(r.Int()), Suffix: r.Text()}
 	flags := r.Int()
 	v.Doubtful = flags&isDoubtful != 0
 	if flags&isState != 0 {

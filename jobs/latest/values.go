@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // values are the newest values of a device. A sensor can have two of them: the
@@ -29,7 +29,7 @@ type values struct {
 }
 
 type value struct {
-	key tables.RowKey // of the reading it is from
+	key schema.RowKey // of the reading it is from
 	jobs.Measured
 }
 

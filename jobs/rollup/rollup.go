@@ -16,11 +16,12 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Config says which buckets there are.
 type Config struct {
-	Windows []tables.Window // zero: minute, hour and day
+	Windows []schema.Window // zero: minute, hour and day
 }
 
 // Windows that a Config may have: their outputs and states have bounds.
@@ -30,7 +31,7 @@ const maxWindows = 8
 func New(c Config) (*Fold, error) {
 	windows := slices.Clone(c.Windows)
 	if len(windows) == 0 {
-		windows = []tables.Window{tables.Minute, tables.Hour, tables.Daily}
+		windows = []schema.Window{schema.Minute, schema.Hour, schema.Daily}
 	}
 	slices.Sort(windows)
 	if len(windows) > maxWindows {
@@ -49,7 +50,7 @@ func New(c Config) (*Fold, error) {
 
 // A Fold is the processor. It is safe for concurrent use.
 type Fold struct {
-	windows []tables.Window
+	windows []schema.Window
 	room    int // bytes that the sensors of one bucket may take in a state
 }
 
@@ -60,7 +61,7 @@ var errOrder = errors.New("rollup: samples are not in row order")
 // Fold adds samples to the buckets they lie in. Every window size adds the
 // samples themselves, never another size's sums, so that no sum depends on how
 // the readings were cut into calls.
-func (f *Fold) Fold(d tables.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
+func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
 	st, err := f.decode(state)
 	if err != nil {
 		return jobs.Folded{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
@@ -96,7 +97,7 @@ func (f *Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 }
 
 // Open gives the open buckets.
-func (f *Fold) Open(d tables.Member, state []byte) ([]jobs.Effect, error) {
+func (f *Fold) Open(d schema.Member, state []byte) ([]jobs.Effect, error) {
 	st, err := f.decode(state)
 	if err != nil {
 		return nil, fmt.Errorf("rollup of %s: %w", d.Device, err)
@@ -114,7 +115,7 @@ func (f *Fold) Open(d tables.Member, state []byte) ([]jobs.Effect, error) {
 // folding is one call of Fold.
 type folding struct {
 	fold   *Fold
-	member tables.Member
+	member schema.Member
 	state  *state
 	out    jobs.Folded
 }
@@ -197,8 +198,8 @@ func (w *folding) effect(b *bucket, closed bool) {
 	d := w.member
 	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{
 		Kind:         jobs.Rollups,
-		PartitionKey: tables.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: tables.DayOf(b.start), Month: d.Month}.String(),
-		RowKey:       tables.RollupRow{Device: d.Device, Bucket: b.start}.String(),
+		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start), Month: d.Month}.String(),
+		RowKey:       schema.RollupRow{Device: d.Device, Bucket: b.start}.String(),
 	}}
 	if b.changed || b.sensors == 0 {
 		e.Properties = []tables.Property{} // none where no sample had a number

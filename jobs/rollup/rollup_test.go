@@ -12,11 +12,12 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
-var member = tables.Member{Device: "d1", Tenant: "contoso", Month: tables.Month{Year: 2026, Month: 11}}
+var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11}}
 
-func newFold(t testing.TB, windows ...tables.Window) *Fold {
+func newFold(t testing.TB, windows ...schema.Window) *Fold {
 	t.Helper()
 	f, err := New(Config{Windows: windows})
 	if err != nil {
@@ -27,7 +28,7 @@ func newFold(t testing.TB, windows ...tables.Window) *Fold {
 
 // number is a sample of one sensor.
 func number(at tables.Ticks, sensor string, n float64) jobs.Sample {
-	return jobs.Sample{Key: tables.RowKey{Ticks: at}, Values: []jobs.Measured{{Sensor: sensor, Number: n, Is: jobs.Number}}}
+	return jobs.Sample{Key: schema.RowKey{Ticks: at}, Values: []jobs.Measured{{Sensor: sensor, Number: n, Is: jobs.Number}}}
 }
 
 // outputs folds samples cut into calls of the given lengths, and gives what is
@@ -72,7 +73,7 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 func whole() int { return math.MaxInt }
 
 // brute computes what outputs should be, one bucket and sensor at a time.
-func brute(samples []jobs.Sample, windows ...tables.Window) map[jobs.Output]map[string]Aggregate {
+func brute(samples []jobs.Sample, windows ...schema.Window) map[jobs.Output]map[string]Aggregate {
 	want := map[jobs.Output]map[string]Aggregate{}
 	for _, w := range windows {
 		for _, s := range samples {
@@ -103,7 +104,7 @@ func walk(random *rand.Rand, n int) (samples []jobs.Sample) {
 	at := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
 	for range n {
 		at = at.Add(time.Duration(math.Pow(10, random.Float64()*random.Float64()*14)))
-		s := jobs.Sample{Key: tables.RowKey{Ticks: at + 1}}
+		s := jobs.Sample{Key: schema.RowKey{Ticks: at + 1}}
 		at++
 		for i := range 3 {
 			m := jobs.Measured{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: math.Round(random.NormFloat64()*1e4) / 1e3}
@@ -126,7 +127,7 @@ func TestRollupsAreEqualHoweverTheWorkIsCut(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	windows := []tables.Window{tables.Minute, tables.Window(15 * time.Minute), tables.Hour, tables.Daily}
+	windows := []schema.Window{schema.Minute, schema.Window(15 * time.Minute), schema.Hour, schema.Daily}
 	f := newFold(t, windows...)
 	for range 30 {
 		samples := walk(random, 300)
@@ -142,12 +143,12 @@ func TestRollupsAreEqualHoweverTheWorkIsCut(t *testing.T) {
 }
 
 func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
-	f := newFold(t, tables.Minute)
+	f := newFold(t, schema.Minute)
 	first, err := f.Fold(member, nil, []jobs.Sample{number(0, "s", 1)})
 	if err != nil || len(first.Effects) != 1 || first.Effects[0].Closed || first.Effects[0].Properties == nil {
 		t.Fatalf("an open bucket gives %+v, %v", first.Effects, err)
 	}
-	second, err := f.Fold(member, first.State, []jobs.Sample{number(tables.Ticks(tables.Minute/100), "s", 2)})
+	second, err := f.Fold(member, first.State, []jobs.Sample{number(tables.Ticks(schema.Minute/100), "s", 2)})
 	if err != nil || len(second.Effects) != 2 || !second.Effects[0].Closed || second.Effects[0].Properties != nil || second.Effects[0].Output != first.Effects[0].Output {
 		t.Fatalf("the next bucket gives %+v, %v", second.Effects, err)
 	}
@@ -174,8 +175,8 @@ func TestSamplesOutOfOrderAreAnError(t *testing.T) {
 }
 
 func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
-	f := newFold(t, tables.Minute)
-	s := jobs.Sample{Key: tables.RowKey{Ticks: 1}}
+	f := newFold(t, schema.Minute)
+	s := jobs.Sample{Key: schema.RowKey{Ticks: 1}}
 	for i := range jobs.MaxSensors {
 		s.Values = append(s.Values, jobs.Measured{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: 1})
 	}
@@ -183,7 +184,7 @@ func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
 	if err != nil || len(folded.Refused) != 1 || folded.Refused[0].Sensor != "late" || len(folded.Effects[0].Properties) != jobs.MaxSensors {
 		t.Fatalf("one sensor too many: refused %v, %v", folded.Refused, err)
 	}
-	next := number(tables.Ticks(tables.Minute/100), "late", 2)
+	next := number(tables.Ticks(schema.Minute/100), "late", 2)
 	folded, err = f.Fold(member, folded.State, []jobs.Sample{next})
 	if err != nil || folded.Refused != nil {
 		t.Errorf("in the next bucket: refused %v, %v", folded.Refused, err)
@@ -191,9 +192,9 @@ func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
 }
 
 // eight are the most windows, the shortest of which are as short as may be.
-func eight() (all []tables.Window) {
+func eight() (all []schema.Window) {
 	for _, d := range []time.Duration{1, 2, 3, 60, 900, 3600, 21600, 86400} {
-		all = append(all, tables.Window(d*time.Second))
+		all = append(all, schema.Window(d*time.Second))
 	}
 	return all
 }
@@ -203,7 +204,7 @@ func crowd(random *rand.Rand, n, values int) (samples []jobs.Sample) {
 	at := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
 	for range n {
 		at = at.Add(time.Duration(1+random.IntN(600)) * time.Second)
-		s := jobs.Sample{Key: tables.RowKey{Ticks: at}}
+		s := jobs.Sample{Key: schema.RowKey{Ticks: at}}
 		first := random.IntN(4000)
 		for i := range values {
 			name := fmt.Sprint("s", first+i)
@@ -221,7 +222,7 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	f := newFold(t, tables.Minute, tables.Hour, tables.Window(6*time.Hour), tables.Daily)
+	f := newFold(t, schema.Minute, schema.Hour, schema.Window(6*time.Hour), schema.Daily)
 	for range 3 {
 		samples := crowd(random, 80, 300)
 		want := outputs(t, f, samples, whole)
@@ -230,11 +231,11 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 		}
 		most := 0
 		for at, sensors := range want {
-			row, err := tables.ParseRollupRow(at.RowKey)
+			row, err := schema.ParseRollupRow(at.RowKey)
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := tables.ParseRollupPartition(at.PartitionKey)
+			p, err := schema.ParseRollupPartition(at.PartitionKey)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,14 +261,14 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 
 func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 	long := func(n int) (s jobs.Sample) {
-		s.Key = tables.RowKey{Ticks: tables.Ticks(n + 1), Suffix: strings.Repeat("x", 64)}
+		s.Key = schema.RowKey{Ticks: tables.Ticks(n + 1), Suffix: strings.Repeat("x", 64)}
 		for i := range jobs.MaxSensors {
 			name := fmt.Sprint("s", n, "_", i)
 			s.Values = append(s.Values, jobs.Measured{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: jobs.Number, Number: 1})
 		}
 		return s
 	}
-	for _, windows := range [][]tables.Window{eight(), {tables.Daily}, {tables.Minute, tables.Hour, tables.Daily}} {
+	for _, windows := range [][]schema.Window{eight(), {schema.Daily}, {schema.Minute, schema.Hour, schema.Daily}} {
 		f := newFold(t, windows...)
 		for _, length := range []int{0, 40, 199} {
 			var samples []jobs.Sample
@@ -301,7 +302,7 @@ func TestSumNeverLeavesTheNumbers(t *testing.T) {
 }
 
 func TestWindowsAreChecked(t *testing.T) {
-	for _, windows := range [][]tables.Window{{tables.Window(7 * time.Minute)}, {tables.Hour, tables.Hour}, {tables.Window(48 * time.Hour)}, {-tables.Hour}} {
+	for _, windows := range [][]schema.Window{{schema.Window(7 * time.Minute)}, {schema.Hour, schema.Hour}, {schema.Window(48 * time.Hour)}, {-schema.Hour}} {
 		if _, err := New(Config{Windows: windows}); err == nil {
 			t.Errorf("%v is taken", windows)
 		}

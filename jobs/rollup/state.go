@@ -8,12 +8,13 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/internal/pack"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // state is what a device's rollups are between two folds: the open bucket of
 // each window.
 type state struct {
-	last  tables.RowKey // of the last sample
+	last  schema.RowKey // of the last sample
 	begun bool          // there was one
 	names []string      // of sensors; buckets know them by their numbers
 	open  []bucket      // one for each window
@@ -37,7 +38,7 @@ const (
 
 // A bucket is one that samples may still be added to.
 type bucket struct {
-	window     tables.Window
+	window     schema.Window
 	start      tables.Ticks
 	begun      bool
 	changed    bool        // since it was last asked to be written
@@ -211,7 +212,7 @@ func (f *Fold) decode(b []byte) (*state, error) {
 	r := pack.NewReader(b[1:])
 	if text := r.Text(); text != "" {
 		var err error
-		if s.last, err = tables.ParseRowKey(text); err != nil {
+		if s.last, err = schema.ParseRowKey(text); err != nil {
 			return nil, pack.ErrDamaged
 		}
 		s.begun = true
@@ -232,7 +233,7 @@ func (f *Fold) decode(b []byte) (*state, error) {
 }
 
 func readBucket(r *pack.Reader, names []string) (bucket, error) {
-	b := bucket{window: tables.Window(r.Int()), start: tables.Ticks(r.Int())}
+	b := bucket{window: schema.Window(r.Int()), start: tables.Ticks(r.Int())}
 	n, at := r.Count(), int64(-1)
 	for range min(n, len(names)) {
 		after := r.Int()

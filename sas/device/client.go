@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"furrow/tables/schema"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -12,8 +13,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"furrow/tables"
 )
 
 // DefaultMaxBytes is how much may wait where Config does not say.
@@ -23,7 +22,7 @@ const DefaultMaxBytes = 16 << 20
 // readings wait.
 type Config struct {
 	Endpoint   string // URL of the SAS endpoint: https, except on loopback
-	Device     tables.DeviceID
+	Device     schema.DeviceID
 	Enrollment string // the device's
 	Key        string // the device's own, derived from its enrollment's, in base64
 
@@ -86,7 +85,7 @@ func Open(config Config) (*Client, error) {
 }
 
 func (c *Client) check() (err error) {
-	if _, err := tables.ParseDeviceID(string(c.config.Device)); err != nil {
+	if _, err := schema.ParseDeviceID(string(c.config.Device)); err != nil {
 		return err
 	}
 	if c.config.Enrollment == "" {

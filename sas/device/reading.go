@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -25,11 +26,11 @@ type Reading struct {
 }
 
 // longestKey stands for the key that a reading will have.
-var longestKey = tables.RowKey{Ticks: tables.MaxTicks, Suffix: strings.Repeat("x", 32)}.String()
+var longestKey = schema.RowKey{Ticks: tables.MaxTicks, Suffix: strings.Repeat("x", 32)}.String()
 
 // encode is the JSON object of the row without its keys, or why storage would
 // refuse it.
-func (r Reading) encode(device tables.DeviceID) ([]byte, error) {
+func (r Reading) encode(device schema.DeviceID) ([]byte, error) {
 	e := tables.Entity{PartitionKey: string(device), RowKey: longestKey}
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
 		v, err := valueOf(r.Values[name])

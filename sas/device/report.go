@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Reason says what became of a reading that is not in the table.
@@ -102,13 +103,13 @@ func (e *entry) report(why Reason, err error) Report {
 }
 
 // key is e's key for good, once its time is known.
-func (e *entry) key() (tables.RowKey, bool) {
+func (e *entry) key() (schema.RowKey, bool) {
 	ticks := tables.Ticks(e.at)
 	if !e.timed {
 		if e.boot.zero.IsZero() {
-			return tables.RowKey{}, false
+			return schema.RowKey{}, false
 		}
 		ticks = tables.TicksOf(e.boot.zero.Add(time.Duration(e.at)))
 	}
-	return tables.RowKey{Ticks: ticks, Suffix: suffix(e.boot.nonce, e.seq)}, true
+	return schema.RowKey{Ticks: ticks, Suffix: suffix(e.boot.nonce, e.seq)}, true
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json"
 )
@@ -27,7 +28,7 @@ type token struct {
 
 // An answer is what the endpoint gives for a proof.
 type answer struct {
-	Device         tables.DeviceID `json:"device"`
+	Device         schema.DeviceID `json:"device"`
 	URL            string          `json:"url"`
 	SAS            string          `json:"sas"`
 	PartitionKey   string          `json:"partitionKey"`
@@ -48,7 +49,7 @@ const (
 
 // parseAnswer reads an answer to device, and holds it to what this client
 // relies on. Its errors do not quote the token.
-func parseAnswer(body []byte, device tables.DeviceID) (answer, *url.URL, error) {
+func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil {
 		return a, nil, errors.New("it is not the JSON of a token")
@@ -63,11 +64,11 @@ func parseAnswer(body []byte, device tables.DeviceID) (answer, *url.URL, error) 
 	if err := tables.CheckTable(u.Path[strings.LastIndexByte(u.Path, '/')+1:]); err != nil {
 		return a, nil, fmt.Errorf("url: %w", err)
 	}
-	if _, err := tables.ParseDeviceID(a.PartitionKey); err != nil {
+	if _, err := schema.ParseDeviceID(a.PartitionKey); err != nil {
 		return a, nil, fmt.Errorf("partitionKey: %w", err)
 	}
 	for _, key := range []string{a.EarliestRowKey, a.LatestRowKey} {
-		if _, err := tables.ParseRowKey(key); err != nil {
+		if _, err := schema.ParseRowKey(key); err != nil {
 			return a, nil, fmt.Errorf("window: %w", err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"furrow/sas/device"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 // A world has storage, an endpoint in front of it, and time: its devices live
@@ -347,7 +348,7 @@ func (w *world) rows() (numbers []int, times []time.Time) {
 			if err := json.Unmarshal(raw, &e); err != nil {
 				w.t.Fatal(err)
 			}
-			key, err := tables.ParseRowKey(e.RowKey)
+			key, err := schema.ParseRowKey(e.RowKey)
 			if err != nil || e.PartitionKey != id {
 				w.t.Errorf("row %s %s: %v", e.PartitionKey, e.RowKey, err)
 			}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 const (
@@ -32,14 +32,14 @@ type fakeIssuer struct {
 	issue        func(context.Context) error // nil: succeeds at once
 }
 
-func (f fakeIssuer) Authenticate(_ context.Context, _ tables.DeviceID, header string) (tables.Enrollment, error) {
+func (f fakeIssuer) Authenticate(_ context.Context, _ schema.DeviceID, header string) (schema.Enrollment, error) {
 	if header != rightProof {
-		return tables.Enrollment{}, sas.ErrProofWrong
+		return schema.Enrollment{}, sas.ErrProofWrong
 	}
-	return tables.Enrollment{ID: "furrow"}, f.authenticate
+	return schema.Enrollment{ID: "furrow"}, f.authenticate
 }
 
-func (f fakeIssuer) Issue(ctx context.Context, device tables.DeviceID, _ tables.Enrollment) (sas.Answer, error) {
+func (f fakeIssuer) Issue(ctx context.Context, device schema.DeviceID, _ schema.Enrollment) (sas.Answer, error) {
 	if f.issue != nil {
 		if err := f.issue(ctx); err != nil {
 			return sas.Answer{}, err

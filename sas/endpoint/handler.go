@@ -12,17 +12,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // An Issuer decides who gets a token and issues it.
 type Issuer interface {
 	// Authenticate verifies that the request comes from the device. It is called before
 	// any rate limit, so it must be cheap.
-	Authenticate(ctx context.Context, device tables.DeviceID, header string) (tables.Enrollment, error)
+	Authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error)
 
 	// Issue issues the token and records it.
-	Issue(ctx context.Context, device tables.DeviceID, e tables.Enrollment) (sas.Answer, error)
+	Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (sas.Answer, error)
 }
 
 // Config configures a Handler.

@@ -15,6 +15,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func TestDeviceWithItsKeyGetsAToken(t *testing.T) {
@@ -233,7 +234,7 @@ func FuzzPathsAndIDs(f *testing.F) {
 		w := ask(h, r)
 		if w.Code == 200 && strings.HasSuffix(path, "/token") {
 			id := strings.TrimSuffix(strings.TrimPrefix(path, "/v1/devices/"), "/token")
-			if _, err := tables.ParseDeviceID(id); err != nil || method != "POST" {
+			if _, err := schema.ParseDeviceID(id); err != nil || method != "POST" {
 				t.Errorf("%s %q gets a token: %v", method, path, err)
 			}
 		}

@@ -2,11 +2,10 @@ package endpoint
 
 import (
 	"cmp"
+	"furrow/tables/schema"
 	"strings"
 	"sync"
 	"time"
-
-	"furrow/tables"
 )
 
 // Default limits. Each applies to one process: two replicas allow twice as much.
@@ -71,7 +70,7 @@ type devices struct {
 	max int // in a generation
 
 	mu         sync.Mutex
-	young, old map[tables.DeviceID]time.Time
+	young, old map[schema.DeviceID]time.Time
 	born       time.Time // when young was made
 }
 
@@ -79,16 +78,16 @@ type devices struct {
 const maxDevices = 100_000
 
 // pass admits a request of a device, or returns when to retry.
-func (d *devices) pass(id tables.DeviceID, now time.Time) time.Duration {
+func (d *devices) pass(id schema.DeviceID, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.young) >= d.max || now.Sub(d.born) >= d.full() {
-		d.old, d.young, d.born = d.young, map[tables.DeviceID]time.Time{}, now
+		d.old, d.young, d.born = d.young, map[schema.DeviceID]time.Time{}, now
 	}
 	paid, ok := d.young[id]
 	if !ok {
 		paid = d.old[id]
-		id = tables.DeviceID(strings.Clone(string(id))) // the original would keep the whole request in memory
+		id = schema.DeviceID(strings.Clone(string(id))) // the original would keep the whole request in memory
 	}
 	next, wait := d.bucket.pass(paid, now)
 	d.young[id] = next

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func TestUnauthenticatedRequestsUseUpNoLimit(t *testing.T) {
@@ -84,7 +84,7 @@ func TestDeviceLimitsUseBoundedMemory(t *testing.T) {
 	before := heap()
 	now := time.Now()
 	for i := range 5 * maxDevices {
-		d.pass(tables.DeviceID("a-device-with-a-name-of-usual-length-"+strconv.Itoa(i)), now)
+		d.pass(schema.DeviceID("a-device-with-a-name-of-usual-length-"+strconv.Itoa(i)), now)
 	}
 	if n := d.known(); n > 2*maxDevices {
 		t.Errorf("%d are remembered", n)
@@ -133,7 +133,7 @@ func TestActiveDeviceKeepsItsStateWhenOthersCrowdIn(t *testing.T) {
 		if d.pass("pump-7", now) == 0 {
 			passed++
 		}
-		d.pass(tables.DeviceID(strconv.Itoa(i)), now)
+		d.pass(schema.DeviceID(strconv.Itoa(i)), now)
 	}
 	if passed != DeviceBurst {
 		t.Errorf("%d passed", passed)

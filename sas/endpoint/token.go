@@ -3,13 +3,12 @@ package endpoint
 import (
 	"context"
 	"errors"
+	"furrow/tables/schema"
 	"io"
 	"net/http"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"furrow/tables"
 )
 
 // maxBody bounds the body of a request, in bytes.
@@ -21,7 +20,7 @@ const issueTimeout = 20 * time.Second
 // token serves a token request. Expensive checks come last.
 func (h *Handler) token(x *exchange) *refusal {
 	defer h.took(x)
-	device, err := tables.ParseDeviceID(x.id)
+	device, err := schema.ParseDeviceID(x.id)
 	if err != nil {
 		return &refusal{code: BadDeviceID, detail: err.Error()}
 	}
@@ -41,10 +40,10 @@ func (h *Handler) token(x *exchange) *refusal {
 	return h.issue(x, device, e)
 }
 
-func (h *Handler) authenticate(x *exchange, device tables.DeviceID) (tables.Enrollment, *refusal) {
+func (h *Handler) authenticate(x *exchange, device schema.DeviceID) (schema.Enrollment, *refusal) {
 	header := x.r.Header.Get("Authorization")
 	if header == "" {
-		return tables.Enrollment{}, &refusal{code: ProofMissing, detail: "the request has no Authorization header; send a SharedAccessSignature"}
+		return schema.Enrollment{}, &refusal{code: ProofMissing, detail: "the request has no Authorization header; send a SharedAccessSignature"}
 	}
 	e, err := h.issuer.Authenticate(x.r.Context(), device, header)
 	if err != nil {
@@ -69,7 +68,7 @@ func checkBody(x *exchange) *refusal {
 	return nil
 }
 
-func (h *Handler) issue(x *exchange, device tables.DeviceID, e tables.Enrollment) *refusal {
+func (h *Handler) issue(x *exchange, device schema.DeviceID, e schema.Enrollment) *refusal {
 	release, wait := h.storage.acquire(x.r.Context())
 	if release == nil {
 		return &refusal{code: StorageBusy, detail: busy, after: wait}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 	"furrow/worker/dashboard/view"
 )
@@ -30,7 +31,7 @@ type ask struct {
 	To     time.Time
 	Window string
 	Span   string
-	Day    *tables.Day
+	Day    *schema.Day
 }
 
 // longestAsk is how long a query may be, in bytes.
@@ -95,13 +96,13 @@ func (a *ask) parse(name, text string) (err error) {
 	case "sensor":
 		a.Sensor, err = text, checkSensor(text)
 	case "tenant":
-		_, err = tables.ParseTenant(text)
+		_, err = schema.ParseTenant(text)
 		a.Tenant = text
 	case "site":
-		_, err = tables.ParseSite(text)
+		_, err = schema.ParseSite(text)
 		a.Site = text
 	case "prefix":
-		_, err = tables.IDsWithPrefix(text)
+		_, err = schema.IDsWithPrefix(text)
 		a.Prefix = text
 	case "state":
 		a.State = pages.State(text)
@@ -124,8 +125,8 @@ func (a *ask) parse(name, text string) (err error) {
 	case "span":
 		a.Span, err = text, oneOf(text, spanNames()...)
 	case "day":
-		var day tables.Day
-		day, err = tables.ParseDay(text)
+		var day schema.Day
+		day, err = schema.ParseDay(text)
 		if err != nil || day.Start().Time().Format(time.DateOnly) != text {
 			err = fmt.Errorf("it takes a day of UTC such as 2026-11-21")
 		}
@@ -179,7 +180,7 @@ func parseTime(text string) (time.Time, error) {
 }
 
 func checkWindow(text string) error {
-	if _, err := tables.ParseWindow(text); err != nil && text != "auto" && text != "raw" {
+	if _, err := schema.ParseWindow(text); err != nil && text != "auto" && text != "raw" {
 		return fmt.Errorf("it takes auto, raw, or the size of a window such as 1m, 1h or 1d")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 	"furrow/worker/dashboard/view"
 )
@@ -58,7 +59,7 @@ func (a ask) series(device string, now time.Time) view.SeriesAsk {
 }
 
 func (a ask) day(tenant string, now time.Time) view.DayAsk {
-	d := view.DayAsk{Tenant: tenant, Sensor: a.Sensor, Day: tables.DayOf(tables.TicksOf(now))}
+	d := view.DayAsk{Tenant: tenant, Sensor: a.Sensor, Day: schema.DayOf(tables.TicksOf(now))}
 	if a.Day != nil {
 		d.Day = *a.Day
 	}

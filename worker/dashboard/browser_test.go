@@ -19,6 +19,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/view"
 )
@@ -246,7 +247,7 @@ func (b *browser) clicksAMark() {
 // shows it.
 type sight struct {
 	url   string
-	names tables.Names
+	names schema.Names
 	store *tables.Client
 	lines int64 // of the figures of its only run
 }
@@ -263,7 +264,7 @@ func newSight(t *testing.T) *sight {
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	store := view.New(view.Config{Tables: f.store, Names: f.names, Every: 200 * time.Millisecond, Log: quiet, Silent: time.Hour,
-		Pipelines: []view.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []tables.Window{tables.Hour}}}})
+		Pipelines: []view.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []schema.Window{schema.Hour}}}})
 	d, err := dashboard.New(dashboard.Config{View: store, Loopback: true, Log: quiet})
 	must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -290,11 +291,11 @@ func must(t *testing.T, err error) {
 func (*sight) id(i int) string { return fmt.Sprintf("contoso:probe-%03d", i) }
 
 // place is one of twelve cities, and a street of it.
-func (*sight) place(i int) tables.Position {
-	return tables.Position{Lat: -50 + float64(i%12)*10 + float64(i/12)*0.05, Lon: -150 + float64(i%12)*27}
+func (*sight) place(i int) schema.Position {
+	return schema.Position{Lat: -50 + float64(i%12)*10 + float64(i/12)*0.05, Lon: -150 + float64(i%12)*27}
 }
 
-func (*sight) month() tables.Month { return tables.Month{Year: 2026, Month: time.November} }
+func (*sight) month() schema.Month { return schema.Month{Year: 2026, Month: time.November} }
 
 func (f *sight) put(t *testing.T, table string, e tables.Entity, err error) {
 	t.Helper()
@@ -307,7 +308,7 @@ func (f *sight) put(t *testing.T, table string, e tables.Entity, err error) {
 func (f *sight) device(t *testing.T, i int, value float64) {
 	t.Helper()
 	place := f.place(i)
-	d := tables.Device{ID: tables.DeviceID(f.id(i)), Month: f.month(), Tenant: "contoso", Site: "here", Position: &place, Readings: f.names.Readings(), Status: tables.Active}
+	d := schema.Device{ID: schema.DeviceID(f.id(i)), Month: f.month(), Tenant: "contoso", Site: "here", Position: &place, Readings: f.names.Readings(), Status: schema.Active}
 	e, err := d.Entity()
 	f.put(t, f.names.Devices(), e, err)
 	e, err = d.Member().Entity()
@@ -320,11 +321,11 @@ func (f *sight) value(t *testing.T, i int, value float64) {
 	t.Helper()
 	now := tables.TicksOf(time.Now())
 	v := latest.Value{At: now, Measured: jobs.Measured{Sensor: "temperature", Number: value, Is: jobs.Number}}
-	part := tables.LatestPartition{Tenant: "contoso", Month: f.month()}
+	part := schema.LatestPartition{Tenant: "contoso", Month: f.month()}
 	f.put(t, f.names.Latest(), tables.Entity{PartitionKey: part.String(), RowKey: f.id(i), Properties: []tables.Property{{Name: "temperature", Value: tables.String(v.String())}}}, nil)
 	f.lines++
 	slot := tables.TicksOf(time.Now().Truncate(time.Minute))
-	w := tables.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "w", First: now, Last: now, Devices: 1, Folded: 1, Rows: f.lines, Jobs: map[string]int64{"device done": 1}, Operations: map[string]int64{"tables query": 1}}
+	w := schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "w", First: now, Last: now, Devices: 1, Folded: 1, Rows: f.lines, Jobs: map[string]int64{"device done": 1}, Operations: map[string]int64{"tables query": 1}}
 	e, err := w.Entity()
 	f.put(t, f.names.Runs(), e, err)
 }

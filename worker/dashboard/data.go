@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"time"
 
-	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/view"
 )
 
@@ -88,7 +88,7 @@ func (d *Dashboard) dayData(x *exchange) error {
 
 // device is the id in the path.
 func (x *exchange) device() (string, error) {
-	id, err := tables.ParseDeviceID(x.r.PathValue("id"))
+	id, err := schema.ParseDeviceID(x.r.PathValue("id"))
 	if err != nil {
 		return "", badRequest("The path names no device: " + err.Error() + ".")
 	}
@@ -97,7 +97,7 @@ func (x *exchange) device() (string, error) {
 
 // tenant is the one in the path.
 func (x *exchange) tenant() (string, error) {
-	t, err := tables.ParseTenant(x.r.PathValue("tenant"))
+	t, err := schema.ParseTenant(x.r.PathValue("tenant"))
 	if err != nil {
 		return "", badRequest("The path names no tenant: " + err.Error() + ".")
 	}

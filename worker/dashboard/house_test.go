@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/view"
 	"furrow/worker/dashboard/view/viewtest"
 )
@@ -27,7 +27,7 @@ func newHouse(t testing.TB, y *viewtest.Yard, c Config) *house {
 	t.Helper()
 	client, queues := y.Readers(t, view.CountTable, view.CountQueue)
 	c.View = view.New(view.Config{Tables: client, Queues: queues, Names: y.Names, Every: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
-		Pipelines: []view.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []tables.Window{tables.Minute, tables.Hour, tables.Daily}}}})
+		Pipelines: []view.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}})
 	c.Log = slog.New(slog.DiscardHandler)
 	d, err := New(c)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A site is all that gives tokens: storage, and endpoints in front of it, each in
@@ -26,7 +27,7 @@ type site struct {
 // What the site's fleet is called.
 const (
 	sitePrefix     = "bench"
-	siteEnrollment = tables.EnrollmentID("bench")
+	siteEnrollment = schema.EnrollmentID("bench")
 )
 
 // openSite starts storage with an enrollment in it. The site is to be closed, also
@@ -47,7 +48,7 @@ func openSite(ctx context.Context, executable string) (*site, error) {
 }
 
 func (s *site) enroll(ctx context.Context, account tables.Account, master sas.Master) error {
-	names, err := tables.ParseNames(sitePrefix)
+	names, err := schema.ParseNames(sitePrefix)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (s *site) enroll(ctx context.Context, account tables.Account, master sas.Ma
 		return err
 	}
 	enrollments := &sas.Enrollments{Table: client.Table(names.Enrollments()), Master: master}
-	_, err = enrollments.Add(ctx, tables.Enrollment{
+	_, err = enrollments.Add(ctx, schema.Enrollment{
 		ID: siteEnrollment, Tenant: "bench", Readings: names.Readings(), Life: time.Hour, Backfill: 7 * 24 * time.Hour,
 	}, s.key, nil)
 	return err

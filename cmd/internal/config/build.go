@@ -5,11 +5,12 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Build makes the pipeline that device jobs know. The objects may be nil where
 // MakesObjects says so.
-func (p Pipeline) Build(client *tables.Client, names tables.Names, objects jobs.Objects) (*jobs.Pipeline, error) {
+func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.Objects) (*jobs.Pipeline, error) {
 	if p.MakesObjects() && objects == nil {
 		return nil, fmt.Errorf("pipeline %s makes objects, and there is no place for them: the storage account has no blobs", p.Name)
 	}

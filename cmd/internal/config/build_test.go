@@ -10,17 +10,18 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 type nowhere struct{}
 
-func (nowhere) Write(context.Context, string, tables.Ticks, iter.Seq2[tables.Reading, error]) error {
+func (nowhere) Write(context.Context, string, tables.Ticks, iter.Seq2[schema.Reading, error]) error {
 	return nil
 }
 
 func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
 	c := mustParse(t, everything)
-	built, err := c.Pipelines[0].Build(nil, tables.Names{}, nil)
+	built, err := c.Pipelines[0].Build(nil, schema.Names{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +49,10 @@ func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
 
 func TestAnArchiveNeedsAPlaceForObjects(t *testing.T) {
 	archive := Default().Pipelines[1]
-	if _, err := archive.Build(nil, tables.Names{}, nil); err == nil || !archive.MakesObjects() {
+	if _, err := archive.Build(nil, schema.Names{}, nil); err == nil || !archive.MakesObjects() {
 		t.Error("it is built without one")
 	}
-	built, err := archive.Build(nil, tables.Names{}, nowhere{})
+	built, err := archive.Build(nil, schema.Names{}, nowhere{})
 	if err != nil || built.Objects != (nowhere{}) {
 		t.Errorf("it is %+v, %v", built, err)
 	}
@@ -60,7 +61,7 @@ func TestAnArchiveNeedsAPlaceForObjects(t *testing.T) {
 func TestNothingIsLeftToTheDefaultsOfJobs(t *testing.T) {
 	p := newPipeline()
 	p.Name, p.Processors = "live", []Processor{Latest{}}
-	if _, err := p.Build(nil, tables.Names{}, nil); err != nil {
+	if _, err := p.Build(nil, schema.Names{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	// Zero means the default to jobs, so a file's zero would not be what it says.
@@ -75,7 +76,7 @@ func TestSensorsAreTakenIfReadingsCanHaveThem(t *testing.T) {
 		strings.Repeat("x", maxSensorName+1): false, jobs.FenceProperty: false, jobs.PartsProperty: false,
 	} {
 		sensors := jobs.Sensors{}
-		s, refused := sensors.Sample(tables.Reading{Properties: []tables.Property{{Name: name, Value: tables.Double(1)}}})
+		s, refused := sensors.Sample(schema.Reading{Properties: []tables.Property{{Name: name, Value: tables.Double(1)}}})
 		if (len(refused) == 0) != taken || (len(s.Values) == 1) != taken || (checkSensor(name) == "") != taken {
 			t.Errorf("sensor %.20s: jobs refuse %v, a file is told %q; want it taken: %v", name, refused, checkSensor(name), taken)
 		}
@@ -86,7 +87,7 @@ func TestAGoodValueIsComparedAsDevicesSendIt(t *testing.T) {
 	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\n    quality: {sensor: q, good: [192, 1.50, True, fine]}\n").Pipelines[0]
 	sensors := p.Meant()
 	for _, v := range []tables.Value{tables.Int32(192), tables.Int64(192), tables.Double(192), tables.Double(1.5), tables.Boolean(true), tables.String("fine")} {
-		s, _ := sensors.Sample(tables.Reading{Properties: []tables.Property{{Name: "q", Value: v}, {Name: "t", Value: tables.Double(1)}}})
+		s, _ := sensors.Sample(schema.Reading{Properties: []tables.Property{{Name: "q", Value: v}, {Name: "t", Value: tables.Double(1)}}})
 		if len(s.Values) != 1 || s.Values[0].Doubtful {
 			t.Errorf("%v is not good", v)
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // DefaultPath is the file that is read when none is named.
@@ -27,7 +27,7 @@ type Config struct {
 
 // A Pipeline is a cadence and a list of processors, with checkpoints of its own.
 type Pipeline struct {
-	Name       tables.Pipeline
+	Name       schema.Pipeline
 	Cadence    time.Duration // from slot to slot: a part of a day, or whole days
 	Batch      int           // devices that one message carries, 1 to jobs.MaxBatch
 	Settle     time.Duration // younger rows wait

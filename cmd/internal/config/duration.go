@@ -1,11 +1,10 @@
 package config
 
 import (
+	"furrow/tables/schema"
 	"strconv"
 	"strings"
 	"time"
-
-	"furrow/tables"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -37,7 +36,7 @@ func ParseDuration(s string) (time.Duration, bool) {
 }
 
 // formatDuration writes one in the largest unit that fits, as windows are written.
-func formatDuration(d time.Duration) string { return tables.Window(d).String() }
+func formatDuration(d time.Duration) string { return schema.Window(d).String() }
 
 // duration reads one of at least least and at most most, in a key of that name.
 func (r *reader) duration(name string, to *time.Duration, least, most time.Duration) key {

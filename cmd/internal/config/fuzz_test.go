@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // FuzzParse holds that no text stops the program, that all that is said of it is
@@ -46,7 +46,7 @@ func FuzzParse(f *testing.F) {
 			if p.Name == "" || p.Settings() == "" {
 				t.Errorf("something is missing and nothing is said: %+v", p)
 			}
-			if _, err := p.Build(nil, tables.Names{}, nowhere{}); err != nil {
+			if _, err := p.Build(nil, schema.Names{}, nowhere{}); err != nil {
 				t.Errorf("it cannot be built: %v", err)
 			}
 		}

@@ -2,10 +2,9 @@ package config
 
 import (
 	"errors"
+	"furrow/tables/schema"
 	"strings"
 	"unicode/utf8"
-
-	"furrow/tables"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -17,7 +16,7 @@ import (
 // Bounds of a file. The parser's work grows with the square of its tokens, and of
 // how deep they are nested; an alias can stand for many nodes.
 const (
-	maxFile   = tables.MaxConfiguration // bytes: a file that is read can be stored
+	maxFile   = schema.MaxConfiguration // bytes: a file that is read can be stored
 	maxTokens = 30_000
 	maxDepth  = 20 // of brackets, and of dashes in a line
 	maxNodes  = 100_000

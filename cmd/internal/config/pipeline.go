@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -49,20 +49,20 @@ func (r *reader) nameOf(n ast.Node, number string) string {
 			name, _, _ = quiet.scalar("", value, "")
 		}
 	})
-	if _, err := tables.ParsePipeline(name); err != nil {
+	if _, err := schema.ParsePipeline(name); err != nil {
 		return number
 	}
 	return name
 }
 
-func (r *reader) name(label string, to *tables.Pipeline) key {
+func (r *reader) name(label string, to *schema.Pipeline) key {
 	return key{name: "name", must: true, read: func(n ast.Node) {
 		const want = "1 to 20 small letters and digits, a letter first"
 		text, at, ok := r.scalar("name", n, want)
 		if !ok {
 			return
 		}
-		name, err := tables.ParsePipeline(text)
+		name, err := schema.ParsePipeline(text)
 		if err != nil {
 			r.problem(at, "name %s; want %s", quote(text), want)
 			return

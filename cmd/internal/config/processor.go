@@ -8,7 +8,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Processor is one of a pipeline's, with its settings: Latest, Rollup or Archive.
@@ -37,7 +37,7 @@ func (Latest) shown() any               { return struct{}{} }
 type Rollup rollup.Config
 
 func defaultRollup() Rollup {
-	return Rollup{Windows: []tables.Window{tables.Minute, tables.Hour, tables.Daily}}
+	return Rollup{Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}
 }
 
 func (Rollup) Name() string               { return "rollup" }

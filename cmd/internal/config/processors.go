@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"furrow/jobs/rollup"
-	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -108,7 +108,7 @@ func (r *reader) rollup(n ast.Node) Processor {
 	return p
 }
 
-func (r *reader) windows(n ast.Node) (windows []tables.Window) {
+func (r *reader) windows(n ast.Node) (windows []schema.Window) {
 	before := len(r.problems)
 	const want = "a list of windows, such as [1m, 1h, 1d]"
 	for _, item := range r.items("windows", n, want) {
@@ -134,9 +134,9 @@ func (r *reader) windows(n ast.Node) (windows []tables.Window) {
 }
 
 // parseWindow reads a window in any unit: 60s is 1m.
-func parseWindow(text string) (w tables.Window, wrong string) {
+func parseWindow(text string) (w schema.Window, wrong string) {
 	d, ok := ParseDuration(text)
-	if w = tables.Window(d); !ok || w.Check() != nil {
+	if w = schema.Window(d); !ok || w.Check() != nil {
 		return 0, "window " + quote(text) + "; want whole seconds that divide a day, such as 1m, 15m, 1h or 1d"
 	}
 	return w, ""

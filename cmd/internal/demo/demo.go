@@ -17,6 +17,7 @@ import (
 	"furrow/cmd/internal/simulate"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -37,7 +38,7 @@ type Config struct {
 // A Cast is the fleet that is played, and what it sends.
 type Cast struct {
 	Members  []simulate.Member
-	Tenants  []tables.Tenant
+	Tenants  []schema.Tenant
 	Sendings func(simulate.Member) simulate.Stream
 	From, To time.Time     // when the first and the last readings are due
 	Readings int64         // how many there are, about
@@ -57,7 +58,7 @@ type Screen interface {
 }
 
 // pipeline is the one that folds.
-const pipeline tables.Pipeline = "live"
+const pipeline schema.Pipeline = "live"
 
 // mostBatch is how many devices a message carries, as by default.
 const mostBatch = 50
@@ -84,7 +85,7 @@ type Demo struct {
 	household
 	receipts *check.Receipts
 	listened http.RoundTripper // what devices send through
-	ledger   map[tables.Tenant]credential
+	ledger   map[schema.Tenant]credential
 	workers  []*process
 	audits   tables.Ticks // the run that stands for them in figures
 	quiet    tables.Ticks // the last run that was one of many; after it there is one as of a fleet that keeps up
@@ -93,13 +94,13 @@ type Demo struct {
 	handed atomic.Int64  // readings that devices have handed over before the newest
 
 	mu     sync.Mutex
-	newest map[tables.DeviceID]simulate.Sending // what devices have yet to send
+	newest map[schema.DeviceID]simulate.Sending // what devices have yet to send
 }
 
 // Open starts furrow up, on nothing but what is the demo's own.
 func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	c.Cadence = cmp.Or(c.Cadence, 2*time.Second)
-	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[tables.Tenant]credential{}, newest: map[tables.DeviceID]simulate.Sending{}, killed: make(chan struct{})}
+	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[schema.Tenant]credential{}, newest: map[schema.DeviceID]simulate.Sending{}, killed: make(chan struct{})}
 	d.Screen.Stage("starting furrow up", 0)
 	if err := d.household.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -221,12 +222,12 @@ func (d *Demo) Live(ctx context.Context) error {
 
 // A credential is what devices of a tenant have.
 type credential struct {
-	enrollment tables.EnrollmentID
+	enrollment schema.EnrollmentID
 	key        sas.Key
 }
 
 // of is a device's.
-func (d *Demo) of(m simulate.Member) (tables.EnrollmentID, string) {
+func (d *Demo) of(m simulate.Member) (schema.EnrollmentID, string) {
 	c := d.ledger[m.Tenant]
 	return c.enrollment, c.key.Of(string(m.ID)).Base64()
 }
@@ -244,7 +245,7 @@ func (d *Demo) enroll(ctx context.Context) error {
 	}
 	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), Master: d.master}
 	for i, tenant := range d.Cast.Tenants {
-		e := tables.Enrollment{ID: tables.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant, Readings: d.names.Readings(),
+		e := schema.Enrollment{ID: schema.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant, Readings: d.names.Readings(),
 			Life: time.Hour, Backfill: d.Cast.Backfill, SendEvery: time.Minute, Batch: d.rowsAtOnce()}
 		key := sas.NewKey()
 		if _, err := all.Add(ctx, e, key, nil); err != nil {
@@ -252,7 +253,7 @@ func (d *Demo) enroll(ctx context.Context) error {
 		}
 		d.ledger[tenant] = credential{e.ID, key}
 	}
-	e, err := tables.AuditMark{Pipeline: pipeline, Slot: tables.TicksOf(d.began.Add(10 * time.Minute))}.Entity()
+	e, err := schema.AuditMark{Pipeline: pipeline, Slot: tables.TicksOf(d.began.Add(10 * time.Minute))}.Entity()
 	if err != nil {
 		return err
 	}
@@ -272,8 +273,8 @@ func (d *Demo) rowsAtOnce() int {
 // register makes the fleet known, as an import of its factory's file does.
 func (d *Demo) register(ctx context.Context) error {
 	d.Screen.Stage("registering devices", int64(len(d.Cast.Members)))
-	of := func(m simulate.Member) tables.Enrollment {
-		return tables.Enrollment{ID: d.ledger[m.Tenant].enrollment, Tenant: m.Tenant, Readings: d.names.Readings()}
+	of := func(m simulate.Member) schema.Enrollment {
+		return schema.Enrollment{ID: d.ledger[m.Tenant].enrollment, Tenant: m.Tenant, Readings: d.names.Readings()}
 	}
 	return simulate.Register(ctx, sas.NewRegistry(d.client, d.names), of, d.Cast.Members, func(n int) { d.Screen.Progress(int64(n), 0) })
 }

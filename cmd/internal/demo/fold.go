@@ -9,6 +9,7 @@ import (
 	"furrow/cmd/internal/demo/check"
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // newestReading has every device send one more reading while no worker runs, and then a
@@ -52,7 +53,7 @@ func (d *Demo) foldAll(ctx context.Context, until time.Time) error {
 }
 
 // awaitFolded waits until each device's checkpoint has reached a row.
-func (d *Demo) awaitFolded(ctx context.Context, newest map[tables.DeviceID]string) error {
+func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]string) error {
 	return await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
 		rows, err := d.tracks(ctx)
 		if errors.Is(err, tables.ErrNoTable) {
@@ -70,7 +71,7 @@ func (d *Demo) awaitFolded(ctx context.Context, newest map[tables.DeviceID]strin
 			s.moved += t.rows
 		}
 		s.done = left == 0
-		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such, rows[tables.DeviceID(such)].trouble())
+		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such, rows[schema.DeviceID(such)].trouble())
 		return s, err
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -25,7 +26,7 @@ type household struct {
 	up      *process
 	Said    Said
 	account tables.Account
-	names   tables.Names
+	names   schema.Names
 	client  *tables.Client
 	queue   *worker.Queue
 	http    *http.Client
@@ -43,7 +44,7 @@ func (c Config) data() string { return filepath.Join(c.Dir, "data") }
 
 func (h *household) open(ctx context.Context, c Config) (err error) {
 	h.config, h.master = c, sas.NewMaster()
-	if h.names, err = tables.ParseNames(c.Prefix); err != nil {
+	if h.names, err = schema.ParseNames(c.Prefix); err != nil {
 		return err
 	}
 	if c.Storage == "" {

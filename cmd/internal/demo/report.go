@@ -8,7 +8,7 @@ import (
 	"furrow/cmd/internal/demo/check"
 	"furrow/cmd/internal/simulate"
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/price"
 )
 
@@ -18,8 +18,8 @@ type Report struct {
 	Seconds  float64         `json:"seconds"`
 	Storage  string          `json:"storage"` // URL of the Table service
 	Own      bool            `json:"ownStorage"`
-	Tenants  []tables.Tenant `json:"tenants"`
-	Months   []tables.Month  `json:"months"` // in which devices were deployed
+	Tenants  []schema.Tenant `json:"tenants"`
+	Months   []schema.Month  `json:"months"` // in which devices were deployed
 	Devices  int             `json:"devices"`
 	Readings Readings        `json:"readings"`
 	Check    check.Result    `json:"check"`
@@ -55,8 +55,8 @@ type Jobs struct {
 
 // Newest are the newest values of a device.
 type Newest struct {
-	Device  tables.DeviceID `json:"device"`
-	Site    tables.Site     `json:"site,omitempty"`
+	Device  schema.DeviceID `json:"device"`
+	Site    schema.Site     `json:"site,omitempty"`
 	Time    time.Time       `json:"time"`
 	Sensors []Value         `json:"sensors"`
 }
@@ -69,7 +69,7 @@ type Value struct {
 
 // A Bucket is a rollup of a sensor.
 type Bucket struct {
-	Device tables.DeviceID `json:"device"`
+	Device schema.DeviceID `json:"device"`
 	Window string          `json:"window"`
 	Start  time.Time       `json:"start"`
 	Sensor string          `json:"sensor"`

@@ -12,12 +12,12 @@ import (
 
 	"furrow/cmd/internal/simulate"
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Revoked is a device that was stolen, and what it got then.
 type Revoked struct {
-	Device  tables.DeviceID `json:"device"`
+	Device  schema.DeviceID `json:"device"`
 	Stored  int64           `json:"storedBefore"`   // readings
 	Seconds float64         `json:"refusedSeconds"` // from the revocation until it was refused both
 	Write   string          `json:"write"`          // what storage said to its next write
@@ -34,7 +34,7 @@ const stolen = "stolen-probe"
 // and registers by itself.
 func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 	tenant := d.Cast.Tenants[0]
-	m := simulate.Member{ID: tables.DeviceID(string(tenant) + ":" + stolen), Tenant: tenant}
+	m := simulate.Member{ID: schema.DeviceID(string(tenant) + ":" + stolen), Tenant: tenant}
 	r.Device = m.ID
 	if err := d.awaitStored(ctx, 1); err != nil { // then the endpoint knows its enrollment
 		return r, err
@@ -90,7 +90,7 @@ func writeOnce(ctx context.Context, client *device.Client) error {
 // refuse revokes the device, and has it write until it is refused.
 func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusals, denied <-chan error, r *Revoked) error {
 	began := time.Now()
-	if err := d.policies().Revoke(ctx, tables.Device{ID: r.Device, Readings: d.names.Readings()}, false); err != nil {
+	if err := d.policies().Revoke(ctx, schema.Device{ID: r.Device, Readings: d.names.Readings()}, false); err != nil {
 		return err
 	}
 	d.Screen.Say(fmt.Sprintf("%s is revoked", r.Device))

@@ -9,6 +9,7 @@ import (
 
 	"furrow/cmd/internal/simulate"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // send has the fleet send everything that it has, by tokens as real devices get them.
@@ -145,8 +146,8 @@ func (t track) trouble() string {
 	return ""
 }
 
-func (d *Demo) tracks(ctx context.Context) (map[tables.DeviceID]track, error) {
-	all := map[tables.DeviceID]track{}
+func (d *Demo) tracks(ctx context.Context) (map[schema.DeviceID]track, error) {
+	all := map[schema.DeviceID]track{}
 	q := tables.Query{Select: []string{"RowKey", "LastReadRowKey", "Claim", "Committed", "Rows", "Late", "Held"}}
 	for page, err := range d.client.Table(d.names.Partitions(pipeline)).Rows(ctx, q) {
 		if err != nil {
@@ -154,7 +155,7 @@ func (d *Demo) tracks(ctx context.Context) (map[tables.DeviceID]track, error) {
 		}
 		for _, e := range page.Rows {
 			f := e.Fields()
-			all[tables.DeviceID(e.RowKey)] = track{f.String("LastReadRowKey"), f.String("Claim"), f.String("Committed"), f.Int("Rows"), f.Int("Late"), f.String("Held")}
+			all[schema.DeviceID(e.RowKey)] = track{f.String("LastReadRowKey"), f.String("Claim"), f.String("Committed"), f.Int("Rows"), f.Int("Late"), f.String("Held")}
 		}
 	}
 	return all, nil

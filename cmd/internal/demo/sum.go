@@ -11,6 +11,7 @@ import (
 	"furrow/cmd/internal/simulate"
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -27,11 +28,11 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 	}
 	r.Readings = d.readings(sum, r.Check, late)
 	r.Storage, r.Own, r.Tenants, r.Devices = d.account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices
-	months := map[tables.Month]bool{}
+	months := map[schema.Month]bool{}
 	for _, m := range d.Cast.Members {
-		months[tables.MonthOf(m.Deployed, 0)] = true
+		months[schema.MonthOf(m.Deployed, 0)] = true
 	}
-	r.Months = slices.SortedFunc(maps.Keys(months), tables.Month.Compare)
+	r.Months = slices.SortedFunc(maps.Keys(months), schema.Month.Compare)
 	if err := d.figures(ctx, r); err != nil {
 		return err
 	}
@@ -50,8 +51,8 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	var runs, audits tables.WorkerFigures
-	var quiet, after tables.WorkerFigures
+	var runs, audits schema.WorkerFigures
+	var quiet, after schema.WorkerFigures
 	for _, run := range all {
 		if run.Run.Slot == d.audits {
 			audits.Add(run.Workers)
@@ -66,7 +67,7 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 			quiet = run.Workers
 		}
 	}
-	done := func(w tables.WorkerFigures, k jobs.Kind) int64 {
+	done := func(w schema.WorkerFigures, k jobs.Kind) int64 {
 		return w.Jobs[string(k)+" "+worker.OutcomeDone.String()]
 	}
 	r.Jobs = []Jobs{
@@ -79,7 +80,7 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 
 // workOf is what a run took, which is one of several. What a worker asks of its queue for
 // no job is counted to any of them; of that, every message that was done was deleted.
-func workOf(run, several tables.WorkerFigures) Work {
+func workOf(run, several schema.WorkerFigures) Work {
 	w := Work{Batch: mostBatch, Devices: run.Devices, Rows: run.Rows, PerDevice: map[string]float64{}}
 	for kind, n := range run.Operations {
 		w.PerDevice[kind] = float64(n) / float64(max(1, run.Devices))
@@ -117,7 +118,7 @@ func (d *Demo) samples(ctx context.Context, r *Report) error {
 			}
 			r.Latest = append(r.Latest, newestOf(m, record.(query.Newest)))
 		}
-		q := query.Question{Scope: scope, Window: tables.Hour, Span: query.Span{From: tables.TicksOf(d.Cast.From), To: tables.TicksOf(d.Cast.To)}, Limit: bucketsShown}
+		q := query.Question{Scope: scope, Window: schema.Hour, Span: query.Span{From: tables.TicksOf(d.Cast.From), To: tables.TicksOf(d.Cast.To)}, Limit: bucketsShown}
 		for record, err := range source.Rollups(ctx, q) {
 			if err != nil {
 				return err

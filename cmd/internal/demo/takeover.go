@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Takeover is how it went on when a worker was killed.
@@ -50,7 +51,7 @@ func (d *Demo) takeOver(ctx context.Context, first *process, failed context.Canc
 	if err != nil {
 		return t, err
 	}
-	inHand := map[tables.DeviceID]string{} // the killed worker's claims
+	inHand := map[schema.DeviceID]string{} // the killed worker's claims
 	for id, row := range before {
 		if row.open() {
 			inHand[id] = row.claim
@@ -97,7 +98,7 @@ func (d *Demo) awaitWork(ctx context.Context) error {
 
 // awaitOther waits until all devices that the killed worker had in hand are committed
 // under another's claim, and tells when the first one was, and the last one.
-func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[tables.DeviceID]track, inHand map[tables.DeviceID]string) (first, all float64, err error) {
+func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[schema.DeviceID]track, inHand map[schema.DeviceID]string) (first, all float64, err error) {
 	err = await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
 		now, err := d.tracks(ctx)
 		since := time.Since(killed).Seconds()
@@ -126,7 +127,7 @@ func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[tabl
 
 // compare counts the devices in hand that nobody has committed yet, names one of them,
 // and tells whether another worker has committed one; or any device, where none was in hand.
-func (d *Demo) compare(before, now map[tables.DeviceID]track, inHand map[tables.DeviceID]string) (left int, such tables.DeviceID, done bool) {
+func (d *Demo) compare(before, now map[schema.DeviceID]track, inHand map[schema.DeviceID]string) (left int, such schema.DeviceID, done bool) {
 	for id, claim := range inHand {
 		switch row := now[id]; {
 		case row.committed == claim:

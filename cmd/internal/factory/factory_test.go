@@ -16,6 +16,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 func must(t testing.TB, err error) {
@@ -39,7 +40,7 @@ func lines(t testing.TB, text string, format Format) (all []Line, unknown []stri
 
 func TestEveryFormatSaysTheSame(t *testing.T) {
 	want := []sas.Delivery{
-		{Device: "a:1", Tenant: "contoso", Site: "us-1", Position: &tables.Position{Lat: -57.5, Lon: 2}, Labels: map[string]string{"model": "BME, 280", "rev": "2"}, Deployed: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)},
+		{Device: "a:1", Tenant: "contoso", Site: "us-1", Position: &schema.Position{Lat: -57.5, Lon: 2}, Labels: map[string]string{"model": "BME, 280", "rev": "2"}, Deployed: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)},
 		{Device: "b", Deployed: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)},
 	}
 	for name, text := range map[string]string{
@@ -138,14 +139,14 @@ func newRegistry(t *testing.T) (sas.Registry, tables.Config) {
 	cfg := tables.Config{Account: account}
 	c, err := tables.Connect(cfg)
 	must(t, err)
-	r := sas.NewRegistry(c, tables.Names{})
+	r := sas.NewRegistry(c, schema.Names{})
 	must(t, r.Devices.Create(t.Context()))
 	must(t, r.Fleet.Create(t.Context()))
 	return r, cfg
 }
 
-func line4() tables.Enrollment {
-	return tables.Enrollment{ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Site: "dock", Labels: map[string]string{"line": "4"}, Shards: 3}
+func line4() schema.Enrollment {
+	return schema.Enrollment{ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Site: "dock", Labels: map[string]string{"line": "4"}, Shards: 3}
 }
 
 // run imports a text, and wants no error of storage.
@@ -212,7 +213,7 @@ func TestImportChangesWhatIsSaidAndNeverMonthTenantOrEnrollment(t *testing.T) {
 	}
 	a, err := r.Get(t.Context(), "a")
 	must(t, err)
-	if a.Site != "us-1" || *a.Position != (tables.Position{Lat: 3, Lon: 4}) || a.Month.String()[:7] != "2026-03" || !maps.Equal(a.Labels, map[string]string{"line": "4", "model": "m", "rev": "2"}) {
+	if a.Site != "us-1" || *a.Position != (schema.Position{Lat: 3, Lon: 4}) || a.Month.String()[:7] != "2026-03" || !maps.Equal(a.Labels, map[string]string{"line": "4", "model": "m", "rev": "2"}) {
 		t.Errorf("a is %+v", a)
 	}
 	other := line4()
@@ -275,7 +276,7 @@ func TestImportThatIsStoppedAnywhereIsCompletedByARepeat(t *testing.T) {
 		must(t, err)
 		f, err := Open(strings.NewReader(text), CSV)
 		must(t, err)
-		i := Import{Registry: sas.NewRegistry(c, tables.Names{}), Enrollment: line4(), Workers: 4}
+		i := Import{Registry: sas.NewRegistry(c, schema.Names{}), Enrollment: line4(), Workers: 4}
 		if _, err := i.Run(ctx, f, func(n Note) { t.Errorf("%+v", n) }); !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped after %d requests, it ends with %v", requests, err)
 		}
@@ -312,7 +313,7 @@ func FuzzLines(f *testing.F) {
 			if last = l.Number; l.Wrong != nil {
 				continue
 			}
-			if _, err := tables.ParseDeviceID(string(l.Delivery.Device)); err != nil {
+			if _, err := schema.ParseDeviceID(string(l.Delivery.Device)); err != nil {
 				t.Errorf("line %d is right, and %v", l.Number, err)
 			}
 			if p := l.Delivery.Position; p != nil && !(p.Lat >= -90 && p.Lat <= 90 && p.Lon >= -180 && p.Lon <= 180) {

@@ -12,21 +12,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // delivery reads the fields of a line. An empty one is not said.
 func delivery(fields map[string]string) (v sas.Delivery, err error) {
-	if v.Device, err = tables.ParseDeviceID(fields["id"]); err != nil {
+	if v.Device, err = schema.ParseDeviceID(fields["id"]); err != nil {
 		return v, err
 	}
 	if text := fields["tenant"]; text != "" {
-		if v.Tenant, err = tables.ParseTenant(text); err != nil {
+		if v.Tenant, err = schema.ParseTenant(text); err != nil {
 			return v, err
 		}
 	}
 	if text := fields["site"]; text != "" {
-		if v.Site, err = tables.ParseSite(text); err != nil {
+		if v.Site, err = schema.ParseSite(text); err != nil {
 			return v, err
 		}
 	}
@@ -39,11 +39,11 @@ func delivery(fields map[string]string) (v sas.Delivery, err error) {
 		}
 	}
 	v.Labels, err = labels(fields)
-	return v, cmp.Or(err, tables.CheckLabels(v.Labels))
+	return v, cmp.Or(err, schema.CheckLabels(v.Labels))
 }
 
 // ParsePosition reads degrees, or nothing at all.
-func ParsePosition(lat, lon string) (*tables.Position, error) {
+func ParsePosition(lat, lon string) (*schema.Position, error) {
 	if lat == "" && lon == "" {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func ParsePosition(lat, lon string) (*tables.Position, error) {
 		return nil, err
 	}
 	x, err := degrees("lon", lon, 180)
-	return &tables.Position{Lat: y, Lon: x}, err
+	return &schema.Position{Lat: y, Lon: x}, err
 }
 
 func degrees(name, text string, most float64) (float64, error) {

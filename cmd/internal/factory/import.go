@@ -7,13 +7,13 @@ import (
 	"sync"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // An Import makes the devices of a file known, as members of one enrollment.
 type Import struct {
 	Registry   sas.Registry
-	Enrollment tables.Enrollment
+	Enrollment schema.Enrollment
 	DryRun     bool // say what would be, and change nothing
 	Workers    int  // how many devices are written at the same time; zero means 64
 }

@@ -9,11 +9,12 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Change is what storing a configuration came to.
 type Change struct {
-	Holds  tables.Configuration // the generation that holds now
+	Holds  schema.Configuration // the generation that holds now
 	Stored bool                 // it is a new one
 }
 
@@ -35,7 +36,7 @@ func (s Store) Apply(ctx context.Context, name, text, by string) (Change, error)
 	if head.Generation > 0 && head.Text == text {
 		return Change{Holds: head}, nil
 	}
-	return s.insert(ctx, tables.Configuration{Generation: head.Generation + 1, Text: text, By: by, Change: changed(head, parsed)})
+	return s.insert(ctx, schema.Configuration{Generation: head.Generation + 1, Text: text, By: by, Change: changed(head, parsed)})
 }
 
 // Offer stores a text as the next generation if no generation has it: whoever
@@ -68,7 +69,7 @@ func (s Store) Rollback(ctx context.Context, generation int64, by string) (Chang
 
 // insert stores a generation if there is none of its number. Any failure may be a
 // success whose answer was lost: what is there tells (invariant 9).
-func (s Store) insert(ctx context.Context, c tables.Configuration) (Change, error) {
+func (s Store) insert(ctx context.Context, c schema.Configuration) (Change, error) {
 	c.ID = rand.Text()
 	e, err := c.Entity()
 	if err != nil {
@@ -95,7 +96,7 @@ func (s Store) insert(ctx context.Context, c tables.Configuration) (Change, erro
 }
 
 // changed says what a configuration changes of the one that holds.
-func changed(head tables.Configuration, parsed *config.Config) string {
+func changed(head schema.Configuration, parsed *config.Config) string {
 	if head.Generation == 0 {
 		return "the first one"
 	}

@@ -16,6 +16,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -35,7 +36,7 @@ func (s *site) store(t *testing.T, through policy.Transporter) Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Store{c.Table(tables.Names{}.Config())}
+	return Store{c.Table(schema.Names{}.Config())}
 }
 
 // text is a configuration with a batch of n devices.
@@ -86,7 +87,7 @@ func TestApplyStoresWhatDiffersAndRollbackStoresItAgain(t *testing.T) {
 		t.Errorf("it is %+v, %v", newest, err)
 	}
 	var numbers []int64
-	for _, c := range must[[]tables.Configuration](t)(s.History(ctx)) {
+	for _, c := range must[[]schema.Configuration](t)(s.History(ctx)) {
 		if numbers = append(numbers, c.Generation); c.Text != "" || c.Stored == 0 {
 			t.Errorf("the history has %+v", c)
 		}
@@ -134,12 +135,12 @@ func TestAppliesAtOnceLoseNothing(t *testing.T) {
 			stored[changes[i].Holds.Generation] = text(i + 1)
 		}
 	}
-	history := must[[]tables.Configuration](t)(y.store(t, nil).History(t.Context()))
+	history := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context()))
 	if len(history) != len(stored) || len(stored) == 0 {
 		t.Errorf("%d are said to be stored, and %d are", len(stored), len(history))
 	}
 	for generation, want := range stored {
-		if got := must[tables.Configuration](t)(y.store(t, nil).Get(t.Context(), generation)); got.Text != want {
+		if got := must[schema.Configuration](t)(y.store(t, nil).Get(t.Context(), generation)); got.Text != want {
 			t.Errorf("generation %d is %q, want %q", generation, got.Text, want)
 		}
 	}
@@ -158,7 +159,7 @@ func TestOffersAtOnceAreOneGeneration(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if h := must[[]tables.Configuration](t)(y.store(t, nil).History(t.Context())); len(h) != 1 {
+	if h := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context())); len(h) != 1 {
 		t.Errorf("there are %d", len(h))
 	}
 }
@@ -171,7 +172,7 @@ func TestApplyIsSureWhateverStorageAnswers(t *testing.T) {
 			y := newSite(t)
 			must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
 			c, err := y.store(t, &faults.Transport{Plan: faults.Script{at: fault}}).Apply(t.Context(), "f", text(2), "bob")
-			history := must[[]tables.Configuration](t)(y.store(t, nil).History(t.Context()))
+			history := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context()))
 			if err == nil && (!c.Stored || c.Holds.Generation != 2) || err == nil && len(history) != 2 || len(history) > 2 {
 				t.Errorf("%s at %d: %+v, %v; %d generations", fault, at, c, err, len(history))
 			}
@@ -211,7 +212,7 @@ func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
 	default:
 		t.Error("nobody is told")
 	}
-	e, err := tables.Configuration{Generation: 2, Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]", ID: "x", By: "a newer program"}.Entity()
+	e, err := schema.Configuration{Generation: 2, Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]", ID: "x", By: "a newer program"}.Entity()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Store is the table config of a fleet.
@@ -26,8 +27,8 @@ var ErrNone = errors.New("there is no such generation")
 
 // Newest is the newest generation after one, and whether there is one. It takes one
 // request.
-func (s Store) Newest(ctx context.Context, after int64) (c tables.Configuration, found bool, err error) {
-	for page, err := range s.Table.Rows(ctx, tables.Query{Range: tables.ConfigurationsAfter(after), Size: 1}) {
+func (s Store) Newest(ctx context.Context, after int64) (c schema.Configuration, found bool, err error) {
+	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.ConfigurationsAfter(after), Size: 1}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return c, false, nil
 		}
@@ -35,7 +36,7 @@ func (s Store) Newest(ctx context.Context, after int64) (c tables.Configuration,
 			return c, false, err
 		}
 		if len(page.Rows) > 0 {
-			c, err = tables.ConfigurationOf(page.Rows[0])
+			c, err = schema.ConfigurationOf(page.Rows[0])
 			return c, err == nil, err
 		}
 	}
@@ -43,27 +44,27 @@ func (s Store) Newest(ctx context.Context, after int64) (c tables.Configuration,
 }
 
 // Get is the generation of a number.
-func (s Store) Get(ctx context.Context, generation int64) (tables.Configuration, error) {
-	pk, rk := tables.ConfigurationKeys(generation)
+func (s Store) Get(ctx context.Context, generation int64) (schema.Configuration, error) {
+	pk, rk := schema.ConfigurationKeys(generation)
 	e, err := s.Table.Get(ctx, pk, rk)
 	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
-		return tables.Configuration{}, fmt.Errorf("generation %d: %w", generation, ErrNone)
+		return schema.Configuration{}, fmt.Errorf("generation %d: %w", generation, ErrNone)
 	}
 	if err != nil {
-		return tables.Configuration{}, err
+		return schema.Configuration{}, err
 	}
-	return tables.ConfigurationOf(e)
+	return schema.ConfigurationOf(e)
 }
 
 // History are all generations without their texts, the newest first.
-func (s Store) History(ctx context.Context) ([]tables.Configuration, error) {
+func (s Store) History(ctx context.Context) ([]schema.Configuration, error) {
 	return s.heads(ctx, "")
 }
 
 // having is the newest generation with a text, without the text, and whether there
 // is one.
-func (s Store) having(ctx context.Context, text string) (c tables.Configuration, found bool, err error) {
-	all, err := s.heads(ctx, "Hash eq '"+tables.ConfigurationHash(text)+"'")
+func (s Store) having(ctx context.Context, text string) (c schema.Configuration, found bool, err error) {
+	all, err := s.heads(ctx, "Hash eq '"+schema.ConfigurationHash(text)+"'")
 	if err != nil || len(all) == 0 {
 		return c, false, err
 	}
@@ -71,8 +72,8 @@ func (s Store) having(ctx context.Context, text string) (c tables.Configuration,
 }
 
 // heads are the generations that a filter lets through, without their texts.
-func (s Store) heads(ctx context.Context, filter string) (all []tables.Configuration, err error) {
-	q := tables.Query{Range: tables.ConfigurationsAfter(0), Filter: filter, Select: tables.ConfigurationHead()}
+func (s Store) heads(ctx context.Context, filter string) (all []schema.Configuration, err error) {
+	q := tables.Query{Range: schema.ConfigurationsAfter(0), Filter: filter, Select: schema.ConfigurationHead()}
 	for page, err := range s.Table.Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil, nil
@@ -81,7 +82,7 @@ func (s Store) heads(ctx context.Context, filter string) (all []tables.Configura
 			return nil, err
 		}
 		for _, e := range page.Rows {
-			c, err := tables.ConfigurationHeadOf(e)
+			c, err := schema.ConfigurationHeadOf(e)
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +94,7 @@ func (s Store) heads(ctx context.Context, filter string) (all []tables.Configura
 
 // Read checks a stored configuration, as a file is checked. Its error is
 // config.Problems.
-func Read(c tables.Configuration) (Loaded, error) {
+func Read(c schema.Configuration) (Loaded, error) {
 	parsed, err := config.Parse(fmt.Sprintf("generation %d", c.Generation), []byte(c.Text))
 	return Loaded{c.Generation, parsed}, err
 }

@@ -4,13 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/csv"
+	"furrow/tables/schema"
 	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
-
-	"furrow/tables"
 )
 
 func TestNumbersReadBackAsTheSameDouble(t *testing.T) {
@@ -43,7 +42,7 @@ func FuzzTextsInCSV(f *testing.F) {
 		var b bytes.Buffer
 		out := bufio.NewWriter(&b)
 		to := newCSV(out, Reject{}.Columns())
-		if err := to.write(Reject{Reject: tables.Reject{Device: "d", Row: text, Reason: text}}); err != nil {
+		if err := to.write(Reject{Reject: schema.Reject{Device: "d", Row: text, Reason: text}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := to.flush(); err != nil {

@@ -6,18 +6,19 @@ import (
 
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Newest is the newest value of each sensor of a device.
 type Newest struct {
-	Device tables.DeviceID
+	Device schema.DeviceID
 	Values []latest.Value
 }
 
 // Latest are the newest values of the scope's devices: by tenant, month and device.
 func (s Source) Latest(ctx context.Context, q Question) iter.Seq2[Record, error] {
 	return limited(func(yield func(Record, error) bool) {
-		for e, err := range tables.Joined(ahead(ctx, s.latestRanges(q)), tables.LatestOutput) {
+		for e, err := range schema.Joined(ahead(ctx, s.latestRanges(q)), schema.LatestOutput) {
 			var n Newest
 			if err == nil {
 				n, err = q.newest(e)
@@ -34,7 +35,7 @@ func (s Source) Latest(ctx context.Context, q Question) iter.Seq2[Record, error]
 }
 
 func (q Question) newest(e tables.Entity) (Newest, error) {
-	n := Newest{Device: tables.DeviceID(e.RowKey)}
+	n := Newest{Device: schema.DeviceID(e.RowKey)}
 	for _, p := range q.sensors(e) {
 		v, err := latest.ParseValue(p.Name, p.Value.Text())
 		if err != nil {
@@ -48,14 +49,14 @@ func (q Question) newest(e tables.Entity) (Newest, error) {
 func (s Source) latestRanges(q Question) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		if q.Scope.homes == nil {
-			yield(read{s.latest(), q.query(tables.Range{Partitions: tables.OfTenant(q.Scope.tenant)})}, nil)
+			yield(read{s.latest(), q.query(tables.Range{Partitions: schema.OfTenant(q.Scope.tenant)})}, nil)
 			return
 		}
 		for _, h := range q.Scope.homes {
-			p := tables.LatestPartition{Tenant: h.tenant, Month: h.month}
+			p := schema.LatestPartition{Tenant: h.tenant, Month: h.month}
 			part := tables.Range{Partitions: tables.Is(p.String()), Rows: q.Scope.ids}
 			if d := q.Scope.device; d != nil {
-				part.Rows = tables.LatestRows(d.Device, d.Device)
+				part.Rows = schema.LatestRows(d.Device, d.Device)
 			}
 			if !yield(read{s.latest(), q.query(part)}, nil) {
 				return

@@ -6,37 +6,38 @@ import (
 	"iter"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // member finds a device by its record. One that was put into the fleet without
 // a record is looked for in month after month.
-func (s Source) member(ctx context.Context, id tables.DeviceID) (tables.Member, error) {
-	e, err := s.devices().Get(ctx, string(id), tables.DeviceRow)
+func (s Source) member(ctx context.Context, id schema.DeviceID) (schema.Member, error) {
+	e, err := s.devices().Get(ctx, string(id), schema.DeviceRow)
 	if err == nil {
-		d, err := tables.DeviceOf(e)
+		d, err := schema.DeviceOf(e)
 		return d.Member(), err
 	}
 	if !absent(err) {
-		return tables.Member{}, err
+		return schema.Member{}, err
 	}
 	for month, err := range s.months(ctx) {
 		if err != nil {
-			return tables.Member{}, err
+			return schema.Member{}, err
 		}
 		if e, err = s.fleet().Get(ctx, month, string(id)); err == nil {
-			return tables.MemberOf(e)
+			return schema.MemberOf(e)
 		}
 		if !absent(err) {
-			return tables.Member{}, err
+			return schema.Member{}, err
 		}
 	}
-	return tables.Member{}, s.unknown(ctx, string(id))
+	return schema.Member{}, s.unknown(ctx, string(id))
 }
 
 // members are the devices that keys name, by their records, in the order of their
 // ids; where there is no record, those of the fleet, month by month.
-func (s Source) members(ctx context.Context, keys tables.Keys, size int) iter.Seq2[tables.Member, error] {
-	return func(yield func(tables.Member, error) bool) {
+func (s Source) members(ctx context.Context, keys tables.Keys, size int) iter.Seq2[schema.Member, error] {
+	return func(yield func(schema.Member, error) bool) {
 		some, more := false, true
 		records := tables.Query{Range: tables.Range{Partitions: keys}, Select: []string{"Month", "Tenant", "Readings"}, Size: size}
 		for e, err := range entities(s.devices().Rows(ctx, records)) {
@@ -50,12 +51,12 @@ func (s Source) members(ctx context.Context, keys tables.Keys, size int) iter.Se
 		}
 		for month, err := range s.months(ctx) {
 			if err != nil {
-				yield(tables.Member{}, err)
+				yield(schema.Member{}, err)
 				return
 			}
 			rows := tables.Query{Range: tables.Range{Partitions: tables.Is(month), Rows: keys}, Size: size}
 			for e, err := range entities(s.fleet().Rows(ctx, rows)) {
-				if !yieldMember(yield, e, err, tables.MemberOf) {
+				if !yieldMember(yield, e, err, schema.MemberOf) {
 					return
 				}
 			}
@@ -63,13 +64,13 @@ func (s Source) members(ctx context.Context, keys tables.Keys, size int) iter.Se
 	}
 }
 
-func recordMember(e tables.Entity) (tables.Member, error) {
-	d, err := tables.DeviceOf(e)
+func recordMember(e tables.Entity) (schema.Member, error) {
+	d, err := schema.DeviceOf(e)
 	return d.Member(), err
 }
 
-func yieldMember(yield func(tables.Member, error) bool, e tables.Entity, err error, read func(tables.Entity) (tables.Member, error)) bool {
-	var m tables.Member
+func yieldMember(yield func(schema.Member, error) bool, e tables.Entity, err error, read func(tables.Entity) (schema.Member, error)) bool {
+	var m schema.Member
 	if err == nil {
 		m, err = read(e)
 	}

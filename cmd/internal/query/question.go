@@ -8,13 +8,14 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Question is what to read of the devices of a scope.
 type Question struct {
 	Scope   Scope
 	Span    Span
-	Window  tables.Window // of rollups
+	Window  schema.Window // of rollups
 	Sensors []string      // none: all
 	Limit   int           // of records; 0: all
 }

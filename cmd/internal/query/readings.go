@@ -6,11 +6,12 @@ import (
 	"iter"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Reading is a row as its device wrote it, with the sensors asked for.
 type Reading struct {
-	Device tables.DeviceID
+	Device schema.DeviceID
 	Row    string       // its RowKey
 	Time   tables.Ticks // of the RowKey; zero where it has none
 	Values []tables.Property
@@ -32,7 +33,7 @@ func (s Source) Readings(ctx context.Context, q Question) iter.Seq2[Record, erro
 			if len(values) == 0 && len(q.Sensors) > 0 {
 				continue
 			}
-			if !yield(Reading{Device: tables.DeviceID(e.PartitionKey), Row: e.RowKey, Time: timeOf(e.RowKey), Values: values}, nil) {
+			if !yield(Reading{Device: schema.DeviceID(e.PartitionKey), Row: e.RowKey, Time: timeOf(e.RowKey), Values: values}, nil) {
 				return
 			}
 		}
@@ -41,7 +42,7 @@ func (s Source) Readings(ctx context.Context, q Question) iter.Seq2[Record, erro
 
 // timeOf is the time that a row key names, as far as it is that of a reading.
 func timeOf(row string) tables.Ticks {
-	key, err := tables.ParseRowKey(row)
+	key, err := schema.ParseRowKey(row)
 	if err != nil {
 		return 0
 	}
@@ -59,12 +60,12 @@ func (s Source) readingRanges(ctx context.Context, q Question) iter.Seq2[read, e
 	}
 }
 
-func (s Source) membersOf(ctx context.Context, scope Scope) iter.Seq2[tables.Member, error] {
+func (s Source) membersOf(ctx context.Context, scope Scope) iter.Seq2[schema.Member, error] {
 	switch {
 	case scope.device != nil:
-		return func(yield func(tables.Member, error) bool) { yield(*scope.device, nil) }
+		return func(yield func(schema.Member, error) bool) { yield(*scope.device, nil) }
 	case scope.homes == nil:
-		return func(yield func(tables.Member, error) bool) { yield(tables.Member{}, ErrTenantReadings) }
+		return func(yield func(schema.Member, error) bool) { yield(schema.Member{}, ErrTenantReadings) }
 	}
 	return s.members(ctx, scope.ids, 0)
 }

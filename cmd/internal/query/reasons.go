@@ -2,18 +2,17 @@ package query
 
 import (
 	"cmp"
+	"furrow/tables/schema"
 	"iter"
 	"regexp"
 	"slices"
-
-	"furrow/tables"
 )
 
 // A Reason is why rows were rejected, and how many.
 type Reason struct {
 	Reason string
 	Count  int64
-	Device tables.DeviceID // of the last of them
+	Device schema.DeviceID // of the last of them
 	Row    string
 }
 

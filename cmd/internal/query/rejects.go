@@ -9,11 +9,12 @@ import (
 	"slices"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Reject is a reading that could not be folded, or not all of it.
 type Reject struct {
-	tables.Reject
+	schema.Reject
 	Time  tables.Ticks // of the RowKey; zero where it has none
 	Total int64        // how many the pipeline has rejected of the device so far
 }
@@ -21,8 +22,8 @@ type Reject struct {
 // A RejectTotal says how many readings of one device a pipeline has rejected, and
 // how many of them are kept: the newest.
 type RejectTotal struct {
-	Device   tables.DeviceID
-	Pipeline tables.Pipeline
+	Device   schema.DeviceID
+	Pipeline schema.Pipeline
 	Rejected int64
 	Kept     int64
 }
@@ -43,7 +44,7 @@ func (s Source) Rejects(ctx context.Context, ids tables.Keys, span Span, limit i
 }
 
 // TenantRejects are those of the devices of a tenant.
-func (s Source) TenantRejects(ctx context.Context, tenant tables.Tenant, span Span, limit int, dropped func(RejectTotal)) iter.Seq2[Record, error] {
+func (s Source) TenantRejects(ctx context.Context, tenant schema.Tenant, span Span, limit int, dropped func(RejectTotal)) iter.Seq2[Record, error] {
 	reads := func(yield func(read, error) bool) {
 		for m, err := range s.members(ctx, tables.Keys{From: "-"}, 0) {
 			if err == nil && m.Tenant != tenant {
@@ -60,15 +61,15 @@ func (s Source) TenantRejects(ctx context.Context, tenant tables.Tenant, span Sp
 // rings gives the rejects of each device in their order; storage has them by slot.
 func rings(rows iter.Seq2[tables.Entity, error], span Span, dropped func(RejectTotal)) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		var own []tables.Reject
+		var own []schema.Reject
 		flush := func() bool {
 			defer func() { own = own[:0] }()
 			return yieldRing(yield, own, span, dropped)
 		}
 		for e, err := range rows {
-			var r tables.Reject
+			var r schema.Reject
 			if err == nil {
-				r, err = tables.RejectOf(e)
+				r, err = schema.RejectOf(e)
 			}
 			if err != nil {
 				yield(nil, err)
@@ -83,16 +84,16 @@ func rings(rows iter.Seq2[tables.Entity, error], span Span, dropped func(RejectT
 	}
 }
 
-func yieldRing(yield func(Record, error) bool, own []tables.Reject, span Span, dropped func(RejectTotal)) bool {
+func yieldRing(yield func(Record, error) bool, own []schema.Reject, span Span, dropped func(RejectTotal)) bool {
 	totals := RejectTotals(own)
-	rejected := map[tables.Pipeline]int64{}
+	rejected := map[schema.Pipeline]int64{}
 	for _, t := range totals {
 		rejected[t.Pipeline] = t.Rejected
 		if t.Rejected > t.Kept {
 			dropped(t)
 		}
 	}
-	slices.SortFunc(own, func(a, b tables.Reject) int {
+	slices.SortFunc(own, func(a, b schema.Reject) int {
 		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Number, b.Number))
 	})
 	for _, r := range own {
@@ -107,8 +108,8 @@ func yieldRing(yield func(Record, error) bool, own []tables.Reject, span Span, d
 }
 
 // RejectTotals are the totals of one device's rejects, by pipeline.
-func RejectTotals(own []tables.Reject) []RejectTotal {
-	by := map[tables.Pipeline]RejectTotal{}
+func RejectTotals(own []schema.Reject) []RejectTotal {
+	by := map[schema.Pipeline]RejectTotal{}
 	for _, r := range own {
 		t := by[r.Pipeline]
 		by[r.Pipeline] = RejectTotal{r.Device, r.Pipeline, max(t.Rejected, r.Number+1), t.Kept + 1}

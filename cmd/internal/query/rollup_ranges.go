@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // rollupRanges are the ranges that buckets of the question lie in.
@@ -29,11 +30,11 @@ func (s Source) rollupRanges(ctx context.Context, q Question) iter.Seq2[read, er
 }
 
 // tenantDays are all days of a tenant: one range, all of which is wanted.
-func (q Question) tenantDays(begun map[tables.Tenant]tables.Day) iter.Seq[tables.Range] {
+func (q Question) tenantDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.Range] {
 	return func(yield func(tables.Range) bool) {
 		t, last := q.Scope.tenant, q.lastDay()
 		if day, any := begun[t]; any && day <= last {
-			p := tables.RollupPartition{Tenant: t, Window: q.Window, Day: day}
+			p := schema.RollupPartition{Tenant: t, Window: q.Window, Day: day}
 			yield(tables.Range{Partitions: p.TenantDays(last)})
 		}
 	}
@@ -41,11 +42,11 @@ func (q Question) tenantDays(begun map[tables.Tenant]tables.Day) iter.Seq[tables
 
 // homeDays are, day by day, the rows of the scope's devices in each of the
 // partitions that they are in.
-func (q Question) homeDays(begun map[tables.Tenant]tables.Day) iter.Seq[tables.Range] {
+func (q Question) homeDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.Range] {
 	return func(yield func(tables.Range) bool) {
 		for day := q.firstDay(); day <= q.lastDay(); day++ {
 			for _, h := range q.Scope.homes {
-				p := tables.RollupPartition{Tenant: h.tenant, Window: q.Window, Day: day, Month: h.month}
+				p := schema.RollupPartition{Tenant: h.tenant, Window: q.Window, Day: day, Month: h.month}
 				if day >= begun[h.tenant] && !yield(tables.Range{Partitions: tables.Is(p.String()), Rows: q.bucketKeys()}) {
 					return
 				}
@@ -62,28 +63,28 @@ func (q Question) bucketKeys() tables.Keys {
 		return q.Scope.ids
 	}
 	return tables.Keys{
-		From:   tables.RollupRow{Device: d.Device, Bucket: q.Window.Start(q.Span.From)}.String(),
-		Before: tables.RollupRow{Device: d.Device, Bucket: q.Span.To}.String(),
+		From:   schema.RollupRow{Device: d.Device, Bucket: q.Window.Start(q.Span.From)}.String(),
+		Before: schema.RollupRow{Device: d.Device, Bucket: q.Span.To}.String(),
 	}
 }
 
-func (q Question) firstDay() tables.Day { return tables.DayOf(q.Window.Start(q.Span.From)) }
+func (q Question) firstDay() schema.Day { return schema.DayOf(q.Window.Start(q.Span.From)) }
 
 // lastDay is the last day of the span that can have rollups: nothing is rolled up
 // before its time, and the clocks of this machine and of storage are not a day apart.
-func (q Question) lastDay() tables.Day {
-	return min(tables.DayOf(q.Span.To-1), tables.DayOf(tables.TicksOf(time.Now()))+1)
+func (q Question) lastDay() schema.Day {
+	return min(schema.DayOf(q.Span.To-1), schema.DayOf(tables.TicksOf(time.Now()))+1)
 }
 
 // begun are the days from which on each tenant has rollups in the span, so that
 // years of nothing are not asked for day by day; a day after the span is none.
-func (s Source) begun(ctx context.Context, q Question) (map[tables.Tenant]tables.Day, error) {
-	begun := map[tables.Tenant]tables.Day{}
+func (s Source) begun(ctx context.Context, q Question) (map[schema.Tenant]schema.Day, error) {
+	begun := map[schema.Tenant]schema.Day{}
 	if q.firstDay() > q.lastDay() {
 		return begun, nil
 	}
 	for _, t := range q.Scope.tenants() {
-		p := tables.RollupPartition{Tenant: t, Window: q.Window, Day: q.firstDay()}
+		p := schema.RollupPartition{Tenant: t, Window: q.Window, Day: q.firstDay()}
 		begun[t] = q.lastDay() + 1
 		e, found, err := first(ctx, s.rollups(), tables.Range{Partitions: p.TenantDays(q.lastDay())}, "Timestamp")
 		if err != nil {
@@ -92,7 +93,7 @@ func (s Source) begun(ctx context.Context, q Question) (map[tables.Tenant]tables
 		if !found {
 			continue
 		}
-		if p, err = tables.ParseRollupPartition(e.PartitionKey); err != nil {
+		if p, err = schema.ParseRollupPartition(e.PartitionKey); err != nil {
 			return nil, err
 		}
 		begun[t] = p.Day

@@ -7,12 +7,13 @@ import (
 
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Bucket is a rollup of one device and window of time.
 type Bucket struct {
-	Device  tables.DeviceID
-	Window  tables.Window
+	Device  schema.DeviceID
+	Window  schema.Window
 	Start   tables.Ticks
 	Sensors []Aggregate
 }
@@ -31,7 +32,7 @@ func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 func (s Source) Rollups(ctx context.Context, q Question) iter.Seq2[Record, error] {
 	from := q.Window.Start(q.Span.From)
 	return limited(func(yield func(Record, error) bool) {
-		for e, err := range tables.Joined(ahead(ctx, s.rollupRanges(ctx, q)), tables.RollupOutput) {
+		for e, err := range schema.Joined(ahead(ctx, s.rollupRanges(ctx, q)), schema.RollupOutput) {
 			var b Bucket
 			if err == nil {
 				b, err = q.bucket(e)
@@ -51,7 +52,7 @@ func (s Source) Rollups(ctx context.Context, q Question) iter.Seq2[Record, error
 }
 
 func (q Question) bucket(e tables.Entity) (Bucket, error) {
-	row, err := tables.ParseRollupRow(e.RowKey)
+	row, err := schema.ParseRollupRow(e.RowKey)
 	if err != nil {
 		return Bucket{}, err
 	}

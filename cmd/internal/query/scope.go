@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A NameError says that what was asked for can be the id, the prefix or the
@@ -15,16 +16,16 @@ type NameError struct{ error }
 // those whose ids begin with a prefix.
 type Scope struct {
 	text   string
-	device *tables.Member // the one
+	device *schema.Member // the one
 	ids    tables.Keys    // of a device or a prefix
-	tenant tables.Tenant  // all devices of it
+	tenant schema.Tenant  // all devices of it
 	homes  []home         // where devices of the prefix are, or the one; nil for a tenant
 }
 
 // A home is what the partitions of a device's outputs are named after.
 type home struct {
-	tenant tables.Tenant
-	month  tables.Month
+	tenant schema.Tenant
+	month  schema.Month
 }
 
 // String says what the question is about, for messages.
@@ -32,7 +33,7 @@ func (s Scope) String() string { return s.text }
 
 // Device is the scope of one device, which has to exist.
 func (s Source) Device(ctx context.Context, id string) (Scope, error) {
-	device, err := tables.ParseDeviceID(id)
+	device, err := schema.ParseDeviceID(id)
 	if err != nil {
 		return Scope{}, &NameError{err}
 	}
@@ -46,7 +47,7 @@ func (s Source) Device(ctx context.Context, id string) (Scope, error) {
 // Prefix is the scope of the devices whose ids begin with prefix. It reads who
 // they are, a thousand at a time.
 func (s Source) Prefix(ctx context.Context, prefix string) (Scope, error) {
-	keys, err := tables.IDsWithPrefix(prefix)
+	keys, err := schema.IDsWithPrefix(prefix)
 	if err != nil {
 		return Scope{}, &NameError{err}
 	}
@@ -70,7 +71,7 @@ func (s Source) Prefix(ctx context.Context, prefix string) (Scope, error) {
 
 // Tenant is the scope of all devices of a tenant, whether or not it has any.
 func (s Source) Tenant(tenant string) (Scope, error) {
-	t, err := tables.ParseTenant(tenant)
+	t, err := schema.ParseTenant(tenant)
 	if err != nil {
 		return Scope{}, &NameError{err}
 	}
@@ -78,11 +79,11 @@ func (s Source) Tenant(tenant string) (Scope, error) {
 }
 
 // tenants are whose devices these are.
-func (s Scope) tenants() []tables.Tenant {
+func (s Scope) tenants() []schema.Tenant {
 	if s.homes == nil {
-		return []tables.Tenant{s.tenant}
+		return []schema.Tenant{s.tenant}
 	}
-	var all []tables.Tenant
+	var all []schema.Tenant
 	for _, h := range s.homes {
 		all = append(all, h.tenant)
 	}

@@ -6,12 +6,13 @@ import (
 	"iter"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Source is where the tables of a fleet are.
 type Source struct {
 	Tables *tables.Client
-	Names  tables.Names
+	Names  schema.Names
 }
 
 func (s Source) devices() *tables.Table { return s.Tables.Table(s.Names.Devices()) }

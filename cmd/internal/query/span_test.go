@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 func TestMomentsAreReadInEveryForm(t *testing.T) {
@@ -69,15 +70,15 @@ func FuzzMoments(f *testing.F) {
 }
 
 func TestChosenWindowGivesFewBuckets(t *testing.T) {
-	usual := []tables.Window{tables.Minute, tables.Hour, tables.Daily}
-	for span, want := range map[time.Duration]tables.Window{
-		time.Second: tables.Minute, 3 * time.Hour: tables.Minute, 24 * time.Hour: tables.Hour, 8 * 24 * time.Hour: tables.Hour, 30 * 24 * time.Hour: tables.Daily, 9000 * 24 * time.Hour: tables.Daily,
+	usual := []schema.Window{schema.Minute, schema.Hour, schema.Daily}
+	for span, want := range map[time.Duration]schema.Window{
+		time.Second: schema.Minute, 3 * time.Hour: schema.Minute, 24 * time.Hour: schema.Hour, 8 * 24 * time.Hour: schema.Hour, 30 * 24 * time.Hour: schema.Daily, 9000 * 24 * time.Hour: schema.Daily,
 	} {
 		if got := Choose(usual, span); got != want {
 			t.Errorf("of %v it is %s, want %s", span, got, want)
 		}
 	}
-	if got := Choose(usual[:1], 9000*time.Hour); got != tables.Minute {
+	if got := Choose(usual[:1], 9000*time.Hour); got != schema.Minute {
 		t.Errorf("of minutes alone it is %s", got)
 	}
 }

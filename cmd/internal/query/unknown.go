@@ -3,16 +3,15 @@ package query
 import (
 	"context"
 	"fmt"
+	"furrow/tables/schema"
 	"sort"
 	"strings"
-
-	"furrow/tables"
 )
 
 // An UnknownError says that no device has an id, or begins with it.
 type UnknownError struct {
 	ID     string
-	Near   []tables.DeviceID // a few that share the longest beginning with it
+	Near   []schema.DeviceID // a few that share the longest beginning with it
 	Prefix bool              // those near begin with the whole of it
 }
 
@@ -59,8 +58,8 @@ func (s Source) unknown(ctx context.Context, id string) error {
 }
 
 // some are the first few ids with a prefix.
-func (s Source) some(ctx context.Context, prefix string) (ids []tables.DeviceID, err error) {
-	keys, err := tables.IDsWithPrefix(prefix)
+func (s Source) some(ctx context.Context, prefix string) (ids []schema.DeviceID, err error) {
+	keys, err := schema.IDsWithPrefix(prefix)
 	if err != nil {
 		return nil, err
 	}

@@ -6,23 +6,24 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Windows are those that the scope's tenants have rollups of, the shortest first.
 // Each is found with one request.
-func (s Source) Windows(ctx context.Context, scope Scope) ([]tables.Window, error) {
-	var all []tables.Window
+func (s Source) Windows(ctx context.Context, scope Scope) ([]schema.Window, error) {
+	var all []schema.Window
 	for _, t := range scope.tenants() {
-		keys := tables.OfTenant(t)
+		keys := schema.OfTenant(t)
 		next := func(pk string) tables.Keys {
-			p, _ := tables.ParseRollupPartition(pk)
-			return tables.Keys{From: string(t) + tables.Separator + p.Window.String() + afterSeparator, Before: keys.Before}
+			p, _ := schema.ParseRollupPartition(pk)
+			return tables.Keys{From: string(t) + schema.Separator + p.Window.String() + afterSeparator, Before: keys.Before}
 		}
 		for pk, err := range seek(ctx, s.rollups(), keys, next) {
 			if err != nil {
 				return nil, err
 			}
-			p, err := tables.ParseRollupPartition(pk)
+			p, err := schema.ParseRollupPartition(pk)
 			if err != nil {
 				return nil, err
 			}
@@ -33,7 +34,7 @@ func (s Source) Windows(ctx context.Context, scope Scope) ([]tables.Window, erro
 	return slices.Compact(all), nil
 }
 
-// afterSeparator is the character after tables.Separator.
+// afterSeparator is the character after schema.Separator.
 const afterSeparator = `"`
 
 // mostBuckets is how many buckets of a device are still read with ease.
@@ -41,7 +42,7 @@ const mostBuckets = 200
 
 // Choose is the shortest window that gives a span no more than mostBuckets, or
 // the longest that there is.
-func Choose(windows []tables.Window, span time.Duration) tables.Window {
+func Choose(windows []schema.Window, span time.Duration) schema.Window {
 	for _, w := range windows {
 		if span/time.Duration(w) <= mostBuckets {
 			return w

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // An admission knows how old a row may be when it is stored, by any token that an
@@ -15,7 +15,7 @@ import (
 type admission struct {
 	enrollments *sas.Enrollments
 	log         *slog.Logger
-	spans       atomic.Pointer[map[tables.EnrollmentID]time.Duration]
+	spans       atomic.Pointer[map[schema.EnrollmentID]time.Duration]
 }
 
 // admissionEvery is how often enrollments are looked at. One that is new admits older
@@ -25,7 +25,7 @@ const admissionEvery = time.Minute
 
 // of is what was read last of an enrollment; of one that is not known, the longest
 // of all.
-func (a *admission) of(id tables.EnrollmentID) (longest time.Duration) {
+func (a *admission) of(id schema.EnrollmentID) (longest time.Duration) {
 	spans := a.spans.Load()
 	if spans == nil {
 		return 0
@@ -44,7 +44,7 @@ func (a *admission) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spans := map[tables.EnrollmentID]time.Duration{}
+	spans := map[schema.EnrollmentID]time.Duration{}
 	for _, e := range all {
 		spans[e.ID] = e.Admits + sas.ClockSkew
 	}

@@ -8,6 +8,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
@@ -16,7 +17,7 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enrollments := &sas.Enrollments{Table: client.Table(tables.Names{}.Enrollments()), Master: sas.NewMaster()}
+	enrollments := &sas.Enrollments{Table: client.Table(schema.Names{}.Enrollments()), Master: sas.NewMaster()}
 	a := &admission{enrollments: &sas.Enrollments{Table: enrollments.Table}, log: slog.New(slog.DiscardHandler)}
 	if err := a.read(t.Context()); err != nil || a.of("short") != 0 {
 		t.Errorf("without enrollments: %v, %v", a.of("short"), err)
@@ -25,8 +26,8 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 		t.Fatal(err)
 	}
 	const days = 24 * time.Hour
-	for id, backfill := range map[tables.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days} {
-		e := tables.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: backfill}
+	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days} {
+		e := schema.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: backfill}
 		if _, err := enrollments.Add(t.Context(), e, nil, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +35,7 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	if err := a.read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for id, backfill := range map[tables.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days, "unknown": 30 * days} {
+	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days, "unknown": 30 * days} {
 		if got, want := a.of(id), backfill+time.Hour+sas.ClockSkew; got != want {
 			t.Errorf("enrollment %s: %v, want %v", id, got, want)
 		}

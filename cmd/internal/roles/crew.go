@@ -7,7 +7,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -20,7 +20,7 @@ type crew struct {
 	admitted *admission
 
 	running sync.WaitGroup
-	places  map[tables.Pipeline]*place // of pools that run
+	places  map[schema.Pipeline]*place // of pools that run
 	ended   endings
 
 	mu    sync.Mutex
@@ -29,13 +29,13 @@ type crew struct {
 }
 
 func newCrew(w Work, idle *idleness, admitted *admission) *crew {
-	return &crew{work: w, idle: idle, admitted: admitted, places: map[tables.Pipeline]*place{}, newer: make(chan struct{})}
+	return &crew{work: w, idle: idle, admitted: admitted, places: map[schema.Pipeline]*place{}, newer: make(chan struct{})}
 }
 
 // taken is what a crew works under.
 type taken struct {
 	fleet *Fleet
-	built map[tables.Pipeline]*jobs.Pipeline
+	built map[schema.Pipeline]*jobs.Pipeline
 }
 
 // A place is a pool that runs.
@@ -70,7 +70,7 @@ func (c *crew) run(ctx context.Context, f *Fleet) error {
 // build builds the pipelines of a fleet as their jobs need them; those that cannot
 // be built are left out, and the error says why.
 func (c *crew) build(f *Fleet) (t taken, err error) {
-	t = taken{f, map[tables.Pipeline]*jobs.Pipeline{}}
+	t = taken{f, map[schema.Pipeline]*jobs.Pipeline{}}
 	for _, p := range f.Pipelines {
 		built, wrong := f.Jobs(p)
 		if wrong != nil {
@@ -152,7 +152,7 @@ func (c *crew) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 // pipeline is a pipeline under the newest configuration, which is at least of a
 // generation: a worker that meets a message of a newer one loads that first. The
 // error has jobs.ErrNewer in its chain where that cannot be done yet.
-func (c *crew) pipeline(ctx context.Context, name tables.Pipeline, generation int64) (*jobs.Pipeline, error) {
+func (c *crew) pipeline(ctx context.Context, name schema.Pipeline, generation int64) (*jobs.Pipeline, error) {
 	for {
 		c.mu.Lock()
 		now, newer := c.taken, c.newer

@@ -7,14 +7,15 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Which says which devices of a fleet are meant. Everything that is not empty
 // must hold.
 type Which struct {
-	Device tables.DeviceID
+	Device schema.DeviceID
 	Prefix string // of the id
-	Tenant tables.Tenant
+	Tenant schema.Tenant
 }
 
 // keys are the row keys of the fleet that can be meant.
@@ -22,31 +23,31 @@ func (w Which) keys() (tables.Keys, error) {
 	if w.Device != "" {
 		return tables.Is(string(w.Device)), nil
 	}
-	return tables.IDsWithPrefix(w.Prefix)
+	return schema.IDsWithPrefix(w.Prefix)
 }
 
-func (w Which) meets(m tables.Member) bool {
+func (w Which) meets(m schema.Member) bool {
 	return (w.Tenant == "" || m.Tenant == w.Tenant) && strings.HasPrefix(string(m.Device), w.Prefix)
 }
 
 // Members are the devices that are meant, month by month, in the order of their
 // ids. Of each month only the range of the ids is read.
-func (f *Fleet) Members(ctx context.Context, which Which) iter.Seq2[tables.Member, error] {
-	return func(yield func(tables.Member, error) bool) {
+func (f *Fleet) Members(ctx context.Context, which Which) iter.Seq2[schema.Member, error] {
+	return func(yield func(schema.Member, error) bool) {
 		keys, err := which.keys()
 		if err != nil {
-			yield(tables.Member{}, err)
+			yield(schema.Member{}, err)
 			return
 		}
 		for month, err := range f.months(ctx) {
 			if err != nil {
-				yield(tables.Member{}, err)
+				yield(schema.Member{}, err)
 				return
 			}
 			for e, err := range f.rows(ctx, f.Names.Fleet(), tables.Query{Range: tables.Range{Partitions: tables.Is(month), Rows: keys}}) {
-				var m tables.Member
+				var m schema.Member
 				if err == nil {
-					m, err = tables.MemberOf(e)
+					m, err = schema.MemberOf(e)
 				}
 				if (err != nil || which.meets(m)) && !yield(m, err) || err != nil {
 					return
@@ -95,9 +96,9 @@ func (f *Fleet) rows(ctx context.Context, table string, q tables.Query) iter.Seq
 
 // Held are the devices of a pipeline that fail, with their reasons. It reads the
 // tracking rows, a thousand at a time.
-func (f *Fleet) Held(ctx context.Context, p tables.Pipeline, prefix string) iter.Seq2[jobs.Held, error] {
+func (f *Fleet) Held(ctx context.Context, p schema.Pipeline, prefix string) iter.Seq2[jobs.Held, error] {
 	return func(yield func(jobs.Held, error) bool) {
-		keys, err := tables.IDsWithPrefix(prefix)
+		keys, err := schema.IDsWithPrefix(prefix)
 		if err != nil {
 			yield(jobs.Held{}, err)
 			return

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -25,7 +26,7 @@ type Fleet struct {
 	Queues    *worker.Client
 	Archive   *archive.Store // nil where the account has no place for objects
 	Policies  *sas.Policies  // looked after while a scheduler runs; nil leaves that to the endpoints
-	Names     tables.Names
+	Names     schema.Names
 	Pipelines []config.Pipeline
 	Log       *slog.Logger
 

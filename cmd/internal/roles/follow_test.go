@@ -12,6 +12,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -44,7 +45,7 @@ func TestAWorkerFollowsWhatIsApplied(t *testing.T) {
 	w.has(t, "device of live, generation 4")
 }
 
-func depth(t *testing.T, f *Fleet, p tables.Pipeline) int {
+func depth(t *testing.T, f *Fleet, p schema.Pipeline) int {
 	t.Helper()
 	n, err := f.Queues.Queue(f.Names, p).Depth(t.Context())
 	jobstest.Must(t, err)
@@ -138,7 +139,7 @@ func TestSchedulersFollowTheConfiguration(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- f.Schedule(ctx, 0) }()
-	masters := func(p tables.Pipeline, generation int64) func() bool {
+	masters := func(p schema.Pipeline, generation int64) func() bool {
 		return func() bool {
 			got, err := f.Queues.Queue(c.Names, p).Get(t.Context(), 32, time.Second)
 			if err != nil {
@@ -167,7 +168,7 @@ func TestAnUnusableConfigurationStopsNothing(t *testing.T) {
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
 	jobstest.Must(t, f.Select("live"))
 	w := c.work(t, f)
-	e, err := tables.Configuration{Generation: 2, Text: "fromTheFuture: 1", ID: "x"}.Entity()
+	e, err := schema.Configuration{Generation: 2, Text: "fromTheFuture: 1", ID: "x"}.Entity()
 	jobstest.Must(t, err)
 	_, err = c.store.Table.Do(t.Context(), tables.Insert(e))
 	jobstest.Must(t, err)

@@ -14,8 +14,8 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
-	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -42,7 +42,7 @@ func (c *crewed) apply(t *testing.T, text string) generations.Loaded {
 	return read(t, change.Holds)
 }
 
-func read(t *testing.T, stored tables.Configuration) generations.Loaded {
+func read(t *testing.T, stored schema.Configuration) generations.Loaded {
 	t.Helper()
 	loaded, err := generations.Read(stored)
 	jobstest.Must(t, err)
@@ -93,7 +93,7 @@ func (c *crewed) work(t *testing.T, f *Fleet) *crewman {
 	return m
 }
 
-func (m *crewman) record(p tables.Pipeline, r worker.Result) {
+func (m *crewman) record(p schema.Pipeline, r worker.Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Outcome == worker.OutcomeDone {
@@ -124,14 +124,14 @@ func await(t *testing.T, what string, is func() bool) {
 }
 
 // put puts a job of the fleet's batch, under a generation.
-func (c *crewed) put(t *testing.T, f *Fleet, m jobs.Message, p tables.Pipeline, generation int64) {
+func (c *crewed) put(t *testing.T, f *Fleet, m jobs.Message, p schema.Pipeline, generation int64) {
 	t.Helper()
 	m.Pipeline, m.Generation = p, generation
 	jobstest.Must(t, f.Queues.Queue(c.Names, p).Put(t.Context(), m, 0))
 }
 
 // idle waits until nothing is left in the queues of a pipeline.
-func (c *crewed) idle(t *testing.T, f *Fleet, p tables.Pipeline) {
+func (c *crewed) idle(t *testing.T, f *Fleet, p schema.Pipeline) {
 	t.Helper()
 	queue := f.Queues.Queue(c.Names, p)
 	await(t, "an end of messages", func() bool {

@@ -8,6 +8,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -70,7 +71,7 @@ func (s Status) Lag() (time.Duration, bool) {
 }
 
 // Fleet is what the runs say of the fleet.
-func (s Status) Fleet() tables.MonthFigures { return worker.Totals(s.Runs) }
+func (s Status) Fleet() schema.MonthFigures { return worker.Totals(s.Runs) }
 
 // Planned is how long ago the fleet was planned last, and whether that is known.
 func (s Status) Planned() (ago time.Duration, known bool) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"furrow/sas"
-	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 
 	"github.com/google/uuid"
@@ -22,7 +22,7 @@ type Work struct {
 	// Figures are told what is done; they are written as long as there is work.
 	Figures *worker.Figures
 	// OnResult is told how each message ended; nil means nobody is.
-	OnResult func(tables.Pipeline, worker.Result)
+	OnResult func(schema.Pipeline, worker.Result)
 	// IdleExit ends the work when no message came for so long; zero means never.
 	IdleExit time.Duration
 }

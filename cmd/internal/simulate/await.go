@@ -13,6 +13,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // await waits until the endpoint knows the members' enrollments, and that they admit
@@ -20,7 +21,7 @@ import (
 // give up for minutes, or set aside what is old. It asks for a token of one member of
 // each.
 func (r *runner) await(ctx context.Context) error {
-	asked := map[tables.EnrollmentID]bool{}
+	asked := map[schema.EnrollmentID]bool{}
 	for _, m := range r.Members {
 		id, key := r.Credential(m)
 		if asked[id] {
@@ -34,7 +35,7 @@ func (r *runner) await(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) awaitOne(ctx context.Context, m Member, id tables.EnrollmentID, key string) error {
+func (r *runner) awaitOne(ctx context.Context, m Member, id schema.EnrollmentID, key string) error {
 	deadline := time.Now().Add(r.Known)
 	for {
 		known, why, err := r.ask(ctx, m, id, key)
@@ -53,7 +54,7 @@ func (r *runner) awaitOne(ctx context.Context, m Member, id tables.EnrollmentID,
 
 // ask asks for a token, and tells whether the proof held: all else is for the device
 // to deal with.
-func (r *runner) ask(ctx context.Context, m Member, id tables.EnrollmentID, text string) (known bool, why string, err error) {
+func (r *runner) ask(ctx context.Context, m Member, id schema.EnrollmentID, text string) (known bool, why string, err error) {
 	key, err := sas.ParseKey(text)
 	if err != nil {
 		return false, "", err

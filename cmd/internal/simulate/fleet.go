@@ -9,7 +9,7 @@ import (
 
 	"furrow/cmd/internal/simulate/model"
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Fleet is made of probes in the ground all over the world. Two that are equal
@@ -37,12 +37,12 @@ func (f Fleet) filled() Fleet {
 }
 
 // tenantName is the name of a tenant by its number.
-func tenantName(i int) tables.Tenant {
-	names := []tables.Tenant{"contoso", "fabrikam", "adatum", "litware", "northwind", "proseware", "tailspin", "wingtip"}
+func tenantName(i int) schema.Tenant {
+	names := []schema.Tenant{"contoso", "fabrikam", "adatum", "litware", "northwind", "proseware", "tailspin", "wingtip"}
 	if i < len(names) {
 		return names[i]
 	}
-	return tables.Tenant(fmt.Sprintf("tenant%d", i+1))
+	return schema.Tenant(fmt.Sprintf("tenant%d", i+1))
 }
 
 // devicesPerSite is about how many of a tenant's devices are at one place.
@@ -90,16 +90,16 @@ func gcd(a, b int) int {
 	return a
 }
 
-func (f Fleet) member(i int, tenant tables.Tenant, at model.Place) Member {
-	site := tables.Site(at.Slug)
+func (f Fleet) member(i int, tenant schema.Tenant, at model.Place) Member {
+	site := schema.Site(at.Slug)
 	m := Member{
-		ID: tables.DeviceID(fmt.Sprintf("%s:%s:probe-%05d", tenant, site, i+1)), Tenant: tenant, Site: site,
+		ID: schema.DeviceID(fmt.Sprintf("%s:%s:probe-%05d", tenant, site, i+1)), Tenant: tenant, Site: site,
 		Labels: map[string]string{"place": at.Name, "country": at.Country, "continent": at.Continent, "model": "ground-" + fmt.Sprint(f.Sensors)},
 		place:  at, key: model.Hash(f.Seed, forMember, uint64(i)),
 	}
 	near := func(n uint64) float64 { return (model.Unit(model.Hash(m.key, forPosition, n)) - 0.5) / 5 }
 	m.place.Lat, m.place.Lon = max(-90, min(90, at.Lat+near(1))), max(-180, min(180, at.Lon+near(2)))
-	m.Position = &tables.Position{Lat: round4(m.place.Lat), Lon: round4(m.place.Lon)}
+	m.Position = &schema.Position{Lat: round4(m.place.Lat), Lon: round4(m.place.Lon)}
 	m.Deployed = f.deployed(i, m.key)
 	return m
 }

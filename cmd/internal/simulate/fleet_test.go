@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 var day = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
@@ -67,13 +67,13 @@ func TestReadingsAreTheSameHoweverTheSpanIsCut(t *testing.T) {
 func TestMembersAreSpreadOverTenantsPlacesAndMonths(t *testing.T) {
 	for _, devices := range []int{1, 2, 7, 100, 1000} {
 		f := Fleet{Seed: 3, Devices: devices, Tenants: 2, Months: 36, Until: day}
-		tenants, months, sites, ids := map[tables.Tenant]int{}, map[string]int{}, map[tables.Site]bool{}, map[tables.DeviceID]bool{}
+		tenants, months, sites, ids := map[schema.Tenant]int{}, map[string]int{}, map[schema.Site]bool{}, map[schema.DeviceID]bool{}
 		early := 0
 		for _, m := range f.Members() {
-			if _, err := tables.ParseDeviceID(string(m.ID)); err != nil || ids[m.ID] {
+			if _, err := schema.ParseDeviceID(string(m.ID)); err != nil || ids[m.ID] {
 				t.Fatalf("id %s: %v, or twice", m.ID, err)
 			}
-			if _, err := tables.ParseSite(string(m.Site)); err != nil {
+			if _, err := schema.ParseSite(string(m.Site)); err != nil {
 				t.Fatal(err)
 			}
 			ids[m.ID], sites[m.Site] = true, true

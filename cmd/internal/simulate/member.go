@@ -7,15 +7,15 @@ import (
 	"furrow/cmd/internal/simulate/model"
 	"furrow/sas"
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Member is a device of a simulated fleet.
 type Member struct {
-	ID       tables.DeviceID
-	Tenant   tables.Tenant
-	Site     tables.Site
-	Position *tables.Position
+	ID       schema.DeviceID
+	Tenant   schema.Tenant
+	Site     schema.Site
+	Position *schema.Position
 	Labels   map[string]string
 	Deployed time.Time
 

@@ -11,7 +11,7 @@ import (
 
 	"furrow/sas"
 	"furrow/sas/device"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Config says which devices run, and what they send.
@@ -21,7 +21,7 @@ type Config struct {
 	Members   []Member
 
 	// Credential is a device's enrollment, and its own key in base64.
-	Credential func(Member) (enrollment tables.EnrollmentID, key string)
+	Credential func(Member) (enrollment schema.EnrollmentID, key string)
 	Sendings   func(Member) Stream
 	// Backfill is how far back the tokens have to reach; zero: as they do.
 	Backfill time.Duration

@@ -13,6 +13,7 @@ import (
 	"furrow/sas/device"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 )
 
 // A told is what devices were told of their readings, each by its device, its time
@@ -44,7 +45,7 @@ type away struct{}
 
 func (away) Fault(int) faults.Fault { return faults.ServerBusy }
 
-func name(device tables.DeviceID, at tables.Ticks) string { return fmt.Sprint(device, " ", at) }
+func name(device schema.DeviceID, at tables.Ticks) string { return fmt.Sprint(device, " ", at) }
 
 // check compares the table with what was told.
 func (o *told) check(t *testing.T, rows []tables.Entity) {
@@ -157,7 +158,7 @@ func TestRevokedDeviceHoldsNobodyUp(t *testing.T) {
 	f := Fleet{Seed: 2, Devices: 6, Every: time.Minute, Until: until}
 	members := f.Members()
 	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
-	_, err := y.registry.Update(t.Context(), members[2].ID, func(d *tables.Device) error { d.Status = tables.Revoked; return nil })
+	_, err := y.registry.Update(t.Context(), members[2].ID, func(d *schema.Device) error { d.Status = schema.Revoked; return nil })
 	must(t, err)
 	c := y.config(members)
 	c.Lanes, c.Patience, c.Grace = 1, 500*time.Millisecond, 100*time.Millisecond

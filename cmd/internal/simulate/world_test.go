@@ -11,6 +11,7 @@ import (
 	"furrow/sas/endpoint"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 func must(t testing.TB, err error) {
@@ -31,14 +32,14 @@ type yard struct {
 	backfill time.Duration
 }
 
-func newYard(t *testing.T, tenants ...tables.Tenant) *yard {
+func newYard(t *testing.T, tenants ...schema.Tenant) *yard {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	must(t, err)
 	y := &yard{t: t, key: sas.NewKey(), backfill: 48 * time.Hour}
 	y.client, err = tables.Connect(tables.Config{Account: account})
 	must(t, err)
-	var names tables.Names
+	var names schema.Names
 	for _, name := range []string{names.Enrollments(), names.Devices(), names.Fleet(), names.Policies(), names.Readings()} {
 		must(t, y.client.Table(name).Create(t.Context()))
 	}
@@ -61,12 +62,12 @@ func newYard(t *testing.T, tenants ...tables.Tenant) *yard {
 	return y
 }
 
-func (y *yard) enrollment(m Member) tables.Enrollment {
-	return tables.Enrollment{ID: tables.EnrollmentID("sim" + string(m.Tenant)), Tenant: m.Tenant, Readings: "readings",
+func (y *yard) enrollment(m Member) schema.Enrollment {
+	return schema.Enrollment{ID: schema.EnrollmentID("sim" + string(m.Tenant)), Tenant: m.Tenant, Readings: "readings",
 		Life: time.Hour, Backfill: y.backfill, SendEvery: time.Minute, Batch: 100}
 }
 
-func (y *yard) credential(m Member) (tables.EnrollmentID, string) {
+func (y *yard) credential(m Member) (schema.EnrollmentID, string) {
 	return y.enrollment(m).ID, y.key.Of(string(m.ID)).Base64()
 }
 

@@ -10,6 +10,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // seeded is a source of randomness whose seed a failing test prints.
@@ -37,20 +38,20 @@ func crowd(r *rand.Rand, n int) *Store {
 // arrive adds a device: at one of a few places, anywhere, at an edge of the world, or
 // nowhere.
 func (s *Store) arrive(r *rand.Rand, i int) {
-	d := tables.Device{ID: tables.DeviceID(fmt.Sprintf("d%06d", i)), Tenant: tables.Tenant(fmt.Sprint("t", r.IntN(3))),
-		Site: tables.Site(fmt.Sprint("s", r.IntN(4))), Month: tables.Month{Year: 2026, Month: time.Month(1 + r.IntN(3))}, Status: tables.Active}
+	d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%06d", i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
+		Site: schema.Site(fmt.Sprint("s", r.IntN(4))), Month: schema.Month{Year: 2026, Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
 	if r.IntN(20) == 0 {
-		d.Status = tables.Revoked
+		d.Status = schema.Revoked
 	}
 	switch r.IntN(10) {
 	case 0:
 	case 1, 2, 3:
-		d.Position = &tables.Position{Lat: -90 + 180*r.Float64(), Lon: -180 + 360*r.Float64()}
+		d.Position = &schema.Position{Lat: -90 + 180*r.Float64(), Lon: -180 + 360*r.Float64()}
 	case 4:
-		d.Position = &tables.Position{Lat: []float64{-90, 90, 0}[r.IntN(3)], Lon: []float64{-180, 180, 0}[r.IntN(3)]}
+		d.Position = &schema.Position{Lat: []float64{-90, 90, 0}[r.IntN(3)], Lon: []float64{-180, 180, 0}[r.IntN(3)]}
 	default:
 		town := float64(r.IntN(5))
-		d.Position = &tables.Position{Lat: 50 + town + r.Float64()/10, Lon: 8 - town + r.Float64()/10}
+		d.Position = &schema.Position{Lat: 50 + town + r.Float64()/10, Lon: 8 - town + r.Float64()/10}
 	}
 	s.index.records([]recorded{{Device: d}})
 	if r.IntN(10) > 0 {
@@ -65,9 +66,9 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 func (s *Store) move(r *rand.Rand, i int) {
 	x := s.index
 	d := &x.devices[x.at[devices(i)]]
-	moved := tables.Device{ID: tables.DeviceID(d.id), Tenant: tables.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0", Month: x.monthOf[d.month], Status: tables.Active}
+	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0", Month: x.monthOf[d.month], Status: schema.Active}
 	if r.IntN(4) > 0 {
-		moved.Position = &tables.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
+		moved.Position = &schema.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
 	}
 	x.records([]recorded{{Device: moved}})
 }
@@ -85,7 +86,7 @@ func (s *Store) say(r *rand.Rand, i int) {
 	if r.IntN(3) == 0 {
 		values = append(values, latest.Value{At: values[0].At, Measured: jobs.Measured{Sensor: "door", State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
 	}
-	x.newest(tables.LatestPartition{Tenant: tables.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]}, []newest{{d.id, values}})
+	x.newest(schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]}, []newest{{d.id, values}})
 }
 
 // someBox is a random part of the world, also one over the 180th meridian, a place, or

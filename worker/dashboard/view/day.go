@@ -13,6 +13,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 )
 
@@ -20,7 +21,7 @@ import (
 type DayAsk struct {
 	Tenant string
 	Sensor string     // empty: the number that most of its devices have
-	Day    tables.Day // in UTC
+	Day    schema.Day // in UTC
 }
 
 // A tenantDay is what was read of a tenant's day.
@@ -57,13 +58,13 @@ func (s *Store) Day(ctx context.Context, ask DayAsk) (pages.Series, Read, error)
 	}
 	begin := ask.Day.Start()
 	out := pages.Series{Sensor: ask.Sensor, Unit: s.unit(ask.Sensor), From: begin.Time(), To: begin.Add(24 * time.Hour).Time(), Points: []pages.Point{}}
-	window, any := s.windowNear(tables.Hour)
+	window, any := s.windowNear(schema.Hour)
 	if !any || ask.Sensor == "" {
 		return out, Read{}, nil
 	}
 	out.Window = window.String()
 	d, read, err := s.days.get(ctx, fmt.Sprintf("%s %s %s %s", ask.Tenant, ask.Day, window, ask.Sensor), dayFor, func(ctx context.Context) (tenantDay, error) {
-		return s.day(ctx, tables.Tenant(ask.Tenant), ask.Day, window, ask.Sensor)
+		return s.day(ctx, schema.Tenant(ask.Tenant), ask.Day, window, ask.Sensor)
 	})
 	out.Operations, out.Devices, out.Some = read.Operations, d.devices, !d.whole
 	for _, at := range slices.Sorted(maps.Keys(d.hours)) {
@@ -75,7 +76,7 @@ func (s *Store) Day(ctx context.Context, ask DayAsk) (pages.Series, Read, error)
 }
 
 // windowNear is the longest window that is no longer than one, or the shortest of all.
-func (s *Store) windowNear(w tables.Window) (tables.Window, bool) {
+func (s *Store) windowNear(w schema.Window) (schema.Window, bool) {
 	all := s.windows()
 	if len(all) == 0 {
 		return 0, false
@@ -90,17 +91,17 @@ func (s *Store) windowNear(w tables.Window) (tables.Window, bool) {
 }
 
 // day reads a tenant's day, or a part of the devices of each month where it is large.
-func (s *Store) day(ctx context.Context, t tables.Tenant, day tables.Day, window tables.Window, sensor string) (tenantDay, error) {
+func (s *Store) day(ctx context.Context, t schema.Tenant, day schema.Day, window schema.Window, sensor string) (tenantDay, error) {
 	of, _ := s.index.whose(string(t))
 	perDevice := int(24 * time.Hour / time.Duration(window))
 	if s.index.total(of)*perDevice <= (dayPages-1)*1000 {
-		p := tables.RollupPartition{Tenant: t, Window: window, Day: day}
+		p := schema.RollupPartition{Tenant: t, Window: window, Day: day}
 		return s.sumDay(ctx, []tables.Range{{Partitions: p.TenantDay()}}, dayPages, sensor)
 	}
 	var ranges []tables.Range
 	places, months := s.index.spread(of, dayPages), 0
 	for i, at := range places {
-		p := tables.RollupPartition{Tenant: t, Window: window, Day: day, Month: at.month}
+		p := schema.RollupPartition{Tenant: t, Window: window, Day: day, Month: at.month}
 		part := tables.Range{Partitions: tables.Is(p.String())}
 		if i > 0 && places[i-1].month == at.month {
 			part.Rows.From = at.device
@@ -136,12 +137,12 @@ func (s *Store) sumDay(ctx context.Context, ranges []tables.Range, most int, sen
 	parts := make([]tenantDay, len(ranges))
 	err := each(ctx, len(ranges), func(ctx context.Context, i int) error {
 		part := tenantDay{hours: map[tables.Ticks]*hour{}}
-		more, last := false, tables.DeviceID("")
+		more, last := false, schema.DeviceID("")
 		for e, err := range s.rowsOrMore(ctx, s.c.Names.Rollups(), tables.Query{Range: ranges[i], Select: []string{sensor}}, most, &more) {
 			if err != nil {
 				return err
 			}
-			row, err := tables.ParseRollupRow(e.RowKey)
+			row, err := schema.ParseRollupRow(e.RowKey)
 			if err != nil {
 				continue
 			}
@@ -190,7 +191,7 @@ func (h *hour) join(o *hour) {
 
 // A place is where a device is among the keys of outputs.
 type place struct {
-	month  tables.Month
+	month  schema.Month
 	device string
 }
 

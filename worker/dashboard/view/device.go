@@ -10,6 +10,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A deviceRead is what storage says of a device besides its record.
@@ -17,12 +18,12 @@ type deviceRead struct {
 	inFleet bool
 	latest  []latest.Value
 	tracks  []tracked // of each pipeline
-	rejects []tables.Reject
+	rejects []schema.Reject
 }
 
 // A tracked is how far a pipeline has got with a device.
 type tracked struct {
-	pipeline            tables.Pipeline
+	pipeline            schema.Pipeline
 	last                string // row that it has folded
 	rows, rejects, late int64
 	held                *jobs.Held
@@ -56,9 +57,9 @@ func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
 }
 
 // latestOf are the newest values of a device, which the index has then, too.
-func (s *Store) latestOf(ctx context.Context, m tables.Member) ([]latest.Value, error) {
-	p := tables.LatestPartition{Tenant: m.Tenant, Month: m.Month}
-	rows := tables.Range{Partitions: tables.Is(p.String()), Rows: tables.LatestRows(m.Device, m.Device)}
+func (s *Store) latestOf(ctx context.Context, m schema.Member) ([]latest.Value, error) {
+	p := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
+	rows := tables.Range{Partitions: tables.Is(p.String()), Rows: schema.LatestRows(m.Device, m.Device)}
 	var values []latest.Value
 	for e, err := range s.rows(ctx, s.c.Names.Latest(), tables.Query{Range: rows}, mostParts+1) {
 		if err != nil {
@@ -75,7 +76,7 @@ func (s *Store) latestOf(ctx context.Context, m tables.Member) ([]latest.Value, 
 }
 
 // track reads a device's tracking row, and looks for a reading beyond it.
-func (s *Store) track(ctx context.Context, p tables.Pipeline, m tables.Member) (tracked, error) {
+func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (tracked, error) {
 	t := tracked{pipeline: p}
 	e, err := s.one(ctx, s.c.Names.Partitions(p), m.Month.String(), string(m.Device))
 	if err != nil {
@@ -94,7 +95,7 @@ func (s *Store) track(ctx context.Context, p tables.Pipeline, m tables.Member) (
 		if err != nil {
 			return t, err
 		}
-		if key, err := tables.ParseRowKey(e.RowKey); err == nil {
+		if key, err := schema.ParseRowKey(e.RowKey); err == nil {
 			t.waiting = key.Ticks
 		}
 		break
@@ -104,16 +105,16 @@ func (s *Store) track(ctx context.Context, p tables.Pipeline, m tables.Member) (
 
 // rejectsOf are the newest rejects of a device, the newest first. Storage has them
 // by slot, at most a hundred for each pipeline.
-func (s *Store) rejectsOf(ctx context.Context, id string) (found []tables.Reject, err error) {
+func (s *Store) rejectsOf(ctx context.Context, id string) (found []schema.Reject, err error) {
 	for e, err := range s.rows(ctx, s.c.Names.Rejects(), tables.Query{Range: tables.Partition(id)}, 1+len(s.configured())) {
 		if err != nil {
 			return nil, err
 		}
-		if r, err := tables.RejectOf(e); err == nil { // rows of other kinds are another version's
+		if r, err := schema.RejectOf(e); err == nil { // rows of other kinds are another version's
 			found = append(found, r)
 		}
 	}
-	slices.SortFunc(found, func(a, b tables.Reject) int {
+	slices.SortFunc(found, func(a, b schema.Reject) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(b.Number, a.Number))
 	})
 	return found[:min(len(found), mostRejects)], nil

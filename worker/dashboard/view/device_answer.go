@@ -7,6 +7,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 )
 
@@ -38,7 +39,7 @@ func (s *Store) Device(ctx context.Context, id string) (pages.DeviceAnswer, Read
 		a.Rejects = append(a.Rejects, rejectOf(e))
 	}
 	switch {
-	case w.status() == tables.Revoked:
+	case w.status() == schema.Revoked:
 		a.State = pages.Revoked
 	case held:
 		a.State = pages.Held
@@ -61,7 +62,7 @@ func (s *Store) newestValue(v latest.Value, now time.Time) pages.Latest {
 
 // rejectOf is a reject as it is shown: of a row that was rejected as a whole, the
 // value is the row.
-func rejectOf(r tables.Reject) pages.Reject {
+func rejectOf(r schema.Reject) pages.Reject {
 	const most = 120 // characters of a value; furrow rejects shows all of it
 	value := r.Value
 	if r.Sensor == "" {
@@ -74,7 +75,7 @@ func rejectOf(r tables.Reject) pages.Reject {
 }
 
 func (t tracked) answer(now time.Time) pages.DevicePipeline {
-	p := pages.DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.last, CheckpointTime: timeOf(t.last), Rows: t.rows, Rejects: t.rejects, RejectsKept: min(t.rejects, tables.RejectSlots), Late: t.late}
+	p := pages.DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.last, CheckpointTime: timeOf(t.last), Rows: t.rows, Rejects: t.rejects, RejectsKept: min(t.rejects, schema.RejectSlots), Late: t.late}
 	if lag := 0.0; t.last != "" || t.waiting != 0 {
 		if t.waiting != 0 {
 			lag = max(0, now.Sub(t.waiting.Time())).Seconds()
@@ -89,7 +90,7 @@ func (t tracked) answer(now time.Time) pages.DevicePipeline {
 
 // timeOf is the time that a row key names; nil where it names none.
 func timeOf(row string) *time.Time {
-	key, err := tables.ParseRowKey(row)
+	key, err := schema.ParseRowKey(row)
 	if err != nil {
 		return nil
 	}

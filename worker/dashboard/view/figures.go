@@ -7,6 +7,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A figuresLog is what the figures of the last runs say of the pipelines: how much
@@ -15,32 +16,32 @@ type figuresLog struct {
 	store  *Store
 	folded map[work]int64 // rows, by run and worker
 	months map[ofMonth]*month
-	dirty  map[tables.Month]bool // something was folded in them since it was last asked
+	dirty  map[schema.Month]bool // something was folded in them since it was last asked
 	any    bool                  // something was folded somewhere
 }
 
 type work struct {
-	pipeline tables.Pipeline
+	pipeline schema.Pipeline
 	slot     tables.Ticks
 	row      string
 }
 
 type ofMonth struct {
-	pipeline tables.Pipeline
-	month    tables.Month
+	pipeline schema.Pipeline
+	month    schema.Month
 }
 
 // A month is what a pipeline has seen of one.
 type month struct {
 	slot    tables.Ticks
-	figures tables.MonthFigures
+	figures schema.MonthFigures
 	active  bool // something was folded between the last two runs
 	held    time.Time
 	devices int64 // when new ones were last looked for
 }
 
 func newFiguresLog(s *Store) *figuresLog {
-	return &figuresLog{store: s, folded: map[work]int64{}, months: map[ofMonth]*month{}, dirty: map[tables.Month]bool{}}
+	return &figuresLog{store: s, folded: map[work]int64{}, months: map[ofMonth]*month{}, dirty: map[schema.Month]bool{}}
 }
 
 // slotsBack is how many slots of a pipeline a round looks at.
@@ -52,7 +53,7 @@ func (l *figuresLog) read(ctx context.Context) error {
 	folded := map[work]int64{}
 	for _, p := range l.store.configured() {
 		since := tables.TicksOf(time.Now().Add(-slotsBack*p.Cadence - time.Minute))
-		q := tables.Query{Range: tables.Range{Partitions: tables.FiguresSince(p.Name, since)}}
+		q := tables.Query{Range: tables.Range{Partitions: schema.FiguresSince(p.Name, since)}}
 		for page, err := range table.Rows(ctx, q) {
 			if errors.Is(err, tables.ErrNoTable) {
 				break
@@ -72,12 +73,12 @@ func (l *figuresLog) read(ctx context.Context) error {
 // row takes in a row of figures. One that cannot be read is another version's.
 func (l *figuresLog) row(p Pipeline, e tables.Entity, folded map[work]int64) {
 	switch {
-	case tables.IsMonthFigures(e):
-		if m, err := tables.MonthFiguresOf(e); err == nil {
+	case schema.IsMonthFigures(e):
+		if m, err := schema.MonthFiguresOf(e); err == nil {
 			l.month(p, m)
 		}
-	case tables.IsWorkerFigures(e) && p.Latest:
-		w, err := tables.WorkerFiguresOf(e)
+	case schema.IsWorkerFigures(e) && p.Latest:
+		w, err := schema.WorkerFiguresOf(e)
 		if err != nil {
 			return
 		}
@@ -89,7 +90,7 @@ func (l *figuresLog) row(p Pipeline, e tables.Entity, folded map[work]int64) {
 	}
 }
 
-func (l *figuresLog) month(p Pipeline, f tables.MonthFigures) {
+func (l *figuresLog) month(p Pipeline, f schema.MonthFigures) {
 	key := ofMonth{p.Name, f.Month}
 	m := l.months[key]
 	if m == nil {
@@ -110,14 +111,14 @@ func (l *figuresLog) month(p Pipeline, f tables.MonthFigures) {
 
 // take is what has been folded since it was last called: anything at all, and in
 // which months for certain.
-func (l *figuresLog) take() (any bool, months map[tables.Month]bool) {
+func (l *figuresLog) take() (any bool, months map[schema.Month]bool) {
 	any, months = l.any, l.dirty
-	l.any, l.dirty = false, map[tables.Month]bool{}
+	l.any, l.dirty = false, map[schema.Month]bool{}
 	return any, months
 }
 
 // active tells whether something was folded in a month lately.
-func (l *figuresLog) active(of tables.Month) bool {
+func (l *figuresLog) active(of schema.Month) bool {
 	for key, m := range l.months {
 		if key.month == of && m.active {
 			return true
@@ -133,14 +134,14 @@ func (r *rounds) newDevices(ctx context.Context) error {
 		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
-		var new []tables.Member
+		var new []schema.Member
 		q := tables.Query{Range: tables.Partition(key.month.String()), Select: []string{"Tenant", "Readings"}}
 		for page, err := range r.store.table(r.store.c.Names.Fleet()).Rows(ctx, q) {
 			if err != nil {
 				return err
 			}
 			for _, e := range page.Rows {
-				if member, err := tables.MemberOf(e); err == nil && !r.store.index.has(e.RowKey) {
+				if member, err := schema.MemberOf(e); err == nil && !r.store.index.has(e.RowKey) {
 					new = append(new, member)
 				}
 			}
@@ -154,7 +155,7 @@ func (r *rounds) newDevices(ctx context.Context) error {
 }
 
 // count is how many devices of a month are known, and whether all records were read.
-func (x *index) count(m tables.Month) (n int64, ready bool) {
+func (x *index) count(m schema.Month) (n int64, ready bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if i, ok := x.months[m]; ok {
@@ -195,7 +196,7 @@ func (r *rounds) held(ctx context.Context) error {
 
 // heldIn are the devices of a month that fail. Storage looks at all rows of the
 // month, and sends those.
-func (r *rounds) heldIn(ctx context.Context, p tables.Pipeline, in tables.Month) (all []jobs.Held, err error) {
+func (r *rounds) heldIn(ctx context.Context, p schema.Pipeline, in schema.Month) (all []jobs.Held, err error) {
 	q := tables.Query{Range: tables.Partition(in.String()), Filter: "Attempts gt 0L", Select: []string{"Attempts", "Held", "HeldUntil"}}
 	for page, err := range r.store.table(r.store.c.Names.Partitions(p)).Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
@@ -228,7 +229,7 @@ func (r *rounds) status(ctx context.Context) error {
 			return err
 		}
 		for _, e := range page.Rows {
-			if p, err := tables.PoliciesOf(e); err == nil {
+			if p, err := schema.PoliciesOf(e); err == nil {
 				for _, c := range p.Changes {
 					r.store.index.status(c.Device, c.To)
 				}

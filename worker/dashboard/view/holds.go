@@ -5,18 +5,18 @@ import (
 	"strings"
 
 	"furrow/jobs"
-	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // held takes in which devices of a month a pipeline holds, which is all of them.
 // Those that are not known have no record yet, and come with it.
-func (x *index) held(p tables.Pipeline, month tables.Month, all []jobs.Held) {
+func (x *index) held(p schema.Pipeline, month schema.Month, all []jobs.Held) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := map[int32]jobs.Held{}
 	for _, h := range all {
 		if i, ok := x.at[string(h.Device)]; ok {
-			h.Device = tables.DeviceID(x.devices[i].id)
+			h.Device = schema.DeviceID(x.devices[i].id)
 			h.Reason = strings.Clone(h.Reason)
 			now[i] = h
 		}
@@ -37,7 +37,7 @@ func (x *index) held(p tables.Pipeline, month tables.Month, all []jobs.Held) {
 	}
 	for i, h := range now {
 		if x.holds[i] == nil {
-			x.holds[i] = map[tables.Pipeline]jobs.Held{}
+			x.holds[i] = map[schema.Pipeline]jobs.Held{}
 		}
 		changed = changed || x.holds[i][p] != h
 		x.holds[i][p] = h
@@ -49,7 +49,7 @@ func (x *index) held(p tables.Pipeline, month tables.Month, all []jobs.Held) {
 }
 
 // heldOf are the devices of a pipeline that are held.
-func (x *index) heldOf(p tables.Pipeline) (all []jobs.Held) {
+func (x *index) heldOf(p schema.Pipeline) (all []jobs.Held) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, of := range x.holds {
@@ -61,10 +61,10 @@ func (x *index) heldOf(p tables.Pipeline) (all []jobs.Held) {
 }
 
 // holdMonths are the months in which a pipeline held devices.
-func (x *index) holdMonths(p tables.Pipeline) map[tables.Month]bool {
+func (x *index) holdMonths(p schema.Pipeline) map[schema.Month]bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	months := map[tables.Month]bool{}
+	months := map[schema.Month]bool{}
 	for i, of := range maps.All(x.holds) {
 		if _, is := of[p]; is {
 			months[x.monthOf[x.devices[i].month]] = true
@@ -74,7 +74,7 @@ func (x *index) holdMonths(p tables.Pipeline) map[tables.Month]bool {
 }
 
 // status takes in a change of a device's status.
-func (x *index) status(d tables.DeviceID, to tables.Status) {
+func (x *index) status(d schema.DeviceID, to schema.Status) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	i, ok := x.at[string(d)]
@@ -83,7 +83,7 @@ func (x *index) status(d tables.DeviceID, to tables.Status) {
 	}
 	was := x.devices[i].flags
 	x.devices[i].flags &^= isRevoked
-	if to == tables.Revoked {
+	if to == schema.Revoked {
 		x.devices[i].flags |= isRevoked
 	}
 	if x.devices[i].flags != was {

@@ -8,6 +8,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // An index is what is in memory of every device.
@@ -17,11 +18,11 @@ type index struct {
 	at      map[string]int32 // where a device is among them
 
 	tenants, sites, sensors, texts names
-	months                         map[tables.Month]uint16
-	monthOf                        []tables.Month
+	months                         map[schema.Month]uint16
+	monthOf                        []schema.Month
 	members                        []int // of each month, by its number
 
-	holds map[int32]map[tables.Pipeline]jobs.Held // of the devices that are held
+	holds map[int32]map[schema.Pipeline]jobs.Held // of the devices that are held
 
 	census census
 	ready  bool // all records were read once
@@ -74,7 +75,7 @@ const (
 )
 
 func newIndex() *index {
-	return &index{at: map[string]int32{}, months: map[tables.Month]uint16{}, holds: map[int32]map[tables.Pipeline]jobs.Held{},
+	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{}, holds: map[int32]map[schema.Pipeline]jobs.Held{},
 		texts: names{}, changed: make(chan struct{})}
 }
 
@@ -124,7 +125,7 @@ func (x *index) touch() {
 }
 
 // device is where a device is, which is made where it is not known.
-func (x *index) device(id string, tenant tables.Tenant, month tables.Month) int32 {
+func (x *index) device(id string, tenant schema.Tenant, month schema.Month) int32 {
 	if i, ok := x.at[id]; ok {
 		return i
 	}
@@ -142,7 +143,7 @@ func (x *index) device(id string, tenant tables.Tenant, month tables.Month) int3
 	return i
 }
 
-func (x *index) month(m tables.Month) uint16 {
+func (x *index) month(m schema.Month) uint16 {
 	i, ok := x.months[m]
 	if !ok {
 		i = uint16(len(x.monthOf))
@@ -170,7 +171,7 @@ func (x *index) records(all []recorded) {
 
 // A recorded is a device's record.
 type recorded struct {
-	tables.Device
+	schema.Device
 	labels string
 }
 
@@ -184,7 +185,7 @@ func (x *index) record(r *recorded) (changed bool) {
 		d.labels = strings.Clone(r.labels)
 	}
 	d.flags = d.flags&^(isRevoked|isPlaced) | isRecorded
-	if r.Status == tables.Revoked {
+	if r.Status == schema.Revoked {
 		d.flags |= isRevoked
 	}
 	d.lat, d.lon = 0, 0
@@ -205,7 +206,7 @@ type newest struct {
 }
 
 // newest takes in the rows of a partition of latest.
-func (x *index) newest(p tables.LatestPartition, rows []newest) {
+func (x *index) newest(p schema.LatestPartition, rows []newest) {
 	if len(rows) == 0 {
 		return
 	}

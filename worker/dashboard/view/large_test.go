@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/view/viewtest"
 )
 
@@ -18,17 +19,17 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 	y := viewtest.New(t, azuretest.Local(t))
 	s := over(t, y)
 	now := tables.TicksOf(time.Now())
-	month := tables.Month{Year: 2026, Month: 10}
+	month := schema.Month{Year: 2026, Month: 10}
 	var hours, days []tables.Op
 	a := rollup.Aggregate{Count: 10, Sum: 50, Min: 1, Max: 9, First: 1, Last: 9}
 	for i := range devices {
-		id := tables.DeviceID(fmt.Sprintf("d%05d", i))
-		s.index.add(tables.Member{Device: id, Tenant: "contoso", Month: month})
-		for _, window := range []tables.Window{tables.Hour, tables.Daily} {
-			p := tables.RollupPartition{Tenant: "contoso", Window: window, Day: tables.DayOf(now), Month: month}
-			e := tables.Entity{PartitionKey: p.String(), RowKey: tables.RollupRow{Device: id, Bucket: window.Start(now)}.String()}
+		id := schema.DeviceID(fmt.Sprintf("d%05d", i))
+		s.index.add(schema.Member{Device: id, Tenant: "contoso", Month: month})
+		for _, window := range []schema.Window{schema.Hour, schema.Daily} {
+			p := schema.RollupPartition{Tenant: "contoso", Window: window, Day: schema.DayOf(now), Month: month}
+			e := tables.Entity{PartitionKey: p.String(), RowKey: schema.RollupRow{Device: id, Bucket: window.Start(now)}.String()}
 			e.Set("temperature", tables.String(a.String()))
-			if window == tables.Hour {
+			if window == schema.Hour {
 				hours = append(hours, tables.Insert(e))
 			} else {
 				days = append(days, tables.Insert(e))
@@ -52,7 +53,7 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 	if err != nil || !one.Estimated || one.ReadingsToday != 10*devices || read.Operations != todayPages || y.Requests() != todayPages {
 		t.Errorf("%+v, %+v, %v", one, read, err)
 	}
-	day, read, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: tables.DayOf(now)})
+	day, read, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
 	if n := y.Requests(); err != nil || n > dayPages || n != read.Operations || len(day.Points) != 1 || *day.Points[0].Mean != 5 {
 		t.Errorf("%+v, %+v, %v; %d requests", day, read, err, n)
 	} else if day.Some || day.Devices != devices || day.Points[0].Count != 10*devices { // in the first hour of a day all of it can be read
@@ -60,10 +61,10 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 	}
 	// Of months that no page is left for, nothing is known.
 	for month := range 3 * dayPages {
-		s.index.add(tables.Member{Device: tables.DeviceID(fmt.Sprint("x", month)), Tenant: "contoso", Month: tables.Month{Year: 2000 + month/12, Month: time.Month(1 + month%12)}})
+		s.index.add(schema.Member{Device: schema.DeviceID(fmt.Sprint("x", month)), Tenant: "contoso", Month: schema.Month{Year: 2000 + month/12, Month: time.Month(1 + month%12)}})
 	}
 	s.days = cache[tenantDay]{}
-	if day, _, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: tables.DayOf(now)}); err != nil || !day.Some || y.Requests() > dayPages {
+	if day, _, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)}); err != nil || !day.Some || y.Requests() > dayPages {
 		t.Errorf("%+v, %v", day, err)
 	}
 }

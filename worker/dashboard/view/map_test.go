@@ -10,6 +10,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 )
 
@@ -260,25 +261,25 @@ func TestStatesOfADevice(t *testing.T) {
 	now := time.Now()
 	for id, c := range map[string]struct {
 		ago    time.Duration
-		status tables.Status
+		status schema.Status
 		held   bool
 		want   pages.State
 	}{
-		"fresh":           {time.Minute, tables.Active, false, pages.OK},
-		"old":             {11 * time.Minute, tables.Active, false, pages.Silent},
-		"never":           {0, tables.Active, false, pages.Silent},
-		"held":            {time.Minute, tables.Active, true, pages.Held},
-		"held-and-old":    {time.Hour, tables.Active, true, pages.Held},
-		"revoked":         {time.Minute, tables.Revoked, false, pages.Revoked},
-		"revoked-at-last": {time.Hour, tables.Revoked, true, pages.Revoked},
+		"fresh":           {time.Minute, schema.Active, false, pages.OK},
+		"old":             {11 * time.Minute, schema.Active, false, pages.Silent},
+		"never":           {0, schema.Active, false, pages.Silent},
+		"held":            {time.Minute, schema.Active, true, pages.Held},
+		"held-and-old":    {time.Hour, schema.Active, true, pages.Held},
+		"revoked":         {time.Minute, schema.Revoked, false, pages.Revoked},
+		"revoked-at-last": {time.Hour, schema.Revoked, true, pages.Revoked},
 	} {
-		month := tables.Month{Year: 2026, Month: 11}
-		s.index.records([]recorded{{Device: tables.Device{ID: tables.DeviceID(id), Tenant: "t", Month: month, Status: c.status, Position: &tables.Position{}}}})
+		month := schema.Month{Year: 2026, Month: 11}
+		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Status: c.status, Position: &schema.Position{}}}})
 		if c.ago > 0 {
-			s.index.newest(tables.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), Measured: jobs.Measured{Sensor: "x", Is: jobs.Number}}}}})
+			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), Measured: jobs.Measured{Sensor: "x", Is: jobs.Number}}}}})
 		}
 		if c.held {
-			s.index.held("live", month, append(s.index.heldOf("live"), jobs.Held{Month: month, Device: tables.DeviceID(id), Attempts: 1}))
+			s.index.held("live", month, append(s.index.heldOf("live"), jobs.Held{Month: month, Device: schema.DeviceID(id), Attempts: 1}))
 		}
 		list, err := s.list(ListAsk{Prefix: id, Limit: 1})
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
@@ -286,8 +287,8 @@ func TestStatesOfADevice(t *testing.T) {
 		}
 	}
 	// A pipeline that lets a device go again, and a device that gets its token back.
-	s.index.held("live", tables.Month{Year: 2026, Month: 11}, nil)
-	s.index.status("revoked", tables.Active)
+	s.index.held("live", schema.Month{Year: 2026, Month: 11}, nil)
+	s.index.status("revoked", schema.Active)
 	for _, id := range []string{"held", "revoked"} {
 		if list, _ := s.list(ListAsk{Prefix: id, Limit: 1}); list.Devices[0].State != pages.OK {
 			t.Errorf("%s stays %s", id, list.Devices[0].State)
@@ -297,7 +298,7 @@ func TestStatesOfADevice(t *testing.T) {
 
 func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 	s := New(Config{})
-	s.index.records([]recorded{{Device: tables.Device{ID: "d", Tenant: "t", Month: tables.Month{Year: 2026, Month: 11}}}})
+	s.index.records([]recorded{{Device: schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}}})
 	for _, want := range []pages.State{pages.OK, pages.Silent} {
 		if list, err := s.list(ListAsk{Limit: 1}); err != nil || list.Devices[0].State != want {
 			t.Errorf("%+v, %v; want %s", list, err, want)
@@ -310,11 +311,11 @@ func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 // between them.
 func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 	s := New(Config{})
-	month := tables.Month{Year: 2026, Month: 11}
+	month := schema.Month{Year: 2026, Month: 11}
 	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
 		id := fmt.Sprint("d", i)
-		s.index.records([]recorded{{Device: tables.Device{ID: tables.DeviceID(id), Tenant: "t", Month: month, Position: &tables.Position{Lat: 50, Lon: lon}}}})
-		s.index.newest(tables.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, Measured: jobs.Measured{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
+		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Position: &schema.Position{Lat: 50, Lon: lon}}}})
+		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, Measured: jobs.Measured{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
 	}
 	m := s.still(MapAsk{Zoom: 3, Sensor: "x"}, time.Now())
 	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/view/viewtest"
 )
 
@@ -19,7 +19,7 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 	asked, newer := 0, false
 	s.c.Newer = func(context.Context) ([]Pipeline, bool, error) {
 		asked++
-		return []Pipeline{{Name: "quarters", Windows: []tables.Window{tables.Window(15 * time.Minute)}}}, newer, nil
+		return []Pipeline{{Name: "quarters", Windows: []schema.Window{schema.Window(15 * time.Minute)}}}, newer, nil
 	}
 	names := func() (all []string) {
 		a, _, err := s.Pipelines(t.Context())

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/view/viewtest"
 )
 
 // TestDeviceOfManySensorsIsWhole: its outputs are several entities.
 func TestDeviceOfManySensorsIsWhole(t *testing.T) {
 	y := viewtest.New(t, azuretest.Local(t))
-	y.Add(t, tables.Device{ID: "pump-7"}, tables.Device{ID: "pump-8"})
+	y.Add(t, schema.Device{ID: "pump-7"}, schema.Device{ID: "pump-8"})
 	const sensors = 450
 	var all []string
 	for i := range sensors {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/dashboard/pages"
 	"furrow/worker/price"
@@ -70,7 +71,7 @@ func (s *Store) pipeline(ctx context.Context, p Pipeline) (r pipelineRead, err e
 	return r, err
 }
 
-func (s *Store) queues(ctx context.Context, p tables.Pipeline, r *pipelineRead) (err error) {
+func (s *Store) queues(ctx context.Context, p schema.Pipeline, r *pipelineRead) (err error) {
 	if s.c.Queues == nil {
 		return nil
 	}
@@ -101,25 +102,25 @@ func (s *Store) runs(ctx context.Context, p Pipeline) (now time.Time, runs []run
 	bySlot, workers := map[tables.Ticks]*runRead{}, map[string]time.Time{}
 	of := func(slot tables.Ticks) *runRead {
 		if bySlot[slot] == nil { // its master job was put by hand
-			bySlot[slot] = &runRead{worker.RunFigures{Run: tables.Run{Pipeline: p.Name, Slot: slot}}}
+			bySlot[slot] = &runRead{worker.RunFigures{Run: schema.Run{Pipeline: p.Name, Slot: slot}}}
 		}
 		return bySlot[slot]
 	}
 	for _, run := range rows {
 		of(run.Slot).Run = run
 	}
-	figures := tables.Query{Range: tables.Range{Partitions: tables.FiguresSince(p.Name, since)}}
+	figures := tables.Query{Range: tables.Range{Partitions: schema.FiguresSince(p.Name, since)}}
 	for e, err := range s.rows(ctx, s.c.Names.Runs(), figures, mostFigures/1000+2) {
 		if err != nil {
 			return now, nil, nil, err
 		}
 		switch { // rows of other kinds are another version's
-		case tables.IsMonthFigures(e):
-			if m, err := tables.MonthFiguresOf(e); err == nil {
+		case schema.IsMonthFigures(e):
+			if m, err := schema.MonthFiguresOf(e); err == nil {
 				of(m.Slot).AddMonth(m)
 			}
-		case tables.IsWorkerFigures(e):
-			if w, err := tables.WorkerFiguresOf(e); err == nil {
+		case schema.IsWorkerFigures(e):
+			if w, err := schema.WorkerFiguresOf(e); err == nil {
 				of(w.Slot).Workers.Add(w)
 				if seen := w.Last.Time(); seen.After(workers[w.Worker]) {
 					workers[w.Worker] = seen

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"furrow/tables/schema"
 	"strings"
-
-	"furrow/tables"
 )
 
 // A rank is where a device is in a list: those of a smaller kind come first, of one
@@ -64,7 +63,7 @@ func parseCursor(ask ListAsk) (*rank, error) {
 	if json.Unmarshal(text, &r) != nil || r.Sort != ask.Sort {
 		return nil, wrong
 	}
-	if _, err := tables.ParseDeviceID(r.Device); err != nil {
+	if _, err := schema.ParseDeviceID(r.Device); err != nil {
 		return nil, wrong
 	}
 	return &r, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 const (
@@ -69,7 +70,7 @@ func recordsQuery(r tables.Range, from tables.Continuation) tables.Query {
 func (s *Store) takeRecords(rows []tables.Entity) {
 	all := make([]recorded, 0, len(rows))
 	for _, e := range rows {
-		if d, err := tables.DeviceOf(e); err == nil {
+		if d, err := schema.DeviceOf(e); err == nil {
 			all = append(all, recorded{d, e.Get("Labels").Text()})
 		}
 	}
@@ -89,14 +90,14 @@ const mostGets = 20
 
 // addRecords reads the records of devices that are new in the fleet. Where there
 // are many, the range that they lie in is read instead.
-func (s *Store) addRecords(ctx context.Context, new []tables.Member) error {
+func (s *Store) addRecords(ctx context.Context, new []schema.Member) error {
 	if len(new) == 0 {
 		return nil
 	}
 	table := s.table(s.c.Names.Devices())
 	if len(new) <= mostGets {
 		for _, m := range new {
-			e, err := table.Get(ctx, string(m.Device), tables.DeviceRow)
+			e, err := table.Get(ctx, string(m.Device), schema.DeviceRow)
 			switch {
 			case err == nil:
 				s.takeRecords([]tables.Entity{e})
@@ -122,7 +123,7 @@ func (s *Store) addRecords(ctx context.Context, new []tables.Member) error {
 }
 
 // add adds a device that has no record, if it is not there.
-func (x *index) add(m tables.Member) {
+func (x *index) add(m schema.Member) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, known := x.at[string(m.Device)]; !known {

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // rounds read, one after the other while somebody watches, what has changed.
@@ -28,7 +29,7 @@ type rounds struct {
 
 // A part is a partition of latest.
 type part struct {
-	tables.LatestPartition
+	schema.LatestPartition
 	since tables.Ticks // rows written before it were read; 0: none was
 	dirty bool         // something may have been written since
 	read  time.Time
@@ -115,11 +116,11 @@ func (r *rounds) newer(ctx context.Context) error {
 // seek finds the partitions of latest, each with one request, when it begins and
 // now and then: those of devices without a record are known by nothing else.
 func (r *rounds) seek(ctx context.Context) error {
-	known := map[tables.LatestPartition]bool{}
+	known := map[schema.LatestPartition]bool{}
 	for _, p := range r.parts {
 		known[p.LatestPartition] = true
 	}
-	add := func(p tables.LatestPartition) {
+	add := func(p schema.LatestPartition) {
 		if !known[p] {
 			known[p] = true
 			r.parts = append(r.parts, &part{LatestPartition: p, dirty: true})
@@ -150,7 +151,7 @@ func (r *rounds) seek(ctx context.Context) error {
 			break
 		}
 		last = found
-		if p, err := tables.ParseLatestPartition(found); err == nil {
+		if p, err := schema.ParseLatestPartition(found); err == nil {
 			add(p)
 		}
 	}
@@ -159,7 +160,7 @@ func (r *rounds) seek(ctx context.Context) error {
 }
 
 // partitions are those of latest that the devices of the index have.
-func (x *index) partitions() (all []tables.LatestPartition) {
+func (x *index) partitions() (all []schema.LatestPartition) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	type pair struct{ tenant, month uint16 }
@@ -167,7 +168,7 @@ func (x *index) partitions() (all []tables.LatestPartition) {
 	for i := range x.devices {
 		if p := (pair{x.devices[i].tenant, x.devices[i].month}); !seen[p] {
 			seen[p] = true
-			all = append(all, tables.LatestPartition{Tenant: tables.Tenant(x.tenants.text(uint32(p.tenant))), Month: x.monthOf[p.month]})
+			all = append(all, schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(p.tenant))), Month: x.monthOf[p.month]})
 		}
 	}
 	return all
@@ -261,7 +262,7 @@ func (r *rounds) readPart(ctx context.Context, p *part) (pages int, err error) {
 func newestOf(rows []tables.Entity) []newest {
 	all := make([]newest, 0, len(rows))
 	for _, e := range rows {
-		all = append(all, newest{tables.LatestOutput(e.RowKey), valuesOf(e)})
+		all = append(all, newest{schema.LatestOutput(e.RowKey), valuesOf(e)})
 	}
 	return all
 }

@@ -10,6 +10,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 )
 
@@ -81,7 +82,7 @@ func (s *Store) Series(ctx context.Context, ask SeriesAsk) (pages.Series, Read, 
 	return out, read, err
 }
 
-func (b bucketOf) point(window tables.Window) pages.Point {
+func (b bucketOf) point(window schema.Window) pages.Point {
 	p := pages.Point{Time: b.at.Time()}
 	if window == 0 {
 		p.Value = &b.Last
@@ -93,7 +94,7 @@ func (b bucketOf) point(window tables.Window) pages.Point {
 }
 
 // windowFor is the window that was asked for, zero being raw readings.
-func (s *Store) windowFor(ask SeriesAsk) (tables.Window, error) {
+func (s *Store) windowFor(ask SeriesAsk) (schema.Window, error) {
 	span := ask.To.Sub(ask.From)
 	if span <= 0 {
 		return 0, askf("from is not before to: swap them")
@@ -113,7 +114,7 @@ func (s *Store) windowFor(ask SeriesAsk) (tables.Window, error) {
 		}
 		return 0, askf("from %s to %s there are more than %d windows of any size: ask for less", ask.From.Format(time.RFC3339), ask.To.Format(time.RFC3339), mostPoints)
 	}
-	w, err := tables.ParseWindow(ask.Window)
+	w, err := schema.ParseWindow(ask.Window)
 	if err != nil || !slices.Contains(s.windows(), w) {
 		return 0, askf("window is %q; there are auto, raw%s", ask.Window, s.windowNames())
 	}
@@ -124,7 +125,7 @@ func (s *Store) windowFor(ask SeriesAsk) (tables.Window, error) {
 }
 
 // windows are those of all pipelines, the shortest first.
-func (s *Store) windows() (all []tables.Window) {
+func (s *Store) windows() (all []schema.Window) {
 	for _, p := range s.configured() {
 		all = append(all, p.Windows...)
 	}
@@ -141,7 +142,7 @@ func (s *Store) windowNames() string {
 }
 
 // shortest is the shortest window that does for a span, or zero.
-func (s *Store) shortest(span time.Duration) tables.Window {
+func (s *Store) shortest(span time.Duration) schema.Window {
 	for _, w := range s.windows() {
 		if int64(span/time.Duration(w)) <= mostPoints*3/4 {
 			return w

@@ -9,11 +9,12 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // points are the buckets of a sensor of a device, or its readings where the window
 // is zero; one more than mostPoints where there are more.
-func (s *Store) points(ctx context.Context, m tables.Member, ask SeriesAsk, window tables.Window) ([]bucketOf, Read, error) {
+func (s *Store) points(ctx context.Context, m schema.Member, ask SeriesAsk, window schema.Window) ([]bucketOf, Read, error) {
 	from, to := tables.TicksOf(ask.From), tables.TicksOf(ask.To)
 	key := fmt.Sprintf("%s %s %d %s %s", ask.Device, ask.Sensor, window, from, to)
 	return s.series.get(ctx, key, seriesFor(ask.To.Sub(ask.From)), func(ctx context.Context) ([]bucketOf, error) {
@@ -25,7 +26,7 @@ func (s *Store) points(ctx context.Context, m tables.Member, ask SeriesAsk, wind
 }
 
 // readings are read as the pipelines read them.
-func (s *Store) readings(ctx context.Context, m tables.Member, sensor string, from, to tables.Ticks) (all []bucketOf, err error) {
+func (s *Store) readings(ctx context.Context, m schema.Member, sensor string, from, to tables.Ticks) (all []bucketOf, err error) {
 	const mostPages = 2 + mostPoints/1000
 	meant := s.sensorsOf()
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{From: from.String(), Before: to.String()}}}
@@ -33,7 +34,7 @@ func (s *Store) readings(ctx context.Context, m tables.Member, sensor string, fr
 		if err != nil {
 			return nil, err
 		}
-		reading, err := tables.ReadingOf(e)
+		reading, err := schema.ReadingOf(e)
 		if err != nil {
 			continue // it is among the rejects
 		}
@@ -64,21 +65,21 @@ func (s *Store) sensorsOf() *jobs.Sensors {
 const mostParts = 5
 
 // buckets reads a range for each day that can have any, a few at a time.
-func (s *Store) buckets(ctx context.Context, m tables.Member, sensor string, window tables.Window, from, to tables.Ticks) ([]bucketOf, error) {
-	first, last, err := s.begun(ctx, tables.RollupPartition{Tenant: m.Tenant, Window: window, Day: tables.DayOf(from)}, tables.DayOf(to-1))
+func (s *Store) buckets(ctx context.Context, m schema.Member, sensor string, window schema.Window, from, to tables.Ticks) ([]bucketOf, error) {
+	first, last, err := s.begun(ctx, schema.RollupPartition{Tenant: m.Tenant, Window: window, Day: schema.DayOf(from)}, schema.DayOf(to-1))
 	if err != nil || first > last {
 		return nil, err
 	}
 	days := make([][]bucketOf, last-first+1)
 	err = each(ctx, len(days), func(ctx context.Context, i int) error {
-		p := tables.RollupPartition{Tenant: m.Tenant, Window: window, Day: first + tables.Day(i), Month: m.Month}
+		p := schema.RollupPartition{Tenant: m.Tenant, Window: window, Day: first + schema.Day(i), Month: m.Month}
 		q := tables.Query{Select: []string{sensor}, Range: tables.Range{Partitions: tables.Is(p.String()), Rows: tables.Keys{
-			From: tables.RollupRow{Device: m.Device, Bucket: from}.String(), Before: tables.RollupRow{Device: m.Device, Bucket: to}.String()}}}
+			From: schema.RollupRow{Device: m.Device, Bucket: from}.String(), Before: schema.RollupRow{Device: m.Device, Bucket: to}.String()}}}
 		for e, err := range s.rows(ctx, s.c.Names.Rollups(), q, mostParts*mostPoints/1000+2) {
 			if err != nil {
 				return err
 			}
-			row, err := tables.ParseRollupRow(e.RowKey)
+			row, err := schema.ParseRollupRow(e.RowKey)
 			if err != nil {
 				continue
 			}
@@ -93,8 +94,8 @@ func (s *Store) buckets(ctx context.Context, m tables.Member, sensor string, win
 
 // begun are the days that can have rollups of a tenant: nothing is rolled up before
 // its time, and years of nothing are not asked for day by day.
-func (s *Store) begun(ctx context.Context, p tables.RollupPartition, last tables.Day) (from, to tables.Day, err error) {
-	to = min(last, tables.DayOf(tables.TicksOf(time.Now().Add(24*time.Hour))))
+func (s *Store) begun(ctx context.Context, p schema.RollupPartition, last schema.Day) (from, to schema.Day, err error) {
+	to = min(last, schema.DayOf(tables.TicksOf(time.Now().Add(24*time.Hour))))
 	if p.Day > to {
 		return 1, 0, nil
 	}
@@ -106,7 +107,7 @@ func (s *Store) begun(ctx context.Context, p tables.RollupPartition, last tables
 		if err != nil {
 			return 0, 0, err
 		}
-		found, err := tables.ParseRollupPartition(e.PartitionKey)
+		found, err := schema.ParseRollupPartition(e.PartitionKey)
 		return found.Day, to, err
 	}
 	return 1, 0, nil

@@ -11,6 +11,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 	"furrow/worker/dashboard/view/viewtest"
 )
@@ -20,7 +21,7 @@ func over(t *testing.T, y *viewtest.Yard) *Store {
 	t.Helper()
 	client, queues := y.Readers(t, CountTable, CountQueue)
 	return New(Config{Tables: client, Queues: queues, Names: y.Names, Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
-		Windows: []tables.Window{tables.Minute, tables.Hour, tables.Daily}, Units: map[string]string{"temperature": "°C"}}}})
+		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}, Units: map[string]string{"temperature": "°C"}}}})
 }
 
 // look reads the records and goes a round.
@@ -44,8 +45,8 @@ func look(t *testing.T, s *Store) {
 func TestWhatDevicesSendIsSeen(t *testing.T) {
 	y := viewtest.New(t, azuretest.FromEnv(t))
 	now := time.Now()
-	for i, id := range []tables.DeviceID{"pump-7", "pump-8"} {
-		y.Add(t, tables.Device{ID: id, Site: "hall", Position: &tables.Position{Lat: 48, Lon: float64(i)}})
+	for i, id := range []schema.DeviceID{"pump-7", "pump-8"} {
+		y.Add(t, schema.Device{ID: id, Site: "hall", Position: &schema.Position{Lat: 48, Lon: float64(i)}})
 		y.Send(t, id, now.Add(-2*time.Minute), map[string]any{"temperature": 20.0, "door": "open"})
 	}
 	y.Fold(t)
@@ -58,7 +59,7 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 
 	time.Sleep(1100 * time.Millisecond) // storage's timestamps, and the slots of runs, are in seconds
 	y.Send(t, "pump-7", now.Add(-time.Minute), map[string]any{"temperature": 30.0})
-	y.Add(t, tables.Device{ID: "pump-9", Month: tables.Month{Year: 2026, Month: 11}, Position: &tables.Position{Lat: 48, Lon: 3}})
+	y.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11}, Position: &schema.Position{Lat: 48, Lon: 3}})
 	y.Send(t, "pump-9", now.Add(-time.Minute), map[string]any{"temperature": 10.0})
 	held := tables.Entity{PartitionKey: "2026-10", RowKey: "pump-8"}
 	held.Set("Attempts", tables.Int64(2))
@@ -106,7 +107,7 @@ func mustShowPump8(t *testing.T, s *Store) {
 
 func TestLagOfADeviceIsTheAgeOfWhatIsNotFolded(t *testing.T) {
 	y := viewtest.New(t, azuretest.Local(t))
-	y.Add(t, tables.Device{ID: "pump-7"})
+	y.Add(t, schema.Device{ID: "pump-7"})
 	y.Send(t, "pump-7", time.Now().Add(-time.Hour), map[string]any{"temperature": 1.0})
 	y.Fold(t)
 	y.Send(t, "pump-7", time.Now().Add(-5*time.Minute), map[string]any{"temperature": 2.0})
@@ -121,11 +122,11 @@ func TestLagOfADeviceIsTheAgeOfWhatIsNotFolded(t *testing.T) {
 
 func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 	y := viewtest.New(t, azuretest.Local(t))
-	y.Add(t, tables.Device{ID: "pump-7"})
+	y.Add(t, schema.Device{ID: "pump-7"})
 	now := time.Now()
 	var ops []tables.Op
 	for n := int64(2400); n < 2500; n++ {
-		e, err := tables.Reject{Device: "pump-7", Pipeline: "live", Number: n, Row: tables.TicksOf(now.Add(time.Duration(n-2500) * time.Minute)).String(),
+		e, err := schema.Reject{Device: "pump-7", Pipeline: "live", Number: n, Row: tables.TicksOf(now.Add(time.Duration(n-2500) * time.Minute)).String(),
 			Sensor: "humidity", Reason: fmt.Sprint("humidity: reason ", n), Value: strings.Repeat("x", 500), At: tables.TicksOf(now)}.Entity()
 		if err != nil {
 			t.Fatal(err)
@@ -149,7 +150,7 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 
 func TestSeriesHasWhatWasSentAtAnyWindow(t *testing.T) {
 	y := viewtest.New(t, azuretest.Local(t))
-	y.Add(t, tables.Device{ID: "pump-7"})
+	y.Add(t, schema.Device{ID: "pump-7"})
 	to := time.Now().UTC().Truncate(time.Minute)
 	from := to.Add(-30 * time.Hour)
 	sum, n := 0.0, int64(0)
@@ -194,7 +195,7 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	y.Grow(t, 30)
 	s := over(t, y)
 	look(t, s)
-	day := tables.DayOf(tables.TicksOf(time.Now().Add(-time.Minute)))
+	day := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Minute)))
 	got, _, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: day})
 	if err != nil || len(got.Points) == 0 || got.Some || got.Devices != 15 {
 		t.Fatalf("%+v, %v", got, err)

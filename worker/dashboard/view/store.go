@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -17,7 +18,7 @@ import (
 type Config struct {
 	Tables    *tables.Client // whose OnOperation should tell CountTable, or no answer knows what it cost
 	Queues    *worker.Client // nil: backlogs are not known
-	Names     tables.Names
+	Names     schema.Names
 	Pipelines []Pipeline
 	// Newer gives the pipelines of a newer configuration, and whether there is one;
 	// nil: Pipelines stay. It is asked every 10 s, while somebody looks.
@@ -37,10 +38,10 @@ const DefaultSilent = 15 * time.Minute
 
 // A Pipeline is what pages have to know of one.
 type Pipeline struct {
-	Name    tables.Pipeline
+	Name    schema.Pipeline
 	Cadence time.Duration
 	Latest  bool            // it writes the newest values
-	Windows []tables.Window // of its rollups; none where it writes none
+	Windows []schema.Window // of its rollups; none where it writes none
 	Sensors jobs.Sensors
 	Units   map[string]string // by sensor, of those that have one
 }

@@ -8,6 +8,7 @@ import (
 
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/pages"
 )
 
@@ -120,7 +121,7 @@ func (x *index) tallies(silence uint32) []pages.Tenant {
 // some of its devices.
 func (s *Store) countToday(ctx context.Context, t *pages.Tenant) (Read, error) {
 	r, read, err := s.todays.get(ctx, t.Tenant, todayFor, func(ctx context.Context) (today, error) {
-		return s.today(ctx, tables.Tenant(t.Tenant))
+		return s.today(ctx, schema.Tenant(t.Tenant))
 	})
 	t.ReadingsToday, t.Estimated = r.readings, !r.whole
 	if !r.whole && r.devices > 0 {
@@ -129,20 +130,20 @@ func (s *Store) countToday(ctx context.Context, t *pages.Tenant) (Read, error) {
 	return read, err
 }
 
-func (s *Store) today(ctx context.Context, t tables.Tenant) (r today, err error) {
-	window, any := s.windowNear(tables.Daily)
+func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error) {
+	window, any := s.windowNear(schema.Daily)
 	if !any {
 		return today{whole: true}, nil
 	}
-	p := tables.RollupPartition{Tenant: t, Window: window, Day: tables.DayOf(tables.TicksOf(time.Now()))}
-	more, last := false, tables.DeviceID("")
+	p := schema.RollupPartition{Tenant: t, Window: window, Day: schema.DayOf(tables.TicksOf(time.Now()))}
+	more, last := false, schema.DeviceID("")
 	rows := s.rowsOrMore(ctx, s.c.Names.Rollups(), tables.Query{Range: tables.Range{Partitions: p.TenantDay()}}, todayPages, &more)
-	for e, err := range tables.Joined(rows, tables.RollupOutput) {
+	for e, err := range schema.Joined(rows, schema.RollupOutput) {
 		if err != nil {
 			return r, err
 		}
 		r.readings += most(e)
-		if row, err := tables.ParseRollupRow(e.RowKey); err == nil && row.Device != last {
+		if row, err := schema.ParseRollupRow(e.RowKey); err == nil && row.Device != last {
 			last, r.devices = row.Device, r.devices+1
 		}
 	}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A who is what is known of a device for certain: by its record or, where it has
 // none, by the fleet or by what it has sent.
 type who struct {
-	record *tables.Device // nil where there is none
-	member tables.Member
+	record *schema.Device // nil where there is none
+	member schema.Member
 }
 
 // whoFor is how long a device's record is good.
@@ -22,12 +23,12 @@ const whoFor = 5 * time.Second
 // who reads the record of a device. The index has it then, too.
 func (s *Store) who(ctx context.Context, id string) (who, Read, error) {
 	return s.whos.get(ctx, id, whoFor, func(ctx context.Context) (w who, err error) {
-		e, err := s.one(ctx, s.c.Names.Devices(), id, tables.DeviceRow)
+		e, err := s.one(ctx, s.c.Names.Devices(), id, schema.DeviceRow)
 		if err != nil {
 			return w, err
 		}
 		if e != nil {
-			d, err := tables.DeviceOf(*e)
+			d, err := schema.DeviceOf(*e)
 			if err != nil {
 				return w, err
 			}
@@ -38,26 +39,26 @@ func (s *Store) who(ctx context.Context, id string) (who, Read, error) {
 		if !known {
 			return w, fmt.Errorf("device %s: %w", id, ErrUnknown)
 		}
-		return who{nil, tables.Member{Device: tables.DeviceID(id), Tenant: tenant, Month: month, Readings: s.c.Names.Readings()}}, nil
+		return who{nil, schema.Member{Device: schema.DeviceID(id), Tenant: tenant, Month: month, Readings: s.c.Names.Readings()}}, nil
 	})
 }
 
 // home is where the index has a device.
-func (x *index) home(id string) (tables.Tenant, tables.Month, bool) {
+func (x *index) home(id string) (schema.Tenant, schema.Month, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	i, known := x.at[id]
 	if !known {
-		return "", tables.Month{}, false
+		return "", schema.Month{}, false
 	}
 	d := &x.devices[i]
-	return tables.Tenant(x.tenants.text(uint32(d.tenant))), x.monthOf[d.month], true
+	return schema.Tenant(x.tenants.text(uint32(d.tenant))), x.monthOf[d.month], true
 }
 
 // status is what others read that was written before there was one.
-func (w who) status() tables.Status {
+func (w who) status() schema.Status {
 	if w.record == nil {
-		return tables.Active
+		return schema.Active
 	}
-	return cmp.Or(w.record.Status, tables.Active)
+	return cmp.Or(w.record.Status, schema.Active)
 }

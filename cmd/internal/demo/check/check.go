@@ -7,21 +7,22 @@ import (
 	"sync"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Config says what is to be checked. Nothing may be sent or folded meanwhile, but rows
 // whose time is after Until.
 type Config struct {
 	Client   *tables.Client
-	Names    tables.Names
-	Pipeline tables.Pipeline // that writes latest, and rollups of a minute, an hour and a day
+	Names    schema.Names
+	Pipeline schema.Pipeline // that writes latest, and rollups of a minute, an hour and a day
 	// Until is up to when rows have to be folded. One after it has to be if its device's
 	// checkpoint says so.
 	Until    tables.Ticks
 	Receipts *Receipts // what devices were told; nil: nobody has listened
 	// Except are devices that are not checked, such as those that send what the
 	// default meaning of values does not cover.
-	Except   map[tables.DeviceID]bool
+	Except   map[schema.DeviceID]bool
 	Progress func(done, n int) // devices; nil: nobody is told
 }
 
@@ -29,8 +30,8 @@ type Config struct {
 type checker struct {
 	Config
 	found   *findings
-	tracks  map[tables.DeviceID]track
-	rejects map[tables.DeviceID]map[string]int // by row key; those of known devices are taken out
+	tracks  map[schema.DeviceID]track
+	rejects map[schema.DeviceID]map[string]int // by row key; those of known devices are taken out
 }
 
 // A track is what the pipeline says of a device.
@@ -42,8 +43,8 @@ type track struct {
 
 // A group is a tenant's devices of a month, which share partitions of outputs.
 type group struct {
-	tenant tables.Tenant
-	month  tables.Month
+	tenant schema.Tenant
+	month  schema.Month
 }
 
 // atOnce is how many groups are checked at the same time.
@@ -74,7 +75,7 @@ func (c Config) Run(ctx context.Context) (Result, error) {
 }
 
 // groups checks all groups.
-func (c *checker) groups(ctx context.Context, members map[group][]tables.Member, parts map[group]partitions) error {
+func (c *checker) groups(ctx context.Context, members map[group][]schema.Member, parts map[group]partitions) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan group)
@@ -103,8 +104,8 @@ func (c *checker) groups(ctx context.Context, members map[group][]tables.Member,
 	return context.Cause(ctx)
 }
 
-func (c *checker) group(ctx context.Context, members []tables.Member, parts partitions, total int) error {
-	wanted := map[tables.DeviceID]*expectation{}
+func (c *checker) group(ctx context.Context, members []schema.Member, parts partitions, total int) error {
+	wanted := map[schema.DeviceID]*expectation{}
 	for _, m := range members {
 		x, err := c.expect(ctx, m)
 		if err != nil {
@@ -129,13 +130,13 @@ func (c *checker) group(ctx context.Context, members []tables.Member, parts part
 }
 
 // differ notes a difference.
-func (c *checker) differ(m tables.Member, table, row, sensor, is, want string) {
+func (c *checker) differ(m schema.Member, table, row, sensor, is, want string) {
 	c.found.differ(Difference{Table: table, Device: m.Device, Row: row, Sensor: sensor, Is: is, Want: want})
 }
 
 // strangers are what is there, or was told, of devices that no fleet has.
-func (c *checker) strangers(members map[group][]tables.Member) {
-	known := map[tables.DeviceID]bool{}
+func (c *checker) strangers(members map[group][]schema.Member) {
+	known := map[schema.DeviceID]bool{}
 	for _, all := range members {
 		for _, m := range all {
 			known[m.Device] = true
@@ -143,7 +144,7 @@ func (c *checker) strangers(members map[group][]tables.Member) {
 	}
 	for device, rows := range c.rejects {
 		for row := range rows {
-			c.differ(tables.Member{Device: device}, c.Names.Rejects(), row, "", "there", "absent: nothing of that row is to be rejected")
+			c.differ(schema.Member{Device: device}, c.Names.Rejects(), row, "", "there", "absent: nothing of that row is to be rejected")
 		}
 	}
 	if c.Receipts == nil {
@@ -151,7 +152,7 @@ func (c *checker) strangers(members map[group][]tables.Member) {
 	}
 	for device, told := range c.Receipts.told {
 		if !known[device] {
-			c.differ(tables.Member{Device: device}, c.Names.Fleet(), "", "", "absent", "there: the device was told that its readings are stored")
+			c.differ(schema.Member{Device: device}, c.Names.Fleet(), "", "", "absent", "there: the device was told that its readings are stored")
 			c.found.count(func(r *Result) { r.Lost += len(told) })
 		}
 	}

@@ -11,15 +11,16 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 const (
-	pump = tables.DeviceID("pump-7")
-	lift = tables.DeviceID("lift:2")
+	pump = schema.DeviceID("pump-7")
+	lift = schema.DeviceID("lift:2")
 	day  = "2026-11-20"
 )
 
-var month = tables.Month{Year: 2026, Month: 3}
+var month = schema.Month{Year: 2026, Month: 3}
 
 // A world is storage with readings and outputs that were written down by hand.
 type world struct {
@@ -70,7 +71,7 @@ func (w *world) remove(table, pk, rk string) {
 }
 
 // send sends a row as a device does, and storage takes it.
-func (w *world) send(device tables.DeviceID, rk, values string) {
+func (w *world) send(device schema.DeviceID, rk, values string) {
 	w.t.Helper()
 	take := func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusNoContent, Body: io.NopCloser(bytes.NewReader(nil))}, nil
@@ -102,12 +103,12 @@ func newWorld(t *testing.T) *world {
 	for _, table := range []string{"readings", "fleet", "partitionslive", "latest", "rollups", "rejects"} {
 		must(t, w.client.Table(table).Create(t.Context()))
 	}
-	for device, tenant := range map[tables.DeviceID]tables.Tenant{pump: "contoso", lift: "fabrikam"} {
-		e, err := tables.Member{Month: month, Device: device, Tenant: tenant, Readings: "readings"}.Entity()
+	for device, tenant := range map[schema.DeviceID]schema.Tenant{pump: "contoso", lift: "fabrikam"} {
+		e, err := schema.Member{Month: month, Device: device, Tenant: tenant, Readings: "readings"}.Entity()
 		must(t, err)
 		_, err = w.client.Table("fleet").Do(t.Context(), tables.Insert(e))
 		must(t, err)
-		w.put("partitionslive", month.String(), string(device), map[string]any{"LastReadRowKey": at("11:59:00").String(), "Rejects": map[tables.DeviceID]int{pump: 1}[device]})
+		w.put("partitionslive", month.String(), string(device), map[string]any{"LastReadRowKey": at("11:59:00").String(), "Rejects": map[schema.DeviceID]int{pump: 1}[device]})
 	}
 	w.readings()
 	w.outputs()
@@ -156,24 +157,24 @@ func (w *world) outputs() {
 func newestText(clock, value string) string { return `["` + at(clock).String() + `",` + value + `]` }
 
 // reject puts a row into a slot of a device's ring.
-func (w *world) reject(d tables.DeviceID, slot int, clock string) {
+func (w *world) reject(d schema.DeviceID, slot int, clock string) {
 	w.put("rejects", string(d), fmt.Sprintf("live!%02d", slot), map[string]any{"Row": at(clock).String(), "Reason": "t: it is not finite"})
 }
 
-func tenantOf(d tables.DeviceID) string {
-	return map[tables.DeviceID]string{pump: "contoso", lift: "fabrikam"}[d]
+func tenantOf(d schema.DeviceID) string {
+	return map[schema.DeviceID]string{pump: "contoso", lift: "fabrikam"}[d]
 }
 
-func (w *world) rollup(d tables.DeviceID, window, clock string, properties map[string]any) {
+func (w *world) rollup(d schema.DeviceID, window, clock string, properties map[string]any) {
 	properties["_fence"] = 7
 	w.put("rollups", rollupPartition(d, window), string(d)+"!"+at(clock).String(), properties)
 }
 
-func rollupPartition(d tables.DeviceID, window string) string {
+func rollupPartition(d schema.DeviceID, window string) string {
 	return tenantOf(d) + "!" + window + "!" + day + "!" + month.String()
 }
 
-func (w *world) latest(d tables.DeviceID, properties map[string]any) {
+func (w *world) latest(d schema.DeviceID, properties map[string]any) {
 	properties["_fence"] = 7
 	w.put("latest", tenantOf(d)+"!"+month.String(), string(d), properties)
 }
@@ -207,7 +208,7 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 		want          string // in the differences, as text
 		lost, doubled int
 	}
-	minute := func(d tables.DeviceID) string { return rollupPartition(d, "1m") }
+	minute := func(d schema.DeviceID) string { return rollupPartition(d, "1m") }
 	ten := string(pump) + "!" + at("10:00:00").String()
 	for name, p := range map[string]planted{
 		"a reading is lost from the raw table": {func(w *world) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // errEnough ends reading.
@@ -20,19 +21,19 @@ const equalTo = 1e-9
 
 // compareRollups compares the rows of partitions with what is wanted, and takes out of
 // that what was found.
-func (c *checker) compareRollups(ctx context.Context, wanted map[tables.DeviceID]*expectation, partitions []string) error {
+func (c *checker) compareRollups(ctx context.Context, wanted map[schema.DeviceID]*expectation, partitions []string) error {
 	for _, partition := range partitions {
 		parts := strings.Split(partition, "!") // tenant!window!day!month
 		err := c.outputs(ctx, c.Names.Rollups(), partition, 2, func(e tables.Entity) error {
 			device, start, _ := strings.Cut(e.RowKey, "!")
 			ticks, err := tables.ParseTicks(start)
 			b := bucket{parts[1], ticks}
-			x := wanted[tables.DeviceID(device)]
+			x := wanted[schema.DeviceID(device)]
 			if len(e.Properties) == 0 && (x == nil || x.buckets[b] == nil) {
 				return nil // an output that became empty
 			}
 			if err != nil || x == nil || ticks.Time().Format("2006-01-02") != parts[2] {
-				c.found.differ(Difference{Table: c.Names.Rollups(), Device: tables.DeviceID(device), Row: partition + " " + e.RowKey, Is: "there", Want: "absent: no device of that partition has such a bucket"})
+				c.found.differ(Difference{Table: c.Names.Rollups(), Device: schema.DeviceID(device), Row: partition + " " + e.RowKey, Is: "there", Want: "absent: no device of that partition has such a bucket"})
 				return nil
 			}
 			c.compareBucket(x, b, e)
@@ -117,15 +118,15 @@ func (c *checker) missing(x *expectation) {
 
 func (n newest) String() string { return fmt.Sprintf("%s of %s", n.value, n.at) }
 
-func (c *checker) compareLatest(ctx context.Context, wanted map[tables.DeviceID]*expectation, partitions []string) error {
+func (c *checker) compareLatest(ctx context.Context, wanted map[schema.DeviceID]*expectation, partitions []string) error {
 	for _, partition := range partitions {
 		err := c.outputs(ctx, c.Names.Latest(), partition, 1, func(e tables.Entity) error {
-			x := wanted[tables.DeviceID(e.RowKey)]
+			x := wanted[schema.DeviceID(e.RowKey)]
 			if x == nil && len(e.Properties) == 0 {
 				return nil
 			}
 			if x == nil {
-				c.found.differ(Difference{Table: c.Names.Latest(), Device: tables.DeviceID(e.RowKey), Row: partition, Is: "there", Want: "absent: the partition has no such device"})
+				c.found.differ(Difference{Table: c.Names.Latest(), Device: schema.DeviceID(e.RowKey), Row: partition, Is: "there", Want: "absent: the partition has no such device"})
 				return nil
 			}
 			c.compareNewest(x, e)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A bucket is a window of a device.
@@ -44,14 +45,14 @@ type newest struct {
 
 // An expectation is what the outputs have to say of a device.
 type expectation struct {
-	member   tables.Member
+	member   schema.Member
 	buckets  map[bucket]map[string]*sums
 	newest   map[string]newest
 	rejected map[string]bool // row keys
 }
 
 // expect reads all rows of a device, and compares them with its receipts.
-func (c *checker) expect(ctx context.Context, m tables.Member) (*expectation, error) {
+func (c *checker) expect(ctx context.Context, m schema.Member) (*expectation, error) {
 	x := &expectation{member: m, buckets: map[bucket]map[string]*sums{}, newest: map[string]newest{}, rejected: map[string]bool{}}
 	folded := max(c.Until.String(), c.tracks[m.Device].last)
 	found := map[string]bool{}
@@ -87,7 +88,7 @@ func (c *checker) expect(ctx context.Context, m tables.Member) (*expectation, er
 }
 
 // windows are those of the rollups.
-func windows() []tables.Window { return []tables.Window{tables.Minute, tables.Hour, tables.Daily} }
+func windows() []schema.Window { return []schema.Window{schema.Minute, schema.Hour, schema.Daily} }
 
 // take takes in a row, in the order of keys.
 func (x *expectation) take(e tables.Entity) {
@@ -137,7 +138,7 @@ func (x *expectation) leave() {
 }
 
 // compareReceipt compares a row with what its device has sent.
-func (c *checker) compareReceipt(m tables.Member, e tables.Entity) {
+func (c *checker) compareReceipt(m schema.Member, e tables.Entity) {
 	if c.Receipts == nil {
 		return
 	}
@@ -151,7 +152,7 @@ func (c *checker) compareReceipt(m tables.Member, e tables.Entity) {
 }
 
 // compareTold looks for rows that a device was told are stored.
-func (c *checker) compareTold(m tables.Member, found map[string]bool) {
+func (c *checker) compareTold(m schema.Member, found map[string]bool) {
 	if c.Receipts == nil {
 		return
 	}

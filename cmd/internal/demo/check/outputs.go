@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // outputs gives the outputs of a partition, whose keys have so many parts. One of
@@ -15,7 +16,7 @@ func (c *checker) outputs(ctx context.Context, table, partition string, keyParts
 	err := c.rows(ctx, table, tables.Query{Range: tables.Partition(partition)}, func(e tables.Entity) error {
 		c.found.count(func(r *Result) { r.OutputBytes += int64(e.Size()) })
 		key := strings.Split(e.RowKey, "!")
-		if c.Except[tables.DeviceID(key[0])] {
+		if c.Except[schema.DeviceID(key[0])] {
 			return nil
 		}
 		key = key[:min(len(key), keyParts)]

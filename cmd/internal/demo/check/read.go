@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // members are the devices of the fleet.
-func (c *checker) members(ctx context.Context) (map[group][]tables.Member, error) {
-	all := map[group][]tables.Member{}
+func (c *checker) members(ctx context.Context) (map[group][]schema.Member, error) {
+	all := map[group][]schema.Member{}
 	err := c.rows(ctx, c.Names.Fleet(), tables.Query{}, func(e tables.Entity) error {
-		m, err := tables.MemberOf(e)
+		m, err := schema.MemberOf(e)
 		g := group{m.Tenant, m.Month}
 		if !c.Except[m.Device] {
 			all[g] = append(all[g], m)
@@ -22,9 +23,9 @@ func (c *checker) members(ctx context.Context) (map[group][]tables.Member, error
 }
 
 // readTracks reads the checkpoints, and how many rows were rejected and came late.
-func (c *checker) readTracks(ctx context.Context, members map[group][]tables.Member) error {
-	c.tracks = map[tables.DeviceID]track{}
-	months := map[tables.Month]bool{}
+func (c *checker) readTracks(ctx context.Context, members map[group][]schema.Member) error {
+	c.tracks = map[schema.DeviceID]track{}
+	months := map[schema.Month]bool{}
 	for g := range members {
 		if months[g.month] {
 			continue
@@ -32,7 +33,7 @@ func (c *checker) readTracks(ctx context.Context, members map[group][]tables.Mem
 		months[g.month] = true
 		q := tables.Query{Range: tables.Partition(g.month.String()), Select: []string{"LastReadRowKey", "Rejects", "Late"}}
 		err := c.rows(ctx, c.Names.Partitions(c.Pipeline), q, func(e tables.Entity) error {
-			c.tracks[tables.DeviceID(e.RowKey)] = track{e.Get("LastReadRowKey").Text(), e.Get("Rejects").Int(), e.Get("Late").Int()}
+			c.tracks[schema.DeviceID(e.RowKey)] = track{e.Get("LastReadRowKey").Text(), e.Get("Rejects").Int(), e.Get("Late").Int()}
 			return nil
 		})
 		if err != nil {
@@ -44,12 +45,12 @@ func (c *checker) readTracks(ctx context.Context, members map[group][]tables.Mem
 
 // readRejects reads which rows are in the pipeline's rings, and how often.
 func (c *checker) readRejects(ctx context.Context) error {
-	c.rejects = map[tables.DeviceID]map[string]int{}
+	c.rejects = map[schema.DeviceID]map[string]int{}
 	return c.rows(ctx, c.Names.Rejects(), tables.Query{Select: []string{"Row"}}, func(e tables.Entity) error {
 		if !strings.HasPrefix(e.RowKey, string(c.Pipeline)+"!") {
 			return nil
 		}
-		device := tables.DeviceID(e.PartitionKey)
+		device := schema.DeviceID(e.PartitionKey)
 		if c.Except[device] {
 			return nil
 		}
@@ -65,7 +66,7 @@ func (c *checker) readRejects(ctx context.Context) error {
 type partitions struct{ latest, rollups []string }
 
 // partitions finds those of every group. One that is no group's is a difference.
-func (c *checker) partitions(ctx context.Context, members map[group][]tables.Member) (map[group]partitions, error) {
+func (c *checker) partitions(ctx context.Context, members map[group][]schema.Member) (map[group]partitions, error) {
 	byGroup := map[group]partitions{}
 	for _, table := range []string{c.Names.Latest(), c.Names.Rollups()} {
 		keys, err := c.partitionKeys(ctx, table)
@@ -93,8 +94,8 @@ func (c *checker) partitions(ctx context.Context, members map[group][]tables.Mem
 // groupOf reads tenant!month and tenant!window!day!month.
 func groupOf(partition string) (g group, ok bool) {
 	parts := strings.Split(partition, "!")
-	month, err := tables.ParseMonth(parts[len(parts)-1])
-	return group{tables.Tenant(parts[0]), month}, err == nil && (len(parts) == 2 || len(parts) == 4)
+	month, err := schema.ParseMonth(parts[len(parts)-1])
+	return group{schema.Tenant(parts[0]), month}, err == nil && (len(parts) == 2 || len(parts) == 4)
 }
 
 // partitionKeys seeks from partition to partition.

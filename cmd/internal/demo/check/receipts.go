@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Receipts are what storage has told devices it has: it listens to what they send and
@@ -25,9 +26,9 @@ type Receipts struct {
 }
 
 // rows are digests of what rows say, by device and row key.
-type rows map[tables.DeviceID]map[string]uint64
+type rows map[schema.DeviceID]map[string]uint64
 
-func (r rows) add(device tables.DeviceID, key string, digest uint64) {
+func (r rows) add(device schema.DeviceID, key string, digest uint64) {
 	if r[device] == nil {
 		r[device] = map[string]uint64{}
 	}
@@ -45,10 +46,10 @@ func (r *Receipts) Told() (devices, readings int) {
 }
 
 // Newest is, for each device, the newest row up to a time that it was told is stored.
-func (r *Receipts) Newest(until tables.Ticks) map[tables.DeviceID]string {
+func (r *Receipts) Newest(until tables.Ticks) map[schema.DeviceID]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	newest, last := map[tables.DeviceID]string{}, until.String()
+	newest, last := map[schema.DeviceID]string{}, until.String()
 	for device, own := range r.told {
 		for key := range own {
 			if key <= last && key > newest[device] {
@@ -102,7 +103,7 @@ func (l listener) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // An insertedRow is a row of a request.
 type insertedRow struct {
-	device tables.DeviceID
+	device schema.DeviceID
 	key    string
 	digest uint64
 }
@@ -156,7 +157,7 @@ func insertedRows(body []byte) (all []insertedRow) {
 		}
 		device, _ := properties["PartitionKey"].(string)
 		key, _ := properties["RowKey"].(string)
-		all = append(all, insertedRow{tables.DeviceID(device), key, digestOfSent(properties)})
+		all = append(all, insertedRow{schema.DeviceID(device), key, digestOfSent(properties)})
 	}
 	return all
 }

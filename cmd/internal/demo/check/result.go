@@ -2,15 +2,14 @@ package check
 
 import (
 	"fmt"
+	"furrow/tables/schema"
 	"sync"
-
-	"furrow/tables"
 )
 
 // A Difference is one thing that is not as it has to be.
 type Difference struct {
 	Table  string          `json:"table"`
-	Device tables.DeviceID `json:"device,omitempty"`
+	Device schema.DeviceID `json:"device,omitempty"`
 	Row    string          `json:"row,omitempty"`    // what it is about: a row key, or a window and its start
 	Sensor string          `json:"sensor,omitempty"` //
 	Is     string          `json:"is"`

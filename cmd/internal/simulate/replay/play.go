@@ -6,6 +6,7 @@ import (
 	"furrow/cmd/internal/simulate"
 	"furrow/sas/device"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // span finds the times between which readings can be right.
@@ -15,7 +16,7 @@ func (r *Recording) span() {
 	if newest < 0 { // all of them are of the future: then that is when it is
 		newest = r.extreme(0, tables.MaxTicks, func(a, b tables.Ticks) bool { return a > b })
 	}
-	oldest := r.extreme(newest.Add(-tables.MaxBackfill), newest, func(a, b tables.Ticks) bool { return a < b })
+	oldest := r.extreme(newest.Add(-schema.MaxBackfill), newest, func(a, b tables.Ticks) bool { return a < b })
 	r.Oldest, r.Newest = oldest.Time(), newest.Time()
 }
 
@@ -39,7 +40,7 @@ func (r *Recording) Devices() int { return len(r.devices) }
 func (r *Recording) Members(shift time.Duration) []simulate.Member {
 	all := make([]simulate.Member, len(r.devices))
 	for i, d := range r.devices {
-		m := simulate.Member{ID: d.id, Tenant: r.config.Tenant, Site: tables.Site(d.site), Position: d.position, Deployed: r.Newest.Add(shift)}
+		m := simulate.Member{ID: d.id, Tenant: r.config.Tenant, Site: schema.Site(d.site), Position: d.position, Deployed: r.Newest.Add(shift)}
 		for sensor, is := range r.labels {
 			if text, said := d.texts[sensor]; is && said {
 				if m.Labels == nil {

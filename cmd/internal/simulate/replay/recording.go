@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Config says how to read a file.
 type Config struct {
 	Columns Columns
-	Tenant  tables.Tenant             // whose the devices are
+	Tenant  schema.Tenant             // whose the devices are
 	Name    string                    // of the device, where no column tells
 	Now     time.Time                 // what lies more than a day later has a wrong clock
 	Wrong   func(line int, err error) // is told of lines that are left out; nil: nobody is
@@ -32,16 +33,16 @@ type Recording struct {
 	config  Config
 	sensors *names
 	devices []*deviceLog // in the order of the file
-	byID    map[tables.DeviceID]*deviceLog
+	byID    map[schema.DeviceID]*deviceLog
 	labels  map[int]bool // sensors that are none: they say what a device is
 }
 
 // A deviceLog is what a device has recorded.
 type deviceLog struct {
-	id       tables.DeviceID
+	id       schema.DeviceID
 	name     string // in the file
 	site     string
-	position *tables.Position
+	position *schema.Position
 	readings []recorded // in the order of the file
 	texts    map[int]string
 }
@@ -63,7 +64,7 @@ func Read(r io.Reader, c Config) (*Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &Recording{config: c, sensors: newNames(), byID: map[tables.DeviceID]*deviceLog{}, labels: map[int]bool{}}
+	rec := &Recording{config: c, sensors: newNames(), byID: map[schema.DeviceID]*deviceLog{}, labels: map[int]bool{}}
 	reader := &reader{Recording: rec, lines: l, times: newTimeReader(), changes: map[int]bool{}}
 	if err := reader.all(); err != nil {
 		return nil, err
@@ -224,7 +225,7 @@ func (r *reader) device(rec record) (*deviceLog, error) {
 		name = text(v)
 	}
 	tenant := string(r.config.Tenant) + ":"
-	id, err := tables.ParseDeviceID(tenant + idPart(name, 128-len(tenant)))
+	id, err := schema.ParseDeviceID(tenant + idPart(name, 128-len(tenant)))
 	if err != nil || len(id) == len(tenant) {
 		return nil, fmt.Errorf("%.40q cannot name a device", name)
 	}
@@ -244,7 +245,7 @@ func (d *deviceLog) place(rec record, r roles) {
 	lat, isLat := rec.at(r.lat).(float64)
 	lon, isLon := rec.at(r.lon).(float64)
 	if isLat && isLon && lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180 {
-		d.position = &tables.Position{Lat: lat, Lon: lon}
+		d.position = &schema.Position{Lat: lat, Lon: lon}
 	}
 	if site := rec.at(r.site); site != nil {
 		d.site = idPart(text(site), 64)

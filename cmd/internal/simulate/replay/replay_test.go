@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -130,7 +131,7 @@ func TestWhatNeverChangesIsALabelAndPlacesArePositions(t *testing.T) {
 	r, _ := read(t, "id,kind,state,lat,lon,site,time,temp\na,DHT,on,57.1,-2.1,north wing,2026-11-20,1\nb,BME,on,,,,2026-11-20,2\na,DHT,off,57.1,-2.1,,2026-11-19,3\n", Columns{})
 	members := r.Members(time.Hour)
 	a := members[0]
-	if a.Labels["kind"] != "DHT" || len(a.Labels) != 1 || *a.Position != (tables.Position{Lat: 57.1, Lon: -2.1}) || a.Site != "north-wing" ||
+	if a.Labels["kind"] != "DHT" || len(a.Labels) != 1 || *a.Position != (schema.Position{Lat: 57.1, Lon: -2.1}) || a.Site != "north-wing" ||
 		!a.Deployed.Equal(time.Date(2026, 11, 19, 1, 0, 0, 0, time.UTC)) || members[1].Labels["kind"] != "BME" || members[1].Position != nil {
 		t.Errorf("%+v", members)
 	}
@@ -207,10 +208,10 @@ func FuzzRead(f *testing.F) {
 		n := 0
 		shift := now.Sub(r.Newest)
 		for _, m := range r.Members(shift) {
-			if _, err := tables.ParseDeviceID(string(m.ID)); err != nil {
+			if _, err := schema.ParseDeviceID(string(m.ID)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := tables.ParseSite(string(m.Site)); m.Site != "" && err != nil {
+			if _, err := schema.ParseSite(string(m.Site)); m.Site != "" && err != nil {
 				t.Fatal(err)
 			}
 			for s := range r.Sendings(m, shift) {

@@ -19,6 +19,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
 	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -27,10 +28,10 @@ import (
 // A Yard is where the fleet is.
 type Yard struct {
 	Account  tables.Account
-	Names    tables.Names
+	Names    schema.Names
 	Client   *tables.Client // writes; its requests are not counted
 	Pipeline *jobs.Pipeline // live: latest, and rollups of the minute, the hour and the day
-	Devices  []tables.Device
+	Devices  []schema.Device
 	Held     int64 // devices of each month, as the figures of the next runs say
 
 	requests atomic.Int64
@@ -45,7 +46,7 @@ func New(t testing.TB, in azuretest.Account) *Yard {
 	var err error
 	y.Account, err = tables.ParseAccount(in.ConnectionString())
 	must(t, err)
-	y.Names, err = tables.ParseNames(azuretest.Name("v")[:12])
+	y.Names, err = schema.ParseNames(azuretest.Name("v")[:12])
 	must(t, err)
 	y.Client, err = tables.Connect(tables.Config{Account: y.Account})
 	must(t, err)
@@ -115,17 +116,17 @@ func (c counted) Do(r *http.Request) (*http.Response, error) {
 }
 
 // Add adds devices, of what is zero in d as many different ones as there may be.
-func (y *Yard) Add(t testing.TB, devices ...tables.Device) {
+func (y *Yard) Add(t testing.TB, devices ...schema.Device) {
 	t.Helper()
 	for _, d := range devices {
 		if d.Tenant == "" {
 			d.Tenant = "contoso"
 		}
 		if d.Month.Year == 0 {
-			d.Month = tables.Month{Year: 2026, Month: 10}
+			d.Month = schema.Month{Year: 2026, Month: 10}
 		}
 		if d.Status == "" {
-			d.Status = tables.Active
+			d.Status = schema.Active
 		}
 		d.Readings = y.Names.Readings()
 		record, err := d.Entity()
@@ -146,7 +147,7 @@ func (y *Yard) Write(t testing.TB, table string, e tables.Entity) {
 }
 
 // Send writes a reading of a device.
-func (y *Yard) Send(t testing.TB, device tables.DeviceID, at time.Time, values map[string]any) {
+func (y *Yard) Send(t testing.TB, device schema.DeviceID, at time.Time, values map[string]any) {
 	t.Helper()
 	e := tables.Entity{PartitionKey: string(device), RowKey: tables.TicksOf(at).String()}
 	for name, v := range values {
@@ -166,16 +167,16 @@ func (y *Yard) Send(t testing.TB, device tables.DeviceID, at time.Time, values m
 // run.
 func (y *Yard) Fold(t testing.TB) {
 	t.Helper()
-	byMonth := map[tables.Month][]tables.DeviceID{}
+	byMonth := map[schema.Month][]schema.DeviceID{}
 	for _, d := range y.Devices {
 		byMonth[d.Month] = append(byMonth[d.Month], d.ID)
 	}
 	slot := tables.TicksOf(time.Now().Add(-time.Second))
-	figures := tables.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "tester", First: slot, Jobs: map[string]int64{"master done": 1, "month done": int64(len(byMonth))},
+	figures := schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "tester", First: slot, Jobs: map[string]int64{"master done": 1, "month done": int64(len(byMonth))},
 		Operations: map[string]int64{"tables query": 10, "queues put": 1}, Months: int64(len(byMonth))}
 	for month, ids := range byMonth {
 		slices.Sort(ids)
-		m := tables.MonthFigures{Pipeline: "live", Slot: slot, Month: month, Devices: int64(len(ids)), Held: y.Held}
+		m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: month, Devices: int64(len(ids)), Held: y.Held}
 		for batch := range slices.Chunk(ids, 50) {
 			r, err := y.Pipeline.Run(t.Context(), jobs.Batch{Month: month, First: batch[0], Last: batch[len(batch)-1]})
 			must(t, err)
@@ -193,7 +194,7 @@ func (y *Yard) Fold(t testing.TB) {
 	e, err := figures.Entity()
 	must(t, err)
 	y.Write(t, y.Names.Runs(), e)
-	run, err := tables.Run{Pipeline: "live", Slot: slot, By: "tester", Enqueued: slot}.Entity()
+	run, err := schema.Run{Pipeline: "live", Slot: slot, By: "tester", Enqueued: slot}.Entity()
 	must(t, err)
 	y.Write(t, y.Names.Runs(), run)
 }
@@ -204,9 +205,9 @@ func (y *Yard) Grow(t testing.TB, n int) {
 	t.Helper()
 	now := time.Now()
 	for i := range n {
-		id := tables.DeviceID(fmt.Sprintf("d%04d", i))
-		y.Add(t, tables.Device{ID: id, Tenant: tables.Tenant([]string{"contoso", "fabrikam"}[i%2]), Site: tables.Site(fmt.Sprint("hall", i%5)),
-			Month: tables.Month{Year: 2026, Month: time.Month(8 + i%3)}, Position: &tables.Position{Lat: 70 * math.Sin(float64(i)), Lon: 179 * math.Sin(7.3*float64(i))}})
+		id := schema.DeviceID(fmt.Sprintf("d%04d", i))
+		y.Add(t, schema.Device{ID: id, Tenant: schema.Tenant([]string{"contoso", "fabrikam"}[i%2]), Site: schema.Site(fmt.Sprint("hall", i%5)),
+			Month: schema.Month{Year: 2026, Month: time.Month(8 + i%3)}, Position: &schema.Position{Lat: 70 * math.Sin(float64(i)), Lon: 179 * math.Sin(7.3*float64(i))}})
 		for _, ago := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Minute, time.Minute} {
 			y.Send(t, id, now.Add(-ago), map[string]any{"temperature": float64(i%40) + ago.Hours(), "door": []string{"open", "shut"}[i%2]})
 		}

@@ -1,14 +1,15 @@
-package tables
+package schema
 
 import (
 	"cmp"
+	"furrow/tables"
 	"strings"
 )
 
 // A RowKey is the key of a reading within its device. Its text is the ticks and,
 // where several readings share a tick, -suffix; text order is time order.
 type RowKey struct {
-	Ticks  Ticks
+	Ticks  tables.Ticks
 	Suffix string // empty, or 1 to 64 of the characters of a DeviceID
 }
 
@@ -29,7 +30,7 @@ func (k RowKey) Compare(o RowKey) int {
 // stored reading need not have a valid one.
 func ParseRowKey(s string) (RowKey, error) {
 	ticks, suffix, has := strings.Cut(s, "-")
-	t, err := ParseTicks(ticks)
+	t, err := tables.ParseTicks(ticks)
 	if err == nil && has {
 		err = checkPart("suffix of row key", suffix, maxName)
 	}

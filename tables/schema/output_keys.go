@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"fmt"
+	"furrow/tables"
 	"strconv"
 	"strings"
 )
@@ -29,7 +30,7 @@ func ParseLatestPartition(s string) (LatestPartition, error) {
 }
 
 // OfTenant are the PartitionKeys of latest that belong to one tenant.
-func OfTenant(t Tenant) Keys { return KeysWithPrefix(string(t) + Separator) }
+func OfTenant(t Tenant) tables.Keys { return tables.KeysWithPrefix(string(t) + Separator) }
 
 // A RollupPartition is a PartitionKey of the table rollups:
 // tenant!window!day!month.
@@ -48,14 +49,14 @@ func (p RollupPartition) day() string {
 
 // TenantDay are the PartitionKeys of p's tenant, window and day, whatever month
 // the devices are of.
-func (p RollupPartition) TenantDay() Keys { return KeysWithPrefix(p.day()) }
+func (p RollupPartition) TenantDay() tables.Keys { return tables.KeysWithPrefix(p.day()) }
 
 // TenantDays are the PartitionKeys of p's tenant and window from p.Day to last,
 // both included.
-func (p RollupPartition) TenantDays(last Day) Keys {
+func (p RollupPartition) TenantDays(last Day) tables.Keys {
 	from := p.day()
 	p.Day = last
-	return Keys{From: from, Before: KeysWithPrefix(p.day()).Before}
+	return tables.Keys{From: from, Before: tables.KeysWithPrefix(p.day()).Before}
 }
 
 // ParseRollupPartition reads what String writes.
@@ -82,8 +83,8 @@ func ParseRollupPartition(s string) (p RollupPartition, err error) {
 // then by time.
 type RollupRow struct {
 	Device DeviceID
-	Bucket Ticks // where the bucket starts
-	Part   int   // 0 is the first, the next is 2
+	Bucket tables.Ticks // where the bucket starts
+	Part   int          // 0 is the first, the next is 2
 }
 
 func (r RollupRow) String() string {
@@ -104,14 +105,14 @@ func ParseRollupRow(s string) (r RollupRow, err error) {
 	if r.Device, err = ParseDeviceID(parts[0]); err != nil {
 		return r, err
 	}
-	r.Bucket, err = ParseTicks(parts[1])
+	r.Bucket, err = tables.ParseTicks(parts[1])
 	return r, err
 }
 
 // Buckets are the RowKeys of rollups that belong to the devices from first to
 // last, both included.
-func Buckets(first, last DeviceID) Keys {
-	return Keys{From: string(first) + Separator, Before: KeysWithPrefix(string(last) + Separator).Before}
+func Buckets(first, last DeviceID) tables.Keys {
+	return tables.Keys{From: string(first) + Separator, Before: tables.KeysWithPrefix(string(last) + Separator).Before}
 }
 
 // PartKey is the RowKey of a part of an output, counted from 1: that of the output,
@@ -132,7 +133,7 @@ func splitPart(s string, parts int) (rowKey string, part int, err error) {
 	i := strings.LastIndex(s, Separator)
 	n, err := strconv.Atoi(s[i+1:])
 	if err != nil || n < 2 || PartKey(s[:i], n) != s {
-		return s, 0, fmt.Errorf("row %s: part %s: want a number from 2 on", Quote(s), Quote(s[i+1:]))
+		return s, 0, fmt.Errorf("row %s: part %s: want a number from 2 on", tables.Quote(s), tables.Quote(s[i+1:]))
 	}
 	return s[:i], n, nil
 }
@@ -159,6 +160,6 @@ func ParseLatestRow(s string) (r LatestRow, err error) {
 
 // LatestRows are the RowKeys of latest that belong to the devices from first to
 // last, both included.
-func LatestRows(first, last DeviceID) Keys {
-	return Keys{From: string(first), Before: KeysWithPrefix(string(last) + Separator).Before}
+func LatestRows(first, last DeviceID) tables.Keys {
+	return tables.Keys{From: string(first), Before: tables.KeysWithPrefix(string(last) + Separator).Before}
 }

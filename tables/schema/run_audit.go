@@ -1,12 +1,14 @@
-package tables
+package schema
+
+import "furrow/tables"
 
 // An AuditMark is a row of the table runs that remembers, for a pipeline, which run
 // has put the last audits: pipeline!audits and last.
 type AuditMark struct {
 	Pipeline Pipeline
-	Slot     Ticks // of the run
-	Since    Ticks // slot of the run that put audits before it; 0 where there was none
-	ETag     ETag  // of what was read
+	Slot     tables.Ticks // of the run
+	Since    tables.Ticks // slot of the run that put audits before it; 0 where there was none
+	ETag     tables.ETag  // of what was read
 }
 
 const auditRow = "last"
@@ -15,22 +17,22 @@ const auditRow = "last"
 func AuditMarks(p Pipeline) string { return string(p) + Separator + "audits" }
 
 // Entity is a as it is stored.
-func (a AuditMark) Entity() (Entity, error) {
-	e := Entity{PartitionKey: AuditMarks(a.Pipeline), RowKey: auditRow}
-	e.Set("Slot", String(a.Slot.String()))
-	e.Set("Since", String(a.Since.String()))
+func (a AuditMark) Entity() (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: AuditMarks(a.Pipeline), RowKey: auditRow}
+	e.Set("Slot", tables.String(a.Slot.String()))
+	e.Set("Since", tables.String(a.Since.String()))
 	_, err := ParsePipeline(string(a.Pipeline))
 	return e, err
 }
 
 // AuditMarkOf is a row of the partition AuditMarks(p).
-func AuditMarkOf(p Pipeline, e Entity) (AuditMark, error) {
+func AuditMarkOf(p Pipeline, e tables.Entity) (AuditMark, error) {
 	f := e.Fields()
 	a := AuditMark{Pipeline: p, ETag: e.ETag}
 	var err error
-	a.Slot, err = ParseTicks(f.String("Slot"))
+	a.Slot, err = tables.ParseTicks(f.String("Slot"))
 	f.Fail("Slot", err)
-	a.Since, err = ParseTicks(f.String("Since"))
+	a.Since, err = tables.ParseTicks(f.String("Since"))
 	f.Fail("Since", err)
 	return a, f.Err()
 }

@@ -1,8 +1,9 @@
-package tables
+package schema
 
 import (
 	"cmp"
 	"fmt"
+	"furrow/tables"
 	"time"
 )
 
@@ -54,7 +55,7 @@ func (m Month) Check() error {
 func ParseMonth(s string) (Month, error) {
 	m := Month{Month: time.Month(digits(s, 5, 7)), Year: digits(s, 0, 4), Shard: digits(s, 8, 10)}
 	if m.Check() != nil || m.String() != s {
-		return Month{}, fmt.Errorf("month %s: want a form like 2026-11, or 2026-11.03 for a shard", Quote(s))
+		return Month{}, fmt.Errorf("month %s: want a form like 2026-11, or 2026-11.03 for a shard", tables.Quote(s))
 	}
 	return m, nil
 }

@@ -1,4 +1,4 @@
-package tables_test
+package schema_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/schema"
 )
 
 // TestTheNewestConfigurationIsFoundWithOneRequest: however many there are, and
@@ -19,14 +20,14 @@ func TestTheNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := client.Table(tables.Names{}.Config())
+	table := client.Table(schema.Names{}.Config())
 	if err := table.Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	all := []tables.Configuration{
+	all := []schema.Configuration{
 		{Generation: 1, Text: "", ID: "a", By: "ann", Change: "the first one"},
 		{Generation: 2, Text: strings.Repeat("ä", 40<<10), ID: "b", By: "bob"},
-		{Generation: 10, Text: strings.Repeat("#\n", tables.MaxConfiguration/2), ID: "c", By: "cy", Change: strings.Repeat("é", 2000)},
+		{Generation: 10, Text: strings.Repeat("#\n", schema.MaxConfiguration/2), ID: "c", By: "cy", Change: strings.Repeat("é", 2000)},
 	}
 	for _, c := range all {
 		e, err := c.Entity()
@@ -43,16 +44,16 @@ func TestTheNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	for after, want := range map[int64]int64{0: 10, 1: 10, 9: 10, 10: 0, 11: 0} {
 		before := counts.Counts()[tables.KindQuery]
 		got := int64(0)
-		for page, err := range table.Rows(t.Context(), tables.Query{Range: tables.ConfigurationsAfter(after), Size: 1}) {
+		for page, err := range table.Rows(t.Context(), tables.Query{Range: schema.ConfigurationsAfter(after), Size: 1}) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, e := range page.Rows {
-				c, err := tables.ConfigurationOf(e)
+				c, err := schema.ConfigurationOf(e)
 				if err != nil {
 					t.Fatal(err)
 				}
-				i := slices.IndexFunc(all, func(o tables.Configuration) bool { return o.Generation == c.Generation })
+				i := slices.IndexFunc(all, func(o schema.Configuration) bool { return o.Generation == c.Generation })
 				if got = c.Generation; c.Text != all[i].Text || c.ID != all[i].ID || c.By != all[i].By || c.Stored == 0 {
 					t.Errorf("generation %d is not what was stored", c.Generation)
 				}
@@ -71,19 +72,19 @@ func TestAConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
 		"generation": func(e *tables.Entity) { e.Set("Generation", tables.Int64(3)) },
 		"key":        func(e *tables.Entity) { e.RowKey = "x" },
 	} {
-		e, err := tables.Configuration{Generation: 2, Text: "one", ID: "a"}.Entity()
+		e, err := schema.Configuration{Generation: 2, Text: "one", ID: "a"}.Entity()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tables.ConfigurationOf(e); err != nil {
+		if _, err := schema.ConfigurationOf(e); err != nil {
 			t.Fatal(err)
 		}
 		spoil(&e)
-		if c, err := tables.ConfigurationOf(e); err == nil {
+		if c, err := schema.ConfigurationOf(e); err == nil {
 			t.Errorf("another %s is read as %+v", what, c)
 		}
 	}
-	for _, c := range []tables.Configuration{{Generation: 0}, {Generation: -1}, {Generation: tables.MaxGeneration + 1}, {Generation: 1, Text: strings.Repeat("x", tables.MaxConfiguration+1)}} {
+	for _, c := range []schema.Configuration{{Generation: 0}, {Generation: -1}, {Generation: schema.MaxGeneration + 1}, {Generation: 1, Text: strings.Repeat("x", schema.MaxConfiguration+1)}} {
 		if _, err := c.Entity(); err == nil {
 			t.Errorf("generation %d of %d bytes is written", c.Generation, len(c.Text))
 		}

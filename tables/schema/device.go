@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"cmp"
+	"furrow/tables"
 
 	"github.com/go-json-experiment/json"
 )
@@ -21,9 +22,9 @@ type Device struct {
 	Readings   string // name of its readings table
 	Enrollment EnrollmentID
 	Status     Status
-	Change     int64   // number of the change of policies that set Status last; zero where none did
-	Tokens     []Token // the last few, oldest first
-	ETag       ETag    // of what was read
+	Change     int64       // number of the change of policies that set Status last; zero where none did
+	Tokens     []Token     // the last few, oldest first
+	ETag       tables.ETag // of what was read
 }
 
 // A Position is in degrees, as in WGS 84.
@@ -40,30 +41,28 @@ const (
 // A Token is what is kept of a token that was issued: enough to know which
 // policy it hangs on and what it admits, never its signature.
 type Token struct {
-	Policy      string `json:"policy"`
-	From        Ticks  `json:"from"` // the earliest row key that it admits
-	To          Ticks  `json:"to"`   // the latest
-	Expiry      Ticks  `json:"expiry"`
-	Fingerprint string `json:"fingerprint"`
+	Policy      string       `json:"policy"`
+	From        tables.Ticks `json:"from"` // the earliest row key that it admits
+	To          tables.Ticks `json:"to"`   // the latest
+	Expiry      tables.Ticks `json:"expiry"`
+	Fingerprint string       `json:"fingerprint"`
 }
 
 // Entity is d as it is stored.
-func (d Device) Entity() (Entity, error) {
-	e := Entity{PartitionKey: string(d.ID), RowKey: DeviceRow}
-	for _, p := range []Property{
-		{"Month", String(d.Month.String())}, {"Tenant", String(string(d.Tenant))}, {"Site", String(string(d.Site))},
-		{"Readings", String(d.Readings)}, {"Enrollment", String(string(d.Enrollment))}, {"Status", String(string(d.Status))},
-	} {
-		if p.Value.Text() != "" {
-			e.Properties = append(e.Properties, p)
-		}
-	}
+func (d Device) Entity() (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: string(d.ID), RowKey: DeviceRow}
+	setNonzero(&e, "Month", tables.String(d.Month.String()))
+	setNonzero(&e, "Tenant", tables.String(string(d.Tenant)))
+	setNonzero(&e, "Site", tables.String(string(d.Site)))
+	setNonzero(&e, "Readings", tables.String(d.Readings))
+	setNonzero(&e, "Enrollment", tables.String(string(d.Enrollment)))
+	setNonzero(&e, "Status", tables.String(string(d.Status)))
 	if d.Position != nil {
-		e.Set("Lat", Double(d.Position.Lat))
-		e.Set("Lon", Double(d.Position.Lon))
+		e.Set("Lat", tables.Double(d.Position.Lat))
+		e.Set("Lon", tables.Double(d.Position.Lon))
 	}
 	if d.Change != 0 {
-		e.Set("Change", Int64(d.Change))
+		e.Set("Change", tables.Int64(d.Change))
 	}
 	labels, errLabels := packed(d.Labels, len(d.Labels))
 	tokens, errTokens := packed(d.Tokens, len(d.Tokens))
@@ -72,37 +71,44 @@ func (d Device) Entity() (Entity, error) {
 	return e, cmp.Or(d.check(), errLabels, errTokens)
 }
 
+// setNonzero sets a property unless its value is an empty text, zero, or the zero time.
+func setNonzero(e *tables.Entity, name string, v tables.Value) {
+	if v != tables.String("") && v != tables.DateTime(0) && v != tables.Int64(0) {
+		e.Set(name, v)
+	}
+}
+
 // packed is a value as a small JSON text, or none where there is nothing to
 // pack. Maps are written in the order of their keys.
-func packed(v any, n int) (Value, error) {
+func packed(v any, n int) (tables.Value, error) {
 	if n == 0 {
-		return Value{}, nil
+		return tables.Value{}, nil
 	}
 	text, err := json.Marshal(v, json.Deterministic(true))
-	return String(string(text)), err
+	return tables.String(string(text)), err
 }
 
 // DeviceOf is a row of the table devices.
-func DeviceOf(e Entity) (Device, error) {
+func DeviceOf(e tables.Entity) (Device, error) {
 	f := e.Fields()
 	d := Device{
 		ID: DeviceID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Site: Site(f.String("Site")),
 		Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")), Status: Status(f.String("Status")), Change: f.Int("Change"), ETag: e.ETag,
 	}
-	if e.Get("Lat") != (Value{}) && e.Get("Lon") != (Value{}) {
+	if e.Get("Lat") != (tables.Value{}) && e.Get("Lon") != (tables.Value{}) {
 		d.Position = &Position{Lat: f.Float("Lat"), Lon: f.Float("Lon")}
 	}
 	var err error
 	d.Month, err = ParseMonth(f.String("Month"))
 	f.Fail("property Month", err)
-	f.unpack("Labels", &d.Labels)
-	f.unpack("Tokens", &d.Tokens)
+	unpack(f, "Labels", &d.Labels)
+	unpack(f, "Tokens", &d.Tokens)
 	f.Fail("record", d.check())
 	return d, f.Err()
 }
 
 // unpack reads a property that packed wrote.
-func (f *Fields) unpack(name string, to any) {
+func unpack(f *tables.Fields, name string, to any) {
 	if text := f.String(name); text != "" {
 		f.Fail("property "+name, json.Unmarshal([]byte(text), to))
 	}
@@ -116,5 +122,5 @@ func (d Device) check() error {
 	if d.Site != "" {
 		_, errSite = ParseSite(string(d.Site))
 	}
-	return cmp.Or(errID, errTenant, errSite, d.Month.Check(), CheckTable(d.Readings))
+	return cmp.Or(errID, errTenant, errSite, d.Month.Check(), tables.CheckTable(d.Readings))
 }

@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"cmp"
+	"furrow/tables"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ func TestWindowsDivideADay(t *testing.T) {
 }
 
 func TestBucketsStartWhereTheyShould(t *testing.T) {
-	at := TicksOf(time.Date(2026, 11, 20, 9, 17, 33, 1234500, time.UTC))
+	at := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 33, 1234500, time.UTC))
 	for w, want := range map[Window]string{
 		Minute: "2026-11-20T09:17:00Z", Hour: "2026-11-20T09:00:00Z", Daily: "2026-11-20T00:00:00Z",
 		Window(15 * time.Minute): "2026-11-20T09:15:00Z",
@@ -106,8 +107,8 @@ func FuzzRollupRow(f *testing.F) {
 	f.Add("a", int64(5), "a-b", int64(4))
 	f.Add("dev1", int64(5), "dev1", int64(6))
 	f.Fuzz(func(t *testing.T, a string, m int64, b string, n int64) {
-		x := RollupRow{DeviceID(a), min(max(Ticks(m), 0), MaxTicks), part(m)}
-		y := RollupRow{DeviceID(b), min(max(Ticks(n), 0), MaxTicks), part(n)}
+		x := RollupRow{DeviceID(a), min(max(tables.Ticks(m), 0), tables.MaxTicks), part(m)}
+		y := RollupRow{DeviceID(b), min(max(tables.Ticks(n), 0), tables.MaxTicks), part(n)}
 		if got, err := ParseRollupRow(x.String()); err == nil && got != x {
 			t.Fatalf("ParseRollupRow(%s) = %+v", x, got)
 		} else if _, bad := ParseDeviceID(a); err != nil && bad == nil {
@@ -135,27 +136,27 @@ func FuzzRollupPartition(f *testing.F) {
 	f.Add("contoso!1h!2026-11-20!2026-11.03")
 	f.Add("contoso!60m!2026-11-20!2026-11")
 	f.Fuzz(func(t *testing.T, s string) {
-		if p, err := ParseRollupPartition(s); err == nil && (p.String() != s || CheckKey(s) != nil) {
-			t.Fatalf("ParseRollupPartition(%q) = %s, %v", s, p, CheckKey(s))
+		if p, err := ParseRollupPartition(s); err == nil && (p.String() != s || tables.CheckKey(s) != nil) {
+			t.Fatalf("ParseRollupPartition(%q) = %s, %v", s, p, tables.CheckKey(s))
 		}
-		if p, err := ParseLatestPartition(s); err == nil && (p.String() != s || CheckKey(s) != nil) {
-			t.Fatalf("ParseLatestPartition(%q) = %s, %v", s, p, CheckKey(s))
+		if p, err := ParseLatestPartition(s); err == nil && (p.String() != s || tables.CheckKey(s) != nil) {
+			t.Fatalf("ParseLatestPartition(%q) = %s, %v", s, p, tables.CheckKey(s))
 		}
 	})
 }
 
 func TestRangesAsFilters(t *testing.T) {
-	for want, r := range map[string]Range{
+	for want, r := range map[string]tables.Range{
 		"":                          {},
-		"PartitionKey eq 'it''s'":   Partition("it's"),
-		"PartitionKey gt '2026-11'": PartitionsAfter("2026-11"),
-		"PartitionKey eq 'd1' and RowKey gt '05' and RowKey le '09'": RowsAfter("d1", "05", "09"),
-		"PartitionKey eq 'd1' and RowKey le '09'":                    RowsAfter("d1", "", "09"),
-		"PartitionKey eq 'd1' and RowKey ge 'a' and RowKey le 'b'":   RowsBetween("d1", "a", "b"),
-		"PartitionKey eq 'd1' and RowKey eq 'a'":                     RowsBetween("d1", "a", "a"),
-		"PartitionKey ge 'c:' and PartitionKey lt 'c;'":              {Partitions: KeysWithPrefix("c:")},
+		"PartitionKey eq 'it''s'":   tables.Partition("it's"),
+		"PartitionKey gt '2026-11'": tables.PartitionsAfter("2026-11"),
+		"PartitionKey eq 'd1' and RowKey gt '05' and RowKey le '09'": tables.RowsAfter("d1", "05", "09"),
+		"PartitionKey eq 'd1' and RowKey le '09'":                    tables.RowsAfter("d1", "", "09"),
+		"PartitionKey eq 'd1' and RowKey ge 'a' and RowKey le 'b'":   tables.RowsBetween("d1", "a", "b"),
+		"PartitionKey eq 'd1' and RowKey eq 'a'":                     tables.RowsBetween("d1", "a", "a"),
+		"PartitionKey ge 'c:' and PartitionKey lt 'c;'":              {Partitions: tables.KeysWithPrefix("c:")},
 		"PartitionKey ge 't!1d!' and PartitionKey lt 't!1d\"' and RowKey ge 'd!' and RowKey lt 'd\"'": {
-			Partitions: KeysWithPrefix("t!1d!"), Rows: Buckets("d", "d")},
+			Partitions: tables.KeysWithPrefix("t!1d!"), Rows: Buckets("d", "d")},
 	} {
 		if got := r.Filter(); got != want {
 			t.Errorf("Filter() = %s\nwant       %s", got, want)
@@ -164,11 +165,11 @@ func TestRangesAsFilters(t *testing.T) {
 }
 
 func TestPartsAreJoined(t *testing.T) {
-	rows := func(yield func(Entity, error) bool) {
+	rows := func(yield func(tables.Entity, error) bool) {
 		for _, r := range []struct{ pk, rk, property string }{
 			{"a", "d1", "A"}, {"a", "d1!2", "B"}, {"a", "d1!3", "C"}, {"a", "d10", "A"}, {"a", "d2!2", "X"}, {"b", "d2", "A"}, {"b", "odd!", "A"},
 		} {
-			if !yield(Entity{PartitionKey: r.pk, RowKey: r.rk, Properties: []Property{{r.property, Int32(1)}}}, nil) {
+			if !yield(tables.Entity{PartitionKey: r.pk, RowKey: r.rk, Properties: []tables.Property{{Name: r.property, Value: tables.Int32(1)}}}, nil) {
 				return
 			}
 		}
@@ -197,4 +198,3 @@ func TestPartsAreJoined(t *testing.T) {
 		t.Errorf("a bucket's part is of %s", got)
 	}
 }
-

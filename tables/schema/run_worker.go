@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"fmt"
+	"furrow/tables"
 	"maps"
 	"slices"
 	"strconv"
@@ -13,11 +14,11 @@ import (
 // worker did in its last seconds is missing where it was killed.
 type WorkerFigures struct {
 	Pipeline Pipeline
-	Slot     Ticks
+	Slot     tables.Ticks
 	Worker   string // its id, new whenever one starts; must be fit for a key
 	Part     int64  // of the worker's figures of the run: it may have put some aside and begun anew
 
-	First, Last Ticks // when the first job began and the last one ended, by the worker's clock
+	First, Last tables.Ticks // when the first job began and the last one ended, by the worker's clock
 
 	Devices   int64 // looked at by device and audit jobs
 	Folded    int64 // of them, those with new rows that were committed
@@ -75,32 +76,29 @@ const (
 )
 
 // Entity is w as it is stored.
-func (w WorkerFigures) Entity() (Entity, error) {
-	e := Entity{PartitionKey: FiguresPartition(w.Pipeline, w.Slot)}
+func (w WorkerFigures) Entity() (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: FiguresPartition(w.Pipeline, w.Slot)}
 	e.RowKey = workerFigures + Separator + w.Worker + Separator + strconv.FormatInt(w.Part, 10)
-	for _, p := range []Property{{"First", DateTime(w.First)}, {"Last", DateTime(w.Last)}} {
-		if p.Value != DateTime(0) {
-			e.Set(p.Name, p.Value)
-		}
-	}
+	setNonzero(&e, "First", tables.DateTime(w.First))
+	setNonzero(&e, "Last", tables.DateTime(w.Last))
 	setCounts(&e, w.counts())
 	setNamed(&e, jobsPrefix, w.Jobs)
 	setNamed(&e, operationsPrefix, w.Operations)
 	if w.Worker == "" || strings.Contains(w.Worker, Separator) {
-		return e, fmt.Errorf("worker %s: an id is not empty and has no %s", Quote(w.Worker), Separator)
+		return e, fmt.Errorf("worker %s: an id is not empty and has no %s", tables.Quote(w.Worker), Separator)
 	}
 	_, err := ParsePipeline(string(w.Pipeline))
 	return e, err
 }
 
-func setNamed(e *Entity, prefix string, named map[string]int64) {
+func setNamed(e *tables.Entity, prefix string, named map[string]int64) {
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		e.Set(prefix+strings.ReplaceAll(name, " ", "_"), Int64(named[name]))
+		e.Set(prefix+strings.ReplaceAll(name, " ", "_"), tables.Int64(named[name]))
 	}
 }
 
 // WorkerFiguresOf is a row of the table runs for which IsWorkerFigures holds.
-func WorkerFiguresOf(e Entity) (WorkerFigures, error) {
+func WorkerFiguresOf(e tables.Entity) (WorkerFigures, error) {
 	f := e.Fields()
 	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: map[string]int64{}, Operations: map[string]int64{}}
 	readCounts(f, w.counts())

@@ -1,6 +1,7 @@
-package tables
+package schema
 
 import (
+	"furrow/tables"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +41,7 @@ func TestPrefixIsARangeOfIDs(t *testing.T) {
 	if _, err := IDsWithPrefix("a*"); err == nil {
 		t.Error(`a prefix "a*" is accepted`)
 	}
-	if all, err := IDsWithPrefix(""); err != nil || all != (Keys{}) {
+	if all, err := IDsWithPrefix(""); err != nil || all != (tables.Keys{}) {
 		t.Errorf("IDsWithPrefix(\"\") = %v, %v", all, err)
 	}
 }
@@ -55,7 +56,7 @@ func TestNamesAreAcceptedByAzure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{n.Readings(), n.Devices(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Enrollments(), n.Config(), n.Partitions(p)} {
-		if err := CheckTable(name); err != nil {
+		if err := tables.CheckTable(name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -70,7 +71,7 @@ func TestNamesAreAcceptedByAzure(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "ab", "1ab", "a-b", "Tables", strings.Repeat("a", 64), "aéb"} {
-		if err := CheckTable(s); err == nil {
+		if err := tables.CheckTable(s); err == nil {
 			t.Errorf("table name %q is accepted", s)
 		}
 	}
@@ -83,7 +84,7 @@ func FuzzDeviceID(f *testing.F) {
 		if _, err := ParseDeviceID(id); err != nil {
 			return
 		}
-		if err := CheckKey(id); err != nil {
+		if err := tables.CheckKey(id); err != nil {
 			t.Fatalf("a device id is no key: %v", err)
 		}
 		keys, err := IDsWithPrefix(prefix)
@@ -102,8 +103,8 @@ func FuzzRowKey(f *testing.F) {
 		if errX != nil || errY != nil {
 			return
 		}
-		if x.String() != a || CheckKey(a) != nil {
-			t.Fatalf("ParseRowKey(%q) = %s, %v", a, x, CheckKey(a))
+		if x.String() != a || tables.CheckKey(a) != nil {
+			t.Fatalf("ParseRowKey(%q) = %s, %v", a, x, tables.CheckKey(a))
 		}
 		if x.Compare(y) != strings.Compare(a, b) {
 			t.Fatalf("%q and %q: Compare is %d", a, b, x.Compare(y))
@@ -120,7 +121,7 @@ func FuzzMonth(f *testing.F) {
 		if errX != nil || errY != nil {
 			return
 		}
-		if x.String() != a || CheckKey(a) != nil || x.Check() != nil {
+		if x.String() != a || tables.CheckKey(a) != nil || x.Check() != nil {
 			t.Fatalf("ParseMonth(%q) = %s", a, x)
 		}
 		if x.Compare(y) != strings.Compare(a, b) {

@@ -1,30 +1,31 @@
-package tables
+package schema
 
 import (
 	"fmt"
+	"furrow/tables"
 	"strings"
 )
 
 // FiguresPartition is the partition of the table runs that holds what the jobs
 // of one run have left behind: pipeline!slot.
-func FiguresPartition(p Pipeline, slot Ticks) string {
+func FiguresPartition(p Pipeline, slot tables.Ticks) string {
 	return string(p) + Separator + slot.String()
 }
 
 // FiguresSince are the partitions with the figures of a pipeline's runs from a
 // slot on, in the order of the slots.
-func FiguresSince(p Pipeline, slot Ticks) Keys {
-	return Keys{From: FiguresPartition(p, slot), To: FiguresPartition(p, MaxTicks)}
+func FiguresSince(p Pipeline, slot tables.Ticks) tables.Keys {
+	return tables.Keys{From: FiguresPartition(p, slot), To: FiguresPartition(p, tables.MaxTicks)}
 }
 
 // ParseFiguresPartition reads what FiguresPartition writes.
-func ParseFiguresPartition(s string) (Pipeline, Ticks, error) {
+func ParseFiguresPartition(s string) (Pipeline, tables.Ticks, error) {
 	name, text, _ := strings.Cut(s, Separator)
 	p, err := ParsePipeline(name)
 	if err != nil {
 		return "", 0, err
 	}
-	slot, err := ParseTicks(text)
+	slot, err := tables.ParseTicks(text)
 	return p, slot, err
 }
 
@@ -41,15 +42,15 @@ type count struct {
 }
 
 // setCounts gives e the figures that are not zero.
-func setCounts(e *Entity, counts []count) {
+func setCounts(e *tables.Entity, counts []count) {
 	for _, c := range counts {
 		if *c.of != 0 {
-			e.Set(c.property, Int64(*c.of))
+			e.Set(c.property, tables.Int64(*c.of))
 		}
 	}
 }
 
-func readCounts(f *Fields, counts []count) {
+func readCounts(f *tables.Fields, counts []count) {
 	for _, c := range counts {
 		*c.of = f.Int(c.property)
 	}
@@ -63,7 +64,7 @@ func addCounts(to, from []count) {
 
 // figuresKey reads the keys of a row of figures: whose they are, and the parts
 // of its RowKey after the first, which must be kind.
-func figuresKey(e Entity, f *Fields, kind string) (p Pipeline, slot Ticks, rest string) {
+func figuresKey(e tables.Entity, f *tables.Fields, kind string) (p Pipeline, slot tables.Ticks, rest string) {
 	p, slot, err := ParseFiguresPartition(e.PartitionKey)
 	f.Fail("PartitionKey", err)
 	is, rest, _ := strings.Cut(e.RowKey, Separator)
@@ -74,7 +75,9 @@ func figuresKey(e Entity, f *Fields, kind string) (p Pipeline, slot Ticks, rest 
 }
 
 // IsMonthFigures tells whether a row of a FiguresPartition is a MonthFigures.
-func IsMonthFigures(e Entity) bool { return strings.HasPrefix(e.RowKey, monthFigures+Separator) }
+func IsMonthFigures(e tables.Entity) bool { return strings.HasPrefix(e.RowKey, monthFigures+Separator) }
 
 // IsWorkerFigures tells whether a row of a FiguresPartition is a WorkerFigures.
-func IsWorkerFigures(e Entity) bool { return strings.HasPrefix(e.RowKey, workerFigures+Separator) }
+func IsWorkerFigures(e tables.Entity) bool {
+	return strings.HasPrefix(e.RowKey, workerFigures+Separator)
+}

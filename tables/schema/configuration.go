@@ -1,4 +1,4 @@
-package tables
+package schema
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"furrow/tables"
 	"strconv"
 	"strings"
 )
@@ -19,12 +20,12 @@ import (
 // newer one, however many there are.
 type Configuration struct {
 	Generation int64
-	Text       string // as its author wrote it, at most MaxConfiguration bytes
-	Hash       string // of the text, as ConfigurationHash; filled in by Entity
-	ID         string // random: tells its writer that a lost answer was a success
-	By         string // who stored it
-	Change     string // what differs from the generation before, for people
-	Stored     Ticks  // by storage's clock; ignored in what is written
+	Text       string       // as its author wrote it, at most MaxConfiguration bytes
+	Hash       string       // of the text, as ConfigurationHash; filled in by Entity
+	ID         string       // random: tells its writer that a lost answer was a success
+	By         string       // who stored it
+	Change     string       // what differs from the generation before, for people
+	Stored     tables.Ticks // by storage's clock; ignored in what is written
 }
 
 const (
@@ -55,30 +56,30 @@ func ConfigurationKeys(generation int64) (pk, rk string) {
 
 // ConfigurationsAfter are the generations that are newer than one, the newest
 // first; after 0 that is all of them.
-func ConfigurationsAfter(generation int64) Range {
+func ConfigurationsAfter(generation int64) tables.Range {
 	pk, rk := ConfigurationKeys(generation)
-	return Range{Partitions: Is(pk), Rows: Keys{Before: rk}}
+	return tables.Range{Partitions: tables.Is(pk), Rows: tables.Keys{Before: rk}}
 }
 
 // Entity is c as it is stored.
-func (c Configuration) Entity() (Entity, error) {
+func (c Configuration) Entity() (tables.Entity, error) {
 	if c.Generation < 1 || c.Generation > MaxGeneration {
-		return Entity{}, fmt.Errorf("generation %d of a configuration; want 1 to %d", c.Generation, MaxGeneration)
+		return tables.Entity{}, fmt.Errorf("generation %d of a configuration; want 1 to %d", c.Generation, MaxGeneration)
 	}
 	if len(c.Text) > MaxConfiguration {
-		return Entity{}, fmt.Errorf("a configuration of %d bytes; at most %d are kept", len(c.Text), MaxConfiguration)
+		return tables.Entity{}, fmt.Errorf("a configuration of %d bytes; at most %d are kept", len(c.Text), MaxConfiguration)
 	}
-	var e Entity
+	var e tables.Entity
 	e.PartitionKey, e.RowKey = ConfigurationKeys(c.Generation)
-	e.Set("Generation", Int64(c.Generation))
-	e.Set("Bytes", Int64(int64(len(c.Text))))
-	e.Set("Hash", String(ConfigurationHash(c.Text)))
-	e.Set("ID", String(c.ID))
-	e.Set("By", String(c.By))
-	e.Set("Change", String(shortened(c.Change, maxChange)))
+	e.Set("Generation", tables.Int64(c.Generation))
+	e.Set("Bytes", tables.Int64(int64(len(c.Text))))
+	e.Set("Hash", tables.String(ConfigurationHash(c.Text)))
+	e.Set("ID", tables.String(c.ID))
+	e.Set("By", tables.String(c.By))
+	e.Set("Change", tables.String(shortened(c.Change, maxChange)))
 	for i, text := 0, c.Text; text != ""; i++ {
 		n := min(len(text), configurationPiece)
-		e.Set(configurationText(i), Binary([]byte(text[:n])))
+		e.Set(configurationText(i), tables.Binary([]byte(text[:n])))
 		text = text[n:]
 	}
 	return e, nil
@@ -100,7 +101,7 @@ func ConfigurationHead() []string {
 }
 
 // ConfigurationHeadOf is a row of the table config that was read without the text.
-func ConfigurationHeadOf(e Entity) (Configuration, error) {
+func ConfigurationHeadOf(e tables.Entity) (Configuration, error) {
 	f := e.Fields()
 	c := Configuration{Generation: f.Int("Generation"), Hash: f.String("Hash"), ID: f.String("ID"), By: f.String("By"),
 		Change: f.String("Change"), Stored: e.Timestamp}
@@ -111,7 +112,7 @@ func ConfigurationHeadOf(e Entity) (Configuration, error) {
 }
 
 // ConfigurationOf is a row of the table config.
-func ConfigurationOf(e Entity) (Configuration, error) {
+func ConfigurationOf(e tables.Entity) (Configuration, error) {
 	c, err := ConfigurationHeadOf(e)
 	if err != nil {
 		return c, err

@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"fmt"
+	"furrow/tables"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 func fullPolicies() Policies {
 	p := Policies{Readings: "readings", Number: 7, Spare: Policy{ID: "spare"}}
 	for i := range p.Cohorts {
-		p.Cohorts[i] = Policy{ID: fmt.Sprint("policy", i), Since: Ticks(i) * 1e15}
+		p.Cohorts[i] = Policy{ID: fmt.Sprint("policy", i), Since: tables.Ticks(i) * 1e15}
 	}
 	p.Changes = []Change{
 		{Number: 6, Device: "pump-7", To: Revoked, Rotate: true, Done: true, At: 639307630201234567},
@@ -35,7 +36,7 @@ func TestAsManyChangesAsAreKeptFitTheirProperty(t *testing.T) {
 	p := fullPolicies()
 	p.Changes = nil
 	for range MaxChanges {
-		p.Changes = append(p.Changes, Change{Number: -1 << 63, Device: DeviceID(strings.Repeat("d", 128)), To: Revoked, Rotate: true, Done: true, At: MaxTicks})
+		p.Changes = append(p.Changes, Change{Number: -1 << 63, Device: DeviceID(strings.Repeat("d", 128)), To: Revoked, Rotate: true, Done: true, At: tables.MaxTicks})
 	}
 	e, err := p.Entity()
 	if err == nil {
@@ -66,7 +67,7 @@ func TestPoliciesThatCannotBeAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Set("Cohorts", String(`[{"id":"a"}]`))
+	e.Set("Cohorts", tables.String(`[{"id":"a"}]`))
 	if _, err := PoliciesOf(e); err == nil || !strings.Contains(err.Error(), "1 policies, not 4") {
 		t.Errorf("one cohort is read: %v", err)
 	}

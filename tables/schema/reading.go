@@ -1,16 +1,18 @@
-package tables
+package schema
+
+import "furrow/tables"
 
 // A Reading is a row that a device wrote: a property per sensor. Devices write
 // what they like, so its properties may be of any type and name.
 type Reading struct {
 	Device     DeviceID
 	Key        RowKey
-	Properties []Property
+	Properties []tables.Property
 }
 
 // ReadingOf is a row of a readings table, or an error when its keys are not
 // those of a reading. It shares the row's properties.
-func ReadingOf(e Entity) (Reading, error) {
+func ReadingOf(e tables.Entity) (Reading, error) {
 	device, err := ParseDeviceID(e.PartitionKey)
 	if err != nil {
 		return Reading{}, err
@@ -23,6 +25,6 @@ func ReadingOf(e Entity) (Reading, error) {
 }
 
 // Entity is r as it is stored.
-func (r Reading) Entity() Entity {
-	return Entity{PartitionKey: string(r.Device), RowKey: r.Key.String(), Properties: r.Properties}
+func (r Reading) Entity() tables.Entity {
+	return tables.Entity{PartitionKey: string(r.Device), RowKey: r.Key.String(), Properties: r.Properties}
 }

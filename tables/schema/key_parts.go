@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"fmt"
+	"furrow/tables"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,11 +26,11 @@ func checkPart(what, s string, most int) error {
 	}
 	for i, r := range s {
 		if !isLetter(r) {
-			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use %s", what, Quote(s), r, utf8.RuneCountInString(s[:i])+1, letters)
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use %s", what, tables.Quote(s), r, utf8.RuneCountInString(s[:i])+1, letters)
 		}
 	}
 	if len(s) > most {
-		return fmt.Errorf("%s %s has %d characters; at most %d are allowed", what, Quote(s), len(s), most)
+		return fmt.Errorf("%s %s has %d characters; at most %d are allowed", what, tables.Quote(s), len(s), most)
 	}
 	return nil
 }
@@ -46,7 +47,7 @@ func isLetter(r rune) bool {
 func split(what, s string, n int) ([]string, error) {
 	parts := strings.Split(s, Separator)
 	if len(parts) != n {
-		return nil, fmt.Errorf("%s %s: want %d parts between %q, not %d", what, Quote(s), n, Separator, len(parts))
+		return nil, fmt.Errorf("%s %s: want %d parts between %q, not %d", what, tables.Quote(s), n, Separator, len(parts))
 	}
 	return parts, nil
 }

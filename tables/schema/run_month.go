@@ -1,13 +1,16 @@
-package tables
+package schema
 
-import "time"
+import (
+	"furrow/tables"
+	"time"
+)
 
 // MonthFigures are what a month job of a run has seen of its partition of the
 // fleet: a row of the table runs, pipeline!slot and month!month. Of many months,
 // they are the sums.
 type MonthFigures struct {
 	Pipeline Pipeline
-	Slot     Ticks
+	Slot     tables.Ticks
 	Month    Month
 
 	Devices int64 // in the partition
@@ -49,11 +52,11 @@ func (m *MonthFigures) Add(o MonthFigures) {
 }
 
 // Entity is m as it is stored.
-func (m MonthFigures) Entity() (Entity, error) {
-	e := Entity{PartitionKey: FiguresPartition(m.Pipeline, m.Slot), RowKey: monthFigures + Separator + m.Month.String()}
+func (m MonthFigures) Entity() (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: FiguresPartition(m.Pipeline, m.Slot), RowKey: monthFigures + Separator + m.Month.String()}
 	setCounts(&e, m.counts())
 	if m.Lag >= time.Second {
-		e.Set("LagSeconds", Int64(int64(m.Lag/time.Second)))
+		e.Set("LagSeconds", tables.Int64(int64(m.Lag/time.Second)))
 	}
 	_, err := ParsePipeline(string(m.Pipeline))
 	if err == nil {
@@ -63,7 +66,7 @@ func (m MonthFigures) Entity() (Entity, error) {
 }
 
 // MonthFiguresOf is a row of the table runs for which IsMonthFigures holds.
-func MonthFiguresOf(e Entity) (MonthFigures, error) {
+func MonthFiguresOf(e tables.Entity) (MonthFigures, error) {
 	f := e.Fields()
 	m := MonthFigures{Lag: time.Duration(f.Int("LagSeconds")) * time.Second}
 	readCounts(f, m.counts())
@@ -76,6 +79,6 @@ func MonthFiguresOf(e Entity) (MonthFigures, error) {
 }
 
 // MonthsOf are the rows of the months in the figures of a run.
-func MonthsOf(p Pipeline, slot Ticks) Range {
-	return Range{Partitions: Is(FiguresPartition(p, slot)), Rows: KeysWithPrefix(monthFigures + Separator)}
+func MonthsOf(p Pipeline, slot tables.Ticks) tables.Range {
+	return tables.Range{Partitions: tables.Is(FiguresPartition(p, slot)), Rows: tables.KeysWithPrefix(monthFigures + Separator)}
 }

@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"fmt"
+	"furrow/tables"
 	"strconv"
 	"time"
 )
@@ -50,21 +51,21 @@ func ParseWindow(s string) (Window, error) {
 			return w, nil
 		}
 	}
-	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or 1d", Quote(s))
+	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or 1d", tables.Quote(s))
 }
 
 // Start is the start of the bucket that t lies in. Buckets are aligned to
 // midnight UTC.
-func (w Window) Start(t Ticks) Ticks { return t - t%Ticks(w/100) }
+func (w Window) Start(t tables.Ticks) tables.Ticks { return t - t%tables.Ticks(w/100) }
 
 // A Day counts the days since 0001-01-01, in UTC. Its text is 2026-11-20.
 type Day int
 
 // DayOf is the day that t lies in.
-func DayOf(t Ticks) Day { return Day(t / TicksPerDay) }
+func DayOf(t tables.Ticks) Day { return Day(t / tables.TicksPerDay) }
 
 // Start is the first tick of the day.
-func (d Day) Start() Ticks { return Ticks(d) * TicksPerDay }
+func (d Day) Start() tables.Ticks { return tables.Ticks(d) * tables.TicksPerDay }
 
 func (d Day) String() string { return d.Start().Time().Format(time.DateOnly) }
 
@@ -72,7 +73,7 @@ func (d Day) String() string { return d.Start().Time().Format(time.DateOnly) }
 func ParseDay(s string) (Day, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || t.Year() < 1 {
-		return 0, fmt.Errorf("day %s: want a date like 2026-11-20", Quote(s))
+		return 0, fmt.Errorf("day %s: want a date like 2026-11-20", tables.Quote(s))
 	}
-	return DayOf(TicksOf(t)), nil
+	return DayOf(tables.TicksOf(t)), nil
 }

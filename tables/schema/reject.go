@@ -1,7 +1,8 @@
-package tables
+package schema
 
 import (
 	"fmt"
+	"furrow/tables"
 	"strconv"
 	"strings"
 )
@@ -19,9 +20,9 @@ type Reject struct {
 	Row      string // RowKey of the reading
 	Sensor   string // the sensors that were rejected; empty: the whole row
 	Reason   string
-	Value    string // what those sensors said, where the reason is about sensors
-	Reading  string // the reading as text
-	At       Ticks  // when it was rejected
+	Value    string       // what those sensors said, where the reason is about sensors
+	Reading  string       // the reading as text
+	At       tables.Ticks // when it was rejected
 }
 
 // RejectKey is the RowKey of a pipeline's reject with a number: pipeline!slot.
@@ -30,18 +31,18 @@ func RejectKey(p Pipeline, number int64) string {
 }
 
 // RejectsOf are the RowKeys of one pipeline's rejects.
-func RejectsOf(p Pipeline) Keys { return KeysWithPrefix(string(p) + Separator) }
+func RejectsOf(p Pipeline) tables.Keys { return tables.KeysWithPrefix(string(p) + Separator) }
 
 // Entity is r as it is stored.
-func (r Reject) Entity() (Entity, error) {
-	e := Entity{PartitionKey: string(r.Device), RowKey: RejectKey(r.Pipeline, r.Number)}
-	e.Set("Number", Int64(r.Number))
-	e.Set("At", DateTime(r.At))
+func (r Reject) Entity() (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: string(r.Device), RowKey: RejectKey(r.Pipeline, r.Number)}
+	e.Set("Number", tables.Int64(r.Number))
+	e.Set("At", tables.DateTime(r.At))
 	for _, p := range []struct{ name, text string }{
 		{"Row", r.Row}, {"Sensor", r.Sensor}, {"Reason", r.Reason}, {"Value", r.Value}, {"Reading", r.Reading},
 	} {
 		if p.text != "" {
-			e.Set(p.name, String(p.text))
+			e.Set(p.name, tables.String(p.text))
 		}
 	}
 	_, err := ParsePipeline(string(r.Pipeline))
@@ -49,7 +50,7 @@ func (r Reject) Entity() (Entity, error) {
 }
 
 // RejectOf is a row of the table rejects.
-func RejectOf(e Entity) (Reject, error) {
+func RejectOf(e tables.Entity) (Reject, error) {
 	f := e.Fields()
 	r := Reject{
 		Device: DeviceID(e.PartitionKey), Number: f.Int("Number"), Row: f.String("Row"), Sensor: f.String("Sensor"),
@@ -59,7 +60,7 @@ func RejectOf(e Entity) (Reject, error) {
 	var err error
 	r.Pipeline, err = ParsePipeline(pipeline)
 	if err == nil && slot != fmt.Sprintf("%02d", r.Number%RejectSlots) {
-		err = fmt.Errorf("slot %s is not that of number %s", Quote(slot), strconv.FormatInt(r.Number, 10))
+		err = fmt.Errorf("slot %s is not that of number %s", tables.Quote(slot), strconv.FormatInt(r.Number, 10))
 	}
 	f.Fail("RowKey", err)
 	return r, f.Err()

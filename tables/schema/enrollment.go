@@ -1,8 +1,9 @@
-package tables
+package schema
 
 import (
 	"cmp"
 	"fmt"
+	"furrow/tables"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -49,30 +50,30 @@ type Enrollment struct {
 	SendEvery time.Duration // suggested to devices
 	Batch     int           // rows a transaction, suggested to devices
 
-	Primary, Secondary []byte // keys, sealed: storage never sees one in the clear
-	ETag               ETag   // of what was read
+	Primary, Secondary []byte      // keys, sealed: storage never sees one in the clear
+	ETag               tables.ETag // of what was read
 }
 
 // Entity is n as it is stored.
-func (n Enrollment) Entity() (Entity, error) {
-	e := Entity{PartitionKey: string(n.ID), RowKey: EnrollmentRow}
-	e.Set("Tenant", String(string(n.Tenant)))
-	e.Set("Readings", String(n.Readings))
-	e.Set("Life", Int64(seconds(n.Life)))
-	e.Set("Backfill", Int64(seconds(n.Backfill)))
-	e.Set("Admits", Int64(seconds(n.Admits)))
-	e.Set("ImportOnly", Boolean(n.ImportOnly))
-	e.Set("Disabled", Boolean(n.Disabled))
-	e.Set("Shards", Int64(int64(n.Shards)))
-	e.Set("SendEvery", Int64(seconds(n.SendEvery)))
-	e.Set("Batch", Int64(int64(n.Batch)))
+func (n Enrollment) Entity() (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: string(n.ID), RowKey: EnrollmentRow}
+	e.Set("Tenant", tables.String(string(n.Tenant)))
+	e.Set("Readings", tables.String(n.Readings))
+	e.Set("Life", tables.Int64(seconds(n.Life)))
+	e.Set("Backfill", tables.Int64(seconds(n.Backfill)))
+	e.Set("Admits", tables.Int64(seconds(n.Admits)))
+	e.Set("ImportOnly", tables.Boolean(n.ImportOnly))
+	e.Set("Disabled", tables.Boolean(n.Disabled))
+	e.Set("Shards", tables.Int64(int64(n.Shards)))
+	e.Set("SendEvery", tables.Int64(seconds(n.SendEvery)))
+	e.Set("Batch", tables.Int64(int64(n.Batch)))
 	for name, sealed := range map[string][]byte{"Primary": n.Primary, "Secondary": n.Secondary} {
 		if len(sealed) > 0 {
-			e.Set(name, Binary(sealed))
+			e.Set(name, tables.Binary(sealed))
 		}
 	}
 	if n.Site != "" {
-		e.Set("Site", String(string(n.Site)))
+		e.Set("Site", tables.String(string(n.Site)))
 	}
 	labels, err := packed(n.Labels, len(n.Labels))
 	e.Set("Labels", labels)
@@ -82,7 +83,7 @@ func (n Enrollment) Entity() (Entity, error) {
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // EnrollmentOf is a row of the table enrollments.
-func EnrollmentOf(e Entity) (Enrollment, error) {
+func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 	f := e.Fields()
 	span := func(name string) time.Duration { return time.Duration(f.Int(name)) * time.Second }
 	n := Enrollment{
@@ -91,7 +92,7 @@ func EnrollmentOf(e Entity) (Enrollment, error) {
 		Site: Site(f.String("Site")), ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"), Shards: int(f.Int("Shards")),
 		SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")), Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
 	}
-	f.unpack("Labels", &n.Labels)
+	unpack(f, "Labels", &n.Labels)
 	f.Fail("enrollment", n.check())
 	return n, f.Err()
 }
@@ -110,10 +111,10 @@ func (n Enrollment) check() error {
 		errSpan = fmt.Errorf("enrollment %s: a backfill of %v is not between 0 and 3660d", n.ID, n.Backfill)
 	case n.Shards < 0 || n.Shards > MaxShards:
 		errSpan = fmt.Errorf("enrollment %s: %d shards are not between 1 and %d", n.ID, n.Shards, MaxShards)
-	case n.Batch < 0 || n.Batch > MaxOps:
-		errSpan = fmt.Errorf("enrollment %s: a batch of %d rows is not between 1 and %d", n.ID, n.Batch, MaxOps)
+	case n.Batch < 0 || n.Batch > tables.MaxOps:
+		errSpan = fmt.Errorf("enrollment %s: a batch of %d rows is not between 1 and %d", n.ID, n.Batch, tables.MaxOps)
 	}
-	return cmp.Or(errID, errTenant, errSite, CheckTable(n.Readings), errSpan)
+	return cmp.Or(errID, errTenant, errSite, tables.CheckTable(n.Readings), errSpan)
 }
 
 // CheckLabels says why a device cannot have these labels, which are shown and

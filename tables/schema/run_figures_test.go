@@ -1,4 +1,4 @@
-package tables_test
+package schema_test
 
 import (
 	"reflect"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 const slot = tables.Ticks(639273000000000000)
@@ -21,20 +22,20 @@ func fill(figures any) {
 }
 
 func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
-	m := tables.MonthFigures{Pipeline: "live", Slot: slot, Month: tables.Month{Year: 2026, Month: 11, Shard: 3}, Lag: 90 * time.Second}
+	m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: schema.Month{Year: 2026, Month: 11, Shard: 3}, Lag: 90 * time.Second}
 	fill(&m)
 	e, err := m.Entity()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := tables.MonthFiguresOf(e); err != nil || got != m || !tables.IsMonthFigures(e) || tables.IsWorkerFigures(e) {
+	if got, err := schema.MonthFiguresOf(e); err != nil || got != m || !schema.IsMonthFigures(e) || schema.IsWorkerFigures(e) {
 		t.Errorf("%+v, %v; want %+v", got, err, m)
 	}
-	if !tables.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
+	if !schema.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
 		t.Errorf("%s is not among the months", e.RowKey)
 	}
 
-	w := tables.WorkerFigures{
+	w := schema.WorkerFigures{
 		Pipeline: "live", Slot: slot, Worker: "a-1", First: slot + 1, Last: slot + 2,
 		Jobs: map[string]int64{"device done": 1, "": 7}, Operations: map[string]int64{"tables insert or replace": 2},
 	}
@@ -42,27 +43,27 @@ func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
 	if e, err = w.Entity(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := tables.WorkerFiguresOf(e); err != nil || !reflect.DeepEqual(got, w) || tables.IsMonthFigures(e) || !tables.IsWorkerFigures(e) {
+	if got, err := schema.WorkerFiguresOf(e); err != nil || !reflect.DeepEqual(got, w) || schema.IsMonthFigures(e) || !schema.IsWorkerFigures(e) {
 		t.Errorf("%+v, %v; want %+v", got, err, w)
 	}
-	if tables.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
+	if schema.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
 		t.Errorf("%s is among the months", e.RowKey)
 	}
-	if !tables.FiguresSince("live", slot).Contains(e.PartitionKey) || tables.FiguresSince("live", slot+1).Contains(e.PartitionKey) {
+	if !schema.FiguresSince("live", slot).Contains(e.PartitionKey) || schema.FiguresSince("live", slot+1).Contains(e.PartitionKey) {
 		t.Errorf("%s is not where it should be", e.PartitionKey)
 	}
 
-	a := tables.AuditMark{Pipeline: "live", Slot: slot, Since: slot - 7}
+	a := schema.AuditMark{Pipeline: "live", Slot: slot, Since: slot - 7}
 	if e, err = a.Entity(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := tables.AuditMarkOf("live", e); err != nil || got != a || tables.FiguresSince("live", 0).Contains(e.PartitionKey) {
+	if got, err := schema.AuditMarkOf("live", e); err != nil || got != a || schema.FiguresSince("live", 0).Contains(e.PartitionKey) {
 		t.Errorf("%+v, %v; want %+v", got, err, a)
 	}
 }
 
 func TestFiguresAddUp(t *testing.T) {
-	var a, b, sum tables.WorkerFigures
+	var a, b, sum schema.WorkerFigures
 	fill(&a)
 	fill(&b)
 	a.First, a.Last, b.First, b.Last = 5, 8, 3, 9
@@ -75,29 +76,29 @@ func TestFiguresAddUp(t *testing.T) {
 	if a.Jobs["device done"] != 1 {
 		t.Error("what was added has changed")
 	}
-	m := tables.MonthFigures{Devices: 3, Lag: time.Minute}
-	m.Add(tables.MonthFigures{Devices: 4, Lag: time.Second})
+	m := schema.MonthFigures{Devices: 3, Lag: time.Minute}
+	m.Add(schema.MonthFigures{Devices: 4, Lag: time.Second})
 	if m.Devices != 7 || m.Lag != time.Minute {
 		t.Errorf("%+v", m)
 	}
 }
 
 func TestStrangeFiguresAreErrors(t *testing.T) {
-	key := tables.FiguresPartition("live", slot)
+	key := schema.FiguresPartition("live", slot)
 	for _, e := range []tables.Entity{
 		{PartitionKey: key, RowKey: "month!2026-13"}, {PartitionKey: key, RowKey: "month"}, {PartitionKey: "live!x", RowKey: "month!2026-11"},
 		{PartitionKey: key, RowKey: "worker!2026-11"},
 	} {
-		if _, err := tables.MonthFiguresOf(e); err == nil {
+		if _, err := schema.MonthFiguresOf(e); err == nil {
 			t.Errorf("%s %s is a month's", e.PartitionKey, e.RowKey)
 		}
 	}
 	for _, e := range []tables.Entity{{PartitionKey: key, RowKey: "worker!a"}, {PartitionKey: "live", RowKey: "worker!a!0"}} {
-		if _, err := tables.WorkerFiguresOf(e); err == nil {
+		if _, err := schema.WorkerFiguresOf(e); err == nil {
 			t.Errorf("%s %s is a worker's", e.PartitionKey, e.RowKey)
 		}
 	}
-	if _, err := (tables.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "a!b"}).Entity(); err == nil {
+	if _, err := (schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "a!b"}).Entity(); err == nil {
 		t.Error("an id with a separator is taken")
 	}
 }

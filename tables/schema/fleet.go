@@ -1,6 +1,9 @@
-package tables
+package schema
 
-import "cmp"
+import (
+	"cmp"
+	"furrow/tables"
+)
 
 // A Member is a row of the table fleet: that a device exists, with what a run
 // needs to know of it.
@@ -11,7 +14,7 @@ type Member struct {
 	Readings   string       // name of its readings table
 	Enrollment EnrollmentID // empty: none is known
 	Settings   string       // of its sensors, in JSON; empty when they are the pipeline's
-	ETag       ETag         // of what was read
+	ETag       tables.ETag  // of what was read
 }
 
 // Member is what the fleet says of a device.
@@ -20,21 +23,21 @@ func (d Device) Member() Member {
 }
 
 // Entity is m as it is stored.
-func (m Member) Entity() (Entity, error) {
-	e := Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
-	e.Set("Tenant", String(string(m.Tenant)))
-	e.Set("Readings", String(m.Readings))
+func (m Member) Entity() (tables.Entity, error) {
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
+	e.Set("Tenant", tables.String(string(m.Tenant)))
+	e.Set("Readings", tables.String(m.Readings))
 	if m.Enrollment != "" {
-		e.Set("Enrollment", String(string(m.Enrollment)))
+		e.Set("Enrollment", tables.String(string(m.Enrollment)))
 	}
 	if m.Settings != "" {
-		e.Set("Settings", String(m.Settings))
+		e.Set("Settings", tables.String(m.Settings))
 	}
 	return e, m.check()
 }
 
 // MemberOf is a row of the table fleet.
-func MemberOf(e Entity) (Member, error) {
+func MemberOf(e tables.Entity) (Member, error) {
 	f := e.Fields()
 	m := Member{
 		Device: DeviceID(e.RowKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
@@ -50,5 +53,5 @@ func MemberOf(e Entity) (Member, error) {
 func (m Member) check() error {
 	_, errID := ParseDeviceID(string(m.Device))
 	_, errTenant := ParseTenant(string(m.Tenant))
-	return cmp.Or(m.Month.Check(), errID, errTenant, CheckTable(m.Readings))
+	return cmp.Or(m.Month.Check(), errID, errTenant, tables.CheckTable(m.Readings))
 }

@@ -1,6 +1,7 @@
-package tables
+package schema
 
 import (
+	"furrow/tables"
 	"iter"
 	"slices"
 )
@@ -28,13 +29,13 @@ func RollupOutput(rowKey string) string {
 
 // Joined joins the parts of each output, which come after one another, into one
 // entity with the key of the output. It gives an output when the next one begins.
-func Joined(rows iter.Seq2[Entity, error], output func(rowKey string) string) iter.Seq2[Entity, error] {
-	return func(yield func(Entity, error) bool) {
-		var whole Entity
+func Joined(rows iter.Seq2[tables.Entity, error], output func(rowKey string) string) iter.Seq2[tables.Entity, error] {
+	return func(yield func(tables.Entity, error) bool) {
+		var whole tables.Entity
 		begun := false
 		for e, err := range rows {
 			if err != nil {
-				yield(Entity{}, err)
+				yield(tables.Entity{}, err)
 				return
 			}
 			key := output(e.RowKey)

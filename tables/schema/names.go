@@ -1,6 +1,9 @@
-package tables
+package schema
 
-import "fmt"
+import (
+	"fmt"
+	"furrow/tables"
+)
 
 // A Pipeline is the name of a pipeline, a part of the names of its tracking
 // table and its queues: [a-z][a-z0-9]{0,19}.
@@ -18,11 +21,11 @@ const maxWord = 20
 func checkWord(what, s string) error {
 	for i, r := range s {
 		if !('a' <= r && r <= 'z' || i > 0 && '0' <= r && r <= '9') {
-			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first", what, Quote(s), r, i+1)
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first", what, tables.Quote(s), r, i+1)
 		}
 	}
 	if s == "" || len(s) > maxWord {
-		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, Quote(s), maxWord, len(s))
+		return fmt.Errorf("%s %s: want 1 to %d characters, not %d", what, tables.Quote(s), maxWord, len(s))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
-package tables
+package schema
 
 import (
+	"furrow/tables"
 	"reflect"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 )
 
 func newDevice() Device {
-	at := TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
+	at := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
 	return Device{
 		ID: "contoso:us-5260:Giles-7163712301905", Month: Month{2026, time.November, 3}, Tenant: "contoso", Site: "us-5260",
 		Position: &Position{57.456, -2}, Labels: map[string]string{"model": "BME280", "b": "é"},
@@ -20,7 +21,7 @@ func newDevice() Device {
 }
 
 // stored is e, once storage would take it.
-func stored(t *testing.T, e Entity, err error) Entity {
+func stored(t *testing.T, e tables.Entity, err error) tables.Entity {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +31,6 @@ func stored(t *testing.T, e Entity, err error) Entity {
 	}
 	return e
 }
-
 
 func newEnrollment() Enrollment {
 	return Enrollment{
@@ -101,7 +101,7 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("got %+v, %v; want %+v", got, err, run)
 		}
 	}
-	reading := Reading{Device: "a", Key: RowKey{639307630201234567, "b1.7"}, Properties: []Property{{"T", Double(21)}}}
+	reading := Reading{Device: "a", Key: RowKey{Ticks: 639307630201234567, Suffix: "b1.7"}, Properties: []tables.Property{{Name: "T", Value: tables.Double(21)}}}
 	if got, err := ReadingOf(stored(t, reading.Entity(), nil)); err != nil || !reflect.DeepEqual(got, reading) {
 		t.Errorf("got %+v, %v; want %+v", got, err, reading)
 	}
@@ -132,21 +132,21 @@ func TestRowsThatAreNoRecordsSayWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record.Set("Labels", String("{"))
+	record.Set("Labels", tables.String("{"))
 	if _, err := DeviceOf(record); err == nil || !strings.Contains(err.Error(), `entity "contoso:us-5260:Giles-7163712301905" "device": property Labels: `) {
 		t.Errorf("broken labels: %v", err)
 	}
-	record.Set("Tenant", Int32(7))
+	record.Set("Tenant", tables.Int32(7))
 	if _, err := DeviceOf(record); err == nil || !strings.Contains(err.Error(), "property Tenant: it is Edm.Int32, not Edm.String") {
 		t.Errorf("a number as tenant: %v", err)
 	}
-	if _, err := MemberOf(Entity{PartitionKey: "2026", RowKey: "a"}); err == nil {
+	if _, err := MemberOf(tables.Entity{PartitionKey: "2026", RowKey: "a"}); err == nil {
 		t.Error("2026 is a month")
 	}
-	if _, err := RunOf(Entity{PartitionKey: "live", RowKey: "now"}); err == nil {
+	if _, err := RunOf(tables.Entity{PartitionKey: "live", RowKey: "now"}); err == nil {
 		t.Error("now is a slot")
 	}
-	if _, err := ReadingOf(Entity{PartitionKey: "a", RowKey: "now"}); err == nil {
+	if _, err := ReadingOf(tables.Entity{PartitionKey: "a", RowKey: "now"}); err == nil {
 		t.Error("now is the key of a reading")
 	}
 }
@@ -154,7 +154,7 @@ func TestRowsThatAreNoRecordsSayWhy(t *testing.T) {
 func TestKeysTravelInMessagesAsText(t *testing.T) {
 	type message struct {
 		Month   Month
-		Horizon Ticks
+		Horizon tables.Ticks
 	}
 	want := message{Month{2026, time.November, 3}, 639307630201234567}
 	text, err := json.Marshal(want)

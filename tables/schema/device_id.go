@@ -1,4 +1,6 @@
-package tables
+package schema
+
+import "furrow/tables"
 
 // A DeviceID names a device: 1 to 128 letters, digits and - . _ :, case-sensitive,
 // as in Azure IoT Hub without its other punctuation. It may be hierarchical
@@ -13,14 +15,14 @@ func ParseDeviceID(s string) (DeviceID, error) {
 
 // IDsWithPrefix are the keys of all devices whose ids start with prefix; an
 // empty prefix means all devices.
-func IDsWithPrefix(prefix string) (Keys, error) {
+func IDsWithPrefix(prefix string) (tables.Keys, error) {
 	if prefix == "" {
-		return Keys{}, nil
+		return tables.Keys{}, nil
 	}
 	if err := checkPart("device prefix", prefix, maxID); err != nil {
-		return Keys{}, err
+		return tables.Keys{}, err
 	}
-	return KeysWithPrefix(prefix), nil
+	return tables.KeysWithPrefix(prefix), nil
 }
 
 // A Tenant is whose a device is: 1 to 64 of the characters of a DeviceID.
