@@ -10,22 +10,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
-func blobLists(t *testing.T, a Account) {
-	check(t, a,
-		blobsAreListedByName,
-		listsArePaged,
-		foldersAreListedByDelimiter,
-		listTellsProperties,
-	)
-}
-
 // blobNames are the names of all pages, as "a b c".
 func blobNames(t *testing.T, c *container.Client, o *container.ListBlobsFlatOptions) string {
 	t.Helper()
 	var s []string
-	for p := c.NewListBlobsFlatPager(o); p.More(); {
-		page, err := p.NextPage(t.Context())
-		must(t, err)
+	for page := range pagesOf(t, c.NewListBlobsFlatPager(o)) {
 		for _, b := range page.Segment.BlobItems {
 			s = append(s, *b.Name)
 		}
@@ -34,7 +23,7 @@ func blobNames(t *testing.T, c *container.Client, o *container.ListBlobsFlatOpti
 }
 
 // Blobs are listed by name, in the order of their characters.
-func blobsAreListedByName(t *testing.T, a Account) {
+func (blobs) BlobsAreListedByName(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	expect(t, a, "an empty container", blobNames(t, c, nil), "")
 	for _, name := range []string{"b", "a/2", "a", "B", "a/10", "a-1"} {
@@ -47,7 +36,7 @@ func blobsAreListedByName(t *testing.T, a Account) {
 
 // A page has at most MaxResults blobs, and a marker to the next while there are
 // more; the marker may be used in another pager.
-func listsArePaged(t *testing.T, a Account) {
+func (blobs) ListsArePaged(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for i := range 7 {
 		upload(t, c, fmt.Sprint("b", i), "", nil)
@@ -61,16 +50,14 @@ func listsArePaged(t *testing.T, a Account) {
 }
 
 // With a delimiter, what shares a name up to it is listed once, as a prefix.
-func foldersAreListedByDelimiter(t *testing.T, a Account) {
+func (blobs) FoldersAreListedByDelimiter(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for _, name := range []string{"2026/11/20/a", "2026/11/20/b", "2026/11/21/a", "2026/12/01/a", "2026/x", "readme"} {
 		upload(t, c, name, "", nil)
 	}
 	list := func(prefix string, size int32) string {
 		var s []string
-		for p := c.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{Prefix: &prefix, MaxResults: &size}); p.More(); {
-			page, err := p.NextPage(t.Context())
-			must(t, err)
+		for page := range pagesOf(t, c.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{Prefix: &prefix, MaxResults: &size})) {
 			for _, f := range page.Segment.BlobPrefixes {
 				s = append(s, *f.Name)
 			}
@@ -90,7 +77,7 @@ func foldersAreListedByDelimiter(t *testing.T, a Account) {
 }
 
 // A list tells each blob's length, ETag and times, and its metadata where asked.
-func listTellsProperties(t *testing.T, a Account) {
+func (blobs) ListTellsProperties(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "hello", &blockblob.UploadOptions{Metadata: map[string]*string{"fence": to.Ptr("9")}})
 	page, err := c.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Include: container.ListBlobsInclude{Metadata: true}}).NextPage(t.Context())

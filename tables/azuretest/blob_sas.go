@@ -10,15 +10,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 )
 
-func blobSAS(t *testing.T, a Account) {
-	check(t, a,
-		containerTokenCoversItsBlobs,
-		blobTokenCoversOneBlob,
-		blobPermissionsAreSeparate,
-		blobTokenExpires,
-	)
-}
-
 // blobBearing is a client of a container that has a token and nothing else.
 func blobBearing(t *testing.T, a Account, name string, v sas.BlobSignatureValues) *container.Client {
 	t.Helper()
@@ -39,7 +30,7 @@ func containerName(c *container.Client) string {
 }
 
 // A container's token covers all its blobs, and no other container's.
-func containerTokenCoversItsBlobs(t *testing.T, a Account) {
+func (blobs) ContainerTokenCoversItsBlobs(t *testing.T, a Account) {
 	owner, other := a.NewContainer(t), a.NewContainer(t)
 	upload(t, owner, "a", "x", nil)
 	upload(t, other, "a", "x", nil)
@@ -51,19 +42,18 @@ func containerTokenCoversItsBlobs(t *testing.T, a Account) {
 }
 
 // A blob's token covers that blob: not its neighbours, nor the list.
-func blobTokenCoversOneBlob(t *testing.T, a Account) {
+func (blobs) BlobTokenCoversOneBlob(t *testing.T, a Account) {
 	owner := a.NewContainer(t)
 	upload(t, owner, "dir/a b", "x", nil)
 	upload(t, owner, "dir/c", "x", nil)
 	c := blobBearing(t, a, containerName(owner), sas.BlobSignatureValues{ContainerName: containerName(owner), BlobName: "dir/a b", Permissions: "r"})
 	expect(t, a, "its blob", download(t, c.NewBlobClient("dir/a b"), nil), "x")
 	expect(t, a, "another", download(t, c.NewBlobClient("dir/c"), nil)[:3], "403")
-	_, err := c.NewListBlobsFlatPager(nil).NextPage(t.Context())
-	expect(t, a, "list", status(err), 403)
+	expect(t, a, "list", refusal(c.NewListBlobsFlatPager(nil).NextPage(t.Context())), 403)
 }
 
 // r reads, c makes what is not there, w writes anything, d deletes, l lists.
-func blobPermissionsAreSeparate(t *testing.T, a Account) {
+func (blobs) BlobPermissionsAreSeparate(t *testing.T, a Account) {
 	for permission, allowed := range map[string]string{
 		"r": "read head", "c": "create", "w": "create replace stage", "d": "delete", "l": "list", "rwdl": "read head create replace stage delete list",
 	} {
@@ -97,7 +87,7 @@ func blobPermissionsAreSeparate(t *testing.T, a Account) {
 }
 
 // A token is refused after its expiry and before its start.
-func blobTokenExpires(t *testing.T, a Account) {
+func (blobs) BlobTokenExpires(t *testing.T, a Account) {
 	owner := a.NewContainer(t)
 	upload(t, owner, "a", "x", nil)
 	now := time.Now().UTC()

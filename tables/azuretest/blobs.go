@@ -15,26 +15,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 )
 
-func blobs(t *testing.T, a Account) {
-	check(t, a,
-		containerCreatedTwiceIsRefused,
-		missingContainerSaysSo,
-		containersAreListedByName,
-		blobComesBackWhole,
-		missingBlobSaysSo,
-		uploadReplaces,
-		rangesAreParts,
-		metadataAndHeadersChangeAlone,
-		oddBlobNamesWork,
-		deletedBlobIsGone,
-		wrongMD5IsRefused,
-	)
-	blobLists(t, a)
-	blocks(t, a)
-	conditions(t, a)
-	blobSAS(t, a)
-}
-
 func content(s string) io.ReadSeekCloser { return streaming.NopCloser(strings.NewReader(s)) }
 
 func upload(t *testing.T, c *container.Client, name, text string, o *blockblob.UploadOptions) blockblob.UploadResponse {
@@ -58,39 +38,33 @@ func download(t *testing.T, b *blob.Client, o *blob.DownloadStreamOptions) strin
 }
 
 // Creating a container that is there is refused, as with tables and unlike queues.
-func containerCreatedTwiceIsRefused(t *testing.T, a Account) {
-	_, err := a.NewContainer(t).Create(t.Context(), nil)
-	expect(t, a, "again", answer(err), "409 ContainerAlreadyExists")
+func (blobs) ContainerCreatedTwiceIsRefused(t *testing.T, a Account) {
+	expect(t, a, "again", outcome(a.NewContainer(t).Create(t.Context(), nil)), "409 ContainerAlreadyExists")
 }
 
 // Whatever is asked of a missing container says so; a HEAD has no body, so its
 // code comes in a header.
-func missingContainerSaysSo(t *testing.T, a Account) {
+func (blobs) MissingContainerSaysSo(t *testing.T, a Account) {
 	c := a.Blobs(t).ServiceClient().NewContainerClient(Name("c"))
-	_, err := c.NewBlockBlobClient("b").Upload(t.Context(), content("x"), nil)
-	expect(t, a, "upload", answer(err), "404 ContainerNotFound")
+	expect(t, a, "upload", outcome(c.NewBlockBlobClient("b").Upload(t.Context(), content("x"), nil)),
+		"404 ContainerNotFound")
 	expect(t, a, "download", download(t, c.NewBlobClient("b"), nil), "404 ContainerNotFound")
-	_, err = c.GetProperties(t.Context(), nil)
-	expect(t, a, "properties", answer(err), "404 ContainerNotFound")
-	_, err = c.NewListBlobsFlatPager(nil).NextPage(t.Context())
-	expect(t, a, "list", answer(err), "404 ContainerNotFound")
-	_, err = c.Delete(t.Context(), nil)
-	expect(t, a, "delete", answer(err), "404 ContainerNotFound")
+	expect(t, a, "properties", outcome(c.GetProperties(t.Context(), nil)), "404 ContainerNotFound")
+	expect(t, a, "list", outcome(c.NewListBlobsFlatPager(nil).NextPage(t.Context())), "404 ContainerNotFound")
+	expect(t, a, "delete", outcome(c.Delete(t.Context(), nil)), "404 ContainerNotFound")
 }
 
 // Containers are listed by name, with a prefix, page by page.
-func containersAreListedByName(t *testing.T, a Account) {
+func (blobs) ContainersAreListedByName(t *testing.T, a Account) {
 	prefix := Name("list")
 	s := a.Blobs(t).ServiceClient()
 	for _, end := range []string{"b", "a", "c"} {
-		_, err := s.CreateContainer(t.Context(), prefix+end, nil)
-		must(t, err)
-		cleanup(t, func(ctx context.Context) error { _, err := s.DeleteContainer(ctx, prefix+end, nil); return err })
+		must(t, errOf(s.CreateContainer(t.Context(), prefix+end, nil)))
+		cleanup(t, func(ctx context.Context) error { return errOf(s.DeleteContainer(ctx, prefix+end, nil)) })
 	}
 	got, pages := "", 0
-	for p := s.NewListContainersPager(&service.ListContainersOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2)}); p.More(); pages++ {
-		page, err := p.NextPage(t.Context())
-		must(t, err)
+	for page := range pagesOf(t, s.NewListContainersPager(&service.ListContainersOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2)})) {
+		pages++
 		for _, c := range page.ContainerItems {
 			got += " " + strings.TrimPrefix(*c.Name, prefix)
 		}
@@ -101,7 +75,7 @@ func containersAreListedByName(t *testing.T, a Account) {
 
 // A blob comes back with its bytes, headers and metadata. Its ETag is strong,
 // in quotes, unlike an entity's, and the same from upload, head and download.
-func blobComesBackWhole(t *testing.T, a Account) {
+func (blobs) BlobComesBackWhole(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for _, text := range []string{"", "hello", strings.Repeat("\x00\xff binary ", 10_000)} {
 		up := upload(t, c, "dir/b", text, &blockblob.UploadOptions{
@@ -132,17 +106,15 @@ func blobComesBackWhole(t *testing.T, a Account) {
 }
 
 // A missing blob is BlobNotFound in its container.
-func missingBlobSaysSo(t *testing.T, a Account) {
+func (blobs) MissingBlobSaysSo(t *testing.T, a Account) {
 	b := a.NewContainer(t).NewBlobClient("b")
 	expect(t, a, "download", download(t, b, nil), "404 BlobNotFound")
-	_, err := b.GetProperties(t.Context(), nil)
-	expect(t, a, "head", answer(err), "404 BlobNotFound")
-	_, err = b.Delete(t.Context(), nil)
-	expect(t, a, "delete", answer(err), "404 BlobNotFound")
+	expect(t, a, "head", outcome(b.GetProperties(t.Context(), nil)), "404 BlobNotFound")
+	expect(t, a, "delete", outcome(b.Delete(t.Context(), nil)), "404 BlobNotFound")
 }
 
 // An upload without conditions replaces bytes, headers and metadata.
-func uploadReplaces(t *testing.T, a Account) {
+func (blobs) UploadReplaces(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	first := upload(t, c, "b", "first", &blockblob.UploadOptions{Metadata: map[string]*string{"old": to.Ptr("x")}})
 	second := upload(t, c, "b", "second", nil)
@@ -154,7 +126,7 @@ func uploadReplaces(t *testing.T, a Account) {
 }
 
 // A range is a part, cut at the blob's end. One that begins past it is refused.
-func rangesAreParts(t *testing.T, a Account) {
+func (blobs) RangesAreParts(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	upload(t, c, "b", "0123456789", nil)
 	b := c.NewBlobClient("b")
@@ -173,15 +145,14 @@ func rangesAreParts(t *testing.T, a Account) {
 }
 
 // Metadata and headers can be set without the bytes; the ETag changes.
-func metadataAndHeadersChangeAlone(t *testing.T, a Account) {
+func (blobs) MetadataAndHeadersChangeAlone(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "text", nil)
 	b := c.NewBlobClient("b")
 	meta, err := b.SetMetadata(t.Context(), map[string]*string{"fence": to.Ptr("7")}, nil)
 	must(t, err)
 	expect(t, a, "another etag", *meta.ETag != *up.ETag, true)
-	_, err = b.SetHTTPHeaders(t.Context(), blob.HTTPHeaders{BlobContentType: to.Ptr("text/csv")}, nil)
-	must(t, err)
+	must(t, errOf(b.SetHTTPHeaders(t.Context(), blob.HTTPHeaders{BlobContentType: to.Ptr("text/csv")}, nil)))
 	head, err := b.GetProperties(t.Context(), nil)
 	must(t, err)
 	expect(t, a, "metadata", lowered(head.Metadata), "fence=7")
@@ -190,7 +161,7 @@ func metadataAndHeadersChangeAlone(t *testing.T, a Account) {
 }
 
 // A name is any text up to 1,024 characters, with slashes for folders.
-func oddBlobNamesWork(t *testing.T, a Account) {
+func (blobs) OddBlobNamesWork(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for _, name := range []string{"a b", "grüße/日本語", "50%", "a+b&c=d", "q?x=1", "a#b", "(1,2)'s", "2026/11/20/contoso:us-5260.jsonl", strings.Repeat("n", 1024)} {
 		upload(t, c, name, name, nil)
@@ -200,23 +171,22 @@ func oddBlobNamesWork(t *testing.T, a Account) {
 }
 
 // A deleted blob is gone at once.
-func deletedBlobIsGone(t *testing.T, a Account) {
+func (blobs) DeletedBlobIsGone(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	upload(t, c, "b", "x", nil)
-	_, err := c.NewBlobClient("b").Delete(t.Context(), nil)
-	must(t, err)
+	must(t, errOf(c.NewBlobClient("b").Delete(t.Context(), nil)))
 	expect(t, a, "download", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
 	expect(t, a, "listed", blobNames(t, c, nil), "")
 }
 
 // Bytes that do not have the MD5 they came with are refused, and change nothing.
-func wrongMD5IsRefused(t *testing.T, a Account) {
+func (blobs) WrongMD5IsRefused(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
 	wrong := blob.TransferValidationTypeMD5(make([]byte, 16))
-	_, err := b.Upload(t.Context(), content("x"), &blockblob.UploadOptions{TransactionalValidation: wrong})
-	expect(t, a, "upload", answer(err), "400 Md5Mismatch")
-	_, err = b.StageBlock(t.Context(), blockID(0), content("x"), &blockblob.StageBlockOptions{TransactionalValidation: wrong})
-	expect(t, a, "block", answer(err), "400 Md5Mismatch")
+	expect(t, a, "upload",
+		outcome(b.Upload(t.Context(), content("x"), &blockblob.UploadOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
+	expect(t, a, "block",
+		outcome(b.StageBlock(t.Context(), blockID(0), content("x"), &blockblob.StageBlockOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
 	expect(t, a, "nothing there", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
 }

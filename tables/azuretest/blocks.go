@@ -15,26 +15,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 )
 
-func blocks(t *testing.T, a Account) {
-	check(t, a,
-		blocksBecomeABlobWhenCommitted,
-		commitChoosesAndOrders,
-		commitOfUnknownBlockIsRefused,
-		stagedBlocksDoNotTouchTheBlob,
-		uploadDropsStagedBlocks,
-		commitSetsHeadersAndMetadata,
-		largeUploadsArriveWhole,
-		blockListCanBeNarrowed,
-	)
-}
-
 // blockID is a block's name: base64, of equal length within a blob.
 func blockID(n int) string { return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%06d", n)) }
 
 func stage(t *testing.T, b *blockblob.Client, n int, text string) {
 	t.Helper()
-	_, err := b.StageBlock(t.Context(), blockID(n), content(text), nil)
-	must(t, err)
+	must(t, errOf(b.StageBlock(t.Context(), blockID(n), content(text), nil)))
 }
 
 func commit(t *testing.T, b *blockblob.Client, o *blockblob.CommitBlockListOptions, ns ...int) error {
@@ -43,8 +29,7 @@ func commit(t *testing.T, b *blockblob.Client, o *blockblob.CommitBlockListOptio
 	for _, n := range ns {
 		ids = append(ids, blockID(n))
 	}
-	_, err := b.CommitBlockList(t.Context(), ids, o)
-	return err
+	return errOf(b.CommitBlockList(t.Context(), ids, o))
 }
 
 // blockList is what a blob has of blocks: "1:5 2:3 | 4:2" are the committed
@@ -68,7 +53,7 @@ func blockList(t *testing.T, b *blockblob.Client) string {
 
 // Staged blocks are no blob until a list commits them: not readable, not
 // listed. The last block staged under a name counts.
-func blocksBecomeABlobWhenCommitted(t *testing.T, a Account) {
+func (blobs) BlocksBecomeABlobWhenCommitted(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
 	expect(t, a, "before all", blockList(t, b), "404 BlobNotFound")
@@ -86,7 +71,7 @@ func blocksBecomeABlobWhenCommitted(t *testing.T, a Account) {
 
 // A commit names the blocks, staged or committed before, in the order of the
 // blob. What it leaves out is dropped, committed or staged.
-func commitChoosesAndOrders(t *testing.T, a Account) {
+func (blobs) CommitChoosesAndOrders(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
 	for n, text := range map[int]string{1: "one ", 2: "two ", 3: "three "} {
@@ -101,7 +86,7 @@ func commitChoosesAndOrders(t *testing.T, a Account) {
 }
 
 // A commit of a block that was never staged is refused, and changes nothing.
-func commitOfUnknownBlockIsRefused(t *testing.T, a Account) {
+func (blobs) CommitOfUnknownBlockIsRefused(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
 	stage(t, b, 1, "x")
@@ -112,7 +97,7 @@ func commitOfUnknownBlockIsRefused(t *testing.T, a Account) {
 }
 
 // Blocks staged for a blob that is there leave it, and its ETag, as they are.
-func stagedBlocksDoNotTouchTheBlob(t *testing.T, a Account) {
+func (blobs) StagedBlocksDoNotTouchTheBlob(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "old", nil)
 	b := c.NewBlockBlobClient("b")
@@ -126,7 +111,7 @@ func stagedBlocksDoNotTouchTheBlob(t *testing.T, a Account) {
 }
 
 // A whole upload drops what was staged.
-func uploadDropsStagedBlocks(t *testing.T, a Account) {
+func (blobs) UploadDropsStagedBlocks(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
 	stage(t, b, 1, "staged")
@@ -137,7 +122,7 @@ func uploadDropsStagedBlocks(t *testing.T, a Account) {
 }
 
 // Headers and metadata come with the commit.
-func commitSetsHeadersAndMetadata(t *testing.T, a Account) {
+func (blobs) CommitSetsHeadersAndMetadata(t *testing.T, a Account) {
 	b := a.NewContainer(t).NewBlockBlobClient("b")
 	stage(t, b, 1, "x")
 	must(t, commit(t, b, &blockblob.CommitBlockListOptions{
@@ -150,15 +135,14 @@ func commitSetsHeadersAndMetadata(t *testing.T, a Account) {
 
 // Large content arrives whole as the SDK sends it: blocks of 4 MiB side by
 // side, from a buffer and from a stream, and back in parallel ranges.
-func largeUploadsArriveWhole(t *testing.T, a Account) {
+func (blobs) LargeUploadsArriveWhole(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	large := make([]byte, 18<<20+123)
 	rand.NewChaCha8([32]byte{7}).Read(large) // never fails
 	const block = 4 << 20
 	uploads := map[string]func(context.Context, *blockblob.Client) error{
 		"buffer": func(ctx context.Context, b *blockblob.Client) error {
-			_, err := b.UploadBuffer(ctx, large, &blockblob.UploadBufferOptions{BlockSize: block, Concurrency: 4})
-			return err
+			return errOf(b.UploadBuffer(ctx, large, &blockblob.UploadBufferOptions{BlockSize: block, Concurrency: 4}))
 		},
 		"stream": func(ctx context.Context, b *blockblob.Client) error {
 			_, err := b.UploadStream(ctx, bytes.NewReader(large), &blockblob.UploadStreamOptions{BlockSize: block, Concurrency: 4})
@@ -177,7 +161,7 @@ func largeUploadsArriveWhole(t *testing.T, a Account) {
 }
 
 // The list of blocks can be of the committed or of the staged alone.
-func blockListCanBeNarrowed(t *testing.T, a Account) {
+func (blobs) BlockListCanBeNarrowed(t *testing.T, a Account) {
 	b := a.NewContainer(t).NewBlockBlobClient("b")
 	stage(t, b, 1, "one")
 	must(t, commit(t, b, nil, 1))

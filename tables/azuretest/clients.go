@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"iter"
 	"testing"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
@@ -61,9 +63,8 @@ func (a Account) NewTable(t testing.TB) *aztables.Client {
 func (a Account) MakeTable(t testing.TB, name string) *aztables.Client {
 	t.Helper()
 	c := a.Tables(t).NewClient(name)
-	_, err := c.CreateTable(t.Context(), nil)
-	must(t, err)
-	cleanup(t, func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err })
+	must(t, errOf(c.CreateTable(t.Context(), nil)))
+	cleanup(t, func(ctx context.Context) error { return errOf(c.Delete(ctx, nil)) })
 	return c
 }
 
@@ -71,9 +72,8 @@ func (a Account) MakeTable(t testing.TB, name string) *aztables.Client {
 func (a Account) NewQueue(t testing.TB) *azqueue.QueueClient {
 	t.Helper()
 	c := a.Queues(t).NewQueueClient(Name("q"))
-	_, err := c.Create(t.Context(), nil)
-	must(t, err)
-	cleanup(t, func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err })
+	must(t, errOf(c.Create(t.Context(), nil)))
+	cleanup(t, func(ctx context.Context) error { return errOf(c.Delete(ctx, nil)) })
 	return c
 }
 
@@ -81,9 +81,8 @@ func (a Account) NewQueue(t testing.TB) *azqueue.QueueClient {
 func (a Account) NewContainer(t testing.TB) *container.Client {
 	t.Helper()
 	c := a.Blobs(t).ServiceClient().NewContainerClient(Name("c"))
-	_, err := c.Create(t.Context(), nil)
-	must(t, err)
-	cleanup(t, func(ctx context.Context) error { _, err := c.Delete(ctx, nil); return err })
+	must(t, errOf(c.Create(t.Context(), nil)))
+	cleanup(t, func(ctx context.Context) error { return errOf(c.Delete(ctx, nil)) })
 	return c
 }
 
@@ -104,6 +103,19 @@ func cleanup(t testing.TB, remove func(context.Context) error) {
 			t.Errorf("cleaning up: %v", err)
 		}
 	})
+}
+
+// pagesOf is every page of a pager; an error fails the test.
+func pagesOf[P any](t *testing.T, p *runtime.Pager[P]) iter.Seq[P] {
+	return func(yield func(P) bool) {
+		for p.More() {
+			page, err := p.NextPage(t.Context())
+			must(t, err)
+			if !yield(page) {
+				return
+			}
+		}
+	}
 }
 
 func must(t testing.TB, err error) {

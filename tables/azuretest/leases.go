@@ -9,19 +9,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-func leases(t *testing.T, a Account) {
-	check(t, a,
-		heldMessageComesBack,
-		updateRenewsTheLease,
-		updateWithoutATimeGivesBack,
-		oldReceiptIsWorthless,
-		takenMessageIsLost,
-		finishedMessageIsGone,
-		malformedReceiptIsRefused,
-		messageGoesToOneOfMany,
-	)
-}
-
 func renew(t *testing.T, q *azqueue.QueueClient, id, receipt *string, text string, seconds int32) (azqueue.UpdateMessageResponse, error) {
 	t.Helper()
 	return q.UpdateMessage(t.Context(), *id, *receipt, text, &azqueue.UpdateMessageOptions{VisibilityTimeout: &seconds})
@@ -40,7 +27,7 @@ func wantLost(t *testing.T, a Account, what string, err error) {
 }
 
 // A message whose time is over comes again, under a new receipt, and says so.
-func heldMessageComesBack(t *testing.T, a Account) {
+func (queues) HeldMessageComesBack(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	first := get(t, q, 1)
@@ -53,7 +40,7 @@ func heldMessageComesBack(t *testing.T, a Account) {
 
 // An update holds the message for longer and replaces its text; the count of
 // gets stays.
-func updateRenewsTheLease(t *testing.T, a Account) {
+func (queues) UpdateRenewsTheLease(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "start", nil)
 	m := get(t, q, 1)
@@ -71,71 +58,61 @@ func updateRenewsTheLease(t *testing.T, a Account) {
 
 // An update by the SDK without a visibility timeout makes the message visible
 // at once: whoever renews must always give one.
-func updateWithoutATimeGivesBack(t *testing.T, a Account) {
+func (queues) UpdateWithoutATimeGivesBack(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	m := get(t, q, 600)
-	_, err := q.UpdateMessage(t.Context(), *m.MessageID, *m.PopReceipt, "y", nil)
-	must(t, err)
+	must(t, errOf(q.UpdateMessage(t.Context(), *m.MessageID, *m.PopReceipt, "y", nil)))
 	expect(t, a, "text", *get(t, q, 60).MessageText, "y")
 }
 
 // Each update ends the receipt before it, also for the worker that holds the
 // message: a repeated update looks like a thief.
-func oldReceiptIsWorthless(t *testing.T, a Account) {
+func (queues) OldReceiptIsWorthless(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	m := get(t, q, 60)
 	now, err := renew(t, q, m.MessageID, m.PopReceipt, "x", 60)
 	must(t, err)
-	_, err = renew(t, q, m.MessageID, m.PopReceipt, "x", 60)
-	wantLost(t, a, "update by the old receipt", err)
-	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-	wantLost(t, a, "delete by the old receipt", err)
-	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *now.PopReceipt, nil)
-	expect(t, a, "delete by the new one", answer(err), "ok")
+	wantLost(t, a, "update by the old receipt", errOf(renew(t, q, m.MessageID, m.PopReceipt, "x", 60)))
+	wantLost(t, a, "delete by the old receipt", errOf(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)))
+	expect(t, a, "delete by the new one", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *now.PopReceipt, nil)), "ok")
 }
 
 // Once another worker has the message, the first can neither renew nor delete it.
-func takenMessageIsLost(t *testing.T, a Account) {
+func (queues) TakenMessageIsLost(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	slow := get(t, q, 1)
 	quick := getSoon(t, q, 60)
-	_, err := renew(t, q, slow.MessageID, slow.PopReceipt, "x", 60)
-	wantLost(t, a, "update", err)
-	_, err = q.DeleteMessage(t.Context(), *slow.MessageID, *slow.PopReceipt, nil)
-	wantLost(t, a, "delete", err)
-	_, err = q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt, nil)
-	expect(t, a, "delete by its holder", answer(err), "ok")
+	wantLost(t, a, "update", errOf(renew(t, q, slow.MessageID, slow.PopReceipt, "x", 60)))
+	wantLost(t, a, "delete", errOf(q.DeleteMessage(t.Context(), *slow.MessageID, *slow.PopReceipt, nil)))
+	expect(t, a, "delete by its holder", outcome(q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt, nil)),
+		"ok")
 }
 
 // A deleted message is MessageNotFound, for a repeated delete too.
-func finishedMessageIsGone(t *testing.T, a Account) {
+func (queues) FinishedMessageIsGone(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	m := get(t, q, 60)
-	_, err := q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-	must(t, err)
-	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-	expect(t, a, "delete again", answer(err), "404 MessageNotFound")
-	_, err = renew(t, q, m.MessageID, m.PopReceipt, "x", 60)
-	expect(t, a, "update", answer(err), "404 MessageNotFound")
+	must(t, errOf(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)))
+	expect(t, a, "delete again", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)),
+		"404 MessageNotFound")
+	expect(t, a, "update", outcome(renew(t, q, m.MessageID, m.PopReceipt, "x", 60)), "404 MessageNotFound")
 }
 
 // What is no receipt at all is refused, and changes nothing.
-func malformedReceiptIsRefused(t *testing.T, a Account) {
+func (queues) MalformedReceiptIsRefused(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	m := get(t, q, 60)
-	_, err := q.DeleteMessage(t.Context(), *m.MessageID, "not a receipt", nil)
-	expect(t, a, "delete", status(err), 400)
-	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-	expect(t, a, "delete by the receipt", answer(err), "ok")
+	expect(t, a, "delete", refusal(q.DeleteMessage(t.Context(), *m.MessageID, "not a receipt", nil)), 400)
+	expect(t, a, "delete by the receipt", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)), "ok")
 }
 
 // Of many workers that ask at once, one gets the message.
-func messageGoesToOneOfMany(t *testing.T, a Account) {
+func (queues) MessageGoesToOneOfMany(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	var all sync.WaitGroup

@@ -11,21 +11,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-func messages(t *testing.T, a Account) {
-	check(t, a,
-		putTellsHowToUndoIt,
-		messagesNeedNotExpire,
-		messageExpires,
-		delayedMessageComesLater,
-		everyMessageComesOnce,
-		getTakesUpTo32,
-		peekChangesNothing,
-		textTravelsUnchanged,
-		messageIsAtMost64KiB,
-		clearRemovesAll,
-	)
-}
-
 func put(t *testing.T, q *azqueue.QueueClient, text string, o *azqueue.EnqueueMessageOptions) *azqueue.EnqueuedMessage {
 	t.Helper()
 	resp, err := q.EnqueueMessage(t.Context(), text, o)
@@ -58,17 +43,16 @@ func getSoon(t *testing.T, q *azqueue.QueueClient, seconds int32) *azqueue.Deque
 }
 
 // A put answers id and receipt, by which the message can be taken back unseen.
-func putTellsHowToUndoIt(t *testing.T, a Account) {
+func (queues) PutTellsHowToUndoIt(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	m := put(t, q, "x", nil)
 	expect(t, a, "life", m.ExpirationTime.Sub(*m.InsertionTime), 7*24*time.Hour)
-	_, err := q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-	expect(t, a, "delete", answer(err), "ok")
+	expect(t, a, "delete", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)), "ok")
 	expect(t, a, "nothing left", get(t, q, 1) == nil, true)
 }
 
 // A time to live of -1 is forever, written as the end of the year 9999.
-func messagesNeedNotExpire(t *testing.T, a Account) {
+func (queues) MessagesNeedNotExpire(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	m := put(t, q, "x", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](-1)})
 	expect(t, a, "year of expiry", m.ExpirationTime.Year(), 9999)
@@ -78,7 +62,7 @@ func messagesNeedNotExpire(t *testing.T, a Account) {
 }
 
 // A message that was not taken in its time is gone.
-func messageExpires(t *testing.T, a Account) {
+func (queues) MessageExpires(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "short", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](1)})
 	put(t, q, "long", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](60)})
@@ -88,7 +72,7 @@ func messageExpires(t *testing.T, a Account) {
 }
 
 // A message put with a delay is not seen before.
-func delayedMessageComesLater(t *testing.T, a Account) {
+func (queues) DelayedMessageComesLater(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](2)})
 	start := time.Now()
@@ -99,7 +83,7 @@ func delayedMessageComesLater(t *testing.T, a Account) {
 
 // Every message comes, and none again while it is held. (The order is about
 // that of the puts, and not promised.)
-func everyMessageComesOnce(t *testing.T, a Account) {
+func (queues) EveryMessageComesOnce(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for i := range 40 {
 		put(t, q, fmt.Sprintf("%02d", i), nil)
@@ -119,7 +103,7 @@ func everyMessageComesOnce(t *testing.T, a Account) {
 }
 
 // One get or peek takes 1 to 32 messages, one by default.
-func getTakesUpTo32(t *testing.T, a Account) {
+func (queues) GetTakesUpTo32(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for range 3 {
 		put(t, q, "x", nil)
@@ -129,19 +113,19 @@ func getTakesUpTo32(t *testing.T, a Account) {
 	expect(t, a, "by default", len(resp.Messages), 1)
 	for n, onAzurite := range map[int32]string{33: "400 OutOfRangeQueryParameterValue", 0: "400", -1: "400"} {
 		codeless := differs(Azurite, onAzurite, "gives no code where there is less than one")
-		_, err := q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n})
-		expect(t, a, fmt.Sprint("get ", n), answer(err), "400 OutOfRangeQueryParameterValue", codeless)
-		_, err = q.PeekMessages(t.Context(), &azqueue.PeekMessagesOptions{NumberOfMessages: &n})
-		expect(t, a, fmt.Sprint("peek ", n), answer(err), "400 OutOfRangeQueryParameterValue", codeless)
+		expect(t, a, fmt.Sprint("get ", n),
+			outcome(q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
+		expect(t, a, fmt.Sprint("peek ", n),
+			outcome(q.PeekMessages(t.Context(), &azqueue.PeekMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
 	}
 	for _, seconds := range []int32{0, 7*24*3600 + 1} {
-		_, err := q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{VisibilityTimeout: &seconds})
-		expect(t, a, fmt.Sprint("get for ", seconds, " s"), answer(err), "400 OutOfRangeQueryParameterValue")
+		expect(t, a, fmt.Sprint("get for ", seconds, " s"),
+			outcome(q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{VisibilityTimeout: &seconds})), "400 OutOfRangeQueryParameterValue")
 	}
 }
 
 // A peek sees visible messages only, and neither hides nor counts.
-func peekChangesNothing(t *testing.T, a Account) {
+func (queues) PeekChangesNothing(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "held", nil)
 	get(t, q, 60)
@@ -157,19 +141,18 @@ func peekChangesNothing(t *testing.T, a Account) {
 }
 
 // Text travels as it is, escaped for XML on the way. The Go SDK adds no base64.
-func textTravelsUnchanged(t *testing.T, a Account) {
+func (queues) TextTravelsUnchanged(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for _, text := range []string{"x", `{"kind":"device","n":[1,2]}`, `<a href="x">&amp;'</a>`, "grüße 日本語 😀", " spaces ", "line\nline\ttab", "]]>", "%41+%20"} {
 		put(t, q, text, nil)
 		m := get(t, q, 60)
 		expect(t, a, "get "+text, *m.MessageText, text)
-		_, err := q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-		must(t, err)
+		must(t, errOf(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)))
 	}
 }
 
 // A message is at most 64 KiB of text.
-func messageIsAtMost64KiB(t *testing.T, a Account) {
+func (queues) MessageIsAtMost64KiB(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	most := strings.Repeat("x", 64<<10)
 	put(t, q, most, nil)
@@ -182,16 +165,15 @@ func messageIsAtMost64KiB(t *testing.T, a Account) {
 }
 
 // Clear removes what is held and what is delayed too.
-func clearRemovesAll(t *testing.T, a Account) {
+func (queues) ClearRemovesAll(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "held", nil)
 	m := get(t, q, 1)
 	put(t, q, "visible", nil)
 	put(t, q, "delayed", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](1)})
-	_, err := q.ClearMessages(t.Context(), nil)
-	must(t, err)
-	_, err = q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-	expect(t, a, "delete of what was held", answer(err), "404 MessageNotFound")
+	must(t, errOf(q.ClearMessages(t.Context(), nil)))
+	expect(t, a, "delete of what was held", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)),
+		"404 MessageNotFound")
 	time.Sleep(1500 * time.Millisecond)
 	expect(t, a, "nothing left", get(t, q, 1) == nil, true)
 }

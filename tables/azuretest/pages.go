@@ -8,18 +8,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func pages(t *testing.T, a Account) {
-	check(t, a,
-		pageIsAtMostAThousandRows,
-		topIsPerPage,
-		topBeyondAThousandIsRefused,
-		tokenGoesOnInAnotherPager,
-		tokenCrossesPartitions,
-		tokenOutlivesItsRow,
-		pageIsBoundedInBytes,
-	)
-}
-
 func numbered(n int) []string {
 	s := make([]string, n)
 	for i := range s {
@@ -30,14 +18,12 @@ func numbered(n int) []string {
 
 // A page has at most 1,000 rows. The token that follows it leads to the rest,
 // without one lost or double.
-func pageIsAtMostAThousandRows(t *testing.T, a Account) {
+func (tables) PageIsAtMostAThousandRows(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insertAll(t, c, "p", numbered(1050), nil)
 	var sizes []int
 	next := 0
-	for p := c.NewListEntitiesPager(filter("PartitionKey eq 'p'")); p.More(); {
-		page, err := p.NextPage(t.Context())
-		must(t, err)
+	for page := range pagesOf(t, c.NewListEntitiesPager(filter("PartitionKey eq 'p'"))) {
 		sizes = append(sizes, len(page.Entities))
 		for _, b := range page.Entities {
 			expect(t, a, "row", decoded(t, b).RowKey, fmt.Sprintf("%04d", next))
@@ -49,13 +35,11 @@ func pageIsAtMostAThousandRows(t *testing.T, a Account) {
 
 // $top bounds a page, not the query. Whether a token follows the last full
 // page is not said: it may, and lead to an empty one.
-func topIsPerPage(t *testing.T, a Account) {
+func (tables) TopIsPerPage(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insertAll(t, c, "p", numbered(10), nil)
 	rows := 0
-	for p := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](4)}); p.More(); {
-		page, err := p.NextPage(t.Context())
-		must(t, err)
+	for page := range pagesOf(t, c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](4)})) {
 		expect(t, a, "page of at most 4", len(page.Entities) <= 4, true)
 		rows += len(page.Entities)
 	}
@@ -63,16 +47,15 @@ func topIsPerPage(t *testing.T, a Account) {
 }
 
 // A $top above 1,000 is refused rather than cut down.
-func topBeyondAThousandIsRefused(t *testing.T, a Account) {
+func (tables) TopBeyondAThousandIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	_, err := query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1000)})
-	expect(t, a, "1000", answer(err), "ok")
-	_, err = query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1001)})
-	expect(t, a, "1001", status(err), 400, differs(Azurite, 0, "cuts $top down"))
+	expect(t, a, "1000", outcome(query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1000)})), "ok")
+	expect(t, a, "1001", refusal(query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1001)})),
+		400, differs(Azurite, 0, "cuts $top down"))
 }
 
 // A token may be kept, and used by another client with the same filter.
-func tokenGoesOnInAnotherPager(t *testing.T, a Account) {
+func (tables) TokenGoesOnInAnotherPager(t *testing.T, a Account) {
 	name := Name("t")
 	c := a.MakeTable(t, name)
 	insertAll(t, c, "p", numbered(10), nil)
@@ -88,7 +71,7 @@ func tokenGoesOnInAnotherPager(t *testing.T, a Account) {
 }
 
 // A token leads on into the next partition.
-func tokenCrossesPartitions(t *testing.T, a Account) {
+func (tables) TokenCrossesPartitions(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	for _, pk := range []string{"a", "b", "c"} {
 		insertAll(t, c, pk, numbered(2), nil)
@@ -103,15 +86,13 @@ func tokenCrossesPartitions(t *testing.T, a Account) {
 }
 
 // A token is a place between rows: it holds when the row it names is gone.
-func tokenOutlivesItsRow(t *testing.T, a Account) {
+func (tables) TokenOutlivesItsRow(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insertAll(t, c, "p", numbered(6), nil)
 	p := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](2)})
-	_, err := p.NextPage(t.Context())
-	must(t, err)
+	must(t, errOf(p.NextPage(t.Context())))
 	for _, rk := range []string{"0001", "0002"} {
-		_, err := c.DeleteEntity(t.Context(), "p", rk, nil)
-		must(t, err)
+		must(t, errOf(c.DeleteEntity(t.Context(), "p", rk, nil)))
 	}
 	got := ""
 	for p.More() {
@@ -126,7 +107,7 @@ func tokenOutlivesItsRow(t *testing.T, a Account) {
 
 // Large rows come in pages of at most 4 MiB, so a reader's memory is bounded
 // whatever the rows.
-func pageIsBoundedInBytes(t *testing.T, a Account) {
+func (tables) PageIsBoundedInBytes(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	large := props{}
 	for i := range 8 {
@@ -137,9 +118,8 @@ func pageIsBoundedInBytes(t *testing.T, a Account) {
 		insert(t, c, "p", fmt.Sprintf("%02d", i), large)
 	}
 	rows, pages := 0, 0
-	for p := c.NewListEntitiesPager(nil); p.More(); pages++ {
-		page, err := p.NextPage(t.Context())
-		must(t, err)
+	for page := range pagesOf(t, c.NewListEntitiesPager(nil)) {
+		pages++
 		rows += len(page.Entities)
 	}
 	expect(t, a, "rows", rows, n)

@@ -13,17 +13,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func policies(t *testing.T, a Account) {
-	check(t, a,
-		policiesRoundTrip,
-		settingPoliciesReplacesAll,
-		sixthPolicyIsRefused,
-		policyNeedsNoStart,
-		policyIDIsAtMost64Characters,
-		policiesOfMissingTable,
-	)
-}
-
 // policyOf is a stored access policy, in force for a century.
 func policyOf(id, permission string) *aztables.SignedIdentifier {
 	return &aztables.SignedIdentifier{ID: &id, AccessPolicy: &aztables.AccessPolicy{
@@ -35,8 +24,7 @@ func policyOf(id, permission string) *aztables.SignedIdentifier {
 
 func setPolicies(t *testing.T, c *aztables.Client, all ...*aztables.SignedIdentifier) {
 	t.Helper()
-	_, err := c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: all})
-	must(t, err)
+	must(t, errOf(c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: all})))
 }
 
 // policyList is a table's policies as text, in the order of their ids.
@@ -71,7 +59,7 @@ func when(t *time.Time) string {
 }
 
 // Five policies come back as they were set; a new table has none.
-func policiesRoundTrip(t *testing.T, a Account) {
+func (tables) PoliciesRoundTrip(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	expect(t, a, "of a new table", policyList(t, c), "")
 	var all []*aztables.SignedIdentifier
@@ -86,7 +74,7 @@ func policiesRoundTrip(t *testing.T, a Account) {
 }
 
 // Setting policies replaces all of them; there is no adding of one.
-func settingPoliciesReplacesAll(t *testing.T, a Account) {
+func (tables) SettingPoliciesReplacesAll(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	setPolicies(t, c, policyOf("a", "r"), policyOf("b", "r"))
 	setPolicies(t, c, policyOf("c", "a"))
@@ -97,7 +85,7 @@ func settingPoliciesReplacesAll(t *testing.T, a Account) {
 
 // A sixth policy is refused, and the five stay. (The SDK puts an error of its
 // own in place of the service's.)
-func sixthPolicyIsRefused(t *testing.T, a Account) {
+func (tables) SixthPolicyIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	var all []*aztables.SignedIdentifier
 	for i := range 6 {
@@ -114,7 +102,7 @@ func sixthPolicyIsRefused(t *testing.T, a Account) {
 }
 
 // Every part of a policy may be left to the token: here start and expiry.
-func policyNeedsNoStart(t *testing.T, a Account) {
+func (tables) PolicyNeedsNoStart(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	_, err := c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{
 		{ID: to.Ptr("only"), AccessPolicy: &aztables.AccessPolicy{Permission: to.Ptr("a")}}}})
@@ -123,7 +111,7 @@ func policyNeedsNoStart(t *testing.T, a Account) {
 }
 
 // A policy's id is at most 64 characters.
-func policyIDIsAtMost64Characters(t *testing.T, a Account) {
+func (tables) PolicyIDIsAtMost64Characters(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	setPolicies(t, c, policyOf(strings.Repeat("i", 64), "r"))
 	_, err := c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{
@@ -132,11 +120,10 @@ func policyIDIsAtMost64Characters(t *testing.T, a Account) {
 }
 
 // Policies of a missing table are 404.
-func policiesOfMissingTable(t *testing.T, a Account) {
+func (tables) PoliciesOfMissingTable(t *testing.T, a Account) {
 	c := a.Tables(t).NewClient(Name("t"))
-	_, err := c.GetAccessPolicy(t.Context(), nil)
-	expect(t, a, "get", status(err), 404)
-	_, err = c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{
+	expect(t, a, "get", refusal(c.GetAccessPolicy(t.Context(), nil)), 404)
+	_, err := c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{
 		policyOf("p", "r")}})
 	expect(t, a, "set", status(err), 404)
 }

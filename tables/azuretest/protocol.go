@@ -8,20 +8,6 @@ import (
 	"time"
 )
 
-func protocol(t *testing.T, a Account) {
-	check(t, a,
-		answersHaveTheServersTime,
-		answersHaveARequestID,
-	)
-}
-
-func tableProtocol(t *testing.T, a Account) {
-	check(t, a,
-		errorsAreInAzuresFormat,
-		unknownOperationsAreNoSuccess,
-	)
-}
-
 // asked asks each service for something that is there and something that is
 // not, and gives the answers.
 func asked(t *testing.T, a Account, header ...string) map[string]*http.Response {
@@ -52,7 +38,7 @@ func asked(t *testing.T, a Account, header ...string) map[string]*http.Response 
 
 // Every answer of every service, also a refusal, has the storage service's time
 // in its Date header, to the second: Furrow's horizon comes from there.
-func answersHaveTheServersTime(t *testing.T, a Account) {
+func (protocol) AnswersHaveTheServersTime(t *testing.T, a Account) {
 	for what, r := range asked(t, a) {
 		date, err := http.ParseTime(r.Header.Get("Date"))
 		must(t, err)
@@ -62,7 +48,7 @@ func answersHaveTheServersTime(t *testing.T, a Account) {
 
 // Every answer has an id of its own for support, the version it follows, and
 // the caller's id repeated.
-func answersHaveARequestID(t *testing.T, a Account) {
+func (protocol) AnswersHaveARequestID(t *testing.T, a Account) {
 	seen := map[string]bool{"": true}
 	for what, r := range asked(t, a, "x-ms-client-request-id", "mine-1") {
 		id := r.Header.Get("x-ms-request-id")
@@ -84,11 +70,10 @@ func answersHaveARequestID(t *testing.T, a Account) {
 
 // An error's body is JSON with odata.error, code and message within, and the
 // message ends in request id and time; from it the SDK has its ErrorCode.
-func errorsAreInAzuresFormat(t *testing.T, a Account) {
+func (tables) ErrorsAreInAzuresFormat(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	var r *http.Response
-	_, err := c.GetEntity(captured(t, &r), "p", "r", nil)
-	expect(t, a, "code", answer(err), "404 ResourceNotFound")
+	expect(t, a, "code", outcome(c.GetEntity(captured(t, &r), "p", "r", nil)), "404 ResourceNotFound")
 	b := body(t, r)
 	for _, part := range []string{`"odata.error"`, `"code":"ResourceNotFound"`, `"message"`, `"lang":"en-US"`, "RequestId:" + r.Header.Get("x-ms-request-id"), "Time:"} {
 		expect(t, a, "has "+part, strings.Contains(b, part), true)
@@ -98,7 +83,7 @@ func errorsAreInAzuresFormat(t *testing.T, a Account) {
 }
 
 // An operation that the service does not know is refused, not passed over.
-func unknownOperationsAreNoSuccess(t *testing.T, a Account) {
+func (tables) UnknownOperationsAreNoSuccess(t *testing.T, a Account) {
 	name := Name("t")
 	a.MakeTable(t, name)
 	for _, method := range []string{"PATCH", "OPTIONS", "TRACE"} {

@@ -10,15 +10,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/sas"
 )
 
-func queueSAS(t *testing.T, a Account) {
-	check(t, a,
-		queuePermissionsAreSeparate,
-		queueTokenHoldsForItsQueueOnly,
-		queueTokenExpires,
-		queuePolicyGrants,
-	)
-}
-
 // queueBearing is a client that has a token for the queue and nothing else.
 func queueBearing(t *testing.T, a Account, queue string, v sas.QueueSignatureValues) *azqueue.QueueClient {
 	t.Helper()
@@ -38,7 +29,7 @@ func queueName(q *azqueue.QueueClient) string {
 func inAnHour() time.Time { return time.Now().UTC().Add(time.Hour) }
 
 // r peeks and reads metadata, a puts, u updates, p takes and deletes; no more.
-func queuePermissionsAreSeparate(t *testing.T, a Account) {
+func (queues) QueuePermissionsAreSeparate(t *testing.T, a Account) {
 	for permission, allowed := range map[string]string{"r": "peek properties", "a": "put", "u": "update", "p": "get delete"} {
 		owner := a.NewQueue(t)
 		put(t, owner, "one", nil)
@@ -47,20 +38,13 @@ func queuePermissionsAreSeparate(t *testing.T, a Account) {
 		put(t, owner, "visible", nil)
 		c := queueBearing(t, a, queueName(owner), sas.QueueSignatureValues{QueueName: queueName(owner), Permissions: permission, ExpiryTime: inAnHour()})
 		answers := map[string]string{}
-		_, err := c.PeekMessage(t.Context(), nil)
-		answers["peek"] = answer(err)
-		_, err = c.GetProperties(t.Context(), nil)
-		answers["properties"] = answer(err)
-		_, err = c.EnqueueMessage(t.Context(), "x", nil)
-		answers["put"] = answer(err)
-		_, err = renew(t, c, held.MessageID, held.PopReceipt, "x", 60)
-		answers["update"] = answer(err)
-		_, err = c.DequeueMessage(t.Context(), nil)
-		answers["get"] = answer(err)
-		_, err = c.DeleteMessage(t.Context(), *spare.MessageID, *spare.PopReceipt, nil)
-		answers["delete"] = answer(err)
-		_, err = c.Delete(t.Context(), nil)
-		answers["remove the queue"] = answer(err)
+		answers["peek"] = outcome(c.PeekMessage(t.Context(), nil))
+		answers["properties"] = outcome(c.GetProperties(t.Context(), nil))
+		answers["put"] = outcome(c.EnqueueMessage(t.Context(), "x", nil))
+		answers["update"] = outcome(renew(t, c, held.MessageID, held.PopReceipt, "x", 60))
+		answers["get"] = outcome(c.DequeueMessage(t.Context(), nil))
+		answers["delete"] = outcome(c.DeleteMessage(t.Context(), *spare.MessageID, *spare.PopReceipt, nil))
+		answers["remove the queue"] = outcome(c.Delete(t.Context(), nil))
 		for op, got := range answers {
 			want := "403 AuthorizationPermissionMismatch"
 			if strings.Contains(allowed, op) {
@@ -76,17 +60,16 @@ func queuePermissionsAreSeparate(t *testing.T, a Account) {
 }
 
 // A token names its queue.
-func queueTokenHoldsForItsQueueOnly(t *testing.T, a Account) {
+func (queues) QueueTokenHoldsForItsQueueOnly(t *testing.T, a Account) {
 	mine, other := a.NewQueue(t), a.NewQueue(t)
 	v := sas.QueueSignatureValues{QueueName: queueName(mine), Permissions: "a", ExpiryTime: inAnHour()}
-	_, err := queueBearing(t, a, queueName(mine), v).EnqueueMessage(t.Context(), "x", nil)
-	expect(t, a, "its queue", answer(err), "ok")
-	_, err = queueBearing(t, a, queueName(other), v).EnqueueMessage(t.Context(), "x", nil)
-	expect(t, a, "another queue", status(err), 403)
+	expect(t, a, "its queue", outcome(queueBearing(t, a, queueName(mine), v).EnqueueMessage(t.Context(), "x", nil)), "ok")
+	expect(t, a, "another queue", refusal(queueBearing(t, a, queueName(other), v).EnqueueMessage(t.Context(), "x", nil)),
+		403)
 }
 
 // A token is refused after its expiry and before its start.
-func queueTokenExpires(t *testing.T, a Account) {
+func (queues) QueueTokenExpires(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	now := time.Now().UTC()
 	for what, v := range map[string]sas.QueueSignatureValues{
@@ -94,28 +77,26 @@ func queueTokenExpires(t *testing.T, a Account) {
 		"not yet": {StartTime: now.Add(time.Hour), ExpiryTime: now.Add(2 * time.Hour)},
 	} {
 		v.QueueName, v.Permissions = queueName(q), "a"
-		_, err := queueBearing(t, a, v.QueueName, v).EnqueueMessage(t.Context(), "x", nil)
-		expect(t, a, what, answer(err), "403 AuthenticationFailed")
+		expect(t, a, what, outcome(queueBearing(t, a, v.QueueName, v).EnqueueMessage(t.Context(), "x", nil)),
+			"403 AuthenticationFailed")
 	}
 }
 
 // A stored policy gives a token its rights, and takes them with it when it goes.
-func queuePolicyGrants(t *testing.T, a Account) {
+func (queues) QueuePolicyGrants(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	set := func(all ...*azqueue.SignedIdentifier) {
-		_, err := q.SetAccessPolicy(t.Context(), &azqueue.SetAccessPolicyOptions{QueueACL: all})
-		must(t, err)
+		must(t, errOf(q.SetAccessPolicy(t.Context(), &azqueue.SetAccessPolicyOptions{QueueACL: all})))
 	}
 	set(&azqueue.SignedIdentifier{ID: to.Ptr("workers"), AccessPolicy: &azqueue.AccessPolicy{
 		Permission: to.Ptr("a"), Start: to.Ptr(time.Now().UTC().Add(-time.Hour)), Expiry: to.Ptr(inAnHour())}})
 	c := queueBearing(t, a, queueName(q), sas.QueueSignatureValues{QueueName: queueName(q), Identifier: "workers"})
-	try := func() error { _, err := c.EnqueueMessage(t.Context(), "x", nil); return err }
+	try := func() error { return errOf(c.EnqueueMessage(t.Context(), "x", nil)) }
 	if a.Kind == Azure {
 		eventually(t, "policy in force", func() bool { return try() == nil })
 	}
 	expect(t, a, "put", answer(try()), "ok")
-	_, err := c.DequeueMessage(t.Context(), nil)
-	expect(t, a, "get", answer(err), "403 AuthorizationPermissionMismatch")
+	expect(t, a, "get", outcome(c.DequeueMessage(t.Context(), nil)), "403 AuthorizationPermissionMismatch")
 	set()
 	if a.Kind == Azure {
 		eventually(t, "policy gone", func() bool { return try() != nil })

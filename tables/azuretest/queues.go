@@ -10,53 +10,33 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-func queues(t *testing.T, a Account) {
-	check(t, a,
-		queueMayBeCreatedAgain,
-		missingQueueSaysSo,
-		badQueueNamesAreRefused,
-		queueKeepsMetadata,
-		countIncludesWhatIsInFlight,
-		queuesAreListedByName,
-	)
-	messages(t, a)
-	leases(t, a)
-	queueSAS(t, a)
-}
-
 // Creating a queue again is no error, unlike with tables and containers, unless
 // its metadata would differ.
-func queueMayBeCreatedAgain(t *testing.T, a Account) {
+func (queues) QueueMayBeCreatedAgain(t *testing.T, a Account) {
 	q := a.NewQueue(t)
-	_, err := q.Create(t.Context(), nil)
-	expect(t, a, "again", answer(err), "ok")
-	_, err = q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}})
-	expect(t, a, "with other metadata", answer(err), "409 QueueAlreadyExists")
+	expect(t, a, "again", outcome(q.Create(t.Context(), nil)), "ok")
+	expect(t, a, "with other metadata",
+		outcome(q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}})), "409 QueueAlreadyExists")
 }
 
 // Whatever is asked of a missing queue answers QueueNotFound.
-func missingQueueSaysSo(t *testing.T, a Account) {
+func (queues) MissingQueueSaysSo(t *testing.T, a Account) {
 	q := a.Queues(t).NewQueueClient(Name("q"))
-	_, err := q.EnqueueMessage(t.Context(), "x", nil)
-	expect(t, a, "put", answer(err), "404 QueueNotFound")
-	_, err = q.DequeueMessage(t.Context(), nil)
-	expect(t, a, "get", answer(err), "404 QueueNotFound")
-	_, err = q.GetProperties(t.Context(), nil)
-	expect(t, a, "properties", answer(err), "404 QueueNotFound")
-	_, err = q.Delete(t.Context(), nil)
-	expect(t, a, "delete", answer(err), "404 QueueNotFound")
+	expect(t, a, "put", outcome(q.EnqueueMessage(t.Context(), "x", nil)), "404 QueueNotFound")
+	expect(t, a, "get", outcome(q.DequeueMessage(t.Context(), nil)), "404 QueueNotFound")
+	expect(t, a, "properties", outcome(q.GetProperties(t.Context(), nil)), "404 QueueNotFound")
+	expect(t, a, "delete", outcome(q.Delete(t.Context(), nil)), "404 QueueNotFound")
 }
 
 // Names are 3 to 63 small letters, digits and single dashes.
-func badQueueNamesAreRefused(t *testing.T, a Account) {
+func (queues) BadQueueNamesAreRefused(t *testing.T, a Account) {
 	for _, name := range []string{"ab", "Upper", "with_line", "-dash", "dash-", "two--dashes", strings.Repeat("q", 64)} {
-		_, err := a.Queues(t).CreateQueue(t.Context(), name, nil)
-		expect(t, a, "create "+name, status(err), 400)
+		expect(t, a, "create "+name, refusal(a.Queues(t).CreateQueue(t.Context(), name, nil)), 400)
 	}
 }
 
 // Metadata is set whole. Its names come back as HTTP headers do, in whatever case.
-func queueKeepsMetadata(t *testing.T, a Account) {
+func (queues) QueueKeepsMetadata(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	_, err := q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"one": to.Ptr("1"), "two": to.Ptr("2")}})
 	must(t, err)
@@ -79,7 +59,7 @@ func lowered(m map[string]*string) string {
 
 // The approximate count includes messages that are being worked on or delayed.
 // (On Azure it may lag.)
-func countIncludesWhatIsInFlight(t *testing.T, a Account) {
+func (queues) CountIncludesWhatIsInFlight(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for range 3 {
 		put(t, q, "x", nil)
@@ -92,19 +72,17 @@ func countIncludesWhatIsInFlight(t *testing.T, a Account) {
 		return int(*p.ApproximateMessagesCount)
 	}
 	expect(t, a, "count", count(), 4)
-	_, err := q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)
-	must(t, err)
+	must(t, errOf(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)))
 	expect(t, a, "count after a delete", count(), 3)
 }
 
 // Queues are listed by name, with a prefix, page by page, with metadata where asked.
-func queuesAreListedByName(t *testing.T, a Account) {
+func (queues) QueuesAreListedByName(t *testing.T, a Account) {
 	prefix := Name("list")
 	for _, end := range []string{"-b", "-a", "-c"} {
 		q := a.Queues(t).NewQueueClient(prefix + end)
-		_, err := q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"end": to.Ptr(end)}})
-		must(t, err)
-		cleanup(t, func(ctx context.Context) error { _, err := q.Delete(ctx, nil); return err })
+		must(t, errOf(q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"end": to.Ptr(end)}})))
+		cleanup(t, func(ctx context.Context) error { return errOf(q.Delete(ctx, nil)) })
 	}
 	var got []string
 	pages := 0

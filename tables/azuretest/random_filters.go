@@ -10,13 +10,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func randomFilters(t *testing.T, a Account) {
-	check(t, a,
-		filtersMeanWhatTheySay,
-		pagesOfAFilterLoseNothing,
-	)
-}
-
 // A sample is a row of the tables that random filters are tried on.
 type sample struct {
 	pk, rk string
@@ -102,7 +95,7 @@ func sampled(t *testing.T, a Account, n int) (*aztables.Client, *rand.Rand, []sa
 
 // However comparisons of keys and properties are put together, a filter finds
 // the rows that it describes, in their order.
-func filtersMeanWhatTheySay(t *testing.T, a Account) {
+func (tables) FiltersMeanWhatTheySay(t *testing.T, a Account) {
 	c, r, all := sampled(t, a, 32)
 	for range 150 {
 		f := randomCondition(r, 3)
@@ -112,7 +105,7 @@ func filtersMeanWhatTheySay(t *testing.T, a Account) {
 
 // However small the pages, they add up to all rows of a filter, each once. A
 // page may have fewer rows than asked, or none.
-func pagesOfAFilterLoseNothing(t *testing.T, a Account) {
+func (tables) PagesOfAFilterLoseNothing(t *testing.T, a Account) {
 	c, r, all := sampled(t, a, 32)
 	for range 40 {
 		f := randomCondition(r, 2)

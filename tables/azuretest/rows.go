@@ -57,8 +57,7 @@ func insertAll(t *testing.T, c *aztables.Client, pk string, rks []string, p prop
 		for _, rk := range rks[:n] {
 			actions = append(actions, add(row(t, pk, rk, p)))
 		}
-		_, err := c.SubmitTransaction(t.Context(), actions, nil)
-		must(t, err)
+		must(t, errOf(c.SubmitTransaction(t.Context(), actions, nil)))
 		rks = rks[n:]
 	}
 }

@@ -8,18 +8,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func storedPolicies(t *testing.T, a Account) {
-	check(t, a,
-		policyGrantsWhatItHolds,
-		policySharesTheTokensParts,
-		removedPolicyEndsItsTokens,
-		renamedPolicyEndsItsTokens,
-		expiredPolicyEndsItsTokens,
-		policyComesBackWithItsID,
-		policyAndTokenDoNotOverlap,
-	)
-}
-
 // policied is a table with one policy, "cohort", and a client whose token names it.
 func policied(t *testing.T, a Account, p *aztables.AccessPolicy, v aztables.SASSignatureValues) (owner, c *aztables.Client) {
 	t.Helper()
@@ -39,8 +27,7 @@ func inForce(permission string) *aztables.AccessPolicy {
 }
 
 func addOne(t *testing.T, c *aztables.Client) error {
-	_, err := c.AddEntity(t.Context(), row(t, "p", Name("r"), nil), nil)
-	return err
+	return errOf(c.AddEntity(t.Context(), row(t, "p", Name("r"), nil), nil))
 }
 
 // eventually waits for a change of policies, which takes up to 30 s on Azure.
@@ -66,28 +53,26 @@ func endsAccess(t *testing.T, a Account, what string, c *aztables.Client) {
 }
 
 // A token with a policy's id and nothing else may do what the policy says.
-func policyGrantsWhatItHolds(t *testing.T, a Account) {
+func (tables) PolicyGrantsWhatItHolds(t *testing.T, a Account) {
 	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	expect(t, a, "add", answer(addOne(t, c)), "ok")
-	_, err := c.DeleteEntity(t.Context(), "p", "r", nil)
-	expect(t, a, "delete", answer(err), "403 AuthorizationPermissionMismatch")
+	expect(t, a, "delete", outcome(c.DeleteEntity(t.Context(), "p", "r", nil)), "403 AuthorizationPermissionMismatch")
 }
 
 // The permission may stand in the policy while expiry and key range stand in
 // the token: so Furrow's tokens are made. A range cannot stand in a policy.
-func policySharesTheTokensParts(t *testing.T, a Account) {
+func (tables) PolicySharesTheTokensParts(t *testing.T, a Account) {
 	if a.Kind == Azurite {
-		t.Skip("Azurite wants a start in every policy; policyNeedsNoStart asserts it")
+		t.Skip("Azurite requires a start in every policy; PolicyNeedsNoStart asserts it")
 	}
 	_, c := policied(t, a, &aztables.AccessPolicy{Permission: to.Ptr("a")}, aztables.SASSignatureValues{
 		ExpiryTime: time.Now().UTC().Add(time.Hour), StartPartitionKey: "p", EndPartitionKey: "p"})
 	expect(t, a, "add", answer(addOne(t, c)), "ok")
-	_, err := c.AddEntity(t.Context(), row(t, "q", "r", nil), nil)
-	expect(t, a, "add elsewhere", status(err), 403)
+	expect(t, a, "add elsewhere", refusal(c.AddEntity(t.Context(), row(t, "q", "r", nil), nil)), 403)
 }
 
 // A removed policy ends every token that names it.
-func removedPolicyEndsItsTokens(t *testing.T, a Account) {
+func (tables) RemovedPolicyEndsItsTokens(t *testing.T, a Account) {
 	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	expect(t, a, "before", answer(addOne(t, c)), "ok")
 	setPolicies(t, owner)
@@ -95,7 +80,7 @@ func removedPolicyEndsItsTokens(t *testing.T, a Account) {
 }
 
 // So does a new id; the tokens of other policies go on.
-func renamedPolicyEndsItsTokens(t *testing.T, a Account) {
+func (tables) RenamedPolicyEndsItsTokens(t *testing.T, a Account) {
 	v := aztables.SASSignatureValues{TableName: Name("t"), Identifier: "stays"}
 	owner := a.MakeTable(t, v.TableName)
 	setPolicies(t, owner, policyOf("goes", "a"), policyOf("stays", "a"))
@@ -111,7 +96,7 @@ func renamedPolicyEndsItsTokens(t *testing.T, a Account) {
 }
 
 // So does an expiry in the past.
-func expiredPolicyEndsItsTokens(t *testing.T, a Account) {
+func (tables) ExpiredPolicyEndsItsTokens(t *testing.T, a Account) {
 	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	p := inForce("a")
 	p.Expiry = to.Ptr(time.Now().UTC().Add(-time.Hour))
@@ -121,7 +106,7 @@ func expiredPolicyEndsItsTokens(t *testing.T, a Account) {
 
 // A policy made again under its old id revives the tokens it had: an id must
 // never be used twice.
-func policyComesBackWithItsID(t *testing.T, a Account) {
+func (tables) PolicyComesBackWithItsID(t *testing.T, a Account) {
 	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	setPolicies(t, owner)
 	endsAccess(t, a, "removed", c)
@@ -133,7 +118,7 @@ func policyComesBackWithItsID(t *testing.T, a Account) {
 }
 
 // What the policy states, the token may not state again, even the same.
-func policyAndTokenDoNotOverlap(t *testing.T, a Account) {
+func (tables) PolicyAndTokenDoNotOverlap(t *testing.T, a Account) {
 	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{Permissions: "a", ExpiryTime: time.Now().UTC().Add(time.Hour)})
 	expect(t, a, "add", addOne(t, c) == nil, false, differs(Azurite, true, "lets the policy override the token"))
 }

@@ -4,32 +4,33 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// Run checks every assumption on a. What it makes has names of its own and is
-// removed again, so suites may run side by side on one account.
+// The assumptions about each service, and about all three, are the exported
+// methods of these types.
+type (
+	tables   struct{}
+	queues   struct{}
+	blobs    struct{}
+	protocol struct{}
+)
+
+// Run checks every assumption against a. Everything it creates has a unique name
+// and is removed afterwards, so several runs can share one account.
 func Run(t *testing.T, a Account) {
-	t.Run("Tables", func(t *testing.T) { tables(t, a) })
-	t.Run("Queues", func(t *testing.T) { queues(t, a) })
-	t.Run("Blobs", func(t *testing.T) { blobs(t, a) })
-	t.Run("Protocol", func(t *testing.T) { protocol(t, a) })
-}
-
-// An assumption fails its test where a is not as Furrow takes Azure to be.
-type assumption func(t *testing.T, a Account)
-
-// check runs assumptions side by side, each as a test named after its function.
-func check(t *testing.T, a Account, all ...assumption) {
-	for _, f := range all {
-		name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
-		t.Run(name[strings.LastIndexByte(name, '.')+1:], func(t *testing.T) {
-			t.Parallel()
-			f(t, a)
+	for _, group := range []any{tables{}, queues{}, blobs{}, protocol{}} {
+		v := reflect.ValueOf(group)
+		t.Run(v.Type().Name(), func(t *testing.T) {
+			for name, method := range v.Methods() {
+				t.Run(name.Name, func(t *testing.T) {
+					t.Parallel()
+					method.Interface().(func(*testing.T, Account))(t, a)
+				})
+			}
 		})
 	}
 }
@@ -94,6 +95,11 @@ func answer(err error) string {
 	}
 	return strings.TrimSpace(fmt.Sprintf("%d %s", re.StatusCode, re.ErrorCode))
 }
+
+// errOf, outcome and refusal are the error of a call, its answer and its status.
+func errOf[V any](_ V, err error) error    { return err }
+func outcome[V any](_ V, err error) string { return answer(err) }
+func refusal[V any](_ V, err error) int    { return status(err) }
 
 // status is the HTTP status of an SDK call that was refused, and 0 of any other.
 func status(err error) int {

@@ -16,21 +16,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func transactions(t *testing.T, a Account) {
-	check(t, a,
-		transactionDoesEveryKind,
-		transactionIsAtomic,
-		transactionNamesWhatFailed,
-		transactionHoldsOnETags,
-		transactionAnswersETags,
-		mergeWithoutETagInserts,
-		hundredIsTheMost,
-		transactionStaysInOnePartition,
-		rowAppearsOnceInATransaction,
-		transactionIsBoundedInBytes,
-	)
-}
-
 func action(kind aztables.TransactionType, etag *azcore.ETag, entity []byte) aztables.TransactionAction {
 	return aztables.TransactionAction{ActionType: kind, IfMatch: etag, Entity: entity}
 }
@@ -41,8 +26,7 @@ func add(entity []byte) aztables.TransactionAction {
 
 func submit(t *testing.T, c *aztables.Client, actions ...aztables.TransactionAction) error {
 	t.Helper()
-	_, err := c.SubmitTransaction(t.Context(), actions, nil)
-	return err
+	return errOf(c.SubmitTransaction(t.Context(), actions, nil))
 }
 
 // A failed transaction answers 202 to its request; what failed stands in the
@@ -90,7 +74,7 @@ func failedAt(t *testing.T, err error) int {
 }
 
 // One transaction may add, merge, replace and delete.
-func transactionDoesEveryKind(t *testing.T, a Account) {
+func (tables) TransactionDoesEveryKind(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	for _, rk := range []string{"merge", "replace", "delete"} {
 		insert(t, c, "p", rk, props{"Old": "x"})
@@ -114,7 +98,7 @@ func transactionDoesEveryKind(t *testing.T, a Account) {
 }
 
 // A transaction with one bad operation does nothing at all.
-func transactionIsAtomic(t *testing.T, a Account) {
+func (tables) TransactionIsAtomic(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "there", props{"V": "old"})
 	insert(t, c, "p", "kept", nil)
@@ -132,7 +116,7 @@ func transactionIsAtomic(t *testing.T, a Account) {
 
 // The error's message begins with the index of the operation that failed, from
 // 0. The SDK's error says only 202: code and index are in the body.
-func transactionNamesWhatFailed(t *testing.T, a Account) {
+func (tables) TransactionNamesWhatFailed(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "2", nil)
 	err := submit(t, c, add(row(t, "p", "0", nil)), add(row(t, "p", "1", nil)), add(row(t, "p", "2", nil)), add(row(t, "p", "3", nil)))
@@ -145,7 +129,7 @@ func transactionNamesWhatFailed(t *testing.T, a Account) {
 }
 
 // If-Match holds inside a transaction, for each operation by itself.
-func transactionHoldsOnETags(t *testing.T, a Account) {
+func (tables) TransactionHoldsOnETags(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	first, second := insert(t, c, "p", "1", nil), insert(t, c, "p", "2", nil)
 	must(t, submit(t, c,
@@ -166,7 +150,7 @@ func transactionHoldsOnETags(t *testing.T, a Account) {
 
 // The parts of the answer carry the new ETags, in the order of the operations.
 // The SDK drops them, so a caller who wants them captures the response.
-func transactionAnswersETags(t *testing.T, a Account) {
+func (tables) TransactionAnswersETags(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "b", nil)
 	var r *http.Response
@@ -190,7 +174,7 @@ func transactionAnswersETags(t *testing.T, a Account) {
 
 // The SDK sends UpdateMerge and UpdateReplace without If-Match when none is
 // given, which makes them inserts: what must be there needs an ETag, or *.
-func mergeWithoutETagInserts(t *testing.T, a Account) {
+func (tables) MergeWithoutETagInserts(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	must(t, submit(t, c,
 		action(aztables.TransactionTypeUpdateMerge, nil, row(t, "p", "merge", nil)),
@@ -202,7 +186,7 @@ func mergeWithoutETagInserts(t *testing.T, a Account) {
 }
 
 // A transaction has at most 100 operations.
-func hundredIsTheMost(t *testing.T, a Account) {
+func (tables) HundredIsTheMost(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	var actions []aztables.TransactionAction
 	for _, rk := range numbered(101) {
@@ -218,7 +202,7 @@ func hundredIsTheMost(t *testing.T, a Account) {
 }
 
 // All rows of a transaction are of one partition.
-func transactionStaysInOnePartition(t *testing.T, a Account) {
+func (tables) TransactionStaysInOnePartition(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	err := submit(t, c, add(row(t, "p", "r", nil)), add(row(t, "q", "r", nil)))
 	const partitions = "lets a transaction span partitions"
@@ -227,7 +211,7 @@ func transactionStaysInOnePartition(t *testing.T, a Account) {
 }
 
 // A row may appear in a transaction once.
-func rowAppearsOnceInATransaction(t *testing.T, a Account) {
+func (tables) RowAppearsOnceInATransaction(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	err := submit(t, c, add(row(t, "p", "r", nil)),
 		action(aztables.TransactionTypeInsertMerge, nil, row(t, "p", "r", props{"V": "x"})))
@@ -236,7 +220,7 @@ func rowAppearsOnceInATransaction(t *testing.T, a Account) {
 }
 
 // A transaction's request is at most 4 MiB, the parts' headers included.
-func transactionIsBoundedInBytes(t *testing.T, a Account) {
+func (tables) TransactionIsBoundedInBytes(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	sized := func(rows, kib int) (actions []aztables.TransactionAction) {
 		for _, rk := range numbered(rows) {

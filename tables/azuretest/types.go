@@ -14,21 +14,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func types(t *testing.T, a Account) {
-	check(t, a,
-		typesRoundTrip,
-		typesAreNamedWhereJSONIsNotEnough,
-		noMetadataIsBareJSON,
-		fullMetadataSaysWhereItIs,
-		stringsRoundTrip,
-		wholeDoublesStayDoubles,
-		notANumberIsADouble,
-		nullIsAbsent,
-		propertyNamesAreCaseSensitive,
-		valuesMustFitTheirType,
-	)
-}
-
 // everyType has a property of each EDM type, some at its limits.
 func everyType() props {
 	return props{
@@ -49,7 +34,7 @@ func everyType() props {
 
 // Every type comes back as it went, with minimal and with full metadata, from
 // a get and from a query: Int64 to its limits, times to the 100 ns tick.
-func typesRoundTrip(t *testing.T, a Account) {
+func (tables) TypesRoundTrip(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", everyType())
 	for _, format := range []aztables.MetadataFormat{aztables.MetadataFormatMinimal, aztables.MetadataFormatFull} {
@@ -81,8 +66,7 @@ func sameProps(t *testing.T, what string, got, want props) {
 func wire(t *testing.T, c *aztables.Client, format aztables.MetadataFormat) (map[string]json.RawMessage, string) {
 	t.Helper()
 	var r *http.Response
-	_, err := c.GetEntity(captured(t, &r), "p", "r", &aztables.GetEntityOptions{Format: &format})
-	must(t, err)
+	must(t, errOf(c.GetEntity(captured(t, &r), "p", "r", &aztables.GetEntityOptions{Format: &format})))
 	var m map[string]json.RawMessage
 	must(t, json.Unmarshal([]byte(body(t, r)), &m))
 	return m, r.Header.Get("Content-Type")
@@ -90,7 +74,7 @@ func wire(t *testing.T, c *aztables.Client, format aztables.MetadataFormat) (map
 
 // Minimal metadata names the types that JSON cannot tell: Int64 (a string on
 // the wire), DateTime, Guid and Binary; and no other, nor Timestamp's.
-func typesAreNamedWhereJSONIsNotEnough(t *testing.T, a Account) {
+func (tables) TypesAreNamedWhereJSONIsNotEnough(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", everyType())
 	m, contentType := wire(t, c, aztables.MetadataFormatMinimal)
@@ -108,7 +92,7 @@ func typesAreNamedWhereJSONIsNotEnough(t *testing.T, a Account) {
 }
 
 // Without metadata there are no types, no ETag and no addresses: values only.
-func noMetadataIsBareJSON(t *testing.T, a Account) {
+func (tables) NoMetadataIsBareJSON(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", everyType())
 	m, contentType := wire(t, c, aztables.MetadataFormatNone)
@@ -122,7 +106,7 @@ func noMetadataIsBareJSON(t *testing.T, a Account) {
 }
 
 // Full metadata adds the entity's type, address and ETag.
-func fullMetadataSaysWhereItIs(t *testing.T, a Account) {
+func (tables) FullMetadataSaysWhereItIs(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", everyType())
 	m, contentType := wire(t, c, aztables.MetadataFormatFull)
@@ -135,7 +119,7 @@ func fullMetadataSaysWhereItIs(t *testing.T, a Account) {
 }
 
 // A string is any Unicode text, also what JSON, XML and OData escape.
-func stringsRoundTrip(t *testing.T, a Account) {
+func (tables) StringsRoundTrip(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	texts := []string{"", " ", "it's", `"double"`, `back\slash`, "<a href='x'>&amp;</a>", "grüße 日本語 😀", "tab\tline\nreturn\r", "/#?%41+", "null",
 		"\u2028", "\ufeff", "2026-11-20T09:17:05Z", "5", "true"}
@@ -151,7 +135,7 @@ func stringsRoundTrip(t *testing.T, a Account) {
 // A double that is whole keeps its decimal point, so that it stays a double.
 // (The SDK drops it again on its way to the caller.) A number without one is an
 // Int32.
-func wholeDoublesStayDoubles(t *testing.T, a Account) {
+func (tables) WholeDoublesStayDoubles(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"r","Whole":3,"Whole@odata.type":"Edm.Double","Int":3,"Zero":0,"Zero@odata.type":"Edm.Double"}`), nil)
 	must(t, err)
@@ -163,7 +147,7 @@ func wholeDoublesStayDoubles(t *testing.T, a Account) {
 }
 
 // Doubles that are no number are strings that say they are Edm.Double.
-func notANumberIsADouble(t *testing.T, a Account) {
+func (tables) NotANumberIsADouble(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"r",
 		"N":"NaN","N@odata.type":"Edm.Double","I":"Infinity","I@odata.type":"Edm.Double","M":"-Infinity","M@odata.type":"Edm.Double"}`), nil)
@@ -176,7 +160,7 @@ func notANumberIsADouble(t *testing.T, a Account) {
 }
 
 // A null property is not stored.
-func nullIsAbsent(t *testing.T, a Account) {
+func (tables) NullIsAbsent(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", props{"A": nil, "B": "x"})
 	upsert(t, c, aztables.UpdateModeReplace, row(t, "p", "s", props{"A": nil, "B": "x"}))
@@ -187,7 +171,7 @@ func nullIsAbsent(t *testing.T, a Account) {
 }
 
 // Properties whose names differ by case are different properties.
-func propertyNamesAreCaseSensitive(t *testing.T, a Account) {
+func (tables) PropertyNamesAreCaseSensitive(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", props{"Temp": "1", "temp": "2"})
 	p, _ := stored(t, c, "p", "r")
@@ -195,7 +179,7 @@ func propertyNamesAreCaseSensitive(t *testing.T, a Account) {
 }
 
 // A value that its stated type cannot hold is refused, and with it the entity.
-func valuesMustFitTheirType(t *testing.T, a Account) {
+func (tables) ValuesMustFitTheirType(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	try := func(property string) int {
 		_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"`+Name("r")+`",`+property+`}`), nil)

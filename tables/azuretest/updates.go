@@ -10,19 +10,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func updates(t *testing.T, a Account) {
-	check(t, a,
-		upsertReplaceForgetsTheOldRow,
-		upsertMergeKeepsWhatIsNotNamed,
-		updateNeedsTheEntity,
-		updateOnStaleETagIsRefused,
-		updateAnswersTheNextETag,
-		nullInMergeChangesNothing,
-		oneOfManySwapsWins,
-		whatWasReadCanBeWritten,
-	)
-}
-
 func upsert(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, b []byte) azcore.ETag {
 	t.Helper()
 	resp, err := c.UpsertEntity(t.Context(), b, &aztables.UpsertEntityOptions{UpdateMode: mode})
@@ -37,7 +24,7 @@ func update(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, etag azc
 }
 
 // Insert-or-replace makes the row or replaces all of it.
-func upsertReplaceForgetsTheOldRow(t *testing.T, a Account) {
+func (tables) UpsertReplaceForgetsTheOldRow(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	upsert(t, c, aztables.UpdateModeReplace, row(t, "p", "r", props{"A": "1", "B": "1"}))
 	etag := upsert(t, c, aztables.UpdateModeReplace, row(t, "p", "r", props{"A": "2"}))
@@ -47,7 +34,7 @@ func upsertReplaceForgetsTheOldRow(t *testing.T, a Account) {
 }
 
 // Insert-or-merge makes the row or adds to it.
-func upsertMergeKeepsWhatIsNotNamed(t *testing.T, a Account) {
+func (tables) UpsertMergeKeepsWhatIsNotNamed(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	upsert(t, c, aztables.UpdateModeMerge, row(t, "p", "r", props{"A": "1", "B": "1"}))
 	upsert(t, c, aztables.UpdateModeMerge, row(t, "p", "r", props{"A": "2", "C": "2"}))
@@ -56,30 +43,30 @@ func upsertMergeKeepsWhatIsNotNamed(t *testing.T, a Account) {
 }
 
 // Update and merge, which carry If-Match (the SDK sends * for none), never make a row.
-func updateNeedsTheEntity(t *testing.T, a Account) {
+func (tables) UpdateNeedsTheEntity(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	for _, mode := range []aztables.UpdateMode{aztables.UpdateModeReplace, aztables.UpdateModeMerge} {
 		for _, etag := range []azcore.ETag{azcore.ETagAny, staleETag} {
-			_, err := update(t, c, mode, etag, row(t, "p", "r", nil))
-			expect(t, a, fmt.Sprintf("%s with If-Match %s", mode, etag), answer(err), "404 ResourceNotFound")
+			expect(t, a, fmt.Sprintf("%s with If-Match %s", mode, etag),
+				outcome(update(t, c, mode, etag, row(t, "p", "r", nil))), "404 ResourceNotFound")
 		}
 	}
 }
 
 // A stale ETag is 412 and UpdateConditionNotSatisfied, and changes nothing.
-func updateOnStaleETagIsRefused(t *testing.T, a Account) {
+func (tables) UpdateOnStaleETagIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", props{"V": "first"})
 	for _, mode := range []aztables.UpdateMode{aztables.UpdateModeReplace, aztables.UpdateModeMerge} {
-		_, err := update(t, c, mode, staleETag, row(t, "p", "r", props{"V": "second"}))
-		expect(t, a, string(mode), answer(err), "412 UpdateConditionNotSatisfied")
+		expect(t, a, string(mode), outcome(update(t, c, mode, staleETag, row(t, "p", "r", props{"V": "second"}))),
+			"412 UpdateConditionNotSatisfied")
 	}
 	p, _ := stored(t, c, "p", "r")
 	expect(t, a, "value", p["V"], any("first"))
 }
 
 // An update answers the ETag on which the next one can be made, without a read between.
-func updateAnswersTheNextETag(t *testing.T, a Account) {
+func (tables) UpdateAnswersTheNextETag(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	etag := insert(t, c, "p", "r", props{"N": 0})
 	for n := range 4 {
@@ -97,17 +84,16 @@ func updateAnswersTheNextETag(t *testing.T, a Account) {
 }
 
 // A null in a merge is not there: it neither removes nor changes the property.
-func nullInMergeChangesNothing(t *testing.T, a Account) {
+func (tables) NullInMergeChangesNothing(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	etag := insert(t, c, "p", "r", props{"A": "1", "B": "1"})
-	_, err := update(t, c, aztables.UpdateModeMerge, etag, row(t, "p", "r", props{"A": nil, "B": "2"}))
-	must(t, err)
+	must(t, errOf(update(t, c, aztables.UpdateModeMerge, etag, row(t, "p", "r", props{"A": nil, "B": "2"}))))
 	p, _ := stored(t, c, "p", "r")
 	expect(t, a, "properties", fmt.Sprint(p), "map[A:1 B:2]")
 }
 
 // Of many swaps on one ETag exactly one succeeds, and the others are 412.
-func oneOfManySwapsWins(t *testing.T, a Account) {
+func (tables) OneOfManySwapsWins(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	etag := insert(t, c, "p", "r", nil)
 	answers := make([]string, 8)
@@ -115,8 +101,7 @@ func oneOfManySwapsWins(t *testing.T, a Account) {
 	for i := range answers {
 		entity := row(t, "p", "r", props{"Winner": i})
 		all.Go(func() {
-			_, err := c.UpdateEntity(t.Context(), entity, &aztables.UpdateEntityOptions{IfMatch: to.Ptr(etag), UpdateMode: aztables.UpdateModeReplace})
-			answers[i] = answer(err)
+			answers[i] = outcome(c.UpdateEntity(t.Context(), entity, &aztables.UpdateEntityOptions{IfMatch: to.Ptr(etag), UpdateMode: aztables.UpdateModeReplace}))
 		})
 	}
 	all.Wait()
@@ -129,15 +114,14 @@ func oneOfManySwapsWins(t *testing.T, a Account) {
 
 // An entity may be sent back as it came, with its odata properties and its
 // Timestamp: they are not stored as properties of its own.
-func whatWasReadCanBeWritten(t *testing.T, a Account) {
+func (tables) WhatWasReadCanBeWritten(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", everyType())
 	full := aztables.MetadataFormatFull
 	for _, format := range []*aztables.MetadataFormat{nil, &full} {
 		resp, err := c.GetEntity(t.Context(), "p", "r", &aztables.GetEntityOptions{Format: format})
 		must(t, err)
-		_, err = update(t, c, aztables.UpdateModeReplace, resp.ETag, resp.Value)
-		must(t, err)
+		must(t, errOf(update(t, c, aztables.UpdateModeReplace, resp.ETag, resp.Value)))
 		p, _ := stored(t, c, "p", "r")
 		sameProps(t, "written back", p, everyType())
 	}
