@@ -6,9 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"furrow/tables"
 	"strconv"
 	"strings"
+
+	"furrow/tables"
 )
 
 // A Configuration is a row of the table config: one generation of a fleet's

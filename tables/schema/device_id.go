@@ -31,6 +31,12 @@ type Tenant string
 // ParseTenant is s as a Tenant, or an error that names what is wrong with it.
 func ParseTenant(s string) (Tenant, error) { return Tenant(s), checkPart("tenant", s, maxName) }
 
+// Key is t as a part of a key.
+func (t Tenant) Key() string { return string(t) }
+
+// ParseTenantKey reads what Key writes, and nothing else.
+func ParseTenantKey(s string) (Tenant, error) { return ParseTenant(s) }
+
 // A Site is where a device is: 1 to 64 of the characters of a DeviceID.
 type Site string
 

@@ -3,8 +3,9 @@ package schema
 import (
 	"cmp"
 	"fmt"
-	"furrow/tables"
 	"time"
+
+	"furrow/tables"
 
 	"github.com/go-json-experiment/json"
 )

@@ -1,11 +1,12 @@
 package schema
 
 import (
-	"furrow/tables"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/tables"
 
 	"github.com/go-json-experiment/json"
 )

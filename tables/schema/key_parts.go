@@ -2,9 +2,10 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"strings"
 	"unicode/utf8"
+
+	"furrow/tables"
 )
 
 // Separator stands between the parts of a composite key. It sorts before

@@ -1,10 +1,11 @@
 package schema
 
 import (
-	"furrow/tables"
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/tables"
 )
 
 func TestDeviceIDErrorsNameTheCharacter(t *testing.T) {

@@ -3,8 +3,9 @@ package schema
 import (
 	"cmp"
 	"fmt"
-	"furrow/tables"
 	"time"
+
+	"furrow/tables"
 )
 
 // MaxShards is how many shards a month may have: their numbers have two digits.

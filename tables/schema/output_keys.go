@@ -2,9 +2,10 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"strconv"
 	"strings"
+
+	"furrow/tables"
 )
 
 // A LatestPartition is a PartitionKey of the table latest: tenant!month.
@@ -13,7 +14,7 @@ type LatestPartition struct {
 	Month  Month
 }
 
-func (p LatestPartition) String() string { return string(p.Tenant) + Separator + p.Month.String() }
+func (p LatestPartition) String() string { return p.Tenant.Key() + Separator + p.Month.String() }
 
 // ParseLatestPartition reads what String writes.
 func ParseLatestPartition(s string) (LatestPartition, error) {
@@ -21,7 +22,7 @@ func ParseLatestPartition(s string) (LatestPartition, error) {
 	if err != nil {
 		return LatestPartition{}, err
 	}
-	tenant, err := ParseTenant(parts[0])
+	tenant, err := ParseTenantKey(parts[0])
 	if err != nil {
 		return LatestPartition{}, err
 	}
@@ -30,7 +31,7 @@ func ParseLatestPartition(s string) (LatestPartition, error) {
 }
 
 // OfTenant are the PartitionKeys of latest that belong to one tenant.
-func OfTenant(t Tenant) tables.Keys { return tables.KeysWithPrefix(string(t) + Separator) }
+func OfTenant(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
 
 // A RollupPartition is a PartitionKey of the table rollups:
 // tenant!window!day!month.
@@ -44,7 +45,7 @@ type RollupPartition struct {
 func (p RollupPartition) String() string { return p.day() + p.Month.String() }
 
 func (p RollupPartition) day() string {
-	return string(p.Tenant) + Separator + p.Window.String() + Separator + p.Day.String() + Separator
+	return p.Tenant.Key() + Separator + p.Window.String() + Separator + p.Day.String() + Separator
 }
 
 // TenantDay are the PartitionKeys of p's tenant, window and day, whatever month
@@ -65,7 +66,7 @@ func ParseRollupPartition(s string) (p RollupPartition, err error) {
 	if err != nil {
 		return p, err
 	}
-	if p.Tenant, err = ParseTenant(parts[0]); err != nil {
+	if p.Tenant, err = ParseTenantKey(parts[0]); err != nil {
 		return p, err
 	}
 	if p.Window, err = ParseWindow(parts[1]); err != nil {

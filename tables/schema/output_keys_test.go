@@ -2,11 +2,12 @@ package schema
 
 import (
 	"cmp"
-	"furrow/tables"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/tables"
 )
 
 func TestWindowsDivideADay(t *testing.T) {

@@ -1,9 +1,10 @@
 package schema
 
 import (
-	"furrow/tables"
 	"iter"
 	"slices"
+
+	"furrow/tables"
 )
 
 // LatestOutput and RollupOutput are the RowKey of an output, of that of one of its

@@ -2,8 +2,9 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"slices"
+
+	"furrow/tables"
 )
 
 // PoliciesRow is the RowKey of the policies of a readings table.

@@ -2,10 +2,11 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"reflect"
 	"strings"
 	"testing"
+
+	"furrow/tables"
 )
 
 func fullPolicies() Policies {

@@ -2,9 +2,10 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"strconv"
 	"strings"
+
+	"furrow/tables"
 )
 
 // RejectSlots is the number of rejects that a pipeline keeps of a device. They

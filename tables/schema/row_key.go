@@ -2,8 +2,9 @@ package schema
 
 import (
 	"cmp"
-	"furrow/tables"
 	"strings"
+
+	"furrow/tables"
 )
 
 // A RowKey is the key of a reading within its device. Its text is the ticks and,

@@ -2,8 +2,9 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"strings"
+
+	"furrow/tables"
 )
 
 // FiguresPartition is the partition of the table runs that holds what the jobs

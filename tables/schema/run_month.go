@@ -1,8 +1,9 @@
 package schema
 
 import (
-	"furrow/tables"
 	"time"
+
+	"furrow/tables"
 )
 
 // MonthFigures are what a month job of a run has seen of its partition of the

@@ -2,11 +2,12 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"furrow/tables"
 )
 
 // WorkerFigures are what one worker has done for a run: a row of the table runs,

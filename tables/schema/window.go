@@ -2,9 +2,10 @@ package schema
 
 import (
 	"fmt"
-	"furrow/tables"
 	"strconv"
 	"time"
+
+	"furrow/tables"
 )
 
 // A Window is the length of a rollup's buckets: a whole number of seconds that
