@@ -13,19 +13,19 @@ const goodAnswer = `{"device":"pump-7","url":"https://acct.table.core.windows.ne
 "rowKeyFormat":"ticks19[-suffix]","earliestRowKey":"0639000000000000000","latestRowKey":"0639100000000000000","expires":"2026-11-21T15:00:00Z",
 "renewAfter":"2026-11-21T14:40:00Z","serverTime":"2026-11-21T14:00:00.123456Z","sendEvery":60,"batch":100,"later":{"a":1}}`
 
-func TestAnswersThatCannotServeAreRefused(t *testing.T) {
+func TestInvalidTokenResponsesAreRefused(t *testing.T) {
 	if _, _, err := parseAnswer([]byte(goodAnswer), "pump-7"); err != nil {
 		t.Fatal(err)
 	}
 	for want, change := range map[string][2]string{
 		"not the JSON":     {`{"device"`, `["device"`},
 		"for device":       {`"device":"pump-7"`, `"device":"pump-8"`},
-		"want https":       {"https://acct", "http://acct"},
-		"that of a table":  {"windows.net/readings", "windows.net/readings?x=y"},
+		"use https":        {"https://acct", "http://acct"},
+		"URL of a table":   {"windows.net/readings", "windows.net/readings?x=y"},
 		"table name":       {"windows.net/readings", "windows.net"},
 		"partitionKey":     {`"partitionKey":"pump-7"`, `"partitionKey":"a/b"`},
 		"window":           {"0639000000000000000", "639"},
-		"lies after":       {"0639000000000000000", "0639200000000000000"},
+		"is after latest":  {"0639000000000000000", "0639200000000000000"},
 		"rowKeyFormat":     {"ticks19", "ticks20"},
 		"sas is not":       {"sig=secret", "secret"},
 		"after serverTime": {"15:00:00Z", "13:00:00Z"},
@@ -78,21 +78,21 @@ func FuzzVerdict(f *testing.F) {
 	})
 }
 
-func TestWhatStorageSaysIsUnderstood(t *testing.T) {
+func TestVerdictsOfStorageResponses(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
 		want   verdict
 	}{
-		"there already":        {409, `{"odata.error":{"code":"EntityAlreadyExists"}}`, exists},
-		"a table that goes":    {409, `{"odata.error":{"code":"TableBeingDeleted"}}`, unknown},
-		"a bad row":            {400, `{"odata.error":{"code":"PropertyNameInvalid"}}`, rejected},
-		"a row that is large":  {413, ``, rejected},
-		"a bad token":          {400, `{"odata.error":{"code":"AuthenticationFailed"}}`, denied},
-		"a 400 of nobody":      {400, `<html>`, unknown},
-		"no table":             {404, `{"odata.error":{"code":"TableNotFound"}}`, denied},
-		"a token that expired": {403, `{"odata.error":{"code":"AuthenticationFailed"}}`, denied},
-		"busy":                 {503, `{"odata.error":{"code":"ServerBusy"}}`, unknown},
+		"a row that exists":     {409, `{"odata.error":{"code":"EntityAlreadyExists"}}`, exists},
+		"a table being deleted": {409, `{"odata.error":{"code":"TableBeingDeleted"}}`, unknown},
+		"an invalid row":        {400, `{"odata.error":{"code":"PropertyNameInvalid"}}`, rejected},
+		"a large row":           {413, ``, rejected},
+		"an invalid token":      {400, `{"odata.error":{"code":"AuthenticationFailed"}}`, denied},
+		"a 400 of a proxy":      {400, `<html>`, unknown},
+		"no table":              {404, `{"odata.error":{"code":"TableNotFound"}}`, denied},
+		"an expired token":      {403, `{"odata.error":{"code":"AuthenticationFailed"}}`, denied},
+		"busy":                  {503, `{"odata.error":{"code":"ServerBusy"}}`, unknown},
 	} {
 		if o := judge(reply{status: c.status, body: []byte(c.body)}); o.verdict != c.want {
 			t.Errorf("%s: %+v", name, o)

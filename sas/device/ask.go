@@ -11,20 +11,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Refusal is an answer of the endpoint or of storage that is not what was
-// asked for.
+// A Refusal is an error response of the endpoint or of storage.
 type Refusal struct {
 	By        string // "the endpoint" or "storage"
 	Status    int
-	Code      string // empty where the answer had none, as those of proxies
+	Code      string // empty if the response had none, as from a proxy
 	Detail    string
 	RequestID string
 
-	wait time.Duration // that it asks for
+	wait time.Duration // requested by Retry-After
 }
 
 func (r *Refusal) Error() string {
-	text := fmt.Sprintf("%s answers %d", r.By, r.Status)
+	text := fmt.Sprintf("%s responds %d", r.By, r.Status)
 	if r.Code != "" {
 		text += " " + r.Code
 	}
@@ -37,8 +36,8 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// lasting tells whether it is a refusal of the endpoint that only somebody can end.
-func (r *Refusal) lasting() bool {
+// permanent reports whether an operator has to act before a retry can succeed.
+func (r *Refusal) permanent() bool {
 	switch r.Status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false
@@ -51,13 +50,13 @@ const (
 	storage  = "storage"
 )
 
-// ask gets a token. A device whose clock is wrong is told so, with the right time,
-// and asks again with that.
-func (c *Client) ask(ctx context.Context) (*token, error) {
-	defer c.clock.certify(time.Time{})
-	t, again, err := c.askOnce(ctx)
-	for try := 0; again && try < 2; try++ { // once for the certificate, once for the proof
-		t, again, err = c.askOnce(ctx)
+// requestToken gets a token. If the device's clock is wrong, the endpoint responds with the
+// right time, and the request is repeated with that.
+func (c *Client) requestToken(ctx context.Context) (*token, error) {
+	defer c.clock.setCertificateTime(time.Time{})
+	t, again, err := c.tryToken(ctx)
+	for try := 0; again && try < 2; try++ { // once for the certificate's time, once for the proof's
+		t, again, err = c.tryToken(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
@@ -65,49 +64,49 @@ func (c *Client) ask(ctx context.Context) (*token, error) {
 	return t, nil
 }
 
-func (c *Client) askOnce(ctx context.Context) (t *token, again bool, err error) {
-	asked, now := c.clock.since(), c.clock.now()
+func (c *Client) tryToken(ctx context.Context) (t *token, again bool, err error) {
+	sent, now := c.clock.since(), c.clock.now()
 	path := c.config.Endpoint + "/v1/devices/" + url.PathEscape(string(c.config.Device)) + "/token"
 	r, err := c.post(ctx, path, nil, http.Header{"Authorization": {c.prove(now)}, "Accept": {"application/json"}})
 	if err != nil {
-		day, ok := early(err, now)
+		day, ok := notYetValid(err, now)
 		if again = ok && !c.clock.known(); again {
-			c.clock.certify(day)
+			c.clock.setCertificateTime(day)
 		}
 		return nil, again, fmt.Errorf("%s: %w", endpoint, err)
 	}
-	answered := c.clock.since()
+	received := c.clock.since()
 	if r.status != http.StatusOK {
 		refusal, server := problem(r)
 		if refusal.Code != "proof-expired" || server.IsZero() {
 			return nil, false, refusal
 		}
-		return nil, true, errors.Join(refusal, c.learn(server, asked, answered))
+		return nil, true, errors.Join(refusal, c.learn(server, sent, received))
 	}
 	a, table, err := parseAnswer(r.body, c.config.Device)
 	if err != nil {
-		return nil, false, fmt.Errorf("answer of %s: %w", endpoint, err)
+		return nil, false, fmt.Errorf("response of %s: %w", endpoint, err)
 	}
-	if err := c.learn(a.ServerTime, asked, answered); err != nil {
+	if err := c.learn(a.ServerTime, sent, received); err != nil {
 		return nil, false, err
 	}
-	t = a.token(table, a.ServerTime.Add(-(asked+answered)/2))
+	t = a.token(table, a.ServerTime.Add(-(sent+received)/2))
 	c.count(func(s *Stats) {
 		s.Tokens, s.TokenExpires, s.SendEvery = s.Tokens+1, a.Expires, time.Duration(a.SendEvery)*time.Second
 	})
 	return t, false, nil
 }
 
-// learn sets the clock; at the first time, that fixes when all was taken that waits.
-func (c *Client) learn(server time.Time, asked, answered time.Duration) error {
-	zero := c.clock.learn(server, asked, answered)
+// learn sets the clock. The first time, this also fixes the times of the waiting readings.
+func (c *Client) learn(server time.Time, sent, received time.Duration) error {
+	zero := c.clock.learn(server, sent, received)
 	if err := c.buffer.anchor(zero, server, c.config.Log); err != nil {
 		return fmt.Errorf("file %s: the times of readings: %w", c.config.File, err)
 	}
 	return nil
 }
 
-// problem reads an answer of application/problem+json, or what there is instead.
+// problem reads a response of application/problem+json, or whatever else a proxy sent.
 func problem(r reply) (*Refusal, time.Time) {
 	var told struct {
 		Detail     string    `json:"detail"`

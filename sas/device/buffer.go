@@ -10,53 +10,51 @@ import (
 	"time"
 )
 
-// A buffer holds the readings that wait, in the order of their acceptance.
+// A buffer holds the readings that wait to be sent, in the order of acceptance.
 type buffer struct {
 	max  int64         // bytes
-	wake chan struct{} // has one when there may be something new to send
+	wake chan struct{} // holds a value when there may be something new to send
 
 	mu      sync.Mutex
 	device  string
-	boot    *boot // this one
+	boot    *boot // the current one
 	boots   []*boot
 	entries []*entry
 	bytes   int64
 	added   uint64
-	changed chan struct{} // closed when entries have left
+	changed chan struct{} // closed when entries were removed
 	journal *journal      // nil: in memory only
 	closed  bool
 }
 
-// An entry is a reading that waits.
+// An entry is a waiting reading.
 type entry struct {
 	stamp
 	boot   *boot
-	seq    uint64 // within its boot, from 1
+	seq    uint64 // in its boot, from 1
 	body   []byte // its values as a JSON object
 	n      uint64 // since Open
-	place  place  // in the file
-	ticket uint64 // of the flush that it needs
-	taken  bool   // it is being sent: not to be dropped
-	tried  bool   // a request may have had it
+	place  place  // its part of the file
+	ticket uint64 // of the flush that makes it durable
+	taken  bool   // being sent, so it must not be dropped
+	tried  bool   // was part of a request, which storage may have received
 }
 
-// A boot is a run of the client: whatever was stamped by one monotonic clock.
+// A boot is one run of the client: all readings that were stamped by one monotonic clock.
 type boot struct {
 	nonce string    // part of its readings' keys
-	wall  time.Time // what the device's clock said when it began
-	after time.Time // a time that was past already; zero: unknown
-	zero  time.Time // the right time when it began; zero: not known
+	wall  time.Time // the device's own clock at its start
+	after time.Time // a time that had already passed; zero: unknown
+	zero  time.Time // the server's time at its start; zero: not known
 	seen  time.Time // the time when that was learnt
 }
 
-// overhead is what an entry takes besides its body: memory, and a record's head
-// in the file.
+// overhead is the size of an entry besides its body, in memory and as a record's header.
 const overhead = 64
 
 func (e *entry) size() int64 { return int64(len(e.body)) + overhead }
 
-// suffix tells the readings of one device apart, whatever their ticks: by boot
-// and number.
+// suffix makes the row keys of a device unique, whatever their ticks: by boot and number.
 func suffix(nonce string, seq uint64) string { return fmt.Sprintf("%s.%08x", nonce, seq) }
 
 func newNonce() string {
@@ -65,14 +63,14 @@ func newNonce() string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// add accepts a reading, and returns when it is safe.
+// add accepts a reading and returns when it is durable.
 func (b *buffer) add(s stamp, body []byte) error {
 	e, err := b.append(s, body)
 	if err != nil {
 		return err
 	}
 	if err := b.journal.flush(e.ticket); err != nil {
-		b.remove(e) // it was not accepted
+		b.remove(e) // it is not accepted
 		return err
 	}
 	select {
@@ -90,7 +88,7 @@ func (b *buffer) append(s stamp, body []byte) (*entry, error) {
 	case b.closed:
 		return nil, ErrClosed
 	case e.size() > b.max:
-		return nil, fmt.Errorf("it takes %d bytes of a buffer that has %d", e.size(), b.max)
+		return nil, fmt.Errorf("it needs %d bytes, and the buffer has only %d", e.size(), b.max)
 	case b.bytes+e.size() > b.max:
 		return nil, ErrFull
 	}
@@ -106,8 +104,8 @@ func (b *buffer) append(s stamp, body []byte) (*entry, error) {
 	return e, nil
 }
 
-// oldest takes the oldest entries whose place a reading of that many bytes
-// needs: none where all that waits is being sent.
+// oldest takes as many of the oldest entries as must go to make room for a reading with a
+// body of that many bytes. It returns none if all entries are being sent.
 func (b *buffer) oldest(body int) (old []*entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +120,7 @@ func (b *buffer) oldest(body int) (old []*entry) {
 	return old
 }
 
-// ready tells whether next would give anything.
+// ready reports whether next would return anything.
 func (b *buffer) ready() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,14 +132,14 @@ func (b *buffer) ready() bool {
 	return false
 }
 
-// next are the first entries, within limits but at least one, for a request. They
-// are none while nothing waits.
+// next takes the first entries for a request: as many as fit the limits, but at least one
+// if any is durable.
 func (b *buffer) next(rows int, bytes int64) (batch []*entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, e := range b.entries {
 		if e.taken {
-			continue // it is about to be dropped
+			continue // about to be dropped
 		}
 		if bytes -= e.size(); len(batch) == rows || len(batch) > 0 && bytes < 0 || !b.journal.flushed(e.ticket) {
 			break
@@ -152,7 +150,7 @@ func (b *buffer) next(rows int, bytes int64) (batch []*entry) {
 	return batch
 }
 
-// release gives back what next gave.
+// release returns entries that next took.
 func (b *buffer) release(batch []*entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,21 +159,16 @@ func (b *buffer) release(batch []*entry) {
 	}
 }
 
-// remove takes entries out: they are stored or reported.
+// remove removes entries that are stored or reported.
 func (b *buffer) remove(gone ...*entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.leave(gone)
-}
-
-// leave takes entries out and enters that in the file. It need not be flushed: what
-// it says is found out again by sending them.
-func (b *buffer) leave(gone []*entry) {
+	// The journal need not be flushed: an entry that is sent again turns out to be stored.
 	out := make(map[*entry]bool, len(gone))
 	for _, e := range gone {
 		out[e] = true
 	}
-	var past []place // runs of them
+	var past []place // merged where they adjoin
 	last := -2
 	for i, e := range b.entries {
 		if !out[e] {
@@ -193,7 +186,7 @@ func (b *buffer) leave(gone []*entry) {
 	close(b.changed)
 	b.changed = make(chan struct{})
 	if b.journal != nil {
-		b.journal.past(past)
+		b.journal.markDone(past)
 		b.journal.shrink(b.bytes, b.image)
 	}
 }
@@ -204,8 +197,8 @@ func (b *buffer) mark() uint64 {
 	return b.added
 }
 
-// waiting is how many wait of those added up to upTo, and what is closed when
-// that has changed.
+// waiting counts the waiting entries among the first upTo, and returns a channel that is
+// closed when any are removed.
 func (b *buffer) waiting(upTo uint64) (n int, changed <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -217,7 +210,7 @@ func (b *buffer) waiting(upTo uint64) (n int, changed <-chan struct{}) {
 	return n, b.changed
 }
 
-func (b *buffer) waits() (n, bytes int64) {
+func (b *buffer) usage() (n, bytes int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return int64(len(b.entries)), b.bytes

@@ -15,25 +15,28 @@ import (
 	"time"
 )
 
-// DefaultMaxBytes is how much may wait where Config does not say.
+// DefaultMaxBytes is the default of Config.MaxBytes.
 const DefaultMaxBytes = 16 << 20
 
-// A Config says who a device is, whom it asks for tokens, and where its
-// readings wait.
+// A Config configures a Client.
 type Config struct {
-	Endpoint   string // URL of the SAS endpoint: https, except on loopback
+	Endpoint   string // URL of the token endpoint: https, except on loopback
 	Device     schema.DeviceID
-	Enrollment string // the device's
-	Key        string // the device's own, derived from its enrollment's, in base64
+	Enrollment string // ID of the device's enrollment
+	Key        string // the device's own key in base64, as furrow device key prints it
 
-	CAFile    string            // certificates to trust, in PEM; zero: the system's
-	Transport http.RoundTripper // carries every request, and checks certificates; zero: one that trusts CAFile
+	CAFile    string            // trusted certificates in PEM; zero: the system's
+	Transport http.RoundTripper // sends every request and verifies certificates; zero: one that trusts CAFile
 
-	File       string // where readings wait, so that a power cut loses none; at most about twice MaxBytes; not on Windows. Zero: in memory only
-	MaxBytes   int64  // of the readings that wait, which are in memory too; zero: DefaultMaxBytes
-	DropOldest bool   // when that is full: drop the oldest, and report it; zero: Send refuses the newest
+	// File holds the waiting readings, so that a power cut loses none. It grows to about
+	// twice MaxBytes. Not available on Windows. Zero: memory only.
+	File       string
+	MaxBytes   int64 // of all waiting readings, which are also in memory; zero: DefaultMaxBytes
+	DropOldest bool  // when full, drop and report the oldest; zero: Send refuses the newest
 
-	OnReport func(Report)     // is called by Send, Run and Open, one at a time, and must not call the client; zero: reports are logged
+	// OnReport is called by Send, Run and Open, one call at a time. It must not call the
+	// client. Zero: reports are logged.
+	OnReport func(Report)
 	Log      *slog.Logger     // zero: slog.Default
 	Wall     func() time.Time // the device's own clock, which may be wrong; zero: time.Now
 }
@@ -52,15 +55,14 @@ type Client struct {
 	stats     Stats
 }
 
-// What Send refuses a good reading for.
+// Reasons why Send refuses a valid reading.
 var (
-	ErrFull   = errors.New("the buffer is full: send again when what waits has been stored")
+	ErrFull   = errors.New("the buffer is full: try again after waiting readings were sent")
 	ErrClosed = errors.New("the client is closed")
 )
 
-// Open checks the config, and loads what waits in the file. One process at a
-// time can have a file open, where the system has locks for files: Linux, the
-// BSDs and macOS.
+// Open checks the config and loads the waiting readings from the file. On Linux, the BSDs
+// and macOS a lock ensures that only one process has the file open.
 func Open(config Config) (*Client, error) {
 	c := &Client{config: config}
 	if err := c.check(); err != nil {
@@ -70,7 +72,7 @@ func Open(config Config) (*Client, error) {
 	transport := c.config.Transport
 	if transport == nil {
 		var err error
-		if transport, err = trusting(c.config.CAFile, c.clock.certificates); err != nil {
+		if transport, err = newTransport(c.config.CAFile, c.clock.certificateTime); err != nil {
 			return nil, fmt.Errorf("device %q: %w", config.Device, err)
 		}
 	}
@@ -89,10 +91,10 @@ func (c *Client) check() (err error) {
 		return err
 	}
 	if c.config.Enrollment == "" {
-		return errors.New("no enrollment is named; it is part of the proof that the endpoint asks for")
+		return errors.New("no enrollment; it is part of the device's proof")
 	}
 	if c.key, err = base64.StdEncoding.DecodeString(c.config.Key); err != nil || len(c.key) == 0 {
-		return errors.New("the key is not in base64, or empty; copy it whole, with the = signs at its end")
+		return errors.New("the key is empty or not in base64; copy all of it, with the = signs at its end")
 	}
 	u, err := url.Parse(c.config.Endpoint)
 	if err != nil || u.Host == "" || u.RawQuery != "" {
@@ -114,15 +116,15 @@ func (c *Client) check() (err error) {
 	return nil
 }
 
-// Send accepts a reading, or says why not. What storage would refuse is
-// refused here, so that the caller learns it at once.
+// Send accepts a reading, or returns why not. It refuses at once what storage would refuse
+// later.
 func (c *Client) Send(r Reading) error {
 	body, err := r.encode(c.config.Device)
 	if err != nil {
 		return c.refused(fmt.Errorf("reading: %w", err))
 	}
-	taken := c.clock.stamp(r.Time)
-	err = c.buffer.add(taken, body)
+	at := c.clock.stamp(r.Time)
+	err = c.buffer.add(at, body)
 	for c.config.DropOldest && errors.Is(err, ErrFull) {
 		old := c.buffer.oldest(len(body))
 		if len(old) == 0 {
@@ -132,7 +134,7 @@ func (c *Client) Send(r Reading) error {
 			c.report(e.report(Dropped, errDropped))
 		}
 		c.buffer.remove(old...)
-		err = c.buffer.add(taken, body)
+		err = c.buffer.add(at, body)
 	}
 	if err != nil {
 		return c.refused(fmt.Errorf("reading: %w", err))
@@ -146,8 +148,8 @@ func (c *Client) refused(err error) error {
 	return err
 }
 
-// Flush waits until everything that was accepted before the call is stored or
-// reported. Run must be running for that.
+// Flush waits until every reading accepted before the call is stored or reported. It needs
+// a concurrent Run.
 func (c *Client) Flush(ctx context.Context) error {
 	upTo := c.buffer.mark()
 	for {
@@ -158,13 +160,13 @@ func (c *Client) Flush(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("flush: %d readings wait still: %w", left, context.Cause(ctx))
+			return fmt.Errorf("flush: %d readings still wait: %w", left, context.Cause(ctx))
 		}
 	}
 }
 
-// Close releases the file. What waits in it is there for the next Open; without
-// a file it is lost. Run must have returned.
+// Close closes the file. The next Open finds its waiting readings; without a file they are
+// lost. Run must have returned.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return c.buffer.close()

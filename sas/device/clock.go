@@ -7,33 +7,32 @@ import (
 	"furrow/tables"
 )
 
-// A clock tells the server's time by the monotonic clock: what the wall shows
-// serves as long as there is nothing better, and only to make a proof.
+// A clock extrapolates the server's time with the monotonic clock. The wall clock is used
+// only until the server's time is known, and only for proofs.
 type clock struct {
-	start time.Time // of the boot: of this Client
+	start time.Time // of this boot, that is, of this Client
 	wall  func() time.Time
 
-	mu        sync.Mutex
-	zero      time.Time    // the server's time at start; zero while it is not known
-	last      tables.Ticks // of the newest reading
-	certified time.Time    // the first day of a certificate, while the wall shows an earlier one
+	mu          sync.Mutex
+	zero        time.Time    // the server's time at start; zero while it is not known
+	last        tables.Ticks // of the newest reading
+	certificate time.Time    // start of a certificate's validity, if the wall clock shows an earlier time
 }
 
-// A stamp is when a reading was taken: in ticks if it is timed, and else in
-// nanoseconds since the boot.
+// A stamp is the time of a reading: in ticks if timed, otherwise in nanoseconds since the
+// start of the boot.
 type stamp struct {
 	timed bool
 	at    int64
 }
 
-// backwards is how far readings are kept in order when the server's time turns
-// out to be earlier than it was thought to be. More than that is no correction
-// but another time.
-const backwards = time.Minute
+// maxCorrection bounds the backward corrections of the server's time under which readings
+// stay in order. A larger one means that the server's clock was set.
+const maxCorrection = time.Minute
 
 func newClock(wall func() time.Time) *clock { return &clock{start: time.Now(), wall: wall} }
 
-// since is how long the boot is ago.
+// since is the time since the start of the boot.
 func (c *clock) since() time.Duration { return time.Since(c.start) }
 
 func (c *clock) known() bool {
@@ -42,22 +41,22 @@ func (c *clock) known() bool {
 	return !c.zero.IsZero()
 }
 
-// learn takes the server's time from an answer, made halfway between the request
-// and its arrival. It gives the server's time at the boot.
-func (c *clock) learn(server time.Time, asked, answered time.Duration) (zero time.Time) {
-	zero = server.Add(-(asked + answered) / 2).Round(0)
+// learn sets the server's time from a response, assumed to be halfway between request and
+// arrival. It returns the server's time at the start of the boot.
+func (c *clock) learn(server time.Time, sent, received time.Duration) (zero time.Time) {
+	zero = server.Add(-(sent + received) / 2).Round(0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.zero.IsZero() { // what was taken until now is to come before what comes
-		c.last = tables.TicksOf(zero.Add(answered))
+	if c.zero.IsZero() { // earlier readings must sort before later ones
+		c.last = tables.TicksOf(zero.Add(received))
 	}
 	c.zero = zero
 	return zero
 }
 
-// stamp is the stamp of a reading of t; the zero time is now.
+// stamp returns the stamp of a reading taken at t; the zero time means now.
 func (c *clock) stamp(t time.Time) stamp {
-	if !t.IsZero() && t == t.Round(0) { // without a monotonic reading: not of time.Now, or of another process
+	if !t.IsZero() && t == t.Round(0) { // no monotonic clock reading: not from time.Now of this process
 		return stamp{timed: true, at: int64(tables.TicksOf(t))}
 	}
 	c.mu.Lock()
@@ -71,7 +70,7 @@ func (c *clock) stamp(t time.Time) stamp {
 	}
 	ticks := tables.TicksOf(c.zero.Add(since))
 	if t.IsZero() {
-		if ticks < c.last && ticks.Add(backwards) > c.last {
+		if ticks < c.last && ticks.Add(maxCorrection) > c.last {
 			ticks = c.last
 		}
 		c.last = ticks
@@ -79,7 +78,7 @@ func (c *clock) stamp(t time.Time) stamp {
 	return stamp{timed: true, at: int64(ticks)}
 }
 
-// now is the server's time, or the wall's while that is not known.
+// now is the server's time, or the wall clock's while that is unknown.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -89,21 +88,21 @@ func (c *clock) now() time.Time {
 	return c.zero.Add(c.since())
 }
 
-// certificates is the time at which certificates are checked.
-func (c *clock) certificates() time.Time {
+// certificateTime is the time for verifying certificates.
+func (c *clock) certificateTime() time.Time {
 	now := c.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.zero.IsZero() && now.Before(c.certified) {
-		return c.certified
+	if c.zero.IsZero() && now.Before(c.certificate) {
+		return c.certificate
 	}
 	return now
 }
 
-// certify makes day the time at which certificates are checked, for as long as
-// the time is not known. The zero time ends that.
-func (c *clock) certify(day time.Time) {
+// setCertificateTime sets the time for verifying certificates while the server's time is
+// unknown. The zero time resets it.
+func (c *clock) setCertificateTime(day time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.certified = day
+	c.certificate = day
 }

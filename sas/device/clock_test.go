@@ -8,8 +8,8 @@ import (
 	"furrow/tables"
 )
 
-// The server's time turns out to be a little earlier than an answer said that
-// came late: readings stay in order. Another time altogether is followed.
+// After a small backward correction of the server's time, readings stay in order. A large one
+// is followed at once.
 func TestCorrectionOfTheTimeKeepsReadingsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now)
@@ -35,8 +35,8 @@ func TestCorrectionOfTheTimeKeepsReadingsInOrder(t *testing.T) {
 	})
 }
 
-// In a bubble of synctest, times have no monotonic reading; so this is outside.
-func TestTimesOfTheCallersOwn(t *testing.T) {
+// Times in a synctest bubble have no monotonic clock reading, so this test runs outside.
+func TestReadingsWithTheirOwnTime(t *testing.T) {
 	c := newClock(time.Now)
 	sampled := c.start.Add(-time.Minute)
 	if got := c.stamp(sampled); got.timed || got.at != -int64(time.Minute) {
@@ -49,7 +49,7 @@ func TestTimesOfTheCallersOwn(t *testing.T) {
 		got := c.stamp(one.given)
 		late := tables.Ticks(got.at).Time().Sub(one.want)
 		if !got.timed || late < 0 || late > 30*time.Second || late > 0 && !one.given.IsZero() {
-			t.Errorf("%s is stamped %s too late", one.given, late)
+			t.Errorf("%s is stamped late by %s", one.given, late)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// deliver sends the batch once, and does what the answer says.
+// deliver sends the batch once and handles the response.
 func (s *sender) deliver(ctx context.Context) error {
 	n := len(s.batch)
 	if s.alone {
@@ -21,62 +21,62 @@ func (s *sender) deliver(ctx context.Context) error {
 	o := s.insert(ctx, s.token, rows)
 	switch {
 	case o.verdict == stored, o.verdict == exists && (s.whole || n == 1):
-		// Each key is of one reading alone, so that what exists is that reading; and a
-		// transaction is all or nothing.
-		s.done(0, n)
+		// Keys are unique per reading, so the existing row is this reading; and a transaction
+		// stores all rows or none.
+		s.markStored(0, n)
 	case o.verdict == exists && o.index >= 0:
-		s.done(o.index, o.index+1)
+		s.markStored(o.index, o.index+1)
 	case o.verdict == rejected && (o.index >= 0 || n == 1):
 		s.setAside(max(o.index, 0), Rejected, o.err)
-		s.well()
+		s.clearFailures()
 	case o.verdict == exists, o.verdict == rejected:
 		s.alone, s.whole = true, false
 	case o.verdict == denied:
-		return s.again(o.err)
+		return s.discardToken(o.err)
 	default:
 		return o.err
 	}
 	return nil
 }
 
-// done lets entries go that are stored.
-func (s *sender) done(from, to int) {
+// markStored removes stored entries.
+func (s *sender) markStored(from, to int) {
 	s.count(func(s *Stats) { s.Stored += int64(to - from) })
-	s.leave(from, to)
+	s.remove(from, to)
 	s.refused, s.denied = 0, false
-	s.well()
+	s.clearFailures()
 }
 
-// again is what follows when storage refuses the token: a new one, at once, as the
-// policy of the old one may be gone. If that is refused, too, a pause.
-func (s *sender) again(err error) error {
+// discardToken handles a token that storage refuses. The first time a new one is requested at
+// once, since the old one's policy may be gone. After that, the error makes the sender pause.
+func (s *sender) discardToken(err error) error {
 	s.token = nil
 	if s.refused++; s.refused == 1 {
 		return nil
 	}
-	s.deny(err)
+	s.reportDenied(err)
 	return err
 }
 
-// A verdict is what storage says to rows.
+// A verdict is what a response of storage says about rows.
 type verdict int
 
 const (
-	unknown  verdict = iota // nothing, or what does not tell
-	stored                  // every row
-	exists                  // a row is there already
-	rejected                // a row is bad for good
-	denied                  // the token does not serve
+	unknown  verdict = iota // no response, or one that does not tell
+	stored                  // all rows are stored
+	exists                  // a row already exists
+	rejected                // a row is invalid
+	denied                  // the token is not accepted
 )
 
-// An outcome is what became of a request.
+// An outcome is the result of a request.
 type outcome struct {
 	verdict verdict
-	index   int // of the row that it is about; -1 where that is not said
+	index   int // of the row concerned; -1 if unknown
 	err     error
 }
 
-// insert adds rows: several in a transaction.
+// insert adds rows, several of them in one transaction.
 func (c *Client) insert(ctx context.Context, t *token, rows []row) outcome {
 	var r reply
 	var err error

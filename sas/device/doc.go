@@ -1,6 +1,6 @@
-// Package device is what a device or a gateway runs to get its readings into
-// the table, each of them once. It asks the SAS endpoint for a token, which it
-// keeps in memory only, and writes straight to Table Storage.
+// Package device is the client for devices and gateways. It stores each reading exactly once
+// in the device's table. It requests tokens from the token endpoint, keeps them only in
+// memory, and writes directly to Table Storage.
 //
 //	client, err := device.Open(device.Config{
 //		Endpoint:   "https://furrow.example:8443",
@@ -14,28 +14,27 @@
 //	go client.Run(ctx)
 //	err = client.Send(device.Reading{Values: map[string]any{"Temperature": 21.5}})
 //
-// Send returns when the reading is safe: with a File, after it was flushed to
-// disk. From then on the reading is stored once, or OnReport is told why not.
-// Readings are sent in the order in which they were accepted. Nothing is given
-// up because of an outage, however long; what the buffer cannot hold is refused
-// by Send, or, with DropOldest, dropped and reported.
+// Send returns when the reading is durable: with a File, after it was flushed to disk. From
+// then on the reading is either stored once, or reported to OnReport with the reason.
+// Readings are sent in the order of acceptance. No outage, however long, loses a reading. If
+// the buffer is full, Send refuses the new reading or, with DropOldest, drops and reports the
+// oldest.
 //
 // # Time
 //
-// Readings are stamped with the server's time, carried on by the device's
-// monotonic clock: a wrong clock, and one that is set while the device runs,
-// does not matter. What was taken before the server's time was known gets its
-// time when it is. Where the power went before that, the next start goes by
-// the device's own clock, if what it said lies between the last time known
-// before and the next start; if not, nobody knows when those readings were
-// taken, and they are set aside and reported rather than stored under a time that was
-// made up. The monotonic clock of most systems stands still while the machine
-// sleeps; a reading taken after that and before the next token is early by as much.
+// Readings are stamped with the server's time, extrapolated with the device's monotonic
+// clock. A device clock that is wrong, or that is set while the device runs, does not matter.
+// Readings taken before the server's time is known get their times once it is. If the power
+// fails before that, the next start uses the device's own clock, provided that its time lies
+// between the last known time and the next start. Otherwise the times are unknown, and the
+// readings are reported instead of being stored under an invented time. The monotonic clock
+// of most systems stops while the machine sleeps; readings between such a sleep and the next
+// token are stamped too early by the length of the sleep.
 //
-// A Reading with a Time of its own keeps it, save that a Time which time.Now
-// gave in this process is corrected as said above.
+// A Reading with its own Time keeps it, except that a Time from time.Now in this process is
+// corrected as described above.
 //
-// A device that does not know the time cannot tell whether a certificate is
-// valid already. If its clock stands before a certificate's first day it takes
-// that day for the time, once, to ask the endpoint for the right one.
+// A device that does not know the time cannot tell whether a certificate is already valid.
+// If its clock is before the certificate's validity, it uses the first valid day once, to ask
+// the endpoint for the right time.
 package device

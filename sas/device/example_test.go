@@ -15,8 +15,7 @@ import (
 	"furrow/sas/device"
 )
 
-// A device sends a reading. (The servers of the example stand for the SAS
-// endpoint and for storage.)
+// A device sends a reading. The two servers stand in for the token endpoint and storage.
 func Example() {
 	stored := make(chan string, 1)
 	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -28,7 +28,7 @@ func mustAdd(t testing.TB, b *buffer, body string) {
 	}
 }
 
-// waits is what waits in b, as text.
+// waits returns the waiting readings of b as text.
 func waits(b *buffer) string {
 	var all []string
 	for _, e := range b.entries {
@@ -37,9 +37,9 @@ func waits(b *buffer) string {
 	return strings.Join(all, " ")
 }
 
-// The file is cut at every byte, as a power cut may do, and opens to what it was
-// after one of the steps that made it; the next reading is kept.
-func TestFileCutAnywhereOpensToAPrefix(t *testing.T) {
+// The file is cut at every byte, as by a power cut. It then opens in the state after one of
+// the steps that wrote it, and accepts another reading.
+func TestFileCutAtAnyByteOpensInAnEarlierState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "readings")
 	b := mustOpen(t, path)
 	states := []string{""}
@@ -89,8 +89,8 @@ func TestFileCutAnywhereOpensToAPrefix(t *testing.T) {
 	}
 }
 
-// What a damaged part held is lost, and reported; what comes after it is not.
-func TestDamageIsReportedAndCostsOnlyItsOwn(t *testing.T) {
+// A damaged record is lost and reported; the records after it are kept.
+func TestDamageIsReportedAndLimitedToItsRecord(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "readings")
 	b := mustOpen(t, path)
 	for i := range 5 {
@@ -120,7 +120,7 @@ func TestDamageIsReportedAndCostsOnlyItsOwn(t *testing.T) {
 	}
 }
 
-func TestKeysStayWhatTheyAreAcrossRunsAndNewFiles(t *testing.T) {
+func TestKeysNeverChangeAcrossRunsAndRewrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "readings")
 	b := mustOpen(t, path)
 	zero := time.Now().Round(0)
@@ -147,14 +147,14 @@ func TestKeysStayWhatTheyAreAcrossRunsAndNewFiles(t *testing.T) {
 		if err := b.anchor(zero.Add(time.Duration(round+1)*time.Hour), zero.Add(24*time.Hour), nil); err != nil {
 			t.Fatal(err)
 		}
-		// Much comes and goes, so that the file is made anew.
+		// Enough readings come and go for the file to be rewritten.
 		files := b.journal.file
 		for range 60 {
 			mustAdd(t, b, `{"a":"`+strings.Repeat("y", 4000)+`"}`)
 			b.remove(b.entries[3])
 		}
 		if b.journal.file == files {
-			t.Error("the file was not made anew")
+			t.Error("the file was not rewritten")
 		}
 		if got := keys(); !slices.Equal(got, want) {
 			t.Errorf("keys are %v, want %v", got, want)
@@ -167,7 +167,7 @@ func TestKeysStayWhatTheyAreAcrossRunsAndNewFiles(t *testing.T) {
 	b.close()
 }
 
-func TestOneFileHasOneProcessAndOneDevice(t *testing.T) {
+func TestFileBelongsToOneProcessAndOneDevice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "readings")
 	b := mustOpen(t, path)
 	if _, _, err := openBuffer(Config{Device: "d", File: path}, time.Now()); err == nil || !strings.Contains(err.Error(), "another process") {
@@ -180,7 +180,7 @@ func TestOneFileHasOneProcessAndOneDevice(t *testing.T) {
 	mustOpen(t, path).close()
 }
 
-func TestDiskThatFailsIsSaidAndTrustedNoMore(t *testing.T) {
+func TestAfterADiskErrorNothingIsAccepted(t *testing.T) {
 	b := mustOpen(t, filepath.Join(t.TempDir(), "readings"))
 	mustAdd(t, b, `{"a":1}`)
 	b.journal.fail(errors.New("input/output error"))
@@ -261,7 +261,7 @@ func FuzzFile(f *testing.F) {
 		for _, e := range b.entries {
 			r, err := decode(e.record())
 			if err != nil || r.(readingRecord).seq != e.seq || string(r.(readingRecord).body) != string(e.body) {
-				t.Errorf("%+v is read back as %+v, %v", e, r, err)
+				t.Errorf("%+v reads back as %+v, %v", e, r, err)
 			}
 		}
 	})

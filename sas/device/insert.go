@@ -9,22 +9,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A row is a reading as it is sent.
+// A row is a reading in its wire form.
 type row struct {
 	key    string
 	values []byte // a JSON object that is not empty
 }
 
-// json is the row with its keys.
+// json returns the row with its keys.
 func (r row) json(partition string) []byte {
 	b := append(make([]byte, 0, len(r.values)+len(partition)+len(r.key)+40), `{"PartitionKey":`...)
-	b, _ = jsontext.AppendQuote(b, partition) // the id of a device: letters and digits
+	b, _ = jsontext.AppendQuote(b, partition) // a device ID always encodes
 	b = fmt.Appendf(b, `,"RowKey":"%s",`, r.key)
 	return append(b, r.values[1:]...)
 }
 
-// apiVersion is the newest version of the Table service's protocol that
-// changed anything for what is sent here.
+// apiVersion is the last version of the Table service's protocol that changed these requests.
 const apiVersion = "2019-02-02"
 
 func entityHeader() http.Header {
@@ -52,7 +51,7 @@ func (t *token) service() string {
 	return table[:strings.LastIndexByte(table, '/')]
 }
 
-// transaction is the body of a request that adds rows, all or none, and its boundary.
+// transaction returns the body and the boundary of a request that adds all rows or none.
 // learn.microsoft.com: "Performing entity group transactions".
 func (t *token) transaction(rows []row) (body []byte, boundary string) {
 	name := rand.Text()

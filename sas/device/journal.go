@@ -10,26 +10,26 @@ import (
 	"sync/atomic"
 )
 
-// A journal is the file of a buffer. Records are only ever added; when most of
-// it is past, what is left moves to a new file. Its methods are for one goroutine at a time,
-// save flush and flushed. A nil journal is that of a buffer in memory.
+// A journal is the append-only file of a buffer. When most of its records are obsolete, the
+// others move to a new file. Only flush and flushed are safe for concurrent use. A nil
+// journal belongs to a buffer in memory.
 type journal struct {
 	path string
 	lock *os.File
 	file *os.File
 	size int64
-	grow int64 // how long it may become until it is tried to shrink it
+	grow int64 // size at which to try again to shrink it
 
 	written atomic.Uint64 // records
-	synced  atomic.Uint64 // of them, those on disk
-	syncing sync.Mutex    // held while the file is flushed or exchanged
+	synced  atomic.Uint64 // records on disk
+	syncing sync.Mutex    // held while the file is flushed or replaced
 	broken  atomic.Pointer[error]
 }
 
-// slack is how much of the file may be past before it is worth a new one.
+// slack is how many obsolete bytes are tolerated before the file is rewritten.
 const slack = 64 << 10
 
-// openJournal opens or makes the file, and reads it.
+// openJournal opens or creates the file and reads it.
 func openJournal(path string) (j *journal, data []byte, err error) {
 	j = &journal{path: path}
 	if j.lock, err = lockFile(path + ".lock"); err != nil {
@@ -39,9 +39,9 @@ func openJournal(path string) (j *journal, data []byte, err error) {
 		data, err = io.ReadAll(j.file)
 	}
 	if err == nil && len(data) >= len(title) && string(data[:len(title)]) != title {
-		err = errors.New("it is not a file of waiting readings")
+		err = errors.New("not a file of waiting readings")
 	}
-	if err == nil && len(data) < len(title) { // new, or cut off when it was
+	if err == nil && len(data) < len(title) { // new, or cut off while new
 		data = []byte(title)
 		_, err = j.file.WriteAt(data, 0)
 	}
@@ -51,7 +51,7 @@ func openJournal(path string) (j *journal, data []byte, err error) {
 	return j, data, nil
 }
 
-// begin goes on after the good part of the file.
+// begin truncates the file to its good part and continues there.
 func (j *journal) begin(good int64) error {
 	j.size = good
 	err := j.file.Truncate(good)
@@ -64,7 +64,7 @@ func (j *journal) begin(good int64) error {
 	return err
 }
 
-// append writes a record, and gives the ticket for the flush that makes it safe.
+// append writes a record and returns the ticket of the flush that makes it durable.
 func (j *journal) append(payload []byte) (place, uint64, error) {
 	if broken := j.broken.Load(); broken != nil {
 		return place{}, 0, *broken
@@ -74,24 +74,23 @@ func (j *journal) append(payload []byte) (place, uint64, error) {
 		if cut := j.file.Truncate(j.size); cut != nil {
 			return place{}, 0, j.fail(cut)
 		}
-		return place{}, 0, fmt.Errorf("it cannot be kept: %w", err)
+		return place{}, 0, fmt.Errorf("the reading cannot be saved: %w", err)
 	}
 	at := place{j.size, j.size + int64(len(record))}
 	j.size = at.end
 	return at, j.written.Add(1), nil
 }
 
-// past says that the readings in some parts of the file need not be sent any more.
-func (j *journal) past(parts []place) {
+// markDone records that the readings in these parts of the file need not be sent any more.
+func (j *journal) markDone(parts []place) {
 	for _, p := range parts {
 		if _, _, err := j.append(p.encode()); err != nil {
-			return // they will be sent again, and found to be there
+			return // they will be sent again and found to exist
 		}
 	}
 }
 
-// flush makes a record safe. Those who ask while a flush is under way share
-// the next.
+// flush makes a record durable. Callers that arrive during a flush share the next one.
 func (j *journal) flush(ticket uint64) error {
 	if j == nil {
 		return nil
@@ -112,20 +111,20 @@ func (j *journal) flush(ticket uint64) error {
 	return nil
 }
 
-// flushed tells whether a record is safe.
+// flushed reports whether a record is durable.
 func (j *journal) flushed(ticket uint64) bool { return j == nil || j.synced.Load() >= ticket }
 
-// fail gives the file up: what is on disk after a flush that failed is unknown,
-// and one that succeeds later proves nothing.
+// fail makes the journal refuse everything: after a failed fsync the content of the disk is
+// unknown, and a later fsync that succeeds proves nothing.
 func (j *journal) fail(err error) error {
-	err = fmt.Errorf("it cannot be kept, nor any other until a new start: %w", err)
+	err = fmt.Errorf("readings cannot be saved until the client is opened again: %w", err)
 	j.broken.CompareAndSwap(nil, &err)
 	return *j.broken.Load()
 }
 
-// shrink moves what is left to a new file, where that is worth it: image writes
-// it, by append, and gives what is to be done when the new file is in place;
-// live is about how long it is.
+// shrink replaces the file if enough of it is obsolete. image appends the live records to
+// the new file and returns what to do once that file is in place; live is their approximate
+// size.
 func (j *journal) shrink(live int64, image func() (moved func(), err error)) {
 	if j.size < max(2*live+slack, j.grow) || j.broken.Load() != nil {
 		return
@@ -133,9 +132,9 @@ func (j *journal) shrink(live int64, image func() (moved func(), err error)) {
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
 	old, size := j.file, j.size
-	if err := j.exchange(image); err != nil {
+	if err := j.replace(image); err != nil {
 		j.file, j.size = old, size
-		j.grow = 2 * size // the disk may be full: not at once again
+		j.grow = 2 * size // the disk may be full: do not try again soon
 		return
 	}
 	j.grow = 0
@@ -143,29 +142,29 @@ func (j *journal) shrink(live int64, image func() (moved func(), err error)) {
 	j.synced.Store(j.written.Load())
 }
 
-func (j *journal) exchange(image func() (func(), error)) (err error) {
+func (j *journal) replace(image func() (func(), error)) (err error) {
 	next := j.path + ".new"
 	if j.file, err = os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return err
 	}
-	made := j.file
+	created := j.file
 	j.size = int64(len(title))
 	var moved func()
-	if _, err = made.WriteAt([]byte(title), 0); err == nil {
+	if _, err = created.WriteAt([]byte(title), 0); err == nil {
 		moved, err = image()
 	}
 	if err == nil {
-		err = made.Sync()
+		err = created.Sync()
 	}
 	if err == nil {
 		err = os.Rename(next, j.path)
 	}
 	if err != nil {
-		return errors.Join(err, made.Close(), os.Remove(next))
+		return errors.Join(err, created.Close(), os.Remove(next))
 	}
 	moved()
 	if err := syncDir(filepath.Dir(j.path)); err != nil {
-		j.fail(err) // which of the two files is there after a power cut is unknown
+		j.fail(err) // after a power cut, either file may be there
 	}
 	return nil
 }

@@ -14,121 +14,121 @@ import (
 )
 
 func TestRevokedDeviceKeepsItsReadingsAndAsksSlowly(t *testing.T) {
-	s := newStory(t)
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		s.set(func(w *world) {
-			w.refuse = func(time.Time) *problem { return &problem{Status: 403, Code: "revoked"} }
+		f.set(func(f *fixture) {
+			f.refuse = func(time.Time) *problem { return &problem{Status: 403, Code: "revoked"} }
 		})
-		c := s.open(nil)
-		stop := s.run(c)
+		c := f.open(nil)
+		stop := f.run(c)
 		for range 120 {
-			s.mustSend(c)
+			f.mustSend(c)
 			time.Sleep(time.Minute)
 		}
-		if n, _ := s.counts(); n < 120*2/15 || n > 120*4/15 {
+		if n, _ := f.counts(); n < 120*2/15 || n > 120*4/15 {
 			t.Errorf("asked %d times in two hours", n)
 		}
-		if stats := c.Stats(); s.reports.of(device.Denied) != 1 || stats.Err == nil || stats.Waiting != 120 {
-			t.Errorf("%+v, %v", stats, s.reports.all)
+		if stats := c.Stats(); f.reports.of(device.Denied) != 1 || stats.Err == nil || stats.Waiting != 120 {
+			t.Errorf("%+v, %v", stats, f.reports.all)
 		}
-		s.set(func(w *world) { w.refuse = nil })
+		f.set(func(f *fixture) { f.refuse = nil })
 		time.Sleep(10 * time.Minute)
-		s.flush(c)
+		f.flush(c)
 		if err := c.Stats().Err; err != nil {
 			t.Error(err)
 		}
 		stop()
 	})
-	// The first readings were taken before the device knew the time.
-	if n := s.check(true); n != 120 {
+	// The first readings are taken before the device knows the time.
+	if n := f.check(true); n != 120 {
 		t.Errorf("%d rows", n)
 	}
 }
 
-func TestRefusedTokenIsReplacedAtOnce(t *testing.T) {
-	s := newStory(t)
+func TestRevokedTokenIsReplacedAtOnce(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		c := s.open(nil)
-		stop := s.run(c)
-		s.mustSend(c)
-		s.flush(c)
-		s.set(func(w *world) { w.revoked[w.tokens[0]] = true })
-		time.Sleep(time.Minute) // tokens of one second are equal
+		c := f.open(nil)
+		stop := f.run(c)
+		f.mustSend(c)
+		f.flush(c)
+		f.set(func(f *fixture) { f.revoked[f.tokens[0]] = true })
+		time.Sleep(time.Minute) // tokens of the same second are equal
 		before := time.Now()
-		s.mustSend(c)
-		s.flush(c)
-		if _, n := s.counts(); n != 2 || time.Since(before) != 0 || len(s.reports.all) != 0 {
-			t.Errorf("%d tokens, %s, %v", n, time.Since(before), s.reports.all)
+		f.mustSend(c)
+		f.flush(c)
+		if _, n := f.counts(); n != 2 || time.Since(before) != 0 || len(f.reports.all) != 0 {
+			t.Errorf("%d tokens, %s, %v", n, time.Since(before), f.reports.all)
 		}
 		stop()
 	})
-	if n := s.check(true); n != 2 {
+	if n := f.check(true); n != 2 {
 		t.Errorf("%d rows", n)
 	}
 }
 
-func TestStorageThatRefusesEveryTokenIsNotStormed(t *testing.T) {
-	s := newStory(t)
+func TestStorageThatRefusesEveryTokenIsNotFlooded(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		s.set(func(w *world) {
-			w.storage = func(*http.Request) *http.Response { return odata(403, "AuthenticationFailed") }
+		f.set(func(f *fixture) {
+			f.storage = func(*http.Request) *http.Response { return odata(403, "AuthenticationFailed") }
 		})
-		c := s.open(nil)
-		stop := s.run(c)
+		c := f.open(nil)
+		stop := f.run(c)
 		for range 180 {
-			s.mustSend(c)
+			f.mustSend(c)
 			time.Sleep(time.Minute)
 		}
-		if _, n := s.counts(); n > 400 || n < 90 || s.reports.of(device.Denied) != 1 {
-			t.Errorf("%d tokens in three hours; %v", n, s.reports.all)
+		if _, n := f.counts(); n > 400 || n < 90 || f.reports.of(device.Denied) != 1 {
+			t.Errorf("%d tokens in three hours; %v", n, f.reports.all)
 		}
-		s.set(func(w *world) { w.storage = nil })
-		s.flush(c)
+		f.set(func(f *fixture) { f.storage = nil })
+		f.flush(c)
 		stop()
 	})
-	if n := s.check(true); n != 180 {
+	if n := f.check(true); n != 180 {
 		t.Errorf("%d rows", n)
 	}
 }
 
-func TestRowsOutsideTheWindowBlockNobody(t *testing.T) {
-	s := newStory(t)
+func TestRowsOutsideTheWindowDoNotBlockOthers(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		c := s.open(nil)
-		s.now()
+		c := f.open(nil)
+		f.now()
 		for i := range 50 {
 			reading := device.Reading{Values: map[string]any{"N": 1000 + i}}
 			switch i % 10 {
 			case 3:
-				reading.Time = s.now().Add(-8 * 24 * time.Hour)
+				reading.Time = f.now().Add(-8 * 24 * time.Hour)
 			case 7:
-				reading.Time = s.now().Add(24 * time.Hour)
+				reading.Time = f.now().Add(24 * time.Hour)
 			}
 			if !reading.Time.IsZero() {
 				if err := c.Send(reading); err != nil {
 					t.Error(err)
 				}
 			}
-			s.mustSend(c)
+			f.mustSend(c)
 		}
-		stop := s.run(c)
-		s.flush(c)
-		if stats := c.Stats(); s.reports.of(device.OutsideWindow) != 10 || stats.SetAside != 10 || stats.Stored != 50 {
-			t.Errorf("%+v, %v", stats, s.reports.all)
+		stop := f.run(c)
+		f.flush(c)
+		if stats := c.Stats(); f.reports.of(device.OutsideWindow) != 10 || stats.SetAside != 10 || stats.Stored != 50 {
+			t.Errorf("%+v, %v", stats, f.reports.all)
 		}
 		stop()
 	})
-	if n := s.check(true); n != 50 {
+	if n := f.check(true); n != 50 {
 		t.Errorf("%d rows", n)
 	}
-	for _, r := range s.reports.all {
+	for _, r := range f.reports.all {
 		if r.Key == "" || r.Time.IsZero() || !strings.Contains(r.Err.Error(), "token admits") {
 			t.Errorf("%+v", r)
 		}
 	}
 }
 
-// refused is the answer to a transaction one of whose rows is bad.
+// refused is the response to a transaction with one invalid row.
 func refused(index string) *http.Response {
 	body := "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n" +
 		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n" +
@@ -136,14 +136,14 @@ func refused(index string) *http.Response {
 	return &http.Response{StatusCode: 202, Header: http.Header{"Content-Type": {"multipart/mixed; boundary=a"}}, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// Storage names the bad row of a transaction, or does not.
-func TestRejectedRowsAreSetAsideAndTheOthersStored(t *testing.T) {
-	for name, indexed := range map[string]bool{"named": true, "not named": false} {
+// Storage may or may not identify the invalid row of a transaction.
+func TestOnlyRejectedRowsAreSetAside(t *testing.T) {
+	for name, indexed := range map[string]bool{"identified": true, "not identified": false} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			f := newFixture(t)
 			synctest.Test(t, func(t *testing.T) {
-				s.set(func(w *world) {
-					w.storage = func(req *http.Request) *http.Response {
+				f.set(func(f *fixture) {
+					f.storage = func(req *http.Request) *http.Response {
 						b, _ := req.GetBody()
 						body, _ := io.ReadAll(b)
 						rows := strings.Split(string(body), "PartitionKey")[1:]
@@ -162,29 +162,29 @@ func TestRejectedRowsAreSetAsideAndTheOthersStored(t *testing.T) {
 						return nil
 					}
 				})
-				c := s.open(nil)
+				c := f.open(nil)
 				for range 20 {
-					s.mustSend(c)
+					f.mustSend(c)
 				}
-				stop := s.run(c)
-				s.flush(c)
+				stop := f.run(c)
+				f.flush(c)
 				stop()
 			})
-			told := s.reports.numbers()
-			if n := s.check(true); n != 18 || told[7] != device.Rejected || told[12] != device.Rejected || len(told) != 2 {
+			told := f.reports.numbers()
+			if n := f.check(true); n != 18 || told[7] != device.Rejected || told[12] != device.Rejected || len(told) != 2 {
 				t.Errorf("%d rows, %v", n, told)
 			}
 		})
 	}
 }
 
-func TestLostAnswerOfATransactionCostsOneMoreRequest(t *testing.T) {
-	s := newStory(t)
+func TestLostResponseOfATransactionCostsOneMoreRequest(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
 		lost := false
-		c := s.open(func(c *device.Config) {
+		c := f.open(func(c *device.Config) {
 			c.Transport = round(func(req *http.Request) (*http.Response, error) {
-				resp, err := s.RoundTrip(req)
+				resp, err := f.RoundTrip(req)
 				if !lost && strings.HasSuffix(req.URL.Path, "$batch") {
 					lost = true
 					return nil, io.ErrUnexpectedEOF
@@ -193,14 +193,14 @@ func TestLostAnswerOfATransactionCostsOneMoreRequest(t *testing.T) {
 			})
 		})
 		for range 100 {
-			s.mustSend(c)
+			f.mustSend(c)
 		}
-		stop := s.run(c)
-		s.flush(c)
+		stop := f.run(c)
+		f.flush(c)
 		stop()
 	})
-	if n := s.check(true); n != 100 || strings.Join(s.sent, ", ") != "$batch 100, $batch 100" {
-		t.Errorf("%d rows by %v", n, s.sent)
+	if n := f.check(true); n != 100 || strings.Join(f.sent, ", ") != "$batch 100, $batch 100" {
+		t.Errorf("%d rows by %v", n, f.sent)
 	}
 }
 
@@ -208,36 +208,36 @@ type round func(*http.Request) (*http.Response, error)
 
 func (r round) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
-func TestOneIsSentAloneAndManyTogether(t *testing.T) {
-	s := newStory(t)
-	s.batch = 10
+func TestSeveralReadingsShareATransaction(t *testing.T) {
+	f := newFixture(t)
+	f.batch = 10
 	synctest.Test(t, func(t *testing.T) {
-		c := s.open(nil)
-		stop := s.run(c)
-		s.mustSend(c)
-		s.flush(c)
+		c := f.open(nil)
+		stop := f.run(c)
+		f.mustSend(c)
+		f.flush(c)
 		stop()
 		for range 25 {
-			s.mustSend(c)
+			f.mustSend(c)
 		}
-		stop = s.run(c)
-		s.flush(c)
+		stop = f.run(c)
+		f.flush(c)
 		stop()
 	})
-	want := s.name + " 1, $batch 10, $batch 10, $batch 5"
-	if n := s.check(true); n != 26 || strings.Join(s.sent, ", ") != want {
-		t.Errorf("%d rows by %v, want %s", n, s.sent, want)
+	want := f.name + " 1, $batch 10, $batch 10, $batch 5"
+	if n := f.check(true); n != 26 || strings.Join(f.sent, ", ") != want {
+		t.Errorf("%d rows by %v, want %s", n, f.sent, want)
 	}
 }
 
-func TestTransactionsAreCutAt3MiB(t *testing.T) {
-	s := newStory(t)
+func TestTransactionsAreLimitedTo3MiB(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
 		var longest int64
-		c := s.open(func(c *device.Config) {
+		c := f.open(func(c *device.Config) {
 			c.Transport = round(func(req *http.Request) (*http.Response, error) {
 				longest = max(longest, req.ContentLength)
-				return s.RoundTrip(req)
+				return f.RoundTrip(req)
 			})
 		})
 		text := strings.Repeat("x", 32<<10)
@@ -246,14 +246,14 @@ func TestTransactionsAreCutAt3MiB(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		stop := s.run(c)
-		s.flush(c)
+		stop := f.run(c)
+		f.flush(c)
 		stop()
 		if longest > 3<<20 || longest < 2<<20 {
 			t.Errorf("the longest request has %d bytes", longest)
 		}
 	})
-	if n, _ := s.rows(); len(n) != 60 {
+	if n, _ := f.rows(); len(n) != 60 {
 		t.Errorf("%d rows", len(n))
 	}
 }
@@ -261,12 +261,12 @@ func TestTransactionsAreCutAt3MiB(t *testing.T) {
 func TestFullBufferRefusesTheNewestOrDropsTheOldest(t *testing.T) {
 	for _, drop := range []bool{false, true} {
 		t.Run(fmt.Sprint(drop), func(t *testing.T) {
-			s := newStory(t)
+			f := newFixture(t)
 			synctest.Test(t, func(t *testing.T) {
-				c := s.open(func(c *device.Config) { c.MaxBytes, c.DropOldest = 2000, drop })
+				c := f.open(func(c *device.Config) { c.MaxBytes, c.DropOldest = 2000, drop })
 				refusals := 0
 				for range 100 {
-					if err := s.send(c); err != nil {
+					if err := f.send(c); err != nil {
 						refusals++
 						if !strings.Contains(err.Error(), "buffer is full") {
 							t.Error(err)
@@ -276,28 +276,28 @@ func TestFullBufferRefusesTheNewestOrDropsTheOldest(t *testing.T) {
 						t.Errorf("%+v", stats)
 					}
 				}
-				if drop != (refusals == 0) || drop != (s.reports.of(device.Dropped) > 50) {
-					t.Errorf("%d refusals, %d reports", refusals, s.reports.of(device.Dropped))
+				if drop != (refusals == 0) || drop != (f.reports.of(device.Dropped) > 50) {
+					t.Errorf("%d refusals, %d reports", refusals, f.reports.of(device.Dropped))
 				}
-				stop := s.run(c)
-				s.flush(c)
-				s.mustSend(c)
-				s.flush(c)
+				stop := f.run(c)
+				f.flush(c)
+				f.mustSend(c)
+				f.flush(c)
 				stop()
 			})
-			if n := s.check(true); n < 10 || n > 30 {
+			if n := f.check(true); n < 10 || n > 30 {
 				t.Errorf("%d rows", n)
 			}
 		})
 	}
 }
 
-func TestRetryAfterIsHonoured(t *testing.T) {
-	s := newStory(t)
+func TestRetryAfterIsObeyed(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		s.set(func(w *world) {
-			w.refuse = func(time.Time) *problem {
-				switch len(w.asked) {
+		f.set(func(f *fixture) {
+			f.refuse = func(time.Time) *problem {
+				switch len(f.asked) {
 				case 1:
 					return &problem{Status: 429, Code: "too-many-requests", header: http.Header{"Retry-After": {"120"}}}
 				case 2:
@@ -309,37 +309,37 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				return nil
 			}
 		})
-		c := s.open(nil)
-		stop := s.run(c)
-		s.mustSend(c)
-		s.flush(c)
+		c := f.open(nil)
+		stop := f.run(c)
+		f.mustSend(c)
+		f.flush(c)
 		stop()
 	})
 	for i, want := range []time.Duration{2 * time.Minute, time.Minute, 10 * time.Minute} {
-		if got := s.asked[i+1].Sub(s.asked[i]); got < want || got > want+10*time.Second {
+		if got := f.asked[i+1].Sub(f.asked[i]); got < want || got > want+10*time.Second {
 			t.Errorf("asked again after %s, want %s", got, want)
 		}
 	}
-	s.check(true)
+	f.check(true)
 }
 
 func TestRenewalsAreSpreadOverTheirWindow(t *testing.T) {
-	s := newStory(t)
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		c := s.open(nil)
-		stop := s.run(c)
+		c := f.open(nil)
+		stop := f.run(c)
 		for range 20 * 60 {
 			time.Sleep(2 * time.Minute)
 			if err := c.Send(device.Reading{Values: map[string]any{"N": 1}}); err != nil {
 				t.Error(err)
 			}
 		}
-		s.flush(c)
+		f.flush(c)
 		stop()
 	})
 	minutes := map[int]int{}
-	for i := range len(s.asked) - 1 {
-		gap := s.asked[i+1].Sub(s.asked[i])
+	for i := range len(f.asked) - 1 {
+		gap := f.asked[i+1].Sub(f.asked[i])
 		if gap < 40*time.Minute || gap > 52*time.Minute {
 			t.Errorf("renewed after %s", gap)
 		}
@@ -350,42 +350,42 @@ func TestRenewalsAreSpreadOverTheirWindow(t *testing.T) {
 	}
 }
 
-func TestLivingTokenServesWhileTheEndpointIsDown(t *testing.T) {
-	s := newStory(t)
+func TestValidTokenIsUsedWhileTheEndpointIsDown(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
-		c := s.open(nil)
-		stop := s.run(c)
-		s.mustSend(c)
-		s.flush(c)
-		s.set(func(w *world) {
-			w.refuse = func(time.Time) *problem { return &problem{Status: 500, Code: "internal"} }
+		c := f.open(nil)
+		stop := f.run(c)
+		f.mustSend(c)
+		f.flush(c)
+		f.set(func(f *fixture) {
+			f.refuse = func(time.Time) *problem { return &problem{Status: 500, Code: "internal"} }
 		})
 		for range 58 {
 			time.Sleep(time.Minute)
-			s.mustSend(c)
+			f.mustSend(c)
 			synctest.Wait()
 			if n := c.Stats().Waiting; n != 0 {
 				t.Errorf("%d wait", n)
 			}
 		}
 		time.Sleep(10 * time.Minute)
-		s.mustSend(c)
+		f.mustSend(c)
 		synctest.Wait()
 		if n := c.Stats().Waiting; n != 1 {
 			t.Errorf("%d wait", n)
 		}
-		s.set(func(w *world) { w.refuse = nil })
-		s.flush(c)
+		f.set(func(f *fixture) { f.refuse = nil })
+		f.flush(c)
 		stop()
 	})
-	if n := s.check(true); n != 60 {
+	if n := f.check(true); n != 60 {
 		t.Errorf("%d rows", n)
 	}
 }
 
-// The power goes before the device ever knew the time. The next run goes by the
-// device's own clock, unless that cannot have been right.
-func TestReadingsOfARunThatNeverKnewTheTime(t *testing.T) {
+// A power cut happens before the device knows the time. The next run uses the device's own
+// clock, unless that cannot have been right.
+func TestReadingsOfARunWithoutServerTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		wrong time.Duration // the first run's clock
 		rows  int
@@ -395,80 +395,80 @@ func TestReadingsOfARunThatNeverKnewTheTime(t *testing.T) {
 		"a clock ahead":          {24 * time.Hour, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
+			f := newFixture(t)
 			file := filepath.Join(t.TempDir(), "readings")
 			synctest.Test(t, func(t *testing.T) {
-				first := s.open(func(d *device.Config) {
+				first := f.open(func(d *device.Config) {
 					d.File = file
-					d.Wall = func() time.Time { return s.now().Add(c.wrong) }
+					d.Wall = func() time.Time { return f.now().Add(c.wrong) }
 				})
 				for range 10 {
 					time.Sleep(time.Minute)
-					s.mustSend(first)
+					f.mustSend(first)
 				}
-				s.close(first)
+				f.close(first)
 				time.Sleep(time.Minute)
-				second := s.open(func(d *device.Config) { d.File = file })
-				stop := s.run(second)
-				s.mustSend(second)
-				s.flush(second)
+				second := f.open(func(d *device.Config) { d.File = file })
+				stop := f.run(second)
+				f.mustSend(second)
+				f.flush(second)
 				stop()
-				s.close(second)
+				f.close(second)
 			})
-			if n := s.check(true); n != c.rows || s.reports.of(device.Timeless) != 11-c.rows {
-				t.Errorf("%d rows, %v", n, s.reports.all)
+			if n := f.check(true); n != c.rows || f.reports.of(device.Timeless) != 11-c.rows {
+				t.Errorf("%d rows, %v", n, f.reports.all)
 			}
 		})
 	}
 }
 
-// A portal of a hotel or a proxy answers for storage.
-func TestOnlyStorageSaysThatARowIsStored(t *testing.T) {
-	s := newStory(t)
+// A captive portal or a proxy responds instead of storage.
+func TestOnlyResponsesOfStorageCount(t *testing.T) {
+	f := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
 		for _, status := range []int{200, 202, 302, 400, 409, 502} {
-			s.set(func(w *world) {
-				w.storage = func(*http.Request) *http.Response {
+			f.set(func(f *fixture) {
+				f.storage = func(*http.Request) *http.Response {
 					return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"text/html"}, "Location": {"http://portal.test/"}},
 						Body: io.NopCloser(strings.NewReader("<html>Welcome</html>"))}
 				}
 			})
-			c := s.open(nil)
-			s.mustSend(c)
-			s.mustSend(c)
-			stop := s.run(c)
+			c := f.open(nil)
+			f.mustSend(c)
+			f.mustSend(c)
+			stop := f.run(c)
 			time.Sleep(10 * time.Minute)
 			if stats := c.Stats(); stats.Waiting != 2 || stats.Err == nil {
 				t.Errorf("%d: %+v", status, stats)
 			}
-			s.set(func(w *world) { w.storage = nil })
-			s.flush(c)
+			f.set(func(f *fixture) { f.storage = nil })
+			f.flush(c)
 			stop()
 		}
 	})
-	if n := s.check(true); n != 12 {
+	if n := f.check(true); n != 12 {
 		t.Errorf("%d rows", n)
 	}
 }
 
-func TestErrorsDoNotHoldTheToken(t *testing.T) {
-	s := newStory(t)
+func TestErrorsDoNotContainTheToken(t *testing.T) {
+	f := newFixture(t)
 	var c *device.Client
 	synctest.Test(t, func(t *testing.T) {
-		c = s.open(func(c *device.Config) {
+		c = f.open(func(c *device.Config) {
 			c.Transport = round(func(req *http.Request) (*http.Response, error) {
-				if strings.HasSuffix(req.URL.Path, s.name) {
+				if strings.HasSuffix(req.URL.Path, f.name) {
 					return nil, io.ErrUnexpectedEOF
 				}
-				return s.RoundTrip(req)
+				return f.RoundTrip(req)
 			})
 		})
-		s.mustSend(c)
-		stop := s.run(c)
+		f.mustSend(c)
+		stop := f.run(c)
 		time.Sleep(time.Minute)
 		stop()
 	})
-	if err := c.Stats().Err; err == nil || strings.Contains(err.Error(), "sig") || strings.Contains(err.Error(), s.name) {
+	if err := c.Stats().Err; err == nil || strings.Contains(err.Error(), "sig") || strings.Contains(err.Error(), f.name) {
 		t.Errorf("%v", err)
 	}
 }

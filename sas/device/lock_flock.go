@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lockFile holds a file's lock until it is closed, or the process is gone.
+// lockFile locks the file until it is closed or the process ends.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -16,7 +16,7 @@ func lockFile(path string) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, errors.New("another process has it open; give each process a file of its own")
+		return nil, errors.New("another process has it open; give each process its own file")
 	}
 	return f, nil
 }

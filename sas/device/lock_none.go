@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// lockFile only opens the file: the caller sees to it that one process has it.
+// lockFile only opens the file: the caller must ensure that one process uses it.
 func lockFile(path string) (*os.File, error) {
 	if runtime.GOOS == "windows" {
 		return nil, errors.New("a file cannot be replaced while it is open on Windows, which this needs; leave File empty")

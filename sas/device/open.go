@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// openBuffer opens the buffer of a new boot, whose clock shows wall.
+// openBuffer opens the buffer for a new boot that starts when the device's clock shows wall.
 func openBuffer(c Config, wall time.Time) (*buffer, []Report, error) {
 	b := &buffer{max: c.MaxBytes, wake: make(chan struct{}, 1), changed: make(chan struct{})}
 	b.boot = &boot{nonce: newNonce(), wall: wall}
@@ -33,7 +33,7 @@ func (b *buffer) recover(data []byte, device string) (reports []Report, err erro
 		return nil, err
 	}
 	for _, d := range damaged {
-		reports = append(reports, Report{Reason: Damaged, Err: fmt.Errorf("%d bytes at offset %d of the file cannot be read", d.end-d.off, d.off)})
+		reports = append(reports, Report{Reason: Damaged, Err: fmt.Errorf("%d bytes at offset %d of the file are unreadable", d.end-d.off, d.off)})
 	}
 	b.device = device
 	for _, o := range b.boots {
@@ -51,7 +51,7 @@ func (b *buffer) recover(data []byte, device string) (reports []Report, err erro
 	return reports, b.journal.flush(ticket)
 }
 
-// image writes all that the file must say.
+// image appends all live records to a new file.
 func (b *buffer) image() (moved func(), err error) {
 	waits := map[*boot]bool{b.boot: true}
 	for _, e := range b.entries {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A reply is an answer that was read whole.
+// A reply is a response with its whole body.
 type reply struct {
 	status int
 	header http.Header
@@ -22,16 +22,16 @@ type reply struct {
 const (
 	maxReply = 1 << 20
 	patience = 30 * time.Second
-	slowest  = 4 << 10 // bytes a second, of a link that is worth waiting for
+	slowest  = 4 << 10 // bytes per second of the slowest link supported
 )
 
-// post sends a request. Its errors do not have the URL, which may hold a token.
+// post sends a request. Its errors omit the URL, which may contain a token.
 func (c *Client) post(ctx context.Context, to string, body []byte, header http.Header) (reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience+time.Duration(len(body))*time.Second/slowest, errors.New("no answer in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience+time.Duration(len(body))*time.Second/slowest, errors.New("no response in time"))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
-		return reply{}, errors.New("its URL cannot be used")
+		return reply{}, errors.New("invalid URL")
 	}
 	req.Header = header
 	resp, err := c.http.Do(req)
@@ -44,15 +44,15 @@ func (c *Client) post(ctx context.Context, to string, body []byte, header http.H
 	defer resp.Body.Close()
 	r := reply{status: resp.StatusCode, header: resp.Header}
 	if r.body, err = io.ReadAll(io.LimitReader(resp.Body, maxReply+1)); err == nil && len(r.body) > maxReply {
-		err = fmt.Errorf("the answer is longer than %d bytes", maxReply)
+		err = fmt.Errorf("the response is longer than %d bytes", maxReply)
 	}
 	return r, err
 }
 
-// longestWait is as long as a server may ask to wait.
+// longestWait bounds the wait that a server may request.
 const longestWait = time.Hour
 
-// retryAfter is how long an answer asks to wait: seconds, or a time by its own clock.
+// retryAfter is the wait that a response requests, in seconds or as a time by its own clock.
 func retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {

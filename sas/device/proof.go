@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// proofLife is how long a proof holds.
+// proofLife is how long a proof is valid.
 const proofLife = 10 * time.Minute
 
-// prove makes the header by which the device shows that it has its key, as
-// Azure's Device Provisioning Service has it.
+// prove returns the Authorization header that proves possession of the device's key, in the
+// format of Azure's Device Provisioning Service.
 // learn.microsoft.com: "Symmetric key attestation".
 func (c *Client) prove(now time.Time) string {
 	sr := url.QueryEscape(c.config.Enrollment + "/registrations/" + string(c.config.Device))

@@ -17,19 +17,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Reading is a set of values that were taken at one time. Names of values are
-// letters, digits and _, not a digit first; at most 252. A value is a string of
-// up to 64 KiB in UTF-16, a boolean, a number, a time.Time or bytes; nil is left out.
+// A Reading is a set of up to 252 values taken at one time. A name consists of letters,
+// digits and _, and does not start with a digit. A value is a string of up to 64 KiB in
+// UTF-16, a boolean, a number, a time.Time or bytes; nil is omitted.
 type Reading struct {
 	Time   time.Time // zero: now
 	Values map[string]any
 }
 
-// longestKey stands for the key that a reading will have.
+// longestKey stands in for the reading's future key in size checks.
 var longestKey = schema.RowKey{Ticks: tables.MaxTicks, Suffix: strings.Repeat("x", 32)}.String()
 
-// encode is the JSON object of the row without its keys, or why storage would
-// refuse it.
+// encode returns the JSON object of the row without its keys, or why storage would refuse it.
 func (r Reading) encode(device schema.DeviceID) ([]byte, error) {
 	e := tables.Entity{PartitionKey: string(device), RowKey: longestKey}
 	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
@@ -57,8 +56,8 @@ func (r Reading) encode(device schema.DeviceID) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// valueOf gives each Go type one type of storage, so that a column does not
-// change its type with its value.
+// valueOf maps each Go type to one storage type, so that a column's type does not depend on
+// its values.
 func valueOf(v any) (tables.Value, error) {
 	switch v := v.(type) {
 	case nil:
@@ -113,8 +112,7 @@ func unsigned(u uint64) (tables.Value, error) {
 	return tables.Int64(int64(u)), nil
 }
 
-// appendProperty writes p, which was checked, with its type where JSON does not
-// show it.
+// appendProperty appends a valid property, with its type unless JSON implies it.
 // learn.microsoft.com: "Payload format for Table service operations".
 func appendProperty(b []byte, p tables.Property) []byte {
 	switch p.Value.Type() {
@@ -137,7 +135,7 @@ func appendProperty(b []byte, p tables.Property) []byte {
 	case tables.TypeBinary:
 		return fmt.Appendf(b, `"%s"`, base64.StdEncoding.EncodeToString(v.Binary()))
 	default:
-		b, _ = jsontext.AppendQuote(b, v.Text()) // fails only on what is not UTF-8
+		b, _ = jsontext.AppendQuote(b, v.Text()) // fails only on invalid UTF-8
 		return b
 	}
 }

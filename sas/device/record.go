@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The file has a title and then records: length and CRC of a payload, 4 bytes
-// each, and the payload, whose first byte says what it is.
+// The file is a title followed by records. A record is the length and the CRC of a payload,
+// 4 bytes each, and the payload, whose first byte is its kind.
 const (
 	title      = "furrow readings 1\n"
 	frame      = 8
@@ -24,21 +24,20 @@ const (
 	kindPast    = 'p'
 )
 
-// A bootRecord is of a boot, before all that is about it.
+// A bootRecord describes a boot. It precedes all other records of that boot.
 type bootRecord struct {
 	nonce       string
 	device      string
 	wall, after int64 // Unix nanoseconds
 }
 
-// A clockRecord says what the right time was when a boot began. The first of a
-// boot holds.
+// A clockRecord is the server's time at the start of a boot. The first one of a boot counts.
 type clockRecord struct {
 	nonce      string
 	zero, seen int64 // Unix nanoseconds
 }
 
-// A readingRecord is a reading that was accepted.
+// A readingRecord is an accepted reading.
 type readingRecord struct {
 	stamp
 	nonce string // of its boot
@@ -46,8 +45,8 @@ type readingRecord struct {
 	body  []byte
 }
 
-// A place is a part of the file. As a record it says that the readings in it
-// need not be sent any more.
+// A place is a part of the file. As a record it means that the readings in that part need
+// not be sent any more.
 type place struct{ off, end int64 }
 
 func (r bootRecord) encode() []byte {
@@ -88,8 +87,7 @@ func appendFrame(b, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// unframe is the payload of the record that b begins with, or false where it does not
-// begin with one.
+// unframe returns the payload of the record at the start of b, or false if there is none.
 func unframe(b []byte) ([]byte, bool) {
 	if len(b) < frame {
 		return nil, false
@@ -104,7 +102,7 @@ func unframe(b []byte) ([]byte, bool) {
 
 var errRecord = errors.New("not a record")
 
-// decode reads a payload: a bootRecord, clockRecord, readingRecord or place.
+// decode parses a payload into a bootRecord, clockRecord, readingRecord or place.
 func decode(payload []byte) (any, error) {
 	if len(payload) == 0 {
 		return nil, errRecord
@@ -160,7 +158,7 @@ func (f *fields) text() string {
 	return s
 }
 
-// unixNano is t as records have it; 0 where it is not known.
+// unixNano is t in records; 0 means unknown.
 func unixNano(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

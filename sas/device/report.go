@@ -10,54 +10,54 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Reason says what became of a reading that is not in the table.
+// A Reason is why a reading is not in the table.
 type Reason string
 
 const (
-	Dropped       Reason = "dropped"        // the buffer was full, and the oldest had to go
-	OutsideWindow Reason = "outside window" // its time is not one that a token admits: too old, or in the future
-	Timeless      Reason = "timeless"       // it was taken before the time was known, and nobody can tell when
-	Rejected      Reason = "rejected"       // storage refuses it for good
-	Damaged       Reason = "damaged"        // a part of the file cannot be read; what it held is lost
-	Denied        Reason = "denied"         // the device gets no token, or none that works; everything is kept, and tried again
+	Dropped       Reason = "dropped"        // the buffer was full, and the oldest reading was dropped
+	OutsideWindow Reason = "outside window" // no token admits its time: too old, or in the future
+	Timeless      Reason = "timeless"       // taken before the time was known, at an unknown time
+	Rejected      Reason = "rejected"       // storage refuses it permanently
+	Damaged       Reason = "damaged"        // part of the file is unreadable, and its readings are lost
+	Denied        Reason = "denied"         // the device gets no working token; readings are kept, and sending is retried
 )
 
-// A Report says what will not be in the table, and why. Reports of Damaged and
-// Denied are not about one reading. A reading is reported again where the power
-// went before the report was on record, and may be in the table all the same where
-// storage took it and its answer was lost.
+// A Report describes a reading that will not be in the table. Reports of Damaged and Denied
+// do not concern a single reading. A reading is reported again if the power failed before
+// the report was recorded. It may still be in the table if storage stored it and the response
+// was lost.
 type Report struct {
 	Reason Reason
-	Key    string    // the row key that it had; empty where its time was not known
-	Time   time.Time // zero where it was not known
+	Key    string    // its row key; empty if its time was unknown
+	Time   time.Time // zero if unknown
 	Values string    // its values, as JSON
-	Err    error     // the reason in detail
+	Err    error     // details of the reason
 }
 
-// Stats are counts since Open, and how things are now.
+// Stats are counts since Open and the current state.
 type Stats struct {
 	Accepted int64 // readings
 	Refused  int64 // by Send
-	Stored   int64 // storage has them
-	SetAside int64 // reported, after they were accepted, for other reasons than Dropped
+	Stored   int64
+	SetAside int64 // reported after acceptance, for reasons other than Dropped
 	Dropped  int64
 	Waiting  int64 // now
-	Bytes    int64 // that they take
-	Tokens   int64 // that were issued
+	Bytes    int64 // of the waiting readings
+	Tokens   int64 // received
 
 	TimeKnown    bool
-	TokenExpires time.Time     // the last one, by the server's clock; zero before the first
-	SendEvery    time.Duration // how often the endpoint suggests to send; zero while it is not known
-	Err          error         // why nothing can be sent at the moment; nil when all is well
+	TokenExpires time.Time     // of the last token, by the server's clock; zero before the first
+	SendEvery    time.Duration // the endpoint's suggestion; zero while unknown
+	Err          error         // why nothing can be sent now; nil if all is well
 }
 
-// Stats are the client's.
+// Stats returns the client's current Stats.
 func (c *Client) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.stats
 	s.TimeKnown = c.clock.known()
-	s.Waiting, s.Bytes = c.buffer.waits()
+	s.Waiting, s.Bytes = c.buffer.usage()
 	return s
 }
 
@@ -90,10 +90,10 @@ func (c *Client) report(reports ...Report) {
 
 var (
 	errDropped  = errors.New("the buffer was full")
-	errTimeless = errors.New("it was taken before the device knew the time, the power went before it did, and the device's own clock was wrong")
+	errTimeless = errors.New("taken before the device knew the time; then it restarted, and its own clock was wrong")
 )
 
-// report is a report about e.
+// report returns a report about e.
 func (e *entry) report(why Reason, err error) Report {
 	r := Report{Reason: why, Values: string(e.body), Err: err}
 	if key, ok := e.key(); ok {
@@ -102,7 +102,7 @@ func (e *entry) report(why Reason, err error) Report {
 	return r
 }
 
-// key is e's key for good, once its time is known.
+// key is e's final row key, once its time is known.
 func (e *entry) key() (schema.RowKey, bool) {
 	ticks := tables.Ticks(e.at)
 	if !e.timed {

@@ -10,15 +10,15 @@ import (
 const (
 	firstPause   = time.Second
 	longestPause = 2 * time.Minute
-	deniedPause  = 5 * time.Minute // where only somebody can end a refusal
+	deniedPause  = 5 * time.Minute // while an operator has to act
 	maxBytes     = 3 << 20         // of a request
 )
 
-// Run sends what was accepted, and goes on until ctx ends; it returns nil then.
-// Only one Run may run at a time.
+// Run sends accepted readings until ctx ends, and then returns nil. Only one Run may be
+// active at a time.
 func (c *Client) Run(ctx context.Context) error {
 	if !c.running.CompareAndSwap(false, true) {
-		return errors.New("run: the client runs already")
+		return errors.New("run: the client is already running")
 	}
 	defer c.running.Store(false)
 	s := &sender{Client: c}
@@ -32,56 +32,55 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// A sender is a client that runs.
+// A sender is the state of Run.
 type sender struct {
 	*Client
 	token   *token
-	refused int  // in a row: tokens that storage took no row by
-	denied  bool // it was reported that there is no token
-	fails   int  // in a row
+	refused int  // consecutive tokens that storage refused
+	denied  bool // Denied was reported
+	fails   int  // consecutive failures
 
 	batch []*entry
-	whole bool // every request that ever had one of batch had all of it
-	alone bool // batch goes row by row: a transaction says nothing that can be understood
+	whole bool // every earlier request with any of batch contained all of it
+	alone bool // send row by row, because the transaction's response was not conclusive
 }
 
-// step does one thing: it gets a token, or sends a request. An error means that it
-// is not to be tried again at once.
+// step requests a token or sends a batch. After an error the sender pauses.
 func (s *sender) step(ctx context.Context) error {
 	if s.clock.known() && len(s.batch) == 0 && !s.buffer.ready() {
-		select { // without anything to send there is no need of a token
+		select { // no token is needed while nothing waits
 		case <-ctx.Done():
 		case <-s.buffer.wake:
 		}
 		return nil
 	}
-	if err := s.ensure(ctx); err != nil {
+	if err := s.ensureToken(ctx); err != nil {
 		return err
 	}
-	if len(s.batch) == 0 && !s.cut() || !s.sift() {
+	if len(s.batch) == 0 && !s.nextBatch() || !s.setAsideUnsendable() {
 		return nil
 	}
 	return s.deliver(ctx)
 }
 
-// ensure gets a token where there is none, or it is time for a new one.
-func (s *sender) ensure(ctx context.Context) error {
+// ensureToken requests a token if there is none or it is due for renewal.
+func (s *sender) ensureToken(ctx context.Context) error {
 	now := s.clock.since()
 	if s.token != nil && now < s.token.renew {
 		return nil
 	}
-	t, err := s.ask(ctx)
+	t, err := s.requestToken(ctx)
 	if err == nil {
 		s.token, s.denied = t, s.refused > 1
 		if s.refused == 0 {
-			s.well()
+			s.clearFailures()
 		}
 		return nil
 	}
-	if r, ok := errors.AsType[*Refusal](err); ok && r.lasting() {
-		s.deny(err)
+	if r, ok := errors.AsType[*Refusal](err); ok && r.permanent() {
+		s.reportDenied(err)
 	}
-	if s.token != nil && now < s.token.expires { // the old one serves on meanwhile
+	if s.token != nil && now < s.token.expires { // keep using the old one
 		s.token.renew = now + s.pause(err)
 		return nil
 	}
@@ -89,8 +88,8 @@ func (s *sender) ensure(ctx context.Context) error {
 	return err
 }
 
-// cut takes what waits as a batch.
-func (s *sender) cut() bool {
+// nextBatch takes the next waiting readings as the batch.
+func (s *sender) nextBatch() bool {
 	s.batch = s.buffer.next(s.token.batch, maxBytes)
 	s.whole, s.alone = true, false
 	for _, e := range s.batch {
@@ -99,8 +98,8 @@ func (s *sender) cut() bool {
 	return len(s.batch) > 0
 }
 
-// sift sets aside what the token does not admit, and what has no time.
-func (s *sender) sift() bool {
+// setAsideUnsendable sets aside readings that the token does not admit or that have no time.
+func (s *sender) setAsideUnsendable() bool {
 	for i := 0; i < len(s.batch); {
 		key, ok := s.batch[i].key()
 		switch {
@@ -115,38 +114,37 @@ func (s *sender) sift() bool {
 	return len(s.batch) > 0
 }
 
-// setAside reports an entry and lets it go, in this order: it is reported twice
-// rather than never.
+// setAside reports an entry and then removes it: better reported twice than never.
 func (s *sender) setAside(i int, why Reason, err error) {
 	s.report(s.batch[i].report(why, err))
-	s.leave(i, i+1)
+	s.remove(i, i+1)
 }
 
-// leave lets entries of the batch go.
-func (s *sender) leave(from, to int) {
+// remove removes entries of the batch.
+func (s *sender) remove(from, to int) {
 	s.buffer.remove(s.batch[from:to]...)
 	s.batch = append(s.batch[:from:from], s.batch[to:]...)
 }
 
-// deny reports, once, that the device cannot write.
-func (s *sender) deny(err error) {
+// reportDenied reports once that the device cannot write.
+func (s *sender) reportDenied(err error) {
 	if !s.denied {
 		s.denied = true
 		s.report(Report{Reason: Denied, Err: err})
 	}
 }
 
-// well forgets what went wrong.
-func (s *sender) well() {
+// clearFailures resets the failure state after a success.
+func (s *sender) clearFailures() {
 	s.fails = 0
 	s.count(func(s *Stats) { s.Err = nil })
 }
 
-// pause is how long to wait after err: what it asks for, and a random time that grows
-// with each failure, so that those who failed together do not come back together.
+// pause returns how long to wait after err: the requested wait plus a random time that grows
+// with each failure, so that devices that failed together do not retry together.
 func (s *sender) pause(err error) time.Duration {
 	r, ok := errors.AsType[*Refusal](err)
-	if ok && r.lasting() {
+	if ok && r.permanent() {
 		return time.Duration((0.75 + rand.Float64()/2) * float64(deniedPause))
 	}
 	longest := min(firstPause<<min(s.fails, 20), longestPause)
@@ -170,5 +168,5 @@ func sleep(ctx context.Context, d time.Duration) {
 type windowError struct{ key, first, last string }
 
 func (e *windowError) Error() string {
-	return "row " + e.key + " is not one of those from " + e.first + " to " + e.last + " that the token admits"
+	return "row " + e.key + " is outside of the range from " + e.first + " to " + e.last + " that the token admits"
 }

@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// A placed is a record and where it is in the file.
+// A placed is a record and its place in the file.
 type placed struct {
 	place
 	record any
 }
 
-// scan reads the file's records. What cannot be read and has records after it
-// is damaged; what has none is the torn end of a write that was never
-// acknowledged, and the good part ends before it.
+// scan reads the file's records. Unreadable bytes before a record are damage. Unreadable
+// bytes at the end are a torn write that was never acknowledged; the good part ends before
+// them.
 func scan(data []byte) (found []placed, damaged []place, good int64) {
 	good = int64(len(title))
 	for at := good; at < int64(len(data)); {
@@ -39,7 +39,7 @@ func scan(data []byte) (found []placed, damaged []place, good int64) {
 	return found, damaged, good
 }
 
-// load fills the buffer with what waits.
+// load fills the buffer with the waiting readings.
 func (b *buffer) load(found []placed, device string) error {
 	boots := map[string]*boot{}
 	of := func(nonce string) *boot {
@@ -54,12 +54,12 @@ func (b *buffer) load(found []placed, device string) error {
 		switch r := p.record.(type) {
 		case bootRecord:
 			if r.device != device {
-				return fmt.Errorf("it holds readings of device %q; give each device a file of its own", r.device)
+				return fmt.Errorf("it holds readings of device %q; give each device its own file", r.device)
 			}
 			o := of(r.nonce)
 			o.wall, o.after = fromUnixNano(r.wall), fromUnixNano(r.after)
 		case clockRecord:
-			of(r.nonce).take(r)
+			of(r.nonce).apply(r)
 		case readingRecord:
 			b.entries = append(b.entries, &entry{stamp: r.stamp, boot: of(r.nonce), seq: r.seq, body: r.body, place: p.place, tried: true})
 		case place:
@@ -73,10 +73,10 @@ func (b *buffer) load(found []placed, device string) error {
 	return nil
 }
 
-// forget takes out the entries that lie in parts of the file.
+// forget removes the entries in these parts of the file.
 func (b *buffer) forget(past []place) {
 	slices.SortFunc(past, func(a, b place) int { return cmp.Compare(a.off, b.off) })
-	end, next := int64(0), 0 // of the parts that begin before an entry, the farthest end
+	end, next := int64(0), 0 // end: the farthest end of the parts that start before the entry
 	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool {
 		for ; next < len(past) && past[next].off <= e.place.off; next++ {
 			end = max(end, past[next].end)

@@ -2,6 +2,8 @@ package device_test
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,17 +15,21 @@ func good() device.Config {
 	return device.Config{Endpoint: "https://endpoint.test", Device: id, Enrollment: "plant1", Key: "AAAAAAAAAAAAAAAAAAAAAA=="}
 }
 
-func TestConfigsThatCannotWorkAreRefused(t *testing.T) {
+func TestInvalidConfigsAreRefused(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("not a title, but as long as one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, spoil := range map[string]func(*device.Config){
-		"device id":        func(c *device.Config) { c.Device = "a b" },
-		"enrollment":       func(c *device.Config) { c.Enrollment = "" },
-		"not in base64":    func(c *device.Config) { c.Key = "secret!" },
-		"want a URL":       func(c *device.Config) { c.Endpoint = "endpoint" },
-		"for loopback":     func(c *device.Config) { c.Endpoint = "http://192.168.0.9:8080" },
-		"trust":            func(c *device.Config) { c.CAFile = "doc.go" },
-		"no such file":     func(c *device.Config) { c.CAFile = "nothing.pem" },
-		"file of waiting":  func(c *device.Config) { c.File = "doc.go" },
-		"doc.go/x.lock: n": func(c *device.Config) { c.File = "doc.go/x" },
+		"device id":            func(c *device.Config) { c.Device = "a b" },
+		"enrollment":           func(c *device.Config) { c.Enrollment = "" },
+		"not in base64":        func(c *device.Config) { c.Key = "secret!" },
+		"want a URL":           func(c *device.Config) { c.Endpoint = "endpoint" },
+		"on loopback":          func(c *device.Config) { c.Endpoint = "http://192.168.0.9:8080" },
+		"doc.go contains none": func(c *device.Config) { c.CAFile = "doc.go" },
+		"no such file":         func(c *device.Config) { c.CAFile = "nothing.pem" },
+		"file of waiting":      func(c *device.Config) { c.File = other },
+		"other/x.lock: n":      func(c *device.Config) { c.File = other + "/x" },
 	} {
 		c := good()
 		spoil(&c)
@@ -40,8 +46,7 @@ func TestConfigsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-// What storage would refuse, Send refuses.
-func TestSendSaysAtOnceWhatCannotBeStored(t *testing.T) {
+func TestSendRefusesWhatStorageWouldRefuse(t *testing.T) {
 	c, err := device.Open(good())
 	if err != nil {
 		t.Fatal(err)

@@ -14,19 +14,19 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A token lets the device add rows to its partition. Its times are since the boot.
+// A token lets the device add rows to its partition. Its times are relative to the boot.
 type token struct {
 	table     *url.URL // without the token
 	sas       string
 	partition string
-	first     string // the earliest row key that it admits
-	last      string // the latest
+	first     string // lowest row key that it admits
+	last      string // highest row key that it admits
 	expires   time.Duration
 	renew     time.Duration
-	batch     int // rows in a request
+	batch     int // maximum rows in a request
 }
 
-// An answer is what the endpoint gives for a proof.
+// An answer is the endpoint's response with a token.
 type answer struct {
 	Device         schema.DeviceID `json:"device"`
 	URL            string          `json:"url"`
@@ -47,16 +47,16 @@ const (
 	maxSendEvery = 365 * 24 * 60 * 60
 )
 
-// parseAnswer reads an answer to device, and holds it to what this client
-// relies on. Its errors do not quote the token.
+// parseAnswer parses an answer and checks everything that this client relies on. Its errors
+// do not quote the token.
 func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) {
 	var a answer
 	if err := json.Unmarshal(body, &a); err != nil {
-		return a, nil, errors.New("it is not the JSON of a token")
+		return a, nil, errors.New("not the JSON of a token")
 	}
 	u, err := url.Parse(a.URL)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return a, nil, errors.New("url is not that of a table")
+		return a, nil, errors.New("url is not the URL of a table")
 	}
 	if err := secure(u); err != nil {
 		return a, nil, fmt.Errorf("url: %w", err)
@@ -76,11 +76,11 @@ func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) 
 	case err != nil || query.Get("sig") == "" || strings.ContainsAny(a.SAS, "# \r\n"):
 		return a, nil, errors.New("sas is not a token")
 	case a.Device != device:
-		return a, nil, fmt.Errorf("it is for device %q", a.Device)
+		return a, nil, fmt.Errorf("for device %q", a.Device)
 	case a.RowKeyFormat != rowKeyFormat:
-		return a, nil, fmt.Errorf("rowKeyFormat %q is not %q, which is all that this client can write", a.RowKeyFormat, rowKeyFormat)
+		return a, nil, fmt.Errorf("rowKeyFormat is %q, and this client only supports %q", a.RowKeyFormat, rowKeyFormat)
 	case a.EarliestRowKey > a.LatestRowKey:
-		return a, nil, errors.New("earliestRowKey lies after latestRowKey")
+		return a, nil, errors.New("earliestRowKey is after latestRowKey")
 	case a.ServerTime.IsZero() || !a.Expires.After(a.ServerTime):
 		return a, nil, errors.New("expires is not after serverTime")
 	case a.SendEvery < 1 || a.SendEvery > maxSendEvery || a.Batch < 1:
@@ -89,9 +89,8 @@ func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) 
 	return a, u, nil
 }
 
-// token is the token of an answer, by the clock of a boot that began at zero. It is
-// renewed at a time drawn from the first half of the span that is there
-// for it, so that a fleet does not come back all at once.
+// token converts an answer, for a boot that began at zero. The renewal time is random in the
+// first half between renewAfter and expiry, so that a fleet does not renew all at once.
 func (a *answer) token(table *url.URL, zero time.Time) *token {
 	t := &token{
 		table: table, sas: a.SAS, partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
@@ -102,5 +101,5 @@ func (a *answer) token(table *url.URL, zero time.Time) *token {
 	return t
 }
 
-// admits tells whether the token lets a row be added.
+// admits reports whether the token allows adding the row.
 func (t *token) admits(rowKey string) bool { return t.first <= rowKey && rowKey <= t.last }

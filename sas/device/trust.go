@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// trusting carries requests to servers with certificates from those in a file,
-// or from the system's.
-func trusting(caFile string, now func() time.Time) (http.RoundTripper, error) {
+// newTransport returns a transport that trusts the certificates of a file, or the system's.
+func newTransport(caFile string, now func() time.Time) (http.RoundTripper, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Time: now}
 	if caFile != "" {
 		pem, err := os.ReadFile(caFile)
 		if err != nil {
-			return nil, fmt.Errorf("certificates to trust: %w", err)
+			return nil, fmt.Errorf("trusted certificates: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("certificates to trust: %s has none in PEM", caFile)
+			return nil, fmt.Errorf("trusted certificates: %s contains none in PEM", caFile)
 		}
 	}
 	t := &http.Transport{
@@ -35,12 +34,12 @@ func trusting(caFile string, now func() time.Time) (http.RoundTripper, error) {
 	return t, nil
 }
 
-// secure says why a token must not travel to u.
+// secure returns why a token must not be sent to u.
 func secure(u *url.URL) error {
 	if u.Scheme == "https" || u.Scheme == "http" && loopback(u.Hostname()) {
 		return nil
 	}
-	return errors.New("want https; plain http is for loopback only, as whoever reads a token can use it")
+	return errors.New("use https; plain http is only allowed on loopback, because anyone who reads a token can use it")
 }
 
 func loopback(host string) bool {
@@ -48,9 +47,9 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// early tells whether err is that of a certificate that is not valid yet at now,
-// and gives its first day.
-func early(err error, now time.Time) (day time.Time, ok bool) {
+// notYetValid reports whether err says that a certificate is not valid yet at now, and
+// returns the start of its validity.
+func notYetValid(err error, now time.Time) (day time.Time, ok bool) {
 	bad, ok := errors.AsType[x509.CertificateInvalidError](err)
 	if !ok || bad.Reason != x509.Expired || bad.Cert == nil || !now.Before(bad.Cert.NotBefore) {
 		return time.Time{}, false

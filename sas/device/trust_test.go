@@ -23,8 +23,8 @@ import (
 	"furrow/sas/device"
 )
 
-// certified serves the endpoint of w over TLS, with a certificate for some time.
-func certified(t *testing.T, w *world, from, to time.Time) (url, caFile string) {
+// certified serves the endpoint of f over TLS, with a certificate for some time.
+func certified(t *testing.T, f *fixture, from, to time.Time) (url, caFile string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -40,9 +40,9 @@ func certified(t *testing.T, w *world, from, to time.Time) (url, caFile string) 
 		t.Fatal(err)
 	}
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		resp := w.issue(r, time.Now())
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		resp := f.issue(r, time.Now())
 		rw.WriteHeader(resp.StatusCode)
 		io.Copy(rw, resp.Body)
 	}))
@@ -53,32 +53,32 @@ func certified(t *testing.T, w *world, from, to time.Time) (url, caFile string) 
 	return s.URL, caFile
 }
 
-// A device of 1970 finds every certificate too young. Over real connections.
-func TestClockOf1970AcceptsAYoungCertificateAndNoOldOne(t *testing.T) {
+// For a device with a clock of 1970 no certificate is valid yet. This uses real connections.
+func TestClockOf1970AcceptsACertificateThatIsNotValidYet(t *testing.T) {
 	now := time.Now()
 	for name, c := range map[string]struct {
 		wall, from, to time.Time
 		works          bool
 	}{
-		"a good clock":                           {now, now.Add(-time.Hour), now.Add(time.Hour), true},
-		"a clock of 1970":                        {time.Unix(0, 0), now.Add(-time.Hour), now.Add(time.Hour), true},
-		"a good clock and an old certificate":    {now, now.Add(-2 * time.Hour), now.Add(-time.Hour), false},
-		"a clock of 1970 and none that we trust": {time.Unix(0, 0), now.Add(-time.Hour), now.Add(time.Hour), false},
+		"a good clock":                         {now, now.Add(-time.Hour), now.Add(time.Hour), true},
+		"a clock of 1970":                      {time.Unix(0, 0), now.Add(-time.Hour), now.Add(time.Hour), true},
+		"a good clock and an old certificate":  {now, now.Add(-2 * time.Hour), now.Add(-time.Hour), false},
+		"a clock of 1970 and an untrusted one": {time.Unix(0, 0), now.Add(-time.Hour), now.Add(time.Hour), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStory(t)
-			url, ca := certified(t, s.world, c.from, c.to)
+			f := newFixture(t)
+			url, ca := certified(t, f, c.from, c.to)
 			if !c.works && c.wall.Year() == 1970 {
-				_, ca = certified(t, s.world, c.from, c.to)
+				_, ca = certified(t, f, c.from, c.to)
 			}
-			client := s.open(func(d *device.Config) {
+			client := f.open(func(d *device.Config) {
 				d.Endpoint, d.CAFile, d.Transport = url, ca, nil
 				d.Wall = func() time.Time { return c.wall }
 			})
-			s.mustSend(client)
-			stop := s.run(client)
+			f.mustSend(client)
+			stop := f.run(client)
 			if c.works {
-				s.flush(client)
+				f.flush(client)
 			} else {
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 				defer cancel()
@@ -87,8 +87,8 @@ func TestClockOf1970AcceptsAYoungCertificateAndNoOldOne(t *testing.T) {
 				}
 			}
 			stop()
-			s.close(client)
-			if n, _ := s.rows(); len(n) == 1 != c.works {
+			f.close(client)
+			if n, _ := f.rows(); len(n) == 1 != c.works {
 				t.Errorf("%d rows", len(n))
 			}
 		})

@@ -15,8 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// judge is what an answer of storage that is no success says, to one row or to a
-// whole transaction.
+// judge interprets an error response of storage, to one row or to a transaction.
 func judge(r reply) outcome {
 	refusal, index := refusalOf(r)
 	o := outcome{index: index, err: refusal}
@@ -32,8 +31,8 @@ func judge(r reply) outcome {
 	return o
 }
 
-// ofRequest tells whether a code of a 400 is about the request or its token: one
-// that every row would meet.
+// ofRequest reports whether the code of a 400 concerns the request or its token, so that
+// every row would fail.
 // learn.microsoft.com: "Common REST API error codes".
 func ofRequest(code string) bool {
 	switch code {
@@ -45,8 +44,8 @@ func ofRequest(code string) bool {
 	return false
 }
 
-// refusalOf reads an error of storage. In a transaction its message begins with
-// the number of the operation: "2:The specified entity already exists."
+// refusalOf parses an error of storage. In a transaction its message starts with the number
+// of the operation: "2:The specified entity already exists."
 func refusalOf(r reply) (refusal *Refusal, index int) {
 	var told struct {
 		Error struct {
@@ -71,18 +70,18 @@ func refusalOf(r reply) (refusal *Refusal, index int) {
 	return refusal, index
 }
 
-// clip is the first line of what a server says, and not all of a long one.
+// clip returns the first line of a server's text, shortened if it is long.
 func clip(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
 	return strings.ToValidUTF8(text[:min(len(text), 300)], "")
 }
 
-// readTransaction reads the answer to a transaction of n rows, which is 202 even
-// when all was refused.
+// readTransaction interprets the response to a transaction of n rows. Its status is 202 even
+// if all rows were refused.
 func readTransaction(r reply, n int) outcome {
 	answers, err := transactionAnswers(r)
 	if err != nil {
-		return outcome{index: -1, err: fmt.Errorf("answer of %s: %w", storage, err)}
+		return outcome{index: -1, err: fmt.Errorf("response of %s: %w", storage, err)}
 	}
 	for _, a := range answers {
 		if a.status >= http.StatusMultipleChoices {
@@ -94,7 +93,7 @@ func readTransaction(r reply, n int) outcome {
 		}
 	}
 	if len(answers) != n {
-		return outcome{index: -1, err: fmt.Errorf("answer of %s: %d rows have %d answers", storage, n, len(answers))}
+		return outcome{index: -1, err: fmt.Errorf("response of %s: %d rows have %d responses", storage, n, len(answers))}
 	}
 	return outcome{verdict: stored}
 }
@@ -135,7 +134,7 @@ func transactionAnswers(r reply) (answers []reply, err error) {
 func parts(contentType string, body io.Reader) (*multipart.Reader, error) {
 	_, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || parameters["boundary"] == "" {
-		return nil, errors.New("it is not multipart")
+		return nil, errors.New("not multipart")
 	}
 	return multipart.NewReader(body, parameters["boundary"]), nil
 }
