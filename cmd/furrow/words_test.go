@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+const (
+	maxColumns = 120
+	tabColumns = 4
+)
+
+// unclean lists folders whose own files do not follow the rules of this file yet. It only gets shorter.
+func unclean() []string {
+	return []string{
+		".",
+		"cmd/furrow",
+		"cmd/internal/bench",
+		"cmd/internal/config",
+		"cmd/internal/demo",
+		"cmd/internal/demo/check",
+		"cmd/internal/factory",
+		"cmd/internal/generations",
+		"cmd/internal/query",
+		"cmd/internal/roles",
+		"cmd/internal/setup",
+		"cmd/internal/simulate",
+		"cmd/internal/simulate/model",
+		"cmd/internal/simulate/replay",
+		"cmd/internal/spell",
+		"jobs",
+		"jobs/archive",
+		"jobs/internal/pack",
+		"jobs/jobstest",
+		"jobs/latest",
+		"jobs/rollup",
+		"sas",
+		"sas/device",
+		"sas/endpoint",
+		"tables",
+		"tables/azuretest",
+		"tables/azuretest/faults",
+		"tables/local",
+		"tables/local/internal/auth",
+		"tables/local/internal/blob",
+		"tables/local/internal/content",
+		"tables/local/internal/entity",
+		"tables/local/internal/odata",
+		"tables/local/internal/queue",
+		"tables/local/internal/store",
+		"tables/local/internal/table",
+		"tables/local/internal/wire",
+		"tables/schema",
+		"tables/service",
+		"worker",
+		"worker/dashboard",
+		"worker/dashboard/pages",
+		"worker/dashboard/pages/internal/chart",
+		"worker/dashboard/pages/internal/earth",
+		"worker/dashboard/pages/templates",
+		"worker/dashboard/view",
+		"worker/dashboard/view/viewtest",
+		"worker/price",
+	}
+}
+
+// A fault is one place in a file that breaks a rule of language or layout.
+type fault struct {
+	folder, file string
+	line         int
+	text         string
+}
+
+// bannedPhrases are constructions that make a reader decode a sentence, and citations of pages that this
+// project does not have. A space also matches the end of a line within a comment.
+func bannedPhrases() *regexp.Regexp {
+	phrases := []string{
+		`of which`, `of whom`, `is whose`, `whose its`, `whose( \w+){1,4} are[.,;:)]`, `such as ha[sd]`, `such as have`,
+		`anew`, `amid`, `befalls?`, `befell`, `befallen`, `is of now`, `one by one of them`, `there (is|are) none of`,
+		`what came of`, `lea(ves|ve|ving) word`, `so many of`,
+		`DESIGN\.md`, `words\.md`, `invariants? \d+`, `issues? #?\d+`,
+	}
+	pattern := `(?i)\b(` + strings.Join(phrases, "|") + `)\b`
+	pattern = strings.ReplaceAll(pattern, `[.,;:)])\b`, `[.,;:)])`)
+	return regexp.MustCompile(strings.ReplaceAll(pattern, " ", `(?:[ \t]|\n[ \t]*(?://+)?[ \t]*)+`))
+}
+
+// handmadePlurals match text that adds an s by itself. Package english does that, and knows when.
+func handmadePlurals() *regexp.Regexp {
+	return regexp.MustCompile(`(%[dv]|\d) [a-z ]+\(s\)|%d [a-z]+%s|\+= "s"|\+ "s"|return "s"`)
+}
+
+// proseFiles calls visit with every Go file, Markdown file and template of ours.
+func proseFiles(t *testing.T, visit func(path string, content []byte)) {
+	t.Helper()
+	kinds := []string{".go", ".md", ".html"}
+	skipped := []string{"testdata", "node_modules", "dist"}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || slices.Contains(skipped, d.Name())):
+			return filepath.SkipDir
+		case d.IsDir() || !slices.Contains(kinds, filepath.Ext(path)) || d.Name() == "words_test.go":
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		if err == nil && !bytes.Contains(content, []byte("Code generated ")) {
+			visit(path, content)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func faultAt(path string, content []byte, offset int, text string) fault {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		panic(err)
+	}
+	rel = filepath.ToSlash(rel)
+	return fault{filepath.ToSlash(filepath.Dir(rel)), rel, 1 + bytes.Count(content[:offset], []byte("\n")), text}
+}
+
+func matches(t *testing.T, pattern *regexp.Regexp) (all []fault) {
+	proseFiles(t, func(path string, content []byte) {
+		for _, at := range pattern.FindAllIndex(content, -1) {
+			all = append(all, faultAt(path, content, at[0], string(content[at[0]:at[1]])))
+		}
+	})
+	return all
+}
+
+// report fails for faults outside of the folders that are still being cleaned, and counts the others.
+func report(t *testing.T, faults []fault) {
+	t.Helper()
+	counts := map[string]int{}
+	for _, f := range faults {
+		counts[f.folder]++
+		say := t.Errorf
+		if slices.Contains(unclean(), f.folder) {
+			say = t.Logf // shown by go test -v
+		}
+		say("%s:%d: %q", f.file, f.line, f.text)
+	}
+	for _, folder := range slices.Sorted(maps.Keys(counts)) {
+		t.Logf("%4d in %s", counts[folder], folder)
+	}
+	t.Logf("%4d in all", len(faults))
+}
+
+func TestNoPhraseHasToBeDecoded(t *testing.T) { report(t, matches(t, bannedPhrases())) }
+
+func TestPluralsComeFromOneHelper(t *testing.T) { report(t, matches(t, handmadePlurals())) }
+
+func TestLinesFitIn120Columns(t *testing.T) {
+	longLink := regexp.MustCompile(`https?://\S{60,}`)
+	var faults []fault
+	proseFiles(t, func(path string, content []byte) {
+		if filepath.Ext(path) == ".html" {
+			return // a template's whitespace is in the page
+		}
+		offset := 0
+		for line := range bytes.Lines(content) {
+			text := bytes.TrimRight(line, "\n")
+			columns := utf8.RuneCount(text) + (tabColumns-1)*bytes.Count(text, []byte("\t"))
+			table := filepath.Ext(path) == ".md" && bytes.HasPrefix(text, []byte("|"))
+			directive := bytes.HasPrefix(text, []byte("//go:"))
+			if columns > maxColumns && !table && !directive && !longLink.Match(text) {
+				faults = append(faults, faultAt(path, content, offset, string(text)))
+			}
+			offset += len(line)
+		}
+	})
+	report(t, faults)
+}
