@@ -25,17 +25,17 @@ func demoText(r demo.Report) string {
 		where = r.Storage
 	}
 	fmt.Fprintf(&b, "\n%s of %s, deployed in %s, in %.0f s on %s:\n%s\n\n",
-		counted(int64(r.Devices), "device"), tenantsText(r.Tenants), counted(int64(len(r.Months)), "month"), r.Seconds, where, verdict)
+		many(int64(r.Devices), "device"), tenantsText(r.Tenants), many(int64(len(r.Months)), "month"), r.Seconds, where, verdict)
 	demoReadings(&b, r)
-	fmt.Fprintf(&b, "\n  a worker killed    process %d, with %s stored, and amid the work on %s\n", r.Takeover.Killed, counted(int64(r.Takeover.Stored), "reading"), counted(int64(r.Takeover.Devices), "device"))
+	fmt.Fprintf(&b, "\n  a worker killed    process %d, with %s stored, and amid the work on %s\n", r.Takeover.Killed, many(int64(r.Takeover.Stored), "reading"), many(int64(r.Takeover.Devices), "device"))
 	fmt.Fprintf(&b, "  taken over         by process %d: the first of them after %.1f s, all after %.1f s\n", r.Takeover.By, r.Takeover.First, r.Takeover.All)
 	fmt.Fprintf(&b, "  a device revoked   %s, after %s: storage refused its next write (%s),\n                     and the endpoint its next token (%s), within %.2f s\n",
-		r.Revoked.Device, counted(r.Revoked.Stored, "reading"), r.Revoked.Write, r.Revoked.Token, r.Revoked.Seconds)
+		r.Revoked.Device, many(r.Revoked.Stored, "reading"), r.Revoked.Write, r.Revoked.Token, r.Revoked.Seconds)
 	var jobs []string
 	for _, j := range r.Jobs {
 		text := fmt.Sprintf("%s %s", grouped(j.Messages), j.Kind)
 		if j.Devices > 0 {
-			text += fmt.Sprintf(" (of %s)", counted(j.Devices, "device"))
+			text += fmt.Sprintf(" (of %s)", many(j.Devices, "device"))
 		}
 		jobs = append(jobs, text)
 	}
@@ -49,15 +49,7 @@ func tenantsText(all []schema.Tenant) string {
 	if len(all) == 1 {
 		return "tenant " + string(all[0])
 	}
-	return fmt.Sprintf("%d tenants", len(all))
-}
-
-// counted is how many there are of something.
-func counted(n int64, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return grouped(n) + " " + what
+	return many(int64(len(all)), "tenant")
 }
 
 func demoReadings(b *strings.Builder, r demo.Report) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"sync"
 	"time"
 
@@ -125,13 +124,4 @@ func (p *simulationProgress) Write(line []byte) (int, error) {
 		_ = p.bar.Clear()
 	}
 	return p.out.Write(line)
-}
-
-// grouped writes a number as 1,234,567.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }

@@ -213,14 +213,6 @@ func (r runStatus) text() string {
 	return fmt.Sprintf("%s  %s: %d of %d batches, %s, %s%s; %s", at, state, r.BatchesDone, r.Batches, many(r.Devices, "device"), many(r.Rows, "row"), audits, operations(r.Operations))
 }
 
-// many is so many of something, such as "1 device" and "2 devices".
-func many(n int64, one string) string {
-	if n != 1 {
-		one += "s"
-	}
-	return grouped(n) + " " + one
-}
-
 // operations are sums by service, as "tables 12, queues 3".
 func operations(counts map[string]int64) string {
 	sums := map[string]int64{}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // WriteText writes the report for people: a line per workload, the targets side
@@ -23,7 +25,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Size > 0 {
 		fmt.Fprintf(&text, "%d bytes, ", r.Size)
 	}
-	fmt.Fprintf(&text, "%g s a row, %d round(s), %d CPUs\n\n", r.Seconds, r.Rounds, r.CPUs)
+	fmt.Fprintf(&text, "%g s a row, %s, %s\n\n", r.Seconds, english.Plural(r.Rounds, "round", ""), english.Plural(r.CPUs, "CPU", ""))
 	align(&text, worth(lines, 2))
 	r.footnotes(&text)
 	_, err := io.WriteString(w, text.String())

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/dustin/go-humanize/english"
 )
 
 // functions are what templates call.
@@ -74,11 +76,10 @@ func count(n any) string {
 	return text
 }
 
-func plural(n any, one, many string) string {
-	if fmt.Sprint(n) == "1" {
-		return "1\u00a0" + one
-	}
-	return count(n) + "\u00a0" + many
+// plural counts things: "1 device", "1 234 devices".
+func plural(n any, one string) string {
+	i, _ := strconv.Atoi(fmt.Sprint(n))
+	return count(n) + "\u00a0" + english.PluralWord(i, one, "")
 }
 
 // seconds is a length of time in its two largest units at most.
@@ -190,7 +191,7 @@ func rampClass(v *float64, scale *[2]float64) string {
 }
 
 func clusterText(c Cluster, unit string) string {
-	text := plural(c.N, "device", "devices")
+	text := plural(c.N, "device")
 	if c.Mean != nil {
 		text += ", mean " + value(c.Mean, unit)
 	}
