@@ -2,49 +2,117 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"furrow/cmd/internal/bench"
+	"furrow/cmd/internal/process"
 )
 
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "bench",
-		Usage:       "measure what this machine, or an account, can do",
-		Subcommands: []*cli.Command{benchStorageCommand(), benchTokensCommand(), benchNullCommand()},
+		Usage:       "Run benchmarks",
+		Subcommands: []*cli.Command{benchStorageCommand(), benchTokensCommand()},
 	}
 }
 
-// benchNullCommand is the ceiling that benches compare with, in a process of its own.
-func benchNullCommand() *cli.Command {
-	return &cli.Command{
-		Name:   bench.Null,
-		Hidden: true,
-		Flags:  []cli.Flag{stopWithInputFlag()},
-		Action: func(c *cli.Context) error {
-			ctx, stop := untilStopped(c)
-			defer stop()
-			return bench.ServeNull(ctx, c.App.Writer)
-		},
+// benchFlags are those of both benchmarks.
+func benchFlags(flags ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		&cli.DurationFlag{Name: "for", Value: 5 * time.Second, Usage: "Time to measure each row, on each target, in each round"},
+		&cli.IntFlag{Name: "rounds", Value: 1, Usage: "Number of rounds; the report shows medians"},
+		&cli.IntFlag{Name: "clients", Value: 64, Usage: "Concurrent clients"},
+		&cli.StringFlag{Name: "only", Usage: "`ROWS` to measure, separated by commas (default: all)"},
+		&cli.BoolFlag{Name: "json", Usage: "Print the report as JSON"},
+	}, flags...)
+}
+
+// benchSettings reads the flags of both benchmarks. Names are those of the rows.
+func benchSettings(c *cli.Context, names []string, mostClients int) (s bench.Settings, err error) {
+	s = bench.Settings{
+		Workloads: words(c.String("only")), For: c.Duration("for"), Rounds: c.Int("rounds"), Clients: c.Int("clients"),
 	}
+	for _, name := range s.Workloads {
+		if !slices.Contains(names, name) {
+			return s, usagef(c, "--only: there is no row %q%s", name, didYouMean(name, names, ""))
+		}
+	}
+	if s.For < 100*time.Millisecond {
+		return s, usagef(c, "--for is %v; it must be at least 100ms", s.For)
+	}
+	if err := between(c, "rounds", 1, 1000); err != nil {
+		return s, err
+	}
+	if err := between(c, "clients", 1, mostClients); err != nil {
+		return s, err
+	}
+	if f, ok := c.App.ErrWriter.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		s.Progress = func(step string) { fmt.Fprintln(f, step) }
+	}
+	s.Executable, err = os.Executable()
+	return s, err
+}
+
+// between checks a number that a flag takes.
+func between(c *cli.Context, flag string, least, most int) error {
+	if n := c.Int(flag); n < least || n > most {
+		return usagef(c, "--%s is %d; it must be between %d and %d", flag, n, least, most)
+	}
+	return nil
+}
+
+// benchRows describes the rows of a report for the help text.
+func benchRows(names, abouts []string) string {
+	var text strings.Builder
+	text.WriteString("Rows:\n")
+	for i, name := range names {
+		fmt.Fprintf(&text, "  %-12s %s\n", name, abouts[i])
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// printReport prints what was measured, also of a benchmark that failed or was interrupted.
+func printReport(c *cli.Context, report *bench.Report, err error) error {
+	if len(report.Rows)+len(report.Storms) == 0 {
+		return err
+	}
+	write := report.WriteText
+	if c.Bool("json") {
+		write = func(w io.Writer) error { return writeJSON(w, report) }
+	}
+	return errors.Join(write(c.App.Writer), err)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
 }
 
 func stopWithInputFlag() cli.Flag {
-	return &cli.BoolFlag{Name: bench.StopWithInput, Hidden: true}
+	return &cli.BoolFlag{Name: process.StopWithInput, Hidden: true}
 }
 
-// untilStopped is the command's context. With --stop-with-input it ends with
-// standard input instead of with a signal: then the parent process decides.
+// untilStopped is the command's context. With --stop-with-input it ends with standard input and
+// ignores signals.
 func untilStopped(c *cli.Context) (context.Context, context.CancelFunc) {
-	if !c.Bool(bench.StopWithInput) {
+	if !c.Bool(process.StopWithInput) {
 		return context.WithCancel(c.Context)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.Context))
 	go func() {
 		defer stop()
-		_, _ = io.Copy(io.Discard, c.App.Reader) // an error is an end, too
+		_, _ = io.Copy(io.Discard, c.App.Reader) // an error ends it, too
 	}()
 	return ctx, stop
 }

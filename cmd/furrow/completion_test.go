@@ -41,7 +41,7 @@ func TestBashCompletes(t *testing.T) {
 	}
 	for words, want := range map[string]string{
 		"'devi'": "device", "device 'rest'": "restore", "device '--sta'": "", "device revoke '--at'": "--at-expiry", "query '--las'": "--last",
-		"bench 'nu'": "", // which is hidden
+		"up '--stop'": "", // hidden
 	} {
 		command := script + "\nCOMP_WORDS=(" + program + " " + words + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _furrow; echo \"${COMPREPLY[@]}\""
 		out, err := exec.CommandContext(t.Context(), bash, "-c", command).CombinedOutput()

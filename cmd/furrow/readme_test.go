@@ -223,7 +223,7 @@ func TestReadmeDefaultsAreThoseOfTheFlags(t *testing.T) {
 
 func TestReadmeNamesEveryFieldOfTheReport(t *testing.T) {
 	all := readme(t)
-	for _, part := range []any{bench.Report{}, bench.TargetReport{}, bench.Row{}, bench.Ratio{}} {
+	for _, part := range []any{bench.Report{}, bench.TargetReport{}, bench.Row{}, bench.Storm{}} {
 		of := reflect.TypeOf(part)
 		for i := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")

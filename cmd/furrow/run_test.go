@@ -51,7 +51,7 @@ func TestWrongCommandLinesExitWith2AndSayWhatIsNear(t *testing.T) {
 		"bench storage --for 1ms":                     "--for is 1ms",
 		"bench storage --rounds 0":                    "--rounds is 0",
 		"bench storage --rows 150":                    `--rows: "150" is not a multiple of 100`,
-		"bench storage --rows 100,100":                "--rows: 100 is there twice",
+		"bench storage --rows 100,100":                "--rows: 100 is given twice",
 		"bench storage --only inset":                  `there is no row "inset"; did you mean "insert"?`,
 		"bench storage --target local --target local": `two targets are called "local"`,
 		"bench storage --target env:FURROW_NONE":      "FURROW_NONE holds no connection string",
@@ -96,10 +96,8 @@ func TestHelpNamesEveryCommandAndExitsWith0(t *testing.T) {
 				t.Errorf("furrow %s does not mention %q:\n%s", line, word, out)
 			}
 		}
-		for _, hidden := range []string{"null\n", "stop-with-input"} {
-			if strings.Contains(out, hidden) {
-				t.Errorf("furrow %s shows %q, which is for the bench alone", line, hidden)
-			}
+		if strings.Contains(out, "stop-with-input") {
+			t.Errorf("furrow %s shows a hidden flag", line)
 		}
 	}
 }

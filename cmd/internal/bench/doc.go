@@ -1,8 +1,7 @@
-// Package bench measures storage endpoints as the fleet uses them: through
-// Azure's own clients, many at a time, over connections that stay open.
+// Package bench measures storage, and the endpoint that issues device tokens, the way a fleet uses
+// them: with Azure's own clients, many at a time, over connections that stay open.
 //
-// A [workload] is one operation that every client repeats until its time is up;
-// each has a file of its own. Endpoints take turns, workload by workload and
-// round by round, so that what else the machine does hits all of them alike.
-// Servers that the bench starts itself run in processes of their own.
+// A [workload] is one operation that every client repeats until its time is up. Targets take turns,
+// workload by workload and round by round, so that other load on the machine affects all of them
+// alike. Servers that the benchmark starts run in processes of their own.
 package bench

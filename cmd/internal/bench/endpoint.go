@@ -3,10 +3,11 @@ package bench
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -15,20 +16,20 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 
+	"furrow/cmd/internal/process"
+	"furrow/cmd/internal/setup"
 	"furrow/tables"
 )
 
-// An endpoint is a target that is open: clients for its services, and what was
-// made in it and has to go when all is measured.
+// An endpoint is an open target: clients for its services, and what the benchmark
+// has created there and deletes at the end.
 type endpoint struct {
 	name    string
-	null    bool
 	account tables.Account
-	key     []byte
 	options azcore.ClientOptions
 	clients int
 	size    int
-	server  *server // which the bench started; nil when it ran already
+	server  *server // nil if the benchmark did not start it
 
 	tables   *tables.Client
 	queues   *azqueue.ServiceClient
@@ -37,81 +38,112 @@ type endpoint struct {
 	cleanups []func(context.Context) error
 }
 
+// A server is local storage that the benchmark has started.
+type server struct {
+	*process.Process
+	directory string
+}
+
+// startTime is how long a server may take to print where it listens.
+const startTime = 30 * time.Second
+
+// startStorage starts furrow storage in a temporary directory.
+func startStorage(ctx context.Context, executable string) (*server, tables.Account, error) {
+	directory, err := os.MkdirTemp("", "furrow-bench-")
+	if err != nil {
+		return nil, tables.Account{}, err
+	}
+	s := &server{directory: directory}
+	var said struct{ ConnectionString string }
+	s.Process, err = start(ctx, &said, executable, directory, "storage",
+		"storage", "--data", directory, "--listen", "127.0.0.1:0", "--json", "--show-key")
+	if err != nil {
+		return nil, tables.Account{}, errors.Join(err, os.RemoveAll(directory))
+	}
+	account, err := setup.AccountWithKey(said.ConnectionString)
+	if err != nil {
+		return nil, account, errors.Join(err, s.stop())
+	}
+	return s, account, nil
+}
+
+// start starts a command and decodes the line of JSON that it prints when it is ready.
+func start(ctx context.Context, said any, executable, dir, name string, args ...string) (*process.Process, error) {
+	p, err := process.Start(executable, dir, name, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	line, err := p.FirstLine(ctx)
+	if err == nil {
+		err = json.Unmarshal(line, said)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", name, err), p.Stop())
+	}
+	return p, nil
+}
+
+func (s *server) stop() error { return errors.Join(s.Stop(), os.RemoveAll(s.directory)) }
+
 func openAll(ctx context.Context, cfg Config) ([]*endpoint, error) {
 	var ends []*endpoint
 	for _, t := range cfg.Targets {
-		e, err := open(ctx, t, cfg)
-		if e != nil {
-			ends = append(ends, e)
+		e := &endpoint{
+			name: t.Name, account: t.Account, clients: cfg.Clients, size: cfg.Size, datasets: map[int]*dataset{},
+			// An error that is retried would not be seen, and its time would count as the operation's.
+			options: azcore.ClientOptions{Transport: cfg.HTTP, Retry: policy.RetryOptions{MaxRetries: -1}},
 		}
-		if err != nil {
+		if t.Local {
+			var err error
+			if e.server, e.account, err = startStorage(ctx, cfg.Executable); err != nil {
+				return ends, fmt.Errorf("%s: %w", t.Name, err)
+			}
+		}
+		ends = append(ends, e)
+		if err := e.open(); err != nil {
 			return ends, fmt.Errorf("%s: %w", t.Name, err)
 		}
 	}
 	return ends, nil
 }
 
-func open(ctx context.Context, t Target, cfg Config) (*endpoint, error) {
-	e := &endpoint{
-		name: t.Name, null: t.Start == Null, account: t.Account,
-		options:  clientOptions(cfg.Transport),
-		clients:  cfg.Clients,
-		size:     cfg.Size,
-		datasets: map[int]*dataset{},
-	}
-	if t.Start != "" {
-		var err error
-		if e.server, e.account, err = startServer(ctx, cfg.Executable, t.Start); err != nil {
-			return nil, err
-		}
-	}
-	return e, e.connect()
+func (e *endpoint) connect(a tables.Account) (*tables.Client, error) {
+	return tables.Connect(tables.Config{Account: a, Retry: e.options.Retry, Transport: e.options.Transport})
 }
 
-// clientOptions turn retries off: an error that is tried again is not seen, and
-// its time is counted as the operation's.
-func clientOptions(t *Transport) azcore.ClientOptions {
-	return azcore.ClientOptions{Transport: t, Retry: policy.RetryOptions{MaxRetries: -1}}
-}
-
-func (e *endpoint) connect() error {
+func (e *endpoint) open() error {
 	c := e.account
 	var err error
-	if e.key, err = base64.StdEncoding.DecodeString(c.Key); err != nil {
-		return fmt.Errorf("the account key is not base64: %w", err)
-	}
-	e.tables, err = tables.Connect(tables.Config{Account: c, Retry: e.options.Retry, Transport: e.options.Transport})
-	if err != nil {
+	if e.tables, err = e.connect(c); err != nil {
 		return err
 	}
 	queueKey, err := azqueue.NewSharedKeyCredential(c.Name, c.Key)
 	if err != nil {
 		return err
 	}
-	e.queues, err = azqueue.NewServiceClientWithSharedKeyCredential(c.Queue, queueKey, &azqueue.ClientOptions{ClientOptions: e.options})
-	if err != nil {
+	queueOptions := &azqueue.ClientOptions{ClientOptions: e.options}
+	if e.queues, err = azqueue.NewServiceClientWithSharedKeyCredential(c.Queue, queueKey, queueOptions); err != nil {
 		return err
 	}
 	blobKey, err := azblob.NewSharedKeyCredential(c.Name, c.Key)
 	if err != nil {
 		return err
 	}
-	e.blobs, err = azblob.NewClientWithSharedKeyCredential(c.Blob, blobKey, &azblob.ClientOptions{ClientOptions: e.options})
+	blobOptions := &azblob.ClientOptions{ClientOptions: e.options}
+	e.blobs, err = azblob.NewClientWithSharedKeyCredential(c.Blob, blobKey, blobOptions)
 	return err
 }
 
-// newTable makes a table of a random name, and sees to its end.
+// newTable creates a table with a random name, which is deleted at the end.
 func (e *endpoint) newTable(ctx context.Context) (string, error) {
 	name := randomName()
-	if e.null {
-		return name, nil
-	}
-	return name, e.make(ctx,
-		e.tables.Table(name).Create, e.tables.Table(name).Delete)
+	return name, e.make(ctx, e.tables.Table(name).Create, e.tables.Table(name).Delete)
 }
 
-// make makes something that is deleted at the end. Ctrl-C does not cut it short:
-// what is given up half-way may exist all the same, and nobody would delete it.
+// make creates something that is deleted at the end. Ctrl-C does not interrupt it:
+// something whose creation is given up halfway may still exist, and nobody would delete it.
 func (e *endpoint) make(ctx context.Context, create, remove func(context.Context) error) error {
 	if err := create(context.WithoutCancel(ctx)); err != nil {
 		return err
@@ -120,39 +152,35 @@ func (e *endpoint) make(ctx context.Context, create, remove func(context.Context
 	return ctx.Err()
 }
 
-// closeAll deletes what was made, also when ctx has ended.
-func closeAll(ctx context.Context, ends []*endpoint) error {
+// closeAll deletes what was created, even after ctx has ended, and reports the
+// peak memory of servers.
+func closeAll(ctx context.Context, ends []*endpoint, report *Report) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	var errs []error
-	for _, e := range ends {
-		if err := e.close(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("%s: cleaning up: %w", e.name, brief(err)))
+	for i, e := range ends {
+		if e.server != nil {
+			report.Targets[i].PeakMemory = e.server.PeakMemory()
+			errs = append(errs, e.server.stop()) // its directory is deleted as a whole
+			continue
+		}
+		for _, cleanup := range slices.Backward(e.cleanups) {
+			if err := cleanup(ctx); err != nil {
+				errs = append(errs, fmt.Errorf("%s: cleaning up: %w", e.name, brief(err)))
+			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (e *endpoint) close(ctx context.Context) error {
-	if e.server != nil {
-		return e.server.stop() // its directory goes as a whole
-	}
-	var errs []error
-	for _, cleanup := range slices.Backward(e.cleanups) {
-		errs = append(errs, cleanup(ctx))
-	}
-	return errors.Join(errs...)
-}
-
-// randomName fits tables, queues and containers.
+// randomName is valid for tables, queues and containers.
 func randomName() string {
 	b := make([]byte, 8)
 	rand.Read(b) // never fails
 	return "bench" + hex.EncodeToString(b)
 }
 
-// brief is a service's error without the headers and rules that its text is
-// drawn with.
+// brief shortens a service's error to one line: the request and the answer.
 func brief(err error) error {
 	refused, ok := errors.AsType[*azcore.ResponseError](err)
 	if !ok {

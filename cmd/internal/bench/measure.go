@@ -9,15 +9,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A measurement is many clients doing one operation over and over.
+// A measurement is many clients that repeat one operation.
 type measurement struct {
 	parts   []string
 	clients int
 	length  time.Duration
-	tick    func(time.Duration) // told how much more time has passed
 }
 
-// A sample is what one measurement found. The first latencies are those of the
+// A sample is the result of one measurement. The first latencies are those of the
 // whole operation, the others those of its parts.
 type sample struct {
 	elapsed    time.Duration // until the last client was done
@@ -26,13 +25,16 @@ type sample struct {
 	firstError error
 }
 
-// warmUp is how long the clients work before anything is counted, at most: it
-// opens connections and fills caches.
+// warmUp is how long clients work at most before anything is counted: it opens
+// connections and fills caches.
 const warmUp = time.Second
+
+// errorPause keeps clients from flooding an endpoint that refuses at once.
+const errorPause = 10 * time.Millisecond
 
 func (m measurement) run(ctx context.Context, do operation) sample {
 	warm := m
-	warm.length, warm.tick = min(warmUp, m.length/5), func(time.Duration) {}
+	warm.length = min(warmUp, m.length/5)
 	warm.count(ctx, do)
 	return m.count(ctx, do)
 }
@@ -44,10 +46,7 @@ func (m measurement) count(ctx context.Context, do operation) sample {
 	for i := range found {
 		working.Go(func() { found[i] = m.client(ctx, i, started.Add(m.length), do) })
 	}
-	done := make(chan struct{})
-	go func() { working.Wait(); close(done) }()
-	watch(done, m.length, m.tick)
-
+	working.Wait()
 	all := newSample(len(m.parts))
 	all.elapsed = time.Since(started)
 	for _, s := range found {
@@ -56,8 +55,8 @@ func (m measurement) count(ctx context.Context, do operation) sample {
 	return all
 }
 
-// client repeats the operation until the deadline; the one under way then is
-// finished and counted.
+// client repeats the operation until the deadline. An operation that is running
+// then is finished and counted.
 func (m measurement) client(ctx context.Context, i int, deadline time.Time, do operation) sample {
 	s := newSample(len(m.parts))
 	laps := make([]time.Duration, 0, len(m.parts))
@@ -82,33 +81,10 @@ func (m measurement) client(ctx context.Context, i int, deadline time.Time, do o
 			if s.firstError == nil {
 				s.firstError = err
 			}
-			pause(ctx) // an endpoint that refuses at once must not be flooded
-		}
-	}
-}
-
-// pause waits a little, or until ctx ends.
-func pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(10 * time.Millisecond):
-	}
-}
-
-// watch calls tick while work goes on, in all with no more than length.
-func watch(done <-chan struct{}, length time.Duration, tick func(time.Duration)) {
-	const every = 100 * time.Millisecond
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-done:
-			tick(length)
-			return
-		case <-ticker.C:
-			step := min(every, length)
-			length -= step
-			tick(step)
+			select {
+			case <-ctx.Done():
+			case <-time.After(errorPause):
+			}
 		}
 	}
 }
@@ -123,10 +99,10 @@ func newSample(parts int) sample {
 
 func (s *sample) record(whole time.Duration, laps []time.Duration) {
 	for i, d := range append([]time.Duration{whole}, laps...) {
-		// Beyond the histogram's end, what is known is that it was longer.
+		// A latency beyond the end of the histogram is recorded as its end.
 		d = max(time.Microsecond, min(d, 2*time.Minute))
 		if err := s.latencies[i].RecordValue(d.Microseconds()); err != nil {
-			panic(fmt.Sprintf("a latency of %v does not fit the histogram: %v", d, err))
+			panic(fmt.Sprintf("latency %v is out of the histogram's range: %v", d, err))
 		}
 	}
 }

@@ -9,47 +9,47 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/sas"
 )
 
-// messages all go through one queue, as a pipeline's do. A client gets what is
-// next, which need not be what it put.
-func messages() *workload {
-	return &workload{
+// messages all go through one queue, as those of a pipeline do. A client gets the
+// next message, which may be another client's.
+func messages() storageWorkload {
+	w := storageWorkload{workload: workload{
 		name:  "message",
-		about: "put, get and delete of a message, all clients on one queue",
+		about: "Put, get and delete a message, all clients on one queue",
 		parts: []string{"put", "get", "delete"},
-		prepare: func(ctx context.Context, e *endpoint, _ int) (operation, error) {
-			if e.account.Queue == "" {
-				return nil, errors.New("its connection string has no QueueEndpoint: give it, or leave out message with --only")
-			}
-			name := randomName()
-			owned := e.queues.NewQueueClient(name)
-			err := e.make(ctx,
-				func(ctx context.Context) error { _, err := owned.Create(ctx, nil); return err },
-				func(ctx context.Context) error { _, err := owned.Delete(ctx, nil); return err })
-			if err != nil {
-				return nil, err
-			}
-			queue, err := e.worker(name)
-			if err != nil {
-				return nil, err
-			}
-			fill, next := newFiller(), newCounters(e.clients)
-			return func(ctx context.Context, client int, lap func()) error {
-				return passThrough(ctx, queue, fill.text(e.size, next.of(client)), lap)
-			}, nil
-		},
+	}}
+	w.prepare = func(ctx context.Context, e *endpoint, _ int) (operation, error) {
+		if e.account.Queue == "" {
+			return nil, errors.New("the connection string has no QueueEndpoint: add it, or leave out message with --only")
+		}
+		name := randomName()
+		owned := e.queues.NewQueueClient(name)
+		err := e.make(ctx,
+			func(ctx context.Context) error { _, err := owned.Create(ctx, nil); return err },
+			func(ctx context.Context) error { _, err := owned.Delete(ctx, nil); return err })
+		if err != nil {
+			return nil, err
+		}
+		queue, err := e.worker(name)
+		if err != nil {
+			return nil, err
+		}
+		text := newFiller().text(e.size, 1)
+		return func(ctx context.Context, _ int, lap func()) error { return passThrough(ctx, queue, text, lap) }, nil
 	}
+	return w
 }
 
-// worker is a client that works with a queue by a SAS, as one with a token of
-// Microsoft Entra does: neither signs each request.
+// worker returns a client with a SAS, which spares it signing each request, as a
+// token of Microsoft Entra does.
 func (e *endpoint) worker(queue string) (*azqueue.QueueClient, error) {
 	key, err := azqueue.NewSharedKeyCredential(e.account.Name, e.account.Key)
 	if err != nil {
 		return nil, err
 	}
+	permissions := sas.QueuePermissions{Read: true, Add: true, Update: true, Process: true}
 	token, err := sas.QueueSignatureValues{
 		Protocol: sas.ProtocolHTTPSandHTTP, ExpiryTime: time.Now().UTC().Add(24 * time.Hour),
-		Permissions: (&sas.QueuePermissions{Read: true, Add: true, Update: true, Process: true}).String(), QueueName: queue,
+		Permissions: permissions.String(), QueueName: queue,
 	}.SignWithSharedKey(key)
 	if err != nil {
 		return nil, err
@@ -72,9 +72,7 @@ func passThrough(ctx context.Context, queue *azqueue.QueueClient, text string, l
 	}
 	lap()
 	m := got.Messages[0]
-	if _, err := queue.DeleteMessage(ctx, *m.MessageID, *m.PopReceipt, nil); err != nil {
-		return err
-	}
+	_, err = queue.DeleteMessage(ctx, *m.MessageID, *m.PopReceipt, nil)
 	lap()
-	return nil
+	return err
 }

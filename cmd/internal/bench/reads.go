@@ -3,83 +3,124 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 
 	"furrow/tables"
 )
 
-// perRange is how many rows a range read returns. A table to be read has a
-// multiple of it, so that every range is full.
+// perRange is how many rows a range read returns. The size of a table to read is
+// a multiple of it, so that every range is full.
 const perRange = 100
 
-func gets() *workload {
-	return &workload{
-		name:  "get",
-		about: "one row by its keys, somewhere in a filled table",
-		reads: true,
-		prepare: func(ctx context.Context, e *endpoint, tableRows int) (operation, error) {
-			d, err := e.dataset(ctx, tableRows)
-			if err != nil {
-				return nil, err
-			}
-			return func(ctx context.Context, _ int, _ func()) error {
-				device, row := d.somewhere(1)
-				_, err := d.table.Get(ctx, partition(device), rowKey(int64(row)))
-				return err
-			}, nil
-		},
-	}
+// reading is a workload on a filled table.
+func reading(w workload, read func(context.Context, *dataset) error) storageWorkload {
+	return storageWorkload{w, true, func(ctx context.Context, e *endpoint, tableRows int) (operation, error) {
+		d, err := e.dataset(ctx, tableRows)
+		return func(ctx context.Context, _ int, _ func()) error { return read(ctx, d) }, err
+	}}
+}
+
+func gets() storageWorkload {
+	w := workload{name: "get", about: "Get one row by its keys from a random place of a filled table"}
+	return reading(w, func(ctx context.Context, d *dataset) error {
+		device, row := d.somewhere(1)
+		_, err := d.table.Get(ctx, partition(device), rowKey(int64(row)))
+		return err
+	})
 }
 
 // ranges are what a device job reads: the rows after a checkpoint.
-func ranges() *workload {
-	return &workload{
-		name:  "range",
-		about: "100 rows of one device, somewhere in a filled table",
-		rows:  perRange,
-		reads: true,
-		prepare: func(ctx context.Context, e *endpoint, tableRows int) (operation, error) {
-			d, err := e.dataset(ctx, tableRows)
-			if err != nil {
-				return nil, err
-			}
-			return func(ctx context.Context, _ int, _ func()) error {
-				device, row := d.somewhere(perRange)
-				return d.read(ctx, device, int64(row), int64(row+perRange-1), perRange)
-			}, nil
-		},
-	}
+func ranges() storageWorkload {
+	w := workload{name: "range", about: "Read 100 rows of one device from a random place of a filled table", rows: perRange}
+	return reading(w, func(ctx context.Context, d *dataset) error {
+		device, row := d.somewhere(perRange)
+		return d.read(ctx, device, int64(row), int64(row+perRange-1), perRange)
+	})
 }
 
 // emptyRanges are what a device job reads when its device is idle.
-func emptyRanges() *workload {
-	return &workload{
-		name:  "empty-range",
-		about: "the rows after a device's last, of which there are none",
-		reads: true,
-		prepare: func(ctx context.Context, e *endpoint, tableRows int) (operation, error) {
-			d, err := e.dataset(ctx, tableRows)
-			if err != nil {
-				return nil, err
-			}
-			return func(ctx context.Context, _ int, _ func()) error {
-				device, _ := d.somewhere(1)
-				return d.read(ctx, device, rowsPerDevice, 2*rowsPerDevice, 0)
-			}, nil
-		},
+func emptyRanges() storageWorkload {
+	w := workload{name: "empty-range", about: "Read the rows after a device's last row, which finds none"}
+	return reading(w, func(ctx context.Context, d *dataset) error {
+		device, _ := d.somewhere(1)
+		return d.read(ctx, device, rowsPerDevice, 2*rowsPerDevice, 0)
+	})
+}
+
+// A dataset is a filled table: devices with a thousand readings each, the last
+// with what is left over.
+type dataset struct {
+	table *tables.Table
+	rows  int
+}
+
+const rowsPerDevice = 1000
+
+// dataset returns the table with so many rows, which it fills on the first call.
+func (e *endpoint) dataset(ctx context.Context, rows int) (*dataset, error) {
+	if d := e.datasets[rows]; d != nil {
+		return d, nil
 	}
+	name, err := e.newTable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &dataset{table: e.tables.Table(name), rows: rows}
+	e.datasets[rows] = d
+	return d, d.fill(ctx, e)
+}
+
+// fill writes transactions, all clients at once; the first error ends it.
+func (d *dataset) fill(ctx context.Context, e *endpoint) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	text := newFiller()
+	var next atomic.Int64
+	var filling sync.WaitGroup
+	for range e.clients {
+		filling.Go(func() {
+			for ctx.Err() == nil {
+				n := int(next.Add(perTransaction)) - perTransaction
+				if n >= d.rows {
+					return
+				}
+				err := insertTogether(ctx, d.table, min(perTransaction, d.rows-n), func() tables.Entity {
+					n++
+					return text.entity(partition((n-1)/rowsPerDevice), int64((n-1)%rowsPerDevice), e.size)
+				})
+				if err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	filling.Wait()
+	return context.Cause(ctx)
+}
+
+// somewhere picks a device and one of its rows, which so many rows follow,
+// counting the row itself.
+func (d *dataset) somewhere(following int) (device, row int) {
+	n := rand.IntN(d.rows)
+	device = n / rowsPerDevice
+	last := min(rowsPerDevice, d.rows-device*rowsPerDevice)
+	return device, max(0, min(n%rowsPerDevice, last-following))
 }
 
 // read reads the rows of a device from one key to another, and counts them.
 func (d *dataset) read(ctx context.Context, device int, first, last int64, want int) error {
 	got := 0
-	for page, err := range d.table.Rows(ctx, tables.Query{Range: tables.RowsBetween(partition(device), rowKey(first), rowKey(last))}) {
+	between := tables.RowsBetween(partition(device), rowKey(first), rowKey(last))
+	for page, err := range d.table.Rows(ctx, tables.Query{Range: between}) {
 		if err != nil {
 			return err
 		}
 		got += len(page.Rows)
 	}
 	if got != want {
-		return fmt.Errorf("a range of %d rows was read as %d", want, got)
+		return fmt.Errorf("read %d rows, want %d", got, want)
 	}
 	return nil
 }

@@ -11,22 +11,23 @@ import (
 type Report struct {
 	Version int            `json:"version"`           // 1
 	Started time.Time      `json:"started"`           // when measuring began
-	Seconds float64        `json:"seconds"`           // that each row was measured for, on each target, in each round
+	Seconds float64        `json:"seconds"`           // measured for each row, on each target, in each round
 	Rounds  int            `json:"rounds"`            // figures are medians over them
 	Clients int            `json:"clients"`           // that worked at the same time
 	Size    int            `json:"size,omitempty"`    // bytes of an entity's JSON, and of a message
 	CPUs    int            `json:"cpus"`              // of this machine, which clients and started servers share
 	Targets []TargetReport `json:"targets"`           //
 	Rows    []Row          `json:"rows"`              // by workload, then target
-	Ratios  []Ratio        `json:"ratios,omitempty"`  // of the first target to the others, and of larger tables to the smallest
 	Warning string         `json:"warning,omitempty"` // why the figures may mislead
+	Devices int            `json:"devices,omitempty"` // known devices that renewed their tokens, on each target
+	Storms  []Storm        `json:"storms,omitempty"`  // one for each target
 }
 
 // A TargetReport is an endpoint that was measured.
 type TargetReport struct {
 	Name       string `json:"name"`
-	URL        string `json:"url"`                  // of its table service
-	PeakMemory int64  `json:"peakMemory,omitempty"` // bytes that its process held at most; only of a server that the bench started, on Linux
+	URL        string `json:"url"`                  // of the Table service, or of the token endpoint
+	PeakMemory int64  `json:"peakMemory,omitempty"` // peak resident bytes of a server that the benchmark started, on Linux
 }
 
 // A Row is one workload on one target, or a part of one.
@@ -39,9 +40,9 @@ type Row struct {
 	RowsPerSecond float64 `json:"rowsPerSecond,omitempty"` // rows, or blocks; absent where an operation moves one
 	P50           float64 `json:"p50Ms"`                   // latency in milliseconds: half took no longer
 	P99           float64 `json:"p99Ms"`                   // 99 of 100 took no longer
-	Errors        int64   `json:"errors"`                  // in all rounds; none is counted as an operation
+	Errors        int64   `json:"errors"`                  // in all rounds; not counted as operations
 	FirstError    string  `json:"firstError,omitempty"`    //
-	EachRound     []Round `json:"eachRound,omitempty"`     // when there are several
+	EachRound     []Round `json:"eachRound,omitempty"`     //
 }
 
 // A Round is what one round found for a row.
@@ -51,42 +52,42 @@ type Round struct {
 	P99          float64 `json:"p99Ms"`
 }
 
-// A Ratio sets two rows of one name against each other.
-type Ratio struct {
-	Name         string  `json:"name"`
-	Of           Side    `json:"of"`
-	To           Side    `json:"to"`
-	OpsPerSecond float64 `json:"opsPerSecond,omitempty"` // of's divided by to's: above 1, "of" does more
-	P50          float64 `json:"p50"`                    // of's divided by to's: above 1, "of" takes longer
+// A Storm is many new devices that boot at once. As package device does, each obeys Retry-After and
+// waits for a random time besides; each request uses a new connection.
+type Storm struct {
+	Target      string  `json:"target"`               //
+	Devices     int     `json:"devices"`              // that booted
+	Tokens      int     `json:"tokens"`               // devices that got one
+	Seconds     float64 `json:"seconds"`              // until the last of them got it
+	P50         float64 `json:"p50Ms"`                // until a device got its token, including the wait for a connection
+	P99         float64 `json:"p99Ms"`                //
+	Requests    int     `json:"requests"`             // all of them
+	TooMany     int     `json:"tooManyRequests"`      // answers with 429
+	Unavailable int     `json:"serviceUnavailable"`   // answers with 503
+	Broken      int     `json:"broken"`               // requests without an answer
+	Errors      int     `json:"errors"`               // other answers
+	FirstError  string  `json:"firstError,omitempty"` // or why the first request had no answer
+	Connections int     `json:"connections"`          // most that were open at a time
+	PeakMemory  int64   `json:"peakMemory,omitempty"` // peak resident bytes of the endpoint's process, on Linux
 }
 
-// A Side is a row of a ratio.
-type Side struct {
-	Target    string `json:"target"`
-	TableRows int    `json:"tableRows,omitempty"`
-}
-
-func newReport(cfg Config, ends []*endpoint) *Report {
-	r := &Report{
+func newReport(s Settings) *Report {
+	return &Report{
 		Version: 1, Started: time.Now().UTC().Truncate(time.Second),
-		Seconds: cfg.For.Seconds(), Rounds: cfg.Rounds, Clients: cfg.Clients, Size: cfg.Size,
+		Seconds: s.For.Seconds(), Rounds: s.Rounds, Clients: s.Clients,
 		CPUs: runtime.NumCPU(), Targets: []TargetReport{}, Rows: []Row{},
 	}
-	for _, e := range ends {
-		r.Targets = append(r.Targets, TargetReport{Name: e.name, URL: e.account.Table})
-	}
-	return r
 }
 
 // add enters a measurement: its row, and one for each part of the workload.
-func (r *Report) add(s step, target string, found sample) {
+func (r *Report) add(t task, found sample) {
 	seconds := found.elapsed.Seconds()
 	for i, latencies := range found.latencies {
-		name := s.name
+		name := t.name
 		if i > 0 {
-			name += "/" + s.parts[i-1]
+			name += "/" + t.parts[i-1]
 		}
-		row := r.row(name, s.tableRows, target)
+		row := r.row(name, t)
 		row.Operations += latencies.TotalCount()
 		row.EachRound = append(row.EachRound, Round{
 			OpsPerSecond: float64(latencies.TotalCount()) / seconds,
@@ -99,8 +100,8 @@ func (r *Report) add(s step, target string, found sample) {
 			continue
 		}
 		row.OpsPerSecond = median(row.EachRound, func(x Round) float64 { return x.OpsPerSecond })
-		if s.rows > 1 {
-			row.RowsPerSecond = row.OpsPerSecond * float64(s.rows)
+		if t.rows > 1 {
+			row.RowsPerSecond = row.OpsPerSecond * float64(t.rows)
 		}
 		row.Errors += found.errors
 		if row.FirstError == "" && found.firstError != nil {
@@ -109,21 +110,17 @@ func (r *Report) add(s step, target string, found sample) {
 	}
 }
 
-// row finds a row, or makes it behind those of its name.
-func (r *Report) row(name string, tableRows int, target string) *Row {
-	for i := range r.Rows {
-		if x := &r.Rows[i]; x.Name == name && x.TableRows == tableRows && x.Target == target {
-			return x
-		}
+// row finds a task's row, or appends it, together with those of its parts.
+func (r *Report) row(name string, t task) *Row {
+	is := func(x Row) bool { return x.Name == name && x.TableRows == t.tableRows && x.Target == t.target }
+	if i := slices.IndexFunc(r.Rows, is); i >= 0 {
+		return &r.Rows[i]
 	}
-	at := len(r.Rows)
-	for i, x := range r.Rows {
-		if x.Name == name && x.TableRows == tableRows {
-			at = i + 1
-		}
+	r.Rows = append(r.Rows, Row{Name: t.name, TableRows: t.tableRows, Target: t.target})
+	for _, part := range t.parts {
+		r.Rows = append(r.Rows, Row{Name: t.name + "/" + part, TableRows: t.tableRows, Target: t.target})
 	}
-	r.Rows = slices.Insert(r.Rows, at, Row{Name: name, TableRows: tableRows, Target: target})
-	return &r.Rows[at]
+	return &r.Rows[slices.IndexFunc(r.Rows, is)]
 }
 
 func median(rounds []Round, of func(Round) float64) float64 {
@@ -136,58 +133,12 @@ func median(rounds []Round, of func(Round) float64) float64 {
 	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
-// note enters what is known only when all is measured and the servers have ended.
-func (r *Report) note(ends []*endpoint) {
-	for i, e := range ends {
-		if e.server != nil {
-			r.Targets[i].PeakMemory = e.server.peakMemory
+// warn warns of figures that may mislead, and drops rows that were not measured.
+func (r *Report) warn() {
+	r.Rows = slices.DeleteFunc(r.Rows, func(x Row) bool { return len(x.EachRound) == 0 })
+	for _, x := range r.Rows {
+		if x.Operations == 0 && x.Errors > 0 {
+			r.Warning = "a row has only errors, so its figures mean nothing"
 		}
 	}
-	for i := range r.Rows {
-		if len(r.Rows[i].EachRound) == 1 {
-			r.Rows[i].EachRound = nil
-		}
-		if r.Rows[i].Operations == 0 && r.Rows[i].Errors > 0 {
-			r.Warning = "a row has only errors: it says nothing about speed"
-		}
-	}
-	r.Ratios = ratios(r.Rows)
-}
-
-// ratios compare, for every row, the first target with each of the others, and
-// on one target the smallest table with each larger one.
-func ratios(rows []Row) []Ratio {
-	var all []Ratio
-	for i, of := range rows {
-		for j, to := range rows {
-			if of.Name != to.Name || of.P50 == 0 || to.P50 == 0 {
-				continue
-			}
-			targets := of.TableRows == to.TableRows && i < j && first(rows, i)
-			sizes := of.Target == to.Target && of.TableRows > to.TableRows && smallest(rows, j)
-			if !targets && !sizes {
-				continue
-			}
-			x := Ratio{Name: of.Name, Of: Side{of.Target, of.TableRows}, To: Side{to.Target, to.TableRows}, P50: of.P50 / to.P50}
-			if to.OpsPerSecond > 0 {
-				x.OpsPerSecond = of.OpsPerSecond / to.OpsPerSecond
-			}
-			all = append(all, x)
-		}
-	}
-	return all
-}
-
-// first tells whether no row of the same name and size stands before row i.
-func first(rows []Row, i int) bool {
-	return !slices.ContainsFunc(rows[:i], func(x Row) bool {
-		return x.Name == rows[i].Name && x.TableRows == rows[i].TableRows
-	})
-}
-
-// smallest tells whether row i is that of its target's smallest table.
-func smallest(rows []Row, i int) bool {
-	return !slices.ContainsFunc(rows, func(x Row) bool {
-		return x.Name == rows[i].Name && x.Target == rows[i].Target && x.TableRows < rows[i].TableRows
-	})
 }

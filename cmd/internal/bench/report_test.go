@@ -1,15 +1,17 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// found is a sample of so many operations in one second, each of which took ms.
+// found returns a sample of so many operations in one second, each of which took ms.
 func found(operations int, ms ...int) sample {
 	s := newSample(len(ms) - 1)
 	s.elapsed = time.Second
@@ -23,84 +25,57 @@ func found(operations int, ms ...int) sample {
 	return s
 }
 
-func step1(name string, tableRows int) step {
-	for _, w := range workloads() {
+func taskOf(name, target string, tableRows int) task {
+	for _, w := range storageWorkloads() {
 		if w.name == name {
-			return step{w, tableRows}
+			return task{workload: w.workload, tableRows: tableRows, target: target}
 		}
 	}
 	panic(name)
 }
 
-func reportOf(targets ...string) *Report {
-	var ends []*endpoint
-	for _, name := range targets {
-		ends = append(ends, &endpoint{name: name})
+func newTestReport() *Report { return newReport(Settings{For: time.Second, Rounds: 3, Clients: 4}) }
+
+// find returns a row, and the zero one if there is none.
+func (r *Report) find(name string) (found Row) {
+	for _, x := range r.Rows {
+		if x.Name == name {
+			found = x
+		}
 	}
-	return newReport(Config{For: time.Second, Rounds: 3, Clients: 4, Size: 250}, ends)
+	return found
 }
 
 func near(got, want float64) bool { return got > want*0.99 && got < want*1.01 }
 
 func TestReportShowsMediansOfTheRounds(t *testing.T) {
-	r := reportOf("a")
+	r := newTestReport()
 	for _, operations := range []int{10, 1000, 30} {
-		r.add(step1("transaction", 0), "a", found(operations, operations))
+		r.add(taskOf("transaction", "a", 0), found(operations, operations))
 	}
-	r.note(nil)
-	x, ok := r.find("transaction", 0, "a")
-	if !ok || x.Operations != 1040 || !near(x.OpsPerSecond, 30) || !near(x.RowsPerSecond, 3000) || !near(x.P50, 30) || len(x.EachRound) != 3 {
-		t.Errorf("the row is %+v, %v", x, ok)
+	x := r.find("transaction")
+	if x.Operations != 1040 || !near(x.OpsPerSecond, 30) || !near(x.RowsPerSecond, 3000) || !near(x.P50, 30) || len(x.EachRound) != 3 {
+		t.Errorf("the row is %+v", x)
 	}
 }
 
 func TestPartsAreRowsWithoutARate(t *testing.T) {
-	r := reportOf("a")
-	r.add(step1("message", 0), "a", found(10, 60, 10, 20, 30))
-	r.note(nil)
+	r := newTestReport()
+	r.add(taskOf("message", "a", 0), found(10, 60, 10, 20, 30))
 	for name, p50 := range map[string]float64{"message": 60, "message/put": 10, "message/get": 20, "message/delete": 30} {
-		x, ok := r.find(name, 0, "a")
-		if !ok || !near(x.P50, p50) || (x.OpsPerSecond > 0) != (name == "message") {
-			t.Errorf("%s is %+v, %v", name, x, ok)
+		if x := r.find(name); !near(x.P50, p50) || (x.OpsPerSecond > 0) != (name == "message") {
+			t.Errorf("%s is %+v", name, x)
 		}
 	}
 }
 
-func TestRatiosAreOfTheFirstTargetAndOfTheLargerTable(t *testing.T) {
-	r := reportOf("fast", "slow", "slower")
-	for _, rows := range []int{1_000_000, 10_000} {
-		r.add(step1("range", rows), "slow", found(100, 20))
-		r.add(step1("range", rows), "slower", found(50, 40))
-	}
-	r.add(step1("insert", 0), "fast", found(200, 10))
-	r.add(step1("insert", 0), "slow", found(100, 20))
-	r.add(step1("insert", 0), "slower", found(50, 40))
-	r.note(nil)
-	var got []string
-	for _, x := range r.Ratios {
-		got = append(got, fmt.Sprintf("%s %v/%v %.0f%%", x.Name, x.Of, x.To, 100*x.OpsPerSecond))
-	}
-	want := []string{
-		"range {slow 1000000}/{slower 1000000} 200%",
-		"range {slow 1000000}/{slow 10000} 100%",
-		"range {slower 1000000}/{slower 10000} 100%",
-		"range {slow 10000}/{slower 10000} 200%",
-		"insert {fast 0}/{slow 0} 200%",
-		"insert {fast 0}/{slower 0} 400%",
-	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("ratios are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func TestErrorsAreCountedAndTheFirstIsTold(t *testing.T) {
-	r := reportOf("a")
+func TestErrorsAreCountedAndTheFirstIsReported(t *testing.T) {
+	r := newTestReport()
 	s := found(0, 1)
 	s.errors, s.firstError = 7, errors.New("no such thing")
-	r.add(step1("get", 100), "a", s)
-	r.note(nil)
-	x, _ := r.find("get", 100, "a")
-	if x.Errors != 7 || x.FirstError != "no such thing" || r.Warning == "" {
+	r.add(taskOf("get", "a", 100), s)
+	r.warn()
+	if x := r.find("get"); x.Errors != 7 || x.FirstError != "no such thing" || r.Warning == "" {
 		t.Errorf("the row is %+v, the warning %q", x, r.Warning)
 	}
 	var text strings.Builder
@@ -112,32 +87,56 @@ func TestErrorsAreCountedAndTheFirstIsTold(t *testing.T) {
 	}
 }
 
-func TestJSONHasNoFieldThatIsNotANumber(t *testing.T) {
-	r := reportOf("a", "b")
-	r.add(step1("insert", 0), "a", found(0, 1))
-	r.add(step1("insert", 0), "b", found(10, 1))
-	r.note(nil)
+func TestReportWithoutOperationsIsValidJSON(t *testing.T) {
+	r := newTestReport()
+	r.add(taskOf("insert", "a", 0), found(0, 1))
+	r.add(taskOf("insert", "b", 0), found(10, 1))
 	if _, err := json.Marshal(r); err != nil {
-		t.Errorf("a row without operations cannot be written: %v", err)
+		t.Errorf("a row without operations cannot be encoded: %v", err)
 	}
 }
 
+func TestRoundsAlternateTheirDirectionAndRowsKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var order []string
+		var tasks []task
+		for _, name := range []string{"get", "insert"} {
+			x := taskOf(name, "a", 0)
+			x.do = func(context.Context, int, func()) error {
+				if len(order) == 0 || order[len(order)-1] != name {
+					order = append(order, name)
+				}
+				time.Sleep(time.Second)
+				return nil
+			}
+			tasks = append(tasks, x)
+		}
+		r := newTestReport()
+		if err := (Settings{For: time.Second, Rounds: 2, Clients: 1}).measure(t.Context(), tasks, r); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(order, " "); got != "get insert get" || r.Rows[0].Name != "get" || r.Rows[1].Name != "insert" {
+			t.Errorf("measured %s; rows %+v", got, r.Rows)
+		}
+	})
+}
+
 func ExampleReport_WriteText() {
-	r := reportOf("local", "azurite")
-	r.add(step1("insert", 0), "local", found(12345, 5))
-	r.add(step1("insert", 0), "azurite", found(823, 78))
-	r.add(step1("range", 10_000), "local", found(2000, 1))
-	r.add(step1("range", 10_000), "azurite", found(8, 2500))
-	r.note(nil)
-	var text strings.Builder
-	if err := r.WriteText(&text); err != nil {
+	r := newTestReport()
+	r.CPUs = 2
+	r.add(taskOf("insert", "local", 0), found(12345, 5))
+	r.add(taskOf("insert", "azurite", 0), found(823, 78))
+	r.add(taskOf("range", "local", 10_000), found(2000, 1))
+	r.add(taskOf("range", "azurite", 10_000), found(8, 2500))
+	if err := r.WriteText(os.Stdout); err != nil {
 		panic(err)
 	}
-	_, table, _ := strings.Cut(text.String(), "\n\n")
-	fmt.Print(table)
 	// Output:
-	// local                                   azurite                                      local
-	//                      ops/s   rows/s     p50     p99  errors    ops/s  rows/s     p50     p99  errors  / azurite
-	// insert              12,345           5.00ms  5.00ms       0      823          78.0ms  78.0ms       0      15.0x
-	// range, 10,000 rows   2,000  200,000  1.00ms  1.00ms       0        8     800   2.50s   2.50s       0     250.0x
+	// 4 clients, 1 s per row, 3 rounds, 2 CPUs
+	//
+	//   ops/s  rows/s   p50   p99  errors  relative  workload
+	//   12345           5ms   5ms       0         1  local: insert
+	//     823          78ms  78ms       0     0.067  azurite: insert
+	//    2000  200000   1ms   1ms       0         1  local: range, 10000 rows
+	//       8     800  2.5s  2.5s       0     0.004  azurite: range, 10000 rows
 }

@@ -13,42 +13,41 @@ import (
 	"time"
 )
 
-// stormConnections are open at a time: fewer than a process may have of files, by
-// most systems' defaults, and than the endpoint holds. A device waits for its turn,
-// and that is part of its time.
+// stormConnections is the most connections that are open at a time: fewer than the files that most
+// systems let a process open, and than the endpoint holds. The wait for one counts as a device's time.
 const stormConnections = 4000
 
-// stormTime is how long devices go on asking.
+// stormTime is how long devices keep asking.
 const stormTime = 10 * time.Minute
 
-// A storm is under way.
+// A storm is many devices that ask for their first token at once.
 type storm struct {
 	target  string
 	devices int
-	ask     func(ctx context.Context, device int) error // over a connection of its own
-	places  chan struct{}                               // one for each connection
+	ask     func(ctx context.Context, device int) error // over a new connection
+	slots   chan struct{}                               // one for each open connection
 
 	began time.Time
 	mu    sync.Mutex
 	found Storm
-	waits []time.Duration // of devices that have a token
+	waits []time.Duration // until a token, of devices that have one
 }
 
 func newStorm(target string, devices int, ask func(context.Context, int) error) *storm {
 	return &storm{
-		target: target, devices: devices, ask: ask, places: make(chan struct{}, stormConnections),
+		target: target, devices: devices, ask: ask, slots: make(chan struct{}, stormConnections),
 		found: Storm{Target: target, Devices: devices},
 	}
 }
 
-// storm boots many devices at once, against an endpoint of its own with the default
-// limits. What is found is zero where the storm did not begin.
+// storm boots many devices at once against a new endpoint, which has the default limits. It returns
+// the zero Storm if the storm did not begin.
 func (cfg TokenConfig) storm(ctx context.Context, s *site, name string) (Storm, error) {
 	var limits []string
 	if cfg.StormRate > 0 {
 		limits = []string{"--rate", strconv.Itoa(cfg.StormRate)}
 	}
-	e, err := s.openIssuer(ctx, name, limits...)
+	e, err := s.openIssuer(ctx, name, 0, limits...)
 	if err != nil {
 		return Storm{}, err
 	}
@@ -59,44 +58,33 @@ func (cfg TokenConfig) storm(ctx context.Context, s *site, name string) (Storm, 
 		}
 	}
 	x := newStorm(name, len(devices), func(ctx context.Context, n int) error { return e.ask(ctx, devices[n], true) })
-	bar := newProgress(cfg.Progress, int64(len(devices)))
-	defer bar.done()
-	bar.describe(name + ": storm")
-	found, err := x.rage(ctx, bar)
-	found.PeakMemory = peakMemory(e.server.command.Process.Pid)
+	cfg.progress("%s: storm", name)
+	found, err := x.run(ctx)
+	found.PeakMemory = e.process.PeakMemory()
 	return found, err
 }
 
-// rage lasts until every device has its token.
-func (x *storm) rage(ctx context.Context, bar *progress) (Storm, error) {
-	raging, cancel := context.WithTimeout(ctx, stormTime)
+// run lasts until every device has its token.
+func (x *storm) run(ctx context.Context) (Storm, error) {
+	limited, cancel := context.WithTimeout(ctx, stormTime)
 	defer cancel()
 	x.began = time.Now()
 	var booting sync.WaitGroup
 	for device := range x.devices {
-		booting.Go(func() { x.boot(raging, device) })
+		booting.Go(func() { x.boot(limited, device) })
 	}
-	done := make(chan struct{})
-	go func() { booting.Wait(); close(done) }()
-	shown := 0
-	watch(done, stormTime, func(time.Duration) {
-		x.mu.Lock()
-		now := len(x.waits)
-		x.mu.Unlock()
-		bar.add(int64(now - shown))
-		shown = now
-	})
+	booting.Wait()
 	found := x.sum()
 	switch {
 	case ctx.Err() != nil:
 		return found, errInterrupted
 	case found.Tokens < found.Devices:
-		return found, fmt.Errorf("%d of %d devices have no token after %v", found.Devices-found.Tokens, found.Devices, stormTime)
+		return found, fmt.Errorf("%d of %d devices got no token within %v", found.Devices-found.Tokens, found.Devices, stormTime)
 	}
 	return found, nil
 }
 
-// sum is what was found, when all devices have come to rest.
+// sum returns the result once all devices are done.
 func (x *storm) sum() Storm {
 	slices.Sort(x.waits)
 	if n := len(x.waits); n > 0 {
@@ -110,8 +98,8 @@ func (x *storm) sum() Storm {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// boot asks until there is a token. Its pauses are those of package device: what it
-// is told, and a random time that grows with each failure.
+// boot asks until there is a token. It pauses as package device does: as long as Retry-After says,
+// and for a random time that grows with each failure.
 func (x *storm) boot(ctx context.Context, device int) {
 	for fails := 0; ctx.Err() == nil; fails++ {
 		err := x.once(ctx, device)
@@ -119,8 +107,8 @@ func (x *storm) boot(ctx context.Context, device int) {
 			return
 		}
 		pause := time.Duration(rand.Int64N(int64(min(time.Second<<min(fails, 20), 2*time.Minute))) + 1)
-		if away, ok := errors.AsType[*turnedAway](err); ok {
-			pause += away.after
+		if refused, ok := errors.AsType[*refusal](err); ok {
+			pause += refused.after
 		}
 		select {
 		case <-time.After(pause):
@@ -131,19 +119,19 @@ func (x *storm) boot(ctx context.Context, device int) {
 
 func (x *storm) once(ctx context.Context, device int) error {
 	select {
-	case x.places <- struct{}{}:
+	case x.slots <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-x.places }()
+	defer func() { <-x.slots }()
 	x.mu.Lock()
 	x.found.Requests++
-	x.found.Connections = max(x.found.Connections, len(x.places))
+	x.found.Connections = max(x.found.Connections, len(x.slots))
 	x.mu.Unlock()
 	return x.ask(ctx, device)
 }
 
-// note counts an outcome, and tells whether it is a token.
+// note counts an outcome, and reports whether it is a token.
 func (x *storm) note(err error) bool {
 	waited := time.Since(x.began)
 	x.mu.Lock()
@@ -152,12 +140,12 @@ func (x *storm) note(err error) bool {
 		x.waits = append(x.waits, waited)
 		return true
 	}
-	away, answered := errors.AsType[*turnedAway](err)
+	refused, answered := errors.AsType[*refusal](err)
 	switch {
-	case answered && away.status == http.StatusTooManyRequests:
+	case answered && refused.status == http.StatusTooManyRequests:
 		x.found.TooMany++
 		return false
-	case answered && away.status == http.StatusServiceUnavailable:
+	case answered && refused.status == http.StatusServiceUnavailable:
 		x.found.Unavailable++
 		return false
 	case answered:

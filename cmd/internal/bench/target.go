@@ -11,29 +11,27 @@ import (
 	"furrow/tables"
 )
 
-// Targets that the bench starts itself.
-const (
-	Local = "local" // furrow storage, on a directory that is removed afterwards
-	Null  = "null"  // a bare net/http server that reads a request and answers 204
-)
+// Local is the target that the benchmark starts itself: furrow storage on a
+// directory that is removed afterwards.
+const Local = "local"
 
-// A Target is an endpoint to measure.
+// A Target is storage to measure.
 type Target struct {
 	Name    string
-	Start   string // Local or Null; empty: it runs already
+	Local   bool // the benchmark starts it
 	Account tables.Account
 }
 
-// ParseTarget reads "local", "null", a connection string, or "env:NAME" for one
-// that an environment variable holds, so that no key need be on a command
-// line. Each can have a name before it: "azurite=UseDevelopmentStorage=true".
+// ParseTarget parses "local", a connection string, or "env:NAME" for an environment variable that
+// holds one, so that no key need be on a command line. Each may have a name before it:
+// "azurite=UseDevelopmentStorage=true".
 func ParseTarget(text string) (Target, error) {
 	name, rest := cutName(text)
-	if rest == Local || rest == Null {
+	if rest == Local {
 		if name == "" {
 			name = rest
 		}
-		return Target{Name: name, Start: rest}, nil
+		return Target{Name: name, Local: true}, nil
 	}
 	if variable, ok := strings.CutPrefix(rest, "env:"); ok {
 		rest = os.Getenv(variable)
@@ -51,8 +49,8 @@ func ParseTarget(text string) (Target, error) {
 	return Target{Name: name, Account: account}, nil
 }
 
-// cutName cuts a name off. Names are lower-case, and the fields of a connection
-// string are not, so the two cannot be taken for each other.
+// cutName cuts a name off. Names are in lower case, and the fields of a connection
+// string are not, so one is never mistaken for the other.
 func cutName(text string) (name, rest string) {
 	name, rest, ok := strings.Cut(text, "=")
 	if ok && regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(name) {
@@ -61,7 +59,7 @@ func cutName(text string) (name, rest string) {
 	return "", text
 }
 
-// ParseTargets reads several, and refuses two of one name.
+// ParseTargets parses several targets, whose names must differ.
 func ParseTargets(texts []string) ([]Target, error) {
 	var targets []Target
 	for _, text := range texts {

@@ -4,41 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"time"
+	"net/http"
+	"sync"
+	"sync/atomic"
 )
 
-// A TokenConfig says how the endpoint is measured that gives devices their tokens.
+// A TokenConfig says how the endpoint that issues device tokens is measured.
 type TokenConfig struct {
-	Workloads  []string      // names of [TokenNames]; empty: all
-	For        time.Duration // per workload, target and round
-	Rounds     int           // the report shows their medians; a storm comes once
-	Clients    int           // at work at the same time, each with devices of its own
-	Devices    int           // that are known and renew their tokens, on each target; at least Clients
-	Storm      int           // devices that boot at once, on each target; zero: none do
-	StormRate  int           // requests a second that an endpoint allows the devices of a storm; zero: its default
-	Executable string        // the furrow binary, which serves storage and endpoints
-	Progress   io.Writer     // a terminal to draw a progress bar on; nil: none
+	Settings
+	Devices   int // that are known and renew their tokens, on each target; at least Clients
+	Storm     int // devices that boot at once, on each target; zero: no storm
+	StormRate int // requests a second that an endpoint admits in a storm; zero: its default
 }
 
-// RunTokens measures, and returns what it measured. When ctx ends it cleans up and
-// returns what there is so far, with an error that says so.
-func RunTokens(ctx context.Context, cfg TokenConfig) (report *TokenReport, err error) {
+// RunTokens measures token endpoints. When ctx ends, it cleans up and returns what
+// it has measured so far, with an error that says so.
+func RunTokens(ctx context.Context, cfg TokenConfig) (report *Report, err error) {
+	report = newReport(cfg.Settings)
+	report.Devices = cfg.Devices
 	s, err := openSite(ctx, cfg.Executable)
-	report = newTokenReport(cfg)
 	defer func() {
-		err = errors.Join(err, s.close())
-		report.note(s.issuers)
+		err = errors.Join(err, s.close(report))
+		report.warn()
 	}()
 	if err != nil {
 		return report, err
 	}
-	plan := cfg.plan()
-	if len(plan) > 0 {
-		if err := cfg.measure(ctx, plan, s, report); err != nil {
-			return report, err
-		}
+	if err := cfg.measureWorkloads(ctx, s, report); err != nil {
+		return report, err
 	}
 	if !cfg.wants(stormName) || cfg.Storm == 0 {
 		return report, nil
@@ -55,8 +48,7 @@ func RunTokens(ctx context.Context, cfg TokenConfig) (report *TokenReport, err e
 	return report, nil
 }
 
-// Targets of a token bench: a device's connection is one or the other. Plain HTTP is
-// what an endpoint behind a proxy speaks.
+// Targets of a token benchmark. Plain HTTP is what an endpoint behind a proxy speaks.
 const (
 	overHTTP  = "http"
 	overHTTPS = "https"
@@ -64,82 +56,120 @@ const (
 
 func targets() []string { return []string{overHTTP, overHTTPS} }
 
-func (cfg TokenConfig) wants(name string) bool {
-	return len(cfg.Workloads) == 0 || slices.Contains(cfg.Workloads, name)
+// A tokenWorkload is one way to ask for tokens.
+type tokenWorkload struct {
+	workload
+	fresh   bool // with a new TLS connection for each token
+	prepare func(ctx context.Context, cfg TokenConfig, e *issuer, fresh bool) (operation, error)
 }
 
-func (cfg TokenConfig) plan() []tokenWorkload {
-	return slices.DeleteFunc(tokenWorkloads(), func(w tokenWorkload) bool { return !cfg.wants(w.name) })
+func tokenWorkloads() []tokenWorkload {
+	return []tokenWorkload{
+		{workload{name: "kept", about: "A known device renews its token over a connection that stays open"}, false, renewals},
+		{workload{name: "first", about: "A new device registers and gets its first token over such a connection"}, false, firstContacts},
+		{workload{name: "fresh", about: "As kept, but with a new TLS connection for each token"}, true, renewals},
+	}
 }
 
-// measure runs the workloads of a plan against endpoints whose limits are far off.
-func (cfg TokenConfig) measure(ctx context.Context, plan []tokenWorkload, s *site, report *TokenReport) error {
+const stormName = "storm"
+
+// TokenNames returns the names of the token workloads, with a line about each.
+func TokenNames() (all, abouts []string) {
+	var found []workload
+	for _, w := range tokenWorkloads() {
+		found = append(found, w.workload)
+	}
+	return names(append(found, workload{
+		name: stormName, about: "Many new devices boot at once and obey Retry-After until all have a token",
+	}))
+}
+
+// measureWorkloads runs everything but the storm, against endpoints whose limits no machine reaches.
+func (cfg TokenConfig) measureWorkloads(ctx context.Context, s *site, report *Report) error {
+	if len(cfg.Workloads) == 1 && cfg.Workloads[0] == stormName {
+		return nil
+	}
+	var ends []*issuer
 	for _, name := range targets() {
-		e, err := s.openIssuer(ctx, name, farOff()...)
+		e, err := s.openIssuer(ctx, name, cfg.Clients, "--rate", "1000000", "--device-rate", "1000000")
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		ends = append(ends, e)
 		report.Targets = append(report.Targets, TargetReport{Name: name, URL: e.url})
 	}
-	ends := slices.Clone(s.issuers)
-	bar := newProgress(cfg.Progress, cfg.length(plan).Milliseconds())
-	defer bar.done()
-	ops, err := cfg.prepare(ctx, plan, ends, bar)
-	if err != nil {
-		return err
-	}
-	for round := range cfg.Rounds {
-		for i, w := range plan {
-			for _, e := range inTurn(ends, round) {
-				do := ops[asked{e, i}]
-				if do == nil {
-					continue
-				}
-				bar.describe(e.name + ": " + w.name)
-				found := measurement{clients: cfg.Clients, length: cfg.For, tick: bar.tick}.run(ctx, do)
-				if ctx.Err() != nil {
-					return errInterrupted
-				}
-				report.add(step{workload: &w.workload}, e.name, found)
-			}
-		}
-	}
-	return nil
-}
-
-// An asked is where an operation belongs: an endpoint, and the number of a workload.
-type asked struct {
-	*issuer
-	workload int
-}
-
-// prepare makes devices known, before anything is measured.
-func (cfg TokenConfig) prepare(ctx context.Context, plan []tokenWorkload, ends []*issuer, bar *progress) (map[asked]operation, error) {
-	ops := map[asked]operation{}
-	for _, e := range ends {
-		for i, w := range plan {
-			if !w.on(e.name) {
+	var tasks []task
+	for _, w := range tokenWorkloads() {
+		for _, e := range ends {
+			if !cfg.wants(w.name) || w.fresh && e.name != overHTTPS {
 				continue
 			}
-			bar.describe(e.name + ": preparing " + w.name)
-			do, err := w.of(ctx, cfg, e)
+			cfg.progress("%s: preparing %s", e.name, w.name)
+			do, err := w.prepare(ctx, cfg, e, w.fresh)
 			if err != nil {
-				return nil, fmt.Errorf("%s: preparing %s: %w", e.name, w.name, err)
+				return fmt.Errorf("%s: preparing %s: %w", e.name, w.name, err)
 			}
-			ops[asked{e, i}] = do
+			tasks = append(tasks, task{workload: w.workload, target: e.name, do: do})
 		}
 	}
-	return ops, nil
+	return cfg.measure(ctx, tasks, report)
 }
 
-// length is how long all measuring takes together, without the storms.
-func (cfg TokenConfig) length(plan []tokenWorkload) (total time.Duration) {
-	for _, w := range plan {
-		for _, name := range targets() {
-			if w.on(name) {
-				total += cfg.For * time.Duration(cfg.Rounds)
-			}
-		}
+// renewals has each client ask for its devices in turn. Two clients never ask for
+// the same device, as no device asks twice at a time.
+func renewals(ctx context.Context, cfg TokenConfig, e *issuer, fresh bool) (operation, error) {
+	known, err := e.known(ctx, cfg)
+	if err != nil {
+		return nil, err
 	}
-	return total
+	next := make([]int, cfg.Clients)
+	return func(ctx context.Context, client int, _ func()) error {
+		mine := known[client]
+		r := mine[next[client]%len(mine)]
+		next[client]++
+		return e.ask(ctx, r, fresh)
+	}, nil
+}
+
+func firstContacts(_ context.Context, _ TokenConfig, e *issuer, fresh bool) (operation, error) {
+	var devices atomic.Int64
+	return func(ctx context.Context, _ int, _ func()) error {
+		r, err := e.request(fmt.Sprintf("%s-new-%09d", e.name, devices.Add(1)))
+		if err != nil {
+			return err
+		}
+		return e.ask(ctx, r, fresh)
+	}, nil
+}
+
+// known returns requests of known devices by client. The first call registers them.
+func (e *issuer) known(ctx context.Context, cfg TokenConfig) ([][]*http.Request, error) {
+	if e.devices != nil {
+		return e.devices, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	devices := make([][]*http.Request, cfg.Clients)
+	var asking sync.WaitGroup
+	for client := range devices {
+		asking.Go(func() {
+			for n := client; n < cfg.Devices && ctx.Err() == nil; n += cfg.Clients {
+				r, err := e.request(fmt.Sprintf("%s-%09d", e.name, n))
+				if err == nil {
+					err = e.ask(ctx, r, false)
+				}
+				if err != nil {
+					cancel(err)
+					return
+				}
+				devices[client] = append(devices[client], r)
+			}
+		})
+	}
+	asking.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	e.devices = devices
+	return devices, nil
 }

@@ -16,7 +16,7 @@ import (
 	"furrow/sas"
 )
 
-// newTestIssuer is an endpoint over TLS that is no process. It is told of handshakes.
+// newTestIssuer serves h over TLS in this process and calls shaken for each connection.
 func newTestIssuer(t *testing.T, h http.HandlerFunc, shaken func(tls.ConnectionState)) *issuer {
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -28,13 +28,11 @@ func newTestIssuer(t *testing.T, h http.HandlerFunc, shaken func(tls.ConnectionS
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	e := &issuer{site: &site{key: sas.NewKey()}, name: overHTTPS, url: s.URL}
-	for _, transport := range []**Transport{&e.kept, &e.fresh} {
-		made, err := NewTransport("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		made.tls = s.Client().Transport.(*http.Transport).TLSClientConfig
-		*transport = made
+	if err := e.connect("", 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*http.Client{e.kept, e.fresh} {
+		c.Transport.(*http.Transport).TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig
 	}
 	return e
 }
@@ -73,7 +71,7 @@ func TestFreshConnectionsAreFresh(t *testing.T) {
 	}
 }
 
-func TestProofsOfTheBenchHold(t *testing.T) {
+func TestProofsAreValid(t *testing.T) {
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) {}, func(tls.ConnectionState) {})
 	r, err := e.request("pump-7")
 	if err != nil {
@@ -88,7 +86,7 @@ func TestProofsOfTheBenchHold(t *testing.T) {
 	}
 }
 
-func TestOnlyATokenIsAToken(t *testing.T) {
+func TestAnswersWithoutATokenAreErrors(t *testing.T) {
 	answer := func(w http.ResponseWriter) {}
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) { answer(w) }, func(tls.ConnectionState) {})
 	r, err := e.request("pump-7")
@@ -97,7 +95,7 @@ func TestOnlyATokenIsAToken(t *testing.T) {
 	}
 	answer = func(w http.ResponseWriter) { io.WriteString(w, "{}") }
 	if err := e.ask(t.Context(), r, false); err == nil {
-		t.Error("an empty object is taken for a token")
+		t.Error("an empty object passes for a token")
 	}
 	answer = func(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", "7")
@@ -105,8 +103,8 @@ func TestOnlyATokenIsAToken(t *testing.T) {
 		io.WriteString(w, `{"code":"storage-busy"}`)
 	}
 	err = e.ask(t.Context(), r, false)
-	away, ok := errors.AsType[*turnedAway](err)
-	if !ok || away.after != 7*time.Second || !strings.Contains(err.Error(), "503 storage-busy") {
-		t.Errorf("it is turned away with %v", err)
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok || refused.after != 7*time.Second || !strings.Contains(err.Error(), "503 storage-busy") {
+		t.Errorf("the error is %v", err)
 	}
 }

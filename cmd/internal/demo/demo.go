@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/demo/check"
+	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/simulate"
 	"furrow/sas"
 	"furrow/tables"
@@ -86,7 +87,7 @@ type Demo struct {
 	receipts *check.Receipts
 	listened http.RoundTripper // what devices send through
 	ledger   map[schema.Tenant]credential
-	workers  []*process
+	workers  []*process.Process
 	audits   tables.Ticks // the run that stands for them in figures
 	quiet    tables.Ticks // the last run that was one of many; after it there is one as of a fleet that keeps up
 
@@ -114,7 +115,7 @@ func Open(ctx context.Context, c Config) (d *Demo, err error) {
 func (d *Demo) Close() error {
 	var errs []error
 	for _, w := range d.workers {
-		errs = append(errs, w.stop())
+		errs = append(errs, w.Stop())
 	}
 	return errors.Join(append(errs, d.household.close())...)
 }
@@ -124,7 +125,7 @@ func (d *Demo) Close() error {
 func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d.up.watch(cancel)
+	d.up.Watch(cancel)
 	defer func() {
 		if err != nil && ctx.Err() != nil {
 			err = context.Cause(ctx) // of which err is what came of it
@@ -182,22 +183,22 @@ func together(ctx context.Context, runs ...func(context.Context) error) error {
 }
 
 // work starts a worker.
-func (d *Demo) work(failed context.CancelCauseFunc) (*process, error) {
+func (d *Demo) work(failed context.CancelCauseFunc) (*process.Process, error) {
 	name := fmt.Sprintf("worker %d", len(d.workers)+1)
 	p, err := d.start(name, "worker", "--lease", lease.String(), "--jobs", strconv.Itoa(jobsAtOnce))
 	if err != nil {
 		return nil, err
 	}
-	p.watch(failed)
+	p.Watch(failed)
 	d.workers = append(d.workers, p)
-	d.Screen.Say(fmt.Sprintf("%s is process %d", name, p.pid()))
+	d.Screen.Say(fmt.Sprintf("%s is process %d", name, p.PID()))
 	return p, nil
 }
 
 // rest stops the workers in order.
 func (d *Demo) rest() (err error) {
 	for _, w := range d.workers {
-		err = errors.Join(err, w.stop())
+		err = errors.Join(err, w.Stop())
 	}
 	return err
 }
@@ -206,7 +207,7 @@ func (d *Demo) rest() (err error) {
 func (d *Demo) Live(ctx context.Context) error {
 	living, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	d.up.watch(cancel)
+	d.up.Watch(cancel)
 	if _, err := d.work(cancel); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/generations"
+	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
 	"furrow/tables"
@@ -23,7 +24,7 @@ import (
 // what it takes to reach it.
 type household struct {
 	config  Config
-	up      *process
+	up      *process.Process
 	Said    Said
 	account tables.Account
 	names   schema.Names
@@ -67,10 +68,10 @@ func (h *household) open(ctx context.Context, c Config) (err error) {
 	if h.up, err = h.start("up", append([]string{"up"}, args...)...); err != nil {
 		return err
 	}
-	c.Screen.Say(fmt.Sprintf("furrow up is process %d", h.up.pid()))
+	c.Screen.Say(fmt.Sprintf("furrow up is process %d", h.up.PID()))
 	starting, cancel := context.WithTimeoutCause(ctx, standstill, fmt.Errorf("furrow up has not started within %v", standstill))
 	defer cancel()
-	line, err := h.up.said(starting)
+	line, err := h.up.FirstLine(starting)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func (h *household) configure(ctx context.Context, batch int) error {
 
 // start starts a furrow that works on the demo's storage. An account may hold the key:
 // it goes by the environment, which others cannot see.
-func (h *household) start(name string, args ...string) (*process, error) {
+func (h *household) start(name string, args ...string) (*process.Process, error) {
 	c := h.config
 	args = append(args, "--config", filepath.Join(c.Dir, configFile), "--names-prefix", c.Prefix)
 	var environ []string
@@ -119,7 +120,7 @@ func (h *household) start(name string, args ...string) (*process, error) {
 	if c.CA != "" {
 		args = append(args, "--ca", c.CA)
 	}
-	return start(c.Program, c.Dir, name, environ, args...)
+	return process.Start(c.Program, c.Dir, name, environ, args...)
 }
 
 func (h *household) connect() error {
@@ -170,7 +171,7 @@ func (h *household) close() error {
 	}
 	hangingUp, done := context.WithCancel(context.Background())
 	go h.hangUp(hangingUp)
-	err := h.up.stop()
+	err := h.up.Stop()
 	done()
 	if h.config.Storage == "" || h.queue == nil {
 		return err

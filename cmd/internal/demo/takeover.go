@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"furrow/cmd/internal/process"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -36,17 +37,17 @@ const (
 )
 
 // takeOver kills the first worker amid its work, and starts another.
-func (d *Demo) takeOver(ctx context.Context, first *process, failed context.CancelCauseFunc) (t Takeover, err error) {
+func (d *Demo) takeOver(ctx context.Context, first *process.Process, failed context.CancelCauseFunc) (t Takeover, err error) {
 	if err := d.awaitWork(ctx); err != nil {
 		return t, err
 	}
 	killed := time.Now()
-	if err := first.kill(); err != nil {
+	if err := first.Kill(); err != nil {
 		return t, err
 	}
 	close(d.killed)
 	_, t.Stored = d.receipts.Told()
-	t.Killed, t.Lease = first.pid(), lease.Seconds()
+	t.Killed, t.Lease = first.PID(), lease.Seconds()
 	before, err := d.tracks(ctx)
 	if err != nil {
 		return t, err
@@ -63,7 +64,7 @@ func (d *Demo) takeOver(ctx context.Context, first *process, failed context.Canc
 	if err != nil {
 		return t, err
 	}
-	t.By = second.pid()
+	t.By = second.PID()
 	if t.First, t.All, err = d.awaitOther(ctx, killed, before, inHand); err != nil {
 		return t, err
 	}

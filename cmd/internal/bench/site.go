@@ -14,8 +14,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A site is all that gives tokens: storage, and endpoints in front of it, each in
-// a process of its own, and an enrollment whose key is known here.
+// A site is storage with an enrollment in it, and token endpoints that use it, each in a process of
+// its own.
 type site struct {
 	executable string
 	storage    *server
@@ -24,17 +24,16 @@ type site struct {
 	issuers    []*issuer
 }
 
-// What the site's fleet is called.
+// The site's table prefix and enrollment.
 const (
 	sitePrefix     = "bench"
 	siteEnrollment = schema.EnrollmentID("bench")
 )
 
-// openSite starts storage with an enrollment in it. The site is to be closed, also
-// after an error.
+// openSite starts storage and adds the enrollment. The caller closes the site, also after an error.
 func openSite(ctx context.Context, executable string) (*site, error) {
 	s := &site{executable: executable, key: sas.NewKey()}
-	storage, account, err := startServer(ctx, executable, Local)
+	storage, account, err := startStorage(ctx, executable)
 	if err != nil {
 		return s, err
 	}
@@ -71,11 +70,16 @@ func (s *site) enroll(ctx context.Context, account tables.Account, master sas.Ma
 	return err
 }
 
-// close ends all that runs.
-func (s *site) close() error {
+// close stops everything that runs, and reports the peak memory of the endpoints.
+func (s *site) close(report *Report) error {
 	var errs []error
 	for _, e := range s.issuers {
-		errs = append(errs, e.server.stop())
+		for i := range report.Targets {
+			if t := &report.Targets[i]; t.URL == e.url {
+				t.PeakMemory = e.process.PeakMemory()
+			}
+		}
+		errs = append(errs, e.process.Stop())
 	}
 	if s.storage != nil {
 		errs = append(errs, s.storage.stop())
