@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
 )
 
 const defaultDashboard = "127.0.0.1:10090"
@@ -32,7 +32,7 @@ func dashboardCommand() *cli.Command {
 
 // silentFlag is that of every command that shows pages.
 func silentFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "silent-after", Value: view.DefaultSilent, Usage: "`TIME` after which a device counts as silent that has sent nothing"}
+	return &cli.DurationFlag{Name: "silent-after", Value: model.DefaultSilent, Usage: "`TIME` after which a device counts as silent that has sent nothing"}
 }
 
 func showDashboard(c *cli.Context) (err error) {

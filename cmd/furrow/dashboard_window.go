@@ -13,7 +13,7 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/worker/dashboard"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
 )
 
 // A window is where a dashboard is looked through.
@@ -63,7 +63,7 @@ func (w *window) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStorage(w.c, watcher{Table: view.CountTable, Queue: view.CountQueue})
+	s, err := openStorage(w.c, watcher{Table: model.CountTable, Queue: model.CountQueue})
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +77,14 @@ func (w *window) server() (*dashboard.Server, error) {
 		return nil, usagef(w.c, "--pipeline: not all of %s are in the configuration", strings.Join(chosen, ", "))
 	}
 	follower := generations.NewFollower(s.generationsOf(), holds, w.log)
-	newer := func(ctx context.Context) ([]view.Pipeline, bool, error) {
+	newer := func(ctx context.Context) ([]model.Pipeline, bool, error) {
 		was, _ := follower.Current()
 		err := follower.Look(ctx)
 		is, _ := follower.Current()
 		return viewedOf(is.Config, chosen), is.Generation > was.Generation, err
 	}
 	d, err := dashboard.New(dashboard.Config{
-		View:    view.New(view.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: w.c.Duration("silent-after"), Log: w.log}),
+		View:    model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: w.c.Duration("silent-after"), Log: w.log}),
 		Secrets: w.secrets, Loopback: !exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Version, Log: w.log})
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (w *window) server() (*dashboard.Server, error) {
 
 // viewedOf are the pipelines of a configuration as pages know them, those of the
 // names alone if there are any.
-func viewedOf(c *config.Config, names []string) (all []view.Pipeline) {
+func viewedOf(c *config.Config, names []string) (all []model.Pipeline) {
 	for _, p := range c.Pipelines {
 		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
 			all = append(all, viewed(p))
@@ -108,8 +108,8 @@ func viewedOf(c *config.Config, names []string) (all []view.Pipeline) {
 }
 
 // viewed is a pipeline as pages know it.
-func viewed(p config.Pipeline) view.Pipeline {
-	v := view.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Units: map[string]string{}}
+func viewed(p config.Pipeline) model.Pipeline {
+	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Units: map[string]string{}}
 	for name, s := range p.Sensors {
 		if s.Unit != "" {
 			v.Units[name] = s.Unit

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"furrow/tables/azuretest"
-	"furrow/worker/dashboard/view/viewtest"
+	"furrow/worker/dashboard/model/modeltest"
 )
 
 func TestOnlyWhoHasASecretIsLetIn(t *testing.T) {
-	h := newHouse(t, viewtest.New(t, azuretest.Local(t)), Config{Secrets: Secrets{Password: "correct horse", Token: "battery staple"}})
+	h := newHouse(t, modeltest.New(t, azuretest.Local(t)), Config{Secrets: Secrets{Password: "correct horse", Token: "battery staple"}})
 	basic := func(name, password string) string {
 		r, _ := http.NewRequest("GET", "/", nil)
 		r.SetBasicAuth(name, password)
@@ -43,7 +43,7 @@ func TestOnlyWhoHasASecretIsLetIn(t *testing.T) {
 
 func TestOneSecretAloneLetsNobodyInWithNone(t *testing.T) {
 	for _, s := range []Secrets{{Password: "correct horse"}, {Token: "battery staple"}} {
-		h := newHouse(t, viewtest.New(t, azuretest.Local(t)), Config{Secrets: s})
+		h := newHouse(t, modeltest.New(t, azuretest.Local(t)), Config{Secrets: s})
 		for _, header := range []string{"Bearer ", "Basic Og==", "Basic eDo="} {
 			if w := h.ask("GET", "/openapi.json", "Authorization", header); w.Code != 401 {
 				t.Errorf("%+v: %q is let in", s, header)
@@ -53,7 +53,7 @@ func TestOneSecretAloneLetsNobodyInWithNone(t *testing.T) {
 }
 
 func TestTriesAreLimitedAndForgotten(t *testing.T) {
-	y := viewtest.New(t, azuretest.Local(t))
+	y := modeltest.New(t, azuretest.Local(t))
 	h := newHouse(t, y, Config{Secrets: Secrets{Token: "battery staple"}})
 	synctest.Test(t, func(t *testing.T) {
 		for range mostTries {
@@ -98,7 +98,7 @@ func itoa(i int) string {
 // TestOtherHostsAreRefusedOnLoopback is against pages elsewhere that have their name
 // lead here.
 func TestOtherHostsAreRefusedOnLoopback(t *testing.T) {
-	y := viewtest.New(t, azuretest.Local(t))
+	y := modeltest.New(t, azuretest.Local(t))
 	h := newHouse(t, y, Config{Loopback: true})
 	for host, want := range map[string]int{"localhost": 200, "LOCALHOST:1": 200, "127.0.0.1:10090": 200, "[::1]:80": 200, "[::1]": 200, "127.8.8.8": 200,
 		"evil.example": 421, "evil.example:10090": 421, "localhost.evil.example": 421, "10.0.0.1": 421, "": 421, "127.0.0.1.nip.io": 421, "0.0.0.0": 421} {
@@ -117,7 +117,7 @@ func TestOtherHostsAreRefusedOnLoopback(t *testing.T) {
 }
 
 func TestNothingCanBeChanged(t *testing.T) {
-	h := newHouse(t, viewtest.New(t, azuretest.Local(t)), Config{Loopback: true})
+	h := newHouse(t, modeltest.New(t, azuretest.Local(t)), Config{Loopback: true})
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get"} {
 		w := h.ask(method, "/v1/devices/d0001")
 		wantProblem(t, method, w, MethodNotAllowed)

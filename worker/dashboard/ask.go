@@ -11,19 +11,18 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/pages"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
 )
 
 // An ask is what the query of an address asks for. What is empty was not asked for.
 type ask struct {
-	Box    *view.Box
+	Box    *model.Box
 	Zoom   *float64
 	Sensor string
 	Tenant string
 	Site   string
 	Prefix string
-	State  pages.State
+	State  model.State
 	Sort   string
 	After  string
 	Limit  int
@@ -105,16 +104,16 @@ func (a *ask) parse(name, text string) (err error) {
 		_, err = schema.IDsWithPrefix(text)
 		a.Prefix = text
 	case "state":
-		a.State = pages.State(text)
-		err = oneOf(text, string(pages.OK), string(pages.Silent), string(pages.Held), string(pages.Revoked))
+		a.State = model.State(text)
+		err = oneOf(text, string(model.OK), string(model.Silent), string(model.Held), string(model.Revoked))
 	case "sort":
-		a.Sort, err = text, oneOf(text, view.SortDevice, view.SortTime, view.SortValue)
+		a.Sort, err = text, oneOf(text, model.SortDevice, model.SortTime, model.SortValue)
 	case "after":
 		a.After = text // whoever reads the list knows
 	case "limit":
 		a.Limit, err = strconv.Atoi(text)
-		if err != nil || a.Limit < 1 || a.Limit > view.MostListed {
-			err = fmt.Errorf("it takes a whole number from 1 to %d", view.MostListed)
+		if err != nil || a.Limit < 1 || a.Limit > model.MostListed {
+			err = fmt.Errorf("it takes a whole number from 1 to %d", model.MostListed)
 		}
 	case "from":
 		a.From, err = parseTime(text)
@@ -150,13 +149,13 @@ func parseNumber(text string, least, most float64) (float64, error) {
 	return n, nil
 }
 
-func parseBox(text string) (*view.Box, error) {
+func parseBox(text string) (*model.Box, error) {
 	parts := strings.Split(text, ",")
 	wrong := fmt.Errorf("it takes four numbers of degrees, west,south,east,north, such as -10.5,35,30,60")
 	if len(parts) != 4 {
 		return nil, wrong
 	}
-	var b view.Box
+	var b model.Box
 	for i, part := range parts {
 		most := 180.0 - 90*float64(i%2)
 		n, err := parseNumber(strings.TrimSpace(part), -most, most)

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest"
-	"furrow/worker/dashboard/view/viewtest"
+	"furrow/worker/dashboard/model/modeltest"
 )
 
 // TestBadQueriesAreToldWhatWouldBeRight goes through what people get wrong.
 func TestBadQueriesAreToldWhatWouldBeRight(t *testing.T) {
-	h := newHouse(t, viewtest.New(t, azuretest.Local(t)), Config{Loopback: true})
+	h := newHouse(t, modeltest.New(t, azuretest.Local(t)), Config{Loopback: true})
 	for target, want := range map[string]string{
 		"/v1/map?bbox=1,2,3":                                   "west,south,east,north",
 		"/v1/map?bbox=1,2,3,91":                                "west,south,east,north",

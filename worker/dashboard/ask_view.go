@@ -7,15 +7,15 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/pages"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web"
 )
 
 // What an ask is to the view.
 
 // world is the ask for a map. Without a zoom it is one that fits the box.
-func (a ask) world() view.MapAsk {
-	m := view.MapAsk{Box: view.World(), Sensor: a.Sensor, Tenant: a.Tenant}
+func (a ask) world() model.MapAsk {
+	m := model.MapAsk{Box: model.World(), Sensor: a.Sensor, Tenant: a.Tenant}
 	if a.Box != nil {
 		m.Box = *a.Box
 	}
@@ -37,18 +37,18 @@ const (
 	worldPixels = 256
 )
 
-func (a ask) list() view.ListAsk {
-	return view.ListAsk{Tenant: a.Tenant, Site: a.Site, Prefix: a.Prefix, State: a.State, Box: a.Box, Sensor: a.Sensor, Sort: a.Sort, After: a.After, Limit: a.Limit}
+func (a ask) list() model.ListAsk {
+	return model.ListAsk{Tenant: a.Tenant, Site: a.Site, Prefix: a.Prefix, State: a.State, Box: a.Box, Sensor: a.Sensor, Sort: a.Sort, After: a.After, Limit: a.Limit}
 }
 
 // shown is the list as its page says it.
-func (a ask) shown(sensor string) pages.DevicesAsk {
-	return pages.DevicesAsk{Tenant: a.Tenant, Site: a.Site, Prefix: a.Prefix, Sensor: cmp.Or(a.Sensor, sensor), After: a.After, State: a.State, Sort: a.Sort, Limit: a.Limit}
+func (a ask) shown(sensor string) web.DevicesAsk {
+	return web.DevicesAsk{Tenant: a.Tenant, Site: a.Site, Prefix: a.Prefix, Sensor: cmp.Or(a.Sensor, sensor), After: a.After, State: a.State, Sort: a.Sort, Limit: a.Limit}
 }
 
 // series is the ask for a chart: of the last day, where nothing is said of the time.
-func (a ask) series(device string, now time.Time) view.SeriesAsk {
-	s := view.SeriesAsk{Device: device, Sensor: a.Sensor, From: a.From, To: a.To, Window: a.Window}
+func (a ask) series(device string, now time.Time) model.SeriesAsk {
+	s := model.SeriesAsk{Device: device, Sensor: a.Sensor, From: a.From, To: a.To, Window: a.Window}
 	if s.To.IsZero() {
 		s.To = now.Truncate(time.Second).Add(time.Second) // so that those who ask within a second share an answer
 	}
@@ -58,8 +58,8 @@ func (a ask) series(device string, now time.Time) view.SeriesAsk {
 	return s
 }
 
-func (a ask) day(tenant string, now time.Time) view.DayAsk {
-	d := view.DayAsk{Tenant: tenant, Sensor: a.Sensor, Day: schema.DayOf(tables.TicksOf(now))}
+func (a ask) day(tenant string, now time.Time) model.DayAsk {
+	d := model.DayAsk{Tenant: tenant, Sensor: a.Sensor, Day: schema.DayOf(tables.TicksOf(now))}
 	if a.Day != nil {
 		d.Day = *a.Day
 	}

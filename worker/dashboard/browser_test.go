@@ -21,7 +21,7 @@ import (
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
 )
 
 // TestBrowserSeesTheFleet clicks through all pages with a real browser, and sees values
@@ -257,14 +257,14 @@ func newSight(t *testing.T) *sight {
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	must(t, err)
 	f := &sight{}
-	f.store, err = tables.Connect(tables.Config{Account: account, OnOperation: view.CountTable})
+	f.store, err = tables.Connect(tables.Config{Account: account, OnOperation: model.CountTable})
 	must(t, err)
 	for _, name := range []string{f.names.Devices(), f.names.Fleet(), f.names.Latest(), f.names.Runs(), f.names.Rollups(), f.names.Rejects(), f.names.Partitions("live")} {
 		must(t, f.store.Table(name).Create(t.Context()))
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	store := view.New(view.Config{Tables: f.store, Names: f.names, Every: 200 * time.Millisecond, Log: quiet, Silent: time.Hour,
-		Pipelines: []view.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []schema.Window{schema.Hour}}}})
+	store := model.New(model.Config{Tables: f.store, Names: f.names, Every: 200 * time.Millisecond, Log: quiet, Silent: time.Hour,
+		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []schema.Window{schema.Hour}}}})
 	d, err := dashboard.New(dashboard.Config{View: store, Loopback: true, Log: quiet})
 	must(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -4,13 +4,13 @@ import (
 	"log/slog"
 	"net/http"
 
-	"furrow/worker/dashboard/pages"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web"
 )
 
 // Config is what a Dashboard is made of.
 type Config struct {
-	View *view.Store // required; Server runs it
+	View *model.Store // required; Server runs it
 
 	// Secrets let in whoever has one of them. Without any, everybody is let in who can
 	// reach the listener, which must be this machine alone.
@@ -29,8 +29,8 @@ type Config struct {
 type Dashboard struct {
 	c       Config
 	log     *slog.Logger
-	view    *view.Store
-	pages   *pages.Pages
+	view    *model.Store
+	pages   *web.Pages
 	mux     *http.ServeMux
 	tries   tries
 	streams chan struct{} // has room for those that may be open
@@ -42,7 +42,7 @@ const mostStreams = 64
 
 // New is a Dashboard.
 func New(c Config) (*Dashboard, error) {
-	p, err := pages.New()
+	p, err := web.New()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func New(c Config) (*Dashboard, error) {
 	for _, r := range routes() {
 		d.mux.Handle(r.pattern, d.serve(r))
 	}
-	d.mux.Handle(pages.StaticPath, p.Static())
+	d.mux.Handle(web.StaticPath, p.Static())
 	d.mux.Handle("/", d.serve(route{page: true, serve: func(*Dashboard, *exchange) error { return errNothing }}))
 	return d, nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
 )
 
 // What programs read.
@@ -67,7 +67,7 @@ func (d *Dashboard) pipelinesData(x *exchange) error {
 }
 
 func (d *Dashboard) tenantsData(x *exchange) error {
-	a, _, err := d.view.Tenants(x.r.Context(), view.TenantsAsk{After: x.ask.After, Limit: x.ask.Limit})
+	a, _, err := d.view.Tenants(x.r.Context(), model.TenantsAsk{After: x.ask.After, Limit: x.ask.Limit})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,3 @@
-// Package dashboard serves the pages of a fleet, and their data as JSON: a map, a
-// list, a page for each device, pipelines and tenants. It only reads.
-//
-// What it shows is kept by package view, what it looks like is package pages; here
-// is who may ask, for what, and what they are told where that cannot be answered.
+// Package dashboard serves a fleet to browsers and programs: the pages of package
+// web and the JSON of its API. It only reads; what it shows comes from package model.
 package dashboard

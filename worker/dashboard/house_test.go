@@ -12,22 +12,22 @@ import (
 
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard/view"
-	"furrow/worker/dashboard/view/viewtest"
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/model/modeltest"
 )
 
 // A house is a dashboard over a yard, without a network.
 type house struct {
-	*viewtest.Yard
-	view *view.Store
+	*modeltest.Yard
+	view *model.Store
 	*Dashboard
 }
 
-func newHouse(t testing.TB, y *viewtest.Yard, c Config) *house {
+func newHouse(t testing.TB, y *modeltest.Yard, c Config) *house {
 	t.Helper()
-	client, queues := y.Readers(t, view.CountTable, view.CountQueue)
-	c.View = view.New(view.Config{Tables: client, Queues: queues, Names: y.Names, Every: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
-		Pipelines: []view.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}})
+	client, queues := y.Readers(t, model.CountTable, model.CountQueue)
+	c.View = model.New(model.Config{Tables: client, Queues: queues, Names: y.Names, Every: 20 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}})
 	c.Log = slog.New(slog.DiscardHandler)
 	d, err := New(c)
 	if err != nil {
@@ -37,7 +37,7 @@ func newHouse(t testing.TB, y *viewtest.Yard, c Config) *house {
 }
 
 // opened is a house whose view runs until the test ends.
-func opened(t testing.TB, y *viewtest.Yard, c Config) *house {
+func opened(t testing.TB, y *modeltest.Yard, c Config) *house {
 	t.Helper()
 	h := newHouse(t, y, c)
 	ctx, stop := context.WithCancel(context.Background())
@@ -52,9 +52,9 @@ func opened(t testing.TB, y *viewtest.Yard, c Config) *house {
 	return h
 }
 
-func grown(t testing.TB, n int) *viewtest.Yard {
+func grown(t testing.TB, n int) *modeltest.Yard {
 	t.Helper()
-	y := viewtest.New(t, azuretest.Local(t))
+	y := modeltest.New(t, azuretest.Local(t))
 	y.Grow(t, n)
 	return y
 }

@@ -2,14 +2,13 @@ package dashboard
 
 import (
 	"encoding/json"
+	"furrow/worker/dashboard/model"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"furrow/worker/dashboard/pages"
 )
 
 type openAPIDocument struct {
@@ -114,7 +113,7 @@ func TestOpenAPIHasEveryMember(t *testing.T) {
 			t.Errorf("%s has %d members; there are %d", name, len(schema.Properties), of.NumField())
 		}
 	}
-	for _, of := range []any{pages.Sensors{}, pages.Map{}, pages.Change{}, pages.DeviceList{}, pages.DeviceAnswer{}, pages.Series{}, pages.PipelinesAnswer{}, pages.TenantsAnswer{}, problem{}} {
+	for _, of := range []any{model.Sensors{}, model.Map{}, model.Change{}, model.DeviceList{}, model.DeviceAnswer{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, problem{}} {
 		check(reflect.TypeOf(of))
 	}
 	for name := range doc.Components.Schemas {

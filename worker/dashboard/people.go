@@ -6,18 +6,18 @@ import (
 	"net/http"
 	"time"
 
-	"furrow/worker/dashboard/pages"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web"
 )
 
 // What people read. A page whose chart cannot be read is shown without it.
 
-func (d *Dashboard) foot(r view.Read) pages.Foot {
-	return pages.Foot{At: r.At.UTC(), Operations: r.Operations, Cached: r.Cached, Storage: d.c.Storage, Version: d.c.Version}
+func (d *Dashboard) foot(r model.Read) web.Foot {
+	return web.Foot{At: r.At.UTC(), Operations: r.Operations, Cached: r.Cached, Storage: d.c.Storage, Version: d.c.Version}
 }
 
 // show answers with a page.
-func (d *Dashboard) show(x *exchange, status int, p pages.Page) {
+func (d *Dashboard) show(x *exchange, status int, p web.Page) {
 	if err := d.pages.Write(x.w, x.r, status, p); err != nil {
 		d.log.Error("a page cannot be written", "path", x.r.URL.Path, "error", err)
 		http.Error(x.w, "This page cannot be written; the log says why.", http.StatusInternalServerError)
@@ -38,7 +38,7 @@ func (d *Dashboard) world(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	p := pages.World{Foot: d.foot(read), Tenant: x.ask.Tenant, Tenants: d.view.TenantNames(), Sensors: sensors.Sensors, Map: m, List: list}
+	p := web.World{Foot: d.foot(read), Tenant: x.ask.Tenant, Tenants: d.view.TenantNames(), Sensors: sensors.Sensors, Map: m, List: list}
 	if x.ask.Box != nil {
 		box := [4]float64(*x.ask.Box)
 		p.BBox = &box
@@ -57,7 +57,7 @@ func (d *Dashboard) list(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	d.show(x, http.StatusOK, pages.DevicesPage{Foot: d.foot(read), Ask: x.ask.shown(d.view.FirstSensor(x.ask.Tenant)), Tenants: d.view.TenantNames(), Sensors: sensors.Sensors, List: list})
+	d.show(x, http.StatusOK, web.DevicesPage{Foot: d.foot(read), Ask: x.ask.shown(d.view.FirstSensor(x.ask.Tenant)), Tenants: d.view.TenantNames(), Sensors: sensors.Sensors, List: list})
 	return nil
 }
 
@@ -71,12 +71,12 @@ func (d *Dashboard) device(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	p := pages.DevicePage{Now: now.UTC(), Answer: a, Span: x.ask.Span}
+	p := web.DevicePage{Now: now.UTC(), Answer: a, Span: x.ask.Span}
 	if x.ask.From.IsZero() && x.ask.To.IsZero() {
 		p.Span = cmp.Or(p.Span, "24h")
 	}
 	s, charted, err := d.view.Series(ctx, x.ask.series(id, now))
-	if _, wrong := errors.AsType[*view.AskError](err); wrong {
+	if _, wrong := errors.AsType[*model.AskError](err); wrong {
 		return err
 	}
 	if err != nil {
@@ -94,16 +94,16 @@ func (d *Dashboard) pipelines(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	d.show(x, http.StatusOK, pages.PipelinesPage{Foot: d.foot(read), Now: time.Now().UTC(), Answer: a})
+	d.show(x, http.StatusOK, web.PipelinesPage{Foot: d.foot(read), Now: time.Now().UTC(), Answer: a})
 	return nil
 }
 
 func (d *Dashboard) tenants(x *exchange) error {
-	a, read, err := d.view.Tenants(x.r.Context(), view.TenantsAsk{After: x.ask.After, Limit: x.ask.Limit})
+	a, read, err := d.view.Tenants(x.r.Context(), model.TenantsAsk{After: x.ask.After, Limit: x.ask.Limit})
 	if err != nil {
 		return err
 	}
-	d.show(x, http.StatusOK, pages.TenantsPage{Foot: d.foot(read), Answer: a})
+	d.show(x, http.StatusOK, web.TenantsPage{Foot: d.foot(read), Answer: a})
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (d *Dashboard) tenant(x *exchange) error {
 		return err
 	}
 	ask := x.ask.day(name, now)
-	p := pages.TenantPage{Tenant: t, Day: ask.Day.String(), Today: now.UTC().Format(time.DateOnly), Sensors: sensors.Sensors}
+	p := web.TenantPage{Tenant: t, Day: ask.Day.String(), Today: now.UTC().Format(time.DateOnly), Sensors: sensors.Sensors}
 	s, charted, err := d.view.Day(ctx, ask)
 	if err != nil {
 		d.log.Warn("a chart cannot be read", "tenant", name, "error", err)

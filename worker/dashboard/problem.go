@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"furrow/tables"
-	"furrow/worker/dashboard/pages"
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web"
 )
 
 // A Code says what is wrong with a request, or why it cannot be answered now, in a
@@ -76,10 +76,10 @@ func refused(err error) *refusal {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r
 	}
-	if ask, ok := errors.AsType[*view.AskError](err); ok {
+	if ask, ok := errors.AsType[*model.AskError](err); ok {
 		return badRequest(ask.Detail)
 	}
-	if errors.Is(err, view.ErrUnknown) {
+	if errors.Is(err, model.ErrUnknown) {
 		return &refusal{code: NotFound, title: "Nobody of that name is known", detail: "There is no such device or tenant; one that is new can take a minute until it is known here."}
 	}
 	if errors.Is(err, context.Canceled) {
@@ -109,7 +109,7 @@ func (d *Dashboard) refuse(x *exchange, err error) {
 	}
 	h.Set("Cache-Control", "no-store")
 	if x.page {
-		d.show(x, status, pages.ProblemPage{Foot: d.foot(view.Read{At: time.Now()}), Status: status, Title: no.title, Detail: no.detail})
+		d.show(x, status, web.ProblemPage{Foot: d.foot(model.Read{At: time.Now()}), Status: status, Title: no.title, Detail: no.detail})
 		return
 	}
 	body, err := json.Marshal(problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: no.detail, Code: no.code, RequestID: id, RetryAfter: seconds})

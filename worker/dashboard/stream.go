@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"furrow/worker/dashboard/view"
+	"furrow/worker/dashboard/model"
 )
 
 const (
@@ -50,7 +50,7 @@ func (d *Dashboard) stream(x *exchange) error {
 	return d.follow(ctx, live, out)
 }
 
-func (d *Dashboard) follow(ctx context.Context, live *view.Live, out *events) error {
+func (d *Dashboard) follow(ctx context.Context, live *model.Live, out *events) error {
 	said := time.Now()
 	for {
 		changed := d.view.Changed()
@@ -71,13 +71,13 @@ func (d *Dashboard) follow(ctx context.Context, live *view.Live, out *events) er
 			said = time.Now()
 		}
 		select { // however fast it changes
-		case <-time.After(view.LiveEvery):
+		case <-time.After(model.LiveEvery):
 		case <-ctx.Done():
 			return nil
 		}
 		select {
 		case <-changed:
-		case <-time.After(recheck - view.LiveEvery):
+		case <-time.After(recheck - model.LiveEvery):
 		case <-ctx.Done():
 			return nil
 		}

@@ -4,11 +4,10 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
+	"furrow/worker/dashboard/model"
 	"net/http"
 	"testing"
 	"time"
-
-	"furrow/worker/dashboard/pages"
 )
 
 // TestStreamShowsAValueChangeByItself listens over a network, compressed, while a
@@ -35,7 +34,7 @@ func TestStreamShowsAValueChangeByItself(t *testing.T) {
 	lines := bufio.NewReader(z)
 	line := func() (string, error) { return lines.ReadString('\n') }
 	name, data := event(t, line)
-	var m pages.Map
+	var m model.Map
 	if err := json.Unmarshal([]byte(data), &m); err != nil || name != "map" || len(m.Devices) != 3 {
 		t.Fatalf("it begins with %s %s, %v", name, data, err)
 	}
@@ -44,7 +43,7 @@ func TestStreamShowsAValueChangeByItself(t *testing.T) {
 	y.Fold(t)
 	for {
 		name, data = event(t, line)
-		var c pages.Change
+		var c model.Change
 		if err := json.Unmarshal([]byte(data), &c); err != nil || name != "change" {
 			t.Fatalf("%s %s, %v", name, data, err)
 		}

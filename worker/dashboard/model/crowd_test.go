@@ -1,0 +1,111 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// seeded is a source of randomness whose seed a failing test prints.
+func seeded(t testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the seed is %d", seed)
+		}
+	})
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// crowd is a store whose index has random devices, and reads nothing.
+func crowd(r *rand.Rand, n int) *Store {
+	s := New(Config{})
+	s.rounds.complete.Store(true)
+	for i := range n {
+		s.arrive(r, i)
+	}
+	s.watched.ended(nil)
+	return s
+}
+
+// arrive adds a device: at one of a few places, anywhere, at an edge of the world, or
+// nowhere.
+func (s *Store) arrive(r *rand.Rand, i int) {
+	d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%06d", i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
+		Site: schema.Site(fmt.Sprint("s", r.IntN(4))), Month: schema.Month{Year: 2026, Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
+	if r.IntN(20) == 0 {
+		d.Status = schema.Revoked
+	}
+	switch r.IntN(10) {
+	case 0:
+	case 1, 2, 3:
+		d.Position = &schema.Position{Lat: -90 + 180*r.Float64(), Lon: -180 + 360*r.Float64()}
+	case 4:
+		d.Position = &schema.Position{Lat: []float64{-90, 90, 0}[r.IntN(3)], Lon: []float64{-180, 180, 0}[r.IntN(3)]}
+	default:
+		town := float64(r.IntN(5))
+		d.Position = &schema.Position{Lat: 50 + town + r.Float64()/10, Lon: 8 - town + r.Float64()/10}
+	}
+	s.index.records([]recorded{{Device: d}})
+	if r.IntN(10) > 0 {
+		s.say(r, i)
+	}
+	if r.IntN(20) == 0 {
+		s.index.held("live", d.Month, append(s.index.heldOf("live"), jobs.Held{Month: d.Month, Device: d.ID, Attempts: 1, Reason: "cursed"}))
+	}
+}
+
+// move puts a device somewhere else, or nowhere.
+func (s *Store) move(r *rand.Rand, i int) {
+	x := s.index
+	d := &x.devices[x.at[devices(i)]]
+	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0", Month: x.monthOf[d.month], Status: schema.Active}
+	if r.IntN(4) > 0 {
+		moved.Position = &schema.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
+	}
+	x.records([]recorded{{Device: moved}})
+}
+
+// say has a device send a value.
+func (s *Store) say(r *rand.Rand, i int) {
+	x := s.index
+	at := x.at[fmt.Sprintf("d%06d", i)]
+	d := &x.devices[at]
+	ago := time.Duration(r.IntN(600)) * time.Second // and no device becomes silent while the test looks
+	if r.IntN(2) == 0 {
+		ago += 2 * DefaultSilent
+	}
+	values := []latest.Value{{At: tables.TicksOf(time.Now().Add(-ago)), Measured: jobs.Measured{Sensor: "temperature", Number: math.Round(r.NormFloat64() * 20), Is: jobs.Number}}}
+	if r.IntN(3) == 0 {
+		values = append(values, latest.Value{At: values[0].At, Measured: jobs.Measured{Sensor: "door", State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
+	}
+	x.newest(schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]}, []newest{{d.id, values}})
+}
+
+// someBox is a random part of the world, also one over the 180th meridian, a place, or
+// all of it.
+func someBox(r *rand.Rand) Box {
+	switch r.IntN(8) {
+	case 0:
+		return World()
+	case 1:
+		return Box{170, -60, -170, 60}
+	case 2:
+		lat, lon := -90+180*r.Float64(), -180+360*r.Float64()
+		return Box{lon, lat, lon, lat}
+	}
+	size := math.Pow(10, -4+6*r.Float64())
+	lat, lon := 40+20*r.Float64(), 20*r.Float64()
+	return Box{max(-180, lon-size), max(-90, lat-size), min(180, lon+size), min(90, lat+size)}
+}
+
+func someAsk(r *rand.Rand) MapAsk {
+	return MapAsk{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Tenant: []string{"", "", "t1", "nobody"}[r.IntN(4)], Sensor: []string{"", "temperature", "door", "nothing"}[r.IntN(4)]}
+}

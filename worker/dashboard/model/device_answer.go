@@ -1,0 +1,115 @@
+package model
+
+import (
+	"context"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Device is all there is to say of one, or ErrUnknown.
+func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, error) {
+	ctx = s.counted(ctx)
+	w, first, err := s.who(ctx, id)
+	if err != nil {
+		return DeviceAnswer{}, first, err
+	}
+	r, second, err := s.device(ctx, w)
+	read := first.And(second)
+	if err != nil {
+		return DeviceAnswer{}, read, err
+	}
+	now := time.Now()
+	a := DeviceAnswer{Device: recordOf(w, r.inFleet), Latest: []Latest{}, Pipelines: []DevicePipeline{}, Rejects: []Reject{}, Operations: read.Operations}
+	var newest tables.Ticks
+	for _, v := range r.latest {
+		newest = max(newest, v.At)
+		a.Latest = append(a.Latest, s.newestValue(v, now))
+	}
+	held := false
+	for _, t := range r.tracks {
+		a.Pipelines = append(a.Pipelines, t.answer(now))
+		held = held || t.held != nil
+	}
+	for _, e := range r.rejects {
+		a.Rejects = append(a.Rejects, rejectOf(e))
+	}
+	switch {
+	case w.status() == schema.Revoked:
+		a.State = Revoked
+	case held:
+		a.State = Held
+	case unix(newest) < s.silentBefore():
+		a.State = Silent
+	default:
+		a.State = OK
+	}
+	return a, read, nil
+}
+
+func (s *Store) newestValue(v latest.Value, now time.Time) Latest {
+	at := v.At.Time()
+	l := Latest{Sensor: v.Sensor, Value: v.Number, Unit: s.unit(v.Sensor), Time: at, AgeSeconds: max(0, now.Sub(at)).Seconds(), Doubtful: v.Doubtful}
+	if v.Is == jobs.State {
+		l.Value = v.State
+	}
+	return l
+}
+
+// rejectOf is a reject as it is shown: of a row that was rejected as a whole, the
+// value is the row.
+func rejectOf(r schema.Reject) Reject {
+	const most = 120 // characters of a value; furrow rejects shows all of it
+	value := r.Value
+	if r.Sensor == "" {
+		value = r.Reading
+	}
+	if runes := []rune(value); len(runes) > most {
+		value = string(runes[:most]) + "…"
+	}
+	return Reject{Pipeline: string(r.Pipeline), Number: r.Number + 1, Row: r.Row, Time: timeOf(r.Row), Sensor: r.Sensor, Reason: r.Reason, Value: value, At: r.At.Time()}
+}
+
+func (t tracked) answer(now time.Time) DevicePipeline {
+	p := DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.last, CheckpointTime: timeOf(t.last), Rows: t.rows, Rejects: t.rejects, RejectsKept: min(t.rejects, schema.RejectSlots), Late: t.late}
+	if lag := 0.0; t.last != "" || t.waiting != 0 {
+		if t.waiting != 0 {
+			lag = max(0, now.Sub(t.waiting.Time())).Seconds()
+		}
+		p.LagSeconds = &lag
+	}
+	if h := t.held; h != nil {
+		p.Held = &Hold{Until: h.Until.Time(), Reason: h.Reason, Attempts: h.Attempts}
+	}
+	return p
+}
+
+// timeOf is the time that a row key names; nil where it names none.
+func timeOf(row string) *time.Time {
+	key, err := schema.ParseRowKey(row)
+	if err != nil {
+		return nil
+	}
+	t := key.Ticks.Time()
+	return &t
+}
+
+func recordOf(w who, inFleet bool) Record {
+	m := w.member
+	r := Record{Device: string(m.Device), Month: m.Month.String(), Tenant: string(m.Tenant), Readings: m.Readings, Status: string(w.status()), InFleet: &inFleet}
+	d := w.record
+	if d == nil {
+		return r
+	}
+	r.Site, r.Labels, r.Enrollment = string(d.Site), d.Labels, string(d.Enrollment)
+	if d.Position != nil {
+		r.Lat, r.Lon = &d.Position.Lat, &d.Position.Lon
+	}
+	for _, t := range d.Tokens {
+		r.Tokens = append(r.Tokens, Token{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(), Fingerprint: t.Fingerprint})
+	}
+	return r
+}

@@ -1,0 +1,135 @@
+package model
+
+import "time"
+
+// The answers of the API about devices.
+
+// A DeviceList is the answer of /v1/devices.
+type DeviceList struct {
+	Devices []Row  `json:"devices"`
+	Next    string `json:"next,omitempty"` // what the next page comes after
+	Total   int    `json:"total"`
+
+	Operations int `json:"operations"`
+}
+
+// A Row is a device in a list.
+type Row struct {
+	Device string            `json:"device"`
+	Tenant string            `json:"tenant"`
+	Site   string            `json:"site,omitempty"`
+	Lat    *float64          `json:"lat,omitempty"`
+	Lon    *float64          `json:"lon,omitempty"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Month  string            `json:"month"`
+	State  State             `json:"state"`
+	Time   *time.Time        `json:"time,omitempty"` // of its newest reading
+	Value  any               `json:"value"`          // a float64, a string, or nil
+}
+
+// A DeviceAnswer is the answer of /v1/devices/{id}.
+type DeviceAnswer struct {
+	Device     Record           `json:"device"`
+	State      State            `json:"state"`
+	Latest     []Latest         `json:"latest"`
+	Pipelines  []DevicePipeline `json:"pipelines"`
+	Rejects    []Reject         `json:"rejects"`
+	Operations int              `json:"operations"`
+}
+
+// A Record is who a device is, as furrow device show --json says it.
+type Record struct {
+	Device     string            `json:"device"`
+	Month      string            `json:"month"`
+	Tenant     string            `json:"tenant"`
+	Site       string            `json:"site,omitempty"`
+	Lat        *float64          `json:"lat,omitempty"`
+	Lon        *float64          `json:"lon,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Readings   string            `json:"readings"`
+	Enrollment string            `json:"enrollment,omitempty"`
+	Status     string            `json:"status"` // active or revoked
+	InFleet    *bool             `json:"inFleet,omitempty"`
+	Tokens     []Token           `json:"tokens,omitempty"`
+}
+
+// A Token is a token that a device has had.
+type Token struct {
+	Policy      string    `json:"policy"`
+	From        time.Time `json:"from"` // the earliest row that it admits
+	To          time.Time `json:"to"`
+	Expires     time.Time `json:"expires"`
+	Fingerprint string    `json:"fingerprint"`
+}
+
+// A Latest is the newest value of a sensor of a device.
+type Latest struct {
+	Sensor     string    `json:"sensor"`
+	Value      any       `json:"value"` // a float64 or a string
+	Unit       string    `json:"unit,omitempty"`
+	Time       time.Time `json:"time"`
+	AgeSeconds float64   `json:"ageSeconds"`
+	Doubtful   bool      `json:"doubtful,omitempty"`
+}
+
+// A DevicePipeline is how far a pipeline has got with a device.
+type DevicePipeline struct {
+	Pipeline       string     `json:"pipeline"`
+	Checkpoint     string     `json:"checkpoint,omitempty"` // a row key; empty before the first run
+	CheckpointTime *time.Time `json:"checkpointTime,omitempty"`
+	LagSeconds     *float64   `json:"lagSeconds,omitempty"`
+	Rows           int64      `json:"rows"`
+	Rejects        int64      `json:"rejects"`
+	RejectsKept    int64      `json:"rejectsKept"` // the newest of them
+	Late           int64      `json:"late"`
+	Held           *Hold      `json:"held,omitempty"`
+}
+
+// A Hold is why a device is passed over.
+type Hold struct {
+	Until    time.Time `json:"until"`
+	Reason   string    `json:"reason"`
+	Attempts int       `json:"attempts"`
+}
+
+// A Reject is a row that could not be processed, or not all of it.
+type Reject struct {
+	Pipeline string     `json:"pipeline"`
+	Number   int64      `json:"number"` // counts the rejects of the device and pipeline, from 1
+	Row      string     `json:"row"`
+	Time     *time.Time `json:"time,omitempty"`
+	Sensor   string     `json:"sensor,omitempty"` // empty: the whole row
+	Reason   string     `json:"reason"`
+	Value    string     `json:"value,omitempty"` // of the sensor, or the row as text
+	At       time.Time  `json:"at"`
+}
+
+// A Series is the answer of /v1/devices/{id}/series and of /v1/tenants/{t}/day.
+type Series struct {
+	Sensor     string    `json:"sensor"`
+	Unit       string    `json:"unit,omitempty"`
+	Window     string    `json:"window"` // raw, 1m, 1h or 1d
+	From       time.Time `json:"from"`
+	To         time.Time `json:"to"`
+	Points     []Point   `json:"points"`
+	More       bool      `json:"more,omitempty"` // there are more points than a series has
+	Operations int       `json:"operations"`
+
+	// Of a tenant's day: how many devices it was made of, and whether there are others.
+	Devices int  `json:"devices,omitempty"`
+	Some    bool `json:"some,omitempty"`
+}
+
+// A Point is a window of a series; in a raw one, a reading, which has a Value and
+// none of the others.
+type Point struct {
+	Time    time.Time `json:"time"`
+	Value   *float64  `json:"value,omitempty"`
+	Count   int64     `json:"count,omitempty"`
+	Min     *float64  `json:"min,omitempty"`
+	Max     *float64  `json:"max,omitempty"`
+	Mean    *float64  `json:"mean,omitempty"`
+	First   *float64  `json:"first,omitempty"`
+	Last    *float64  `json:"last,omitempty"`
+	Devices int       `json:"devices,omitempty"` // of a tenant's day
+}

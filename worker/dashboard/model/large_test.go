@@ -1,0 +1,87 @@
+package model
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"furrow/jobs/rollup"
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// TestTenantTooLargeToReadIsEstimatedFromSome gives a tenant more devices than are
+// read, each with ten readings today.
+func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
+	const devices = 4000
+	y := modeltest.New(t, azuretest.Local(t))
+	s := over(t, y)
+	now := tables.TicksOf(time.Now())
+	month := schema.Month{Year: 2026, Month: 10}
+	var hours, days []tables.Op
+	a := rollup.Aggregate{Count: 10, Sum: 50, Min: 1, Max: 9, First: 1, Last: 9}
+	for i := range devices {
+		id := schema.DeviceID(fmt.Sprintf("d%05d", i))
+		s.index.add(schema.Member{Device: id, Tenant: "contoso", Month: month})
+		for _, window := range []schema.Window{schema.Hour, schema.Daily} {
+			p := schema.RollupPartition{Tenant: "contoso", Window: window, Day: schema.DayOf(now), Month: month}
+			e := tables.Entity{PartitionKey: p.String(), RowKey: schema.RollupRow{Device: id, Bucket: window.Start(now)}.String()}
+			e.Set("temperature", tables.String(a.String()))
+			if window == schema.Hour {
+				hours = append(hours, tables.Insert(e))
+			} else {
+				days = append(days, tables.Insert(e))
+			}
+		}
+	}
+	for _, ops := range [][]tables.Op{hours, days} {
+		groups, err := tables.Cut(ops)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range groups {
+			if _, err := y.Client.Table(y.Names.Rollups()).Submit(t.Context(), g); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.watched.ended(nil)
+	y.Requests()
+	one, read, err := s.Tenant(t.Context(), "contoso")
+	if err != nil || !one.Estimated || one.ReadingsToday != 10*devices || read.Operations != todayPages || y.Requests() != todayPages {
+		t.Errorf("%+v, %+v, %v", one, read, err)
+	}
+	day, read, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
+	if n := y.Requests(); err != nil || n > dayPages || n != read.Operations || len(day.Points) != 1 || *day.Points[0].Mean != 5 {
+		t.Errorf("%+v, %+v, %v; %d requests", day, read, err, n)
+	} else if day.Some || day.Devices != devices || day.Points[0].Count != 10*devices { // in the first hour of a day all of it can be read
+		t.Errorf("%d devices with %d readings, some: %v", day.Devices, day.Points[0].Count, day.Some)
+	}
+	// Of months that no page is left for, nothing is known.
+	for month := range 3 * dayPages {
+		s.index.add(schema.Member{Device: schema.DeviceID(fmt.Sprint("x", month)), Tenant: "contoso", Month: schema.Month{Year: 2000 + month/12, Month: time.Month(1 + month%12)}})
+	}
+	s.days = cache[tenantDay]{}
+	if day, _, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)}); err != nil || !day.Some || y.Requests() > dayPages {
+		t.Errorf("%+v, %v", day, err)
+	}
+}
+
+func TestPlacesOfALargeTenantAreFarApart(t *testing.T) {
+	s := crowd(seeded(t), 1000)
+	of, _ := s.index.whose("t1")
+	total := s.index.total(of)
+	for _, n := range []int{1, 7, 40, 5000} {
+		places := s.index.spread(of, n)
+		if len(places) != min(n, total) {
+			t.Errorf("%d places of %d devices, want %d", len(places), total, n)
+		}
+		for i := 1; i < len(places); i++ {
+			if a, b := places[i-1], places[i]; b.month.Compare(a.month) < 0 || b.month == a.month && b.device <= a.device {
+				t.Errorf("%v comes after %v", b, a)
+			}
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestPagesOfAListHaveEachDeviceOnceWhileDevicesAreAdded holds it for every order, of
+// those that were there all the while.
+func TestPagesOfAListHaveEachDeviceOnceWhileDevicesAreAdded(t *testing.T) {
+	r := seeded(t)
+	for _, sort := range []string{"", SortDevice, SortTime, SortValue} {
+		for _, sensor := range []string{"temperature", "door"} {
+			n := 300 + r.IntN(300)
+			s := crowd(r, n)
+			before := map[string]bool{}
+			for i := range s.index.devices {
+				before[s.index.devices[i].id] = true
+			}
+			ask := ListAsk{Sort: sort, Sensor: sensor, Limit: 1 + r.IntN(60)}
+			seen := map[string]bool{}
+			for pages := 0; ; pages++ {
+				list, err := s.list(ask)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, d := range list.Devices {
+					if seen[d.Device] {
+						t.Fatalf("by %s, %s comes twice", sort, d.Device)
+					}
+					seen[d.Device] = true
+				}
+				if list.Total != n {
+					t.Errorf("a total of %d, want %d", list.Total, n)
+				}
+				if len(list.Devices) > ask.Limit || pages > n {
+					t.Fatalf("a page of %d", len(list.Devices))
+				}
+				if ask.After = list.Next; ask.After == "" {
+					break
+				}
+				for range min(r.IntN(5), 1500-n) { // or the list grows faster than it is read
+					s.arrive(r, n)
+					n++
+				}
+			}
+			for id := range before {
+				if !seen[id] {
+					t.Errorf("by %s, %s is missing", sort, id)
+				}
+			}
+		}
+	}
+}
+
+func TestListsAreInOrderAndFiltered(t *testing.T) {
+	r := seeded(t)
+	s := crowd(r, 800)
+	box := Box{0, 40, 20, 60}
+	for range 50 {
+		ask := ListAsk{Limit: MostListed, Tenant: pick(r, "", "t0", "t1", "none"), Site: pick(r, "", "s0", "none"), Prefix: pick(r, "", "d0001", "x"),
+			State: State(pick(r, "", "ok", "silent", "held", "revoked")), Sort: pick(r, SortDevice, SortTime, SortValue), Sensor: "temperature"}
+		if r.IntN(2) == 0 {
+			ask.Box = &box
+		}
+		list, err := s.list(ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for i := range s.index.devices {
+			if d := &s.index.devices[i]; meets(s, d, ask) {
+				want++
+			}
+		}
+		if list.Total != want || len(list.Devices) != want {
+			t.Errorf("%+v: %d of %d, want %d", ask, len(list.Devices), list.Total, want)
+		}
+		if !slices.IsSortedFunc(list.Devices, func(a, b Row) int { return order(ask.Sort, a, b) }) {
+			t.Errorf("%+v is not in order", ask)
+		}
+	}
+}
+
+func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
+
+func meets(s *Store, d *device, ask ListAsk) bool {
+	x := s.index
+	return (ask.Tenant == "" || x.tenants.text(uint32(d.tenant)) == ask.Tenant) && (ask.Site == "" || x.sites.text(d.site) == ask.Site) &&
+		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) && (ask.State == "" || d.state(s.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
+}
+
+func order(by string, a, b Row) int {
+	switch by {
+	case SortTime:
+		var x, y time.Time
+		if a.Time != nil {
+			x = *a.Time
+		}
+		if b.Time != nil {
+			y = *b.Time
+		}
+		return y.Compare(x)
+	case SortValue:
+		x, isX := a.Value.(float64)
+		y, isY := b.Value.(float64)
+		switch {
+		case isX && isY:
+			return cmp.Compare(y, x)
+		case isX:
+			return -1
+		case isY:
+			return 1
+		}
+		return 0
+	}
+	if a.Device < b.Device {
+		return -1
+	}
+	return 1
+}
+
+func TestCursorOfAnotherOrderIsRefused(t *testing.T) {
+	s := crowd(seeded(t), 10)
+	list, err := s.list(ListAsk{Sort: SortTime, Limit: 2})
+	if err != nil || list.Next == "" {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, after := range []string{list.Next, "!", "bm90IEpTT04", "e30"} {
+		if _, err := s.list(ListAsk{Sort: SortValue, After: after}); err == nil {
+			t.Errorf("after %q is taken", after)
+		}
+	}
+}
+
+// FuzzCursor holds that whatever comes as a cursor gives a page or a word of what is
+// wrong.
+func FuzzCursor(f *testing.F) {
+	s := crowd(rand.New(rand.NewPCG(1, 1)), 20)
+	for _, sort := range []string{SortDevice, SortTime, SortValue} {
+		list, _ := s.list(ListAsk{Sort: sort, Limit: 3})
+		f.Add(list.Next, sort)
+	}
+	f.Add("e30", SortDevice)
+	f.Fuzz(func(t *testing.T, after, sort string) {
+		list, err := s.list(ListAsk{Sort: sort, After: after, Limit: 3})
+		if err == nil && len(list.Devices) > 3 || err != nil && fmt.Sprint(err) == "" {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}

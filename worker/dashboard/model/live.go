@@ -1,0 +1,94 @@
+package model
+
+import (
+	"context"
+	"time"
+)
+
+// A Live is a map that somebody looks at, and what of it has changed since.
+type Live struct {
+	store *Store
+	ask   MapAsk
+	last  Map
+	shown map[string]mark // by id, of clusters and of devices
+}
+
+// A mark is a cluster or a device as it was shown.
+type mark struct {
+	cluster *Cluster
+	dot     *Dot
+}
+
+// Live begins with a map.
+func (s *Store) Live(ctx context.Context, ask MapAsk) (*Live, Map, error) {
+	m, err := s.Map(ctx, ask)
+	l := &Live{store: s, ask: ask}
+	l.take(m)
+	return l, m, err
+}
+
+// Next is what is another since the last call, and whether there is anything. Where
+// the map is of another sensor by now, it is whole.
+func (l *Live) Next() (c Change, whole *Map, any bool) {
+	m := l.store.still(l.ask, l.store.watched.looked())
+	if m.Sensor != l.last.Sensor || m.Unit != l.last.Unit {
+		l.take(m)
+		return c, &m, true
+	}
+	c = l.change(m)
+	any = len(c.Clusters)+len(c.Devices)+len(c.Gone) > 0 || c.Scale != nil || m.Total != l.last.Total || m.InView != l.last.InView
+	l.take(m)
+	return c, nil, any
+}
+
+func (l *Live) take(m Map) {
+	l.last, l.shown = m, make(map[string]mark, len(m.Clusters)+len(m.Devices))
+	for i := range m.Clusters {
+		l.shown[m.Clusters[i].ID] = mark{cluster: &m.Clusters[i]}
+	}
+	for i := range m.Devices {
+		l.shown[m.Devices[i].Device] = mark{dot: &m.Devices[i]}
+	}
+}
+
+func (l *Live) change(m Map) Change {
+	c := Change{At: m.At, Total: m.Total, InView: m.InView}
+	if m.Scale != nil && (l.last.Scale == nil || *m.Scale != *l.last.Scale) {
+		c.Scale = m.Scale
+	}
+	for _, k := range m.Clusters {
+		if was := l.shown[k.ID].cluster; was == nil || !sameCluster(*was, k) {
+			c.Clusters = append(c.Clusters, k)
+		}
+		delete(l.shown, k.ID)
+	}
+	for _, d := range m.Devices {
+		if was := l.shown[d.Device].dot; was == nil || !sameDot(*was, d) {
+			c.Devices = append(c.Devices, d)
+		}
+		delete(l.shown, d.Device)
+	}
+	for id := range l.shown {
+		c.Gone = append(c.Gone, id)
+	}
+	return c
+}
+
+func sameCluster(a, b Cluster) bool {
+	same := sameNumber(a.Mean, b.Mean) && sameNumber(a.Min, b.Min) && sameNumber(a.Max, b.Max)
+	a.Mean, a.Min, a.Max, b.Mean, b.Min, b.Max = nil, nil, nil, nil, nil, nil
+	return same && a == b
+}
+
+func sameNumber(a, b *float64) bool {
+	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+func sameDot(a, b Dot) bool {
+	same := a.Time == nil && b.Time == nil || a.Time != nil && b.Time != nil && a.Time.Equal(*b.Time)
+	a.Time, b.Time = nil, nil
+	return same && a == b
+}
+
+// LiveEvery is how often a live map is looked at again, at most.
+const LiveEvery = time.Second

@@ -1,0 +1,326 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// TestClustersAndDevicesOnAMapAreThoseInView compares random maps with a count that
+// looks at each device: those whose cell touches the box, each once.
+func TestClustersAndDevicesOnAMapAreThoseInView(t *testing.T) {
+	r := seeded(t)
+	for range 6 {
+		s := crowd(r, 1+r.IntN(4000))
+		for range 30 {
+			ask := someAsk(r)
+			m := s.still(ask, time.Now())
+			var want sumOf
+			cells := map[cell]bool{}
+			for _, c := range ask.Box.cells(ask.Zoom) {
+				cells[c] = true
+			}
+			for i := range s.index.devices {
+				d := &s.index.devices[i]
+				if ask.Tenant != "" && s.index.tenants.text(uint32(d.tenant)) != ask.Tenant || d.flags&isPlaced == 0 {
+					continue
+				}
+				if inAny(cells, d) {
+					want.add(d.state(s.silence()), number(s.index, d, m.Sensor))
+				} else if d.in(ask.Box) {
+					t.Fatalf("%+v: %s at %v, %v is in the box and in none of its cells", ask, d.id, d.lat, d.lon)
+				}
+			}
+			var got sumOf
+			for _, c := range m.Clusters {
+				got.cluster(c)
+				if c.N < 2 {
+					t.Errorf("cluster %s has %d devices", c.ID, c.N)
+				}
+				if c.Lon < c.BBox[0]-1e-4 || c.Lon > c.BBox[2]+1e-4 || c.Lat < c.BBox[1]-1e-4 || c.Lat > c.BBox[3]+1e-4 {
+					t.Errorf("cluster %+v is not in its box", c)
+				}
+			}
+			for _, d := range m.Devices {
+				v, _ := d.Value.(float64)
+				if d.Value == nil || m.Sensor == "door" {
+					v = math.NaN()
+				}
+				got.add(d.State, v)
+			}
+			if got.n != want.n || got.silent != want.silent || got.held != want.held || got.numbers != want.numbers || math.Abs(got.total-want.total) > 1e-6*(1+math.Abs(want.total)) {
+				t.Fatalf("%+v: the map has %+v, want %+v", ask, got, want)
+			}
+			if m.InView != want.n {
+				t.Errorf("%+v: %d in view, want %d", ask, m.InView, want.n)
+			}
+			for _, c := range m.Clusters {
+				if wide := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1]) / 360 * 256 * math.Exp2(ask.Zoom); m.InView <= mostDots && (wide > 10.1 || ask.Zoom >= 17) {
+					t.Errorf("%+v: of %d in view, %d that lie over %v pixels are one cluster", ask, m.InView, c.N, wide)
+				}
+			}
+			if len(m.Clusters)+len(m.Devices) > mostCells+mostDots {
+				t.Errorf("%+v: %d clusters and %d devices", ask, len(m.Clusters), len(m.Devices))
+			}
+		}
+	}
+}
+
+// sumOf is what a part of the world comes to.
+type sumOf struct {
+	n, silent, held, numbers int
+	total                    float64
+}
+
+func (s *sumOf) add(state State, v float64) {
+	s.n++
+	switch state {
+	case Silent:
+		s.silent++
+	case Held:
+		s.held++
+	}
+	if !math.IsNaN(v) {
+		s.numbers++
+		s.total += v
+	}
+}
+
+// cluster knows no numbers by their count: each device of a crowd that has one has the
+// mean for it.
+func (s *sumOf) cluster(c Cluster) {
+	s.n, s.silent, s.held = s.n+c.N, s.silent+c.Silent, s.held+c.Held
+	if c.Mean != nil {
+		s.numbers += c.Numbers
+		s.total += *c.Mean * float64(c.Numbers)
+	}
+}
+
+func number(x *index, d *device, sensor string) float64 {
+	n, known := x.sensors.number[sensor]
+	if v := d.value(uint16(n)); known && v != nil && v.flags&isText == 0 {
+		return v.number
+	}
+	return math.NaN()
+}
+
+// inAny tells whether a device is in one of cells, which are of one level.
+func inAny(cells map[cell]bool, d *device) bool {
+	for c := range cells {
+		down := levels - c.level
+		return cells[cell{c.level, ordinate(d.lon+180) >> down, ordinate(d.lat+90) >> down}]
+	}
+	return false
+}
+
+func TestCodesKeepSquaresTogether(t *testing.T) {
+	r := seeded(t)
+	for range 1000 {
+		lat, lon := -90+180*r.Float64(), -180+360*r.Float64()
+		c := code(lat, lon)
+		for level := range levels + 1 {
+			down := levels - level
+			in := cell{level, ordinate(lon+180) >> down, ordinate(lat+90) >> down}
+			if from, before := in.codes(); c < from || c >= before {
+				t.Fatalf("%v, %v is not in its cell of level %d", lat, lon, level)
+			}
+		}
+	}
+}
+
+// TestChangesOfAStreamGiveTheMapAskedAnew applies them as a browser does.
+func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
+	r := seeded(t)
+	for range 12 {
+		n := 1 + r.IntN(2500)
+		s := crowd(r, n)
+		s.grounds.every = -1 // a layer is made at each look
+		ask := someAsk(r)
+		ask.Tenant = []string{"", "t1"}[r.IntN(2)]
+		live, m, err := s.Live(t.Context(), ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 15 {
+			for range r.IntN(40) {
+				switch r.IntN(3) {
+				case 0:
+					s.arrive(r, n)
+					n++
+				case 1:
+					s.say(r, r.IntN(n))
+				default:
+					s.move(r, r.IntN(n))
+				}
+			}
+			s.index.census.all = nil // or what is coloured is remembered for a while
+			c, whole, any := live.Next()
+			switch {
+			case whole != nil:
+				m = *whole
+			case any:
+				m = applied(m, c)
+			}
+			want := s.still(ask, time.Now())
+			if diff := different(m, want); diff != "" {
+				t.Fatalf("%+v: %s", ask, diff)
+			}
+		}
+	}
+}
+
+func devices(i int) string { return string(rune('d')) + pad(i) }
+
+func pad(i int) string {
+	text := []byte("000000")
+	for at := 5; i > 0; at, i = at-1, i/10 {
+		text[at] += byte(i % 10)
+	}
+	return string(text)
+}
+
+// applied is a map after a change.
+func applied(m Map, c Change) Map {
+	clusters, dots := map[string]Cluster{}, map[string]Dot{}
+	for _, k := range slices.Concat(m.Clusters, c.Clusters) {
+		clusters[k.ID] = k
+	}
+	for _, d := range slices.Concat(m.Devices, c.Devices) {
+		dots[d.Device] = d
+	}
+	for _, id := range c.Gone {
+		delete(clusters, id)
+		delete(dots, id)
+	}
+	m.Clusters, m.Devices, m.Total, m.InView = nil, nil, c.Total, c.InView
+	for _, k := range clusters {
+		m.Clusters = append(m.Clusters, k)
+	}
+	for _, d := range dots {
+		m.Devices = append(m.Devices, d)
+	}
+	if c.Scale != nil {
+		m.Scale = c.Scale
+	}
+	return m
+}
+
+func different(got, want Map) string {
+	clusters, dots := map[string]Cluster{}, map[string]Dot{}
+	for _, k := range got.Clusters {
+		clusters[k.ID] = k
+	}
+	for _, d := range got.Devices {
+		dots[d.Device] = d
+	}
+	switch {
+	case len(got.Clusters) != len(want.Clusters) || len(got.Devices) != len(want.Devices):
+		return "there are others on it"
+	case got.Total != want.Total || got.InView != want.InView || got.Sensor != want.Sensor:
+		return "its counts differ"
+	case want.Scale != nil && (got.Scale == nil || *got.Scale != *want.Scale):
+		return "its scale differs"
+	}
+	for _, k := range want.Clusters {
+		if !sameCluster(clusters[k.ID], k) {
+			return "cluster " + k.ID + " differs"
+		}
+	}
+	for _, d := range want.Devices {
+		if !sameDot(dots[d.Device], d) {
+			return "device " + d.Device + " differs"
+		}
+	}
+	return ""
+}
+
+func TestNothingIsSentOfAMapThatDoesNotChange(t *testing.T) {
+	s := crowd(seeded(t), 500)
+	live, _, err := s.Live(t.Context(), MapAsk{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, whole, any := live.Next(); any || whole != nil {
+		t.Errorf("it sends %+v", c)
+	}
+}
+
+// TestStatesOfADevice holds what comes before what: who may not send is not blamed
+// for silence.
+func TestStatesOfADevice(t *testing.T) {
+	s := New(Config{Silent: 10 * time.Minute})
+	s.rounds.complete.Store(true)
+	now := time.Now()
+	for id, c := range map[string]struct {
+		ago    time.Duration
+		status schema.Status
+		held   bool
+		want   State
+	}{
+		"fresh":           {time.Minute, schema.Active, false, OK},
+		"old":             {11 * time.Minute, schema.Active, false, Silent},
+		"never":           {0, schema.Active, false, Silent},
+		"held":            {time.Minute, schema.Active, true, Held},
+		"held-and-old":    {time.Hour, schema.Active, true, Held},
+		"revoked":         {time.Minute, schema.Revoked, false, Revoked},
+		"revoked-at-last": {time.Hour, schema.Revoked, true, Revoked},
+	} {
+		month := schema.Month{Year: 2026, Month: 11}
+		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Status: c.status, Position: &schema.Position{}}}})
+		if c.ago > 0 {
+			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), Measured: jobs.Measured{Sensor: "x", Is: jobs.Number}}}}})
+		}
+		if c.held {
+			s.index.held("live", month, append(s.index.heldOf("live"), jobs.Held{Month: month, Device: schema.DeviceID(id), Attempts: 1}))
+		}
+		list, err := s.list(ListAsk{Prefix: id, Limit: 1})
+		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
+			t.Errorf("%s: %+v, %v; want %s", id, list, err, c.want)
+		}
+	}
+	// A pipeline that lets a device go again, and a device that gets its token back.
+	s.index.held("live", schema.Month{Year: 2026, Month: 11}, nil)
+	s.index.status("revoked", schema.Active)
+	for _, id := range []string{"held", "revoked"} {
+		if list, _ := s.list(ListAsk{Prefix: id, Limit: 1}); list.Devices[0].State != OK {
+			t.Errorf("%s stays %s", id, list.Devices[0].State)
+		}
+	}
+}
+
+func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
+	s := New(Config{})
+	s.index.records([]recorded{{Device: schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}}})
+	for _, want := range []State{OK, Silent} {
+		if list, err := s.list(ListAsk{Limit: 1}); err != nil || list.Devices[0].State != want {
+			t.Errorf("%+v, %v; want %s", list, err, want)
+		}
+		s.rounds.complete.Store(true)
+	}
+}
+
+// TestCrowdsAtTwoPlacesAreTwoClusters has both in one cell of the map, and a device
+// between them.
+func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
+	s := New(Config{})
+	month := schema.Month{Year: 2026, Month: 11}
+	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
+		id := fmt.Sprint("d", i)
+		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Position: &schema.Position{Lat: 50, Lon: lon}}}})
+		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, Measured: jobs.Measured{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
+	}
+	m := s.still(MapAsk{Zoom: 3, Sensor: "x"}, time.Now())
+	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {
+		t.Errorf("%+v", m)
+	}
+	if m = s.still(MapAsk{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
+		t.Errorf("where they are as near as can be: %+v", m)
+	}
+}

@@ -1,0 +1,84 @@
+package model
+
+import "time"
+
+// The answers of the API about the map.
+
+// A Sensor is a property that devices measure.
+type Sensor struct {
+	Name    string   `json:"name"`
+	Unit    string   `json:"unit,omitempty"`
+	Kind    string   `json:"kind"` // number or state
+	Devices int      `json:"devices"`
+	Min     *float64 `json:"min,omitempty"` // the 2nd and the 98th percentile, for the colours
+	Max     *float64 `json:"max,omitempty"`
+}
+
+// Sensors is the answer of /v1/sensors.
+type Sensors struct {
+	Sensors []Sensor `json:"sensors"`
+}
+
+// A Map is the answer of /v1/map: what is to be seen in a part of the world.
+type Map struct {
+	At         time.Time   `json:"at"`
+	Sensor     string      `json:"sensor"`
+	Unit       string      `json:"unit,omitempty"`
+	Scale      *[2]float64 `json:"scale,omitempty"` // what the first and the last colour stand for; absent for states
+	Total      int         `json:"total"`
+	InView     int         `json:"inView"`
+	Clusters   []Cluster   `json:"clusters"`
+	Devices    []Dot       `json:"devices"`
+	Operations int         `json:"operations"`
+	PerMinute  int         `json:"operationsPerMinute"` // of all who look, in the last minute
+}
+
+// A Cluster is several devices that lie near each other.
+type Cluster struct {
+	ID  string  `json:"id"`
+	Lat float64 `json:"lat"`
+	Lon float64 `json:"lon"`
+	N   int     `json:"n"`
+
+	// Of the devices that have a number.
+	Numbers int        `json:"numbers,omitempty"`
+	Mean    *float64   `json:"mean,omitempty"`
+	Min     *float64   `json:"min,omitempty"`
+	Max     *float64   `json:"max,omitempty"`
+	Silent  int        `json:"silent,omitempty"`
+	Held    int        `json:"held,omitempty"`
+	BBox    [4]float64 `json:"bbox"` // west, south, east, north
+}
+
+// A State is how a device is.
+type State string
+
+// All states.
+const (
+	OK      State = "ok"
+	Silent  State = "silent"
+	Held    State = "held"
+	Revoked State = "revoked"
+)
+
+// A Dot is one device on the map.
+type Dot struct {
+	Device string     `json:"device"`
+	Lat    float64    `json:"lat"`
+	Lon    float64    `json:"lon"`
+	Value  any        `json:"value"` // a float64, a string, or nil
+	Time   *time.Time `json:"time,omitempty"`
+	State  State      `json:"state"`
+}
+
+// A Change is what an event of /v1/stream says: what is new in view.
+type Change struct {
+	At       time.Time `json:"at"`
+	Clusters []Cluster `json:"clusters,omitempty"`
+	Devices  []Dot     `json:"devices,omitempty"`
+	Gone     []string  `json:"gone,omitempty"` // ids of clusters and devices
+
+	Scale  *[2]float64 `json:"scale,omitempty"` // where it is another
+	Total  int         `json:"total"`
+	InView int         `json:"inView"`
+}

@@ -1,0 +1,378 @@
+package web_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web"
+)
+
+func theTime() time.Time { return time.Date(2026, 11, 21, 16, 20, 0, 0, time.UTC) }
+
+func newPages(t testing.TB) *web.Pages {
+	t.Helper()
+	p, err := web.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// nasty is what no name should be, and what a device could still send.
+const nasty = `"><script>alert(1)</script>'&amp;{{.}} ` + "\u202e\x00" + `javascript:alert(2)`
+
+// allPages are all pages, with data of every kind.
+func allPages() map[string]web.Page {
+	f := madeFleet(2000, theTime())
+	now := theTime()
+	foot := web.Foot{At: now, Operations: 3, Cached: true, Storage: "furrowdemo.table.core.windows.net", Version: "1.0"}
+	held := f.devices[slices.IndexFunc(f.devices, func(d model.Row) bool { return d.State == model.Held })]
+	answer, _ := f.device(held.Device)
+	list := model.DeviceList{Devices: f.devices[:50], Total: 2000, Next: "a cursor"}
+	world := model.Map{At: now, Sensor: "temperature", Unit: "°C", Scale: &[2]float64{2, 28}, Total: 2000, InView: 1950,
+		Clusters: []model.Cluster{{ID: "z3:1:2", Lat: 50, Lon: 10, N: 812, Mean: number(9), Min: number(1), Max: number(12), Silent: 3, Held: 1, BBox: [4]float64{5, 45, 15, 55}},
+			{ID: "z3:1:3", Lat: -30, Lon: 120, N: 2, BBox: [4]float64{120, -30, 120, -30}}}}
+	for _, d := range f.devices[:200] {
+		if d.Lat != nil {
+			world.Devices = append(world.Devices, model.Dot{Device: d.Device, Lat: *d.Lat, Lon: *d.Lon, Value: d.Value, State: d.State, Time: d.Time})
+		}
+	}
+	all := map[string]web.Page{
+		"world":      web.World{Foot: foot, Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"}, Sensors: f.sensors, Map: world, List: list},
+		"world/part": web.World{Foot: foot, BBox: &[4]float64{-10, 30, 40, 70}, Sensors: f.sensors, Map: world, List: list},
+		"world/date": web.World{Foot: foot, BBox: &[4]float64{170, -30, -170, 0}, Sensors: f.sensors, Map: world, List: list},
+		"devices":    web.DevicesPage{Foot: foot, Ask: web.DevicesAsk{Tenant: "contoso", Sensor: "temperature", After: "x", State: model.Held, Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: f.sensors, List: list},
+		"device":     web.DevicePage{Foot: foot, Now: now, Answer: answer, Span: "24h", Series: series(now, "1m", now.Add(-24*time.Hour), now)},
+		"device/raw": web.DevicePage{Foot: foot, Now: now, Answer: answer, Series: series(now, "raw", now.Add(-time.Hour), now)},
+		"pipelines":  web.PipelinesPage{Foot: foot, Now: now, Answer: f.pipelines()},
+		"tenants":    web.TenantsPage{Foot: foot, Answer: model.TenantsAnswer{Tenants: f.tenants}},
+		"tenant":     web.TenantPage{Foot: foot, Tenant: f.tenants[0], Day: "2026-11-20", Today: "2026-11-21", Sensors: f.sensors, Series: series(now, "1h", now.Add(-24*time.Hour), now)},
+		"problem":    web.ProblemPage{Foot: foot, Status: 404, Title: "There is no such device", Detail: "No device is called x."},
+
+		"world/empty":     web.World{},
+		"devices/empty":   web.DevicesPage{},
+		"device/empty":    web.DevicePage{},
+		"pipelines/empty": web.PipelinesPage{},
+		"tenants/empty":   web.TenantsPage{},
+		"tenant/empty":    web.TenantPage{},
+		"problem/empty":   web.ProblemPage{},
+		"pipeline/new":    web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
+	}
+	bad := model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: number(math.NaN()), Lon: number(math.Inf(1)), Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
+		Tokens: []model.Token{{Policy: nasty, Fingerprint: nasty}}}
+	long := strings.Repeat("a:very-long.name_", 8)
+	points := []model.Point{{Time: now}, {Time: now, Value: number(math.NaN())}, {Time: now, Mean: number(math.Inf(1)), Min: number(math.Inf(-1)), Max: number(math.Inf(1))}, {Time: now.Add(time.Hour), Mean: number(math.MaxFloat64), Min: number(-math.MaxFloat64)}}
+	badSeries := &model.Series{Sensor: nasty, Unit: nasty, Window: nasty, From: now, To: now, Points: points}
+	badMap := model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{math.NaN(), math.Inf(1)}, Total: 3, InView: 3,
+		Clusters: []model.Cluster{{ID: nasty, Lat: math.NaN(), Lon: math.Inf(1), N: -1, Mean: number(math.NaN()), BBox: [4]float64{math.NaN(), 1, 0, 0}}},
+		Devices:  []model.Dot{{Device: nasty, Lat: 91, Lon: 500, Value: nasty, State: nasty}, {Device: long, Value: math.NaN()}}}
+	badSensors := []model.Sensor{{Name: nasty, Unit: nasty, Kind: nasty, Min: number(math.NaN())}, {Name: long}}
+	all["world/hostile"] = web.World{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: badSensors, Map: badMap, BBox: &[4]float64{math.NaN(), 0, math.Inf(1), 0}, List: model.DeviceList{Devices: []model.Row{{Device: nasty, Value: nasty}}}}
+	all["devices/hostile"] = web.DevicesPage{Ask: web.DevicesAsk{Tenant: nasty, Site: nasty, Prefix: nasty, Sensor: nasty, After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty}, Sensors: badSensors,
+		List: model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{{Device: nasty, Tenant: nasty, Site: nasty, Labels: map[string]string{nasty: nasty}, State: nasty, Value: nasty, Lat: number(1)}, {Device: long, Value: math.Inf(-1)}}}}
+	all["device/hostile"] = web.DevicePage{Answer: model.DeviceAnswer{Device: bad, State: nasty, Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true}, {Sensor: long, Value: math.NaN()}},
+		Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: number(math.NaN()), Held: &model.Hold{Reason: nasty}}}, Rejects: []model.Reject{{Row: nasty, Reason: nasty}}}, Span: nasty, Series: badSeries}
+	all["pipelines/hostile"] = web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: nasty, CadenceSeconds: math.NaN(), LagSeconds: number(math.Inf(1)), Workers: []model.Worker{{Name: nasty}},
+		Causes: []model.Cause{{What: nasty, Reason: nasty}}, CostPerMonth: &model.Cost{Total: math.NaN(), ByKind: map[string]float64{nasty: math.Inf(1)}},
+		Runs: []model.Run{{Skipped: nasty}, {Slot: now, Seconds: math.NaN(), LagSeconds: number(math.Inf(1)), Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}}
+	all["tenants/hostile"] = web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}}
+	all["tenant/hostile"] = web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty, Sensors: badSensors, Series: badSeries}
+	all["problem/hostile"] = web.ProblemPage{Status: -1, Title: nasty, Detail: nasty}
+	for name, page := range all {
+		if d, ok := page.(web.DevicePage); ok && d.Now.IsZero() {
+			d.Now = now
+			all[name] = d
+		}
+	}
+	return all
+}
+
+// parsed is a page as a browser without scripts has it: with what is for such.
+func parsed(t testing.TB, text string) *html.Node {
+	t.Helper()
+	root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func render(t testing.TB, p *web.Pages, page web.Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.Render(&b, page); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestPagesHoldNothingInline is what the policy asks of every page, whatever its data
+// are, and that nothing comes from elsewhere.
+func TestPagesHoldNothingInline(t *testing.T) {
+	p := newPages(t)
+	for name, page := range allPages() {
+		text := render(t, p, page)
+		root := parsed(t, text)
+		for n := range root.Descendants() {
+			if n.Type != html.ElementNode {
+				continue
+			}
+			if n.Data == "style" || n.Data == "script" && (attribute(n, "src") == "" || n.FirstChild != nil) {
+				t.Errorf("%s: an inline %s", name, n.Data)
+			}
+			for _, a := range n.Attr {
+				if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
+					t.Errorf("%s: <%s %s>", name, n.Data, a.Key)
+				}
+				if slices.Contains([]string{"href", "src", "action", "poster", "srcset"}, a.Key) && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "//") {
+					t.Errorf("%s: <%s %s=%q> leads elsewhere", name, n.Data, a.Key, a.Val)
+				}
+			}
+		}
+		for _, word := range []string{"NaN", "Inf", "%!", "ZgotmplZ", "<no value>"} {
+			if strings.Contains(strings.ReplaceAll(text, `not a number: &#34;NaN&#34;`, ""), word) {
+				t.Errorf("%s: it says %s: …%s…", name, word, around(text, word))
+			}
+		}
+	}
+}
+
+func around(text, word string) string {
+	i := strings.Index(text, word)
+	return text[max(0, i-80):min(len(text), i+80)]
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// TestReferencesResolve: ids are there once, and what names one names one that is there.
+func TestReferencesResolve(t *testing.T) {
+	p := newPages(t)
+	for name, page := range allPages() {
+		root := parsed(t, render(t, p, page))
+		ids := map[string]int{}
+		var asked []string
+		for n := range root.Descendants() {
+			if n.Type == html.ElementNode {
+				if id := attribute(n, "id"); id != "" {
+					ids[id]++
+				}
+				for _, key := range []string{"aria-labelledby", "aria-describedby", "aria-controls", "for"} {
+					asked = append(asked, strings.Fields(attribute(n, key))...)
+				}
+				if id, found := strings.CutPrefix(attribute(n, "href"), "#"); found {
+					asked = append(asked, id)
+				}
+				switch n.Data {
+				case "input", "select":
+					if attribute(n, "type") != "hidden" && (n.Parent == nil || n.Parent.Data != "label") {
+						t.Errorf("%s: a field without a label: %s", name, attribute(n, "name"))
+					}
+				case "button", "a":
+					if words(n) == "" && attribute(n, "aria-label") == "" {
+						t.Errorf("%s: a %s that says nothing: %v", name, n.Data, n.Attr)
+					}
+				}
+			}
+		}
+		for id, n := range ids {
+			if n > 1 {
+				t.Errorf("%s: %d elements are called %s", name, n, id)
+			}
+		}
+		for _, id := range asked {
+			if ids[id] == 0 {
+				t.Errorf("%s: nothing is called %q", name, id)
+			}
+		}
+	}
+}
+
+func words(n *html.Node) string {
+	var b strings.Builder
+	for c := range n.Descendants() {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// TestNamesAreTextEverywhere: what a device is called is seen, and never runs.
+func TestNamesAreTextEverywhere(t *testing.T) {
+	p := newPages(t)
+	for name, page := range allPages() {
+		if !strings.HasSuffix(name, "/hostile") {
+			continue
+		}
+		text := render(t, p, page)
+		if strings.Contains(text, "<script>alert") {
+			t.Errorf("%s: a name became a script", name)
+		}
+		if !strings.Contains(text, "alert(1)") {
+			t.Errorf("%s: a name is not shown", name)
+		}
+	}
+}
+
+// TestWithoutScriptsTheMapIsStill: the ground, a link for each group and device, and
+// the lists.
+func TestWithoutScriptsTheMapIsStill(t *testing.T) {
+	page := allPages()["world"].(web.World)
+	text := render(t, newPages(t), page)
+	links, rows, grounds := 0, 0, 0
+	for n := range parsed(t, text).Descendants() {
+		switch {
+		case n.Data == "image" && strings.HasSuffix(attribute(n, "href"), "/world.svg"):
+			grounds++
+		case n.Data == "a" && n.Parent.Data == "svg" && attribute(n.Parent, "class") == "still":
+			links++
+		case n.Data == "tr" && n.Parent.Data == "tbody":
+			rows++
+		}
+	}
+	if marks := len(page.Map.Clusters) + len(page.Map.Devices); grounds != 1 || links != marks || rows != len(page.Map.Clusters)+len(page.List.Devices) {
+		t.Errorf("%d grounds, %d links for %d marks, %d rows", grounds, links, marks, rows)
+	}
+	withScripts, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range withScripts.Descendants() {
+		if attribute(n, "class") == "still" {
+			t.Error("with scripts, there are two maps")
+		}
+	}
+}
+
+// TestEmptyPagesSayWhatToDo in words, and without a table of nothing.
+func TestEmptyPagesSayWhatToDo(t *testing.T) {
+	p := newPages(t)
+	for name, say := range map[string]string{
+		"world/empty": "furrow simulate", "devices/empty": "No device is known yet", "device/empty": "It has sent nothing yet", "pipelines/empty": "furrow up",
+		"tenants/empty": "first device brings one", "tenant/empty": "have measured nothing yet", "pipeline/new": "It has not run yet",
+	} {
+		if text := render(t, p, allPages()[name]); !strings.Contains(text, say) {
+			t.Errorf("%s does not say %q", name, say)
+		}
+	}
+}
+
+// TestWriteIsStrictAndSmall: the policy, the type, nothing kept, and compressed where
+// that is taken.
+func TestWriteIsStrictAndSmall(t *testing.T) {
+	p := newPages(t)
+	for _, coding := range []string{"", "gzip", "br, gzip;q=0.5", "gzip;q=0"} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set("Accept-Encoding", coding)
+		w := httptest.NewRecorder()
+		if err := p.Write(w, r, http.StatusOK, allPages()["world"]); err != nil {
+			t.Fatal(err)
+		}
+		h := w.Result().Header
+		if h.Get("Content-Security-Policy") != web.Policy || h.Get("Cache-Control") != "no-store" || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
+			t.Errorf("headers %v", h)
+		}
+		body := w.Body.Bytes()
+		if fmt.Sprint(len(body)) != h.Get("Content-Length") {
+			t.Errorf("%d bytes, and it says %s", len(body), h.Get("Content-Length"))
+		}
+		if packed := strings.Contains(coding, "gzip") && !strings.Contains(coding, "q=0") || strings.Contains(coding, "0.5"); packed != (h.Get("Content-Encoding") == "gzip") {
+			t.Errorf("for %q it is %q", coding, h.Get("Content-Encoding"))
+		} else if packed {
+			z, err := gzip.NewReader(bytes.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if body, err = io.ReadAll(z); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !bytes.HasSuffix(bytes.TrimSpace(body), []byte("</html>")) {
+			t.Error("the page is cut short")
+		}
+	}
+}
+
+func TestPolicyHoldsNothingUnsafe(t *testing.T) {
+	for _, word := range []string{"unsafe", "*", "http:", "https:", "blob:", "data:"} {
+		if strings.Contains(web.Policy, word) {
+			t.Errorf("the policy holds %s", word)
+		}
+	}
+	for _, rule := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'", "script-src 'self'", "style-src 'self'"} {
+		if !strings.Contains(web.Policy, rule) {
+			t.Errorf("the policy lacks %s", rule)
+		}
+	}
+}
+
+// TestStaticFilesAreNamedByWhatTheyHold: every file that a page or a script names is
+// there, kept for good, and no other hash finds it.
+func TestStaticFilesAreNamedByWhatTheyHold(t *testing.T) {
+	p := newPages(t)
+	s := httptest.NewServer(p.Static())
+	defer s.Close()
+	named := regexp.MustCompile(`/static/[0-9a-f]{16}/[a-z.]+`)
+	seen := map[string]bool{}
+	ask := func(address string) string {
+		seen[address] = true
+		got, err := http.Get(s.URL + address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		body, err := io.ReadAll(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.StatusCode != http.StatusOK || !strings.Contains(got.Header.Get("Cache-Control"), "immutable") || got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %s %v", address, got.Status, got.Header)
+		}
+		return string(body)
+	}
+	for _, page := range allPages() {
+		for _, address := range named.FindAllString(render(t, p, page), -1) {
+			if seen[address] {
+				continue
+			}
+			text := ask(address)
+			beside := address[:strings.LastIndex(address, "/")+1]
+			for _, more := range regexp.MustCompile(`from "\./([a-z]+\.js)"`).FindAllStringSubmatch(text, -1) {
+				ask(beside + more[1])
+			}
+		}
+	}
+	if len(seen) < 12 {
+		t.Errorf("only %d files are named: %v", len(seen), seen)
+	}
+	for _, wrong := range []string{"/static/0123456789abcdef/furrow.css", "/static/furrow.css", "/static/", "/static/../pages.go"} {
+		got, err := http.Get(s.URL + wrong)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Body.Close()
+		if got.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", wrong, got.Status)
+		}
+	}
+}

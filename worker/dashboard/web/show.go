@@ -1,0 +1,229 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web/internal/chart"
+)
+
+// Address is that of the list with some members asked for anew: names and texts by
+// turns. Whatever it is, it begins at the first page unless it says after.
+func (a DevicesAsk) Address(changes ...string) string {
+	q := url.Values{"tenant": {a.Tenant}, "site": {a.Site}, "prefix": {a.Prefix}, "state": {string(a.State)}, "sensor": {a.Sensor}, "sort": {a.Sort}}
+	if a.Limit > 0 {
+		q.Set("limit", strconv.Itoa(a.Limit))
+	}
+	for i := 0; i+1 < len(changes); i += 2 {
+		q.Set(changes[i], changes[i+1])
+	}
+	for name := range q {
+		if q.Get(name) == "" {
+			q.Del(name)
+		}
+	}
+	if len(q) == 0 {
+		return "/devices"
+	}
+	return "/devices?" + q.Encode()
+}
+
+// Unit is that of the sensor asked for.
+func (p DevicesPage) Unit() string {
+	for _, s := range p.Sensors {
+		if s.Name == p.Ask.Sensor {
+			return s.Unit
+		}
+	}
+	return ""
+}
+
+// spans are the times that a chart is offered for.
+func spans() []string { return []string{"1h", "6h", "24h", "7d", "30d", "1y"} }
+
+// chartPoints is how many points a chart has room for.
+const chartPoints = 480
+
+// thin joins neighbours until they fit: the lowest, the highest, and the mean.
+func thin(s *model.Series) (points []chart.Point, counts []int64, window time.Duration) {
+	window = map[string]time.Duration{"1m": time.Minute, "1h": time.Hour, "1d": 24 * time.Hour}[s.Window]
+	by := (len(s.Points) + chartPoints - 1) / chartPoints
+	for group := range slices.Chunk(s.Points, max(1, by)) {
+		var sum chart.Point
+		var n, weight int64
+		for _, p := range group {
+			v := cmp.Or(known(p.Mean), known(p.Value), known(p.Last))
+			if v == nil {
+				continue
+			}
+			low, high, by := *cmp.Or(known(p.Min), v), *cmp.Or(known(p.Max), v), max(1, p.Count)
+			if weight == 0 {
+				sum = chart.Point{Time: p.Time, Low: low, High: high}
+			}
+			sum.Low, sum.High = min(sum.Low, low), max(sum.High, high)
+			sum.Value += *v * float64(by)
+			weight += by
+			n += max(p.Count, 1)
+		}
+		if weight > 0 {
+			if sum.Value /= float64(weight); !finite(sum.Value) { // of numbers so large that their sum is none
+				sum.Value = sum.Low
+			}
+			points, counts = append(points, sum), append(counts, n)
+		}
+	}
+	return points, counts, window * time.Duration(max(1, by))
+}
+
+// known is a number, or nil where it is none.
+func known(v *float64) *float64 {
+	if v == nil || !finite(*v) {
+		return nil
+	}
+	return v
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// seriesChart is a series twice: for wide and for narrow windows, of which one is shown.
+func seriesChart(title string, s *model.Series) template.HTML {
+	points, _, window := thin(s)
+	desc := "No readings in this time."
+	if len(points) > 0 {
+		low, high := points[0].Low, points[0].High
+		for _, p := range points {
+			low, high = min(low, p.Low), max(high, p.High)
+		}
+		desc = fmt.Sprintf("From %s to %s UTC it lies between %s and %s; the table below has the numbers.",
+			s.From.UTC().Format("2 Jan 15:04"), s.To.UTC().Format("2 Jan 15:04"), value(low, s.Unit), value(high, s.Unit))
+	}
+	return both(chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window, Points: points}, 300)
+}
+
+func both(c chart.Chart, height int) template.HTML {
+	return template.HTML(c.SVG(chart.Size{Width: 860, Height: height}, "wide") + c.SVG(chart.Size{Width: 350, Height: height * 4 / 5}, "narrow"))
+}
+
+// windowText is how long the windows are, and how many of them are a point of the chart.
+func windowText(s *model.Series) string {
+	long := map[string]string{"1m": "a minute", "1h": "an hour", "1d": "a day"}[s.Window]
+	if by := (len(s.Points) + chartPoints - 1) / chartPoints; by > 1 {
+		return fmt.Sprintf("%s, drawn %d at a time", long, by)
+	}
+	return cmp.Or(long, s.Window)
+}
+
+// windowMillis is how long a point of the chart lasts.
+func windowMillis(s *model.Series) int64 {
+	_, _, window := thin(s)
+	return window.Milliseconds()
+}
+
+// A seriesRow is a point of a chart in its table.
+type seriesRow struct {
+	Time             time.Time
+	Value, Low, High float64
+	Count            int64
+}
+
+// seriesRows are the points of the chart, as it shows them.
+func seriesRows(s *model.Series) []seriesRow {
+	points, counts, _ := thin(s)
+	rows := make([]seriesRow, len(points))
+	for i, p := range points {
+		rows[i] = seriesRow{p.Time, p.Value, p.Low, p.High, counts[i]}
+	}
+	return rows
+}
+
+// shownRuns is how many runs a chart has room for.
+const shownRuns = 30
+
+// runsChart is a small chart of the runs of a pipeline: seconds, readings,
+// operations or lag.
+func runsChart(p model.PipelineStatus, what string) template.HTML {
+	cadence := time.Duration(max(1, p.CadenceSeconds) * float64(time.Second))
+	c := chart.Chart{Title: what + " of the last runs of " + p.Pipeline, Window: cadence, Bars: what != "lag"}
+	for _, r := range slices.Backward(p.Runs) {
+		v, known := 0.0, r.Skipped == ""
+		switch what {
+		case "seconds":
+			v, c.Unit = r.Seconds, "s"
+		case "readings":
+			v = float64(r.Readings)
+		case "operations":
+			v = float64(total(r.Operations))
+		case "lag":
+			c.Unit = "s"
+			if known = known && r.LagSeconds != nil; known {
+				v = *r.LagSeconds
+			}
+		}
+		c.To = r.Slot.Add(cadence)
+		if known && finite(v) {
+			c.Points = append(c.Points, chart.Point{Time: r.Slot, Value: v, Low: v, High: v})
+		}
+	}
+	c.From = c.To.Add(-shownRuns * cadence)
+	if len(c.Points) > 0 {
+		last := c.Points[len(c.Points)-1].Value
+		c.Desc = fmt.Sprintf("%d runs, the last with %s; the table below has the numbers.", len(c.Points), value(last, c.Unit))
+	}
+	return template.HTML(c.SVG(chart.Size{Width: 350, Height: 130}, "small"))
+}
+
+func total(m map[string]int64) int64 {
+	var sum int64
+	for _, n := range m {
+		sum += n
+	}
+	return sum
+}
+
+// A costLine is what a kind of operation costs a month.
+type costLine struct {
+	Kind    string
+	Dollars float64
+	Share   int // of the dearest, in percent
+}
+
+// costs are the lines of a cost, the dearest first.
+func costs(c *model.Cost) []costLine {
+	var lines []costLine
+	for kind, dollars := range c.ByKind {
+		lines = append(lines, costLine{Kind: kind, Dollars: dollars})
+	}
+	slices.SortFunc(lines, func(a, b costLine) int { return cmp.Or(cmp.Compare(b.Dollars, a.Dollars), cmp.Compare(a.Kind, b.Kind)) })
+	for i := range lines {
+		lines[i].Share = share(lines[i].Dollars, lines[0].Dollars)
+	}
+	return lines
+}
+
+// share is a part of a whole, in percent.
+func share(part, whole any) int {
+	p, _ := strconv.ParseFloat(fmt.Sprint(part), 64)
+	w, _ := strconv.ParseFloat(fmt.Sprint(whole), 64)
+	if part := 100 * p / w; w > 0 && part > 0 {
+		return int(min(100, part))
+	}
+	return 0
+}
+
+// labels is name=text, in the order of the names.
+func labels(m map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, name+"="+m[name])
+	}
+	return strings.Join(parts, ", ")
+}

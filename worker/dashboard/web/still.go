@@ -1,0 +1,145 @@
+package web
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"math"
+	"net/url"
+	"strings"
+
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web/internal/earth"
+)
+
+// The still map is for browsers without scripts: a picture of the ground, and the
+// marks on it, each a link to look closer.
+
+// stillScale is pixels of the still ground in a unit of the projection.
+const stillScale = 1200 / earth.Width
+
+func stillPoint(lon, lat float64) (x, y float64) {
+	x, y = earth.Project(lon, lat)
+	return (x + earth.Width/2) * stillScale, (earth.Height/2 - y) * stillScale
+}
+
+// stillGround is the ground as SVG, without what would be smaller than a pixel.
+func stillGround(outlines []byte) ([]byte, error) {
+	o, err := earth.Decode(outlines)
+	if err != nil {
+		return nil, fmt.Errorf("world.bin: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 %.0f"><style>`+
+		`path{fill:none;stroke-linejoin:round}.s{fill:#dde7ec}.l{fill:#f6f4ee;stroke:#b3c0c6;stroke-width:.6}.b{stroke:#d3d3cb;stroke-width:.5}`+
+		`@media(prefers-color-scheme:dark){.s{fill:#10171d}.l{fill:#232c34;stroke:#3f4c57}.b{stroke:#38434d}}</style>`, earth.Height*stillScale)
+	var edge earth.Line
+	for lat := int32(-90); lat <= 90; lat += 3 {
+		edge = append(edge, [2]int32{180 * earth.Grain, lat * earth.Grain})
+	}
+	for lat := int32(90); lat >= -90; lat -= 3 {
+		edge = append(edge, [2]int32{-180 * earth.Grain, lat * earth.Grain})
+	}
+	stillPath(&b, "s", []earth.Line{edge}, "z")
+	stillPath(&b, "l", o.Land, "z")
+	stillPath(&b, "b", o.Borders, "")
+	b.WriteString(`</svg>`)
+	return []byte(b.String()), nil
+}
+
+func stillPath(b *strings.Builder, class string, lines []earth.Line, end string) {
+	fmt.Fprintf(b, `<path class="%s" d="`, class)
+	for _, l := range lines {
+		var at [2]float64
+		var part strings.Builder
+		n := 0
+		for _, p := range l {
+			x, y := stillPoint(float64(p[0])/earth.Grain, float64(p[1])/earth.Grain)
+			switch {
+			case n == 0:
+				fmt.Fprintf(&part, "M%.1f %.1f", x, y)
+			case math.Hypot(x-at[0], y-at[1]) > 0.9:
+				fmt.Fprintf(&part, "L%.1f %.1f", x, y)
+			default:
+				continue
+			}
+			at = [2]float64{x, y}
+			n++
+		}
+		if n > 2 || n == 2 && end == "" {
+			b.WriteString(part.String() + end)
+		}
+	}
+	b.WriteString(`"/>`)
+}
+
+// still is the still map of a page.
+func (s *static) still(w World) (template.HTML, error) {
+	ground, err := s.address("world.svg")
+	if err != nil {
+		return "", err
+	}
+	x, y, width, height := 0.0, 0.0, 1200.0, earth.Height*stillScale
+	if b := w.BBox; b != nil && onEarth(&b[1], &b[0]) && onEarth(&b[3], &b[2]) {
+		x, y, width, height = stillView(*w.BBox)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="still" viewBox="%.3f %.3f %.3f %.3f" role="group" aria-label="A map of devices; each group of them is a link that looks closer.">`+
+		`<image href="%s" width="1200" height="%.0f"/>`, x, y, width, height, html.EscapeString(ground), earth.Height*stillScale)
+	dot := width / 220
+	for _, c := range w.Map.Clusters {
+		if !onEarth(&c.Lat, &c.Lon) {
+			continue
+		}
+		cx, cy := stillPoint(c.Lon, c.Lat)
+		r := dot * (1 + math.Log10(float64(max(1, c.N))))
+		fmt.Fprintf(&b, `<a href="%s"><title>%s</title><circle class="mark %s" cx="%.3f" cy="%.3f" r="%.3f"/></a>`,
+			html.EscapeString(w.closer(c)), html.EscapeString(clusterText(c, w.Map.Unit)), rampClass(c.Mean, w.Map.Scale), cx, cy, r)
+	}
+	for _, d := range w.Map.Devices {
+		if !onEarth(&d.Lat, &d.Lon) {
+			continue
+		}
+		cx, cy := stillPoint(d.Lon, d.Lat)
+		number, _ := d.Value.(float64)
+		class := rampClass(&number, w.Map.Scale)
+		if _, isNumber := d.Value.(float64); !isNumber {
+			class = "none"
+		}
+		fmt.Fprintf(&b, `<a href="/devices/%s"><title>%s</title><use class="mark %s %s" href="#m-%s" x="%.3f" y="%.3f" width="%.3f" height="%.3f"/></a>`,
+			html.EscapeString(url.PathEscape(d.Device)), html.EscapeString(d.Device+": "+value(d.Value, w.Map.Unit)+", "+string(d.State)),
+			class, stateClass(d.State), stateClass(d.State), cx-dot*1.5, cy-dot*1.5, dot*3, dot*3)
+	}
+	b.WriteString(`</svg>`)
+	return template.HTML(b.String()), nil
+}
+
+// stillView is the part of the still map that shows a box, in the shape of the whole.
+func stillView(box [4]float64) (x, y, width, height float64) {
+	x0, y0 := math.Inf(1), math.Inf(1)
+	x1, y1 := math.Inf(-1), math.Inf(-1)
+	for _, lon := range []float64{box[0], box[2]} {
+		for _, lat := range []float64{box[1], box[3]} {
+			x, y := stillPoint(lon, lat)
+			x0, x1, y0, y1 = min(x0, x), max(x1, x), min(y0, y), max(y1, y)
+		}
+	}
+	width = max((x1-x0)*1.2, (y1-y0)*1.2*earth.Width/earth.Height, 0.01)
+	height = width * earth.Height / earth.Width
+	return (x0 + x1 - width) / 2, (y0 + y1 - height) / 2, width, height
+}
+
+// closer is the address of the map of a cluster.
+func (w World) closer(c model.Cluster) string {
+	if b := c.BBox; !onEarth(&b[1], &b[0]) || !onEarth(&b[3], &b[2]) {
+		return "/"
+	}
+	q := url.Values{}
+	q.Set("bbox", fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", c.BBox[0], c.BBox[1], c.BBox[2], c.BBox[3]))
+	q.Set("zoom", fmt.Sprintf("%.1f", max(2, min(18, math.Log2(360/max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1], 1e-4))+1))))
+	q.Set("sensor", w.Map.Sensor)
+	if w.Tenant != "" {
+		q.Set("tenant", w.Tenant)
+	}
+	return "/?" + q.Encode()
+}

@@ -1,0 +1,164 @@
+package web
+
+import (
+	"io/fs"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestNothingComesFromElsewhere: no file of the pages names an address of the network,
+// but the names of XML.
+func TestNothingComesFromElsewhere(t *testing.T) {
+	addresses := regexp.MustCompile(`(?i)(https?|wss?|ftp):\\?/\\?/[^\s"'<>)]*`)
+	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".bin") {
+			return err
+		}
+		b, err := fs.ReadFile(files, path)
+		if err != nil {
+			return err
+		}
+		for _, a := range addresses.FindAllString(string(b), -1) {
+			if a != "http://www.w3.org/2000/svg" {
+				t.Errorf("%s names %s", path, a)
+			}
+		}
+		if strings.HasSuffix(path, ".css") && regexp.MustCompile(`url\(|@import`).Match(b) {
+			t.Errorf("%s loads something", path)
+		}
+		if regexp.MustCompile(`\b(eval|Function)\(|innerHTML|document\.write`).Match(b) && strings.HasSuffix(path, ".js") {
+			t.Errorf("%s makes code or markup of text", path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A palette is the colours of the styles, by name, of one theme.
+type palette map[string]colour
+
+type colour [3]float64
+
+// themes reads the colours of the stylesheet: light and dark.
+func themes(t *testing.T) (light, dark palette) {
+	t.Helper()
+	b, err := fs.ReadFile(files, "static/furrow.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	light, dark = palette{}, palette{}
+	for _, m := range regexp.MustCompile(`(--[a-z0-9-]+): (?:light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)|(#[0-9a-f]{6}));`).FindAllStringSubmatch(string(b), -1) {
+		if m[4] != "" {
+			m[2], m[3] = m[4], m[4]
+		}
+		light[m[1]], dark[m[1]] = parsed(t, m[2]), parsed(t, m[3])
+	}
+	if len(light) < 40 {
+		t.Fatalf("only %d colours were found", len(light))
+	}
+	return light, dark
+}
+
+func parsed(t *testing.T, s string) (c colour) {
+	t.Helper()
+	for i := range c {
+		v, err := strconv.ParseUint(s[1+2*i:3+2*i], 16, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c[i] = float64(v) / 255
+	}
+	return c
+}
+
+// luminance is WCAG's.
+func (c colour) luminance() float64 {
+	var sum float64
+	for i, part := range [3]float64{0.2126, 0.7152, 0.0722} {
+		v := c[i] / 12.92
+		if c[i] > 0.04045 {
+			v = math.Pow((c[i]+0.055)/1.055, 2.4)
+		}
+		sum += part * v
+	}
+	return sum
+}
+
+func contrast(a, b colour) float64 {
+	x, y := a.luminance(), b.luminance()
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+// TestContrast is WCAG's AA: 4.5 for text, 3 for shapes that must be told from what they lie on.
+func TestContrast(t *testing.T) {
+	light, dark := themes(t)
+	check := func(least float64, on []string, over ...string) {
+		for theme, p := range map[string]palette{"light": light, "dark": dark} {
+			for _, a := range over {
+				for _, b := range on {
+					if p[a] == p[b] {
+						t.Errorf("%s: %s on %s: one of them is no colour", theme, a, b)
+					}
+					if got := contrast(p[a], p[b]); got < least {
+						t.Errorf("%s: %s on %s has a contrast of %.2f, less than %.1f", theme, a, b, got, least)
+					}
+				}
+			}
+		}
+	}
+	check(4.5, []string{"--paper", "--card", "--sunk"}, "--ink", "--muted", "--accent", "--held", "--revoked")
+	check(4.5, []string{"--soft"}, "--accent", "--ink")
+	check(4.5, []string{"--accent"}, "--on-accent")
+	check(4.5, []string{"--silent-soft"}, "--silent")
+	check(4.5, []string{"--held-soft"}, "--held")
+	check(4.5, []string{"--revoked-soft"}, "--revoked")
+	check(3, []string{"--card", "--paper"}, "--field", "--accent")
+	check(3, []string{"--land", "--sea", "--card"}, "--mark-edge", "--silent-mark", "--held-mark", "--revoked-mark")
+}
+
+// TestColoursOfValuesCanBeTold: each is lighter than the one below it, in both themes,
+// so that the order remains without colour; and each takes text, dark or light.
+func TestColoursOfValuesCanBeTold(t *testing.T) {
+	light, dark := themes(t)
+	for _, p := range []palette{light, dark} {
+		before := -1.0
+		for i := range colours {
+			c, found := p["--c"+strconv.Itoa(i)]
+			if !found {
+				t.Fatalf("there is no colour %d", i)
+			}
+			if at := c.luminance(); at <= before*1.05 {
+				t.Errorf("colour %d is not lighter than the one before it", i)
+			} else {
+				before = at
+			}
+			if white, black := contrast(c, colour{1, 1, 1}), contrast(c, parsed(t, "#0b1115")); max(white, black) < 4.2 {
+				t.Errorf("no text can be read on colour %d", i)
+			}
+		}
+	}
+}
+
+// TestStillGroundHasTheColoursOfTheStyles, as it cannot ask them.
+func TestStillGroundHasTheColoursOfTheStyles(t *testing.T) {
+	css, err := fs.ReadFile(files, "static/furrow.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := newStatic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	svg := string(s.files["world.svg"].plain)
+	for _, name := range []string{"--sea", "--land", "--coast", "--border"} {
+		m := regexp.MustCompile(name + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(string(css))
+		if m == nil || !strings.Contains(svg, m[1]) || !strings.Contains(svg, m[2]) {
+			t.Errorf("%s is not the same", name)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package web
+
+import (
+	"fmt"
+	"furrow/worker/dashboard/model"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize/english"
+)
+
+// functions are what templates call.
+func functions(s *static) template.FuncMap {
+	return template.FuncMap{
+		"static": s.address, "still": s.still,
+		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
+		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "number": number, "plural": plural, "short": short, "breaking": breaking,
+		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": spans, "steps": steps, "costs": costs, "labels": labels,
+		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
+	}
+}
+
+// value is a reading for people.
+func value(v any, unit string) string {
+	switch v := v.(type) {
+	case nil:
+		return "–"
+	case float64:
+		if unit == "" {
+			return number(v)
+		}
+		return number(v) + "\u202f" + unit
+	case *float64:
+		if v == nil {
+			return "–"
+		}
+		return value(*v, unit)
+	}
+	return fmt.Sprint(v)
+}
+
+// number has the digits that are worth reading.
+func number(v float64) string {
+	size := math.Abs(v)
+	switch {
+	case !finite(v):
+		return "–"
+	case size >= 1e9 || size > 0 && size < 1e-4:
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	case size >= 10000:
+		return count(v)
+	}
+	digits := 1
+	if size < 1 {
+		digits = 3
+	} else if size < 10 {
+		digits = 2
+	}
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	return strings.Replace(text, "-", "−", 1)
+}
+
+// count is a whole number with its thousands apart.
+func count(n any) string {
+	f, _ := strconv.ParseFloat(fmt.Sprint(n), 64)
+	text := strconv.FormatFloat(math.Abs(math.Round(f)), 'f', 0, 64)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	if f <= -0.5 {
+		return "−" + text
+	}
+	return text
+}
+
+// plural counts things: "1 device", "1 234 devices".
+func plural(n any, one string) string {
+	i, _ := strconv.Atoi(fmt.Sprint(n))
+	return count(n) + "\u00a0" + english.PluralWord(i, one, "")
+}
+
+// seconds is a length of time in its two largest units at most.
+func seconds(s any) string {
+	f, known := s.(float64)
+	if p, isPointer := s.(*float64); isPointer && p != nil {
+		f, known = *p, true
+	}
+	if !known || !finite(f) || math.Abs(f) > 1e9 {
+		return "–"
+	}
+	return span(time.Duration(f * float64(time.Second)))
+}
+
+func span(d time.Duration) string {
+	switch d = max(d, -d); {
+	case d < 9950*time.Millisecond:
+		return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + "\u202fs"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f\u202fs", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f\u202fmin", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f\u202fh", d.Hours())
+	}
+	return fmt.Sprintf("%.0f\u202fdays", d.Hours()/24)
+}
+
+// ago is how long since a time, or until it.
+func ago(now time.Time, t *time.Time) template.HTML {
+	if t == nil || t.IsZero() {
+		return `<span class="muted">never</span>`
+	}
+	text := span(now.Sub(*t)) + " ago"
+	if t.After(now.Add(time.Second)) {
+		text = "in " + span(t.Sub(now))
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s">%s</time>`,
+		t.UTC().Format(time.RFC3339), t.UTC().Format("2 Jan 2006 15:04:05 UTC"), text))
+}
+
+func when(t time.Time) template.HTML {
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(time.RFC3339), t.UTC().Format("2 Jan 15:04:05")))
+}
+
+func dollars(v float64) string {
+	switch {
+	case !finite(v):
+		return "–"
+	case v == 0:
+		return "$0"
+	case v < 0.0001:
+		return "below $0.0001"
+	case v < 0.01:
+		return fmt.Sprintf("$%.4f", v)
+	case v < 1000:
+		return fmt.Sprintf("$%.2f", v)
+	}
+	return "$" + count(v)
+}
+
+func place(lat, lon *float64) string {
+	if !onEarth(lat, lon) {
+		return ""
+	}
+	return fmt.Sprintf("%.4f,\u00a0%.4f", *lat, *lon)
+}
+
+func onEarth(lat, lon *float64) bool {
+	return lat != nil && lon != nil && math.Abs(*lat) <= 90 && math.Abs(*lon) <= 180
+}
+
+// near is the address of the map around a place, for browsers with scripts and without.
+func near(lat, lon *float64) string {
+	if !onEarth(lat, lon) {
+		return "/"
+	}
+	const around = 0.02
+	return fmt.Sprintf("/?bbox=%.5f,%.5f,%.5f,%.5f&zoom=14#14/%.5f/%.5f", *lon-around, *lat-around, *lon+around, *lat+around, *lat, *lon)
+}
+
+// stateClass is a state that the styles know; a template may say it as text.
+func stateClass(s any) model.State {
+	switch s := model.State(fmt.Sprint(s)); s {
+	case model.Silent, model.Held, model.Revoked:
+		return s
+	}
+	return model.OK
+}
+
+// steps are the classes of the colours, from low to high.
+func steps() []string {
+	all := make([]string, colours)
+	for i := range all {
+		all[i] = fmt.Sprint("c", i)
+	}
+	return all
+}
+
+// colours is how many there are from low to high.
+const colours = 10
+
+// rampClass is the colour of a value.
+func rampClass(v *float64, scale *[2]float64) string {
+	if known(v) == nil || scale == nil || !finite(scale[1]-scale[0]) {
+		return "none"
+	}
+	return fmt.Sprint("c", int(max(0, min(colours-1, colours*(*v-scale[0])/max(1e-12, scale[1]-scale[0])))))
+}
+
+func clusterText(c model.Cluster, unit string) string {
+	text := plural(c.N, "device")
+	if c.Mean != nil {
+		text += ", mean " + value(c.Mean, unit)
+	}
+	if c.Silent > 0 {
+		text += ", " + count(c.Silent) + " silent"
+	}
+	if c.Held > 0 {
+		text += ", " + count(c.Held) + " held"
+	}
+	return text
+}
+
+// breaking is a name that may go on in another line after what parts it.
+func breaking(s string) template.HTML {
+	var b strings.Builder
+	for len(s) > 0 {
+		end := strings.IndexAny(s, ":._-") + 1
+		if end == 0 {
+			end = len(s)
+		}
+		b.WriteString(template.HTMLEscapeString(s[:end]) + "<wbr>")
+		s = s[end:]
+	}
+	return template.HTML(strings.TrimSuffix(b.String(), "<wbr>"))
+}
+
+// short is the end of a long name, which tells it from its neighbours.
+func short(s string) string {
+	r := []rune(s)
+	if len(r) <= 28 {
+		return s
+	}
+	return string(r[:8]) + "…" + string(r[len(r)-18:])
+}
