@@ -229,11 +229,11 @@ func someFaults() map[faults.Fault]float64 {
 // A panicking processor panics at one device.
 type panicking struct{ device schema.DeviceID }
 
-func (f panicking) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.Folded, error) {
+func (f panicking) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.FoldResult, error) {
 	if d.Device == f.device {
 		panic("as asked")
 	}
-	return jobs.Folded{State: []byte{1}}, nil
+	return jobs.FoldResult{State: []byte{1}}, nil
 }
 
 func TestPanicOfAFoldHoldsUpNobodyElse(t *testing.T) {

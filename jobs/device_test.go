@@ -119,11 +119,11 @@ type switchable struct {
 	on     bool
 }
 
-func (f *switchable) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.Folded, error) {
+func (f *switchable) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.FoldResult, error) {
 	if f.on && d.Device == f.device {
 		panic("as asked")
 	}
-	return jobs.Folded{State: []byte{1}}, nil
+	return jobs.FoldResult{State: []byte{1}}, nil
 }
 
 // greedy makes outputs, or states, that storage cannot take.
@@ -133,8 +133,8 @@ type greedy struct {
 	output bool
 }
 
-func (f greedy) Fold(d schema.Member, _ []byte, samples []jobs.Sample) (jobs.Folded, error) {
-	out := jobs.Folded{State: []byte{1}}
+func (f greedy) Fold(d schema.Member, _ []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
+	out := jobs.FoldResult{State: []byte{1}}
 	if d.Device != f.device {
 		return out, nil
 	}

@@ -18,7 +18,7 @@ type Fold interface {
 	// that was never folded; any other is one that this Fold gave. It is an error
 	// of the program, not of the readings, when a state cannot be read. Of the
 	// member it heeds the device, the tenant and the month.
-	Fold(d schema.Member, state []byte, samples []Sample) (Folded, error)
+	Fold(d schema.Member, state []byte, samples []Sample) (FoldResult, error)
 }
 
 // A Windowed fold makes outputs of windows of time, none longer than a day. What
@@ -44,7 +44,7 @@ type Merging interface {
 	// same reading, that of other counts. Its effect is the whole output, also where
 	// nothing differs from base; an output without values has empty, non-nil
 	// Properties.
-	Merge(d schema.Member, base, other []byte, from tables.Ticks) (Folded, error)
+	Merge(d schema.Member, base, other []byte, from tables.Ticks) (FoldResult, error)
 }
 
 // A Closer is a Fold that has something to say when time has passed, whether or
@@ -53,11 +53,11 @@ type Closer interface {
 	Fold
 	// Close is called after Fold, with the moment before which every row that
 	// storage had was folded. The service's time, as samples have it.
-	Close(d schema.Member, state []byte, until tables.Ticks) (Folded, error)
+	Close(d schema.Member, state []byte, until tables.Ticks) (FoldResult, error)
 }
 
-// Folded is what came of a fold.
-type Folded struct {
+// FoldResult is what came of a fold.
+type FoldResult struct {
 	State   []byte
 	Effects []Effect
 	Refused []Refusal

@@ -199,7 +199,7 @@ func (p *Pipeline) close(d *folding, until tables.Ticks) error {
 }
 
 // take takes in what came of a fold.
-func (d *folding) take(processor string, out Folded, rows map[string]*tables.Entity) {
+func (d *folding) take(processor string, out FoldResult, rows map[string]*tables.Entity) {
 	d.track.states[processor] = out.State
 	for _, e := range out.Effects {
 		d.effect(e)

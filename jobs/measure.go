@@ -66,8 +66,8 @@ func (w *sampling) refusals() []Refusal {
 }
 
 // measure reads a value as its sensor is meant, or says why it cannot be.
-func measure(sensor string, v tables.Value, kind SensorKind) (m Measured, reason string) {
-	m = Measured{Sensor: sensor, Is: State}
+func measure(sensor string, v tables.Value, kind SensorKind) (m SensorValue, reason string) {
+	m = SensorValue{Sensor: sensor, Is: State}
 	if kind == State {
 		return m.text(v)
 	}
@@ -88,7 +88,7 @@ func measure(sensor string, v tables.Value, kind SensorKind) (m Measured, reason
 }
 
 // text is m as a state.
-func (m Measured) text(v tables.Value) (Measured, string) {
+func (m SensorValue) text(v tables.Value) (SensorValue, string) {
 	m.State = strings.ToValidUTF8(v.String(), "\uFFFD")
 	if len(m.State) > maxState {
 		return m, reasonLongText

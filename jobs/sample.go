@@ -11,11 +11,11 @@ import (
 // or a state.
 type Sample struct {
 	Key    schema.RowKey
-	Values []Measured // each sensor once, in the order of the reading
+	Values []SensorValue // each sensor once, in the order of the reading
 }
 
-// A Measured is what one sensor said.
-type Measured struct {
+// A SensorValue is what one sensor said.
+type SensorValue struct {
 	Sensor   string
 	Number   float64 // finite; of a state, not used
 	State    string
@@ -49,7 +49,7 @@ type Sensors struct {
 // of all values take at most MaxRoom; values beyond are refused. So a reading of
 // whatever storage accepts takes time and memory in proportion to its size.
 func (s *Sensors) Sample(r schema.Reading) (Sample, []Refusal) {
-	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]Measured, 0, len(r.Properties))}}
+	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]SensorValue, 0, len(r.Properties))}}
 	for i := range r.Properties {
 		p := &r.Properties[i]
 		if w.left > 0 && !isNested(p.Value) {
@@ -117,7 +117,7 @@ func (w *sampling) add(sensor string, v tables.Value) {
 const manySensors = 16
 
 // set adds m, or puts it in place of what its sensor said before in the same reading.
-func (w *sampling) set(m Measured) {
+func (w *sampling) set(m SensorValue) {
 	room := Room(m.Sensor, IsLong(w.sample.Key, m.State))
 	i := w.find(m.Sensor)
 	if i >= 0 {
@@ -143,7 +143,7 @@ func (w *sampling) set(m Measured) {
 func (w *sampling) find(sensor string) int {
 	values := w.sample.Values
 	if len(values) < manySensors {
-		return slices.IndexFunc(values, func(m Measured) bool { return m.Sensor == sensor })
+		return slices.IndexFunc(values, func(m SensorValue) bool { return m.Sensor == sensor })
 	}
 	if w.at == nil {
 		w.at = make(map[string]int, 2*len(values))

@@ -36,20 +36,20 @@ var (
 )
 
 // Fold notes the days of samples, whether or not they have values.
-func (*Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
+func (*Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	awaited, err := decode(state)
 	if err != nil {
-		return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+		return jobs.FoldResult{}, fmt.Errorf("archive of %s: %w", d.Device, err)
 	}
 	if len(samples) == 0 {
-		return jobs.Folded{State: state}, nil
+		return jobs.FoldResult{State: state}, nil
 	}
 	for i := range samples {
 		if awaited, err = awaited.with(schema.DayOf(samples[i].Key.Ticks)); err != nil {
-			return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+			return jobs.FoldResult{}, fmt.Errorf("archive of %s: %w", d.Device, err)
 		}
 	}
-	return jobs.Folded{State: awaited.encode()}, nil
+	return jobs.FoldResult{State: awaited.encode()}, nil
 }
 
 // Bounds of what is asked for at a time, and of what may wait.
@@ -62,10 +62,10 @@ const (
 // asks for 8 at a time: a device with years behind it must not keep a job for
 // hours. The others wait in the state, and Close called with that state asks for
 // the next; more only where thousands of days wait, so that the state stays small.
-func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.Folded, error) {
+func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.FoldResult, error) {
 	awaited, err := decode(state)
 	if err != nil {
-		return jobs.Folded{}, fmt.Errorf("archive of %s: %w", d.Device, err)
+		return jobs.FoldResult{}, fmt.Errorf("archive of %s: %w", d.Device, err)
 	}
 	over := 0
 	for over < len(awaited) && end(awaited[over]).Add(f.closeAfter) <= until {
@@ -73,9 +73,9 @@ func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.Fo
 	}
 	over = min(over, max(maxEffects, len(awaited)-maxWaiting))
 	if over == 0 {
-		return jobs.Folded{State: state}, nil
+		return jobs.FoldResult{State: state}, nil
 	}
-	var out jobs.Folded
+	var out jobs.FoldResult
 	for _, day := range awaited[:over] {
 		out.Effects = append(out.Effects, jobs.Effect{Output: output(d, day), Closed: true, From: day.Start(), To: end(day)})
 	}

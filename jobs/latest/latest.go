@@ -22,10 +22,10 @@ var _ jobs.Merging = Fold{}
 
 // Fold keeps the newest value of each sensor: of one time, that of the greater
 // row key. A device's output is one entity, which is never closed.
-func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
+func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	newest, err := decode(state)
 	if err != nil {
-		return jobs.Folded{}, fmt.Errorf("latest of %s: %w", d.Device, err)
+		return jobs.FoldResult{}, fmt.Errorf("latest of %s: %w", d.Device, err)
 	}
 	changed := false
 	for i := range samples {
@@ -35,21 +35,21 @@ func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Fol
 		newest.trim()
 	}
 	if !changed {
-		return jobs.Folded{State: newest.encode()}, nil
+		return jobs.FoldResult{State: newest.encode()}, nil
 	}
 	return newest.folded(d), nil
 }
 
 // Merge gives the values of base, and those of other from readings at or after
 // from where they are as new or newer.
-func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.Folded, error) {
+func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.FoldResult, error) {
 	newest, err := decode(base)
 	if err != nil {
-		return jobs.Folded{}, fmt.Errorf("latest of %s: %w", d.Device, err)
+		return jobs.FoldResult{}, fmt.Errorf("latest of %s: %w", d.Device, err)
 	}
 	added, err := decode(other)
 	if err != nil {
-		return jobs.Folded{}, fmt.Errorf("latest of %s, folded again: %w", d.Device, err)
+		return jobs.FoldResult{}, fmt.Errorf("latest of %s, folded again: %w", d.Device, err)
 	}
 	if added.hasFloor && added.floor.key.Ticks >= from {
 		newest.raise(added.floor)
@@ -64,8 +64,8 @@ func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.
 }
 
 // folded is a new state with its whole output.
-func (v *values) folded(d schema.Member) jobs.Folded {
-	return jobs.Folded{State: v.encode(), Effects: []jobs.Effect{{
+func (v *values) folded(d schema.Member) jobs.FoldResult {
+	return jobs.FoldResult{State: v.encode(), Effects: []jobs.Effect{{
 		Output: jobs.Output{
 			Kind:         jobs.Latest,
 			PartitionKey: schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
@@ -82,7 +82,7 @@ func (v *values) properties() []tables.Property {
 		if v.superseded(i) {
 			continue
 		}
-		all = append(all, tables.Property{Name: o.Sensor, Value: tables.String(Value{o.key.Ticks, o.Measured}.String())})
+		all = append(all, tables.Property{Name: o.Sensor, Value: tables.String(Value{o.key.Ticks, o.SensorValue}.String())})
 	}
 	return all
 }

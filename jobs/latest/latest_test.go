@@ -18,12 +18,12 @@ import (
 
 var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11, Shard: 2}}
 
-func sample(at tables.Ticks, suffix string, values ...jobs.Measured) jobs.Sample {
+func sample(at tables.Ticks, suffix string, values ...jobs.SensorValue) jobs.Sample {
 	return jobs.Sample{Key: schema.RowKey{Ticks: at, Suffix: suffix}, Values: values}
 }
 
-func number(sensor string, n float64) jobs.Measured {
-	return jobs.Measured{Sensor: sensor, Number: n, Is: jobs.Number}
+func number(sensor string, n float64) jobs.SensorValue {
+	return jobs.SensorValue{Sensor: sensor, Number: n, Is: jobs.Number}
 }
 
 // written folds samples and gives the values of the one output.
@@ -50,7 +50,7 @@ func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Val
 }
 
 func TestNewestOfEachSensorWins(t *testing.T) {
-	state := jobs.Measured{Sensor: "door", State: "o\"pen", Is: jobs.State, Doubtful: true}
+	state := jobs.SensorValue{Sensor: "door", State: "o\"pen", Is: jobs.State, Doubtful: true}
 	got, kept := written(t, nil, sample(10, "", number("t", 1), number("h", 5)), sample(20, "", number("t", 2)), sample(20, "b", state))
 	for sensor, want := range map[string]Value{"t": {20, number("t", 2)}, "h": {10, number("h", 5)}, "door": {20, state}} {
 		if got[sensor] != want {
@@ -93,7 +93,7 @@ func random(r *rand.Rand, n int) (samples []jobs.Sample) {
 		for i := range 1 + r.IntN(60) {
 			m := number(fmt.Sprint("s", first+i), float64(r.IntN(100)))
 			if r.IntN(3) == 0 {
-				m = jobs.Measured{Sensor: m.Sensor, Is: jobs.State, State: strings.Repeat("t", r.IntN(100))}
+				m = jobs.SensorValue{Sensor: m.Sensor, Is: jobs.State, State: strings.Repeat("t", r.IntN(100))}
 			}
 			s.Values = append(s.Values, m)
 		}
@@ -126,14 +126,14 @@ func newest(samples []jobs.Sample) map[string]Value {
 			break
 		}
 		if !has {
-			got[v.Sensor] = Value{v.key.Ticks, v.Measured}
+			got[v.Sensor] = Value{v.key.Ticks, v.SensorValue}
 		}
 	}
 	return got
 }
 
 // parsed are the values of an output.
-func parsed(t *testing.T, folded jobs.Folded) map[string]Value {
+func parsed(t *testing.T, folded jobs.FoldResult) map[string]Value {
 	t.Helper()
 	got := map[string]Value{}
 	for _, p := range folded.Effects[0].Properties {
@@ -204,7 +204,7 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 	t.Logf("%d times with the most sensors, %d times with few", full, left)
 }
 
-func must(f jobs.Folded, err error) jobs.Folded {
+func must(f jobs.FoldResult, err error) jobs.FoldResult {
 	if err != nil {
 		panic(err)
 	}
@@ -213,7 +213,7 @@ func must(f jobs.Folded, err error) jobs.Folded {
 
 func TestMergeHeedsWhereItsReadingsBegin(t *testing.T) {
 	state := func(samples ...jobs.Sample) []byte { return must(Fold{}.Fold(member, nil, samples)).State }
-	open := jobs.Measured{Sensor: "t", Is: jobs.State, State: strings.Repeat("open ", 20)}
+	open := jobs.SensorValue{Sensor: "t", Is: jobs.State, State: strings.Repeat("open ", 20)}
 	merged := must(Fold{}.Merge(member, state(sample(20, "", number("t", 1))),
 		state(sample(15, "", number("u", 3)), sample(16, "", number("v", 4)), sample(20, "", open)), 16))
 	got := parsed(t, merged)
@@ -256,7 +256,7 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 	s := sample(1, strings.Repeat("x", 64))
 	for i := range 1000 {
 		name := fmt.Sprintf("%03d", i)
-		s.Values = append(s.Values, jobs.Measured{Sensor: strings.Repeat("n", 197) + name, Is: jobs.State, State: strings.Repeat("t", 256)})
+		s.Values = append(s.Values, jobs.SensorValue{Sensor: strings.Repeat("n", 197) + name, Is: jobs.State, State: strings.Repeat("t", 256)})
 	}
 	folded := must(Fold{}.Fold(member, nil, []jobs.Sample{s}))
 	if len(folded.State) > maxState || len(folded.State) < maxState*9/10 {
@@ -266,7 +266,7 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 
 // FuzzState: no state crashes the fold, and what is read is written the same.
 func FuzzState(f *testing.F) {
-	folded, err := Fold{}.Fold(member, nil, []jobs.Sample{sample(1, "x", number("t", 1), jobs.Measured{Sensor: "d", State: "s", Is: jobs.State})})
+	folded, err := Fold{}.Fold(member, nil, []jobs.Sample{sample(1, "x", number("t", 1), jobs.SensorValue{Sensor: "d", State: "s", Is: jobs.State})})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -88,7 +88,7 @@ func decode(b []byte) (*values, error) {
 }
 
 func readValue(r *pack.Reader, newest tables.Ticks) value {
-	v := value{Measured: jobs.Measured{Sensor: r.Text(), Is: jobs.Number}}
+	v := value{SensorValue: jobs.SensorValue{Sensor: r.Text(), Is: jobs.Number}}
 	v.key = schema.RowKey{Ticks: newest - tables.Ticks(r.Int()), Suffix: r.Text()}
 	flags := r.Int()
 	v.Doubtful = flags&isDoubtful != 0

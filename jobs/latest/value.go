@@ -15,7 +15,7 @@ import (
 // sensor, and the time of its reading.
 type Value struct {
 	At tables.Ticks
-	jobs.Measured
+	jobs.SensorValue
 }
 
 // String is a JSON array of the time, in ticks as text, and the value, a number
@@ -36,7 +36,7 @@ func (v Value) String() string {
 
 // ParseValue reads what String writes, for the sensor of that name.
 func ParseValue(sensor, s string) (Value, error) {
-	v := Value{Measured: jobs.Measured{Sensor: sensor, Is: jobs.Number}}
+	v := Value{SensorValue: jobs.SensorValue{Sensor: sensor, Is: jobs.Number}}
 	var parts []any
 	if err := json.Unmarshal([]byte(s), &parts); err != nil || len(parts) < 2 || len(parts) > 3 {
 		return v, fmt.Errorf("latest value %q is not an array of a time and a value", s)

@@ -30,7 +30,7 @@ type values struct {
 
 type value struct {
 	key schema.RowKey // of the reading it is from
-	jobs.Measured
+	jobs.SensorValue
 }
 
 func (v *value) long() bool { return jobs.IsLong(v.key, v.State) }

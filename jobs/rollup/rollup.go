@@ -61,15 +61,15 @@ var errOrder = errors.New("rollup: samples are not in row order")
 // Fold adds samples to the buckets they lie in. Every window size adds the
 // samples themselves, never another size's sums, so that no sum depends on how
 // the readings were cut into calls.
-func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Folded, error) {
+func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	st, err := f.decode(state)
 	if err != nil {
-		return jobs.Folded{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
+		return jobs.FoldResult{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
 	}
 	work := folding{fold: f, member: d, state: st}
 	for i := range samples {
 		if err := work.sample(&samples[i]); err != nil {
-			return jobs.Folded{}, err
+			return jobs.FoldResult{}, err
 		}
 	}
 	for i := range st.open {
@@ -117,7 +117,7 @@ type folding struct {
 	fold   *Fold
 	member schema.Member
 	state  *state
-	out    jobs.Folded
+	out    jobs.FoldResult
 }
 
 func (w *folding) sample(s *jobs.Sample) error {
@@ -161,7 +161,7 @@ func (w *folding) values(s *jobs.Sample) {
 
 // value adds a number to the open buckets that have its sensor or room for it, and
 // gives one that has not.
-func (w *folding) value(place int, v *jobs.Measured) (full *bucket) {
+func (w *folding) value(place int, v *jobs.SensorValue) (full *bucket) {
 	sensor := w.state.sensor(place, v.Sensor)
 	for i := range w.state.open {
 		b := &w.state.open[i]

@@ -28,7 +28,7 @@ func newFold(t testing.TB, windows ...schema.Window) *Fold {
 
 // number is a sample of one sensor.
 func number(at tables.Ticks, sensor string, n float64) jobs.Sample {
-	return jobs.Sample{Key: schema.RowKey{Ticks: at}, Values: []jobs.Measured{{Sensor: sensor, Number: n, Is: jobs.Number}}}
+	return jobs.Sample{Key: schema.RowKey{Ticks: at}, Values: []jobs.SensorValue{{Sensor: sensor, Number: n, Is: jobs.Number}}}
 }
 
 // outputs folds samples cut into calls of the given lengths, and gives what is
@@ -107,7 +107,7 @@ func walk(random *rand.Rand, n int) (samples []jobs.Sample) {
 		s := jobs.Sample{Key: schema.RowKey{Ticks: at + 1}}
 		at++
 		for i := range 3 {
-			m := jobs.Measured{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: math.Round(random.NormFloat64()*1e4) / 1e3}
+			m := jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: math.Round(random.NormFloat64()*1e4) / 1e3}
 			switch random.IntN(8) {
 			case 0:
 				continue
@@ -178,7 +178,7 @@ func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
 	f := newFold(t, schema.Minute)
 	s := jobs.Sample{Key: schema.RowKey{Ticks: 1}}
 	for i := range jobs.MaxSensors {
-		s.Values = append(s.Values, jobs.Measured{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: 1})
+		s.Values = append(s.Values, jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: 1})
 	}
 	folded, err := f.Fold(member, nil, []jobs.Sample{s, number(2, "late", 1)})
 	if err != nil || len(folded.Refused) != 1 || folded.Refused[0].Sensor != "late" || len(folded.Effects[0].Properties) != jobs.MaxSensors {
@@ -209,7 +209,7 @@ func crowd(random *rand.Rand, n, values int) (samples []jobs.Sample) {
 		for i := range values {
 			name := fmt.Sprint("s", first+i)
 			name += strings.Repeat("x", (first+i)*37%(200-len(name)))
-			s.Values = append(s.Values, jobs.Measured{Sensor: name, Is: jobs.Number, Number: float64(random.IntN(1000))})
+			s.Values = append(s.Values, jobs.SensorValue{Sensor: name, Is: jobs.Number, Number: float64(random.IntN(1000))})
 		}
 		samples = append(samples, s)
 	}
@@ -264,7 +264,7 @@ func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 		s.Key = schema.RowKey{Ticks: tables.Ticks(n + 1), Suffix: strings.Repeat("x", 64)}
 		for i := range jobs.MaxSensors {
 			name := fmt.Sprint("s", n, "_", i)
-			s.Values = append(s.Values, jobs.Measured{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: jobs.Number, Number: 1})
+			s.Values = append(s.Values, jobs.SensorValue{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: jobs.Number, Number: 1})
 		}
 		return s
 	}
@@ -338,7 +338,7 @@ func BenchmarkFold(b *testing.B) {
 	samples := make([]jobs.Sample, 1000)
 	for i := range samples {
 		samples[i] = number(tables.Ticks(i)*1e7, "temperature", float64(i))
-		samples[i].Values = append(samples[i].Values, jobs.Measured{Sensor: "humidity", Is: jobs.Number, Number: 50})
+		samples[i].Values = append(samples[i].Values, jobs.SensorValue{Sensor: "humidity", Is: jobs.Number, Number: 50})
 	}
 	for b.Loop() {
 		if _, err := f.Fold(member, nil, samples); err != nil {

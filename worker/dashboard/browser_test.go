@@ -320,7 +320,7 @@ func (f *sight) device(t *testing.T, i int, value float64) {
 func (f *sight) value(t *testing.T, i int, value float64) {
 	t.Helper()
 	now := tables.TicksOf(time.Now())
-	v := latest.Value{At: now, Measured: jobs.Measured{Sensor: "temperature", Number: value, Is: jobs.Number}}
+	v := latest.Value{At: now, SensorValue: jobs.SensorValue{Sensor: "temperature", Number: value, Is: jobs.Number}}
 	part := schema.LatestPartition{Tenant: "contoso", Month: f.month()}
 	f.put(t, f.names.Latest(), tables.Entity{PartitionKey: part.String(), RowKey: f.id(i), Properties: []tables.Property{{Name: "temperature", Value: tables.String(v.String())}}}, nil)
 	f.lines++

@@ -82,9 +82,9 @@ func (s *Store) say(r *rand.Rand, i int) {
 	if r.IntN(2) == 0 {
 		ago += 2 * DefaultSilent
 	}
-	values := []latest.Value{{At: tables.TicksOf(time.Now().Add(-ago)), Measured: jobs.Measured{Sensor: "temperature", Number: math.Round(r.NormFloat64() * 20), Is: jobs.Number}}}
+	values := []latest.Value{{At: tables.TicksOf(time.Now().Add(-ago)), SensorValue: jobs.SensorValue{Sensor: "temperature", Number: math.Round(r.NormFloat64() * 20), Is: jobs.Number}}}
 	if r.IntN(3) == 0 {
-		values = append(values, latest.Value{At: values[0].At, Measured: jobs.Measured{Sensor: "door", State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
+		values = append(values, latest.Value{At: values[0].At, SensorValue: jobs.SensorValue{Sensor: "door", State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
 	}
 	x.newest(schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]}, []newest{{d.id, values}})
 }

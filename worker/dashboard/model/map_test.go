@@ -275,7 +275,7 @@ func TestStatesOfADevice(t *testing.T) {
 		month := schema.Month{Year: 2026, Month: 11}
 		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Status: c.status, Position: &schema.Position{}}}})
 		if c.ago > 0 {
-			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), Measured: jobs.Measured{Sensor: "x", Is: jobs.Number}}}}})
+			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number}}}}})
 		}
 		if c.held {
 			s.index.held("live", month, append(s.index.heldOf("live"), jobs.Held{Month: month, Device: schema.DeviceID(id), Attempts: 1}))
@@ -314,7 +314,7 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
 		id := fmt.Sprint("d", i)
 		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Position: &schema.Position{Lat: 50, Lon: lon}}}})
-		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, Measured: jobs.Measured{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
+		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
 	}
 	m := s.still(MapAsk{Zoom: 3, Sensor: "x"}, time.Now())
 	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {
