@@ -39,7 +39,7 @@ func newBenchFleet(b *testing.B, devices, tenants int) *benchFleet {
 	f := &benchFleet{counter: &tables.Counter{}}
 	f.client, err = tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count, Retry: policy.RetryOptions{MaxRetries: -1}})
 	mustBench(b, err)
-	for _, name := range []string{f.names.Fleet(), f.names.Readings(), f.names.Partitions("live"), f.names.Latest(), f.names.Rollups(), f.names.Rejects()} {
+	for _, name := range f.names.Tables("live") {
 		mustBench(b, f.client.Table(name).Create(b.Context()))
 	}
 	var ops []tables.Op

@@ -55,7 +55,7 @@ func newChain(t testing.TB, in azuretest.Account) *chain {
 		c.fleets[i], err = schema.ParseNames(azuretest.Name("c")[:10])
 		mustChain(t, err)
 		n := c.fleets[i]
-		for _, name := range []string{n.Fleet(), n.Partitions("live"), n.Latest(), n.Rollups(), n.Rejects()} {
+		for _, name := range n.Tables("live") {
 			in.MakeTable(t, name)
 		}
 		c.objects[i], err = archive.Connect(archive.StoreConfig{Account: account, Container: n.Archive()})

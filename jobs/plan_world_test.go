@@ -35,7 +35,7 @@ func newRoster(t *testing.T) *roster {
 	jobstest.Must(t, err)
 	r := &roster{account: account, due: map[schema.Month][]schema.DeviceID{}, figures: map[schema.Month]schema.MonthFigures{},
 		slot: tables.TicksOf(time.Now().Add(-24 * time.Hour))}
-	for _, name := range []string{r.names.Fleet(), r.names.Partitions("live"), r.names.Runs()} {
+	for _, name := range r.names.Tables("live") {
 		jobstest.Must(t, r.client(t, nil).Table(name).Create(t.Context()))
 	}
 	return r

@@ -146,7 +146,7 @@ func givenKey(c *cli.Context, file string) (sas.Key, error) {
 
 // makeTables makes what devices of an enrollment need.
 func (d *desk) makeTables(c *cli.Context, readings string) error {
-	for _, name := range []string{d.Names.Enrollments(), d.Names.Devices(), d.Names.Fleet(), d.Names.Policies(), readings} {
+	for _, name := range append(d.Names.Tables(), readings) {
 		if err := d.Tables.Table(name).Create(c.Context); err != nil {
 			return err
 		}

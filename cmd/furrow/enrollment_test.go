@@ -79,6 +79,7 @@ func TestEnrollmentLivesThroughItsCommands(t *testing.T) {
 	w.refused(exitUsage, "between 1m and 90d", "enrollment", "add", "line4", "--tenant=contoso", "--life=91d")
 	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=DEVICES")
 	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=partitionslive")
+	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=config")
 
 	added := jsonOf[enrollmentLine](t, w.must("enrollment", "add", "line4", "--tenant=contoso", "--site=dock", "--label=line=4", "--backfill=1d12h", "--json"))[0]
 	if added.Readings != "readings" || added.Life != 3600 || added.Backfill != 36*3600 || added.Admits != 37*3600 || added.SendEvery != 60 || added.Batch != 100 || added.Shards != 1 {

@@ -67,7 +67,7 @@ func newYard(t *testing.T) *yard {
 	must(t, err)
 	served.TableURL = seen.URL + target.Path
 	y.connection = served.ConnectionString()
-	for _, name := range []string{y.names.Devices(), y.names.Fleet(), y.names.Readings(), y.names.Partitions("live"), y.names.Latest(), y.names.Rollups(), y.names.Rejects()} {
+	for _, name := range y.names.Tables("live") {
 		must(t, y.client.Table(name).Create(t.Context()))
 	}
 	return y

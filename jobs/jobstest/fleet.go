@@ -34,7 +34,7 @@ func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 	names, err := schema.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
 	Must(t, err)
 	client := w.Connect(t, nil)
-	w.Create(t, names.Fleet(), names.Partitions("live"), names.Latest(), names.Rollups(), names.Rejects())
+	w.Create(t, names.Tables("live")...)
 	var ops []tables.Op
 	for i, d := range w.Devices {
 		e, err := schema.Member{Month: Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()

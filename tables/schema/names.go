@@ -59,6 +59,15 @@ func (n Names) Rollups() string     { return n.prefix + "rollups" }
 func (n Names) Rejects() string     { return n.prefix + "rejects" }
 func (n Names) Config() string      { return n.prefix + "config" }
 
+// Tables lists every table of a fleet with these pipelines.
+func (n Names) Tables(pipelines ...Pipeline) []string {
+	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Config()}
+	for _, p := range pipelines {
+		all = append(all, n.Partitions(p))
+	}
+	return all
+}
+
 // Archive is the container of archived readings.
 func (n Names) Archive() string { return n.prefix + "archive" }
 

@@ -259,7 +259,7 @@ func newSight(t *testing.T) *sight {
 	f := &sight{}
 	f.store, err = tables.Connect(tables.Config{Account: account, OnOperation: model.CountTable})
 	must(t, err)
-	for _, name := range []string{f.names.Devices(), f.names.Fleet(), f.names.Latest(), f.names.Runs(), f.names.Rollups(), f.names.Rejects(), f.names.Partitions("live")} {
+	for _, name := range f.names.Tables("live") {
 		must(t, f.store.Table(name).Create(t.Context()))
 	}
 	quiet := slog.New(slog.DiscardHandler)

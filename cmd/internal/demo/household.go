@@ -196,10 +196,7 @@ func (h *household) hangUp(ctx context.Context) {
 	}
 }
 
-func (h *household) tables() []string {
-	n := h.names
-	return []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Config(), n.Partitions(pipeline)}
-}
+func (h *household) tables() []string { return h.names.Tables(pipeline) }
 
 // Data is the directory of the demo's own storage.
 func (h *household) Data() string { return h.config.data() }

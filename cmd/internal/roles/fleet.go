@@ -64,10 +64,9 @@ func (f *Fleet) pipelineNames() string {
 	return strings.Join(names, ",")
 }
 
-// Create makes the tables, queues and containers that the pipelines need; those
-// that exist stay as they are.
+// Create creates the tables, queues and containers of the fleet. Those that exist stay as they are.
 func (f *Fleet) Create(ctx context.Context) error {
-	names := []string{f.Names.Devices(), f.Names.Fleet(), f.Names.Readings(), f.Names.Runs(), f.Names.Latest(), f.Names.Rollups(), f.Names.Rejects()}
+	names := f.Names.Tables()
 	for _, p := range f.Pipelines {
 		names = append(names, f.Names.Partitions(p.Name))
 		if err := f.Queue(p).Create(ctx); err != nil {

@@ -40,7 +40,7 @@ func newYard(t *testing.T, tenants ...schema.Tenant) *yard {
 	y.client, err = tables.Connect(tables.Config{Account: account})
 	must(t, err)
 	var names schema.Names
-	for _, name := range []string{names.Enrollments(), names.Devices(), names.Fleet(), names.Policies(), names.Readings()} {
+	for _, name := range names.Tables() {
 		must(t, y.client.Table(name).Create(t.Context()))
 	}
 	log := slog.New(slog.DiscardHandler)

@@ -54,8 +54,7 @@ func New(t testing.TB, in azuretest.Account) *Yard {
 	must(t, err)
 	y.Pipeline = &jobs.Pipeline{Name: "live", Client: y.Client, Names: y.Names, Settings: "s",
 		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: fold}}}
-	for _, name := range []string{y.Names.Devices(), y.Names.Fleet(), y.Names.Readings(), y.Names.Runs(), y.Names.Latest(), y.Names.Rollups(),
-		y.Names.Rejects(), y.Names.Policies(), y.Names.Partitions("live")} {
+	for _, name := range y.Names.Tables("live") {
 		table := y.Client.Table(name)
 		must(t, table.Create(t.Context()))
 		if y.shared {
