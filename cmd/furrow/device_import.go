@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"furrow/cmd/internal/factory"
+	"furrow/cmd/internal/tabular"
 	"furrow/tables/schema"
 )
 
@@ -78,21 +79,21 @@ func deviceImport(c *cli.Context) (err error) {
 }
 
 // importFormat is what the flags and the name of the file say.
-func importFormat(c *cli.Context) (factory.Format, error) {
+func importFormat(c *cli.Context) (tabular.Format, error) {
 	format, name := c.String("format"), strings.TrimSuffix(strings.ToLower(c.Args().First()), ".gz")
 	switch {
 	case c.NArg() != 1:
 		return "", usagef(c, "name one FILE, or - for the standard input")
-	case format != "" && !slices.Contains(factory.Formats(), format):
-		return "", usagef(c, "--format is %q; it takes %s%s", format, strings.Join(factory.Formats(), ", "), didYouMean(format, factory.Formats(), ""))
+	case format != "" && !slices.Contains(tabular.Formats(), format):
+		return "", usagef(c, "--format is %q; it takes %s%s", format, strings.Join(tabular.Formats(), ", "), didYouMean(format, tabular.Formats(), ""))
 	case c.Int("workers") < 1 || c.Int("workers") > 1000:
 		return "", usagef(c, "--workers is %d; it must be from 1 to 1000", c.Int("workers"))
 	case format != "":
-		return factory.Format(format), nil
+		return tabular.Format(format), nil
 	case strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson"):
-		return factory.JSONL, nil
+		return tabular.JSONL, nil
 	}
-	return factory.CSV, nil
+	return tabular.CSV, nil
 }
 
 // importInput is the file, and a bar of how much of it is read where people look on.

@@ -82,7 +82,7 @@ func TestReplayIsStoredAsItIsInTheFile(t *testing.T) {
 	if line.Devices != 2 || line.Made != 5 || line.Stored != 4 || line.SetAside["outside window"] != 1 || line.Wrong != 1 || readingsIn(t, storage) != 4 {
 		t.Errorf("%+v; %d rows", line, readingsIn(t, storage))
 	}
-	if !strings.Contains(errs, `line 5: "soon" is no time`) {
+	if !strings.Contains(errs, `line 5: "soon" is not a time`) {
 		t.Errorf("said: %s", errs)
 	}
 	code, _, errs := furrow(t.Context(), "simulate", "--storage", dir, "--replay", file, "--device-column", "pump", "--keep-times")

@@ -1,4 +1,3 @@
-// Package factory reads the files in which a factory says which devices it has
-// made, in CSV or as lines of JSON, and makes those devices known. What is wrong in
-// a file is said with its line; the other lines count.
+// Package factory imports devices from the files of a factory, in CSV or JSON lines. It reports an
+// invalid line with its number, and imports the others.
 package factory

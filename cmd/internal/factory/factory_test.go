@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/cmd/internal/tabular"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -27,7 +28,7 @@ func must(t testing.TB, err error) {
 }
 
 // lines reads a text to its end.
-func lines(t testing.TB, text string, format Format) (all []Line, unknown []string) {
+func lines(t testing.TB, text string, format tabular.Format) (all []Line, unknown []string) {
 	t.Helper()
 	f, err := Open(strings.NewReader(text), format)
 	must(t, err)
@@ -53,9 +54,9 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 		"flat jsonl": `{"id":"a:1","tenant":"contoso","site":"us-1","lat":"-57.5","lon":"2","label.model":"BME, 280","label.rev":"2","deployed":"2026-03-04"}
 {"id":"b","deployed":"2026-03-04T05:06:07Z"}`,
 	} {
-		format := CSV
+		format := tabular.CSV
 		if strings.Contains(name, "jsonl") {
-			format = JSONL
+			format = tabular.JSONL
 		}
 		var zipped bytes.Buffer
 		z := gzip.NewWriter(&zipped)
@@ -74,7 +75,7 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 }
 
 func TestWrongLineSpoilsNoOther(t *testing.T) {
-	long := strings.Repeat("x", maxLine+10)
+	long := strings.Repeat("x", tabular.MaxLine+10)
 	text := "id,lat,lon,deployed,colour,labels\n" +
 		"ok1,,,,,\n" +
 		"\"open,,,,,\n" + // a quote that is not closed
@@ -92,7 +93,7 @@ func TestWrongLineSpoilsNoOther(t *testing.T) {
 		long + "\n" +
 		"ok2,,,,red,\n" +
 		"cut off,"
-	got, unknown := lines(t, text, CSV)
+	got, unknown := lines(t, text, tabular.CSV)
 	if len(got) != 16 || len(unknown) != 1 || unknown[0] != "colour" {
 		t.Fatalf("%d lines, unknown %q", len(got), unknown)
 	}
@@ -108,7 +109,7 @@ func TestWrongLineSpoilsNoOther(t *testing.T) {
 		t.Errorf("the last line is %d", last.Number)
 	}
 	for _, wrong := range []string{`{"id":"a"`, `[]`, `"a"`, `{"id":{}}`, `{"id":"a","ID":"b"}`, `{"id":"a","labels":[1]}`, `{"id":"a","labels":{"x":{}}}`, `{}`, `null`} {
-		if got, _ := lines(t, wrong+"\n"+`{"id":"ok"}`, JSONL); len(got) != 2 || got[0].Wrong == nil || got[1].Wrong != nil {
+		if got, _ := lines(t, wrong+"\n"+`{"id":"ok"}`, tabular.JSONL); len(got) != 2 || got[0].Wrong == nil || got[1].Wrong != nil {
 			t.Errorf("%s: %+v", wrong, got)
 		}
 	}
@@ -117,16 +118,16 @@ func TestWrongLineSpoilsNoOther(t *testing.T) {
 func TestHeaderMustNameTheIDs(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                "the file is empty",
-		"idd,site\n":      `should "idd" be called so?`,
+		"idd,site\n":      `should "idd" be called id?`,
 		"pump-7,us-1\n":   "there is no column id",
-		"id,site,ID\n":    `column "id" is there twice`,
+		"id,site,ID\n":    `column "id" occurs twice`,
 		"\"id,site\nab\n": "a quote",
 	} {
-		if _, err := Open(strings.NewReader(text), CSV); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(strings.NewReader(text), tabular.CSV); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := Open(strings.NewReader("\x1f\x8bnonsense, not gzip"), CSV); err == nil {
+	if _, err := Open(strings.NewReader("\x1f\x8bnonsense, not gzip"), tabular.CSV); err == nil {
 		t.Error("half a gzip header is read")
 	}
 }
@@ -152,7 +153,7 @@ func line4() schema.Enrollment {
 // run imports a text, and wants no error of storage.
 func run(t *testing.T, i Import, text string) (Summary, []Note) {
 	t.Helper()
-	f, err := Open(strings.NewReader(text), CSV)
+	f, err := Open(strings.NewReader(text), tabular.CSV)
 	must(t, err)
 	var notes []Note
 	sum, err := i.Run(t.Context(), f, func(n Note) { notes = append(notes, n) })
@@ -274,7 +275,7 @@ func TestImportThatIsStoppedAnywhereIsCompletedByARepeat(t *testing.T) {
 		}
 		c, err := tables.Connect(cfg)
 		must(t, err)
-		f, err := Open(strings.NewReader(text), CSV)
+		f, err := Open(strings.NewReader(text), tabular.CSV)
 		must(t, err)
 		i := Import{Registry: sas.NewRegistry(c, schema.Names{}), Enrollment: line4(), Workers: 4}
 		if _, err := i.Run(ctx, f, func(n Note) { t.Errorf("%+v", n) }); !errors.Is(err, context.Canceled) {
@@ -294,9 +295,9 @@ func FuzzLines(f *testing.F) {
 		f.Add(text, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, isCSV bool) {
-		format := JSONL
+		format := tabular.JSONL
 		if isCSV {
-			format = CSV
+			format = tabular.CSV
 		}
 		file, err := Open(strings.NewReader(text), format)
 		if err != nil {

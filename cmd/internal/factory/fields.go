@@ -11,11 +11,12 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"furrow/cmd/internal/tabular"
 	"furrow/sas"
 	"furrow/tables/schema"
 )
 
-// delivery reads the fields of a line. An empty one is not said.
+// delivery parses the fields of a line. An empty one counts as absent.
 func delivery(fields map[string]string) (v sas.Delivery, err error) {
 	if v.Device, err = schema.ParseDeviceID(fields["id"]); err != nil {
 		return v, err
@@ -42,13 +43,13 @@ func delivery(fields map[string]string) (v sas.Delivery, err error) {
 	return v, cmp.Or(err, schema.CheckLabels(v.Labels))
 }
 
-// ParsePosition reads degrees, or nothing at all.
+// ParsePosition parses degrees. Two empty texts are no position.
 func ParsePosition(lat, lon string) (*schema.Position, error) {
 	if lat == "" && lon == "" {
 		return nil, nil
 	}
 	if lat == "" || lon == "" {
-		return nil, fmt.Errorf("lat %q and lon %q: a position has both", lat, lon)
+		return nil, fmt.Errorf("lat %q and lon %q: a position needs both", lat, lon)
 	}
 	y, err := degrees("lat", lat, 90)
 	if err != nil {
@@ -61,41 +62,41 @@ func ParsePosition(lat, lon string) (*schema.Position, error) {
 func degrees(name, text string, most float64) (float64, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(f) || math.Abs(f) > most {
-		return 0, fmt.Errorf("%s %q is no number from -%v to %v; write degrees with a point, as 57.456", name, text, most, most)
+		return 0, fmt.Errorf("%s %q is not a number from -%v to %v; write degrees with a point, such as 57.456", name, text, most, most)
 	}
 	return f, nil
 }
 
-// ParseDeployed reads a date, for its midnight UTC, or RFC 3339.
+// ParseDeployed parses RFC 3339, or a date, which means its midnight UTC.
 func ParseDeployed(text string) (time.Time, error) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if t, err := time.Parse(layout, text); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("deployed %q is no day and no time; write 2026-11-20 or 2026-11-20T08:00:00Z", text)
+	return time.Time{}, fmt.Errorf("deployed %q is neither a date nor a time; write 2026-11-20 or 2026-11-20T08:00:00Z", text)
 }
 
-// labels are those of the column labels, an object, and of columns of their own.
+// labels returns those of the column labels, which holds a JSON object, and of columns label.NAME.
 func labels(fields map[string]string) (map[string]string, error) {
 	found := map[string]string{}
 	if text := fields["labels"]; text != "" {
 		var members map[string]jsontext.Value
 		if err := json.Unmarshal([]byte(text), &members); err != nil {
-			return nil, fmt.Errorf("labels are no JSON object: %s", plainJSON(err))
+			return nil, fmt.Errorf("labels are not a JSON object: %s", tabular.PlainError(err))
 		}
 		for name, value := range members {
-			text, err := scalar(value)
-			if err != nil {
-				return nil, fmt.Errorf("label %q %w", name, err)
+			cell := tabular.CellOf(value)
+			if cell.Kind == '{' || cell.Kind == '[' {
+				return nil, fmt.Errorf("label %q is neither a text nor a number", name)
 			}
-			found[name] = text
+			found[name] = strings.TrimSpace(cell.Text)
 		}
 	}
 	for column, text := range fields {
 		if name, ok := strings.CutPrefix(column, labelPrefix); ok && text != "" {
 			if _, twice := found[name]; twice {
-				return nil, fmt.Errorf("label %q is there twice", name)
+				return nil, fmt.Errorf("label %q occurs twice", name)
 			}
 			found[name] = text
 		}

@@ -1,176 +1,136 @@
 package factory
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
+	"furrow/cmd/internal/spell"
+	"furrow/cmd/internal/tabular"
 	"furrow/sas"
 )
 
-// A Format is how a file is written.
-type Format string
-
-const (
-	CSV   Format = "csv"   // with a header; a record is one line
-	JSONL Format = "jsonl" // an object a line
-)
-
-// Formats are all of them.
-func Formats() []string { return []string{string(CSV), string(JSONL)} }
-
-// maxLine bounds the memory that a line takes, whatever the file is.
-const maxLine = 128 << 10
-
-// A Line is what a line of a file says.
+// A Line is one line of a file.
 type Line struct {
-	Number   int // counted from 1
+	Number   int // from 1
 	ID       string
 	Delivery sas.Delivery
-	Wrong    error // why it cannot be; the other fields may be missing then
+	Wrong    error // why the line is invalid; the other fields may then be missing
 }
 
 // A File is being read. Make one with Open.
 type File struct {
-	in     *bufio.Reader
-	number int // of the last line that was read
-	rows   rows
-	// unknown are columns or members that mean nothing, once each.
+	in      *tabular.Reader
+	columns []string // what the columns of in mean, as far as they are known; empty for unknown ones
 	unknown []string
 }
 
-// rows turn lines into fields by the names of columns.
-type rows interface {
-	fields(line []byte) (fields map[string]string, err error)
-}
-
-// Open begins to read a file, compressed with gzip or not, and in CSV its header.
-func Open(r io.Reader, format Format) (*File, error) {
-	f := &File{in: bufio.NewReaderSize(r, 64<<10)}
-	if magic, _ := f.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(f.in)
-		if err != nil {
-			return nil, err
-		}
-		f.in = bufio.NewReaderSize(z, 64<<10)
+// Open begins to read a file, and of CSV its header.
+func Open(r io.Reader, format tabular.Format) (f *File, err error) {
+	f = &File{}
+	if f.in, err = tabular.Open(r, format); err != nil {
+		return nil, fmt.Errorf("%w; want a header with the names of columns, such as id,site,lat,lon, and a device on each line", err)
 	}
-	if mark, _ := f.in.Peek(3); string(mark) == "\ufeff" { // which Excel writes
-		_, _ = f.in.Discard(3) // they were just peeked at
-	}
-	if format == JSONL {
-		f.rows = jsonRows{f}
+	if format == tabular.JSONL {
 		return f, nil
 	}
-	header, err := f.next()
-	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the file is empty; its first line must be a header with the names of the columns, such as id,site,lat,lon")
+	f.learn()
+	for i, column := range f.columns {
+		if column != "" && slices.Contains(f.columns[:i], column) {
+			return nil, fmt.Errorf("line %d, the header: column %q occurs twice", f.in.Line, column)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", f.number, err)
+	if !slices.Contains(f.columns, "id") {
+		return nil, noID(f.in)
 	}
-	f.rows, err = newCSV(f, string(header))
-	return f, err
+	return f, nil
 }
 
-// Unknown are the columns, or members so far, that mean nothing here.
-func (f *File) Unknown() []string { return f.unknown }
+func noID(in *tabular.Reader) error {
+	hint := ""
+	if near := spell.Nearest("id", in.Names); near != "" {
+		hint = fmt.Sprintf("; should %q be called id?", near)
+	}
+	return fmt.Errorf("line %d, the header: there is no column id%s (the columns are %s and label.NAME, in any order)",
+		in.Line, hint, strings.Join(columns(), ", "))
+}
 
-// mostUnknown is how many are remembered: a file of another kind has no end of them.
+// mostUnknown bounds how many unknown names are kept: a file of another kind has any number.
 const mostUnknown = 20
 
-// Lines are the lines that are not empty. An error is one of reading the file, and
-// ends them.
+// learn finds out what columns mean that have been read.
+func (f *File) learn() {
+	for _, name := range f.in.Names[len(f.columns):] {
+		column := columnOf(name)
+		f.columns = append(f.columns, column)
+		if column == "" && len(f.unknown) < mostUnknown {
+			f.unknown = append(f.unknown, name)
+		}
+	}
+}
+
+// Unknown returns the names of columns, or of members so far, that are ignored.
+func (f *File) Unknown() []string { return f.unknown }
+
+// Lines reads the lines that are not empty. An error ends them: the file cannot be read.
 func (f *File) Lines() iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		for {
-			text, err := f.next()
+			record, err := f.in.Next()
+			_, wrong := errors.AsType[*tabular.LineError](err)
 			switch {
 			case errors.Is(err, io.EOF):
 				return
-			case errors.Is(err, errLong):
-				if !yield(Line{Number: f.number, Wrong: err}, nil) {
-					return
-				}
-				continue
-			case err != nil:
-				yield(Line{}, fmt.Errorf("line %d: %w", f.number, err))
+			case err != nil && !wrong:
+				yield(Line{}, err)
 				return
 			}
-			if !yield(f.line(text), nil) {
+			if !yield(f.line(record, err), nil) {
 				return
 			}
 		}
 	}
 }
 
-func (f *File) line(text []byte) Line {
-	l := Line{Number: f.number}
-	fields, err := f.rows.fields(text)
-	if l.ID = fields["id"]; err != nil {
+func (f *File) line(r tabular.Record, wrong error) Line {
+	f.learn()
+	fields, err := f.fields(r)
+	l := Line{Number: f.in.Line, ID: fields["id"], Wrong: wrong}
+	if l.Wrong == nil {
 		l.Wrong = err
-		return l
 	}
-	l.Delivery, l.Wrong = delivery(fields)
+	if l.Wrong == nil {
+		l.Delivery, l.Wrong = delivery(fields)
+	}
 	return l
 }
 
-var errLong = fmt.Errorf("it is longer than %d bytes", maxLine)
-
-// next is the next line that is not empty, without what ends it.
-func (f *File) next() ([]byte, error) {
-	for {
-		line, err := f.raw()
-		if err == nil && len(bytes.TrimSpace(line)) == 0 {
+// fields returns the texts of a record by the names of columns.
+func (f *File) fields(r tabular.Record) (map[string]string, error) {
+	fields := map[string]string{}
+	for i, cell := range r {
+		if i >= len(f.columns) || f.columns[i] == "" || cell.Kind == 0 {
 			continue
 		}
-		return bytes.TrimRight(line, "\r"), err
+		column := f.columns[i]
+		if _, twice := fields[column]; twice {
+			return fields, fmt.Errorf("%s occurs twice", column)
+		}
+		if cell.Kind == '[' || cell.Kind == '{' && column != "labels" {
+			return fields, fmt.Errorf("%s is neither a text nor a number", column)
+		}
+		fields[column] = strings.TrimSpace(cell.Text)
 	}
+	return fields, nil
 }
 
-// raw is the next line. It passes by the whole of one that is too long. The end of
-// the file without a line before it is io.EOF.
-func (f *File) raw() ([]byte, error) {
-	f.number++
-	var line []byte
-	long := false
-	for {
-		part, err := f.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > maxLine; !long {
-			line = append(line, part...)
-		}
-		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case err != nil && !(errors.Is(err, io.EOF) && (long || len(line) > 0)):
-			return nil, err
-		case long:
-			return nil, errLong
-		}
-		return bytes.TrimSuffix(line, []byte("\n")), nil
-	}
-}
-
-// unknownName remembers a name that means nothing.
-func (f *File) unknownName(name string) {
-	for _, known := range f.unknown {
-		if known == name {
-			return
-		}
-	}
-	if len(f.unknown) < mostUnknown {
-		f.unknown = append(f.unknown, name)
-	}
-}
-
-// labelPrefix is before the name of a label in the name of a column.
+// labelPrefix begins the name of a column that holds one label.
 const labelPrefix = "label."
 
-// columnOf is the column that a name means, or none.
+// columnOf returns the column that a name means, or an empty text.
 func columnOf(name string) string {
 	name = strings.TrimSpace(name)
 	if prefix, label, ok := strings.Cut(name, "."); ok && strings.EqualFold(prefix, "label") && label != "" {
@@ -184,7 +144,7 @@ func columnOf(name string) string {
 	return ""
 }
 
-// columns are those that mean something, besides labels of their own.
+// columns returns the known ones, besides those of single labels.
 func columns() []string {
 	return []string{"id", "tenant", "site", "lat", "lon", "labels", "deployed"}
 }

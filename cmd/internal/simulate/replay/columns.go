@@ -7,20 +7,19 @@ import (
 	"unicode"
 )
 
-// Columns say what the columns of a file mean. What is empty is guessed.
+// Columns names the columns of a file. The meaning of those that are not named is guessed.
 type Columns struct {
 	Device, Time string
-	Sensors      []string // those that are wanted; empty: all that mean nothing else
+	Sensors      []string // to send; empty: all columns that mean nothing else
 }
 
-// roles are the numbers of columns by what they mean; -1 where there is none.
+// roles are the indexes of columns by their meaning; -1 if there is none.
 type roles struct {
 	device, time, lat, lon, site int
 	sensor, value                int // of the long form
 }
 
-// usual are the names by which columns are known, without case and punctuation; those
-// before are taken before those after.
+// usual returns common names of columns, without case and punctuation, the best first.
 func usual() (device, when, sensor, value, lat, lon []string) {
 	return []string{"device", "deviceid", "deviceuid", "devicename", "sensorid", "nodeid", "node", "stationid", "station", "thing", "thingid", "mac", "serial", "serialnumber", "id", "name", "sensor", "sensorname"},
 		[]string{"timestamp", "timestamputc", "time", "timeutc", "utctime", "datetime", "datetimeutc", "utc", "ts", "when", "at", "recordedat", "measuredat", "observedat", "createdat", "eventtime", "epoch", "unixtime", "date"},
@@ -29,7 +28,7 @@ func usual() (device, when, sensor, value, lat, lon []string) {
 		[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}
 }
 
-// plain is a name without case and punctuation.
+// plain returns a name without case and punctuation.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -39,8 +38,8 @@ func plain(name string) string {
 	}, name)
 }
 
-// guess finds out what columns mean, by their names and, for want of a better one, by
-// the first record. A file without a column for the device is of a single one.
+// guess finds the roles of columns by their names. If none is named like a time, it looks for one in
+// the first record. A file without a column for the device is from a single device.
 func (c Columns) guess(columns []string, first record) (r roles, err error) {
 	find := func(names []string, not ...int) int {
 		for _, name := range names {
@@ -52,10 +51,10 @@ func (c Columns) guess(columns []string, first record) (r roles, err error) {
 	}
 	device, when, sensor, value, lat, lon := usual()
 	r = roles{device: find(device), time: find(when), lat: find(lat), lon: find(lon), site: find([]string{"site"}), sensor: -1, value: -1}
-	if r.device, err = said(columns, c.Device, r.device); err != nil {
+	if r.device, err = named(columns, c.Device, r.device); err != nil {
 		return r, err
 	}
-	if r.time, err = said(columns, c.Time, r.time); err != nil {
+	if r.time, err = named(columns, c.Time, r.time); err != nil {
 		return r, err
 	}
 	for i := 0; r.time < 0 && i < len(first); i++ {
@@ -66,21 +65,21 @@ func (c Columns) guess(columns []string, first record) (r roles, err error) {
 		}
 	}
 	if r.time < 0 {
-		return r, fmt.Errorf("no column looks like the time; say which it is (the columns are %s)", strings.Join(columns, ", "))
+		return r, fmt.Errorf("no column looks like a time; name it with --time-column (the columns are %s)", strings.Join(columns, ", "))
 	}
 	if v, s := find(value), find(sensor, r.device); v >= 0 && s >= 0 && r.device >= 0 && len(c.Sensors) == 0 {
 		r.sensor, r.value = s, v
 	}
 	for _, name := range c.Sensors {
-		if _, err := said(columns, name, -1); err != nil {
+		if _, err := named(columns, name, -1); err != nil {
 			return r, err
 		}
 	}
 	return r, nil
 }
 
-// said is the column of a name, where one is said.
-func said(columns []string, name string, otherwise int) (int, error) {
+// named returns the index of a column, or otherwise for an empty name.
+func named(columns []string, name string, otherwise int) (int, error) {
 	if name == "" {
 		return otherwise, nil
 	}
@@ -90,7 +89,7 @@ func said(columns []string, name string, otherwise int) (int, error) {
 	return -1, fmt.Errorf("there is no column %q (the columns are %s)", name, strings.Join(columns, ", "))
 }
 
-// sensor tells whether a column is a sensor's.
+// sensor reports whether a column holds a sensor.
 func (c Columns) sensor(r roles, column int, name string) bool {
 	if len(c.Sensors) > 0 {
 		return slices.Contains(c.Sensors, name)
@@ -98,7 +97,7 @@ func (c Columns) sensor(r roles, column int, name string) bool {
 	return !slices.Contains([]int{r.device, r.time, r.lat, r.lon, r.site}, column) && r.value < 0
 }
 
-// fit makes of a name one that has only such characters.
+// fit replaces the characters of a name that are not allowed.
 func fit(name string, allowed func(rune) bool, instead string, most int) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -117,7 +116,7 @@ func letterOrDigit(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// propertyName is a name that a property can have: "Temperature (°C)" is Temperature_C.
+// propertyName turns a name into one that a property can have: "Temperature (°C)" is Temperature_C.
 func propertyName(name string) string {
 	const most = 100
 	p := fit(name, func(r rune) bool { return r == '_' || letterOrDigit(r) }, "_", most)
@@ -131,7 +130,7 @@ func propertyName(name string) string {
 	return p
 }
 
-// idPart is a name that can be a part of a device's id.
+// idPart turns a name into a part of a device ID.
 func idPart(name string, most int) string {
 	return fit(name, func(r rune) bool { return letterOrDigit(r) || strings.ContainsRune("-._:", r) }, "-", most)
 }

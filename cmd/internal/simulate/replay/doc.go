@@ -1,8 +1,7 @@
-// Package replay reads files of readings, so that the devices of a simulated fleet
-// send them. It takes CSV or lines of JSON, compressed with gzip or not, in the wide
-// form, with a column for each sensor, or in the long one: device, time, sensor, value.
-// What columns mean is guessed by their names, unless it is said.
+// Package replay reads files of readings for a simulated fleet to send: CSV or JSON lines, compressed with
+// gzip or not, in the wide form, with a column for each sensor, or in the long form: device, time, sensor,
+// value. It guesses from their names what columns mean, unless it is told.
 //
-// Repeats and disorder are kept: they are what a replay is for. A line that is wrong is
-// told with its number, and the others count.
+// Repeats and disorder are kept, because replays are for testing them. An invalid line is reported with its
+// number, and the others count.
 package replay

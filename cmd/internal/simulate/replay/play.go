@@ -9,18 +9,18 @@ import (
 	"furrow/tables/schema"
 )
 
-// span finds the times between which readings can be right.
+// span sets the range of plausible times.
 func (r *Recording) span() {
 	future, past := tables.TicksOf(r.config.Now.Add(24*time.Hour)), tables.Ticks(0)
 	newest := r.extreme(past, future, func(a, b tables.Ticks) bool { return a > b })
-	if newest < 0 { // all of them are of the future: then that is when it is
+	if newest < 0 { // all are in the future
 		newest = r.extreme(0, tables.MaxTicks, func(a, b tables.Ticks) bool { return a > b })
 	}
 	oldest := r.extreme(newest.Add(-schema.MaxBackfill), newest, func(a, b tables.Ticks) bool { return a < b })
 	r.Oldest, r.Newest = oldest.Time(), newest.Time()
 }
 
-// extreme is the first time by an order of those from one to another, or -1.
+// extreme returns the first time between from and to in the order of before, or -1.
 func (r *Recording) extreme(from, to tables.Ticks, before func(a, b tables.Ticks) bool) tables.Ticks {
 	found := tables.Ticks(-1)
 	for _, d := range r.devices {
@@ -33,10 +33,10 @@ func (r *Recording) extreme(from, to tables.Ticks, before func(a, b tables.Ticks
 	return found
 }
 
-// Devices is how many there are.
+// Devices returns the number of devices.
 func (r *Recording) Devices() int { return len(r.devices) }
 
-// Members are the devices, when all times are shifted by as much.
+// Members returns the devices, with all times shifted.
 func (r *Recording) Members(shift time.Duration) []simulate.Member {
 	all := make([]simulate.Member, len(r.devices))
 	for i, d := range r.devices {
@@ -59,14 +59,13 @@ func (r *Recording) Members(shift time.Duration) []simulate.Member {
 	return all
 }
 
-// right tells whether a reading's clock can be right.
+// right reports whether a time is plausible.
 func (r *Recording) right(at tables.Ticks) bool {
 	return at >= tables.TicksOf(r.Oldest) && at <= tables.TicksOf(r.Newest)
 }
 
-// Sendings are the readings of a member, in the order of the file, when all times are
-// shifted by as much. One is due when the newest of those before it and of itself was
-// taken.
+// Sendings returns the readings of a member in the order of the file, with all times shifted. A reading is
+// due at its own time, or at that of an earlier line if that is later.
 func (r *Recording) Sendings(m simulate.Member, shift time.Duration) simulate.Stream {
 	return func(yield func(simulate.Sending) bool) {
 		due := r.Oldest.Add(shift)

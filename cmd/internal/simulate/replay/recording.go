@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dustin/go-humanize/english"
+
+	"furrow/cmd/internal/tabular"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -14,10 +17,10 @@ import (
 // Config says how to read a file.
 type Config struct {
 	Columns Columns
-	Tenant  schema.Tenant             // whose the devices are
-	Name    string                    // of the device, where no column tells
-	Now     time.Time                 // what lies more than a day later has a wrong clock
-	Wrong   func(line int, err error) // is told of lines that are left out; nil: nobody is
+	Tenant  schema.Tenant             // that owns the devices
+	Name    string                    // of the device, if no column names it
+	Now     time.Time                 // times more than a day later come from a wrong clock
+	Wrong   func(line int, err error) // called for lines that are skipped; may be nil
 }
 
 // maxReadings bounds the memory that a recording takes.
@@ -27,17 +30,17 @@ const maxReadings = 5_000_000
 type Recording struct {
 	Readings int
 	Wrong    int       // lines
-	Oldest   time.Time // of the readings whose clock can be right
+	Oldest   time.Time // of the readings whose time is plausible
 	Newest   time.Time
 
 	config  Config
 	sensors *names
 	devices []*deviceLog // in the order of the file
 	byID    map[schema.DeviceID]*deviceLog
-	labels  map[int]bool // sensors that are none: they say what a device is
+	labels  map[int]bool // sensors that describe the device instead of measuring
 }
 
-// A deviceLog is what a device has recorded.
+// A deviceLog is what one device has recorded.
 type deviceLog struct {
 	id       schema.DeviceID
 	name     string // in the file
@@ -57,22 +60,22 @@ type value struct {
 	v      any
 }
 
-// Read reads a file. What is wrong in single lines is told; an error is that there is
-// nothing to be made of the file.
+// Read reads a file. It reports single lines that are invalid to c.Wrong; an error means that the
+// whole file cannot be read.
 func Read(r io.Reader, c Config) (*Recording, error) {
-	l, err := newLines(r)
+	in, err := tabular.Open(r, "")
 	if err != nil {
 		return nil, err
 	}
 	rec := &Recording{config: c, sensors: newNames(), byID: map[schema.DeviceID]*deviceLog{}, labels: map[int]bool{}}
-	reader := &reader{Recording: rec, lines: l, times: newTimeReader(), changes: map[int]bool{}}
+	reader := &reader{Recording: rec, in: in, times: newTimeReader(), changes: map[int]bool{}}
 	if err := reader.all(); err != nil {
 		return nil, err
 	}
 	if rec.Readings == 0 {
-		return nil, fmt.Errorf("it has no readings, and %d lines that are wrong", rec.Wrong)
+		return nil, fmt.Errorf("the file has no readings, and %s", english.Plural(rec.Wrong, "invalid line", ""))
 	}
-	reader.tell()
+	reader.setLabels()
 	rec.span()
 	return rec, nil
 }
@@ -80,85 +83,52 @@ func Read(r io.Reader, c Config) (*Recording, error) {
 // A reader makes a Recording.
 type reader struct {
 	*Recording
-	lines *lines
+	in    *tabular.Reader
 	times *timeReader
-	form  form
 	roles roles
-	known bool // what the columns mean
+	known bool // the roles are
 
-	changes map[int]bool // sensors that have said a number, or two texts of one device
+	changes map[int]bool // sensors with a number, or with two texts of one device
 }
 
 func (r *reader) all() error {
 	for {
-		line, err := r.lines.next()
-		switch {
-		case errors.Is(err, io.EOF):
+		cells, err := r.in.Next()
+		if errors.Is(err, io.EOF) {
 			return nil
-		case errors.Is(err, errLong):
-			r.wrong(err)
-			continue
-		case err != nil:
-			return fmt.Errorf("line %d: %w", r.lines.number, err)
-		case r.form == nil:
-			header, err := r.begin(line)
-			if err != nil {
-				return fmt.Errorf("line %d: %w", r.lines.number, err)
-			}
-			if header {
-				continue
-			}
 		}
-		if err := r.line(line); err != nil {
-			return fmt.Errorf("line %d: %w", r.lines.number, err)
+		if err == nil {
+			err = r.line(typed(r.in, cells))
 		}
-	}
-}
-
-// begin finds out how the file is written by its first line, and whether that is a header.
-func (r *reader) begin(line []byte) (header bool, err error) {
-	if line[0] == '{' {
-		r.form = &jsonForm{index: map[string]int{}}
-		return false, nil
-	}
-	form, err := newCSV(string(line))
-	if err != nil {
-		return false, fmt.Errorf("the header: %w", err)
-	}
-	r.form = form
-	return true, nil
-}
-
-func (r *reader) wrong(err error) {
-	r.Wrong++
-	if r.config.Wrong != nil {
-		r.config.Wrong(r.lines.number, err)
-	}
-}
-
-// line takes a line. An error ends the reading.
-func (r *reader) line(line []byte) error {
-	record, err := r.form.read(line)
-	if err != nil {
-		r.wrong(err)
-		return nil
-	}
-	if !r.known {
-		if r.roles, err = r.config.Columns.guess(r.form.columns(), record); err != nil {
+		if wrong, ok := errors.AsType[*tabular.LineError](err); ok {
+			r.Wrong++
+			if r.config.Wrong != nil {
+				r.config.Wrong(r.in.Line, wrong)
+			}
+		} else if err != nil {
 			return err
+		}
+		if r.Readings > maxReadings {
+			return fmt.Errorf("line %d: the file has more than %d readings, which do not fit into memory; cut it", r.in.Line, maxReadings)
+		}
+	}
+}
+
+// line adds a line. A LineError concerns it alone.
+func (r *reader) line(rec record) (err error) {
+	if !r.known {
+		if r.roles, err = r.config.Columns.guess(r.in.Names, rec); err != nil {
+			return fmt.Errorf("line %d: %w", r.in.Line, err)
 		}
 		r.known = true
 	}
-	if err := r.take(record); err != nil {
-		r.wrong(err)
-	}
-	if r.Readings > maxReadings {
-		return fmt.Errorf("the file has more than %d readings, which are too many to hold; cut it", maxReadings)
+	if err := r.take(rec); err != nil {
+		return tabular.NewLineError(err)
 	}
 	return nil
 }
 
-// take takes what a record says, or says why it is wrong.
+// take adds a record, or reports why it is invalid.
 func (r *reader) take(rec record) error {
 	at, err := r.times.read(rec.at(r.roles.time))
 	if err != nil {
@@ -166,7 +136,7 @@ func (r *reader) take(rec record) error {
 	}
 	values := r.values(rec)
 	if len(values) == 0 {
-		return errors.New("it has no values")
+		return errors.New("no values")
 	}
 	d, err := r.device(rec)
 	if err != nil {
@@ -186,8 +156,8 @@ func (r *reader) take(rec record) error {
 	return nil
 }
 
-// joins tells whether a value of the long form is another one of this reading. A sensor
-// that says something again begins a reading of its own, though it is of the same time.
+// joins reports whether a value of the long form belongs to this reading. A second value of the
+// same sensor begins another reading, even at the same time.
 func (r recorded) joins(at tables.Ticks, v value) bool {
 	for _, own := range r.values {
 		if own.sensor == v.sensor {
@@ -205,7 +175,7 @@ func (r *reader) values(rec record) (all []value) {
 		}
 		return []value{{r.sensors.number(text(name)), v}}
 	}
-	columns := r.form.columns()
+	columns := r.in.Names
 	for i, v := range rec {
 		if v != nil && r.config.Columns.sensor(r.roles, i, columns[i]) {
 			all = append(all, value{r.sensors.number(columns[i]), v})
@@ -214,13 +184,13 @@ func (r *reader) values(rec record) (all []value) {
 	return all
 }
 
-// device is the one that a record is of.
+// device returns the device of a record.
 func (r *reader) device(rec record) (*deviceLog, error) {
 	name := r.config.Name
 	if r.roles.device >= 0 {
 		v := rec.at(r.roles.device)
 		if v == nil {
-			return nil, errors.New("it names no device")
+			return nil, errors.New("no device")
 		}
 		name = text(v)
 	}
@@ -240,7 +210,7 @@ func (r *reader) device(rec record) (*deviceLog, error) {
 	return d, nil
 }
 
-// place takes where the device is.
+// place records where the device is.
 func (d *deviceLog) place(rec record, r roles) {
 	lat, isLat := rec.at(r.lat).(float64)
 	lon, isLon := rec.at(r.lon).(float64)
@@ -252,7 +222,7 @@ func (d *deviceLog) place(rec record, r roles) {
 	}
 }
 
-// watch finds out which columns say what a device is, and not what it measures: those
+// watch finds the columns that describe a device instead of measuring something: those
 // whose text never changes.
 func (r *reader) watch(d *deviceLog, v value) {
 	s, isText := v.v.(string)
@@ -267,8 +237,8 @@ func (r *reader) watch(d *deviceLog, v value) {
 	}
 }
 
-// tell makes labels of those columns.
-func (r *reader) tell() {
+// setLabels turns the columns that watch has found into labels.
+func (r *reader) setLabels() {
 	if len(r.config.Columns.Sensors) > 0 || r.roles.value >= 0 || len(r.changes) == 0 {
 		return
 	}
@@ -277,10 +247,10 @@ func (r *reader) tell() {
 	}
 }
 
-// text is a value as a name.
+// text formats a value as a name.
 func text(v any) string {
 	if n, ok := v.(float64); ok {
-		return strconv.FormatFloat(n, 'f', -1, 64) // an id of digits is no power of ten
+		return strconv.FormatFloat(n, 'f', -1, 64) // without an exponent, because it may be an ID
 	}
 	return fmt.Sprint(v)
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/cmd/internal/tabular"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -44,7 +45,7 @@ func played(r *Recording) (all []string) {
 	return all
 }
 
-func TestFilesOfAllFormsSayTheSame(t *testing.T) {
+func TestAllFormsOfAFileGiveTheSameReadings(t *testing.T) {
 	want := []string{
 		`acme:a 2026-11-20T10:00:00Z hum=50 temp=21.5`,
 		`acme:a 2026-11-20T10:00:00Z hum=50 temp=21.5`,
@@ -79,7 +80,7 @@ func TestFilesOfAllFormsSayTheSame(t *testing.T) {
 	}
 }
 
-func TestWrongLinesAreToldAndTheOthersCount(t *testing.T) {
+func TestInvalidLinesAreReportedAndTheOthersCount(t *testing.T) {
 	r, wrong := read(t, "device,time,temp\n"+
 		"a,2026-11-20T10:00:00Z,1\n"+
 		"a,yesterday,2\n"+ // 3
@@ -91,9 +92,9 @@ func TestWrongLinesAreToldAndTheOthersCount(t *testing.T) {
 		"a/b,2026-11-20T10:01:00Z,2\n"+
 		"a?b,2026-11-20T10:01:00Z,2\n"+ // 10
 		"???,2026-11-20T10:01:00Z,2\n"+
-		strings.Repeat("x", maxLine+1)+"\n"+
+		strings.Repeat("x", tabular.MaxLine+1)+"\n"+
 		"a,2026-11-20T10:02:00Z,3", Columns{})
-	want := map[int]string{3: "is no time", 4: "may begin with the day", 5: "no device", 6: "no values", 7: "2 fields", 8: "a quote", 10: "the same id", 11: "cannot name", 12: "longer than"}
+	want := map[int]string{3: "not a time", 4: "may begin with the day", 5: "no device", 6: "no values", 7: "2 fields", 8: "a quote", 10: "the same id", 11: "cannot name", 12: "longer than"}
 	for line, text := range want {
 		if !strings.Contains(wrong[line], text) {
 			t.Errorf("line %d: %q, want %q", line, wrong[line], text)
@@ -108,7 +109,7 @@ func TestWrongLinesAreToldAndTheOthersCount(t *testing.T) {
 	}
 }
 
-func TestColumnsMeanWhatIsSaid(t *testing.T) {
+func TestColumnsCanBeNamed(t *testing.T) {
 	text := "device,time,who,taken,temp,hum,Druck (hPa),PartitionKey,1st\na,2020-01-01,x,2026-11-20,1,2,3,4,5\n"
 	r, _ := read(t, text, Columns{Device: "who", Time: "taken", Sensors: []string{"hum", "Druck (hPa)", "PartitionKey", "1st"}})
 	if got := played(r); !slices.Equal(got, []string{`acme:x 2026-11-20T00:00:00Z Druck_hPa=3 PartitionKey_=4 _1st=5 hum=2`}) {
@@ -120,14 +121,14 @@ func TestColumnsMeanWhatIsSaid(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	for text, want := range map[string]string{"": "no readings", "a,b\n1,2\n": "looks like the time", "a,a\n": "there twice", "time,x\nnow,1\n": "1 lines that are wrong"} {
+	for text, want := range map[string]string{"": "file is empty", "a,b\n1,2\n": "looks like a time", "a,a\n": "occurs twice", "time,x\nnow,1\n": "1 invalid line"} {
 		if _, err := Read(strings.NewReader(text), Config{Tenant: "acme", Now: now}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
-func TestWhatNeverChangesIsALabelAndPlacesArePositions(t *testing.T) {
+func TestConstantTextsAreLabelsAndPlacesArePositions(t *testing.T) {
 	r, _ := read(t, "id,kind,state,lat,lon,site,time,temp\na,DHT,on,57.1,-2.1,north wing,2026-11-20,1\nb,BME,on,,,,2026-11-20,2\na,DHT,off,57.1,-2.1,,2026-11-19,3\n", Columns{})
 	members := r.Members(time.Hour)
 	a := members[0]
@@ -140,7 +141,7 @@ func TestWhatNeverChangesIsALabelAndPlacesArePositions(t *testing.T) {
 	}
 }
 
-func TestClocksThatAreWrongDoNotDecideWhenNowIs(t *testing.T) {
+func TestWrongClocksDoNotShiftARecording(t *testing.T) {
 	r, _ := read(t, "time,temp\n0,1\n2019-05-01,1\n2019-05-07,2\n1970-01-01T00:10:00Z,3\n2099-01-01,4\n2019-05-02,5\n", Columns{})
 	if !r.Oldest.Equal(time.Date(2019, 5, 1, 0, 0, 0, 0, time.UTC)) || !r.Newest.Equal(time.Date(2019, 5, 7, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("from %s to %s", r.Oldest, r.Newest)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// layouts are the forms of times that are understood, besides seconds since 1970 and
-// thousandths, millionths and billionths of them. Without a zone they are UTC.
+// layouts returns the accepted forms of times, besides seconds, milliseconds, microseconds and
+// nanoseconds since 1970. Times without a zone are UTC.
 func layouts() []string {
 	return []string{
 		time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 UTC",
@@ -18,7 +18,7 @@ func layouts() []string {
 	}
 }
 
-// A timeReader reads times. It tries first the form that the last one had.
+// A timeReader parses times. It first tries the form of the last one.
 type timeReader struct{ layouts []string }
 
 func newTimeReader() *timeReader { return &timeReader{layouts()} }
@@ -28,13 +28,13 @@ var slashed = regexp.MustCompile(`^\d{1,2}/\d{1,2}/\d{2,4}\b`)
 func (r *timeReader) read(v any) (time.Time, error) {
 	switch v := v.(type) {
 	case nil:
-		return time.Time{}, errors.New("it has no time")
+		return time.Time{}, errors.New("no time")
 	case float64:
 		return epoch(v)
 	case string:
 		return r.text(v)
 	}
-	return time.Time{}, fmt.Errorf("%v is no time", v)
+	return time.Time{}, fmt.Errorf("%v is not a time", v)
 }
 
 func (r *timeReader) text(text string) (time.Time, error) {
@@ -54,10 +54,10 @@ func (r *timeReader) text(text string) (time.Time, error) {
 	if slashed.MatchString(text) {
 		return time.Time{}, fmt.Errorf("%.40q may begin with the day or with the month; write 2026-11-21T14:00:00Z", text)
 	}
-	return time.Time{}, fmt.Errorf("%.40q is no time; write 2026-11-21T14:00:00Z, or seconds since 1970", text)
+	return time.Time{}, fmt.Errorf("%.40q is not a time; write 2026-11-21T14:00:00Z, or seconds since 1970", text)
 }
 
-// epoch is a time since 1970; its size tells the unit.
+// epoch returns a time since 1970, in a unit that follows from its size.
 func epoch(n float64) (time.Time, error) {
 	unit := 1.0
 	for _, finer := range []float64{1e11, 1e14, 1e17} {
@@ -67,16 +67,16 @@ func epoch(n float64) (time.Time, error) {
 	}
 	seconds := n / unit
 	if math.Abs(seconds) > 1e12 {
-		return time.Time{}, fmt.Errorf("%v is no time since 1970", n)
+		return time.Time{}, fmt.Errorf("%v is not a time since 1970", n)
 	}
 	whole, part := math.Modf(seconds)
 	return believable(time.Unix(int64(whole), int64(math.Round(part*1e9))).UTC())
 }
 
-// believable refuses what no key of a row can hold.
+// believable refuses times that no row key can hold.
 func believable(t time.Time) (time.Time, error) {
 	if t.Year() < 1 || t.Year() > 9999 {
-		return t, fmt.Errorf("the year %d is none that a reading can have", t.Year())
+		return t, fmt.Errorf("the year %d is out of range; it must be between 1 and 9999", t.Year())
 	}
 	return t, nil
 }
