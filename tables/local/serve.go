@@ -65,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
-	running.Go(func() { s.queue.Sweep(ctx, time.Now, s.config.Log) })
+	running.Go(func() { s.queue.Sweep(ctx, s.config.Log) })
 	for _, one := range []struct {
 		on net.Listener
 		by http.Handler

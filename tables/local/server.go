@@ -100,7 +100,7 @@ func (s *Server) open() (err error) {
 	if s.table, err = table.New(s.store, s.config.Account, s.config.Key); err != nil {
 		return err
 	}
-	if s.queue, err = queue.New(s.store, s.config.Account, s.config.Key); err != nil {
+	if s.queue, err = queue.New(s.store, s.config.Account, s.config.Key, time.Now); err != nil {
 		return err
 	}
 	s.blob, err = blob.New(s.store, fs, filepath.Join(s.config.Dir, "blobs"), s.config.Account, s.config.Key)
@@ -117,7 +117,7 @@ func (s *Server) Key() string { return base64.StdEncoding.EncodeToString(s.confi
 func (s *Server) Tables() http.Handler { return s.table.Handler(time.Now, s.config.Log) }
 
 // Queues serves the Queue service under /{account}/.
-func (s *Server) Queues() http.Handler { return s.queue.Handler(time.Now, s.config.Log) }
+func (s *Server) Queues() http.Handler { return s.queue.Handler(s.config.Log) }
 
 // Blobs serves the Blob service under /{account}/.
 func (s *Server) Blobs() http.Handler { return s.blob.Handler(time.Now, s.config.Log) }

@@ -184,7 +184,7 @@ func TestSharedKeyNeedsItsDateAndSignature(t *testing.T) {
 // Writers of .NET begin a document with a byte order mark, editors end it with a
 // line feed, and there are readers that resolve no character references.
 func TestPoliciesAreReadAndWrittenForEveryClient(t *testing.T) {
-	policies, err := ParsePolicies([]byte("\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<SignedIdentifiers>\n<SignedIdentifier><Id>it's &quot;so&quot;</Id>" +
+	policies, err := parsePolicies([]byte("\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<SignedIdentifiers>\n<SignedIdentifier><Id>it's &quot;so&quot;</Id>" +
 		"<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier>\n</SignedIdentifiers>\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -200,12 +200,12 @@ func FuzzPolicies(f *testing.F) {
 	f.Add([]byte(`<?xml version="1.0"?><SignedIdentifiers><SignedIdentifier><Id>1</Id><AccessPolicy><Start>2026-01-01</Start><Expiry/><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>`))
 	f.Add([]byte(``))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p, err := ParsePolicies(body)
+		p, err := parsePolicies(body)
 		if err != nil {
 			return
 		}
 		again := FormatPolicies(p)
-		if q, err := ParsePolicies(again); err != nil || len(q) != len(p) {
+		if q, err := parsePolicies(again); err != nil || len(q) != len(p) {
 			t.Fatalf("%q became %q: %v", body, again, err)
 		}
 	})

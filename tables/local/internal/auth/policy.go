@@ -3,19 +3,18 @@ package auth
 import (
 	"bytes"
 	"encoding/xml"
-	"io"
 	"strings"
 	"unicode/utf8"
 
 	"furrow/tables/local/internal/wire"
 )
 
-// MaxPolicies is how many stored access policies a table, queue or container
-// may have (learn.microsoft.com/rest/api/storageservices/define-stored-access-policy).
-const MaxPolicies = 5
-
-// MaxPolicyBody bounds the body of Set ACL, in bytes.
-const MaxPolicyBody = 16 << 10
+// Limits of stored access policies
+// (learn.microsoft.com/rest/api/storageservices/define-stored-access-policy).
+const (
+	maxPolicies   = 5
+	maxPolicyBody = 16 << 10 // bytes of the body of Set ACL
+)
 
 // A Policy is a stored access policy: what a SAS that names it need not say.
 type Policy struct {
@@ -27,48 +26,51 @@ type Policy struct {
 	} `xml:"AccessPolicy"`
 }
 
-type identifiers struct {
-	XMLName  xml.Name `xml:"SignedIdentifiers"`
-	Policies []Policy `xml:"SignedIdentifier"`
-}
-
 // FormatPolicies is the body of Get ACL. What a policy does not set is left out.
 func FormatPolicies(policies []Policy) []byte {
 	b := []byte(wire.XMLHeader + "<SignedIdentifiers>")
 	for _, p := range policies {
-		b = append(appendElement(append(b, "<SignedIdentifier>"...), "Id", p.ID), "<AccessPolicy>"...)
-		b = appendElement(b, "Start", p.Access.Start)
-		b = appendElement(b, "Expiry", p.Access.Expiry)
-		b = appendElement(b, "Permission", p.Access.Permission)
+		b = append(wire.AppendElement(append(b, "<SignedIdentifier>"...), "Id", p.ID), "<AccessPolicy>"...)
+		for _, e := range [][2]string{
+			{"Start", p.Access.Start}, {"Expiry", p.Access.Expiry}, {"Permission", p.Access.Permission}} {
+			if e[1] != "" {
+				b = wire.AppendElement(b, e[0], e[1])
+			}
+		}
 		b = append(b, "</AccessPolicy></SignedIdentifier>"...)
 	}
 	return append(b, "</SignedIdentifiers>"...)
 }
 
-func appendElement(dst []byte, name, value string) []byte {
-	if value == "" {
-		return dst
+// ReadPolicies reads the body of Set ACL. Only the permissions in letters may be
+// stored; empty allows any.
+func ReadPolicies(r *wire.Request, letters string) ([]Policy, error) {
+	body, err := r.ReadBody(maxPolicyBody)
+	if err != nil {
+		return nil, err
 	}
-	dst = append(append(append(dst, '<'), name...), '>')
-	dst = wire.AppendXML(dst, value)
-	return append(append(append(dst, "</"...), name...), '>')
+	policies, err := parsePolicies(body)
+	for _, p := range policies {
+		if letters != "" && strings.Trim(p.Access.Permission, letters) != "" {
+			return nil, wire.BadNode("Permission", p.Access.Permission)
+		}
+	}
+	return policies, err
 }
 
-// ParsePolicies reads the body of Set ACL; an empty one means no policies.
-func ParsePolicies(body []byte) ([]Policy, error) {
-	body = bytes.TrimSpace(wire.TrimBOM(body))
-	if len(body) == 0 {
+// parsePolicies reads a list of policies; an empty body is an empty list.
+func parsePolicies(body []byte) ([]Policy, error) {
+	if len(bytes.TrimSpace(wire.TrimBOM(body))) == 0 {
 		return nil, nil
 	}
-	var ids identifiers
-	d := xml.NewDecoder(bytes.NewReader(body))
-	if err := d.Decode(&ids); err != nil {
-		return nil, wire.BadXML(err.Error())
+	var ids struct {
+		XMLName  xml.Name `xml:"SignedIdentifiers"`
+		Policies []Policy `xml:"SignedIdentifier"`
 	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, wire.BadXML("something follows the SignedIdentifiers element")
+	if err := wire.ParseXML(body, &ids); err != nil {
+		return nil, err
 	}
-	if len(ids.Policies) > MaxPolicies {
+	if len(ids.Policies) > maxPolicies {
 		return nil, wire.BadXML("more than five stored access policies")
 	}
 	seen := map[string]bool{}
@@ -84,14 +86,4 @@ func ParsePolicies(body []byte) ([]Policy, error) {
 		}
 	}
 	return ids.Policies, nil
-}
-
-// CheckPermissions refuses policies that permit anything but the letters.
-func CheckPermissions(policies []Policy, letters string) error {
-	for _, p := range policies {
-		if strings.Trim(p.Access.Permission, letters) != "" {
-			return wire.BadNode("Permission", p.Access.Permission)
-		}
-	}
-	return nil
 }

@@ -18,28 +18,18 @@ func (s *Service) policies(_ wire.Service, name string) ([]auth.Policy, error) {
 }
 
 func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
 	c, err := s.lookup(at.container)
 	if err != nil {
 		return err
 	}
 	setVersion(w.Header(), c.Changed)
-	return answerXML(w, auth.FormatPolicies(c.Policies))
+	return wire.XML(w, http.StatusOK, auth.FormatPolicies(c.Policies))
 }
 
 // setACL sets a container's stored access policies. A change holds from the
 // answer on, where Azure takes up to 30 s.
 func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
-	body, err := r.ReadBody(auth.MaxPolicyBody)
-	if err != nil {
-		return err
-	}
-	policies, err := auth.ParsePolicies(body)
+	policies, err := auth.ReadPolicies(r, "")
 	if err != nil {
 		return err
 	}
@@ -48,5 +38,5 @@ func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 		return err
 	}
 	setVersion(w.Header(), c.Changed)
-	return empty(w, http.StatusOK)
+	return wire.Empty(w, http.StatusOK)
 }

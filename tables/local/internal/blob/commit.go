@@ -12,9 +12,6 @@ import (
 // putBlockList makes a blob of blocks that are there. A repeat whose blocks are
 // committed already succeeds if it asked for the latest, as SDKs do.
 func (s *Service) putBlockList(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.Allow("w"); err != nil {
-		return err
-	}
 	rec, cond, err := parsePut(r)
 	if err != nil {
 		return err

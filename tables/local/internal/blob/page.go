@@ -2,9 +2,7 @@ package blob
 
 import (
 	"encoding/base64"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -24,16 +22,16 @@ type page struct {
 func newPage(r *wire.Request, l *listing, kind, container string) *page {
 	p := &page{listing: l, kind: kind}
 	p.out = append(p.out, wire.XMLHeader+`<EnumerationResults ServiceEndpoint="`...)
-	p.text(strings.ReplaceAll(strings.TrimSuffix(r.Base(), "/"+container), `"`, "%22") + "/")
+	p.out = wire.AppendXML(p.out, strings.ReplaceAll(strings.TrimSuffix(r.Base(), "/"+container), `"`, "%22")+"/")
 	if container != "" {
 		p.out = append(p.out, `" ContainerName="`...)
-		p.text(container)
+		p.out = wire.AppendXML(p.out, container)
 	}
 	p.out = append(p.out, `">`...)
 	for _, e := range [][2]string{{"Prefix", l.prefix}, {"Marker", r.Query.Get("marker")}, {"MaxResults", r.Query.Get("maxresults")},
 		{"Delimiter", l.delimiter}, {"StartFrom", l.from}, {"EndBefore", l.before}} {
 		if e[1] != "" {
-			p.element(e[0], e[1])
+			p.out = wire.AppendElement(p.out, e[0], e[1])
 		}
 	}
 	p.out = append(p.out, "<"+kind+">"...)
@@ -45,30 +43,15 @@ func (p *page) full() bool { return p.items >= p.most || len(p.out) >= maxPage }
 // end gives the whole document.
 func (p *page) end() []byte {
 	p.out = append(p.out, "</"+p.kind+">"...)
-	p.element("NextMarker", encodeMarker(p.next))
+	p.out = wire.AppendElement(p.out, "NextMarker", encodeMarker(p.next))
 	p.out = append(p.out, "</EnumerationResults>"...)
 	return p.out
-}
-
-// text writes s as XML; what XML cannot hold becomes U+FFFD.
-func (p *page) text(s string) {
-	p.out = wire.AppendXML(p.out, s)
-}
-
-func (p *page) element(name, value string) {
-	if value == "" {
-		p.out = append(p.out, "<"+name+" />"...)
-		return
-	}
-	p.out = append(p.out, "<"+name+">"...)
-	p.text(value)
-	p.out = append(p.out, "</"+name+">"...)
 }
 
 // nameElement writes a blob's name. One that XML cannot hold is percent-encoded, and says so.
 func (p *page) nameElement(name string) {
 	if !strings.ContainsFunc(name, notXML) {
-		p.element("Name", name)
+		p.out = wire.AppendElement(p.out, "Name", name)
 		return
 	}
 	p.out = append(p.out, `<Name Encoded="true">`+strings.ReplaceAll(url.QueryEscape(name), "+", "%20")+"</Name>"...)
@@ -91,7 +74,7 @@ func (p *page) addBlob(name string, rec *record) {
 	p.out = append(p.out, "<Blob>"...)
 	p.nameElement(name)
 	p.out = append(p.out, "<Properties>"...)
-	for _, e := range [][2]string{
+	p.out = wire.AppendElements(p.out, [][2]string{
 		{"Creation-Time", wire.HTTPTime(modified(rec.Created))},
 		{"Last-Modified", wire.HTTPTime(modified(rec.Changed))},
 		{"Etag", etag(rec.Changed)},
@@ -109,9 +92,7 @@ func (p *page) addBlob(name string, rec *record) {
 		{"LeaseStatus", "unlocked"},
 		{"LeaseState", "available"},
 		{"ServerEncrypted", "true"},
-	} {
-		p.element(e[0], e[1])
-	}
+	})
 	p.out = append(p.out, "</Properties>"...)
 	p.addMetadata(rec.Metadata)
 	p.out = append(p.out, "<OrMetadata /></Blob>"...)
@@ -120,9 +101,9 @@ func (p *page) addBlob(name string, rec *record) {
 func (p *page) addContainer(c *container) {
 	p.items++
 	p.out = append(p.out, "<Container>"...)
-	p.element("Name", c.Name)
+	p.out = wire.AppendElement(p.out, "Name", c.Name)
 	p.out = append(p.out, "<Properties>"...)
-	for _, e := range [][2]string{
+	p.out = wire.AppendElements(p.out, [][2]string{
 		{"Last-Modified", wire.HTTPTime(modified(c.Changed))},
 		{"Etag", `"` + etag(c.Changed) + `"`}, // in quotes here, and not among blobs, as Azure has it
 		{"LeaseStatus", "unlocked"},
@@ -132,27 +113,16 @@ func (p *page) addContainer(c *container) {
 		{"HasImmutabilityPolicy", "false"},
 		{"HasLegalHold", "false"},
 		{"ImmutableStorageWithVersioningEnabled", "false"},
-	} {
-		p.element(e[0], e[1])
-	}
+	})
 	p.out = append(p.out, "</Properties>"...)
 	p.addMetadata(c.Metadata)
 	p.out = append(p.out, "</Container>"...)
 }
 
 func (p *page) addMetadata(metadata map[string]string) {
-	if !p.metadata {
-		return
+	if p.metadata {
+		p.out = wire.AppendMetadata(p.out, metadata)
 	}
-	if len(metadata) == 0 {
-		p.out = append(p.out, "<Metadata />"...)
-		return
-	}
-	p.out = append(p.out, "<Metadata>"...)
-	for _, name := range slices.Sorted(maps.Keys(metadata)) {
-		p.element(name, metadata[name])
-	}
-	p.out = append(p.out, "</Metadata>"...)
 }
 
 // A marker is the name that the next page begins with, so encoded that nobody

@@ -29,9 +29,6 @@ func checkType(h http.Header) error {
 
 // putBlob replaces a blob whole, or makes it.
 func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.Allow("cw"); err != nil {
-		return err
-	}
 	if err := checkType(r.Header); err != nil {
 		return err
 	}
@@ -93,7 +90,7 @@ func parsePut(r *wire.Request) (rec *record, cond conditions, err error) {
 	if rec.Headers, err = parseHeaders(r.Header); err != nil {
 		return nil, cond, err
 	}
-	if rec.Metadata, err = parseMetadata(r.Header); err != nil {
+	if rec.Metadata, err = wire.ParseMetadata(r.Header); err != nil {
 		return nil, cond, err
 	}
 	cond, err = parseWriteConditions(r.Header)
@@ -103,5 +100,5 @@ func parsePut(r *wire.Request) (rec *record, cond conditions, err error) {
 func created(w http.ResponseWriter, rec *record) error {
 	setVersion(w.Header(), rec.Changed)
 	wire.Set(w.Header(), "x-ms-request-server-encrypted", "true")
-	return empty(w, http.StatusCreated)
+	return wire.Empty(w, http.StatusCreated)
 }

@@ -15,12 +15,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-var (
-	errNoLength = &wire.Error{Status: http.StatusLengthRequired, Code: "MissingContentLengthHeader",
-		Message: "The Content-Length header was not specified."}
-	errBodyCut = &wire.Error{Status: http.StatusBadRequest, Code: "IncompleteBody",
-		Message: "The request body ended before the length that its header names."}
-)
+var errNoLength = &wire.Error{Status: http.StatusLengthRequired, Code: "MissingContentLengthHeader",
+	Message: "The Content-Length header was not specified."}
 
 // crcPolynomial is Azure Storage's own, reversed as hash/crc64 wants it.
 const crcPolynomial = 0x9A6C9329AC4BC9B5
@@ -107,7 +103,7 @@ func (s *sums) set(h http.Header) {
 func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
 	draft, err := s.content.Write(sums, r.ContentLength)
 	if sums.failed != nil || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, errBodyCut
+		return nil, wire.ErrBodyCut
 	}
 	if err != nil {
 		return nil, err

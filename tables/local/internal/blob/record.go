@@ -40,7 +40,7 @@ func setUnleased(h http.Header) {
 // setAll sets the headers that describe a blob, but for its length.
 func (r *record) setAll(h http.Header) {
 	setVersion(h, r.Changed)
-	setMetadata(h, r.Metadata)
+	wire.SetMetadata(h, r.Metadata)
 	setUnleased(h)
 	r.Headers.set(h)
 	wire.Set(h, "Accept-Ranges", "bytes")

@@ -3,7 +3,6 @@ package blob
 import (
 	"bytes"
 	"crypto/md5"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -12,14 +11,12 @@ import (
 
 	"furrow/tables/local/internal/content"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 	azcontainer "github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/service"
 )
 
 // random gives n bytes that depend on seed alone.
@@ -38,71 +35,6 @@ func wantCode(t *testing.T, err error, code bloberror.Code) {
 	t.Helper()
 	if !bloberror.HasCode(err, code) {
 		t.Fatalf("got %v, want %s", err, code)
-	}
-}
-
-func TestSDKPutsAndGetsContainers(t *testing.T) {
-	f := inMemory(t)
-	ctx := t.Context()
-	c := f.client().NewContainerClient("photos")
-	_, err := c.GetProperties(ctx, nil)
-	wantCode(t, err, bloberror.ContainerNotFound)
-	if _, err := c.Create(ctx, &azcontainer.CreateOptions{Metadata: map[string]*string{"site": to.Ptr("north")}}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Create(ctx, nil)
-	wantCode(t, err, bloberror.ContainerAlreadyExists)
-	if _, err := c.SetMetadata(ctx, &azcontainer.SetMetadataOptions{Metadata: map[string]*string{"site": to.Ptr("south")}}); err != nil {
-		t.Fatal(err)
-	}
-	p, err := c.GetProperties(ctx, nil)
-	if err != nil || *p.Metadata["Site"] != "south" || *p.LeaseState != "available" {
-		t.Fatalf("%+v %v", p, err)
-	}
-	f.container("videos")
-	f.container("audio")
-	pager := f.client().NewListContainersPager(&service.ListContainersOptions{MaxResults: to.Ptr(int32(1)), Include: service.ListContainersInclude{Metadata: true}})
-	var names []string
-	for pager.More() {
-		page, err := pager.NextPage(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, item := range page.ContainerItems {
-			names = append(names, *item.Name)
-			if *item.Name == "photos" && *item.Metadata["site"] != "south" {
-				t.Errorf("metadata %v", item.Metadata)
-			}
-			if *item.Properties.ETag == "" || item.Properties.LastModified.IsZero() {
-				t.Errorf("properties %+v", item.Properties)
-			}
-		}
-	}
-	if want := []string{"audio", "photos", "videos"}; !slices.Equal(names, want) {
-		t.Errorf("listed %v, want %v", names, want)
-	}
-	if _, err := c.Delete(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Delete(ctx, nil)
-	wantCode(t, err, bloberror.ContainerNotFound)
-}
-
-func TestSDKKeepsStoredPolicies(t *testing.T) {
-	f := inMemory(t)
-	c := f.container("photos")
-	ids := []*azcontainer.SignedIdentifier{{ID: to.Ptr("readers"), AccessPolicy: &azcontainer.AccessPolicy{Permission: to.Ptr("r")}}}
-	if _, err := c.SetAccessPolicy(t.Context(), &azcontainer.SetAccessPolicyOptions{ContainerACL: ids}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := c.GetAccessPolicy(t.Context(), nil)
-	if err != nil || len(got.SignedIdentifiers) != 1 || *got.SignedIdentifiers[0].AccessPolicy.Permission != "r" {
-		t.Fatalf("%+v %v", got, err)
-	}
-	access := azcontainer.PublicAccessTypeBlob
-	_, err = c.SetAccessPolicy(t.Context(), &azcontainer.SetAccessPolicyOptions{Access: &access})
-	if re, ok := errors.AsType[*azcore.ResponseError](err); !ok || re.StatusCode != 501 {
-		t.Fatalf("public access: %v", err)
 	}
 }
 
@@ -145,69 +77,6 @@ func TestSDKRoundTripsContents(t *testing.T) {
 			t.Errorf("range MD5 %x, want %x", part.ContentMD5, sum)
 		}
 	}
-}
-
-func TestSDKUploadsStreams(t *testing.T) {
-	f := inMemory(t)
-	b := f.container("data").NewBlockBlobClient("stream")
-	want := random(1, 5<<20+3)
-	opts := &blockblob.UploadStreamOptions{BlockSize: 1 << 20, Concurrency: 3, Metadata: map[string]*string{"kind": to.Ptr("stream")},
-		HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("text/plain"), BlobCacheControl: to.Ptr("no-store")}}
-	if _, err := b.UploadStream(t.Context(), bytes.NewReader(want), opts); err != nil {
-		t.Fatal(err)
-	}
-	p, err := b.GetProperties(t.Context(), nil)
-	if err != nil || *p.ContentLength != int64(len(want)) || *p.ContentType != "text/plain" || *p.CacheControl != "no-store" ||
-		*p.Metadata["Kind"] != "stream" || *p.BlobType != blob.BlobTypeBlockBlob || p.CreationTime.IsZero() {
-		t.Fatalf("%+v %v", p, err)
-	}
-	list, err := b.GetBlockList(t.Context(), blockblob.BlockListTypeAll, nil)
-	if err != nil || len(list.CommittedBlocks) != 6 || len(list.UncommittedBlocks) != 0 {
-		t.Fatalf("%+v %v", list.BlockList, err)
-	}
-	got := make([]byte, len(want))
-	if _, err := b.DownloadBuffer(t.Context(), got, &blob.DownloadBufferOptions{BlockSize: 700_000}); err != nil || !bytes.Equal(got, want) {
-		t.Fatal("another content came back", err)
-	}
-}
-
-func TestSDKConditions(t *testing.T) {
-	f := inMemory(t)
-	ctx := t.Context()
-	b := f.container("data").NewBlockBlobClient("x")
-	matching := func(m, n *azcore.ETag) *blob.AccessConditions {
-		return &blob.AccessConditions{ModifiedAccessConditions: &blob.ModifiedAccessConditions{IfMatch: m, IfNoneMatch: n}}
-	}
-	any := to.Ptr(azcore.ETagAny)
-	first, err := b.Upload(ctx, body([]byte("one")), &blockblob.UploadOptions{AccessConditions: matching(nil, any)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = b.Upload(ctx, body([]byte("two")), &blockblob.UploadOptions{AccessConditions: matching(nil, any)})
-	wantCode(t, err, bloberror.BlobAlreadyExists)
-	second, err := b.Upload(ctx, body([]byte("two")), &blockblob.UploadOptions{AccessConditions: matching(first.ETag, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = b.Upload(ctx, body([]byte("three")), &blockblob.UploadOptions{AccessConditions: matching(first.ETag, nil)})
-	wantCode(t, err, bloberror.ConditionNotMet)
-	_, err = b.SetMetadata(ctx, nil, &blob.SetMetadataOptions{AccessConditions: matching(first.ETag, nil)})
-	wantCode(t, err, bloberror.ConditionNotMet)
-	_, err = b.DownloadStream(ctx, &blob.DownloadStreamOptions{AccessConditions: matching(first.ETag, nil)})
-	wantCode(t, err, bloberror.ConditionNotMet)
-	same, err := b.DownloadStream(ctx, &blob.DownloadStreamOptions{AccessConditions: matching(nil, second.ETag)})
-	if err != nil || same.ErrorCode == nil || *same.ErrorCode != string(bloberror.ConditionNotMet) {
-		t.Fatalf("got %+v %v, want what the SDK makes of 304", same.DownloadResponse, err)
-	}
-	_, err = b.Delete(ctx, &blob.DeleteOptions{AccessConditions: matching(first.ETag, nil)})
-	wantCode(t, err, bloberror.ConditionNotMet)
-	if _, err := b.Delete(ctx, &blob.DeleteOptions{AccessConditions: matching(second.ETag, nil), DeleteSnapshots: to.Ptr(blob.DeleteSnapshotsOptionTypeInclude)}); err != nil {
-		t.Fatal(err)
-	}
-	_, err = b.GetProperties(ctx, nil)
-	wantCode(t, err, bloberror.BlobNotFound)
-	_, err = b.Upload(ctx, body([]byte("three")), &blockblob.UploadOptions{AccessConditions: matching(second.ETag, nil)})
-	wantCode(t, err, bloberror.ConditionNotMet)
 }
 
 func TestSDKListsFlatAndByHierarchy(t *testing.T) {
@@ -280,60 +149,4 @@ func hierarchy(t *testing.T, c *azcontainer.Client, o *azcontainer.ListBlobsHier
 		}
 	}
 	return names
-}
-
-func TestSDKCommitsBlocks(t *testing.T) {
-	f := inMemory(t)
-	ctx := t.Context()
-	b := f.container("data").NewBlockBlobClient("x")
-	stage := func(id, text string) {
-		t.Helper()
-		if _, err := b.StageBlock(ctx, id, body([]byte(text)), &blockblob.StageBlockOptions{TransactionalValidation: blob.TransferValidationTypeComputeCRC64()}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := func() string {
-		t.Helper()
-		resp, err := b.DownloadStream(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(all)
-	}
-	stage("YQ==", "one ")
-	stage("Yg==", "two ")
-	stage("Yw==", "lost")
-	_, err := b.GetProperties(ctx, nil)
-	wantCode(t, err, bloberror.BlobNotFound)
-	if _, err := b.CommitBlockList(ctx, []string{"Yg==", "YQ==", "Yg=="}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := got(); got != "two one two " {
-		t.Errorf("content %q", got)
-	}
-	_, err = b.CommitBlockList(ctx, []string{"Yw=="}, nil)
-	wantCode(t, err, bloberror.InvalidBlockList)
-	stage("YQ==", "new ")
-	list, err := b.GetBlockList(ctx, blockblob.BlockListTypeAll, nil)
-	if err != nil || len(list.CommittedBlocks) != 3 || len(list.UncommittedBlocks) != 1 || *list.UncommittedBlocks[0].Name != "YQ==" {
-		t.Fatalf("%+v %v", list.BlockList, err)
-	}
-	if _, err := b.CommitBlockList(ctx, []string{"YQ==", "Yg=="}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := got(); got != "new two " {
-		t.Errorf("content %q", got)
-	}
-	stage("YQ==", "gone")
-	if _, err := b.Upload(ctx, body([]byte("whole")), nil); err != nil {
-		t.Fatal(err)
-	}
-	list, err = b.GetBlockList(ctx, blockblob.BlockListTypeAll, nil)
-	if err != nil || len(list.CommittedBlocks)+len(list.UncommittedBlocks) != 0 {
-		t.Fatalf("after Put Blob: %+v %v", list.BlockList, err)
-	}
 }

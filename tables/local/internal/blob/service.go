@@ -52,8 +52,9 @@ func New(s *store.Store, fs vfs.FS, dir, account string, key []byte) (*Service, 
 
 // Handler serves the service over HTTP.
 func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
+	router := s.router()
 	serve := func(w http.ResponseWriter, r *wire.Request) error {
-		err := s.serve(w, r)
+		err := router.Serve(w, r)
 		if cut, ok := errors.AsType[*cutError](err); ok {
 			log.Error("answer cut off", "service", wire.Blob, "path", r.URL.Path, "request", r.ID, "err", cut.err)
 			panic(http.ErrAbortHandler) // so that the client does not take what it has for the whole
@@ -63,44 +64,10 @@ func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
 	return &wire.Handler{Service: wire.Blob, Account: s.auth.Account, Now: now, Log: log, Serve: serve}
 }
 
-func (s *Service) serve(w http.ResponseWriter, r *wire.Request) error {
-	at, err := parseTarget(r)
-	if err != nil {
-		return err
-	}
-	g, err := s.auth.Authorize(r, auth.Resource{Name: at.container, Blob: at.blob})
-	if err != nil {
-		return err
-	}
-	if err := checkServed(r, at); err != nil {
-		return err
-	}
-	do, err := s.route(r, at)
-	if err != nil {
-		return err
-	}
-	return do(w, r, g, at)
-}
-
 var (
 	errContainerNotFound = &wire.Error{Status: 404, Code: "ContainerNotFound", Message: "The specified container does not exist."}
 	errContainerExists   = &wire.Error{Status: 409, Code: "ContainerAlreadyExists", Message: "The specified container already exists."}
 	errBlobNotFound      = &wire.Error{Status: 404, Code: "BlobNotFound", Message: "The specified blob does not exist."}
 	errBlobExists        = &wire.Error{Status: 409, Code: "BlobAlreadyExists", Message: "The specified blob already exists."}
 	errOverwrite         = &wire.Error{Status: 403, Code: "UnauthorizedBlobOverwrite", Message: "This request is not authorized to perform blob overwrites."}
-	errMethod            = &wire.Error{Status: 405, Code: "UnsupportedHttpVerb", Message: "The resource doesn't support the specified HTTP verb."}
 )
-
-// empty answers without a body.
-func empty(w http.ResponseWriter, status int) error {
-	wire.Set(w.Header(), "Content-Length", "0")
-	w.WriteHeader(status)
-	return nil
-}
-
-// answerXML answers with a document.
-func answerXML(w http.ResponseWriter, body []byte) error {
-	wire.Set(w.Header(), "Content-Type", "application/xml")
-	w.Write(body) // a client that is gone hears nothing
-	return nil
-}

@@ -49,9 +49,6 @@ func parseBlockID(text string) (string, error) {
 
 // putBlock takes in a block, to be committed by a Put Block List. A repeat replaces it.
 func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.Allow("w"); err != nil {
-		return err
-	}
 	if !r.Query.Has("blockid") {
 		return wire.MissingQuery("blockid")
 	}
@@ -85,7 +82,7 @@ func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 	}
 	sums.set(w.Header())
 	wire.Set(w.Header(), "x-ms-request-server-encrypted", "true")
-	return empty(w, http.StatusCreated)
+	return wire.Empty(w, http.StatusCreated)
 }
 
 func (c *change) stage(r *wire.Request, id string, draft *content.Draft) error {

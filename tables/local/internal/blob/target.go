@@ -2,10 +2,11 @@ package blob
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/route"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 )
@@ -23,14 +24,34 @@ const rootContainer = "$root"
 // A target is what a URL names: the account, a container, or a blob.
 type target struct{ container, blob string }
 
-var errURI = &wire.Error{Status: 400, Code: "InvalidUri", Message: "The requested URI does not represent any resource on the server."}
+// What a target names.
+const (
+	onAccount   = "the Blob service"
+	onContainer = "containers"
+	onBlob      = "blobs"
+)
+
+func (t target) Resource() auth.Resource { return auth.Resource{Name: t.container, Blob: t.blob} }
+
+func (t target) Key(r *wire.Request) (route.Key, error) {
+	key := route.Key{On: onBlob, Method: r.Method, Comp: r.Query.Get("comp")}
+	switch {
+	case t.container == "" && key.Comp == "":
+		return key, wire.BadQuery("comp", "", "The URL names neither a container nor an operation of the service.")
+	case t.container == "":
+		key.On = onAccount
+	case t.blob == "":
+		key.On = onContainer
+	}
+	return key, nil
+}
 
 // parseTarget reads the path. Slashes in a blob's name may be escaped or not; a
 // backslash is one, as Azure has it.
 func parseTarget(r *wire.Request) (target, error) {
 	path, err := url.PathUnescape(r.Path)
 	if err != nil || !utf8.ValidString(path) {
-		return target{}, errURI
+		return target{}, wire.ErrURI
 	}
 	container, blob, _ := strings.Cut(strings.ReplaceAll(path, `\`, "/"), "/")
 	at := target{container, blob}
@@ -43,11 +64,11 @@ func parseTarget(r *wire.Request) (target, error) {
 func checkBlobName(name string) error {
 	switch {
 	case utf8.RuneCountInString(name) > maxName:
-		return errURI.With("Reason", "A blob's name has at most 1024 characters.")
+		return wire.ErrURI.With("Reason", "A blob's name has at most 1024 characters.")
 	case strings.Count(strings.Trim(name, "/"), "/") >= maxSegments:
-		return errURI.With("Reason", "A blob's name has at most 254 path segments.")
+		return wire.ErrURI.With("Reason", "A blob's name has at most 254 path segments.")
 	case strings.ContainsRune(name, 0):
-		return errURI.With("Reason", "A blob's name has no NUL character.")
+		return wire.ErrURI.With("Reason", "A blob's name has no NUL character.")
 	}
 	return nil
 }
@@ -55,20 +76,11 @@ func checkBlobName(name string) error {
 // systemContainers are names that Azure alone gives; here they never exist.
 var systemContainers = []string{"$logs", "$blobchangefeed"}
 
-var containerName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-
-func checkContainerName(name string) error {
-	switch {
-	case name == rootContainer || name == "$web":
+func checkName(name string) error {
+	if name == rootContainer || name == "$web" {
 		return nil
-	case len(name) < 3 || len(name) > 63:
-		return &wire.Error{Status: 400, Code: "OutOfRangeInput",
-			Message: "The specified resource name length is not within the permissible limits."}
-	case !containerName.MatchString(name):
-		return &wire.Error{Status: 400, Code: "InvalidResourceName",
-			Message: "The specified resource name contains invalid characters."}
 	}
-	return nil
+	return wire.CheckName(name)
 }
 
 // Names hold no NUL, so one ends the name where something follows it.

@@ -9,7 +9,7 @@ import (
 
 // setMetadata replaces a blob's metadata.
 func (s *Service) setMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	metadata, err := parseMetadata(r.Header)
+	metadata, err := wire.ParseMetadata(r.Header)
 	if err != nil {
 		return err
 	}
@@ -27,9 +27,6 @@ func (s *Service) setProperties(w http.ResponseWriter, r *wire.Request, g *auth.
 
 // update changes a blob's record and leaves its blocks.
 func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target, to func(*record)) error {
-	if err := g.Allow("w"); err != nil {
-		return err
-	}
 	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
 		return err
@@ -51,14 +48,11 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	}
 	setVersion(w.Header(), rec.Changed)
 	wire.Set(w.Header(), "x-ms-request-server-encrypted", "true")
-	return empty(w, http.StatusOK)
+	return wire.Empty(w, http.StatusOK)
 }
 
 // deleteBlob deletes a blob and its uncommitted blocks.
 func (s *Service) deleteBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := g.Allow("d"); err != nil {
-		return err
-	}
 	if err := checkSnapshots(r.Header.Get("x-ms-delete-snapshots")); err != nil {
 		return err
 	}
@@ -80,7 +74,7 @@ func (s *Service) deleteBlob(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 		return err
 	}
 	wire.Set(w.Header(), "x-ms-delete-type-permanent", "true")
-	return empty(w, http.StatusAccepted)
+	return wire.Empty(w, http.StatusAccepted)
 }
 
 // checkSnapshots passes over "with its snapshots", since there are none.

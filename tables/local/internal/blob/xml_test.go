@@ -9,17 +9,16 @@ import (
 
 // There are readers that resolve no character references but the five names.
 func TestNamesAreListedWithoutCharacterReferences(t *testing.T) {
-	f := inMemory(t)
-	f.container("data")
-	if a := f.do(http.MethodPut, "/data/it's%20%22so%22", "x", "x-ms-blob-type", "BlockBlob"); a.status != http.StatusCreated {
+	f := withData(t)
+	if a := f.Do(http.MethodPut, "/data/it's%20%22so%22", "x", "x-ms-blob-type", "BlockBlob"); a.Status != http.StatusCreated {
 		t.Fatal(a)
 	}
 	for path, want := range map[string]string{
 		"/data?restype=container&comp=list": `<Name>it's "so"</Name>`,
 		"/?comp=list":                       `<Etag>"0x`,
 	} {
-		if a := f.do(http.MethodGet, path, ""); !strings.Contains(a.body, want) || strings.Contains(a.body, "&#") {
-			t.Errorf("%s: %s", path, a.body)
+		if a := f.Do(http.MethodGet, path, ""); !strings.Contains(a.Body, want) || strings.Contains(a.Body, "&#") {
+			t.Errorf("%s: %s", path, a.Body)
 		}
 	}
 }

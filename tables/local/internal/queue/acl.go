@@ -8,34 +8,27 @@ import (
 )
 
 // getACL answers with the stored access policies.
-func (h *handler) getACL(w http.ResponseWriter, name string) error {
+func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	var policies []auth.Policy
-	err := h.with(name, func(q *queue) (func() error, error) {
+	err := s.with(at.queue, func(q *queue) (func() error, error) {
 		policies = q.record.Policies
 		return nil, nil
 	})
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusOK, auth.FormatPolicies(policies))
+	return wire.XML(w, http.StatusOK, auth.FormatPolicies(policies))
 }
 
 // setACL replaces the stored access policies. A change holds from the answer on,
 // where Azure takes up to 30 s.
-func (h *handler) setACL(w http.ResponseWriter, r *wire.Request, name string) error {
-	body, err := r.ReadBody(auth.MaxPolicyBody)
+func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	policies, err := auth.ReadPolicies(r, "raup")
 	if err != nil {
 		return err
 	}
-	policies, err := auth.ParsePolicies(body)
-	if err != nil {
+	if err := s.edit(at.queue, func(c *record) { c.Policies = policies }); err != nil {
 		return err
 	}
-	if err := auth.CheckPermissions(policies, "raup"); err != nil {
-		return err
-	}
-	if err := h.edit(name, func(c *record) { c.Policies = policies }); err != nil {
-		return err
-	}
-	return empty(w, http.StatusNoContent)
+	return wire.Empty(w, http.StatusNoContent)
 }

@@ -6,7 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
+
+	"furrow/tables/local/internal/wiretest"
 )
 
 // BenchmarkTurns is put, get and delete by 64 at a time, without HTTP.
@@ -35,9 +36,9 @@ func BenchmarkTurns(b *testing.B) {
 // BenchmarkPut is a signed request through the handler, without a network.
 func BenchmarkPut(b *testing.B) {
 	_, f := benched(b)
-	handler := f.service.Handler(time.Now, slog.New(slog.DiscardHandler))
+	handler := f.service.Handler(slog.New(slog.DiscardHandler))
 	body := "<QueueMessage><MessageText>" + strings.Repeat("x", 250) + "</MessageText></QueueMessage>"
-	target := "/" + testAccount + "/bench/messages?" + f.sas("bench", "a", "").Encode()
+	target := "/" + wiretest.Account + "/bench/messages?" + sas("bench", "a", "").Encode()
 	b.ReportAllocs()
 	for b.Loop() {
 		w := httptest.NewRecorder()
@@ -48,9 +49,9 @@ func BenchmarkPut(b *testing.B) {
 	}
 }
 
-func benched(b *testing.B) (*handler, *fixture) {
+func benched(b *testing.B) (*Service, *fixture) {
 	b.Helper()
 	f := newFixture(b)
 	f.queue("bench")
-	return f.handler(), f
+	return f.service, f
 }

@@ -17,12 +17,4 @@ var (
 		Message: "The specified message does not exist."}
 	errReceipt = &wire.Error{Status: http.StatusBadRequest, Code: "PopReceiptMismatch",
 		Message: "The specified pop receipt did not match the pop receipt for a dequeued message."}
-	errMethod = &wire.Error{Status: http.StatusMethodNotAllowed, Code: "UnsupportedHttpVerb",
-		Message: "The resource doesn't support the specified HTTP verb."}
-	errPath = &wire.Error{Status: http.StatusBadRequest, Code: "InvalidUri",
-		Message: "The requested URI does not represent any resource on the server."}
-	errNameLength = &wire.Error{Status: http.StatusBadRequest, Code: "OutOfRangeInput",
-		Message: "The specified resource name length is not within the permissible limits."}
-	errName = &wire.Error{Status: http.StatusBadRequest, Code: "InvalidResourceName",
-		Message: "The specifed resource name contains invalid characters."} // sic: the service spells it so
 )

@@ -61,8 +61,8 @@ func FuzzPath(f *testing.F) {
 	f.Add("/")
 	f.Add("q%2Fmessages/%zz")
 	f.Fuzz(func(t *testing.T, escaped string) {
-		p, err := parsePath(escaped)
-		if err != nil || checkName(p.queue) != nil {
+		p, err := parsePath(&wire.Request{Path: escaped})
+		if err != nil || wire.CheckName(p.queue) != nil {
 			return
 		}
 		again := p.queue
@@ -72,7 +72,7 @@ func FuzzPath(f *testing.F) {
 		if p.message != "" {
 			again += "/" + url.PathEscape(p.message)
 		}
-		if got, err := parsePath(again); got != p || err != nil {
+		if got, err := parsePath(&wire.Request{Path: again}); got != p || err != nil {
 			t.Errorf("%q is %v, and %q is %v (%v)", escaped, p, again, got, err)
 		}
 	})

@@ -31,7 +31,7 @@ func TestHeadSeekSkipsDeadMessages(t *testing.T) {
 	const rounds, batch = 100_000, 25
 	f := newFixture(t)
 	f.queue("dead")
-	h := f.handler()
+	h := f.service
 	must := func(err error) {
 		t.Helper()
 		if err != nil {

@@ -10,10 +10,7 @@ import (
 
 // update answers PUT of a message: new text, if there is any, and a new time at
 // which it is visible, which may not be after it expired.
-func (h *handler) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
-	if err := g.Allow("u"); err != nil {
-		return err
-	}
+func (s *Service) update(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	if r.Query.Get("visibilitytimeout") == "" {
 		return wire.MissingQuery("visibilitytimeout")
 	}
@@ -27,7 +24,7 @@ func (h *handler) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	}
 	var m *message
 	var now instant
-	err = h.hold(r, p, func(t *turn, held *message) error {
+	err = s.hold(r, at, func(t *turn, held *message) error {
 		visible := after(t.now.ns, visibility)
 		if visible > held.expires {
 			_, err := r.IntQuery("visibilitytimeout", 0, int((held.expires-t.now.ns)/int64(time.Second)), 0)
@@ -45,16 +42,16 @@ func (h *handler) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	}
 	wire.Set(w.Header(), "x-ms-popreceipt", string(appendReceipt(nil, m.receipt)))
 	wire.Set(w.Header(), "x-ms-time-next-visible", wire.HTTPTime(now.shown(m.place.at)))
-	return empty(w, http.StatusNoContent)
+	return wire.Empty(w, http.StatusNoContent)
 }
 
 // hold runs f on the message that the request holds by its receipt.
-func (h *handler) hold(r *wire.Request, p path, f func(*turn, *message) error) error {
+func (s *Service) hold(r *wire.Request, p path, f func(*turn, *message) error) error {
 	receipt, err := parseReceipt(r.Query.Get("popreceipt"))
 	if err != nil {
 		return err
 	}
-	return h.turn(p.queue, func(t *turn) error {
+	return s.turn(p.queue, func(t *turn) error {
 		id, err := parseID(p.message)
 		if err != nil {
 			return err
@@ -68,16 +65,13 @@ func (h *handler) hold(r *wire.Request, p path, f func(*turn, *message) error) e
 }
 
 // remove answers DELETE of a message.
-func (h *handler) remove(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
-	if err := g.Allow("p"); err != nil {
-		return err
-	}
-	err := h.hold(r, p, func(t *turn, m *message) error {
+func (s *Service) remove(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	err := s.hold(r, at, func(t *turn, m *message) error {
 		t.remove(m)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return empty(w, http.StatusNoContent)
+	return wire.Empty(w, http.StatusNoContent)
 }

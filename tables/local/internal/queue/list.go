@@ -3,11 +3,11 @@ package queue
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
+	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 )
@@ -18,23 +18,23 @@ const maxList = 5000
 
 // list answers with the queues' names, in order. A marker is the name that the
 // page starts with.
-func (h *handler) list(w http.ResponseWriter, r *wire.Request) error {
+func (s *Service) list(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	most, err := r.IntQuery("maxresults", 1, 1<<31-1, maxList)
 	if err != nil {
 		return err
 	}
-	queues, next, err := h.page(r.Query.Get("prefix"), r.Query.Get("marker"), min(most, maxList))
+	queues, next, err := s.page(r.Query.Get("prefix"), r.Query.Get("marker"), min(most, maxList))
 	if err != nil {
 		return err
 	}
-	if err := h.store.Barrier(); err != nil {
+	if err := s.store.Barrier(); err != nil {
 		return err
 	}
 	body := append([]byte(wire.XMLHeader), `<EnumerationResults ServiceEndpoint="`...)
 	body = append(wire.AppendXML(body, strings.ReplaceAll(r.Base(), `"`, "%22")), `/">`...)
 	for _, echo := range []struct{ parameter, element string }{{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}} {
 		if value := r.Query.Get(echo.parameter); value != "" {
-			body = appendElement(body, echo.element, value)
+			body = wire.AppendElement(body, echo.element, value)
 		}
 	}
 	body = append(body, "<Queues>"...)
@@ -43,17 +43,13 @@ func (h *handler) list(w http.ResponseWriter, r *wire.Request) error {
 		body = appendQueue(body, c, withMetadata)
 	}
 	body = append(body, "</Queues>"...)
-	return answer(w, http.StatusOK, append(appendElement(body, "NextMarker", next), "</EnumerationResults>"...))
+	return wire.XML(w, http.StatusOK, append(wire.AppendElement(body, "NextMarker", next), "</EnumerationResults>"...))
 }
 
 func appendQueue(dst []byte, c record, withMetadata bool) []byte {
-	dst = appendElement(append(dst, "<Queue>"...), "Name", c.Name)
+	dst = wire.AppendElement(append(dst, "<Queue>"...), "Name", c.Name)
 	if withMetadata {
-		dst = append(dst, "<Metadata>"...)
-		for _, name := range slices.Sorted(maps.Keys(c.Metadata)) {
-			dst = appendElement(dst, name, c.Metadata[name])
-		}
-		dst = append(dst, "</Metadata>"...)
+		dst = wire.AppendMetadata(dst, c.Metadata)
 	}
 	return append(dst, "</Queue>"...)
 }

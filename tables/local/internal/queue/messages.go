@@ -19,10 +19,7 @@ const (
 )
 
 // put answers POST messages: a new message.
-func (h *handler) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, name string) error {
-	if err := g.Allow("a"); err != nil {
-		return err
-	}
+func (s *Service) put(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	delay, err := r.IntQuery("visibilitytimeout", 0, maxVisibility, 0)
 	if err != nil {
 		return err
@@ -39,7 +36,7 @@ func (h *handler) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, nam
 		return wire.BadXML("no MessageText element")
 	}
 	body := append(make([]byte, 0, 512), wire.XMLHeader+"<QueueMessagesList>"...)
-	err = h.turn(name, func(t *turn) error {
+	err = s.turn(at.queue, func(t *turn) error {
 		m := t.add(after(t.now.ns, delay), after(t.now.ns, life), text)
 		body = appendMessage(body, t.now, m, true, false, nil)
 		return nil
@@ -47,7 +44,7 @@ func (h *handler) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, nam
 	if err != nil {
 		return err
 	}
-	return answer(w, http.StatusCreated, append(body, "</QueueMessagesList>"...))
+	return wire.XML(w, http.StatusCreated, append(body, "</QueueMessagesList>"...))
 }
 
 // lifeOf reads messagettl, in seconds; -1 is for ever. A message that would
@@ -91,30 +88,24 @@ func readText(r *wire.Request) (text []byte, found bool, err error) {
 }
 
 // get answers GET messages: the next ones, invisible to others for a while.
-func (h *handler) get(w http.ResponseWriter, r *wire.Request, g *auth.Grant, name string) error {
-	if err := g.Allow("p"); err != nil {
-		return err
-	}
+func (s *Service) get(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	visibility, err := r.IntQuery("visibilitytimeout", 1, maxVisibility, defaultVisibility)
 	if err != nil {
 		return err
 	}
-	return h.next(w, r, name, true, func(t *turn, most int) ([]*message, bool, error) {
+	return s.next(w, r, at.queue, true, func(t *turn, most int) ([]*message, bool, error) {
 		return t.take(most, after(t.now.ns, visibility))
 	})
 }
 
 // peek answers GET messages?peekonly=true: the next ones, left as they are.
-func (h *handler) peek(w http.ResponseWriter, r *wire.Request, g *auth.Grant, name string) error {
-	if err := g.Allow("r"); err != nil {
-		return err
-	}
-	return h.next(w, r, name, false, (*turn).peek)
+func (s *Service) peek(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	return s.next(w, r, at.queue, false, (*turn).peek)
 }
 
 // next answers with the messages that find gives. Where expired ones are all that
 // a turn got to, it takes another.
-func (h *handler) next(w http.ResponseWriter, r *wire.Request, name string, held bool,
+func (s *Service) next(w http.ResponseWriter, r *wire.Request, name string, held bool,
 	find func(t *turn, most int) (found []*message, more bool, err error)) error {
 	most, err := r.IntQuery("numofmessages", 1, maxMessages, 1)
 	if err != nil {
@@ -124,7 +115,7 @@ func (h *handler) next(w http.ResponseWriter, r *wire.Request, name string, held
 	var found []*message
 	texts := make([][]byte, 0, most)
 	for again := true; again; {
-		err := h.turn(name, func(t *turn) (err error) {
+		err := s.turn(name, func(t *turn) (err error) {
 			now = t.now
 			if found, again, err = find(t, most); err != nil {
 				return err
@@ -143,7 +134,7 @@ func (h *handler) next(w http.ResponseWriter, r *wire.Request, name string, held
 			return err
 		}
 	}
-	return answer(w, http.StatusOK, messagesBody(now, found, texts, held))
+	return wire.XML(w, http.StatusOK, messagesBody(now, found, texts, held))
 }
 
 // messagesBody writes messages with their texts.
@@ -161,16 +152,13 @@ func messagesBody(now instant, found []*message, texts [][]byte, held bool) []by
 }
 
 // clear answers DELETE messages.
-func (h *handler) clear(w http.ResponseWriter, g *auth.Grant, name string) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
-	err := h.turn(name, func(t *turn) error {
+func (s *Service) clear(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	err := s.turn(at.queue, func(t *turn) error {
 		t.clear()
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return empty(w, http.StatusNoContent)
+	return wire.Empty(w, http.StatusNoContent)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -142,23 +141,6 @@ func TestConcurrentGetsNeverShareAMessage(t *testing.T) {
 	}
 }
 
-func TestMessagesComeInOrder(t *testing.T) {
-	f := newFixture(t)
-	q := f.queue("order")
-	var want []string
-	for i := range 40 {
-		want = append(want, fmt.Sprint(i))
-		f.put(q, fmt.Sprint(i))
-	}
-	var got []string
-	for _, m := range slices.Concat(f.get(q, 32, 30), f.get(q, 32, 30)) {
-		got = append(got, *m.MessageText)
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want them in the order in which they were put", got)
-	}
-}
-
 func TestExpiredMessageIsNeverGiven(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("expired")
@@ -198,7 +180,7 @@ func TestExpiredMessageIsNeverGiven(t *testing.T) {
 func TestGetReachesPastManyExpired(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("many")
-	h := f.handler()
+	h := f.service
 	for range 2 {
 		err := h.turn("many", func(u *turn) error {
 			for range maxExpired {
@@ -217,26 +199,6 @@ func TestGetReachesPastManyExpired(t *testing.T) {
 	}
 	if n := f.count(q); n != 1 {
 		t.Errorf("count %d, want 1", n)
-	}
-}
-
-func TestClearLeavesNothing(t *testing.T) {
-	f := newFixture(t)
-	q := f.queue("clear")
-	for range 5 {
-		f.put(q, "x")
-	}
-	taken := f.get(q, 2, 1)[0]
-	f.want(f.raw("DELETE", "/clear/messages", ""), 204, "")
-	f.step(time.Minute)
-	if got := f.get(q, 32, 30); len(got) != 0 || f.count(q) != 0 {
-		t.Errorf("%d messages are left, count %d", len(got), f.count(q))
-	}
-	_, err := q.DeleteMessage(t.Context(), *taken.MessageID, *taken.PopReceipt, nil)
-	f.wantCode(err, queueerror.MessageNotFound)
-	f.put(q, "after")
-	if got := f.get(q, 32, 30); len(got) != 1 {
-		t.Error("a message put after the clear was not given")
 	}
 }
 
@@ -259,10 +221,10 @@ func TestMessageAnswersReadAsAzures(t *testing.T) {
 		{"GET", "/wire/messages", "", 200, head + begin + lease + rest + end},
 		{"GET", "/wire/messages", "", 200, head + `</QueueMessagesList>$`},
 	} {
-		r := f.raw(c.method, c.target, c.body)
-		f.want(r, c.status, "")
-		if !regexp.MustCompile(c.want).MatchString(r.body) || r.Header.Get("Content-Type") != "application/xml" {
-			t.Errorf("%s %s: %s %s\nwant %s", c.method, c.target, r.Header.Get("Content-Type"), r.body, c.want)
+		r := f.Do(c.method, c.target, c.body)
+		r.Want(t, c.status, "")
+		if !regexp.MustCompile(c.want).MatchString(r.Body) || r.Header.Get("Content-Type") != "application/xml" {
+			t.Errorf("%s %s: %s %s\nwant %s", c.method, c.target, r.Header.Get("Content-Type"), r.Body, c.want)
 		}
 	}
 }
@@ -271,11 +233,11 @@ func TestUpdateWithoutTextKeepsIt(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("keep")
 	sent := f.put(q, "kept")
-	sas := f.sas("keep", "u", "")
+	sas := sas("keep", "u", "")
 	sas.Set("popreceipt", *sent.PopReceipt)
 	sas.Set("visibilitytimeout", "0")
 	r := f.bySAS("PUT", "/keep/messages/"+*sent.MessageID, "", sas)
-	f.want(r, 204, "")
+	r.Want(t, 204, "")
 	if _, err := time.Parse(time.RFC1123, r.Header.Get("x-ms-time-next-visible")); err != nil || r.Header.Get("x-ms-popreceipt") == "" {
 		t.Errorf("headers %v", r.Header)
 	}
@@ -332,10 +294,10 @@ func TestRefusalsOfMessages(t *testing.T) {
 		{"PATCH", "/refuse/messages", "", 405, "UnsupportedHttpVerb"},
 		{"GET", "/refuse/messages?comp=odd", "", 501, "NotImplemented"},
 	} {
-		r := f.raw(c.method, c.target, c.body)
-		f.want(r, c.status, c.code)
-		if !strings.Contains(r.body, "<Error><Code>"+c.code+"</Code>") {
-			t.Errorf("%s %s: body %s", c.method, c.target, r.body)
+		r := f.Do(c.method, c.target, c.body)
+		r.Want(t, c.status, c.code)
+		if !strings.Contains(r.Body, "<Error><Code>"+c.code+"</Code>") {
+			t.Errorf("%s %s: body %s", c.method, c.target, r.Body)
 		}
 	}
 	if got := f.get(q, 32, 30); len(got) != 1 {
@@ -348,7 +310,7 @@ func TestRefusedTurnLeavesNothing(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("undone")
 	refused := errors.New("refused")
-	err := f.handler().turn("undone", func(u *turn) error {
+	err := f.service.turn("undone", func(u *turn) error {
 		u.add(u.now.ns, never, []byte("ghost"))
 		return refused
 	})

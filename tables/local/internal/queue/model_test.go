@@ -32,14 +32,14 @@ func TestQueueIsItsModel(t *testing.T) {
 		if random.IntN(10) == 0 {
 			f.step(time.Duration(random.Int64N(int64(3 * time.Second))))
 		}
-		if err := f.handler().turn("model", w.step); err != nil {
+		if err := f.service.turn("model", w.step); err != nil {
 			t.Fatal(err)
 		}
 		if t.Failed() {
 			return
 		}
 	}
-	if err := f.handler().sweep(t.Context(), &cursor{}); err != nil {
+	if err := f.service.sweep(t.Context(), &cursor{}); err != nil {
 		t.Fatal(err)
 	}
 	now := f.service.clock.read(f.now).ns

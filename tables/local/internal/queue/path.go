@@ -1,8 +1,13 @@
 package queue
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
+
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/route"
+	"furrow/tables/local/internal/wire"
 )
 
 // path is what a URL names below the account: nothing, a queue, its messages,
@@ -14,42 +19,71 @@ type path struct {
 }
 
 // parsePath reads an escaped path such as jobs/messages/0193….
-func parsePath(escaped string) (p path, err error) {
-	parts := strings.Split(strings.TrimSuffix(escaped, "/"), "/")
+func parsePath(r *wire.Request) (p path, err error) {
+	parts := strings.Split(strings.TrimSuffix(r.Path, "/"), "/")
 	for i := range parts {
 		if parts[i], err = url.PathUnescape(parts[i]); err != nil {
-			return p, errPath
+			return p, wire.ErrURI
 		}
 	}
 	p.queue = parts[0]
 	if len(parts) > 1 {
 		if p.messages = parts[1] == "messages"; !p.messages {
-			return p, errPath
+			return p, wire.ErrURI
 		}
 	}
 	if len(parts) > 2 {
 		p.message = parts[2]
 	}
 	if len(parts) > 3 || p.queue == "" && p.messages || len(parts) == 3 && p.message == "" {
-		return p, errPath
+		return p, wire.ErrURI
 	}
 	return p, nil
 }
 
-// checkName holds a queue's name to Azure's rule: 3 to 63 lower-case letters,
-// digits and single hyphens between them
-// (learn.microsoft.com/rest/api/storageservices/naming-queues-and-metadata).
-func checkName(name string) error {
-	if len(name) < 3 || len(name) > 63 {
-		return errNameLength
+// What a path names.
+const (
+	onAccount  = "the Queue service"
+	onQueue    = "queues"
+	onMessages = "messages"
+	onMessage  = "one message"
+)
+
+// peekonly stands for the value of comp in the key of Peek Messages.
+const peekonly = "peekonly=true"
+
+func (p path) Resource() auth.Resource { return auth.Resource{Name: p.queue} }
+
+func (p path) Key(r *wire.Request) (route.Key, error) {
+	key := route.Key{On: onQueue, Method: r.Method, Comp: r.Query.Get("comp")}
+	read := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case p.queue == "" && key.Comp == "" && r.Method == http.MethodPut:
+		return key, wire.ErrName // a queue without a name
+	case !p.messages && key.Comp == "" && (read || p.queue == ""):
+		return key, wire.MissingQuery("comp")
+	case p.queue == "":
+		key.On = onAccount
+	case p.message != "":
+		key.On = onMessage
+	case p.messages:
+		key.On = onMessages
+		return p.peeking(r, key)
 	}
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-		case c == '-' && i > 0 && i < len(name)-1 && name[i-1] != '-':
-		default:
-			return errName
-		}
+	return key, nil
+}
+
+// peeking tells Peek Messages from Get Messages.
+func (p path) peeking(r *wire.Request, key route.Key) (route.Key, error) {
+	if key.Method != http.MethodGet || key.Comp != "" {
+		return key, nil
 	}
-	return nil
+	switch peek := r.Query.Get("peekonly"); strings.ToLower(peek) {
+	case "true":
+		key.Comp = peekonly
+	case "", "false":
+	default:
+		return key, wire.BadQuery("peekonly", peek, "Neither true nor false.")
+	}
+	return key, nil
 }

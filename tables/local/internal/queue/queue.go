@@ -70,19 +70,19 @@ func (s *Service) load() error {
 }
 
 // create answers PUT of a queue: a repetition with the same metadata is none.
-func (h *handler) create(w http.ResponseWriter, r *wire.Request, name string) error {
-	metadata, err := parseMetadata(r.Header)
+func (s *Service) create(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	metadata, err := wire.ParseMetadata(r.Header)
 	if err != nil {
 		return err
 	}
-	wait, status, err := h.add(name, metadata)
+	wait, status, err := s.add(at.queue, metadata)
 	if waitErr := wait(); waitErr != nil {
 		return waitErr
 	}
 	if err != nil {
 		return err
 	}
-	return empty(w, status)
+	return wire.Empty(w, status)
 }
 
 func (s *Service) add(name string, metadata map[string]string) (wait func() error, status int, err error) {
@@ -112,15 +112,15 @@ func (s *Service) add(name string, metadata map[string]string) (wait func() erro
 
 // delete answers DELETE of a queue. Its name is free at once, where Azure keeps
 // it for half a minute (409 QueueBeingDeleted).
-func (h *handler) delete(w http.ResponseWriter, name string) error {
-	wait, err := h.drop(name)
+func (s *Service) delete(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+	wait, err := s.drop(at.queue)
 	if waitErr := wait(); waitErr != nil {
 		return waitErr
 	}
 	if err != nil {
 		return err
 	}
-	return empty(w, http.StatusNoContent)
+	return wire.Empty(w, http.StatusNoContent)
 }
 
 func (s *Service) drop(name string) (wait func() error, err error) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/local/internal/wiretest"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 )
@@ -21,14 +23,14 @@ func TestQueueIsCreatedOnce(t *testing.T) {
 		return err
 	}
 	meta := map[string]*string{"site": ptr("Graz")}
-	f.want(f.raw("PUT", "/once", "", "x-ms-meta-site", "Graz"), 201, "")
-	f.want(f.raw("PUT", "/once", "", "x-ms-meta-Site", "Graz"), 204, "")
+	f.Do("PUT", "/once", "", "x-ms-meta-site", "Graz").Want(t, 201, "")
+	f.Do("PUT", "/once", "", "x-ms-meta-Site", "Graz").Want(t, 204, "")
 	if err := create(meta); err != nil {
 		t.Errorf("created again alike: %v", err)
 	}
 	f.wantCode(create(nil), queueerror.QueueAlreadyExists)
-	f.want(f.raw("DELETE", "/once", ""), 204, "")
-	f.want(f.raw("DELETE", "/once", ""), 404, "QueueNotFound")
+	f.Do("DELETE", "/once", "").Want(t, 204, "")
+	f.Do("DELETE", "/once", "").Want(t, 404, "QueueNotFound")
 	if err := create(nil); err != nil {
 		t.Errorf("created after its deletion: %v", err)
 	}
@@ -39,7 +41,7 @@ func TestDeletedQueueTakesItsMessages(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("again")
 	sent := f.put(q, "old")
-	f.want(f.raw("DELETE", "/again", ""), 204, "")
+	f.Do("DELETE", "/again", "").Want(t, 204, "")
 	_, err := q.EnqueueMessage(t.Context(), "lost", nil)
 	f.wantCode(err, queueerror.QueueNotFound)
 	f.queue("again")
@@ -66,20 +68,20 @@ func TestQueueNames(t *testing.T) {
 		if code != "" {
 			status = 400
 		}
-		f.want(f.raw("PUT", "/"+name, ""), status, code)
+		f.Do("PUT", "/"+name, "").Want(t, status, code)
 	}
 }
 
 func TestMetadata(t *testing.T) {
 	f := newFixture(t)
 	f.queue("meta")
-	f.want(f.raw("PUT", "/meta?comp=metadata", "", "x-ms-meta-a_1", "x y", "x-ms-meta-b", ""), 204, "")
+	f.Do("PUT", "/meta?comp=metadata", "", "x-ms-meta-a_1", "x y", "x-ms-meta-b", "").Want(t, 204, "")
 	for _, method := range []string{"GET", "HEAD"} {
-		r := f.raw(method, "/meta?comp=metadata", "")
-		f.want(r, 200, "")
+		r := f.Do(method, "/meta?comp=metadata", "")
+		r.Want(t, 200, "")
 		got := map[string]string{}
 		for name, values := range r.Header {
-			if name, ok := strings.CutPrefix(strings.ToLower(name), metadataPrefix); ok {
+			if name, ok := strings.CutPrefix(strings.ToLower(name), "x-ms-meta-"); ok {
 				got[name] = values[0]
 			}
 		}
@@ -87,15 +89,15 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %v", method, r.Header)
 		}
 	}
-	f.want(f.raw("PUT", "/meta?comp=metadata", ""), 204, "")
-	if r := f.raw("GET", "/meta?comp=metadata", ""); r.Header.Get("x-ms-meta-a_1") != "" {
+	f.Do("PUT", "/meta?comp=metadata", "").Want(t, 204, "")
+	if r := f.Do("GET", "/meta?comp=metadata", ""); r.Header.Get("x-ms-meta-a_1") != "" {
 		t.Error("metadata set to nothing is still there")
 	}
-	f.want(f.raw("PUT", "/meta?comp=metadata", "", "x-ms-meta-1a", "x"), 400, "InvalidMetadata")
-	f.want(f.raw("PUT", "/meta?comp=metadata", "", "x-ms-meta-a-b", "x"), 400, "InvalidMetadata")
-	f.want(f.raw("PUT", "/meta?comp=metadata", "", "x-ms-meta-", "x"), 400, "EmptyMetadataKey")
-	f.want(f.raw("PUT", "/meta?comp=metadata", "", "x-ms-meta-a", strings.Repeat("x", maxMetadata)), 400, "MetadataTooLarge")
-	f.want(f.raw("GET", "/nobody?comp=metadata", ""), 404, "QueueNotFound")
+	f.Do("PUT", "/meta?comp=metadata", "", "x-ms-meta-1a", "x").Want(t, 400, "InvalidMetadata")
+	f.Do("PUT", "/meta?comp=metadata", "", "x-ms-meta-a-b", "x").Want(t, 400, "InvalidMetadata")
+	f.Do("PUT", "/meta?comp=metadata", "", "x-ms-meta-", "x").Want(t, 400, "EmptyMetadataKey")
+	f.Do("PUT", "/meta?comp=metadata", "", "x-ms-meta-a", strings.Repeat("x", 8<<10)).Want(t, 400, "MetadataTooLarge")
+	f.Do("GET", "/nobody?comp=metadata", "").Want(t, 404, "QueueNotFound")
 }
 
 func TestListGoesThroughAllInPages(t *testing.T) {
@@ -104,7 +106,7 @@ func TestListGoesThroughAllInPages(t *testing.T) {
 	for i := range 7 {
 		name := fmt.Sprintf("list-%d", i)
 		want = append(want, name)
-		f.want(f.raw("PUT", "/"+name, "", "x-ms-meta-n", fmt.Sprintf("<%d>", i)), 201, "")
+		f.Do("PUT", "/"+name, "", "x-ms-meta-n", fmt.Sprintf("<%d>", i)).Want(t, 201, "")
 	}
 	f.queue("other")
 	for most := range int32(8) {
@@ -129,14 +131,14 @@ func TestListGoesThroughAllInPages(t *testing.T) {
 			t.Errorf("pages of %d: %v, want %v", most, got, want)
 		}
 	}
-	body := f.raw("GET", "?comp=list&prefix=oth", "").body
+	body := f.Do("GET", "?comp=list&prefix=oth", "").Body
 	const head = `<?xml version="1.0" encoding="utf-8"?><EnumerationResults ServiceEndpoint="`
-	if want := head + f.server.URL + `/furrow/"><Prefix>oth</Prefix><Queues><Queue><Name>other</Name></Queue></Queues><NextMarker /></EnumerationResults>`; body != want {
+	if want := head + f.URL + `/furrow/"><Prefix>oth</Prefix><Queues><Queue><Name>other</Name></Queue></Queues><NextMarker /></EnumerationResults>`; body != want {
 		t.Errorf("got  %s\nwant %s", body, want)
 	}
-	f.want(f.raw("GET", "?comp=list&prefix=zzz&marker=%00%3Cb%3E", ""), 200, "")
-	f.want(f.raw("GET", "?comp=list&prefix=a&marker=zzz", ""), 200, "")
-	f.want(f.raw("GET", "?comp=list&maxresults=0", ""), 400, "OutOfRangeQueryParameterValue")
+	f.Do("GET", "?comp=list&prefix=zzz&marker=%00%3Cb%3E", "").Want(t, 200, "")
+	f.Do("GET", "?comp=list&prefix=a&marker=zzz", "").Want(t, 200, "")
+	f.Do("GET", "?comp=list&maxresults=0", "").Want(t, 400, "OutOfRangeQueryParameterValue")
 }
 
 func TestNotServedNamesItself(t *testing.T) {
@@ -145,17 +147,17 @@ func TestNotServedNamesItself(t *testing.T) {
 	for target, names := range map[string]string{
 		"?comp=properties&restype=service": "comp=properties", "?comp=stats&restype=service": "comp=stats", "/some?comp=lease": "comp=lease",
 	} {
-		r := f.raw("GET", target, "")
-		f.want(r, 501, "NotImplemented")
-		if !strings.Contains(r.body, names) {
-			t.Errorf("%s: %s", target, r.body)
+		r := f.Do("GET", target, "")
+		r.Want(t, 501, "NotImplemented")
+		if !strings.Contains(r.Body, names) {
+			t.Errorf("%s: %s", target, r.Body)
 		}
 	}
-	f.want(f.raw("OPTIONS", "/some", ""), 501, "NotImplemented")
-	f.want(f.raw("GET", "/some", ""), 400, "MissingRequiredQueryParameter")
-	f.want(f.raw("GET", "", ""), 400, "MissingRequiredQueryParameter")
-	f.want(f.raw("POST", "/some", ""), 405, "UnsupportedHttpVerb")
-	f.want(f.raw("POST", "?comp=list", ""), 405, "UnsupportedHttpVerb")
+	f.Do("OPTIONS", "/some", "").Want(t, 501, "NotImplemented")
+	f.Do("GET", "/some", "").Want(t, 400, "MissingRequiredQueryParameter")
+	f.Do("GET", "", "").Want(t, 400, "MissingRequiredQueryParameter")
+	f.Do("POST", "/some", "").Want(t, 405, "UnsupportedHttpVerb")
+	f.Do("POST", "?comp=list", "").Want(t, 405, "UnsupportedHttpVerb")
 }
 
 const textBody = "<QueueMessage><MessageText>x</MessageText></QueueMessage>"
@@ -179,17 +181,17 @@ func TestSASDoesWhatItSays(t *testing.T) {
 		{"PUT", "/sas?comp=acl", "", ""},
 	} {
 		for _, permission := range []string{"r", "a", "u", "p"} {
-			r := f.bySAS(op.method, op.target, op.body, f.sas("sas", permission, ""))
-			if refused := r.StatusCode == 403; refused == (permission == op.needs) {
-				t.Errorf("%s %s with %s: %d", op.method, op.target, permission, r.StatusCode)
+			r := f.bySAS(op.method, op.target, op.body, sas("sas", permission, ""))
+			if refused := r.Status == 403; refused == (permission == op.needs) {
+				t.Errorf("%s %s with %s: %d", op.method, op.target, permission, r.Status)
 			}
 		}
 	}
-	f.want(f.bySAS("PUT", "/sas", "", f.sas("sas", "raup", "")), 403, "AuthorizationFailure")
-	f.want(f.bySAS("GET", "/sas/messages", "", f.sas("sas", "a", "")), 403, "AuthorizationPermissionMismatch")
-	f.want(f.bySAS("GET", "/elsewhere/messages", "", f.sas("sas", "raup", "")), 403, "AuthenticationFailed")
-	f.want(f.bySAS("GET", "?comp=list", "", f.sas("", "raup", "")), 403, "AuthorizationFailure")
-	f.want(f.bySAS("GET", "/sas/messages", "", url.Values{}), 401, "NoAuthenticationInformation")
+	f.bySAS("PUT", "/sas", "", sas("sas", "raup", "")).Want(t, 403, "AuthorizationFailure")
+	f.bySAS("GET", "/sas/messages", "", sas("sas", "a", "")).Want(t, 403, "AuthorizationPermissionMismatch")
+	f.bySAS("GET", "/elsewhere/messages", "", sas("sas", "raup", "")).Want(t, 403, "AuthenticationFailed")
+	f.bySAS("GET", "?comp=list", "", sas("", "raup", "")).Want(t, 403, "AuthorizationFailure")
+	f.bySAS("GET", "/sas/messages", "", url.Values{}).Want(t, 401, "NoAuthenticationInformation")
 }
 
 func TestStoredPolicyRules(t *testing.T) {
@@ -204,16 +206,18 @@ func TestStoredPolicyRules(t *testing.T) {
 	adders := func(id string) *azqueue.SignedIdentifier {
 		return &azqueue.SignedIdentifier{ID: &id, AccessPolicy: &azqueue.AccessPolicy{Start: &start, Expiry: &expiry, Permission: ptr("a")}}
 	}
-	byPolicy := func() reply { return f.bySAS("POST", "/policy/messages", textBody, f.sas("policy", "", "adders")) }
-	f.want(byPolicy(), 403, "AuthenticationFailed")
+	byPolicy := func() wiretest.Answer {
+		return f.bySAS("POST", "/policy/messages", textBody, sas("policy", "", "adders"))
+	}
+	byPolicy().Want(t, 403, "AuthenticationFailed")
 	if err := set(adders("adders"), adders("more")); err != nil {
 		t.Fatal(err)
 	}
-	f.want(byPolicy(), 201, "")
-	f.want(f.bySAS("GET", "/policy/messages", "", f.sas("policy", "", "adders")), 403, "AuthorizationPermissionMismatch")
+	byPolicy().Want(t, 201, "")
+	f.bySAS("GET", "/policy/messages", "", sas("policy", "", "adders")).Want(t, 403, "AuthorizationPermissionMismatch")
 	f = f.reopen(0)
 	q = f.account().NewQueueClient("policy")
-	f.want(byPolicy(), 201, "")
+	byPolicy().Want(t, 201, "")
 	got, err := q.GetAccessPolicy(t.Context(), nil)
 	if err != nil || len(got.SignedIdentifiers) != 2 || *got.SignedIdentifiers[0].ID != "adders" || !got.SignedIdentifiers[0].AccessPolicy.Expiry.Equal(expiry) {
 		t.Errorf("%v, %v", got, err)
@@ -222,9 +226,9 @@ func TestStoredPolicyRules(t *testing.T) {
 	deleters.AccessPolicy.Permission = ptr("rd") // a queue's are raup
 	f.wantCode(set(adders("1"), deleters), queueerror.InvalidXMLNodeValue)
 	f.wantCode(set(adders("1"), adders("2"), adders("3"), adders("4"), adders("5"), adders("6")), queueerror.InvalidXMLDocument)
-	f.want(byPolicy(), 201, "")
+	byPolicy().Want(t, 201, "")
 	if err := set(); err != nil {
 		t.Fatal(err)
 	}
-	f.want(byPolicy(), 403, "AuthenticationFailed")
+	byPolicy().Want(t, 403, "AuthenticationFailed")
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wiretest"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
@@ -108,7 +109,7 @@ func TestPowerCutKeepsWhatWasAcknowledged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := New(s, testAccount, testKey)
+	service, err := New(s, wiretest.Account, []byte(wiretest.Key), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestPowerCutKeepsWhatWasAcknowledged(t *testing.T) {
 	if err != nil || wait() != nil {
 		t.Fatal(err)
 	}
-	h := &handler{service, time.Now}
+	h := service
 	ctx, cancel := context.WithCancel(t.Context())
 	known := acknowledged{there: map[uuid.UUID]uint64{}, gone: map[uuid.UUID]bool{}, enough: make(chan struct{})}
 	var group sync.WaitGroup
@@ -135,7 +136,7 @@ func TestPowerCutKeepsWhatWasAcknowledged(t *testing.T) {
 	}
 	f := openFixture(t, copied, 0)
 	var all int64
-	err = f.handler().turn("cut", func(u *turn) error {
+	err = f.service.turn("cut", func(u *turn) error {
 		all = u.tally.count
 		for id, receipt := range there {
 			m, err := u.held(id, receipt)
@@ -188,7 +189,7 @@ func (a *acknowledged) note(id uuid.UUID, receipt uint64, there, gone bool) {
 }
 
 // work puts messages, updates them, and deletes every second one.
-func (a *acknowledged) work(t *testing.T, ctx context.Context, h *handler) {
+func (a *acknowledged) work(t *testing.T, ctx context.Context, h *Service) {
 	for i := 0; ctx.Err() == nil; i++ {
 		var m *message
 		step := func(f func(u *turn) error) {
@@ -216,7 +217,7 @@ func (a *acknowledged) work(t *testing.T, ctx context.Context, h *handler) {
 func (f *fixture) records(name string) []*message {
 	f.Helper()
 	var all []*message
-	err := f.handler().turn(name, func(u *turn) error {
+	err := f.service.turn(name, func(u *turn) error {
 		it, err := u.store.Iter(u.id.Key(store.PrefixMessage), store.After(u.id.Key(store.PrefixMessage)))
 		if err != nil {
 			return err

@@ -21,6 +21,7 @@ import (
 type Service struct {
 	store *store.Store
 	auth  *auth.Verifier
+	now   func() time.Time
 	clock clock
 
 	// mu guards queues, and orders their creation and deletion. Who needs a
@@ -29,17 +30,16 @@ type Service struct {
 	queues map[string]*queue
 }
 
-// New opens the service on what the store holds.
-func New(s *store.Store, account string, key []byte) (*Service, error) {
-	q := &Service{store: s, queues: map[string]*queue{}}
+// New opens the service on what the store holds. It takes the time from now.
+func New(s *store.Store, account string, key []byte, now func() time.Time) (*Service, error) {
+	q := &Service{store: s, now: now, queues: map[string]*queue{}}
 	q.auth = &auth.Verifier{Account: account, Key: key, Policies: q.policies}
 	return q, q.load()
 }
 
 // Handler serves the service over HTTP.
-func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
-	h := &handler{Service: s, now: now}
-	return &wire.Handler{Service: wire.Queue, Account: s.auth.Account, Now: now, Log: log, Serve: h.serve}
+func (s *Service) Handler(log *slog.Logger) http.Handler {
+	return &wire.Handler{Service: wire.Queue, Account: s.auth.Account, Now: s.now, Log: log, Serve: s.router().Serve}
 }
 
 // find gives a queue by its name.

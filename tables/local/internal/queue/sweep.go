@@ -21,8 +21,7 @@ const (
 
 // Sweep removes expired messages from time to time, until ctx ends. A sweep reads
 // a bounded number of records, and the next goes on where it stopped.
-func (s *Service) Sweep(ctx context.Context, now func() time.Time, log *slog.Logger) {
-	h := &handler{Service: s, now: now}
+func (s *Service) Sweep(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	var at cursor
@@ -32,7 +31,7 @@ func (s *Service) Sweep(ctx context.Context, now func() time.Time, log *slog.Log
 			return
 		case <-tick.C:
 		}
-		if err := h.sweep(ctx, &at); err != nil {
+		if err := s.sweep(ctx, &at); err != nil {
 			log.Error("sweep of expired messages", "err", err)
 		}
 	}
@@ -45,9 +44,9 @@ type cursor struct {
 }
 
 // sweep goes over the queues in the order of their names, from the cursor on.
-func (h *handler) sweep(ctx context.Context, at *cursor) error {
+func (s *Service) sweep(ctx context.Context, at *cursor) error {
 	for read := 0; read < sweepMost && ctx.Err() == nil; {
-		queues, next, err := h.page("", at.queue, 1)
+		queues, next, err := s.page("", at.queue, 1)
 		if err != nil {
 			return err
 		}
@@ -58,7 +57,7 @@ func (h *handler) sweep(ctx context.Context, at *cursor) error {
 		if queues[0].Name != at.queue {
 			*at = cursor{queue: queues[0].Name}
 		}
-		n, done, err := h.sweepQueue(at)
+		n, done, err := s.sweepQueue(at)
 		if err != nil {
 			return err
 		}
@@ -75,9 +74,9 @@ func (h *handler) sweep(ctx context.Context, at *cursor) error {
 
 // sweepQueue reads a turn's worth of a queue's messages, removes those that
 // expired, and moves the cursor.
-func (h *handler) sweepQueue(at *cursor) (read int, done bool, err error) {
+func (s *Service) sweepQueue(at *cursor) (read int, done bool, err error) {
 	next := *at
-	err = h.turn(at.queue, func(t *turn) error {
+	err = s.turn(at.queue, func(t *turn) error {
 		it, err := t.store.Iter(messageKey(t.id, at.message), store.After(t.id.Key(store.PrefixMessage)))
 		if err != nil {
 			return err

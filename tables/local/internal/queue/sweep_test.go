@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"furrow/tables/local/internal/store"
+	"furrow/tables/local/internal/wiretest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // fill puts n messages that live for so long.
-func fill(t *testing.T, h *handler, name string, n int, life time.Duration) {
+func fill(t *testing.T, h *Service, name string, n int, life time.Duration) {
 	t.Helper()
 	err := h.turn(name, func(u *turn) error {
 		for range n {
@@ -34,11 +35,11 @@ func TestSweepRemovesWhatNobodyReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		service, err := New(s, testAccount, testKey)
+		service, err := New(s, wiretest.Account, []byte(wiretest.Key), time.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &handler{service, time.Now}
+		h := service
 		for _, name := range []string{"one", "two"} {
 			wait, _, err := service.add(name, nil)
 			if err != nil || wait() != nil {
@@ -49,7 +50,7 @@ func TestSweepRemovesWhatNobodyReads(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); service.Sweep(ctx, time.Now, log) }()
+		go func() { defer close(done); service.Sweep(ctx, log) }()
 		count := func(name string) int64 {
 			q := service.queues[name]
 			q.mu.Lock()
@@ -77,7 +78,7 @@ func TestSweepIsBoundedAndGoesOn(t *testing.T) {
 	f := newFixture(t)
 	f.queue("living")
 	f.queue("mixed")
-	h := f.handler()
+	h := f.service
 	fill(t, h, "living", 3*sweepTurn, time.Hour)
 	fill(t, h, "mixed", 2*sweepTurn, time.Second)
 	f.step(2 * time.Second)

@@ -20,9 +20,9 @@ type turn struct {
 }
 
 // turn runs f in a turn of a queue and stores what it did, as with describes.
-func (h *handler) turn(name string, f func(*turn) error) error {
-	return h.with(name, func(q *queue) (func() error, error) {
-		t := &turn{h.store, h.store.Batch(), q.record.ID, h.clock.read(h.now), q.tally, q.head}
+func (s *Service) turn(name string, f func(*turn) error) error {
+	return s.with(name, func(q *queue) (func() error, error) {
+		t := &turn{s.store, s.store.Batch(), q.record.ID, s.clock.read(s.now), q.tally, q.head}
 		if err := f(t); err != nil {
 			if dropErr := t.b.Drop(); dropErr != nil {
 				return nil, dropErr
@@ -35,7 +35,7 @@ func (h *handler) turn(name string, f func(*turn) error) error {
 		}
 		q.tally = t.tally
 		t.b.Set(t.id.Key(store.PrefixTally), t.tally.encode(t.now.ns))
-		return h.store.Apply(t.b), nil
+		return s.store.Apply(t.b), nil
 	})
 }
 

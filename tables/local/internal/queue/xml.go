@@ -1,11 +1,9 @@
 package queue
 
 import (
-	"bytes"
 	"encoding/xml"
-	"errors"
-	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"furrow/tables/local/internal/wire"
@@ -19,75 +17,34 @@ const maxText = 64 << 10
 const maxBody = 6*maxText + 1<<10
 
 // parseText reads <QueueMessage><MessageText>…</MessageText></QueueMessage>. It
-// gives the text exactly, but for line ends, which XML has as a line feed. A
-// QueueMessage without text is not found.
+// returns the text exactly, except that XML turns every line end into a line
+// feed. found is false for a QueueMessage without a MessageText.
 func parseText(body []byte) (text []byte, found bool, err error) {
-	p := textParser{d: xml.NewDecoder(bytes.NewReader(wire.TrimBOM(body)))}
-	for {
-		token, err := p.d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = p.step(token)
-		}
-		if err != nil {
-			return nil, false, refusal(err)
-		}
+	var m struct {
+		XMLName xml.Name `xml:"QueueMessage"`
+		Texts   []struct {
+			Text  []byte     `xml:",chardata"`
+			Inner []struct{} `xml:",any"`
+		} `xml:"MessageText"`
+		Others []struct{} `xml:",any"`
+		Around string     `xml:",chardata"`
 	}
-	if !p.root {
-		return nil, false, wire.BadXML("no QueueMessage element")
+	if err := wire.ParseXML(body, &m); err != nil {
+		return nil, false, err
 	}
-	if len(p.text) > maxText {
+	switch {
+	case len(m.Texts) > 1 || len(m.Others) > 0:
+		return nil, false, wire.BadXML("a QueueMessage has one element, MessageText")
+	case strings.TrimSpace(m.Around) != "":
+		return nil, false, wire.BadXML("text outside of MessageText")
+	case len(m.Texts) == 0:
+		return nil, false, nil
+	case len(m.Texts[0].Inner) > 0:
+		return nil, false, wire.BadXML("MessageText contains an element")
+	case len(m.Texts[0].Text) > maxText:
 		return nil, false, wire.TooLarge(maxText)
 	}
-	return p.text, p.found, nil
-}
-
-func refusal(err error) error {
-	if e, ok := errors.AsType[*wire.Error](err); ok {
-		return e
-	}
-	return wire.BadXML(err.Error())
-}
-
-type textParser struct {
-	d     *xml.Decoder
-	depth int // of open elements
-	root  bool
-	found bool
-	text  []byte
-}
-
-func (p *textParser) step(token xml.Token) error {
-	switch token := token.(type) {
-	case xml.StartElement:
-		p.depth++
-		return p.open(token.Name.Local)
-	case xml.EndElement:
-		p.depth--
-	case xml.CharData:
-		if p.depth == 2 {
-			p.text = append(p.text, token...)
-		} else if len(bytes.TrimSpace(token)) > 0 {
-			return wire.BadXML("text outside of MessageText")
-		}
-	case xml.Directive:
-		return wire.BadXML("a document type is not allowed")
-	}
-	return nil
-}
-
-func (p *textParser) open(name string) error {
-	switch {
-	case p.depth == 1 && name == "QueueMessage" && !p.root:
-		p.root = true
-	case p.depth == 2 && name == "MessageText" && !p.found:
-		p.found = true
-	default:
-		return wire.BadXML("the element " + name + " is not expected here")
-	}
-	return nil
+	return m.Texts[0].Text, true, nil
 }
 
 // appendMessage writes a message as a client is to see it: with its receipt where
@@ -103,20 +60,11 @@ func appendMessage(dst []byte, now instant, m *message, held, counted bool, text
 	}
 	if counted {
 		dst = strconv.AppendUint(append(dst, "<DequeueCount>"...), uint64(m.dequeued), 10)
-		dst = appendElement(append(dst, "</DequeueCount>"...), "MessageText", text)
+		dst = wire.AppendElement(append(dst, "</DequeueCount>"...), "MessageText", text)
 	}
 	return append(dst, "</QueueMessage>"...)
 }
 
 func appendTime(dst []byte, name string, t time.Time) []byte {
-	return appendElement(dst, name, wire.HTTPTime(t))
-}
-
-func appendElement[T string | []byte](dst []byte, name string, value T) []byte {
-	dst = append(append(dst, '<'), name...)
-	if len(value) == 0 {
-		return append(dst, " />"...)
-	}
-	dst = wire.AppendXML(append(dst, '>'), value)
-	return append(append(append(dst, "</"...), name...), '>')
+	return wire.AppendElement(dst, name, wire.HTTPTime(t))
 }

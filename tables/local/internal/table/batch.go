@@ -12,7 +12,7 @@ import (
 
 // batch does an entity group transaction. Its answer is 202 even when it fails;
 // the failure is inside, its message headed by the operation's index.
-func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant) error {
+func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant, _ target) error {
 	body, err := r.ReadBody(maxBody)
 	if err != nil {
 		return err
@@ -64,11 +64,7 @@ func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed in
 		if err != nil {
 			return nil, i, err
 		}
-		method := p.method
-		if tunnelled := p.header.Get("X-HTTP-Method"); tunnelled != "" && method == http.MethodPost {
-			method = strings.ToUpper(tunnelled)
-		}
-		op, err := parseOperation(method, path, p.header, func() ([]byte, error) { return p.body, nil })
+		op, err := parseOperation(methodOf(p.method, p.header), path, p.header, func() ([]byte, error) { return p.body, nil })
 		if err != nil {
 			return nil, i, err
 		}
@@ -110,13 +106,22 @@ func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 		return g.OwnerOnly()
 	}
 	inner := p.request(r)
-	rec := &reply{status: http.StatusOK, header: http.Header{}}
-	if err := s.read(rec, inner, g, path); err != nil {
+	key, err := path.Key(inner)
+	do := map[string]func(http.ResponseWriter, *wire.Request, *auth.Grant, target) error{
+		onEntity: s.get, onEntities: s.query}[key.On]
+	if err != nil || do == nil {
+		return errPath
+	}
+	answer := &reply{status: http.StatusOK, header: http.Header{}}
+	if err = g.Allow("r"); err == nil {
+		err = do(answer, inner, g, path)
+	}
+	if err != nil {
 		e := wire.AsError(err)
 		if e.Status >= 500 {
 			return err
 		}
-		*rec = errorReply(inner, e)
+		*answer = errorReply(inner, e)
 	}
-	return writeBatch(w, r, []reply{*rec}, false)
+	return writeBatch(w, r, []reply{*answer}, false)
 }

@@ -10,25 +10,26 @@ import (
 
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/wire"
+	"furrow/tables/local/internal/wiretest"
 )
+
+// asOwner serves requests as if the account's owner had signed them.
+func asOwner(s *Service) http.Handler {
+	rt := s.router()
+	rt.Authorize = func(*wire.Request, auth.Resource) (*auth.Grant, error) { return &auth.Grant{Owner: true}, nil }
+	return &wire.Handler{Service: wire.Table, Account: wiretest.Account, Now: time.Now,
+		Log: slog.New(slog.DiscardHandler), Serve: rt.Serve}
+}
 
 // send serves a request as the account's owner.
 func send(t *testing.T, s *Service, method, target, body string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
-	h := &wire.Handler{Service: wire.Table, Account: "acct", Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Serve: func(w http.ResponseWriter, r *wire.Request) error {
-			path, err := parsePath(r.Path)
-			if err != nil {
-				return err
-			}
-			return s.route(w, r, &auth.Grant{Owner: true}, path)
-		}}
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	for name, values := range header {
 		r.Header[name] = values
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	asOwner(s).ServeHTTP(w, r)
 	return w
 }
 
@@ -37,7 +38,7 @@ func insertion(row string, headers ...string) string {
 	return strings.Join(append([]string{
 		"--b", "Content-Type: multipart/mixed; boundary=c", "",
 		"--c", "Content-Type: application/http", "",
-		"POST http://x/acct/rows HTTP/1.1", "Content-Type: application/json"}, append(headers,
+		"POST http://x/furrow/rows HTTP/1.1", "Content-Type: application/json"}, append(headers,
 		"", `{"PartitionKey":"p","RowKey":"`+row+`","n@odata.type":"Edm.Int64","n":"1"}`,
 		"--c--", "--b--", "")...), "\r\n")
 }
@@ -54,7 +55,7 @@ func TestAcceptIsEachOperationsOwn(t *testing.T) {
 		{"3", "application/json", `{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"0:The`},
 		{"4", "application/atom+xml", "AtomFormatNotSupported"},
 	} {
-		w := send(t, s, http.MethodPost, "/acct/$batch", insertion(c.row, "Accept: "+c.accept), header)
+		w := send(t, s, http.MethodPost, "/furrow/$batch", insertion(c.row, "Accept: "+c.accept), header)
 		if w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s of row %s: %d %s", c.accept, c.row, w.Code, w.Body)
 		}

@@ -37,13 +37,13 @@ type operation struct {
 }
 
 // parseOperation reads a write. Its form is the same alone and in a transaction.
-func parseOperation(method string, p path, h http.Header, body func() ([]byte, error)) (*operation, error) {
+func parseOperation(method string, p target, h http.Header, body func() ([]byte, error)) (*operation, error) {
 	op := &operation{table: p.table, partition: p.partition, row: p.row, ifMatch: h.Get("If-Match")}
 	switch {
 	case method == http.MethodPost && !p.hasKeys && !p.hasName:
 		op.kind, op.ifMatch, op.returnContent = insert, "", prefersContent(h)
 	case !p.hasKeys:
-		return nil, errMethod
+		return nil, wire.ErrMethod
 	case method == http.MethodPut && op.ifMatch == "":
 		op.kind = insertOrReplace
 	case method == http.MethodPut:
@@ -55,7 +55,7 @@ func parseOperation(method string, p path, h http.Header, body func() ([]byte, e
 	case method == http.MethodDelete:
 		op.kind = remove
 	default:
-		return nil, errMethod
+		return nil, wire.ErrMethod
 	}
 	if err := op.checkMatch(); err != nil {
 		return nil, err

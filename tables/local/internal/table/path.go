@@ -1,16 +1,19 @@
 package table
 
 import (
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/route"
 	"furrow/tables/local/internal/wire"
 )
 
-// path is what a URL names below the account.
-type path struct {
+// A target is what a URL names below the account.
+type target struct {
 	table          string // as the client spelled it; "Tables" for the schema
 	name           string // of Tables('name')
 	partition, row string
@@ -18,15 +21,53 @@ type path struct {
 	hasName        bool // ('…')
 }
 
-func (p path) isTables() bool { return strings.EqualFold(p.table, "Tables") }
+func (p target) isTables() bool { return strings.EqualFold(p.table, "Tables") }
 
-// authorized is the table that a SAS must be for; none for a transaction, whose
-// operations name it.
-func (p path) authorized() string {
+// What a path names.
+const (
+	onAccount  = "the Table service"
+	onTables   = "tables"
+	onTable    = "one table"
+	onEntities = "entities"
+	onEntity   = "one entity"
+	onBatch    = "transactions"
+)
+
+// Resource is the table that a SAS must be for. A transaction's URL names none:
+// its operations do.
+func (p target) Resource() auth.Resource {
 	if p.table == "$batch" || p.isTables() {
-		return ""
+		return auth.Resource{}
 	}
-	return p.table
+	return auth.Resource{Name: p.table}
+}
+
+func (p target) Key(r *wire.Request) (route.Key, error) {
+	key := route.Key{On: onEntities, Method: methodOf(r.Method, r.Header), Comp: r.Query.Get("comp")}
+	switch {
+	case p.table == "":
+		key.On = onAccount
+	case p.table == "$batch":
+		key.On = onBatch
+	case p.isTables() && p.hasName:
+		key.On = onTable
+	case p.isTables():
+		key.On = onTables
+	case p.hasName:
+		return key, errPath
+	case p.hasKeys:
+		key.On = onEntity
+	}
+	return key, nil
+}
+
+// methodOf is the method of a request. Clients behind a strict proxy put it into
+// X-HTTP-Method.
+func methodOf(method string, h http.Header) string {
+	if tunnelled := h.Get("X-HTTP-Method"); tunnelled != "" && method == http.MethodPost {
+		return strings.ToUpper(tunnelled)
+	}
+	return method
 }
 
 var tableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
@@ -36,13 +77,13 @@ var errPath = &wire.Error{Status: 400, Code: "InvalidInput",
 
 // parsePath reads an escaped path such as
 // readings(PartitionKey='d%201',RowKey='0638').
-func parsePath(escaped string) (path, error) {
+func parsePath(escaped string) (target, error) {
 	text, err := url.PathUnescape(strings.TrimSuffix(escaped, "/"))
 	if err != nil || !utf8.ValidString(text) {
-		return path{}, errPath
+		return target{}, errPath
 	}
 	name, args, found := strings.Cut(text, "(")
-	p := path{table: name}
+	p := target{table: name}
 	if !found {
 		return p, nil
 	}
@@ -57,7 +98,7 @@ func parsePath(escaped string) (path, error) {
 }
 
 // parseArgs reads 'name' or PartitionKey='…',RowKey='…', in either order.
-func (p *path) parseArgs(args string) (err error) {
+func (p *target) parseArgs(args string) (err error) {
 	if strings.HasPrefix(args, "'") {
 		p.hasName = true
 		p.name, args, err = unquote(args)

@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -10,8 +9,8 @@ import (
 
 	"furrow/tables/local/internal/entity"
 	"furrow/tables/local/internal/odata"
-	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
+	"furrow/tables/local/internal/wiretest"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -41,14 +40,10 @@ func TestPowerCutKeepsAcknowledgedWrites(t *testing.T) {
 	}
 }
 
-func openOn(t *testing.T, disk vfs.FS) *Service {
+func openOn(t testing.TB, disk vfs.FS) *Service {
 	t.Helper()
-	st, err := store.Open(disk, "db", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	s, err := New(st, "acct", []byte("key"))
+	st, _ := wiretest.OpenStore(t, disk, "db")
+	s, err := New(st, wiretest.Account, []byte(wiretest.Key))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,32 +24,20 @@ const (
 	maxTerms = 255             // properties that $select may name
 )
 
-// read answers a query, or a get of one entity, or of the table's keys.
-func (s *Service) read(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path) error {
-	if err := g.Allow("r"); err != nil {
-		return err
-	}
-	if p.hasName {
-		return errPath
-	}
+// reading is what Get Entity and Query Entities have in common: the table and how
+// its rows are written.
+func (s *Service) reading(r *wire.Request, at target) (*meta, *entity.Renderer, error) {
 	l, err := level(r)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	s.schema.RLock()
-	m, err := s.find(p.table)
-	s.schema.RUnlock()
+	m, err := s.lookup(at.table)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	render := &entity.Renderer{Level: l, Base: r.Base(), Table: p.table}
-	if render.Select, err = selectOf(r); err != nil {
-		return err
-	}
-	if p.hasKeys {
-		return s.get(w, g, m, p, render)
-	}
-	return s.query(w, r, g, m, render)
+	render := &entity.Renderer{Level: l, Base: r.Base(), Table: at.table}
+	render.Select, err = selectOf(r)
+	return m, render, err
 }
 
 func selectOf(r *wire.Request) ([]string, error) {
@@ -77,7 +65,11 @@ func topOf(r *wire.Request) (int, error) {
 	return top, nil
 }
 
-func (s *Service) get(w http.ResponseWriter, g *auth.Grant, m *meta, p path, render *entity.Renderer) error {
+func (s *Service) get(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p target) error {
+	m, render, err := s.reading(r, p)
+	if err != nil {
+		return err
+	}
 	if !g.Owner && !g.Range.Contains(auth.Key{Partition: p.partition, Row: p.row}) {
 		return errNotFound // a SAS reads as if nothing were beyond its range
 	}
@@ -96,7 +88,11 @@ func (s *Service) get(w http.ResponseWriter, g *auth.Grant, m *meta, p path, ren
 	return answer(w, http.StatusOK, render.Level, render.Append(nil, p.partition, p.row, row, true))
 }
 
-func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, m *meta, render *entity.Renderer) error {
+func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
+	m, render, err := s.reading(r, at)
+	if err != nil {
+		return err
+	}
 	filter, err := odata.Parse(r.Query.Get("$filter"))
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/entity"
 	"furrow/tables/local/internal/odata"
-	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -24,15 +22,7 @@ import (
 // each with rows 00 to 99.
 func open(t testing.TB, partitions ...string) *Service {
 	t.Helper()
-	st, err := store.Open(vfs.NewMem(), "db", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	s, err := New(st, "acct", []byte("key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openOn(t, vfs.NewMem())
 	if err := s.Add("rows"); err != nil {
 		t.Fatal(err)
 	}
@@ -161,26 +151,19 @@ func FuzzRequest(f *testing.F) {
 		{"PUT", "rows?comp=acl", "", `<SignedIdentifiers><SignedIdentifier><Id>1</Id></SignedIdentifier></SignedIdentifiers>`},
 		{"POST", "Tables", "", `{"TableName":"other"}`}, {"DELETE", "Tables('other')", "", ""}, {"GET", "Tables?$filter=TableName%20eq%20'rows'", "", ""},
 		{"POST", "$batch", "multipart/mixed; boundary=b", "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n" +
-			"POST http://h/acct/rows HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{\"PartitionKey\":\"q\",\"RowKey\":\"1\"}\r\n--c--\r\n--b--\r\n"},
-		{"POST", "$batch", "multipart/mixed; boundary=b", "--b\r\nContent-Type: application/http\r\n\r\nGET http://h/acct/rows HTTP/1.1\r\n\r\n\r\n--b--\r\n"},
+			"POST http://h/furrow/rows HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{\"PartitionKey\":\"q\",\"RowKey\":\"1\"}\r\n--c--\r\n--b--\r\n"},
+		{"POST", "$batch", "multipart/mixed; boundary=b", "--b\r\nContent-Type: application/http\r\n\r\nGET http://h/furrow/rows HTTP/1.1\r\n\r\n\r\n--b--\r\n"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], []byte(seed[3]))
 	}
 	s := open(f, "a")
-	h := &wire.Handler{Service: wire.Table, Account: "acct", Now: time.Now, Log: slog.New(slog.DiscardHandler),
-		Serve: func(w http.ResponseWriter, r *wire.Request) error {
-			path, err := parsePath(r.Path)
-			if err != nil {
-				return err
-			}
-			return s.route(w, r, &auth.Grant{Owner: true}, path)
-		}}
+	h := asOwner(s)
 	f.Fuzz(func(t *testing.T, method, target, contentType string, body []byte) {
 		r, err := http.NewRequest("POST", "http://h/", strings.NewReader(string(body)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Method, r.RequestURI = method, "/acct/"+target
+		r.Method, r.RequestURI = method, "/furrow/"+target
 		r.Header.Set("Content-Type", contentType)
 		r.Header.Set("If-Match", contentType)
 		w := httptest.NewRecorder()

@@ -23,7 +23,7 @@ func (p *reply) Write(b []byte) (int, error) { p.body = append(p.body, b...); re
 
 func newReply(status int) reply {
 	p := reply{status: status, header: make(http.Header, 8)}
-	common(p.header)
+	wire.Table.SetHeaders(p.header)
 	return p
 }
 
@@ -89,7 +89,6 @@ func writeBatch(w http.ResponseWriter, r *wire.Request, replies []reply, changeS
 	}
 	b = append(b, "--"+outer+"--\r\n"...)
 	wire.Set(w.Header(), "Content-Type", "multipart/mixed; boundary="+outer)
-	common(w.Header())
 	w.WriteHeader(http.StatusAccepted)
 	w.Write(b) // a client that is gone hears nothing
 	return nil

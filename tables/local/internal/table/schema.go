@@ -53,35 +53,24 @@ func (s *Service) find(name string) (*meta, error) {
 	return nil, errTableNotFound
 }
 
+// lookup is find for callers that do not hold schema.
+func (s *Service) lookup(name string) (*meta, error) {
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	return s.find(name)
+}
+
 func checkTableName(name string) error {
 	switch {
 	case tableName.MatchString(name) && !strings.EqualFold(name, "tables"):
 		return nil
 	case len(name) < 3 || len(name) > 63:
-		return &wire.Error{Status: 400, Code: "OutOfRangeInput",
-			Message: "The specified resource name length is not within the permissible limits."}
+		return wire.ErrNameLength
 	}
-	return &wire.Error{Status: 400, Code: "InvalidResourceName",
-		Message: "The specifed resource name contains invalid characters."} // sic: the service spells it so
+	return wire.ErrName
 }
 
-// schemaOp creates, deletes and lists tables, which only the account key may.
-func (s *Service) schemaOp(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path, method string) error {
-	if err := g.OwnerOnly(); err != nil {
-		return err
-	}
-	switch {
-	case method == http.MethodPost && !p.hasName:
-		return s.create(w, r)
-	case method == http.MethodDelete && p.hasName:
-		return s.drop(w, p.name)
-	case method == http.MethodGet:
-		return s.list(w, r, p)
-	}
-	return errMethod
-}
-
-func (s *Service) create(w http.ResponseWriter, r *wire.Request) error {
+func (s *Service) create(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ target) error {
 	l, err := level(r)
 	if err != nil {
 		return err
@@ -100,7 +89,7 @@ func (s *Service) create(w http.ResponseWriter, r *wire.Request) error {
 	wire.Set(w.Header(), "Location", r.Base()+"/Tables('"+name+"')")
 	if !prefersContent(r.Header) {
 		wire.Set(w.Header(), "Preference-Applied", "return-no-content")
-		return empty(w, http.StatusNoContent)
+		return wire.Empty(w, http.StatusNoContent)
 	}
 	wire.Set(w.Header(), "Preference-Applied", "return-content")
 	return answer(w, http.StatusCreated, l, appendTable(nil, r, l, name, true))
@@ -131,57 +120,62 @@ func (s *Service) Add(name string) error {
 	if err != nil {
 		return err
 	}
-	m := &meta{ID: id, Name: name}
-	if err := s.put(b, m); err != nil {
-		return err
-	}
-	s.tables[strings.ToLower(name)] = m
-	return nil
+	return s.put(b, &meta{ID: id, Name: name})
 }
 
-// put stores m with what b holds already, and waits for the disk: a change of
-// schema or of policies is rare, and holds everything else back until it is kept.
+// put stores m together with the writes in b and waits for the disk. Changes of
+// tables and policies are rare, and block everything else until they are durable.
+// The caller holds schema.
 func (s *Service) put(b *store.Batch, m *meta) error {
 	record, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
 	b.Set(tableKey(m.Name), record)
-	return s.store.Apply(b)()
+	if err := s.store.Apply(b)(); err != nil {
+		return err
+	}
+	s.tables[strings.ToLower(m.Name)] = m
+	return nil
 }
 
-func (s *Service) drop(w http.ResponseWriter, name string) error {
+func (s *Service) drop(w http.ResponseWriter, _ *wire.Request, _ *auth.Grant, at target) error {
 	s.schema.Lock()
 	defer s.schema.Unlock()
-	m, ok := s.tables[strings.ToLower(name)]
+	m, ok := s.tables[strings.ToLower(at.name)]
 	if !ok {
 		return errNotFound
 	}
 	b := s.store.Batch()
-	b.Delete(tableKey(name))
+	b.Delete(tableKey(at.name))
 	rows := m.ID.Key(store.PrefixEntity)
 	b.DeleteRange(rows, store.After(rows))
 	if err := s.store.Apply(b)(); err != nil {
 		return err
 	}
-	delete(s.tables, strings.ToLower(name))
-	return empty(w, http.StatusNoContent)
+	delete(s.tables, strings.ToLower(at.name))
+	return wire.Empty(w, http.StatusNoContent)
 }
 
-// list answers GET Tables, with $filter on TableName, and GET Tables('name').
-func (s *Service) list(w http.ResponseWriter, r *wire.Request, p path) error {
+func (s *Service) getTable(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at target) error {
 	l, err := level(r)
 	if err != nil {
 		return err
 	}
-	if p.hasName {
-		s.schema.RLock()
-		m, ok := s.tables[strings.ToLower(p.name)]
-		s.schema.RUnlock()
-		if !ok {
-			return errNotFound
-		}
-		return answer(w, http.StatusOK, l, appendTable(nil, r, l, m.Name, true))
+	s.schema.RLock()
+	m, ok := s.tables[strings.ToLower(at.name)]
+	s.schema.RUnlock()
+	if !ok {
+		return errNotFound
+	}
+	return answer(w, http.StatusOK, l, appendTable(nil, r, l, m.Name, true))
+}
+
+// queryTables lists tables, with a $filter on TableName.
+func (s *Service) queryTables(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, _ target) error {
+	l, err := level(r)
+	if err != nil {
+		return err
 	}
 	filter, err := odata.Parse(r.Query.Get("$filter"))
 	if err != nil {

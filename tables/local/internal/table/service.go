@@ -40,76 +40,10 @@ func New(s *store.Store, account string, key []byte) (*Service, error) {
 
 // Handler serves the service over HTTP.
 func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
-	return &wire.Handler{Service: wire.Table, Account: s.auth.Account, Now: now, Log: log, Serve: s.serve}
-}
-
-// serve finds out who asks and for what.
-func (s *Service) serve(w http.ResponseWriter, r *wire.Request) error {
-	path, err := parsePath(r.Path)
-	if err != nil {
-		return err
-	}
-	g, err := s.auth.Authorize(r, auth.Resource{Name: path.authorized()})
-	if err != nil {
-		return err
-	}
-	return s.route(w, r, g, path)
-}
-
-// route tells operations apart by the path (the account, Tables, $batch, a table
-// or an entity) and the method.
-func (s *Service) route(w http.ResponseWriter, r *wire.Request, g *auth.Grant, path path) error {
-	method := methodOf(r)
-	if err := checkServed(r, path, method); err != nil {
-		return err
-	}
-	switch {
-	case r.Query.Get("comp") == "acl":
-		return s.acl(w, r, g, path, method)
-	case path.table == "$batch" && method == http.MethodPost:
-		return s.batch(w, r, g)
-	case path.isTables():
-		return s.schemaOp(w, r, g, path, method)
-	case method == http.MethodGet || method == http.MethodHead:
-		return s.read(w, r, g, path)
-	}
-	return s.write(w, r, g, path, method)
-}
-
-// methodOf is the request's method, which a client behind a strict proxy puts
-// into X-HTTP-Method.
-func methodOf(r *wire.Request) string {
-	if tunnelled := r.Header.Get("X-HTTP-Method"); tunnelled != "" && r.Method == http.MethodPost {
-		return strings.ToUpper(tunnelled)
-	}
-	return r.Method
-}
-
-// checkServed names what this server does not serve.
-func checkServed(r *wire.Request, path path, method string) error {
-	comp := r.Query.Get("comp")
-	switch {
-	case method == http.MethodOptions:
-		return wire.NotImplemented("CORS preflight requests")
-	case path.table == "" && comp != "":
-		return wire.NotImplemented("the Table service's " + comp + " (comp=" + comp + ")")
-	case path.table == "":
-		return wire.NotImplemented("the Table service's service document")
-	case path.table == "$metadata":
-		return wire.NotImplemented("$metadata")
-	case comp != "" && comp != "acl":
-		return wire.NotImplemented("comp=" + comp + " on tables")
-	case strings.Contains(r.Header.Get("Content-Type"), "atom+xml"):
-		return errAtom
-	}
-	return nil
+	return &wire.Handler{Service: wire.Table, Account: s.auth.Account, Now: now, Log: log, Serve: s.router().Serve}
 }
 
 var (
-	errAtom = &wire.Error{Status: 415, Code: "AtomFormatNotSupported",
-		Message: "Atom format is not supported. Use application/json."}
-	errMethod = &wire.Error{Status: 405, Code: "UnsupportedHttpVerb",
-		Message: "The resource doesn't support the specified HTTP verb."}
 	errTableNotFound = &wire.Error{Status: 404, Code: "TableNotFound",
 		Message: "The table specified does not exist."}
 	errNotFound = &wire.Error{Status: 404, Code: "ResourceNotFound",
@@ -139,24 +73,7 @@ func levelOf(want string) (entity.Level, error) {
 func answer(w http.ResponseWriter, status int, l entity.Level, body []byte) error {
 	h := w.Header()
 	wire.Set(h, "Content-Type", "application/json;odata="+l.String()+";streaming=true;charset=utf-8")
-	common(h)
 	w.WriteHeader(status)
 	w.Write(body) // a client that is gone hears nothing
 	return nil
-}
-
-// empty answers without a body.
-func empty(w http.ResponseWriter, status int) error {
-	common(w.Header())
-	if status != http.StatusNoContent {
-		wire.Set(w.Header(), "Content-Length", "0")
-	}
-	w.WriteHeader(status)
-	return nil
-}
-
-func common(h http.Header) {
-	wire.Set(h, "Cache-Control", "no-cache")
-	wire.Set(h, "X-Content-Type-Options", "nosniff")
-	wire.Set(h, "DataServiceVersion", "3.0;")
 }

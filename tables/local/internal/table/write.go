@@ -17,12 +17,12 @@ func entityKey(id store.ID, partition, row string) []byte {
 }
 
 // write does one operation.
-func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p path, method string) error {
+func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p target) error {
 	l, err := level(r)
 	if err != nil {
 		return err
 	}
-	op, err := parseOperation(method, p, r.Header, func() ([]byte, error) { return r.ReadBody(maxBody) })
+	op, err := parseOperation(methodOf(r.Method, r.Header), p, r.Header, func() ([]byte, error) { return r.ReadBody(maxBody) })
 	if err != nil {
 		return err
 	}
@@ -39,14 +39,14 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 		wire.Set(h, "ETag", entity.ETag(result.Timestamp()))
 	}
 	if op.kind != insert {
-		return empty(w, http.StatusNoContent)
+		return wire.Empty(w, http.StatusNoContent)
 	}
 	location := r.Base() + "/" + entity.EntityPath(op.table, op.partition, op.row)
 	wire.Set(h, "Location", location)
 	if !op.returnContent {
 		wire.Set(h, "DataServiceId", location)
 		wire.Set(h, "Preference-Applied", "return-no-content")
-		return empty(w, http.StatusNoContent)
+		return wire.Empty(w, http.StatusNoContent)
 	}
 	wire.Set(h, "Preference-Applied", "return-content")
 	render := entity.Renderer{Level: l, Base: r.Base(), Table: op.table}

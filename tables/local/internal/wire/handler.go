@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -32,7 +31,7 @@ type Handler struct {
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), ID: newID(), Version: hr.Header.Get("x-ms-version")}
+	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), ID: uuid.NewString(), Version: hr.Header.Get("x-ms-version")}
 	h.setHeaders(w, r)
 	defer h.recover(w, r)
 	err := r.parse(h.Account)
@@ -44,7 +43,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	}
 	e := AsError(err)
 	if e.Status == http.StatusInternalServerError {
-		h.Log.Error("request failed", "service", h.Service, "method", hr.Method, "path", hr.URL.Path, "request", r.ID, "err", err)
+		h.Log.Error("request failed", "service", h.Service, "operation", r.Operation, "method", hr.Method,
+			"path", hr.URL.Path, "request", r.ID, "err", err)
 	}
 	h.drain(w, hr)
 	WriteError(w, r, e)
@@ -77,8 +77,8 @@ func (h *Handler) recover(w http.ResponseWriter, r *Request) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	h.Log.Error("panic", "service", h.Service, "method", r.Method, "path", r.URL.Path, "request", r.ID,
-		"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	h.Log.Error("panic", "service", h.Service, "operation", r.Operation, "method", r.Method,
+		"path", r.URL.Path, "request", r.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	WriteError(w, r, AsError(fmt.Errorf("panic: %v", p)))
 }
 
@@ -87,24 +87,13 @@ func (h *Handler) setHeaders(w http.ResponseWriter, r *Request) {
 	Set(head, "Server", "Furrow-"+string(h.Service)+"/1.0")
 	Set(head, "Date", HTTPTime(r.Now))
 	Set(head, "x-ms-request-id", r.ID)
+	h.Service.SetHeaders(head)
 	if r.Version != "" && len(r.Version) <= 32 && Printable(r.Version) {
 		Set(head, "x-ms-version", r.Version)
 	}
 	if id := r.Header.Get("x-ms-client-request-id"); id != "" && len(id) <= 1024 && Printable(id) {
 		Set(head, "x-ms-client-request-id", id)
 	}
-}
-
-// Set sets a header as Azure spells it, which is not always as Go would.
-func Set(h http.Header, name, value string) { h[name] = []string{value} }
-
-// newID is a random UUID, as Azure's request ids are.
-func newID() string {
-	var id uuid.UUID
-	rand.Read(id[:]) // never fails
-	id[6] = id[6]&0x0f | 0x40
-	id[8] = id[8]&0x3f | 0x80
-	return id.String()
 }
 
 // Printable holds for text that is safe to echo in a header.

@@ -5,6 +5,20 @@ import (
 	"strconv"
 )
 
+// Errors that the services share.
+var (
+	ErrMethod = &Error{http.StatusMethodNotAllowed, "UnsupportedHttpVerb",
+		"The resource doesn't support the specified HTTP verb.", nil}
+	ErrURI = &Error{http.StatusBadRequest, "InvalidUri",
+		"The requested URI does not represent any resource on the server.", nil}
+	ErrNameLength = &Error{http.StatusBadRequest, "OutOfRangeInput",
+		"The specified resource name length is not within the permissible limits.", nil}
+	ErrName = &Error{http.StatusBadRequest, "InvalidResourceName",
+		"The specifed resource name contains invalid characters.", nil} // sic: the service spells it so
+	ErrBodyCut = &Error{http.StatusBadRequest, "IncompleteBody",
+		"The request body ended before the length that its header names.", nil}
+)
+
 // BadQuery refuses the value of a query parameter.
 func BadQuery(name, value, reason string) *Error {
 	return &Error{http.StatusBadRequest, "InvalidQueryParameterValue",

@@ -33,16 +33,16 @@ type Request struct {
 	Version string     // x-ms-version, which may be empty
 	ID      string
 	Now     time.Time
+
+	Operation string // its name once it is known, for the log
 }
 
 var (
-	errURL     = &Error{http.StatusBadRequest, "InvalidUri", "The requested URI does not represent any resource on the server.", nil}
 	errURLLong = &Error{http.StatusRequestURITooLong, "InvalidUri", "The request URI is too long.", nil}
 	errHeaders = &Error{http.StatusRequestHeaderFieldsTooLarge, "RequestHeaderTooLarge", "The request's headers exceed the maximum permissible limit.", nil}
 	errQuery   = &Error{http.StatusBadRequest, "InvalidQueryParameterValue", "The request's query is malformed or has too many parameters.", nil}
 	errVersion = &Error{http.StatusBadRequest, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.",
 		[]Detail{{"HeaderName", "x-ms-version"}}}
-	errBodyCut = &Error{http.StatusBadRequest, "IncompleteBody", "The request body ended before the length that its header names.", nil}
 )
 
 // parse fills r from its HTTP request, which may name the account in its path
@@ -140,7 +140,7 @@ func (r *Request) address() error {
 		r.Path = strings.TrimPrefix(r.Target, "/")
 		return nil
 	}
-	return errURL.With("Reason", "The URL names another account than "+r.Account+".")
+	return ErrURI.With("Reason", "The URL names another account than "+r.Account+".")
 }
 
 // ReadBody reads the request's body whole, up to max bytes. Memory follows what
@@ -160,7 +160,7 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 			return buf, nil
 		}
 		if err != nil {
-			return nil, errBodyCut
+			return nil, ErrBodyCut
 		}
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]

@@ -1,0 +1,127 @@
+package blob
+
+import (
+	"net/http"
+	"slices"
+
+	"furrow/tables/local/internal/route"
+	"furrow/tables/local/internal/wire"
+)
+
+func (s *Service) router() *route.Router[target] {
+	return &route.Router[target]{Authorize: s.auth.Authorize, Parse: parseTarget, Check: checkServed,
+		Operations: s.operations(), Unserved: unserved}
+}
+
+func (s *Service) operations() []route.Operation[target] {
+	return []route.Operation[target]{
+		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Do: s.listContainers},
+
+		{Name: "Create Container", On: onContainer, Method: "PUT", Do: s.createContainer},
+		{Name: "Delete Container", On: onContainer, Method: "DELETE", Do: s.deleteContainer},
+		{Name: "Get Container Properties", On: onContainer, Method: "GET", Do: s.containerProperties},
+		{Name: "Get Container Properties", On: onContainer, Method: "HEAD", Do: s.containerProperties},
+		{Name: "Get Container Metadata", On: onContainer, Method: "GET", Comp: "metadata", Do: s.containerProperties},
+		{Name: "Get Container Metadata", On: onContainer, Method: "HEAD", Comp: "metadata", Do: s.containerProperties},
+		{Name: "Set Container Metadata", On: onContainer, Method: "PUT", Comp: "metadata", Do: s.setContainerMetadata},
+		{Name: "Get Container ACL", On: onContainer, Method: "GET", Comp: "acl", Do: s.getACL},
+		{Name: "Get Container ACL", On: onContainer, Method: "HEAD", Comp: "acl", Do: s.getACL},
+		{Name: "Set Container ACL", On: onContainer, Method: "PUT", Comp: "acl", Do: s.setACL},
+		{Name: "List Blobs", On: onContainer, Method: "GET", Comp: "list", Allow: "l", Do: s.listBlobs},
+
+		{Name: "Put Blob", On: onBlob, Method: "PUT", Allow: "cw", Do: s.putBlob},
+		{Name: "Get Blob", On: onBlob, Method: "GET", Allow: "r", Do: s.getBlob},
+		{Name: "Get Blob Properties", On: onBlob, Method: "HEAD", Allow: "r", Do: s.getBlob},
+		{Name: "Set Blob Properties", On: onBlob, Method: "PUT", Comp: "properties", Allow: "w", Do: s.setProperties},
+		{Name: "Get Blob Metadata", On: onBlob, Method: "GET", Comp: "metadata", Allow: "r", Do: s.getMetadata},
+		{Name: "Get Blob Metadata", On: onBlob, Method: "HEAD", Comp: "metadata", Allow: "r", Do: s.getMetadata},
+		{Name: "Set Blob Metadata", On: onBlob, Method: "PUT", Comp: "metadata", Allow: "w", Do: s.setMetadata},
+		{Name: "Delete Blob", On: onBlob, Method: "DELETE", Allow: "d", Do: s.deleteBlob},
+		{Name: "Put Block", On: onBlob, Method: "PUT", Comp: "block", Allow: "w", Do: s.putBlock},
+		{Name: "Put Block List", On: onBlob, Method: "PUT", Comp: "blocklist", Allow: "w", Do: s.putBlockList},
+		{Name: "Get Block List", On: onBlob, Method: "GET", Comp: "blocklist", Allow: "r", Do: s.getBlockList},
+	}
+}
+
+// unserved names the operations, by comp, that answer 501.
+var unserved = map[string]string{
+	"appendblock":          "append blobs (Append Block)",
+	"batch":                "Blob Batch",
+	"blobs":                "Find Blobs by Tags",
+	"copy":                 "Abort Copy Blob",
+	"expiry":               "Set Blob Expiry",
+	"immutabilityPolicies": "immutability policies",
+	"incrementalcopy":      "page blobs (Incremental Copy Blob)",
+	"lease":                "leases",
+	"legalhold":            "legal holds",
+	"page":                 "page blobs (Put Page)",
+	"pagelist":             "page blobs (Get Page Ranges)",
+	"query":                "Query Blob Contents",
+	"rename":               "Rename Container",
+	"seal":                 "append blobs (Seal)",
+	"snapshot":             "snapshots",
+	"stats":                "Get Blob Service Stats",
+	"tags":                 "blob index tags",
+	"tier":                 "access tiers (Set Blob Tier)",
+	"undelete":             "soft delete (Undelete)",
+	"userdelegationkey":    "Get User Delegation Key",
+}
+
+// unservedHeaders ask for something beside the operation. Ignoring one would
+// store something other than what the client means.
+var unservedHeaders = []struct{ name, what string }{
+	{"x-ms-copy-source", "copies (Copy Blob, Put Blob From URL, Put Block From URL)"},
+	{"x-ms-structured-body", "structured bodies (transfer validation by x-ms-structured-body)"},
+	{"x-ms-encryption-key", "customer-provided keys (x-ms-encryption-key)"},
+	{"x-ms-encryption-key-sha256", "customer-provided keys (x-ms-encryption-key-sha256)"},
+	{"x-ms-encryption-scope", "encryption scopes (x-ms-encryption-scope)"},
+	{"x-ms-default-encryption-scope", "encryption scopes (x-ms-default-encryption-scope)"},
+	{"x-ms-blob-public-access", "anonymous access (x-ms-blob-public-access)"},
+	{"x-ms-access-tier", "access tiers (x-ms-access-tier)"},
+	{"x-ms-tags", "blob index tags (x-ms-tags)"},
+	{"x-ms-if-tags", "conditions on blob index tags (x-ms-if-tags)"},
+	{"x-ms-immutability-policy-until-date", "immutability policies"},
+	{"x-ms-immutability-policy-mode", "immutability policies"},
+	{"x-ms-legal-hold", "legal holds"},
+	{"x-ms-expiry-option", "blob expiry (x-ms-expiry-option)"},
+	{"x-ms-blob-content-length", "page blobs (x-ms-blob-content-length)"},
+	{"x-ms-blob-sequence-number", "page blobs (x-ms-blob-sequence-number)"},
+	{"x-ms-sequence-number-action", "page blobs (x-ms-sequence-number-action)"},
+	{"x-ms-blob-condition-appendpos", "append blobs (x-ms-blob-condition-appendpos)"},
+	{"x-ms-blob-condition-maxsize", "append blobs (x-ms-blob-condition-maxsize)"},
+	{"x-ms-upn", "directories (x-ms-upn)"},
+}
+
+// unservedQueries are the parameters that name another version of a blob.
+var unservedQueries = []string{"snapshot", "versionid", "prevsnapshot", "deletetype", "showonly"}
+
+// checkServed refuses requests for what this server does not serve, by name.
+func checkServed(r *wire.Request, at target) error {
+	for _, h := range unservedHeaders {
+		if r.Header.Get(h.name) != "" {
+			return wire.NotImplemented(h.what)
+		}
+	}
+	for name := range r.Query {
+		if slices.Contains(unservedQueries, name) {
+			return wire.NotImplemented("snapshots, versions and soft delete (" + name + " in the URL)")
+		}
+	}
+	if r.Query.Get("restype") == "container" && at.blob != "" || r.Query.Get("restype") == "account" {
+		return wire.NotImplemented("restype=" + r.Query.Get("restype") + " here")
+	}
+	if r.Header.Get("x-ms-lease-id") != "" && r.Query.Get("comp") != "lease" {
+		return errNoLease(at)
+	}
+	return nil
+}
+
+// errNoLease refuses a lease id: there are no leases, so the one named is not held.
+func errNoLease(at target) error {
+	what, code := "blob", "LeaseNotPresentWithBlobOperation"
+	if at.blob == "" {
+		what, code = "container", "LeaseNotPresentWithContainerOperation"
+	}
+	return &wire.Error{Status: http.StatusPreconditionFailed, Code: code,
+		Message: "There is currently no lease on the " + what + "."}
+}

@@ -1,0 +1,47 @@
+package queue
+
+import (
+	"furrow/tables/local/internal/route"
+	"furrow/tables/local/internal/wire"
+)
+
+func (s *Service) router() *route.Router[path] {
+	return &route.Router[path]{Authorize: s.auth.Authorize, Parse: parsePath, Check: checkQueue,
+		Operations: s.operations(), Unserved: unserved}
+}
+
+func (s *Service) operations() []route.Operation[path] {
+	return []route.Operation[path]{
+		{Name: "List Queues", On: onAccount, Method: "GET", Comp: "list", Do: s.list},
+
+		{Name: "Create Queue", On: onQueue, Method: "PUT", Do: s.create},
+		{Name: "Delete Queue", On: onQueue, Method: "DELETE", Do: s.delete},
+		{Name: "Get Queue Metadata", On: onQueue, Method: "GET", Comp: "metadata", Allow: "r", Do: s.getMetadata},
+		{Name: "Get Queue Metadata", On: onQueue, Method: "HEAD", Comp: "metadata", Allow: "r", Do: s.getMetadata},
+		{Name: "Set Queue Metadata", On: onQueue, Method: "PUT", Comp: "metadata", Do: s.setMetadata},
+		{Name: "Get Queue ACL", On: onQueue, Method: "GET", Comp: "acl", Do: s.getACL},
+		{Name: "Get Queue ACL", On: onQueue, Method: "HEAD", Comp: "acl", Do: s.getACL},
+		{Name: "Set Queue ACL", On: onQueue, Method: "PUT", Comp: "acl", Do: s.setACL},
+
+		{Name: "Put Message", On: onMessages, Method: "POST", Allow: "a", Do: s.put},
+		{Name: "Get Messages", On: onMessages, Method: "GET", Allow: "p", Do: s.get},
+		{Name: "Peek Messages", On: onMessages, Method: "GET", Comp: peekonly, Allow: "r", Do: s.peek},
+		{Name: "Clear Messages", On: onMessages, Method: "DELETE", Do: s.clear},
+		{Name: "Update Message", On: onMessage, Method: "PUT", Allow: "u", Do: s.update},
+		{Name: "Delete Message", On: onMessage, Method: "DELETE", Allow: "p", Do: s.remove},
+	}
+}
+
+// unserved names the operations, by comp, that answer 501.
+var unserved = map[string]string{
+	"properties": "the Queue service's properties (comp=properties)",
+	"stats":      "the Queue service's statistics (comp=stats)",
+}
+
+// checkQueue refuses names that no queue can have.
+func checkQueue(_ *wire.Request, at path) error {
+	if at.queue == "" {
+		return nil
+	}
+	return wire.CheckName(at.queue)
+}

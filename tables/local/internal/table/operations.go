@@ -1,0 +1,60 @@
+package table
+
+import (
+	"net/http"
+	"strings"
+
+	"furrow/tables/local/internal/route"
+	"furrow/tables/local/internal/wire"
+)
+
+func (s *Service) router() *route.Router[target] {
+	return &route.Router[target]{
+		Authorize:  s.auth.Authorize,
+		Parse:      func(r *wire.Request) (target, error) { return parsePath(r.Path) },
+		Check:      checkServed,
+		Operations: s.operations(),
+		Unserved: map[string]string{
+			"":           "the Table service's service document",
+			"properties": "the Table service's properties (comp=properties)",
+			"stats":      "the Table service's statistics (comp=stats)",
+		},
+	}
+}
+
+func (s *Service) operations() []route.Operation[target] {
+	return []route.Operation[target]{
+		{Name: "Query Tables", On: onTables, Method: "GET", Do: s.queryTables},
+		{Name: "Create Table", On: onTables, Method: "POST", Do: s.create},
+		{Name: "Get Table", On: onTable, Method: "GET", Do: s.getTable},
+		{Name: "Delete Table", On: onTable, Method: "DELETE", Do: s.drop},
+		{Name: "Get Table ACL", On: onEntities, Method: "GET", Comp: "acl", Do: s.getACL},
+		{Name: "Get Table ACL", On: onEntities, Method: "HEAD", Comp: "acl", Do: s.getACL},
+		{Name: "Set Table ACL", On: onEntities, Method: "PUT", Comp: "acl", Do: s.setACL},
+
+		{Name: "Query Entities", On: onEntities, Method: "GET", Allow: "r", Do: s.query},
+		{Name: "Query Entities", On: onEntities, Method: "HEAD", Allow: "r", Do: s.query},
+		{Name: "Insert Entity", On: onEntities, Method: "POST", Allow: route.Itself, Do: s.write},
+		{Name: "Get Entity", On: onEntity, Method: "GET", Allow: "r", Do: s.get},
+		{Name: "Get Entity", On: onEntity, Method: "HEAD", Allow: "r", Do: s.get},
+		{Name: "Update Entity", On: onEntity, Method: "PUT", Allow: route.Itself, Do: s.write},
+		{Name: "Merge Entity", On: onEntity, Method: "PATCH", Allow: route.Itself, Do: s.write},
+		{Name: "Merge Entity", On: onEntity, Method: "MERGE", Allow: route.Itself, Do: s.write},
+		{Name: "Delete Entity", On: onEntity, Method: "DELETE", Allow: route.Itself, Do: s.write},
+		{Name: "Entity Group Transaction", On: onBatch, Method: "POST", Allow: route.Itself, Do: s.batch},
+	}
+}
+
+// checkServed refuses requests for what this server does not serve, by name.
+func checkServed(r *wire.Request, at target) error {
+	if at.table == "$metadata" {
+		return wire.NotImplemented("$metadata")
+	}
+	if strings.Contains(r.Header.Get("Content-Type"), "atom+xml") {
+		return errAtom
+	}
+	return nil
+}
+
+var errAtom = &wire.Error{Status: http.StatusUnsupportedMediaType, Code: "AtomFormatNotSupported",
+	Message: "Atom format is not supported. Use application/json."}
