@@ -64,18 +64,18 @@ func (r Range) Filter() string {
 
 func (k Keys) compare(terms []string, property string) []string {
 	if k.From != "" && k.From == k.To {
-		terms = append(terms, property+" eq "+literal(k.From))
+		terms = append(terms, property+" eq "+Literal(k.From))
 		k.From, k.To = "", ""
 	}
 	for _, bound := range [...]struct{ operator, key string }{
 		{" ge ", k.From}, {" gt ", k.After}, {" le ", k.To}, {" lt ", k.Before},
 	} {
 		if bound.key != "" {
-			terms = append(terms, property+bound.operator+literal(bound.key))
+			terms = append(terms, property+bound.operator+Literal(bound.key))
 		}
 	}
 	return terms
 }
 
-// literal is s as an OData string literal, in which a quote is doubled.
-func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// Literal returns s as a string literal of a Query's Filter, in which a quote is doubled.
+func Literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -112,7 +112,7 @@ func (t *Table) request(op Op) ([]byte, error) {
 }
 
 // pathLiteral is a key in the path of a URL.
-func pathLiteral(key string) string { return url.PathEscape(literal(key)) }
+func pathLiteral(key string) string { return url.PathEscape(Literal(key)) }
 
 // readTransaction reads the answer to ops: the ETag of each, or what storage
 // says of the one that it refused.

@@ -87,7 +87,7 @@ func listQuestion(c *cli.Context) (q tables.Query, labels map[string]string, err
 		if err := f.check(text); err != nil {
 			return q, nil, usagef(c, "--%s: %v", f.flag, err)
 		}
-		terms = append(terms, fmt.Sprintf("%s eq '%s'", f.property, text)) // what passes check has no quote in it
+		terms = append(terms, f.property+" eq "+tables.Literal(text))
 	}
 	q.Filter = strings.Join(terms, " and ")
 	if labels, err = labelsOf(c); err != nil {

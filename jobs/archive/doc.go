@@ -13,13 +13,12 @@
 // text NaN, Infinity or -Infinity; a time is text in RFC 3339, a binary is text
 // in base64, and a GUID is text. Equal readings make equal objects, byte by byte.
 //
-// Tenant and device are as they are but for a few characters, which are
-// percent-encoded as Hive encodes partitions, so that Spark and DuckDB decode a
-// tenant by themselves: a colon, which Windows and Hadoop have another use for;
-// a dot at the end of a tenant, which Azure advises against; and a dot or
-// underscore at the beginning of a device, as Spark skips files named so. Names
-// are case-sensitive, as ids are: tools that are not, such as a download to
-// Windows or macOS, put devices that differ by case alone in one another's place.
+// Tenant and device are percent-encoded as Hive encodes partitions, so that Spark and
+// DuckDB decode the tenant. In a tenant, all characters are encoded except letters a-z and
+// A-Z, digits, and - . _, and a dot at its end, which Azure advises against. In a device ID,
+// these are encoded: a colon, which Windows and Hadoop reserve, and a dot or underscore at
+// its beginning, because Spark skips such files. Names are case-sensitive, as IDs are: a
+// download to Windows or macOS mixes up devices whose IDs differ only by case.
 //
 // It is the home of azblob in the program.
 package archive

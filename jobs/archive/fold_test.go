@@ -223,13 +223,14 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// Every hostile tenant and device has a name of its own, from which a decoder of
-// URLs reads it back, and which tools take for a file.
+// Every odd tenant and device has its own object name, which tools accept as a file and from
+// which URL decoding restores both.
 func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
+	tenants := []string{"Größe & Co / #1 'quoted'", "a/b", "a%2Fb", "a=b", "a=2Fb", "a\\b", "a b", "a+b", strings.Repeat("&", 128), strings.Repeat("日", 42)}
 	ids := []string{"a", "A", ".", "..", "...", "_", "__a", "-", ":", "a:b", "a.", "a:", ":.", ".:", "a.b_c-d:e", "_SUCCESS", ".hidden",
 		"contoso:us-5260:Giles-7163712301905", strings.Repeat(":", 64), strings.Repeat(".", 64)}
 	seen := map[string]bool{}
-	for _, tenant := range ids {
+	for _, tenant := range append(tenants, ids...) {
 		for _, device := range ids {
 			o := output(schema.Member{Tenant: schema.Tenant(tenant), Device: schema.DeviceID(device)}, 739939)
 			name := o.PartitionKey + "/" + o.RowKey

@@ -7,8 +7,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// output names the object of a device and day. What is encoded, and why, is in
-// the package's doc; a percent sign is in no id, so every name can be read back.
+// output names the object of a device and day, encoded as the package's documentation says.
+// Every name can be decoded, because percent signs are encoded too.
 func output(d schema.Member, day schema.Day) jobs.Output {
 	return jobs.Output{
 		Kind:         jobs.Object,
@@ -17,16 +17,11 @@ func output(d schema.Member, day schema.Day) jobs.Output {
 	}
 }
 
-func encodeTenant(t schema.Tenant) string {
-	s := colons(string(t))
-	if rest, dot := strings.CutSuffix(s, "."); dot {
-		s = rest + "%2E"
-	}
-	return s
-}
+// encodeTenant writes the tenant's key with percent signs, which tools decode.
+func encodeTenant(t schema.Tenant) string { return strings.ReplaceAll(t.Key(), "=", "%") }
 
 func encodeDevice(d schema.DeviceID) string {
-	s := colons(string(d))
+	s := strings.ReplaceAll(string(d), ":", "%3A")
 	switch {
 	case strings.HasPrefix(s, "."):
 		s = "%2E" + s[1:]
@@ -35,5 +30,3 @@ func encodeDevice(d schema.DeviceID) string {
 	}
 	return s
 }
-
-func colons(s string) string { return strings.ReplaceAll(s, ":", "%3A") }

@@ -24,21 +24,3 @@ func IDsWithPrefix(prefix string) (tables.Keys, error) {
 	}
 	return tables.KeysWithPrefix(prefix), nil
 }
-
-// A Tenant is whose a device is: 1 to 64 of the characters of a DeviceID.
-type Tenant string
-
-// ParseTenant is s as a Tenant, or an error that names what is wrong with it.
-func ParseTenant(s string) (Tenant, error) { return Tenant(s), checkPart("tenant", s, maxName) }
-
-// Key is t as a part of a key.
-func (t Tenant) Key() string { return string(t) }
-
-// ParseTenantKey reads what Key writes, and nothing else.
-func ParseTenantKey(s string) (Tenant, error) { return ParseTenant(s) }
-
-// A Site is where a device is: 1 to 64 of the characters of a DeviceID.
-type Site string
-
-// ParseSite is s as a Site, or an error that names what is wrong with it.
-func ParseSite(s string) (Site, error) { return Site(s), checkPart("site", s, maxName) }

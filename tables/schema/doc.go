@@ -21,5 +21,6 @@
 // Storage sorts keys as text. Ticks, months and days are padded so that text
 // order is time order, and parts of a key are separated by "!", which sorts
 // before whatever a part may hold: a tenant's day and the buckets of
-// neighbouring devices are each one range of keys.
+// neighbouring devices are each one range of keys. A tenant is any text, and Tenant.Key
+// escapes it for keys.
 package schema

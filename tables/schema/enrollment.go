@@ -3,6 +3,8 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"furrow/tables"
@@ -32,7 +34,7 @@ const (
 // themselves with keys derived from one, and what they get.
 type Enrollment struct {
 	ID       EnrollmentID
-	Tenant   Tenant        // whose its devices are
+	Tenant   Tenant        // of its devices
 	Readings string        // name of the table that they write to
 	Life     time.Duration // of a token
 	Backfill time.Duration // how old a row may be when its token is issued
@@ -118,9 +120,17 @@ func (n Enrollment) check() error {
 	return cmp.Or(errID, errTenant, errSite, tables.CheckTable(n.Readings), errSpan)
 }
 
-// CheckLabels says why a device cannot have these labels, which are shown and
-// filtered by, and never a part of a key.
+// CheckLabels returns why a device cannot have these labels. Names and values are text with the
+// rules of a Site, and the labels together are limited to 32 KiB of JSON.
 func CheckLabels(labels map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if err := checkText("the name of a label", name); err != nil {
+			return err
+		}
+		if err := checkText("label "+tables.Quote(name)+":", labels[name]); err != nil {
+			return err
+		}
+	}
 	const most = 32 << 10 // bytes, of 64 KiB in UTF-16
 	text, err := json.Marshal(labels)
 	if err == nil && len(text) > most {

@@ -57,7 +57,7 @@ func TestEnrollmentsThatCannotBeAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Enrollment){
 		`enrollment "Line-4"`:    func(n *Enrollment) { n.ID = "Line-4" },
 		"tenant":                 func(n *Enrollment) { n.Tenant = "" },
-		`site "a b"`:             func(n *Enrollment) { n.Site = "a b" },
+		`site " a b"`:            func(n *Enrollment) { n.Site = " a b" },
 		"table name":             func(n *Enrollment) { n.Readings = "r" },
 		"life of 30s":            func(n *Enrollment) { n.Life = 30 * time.Second },
 		"life of 2161h0m0s":      func(n *Enrollment) { n.Life = MaxLife + time.Hour },
@@ -111,8 +111,8 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 func TestRecordsThatWouldMakeBadKeysAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Device){
 		"device id is empty":     func(d *Device) { d.ID = "" },
-		`tenant "a!b"`:           func(d *Device) { d.Tenant = "a!b" },
-		`site "a b"`:             func(d *Device) { d.Site = "a b" },
+		`tenant "a\tb"`:          func(d *Device) { d.Tenant = "a\tb" },
+		`site " a b"`:            func(d *Device) { d.Site = " a b" },
 		"0 is not a month":       func(d *Device) { d.Month.Month = 0 },
 		"table name \"no-good\"": func(d *Device) { d.Readings = "no-good" },
 	} {

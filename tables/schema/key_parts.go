@@ -14,8 +14,8 @@ import (
 const Separator = "!"
 
 const (
-	maxName = 64  // characters in a tenant, a site, a suffix
-	maxID   = 128 // characters in a device ID, as Azure IoT Hub has them
+	maxSuffix = 64  // characters in a suffix
+	maxID     = 128 // characters in a device ID, as Azure IoT Hub has them
 
 	letters = "letters, digits and - . _ :"
 )

@@ -33,7 +33,7 @@ func ParseRowKey(s string) (RowKey, error) {
 	ticks, suffix, has := strings.Cut(s, "-")
 	t, err := tables.ParseTicks(ticks)
 	if err == nil && has {
-		err = checkPart("suffix of row key", suffix, maxName)
+		err = checkPart("suffix of row key", suffix, maxSuffix)
 	}
 	if err != nil {
 		return RowKey{}, err

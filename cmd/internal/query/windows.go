@@ -17,7 +17,7 @@ func (s Source) Windows(ctx context.Context, scope Scope) ([]schema.Window, erro
 		keys := schema.OfTenant(t)
 		next := func(pk string) tables.Keys {
 			p, _ := schema.ParseRollupPartition(pk)
-			return tables.Keys{From: string(t) + schema.Separator + p.Window.String() + afterSeparator, Before: keys.Before}
+			return tables.Keys{From: t.Key() + schema.Separator + p.Window.String() + afterSeparator, Before: keys.Before}
 		}
 		for pk, err := range seek(ctx, s.rollups(), keys, next) {
 			if err != nil {

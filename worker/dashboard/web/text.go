@@ -5,6 +5,7 @@ import (
 	"furrow/worker/dashboard/model"
 	"html/template"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ import (
 // functions are what templates call.
 func functions(s *static) template.FuncMap {
 	return template.FuncMap{
-		"static": s.address, "still": s.still,
+		"path": url.PathEscape, "static": s.address, "still": s.still,
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
 		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "number": number, "plural": plural, "short": short, "breaking": breaking,
 		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": spans, "steps": steps, "costs": costs, "labels": labels,

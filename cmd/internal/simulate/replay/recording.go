@@ -194,7 +194,7 @@ func (r *reader) device(rec record) (*deviceLog, error) {
 		}
 		name = text(v)
 	}
-	tenant := string(r.config.Tenant) + ":"
+	tenant := idPart(string(r.config.Tenant), 64) + ":"
 	id, err := schema.ParseDeviceID(tenant + idPart(name, 128-len(tenant)))
 	if err != nil || len(id) == len(tenant) {
 		return nil, fmt.Errorf("%.40q cannot name a device", name)

@@ -1,0 +1,72 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"furrow/tables"
+)
+
+const (
+	maxText    = 128 // characters in a tenant, a site, the name or the value of a label
+	maxEscaped = 384 // characters in the same text, escaped for a key
+)
+
+// checkText returns why s cannot be a tenant, a site, or the name or value of a label; what
+// says which. Two texts that look alike but use different Unicode normal forms are different
+// texts: they are stored as given.
+func checkText(what, s string) error {
+	switch n := utf8.RuneCountInString(s); {
+	case s == "":
+		return fmt.Errorf("%s is empty; use 1 to %d characters", what, maxText)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%s %s is not valid UTF-8", what, tables.Quote(s))
+	case n > maxText:
+		return fmt.Errorf("%s %s has %d characters; at most %d are allowed", what, tables.Quote(s), n, maxText)
+	case strings.TrimSpace(s) != s:
+		return fmt.Errorf("%s %s starts or ends with white space; remove it", what, tables.Quote(s))
+	}
+	if i := strings.IndexFunc(s, isControl); i >= 0 {
+		return fmt.Errorf("%s %s: the control character at position %d is not allowed",
+			what, tables.Quote(s), utf8.RuneCountInString(s[:i])+1)
+	}
+	if n := len(escape(s)); n > maxEscaped {
+		return fmt.Errorf("%s %s takes %d characters in keys, and %d are available: a character other than a-z, A-Z, 0-9, "+
+			"-, . and _ takes three for each of its bytes in UTF-8", what, tables.Quote(s), n, maxEscaped)
+	}
+	return nil
+}
+
+// isControl reports control characters, and the separators of lines and paragraphs.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp)
+}
+
+// escape writes text in the characters that are safe in keys of tables, in names of blobs and
+// in file names: a-z, A-Z, 0-9, -, . and _. Each other byte becomes = and two hexadecimal
+// digits in upper case. So does a dot at the end, because no part of a blob's name may end
+// with one. Different texts have different escaped forms, and none contains Separator.
+func escape(s string) string {
+	s = url.QueryEscape(s)
+	s = strings.ReplaceAll(s, "%", "=")
+	s = strings.ReplaceAll(s, "+", "=20")
+	s = strings.ReplaceAll(s, "~", "=7E")
+	if rest, dot := strings.CutSuffix(s, "."); dot {
+		s = rest + "=2E"
+	}
+	return s
+}
+
+// unescape reads what escape writes. It refuses every other spelling of the same text, so that
+// no text has two keys.
+func unescape(s string) (string, error) {
+	text, err := url.PathUnescape(strings.ReplaceAll(s, "=", "%"))
+	if err != nil || escape(text) != s {
+		return "", errors.New("not the escaped form of a text: want a-z, A-Z, 0-9, -, . and _, and other bytes as =C3")
+	}
+	return text, nil
+}
