@@ -19,11 +19,7 @@ const (
 // run is the program without its process: args[0] is the program's name, the
 // result is the exit code, and ctx ends when the program is told to stop.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	app := newApp(stdin, stdout, stderr)
-	if args[len(args)-1] != completing {
-		args = flagsFirst(app.Commands, helpAsFlag(args))
-	}
-	err := withAuthorityAdvice(app.RunContext(ctx, args))
+	err := withAuthorityAdvice(dispatch(ctx, args, newApp(stdin, stdout, stderr)))
 	if err == nil {
 		return exitOK
 	}
@@ -35,12 +31,24 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailed
 }
 
+// dispatch prints a topic of the help, or runs a command.
+func dispatch(ctx context.Context, args []string, app *cli.App) error {
+	if text, asked := topicAsked(args); asked {
+		_, err := io.WriteString(app.Writer, text)
+		return err
+	}
+	if args[len(args)-1] != completing {
+		args = flagsFirst(app.Commands, helpAsFlag(args))
+	}
+	return app.RunContext(ctx, args)
+}
+
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:                      "furrow",
 		Usage:                     "a back end for device fleets on a cloud storage account",
 		UsageText:                 "furrow COMMAND [options]",
-		Description:               "Run 'furrow COMMAND --help' for what a command does and takes.",
+		Description:               "Run 'furrow COMMAND --help' for the flags of a command, with examples.\n\n" + topicList(),
 		Commands:                  []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), auditCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"furrow/cmd/internal/bench"
+	"furrow/cmd/internal/demo"
+	"furrow/cmd/internal/factory"
+	"furrow/cmd/internal/query"
+	"furrow/sas"
+)
+
+// A jsonOutput is what some commands print with --json: an object, or several kinds of objects, a line each.
+type jsonOutput struct {
+	commands []string
+	about    string
+	objects  []any
+}
+
+// jsonOutputs lists them in the order of the page.
+func jsonOutputs() []jsonOutput {
+	return []jsonOutput{
+		{[]string{"up"}, "One object, once everything listens.", []any{upScreen{}}},
+		{[]string{"sas"}, "One object, once it listens.", []any{tokenScreen{}}},
+		{[]string{"storage"}, "One object, once it listens.", []any{screen{}}},
+		{[]string{"dashboard"}, "One object, once it listens.", []any{windowScreen{}}},
+		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
+		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
+		{[]string{"query"}, "A line for each bucket of a device; with `--raw` for each reading; with `--latest` for each device.",
+			[]any{query.Bucket{}.Object(), query.Reading{}.Object(), query.Newest{}.Object()}},
+		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.", []any{query.Reject{}.Object(), query.Reason{}.Object()}},
+		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},
+		{[]string{"audit run"}, "A line for each pipeline.", []any{auditLine{}}},
+		{[]string{"jobs list"}, "A line for each pipeline.", []any{queueLine{}}},
+		{[]string{"config show"}, "One object: the keys of the configuration file, with all defaults filled in.", nil},
+		{[]string{"config history"}, "A line for each generation.", []any{generationLine{}}},
+		{[]string{"config apply", "config rollback"}, "One object.", []any{changeLine{}}},
+		{[]string{"enrollment list", "enrollment add", "enrollment set", "enrollment disable", "enrollment enable", "enrollment rotate"},
+			"A line for each enrollment.", []any{enrollmentLine{}}},
+		{[]string{"enrollment key", "device key"}, "A line for each key.", []any{keyLine{}}},
+		{[]string{"device list", "device show", "device add"}, "A line for each device.", []any{deviceLine{}}},
+		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
+		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.", []any{statusLine{}, bereftLine{}}},
+		{[]string{"device held"}, "A line for each device that is held.", []any{heldLine{}}},
+		{[]string{"token"}, "What the token endpoint would answer.", []any{sas.Answer{}}},
+		{[]string{"bench storage", "bench tokens"}, "One object, of several lines.", []any{bench.Report{}}},
+		{[]string{"version"}, "One object.", []any{version{}}},
+	}
+}
+
+// jsonPage renders the members of each output, with the comments of their fields.
+func jsonPage(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString("# JSON outputs\n\nWith `--json` a command prints JSON on standard output; errors and progress stay on standard error.\n" +
+		"Members may be added; none changes its name or meaning. Times are RFC 3339 in UTC.\nA member that is *optional* is absent where it does not apply.\n")
+	r := typeRenderer{t: t, docs: map[string]map[string]string{}}
+	for _, o := range jsonOutputs() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", strings.Join(o.commands, ", "), o.about)
+		r.render(&b, o.objects)
+	}
+	return b.String()
+}
+
+// A typeRenderer writes a table for a struct, and one for each struct below it.
+type typeRenderer struct {
+	t    *testing.T
+	docs map[string]map[string]string // package folder → "Type.Field" → comment
+	// Of one output: the structs that have a table or will get one, by the member that is shown above it.
+	names map[reflect.Type]string
+	queue []reflect.Type
+}
+
+func (r *typeRenderer) render(b *strings.Builder, objects []any) {
+	r.names, r.queue = map[reflect.Type]string{}, nil
+	for _, o := range objects {
+		r.names[reflect.TypeOf(o)] = ""
+		r.queue = append(r.queue, reflect.TypeOf(o))
+	}
+	for len(r.queue) > 0 {
+		of := r.queue[0]
+		r.queue = r.queue[1:]
+		if name := r.names[of]; name != "" {
+			fmt.Fprintf(b, "\nMembers of `%s`:\n", name)
+		}
+		b.WriteString("\n| member | type | meaning |\n|---|---|---|\n")
+		r.members(b, of)
+	}
+}
+
+// members writes the rows of a struct, those of embedded structs among them.
+func (r *typeRenderer) members(b *strings.Builder, of reflect.Type) {
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			r.members(b, f.Type)
+			continue
+		case name == "-" || name == "":
+			continue
+		}
+		kind := r.kind(f.Type, name)
+		if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
+			kind += ", optional"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, kind, cell(r.comment(of, f.Name)))
+	}
+}
+
+// kind says what a Go type is in JSON, and queues a struct for a table of its own.
+func (r *typeRenderer) kind(of reflect.Type, member string) string {
+	switch {
+	case of.String() == "time.Time":
+		return "time"
+	case of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return "text"
+	}
+	switch of.Kind() {
+	case reflect.Pointer:
+		return r.kind(of.Elem(), member)
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	case reflect.Slice, reflect.Array:
+		return "list of " + r.kind(of.Elem(), member)
+	case reflect.Map:
+		return "map to " + r.kind(of.Elem(), member)
+	case reflect.Interface:
+		return "value"
+	case reflect.Struct:
+		switch name, seen := r.names[of]; {
+		case !seen:
+			r.names[of] = member
+			r.queue = append(r.queue, of)
+		case name != member:
+			return "object as in `" + name + "`"
+		}
+		return "object"
+	}
+	return "number"
+}
+
+// comment returns the comment beside a field, or above it, from the source.
+func (r *typeRenderer) comment(of reflect.Type, field string) string {
+	folder := "." // the path of this package's types is main's
+	if path, ours := strings.CutPrefix(of.PkgPath(), "furrow/"); ours && path != "cmd/furrow" {
+		folder = filepath.Join(root, path)
+	}
+	if r.docs[folder] == nil {
+		r.docs[folder] = fieldComments(r.t, folder)
+	}
+	return r.docs[folder][of.Name()+"."+field]
+}
+
+func fieldComments(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if fields, ok := spec.Type.(*ast.StructType); ok {
+				for _, f := range fields.Fields.List {
+					for _, name := range f.Names {
+						comment := f.Doc.Text() + " " + f.Comment.Text()
+						found[spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(comment), " ")
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
