@@ -169,7 +169,7 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 	t.Helper()
 	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Device))
 	mustChain(t, err)
-	if h, is, err := jobs.HeldOf(track); err != nil || is || track.Get("Rows").Int() != rows || track.Get("Refold").Text() != "" {
+	if h, err := schema.TrackOf(track); err != nil || h.Failing() || track.Get("Rows").Int() != rows || track.Get("Refold").Text() != "" {
 		t.Fatalf("%d rows of %d, held: %+v, %v", track.Get("Rows").Int(), rows, h, err)
 	}
 	states := 0

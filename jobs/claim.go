@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // FenceProperty is the property of every output that says how its writer ranks.
@@ -56,7 +57,7 @@ func (j *job) claimAll(ctx context.Context) error {
 			switch {
 			case found == nil && c.op.Kind == tables.KindInsert:
 				return verdict{} // not there yet: once more
-			case found != nil && found.Get("Claim").Text() == j.claim:
+			case found != nil && found.Get(schema.TrackClaim).Text() == j.claim:
 				return verdict{done: true, etag: found.ETag}
 			}
 			return verdict{taken: true}
@@ -90,10 +91,10 @@ func (j *job) giveBack(ctx context.Context) {
 			continue
 		}
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Device)}
-		e.Set("Claim", tables.String(""))
+		e.Set(schema.TrackClaim, tables.String(""))
 		free := newFolding(d.member, d.track) // whatever has become of the device itself
 		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag), compare: func(found *tables.Entity) verdict {
-			if found == nil || found.Get("Claim").Text() != j.claim || found.Get("Committed").Text() == j.claim {
+			if found == nil || found.Get(schema.TrackClaim).Text() != j.claim || found.Get(schema.TrackCommitted).Text() == j.claim {
 				return verdict{done: true}
 			}
 			return verdict{etag: found.ETag}
@@ -192,11 +193,12 @@ func (j *job) commit(ctx context.Context) error {
 		op := d.track.committed(d.member, j.claim)
 		changes = append(changes, &change{device: d, op: op, compare: func(found *tables.Entity) verdict {
 			switch {
-			case found == nil || found.Get("Claim").Text() != j.claim:
+			case found == nil || found.Get(schema.TrackClaim).Text() != j.claim:
 				return verdict{taken: true}
-			case found.Get("Committed").Text() == j.claim:
+			case found.Get(schema.TrackCommitted).Text() == j.claim:
 				return verdict{done: true, etag: found.ETag}
-			case d.track.refolded() && (found.Get("Refold").Text() != d.track.read.refold.String() || found.Get("RefoldRow").Text() != d.track.read.row):
+			case d.track.refolded() && (found.Get(schema.TrackRefold).Text() != d.track.read.refold.String() ||
+				found.Get(schema.TrackRefoldRow).Text() != d.track.read.row):
 				return verdict{taken: true} // somebody has rewound the device meanwhile: that must not be lost
 			}
 			return verdict{etag: found.ETag}

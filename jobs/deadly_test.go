@@ -9,6 +9,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn has each worker die at the
@@ -57,15 +58,15 @@ func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 				continue
 			}
 			jobstest.Must(t, err)
-			held, is, err := jobs.HeldOf(row)
+			held, err := schema.TrackOf(row)
 			jobstest.Must(t, err)
 			switch {
-			case is != (d == bad):
-				t.Errorf("%s: device %s is held: %v", kind, d, is)
-			case is && (!strings.Contains(held.Reason, "has ended 4 workers") || held.Until < tables.TicksOf(time.Now())):
-				t.Errorf("%s: it is held until %v: %s", kind, held.Until.Time(), held.Reason)
-			case !is && row.Get("Rows").Int() != 20:
-				t.Errorf("%s: device %s has %d rows", kind, d, row.Get("Rows").Int())
+			case held.Failing() != (d == bad):
+				t.Errorf("%s: device %s is held: %v", kind, d, held.Failing())
+			case held.Failing() && (!strings.Contains(held.Reason, "has ended 4 workers") || held.HeldUntil < tables.TicksOf(time.Now())):
+				t.Errorf("%s: it is held until %v: %s", kind, held.HeldUntil.Time(), held.Reason)
+			case !held.Failing() && held.Rows != 20:
+				t.Errorf("%s: device %s has %d rows", kind, d, held.Rows)
 			}
 		}
 	}

@@ -90,11 +90,11 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 	if r, err = p.Do(t.Context(), again, l, nil); err != nil || len(r.Failed) != 1 || len(l.Queue) != 0 {
 		t.Fatalf("alone: %+v, %v, then %+v", r, err, l.Queue)
 	}
-	held, is, err := jobs.HeldOf(f.Track(t, w.Devices[1]))
-	if err != nil || !is || held.Attempts != 2 || !strings.Contains(held.Reason, "as asked") || strings.Contains(held.Reason, "\n") {
-		t.Fatalf("%+v, %v, %v", held, is, err)
+	held, err := schema.TrackOf(f.Track(t, w.Devices[1]))
+	if err != nil || !held.Failing() || held.Attempts != 2 || !strings.Contains(held.Reason, "as asked") || strings.Contains(held.Reason, "\n") {
+		t.Fatalf("%+v, %v", held, err)
 	}
-	if wait := time.Until(held.Until.Time()); wait < 50*time.Second || wait > 70*time.Second {
+	if wait := time.Until(held.HeldUntil.Time()); wait < 50*time.Second || wait > 70*time.Second {
 		t.Errorf("it is held for %v", wait)
 	}
 	bad.on = false
@@ -108,7 +108,7 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 	if r, err = p.Do(t.Context(), f.Message(), l, nil); err != nil || r.Devices != 3 || r.Rows != 20 {
 		t.Errorf("after its release: %+v, %v", r, err)
 	}
-	if _, is, err := jobs.HeldOf(f.Track(t, w.Devices[1])); err != nil || is {
+	if row, err := schema.TrackOf(f.Track(t, w.Devices[1])); err != nil || row.Failing() {
 		t.Errorf("its failures are not over: %v", err)
 	}
 }
@@ -188,9 +188,9 @@ func TestDeviceWhoseReadingsCannotBeReadHoldsUpNoOther(t *testing.T) {
 	if r, err = p.Do(t.Context(), l.Queue[0], &jobstest.Line{}, nil); err != nil || len(r.Failed) != 1 {
 		t.Fatalf("alone: %+v, %v", r, err)
 	}
-	held, is, err := jobs.HeldOf(f.Track(t, w.Devices[1]))
-	if err != nil || !is || !strings.Contains(held.Reason, "the cable is cut") || held.Until.Time().Before(time.Now()) {
-		t.Errorf("%+v, %v, %v", held, is, err)
+	held, err := schema.TrackOf(f.Track(t, w.Devices[1]))
+	if err != nil || !held.Failing() || !strings.Contains(held.Reason, "the cable is cut") || held.HeldUntil.Time().Before(time.Now()) {
+		t.Errorf("%+v, %v", held, err)
 	}
 	for _, d := range []schema.DeviceID{w.Devices[0], w.Devices[2]} {
 		if e := f.Track(t, d); e.Get("Rows").Int() != 20 {
@@ -248,8 +248,8 @@ func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 		t.Fatalf("the batch: %+v, %v", r, err)
 	}
 	row := f.Track(t, w.Devices[1])
-	if held, is, err := jobs.HeldOf(row); err != nil || !is || !strings.Contains(held.Reason, "tracking row") {
-		t.Errorf("%+v, %v, %v", held, is, err)
+	if held, err := schema.TrackOf(row); err != nil || !held.Failing() || !strings.Contains(held.Reason, "tracking row") {
+		t.Errorf("%+v, %v", held, err)
 	}
 	if !strings.HasPrefix(row.Get("LastReadRowKey").Text(), w.Rows[1][0].RowKey) {
 		t.Error("the checkpoint of the broken row has moved")

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A firstFailure is that of a device which had not failed before.
@@ -74,7 +75,7 @@ func (d *folding) failed(now tables.Ticks) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
 	t.setMarks(&e)
 	if d.held {
-		e.Set("Claim", tables.String(""))
+		e.Set(schema.TrackClaim, tables.String(""))
 	}
 	if t.etag == "" {
 		return tables.Insert(e)

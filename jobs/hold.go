@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A hold is a claim as the tracking row has it. While it is open, other jobs pass
@@ -20,7 +21,7 @@ type hold struct {
 }
 
 func holdOf(f *tables.Fields) hold {
-	return hold{f.String("Claim"), f.String("Committed"), f.Ticks("ClaimUntil"), int(f.Int("Takeovers"))}
+	return hold{f.String(schema.TrackClaim), f.String(schema.TrackCommitted), f.Ticks(schema.TrackClaimUntil), int(f.Int(schema.TrackTakeovers))}
 }
 
 // open tells whether a job has claimed the row and has neither committed nor given it back.
@@ -56,10 +57,10 @@ func (h hold) next(claim string, at tables.Ticks, length time.Duration) hold {
 }
 
 func (h hold) set(e *tables.Entity) {
-	e.Set("Claim", tables.String(h.claim))
-	e.Set("ClaimUntil", tables.DateTime(h.until))
+	e.Set(schema.TrackClaim, tables.String(h.claim))
+	e.Set(schema.TrackClaimUntil, tables.DateTime(h.until))
 	if h.takeovers > 0 {
-		e.Set("Takeovers", tables.Int64(int64(h.takeovers)))
+		e.Set(schema.TrackTakeovers, tables.Int64(int64(h.takeovers)))
 	}
 }
 

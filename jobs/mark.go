@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A mark says on a tracking row that a message is under way for the device: a chain
@@ -15,15 +16,25 @@ type mark struct {
 	until tables.Ticks // then it has expired, and whoever finds it puts the message again
 }
 
-func markOf(f *tables.Fields, name string) mark {
-	return mark{f.String(name + "Mark"), f.Ticks(name + "Until")}
+func chainMark(f *tables.Fields) mark {
+	return mark{f.String(schema.TrackChainMark), f.Ticks(schema.TrackChainUntil)}
 }
 
-// set gives e the mark. A merge leaves no property out, so what is taken away
-// becomes empty, and the earliest time that storage has.
-func (m mark) set(e *tables.Entity, name string) {
-	e.Set(name+"Mark", tables.String(m.id))
-	e.Set(name+"Until", tables.DateTime(max(m.until, firstDateTime)))
+func refoldMark(f *tables.Fields) mark {
+	return mark{f.String(schema.TrackRefoldMark), f.Ticks(schema.TrackRefoldUntil)}
+}
+
+func (m mark) setChain(e *tables.Entity) { m.set(e, schema.TrackChainMark, schema.TrackChainUntil) }
+
+func (m mark) setRefold(e *tables.Entity) {
+	m.set(e, schema.TrackRefoldMark, schema.TrackRefoldUntil)
+}
+
+// set sets the properties of a mark. A merge removes no property, so a mark that is taken
+// away is written as an empty text and the earliest time that storage has.
+func (m mark) set(e *tables.Entity, id, until string) {
+	e.Set(id, tables.String(m.id))
+	e.Set(until, tables.DateTime(max(m.until, firstDateTime)))
 }
 
 // isChanged tells whether a write was refused because the row is another version,

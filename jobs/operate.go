@@ -40,8 +40,8 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 			t.foldAgain(c)
 			t.stream.row = "" // the day of the cursor is begun again
 			t.setStream(e)
-			e.Set("Rewound", tables.String(r.String()))
-			mark{r.Mark, tables.TicksOf(r.At).Add(p.marks())}.set(e, "Refold")
+			e.Set(schema.TrackRewound, tables.String(r.String()))
+			mark{r.Mark, tables.TicksOf(r.At).Add(p.marks())}.setRefold(e)
 		}
 		return rewound
 	})
@@ -82,22 +82,4 @@ func (p *Pipeline) edit(ctx context.Context, month schema.Month, d schema.Device
 		_, err = p.tracking().Do(ctx, tables.Merge(e, t.etag))
 		return err
 	})
-}
-
-// A Held is a device that fails, as its tracking row says.
-type Held struct {
-	Month    schema.Month
-	Device   schema.DeviceID
-	Attempts int
-	Until    tables.Ticks // it is passed over until then; zero where it is tried again at once
-	Reason   string
-}
-
-// HeldOf reads a row of a tracking table; false means that it does not fail.
-func HeldOf(e tables.Entity) (Held, bool, error) {
-	f := e.Fields()
-	h := Held{Device: schema.DeviceID(e.RowKey), Attempts: int(f.Int("Attempts")), Until: f.Ticks("HeldUntil"), Reason: f.String("Held")}
-	month, err := schema.ParseMonth(e.PartitionKey)
-	h.Month = month
-	return h, h.Attempts > 0, errors.Join(err, f.Err())
 }

@@ -77,11 +77,11 @@ func (p *Pipeline) passOver(work []*folding, now tables.Ticks, b Batch) (mine []
 func (p *Pipeline) extend(ctx context.Context, month schema.Month, over passedOver, now tables.Ticks) error {
 	for _, o := range over.Orphaned {
 		e := tables.Entity{PartitionKey: month.String(), RowKey: string(o.Device)}
-		name := "Chain"
-		if o.Refold {
-			name = "Refold"
+		if m := (mark{o.Mark, now.Add(p.marks())}); o.Refold {
+			m.setRefold(&e)
+		} else {
+			m.setChain(&e)
 		}
-		mark{o.Mark, now.Add(p.marks())}.set(&e, name)
 		if _, err := p.tracking().Do(ctx, tables.Merge(e, o.etag)); err != nil && !isChanged(err) {
 			return err
 		}

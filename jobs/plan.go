@@ -92,15 +92,22 @@ func (pl *plan) device(ctx context.Context, rowKey string, row tables.Entity) er
 // look counts what a tracking row says, and tells whether the device is to be
 // in a batch. What cannot be read is for the device job to say.
 func (pl *plan) look(row tables.Entity) (due bool) {
-	f, at := row.Fields(), &pl.figures
-	held, behind := f.Ticks("HeldUntil") > pl.now, f.Ticks("ChainUntil") > pl.now
-	at.Rows += f.Int("Rows")
-	countTrack(at, f)
-	at.Late += f.Int("Late")
-	if f.String("Refold") != "" {
+	t, err := schema.Track{}, error(nil)
+	if row.RowKey != "" {
+		t, err = schema.TrackOf(row)
+	}
+	at, held, behind := &pl.figures, t.HeldUntil > pl.now, t.BehindUntil > pl.now
+	at.Rows += t.Rows
+	at.Rejects += t.Rejects
+	at.Dropped += max(0, t.Rejects-schema.RejectSlots)
+	at.Late += t.Late
+	if t.Claimed() {
+		at.Claimed++
+	}
+	if t.Refolding {
 		at.Refolds++
 	}
-	if f.Int("Attempts") > 0 || f.Err() != nil {
+	if t.Failing() || err != nil {
 		at.Failing++
 	}
 	if held {
@@ -108,8 +115,8 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	}
 	if behind {
 		at.Behind++
-		if last := f.String("LastReadRowKey"); last != "" {
-			at.Lag = max(at.Lag, pl.now.Time().Sub(TicksBefore(last).Time()))
+		if t.Checkpoint != "" {
+			at.Lag = max(at.Lag, pl.now.Time().Sub(TicksBefore(t.Checkpoint).Time()))
 		}
 	}
 	return !held && !behind

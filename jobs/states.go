@@ -10,13 +10,6 @@ import (
 	"furrow/tables"
 )
 
-// What the names of properties that hold processors' states begin with.
-const (
-	statePrefix   = "State_"    // at the checkpoint
-	streamPrefix  = "Refolded_" // of windowed processors, where a refold has got to
-	rebuiltPrefix = "Rebuilt_"  // of merging processors, made of what a refold has passed
-)
-
 // A state of more bytes than a property takes is in several: State_rollup,
 // State_rollup_1 and so on. The first begins with the number of bytes of the whole,
 // so that what is left of a longer state before it does not matter: a merge takes

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestStatesComeBackWhateverWasThere: a row is merged again and again with states
@@ -24,14 +25,14 @@ func TestStatesComeBackWhateverWasThere(t *testing.T) {
 			states[name] = b
 		}
 		e := tables.Entity{PartitionKey: "2026-11", RowKey: "d"}
-		setStates(&e, statePrefix, states)
+		setStates(&e, schema.TrackStates, states)
 		for _, p := range e.Properties {
 			row.Set(p.Name, p.Value)
 		}
 		if err := row.Check(); err != nil {
 			t.Fatal(err)
 		}
-		got, err := statesOf(&row, statePrefix)
+		got, err := statesOf(&row, schema.TrackStates)
 		maps.DeleteFunc(states, func(_ string, b []byte) bool { return len(b) == 0 }) // is none
 		if err != nil || !maps.EqualFunc(got, states, bytes.Equal) {
 			t.Fatalf("states come back as others, %v", err)
@@ -43,7 +44,7 @@ func TestDamagedStatesAreErrors(t *testing.T) {
 	for _, b := range [][]byte{{}, {0, 0, 0}, {0, 0, 0, 2, 1}, {255, 255, 255, 255, 1}} {
 		e := tables.Entity{}
 		e.Set("State_latest", tables.Binary(b))
-		if got, err := statesOf(&e, statePrefix); err == nil {
+		if got, err := statesOf(&e, schema.TrackStates); err == nil {
 			t.Errorf("%x is read as %v", b, got)
 		}
 	}

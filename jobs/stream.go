@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A cursor is what is to be folded again: rows with ticks in [from, to), as far as
@@ -129,20 +130,20 @@ func (t *track) enter(w window, counted *Ledger) (late int64) {
 // readStream reads where a refold has got to.
 func (t *track) readStream(e tables.Entity) (err error) {
 	f := e.Fields()
-	t.stream.row = f.String("RefoldRow")
-	if t.stream.counted, err = ParseLedger(f.Binary("RefoldLedger")); err != nil {
+	t.stream.row = f.String(schema.TrackRefoldRow)
+	if t.stream.counted, err = ParseLedger(f.Binary(schema.TrackRefoldLedger)); err != nil {
 		return err
 	}
-	if t.stream.rejects, err = parseRejects(f.Binary("RefoldRejects")); err != nil {
+	if t.stream.rejects, err = parseRejects(f.Binary(schema.TrackRefoldRejects)); err != nil {
 		return err
 	}
-	if t.stream.states, err = statesOf(&e, streamPrefix); err != nil {
+	if t.stream.states, err = statesOf(&e, schema.TrackRefolded); err != nil {
 		return err
 	}
-	if t.again, err = statesOf(&e, rebuiltPrefix); err != nil {
+	if t.again, err = statesOf(&e, schema.TrackRebuilt); err != nil {
 		return err
 	}
-	gap, err := parseCursor(f.String("Regained"))
+	gap, err := parseCursor(f.String(schema.TrackRegained))
 	t.gap = gap.window
 	t.read.row, t.read.gap = t.stream.row, t.gap
 	return errors.Join(err, f.Err())
@@ -151,24 +152,24 @@ func (t *track) readStream(e tables.Entity) (err error) {
 // setStream gives e what has changed of it.
 func (t *track) setStream(e *tables.Entity) {
 	if t.gap != t.read.gap {
-		e.Set("Regained", tables.String(cursor{window: t.gap}.String()))
+		e.Set(schema.TrackRegained, tables.String(cursor{window: t.gap}.String()))
 	}
 	if t.rebuilt {
-		setStates(e, rebuiltPrefix, t.again)
+		setStates(e, schema.TrackRebuilt, t.again)
 	}
 	if !t.refolded() {
 		return
 	}
-	e.Set("Refold", tables.String(t.refold.String()))
-	e.Set("RefoldRow", tables.String(t.stream.row))
+	e.Set(schema.TrackRefold, tables.String(t.refold.String()))
+	e.Set(schema.TrackRefoldRow, tables.String(t.stream.row))
 	counted := t.stream.counted
 	if counted == nil {
 		counted = &Ledger{}
 	}
-	e.Set("RefoldLedger", tables.Binary(counted.Append(nil)))
-	e.Set("RefoldRejects", tables.Binary(t.stream.rejects.append(nil)))
+	e.Set(schema.TrackRefoldLedger, tables.Binary(counted.Append(nil)))
+	e.Set(schema.TrackRefoldRejects, tables.Binary(t.stream.rejects.append(nil)))
 	if t.stream.row != "" {
-		setStates(e, streamPrefix, t.stream.states)
+		setStates(e, schema.TrackRefolded, t.stream.states)
 	}
 }
 

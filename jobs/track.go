@@ -99,27 +99,29 @@ func (c cursor) with(o cursor) cursor {
 func trackOf(e tables.Entity) (*track, error) {
 	f := e.Fields()
 	t := &track{
-		etag: e.ETag, last: f.String("LastReadRowKey"), fence: tables.Ticks(f.Int("Fence")), hold: holdOf(f),
-		rows: f.Int("Rows"), rejects: f.Int("Rejects"), generation: f.Int("Generation"),
-		settings: f.String("Settings"), floor: tables.Ticks(f.Int("LedgerFrom")), late: f.Int("Late"),
-		marks: marks{int(f.Int("Attempts")), f.String("Held"), f.Ticks("HeldUntil"), markOf(f, "Chain"), markOf(f, "Refold")},
+		etag: e.ETag, last: f.String(schema.TrackCheckpoint), fence: tables.Ticks(f.Int(schema.TrackFence)), hold: holdOf(f),
+		rows: f.Int(schema.TrackRows), rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
+		generation: f.Int(schema.TrackGeneration), settings: f.String(schema.TrackSettings),
+		floor: tables.Ticks(f.Int(schema.TrackLedgerFrom)),
+		marks: marks{attempts: int(f.Int(schema.TrackAttempts)), held: f.String(schema.TrackHeld), heldUntil: f.Ticks(schema.TrackHeldUntil),
+			chain: chainMark(f), refoldMark: refoldMark(f)},
 	}
 	t.read.marks = t.marks
 	var err error
-	if t.refold, err = parseCursor(f.String("Refold")); err != nil {
+	if t.refold, err = parseCursor(f.String(schema.TrackRefold)); err != nil {
 		return t, err
 	}
 	t.read.refold = t.refold
 	if err = t.readStream(e); err != nil {
 		return t, err
 	}
-	if t.ledger, err = ParseLedger(f.Binary("Ledger")); err != nil {
+	if t.ledger, err = ParseLedger(f.Binary(schema.TrackLedger)); err != nil {
 		return t, err
 	}
-	if t.open, err = parseOpen(f.Binary("Open")); err != nil {
+	if t.open, err = parseOpen(f.Binary(schema.TrackOpen)); err != nil {
 		return t, err
 	}
-	if t.states, err = statesOf(&e, statePrefix); err != nil {
+	if t.states, err = statesOf(&e, schema.TrackStates); err != nil {
 		return t, err
 	}
 	return t, f.Err()
@@ -142,7 +144,7 @@ func newTrack() *track {
 // writer's, also those of a row that was deleted and made anew.
 func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
-	e.Set("Fence", tables.Int64(int64(fence)))
+	e.Set(schema.TrackFence, tables.Int64(int64(fence)))
 	h.set(&e)
 	if t.etag == "" {
 		return tables.Insert(e)
@@ -154,22 +156,22 @@ func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 // leaves the claim's id as a sign that it was done.
 func (t *track) committed(m schema.Member, claim string) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
-	e.Set("Committed", tables.String(claim))
+	e.Set(schema.TrackCommitted, tables.String(claim))
 	if t.hold.takeovers > 0 {
-		e.Set("Takeovers", tables.Int64(0))
+		e.Set(schema.TrackTakeovers, tables.Int64(0))
 	}
-	e.Set("LastReadRowKey", tables.String(t.last))
-	e.Set("Rows", tables.Int64(t.rows))
-	e.Set("Rejects", tables.Int64(t.rejects))
-	e.Set("Ledger", tables.Binary(t.ledger.Append(nil)))
-	e.Set("Open", tables.Binary(appendOpen(nil, t.open)))
-	e.Set("Generation", tables.Int64(t.generation))
-	e.Set("Settings", tables.String(t.settings))
-	e.Set("LedgerFrom", tables.Int64(int64(t.floor)))
-	e.Set("Late", tables.Int64(t.late))
+	e.Set(schema.TrackCheckpoint, tables.String(t.last))
+	e.Set(schema.TrackRows, tables.Int64(t.rows))
+	e.Set(schema.TrackRejects, tables.Int64(t.rejects))
+	e.Set(schema.TrackLedger, tables.Binary(t.ledger.Append(nil)))
+	e.Set(schema.TrackOpen, tables.Binary(appendOpen(nil, t.open)))
+	e.Set(schema.TrackGeneration, tables.Int64(t.generation))
+	e.Set(schema.TrackSettings, tables.String(t.settings))
+	e.Set(schema.TrackLedgerFrom, tables.Int64(int64(t.floor)))
+	e.Set(schema.TrackLate, tables.Int64(t.late))
 	t.setMarks(&e)
 	t.setStream(&e)
-	setStates(&e, statePrefix, t.states)
+	setStates(&e, schema.TrackStates, t.states)
 	return tables.Merge(e, t.etag)
 }
 
@@ -177,19 +179,19 @@ func (t *track) committed(m schema.Member, claim string) tables.Op {
 // becomes the earliest time that storage has, as a merge leaves nothing out.
 func (t *track) setMarks(e *tables.Entity) {
 	if t.attempts != t.read.attempts {
-		e.Set("Attempts", tables.Int64(int64(t.attempts)))
+		e.Set(schema.TrackAttempts, tables.Int64(int64(t.attempts)))
 	}
 	if t.held != t.read.held {
-		e.Set("Held", tables.String(t.held))
+		e.Set(schema.TrackHeld, tables.String(t.held))
 	}
 	if t.heldUntil != t.read.heldUntil {
-		e.Set("HeldUntil", tables.DateTime(max(t.heldUntil, firstDateTime)))
+		e.Set(schema.TrackHeldUntil, tables.DateTime(max(t.heldUntil, firstDateTime)))
 	}
 	if t.chain != t.read.chain {
-		t.chain.set(e, "Chain")
+		t.chain.setChain(e)
 	}
 	if t.refoldMark != t.read.refoldMark {
-		t.refoldMark.set(e, "Refold")
+		t.refoldMark.setRefold(e)
 	}
 }
 

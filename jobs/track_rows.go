@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // trackRows reads a range of the tracking table beside that of the fleet: both
@@ -18,7 +19,7 @@ type trackRows struct {
 
 // newTrackRows reads what a plan needs to know; the states are many times that.
 func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *trackRows {
-	q := tables.Query{Range: part, Select: []string{"HeldUntil", "ChainUntil", "Attempts", "LastReadRowKey", "Rows", "Rejects", "Late", "Refold", "Claim", "Committed"}}
+	q := tables.Query{Range: part, Select: schema.TrackProperties()}
 	t := &trackRows{}
 	t.next, t.stop = iter.Pull2(table.Rows(ctx, q))
 	return t

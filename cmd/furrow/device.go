@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -84,11 +83,11 @@ func deviceHeld(c *cli.Context) error {
 	return nil
 }
 
-func printHeld(w io.Writer, p schema.Pipeline, h jobs.Held, asJSON bool) error {
+func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) error {
 	line := heldLine{Pipeline: p, Device: h.Device, Month: h.Month.String(), Attempts: h.Attempts, Reason: h.Reason}
 	until := "tried again at once"
-	if now := tables.TicksOf(time.Now()); h.Until > now {
-		at := h.Until.Time()
+	if now := tables.TicksOf(time.Now()); h.HeldUntil > now {
+		at := h.HeldUntil.Time()
 		line.Until = &at
 		until = "held until " + at.Format(time.RFC3339)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -173,17 +172,16 @@ func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int6
 		} else {
 			must(t, err)
 		}
-		held, is, err := jobs.HeldOf(row)
+		track, err := schema.TrackOf(row)
 		must(t, err)
-		folded := row.Get("Rows").Int()
-		h.rejected = max(h.rejected, row.Get("Rejects").Int())
-		if folded >= rows && !is {
+		h.rejected = max(h.rejected, track.Rejects)
+		if track.Rows >= rows && !track.Failing() {
 			t.Logf("after %v, pipeline %s has folded %d of %d rows, and rejected something of %d",
-				time.Since(began).Round(time.Millisecond), pipeline, folded, h.taken, row.Get("Rejects").Int())
+				time.Since(began).Round(time.Millisecond), pipeline, track.Rows, h.taken, track.Rejects)
 			return
 		}
-		if is || time.Since(began) > hostileWait {
-			t.Fatalf("%d of its rows are folded: %+v\n%s", folded, held, &h.log)
+		if track.Failing() || time.Since(began) > hostileWait {
+			t.Fatalf("%d of its rows are folded: %+v\n%s", track.Rows, track, &h.log)
 		}
 	}
 }

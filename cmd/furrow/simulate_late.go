@@ -130,7 +130,7 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p schema.Pipelin
 	}
 	for month := range months {
 		shards := tables.Keys{From: month.String(), Before: month.String() + "/"}
-		q := tables.Query{Range: tables.Range{Partitions: shards}, Select: []string{"LastReadRowKey", "Rows"}}
+		q := tables.Query{Range: tables.Range{Partitions: shards}, Select: schema.TrackProperties()}
 		for page, err := range d.Tables.Table(d.Names.Partitions(p)).Rows(ctx, q) {
 			if errors.Is(err, tables.ErrNoTable) {
 				return 0, until, nil
@@ -139,7 +139,11 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p schema.Pipelin
 				return 0, until, err
 			}
 			for _, e := range page.Rows {
-				n, err := l.ofDevice(ctx, d, e)
+				track, err := schema.TrackOf(e)
+				if err != nil {
+					return 0, until, err
+				}
+				n, err := l.ofDevice(ctx, d, track)
 				if err != nil {
 					return 0, until, err
 				}
@@ -169,13 +173,12 @@ func (d *desk) admits(ctx context.Context) (most time.Duration, err error) {
 
 // ofDevice counts those of a device by its tracking row. One that has sent in order,
 // and whose rows are all folded, has none.
-func (l *lateReadings) ofDevice(ctx context.Context, d *desk, track tables.Entity) (int64, error) {
-	sent := l.devices[schema.DeviceID(track.RowKey)]
-	folded, last := track.Get("Rows").Int(), track.Get("LastReadRowKey").Text()
+func (l *lateReadings) ofDevice(ctx context.Context, d *desk, track schema.Track) (int64, error) {
+	sent, folded, last := l.devices[track.Device], track.Rows, track.Checkpoint
 	if sent == nil || last == "" || !sent.disordered && folded == sent.stored {
 		return 0, nil
 	}
-	rows := tables.Range{Partitions: tables.Is(track.RowKey), Rows: tables.Keys{To: last}}
+	rows := tables.Range{Partitions: tables.Is(string(track.Device)), Rows: tables.Keys{To: last}}
 	there := int64(0)
 	for page, err := range d.Tables.Table(d.Names.Readings()).Rows(ctx, tables.Query{Range: rows, Select: []string{"RowKey"}}) {
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Ends are all outputs and checkpoints, but for what tells who wrote them when.
@@ -27,14 +28,17 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 				values := map[string]string{}
 				for _, p := range e.Properties {
 					switch p.Name {
-					case "Fence", "Generation", "Claim", "ClaimUntil", "Takeovers", "Committed", "Open", "ChainMark", "ChainUntil", "RefoldMark", "RefoldUntil", "RefoldRow", "RefoldLedger", "RefoldRejects", "At", "Number", jobs.FenceProperty:
+					case schema.TrackFence, schema.TrackGeneration, schema.TrackClaim, schema.TrackClaimUntil, schema.TrackTakeovers,
+						schema.TrackCommitted, schema.TrackOpen, schema.TrackChainMark, schema.TrackChainUntil, schema.TrackRefoldMark,
+						schema.TrackRefoldUntil, schema.TrackRefoldRow, schema.TrackRefoldLedger, schema.TrackRefoldRejects,
+						schema.TrackRegained, "At", "Number", jobs.FenceProperty:
 						continue
-					case "Attempts", "Held", "HeldUntil":
-						if row := e.Get("Attempts"); row.Int() == 0 {
+					case schema.TrackAttempts, schema.TrackHeld, schema.TrackHeldUntil:
+						if row := e.Get(schema.TrackAttempts); row.Int() == 0 {
 							continue // it has failed, and is well
 						}
 					}
-					if strings.HasPrefix(p.Name, "Refolded_") || strings.HasPrefix(p.Name, "Rebuilt_") || p.Name == "Regained" {
+					if strings.HasPrefix(p.Name, schema.TrackRefolded) || strings.HasPrefix(p.Name, schema.TrackRebuilt) {
 						continue // how far a refold has got
 					}
 					values[p.Name] = p.Value.String()

@@ -61,17 +61,17 @@ func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]strin
 		}
 		left, such := 0, ""
 		for id, key := range newest {
-			if t := rows[id]; t.last < key {
+			if t := rows[id]; t.Checkpoint < key {
 				if left++; such == "" || string(id) < such {
 					such = string(id)
 				}
 			}
 		}
 		for _, t := range rows {
-			s.moved += t.rows
+			s.moved += t.Rows
 		}
 		s.done = left == 0
-		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such, rows[schema.DeviceID(such)].trouble())
+		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such, trouble(rows[schema.DeviceID(such)]))
 		return s, err
 	})
 }

@@ -118,44 +118,36 @@ func (d *Demo) watchFolding(ctx context.Context, folded *atomic.Int64) {
 		}
 		sum := int64(0)
 		for _, t := range rows {
-			sum += t.rows
+			sum += t.Rows
 		}
 		folded.Store(sum)
 	}
 }
 
-// A track is what the tracking table says of a device.
-type track struct {
-	last             string // row that is folded
-	claim, committed string // of the job that claimed it last, and of the one that committed it
-	rows, late       int64  // folded, and those of them that came late
-	held             string // why its last job failed
-}
-
-// open tells a device that somebody has claimed and not committed.
-func (t track) open() bool { return t.claim != "" && t.claim != t.committed }
-
-// trouble is why it may stand still.
-func (t track) trouble() string {
+// trouble is why a device may stand still.
+func trouble(t schema.Track) string {
 	switch {
-	case t.held != "":
-		return " (held: " + t.held + ")"
-	case t.open():
+	case t.Reason != "":
+		return " (held: " + t.Reason + ")"
+	case t.Claimed():
 		return " (claimed by a job that has not committed)"
 	}
 	return ""
 }
 
-func (d *Demo) tracks(ctx context.Context) (map[schema.DeviceID]track, error) {
-	all := map[schema.DeviceID]track{}
-	q := tables.Query{Select: []string{"RowKey", "LastReadRowKey", "Claim", "Committed", "Rows", "Late", "Held"}}
+func (d *Demo) tracks(ctx context.Context) (map[schema.DeviceID]schema.Track, error) {
+	all := map[schema.DeviceID]schema.Track{}
+	q := tables.Query{Select: schema.TrackProperties()}
 	for page, err := range d.client.Table(d.names.Partitions(pipeline)).Rows(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range page.Rows {
-			f := e.Fields()
-			all[schema.DeviceID(e.RowKey)] = track{f.String("LastReadRowKey"), f.String("Claim"), f.String("Committed"), f.Int("Rows"), f.Int("Late"), f.String("Held")}
+			t, err := schema.TrackOf(e)
+			if err != nil {
+				return nil, err
+			}
+			all[t.Device] = t
 		}
 	}
 	return all, nil

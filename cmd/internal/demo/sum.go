@@ -24,7 +24,7 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 	}
 	var late int64
 	for _, t := range rows {
-		late += t.late
+		late += t.Late
 	}
 	r.Readings = d.readings(sum, r.Check, late)
 	r.Storage, r.Own, r.Tenants, r.Devices = d.account.Table, d.Storage == "", d.Cast.Tenants, r.Check.Devices

@@ -54,8 +54,8 @@ func (d *Demo) takeOver(ctx context.Context, first *process.Process, failed cont
 	}
 	inHand := map[schema.DeviceID]string{} // the killed worker's claims
 	for id, row := range before {
-		if row.open() {
-			inHand[id] = row.claim
+		if row.Claimed() {
+			inHand[id] = row.Claim
 		}
 	}
 	t.Devices = len(inHand)
@@ -86,8 +86,8 @@ func (d *Demo) awaitWork(ctx context.Context) error {
 			return s, nil
 		}
 		for _, row := range rows {
-			s.moved += row.rows
-			s.done = s.done || row.open()
+			s.moved += row.Rows
+			s.done = s.done || row.Claimed()
 		}
 		if s.moved > moved {
 			moved, since = s.moved, time.Now()
@@ -99,7 +99,7 @@ func (d *Demo) awaitWork(ctx context.Context) error {
 
 // awaitOther waits until all devices that the killed worker had in hand are committed
 // under another's claim, and tells when the first one was, and the last one.
-func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[schema.DeviceID]track, inHand map[schema.DeviceID]string) (first, all float64, err error) {
+func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[schema.DeviceID]schema.Track, inHand map[schema.DeviceID]string) (first, all float64, err error) {
 	err = await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
 		now, err := d.tracks(ctx)
 		since := time.Since(killed).Seconds()
@@ -114,12 +114,12 @@ func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[sche
 			all, s.done = since, true
 		}
 		for _, row := range now {
-			s.moved += row.rows
+			s.moved += row.Rows
 		}
 		s.moved -= int64(left)
 		s.left = fmt.Sprintf("nobody has taken over %d of the %d devices that the killed worker had in hand", left, len(inHand))
 		if such != "" {
-			s.left += fmt.Sprintf(", such as %s%s", such, now[such].trouble())
+			s.left += fmt.Sprintf(", such as %s%s", such, trouble(now[such]))
 		}
 		return s, nil
 	})
@@ -128,12 +128,12 @@ func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[sche
 
 // compare counts the devices in hand that nobody has committed yet, names one of them,
 // and tells whether another worker has committed one; or any device, where none was in hand.
-func (d *Demo) compare(before, now map[schema.DeviceID]track, inHand map[schema.DeviceID]string) (left int, such schema.DeviceID, done bool) {
+func (d *Demo) compare(before, now map[schema.DeviceID]schema.Track, inHand map[schema.DeviceID]string) (left int, such schema.DeviceID, done bool) {
 	for id, claim := range inHand {
 		switch row := now[id]; {
-		case row.committed == claim:
+		case row.Committed == claim:
 			// The killed worker's last request was under way, and heard.
-		case row.claim == claim || row.open() && row.committed == before[id].committed:
+		case row.Claim == claim || row.Claimed() && row.Committed == before[id].Committed:
 			left++
 			such = id
 		default:
@@ -142,7 +142,7 @@ func (d *Demo) compare(before, now map[schema.DeviceID]track, inHand map[schema.
 	}
 	if left == 0 && !done {
 		for id, row := range now {
-			done = done || row.committed != before[id].committed
+			done = done || row.Committed != before[id].Committed
 		}
 	}
 	return left, such, done

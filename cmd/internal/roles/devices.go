@@ -5,7 +5,6 @@ import (
 	"iter"
 	"strings"
 
-	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -96,21 +95,20 @@ func (f *Fleet) rows(ctx context.Context, table string, q tables.Query) iter.Seq
 
 // Held are the devices of a pipeline that fail, with their reasons. It reads the
 // tracking rows, a thousand at a time.
-func (f *Fleet) Held(ctx context.Context, p schema.Pipeline, prefix string) iter.Seq2[jobs.Held, error] {
-	return func(yield func(jobs.Held, error) bool) {
+func (f *Fleet) Held(ctx context.Context, p schema.Pipeline, prefix string) iter.Seq2[schema.Track, error] {
+	return func(yield func(schema.Track, error) bool) {
 		keys, err := schema.IDsWithPrefix(prefix)
 		if err != nil {
-			yield(jobs.Held{}, err)
+			yield(schema.Track{}, err)
 			return
 		}
-		q := tables.Query{Range: tables.Range{Rows: keys}, Filter: "Attempts gt 0L", Select: []string{"Attempts", "Held", "HeldUntil"}}
+		q := tables.Query{Range: tables.Range{Rows: keys}, Filter: schema.TracksFailing(), Select: schema.TrackProperties()}
 		for e, err := range f.rows(ctx, f.Names.Partitions(p), q) {
-			var h jobs.Held
-			var is bool
+			var h schema.Track
 			if err == nil {
-				h, is, err = jobs.HeldOf(e)
+				h, err = schema.TrackOf(e)
 			}
-			if (err != nil || is) && !yield(h, err) || err != nil {
+			if (err != nil || h.Failing()) && !yield(h, err) || err != nil {
 				return
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"slices"
 
-	"furrow/jobs"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -15,7 +15,7 @@ const mostCauses = 20 // of a pipeline
 const particulars = `"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'`
 
 // causes counts why devices are held and messages were given up, the commonest first.
-func causes(held []jobs.Held, poisoned []worker.Poisoned) []Cause {
+func causes(held []schema.Track, poisoned []worker.Poisoned) []Cause {
 	type cause struct{ what, reason string }
 	counts, quoted := map[cause]int{}, regexp.MustCompile(particulars)
 	for _, h := range held {

@@ -3,11 +3,11 @@ package model
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -23,11 +23,9 @@ type deviceRead struct {
 
 // A tracked is how far a pipeline has got with a device.
 type tracked struct {
-	pipeline            schema.Pipeline
-	last                string // row that it has folded
-	rows, rejects, late int64
-	held                *jobs.Held
-	waiting             tables.Ticks // the oldest row that it has not; zero: there is none
+	schema.Track // zero where the pipeline has not come to the device yet
+	pipeline     schema.Pipeline
+	waiting      tables.Ticks // the oldest row that it has not folded; zero: there is none
 }
 
 const (
@@ -83,14 +81,12 @@ func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (
 		return t, err
 	}
 	if e != nil {
-		f := e.Fields()
-		t.last, t.rows, t.rejects, t.late = f.String("LastReadRowKey"), f.Int("Rows"), f.Int("Rejects"), f.Int("Late")
-		if h, is, err := jobs.HeldOf(*e); err == nil && is {
-			t.held = &h
+		if t.Track, err = schema.TrackOf(*e); err != nil {
+			return t, fmt.Errorf("the tracking row of pipeline %s: %w", p, err)
 		}
 	}
 	now := tables.TicksOf(time.Now())
-	beyond := tables.Query{Range: tables.RowsAfter(string(m.Device), t.last, now.String()), Size: 1, Select: []string{"RowKey"}}
+	beyond := tables.Query{Range: tables.RowsAfter(string(m.Device), t.Checkpoint, now.String()), Size: 1, Select: []string{"RowKey"}}
 	for e, err := range s.rows(ctx, m.Readings, beyond, 2) {
 		if err != nil {
 			return t, err

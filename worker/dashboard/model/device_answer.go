@@ -32,7 +32,7 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 	held := false
 	for _, t := range r.tracks {
 		a.Pipelines = append(a.Pipelines, t.answer(now))
-		held = held || t.held != nil
+		held = held || t.Failing()
 	}
 	for _, e := range r.rejects {
 		a.Rejects = append(a.Rejects, rejectOf(e))
@@ -74,15 +74,15 @@ func rejectOf(r schema.Reject) Reject {
 }
 
 func (t tracked) answer(now time.Time) DevicePipeline {
-	p := DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.last, CheckpointTime: timeOf(t.last), Rows: t.rows, Rejects: t.rejects, RejectsKept: min(t.rejects, schema.RejectSlots), Late: t.late}
-	if lag := 0.0; t.last != "" || t.waiting != 0 {
+	p := DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.Checkpoint, CheckpointTime: timeOf(t.Checkpoint), Rows: t.Rows, Rejects: t.Rejects, RejectsKept: min(t.Rejects, schema.RejectSlots), Late: t.Late}
+	if lag := 0.0; t.Checkpoint != "" || t.waiting != 0 {
 		if t.waiting != 0 {
 			lag = max(0, now.Sub(t.waiting.Time())).Seconds()
 		}
 		p.LagSeconds = &lag
 	}
-	if h := t.held; h != nil {
-		p.Held = &Hold{Until: h.Until.Time(), Reason: h.Reason, Attempts: h.Attempts}
+	if t.Failing() {
+		p.Held = &Hold{Until: t.HeldUntil.Time(), Reason: t.Reason, Attempts: t.Attempts}
 	}
 	return p
 }

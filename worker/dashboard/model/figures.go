@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -196,8 +195,8 @@ func (r *rounds) held(ctx context.Context) error {
 
 // heldIn are the devices of a month that fail. Storage looks at all rows of the
 // month, and sends those.
-func (r *rounds) heldIn(ctx context.Context, p schema.Pipeline, in schema.Month) (all []jobs.Held, err error) {
-	q := tables.Query{Range: tables.Partition(in.String()), Filter: "Attempts gt 0L", Select: []string{"Attempts", "Held", "HeldUntil"}}
+func (r *rounds) heldIn(ctx context.Context, p schema.Pipeline, in schema.Month) (all []schema.Track, err error) {
+	q := tables.Query{Range: tables.Partition(in.String()), Filter: schema.TracksFailing(), Select: schema.TrackProperties()}
 	for page, err := range r.store.table(r.store.c.Names.Partitions(p)).Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil, nil
@@ -206,7 +205,7 @@ func (r *rounds) heldIn(ctx context.Context, p schema.Pipeline, in schema.Month)
 			return nil, err
 		}
 		for _, e := range page.Rows {
-			if h, is, err := jobs.HeldOf(e); err == nil && is {
+			if h, err := schema.TrackOf(e); err == nil && h.Failing() {
 				all = append(all, h)
 			}
 		}

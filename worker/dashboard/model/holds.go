@@ -4,16 +4,15 @@ import (
 	"maps"
 	"strings"
 
-	"furrow/jobs"
 	"furrow/tables/schema"
 )
 
 // held takes in which devices of a month a pipeline holds, which is all of them.
 // Those that are not known have no record yet, and come with it.
-func (x *index) held(p schema.Pipeline, month schema.Month, all []jobs.Held) {
+func (x *index) held(p schema.Pipeline, month schema.Month, all []schema.Track) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	now := map[int32]jobs.Held{}
+	now := map[int32]schema.Track{}
 	for _, h := range all {
 		if i, ok := x.at[string(h.Device)]; ok {
 			h.Device = schema.DeviceID(x.devices[i].id)
@@ -37,7 +36,7 @@ func (x *index) held(p schema.Pipeline, month schema.Month, all []jobs.Held) {
 	}
 	for i, h := range now {
 		if x.holds[i] == nil {
-			x.holds[i] = map[schema.Pipeline]jobs.Held{}
+			x.holds[i] = map[schema.Pipeline]schema.Track{}
 		}
 		changed = changed || x.holds[i][p] != h
 		x.holds[i][p] = h
@@ -49,7 +48,7 @@ func (x *index) held(p schema.Pipeline, month schema.Month, all []jobs.Held) {
 }
 
 // heldOf are the devices of a pipeline that are held.
-func (x *index) heldOf(p schema.Pipeline) (all []jobs.Held) {
+func (x *index) heldOf(p schema.Pipeline) (all []schema.Track) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, of := range x.holds {

@@ -22,7 +22,7 @@ type index struct {
 	monthOf                        []schema.Month
 	members                        []int // of each month, by its number
 
-	holds map[int32]map[schema.Pipeline]jobs.Held // of the devices that are held
+	holds map[int32]map[schema.Pipeline]schema.Track // of the devices that are held
 
 	census census
 	ready  bool // all records were read once
@@ -75,7 +75,7 @@ const (
 )
 
 func newIndex() *index {
-	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{}, holds: map[int32]map[schema.Pipeline]jobs.Held{},
+	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{}, holds: map[int32]map[schema.Pipeline]schema.Track{},
 		texts: names{}, changed: make(chan struct{})}
 }
 

@@ -30,15 +30,8 @@ type Config struct {
 type checker struct {
 	Config
 	found   *findings
-	tracks  map[schema.DeviceID]track
+	tracks  map[schema.DeviceID]schema.Track   // what the pipeline says of a device
 	rejects map[schema.DeviceID]map[string]int // by row key; those of known devices are taken out
-}
-
-// A track is what the pipeline says of a device.
-type track struct {
-	last     string // how far it has read
-	rejected int64  // rows, since the beginning
-	late     int64  // rows that audits have found
 }
 
 // A group is a tenant's devices of a month, which share partitions of outputs.

@@ -190,7 +190,7 @@ func (c *checker) compareRejects(x *expectation) {
 	delete(c.rejects, x.member.Device)
 	c.found.mu.Unlock()
 	t, want := c.tracks[x.member.Device], int64(len(x.rejected))
-	c.found.count(func(r *Result) { r.Rejected += int(t.rejected) })
+	c.found.count(func(r *Result) { r.Rejected += int(t.Rejects) })
 	kept := int64(0)
 	for row, times := range own {
 		kept += int64(times)
@@ -201,16 +201,16 @@ func (c *checker) compareRejects(x *expectation) {
 		}
 	}
 	if want > slots {
-		if t.rejected < want || t.rejected > want+t.late {
-			c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.rejected), fmt.Sprintf("%d", want))
+		if t.Rejects < want || t.Rejects > want+t.Late {
+			c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects), fmt.Sprintf("%d", want))
 		}
 		if kept != slots {
 			c.differ(x.member, c.Names.Rejects(), "", "", fmt.Sprintf("%d rows", kept), fmt.Sprintf("%d, of %d", slots, want))
 		}
 		return
 	}
-	if t.rejected != want {
-		c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.rejected), fmt.Sprintf("%d", want))
+	if t.Rejects != want {
+		c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects), fmt.Sprintf("%d", want))
 	}
 	for row := range x.rejected {
 		if own[row] == 0 {

@@ -24,17 +24,18 @@ func (c *checker) members(ctx context.Context) (map[group][]schema.Member, error
 
 // readTracks reads the checkpoints, and how many rows were rejected and came late.
 func (c *checker) readTracks(ctx context.Context, members map[group][]schema.Member) error {
-	c.tracks = map[schema.DeviceID]track{}
+	c.tracks = map[schema.DeviceID]schema.Track{}
 	months := map[schema.Month]bool{}
 	for g := range members {
 		if months[g.month] {
 			continue
 		}
 		months[g.month] = true
-		q := tables.Query{Range: tables.Partition(g.month.String()), Select: []string{"LastReadRowKey", "Rejects", "Late"}}
+		q := tables.Query{Range: tables.Partition(g.month.String()), Select: schema.TrackProperties()}
 		err := c.rows(ctx, c.Names.Partitions(c.Pipeline), q, func(e tables.Entity) error {
-			c.tracks[schema.DeviceID(e.RowKey)] = track{e.Get("LastReadRowKey").Text(), e.Get("Rejects").Int(), e.Get("Late").Int()}
-			return nil
+			t, err := schema.TrackOf(e)
+			c.tracks[t.Device] = t
+			return err
 		})
 		if err != nil {
 			return err
