@@ -38,7 +38,7 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 	if err := a.batch(ctx); err != nil {
 		return Result{}, fmt.Errorf("audit of %s to %s of %s: %w", m.First, m.Last, m.Month, err)
 	}
-	m.Attempts = 0
+	m = m.Untried()
 	for _, f := range followUps(m, a.result.Claimed) {
 		f.Claim = "" // no claim does the work of an audit
 		if err := put.Put(ctx, f.Message, f.Until.Time().Sub(a.now.Time())+time.Second); err != nil {
@@ -65,22 +65,41 @@ func (a *auditor) batch(ctx context.Context) error {
 	a.now, a.result = read.now, Result{Failed: read.strange}
 	for _, d := range read.work {
 		a.result.Devices++
-		if a.mark = m.Mark; !a.concerns(d) {
-			continue
+		a.mark = m.Mark
+		if err := a.turnTo(ctx, d); err != nil {
+			return err
 		}
-		err := a.insist(ctx, d)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			d.unavailable(err)
-		}
+		a.serve(d)
 		if d.err != nil {
 			a.result.Failed[d.member.Device] = d.err
 		}
 	}
 	j := &job{pipeline: a.pipeline, now: a.now, work: read.work}
 	return j.fail(ctx)
+}
+
+// turnTo audits a device, where it concerns this message. The error is of the job.
+func (a *auditor) turnTo(ctx context.Context, d *folding) error {
+	if !a.concerns(d) {
+		return nil
+	}
+	err := a.insist(ctx, d)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		d.unavailable(err)
+	}
+	return nil
+}
+
+// serve has the device's cursor worked off where its mark may have no message: the
+// job was begun before and may have died, or it fails after a portion.
+func (a *auditor) serve(d *folding) {
+	if (d.err != nil || a.message.tried()) && !d.track.refold.empty() && d.track.refoldMark.id != "" {
+		a.hand(d)
+		a.unended[len(a.unended)-1].delay = aloneAfter
+	}
 }
 
 // concerns tells whether there is anything of a device to audit, and whether it is

@@ -20,6 +20,9 @@ type Batch struct {
 	Mark string
 	// Claim is that of a follow-up, as Message.Claim.
 	Claim string
+	// Tried says that the job was begun before: the messages of the marks that it finds
+	// are put again, as they may be its own.
+	Tried bool
 }
 
 func (b Batch) alone() bool { return b.First == b.Last }

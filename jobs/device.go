@@ -20,7 +20,7 @@ const suspicious = 2
 // goes on in a job of its own, so does the part of the batch that was too much
 // for one job, and a device that failed for the first time is tried again alone.
 func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{Month: m.Month, First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim}
+	b := Batch{Month: m.Month, First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Tried: m.tried()}
 	if m.Attempts >= suspicious && !b.alone() {
 		return Result{}, p.split(ctx, m, put)
 	}

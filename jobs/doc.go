@@ -24,7 +24,9 @@
 //     second checkpoint that goes through what the first one has passed.
 //   - Chains (devices far behind) and refolds are messages with an id that the
 //     tracking row repeats. Each link commits a new id, so a message that was put
-//     twice finds another one and does nothing. A mark that has expired is put again.
+//     twice finds another one and does nothing. The message of a mark is put again when
+//     the mark has expired, and by a job whose message was got before: the worker that
+//     had it may have died between its commit and its put.
 //   - An audit acts only on devices that were folded under its own settings, and no
 //     job acts on a device of a newer generation of the configuration.
 package jobs

@@ -92,6 +92,10 @@ func (m Message) Untried() Message {
 	return m
 }
 
+// tried tells whether m was got before, as far as the queue knows: a job may have
+// committed a mark for it, and not have put the mark's message.
+func (m Message) tried() bool { return m.Attempts+m.Taken+m.Deaths > 0 }
+
 // CatchUp tells whether m is work on history: a device that is far behind, an
 // audit or a refold. Such messages have a queue of their own.
 func (m Message) CatchUp() bool { return m.Mark != "" || m.Kind == Audit }

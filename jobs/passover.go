@@ -25,9 +25,9 @@ type claimed struct {
 	Until  tables.Ticks
 }
 
-// An orphaned device has a mark that has expired: its message is lost, or lies in a
-// long queue. The message is put again with the id of the mark, so that whichever
-// comes second finds another id and does nothing.
+// An orphaned device has a mark that has expired, or that a job which died may have
+// set: its message is lost, or lies in a long queue. The message is put again with the
+// id of the mark, so that whichever comes second finds another id and does nothing.
 type orphaned struct {
 	Device schema.DeviceID
 	Mark   string
@@ -44,13 +44,15 @@ func (p *Pipeline) passOver(work []*folding, now tables.Ticks, b Batch) (mine []
 		if t.heldUntil > now || t.generation > p.Generation {
 			continue
 		}
-		if !t.refold.empty() && t.refoldMark.until <= now && b.Mark == "" {
+		if !t.refold.empty() && (t.refoldMark.until <= now && b.Mark == "" || b.Tried) {
 			// The job commits the longer mark where it has rows to fold as well: what
 			// extend writes is refused then. A cursor without an id gets one.
 			t.refoldMark = mark{cmp.Or(t.refoldMark.id, rand.Text()), now.Add(p.marks())}
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Device, t.refoldMark.id, true, t.etag})
 		}
 		switch {
+		case b.Tried && t.chain.id != "" && b.Mark != t.chain.id:
+			over.Orphaned = append(over.Orphaned, orphaned{d.member.Device, t.chain.id, false, t.etag})
 		case b.Mark != t.chain.id && (b.Mark != "" || t.chain.until > now):
 			// A chain goes on with it, or this message's link was done already.
 		case b.Mark == "" && t.chain.id != "":

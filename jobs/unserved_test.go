@@ -1,0 +1,124 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/tables/schema"
+)
+
+// A deadPut is a worker that dies when it puts its first message.
+type deadPut struct{}
+
+var errDead = errors.New("the worker is dead")
+
+func (deadPut) Put(context.Context, jobs.Message, time.Duration) error { return errDead }
+
+// TestWorkerThatDiesBeforeItsPutDelaysNoDevice: it has committed a mark, and nobody
+// has the mark's message. The job that comes in its place puts that message, and does
+// not wait for the mark to expire.
+func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
+	drained := func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
+		jobstest.Must(t, f.Drain(t.Context(), p))
+	}
+	for name, prepare := range map[string]func(*testing.T, *jobstest.Fleet, *jobs.Pipeline) jobs.Message{
+		"a chain begins": func(_ *testing.T, f *jobstest.Fleet, _ *jobs.Pipeline) jobs.Message { return f.Message() },
+		"a chain goes on": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
+			l := &jobstest.Line{}
+			_, err := p.Do(t.Context(), f.Message(), l, nil)
+			jobstest.Must(t, err)
+			return l.Queue[0]
+		},
+		"settings have changed": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
+			drained(t, f, p)
+			p.Settings = "latest:2,rollup:2"
+			return f.Message()
+		},
+		"a refold goes on": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
+			drained(t, f, p)
+			member := schema.Member{Month: jobstest.Month, Device: f.World.Devices[0], Readings: f.Readings}
+			_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "rewound"})
+			jobstest.Must(t, err)
+			m := f.Audit(jobs.Refold)
+			m.Mark = "rewound"
+			return m
+		},
+		"an audit leaves late rows": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
+			f.World.Insert(t, "unserved", func(n int) bool { return n != 5 })
+			f.Readings = "unserved"
+			*f = *f.World.NewFleetOf(t, "unserved")
+			p.Names = f.Names
+			drained(t, f, p)
+			f.World.Insert(t, "unserved", func(n int) bool { return n == 5 })
+			p.Portion, p.Most = 3, 3
+			return f.Audit(jobs.Full)
+		},
+		"the backfill was raised": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
+			admits := 24 * time.Hour
+			p.Admits = func(schema.EnrollmentID) time.Duration { return admits }
+			drained(t, f, p)
+			_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil) // cuts the ledger
+			jobstest.Must(t, err)
+			admits = 20 * 24 * time.Hour
+			return f.Audit(jobs.Late)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := jobstest.NewWorldSince(t, 6*24*time.Hour, 1, 60)
+			f := w.NewFleet(t)
+			p := claimsHold(t, f, nil)
+			p.Portion, p.Most, p.Settings = 10, 10, "latest:1,rollup:1"
+			m := prepare(t, f, p)
+			if _, err := p.Do(t.Context(), m, deadPut{}, nil); !errors.Is(err, errDead) {
+				t.Fatalf("the worker has not died: %v", err)
+			}
+			m.Deaths = 1
+			l := &jobstest.Line{Queue: []jobs.Message{m, m}, Delays: make([]time.Duration, 2)} // as queues do now and then
+			if n := l.Work(t, p); n > 40 {
+				t.Errorf("%d jobs were done", n)
+			}
+			row := f.Track(t, w.Devices[0])
+			if row.Get("Rows").Int() != 60 || row.Get("ChainMark").Text() != "" || row.Get("Refold").Text() != "" {
+				t.Errorf("%d rows are folded, the chain is %q, the cursor %q", row.Get("Rows").Int(), row.Get("ChainMark").Text(), row.Get("Refold").Text())
+			}
+			sameAsNew(t, f, p)
+		})
+	}
+}
+
+// TestRefoldGoesOnAfterAFailureOfStorage: the portion that fails has one before it,
+// which has given the row another mark than the message has.
+func TestRefoldGoesOnAfterAFailureOfStorage(t *testing.T) {
+	w := jobstest.NewWorldSince(t, 6*24*time.Hour, 1, 60)
+	f := w.NewFleet(t)
+	p := claimsHold(t, f, nil)
+	jobstest.Must(t, f.Drain(t.Context(), p))
+	rewind(t, f, p, time.Now().Add(-6*24*time.Hour))
+	m := f.Audit(jobs.Refold)
+	m.Mark = "rewound"
+	var reads atomic.Int32
+	failing := claimsHold(t, f, func(r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.Path, "/"+f.Readings+"(") && reads.Add(1) > 1 {
+			return nil, errDead
+		}
+		return http.DefaultClient.Do(r)
+	})
+	failing.Portion = 10
+	l := &jobstest.Line{}
+	r, err := failing.Do(t.Context(), m, l, nil)
+	if err != nil || r.Refolds != 1 || len(r.Failed) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	l.Work(t, p)
+	if row := f.Track(t, w.Devices[0]); row.Get("Refold").Text() != "" {
+		t.Errorf("the cursor is %q", row.Get("Refold").Text())
+	}
+}
