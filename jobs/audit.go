@@ -361,7 +361,7 @@ func (a *auditor) commit(ctx context.Context, d *folding, change func(*track)) e
 
 func (a *auditor) commitOnce(ctx context.Context, d *folding, change func(*track)) error {
 	f := newFolding(d.member, d.track.clone())
-	f.dirty = true
+	f.dirty, f.seen = true, d.seen
 	change(f.track)
 	j := a.newJob()
 	defer j.leave(ctx, d)

@@ -220,13 +220,14 @@ func (j *job) commit(ctx context.Context) error {
 // setMarks gives the messages that are put after the commit their ids.
 func (j *job) setMarks(d *folding) {
 	t := d.track
+	until := max(j.now, d.seen).Add(j.pipeline.marks())
 	if d.behind {
-		t.chain = mark{j.claim, j.now.Add(j.pipeline.marks())}
+		t.chain = mark{j.claim, until}
 	}
 	switch {
 	case t.refold.empty():
 		t.refoldMark = mark{}
 	case t.refolded():
-		t.refoldMark = mark{j.claim, j.now.Add(j.pipeline.marks())}
+		t.refoldMark = mark{j.claim, until}
 	}
 }

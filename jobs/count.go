@@ -41,6 +41,7 @@ func (p *Pipeline) count(ctx context.Context, d *folding, w window) (*Ledger, er
 		if err != nil {
 			return nil, err
 		}
+		d.seen = max(d.seen, tables.TicksOf(page.Time))
 		for i := range page.Rows {
 			counted.Add(page.Rows[i].RowKey)
 		}

@@ -215,3 +215,36 @@ func TestLostMessageOfAChainIsPutAgainWithItsMark(t *testing.T) {
 		t.Errorf("%d rows are folded", row.Get("Rows").Int())
 	}
 }
+
+// TestLongAuditsClaimHolds: an audit that began two minutes ago claims a busy device.
+// The claim holds from now on, not from the audit's beginning.
+func TestLongAuditsClaimHolds(t *testing.T) {
+	w := newLateWorld(t)
+	w.Insert(t, "long", func(n int) bool { return n != 36 })
+	f := w.NewFleetOf(t, "long")
+	live := claimsHold(t, f, nil)
+	jobstest.Must(t, f.Drain(t.Context(), live))
+	w.Insert(t, "long", func(n int) bool { return n == 36 })
+	busy, claims := busily(t, f, live), 0
+	audit := claimsHold(t, f, func(r *http.Request) (*http.Response, error) {
+		reads := r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/long(")
+		if reads {
+			busy(0)
+		}
+		if row := f.Track(t, w.Devices[0]); strings.HasPrefix(row.Get("Claim").Text(), "audit-") && row.Get("Claim").Text() != row.Get("Committed").Text() {
+			claims++
+			if until := row.Get("ClaimUntil").Ticks().Time(); time.Until(until) < 2*time.Minute {
+				t.Errorf("the claim holds until %v", until)
+			}
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err == nil && reads {
+			answer.Header.Set("Date", time.Now().Add(2*time.Minute).UTC().Format(http.TimeFormat))
+		}
+		return answer, err
+	})
+	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
+	if err != nil || r.Late != 2 || claims == 0 {
+		t.Errorf("%+v, %v, %d requests under a claim", r, err, claims)
+	}
+}

@@ -63,6 +63,7 @@ func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, er
 			d.err = f.err
 			return false, err
 		}
+		d.seen = max(d.seen, f.seen)
 		if f.behind && !r.cursor {
 			return false, errTooMuch
 		}
@@ -197,7 +198,7 @@ func (a *auditor) fresh(ctx context.Context, d *folding) (*track, error) {
 			return nil, d.err
 		case !a.mine(t):
 			return nil, errForeign
-		case !t.hold.keeps(a.now):
+		case !t.hold.keeps(max(a.now, d.seen)):
 			return t, nil
 		case try == tries:
 			d.track = t
