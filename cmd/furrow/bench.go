@@ -29,7 +29,7 @@ func benchCommand() *cli.Command {
 // benchFlags are those of both benchmarks.
 func benchFlags(flags ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.DurationFlag{Name: "for", Value: 5 * time.Second, Usage: "Time to measure each row, on each target, in each round"},
+		durationFlag("for", 5*time.Second, 100*time.Millisecond, "`DURATION` of each measurement: of each row, on each target, in each round"),
 		&cli.IntFlag{Name: "rounds", Value: 1, Usage: "Number of rounds; the report shows medians"},
 		&cli.IntFlag{Name: "clients", Value: 64, Usage: "Concurrent clients"},
 		&cli.StringFlag{Name: "only", Usage: "`ROWS` to measure, separated by commas (default: all)"},
@@ -40,15 +40,12 @@ func benchFlags(flags ...cli.Flag) []cli.Flag {
 // benchSettings reads the flags of both benchmarks. Names are those of the rows.
 func benchSettings(c *cli.Context, names []string, mostClients int) (s bench.Settings, err error) {
 	s = bench.Settings{
-		Workloads: words(c.String("only")), For: c.Duration("for"), Rounds: c.Int("rounds"), Clients: c.Int("clients"),
+		Workloads: words(c.String("only")), For: durationOf(c, "for"), Rounds: c.Int("rounds"), Clients: c.Int("clients"),
 	}
 	for _, name := range s.Workloads {
 		if !slices.Contains(names, name) {
 			return s, usagef(c, "--only: there is no row %q%s", name, didYouMean(name, names, ""))
 		}
-	}
-	if s.For < 100*time.Millisecond {
-		return s, usagef(c, "--for is %v; it must be at least 100ms", s.For)
 	}
 	if err := between(c, "rounds", 1, 1000); err != nil {
 		return s, err

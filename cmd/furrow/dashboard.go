@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,7 +33,7 @@ func dashboardCommand() *cli.Command {
 
 // silentFlag is that of every command that shows pages.
 func silentFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "silent-after", Value: model.DefaultSilent, Usage: "`TIME` after which a device counts as silent that has sent nothing"}
+	return durationFlag("silent-after", model.DefaultSilent, time.Second, "`DURATION` without readings after which a device counts as silent")
 }
 
 func showDashboard(c *cli.Context) (err error) {

@@ -123,7 +123,7 @@ func TestDashboardIsForThisMachineWithoutASecretOverTLS(t *testing.T) {
 		"--listen 127.0.0.1:0 --pipeline none":                      "--pipeline",
 		"--listen 127.0.0.1:0 --config /nowhere.yaml":               "/nowhere.yaml",
 		"--listen 127.0.0.1:0 --storage /no/directory":              "start it with furrow up",
-		"--listen 127.0.0.1:0 --silent-after -1s --storage " + dir:  "--silent-after is",
+		"--listen 127.0.0.1:0 --silent-after 1ms --storage " + dir:  "--silent-after: it must be at least 1s",
 		"--listen 127.0.0.1:0 --silent-after soon --storage " + dir: "silent-after",
 	} {
 		args := append([]string{"dashboard", "--storage", dir}, strings.Fields(line)...)

@@ -30,9 +30,6 @@ type window struct {
 // open listens. It refuses to show a fleet to whoever comes by, or to have secrets
 // overheard.
 func (w *window) open(protected, proxied bool) (err error) {
-	if d := w.c.Duration("silent-after"); d < 0 || d == 0 && w.c.IsSet("silent-after") {
-		return usagef(w.c, "--silent-after is %v; it must be more than 0", d)
-	}
 	if _, _, err := net.SplitHostPort(w.address); err != nil {
 		return usagef(w.c, "%s: %v", w.flag, err)
 	}
@@ -84,7 +81,7 @@ func (w *window) server() (*dashboard.Server, error) {
 		return viewedOf(is.Config, chosen), is.Generation > was.Generation, err
 	}
 	d, err := dashboard.New(dashboard.Config{
-		View:    model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: w.c.Duration("silent-after"), Log: w.log}),
+		View:    model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
 		Secrets: w.secrets, Loopback: !exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Version, Log: w.log})
 	if err != nil {
 		return nil, err

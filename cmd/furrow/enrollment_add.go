@@ -92,10 +92,7 @@ func newEnrollment(c *cli.Context) (e schema.Enrollment, err error) {
 	if e.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
 		return e, usagef(c, "--tenant: %v", err)
 	}
-	e.Life, _ = span(defaultLife)
-	e.Backfill, _ = span(defaultBackfill)
-	e.SendEvery, _ = span(defaultSendEvery)
-	e.Batch = defaultBatch
+	e.Life, e.Backfill, e.SendEvery, e.Batch = defaultLife, defaultBackfill, defaultSendEvery, defaultBatch
 	e.Readings = "readings" // whatever it will be, the check of the rest wants one
 	if c.IsSet("readings") {
 		e.Readings = c.String("readings")

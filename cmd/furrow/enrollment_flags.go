@@ -7,28 +7,27 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
 	"furrow/tables/schema"
 )
 
 // What an enrollment has where nothing is said.
 const (
-	defaultLife      = "1h"
-	defaultBackfill  = "7d"
-	defaultSendEvery = "1m"
+	defaultLife      = time.Hour
+	defaultBackfill  = 7 * 24 * time.Hour
+	defaultSendEvery = time.Minute
 	defaultBatch     = 100
 )
 
 // policyFlags are what can be said of an enrollment, and changed later.
 func policyFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "life", DefaultText: defaultLife, Usage: "how `LONG` a token lives, from 1m to 90d; more than a day is for firmware that asks only when it boots"},
-		&cli.StringFlag{Name: "backfill", DefaultText: defaultBackfill, Usage: "how `LONG` before its token a row may have been taken, from 0 to 3660d"},
+		durationFlagUpTo("life", defaultLife, time.Minute, schema.MaxLife, "how `DURATION` a token lives, from 1m to 90d; more than a day is for firmware that asks only when it boots"),
+		durationFlagUpTo("backfill", defaultBackfill, 0, schema.MaxBackfill, "how `DURATION` before its token a row may have been taken, from 0 to 3660d"),
 		&cli.StringFlag{Name: "site", Usage: "`SITE` of devices that register by themselves"},
 		&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT` of devices that register by themselves; repeat it for several"},
 		&cli.BoolFlag{Name: "import-only", Usage: "give tokens only to devices that were added or imported"},
 		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions that the devices of a month are spread over: one for about 5,000"},
-		&cli.StringFlag{Name: "send-every", DefaultText: defaultSendEvery, Usage: "how `LONG` devices are advised to wait between sending"},
+		durationFlag("send-every", defaultSendEvery, time.Second, "how `DURATION` devices are advised to wait between sending"),
 		&cli.IntFlag{Name: "batch", DefaultText: fmt.Sprint(defaultBatch), Usage: "`NUMBER` of rows that devices are advised to send at once, from 1 to 100"},
 	}
 }
@@ -39,11 +38,8 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 		name string
 		to   *time.Duration
 	}{{"life", &e.Life}, {"backfill", &e.Backfill}, {"send-every", &e.SendEvery}} {
-		if !c.IsSet(f.name) {
-			continue
-		}
-		if *f.to, err = span(c.String(f.name)); err != nil {
-			return usagef(c, "--%s: %v", f.name, err)
+		if c.IsSet(f.name) {
+			*f.to = durationOf(c, f.name)
 		}
 	}
 	if c.IsSet("site") {
@@ -66,33 +62,10 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 			}
 		}
 	}
-	if e.SendEvery < time.Second {
-		return usagef(c, "--send-every is %s; it must be at least 1s", c.String("send-every"))
-	}
 	if _, err := e.Entity(); err != nil {
 		return usagef(c, "%v", err)
 	}
 	return nil
-}
-
-// span reads a length of time as configurations have it, or 0.
-func span(text string) (time.Duration, error) {
-	if text == "0" {
-		return 0, nil
-	}
-	d, ok := config.ParseDuration(text)
-	if !ok {
-		return 0, fmt.Errorf("%q is no length of time in whole seconds; write 90s, 5m, 1h, 7d or 1d12h, and at most 3660d", text)
-	}
-	return d, nil
-}
-
-// lengthText writes seconds in the largest unit that fits.
-func lengthText(seconds int64) string {
-	if seconds == 0 {
-		return "0s"
-	}
-	return schema.Window(time.Duration(seconds) * time.Second).String()
 }
 
 // labelsOf are those of --label.

@@ -76,7 +76,7 @@ func TestEnrollmentLivesThroughItsCommands(t *testing.T) {
 	w.refused(exitFailed, "there is no enrollment yet", "device", "add", "pump-7")
 	w.refused(exitUsage, "--tenant", "enrollment", "add", "line4")
 	w.refused(exitUsage, "--life", "enrollment", "add", "line4", "--tenant=contoso", "--life=yesterday")
-	w.refused(exitUsage, "between 1m and 90d", "enrollment", "add", "line4", "--tenant=contoso", "--life=91d")
+	w.refused(exitUsage, "--life: it must be at most 90d", "enrollment", "add", "line4", "--tenant=contoso", "--life=91d")
 	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=DEVICES")
 	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=partitionslive")
 	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=config")

@@ -173,10 +173,10 @@ func TestCommandsOfAFleetSayWhatIsWrong(t *testing.T) {
 	startStorage(t, nil, "--data", dir)
 	for line, want := range map[string]string{
 		"worker --jobs 0":                "--jobs is 0",
-		"worker --lease 1s":              "--lease is 1s",
-		"worker --idle-exit 1ms":         "--idle-exit is 1ms",
+		"worker --lease 1s":              "--lease: it must be at least 3s",
+		"worker --idle-exit 1ms":         "--idle-exit: it must be at least 1s",
 		"worker --pipeline none":         `no such pipeline: "none"`,
-		"schedule --every 1ms --once":    "--every is 1ms",
+		"schedule --every 1ms --once":    "--every: it must be at least 1s",
 		"rewind --to -1h":                "name a DEVICE",
 		"rewind a/b --to -1h":            "device id",
 		"rewind pump-7 --to yesterday":   `"yesterday" is no time`,

@@ -27,7 +27,7 @@ func queryCommand() *cli.Command {
 			&cli.StringFlag{Name: "window", DefaultText: "by the span", Usage: "`LENGTH` of the buckets of rollups, such as 1m, 1h or 1d"},
 			&cli.StringFlag{Name: "from", Usage: "`TIME` from which on"},
 			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which"},
-			&cli.StringFlag{Name: "last", Value: "24h", Usage: "`LENGTH` of the span where --from is not given, such as 90m, 24h or 7d"},
+			durationFlag("last", 24*time.Hour, 0, "`DURATION` of the span if --from is not given, such as 90m, 24h or 7d"),
 			&cli.StringFlag{Name: "sensors", DefaultText: "all", Usage: "`NAMES` of sensors, separated by commas"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print no more than `NUMBER` readings, buckets or devices"},
 			formatFlag()),

@@ -58,11 +58,7 @@ func querySpan(c *cli.Context) (query.Span, error) {
 	if c.IsSet("from") && c.IsSet("last") {
 		return query.Span{}, usagef(c, "--from and --last both say where the span begins: give one")
 	}
-	last, err := query.ParseLength(c.String("last"))
-	if err != nil {
-		return query.Span{}, usagef(c, "--last: %v", err)
-	}
-	span, err := query.ParseSpan(c.String("from"), c.String("to"), last, time.Now())
+	span, err := query.ParseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now())
 	if err != nil {
 		return span, usagef(c, "%v", err)
 	}

@@ -48,7 +48,7 @@ func TestWrongCommandLinesExitWith2AndSayWhatIsNear(t *testing.T) {
 		"bench storage --clients many":                `invalid value "many" for --clients`,
 		"bench storage --clients 0":                   "--clients is 0",
 		"bench storage --size 1":                      "--size is 1",
-		"bench storage --for 1ms":                     "--for is 1ms",
+		"bench storage --for 1ms":                     "--for: it must be at least 100ms",
 		"bench storage --rounds 0":                    "--rounds is 0",
 		"bench storage --rows 150":                    `--rows: "150" is not a multiple of 100`,
 		"bench storage --rows 100,100":                "--rows: 100 is given twice",

@@ -20,7 +20,7 @@ func scheduleCommand() *cli.Command {
 			"It stores the file of --config if no generation of the configuration has its content, and follows the\n" +
 			"generation that holds.",
 		Flags: append(fleetFlags(),
-			&cli.DurationFlag{Name: "every", Usage: "`TIME` between two slots, instead of the pipelines' own cadences"},
+			durationFlag("every", 0, time.Second, "`DURATION` between two slots, instead of the pipelines' cadences"),
 			&cli.BoolFlag{Name: "once", Usage: "do what is due now, say what it was, and end"},
 			verboseFlag(), stopWithInputFlag()),
 		Action: schedule,
@@ -28,10 +28,7 @@ func scheduleCommand() *cli.Command {
 }
 
 func schedule(c *cli.Context) error {
-	every := c.Duration("every")
-	if c.IsSet("every") && every < time.Second {
-		return usagef(c, "--every is %v; it must be at least 1s", every)
-	}
+	every := durationOf(c, "every")
 	ctx, stop := untilStopped(c)
 	defer stop()
 	c.Context = ctx

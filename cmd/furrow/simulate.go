@@ -35,11 +35,11 @@ func simulateFlags() []cli.Flag {
 		&cli.IntFlag{Name: "tenants", Value: 2, Usage: "`NUMBER` of tenants that they belong to"},
 		&cli.IntFlag{Name: "sensors", Value: 6, Usage: fmt.Sprintf("`NUMBER` of sensors of a device, from 1 to %d", model.MaxSensors)},
 		&cli.IntFlag{Name: "months", Value: 36, Usage: "`NUMBER` of months over which the devices were deployed, more of them in the later ones"},
-		&cli.StringFlag{Name: "every", Value: "1m", Usage: "how `LONG` it is from one reading of a device to the next"},
-		&cli.StringFlag{Name: "send-every", DefaultText: "each reading at once", Usage: "how `LONG` devices collect readings before they send them"},
-		&cli.StringFlag{Name: "history", Value: "2h", Usage: "how `LONG` a past the readings have that are sent first; 0 for none"},
+		durationFlag("every", time.Minute, time.Second, "`DURATION` between two readings of a device"),
+		withDefaultText("each reading at once", durationFlag("send-every", 0, 0, "`DURATION` for which devices collect readings before they send them")),
+		durationFlagUpTo("history", 2*time.Hour, 0, schema.MaxBackfill-time.Hour, "`DURATION` of the past that is sent first; 0 for none"),
 		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes", Usage: "send the past so many `TIMES` faster than it went, until now is reached"},
-		&cli.StringFlag{Name: "for", DefaultText: "until Ctrl-C", Usage: "how `LONG` to run"},
+		withDefaultText("until Ctrl-C", durationFlag("for", 0, 0, "`DURATION` to run")),
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that devices and readings follow from: with the same one the fleet is the same"},
 		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "what goes wrong: `DIRT` is none, some, much, or some of " + fmt.Sprint(simulate.Kinds()) + " with commas between them, each with how often or not, such as repeats=0.1"},
 		&cli.StringFlag{Name: "report", Usage: "write to `FILE` how each device ended, as lines of JSON"},
@@ -64,11 +64,7 @@ func runSimulation(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if text := c.String("for"); text != "" {
-		if s.run.For, err = span(text); err != nil {
-			return usagef(c, "--for: %v", err)
-		}
-	}
+	s.run.For = durationOf(c, "for")
 	if err := s.reach(c); err != nil {
 		return err
 	}
@@ -148,22 +144,7 @@ func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, er
 			return f, 0, usagef(c, "--%s is %d; it must be from 1 to %d", n.flag, n.value, n.most)
 		}
 	}
-	for _, d := range []struct {
-		flag string
-		to   *time.Duration
-	}{{"every", &f.Every}, {"send-every", &f.SendEvery}, {"history", &history}} {
-		if text := c.String(d.flag); text != "" {
-			if *d.to, err = span(text); err != nil {
-				return f, 0, usagef(c, "--%s: %v", d.flag, err)
-			}
-		}
-	}
-	switch {
-	case f.Every <= 0:
-		return f, 0, usagef(c, "--every must be at least 1s")
-	case history > schema.MaxBackfill-time.Hour:
-		return f, 0, usagef(c, "--history is %s, and no token admits rows of more than %s", c.String("history"), lengthText(int64(schema.MaxBackfill.Seconds())))
-	}
+	f.Every, f.SendEvery, history = durationOf(c, "every"), durationOf(c, "send-every"), durationOf(c, "history")
 	if f.Dirt, err = simulate.ParseDirt(c.String("dirt")); err != nil {
 		return f, 0, usagef(c, "--dirt: %v", err)
 	}
@@ -180,8 +161,7 @@ func checkPace(c *cli.Context) error {
 // backfillFor is what an enrollment must have so that its devices can send the past:
 // more than that, as they take a while to do so.
 func backfillFor(past time.Duration) time.Duration {
-	usual, _ := span(defaultBackfill)
-	return min(max(usual, past.Truncate(time.Hour)+25*time.Hour), schema.MaxBackfill)
+	return min(max(defaultBackfill, past.Truncate(time.Hour)+25*time.Hour), schema.MaxBackfill)
 }
 
 // reach finds the endpoint, and what has to be trusted there.

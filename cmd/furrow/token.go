@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -23,7 +22,7 @@ func tokenCommand() *cli.Command {
 		Description: "The device must be registered (furrow device add). The token adds rows to the device's own partition until it\n" +
 			"expires, and ends earlier when a device of its cohort is revoked. It is recorded with the device as any other is.",
 		Flags: append(storageFlags(), tableURLFlag(),
-			&cli.StringFlag{Name: "life", DefaultText: "the enrollment's", Usage: "`DURATION` until it expires, such as 30d; at most 90d"},
+			withDefaultText("the enrollment's", durationFlagUpTo("life", 0, time.Minute, schema.MaxLife, "`DURATION` until it expires, such as 30d; at most 90d")),
 			&cli.BoolFlag{Name: "shared", Usage: "issue one for longer than a day although devices with short tokens use the same table, and revoking one of them may end it"},
 			&cli.BoolFlag{Name: "json", Usage: "print what the endpoint would answer, as one line of JSON"}),
 		Action: issueToken,
@@ -38,10 +37,7 @@ func issueToken(c *cli.Context) error {
 	if err != nil {
 		return usagef(c, "%v", err)
 	}
-	life, err := lifeFlag(c)
-	if err != nil {
-		return err
-	}
+	life := durationOf(c, "life")
 	s, err := openStorage(c)
 	if err != nil {
 		return err
@@ -72,19 +68,6 @@ func issueToken(c *cli.Context) error {
 		return writeJSONLine(c.App.Writer, a)
 	}
 	return printAnswer(c.App.Writer, a)
-}
-
-// lifeFlag is --life, or zero.
-func lifeFlag(c *cli.Context) (time.Duration, error) {
-	text := c.String("life")
-	if text == "" {
-		return 0, nil
-	}
-	life, ok := config.ParseDuration(text)
-	if !ok || life < time.Minute || life > schema.MaxLife {
-		return 0, usagef(c, "--life is %q; it takes a duration from 1m to 90d, such as 12h or 30d", text)
-	}
-	return life, nil
 }
 
 // enrollmentOf is the enrollment of a device that is registered.

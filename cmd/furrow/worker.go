@@ -18,8 +18,8 @@ func workerCommand() *cli.Command {
 			"It works under the stored configuration and follows it; --config holds only while none is stored.",
 		Flags: append(fleetFlags(),
 			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
-			&cli.DurationFlag{Name: "lease", Value: worker.DefaultLease, Usage: "how long a job that a dead worker has left lies idle; it is renewed at a third of this `TIME`"},
-			&cli.DurationFlag{Name: "idle-exit", Usage: "end when there was nothing to do for this `TIME` (default: never)"},
+			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour, "`DURATION` after which another worker takes over the jobs of a dead one"),
+			durationFlag("idle-exit", 0, time.Second, "`DURATION` without work after which the worker ends (default: never)"),
 			verboseFlag(), stopWithInputFlag()),
 		Action: work,
 	}
@@ -30,12 +30,9 @@ func work(c *cli.Context) error {
 	if size < 1 || size > 1000 {
 		return usagef(c, "--jobs is %d; it must be between 1 and 1000", size)
 	}
-	if d := c.Duration("idle-exit"); c.IsSet("idle-exit") && d < time.Second {
-		return usagef(c, "--idle-exit is %v; it must be at least 1s", d)
-	}
-	lease := c.Duration("lease")
-	if lease < 3*time.Second || lease > time.Hour || lease%time.Second != 0 {
-		return usagef(c, "--lease is %v; it must be whole seconds, between 3s and 1h", lease)
+	lease := durationOf(c, "lease")
+	if lease%time.Second != 0 {
+		return usagef(c, "--lease is %v; it must be whole seconds", lease)
 	}
 	figures := &worker.Figures{Worker: roles.WorkerName()}
 	ctx, stop := untilStopped(c)
@@ -49,5 +46,5 @@ func work(c *cli.Context) error {
 	if err := f.Create(ctx); err != nil {
 		return roles.UnlessEnded(ctx, err)
 	}
-	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease, IdleExit: c.Duration("idle-exit")})
+	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease, IdleExit: durationOf(c, "idle-exit")})
 }

@@ -82,7 +82,7 @@ func (r *reader) cadence(to *time.Duration) key {
 		if !ok {
 			return
 		}
-		d, ok := ParseDuration(text)
+		d, ok := parseSeconds(text)
 		if !ok || day%d != 0 && d%day != 0 {
 			r.problem(at, "cadence %s; want %s", quote(text), want)
 			return

@@ -72,5 +72,5 @@ func (Archive) outputs() []string          { return []string{"archive"} }
 func (Archive) raw() bool                  { return true }
 func (Archive) settings() any              { return nil } // when a day is closed changes no object
 func (p Archive) shown() any {
-	return map[string]string{"closeAfter": formatDuration(p.CloseAfter)}
+	return map[string]string{"closeAfter": schema.FormatDuration(p.CloseAfter)}
 }

@@ -135,7 +135,7 @@ func (r *reader) windows(n ast.Node) (windows []schema.Window) {
 
 // parseWindow reads a window in any unit: 60s is 1m.
 func parseWindow(text string) (w schema.Window, wrong string) {
-	d, ok := ParseDuration(text)
+	d, ok := parseSeconds(text)
 	if w = schema.Window(d); !ok || w.Check() != nil {
 		return 0, "window " + quote(text) + "; want whole seconds that divide a day, such as 1m, 15m, 1h or 1d"
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"furrow/jobs"
+	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml"
 )
@@ -59,9 +60,9 @@ func (c *Config) shown() (s shownConfig) {
 func (p Pipeline) shown() shownPipeline {
 	s := shownPipeline{
 		Name:    string(p.Name),
-		Cadence: formatDuration(p.Cadence),
+		Cadence: schema.FormatDuration(p.Cadence),
 		Batch:   p.Batch,
-		Settle:  formatDuration(p.Settle),
+		Settle:  schema.FormatDuration(p.Settle),
 		Sensors: map[string]shownSensor{},
 	}
 	for _, processor := range p.Processors {
@@ -87,5 +88,5 @@ func (p Pipeline) String() string {
 	for _, processor := range p.Processors {
 		names = append(names, processor.Name())
 	}
-	return fmt.Sprintf("%s (%s; every %s)", p.Name, strings.Join(names, ", "), formatDuration(p.Cadence))
+	return fmt.Sprintf("%s (%s; every %s)", p.Name, strings.Join(names, ", "), schema.FormatDuration(p.Cadence))
 }

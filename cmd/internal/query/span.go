@@ -2,11 +2,11 @@ package query
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // A Span is the time that a question is about: from From on, and before To.
@@ -48,7 +48,7 @@ func ParseMoment(text string, now time.Time) (tables.Ticks, error) {
 		return tables.TicksOf(now), nil
 	}
 	if age, ok := strings.CutPrefix(text, "-"); ok {
-		d, err := ParseLength(age)
+		d, err := schema.ParseDuration(age)
 		return max(0, tables.TicksOf(now).Add(-d)), err
 	}
 	if ticks, err := tables.ParseTicks(text); err == nil {
@@ -61,25 +61,3 @@ func ParseMoment(text string, now time.Time) (tables.Ticks, error) {
 	}
 	return 0, fmt.Errorf("%q is no time; write 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago", text)
 }
-
-// ParseLength reads a length of time as time.ParseDuration does, or in days or weeks: 7d, 2w.
-func ParseLength(text string) (time.Duration, error) {
-	wrong := fmt.Errorf("%q is no length of time; write 90m, 24h, 7d or 2w", text)
-	for letter, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-		if number, ok := strings.CutSuffix(text, letter); ok {
-			n, err := strconv.ParseUint(number, 10, 32)
-			if err != nil || n > uint64(longest/unit) {
-				return 0, wrong
-			}
-			return time.Duration(n) * unit, nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, wrong
-	}
-	return d, nil
-}
-
-// longest is more than 250 years, which a Duration still holds.
-const longest = 13_000 * 7 * 24 * time.Hour
