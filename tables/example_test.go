@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"net/http/httptest"
 	"os"
 	"time"
 
@@ -21,15 +20,13 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	storage, err := local.Open(local.Config{Dir: dir})
+	storage, err := local.Start(local.Config{Dir: dir})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer storage.Close()
-	server := httptest.NewServer(storage.Tables())
-	defer server.Close()
 
-	account, err := tables.ParseAccount(fmt.Sprintf("AccountName=%[1]s;AccountKey=%[2]s;TableEndpoint=%[3]s/%[1]s", storage.Account(), storage.Key(), server.URL))
+	account, err := tables.ParseAccount(storage.ConnectionString())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,20 +10,22 @@ import (
 	"strings"
 )
 
-// Format numbers how a directory is laid out. It grows with every change that
-// an older program would take for damage, or damage itself.
+// Format is the version of a directory's layout: of the files in it, the keys and
+// records in the database, and Pebble's own files. It grows with every change
+// that an older program would misread or damage. A new directory gets this one;
+// opening an older directory leaves it in its format, which every later program reads.
 const Format = 1
 
 const formatFile = "format"
 
-// ErrNewer is returned by Open for a directory that a newer program has made.
-var ErrNewer = errors.New("it was made by a newer version of this program")
+// ErrNewer is returned by Open for a directory in a format newer than Format.
+var ErrNewer = errors.New("a newer version of furrow is needed")
 
-// checkFormat refuses a directory whose layout this program does not know, before
-// anything in it is opened. One without a number is new, or from before there
-// were numbers.
+// checkFormat refuses a directory in an unknown format before anything in it is
+// opened. A directory without a format file is new.
 func checkFormat(dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, formatFile))
+	name := filepath.Join(dir, formatFile)
+	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -33,19 +35,20 @@ func checkFormat(dir string) error {
 	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	switch {
 	case err != nil || n < 1:
-		return fmt.Errorf("%s does not hold the number of a format: restore it, or put %d in it where no newer version has served the directory", filepath.Join(dir, formatFile), Format)
+		return fmt.Errorf("%s does not contain a format number: restore it, or write %d to it if no newer version of "+
+			"furrow has used the directory", name, Format)
 	case n > Format:
-		return fmt.Errorf("%w: its format is %d, and this program knows those up to %d", ErrNewer, n, Format)
+		return fmt.Errorf("it has format %d, and this program reads formats up to %d: %w", n, Format, ErrNewer)
 	}
 	return nil
 }
 
-// markFormat leaves word of the layout. It is called while the directory is
-// locked; the word is on disk when it returns.
+// markFormat writes the format of a new directory. The directory is locked, and
+// the file is on disk when markFormat returns.
 func markFormat(dir string) error {
 	name := filepath.Join(dir, formatFile)
 	if _, err := os.Stat(name); err == nil {
 		return nil
 	}
-	return writeWhole(name, strconv.Itoa(Format)+"\n")
+	return writeFile(name, strconv.Itoa(Format)+"\n")
 }

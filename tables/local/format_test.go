@@ -8,13 +8,15 @@ import (
 	"testing"
 )
 
-func TestDirectoryOfANewerProgramIsLeftAsItIs(t *testing.T) {
+func TestNewerDirectoryIsRefusedAndLeftUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]error{"2\n": ErrNewer, "99": ErrNewer} {
 		if err := os.WriteFile(filepath.Join(dir, formatFile), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(Config{Dir: dir}); !errors.Is(err, want) || !strings.Contains(err.Error(), dir) {
+		_, err := Open(Config{Dir: dir})
+		if says := "it has format " + strings.TrimSpace(text) + ", and this program reads formats up to 1"; !errors.Is(err, want) ||
+			!strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), says) {
 			t.Errorf("format %q: %v", text, err)
 		}
 		if names, err := os.ReadDir(dir); err != nil || len(names) != 1 {
@@ -29,7 +31,7 @@ func TestDirectoryOfANewerProgramIsLeftAsItIs(t *testing.T) {
 	}
 }
 
-func TestDirectorySaysItsFormat(t *testing.T) {
+func TestNewDirectoryRecordsItsFormat(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
 		s, err := Open(Config{Dir: dir})

@@ -15,42 +15,36 @@ import (
 // base64, readable by its owner only.
 const KeyFile = "account.key"
 
-// keyIn gives the key that dir keeps. Where there is none it keeps key, or a new
-// random one of 64 bytes, as Azure's keys are. A key that differs from the one
-// kept is refused, since tokens and programs rely on the one kept.
+// keyIn returns the key in dir. If there is none it stores key, or a new random
+// one of 64 bytes, as long as Azure's are. A key other than the stored one is
+// refused, because tokens and programs rely on the stored one.
 func keyIn(dir string, key []byte) ([]byte, error) {
 	name := filepath.Join(dir, KeyFile)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return makeKey(name, key)
+		if key == nil {
+			key = make([]byte, 64)
+			rand.Read(key) // never fails
+		}
+		return key, writeFile(name, base64.StdEncoding.EncodeToString(key)+"\n")
 	}
 	if err != nil {
 		return nil, err
 	}
 	kept, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(kept) == 0 {
-		return nil, fmt.Errorf("%s does not hold a key in base64: restore it, or remove it to make a new one (tokens signed with the old one end)", name)
+		return nil, fmt.Errorf("%s does not contain a key in base64: restore it, or delete it to create a new key "+
+			"(tokens signed with the old one become invalid)", name)
 	}
 	if key != nil && string(key) != string(kept) {
-		return nil, fmt.Errorf("the account key given is not the one in %s: leave it out, or remove the file to change the key (tokens signed with the old one end)", name)
+		return nil, fmt.Errorf("the given account key differs from the one in %s: leave it out, or delete the file to "+
+			"change the key (tokens signed with the old one become invalid)", name)
 	}
 	return kept, nil
 }
 
-// makeKey writes the key file whole or not at all.
-func makeKey(name string, key []byte) ([]byte, error) {
-	if key == nil {
-		key = make([]byte, 64)
-		rand.Read(key) // never fails
-	}
-	if err := writeWhole(name, base64.StdEncoding.EncodeToString(key)+"\n"); err != nil {
-		return nil, err
-	}
-	return key, nil
-}
-
-// writeWhole writes a file, readable by its owner alone, whole or not at all.
-func writeWhole(name, text string) error {
+// writeFile writes a file that only its owner can read, completely or not at all.
+func writeFile(name, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*") // mode 0600
 	if err != nil {
 		return err

@@ -70,8 +70,11 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 		on net.Listener
 		by http.Handler
 	}{{l.Blob, s.Blobs()}, {l.Queue, s.Queues()}, {l.Table, s.Tables()}} {
+		idle := &unused{conns: map[net.Conn]bool{}}
 		server := &http.Server{Handler: one.by, ReadHeaderTimeout: headTimeout, IdleTimeout: idleTimeout,
-			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug)}
+			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
+			ConnState: idle.note}
+		server.RegisterOnShutdown(idle.close)
 		running.Go(func() { stop(server.Serve(one.on)) })
 		running.Go(func() {
 			<-ctx.Done()

@@ -4,7 +4,6 @@ import "encoding/binary"
 
 // The first byte of a key says what the record is. Each service forms the rest.
 const (
-	PrefixFormat    byte = 'F' // → format version
 	PrefixNextID    byte = 'I' // prefix → last ID given out
 	PrefixTable     byte = 't' // lower-case name → table
 	PrefixEntity    byte = 'e' // table id, partition key, 0, row key → entity

@@ -8,7 +8,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,10 +19,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
-
-// Format is the version of what a directory holds. It changes when an older
-// program could misread a newer directory.
-const Format = 1
 
 // ErrInUse is returned by Open for a directory that another process has open.
 var ErrInUse = errors.New("another process has it open")
@@ -37,6 +32,11 @@ type Store struct {
 	unsynced atomic.Int64
 }
 
+// pebbleFormat is the version of Pebble's own files. Opening a database raises it
+// to this one, and a program with an older Pebble could not open it any more. So
+// it is fixed, and grows only with the directory's format.
+const pebbleFormat = pebble.FormatValueSeparation
+
 // Open opens the database in dir, and makes it where there is none.
 func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 	cache := pebble.NewCache(48 << 20)
@@ -49,7 +49,7 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       24,
 		LBaseMaxBytes:               64 << 20,
-		FormatMajorVersion:          pebble.FormatNewest,
+		FormatMajorVersion:          pebbleFormat,
 		Logger:                      logger{log},
 	}
 	for i := range opts.Levels {
@@ -62,29 +62,7 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 		}
 		return nil, err
 	}
-	s := &Store{Clock: &Clock{}, db: db}
-	if err := s.checkFormat(); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return s, nil
-}
-
-// checkFormat refuses a directory that a newer program made.
-func (s *Store) checkFormat() error {
-	key := []byte{PrefixFormat}
-	value, found, err := s.Get(key)
-	if err != nil {
-		return err
-	}
-	if !found {
-		b := s.Batch()
-		b.Set(key, binary.BigEndian.AppendUint32(nil, Format))
-		return s.Apply(b)()
-	}
-	if v := binary.BigEndian.Uint32(value); v > Format {
-		return fmt.Errorf("it has format %d and this program knows up to %d: use a newer furrow", v, Format)
-	}
-	return nil
+	return &Store{Clock: &Clock{}, db: db}, nil
 }
 
 // Close flushes and releases the directory.

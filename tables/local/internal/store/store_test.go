@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,22 +31,6 @@ func TestOneProcessAtATimeHasADirectory(t *testing.T) {
 	open(t, vfs.Default, dir)
 	if _, err := Open(vfs.Default, dir, quiet); !errors.Is(err, ErrInUse) {
 		t.Errorf("a second Open gives %v, want ErrInUse", err)
-	}
-}
-
-func TestDirectoryOfANewerProgramIsLeftAlone(t *testing.T) {
-	fs := vfs.NewMem()
-	s, err := Open(fs, "db", quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := s.Batch()
-	b.Set([]byte{PrefixFormat}, binary.BigEndian.AppendUint32(nil, Format+1))
-	if err := errors.Join(s.Apply(b)(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(fs, "db", quiet); err == nil || !strings.Contains(err.Error(), "newer furrow") {
-		t.Errorf("Open gives %v, want an error that names the remedy", err)
 	}
 }
 
