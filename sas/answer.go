@@ -7,22 +7,20 @@ import (
 	"furrow/tables/schema"
 )
 
-// RowKeyFormat is what an Answer calls the form of a reading's row key: 19
-// digits of ticks (100 ns since 0001-01-01 UTC), and where several readings
-// share one, a dash and a suffix.
+// RowKeyFormat names the format of a reading's row key: 19 digits of ticks (100 ns since
+// 0001-01-01 UTC), and if several readings share a tick, a dash and a suffix.
 const RowKeyFormat = "ticks19[-suffix]"
 
-// An Answer is what a device is told when it gets a token: how to write, what it
-// may write, and what time it is. As JSON it is the body of the endpoint's 200;
-// members may be added, none changes.
+// An Answer is a token and how to use it. As JSON it is the endpoint's response. Members may
+// be added, but none changes.
 type Answer struct {
 	Device       schema.DeviceID `json:"device"`
-	URL          string          `json:"url"` // of its readings table
-	SAS          string          `json:"sas"` // the query that opens it: the token
+	URL          string          `json:"url"` // of the device's readings table
+	SAS          string          `json:"sas"` // the token: the query of the URL
 	PartitionKey schema.DeviceID `json:"partitionKey"`
 	RowKeyFormat string          `json:"rowKeyFormat"`
 
-	// The row keys that the token admits, both included.
+	// The first and the last row key that the token admits.
 	EarliestRowKey tables.Ticks `json:"earliestRowKey"`
 	LatestRowKey   tables.Ticks `json:"latestRowKey"`
 
@@ -30,6 +28,6 @@ type Answer struct {
 	RenewAfter time.Time `json:"renewAfter"`
 	ServerTime time.Time `json:"serverTime"`
 
-	SendEvery int `json:"sendEvery"` // seconds; a suggestion
-	Batch     int `json:"batch"`     // rows a transaction; a suggestion
+	SendEvery int `json:"sendEvery"` // suggested seconds between sends
+	Batch     int `json:"batch"`     // suggested rows in a transaction
 }

@@ -12,24 +12,23 @@ import (
 	"furrow/tables/schema"
 )
 
-// LongLife is the longest life of a token that devices of several enrollments may
-// have in one readings table. Revoking a device ends the tokens of its whole
-// cohort, and who has a long one may not ask for another for weeks: such an
-// enrollment has a table to itself, so that no other is locked out with it.
+// LongLife is the longest token life for enrollments that share a readings table. Revoking a
+// device ends the tokens of its whole cohort, and a device with a longer token may not request
+// another for weeks. An enrollment with a longer life therefore needs its own table, so that
+// revoking its devices locks out no others.
 const LongLife = 24 * time.Hour
 
-// Enrollments are the groups of devices that have a key in common. They must not
-// be copied after their first use.
+// Enrollments stores groups of devices whose keys derive from a common key. It must not be
+// copied after first use.
 type Enrollments struct {
-	Table  *tables.Table
-	Master Master // seals and opens their keys; where it is zero, what needs keys fails with ErrNoMaster
+	Table      *tables.Table
+	SealingKey SealingKey // if zero, operations that need keys fail with ErrNoSealingKey
 
 	recent recent
 	opened opened
 }
 
-// All are the enrollments in the order of their ids. Where there is no table of
-// them there is none.
+// All returns the enrollments in the order of their IDs. Without a table there are none.
 func (n *Enrollments) All(ctx context.Context) ([]schema.Enrollment, error) {
 	var all []schema.Enrollment
 	for page, err := range n.Table.Rows(ctx, tables.Query{}) {
@@ -50,7 +49,7 @@ func (n *Enrollments) All(ctx context.Context) ([]schema.Enrollment, error) {
 	return all, nil
 }
 
-// Get is an enrollment as it is stored now, or ErrNoEnrollment.
+// Get returns an enrollment as it is stored now, or ErrNoEnrollment.
 func (n *Enrollments) Get(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	row, err := n.Table.Get(ctx, string(id), schema.EnrollmentRow)
 	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
@@ -62,7 +61,7 @@ func (n *Enrollments) Get(ctx context.Context, id schema.EnrollmentID) (schema.E
 	return schema.EnrollmentOf(row)
 }
 
-// Add makes an enrollment, or fails with tables.ErrExists. A nil key is made.
+// Add stores a new enrollment, or fails with tables.ErrExists. It generates nil keys.
 func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, secondary Key) (schema.Enrollment, error) {
 	others, err := n.All(ctx)
 	if err != nil {
@@ -93,8 +92,8 @@ func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, sec
 	return e, nil
 }
 
-// inserted tells our own insert, whose answer was lost, from another's: no two
-// sealed keys are alike.
+// inserted distinguishes our own insert, whose response was lost, from one by another process:
+// sealed keys are unique.
 func (n *Enrollments) inserted(ctx context.Context, e schema.Enrollment) (schema.Enrollment, error) {
 	stored, err := n.Get(ctx, e.ID)
 	if err != nil {
@@ -110,11 +109,11 @@ func (n *Enrollments) seal(k Key, of schema.EnrollmentID, in Rank) ([]byte, erro
 	if k == nil {
 		k = NewKey()
 	}
-	return n.Master.Seal(k, of, in)
+	return n.SealingKey.Seal(k, of, in)
 }
 
-// fits says why an enrollment cannot be beside the others. They all have one
-// master key: two would be a mistake that shows when devices are locked out.
+// fits returns why an enrollment cannot be added to the others. All must share one sealing
+// key: a second one is a mistake that would otherwise show when devices are locked out.
 func (n *Enrollments) fits(e schema.Enrollment, others []schema.Enrollment) error {
 	for _, o := range others {
 		if o.ID == e.ID {
@@ -127,14 +126,16 @@ func (n *Enrollments) fits(e schema.Enrollment, others []schema.Enrollment) erro
 	return fitsTable(e, others)
 }
 
-// fitsTable holds what LongLife says.
+// fitsTable enforces LongLife.
 func fitsTable(e schema.Enrollment, others []schema.Enrollment) error {
 	for _, o := range others {
-		if o.ID == e.ID || !strings.EqualFold(o.Readings, e.Readings) { // names of tables do not differ by case alone
+		if o.ID == e.ID || !strings.EqualFold(o.Readings, e.Readings) { // table names are case-insensitive
 			continue
 		}
 		if long := max(e.Life, o.Life); long > LongLife {
-			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: an enrollment whose tokens live for more than a day needs a table to itself, as revoking there locks devices out until they ask again",
+			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: an enrollment "+
+				"with tokens for more than a day needs its own table, because a revocation there locks out devices "+
+				"until they request a new token",
 				e.ID, o.ID, e.Readings, schema.Window(long))
 		}
 	}

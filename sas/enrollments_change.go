@@ -10,9 +10,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// Change changes an enrollment, and returns it as it is stored then. The change
-// may be asked for several times; its error ends it. An endpoint goes by it
-// within Recent. How old a row may be when it is stored (Admits) never falls.
+// Change changes an enrollment and returns the stored result. It may call change several
+// times, and stops at its first error. Endpoints use the result within Recent. Admits, the
+// maximum age of a row when it is stored, never decreases.
 func (n *Enrollments) Change(ctx context.Context, id schema.EnrollmentID, change func(*schema.Enrollment) error) (e schema.Enrollment, err error) {
 	for range tries {
 		if e, err = n.Get(ctx, id); err != nil {
@@ -56,11 +56,10 @@ func (n *Enrollments) replace(ctx context.Context, e *schema.Enrollment) error {
 	return err
 }
 
-// Rotate gives an enrollment a new primary key. The old one becomes the secondary,
-// so that the devices whose keys come from it go on; the old secondary ends, and
-// with it what was derived from it. One rotation never becomes two, which would
-// end the primary as well: where another was quicker, it fails with
-// tables.ErrConflict.
+// Rotate gives an enrollment a new primary key. The old primary becomes the secondary, so
+// devices with keys derived from it continue to work. Keys derived from the old secondary stop
+// working. Concurrent calls rotate only once, since two rotations would invalidate the old
+// primary as well: the later call fails with tables.ErrConflict.
 func (n *Enrollments) Rotate(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	next, err := n.seal(nil, id, Primary)
 	if err != nil {
@@ -73,11 +72,11 @@ func (n *Enrollments) Rotate(ctx context.Context, id schema.EnrollmentID) (schem
 		}
 		switch {
 		case bytes.Equal(e.Primary, next):
-			return nil // it was us, and the answer was lost
+			return nil // our own change, whose response was lost
 		case !bytes.Equal(e.Primary, first):
 			return fmt.Errorf("enrollment %s was rotated by someone else: %w", id, tables.ErrConflict)
 		}
-		old, err := n.Master.Open(e.Primary, id, Primary)
+		old, err := n.SealingKey.Open(e.Primary, id, Primary)
 		if err != nil {
 			return fmt.Errorf("enrollment %s: its primary key: %w", id, err)
 		}

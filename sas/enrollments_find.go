@@ -6,111 +6,88 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// Recent is how old the enrollments may be that Find goes by.
+// Recent is the maximum age of the enrollments that Find uses.
 const Recent = 10 * time.Second
 
 const (
-	stale      = 5 * time.Minute // how old they may be while storage cannot be read
-	readPause  = time.Second     // after a read that failed
+	stale      = 5 * time.Minute // their maximum age while storage cannot be read
+	readPause  = time.Second     // after a failed read
 	readWithin = 5 * time.Second
 )
 
-// A recent is what was last read of the enrollments.
+// A recent holds the enrollments as they were read last.
 type recent struct {
-	mu      sync.Mutex
-	reading chan struct{} // closed when the read that is under way ends; nil where none is
-	byID    map[schema.EnrollmentID]found
-	at      time.Time // when the read of byID began; zero where none has succeeded
-	err     error     // of the last read; nil where it succeeded
-	tried   time.Time // when that was
+	reads singleflight.Group
+
+	mu    sync.Mutex
+	byID  map[schema.EnrollmentID]found
+	at    time.Time // start of the read of byID; zero: none has succeeded
+	err   error     // of the last read
+	tried time.Time // when err happened
 }
 
-// settled tells whether there is nothing to read now: what is known is recent, or
-// it was just tried in vain.
-func (r *recent) settled(now time.Time) bool {
-	return !r.at.IsZero() && now.Sub(r.at) < Recent || r.err != nil && now.Sub(r.tried) < readPause
-}
-
-// known is what is known, if it still serves.
-func (r *recent) known(now time.Time) (map[schema.EnrollmentID]found, error) {
-	if r.err != nil && (r.at.IsZero() || now.Sub(r.at) >= stale) {
-		return nil, r.err
-	}
-	return r.byID, nil
-}
-
-// A found is an enrollment, or what is wrong with its row: the others are not
-// kept from working by it.
+// A found is an enrollment, or why its row is invalid. One invalid row must not disable the
+// other enrollments.
 type found struct {
 	enrollment schema.Enrollment
 	err        error
 }
 
-// Find is an enrollment as it was stored within Recent, or ErrNoEnrollment. All
-// callers share one read of the whole table, so that asking for enrollments that
-// do not exist costs storage nothing. While storage cannot be read, what was
-// read before serves for a few minutes.
+// Find returns an enrollment as it was stored within Recent, or ErrNoEnrollment. All callers
+// share one read of the whole table, so that requests for unknown enrollments cost storage
+// nothing. While storage cannot be read, the last result is used for up to five minutes.
 func (n *Enrollments) Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
-	byID, err := n.read(ctx)
-	if err != nil {
-		return schema.Enrollment{}, err
+	r := &n.recent
+	if !r.settled() {
+		select {
+		case <-r.reads.DoChan("", func() (any, error) { n.refresh(ctx); return nil, nil }):
+		case <-ctx.Done():
+			return schema.Enrollment{}, ctx.Err()
+		}
 	}
-	f, ok := byID[id]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err != nil && (r.at.IsZero() || time.Since(r.at) >= stale) {
+		return schema.Enrollment{}, r.err
+	}
+	f, ok := r.byID[id]
 	if !ok {
 		return schema.Enrollment{}, ErrNoEnrollment
 	}
 	return f.enrollment, f.err
 }
 
-// read is what is known, after a read where that is too old. One caller reads, and
-// the others wait for it.
-func (n *Enrollments) read(ctx context.Context) (map[schema.EnrollmentID]found, error) {
-	r := &n.recent
-	for {
-		r.mu.Lock()
-		now := time.Now()
-		if r.settled(now) {
-			defer r.mu.Unlock()
-			return r.known(now)
-		}
-		under := r.reading
-		if under == nil {
-			r.reading = make(chan struct{})
-		}
-		r.mu.Unlock()
-		if under == nil {
-			n.renew(ctx)
-			continue
-		}
-		select {
-		case <-under:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+// settled reports whether no read is due: the last result is recent, or a read has just failed.
+func (r *recent) settled() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.at.IsZero() && time.Since(r.at) < Recent || r.err != nil && time.Since(r.tried) < readPause
 }
 
-// renew reads, and replaces what is known where it can. The read is not the
-// caller's alone: it goes on when that one gives up.
-func (n *Enrollments) renew(ctx context.Context) {
+// refresh reads the enrollments if that is due. The read continues when the caller gives up,
+// because others wait for it.
+func (n *Enrollments) refresh(ctx context.Context) {
+	r := &n.recent
+	if r.settled() {
+		return
+	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
 	defer cancel()
 	byID, err := n.readAll(ctx)
-	r := &n.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err = err; err == nil {
-		r.byID, r.at = byID, began
-	} else {
+	if r.err = err; err != nil {
 		r.tried = time.Now()
+		return
 	}
-	close(r.reading)
-	r.reading = nil
+	r.byID, r.at = byID, began
 }
 
 func (n *Enrollments) readAll(ctx context.Context) (map[schema.EnrollmentID]found, error) {

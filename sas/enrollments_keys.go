@@ -6,21 +6,20 @@ import (
 	"sync"
 )
 
-// An opened keeps keys that were unsealed, as a device's request must not cost
-// more than it has to. There are as many as there are enrollments.
+// An opened caches unsealed keys, one pair per enrollment: unsealing for every request would
+// be expensive.
 type opened struct {
 	mu   sync.Mutex
 	byID map[schema.EnrollmentID]pair
 }
 
-// A pair is the keys that two sealed ones have in them.
+// A pair is two sealed keys and their unsealed forms.
 type pair struct {
 	primary, secondary string // sealed
 	keys               []Key
 }
 
-// Keys are the keys of an enrollment: the primary, and where there is one the
-// secondary.
+// Keys returns the primary key of an enrollment and, if it has one, the secondary key.
 func (n *Enrollments) Keys(e schema.Enrollment) ([]Key, error) {
 	n.opened.mu.Lock()
 	p, ok := n.opened.byID[e.ID]
@@ -36,7 +35,7 @@ func (n *Enrollments) Keys(e schema.Enrollment) ([]Key, error) {
 		if len(s.sealed) == 0 && s.rank == Secondary {
 			continue
 		}
-		k, err := n.Master.Open(s.sealed, e.ID, s.rank)
+		k, err := n.SealingKey.Open(s.sealed, e.ID, s.rank)
 		if err != nil {
 			return nil, fmt.Errorf("enrollment %s: its %s key: %w", e.ID, s.rank, err)
 		}

@@ -36,7 +36,7 @@ func newEnrollments(t *testing.T) (*Enrollments, tables.Account) {
 	must(t, err)
 	c, err := tables.Connect(tables.Config{Account: account})
 	must(t, err)
-	n := &Enrollments{Table: c.Table("enrollments"), Master: NewMaster()}
+	n := &Enrollments{Table: c.Table("enrollments"), SealingKey: NewSealingKey()}
 	must(t, n.Table.Create(t.Context()))
 	return n, account
 }
@@ -95,18 +95,18 @@ func TestFleetWithoutEnrollmentsHasNone(t *testing.T) {
 	}
 }
 
-func TestOneMasterSealsAllEnrollments(t *testing.T) {
+func TestOneSealingKeySealsAllEnrollments(t *testing.T) {
 	n, _ := newEnrollments(t)
 	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
-	other := &Enrollments{Table: n.Table, Master: NewMaster()}
-	if _, err := other.Keys(e); !errors.Is(err, ErrMaster) {
+	other := &Enrollments{Table: n.Table, SealingKey: NewSealingKey()}
+	if _, err := other.Keys(e); !errors.Is(err, ErrSealingKey) {
 		t.Errorf("another master opens its keys: %v", err)
 	}
-	if _, err := other.Add(t.Context(), plant("line5"), nil, nil); !errors.Is(err, ErrMaster) {
+	if _, err := other.Add(t.Context(), plant("line5"), nil, nil); !errors.Is(err, ErrSealingKey) {
 		t.Errorf("another master adds an enrollment beside it: %v", err)
 	}
-	if _, err := other.Rotate(t.Context(), "line4"); !errors.Is(err, ErrMaster) {
+	if _, err := other.Rotate(t.Context(), "line4"); !errors.Is(err, ErrSealingKey) {
 		t.Errorf("another master rotates its keys: %v", err)
 	}
 }
@@ -219,7 +219,7 @@ func (n *Enrollments) through(t *testing.T, account tables.Account, transport po
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: account, Transport: transport, Retry: policy.RetryOptions{RetryDelay: time.Millisecond}})
 	must(t, err)
-	return &Enrollments{Table: c.Table(n.Table.Name), Master: n.Master}
+	return &Enrollments{Table: c.Table(n.Table.Name), SealingKey: n.SealingKey}
 }
 
 // TestRotationsAtTheSameTimeEndOneKey: two that ran one after the other would

@@ -12,8 +12,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Delivery is what a factory, or who puts it up, says of a device. What is zero
-// is not said.
+// A Delivery describes a device as a factory or an installer knows it. Zero fields are
+// unknown.
 type Delivery struct {
 	Device   schema.DeviceID
 	Tenant   schema.Tenant
@@ -23,7 +23,7 @@ type Delivery struct {
 	Deployed time.Time
 }
 
-// record is the record of a device that was not known before.
+// record returns the record of a new device.
 func (v Delivery) record(e schema.Enrollment, now time.Time) schema.Device {
 	if !v.Deployed.IsZero() {
 		now = v.Deployed
@@ -38,7 +38,7 @@ func merged(labels, over map[string]string) map[string]string {
 	if len(over) == 0 {
 		return labels
 	}
-	m := maps.Clone(labels) // another holds the record that they came from
+	m := maps.Clone(labels) // the original belongs to another record
 	if m == nil {
 		m = map[string]string{}
 	}
@@ -46,7 +46,7 @@ func merged(labels, over map[string]string) map[string]string {
 	return m
 }
 
-// An Outcome is what an import did with a device.
+// An Outcome is what an import did to a device.
 type Outcome string
 
 const (
@@ -55,18 +55,17 @@ const (
 	Same    Outcome = "same"
 )
 
-// A RefusedError says why a delivery cannot be right, whatever storage does.
+// A RefusedError is a reason why a delivery is invalid, independent of storage's state.
 type RefusedError struct{ text string }
 
 func (e *RefusedError) Error() string { return e.text }
 
 func refused(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
 
-// Import makes a device known as a member of an enrollment, or gives one that is
-// known the site, the position and the labels that are said of it; of the labels,
-// those that are not said stay. The month of a device that is known never changes,
-// and another tenant or enrollment is a RefusedError. It completes what an
-// earlier attempt has left undone, and a repeat changes nothing.
+// Import registers a device in an enrollment, or updates the site, position and labels of a
+// registered one. Labels that the delivery does not contain stay. The month of a registered
+// device never changes, and another tenant or enrollment is a RefusedError. Import completes
+// an earlier attempt that was interrupted, and a repeat changes nothing.
 func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
 	if errors.Is(err, tables.ErrNotFound) {
@@ -78,7 +77,7 @@ func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (
 	return r.amend(ctx, stored, e, v)
 }
 
-// WouldImport is what Import would do.
+// WouldImport returns what Import would do.
 func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delivery) (Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
 	if errors.Is(err, tables.ErrNotFound) {
@@ -91,7 +90,7 @@ func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delive
 	return outcome(changed), err
 }
 
-// checkNew says why there can be no such record.
+// checkNew returns why a record is invalid.
 func checkNew(d schema.Device) error {
 	_, err := d.Entity()
 	if err = cmp.Or(err, schema.CheckLabels(d.Labels)); err != nil {
@@ -100,7 +99,7 @@ func checkNew(d schema.Device) error {
 	return nil
 }
 
-// add registers a device, which may register by itself meanwhile.
+// add registers a device, which may register itself at the same time.
 func (r Registry) add(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	d := v.record(e, time.Now())
 	if err := checkNew(d); err != nil {
@@ -114,7 +113,7 @@ func (r Registry) add(ctx context.Context, e schema.Enrollment, v Delivery) (sch
 	return stored, Added, err
 }
 
-// amend gives a device that is known what is said of it.
+// amend applies a delivery to a registered device.
 func (r Registry) amend(ctx context.Context, stored schema.Device, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	d := stored
 	changed, err := v.amend(&d, e)
@@ -140,13 +139,14 @@ func outcome(changed bool) Outcome {
 	return Same
 }
 
-// amend gives d what is said of it, and tells whether that changed it.
+// amend applies the delivery to d and reports whether that changed it.
 func (v Delivery) amend(d *schema.Device, e schema.Enrollment) (changed bool, err error) {
 	switch {
 	case v.Tenant != "" && v.Tenant != d.Tenant:
-		return false, refused("it belongs to tenant %s, and not to %s: what was made of its readings is stored as that tenant's, so that a device never changes hands; give it a new id", d.Tenant, v.Tenant)
+		return false, refused("it belongs to tenant %s, not to %s: its outputs are stored under its tenant, so a device "+
+			"cannot change its tenant; register it under a new ID", d.Tenant, v.Tenant)
 	case d.Enrollment != e.ID:
-		return false, refused("it belongs to enrollment %s, and not to %s: its key comes from there", cmp.Or(d.Enrollment, "(none)"), e.ID)
+		return false, refused("it belongs to enrollment %s, not to %s: its key is derived from there", cmp.Or(d.Enrollment, "(none)"), e.ID)
 	}
 	if v.Site != "" && v.Site != d.Site {
 		d.Site, changed = v.Site, true

@@ -16,55 +16,54 @@ import (
 	"furrow/tables/schema"
 )
 
-// keyring is where enrollments are found, and their keys.
+// A keyring finds enrollments and their keys.
 type keyring interface {
 	Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error)
 	Keys(e schema.Enrollment) ([]Key, error)
 }
 
-// cohorts tells which stored policy a token must hang on now, and how long it is
-// until that is in force. What it tells was true after it was asked.
+// cohorts returns the stored policy for a token, as of a time after the call, and how long it
+// takes until that is in force.
 type cohorts interface {
 	Current(ctx context.Context, readings string, device schema.DeviceID) (policy string, wait time.Duration, err error)
 }
 
-// IssuerConfig is what an Issuer is made of. Every field is required, but URL.
+// IssuerConfig configures an Issuer. Every field except URL is required.
 type IssuerConfig struct {
-	Account     tables.Account // whose key signs
-	URL         string         // of the Table service, as devices reach it; empty: the account's
+	Account     tables.Account // its key signs the tokens
+	URL         string         // of the Table service as devices reach it; empty: the account's
 	Enrollments keyring
 	Policies    cohorts
 	Registry    Registry
 }
 
-// An Issuer issues tokens. It is safe for concurrent use, and any number of them
-// may work side by side.
+// An Issuer issues tokens. It is safe for concurrent use, and any number of them may run side
+// by side.
 //
-// No revoked device gets a token that works, whatever comes between what:
-// issuing reads the cohort's policy first, and then writes the token into the
-// device's record on the version of it that said "active". A revocation marks
-// the record first, and then replaces the policy. So where the write succeeds the
-// device was active after the policy was read, and if it is revoked later, that
-// policy is the one that goes.
+// No revoked device gets a working token, in any interleaving. Issue reads the cohort's policy
+// first. It then writes the token into the device's record, conditional on the version of the
+// record that said "active". A revocation marks the record first and then replaces the policy.
+// So if the conditional write succeeds, the device was active after the policy was read, and a
+// later revocation replaces that policy.
 type Issuer struct {
 	IssuerConfig
 	key    []byte
 	scheme protocol
-	// known are records as this issuer wrote them last. A device that is among them
-	// has its row in the fleet. The version is checked when the record is written, so
-	// that a record that others have changed costs a read, and nothing else.
+	// known caches records as this issuer wrote them last. These devices have their fleet
+	// rows. Writes check the record's version, so a stale entry costs one read and nothing else.
 	known *lru.Cache[schema.DeviceID, schema.Device]
 }
 
-// known records take about a kilobyte each.
+// knownDevices bounds the cache; a record takes about a kilobyte.
 const knownDevices = 20_000
 
-// NewIssuer is an Issuer for an account whose key is known.
+// NewIssuer returns an Issuer. The account must contain its key.
 func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	c.URL = strings.TrimSuffix(cmp.Or(c.URL, c.Account.Table), "/")
 	key, err := base64.StdEncoding.DecodeString(c.Account.Key)
 	if err != nil || len(key) == 0 {
-		return nil, fmt.Errorf("storage account %s: tokens are signed with the account's key, and it is not known: give a connection string that holds it", c.Account.Name)
+		return nil, fmt.Errorf("storage account %s: its key is needed to sign tokens: use a connection string with an AccountKey",
+			c.Account.Name)
 	}
 	scheme, err := protocolOf(c.URL)
 	if err != nil {
@@ -74,9 +73,9 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	return &Issuer{IssuerConfig: c, key: key, scheme: scheme, known: known}, err
 }
 
-// Authenticate finds the enrollment that a device's Authorization header names,
-// and says why the header does not prove that the device has its key. It does not
-// look at the device, so that who has no key learns nothing of the fleet.
+// Authenticate returns the enrollment named in a device's Authorization header, or why the
+// header does not prove that the device has its key. It does not read the device's record, so
+// a client without a key learns nothing about the fleet.
 func (i *Issuer) Authenticate(ctx context.Context, device schema.DeviceID, header string) (schema.Enrollment, error) {
 	proof, err := ParseProof(header)
 	if err != nil {
@@ -107,8 +106,8 @@ func (i *Issuer) Authenticate(ctx context.Context, device schema.DeviceID, heade
 	return e, nil
 }
 
-// Issue gives a device of an enrollment a token. It registers a device that is not
-// known, and completes what an earlier attempt has left undone.
+// Issue issues a token to a device of an enrollment. It registers an unknown device, and
+// completes a registration that was interrupted.
 func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (Answer, error) {
 	d, err := i.find(ctx, device, e)
 	for range tries {
@@ -124,7 +123,7 @@ func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enr
 	return Answer{}, cmp.Or(err, tables.ErrConflict)
 }
 
-// find is the record of a device whose fleet row is there.
+// find returns the record of a device and ensures that its fleet row exists.
 func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enrollment) (schema.Device, error) {
 	if d, ok := i.known.Get(device); ok {
 		return d, nil
@@ -141,7 +140,7 @@ func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enro
 	return i.Registry.Register(ctx, FirstContact(device, e, time.Now()))
 }
 
-// FirstContact is the record of a device that its enrollment is all that is known of.
+// FirstContact returns the record of a new device, with its enrollment's defaults.
 func FirstContact(device schema.DeviceID, e schema.Enrollment, now time.Time) schema.Device {
 	return schema.Device{
 		ID: device, Month: schema.MonthOf(now, ShardOf(device, e.Shards)), Tenant: e.Tenant, Site: e.Site, Labels: e.Labels,
@@ -149,9 +148,9 @@ func FirstContact(device schema.DeviceID, e schema.Enrollment, now time.Time) sc
 	}
 }
 
-// issue makes a token and writes it into the record, on the version that d is.
+// issue signs a token and writes it into the record, conditional on d's version.
 func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment) (Answer, error) {
-	i.known.Remove(d.ID) // until its write is known to have succeeded
+	i.known.Remove(d.ID) // until its write has succeeded
 	switch {
 	case d.Enrollment != e.ID:
 		return Answer{}, ErrOtherEnrollment
@@ -174,20 +173,20 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 		return Answer{}, err
 	}
 	i.known.Add(d.ID, d)
-	a.ServerTime = time.Now().UTC() // the device sets its clock by it, so it is taken last
+	a.ServerTime = time.Now().UTC() // taken last, because the device sets its clock by it
 	return a, nil
 }
 
-// keptTokens are how many tokens a record tells of.
+// keptTokens is how many tokens a record keeps.
 const keptTokens = 5
 
 func lastOf(tokens []schema.Token) []schema.Token {
 	return tokens[max(0, len(tokens)-keptTokens):]
 }
 
-// Ready says why no token can be issued: storage cannot be reached, its tables are
-// missing, or its clock and this one disagree, by which tokens and devices' clocks
-// would be wrong.
+// Ready returns why tokens cannot be issued: storage is unreachable, its tables are missing,
+// or this machine's clock differs from storage's, which would make tokens and devices' clocks
+// wrong.
 func (i *Issuer) Ready(ctx context.Context) error {
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is("-")}, Size: 1}
 	for page, err := range i.Registry.Devices.Rows(ctx, q) {
@@ -195,22 +194,21 @@ func (i *Issuer) Ready(ctx context.Context) error {
 			return err
 		}
 		if off := time.Since(page.Time).Abs(); !page.Time.IsZero() && off > clockTolerance {
-			return fmt.Errorf("this machine's clock and that of storage differ by %v: set this one", off.Round(time.Second))
+			return fmt.Errorf("the clocks of this machine and of storage differ by %v: correct this machine's clock", off.Round(time.Second))
 		}
 	}
 	return nil
 }
 
-// clockTolerance is small against the quarter of an hour that Azure allows, and
-// large against a request that takes long.
+// clockTolerance is much less than the 15 minutes that Azure allows, and much more than a
+// slow request takes.
 const clockTolerance = 2 * time.Minute
 
-// protocolOf is how tokens for a URL may be used: over plain HTTP only where
-// nothing leaves the machine.
+// protocolOf returns the protocols for tokens of a URL: plain HTTP only on loopback.
 func protocolOf(text string) (protocol, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return protocol{}, fmt.Errorf("%q is no URL of a Table service", text)
+		return protocol{}, fmt.Errorf("%q is not the URL of a Table service", text)
 	}
 	switch {
 	case u.Scheme == "https":
@@ -218,5 +216,5 @@ func protocolOf(text string) (protocol, error) {
 	case u.Scheme == "http" && loopback(u.Hostname()):
 		return protocol{name: HTTPSAndHTTP, from: u.Hostname()}, nil
 	}
-	return protocol{}, fmt.Errorf("%s is neither https nor on this machine's loopback: tokens sent there could be overheard", text)
+	return protocol{}, fmt.Errorf("%s: %w", text, ErrInsecureURL)
 }

@@ -341,11 +341,11 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-func TestIssuerRefusesWhatCouldBeOverheard(t *testing.T) {
+func TestIssuerRefusesInsecureURLs(t *testing.T) {
 	config := sas.IssuerConfig{Account: tables.Account{Name: "a", Key: "AAAA", Table: "https://a.table.core.windows.net"}}
 	for url, want := range map[string]string{
 		"": "", "https://tables.example": "", "http://127.0.0.1:10002/a": "", "http://[::1]:10002/a": "", "http://localhost:1/a": "",
-		"http://10.0.0.7:10002/a": "overheard", "http://tables.example": "overheard", "ftp://127.0.0.1/": "overheard", "x": "no URL",
+		"http://10.0.0.7:10002/a": "intercepted", "http://tables.example": "intercepted", "ftp://127.0.0.1/": "intercepted", "x": "not the URL",
 	} {
 		config.URL = url
 		if _, err := sas.NewIssuer(config); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -12,52 +12,48 @@ import (
 	"furrow/tables/schema"
 )
 
-// Policies are the stored access policies that tokens hang on, and by which they
-// are taken away. A readings table can have five: its devices fall into four
-// cohorts with a policy each, and the fifth is a spare, so that a cohort can move
-// on to a policy that is in force already. A row of the table policies (the
-// record, below) is the truth; the table's own list is set to what the record
-// says, and no policy's id is ever used again. Any number of processes may do all of
-// this side by side, and each carries on what another has left.
+// Policies manages the stored access policies to which tokens refer. Replacing a policy ends
+// its tokens. A readings table can have five policies: its devices are divided into four
+// cohorts with one policy each, and the fifth is a spare, so that a cohort can move to a policy
+// that is already in force. A row of the table policies (the record) is authoritative. The
+// table's own list of policies is set from the record, and no policy ID is ever reused. Any
+// number of processes may do all of this concurrently, and each completes what another began.
 //
-// A revocation goes so:
+// A revocation takes these steps:
 //
-//  1. The change is written into the record, with the next number.
-//  2. The device is marked: its own record says "revoked", by compare-and-swap.
-//  3. Its cohort moves on to the spare, and there is a new spare, by
-//     compare-and-swap on the version of the record that named the marked devices.
-//  4. The table's list is set to the record as it is then, and read back.
-//  5. Policies that were seen in the list are dated: they can be waited for.
+//  1. Add the change to the record, with the next number.
+//  2. Mark the device: set its own record to "revoked", by compare-and-swap.
+//  3. Move its cohort to the spare and create a new spare, by compare-and-swap on the version
+//     of the record that named the marked devices.
+//  4. Set the table's list from the record as it is then, and read it back.
+//  5. Record since when each policy is in the list, so that processes can wait until it is in
+//     force.
 //
-// Why no token of a revoked device works then. A token hangs on the policy that its
-// cohort had when its issuing began, and a device that gets one was active
-// after that (see Issuer). Was the policy read before step 3, it is the one that
-// step 3 takes out of the record, or an older one; step 4 takes it out of the table.
-// Was it read after step 3, the device had been marked before, by step 2, and is
-// not active. As step 3 swaps the version whose changes were all marked, one
-// rotation serves every change that was in it, and none that came later.
+// Why no token of a revoked device works: a token refers to the policy that its cohort had when
+// its issuing began, and its device was active after that (see Issuer). If the policy was read
+// before step 3, it is the one that step 3 removes from the record, or an older one, and step 4
+// removes it from the table. If it was read after step 3, step 2 had marked the device before,
+// so the device was not active. Step 3 swaps the version whose changes were all marked, so one
+// rotation covers every change in it and none that came later.
 //
-// Why a change is never undone by a slow helper. Changes of a device are numbered,
-// the number of the last one is in the device's record, and a mark is written only
-// over a lower one. All else is swapped on the version that was read, but for the
-// table's list, which has no version. So a request to set it that was on its way
-// for long can put an old list over a new one, and revive a policy. That is why it
-// is asked once, within seconds of reading the record, why Run compares list and
-// record for as long as it runs, and why a change stays open, for all to see, until the
-// two have agreed for a minute.
+// Why a slow process cannot undo a change: changes of a device are numbered, its record holds
+// the number of the last one, and a mark is only written over a lower number. Everything else is
+// swapped on the version that was read, except the table's list, which has no version. A
+// delayed request to set the list could therefore restore an old list and revive a policy. For
+// this reason that request is sent once, within seconds of reading the record. Run compares list
+// and record as long as it runs, and a change stays open until the two have agreed for a minute.
 //
-// Why no good device is shut out. Only a cohort that a rotation moves loses its
-// policy; a device of it gets a token on the new one at once, or, where that is too
-// young to hold everywhere, is told how long to wait. A policy found missing from
-// the table counts as new.
+// Why no other device is locked out: only a cohort that a rotation moves loses its policy. Its
+// devices get a token for the new policy at once or, if that is too young to be in force
+// everywhere, are told how long to wait. A policy that was missing from the table counts as new.
 type Policies struct {
 	Client *tables.Client
 	Names  schema.Names
-	Delay  time.Duration // until a policy that was set holds everywhere: 30 s on Azure; zero where it does at once
+	Delay  time.Duration // until a new policy is in force everywhere: 30 s on Azure; zero: at once
 	Log    *slog.Logger  // nil means slog.Default()
 
-	reads shared
-	watch watch
+	reads sharedReads
+	state repairState
 }
 
 func (p *Policies) log() *slog.Logger {
@@ -69,15 +65,15 @@ func (p *Policies) log() *slog.Logger {
 
 func (p *Policies) table() *tables.Table { return p.Client.Table(p.Names.Policies()) }
 
-// Ensure makes what is missing of a readings table, its policies, and their
-// record. Several may do so at once.
+// Ensure creates a readings table, its policies and their record as far as they are missing. It
+// is safe to call concurrently.
 func (p *Policies) Ensure(ctx context.Context, readings string) error {
 	_, _, err := p.read(ctx, readings)
 	if missing(err) {
-		err = p.found(ctx, readings)
+		err = p.create(ctx, readings)
 	}
 	if err == nil {
-		_, err = p.settle(ctx, readings)
+		_, err = p.reconcile(ctx, readings)
 	}
 	return err
 }
@@ -86,8 +82,8 @@ func missing(err error) bool {
 	return errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
 }
 
-// found makes a record with new policies, and the tables where there are none.
-func (p *Policies) found(ctx context.Context, readings string) error {
+// create inserts a record with new policies, and creates missing tables.
+func (p *Policies) create(ctx context.Context, readings string) error {
 	record := schema.Policies{Readings: readings}
 	for _, policy := range record.All() {
 		*policy = newPolicy()
@@ -102,28 +98,27 @@ func (p *Policies) found(ctx context.Context, readings string) error {
 		}
 	}
 	if _, err = p.table().Do(ctx, tables.Insert(e)); errors.Is(err, tables.ErrExists) {
-		return nil // another has made it, or a lost answer was to this
+		return nil // by another process, or by a request whose response was lost
 	}
 	return err
 }
 
-// newPolicy has an id of 128 random bits: policies made again under an old id
-// would revive its tokens.
+// newPolicy returns a policy with 128 random bits as ID: reusing an ID would revive old tokens.
 func newPolicy() schema.Policy { return schema.Policy{ID: rand.Text()} }
 
-// longAgo is when policies start: a start that is no limit.
+// longAgo is the start of all policies: no restriction.
 var longAgo = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// stored is what a table holds of a policy. It has no permissions and no expiry:
-// those are in the token, so that whatever befalls a policy, its tokens add and end.
+// stored returns a policy as the table holds it. It has no permissions and no expiry, since
+// those are part of the token and must not depend on the policy.
 func stored(p schema.Policy) tables.StoredPolicy {
 	return tables.StoredPolicy{ID: p.ID, Start: longAgo}
 }
 
-// read is the record of a table's policies, and storage's time. It fails with
-// ErrNotFound or ErrNoTable where there is none.
+// read returns the record of a table's policies and storage's time. Without a record it fails
+// with ErrNotFound or ErrNoTable.
 func (p *Policies) read(ctx context.Context, readings string) (schema.Policies, time.Time, error) {
-	// A query: unlike a Get it tells the time.
+	// Unlike a Get, a query returns storage's time.
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(readings), Rows: tables.Is(schema.PoliciesRow)}}
 	for page, err := range p.table().Rows(ctx, q) {
 		if err != nil {
@@ -140,7 +135,7 @@ func (p *Policies) read(ctx context.Context, readings string) (schema.Policies, 
 	return schema.Policies{}, time.Time{}, fmt.Errorf("policies of the table %s: %w", readings, tables.ErrNotFound)
 }
 
-// swap writes a record over the version that it was read as.
+// swap replaces the version of the record that was read.
 func (p *Policies) swap(ctx context.Context, record schema.Policies) error {
 	e, err := record.Entity()
 	if err != nil {

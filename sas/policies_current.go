@@ -2,15 +2,20 @@ package sas
 
 import (
 	"context"
-	"furrow/tables/schema"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"furrow/tables/schema"
 )
 
-// Current is the policy that a device's token must hang on, as it was after the
-// call began, and how long it is until the policy is in force. Where a readings table
-// has no policies yet, they are made. Callers share reads: however many there
-// are, a table's record is read by one at a time.
-func (p *Policies) Current(ctx context.Context, readings string, device schema.DeviceID) (policy string, wait time.Duration, err error) {
+// Current returns the policy for a device's next token, as it was after the call began, and
+// how long it takes until the policy is in force. It creates missing policies of the readings
+// table. Concurrent callers share reads of the table's record.
+func (p *Policies) Current(
+	ctx context.Context, readings string, device schema.DeviceID,
+) (policy string, wait time.Duration, err error) {
 	r, err := p.reads.get(ctx, readings, p.readOrMake)
 	if err != nil {
 		return "", 0, err
@@ -30,17 +35,55 @@ func (p *Policies) readOrMake(ctx context.Context, readings string) (schema.Poli
 	return p.read(ctx, readings)
 }
 
-// tick is the resolution of storage's clock as its answers tell it.
+// tick is the resolution of storage's clock in its responses.
 const tick = time.Second
 
-// until is how long it is until a policy is in force, by storage's clock alone.
+// until is how long it takes until a policy is in force, by storage's clock alone.
 func (p *Policies) until(policy schema.Policy, now time.Time) time.Duration {
 	switch {
 	case policy.Since == 0:
-		return max(p.Delay, tick) // somebody is about to set it
+		return max(p.Delay, tick) // some process is about to set it
 	case p.Delay == 0:
 		return 0
 	}
-	// Both times are cut to seconds, so that the policy may be up to one younger.
+	// Both times are truncated to seconds, so the policy may be up to one second younger.
 	return max(0, policy.Since.Time().Add(p.Delay+tick).Sub(now))
+}
+
+// sharedReads lets concurrent callers share reads, where every caller gets a read that began
+// after its call. At most one read per table is in progress, and all callers that arrive
+// meanwhile share the next one. The zero value is ready.
+type sharedReads struct {
+	group   singleflight.Group
+	reading sync.Map // by table: a channel with room for the read in progress
+}
+
+// A sharedRead is a record of policies and storage's time.
+type sharedRead struct {
+	record schema.Policies
+	now    time.Time
+}
+
+// maxRead bounds a read, which does not end with its callers.
+const maxRead = time.Minute
+
+type readFunc func(ctx context.Context, readings string) (schema.Policies, time.Time, error)
+
+func (s *sharedReads) get(ctx context.Context, readings string, read readFunc) (sharedRead, error) {
+	result := s.group.DoChan(readings, func() (any, error) {
+		turn, _ := s.reading.LoadOrStore(readings, make(chan struct{}, 1))
+		turn.(chan struct{}) <- struct{}{}
+		defer func() { <-turn.(chan struct{}) }()
+		s.group.Forget(readings) // later callers need a later read
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), maxRead)
+		defer cancel()
+		record, now, err := read(ctx, readings)
+		return sharedRead{record, now}, err
+	})
+	select {
+	case r := <-result:
+		return r.Val.(sharedRead), r.Err
+	case <-ctx.Done():
+		return sharedRead{}, ctx.Err()
+	}
 }

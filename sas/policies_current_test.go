@@ -16,7 +16,7 @@ import (
 
 func TestPolicyIsReadAfterItsCallersHaveCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared
+		var s sharedReads
 		var reads, callers atomic.Int64
 		read := func(context.Context, string) (schema.Policies, time.Time, error) {
 			reads.Add(1)
@@ -50,7 +50,7 @@ func TestPolicyIsReadAfterItsCallersHaveCome(t *testing.T) {
 
 func TestWaitingForAPolicyEndsWithTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var s shared
+		var s sharedReads
 		wrong := errors.New("no storage")
 		read := func(ctx context.Context, _ string) (schema.Policies, time.Time, error) {
 			time.Sleep(time.Second)

@@ -9,20 +9,19 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Registry is the devices of a fleet: for each a record, and a row of the
-// table fleet by which runs find it.
+// A Registry stores the devices of a fleet: for each a record, and a row of the table fleet
+// through which runs find the device.
 type Registry struct {
 	Devices *tables.Table
 	Fleet   *tables.Table
 }
 
-// NewRegistry is the registry of the fleet with these names.
+// NewRegistry returns the registry of the fleet with these names.
 func NewRegistry(c *tables.Client, names schema.Names) Registry {
 	return Registry{Devices: c.Table(names.Devices()), Fleet: c.Table(names.Fleet())}
 }
 
-// Get is the record of a device, or tables.ErrNotFound. A fleet without a table
-// of devices has none.
+// Get returns the record of a device, or tables.ErrNotFound, also if the table does not exist.
 func (r Registry) Get(ctx context.Context, id schema.DeviceID) (schema.Device, error) {
 	e, err := r.Devices.Get(ctx, string(id), schema.DeviceRow)
 	if errors.Is(err, tables.ErrNoTable) {
@@ -34,9 +33,8 @@ func (r Registry) Get(ctx context.Context, id schema.DeviceID) (schema.Device, e
 	return schema.DeviceOf(e)
 }
 
-// Register makes the device known, record first, fleet row second, and returns
-// what is stored: where there is a record it stays as it is, and what an earlier
-// attempt has left undone is completed.
+// Register stores a device's record first and its fleet row second, and returns the stored
+// record. It keeps an existing record, and completes an interrupted registration.
 func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device, error) {
 	e, err := d.Entity()
 	if err != nil {
@@ -55,8 +53,8 @@ func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device,
 	return d, r.complete(ctx, d)
 }
 
-// complete puts the device into the fleet, where it may be already. It replaces
-// nothing: a row that is there may hold what others have set.
+// complete inserts the device's fleet row unless it exists. An existing row stays, because
+// other processes may have changed it.
 func (r Registry) complete(ctx context.Context, d schema.Device) error {
 	e, err := d.Member().Entity()
 	if err != nil {
@@ -68,12 +66,12 @@ func (r Registry) complete(ctx context.Context, d schema.Device) error {
 	return err
 }
 
-// tries is how often a change begins anew because the record has changed
-// meanwhile. Others change it rarely: only a fault makes it run out.
+// tries bounds the attempts to change a record that others change at the same time. Such
+// conflicts are rare, so only a fault exhausts them.
 const tries = 10
 
-// Update changes the record of a device, and returns it as it is stored then. The
-// change may be asked for several times; its error ends the update.
+// Update changes the record of a device and returns the stored result. It may call change
+// several times, and stops at its first error.
 func (r Registry) Update(ctx context.Context, id schema.DeviceID, change func(*schema.Device) error) (d schema.Device, err error) {
 	for range tries {
 		if d, err = r.Get(ctx, id); err != nil {
@@ -89,7 +87,7 @@ func (r Registry) Update(ctx context.Context, id schema.DeviceID, change func(*s
 	return d, err
 }
 
-// replace writes d where its record is the one that was read.
+// replace writes d if the stored record still has d's version.
 func (r Registry) replace(ctx context.Context, d *schema.Device) error {
 	e, err := d.Entity()
 	if err != nil {

@@ -135,7 +135,7 @@ func TestOneRotationServesAllChangesBeforeIt(t *testing.T) {
 		_, err := d.clean.add(t.Context(), schema.Change{Device: id, To: schema.Revoked, Rotate: true})
 		must(t, err)
 	}
-	s, err := d.clean.settle(t.Context(), d.readings)
+	s, err := d.clean.reconcile(t.Context(), d.readings)
 	must(t, err)
 	if s.record.Cohorts[0] != before.Spare || s.record.Spare.ID == before.Spare.ID || [3]schema.Policy(s.record.Cohorts[1:]) != [3]schema.Policy(before.Cohorts[1:]) {
 		t.Errorf("before %+v\nafter %+v", before, s.record)

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// Version is the version of the signature's format (sv). It is independent of
-// the x-ms-version of the requests that the token is used for.
+// Version is the version of the signature's format (sv). It is independent of the x-ms-version
+// of requests with the token.
 const Version = "2019-02-02"
 
-// The protocols that a token may be used over.
+// The protocols of a token.
 const (
 	HTTPS        = "https"
 	HTTPSAndHTTP = "https,http"
 )
 
-// A Grant is what a token of the Table service allows. A zero field is left out
-// of the token, except as stated.
+// A Grant describes a token of the Table service. A zero field is omitted unless stated
+// otherwise.
 //
 // See https://learn.microsoft.com/rest/api/storageservices/create-service-sas.
 type Grant struct {
@@ -30,17 +30,17 @@ type Grant struct {
 	Permissions string    // of r (query), a (add), u (update), d (delete), in this order; zero: the policy's
 	Start       time.Time // zero: the policy's, or at once
 	Expiry      time.Time // zero: the policy's
-	Policy      string    // id of a stored access policy; what it states, the token must not
+	Policy      string    // ID of a stored access policy; the token must not repeat its fields
 	Protocol    string    // zero: HTTPS
 	IP          string    // an address or a range, e.g. 10.0.0.1-10.0.0.9
 
-	// The rows it is for, both ends included. With all four zero: the table.
+	// The first and last row that it admits. All four zero: the whole table.
 	StartPartition, StartRow string
 	EndPartition, EndRow     string
 }
 
-// Sign returns the token: a URL's query, without a question mark. The key is the
-// account's, decoded.
+// Sign returns the token: a URL query without question mark. The key is the decoded account
+// key.
 func (g Grant) Sign(account string, key []byte) (string, error) {
 	if err := g.check(); err != nil {
 		return "", fmt.Errorf("token for table %q: %w", g.Table, err)
@@ -54,7 +54,7 @@ func (g Grant) Sign(account string, key []byte) (string, error) {
 	return g.query(base64.StdEncoding.EncodeToString(mac.Sum(nil))), nil
 }
 
-// query has the fields in the order of their names, as url.Values would.
+// query encodes the fields in the order of their names, like url.Values.
 func (g Grant) query(signature string) string {
 	b := make([]byte, 0, 512)
 	for _, field := range [...][2]string{
@@ -70,13 +70,13 @@ func (g Grant) query(signature string) string {
 			b = append(b, '&')
 		}
 		b = append(append(b, name...), '=')
-		// A space as %20, not +, which not every server takes for a space.
+		// Not every server decodes + as a space.
 		b = append(b, strings.ReplaceAll(url.QueryEscape(value), "+", "%20")...)
 	}
 	return string(b)
 }
 
-// stringToSign has a line for every field, empty or not.
+// stringToSign contains a line for every field, even if empty.
 func (g Grant) stringToSign(account string) string {
 	return strings.Join([]string{
 		g.Permissions,
@@ -94,15 +94,15 @@ func (g Grant) stringToSign(account string) string {
 	}, "\n")
 }
 
-// check refuses what the service would refuse later, and less clearly.
+// check refuses what the service would refuse with a less helpful error.
 func (g Grant) check() error {
 	switch {
 	case g.Table == "":
-		return errors.New("no table is named")
+		return errors.New("no table")
 	case !ordered(g.Permissions):
 		return fmt.Errorf("permissions %q are not some of r, a, u, d in this order", g.Permissions)
 	case g.Policy == "" && (g.Permissions == "" || g.Expiry.IsZero()):
-		return errors.New("it has no stored policy, so it needs permissions and an expiry")
+		return errors.New("without a stored policy it needs permissions and an expiry")
 	case !g.Start.IsZero() && !g.Expiry.IsZero() && !g.Start.Before(g.Expiry):
 		return fmt.Errorf("it starts at %s, not before it expires at %s", instant(g.Start), instant(g.Expiry))
 	case g.Protocol != "" && g.Protocol != HTTPS && g.Protocol != HTTPSAndHTTP:
@@ -114,7 +114,7 @@ func (g Grant) check() error {
 	}
 	for _, field := range []string{g.Table, g.Policy, g.IP, g.StartPartition, g.StartRow, g.EndPartition, g.EndRow} {
 		if strings.Contains(field, "\n") {
-			return fmt.Errorf("%q holds a line break, which the signature cannot tell from the next field", field)
+			return fmt.Errorf("%q contains a line break, which would be signed as the next field", field)
 		}
 	}
 	return nil
@@ -132,7 +132,7 @@ func ordered(permissions string) bool {
 	return true
 }
 
-// instant is a time as a token has it: UTC, whole seconds; the zero time is "".
+// instant formats a time for a token: UTC, whole seconds; the zero time is "".
 func instant(t time.Time) string {
 	if t.IsZero() {
 		return ""

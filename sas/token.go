@@ -12,11 +12,10 @@ import (
 	"furrow/tables/schema"
 )
 
-// ClockSkew is how far a device's clock may be ahead when its token ends.
+// ClockSkew is how far a device's clock may be ahead when its token expires.
 const ClockSkew = 5 * time.Minute
 
-// A protocol is how a token may be used: its spr, and for plain HTTP the only
-// address that it may come from.
+// A protocol is the spr of a token and, for plain HTTP, the only client address.
 type protocol struct{ name, from string }
 
 func loopback(host string) bool {
@@ -24,8 +23,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ip is the token's sip. Azure knows addresses of version 4 only, and what name
-// resolution makes of localhost is not known; such tokens go without.
+// ip is the token's sip. Azure supports only IPv4 addresses, and localhost may resolve to any
+// address; such tokens have none.
 func (p protocol) ip() string {
 	if ip := net.ParseIP(p.from); ip != nil && ip.To4() != nil {
 		return p.from
@@ -33,8 +32,8 @@ func (p protocol) ip() string {
 	return ""
 }
 
-// sign makes a token for a device: what is recorded of it, and what the device is
-// told. It begins at once: a start would be refused by servers whose clocks are behind.
+// sign signs a token and returns its record and the answer to the device. The token has no
+// start time, because servers with late clocks would refuse it.
 func (i *Issuer) sign(d schema.Device, e schema.Enrollment, policy string, now time.Time) (schema.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
 	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
@@ -53,20 +52,20 @@ func (i *Issuer) sign(d schema.Device, e schema.Enrollment, policy string, now t
 	}, nil
 }
 
-// What a device is told to do where its enrollment does not say.
+// Suggestions to devices if their enrollment has none.
 const (
 	DefaultSendEvery = time.Minute
 	DefaultBatch     = tables.MaxOps
 )
 
-// Fingerprint tells a token among others, and says nothing of its signature.
+// Fingerprint identifies a token without revealing its signature.
 func Fingerprint(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:8])
 }
 
-// ShardOf is the shard of its month that a device falls into, where a month has so
-// many. It is asked once, when the device is registered.
+// ShardOf returns a new device's shard of its month, if a month has that many shards. It is
+// only used when a device is registered.
 func ShardOf(device schema.DeviceID, shards int) int {
 	if shards < 2 {
 		return 0

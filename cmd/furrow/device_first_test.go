@@ -44,7 +44,7 @@ func TestTokenByHandIsWhatTheEndpointWouldGive(t *testing.T) {
 		{"token pump-9", "", "furrow device add pump-9"},
 		{"token a/b", "", "'/'"},
 		{"token", "", "name one DEVICE"},
-		{"token pump-7 --table-url http://10.0.0.7/furrow", "", "overheard"},
+		{"token pump-7 --table-url http://10.0.0.7/furrow", "", "intercepted"},
 	} {
 		code, out, errs := furrow(t.Context(), append(strings.Fields(c.line), "--storage", dir)...)
 		if (code == exitOK) != (c.err == "") || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) {

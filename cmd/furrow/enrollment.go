@@ -44,12 +44,12 @@ func openDesk(c *cli.Context, watchers ...watcher) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &desk{stores: s, Enrollments: s.enrollments(sas.Master{}), Registry: sas.NewRegistry(s.Tables, s.Names)}, nil
+	return &desk{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables, s.Names)}, nil
 }
 
 // unseal gives the enrollments the master key, and says where it was. See openMaster.
 func (d *desk) unseal(c *cli.Context, make bool) (where string, err error) {
-	d.Enrollments.Master, where, err = openMaster(c, make)
+	d.Enrollments.SealingKey, where, err = openMaster(c, make)
 	return where, err
 }
 

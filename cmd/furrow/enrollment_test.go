@@ -86,7 +86,7 @@ func TestEnrollmentLivesThroughItsCommands(t *testing.T) {
 		t.Errorf("it is %+v", added)
 	}
 	w.refused(exitFailed, "exists already", "enrollment", "add", "line4", "--tenant=contoso")
-	w.refused(exitFailed, "a table to itself", "enrollment", "add", "boots", "--tenant=contoso", "--life=30d", "--readings=readings")
+	w.refused(exitFailed, "needs its own table", "enrollment", "add", "boots", "--tenant=contoso", "--life=30d", "--readings=readings")
 	if out := w.must("enrollment", "add", "boots", "--tenant=contoso", "--life=30d"); !strings.Contains(out, "readingsboots") || !strings.Contains(out, masterFile) || !strings.Contains(out, "furrow device add") {
 		t.Errorf("it prints %s", out)
 	}
@@ -167,7 +167,7 @@ func TestMasterKeyIsMadeOnceAndNeverReplaced(t *testing.T) {
 	must(t, os.Remove(file))
 	w.refused(exitFailed, "restore it from a backup", "enrollment", "add", "line5", "--tenant=contoso") // it never makes a second one
 	w.refused(exitFailed, "restore it from a backup", "device", "key", "pump-7")
-	t.Setenv(masterVariable, sas.NewMaster().Base64())
+	t.Setenv(masterVariable, sas.NewSealingKey().Base64())
 	w.refused(exitFailed, "not the one that it was sealed with", "device", "key", "pump-7")
 	t.Setenv(masterVariable, strings.TrimSpace(was))
 	w.must("device", "key", "pump-7")
@@ -185,7 +185,7 @@ func TestAccountNeedsItsMasterKeyGiven(t *testing.T) {
 		t.Errorf("without: exit %d, %s", code, errs)
 	}
 	file := filepath.Join(t.TempDir(), "master")
-	must(t, os.WriteFile(file, []byte(sas.NewMaster().Base64()), 0o600))
+	must(t, os.WriteFile(file, []byte(sas.NewSealingKey().Base64()), 0o600))
 	if code, _, errs := furrow(t.Context(), "enrollment", "add", "line4", "--tenant=contoso", "--storage", connection, "--master-key-file", file); code != exitOK {
 		t.Errorf("with: exit %d, %s", code, errs)
 	}

@@ -29,13 +29,13 @@ func masterFlags() []cli.Flag {
 
 // openMaster finds the master key, and says where it was. Where storage is a
 // directory that has none yet, make makes one there.
-func openMaster(c *cli.Context, make bool) (m sas.Master, where string, err error) {
+func openMaster(c *cli.Context, make bool) (m sas.SealingKey, where string, err error) {
 	if file := c.String("master-key-file"); file != "" {
 		m, err = readMaster(file)
 		return m, file, err
 	}
 	if text := os.Getenv(masterVariable); text != "" {
-		m, err = sas.ParseMaster(text)
+		m, err = sas.ParseSealingKey(text)
 		if err != nil {
 			err = fmt.Errorf("%s: %w", masterVariable, err)
 		}
@@ -72,19 +72,19 @@ func storageDirectory(c *cli.Context) string {
 	return dir
 }
 
-func readMaster(file string) (sas.Master, error) {
+func readMaster(file string) (sas.SealingKey, error) {
 	info, err := os.Stat(file)
 	if err != nil {
-		return sas.Master{}, err
+		return sas.SealingKey{}, err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" { // which has no such modes
-		return sas.Master{}, fmt.Errorf("%s: others than its owner may read the master key, as its mode is %04o: chmod 600 %s", file, mode, file)
+		return sas.SealingKey{}, fmt.Errorf("%s: others than its owner may read the master key, as its mode is %04o: chmod 600 %s", file, mode, file)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return sas.Master{}, err
+		return sas.SealingKey{}, err
 	}
-	m, err := sas.ParseMaster(string(text))
+	m, err := sas.ParseSealingKey(string(text))
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", file, err)
 	}
@@ -100,7 +100,7 @@ func makeMaster(file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.Remove(next)) }()
-	_, err = f.WriteString(sas.NewMaster().Base64() + "\n")
+	_, err = f.WriteString(sas.NewSealingKey().Base64() + "\n")
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
-	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -126,12 +125,12 @@ type office struct {
 // account's own.
 func openOffice(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*office, error) {
 	o := &office{stores: s, Policies: s.policies(log)}
-	n := s.enrollments(sas.Master{})
+	n := s.enrollments(sas.SealingKey{})
 	fresh, err := nobodyEnrolled(c, n)
 	if err != nil {
 		return nil, err
 	}
-	if n.Master, o.master, err = openMaster(c, fresh); err != nil {
+	if n.SealingKey, o.master, err = openMaster(c, fresh); err != nil {
 		return nil, err
 	}
 	if o.Issuer, err = s.issuer(tableURL, n, o.Policies); err != nil {
@@ -167,7 +166,7 @@ func notForTokens(c *cli.Context, err error) error {
 	switch url := c.String("table-url"); {
 	case url != "":
 		return usagef(c, "--table-url: %v", err)
-	case strings.Contains(err.Error(), "overheard"):
+	case errors.Is(err, sas.ErrInsecureURL):
 		return fmt.Errorf("%w: serve storage with --tls self-signed, or name the https URL of a proxy with --table-url", err)
 	}
 	return err

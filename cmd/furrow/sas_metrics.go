@@ -22,8 +22,8 @@ func policyMetrics(p *sas.Policies) []prometheus.Collector {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: m.name, Help: m.help}, func() float64 { return m.value(p.Counts()) }))
 	}
 	return append(all,
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "furrow_sas_policy_mends_total", Help: "How often a table had other policies than it should have."},
-			func() float64 { return float64(p.Counts().Mends) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "furrow_sas_policy_repairs_total", Help: "How often a table had other policies than it should have."},
+			func() float64 { return float64(p.Counts().Repairs) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "furrow_sas_policy_errors_total", Help: "How often a table's policies could not be looked after."},
 			func() float64 { return float64(p.Counts().Errors) }))
 }

@@ -126,7 +126,7 @@ func TestDeviceGetsItsTokenAndWritesWithIt(t *testing.T) {
 	text, err := io.ReadAll(page.Body)
 	must(t, err)
 	page.Body.Close()
-	for _, want := range []string{"furrow_sas_tokens_total 1", `furrow_storage_operations_total{kind="insert",service="table"}`, "furrow_sas_policy_mends_total 0"} {
+	for _, want := range []string{"furrow_sas_tokens_total 1", `furrow_storage_operations_total{kind="insert",service="table"}`, "furrow_sas_policy_repairs_total 0"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the metrics", want)
 		}
@@ -190,7 +190,7 @@ func TestEndpointSaysWhatIsInTheWayAndWhatToDo(t *testing.T) {
 	defer taken.Close()
 	far := "AccountName=acct;AccountKey=c2VjcmV0LXNlY3JldA==;TableEndpoint=http://198.51.100.7:10002/acct;"
 	keyless := "AccountName=acct;SharedAccessSignature=sv=1&sig=c2VjcmV0;TableEndpoint=https://acct.table.core.windows.net;"
-	t.Setenv("FURROW_MASTER_KEY", sas.NewMaster().Base64())
+	t.Setenv("FURROW_MASTER_KEY", sas.NewSealingKey().Base64())
 	for _, c := range []struct {
 		code int
 		want string
@@ -201,10 +201,10 @@ func TestEndpointSaysWhatIsInTheWayAndWhatToDo(t *testing.T) {
 		{exitUsage, "--tls is", []string{"--tls", "on"}},
 		{exitUsage, "--rate is 0", []string{"--rate", "0"}},
 		{exitUsage, "--device-rate is -1", []string{"--device-rate", "-1"}},
-		{exitUsage, "overheard", []string{"--table-url", "http://198.51.100.7/acct"}},
+		{exitUsage, "intercepted", []string{"--table-url", "http://198.51.100.7/acct"}},
 		{exitUsage, "--table-url", []string{"--table-url", "tables"}},
 		{exitFailed, "--tls self-signed, or name", []string{"--storage", far}},
-		{exitFailed, "give a connection string that holds it", []string{"--storage", keyless}},
+		{exitFailed, "use a connection string with an AccountKey", []string{"--storage", keyless}},
 		{exitFailed, "choose another port with --listen", []string{"--listen", taken.Addr().String()}},
 		{exitFailed, "choose another with --listen", []string{"--listen", "203.0.113.7:1"}},
 		{exitFailed, "no such file", []string{"--tls", "a.crt,a.key"}},

@@ -163,7 +163,7 @@ func (s *soak) enroll(t *testing.T, f simulate.Fleet) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := &sas.Enrollments{Table: s.client.Table(schema.Names{}.Enrollments()), Master: master}
+	all := &sas.Enrollments{Table: s.client.Table(schema.Names{}.Enrollments()), SealingKey: master}
 	e, err := all.Get(t.Context(), "soak")
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func issueToken(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	n := s.enrollments(sas.Master{})
+	n := s.enrollments(sas.SealingKey{})
 	e, err := enrollmentOf(c, s, n, device)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func (s *stores) policies(log *slog.Logger) *sas.Policies {
 }
 
 // enrollments are the fleet's. Their keys can be used where the master is given.
-func (s *stores) enrollments(m sas.Master) *sas.Enrollments {
-	return &sas.Enrollments{Table: s.Tables.Table(s.Names.Enrollments()), Master: m}
+func (s *stores) enrollments(m sas.SealingKey) *sas.Enrollments {
+	return &sas.Enrollments{Table: s.Tables.Table(s.Names.Enrollments()), SealingKey: m}
 }
 
 // issuer issues tokens for the Table service at a URL, which empty is the account's own.

@@ -44,7 +44,7 @@ func (h household) announce(ctx context.Context, o *office, f *roles.Fleet) erro
 	if h.c.Bool("json") {
 		return writeJSONLine(h.c.App.Writer, s)
 	}
-	all, err := o.enrollments(sas.Master{}).All(ctx)
+	all, err := o.enrollments(sas.SealingKey{}).All(ctx)
 	if err != nil {
 		return err
 	}

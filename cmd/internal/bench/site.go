@@ -38,7 +38,7 @@ func openSite(ctx context.Context, executable string) (*site, error) {
 		return s, err
 	}
 	s.storage = storage
-	master := sas.NewMaster()
+	master := sas.NewSealingKey()
 	s.master = filepath.Join(storage.directory, "bench.key")
 	if err := os.WriteFile(s.master, []byte(master.Base64()), 0o600); err != nil {
 		return s, err
@@ -46,7 +46,7 @@ func openSite(ctx context.Context, executable string) (*site, error) {
 	return s, s.enroll(ctx, account, master)
 }
 
-func (s *site) enroll(ctx context.Context, account tables.Account, master sas.Master) error {
+func (s *site) enroll(ctx context.Context, account tables.Account, master sas.SealingKey) error {
 	names, err := schema.ParseNames(sitePrefix)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (s *site) enroll(ctx context.Context, account tables.Account, master sas.Ma
 	if err := (&sas.Policies{Client: client, Names: names}).Ensure(ctx, names.Readings()); err != nil {
 		return err
 	}
-	enrollments := &sas.Enrollments{Table: client.Table(names.Enrollments()), Master: master}
+	enrollments := &sas.Enrollments{Table: client.Table(names.Enrollments()), SealingKey: master}
 	_, err = enrollments.Add(ctx, schema.Enrollment{
 		ID: siteEnrollment, Tenant: "bench", Readings: names.Readings(), Life: time.Hour, Backfill: 7 * 24 * time.Hour,
 	}, s.key, nil)

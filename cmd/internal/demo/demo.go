@@ -244,7 +244,7 @@ func (d *Demo) enroll(ctx context.Context) error {
 	if err := d.policies().Ensure(ctx, d.names.Readings()); err != nil {
 		return err
 	}
-	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), Master: d.master}
+	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), SealingKey: d.master}
 	for i, tenant := range d.Cast.Tenants {
 		e := schema.Enrollment{ID: schema.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant, Readings: d.names.Readings(),
 			Life: time.Hour, Backfill: d.Cast.Backfill, SendEvery: time.Minute, Batch: d.rowsAtOnce()}

@@ -31,7 +31,7 @@ type household struct {
 	client  *tables.Client
 	queue   *worker.Queue
 	http    *http.Client
-	master  sas.Master
+	master  sas.SealingKey
 }
 
 // Said is what up says of where it is.
@@ -44,7 +44,7 @@ type Said struct {
 func (c Config) data() string { return filepath.Join(c.Dir, "data") }
 
 func (h *household) open(ctx context.Context, c Config) (err error) {
-	h.config, h.master = c, sas.NewMaster()
+	h.config, h.master = c, sas.NewSealingKey()
 	if h.names, err = schema.ParseNames(c.Prefix); err != nil {
 		return err
 	}

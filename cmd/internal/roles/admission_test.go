@@ -17,7 +17,7 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enrollments := &sas.Enrollments{Table: client.Table(schema.Names{}.Enrollments()), Master: sas.NewMaster()}
+	enrollments := &sas.Enrollments{Table: client.Table(schema.Names{}.Enrollments()), SealingKey: sas.NewSealingKey()}
 	a := &admission{enrollments: &sas.Enrollments{Table: enrollments.Table}, log: slog.New(slog.DiscardHandler)}
 	if err := a.read(t.Context()); err != nil || a.of("short") != 0 {
 		t.Errorf("without enrollments: %v, %v", a.of("short"), err)

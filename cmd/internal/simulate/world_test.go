@@ -47,7 +47,7 @@ func newYard(t *testing.T, tenants ...schema.Tenant) *yard {
 	y.policies = &sas.Policies{Client: y.client, Names: names, Log: log}
 	must(t, y.policies.Ensure(t.Context(), names.Readings()))
 	y.registry = sas.NewRegistry(y.client, names)
-	n := &sas.Enrollments{Table: y.client.Table(names.Enrollments()), Master: sas.NewMaster()}
+	n := &sas.Enrollments{Table: y.client.Table(names.Enrollments()), SealingKey: sas.NewSealingKey()}
 	for _, tenant := range tenants {
 		_, err := n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil)
 		must(t, err)

@@ -135,7 +135,7 @@ func TestRunComparesEveryFewSeconds(t *testing.T) {
 
 func TestChangeIsClosedWhenRecordAndListHaveAgreedForAMinute(t *testing.T) {
 	onShelf(t, func(t *testing.T, s *shelf, p *Policies) {
-		if c := p.Counts(); c != (PolicyCounts{Tables: 1, Open: 1, Mends: 1}) {
+		if c := p.Counts(); c != (PolicyCounts{Tables: 1, Open: 1, Repairs: 1}) {
 			t.Errorf("after the first round: %+v", c)
 		}
 		time.Sleep(55 * time.Second)
@@ -188,7 +188,7 @@ func TestDriftIsMendedAndTheMinuteBeginsAnew(t *testing.T) {
 			if openChanges(t, p) != 0 {
 				t.Errorf("%s: the change is open after more than a minute", what)
 			}
-			if mends := p.Counts().Mends; (mends == 2) != (drift != nil) {
+			if mends := p.Counts().Repairs; (mends == 2) != (drift != nil) {
 				t.Errorf("%s: %d mends", what, mends)
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-func TestSealedKeyOpensWithItsMasterAndInItsPlaceAlone(t *testing.T) {
-	m, k := NewMaster(), NewKey()
+func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
+	m, k := NewSealingKey(), NewKey()
 	sealed, err := m.Seal(k, "line4", Primary)
 	if err != nil {
 		t.Fatal(err)
@@ -26,13 +26,13 @@ func TestSealedKeyOpensWithItsMasterAndInItsPlaceAlone(t *testing.T) {
 		t.Errorf("sealed twice, it is the same twice (%v)", err)
 	}
 	for what, open := range map[string]func() (Key, error){
-		"another master":     func() (Key, error) { return NewMaster().Open(sealed, "line4", Primary) },
-		"another enrollment": func() (Key, error) { return m.Open(sealed, "line5", Primary) },
-		"another rank":       func() (Key, error) { return m.Open(sealed, "line4", Secondary) },
-		"a truncated key":    func() (Key, error) { return m.Open(sealed[:len(sealed)-1], "line4", Primary) },
-		"a single byte":      func() (Key, error) { return m.Open(sealed[:1], "line4", Primary) },
+		"another sealing key": func() (Key, error) { return NewSealingKey().Open(sealed, "line4", Primary) },
+		"another enrollment":  func() (Key, error) { return m.Open(sealed, "line5", Primary) },
+		"another rank":        func() (Key, error) { return m.Open(sealed, "line4", Secondary) },
+		"a truncated key":     func() (Key, error) { return m.Open(sealed[:len(sealed)-1], "line4", Primary) },
+		"a single byte":       func() (Key, error) { return m.Open(sealed[:1], "line4", Primary) },
 	} {
-		if k, err := open(); !errors.Is(err, ErrMaster) || k != nil {
+		if k, err := open(); !errors.Is(err, ErrSealingKey) || k != nil {
 			t.Errorf("with %s it opens: %v, %v", what, k, err)
 		}
 	}
@@ -43,14 +43,14 @@ func TestSealedKeyOpensWithItsMasterAndInItsPlaceAlone(t *testing.T) {
 			t.Errorf("with byte %d altered it opens", i)
 		}
 	}
-	if _, err := (Master{}).Seal(k, "line4", Primary); !errors.Is(err, ErrNoMaster) {
+	if _, err := (SealingKey{}).Seal(k, "line4", Primary); !errors.Is(err, ErrNoSealingKey) {
 		t.Errorf("no master seals: %v", err)
 	}
 }
 
 // TestSealedKeysOfOldOpen holds the format: what is in tables must open for good.
 func TestSealedKeysOfOldOpen(t *testing.T) {
-	m, err := ParseMaster("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	m, err := ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,27 +64,27 @@ func TestSealedKeysOfOldOpen(t *testing.T) {
 	}
 }
 
-func TestMasterIsNeitherQuotedNorPrinted(t *testing.T) {
-	m := NewMaster()
+func TestSealingKeyIsNeverPrinted(t *testing.T) {
+	m := NewSealingKey()
 	text := m.Base64()
-	if got, err := ParseMaster("\n " + text + "\r\n"); err != nil || got.Base64() != text {
+	if got, err := ParseSealingKey("\n " + text + "\r\n"); err != nil || got.Base64() != text {
 		t.Errorf("it is read back as %q, %v", got.Base64(), err)
 	}
-	holder := struct{ Master Master }{m}
+	holder := struct{ SealingKey SealingKey }{m}
 	for _, printed := range []string{fmt.Sprint(m), fmt.Sprintf("%+v", m), fmt.Sprintf("%#v", m), fmt.Sprint(holder), fmt.Sprintf("%#v", holder)} {
 		if !strings.Contains(printed, "(a master key)") || strings.Contains(printed, text) {
 			t.Errorf("it is printed as %s", printed)
 		}
 	}
 	for _, wrong := range []string{"", "c2VjcmV0", "secret!secret", text[:20] + "*" + text[20:], text + text} {
-		if _, err := ParseMaster(wrong); err == nil || wrong != "" && strings.Contains(err.Error(), wrong) {
+		if _, err := ParseSealingKey(wrong); err == nil || wrong != "" && strings.Contains(err.Error(), wrong) {
 			t.Errorf("of %q the error is %v", wrong, err)
 		}
 	}
 }
 
 func FuzzOpen(f *testing.F) {
-	m := NewMaster()
+	m := NewSealingKey()
 	sealed, err := m.Seal(NewKey(), "line4", Primary)
 	if err != nil {
 		f.Fatal(err)

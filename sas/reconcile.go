@@ -14,22 +14,21 @@ import (
 	"furrow/tables/service"
 )
 
-// swaps is how often a change of a record begins anew. Each time but for faults,
-// another process has got on.
+// swaps bounds the attempts to change a record. Except for faults, each failed attempt means
+// that another process made progress.
 const swaps = 30
 
-// A settled record of policies has no change left to be done, and is what the
-// table itself was seen to hold.
-type settled struct {
+// A reconciled record has no change left to complete, and the table's list agrees with it.
+type reconciled struct {
 	record   schema.Policies
-	unmarked map[schema.DeviceID]error // why changes of these devices are not done after all
-	sets     int                       // how often the table's list had to be set
+	unmarked map[schema.DeviceID]error // why changes of these devices are not completed
+	sets     int                       // how often the list was set
 }
 
-// settle carries the changes of a record on, whoever has made them, and sets the
-// table's list to what the record says.
-func (p *Policies) settle(ctx context.Context, readings string) (settled, error) {
-	var s settled
+// reconcile completes the changes in a record, including those of other processes, and sets
+// the table's list from the record.
+func (p *Policies) reconcile(ctx context.Context, readings string) (reconciled, error) {
+	var s reconciled
 	var last error
 	for failures := 0; failures < swaps; {
 		if err := pause(ctx, failures); err != nil {
@@ -49,14 +48,15 @@ func (p *Policies) settle(ctx context.Context, readings string) (settled, error)
 		case err != nil:
 			return s, err
 		case s.sets > 1:
-			failures++ // others set it, too
+			failures++ // other processes set it too
 		}
 	}
-	return s, fmt.Errorf("policies of the table %s: not settled after %d tries: %w", readings, swaps, cmp.Or(last, tables.ErrConflict))
+	return s, fmt.Errorf("policies of the table %s: not reconciled after %d attempts: %w",
+		readings, swaps, cmp.Or(last, tables.ErrConflict))
 }
 
-// step does what is to be done next with the record that was read, if anything.
-func (p *Policies) step(ctx context.Context, s *settled) (done bool, err error) {
+// step performs the next action that the record needs, if any.
+func (p *Policies) step(ctx context.Context, s *reconciled) (done bool, err error) {
 	marked := p.mark(ctx, s)
 	if len(marked) > 0 {
 		return false, p.finish(ctx, s.record, marked)
@@ -75,9 +75,9 @@ func (p *Policies) step(ctx context.Context, s *settled) (done bool, err error) 
 	return false, p.enforce(ctx, s.record.Readings)
 }
 
-// mark writes the changes that are not done into the devices' own records, and
-// returns the numbers of those that are there, or have been overtaken.
-func (p *Policies) mark(ctx context.Context, s *settled) map[int64]bool {
+// mark writes the uncompleted changes into the devices' own records, and returns the numbers
+// of those that are marked or overtaken.
+func (p *Policies) mark(ctx context.Context, s *reconciled) map[int64]bool {
 	marked := map[int64]bool{}
 	s.unmarked = map[schema.DeviceID]error{}
 	for _, c := range s.record.Changes {
@@ -93,7 +93,7 @@ func (p *Policies) mark(ctx context.Context, s *settled) map[int64]bool {
 		})
 		switch {
 		case err == nil || errors.Is(err, errMarked) || errors.Is(err, tables.ErrNotFound):
-			marked[c.Number] = true // who is not there has no tokens
+			marked[c.Number] = true // a device without a record has no tokens
 		default:
 			s.unmarked[c.Device] = err
 		}
@@ -101,11 +101,10 @@ func (p *Policies) mark(ctx context.Context, s *settled) map[int64]bool {
 	return marked
 }
 
-var errMarked = errors.New("the device is marked with this change or a later one")
+var errMarked = errors.New("the device is already marked with this change or a later one")
 
-// finish moves the cohorts of the devices that were marked on to other policies,
-// and so ends the changes. The first cohort gets the spare that is in force; if there
-// is another, it gets one that is new.
+// finish moves the cohorts of marked devices to other policies, and so completes the changes.
+// The first cohort gets the spare, which is in force; any further cohort gets a new policy.
 func (p *Policies) finish(ctx context.Context, record schema.Policies, marked map[int64]bool) error {
 	next := record.Clone()
 	var moves [schema.Cohorts]bool
@@ -123,9 +122,9 @@ func (p *Policies) finish(ctx context.Context, record schema.Policies, marked ma
 	return p.swap(ctx, next)
 }
 
-// date notes in the record since when policies are in the table's list, and tells
-// whether there was anything to note. One that is missing from the list, as another
-// has set an old one, is in force no longer, and must be waited for anew.
+// date records since when each policy is in the table's list, and reports whether the record
+// changed. A policy that is missing because another process set an old list is no longer in
+// force, and its waiting time starts again.
 func date(record *schema.Policies, list []tables.StoredPolicy, now time.Time) bool {
 	changed := false
 	for _, policy := range record.All() {
@@ -139,8 +138,8 @@ func date(record *schema.Policies, list []tables.StoredPolicy, now time.Time) bo
 	return changed
 }
 
-// agree tells whether the list is the record's: it has all of its policies, and can
-// have no more.
+// agree reports whether the list equals the record: it contains all of its policies, and has no
+// room for others.
 func agree(record schema.Policies, list []tables.StoredPolicy) bool {
 	for _, policy := range record.All() {
 		if !slices.ContainsFunc(list, stored(*policy).Equal) {
@@ -150,12 +149,11 @@ func agree(record schema.Policies, list []tables.StoredPolicy) bool {
 	return true
 }
 
-// within is how long after the record was read the table's list may be set to it.
+// within bounds the time between reading the record and setting the table's list from it.
 const within = 10 * time.Second
 
-// enforce sets the table's list to the record as it is now. Where the answer is
-// lost it is not known what has come of it, or will come yet; whoever compares
-// next sees.
+// enforce sets the table's list from the current record. If the response is lost the result is
+// unknown, and the next comparison shows it.
 func (p *Policies) enforce(ctx context.Context, readings string) error {
 	soon, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -175,10 +173,10 @@ func (p *Policies) enforce(ctx context.Context, readings string) error {
 	return err
 }
 
-var errUnknown = errors.New("whether the stored access policies are set is not known")
+var errUnknown = errors.New("it is unknown whether the stored access policies were set")
 
-// pause waits after so many tries that failed, so that those who are in each
-// other's way part. It returns why ctx ended.
+// pause waits for a random time that grows with the number of failures, so that competing
+// processes separate. It returns why ctx ended.
 func pause(ctx context.Context, failures int) error {
 	if failures == 0 {
 		return ctx.Err()
