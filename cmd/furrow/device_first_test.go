@@ -39,7 +39,7 @@ func TestTokenByHandIsWhatTheEndpointWouldGive(t *testing.T) {
 		{"token pump-8 --life 90d", "/readingslong?", ""},
 		{"token pump-7 --life 30d --shared", "/readings?", ""},
 		{"token pump-7 --life 30d", "", "--shared"},
-		{"token pump-7 --life 91d", "", "is not a duration"},
+		{"token pump-7 --life 91d", "", "it must be at most 90d"},
 		{"token pump-7 --life soon", "", "is not a duration"},
 		{"token pump-9", "", "furrow device add pump-9"},
 		{"token a/b", "", "'/'"},
