@@ -81,7 +81,7 @@ func (w *window) server() (*dashboard.Server, error) {
 		return viewedOf(is.Config, chosen), is.Generation > was.Generation, err
 	}
 	d, err := dashboard.New(dashboard.Config{
-		View:    model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
+		Model:   model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
 		Secrets: w.secrets, Loopback: !exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Version, Log: w.log})
 	if err != nil {
 		return nil, err

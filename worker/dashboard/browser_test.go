@@ -1,11 +1,9 @@
-package dashboard_test
+package dashboard
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math"
-	"net"
 	"os/exec"
 	"sync"
 	"testing"
@@ -15,55 +13,48 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"furrow/jobs"
-	"furrow/jobs/latest"
-	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
-	"furrow/worker/dashboard"
-	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/model/modeltest"
 )
 
-// TestBrowserSeesTheFleet clicks through all pages with a real browser, and sees values
-// change by themselves, on the map's list and on a device's page, without a reload.
+// TestBrowserSeesTheFleet clicks through all pages in a real browser. Values on the map's list and on a
+// device's page change without a reload.
 func TestBrowserSeesTheFleet(t *testing.T) {
-	f := newSight(t) // before the browser, as that must end first: servers wait for its connections
+	f := newProbeFleet(t, 60) // started before the browser, so stopped after it: servers wait for connections
 	b := newBrowser(t)
-	for i := range 60 {
-		f.device(t, i, float64(i%20))
-	}
 	device := f.id(7)
 
 	b.open(f.url)
 	b.sees("all devices are in view", `byId("inview").textContent === "60" && byId("live").dataset.state === "live"`)
 	b.sees("the list has them", `byId("rows").rows.length === 50 && !byId("more").hidden`)
 	b.sees("the sea, the land and the marks are painted", `painted("ground") > 3 && painted("marks") > 5`)
-	b.does(`window.here = "the page was not loaded again"`)
-	f.value(t, 7, 77.5)
+	b.does(`window.here = "not reloaded"`)
+	f.change(t, 7, 77.5)
 	b.sees("a value changes by itself", fmt.Sprintf(`document.querySelector('[data-key=%q]').textContent.includes("77.5")`, device))
 	b.sees("the page is the same", `window.here !== undefined`)
 
 	// By keyboard: closer, and the view is in the address.
 	b.does(`byId("marks").focus()`)
 	b.press("++++")
-	b.sees("it came closer", `Number(location.hash.slice(1).split("/")[0]) > 3`)
+	b.sees("the map zooms in", `Number(location.hash.slice(1).split("/")[0]) > 3`)
 	b.press("0")
-	b.sees("and went back", `Number(location.hash.slice(1).split("/")[0]) < 3 && byId("inview").textContent === "60"`)
+	b.sees("the map shows the world again", `Number(location.hash.slice(1).split("/")[0]) < 3 && byId("inview").textContent === "60"`)
 	b.does(`byId("theme").click()`)
-	b.sees("the theme is another", `["dark", "light"].includes(document.documentElement.dataset.theme)`)
+	b.sees("the theme changes", `["dark", "light"].includes(document.documentElement.dataset.theme)`)
 	b.does(`choose = byId("filter").elements.prefix; choose.value = "contoso:probe-05"; choose.form.requestSubmit()`)
 	b.sees("the list is filtered", `byId("rows").rows.length === 10`)
 
 	// By mouse: the mark of one device opens its page.
-	b.open(f.url + fmt.Sprintf("#17/%f/%f", f.place(7).Lat, f.place(7).Lon))
+	b.open(f.url + fmt.Sprintf("#17/%f/%f", f.position(7).Lat, f.position(7).Lon))
 	b.sees("one device is in view", `byId("inview").textContent === "1" && location.hash.startsWith("#17")`)
-	b.clicksAMark() // whose tip was to be seen
+	b.clicksAMark()
 	b.sees("its page opens", fmt.Sprintf(`location.pathname === "/devices/" + encodeURIComponent(%q)`, device))
 	b.sees("it has its value", `byId("latest").textContent.includes("77.5")`)
-	b.does(`window.here = "the page was not loaded again"; document.querySelector("details").open = true`)
-	f.value(t, 7, 88.5)
+	b.does(`window.here = "not reloaded"; document.querySelector("details").open = true`)
+	f.change(t, 7, 88.5)
 	b.sees("the value changes by itself", `(document.dispatchEvent(new Event("visibilitychange")), byId("latest").textContent.includes("88.5"))`)
-	b.sees("what was unfolded stays", `window.here !== undefined && document.querySelector("details").open`)
+	b.sees("the opened table stays open", `window.here !== undefined && document.querySelector("details").open`)
 
 	for _, page := range []struct{ link, sees string }{
 		{`nav a[href="/devices"]`, `document.querySelectorAll("#rows tbody tr").length === 50`},
@@ -80,16 +71,16 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 
 	// On a phone, no page is wider than the window.
 	b.must("be a phone", chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile, chromedp.EmulateTouch)))
-	for _, path := range []string{"", "devices", "devices/" + device, "pipelines", "tenants", "tenants/contoso"} {
+	for _, path := range []string{"", "devices", "devices/" + string(device), "pipelines", "tenants", "tenants/contoso"} {
 		b.open(f.url + path)
 		b.sees(path+" fits a phone", `document.readyState === "complete" && innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
 	}
 }
 
-// TestViewIsTrue holds the law of the map in the browser itself: what is projected
-// comes back, and a place that is put somewhere lies there, at every zoom.
-func TestViewIsTrue(t *testing.T) {
-	f := newSight(t)
+// TestViewProjectsBackAndForth runs in the browser, at every zoom: a projected place comes back, and a place
+// that is moved to a point lies there.
+func TestViewProjectsBackAndForth(t *testing.T) {
+	f := newProbeFleet(t, 0)
 	b := newBrowser(t)
 	b.open(f.url + "/tenants")
 	b.does(`(async () => {
@@ -111,7 +102,7 @@ func TestViewIsTrue(t *testing.T) {
 			const inside = place[1] >= south - 1e-9 && place[1] <= north + 1e-9 && (west <= east ? near(place[0]) >= west - 1e-9 && near(place[0]) <= east + 1e-9 : near(place[0]) >= west - 1e-9 || near(place[0]) <= east + 1e-9);
 			const span = view.span();
 			if (!inside || place[0] < span[0] - 1e-9 || place[0] > span[2] + 1e-9) worst = Math.max(worst, 1000 + i);
-			if (view.zoom < view.farthest + 3 || Math.abs(view.lat) > 55) continue; // where the edges of the world hold it back
+			if (view.zoom < view.farthest + 3 || Math.abs(view.lat) > 55) continue; // the edges of the world limit the view
 			const to = [x + random(-50, 50), y + random(-50, 50)];
 			view.put(place, ...to);
 			const now = view.project(near(place[0]), place[1]);
@@ -119,7 +110,7 @@ func TestViewIsTrue(t *testing.T) {
 		}
 		window.worst = worst;
 	})()`)
-	b.sees("it has counted", `window.worst !== undefined`)
+	b.sees("the measurement is done", `window.worst !== undefined`)
 	if worst := b.number(`window.worst`); !(worst < 1e-3) {
 		t.Errorf("the view is wrong by %g", worst)
 	}
@@ -135,9 +126,8 @@ type browser struct {
 	ctx context.Context
 }
 
-// newBrowser starts one; where there is none, the test is skipped. What a page logs
-// as an error, and what it throws, fails the test: that is also how a browser tells of
-// what the content security policy has stopped.
+// newBrowser starts a browser, or skips the test where there is none. An exception or an error in a page's
+// console fails the test; browsers report violations of the content security policy there.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := ""
@@ -148,7 +138,7 @@ func newBrowser(t *testing.T) *browser {
 		}
 	}
 	if path == "" {
-		t.Skip("there is no Chromium on this machine, so no browser looks at the pages")
+		t.Skip("no Chromium on this machine")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
 	ctx, cancel := chromedp.NewContext(t.Context(), chromedp.WithAllocatorOptions(options...))
@@ -186,7 +176,7 @@ func (b *browser) must(what string, err error) {
 	}
 }
 
-// helpers are functions for what tests say of a page.
+// helpers are functions for the conditions of tests.
 const helpers = `globalThis.byId = (id) => document.getElementById(id);
 globalThis.painted = (id) => { const c = byId(id), seen = new Set(), all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; for (let i = 0; i < all.length; i += 4) if (all[i + 3] > 250) seen.add(all[i] << 16 | all[i + 1] << 8 | all[i + 2]); return seen.size; };`
 
@@ -207,7 +197,7 @@ func (b *browser) number(script string) float64 {
 	return v
 }
 
-// sees waits until something is true, also of a page that is still being loaded.
+// sees waits until a condition is true.
 func (b *browser) sees(what, condition string) {
 	b.t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -217,7 +207,7 @@ func (b *browser) sees(what, condition string) {
 		}
 		if time.Now().After(until) {
 			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 600)`))
-			b.t.Fatalf("it is not so that %s (%v): %s\n%s", what, err, condition, text)
+			b.t.Fatalf("after 20 s it is still not true that %s (%v): %s\n%s", what, err, condition, text)
 		}
 	}
 }
@@ -232,100 +222,55 @@ func (b *browser) clicks(selector string) {
 	b.must("click "+selector, chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(selector))))
 }
 
-// clicksAMark clicks in the middle of the map, when the mark there has settled.
+// clicksAMark clicks in the middle of the map, after the animation of the mark there.
 func (b *browser) clicksAMark() {
 	b.t.Helper()
 	b.sees("there is a mark", `painted("marks") > 3`)
 	x, y := b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.left + r.width / 2; })()`), b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.top + r.height / 2; })()`)
-	time.Sleep(300 * time.Millisecond) // it comes out of the group that it was in
+	time.Sleep(300 * time.Millisecond) // the mark moves out of its cluster
 	b.does(fmt.Sprintf(`byId("marks").dispatchEvent(new PointerEvent("pointermove", { clientX: %f, clientY: %f, bubbles: true }))`, x, y))
 	b.sees("a tip tells of it", `!byId("tip").hidden && byId("tip").textContent.includes("probe") && byId("tip").textContent.includes("ago")`)
 	b.must("click the map", chromedp.Do(b.ctx, chromedp.MouseClickXY(x, y)))
 }
 
-// A sight is a fleet in storage, as workers would have written it, and a dashboard that
-// shows it.
-type sight struct {
-	url   string
-	names schema.Names
-	store *tables.Client
-	lines int64 // of the figures of its only run
+// A probeFleet is a fleet that browsers look at: probes in twelve cities.
+type probeFleet struct {
+	*fixture
+	url string
 }
 
-func newSight(t *testing.T) *sight {
+func newProbeFleet(t *testing.T, n int) *probeFleet {
 	t.Helper()
-	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	must(t, err)
-	f := &sight{}
-	f.store, err = tables.Connect(tables.Config{Account: account, OnOperation: model.CountTable})
-	must(t, err)
-	for _, name := range f.names.Tables("live") {
-		must(t, f.store.Table(name).Create(t.Context()))
+	f := &probeFleet{fixture: over(t, modeltest.New(t, azuretest.Local(t)), Config{Loopback: true})}
+	for i := range n {
+		position := f.position(i)
+		f.Add(t, schema.Device{ID: f.id(i), Site: "here", Position: &position})
+		f.Send(t, f.id(i), time.Now().Add(-time.Minute), map[string]any{"temperature": float64(i % 20)})
 	}
-	quiet := slog.New(slog.DiscardHandler)
-	store := model.New(model.Config{Tables: f.store, Names: f.names, Every: 200 * time.Millisecond, Log: quiet, Silent: time.Hour,
-		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Windows: []schema.Window{schema.Hour}}}})
-	d, err := dashboard.New(dashboard.Config{View: store, Loopback: true, Log: quiet})
-	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	f.url = "http://" + l.Addr().String() + "/"
-	ctx, cancel := context.WithCancel(t.Context())
-	var served sync.WaitGroup
-	served.Go(func() {
-		if err := (&dashboard.Server{Dashboard: d, Listener: l}).Run(ctx); err != nil {
+	f.Fold(t)
+	url, stop, ended := f.serve(t)
+	f.url = url + "/"
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(func() { cancel(); served.Wait() })
 	return f
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+func (*probeFleet) id(i int) schema.DeviceID {
+	return schema.DeviceID(fmt.Sprintf("contoso:probe-%03d", i))
 }
 
-func (*sight) id(i int) string { return fmt.Sprintf("contoso:probe-%03d", i) }
-
-// place is one of twelve cities, and a street of it.
-func (*sight) place(i int) schema.Position {
+// position returns a street in one of twelve cities.
+func (*probeFleet) position(i int) schema.Position {
 	return schema.Position{Lat: -50 + float64(i%12)*10 + float64(i/12)*0.05, Lon: -150 + float64(i%12)*27}
 }
 
-func (*sight) month() schema.Month { return schema.Month{Year: 2026, Month: time.November} }
-
-func (f *sight) put(t *testing.T, table string, e tables.Entity, err error) {
+// change sends a value of a probe and folds it.
+func (f *probeFleet) change(t *testing.T, i int, value float64) {
 	t.Helper()
-	must(t, err)
-	_, err = f.store.Table(table).Do(t.Context(), tables.InsertOrReplace(e))
-	must(t, err)
-}
-
-// device writes what a device is, and its newest value.
-func (f *sight) device(t *testing.T, i int, value float64) {
-	t.Helper()
-	place := f.place(i)
-	d := schema.Device{ID: schema.DeviceID(f.id(i)), Month: f.month(), Tenant: "contoso", Site: "here", Position: &place, Readings: f.names.Readings(), Status: schema.Active}
-	e, err := d.Entity()
-	f.put(t, f.names.Devices(), e, err)
-	e, err = d.Member().Entity()
-	f.put(t, f.names.Fleet(), e, err)
-	f.value(t, i, value)
-}
-
-// value writes a newest value, and that a worker has folded something.
-func (f *sight) value(t *testing.T, i int, value float64) {
-	t.Helper()
-	now := tables.TicksOf(time.Now())
-	v := latest.Value{At: now, SensorValue: jobs.SensorValue{Sensor: "temperature", Number: value, Is: jobs.Number}}
-	part := schema.LatestPartition{Tenant: "contoso", Month: f.month()}
-	f.put(t, f.names.Latest(), tables.Entity{PartitionKey: part.String(), RowKey: f.id(i), Properties: []tables.Property{{Name: "temperature", Value: tables.String(v.String())}}}, nil)
-	f.lines++
-	slot := tables.TicksOf(time.Now().Truncate(time.Minute))
-	w := schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "w", First: now, Last: now, Devices: 1, Folded: 1, Rows: f.lines, Jobs: map[string]int64{"device done": 1}, Operations: map[string]int64{"tables query": 1}}
-	e, err := w.Entity()
-	f.put(t, f.names.Runs(), e, err)
+	f.Send(t, f.id(i), time.Now().Add(-11*time.Second), map[string]any{"temperature": value})
+	f.Fold(t)
 }

@@ -1,90 +1,94 @@
 package dashboard
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
+	"strings"
 
+	"github.com/klauspost/compress/gzhttp"
+
+	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
 )
 
-// Config is what a Dashboard is made of.
+// Config configures a Dashboard.
 type Config struct {
-	View *model.Store // required; Server runs it
+	Model *model.Store // required; Server runs it
 
-	// Secrets let in whoever has one of them. Without any, everybody is let in who can
-	// reach the listener, which must be this machine alone.
+	// Secrets are what a request needs one of. Without any, everyone who reaches the listener is let in,
+	// so it must only be reachable from this machine.
 	Secrets Secrets
-	// Loopback says that the listener is reached from this machine alone, and that it
-	// takes no secret: requests that name another host come from a page elsewhere that
-	// wants to look through a browser here. With a secret they may come from a proxy.
+	// Loopback says that only this machine reaches the listener and that no secret is needed. Requests for
+	// any other host name are then refused, because they come from a DNS-rebinding attack.
 	Loopback bool
 
-	Storage string // where the fleet is, for the foot of pages; without a key
+	Storage string // URL of the storage, without a key, for the foot of pages
 	Version string // of furrow, for the foot of pages
 	Log     *slog.Logger
 }
 
-// A Dashboard answers requests.
+// A Dashboard is the handler of all requests.
 type Dashboard struct {
 	c       Config
 	log     *slog.Logger
-	view    *model.Store
-	pages   *web.Pages
-	mux     *http.ServeMux
+	api     *api.API
+	web     *web.Site
+	handler http.Handler
 	tries   tries
-	streams chan struct{} // has room for those that may be open
-	closing chan struct{} // closed when streams are to end
 }
 
-// mostStreams are open at a time; each holds what it has shown, and a compressor.
-const mostStreams = 64
-
-// New is a Dashboard.
+// New returns a Dashboard.
 func New(c Config) (*Dashboard, error) {
-	p, err := web.New()
+	log := cmp.Or(c.Log, slog.Default())
+	site, err := web.New(web.Config{Model: c.Model, Log: log, Storage: c.Storage, Version: c.Version})
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboard{c: c, log: c.Log, view: c.View, pages: p, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams), closing: make(chan struct{})}
-	if d.log == nil {
-		d.log = slog.Default()
+	compress, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false))
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range routes() {
-		d.mux.Handle(r.pattern, d.serve(r))
-	}
-	d.mux.Handle(web.StaticPath, p.Static())
-	d.mux.Handle("/", d.serve(route{page: true, serve: func(*Dashboard, *exchange) error { return errNothing }}))
+	d := &Dashboard{c: c, log: log, api: api.New(c.Model, log), web: site}
+	mux := http.NewServeMux()
+	api.Register(mux, d.api.Routes(), d.api.Fail)
+	api.Register(mux, site.Routes(), site.Fail)
+	mux.Handle(web.StaticPath, site.Static())
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		d.refuse(w, r, api.NewProblem(api.NotFound, "Page not found",
+			"There is nothing at this address. The map is at /, and /openapi.json describes the JSON API."))
+	})
+	d.handler = compress(mux)
 	return d, nil
 }
 
-// serve is a route as a handler.
-func (d *Dashboard) serve(r route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		x := &exchange{w: w, r: req, page: r.page && !isData(req.URL.Path)}
-		if x.ask, x.err = parseAsk(req.URL.RawQuery, r.asks); x.err == nil || r.pattern == "" {
-			x.err = r.serve(d, x)
-		}
-		if x.err != nil {
-			d.refuse(x, x.err)
-		}
-	})
-}
-
-// ServeHTTP lets in who may come in, and answers. Nothing here has a side effect, so
-// all else but GET and HEAD is refused.
+// ServeHTTP authorizes a request and answers it.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	head(w.Header())
-	if err := d.admit(w, r); err != nil {
-		d.refuse(&exchange{w: w, r: r, page: !isData(r.URL.Path)}, err)
+	setHeaders(w.Header())
+	if err := d.authorize(w, r); err != nil {
+		d.refuse(w, r, err)
 		return
 	}
-	defer d.recovered(w, r)
-	d.mux.ServeHTTP(w, r)
+	defer d.logPanic(r)
+	d.handler.ServeHTTP(w, r)
 }
 
-// head is what every answer has. Pages add what is theirs.
-func head(h http.Header) {
+// refuse answers with a JSON problem where programs read, and with a page elsewhere.
+func (d *Dashboard) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if isAPI(r.URL.Path) {
+		d.api.Fail(w, r, err)
+	} else {
+		d.web.Fail(w, r, err)
+	}
+}
+
+func isAPI(path string) bool {
+	return strings.HasPrefix(path, "/v1/") || path == "/openapi.json" || path == api.HealthPath
+}
+
+// setHeaders sets the headers of every answer. Pages replace the content security policy by their own.
+func setHeaders(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -94,14 +98,14 @@ func head(h http.Header) {
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 }
 
-// recovered makes of a panic a line in the log, and an answer if none has begun.
-func (d *Dashboard) recovered(w http.ResponseWriter, r *http.Request) {
+// logPanic logs a panic and closes the connection, so that a partial answer does not look complete.
+func (d *Dashboard) logPanic(r *http.Request) {
 	cause := recover()
 	if cause == nil {
 		return
 	}
 	if cause != http.ErrAbortHandler {
-		d.log.Error("a page broke", "path", r.URL.Path, "panic", cause)
+		d.log.Error("handler panicked", "path", r.URL.Path, "panic", cause)
 	}
-	panic(http.ErrAbortHandler) // what is written of the answer must not look whole
+	panic(http.ErrAbortHandler)
 }

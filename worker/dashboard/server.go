@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// How long whoever asks may take for what. A stream has a time for each of its events.
+// Timeouts and limits of connections. A stream sets a deadline of its own for each event.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 20 * time.Second
 	writeTimeout  = 60 * time.Second
 	idleTimeout   = 90 * time.Second
-	grace         = 5 * time.Second // for requests that are being answered when the server is told to stop
-	maxHeader     = 16 << 10
+	grace         = 5 * time.Second // for open requests when the server stops
+	maxHeader     = 16 << 10        // bytes
 )
 
 // A Server serves a dashboard on a listener.
@@ -28,34 +28,33 @@ type Server struct {
 	TLS       *tls.Config  // nil: plain HTTP
 }
 
-// Run serves until ctx ends, and keeps what the pages show. Then it ends the streams,
-// and gives the requests that have begun a little time.
+// Run runs the model and serves requests until ctx ends. Then it ends all streams and gives other open
+// requests a grace period.
 func (s *Server) Run(ctx context.Context) error {
 	d := s.Dashboard
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	requests, cut := context.WithCancel(context.WithoutCancel(ctx)) // they outlive ctx by the grace
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx)) // they outlive ctx by the grace period
 	defer cut()
 	server := &http.Server{
 		Handler: d, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return requests },
-		// Of strangers whose handshakes are broken there is no end.
-		ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug), // failed TLS handshakes of strangers are frequent
 	}
 	l := s.Listener
 	if s.TLS != nil {
 		l = tls.NewListener(l, s.TLS)
 	}
 	var both sync.WaitGroup
-	both.Go(func() { _ = d.view.Run(ctx) }) // it logs what goes wrong, and returns nil
+	both.Go(func() { _ = d.c.Model.Run(ctx) }) // it logs its errors and returns nil
 	both.Go(func() {
 		<-ctx.Done()
-		close(d.closing)
+		d.api.Close()
 		ending, stop := context.WithTimeout(requests, grace)
 		defer stop()
 		if server.Shutdown(ending) != nil {
 			cut()
-			_ = server.Close() // of connections no error matters now
+			_ = server.Close()
 		}
 	})
 	err := server.Serve(l)

@@ -4,19 +4,19 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
-	"furrow/worker/dashboard/model"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"furrow/worker/dashboard/model"
 )
 
-// TestStreamShowsAValueChangeByItself listens over a network, compressed, while a
-// device sends, and then the server ends.
-func TestStreamShowsAValueChangeByItself(t *testing.T) {
-	y := grown(t, 3)
-	h := newHouse(t, y, Config{Loopback: true})
-	url, stop, ended := listening(t, h)
-	h.settle(t, 3)
+// TestStreamSendsAChangedValue listens to a compressed stream over TCP until the server ends.
+func TestStreamSendsAChangedValue(t *testing.T) {
+	f := newFixture(t, 3, Config{Loopback: true})
+	url, stop, ended := f.serve(t)
+	f.waitFor(t, 3)
 	r, err := http.NewRequest("GET", url+"/v1/stream?sensor=temperature", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -32,27 +32,20 @@ func TestStreamShowsAValueChangeByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(z)
-	line := func() (string, error) { return lines.ReadString('\n') }
-	name, data := event(t, line)
 	var m model.Map
-	if err := json.Unmarshal([]byte(data), &m); err != nil || name != "map" || len(m.Devices) != 3 {
-		t.Fatalf("it begins with %s %s, %v", name, data, err)
+	if readEvent(t, lines, "map", &m); len(m.Devices) != 3 {
+		t.Fatalf("it begins with %+v", m)
 	}
 	time.Sleep(time.Second) // storage's timestamps and the slots of runs are in seconds
-	y.Send(t, "d0001", time.Now().Add(-11*time.Second), map[string]any{"temperature": 77.0})
-	y.Fold(t)
-	for {
-		name, data = event(t, line)
+	f.Send(t, "d0001", time.Now().Add(-11*time.Second), map[string]any{"temperature": 77.0})
+	f.Fold(t)
+	for found := false; !found; {
 		var c model.Change
-		if err := json.Unmarshal([]byte(data), &c); err != nil || name != "change" {
-			t.Fatalf("%s %s, %v", name, data, err)
-		}
-		if len(c.Devices) == 1 && c.Devices[0].Device == "d0001" && c.Devices[0].Value == 77.0 {
-			break
-		}
+		readEvent(t, lines, "change", &c)
 		if len(c.Devices) > 1 || len(c.Clusters) > 0 {
-			t.Errorf("it sends what has not changed: %s", data)
+			t.Errorf("it sends what has not changed: %+v", c)
 		}
+		found = len(c.Devices) == 1 && c.Devices[0].Device == "d0001" && c.Devices[0].Value == 77.0
 	}
 	began := time.Now()
 	stop()
@@ -61,10 +54,23 @@ func TestStreamShowsAValueChangeByItself(t *testing.T) {
 	}
 }
 
-func TestStreamsAreBounded(t *testing.T) {
-	h := newHouse(t, grown(t, 1), Config{Loopback: true})
-	for range mostStreams {
-		h.streams <- struct{}{}
+// readEvent reads the next event of a stream, which must have the given name, into v.
+func readEvent(t testing.TB, lines *bufio.Reader, want string, v any) {
+	t.Helper()
+	name := ""
+	for {
+		text, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest, is := strings.CutPrefix(text, "event: "); is {
+			name = strings.TrimSpace(rest)
+		}
+		if data, is := strings.CutPrefix(text, "data: "); is {
+			if err := json.Unmarshal([]byte(data), v); err != nil || name != want {
+				t.Fatalf("%s %s, want %s; %v", name, data, want, err)
+			}
+			return
+		}
 	}
-	wantProblem(t, "one more", h.ask("GET", "/v1/stream"), TooManyRequests)
 }

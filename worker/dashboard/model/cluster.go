@@ -95,7 +95,7 @@ func (l *layer) apart(sums []sum, zoom float64, of whose, silence uint32) (all [
 func (s *sum) cluster() Cluster {
 	n := float64(s.n)
 	c := Cluster{ID: fmt.Sprintf("z%d/%d/%d", s.level, s.x, s.y), N: s.n, Lat: round(s.lat / n), Lon: round(s.lon / n),
-		Silent: s.silent, Held: s.held, BBox: [4]float64{round(float64(s.box[0])), round(float64(s.box[1])), round(float64(s.box[2])), round(float64(s.box[3]))}}
+		Silent: s.silent, Held: s.held, BBox: Box{round(float64(s.box[0])), round(float64(s.box[1])), round(float64(s.box[2])), round(float64(s.box[3]))}}
 	if s.numbers > 0 {
 		mean := s.total / float64(s.numbers)
 		if math.IsInf(mean, 0) { // of numbers so large that their sum is none

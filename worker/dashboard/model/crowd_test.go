@@ -106,6 +106,6 @@ func someBox(r *rand.Rand) Box {
 	return Box{max(-180, lon-size), max(-90, lat-size), min(180, lon+size), min(90, lat+size)}
 }
 
-func someAsk(r *rand.Rand) MapAsk {
-	return MapAsk{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Tenant: []string{"", "", "t1", "nobody"}[r.IntN(4)], Sensor: []string{"", "temperature", "door", "nothing"}[r.IntN(4)]}
+func someAsk(r *rand.Rand) MapQuery {
+	return MapQuery{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Tenant: []string{"", "", "t1", "nobody"}[r.IntN(4)], Sensor: []string{"", "temperature", "door", "nothing"}[r.IntN(4)]}
 }

@@ -16,8 +16,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A DayAsk is what a tenant's day was asked for.
-type DayAsk struct {
+// A DayQuery is what a tenant's day was asked for.
+type DayQuery struct {
 	Tenant string
 	Sensor string     // empty: the number that most of its devices have
 	Day    schema.Day // in UTC
@@ -47,7 +47,7 @@ const (
 )
 
 // Day is a sensor's day over the devices of a tenant.
-func (s *Store) Day(ctx context.Context, ask DayAsk) (Series, Read, error) {
+func (s *Store) Day(ctx context.Context, ask DayQuery) (Series, Read, error) {
 	ctx = s.counted(ctx)
 	if _, known := s.index.whose(ask.Tenant); !known || ask.Tenant == "" {
 		return Series{}, Read{}, fmt.Errorf("tenant %s: %w", ask.Tenant, ErrUnknown)

@@ -8,9 +8,9 @@ import (
 // ErrUnknown says that there is no such device or tenant.
 var ErrUnknown = errors.New("it is not known")
 
-// An AskError says what is wrong with what was asked for, and what to do.
-type AskError struct{ Detail string }
+// An QueryError says what is wrong with what was asked for, and what to do.
+type QueryError struct{ Detail string }
 
-func (e *AskError) Error() string { return e.Detail }
+func (e *QueryError) Error() string { return e.Detail }
 
-func askf(format string, args ...any) error { return &AskError{fmt.Sprintf(format, args...)} }
+func queryErrorf(format string, args ...any) error { return &QueryError{fmt.Sprintf(format, args...)} }

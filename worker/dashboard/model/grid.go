@@ -41,8 +41,13 @@ func spread(n uint32) uint64 {
 // west is greater than its east goes over the 180th meridian.
 type Box [4]float64
 
-// World is all of it.
+// World is the whole world.
 func World() Box { return Box{-180, -90, 180, 90} }
+
+// OnEarth reports whether both corners of the box are places: numbers within the world.
+func (b Box) OnEarth() bool {
+	return math.Abs(b[0]) <= 180 && math.Abs(b[1]) <= 90 && math.Abs(b[2]) <= 180 && math.Abs(b[3]) <= 90
+}
 
 // parts are boxes whose west is less than their east.
 func (b Box) parts() []Box {

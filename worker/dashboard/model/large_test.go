@@ -16,8 +16,8 @@ import (
 // read, each with ten readings today.
 func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 	const devices = 4000
-	y := modeltest.New(t, azuretest.Local(t))
-	s := over(t, y)
+	f := modeltest.New(t, azuretest.Local(t))
+	s := over(t, f)
 	now := tables.TicksOf(time.Now())
 	month := schema.Month{Year: 2026, Month: 10}
 	var hours, days []tables.Op
@@ -42,19 +42,19 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, g := range groups {
-			if _, err := y.Client.Table(y.Names.Rollups()).Submit(t.Context(), g); err != nil {
+			if _, err := f.Client.Table(f.Names.Rollups()).Submit(t.Context(), g); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	s.watched.ended(nil)
-	y.Requests()
+	f.Requests()
 	one, read, err := s.Tenant(t.Context(), "contoso")
-	if err != nil || !one.Estimated || one.ReadingsToday != 10*devices || read.Operations != todayPages || y.Requests() != todayPages {
+	if err != nil || !one.Estimated || one.ReadingsToday != 10*devices || read.Operations != todayPages || f.Requests() != todayPages {
 		t.Errorf("%+v, %+v, %v", one, read, err)
 	}
-	day, read, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
-	if n := y.Requests(); err != nil || n > dayPages || n != read.Operations || len(day.Points) != 1 || *day.Points[0].Mean != 5 {
+	day, read, err := s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)})
+	if n := f.Requests(); err != nil || n > dayPages || n != read.Operations || len(day.Points) != 1 || *day.Points[0].Mean != 5 {
 		t.Errorf("%+v, %+v, %v; %d requests", day, read, err, n)
 	} else if day.Some || day.Devices != devices || day.Points[0].Count != 10*devices { // in the first hour of a day all of it can be read
 		t.Errorf("%d devices with %d readings, some: %v", day.Devices, day.Points[0].Count, day.Some)
@@ -64,7 +64,7 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 		s.index.add(schema.Member{Device: schema.DeviceID(fmt.Sprint("x", month)), Tenant: "contoso", Month: schema.Month{Year: 2000 + month/12, Month: time.Month(1 + month%12)}})
 	}
 	s.days = cache[tenantDay]{}
-	if day, _, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)}); err != nil || !day.Some || y.Requests() > dayPages {
+	if day, _, err := s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)}); err != nil || !day.Some || f.Requests() > dayPages {
 		t.Errorf("%+v, %v", day, err)
 	}
 }

@@ -6,17 +6,18 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 )
 
-// A ListAsk is what a list of devices was asked for. What is empty asks for all.
-type ListAsk struct {
+// A ListQuery is what a list of devices was asked for. What is empty asks for all.
+type ListQuery struct {
 	Tenant, Site, Prefix string
 	State                State
 	Box                  *Box   // where they are; nil is anywhere or nowhere
 	Sensor               string // whose values are listed; empty is the number that most devices have
 	Sort                 string // SortDevice, SortTime or SortValue; empty is the first
 	After                string // the Next of the page before
-	Limit                int    // 1 to MostListed; 0 is DefaultListed
+	Limit                int    // 1 to MaxListed; 0 is DefaultListed
 }
 
 // What a list is sorted by: by id, the newest first, or the greatest first.
@@ -28,25 +29,30 @@ const (
 
 // Bounds of a list.
 const (
-	MostListed    = 1000
+	MaxListed     = 1000
 	DefaultListed = 50
 )
 
 // Devices is a page of a list of devices. The pages together have each device once
 // that there was all the while and that has not changed its place.
-func (s *Store) Devices(ctx context.Context, ask ListAsk) (DeviceList, Read, error) {
+func (s *Store) Devices(ctx context.Context, ask ListQuery) (DeviceList, Read, error) {
 	ctx = s.counted(ctx)
 	at, err := s.watched.look(ctx)
 	if at.IsZero() && err != nil {
 		return DeviceList{}, Read{}, err
 	}
-	read := Read{At: at, Operations: s.rounds.cost(), Cached: true}
+	read := s.polled(at)
 	list, err := s.list(ask)
 	list.Operations = read.Operations
 	return list, read, err
 }
 
-func (s *Store) list(ask ListAsk) (DeviceList, error) {
+// polled describes data that the poller read.
+func (s *Store) polled(at time.Time) Read {
+	return Read{At: at, Operations: s.rounds.cost(), Cached: true}
+}
+
+func (s *Store) list(ask ListQuery) (DeviceList, error) {
 	out := DeviceList{Devices: []Row{}}
 	if ask.Sort == "" {
 		ask.Sort = SortDevice

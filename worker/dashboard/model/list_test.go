@@ -21,7 +21,7 @@ func TestPagesOfAListHaveEachDeviceOnceWhileDevicesAreAdded(t *testing.T) {
 			for i := range s.index.devices {
 				before[s.index.devices[i].id] = true
 			}
-			ask := ListAsk{Sort: sort, Sensor: sensor, Limit: 1 + r.IntN(60)}
+			ask := ListQuery{Sort: sort, Sensor: sensor, Limit: 1 + r.IntN(60)}
 			seen := map[string]bool{}
 			for pages := 0; ; pages++ {
 				list, err := s.list(ask)
@@ -62,7 +62,7 @@ func TestListsAreInOrderAndFiltered(t *testing.T) {
 	s := crowd(r, 800)
 	box := Box{0, 40, 20, 60}
 	for range 50 {
-		ask := ListAsk{Limit: MostListed, Tenant: pick(r, "", "t0", "t1", "none"), Site: pick(r, "", "s0", "none"), Prefix: pick(r, "", "d0001", "x"),
+		ask := ListQuery{Limit: MaxListed, Tenant: pick(r, "", "t0", "t1", "none"), Site: pick(r, "", "s0", "none"), Prefix: pick(r, "", "d0001", "x"),
 			State: State(pick(r, "", "ok", "silent", "held", "revoked")), Sort: pick(r, SortDevice, SortTime, SortValue), Sensor: "temperature"}
 		if r.IntN(2) == 0 {
 			ask.Box = &box
@@ -88,7 +88,7 @@ func TestListsAreInOrderAndFiltered(t *testing.T) {
 
 func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
 
-func meets(s *Store, d *device, ask ListAsk) bool {
+func meets(s *Store, d *device, ask ListQuery) bool {
 	x := s.index
 	return (ask.Tenant == "" || x.tenants.text(uint32(d.tenant)) == ask.Tenant) && (ask.Site == "" || x.sites.text(d.site) == ask.Site) &&
 		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) && (ask.State == "" || d.state(s.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
@@ -126,12 +126,12 @@ func order(by string, a, b Row) int {
 
 func TestCursorOfAnotherOrderIsRefused(t *testing.T) {
 	s := crowd(seeded(t), 10)
-	list, err := s.list(ListAsk{Sort: SortTime, Limit: 2})
+	list, err := s.list(ListQuery{Sort: SortTime, Limit: 2})
 	if err != nil || list.Next == "" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	for _, after := range []string{list.Next, "!", "bm90IEpTT04", "e30"} {
-		if _, err := s.list(ListAsk{Sort: SortValue, After: after}); err == nil {
+		if _, err := s.list(ListQuery{Sort: SortValue, After: after}); err == nil {
 			t.Errorf("after %q is taken", after)
 		}
 	}
@@ -142,12 +142,12 @@ func TestCursorOfAnotherOrderIsRefused(t *testing.T) {
 func FuzzCursor(f *testing.F) {
 	s := crowd(rand.New(rand.NewPCG(1, 1)), 20)
 	for _, sort := range []string{SortDevice, SortTime, SortValue} {
-		list, _ := s.list(ListAsk{Sort: sort, Limit: 3})
+		list, _ := s.list(ListQuery{Sort: sort, Limit: 3})
 		f.Add(list.Next, sort)
 	}
 	f.Add("e30", SortDevice)
 	f.Fuzz(func(t *testing.T, after, sort string) {
-		list, err := s.list(ListAsk{Sort: sort, After: after, Limit: 3})
+		list, err := s.list(ListQuery{Sort: sort, After: after, Limit: 3})
 		if err == nil && len(list.Devices) > 3 || err != nil && fmt.Sprint(err) == "" {
 			t.Errorf("%+v, %v", list, err)
 		}

@@ -8,7 +8,7 @@ import (
 // A Live is a map that somebody looks at, and what of it has changed since.
 type Live struct {
 	store *Store
-	ask   MapAsk
+	ask   MapQuery
 	last  Map
 	shown map[string]mark // by id, of clusters and of devices
 }
@@ -20,8 +20,8 @@ type mark struct {
 }
 
 // Live begins with a map.
-func (s *Store) Live(ctx context.Context, ask MapAsk) (*Live, Map, error) {
-	m, err := s.Map(ctx, ask)
+func (s *Store) Live(ctx context.Context, ask MapQuery) (*Live, Map, error) {
+	m, _, err := s.Map(ctx, ask)
 	l := &Live{store: s, ask: ask}
 	l.take(m)
 	return l, m, err
@@ -90,5 +90,5 @@ func sameDot(a, b Dot) bool {
 	return same && a == b
 }
 
-// LiveEvery is how often a live map is looked at again, at most.
-const LiveEvery = time.Second
+// LiveInterval is how often a live map is looked at again, at most.
+const LiveInterval = time.Second

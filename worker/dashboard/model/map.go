@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A MapAsk is what a map was asked for. The zero MapAsk is the whole world.
-type MapAsk struct {
+// A MapQuery is what a map was asked for. The zero MapQuery is the whole world.
+type MapQuery struct {
 	Box    Box // the zero Box is the world
 	Zoom   float64
 	Sensor string // empty: the number that most devices have
@@ -17,16 +17,16 @@ type MapAsk struct {
 const mostDots = 800
 
 // Map is what is to be seen in a part of the world.
-func (s *Store) Map(ctx context.Context, ask MapAsk) (Map, error) {
+func (s *Store) Map(ctx context.Context, ask MapQuery) (Map, Read, error) {
 	at, err := s.watched.look(ctx)
 	if at.IsZero() && err != nil {
-		return Map{}, err
+		return Map{}, Read{}, err
 	}
-	return s.still(ask, at), nil
+	return s.still(ask, at), s.polled(at), nil
 }
 
 // still is the map as the index has it.
-func (s *Store) still(ask MapAsk, at time.Time) Map {
+func (s *Store) still(ask MapQuery, at time.Time) Map {
 	if ask.Box == (Box{}) {
 		ask.Box = World()
 	}

@@ -243,7 +243,7 @@ func different(got, want Map) string {
 
 func TestNothingIsSentOfAMapThatDoesNotChange(t *testing.T) {
 	s := crowd(seeded(t), 500)
-	live, _, err := s.Live(t.Context(), MapAsk{})
+	live, _, err := s.Live(t.Context(), MapQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestStatesOfADevice(t *testing.T) {
 		if c.held {
 			s.index.held("live", month, append(s.index.heldOf("live"), schema.Track{Month: month, Device: schema.DeviceID(id), Attempts: 1}))
 		}
-		list, err := s.list(ListAsk{Prefix: id, Limit: 1})
+		list, err := s.list(ListQuery{Prefix: id, Limit: 1})
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
 			t.Errorf("%s: %+v, %v; want %s", id, list, err, c.want)
 		}
@@ -289,7 +289,7 @@ func TestStatesOfADevice(t *testing.T) {
 	s.index.held("live", schema.Month{Year: 2026, Month: 11}, nil)
 	s.index.status("revoked", schema.Active)
 	for _, id := range []string{"held", "revoked"} {
-		if list, _ := s.list(ListAsk{Prefix: id, Limit: 1}); list.Devices[0].State != OK {
+		if list, _ := s.list(ListQuery{Prefix: id, Limit: 1}); list.Devices[0].State != OK {
 			t.Errorf("%s stays %s", id, list.Devices[0].State)
 		}
 	}
@@ -299,7 +299,7 @@ func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 	s := New(Config{})
 	s.index.records([]recorded{{Device: schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}}})
 	for _, want := range []State{OK, Silent} {
-		if list, err := s.list(ListAsk{Limit: 1}); err != nil || list.Devices[0].State != want {
+		if list, err := s.list(ListQuery{Limit: 1}); err != nil || list.Devices[0].State != want {
 			t.Errorf("%+v, %v; want %s", list, err, want)
 		}
 		s.rounds.complete.Store(true)
@@ -316,11 +316,11 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Position: &schema.Position{Lat: 50, Lon: lon}}}})
 		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
 	}
-	m := s.still(MapAsk{Zoom: 3, Sensor: "x"}, time.Now())
+	m := s.still(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())
 	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {
 		t.Errorf("%+v", m)
 	}
-	if m = s.still(MapAsk{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
+	if m = s.still(MapQuery{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
 		t.Errorf("where they are as near as can be: %+v", m)
 	}
 }

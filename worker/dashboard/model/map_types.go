@@ -41,13 +41,13 @@ type Cluster struct {
 	N   int     `json:"n"`
 
 	// Of the devices that have a number.
-	Numbers int        `json:"numbers,omitempty"`
-	Mean    *float64   `json:"mean,omitempty"`
-	Min     *float64   `json:"min,omitempty"`
-	Max     *float64   `json:"max,omitempty"`
-	Silent  int        `json:"silent,omitempty"`
-	Held    int        `json:"held,omitempty"`
-	BBox    [4]float64 `json:"bbox"` // west, south, east, north
+	Numbers int      `json:"numbers,omitempty"`
+	Mean    *float64 `json:"mean,omitempty"`
+	Min     *float64 `json:"min,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
+	Silent  int      `json:"silent,omitempty"`
+	Held    int      `json:"held,omitempty"`
+	BBox    Box      `json:"bbox"` // west, south, east, north
 }
 
 // A State is how a device is.

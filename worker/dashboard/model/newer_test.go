@@ -14,8 +14,8 @@ import (
 // TestPagesFollowTheConfiguration: what is newer is asked for every 10 s, and shown
 // from then on.
 func TestPagesFollowTheConfiguration(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	s := over(t, y)
+	f := modeltest.New(t, azuretest.Local(t))
+	s := over(t, f)
 	asked, newer := 0, false
 	s.c.Newer = func(context.Context) ([]Pipeline, bool, error) {
 		asked++

@@ -50,11 +50,11 @@ func (r rank) cursor(sort string) string {
 }
 
 // parseCursor reads what cursor writes; of an empty one there is no rank.
-func parseCursor(ask ListAsk) (*rank, error) {
+func parseCursor(ask ListQuery) (*rank, error) {
 	if ask.After == "" {
 		return nil, nil
 	}
-	wrong := askf("after is no cursor of a list that is sorted by %s: leave it out for the first page, and take what next says for others", ask.Sort)
+	wrong := queryErrorf("after is no cursor of a list that is sorted by %s: leave it out for the first page, and take what next says for others", ask.Sort)
 	text, err := base64.RawURLEncoding.DecodeString(ask.After)
 	if err != nil {
 		return nil, wrong

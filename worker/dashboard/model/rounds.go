@@ -36,7 +36,7 @@ type part struct {
 }
 
 const (
-	roundEvery = 3 * time.Second
+	pollInterval = 3 * time.Second
 
 	// pagesPerRound bounds what a round reads of latest once all was read once: at
 	// most 600 pages a minute. What is left comes in the next rounds.
@@ -73,7 +73,7 @@ func (r *rounds) run(ctx context.Context) {
 		}
 		r.failing = err != nil
 		s.watched.ended(err)
-		pause(ctx, s.c.Every)
+		pause(ctx, s.c.Interval)
 	}
 }
 

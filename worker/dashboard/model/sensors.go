@@ -46,12 +46,12 @@ func (all sensed) scale(name string) *[2]float64 {
 }
 
 // Sensors are those that the devices of a tenant have, or of all; by name.
-func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, error) {
+func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, Read, error) {
 	at, err := s.watched.look(ctx)
 	if at.IsZero() && err != nil {
-		return Sensors{}, err
+		return Sensors{}, Read{}, err
 	}
-	return Sensors{Sensors: append([]Sensor{}, s.sensors(tenant)...)}, nil
+	return Sensors{Sensors: append([]Sensor{}, s.sensors(tenant)...)}, s.polled(at), nil
 }
 
 // A census remembers the sensors of each tenant for a while.

@@ -13,8 +13,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A SeriesAsk is what a chart of a device was asked for.
-type SeriesAsk struct {
+// A SeriesQuery is what a chart of a device was asked for.
+type SeriesQuery struct {
 	Device   string
 	Sensor   string // empty: the first of the device
 	From, To time.Time
@@ -41,7 +41,7 @@ func seriesFor(span time.Duration) time.Duration {
 }
 
 // Series is what a device has measured.
-func (s *Store) Series(ctx context.Context, ask SeriesAsk) (Series, Read, error) {
+func (s *Store) Series(ctx context.Context, ask SeriesQuery) (Series, Read, error) {
 	ctx = s.counted(ctx)
 	w, read, err := s.who(ctx, ask.Device)
 	if err != nil {
@@ -93,10 +93,10 @@ func (b bucketOf) point(window schema.Window) Point {
 }
 
 // windowFor is the window that was asked for, zero being raw readings.
-func (s *Store) windowFor(ask SeriesAsk) (schema.Window, error) {
+func (s *Store) windowFor(ask SeriesQuery) (schema.Window, error) {
 	span := ask.To.Sub(ask.From)
 	if span <= 0 {
-		return 0, askf("from is not before to: swap them")
+		return 0, queryErrorf("from is not before to: swap them")
 	}
 	switch ask.Window {
 	case raw:
@@ -111,14 +111,14 @@ func (s *Store) windowFor(ask SeriesAsk) (schema.Window, error) {
 		if len(s.windows()) == 0 {
 			return 0, nil // there is nothing else
 		}
-		return 0, askf("from %s to %s there are more than %d windows of any size: ask for less", ask.From.Format(time.RFC3339), ask.To.Format(time.RFC3339), mostPoints)
+		return 0, queryErrorf("from %s to %s there are more than %d windows of any size: ask for less", ask.From.Format(time.RFC3339), ask.To.Format(time.RFC3339), mostPoints)
 	}
 	w, err := schema.ParseWindow(ask.Window)
 	if err != nil || !slices.Contains(s.windows(), w) {
-		return 0, askf("window is %q; there are auto, raw%s", ask.Window, s.windowNames())
+		return 0, queryErrorf("window is %q; there are auto, raw%s", ask.Window, s.windowNames())
 	}
 	if int64(span/time.Duration(w)) > mostPoints {
-		return 0, askf("from %s to %s there are more than %d windows of %s: ask for a shorter time, or a longer window", ask.From.Format(time.RFC3339), ask.To.Format(time.RFC3339), mostPoints, w)
+		return 0, queryErrorf("from %s to %s there are more than %d windows of %s: ask for a shorter time, or a longer window", ask.From.Format(time.RFC3339), ask.To.Format(time.RFC3339), mostPoints, w)
 	}
 	return w, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // points are the buckets of a sensor of a device, or its readings where the window
 // is zero; one more than mostPoints where there are more.
-func (s *Store) points(ctx context.Context, m schema.Member, ask SeriesAsk, window schema.Window) ([]bucketOf, Read, error) {
+func (s *Store) points(ctx context.Context, m schema.Member, ask SeriesQuery, window schema.Window) ([]bucketOf, Read, error) {
 	from, to := tables.TicksOf(ask.From), tables.TicksOf(ask.To)
 	key := fmt.Sprintf("%s %s %d %s %s", ask.Device, ask.Sensor, window, from, to)
 	return s.series.get(ctx, key, seriesFor(ask.To.Sub(ask.From)), func(ctx context.Context) ([]bucketOf, error) {

@@ -16,10 +16,10 @@ import (
 )
 
 // over is a store over a yard, whose rounds are up to the test.
-func over(t *testing.T, y *modeltest.Yard) *Store {
+func over(t *testing.T, f *modeltest.Fixture) *Store {
 	t.Helper()
-	client, queues := y.Readers(t, CountTable, CountQueue)
-	return New(Config{Tables: client, Queues: queues, Names: y.Names, Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
+	client, queues := f.Readers(t, CountTable, CountQueue)
+	return New(Config{Tables: client, Queues: queues, Names: f.Names, Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
 		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}, Units: map[string]string{"temperature": "°C"}}}})
 }
 
@@ -42,37 +42,37 @@ func look(t *testing.T, s *Store) {
 // TestWhatDevicesSendIsSeen goes through all that storage is asked for, also on
 // Azurite.
 func TestWhatDevicesSendIsSeen(t *testing.T) {
-	y := modeltest.New(t, azuretest.FromEnv(t))
+	f := modeltest.New(t, azuretest.FromEnv(t))
 	now := time.Now()
 	for i, id := range []schema.DeviceID{"pump-7", "pump-8"} {
-		y.Add(t, schema.Device{ID: id, Site: "hall", Position: &schema.Position{Lat: 48, Lon: float64(i)}})
-		y.Send(t, id, now.Add(-2*time.Minute), map[string]any{"temperature": 20.0, "door": "open"})
+		f.Add(t, schema.Device{ID: id, Site: "hall", Position: &schema.Position{Lat: 48, Lon: float64(i)}})
+		f.Send(t, id, now.Add(-2*time.Minute), map[string]any{"temperature": 20.0, "door": "open"})
 	}
-	y.Fold(t)
-	s := over(t, y)
+	f.Fold(t)
+	s := over(t, f)
 	look(t, s)
-	m := s.still(MapAsk{Zoom: 8}, now)
+	m := s.still(MapQuery{Zoom: 8}, now)
 	if m.Total != 2 || len(m.Devices) != 2 || m.Devices[0].Value != 20.0 || m.Devices[0].State != OK || m.Unit != "°C" {
 		t.Fatalf("the map is %+v", m)
 	}
 
 	time.Sleep(1100 * time.Millisecond) // storage's timestamps, and the slots of runs, are in seconds
-	y.Send(t, "pump-7", now.Add(-time.Minute), map[string]any{"temperature": 30.0})
-	y.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11}, Position: &schema.Position{Lat: 48, Lon: 3}})
-	y.Send(t, "pump-9", now.Add(-time.Minute), map[string]any{"temperature": 10.0})
+	f.Send(t, "pump-7", now.Add(-time.Minute), map[string]any{"temperature": 30.0})
+	f.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11}, Position: &schema.Position{Lat: 48, Lon: 3}})
+	f.Send(t, "pump-9", now.Add(-time.Minute), map[string]any{"temperature": 10.0})
 	held := tables.Entity{PartitionKey: "2026-10", RowKey: "pump-8"}
 	held.Set("Attempts", tables.Int64(2))
 	held.Set("Held", tables.String(`row "x" is cursed`))
 	held.Set("HeldUntil", tables.DateTime(tables.TicksOf(now.Add(time.Hour))))
-	_, err := y.Client.Table(y.Names.Partitions("live")).Do(t.Context(), tables.Merge(held, tables.AnyETag))
+	_, err := f.Client.Table(f.Names.Partitions("live")).Do(t.Context(), tables.Merge(held, tables.AnyETag))
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.Held = 1
-	y.Fold(t)
+	f.Held = 1
+	f.Fold(t)
 	look(t, s)
 	want := map[string]string{"pump-7": "30 ok", "pump-8": "20 held", "pump-9": "10 ok"}
-	for _, d := range s.still(MapAsk{Zoom: 8}, now).Devices {
+	for _, d := range s.still(MapQuery{Zoom: 8}, now).Devices {
 		if got := fmt.Sprint(d.Value, " ", d.State); got != want[d.Device] {
 			t.Errorf("%s is %s, want %s", d.Device, got, want[d.Device])
 		}
@@ -105,23 +105,23 @@ func mustShowPump8(t *testing.T, s *Store) {
 }
 
 func TestLagOfADeviceIsTheAgeOfWhatIsNotFolded(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	y.Add(t, schema.Device{ID: "pump-7"})
-	y.Send(t, "pump-7", time.Now().Add(-time.Hour), map[string]any{"temperature": 1.0})
-	y.Fold(t)
-	y.Send(t, "pump-7", time.Now().Add(-5*time.Minute), map[string]any{"temperature": 2.0})
-	a, read, err := over(t, y).Device(t.Context(), "pump-7")
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"})
+	f.Send(t, "pump-7", time.Now().Add(-time.Hour), map[string]any{"temperature": 1.0})
+	f.Fold(t)
+	f.Send(t, "pump-7", time.Now().Add(-5*time.Minute), map[string]any{"temperature": 2.0})
+	a, read, err := over(t, f).Device(t.Context(), "pump-7")
 	if err != nil || a.Pipelines[0].LagSeconds == nil || math.Abs(*a.Pipelines[0].LagSeconds-300) > 30 {
 		t.Errorf("%+v, %v", a.Pipelines, err)
 	}
-	if read.Operations != y.Requests() || read.Operations != a.Operations {
+	if read.Operations != f.Requests() || read.Operations != a.Operations {
 		t.Errorf("it says %d operations, and there were others", read.Operations)
 	}
 }
 
 func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	y.Add(t, schema.Device{ID: "pump-7"})
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"})
 	now := time.Now()
 	var ops []tables.Op
 	for n := int64(2400); n < 2500; n++ {
@@ -132,10 +132,10 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 		}
 		ops = append(ops, tables.Insert(e))
 	}
-	if _, err := y.Client.Table(y.Names.Rejects()).Submit(t.Context(), ops); err != nil {
+	if _, err := f.Client.Table(f.Names.Rejects()).Submit(t.Context(), ops); err != nil {
 		t.Fatal(err)
 	}
-	a, read, err := over(t, y).Device(t.Context(), "pump-7")
+	a, read, err := over(t, f).Device(t.Context(), "pump-7")
 	if err != nil || len(a.Rejects) != mostRejects || a.Rejects[0].Reason != "humidity: reason 2499" || a.Rejects[29].Reason != "humidity: reason 2470" {
 		t.Errorf("%+v, %v", a.Rejects, err)
 	}
@@ -148,20 +148,20 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 }
 
 func TestSeriesHasWhatWasSentAtAnyWindow(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	y.Add(t, schema.Device{ID: "pump-7"})
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"})
 	to := time.Now().UTC().Truncate(time.Minute)
 	from := to.Add(-30 * time.Hour)
 	sum, n := 0.0, int64(0)
 	for at := from; at.Before(to.Add(-time.Minute)); at = at.Add(7 * time.Minute) {
 		v := float64(n % 50)
-		y.Send(t, "pump-7", at, map[string]any{"temperature": v})
+		f.Send(t, "pump-7", at, map[string]any{"temperature": v})
 		sum, n = sum+v, n+1
 	}
-	y.Fold(t)
-	s := over(t, y)
+	f.Fold(t)
+	s := over(t, f)
 	for _, window := range []string{"raw", "1m", "1h", "1d", "auto"} {
-		got, _, err := s.Series(t.Context(), SeriesAsk{Device: "pump-7", Sensor: "temperature", From: from, To: to, Window: window})
+		got, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature", From: from, To: to, Window: window})
 		if err != nil {
 			t.Fatalf("%s: %v", window, err)
 		}
@@ -180,22 +180,22 @@ func TestSeriesHasWhatWasSentAtAnyWindow(t *testing.T) {
 			t.Errorf("%s: %d readings of %v in windows of %s, want %d of %v", window, count, total, got.Window, n, sum)
 		}
 	}
-	for _, ask := range []SeriesAsk{{Window: "1m", From: to.Add(-72 * time.Hour), To: to}, {Window: "7m", From: from, To: to}, {From: to, To: from}, {From: to.AddDate(-100, 0, 0), To: to}} {
+	for _, ask := range []SeriesQuery{{Window: "1m", From: to.Add(-72 * time.Hour), To: to}, {Window: "7m", From: from, To: to}, {From: to, To: from}, {From: to.AddDate(-100, 0, 0), To: to}} {
 		ask.Device, ask.Sensor = "pump-7", "temperature"
 		_, _, err := s.Series(t.Context(), ask)
-		if _, wrong := errors.AsType[*AskError](err); !wrong {
+		if _, wrong := errors.AsType[*QueryError](err); !wrong {
 			t.Errorf("%+v: %v", ask, err)
 		}
 	}
 }
 
 func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	y.Grow(t, 30)
-	s := over(t, y)
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 30)
+	s := over(t, f)
 	look(t, s)
 	day := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Minute)))
-	got, _, err := s.Day(t.Context(), DayAsk{Tenant: "contoso", Sensor: "temperature", Day: day})
+	got, _, err := s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: day})
 	if err != nil || len(got.Points) == 0 || got.Some || got.Devices != 15 {
 		t.Fatalf("%+v, %v", got, err)
 	}
@@ -209,11 +209,11 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	if err != nil || one.ReadingsToday != count || one.Estimated || one.Devices != 15 {
 		t.Errorf("%+v, %v; its day has %d readings", one, err, count)
 	}
-	if _, _, err := s.Day(t.Context(), DayAsk{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
+	if _, _, err := s.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("of nobody: %v", err)
 	}
-	first, _, err := s.Tenants(t.Context(), TenantsAsk{Limit: 1})
-	second, _, err2 := s.Tenants(t.Context(), TenantsAsk{Limit: 1, After: first.Next})
+	first, _, err := s.Tenants(t.Context(), TenantsQuery{Limit: 1})
+	second, _, err2 := s.Tenants(t.Context(), TenantsQuery{Limit: 1, After: first.Next})
 	if errors.Join(err, err2) != nil || first.Next != "contoso" || second.Next != "" || second.Tenants[0].Tenant != "fabrikam" || second.Total != 2 {
 		t.Errorf("%+v, then %+v, %v", first, second, err)
 	}
@@ -222,45 +222,45 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 // TestStorageThatFailsLeavesWhatWasSeen holds that pages go on with what there was,
 // and that those that have nothing say so.
 func TestStorageThatFailsLeavesWhatWasSeen(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	y.Grow(t, 10)
-	y.Away(true)
-	blind := over(t, y)
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 10)
+	f.Fail(true)
+	blind := over(t, f)
 	blind.watched.ended(errors.New("away"))
-	if _, err := blind.Map(t.Context(), MapAsk{}); err == nil {
+	if _, _, err := blind.Map(t.Context(), MapQuery{}); err == nil {
 		t.Error("there is a map although nothing was ever read")
 	}
-	y.Away(false)
-	s := over(t, y)
+	f.Fail(false)
+	s := over(t, f)
 	look(t, s)
-	y.Away(true)
+	f.Fail(true)
 	if err := s.rounds.round(t.Context()); err == nil {
 		t.Fatal("storage does not fail")
 	}
 	s.watched.ended(errors.New("away"))
-	if m, err := s.Map(t.Context(), MapAsk{}); err != nil || m.Total != 10 {
+	if m, _, err := s.Map(t.Context(), MapQuery{}); err != nil || m.Total != 10 {
 		t.Errorf("%d devices, %v", m.Total, err)
 	}
 	if _, _, err := s.Device(t.Context(), "d0001"); err == nil {
 		t.Error("a device that cannot be read is shown")
 	}
-	y.Away(false)
+	f.Fail(false)
 	if a, _, err := s.Device(t.Context(), "d0001"); err != nil || a.Device.Device != "d0001" {
 		t.Errorf("afterwards: %+v, %v", a.Device, err)
 	}
 }
 
 func TestOneReadServesAllWhoAsk(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	y.Grow(t, 3)
-	s := over(t, y)
-	y.Requests()
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 3)
+	s := over(t, f)
+	f.Requests()
 	first, read, err := s.Device(t.Context(), "d0001")
-	if err != nil || read.Cached || read.Operations != y.Requests() {
+	if err != nil || read.Cached || read.Operations != f.Requests() {
 		t.Fatalf("%+v, %+v, %v", first, read, err)
 	}
 	_, again, err := s.Device(t.Context(), "d0001")
-	if err != nil || !again.Cached || again.Operations != read.Operations || y.Requests() != 0 {
+	if err != nil || !again.Cached || again.Operations != read.Operations || f.Requests() != 0 {
 		t.Errorf("the second: %+v, %v", again, err)
 	}
 	if s.PerMinute() != read.Operations {
@@ -271,19 +271,19 @@ func TestOneReadServesAllWhoAsk(t *testing.T) {
 // TestNobodyLooksNothingIsRead holds that a dashboard that nobody looks at costs
 // nothing.
 func TestNobodyLooksNothingIsRead(t *testing.T) {
-	y := modeltest.New(t, azuretest.Local(t))
-	y.Grow(t, 3)
-	client, queues := y.Readers(t, CountTable, CountQueue)
-	s := New(Config{Tables: client, Queues: queues, Names: y.Names, Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true}}, Every: time.Millisecond})
-	y.Requests()
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 3)
+	client, queues := f.Readers(t, CountTable, CountQueue)
+	s := New(Config{Tables: client, Queues: queues, Names: f.Names, Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true}}, Interval: time.Millisecond})
+	f.Requests()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
 	time.Sleep(20 * time.Millisecond)
-	if n := y.Requests(); n != 0 {
+	if n := f.Requests(); n != 0 {
 		t.Errorf("%d requests, and nobody looks", n)
 	}
-	if m, err := s.Map(t.Context(), MapAsk{}); err != nil || y.Requests() == 0 {
+	if m, _, err := s.Map(t.Context(), MapQuery{}); err != nil || f.Requests() == 0 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	stop()

@@ -29,8 +29,8 @@ type Config struct {
 	Silent time.Duration
 	// Every is how often storage is asked for what is new, while somebody looks; zero
 	// means 3 s.
-	Every time.Duration
-	Log   *slog.Logger // nil means slog.Default()
+	Interval time.Duration
+	Log      *slog.Logger // nil means slog.Default()
 }
 
 // DefaultSilent is when a device counts as silent where nothing else is said.
@@ -68,8 +68,8 @@ type Store struct {
 
 // New is a Store. It knows nothing before Run has begun.
 func New(c Config) *Store {
-	c.Silent, c.Every = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Every, roundEvery)
-	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch(2 * c.Every), loaded: make(chan struct{})}
+	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
+	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch(2 * c.Interval), loaded: make(chan struct{})}
 	s.grounds = &grounds{index: s.index, every: layerFor}
 	s.rounds = newRounds(s)
 	s.current.Store(&c.Pipelines)

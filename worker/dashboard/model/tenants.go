@@ -11,15 +11,15 @@ import (
 	"furrow/tables/schema"
 )
 
-// A TenantsAsk is what a list of tenants was asked for.
-type TenantsAsk struct {
+// A TenantsQuery is what a list of tenants was asked for.
+type TenantsQuery struct {
 	After string // a tenant
-	Limit int    // at most MostTenants; 0 means that
+	Limit int    // at most MaxTenants; 0 means that
 }
 
 // Bounds of a list of tenants.
 const (
-	MostTenants = 100
+	MaxTenants = 100
 	// todayPages bounds what is read of a tenant's day to count its readings: a
 	// thousand devices each.
 	todayPages = 3
@@ -34,7 +34,7 @@ type today struct {
 }
 
 // Tenants are those that there are, by name.
-func (s *Store) Tenants(ctx context.Context, ask TenantsAsk) (TenantsAnswer, Read, error) {
+func (s *Store) Tenants(ctx context.Context, ask TenantsQuery) (TenantsAnswer, Read, error) {
 	ctx = s.counted(ctx)
 	at, err := s.watched.look(ctx)
 	if at.IsZero() && err != nil {
@@ -42,8 +42,8 @@ func (s *Store) Tenants(ctx context.Context, ask TenantsAsk) (TenantsAnswer, Rea
 	}
 	all := s.index.tallies(s.silence())
 	out := TenantsAnswer{Total: len(all), Tenants: []Tenant{}}
-	if ask.Limit <= 0 || ask.Limit > MostTenants {
-		ask.Limit = MostTenants
+	if ask.Limit <= 0 || ask.Limit > MaxTenants {
+		ask.Limit = MaxTenants
 	}
 	from, _ := slices.BinarySearchFunc(all, ask.After, func(t Tenant, after string) int { return strings.Compare(t.Tenant, after+"\x00") })
 	if ask.After == "" {

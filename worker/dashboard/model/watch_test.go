@@ -10,14 +10,14 @@ import (
 func TestWhoLooksAmidTheFirstRoundSeesWhatIsKnownNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Config{})
-		m, err := s.Map(t.Context(), MapAsk{})
+		m, _, err := s.Map(t.Context(), MapQuery{})
 		if err != nil || !m.At.Equal(time.Now().UTC()) {
 			t.Errorf("a map of %v, %v", m.At, err)
 		}
 		s.watched.ended(nil)
 		done := time.Now()
 		time.Sleep(time.Second)
-		if m, err = s.Map(t.Context(), MapAsk{}); err != nil || !m.At.Equal(done.UTC()) {
+		if m, _, err = s.Map(t.Context(), MapQuery{}); err != nil || !m.At.Equal(done.UTC()) {
 			t.Errorf("after a round, a map of %v, %v", m.At, err)
 		}
 	})

@@ -1,77 +1,68 @@
 package web
 
 import (
-	"furrow/worker/dashboard/model"
 	"time"
+
+	"furrow/worker/dashboard/model"
 )
 
-// A Page is what a page is made of: one of the structs below.
+// A Page is what one template renders: one of the structs below.
 type Page interface{ file() string }
 
-// A Foot is what every page says at its end.
-type Foot struct {
-	At         time.Time // when its data was read from storage
-	Operations int       // of storage, that it cost to read them
-	Cached     bool      // they were read for another page
-	Storage    string    // where the data lie, without a key; may be empty
+// A Footer is what every page says at its end about its data.
+type Footer struct {
+	At         time.Time // when it was read from storage
+	Operations int       // storage operations that reading it took
+	Cached     bool      // it was read for another request
+	Storage    string    // URL of the storage, without a key; may be empty
 	Version    string    // of furrow; may be empty
 }
 
-// A World is the first page. Its address takes what /v1/map takes; without a bbox
-// it is the whole world.
-type World struct {
-	Foot    Foot
-	Tenant  string      // chosen; empty is all
-	BBox    *[4]float64 // west, south, east, north; nil is the world
+// A MapPage is the first page. It takes the parameters of /v1/map; without a bbox it shows the world.
+type MapPage struct {
+	Footer  Footer
+	Tenant  string     // chosen; empty: all
+	BBox    *model.Box // nil: the world
 	Tenants []string
 	Sensors []model.Sensor
-	Map     model.Map        // for the view of BBox; at most a few hundred marks
-	List    model.DeviceList // of the devices in view or, where that is dear, of all
+	Map     model.Map
+	List    model.DeviceList
 }
 
-// A DevicesPage lists devices. Its address takes what /v1/devices takes.
+// A DevicesPage lists devices. It takes the parameters of /v1/devices.
 type DevicesPage struct {
-	Foot    Foot
-	Ask     DevicesAsk
+	Footer  Footer
+	Query   model.ListQuery
 	Tenants []string
 	Sensors []model.Sensor
 	List    model.DeviceList
 }
 
-// A DevicesAsk is what a list of devices was asked for.
-type DevicesAsk struct {
-	Tenant, Site, Prefix, Sensor, After string
-	State                               model.State // empty is any
-	Sort                                string      // device, time or value; empty is device
-	Limit                               int
-}
-
-// A DevicePage is one device. Its address takes what /v1/devices/{id}/series takes,
-// and span=1h, 6h, 24h, 7d, 30d or 1y instead of from and to.
+// A DevicePage is one device. It takes the parameters of /v1/devices/{id}/series.
 type DevicePage struct {
-	Foot   Foot
+	Footer Footer
 	Now    time.Time
 	Answer model.DeviceAnswer
 	Span   string // as in the address; empty where from and to were given
 	Series *model.Series
 }
 
-// A PipelinesPage is how all pipelines do.
+// A PipelinesPage shows the state of all pipelines.
 type PipelinesPage struct {
-	Foot   Foot
+	Footer Footer
 	Now    time.Time
 	Answer model.PipelinesAnswer
 }
 
 // A TenantsPage lists tenants.
 type TenantsPage struct {
-	Foot   Foot
+	Footer Footer
 	Answer model.TenantsAnswer
 }
 
-// A TenantPage is a tenant's day. Its address takes what /v1/tenants/{t}/day takes.
+// A TenantPage is a tenant's day. It takes the parameters of /v1/tenants/{tenant}/day.
 type TenantPage struct {
-	Foot    Foot
+	Footer  Footer
 	Tenant  model.Tenant
 	Day     string // such as 2026-11-21
 	Today   string
@@ -81,13 +72,13 @@ type TenantPage struct {
 
 // A ProblemPage says why there is no page.
 type ProblemPage struct {
-	Foot   Foot
+	Footer Footer
 	Status int    // of HTTP
-	Title  string // such as "There is no such device"
+	Title  string // such as "Page not found"
 	Detail string
 }
 
-func (World) file() string         { return "world.html" }
+func (MapPage) file() string       { return "map.html" }
 func (DevicesPage) file() string   { return "devices.html" }
 func (DevicePage) file() string    { return "device.html" }
 func (PipelinesPage) file() string { return "pipelines.html" }

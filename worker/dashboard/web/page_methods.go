@@ -2,80 +2,116 @@ package web
 
 import (
 	"fmt"
-	"furrow/worker/dashboard/model"
 	"math"
 	"net/url"
+	"strconv"
 	"time"
+
+	"furrow/worker/dashboard/model"
 )
 
-// What the templates ask of their pages.
+// The methods below are called by the templates.
 
-// Closer is the address of the map of a cluster.
-func (p World) Closer(c model.Cluster) string { return p.closer(c) }
-
-// Fit is the box that the map begins with: the one asked for or, where the fleet is
-// all in one part of the world, that part. Empty is the world.
-func (p World) Fit() string {
-	if b := p.BBox; b != nil && onEarth(&b[1], &b[0]) && onEarth(&b[3], &b[2]) {
-		return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", b[0], b[1], b[2], b[3])
+// Closer returns the address of the map of a cluster.
+func (p MapPage) Closer(c model.Cluster) string {
+	if !c.BBox.OnEarth() {
+		return "/"
 	}
-	west, south, east, north := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
-	for _, c := range p.Map.Clusters {
-		west, south, east, north = min(west, c.BBox[0]), min(south, c.BBox[1]), max(east, c.BBox[2]), max(north, c.BBox[3])
+	q := url.Values{"sensor": {p.Map.Sensor}, "bbox": {boxText(c.BBox)}}
+	width := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1], 1e-4)
+	q.Set("zoom", fmt.Sprintf("%.1f", max(2, min(18, math.Log2(360/width)+1))))
+	if p.Tenant != "" {
+		q.Set("tenant", p.Tenant)
 	}
-	for _, d := range p.Map.Devices {
-		west, south, east, north = min(west, d.Lon), min(south, d.Lat), max(east, d.Lon), max(north, d.Lat)
-	}
-	if !(east-west <= 90) || !onEarth(&north, &east) || !onEarth(&south, &west) {
-		return ""
-	}
-	const least = 0.5 // degrees around a single place
-	return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", west-least, south-least, east+least, north+least)
+	return "/?" + q.Encode()
 }
 
-// States are those to choose from.
+func boxText(b model.Box) string { return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", b[0], b[1], b[2], b[3]) }
+
+// Fit returns the box that the map begins with: the requested one or, when the fleet is all in one part of
+// the world, that part. Empty is the world.
+func (p MapPage) Fit() string {
+	if p.BBox != nil && p.BBox.OnEarth() {
+		return boxText(*p.BBox)
+	}
+	fit := model.Box{math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)}
+	for _, c := range p.Map.Clusters {
+		fit = model.Box{min(fit[0], c.BBox[0]), min(fit[1], c.BBox[1]), max(fit[2], c.BBox[2]), max(fit[3], c.BBox[3])}
+	}
+	for _, d := range p.Map.Devices {
+		fit = model.Box{min(fit[0], d.Lon), min(fit[1], d.Lat), max(fit[2], d.Lon), max(fit[3], d.Lat)}
+	}
+	if !(fit[2]-fit[0] <= 90) || !fit.OnEarth() {
+		return ""
+	}
+	const margin = 0.5 // degrees
+	return boxText(model.Box{fit[0] - margin, fit[1] - margin, fit[2] + margin, fit[3] + margin})
+}
+
+// States returns the states to choose from.
 func (p DevicesPage) States() []model.State {
 	return []model.State{model.OK, model.Silent, model.Held, model.Revoked}
 }
 
-// Filtered says whether there are devices that the list leaves out.
+// Filtered reports whether the list leaves out devices.
 func (p DevicesPage) Filtered() bool {
-	return p.Ask.Tenant != "" || p.Ask.Site != "" || p.Ask.Prefix != "" || p.Ask.State != ""
+	return p.Query.Tenant != "" || p.Query.Site != "" || p.Query.Prefix != "" || p.Query.State != ""
 }
 
-// Sorted is what the list is sorted by.
+// Sorted returns what the list is sorted by.
 func (p DevicesPage) Sorted() string {
-	if p.Ask.Sort == "" {
-		return "device"
+	if p.Query.Sort == "" {
+		return model.SortDevice
 	}
-	return p.Ask.Sort
+	return p.Query.Sort
 }
 
-// Sensor is that of the chart.
-func (p DevicePage) Sensor() string {
-	if p.Series == nil {
-		return ""
+// Address returns the address of the list with some parameters changed: names and values in turn. It begins
+// at the first page unless after is among them.
+func (p DevicesPage) Address(changes ...string) string {
+	q := url.Values{"tenant": {p.Query.Tenant}, "site": {p.Query.Site}, "prefix": {p.Query.Prefix},
+		"state": {string(p.Query.State)}, "sensor": {p.Query.Sensor}, "sort": {p.Query.Sort}}
+	if p.Query.Limit > 0 {
+		q.Set("limit", strconv.Itoa(p.Query.Limit))
 	}
-	return p.Series.Sensor
-}
-
-// Title is that of the chart.
-func (p DevicePage) Title() string { return p.Sensor() + " of " + p.Answer.Device.Device }
-
-// State is how the device is.
-func (p DevicePage) State() model.State {
-	if p.Answer.Device.Status == string(model.Revoked) {
-		return model.Revoked
+	for i := 0; i+1 < len(changes); i += 2 {
+		q.Set(changes[i], changes[i+1])
 	}
-	for _, of := range p.Answer.Pipelines {
-		if of.Held != nil {
-			return model.Held
+	for name := range q {
+		if q.Get(name) == "" {
+			q.Del(name)
 		}
 	}
-	return p.Answer.State
+	if len(q) == 0 {
+		return "/devices"
+	}
+	return "/devices?" + q.Encode()
 }
 
-// Address is that of the page with another sensor or span.
+// Unit returns the unit of the chosen sensor.
+func (p DevicesPage) Unit() string {
+	for _, s := range p.Sensors {
+		if s.Name == p.Query.Sensor {
+			return s.Unit
+		}
+	}
+	return ""
+}
+
+// Sensor returns the sensor of the chart.
+func (p DevicePage) Sensor() string { return sensorOf(p.Series) }
+
+func sensorOf(s *model.Series) string {
+	if s == nil {
+		return ""
+	}
+	return s.Sensor
+}
+
+// Title returns the title of the chart.
+func (p DevicePage) Title() string { return p.Sensor() + " of " + p.Answer.Device.Device }
+
+// Address returns the address of the page with another sensor or span.
 func (p DevicePage) Address(name, text string) string {
 	q := url.Values{}
 	if p.Series != nil {
@@ -95,30 +131,25 @@ func (p DevicePage) Address(name, text string) string {
 	return "/devices/" + url.PathEscape(p.Answer.Device.Device) + "?" + q.Encode()
 }
 
-// Tenants is how many there are, on this page and others.
+// Tenants returns how many tenants there are, on all pages of the list.
 func (p TenantsPage) Tenants() int { return max(p.Answer.Total, len(p.Answer.Tenants)) }
 
-// Most is the most devices that a tenant has.
-func (p TenantsPage) Most() int {
-	most := 0
+// MaxDevices returns the number of devices of the largest tenant.
+func (p TenantsPage) MaxDevices() int {
+	n := 0
 	for _, t := range p.Answer.Tenants {
-		most = max(most, t.Devices)
+		n = max(n, t.Devices)
 	}
-	return most
+	return n
 }
 
-// Sensor is that of the chart.
-func (p TenantPage) Sensor() string {
-	if p.Series == nil {
-		return ""
-	}
-	return p.Series.Sensor
-}
+// Sensor returns the sensor of the chart.
+func (p TenantPage) Sensor() string { return sensorOf(p.Series) }
 
-// Title is that of the chart.
+// Title returns the title of the chart.
 func (p TenantPage) Title() string { return p.Sensor() + " of " + p.Tenant.Tenant + " on " + p.Day }
 
-// Address is that of the page with another sensor or day.
+// Address returns the address of the page with another sensor or day.
 func (p TenantPage) Address(name, text string) string {
 	q := url.Values{"day": {p.Day}}
 	if p.Series != nil {
@@ -128,10 +159,10 @@ func (p TenantPage) Address(name, text string) string {
 	return "/tenants/" + url.PathEscape(p.Tenant.Tenant) + "?" + q.Encode()
 }
 
-// Before is the day before.
+// Before returns the day before.
 func (p TenantPage) Before() string { return p.beside(-1) }
 
-// After is the day after, unless that is still to come.
+// After returns the day after, unless it is in the future.
 func (p TenantPage) After() string {
 	if p.Today != "" && p.Day >= p.Today {
 		return ""

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"maps"
 	"math"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,40 +14,6 @@ import (
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web/internal/chart"
 )
-
-// Address is that of the list with some members asked for anew: names and texts by
-// turns. Whatever it is, it begins at the first page unless it says after.
-func (a DevicesAsk) Address(changes ...string) string {
-	q := url.Values{"tenant": {a.Tenant}, "site": {a.Site}, "prefix": {a.Prefix}, "state": {string(a.State)}, "sensor": {a.Sensor}, "sort": {a.Sort}}
-	if a.Limit > 0 {
-		q.Set("limit", strconv.Itoa(a.Limit))
-	}
-	for i := 0; i+1 < len(changes); i += 2 {
-		q.Set(changes[i], changes[i+1])
-	}
-	for name := range q {
-		if q.Get(name) == "" {
-			q.Del(name)
-		}
-	}
-	if len(q) == 0 {
-		return "/devices"
-	}
-	return "/devices?" + q.Encode()
-}
-
-// Unit is that of the sensor asked for.
-func (p DevicesPage) Unit() string {
-	for _, s := range p.Sensors {
-		if s.Name == p.Ask.Sensor {
-			return s.Unit
-		}
-	}
-	return ""
-}
-
-// spans are the times that a chart is offered for.
-func spans() []string { return []string{"1h", "6h", "24h", "7d", "30d", "1y"} }
 
 // chartPoints is how many points a chart has room for.
 const chartPoints = 480

@@ -74,40 +74,40 @@ func stillPath(b *strings.Builder, class string, lines []earth.Line, end string)
 }
 
 // still is the still map of a page.
-func (s *static) still(w World) (template.HTML, error) {
+func (s *static) still(page MapPage) (template.HTML, error) {
 	ground, err := s.address("world.svg")
 	if err != nil {
 		return "", err
 	}
 	x, y, width, height := 0.0, 0.0, 1200.0, earth.Height*stillScale
-	if b := w.BBox; b != nil && onEarth(&b[1], &b[0]) && onEarth(&b[3], &b[2]) {
-		x, y, width, height = stillView(*w.BBox)
+	if page.BBox != nil && page.BBox.OnEarth() {
+		x, y, width, height = stillView(*page.BBox)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="still" viewBox="%.3f %.3f %.3f %.3f" role="group" aria-label="A map of devices; each group of them is a link that looks closer.">`+
 		`<image href="%s" width="1200" height="%.0f"/>`, x, y, width, height, html.EscapeString(ground), earth.Height*stillScale)
 	dot := width / 220
-	for _, c := range w.Map.Clusters {
+	for _, c := range page.Map.Clusters {
 		if !onEarth(&c.Lat, &c.Lon) {
 			continue
 		}
 		cx, cy := stillPoint(c.Lon, c.Lat)
 		r := dot * (1 + math.Log10(float64(max(1, c.N))))
 		fmt.Fprintf(&b, `<a href="%s"><title>%s</title><circle class="mark %s" cx="%.3f" cy="%.3f" r="%.3f"/></a>`,
-			html.EscapeString(w.closer(c)), html.EscapeString(clusterText(c, w.Map.Unit)), rampClass(c.Mean, w.Map.Scale), cx, cy, r)
+			html.EscapeString(page.Closer(c)), html.EscapeString(clusterText(c, page.Map.Unit)), rampClass(c.Mean, page.Map.Scale), cx, cy, r)
 	}
-	for _, d := range w.Map.Devices {
+	for _, d := range page.Map.Devices {
 		if !onEarth(&d.Lat, &d.Lon) {
 			continue
 		}
 		cx, cy := stillPoint(d.Lon, d.Lat)
 		number, _ := d.Value.(float64)
-		class := rampClass(&number, w.Map.Scale)
+		class := rampClass(&number, page.Map.Scale)
 		if _, isNumber := d.Value.(float64); !isNumber {
 			class = "none"
 		}
 		fmt.Fprintf(&b, `<a href="/devices/%s"><title>%s</title><use class="mark %s %s" href="#m-%s" x="%.3f" y="%.3f" width="%.3f" height="%.3f"/></a>`,
-			html.EscapeString(url.PathEscape(d.Device)), html.EscapeString(d.Device+": "+value(d.Value, w.Map.Unit)+", "+string(d.State)),
+			html.EscapeString(url.PathEscape(d.Device)), html.EscapeString(d.Device+": "+value(d.Value, page.Map.Unit)+", "+string(d.State)),
 			class, stateClass(d.State), stateClass(d.State), cx-dot*1.5, cy-dot*1.5, dot*3, dot*3)
 	}
 	b.WriteString(`</svg>`)
@@ -115,7 +115,7 @@ func (s *static) still(w World) (template.HTML, error) {
 }
 
 // stillView is the part of the still map that shows a box, in the shape of the whole.
-func stillView(box [4]float64) (x, y, width, height float64) {
+func stillView(box model.Box) (x, y, width, height float64) {
 	x0, y0 := math.Inf(1), math.Inf(1)
 	x1, y1 := math.Inf(-1), math.Inf(-1)
 	for _, lon := range []float64{box[0], box[2]} {
@@ -127,19 +127,4 @@ func stillView(box [4]float64) (x, y, width, height float64) {
 	width = max((x1-x0)*1.2, (y1-y0)*1.2*earth.Width/earth.Height, 0.01)
 	height = width * earth.Height / earth.Width
 	return (x0 + x1 - width) / 2, (y0 + y1 - height) / 2, width, height
-}
-
-// closer is the address of the map of a cluster.
-func (w World) closer(c model.Cluster) string {
-	if b := c.BBox; !onEarth(&b[1], &b[0]) || !onEarth(&b[3], &b[2]) {
-		return "/"
-	}
-	q := url.Values{}
-	q.Set("bbox", fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", c.BBox[0], c.BBox[1], c.BBox[2], c.BBox[3]))
-	q.Set("zoom", fmt.Sprintf("%.1f", max(2, min(18, math.Log2(360/max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1], 1e-4))+1))))
-	q.Set("sensor", w.Map.Sensor)
-	if w.Tenant != "" {
-		q.Set("tenant", w.Tenant)
-	}
-	return "/?" + q.Encode()
 }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/xml"
 	"errors"
 	"furrow/worker/dashboard/model"
@@ -30,10 +32,14 @@ func TestStillGroundIsSmallAndWellFormed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := s.files["world.svg"]
-	wellFormed(t, string(a.plain))
-	if len(a.packed) > 90<<10 {
-		t.Errorf("the still ground has %d bytes", len(a.packed))
+	ground := s.files["world.svg"]
+	wellFormed(t, string(ground))
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(ground)
+	z.Close()
+	if packed.Len() > 95<<10 {
+		t.Errorf("the still ground has %d bytes compressed", packed.Len())
 	}
 }
 
@@ -47,7 +53,7 @@ func TestStillMarksLieWhereTheGroundIs(t *testing.T) {
 		t.Errorf("0, 0 is at %.2f, %.2f", x, y)
 	}
 	mean := 9.5
-	w := World{Map: model.Map{Sensor: "t", Scale: &[2]float64{0, 10}, Clusters: []model.Cluster{{N: 7, Lat: 1, Lon: 2, Mean: &mean, Silent: 1, BBox: [4]float64{1, 0, 3, 2}}},
+	w := MapPage{Map: model.Map{Sensor: "t", Scale: &[2]float64{0, 10}, Clusters: []model.Cluster{{N: 7, Lat: 1, Lon: 2, Mean: &mean, Silent: 1, BBox: model.Box{1, 0, 3, 2}}},
 		Devices: []model.Dot{{Device: "a&b", Value: 3.0, State: model.Held}, {Device: "c", Value: nil, State: model.Silent}}}}
 	got, err := s.still(w)
 	if err != nil {
@@ -64,7 +70,7 @@ func TestStillMarksLieWhereTheGroundIs(t *testing.T) {
 
 // TestStillViewHoldsItsBox, also one over the 180th meridian, and never is nothing.
 func TestStillViewHoldsItsBox(t *testing.T) {
-	for _, box := range [][4]float64{{-10, 30, 40, 70}, {13.4, 52.5, 13.4, 52.5}, {-180, -90, 180, 90}} {
+	for _, box := range []model.Box{{-10, 30, 40, 70}, {13.4, 52.5, 13.4, 52.5}, {-180, -90, 180, 90}} {
 		x, y, width, height := stillView(box)
 		for _, corner := range [][2]float64{{box[0], box[1]}, {box[2], box[3]}, {box[0], box[3]}} {
 			px, py := stillPoint(corner[0], corner[1])

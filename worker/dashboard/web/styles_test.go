@@ -154,7 +154,7 @@ func TestStillGroundHasTheColoursOfTheStyles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	svg := string(s.files["world.svg"].plain)
+	svg := string(s.files["world.svg"])
 	for _, name := range []string{"--sea", "--land", "--coast", "--border"} {
 		m := regexp.MustCompile(name + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(string(css))
 		if m == nil || !strings.Contains(svg, m[1]) || !strings.Contains(svg, m[2]) {

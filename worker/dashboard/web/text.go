@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"html/template"
 	"math"
@@ -19,7 +20,7 @@ func functions(s *static) template.FuncMap {
 		"path": url.PathEscape, "static": s.address, "still": s.still,
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
 		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "number": number, "plural": plural, "short": short, "breaking": breaking,
-		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": spans, "steps": steps, "costs": costs, "labels": labels,
+		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps, "costs": costs, "labels": labels,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
 }

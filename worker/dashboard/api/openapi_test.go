@@ -1,4 +1,4 @@
-package dashboard
+package api
 
 import (
 	"encoding/json"
@@ -25,22 +25,18 @@ type openAPIDocument struct {
 	}
 }
 
-// TestOpenAPIHasEveryRouteOfTheMux asks the mux itself for the data's routes, and
-// compares what each takes and gives.
-func TestOpenAPIHasEveryRouteOfTheMux(t *testing.T) {
+// TestOpenAPIDescribesEveryRoute also compares the parameters and the problem codes.
+func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	var doc openAPIDocument
 	if err := json.Unmarshal(description, &doc); err != nil || !strings.HasPrefix(doc.OpenAPI, "3.1.") {
 		t.Fatalf("version %q, %v", doc.OpenAPI, err)
 	}
 	n, inPath := 0, regexp.MustCompile(`{(\w+)}`)
-	for _, r := range routes() {
-		if r.page {
-			continue
-		}
+	for _, r := range New(nil, nil).Routes() {
 		n++
-		get, ok := doc.Paths[r.pattern]["get"]
+		get, ok := doc.Paths[r.Pattern]["get"]
 		if !ok {
-			t.Errorf("it does not have %s", r.pattern)
+			t.Errorf("the document lacks %s", r.Pattern)
 		}
 		var query, path []string
 		for _, p := range get.Parameters {
@@ -50,32 +46,31 @@ func TestOpenAPIHasEveryRouteOfTheMux(t *testing.T) {
 				path = append(path, p.Name)
 			}
 		}
-		if !slices.Equal(slices.Sorted(slices.Values(query)), slices.Sorted(slices.Values(r.asks))) {
-			t.Errorf("%s takes %q, and it says %q", r.pattern, r.asks, query)
+		if !slices.Equal(slices.Sorted(slices.Values(query)), slices.Sorted(slices.Values(r.Params))) {
+			t.Errorf("%s takes %q; the document says %q", r.Pattern, r.Params, query)
 		}
-		for _, m := range inPath.FindAllStringSubmatch(r.pattern, -1) {
+		for _, m := range inPath.FindAllStringSubmatch(r.Pattern, -1) {
 			if !slices.Contains(path, m[1]) {
-				t.Errorf("%s: it does not say what %s is", r.pattern, m[1])
+				t.Errorf("%s: the document lacks the path parameter %s", r.Pattern, m[1])
 			}
 		}
 	}
 	if len(doc.Paths) != n {
-		t.Errorf("it has %d paths; there are %d", len(doc.Paths), n)
+		t.Errorf("the document has %d paths; there are %d", len(doc.Paths), n)
 	}
 	listed := doc.Components.Schemas["Problem"].Properties["code"].Enum
-	for code := range codes() {
+	for code := range statuses() {
 		described := false
 		for _, r := range doc.Components.Responses {
 			described = described || strings.Contains(r.Description, string(code))
 		}
 		if !slices.Contains(listed, string(code)) || !described {
-			t.Errorf("it does not have the code %s", code)
+			t.Errorf("the document lacks the code %s", code)
 		}
 	}
 }
 
-// TestOpenAPIHasEveryMember goes through the answers, and what is in them.
-func TestOpenAPIHasEveryMember(t *testing.T) {
+func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 	var doc openAPIDocument
 	if err := json.Unmarshal(description, &doc); err != nil {
 		t.Fatal(err)
@@ -90,35 +85,37 @@ func TestOpenAPIHasEveryMember(t *testing.T) {
 		if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() || seen[name] {
 			return
 		}
-		if of == reflect.TypeFor[problem]() {
-			name = "Problem"
-		}
 		seen[name] = true
 		schema, ok := doc.Components.Schemas[name]
 		if !ok {
-			t.Errorf("it has no schema %s", name)
+			t.Errorf("the document lacks the schema %s", name)
 			return
 		}
-		for i := range of.NumField() {
-			member, options, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		n := 0
+		for field := range of.Fields() {
+			if !field.IsExported() {
+				continue
+			}
+			n++
+			member, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 			if _, ok := schema.Properties[member]; !ok {
-				t.Errorf("%s has no member %q", name, member)
+				t.Errorf("the schema %s lacks the member %q", name, member)
 			}
 			if slices.Contains(schema.Required, member) == strings.Contains(options, "omit") {
-				t.Errorf("%s.%s: whether it is required is not what the code does", name, member)
+				t.Errorf("%s.%s: required in the document, optional in Go, or the reverse", name, member)
 			}
-			check(of.Field(i).Type)
+			check(field.Type)
 		}
-		if len(schema.Properties) != of.NumField() {
-			t.Errorf("%s has %d members; there are %d", name, len(schema.Properties), of.NumField())
+		if len(schema.Properties) != n {
+			t.Errorf("%s has %d members in the document and %d in Go", name, len(schema.Properties), n)
 		}
 	}
-	for _, of := range []any{model.Sensors{}, model.Map{}, model.Change{}, model.DeviceList{}, model.DeviceAnswer{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, problem{}} {
+	for _, of := range []any{model.Sensors{}, model.Map{}, model.Change{}, model.DeviceList{}, model.DeviceAnswer{}, model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}
 	for name := range doc.Components.Schemas {
 		if !seen[name] {
-			t.Errorf("nothing is a %s", name)
+			t.Errorf("no type is a %s", name)
 		}
 	}
 }

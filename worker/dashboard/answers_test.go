@@ -1,0 +1,165 @@
+package dashboard
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+
+	"furrow/tables/azuretest"
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/dashboard/web"
+)
+
+// TestEveryAddressAnswers holds what all answers have in common.
+func TestEveryAddressAnswers(t *testing.T) {
+	f := newFixture(t, 12, Config{Loopback: true, Storage: "https://acct.table.core.windows.net", Version: "v1"})
+	f.run(t, 12)
+	for _, target := range addresses() {
+		w := f.get(target)
+		page := !isAPI(strings.Split(target, "?")[0])
+		if w.Code != 200 || w.Body.Len() == 0 {
+			t.Errorf("%s: %d %s", target, w.Code, w.Body)
+		}
+		if page != strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			t.Errorf("%s is %s", target, w.Header().Get("Content-Type"))
+		}
+		if page && (w.Header().Get("Content-Security-Policy") != web.Policy || !strings.HasSuffix(strings.TrimSpace(w.Body.String()), "</html>")) {
+			t.Errorf("%s is not a whole page under the policy", target)
+		}
+		if !page && !json.Valid(w.Body.Bytes()) {
+			t.Errorf("%s is no JSON: %s", target, w.Body)
+		}
+		for header, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
+			"Referrer-Policy": "same-origin", "Content-Security-Policy": "default-src 'none'",
+		} {
+			if got := w.Header().Get(header); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %s is %q", target, header, got)
+			}
+		}
+		if cached := w.Header().Get("Cache-Control"); cached == "" || strings.Contains(cached, "public") {
+			t.Errorf("%s: Cache-Control is %q", target, cached)
+		}
+		if head := f.do("HEAD", target); head.Code != 200 || head.Body.Len() > 0 {
+			t.Errorf("HEAD %s: %d with a body of %d bytes", target, head.Code, head.Body.Len())
+		}
+	}
+}
+
+func TestAnswersAreCompressedAndTagged(t *testing.T) {
+	f := newFixture(t, 12, Config{Loopback: true})
+	f.run(t, 12)
+	for _, target := range []string{"/", "/v1/map", "/devices/d0001", "/v1/devices", "/openapi.json"} {
+		w := f.get(target, "Accept-Encoding", "br, gzip")
+		z, err := gzip.NewReader(w.Body)
+		if err != nil || w.Header().Get("Content-Encoding") != "gzip" || w.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s is not compressed: %v, %v", target, err, w.Header())
+			continue
+		}
+		if plain, err := io.ReadAll(z); err != nil || len(plain) < 1000 {
+			t.Errorf("%s: %d bytes, %v", target, len(plain), err)
+		}
+		if w := f.get(target, "Accept-Encoding", "gzip;q=0"); w.Header().Get("Content-Encoding") != "" {
+			t.Errorf("%s is compressed for a client that refuses it", target)
+		}
+	}
+	tag := f.get("/openapi.json").Header().Get("ETag")
+	if w := f.get("/openapi.json", "If-None-Match", `"x", `+tag); w.Code != 304 || w.Body.Len() > 0 {
+		t.Errorf("with the current ETag: %d, and %d bytes", w.Code, w.Body.Len())
+	}
+	if w := f.get("/openapi.json", "If-None-Match", `"x"`); w.Code != 200 {
+		t.Errorf("with an old ETag: %d", w.Code)
+	}
+}
+
+// TestCostDoesNotDependOnTheSizeOfTheFleet counts the requests of each address at the transport, before
+// anything is cached, and compares them with what the answer says.
+func TestCostDoesNotDependOnTheSizeOfTheFleet(t *testing.T) {
+	for _, n := range []int{6, 48} {
+		fleet := modeltest.New(t, azuretest.Local(t))
+		fleet.Grow(t, n)
+		for target, limit := range map[string]int{
+			"/v1/devices/d0001": 1 + 3 + 2,
+			"/v1/devices/d0001/series?span=1h&sensor=temperature": 1 + 1,
+			"/v1/devices/d0001/series?span=7d&sensor=temperature": 1 + 1 + 9,
+			"/v1/devices/d0001/series?span=1y&sensor=temperature": 1 + 1 + 3,
+			"/v1/devices/d0001/series?span=1y":                    1 + 3 + 2 + 1 + 3,
+			"/devices/d0001":                                      1 + 3 + 2 + 4,
+			"/v1/pipelines":                                       2 + 3,
+			"/pipelines":                                          2 + 3,
+		} {
+			f := over(t, fleet, Config{Loopback: true})
+			f.Requests()
+			w := f.get(target)
+			if got := f.Requests(); w.Code != 200 || got > limit || got == 0 {
+				t.Errorf("%s of %d devices: %d, %d requests, want at most %d", target, n, w.Code, got, limit)
+			} else if said := operations(w.Body.Bytes()); strings.HasPrefix(target, "/v1/") && said != got {
+				t.Errorf("%s says that it took %d operations; it took %d", target, said, got)
+			}
+			if w := f.get(target); w.Code != 200 || strings.HasPrefix(target, "/v1/devices/d0001/") {
+				continue // a chart that ends now changes every second
+			}
+			if got := f.Requests(); got > limit/2 {
+				t.Errorf("%s again: %d requests", target, got)
+			}
+		}
+	}
+}
+
+func operations(body []byte) int {
+	var a struct{ Operations int }
+	if json.Unmarshal(body, &a) != nil {
+		return -1
+	}
+	return a.Operations
+}
+
+func TestFooterSaysWhatThePageCost(t *testing.T) {
+	f := newFixture(t, 3, Config{Loopback: true, Storage: "https://acct.table.core.windows.net"})
+	f.Requests()
+	page := f.get("/pipelines").Body.String()
+	footer := page[strings.LastIndex(page, "<footer"):]
+	if !strings.Contains(footer, strconv.Itoa(f.Requests())) || !strings.Contains(footer, "acct.table") {
+		t.Errorf("the footer is %s", footer)
+	}
+}
+
+func TestPagesSurviveAnOutageOfStorage(t *testing.T) {
+	f := newFixture(t, 5, Config{Loopback: true})
+	f.run(t, 5)
+	f.Fail(true)
+	for target, want := range map[string]int{
+		"/": 200, "/devices": 200, "/v1/map": 200, "/v1/devices": 200, "/healthz": 200,
+		"/devices/d0001": 503, "/pipelines": 503, "/tenants/contoso": 503, "/v1/pipelines": 503, "/v1/devices/d0001": 503,
+	} {
+		w := f.get(target)
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d", target, w.Code, want)
+		}
+		if want == 503 && (!strings.Contains(w.Body.String(), "Storage") || w.Header().Get("Retry-After") == "") {
+			t.Errorf("%s does not say why: %s", target, w.Body)
+		}
+	}
+	wantProblem(t, "during an outage", f.get("/v1/pipelines"), api.StorageUnavailable)
+	f.Fail(false)
+	if w := f.get("/devices/d0001"); w.Code != 200 {
+		t.Errorf("afterwards: %d", w.Code)
+	}
+}
+
+func TestErrorsArePagesForPeopleAndJSONForPrograms(t *testing.T) {
+	f := newFixture(t, 2, Config{Loopback: true})
+	f.run(t, 2)
+	for target, want := range map[string]int{"/nowhere": 404, "/devices/nobody": 404, "/tenants/nobody": 404, "/devices?limit=many": 400} {
+		if w := f.get(target); w.Code != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			t.Errorf("%s: %d %s", target, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+	for _, target := range []string{"/v1/nowhere", "/v1/devices/nobody", "/v1/devices/nobody/series", "/v1/tenants/nobody/day"} {
+		wantProblem(t, target, f.get(target), api.NotFound)
+	}
+}

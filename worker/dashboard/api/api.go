@@ -1,0 +1,138 @@
+package api
+
+import (
+	_ "embed"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
+)
+
+// An API serves the data of a model.
+type API struct {
+	model   *model.Store
+	log     *slog.Logger
+	streams chan struct{} // holds one element per open stream
+	closing chan struct{} // closed by Close
+}
+
+// New returns an API over m.
+func New(m *model.Store, log *slog.Logger) *API {
+	return &API{model: m, log: log, streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
+}
+
+// Close ends all streams.
+func (a *API) Close() { close(a.closing) }
+
+// Fail answers a request with the problem that err stands for.
+func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := Report(w, r, err, a.log)
+	body, err := marshal(p)
+	if err != nil {
+		panic(err) // a Problem has only strings and numbers
+	}
+	Write(w, r, p.Status, "application/problem+json", append(body, '\n'))
+}
+
+// Routes returns all routes. Each says what it costs in storage operations, which does not depend on the
+// size of the fleet.
+func (a *API) Routes() []Route {
+	m := a.model
+	return []Route{
+		// An open map asks for these all the time. They cost nothing themselves: the poller reads for all.
+		{"/v1/map", MapParams(), data(func(r *http.Request, p Params) (model.Map, model.Read, error) {
+			return m.Map(r.Context(), p.Map())
+		})},
+		{"/v1/stream", MapParams(), a.stream},
+		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, model.Read, error) {
+			return m.Sensors(r.Context(), p.Tenant)
+		})},
+		{"/v1/devices", ListParams(), data(func(r *http.Request, p Params) (model.DeviceList, model.Read, error) {
+			return m.Devices(r.Context(), p.ListQuery)
+		})},
+		// About ten operations, shared by all requests within a few seconds.
+		{"/v1/devices/{id}", nil, data(func(r *http.Request, _ Params) (a model.DeviceAnswer, read model.Read, err error) {
+			id, err := DeviceID(r)
+			if err != nil {
+				return a, read, err
+			}
+			return m.Device(r.Context(), id)
+		})},
+		// One operation per day and per thousand points.
+		{"/v1/devices/{id}/series", SeriesParams(), data(func(r *http.Request, p Params) (s model.Series, read model.Read, err error) {
+			id, err := DeviceID(r)
+			if err != nil {
+				return s, read, err
+			}
+			return m.Series(r.Context(), p.Series(id, time.Now()))
+		})},
+		// About five operations per pipeline.
+		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
+			return m.Pipelines(r.Context())
+		})},
+		// At most three operations per tenant.
+		{"/v1/tenants", TenantsParams(), data(func(r *http.Request, p Params) (model.TenantsAnswer, model.Read, error) {
+			return m.Tenants(r.Context(), p.Tenants())
+		})},
+		// At most about forty operations.
+		{"/v1/tenants/{tenant}/day", DayParams(), data(func(r *http.Request, p Params) (s model.Series, read model.Read, err error) {
+			tenant, err := Tenant(r)
+			if err != nil {
+				return s, read, err
+			}
+			return m.Day(r.Context(), p.DayOf(tenant, time.Now()))
+		})},
+		{"/openapi.json", nil, describe},
+		{HealthPath, nil, healthz},
+	}
+}
+
+// data returns a handler that writes what read returns as JSON.
+func data[T any](read func(*http.Request, Params) (T, model.Read, error)) Handler {
+	return func(w http.ResponseWriter, r *http.Request, p Params) error {
+		v, _, err := read(r, p)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, r, v)
+	}
+}
+
+// DeviceID returns the device ID in the path.
+func DeviceID(r *http.Request) (string, error) {
+	id, err := schema.ParseDeviceID(r.PathValue("id"))
+	if err != nil {
+		return "", badRequest("The path does not name a device: " + err.Error() + ".")
+	}
+	return string(id), nil
+}
+
+// Tenant returns the tenant in the path.
+func Tenant(r *http.Request) (string, error) {
+	t, err := schema.ParseTenant(r.PathValue("tenant"))
+	if err != nil {
+		return "", badRequest("The path does not name a tenant: " + err.Error() + ".")
+	}
+	return string(t), nil
+}
+
+// description is the OpenAPI document of all routes.
+//
+//go:embed openapi.json
+var description []byte
+
+func describe(w http.ResponseWriter, r *http.Request, _ Params) error {
+	writeTagged(w, r, description)
+	return nil
+}
+
+// HealthPath is for process supervisors. It needs no secret and reads no storage.
+const HealthPath = "/healthz"
+
+func healthz(w http.ResponseWriter, r *http.Request, _ Params) error {
+	w.Header().Set("Cache-Control", "no-store")
+	Write(w, r, http.StatusOK, "application/json", []byte("{\"status\":\"alive\"}\n"))
+	return nil
+}

@@ -1,0 +1,250 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
+)
+
+// Params are the parameters of a request. A zero field was not given.
+type Params struct {
+	model.ListQuery
+	Zoom   *float64
+	From   time.Time
+	To     time.Time
+	Window string
+	Span   string
+	Day    *schema.Day
+}
+
+// maxQuery is the largest query string that is read, in bytes.
+const maxQuery = 4 << 10
+
+// ParseParams parses a query string that may have the given parameters. Its error is a Problem that says
+// what is wrong and what is allowed.
+func ParseParams(query string, allowed []string) (p Params, err error) {
+	if len(query) > maxQuery {
+		return p, badRequest(fmt.Sprintf("The query has %d bytes; the limit is %d.", len(query), maxQuery))
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return p, badRequest("Invalid query. Write parameters as in ?tenant=contoso&limit=50, and escape special characters with %.")
+	}
+	for name, texts := range values {
+		switch {
+		case !slices.Contains(allowed, name):
+			return p, badRequest(fmt.Sprintf("Unknown parameter %s; %s.", quote(name), list(allowed)))
+		case len(texts) > 1:
+			return p, badRequest(fmt.Sprintf("The parameter %s is given %d times; give it once.", name, len(texts)))
+		case texts[0] == "":
+			continue // a form field that was left empty
+		}
+		if err := p.parse(name, texts[0]); err != nil {
+			return p, badRequest(fmt.Sprintf("%s=%s: %v.", name, quote(texts[0]), err))
+		}
+	}
+	if !p.From.IsZero() && !p.To.IsZero() && !p.From.Before(p.To) {
+		return p, badRequest("from must be before to: swap them.")
+	}
+	if p.Span != "" && !(p.From.IsZero() && p.To.IsZero()) {
+		return p, badRequest("span cannot be combined with from or to: leave one out.")
+	}
+	return p, nil
+}
+
+func list(allowed []string) string {
+	if len(allowed) == 0 {
+		return "this address takes no parameters"
+	}
+	return "this address takes " + strings.Join(allowed, ", ")
+}
+
+// quote quotes text, shortened to what can be read.
+func quote(text string) string {
+	if len(text) > 60 {
+		text = strings.ToValidUTF8(text[:60], "") + "…"
+	}
+	return strconv.Quote(text)
+}
+
+// parse parses one value. Its error says what is allowed.
+func (p *Params) parse(name, text string) (err error) {
+	switch name {
+	case "bbox":
+		p.Box, err = parseBox(text)
+	case "zoom":
+		var zoom float64
+		zoom, err = parseNumber(text, -5, 30)
+		p.Zoom = &zoom
+	case "sensor":
+		p.Sensor, err = text, checkSensor(text)
+	case "tenant":
+		_, err = schema.ParseTenant(text)
+		p.Tenant = text
+	case "site":
+		_, err = schema.ParseSite(text)
+		p.Site = text
+	case "prefix":
+		_, err = schema.IDsWithPrefix(text)
+		p.Prefix = text
+	case "state":
+		p.State = model.State(text)
+		err = oneOf(text, string(model.OK), string(model.Silent), string(model.Held), string(model.Revoked))
+	case "sort":
+		p.Sort, err = text, oneOf(text, model.SortDevice, model.SortTime, model.SortValue)
+	case "after":
+		p.After = text // checked by whatever reads the list
+	case "limit":
+		p.Limit, err = strconv.Atoi(text)
+		if err != nil || p.Limit < 1 || p.Limit > model.MaxListed {
+			err = fmt.Errorf("must be a whole number from 1 to %d", model.MaxListed)
+		}
+	case "from":
+		p.From, err = parseTime(text)
+	case "to":
+		p.To, err = parseTime(text)
+	case "window":
+		p.Window, err = text, checkWindow(text)
+	case "span":
+		p.Span, err = text, oneOf(text, SpanNames()...)
+	case "day":
+		var day schema.Day
+		day, err = schema.ParseDay(text)
+		if err != nil || day.Start().Time().Format(time.DateOnly) != text {
+			err = errors.New("must be a UTC day such as 2026-11-21")
+		}
+		p.Day = &day
+	}
+	return err
+}
+
+func oneOf(text string, all ...string) error {
+	if slices.Contains(all, text) {
+		return nil
+	}
+	return fmt.Errorf("must be one of %s", strings.Join(all, ", "))
+}
+
+func parseNumber(text string, low, high float64) (float64, error) {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || n < low || n > high {
+		return 0, fmt.Errorf("must be a number from %v to %v", low, high)
+	}
+	return n, nil
+}
+
+func parseBox(text string) (*model.Box, error) {
+	parts := strings.Split(text, ",")
+	wrong := errors.New("must be four numbers in degrees, west,south,east,north, such as -10.5,35,30,60")
+	if len(parts) != 4 {
+		return nil, wrong
+	}
+	var b model.Box
+	for i, part := range parts {
+		limit := 180.0 - 90*float64(i%2)
+		n, err := parseNumber(strings.TrimSpace(part), -limit, limit)
+		if err != nil {
+			return nil, wrong
+		}
+		b[i] = n
+	}
+	if b[1] > b[3] {
+		return nil, errors.New("south is greater than north: swap the second and the fourth number")
+	}
+	return &b, nil
+}
+
+func parseTime(text string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil || t.Year() < 1 || t.UTC().Year() > 9999 {
+		return time.Time{}, errors.New("must be a time such as 2026-11-21T08:00:00Z, in the years 1 to 9999")
+	}
+	return t.UTC(), nil
+}
+
+func checkWindow(text string) error {
+	if _, err := schema.ParseWindow(text); err != nil && text != "auto" && text != "raw" {
+		return errors.New("must be auto, raw, or the size of a window such as 1m, 1h or 1d")
+	}
+	return nil
+}
+
+func checkSensor(text string) error {
+	e := tables.Entity{PartitionKey: "device", RowKey: "row"}
+	e.Set(text, tables.Boolean(true))
+	if e.Check() != nil {
+		return errors.New("a sensor's name has letters, digits and _, and does not begin with a digit")
+	}
+	return nil
+}
+
+// SpanNames are the spans that charts are offered for, the shortest first.
+func SpanNames() []string { return []string{"1h", "6h", DefaultSpan, "7d", "30d", "1y"} }
+
+// DefaultSpan is the span of a chart when the request names no time.
+const DefaultSpan = "24h"
+
+func spanOf(name string) time.Duration {
+	const day = 24 * time.Hour
+	return map[string]time.Duration{"1h": time.Hour, "6h": 6 * time.Hour, DefaultSpan: day, "7d": 7 * day, "30d": 30 * day, "1y": 365 * day}[name]
+}
+
+// A map without a zoom is taken to be fitPixels wide; at zoom 0 the world is worldPixels wide.
+const (
+	fitPixels   = 1024.0
+	worldPixels = 256
+)
+
+// Map returns the query for a map. Without a zoom, the box fits the map.
+func (p Params) Map() model.MapQuery {
+	q := model.MapQuery{Box: model.World(), Sensor: p.Sensor, Tenant: p.Tenant}
+	if p.Box != nil {
+		q.Box = *p.Box
+	}
+	if p.Zoom != nil {
+		q.Zoom = *p.Zoom
+		return q
+	}
+	width := q.Box[2] - q.Box[0]
+	if width < 0 {
+		width += 360
+	}
+	q.Zoom = math.Log2(fitPixels / worldPixels * 360 / max(width, 2*(q.Box[3]-q.Box[1]), 1e-6))
+	return q
+}
+
+// Series returns the query for a device's chart; by default of the last day.
+func (p Params) Series(device string, now time.Time) model.SeriesQuery {
+	q := model.SeriesQuery{Device: device, Sensor: p.Sensor, From: p.From, To: p.To, Window: p.Window}
+	if q.To.IsZero() {
+		q.To = now.Truncate(time.Second).Add(time.Second) // requests within a second share an answer
+	}
+	if q.From.IsZero() {
+		q.From = q.To.Add(-spanOf(cmp.Or(p.Span, DefaultSpan)))
+	}
+	return q
+}
+
+// DayOf returns the query for a tenant's day; by default today.
+func (p Params) DayOf(tenant string, now time.Time) model.DayQuery {
+	q := model.DayQuery{Tenant: tenant, Sensor: p.Sensor, Day: schema.DayOf(tables.TicksOf(now))}
+	if p.Day != nil {
+		q.Day = *p.Day
+	}
+	return q
+}
+
+// Tenants returns the query for a list of tenants.
+func (p Params) Tenants() model.TenantsQuery {
+	return model.TenantsQuery{After: p.After, Limit: p.Limit}
+}

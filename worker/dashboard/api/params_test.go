@@ -1,0 +1,112 @@
+package api
+
+import (
+	"errors"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// answer returns the API's answer to a GET request, without storage.
+func answer(a *API, target string) *httptest.ResponseRecorder {
+	mux := http.NewServeMux()
+	Register(mux, a.Routes(), a.Fail)
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", target, nil))
+	return w
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// TestInvalidRequestsSayWhatIsAllowed has the mistakes that people make.
+func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
+	for target, want := range map[string]string{
+		"/v1/map?bbox=1,2,3":                                   "west,south,east,north",
+		"/v1/map?bbox=1,2,3,91":                                "west,south,east,north",
+		"/v1/map?bbox=nan,2,3,4":                               "west,south,east,north",
+		"/v1/map?bbox=0,50,1,40":                               "swap",
+		"/v1/map?zoom=huge":                                    "a number from",
+		"/v1/map?zoom=1e400":                                   "a number from",
+		"/v1/map?sensor=a-b":                                   "letters, digits",
+		"/v1/map?tenant=a%00":                                  "tenant",
+		"/v1/map?colour=red":                                   "bbox, zoom, sensor, tenant",
+		"/v1/map?zoom=1&zoom=2":                                "give it once",
+		"/v1/map?zoom=%zz":                                     "Invalid query",
+		"/v1/sensors?zoom=1":                                   "tenant",
+		"/v1/devices?limit=0":                                  "from 1 to 1000",
+		"/v1/devices?limit=1001":                               "from 1 to 1000",
+		"/v1/devices?state=asleep":                             "ok, silent, held, revoked",
+		"/v1/devices?sort=colour":                              "device, time, value",
+		"/v1/devices?prefix=a%00":                              "prefix",
+		"/v1/devices/a%20b":                                    "device id",
+		"/v1/devices/d?x=1":                                    "takes no parameters",
+		"/v1/devices/d/series?from=yesterday":                  "2026-11-21T08:00:00Z",
+		"/v1/devices/d/series?window=7x":                       "auto, raw",
+		"/v1/devices/d/series?span=2y":                         "1h, 6h",
+		"/v1/devices/d/series?span=1h&to=2026-11-21T08:00:00Z": "leave one out",
+		"/v1/devices/d/series?from=2026-11-21T08:00:00Z&to=2026-11-20T08:00:00Z": "swap",
+		"/v1/tenants/t/day?day=2026-13-01":                                       "2026-11-21",
+		"/v1/tenants/t%00/day":                                                   "tenant",
+		"/v1/map?sensor=" + strings.Repeat("x", 5000):                            "bytes",
+	} {
+		w := answer(New(nil, quiet()), target)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%.80s: %d %s, want %q", target, w.Code, w.Body, want)
+		}
+	}
+}
+
+func TestStreamsAreLimited(t *testing.T) {
+	a := New(nil, quiet())
+	for range maxStreams {
+		a.streams <- struct{}{}
+	}
+	if w := answer(a, "/v1/stream"); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+		t.Errorf("one stream too many: %d %s", w.Code, w.Body)
+	}
+}
+
+// FuzzParams holds that a query is parsed to values within their bounds, or refused with a reason, and that
+// the result does not depend on how the query is encoded.
+func FuzzParams(f *testing.F) {
+	for _, q := range []string{
+		"bbox=1,2,3,4&zoom=3", "tenant=a&site=b&prefix=c&state=ok&sort=time&limit=5&after=x",
+		"from=2026-11-21T08:00:00Z&to=2026-11-22T08:00:00%2B02:00&window=1h&sensor=s", "day=2026-11-21",
+		"a;b", "%", "zoom=", "bbox=,,,",
+	} {
+		f.Add(q)
+	}
+	var names []string
+	for _, r := range New(nil, nil).Routes() {
+		names = append(names, r.Params...)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		p, err := ParseParams(query, names)
+		if err != nil {
+			problem, is := errors.AsType[*Problem](err)
+			if !is || problem.Code != BadRequest || len(problem.Detail) < 20 || len(problem.Detail) > 1000 {
+				t.Fatalf("%q: %v", query, err)
+			}
+			return
+		}
+		if b := p.Box; b != nil && !(b.OnEarth() && b[1] <= b[3]) {
+			t.Errorf("%q: the box is %v", query, *b)
+		}
+		if z := p.Map().Zoom; math.IsNaN(z) || z < -6 || z > 31 {
+			t.Errorf("%q: the zoom is %v", query, z)
+		}
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatalf("%q was accepted", query)
+		}
+		again, err := ParseParams(values.Encode(), names)
+		if err != nil && len(values.Encode()) <= maxQuery ||
+			err == nil && (again.Tenant != p.Tenant || again.Limit != p.Limit || !again.From.Equal(p.From)) {
+			t.Errorf("%q: encoded again it is %+v, %v", query, again, err)
+		}
+	})
+}

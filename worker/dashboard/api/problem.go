@@ -1,0 +1,114 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"furrow/tables"
+	"furrow/worker/dashboard/model"
+)
+
+// A Code says what is wrong in a word that programs can rely on: no code ever changes its meaning.
+type Code string
+
+// All codes.
+const (
+	BadRequest         Code = "bad-request"
+	Unauthorized       Code = "unauthorized"
+	WrongHost          Code = "wrong-host"
+	NotFound           Code = "not-found"
+	MethodNotAllowed   Code = "method-not-allowed"
+	TooManyRequests    Code = "too-many-requests"
+	StorageUnavailable Code = "storage-unavailable"
+	Internal           Code = "internal"
+)
+
+// statuses maps each code to its HTTP status.
+func statuses() map[Code]int {
+	return map[Code]int{
+		BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, WrongHost: http.StatusMisdirectedRequest,
+		NotFound: http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
+		TooManyRequests: http.StatusTooManyRequests, StorageUnavailable: http.StatusServiceUnavailable,
+		Internal: http.StatusInternalServerError,
+	}
+}
+
+// A Problem is an error as clients see it. It is the body of every JSON answer that is an error (RFC 9457).
+type Problem struct {
+	Type       string `json:"type"`
+	Title      string `json:"title"`
+	Status     int    `json:"status"`
+	Detail     string `json:"detail"`
+	Code       Code   `json:"code"`
+	RequestID  string `json:"requestId"`
+	RetryAfter int    `json:"retryAfter,omitempty"` // seconds, as in the header
+
+	heading string
+	cause   error // only for the log
+}
+
+func (p *Problem) Error() string { return p.Detail }
+
+// Heading is the title of the problem's page.
+func (p *Problem) Heading() string { return p.heading }
+
+// NewProblem returns a problem; detail says what to do about it.
+func NewProblem(code Code, heading, detail string) *Problem {
+	status := statuses()[code]
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, heading: heading}
+}
+
+// RetryIn returns p after setting when to try again, rounded up to seconds.
+func (p *Problem) RetryIn(d time.Duration) *Problem {
+	p.RetryAfter = int((d + time.Second - 1) / time.Second)
+	return p
+}
+
+func badRequest(detail string) *Problem { return NewProblem(BadRequest, "Invalid request", detail) }
+
+// storageRetry is when to repeat a request that storage did not answer.
+const storageRetry = 5 * time.Second
+
+// problemOf turns any error into a problem. The text of an unknown error is only logged: it may be confidential.
+func problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if q, ok := errors.AsType[*model.QueryError](err); ok {
+		return badRequest(q.Detail)
+	}
+	switch {
+	case errors.Is(err, model.ErrUnknown):
+		return NewProblem(NotFound, "Device or tenant not found",
+			"There is no such device or tenant. A new one can take a minute to appear.")
+	case errors.Is(err, context.Canceled):
+		return NewProblem(StorageUnavailable, "Request canceled", "The client closed the connection before the answer was ready.")
+	}
+	detail := "Storage returned an error; the dashboard's log has it. Pages that were read before are still shown. Try again in a moment."
+	if errors.Is(err, tables.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
+		detail = "Storage is busy or too slow. Try again in a moment."
+	}
+	p := NewProblem(StorageUnavailable, "Storage is unavailable", detail).RetryIn(storageRetry)
+	p.cause = err
+	return p
+}
+
+// Report sets the headers of an answer that is an error, logs its cause, and returns the problem to write.
+func Report(w http.ResponseWriter, r *http.Request, err error, log *slog.Logger) *Problem {
+	p := problemOf(err)
+	p.RequestID = rand.Text()
+	if p.cause != nil {
+		log.Warn("request failed", "path", r.URL.Path, "requestId", p.RequestID, "error", p.cause)
+	}
+	w.Header().Set("X-Request-Id", p.RequestID)
+	w.Header().Set("Cache-Control", "no-store")
+	if p.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	return p
+}

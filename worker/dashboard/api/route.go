@@ -1,0 +1,45 @@
+package api
+
+import "net/http"
+
+// A Handler answers a request. When it returns an error, it has written nothing.
+type Handler func(w http.ResponseWriter, r *http.Request, p Params) error
+
+// A Route is a path and what serves it.
+type Route struct {
+	Pattern string   // as http.ServeMux takes it
+	Params  []string // names that the query may have
+	Handle  Handler
+}
+
+// Register adds routes to mux. fail answers requests whose query is invalid or whose handler fails.
+func Register(mux *http.ServeMux, routes []Route, fail func(http.ResponseWriter, *http.Request, error)) {
+	for _, route := range routes {
+		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
+			params, err := ParseParams(r.URL.RawQuery, route.Params)
+			if err == nil {
+				err = route.Handle(w, r, params)
+			}
+			if err != nil {
+				fail(w, r, err)
+			}
+		})
+	}
+}
+
+// MapParams are the parameters of a map.
+func MapParams() []string { return []string{"bbox", "zoom", "sensor", "tenant"} }
+
+// ListParams are the parameters of a list of devices.
+func ListParams() []string {
+	return []string{"tenant", "site", "prefix", "state", "sort", "sensor", "after", "limit", "bbox", "zoom"}
+}
+
+// SeriesParams are the parameters of a device's chart.
+func SeriesParams() []string { return []string{"sensor", "from", "to", "window", "span"} }
+
+// DayParams are the parameters of a tenant's day.
+func DayParams() []string { return []string{"sensor", "day"} }
+
+// TenantsParams are the parameters of a list of tenants.
+func TenantsParams() []string { return []string{"after", "limit"} }

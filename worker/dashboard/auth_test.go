@@ -1,0 +1,139 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"furrow/worker/dashboard/api"
+)
+
+func TestOnlyRequestsWithASecretAreLetIn(t *testing.T) {
+	d := newDashboard(t, Config{Secrets: Secrets{Password: "correct horse", Token: "battery staple"}})
+	basic := func(name, password string) string {
+		r, _ := http.NewRequest("GET", "/", nil)
+		r.SetBasicAuth(name, password)
+		return r.Header.Get("Authorization")
+	}
+	for header, want := range map[string]int{
+		"": 401, basic("", "correct horse"): 200, basic("anybody", "correct horse"): 200,
+		"Bearer battery staple": 200, "bearer battery staple": 200,
+		basic("correct horse", ""): 401, basic("x", "battery staple"): 401, "Bearer correct horse": 401,
+		"Bearer": 401, "Bearer ": 401, basic("x", ""): 401, "nonsense": 401,
+	} {
+		d.tries = tries{}
+		w := d.get("/openapi.json", "Authorization", header)
+		if w.Code != want {
+			t.Errorf("%q: %d, want %d", header, w.Code, want)
+		}
+		if want == 401 {
+			wantProblem(t, header, w, api.Unauthorized)
+			if w.Header().Get("WWW-Authenticate") == "" {
+				t.Errorf("%q: a browser would not ask for a password", header)
+			}
+		}
+	}
+	for _, target := range append(addresses(), "/static/x/furrow.css", "/v1/stream") {
+		d.tries = tries{}
+		if w := d.get(target); (w.Code == 401) == (target == "/healthz") {
+			t.Errorf("%s without a secret: %d", target, w.Code)
+		}
+	}
+}
+
+func TestAnEmptySecretNeverMatches(t *testing.T) {
+	for _, s := range []Secrets{{Password: "correct horse"}, {Token: "battery staple"}} {
+		d := newDashboard(t, Config{Secrets: s})
+		for _, header := range []string{"Bearer ", "Basic Og==", "Basic eDo="} {
+			if w := d.get("/openapi.json", "Authorization", header); w.Code != 401 {
+				t.Errorf("%+v lets in %q", s, header)
+			}
+		}
+	}
+}
+
+func TestWrongSecretsAreLimitedForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDashboard(t, Config{Secrets: Secrets{Token: "battery staple"}})
+		for range maxTries {
+			wantProblem(t, "wrong token", d.get("/openapi.json", "Authorization", "Bearer wrong"), api.Unauthorized)
+		}
+		w := d.get("/openapi.json", "Authorization", "Bearer battery staple")
+		wantProblem(t, "too many tries", w, api.TooManyRequests)
+		if w.Header().Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+		if w := d.get("/openapi.json"); w.Code != 401 {
+			t.Errorf("no secret: %d", w.Code)
+		}
+		time.Sleep(tryWindow + time.Second)
+		if w := d.get("/openapi.json", "Authorization", "Bearer battery staple"); w.Code != 200 {
+			t.Errorf("afterwards: %d", w.Code)
+		}
+	})
+}
+
+func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
+	var all tries
+	for i := range maxSources + 50 {
+		all.failed(sourceOf(fmt.Sprintf("10.%d.%d.%d:99", i>>16, i>>8&255, i&255)), time.Now())
+	}
+	if n := all.bySource.Len(); n > maxSources {
+		t.Errorf("%d sources are remembered", n)
+	}
+	for _, pair := range []struct {
+		a, b string
+		same bool
+	}{
+		{"[2001:db8::1]:5", "[2001:db8::2:3]:6", true}, {"[2001:db8:1::1]:5", "[2001:db8:2::1]:5", false}, {"10.0.0.1:1", "10.0.0.2:1", false},
+	} {
+		if (sourceOf(pair.a) == sourceOf(pair.b)) != pair.same {
+			t.Errorf("%s and %s: want the same source: %v", pair.a, pair.b, pair.same)
+		}
+	}
+}
+
+// TestOtherHostNamesAreRefusedOnLoopback is about DNS rebinding.
+func TestOtherHostNamesAreRefusedOnLoopback(t *testing.T) {
+	d := newDashboard(t, Config{Loopback: true})
+	for host, want := range map[string]int{
+		"localhost": 200, "LOCALHOST:1": 200, "127.0.0.1:10090": 200, "[::1]:80": 200, "[::1]": 200, "127.8.8.8": 200,
+		"evil.example": 421, "evil.example:10090": 421, "localhost.evil.example": 421, "10.0.0.1": 421, "": 421,
+		"127.0.0.1.nip.io": 421, "0.0.0.0": 421,
+	} {
+		w := d.get("/openapi.json", "Host", host)
+		if w.Code != want {
+			t.Errorf("%q: %d, want %d", host, w.Code, want)
+		}
+		if want == 421 {
+			wantProblem(t, host, w, api.WrongHost)
+		}
+	}
+	open := newDashboard(t, Config{Secrets: Secrets{Token: "battery staple"}})
+	if w := open.get("/openapi.json", "Host", "fleet.example", "Authorization", "Bearer battery staple"); w.Code != 200 {
+		t.Errorf("with a secret, any host name is right: %d", w.Code)
+	}
+}
+
+func TestOnlyGETAndHEADAreAllowed(t *testing.T) {
+	d := newDashboard(t, Config{Loopback: true})
+	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "get"} {
+		w := d.do(method, "/v1/devices/d0001")
+		wantProblem(t, method, w, api.MethodNotAllowed)
+		if w.Header().Get("Allow") != "GET, HEAD" {
+			t.Errorf("%s: Allow is %q", method, w.Header().Get("Allow"))
+		}
+	}
+}
+
+func TestShortSecretsAreRefused(t *testing.T) {
+	for s, ok := range map[Secrets]bool{
+		{}: true, {Password: "12345678901"}: false, {Token: "short"}: false, {Password: "123456789012", Token: "123456789012"}: true,
+	} {
+		if err := s.Check(); (err == nil) != ok {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}

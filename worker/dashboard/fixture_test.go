@@ -1,0 +1,146 @@
+package dashboard
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// A fixture is a dashboard over a fleet.
+type fixture struct {
+	*modeltest.Fixture
+	*Dashboard
+}
+
+// newFixture returns a dashboard over a fleet of n devices.
+func newFixture(t testing.TB, n int, c Config) *fixture {
+	t.Helper()
+	fleet := modeltest.New(t, azuretest.Local(t))
+	fleet.Grow(t, n)
+	return over(t, fleet, c)
+}
+
+func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
+	t.Helper()
+	tables, queues := fleet.Readers(t, model.CountTable, model.CountQueue)
+	c.Model = model.New(model.Config{
+		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
+			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}},
+	})
+	return &fixture{fleet, newDashboard(t, c)}
+}
+
+// newDashboard returns a dashboard that has no storage unless c has a model.
+func newDashboard(t testing.TB, c Config) *Dashboard {
+	t.Helper()
+	c.Log = slog.New(slog.DiscardHandler)
+	if c.Model == nil {
+		c.Model = model.New(model.Config{})
+	}
+	d, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// run runs the model until the test ends, and waits until it knows all n devices.
+func (f *fixture) run(t testing.TB, n int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- f.c.Model.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	f.waitFor(t, n)
+}
+
+// waitFor waits until the model knows all n devices.
+func (f *fixture) waitFor(t testing.TB, n int) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		var m model.Map
+		w := f.get("/v1/map")
+		if json.Unmarshal(w.Body.Bytes(), &m); m.InView == n && m.Total == n && m.Scale != nil {
+			return
+		}
+		if time.Since(began) > 20*time.Second {
+			t.Fatalf("after 20 s the map has %d devices: %s", m.Total, w.Body)
+		}
+	}
+}
+
+func (d *Dashboard) get(target string, headers ...string) *httptest.ResponseRecorder {
+	return d.do("GET", target, headers...)
+}
+
+// do answers a request from this machine; headers are names and values in turn.
+func (d *Dashboard) do(method, target string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, nil)
+	r.Host = "127.0.0.1:10090"
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w
+}
+
+// addresses returns an address of every route, for a fleet from Grow.
+func addresses() []string {
+	return []string{
+		"/", "/?zoom=3&bbox=-10,30,30,60", "/devices", "/devices?state=silent&sort=time", "/devices/d0001",
+		"/devices/d0001?span=7d&sensor=temperature", "/pipelines", "/tenants", "/tenants/contoso",
+		"/v1/map", "/v1/map?bbox=170,-60,-170,60&zoom=9.5&sensor=temperature&tenant=contoso", "/v1/sensors",
+		"/v1/devices?bbox=-180,-90,180,90&zoom=2&limit=3&sort=value", "/v1/devices/d0001",
+		"/v1/devices/d0001/series?window=raw&span=6h", "/v1/pipelines", "/v1/tenants?limit=1",
+		"/v1/tenants/contoso/day?sensor=temperature", "/openapi.json", "/healthz",
+	}
+}
+
+// wantProblem fails unless w is the problem with the given code and says what to do.
+func wantProblem(t *testing.T, what string, w *httptest.ResponseRecorder, code api.Code) {
+	t.Helper()
+	var p api.Problem
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Errorf("%s: %d %s: %v", what, w.Code, w.Body, err)
+		return
+	}
+	want := api.NewProblem(code, "", "")
+	if w.Code != want.Status || p.Code != code || p.Status != w.Code || len(p.Detail) < 20 || p.RequestID == "" ||
+		w.Header().Get("Content-Type") != "application/problem+json" || p.RequestID != w.Header().Get("X-Request-Id") {
+		t.Errorf("%s: %d %+v, want %s", what, w.Code, p, code)
+	}
+}
+
+// serve serves the dashboard on a free port until stop is called or the test ends.
+func (f *fixture) serve(t testing.TB) (url string, stop context.CancelFunc, ended chan error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended = make(chan error, 1)
+	go func() { ended <- (&Server{Dashboard: f.Dashboard, Listener: l}).Run(ctx) }()
+	t.Cleanup(stop)
+	return "http://" + l.Addr().String(), stop, ended
+}

@@ -1,0 +1,78 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+//go:embed templates static
+var files embed.FS
+
+// Policy is the content security policy of every page.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// Config configures a Site.
+type Config struct {
+	Model   *model.Store
+	Log     *slog.Logger
+	Storage string // shown in the footer
+	Version string // shown in the footer
+}
+
+// A Site serves all pages and the static files that they load.
+type Site struct {
+	c      Config
+	static *static
+	pages  map[string]*template.Template // by file
+}
+
+// New parses all templates and reads all static files.
+func New(c Config) (*Site, error) {
+	static, err := newStatic()
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{c: c, static: static, pages: map[string]*template.Template{}}
+	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html", "templates/parts.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, page := range []Page{MapPage{}, DevicesPage{}, DevicePage{}, PipelinesPage{}, TenantsPage{}, TenantPage{}, ProblemPage{}} {
+		t, err := base.Clone()
+		if err == nil {
+			t, err = t.ParseFS(files, "templates/"+page.file())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("page %s: %w", page.file(), err)
+		}
+		s.pages[page.file()] = t
+	}
+	return s, nil
+}
+
+// Render writes a page as HTML.
+func (s *Site) Render(w io.Writer, page Page) error {
+	return s.pages[page.file()].ExecuteTemplate(w, "base.html", page)
+}
+
+// show answers with a page.
+func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page) {
+	var b bytes.Buffer
+	if err := s.Render(&b, page); err != nil {
+		s.c.Log.Error("page cannot be rendered", "path", r.URL.Path, "error", err)
+		http.Error(w, "This page cannot be rendered. The dashboard's log has the reason.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", Policy)
+	w.Header().Set("Cache-Control", "no-store")
+	api.Write(w, r, status, "text/html; charset=utf-8", b.Bytes())
+}
