@@ -27,7 +27,7 @@ func rejectsCommand() *cli.Command {
 			&cli.StringFlag{Name: "tenant", Usage: "the devices of `TENANT`"},
 			&cli.StringFlag{Name: "from", DefaultText: "the beginning", Usage: "`TIME` from which on, as furrow query takes it"},
 			&cli.StringFlag{Name: "to", DefaultText: "the end", Usage: "`TIME` before which"},
-			&cli.BoolFlag{Name: "summary", Usage: "count them by reason"},
+			&cli.BoolFlag{Name: "summary", Usage: "count them by reason, whatever sensors and values the reasons name"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print no more than `NUMBER` of them"},
 			&cli.BoolFlag{Name: "json", Usage: "print lines of JSON, as --format jsonl does"},
 			formatFlag()),

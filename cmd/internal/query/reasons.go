@@ -2,52 +2,60 @@ package query
 
 import (
 	"cmp"
-	"furrow/tables/schema"
 	"iter"
 	"regexp"
 	"slices"
+	"strings"
+
+	"furrow/tables/schema"
 )
 
-// A Reason is why rows were rejected, and how many.
+// A Reason is why rows were rejected, how many, and the last of them.
 type Reason struct {
 	Reason string
 	Count  int64
-	Device schema.DeviceID // of the last of them
+	Sensor string
+	Device schema.DeviceID
 	Row    string
 }
 
-func (Reason) Columns() []string { return []string{"count", "reason", "device", "row"} }
+func (Reason) Columns() []string { return []string{"count", "reason", "sensor", "device", "row"} }
 
 // Lines of a reason are one.
-func (r Reason) Lines() [][]any { return [][]any{{r.Count, r.Reason, string(r.Device), r.Row}} }
+func (r Reason) Lines() [][]any {
+	return [][]any{{r.Count, r.Reason, r.Sensor, string(r.Device), r.Row}}
+}
 
 func (r Reason) Object() any {
 	return struct {
 		Count  int64  `json:"count"`
 		Reason string `json:"reason"`
+		Sensor string `json:"sensor,omitempty"`
 		Device string `json:"device"`
 		Row    string `json:"row"`
-	}{r.Count, r.Reason, string(r.Device), r.Row}
+	}{r.Count, r.Reason, r.Sensor, string(r.Device), r.Row}
 }
 
 // mostReasons is how many are told apart; what comes then counts as another reason.
 const mostReasons = 1000
 
-// particulars are what a reason quotes of its row. Rows that are wrong in the
-// same way differ in them.
-const particulars = `"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'`
+// particulars are what a reason says of its own row: quoted texts, and numbers.
+var particulars = regexp.MustCompile(`"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'|\d+`)
 
-// Reasons counts rejects by reason, the commonest first, whatever the reasons quote.
+// Reasons counts rejects by reason, the most frequent first, whatever sensors and
+// values the reasons name. A row with several reasons counts for each of them.
 func Reasons(rejects iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		counts, quoted := map[string]*Reason{}, regexp.MustCompile(particulars)
+		counts := map[string]*Reason{}
 		for r, err := range rejects {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
 			reject := r.(Reject)
-			count(counts, quoted.ReplaceAllString(reject.Reason, "…"), reject)
+			for _, reason := range kindsOf(reject) {
+				count(counts, reason, reject)
+			}
 		}
 		var all []Reason
 		for _, r := range counts {
@@ -64,6 +72,31 @@ func Reasons(rejects iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 	}
 }
 
+// kindsOf are the reasons of a reject without particulars, each once. The text is
+// "sensor: reason; sensor: reason; and 3 more of its values", perhaps cut short, where
+// it is about sensors, and one reason otherwise.
+func kindsOf(r Reject) (kinds []string) {
+	for _, part := range strings.Split(r.Reason, "; ") {
+		sensor, reason, is := strings.Cut(part, ": ")
+		switch last := len(kinds) - 1; {
+		case r.Sensor != "" && is && !strings.ContainsAny(sensor, ` "`):
+			kinds = append(kinds, reason)
+		case last < 0:
+			kinds = append(kinds, part)
+		case r.Sensor == "" || !strings.HasPrefix(part, "and "):
+			kinds[last] += "; " + part
+		}
+	}
+	if last := len(kinds) - 1; last > 0 && strings.HasSuffix(kinds[last], "…") && !strings.HasSuffix(kinds[last], `"…`) {
+		kinds = kinds[:last]
+	}
+	for i := range kinds {
+		kinds[i] = particulars.ReplaceAllString(kinds[i], "…")
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
 func count(counts map[string]*Reason, reason string, r Reject) {
 	if counts[reason] == nil && len(counts) >= mostReasons {
 		reason = "another reason"
@@ -72,5 +105,5 @@ func count(counts map[string]*Reason, reason string, r Reject) {
 		counts[reason] = &Reason{Reason: reason}
 	}
 	c := counts[reason]
-	c.Count, c.Device, c.Row = c.Count+1, r.Device, r.Row
+	c.Count, c.Sensor, c.Device, c.Row = c.Count+1, r.Sensor, r.Device, r.Row
 }

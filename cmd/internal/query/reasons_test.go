@@ -1,0 +1,43 @@
+package query
+
+import (
+	"fmt"
+	"iter"
+	"testing"
+
+	"furrow/tables/schema"
+)
+
+// TestReasonsAreFewWhateverRowsSay: what is wrong with rows is told apart, and not in
+// which sensor, with which value, or how many of a row's values it concerns.
+func TestReasonsAreFewWhateverRowsSay(t *testing.T) {
+	var rejects iter.Seq2[Record, error] = func(yield func(Record, error) bool) {
+		for n := range 300 {
+			r := schema.Reject{Device: "d", Row: fmt.Sprint(n), Sensor: fmt.Sprintf("s%d, t", n)}
+			r.Reason = fmt.Sprintf(`s%d: it is not finite; t: it is not finite; t_%d: it has %d bytes; at most 3 are allowed; and %d more of its values`, n, n, n, n)
+			if n%2 == 0 {
+				r.Reason += "; u: it is no…"
+			}
+			if n%3 == 0 {
+				r.Sensor, r.Reason = "", fmt.Sprintf("ticks %q are not 19 digits", fmt.Sprint(n))
+			}
+			if !yield(Reject{Reject: r}, nil) {
+				return
+			}
+		}
+	}
+	got := ""
+	for r, err := range Reasons(rejects) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += fmt.Sprintln(r.Lines()[0]...)
+	}
+	want := `200 it has … bytes; at most … are allowed s299, t d 299
+200 it is not finite s299, t d 299
+100 ticks … are not … digits  d 297
+`
+	if got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
