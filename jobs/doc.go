@@ -5,28 +5,99 @@
 //	                                                └─► audit jobs, in batches
 //
 // A device job reads the rows after the checkpoint, folds them, claims its devices,
-// writes the outputs, and commits checkpoint and state. These rules hold:
+// writes the outputs, and commits checkpoint and state.
 //
-//   - A job claims a device before it writes for it. The claim raises the fence that
-//     every output carries; whoever claims later outranks all that wrote before, so
-//     an attempt that died, or slept, leaves nothing that lasts.
+// # What holds
+//
+// Every reading that storage accepted is folded exactly once into every output,
+// whatever is killed, repeated, reordered or refused, and wherever. These rules
+// make it so:
+//
+//   - A fold is pure: state and readings in, new state and effects out, without I/O
+//     or a clock. Every window adds readings in the order of their rows, so the
+//     results are equal to the bit however the work was cut.
+//   - Checkpoint, state, ledger and fence are one entity and are committed in one
+//     conditional write. The checkpoint never moves back.
+//   - A job claims a device before it writes for it. The claim raises the fence to
+//     storage's time or to one more than before, whichever is higher, and every output
+//     carries it. Whoever claims later outranks all earlier writers, so an attempt
+//     that died or stalled leaves nothing that lasts.
 //   - A claim holds for a lease of storage's time. Other jobs pass over the device
 //     until then, and put a follow-up for when the hold ends. An open claim that is
-//     taken over makes the next one hold twice as long. This is a courtesy, without
-//     which jobs that overlap would starve each other; fences alone make it correct.
-//   - What is wrong with one device (its rows, its tracking row, a partition that
-//     does not answer) is the error of that device. It is tried alone, then held.
+//     taken over makes the next one hold twice as long. This only keeps jobs that
+//     overlap from starving each other; fences alone make the result correct.
+//   - The horizon is the time of the storage service minus the settle time, never
+//     the worker's own time. A row from the future waits, and never moves a
+//     checkpoint.
+//   - A failed request is ambiguous, whatever its error: a job reads the row back
+//     and compares before it goes on or gives up.
+//   - Whatever storage accepted folds or is rejected. No name, text, number or size
+//     that a device can send holds up the device or its batch.
+//   - An error of one device (its rows, its tracking row, a partition that does not
+//     answer) concerns that device alone. It is tried alone, then held.
 //   - The ledger counts, by hour of row key, the rows that the checkpoint has passed.
-//     An audit counts what storage has; where that is more, the day is folded again,
-//     and every window is replaced in which the new count differs from the ledger's.
-//   - The refold cursor says what is to be folded again: after late rows, a rewind or
+//     An audit counts the rows in storage. Where there are more, it folds that day
+//     again, and replaces every window whose new count differs from the ledger's.
+//   - The refold cursor says what to fold again: after late rows, a rewind or
 //     changed settings. It is worked off in portions, with states of its own, like a
 //     second checkpoint that goes through what the first one has passed.
 //   - Chains (devices far behind) and refolds are messages with an id that the
 //     tracking row repeats. Each link commits a new id, so a message that was put
-//     twice finds another one and does nothing. The message of a mark is put again when
-//     the mark has expired, and by a job whose message was got before: the worker that
-//     had it may have died between its commit and its put.
+//     twice finds another id and does nothing. A job puts the message of a mark again
+//     when the mark has expired, or when its own message was received before: the
+//     worker that had it may have died between its commit and its put.
 //   - An audit acts only on devices that were folded under its own settings, and no
 //     job acts on a device of a newer generation of the configuration.
+//   - Work is bounded in bytes as well as in rows: pages, batches, transactions,
+//     state, rejects and sensors. A fleet of any size needs a fixed amount of memory.
+//   - Nothing in a run scans a table, and nothing a run does grows with the age of
+//     the fleet.
+//
+// # Glossary
+//
+// Code, flags, messages and pages use these words with exactly these meanings.
+//
+//	device        what sends readings; it has an ID and one key
+//	reading       a row of a readings table: values of one device at one time
+//	sensor        a property of readings, or a nested value, whose name joins the path with _
+//	tenant        the owner of devices
+//	site, label   where a device is, and what else is said about it
+//	enrollment    a group of devices with one key, one tenant and one policy for tokens
+//	token         a SAS with which one device can add rows to its own partition
+//	cohort        a quarter of a readings table's devices, which share a stored access policy
+//	month         when a device was deployed, and its shard: the partition of its tracking row
+//	shard         a part of a month with many devices
+//	pipeline      a cadence and a list of processors, with checkpoints of its own
+//	cadence       the time from one slot to the next
+//	slot          a scheduled time of a pipeline
+//	run           the work that was done for a slot
+//	job           a unit of a run: master, month, device or audit
+//	message       a job in a queue
+//	batch         the devices that one message carries
+//	lease         how long a message, or a claim of a device, belongs to one worker
+//	checkpoint    the row key up to which a pipeline has folded a device
+//	claim         the right to write for a device, taken on its tracking row before writing
+//	fence         the number that ranks claims; every output carries its writer's
+//	ledger        counts of the rows that the checkpoint has passed, by hour of row key
+//	audit         counting rows in storage and comparing them with the ledger
+//	late row      a row that storage accepted below the checkpoint
+//	refold        folding rows that the checkpoint has passed again
+//	rewind        a refold that somebody asked for, from a time on
+//	horizon       the time up to which a run reads rows: storage's time minus the settle time
+//	settle time   how old a row must be before it is folded
+//	processor     a pure fold with settings and outputs of its own, such as latest or rollup
+//	fold          what a processor makes of its state and new readings
+//	effect        what a fold asks to be written
+//	output        what was written
+//	window        a rollup's length of time, such as 1h
+//	bucket        one span of a window, and the aggregates of the readings in it
+//	reject        a row or value that could not be folded, and the reason
+//	poison        a message that failed for good
+//	held          a device that failed and is passed over for a growing time
+//	model         what the properties of a kind of device mean
+//	group         devices that are reported together: a tenant, a site, a label
+//	mark          a note that something has to be made again
+//	incident      a rule that held for a device, from open to closed
+//	notification  a message to people or programs about an incident
+//	command       what an operator asks a device to do
 package jobs
