@@ -57,19 +57,14 @@ func playDemo(c *cli.Context) (err error) {
 		return err
 	}
 	paceCollector()
-	screen := newDemoScreen(c)
-	config.Screen = screen
-	defer func() {
-		screen.done()
-		err = errors.Join(err, os.RemoveAll(config.Dir))
-	}()
+	config.Screen = newProgress(c.App.ErrWriter, 3*time.Second)
+	defer func() { err = errors.Join(err, os.RemoveAll(config.Dir)) }()
 	d, err := demo.Open(c.Context, config)
 	if err != nil {
 		return interruptedOr(c.Context, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	report, err := d.Play(c.Context)
-	screen.done()
 	if err != nil {
 		return interruptedOr(c.Context, err)
 	}

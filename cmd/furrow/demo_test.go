@@ -79,10 +79,7 @@ func addsUp(t *testing.T, r demo.Report) {
 	if r.Cost.Total <= 0 || dollars/r.Cost.Total < 0.999 || dollars/r.Cost.Total > 1.001 {
 		t.Errorf("the cost is %+v", r.Cost)
 	}
-	if len(r.Latest) == 0 || len(r.Rollups) == 0 {
-		t.Errorf("it shows %+v, %+v", r.Latest, r.Rollups)
-	}
-	for _, want := range []string{"17 devices of 2 tenants", "after 1 reading: ", "0  lost\n", "0  doubled\n", "403 AuthenticationFailed", "tables query", "East US"} {
+	for _, want := range []string{"17 devices of 2 tenants", "after 1 reading. ", "0  lost\n", "0  doubled\n", "403 AuthenticationFailed", "tables query", "East US"} {
 		if text := demoText(r); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

@@ -10,9 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"furrow/cmd/internal/factory"
 	"furrow/cmd/internal/tabular"
@@ -58,23 +56,22 @@ func deviceImport(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	in, bar, err := importInput(c)
+	in, err := importInput(c)
 	if err != nil {
 		return err
 	}
 	defer in.Close() // it was only read
-	notes, err := newNotes(c, bar)
+	notes, err := newNotes(c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, notes.close()) }()
-	file, err := factory.Open(bar.reads(in), format)
+	file, err := factory.Open(in, format)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Args().First(), err)
 	}
 	i := factory.Import{Registry: d.Registry, Enrollment: e, DryRun: c.Bool("dry-run"), Workers: c.Int("workers")}
 	sum, err := i.Run(c.Context, file, notes.add)
-	bar.done()
 	return importEnd(c, file, e, notes, sum, err)
 }
 
@@ -96,64 +93,25 @@ func importFormat(c *cli.Context) (tabular.Format, error) {
 	return tabular.CSV, nil
 }
 
-// importInput is the file, and a bar of how much of it is read where people look on.
-func importInput(c *cli.Context) (io.ReadCloser, *importBar, error) {
-	var in io.ReadCloser = io.NopCloser(c.App.Reader)
-	size := int64(-1)
+// importInput opens the file.
+func importInput(c *cli.Context) (io.ReadCloser, error) {
 	if name := c.Args().First(); name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		in = f
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			size = info.Size()
-		}
+		return os.Open(name)
 	}
-	terminal, ok := c.App.ErrWriter.(*os.File)
-	if !ok || !term.IsTerminal(int(terminal.Fd())) {
-		return in, &importBar{}, nil
-	}
-	return in, &importBar{progressbar.NewOptions64(size, progressbar.OptionSetWriter(io.Writer(terminal)), progressbar.OptionSetDescription("importing"),
-		progressbar.OptionSetWidth(30), progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish())}, nil
-}
-
-// An importBar shows how much of the file is read. The zero one shows nothing. The
-// bar's own errors are a terminal that is gone; importing goes on without it.
-type importBar struct{ bar *progressbar.ProgressBar }
-
-func (b *importBar) reads(in io.Reader) io.Reader {
-	if b.bar == nil {
-		return in
-	}
-	return io.TeeReader(in, b.bar)
-}
-
-// clear makes room for a line of text.
-func (b *importBar) clear() {
-	if b.bar != nil {
-		_ = b.bar.Clear()
-	}
-}
-
-func (b *importBar) done() {
-	if b.bar != nil {
-		_ = b.bar.Finish()
-	}
+	return io.NopCloser(c.App.Reader), nil
 }
 
 // importNotes go where the flags say.
 type importNotes struct {
 	c    *cli.Context
-	bar  *importBar
 	said int
 	file *os.File // of --errors; nil where there is none
 	out  *bufio.Writer
 	err  error // the first of writing to the file
 }
 
-func newNotes(c *cli.Context, bar *importBar) (*importNotes, error) {
-	n := &importNotes{c: c, bar: bar}
+func newNotes(c *cli.Context) (*importNotes, error) {
+	n := &importNotes{c: c}
 	name := c.String("errors")
 	if name == "" {
 		return n, nil
@@ -175,7 +133,6 @@ func (n *importNotes) add(note factory.Note) {
 	if n.said++; n.said > mostSaid {
 		return
 	}
-	n.bar.clear()
 	fmt.Fprintln(n.c.App.ErrWriter, noteText(note))
 }
 

@@ -77,11 +77,13 @@ func runSimulation(c *cli.Context) error {
 		return err
 	}
 	s.run.Credential, s.run.Backfill = roll.credential, s.backfill
-	show := newSimulationProgress(c, s)
-	if err := simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, show.registered); err != nil {
-		show.done()
+	show := newProgress(c.App.ErrWriter, 10*time.Second)
+	show.Stage("registering devices", int64(len(s.members)))
+	registered := func(n int) { show.Progress(int64(n), 0) }
+	if err := simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, registered); err != nil {
 		return err
 	}
+	show.Stage("sending readings", 0)
 	report, err := newSimulationReport(c)
 	if err != nil {
 		return err
@@ -89,11 +91,10 @@ func runSimulation(c *cli.Context) error {
 	var late lateReadings
 	s.run.OnAccepted = late.accepted
 	s.run.OnEnd = func(m simulate.Member, stats device.Stats) { report.ended(m, stats); late.ended(m, stats) }
-	s.run.Progress = show.running
+	s.run.Progress = show.simulation
 	s.run.Log = slog.New(slog.NewTextHandler(show, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var failed error
 	sum, err := simulate.Run(c.Context, s.run)
-	show.done()
 	if s.late, failed = late.count(c, d, s.members); failed != nil && err == nil {
 		err = failed
 	}

@@ -112,7 +112,7 @@ func TestSimulateSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		"--for ever":                         `invalid value "ever" for --for: "ever" is not a duration`,
 		"--keep-times":                       "--keep-times is about a file; name it with --replay",
 		"--replay x.csv --devices 3":         "--devices is about a fleet that is made up",
-		"--replay x.csv --tenant a/b":        "--tenant: ",
+		"--replay x.csv --tenant=":           "--tenant: ",
 		"--endpoint pump --storage a=b;c=d":  "--endpoint: ",
 		"--replay nosuch.csv --storage /tmp": "nosuch.csv: no such file",
 	} {

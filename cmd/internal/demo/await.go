@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"furrow/cmd/internal/simulate"
 	"time"
 )
 
@@ -37,7 +38,7 @@ func await(ctx context.Context, screen Screen, every time.Duration, look func(co
 			return fmt.Errorf("nothing has moved for %v: %s", standstill, s.left)
 		}
 		screen.Wait(s.left)
-		if !pause(ctx, every) {
+		if !simulate.Pause(ctx, every) {
 			return context.Cause(ctx)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/cmd/internal/demo/check"
+	"furrow/cmd/internal/simulate"
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -28,7 +29,7 @@ func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc
 		return ended, err
 	}
 	ended = time.Now()
-	if !pause(ctx, settle) {
+	if !simulate.Pause(ctx, settle) {
 		return ended, context.Cause(ctx)
 	}
 	if err := d.configure(ctx, mostBatch); err != nil {
@@ -89,7 +90,7 @@ func (d *Demo) awaitGap(ctx context.Context) error {
 			return err
 		}
 		d.Screen.Wait("between two runs")
-		if !pause(ctx, look) {
+		if !simulate.Pause(ctx, look) {
 			return context.Cause(ctx)
 		}
 	}
@@ -151,7 +152,7 @@ func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, 
 			return found, err
 		}
 		d.Screen.Say(fmt.Sprintf("%d differences; it is looked at again, once more was folded", found.Differences))
-		if !pause(ctx, 2*d.Cadence) {
+		if !simulate.Pause(ctx, 2*d.Cadence) {
 			return found, context.Cause(ctx)
 		}
 	}

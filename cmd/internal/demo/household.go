@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
+	"furrow/cmd/internal/simulate"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -190,7 +191,7 @@ func (h *household) close() error {
 func (h *household) hangUp(ctx context.Context) {
 	for h.http != nil {
 		h.http.CloseIdleConnections()
-		if !pause(ctx, 50*time.Millisecond) {
+		if !simulate.Pause(ctx, 50*time.Millisecond) {
 			return
 		}
 	}

@@ -26,8 +26,6 @@ type Report struct {
 	Takeover Takeover        `json:"takeover"`
 	Revoked  Revoked         `json:"revoked"`
 	Jobs     []Jobs          `json:"jobs"`
-	Latest   []Newest        `json:"latest"`
-	Rollups  []Bucket        `json:"rollups"`
 	Work     Work            `json:"operations"`
 	Cost     Cost            `json:"costPerMonth"`
 }
@@ -51,34 +49,6 @@ type Jobs struct {
 	Kind     string `json:"kind"`
 	Messages int64  `json:"messages"` // that were done
 	Devices  int64  `json:"devices"`  // that they were about: a job each
-}
-
-// Newest are the newest values of a device.
-type Newest struct {
-	Device  schema.DeviceID `json:"device"`
-	Site    schema.Site     `json:"site,omitempty"`
-	Time    time.Time       `json:"time"`
-	Sensors []Value         `json:"sensors"`
-}
-
-// A Value is that of a sensor: a number or a text.
-type Value struct {
-	Sensor string `json:"sensor"`
-	Value  any    `json:"value"`
-}
-
-// A Bucket is a rollup of a sensor.
-type Bucket struct {
-	Device schema.DeviceID `json:"device"`
-	Window string          `json:"window"`
-	Start  time.Time       `json:"start"`
-	Sensor string          `json:"sensor"`
-	Count  int64           `json:"count"`
-	Min    float64         `json:"min"`
-	Mean   float64         `json:"mean"`
-	Max    float64         `json:"max"`
-	First  float64         `json:"first"`
-	Last   float64         `json:"last"`
 }
 
 // Work is what a run took in which every device had one new reading.

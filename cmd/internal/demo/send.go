@@ -111,7 +111,7 @@ func (d *Demo) run(ctx context.Context, c simulate.Config) (simulate.Summary, er
 
 // watchFolding keeps up with how many rows the pipeline says it has folded.
 func (d *Demo) watchFolding(ctx context.Context, folded *atomic.Int64) {
-	for pause(ctx, time.Second) {
+	for simulate.Pause(ctx, time.Second) {
 		rows, err := d.tracks(ctx)
 		if err != nil {
 			continue // it is only shown
@@ -151,16 +151,4 @@ func (d *Demo) tracks(ctx context.Context) (map[schema.DeviceID]schema.Track, er
 		}
 	}
 	return all, nil
-}
-
-// pause waits. It is false when ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

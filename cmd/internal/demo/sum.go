@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"furrow/cmd/internal/query"
 	"furrow/cmd/internal/simulate"
 	"furrow/jobs"
 	"furrow/tables"
@@ -34,9 +33,6 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 	}
 	r.Months = slices.SortedFunc(maps.Keys(months), schema.Month.Compare)
 	if err := d.figures(ctx, r); err != nil {
-		return err
-	}
-	if err := d.samples(ctx, r); err != nil {
 		return err
 	}
 	r.Cost = r.Work.cost(r.Devices, r.Check)
@@ -96,58 +92,4 @@ func workOf(run, several schema.WorkerFigures) Work {
 	}
 	w.PerDevice["queues delete"] = float64(done) / float64(max(1, run.Devices))
 	return w
-}
-
-const (
-	devicesShown = 3
-	bucketsShown = 2 // of a device
-)
-
-// samples are outputs of a few devices, as furrow query finds them.
-func (d *Demo) samples(ctx context.Context, r *Report) error {
-	source := query.Source{Tables: d.client, Names: d.names}
-	for i := range min(devicesShown, len(d.Cast.Members)) {
-		m := d.Cast.Members[i*len(d.Cast.Members)/devicesShown]
-		scope, err := source.Device(ctx, string(m.ID))
-		if err != nil {
-			return err
-		}
-		for record, err := range source.Latest(ctx, query.Question{Scope: scope}) {
-			if err != nil {
-				return err
-			}
-			r.Latest = append(r.Latest, newestOf(m, record.(query.Newest)))
-		}
-		q := query.Question{Scope: scope, Window: schema.Hour, Span: query.Span{From: tables.TicksOf(d.Cast.From), To: tables.TicksOf(d.Cast.To)}, Limit: bucketsShown}
-		for record, err := range source.Rollups(ctx, q) {
-			if err != nil {
-				return err
-			}
-			r.Rollups = append(r.Rollups, bucketOf(record.(query.Bucket)))
-		}
-	}
-	return nil
-}
-
-func newestOf(m simulate.Member, found query.Newest) Newest {
-	n := Newest{Device: m.ID, Site: m.Site}
-	var at tables.Ticks
-	for _, v := range found.Values {
-		at = max(at, v.At)
-		if v.Is == jobs.State {
-			n.Sensors = append(n.Sensors, Value{v.Sensor, v.State})
-		} else {
-			n.Sensors = append(n.Sensors, Value{v.Sensor, v.Number})
-		}
-	}
-	n.Time = at.Time()
-	return n
-}
-
-// bucketOf is one sensor of a bucket: a temperature, where there is one, as it changes.
-func bucketOf(found query.Bucket) Bucket {
-	i := slices.IndexFunc(found.Sensors, func(a query.Aggregate) bool { return strings.HasPrefix(a.Sensor, "temperature") })
-	a := found.Sensors[max(0, i)]
-	return Bucket{Device: found.Device, Window: found.Window.String(), Start: found.Start.Time(), Sensor: a.Sensor,
-		Count: a.Count, Min: a.Min, Mean: a.Mean(), Max: a.Max, First: a.First, Last: a.Last}
 }

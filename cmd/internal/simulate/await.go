@@ -46,7 +46,7 @@ func (r *runner) awaitOne(ctx context.Context, m Member, id schema.EnrollmentID,
 			return nil
 		case time.Now().After(deadline):
 			return fmt.Errorf("it does not know enrollment %s as it is stored: %s", id, why)
-		case !pause(ctx, 500*time.Millisecond):
+		case !Pause(ctx, 500*time.Millisecond):
 			return nil // whoever ended ctx knows why
 		}
 	}

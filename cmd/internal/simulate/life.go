@@ -95,7 +95,7 @@ func (l *life) await(ctx context.Context, at time.Time) bool {
 			l.leave()
 			wait = time.Until(at)
 		}
-		return pause(ctx, wait)
+		return Pause(ctx, wait)
 	case l.fresh >= portion:
 		l.flush(ctx)
 		l.leave() // and queues anew, behind others
@@ -103,7 +103,8 @@ func (l *life) await(ctx context.Context, at time.Time) bool {
 	return l.enter(ctx)
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+// Pause waits for d, and reports whether ctx has not ended.
+func Pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
