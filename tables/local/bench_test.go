@@ -1,34 +1,21 @@
 package local
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
-)
 
-// sign gives the query of a table SAS for the keys of one partition.
-func sign(s *Server, table, partition, permissions string) string {
-	q := url.Values{"sv": {"2019-02-02"}, "sp": {permissions}, "se": {"2099-01-01T00:00:00Z"},
-		"tn": {table}, "spk": {partition}, "epk": {partition}}
-	text := strings.Join([]string{permissions, "", q.Get("se"), "/table/" + s.Account() + "/" + strings.ToLower(table),
-		"", "", "", q.Get("sv"), partition, "", partition, ""}, "\n")
-	mac := hmac.New(sha256.New, s.config.Key)
-	mac.Write([]byte(text))
-	q.Set("sig", base64.StdEncoding.EncodeToString(mac.Sum(nil)))
-	return q.Encode()
-}
+	"furrow/tables/local/internal/wire"
+	"furrow/tables/local/internal/wiretest"
+)
 
 // BenchmarkInsert is what one insert by SAS costs the server, without a network.
 func BenchmarkInsert(b *testing.B) {
-	s, err := Open(Config{Dir: b.TempDir()})
+	s, err := Open(Config{Dir: b.TempDir(), Key: []byte(wiretest.Key)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -37,13 +24,15 @@ func BenchmarkInsert(b *testing.B) {
 		b.Fatal(err)
 	}
 	h := s.Tables()
-	query := sign(s, "readings", "d1", "a")
+	query := wiretest.SAS(wire.Table, "readings", "tn", "readings", "sp", "a", "se", wiretest.Expiry,
+		"spk", "d1", "epk", "d1").Encode()
 	var n atomic.Int64
 	b.SetParallelism(32)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			body := fmt.Sprintf(`{"PartitionKey":"d1","RowKey":"%019d","temperature":21.5,"humidity":40.25,"pressure":101325,"battery":3.7,"note":"%s"}`, n.Add(1), strings.Repeat("x", 100))
+			body := fmt.Sprintf(`{"PartitionKey":"d1","RowKey":"%019d","temperature":21.5,"humidity":40.25,`+
+				`"pressure":101325,"battery":3.7,"note":"%s"}`, n.Add(1), strings.Repeat("x", 100))
 			r := httptest.NewRequest(http.MethodPost, "/furrow/readings?"+query, strings.NewReader(body))
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Accept", "application/json;odata=minimalmetadata")

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"testing"
 
 	"furrow/tables/azuretest"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 )
 
@@ -29,18 +29,10 @@ type blobLoad struct {
 	committed bool
 }
 
-func (l *blobLoad) prepare(ctx context.Context, a azuretest.Account) error {
-	cred, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
-	if err != nil {
-		return err
-	}
-	c, err := azblob.NewClientWithSharedKeyCredential(a.BlobURL, cred, &azblob.ClientOptions{ClientOptions: once})
-	if err != nil {
-		return err
-	}
-	l.blob = c.ServiceClient().NewContainerClient("blobs").NewBlockBlobClient(fmt.Sprint("dir/blob", l.worker))
-	_, err = c.CreateContainer(ctx, "blobs", nil)
-	return ignore(err, "ContainerAlreadyExists")
+func (l *blobLoad) prepare(t *testing.T, a azuretest.Account) error {
+	container := a.Blobs(t).ServiceClient().NewContainerClient("blobs")
+	l.blob = container.NewBlockBlobClient(fmt.Sprint("dir/blob", l.worker))
+	return ignore(done(container.Create(t.Context(), nil)), "ContainerAlreadyExists")
 }
 
 func (l *blobLoad) block(version, i int) []byte {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing"
 	"time"
 
 	"furrow/tables/azuretest"
@@ -21,21 +22,12 @@ type messageLoad struct {
 	unknown map[string]bool // put or deleted without an answer
 }
 
-func (l *messageLoad) prepare(ctx context.Context, a azuretest.Account) error {
+func (l *messageLoad) prepare(t *testing.T, a azuretest.Account) error {
 	if l.there == nil {
 		l.there, l.gone, l.unknown = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	}
-	cred, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
-	if err != nil {
-		return err
-	}
-	service, err := azqueue.NewServiceClientWithSharedKeyCredential(a.QueueURL, cred, &azqueue.ClientOptions{ClientOptions: once})
-	if err != nil {
-		return err
-	}
-	l.queue = service.NewQueueClient(fmt.Sprint("messages", l.worker))
-	_, err = l.queue.Create(ctx, nil)
-	return ignore(err, "QueueAlreadyExists")
+	l.queue = a.Queues(t).NewQueueClient(fmt.Sprint("messages", l.worker))
+	return ignore(done(l.queue.Create(t.Context(), nil)), "QueueAlreadyExists")
 }
 
 // text is a message that tells whether it is whole.

@@ -5,28 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"testing"
 
 	"furrow/tables/azuretest"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// once is how these clients send: a repeat would hide what was acknowledged.
-var once = azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}
-
-func openTable(ctx context.Context, a azuretest.Account, name string) (*aztables.Client, error) {
-	cred, err := aztables.NewSharedKeyCredential(a.Name, a.Key)
-	if err != nil {
-		return nil, err
-	}
-	service, err := aztables.NewServiceClientWithSharedKey(a.TableURL, cred, &aztables.ClientOptions{ClientOptions: once})
-	if err != nil {
-		return nil, err
-	}
-	_, err = service.CreateTable(ctx, name, nil)
-	return service.NewClient(name), ignore(err, "TableAlreadyExists")
+func openTable(t *testing.T, a azuretest.Account, name string) (*aztables.Client, error) {
+	table := a.Tables(t).NewClient(name)
+	return table, ignore(done(table.CreateTable(t.Context(), nil)), "TableAlreadyExists")
 }
 
 // ignore drops an error of that code.
@@ -86,8 +74,8 @@ type rowLoad struct {
 
 func (l *rowLoad) partition() string { return fmt.Sprint("rows", l.worker) }
 
-func (l *rowLoad) prepare(ctx context.Context, a azuretest.Account) (err error) {
-	l.table, err = openTable(ctx, a, fmt.Sprint("rows", l.worker%2))
+func (l *rowLoad) prepare(t *testing.T, a azuretest.Account) (err error) {
+	l.table, err = openTable(t, a, fmt.Sprint("rows", l.worker%2))
 	return err
 }
 
@@ -137,8 +125,8 @@ type transactionLoad struct {
 
 func (l *transactionLoad) partition() string { return fmt.Sprint("transactions", l.worker) }
 
-func (l *transactionLoad) prepare(ctx context.Context, a azuretest.Account) (err error) {
-	l.table, err = openTable(ctx, a, "transactions")
+func (l *transactionLoad) prepare(t *testing.T, a azuretest.Account) (err error) {
+	l.table, err = openTable(t, a, "transactions")
 	return err
 }
 

@@ -38,21 +38,16 @@ func TestMain(m *testing.M) {
 
 // serve is the process that is killed: it serves dir and prints where.
 func serve(dir string) error {
-	s, err := local.Open(local.Config{Dir: dir})
+	s, err := local.Start(local.Config{Dir: dir})
 	if err != nil {
 		return err
 	}
-	l, err := local.Listen("127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	url := func(addr fmt.Stringer) string { return "http://" + addr.String() + "/" + s.Account() }
 	err = json.NewEncoder(os.Stdout).Encode(azuretest.Account{Name: s.Account(), Key: s.Key(),
-		TableURL: url(l.Table.Addr()), QueueURL: url(l.Queue.Addr()), BlobURL: url(l.Blob.Addr())})
+		TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL})
 	if err != nil {
 		return err
 	}
-	return s.Serve(context.Background(), l)
+	select {} // until it is killed
 }
 
 // start starts a server process on dir and gives its account.
@@ -82,7 +77,7 @@ func start(t *testing.T, dir string) (azuretest.Account, *exec.Cmd) {
 
 // A load writes until the server is gone, and remembers what was acknowledged.
 type load interface {
-	prepare(ctx context.Context, a azuretest.Account) error
+	prepare(t *testing.T, a azuretest.Account) error
 	// step does the next write; an error means that it may or may not have been done.
 	step(ctx context.Context) error
 	// verify compares what is there with what was acknowledged.
@@ -104,7 +99,7 @@ func TestKilledServerKeepsEveryAcknowledgedWrite(t *testing.T) {
 	total := 0
 	for round := range *killRounds {
 		a, server := start(t, dir)
-		eachLoad(t, loads, func(l load) error { return l.prepare(t.Context(), a) })
+		eachLoad(t, loads, func(l load) error { return l.prepare(t, a) })
 		if round > 0 {
 			eachLoad(t, loads, func(l load) error { return l.verify(t.Context()) })
 		}
@@ -115,7 +110,7 @@ func TestKilledServerKeepsEveryAcknowledgedWrite(t *testing.T) {
 		}
 	}
 	a, _ := start(t, dir)
-	eachLoad(t, loads, func(l load) error { return l.prepare(t.Context(), a) })
+	eachLoad(t, loads, func(l load) error { return l.prepare(t, a) })
 	eachLoad(t, loads, func(l load) error { return l.verify(t.Context()) })
 	t.Logf("%d acknowledged writes", total)
 	if total < *killRounds*len(loads) {

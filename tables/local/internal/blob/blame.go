@@ -31,19 +31,14 @@ func (s *Service) blame(err error) error {
 func (s *Service) holder(m *content.Missing) (string, error) {
 	for _, prefix := range []byte{store.PrefixBlocks, store.PrefixStaged} {
 		from := m.Owner.Key(prefix)
-		it, err := s.store.Iter(from, store.After(from))
-		if err != nil {
-			return "", err
-		}
-		defer it.Close()
-		for it.First(); it.Valid(); it.Next() {
-			if refers(prefix, it.Value(), m.ID) {
-				name, _, _ := bytes.Cut(it.Key()[len(from):], []byte{0})
+		for e, err := range s.store.Walk(from, store.After(from)) {
+			if err != nil {
+				return "", err
+			}
+			if refers(prefix, e.Value, m.ID) {
+				name, _, _ := bytes.Cut(e.Key[len(from):], []byte{0})
 				return string(name), nil
 			}
-		}
-		if err := it.Error(); err != nil {
-			return "", err
 		}
 	}
 	return "", errors.New("no blob refers to it")

@@ -94,8 +94,11 @@ func (c *change) put(r *wire.Request, rec *record) error {
 	return nil
 }
 
-// blocks are those of the blob that is there.
+// blocks are the blob's committed blocks, of which a blob that does not exist has none.
 func (c *change) blocks() ([]block, error) {
+	if c.old == nil {
+		return nil, nil
+	}
 	value, _, err := c.service.store.Get(blocksKey(c.container.ID, c.name))
 	if err != nil {
 		return nil, err
@@ -138,11 +141,9 @@ func (c *change) replace(blocks []block) error {
 	if err != nil {
 		return err
 	}
-	var old []block
-	if c.old != nil {
-		if old, err = c.blocks(); err != nil {
-			return err
-		}
+	old, err := c.blocks()
+	if err != nil {
+		return err
 	}
 	c.setBlocks(old, staged, blocks)
 	return nil

@@ -60,11 +60,9 @@ func (c *change) commit(r *wire.Request, rec *record, list []listed) error {
 	if err != nil {
 		return err
 	}
-	var old []block
-	if c.old != nil {
-		if old, err = c.blocks(); err != nil {
-			return err
-		}
+	old, err := c.blocks()
+	if err != nil {
+		return err
 	}
 	blocks, err := pick(list, byID(old), byID(staged))
 	if err != nil {

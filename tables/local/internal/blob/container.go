@@ -2,7 +2,6 @@ package blob
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -25,19 +24,13 @@ func containerKey(name string) []byte { return append([]byte{store.PrefixContain
 
 // load reads every container's record.
 func (s *Service) load() error {
-	it, err := s.store.Iter([]byte{store.PrefixContainer}, []byte{store.PrefixContainer + 1})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		var c container
-		if err := json.Unmarshal(it.Value(), &c); err != nil {
-			return fmt.Errorf("record of container %s: %w", it.Key()[1:], err)
+	for c, err := range store.Records[container](s.store, []byte{store.PrefixContainer}, []byte{store.PrefixContainer + 1}) {
+		if err != nil {
+			return err
 		}
-		s.containers[c.Name] = &c
+		s.containers[c.Name] = c
 	}
-	return it.Error()
+	return nil
 }
 
 // find gives a container's record. The caller holds schema.

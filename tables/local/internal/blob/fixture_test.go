@@ -117,12 +117,10 @@ func (f *fixture) files() []string {
 // keys counts the store's keys with a prefix.
 func (f *fixture) keys(prefix byte) (n int) {
 	f.Helper()
-	it, err := f.store.Iter([]byte{prefix}, []byte{prefix + 1})
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
+	for _, err := range f.store.Walk([]byte{prefix}, []byte{prefix + 1}) {
+		if err != nil {
+			f.Fatal(err)
+		}
 		n++
 	}
 	return n

@@ -2,7 +2,6 @@ package blob
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -139,24 +138,15 @@ func (s *Service) listContainers(w http.ResponseWriter, r *wire.Request, g *auth
 	if upper != "" {
 		end = containerKey(upper)
 	}
-	it, err := s.store.Iter(containerKey(lower), end)
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		var c container
-		if err := json.Unmarshal(it.Value(), &c); err != nil {
-			return fmt.Errorf("record of container %s: %w", it.Key()[1:], err)
+	for c, err := range store.Records[container](s.store, containerKey(lower), end) {
+		if err != nil {
+			return err
 		}
 		if p.full() {
 			p.next = c.Name
 			break
 		}
-		p.addContainer(&c)
-	}
-	if err := it.Error(); err != nil {
-		return err
+		p.addContainer(c)
 	}
 	return wire.XML(w, http.StatusOK, p.end())
 }

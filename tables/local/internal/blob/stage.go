@@ -141,20 +141,18 @@ func (c *change) pending() (p pending, length int, err error) {
 // staged are a blob's uncommitted blocks, by id.
 func (s *Service) staged(id store.ID, name string) ([]block, error) {
 	head := stagedKey(id, name, "")
-	it, err := s.store.Iter(append(head, 0), store.After(head))
-	if err != nil {
-		return nil, err
-	}
-	defer it.Close()
 	var blocks []block
-	for it.First(); it.Valid(); it.Next() {
-		b := block{id: string(it.Key()[len(head):])}
-		if b.Ref, _, err = content.CutRef(it.Value()); err != nil {
+	for e, err := range s.store.Walk(append(head, 0), store.After(head)) {
+		if err != nil {
+			return nil, err
+		}
+		b := block{id: string(e.Key[len(head):])}
+		if b.Ref, _, err = content.CutRef(e.Value); err != nil {
 			return nil, err
 		}
 		blocks = append(blocks, b)
 	}
-	return blocks, it.Error()
+	return blocks, nil
 }
 
 // expire ends uncommitted blocks that have been left alone for a week. It runs

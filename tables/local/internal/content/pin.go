@@ -65,17 +65,15 @@ func (k *Keeper) Drop(b *store.Batch, owner store.ID, refs []Ref) (files []ID) {
 // DropAll is Drop of everything that owner has.
 func (k *Keeper) DropAll(b *store.Batch, owner store.ID) (files []ID, err error) {
 	markers, bytes := owner.Key(store.PrefixFile), owner.Key(store.PrefixBytes)
-	it, err := k.store.Iter(markers, store.After(markers))
-	if err != nil {
-		return nil, err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		files = append(files, ID(it.Key()[len(markers):]))
+	for e, err := range k.store.Walk(markers, store.After(markers)) {
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, ID(e.Key[len(markers):]))
 	}
 	b.DeleteRange(markers, store.After(markers))
 	b.DeleteRange(bytes, store.After(bytes))
-	return files, it.Error()
+	return files, nil
 }
 
 // Remove removes files that were dropped, those that are being read when the

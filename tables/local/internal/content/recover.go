@@ -26,20 +26,15 @@ func (k *Keeper) recover() error {
 	if err != nil {
 		return err
 	}
-	it, err := k.store.Iter([]byte{store.PrefixFile}, []byte{store.PrefixFile + 1})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		owner, id := store.ID(binary.BigEndian.Uint64(it.Key()[1:])), ID(it.Key()[9:])
+	for e, err := range k.store.Walk([]byte{store.PrefixFile}, []byte{store.PrefixFile + 1}) {
+		if err != nil {
+			return err
+		}
+		owner, id := store.ID(binary.BigEndian.Uint64(e.Key[1:])), ID(e.Key[9:])
 		if !left[id] {
 			return &Missing{owner, id, k.path(id)}
 		}
 		delete(left, id)
-	}
-	if err := it.Error(); err != nil {
-		return err
 	}
 	for id := range left {
 		if err := k.fs.Remove(k.path(id)); err != nil {

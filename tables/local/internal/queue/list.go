@@ -2,7 +2,6 @@ package queue
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -61,20 +60,14 @@ func (s *Service) page(prefix, from string, most int) (queues []record, next str
 	if bytes.Compare(lower, upper) >= 0 {
 		return nil, "", nil
 	}
-	it, err := s.store.Iter(lower, upper)
-	if err != nil {
-		return nil, "", err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		var c record
-		if err := json.Unmarshal(it.Value(), &c); err != nil {
+	for c, err := range store.Records[record](s.store, lower, upper) {
+		if err != nil {
 			return nil, "", err
 		}
 		if len(queues) == most {
 			return queues, c.Name, nil
 		}
-		queues = append(queues, c)
+		queues = append(queues, *c)
 	}
-	return queues, "", it.Error()
+	return queues, "", nil
 }

@@ -1,13 +1,11 @@
 package queue
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
@@ -110,17 +108,6 @@ func (t *tally) decode(b []byte) (now int64, err error) {
 func (t *tally) draw() uint64 {
 	t.drawn++
 	return t.drawn
-}
-
-// newID is a UUID that begins with the time, so that messages that come together
-// are stored together.
-func newID(ns int64) (id uuid.UUID) {
-	rand.Read(id[6:]) // never fails
-	binary.BigEndian.PutUint32(id[:], uint32(ns/int64(time.Millisecond)>>16))
-	binary.BigEndian.PutUint16(id[4:], uint16(ns/int64(time.Millisecond)))
-	id[6] = id[6]&0x0f | 0x70
-	id[8] = id[8]&0x3f | 0x80
-	return id
 }
 
 // parseID reads a message's id. What is no id is no message's.

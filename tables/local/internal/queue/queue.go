@@ -43,30 +43,25 @@ func (s *Service) putRecord(b *store.Batch, c record) (wait func() error, err er
 
 // load reads every queue's record and tally.
 func (s *Service) load() error {
-	it, err := s.store.Iter([]byte{store.PrefixQueue}, []byte{store.PrefixQueue + 1})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		q := &queue{}
-		if err := json.Unmarshal(it.Value(), &q.record); err != nil {
-			return fmt.Errorf("record of queue %s: %w", it.Key()[1:], err)
+	for r, err := range store.Records[record](s.store, []byte{store.PrefixQueue}, []byte{store.PrefixQueue + 1}) {
+		if err != nil {
+			return err
 		}
-		value, found, err := s.store.Get(q.record.ID.Key(store.PrefixTally))
+		q := &queue{record: *r}
+		value, found, err := s.store.Get(r.ID.Key(store.PrefixTally))
 		if err != nil {
 			return err
 		}
 		if found {
 			last, err := q.tally.decode(value)
 			if err != nil {
-				return fmt.Errorf("tally of queue %s: %w", q.record.Name, err)
+				return fmt.Errorf("tally of queue %s: %w", r.Name, err)
 			}
 			s.clock.resume(last)
 		}
-		s.queues[q.record.Name] = q
+		s.queues[r.Name] = q
 	}
-	return it.Error()
+	return nil
 }
 
 // create answers PUT of a queue: a repetition with the same metadata is none.

@@ -218,14 +218,12 @@ func (f *fixture) records(name string) []*message {
 	f.Helper()
 	var all []*message
 	err := f.service.turn(name, func(u *turn) error {
-		it, err := u.store.Iter(u.id.Key(store.PrefixMessage), store.After(u.id.Key(store.PrefixMessage)))
-		if err != nil {
-			return err
-		}
-		defer it.Close()
-		for it.First(); it.Valid(); it.Next() {
-			m := &message{id: uuid.UUID(it.Key()[1+8:])}
-			if err := m.decode(it.Value()); err != nil {
+		for e, err := range u.store.Walk(u.id.Key(store.PrefixMessage), store.After(u.id.Key(store.PrefixMessage))) {
+			if err != nil {
+				return err
+			}
+			m := &message{id: uuid.UUID(e.Key[1+8:])}
+			if err := m.decode(e.Value); err != nil {
 				return err
 			}
 			all = append(all, m)
@@ -236,7 +234,7 @@ func (f *fixture) records(name string) []*message {
 				f.Errorf("message %s stands before the head", m.id)
 			}
 		}
-		return it.Error()
+		return nil
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -257,12 +255,10 @@ func (f *fixture) keys(name string, prefix byte) (n int) {
 		f.Fatal(err)
 	}
 	keys := q.record.ID.Key(prefix)
-	it, err := f.store.Iter(keys, store.After(keys))
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
+	for _, err := range f.store.Walk(keys, store.After(keys)) {
+		if err != nil {
+			f.Fatal(err)
+		}
 		n++
 	}
 	return n

@@ -77,18 +77,16 @@ func (s *Service) sweep(ctx context.Context, at *cursor) error {
 func (s *Service) sweepQueue(at *cursor) (read int, done bool, err error) {
 	next := *at
 	err = s.turn(at.queue, func(t *turn) error {
-		it, err := t.store.Iter(messageKey(t.id, at.message), store.After(t.id.Key(store.PrefixMessage)))
-		if err != nil {
-			return err
-		}
-		defer it.Close()
-		for it.First(); it.Valid(); it.Next() {
-			m := &message{id: uuid.UUID(it.Key()[1+8:])}
+		for e, err := range t.store.Walk(messageKey(t.id, at.message), store.After(t.id.Key(store.PrefixMessage))) {
+			if err != nil {
+				return err
+			}
+			m := &message{id: uuid.UUID(e.Key[1+8:])}
 			if read++; read > sweepTurn {
 				next.message = m.id
 				return nil
 			}
-			if err := m.decode(it.Value()); err != nil {
+			if err := m.decode(e.Value); err != nil {
 				return err
 			}
 			if m.expires <= t.now.ns {
@@ -96,7 +94,7 @@ func (s *Service) sweepQueue(at *cursor) (read int, done bool, err error) {
 			}
 		}
 		done = true
-		return it.Error()
+		return nil
 	})
 	if errors.Is(err, errQueueNotFound) { // deleted meanwhile
 		return read, true, nil

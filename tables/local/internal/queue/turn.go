@@ -41,7 +41,8 @@ func (s *Service) turn(name string, f func(*turn) error) error {
 
 // add stores a new message.
 func (t *turn) add(visible, expires int64, text []byte) *message {
-	m := &message{id: newID(t.now.ns), inserted: t.now.ns, expires: expires,
+	id := uuid.Must(uuid.NewV7()) // begins with the time: messages that come together are stored together
+	m := &message{id: id, inserted: t.now.ns, expires: expires,
 		place: place{visible, t.tally.draw()}, receipt: t.tally.draw()}
 	t.tally.count++
 	t.b.Set(textKey(t.id, m.id), text)

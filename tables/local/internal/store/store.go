@@ -120,18 +120,6 @@ func (s *Store) GetAll(keys [][]byte) (values [][]byte, err error) {
 	return values, it.Error()
 }
 
-// Has tells whether key is there.
-func (s *Store) Has(key []byte) (bool, error) {
-	_, closer, err := s.db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, closer.Close()
-}
-
 // Iter walks the keys in [lower, upper) as they are now. Close it.
 func (s *Store) Iter(lower, upper []byte) (*pebble.Iterator, error) {
 	return s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})

@@ -27,19 +27,13 @@ func tableKey(name string) []byte {
 
 // load reads every table's record.
 func (s *Service) load() error {
-	it, err := s.store.Iter([]byte{store.PrefixTable}, []byte{store.PrefixTable + 1})
-	if err != nil {
-		return err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		var m meta
-		if err := json.Unmarshal(it.Value(), &m); err != nil {
-			return fmt.Errorf("record of table %s: %w", it.Key()[1:], err)
+	for m, err := range store.Records[meta](s.store, []byte{store.PrefixTable}, []byte{store.PrefixTable + 1}) {
+		if err != nil {
+			return err
 		}
-		s.tables[strings.ToLower(m.Name)] = &m
+		s.tables[strings.ToLower(m.Name)] = m
 	}
-	return it.Error()
+	return nil
 }
 
 // find gives a table's record. The caller holds schema.
@@ -213,28 +207,21 @@ func (s *Service) names(filter odata.Expr, top int, token string) (names []strin
 	if err != nil {
 		return nil, "", err
 	}
-	it, err := s.store.Iter(tableKey(from), []byte{store.PrefixTable + 1})
-	if err != nil {
-		return nil, "", err
-	}
-	defer it.Close()
-	for it.First(); it.Valid(); it.Next() {
-		var m meta
-		if err := json.Unmarshal(it.Value(), &m); err != nil {
+	for m, err := range store.Records[meta](s.store, tableKey(from), []byte{store.PrefixTable + 1}) {
+		if err != nil {
 			return nil, "", err
 		}
-		if filter != nil {
-			e := entity.Entity{Properties: []entity.Property{{Name: "TableName", Value: entity.Value{Type: entity.String, Raw: []byte(m.Name)}}}}
-			if !filter.Match(&odata.Row{Entity: e.Append(nil)}) {
-				continue
-			}
+		name := entity.Property{Name: "TableName", Value: entity.Value{Type: entity.String, Raw: []byte(m.Name)}}
+		e := entity.Entity{Properties: []entity.Property{name}}
+		if filter != nil && !filter.Match(&odata.Row{Entity: e.Append(nil)}) {
+			continue
 		}
 		if len(names) == top {
 			return names, m.Name, nil
 		}
 		names = append(names, m.Name)
 	}
-	return names, "", it.Error()
+	return names, "", nil
 }
 
 // appendTable writes a table as an entity of Tables.
