@@ -19,6 +19,7 @@ type RunFigures struct {
 	Planned int // months whose figures are there
 	ByMonth map[schema.Month]schema.MonthFigures
 	Workers schema.WorkerFigures
+	Seen    map[string]time.Time // when each worker ended its last job of the run, by its clock
 }
 
 // BatchesDone are the device messages that were done, or given up.
@@ -138,7 +139,14 @@ func addFigures(e tables.Entity, of func(slot tables.Ticks) *RunFigures) error {
 		if err != nil {
 			return err
 		}
-		of(w.Slot).Workers.Add(w)
+		run := of(w.Slot)
+		run.Workers.Add(w)
+		if run.Seen == nil {
+			run.Seen = map[string]time.Time{}
+		}
+		if seen := w.Last.Time(); seen.After(run.Seen[w.Worker]) {
+			run.Seen[w.Worker] = seen
+		}
 	}
 	return nil
 }

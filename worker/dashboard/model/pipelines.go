@@ -16,17 +16,13 @@ import (
 
 // A pipelineRead is what storage says of a pipeline.
 type pipelineRead struct {
-	at       time.Time // of the service
-	runs     []runRead // the oldest first
-	workers  map[string]time.Time
+	at       time.Time           // of the service
+	runs     []worker.RunFigures // the oldest first
 	backlog  int
 	catchup  int
 	poison   int
 	poisoned []worker.Poisoned // some of them
 }
-
-// A runRead is a run with its figures.
-type runRead struct{ worker.RunFigures }
 
 const (
 	pipelinesFor = 5 * time.Second
@@ -65,7 +61,7 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 
 func (s *Store) pipeline(ctx context.Context, p Pipeline) (r pipelineRead, err error) {
 	err = together(
-		func() (err error) { r.at, r.runs, r.workers, err = s.runs(ctx, p); return err },
+		func() (err error) { r.at, r.runs, err = s.runs(ctx, p); return err },
 		func() error { return s.queues(ctx, p.Name, &r) })
 	return r, err
 }
@@ -91,46 +87,13 @@ func (s *Store) queues(ctx context.Context, p schema.Pipeline, r *pipelineRead) 
 }
 
 // runs reads the last runs of a pipeline: fewer where they have many months each.
-func (s *Store) runs(ctx context.Context, p Pipeline) (now time.Time, runs []runRead, workers map[string]time.Time, err error) {
+func (s *Store) runs(ctx context.Context, p Pipeline) (now time.Time, runs []worker.RunFigures, err error) {
 	count := max(3, min(mostRuns, mostFigures/(2*s.index.monthCount()+20)))
-	since := tables.TicksOf(time.Now().Add(-time.Duration(count) * p.Cadence))
-	rows, now, err := (worker.Runs{Table: s.table(s.c.Names.Runs())}).Since(ctx, p.Name, since)
-	if err != nil && !errors.Is(err, tables.ErrNoTable) {
-		return now, nil, nil, err
+	runs, now, err = worker.Runs{Table: s.table(s.c.Names.Runs())}.Recent(ctx, p.Name, p.Cadence, count)
+	if errors.Is(err, tables.ErrNoTable) {
+		err = nil
 	}
-	bySlot, workers := map[tables.Ticks]*runRead{}, map[string]time.Time{}
-	of := func(slot tables.Ticks) *runRead {
-		if bySlot[slot] == nil { // its master job was put by hand
-			bySlot[slot] = &runRead{worker.RunFigures{Run: schema.Run{Pipeline: p.Name, Slot: slot}}}
-		}
-		return bySlot[slot]
-	}
-	for _, run := range rows {
-		of(run.Slot).Run = run
-	}
-	figures := tables.Query{Range: tables.Range{Partitions: schema.FiguresSince(p.Name, since)}}
-	for e, err := range s.rows(ctx, s.c.Names.Runs(), figures, mostFigures/1000+2) {
-		if err != nil {
-			return now, nil, nil, err
-		}
-		switch { // rows of other kinds are another version's
-		case schema.IsMonthFigures(e):
-			if m, err := schema.MonthFiguresOf(e); err == nil {
-				of(m.Slot).AddMonth(m)
-			}
-		case schema.IsWorkerFigures(e):
-			if w, err := schema.WorkerFiguresOf(e); err == nil {
-				of(w.Slot).Workers.Add(w)
-				if seen := w.Last.Time(); seen.After(workers[w.Worker]) {
-					workers[w.Worker] = seen
-				}
-			}
-		}
-	}
-	for _, slot := range slices.Sorted(maps.Keys(bySlot)) {
-		runs = append(runs, *bySlot[slot])
-	}
-	return now, runs, workers, nil
+	return now, runs, err
 }
 
 func (x *index) monthCount() int {
@@ -143,23 +106,25 @@ func (x *index) monthCount() int {
 func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) PipelineStatus {
 	out := PipelineStatus{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog), Catchup: int64(r.catchup), Poison: int64(r.poison),
 		Workers: []Worker{}, Runs: []Run{}}
-	figures := make([]worker.RunFigures, len(r.runs))
-	for i, run := range r.runs {
-		figures[i] = run.RunFigures
-	}
-	fleet := worker.Totals(figures)
+	fleet := worker.Totals(r.runs)
 	out.Held = int(fleet.Held + fleet.Failing)
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
 	out.Rows, out.Late, out.Rejects, out.RejectsDropped = fleet.Rows, fleet.Late, fleet.Rejects, fleet.Dropped
-	if done, ok := worker.LastDone(figures); ok {
+	if done, ok := worker.LastDone(r.runs); ok {
 		lag := max(0, cmp.Or(r.at, time.Now()).Sub(done.Run.Slot.Time()), fleet.Lag).Seconds()
 		out.LagSeconds = &lag
 	}
+	seen := map[string]time.Time{}
 	for _, run := range slices.Backward(r.runs) {
-		out.Runs = append(out.Runs, run.answer())
+		out.Runs = append(out.Runs, runAnswer(run))
+		for name, at := range run.Seen {
+			if at.After(seen[name]) {
+				seen[name] = at
+			}
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.workers)) {
-		out.Workers = append(out.Workers, Worker{Name: name, Seen: r.workers[name]})
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		out.Workers = append(out.Workers, Worker{Name: name, Seen: seen[name]})
 	}
 	slices.SortStableFunc(out.Workers, func(a, b Worker) int { return b.Seen.Compare(a.Seen) })
 	out.Workers = out.Workers[:min(len(out.Workers), mostWorkers)]
@@ -168,7 +133,7 @@ func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) PipelineStatus {
 	return out
 }
 
-func (r runRead) answer() Run {
+func runAnswer(r worker.RunFigures) Run {
 	w := r.Workers
 	out := Run{Slot: r.Run.Slot.Time(), Seconds: r.Took().Seconds(), Devices: w.Devices, Readings: w.Rows,
 		Jobs: w.Jobs, Operations: w.Operations, Skipped: r.Run.Skipped, Done: r.Done()}
@@ -180,7 +145,7 @@ func (r runRead) answer() Run {
 }
 
 // costOf is what the operations of runs come to in a month of runs like them.
-func costOf(cadence time.Duration, runs []runRead) *Cost {
+func costOf(cadence time.Duration, runs []worker.RunFigures) *Cost {
 	operations, n := map[string]int64{}, 0
 	for _, r := range runs {
 		if !r.Done() {
