@@ -22,9 +22,7 @@ import (
 func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipeline, func() map[string]string) {
 	t.Helper()
 	p := f.Pipeline(t, nil)
-	fold, err := archive.New(archive.Config{})
-	jobstest.Must(t, err)
-	p.Processors = []jobs.Processor{{Name: "archive", Fold: fold}}
+	p.Processors = []jobs.Configured{archive.Processor.Default()}
 	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: container})
 	jobstest.Must(t, err)
 	jobstest.Must(t, store.Create(t.Context()))

@@ -240,7 +240,7 @@ func TestPanicOfAFoldHoldsUpNobodyElse(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 30)
 	f := w.NewFleet(t)
 	p := f.Pipeline(t, nil)
-	p.Processors = append(p.Processors, jobs.Processor{Name: "bad", Fold: panicking{w.Devices[1]}})
+	p.Processors = append(p.Processors, custom("bad", panicking{w.Devices[1]}))
 	r, err := p.Run(t.Context(), f.Batch)
 	if err != nil || r.Folded != 2 || len(r.Failed) != 1 || r.Failed[w.Devices[1]] == nil {
 		t.Fatalf("%+v, %v", r, err)

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
+	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -39,7 +40,7 @@ func newBenchFleet(b *testing.B, devices, tenants int) *benchFleet {
 	f := &benchFleet{counter: &tables.Counter{}}
 	f.client, err = tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count, Retry: policy.RetryOptions{MaxRetries: -1}})
 	mustBench(b, err)
-	for _, name := range f.names.Tables("live") {
+	for _, name := range processors.Tables(f.names, "live") {
 		mustBench(b, f.client.Table(name).Create(b.Context()))
 	}
 	var ops []tables.Op
@@ -51,10 +52,8 @@ func newBenchFleet(b *testing.B, devices, tenants int) *benchFleet {
 		ops = append(ops, tables.Insert(e))
 	}
 	f.submit(b, f.names.Fleet(), ops)
-	fold, err := rollup.New(rollup.Config{})
-	mustBench(b, err)
 	f.pipeline = &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
-		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: fold}}}
+		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	return f
 }
 

@@ -22,6 +22,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
+	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -55,7 +56,7 @@ func newChain(t testing.TB, in azuretest.Account) *chain {
 		c.fleets[i], err = schema.ParseNames(azuretest.Name("c")[:10])
 		mustChain(t, err)
 		n := c.fleets[i]
-		for _, name := range n.Tables("live") {
+		for _, name := range processors.Tables(n, "live") {
 			in.MakeTable(t, name)
 		}
 		c.objects[i], err = archive.Connect(archive.StoreConfig{Account: account, Container: n.Archive()})
@@ -136,12 +137,10 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 	t.Helper()
 	windows := []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}
-	roll, err := rollup.New(rollup.Config{Windows: windows})
-	mustChain(t, err)
-	days, err := archive.New(archive.Config{})
+	roll, err := rollup.Processor.With(&rollup.Config{Windows: windows}, jobs.Setup{})
 	mustChain(t, err)
 	return &jobs.Pipeline{Name: "live", Client: c.client, Names: c.fleets[i], Portion: portion, Objects: c.objects[i],
-		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: roll}, {Name: "archive", Fold: days}}}
+		Processors: []jobs.Configured{latest.Processor.Default(), roll, archive.Processor.Default()}}
 }
 
 // fold folds what a device has sent. Nothing that it sends makes it fail.

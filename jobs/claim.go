@@ -109,7 +109,7 @@ func (j *job) giveBack(ctx context.Context) {
 func (j *job) write(ctx context.Context) error {
 	var last error
 	for _, group := range j.outputs() {
-		table := j.pipeline.table(group[0].output.Kind)
+		table := j.pipeline.Client.Table(j.pipeline.Names.Output(group[0].output.Table))
 		err := together(ctx, table, group)
 		if more := emptied(group); err == nil && len(more) > 0 {
 			err, group = together(ctx, table, more), append(group, more...)
@@ -150,7 +150,7 @@ func (j *job) outputs() (groups [][]*change) {
 	}
 	var last Output
 	for i, o := range sortedOutputs(of) {
-		if i == 0 || o.Kind != last.Kind || o.PartitionKey != last.PartitionKey {
+		if i == 0 || o.Table != last.Table || o.PartitionKey != last.PartitionKey {
 			groups = append(groups, nil)
 		}
 		at := len(groups) - 1

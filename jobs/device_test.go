@@ -76,7 +76,7 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	bad := &switchable{device: w.Devices[1]}
 	bad.on = true
-	p.Processors = append(p.Processors, jobs.Processor{Name: "bad", Fold: bad})
+	p.Processors = append(p.Processors, custom("bad", bad))
 	l := &jobstest.Line{}
 	r, err := p.Do(t.Context(), f.Message(), l, nil)
 	if err != nil || r.Folded != 2 || len(r.Failed) != 1 {
@@ -140,7 +140,7 @@ func (f greedy) Fold(d schema.Member, _ []byte, samples []jobs.Sample) (jobs.Fol
 	}
 	out.State = append(out.State, make([]byte, f.state)...)
 	if f.output {
-		e := jobs.Effect{Output: jobs.Output{Kind: jobs.Rollups, PartitionKey: "t0!greedy", RowKey: string(d.Device)}}
+		e := jobs.Effect{Output: jobs.Output{Table: "rollups", PartitionKey: "t0!greedy", RowKey: string(d.Device)}}
 		for i := range 3 {
 			e.Properties = append(e.Properties, tables.Property{Name: fmt.Sprint("p-", i), Value: tables.Int64(1)})
 		}
@@ -155,7 +155,7 @@ func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
 		f := w.NewFleet(t)
 		p := f.Pipeline(t, nil)
 		fold.device = w.Devices[1]
-		p.Processors = append(p.Processors, jobs.Processor{Name: "greedy", Fold: fold})
+		p.Processors = append(p.Processors, custom("greedy", fold))
 		r, err := p.Run(t.Context(), f.Batch)
 		if err != nil || r.Folded != 2 || r.Rows != 40 || len(r.Failed) != 1 || r.Failed[w.Devices[1]] == nil {
 			t.Errorf("%s: %+v, %v", name, r, err)

@@ -81,19 +81,10 @@ type Effect struct {
 // An Output names an entity that processors write, or an object: its name is
 // then the PartitionKey, a slash and the RowKey.
 type Output struct {
-	Kind         OutputKind
+	Table        string // one of Processor.Tables; empty: an object
 	PartitionKey string
 	RowKey       string
 }
-
-// An OutputKind is a table of outputs, or that outputs are objects.
-type OutputKind uint8
-
-const (
-	Latest OutputKind = iota + 1
-	Rollups
-	Object
-)
 
 // Objects is where outputs are objects; an archive.Store is one.
 type Objects interface {

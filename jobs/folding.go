@@ -169,7 +169,9 @@ func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 		if _, merging := processor.Fold.(Merging); d.again && merging {
 			out.Effects = nil // of these rows alone
 		}
-		d.take(processor.Name, out, byKey)
+		if err := d.take(processor, out, byKey); err != nil {
+			return err
+		}
 	}
 	d.countRejects()
 	return nil
@@ -188,7 +190,9 @@ func (p *Pipeline) close(d *folding, until tables.Ticks) error {
 			return err
 		}
 		d.dirty = d.dirty || len(out.Effects) > 0 || !bytes.Equal(out.State, state)
-		d.take(processor.Name, out, nil)
+		if err := d.take(processor, out, nil); err != nil {
+			return err
+		}
 		if out, err = closer.Close(d.member, out.State, until); err != nil {
 			return err
 		}
@@ -198,15 +202,24 @@ func (p *Pipeline) close(d *folding, until tables.Ticks) error {
 	return nil
 }
 
-// take takes in what came of a fold.
-func (d *folding) take(processor string, out FoldResult, rows map[string]*tables.Entity) {
-	d.track.states[processor] = out.State
-	for _, e := range out.Effects {
-		d.effect(e)
-	}
+// take records a fold's new state, its outputs and its rejected values.
+func (d *folding) take(processor Configured, out FoldResult, rows map[string]*tables.Entity) error {
+	d.track.states[processor.Name] = out.State
 	for _, r := range out.Refused {
 		d.refuse(r, rows[r.Row])
 	}
+	return d.effectsOf(processor, out.Effects)
+}
+
+// effectsOf records what a processor asks to be written.
+func (d *folding) effectsOf(processor Configured, effects []Effect) error {
+	if err := processor.check(effects); err != nil {
+		return err
+	}
+	for _, e := range effects {
+		d.effect(e)
+	}
+	return nil
 }
 
 // mark sets the marks of a device that was folded: its failures are over, and

@@ -20,7 +20,7 @@ var errNoObjects = errors.New("its pipeline makes objects, and the worker was gi
 func (j *job) objects(ctx context.Context) error {
 	for _, d := range j.work {
 		for _, o := range sortedOutputs(d.effects) {
-			if o.Kind != Object || !d.live() {
+			if o.Table != "" || !d.live() {
 				continue
 			}
 			if err := j.object(ctx, d, o); err != nil {

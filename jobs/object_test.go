@@ -30,12 +30,10 @@ import (
 // long after their end.
 func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, closeAfter time.Duration) *jobs.Pipeline {
 	t.Helper()
-	fold, err := archive.New(archive.Config{CloseAfter: closeAfter})
-	jobstest.Must(t, err)
 	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(), Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
 	jobstest.Must(t, err)
 	p := f.Pipeline(t, through)
-	p.Processors = []jobs.Processor{{Name: "archive", Fold: fold}}
+	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, &archive.Config{CloseAfter: closeAfter})}
 	p.Objects = store
 	return p
 }
@@ -99,7 +97,7 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 		f := w.lateArchive(t)
 		p := archiver(t, f, nil, soon)
 		if !alone {
-			p.Processors = append(p.Processors, jobs.Processor{Name: "latest", Fold: latest.Fold{}})
+			p.Processors = append(p.Processors, latest.Processor.Default())
 		}
 		jobstest.Must(t, f.Drain(t.Context(), p))
 		found := readArchive(t, w.Account, f.Names.Archive())

@@ -10,29 +10,10 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Processor is a named Fold: its state is kept under the name.
-type Processor struct {
-	Name string // [a-z][a-z0-9]{0,19}
-	Fold Fold
-}
-
-// windowed is the processor's fold where it is folded anew by windows.
-func (p Processor) windowed() (Windowed, bool) {
-	w, ok := p.Fold.(Windowed)
-	return w, ok
-}
-
-// refolds tells whether the processor can be given rows again.
-func (p Processor) refolds() bool {
-	_, merging := p.Fold.(Merging)
-	_, windowed := p.windowed()
-	return merging || windowed
-}
-
 // A Pipeline is what its jobs have to know of it, and where its tables are.
 type Pipeline struct {
 	Name       schema.Pipeline
-	Processors []Processor
+	Processors []Configured
 	Sensors    Sensors
 	Client     *tables.Client
 	Objects    Objects // nil where no processor makes objects
@@ -80,19 +61,11 @@ func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Seco
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
 
-// table is where outputs of a kind are.
-func (p *Pipeline) table(k OutputKind) *tables.Table {
-	if k == Latest {
-		return p.Client.Table(p.Names.Latest())
-	}
-	return p.Client.Table(p.Names.Rollups())
-}
-
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
 
 // sortedOutputs are a map's outputs, those of one partition together.
 func sortedOutputs[V any](m map[Output]V) []Output {
 	return slices.SortedFunc(maps.Keys(m), func(a, b Output) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.PartitionKey, b.PartitionKey), cmp.Compare(a.RowKey, b.RowKey))
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.PartitionKey, b.PartitionKey), cmp.Compare(a.RowKey, b.RowKey))
 	})
 }

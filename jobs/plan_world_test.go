@@ -12,6 +12,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/jobs/processors"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
@@ -35,7 +36,7 @@ func newRoster(t *testing.T) *roster {
 	jobstest.Must(t, err)
 	r := &roster{account: account, due: map[schema.Month][]schema.DeviceID{}, figures: map[schema.Month]schema.MonthFigures{},
 		slot: tables.TicksOf(time.Now().Add(-24 * time.Hour))}
-	for _, name := range r.names.Tables("live") {
+	for _, name := range processors.Tables(r.names, "live") {
 		jobstest.Must(t, r.client(t, nil).Table(name).Create(t.Context()))
 	}
 	return r

@@ -146,8 +146,8 @@ func (p *Pipeline) openWindows(f *folding) error {
 		if err != nil {
 			return err
 		}
-		for _, e := range effects {
-			f.effect(e)
+		if err := f.effectsOf(processor, effects); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -236,7 +236,7 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 	}
 	g.rejects.atMost(late) // the others were counted when they were first folded
 	for o, e := range f.effects {
-		isWindow := o.Kind != Object && e.To > e.From
+		isWindow := o.Table != "" && e.To > e.From
 		if isWindow && done && !isOpen {
 			e.Closed = true
 		}
@@ -246,7 +246,7 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 		g.effect(e)
 	}
 	if done && isOpen {
-		g.track.forgetOpen()
+		g.track.forgetOpen(p)
 	}
 	for _, processor := range p.Processors {
 		if err := g.adopt(processor, f.track.states[processor.Name], done && isOpen); err != nil {
@@ -265,7 +265,7 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 }
 
 // adopt gives the device what a processor has made of a redo.
-func (g *folding) adopt(processor Processor, state []byte, open bool) error {
+func (g *folding) adopt(processor Configured, state []byte, open bool) error {
 	t := g.track
 	if _, ok := processor.windowed(); ok && open {
 		t.states[processor.Name] = state
@@ -274,7 +274,7 @@ func (g *folding) adopt(processor Processor, state []byte, open bool) error {
 	if !ok {
 		return nil
 	}
-	if err := g.merge(m, processor.Name, t.states[processor.Name], state, 0); err != nil {
+	if err := g.merge(m, processor, t.states[processor.Name], state, 0); err != nil {
 		return err
 	}
 	if !t.refold.rebuild {
@@ -287,27 +287,25 @@ func (g *folding) adopt(processor Processor, state []byte, open bool) error {
 
 // rebuilt makes what a redo of all readings has made of a merging processor the
 // device's, with what live jobs have folded since the cursor was set.
-func (g *folding) rebuilt(processor Processor) error {
+func (g *folding) rebuilt(processor Configured) error {
 	m, ok := processor.Fold.(Merging)
 	if !ok || !g.track.refold.rebuild {
 		return nil
 	}
-	return g.merge(m, processor.Name, g.track.again[processor.Name], g.track.states[processor.Name], g.track.refold.to)
+	return g.merge(m, processor, g.track.again[processor.Name], g.track.states[processor.Name], g.track.refold.to)
 }
 
 // merge joins states of a merging processor into the device's.
-func (g *folding) merge(m Merging, name string, base, other []byte, from tables.Ticks) error {
+func (g *folding) merge(m Merging, processor Configured, base, other []byte, from tables.Ticks) error {
 	out, err := m.Merge(g.member, base, other, from)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(out.State, g.track.states[name]) {
-		g.track.states[name] = out.State
-		for _, e := range out.Effects {
-			g.effect(e)
-		}
+	if slices.Equal(out.State, g.track.states[processor.Name]) {
+		return nil
 	}
-	return nil
+	g.track.states[processor.Name] = out.State
+	return g.effectsOf(processor, out.Effects)
 }
 
 // newJob is one that writes for a device of the audit.

@@ -38,12 +38,10 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	t.Helper()
 	p.Processors = nil
 	if s.latest {
-		p.Processors = append(p.Processors, jobs.Processor{Name: "latest", Fold: latest.Fold{}})
+		p.Processors = append(p.Processors, latest.Processor.Default())
 	}
 	if len(s.windows) > 0 {
-		fold, err := rollup.New(rollup.Config{Windows: s.windows})
-		jobstest.Must(t, err)
-		p.Processors = append(p.Processors, jobs.Processor{Name: "rollup", Fold: fold})
+		p.Processors = append(p.Processors, jobstest.With(t, rollup.Processor, &rollup.Config{Windows: s.windows}))
 	}
 	p.Sensors.Kinds, p.Settings = s.kinds, s.String()
 }

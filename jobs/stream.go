@@ -101,8 +101,12 @@ func (t *track) remember() {
 
 // forgetOpen forgets the versions of open windows: what is open now is written
 // again, all of it.
-func (t *track) forgetOpen() {
-	maps.DeleteFunc(t.open, func(o Output, _ tables.ETag) bool { return o.Kind != Latest })
+func (t *track) forgetOpen(p *Pipeline) {
+	for _, processor := range p.Processors {
+		if _, ok := processor.windowed(); ok {
+			maps.DeleteFunc(t.open, func(o Output, _ tables.ETag) bool { return slices.Contains(processor.Tables, o.Table) })
+		}
+	}
 }
 
 // enter puts what a redo has counted into the ledger, as far as the ledger reaches,

@@ -30,7 +30,7 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 		track.stream.rejects.add(schema.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
 	}
 	for n := range 9 {
-		o := Output{Rollups, strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
+		o := Output{"rollups", strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
 		for part := range maxParts {
 			track.open[o.part(part+1)] = tables.ETag(strings.Repeat("e", 60))
 		}

@@ -204,8 +204,9 @@ const firstDateTime tables.Ticks = 504911232000000000
 func appendOpen(b []byte, open map[Output]tables.ETag) []byte {
 	b = pack.Int(b, len(open))
 	for _, o := range sortedOutputs(open) {
-		b = pack.Int(b, o.Kind)
-		b = pack.Text(pack.Text(pack.Text(b, o.PartitionKey), o.RowKey), string(open[o]))
+		for _, text := range [...]string{o.Table, o.PartitionKey, o.RowKey, string(open[o])} {
+			b = pack.Text(b, text)
+		}
 	}
 	return b
 }
@@ -217,7 +218,7 @@ func parseOpen(b []byte) (map[Output]tables.ETag, error) {
 	}
 	r := pack.NewReader(b)
 	for range r.Count() {
-		o := Output{Kind: OutputKind(r.Int()), PartitionKey: r.Text(), RowKey: r.Text()}
+		o := Output{Table: r.Text(), PartitionKey: r.Text(), RowKey: r.Text()}
 		open[o] = tables.ETag(r.Text())
 	}
 	return open, r.Err()

@@ -54,11 +54,7 @@ func TestNoConfigurationHoldsADevice(t *testing.T) {
 		for _, d := range []time.Duration{12, 6, 4, 3, 2} {
 			windows = append(windows, schema.Window(d*time.Hour))
 		}
-		roll, err := rollup.New(rollup.Config{Windows: windows})
-		jobstest.Must(t, err)
-		days, err := archive.New(archive.Config{})
-		jobstest.Must(t, err)
-		p.Processors = []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: roll}, {Name: "archive", Fold: days}}
+		p.Processors = []jobs.Configured{latest.Processor.Default(), jobstest.With(t, rollup.Processor, &rollup.Config{Windows: windows}), archive.Processor.Default()}
 		p.Portion = 3
 		jobstest.Must(t, f.Drain(t.Context(), p))
 		track := f.Track(t, f.World.Devices[0])

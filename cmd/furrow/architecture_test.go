@@ -99,6 +99,7 @@ func arrows() []arrow {
 
 		{"jobs", "jobs/internal/... tables tables/schema"}, // the engine knows no processor
 		{"jobs/internal/...", ""},
+		{"jobs/processors", "jobs/... tables/schema"},                              // the list of all
 		{"jobs/...", "jobs jobs/internal/... tables tables/schema tables/service"}, // nor does one processor know another
 
 		{"worker", "jobs tables tables/schema tables/service"},

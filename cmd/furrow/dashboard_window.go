@@ -12,6 +12,8 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
+	"furrow/jobs/latest"
+	"furrow/jobs/rollup"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
 )
@@ -113,11 +115,9 @@ func viewed(p config.Pipeline) model.Pipeline {
 		}
 	}
 	for _, processor := range p.Processors {
-		switch processor := processor.(type) {
-		case config.Latest:
-			v.Latest = true
-		case config.Rollup:
-			v.Windows = append(v.Windows, processor.Windows...)
+		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
+		if processor.Writes(rollup.Processor.Tables[0]) {
+			v.Windows = append(v.Windows, processor.Sizes()...)
 		}
 	}
 	return v

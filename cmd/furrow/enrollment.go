@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/jobs/processors"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -202,7 +203,7 @@ func printEnrollment(c *cli.Context, e schema.Enrollment) error {
 // ownTables are the names that no readings table may have: a token for one of
 // these would let a device write what the fleet goes by.
 func ownTables(n schema.Names) []string {
-	return slices.DeleteFunc(n.Tables(), func(name string) bool { return name == n.Readings() })
+	return slices.DeleteFunc(processors.Tables(n), func(name string) bool { return name == n.Readings() })
 }
 
 // checkReadings says why devices cannot write to a table.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/jobs/processors"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -143,7 +144,7 @@ func givenKey(c *cli.Context, file string) (sas.Key, error) {
 
 // makeTables makes what devices of an enrollment need.
 func (d *desk) makeTables(c *cli.Context, readings string) error {
-	for _, name := range append(d.Names.Tables(), readings) {
+	for _, name := range append(processors.Tables(d.Names), readings) {
 		if err := d.Tables.Table(name).Create(c.Context); err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/latest"
+	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -67,7 +68,7 @@ func newYard(t *testing.T) *yard {
 	must(t, err)
 	served.TableURL = seen.URL + target.Path
 	y.connection = served.ConnectionString()
-	for _, name := range y.names.Tables("live") {
+	for _, name := range processors.Tables(y.names, "live") {
 		must(t, y.client.Table(name).Create(t.Context()))
 	}
 	return y
@@ -160,10 +161,8 @@ func (y *yard) write(t *testing.T, id schema.DeviceID, rows []tables.Entity) {
 // fold folds all that was written, as workers do.
 func (y *yard) fold(t *testing.T) {
 	t.Helper()
-	rollups, err := rollup.New(rollup.Config{})
-	must(t, err)
 	p := &jobs.Pipeline{Name: "live", Client: y.client, Names: y.names,
-		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: rollups}}}
+		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	for _, d := range y.devices {
 		for more := true; more; {
 			r, err := p.Run(t.Context(), jobs.Batch{Month: d.Month, First: d.ID, Last: d.ID})

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -11,22 +10,35 @@ import (
 	"furrow/tables/schema"
 )
 
-// Config says when a day is over.
+// Processor keeps raw readings as objects.
+var Processor = &jobs.Processor{
+	Name:     "archive",
+	Summary:  "the raw readings of each device and day, as an object",
+	Formats:  []int{1},
+	MaxState: maxState,
+	Raw:      true,
+	New:      func() jobs.Config { return &Config{time.Hour} },
+}
+
+// A Config says when a day is over.
 type Config struct {
 	// CloseAfter is how long after its end a day is still awaited, so that late
-	// rows seldom cost a second object. Zero means an hour.
-	CloseAfter time.Duration
+	// rows seldom cost a second object. It changes no object.
+	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
 }
 
-// New is the fold that c says.
-func New(c Config) (*Fold, error) {
+// Check refuses a day that is closed before it ends.
+func (c *Config) Check() error {
 	if c.CloseAfter < 0 {
-		return nil, fmt.Errorf("closeAfter %v: a day cannot be closed before it ends", c.CloseAfter)
+		return fmt.Errorf("closeAfter %v: a day cannot be closed before it ends", c.CloseAfter)
 	}
-	return &Fold{closeAfter: cmp.Or(c.CloseAfter, time.Hour)}, nil
+	return nil
 }
 
-// A Fold is the processor. It only tells which days there are: their readings
+// Fold is the fold that a checked configuration makes.
+func (c *Config) Fold(jobs.Setup) jobs.Fold { return &Fold{c.CloseAfter} }
+
+// A Fold only tells which days there are: their readings
 // never pass through its state. It is safe for concurrent use.
 type Fold struct{ closeAfter time.Duration }
 
@@ -55,7 +67,8 @@ func (*Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Fo
 // Bounds of what is asked for at a time, and of what may wait.
 const (
 	maxEffects = 8
-	maxWaiting = 4000 // days, which take at most 16 KiB
+	maxWaiting = 4000 // days
+	maxState   = 16 << 10
 )
 
 // Close asks for the objects of the days that ended CloseAfter before until. It

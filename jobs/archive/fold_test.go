@@ -22,13 +22,6 @@ const (
 	day  = 24 * hour
 )
 
-func newFold(t testing.TB) *Fold {
-	t.Helper()
-	f, err := New(Config{})
-	must(t, err)
-	return f
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -65,7 +58,7 @@ func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, [
 		if e.From != d.Start() || e.To != (d+1).Start() || !e.Closed || e.Properties != nil {
 			t.Fatalf("not a closed day: %+v", e)
 		}
-		if want := (jobs.Output{Kind: jobs.Object, PartitionKey: "readings/tenant=contoso/date=" + d.String(), RowKey: "d1.jsonl.gz"}); e.Output != want {
+		if want := (jobs.Output{PartitionKey: "readings/tenant=contoso/date=" + d.String(), RowKey: "d1.jsonl.gz"}); e.Output != want {
 			t.Fatalf("the object of %s is %+v", d, e.Output)
 		}
 		if e.To+hour > until {
@@ -91,7 +84,7 @@ func TestEveryDayIsAskedForOnceHoweverTheWorkIsCut(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	f := newFold(t)
+	f := Processor.Default().Fold.(*Fold)
 	for range 50 {
 		times, want := walk(random, 300)
 		whole := fold(t, f, nil, at(times...))
@@ -121,7 +114,7 @@ func TestEveryDayIsAskedForOnceHoweverTheWorkIsCut(t *testing.T) {
 }
 
 func TestADayIsAwaitedForAnHour(t *testing.T) {
-	f := newFold(t)
+	f := Processor.Default().Fold.(*Fold)
 	start := schema.DayOf(tables.TicksOf(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC))).Start()
 	state := fold(t, f, nil, at(start, start+day-1))
 	for _, until := range []tables.Ticks{start, start + day, start + day + hour - 1} {
@@ -145,7 +138,7 @@ func TestADayIsAwaitedForAnHour(t *testing.T) {
 }
 
 func TestNothingFoldedIsOpenFromTheBeginning(t *testing.T) {
-	f := newFold(t)
+	f := Processor.Default().Fold.(*Fold)
 	for _, never := range [][]byte{nil, {}} { // storage gives back no bytes for nil
 		state := fold(t, f, never, nil)
 		if from, err := f.OpenFrom(state); err != nil || from != 0 {
@@ -159,7 +152,7 @@ func TestNothingFoldedIsOpenFromTheBeginning(t *testing.T) {
 
 // TestYearsBehindAreAskedForAFewDaysAtATime: 30 years of daily readings.
 func TestYearsBehindAreAskedForAFewDaysAtATime(t *testing.T) {
-	f := newFold(t)
+	f := Processor.Default().Fold.(*Fold)
 	var state []byte
 	days := tables.Ticks(30 * 365)
 	var times []tables.Ticks
@@ -185,7 +178,7 @@ func TestYearsBehindAreAskedForAFewDaysAtATime(t *testing.T) {
 
 // TestStateIsBoundedWhateverTheDays: every row on a day of its own, far apart.
 func TestStateIsBoundedWhateverTheDays(t *testing.T) {
-	f := newFold(t)
+	f := Processor.Default().Fold.(*Fold)
 	var state []byte
 	now, total, asked := tables.Ticks(0), 0, []string(nil)
 	for range 6 {
@@ -206,18 +199,17 @@ func TestStateIsBoundedWhateverTheDays(t *testing.T) {
 }
 
 func TestSamplesOutOfOrderAreAnError(t *testing.T) {
-	f := newFold(t)
+	f := Processor.Default().Fold.(*Fold)
 	if _, err := f.Fold(member, fold(t, f, nil, at(5*day)), at(5*day-1)); err == nil {
 		t.Error("a day after a later one is folded")
 	}
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	if _, err := New(Config{CloseAfter: -1}); err == nil {
+	if (&Config{-1}).Check() == nil {
 		t.Error("a day closes before it ends")
 	}
-	f, err := New(Config{CloseAfter: 2 * time.Hour})
-	must(t, err)
+	f := &Fold{2 * time.Hour}
 	if _, asked := closeAt(t, f, fold(t, f, nil, at(5*day)), 6*day+hour); asked != nil {
 		t.Error("a setting is not heeded")
 	}
@@ -255,7 +247,7 @@ func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
 
 // FuzzState: no state crashes the fold, and what is read is written the same.
 func FuzzState(f *testing.F) {
-	fold := newFold(f)
+	fold := Processor.Default().Fold.(*Fold)
 	for _, times := range [][]tables.Ticks{{0}, {0, day, 400 * day}, {tables.MaxTicks}} {
 		out, err := fold.Fold(member, nil, at(times...))
 		must(f, err)

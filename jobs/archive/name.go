@@ -11,7 +11,6 @@ import (
 // Every name can be decoded, because percent signs are encoded too.
 func output(d schema.Member, day schema.Day) jobs.Output {
 	return jobs.Output{
-		Kind:         jobs.Object,
 		PartitionKey: "readings/tenant=" + encodeTenant(d.Tenant) + "/date=" + day.String(),
 		RowKey:       encodeDevice(d.Device) + ".jsonl.gz",
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"furrow/jobs"
+	"furrow/jobs/processors"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -17,7 +18,7 @@ import (
 func (f *Fleet) Ends(t *testing.T) map[string]string {
 	t.Helper()
 	client, out := f.World.Connect(t, nil), map[string]string{}
-	for _, name := range []string{f.Names.Partitions("live"), f.Names.Latest(), f.Names.Rollups(), f.Names.Rejects()} {
+	for _, name := range append(processors.Outputs(f.Names), f.Names.Partitions("live"), f.Names.Rejects()) {
 		for page, err := range client.Table(name).Rows(t.Context(), tables.Query{}) {
 			Must(t, err)
 			for _, e := range page.Rows {

@@ -10,6 +10,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/latest"
+	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -34,7 +35,7 @@ func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 	names, err := schema.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
 	Must(t, err)
 	client := w.Connect(t, nil)
-	w.Create(t, names.Tables("live")...)
+	w.Create(t, processors.Tables(names, "live")...)
 	var ops []tables.Op
 	for i, d := range w.Devices {
 		e, err := schema.Member{Month: Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()
@@ -50,10 +51,16 @@ func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 // marks keep nobody away: both are courtesies, and whatever holds must hold without.
 func (f *Fleet) Pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
-	fold, err := rollup.New(rollup.Config{})
-	Must(t, err)
 	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names, Hold: -time.Second, Marks: -time.Second,
-		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: fold}}}
+		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
+}
+
+// With is a processor with a configuration.
+func With(t *testing.T, p *jobs.Processor, c jobs.Config) jobs.Configured {
+	t.Helper()
+	configured, err := p.With(c, jobs.Setup{})
+	Must(t, err)
+	return configured
 }
 
 // FirstHalf folds what was read an hour ago, so that there are open buckets.

@@ -15,7 +15,28 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Fold is the processor. It needs no configuration: its zero is ready for use.
+// Processor keeps the newest value of each sensor.
+var Processor = &jobs.Processor{
+	Name:     "latest",
+	Summary:  "the newest value of each sensor",
+	Formats:  []int{1},
+	MaxState: maxState,
+	Tables:   []string{table},
+	New:      func() jobs.Config { return &Config{} },
+}
+
+const table = "latest"
+
+// A Config is empty: there is nothing to configure.
+type Config struct{}
+
+// Check finds nothing wrong.
+func (*Config) Check() error { return nil }
+
+// Fold is the fold.
+func (*Config) Fold(jobs.Setup) jobs.Fold { return Fold{} }
+
+// A Fold folds readings into newest values. Its zero is ready for use.
 type Fold struct{}
 
 var _ jobs.Merging = Fold{}
@@ -67,7 +88,7 @@ func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.
 func (v *values) folded(d schema.Member) jobs.FoldResult {
 	return jobs.FoldResult{State: v.encode(), Effects: []jobs.Effect{{
 		Output: jobs.Output{
-			Kind:         jobs.Latest,
+			Table:        table,
 			PartitionKey: schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}.String(),
 			RowKey:       string(d.Device),
 		},

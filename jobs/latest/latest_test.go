@@ -37,7 +37,7 @@ func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Val
 		return nil, folded.State
 	}
 	e := folded.Effects[0]
-	if len(folded.Effects) > 1 || e.Closed || e.Output != (jobs.Output{Kind: jobs.Latest, PartitionKey: "contoso!2026-11.02", RowKey: "d1"}) {
+	if len(folded.Effects) > 1 || e.Closed || e.Output != (jobs.Output{Table: table, PartitionKey: "contoso!2026-11.02", RowKey: "d1"}) {
 		t.Fatalf("effects %+v", folded.Effects)
 	}
 	got := map[string]Value{}

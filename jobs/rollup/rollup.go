@@ -19,36 +19,54 @@ import (
 	"furrow/tables/schema"
 )
 
-// Config says which buckets there are.
-type Config struct {
-	Windows []schema.Window // zero: minute, hour and day
+// Processor keeps aggregates of windows of time.
+var Processor = &jobs.Processor{
+	Name:     "rollup",
+	Summary:  "count, sum, min, max, first and last of each sensor and window",
+	Formats:  []int{1},
+	MaxState: maxState,
+	Tables:   []string{table},
+	New:      func() jobs.Config { return &Config{[]schema.Window{schema.Minute, schema.Hour, schema.Daily}} },
 }
 
-// Windows that a Config may have: their outputs and states have bounds.
+const table = "rollups"
+
+// A Config says which buckets there are.
+type Config struct {
+	Windows []schema.Window `yaml:"windows" want:"a list of windows, such as [1m, 1h, 1d]"`
+}
+
+// maxWindows bounds the outputs of a reading and the state.
 const maxWindows = 8
 
-// New is the fold that c says.
-func New(c Config) (*Fold, error) {
-	windows := slices.Clone(c.Windows)
-	if len(windows) == 0 {
-		windows = []schema.Window{schema.Minute, schema.Hour, schema.Daily}
+// Check sorts the windows, and says what is wrong with them.
+func (c *Config) Check() error {
+	slices.Sort(c.Windows)
+	if n := len(c.Windows); n == 0 || n > maxWindows {
+		return fmt.Errorf("%d windows; want 1 to %d", n, maxWindows)
 	}
-	slices.Sort(windows)
-	if len(windows) > maxWindows {
-		return nil, fmt.Errorf("%d windows; at most %d are allowed", len(windows), maxWindows)
-	}
-	for i, w := range windows {
+	for i, w := range c.Windows {
 		if err := w.Check(); err != nil {
-			return nil, err
+			return err
 		}
-		if i > 0 && w == windows[i-1] {
-			return nil, fmt.Errorf("window %s is there twice", w)
+		if i > 0 && w == c.Windows[i-1] {
+			return fmt.Errorf("window %s is there twice", w)
 		}
 	}
-	return &Fold{windows: windows, room: maxRoom / len(windows)}, nil
+	return nil
 }
 
-// A Fold is the processor. It is safe for concurrent use.
+// Fold is the fold that a checked configuration makes.
+func (c *Config) Fold(jobs.Setup) jobs.Fold { return newFold(c.Windows...) }
+
+func newFold(windows ...schema.Window) *Fold {
+	return &Fold{windows: windows, room: maxRoom / len(windows)}
+}
+
+// Sizes are the lengths of the buckets.
+func (c *Config) Sizes() []schema.Window { return c.Windows }
+
+// A Fold folds readings into buckets. It is safe for concurrent use.
 type Fold struct {
 	windows []schema.Window
 	room    int // bytes that the sensors of one bucket may take in a state
@@ -197,7 +215,7 @@ func (w *folding) refuse(s *jobs.Sample, sensor string, full *bucket) {
 func (w *folding) effect(b *bucket, closed bool) {
 	d := w.member
 	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{
-		Kind:         jobs.Rollups,
+		Table:        table,
 		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start), Month: d.Month}.String(),
 		RowKey:       schema.RollupRow{Device: d.Device, Bucket: b.start}.String(),
 	}}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,15 +17,6 @@ import (
 )
 
 var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 11}}
-
-func newFold(t testing.TB, windows ...schema.Window) *Fold {
-	t.Helper()
-	f, err := New(Config{Windows: windows})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
 
 // number is a sample of one sensor.
 func number(at tables.Ticks, sensor string, n float64) jobs.Sample {
@@ -78,7 +70,7 @@ func brute(samples []jobs.Sample, windows ...schema.Window) map[jobs.Output]map[
 	for _, w := range windows {
 		for _, s := range samples {
 			start := w.Start(s.Key.Ticks)
-			at := jobs.Output{Kind: jobs.Rollups,
+			at := jobs.Output{Table: table,
 				PartitionKey: fmt.Sprintf("contoso!%s!%s!2026-11", w, start.Time().Format(time.DateOnly)),
 				RowKey:       "d1!" + start.String()}
 			for _, v := range s.Values {
@@ -128,7 +120,7 @@ func TestRollupsAreEqualHoweverTheWorkIsCut(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	windows := []schema.Window{schema.Minute, schema.Window(15 * time.Minute), schema.Hour, schema.Daily}
-	f := newFold(t, windows...)
+	f := newFold(windows...)
 	for range 30 {
 		samples := walk(random, 300)
 		want := brute(samples, windows...)
@@ -143,7 +135,7 @@ func TestRollupsAreEqualHoweverTheWorkIsCut(t *testing.T) {
 }
 
 func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
-	f := newFold(t, schema.Minute)
+	f := newFold(schema.Minute)
 	first, err := f.Fold(member, nil, []jobs.Sample{number(0, "s", 1)})
 	if err != nil || len(first.Effects) != 1 || first.Effects[0].Closed || first.Effects[0].Properties == nil {
 		t.Fatalf("an open bucket gives %+v, %v", first.Effects, err)
@@ -159,7 +151,7 @@ func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
 }
 
 func TestSamplesOutOfOrderAreAnError(t *testing.T) {
-	f := newFold(t)
+	f := newFold(schema.Minute, schema.Hour, schema.Daily)
 	folded, err := f.Fold(member, nil, []jobs.Sample{number(5, "s", 1)})
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +167,7 @@ func TestSamplesOutOfOrderAreAnError(t *testing.T) {
 }
 
 func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
-	f := newFold(t, schema.Minute)
+	f := newFold(schema.Minute)
 	s := jobs.Sample{Key: schema.RowKey{Ticks: 1}}
 	for i := range jobs.MaxSensors {
 		s.Values = append(s.Values, jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: 1})
@@ -222,7 +214,7 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	f := newFold(t, schema.Minute, schema.Hour, schema.Window(6*time.Hour), schema.Daily)
+	f := newFold(schema.Minute, schema.Hour, schema.Window(6*time.Hour), schema.Daily)
 	for range 3 {
 		samples := crowd(random, 80, 300)
 		want := outputs(t, f, samples, whole)
@@ -269,7 +261,7 @@ func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 		return s
 	}
 	for _, windows := range [][]schema.Window{eight(), {schema.Daily}, {schema.Minute, schema.Hour, schema.Daily}} {
-		f := newFold(t, windows...)
+		f := newFold(windows...)
 		for _, length := range []int{0, 40, 199} {
 			var samples []jobs.Sample
 			for n := range 3 {
@@ -284,7 +276,7 @@ func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 			}
 		}
 	}
-	f := newFold(t)
+	f := newFold(schema.Minute, schema.Hour, schema.Daily)
 	folded, err := f.Fold(member, nil, []jobs.Sample{long(0)})
 	if err != nil || folded.Refused != nil || len(folded.Effects[0].Properties) != jobs.MaxSensors {
 		t.Errorf("%d sensors: refused %v, %v", jobs.MaxSensors, folded.Refused, err)
@@ -302,8 +294,8 @@ func TestSumNeverLeavesTheNumbers(t *testing.T) {
 }
 
 func TestWindowsAreChecked(t *testing.T) {
-	for _, windows := range [][]schema.Window{{schema.Window(7 * time.Minute)}, {schema.Hour, schema.Hour}, {schema.Window(48 * time.Hour)}, {-schema.Hour}} {
-		if _, err := New(Config{Windows: windows}); err == nil {
+	for _, windows := range [][]schema.Window{{schema.Window(7 * time.Minute)}, {schema.Hour, schema.Hour}, {schema.Window(48 * time.Hour)}, {-schema.Hour}, {}, slices.Repeat([]schema.Window{schema.Hour}, 9)} {
+		if (&Config{windows}).Check() == nil {
 			t.Errorf("%v is taken", windows)
 		}
 	}
@@ -311,7 +303,7 @@ func TestWindowsAreChecked(t *testing.T) {
 
 // FuzzState: no state crashes the fold, and what is read is written the same.
 func FuzzState(f *testing.F) {
-	fold := newFold(f)
+	fold := newFold(schema.Minute, schema.Hour, schema.Daily)
 	folded, err := fold.Fold(member, nil, walk(rand.New(rand.NewPCG(1, 1)), 20))
 	if err != nil {
 		f.Fatal(err)
@@ -334,7 +326,7 @@ func FuzzState(f *testing.F) {
 func equal(a, b *state) bool { return bytes.Equal(a.encode(), b.encode()) }
 
 func BenchmarkFold(b *testing.B) {
-	f := newFold(b)
+	f := newFold(schema.Minute, schema.Hour, schema.Daily)
 	samples := make([]jobs.Sample, 1000)
 	for i := range samples {
 		samples[i] = number(tables.Ticks(i)*1e7, "temperature", float64(i))

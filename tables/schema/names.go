@@ -59,14 +59,18 @@ func (n Names) Rollups() string     { return n.prefix + "rollups" }
 func (n Names) Rejects() string     { return n.prefix + "rejects" }
 func (n Names) Config() string      { return n.prefix + "config" }
 
-// Tables lists every table of a fleet with these pipelines.
+// Tables lists the tables of a fleet with these pipelines, but for those of outputs:
+// processors.Tables has all of them.
 func (n Names) Tables(pipelines ...Pipeline) []string {
-	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Latest(), n.Rollups(), n.Rejects(), n.Config()}
+	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(), n.Config()}
 	for _, p := range pipelines {
 		all = append(all, n.Partitions(p))
 	}
 	return all
 }
+
+// Output is a table of outputs, which a processor calls so.
+func (n Names) Output(table string) string { return n.prefix + table }
 
 // Archive is the container of archived readings.
 func (n Names) Archive() string { return n.prefix + "archive" }

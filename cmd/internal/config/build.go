@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -25,23 +26,18 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		Settings: p.Settings(),
 	}
 	for _, processor := range p.Processors {
-		fold, err := processor.fold()
+		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors, Format: processor.Format(level)})
 		if err != nil {
-			return nil, fmt.Errorf("pipeline %s: %s: %w", p.Name, processor.Name(), err)
+			return nil, fmt.Errorf("pipeline %s: %w", p.Name, err)
 		}
-		built.Processors = append(built.Processors, jobs.Processor{Name: processor.Name(), Fold: fold})
+		built.Processors = append(built.Processors, configured)
 	}
 	return built, nil
 }
 
 // MakesObjects tells whether a processor of the pipeline writes objects.
 func (p Pipeline) MakesObjects() bool {
-	for _, processor := range p.Processors {
-		if processor.raw() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Raw })
 }
 
 // Meant are the sensors as jobs know them.

@@ -60,7 +60,7 @@ func TestAnArchiveNeedsAPlaceForObjects(t *testing.T) {
 
 func TestNothingIsLeftToTheDefaultsOfJobs(t *testing.T) {
 	p := newPipeline()
-	p.Name, p.Processors = "live", []Processor{Latest{}}
+	p.Name, p.Processors = "live", Default().Pipelines[0].Processors[:1]
 	if _, err := p.Build(nil, schema.Names{}, nil); err != nil {
 		t.Fatal(err)
 	}

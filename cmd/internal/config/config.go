@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/latest"
+	"furrow/jobs/rollup"
 	"furrow/tables/schema"
 )
 
@@ -51,10 +54,10 @@ type Quality struct {
 
 // Default is the configuration where there is no file.
 func Default() *Config {
-	live, archive := newPipeline(), newPipeline()
-	live.Name, live.Processors = "live", []Processor{Latest{}, defaultRollup()}
-	archive.Name, archive.Cadence, archive.Processors = "archive", time.Hour, []Processor{defaultArchive()}
-	return &Config{Pipelines: []Pipeline{live, archive}}
+	live, keep := newPipeline(), newPipeline()
+	live.Name, live.Processors = "live", []Processor{{latest.Processor, latest.Processor.New()}, {rollup.Processor, rollup.Processor.New()}}
+	keep.Name, keep.Cadence, keep.Processors = "archive", time.Hour, []Processor{{archive.Processor, archive.Processor.New()}}
+	return &Config{Pipelines: []Pipeline{live, keep}}
 }
 
 // newPipeline has what a pipeline does not say.

@@ -18,20 +18,24 @@ import (
 func (p Pipeline) Settings() string {
 	var all []string
 	for _, processor := range p.Processors {
-		hashed := hashed{Processor: processor.Name(), Settings: processor.settings()}
-		if !processor.raw() {
+		hashed := hashed{Processor: processor.Name, Format: processor.Format(level), Settings: processor.hashed()}
+		if !processor.Raw {
 			hashed.Sensors, hashed.Quality, hashed.Good = p.sensorTypes(), p.Quality.Sensor, slices.Sorted(slices.Values(p.Quality.Good))
 		}
-		all = append(all, processor.Name()+":"+hashed.sum())
+		all = append(all, processor.Name+":"+hashed.sum())
 	}
 	slices.Sort(all)
 	return strings.Join(all, ",")
 }
 
+// level is the fleet's format level. The stored one cannot be another yet.
+const level = 1
+
 // hashed is what changes the outputs of a processor. A unit does not.
 type hashed struct {
 	Processor string            `json:"processor"`
-	Settings  any               `json:"settings,omitempty"`
+	Format    int               `json:"format"`
+	Settings  map[string]any    `json:"settings,omitempty"`
 	Sensors   map[string]string `json:"sensors,omitempty"` // JSON has them in order
 	Quality   string            `json:"quality,omitempty"`
 	Good      []string          `json:"good,omitempty"`

@@ -82,7 +82,7 @@ func TestSensorsDoNotChangeAnArchive(t *testing.T) {
 
 // Whoever has to change this test has every device of every fleet folded anew.
 func TestSettingsOfTheDefaultAreForEver(t *testing.T) {
-	for i, want := range []string{"latest:35035bafd636,rollup:9bdf5474bdf6", "archive:2dfed392b6f9"} {
+	for i, want := range []string{"latest:d559e8c04c7c,rollup:571b24aa7c85", "archive:366ae21e8d1d"} {
 		if got := Default().Pipelines[i].Settings(); got != want {
 			t.Errorf("they are %s; want %s", got, want)
 		}

@@ -66,7 +66,7 @@ func (p Pipeline) shown() shownPipeline {
 		Sensors: map[string]shownSensor{},
 	}
 	for _, processor := range p.Processors {
-		s.Processors = append(s.Processors, map[string]any{processor.Name(): processor.shown()})
+		s.Processors = append(s.Processors, map[string]any{processor.Name: processor.settings()})
 	}
 	for name, sensor := range p.Sensors {
 		if sensor.Type != jobs.AsSent {
@@ -86,7 +86,7 @@ func (p Pipeline) shown() shownPipeline {
 func (p Pipeline) String() string {
 	var names []string
 	for _, processor := range p.Processors {
-		names = append(names, processor.Name())
+		names = append(names, processor.Name)
 	}
 	return fmt.Sprintf("%s (%s; every %s)", p.Name, strings.Join(names, ", "), schema.FormatDuration(p.Cadence))
 }

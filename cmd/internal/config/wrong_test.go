@@ -209,7 +209,7 @@ furrow.yaml:5:47: pipeline live: rollup: window "1500ms"; want whole seconds tha
 		{`pipelines:
   - name: live
     processors: [rollup: {windows: [1s, 2s, 3s, 4s, 5s, 6s, 8s, 9s, 10s]}]
-`, `furrow.yaml:3:36: pipeline live: rollup: 9 windows; at most 8 are allowed
+`, `furrow.yaml:3:26: pipeline live: rollup: 9 windows; want 1 to 8
 `},
 		{`pipelines:
   - name: live

@@ -15,6 +15,7 @@ import (
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/simulate"
+	"furrow/jobs/processors"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -197,7 +198,7 @@ func (h *household) hangUp(ctx context.Context) {
 	}
 }
 
-func (h *household) tables() []string { return h.names.Tables(pipeline) }
+func (h *household) tables() []string { return processors.Tables(h.names, pipeline) }
 
 // Data is the directory of the demo's own storage.
 func (h *household) Data() string { return h.config.data() }

@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/jobs"
 	"furrow/jobs/archive"
+	"furrow/jobs/processors"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -66,7 +67,7 @@ func (f *Fleet) pipelineNames() string {
 
 // Create creates the tables, queues and containers of the fleet. Those that exist stay as they are.
 func (f *Fleet) Create(ctx context.Context) error {
-	names := f.Names.Tables()
+	names := processors.Tables(f.Names)
 	for _, p := range f.Pipelines {
 		names = append(names, f.Names.Partitions(p.Name))
 		if err := f.Queue(p).Create(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/latest"
+	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -48,11 +49,9 @@ func New(t testing.TB, in azuretest.Account) *Fixture {
 	must(t, err)
 	f.Client, err = tables.Connect(tables.Config{Account: f.Account})
 	must(t, err)
-	fold, err := rollup.New(rollup.Config{})
-	must(t, err)
 	f.Pipeline = &jobs.Pipeline{Name: "live", Client: f.Client, Names: f.Names, Settings: "s",
-		Processors: []jobs.Processor{{Name: "latest", Fold: latest.Fold{}}, {Name: "rollup", Fold: fold}}}
-	for _, name := range f.Names.Tables("live") {
+		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
+	for _, name := range processors.Tables(f.Names, "live") {
 		table := f.Client.Table(name)
 		must(t, table.Create(t.Context()))
 		if in.Kind != azuretest.Embedded {

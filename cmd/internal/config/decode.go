@@ -1,0 +1,106 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/tables/schema"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// decode fills in the configuration of a processor from a map: a key for each field
+// of the struct, as its tags say. goccy/go-yaml's own decoding ends at the first
+// problem; this one names all of them.
+func (r *reader) decode(n ast.Node, p Processor) {
+	to, want := reflect.ValueOf(p.Config).Elem(), "nothing, as "+p.Name+" has no settings"
+	var keys []key
+	for field, v := range to.Fields() {
+		keys = append(keys, r.field(field, v))
+	}
+	if len(keys) > 0 {
+		want = "a map like " + flow(p.settings())
+	}
+	r.object(n, want, keys...)
+}
+
+// field is the key of a field. A field of another type than these is a mistake of
+// the processor's package, which its tests find.
+func (r *reader) field(f reflect.StructField, v reflect.Value) key {
+	name := f.Tag.Get("yaml")
+	switch to := v.Addr().Interface().(type) {
+	case *time.Duration:
+		least, _ := parseSeconds(f.Tag.Get("least"))
+		most, _ := parseSeconds(f.Tag.Get("most"))
+		return r.duration(name, to, least, most)
+	case *[]schema.Window:
+		return key{name: name, read: func(n ast.Node) { *to = r.windows(name, n, f.Tag.Get("want")) }}
+	}
+	panic(fmt.Sprintf("config: no setting can be a %s", f.Type))
+}
+
+func (r *reader) windows(name string, n ast.Node, want string) (windows []schema.Window) {
+	for _, item := range r.items(name, n, want) {
+		text, at, ok := r.scalar(name, item, want)
+		if !ok {
+			continue
+		}
+		d, ok := parseSeconds(text)
+		switch w := schema.Window(d); {
+		case !ok || w.Check() != nil:
+			r.problem(at, "window %s; want whole seconds that divide a day, such as 1m, 15m, 1h or 1d", quote(text))
+		case slices.Contains(windows, w):
+			r.problem(at, "window %s is there twice", w)
+		default:
+			windows = append(windows, w)
+		}
+	}
+	return windows
+}
+
+// settings are those of a processor, as a file has them.
+func (p Processor) settings() map[string]any {
+	all := map[string]any{}
+	for field, v := range reflect.ValueOf(p.Config).Elem().Fields() {
+		all[field.Tag.Get("yaml")] = shownSetting(v.Interface())
+	}
+	return all
+}
+
+func shownSetting(v any) any {
+	switch v := v.(type) {
+	case time.Duration:
+		return schema.FormatDuration(v)
+	case []schema.Window:
+		var texts []string
+		for _, w := range v {
+			texts = append(texts, w.String())
+		}
+		return texts
+	}
+	return v
+}
+
+// hashed are the settings that change what the processor writes.
+func (p Processor) hashed() map[string]any {
+	all := p.settings()
+	for field := range reflect.ValueOf(p.Config).Elem().Fields() {
+		if field.Tag.Get("hash") == "-" {
+			delete(all, field.Tag.Get("yaml"))
+		}
+	}
+	return all
+}
+
+// flow is a map in one line of YAML.
+func flow(settings map[string]any) string {
+	text, err := yaml.MarshalWithOptions(settings, yaml.Flow(true))
+	if err != nil {
+		panic(err) // texts and lists of texts have a YAML
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,35 @@
+// Package processors lists the processors that there are. Whoever adds one adds a
+// line here; see jobs.Processor for what the value says.
+package processors
+
+import (
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/latest"
+	"furrow/jobs/rollup"
+	"furrow/tables/schema"
+)
+
+// Tables are the names of all tables of a fleet with these pipelines.
+func Tables(n schema.Names, pipelines ...schema.Pipeline) []string {
+	return append(n.Tables(pipelines...), Outputs(n)...)
+}
+
+// Outputs are the names of a fleet's tables of outputs.
+func Outputs(n schema.Names) (all []string) {
+	for _, p := range All() {
+		for _, table := range p.Tables {
+			all = append(all, n.Output(table))
+		}
+	}
+	return all
+}
+
+// All are the processors, in the order in which help names them.
+func All() []*jobs.Processor {
+	return []*jobs.Processor{
+		latest.Processor,
+		rollup.Processor,
+		archive.Processor,
+	}
+}
