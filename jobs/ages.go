@@ -49,9 +49,9 @@ type auditTurn struct {
 	since, run tables.Ticks // the slots between which audits have become due
 }
 
-func (p *Pipeline) auditTurn(m Message) auditTurn {
+func (p *Pipeline) auditTurn(m Message, month schema.Month) auditTurn {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte(string(p.Name) + schema.Separator + m.Month.String())) // a hash takes everything
+	_, _ = h.Write([]byte(string(p.Name) + schema.Separator + month.String())) // a hash takes everything
 	return auditTurn{h.Sum64(), m.Since, m.Run}
 }
 

@@ -48,10 +48,10 @@ func TestAuditsAreSpreadOverThePartitions(t *testing.T) {
 	byHour := make([]int, 24)
 	start := floorTo(tables.TicksOf(time.Now()), day)
 	for n := range 1200 {
-		m := Message{Month: schema.Month{Year: 2020 + n/1200, Month: time.Month(1 + n%12), Shard: n / 12}}
+		month := schema.Month{Year: 2020 + n/1200, Month: time.Month(1 + n%12), Shard: n / 12}
 		for h := range byHour {
-			m.Since, m.Run = start+tables.Ticks(h)*hour, start+tables.Ticks(h+1)*hour
-			if p.auditTurn(m).last() {
+			m := Message{Since: start + tables.Ticks(h)*hour, Run: start + tables.Ticks(h+1)*hour}
+			if p.auditTurn(m, month).last() {
 				byHour[h]++
 			}
 		}

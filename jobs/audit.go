@@ -26,7 +26,7 @@ type auditor struct {
 
 // An unended device has more to refold than one job may.
 type unended struct {
-	device schema.DeviceID
+	device schema.Place
 	mark   string
 	delay  time.Duration
 }
@@ -36,7 +36,7 @@ type unended struct {
 func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, error) {
 	a := &auditor{pipeline: p, message: m, left: p.most()}
 	if err := a.batch(ctx); err != nil {
-		return Result{}, fmt.Errorf("audit of %s to %s of %s: %w", m.First, m.Last, m.Month, err)
+		return Result{}, fmt.Errorf("audit of %s to %s: %w", m.First, m.Last, err)
 	}
 	m = m.Untried()
 	for _, f := range followUps(m, a.result.Claimed) {
@@ -58,11 +58,11 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 // batch audits device after device. What cannot be done for one concerns no other.
 func (a *auditor) batch(ctx context.Context) error {
 	m := a.message
-	read, err := a.pipeline.read(ctx, Batch{Month: m.Month, First: m.First, Last: m.Last})
+	read, err := a.pipeline.read(ctx, Batch{First: m.First, Last: m.Last})
 	if err != nil {
 		return err
 	}
-	a.now, a.result = read.now, Result{Failed: read.strange}
+	a.now, a.result = read.now, Result{Failed: map[schema.Place]error{}, Strange: read.strange}
 	for _, d := range read.work {
 		a.result.Devices++
 		a.mark = m.Mark
@@ -71,7 +71,7 @@ func (a *auditor) batch(ctx context.Context) error {
 		}
 		a.serve(d)
 		if d.err != nil {
-			a.result.Failed[d.member.Device] = d.err
+			a.result.Failed[d.member.Place()] = d.err
 		}
 	}
 	j := &job{pipeline: a.pipeline, now: a.now, work: read.work}
@@ -141,7 +141,7 @@ func (a *auditor) insist(ctx context.Context, d *folding) error {
 		if err := pause(ctx, try); err != nil {
 			return err
 		}
-		fresh, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Device))
+		fresh, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
 			return nil
 		}
@@ -163,7 +163,7 @@ func (a *auditor) insist(ctx context.Context, d *folding) error {
 func (a *auditor) later(d *folding) {
 	h := d.track.hold
 	if a.message.Audit != Refold {
-		a.result.Claimed = append(a.result.Claimed, claimed{d.member.Device, h.claim, h.until})
+		a.result.Claimed = append(a.result.Claimed, claimed{d.member.Place(), h.claim, h.until})
 		return
 	}
 	a.hand(d)
@@ -173,7 +173,7 @@ func (a *auditor) later(d *folding) {
 // device audits one device. Its error is of storage, or one of those that leave
 // the device for now.
 func (a *auditor) device(ctx context.Context, d *folding) error {
-	full, turn := a.message.Audit == Full, a.pipeline.auditTurn(a.message)
+	full, turn := a.message.Audit == Full, a.pipeline.auditTurn(a.message, d.member.Month)
 	if a.message.Audit == Refold {
 		return a.workOff(ctx, d)
 	}
@@ -293,10 +293,10 @@ func (a *auditor) leave(ctx context.Context, d *folding, c cursor) error {
 
 // hand leaves the device's cursor to another job.
 func (a *auditor) hand(d *folding) {
-	if n := len(a.unended); n > 0 && a.unended[n-1].device == d.member.Device {
+	if n := len(a.unended); n > 0 && a.unended[n-1].device == d.member.Place() {
 		a.unended = a.unended[:n-1]
 	}
-	a.unended = append(a.unended, unended{device: d.member.Device, mark: d.track.refoldMark.id})
+	a.unended = append(a.unended, unended{device: d.member.Place(), mark: d.track.refoldMark.id})
 }
 
 // workOff moves the refold cursor, portion by portion, as far as one job may.

@@ -15,7 +15,6 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
-	"furrow/tables/schema"
 )
 
 // A lateWorld has readings of six days, of which some come late: when those
@@ -250,7 +249,7 @@ func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
 	}
 	spoil()
 	for _, d := range w.Devices {
-		rewound, err := p.Rewind(t.Context(), schema.Member{Month: jobstest.Month, Device: d, Readings: w.Readings}, jobs.Rewound{To: 1, At: time.Now(), By: "a test"})
+		rewound, err := p.Rewind(t.Context(), w.Member(d, w.Readings), jobs.Rewound{To: 1, At: time.Now(), By: "a test"})
 		if err != nil || !rewound {
 			t.Fatalf("%s is rewound: %v, %v", d, rewound, err)
 		}

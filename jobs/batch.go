@@ -4,16 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"maps"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A Batch is the devices of one partition of the fleet from First to Last.
+// A Batch is the devices of the fleet from First to Last.
 type Batch struct {
-	Month       schema.Month
-	First, Last schema.DeviceID
+	First, Last schema.Place
 
 	// Mark names the devices that the batch is for, as Message.Mark does; empty: all
 	// but those that a chain goes on with.
@@ -40,12 +38,14 @@ type Result struct {
 	Refolds   int // devices that were folded anew, in part or whole
 	Missing   int // rows that were counted once and are gone
 
-	Behind []schema.DeviceID // with more rows than were folded
-	Rest   schema.DeviceID   // from which on the batch was not looked at; empty where it was
-	Anew   []schema.DeviceID // whose refold cursor was set
-	Mark   string            // that the rows of Behind and Anew have now
-	Lost   []schema.DeviceID // of Overtaken: whoever was faster need not go on with a chain
-	Failed map[schema.DeviceID]error
+	Behind []schema.Place // with more rows than were folded
+	Rest   schema.Place   // from which on the batch was not looked at; zero where it was
+	Anew   []schema.Place // whose refold cursor was set
+	Mark   string         // that the rows of Behind and Anew have now
+	Lost   []schema.Place // of Overtaken: whoever was faster need not go on with a chain
+	Failed map[schema.Place]error
+	// Strange are the rows and partitions of the fleet that nobody of ours has written.
+	Strange map[string]error
 
 	passedOver
 }
@@ -60,7 +60,7 @@ type Result struct {
 func (p *Pipeline) Run(ctx context.Context, b Batch) (Result, error) {
 	r, err := p.run(ctx, b)
 	if err != nil {
-		return Result{}, fmt.Errorf("batch %s to %s of %s: %w", b.First, b.Last, b.Month, err)
+		return Result{}, fmt.Errorf("batch %s to %s: %w", b.First, b.Last, err)
 	}
 	return r, nil
 }
@@ -71,16 +71,16 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 		return Result{}, err
 	}
 	work, over := p.passOver(read.work, read.now, b)
-	var rest schema.DeviceID
+	var rest schema.Place
 	if n := p.batch(); len(work) > n {
-		rest, work = work[n].member.Device, work[:n]
+		rest, work = work[n].member.Place(), work[:n]
 	}
 	looked, err := p.foldAll(ctx, work, read.now)
 	if err != nil {
 		return Result{}, err
 	}
 	if looked < len(work) {
-		rest, work = work[looked].member.Device, work[:looked]
+		rest, work = work[looked].member.Place(), work[:looked]
 	}
 	j := &job{pipeline: p, claim: rand.Text(), now: read.now, work: work}
 	err = j.do(ctx)
@@ -93,8 +93,8 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	}
 	r := j.result()
 	r.Rest, r.passedOver = rest, over
-	maps.Copy(r.Failed, read.strange)
-	return r, p.extend(ctx, b.Month, over, read.now)
+	r.Strange = read.strange
+	return r, p.extend(ctx, over, read.now)
 }
 
 // maxUnread is how many devices of a batch may fail to be read, with none read,
@@ -131,15 +131,15 @@ func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now tables.Tick
 }
 
 func (j *job) result() Result {
-	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[schema.DeviceID]error{}}
+	r := Result{Devices: len(j.work), Mark: j.claim, Failed: map[schema.Place]error{}}
 	for _, d := range j.work {
 		switch {
 		case d.err != nil:
-			r.Failed[d.member.Device] = d.err
+			r.Failed[d.member.Place()] = d.err
 			continue
 		case d.dropped:
 			r.Overtaken++
-			r.Lost = append(r.Lost, d.member.Device)
+			r.Lost = append(r.Lost, d.member.Place())
 			continue
 		case d.rows > 0:
 			r.Folded++
@@ -147,10 +147,10 @@ func (j *job) result() Result {
 			r.Refused += int(d.rejects.count)
 		}
 		if d.behind {
-			r.Behind = append(r.Behind, d.member.Device)
+			r.Behind = append(r.Behind, d.member.Place())
 		}
 		if d.track.refolded() && !d.track.refold.empty() {
-			r.Anew = append(r.Anew, d.member.Device)
+			r.Anew = append(r.Anew, d.member.Place())
 		}
 	}
 	return r

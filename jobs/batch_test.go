@@ -39,7 +39,7 @@ func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 200)
 	ends, _ := calm(t, w)
 	for _, d := range w.Devices {
-		track := ends["partitionslive/2026-11/"+string(d)]
+		track := ends["partitionslive/2026-11/"+string(w.Place(d).Key)]
 		if !strings.Contains(track, " Rows=200") || !strings.Contains(track, " Rejects=36") { // 18 keys, 18 nans
 			t.Errorf("the track of %s is %.300s", d, track)
 		}
@@ -242,13 +242,13 @@ func TestPanicOfAFoldHoldsUpNobodyElse(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	p.Processors = append(p.Processors, custom("bad", panicking{w.Devices[1]}))
 	r, err := p.Run(t.Context(), f.Batch)
-	if err != nil || r.Folded != 2 || len(r.Failed) != 1 || r.Failed[w.Devices[1]] == nil {
+	if err != nil || r.Folded != 2 || len(r.Failed) != 1 || r.Failed[w.Place(w.Devices[1])] == nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if got := fmt.Sprint(r.Failed[w.Devices[1]]); !strings.Contains(got, "as asked") {
+	if got := fmt.Sprint(r.Failed[w.Place(w.Devices[1])]); !strings.Contains(got, "as asked") {
 		t.Errorf("the cause is %.80s", got)
 	}
-	track := f.Ends(t)["partitionslive/2026-11/"+string(w.Devices[1])]
+	track := f.Ends(t)["partitionslive/2026-11/"+string(w.Place(w.Devices[1]).Key)]
 	if !strings.Contains(track, "Attempts=1") || strings.Contains(track, "Fence") || strings.Contains(track, "Rows") {
 		t.Errorf("the track of the device whose fold panicked is %s", track)
 	}

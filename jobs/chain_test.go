@@ -146,7 +146,7 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 // fold folds what a device has sent. Nothing that it sends makes it fail.
 func (c *chain) fold(t testing.TB, p *jobs.Pipeline, m schema.Member) {
 	t.Helper()
-	c.work(t, p, jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()), Month: m.Month, First: m.Device, Last: m.Device})
+	c.work(t, p, jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
 }
 
 // work does a job, and what follows from it.
@@ -166,7 +166,7 @@ func (c *chain) work(t testing.TB, p *jobs.Pipeline, m jobs.Message) {
 // check looks at the tracking row and gives all outputs of the device.
 func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows int64) map[string]string {
 	t.Helper()
-	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Device))
+	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Key()))
 	mustChain(t, err)
 	if h, err := schema.TrackOf(track); err != nil || h.Failing() || track.Get("Rows").Int() != rows || track.Get("Refold").Text() != "" {
 		t.Fatalf("%d rows of %d, held: %+v, %v", track.Get("Rows").Int(), rows, h, err)
@@ -260,7 +260,7 @@ func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 	if rewound, err := p.Rewind(t.Context(), m, jobs.Rewound{To: 1, At: time.Now(), By: "the chain"}); err != nil || !rewound {
 		t.Fatalf("rewound: %t, %v", rewound, err)
 	}
-	c.work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live", Run: tables.TicksOf(time.Now()), Month: m.Month, First: m.Device, Last: m.Device})
+	c.work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live", Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
 	if difference := jobstest.Differ(c.check(t, c.fleets[1], m, taken), got[0]); difference != "" {
 		t.Fatalf("folded again, %.2000s", difference)
 	}

@@ -51,6 +51,7 @@ func (j *job) claimAll(ctx context.Context) error {
 			continue
 		}
 		d.track.fence = max(d.track.fence+1, j.now)
+		d.track.format = max(d.track.format, j.pipeline.Format)
 		h := d.track.hold.next(j.claim, at, cmp.Or(d.holdFor, j.pipeline.hold()))
 		c := &change{device: d, op: d.track.claimed(d.member, d.track.fence, h)}
 		c.compare = func(found *tables.Entity) verdict {
@@ -65,16 +66,28 @@ func (j *job) claimAll(ctx context.Context) error {
 		d.track.hold = h
 		changes = append(changes, c)
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	err := together(ctx, j.pipeline.tracking(), changes)
+	err := j.track(ctx, changes)
 	for _, c := range changes {
 		if d := c.device; c.done {
 			d.track.etag, d.held = c.etag, true
 		}
 	}
 	return err
+}
+
+// track writes changes of tracking rows, those of each partition together.
+func (j *job) track(ctx context.Context, changes []*change) error {
+	for len(changes) > 0 {
+		pk, n := changes[0].op.Entity.PartitionKey, 0
+		for n < len(changes) && changes[n].op.Entity.PartitionKey == pk {
+			n++
+		}
+		if err := together(ctx, j.pipeline.tracking(), changes[:n]); err != nil {
+			return err
+		}
+		changes = changes[n:]
+	}
+	return nil
 }
 
 // giveBackWithin bounds how long a job that has failed takes to say so.
@@ -90,7 +103,7 @@ func (j *job) giveBack(ctx context.Context) {
 		if !d.held || d.dropped {
 			continue
 		}
-		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Device)}
+		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
 		e.Set(schema.TrackClaim, tables.String(""))
 		free := newFolding(d.member, d.track) // whatever has become of the device itself
 		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag), compare: func(found *tables.Entity) verdict {
@@ -100,9 +113,7 @@ func (j *job) giveBack(ctx context.Context) {
 			return verdict{etag: found.ETag}
 		}})
 	}
-	if len(changes) > 0 {
-		_ = together(ctx, j.pipeline.tracking(), changes)
-	}
+	_ = j.track(ctx, changes)
 }
 
 // write writes the outputs, those of one partition together.
@@ -204,10 +215,7 @@ func (j *job) commit(ctx context.Context) error {
 			return verdict{etag: found.ETag}
 		}})
 	}
-	if len(changes) == 0 {
-		return nil
-	}
-	err := together(ctx, j.pipeline.tracking(), changes)
+	err := j.track(ctx, changes)
 	for _, c := range changes {
 		if c.done {
 			c.device.track.etag, c.device.held = c.etag, false

@@ -18,7 +18,7 @@ func (m Message) isDeadly() bool {
 // disarm splits a batch that has ended its workers, and holds a device that was
 // alone with it. Nothing is read of the devices' readings.
 func (p *Pipeline) disarm(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{Month: m.Month, First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim}
+	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim}
 	if b.alone() {
 		return p.blame(ctx, b, fmt.Errorf("its job has ended %d workers, such as for want of memory: see their logs", m.Deaths))
 	}

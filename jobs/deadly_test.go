@@ -23,13 +23,13 @@ func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 		if kind == jobs.Audit {
 			first.Kind, first.Audit = jobs.Audit, jobs.Full
 		}
-		bad := w.Devices[2]
+		bad := w.Place(w.Devices[2])
 		deaths := 0
 		// do does a job until it returns: a job that looks at the device does not.
 		do := func(m jobs.Message) []jobs.Message {
 			t.Helper()
 			for m.Deaths = 0; ; m.Deaths++ {
-				if m.Deaths <= 3 && m.First <= bad && bad <= m.Last {
+				if m.Deaths <= 3 && m.First.Compare(bad) <= 0 && bad.Compare(m.Last) <= 0 {
 					deaths++
 					continue
 				}
@@ -53,15 +53,15 @@ func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 			t.Errorf("%s: %d workers have died, and %d devices were alone; want 8 and 5", kind, deaths, alone)
 		}
 		for _, d := range w.Devices {
-			row, err := w.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), jobstest.Month.String(), string(d))
-			if d != bad && kind == jobs.Audit {
+			row, err := w.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), jobstest.Month.String(), string(w.Place(d).Key))
+			if w.Place(d) != bad && kind == jobs.Audit {
 				continue
 			}
 			jobstest.Must(t, err)
 			held, err := schema.TrackOf(row)
 			jobstest.Must(t, err)
 			switch {
-			case held.Failing() != (d == bad):
+			case held.Failing() != (w.Place(d) == bad):
 				t.Errorf("%s: device %s is held: %v", kind, d, held.Failing())
 			case held.Failing() && (!strings.Contains(held.Reason, "has ended 4 workers") || held.HeldUntil < tables.TicksOf(time.Now())):
 				t.Errorf("%s: it is held until %v: %s", kind, held.HeldUntil.Time(), held.Reason)

@@ -4,53 +4,67 @@ import (
 	"errors"
 	"fmt"
 
+	"furrow/tables/schema"
+
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrUnreadable is in the chain of every error of Decode, and of those of jobs
-// that find a message to be nonsense: to try again would not help.
+// ErrUnreadable is in the chain of every error of Decode but ErrNewer, and of those
+// of jobs that find a message to be nonsense: to try again would not help.
 var ErrUnreadable = errors.New("the message cannot be read")
 
 // Decode reads what Encode has written, and refuses everything else: what is
 // unknown, missing, twice, or in the wrong kind of message. White space and
-// the order of members do not matter.
+// the order of members do not matter. Of a message in a newer format, for which
+// the error is ErrNewer, it returns Format and Taken.
 func Decode(text string) (Message, error) {
 	m, err := decode(text)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNewer):
+		return m, err
+	case err != nil:
 		return Message{}, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return m, nil
 }
 
-func decode(text string) (Message, error) {
+func decode(text string) (m Message, err error) {
 	if len(text) > MaxSize {
-		return Message{}, fmt.Errorf("it has %d bytes; at most %d are allowed", len(text), MaxSize)
+		return m, fmt.Errorf("it has %d bytes; at most %d are allowed", len(text), MaxSize)
 	}
-	if err := checkVersion(text); err != nil {
-		return Message{}, err
-	}
-	var v versioned
-	if err := json.Unmarshal([]byte(text), &v, json.RejectUnknownMembers(true)); err != nil {
-		return Message{}, err
-	}
-	return v.Message, v.check()
-}
-
-// checkVersion looks at the version and the kind alone, so that a message of a
-// newer program is said to be just that, whatever else is new in it.
-func checkVersion(text string) error {
+	// Format and kind come first, so that whatever else is new in a message of a newer
+	// program, it is said to be just that.
 	var head struct {
-		Version *int `json:"v"`
-		Kind    Kind `json:"kind"`
+		Format *int64 `json:"v"`
+		Taken  int    `json:"taken"`
+		Kind   Kind   `json:"kind"`
 	}
 	if err := json.Unmarshal([]byte(text), &head); err != nil {
-		return err
+		return m, err
 	}
-	switch {
-	case head.Version == nil:
-		return errors.New("v, the version of the format, is missing")
-	case *head.Version != MessageFormat:
-		return fmt.Errorf("version %d is not known, only %d: another version of the program has written it; run that one, then redrive the message", *head.Version, MessageFormat)
+	if head.Format == nil || *head.Format < 1 {
+		return m, errors.New("v, the version of the format, is missing")
 	}
-	return Message{Kind: head.Kind}.checkKind()
+	if err := schema.CheckFormat(*head.Format); err != nil {
+		return Message{Format: *head.Format, Taken: head.Taken}, fmt.Errorf("%w: %w", ErrNewer, err)
+	}
+	if err := (Message{Kind: head.Kind}).checkKind(); err != nil {
+		return m, err
+	}
+	if err := json.Unmarshal([]byte(text), &m, json.RejectUnknownMembers(true)); err != nil {
+		return Message{}, err
+	}
+	return m, m.check()
+}
+
+// SetTaken is the text of a message in whatever format, with another Taken.
+func SetTaken(text string, taken int) (string, error) {
+	members := map[string]jsontext.Value{}
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
+		return "", err
+	}
+	members["taken"] = jsontext.Value(fmt.Sprint(taken))
+	b, err := json.Marshal(members, json.Deterministic(true))
+	return string(b), err
 }

@@ -3,9 +3,10 @@ package jobs
 import (
 	"context"
 	"errors"
-	"furrow/tables/schema"
 	"slices"
 	"time"
+
+	"furrow/tables/schema"
 )
 
 // aloneAfter is how long a device that failed within its batch waits until it is
@@ -20,7 +21,7 @@ const suspicious = 2
 // goes on in a job of its own, so does the part of the batch that was too much
 // for one job, and a device that failed for the first time is tried again alone.
 func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
-	b := Batch{Month: m.Month, First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Tried: m.tried()}
+	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Tried: m.tried()}
 	if m.Attempts >= suspicious && !b.alone() {
 		return Result{}, p.split(ctx, m, put)
 	}
@@ -49,7 +50,7 @@ type follower struct {
 func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	m = m.Untried()
 	m.Claim = ""
-	of := func(first, last schema.DeviceID, mark string) Message {
+	of := func(first, last schema.Place, mark string) Message {
 		next := m
 		next.First, next.Last, next.Mark = first, last, mark
 		return next
@@ -57,7 +58,7 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	for _, d := range r.Behind {
 		all = append(all, follower{of(d, d, r.Mark), 0})
 	}
-	if r.Rest != "" {
+	if r.Rest != (schema.Place{}) {
 		all = append(all, follower{of(r.Rest, m.Last, m.Mark), 0})
 	}
 	if m.Mark != "" {
@@ -77,14 +78,14 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	for _, f := range followUps(m, r.Claimed) {
 		all = append(all, follower{f.Message, f.Until.Time().Sub(r.now.Time()) + time.Second}) // the service's time has whole seconds
 	}
-	refold := func(first, last schema.DeviceID, mark string) Message {
+	refold := func(first, last schema.Place, mark string) Message {
 		next := of(first, last, mark)
 		next.Kind, next.Audit, next.Extra = Audit, Refold, false
 		return next
 	}
 	for _, o := range r.Orphaned {
-		if next := of(o.Device, o.Device, o.Mark); o.Refold {
-			all = append(all, follower{refold(o.Device, o.Device, o.Mark), 0})
+		if next := of(o.Place, o.Place, o.Mark); o.Refold {
+			all = append(all, follower{refold(o.Place, o.Place, o.Mark), 0})
 		} else {
 			all = append(all, follower{next, 0})
 		}
@@ -97,13 +98,13 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 
 // split puts a job for each device of a batch.
 func (p *Pipeline) split(ctx context.Context, m Message, put Putter) error {
-	read, err := p.read(ctx, Batch{Month: m.Month, First: m.First, Last: m.Last})
+	read, err := p.read(ctx, Batch{First: m.First, Last: m.Last})
 	if err != nil {
 		return err
 	}
 	m = m.Untried()
 	for _, d := range read.work {
-		m.First, m.Last = d.member.Device, d.member.Device
+		m.First, m.Last = d.member.Place(), d.member.Place()
 		if err := put.Put(ctx, m, 0); err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 	if err != nil || r.Folded != 2 || len(r.Failed) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if len(l.Queue) != 1 || l.Queue[0].First != w.Devices[1] || l.Queue[0].Last != w.Devices[1] || l.Delays[0] == 0 {
+	if len(l.Queue) != 1 || l.Queue[0].First != w.Place(w.Devices[1]) || l.Queue[0].Last != w.Place(w.Devices[1]) || l.Delays[0] == 0 {
 		t.Fatalf("it is tried again by %+v after %v", l.Queue, l.Delays)
 	}
 	again := l.Queue[0]
@@ -101,7 +101,7 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 	if r, err = p.Do(t.Context(), f.Message(), l, nil); err != nil || r.Devices != 2 {
 		t.Errorf("a held device is looked at: %+v, %v", r, err)
 	}
-	released, err := p.Release(t.Context(), jobstest.Month, w.Devices[1])
+	released, err := p.Release(t.Context(), w.Place(w.Devices[1]))
 	if err != nil || !released {
 		t.Fatalf("released %v, %v", released, err)
 	}
@@ -157,7 +157,7 @@ func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
 		fold.device = w.Devices[1]
 		p.Processors = append(p.Processors, custom("greedy", fold))
 		r, err := p.Run(t.Context(), f.Batch)
-		if err != nil || r.Folded != 2 || r.Rows != 40 || len(r.Failed) != 1 || r.Failed[w.Devices[1]] == nil {
+		if err != nil || r.Folded != 2 || r.Rows != 40 || len(r.Failed) != 1 || r.Failed[w.Place(w.Devices[1])] == nil {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -182,7 +182,7 @@ func TestDeviceWhoseReadingsCannotBeReadHoldsUpNoOther(t *testing.T) {
 	if err != nil || r.Folded != 2 || len(r.Failed) != 1 {
 		t.Fatalf("the batch: %+v, %v", r, err)
 	}
-	if len(l.Queue) != 1 || l.Queue[0].First != w.Devices[1] || l.Queue[0].Last != w.Devices[1] {
+	if len(l.Queue) != 1 || l.Queue[0].First != w.Place(w.Devices[1]) || l.Queue[0].Last != w.Place(w.Devices[1]) {
 		t.Fatalf("the device is tried again by %+v", l.Queue)
 	}
 	if r, err = p.Do(t.Context(), l.Queue[0], &jobstest.Line{}, nil); err != nil || len(r.Failed) != 1 {
@@ -221,7 +221,7 @@ func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
 		t.Fatalf("it is taken apart into %+v, %v", l.Queue, err)
 	}
 	for i, one := range l.Queue {
-		if one.First != w.Devices[i] || one.Last != w.Devices[i] || one.Attempts != 0 {
+		if one.First != w.Place(w.Devices[i]) || one.Last != w.Place(w.Devices[i]) || one.Attempts != 0 {
 			t.Errorf("message %d is %+v", i, one)
 		}
 	}
@@ -233,18 +233,18 @@ func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	f := w.NewFleet(t)
 	client := w.Connect(t, nil)
-	strange := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: "contoso:d01 (copy)"}
+	strange := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: "t0!contoso:d01 (copy)"}
 	strange.Set("Tenant", tables.Int64(7))
 	_, err := client.Table(f.Names.Fleet()).Do(t.Context(), tables.Insert(strange))
 	jobstest.Must(t, err)
-	broken := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Devices[1])}
+	broken := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Place(w.Devices[1]).Key)}
 	broken.Set("Ledger", tables.Binary([]byte("no ledger")))
 	broken.Set("LastReadRowKey", tables.String(w.Rows[1][0].RowKey))
 	_, err = client.Table(f.Names.Partitions("live")).Do(t.Context(), tables.Insert(broken))
 	jobstest.Must(t, err)
 	p := f.Pipeline(t, nil)
 	r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
-	if err != nil || r.Folded != 2 || r.Failed[w.Devices[1]] == nil || r.Failed["contoso:d01 (copy)"] == nil {
+	if err != nil || r.Folded != 2 || r.Failed[w.Place(w.Devices[1])] == nil || r.Strange["2026-11/t0!contoso:d01 (copy)"] == nil {
 		t.Fatalf("the batch: %+v, %v", r, err)
 	}
 	row := f.Track(t, w.Devices[1])
@@ -279,10 +279,10 @@ func TestRangeOfABatchMayHaveGrown(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	p.Batch = 2
 	r, err := p.Run(t.Context(), f.Batch)
-	if err != nil || r.Devices != 2 || r.Rest != w.Devices[2] {
+	if err != nil || r.Devices != 2 || r.Rest != w.Place(w.Devices[2]) {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err = p.Run(t.Context(), jobs.Batch{Month: jobstest.Month, First: r.Rest, Last: f.Batch.Last}); err != nil || r.Devices != 2 || r.Rest != "" {
+	if r, err = p.Run(t.Context(), jobs.Batch{First: r.Rest, Last: f.Batch.Last}); err != nil || r.Devices != 2 || r.Rest != (schema.Place{}) {
 		t.Errorf("the rest: %+v, %v", r, err)
 	}
 	if !slices.IsSorted(w.Devices) {

@@ -26,6 +26,7 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(cont
 		return Result{}, fmt.Errorf("%w: it is of pipeline %s, and this worker's is %s", ErrUnreadable, m.Pipeline, p.Name)
 	}
 	m.Generation = max(m.Generation, p.Generation)
+	put = inFormat{put, p.Format}
 	if m.isDeadly() {
 		return p.disarm(ctx, m, put)
 	}
@@ -40,4 +41,15 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(cont
 		return p.audit(ctx, m, put)
 	}
 	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, quote(string(m.Kind)))
+}
+
+// inFormat puts messages in the format that the configuration asks for.
+type inFormat struct {
+	Putter
+	format int64
+}
+
+func (f inFormat) Put(ctx context.Context, m Message, delay time.Duration) error {
+	m.Format = f.format
+	return f.Putter.Put(ctx, m, delay)
 }

@@ -72,7 +72,7 @@ func (d *folding) failed(now tables.Ticks) tables.Op {
 	if pause > 0 {
 		t.heldUntil = now.Add(pause)
 	}
-	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	t.setMarks(&e)
 	if d.held {
 		e.Set(schema.TrackClaim, tables.String(""))

@@ -31,7 +31,7 @@ func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 		for _, m := range []jobs.Message{
 			{Kind: jobs.Master, Pipeline: "live", Run: r.slot},
 			{Kind: jobs.Month, Pipeline: "live", Run: r.slot, Month: month, Audit: jobs.Full},
-			{Kind: jobs.Device, Pipeline: "live", Run: r.slot, Month: month, First: "a", Last: "c", Attempts: 3},
+			{Kind: jobs.Device, Pipeline: "live", Run: r.slot, First: schema.Place{Month: month, Key: "t!a"}, Last: schema.Place{Month: month, Key: "t!c"}, Attempts: 3},
 		} {
 			m.Generation = generations[0]
 			before := len(line.messages)

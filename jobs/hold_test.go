@@ -68,7 +68,7 @@ func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 	if second.Folded != 0 || len(second.Claimed) != 3 {
 		t.Errorf("the second job: %+v", second)
 	}
-	if len(l.Queue) != 1 || l.Queue[0].Claim == "" || l.Queue[0].First != w.Devices[0] || l.Queue[0].Last != w.Devices[2] {
+	if len(l.Queue) != 1 || l.Queue[0].Claim == "" || l.Queue[0].First != w.Place(w.Devices[0]) || l.Queue[0].Last != w.Place(w.Devices[2]) {
 		t.Fatalf("it puts %+v", l.Queue)
 	}
 	if l.Delays[0] < 28*time.Second || l.Delays[0] > 33*time.Second {
@@ -105,7 +105,7 @@ func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
 	f := w.NewFleet(t)
 	table := w.Connect(t, nil).Table(f.Names.Partitions("live"))
 	dead := func(ago time.Duration, takeovers int64) {
-		e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Devices[0])}
+		e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Place(w.Devices[0]).Key)}
 		e.Set("Fence", tables.Int64(1))
 		e.Set("Claim", tables.String("of the dead"))
 		e.Set("Committed", tables.String(""))
@@ -207,7 +207,7 @@ func TestLostMessageOfAChainIsPutAgainWithItsMark(t *testing.T) {
 			t.Fatalf("the next slot's batch: %+v, %v", r, err)
 		}
 	}
-	if len(l.Queue) != 1 || l.Queue[0].Mark != lost.Queue[0].Mark || l.Queue[0].First != w.Devices[0] {
+	if len(l.Queue) != 1 || l.Queue[0].Mark != lost.Queue[0].Mark || l.Queue[0].First != w.Place(w.Devices[0]) {
 		t.Fatalf("it puts %+v, want %+v once", l.Queue, lost.Queue)
 	}
 	l.Work(t, p)

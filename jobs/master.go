@@ -29,34 +29,48 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 			audit, since = Late, before
 		}
 	}
-	r := Result{Failed: map[schema.DeviceID]error{}}
+	r := Result{Strange: map[string]error{}}
 	after := ""
 	if m.Month != (schema.Month{}) {
 		after = m.Month.String()
 	}
 	for {
-		if after, err = p.nextPartition(ctx, after); err != nil {
+		var names []string
+		if names, err = p.nextPartitions(ctx, after); err != nil {
 			return r, err
 		}
-		if after == "" {
+		if len(names) == 0 {
 			if err := p.prune(ctx, m.Run); err != nil && ctx.Err() == nil {
 				r.strange(p.Names.Runs(), err) // no reason to put all months again
 			}
 			return r, nil
 		}
-		month, err := schema.ParseMonth(after)
-		if err != nil {
-			r.strange(after, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(after), err))
+		after = names[len(names)-1]
+		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Extra: m.Audit != ""}
+		due := false
+		for _, name := range names {
+			month, err := schema.ParseMonth(name)
+			if err != nil {
+				r.strange(name, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(name), err))
+				continue
+			}
+			if job.Month == (schema.Month{}) {
+				job.Month = month
+			} else {
+				job.Through = month
+			}
+			due = due || p.auditTurn(Message{Run: m.Run, Since: since}, month).due()
+		}
+		if job.Month == (schema.Month{}) {
 			continue
 		}
-		job := Message{Kind: Month, Pipeline: m.Pipeline, Run: m.Run, Generation: m.Generation, Month: month, Audit: audit, Since: since, Extra: m.Audit != ""}
-		if audit == Late && !p.auditTurn(job).due() {
-			job.Audit, job.Since = "", 0
+		if audit != "" && (audit != Late || due) {
+			job.Audit, job.Since = audit, since
 		}
 		if err := put.Put(ctx, job, 0); err != nil {
 			return r, err
 		}
-		m.Month = month
+		m.Month = job.last()
 		if r.Months++; r.Months%savedEvery == 0 {
 			if err := save(ctx, m); err != nil {
 				return r, err
@@ -65,12 +79,20 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 	}
 }
 
+// last is the last partition that a Month message names.
+func (m Message) last() schema.Month {
+	if m.Through != (schema.Month{}) {
+		return m.Through
+	}
+	return m.Month
+}
+
 // strange tells of a key in the table fleet that nobody of ours has written. It
 // holds up nothing else.
 func (r *Result) strange(key string, err error) {
 	const most = 100
-	if len(r.Failed) < most {
-		r.Failed[schema.DeviceID(key)] = err
+	if len(r.Strange) < most {
+		r.Strange[key] = err
 	}
 }
 
@@ -101,19 +123,32 @@ func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Tic
 // errNoDate says that nothing tells what time it is.
 var errNoDate = errors.New("storage sent no Date, without which no horizon is safe")
 
-// nextPartition is the first partition of the fleet after one; empty where there
-// is none. Empty months between them cost nothing.
-func (p *Pipeline) nextPartition(ctx context.Context, after string) (string, error) {
-	q := tables.Query{Range: tables.PartitionsAfter(after), Size: 1, Select: []string{"PartitionKey"}}
+// small is how many devices may be planned by one job, of however many partitions.
+// What storage gives in one page is as cheap as a row.
+const small = 1000
+
+// nextPartitions are the partitions of the fleet after one that one job plans: all
+// that a page of rows has the whole of, or else the first. There is none where the
+// fleet ends. Empty months between them cost nothing.
+func (p *Pipeline) nextPartitions(ctx context.Context, after string) (names []string, err error) {
+	q := tables.Query{Range: tables.PartitionsAfter(after), Size: small, Select: []string{"PartitionKey"}}
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, q) {
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if len(page.Rows) > 0 {
-			return page.Rows[0].PartitionKey, nil
+		for _, e := range page.Rows {
+			if n := len(names); n == 0 || names[n-1] != e.PartitionKey {
+				names = append(names, e.PartitionKey)
+			}
+		}
+		if n := len(names); n > 1 && page.Next != (tables.Continuation{}) {
+			return names[:n-1], nil
+		}
+		if n := len(names); n > 0 {
+			return names, nil
 		}
 	}
-	return "", nil
+	return nil, nil
 }
 
 func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }

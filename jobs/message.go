@@ -22,25 +22,31 @@ const (
 	Audit  Kind = "audit"  // looks for late rows of a batch of devices
 )
 
-// A Message asks for one job. As text it is a JSON object of at most MaxSize
-// bytes whose members are those below and "v", the version of the format.
-// Members that are zero are left out.
+// A Message asks for one job. As text it is a JSON object of at most MaxSize bytes
+// with the members below. Members that are zero are left out. In every format, "v" and
+// "taken" mean what they mean here.
 type Message struct {
+	// Format is that of the text, as schema.Format. Encode takes zero for 1, the oldest.
+	Format int64 `json:"v"`
+
 	Kind     Kind            `json:"kind"`
 	Pipeline schema.Pipeline `json:"pipeline"`
 	Run      tables.Ticks    `json:"run"` // the slot of the run that it is a part of
 
-	// Month is the partition of the fleet. Of a Master it is the progress: the
-	// last one that a job was put for.
-	Month schema.Month `json:"month,omitzero"`
+	// Month is the first partition of the fleet that a Month job plans, and Through
+	// the last, where it is another: small partitions share a job. Month of a Master is
+	// its progress, the last partition that it has put a job for.
+	Month   schema.Month `json:"month,omitzero"`
+	Through schema.Month `json:"through,omitzero"`
 
-	// First and Last are the ends of a batch, both in it: of Device and Audit.
-	First schema.DeviceID `json:"first,omitempty"`
-	Last  schema.DeviceID `json:"last,omitempty"`
+	// First and Last are the ends of a batch, both in it: of Device and Audit. A batch
+	// over several partitions has the whole of each.
+	First schema.Place `json:"first,omitzero"`
+	Last  schema.Place `json:"last,omitzero"`
 
-	// Progress is the last device that a Month job has put into a batch; empty
-	// before the first.
-	Progress schema.DeviceID `json:"progress,omitempty"`
+	// Progress is the last device that a Month job has put into a batch; zero before
+	// the first.
+	Progress schema.Place `json:"progress,omitzero"`
 
 	// Audit is what an Audit looks at; a Month that has one puts audits, too. A Master
 	// that is Full was put by hand: its months put audits alone.
@@ -116,24 +122,13 @@ const maxID = 64
 // 128 characters, and the rest is short.
 const MaxSize = 2 << 10
 
-// MessageFormat numbers the format that Encode writes. Whoever gives a member another
-// meaning, or adds one, raises it, and lets Decode go on reading the old one
-// for as long as a queue may hold it: workers of two versions run side by side
-// while a fleet is being upgraded.
-const MessageFormat = 1
-
-// versioned is a Message as it is written.
-type versioned struct {
-	Version int `json:"v"`
-	Message
-}
-
 // Encode is m as text, or an error where Decode would not read it.
 func (m Message) Encode() (string, error) {
 	if err := m.check(); err != nil {
 		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
 	}
-	text, err := json.Marshal(versioned{MessageFormat, m})
+	m.Format = max(1, m.Format)
+	text, err := json.Marshal(m)
 	if err != nil {
 		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
 	}
@@ -142,6 +137,9 @@ func (m Message) Encode() (string, error) {
 
 // check holds each kind to the members that it has.
 func (m Message) check() error {
+	if err := schema.CheckFormat(m.Format); err != nil {
+		return err
+	}
 	if err := m.checkKind(); err != nil {
 		return err
 	}
@@ -181,10 +179,11 @@ func (m Message) checkWork() error {
 		name            string
 		has, needs, may bool
 	}{
-		{"month", m.Month != schema.Month{}, m.Kind != Master, true},
-		{"first", m.First != "", batch, false},
-		{"last", m.Last != "", batch, false},
-		{"progress", m.Progress != "", false, m.Kind == Month},
+		{"month", m.Month != schema.Month{}, m.Kind == Month, m.Kind == Master},
+		{"through", m.Through != schema.Month{}, false, m.Kind == Month},
+		{"first", m.First != schema.Place{}, batch, false},
+		{"last", m.Last != schema.Place{}, batch, false},
+		{"progress", m.Progress != schema.Place{}, false, m.Kind == Month},
 		{"audit", m.Audit != "", m.Kind == Audit, m.Kind == Month || m.Kind == Master && m.Audit == Full},
 		{"since", m.Since != 0, false, m.Audit == Late},
 		{"mark", m.Mark != "", m.Audit == Refold, batch},
@@ -202,22 +201,24 @@ func (m Message) checkWork() error {
 }
 
 func (m Message) checkKeys() error {
-	if m.Month != (schema.Month{}) {
-		if err := m.Month.Check(); err != nil {
-			return err
+	for _, month := range []schema.Month{m.Month, m.Through, m.First.Month, m.Last.Month, m.Progress.Month} {
+		if month != (schema.Month{}) {
+			if err := month.Check(); err != nil {
+				return err
+			}
 		}
+	}
+	if m.Through != (schema.Month{}) && m.Through.Compare(m.Month) <= 0 {
+		return fmt.Errorf("through %s does not come after month %s", m.Through, m.Month)
 	}
 	if !slices.Contains([]Depth{"", Late, Full, Refold}, m.Audit) {
 		return fmt.Errorf("audit %s is not known; want late, full or refold", quote(string(m.Audit)))
 	}
 	for _, member := range []struct {
-		name string
-		id   schema.DeviceID
+		name  string
+		place schema.Place
 	}{{"first", m.First}, {"last", m.Last}, {"progress", m.Progress}} {
-		if member.id == "" {
-			continue
-		}
-		if _, err := schema.ParseDeviceID(string(member.id)); err != nil {
+		if _, err := schema.ParsePlace(member.place.String()); err != nil {
 			return fmt.Errorf("%s: %w", member.name, err)
 		}
 	}
@@ -226,8 +227,8 @@ func (m Message) checkKeys() error {
 			return fmt.Errorf("%s has %d bytes; at most %d are allowed", member.name, len(member.id), maxID)
 		}
 	}
-	if m.First > m.Last {
-		return fmt.Errorf("first %s comes after last %s", quote(string(m.First)), quote(string(m.Last)))
+	if m.First.Compare(m.Last) > 0 {
+		return fmt.Errorf("first %s comes after last %s", quote(m.First.String()), quote(m.Last.String()))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,45 +17,73 @@ import (
 func messages() map[string]Message {
 	run := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
 	month := schema.Month{Year: 2026, Month: time.November, Shard: 3}
+	a := schema.Place{Month: month, Key: "contoso!a"}
+	b := schema.Place{Month: month, Key: "contoso!us-5260:Giles-7163712301905"}
+	c := schema.Place{Month: schema.Month{Year: 2026, Month: time.December}, Key: "fabrikam!a-1"}
+	const id = "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"
 	return map[string]Message{
-		"v1-master":          {Kind: Master, Pipeline: "live", Run: run},
-		"v1-master-going-on": {Kind: Master, Pipeline: "live", Run: run, Month: month},
-		"v1-month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: Full},
-		"v1-chain":           {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Mark: "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"},
-		"v1-month":           {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: "contoso:us-5260:Giles-7163712301905", Attempts: 2},
-		"v1-generation":      {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Generation: 12, Busy: 1, Taken: 3},
-		"v1-device":          {Kind: Device, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a-1", Attempts: 1},
-		"v1-audit":           {Kind: Audit, Pipeline: "live", Run: run, Month: month, First: "a", Last: "a", Audit: Late, Claim: "3KZ5TQ7QDFHJXN2LRBVYA4CWE6"},
+		"master":          {Kind: Master, Pipeline: "live", Run: run},
+		"master-going-on": {Kind: Master, Pipeline: "live", Run: run, Month: month},
+		"month-audits":    {Kind: Month, Pipeline: "live", Run: run, Month: month, Audit: Full},
+		"months":          {Kind: Month, Pipeline: "live", Run: run, Month: month, Through: c.Month},
+		"chain":           {Kind: Device, Pipeline: "live", Run: run, First: a, Last: a, Mark: id},
+		"month":           {Kind: Month, Pipeline: "live", Run: run, Month: month, Progress: b, Attempts: 2},
+		"generation":      {Kind: Device, Pipeline: "live", Run: run, First: a, Last: a, Generation: 12, Busy: 1, Taken: 3},
+		"device":          {Kind: Device, Pipeline: "live", Run: run, First: a, Last: c, Attempts: 1},
+		"audit":           {Kind: Audit, Pipeline: "live", Run: run, First: a, Last: a, Audit: Late, Claim: id},
 	}
 }
 
-// A file that differs is a change of the format: raise the version, and keep
-// the old file for as long as queues may hold such messages.
-func TestMessagesAreWrittenAsTheGoldenFilesSay(t *testing.T) {
-	files, err := filepath.Glob("testdata/v*.json")
-	if err != nil || len(files) != len(messages()) {
-		t.Fatalf("%d golden files, %v; want one for each of %d messages", len(files), err, len(messages()))
+// TestMessagesOfEveryFormatAreRead: a file that differs is a change of the format. Raise
+// schema.Format then, put the new files into a folder of their own, and keep the old
+// ones: queues may hold such messages when a fleet is upgraded.
+func TestMessagesOfEveryFormatAreRead(t *testing.T) {
+	for format := int64(1); format <= schema.Format; format++ {
+		folder := fmt.Sprintf("testdata/format-%d", format)
+		files, err := filepath.Glob(folder + "/message-*.json")
+		if err != nil || len(files) != len(messages()) {
+			t.Fatalf("%d golden files, %v; want one for each of %d messages", len(files), err, len(messages()))
+		}
+		for name, m := range messages() {
+			m.Format = format
+			golden, err := os.ReadFile(filepath.Join(folder, "message-"+name+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.TrimSpace(string(golden))
+			if text, err := m.Encode(); err != nil || text != want {
+				t.Errorf("%s:\ngot  %s, %v\nwant %s", name, text, err, want)
+			}
+			if got, err := Decode(want); err != nil || got != m {
+				t.Errorf("%s: got %+v, %v; want %+v", name, got, err, m)
+			}
+		}
 	}
-	for name, m := range messages() {
-		golden, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := strings.TrimSpace(string(golden))
-		if text, err := m.Encode(); err != nil || text != want {
-			t.Errorf("%s:\ngot  %s, %v\nwant %s", name, text, err, want)
-		}
-		if got, err := Decode(want); err != nil || got != m {
-			t.Errorf("%s: got %+v, %v; want %+v", name, got, err, m)
-		}
+}
+
+// TestMessageOfANewerFormatSaysSo: whatever else is new in it. What was counted of it
+// can be read and changed all the same.
+func TestMessageOfANewerFormatSaysSo(t *testing.T) {
+	text := fmt.Sprintf(`{"v":%d,"kind":"new","devices":[1,2],"taken":3}`, schema.Format+1)
+	m, err := Decode(text)
+	if !errors.Is(err, ErrNewer) || errors.Is(err, ErrUnreadable) || m.Taken != 3 || !strings.Contains(err.Error(), "run a newer version of furrow") {
+		t.Errorf("it is %+v, %v", m, err)
+	}
+	if _, err := m.Encode(); err == nil {
+		t.Error("it is written, though nobody knows how")
+	}
+	later, err := SetTaken(text, 7)
+	if m, _ := Decode(later); err != nil || m.Taken != 7 || !strings.Contains(later, `"devices":[1,2]`) {
+		t.Errorf("with another count it is %s, %v", later, err)
 	}
 }
 
 func TestTheLongestMessageFits(t *testing.T) {
-	id := schema.DeviceID(strings.Repeat("x", 128))
+	at := schema.Place{Month: schema.Month{Year: 9999, Month: 12, Shard: 99},
+		Key: schema.MemberKey(strings.Repeat("t", 64) + schema.Separator + strings.Repeat("x", 128))}
 	m := Message{
-		Kind: Audit, Pipeline: schema.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c", 64),
-		Month: schema.Month{Year: 9999, Month: 12, Shard: 99}, First: id, Last: id, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
+		Format: 1, Kind: Audit, Pipeline: schema.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c", 64),
+		First: at, Last: at, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}
 	text, err := m.Encode()
 	if err != nil {
@@ -66,43 +95,49 @@ func TestTheLongestMessageFits(t *testing.T) {
 }
 
 func TestUnreadableMessagesSayWhy(t *testing.T) {
-	const head = `{"v":1,"kind":"device","pipeline":"live","run":"0639307630201234567","month":"2026-11"`
+	const head = `{"v":1,"kind":"device","pipeline":"live","run":"0639307630201234567"`
+	const a, b = `"2026-11/t!a"`, `"2026-11/t!b"`
+	const batch = head + `,"first":` + a + `,"last":` + b
+	const month = `{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567"`
 	for text, want := range map[string]string{
 		"":                        "EOF",
 		"hello":                   "invalid character",
 		`[]`:                      "array",
 		`{"kind":"device"}`:       "v, the version of the format, is missing",
 		`{"v":null}`:              "v, the version of the format, is missing",
-		`{"v":2,"kind":"new"}`:    "version 2 is not known, only 1: another version",
+		`{"v":0,"kind":"master"}`: "v, the version of the format, is missing",
 		`{"v":"1"}`:               "string",
 		`{"v":1,"kind":"other"}`:  `kind "other" is not known; want master, month, device or audit`,
 		`{"v":1,"kind":"Master"}`: `kind "Master" is not known`,
 		`{"v":1}`:                 "kind is missing",
-		`{"v":1,"kind":"master","run":"0639307630201234567"}`:                                                      "pipeline is missing",
-		`{"v":1,"kind":"master","pipeline":"Live","run":"0639307630201234567"}`:                                    "character 'L' at position 1",
-		`{"v":1,"kind":"master","pipeline":"live"}`:                                                                "run is missing",
-		`{"v":1,"kind":"master","pipeline":"live","run":"now"}`:                                                    "want 19 digits",
-		`{"v":1,"kind":"master","pipeline":"live","run":"0639307630201234567","first":"a"}`:                        "first does not belong in a master message",
-		`{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567"}`:                                     "month is missing; a month message has one",
-		`{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567","month":"2026-13"}`:                   "2026-13",
-		`{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567","month":"2026-11","progress":"a/b"}`:  "progress: device id",
-		`{"v":1,"kind":"month","pipeline":"live","run":"0639307630201234567","month":"2026-11","attempts":"many"}`: "attempts",
-		head + `}`:                                                          "first is missing; a device message has one",
-		head + `,"first":"a"}`:                                              "last is missing",
-		head + `,"first":"b","last":"a"}`:                                   `first "b" comes after last "a"`,
-		head + `,"first":"a!","last":"b"}`:                                  "first: device id",
-		head + `,"first":"a","last":"b","progress":"a"}`:                    "progress does not belong in a device message",
-		head + `,"first":"a","last":"b","audit":"full"}`:                    "audit does not belong in a device message",
-		head + `,"first":"a","last":"b","attempts":-1}`:                     "attempts -1",
-		head + `,"first":"a","last":"b","generation":-1}`:                   "generation -1",
-		head + `,"first":"a","last":"b","attempts":1.5}`:                    "attempts",
-		head + `,"first":"a","last":"b","colour":"red"}`:                    "colour",
-		head + `,"first":"a","last":"b","first":"b"}`:                       "duplicate",
-		head + `,"first":"a","last":"b"} {}`:                                "after top-level value",
-		head + `,"first":"a","last":"b"` + strings.Repeat(" ", 3000) + `}`:  "at most 2048 are allowed",
-		head + `,"first":"a","last":"` + strings.Repeat("b", 129) + `"}`:    "at most 128 are allowed",
-		head + `,"first":"a","last":"b","progress":"` + "\x80" + `"}`:       "UTF-8",
-		`{"v":1,"kind":"` + strings.Repeat("k", 1000) + `","pipeline":"a"}`: `k"… is not known`,
+		`{"v":1,"kind":"master","run":"0639307630201234567"}`:                                     "pipeline is missing",
+		`{"v":1,"kind":"master","pipeline":"Live","run":"0639307630201234567"}`:                   "character 'L' at position 1",
+		`{"v":1,"kind":"master","pipeline":"live"}`:                                               "run is missing",
+		`{"v":1,"kind":"master","pipeline":"live","run":"now"}`:                                   "want 19 digits",
+		`{"v":1,"kind":"master","pipeline":"live","run":"0639307630201234567","first":` + a + `}`: "first does not belong in a master message",
+		month + `}`:                   "month is missing; a month message has one",
+		month + `,"month":"2026-13"}`: "2026-13",
+		month + `,"month":"2026-11","through":"2026-11"}`:        "through 2026-11 does not come after month 2026-11",
+		month + `,"month":"2026-11","progress":"2026-11/t!a/b"}`: "device id",
+		month + `,"month":"2026-11","progress":"t!a"}`:           "want a month, a slash and a row key",
+		month + `,"month":"2026-11","attempts":"many"}`:          "attempts",
+		head + `}`:                   "first is missing; a device message has one",
+		head + `,"first":` + a + `}`: "last is missing",
+		head + `,"first":` + b + `,"last":` + a + `}`:   `first "2026-11/t!b" comes after last "2026-11/t!a"`,
+		head + `,"first":"2026-11/a","last":` + b + `}`: "want 2 parts",
+		batch + `,"month":"2026-11"}`:                   "month does not belong in a device message",
+		batch + `,"progress":` + a + `}`:                "progress does not belong in a device message",
+		batch + `,"audit":"full"}`:                      "audit does not belong in a device message",
+		batch + `,"attempts":-1}`:                       "attempts -1",
+		batch + `,"generation":-1}`:                     "generation -1",
+		batch + `,"attempts":1.5}`:                      "attempts",
+		batch + `,"colour":"red"}`:                      "colour",
+		batch + `,"first":` + b + `}`:                   "duplicate",
+		batch + `} {}`:                                  "after top-level value",
+		batch + strings.Repeat(" ", 3000) + `}`:         "at most 2048 are allowed",
+		head + `,"first":` + a + `,"last":"2026-11/t!` + strings.Repeat("b", 129) + `"}`: "at most 128 are allowed",
+		batch + `,"progress":"` + "\x80" + `"}`:                                          "UTF-8",
+		`{"v":1,"kind":"` + strings.Repeat("k", 1000) + `","pipeline":"a"}`:              `k"… is not known`,
 	} {
 		m, err := Decode(text)
 		if !errors.Is(err, ErrUnreadable) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -119,7 +154,7 @@ func TestNothingUnreadableIsWritten(t *testing.T) {
 			"run":        func(m *Message) { m.Run = tables.MaxTicks + 1 },
 			"attempts":   func(m *Message) { m.Attempts = -1 },
 			"generation": func(m *Message) { m.Generation = -1 },
-			"first":      func(m *Message) { m.First = "z!" },
+			"first":      func(m *Message) { m.First = schema.Place{Key: "z"} },
 			"audit":      func(m *Message) { m.Audit = "deep" },
 			"month":      func(m *Message) { m.Month.Month = 13 },
 		} {

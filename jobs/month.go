@@ -11,25 +11,37 @@ import (
 	"furrow/tables/schema"
 )
 
-// month puts the devices of a partition into batches, and leaves its figures in
-// the table runs. Done again after any part of it, it puts at most those batches
-// twice that were put since the last save.
+// month puts the devices of one or more partitions into batches, and leaves their
+// figures in the table runs. Done again after any part of it, it puts at most those
+// batches twice that were put since the last save.
 func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
-	before := m.Progress
+	before, all := m.Progress, m.partitions()
 	pl := newPlan(p, m, put, save)
-	if before != "" || m.Attempts+m.Deaths > 0 {
-		pl.figures.Again = 1
+	rest := all
+	if before != (schema.Place{}) {
+		pl.resumed = before.Month
+		rest.Partitions.From = before.Month.String()
+		if rest.Partitions.From == rest.Partitions.To {
+			rest.Rows.After = string(before.Key)
+		}
 	}
-	err := pl.over(ctx, tables.RowsAfter(m.Month.String(), string(before), ""))
-	if err == nil && before != "" {
+	err := pl.over(ctx, rest, func(at schema.Place) bool { return at.Compare(before) > 0 })
+	if err == nil && before != (schema.Place{}) {
 		// What was put before is counted when the rest is put: nothing waits for it.
 		// To keep sums with the progress would take a write a page of every month, and
 		// could not tell what was counted twice.
-		pl.put = nil
-		err = pl.over(ctx, tables.RowsAfter(m.Month.String(), "", string(before)))
+		pl.put, pl.resumed, pl.month = nil, schema.Month{}, schema.Month{}
+		all.Partitions.To = before.Month.String()
+		if all.Partitions.From == all.Partitions.To {
+			all.Rows.To = string(before.Key)
+		}
+		err = pl.over(ctx, all, func(at schema.Place) bool { return at.Compare(before) <= 0 })
 	}
 	if err == nil {
-		err = p.leave(ctx, pl.figures)
+		if before != (schema.Place{}) || m.Attempts+m.Deaths > 0 {
+			pl.figuresOf(m.Month).Again = 1
+		}
+		err = p.leave(ctx, m.Run, pl.counted())
 	}
 	if err != nil {
 		return pl.result, fmt.Errorf("month %s: %w", m.Month, err)
@@ -37,19 +49,34 @@ func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(c
 	return pl.result, nil
 }
 
-// leave leaves the figures of a month, and counts its batches on the run's row.
-func (p *Pipeline) leave(ctx context.Context, f schema.MonthFigures) error {
-	e, err := f.Entity()
+// leave leaves the figures of partitions, and counts their batches on the run's row.
+func (p *Pipeline) leave(ctx context.Context, slot tables.Ticks, figures []*schema.MonthFigures) error {
+	ops := make([]tables.Op, len(figures))
+	for i, f := range figures {
+		e, err := f.Entity()
+		if err != nil {
+			return err
+		}
+		ops[i] = tables.InsertOrReplace(e)
+	}
+	groups, err := tables.Cut(ops)
 	if err != nil {
 		return err
 	}
-	if _, err := p.runs().Do(ctx, tables.InsertOrReplace(e)); err != nil {
-		return err
+	for _, g := range groups {
+		if len(g) == 1 {
+			_, err = p.runs().Do(ctx, g[0])
+		} else {
+			_, err = p.runs().Submit(ctx, g)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	// Many months end at once, and one write serves all whose figures it found.
 	const tries = 12
 	for try := range tries {
-		err = p.countBatches(ctx, f.Slot)
+		err = p.countBatches(ctx, slot)
 		if !errors.Is(err, tables.ErrConflict) {
 			return err
 		}

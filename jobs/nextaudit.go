@@ -12,7 +12,7 @@ import (
 // device admits rows of that age any more, which is after admits. A run puts the audit
 // within minutes of that.
 func (p *Pipeline) NextAudit(month schema.Month, row, now tables.Ticks, admits time.Duration) tables.Ticks {
-	seed := p.auditTurn(Message{Month: month}).seed
+	seed := p.auditTurn(Message{}, month).seed
 	// first is the first end of a period at or after a moment that is not over yet.
 	first := func(every, at tables.Ticks) tables.Ticks {
 		at = max(at, now+1)

@@ -25,7 +25,7 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 		row := now.Add(-time.Duration(random.Int64N(int64(6 * 24 * time.Hour))))
 		got := p.NextAudit(month, row, now, admits)
 		for run := now + auditPace; ; run += auditPace {
-			turn := p.auditTurn(Message{Month: month, Since: run - auditPace, Run: run})
+			turn := p.auditTurn(Message{Since: run - auditPace, Run: run}, month)
 			counted := turn.last() && row < floorTo(run-late, day)
 			for _, w := range turn.spans() {
 				counted = counted || row >= w.from && row < w.to

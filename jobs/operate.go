@@ -34,7 +34,7 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 		return false, err
 	}
 	rewound := false
-	err = p.edit(ctx, m.Month, m.Device, func(t *track, e *tables.Entity) bool {
+	err = p.edit(ctx, m.Place(), func(t *track, e *tables.Entity) bool {
 		c := cursor{window: window{r.To, TicksBefore(t.last) + 1}, rebuild: !before}
 		if rewound = t.last != "" && !c.empty(); rewound {
 			t.foldAgain(c)
@@ -49,9 +49,9 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 }
 
 // Release has a held device tried again at once, and tells whether it was held.
-func (p *Pipeline) Release(ctx context.Context, month schema.Month, d schema.DeviceID) (bool, error) {
+func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 	held := false
-	err := p.edit(ctx, month, d, func(t *track, e *tables.Entity) bool {
+	err := p.edit(ctx, at, func(t *track, e *tables.Entity) bool {
 		held = t.attempts > 0
 		t.marks = marks{chain: t.chain, refoldMark: t.refoldMark}
 		t.setMarks(e)
@@ -62,9 +62,9 @@ func (p *Pipeline) Release(ctx context.Context, month schema.Month, d schema.Dev
 
 // edit merges into a tracking row, on the version it has read, as often as
 // others change it meanwhile. No row is nothing to edit.
-func (p *Pipeline) edit(ctx context.Context, month schema.Month, d schema.DeviceID, change func(*track, *tables.Entity) bool) error {
+func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track, *tables.Entity) bool) error {
 	return again(ctx, func() error {
-		found, err := p.tracking().Get(ctx, month.String(), string(d))
+		found, err := p.tracking().Get(ctx, at.Month.String(), string(at.Key))
 		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
 			return nil
 		}
@@ -75,7 +75,7 @@ func (p *Pipeline) edit(ctx context.Context, month schema.Month, d schema.Device
 		if err != nil {
 			return err
 		}
-		e := tables.Entity{PartitionKey: month.String(), RowKey: string(d)}
+		e := tables.Entity{PartitionKey: at.Month.String(), RowKey: string(at.Key)}
 		if !change(t, &e) {
 			return nil
 		}

@@ -22,7 +22,9 @@ const (
 const PartsProperty = "_parts"
 
 // IsReserved tells whether a property of an output is not a sensor's.
-func IsReserved(name string) bool { return name == FenceProperty || name == PartsProperty }
+func IsReserved(name string) bool {
+	return name == FenceProperty || name == PartsProperty || name == schema.FormatProperty
+}
 
 // cutParts divides the properties of an output; one that is empty has one part.
 func cutParts(all []tables.Property) [][]tables.Property {
@@ -94,6 +96,7 @@ func emptied(written []*change) (changes []*change) {
 func newPart(d *folding, o Output, n, count int, properties []tables.Property) *change {
 	e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.part(n).RowKey, Properties: slices.Clone(properties)}
 	e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
+	schema.SetFormat(&e, d.track.format)
 	if n == 1 && count > 1 {
 		e.Set(PartsProperty, tables.Int32(int32(count)))
 	}

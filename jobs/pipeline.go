@@ -35,6 +35,9 @@ type Pipeline struct {
 	// from. Jobs write it into the messages that they put and into tracking rows.
 	// Zero is a configuration that is not stored.
 	Generation int64
+	// Format is the one in which jobs write messages, tracking rows and outputs, as
+	// schema.Format. Zero means 1.
+	Format int64
 	// Settings stands for everything that changes what the folds give. A device that
 	// was folded under other settings is folded anew from its beginning.
 	Settings string

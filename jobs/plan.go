@@ -3,14 +3,16 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A plan puts the devices of a partition into batches, in their order, and
-// counts what it sees on its way. It holds one page of either table.
+// A plan puts the devices of one or more partitions into batches, in their order,
+// and counts what it sees on its way. It holds one page of either table.
 type plan struct {
 	pipeline *Pipeline
 	message  Message // the month's, with its progress
@@ -19,26 +21,50 @@ type plan struct {
 	saved    Message
 	savedAt  time.Time
 
-	now         tables.Ticks // of the service, with the page
-	first, last schema.DeviceID
-	filled      int // devices in the batch from first to last
+	now     tables.Ticks // of the service, with the page
+	month   schema.Month // the partition in hand
+	resumed schema.Month // the partition that an earlier attempt has put a part of
+	at      *schema.MonthFigures
+	figures map[schema.Month]*schema.MonthFigures
 
-	figures schema.MonthFigures
-	result  Result
+	whole group // devices of whole partitions before the one in hand
+	part  group // devices of the partition in hand
+	cut   bool  // a batch ends within the partition in hand: its rest shares none with the next
+
+	result Result
+}
+
+// A group is devices that come after one another.
+type group struct {
+	first, last schema.Place
+	devices     int
+}
+
+func (g *group) add(o group) {
+	if g.devices == 0 {
+		g.first = o.first
+	}
+	g.last = o.last
+	g.devices += o.devices
 }
 
 func newPlan(p *Pipeline, m Message, put Putter, save func(context.Context, Message) error) *plan {
 	return &plan{pipeline: p, message: m, put: put, save: save, saved: m, savedAt: time.Now(),
-		figures: schema.MonthFigures{Pipeline: p.Name, Slot: m.Run, Month: m.Month}, result: Result{Failed: map[schema.DeviceID]error{}}}
+		figures: map[schema.Month]*schema.MonthFigures{}, result: Result{Strange: map[string]error{}}}
 }
 
-// over goes over a range of the partition. A batch that a page leaves unfilled
-// is filled from the next one; the last goes as it is.
-func (pl *plan) over(ctx context.Context, part tables.Range) error {
+// partitions are those that a Month message names.
+func (m Message) partitions() tables.Range {
+	return tables.Range{Partitions: tables.Keys{From: m.Month.String(), To: m.last().String()}}
+}
+
+// over goes over those devices of the partitions that are wanted. A batch that a page
+// leaves unfilled is filled from the next one; the last goes as it is.
+func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.Place) bool) error {
 	tracks := newTrackRows(ctx, pl.pipeline.tracking(), part)
 	defer tracks.stop()
 	members := pl.pipeline.Client.Table(pl.pipeline.Names.Fleet())
-	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"RowKey"}}) {
+	for page, err := range members.Rows(ctx, tables.Query{Range: part, Select: []string{"PartitionKey", "RowKey"}}) {
 		if err != nil {
 			return err
 		}
@@ -47,11 +73,11 @@ func (pl *plan) over(ctx context.Context, part tables.Range) error {
 		}
 		pl.now = tables.TicksOf(page.Time)
 		for _, e := range page.Rows {
-			marks, err := tracks.of(e.RowKey)
+			marks, err := tracks.of(e)
 			if err != nil {
 				return err
 			}
-			if err := pl.device(ctx, e.RowKey, marks); err != nil {
+			if err := pl.device(ctx, e, marks, wanted); err != nil {
 				return err
 			}
 		}
@@ -59,7 +85,10 @@ func (pl *plan) over(ctx context.Context, part tables.Range) error {
 			return err
 		}
 	}
-	if err := pl.flush(ctx); err != nil {
+	if err := pl.end(ctx); err != nil {
+		return err
+	}
+	if err := pl.flush(ctx, &pl.whole); err != nil {
 		return err
 	}
 	return pl.progress(ctx)
@@ -67,36 +96,87 @@ func (pl *plan) over(ctx context.Context, part tables.Range) error {
 
 // device counts a device, and takes it into the batch unless it is held or a job
 // of its own goes on with it.
-func (pl *plan) device(ctx context.Context, rowKey string, row tables.Entity) error {
-	pl.figures.Devices++
-	d, err := schema.ParseDeviceID(rowKey)
+func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(schema.Place) bool) error {
+	month, err := schema.ParseMonth(e.PartitionKey)
 	if err != nil {
-		pl.figures.Failing++
-		pl.result.strange(rowKey, fmt.Errorf("table %s: row %s of %s is no device; delete it: %w",
-			pl.pipeline.Names.Fleet(), quote(rowKey), pl.message.Month, err))
+		return nil // between the partitions of a range; the master has said so
+	}
+	if month != pl.month {
+		if err := pl.end(ctx); err != nil {
+			return err
+		}
+		pl.begin(month)
+	}
+	key, err := schema.ParseMemberKey(e.RowKey)
+	place := schema.Place{Month: month, Key: key}
+	if err == nil && !wanted(place) {
 		return nil
 	}
-	if !pl.look(row) {
+	pl.at.Devices++
+	if err != nil {
+		pl.at.Failing++
+		pl.result.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("table %s: row %s of %s is no device; delete it: %w",
+			pl.pipeline.Names.Fleet(), quote(e.RowKey), month, err))
 		return nil
 	}
-	if pl.filled == 0 {
-		pl.first = d
-	}
-	pl.last = d
-	if pl.filled++; pl.filled < pl.pipeline.batch() {
+	if !pl.look(track) {
 		return nil
 	}
-	return pl.flush(ctx)
+	pl.part.add(group{place, place, 1})
+	if pl.part.devices < pl.pipeline.batch() {
+		return nil
+	}
+	pl.cut = true
+	if err := pl.flush(ctx, &pl.whole); err != nil {
+		return err
+	}
+	return pl.flush(ctx, &pl.part)
+}
+
+// begin begins a partition, which may have begun before.
+func (pl *plan) begin(month schema.Month) {
+	pl.month, pl.cut = month, month == pl.resumed
+	pl.at = pl.figuresOf(month)
+}
+
+func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
+	if pl.figures[month] == nil {
+		pl.figures[month] = &schema.MonthFigures{Pipeline: pl.pipeline.Name, Slot: pl.message.Run, Month: month}
+	}
+	return pl.figures[month]
+}
+
+// end ends a partition: its devices share a batch with those of the partitions
+// before if all of them fit. A batch over several partitions has the whole of each,
+// so that reading it reads nothing else.
+func (pl *plan) end(ctx context.Context) error {
+	if pl.cut || pl.whole.devices+pl.part.devices > pl.pipeline.batch() {
+		if err := pl.flush(ctx, &pl.whole); err != nil {
+			return err
+		}
+	}
+	if pl.cut {
+		return pl.flush(ctx, &pl.part)
+	}
+	if pl.part.devices > 0 {
+		pl.whole.add(pl.part)
+		pl.part = group{}
+	}
+	return nil
 }
 
 // look counts what a tracking row says, and tells whether the device is to be
 // in a batch. What cannot be read is for the device job to say.
 func (pl *plan) look(row tables.Entity) (due bool) {
+	if schema.FormatOf(&row) > schema.Format {
+		pl.at.Newer++
+		return false
+	}
 	t, err := schema.Track{}, error(nil)
 	if row.RowKey != "" {
 		t, err = schema.TrackOf(row)
 	}
-	at, held, behind := &pl.figures, t.HeldUntil > pl.now, t.BehindUntil > pl.now
+	at, held, behind := pl.at, t.HeldUntil > pl.now, t.BehindUntil > pl.now
 	at.Rows += t.Rows
 	at.Rejects += t.Rejects
 	at.Dropped += max(0, t.Rejects-schema.RejectSlots)
@@ -122,40 +202,53 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	return !held && !behind
 }
 
-// flush puts the batch, and its audit after it: whoever goes on where this job
+// flush puts a batch, and its audit after it: whoever goes on where this job
 // was ended, before the next save, puts both again.
-func (pl *plan) flush(ctx context.Context) error {
-	if pl.filled == 0 {
+func (pl *plan) flush(ctx context.Context, g *group) error {
+	if g.devices == 0 {
 		return nil
 	}
-	pl.filled = 0
-	m := Message{Kind: Device, Pipeline: pl.message.Pipeline, Run: pl.message.Run, Generation: pl.message.Generation, Month: pl.message.Month, First: pl.first, Last: pl.last}
-	if !pl.message.Extra {
-		pl.figures.Batches++
+	from := pl.message
+	m := Message{Kind: Device, Pipeline: from.Pipeline, Run: from.Run, Generation: from.Generation, First: g.first, Last: g.last}
+	audits := from.Audit != "" && (from.Audit != Late || pl.auditDue(*g))
+	*g = group{}
+	if !from.Extra {
+		pl.at.Batches++
 	}
-	if pl.message.Audit != "" {
-		pl.figures.Audits++
+	if audits {
+		pl.at.Audits++
 	}
 	if pl.put == nil {
 		return nil
 	}
-	if !pl.message.Extra {
+	if !from.Extra {
 		if err := pl.put.Put(ctx, m, 0); err != nil {
 			return err
 		}
 		pl.result.Batches++
 	}
-	if pl.message.Audit != "" {
-		m.Kind, m.Audit, m.Since = Audit, pl.message.Audit, pl.message.Since
+	if audits {
+		m.Kind, m.Audit, m.Since = Audit, from.Audit, from.Since
 		if err := pl.put.Put(ctx, m, 0); err != nil {
 			return err
 		}
 	}
-	pl.message.Progress = pl.last
+	pl.message.Progress = m.Last
 	if time.Since(pl.savedAt) < saveAfter {
 		return nil
 	}
 	return pl.progress(ctx)
+}
+
+// auditDue tells whether an audit is due of any partition of a batch. The audit
+// itself looks at the devices of these alone.
+func (pl *plan) auditDue(g group) bool {
+	for month := range pl.figures {
+		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && pl.pipeline.auditTurn(pl.message, month).due() {
+			return true
+		}
+	}
+	return false
 }
 
 // progress saves how far batches were put, where that is further than before.
@@ -168,4 +261,9 @@ func (pl *plan) progress(ctx context.Context) error {
 	}
 	pl.saved, pl.savedAt = pl.message, time.Now()
 	return nil
+}
+
+// counted are the figures of the partitions, in their order.
+func (pl *plan) counted() []*schema.MonthFigures {
+	return slices.SortedFunc(maps.Values(pl.figures), func(a, b *schema.MonthFigures) int { return a.Month.Compare(b.Month) })
 }

@@ -96,7 +96,7 @@ func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
 		w.do(t, p, m)
 		in := r.batches(t, w.put, jobs.Audit, 4)
 		for _, d := range r.due[month] {
-			if n := in[month][d]; n < 1 || n > 1 && w.at < 0 {
+			if n := in[d]; n < 1 || n > 1 && w.at < 0 {
 				t.Fatalf("%s at operation %d: device %s is in %d audits", w.wrong, w.at, d, n)
 			}
 		}

@@ -39,7 +39,7 @@ func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
 	large := schema.Month{Year: 2026, Month: time.December}
 	r.add(t, rng, large, 200)
 
-	w := &workplace{at: 2 + 6 + 2*45, wrong: killedAfter} // the run's row, the audits' marks, and a seek and a put for each
+	w := &workplace{at: 2 + 6 + 2*45, wrong: killedAfter, pages: "3"} // a page has one month; the run's row, the audits' marks, and a seek and a put for each
 	w.do(t, r.pipeline(t, w), r.begin(t))
 	if n := len(w.put); n <= months+1 || n > months+1+20 {
 		t.Errorf("two masters put %d month jobs for %d months", n, months+1)
@@ -85,17 +85,17 @@ func (w *wide) Do(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
 	}
 	w.asked++
-	from, _ := strconv.Atoi(strings.TrimPrefix(q.Get("NextRowKey"), "d"))
+	from, _ := strconv.Atoi(strings.TrimPrefix(q.Get("NextRowKey"), "t!d"))
 	var rows []string
 	for n := from; n < min(from+1000, w.devices); n++ {
-		row := fmt.Sprintf(`{"PartitionKey":"2026-11","RowKey":"d%09d"`, n)
+		row := fmt.Sprintf(`{"PartitionKey":"2026-11","RowKey":"t!d%09d"`, n)
 		if !strings.Contains(r.URL.Path, "fleet") {
 			row += `,"Rows@odata.type":"Edm.Int64","Rows":"7","LastReadRowKey":"0639307674397141190"`
 		}
 		rows = append(rows, row+"}")
 	}
 	if from+1000 < w.devices {
-		h["X-Ms-Continuation-Nextpartitionkey"], h["X-Ms-Continuation-Nextrowkey"] = []string{"2026-11"}, []string{fmt.Sprintf("d%09d", from+1000)}
+		h["X-Ms-Continuation-Nextpartitionkey"], h["X-Ms-Continuation-Nextrowkey"] = []string{"2026-11"}, []string{fmt.Sprintf("t!d%09d", from+1000)}
 	}
 	body := `{"value":[` + strings.Join(rows, ",") + `]}`
 	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil

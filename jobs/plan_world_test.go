@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -25,7 +26,7 @@ import (
 type roster struct {
 	account tables.Account
 	names   schema.Names
-	due     map[schema.Month][]schema.DeviceID // that belong in a batch, in order
+	due     map[schema.Month][]schema.Place // that belong in a batch, in order
 	figures map[schema.Month]schema.MonthFigures
 	slot    tables.Ticks // of the run that was planned last
 }
@@ -34,7 +35,7 @@ func newRoster(t *testing.T) *roster {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	jobstest.Must(t, err)
-	r := &roster{account: account, due: map[schema.Month][]schema.DeviceID{}, figures: map[schema.Month]schema.MonthFigures{},
+	r := &roster{account: account, due: map[schema.Month][]schema.Place{}, figures: map[schema.Month]schema.MonthFigures{},
 		slot: tables.TicksOf(time.Now().Add(-24 * time.Hour))}
 	for _, name := range processors.Tables(r.names, "live") {
 		jobstest.Must(t, r.client(t, nil).Table(name).Create(t.Context()))
@@ -64,28 +65,29 @@ func (r *roster) add(t *testing.T, rng *rand.Rand, month schema.Month, devices i
 	f.Pipeline, f.Month = "live", month
 	for range devices {
 		d := schema.DeviceID(fmt.Sprintf("%c:%x", "aB-_.z"[rng.IntN(6)], rng.Uint64()))
-		e, err := schema.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity()
+		m := schema.Member{Month: month, Device: d, Tenant: schema.Tenant("aB-"[rng.IntN(3):][:1]), Readings: "readings"}
+		e, err := m.Entity()
 		jobstest.Must(t, err)
 		members = append(members, tables.Insert(e))
 		f.Devices++
 		due := true
 		if rng.IntN(3) > 0 {
-			track := tables.Entity{PartitionKey: month.String(), RowKey: string(d)}
+			track := tables.Entity{PartitionKey: month.String(), RowKey: string(m.Key())}
 			due = mark(rng, &track, &f, now)
 			tracks = append(tracks, tables.Insert(track))
 		}
 		if due {
-			r.due[month] = append(r.due[month], d)
+			r.due[month] = append(r.due[month], m.Place())
 		}
 	}
 	if devices > 0 { // rows that nobody is in the fleet for
-		for _, key := range []string{"0", "a", "zz"} {
+		for _, key := range []string{"0", "a!", "zz"} {
 			e := tables.Entity{PartitionKey: month.String(), RowKey: key}
 			e.Set("Rows", tables.Int64(1))
 			tracks = append(tracks, tables.Insert(e))
 		}
 	}
-	slices.Sort(r.due[month])
+	slices.SortFunc(r.due[month], schema.Place.Compare)
 	r.figures[month] = f
 	r.write(t, r.names.Fleet(), members)
 	r.write(t, r.names.Partitions("live"), tracks)
@@ -285,21 +287,22 @@ func (w *workplace) do(t *testing.T, p *jobs.Pipeline, m jobs.Message) {
 }
 
 // batches are how often each device that is due is in a batch of a kind.
-func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most int) map[schema.Month]map[schema.DeviceID]int {
+func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most int) map[schema.Place]int {
 	t.Helper()
-	in := map[schema.Month]map[schema.DeviceID]int{}
+	in := map[schema.Place]int{}
 	for _, m := range put {
 		if m.Kind != kind {
 			continue
 		}
-		if in[m.Month] == nil {
-			in[m.Month] = map[schema.DeviceID]int{}
-		}
 		n := 0
-		for _, d := range r.due[m.Month] {
-			if d >= m.First && d <= m.Last {
-				in[m.Month][d]++
-				n++
+		for month, due := range r.due {
+			for _, d := range due {
+				if d.Compare(m.First) >= 0 && d.Compare(m.Last) <= 0 {
+					in[d]++
+					n++
+				} else if m.First.Month != m.Last.Month && (month == m.First.Month || month == m.Last.Month) {
+					t.Errorf("a batch over several months has not the whole of %s: %+v", month, m)
+				}
 			}
 		}
 		if n == 0 || n > most {
@@ -314,26 +317,52 @@ func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most 
 func (r *roster) check(t *testing.T, w *workplace, batch int, trouble bool) {
 	t.Helper()
 	in := r.batches(t, w.put, jobs.Device, batch)
-	var batches int64
 	for month, devices := range r.due {
 		for _, d := range devices {
-			if n := in[month][d]; n < 1 || n > 1 && !trouble {
-				t.Fatalf("%s at operation %d: device %s of %s is in %d batches", w.wrong, w.at, d, month, n)
+			if n := in[d]; n < 1 || n > 1 && !trouble {
+				t.Fatalf("%s at operation %d: device %s is in %d batches", w.wrong, w.at, d, n)
 			}
 		}
 		want := r.figures[month]
-		want.Slot, want.Batches = r.slot, int64((len(devices)+batch-1)/batch)
-		batches += want.Batches
+		want.Slot = r.slot
 		r.checkMonth(t, w, want)
 	}
-	for month := range in {
-		if len(r.due[month]) == 0 {
-			t.Errorf("there are batches of %s", month)
+	if run := r.run(t); run.Started == 0 || run.Batches != r.packed(w.put, batch) || run.By == "" {
+		t.Fatalf("%s at operation %d: the run's row is %+v; want %d batches", w.wrong, w.at, run, r.packed(w.put, batch))
+	}
+}
+
+// packed is how few batches the devices of month jobs fit in, where those of a month
+// that does not fit into what is left of a batch begin another one.
+func (r *roster) packed(put []jobs.Message, batch int) (batches int64) {
+	months := slices.SortedFunc(maps.Keys(r.due), schema.Month.Compare)
+	seen := map[schema.Month]bool{}
+	for _, m := range put {
+		if m.Kind != jobs.Month || seen[m.Month] {
+			continue
 		}
+		seen[m.Month] = true
+		through, filled := m.Month, 0
+		if m.Through != (schema.Month{}) {
+			through = m.Through
+		}
+		for _, month := range months {
+			n := len(r.due[month])
+			switch {
+			case month.Compare(m.Month) < 0 || month.Compare(through) > 0 || n == 0:
+			case n >= batch:
+				batches += int64((n+batch-1)/batch + min(filled, 1))
+				filled = 0
+			case filled+n > batch:
+				batches++
+				filled = n
+			default:
+				filled += n
+			}
+		}
+		batches += int64(min(filled, 1))
 	}
-	if run := r.run(t); run.Started == 0 || run.Batches != batches || run.By == "" {
-		t.Fatalf("%s at operation %d: the run's row is %+v; want %d batches", w.wrong, w.at, run, batches)
-	}
+	return batches
 }
 
 func (r *roster) run(t *testing.T) schema.Run {
@@ -354,7 +383,7 @@ func (r *roster) checkMonth(t *testing.T, w *workplace, want schema.MonthFigures
 	got, err := schema.MonthFiguresOf(e)
 	jobstest.Must(t, err)
 	// The service's time is in whole seconds, and the test may have taken some.
-	if got.Audits = 0; got.Lag < want.Lag-2*time.Second || got.Lag > want.Lag+time.Minute {
+	if got.Audits, got.Batches = 0, 0; got.Lag < want.Lag-2*time.Second || got.Lag > want.Lag+time.Minute {
 		t.Errorf("lag %v, want %v", got.Lag, want.Lag)
 	}
 	if got.Lag, got.Again = want.Lag, 0; got != want { // whether it was planned a second time is the plan's own

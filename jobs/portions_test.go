@@ -57,7 +57,7 @@ func sameAsNew(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
 
 func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) {
 	t.Helper()
-	member := schema.Member{Month: jobstest.Month, Device: f.World.Devices[0], Readings: f.Readings}
+	member := f.World.Member(f.World.Devices[0], f.Readings)
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: "rewound"})
 	jobstest.Must(t, err)
 }

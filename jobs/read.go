@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"furrow/tables"
@@ -11,25 +12,25 @@ import (
 // A devices is a batch as storage has it.
 type devices struct {
 	work    []*folding
-	strange map[schema.DeviceID]error // rows of the fleet that cannot be read, which are in no job
-	now     tables.Ticks              // of the service
+	strange map[string]error // rows of the fleet that cannot be read, which are in no job
+	now     tables.Ticks     // of the service
 }
 
 // read reads the tracking rows of a batch, then its rows of the fleet. A device
 // without a tracking row is at its beginning. A tracking row that cannot be read is
 // the error of its device, and of no other.
 func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
-	part := tables.RowsBetween(b.Month.String(), string(b.First), string(b.Last))
-	rows := map[string]tables.Entity{}
+	part := schema.Between(b.First, b.Last)
+	rows := map[[2]string]tables.Entity{}
 	for page, err := range p.tracking().Rows(ctx, tables.Query{Range: part}) {
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range page.Rows {
-			rows[e.RowKey] = e
+			rows[[2]string{e.PartitionKey, e.RowKey}] = e
 		}
 	}
-	read := &devices{strange: map[schema.DeviceID]error{}}
+	read := &devices{strange: map[string]error{}}
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, tables.Query{Range: part}) {
 		if err != nil {
 			return nil, err
@@ -41,12 +42,19 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 		for _, e := range page.Rows {
 			m, err := schema.MemberOf(e)
 			if err != nil {
-				read.strange[schema.DeviceID(e.RowKey)] = fmt.Errorf("table %s: %w", p.Names.Fleet(), err)
+				read.strange[e.PartitionKey+"/"+e.RowKey] = fmt.Errorf("table %s: %w", p.Names.Fleet(), err)
 				continue
 			}
+			if m.Place().Compare(b.First) < 0 || m.Place().Compare(b.Last) > 0 {
+				continue // a neighbor in a partition at either end
+			}
 			d := newFolding(m, newTrack())
-			if row, tracked := rows[e.RowKey]; tracked {
+			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.readTrack(row)
+			}
+			if errors.Is(d.err, schema.ErrNewer) { // a newer worker has it
+				read.strange[m.Place().String()] = d.err
+				continue
 			}
 			read.work = append(read.work, d)
 		}

@@ -184,7 +184,7 @@ func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string,
 // fresh is the device's row as it is now, if this job may claim it.
 func (a *auditor) fresh(ctx context.Context, d *folding) (*track, error) {
 	for try := 0; ; try++ {
-		e, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Device))
+		e, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
 			return nil, errChanged
 		}

@@ -47,6 +47,7 @@ func (j *job) rejectChanges(d *folding) ([]*change, error) {
 				return nil, err
 			}
 			e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
+			schema.SetFormat(&e, d.track.format)
 			c := &change{device: d, op: tables.Insert(e), compare: d.outranks}
 			c.look = d.track.rejects > schema.RejectSlots // the slots are taken, most likely
 			changes = append(changes, c)

@@ -7,14 +7,13 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
-	"furrow/tables/schema"
 )
 
 // openClaim writes the claim of a job that is under way into the row of the fleet's
 // first device.
 func openClaim(t *testing.T, f *jobstest.Fleet, claim string) {
 	t.Helper()
-	e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(f.World.Devices[0])}
+	e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(f.World.Place(f.World.Devices[0]).Key)}
 	e.Set("Claim", tables.String(claim))
 	e.Set("ClaimUntil", tables.DateTime(tables.TicksOf(time.Now().Add(time.Minute))))
 	_, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag))
@@ -47,7 +46,7 @@ func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := w.Member(w.Devices[0], f.Readings)
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test", Mark: "lost"})
 	jobstest.Must(t, err)
 	l := &jobstest.Line{}
@@ -74,7 +73,7 @@ func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := w.Member(w.Devices[0], f.Readings)
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test"})
 	jobstest.Must(t, err)
 	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
@@ -91,7 +90,7 @@ func TestChainGoesOnWhereARefoldOfItsDeviceWasFaster(t *testing.T) {
 	f := w.NewFleet(t)
 	f.FirstHalf(t)
 	p := claimsHold(t, f, nil)
-	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := w.Member(w.Devices[0], f.Readings)
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "refold"})
 	jobstest.Must(t, err)
 	p.Portion = 10
@@ -184,7 +183,7 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := schema.Member{Month: jobstest.Month, Device: w.Devices[0], Readings: f.Readings}
+	member := w.Member(w.Devices[0], f.Readings)
 	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "first"})
 	jobstest.Must(t, err)
 	m := f.Audit(jobs.Refold)

@@ -9,7 +9,6 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
-	"furrow/tables/schema"
 )
 
 // TestNothingStandsStill: whatever two workers do at a time, with chains and refolds
@@ -58,9 +57,10 @@ func TestNothingStandsStill(t *testing.T) {
 			case 1:
 				to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
 				m := f.Audit(jobs.Refold)
-				m.First = w.Devices[random.IntN(len(w.Devices))]
+				d := w.Devices[random.IntN(len(w.Devices))]
+				m.First = w.Place(d)
 				m.Last, m.Mark = m.First, fmt.Sprint("rewind", round)
-				_, err := f.Pipeline(t, nil).Rewind(t.Context(), schema.Member{Month: jobstest.Month, Device: m.First, Readings: readings},
+				_, err := f.Pipeline(t, nil).Rewind(t.Context(), w.Member(d, readings),
 					jobs.Rewound{To: to, At: time.Now(), By: "a test", Mark: m.Mark})
 				jobstest.Must(t, err)
 				put(m)

@@ -23,6 +23,7 @@ type track struct {
 	rows    int64 // folded since the beginning
 	rejects int64 // rows of which something was rejected, since the beginning; the ring's position follows from it
 
+	format     int64 // the newest in which the row, or an output of its device, is written
 	generation int64 // the newest of the configurations under which the row was committed
 
 	settings string // of the processors that folded it last, as Pipeline.Settings
@@ -97,9 +98,13 @@ func (c cursor) with(o cursor) cursor {
 // trackOf reads a row of the tracking table. Also of a row that cannot be read it
 // returns what counting a failure there takes: its version, marks and claim.
 func trackOf(e tables.Entity) (*track, error) {
+	if err := schema.CheckFormat(schema.FormatOf(&e)); err != nil {
+		return &track{etag: e.ETag}, err
+	}
 	f := e.Fields()
 	t := &track{
-		etag: e.ETag, last: f.String(schema.TrackCheckpoint), fence: tables.Ticks(f.Int(schema.TrackFence)), hold: holdOf(f),
+		format: schema.FormatOf(&e),
+		etag:   e.ETag, last: f.String(schema.TrackCheckpoint), fence: tables.Ticks(f.Int(schema.TrackFence)), hold: holdOf(f),
 		rows: f.Int(schema.TrackRows), rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
 		generation: f.Int(schema.TrackGeneration), settings: f.String(schema.TrackSettings),
 		floor: tables.Ticks(f.Int(schema.TrackLedgerFrom)),
@@ -143,7 +148,7 @@ func newTrack() *track {
 // claimed is the merge that claims the row. The fence outranks every earlier
 // writer's, also those of a row that was deleted and made anew.
 func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
-	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(schema.TrackFence, tables.Int64(int64(fence)))
 	h.set(&e)
 	if t.etag == "" {
@@ -155,7 +160,7 @@ func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 // committed is the merge that moves the checkpoint, on the claim's version. It
 // leaves the claim's id as a sign that it was done.
 func (t *track) committed(m schema.Member, claim string) tables.Op {
-	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(schema.TrackCommitted, tables.String(claim))
 	if t.hold.takeovers > 0 {
 		e.Set(schema.TrackTakeovers, tables.Int64(0))
@@ -172,6 +177,7 @@ func (t *track) committed(m schema.Member, claim string) tables.Op {
 	t.setMarks(&e)
 	t.setStream(&e)
 	setStates(&e, schema.TrackStates, t.states)
+	schema.SetFormat(&e, t.format)
 	return tables.Merge(e, t.etag)
 }
 

@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"strings"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -25,16 +27,16 @@ func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *
 	return t
 }
 
-// of is the row of a device, which must come after that of the call before; an
-// entity without properties where there is none. Rows of devices that are not in
-// the fleet are passed.
-func (t *trackRows) of(rowKey string) (tables.Entity, error) {
+// of is the tracking row with the keys of a row of the fleet, which must come after
+// that of the call before; an entity without properties where there is none. Rows of
+// devices that are not in the fleet are passed.
+func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
 	for {
-		for len(t.rows) > 0 && t.rows[0].RowKey < rowKey {
+		for len(t.rows) > 0 && compareKeys(t.rows[0], member) < 0 {
 			t.rows = t.rows[1:]
 		}
 		switch {
-		case len(t.rows) > 0 && t.rows[0].RowKey == rowKey:
+		case len(t.rows) > 0 && compareKeys(t.rows[0], member) == 0:
 			return t.rows[0], nil
 		case len(t.rows) > 0 || t.done:
 			return tables.Entity{}, nil
@@ -45,4 +47,9 @@ func (t *trackRows) of(rowKey string) (tables.Entity, error) {
 		}
 		t.rows, t.done = page.Rows, !more
 	}
+}
+
+// compareKeys orders entities as storage does.
+func compareKeys(a, b tables.Entity) int {
+	return cmp.Or(strings.Compare(a.PartitionKey, b.PartitionKey), strings.Compare(a.RowKey, b.RowKey))
 }

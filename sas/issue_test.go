@@ -174,7 +174,7 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 	if len(d.Tokens) != 1 || d.Tokens[0].Policy != "summer" || d.Tokens[0].From != a.EarliestRowKey || d.Tokens[0].To != a.LatestRowKey || d.Tokens[0].Fingerprint != sas.Fingerprint(a.SAS) {
 		t.Errorf("its tokens are %+v", d.Tokens)
 	}
-	e, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), "pump-7")
+	e, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestKilledIssuanceIsHealedByTheNextBoot(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(device)); err != nil {
+			if _, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key())); err != nil {
 				t.Errorf("%s: %v", device, err)
 			}
 		}

@@ -209,11 +209,16 @@ func monthJob() jobs.Message {
 	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: 639307630200000000, Month: schema.Month{Year: 2026, Month: time.November}}
 }
 
+// place is where a device is in the fleet.
+func place(d string) schema.Place {
+	return schema.Member{Month: schema.Month{Year: 2026, Month: time.November}, Tenant: "t", Device: schema.DeviceID(d)}.Place()
+}
+
 // deviceJob is a batch of one device.
 func deviceJob(n int) jobs.Message {
 	m := monthJob()
-	m.Kind, m.First = jobs.Device, schema.DeviceID(fmt.Sprintf("d%03d", n))
-	m.Last = m.First
+	m.Kind, m.First = jobs.Device, place(fmt.Sprintf("d%03d", n))
+	m.Month, m.Last = schema.Month{}, m.First
 	return m
 }
 

@@ -100,7 +100,7 @@ func TestFanOutComesToEqualEnds(t *testing.T) {
 	w := jobstest.NewWorldIn(t, azuretest.FromEnv(t), 2*time.Hour, 12, 40)
 	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
 	for _, d := range w.Devices {
-		if track := want["partitionslive/2026-11/"+string(d)]; !strings.Contains(track, " Rows=40") {
+		if track := want["partitionslive/2026-11/"+string(w.Place(d).Key)]; !strings.Contains(track, " Rows=40") {
 			t.Fatalf("%s has come to %s", d, track)
 		}
 	}
@@ -136,7 +136,7 @@ func settled(c crew, t *testing.T) map[string]string {
 	c.work(t)
 	p := c.fleet.Pipeline(t, nil)
 	for _, d := range c.fleet.World.Devices { // bad luck, three times in a row, has a device held
-		_, err := p.Release(t.Context(), jobstest.Month, d)
+		_, err := p.Release(t.Context(), c.fleet.World.Place(d))
 		jobstest.Must(t, err)
 	}
 	jobstest.Must(t, c.fleet.Drain(t.Context(), p))

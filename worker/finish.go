@@ -60,8 +60,10 @@ func (t *turn) fail(ctx context.Context, err error, attempts, busy int) Result {
 func (t *turn) giveBack(ctx context.Context, m jobs.Message, after time.Duration) error {
 	m.Taken = t.lease.Taken - m.Deaths
 	text, err := m.Encode()
-	if err != nil { // it is unreadable, and stays so
-		text = t.lease.Text()
+	if err != nil { // it is in a newer format, or unreadable and stays so
+		if text, err = jobs.SetTaken(t.lease.Text(), m.Taken); err != nil {
+			text = t.lease.Text()
+		}
 	}
 	return t.lease.GiveBack(ctx, text, after)
 }

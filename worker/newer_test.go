@@ -2,7 +2,9 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,7 +32,7 @@ func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 		var got jobs.Message
 		young := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(_ context.Context, m jobs.Message, save save) error {
 			got = m
-			m.Progress = "a"
+			m.Progress = place("a")
 			return save(t.Context(), m)
 		}}
 		stop = start(t, young)
@@ -39,6 +41,37 @@ func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 		wantOutcomes(t, young, map[Outcome]int64{OutcomeDone: 1})
 		if got.Attempts != 0 || got.Deaths != 0 || got.Taken != tries {
 			t.Errorf("it came as %+v after %d tries", got, tries)
+		}
+	})
+}
+
+// TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing: a newer worker finds neither
+// attempts nor deaths in it, and all that the older ones could not read.
+func TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := &fakeQueue{}
+		q.putText(`{"v":9,"kind":"month","of":["another","kind"],"taken":0}`)
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
+			t.Error("somebody works on it")
+			return nil
+		}}
+		stop := start(t, p)
+		time.Sleep(time.Hour)
+		stop()
+		if len(q.poison) > 0 || q.deleted > 0 {
+			t.Fatalf("poison %v, %d deleted", q.poison, q.deleted)
+		}
+		leases, err := q.Get(t.Context(), 1, time.Minute)
+		if err != nil || len(leases) == 0 {
+			time.Sleep(10 * time.Minute)
+			leases, err = q.Get(t.Context(), 1, time.Minute)
+		}
+		if err != nil || len(leases) != 1 {
+			t.Fatal(leases, err)
+		}
+		m, err := jobs.Decode(leases[0].Text())
+		if !errors.Is(err, jobs.ErrNewer) || m.Taken != leases[0].Taken-1 || m.Taken < 300 || !strings.Contains(leases[0].Text(), `"of":["another","kind"]`) {
+			t.Errorf("after %d gets it is %s", leases[0].Taken, leases[0].Text())
 		}
 	})
 }

@@ -223,7 +223,7 @@ func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
 			seen = append(seen, fmt.Sprintf("%s/%d", m.Progress, m.Attempts))
 			switch len(seen) {
 			case 3:
-				m.Progress = "d100"
+				m.Progress = place("d100")
 				return cmpErr(save(ctx, m), errors.New("failed after its progress"))
 			case 5:
 				return nil
@@ -233,7 +233,7 @@ func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
 		stop := start(t, p)
 		time.Sleep(5 * time.Minute)
 		stop()
-		if want := []string{"/0", "/1", "/2", "d100/1", "d100/2"}; !slices.Equal(seen, want) {
+		if want := []string{"/0", "/1", "/2", "2026-11/t!d100/1", "2026-11/t!d100/2"}; !slices.Equal(seen, want) {
 			t.Errorf("the job saw %v, want %v", seen, want)
 		}
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeFailed: 4, OutcomeDone: 1})
@@ -256,7 +256,7 @@ func TestSavingRenewsTheLease(t *testing.T) {
 		q.Put(t.Context(), monthJob(), 0)
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
 			for n := range 100 {
-				m.Progress = schema.DeviceID(fmt.Sprint("d", n))
+				m.Progress = place(fmt.Sprint("d", n))
 				if err := save(ctx, m); err != nil {
 					return err
 				}
@@ -279,7 +279,7 @@ func TestASaveUnderALostLeaseEndsTheJob(t *testing.T) {
 		q.Put(t.Context(), monthJob(), 0)
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
 			q.steal(time.Hour)
-			m.Progress = "d1"
+			m.Progress = place("d1")
 			if err := save(ctx, m); !errors.Is(err, ErrLeaseLost) || ctx.Err() == nil {
 				t.Errorf("save: %v, and the context: %v", err, ctx.Err())
 			}
@@ -289,7 +289,7 @@ func TestASaveUnderALostLeaseEndsTheJob(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeLost: 1})
-		if m, _ := q.first(t); m.Progress != "" {
+		if m, _ := q.first(t); m.Progress != (schema.Place{}) {
 			t.Errorf("progress was saved over the thief's: %+v", m)
 		}
 	})
@@ -364,7 +364,7 @@ func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
 		die(1)
 		want(4)
 		work(func(ctx context.Context, m jobs.Message, save save) error {
-			m.Progress = "d100"
+			m.Progress = place("d100")
 			return cmpErr(save(ctx, m), until(ctx, time.Hour))
 		})
 		want(0) // it has got on

@@ -83,7 +83,7 @@ func TestNoFaultLosesAMessageOrEndsItUndone(t *testing.T) {
 					if tries.Add(1) <= 2 {
 						return errors.New("failed")
 					}
-					l.add(m.First)
+					l.add(m.First.Device())
 					return nil
 				}})
 				drained(t, q)
@@ -141,7 +141,7 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 					return err
 				}
 			}
-			l.add(m.First)
+			l.add(m.First.Device())
 			return nil
 		}
 		stops = append(stops, run(t, p))
@@ -185,7 +185,7 @@ func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 		if m.Attempts != 0 {
 			t.Errorf("a death was counted as a failure: %+v", m)
 		}
-		l.add(m.First)
+		l.add(m.First.Device())
 		return nil
 	}}
 	stop := run(t, other)

@@ -84,7 +84,7 @@ func deviceHeld(c *cli.Context) error {
 }
 
 func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) error {
-	line := heldLine{Pipeline: p, Device: h.Device, Month: h.Month.String(), Attempts: h.Attempts, Reason: h.Reason}
+	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts, Reason: h.Reason}
 	until := "tried again at once"
 	if now := tables.TicksOf(time.Now()); h.HeldUntil > now {
 		at := h.HeldUntil.Time()
@@ -94,7 +94,7 @@ func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) erro
 	if asJSON {
 		return writeJSONLine(w, line)
 	}
-	_, err := fmt.Fprintf(w, "%s  %s  failed %d times, %s: %s\n", p, h.Device, h.Attempts, until, h.Reason)
+	_, err := fmt.Fprintf(w, "%s  %s  failed %d times, %s: %s\n", p, h.Place.Device(), h.Attempts, until, h.Reason)
 	return err
 }
 
@@ -132,16 +132,16 @@ func deviceRelease(c *cli.Context) error {
 			if err != nil {
 				return err
 			}
-			if device != "" && string(h.Device) != device {
+			if device != "" && string(h.Place.Device()) != device {
 				continue
 			}
-			was, err := pipeline.Release(c.Context, h.Month, h.Device)
+			was, err := pipeline.Release(c.Context, h.Place)
 			if err != nil {
 				return err
 			}
 			if was {
 				released++
-				fmt.Fprintf(c.App.Writer, "%s  %s is released\n", p.Name, h.Device)
+				fmt.Fprintf(c.App.Writer, "%s  %s is released\n", p.Name, h.Place.Device())
 			}
 		}
 	}

@@ -99,7 +99,7 @@ func TestRewindFoldsAgainWhatIsWrong(t *testing.T) {
 	if got := y.hours(t); got != want {
 		t.Errorf("after the rewind:\n%s\nwant\n%s", got, want)
 	}
-	row, err := y.tables.Table(schema.Names{}.Partitions("live")).Get(t.Context(), "2026-09", "acme:d0000")
+	row, err := y.tables.Table(schema.Names{}.Partitions("live")).Get(t.Context(), "2026-09", "acme!acme:d0000")
 	if err != nil || !strings.Contains(row.Get("Rewound").Text(), ", by ") {
 		t.Errorf("the record of it is %q, %v", row.Get("Rewound").Text(), err)
 	}
@@ -110,7 +110,7 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 	if _, errs := y.furrow(t, "device", "held"); !strings.Contains(errs, "No device is held") {
 		t.Errorf("of none it says %q", errs)
 	}
-	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme:d0001"}
+	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
 	e.Set("Attempts", tables.Int64(3))
 	e.Set("Held", tables.String("a row is cursed"))
 	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(time.Now().Add(time.Hour))))

@@ -69,9 +69,9 @@ func (f *folds) look(t *testing.T) {
 		}
 		f.mu.Lock()
 		for _, e := range page.Rows {
-			own, last := f.of[schema.DeviceID(e.RowKey)], e.Get("LastReadRowKey").Text()
+			own, last := f.of[schema.MemberKey(e.RowKey).Device()], e.Get("LastReadRowKey").Text()
 			if len(own) == 0 && last != "" || len(own) > 0 && own[len(own)-1].last < last {
-				f.of[schema.DeviceID(e.RowKey)] = append(own, checkpoint{last, e.Timestamp})
+				f.of[schema.MemberKey(e.RowKey).Device()] = append(own, checkpoint{last, e.Timestamp})
 			}
 		}
 		f.mu.Unlock()
@@ -164,11 +164,12 @@ func (h *hostile) runsBetween(t *testing.T, from, to tables.Ticks) (runs, slots 
 // rows in a pipeline, and fails when the device is held.
 func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int64) {
 	t.Helper()
-	tracking, month := h.client.Table(schema.Names{}.Partitions(pipeline)), schema.MonthOf(h.member.Deployed, 0)
+	tracking := h.client.Table(schema.Names{}.Partitions(pipeline))
+	place := schema.Member{Month: schema.MonthOf(h.member.Deployed, 0), Tenant: h.member.Tenant, Device: h.device}.Place()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		row, err := tracking.Get(t.Context(), month.String(), string(h.device))
+		row, err := tracking.Get(t.Context(), place.Month.String(), string(place.Key))
 		if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
-			row = tables.Entity{PartitionKey: month.String(), RowKey: string(h.device)} // no run has come to it yet
+			row = tables.Entity{PartitionKey: place.Month.String(), RowKey: string(place.Key)} // no run has come to it yet
 		} else {
 			must(t, err)
 		}

@@ -165,12 +165,12 @@ func (y *yard) fold(t *testing.T) {
 		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	for _, d := range y.devices {
 		for more := true; more; {
-			r, err := p.Run(t.Context(), jobs.Batch{Month: d.Month, First: d.ID, Last: d.ID})
+			r, err := p.Run(t.Context(), jobs.Batch{First: d.Member().Place(), Last: d.Member().Place()})
 			must(t, err)
 			for _, err := range r.Failed {
 				t.Fatal(err)
 			}
-			more = len(r.Behind) > 0 || r.Rest != ""
+			more = len(r.Behind) > 0 || r.Rest != schema.Place{}
 		}
 	}
 }

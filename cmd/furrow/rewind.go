@@ -105,15 +105,15 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which rol
 			continue
 		}
 		done++
-		if size > 0 && (size == p.Batch || batch.Month != m.Month) {
+		if size > 0 && (size == p.Batch || batch.First.Month != m.Month) {
 			if err := flush(c.Context); err != nil {
 				return done, err
 			}
 		}
 		if size == 0 {
-			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At), Generation: pipeline.Generation, Month: m.Month, First: m.Device}
+			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At), Generation: pipeline.Generation, First: m.Place()}
 		}
-		batch.Last = m.Device
+		batch.Last = m.Place()
 		size++
 	}
 	return done, flush(c.Context)

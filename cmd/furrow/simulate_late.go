@@ -151,7 +151,7 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p schema.Pipelin
 					continue
 				}
 				late += n
-				at := tables.TicksOf(l.devices[schema.DeviceID(e.RowKey)].oldest)
+				at := tables.TicksOf(l.devices[schema.MemberKey(e.RowKey).Device()].oldest)
 				next := (&jobs.Pipeline{Name: p}).NextAudit(month, at, tables.TicksOf(page.Time), admits).Time()
 				if next.After(until) {
 					until = next
@@ -174,11 +174,11 @@ func (d *desk) admits(ctx context.Context) (most time.Duration, err error) {
 // ofDevice counts those of a device by its tracking row. One that has sent in order,
 // and whose rows are all folded, has none.
 func (l *lateReadings) ofDevice(ctx context.Context, d *desk, track schema.Track) (int64, error) {
-	sent, folded, last := l.devices[track.Device], track.Rows, track.Checkpoint
+	sent, folded, last := l.devices[track.Place.Device()], track.Rows, track.Checkpoint
 	if sent == nil || last == "" || !sent.disordered && folded == sent.stored {
 		return 0, nil
 	}
-	rows := tables.Range{Partitions: tables.Is(string(track.Device)), Rows: tables.Keys{To: last}}
+	rows := tables.Range{Partitions: tables.Is(string(track.Place.Device())), Rows: tables.Keys{To: last}}
 	there := int64(0)
 	for page, err := range d.Tables.Table(d.Names.Readings()).Rows(ctx, tables.Query{Range: rows, Select: []string{"RowKey"}}) {
 		if err != nil {

@@ -30,7 +30,7 @@ func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
 			t.Errorf("there is no operation %q among %v", name, r.Operations)
 		}
 	}
-	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme:d0001"}
+	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
 	e.Set("Attempts", tables.Int64(3))
 	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(r.Slot).Add(1e18)))
 	if _, err := y.tables.Table(schema.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {

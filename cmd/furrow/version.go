@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/jobs"
 	"furrow/tables/local"
+	"furrow/tables/schema"
 )
 
 // release is the version of a release, set by its build with -ldflags "-X main.release=v1.2.3".
@@ -35,7 +35,7 @@ type version struct {
 func formats() map[string]int {
 	return map[string]int{
 		"directory": local.Format,
-		"message":   jobs.MessageFormat,
+		"message":   schema.Format,
 	}
 }
 

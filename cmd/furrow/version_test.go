@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"furrow/jobs"
 	"furrow/tables/local"
+	"furrow/tables/schema"
 )
 
 func TestVersionSaysOnlyWhatTheBuildRecorded(t *testing.T) {
@@ -56,7 +56,7 @@ func TestVersionAsJSONNamesEveryFormat(t *testing.T) {
 	if v.Go != runtime.Version() || v.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 		t.Errorf("the build is %+v", v)
 	}
-	if v.Formats["message"] != jobs.MessageFormat || v.Formats["directory"] != local.Format {
+	if v.Formats["message"] != schema.Format || v.Formats["directory"] != local.Format {
 		t.Errorf("the formats are %v", v.Formats)
 	}
 }

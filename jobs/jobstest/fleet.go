@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -37,15 +38,25 @@ func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
 	client := w.Connect(t, nil)
 	w.Create(t, processors.Tables(names, "live")...)
 	var ops []tables.Op
-	for i, d := range w.Devices {
-		e, err := schema.Member{Month: Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", i%2)), Readings: readings}.Entity()
+	for _, d := range w.Devices {
+		e, err := w.Member(d, readings).Entity()
 		Must(t, err)
 		ops = append(ops, tables.Insert(e))
 	}
 	_, err = client.Table(names.Fleet()).Submit(t.Context(), ops)
 	Must(t, err)
-	return &Fleet{w, readings, names, jobs.Batch{Month: Month, First: w.Devices[0], Last: w.Devices[len(w.Devices)-1]}}
+	return &Fleet{w, readings, names, jobs.Batch{First: w.Place(w.Devices[0]), Last: w.Place(w.Devices[len(w.Devices)-1])}}
 }
+
+// Member is the membership of a device: the first half of the devices belongs to one
+// tenant, the rest to another.
+func (w *World) Member(d schema.DeviceID, readings string) schema.Member {
+	half := slices.Index(w.Devices, d) * 2 / len(w.Devices)
+	return schema.Member{Month: Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", half)), Readings: readings}
+}
+
+// Place is where the fleets of the world have a device.
+func (w *World) Place(d schema.DeviceID) schema.Place { return w.Member(d, "").Place() }
 
 // Pipeline is the fleet's, as a worker with that transport has it. Its claims and
 // marks keep nobody away: both are courtesies, and whatever holds must hold without.
@@ -109,7 +120,7 @@ func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last er
 		r, err := p.Do(ctx, m, l, nil)
 		for d, why := range r.Failed {
 			err = why
-			if _, failed := p.Release(ctx, Month, d); failed != nil {
+			if _, failed := p.Release(ctx, d); failed != nil {
 				err = failed
 			}
 		}
@@ -124,13 +135,13 @@ func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last er
 // Message is the device job of the fleet's batch.
 func (f *Fleet) Message() jobs.Message {
 	return jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()),
-		Month: f.Batch.Month, First: f.Batch.First, Last: f.Batch.Last}
+		First: f.Batch.First, Last: f.Batch.Last}
 }
 
 // Track is the tracking row of a device.
 func (f *Fleet) Track(t *testing.T, d schema.DeviceID) tables.Entity {
 	t.Helper()
-	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(), string(d))
+	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(), string(f.World.Place(d).Key))
 	Must(t, err)
 	return e
 }
@@ -150,7 +161,7 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 		}
 		for d, why := range r.Failed {
 			err = why
-			if _, failed := p.Release(ctx, Month, d); failed != nil {
+			if _, failed := p.Release(ctx, d); failed != nil {
 				err = failed
 			}
 		}
@@ -164,5 +175,5 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 // Audit is an audit of the fleet's batch.
 func (f *Fleet) Audit(depth jobs.Depth) jobs.Message {
 	return jobs.Message{Kind: jobs.Audit, Audit: depth, Pipeline: "live", Run: tables.TicksOf(time.Now()),
-		Month: f.Batch.Month, First: f.Batch.First, Last: f.Batch.Last}
+		First: f.Batch.First, Last: f.Batch.Last}
 }

@@ -103,7 +103,7 @@ func ConfigurationHead() []string {
 
 // ConfigurationHeadOf is a row of the table config that was read without the text.
 func ConfigurationHeadOf(e tables.Entity) (Configuration, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	c := Configuration{Generation: f.Int("Generation"), Hash: f.String("Hash"), ID: f.String("ID"), By: f.String("By"),
 		Change: f.String("Change"), Stored: e.Timestamp}
 	if n, err := strconv.ParseInt(e.RowKey, 10, 64); err != nil || MaxGeneration-n != c.Generation {
@@ -119,7 +119,7 @@ func ConfigurationOf(e tables.Entity) (Configuration, error) {
 		return c, err
 	}
 	var text strings.Builder
-	f := e.Fields()
+	f := fieldsOf(&e)
 	for i := range configurationPieces {
 		text.Write(f.Binary(configurationText(i)))
 	}

@@ -91,7 +91,7 @@ func packed(v any, n int) (tables.Value, error) {
 
 // DeviceOf is a row of the table devices.
 func DeviceOf(e tables.Entity) (Device, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	d := Device{
 		ID: DeviceID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Site: Site(f.String("Site")),
 		Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")), Status: Status(f.String("Status")), Change: f.Int("Change"), ETag: e.ETag,

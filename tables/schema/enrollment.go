@@ -87,7 +87,7 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // EnrollmentOf is a row of the table enrollments.
 func EnrollmentOf(e tables.Entity) (Enrollment, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	span := func(name string) time.Duration { return time.Duration(f.Int(name)) * time.Second }
 	n := Enrollment{
 		ID: EnrollmentID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),

@@ -2,51 +2,91 @@ package schema
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"strings"
 
 	"furrow/tables"
 )
 
-// A Member is a row of the table fleet: that a device exists, with what a run
-// needs to know of it.
+// A Member is a membership, a row of the table fleet: this device belongs to this
+// tenant. It carries what planning and folding need to know of the device, so that
+// no job reads the device's record.
 type Member struct {
 	Month      Month
-	Device     DeviceID
 	Tenant     Tenant
-	Readings   string       // name of its readings table
-	Enrollment EnrollmentID // empty: none is known
-	Settings   string       // of its sensors, in JSON; empty when they are the pipeline's
-	ETag       tables.ETag  // of what was read
+	Device     DeviceID
+	Spans      []Span            // when it belongs to the tenant; none: from the beginning, and still
+	Readings   string            // name of its readings table
+	Enrollment EnrollmentID      // empty: none is known
+	Site       Site              // may be empty
+	Labels     map[string]string // may be nil
+	ETag       tables.ETag       // of what was read
 }
 
-// Member is what the fleet says of a device.
+// A Span is a range of row keys: ticks in [From, To). A To of zero means that it
+// is still open.
+type Span struct {
+	From tables.Ticks `json:"from"`
+	To   tables.Ticks `json:"to,omitzero"`
+}
+
+// A MemberKey is the RowKey of a membership, and of its rows in the tracking tables:
+// tenant!device. Rows of a partition are in the order of tenants, so that the devices
+// of a batch nearly always share one, and their outputs share transactions.
+type MemberKey string
+
+// Key is the RowKey of m.
+func (m Member) Key() MemberKey { return MemberKey(m.Tenant.Key() + Separator + string(m.Device)) }
+
+// Device is the device of a key that ParseMemberKey takes.
+func (k MemberKey) Device() DeviceID { return DeviceID(k[strings.Index(string(k), Separator)+1:]) }
+
+// MembersOf are the RowKeys of the members of a tenant.
+func MembersOf(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
+
+// ParseMemberKey reads what Member.Key writes.
+func ParseMemberKey(s string) (MemberKey, error) {
+	parts, err := split("row of fleet", s, 2)
+	if err != nil {
+		return "", err
+	}
+	_, errTenant := ParseTenantKey(parts[0])
+	_, errID := ParseDeviceID(parts[1])
+	return MemberKey(s), cmp.Or(errTenant, errID)
+}
+
+// Member is the first membership of a device.
 func (d Device) Member() Member {
-	return Member{Month: d.Month, Device: d.ID, Tenant: d.Tenant, Readings: d.Readings, Enrollment: d.Enrollment}
+	return Member{Month: d.Month, Tenant: d.Tenant, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment, Site: d.Site, Labels: d.Labels}
 }
 
 // Entity is m as it is stored.
 func (m Member) Entity() (tables.Entity, error) {
-	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Device)}
-	e.Set("Tenant", tables.String(string(m.Tenant)))
+	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set("Readings", tables.String(m.Readings))
-	if m.Enrollment != "" {
-		e.Set("Enrollment", tables.String(string(m.Enrollment)))
-	}
-	if m.Settings != "" {
-		e.Set("Settings", tables.String(m.Settings))
-	}
-	return e, m.check()
+	setNonzero(&e, "Enrollment", tables.String(string(m.Enrollment)))
+	setNonzero(&e, "Site", tables.String(string(m.Site)))
+	labels, errLabels := packed(m.Labels, len(m.Labels))
+	spans, errSpans := packed(m.Spans, len(m.Spans))
+	e.Set("Labels", labels)
+	e.Set("Spans", spans)
+	return e, cmp.Or(m.check(), errLabels, errSpans)
 }
 
 // MemberOf is a row of the table fleet.
 func MemberOf(e tables.Entity) (Member, error) {
-	f := e.Fields()
-	m := Member{
-		Device: DeviceID(e.RowKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
-		Enrollment: EnrollmentID(f.String("Enrollment")), Settings: f.String("Settings"), ETag: e.ETag,
-	}
+	f := fieldsOf(&e)
+	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")), Site: Site(f.String("Site")), ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)
+	tenant, device, _ := strings.Cut(e.RowKey, Separator)
+	m.Tenant, err = ParseTenantKey(tenant)
+	f.Fail("RowKey", err)
+	m.Device = DeviceID(device)
+	unpack(f, "Labels", &m.Labels)
+	unpack(f, "Spans", &m.Spans)
 	f.Fail("record", m.check())
 	return m, f.Err()
 }
@@ -54,5 +94,18 @@ func MemberOf(e tables.Entity) (Member, error) {
 func (m Member) check() error {
 	_, errID := ParseDeviceID(string(m.Device))
 	_, errTenant := ParseTenant(string(m.Tenant))
-	return cmp.Or(m.Month.Check(), errID, errTenant, tables.CheckTable(m.Readings))
+	return cmp.Or(m.Month.Check(), errID, errTenant, checkSpans(m.Spans), tables.CheckTable(m.Readings))
+}
+
+// checkSpans says why spans are not in order, or overlap. Only the last may be open.
+func checkSpans(spans []Span) error {
+	for i, s := range spans {
+		switch {
+		case s.From < 0, s.To != 0 && s.To <= s.From, i > 0 && s.From < spans[i-1].To:
+			return fmt.Errorf("span %d, from %d to %d, is empty or out of order", i+1, s.From, s.To)
+		case s.To == 0 && i < len(spans)-1:
+			return errors.New("a span that is not the last one is open")
+		}
+	}
+	return nil
 }

@@ -1,7 +1,9 @@
 package schema
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,9 +89,9 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 		}
 	}
 	member := full.Member()
-	member.Settings = `{"Door":"state"}`
+	member.Spans = []Span{{From: 1, To: 7}, {From: 9}}
 	e, err := member.Entity()
-	if got, err := MemberOf(stored(t, e, err)); err != nil || got != member {
+	if got, err := MemberOf(stored(t, e, err)); err != nil || !reflect.DeepEqual(got, member) {
 		t.Errorf("got %+v, %v; want %+v", got, err, member)
 	}
 	for _, run := range []Run{
@@ -105,6 +107,37 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	reading := Reading{Device: "a", Key: RowKey{Ticks: 639307630201234567, Suffix: "b1.7"}, Properties: []tables.Property{{Name: "T", Value: tables.Double(21)}}}
 	if got, err := ReadingOf(stored(t, reading.Entity(), nil)); err != nil || !reflect.DeepEqual(got, reading) {
 		t.Errorf("got %+v, %v; want %+v", got, err, reading)
+	}
+}
+
+func TestSpansOfAMembershipAreInOrder(t *testing.T) {
+	for _, spans := range [][]Span{{{From: 7, To: 7}}, {{From: 1}, {From: 3}}, {{From: 1, To: 5}, {From: 4}}, {{From: -1}}} {
+		m := newDevice().Member()
+		m.Spans = spans
+		if _, err := m.Entity(); err == nil || !strings.Contains(err.Error(), "span") {
+			t.Errorf("%v: %v", spans, err)
+		}
+	}
+}
+
+// TestMembershipsOfATenantAreNeighbours: outputs of neighbours share transactions.
+func TestMembershipsOfATenantAreNeighbours(t *testing.T) {
+	keys := []MemberKey{}
+	for _, m := range []Member{{Tenant: "a", Device: "z"}, {Tenant: "a-1", Device: "a"}, {Tenant: "a", Device: "b"}, {Tenant: "b", Device: "a"}, {Tenant: "a-1", Device: "c"}} {
+		k := m.Key()
+		if got, err := ParseMemberKey(string(k)); err != nil || got != k || k.Device() != m.Device {
+			t.Errorf("%s: %v, %s, %v", k, got, k.Device(), err)
+		}
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	if got := fmt.Sprint(keys); got != "[a!b a!z a-1!a a-1!c b!a]" {
+		t.Errorf("they come as %s", got)
+	}
+	for _, wrong := range []string{"", "a", "a!", "!b", "a!b!c", "a!b c"} {
+		if k, err := ParseMemberKey(wrong); err == nil {
+			t.Errorf("%q is a key: %s", wrong, k)
+		}
 	}
 }
 

@@ -88,7 +88,7 @@ func (p *Policies) Entity() (tables.Entity, error) {
 
 // PoliciesOf is a row of the table policies.
 func PoliciesOf(e tables.Entity) (Policies, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	p := Policies{Readings: e.PartitionKey, Number: f.Int("Number"), ETag: e.ETag}
 	var cohorts []Policy
 	unpack(f, "Cohorts", &cohorts)

@@ -52,7 +52,7 @@ func (r Reject) Entity() (tables.Entity, error) {
 
 // RejectOf is a row of the table rejects.
 func RejectOf(e tables.Entity) (Reject, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	r := Reject{
 		Device: DeviceID(e.PartitionKey), Number: f.Int("Number"), Row: f.String("Row"), Sensor: f.String("Sensor"),
 		Reason: f.String("Reason"), Value: f.String("Value"), Reading: f.String("Reading"), At: f.Ticks("At"),

@@ -41,7 +41,7 @@ func (r Run) Entity() (tables.Entity, error) {
 
 // RunOf is a row of the table runs.
 func RunOf(e tables.Entity) (Run, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	r := Run{
 		By: f.String("By"), Skipped: f.String("Skipped"), Enqueued: f.Ticks("Enqueued"), Started: f.Ticks("Started"),
 		Batches: f.Int("Batches"), Audits: f.Int("Audits"), Written: e.Timestamp, ETag: e.ETag,

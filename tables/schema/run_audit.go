@@ -27,7 +27,7 @@ func (a AuditMark) Entity() (tables.Entity, error) {
 
 // AuditMarkOf is a row of the partition AuditMarks(p).
 func AuditMarkOf(p Pipeline, e tables.Entity) (AuditMark, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	a := AuditMark{Pipeline: p, ETag: e.ETag}
 	var err error
 	a.Slot, err = tables.ParseTicks(f.String("Slot"))

@@ -22,6 +22,7 @@ type MonthFigures struct {
 	// Lag is the age of the oldest checkpoint among those that are behind; whole seconds.
 	Lag time.Duration
 
+	Newer   int64 // whose rows are written in a newer format, and which are passed over
 	Claimed int64 // that a job had claimed and not yet committed
 
 	Rows    int64 // folded, since the beginning
@@ -41,7 +42,7 @@ type MonthFigures struct {
 func (m *MonthFigures) counts() []count {
 	return []count{
 		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
-		{"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
+		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
 		{"Batches", &m.Batches}, {"Audits", &m.Audits}, {"Again", &m.Again},
 	}
 }
@@ -68,7 +69,7 @@ func (m MonthFigures) Entity() (tables.Entity, error) {
 
 // MonthFiguresOf is a row of the table runs for which IsMonthFigures holds.
 func MonthFiguresOf(e tables.Entity) (MonthFigures, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	m := MonthFigures{Lag: time.Duration(f.Int("LagSeconds")) * time.Second}
 	readCounts(f, m.counts())
 	var month string

@@ -100,7 +100,7 @@ func setNamed(e *tables.Entity, prefix string, named map[string]int64) {
 
 // WorkerFiguresOf is a row of the table runs for which IsWorkerFigures holds.
 func WorkerFiguresOf(e tables.Entity) (WorkerFigures, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: map[string]int64{}, Operations: map[string]int64{}}
 	readCounts(f, w.counts())
 	for _, p := range e.Properties {

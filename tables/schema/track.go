@@ -48,8 +48,7 @@ const (
 // A Track is what others than the jobs of a pipeline need to know of a tracking row:
 // how far the pipeline has got with a device, and why it goes no further.
 type Track struct {
-	Month  Month
-	Device DeviceID
+	Place Place
 
 	Checkpoint string // rows up to this row key are folded; empty: none is
 	Rows       int64  // folded since the beginning
@@ -75,7 +74,7 @@ func (t Track) Claimed() bool { return t.Claim != "" && t.Claim != t.Committed }
 // TrackProperties are the properties that TrackOf reads. All others, the states
 // above all, are many times as large.
 func TrackProperties() []string {
-	return []string{TrackCheckpoint, TrackRows, TrackRejects, TrackLate, TrackAttempts, TrackHeld, TrackHeldUntil, TrackClaim, TrackCommitted,
+	return []string{"PartitionKey", "RowKey", FormatProperty, TrackCheckpoint, TrackRows, TrackRejects, TrackLate, TrackAttempts, TrackHeld, TrackHeldUntil, TrackClaim, TrackCommitted,
 		TrackChainUntil, TrackRefold}
 }
 
@@ -84,17 +83,17 @@ func TracksFailing() string { return TrackAttempts + " gt 0L" }
 
 // TrackOf is a row of a partition-tracking table.
 func TrackOf(e tables.Entity) (Track, error) {
-	f := e.Fields()
+	f := fieldsOf(&e)
 	t := Track{
-		Device: DeviceID(e.RowKey), Checkpoint: f.String(TrackCheckpoint),
-		Rows: f.Int(TrackRows), Rejects: f.Int(TrackRejects), Late: f.Int(TrackLate),
+		Checkpoint: f.String(TrackCheckpoint),
+		Rows:       f.Int(TrackRows), Rejects: f.Int(TrackRejects), Late: f.Int(TrackLate),
 		Attempts: int(f.Int(TrackAttempts)), Reason: f.String(TrackHeld), HeldUntil: f.Ticks(TrackHeldUntil),
 		Claim: f.String(TrackClaim), Committed: f.String(TrackCommitted), BehindUntil: f.Ticks(TrackChainUntil), Refolding: f.String(TrackRefold) != "",
 	}
 	var err error
-	t.Month, err = ParseMonth(e.PartitionKey)
+	t.Place.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)
-	_, err = ParseDeviceID(e.RowKey)
+	t.Place.Key, err = ParseMemberKey(e.RowKey)
 	f.Fail("RowKey", err)
 	return t, f.Err()
 }

@@ -10,7 +10,7 @@ import (
 
 // TestTrackIsReadFromItsPropertiesAlone: TrackProperties names all that TrackOf reads.
 func TestTrackIsReadFromItsPropertiesAlone(t *testing.T) {
-	whole := tables.Entity{PartitionKey: "2026-11", RowKey: "pump-7"}
+	whole := tables.Entity{PartitionKey: "2026-11", RowKey: "t!pump-7"}
 	for _, name := range []string{TrackCheckpoint, TrackHeld, TrackClaim, TrackCommitted, TrackRefold} {
 		whole.Set(name, tables.String(name))
 	}
@@ -33,9 +33,9 @@ func TestTrackIsReadFromItsPropertiesAlone(t *testing.T) {
 
 func TestTrackThatCannotBeReadSaysWhy(t *testing.T) {
 	for want, e := range map[string]tables.Entity{
-		"2026-13": {PartitionKey: "2026-13", RowKey: "pump-7"},
-		"a copy":  {PartitionKey: "2026-11", RowKey: "a copy"},
-		"Rows":    {PartitionKey: "2026-11", RowKey: "pump-7", Properties: []tables.Property{{Name: TrackRows, Value: tables.String("many")}}},
+		"2026-13": {PartitionKey: "2026-13", RowKey: "t!pump-7"},
+		"a copy":  {PartitionKey: "2026-11", RowKey: "t!a copy"},
+		"Rows":    {PartitionKey: "2026-11", RowKey: "t!pump-7", Properties: []tables.Property{{Name: TrackRows, Value: tables.String("many")}}},
 	} {
 		if _, err := TrackOf(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("of %q: %v", want, err)

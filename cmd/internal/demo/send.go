@@ -147,7 +147,7 @@ func (d *Demo) tracks(ctx context.Context) (map[schema.DeviceID]schema.Track, er
 			if err != nil {
 				return nil, err
 			}
-			all[t.Device] = t
+			all[t.Place.Device()] = t
 		}
 	}
 	return all, nil

@@ -17,40 +17,54 @@ type Which struct {
 	Tenant schema.Tenant
 }
 
-// keys are the row keys of the fleet that can be meant.
-func (w Which) keys() (tables.Keys, error) {
-	if w.Device != "" {
-		return tables.Is(string(w.Device)), nil
-	}
-	return schema.IDsWithPrefix(w.Prefix)
-}
-
-func (w Which) meets(m schema.Member) bool {
-	return (w.Tenant == "" || m.Tenant == w.Tenant) && strings.HasPrefix(string(m.Device), w.Prefix)
-}
-
-// Members are the devices that are meant, month by month, in the order of their
-// ids. Of each month only the range of the ids is read.
+// Members are the devices that are meant: those that are named by their ids in the
+// order of these, and others month by month. No more is read than their range.
 func (f *Fleet) Members(ctx context.Context, which Which) iter.Seq2[schema.Member, error] {
+	if which.Device != "" || which.Prefix != "" {
+		return f.byID(ctx, which)
+	}
 	return func(yield func(schema.Member, error) bool) {
-		keys, err := which.keys()
-		if err != nil {
-			yield(schema.Member{}, err)
-			return
+		var rows tables.Keys
+		if which.Tenant != "" {
+			rows = schema.MembersOf(which.Tenant)
 		}
 		for month, err := range f.months(ctx) {
 			if err != nil {
 				yield(schema.Member{}, err)
 				return
 			}
-			for e, err := range f.rows(ctx, f.Names.Fleet(), tables.Query{Range: tables.Range{Partitions: tables.Is(month), Rows: keys}}) {
+			for e, err := range f.rows(ctx, f.Names.Fleet(), tables.Query{Range: tables.Range{Partitions: tables.Is(month), Rows: rows}}) {
 				var m schema.Member
 				if err == nil {
 					m, err = schema.MemberOf(e)
 				}
-				if (err != nil || which.meets(m)) && !yield(m, err) || err != nil {
+				if !yield(m, err) || err != nil {
 					return
 				}
+			}
+		}
+	}
+}
+
+// byID are the devices that are meant, by their records.
+func (f *Fleet) byID(ctx context.Context, which Which) iter.Seq2[schema.Member, error] {
+	return func(yield func(schema.Member, error) bool) {
+		keys, err := schema.IDsWithPrefix(which.Prefix)
+		if which.Device != "" {
+			keys = tables.Is(string(which.Device))
+		}
+		if err != nil {
+			yield(schema.Member{}, err)
+			return
+		}
+		for e, err := range f.rows(ctx, f.Names.Devices(), tables.Query{Range: tables.Range{Partitions: keys}}) {
+			var d schema.Device
+			if err == nil {
+				d, err = schema.DeviceOf(e)
+			}
+			meant := (which.Tenant == "" || d.Tenant == which.Tenant) && strings.HasPrefix(string(d.ID), which.Prefix)
+			if (err != nil || meant) && !yield(d.Member(), err) || err != nil {
+				return
 			}
 		}
 	}
@@ -97,18 +111,13 @@ func (f *Fleet) rows(ctx context.Context, table string, q tables.Query) iter.Seq
 // tracking rows, a thousand at a time.
 func (f *Fleet) Held(ctx context.Context, p schema.Pipeline, prefix string) iter.Seq2[schema.Track, error] {
 	return func(yield func(schema.Track, error) bool) {
-		keys, err := schema.IDsWithPrefix(prefix)
-		if err != nil {
-			yield(schema.Track{}, err)
-			return
-		}
-		q := tables.Query{Range: tables.Range{Rows: keys}, Filter: schema.TracksFailing(), Select: schema.TrackProperties()}
+		q := tables.Query{Filter: schema.TracksFailing(), Select: schema.TrackProperties()}
 		for e, err := range f.rows(ctx, f.Names.Partitions(p), q) {
 			var h schema.Track
 			if err == nil {
 				h, err = schema.TrackOf(e)
 			}
-			if (err != nil || h.Failing()) && !yield(h, err) || err != nil {
+			if (err != nil || h.Failing() && strings.HasPrefix(string(h.Place.Device()), prefix)) && !yield(h, err) || err != nil {
 				return
 			}
 		}

@@ -35,12 +35,12 @@ const (
 
 func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
 	return s.devices.get(ctx, string(w.member.Device), deviceFor, func(ctx context.Context) (r deviceRead, err error) {
-		id, month := string(w.member.Device), w.member.Month
+		id, place := string(w.member.Device), w.member.Place()
 		pipelines := s.configured()
 		r.tracks = make([]tracked, len(pipelines))
 		reads := []func() error{
 			func() error {
-				e, err := s.one(ctx, s.c.Names.Fleet(), month.String(), id)
+				e, err := s.one(ctx, s.c.Names.Fleet(), place.Month.String(), string(place.Key))
 				r.inFleet = e != nil
 				return err
 			},
@@ -76,7 +76,7 @@ func (s *Store) latestOf(ctx context.Context, m schema.Member) ([]latest.Value, 
 // track reads a device's tracking row, and looks for a reading beyond it.
 func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (tracked, error) {
 	t := tracked{pipeline: p}
-	e, err := s.one(ctx, s.c.Names.Partitions(p), m.Month.String(), string(m.Device))
+	e, err := s.one(ctx, s.c.Names.Partitions(p), m.Month.String(), string(m.Key()))
 	if err != nil {
 		return t, err
 	}

@@ -134,13 +134,13 @@ func (r *rounds) newDevices(ctx context.Context) error {
 			continue
 		}
 		var new []schema.Member
-		q := tables.Query{Range: tables.Partition(key.month.String()), Select: []string{"Tenant", "Readings"}}
+		q := tables.Query{Range: tables.Partition(key.month.String()), Select: []string{"PartitionKey", "RowKey", "Readings", schema.FormatProperty}}
 		for page, err := range r.store.table(r.store.c.Names.Fleet()).Rows(ctx, q) {
 			if err != nil {
 				return err
 			}
 			for _, e := range page.Rows {
-				if member, err := schema.MemberOf(e); err == nil && !r.store.index.has(e.RowKey) {
+				if member, err := schema.MemberOf(e); err == nil && !r.store.index.has(string(member.Device)) {
 					new = append(new, member)
 				}
 			}

@@ -14,8 +14,7 @@ func (x *index) held(p schema.Pipeline, month schema.Month, all []schema.Track) 
 	defer x.mu.Unlock()
 	now := map[int32]schema.Track{}
 	for _, h := range all {
-		if i, ok := x.at[string(h.Device)]; ok {
-			h.Device = schema.DeviceID(x.devices[i].id)
+		if i, ok := x.at[string(h.Place.Device())]; ok {
 			h.Reason = strings.Clone(h.Reason)
 			now[i] = h
 		}

@@ -278,7 +278,7 @@ func TestStatesOfADevice(t *testing.T) {
 			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number}}}}})
 		}
 		if c.held {
-			s.index.held("live", month, append(s.index.heldOf("live"), schema.Track{Month: month, Device: schema.DeviceID(id), Attempts: 1}))
+			s.index.held("live", month, append(s.index.heldOf("live"), schema.Track{Place: schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place(), Attempts: 1}))
 		}
 		list, err := s.list(ListQuery{Prefix: id, Limit: 1})
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {

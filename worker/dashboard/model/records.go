@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"furrow/tables"
@@ -109,6 +111,7 @@ func (s *Store) addRecords(ctx context.Context, new []schema.Member) error {
 		}
 		return nil
 	}
+	slices.SortFunc(new, func(a, b schema.Member) int { return strings.Compare(string(a.Device), string(b.Device)) })
 	between := tables.Range{Partitions: tables.Keys{From: string(new[0].Device), To: string(new[len(new)-1].Device)}}
 	for page, err := range table.Rows(ctx, recordsQuery(between, tables.Continuation{})) {
 		if err != nil && !errors.Is(err, tables.ErrNoTable) {

@@ -60,7 +60,7 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 	f.Send(t, "pump-7", now.Add(-time.Minute), map[string]any{"temperature": 30.0})
 	f.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11}, Position: &schema.Position{Lat: 48, Lon: 3}})
 	f.Send(t, "pump-9", now.Add(-time.Minute), map[string]any{"temperature": 10.0})
-	held := tables.Entity{PartitionKey: "2026-10", RowKey: "pump-8"}
+	held := tables.Entity{PartitionKey: "2026-10", RowKey: "contoso!pump-8"}
 	held.Set("Attempts", tables.Int64(2))
 	held.Set("Held", tables.String(`row "x" is cursed`))
 	held.Set("HeldUntil", tables.DateTime(tables.TicksOf(now.Add(time.Hour))))

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // Bounds that the design states: what is beyond them is rejected.
@@ -68,7 +69,9 @@ func meaning(e tables.Entity) (values map[string]value, rejected bool) {
 }
 
 // isReserved tells whether a property of an output is none of a sensor.
-func isReserved(name string) bool { return name == "_fence" || name == "_parts" }
+func isReserved(name string) bool {
+	return name == "_fence" || name == "_parts" || name == schema.FormatProperty
+}
 
 // isReadingKey tells whether a row key is 19 digits, or those and a suffix.
 func isReadingKey(key string) bool {

@@ -34,7 +34,7 @@ func (c *checker) readTracks(ctx context.Context, members map[group][]schema.Mem
 		q := tables.Query{Range: tables.Partition(g.month.String()), Select: schema.TrackProperties()}
 		err := c.rows(ctx, c.Names.Partitions(c.Pipeline), q, func(e tables.Entity) error {
 			t, err := schema.TrackOf(e)
-			c.tracks[t.Device] = t
+			c.tracks[t.Place.Device()] = t
 			return err
 		})
 		if err != nil {

@@ -164,19 +164,19 @@ func (f *Fixture) Send(t testing.TB, device schema.DeviceID, at time.Time, value
 // Fold folds what was written until ten seconds ago, and writes the figures of a run.
 func (f *Fixture) Fold(t testing.TB) {
 	t.Helper()
-	byMonth := map[schema.Month][]schema.DeviceID{}
+	byMonth := map[schema.Month][]schema.Place{}
 	for _, d := range f.Devices {
-		byMonth[d.Month] = append(byMonth[d.Month], d.ID)
+		byMonth[d.Month] = append(byMonth[d.Month], d.Member().Place())
 	}
 	slot := tables.TicksOf(time.Now().Add(-time.Second))
 	figures := schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "tester", First: slot, Months: int64(len(byMonth)),
 		Jobs:       map[string]int64{"master done": 1, "month done": int64(len(byMonth))},
 		Operations: map[string]int64{"tables query": 10, "queues put": 1}}
 	for month, ids := range byMonth {
-		slices.Sort(ids)
+		slices.SortFunc(ids, schema.Place.Compare)
 		m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: month, Devices: int64(len(ids)), Held: f.Held}
 		for batch := range slices.Chunk(ids, 50) {
-			r, err := f.Pipeline.Run(t.Context(), jobs.Batch{Month: month, First: batch[0], Last: batch[len(batch)-1]})
+			r, err := f.Pipeline.Run(t.Context(), jobs.Batch{First: batch[0], Last: batch[len(batch)-1]})
 			must(t, err)
 			figures.Rows += int64(r.Rows)
 			figures.Devices += int64(r.Devices)
