@@ -120,12 +120,12 @@ func TestConfigShowIsAConfiguration(t *testing.T) {
 	}
 }
 
-func TestReadmeShowsTheDefaultConfiguration(t *testing.T) {
+func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 	if !slices.Contains(fences(t, "yaml"), defaultConfig) {
-		t.Error("the README does not show what 'furrow config init' writes")
+		t.Error("neither README nor help shows what 'furrow config init' writes")
 	}
 	for _, block := range fences(t, "yaml") {
-		if _, err := config.Parse("README.md", []byte(block)); err != nil {
+		if _, err := config.Parse("configuration.md", []byte(block)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,11 +16,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/bench"
 	"furrow/sas/device"
 )
 
-// writeAndRead is the README's example, word for word.
+// writeAndRead is the example of the help, word for word.
 func writeAndRead(ctx context.Context, connection string) (aztables.GetEntityResponse, error) {
 	account, err := aztables.NewServiceClientFromConnectionString(connection, nil)
 	if err != nil {
@@ -38,11 +36,11 @@ func writeAndRead(ctx context.Context, connection string) (aztables.GetEntityRes
 	return readings.GetEntity(ctx, "pump-7", "0639000000000000000", nil)
 }
 
-// sendReadings is the README's example, word for word.
+// sendReadings is the example of the help, word for word.
 func sendReadings(ctx context.Context, endpoint, key, file string, temperatures []float64) error {
 	client, err := device.Open(device.Config{
 		Endpoint: endpoint, Device: "pump-7", Enrollment: "line4", Key: key,
-		File:     file, // what was accepted survives a power cut; leave it out to keep readings in memory
+		File:     file, // accepted readings survive a power cut; leave it out to keep them in memory
 		OnReport: func(r device.Report) { log.Print(r.Reason, " ", r.Key, ": ", r.Err) },
 	})
 	if err != nil {
@@ -73,15 +71,27 @@ func text(t *testing.T, path string) string {
 
 func readme(t *testing.T) string { return text(t, filepath.Join(root, "README.md")) }
 
-// fences are the README's code blocks of one language.
+// written is the README and the pages of the help that people write, one after the other.
+func written(t *testing.T) string {
+	t.Helper()
+	all := readme(t)
+	for _, topic := range topics() {
+		if !strings.Contains(topic.text, generatedNotice) {
+			all += "\n" + topic.text
+		}
+	}
+	return all
+}
+
+// fences are the code blocks of one language in what is written.
 func fences(t *testing.T, language string) []string {
 	t.Helper()
 	var blocks []string
-	for _, m := range regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```\n").FindAllStringSubmatch(readme(t), -1) {
+	for _, m := range regexp.MustCompile("(?s)\n```"+language+"\n(.*?)```\n").FindAllStringSubmatch(written(t), -1) {
 		blocks = append(blocks, m[1])
 	}
 	if len(blocks) == 0 {
-		t.Fatalf("the README has no block of %s", language)
+		t.Fatalf("neither README nor help has a block of %s", language)
 	}
 	return blocks
 }
@@ -89,7 +99,7 @@ func fences(t *testing.T, language string) []string {
 func TestReadmeExampleInGoWorks(t *testing.T) {
 	for _, block := range fences(t, "go") {
 		if !strings.Contains(text(t, "readme_test.go"), block) {
-			t.Errorf("this code of the README is not what is tested here:\n%s", block)
+			t.Errorf("this code of README or help is not what is tested here:\n%s", block)
 		}
 	}
 	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
@@ -124,7 +134,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 	for _, block := range fences(t, "sh") {
 		lines = append(lines, strings.Split(strings.TrimSpace(block), "\n")...)
 	}
-	for _, m := range regexp.MustCompile("`((?:\\./)?furrow [^`]+)`").FindAllStringSubmatch(readme(t), -1) {
+	for _, m := range regexp.MustCompile("`((?:\\./)?furrow [^`]+)`").FindAllStringSubmatch(written(t), -1) {
 		lines = append(lines, m[1])
 	}
 	checked := 0
@@ -132,16 +142,20 @@ func TestReadmeCommandsExist(t *testing.T) {
 		line = strings.TrimPrefix(line, "./")
 		fields := strings.Fields(line)
 		switch {
+		case fields[0] == "furrow" && len(fields) == 3 && fields[1] == "help":
+			if _, ok := topicAsked(fields); !ok && fields[2] != "TOPIC" {
+				t.Errorf("%s: there is no such topic", line)
+			}
 		case fields[0] == "furrow":
 			checkCommand(t, fields[1:])
 			checked++
 		case line == "go test ./..." || line == "go build -o furrow ./cmd/furrow" || line == "go run ./cmd/furrow demo":
 		default:
-			t.Errorf("the README tells to run %q, which no test looks at", line)
+			t.Errorf("README or help tells to run %q, which no test looks at", line)
 		}
 	}
-	if checked < 8 {
-		t.Errorf("only %d commands were found in the README", checked)
+	if checked < 40 {
+		t.Errorf("only %d commands were found", checked)
 	}
 }
 
@@ -197,49 +211,6 @@ func flagOf(command *cli.Command, name string) cli.Flag {
 		return nil
 	}
 	return command.Flags[i]
-}
-
-func TestReadmeDefaultsAreThoseOfTheFlags(t *testing.T) {
-	rows := regexp.MustCompile("\n\\| `([a-z ]+) --([a-z-]+)` \\| `?([^|`]+)`? \\|").FindAllStringSubmatch(readme(t), -1)
-	if len(rows) < 11 {
-		t.Errorf("only %d defaults were found in the README", len(rows))
-	}
-	for _, row := range rows {
-		command := commandAt(strings.Fields(row[1]))
-		if command == nil {
-			t.Errorf("there is no command %q", row[1])
-			continue
-		}
-		flag, ok := flagOf(command, row[2]).(cli.DocGenerationFlag)
-		if !ok {
-			t.Errorf("furrow %s has no flag --%s", row[1], row[2])
-			continue
-		}
-		if got, want := strings.Trim(flag.GetDefaultText(), `"`), strings.TrimSpace(row[3]); got != want {
-			t.Errorf("furrow %s --%s is %q by default; the README says %q", row[1], row[2], got, want)
-		}
-	}
-}
-
-func TestReadmeNamesEveryFieldOfTheReport(t *testing.T) {
-	all := readme(t)
-	for _, part := range []any{bench.Report{}, bench.TargetReport{}, bench.Row{}, bench.Storm{}} {
-		of := reflect.TypeOf(part)
-		for i := range of.NumField() {
-			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
-			if name == "" || !strings.Contains(all, "`"+name+"`") {
-				t.Errorf("the README does not name %s.%s, %q", of, of.Field(i).Name, name)
-			}
-		}
-	}
-}
-
-func TestReadmeExitCodesAreThose(t *testing.T) {
-	for code, word := range map[int]string{exitOK: "told to stop", exitFailed: "failed", exitUsage: "command line was wrong"} {
-		if !regexp.MustCompile(`\n\| ` + string(rune('0'+code)) + ` \| [^\n]*` + word).MatchString(readme(t)) {
-			t.Errorf("the README does not say that %d is for: %s", code, word)
-		}
-	}
 }
 
 func TestReadmeLinksLeadSomewhere(t *testing.T) {

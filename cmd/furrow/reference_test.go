@@ -23,7 +23,7 @@ func generatedPages(t *testing.T) map[string]string {
 		"commands.md":      commandsPage(),
 		"json.md":          jsonPage(t),
 		"token-api.md":     apiPage(t, "sas/endpoint/openapi.json"),
-		"dashboard-api.md": apiPage(t, "worker/dashboard/openapi.json"),
+		"dashboard-api.md": apiPage(t, "worker/dashboard/api/openapi.json"),
 	}
 }
 
