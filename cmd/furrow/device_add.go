@@ -20,20 +20,20 @@ const defaultEndpoint = "http://127.0.0.1:10080"
 func deviceAddCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "add",
-		Usage:     "make a device known, and print what it runs to send its first reading",
+		Usage:     "Register a device and print a script that sends its first reading",
 		ArgsUsage: "ID",
-		Description: "What it prints is for a shell with curl and openssl, on the device or here: furrow device add pump-7 | sh.\n" +
-			"It holds the device's key. Of a device that is known, the site, the position and the labels that are\n" +
-			"given change, and nothing else.",
+		Description: "The script needs a shell, curl and openssl, and runs on the device or here: furrow device add pump-7 | sh.\n" +
+			"It contains the device's key. For a registered device, this changes the site, position and labels that\n" +
+			"are given, and nothing else.",
 		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag(),
-			&cli.StringFlag{Name: "tenant", DefaultText: "the enrollment's", Usage: "`TENANT` whose it is"},
-			&cli.StringFlag{Name: "site", Usage: "`SITE` where it is"},
-			&cli.StringFlag{Name: "lat", Usage: "its latitude in `DEGREES`"},
-			&cli.StringFlag{Name: "lon", Usage: "its longitude in `DEGREES`"},
-			&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT`; repeat it for several"},
-			&cli.StringFlag{Name: "deployed", DefaultText: "now", Usage: "`DATE` when it was put up, which decides its month for good"},
-			&cli.StringFlag{Name: "url", DefaultText: "where furrow up or furrow sas serves it", Usage: "`URL` of the endpoint that gives it tokens, as the device reaches it"},
-			&cli.BoolFlag{Name: "json", Usage: "print the device as a line of JSON instead"}),
+			&cli.StringFlag{Name: "tenant", DefaultText: "the enrollment's", Usage: "`TENANT` that owns the device"},
+			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device"},
+			&cli.StringFlag{Name: "lat", Usage: "Latitude in `DEGREES`"},
+			&cli.StringFlag{Name: "lon", Usage: "Longitude in `DEGREES`"},
+			&cli.StringSliceFlag{Name: "label", Usage: "Label as `NAME=TEXT`; may be repeated"},
+			&cli.StringFlag{Name: "deployed", DefaultText: "now", Usage: "`DATE` of deployment; it determines the device's month permanently"},
+			&cli.StringFlag{Name: "url", DefaultText: "that of furrow up or furrow sas", Usage: "`URL` of the token endpoint as the device reaches it"},
+			&cli.BoolFlag{Name: "json", Usage: "Print the device as a line of JSON instead"}),
 		Action: deviceAdd,
 	}
 }
@@ -56,7 +56,7 @@ func deviceAdd(c *cli.Context) error {
 		return err
 	}
 	var key sas.Key
-	if !c.Bool("json") { // which shows no key, and needs none
+	if !c.Bool("json") { // JSON does not show the key
 		if key, _, err = d.key(c, e); err != nil {
 			return err
 		}
@@ -71,14 +71,14 @@ func deviceAdd(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, deviceRecord{Device: device, Outcome: outcome}.Object())
 	}
-	told := map[sas.Outcome]string{sas.Added: "is known now", sas.Changed: "was known, and is changed", sas.Same: "was known already"}[outcome]
+	told := map[sas.Outcome]string{sas.Added: "is registered", sas.Changed: "was changed", sas.Same: "was already registered"}[outcome]
 	_, err = fmt.Fprintf(c.App.Writer, "# Device %s of tenant %s %s: month %s, table %s.\n%s",
 		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID, key.Of(string(device.ID)), endpoint, caFile))
 	return err
 }
 
-// endpointFor is where the device gets its token, and the authority that it has to
-// trust where that is one of storage's directory.
+// endpointFor returns the token endpoint and, if that uses the certificate authority of the
+// storage directory, the authority's file.
 func endpointFor(c *cli.Context) (url, caFile string, err error) {
 	dir := storageDirectory(c)
 	if url = c.String("url"); url == "" && dir != "" {
@@ -96,7 +96,7 @@ func endpointFor(c *cli.Context) (url, caFile string, err error) {
 	return url, caFile, nil
 }
 
-// deliveryOf is what the flags say of a device, with the words that a file has.
+// deliveryOf reads the flags that describe a device.
 func deliveryOf(c *cli.Context) (v sas.Delivery, err error) {
 	if v.Device, err = deviceArgument(c); err != nil {
 		return v, err
@@ -123,7 +123,7 @@ func deliveryOf(c *cli.Context) (v sas.Delivery, err error) {
 	return v, err
 }
 
-// deviceArgument is the one argument of commands about a device.
+// deviceArgument reads the single argument of commands about a device.
 func deviceArgument(c *cli.Context) (schema.DeviceID, error) {
 	if c.NArg() != 1 {
 		return "", usagef(c, "name one device")
@@ -135,13 +135,13 @@ func deviceArgument(c *cli.Context) (schema.DeviceID, error) {
 	return id, nil
 }
 
-// checkEndpoint says why a URL cannot be written into a shell's quotes, or asked.
+// checkEndpoint returns why a URL is invalid or unsafe in the quotes of a shell.
 func checkEndpoint(url string) error {
 	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return fmt.Errorf("%q begins with neither http:// nor https://", url)
 	}
 	if strings.ContainsFunc(url, func(r rune) bool { return r <= ' ' || strings.ContainsRune("'\"\\`$", r) || r > '~' }) {
-		return fmt.Errorf("%q has characters that no URL has", url)
+		return fmt.Errorf("%q contains characters that are not allowed in a URL", url)
 	}
 	return nil
 }

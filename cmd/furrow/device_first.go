@@ -10,34 +10,33 @@ import (
 	"furrow/tables/schema"
 )
 
-// firstReading is what makes a device send its first reading, for any POSIX shell
-// with openssl, curl, date and sed: it proves who it is, gets a token, and adds a
-// row to its own partition. A caFile is the authority that it has to trust, if not
-// one of its system's. Lines that are pasted into a shell must not end it, so
-// there is no exit.
+// firstReading returns a script that sends a device's first reading, for any POSIX shell with
+// openssl, curl, date and sed. It proves the device's identity, gets a token, and adds a row to
+// the device's partition. caFile is the certificate authority to trust if the system does not.
+// The script never exits, because that would end a shell into which it is pasted.
 func firstReading(device schema.DeviceID, enrollment schema.EnrollmentID, key sas.Key, endpoint, caFile string) string {
 	resource := url.QueryEscape(string(enrollment) + "/registrations/" + string(device))
 	return fmt.Sprintf(`device='%s'
-key='%s' # the device's own, in hexadecimal: a secret
+key='%s' # the device's key in hexadecimal: a secret
 endpoint='%s'
 %s`, device, hex.EncodeToString(key), strings.TrimRight(endpoint, "/"), trusting(caFile)) + fmt.Sprintf(`
-# It proves who it is, for the next hour.
+# Prove the device's identity, for the next hour.
 sr='%s'
 se=$(($(date +%%s) + 3600))
 sig=$(printf '%%s\n%%s' "$sr" "$se" | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | openssl base64 -A | sed 's/+/%%2B/g; s,/,%%2F,g; s/=/%%3D/g')
 answer=$(curl -sS -X POST -H "Authorization: SharedAccessSignature sr=$sr&sig=$sig&se=$se" "$endpoint/v1/devices/$device/token")
 
-# The answer says where it may write, and with which token.
+# The response contains the table and the token.
 table=$(printf '%%s' "$answer" | sed -n 's/.*"url" *: *"\([^"]*\)".*/\1/p')
 token=$(printf '%%s' "$answer" | sed -n 's/.*"sas" *: *"\([^"]*\)".*/\1/p' | sed 's/\\u0026/\&/g')
 
-# It sends a reading. The row's key is the time, in 100 ns since the year 1.
+# Send a reading. The row's key is the time in units of 100 ns since the year 1.
 row=$(printf '%%019d' $((($(date +%%s) + 62135596800) * 10000000)))
 if [ -n "$token" ]; then
-  curl -sS -w 'storage answers %%{http_code}; 204 is success\n' -H 'Content-Type: application/json' -H 'Prefer: return-no-content' \
+  curl -sS -w 'storage responds %%{http_code}; 204 is success\n' -H 'Content-Type: application/json' -H 'Prefer: return-no-content' \
     -d "{\"PartitionKey\":\"$device\",\"RowKey\":\"$row\",\"temperature\":21.5}" "$table?$token"
 else
-  printf 'there is no token: %%s\n' "$answer" >&2
+  printf 'no token: %%s\n' "$answer" >&2
 fi
 `, resource)
 }
@@ -47,5 +46,5 @@ func trusting(caFile string) string {
 	if caFile == "" {
 		return ""
 	}
-	return "export CURL_CA_BUNDLE=" + quoted(caFile) + " # the authority that the device has to trust\n"
+	return "export CURL_CA_BUNDLE=" + quoted(caFile) + " # the certificate authority to trust\n"
 }

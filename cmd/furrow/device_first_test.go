@@ -14,7 +14,7 @@ func TestPrintedLinesSendTheFirstReading(t *testing.T) {
 	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "contoso")
 	e := startEndpoint(t, "--storage", dir)
 	lines, _ := y.furrow(t, "device", "add", "contoso:hall-1:pump.7", "--url", e.Endpoint)
-	if out := paste(t, lines); !strings.Contains(out, "storage answers 204") {
+	if out := paste(t, lines); !strings.Contains(out, "storage responds 204") {
 		t.Fatalf("%s\nafter\n%s", out, lines)
 	}
 	got, _ := y.furrow(t, "query", "contoso:hall-1:pump.7", "--raw", "--last", "1h")

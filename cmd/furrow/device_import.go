@@ -20,27 +20,27 @@ import (
 func deviceImportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "import",
-		Usage:     "make known the devices of a file, as a factory writes it",
+		Usage:     "Register the devices of a file, for example from a factory",
 		ArgsUsage: "FILE",
-		Description: "FILE is CSV with a header, or lines of JSON, and - is the standard input; gzip is understood. Columns, in any order:\n" +
-			"  id                the only one that must be there\n" +
+		Description: "FILE is CSV with a header or lines of JSON, may be gzipped, and - is the standard input. Columns, in any order:\n" +
+			"  id                required\n" +
 			"  tenant            default: the enrollment's\n" +
 			"  site, lat, lon\n" +
 			"  labels            a JSON object; or columns of their own, such as label.model\n" +
-			"  deployed          2026-11-20, or RFC 3339; default: now. It decides the device's month for good\n" +
-			"Lines that are wrong are said, with the reason, and left out. It can be repeated: what a line says of a device\n" +
-			"that is known is changed, except for its tenant, its enrollment and its month.",
+			"  deployed          2026-11-20, or RFC 3339; default: now. It determines the device's month permanently\n" +
+			"Invalid lines are reported with the reason and skipped. Importing the same file again changes nothing. A line\n" +
+			"about a registered device changes everything but its tenant, its enrollment and its month.",
 		Flags: append(storageFlags(), enrollmentFlag(),
 			&cli.StringFlag{Name: "format", DefaultText: "by the name of the file, or csv", Usage: "csv or jsonl"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, and change nothing"},
-			&cli.StringFlag{Name: "errors", Usage: "write all that is wrong to `FILE`, as lines of JSON"},
-			&cli.IntFlag{Name: "workers", Value: 64, Usage: "`NUMBER` of devices that are written at the same time"},
-			&cli.BoolFlag{Name: "json", Usage: "print what is wrong, and last how it ended, as lines of JSON"}),
+			&cli.BoolFlag{Name: "dry-run", Usage: "Report what would be done and change nothing"},
+			&cli.StringFlag{Name: "errors", Usage: "Write all problems to `FILE` as lines of JSON"},
+			&cli.IntFlag{Name: "workers", Value: 64, Usage: "`NUMBER` of concurrent writes"},
+			&cli.BoolFlag{Name: "json", Usage: "Print problems, and finally a summary, as lines of JSON"}),
 		Action: deviceImport,
 	}
 }
 
-// mostSaid is how many notes people are shown.
+// mostSaid bounds the notes that are shown to people.
 const mostSaid = 100
 
 func deviceImport(c *cli.Context) (err error) {
@@ -75,7 +75,7 @@ func deviceImport(c *cli.Context) (err error) {
 	return importEnd(c, file, e, notes, sum, err)
 }
 
-// importFormat is what the flags and the name of the file say.
+// importFormat returns the format that the flags or the file's name imply.
 func importFormat(c *cli.Context) (tabular.Format, error) {
 	format, name := c.String("format"), strings.TrimSuffix(strings.ToLower(c.Args().First()), ".gz")
 	switch {
@@ -101,13 +101,13 @@ func importInput(c *cli.Context) (io.ReadCloser, error) {
 	return io.NopCloser(c.App.Reader), nil
 }
 
-// importNotes go where the flags say.
+// importNotes writes notes to where the flags say.
 type importNotes struct {
 	c    *cli.Context
 	said int
 	file *os.File // of --errors; nil where there is none
 	out  *bufio.Writer
-	err  error // the first of writing to the file
+	err  error // of writing to the file
 }
 
 func newNotes(c *cli.Context) (*importNotes, error) {
@@ -136,7 +136,7 @@ func (n *importNotes) add(note factory.Note) {
 	fmt.Fprintln(n.c.App.ErrWriter, noteText(note))
 }
 
-// noteText is a note for people. An id that is none would be shown in its error.
+// noteText formats a note for people. An invalid ID is already part of the error.
 func noteText(n factory.Note) string {
 	device := ""
 	if _, err := schema.ParseDeviceID(n.Device); err == nil {
@@ -155,7 +155,7 @@ func (n *importNotes) close() error {
 	return errors.Join(n.err, n.out.Flush(), n.file.Close())
 }
 
-// importLine is how an import ended, in JSON: the last line.
+// importLine is the summary of an import in JSON: its last line.
 type importLine struct {
 	factory.Summary
 	Enrollment schema.EnrollmentID `json:"enrollment"`
@@ -165,10 +165,10 @@ type importLine struct {
 
 func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *importNotes, sum factory.Summary, failed error) error {
 	if rest := notes.said - mostSaid; rest > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "and %d more: --errors FILE keeps them all\n", rest)
+		fmt.Fprintf(c.App.ErrWriter, "and %d more: --errors FILE writes all of them\n", rest)
 	}
 	if unknown := f.Unknown(); len(unknown) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "furrow: columns that mean nothing here were passed over: %q\n", unknown)
+		fmt.Fprintf(c.App.ErrWriter, "furrow: unknown columns were ignored: %q\n", unknown)
 	}
 	if c.Bool("json") {
 		if err := writeJSONLine(c.App.Writer, importLine{Summary: sum, Enrollment: e.ID, DryRun: c.Bool("dry-run"), Unknown: f.Unknown()}); err != nil {

@@ -16,20 +16,20 @@ import (
 func deviceListCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "list",
-		Usage: "list the devices that are known, in the order of their ids",
-		Description: "It reads page by page, and no more than --limit needs. All but --prefix, --after and --limit choose among what\n" +
-			"storage reads: with --prefix that is less.",
+		Usage: "List devices in the order of their IDs",
+		Description: "The list is read page by page, up to --limit. Except for --prefix, --after and --limit, filters do not reduce\n" +
+			"what storage reads; combine them with --prefix in a large fleet.",
 		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "only ids that begin with `PREFIX`"},
-			&cli.StringFlag{Name: "after", Usage: "only ids after `ID`: where an earlier list has ended"},
-			&cli.StringFlag{Name: "tenant", Usage: "only those of `TENANT`"},
-			&cli.StringFlag{Name: "site", Usage: "only those at `SITE`"},
-			&cli.StringFlag{Name: "enrollment", Usage: "only those of the enrollment `ID`"},
-			&cli.StringFlag{Name: "month", Usage: "only those of `MONTH`, as 2026-11, or 2026-11.03 for one of its shards"},
-			&cli.StringFlag{Name: "status", Usage: "only those that are active or revoked"},
-			&cli.StringSliceFlag{Name: "label", Usage: "only those with the label `NAME=TEXT`; repeat it for several, which must all be there"},
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "no more than `NUMBER` devices"},
-			&cli.BoolFlag{Name: "json", Usage: "the same as --format jsonl"},
+			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that start with `PREFIX`"},
+			&cli.StringFlag{Name: "after", Usage: "Only IDs after `ID`, the end of an earlier list"},
+			&cli.StringFlag{Name: "tenant", Usage: "Only devices of `TENANT`"},
+			&cli.StringFlag{Name: "site", Usage: "Only devices at `SITE`"},
+			&cli.StringFlag{Name: "enrollment", Usage: "Only devices of the enrollment `ID`"},
+			&cli.StringFlag{Name: "month", Usage: "Only devices of `MONTH`, such as 2026-11, or 2026-11.03 for one of its shards"},
+			&cli.StringFlag{Name: "status", Usage: "Only devices with this status: active or revoked"},
+			&cli.StringSliceFlag{Name: "label", Usage: "Only devices with the label `NAME=TEXT`; if repeated, with all of them"},
+			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "At most `NUMBER` devices"},
+			&cli.BoolFlag{Name: "json", Usage: "Same as --format jsonl"},
 			formatFlag()),
 		Action: deviceList,
 	}
@@ -58,16 +58,16 @@ func deviceList(c *cli.Context) error {
 	var last schema.DeviceID
 	more := false
 	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more)
-	if err := answer(c, deviceRecord{}, devices, func() string { return "there is no such device" }); err != nil {
+	if err := answer(c, deviceRecord{}, devices, func() string { return "no such device" }); err != nil {
 		return err
 	}
 	if more {
-		fmt.Fprintf(c.App.ErrWriter, "furrow: there may be more: --after %s goes on\n", last)
+		fmt.Fprintf(c.App.ErrWriter, "furrow: there may be more: continue with --after %s\n", last)
 	}
 	return nil
 }
 
-// listQuestion is what the flags ask of the table of devices, and which labels.
+// listQuestion returns the query for the flags, and the labels to filter by.
 func listQuestion(c *cli.Context) (q tables.Query, labels map[string]string, err error) {
 	if q.Range.Partitions, err = schema.IDsWithPrefix(c.String("prefix")); err != nil {
 		return q, nil, usagef(c, "--prefix: %v", err)
@@ -93,13 +93,13 @@ func listQuestion(c *cli.Context) (q tables.Query, labels map[string]string, err
 	if labels, err = labelsOf(c); err != nil {
 		return q, nil, err
 	}
-	if len(labels) == 0 { // or nobody knows how many it takes
+	if len(labels) == 0 { // with labels, the number of rows to read is unknown
 		q.Size = min(c.Int("limit"), 1000)
 	}
 	return q, labels, nil
 }
 
-// A listFilter is a flag that storage can choose by.
+// A listFilter is a flag that storage can filter by.
 type listFilter struct {
 	flag, property string
 	check          func(text string) error
@@ -120,8 +120,8 @@ func listFilters() []listFilter {
 	}
 }
 
-// listed are the devices of pages that have the labels, up to limit. It leaves the
-// last one, and whether there may be more.
+// listed returns the devices of pages that have the labels, up to limit. It sets last to the
+// last device, and more if there may be others.
 func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *schema.DeviceID, more *bool) iter.Seq2[query.Record, error] {
 	return func(yield func(query.Record, error) bool) {
 		n := 0

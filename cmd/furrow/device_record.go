@@ -12,11 +12,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// A deviceRecord is a device in listings.
+// A deviceRecord is a device in lists.
 type deviceRecord struct {
 	schema.Device
-	Outcome sas.Outcome // of what was done with it just now; empty where nothing was
-	InFleet *bool       // nil where it was not looked for
+	Outcome sas.Outcome // of an import; otherwise empty
+	InFleet *bool       // whether its fleet row exists; nil: not read
 }
 
 var _ query.Record = deviceRecord{}
@@ -33,10 +33,10 @@ func (r deviceRecord) Lines() [][]any {
 	return [][]any{{string(r.ID), r.Month.String(), string(r.Tenant), string(r.Site), string(r.Enrollment), string(r.status()), lat, lon, labelsText(r.Labels)}}
 }
 
-// status is what others read that was written before there was one.
+// status treats a missing status as active.
 func (r deviceRecord) status() schema.Status { return cmp.Or(r.Status, schema.Active) }
 
-// labelsText is name=text, in the order of the names.
+// labelsText formats labels as name=text in the order of the names.
 func labelsText(labels map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
@@ -64,7 +64,7 @@ type deviceLine struct {
 
 type tokenLine struct {
 	Policy      string    `json:"policy"`
-	From        time.Time `json:"from"` // the earliest row that it admits
+	From        time.Time `json:"from"` // lowest row key that it admits
 	To          time.Time `json:"to"`
 	Expires     time.Time `json:"expires"`
 	Fingerprint string    `json:"fingerprint"`

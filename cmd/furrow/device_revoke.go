@@ -17,14 +17,14 @@ import (
 func deviceRevokeCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "revoke",
-		Usage:     "take devices' right to write away, and to get tokens",
+		Usage:     "Revoke devices: their tokens end, and they get no others",
 		ArgsUsage: "ID...",
-		Description: "The tokens of a device's whole cohort end, a quarter of the devices of its readings table: the others ask once\n" +
-			"for a new one. What storage has accepted is folded. It can be repeated.",
+		Description: "The tokens of the device's whole cohort end, a quarter of the devices of its readings table; the others request\n" +
+			"a new one. Readings that storage has accepted are still processed. Revoking again is safe.",
 		Flags: append(storageFlags(),
-			&cli.BoolFlag{Name: "at-expiry", Usage: "let the tokens that are out expire: no other device notices, and these write until then"},
-			&cli.BoolFlag{Name: "yes", Usage: "do it although others are locked out until they ask for a token again"},
-			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each, and last how many others need a new token"}),
+			&cli.BoolFlag{Name: "at-expiry", Usage: "Let the existing tokens expire: the device writes until then, and no other device is affected"},
+			&cli.BoolFlag{Name: "yes", Usage: "Confirm that other devices are locked out until they request a new token"},
+			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device, and finally how many others need a new token"}),
 		Action: func(c *cli.Context) error { return changeStatus(c, schema.Revoked) },
 	}
 }
@@ -32,14 +32,14 @@ func deviceRevokeCommand() *cli.Command {
 func deviceRestoreCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "let devices that were revoked have tokens again",
+		Usage:     "Let revoked devices get tokens again",
 		ArgsUsage: "ID...",
-		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each"}),
+		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device"}),
 		Action:    func(c *cli.Context) error { return changeStatus(c, schema.Active) },
 	}
 }
 
-// changeStatus revokes or restores the devices that are named, all of which must exist.
+// changeStatus revokes or restores the named devices, which must all exist.
 func changeStatus(c *cli.Context, to schema.Status) error {
 	d, err := openDesk(c)
 	if err != nil {
@@ -58,18 +58,18 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	if err := d.change(c, devices, to); err != nil || !rotates {
 		return err
 	}
-	n, err := d.bereft(c, devices)
+	n, err := d.othersAffected(c, devices)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it is done, but the devices that need a new token cannot be counted: %w", err)
+		return fmt.Errorf("the devices are revoked, but the others that need a new token cannot be counted: %w", err)
 	case c.Bool("json"):
-		return writeJSONLine(c.App.Writer, bereftLine{n})
+		return writeJSONLine(c.App.Writer, affectedLine{n})
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%d other devices had a token that has ended, and need a new one: they get it when they ask.\n", n)
+	_, err = fmt.Fprintf(c.App.Writer, "%s need a new token, and get it when they request it.\n", many(int64(n), "other device"))
 	return err
 }
 
-// devices are the records of those that are named.
+// devices returns the records of the named devices.
 func (d *desk) devices(c *cli.Context) (devices []schema.Device, err error) {
 	if c.NArg() == 0 {
 		return nil, usagef(c, "name one device or more")
@@ -88,7 +88,7 @@ func (d *desk) devices(c *cli.Context) (devices []schema.Device, err error) {
 	return devices, nil
 }
 
-// statusLine is a device whose status was changed, in JSON.
+// statusLine is a device with its new status, in JSON.
 type statusLine struct {
 	Device   schema.DeviceID `json:"device"`
 	Status   schema.Status   `json:"status"`
@@ -96,20 +96,19 @@ type statusLine struct {
 	AtExpiry bool            `json:"atExpiry,omitempty"`
 }
 
-// bereftLine is how many other devices have lost a token, in JSON.
-type bereftLine struct {
+// affectedLine is how many other devices need a new token, in JSON.
+type affectedLine struct {
 	NeedNewToken int `json:"needNewToken"`
 }
 
-// abreast is how many devices are changed at the same time: one rotation of a
-// cohort then serves several of them.
-const abreast = 8
+// concurrentChanges lets one rotation of a cohort serve several devices.
+const concurrentChanges = 8
 
-// change changes the status of devices, and says so of each, in their order.
+// change changes the status of devices and prints each, in order.
 func (d *desk) change(c *cli.Context, devices []schema.Device, to schema.Status) error {
 	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
 	for len(devices) > 0 {
-		n := min(abreast, len(devices))
+		n := min(concurrentChanges, len(devices))
 		errs := make([]error, n)
 		var all sync.WaitGroup
 		for i, device := range devices[:n] {
@@ -139,21 +138,21 @@ func printStatus(c *cli.Context, device schema.Device, to schema.Status, delay t
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: to == schema.Revoked && c.Bool("at-expiry")})
 	}
-	told := "may have tokens again"
+	told := "can get tokens again"
 	switch {
 	case to == schema.Active:
 	case c.Bool("at-expiry"):
-		told = "is revoked: it gets no token, and what it has expires" + lastExpiry(device)
+		told = "is revoked: it gets no new token, and its last one expires" + lastExpiry(device)
 	case delay > 0:
-		told = "is revoked: it gets no token, and within " + short(delay) + " it has none that works"
+		told = "is revoked: it gets no new token, and its tokens stop working within " + short(delay)
 	default:
-		told = "is revoked: it gets no token, and has none that works"
+		told = "is revoked: it gets no new token, and its tokens no longer work"
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", device.ID, told)
 	return err
 }
 
-// lastExpiry says when the last of a device's tokens ends, if any has not.
+// lastExpiry returns when the last valid token of a device expires, if any.
 func lastExpiry(device schema.Device) string {
 	var last tables.Ticks
 	for _, t := range device.Tokens {
@@ -165,8 +164,8 @@ func lastExpiry(device schema.Device) string {
 	return " at " + last.Time().Format(time.RFC3339)
 }
 
-// checkLockout refuses what would lock others out for long: devices whose tokens
-// live for more than a day may not ask for another for weeks.
+// checkLockout refuses a revocation that locks out other devices for long: those with tokens
+// for more than a day may not request another for weeks.
 func (d *desk) checkLockout(c *cli.Context, devices []schema.Device) error {
 	all, err := d.Enrollments.All(c.Context)
 	if err != nil {
@@ -183,29 +182,30 @@ func (d *desk) checkLockout(c *cli.Context, devices []schema.Device) error {
 		if !is {
 			continue
 		}
-		n, err := d.bereft(c, devices)
+		n, err := d.othersAffected(c, devices)
 		if err != nil {
 			return err
 		}
-		return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not ask for another before: revoking %s locks out %d other devices until they ask again; --yes does it, --at-expiry waits for the tokens to expire",
-			e.ID, schema.Window(e.Life), device.ID, n)
+		return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not request another before they expire: "+
+			"revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
+			e.ID, schema.Window(e.Life), device.ID, many(int64(n), "other device"))
 	}
 	return nil
 }
 
-// A cohort is devices of a readings table whose tokens hang on one policy.
+// A cohort is the devices of a readings table whose tokens refer to the same policy.
 type cohort struct {
 	table  string
 	number int
 }
 
 func cohortOf(d schema.Device) cohort {
-	return cohort{strings.ToLower(d.Readings), sas.Cohort(d.ID)} // names of tables do not differ by case alone
+	return cohort{strings.ToLower(d.Readings), sas.Cohort(d.ID)} // table names are case-insensitive
 }
 
-// bereft counts the other devices with a token that ends, or has ended, with those
-// of the given ones. It reads all devices of the fleet, a thousand a request.
-func (d *desk) bereft(c *cli.Context, devices []schema.Device) (n int, err error) {
+// othersAffected counts the other devices with a token that ends with those of the given
+// devices. It reads all devices of the fleet, a thousand per request.
+func (d *desk) othersAffected(c *cli.Context, devices []schema.Device) (n int, err error) {
 	cohorts, given := map[cohort]bool{}, map[schema.DeviceID]bool{}
 	for _, device := range devices {
 		cohorts[cohortOf(device)], given[device.ID] = true, true

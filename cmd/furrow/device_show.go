@@ -17,9 +17,9 @@ import (
 func deviceShowCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "show",
-		Usage:     "show a device's record, and the last tokens that it has had",
+		Usage:     "Show a device's record and its last tokens",
 		ArgsUsage: "ID",
-		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
+		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
 		Action:    deviceShow,
 	}
 }
@@ -51,7 +51,7 @@ func deviceShow(c *cli.Context) error {
 	return r.text(c.App.Writer)
 }
 
-// device is the record of a device. Where there is none it says what is near.
+// device returns the record of a device. If there is none, the error suggests similar IDs.
 func (d *desk) device(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
 	device, err := d.Registry.Get(c.Context, id)
 	if !errors.Is(err, tables.ErrNotFound) {
@@ -60,14 +60,14 @@ func (d *desk) device(c *cli.Context, id schema.DeviceID) (schema.Device, error)
 	if _, err := (query.Source{Tables: d.Tables, Names: d.Names}).Device(c.Context, string(id)); err != nil {
 		return device, err
 	}
-	return device, fmt.Errorf("device %s is in the fleet, and has no record: furrow device add makes one", id)
+	return device, fmt.Errorf("device %s is in the fleet but has no record: create it with furrow device add", id)
 }
 
-// text is the device for people.
+// text prints the device for people.
 func (r deviceRecord) text(w io.Writer) error {
-	fleet := "a run finds it"
+	fleet := "runs find it"
 	if !*r.InFleet {
-		fleet = "no run finds it: its fleet row is missing, until it gets a token or is added again"
+		fleet = "no run finds it: its fleet row is missing until it gets a token or is added again"
 	}
 	position := ""
 	if r.Position != nil {
@@ -83,7 +83,7 @@ func (r deviceRecord) text(w io.Writer) error {
 		}
 	}
 	if len(r.Device.Tokens) == 0 {
-		text += "  it has had no token\n"
+		text += "  no token yet\n"
 	}
 	for _, t := range r.Device.Tokens {
 		ends := "expired at"
@@ -100,13 +100,13 @@ func (r deviceRecord) text(w io.Writer) error {
 func deviceKeyCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "key",
-		Usage:       "print a device's key, for its firmware",
+		Usage:       "Print a device's key",
 		ArgsUsage:   "ID",
-		Description: "It is derived from the enrollment's key. The device need not be known yet.",
+		Description: "The key is derived from the enrollment's key. The device need not be registered.",
 		Flags: append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "enrollment", DefaultText: "the device's, or the only one", Usage: "`ID` of the enrollment"},
-			&cli.BoolFlag{Name: "secondary", Usage: "the key derived from the secondary key instead of the primary"},
-			&cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
+			&cli.BoolFlag{Name: "secondary", Usage: "Derive it from the secondary key instead of the primary"},
+			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
 		Action: deviceKey,
 	}
 }
@@ -132,12 +132,12 @@ func deviceKey(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, keyLine{Enrollment: e.ID, Device: id, Rank: rank, Key: own.Base64()})
 	}
-	fmt.Fprintf(c.App.ErrWriter, "This is the key of device %s, from the %s key of enrollment %s. It is a secret.\n", id, rank, e.ID)
+	fmt.Fprintf(c.App.ErrWriter, "Key of device %s, derived from the %s key of enrollment %s. Keep it secret.\n", id, rank, e.ID)
 	_, err = fmt.Fprintln(c.App.Writer, own.Base64())
 	return err
 }
 
-// enrollmentOf is the enrollment of a device, which may not be known yet.
+// enrollmentOf returns the enrollment of a device, which need not be registered.
 func (d *desk) enrollmentOf(c *cli.Context, id schema.DeviceID) (schema.Enrollment, error) {
 	device, err := d.Registry.Get(c.Context, id)
 	switch known := err == nil && device.Enrollment != ""; {

@@ -17,9 +17,9 @@ import (
 func enrollmentCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "enrollment",
-		Usage: "groups of devices with one key, and what their tokens are good for",
-		Description: "The keys of an enrollment's devices are derived from the enrollment's, as Azure's Device Provisioning Service\n" +
-			"does it, and never stored. Its own are stored sealed by the master key.",
+		Usage: "Manage enrollments (groups of devices that share a key)",
+		Description: "A device's key is derived from its enrollment's key, as in Azure's Device Provisioning Service, and not stored.\n" +
+			"An enrollment's key is stored sealed by the master key.",
 		Subcommands: []*cli.Command{
 			enrollmentAddCommand(),
 			enrollmentListCommand(),
@@ -32,14 +32,14 @@ func enrollmentCommand() *cli.Command {
 	}
 }
 
-// A desk is where devices and enrollments are kept.
+// A desk manages devices and enrollments.
 type desk struct {
 	*stores
 	Enrollments *sas.Enrollments
 	Registry    sas.Registry
 }
 
-// openDesk finds the storage that the flags name. Keys stay sealed: see unseal.
+// openDesk opens the storage that the flags name. Keys stay sealed: see unseal.
 func openDesk(c *cli.Context, watchers ...watcher) (*desk, error) {
 	s, err := openStorage(c, watchers...)
 	if err != nil {
@@ -48,18 +48,18 @@ func openDesk(c *cli.Context, watchers ...watcher) (*desk, error) {
 	return &desk{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables, s.Names)}, nil
 }
 
-// unseal gives the enrollments the master key, and says where it was. See openMaster.
+// unseal sets the enrollments' master key and returns its source. See openMaster.
 func (d *desk) unseal(c *cli.Context, make bool) (where string, err error) {
 	d.Enrollments.SealingKey, where, err = openMaster(c, make)
 	return where, err
 }
 
-// enrollmentFlag chooses among enrollments.
+// enrollmentFlag selects an enrollment.
 func enrollmentFlag() cli.Flag {
-	return &cli.StringFlag{Name: "enrollment", DefaultText: "the only one, where there is one", Usage: "`ID` of the enrollment"}
+	return &cli.StringFlag{Name: "enrollment", DefaultText: "the only one", Usage: "`ID` of the enrollment"}
 }
 
-// enrollment is the one that --enrollment names, or the only one that there is.
+// enrollment returns the enrollment that --enrollment names, or the only one.
 func (d *desk) enrollment(c *cli.Context) (schema.Enrollment, error) {
 	if c.IsSet("enrollment") {
 		return d.named(c, c.String("enrollment"))
@@ -69,14 +69,14 @@ func (d *desk) enrollment(c *cli.Context) (schema.Enrollment, error) {
 	case err != nil:
 		return schema.Enrollment{}, err
 	case len(all) == 0:
-		return schema.Enrollment{}, errors.New("there is no enrollment yet: furrow enrollment add makes one")
+		return schema.Enrollment{}, errors.New("no enrollment yet: create one with furrow enrollment add")
 	case len(all) > 1:
-		return schema.Enrollment{}, usagef(c, "there are several enrollments; say which with --enrollment: %s", strings.Join(enrollmentIDs(all), ", "))
+		return schema.Enrollment{}, usagef(c, "select one of several enrollments with --enrollment: %s", strings.Join(enrollmentIDs(all), ", "))
 	}
 	return all[0], nil
 }
 
-// named is the enrollment of an id. Where there is none it says what is near.
+// named returns an enrollment by ID. If there is none, the error suggests similar IDs.
 func (d *desk) named(c *cli.Context, text string) (schema.Enrollment, error) {
 	id, err := schema.ParseEnrollmentID(text)
 	if err != nil {
@@ -90,11 +90,11 @@ func (d *desk) named(c *cli.Context, text string) (schema.Enrollment, error) {
 	if errAll != nil {
 		return e, err
 	}
-	hint := "; furrow enrollment add makes one"
+	hint := "; create it with furrow enrollment add"
 	if ids := enrollmentIDs(all); len(ids) > 0 {
-		hint = didYouMean(text, ids, "") + " (there are: " + strings.Join(ids, ", ") + ")"
+		hint = didYouMean(text, ids, "") + " (existing: " + strings.Join(ids, ", ") + ")"
 	}
-	return e, fmt.Errorf("there is no enrollment %q%s", text, hint)
+	return e, fmt.Errorf("no enrollment %q%s", text, hint)
 }
 
 func enrollmentIDs(all []schema.Enrollment) (ids []string) {
@@ -104,7 +104,7 @@ func enrollmentIDs(all []schema.Enrollment) (ids []string) {
 	return ids
 }
 
-// enrollmentArgument is the one argument of commands about an enrollment.
+// enrollmentArgument reads the single argument of commands about an enrollment.
 func enrollmentArgument(c *cli.Context) (schema.EnrollmentID, error) {
 	if c.NArg() != 1 {
 		return "", usagef(c, "name one enrollment")
@@ -140,23 +140,23 @@ func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
 		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch}
 }
 
-// text is an enrollment for people.
+// text formats an enrollment for people.
 func (l enrollmentLine) text() string {
 	state := "enabled"
 	if l.Disabled {
-		state = "disabled: no device gets a token"
+		state = "disabled: its devices get no tokens"
 	}
-	first := "a device registers at its first contact"
+	first := "devices register themselves when they first request a token"
 	if l.ImportOnly {
-		first = "a device must be imported or added first"
+		first = "devices must be imported or added first"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, of tenant %s: %s\n", l.Enrollment, l.Tenant, state)
 	for _, line := range [][2]string{
-		{"tokens", fmt.Sprintf("live for %s, and admit rows from %s before", lengthText(l.Life), lengthText(l.Backfill))},
+		{"tokens", fmt.Sprintf("live for %s, and admit rows up to %s older", lengthText(l.Life), lengthText(l.Backfill))},
 		{"readings", "table " + l.Readings},
 		{"devices", first},
-		{"advice", fmt.Sprintf("send every %s, at most %d rows at once", lengthText(l.SendEvery), l.Batch)},
+		{"advice", fmt.Sprintf("send every %s, at most %d rows at a time", lengthText(l.SendEvery), l.Batch)},
 	} {
 		fmt.Fprintf(&b, "  %-8s  %s\n", line[0], line[1])
 	}
@@ -166,8 +166,8 @@ func (l enrollmentLine) text() string {
 func enrollmentListCommand() *cli.Command {
 	return &cli.Command{
 		Name:   "list",
-		Usage:  "list the enrollments",
-		Flags:  append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each"}),
+		Usage:  "List enrollments",
+		Flags:  append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each enrollment"}),
 		Action: enrollmentList,
 	}
 }
@@ -182,7 +182,7 @@ func enrollmentList(c *cli.Context) error {
 		return err
 	}
 	if len(all) == 0 {
-		fmt.Fprintln(c.App.ErrWriter, "There is no enrollment yet: furrow enrollment add makes one.")
+		fmt.Fprintln(c.App.ErrWriter, "No enrollment yet: create one with furrow enrollment add.")
 	}
 	for _, e := range all {
 		if err := printEnrollment(c, e); err != nil {
@@ -206,12 +206,12 @@ func ownTables(n schema.Names) []string {
 	return slices.DeleteFunc(processors.Tables(n), func(name string) bool { return name == n.Readings() })
 }
 
-// checkReadings says why devices cannot write to a table.
+// checkReadings returns why devices cannot write to a table.
 func checkReadings(n schema.Names, table string) error {
 	same := func(own string) bool { return strings.EqualFold(own, table) } // as storage sees them
 	tracking := n.Partitions("")
 	if slices.ContainsFunc(ownTables(n), same) || len(table) >= len(tracking) && strings.EqualFold(table[:len(tracking)], tracking) {
-		return fmt.Errorf("table %s is one that the fleet keeps its own records in; devices must not write there", table)
+		return fmt.Errorf("table %s holds records of the fleet; devices must not write there", table)
 	}
 	return tables.CheckTable(table)
 }

@@ -19,18 +19,18 @@ import (
 func enrollmentAddCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "add",
-		Usage:     "make an enrollment, and the tables that its devices need",
+		Usage:     "Add an enrollment and create the tables that its devices need",
 		ArgsUsage: "ID",
-		Description: "It has a primary and a secondary key, which are made here unless they are given. With tokens that live for\n" +
-			"more than a day an enrollment has a readings table to itself: revoking a device there locks others out\n" +
-			"until they ask for a token again.",
+		Description: "An enrollment has a primary and a secondary key, which are generated unless given. If its tokens live for more\n" +
+			"than a day, it gets its own readings table: revoking a device locks out others of the table until they\n" +
+			"request a new token.",
 		Flags: append(append(append(storageFlags(), masterFlags()...),
-			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` whose its devices are, where an import does not say otherwise"},
-			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's; of its own for a life of more than a day", Usage: "`TABLE` that its devices write to"}),
+			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` that owns the devices, unless an import names another"},
+			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day", Usage: "`TABLE` for the devices' readings"}),
 			append(policyFlags(),
-				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with the primary key in base64, where a factory has made it; - for the standard input"},
-				&cli.StringFlag{Name: "secondary-key", Usage: "`FILE` with the secondary key; - for the standard input"},
-				&cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"})...),
+				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with a primary key in base64, for example from a factory; - for the standard input"},
+				&cli.StringFlag{Name: "secondary-key", Usage: "`FILE` with a secondary key; - for the standard input"},
+				&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"})...),
 		Action: enrollmentAdd,
 	}
 }
@@ -70,7 +70,7 @@ func enrollmentAdd(c *cli.Context) error {
 	}
 	e, err = d.Enrollments.Add(c.Context, e, primary, secondary)
 	if errors.Is(err, tables.ErrExists) {
-		return fmt.Errorf("%w; furrow enrollment set changes it", err)
+		return fmt.Errorf("%w; change it with furrow enrollment set", err)
 	}
 	if err != nil {
 		return err
@@ -82,19 +82,19 @@ func enrollmentAdd(c *cli.Context) error {
 	return err
 }
 
-// newEnrollment is what the flags say of one; without --readings, it has none yet.
+// newEnrollment reads the flags of a new enrollment. Without --readings it has no table yet.
 func newEnrollment(c *cli.Context) (e schema.Enrollment, err error) {
 	if e.ID, err = enrollmentArgument(c); err != nil {
 		return e, err
 	}
 	if !c.IsSet("tenant") {
-		return e, usagef(c, "say with --tenant whose its devices are")
+		return e, usagef(c, "--tenant is required: the tenant that owns the devices")
 	}
 	if e.Tenant, err = schema.ParseTenant(c.String("tenant")); err != nil {
 		return e, usagef(c, "--tenant: %v", err)
 	}
 	e.Life, e.Backfill, e.SendEvery, e.Batch = defaultLife, defaultBackfill, defaultSendEvery, defaultBatch
-	e.Readings = "readings" // whatever it will be, the check of the rest wants one
+	e.Readings = "readings" // placeholder for the check
 	if c.IsSet("readings") {
 		e.Readings = c.String("readings")
 	}
@@ -107,10 +107,10 @@ func newEnrollment(c *cli.Context) (e schema.Enrollment, err error) {
 	return e, nil
 }
 
-// givenKeys are the keys that a factory has made, or nil.
+// givenKeys reads the given keys; a key that is not given is nil.
 func givenKeys(c *cli.Context) (primary, secondary sas.Key, err error) {
 	if c.String("primary-key") == "-" && c.String("secondary-key") == "-" {
-		return nil, nil, usagef(c, "only one of --primary-key and --secondary-key can come from the standard input")
+		return nil, nil, usagef(c, "only one of --primary-key and --secondary-key can be read from the standard input")
 	}
 	for name, to := range map[string]*sas.Key{"primary-key": &primary, "secondary-key": &secondary} {
 		if !c.IsSet(name) {
@@ -123,14 +123,14 @@ func givenKeys(c *cli.Context) (primary, secondary sas.Key, err error) {
 	return primary, secondary, nil
 }
 
-// givenKey reads a key. Its errors do not quote the name of the file, which is the
-// key where someone has mistaken the flag.
+// givenKey reads a key from a file. Its errors do not quote the file's name, because a user may
+// have given the key itself by mistake.
 func givenKey(c *cli.Context, file string) (sas.Key, error) {
 	in := c.App.Reader
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, errors.New("there is no such file, or it cannot be read; it takes a file or - for the standard input, and never the key itself")
+			return nil, errors.New("no such file, or it cannot be read; give a file or - for the standard input, never the key itself")
 		}
 		defer f.Close() // it was only read
 		in = f
@@ -142,7 +142,7 @@ func givenKey(c *cli.Context, file string) (sas.Key, error) {
 	return sas.ParseKey(strings.TrimSpace(string(text)))
 }
 
-// makeTables makes what devices of an enrollment need.
+// makeTables creates the tables that an enrollment needs.
 func (d *desk) makeTables(c *cli.Context, readings string) error {
 	for _, name := range append(processors.Tables(d.Names), readings) {
 		if err := d.Tables.Table(name).Create(c.Context); err != nil {
@@ -150,16 +150,17 @@ func (d *desk) makeTables(c *cli.Context, readings string) error {
 		}
 	}
 	if d.Account.Key == "" {
-		return nil // only the key may set policies: an endpoint that has it will
+		return nil // setting policies needs the account's key; the endpoint will do it
 	}
-	return d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))).Ensure(c.Context, readings) // or the first device would have to wait until they hold
+	// Otherwise the first device would have to wait until the policies are in force.
+	return d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))).Ensure(c.Context, readings)
 }
 
-// afterAdd says where the keys are, and what comes next.
+// afterAdd describes where the keys are and the next steps.
 func afterAdd(e schema.Enrollment, where string) string {
-	return fmt.Sprintf("  keys      sealed in storage by the master key in %s: keep a copy of that, or no device can prove who it is\n"+
+	return fmt.Sprintf("  keys      sealed in storage by the master key in %s: keep a copy of it, or no device can authenticate\n"+
 		"Next:\n"+
-		"  furrow device add DEVICE --enrollment %s      makes one device known, and prints what it runs to send\n"+
-		"  furrow device import FILE --enrollment %s     makes known what a factory has made\n"+
-		"  furrow enrollment key %s --show-key           prints the key from which a factory derives those of devices\n", where, e.ID, e.ID, e.ID)
+		"  furrow device add DEVICE --enrollment %s      registers a device and prints a script that sends a reading\n"+
+		"  furrow device import FILE --enrollment %s     registers the devices of a file\n"+
+		"  furrow enrollment key %s --show-key           prints the key from which a factory derives devices' keys\n", where, e.ID, e.ID, e.ID)
 }

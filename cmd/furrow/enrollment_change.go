@@ -12,11 +12,11 @@ import (
 func enrollmentSetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "set",
-		Usage:     "change what an enrollment's tokens are good for",
+		Usage:     "Change the policy of an enrollment",
 		ArgsUsage: "ID",
-		Description: "What is not given stays. Tokens that are out keep what they were issued with. Its tenant and its table\n" +
-			"cannot change. Labels that are given replace all that it has.",
-		Flags:  append(append(storageFlags(), policyFlags()...), &cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
+		Description: "Flags that are not given change nothing. Existing tokens are not affected. The tenant and the table cannot be\n" +
+			"changed. Given labels replace all labels.",
+		Flags:  append(append(storageFlags(), policyFlags()...), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
 		Action: enrollmentSet,
 	}
 }
@@ -28,23 +28,23 @@ func enrollmentSet(c *cli.Context) error {
 	return changeEnrollment(c, func(e *schema.Enrollment) error { return applyPolicy(c, e) })
 }
 
-// enrollmentSwitchCommand is disable, and enable.
+// enrollmentSwitchCommand returns disable or enable.
 func enrollmentSwitchCommand(name string, disabled bool) *cli.Command {
-	usage := "give no more tokens to the devices of an enrollment"
-	about := fmt.Sprintf("Endpoints go by it within %s. Tokens that are out work until they expire: furrow device revoke ends those of a device.", short(sas.Recent))
+	usage := "Stop issuing tokens to the devices of an enrollment"
+	about := fmt.Sprintf("Takes effect within %s. Existing tokens work until they expire; furrow device revoke ends those of a device.", short(sas.Recent))
 	if !disabled {
-		usage, about = "give tokens to the devices of an enrollment again", ""
+		usage, about = "Issue tokens to the devices of an enrollment again", ""
 	}
 	return &cli.Command{
 		Name: name, Usage: usage, Description: about, ArgsUsage: "ID",
-		Flags: append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
+		Flags: append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
 		Action: func(c *cli.Context) error {
 			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = disabled; return nil })
 		},
 	}
 }
 
-// changeEnrollment changes the enrollment that is named, and prints it.
+// changeEnrollment changes the named enrollment and prints it.
 func changeEnrollment(c *cli.Context, change func(*schema.Enrollment) error) error {
 	if _, err := enrollmentArgument(c); err != nil {
 		return err
@@ -66,13 +66,13 @@ func changeEnrollment(c *cli.Context, change func(*schema.Enrollment) error) err
 func enrollmentRotateCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "rotate",
-		Usage:     "give an enrollment a new primary key",
+		Usage:     "Give an enrollment a new primary key",
 		ArgsUsage: "ID",
-		Description: "The old primary key becomes the secondary one: devices with keys derived from it go on. The old secondary key\n" +
-			"ends, and devices with keys derived from that get no more tokens.",
+		Description: "The old primary key becomes the secondary key, so devices with keys derived from it continue to work. The old\n" +
+			"secondary key ends, and devices with keys derived from it get no more tokens.",
 		Flags: append(append(storageFlags(), masterFlags()...),
-			&cli.BoolFlag{Name: "yes", Usage: "do it: there is no way back"},
-			&cli.BoolFlag{Name: "json", Usage: "print the enrollment as a line of JSON"}),
+			&cli.BoolFlag{Name: "yes", Usage: "Confirm; this cannot be undone"},
+			&cli.BoolFlag{Name: "json", Usage: "Print the enrollment as a line of JSON"}),
 		Action: enrollmentRotate,
 	}
 }
@@ -82,7 +82,8 @@ func enrollmentRotate(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("yes") {
-		return usagef(c, "the secondary key of %s ends, and devices with keys derived from it get no more tokens; those of the primary key go on, with that as the secondary: --yes does it", c.Args().First())
+		return usagef(c, "the secondary key of %s ends, and devices with keys derived from it get no more tokens; keys derived from the "+
+			"primary key stay valid. Confirm with --yes", c.Args().First())
 	}
 	d, err := openDesk(c)
 	if err != nil {
@@ -101,21 +102,21 @@ func enrollmentRotate(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, enrollmentLineOf(e))
 	}
-	fmt.Fprintf(c.App.Writer, "%s has a new primary key, which furrow enrollment key %s --show-key prints for the factory.\n"+
-		"The old one is the secondary now: its devices go on. Endpoints go by it within %s.\n", e.ID, e.ID, short(sas.Recent))
+	fmt.Fprintf(c.App.Writer, "%s has a new primary key; furrow enrollment key %s --show-key prints it for the factory.\n"+
+		"The old one is now the secondary key, and its devices continue to work. Takes effect within %s.\n", e.ID, e.ID, short(sas.Recent))
 	return nil
 }
 
 func enrollmentKeyCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "key",
-		Usage:       "print an enrollment's key, for the factory that derives those of devices from it",
+		Usage:       "Print an enrollment's key, from which a factory derives devices' keys",
 		ArgsUsage:   "ID",
-		Description: "It is a secret: whoever has it can speak for every device of the enrollment. It belongs into no device.",
+		Description: "The key is a secret: it allows impersonating every device of the enrollment. Never store it in a device.",
 		Flags: append(append(storageFlags(), masterFlags()...),
-			&cli.BoolFlag{Name: "show-key", Usage: "print it"},
-			&cli.BoolFlag{Name: "secondary", Usage: "the secondary key instead of the primary"},
-			&cli.BoolFlag{Name: "json", Usage: "print it as a line of JSON"}),
+			&cli.BoolFlag{Name: "show-key", Usage: "Confirm that the key may be printed"},
+			&cli.BoolFlag{Name: "secondary", Usage: "Print the secondary key instead of the primary"},
+			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
 		Action: enrollmentKey,
 	}
 }
@@ -133,7 +134,7 @@ func enrollmentKey(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("show-key") {
-		return usagef(c, "whoever has the key can speak for every device of the enrollment: --show-key prints it")
+		return usagef(c, "the key allows impersonating every device of the enrollment: confirm with --show-key")
 	}
 	d, err := openDesk(c)
 	if err != nil {
@@ -150,12 +151,12 @@ func enrollmentKey(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, keyLine{Enrollment: e.ID, Rank: rank, Key: key.Base64()})
 	}
-	fmt.Fprintf(c.App.ErrWriter, "This is the %s key of enrollment %s. It is a secret: whoever has it can speak for every device of it.\n", rank, e.ID)
+	fmt.Fprintf(c.App.ErrWriter, "The %s key of enrollment %s. Keep it secret: it allows impersonating each of its devices.\n", rank, e.ID)
 	_, err = fmt.Fprintln(c.App.Writer, key.Base64())
 	return err
 }
 
-// key is the key of an enrollment that --secondary says.
+// key returns the primary key of an enrollment, or with --secondary the secondary.
 func (d *desk) key(c *cli.Context, e schema.Enrollment) (sas.Key, sas.Rank, error) {
 	if _, err := d.unseal(c, false); err != nil {
 		return nil, "", err

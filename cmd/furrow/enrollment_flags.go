@@ -10,7 +10,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// What an enrollment has where nothing is said.
+// Defaults of an enrollment.
 const (
 	defaultLife      = time.Hour
 	defaultBackfill  = 7 * 24 * time.Hour
@@ -18,21 +18,24 @@ const (
 	defaultBatch     = 100
 )
 
-// policyFlags are what can be said of an enrollment, and changed later.
+// policyFlags are the flags of an enrollment that can be changed later.
 func policyFlags() []cli.Flag {
 	return []cli.Flag{
-		durationFlagUpTo("life", defaultLife, time.Minute, schema.MaxLife, "how `DURATION` a token lives, from 1m to 90d; more than a day is for firmware that asks only when it boots"),
-		durationFlagUpTo("backfill", defaultBackfill, 0, schema.MaxBackfill, "how `DURATION` before its token a row may have been taken, from 0 to 3660d"),
-		&cli.StringFlag{Name: "site", Usage: "`SITE` of devices that register by themselves"},
-		&cli.StringSliceFlag{Name: "label", Usage: "`NAME=TEXT` of devices that register by themselves; repeat it for several"},
-		&cli.BoolFlag{Name: "import-only", Usage: "give tokens only to devices that were added or imported"},
-		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions that the devices of a month are spread over: one for about 5,000"},
-		durationFlag("send-every", defaultSendEvery, time.Second, "how `DURATION` devices are advised to wait between sending"),
-		&cli.IntFlag{Name: "batch", DefaultText: fmt.Sprint(defaultBatch), Usage: "`NUMBER` of rows that devices are advised to send at once, from 1 to 100"},
+		durationFlagUpTo("life", defaultLife, time.Minute, schema.MaxLife,
+			"Token life as `DURATION`, from 1m to 90d; more than a day is for firmware that requests tokens only at boot"),
+		durationFlagUpTo("backfill", defaultBackfill, 0, schema.MaxBackfill,
+			"Maximum age of a row as `DURATION` when its token is issued, from 0 to 3660d"),
+		&cli.StringFlag{Name: "site", Usage: "`SITE` of devices that register themselves"},
+		&cli.StringSliceFlag{Name: "label", Usage: "Label of devices that register themselves, as `NAME=TEXT`; may be repeated"},
+		&cli.BoolFlag{Name: "import-only", Usage: "Issue tokens only to devices that were added or imported"},
+		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions for the devices of a month: one for about 5,000 devices"},
+		durationFlag("send-every", defaultSendEvery, time.Second,
+			"Suggested `DURATION` between sends"),
+		&cli.IntFlag{Name: "batch", DefaultText: fmt.Sprint(defaultBatch), Usage: "Suggested `NUMBER` of rows per request, from 1 to 100"},
 	}
 }
 
-// applyPolicy gives e what the flags say.
+// applyPolicy applies the given flags to e.
 func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 	for _, f := range []struct {
 		name string
@@ -68,7 +71,7 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 	return nil
 }
 
-// labelsOf are those of --label.
+// labelsOf reads --label.
 func labelsOf(c *cli.Context) (map[string]string, error) {
 	labels := map[string]string{}
 	for _, text := range c.StringSlice("label") {
@@ -77,7 +80,7 @@ func labelsOf(c *cli.Context) (map[string]string, error) {
 			return nil, usagef(c, "--label %q: write NAME=TEXT", text)
 		}
 		if _, twice := labels[name]; twice {
-			return nil, usagef(c, "--label %s is there twice", name)
+			return nil, usagef(c, "--label %s is repeated", name)
 		}
 		labels[name] = value
 	}

@@ -73,13 +73,13 @@ func jsonOf[T any](t *testing.T, text string) (all []T) {
 
 func TestEnrollmentLivesThroughItsCommands(t *testing.T) {
 	w := newWorks(t)
-	w.refused(exitFailed, "there is no enrollment yet", "device", "add", "pump-7")
+	w.refused(exitFailed, "no enrollment yet", "device", "add", "pump-7")
 	w.refused(exitUsage, "--tenant", "enrollment", "add", "line4")
 	w.refused(exitUsage, "--life", "enrollment", "add", "line4", "--tenant=contoso", "--life=yesterday")
 	w.refused(exitUsage, "--life: it must be at most 90d", "enrollment", "add", "line4", "--tenant=contoso", "--life=91d")
-	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=DEVICES")
-	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=partitionslive")
-	w.refused(exitUsage, "its own records", "enrollment", "add", "line4", "--tenant=contoso", "--readings=config")
+	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso", "--readings=DEVICES")
+	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso", "--readings=partitionslive")
+	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso", "--readings=config")
 
 	added := jsonOf[enrollmentLine](t, w.must("enrollment", "add", "line4", "--tenant=contoso", "--site=dock", "--label=line=4", "--backfill=1d12h", "--json"))[0]
 	if added.Readings != "readings" || added.Life != 3600 || added.Backfill != 36*3600 || added.Admits != 37*3600 || added.SendEvery != 60 || added.Batch != 100 || added.Shards != 1 {
@@ -209,7 +209,7 @@ func TestLinesOfDeviceAddSendAFirstReading(t *testing.T) {
 			sh.Stdin = strings.NewReader(lines + "echo and on\n")
 			out, err := sh.CombinedOutput()
 			cancel()
-			if err != nil || !strings.Contains(string(out), "storage answers 204") || !strings.HasSuffix(string(out), "and on\n") {
+			if err != nil || !strings.Contains(string(out), "storage responds 204") || !strings.HasSuffix(string(out), "and on\n") {
 				t.Fatalf("%s, %d: %v\n%s", id, again, err, out)
 			}
 			time.Sleep(time.Second) // a key of the same second would be there already
@@ -225,7 +225,7 @@ func TestLinesOfDeviceAddSendAFirstReading(t *testing.T) {
 	lines := strings.Replace(w.must("device", "add", "pump-7", "--url", e.Endpoint), "key='", "key='00", 1)
 	sh := exec.CommandContext(t.Context(), "sh", "-s")
 	sh.Stdin = strings.NewReader(lines)
-	if out, _ := sh.CombinedOutput(); !strings.Contains(string(out), "there is no token: {") || !strings.Contains(string(out), "proof-wrong") {
+	if out, _ := sh.CombinedOutput(); !strings.Contains(string(out), "no token: {") || !strings.Contains(string(out), "proof-wrong") {
 		t.Errorf("with a wrong key it says %s", out)
 	}
 }

@@ -48,7 +48,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"enrollment key", "device key"}, "A line for each key.", []any{keyLine{}}},
 		{[]string{"device list", "device show", "device add"}, "A line for each device.", []any{deviceLine{}}},
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
-		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.", []any{statusLine{}, bereftLine{}}},
+		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.", []any{statusLine{}, affectedLine{}}},
 		{[]string{"device held"}, "A line for each device that is held.", []any{heldLine{}}},
 		{[]string{"token"}, "What the token endpoint would answer.", []any{sas.Answer{}}},
 		{[]string{"bench storage", "bench tokens"}, "One object, of several lines.", []any{bench.Report{}}},

@@ -20,27 +20,27 @@ import (
 func sasCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "sas",
-		Usage: "give devices their tokens",
-		Description: "Devices ask it when they boot, and when their token is about to end; /openapi.json says how. Any number may\n" +
-			"run side by side. It looks after the stored access policies that tokens hang on, and carries on revocations\n" +
-			"that another process has begun. It runs until it gets SIGINT or SIGTERM, and then answers what it has begun.",
+		Usage: "Run the token endpoint",
+		Description: "Devices request tokens when they boot and before a token expires; /openapi.json describes the API. Any number of\n" +
+			"endpoints may run side by side. The endpoint also repairs the stored access policies of the tokens and completes\n" +
+			"revocations of other processes. On SIGINT or SIGTERM it completes the requests in progress and exits.",
 		Flags: append(append(storageFlags(), endpointFlags()...),
-			&cli.BoolFlag{Name: "json", Usage: "print where it listens as one line of JSON"},
-			&cli.BoolFlag{Name: "verbose", Usage: "log every request"},
+			&cli.BoolFlag{Name: "json", Usage: "Print its addresses as a line of JSON"},
+			&cli.BoolFlag{Name: "verbose", Usage: "Log every request"},
 			stopWithInputFlag()),
 		Action: serveTokens,
 	}
 }
 
-// endpointFlags are those of every command that serves devices.
+// endpointFlags belong to every command that serves devices.
 func endpointFlags() []cli.Flag {
 	return append(masterFlags(),
-		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10080", Usage: "`ADDR` as host:port; port 0 takes a free port, no host is every address of this machine"},
-		&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (made and kept in tls of the directory of --storage, or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
-		&cli.BoolFlag{Name: "behind-proxy", Usage: "allow plain HTTP on an address that other machines reach: a proxy in front of it speaks TLS with devices"},
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10080", Usage: "`ADDR` as host:port; port 0 selects a free port, and without a host it listens on all addresses"},
+		&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (kept in the tls folder of the directory of --storage or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
+		&cli.BoolFlag{Name: "behind-proxy", Usage: "Allow plain HTTP on an address that other machines reach, because a proxy in front of it terminates TLS"},
 		tableURLFlag(),
-		&cli.IntFlag{Name: "rate", Value: endpoint.DefaultRate, Usage: "most `REQUESTS` a second of all devices; a burst may be twice that"},
-		&cli.IntFlag{Name: "device-rate", Value: endpoint.DefaultDeviceRate, Usage: fmt.Sprintf("most `REQUESTS` a minute of one device; a burst may be %d", endpoint.DeviceBurst)})
+		&cli.IntFlag{Name: "rate", Value: endpoint.DefaultRate, Usage: "Maximum `REQUESTS` per second of all devices; a burst may be twice that"},
+		&cli.IntFlag{Name: "device-rate", Value: endpoint.DefaultDeviceRate, Usage: fmt.Sprintf("Maximum `REQUESTS` per minute of one device; a burst may be %d", endpoint.DeviceBurst)})
 }
 
 func serveTokens(c *cli.Context) (err error) {
@@ -86,13 +86,12 @@ func serveTokens(c *cli.Context) (err error) {
 	return roles.Together(ctx, server.Run, office.Policies.Run)
 }
 
-// tokenMemory is how much an endpoint takes at most, in bytes, before it collects
-// garbage sooner: when thousands of devices boot at once. It is more than what lives
-// then, which the limits of connections and of remembered devices bound.
+// tokenMemory is the endpoint's soft memory limit in bytes, for when thousands of devices boot
+// at once. It exceeds the live memory at that time, which the limits of connections and devices
+// bound.
 const tokenMemory = 512 << 20
 
-// paceCollectorWithin is paceCollector where garbage must not grow so far for once,
-// unless GOMEMLIMIT says how far.
+// paceCollectorWithin is paceCollector with a soft memory limit, unless GOMEMLIMIT sets one.
 func paceCollectorWithin(memory int64) {
 	paceCollector()
 	if os.Getenv("GOMEMLIMIT") == "" {
@@ -100,7 +99,7 @@ func paceCollectorWithin(memory int64) {
 	}
 }
 
-// tokenLimits are those of the flags.
+// tokenLimits reads the flags of limits.
 func tokenLimits(c *cli.Context) (endpoint.Limits, error) {
 	limits := endpoint.Limits{Rate: c.Int("rate"), DeviceRate: c.Int("device-rate")}
 	const most = 1_000_000
@@ -118,10 +117,10 @@ type office struct {
 	*stores
 	Issuer   *sas.Issuer
 	Policies *sas.Policies
-	master   string // where the master key was
+	master   string // source of the master key
 }
 
-// openOffice tells devices to write to the Table service at a URL; empty is the
+// openOffice opens an office. Its tokens are for the Table service at tableURL; empty is the
 // account's own.
 func openOffice(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*office, error) {
 	o := &office{stores: s, Policies: s.policies(log)}
@@ -139,7 +138,7 @@ func openOffice(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*
 	return o, nil
 }
 
-// server serves devices on a listener, which it closes.
+// server returns a server for devices on a listener, which it closes.
 func (o *office) server(l net.Listener, g guard, limits endpoint.Limits, metrics *endpoint.Metrics, log *slog.Logger) (endpoint.Server, error) {
 	handler, err := endpoint.New(endpoint.Config{Issuer: o.Issuer, Ready: o.Issuer.Ready, Limits: limits,
 		Metrics: metrics, Log: log, Collectors: policyMetrics(o.Policies)})
@@ -150,9 +149,9 @@ func (o *office) server(l net.Listener, g guard, limits endpoint.Limits, metrics
 	return s, err
 }
 
-// nobodyEnrolled tells a fleet that is yet to begin, for which a master key may be
-// made. Only a directory is asked: elsewhere none can be made, and an endpoint
-// should start although storage is away.
+// nobodyEnrolled reports whether a fleet has no enrollments yet, so that a master key may be
+// created. It only reads local directories: elsewhere no key is created, and an endpoint should
+// start even if storage is unavailable.
 func nobodyEnrolled(c *cli.Context, n *sas.Enrollments) (bool, error) {
 	if storageDirectory(c) == "" {
 		return false, nil
@@ -161,7 +160,7 @@ func nobodyEnrolled(c *cli.Context, n *sas.Enrollments) (bool, error) {
 	return len(all) == 0, err
 }
 
-// notForTokens says what to do where the account, or its URL, is no good for tokens.
+// notForTokens adds advice if the account or its URL cannot be used for tokens.
 func notForTokens(c *cli.Context, err error) error {
 	switch url := c.String("table-url"); {
 	case url != "":
@@ -172,7 +171,7 @@ func notForTokens(c *cli.Context, err error) error {
 	return err
 }
 
-// listenForDevices refuses to send tokens over a network in the clear.
+// listenForDevices listens on --listen. It refuses to send tokens over a network unencrypted.
 func listenForDevices(c *cli.Context) (net.Listener, error) {
 	address := c.String("listen")
 	if _, _, err := net.SplitHostPort(address); err != nil {
@@ -183,13 +182,13 @@ func listenForDevices(c *cli.Context) (net.Listener, error) {
 		return nil, endpointAdvice(err)
 	}
 	if c.String("tls") == tlsOff && exposed(l) && !c.Bool("behind-proxy") {
-		return nil, errors.Join(usagef(c, "--listen %s can be reached from other machines, and without TLS tokens would be overheard: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or say --behind-proxy where a proxy in front of it speaks TLS", address), l.Close())
+		return nil, errors.Join(usagef(c, "--listen %s can be reached from other machines, and without TLS tokens could be intercepted: use --tls self-signed or "+
+			"--tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy in front of it terminates TLS", address), l.Close())
 	}
 	return l, nil
 }
 
-// leaveEndpoint leaves word in the directory of --storage of where devices get their
-// tokens, for who adds one.
+// leaveEndpoint records the endpoint's URL in the directory of --storage, for furrow device add.
 func leaveEndpoint(c *cli.Context, url string) error {
 	dir := storageDirectory(c)
 	if dir == "" {
@@ -198,15 +197,15 @@ func leaveEndpoint(c *cli.Context, url string) error {
 	return setup.WriteEndpoint(dir, url)
 }
 
-// endpointAdvice says what can be done about addresses that cannot be had.
+// endpointAdvice adds advice to errors of listening on --listen.
 func endpointAdvice(err error) error { return listenAdvice(err, "--listen") }
 
-// listenAdvice is endpointAdvice for an address that another flag says.
+// listenAdvice adds advice to errors of listening on the address of a flag.
 func listenAdvice(err error, flag string) error {
 	for cause, advice := range map[error]string{
 		syscall.EADDRINUSE:    "another program listens there: stop it, or choose another port with " + flag,
 		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with " + flag,
-		syscall.EACCES:        "this user may not do that: choose a port above 1023 with " + flag,
+		syscall.EACCES:        "this user may not listen there: choose a port above 1023 with " + flag,
 	} {
 		if errors.Is(err, cause) {
 			return fmt.Errorf("%w (%s)", err, advice)
@@ -215,8 +214,8 @@ func listenAdvice(err error, flag string) error {
 	return err
 }
 
-// tlsDirectory is where a self-signed endpoint keeps its certificates: with storage
-// of this machine, beside its own, so that devices have one authority to trust.
+// tlsDirectory is the directory for self-signed certificates. With local storage it is shared
+// with storage, so that devices need to trust only one authority.
 func tlsDirectory(c *cli.Context) string {
 	if dir := storageDirectory(c); dir != "" {
 		return dir

@@ -11,18 +11,18 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// A tokenScreen is what sas says when it has started. Its JSON is for scripts: a
-// field may be added, none changes.
+// A tokenScreen is printed when sas has started. Its JSON is for scripts: fields may be added,
+// but none changes.
 type tokenScreen struct {
 	Endpoint  string     `json:"endpoint"` // URL for devices
 	Table     string     `json:"table"`    // URL of the Table service that they are given
 	Account   string     `json:"account"`
 	Storage   string     `json:"storage"`   // URL of the Table service that the endpoint uses
-	MasterKey string     `json:"masterKey"` // where it is: never the key
+	MasterKey string     `json:"masterKey"` // its source, never the key
 	TLS       *tlsScreen `json:"tls,omitempty"`
 }
 
-// screen is what there is to say of an endpoint that devices reach by a URL.
+// screen describes an endpoint that devices reach by a URL.
 func (o *office) screen(url string, g guard) tokenScreen {
 	s := tokenScreen{Endpoint: url, Account: o.Account.Name, Storage: o.Account.Table, MasterKey: o.master, Table: o.Issuer.URL}
 	if g.TLS != nil {
@@ -31,10 +31,11 @@ func (o *office) screen(url string, g guard) tokenScreen {
 	return s
 }
 
-// warn tells of what devices cannot reach.
+// warn warns of a Table service that devices cannot reach.
 func (s tokenScreen) warn(c *cli.Context, l net.Listener) {
 	if exposed(l) && onLoopback(s.Table) {
-		fmt.Fprintf(c.App.ErrWriter, "warning: devices on other machines are told to write to %s, which is this machine alone: say with --table-url how they reach the Table service.\n", s.Table)
+		fmt.Fprintf(c.App.ErrWriter, "warning: devices on other machines are told to write to %s, which they cannot reach: "+
+			"set --table-url to the Table service as they reach it.\n", s.Table)
 	}
 }
 
@@ -51,7 +52,7 @@ func (o *office) announce(c *cli.Context, l net.Listener, g guard) error {
 
 func (s tokenScreen) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Tokens for the devices of storage account %q\n\n", s.Account)
+	fmt.Fprintf(&b, "Token endpoint of storage account %q\n\n", s.Account)
 	for _, line := range [][2]string{
 		{"endpoint", s.Endpoint}, {"tables", s.Table + " (as devices are told)"}, {"storage", s.Storage}, {"master", s.MasterKey},
 	} {
@@ -62,7 +63,7 @@ func (s tokenScreen) text() string {
 	return b.String()
 }
 
-// forDevices is what devices have to know of it, if there is any.
+// forDevices describes the certificates to devices' operators.
 func (t *tlsScreen) forDevices() string {
 	if t == nil {
 		return ""
@@ -74,7 +75,7 @@ func (t *tlsScreen) forDevices() string {
 	return text
 }
 
-// onLoopback tells whether a URL leads no further than to this machine.
+// onLoopback reports whether a URL is on this machine's loopback.
 func onLoopback(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 func tokenCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "token",
-		Usage:     "issue a token by hand, for firmware that cannot ask for one",
+		Usage:     "Issue a device token manually, for firmware that cannot request one",
 		ArgsUsage: "DEVICE",
-		Description: "The device must be registered (furrow device add). The token adds rows to the device's own partition until it\n" +
-			"expires, and ends earlier when a device of its cohort is revoked. It is recorded with the device as any other is.",
+		Description: "The device must be registered (furrow device add). The token allows adding rows to the device's own partition\n" +
+			"until it expires, or until a device of its cohort is revoked. It is recorded like any other token.",
 		Flags: append(storageFlags(), tableURLFlag(),
 			withDefaultText("the enrollment's", durationFlagUpTo("life", 0, time.Minute, schema.MaxLife, "`DURATION` until it expires, such as 30d; at most 90d")),
-			&cli.BoolFlag{Name: "shared", Usage: "issue one for longer than a day although devices with short tokens use the same table, and revoking one of them may end it"},
-			&cli.BoolFlag{Name: "json", Usage: "print what the endpoint would answer, as one line of JSON"}),
+			&cli.BoolFlag{Name: "shared", Usage: "Allow a life of more than a day although devices with short tokens share the table: revoking one of them may end it"},
+			&cli.BoolFlag{Name: "json", Usage: "Print the endpoint's response as a line of JSON"}),
 		Action: issueToken,
 	}
 }
@@ -48,7 +48,8 @@ func issueToken(c *cli.Context) error {
 		return err
 	}
 	if life > sas.LongLife && e.Life <= sas.LongLife && !c.Bool("shared") {
-		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this one too, and firmware that cannot ask would be locked out; make an enrollment with a long --life, which has a table of its own, or say --shared", e.ID, e.Life)
+		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this token too and lock out firmware "+
+			"that cannot request another; add an enrollment with a long --life, which gets its own table, or use --shared", e.ID, e.Life)
 	}
 	if life > 0 {
 		if e, err = n.Change(c.Context, e.ID, func(e *schema.Enrollment) error { e.Admits = max(e.Admits, life+e.Backfill); return nil }); err != nil {
@@ -70,7 +71,7 @@ func issueToken(c *cli.Context) error {
 	return printAnswer(c.App.Writer, a)
 }
 
-// enrollmentOf is the enrollment of a device that is registered.
+// enrollmentOf returns the enrollment of a registered device.
 func enrollmentOf(c *cli.Context, s *stores, n *sas.Enrollments, device schema.DeviceID) (schema.Enrollment, error) {
 	d, err := sas.NewRegistry(s.Tables, s.Names).Get(c.Context, device)
 	if errors.Is(err, tables.ErrNotFound) {
@@ -94,10 +95,10 @@ func printAnswer(w io.Writer, a sas.Answer) error {
 
   %s?%s
 
-POST rows there as JSON, with PartitionKey %q and as RowKey 19 digits of ticks,
+POST rows there as JSON, with PartitionKey %q and 19 digits of ticks as RowKey,
   from %s (%s)
   to   %s (%s)
-Whoever has it can write as the device: keep it like a password.
+Anyone with this token can write as the device: keep it like a password.
 `, a.Device, a.Expires.Format(time.RFC3339), a.URL, a.SAS, a.PartitionKey,
 		a.EarliestRowKey, a.EarliestRowKey.Time().Format(time.RFC3339), a.LatestRowKey, a.LatestRowKey.Time().Format(time.RFC3339))
 	return err

@@ -75,7 +75,7 @@ func TestUpFoldsADevicesFirstReading(t *testing.T) {
 	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "contoso")
 	for i, device := range []string{"pump-7", "pump-8"} {
 		lines, _ := y.furrow(t, "device", "add", device)
-		if out := paste(t, lines); !strings.Contains(out, "storage answers 204") {
+		if out := paste(t, lines); !strings.Contains(out, "storage responds 204") {
 			t.Fatal(out)
 		}
 		folded := func() bool {
@@ -102,7 +102,7 @@ func TestUpOverTLSServesDevicesAndThisMachine(t *testing.T) {
 	}
 	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "contoso")
 	lines, _ := y.furrow(t, "device", "add", "pump-7")
-	if out := paste(t, lines); !strings.Contains(out, "storage answers 204") {
+	if out := paste(t, lines); !strings.Contains(out, "storage responds 204") {
 		t.Error(out)
 	}
 	u.mustEnd(t)
