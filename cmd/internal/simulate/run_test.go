@@ -71,15 +71,15 @@ func TestEveryReadingToldStoredIsInTheTableOnce(t *testing.T) {
 	t.Logf("seed %d", seed)
 	y := newYard(t, "contoso", "fabrikam")
 	until := time.Now().UTC().Truncate(time.Second)
-	f := Fleet{Seed: seed, Devices: 30, Months: 3, Until: until, Every: time.Minute, Dirt: Much()}
-	f.Dirt.Clocks = 1 // or by chance none might be wrong
+	f := Fleet{Seed: seed, Devices: 30, Months: 3, Until: until, Every: 12 * time.Minute, Dirt: Much()}
+	f.Dirt.Clocks = 1 // every clock is wrong for a part of each half day, of which the span has a whole one
 	members := f.Members()
 	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
 	c := y.config(members)
 	lossy := &faults.Transport{Next: c.Transport, Plan: faults.Random{Seed: seed,
 		Rates: map[faults.Fault]float64{faults.AnswerLost: 0.02, faults.Twice: 0.05, faults.Cut: 0.02}}}
 	c.Transport, c.Lanes, c.Wall = lossy, 8, f.Wall
-	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-2*time.Hour), until) }
+	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-24*time.Hour), until) }
 	var o told
 	o.watch(&c)
 	s, err := Run(t.Context(), c)
