@@ -1,53 +1,54 @@
-// Package local serves the Table, Queue and Blob services' REST protocols from
-// a directory, so that the SDKs that run on Azure run on one machine. Every
-// acknowledged write is on disk, and a query reads only the keys that it names.
-// It is known by its protocol alone: programs reach it through an SDK.
+// Package local serves the REST protocols of Azure's Table, Queue and Blob
+// services from a directory, so that programs and tests that use the Azure SDKs
+// run on one machine. Every acknowledged write is on disk, and a query reads only
+// the keys that it names. Programs reach it through an SDK: Start gives the URLs,
+// the account and the key.
 //
-// # What is kept where
+// # Directory
 //
-// The directory holds a Pebble database in db, with everything but large blob
-// contents, which are files in blobs; and the account's key in account.key. One
-// process at a time can have it open.
+// The directory contains a Pebble database in db, with everything except the
+// contents of large blobs, which are files in blobs; the account's key in
+// account.key; and the number of its format in format. One process at a time can
+// have it open.
 //
 // # What is not served
 //
-// It is refused with 501 NotImplemented, by name: account SAS and user delegation
-// SAS; Microsoft Entra (Bearer) tokens and anonymous reading; the services'
-// properties and statistics; CORS; append and page blobs; leases, snapshots,
-// versions, tags, tiers, copies, batches and queries of blobs; contents put from
-// a URL; encryption by a client's key; structured (checksummed) bodies; functions
-// in $filter; $metadata and the service document of tables. Atom is refused with
-// 415, as Azure does today.
+// These requests are refused with 501 NotImplemented and a message that names the
+// operation: account SAS and user delegation SAS; Microsoft Entra (Bearer) tokens
+// and anonymous reads; the services' properties and statistics; CORS; append and
+// page blobs; leases, snapshots, versions, tags, tiers, copies, batches and queries
+// of blobs; blobs and blocks copied from a URL; customer-provided encryption keys;
+// structured (checksummed) bodies; functions in $filter; $metadata and the service
+// document of tables. Atom is refused with 415, as Azure does today.
 //
-// # Where it differs from Azure
+// # Differences from Azure
 //
-// In favour of tests and small machines:
-//   - A table, queue or container that was deleted can be made again at once.
-//     Azure answers 409 (TableBeingDeleted …) for half a minute or more.
-//   - A change of stored access policies holds from its answer on. Azure takes up
-//     to 30 s.
-//   - There is no throttling: no 503 ServerBusy, no limit on requests a second.
-//   - A page of rows ends at 1,000 rows, near 4 MiB, or after 5 s. Azure also
-//     ends pages where a partition moves to another server, even empty ones.
-//   - Any version that looks like one is accepted in x-ms-version, and answered
-//     in the way of the newest.
-//   - Blocks that are never committed end after a week, but only when the
-//     directory is opened.
-//   - There is one copy: no secondary endpoint, no geo-replication.
+// These make tests and small machines easier:
+//   - A deleted table, queue or container can be created again at once. Azure
+//     answers 409 (TableBeingDeleted …) for half a minute or more.
+//   - A change of stored access policies is in force when it is answered. On Azure
+//     it takes up to 30 s.
+//   - There is no throttling: no 503 ServerBusy and no limit on requests per second.
+//   - A page of rows ends after 1,000 rows, near 4 MiB, or after 5 s. Azure also
+//     ends pages, even empty ones, where a partition moves to another server.
+//   - x-ms-version may be any date. The behavior is that of the newest version.
+//   - Uncommitted blocks are removed after a week, but only when the directory is
+//     opened.
+//   - There is one copy of the data: no secondary endpoint and no geo-replication.
 //
-// Where Azure's documents leave it open, or it could not be done alike:
-//   - Numbers in a $filter compare by value, whatever their types; on Azure an
-//     Int64 needs its L. A property that is absent, or of another type than the
-//     literal, satisfies no comparison, ne included.
-//   - A $filter has at most 15 comparisons, as documented; Azure may take more.
-//   - Keys are ordered by Unicode code point, which for characters beyond U+FFFF
-//     is not the order of their UTF-16.
-//   - The times of a SAS are held to the second by this machine's clock; the
-//     15 minutes of grace that Azure gives are given to the date of a request.
-//   - Names of metadata are lower-cased, since HTTP's are read without case.
-//   - A read can see a write whose acknowledgement still waits for the disk. What
-//     is written after such a read is never on disk without it.
-//   - A stale pop receipt is PopReceiptMismatch (400) while its message exists,
-//     and MessageNotFound (404) when it does not; Azure is seen to answer either.
-//   - The body of an update may name keys; those of the URL hold.
+// Azure's documentation leaves these open, or they cannot be done the same way:
+//   - Numbers in a $filter are compared by value, whatever their types; on Azure an
+//     Int64 needs its suffix L. A property that is absent, or has another type than
+//     the literal, satisfies no comparison, not even ne.
+//   - A $filter has at most 15 comparisons, as documented; Azure may accept more.
+//   - Keys are ordered by Unicode code point. For characters beyond U+FFFF this
+//     differs from the order of their UTF-16 code units.
+//   - The start and expiry of a SAS are checked to the second against this machine's
+//     clock. The date of a signed request may differ from it by 15 minutes, as on Azure.
+//   - Names of metadata are returned in lower case, because HTTP header names have no case.
+//   - A read can return a write that is not acknowledged yet because it waits for the
+//     disk. Whatever is written after such a read is never on disk without that write.
+//   - A stale pop receipt is PopReceiptMismatch (400) while the message exists and
+//     MessageNotFound (404) afterwards; Azure has been seen to answer either.
+//   - If the body of an update names keys, those in the URL are used.
 package local

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// KeyFile is the file in a storage directory that holds the account's key, in
-// base64, readable by its owner only.
+// KeyFile is the file in a storage directory with the account's key in base64.
+// Only its owner can read it.
 const KeyFile = "account.key"
 
 // keyIn returns the key in dir. If there is none it stores key, or a new random

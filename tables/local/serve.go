@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Listeners are where the services listen.
+// Listeners are the listeners of the three services.
 type Listeners struct{ Blob, Queue, Table net.Listener }
 
-// Listen listens on three ports of one address: addr's for blobs, and the next
-// two for queues and tables, in the order that emulators of Azure Storage have.
-// Port 0 takes any three that are free.
+// Listen listens on three ports of one address: addr's port for blobs and the next
+// two for queues and tables, in the order that Azure Storage emulators use. Port 0
+// picks any three free ports.
 func Listen(addr string) (l Listeners, err error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -39,7 +39,7 @@ func Listen(addr string) (l Listeners, err error) {
 	return l, nil
 }
 
-// Close closes the listeners that are open.
+// Close closes the open listeners.
 func (l Listeners) Close() error {
 	var errs []error
 	for _, one := range []net.Listener{l.Blob, l.Queue, l.Table} {
@@ -50,17 +50,17 @@ func (l Listeners) Close() error {
 	return errors.Join(errs...)
 }
 
-// Limits of a connection. A body may take as long as it needs to arrive, since a
-// block may be large and a link slow.
+// Limits of a connection. There is none for the time a body takes to arrive,
+// because a block may be large and the network slow.
 const (
 	headTimeout = 30 * time.Second
 	idleTimeout = 5 * time.Minute
 	stopTimeout = 10 * time.Second
-	maxHead     = 256 << 10 // the handler refuses less than this in Azure's words
+	maxHead     = 256 << 10 // bytes; the handler has a lower limit, with Azure's error
 )
 
-// Serve answers on all listeners until ctx ends, then lets running requests
-// finish. It closes the listeners, and returns nil when ctx ended.
+// Serve answers requests on all listeners until ctx ends, then lets running
+// requests finish for up to 10 s. It closes the listeners, and returns nil if ctx ended.
 func (s *Server) Serve(ctx context.Context, l Listeners) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -81,13 +81,16 @@ func (s *Server) Serve(ctx context.Context, l Listeners) error {
 			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 			defer cancel()
 			if server.Shutdown(limit) != nil {
-				server.Close() // a request that outlives the grace is cut off; nothing of it was acknowledged
+				server.Close() // requests that still run have not been acknowledged
 			}
 		})
 	}
 	running.Wait()
-	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, http.ErrServerClosed) {
-		return err
+	err := context.Cause(ctx)
+	for _, expected := range []error{context.Canceled, context.DeadlineExceeded, http.ErrServerClosed} {
+		if errors.Is(err, expected) {
+			return nil
+		}
 	}
-	return nil
+	return err
 }

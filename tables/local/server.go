@@ -19,21 +19,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// DefaultAccount is the account's name where none is given.
+// DefaultAccount is the account's name unless Config names another.
 const DefaultAccount = "furrow"
 
-// ErrInUse is returned by Open for a directory that another process serves.
+// ErrInUse is returned by Open for a directory that another process has open.
 var ErrInUse = store.ErrInUse
 
-// Config says what to serve.
+// Config configures a Server.
 type Config struct {
-	Dir     string       // made if it does not exist
+	Dir     string       // created if it does not exist
 	Account string       // zero: DefaultAccount
-	Key     []byte       // zero: the one kept in Dir, which is made at first
+	Key     []byte       // zero: the one stored in Dir, created on first use
 	Log     *slog.Logger // zero: nothing is logged
 }
 
-// A Server is an open directory. Its handlers serve one account of three services.
+// A Server serves one storage account from an open directory.
 type Server struct {
 	config Config
 	store  *store.Store
@@ -45,14 +45,14 @@ type Server struct {
 // accountName is Azure's rule for storage accounts.
 var accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
 
-// Open opens a directory. Only one process can have it open; another gets ErrInUse.
-// A directory of a newer program is ErrNewer, and left as it is.
+// Open opens a directory. It returns ErrInUse if another process has it open, and
+// ErrNewer, without changing anything, if its format is newer than Format.
 func Open(c Config) (*Server, error) {
 	if c.Account == "" {
 		c.Account = DefaultAccount
 	}
 	if !accountName.MatchString(c.Account) {
-		return nil, fmt.Errorf("account name %q: 3 to 24 lower-case letters and digits are allowed", c.Account)
+		return nil, fmt.Errorf("account name %q: it must have 3 to 24 lower-case letters and digits", c.Account)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -67,8 +67,7 @@ func Open(c Config) (*Server, error) {
 	return s, nil
 }
 
-// makeDir makes dir where it is not there, so that a power cut cannot take it
-// away again with all that it holds.
+// makeDir creates dir durably: after a power cut it still exists, with its content.
 func makeDir(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -107,22 +106,22 @@ func (s *Server) open() (err error) {
 	return err
 }
 
-// Account is the account's name.
+// Account returns the account's name.
 func (s *Server) Account() string { return s.config.Account }
 
-// Key is the account's key, in base64, as connection strings have it.
+// Key returns the account's key in base64, as connection strings contain it.
 func (s *Server) Key() string { return base64.StdEncoding.EncodeToString(s.config.Key) }
 
-// Tables serves the Table service under /{account}/.
+// Tables returns the handler of the Table service, under /{account}/.
 func (s *Server) Tables() http.Handler { return s.table.Handler(time.Now, s.config.Log) }
 
-// Queues serves the Queue service under /{account}/.
+// Queues returns the handler of the Queue service, under /{account}/.
 func (s *Server) Queues() http.Handler { return s.queue.Handler(s.config.Log) }
 
-// Blobs serves the Blob service under /{account}/.
+// Blobs returns the handler of the Blob service, under /{account}/.
 func (s *Server) Blobs() http.Handler { return s.blob.Handler(time.Now, s.config.Log) }
 
-// Close releases the directory. No handler may be running.
+// Close releases the directory. No handler may be running any more.
 func (s *Server) Close() error {
 	if s.store == nil {
 		return nil

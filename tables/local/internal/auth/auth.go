@@ -1,6 +1,6 @@
-// Package auth decides who a request is from and what it may do: SharedKey and
-// SharedKeyLite by the account key, and service SAS of tables, queues and
-// containers, alone or tied to a stored access policy.
+// Package auth authenticates requests and determines what they may do. It accepts
+// SharedKey and SharedKeyLite signatures of the account key, and service SAS of
+// tables, queues and containers, with or without a stored access policy.
 package auth
 
 import (
@@ -15,23 +15,21 @@ import (
 type Verifier struct {
 	Account string
 	Key     []byte
-	// Policies gives the stored access policies of a table, queue or container;
-	// one that does not exist has none.
+	// Policies returns the stored access policies of a table, queue or container,
+	// none if it does not exist.
 	Policies func(s wire.Service, name string) ([]Policy, error)
 }
 
 // A Grant is what a request may do.
 type Grant struct {
-	Owner bool   // by the account key: anything
-	Perms string // by SAS: its letters
-	Range Range  // by table SAS: the keys within
-	// Name is the table, queue or container that a SAS is for.
-	Name string
-	// Headers are the answer's headers that a blob SAS sets (rscc, rscd, rsce, rscl, rsct).
-	Headers http.Header
+	Owner   bool        // signed with the account key: everything is permitted
+	Perms   string      // permissions of a SAS
+	Range   Range       // keys that a table SAS is for
+	Name    string      // table, queue or container that a SAS is for
+	Headers http.Header // headers that a blob SAS sets on the answer (rscc, rscd, rsce, rscl, rsct)
 }
 
-// Allow tells whether the grant has one of the permissions.
+// Allow returns an error unless the grant has one of the permissions.
 func (g *Grant) Allow(anyOf string) error {
 	if g.Owner || strings.ContainsAny(g.Perms, anyOf) {
 		return nil
@@ -40,7 +38,8 @@ func (g *Grant) Allow(anyOf string) error {
 		Message: "This request is not authorized to perform this operation using this permission."}
 }
 
-// OwnerOnly refuses what no service SAS may do, such as creating a table.
+// OwnerOnly returns an error unless the request is signed with the account key. No
+// service SAS permits, for example, creating a table.
 func (g *Grant) OwnerOnly() error {
 	if g.Owner {
 		return nil
@@ -48,21 +47,22 @@ func (g *Grant) OwnerOnly() error {
 	return errUnauthorized
 }
 
-// errUnauthorized is what Azure says of what a service SAS can never do, or not there.
+// errUnauthorized is for operations that no service SAS permits, and keys outside its range.
 var errUnauthorized = &wire.Error{Status: http.StatusForbidden, Code: "AuthorizationFailure",
 	Message: "This request is not authorized to perform this operation."}
 
 func failed(detail string) *wire.Error {
 	return &wire.Error{Status: http.StatusForbidden, Code: "AuthenticationFailed",
-		Message: "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.",
+		Message: "Server failed to authenticate the request. " +
+			"Make sure the value of Authorization header is formed correctly including the signature.",
 		Details: []wire.Detail{{Name: "AuthenticationErrorDetail", Value: detail}}}
 }
 
-// A Resource is what a request is about. Name is empty for the account itself;
-// Blob is the path within a container, unescaped.
+// A Resource is a table, queue or container, or a blob in a container. Name is
+// empty for the account itself; Blob is unescaped.
 type Resource struct{ Name, Blob string }
 
-// Authorize tells what r may do to res, or why it may do nothing.
+// Authorize authenticates r, and returns what it may do with res.
 func (v *Verifier) Authorize(r *wire.Request, res Resource) (*Grant, error) {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return v.byHeader(r, header)
@@ -71,7 +71,8 @@ func (v *Verifier) Authorize(r *wire.Request, res Resource) (*Grant, error) {
 		return v.bySAS(r, res)
 	}
 	return nil, &wire.Error{Status: http.StatusUnauthorized, Code: "NoAuthenticationInformation",
-		Message: "Server failed to authenticate the request. Please refer to the information in the www-authenticate header."}
+		Message: "Server failed to authenticate the request. " +
+			"Please refer to the information in the www-authenticate header."}
 }
 
 func (v *Verifier) byHeader(r *wire.Request, header string) (*Grant, error) {
@@ -86,10 +87,11 @@ func (v *Verifier) byHeader(r *wire.Request, header string) (*Grant, error) {
 		return nil, wire.NotImplemented("authorization by Microsoft Entra (Bearer) tokens")
 	}
 	return nil, &wire.Error{Status: http.StatusBadRequest, Code: "InvalidAuthenticationInfo",
-		Message: "Authentication information is not given in the correct format. Check the value of Authorization header."}
+		Message: "Authentication information is not given in the correct format. " +
+			"Check the value of Authorization header."}
 }
 
-// parseTime reads the forms of ISO 8601 that a SAS or a policy may have.
+// parseTime parses the ISO 8601 forms that a SAS or a policy may have.
 func parseTime(s string) (time.Time, bool) {
 	for _, layout := range []string{"2006-01-02T15:04:05.9999999Z", "2006-01-02T15:04Z", "2006-01-02", time.RFC3339Nano} {
 		if t, err := time.Parse(layout, s); err == nil {

@@ -16,7 +16,7 @@ const (
 	maxPolicyBody = 16 << 10 // bytes of the body of Set ACL
 )
 
-// A Policy is a stored access policy: what a SAS that names it need not say.
+// A Policy is a stored access policy: the terms that a SAS naming it leaves out.
 type Policy struct {
 	ID     string `xml:"Id"`
 	Access struct {
@@ -26,7 +26,7 @@ type Policy struct {
 	} `xml:"AccessPolicy"`
 }
 
-// FormatPolicies is the body of Get ACL. What a policy does not set is left out.
+// FormatPolicies returns the body of Get ACL. It leaves out what a policy does not set.
 func FormatPolicies(policies []Policy) []byte {
 	b := []byte(wire.XMLHeader + "<SignedIdentifiers>")
 	for _, p := range policies {
@@ -42,8 +42,8 @@ func FormatPolicies(policies []Policy) []byte {
 	return append(b, "</SignedIdentifiers>"...)
 }
 
-// ReadPolicies reads the body of Set ACL. Only the permissions in letters may be
-// stored; empty allows any.
+// ReadPolicies reads the body of Set ACL. It refuses permissions that are not in
+// letters; empty accepts any.
 func ReadPolicies(r *wire.Request, letters string) ([]Policy, error) {
 	body, err := r.ReadBody(maxPolicyBody)
 	if err != nil {
@@ -58,7 +58,7 @@ func ReadPolicies(r *wire.Request, letters string) ([]Policy, error) {
 	return policies, err
 }
 
-// parsePolicies reads a list of policies; an empty body is an empty list.
+// parsePolicies parses a list of policies. An empty body is an empty list.
 func parsePolicies(body []byte) ([]Policy, error) {
 	if len(bytes.TrimSpace(wire.TrimBOM(body))) == 0 {
 		return nil, nil

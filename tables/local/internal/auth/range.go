@@ -2,15 +2,15 @@ package auth
 
 import "net/url"
 
-// A Range is the keys that a table SAS is for, both ends included. Keys are
-// compared as pairs: first the partition key, then the row key.
+// A Range is the range of keys that a table SAS is for, including both ends. Keys
+// are compared by partition key, then by row key.
 type Range struct {
 	From, To       Key
 	HasFrom, HasTo bool
-	ToRow          bool // To names a row; without, all of To's partition is within
+	ToRow          bool // To has a row key; otherwise all of its partition is included
 }
 
-// A Key is an entity's place in its table.
+// A Key identifies an entity in its table.
 type Key struct{ Partition, Row string }
 
 func (k Key) less(other Key) bool {
@@ -20,7 +20,7 @@ func (k Key) less(other Key) bool {
 	return k.Row < other.Row
 }
 
-// Contains tells whether k is within the range.
+// Contains reports whether k is in the range.
 func (g Range) Contains(k Key) bool {
 	if g.HasFrom && k.less(g.From) {
 		return false
@@ -34,7 +34,7 @@ func (g Range) Contains(k Key) bool {
 	return !g.To.less(k)
 }
 
-// Check refuses an entity outside the range.
+// Check returns an error for a key outside the range.
 func (g Range) Check(k Key) error {
 	if g.Contains(k) {
 		return nil
@@ -42,9 +42,9 @@ func (g Range) Check(k Key) error {
 	return errUnauthorized
 }
 
-// rangeOf reads spk, srk, epk and erk. An empty one is an absent one, because
-// the two are signed alike: anything else could be widened by its bearer. A row
-// key without its partition key is refused, as Create a service SAS says.
+// rangeOf parses spk, srk, epk and erk. An empty parameter counts as absent, because
+// both are signed alike: otherwise the bearer could widen the range. A row key
+// without its partition key is refused, as Azure's documentation demands.
 func rangeOf(q url.Values) (Range, error) {
 	g := Range{From: Key{q.Get("spk"), q.Get("srk")}, To: Key{q.Get("epk"), q.Get("erk")}}
 	g.HasFrom, g.HasTo, g.ToRow = g.From.Partition != "", g.To.Partition != "", g.To.Row != ""

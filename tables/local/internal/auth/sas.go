@@ -11,11 +11,11 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// oldestSAS is the first version whose string-to-sign has sip and spr.
+// oldestSAS is the first version with sip and spr in the string to sign.
 const oldestSAS = "2015-04-05"
 
-// bySAS checks a service SAS. The order is Azure's: form, signature, time,
-// protocol and address; permissions and ranges are the operation's to ask for.
+// bySAS checks a service SAS in Azure's order: form, signature, time, protocol and
+// address. Permissions and ranges are checked later, for the operation.
 func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 	q := r.Query
 	switch {
@@ -27,7 +27,7 @@ func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 		return nil, failed("A SAS of version " + oldestSAS + " or later is required.")
 	}
 	for name, values := range q {
-		if len(values) > 1 { // else one could be signed and another obeyed
+		if len(values) > 1 { // otherwise one could be signed and the other applied
 			return nil, failed("The parameter " + name + " is given more than once.")
 		}
 	}
@@ -55,15 +55,15 @@ func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 	return g, nil
 }
 
-// canonical names the resource that a SAS was signed for, and completes g.
+// canonical returns the resource as it is signed, and fills in g.
 func (v *Verifier) canonical(r *wire.Request, res Resource, g *Grant) (string, error) {
 	base := "/" + string(r.Service) + "/" + v.Account + "/"
 	switch r.Service {
 	case wire.Table:
-		// A transaction's URL names no table, so tn does; anywhere else the two agree.
+		// The URL of a transaction names no table: tn does. Elsewhere the two must agree.
 		tn := r.Query.Get("tn")
 		if res.Name != "" && !strings.EqualFold(tn, res.Name) {
-			return "", failed("The SAS is for the table " + tn + ", the request for another resource.")
+			return "", failed("The SAS is for the table " + tn + ", and the request is for another resource.")
 		}
 		g.Name = tn
 		var err error
@@ -90,7 +90,7 @@ func (v *Verifier) canonicalBlob(sr, base string, res Resource) (string, error) 
 	return "", failed("sr must be b or c.")
 }
 
-// sasText is the string-to-sign of a service SAS
+// sasText returns the string to sign of a service SAS
 // (learn.microsoft.com/rest/api/storageservices/create-service-sas).
 func sasText(s wire.Service, q url.Values, canon string) string {
 	lines := []string{q.Get("sp"), q.Get("st"), q.Get("se"), canon, q.Get("si"), q.Get("sip"), q.Get("spr"), q.Get("sv")}
@@ -99,7 +99,7 @@ func sasText(s wire.Service, q url.Values, canon string) string {
 		lines = append(lines, q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk"))
 	case wire.Blob:
 		if q.Get("sv") >= "2018-11-09" {
-			lines = append(lines, q.Get("sr"), "") // no snapshot time: those are not served
+			lines = append(lines, q.Get("sr"), "") // no snapshot time: snapshots are not served
 		}
 		if q.Get("sv") >= "2020-12-06" {
 			lines = append(lines, q.Get("ses"))
@@ -109,8 +109,8 @@ func sasText(s wire.Service, q url.Values, canon string) string {
 	return strings.Join(lines, "\n")
 }
 
-// terms joins what the SAS says with what its stored policy says. A term may be
-// in either, never in both.
+// terms combines the terms of the SAS and of its stored policy. A term must not be
+// in both.
 func (v *Verifier) terms(r *wire.Request, name string) (Policy, error) {
 	q := r.Query
 	var p Policy
@@ -134,7 +134,7 @@ func (v *Verifier) terms(r *wire.Request, name string) (Policy, error) {
 	}{{"st", &p.Access.Start}, {"se", &p.Access.Expiry}, {"sp", &p.Access.Permission}} {
 		said := q.Get(term.name)
 		if said != "" && *term.stored != "" {
-			return p, wire.BadQuery(term.name, said, "The stored access policy sets it too.")
+			return p, wire.BadQuery(term.name, said, "It is set by the stored access policy too.")
 		}
 		*term.stored = cmp.Or(*term.stored, said)
 	}
@@ -150,7 +150,8 @@ func checkWindow(r *wire.Request, p Policy) error {
 		return failed("Signed expiry must be specified in signature or SAS identifier.")
 	}
 	if !r.Now.Before(end) {
-		return failed("Signed expiry time [" + wire.HTTPTime(end) + "] must be after signed start time and the present [" + wire.HTTPTime(r.Now) + "].")
+		return failed("Signed expiry time [" + wire.HTTPTime(end) +
+			"] must be after signed start time and the present [" + wire.HTTPTime(r.Now) + "].")
 	}
 	if p.Access.Start == "" {
 		return nil
@@ -160,12 +161,13 @@ func checkWindow(r *wire.Request, p Policy) error {
 		return failed("Signed start is not a time in ISO 8601.")
 	}
 	if r.Now.Before(start) {
-		return failed("Signature not valid in the specified time frame: Start [" + wire.HTTPTime(start) + "] - Current [" + wire.HTTPTime(r.Now) + "].")
+		return failed("Signature not valid in the specified time frame: Start [" + wire.HTTPTime(start) +
+			"] - Current [" + wire.HTTPTime(r.Now) + "].")
 	}
 	return nil
 }
 
-// checkOrigin holds a SAS to its protocol and its range of addresses.
+// checkOrigin checks the protocol and the client address that a SAS allows.
 func checkOrigin(r *wire.Request) error {
 	switch spr := r.Query.Get("spr"); spr {
 	case "", "https,http", "http,https":
@@ -201,7 +203,7 @@ func checkOrigin(r *wire.Request) error {
 	return nil
 }
 
-// overrides are the headers that a blob SAS puts on the answer.
+// overrides returns the headers that a blob SAS sets on the answer.
 func overrides(q url.Values) http.Header {
 	var h http.Header
 	for param, name := range map[string]string{"rscc": "Cache-Control", "rscd": "Content-Disposition",

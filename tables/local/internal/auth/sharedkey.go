@@ -14,7 +14,7 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// MaxSkew is how far a request's date may be from the server's clock
+// MaxSkew is the largest allowed difference between a request's date and the server's clock
 // (learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key).
 const MaxSkew = 15 * time.Minute
 
@@ -22,7 +22,7 @@ const MaxSkew = 15 * time.Minute
 func (v *Verifier) sharedKey(r *wire.Request, scheme, credential string) error {
 	account, sig, ok := strings.Cut(credential, ":")
 	if !ok || account != v.Account {
-		return failed("The Authorization header names another account or none.")
+		return failed("The Authorization header does not name this account.")
 	}
 	if err := checkDate(r); err != nil {
 		return err
@@ -32,10 +32,11 @@ func (v *Verifier) sharedKey(r *wire.Request, scheme, credential string) error {
 	if v.signed(text, sig) || v.signed(stringToSign(r, lite, cmp.Compare[string]), sig) {
 		return nil
 	}
-	return failed("The MAC signature found in the HTTP request is not the same as any computed signature. Server used following string to sign: '" + text + "'.")
+	return failed("The MAC signature found in the HTTP request is not the same as any computed signature. " +
+		"Server used following string to sign: '" + text + "'.")
 }
 
-// signed tells in constant time whether sig is the account key's signature of text.
+// signed reports, in constant time, whether sig is the signature of text by the account key.
 func (v *Verifier) signed(text, sig string) bool {
 	got, err := base64.StdEncoding.DecodeString(sig)
 	mac := hmac.New(sha256.New, v.Key)
@@ -55,8 +56,8 @@ func checkDate(r *wire.Request) error {
 	return nil
 }
 
-// stringToSign is what a client signed for r. The Table service signs less
-// than the other two; Lite less than the full form
+// stringToSign returns the string that a client signed for r. The Table service
+// signs less than the other two, and Lite less than the full form
 // (learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key).
 func stringToSign(r *wire.Request, lite bool, order func(a, b string) int) string {
 	h := r.Header
@@ -81,8 +82,8 @@ func stringToSign(r *wire.Request, lite bool, order func(a, b string) int) strin
 		canonicalHeaders(h, order) + longResource(r)
 }
 
-// contentLength is signed as sent, except that zero has been signed as
-// nothing since version 2015-02-21.
+// contentLength returns Content-Length as it is signed: since version 2015-02-21
+// zero is signed as an empty string.
 func contentLength(r *wire.Request) string {
 	length := r.Header.Get("Content-Length")
 	if length == "0" && (r.Version == "" || r.Version >= "2015-02-21") {
@@ -105,9 +106,9 @@ func canonicalHeaders(h http.Header, order func(a, b string) int) string {
 	return s.String()
 }
 
-// byWeight is the order in which Azure and its newer SDKs sort header names:
-// hyphens do not count, and punctuation comes before digits. Older clients sort
-// by bytes; the two differ only for names such as x-ms-meta-a_b and x-ms-meta-a1.
+// byWeight compares header names as Azure and its newer SDKs sort them: hyphens are
+// ignored, and punctuation comes before digits. Older clients sort by bytes; the two
+// orders differ only for names such as x-ms-meta-a_b and x-ms-meta-a1.
 func byWeight(a, b string) int {
 	weight := func(s string) []int {
 		var w []int
@@ -121,7 +122,7 @@ func byWeight(a, b string) int {
 	return cmp.Or(slices.Compare(weight(a), weight(b)), cmp.Compare(b, a))
 }
 
-// shortResource is the canonicalized resource of the Table service and of Lite.
+// shortResource returns the canonicalized resource of the Table service and of Lite.
 func shortResource(r *wire.Request) string {
 	s := "/" + r.Account + r.Target
 	if comp, ok := r.Query["comp"]; ok {
@@ -130,7 +131,7 @@ func shortResource(r *wire.Request) string {
 	return s
 }
 
-// longResource is the canonicalized resource with every query parameter.
+// longResource returns the canonicalized resource with every query parameter.
 func longResource(r *wire.Request) string {
 	var params []string
 	for name, values := range r.Query {

@@ -1,10 +1,10 @@
-// Package content keeps the bytes of blobs: short ones in the store, long ones
-// in files of their own, which are written once under a random name, never
-// changed, and removed when nobody refers to them and nobody reads them.
+// Package content stores the bytes of blobs. Short contents are in the store. A
+// long content is in a file, which is written once under a random name, never
+// changed, and removed when nothing refers to it and nobody reads it.
 //
-// A file is on disk before the record that refers to it is written. A marker in
-// the store goes with every such record, so that after a crash the files without
-// one are known to be leftovers.
+// A file is on disk before the record that refers to it is written. Each such
+// record has a marker in the store, so that after a crash the files without a marker
+// can be removed.
 package content
 
 import (
@@ -16,11 +16,11 @@ import (
 	"furrow/tables/local/internal/store"
 )
 
-// Inline is the most bytes that a content in the store has; longer ones have a
-// file. A short one then costs no more than the flush that its record needs anyway.
+// Inline is the maximum size of a content in the store, in bytes. Writing one costs
+// no flush beyond the one that its record needs.
 const Inline = 64 << 10
 
-// An ID names a content. It is random, and never used again.
+// An ID identifies a content. It is random and never reused.
 type ID [16]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
@@ -30,12 +30,11 @@ func newID() (id ID) {
 	return id
 }
 
-// A Ref says where a content is and how long it is. Zero is the empty content,
-// which is nowhere.
+// A Ref refers to a content. The zero Ref is the empty content, which is not stored.
 type Ref struct {
 	ID   ID
 	Size int64
-	File bool // in a file of its own, otherwise in the store
+	File bool // in a file, not in the store
 }
 
 // Append encodes r.
@@ -49,7 +48,7 @@ func (r Ref) Append(dst []byte) []byte {
 
 var errRef = errors.New("a reference to a content is damaged")
 
-// CutRef reads what Append wrote, and gives what follows it.
+// CutRef decodes a Ref from the start of b, and returns the rest.
 func CutRef(b []byte) (r Ref, rest []byte, err error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || len(b) < size+len(r.ID) {
@@ -61,7 +60,7 @@ func CutRef(b []byte) (r Ref, rest []byte, err error) {
 	return r, b[len(r.ID):], nil
 }
 
-// key is where the store has the content, or the marker of its file.
+// key returns the key of the content, or of the marker of its file.
 func (r Ref) key(owner store.ID) []byte {
 	prefix := store.PrefixBytes
 	if r.File {

@@ -8,16 +8,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A directory makes names durable. Those who ask while a flush is under way
-// share the next.
+// A directory makes the names of new files durable. Callers that wait while one
+// flush runs share the next one.
 type directory struct {
 	fs   vfs.FS
 	name string
 
 	asked  atomic.Uint64 // calls of sync
 	mu     sync.Mutex
-	synced uint64 // calls that the last flush covered
-	err    error  // the first, for good: a flush after a failed one proves nothing
+	synced uint64 // number of calls that the last flush covered
+	err    error  // the first, and permanent: a flush after a failed one proves nothing
 }
 
 func (d *directory) sync() error {

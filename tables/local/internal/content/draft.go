@@ -7,7 +7,7 @@ import (
 	"furrow/tables/local/internal/store"
 )
 
-// A Draft is a content that is on disk or in memory, and that nothing refers to yet.
+// A Draft is a content on disk or in memory that nothing refers to yet.
 type Draft struct {
 	Ref
 	keeper *Keeper
@@ -15,8 +15,8 @@ type Draft struct {
 	kept   bool
 }
 
-// Write takes size bytes in from body, a bounded part at a time. A body that ends
-// before gives io.ErrUnexpectedEOF. When Write fails nothing is left of the content.
+// Write reads size bytes from body, with bounded memory for long contents. It
+// returns io.ErrUnexpectedEOF if the body is shorter. A failed Write leaves no file.
 func (k *Keeper) Write(body io.Reader, size int64) (*Draft, error) {
 	d := &Draft{keeper: k}
 	if size == 0 {
@@ -31,7 +31,7 @@ func (k *Keeper) Write(body io.Reader, size int64) (*Draft, error) {
 	return d, short(err)
 }
 
-// short gives io.EOF, which promised bytes must not end with, another name.
+// short turns io.EOF into io.ErrUnexpectedEOF.
 func short(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -39,7 +39,7 @@ func short(err error) error {
 	return err
 }
 
-// writeFile makes the file and its name durable, or leaves nothing.
+// writeFile writes the file durably, or leaves none.
 func (k *Keeper) writeFile(r Ref, body io.Reader) error {
 	f, err := k.fs.Create(k.path(r.ID), category)
 	if err != nil {
@@ -75,7 +75,7 @@ func (k *Keeper) fill(w io.Writer, body io.Reader, size int64) error {
 	return nil
 }
 
-// Keep puts into b what makes the draft last. It is the owner's from then on.
+// Keep adds the content or its marker to b, for its owner.
 func (d *Draft) Keep(b *store.Batch, owner store.ID) {
 	d.kept = true
 	if d.Size > 0 {
@@ -83,8 +83,8 @@ func (d *Draft) Keep(b *store.Batch, owner store.ID) {
 	}
 }
 
-// Discard removes a draft that was not kept. One that was kept in a batch that
-// came to nothing stays until the next Open, since the batch may have reached the disk.
+// Discard removes the file of a draft that was not kept. If a batch that keeps it
+// failed, the file stays until the next Open, because the batch may be on disk.
 func (d *Draft) Discard() {
 	if d.File && !d.kept {
 		d.keeper.remove(d.ID)

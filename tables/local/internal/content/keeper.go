@@ -10,14 +10,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// bufferSize is how much of a content is in memory while it comes or goes.
+// bufferSize is how many bytes of a content are in memory while it is copied.
 const bufferSize = 128 << 10
 
-// category is the label of our files in Pebble's accounts of disk writes.
+// category labels the files in Pebble's statistics of disk writes.
 const category vfs.DiskWriteCategory = "blob-content"
 
-// A Keeper keeps contents in a store and a directory. Each has an owner, the
-// container that its blob is in.
+// A Keeper stores contents in a store and a directory. The owner of a content is the
+// container of its blob.
 type Keeper struct {
 	store   *store.Store
 	fs      vfs.FS
@@ -28,8 +28,8 @@ type Keeper struct {
 	pins map[ID]*pin
 }
 
-// Open opens the contents in dir, which it makes if need be, and removes what a
-// crash left there. It returns a *Missing when a file that is referred to is not there.
+// Open opens the contents in dir, creates it if necessary, and removes files that a
+// crash left over. It returns a *Missing if a file is missing.
 func Open(s *store.Store, fs vfs.FS, dir string) (*Keeper, error) {
 	k := &Keeper{store: s, fs: fs, dir: &directory{fs: fs, name: dir}, pins: map[ID]*pin{}}
 	k.buffers.New = func() any { return new([bufferSize]byte) }
@@ -45,8 +45,8 @@ func Open(s *store.Store, fs vfs.FS, dir string) (*Keeper, error) {
 
 func (k *Keeper) path(id ID) string { return k.fs.PathJoin(k.dir.name, id.String()) }
 
-// Copy writes n bytes of a content, from off on. A content in the store is read
-// as it was at the snapshot; one in a file must be pinned.
+// Copy writes n bytes of a content, starting at off. A content in the store is read
+// from the snapshot; one in a file must be pinned.
 func (k *Keeper) Copy(w io.Writer, at *store.Snapshot, owner store.ID, r Ref, off, n int64) error {
 	if r.File {
 		return k.copyFile(w, r, off, n)
@@ -56,7 +56,7 @@ func (k *Keeper) Copy(w io.Writer, at *store.Snapshot, owner store.ID, r Ref, of
 		return err
 	}
 	if !found || int64(len(value)) != r.Size {
-		return fmt.Errorf("content %s is not in the store, or not whole", r.ID)
+		return fmt.Errorf("content %s is missing in the store, or has another size", r.ID)
 	}
 	_, err = w.Write(value[off : off+n])
 	return err
@@ -67,7 +67,7 @@ func (k *Keeper) copyFile(w io.Writer, r Ref, off, n int64) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // only read
 	buf := k.buffers.Get().(*[bufferSize]byte)
 	defer k.buffers.Put(buf)
 	for n > 0 {

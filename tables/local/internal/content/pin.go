@@ -2,14 +2,14 @@ package content
 
 import "furrow/tables/local/internal/store"
 
-// A pin counts who reads a file.
+// A pin counts the readers of a file.
 type pin struct {
 	readers int
-	dropped bool // to be removed by the last
+	dropped bool // the last reader removes it
 }
 
-// Pin holds the files of refs until unpin. The caller makes sure that they are
-// referred to at the time of the call, with a lock that Drop's caller takes too.
+// Pin prevents the removal of the files of refs until unpin. The caller holds a lock
+// under which they are referred to, and which the caller of Drop holds too.
 func (k *Keeper) Pin(refs []Ref) (unpin func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -35,7 +35,7 @@ func (k *Keeper) unpin(refs []Ref) {
 	}
 }
 
-// release takes one reader off a pin, and tells whether the file is to be removed.
+// release removes one reader from a pin. It reports whether to remove the file.
 func (k *Keeper) release(id ID) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -47,8 +47,8 @@ func (k *Keeper) release(id ID) bool {
 	return p.dropped
 }
 
-// Drop puts into b that its owner refers to refs no more, and gives the files to
-// Remove when b is durable.
+// Drop adds the removal of the owner's refs to b. It returns the files to remove when
+// b is durable.
 func (k *Keeper) Drop(b *store.Batch, owner store.ID, refs []Ref) (files []ID) {
 	for _, r := range refs {
 		if r.Size == 0 {
@@ -62,7 +62,7 @@ func (k *Keeper) Drop(b *store.Batch, owner store.ID, refs []Ref) (files []ID) {
 	return files
 }
 
-// DropAll is Drop of everything that owner has.
+// DropAll drops all contents of an owner.
 func (k *Keeper) DropAll(b *store.Batch, owner store.ID) (files []ID, err error) {
 	markers, bytes := owner.Key(store.PrefixFile), owner.Key(store.PrefixBytes)
 	for e, err := range k.store.Walk(markers, store.After(markers)) {
@@ -76,8 +76,8 @@ func (k *Keeper) DropAll(b *store.Batch, owner store.ID) (files []ID, err error)
 	return files, nil
 }
 
-// Remove removes files that were dropped, those that are being read when the
-// last reader is done.
+// Remove removes dropped files. A file that is being read is removed after its last
+// reader.
 func (k *Keeper) Remove(files []ID) {
 	for _, id := range files {
 		if !k.pinned(id) {
@@ -86,7 +86,7 @@ func (k *Keeper) Remove(files []ID) {
 	}
 }
 
-// pinned tells whether the file is being read; if so, its last reader removes it.
+// pinned reports whether a file is being read. If so, its last reader removes it.
 func (k *Keeper) pinned(id ID) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -97,6 +97,6 @@ func (k *Keeper) pinned(id ID) bool {
 	return p != nil
 }
 
-// remove removes a file that nothing refers to. One that cannot be removed is
-// a leftover to the next Open, which reports it if it cannot either.
+// remove removes a file that nothing refers to. If that fails, the next Open tries
+// again and reports the error.
 func (k *Keeper) remove(id ID) { _ = k.fs.Remove(k.path(id)) }

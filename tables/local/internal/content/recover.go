@@ -8,7 +8,7 @@ import (
 	"furrow/tables/local/internal/store"
 )
 
-// A Missing is a file that is referred to and is not there.
+// Missing is the error for a file that is referred to but does not exist.
 type Missing struct {
 	Owner store.ID
 	ID    ID
@@ -19,8 +19,8 @@ func (m *Missing) Error() string {
 	return fmt.Sprintf("the file %s is missing: restore it from a backup", m.Path)
 }
 
-// recover removes the files that no record refers to: uploads that a crash cut
-// off, and files of overwritten blobs that were still to be removed.
+// recover removes the files that no record refers to: uploads that a crash
+// interrupted, and files of overwritten blobs.
 func (k *Keeper) recover() error {
 	left, err := k.files()
 	if err != nil {
@@ -44,7 +44,7 @@ func (k *Keeper) recover() error {
 	return nil
 }
 
-// files are the contents that have a file. Files with other names are not ours.
+// files returns the contents that have a file. It ignores files with other names.
 func (k *Keeper) files() (map[ID]bool, error) {
 	names, err := k.fs.List(k.dir.name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package entity is what a table row holds: typed properties, their form in
-// storage, and their form in JSON at each metadata level.
+// Package entity implements table rows: typed properties, their encoding in storage,
+// and their JSON at each metadata level.
 package entity
 
 import (
@@ -11,34 +11,35 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A Type is an EDM primitive type that the Table service has.
+// A Type is an EDM primitive type of the Table service.
 type Type byte
 
 const (
-	Null     Type = iota // only ever in a request or in $select's answer: the property is absent
+	Null     Type = iota // an absent property, in requests and in answers to $select
 	String               // Raw is UTF-8
 	Int32                // Num
 	Int64                // Num
 	Double               // Num is its IEEE 754 bits
 	Boolean              // Num is 0 or 1
 	DateTime             // Num is ticks since 0001-01-01 UTC
-	GUID                 // Raw is its 16 bytes, in the order of its text
+	GUID                 // Raw is 16 bytes, in the order of the text form
 	Binary               // Raw
 )
 
-// Names are the EDM names, as in odata.type annotations.
-var names = [...]string{"Null", "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean", "Edm.DateTime", "Edm.Guid", "Edm.Binary"}
+// names are the EDM names, as in odata.type annotations.
+var names = [...]string{"Null", "Edm.String", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.Boolean",
+	"Edm.DateTime", "Edm.Guid", "Edm.Binary"}
 
 func (t Type) String() string { return names[t] }
 
-// A Value is one property's value: Num or Raw, as its type says.
+// A Value is the value of a property, in Num or Raw depending on its type.
 type Value struct {
 	Type Type
 	Num  int64
 	Raw  []byte
 }
 
-// Float is a Double's value.
+// Float returns the value of a Double.
 func (v Value) Float() float64 { return math.Float64frombits(uint64(v.Num)) }
 
 // A Property is a named value.
@@ -47,14 +48,14 @@ type Property struct {
 	Value Value
 }
 
-// An Entity is a row. Its keys are beside it, in its place in storage.
+// An Entity is a row without its keys, which are in the key of its record.
 type Entity struct {
 	Timestamp  int64 // ticks; the ETag is made of it
 	Properties []Property
 }
 
-// Append appends e's form in storage: a version, the timestamp, and each
-// property's name, type and value.
+// Append appends e's encoding in storage: a version, the timestamp, and the name,
+// type and value of each property.
 func (e *Entity) Append(dst []byte) []byte {
 	dst = slices.Grow(dst, 16+32*len(e.Properties))
 	dst = append(dst, 1)
@@ -76,7 +77,7 @@ func (e *Entity) Append(dst []byte) []byte {
 	return dst
 }
 
-// Merge gives e with each property of other added, or put in place of its namesake.
+// Merge returns e's properties with those of other added or replaced.
 func (e *Entity) Merge(other []Property) []Property {
 	merged := append([]Property(nil), e.Properties...)
 next:
@@ -94,18 +95,18 @@ next:
 
 // Limits of an entity (learn.microsoft.com/rest/api/storageservices/understanding-the-table-service-data-model).
 const (
-	MaxProperties = 252                // besides PartitionKey, RowKey and Timestamp
+	MaxProperties = 252                // in addition to PartitionKey, RowKey and Timestamp
 	MaxName       = 255                // UTF-16 units of a property's name
 	MaxValue      = 64 << 10           // bytes of a binary value, or of a string as UTF-16
-	MaxSize       = 1 << 20            // bytes of an entity, counted as the service bills it
+	MaxSize       = 1 << 20            // bytes of an entity, as the service counts them
 	MaxKey        = 1024               // UTF-16 units of a partition or row key
 	MinDateTime   = 504911232000000000 // ticks of 1601-01-01, the earliest Edm.DateTime
 )
 
-// Check refuses what exceeds a limit.
+// Check returns an error if the entity exceeds a limit.
 func (e *Entity) Check(partition, row string) error {
 	if len(e.Properties) > MaxProperties {
-		return bad("TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.")
+		return tooMany()
 	}
 	size := 4 + 2*(units(partition)+units(row))
 	for _, p := range e.Properties {
@@ -121,7 +122,7 @@ func (e *Entity) Check(partition, row string) error {
 	return nil
 }
 
-// size is what the service counts for a property.
+// size returns how many bytes the service counts for a property.
 func (p *Property) size() (int, error) {
 	name := units(p.Name)
 	if name > MaxName {
@@ -146,12 +147,13 @@ func (p *Property) size() (int, error) {
 		size += 8
 	}
 	if value > MaxValue {
-		return 0, bad("PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.")
+		return 0, bad("PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). "+
+			"If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.")
 	}
 	return size, nil
 }
 
-// units counts UTF-16 code units, which is how the service measures text.
+// units counts UTF-16 code units, as the service does.
 func units(s string) int {
 	n := 0
 	for _, c := range s {
@@ -165,7 +167,7 @@ func units(s string) int {
 
 func unitsOf(b []byte) int {
 	if len(b) <= MaxValue/2 {
-		return len(b) // an upper bound that needs no decoding: units are never more than bytes
+		return len(b) // an upper bound without decoding: there are never more units than bytes
 	}
 	n := 0
 	for len(b) > 0 {
@@ -179,7 +181,7 @@ func unitsOf(b []byte) int {
 	return n
 }
 
-// CheckKey refuses a partition or row key that the service would not take.
+// CheckKey returns an error for a partition or row key that the service refuses.
 func CheckKey(name, key string) error {
 	if units(key) > MaxKey {
 		return bad("KeyValueTooLarge", "The "+name+" exceeds the maximum allowed key size (1024 characters).")
@@ -192,9 +194,14 @@ func CheckKey(name, key string) error {
 	return nil
 }
 
+func tooMany() error {
+	return bad("TooManyProperties", "The entity contains more properties than allowed. "+
+		"Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.")
+}
+
 func bad(code, message string) *wire.Error {
 	return &wire.Error{Status: 400, Code: code, Message: message}
 }
 
-// Invalid refuses a request's input.
+// Invalid is the error for invalid input.
 func Invalid(message string) *wire.Error { return bad("InvalidInput", message) }

@@ -2,6 +2,7 @@ package entity
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -18,22 +19,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Body is what a request says of an entity.
+// A Body is the entity in a request.
 type Body struct {
 	Partition, Row       string
 	HasPartition, HasRow bool
 	Properties           []Property
 }
 
-// member is a JSON member before its annotation is known.
+// member is a member of the JSON object, before its annotation is known.
 type member struct {
 	name string
 	kind jsontext.Kind
 	text string // unquoted, if a string
 }
 
-// Parse reads an entity from JSON, at any metadata level: types are annotated,
-// or follow from the JSON value.
+// Parse parses an entity from JSON at any metadata level: types are annotated or
+// follow from the JSON value.
 func Parse(body []byte) (*Body, error) {
 	members, types, err := scan(body)
 	if err != nil {
@@ -47,7 +48,7 @@ func Parse(body []byte) (*Body, error) {
 				return nil, err
 			}
 			continue
-		case "Timestamp": // the service's own; what a client sends is ignored
+		case "Timestamp": // set by the service: the client's value is ignored
 			continue
 		}
 		if err := checkName(m.name); err != nil {
@@ -114,12 +115,12 @@ func scan(body []byte) (members []member, types map[string]string, err error) {
 				types = make(map[string]string)
 			}
 			types[owner] = m.text
-		case annotated || strings.HasPrefix(m.name, "odata."): // metadata that a client read and sends back
+		case annotated || strings.HasPrefix(m.name, "odata."): // metadata that the client has read and sends back
 		default:
 			members = append(members, m)
 		}
 		if len(members) > MaxProperties+3 {
-			return nil, nil, bad("TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.")
+			return nil, nil, tooMany()
 		}
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
@@ -132,13 +133,15 @@ func notJSON(err error) error {
 	return Invalid("The body is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
 }
 
-// checkName holds property names to C#'s identifiers, as the service does.
+// checkName checks that a property name is a C# identifier, as the service does.
 func checkName(name string) error {
 	for i, c := range name {
-		if c == '_' || unicode.IsLetter(c) || i > 0 && (unicode.IsDigit(c) || unicode.Is(unicode.Mn, c) || unicode.Is(unicode.Mc, c) || unicode.Is(unicode.Pc, c)) {
+		if c == '_' || unicode.IsLetter(c) ||
+			i > 0 && (unicode.IsDigit(c) || unicode.In(c, unicode.Mn, unicode.Mc, unicode.Pc)) {
 			continue
 		}
-		return bad("PropertyNameInvalid", "The property name is invalid: "+strconv.Quote(name)+" must be a letter or underscore followed by letters, digits and underscores.")
+		return bad("PropertyNameInvalid", "The property name is invalid: "+strconv.Quote(name)+
+			" must be a letter or underscore followed by letters, digits and underscores.")
 	}
 	if name == "" {
 		return bad("PropertyNameInvalid", "The property name is invalid: it is empty.")
@@ -146,7 +149,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// value is m's value as the annotated type, or as the JSON value's own.
+// value returns m's value in the annotated type, or in the type of the JSON value.
 func (m member) value(annotated string) (Value, error) {
 	if m.kind == 'n' {
 		return Value{}, nil
@@ -177,10 +180,12 @@ func (m member) value(annotated string) (Value, error) {
 		raw, err := base64.StdEncoding.DecodeString(m.text)
 		v, ok = Value{Type: Binary, Raw: raw}, err == nil && m.kind == '"'
 	default:
-		return v, Invalid("The type " + strconv.Quote(annotated) + " of property " + m.name + " is not one of the Table service's.")
+		return v, Invalid("The type " + strconv.Quote(annotated) + " of property " + m.name +
+			" is not a type of the Table service.")
 	}
 	if !ok {
-		return v, Invalid("An error occurred while processing this request: the value of property " + m.name + " is not a valid " + orJSON(annotated) + ".")
+		return v, Invalid("An error occurred while processing this request: the value of property " + m.name +
+			" is not a valid " + cmp.Or(annotated, "JSON value") + ".")
 	}
 	if v.Type == DateTime && v.Num < MinDateTime {
 		return v, bad("OutOfRangeInput", "The '"+m.name+"' parameter of value '"+m.text+"' is out of range.")
@@ -188,14 +193,7 @@ func (m member) value(annotated string) (Value, error) {
 	return v, nil
 }
 
-func orJSON(annotated string) string {
-	if annotated == "" {
-		return "JSON value"
-	}
-	return annotated
-}
-
-// boolean reads a Boolean, which clients that hold values as text write as a string.
+// boolean parses a Boolean. Clients that keep values as text write it as a string.
 func (m member) boolean() (Value, bool) {
 	switch {
 	case m.kind == 't', m.kind == '"' && strings.EqualFold(m.text, "true"):
@@ -206,8 +204,8 @@ func (m member) boolean() (Value, bool) {
 	return Value{}, false
 }
 
-// plain types a value that has no annotation: a number is an Int32 where it can
-// be, and a Double otherwise.
+// plain returns a value without annotation. A number is an Int32 if it fits,
+// otherwise a Double.
 func (m member) plain() (Value, bool) {
 	switch m.kind {
 	case '"':
@@ -225,7 +223,7 @@ func (m member) plain() (Value, bool) {
 	return ParseDouble(m.text)
 }
 
-// ParseDouble reads a Double, of which NaN and the infinities are written as strings.
+// ParseDouble parses a Double. NaN and the infinities are written as strings.
 func ParseDouble(s string) (Value, bool) {
 	var f float64
 	switch s {
@@ -236,7 +234,7 @@ func ParseDouble(s string) (Value, bool) {
 	case "-Infinity", "-INF":
 		f = math.Inf(-1)
 	default:
-		if strings.ContainsAny(s, "xXpP_iInN") { // forms that Go reads and OData has not
+		if strings.ContainsAny(s, "xXpP_iInN") { // forms of Go that OData does not have
 			return Value{}, false
 		}
 		var err error
@@ -247,9 +245,10 @@ func ParseDouble(s string) (Value, bool) {
 	return Value{Type: Double, Num: int64(math.Float64bits(f))}, true
 }
 
-// ParseDateTime reads an ISO 8601 time; without an offset it is in UTC.
+// ParseDateTime parses an ISO 8601 time, in UTC unless it has an offset.
 func ParseDateTime(s string) (Value, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04Z07:00",
+		"2006-01-02T15:04", "2006-01-02"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			t = t.UTC()
 			return Value{Type: DateTime, Num: store.ToTicks(t)}, t.Year() >= 1 && t.Year() <= 9999
@@ -258,7 +257,7 @@ func ParseDateTime(s string) (Value, bool) {
 	return Value{}, false
 }
 
-// ParseGUID reads a GUID with hyphens.
+// ParseGUID parses a GUID with hyphens.
 func ParseGUID(s string) (Value, bool) {
 	id, err := uuid.Parse(s)
 	return Value{Type: GUID, Raw: id[:]}, err == nil && len(s) == 36

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Level is how much metadata an answer carries.
+// A Level is the amount of metadata in an answer.
 type Level byte
 
 const (
@@ -35,8 +35,8 @@ type Renderer struct {
 	Select []string // nil: all properties
 }
 
-// Append appends the entity as a JSON object. With context, it carries the
-// odata.metadata that an entity by itself has.
+// Append appends the entity as a JSON object. With context it has the odata.metadata
+// of an entity that is not in a list.
 func (r *Renderer) Append(dst []byte, partition, row string, s Stored, context bool) []byte {
 	dst = append(dst, '{')
 	if r.Level != NoMetadata {
@@ -58,8 +58,8 @@ func (r *Renderer) Append(dst []byte, partition, row string, s Stored, context b
 	return append(dst, '}')
 }
 
-// appendSelected writes what $select names, in its order; a property that the
-// entity lacks is null, as Query Entities says.
+// appendSelected appends the properties that $select names, in its order. A missing
+// property is null, as documented for Query Entities.
 func (r *Renderer) appendSelected(dst []byte, partition, row string, s Stored) []byte {
 	for _, name := range r.Select {
 		switch name {
@@ -91,21 +91,21 @@ func (r *Renderer) head(dst []byte, partition, row string, s Stored, context boo
 	return appendString(dst, "odata.etag", ETag(s.Timestamp()))
 }
 
-// quoted is a key as it stands between quotes in a URL.
+// quoted escapes a key for a quoted string in a URL.
 func quoted(key string) string { return url.PathEscape(strings.ReplaceAll(key, "'", "''")) }
 
-// EntityPath is an entity's path below the account.
+// EntityPath returns an entity's path below the account.
 func EntityPath(table, partition, row string) string {
 	return table + "(PartitionKey='" + quoted(partition) + "',RowKey='" + quoted(row) + "')"
 }
 
-// ETag is the entity tag of a row last written at ticks.
+// ETag returns the entity tag of a row last written at ticks.
 func ETag(ticks int64) string {
 	return `W/"datetime'` + strings.ReplaceAll(FormatTicks(ticks), ":", "%3A") + `'"`
 }
 
-// FormatTicks is a time as the service writes it: to 100 ns, without the
-// fraction's trailing zeros.
+// FormatTicks formats a time as the service does: to 100 ns, without trailing zeros
+// of the fraction.
 func FormatTicks(ticks int64) string {
 	return store.FromTicks(ticks).Format("2006-01-02T15:04:05.9999999Z")
 }
@@ -117,8 +117,8 @@ func (r *Renderer) appendTimestamp(dst []byte, s Stored) []byte {
 	return appendString(dst, "Timestamp", FormatTicks(s.Timestamp()))
 }
 
-// appendProperty writes one property and a comma. Types that JSON has are
-// annotated by no level.
+// appendProperty appends a property and a comma. Types that JSON has are not
+// annotated at any level.
 func (r *Renderer) appendProperty(dst []byte, name []byte, v Value) []byte {
 	if r.Level != NoMetadata && annotated(v) {
 		dst = wire.AppendString(dst, string(name)+"@odata.type")
@@ -163,7 +163,7 @@ func appendValue(dst []byte, v Value) []byte {
 	return append(dst, "null"...)
 }
 
-// appendDouble always shows that the number is a Double: by a point or an exponent.
+// appendDouble writes a Double with a point or an exponent, so that it stays a Double.
 func appendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

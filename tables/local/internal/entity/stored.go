@@ -6,22 +6,22 @@ import (
 	"iter"
 )
 
-// A Stored is an entity as it lies in storage. Reading it allocates nothing, so
-// that a query can filter and render rows without decoding them first.
+// A Stored is an encoded entity. Reading it allocates nothing, so that a query can
+// filter and render rows without decoding them first.
 type Stored []byte
 
-// Timestamp is the time of the last write, in ticks.
+// Timestamp returns the time of the last write, in ticks.
 func (s Stored) Timestamp() int64 { return int64(binary.BigEndian.Uint64(s[1:])) }
 
-// Check tells whether the record is one that this program can read.
+// Check returns an error if this program cannot read the record.
 func (s Stored) Check() error {
 	if len(s) < 9 || s[0] != 1 {
-		return fmt.Errorf("stored entity of %d bytes has an unknown form", len(s))
+		return fmt.Errorf("stored entity of %d bytes has an unknown format", len(s))
 	}
 	return nil
 }
 
-// All walks the properties. Names and values are only valid until the next.
+// All yields the properties. A name and a value are valid until the next one only.
 func (s Stored) All() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		b := s[9:]
@@ -46,7 +46,7 @@ func (s Stored) All() iter.Seq2[[]byte, Value] {
 	}
 }
 
-// Find is the value of a property; its type is Null where there is none.
+// Find returns the value of a property, with type Null if it is missing.
 func (s Stored) Find(name string) Value {
 	for n, v := range s.All() {
 		if string(n) == name {
@@ -56,7 +56,7 @@ func (s Stored) Find(name string) Value {
 	return Value{}
 }
 
-// Entity decodes s whole, into memory of its own.
+// Entity decodes s. The result shares no memory with it.
 func (s Stored) Entity() *Entity {
 	e := &Entity{Timestamp: s.Timestamp()}
 	for name, v := range s.All() {
@@ -66,7 +66,7 @@ func (s Stored) Entity() *Entity {
 	return e
 }
 
-// chunk cuts a length and that many bytes off b.
+// chunk reads a length and that many bytes from the start of b.
 func chunk(b []byte) (chunk, rest []byte) {
 	n, size := binary.Uvarint(b)
 	b = b[size:]

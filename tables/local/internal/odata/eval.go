@@ -7,7 +7,7 @@ import (
 	"furrow/tables/local/internal/entity"
 )
 
-// A Row is what a filter is evaluated on.
+// A Row is a row to be filtered.
 type Row struct {
 	Partition, Row string
 	Entity         entity.Stored
@@ -15,9 +15,9 @@ type Row struct {
 
 // An Expr is a filter.
 type Expr interface {
-	// Match tells whether the row passes.
+	// Match reports whether the row passes.
 	Match(r *Row) bool
-	// keys bounds the keys of the rows that can pass.
+	// keys returns bounds of the keys of rows that can pass.
 	keys() Keys
 }
 
@@ -38,7 +38,7 @@ func (e or) Match(r *Row) bool       { return e.left.Match(r) || e.right.Match(r
 func (e not) Match(r *Row) bool      { return !e.of.Match(r) }
 func (e constant) Match(r *Row) bool { return bool(e) }
 
-// An operator is the set of the orders (less, equal, greater) that satisfy it.
+// An operator is the set of orders (less, equal, greater) that satisfy it.
 type operator byte
 
 const (
@@ -56,7 +56,7 @@ const (
 
 var operators = map[string]operator{"eq": eq, "ne": ne, "lt": lt, "le": le, "gt": gt, "ge": ge}
 
-// turned is the operator with its sides exchanged.
+// turned returns the operator for exchanged operands.
 func (o operator) turned() operator {
 	t := o & equal
 	if o&less != 0 {
@@ -72,8 +72,8 @@ func (o operator) holds(order int) bool {
 	return o&(less<<(order+1)) != 0
 }
 
-// Match is false where the property is absent or of another type, whatever the
-// operator. Numbers of different types compare by value.
+// Match is false if the property is absent or has another type, whatever the
+// operator. Numbers of different types are compared by value.
 func (e compare) Match(r *Row) bool {
 	switch e.property {
 	case "PartitionKey":
@@ -87,14 +87,14 @@ func (e compare) Match(r *Row) bool {
 	return ok && e.op.holds(order)
 }
 
-// ordered compares two values, if they can be.
+// ordered compares two values. ok is false if they have no order.
 func ordered(a, b entity.Value) (order int, ok bool) {
 	switch {
 	case whole(a) && whole(b):
 		return cmp.Compare(a.Num, b.Num), true
 	case numeric(a) && numeric(b):
 		x, y := float(a), float(b)
-		return cmp.Compare(x, y), x == x && y == y // a NaN is in no order
+		return cmp.Compare(x, y), x == x && y == y // a NaN has no order
 	case a.Type != b.Type:
 		return 0, false
 	case a.Type == entity.Boolean || a.Type == entity.DateTime:

@@ -2,11 +2,11 @@ package odata
 
 import "furrow/tables/local/internal/entity"
 
-// Keys bounds what a filter can match: an interval of partition keys, and one
-// of row keys that holds in each of them.
+// Keys bounds the keys that a filter can match: an interval of partition keys, and
+// an interval of row keys in each of them.
 type Keys struct{ Partition, Row Interval }
 
-// KeysOf bounds the rows that e can match; nil matches all.
+// KeysOf returns bounds of the rows that e can match. A nil e matches all.
 func KeysOf(e Expr) Keys {
 	if e == nil {
 		return Keys{}
@@ -14,20 +14,20 @@ func KeysOf(e Expr) Keys {
 	return e.keys()
 }
 
-// An Interval is a range of text. Zero is all of it.
+// An Interval is a range of strings. The zero Interval contains all strings.
 type Interval struct {
 	Low, High Bound
 	Empty     bool
 }
 
-// A Bound is one end of an interval: none, or at Key, which may be outside.
+// A Bound is one end of an interval: none, or Key, included or not.
 type Bound struct {
 	Key  string
 	Set  bool
-	Open bool // Key itself is outside
+	Open bool // Key itself is excluded
 }
 
-// Point is the interval's only member, if it has just one.
+// Point returns the interval's only member, if it has exactly one.
 func (i Interval) Point() (string, bool) {
 	return i.Low.Key, i.Low.Set && i.High.Set && !i.Low.Open && !i.High.Open && i.Low.Key == i.High.Key
 }
@@ -37,7 +37,7 @@ func (e and) keys() Keys {
 	return Keys{l.Partition.and(r.Partition), l.Row.and(r.Row)}
 }
 
-// keys of an or is the smallest pair of intervals that holds both sides.
+// keys returns the smallest pair of intervals that contains both sides.
 func (e or) keys() Keys {
 	l, r := e.left.keys(), e.right.keys()
 	switch {
@@ -89,8 +89,8 @@ func (i Interval) and(j Interval) Interval {
 	return out
 }
 
-// inner is the bound that leaves less: the higher of two lows (side 1), or the
-// lower of two highs (side -1).
+// inner returns the narrower bound: the higher of two lows (side 1) or the lower of
+// two highs (side -1).
 func inner(a, b Bound, side int) Bound {
 	switch {
 	case !a.Set:
@@ -110,7 +110,7 @@ func (i Interval) or(j Interval) Interval {
 	return Interval{Low: outer(i.Low, j.Low, 1), High: outer(i.High, j.High, -1)}
 }
 
-// outer is the bound that leaves more.
+// outer returns the wider bound.
 func outer(a, b Bound, side int) Bound {
 	switch {
 	case !a.Set || !b.Set:

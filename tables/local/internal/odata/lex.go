@@ -28,7 +28,7 @@ const (
 	shut
 )
 
-// lexer cuts a $filter into tokens.
+// A lexer splits a $filter into tokens.
 type lexer struct{ rest string }
 
 func (l *lexer) next() (token, error) {
@@ -51,8 +51,8 @@ func (l *lexer) next() (token, error) {
 	return l.word()
 }
 
-// quoted reads a quoted text, whose quotes are doubled, as the type that its
-// prefix names.
+// quoted reads a quoted string, in which quotes are doubled, as a literal of the type
+// that its prefix names.
 func (l *lexer) quoted(prefix string) (token, error) {
 	var text strings.Builder
 	rest := l.rest[1:]
@@ -111,8 +111,8 @@ func (l *lexer) number() (token, error) {
 	return token{kind: literal, text: text, value: v}, nil
 }
 
-// parseNumber types a number as OData writes it: 1 is an Int32, 1L an Int64,
-// and 1.0, 1e0 and 1d are Doubles.
+// parseNumber parses a number of OData: 1 is an Int32, 1L an Int64, and 1.0, 1e0 and
+// 1d are Doubles.
 func parseNumber(text string) (entity.Value, bool) {
 	if digits, long := strings.CutSuffix(strings.ToUpper(text), "L"); long {
 		n, err := strconv.ParseInt(digits, 10, 64)

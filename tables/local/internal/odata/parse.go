@@ -1,5 +1,5 @@
-// Package odata reads the part of OData's $filter that the Table service has,
-// evaluates it on stored rows, and tells which keys it can match.
+// Package odata parses the part of OData's $filter that the Table service has,
+// evaluates it on stored rows, and computes which keys it can match.
 package odata
 
 import (
@@ -9,14 +9,14 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Bounds of a filter. The service documents 15 comparisons
+// Limits of a filter. The service documents 15 comparisons
 // (learn.microsoft.com/rest/api/storageservices/querying-tables-and-entities).
 const (
 	MaxComparisons = 15
 	MaxDepth       = 64 // of parentheses and nots
 )
 
-// Parse reads a $filter. An empty one is nil, which matches everything.
+// Parse parses a $filter. An empty one is nil, which matches everything.
 func Parse(filter string) (Expr, error) {
 	p := &parser{lex: lexer{filter}}
 	if err := p.advance(); err != nil {
@@ -35,7 +35,7 @@ func Parse(filter string) (Expr, error) {
 	return e, nil
 }
 
-// parser descends: or, and, not, comparison.
+// parser is a recursive-descent parser: or, and, not, comparison.
 type parser struct {
 	lex         lexer
 	tok         token
@@ -86,7 +86,7 @@ func (p *parser) not() (Expr, error) {
 	return not{e}, err
 }
 
-// nest enters what the current token opens.
+// nest enters a parenthesis or a not, up to the maximum depth.
 func (p *parser) nest() error {
 	if p.depth++; p.depth > MaxDepth {
 		return entity.Invalid("The $filter is nested more than " + strconv.Itoa(MaxDepth) + " deep.")
@@ -112,8 +112,8 @@ func (p *parser) primary() (Expr, error) {
 	return e, p.advance()
 }
 
-// comparison reads "Property op literal", the same turned round, or a Boolean
-// property or literal by itself.
+// comparison parses "property operator literal", "literal operator property", or a
+// Boolean property or literal alone.
 func (p *parser) comparison() (Expr, error) {
 	if p.comparisons++; p.comparisons > MaxComparisons {
 		return nil, entity.Invalid("The $filter has more than " + strconv.Itoa(MaxComparisons) + " comparisons.")
@@ -145,10 +145,10 @@ func (p *parser) comparison() (Expr, error) {
 	case left.kind == literal && right.kind == word:
 		return compare{right.text, op.turned(), left.value}, nil
 	}
-	return nil, syntax("a comparison needs one property and one literal")
+	return nil, syntax("a comparison needs a property and a literal")
 }
 
-// alone is an operand that stands for its own truth.
+// alone returns the expression of a Boolean operand without an operator.
 func alone(t token) (Expr, error) {
 	if t.kind == word {
 		return compare{t.text, eq, entity.Value{Type: entity.Boolean, Num: 1}}, nil
@@ -156,5 +156,5 @@ func alone(t token) (Expr, error) {
 	if t.value.Type == entity.Boolean {
 		return constant(t.value.Num != 0), nil
 	}
-	return nil, syntax("a literal stands by itself")
+	return nil, syntax("a literal that is not a Boolean needs a comparison")
 }

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// TicksPerSecond is .NET's: one tick is 100 ns.
+// TicksPerSecond is the number of .NET ticks per second: a tick is 100 ns.
 const TicksPerSecond = 10_000_000
 
-// epoch is the distance of 1970-01-01 from 0001-01-01 in ticks.
+// epoch is 1970-01-01 in ticks since 0001-01-01.
 const epoch = 621_355_968_000_000_000
 
-// A Clock gives times that never repeat, in ticks since 0001-01-01 UTC, because
-// ETags are made of them. Zero is ready for use.
+// A Clock returns times that never repeat, in ticks since 0001-01-01 UTC: ETags are
+// made of them. The zero Clock is ready for use.
 type Clock struct{ last atomic.Int64 }
 
-// Tick gives a time later than every one before, and later than after.
+// Tick returns a time later than all it returned before, and later than after.
 func (c *Clock) Tick(now time.Time, after int64) int64 {
 	for {
 		last := c.last.Load()
@@ -26,12 +26,12 @@ func (c *Clock) Tick(now time.Time, after int64) int64 {
 	}
 }
 
-// ToTicks is t in ticks.
+// ToTicks returns t in ticks.
 func ToTicks(t time.Time) int64 {
 	return t.Unix()*TicksPerSecond + int64(t.Nanosecond())/100 + epoch
 }
 
-// FromTicks is the time of ticks, in UTC.
+// FromTicks returns the time of ticks, in UTC.
 func FromTicks(ticks int64) time.Time {
 	ticks -= epoch
 	sec, rest := ticks/TicksPerSecond, ticks%TicksPerSecond

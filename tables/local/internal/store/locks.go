@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// Locks is one lock per key, approximately: keys share a fixed number of
-// mutexes. A holder of one takes no other.
+// Locks is a set of locks by key. Keys share a fixed number of mutexes, so a holder
+// of one must not take another.
 type Locks struct {
 	seed   maphash.Seed
 	stripe [256]sync.Mutex
 }
 
-// NewLocks makes a set of locks.
+// NewLocks creates a set of locks.
 func NewLocks() *Locks { return &Locks{seed: maphash.MakeSeed()} }
 
-// Lock locks key's mutex and returns its unlock.
+// Lock locks key and returns the function that unlocks it.
 func (l *Locks) Lock(key []byte) (unlock func()) {
 	m := &l.stripe[maphash.Bytes(l.seed, key)%uint64(len(l.stripe))]
 	m.Lock()

@@ -1,9 +1,9 @@
-// Package store keeps the three services' records in one Pebble database, so
+// Package store stores the records of the three services in one Pebble database, so
 // that their writes share one log and one flush to disk.
 //
-// A write is visible when Apply returns and durable when its wait returns, and
-// is acknowledged only then. Writes reach the log in the order of Apply: what
-// depends on a write can never be durable without it.
+// A write is visible when Apply returns, and durable when its wait function
+// returns: only then it is acknowledged. Writes reach the log in the order of
+// Apply, so a write is never durable without those that it depends on.
 package store
 
 import (
@@ -27,8 +27,8 @@ var ErrInUse = errors.New("another process has it open")
 type Store struct {
 	Clock *Clock
 	db    *pebble.DB
-	// unsynced counts the batches that are visible or about to be, and not known
-	// to be on disk.
+	// unsynced counts the batches that are visible, or about to be, and not known to
+	// be on disk.
 	unsynced atomic.Int64
 }
 
@@ -37,7 +37,7 @@ type Store struct {
 // it is fixed, and grows only with the directory's format.
 const pebbleFormat = pebble.FormatValueSeparation
 
-// Open opens the database in dir, and makes it where there is none.
+// Open opens the database in dir, and creates it if necessary.
 func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 	cache := pebble.NewCache(48 << 20)
 	defer cache.Unref()
@@ -68,7 +68,7 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 // Close flushes and releases the directory.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Get gives a copy of the value of key.
+// Get returns a copy of the value of key.
 func (s *Store) Get(key []byte) (value []byte, found bool, err error) { return get(s.db, key) }
 
 func get(from pebble.Reader, key []byte) (value []byte, found bool, err error) {
@@ -83,9 +83,8 @@ func get(from pebble.Reader, key []byte) (value []byte, found bool, err error) {
 	return value, true, closer.Close()
 }
 
-// GetAll gives the values of keys, nil for one that is not there. Looking many
-// keys of one neighbourhood up costs little more than one: where the next key in
-// the store is beyond several of them, none of those is there.
+// GetAll returns the values of keys, nil for a missing one. Looking up many adjacent
+// keys costs little more than one: it skips the keys before the next one in the store.
 func (s *Store) GetAll(keys [][]byte) (values [][]byte, err error) {
 	values = make([][]byte, len(keys))
 	if len(keys) == 1 {
@@ -120,32 +119,33 @@ func (s *Store) GetAll(keys [][]byte) (values [][]byte, err error) {
 	return values, it.Error()
 }
 
-// Iter walks the keys in [lower, upper) as they are now. Close it.
+// Iter returns an iterator over the keys in [lower, upper) as they are now. The
+// caller closes it.
 func (s *Store) Iter(lower, upper []byte) (*pebble.Iterator, error) {
 	return s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 }
 
-// A Snapshot is the store as it was. It costs little to hold for long: it keeps
-// what is deleted meanwhile on disk, not in memory.
+// A Snapshot is the store at one moment. Holding it costs disk space for what is
+// deleted meanwhile, but no memory.
 type Snapshot struct{ s *pebble.Snapshot }
 
-// Snapshot takes one. Close it.
+// Snapshot takes a snapshot. The caller closes it.
 func (s *Store) Snapshot() *Snapshot { return &Snapshot{s.db.NewSnapshot()} }
 
-// Get gives a copy of the value that key had.
+// Get returns a copy of the value of key.
 func (s *Snapshot) Get(key []byte) (value []byte, found bool, err error) { return get(s.s, key) }
 
-// Close lets go of it.
+// Close releases the snapshot.
 func (s *Snapshot) Close() error { return s.s.Close() }
 
-// Apply makes b's writes visible, all at once. The function that it returns
-// waits until they are on disk; call it exactly once, and outside locks, so that
-// writers share flushes.
+// Apply makes the writes in b visible, all at once. wait waits until they are on
+// disk. The caller calls it exactly once, and without locks, so that writers share
+// flushes.
 func (s *Store) Apply(b *Batch) (wait func() error) {
 	if b.err != nil {
 		return func() error { return errors.Join(b.err, b.b.Close()) }
 	}
-	s.unsynced.Add(1) // before it is visible, so that who sees it sees this too
+	s.unsynced.Add(1) // first: whoever sees the batch must see this
 	if err := s.db.ApplyNoSyncWait(b.b, pebble.Sync); err != nil {
 		return func() error { return errors.Join(err, b.b.Close()) }
 	}
@@ -158,10 +158,10 @@ func (s *Store) Apply(b *Batch) (wait func() error) {
 	}
 }
 
-// Barrier returns when everything visible at its call is on disk. An answer
-// that only reports what is there ("it exists already") stands behind one,
-// because a client may take it for an acknowledgement. Where nothing waits for
-// the disk it costs nothing, so that idle pollers write nothing.
+// Barrier waits until everything that is visible now is on disk. An answer that only
+// reports what exists ("it exists already") needs one, because a client may take it
+// for an acknowledgement. If nothing waits for the disk, Barrier does nothing, so
+// that idle pollers cause no writes.
 func (s *Store) Barrier() error {
 	if s.unsynced.Load() == 0 {
 		return nil
@@ -169,20 +169,20 @@ func (s *Store) Barrier() error {
 	return s.db.LogData(nil, pebble.Sync)
 }
 
-// A Batch collects writes. The first error is kept and reported by Apply.
+// A Batch collects writes. Apply reports its first error.
 type Batch struct {
 	b   *pebble.Batch
 	err error
 }
 
-// Batch starts a batch, to be given to Apply or Drop.
+// Batch starts a batch. The caller passes it to Apply or drops it.
 func (s *Store) Batch() *Batch { return &Batch{b: s.db.NewBatch()} }
 
 func (b *Batch) Set(key, value []byte)         { b.keep(b.b.Set(key, value, nil)) }
 func (b *Batch) Delete(key []byte)             { b.keep(b.b.Delete(key, nil)) }
 func (b *Batch) DeleteRange(from, upto []byte) { b.keep(b.b.DeleteRange(from, upto, nil)) }
 
-// Drop gives up a batch that is not applied.
+// Drop releases a batch that is not applied.
 func (b *Batch) Drop() error { return errors.Join(b.err, b.b.Close()) }
 
 func (b *Batch) keep(err error) {
@@ -191,8 +191,8 @@ func (b *Batch) keep(err error) {
 	}
 }
 
-// logger takes Pebble's log lines. After an error that leaves the log in doubt
-// Pebble ends the process, which is right: no write may be acknowledged then.
+// logger receives Pebble's log lines. After an error that leaves the state of the
+// log unknown, Pebble ends the process: no write may be acknowledged any more.
 type logger struct{ *slog.Logger }
 
 func (l logger) Infof(format string, args ...any)  { l.Debug(fmt.Sprintf(format, args...)) }

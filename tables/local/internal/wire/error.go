@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An Error is a refusal in Azure's words: an HTTP status, the error code that
-// SDKs decide on, and a message for people.
+// An Error is an error as Azure answers it: an HTTP status, the error code that
+// SDKs compare, and a message for people.
 type Error struct {
 	Status  int
 	Code    string
@@ -19,10 +19,10 @@ type Error struct {
 	Details []Detail // further elements of an XML body, such as AuthenticationErrorDetail
 }
 
-// XMLHeader begins every XML body, as Azure writes it.
+// XMLHeader is the start of every XML body.
 const XMLHeader = `<?xml version="1.0" encoding="utf-8"?>`
 
-// A Detail is one further element of an XML error body.
+// A Detail is an additional element of an XML error body.
 type Detail struct{ Name, Value string }
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
@@ -34,14 +34,14 @@ func (e *Error) With(name, value string) *Error {
 	return &c
 }
 
-// NotImplemented refuses an operation that this server does not serve, by its name.
+// NotImplemented is the error for an operation that this server does not serve.
 func NotImplemented(operation string) *Error {
 	return &Error{Status: http.StatusNotImplemented, Code: "NotImplemented",
 		Message: "This server does not serve " + operation + "."}
 }
 
-// AsError gives err as an *Error; what is none of ours is an InternalError,
-// whose cause belongs in the log and not in the answer.
+// AsError returns the *Error in err's chain. Any other error becomes an
+// InternalError: its cause belongs in the log, not in the answer.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -50,7 +50,7 @@ func AsError(err error) *Error {
 		Message: "The server encountered an internal error. Please retry the request."}
 }
 
-// WriteError answers with e in the format that the service's SDKs parse.
+// WriteError answers with e in the format of the service.
 func WriteError(w http.ResponseWriter, r *Request, e *Error) {
 	h := w.Header()
 	Set(h, "x-ms-error-code", e.Code)
@@ -73,10 +73,10 @@ func WriteError(w http.ResponseWriter, r *Request, e *Error) {
 		body = xmlErrorBody(r, e)
 	}
 	w.WriteHeader(e.Status)
-	w.Write(body) // a client that is gone hears nothing
+	w.Write(body) // fails only if the client is gone
 }
 
-// message is e's text as Azure ends it: with what a support call would ask for.
+// message is e's text with the request's ID and time, as Azure adds them.
 func message(r *Request, e *Error) string {
 	return e.Message + "\nRequestId:" + r.ID + "\nTime:" + r.Now.UTC().Format("2006-01-02T15:04:05.0000000Z")
 }
@@ -96,7 +96,7 @@ func xmlErrorBody(r *Request, e *Error) []byte {
 	return []byte(b.String())
 }
 
-// wantsXML holds for a table request that accepts XML and no JSON, as Get and
+// wantsXML reports whether a table request accepts XML but not JSON, as Get and
 // Set Table ACL do.
 func wantsXML(r *Request) bool {
 	accept := r.Header.Get("Accept")
@@ -110,8 +110,7 @@ func tableErrorType(r *Request) string {
 	return "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 }
 
-// TableErrorBody renders e as the Table service does: odata.error in JSON, or
-// the metadata namespace's error in XML.
+// TableErrorBody renders e as the Table service does, in JSON or in XML.
 func TableErrorBody(r *Request, e *Error) []byte {
 	if wantsXML(r) {
 		var b strings.Builder
@@ -127,14 +126,14 @@ func TableErrorBody(r *Request, e *Error) []byte {
 	return append(b, "}}}"...)
 }
 
-// AppendString appends s as a JSON string; what is not UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
 func AppendString[S ~string | ~[]byte](dst []byte, s S) []byte {
-	dst, _ = jsontext.AppendQuote(dst, s) // its error says that it replaced something
+	dst, _ = jsontext.AppendQuote(dst, s) // an error only reports replaced bytes
 	return dst
 }
 
 // escape writes s as XML text.
 func escape(b *strings.Builder, s string) { b.Write(AppendXML(nil, s)) }
 
-// HTTPTime is t as HTTP and the services' XML have it, to the second.
+// HTTPTime formats t for HTTP headers and the services' XML, to the second.
 func HTTPTime(t time.Time) string { return t.UTC().Format(http.TimeFormat) }

@@ -12,16 +12,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Bounds of a request, beyond which it is refused before it is read.
+// Limits of a request, checked before its body is read.
 const (
 	MaxURL     = 32 << 10 // bytes of the request line's target
 	MaxHeaders = 64 << 10 // bytes of all header names and values
 	MaxQuery   = 64       // query parameters
 )
 
-// A Handler turns HTTP into Requests for one service and what they return into
-// answers: ids, versions, the account, the bounds and Azure's errors are here
-// and nowhere else.
+// A Handler is the HTTP handler of one service. It parses requests, checks their
+// limits, sets the common headers, and turns errors into Azure's answers.
 type Handler struct {
 	Service Service
 	Account string
@@ -50,25 +49,25 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	WriteError(w, r, e)
 }
 
-// Bounds of a body that is read for nothing.
+// Limits of reading the rest of a refused body.
 const (
-	maxDrain  = 256 << 20 // bytes; what SDKs send at once
+	maxDrain  = 256 << 20 // bytes; SDKs send no more in one request
 	drainTime = 30 * time.Second
 )
 
-// drain reads what is left of a refused request's body: a client that writes all
-// of it before it reads would find the connection broken, and no answer. One that
-// waits for a 100 Continue has sent nothing, and one with more to come is cut off.
+// drain reads the rest of a refused request's body. Otherwise a client that writes
+// all of it before it reads would find a broken connection instead of the answer.
+// Clients that wait for 100 Continue have not sent a body; longer bodies are cut off.
 func (h *Handler) drain(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength == 0 || r.ContentLength > maxDrain || r.Header.Get("Expect") != "" {
 		return
 	}
 	if http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTime)) == nil {
-		io.CopyN(io.Discard, r.Body, maxDrain) // an error is that the client is gone
+		io.CopyN(io.Discard, r.Body, maxDrain) // fails only if the client is gone
 	}
 }
 
-// recover answers a panic with 500, so that one bad request costs itself only.
+// recover answers a panic with 500, so that it ends one request and not the process.
 func (h *Handler) recover(w http.ResponseWriter, r *Request) {
 	p := recover()
 	if p == nil {
@@ -96,7 +95,7 @@ func (h *Handler) setHeaders(w http.ResponseWriter, r *Request) {
 	}
 }
 
-// Printable holds for text that is safe to echo in a header.
+// Printable reports whether s is safe to return in a header.
 func Printable(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c < 0x20 || c > 0x7e })
 }

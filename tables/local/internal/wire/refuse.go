@@ -19,34 +19,34 @@ var (
 		"The request body ended before the length that its header names.", nil}
 )
 
-// BadQuery refuses the value of a query parameter.
+// BadQuery is the error for the value of a query parameter.
 func BadQuery(name, value, reason string) *Error {
 	return &Error{http.StatusBadRequest, "InvalidQueryParameterValue",
 		"Value for one of the query parameters specified in the request URI is invalid.",
 		[]Detail{{"QueryParameterName", name}, {"QueryParameterValue", value}, {"Reason", reason}}}
 }
 
-// BadHeader refuses the value of a header.
+// BadHeader is the error for the value of a header.
 func BadHeader(name, value string) *Error {
 	return &Error{http.StatusBadRequest, "InvalidHeaderValue",
 		"The value for one of the HTTP headers is not in the correct format.",
 		[]Detail{{"HeaderName", name}, {"HeaderValue", value}}}
 }
 
-// MissingHeader refuses a request without a header that it needs.
+// MissingHeader is the error for a missing header.
 func MissingHeader(name string) *Error {
 	return &Error{http.StatusBadRequest, "MissingRequiredHeader",
 		"An HTTP header that's mandatory for this request is not specified.", []Detail{{"HeaderName", name}}}
 }
 
-// MissingQuery refuses a request without a query parameter that it needs.
+// MissingQuery is the error for a missing query parameter.
 func MissingQuery(name string) *Error {
 	return &Error{http.StatusBadRequest, "MissingRequiredQueryParameter",
 		"A query parameter that's mandatory for this request is not specified.", []Detail{{"QueryParameterName", name}}}
 }
 
-// IntQuery reads a query parameter as a whole number within [least, most];
-// absent it is otherwise.
+// IntQuery parses a query parameter as an integer in [least, most]. If it is
+// absent, IntQuery returns otherwise.
 func (r *Request) IntQuery(name string, least, most, otherwise int) (int, error) {
 	text := r.Query.Get(name)
 	if text == "" {
@@ -65,14 +65,14 @@ func (r *Request) IntQuery(name string, least, most, otherwise int) (int, error)
 	return n, nil
 }
 
-// BadNode refuses the value of an element in an XML body.
+// BadNode is the error for the value of an element in an XML body.
 func BadNode(name, value string) *Error {
 	return &Error{http.StatusBadRequest, "InvalidXmlNodeValue",
 		"The value for one of the XML nodes is not in the correct format.",
 		[]Detail{{"XmlNodeName", name}, {"XmlNodeValue", value}}}
 }
 
-// BadXML refuses an XML body.
+// BadXML is the error for an XML body.
 func BadXML(reason string) *Error {
 	return &Error{http.StatusBadRequest, "InvalidXmlDocument", "XML specified is not syntactically valid.",
 		[]Detail{{"Reason", reason}}}

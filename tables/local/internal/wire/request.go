@@ -1,6 +1,5 @@
-// Package wire is what the three services have in common of Azure's REST
-// protocol: how a request is addressed, how an answer is headed, how a refusal
-// reads, and the bounds of both.
+// Package wire implements what the three services share of Azure's REST protocol:
+// parsing of requests, common headers and errors of answers, XML, metadata, limits.
 package wire
 
 import (
@@ -22,19 +21,19 @@ const (
 	Table Service = "table"
 )
 
-// A Request is an HTTP request with what every operation needs of it, parsed once.
+// A Request is an HTTP request, parsed as far as every operation needs it.
 type Request struct {
 	*http.Request
 	Service Service
 	Account string
-	Target  string     // the path as it came on the wire, escaped: what clients sign
-	Path    string     // Target below the account, still escaped, without a leading slash
-	Query   url.Values // decoded; names as they came
+	Target  string     // path as received, escaped: clients sign it
+	Path    string     // Target below the account, escaped, without a leading slash
+	Query   url.Values // decoded; names as received
 	Version string     // x-ms-version, which may be empty
 	ID      string
 	Now     time.Time
 
-	Operation string // its name once it is known, for the log
+	Operation string // name, once it is known; for the log
 }
 
 var (
@@ -45,8 +44,8 @@ var (
 		[]Detail{{"HeaderName", "x-ms-version"}}}
 )
 
-// parse fills r from its HTTP request, which may name the account in its path
-// (http://127.0.0.1:10002/furrow/…) or in its host (http://furrow.table.…/…).
+// parse fills r from its HTTP request. The account is in the path
+// (http://127.0.0.1:10002/furrow/…) or in the host (http://furrow.table.…/…).
 func (r *Request) parse(account string) error {
 	r.Account = account
 	if len(r.RequestURI) > MaxURL {
@@ -78,8 +77,8 @@ func (r *Request) parse(account string) error {
 	return r.address()
 }
 
-// ParseQuery reads the parameters of a URL. Unlike net/url's, it takes a
-// semicolon as it is: $format=application/json;odata=nometadata is one value.
+// ParseQuery parses the query of a URL. Unlike net/url's parser it accepts a
+// semicolon in a value, as in $format=application/json;odata=nometadata.
 func ParseQuery(raw string) (url.Values, error) {
 	query := url.Values{}
 	for pair := range strings.SplitSeq(raw, "&") {
@@ -97,7 +96,7 @@ func ParseQuery(raw string) (url.Values, error) {
 	return query, nil
 }
 
-// Base is the URL below which the account's resources are, without a trailing slash.
+// Base returns the URL of the account, without a trailing slash.
 func (r *Request) Base() string {
 	scheme := "http://"
 	if r.TLS != nil {
@@ -106,7 +105,7 @@ func (r *Request) Base() string {
 	return scheme + r.Host + strings.TrimSuffix(strings.TrimSuffix(r.Target, r.Path), "/")
 }
 
-// Below is an escaped path as Path is: without the account, if r's has it.
+// Below removes the leading slash and, if present, the account from an escaped path.
 func (r *Request) Below(path string) string {
 	path = strings.TrimPrefix(path, "/")
 	if rest, ok := strings.CutPrefix(path, r.Account+"/"); ok {
@@ -115,8 +114,8 @@ func (r *Request) Below(path string) string {
 	return path
 }
 
-// origin gives the path and query of a request target, which a proxy's client
-// sends as a whole URL. It stays escaped as it came, since clients sign it so.
+// origin returns the path and query of a request target; clients of a proxy send a
+// whole URL. It stays escaped as received, because clients sign it that way.
 func origin(target string) string {
 	if strings.HasPrefix(target, "/") {
 		return target
@@ -129,7 +128,7 @@ func origin(target string) string {
 	return "/"
 }
 
-// address cuts the account off the target.
+// address removes the account from the target.
 func (r *Request) address() error {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(r.Target, "/"), "/")
 	if first == r.Account {
@@ -140,11 +139,11 @@ func (r *Request) address() error {
 		r.Path = strings.TrimPrefix(r.Target, "/")
 		return nil
 	}
-	return ErrURI.With("Reason", "The URL names another account than "+r.Account+".")
+	return ErrURI.With("Reason", "This server has the account "+r.Account+" only.")
 }
 
-// ReadBody reads the request's body whole, up to max bytes. Memory follows what
-// arrives, not what the header promises.
+// ReadBody reads the whole body, up to max bytes. It allocates memory as bytes
+// arrive, and does not trust Content-Length.
 func (r *Request) ReadBody(max int64) ([]byte, error) {
 	if r.ContentLength > max {
 		return nil, TooLarge(max)
@@ -168,7 +167,7 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 	}
 }
 
-// TooLarge refuses a body of more than max bytes.
+// TooLarge is the error for a body of more than max bytes.
 func TooLarge(max int64) *Error {
 	return (&Error{http.StatusRequestEntityTooLarge, "RequestBodyTooLarge",
 		"The request body is too large and exceeds the maximum permissible limit.", nil}).
