@@ -2,35 +2,32 @@ package model
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
 )
 
-// A cache has what was read lately, so that those who ask for the same within its
-// age share one read; who asks while one is under way waits for it. The zero cache
-// is ready.
+// A cache shares reads: requests for the same key wait for one read, and its result is kept for a while.
 type cache[V any] struct {
-	mu      sync.Mutex
-	entries map[string]*entry[V]
+	kept    *lru.Cache[string, entry[V]]
+	flights *singleflight.Group
 }
 
 type entry[V any] struct {
-	done  chan struct{} // closed when the rest is there
-	until time.Time
 	value V
 	read  Read
-	err   error
+	until time.Time
 }
 
-// A Read is what it took to know something.
+// A Read describes how data was read.
 type Read struct {
 	At         time.Time // when storage was asked
-	Operations int       // that it took
-	Cached     bool      // for somebody else, a moment ago
+	Operations int       // storage operations that it took
+	Cached     bool      // it was read for another request
 }
 
-// And is what it took to know two things.
+// And combines two reads.
 func (r Read) And(o Read) Read {
 	if r.At.IsZero() || !o.At.IsZero() && o.At.Before(r.At) {
 		r.At = o.At
@@ -39,65 +36,39 @@ func (r Read) And(o Read) Read {
 }
 
 const (
-	mostEntries = 512              // in a cache; then those that are too old go, and if there are none, all
-	readTimeout = 15 * time.Second // of one read
+	maxEntries  = 512 // of a cache
+	readTimeout = 15 * time.Second
 )
 
-var errBroken = errors.New("the read was broken off")
-
-// get is the value of a key, read anew where what is there is older than age.
-func (c *cache[V]) get(ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error)) (V, Read, error) {
-	c.mu.Lock()
-	e := c.entries[key]
-	if e != nil && (e.until.IsZero() || time.Now().Before(e.until)) {
-		c.mu.Unlock()
-		select {
-		case <-e.done:
-			was := e.read
-			was.Cached = true
-			return e.value, was, e.err
-		case <-ctx.Done():
-			var none V
-			return none, Read{}, ctx.Err()
-		}
-	}
-	e = &entry[V]{done: make(chan struct{}), err: errBroken, read: Read{At: time.Now()}}
-	c.make(key, e)
-	c.mu.Unlock()
-
-	// Others wait for the same, so that it must not end with this request.
-	reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
-	defer cancel()
-	reading, meter := metered(reading)
-	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if e.until = time.Now(); e.err == nil { // or who comes now tries again
-			e.until = e.until.Add(age)
-		}
-		close(e.done)
-	}()
-	value, err := read(reading)
-	e.value, e.err, e.read.Operations = value, err, meter.operations()
-	return e.value, e.read, e.err
+func newCache[V any]() cache[V] {
+	kept, _ := lru.New[string, entry[V]](maxEntries) // fails only for a size below 1
+	return cache[V]{kept, &singleflight.Group{}}
 }
 
-// make puts an entry into the map, and others out of it that are too old when
-// there are many.
-func (c *cache[V]) make(key string, e *entry[V]) {
-	if c.entries == nil {
-		c.entries = map[string]*entry[V]{}
+// get returns the value of a key, which it reads when the kept one is older than age. Errors are not kept.
+func (c cache[V]) get(ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error)) (V, Read, error) {
+	if e, ok := c.kept.Get(key); ok && time.Now().Before(e.until) {
+		e.read.Cached = true
+		return e.value, e.read, nil
 	}
-	if len(c.entries) >= mostEntries {
-		now := time.Now()
-		for k, old := range c.entries {
-			if !old.until.IsZero() && now.After(old.until) {
-				delete(c.entries, k)
-			}
+	mine := false
+	v, err, _ := c.flights.Do(key, func() (any, error) {
+		mine = true
+		// Other requests wait for this read, so it must not end with this request.
+		reading, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		defer cancel()
+		reading, meter := metered(reading)
+		e := entry[V]{read: Read{At: time.Now()}}
+		var err error
+		e.value, err = read(reading)
+		e.read.Operations = meter.operations()
+		if err == nil {
+			e.until = time.Now().Add(age)
+			c.kept.Add(key, e)
 		}
-		if len(c.entries) >= mostEntries {
-			clear(c.entries) // those under way have their waiters already
-		}
-	}
-	c.entries[key] = e
+		return e, err
+	})
+	e := v.(entry[V])
+	e.read.Cached = !mine
+	return e.value, e.read, err
 }

@@ -9,20 +9,20 @@ import (
 	"furrow/worker"
 )
 
-const mostCauses = 20 // of a pipeline
+const maxCauses = 20 // per pipeline
 
-// particulars are what a cause quotes: what is wrong in the same way differs in them.
-const particulars = `"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'`
+// quoted matches the quotations in a cause, which differ between devices with the same problem.
+const quoted = `"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'`
 
-// causes counts why devices are held and messages were given up, the commonest first.
+// causes counts why devices are held and messages are poison, the most frequent first.
 func causes(held []schema.Track, poisoned []worker.Poisoned) []Cause {
 	type cause struct{ what, reason string }
-	counts, quoted := map[cause]int{}, regexp.MustCompile(particulars)
+	counts, quotations := map[cause]int{}, regexp.MustCompile(quoted)
 	for _, h := range held {
-		counts[cause{"held", quoted.ReplaceAllString(h.Reason, "…")}]++
+		counts[cause{"held", quotations.ReplaceAllString(h.Reason, "…")}]++
 	}
 	for _, p := range poisoned {
-		counts[cause{"poison", quoted.ReplaceAllString(p.Cause, "…")}]++
+		counts[cause{"poison", quotations.ReplaceAllString(p.Cause, "…")}]++
 	}
 	all := []Cause{}
 	for c, n := range counts {
@@ -31,5 +31,5 @@ func causes(held []schema.Track, poisoned []worker.Poisoned) []Cause {
 	slices.SortFunc(all, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.What, b.What), cmp.Compare(a.Reason, b.Reason))
 	})
-	return all[:min(len(all), mostCauses)]
+	return all[:min(len(all), maxCauses)]
 }

@@ -5,32 +5,25 @@ import (
 	"math"
 )
 
-// A sum is what the devices of a cell come to.
+// A sum is the sum over the devices of a cell.
 type sum struct {
 	cell
-	from, before int // in the layer
+	from, before int // range in the layer
 	n, numbers   int
 	silent, held int
 	total        float64
 	min, max     float64
 	lat, lon     float64
 	box          [4]float32
-	one          int // the last of them
+	one          int // the last device
 }
 
-// whose are the devices that are wanted: all, or a tenant's.
-type whose struct {
-	all    bool
-	tenant uint16
-}
-
-// sum sums a cell. Who has sent nothing since the time of silence is silent, unless
-// it may not send or is held.
-func (l *layer) sum(c cell, of whose, silence uint32) sum {
+// sum sums a cell. A device whose newest value is older than silence is silent, unless it is revoked or held.
+func (l *layer) sum(c cell, of tenantFilter, silence uint32) sum {
 	s := sum{cell: c, min: math.Inf(1), max: math.Inf(-1), box: [4]float32{180, 90, -180, -90}}
 	s.from, s.before = c.within(l.codes)
 	for i := s.from; i < s.before; i++ {
-		if !of.all && l.tenants[i] != of.tenant {
+		if !of.includes(l.tenants[i]) {
 			continue
 		}
 		s.n, s.one = s.n+1, i
@@ -54,9 +47,8 @@ func (l *layer) sum(c cell, of whose, silence uint32) sum {
 	return s
 }
 
-// crowded tells whether the marks of the devices would hide each other, however few
-// are in view: they lie within a mark. Where nobody can zoom in any further they are
-// shown one by one all the same, as are states, which have no mean.
+// crowded reports whether the devices lie so close together that their marks would cover each other. At street
+// level they are shown one by one all the same, and so are states, which have no mean.
 func (s *sum) crowded(zoom float64) bool {
 	const mark, street = 10, 17 // pixels, and a zoom
 	if s.n < 2 || s.numbers == 0 || zoom >= street {
@@ -66,14 +58,12 @@ func (s *sum) crowded(zoom float64) bool {
 	return float64(s.box[2]-s.box[0]) < degrees && float64(s.box[3]-s.box[1]) < degrees
 }
 
-// parts is into how many cells, in each direction, one is cut to take crowds apart that
-// are in it: 2^parts, which are 8 pixels wide then.
-const parts = 3
+// splits is how often a cell is divided to separate crowds: down to 8 pixels.
+const splits = 3
 
-// apart cuts the cells that are no crowd, and have several devices, into smaller ones
-// that may be.
-func (l *layer) apart(sums []sum, zoom float64, of whose, silence uint32) (all []sum) {
-	for range parts {
+// split divides cells that have several devices but are not crowded, because a part may be crowded.
+func (l *layer) split(sums []sum, zoom float64, of tenantFilter, silence uint32) (all []sum) {
+	for range splits {
 		all = make([]sum, 0, 2*len(sums))
 		for _, s := range sums {
 			if s.n == 1 || s.crowded(zoom) || s.level >= levels {
@@ -91,14 +81,17 @@ func (l *layer) apart(sums []sum, zoom float64, of whose, silence uint32) (all [
 	return sums
 }
 
-// cluster is the sum as maps show it. No device has an id with a slash.
+// cluster returns the sum for the map. Its ID has a slash, which no device ID has.
 func (s *sum) cluster() Cluster {
 	n := float64(s.n)
 	c := Cluster{ID: fmt.Sprintf("z%d/%d/%d", s.level, s.x, s.y), N: s.n, Lat: round(s.lat / n), Lon: round(s.lon / n),
-		Silent: s.silent, Held: s.held, BBox: Box{round(float64(s.box[0])), round(float64(s.box[1])), round(float64(s.box[2])), round(float64(s.box[3]))}}
+		Silent: s.silent, Held: s.held}
+	for i, degrees := range s.box {
+		c.BBox[i] = round(float64(degrees))
+	}
 	if s.numbers > 0 {
 		mean := s.total / float64(s.numbers)
-		if math.IsInf(mean, 0) { // of numbers so large that their sum is none
+		if math.IsInf(mean, 0) { // the sum overflowed
 			mean = (s.min + s.max) / 2
 		}
 		c.Numbers, c.Mean, c.Min, c.Max = s.numbers, &mean, &s.min, &s.max
@@ -106,6 +99,5 @@ func (s *sum) cluster() Cluster {
 	return c
 }
 
-// round cuts degrees off where a map of the whole world has no more to show: a
-// metre.
+// round rounds degrees to about a metre.
 func round(degrees float64) float64 { return math.Round(degrees*1e5) / 1e5 }

@@ -27,11 +27,11 @@ func seeded(t testing.TB) *rand.Rand {
 // crowd is a store whose index has random devices, and reads nothing.
 func crowd(r *rand.Rand, n int) *Store {
 	s := New(Config{})
-	s.rounds.complete.Store(true)
+	s.poller.complete.Store(true)
 	for i := range n {
 		s.arrive(r, i)
 	}
-	s.watched.ended(nil)
+	s.watch.ended(nil)
 	return s
 }
 

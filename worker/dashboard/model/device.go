@@ -8,72 +8,82 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A deviceRead is what storage says of a device besides its record.
+// A deviceRead is what storage has about a device besides its record.
 type deviceRead struct {
-	inFleet bool
-	latest  []latest.Value
-	tracks  []tracked // of each pipeline
-	rejects []schema.Reject
+	inFleet    bool
+	latest     []latest.Value
+	tracks     []tracked // by pipeline
+	rejects    []schema.Reject
+	unreadable []Unreadable
 }
 
 // A tracked is how far a pipeline has got with a device.
 type tracked struct {
-	schema.Track // zero where the pipeline has not come to the device yet
+	schema.Track // zero: the pipeline has not come to the device yet, or its row is unreadable
 	pipeline     schema.Pipeline
-	waiting      tables.Ticks // the oldest row that it has not folded; zero: there is none
+	waiting      tables.Ticks // the oldest row that is not folded; zero: none
+	unreadable   error
 }
 
 const (
-	deviceFor   = 3 * time.Second
-	mostRejects = 30 // of a device that are shown
+	deviceAge  = 3 * time.Second
+	maxRejects = 30 // shown per device
 )
 
-func (s *Store) device(ctx context.Context, w who) (deviceRead, Read, error) {
-	return s.devices.get(ctx, string(w.member.Device), deviceFor, func(ctx context.Context) (r deviceRead, err error) {
-		id, place := string(w.member.Device), w.member.Place()
+func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, error) {
+	return s.devices.get(ctx, string(m.Device), deviceAge, func(ctx context.Context) (r deviceRead, err error) {
 		pipelines := s.configured()
 		r.tracks = make([]tracked, len(pipelines))
-		reads := []func() error{
-			func() error {
-				e, err := s.one(ctx, s.c.Names.Fleet(), place.Month.String(), string(place.Key))
-				r.inFleet = e != nil
-				return err
-			},
-			func() (err error) { r.latest, err = s.latestOf(ctx, w.member); return err },
-			func() (err error) { r.rejects, err = s.rejectsOf(ctx, id); return err },
-		}
+		var values, rejects []Unreadable
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error {
+			e, err := s.one(ctx, s.c.Names.Fleet(), m.Month.String(), string(m.Key()))
+			r.inFleet = e != nil
+			return err
+		})
+		g.Go(func() (err error) { r.latest, values, err = s.latestOf(ctx, m); return err })
+		g.Go(func() (err error) { r.rejects, rejects, err = s.rejectsOf(ctx, m.Device); return err })
 		for i, p := range pipelines {
-			reads = append(reads, func() (err error) { r.tracks[i], err = s.track(ctx, p.Name, w.member); return err })
+			g.Go(func() (err error) { r.tracks[i], err = s.track(ctx, p.Name, m); return err })
 		}
-		return r, together(reads...)
+		err = g.Wait()
+		r.unreadable = append(values, rejects...)
+		for _, t := range r.tracks {
+			if t.unreadable != nil {
+				r.unreadable = append(r.unreadable, Unreadable{s.c.Names.Partitions(t.pipeline), string(m.Key()), t.unreadable.Error()})
+			}
+		}
+		return r, err
 	})
 }
 
-// latestOf are the newest values of a device, which the index has then, too.
-func (s *Store) latestOf(ctx context.Context, m schema.Member) ([]latest.Value, error) {
+// latestOf reads the newest values of a device, which also updates the index.
+func (s *Store) latestOf(ctx context.Context, m schema.Member) (values []latest.Value, bad []Unreadable, err error) {
 	p := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
 	rows := tables.Range{Partitions: tables.Is(p.String()), Rows: schema.LatestRows(m.Device, m.Device)}
-	var values []latest.Value
-	for e, err := range s.rows(ctx, s.c.Names.Latest(), tables.Query{Range: rows}, mostParts+1) {
+	for e, err := range s.rows(ctx, s.c.Names.Latest(), tables.Query{Range: rows}, maxParts+1) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		values = append(values, valuesOf(e)...)
-	}
-	if len(values) == 0 {
-		return nil, nil
+		read, unreadable := valuesOf(e)
+		values = append(values, read...)
+		for _, sensor := range unreadable {
+			bad = append(bad, Unreadable{s.c.Names.Latest(), e.RowKey, fmt.Sprintf("the value of %s is in an unknown format", sensor)})
+		}
 	}
 	s.index.newest(p, []newest{{string(m.Device), values}})
 	slices.SortFunc(values, func(a, b latest.Value) int { return strings.Compare(a.Sensor, b.Sensor) })
-	return values, nil
+	return values, bad, nil
 }
 
-// track reads a device's tracking row, and looks for a reading beyond it.
+// track reads a device's tracking row and looks for a reading after its checkpoint.
 func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (tracked, error) {
 	t := tracked{pipeline: p}
 	e, err := s.one(ctx, s.c.Names.Partitions(p), m.Month.String(), string(m.Key()))
@@ -81,8 +91,9 @@ func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (
 		return t, err
 	}
 	if e != nil {
-		if t.Track, err = schema.TrackOf(*e); err != nil {
-			return t, fmt.Errorf("the tracking row of pipeline %s: %w", p, err)
+		if t.Track, t.unreadable = schema.TrackOf(*e); t.unreadable != nil {
+			t.Track = schema.Track{}
+			return t, nil
 		}
 	}
 	now := tables.TicksOf(time.Now())
@@ -99,19 +110,22 @@ func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (
 	return t, nil
 }
 
-// rejectsOf are the newest rejects of a device, the newest first. Storage has them
-// by slot, at most a hundred for each pipeline.
-func (s *Store) rejectsOf(ctx context.Context, id string) (found []schema.Reject, err error) {
-	for e, err := range s.rows(ctx, s.c.Names.Rejects(), tables.Query{Range: tables.Partition(id)}, 1+len(s.configured())) {
+// rejectsOf returns the newest rejects of a device, the newest first. Storage keeps at most a hundred per
+// pipeline, ordered by slot.
+func (s *Store) rejectsOf(ctx context.Context, id schema.DeviceID) (found []schema.Reject, bad []Unreadable, err error) {
+	q := tables.Query{Range: tables.Partition(string(id))}
+	for e, err := range s.rows(ctx, s.c.Names.Rejects(), q, 1+len(s.configured())) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if r, err := schema.RejectOf(e); err == nil { // rows of other kinds are another version's
+		if r, err := schema.RejectOf(e); err == nil {
 			found = append(found, r)
+		} else {
+			bad = append(bad, Unreadable{s.c.Names.Rejects(), e.RowKey, err.Error()})
 		}
 	}
 	slices.SortFunc(found, func(a, b schema.Reject) int {
 		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(b.Number, a.Number))
 	})
-	return found[:min(len(found), mostRejects)], nil
+	return found[:min(len(found), maxRejects)], bad, nil
 }

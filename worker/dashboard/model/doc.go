@@ -1,14 +1,13 @@
-// Package model keeps what the pages of a fleet show, and reads of storage what
-// they need and no more.
+// Package model reads a fleet from storage for the API and the pages, and keeps what they need.
 //
-// What a map and a list show of every device (who it is, where, and its newest
-// values) is in memory, in an index that all pages share. Its records are read
-// once, when somebody first looks, in the background. Its newest values are read only while
-// somebody watches, and of the partitions of latest only those whose month the
-// figures of the runs say something was folded of since: of these, the rows that
-// storage has written since.
+// The index keeps a few values of every device in memory for the map and the lists: who it is, where it is,
+// and its newest values. It is filled when the dashboard is first used. While somebody uses it, the poller
+// reads the figures of runs, and then only those partitions of latest that the figures say have changed,
+// and of these only the rows that storage has written since.
 //
-// All else (a device's page, its charts, pipelines, tenants) is read when it is
-// asked for: a bounded number of ranges of keys, whatever the size of the fleet,
-// by one request for all who ask within a few seconds.
+// Everything else (a device, a chart, pipelines, tenants) is read per request: a bounded number of key
+// ranges, whatever the size of the fleet, shared by all requests within a few seconds.
+//
+// A row that cannot be read, because a newer program wrote it or because it is damaged, never hides its
+// neighbours: it is passed over and listed as unreadable in the answer about its device.
 package model

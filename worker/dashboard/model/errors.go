@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// ErrUnknown says that there is no such device or tenant.
-var ErrUnknown = errors.New("it is not known")
+// ErrUnknown means that there is no such device or tenant.
+var ErrUnknown = errors.New("not found")
 
-// An QueryError says what is wrong with what was asked for, and what to do.
+// A QueryError says what is wrong with a query and what is allowed.
 type QueryError struct{ Detail string }
 
 func (e *QueryError) Error() string { return e.Detail }

@@ -5,29 +5,28 @@ import (
 	"sort"
 )
 
-// The grid divides the world into squares of degrees, each into four, and again: at
-// level l, a square is 360/2^l degrees wide. The code of a place is the way to its
-// smallest square, so that the places of any square are neighbours in the order of
-// the codes.
+// The grid divides the world into squares of degrees, each of them into four, and so on: at level l, a square is
+// 360/2^l degrees wide. The code of a place is the path to its smallest square (a Morton code), so the places
+// of any square are neighbours in the order of codes.
 const (
 	levels      = 31
-	mostCells   = 4096 // that one view has; then squares are larger
+	maxCells    = 4096 // per view; larger squares are used for a larger view
 	cellPixels  = 6    // a cell is 2^6 pixels wide where the world, at zoom 0, is 2^8
 	worldPixels = 8
 )
 
-// code is that of a place.
+// code returns the code of a place.
 func code(lat, lon float64) uint64 {
 	return spread(ordinate(lon+180)) | spread(ordinate(lat+90))<<1
 }
 
-// ordinate is degrees, from the west or the south, as a part of 360 in 31 bits.
+// ordinate scales degrees, from the west or the south, so that 360 degrees are 31 bits.
 func ordinate(degrees float64) uint32 {
-	const most = 1<<levels - 1
-	return uint32(max(0, min(most, degrees/360*(1<<levels))))
+	const limit = 1<<levels - 1
+	return uint32(max(0, min(limit, degrees/360*(1<<levels))))
 }
 
-// spread puts a zero before each bit.
+// spread inserts a zero before each bit.
 func spread(n uint32) uint64 {
 	x := uint64(n)
 	x = (x | x<<16) & 0x0000ffff0000ffff
@@ -37,8 +36,8 @@ func spread(n uint32) uint64 {
 	return (x | x<<1) & 0x5555555555555555
 }
 
-// A Box is a part of the world: west, south, east and north, in degrees. One whose
-// west is greater than its east goes over the 180th meridian.
+// A Box is a part of the world: west, south, east and north, in degrees. If west is greater than east, it crosses
+// the 180th meridian.
 type Box [4]float64
 
 // World is the whole world.
@@ -49,7 +48,7 @@ func (b Box) OnEarth() bool {
 	return math.Abs(b[0]) <= 180 && math.Abs(b[1]) <= 90 && math.Abs(b[2]) <= 180 && math.Abs(b[3]) <= 90
 }
 
-// parts are boxes whose west is less than their east.
+// parts returns one or two boxes that do not cross the 180th meridian.
 func (b Box) parts() []Box {
 	if b[0] <= b[2] {
 		return []Box{b}
@@ -63,21 +62,21 @@ type cell struct {
 	x, y  uint32
 }
 
-// codes are those of its places: from the first on, and before the last.
+// codes returns the range of codes of the cell's places.
 func (c cell) codes() (from, before uint64) {
 	below := 2 * (levels - c.level)
 	first := spread(c.x) | spread(c.y)<<1
 	return first << below, (first + 1) << below
 }
 
-// view are the cells that a box touches, at the level that suits a zoom.
+// cells returns the cells that a box touches, at the level that suits a zoom.
 func (b Box) cells(zoom float64) []cell {
 	level := int(math.Round(zoom)) + worldPixels - cellPixels
 	level = max(0, min(levels, level))
-	for ; level > 0 && b.count(level) > mostCells; level-- {
+	for ; level > 0 && b.count(level) > maxCells; level-- {
 	}
 	var all []cell
-	seen := map[cell]bool{} // the two parts of a box may touch the same
+	seen := map[cell]bool{} // two parts of a box may touch the same cell
 	for _, part := range b.parts() {
 		x0, y0, x1, y1 := part.span(level)
 		for y := y0; y <= y1; y++ {
@@ -105,7 +104,7 @@ func (b Box) count(level int) (n int) {
 	return n
 }
 
-// within are the indexes of the codes of a cell, which are sorted.
+// within returns the range of the cell's codes among sorted codes.
 func (c cell) within(codes []uint64) (from, before int) {
 	first, after := c.codes()
 	from = sort.Search(len(codes), func(i int) bool { return codes[i] >= first })

@@ -1,14 +1,13 @@
 package model
 
 import (
-	"maps"
 	"strings"
 
 	"furrow/tables/schema"
 )
 
-// held takes in which devices of a month a pipeline holds, which is all of them.
-// Those that are not known have no record yet, and come with it.
+// held replaces the failing devices of a month and pipeline. Devices that are not in the index are left out
+// until their records are read.
 func (x *index) held(p schema.Pipeline, month schema.Month, all []schema.Track) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -46,7 +45,7 @@ func (x *index) held(p schema.Pipeline, month schema.Month, all []schema.Track) 
 	}
 }
 
-// heldOf are the devices of a pipeline that are held.
+// heldOf returns the failing devices of a pipeline.
 func (x *index) heldOf(p schema.Pipeline) (all []schema.Track) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -58,20 +57,16 @@ func (x *index) heldOf(p schema.Pipeline) (all []schema.Track) {
 	return all
 }
 
-// holdMonths are the months in which a pipeline held devices.
+// holdMonths returns the months in which a pipeline has failing devices.
 func (x *index) holdMonths(p schema.Pipeline) map[schema.Month]bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
 	months := map[schema.Month]bool{}
-	for i, of := range maps.All(x.holds) {
-		if _, is := of[p]; is {
-			months[x.monthOf[x.devices[i].month]] = true
-		}
+	for _, h := range x.heldOf(p) {
+		months[h.Place.Month] = true
 	}
 	return months
 }
 
-// status takes in a change of a device's status.
+// status changes a device's status.
 func (x *index) status(d schema.DeviceID, to schema.Status) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

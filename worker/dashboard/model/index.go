@@ -11,34 +11,34 @@ import (
 	"furrow/tables/schema"
 )
 
-// An index is what is in memory of every device.
+// An index has every device in memory.
 type index struct {
 	mu      sync.RWMutex
-	devices []device         // none is ever taken out
-	at      map[string]int32 // where a device is among them
+	devices []device         // only ever grows
+	at      map[string]int32 // positions in devices, by ID
 
 	tenants, sites, sensors, texts names
 	months                         map[schema.Month]uint16
 	monthOf                        []schema.Month
-	members                        []int // of each month, by its number
+	members                        []int // devices of each month, by its number
 
-	holds map[int32]map[schema.Pipeline]schema.Track // of the devices that are held
+	holds map[int32]map[schema.Pipeline]schema.Track // of held devices
 
 	census census
 	ready  bool // all records were read once
 
-	version uint64        // grows with whatever maps and lists show
+	version uint64        // grows with every change that a map or a list shows
 	placed  uint64        // grows with devices and positions
 	changed chan struct{} // closed at the next version
 }
 
-// A device is what is kept of one. It is small: there may be a million.
+// A device is kept small: there may be a million.
 type device struct {
 	id       string
 	labels   string // as JSON
 	lat, lon float64
-	values   []value // of its sensors, at most mostValues
-	newest   uint32  // Unix time of the newest value; 0 where there is none
+	values   []value // at most maxValues
+	newest   uint32  // Unix time of the newest value; 0: none
 	site     uint32
 	tenant   uint16
 	month    uint16
@@ -49,13 +49,13 @@ type device struct {
 const (
 	isRevoked = 1 << iota
 	isHeld
-	isRecorded // there is a record of it; else it is known by its values or the fleet alone
+	isRecorded // it has a record; others are known from their values or the fleet table
 	isPlaced
 )
 
-// A value is the newest of a sensor.
+// A value is the newest one of a sensor.
 type value struct {
-	number float64 // or, of a state, the number of its text
+	number float64 // or the number of a state's text
 	time   uint32  // Unix time
 	sensor uint16
 	flags  uint8
@@ -67,37 +67,36 @@ const (
 	isDoubtful
 )
 
-// Bounds of what the index keeps; a device's page has the rest.
+// Limits of the index; a device's page shows everything.
 const (
-	mostValues  = 32     // of a device
-	mostSensors = 1 << 9 // of all
-	mostTexts   = 1 << 16
+	maxValues  = 32     // per device
+	maxSensors = 1 << 9 // in the fleet
+	maxTexts   = 1 << 16
 )
 
 func newIndex() *index {
 	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{}, holds: map[int32]map[schema.Pipeline]schema.Track{},
-		texts: names{}, changed: make(chan struct{})}
+		changed: make(chan struct{}), census: newCensus()}
 }
 
-// names are texts by numbers.
+// names number texts.
 type names struct {
 	all    []string
 	number map[string]uint32
 }
 
-// of is the number of a text, a new one if it is not known and there are fewer
-// than most.
-func (n *names) of(text string, most int) (uint32, bool) {
+// of returns the number of a text. An unknown text gets a new one while there are fewer than limit.
+func (n *names) of(text string, limit int) (uint32, bool) {
 	if i, ok := n.number[text]; ok {
 		return i, true
 	}
-	if len(n.all) >= most {
+	if len(n.all) >= limit {
 		return 0, false
 	}
 	if n.number == nil {
 		n.number = map[string]uint32{}
 	}
-	text = strings.Clone(text) // it is a part of a page of storage, all of which would stay
+	text = strings.Clone(text) // it would keep a whole page of storage's answer in memory
 	i := uint32(len(n.all))
 	n.all = append(n.all, text)
 	n.number[text] = i
@@ -117,14 +116,14 @@ func (x *index) changes() <-chan struct{} {
 	return x.changed
 }
 
-// touch is called with the lock held, when something has changed.
+// touch announces a change. The lock is held.
 func (x *index) touch() {
 	x.version++
 	close(x.changed)
 	x.changed = make(chan struct{})
 }
 
-// device is where a device is, which is made where it is not known.
+// device returns the position of a device, which it adds when unknown. The lock is held.
 func (x *index) device(id string, tenant schema.Tenant, month schema.Month) int32 {
 	if i, ok := x.at[id]; ok {
 		return i
@@ -134,8 +133,7 @@ func (x *index) device(id string, tenant schema.Tenant, month schema.Month) int3
 	d := device{id: id, month: x.month(month)}
 	t, _ := x.tenants.of(string(tenant), math.MaxUint16)
 	d.tenant = uint16(t)
-	site, _ := x.sites.of("", math.MaxUint32)
-	d.site = site
+	d.site, _ = x.sites.of("", math.MaxUint32)
 	x.devices = append(x.devices, d)
 	x.at[id] = i
 	x.members[d.month]++
@@ -153,11 +151,14 @@ func (x *index) month(m schema.Month) uint16 {
 	return i
 }
 
-// records takes in what storage says of devices; a label text is as it is stored.
+// A recorded is a device's record, and its labels as they are stored.
+type recorded struct {
+	schema.Device
+	labels string
+}
+
+// records takes devices' records.
 func (x *index) records(all []recorded) {
-	if len(all) == 0 {
-		return
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	changed := false
@@ -169,18 +170,11 @@ func (x *index) records(all []recorded) {
 	}
 }
 
-// A recorded is a device's record.
-type recorded struct {
-	schema.Device
-	labels string
-}
-
 func (x *index) record(r *recorded) (changed bool) {
 	known := len(x.devices)
 	d := &x.devices[x.device(string(r.ID), r.Tenant, r.Month)]
 	was := *d
-	site, _ := x.sites.of(string(r.Site), math.MaxUint32)
-	d.site = site
+	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
 	if d.labels != r.labels {
 		d.labels = strings.Clone(r.labels)
 	}
@@ -193,10 +187,11 @@ func (x *index) record(r *recorded) (changed bool) {
 		d.flags |= isPlaced
 		d.lat, d.lon = p.Lat, p.Lon
 	}
-	if d.lat != was.lat || d.lon != was.lon || d.flags&isPlaced != was.flags&isPlaced {
+	moved := d.lat != was.lat || d.lon != was.lon
+	if moved || d.flags&isPlaced != was.flags&isPlaced {
 		x.placed++
 	}
-	return known < len(x.devices) || d.lat != was.lat || d.lon != was.lon || d.flags != was.flags || d.site != was.site || d.labels != was.labels
+	return known < len(x.devices) || moved || d.flags != was.flags || d.site != was.site || d.labels != was.labels
 }
 
 // A newest is a row of latest.
@@ -205,11 +200,8 @@ type newest struct {
 	values []latest.Value
 }
 
-// newest takes in the rows of a partition of latest.
+// newest takes the rows of a partition of latest.
 func (x *index) newest(p schema.LatestPartition, rows []newest) {
-	if len(rows) == 0 {
-		return
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	changed := false
@@ -224,15 +216,15 @@ func (x *index) newest(p schema.LatestPartition, rows []newest) {
 
 func (x *index) values(d *device, all []latest.Value) (changed bool) {
 	for _, v := range all {
-		sensor, ok := x.sensors.of(v.Sensor, mostSensors)
+		sensor, ok := x.sensors.of(v.Sensor, maxSensors)
 		if !ok {
 			continue
 		}
 		new := value{number: v.Number, time: unix(v.At), sensor: uint16(sensor)}
 		if v.Is == jobs.State {
-			text, ok := x.texts.of(v.State, mostTexts)
+			text, ok := x.texts.of(v.State, maxTexts)
 			if !ok {
-				text = mostTexts
+				text = maxTexts
 			}
 			new.number, new.flags = float64(text), isText
 		}
@@ -246,9 +238,9 @@ func (x *index) values(d *device, all []latest.Value) (changed bool) {
 			continue
 		case at != nil:
 			*at = new
-		case len(d.values) < mostValues:
+		case len(d.values) < maxValues:
 			if d.values == nil {
-				d.values = make([]value, 0, min(len(all), mostValues))
+				d.values = make([]value, 0, min(len(all), maxValues))
 			}
 			d.values = append(d.values, new)
 		}
@@ -257,7 +249,7 @@ func (x *index) values(d *device, all []latest.Value) (changed bool) {
 	return changed
 }
 
-// value is that of a sensor, or nil.
+// value returns the value of a sensor, or nil.
 func (d *device) value(sensor uint16) *value {
 	for i := range d.values {
 		if d.values[i].sensor == sensor {
@@ -267,15 +259,48 @@ func (d *device) value(sensor uint16) *value {
 	return nil
 }
 
-// unix is the time in seconds, as far as 32 bits hold it.
+// unix returns the Unix time, limited to 32 bits.
 func unix(t tables.Ticks) uint32 {
 	return uint32(max(0, min(math.MaxUint32, t.Time().Unix())))
 }
 
-// loaded says that all records were read once.
+// loaded notes that all records were read once.
 func (x *index) loaded() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.ready = true
 	x.touch()
+}
+
+// partitions returns the partitions of latest that devices of the index have.
+func (x *index) partitions() (all []schema.LatestPartition) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	type pair struct{ tenant, month uint16 }
+	seen := map[pair]bool{}
+	for i := range x.devices {
+		if p := (pair{x.devices[i].tenant, x.devices[i].month}); !seen[p] {
+			seen[p] = true
+			tenant := schema.Tenant(x.tenants.text(uint32(p.tenant)))
+			all = append(all, schema.LatestPartition{Tenant: tenant, Month: x.monthOf[p.month]})
+		}
+	}
+	return all
+}
+
+// count returns how many devices of a month are known, and whether all records were read.
+func (x *index) count(m schema.Month) (n int64, ready bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if i, ok := x.months[m]; ok {
+		n = int64(x.members[i])
+	}
+	return n, x.ready
+}
+
+func (x *index) has(device string) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	_, ok := x.at[device]
+	return ok
 }

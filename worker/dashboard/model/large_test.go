@@ -47,7 +47,7 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 			}
 		}
 	}
-	s.watched.ended(nil)
+	s.watch.ended(nil)
 	f.Requests()
 	one, read, err := s.Tenant(t.Context(), "contoso")
 	if err != nil || !one.Estimated || one.ReadingsToday != 10*devices || read.Operations != todayPages || f.Requests() != todayPages {
@@ -63,7 +63,7 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 	for month := range 3 * dayPages {
 		s.index.add(schema.Member{Device: schema.DeviceID(fmt.Sprint("x", month)), Tenant: "contoso", Month: schema.Month{Year: 2000 + month/12, Month: time.Month(1 + month%12)}})
 	}
-	s.days = cache[tenantDay]{}
+	s.days = newCache[tenantDay]()
 	if day, _, err := s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "temperature", Day: schema.DayOf(now)}); err != nil || !day.Some || f.Requests() > dayPages {
 		t.Errorf("%+v, %v", day, err)
 	}
@@ -71,10 +71,10 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 
 func TestPlacesOfALargeTenantAreFarApart(t *testing.T) {
 	s := crowd(seeded(t), 1000)
-	of, _ := s.index.whose("t1")
+	of, _ := s.index.only("t1")
 	total := s.index.total(of)
 	for _, n := range []int{1, 7, 40, 5000} {
-		places := s.index.spread(of, n)
+		places, _ := s.index.spread(of, n)
 		if len(places) != min(n, total) {
 			t.Errorf("%d places of %d devices, want %d", len(places), total, n)
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"math"
@@ -9,89 +10,82 @@ import (
 	"time"
 )
 
-// A ListQuery is what a list of devices was asked for. What is empty asks for all.
+// A ListQuery asks for a list of devices. An empty field does not filter.
 type ListQuery struct {
 	Tenant, Site, Prefix string
 	State                State
-	Box                  *Box   // where they are; nil is anywhere or nowhere
-	Sensor               string // whose values are listed; empty is the number that most devices have
-	Sort                 string // SortDevice, SortTime or SortValue; empty is the first
-	After                string // the Next of the page before
-	Limit                int    // 1 to MaxListed; 0 is DefaultListed
+	Box                  *Box   // nil: anywhere, or without a position
+	Sensor               string // whose values are listed; empty: the number that most devices have
+	Sort                 string // SortDevice, SortTime or SortValue; empty: SortDevice
+	After                string // Next of the previous page
+	Limit                int    // 1 to MaxListed; 0: DefaultListed
 }
 
-// What a list is sorted by: by id, the newest first, or the greatest first.
+// Orders of a list: by ID, the newest value first, or the greatest value first.
 const (
 	SortDevice = "device"
 	SortTime   = "time"
 	SortValue  = "value"
 )
 
-// Bounds of a list.
+// Sizes of a page of a list.
 const (
 	MaxListed     = 1000
 	DefaultListed = 50
 )
 
-// Devices is a page of a list of devices. The pages together have each device once
-// that there was all the while and that has not changed its place.
-func (s *Store) Devices(ctx context.Context, ask ListQuery) (DeviceList, Read, error) {
+// Devices returns a page of a list of devices. Over all pages, each device that exists throughout and keeps its
+// place in the order comes once.
+func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, error) {
 	ctx = s.counted(ctx)
-	at, err := s.watched.look(ctx)
+	at, err := s.watch.await(ctx)
 	if at.IsZero() && err != nil {
 		return DeviceList{}, Read{}, err
 	}
 	read := s.polled(at)
-	list, err := s.list(ask)
+	list, err := s.list(q)
 	list.Operations = read.Operations
 	return list, read, err
 }
 
 // polled describes data that the poller read.
 func (s *Store) polled(at time.Time) Read {
-	return Read{At: at, Operations: s.rounds.cost(), Cached: true}
+	return Read{At: at, Operations: s.poller.cost(), Cached: true}
 }
 
-func (s *Store) list(ask ListQuery) (DeviceList, error) {
+func (s *Store) list(q ListQuery) (DeviceList, error) {
 	out := DeviceList{Devices: []Row{}}
-	if ask.Sort == "" {
-		ask.Sort = SortDevice
-	}
-	if ask.Limit == 0 {
-		ask.Limit = DefaultListed
-	}
-	if ask.Sensor == "" {
-		ask.Sensor = s.sensors(ask.Tenant).first()
-	}
-	after, err := parseCursor(ask)
+	q.Sort, q.Limit = cmp.Or(q.Sort, SortDevice), cmp.Or(q.Limit, DefaultListed)
+	q.Sensor = cmp.Or(q.Sensor, s.FirstSensor(q.Tenant))
+	after, err := parseCursor(q)
 	if err != nil {
 		return out, err
 	}
 	x := s.index
-	of, known := x.whose(ask.Tenant)
+	of, known := x.only(q.Tenant)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	site, sited := x.sites.number[ask.Site]
-	if !known || ask.Site != "" && !sited {
+	site, sited := x.sites.number[q.Site]
+	if !known || q.Site != "" && !sited {
 		return out, nil
 	}
-	sensor, sensed := x.sensors.number[ask.Sensor]
+	sensor, sensed := x.sensors.number[q.Sensor]
 	silence := s.silence()
-	first := firsts{most: ask.Limit + 1}
+	first := smallest{limit: q.Limit + 1}
 	for i := range x.devices {
 		d := &x.devices[i]
-		if !of.all && d.tenant != of.tenant || ask.Site != "" && d.site != site || !strings.HasPrefix(d.id, ask.Prefix) ||
-			ask.State != "" && d.state(silence) != ask.State || ask.Box != nil && !d.in(*ask.Box) {
+		if !of.includes(d.tenant) || q.Site != "" && d.site != site || !strings.HasPrefix(d.id, q.Prefix) ||
+			q.State != "" && d.state(silence) != q.State || q.Box != nil && !d.in(*q.Box) {
 			continue
 		}
 		out.Total++
 		rank := rank{Device: d.id}
 		switch {
-		case ask.Sort == SortTime:
+		case q.Sort == SortTime:
 			rank.Number = float64(d.newest)
-		case ask.Sort == SortValue && sensed:
+		case q.Sort == SortValue && sensed:
 			rank.value(x, d.value(uint16(sensor)))
-		case ask.Sort == SortValue:
+		case q.Sort == SortValue:
 			rank.value(x, nil)
 		}
 		if after == nil || rank.compare(*after) > 0 {
@@ -99,9 +93,9 @@ func (s *Store) list(ask ListQuery) (DeviceList, error) {
 		}
 	}
 	chosen := first.sorted()
-	if len(chosen) > ask.Limit {
-		chosen = chosen[:ask.Limit]
-		out.Next = chosen[len(chosen)-1].rank.cursor(ask.Sort)
+	if len(chosen) > q.Limit {
+		chosen = chosen[:q.Limit]
+		out.Next = chosen[len(chosen)-1].rank.cursor(q.Sort)
 	}
 	for _, c := range chosen {
 		out.Devices = append(out.Devices, x.row(&x.devices[c.at], uint16(sensor), sensed, silence))
@@ -109,7 +103,7 @@ func (s *Store) list(ask ListQuery) (DeviceList, error) {
 	return out, nil
 }
 
-// in tells whether a device is in a box.
+// in reports whether a device is in a box.
 func (d *device) in(b Box) bool {
 	if d.flags&isPlaced == 0 || d.lat < b[1] || d.lat > b[3] {
 		return false
@@ -120,10 +114,10 @@ func (d *device) in(b Box) bool {
 	return d.lon >= b[0] || d.lon <= b[2]
 }
 
-// row is called with the lock held.
+// row returns a row of a list. The lock is held.
 func (x *index) row(d *device, sensor uint16, sensed bool, silence uint32) Row {
 	r := Row{Device: d.id, Tenant: x.tenants.text(uint32(d.tenant)), Site: x.sites.text(d.site), Labels: labelsOf(d.labels),
-		Month: x.monthOf[d.month].String(), State: d.state(silence), Time: moment(d.newest)}
+		Month: x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest)}
 	if d.flags&isPlaced != 0 {
 		lat, lon := d.lat, d.lon
 		r.Lat, r.Lon = &lat, &lon
@@ -137,7 +131,7 @@ func (x *index) row(d *device, sensor uint16, sensed bool, silence uint32) Row {
 	return r
 }
 
-// labelsOf reads labels as they are stored; what cannot be read is none.
+// labelsOf parses stored labels; nil where they cannot be parsed.
 func labelsOf(text string) (labels map[string]string) {
 	if text != "" && json.Unmarshal([]byte(text), &labels) != nil {
 		return nil
@@ -145,11 +139,11 @@ func labelsOf(text string) (labels map[string]string) {
 	return labels
 }
 
-// firsts keeps the first few of many.
-type firsts struct {
-	most int
-	all  []ranked // up to twice as many, the first of which are sorted after each cut
-	last *rank    // what comes after it is none of them
+// smallest keeps the few smallest of many ranks.
+type smallest struct {
+	limit int
+	all   []ranked // up to twice the limit; sorted by cut
+	last  *rank    // a greater rank is not among them
 }
 
 type ranked struct {
@@ -157,28 +151,28 @@ type ranked struct {
 	at   int32
 }
 
-func (f *firsts) add(r rank, at int32) {
+func (f *smallest) add(r rank, at int32) {
 	if f.last != nil && r.compare(*f.last) > 0 {
 		return
 	}
-	if f.all = append(f.all, ranked{r, at}); len(f.all) >= 2*f.most {
+	if f.all = append(f.all, ranked{r, at}); len(f.all) >= 2*f.limit {
 		f.cut()
 	}
 }
 
-func (f *firsts) cut() {
+func (f *smallest) cut() {
 	slices.SortFunc(f.all, func(a, b ranked) int { return a.rank.compare(b.rank) })
-	if len(f.all) >= f.most {
-		f.all = f.all[:f.most]
-		last := f.all[f.most-1].rank
+	if len(f.all) >= f.limit {
+		f.all = f.all[:f.limit]
+		last := f.all[f.limit-1].rank
 		f.last = &last
 	}
 }
 
-func (f *firsts) sorted() []ranked {
+func (f *smallest) sorted() []ranked {
 	f.cut()
 	return f.all
 }
 
-// finite is v as JSON can have it.
+// finite reports whether JSON can represent v.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// A Live is a map that somebody looks at, and what of it has changed since.
+// A Live follows the changes of a map.
 type Live struct {
 	store *Store
-	ask   MapQuery
+	query MapQuery
 	last  Map
 	shown map[string]mark // by id, of clusters and of devices
 }
 
-// A mark is a cluster or a device as it was shown.
+// A mark is a cluster or a device as it was last sent.
 type mark struct {
 	cluster *Cluster
 	dot     *Dot
 }
 
-// Live begins with a map.
-func (s *Store) Live(ctx context.Context, ask MapQuery) (*Live, Map, error) {
-	m, _, err := s.Map(ctx, ask)
-	l := &Live{store: s, ask: ask}
+// Live returns a map and what follows its changes.
+func (s *Store) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
+	m, _, err := s.Map(ctx, q)
+	l := &Live{store: s, query: q}
 	l.take(m)
 	return l, m, err
 }
 
-// Next is what is another since the last call, and whether there is anything. Where
-// the map is of another sensor by now, it is whole.
+// Next returns what has changed since the last call, and whether anything has. When the map's sensor has
+// changed, it returns the whole map.
 func (l *Live) Next() (c Change, whole *Map, any bool) {
-	m := l.store.still(l.ask, l.store.watched.looked())
+	m := l.store.mapAt(l.query, l.store.watch.touch())
 	if m.Sensor != l.last.Sensor || m.Unit != l.last.Unit {
 		l.take(m)
 		return c, &m, true
@@ -90,5 +90,5 @@ func sameDot(a, b Dot) bool {
 	return same && a == b
 }
 
-// LiveInterval is how often a live map is looked at again, at most.
+// LiveInterval is the shortest time between two calls of Next.
 const LiveInterval = time.Second

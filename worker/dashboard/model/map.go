@@ -1,64 +1,61 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
 
-// A MapQuery is what a map was asked for. The zero MapQuery is the whole world.
+// A MapQuery asks for a map. The zero MapQuery is the whole world.
 type MapQuery struct {
-	Box    Box // the zero Box is the world
+	Box    Box // the zero Box: the world
 	Zoom   float64
 	Sensor string // empty: the number that most devices have
 	Tenant string // empty: all
 }
 
-// mostDots is how many devices in view are shown one by one.
-const mostDots = 800
+// maxDots is the largest number of devices in view that are shown one by one.
+const maxDots = 800
 
-// Map is what is to be seen in a part of the world.
-func (s *Store) Map(ctx context.Context, ask MapQuery) (Map, Read, error) {
-	at, err := s.watched.look(ctx)
+// Map returns the map of a part of the world.
+func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
+	at, err := s.watch.await(ctx)
 	if at.IsZero() && err != nil {
 		return Map{}, Read{}, err
 	}
-	return s.still(ask, at), s.polled(at), nil
+	return s.mapAt(q, at), s.polled(at), nil
 }
 
-// still is the map as the index has it.
-func (s *Store) still(ask MapQuery, at time.Time) Map {
-	if ask.Box == (Box{}) {
-		ask.Box = World()
-	}
-	sensors := s.sensors(ask.Tenant)
-	if ask.Sensor == "" {
-		ask.Sensor = sensors.first()
-	}
-	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: ask.Sensor, Unit: s.unit(ask.Sensor), Scale: sensors.scale(ask.Sensor),
-		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.rounds.cost(), PerMinute: s.PerMinute()}
-	of, known := s.index.whose(ask.Tenant)
+// mapAt returns the map of the index as it is.
+func (s *Store) mapAt(q MapQuery, at time.Time) Map {
+	q.Box = cmp.Or(q.Box, World())
+	sensors := s.sensors(q.Tenant)
+	q.Sensor = cmp.Or(q.Sensor, sensors.first())
+	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: s.unit(q.Sensor), Scale: sensors.scale(q.Sensor),
+		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.poller.cost(), PerMinute: s.PerMinute()}
+	of, known := s.index.only(q.Tenant)
 	if !known {
 		return m
 	}
 	m.Total = s.index.total(of)
-	l := s.grounds.of(ask.Sensor)
+	l := s.layers.of(q.Sensor)
 	silence := s.silence()
 	sums := make([]sum, 0, 256)
-	for _, c := range ask.Box.cells(ask.Zoom) {
+	for _, c := range q.Box.cells(q.Zoom) {
 		if sum := l.sum(c, of, silence); sum.n > 0 {
 			sums = append(sums, sum)
 			m.InView += sum.n
 		}
 	}
-	if m.InView <= mostDots {
-		sums = l.apart(sums, ask.Zoom, of, silence)
+	if m.InView <= maxDots {
+		sums = l.split(sums, q.Zoom, of, silence)
 	}
 	var single []int32
 	for i := range sums {
 		switch sum := &sums[i]; {
-		case m.InView <= mostDots && !sum.crowded(ask.Zoom):
+		case m.InView <= maxDots && !sum.crowded(q.Zoom):
 			for j := sum.from; j < sum.before; j++ {
-				if of.all || l.tenants[j] == of.tenant {
+				if of.includes(l.tenants[j]) {
 					single = append(single, l.devices[j])
 				}
 			}
@@ -68,14 +65,14 @@ func (s *Store) still(ask MapQuery, at time.Time) Map {
 			m.Clusters = append(m.Clusters, sum.cluster())
 		}
 	}
-	m.Devices = s.index.dots(single, ask.Sensor, silence)
+	m.Devices = s.index.dots(single, q.Sensor, silence)
 	return m
 }
 
-// silence is the Unix time before which a newest value makes a device of the index
-// silent. Until all values were read once, none is known to be.
+// silence returns the Unix time before which a newest value makes a device silent. Until all values were read
+// once, no device is.
 func (s *Store) silence() uint32 {
-	if !s.rounds.complete.Load() {
+	if !s.poller.complete.Load() {
 		return 0
 	}
 	return s.silentBefore()
@@ -85,25 +82,34 @@ func (s *Store) silentBefore() uint32 {
 	return uint32(max(0, time.Now().Add(-s.c.Silent).Unix()))
 }
 
-func (x *index) whose(tenant string) (whose, bool) {
+// A tenantFilter includes the devices of all tenants or of one.
+type tenantFilter struct {
+	all    bool
+	tenant uint16
+}
+
+func (f tenantFilter) includes(tenant uint16) bool { return f.all || f.tenant == tenant }
+
+// only returns the filter for a tenant, empty being all, and whether the tenant is known.
+func (x *index) only(tenant string) (tenantFilter, bool) {
 	if tenant == "" {
-		return whose{all: true}, true
+		return tenantFilter{all: true}, true
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	i, ok := x.tenants.number[tenant]
-	return whose{tenant: uint16(i)}, ok
+	return tenantFilter{tenant: uint16(i)}, ok
 }
 
-// total is how many devices there are, on the map or not.
-func (x *index) total(of whose) (n int) {
+// total counts devices, with a position or without.
+func (x *index) total(of tenantFilter) (n int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if of.all {
 		return len(x.devices)
 	}
 	for i := range x.devices {
-		if x.devices[i].tenant == of.tenant {
+		if of.includes(x.devices[i].tenant) {
 			n++
 		}
 	}
@@ -117,10 +123,10 @@ func (x *index) dots(devices []int32, sensor string, silence uint32) []Dot {
 	dots := make([]Dot, 0, len(devices))
 	for _, i := range devices {
 		d := &x.devices[i]
-		dot := Dot{Device: d.id, Lat: d.lat, Lon: d.lon, State: d.state(silence), Time: moment(d.newest)}
+		dot := Dot{Device: d.id, Lat: d.lat, Lon: d.lon, State: d.state(silence), Time: timeOfUnix(d.newest)}
 		if known {
 			if v := d.value(uint16(number)); v != nil {
-				dot.Value, dot.Time = x.shown(v), moment(v.time)
+				dot.Value, dot.Time = x.shown(v), timeOfUnix(v.time)
 			}
 		}
 		dots = append(dots, dot)
@@ -128,7 +134,7 @@ func (x *index) dots(devices []int32, sensor string, silence uint32) []Dot {
 	return dots
 }
 
-// state is how a device is. What it may not do comes before what it does not do.
+// state returns a device's state. Revoked comes before held, and held before silent.
 func (d *device) state(silence uint32) State {
 	switch {
 	case d.flags&isRevoked != 0:
@@ -141,7 +147,7 @@ func (d *device) state(silence uint32) State {
 	return OK
 }
 
-// shown is a value as JSON has it.
+// shown returns a value for JSON.
 func (x *index) shown(v *value) any {
 	if v.flags&isText != 0 {
 		return x.texts.text(uint32(v.number))
@@ -149,8 +155,8 @@ func (x *index) shown(v *value) any {
 	return v.number
 }
 
-// moment is a Unix time; zero is none.
-func moment(seconds uint32) *time.Time {
+// timeOfUnix returns a Unix time; nil for zero.
+func timeOfUnix(seconds uint32) *time.Time {
 	if seconds == 0 {
 		return nil
 	}

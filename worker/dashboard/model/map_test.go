@@ -21,7 +21,7 @@ func TestClustersAndDevicesOnAMapAreThoseInView(t *testing.T) {
 		s := crowd(r, 1+r.IntN(4000))
 		for range 30 {
 			ask := someAsk(r)
-			m := s.still(ask, time.Now())
+			m := s.mapAt(ask, time.Now())
 			var want sumOf
 			cells := map[cell]bool{}
 			for _, c := range ask.Box.cells(ask.Zoom) {
@@ -62,11 +62,11 @@ func TestClustersAndDevicesOnAMapAreThoseInView(t *testing.T) {
 				t.Errorf("%+v: %d in view, want %d", ask, m.InView, want.n)
 			}
 			for _, c := range m.Clusters {
-				if wide := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1]) / 360 * 256 * math.Exp2(ask.Zoom); m.InView <= mostDots && (wide > 10.1 || ask.Zoom >= 17) {
+				if wide := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1]) / 360 * 256 * math.Exp2(ask.Zoom); m.InView <= maxDots && (wide > 10.1 || ask.Zoom >= 17) {
 					t.Errorf("%+v: of %d in view, %d that lie over %v pixels are one cluster", ask, m.InView, c.N, wide)
 				}
 			}
-			if len(m.Clusters)+len(m.Devices) > mostCells+mostDots {
+			if len(m.Clusters)+len(m.Devices) > maxCells+maxDots {
 				t.Errorf("%+v: %d clusters and %d devices", ask, len(m.Clusters), len(m.Devices))
 			}
 		}
@@ -141,7 +141,7 @@ func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
 	for range 12 {
 		n := 1 + r.IntN(2500)
 		s := crowd(r, n)
-		s.grounds.every = -1 // a layer is made at each look
+		s.layers.maxAge = -1 // a layer is made at each look
 		ask := someAsk(r)
 		ask.Tenant = []string{"", "t1"}[r.IntN(2)]
 		live, m, err := s.Live(t.Context(), ask)
@@ -160,7 +160,7 @@ func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
 					s.move(r, r.IntN(n))
 				}
 			}
-			s.index.census.all = nil // or what is coloured is remembered for a while
+			s.index.census.kept.Purge() // or what is coloured is remembered for a while
 			c, whole, any := live.Next()
 			switch {
 			case whole != nil:
@@ -168,7 +168,7 @@ func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
 			case any:
 				m = applied(m, c)
 			}
-			want := s.still(ask, time.Now())
+			want := s.mapAt(ask, time.Now())
 			if diff := different(m, want); diff != "" {
 				t.Fatalf("%+v: %s", ask, diff)
 			}
@@ -256,7 +256,7 @@ func TestNothingIsSentOfAMapThatDoesNotChange(t *testing.T) {
 // for silence.
 func TestStatesOfADevice(t *testing.T) {
 	s := New(Config{Silent: 10 * time.Minute})
-	s.rounds.complete.Store(true)
+	s.poller.complete.Store(true)
 	now := time.Now()
 	for id, c := range map[string]struct {
 		ago    time.Duration
@@ -302,7 +302,7 @@ func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 		if list, err := s.list(ListQuery{Limit: 1}); err != nil || list.Devices[0].State != want {
 			t.Errorf("%+v, %v; want %s", list, err, want)
 		}
-		s.rounds.complete.Store(true)
+		s.poller.complete.Store(true)
 	}
 }
 
@@ -316,11 +316,11 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Position: &schema.Position{Lat: 50, Lon: lon}}}})
 		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
 	}
-	m := s.still(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())
+	m := s.mapAt(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())
 	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {
 		t.Errorf("%+v", m)
 	}
-	if m = s.still(MapQuery{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
+	if m = s.mapAt(MapQuery{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
 		t.Errorf("where they are as near as can be: %+v", m)
 	}
 }

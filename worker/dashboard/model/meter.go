@@ -13,7 +13,7 @@ import (
 // A meter counts storage operations. The zero meter is ready.
 type meter struct {
 	n      atomic.Int64
-	parent *meter // counts them, too
+	parent *meter // counts the same operations
 
 	mu      sync.Mutex
 	seconds [60]struct {
@@ -24,8 +24,7 @@ type meter struct {
 
 type meterKey struct{}
 
-// metered is a context whose operations are counted, besides being counted to
-// those it lies within.
+// metered returns a context with a meter of its own; the meters of ctx count its operations too.
 func metered(ctx context.Context) (context.Context, *meter) {
 	parent, _ := ctx.Value(meterKey{}).(*meter)
 	m := &meter{parent: parent}
@@ -36,13 +35,12 @@ func within(ctx context.Context, m *meter) context.Context {
 	return context.WithValue(ctx, meterKey{}, m)
 }
 
-// operations are how many there were.
 func (m *meter) operations() int { return int(m.n.Load()) }
 
-// CountTable is made for the OnOperation of a tables.Config.
+// CountTable is the OnOperation of a Store's tables.Client.
 func CountTable(ctx context.Context, _ tables.Operation) { count(ctx) }
 
-// CountQueue is made for the OnOperation of a worker.Config.
+// CountQueue is the OnOperation of a Store's worker.Client.
 func CountQueue(ctx context.Context, _ worker.Operation) { count(ctx) }
 
 func count(ctx context.Context) {
@@ -76,7 +74,7 @@ func (m *meter) perMinute(now time.Time) (n int) {
 	return n
 }
 
-// counted is a context whose operations the store counts, besides those it lies within.
+// counted returns a context whose operations the store counts.
 func (s *Store) counted(ctx context.Context) context.Context {
 	if _, already := ctx.Value(meterKey{}).(*meter); already {
 		return ctx

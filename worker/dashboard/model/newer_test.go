@@ -37,7 +37,7 @@ func TestPagesFollowTheConfiguration(t *testing.T) {
 		t.Errorf("asked %d times, and shows %v", asked, got)
 	}
 	newer = true
-	s.rounds.configured = time.Now().Add(-newerEvery)
+	s.poller.configured = time.Now().Add(-newerInterval)
 	look(t, s)
 	if got := names(); asked != 2 || !slices.Equal(got, []string{"quarters"}) || len(s.windows()) != 1 {
 		t.Errorf("asked %d times, and shows %v with windows %v", asked, got, s.windows())

@@ -8,15 +8,16 @@ import (
 	"slices"
 	"time"
 
-	"furrow/tables"
+	"golang.org/x/sync/errgroup"
+
 	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/price"
 )
 
-// A pipelineRead is what storage says of a pipeline.
+// A pipelineRead is what storage has about a pipeline.
 type pipelineRead struct {
-	at       time.Time           // of the service
+	at       time.Time           // storage's time
 	runs     []worker.RunFigures // the oldest first
 	backlog  int
 	catchup  int
@@ -25,45 +26,42 @@ type pipelineRead struct {
 }
 
 const (
-	pipelinesFor = 5 * time.Second
-	mostRuns     = 30
-	mostWorkers  = 100
-	// mostFigures bounds the rows that are read of the figures of runs, each of which
-	// has one for every month of the fleet and every worker.
-	mostFigures = 5000
+	pipelinesAge = 5 * time.Second
+	maxRuns      = 30
+	maxWorkers   = 100
+	// maxFigures limits the rows of figures that are read; each run has one per month and per worker.
+	maxFigures = 5000
 )
 
-// Pipelines are how all of them do.
+// Pipelines returns the state of all pipelines.
 func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 	ctx = s.counted(ctx)
-	s.watched.looked()
+	s.watch.touch()
 	all := s.configured()
 	out := PipelinesAnswer{Pipelines: make([]PipelineStatus, len(all))}
 	reads := make([]Read, len(all))
 	err := each(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		p := all[i]
 		var r pipelineRead
-		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesFor, func(ctx context.Context) (pipelineRead, error) {
+		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, func(ctx context.Context) (pipelineRead, error) {
 			return s.pipeline(ctx, p)
 		})
-		out.Pipelines[i] = s.pipelineAnswer(p, r)
+		out.Pipelines[i] = s.pipelineStatus(p, r)
 		return err
 	})
-	var read Read
-	for i, r := range reads {
-		if read = read.And(r); i == 0 {
-			read = r
-		}
+	read := Read{Cached: len(reads) > 0}
+	for _, r := range reads {
+		read = read.And(r)
 	}
 	out.Operations = read.Operations
 	return out, read, err
 }
 
 func (s *Store) pipeline(ctx context.Context, p Pipeline) (r pipelineRead, err error) {
-	err = together(
-		func() (err error) { r.at, r.runs, err = s.runs(ctx, p); return err },
-		func() error { return s.queues(ctx, p.Name, &r) })
-	return r, err
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.runs(ctx, p, &r) })
+	g.Go(func() error { return s.queues(ctx, p.Name, &r) })
+	return r, g.Wait()
 }
 
 func (s *Store) queues(ctx context.Context, p schema.Pipeline, r *pipelineRead) (err error) {
@@ -86,14 +84,14 @@ func (s *Store) queues(ctx context.Context, p schema.Pipeline, r *pipelineRead) 
 	return err
 }
 
-// runs reads the last runs of a pipeline: fewer where they have many months each.
-func (s *Store) runs(ctx context.Context, p Pipeline) (now time.Time, runs []worker.RunFigures, err error) {
-	count := max(3, min(mostRuns, mostFigures/(2*s.index.monthCount()+20)))
-	runs, now, err = worker.Runs{Table: s.table(s.c.Names.Runs())}.Recent(ctx, p.Name, p.Cadence, count)
-	if errors.Is(err, tables.ErrNoTable) {
-		err = nil
+// runs reads the last runs of a pipeline; fewer when each has many months.
+func (s *Store) runs(ctx context.Context, p Pipeline, r *pipelineRead) (err error) {
+	count := max(3, min(maxRuns, maxFigures/(2*s.index.monthCount()+20)))
+	r.runs, r.at, err = worker.Runs{Table: s.table(s.c.Names.Runs())}.Recent(ctx, p.Name, p.Cadence, count)
+	if isMissing(err) {
+		return nil
 	}
-	return now, runs, err
+	return err
 }
 
 func (x *index) monthCount() int {
@@ -102,10 +100,9 @@ func (x *index) monthCount() int {
 	return len(x.monthOf)
 }
 
-// pipelineAnswer is what a read comes to.
-func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) PipelineStatus {
-	out := PipelineStatus{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog), Catchup: int64(r.catchup), Poison: int64(r.poison),
-		Workers: []Worker{}, Runs: []Run{}}
+func (s *Store) pipelineStatus(p Pipeline, r pipelineRead) PipelineStatus {
+	out := PipelineStatus{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog),
+		Catchup: int64(r.catchup), Poison: int64(r.poison), Workers: []Worker{}, Runs: []Run{}}
 	fleet := worker.Totals(r.runs)
 	out.Held = int(fleet.Held + fleet.Failing)
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
@@ -116,7 +113,7 @@ func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) PipelineStatus {
 	}
 	seen := map[string]time.Time{}
 	for _, run := range slices.Backward(r.runs) {
-		out.Runs = append(out.Runs, runAnswer(run))
+		out.Runs = append(out.Runs, runOf(run))
 		for name, at := range run.Seen {
 			if at.After(seen[name]) {
 				seen[name] = at
@@ -127,13 +124,13 @@ func (s *Store) pipelineAnswer(p Pipeline, r pipelineRead) PipelineStatus {
 		out.Workers = append(out.Workers, Worker{Name: name, Seen: seen[name]})
 	}
 	slices.SortStableFunc(out.Workers, func(a, b Worker) int { return b.Seen.Compare(a.Seen) })
-	out.Workers = out.Workers[:min(len(out.Workers), mostWorkers)]
+	out.Workers = out.Workers[:min(len(out.Workers), maxWorkers)]
 	out.CostPerMonth = costOf(p.Cadence, r.runs)
 	out.Causes = causes(s.index.heldOf(p.Name), r.poisoned)
 	return out
 }
 
-func runAnswer(r worker.RunFigures) Run {
+func runOf(r worker.RunFigures) Run {
 	w := r.Workers
 	out := Run{Slot: r.Run.Slot.Time(), Seconds: r.Took().Seconds(), Devices: w.Devices, Readings: w.Rows,
 		Jobs: w.Jobs, Operations: w.Operations, Skipped: r.Run.Skipped, Done: r.Done()}
@@ -144,12 +141,12 @@ func runAnswer(r worker.RunFigures) Run {
 	return out
 }
 
-// costOf is what the operations of runs come to in a month of runs like them.
+// costOf extrapolates the operations of finished runs to a month.
 func costOf(cadence time.Duration, runs []worker.RunFigures) *Cost {
 	operations, n := map[string]int64{}, 0
 	for _, r := range runs {
 		if !r.Done() {
-			continue // it would look cheaper than it is
+			continue
 		}
 		n++
 		for name, times := range r.Workers.Operations {

@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// A rank is where a device is in a list: those of a smaller kind come first, of one
-// kind the greater numbers, then by text, and then by id.
+// A rank is a device's place in a list: ordered by kind, then the greatest number first, then by text, then by ID.
 type rank struct {
-	Sort   string  `json:"s"` // of the list that it is of
+	Sort   string  `json:"s"` // order of the list
 	Kind   int     `json:"k,omitempty"`
 	Number float64 `json:"n,omitempty"`
 	Text   string  `json:"t,omitempty"`
 	Device string  `json:"d"`
 }
 
-// mostRanked is how much of a text counts for its order, in bytes.
-const mostRanked = 64
+// maxRanked is how many bytes of a text are compared.
+const maxRanked = 64
 
-// value ranks by a value: numbers, then texts, then none.
+// value ranks by a value: numbers before texts before none.
 func (r *rank) value(x *index, v *value) {
 	switch {
 	case v == nil:
@@ -29,7 +28,7 @@ func (r *rank) value(x *index, v *value) {
 	case v.flags&isText != 0:
 		r.Kind = 1
 		r.Text = x.texts.text(uint32(v.number))
-		r.Text = strings.ToValidUTF8(r.Text[:min(len(r.Text), mostRanked)], "")
+		r.Text = strings.ToValidUTF8(r.Text[:min(len(r.Text), maxRanked)], "")
 	case finite(v.number):
 		r.Number = v.number
 	}
@@ -39,28 +38,28 @@ func (r rank) compare(o rank) int {
 	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(o.Number, r.Number), cmp.Compare(r.Text, o.Text), cmp.Compare(r.Device, o.Device))
 }
 
-// cursor says where a page ended, for whoever asks for the next.
+// cursor returns the cursor of the page after this rank.
 func (r rank) cursor(sort string) string {
 	r.Sort = sort
 	text, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // texts and finite numbers have a JSON
+		panic(err) // texts and finite numbers can be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// parseCursor reads what cursor writes; of an empty one there is no rank.
-func parseCursor(ask ListQuery) (*rank, error) {
-	if ask.After == "" {
+// parseCursor parses the cursor of a query; nil for the first page.
+func parseCursor(q ListQuery) (*rank, error) {
+	if q.After == "" {
 		return nil, nil
 	}
-	wrong := queryErrorf("after is no cursor of a list that is sorted by %s: leave it out for the first page, and take what next says for others", ask.Sort)
-	text, err := base64.RawURLEncoding.DecodeString(ask.After)
+	wrong := queryErrorf("after is not a cursor of a list sorted by %s: leave it out for the first page, and use next of the previous page otherwise", q.Sort)
+	text, err := base64.RawURLEncoding.DecodeString(q.After)
 	if err != nil {
 		return nil, wrong
 	}
 	var r rank
-	if json.Unmarshal(text, &r) != nil || r.Sort != ask.Sort {
+	if json.Unmarshal(text, &r) != nil || r.Sort != q.Sort {
 		return nil, wrong
 	}
 	if _, err := schema.ParseDeviceID(r.Device); err != nil {

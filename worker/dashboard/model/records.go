@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -12,15 +11,14 @@ import (
 )
 
 const (
-	trickleEvery = 30 * time.Second // a page of records is read again while somebody watches
-	retryAfter   = 5 * time.Second
+	trickleInterval = 30 * time.Second // between two pages of records that are read again
+	retryAfter      = 5 * time.Second
 )
 
-// keepRecords reads the records of all devices once somebody looks, and from then on
-// again and again, slowly and while somebody watches: a device that was moved or renamed is
-// shown as it was for a while, and its own page mends that.
+// keepRecords reads the records of all devices when the dashboard is first used, and then again page by
+// page while it is used. A record that changed is shown as it was for a while, but not on its own page.
 func (s *Store) keepRecords(ctx context.Context) {
-	for s.watched.wait(ctx) {
+	for s.watch.wait(ctx) {
 		err := s.allRecords(ctx)
 		if err == nil {
 			break
@@ -28,15 +26,15 @@ func (s *Store) keepRecords(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		s.log.WarnContext(ctx, "the records of devices cannot be read; they are tried again", "error", err)
-		s.watched.ended(err)
+		s.log.WarnContext(ctx, "device records cannot be read; trying again", "error", err)
+		s.watch.ended(err)
 		pause(ctx, retryAfter)
 	}
 	s.index.loaded()
 	close(s.loaded)
-	pause(ctx, trickleEvery)
+	pause(ctx, trickleInterval)
 	next := tables.Continuation{}
-	for s.watched.wait(ctx) {
+	for s.watch.wait(ctx) {
 		for page, err := range s.table(s.c.Names.Devices()).Rows(ctx, recordsQuery(tables.Range{}, next)) {
 			next = tables.Continuation{}
 			if err == nil {
@@ -45,13 +43,15 @@ func (s *Store) keepRecords(ctx context.Context) {
 			}
 			break // one page at a time
 		}
-		pause(ctx, trickleEvery)
+		pause(ctx, trickleInterval)
 	}
 }
 
-func (s *Store) allRecords(ctx context.Context) error {
-	for page, err := range s.table(s.c.Names.Devices()).Rows(ctx, recordsQuery(tables.Range{}, tables.Continuation{})) {
-		if errors.Is(err, tables.ErrNoTable) {
+func (s *Store) allRecords(ctx context.Context) error { return s.recordsIn(ctx, tables.Range{}) }
+
+func (s *Store) recordsIn(ctx context.Context, r tables.Range) error {
+	for page, err := range s.table(s.c.Names.Devices()).Rows(ctx, recordsQuery(r, tables.Continuation{})) {
+		if isMissing(err) {
 			return nil
 		}
 		if err != nil {
@@ -62,13 +62,12 @@ func (s *Store) allRecords(ctx context.Context) error {
 	return nil
 }
 
-// recordsQuery leaves out the tokens, which are most of a record.
+// recordsQuery leaves out the tokens, which are the largest part of a record.
 func recordsQuery(r tables.Range, from tables.Continuation) tables.Query {
 	return tables.Query{Range: r, From: from, Select: []string{"Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Readings", "Status"}}
 }
 
-// takeRecords takes in rows of devices. One that cannot be read is passed: its own
-// page says what is wrong with it.
+// takeRecords puts records into the index. The device's page shows one that cannot be read.
 func (s *Store) takeRecords(rows []tables.Entity) {
 	all := make([]recorded, 0, len(rows))
 	for _, e := range rows {
@@ -79,53 +78,34 @@ func (s *Store) takeRecords(rows []tables.Entity) {
 	s.index.records(all)
 }
 
-// pause waits, and no longer than ctx.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
-}
+// maxGets is how many new devices are looked up one by one.
+const maxGets = 20
 
-// mostGets is how many new devices are looked up one by one.
-const mostGets = 20
-
-// addRecords reads the records of devices that are new in the fleet. Where there
-// are many, the range that they lie in is read instead.
-func (s *Store) addRecords(ctx context.Context, new []schema.Member) error {
-	if len(new) == 0 {
-		return nil
-	}
-	table := s.table(s.c.Names.Devices())
-	if len(new) <= mostGets {
-		for _, m := range new {
-			e, err := table.Get(ctx, string(m.Device), schema.DeviceRow)
-			switch {
-			case err == nil:
-				s.takeRecords([]tables.Entity{e})
-			case errors.Is(err, tables.ErrNoTable) || errors.Is(err, tables.ErrNotFound):
-				s.index.add(m)
-			default:
-				return err
-			}
-		}
-		return nil
-	}
-	slices.SortFunc(new, func(a, b schema.Member) int { return strings.Compare(string(a.Device), string(b.Device)) })
-	between := tables.Range{Partitions: tables.Keys{From: string(new[0].Device), To: string(new[len(new)-1].Device)}}
-	for page, err := range table.Rows(ctx, recordsQuery(between, tables.Continuation{})) {
-		if err != nil && !errors.Is(err, tables.ErrNoTable) {
+// addRecords reads the records of new devices; of many, the whole range that they lie in.
+func (s *Store) addRecords(ctx context.Context, added []schema.Member) error {
+	if n := len(added); n > maxGets {
+		slices.SortFunc(added, func(a, b schema.Member) int { return strings.Compare(string(a.Device), string(b.Device)) })
+		between := tables.Keys{From: string(added[0].Device), To: string(added[n-1].Device)}
+		if err := s.recordsIn(ctx, tables.Range{Partitions: between}); err != nil {
 			return err
 		}
-		s.takeRecords(page.Rows)
 	}
-	for _, m := range new {
+	for _, m := range added {
+		if len(added) <= maxGets {
+			e, err := s.one(ctx, s.c.Names.Devices(), string(m.Device), schema.DeviceRow)
+			if err != nil {
+				return err
+			}
+			if e != nil {
+				s.takeRecords([]tables.Entity{*e})
+			}
+		}
 		s.index.add(m)
 	}
 	return nil
 }
 
-// add adds a device that has no record, if it is not there.
+// add adds a device that has no record, unless it is known.
 func (x *index) add(m schema.Member) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// sensed is what the index knows of the sensors of the devices of a tenant.
+// sensed are the sensors that the devices of a tenant have, by name.
 type sensed []Sensor
 
-// first is a number that most devices have, or a state where there is none. Of those
-// that about as many have it is a temperature, which everybody can read on a map.
+// first returns the sensor to show when none is chosen: the number that most devices have, or else a state.
+// Temperatures get a small preference, because everyone can read them on a map.
 func (all sensed) first() string {
 	weight := func(s Sensor) float64 {
 		w := float64(s.Devices)
@@ -25,17 +27,16 @@ func (all sensed) first() string {
 		}
 		return w
 	}
-	best := ""
-	most := 0.0
-	for _, s := range all { // by name, so that the first of equals is always the same
-		if w := weight(s); w > most {
-			best, most = s.Name, w
+	best, heaviest := "", 0.0
+	for _, s := range all {
+		if w := weight(s); w > heaviest {
+			best, heaviest = s.Name, w
 		}
 	}
 	return best
 }
 
-// scale is from where to where the numbers of a sensor mostly lie.
+// scale returns the range in which most numbers of a sensor lie.
 func (all sensed) scale(name string) *[2]float64 {
 	for _, s := range all {
 		if s.Name == name && s.Min != nil {
@@ -45,19 +46,24 @@ func (all sensed) scale(name string) *[2]float64 {
 	return nil
 }
 
-// Sensors are those that the devices of a tenant have, or of all; by name.
+// Sensors returns the sensors of a tenant's devices, or of all devices, by name.
 func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, Read, error) {
-	at, err := s.watched.look(ctx)
+	at, err := s.watch.await(ctx)
 	if at.IsZero() && err != nil {
 		return Sensors{}, Read{}, err
 	}
 	return Sensors{Sensors: append([]Sensor{}, s.sensors(tenant)...)}, s.polled(at), nil
 }
 
-// A census remembers the sensors of each tenant for a while.
+// A census keeps the sensors of each tenant for a while.
 type census struct {
-	mu  sync.Mutex
-	all map[string]counted
+	mu   sync.Mutex
+	kept *simplelru.LRU[string, counted]
+}
+
+func newCensus() census {
+	kept, _ := simplelru.NewLRU[string, counted](maxCensus, nil) // fails only for a size below 1
+	return census{kept: kept}
 }
 
 type counted struct {
@@ -67,37 +73,34 @@ type counted struct {
 }
 
 const (
-	censusFor  = 10 * time.Second // colours that change faster would say nothing
-	mostCensus = 256
-	// mostSamples bounds the numbers of a sensor that its scale is found from.
-	mostSamples = 5000
+	censusAge = 10 * time.Second // colours that change faster would be hard to read
+	maxCensus = 256
+	// maxSamples limits the numbers that a sensor's scale is computed from.
+	maxSamples = 5000
 )
 
 func (s *Store) sensors(tenant string) sensed {
 	c := &s.index.census
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, ok := c.all[tenant]
+	k, ok := c.kept.Get(tenant)
 	version := s.index.current()
-	// While there is next to nothing, what comes is shown at once.
-	if ok && (k.version == version || time.Since(k.at) < censusFor && len(k.sensors) > 0) {
+	// The first sensors are shown at once.
+	if ok && (k.version == version || time.Since(k.at) < censusAge && len(k.sensors) > 0) {
 		return k.sensors
 	}
-	if len(c.all) >= mostCensus || c.all == nil {
-		c.all = map[string]counted{}
-	}
 	k = counted{time.Now(), version, nil}
-	if of, known := s.index.whose(tenant); known {
+	if of, known := s.index.only(tenant); known {
 		k.sensors = s.index.sensed(of)
 	}
 	for i := range k.sensors {
 		k.sensors[i].Unit = s.unit(k.sensors[i].Name)
 	}
-	c.all[tenant] = k
+	c.kept.Add(tenant, k)
 	return k.sensors
 }
 
-func (x *index) sensed(of whose) sensed {
+func (x *index) sensed(of tenantFilter) sensed {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	type tally struct {
@@ -105,10 +108,10 @@ func (x *index) sensed(of whose) sensed {
 		samples          []float64
 	}
 	tallies := make([]tally, len(x.sensors.all))
-	every := 1 + len(x.devices)/mostSamples
+	every := 1 + len(x.devices)/maxSamples
 	for i := range x.devices {
 		d := &x.devices[i]
-		if !of.all && d.tenant != of.tenant {
+		if !of.includes(d.tenant) {
 			continue
 		}
 		for _, v := range d.values {
@@ -142,5 +145,5 @@ func (x *index) sensed(of whose) sensed {
 	return all
 }
 
-// FirstSensor is what is shown of a tenant's devices, or of all, where none is chosen.
+// FirstSensor returns the sensor that is shown of a tenant's devices, or of all, when none is chosen.
 func (s *Store) FirstSensor(tenant string) string { return s.sensors(tenant).first() }

@@ -33,10 +33,10 @@ func look(t *testing.T, s *Store) {
 		}
 		s.index.loaded()
 	}
-	if err := s.rounds.round(ctx); err != nil {
+	if err := s.poller.poll(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s.watched.ended(nil)
+	s.watch.ended(nil)
 }
 
 // TestWhatDevicesSendIsSeen goes through all that storage is asked for, also on
@@ -51,7 +51,7 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	look(t, s)
-	m := s.still(MapQuery{Zoom: 8}, now)
+	m := s.mapAt(MapQuery{Zoom: 8}, now)
 	if m.Total != 2 || len(m.Devices) != 2 || m.Devices[0].Value != 20.0 || m.Devices[0].State != OK || m.Unit != "°C" {
 		t.Fatalf("the map is %+v", m)
 	}
@@ -72,7 +72,7 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 	f.Fold(t)
 	look(t, s)
 	want := map[string]string{"pump-7": "30 ok", "pump-8": "20 held", "pump-9": "10 ok"}
-	for _, d := range s.still(MapQuery{Zoom: 8}, now).Devices {
+	for _, d := range s.mapAt(MapQuery{Zoom: 8}, now).Devices {
 		if got := fmt.Sprint(d.Value, " ", d.State); got != want[d.Device] {
 			t.Errorf("%s is %s, want %s", d.Device, got, want[d.Device])
 		}
@@ -136,7 +136,7 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, read, err := over(t, f).Device(t.Context(), "pump-7")
-	if err != nil || len(a.Rejects) != mostRejects || a.Rejects[0].Reason != "humidity: reason 2499" || a.Rejects[29].Reason != "humidity: reason 2470" {
+	if err != nil || len(a.Rejects) != maxRejects || a.Rejects[0].Reason != "humidity: reason 2499" || a.Rejects[29].Reason != "humidity: reason 2470" {
 		t.Errorf("%+v, %v", a.Rejects, err)
 	}
 	if r := a.Rejects[0]; r.Number != 2500 || r.Sensor != "humidity" || !strings.HasPrefix(r.Value, "xxx") || len(r.Value) > 310 {
@@ -226,7 +226,7 @@ func TestStorageThatFailsLeavesWhatWasSeen(t *testing.T) {
 	f.Grow(t, 10)
 	f.Fail(true)
 	blind := over(t, f)
-	blind.watched.ended(errors.New("away"))
+	blind.watch.ended(errors.New("away"))
 	if _, _, err := blind.Map(t.Context(), MapQuery{}); err == nil {
 		t.Error("there is a map although nothing was ever read")
 	}
@@ -234,10 +234,10 @@ func TestStorageThatFailsLeavesWhatWasSeen(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	f.Fail(true)
-	if err := s.rounds.round(t.Context()); err == nil {
+	if err := s.poller.poll(t.Context()); err == nil {
 		t.Fatal("storage does not fail")
 	}
-	s.watched.ended(errors.New("away"))
+	s.watch.ended(errors.New("away"))
 	if m, _, err := s.Map(t.Context(), MapQuery{}); err != nil || m.Total != 10 {
 		t.Errorf("%d devices, %v", m.Total, err)
 	}

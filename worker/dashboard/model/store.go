@@ -14,90 +14,89 @@ import (
 	"furrow/worker"
 )
 
-// Config is what a Store is made of.
+// Config configures a Store.
 type Config struct {
-	Tables    *tables.Client // whose OnOperation should tell CountTable, or no answer knows what it cost
-	Queues    *worker.Client // nil: backlogs are not known
+	Tables    *tables.Client // its OnOperation must be CountTable, or answers do not know what they cost
+	Queues    *worker.Client // nil: backlogs are unknown
 	Names     schema.Names
 	Pipelines []Pipeline
-	// Newer gives the pipelines of a newer configuration, and whether there is one;
-	// nil: Pipelines stay. It is asked every 10 s, while somebody looks.
+	// Newer returns the pipelines of a newer configuration, and whether there is one. It is called every
+	// 10 s while somebody uses the dashboard. nil: the pipelines never change.
 	Newer func(context.Context) ([]Pipeline, bool, error)
 
-	// Silent is how old the newest value of a device may be until the device counts
-	// as silent; zero means DefaultSilent.
+	// Silent is the age of a device's newest value from which it counts as silent; zero means DefaultSilent.
 	Silent time.Duration
-	// Every is how often storage is asked for what is new, while somebody looks; zero
-	// means 3 s.
+	// Interval is the time between two polls; zero means 3 s.
 	Interval time.Duration
-	Log      *slog.Logger // nil means slog.Default()
+	Log      *slog.Logger // nil: slog.Default()
 }
 
-// DefaultSilent is when a device counts as silent where nothing else is said.
+// DefaultSilent is the default of Config.Silent.
 const DefaultSilent = 15 * time.Minute
 
-// A Pipeline is what pages have to know of one.
+// A Pipeline is what the model knows of a configured pipeline. What it can show follows from what the
+// pipeline's processors write.
 type Pipeline struct {
 	Name    schema.Pipeline
 	Cadence time.Duration
-	Latest  bool            // it writes the newest values
-	Windows []schema.Window // of its rollups; none where it writes none
+	Latest  bool            // a processor writes newest values
+	Windows []schema.Window // sizes of the rollups that a processor writes
 	Sensors jobs.Sensors
-	Units   map[string]string // by sensor, of those that have one
+	Units   map[string]string // by sensor
 }
 
-// A Store answers what pages ask. It is safe for concurrent use.
+// A Store answers queries about a fleet. It is safe for concurrent use.
 type Store struct {
 	c       Config
 	log     *slog.Logger
 	index   *index
-	grounds *grounds
-	watched *watch
+	layers  *layers
+	watch   *watch
 	loaded  chan struct{} // closed when all records were read once
-	rounds  rounds
+	poller  poller
 	meter   meter
-	current atomic.Pointer[[]Pipeline] // of the newest configuration that is known
+	current atomic.Pointer[[]Pipeline] // of the newest known configuration
 
-	whos      cache[who]
+	owners    cache[owner]
 	devices   cache[deviceRead]
-	series    cache[[]bucketOf]
+	series    cache[points]
 	pipelines cache[pipelineRead]
 	days      cache[tenantDay]
 	todays    cache[today]
 }
 
-// New is a Store. It knows nothing before Run has begun.
+// New returns a Store. It reads nothing in the background before Run.
 func New(c Config) *Store {
 	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
-	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watched: newWatch(2 * c.Interval), loaded: make(chan struct{})}
-	s.grounds = &grounds{index: s.index, every: layerFor}
-	s.rounds = newRounds(s)
+	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watch: newWatch(2 * c.Interval), loaded: make(chan struct{}),
+		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
+		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), todays: newCache[today]()}
+	s.layers = newLayers(s.index)
+	s.poller = newPoller(s)
 	s.current.Store(&c.Pipelines)
 	return s
 }
 
-// configured are the pipelines that are known now. They change between two calls
-// where a newer configuration holds.
+// configured returns the pipelines of the newest known configuration.
 func (s *Store) configured() []Pipeline { return *s.current.Load() }
 
-// Run keeps the index until ctx ends, and returns nil then.
+// Run keeps the index up to date until ctx ends. It always returns nil.
 func (s *Store) Run(ctx context.Context) error {
 	ctx = within(ctx, &s.meter)
 	var both sync.WaitGroup
 	both.Go(func() { s.keepRecords(ctx) })
-	both.Go(func() { s.rounds.run(ctx) })
+	both.Go(func() { s.poller.run(ctx) })
 	both.Wait()
 	return nil
 }
 
-// Changed is closed when something has changed that maps and lists show.
+// Changed returns a channel that is closed at the next change of the map or of a list.
 func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
 
-// PerMinute is how many storage operations there were in the last minute, of all
-// answers and in the background.
+// PerMinute returns the number of storage operations in the last minute, in total.
 func (s *Store) PerMinute() int { return s.meter.perMinute(time.Now()) }
 
-// unit is that of a sensor, as the first pipeline that knows it says.
+// unit returns the unit of a sensor from the first pipeline that has one.
 func (s *Store) unit(sensor string) string {
 	for _, p := range s.configured() {
 		if u := p.Units[sensor]; u != "" {

@@ -11,47 +11,46 @@ import (
 	"furrow/tables/schema"
 )
 
-// A TenantsQuery is what a list of tenants was asked for.
+// A TenantsQuery asks for a list of tenants.
 type TenantsQuery struct {
 	After string // a tenant
-	Limit int    // at most MaxTenants; 0 means that
+	Limit int    // at most MaxTenants; 0: MaxTenants
 }
 
-// Bounds of a list of tenants.
 const (
+	// MaxTenants is the largest page of a list of tenants.
 	MaxTenants = 100
-	// todayPages bounds what is read of a tenant's day to count its readings: a
-	// thousand devices each.
+	// todayPages limits the pages that are read to count a tenant's readings of today: a thousand devices each.
 	todayPages = 3
-	todayFor   = 30 * time.Second
+	todayAge   = 30 * time.Second
 )
 
-// A today is what was read of how much the devices of a tenant have sent.
+// A today is what was read to count the readings of a tenant's day.
 type today struct {
 	readings int64
-	devices  int // that they are of
+	devices  int // whose readings they are
 	whole    bool
 }
 
-// Tenants are those that there are, by name.
-func (s *Store) Tenants(ctx context.Context, ask TenantsQuery) (TenantsAnswer, Read, error) {
+// Tenants lists tenants by name.
+func (s *Store) Tenants(ctx context.Context, q TenantsQuery) (TenantsAnswer, Read, error) {
 	ctx = s.counted(ctx)
-	at, err := s.watched.look(ctx)
+	at, err := s.watch.await(ctx)
 	if at.IsZero() && err != nil {
 		return TenantsAnswer{}, Read{}, err
 	}
 	all := s.index.tallies(s.silence())
 	out := TenantsAnswer{Total: len(all), Tenants: []Tenant{}}
-	if ask.Limit <= 0 || ask.Limit > MaxTenants {
-		ask.Limit = MaxTenants
+	if q.Limit <= 0 || q.Limit > MaxTenants {
+		q.Limit = MaxTenants
 	}
-	from, _ := slices.BinarySearchFunc(all, ask.After, func(t Tenant, after string) int { return strings.Compare(t.Tenant, after+"\x00") })
-	if ask.After == "" {
-		from = 0
+	from := slices.IndexFunc(all, func(t Tenant) bool { return t.Tenant > q.After })
+	if from < 0 {
+		from = len(all)
 	}
 	all = all[from:]
-	if len(all) > ask.Limit {
-		all = all[:ask.Limit]
+	if len(all) > q.Limit {
+		all = all[:q.Limit]
 		out.Next = all[len(all)-1].Tenant
 	}
 	out.Tenants = append(out.Tenants, all...)
@@ -68,10 +67,10 @@ func (s *Store) Tenants(ctx context.Context, ask TenantsQuery) (TenantsAnswer, R
 	return out, read, err
 }
 
-// Tenant is one of them, or ErrUnknown.
+// Tenant returns one tenant, or ErrUnknown.
 func (s *Store) Tenant(ctx context.Context, name string) (Tenant, Read, error) {
 	ctx = s.counted(ctx)
-	at, err := s.watched.look(ctx)
+	at, err := s.watch.await(ctx)
 	if at.IsZero() && err != nil {
 		return Tenant{}, Read{}, err
 	}
@@ -84,7 +83,7 @@ func (s *Store) Tenant(ctx context.Context, name string) (Tenant, Read, error) {
 	return Tenant{}, Read{}, ErrUnknown
 }
 
-// TenantNames are the names of the tenants, as many as a list to choose from has.
+// TenantNames returns the first thousand tenants by name, to choose from.
 func (s *Store) TenantNames() []string {
 	x := s.index
 	x.mu.RLock()
@@ -93,7 +92,7 @@ func (s *Store) TenantNames() []string {
 	return names[:min(len(names), 1000)]
 }
 
-// tallies are the devices of each tenant, by name.
+// tallies counts the devices of each tenant, by name.
 func (x *index) tallies(silence uint32) []Tenant {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -116,10 +115,9 @@ func (x *index) tallies(silence uint32) []Tenant {
 	return all
 }
 
-// countToday counts the readings of a tenant's day, or estimates them from those of
-// some of its devices.
+// countToday counts the readings of a tenant's day, or estimates them from some of its devices.
 func (s *Store) countToday(ctx context.Context, t *Tenant) (Read, error) {
-	r, read, err := s.todays.get(ctx, t.Tenant, todayFor, func(ctx context.Context) (today, error) {
+	r, read, err := s.todays.get(ctx, t.Tenant, todayAge, func(ctx context.Context) (today, error) {
 		return s.today(ctx, schema.Tenant(t.Tenant))
 	})
 	t.ReadingsToday, t.Estimated = r.readings, !r.whole
@@ -141,7 +139,7 @@ func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error)
 		if err != nil {
 			return r, err
 		}
-		r.readings += most(e)
+		r.readings += readingsIn(e)
 		if row, err := schema.ParseRollupRow(e.RowKey); err == nil && row.Device != last {
 			last, r.devices = row.Device, r.devices+1
 		}
@@ -150,9 +148,8 @@ func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error)
 	return r, nil
 }
 
-// most is the count of the sensor that most readings have: of a reading with many
-// sensors, each counts it.
-func most(e tables.Entity) (n int64) {
+// readingsIn returns the largest count of a sensor in a bucket: a reading has many sensors, and each counts it.
+func readingsIn(e tables.Entity) (n int64) {
 	for _, p := range sensorsOnly(e) {
 		if a, err := rollup.ParseAggregate(p.Value.Text()); err == nil {
 			n = max(n, a.Count)

@@ -6,45 +6,39 @@ import (
 	"time"
 )
 
-// A watch knows whether anybody looks.
+// A watch knows whether anyone uses the dashboard, and how current the index is.
 type watch struct {
-	fresh time.Duration // the index is as good as new after a round
+	fresh time.Duration // the index counts as current for this long after a poll
 
 	mu     sync.Mutex
-	last   time.Time     // somebody looked
-	done   time.Time     // the last round that succeeded ended
-	failed error         // of the last round, if it did
-	wake   chan struct{} // has room for one
-	rounds chan struct{} // closed at the end of a round
+	last   time.Time     // of the last request
+	done   time.Time     // the last successful poll ended
+	failed error         // of the last poll
+	wake   chan struct{} // buffered; wakes the poller
+	polled chan struct{} // closed at the end of each poll
 }
 
 const (
-	watchFor = time.Minute     // somebody who looked counts as looking on
-	patience = 2 * time.Second // of who looks, until a round is done
+	watchFor = time.Minute     // the dashboard counts as used for this long after a request
+	patience = 2 * time.Second // a request waits at most this long for a poll
 )
 
 func newWatch(fresh time.Duration) *watch {
-	return &watch{fresh: fresh, wake: make(chan struct{}, 1), rounds: make(chan struct{})}
+	return &watch{fresh: fresh, wake: make(chan struct{}, 1), polled: make(chan struct{})}
 }
 
-// look says that somebody looks, and waits a little for a round where the last one
-// is too long ago. It gives when the index was read last, and why not since; amid the
-// first round, that is now: there is what is known so far.
-func (w *watch) look(ctx context.Context) (at time.Time, failed error) {
+// await notes a request and, when the index is not current, waits a little for a poll. It returns when the
+// index was read last, and why not since. Before the first poll ends, that is now: what is known so far.
+func (w *watch) await(ctx context.Context) (at time.Time, failed error) {
+	w.touch()
 	w.mu.Lock()
-	w.last = time.Now()
-	stale := time.Since(w.done) > w.fresh
-	rounds := w.rounds
+	stale, polled := time.Since(w.done) > w.fresh, w.polled
 	w.mu.Unlock()
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
 	if stale {
 		limit := time.NewTimer(patience)
 		defer limit.Stop()
 		select {
-		case <-rounds:
+		case <-polled:
 		case <-limit.C:
 		case <-ctx.Done():
 		}
@@ -54,7 +48,7 @@ func (w *watch) look(ctx context.Context) (at time.Time, failed error) {
 	return w.known(), w.failed
 }
 
-// known is when the index was read last. It is called with the lock held.
+// known returns when the index was read last. The lock is held.
 func (w *watch) known() time.Time {
 	if w.done.IsZero() && w.failed == nil {
 		return time.Now()
@@ -62,8 +56,8 @@ func (w *watch) known() time.Time {
 	return w.done
 }
 
-// looked says that somebody still looks, and waits for nothing.
-func (w *watch) looked() (at time.Time) {
+// touch notes a request without waiting. It returns when the index was read last.
+func (w *watch) touch() (at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.last = time.Now()
@@ -74,13 +68,13 @@ func (w *watch) looked() (at time.Time) {
 	return w.known()
 }
 
-// wait waits until somebody looks, and tells whether ctx goes on.
+// wait waits until someone uses the dashboard. It returns false when ctx has ended.
 func (w *watch) wait(ctx context.Context) bool {
 	for ctx.Err() == nil {
 		w.mu.Lock()
-		watched := time.Since(w.last) < watchFor
+		used := time.Since(w.last) < watchFor
 		w.mu.Unlock()
-		if watched {
+		if used {
 			return true
 		}
 		select {
@@ -91,7 +85,7 @@ func (w *watch) wait(ctx context.Context) bool {
 	return false
 }
 
-// ended says that a round has ended.
+// ended notes the end of a poll.
 func (w *watch) ended(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,6 +93,6 @@ func (w *watch) ended(err error) {
 	if err == nil {
 		w.done = time.Now()
 	}
-	close(w.rounds)
-	w.rounds = make(chan struct{})
+	close(w.polled)
+	w.polled = make(chan struct{})
 }

@@ -14,7 +14,7 @@ func TestWhoLooksAmidTheFirstRoundSeesWhatIsKnownNow(t *testing.T) {
 		if err != nil || !m.At.Equal(time.Now().UTC()) {
 			t.Errorf("a map of %v, %v", m.At, err)
 		}
-		s.watched.ended(nil)
+		s.watch.ended(nil)
 		done := time.Now()
 		time.Sleep(time.Second)
 		if m, _, err = s.Map(t.Context(), MapQuery{}); err != nil || !m.At.Equal(done.UTC()) {

@@ -10,71 +10,74 @@ import (
 	"furrow/tables/schema"
 )
 
-// Device is all there is to say of one, or ErrUnknown.
+// Device returns everything about a device, or ErrUnknown.
 func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, error) {
 	ctx = s.counted(ctx)
-	w, first, err := s.who(ctx, id)
+	o, first, err := s.owner(ctx, id)
 	if err != nil {
 		return DeviceAnswer{}, first, err
 	}
-	r, second, err := s.device(ctx, w)
+	r, second, err := s.device(ctx, o.member)
 	read := first.And(second)
 	if err != nil {
 		return DeviceAnswer{}, read, err
 	}
 	now := time.Now()
-	a := DeviceAnswer{Device: recordOf(w, r.inFleet), Latest: []Latest{}, Pipelines: []DevicePipeline{}, Rejects: []Reject{}, Operations: read.Operations}
+	a := DeviceAnswer{Device: recordOf(o, r.inFleet), State: OK, Latest: []Latest{}, Pipelines: []DevicePipeline{},
+		Rejects: []Reject{}, Unreadable: r.unreadable, Operations: read.Operations}
+	if o.unreadable != nil {
+		a.Unreadable = append([]Unreadable{{s.c.Names.Devices(), schema.DeviceRow, o.unreadable.Error()}}, a.Unreadable...)
+	}
 	var newest tables.Ticks
 	for _, v := range r.latest {
 		newest = max(newest, v.At)
 		a.Latest = append(a.Latest, s.newestValue(v, now))
 	}
-	held := false
+	if unix(newest) < s.silentBefore() {
+		a.State = Silent
+	}
 	for _, t := range r.tracks {
 		a.Pipelines = append(a.Pipelines, t.answer(now))
-		held = held || t.Failing()
+		if t.Failing() {
+			a.State = Held
+		}
+	}
+	if o.status() == schema.Revoked {
+		a.State = Revoked
 	}
 	for _, e := range r.rejects {
 		a.Rejects = append(a.Rejects, rejectOf(e))
-	}
-	switch {
-	case w.status() == schema.Revoked:
-		a.State = Revoked
-	case held:
-		a.State = Held
-	case unix(newest) < s.silentBefore():
-		a.State = Silent
-	default:
-		a.State = OK
 	}
 	return a, read, nil
 }
 
 func (s *Store) newestValue(v latest.Value, now time.Time) Latest {
 	at := v.At.Time()
-	l := Latest{Sensor: v.Sensor, Value: v.Number, Unit: s.unit(v.Sensor), Time: at, AgeSeconds: max(0, now.Sub(at)).Seconds(), Doubtful: v.Doubtful}
+	l := Latest{Sensor: v.Sensor, Value: v.Number, Unit: s.unit(v.Sensor), Time: at,
+		AgeSeconds: max(0, now.Sub(at)).Seconds(), Doubtful: v.Doubtful}
 	if v.Is == jobs.State {
 		l.Value = v.State
 	}
 	return l
 }
 
-// rejectOf is a reject as it is shown: of a row that was rejected as a whole, the
-// value is the row.
+// rejectOf returns a reject as it is shown. For a whole row, the value is the row.
 func rejectOf(r schema.Reject) Reject {
-	const most = 120 // characters of a value; furrow rejects shows all of it
+	const limit = 120 // characters of a value; furrow rejects shows all of it
 	value := r.Value
 	if r.Sensor == "" {
 		value = r.Reading
 	}
-	if runes := []rune(value); len(runes) > most {
-		value = string(runes[:most]) + "…"
+	if runes := []rune(value); len(runes) > limit {
+		value = string(runes[:limit]) + "…"
 	}
-	return Reject{Pipeline: string(r.Pipeline), Number: r.Number + 1, Row: r.Row, Time: timeOf(r.Row), Sensor: r.Sensor, Reason: r.Reason, Value: value, At: r.At.Time()}
+	return Reject{Pipeline: string(r.Pipeline), Number: r.Number + 1, Row: r.Row, Time: timeOf(r.Row), Sensor: r.Sensor,
+		Reason: r.Reason, Value: value, At: r.At.Time()}
 }
 
 func (t tracked) answer(now time.Time) DevicePipeline {
-	p := DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.Checkpoint, CheckpointTime: timeOf(t.Checkpoint), Rows: t.Rows, Rejects: t.Rejects, RejectsKept: min(t.Rejects, schema.RejectSlots), Late: t.Late}
+	p := DevicePipeline{Pipeline: string(t.pipeline), Checkpoint: t.Checkpoint, CheckpointTime: timeOf(t.Checkpoint),
+		Rows: t.Rows, Rejects: t.Rejects, RejectsKept: min(t.Rejects, schema.RejectSlots), Late: t.Late}
 	if lag := 0.0; t.Checkpoint != "" || t.waiting != 0 {
 		if t.waiting != 0 {
 			lag = max(0, now.Sub(t.waiting.Time())).Seconds()
@@ -87,7 +90,7 @@ func (t tracked) answer(now time.Time) DevicePipeline {
 	return p
 }
 
-// timeOf is the time that a row key names; nil where it names none.
+// timeOf returns the time in a row key, or nil where there is none.
 func timeOf(row string) *time.Time {
 	key, err := schema.ParseRowKey(row)
 	if err != nil {
@@ -97,10 +100,11 @@ func timeOf(row string) *time.Time {
 	return &t
 }
 
-func recordOf(w who, inFleet bool) Record {
-	m := w.member
-	r := Record{Device: string(m.Device), Month: m.Month.String(), Tenant: string(m.Tenant), Readings: m.Readings, Status: string(w.status()), InFleet: &inFleet}
-	d := w.record
+func recordOf(o owner, inFleet bool) Record {
+	m := o.member
+	r := Record{Device: string(m.Device), Month: m.Month.String(), Tenant: string(m.Tenant), Readings: m.Readings,
+		Status: string(o.status()), InFleet: &inFleet}
+	d := o.record
 	if d == nil {
 		return r
 	}

@@ -2,56 +2,54 @@ package model
 
 import "time"
 
-// The answers of the API about pipelines and tenants.
-
 // PipelinesAnswer is the answer of /v1/pipelines.
 type PipelinesAnswer struct {
 	Pipelines  []PipelineStatus `json:"pipelines"`
 	Operations int              `json:"operations"`
 }
 
-// A PipelineStatus is how a pipeline does.
+// A PipelineStatus is the state of a pipeline.
 type PipelineStatus struct {
 	Pipeline       string   `json:"pipeline"`
 	CadenceSeconds float64  `json:"cadenceSeconds"`
-	LagSeconds     *float64 `json:"lagSeconds,omitempty"` // nil where nothing was ever folded
-	Backlog        int64    `json:"backlog"`              // live messages
-	Catchup        int64    `json:"catchup"`              // messages of devices far behind, audits and refolds
+	LagSeconds     *float64 `json:"lagSeconds,omitempty"` // nil: nothing was ever folded
+	Backlog        int64    `json:"backlog"`              // messages of current runs
+	Catchup        int64    `json:"catchup"`              // messages of devices far behind, of audits and refolds
 	Poison         int64    `json:"poison"`
 	Held           int      `json:"held"`
 	Devices        int64    `json:"devices"`
 	Behind         int64    `json:"behind"`         // devices far behind
-	Claimed        int64    `json:"claimed"`        // devices that a job had claimed, and not committed, when the fleet was planned
-	Refolds        int64    `json:"refolds"`        // devices to be folded again
-	Rows           int64    `json:"rows"`           // folded since the beginning
-	Late           int64    `json:"late"`           // of them, those that audits have found
-	Rejects        int64    `json:"rejects"`        // rows of which something was rejected
-	RejectsDropped int64    `json:"rejectsDropped"` // of them, those that are no longer kept
+	Claimed        int64    `json:"claimed"`        // devices with an open claim when the fleet was planned
+	Refolds        int64    `json:"refolds"`        // devices that are being refolded
+	Rows           int64    `json:"rows"`           // folded in total
+	Late           int64    `json:"late"`           // found by audits, in total
+	Rejects        int64    `json:"rejects"`        // rows with a reject, in total
+	RejectsDropped int64    `json:"rejectsDropped"` // rejects that are no longer kept
 	Workers        []Worker `json:"workers"`
 	Runs           []Run    `json:"runs"` // the newest first
 	CostPerMonth   *Cost    `json:"costPerMonth,omitempty"`
 
-	// Causes are those of what is held and of what lies in the poison queue, as far as they are known.
+	// Causes are the known reasons of held devices and poison messages.
 	Causes []Cause `json:"causes,omitempty"`
 }
 
-// A Worker is one that was seen at work.
+// A Worker has done work lately.
 type Worker struct {
 	Name string    `json:"name"`
 	Seen time.Time `json:"seen"`
 }
 
-// A Run is what was done for a slot.
+// A Run is the work for one slot.
 type Run struct {
 	Slot       time.Time        `json:"slot"`
 	Seconds    float64          `json:"seconds"`
 	Devices    int64            `json:"devices"`
 	Readings   int64            `json:"readings"`
 	LagSeconds *float64         `json:"lagSeconds,omitempty"`
-	Jobs       map[string]int64 `json:"jobs,omitempty"`       // by kind and outcome: "device done"
-	Operations map[string]int64 `json:"operations,omitempty"` // by service and kind: "tables query"
+	Jobs       map[string]int64 `json:"jobs,omitempty"`       // by kind and outcome, such as "device done"
+	Operations map[string]int64 `json:"operations,omitempty"` // by service and kind, such as "tables query"
 	Skipped    string           `json:"skipped,omitempty"`    // why
-	Done       bool             `json:"done"`                 // as far as that is known
+	Done       bool             `json:"done"`                 // as far as its figures tell
 }
 
 // A Cost is in US dollars a month.
@@ -61,7 +59,7 @@ type Cost struct {
 	Source string             `json:"source,omitempty"` // of the prices
 }
 
-// A Cause is why something stands still, and how often it was seen.
+// A Cause is a reason why devices are held or messages are poison, and how often it occurs.
 type Cause struct {
 	What   string `json:"what"` // held or poison
 	Reason string `json:"reason"`
@@ -71,17 +69,17 @@ type Cause struct {
 // TenantsAnswer is the answer of /v1/tenants.
 type TenantsAnswer struct {
 	Tenants    []Tenant `json:"tenants"`
-	Next       string   `json:"next,omitempty"` // what the next page comes after
+	Next       string   `json:"next,omitempty"` // after of the next page
 	Total      int      `json:"total"`
 	Operations int      `json:"operations"`
 }
 
-// A Tenant is whose devices are.
+// A Tenant owns devices.
 type Tenant struct {
 	Tenant        string `json:"tenant"`
 	Devices       int    `json:"devices"`
 	ReadingsToday int64  `json:"readingsToday"`
-	Estimated     bool   `json:"estimated,omitempty"` // from those of some of its devices
+	Estimated     bool   `json:"estimated,omitempty"` // ReadingsToday is extrapolated from some devices
 	Silent        int    `json:"silent"`
 	Held          int    `json:"held"`
 }

@@ -2,15 +2,13 @@ package model
 
 import "time"
 
-// The answers of the API about the map.
-
 // A Sensor is a property that devices measure.
 type Sensor struct {
 	Name    string   `json:"name"`
 	Unit    string   `json:"unit,omitempty"`
 	Kind    string   `json:"kind"` // number or state
 	Devices int      `json:"devices"`
-	Min     *float64 `json:"min,omitempty"` // the 2nd and the 98th percentile, for the colours
+	Min     *float64 `json:"min,omitempty"` // 2nd and 98th percentile, for the colours
 	Max     *float64 `json:"max,omitempty"`
 }
 
@@ -19,28 +17,28 @@ type Sensors struct {
 	Sensors []Sensor `json:"sensors"`
 }
 
-// A Map is the answer of /v1/map: what is to be seen in a part of the world.
+// A Map is the answer of /v1/map: the devices in a part of the world.
 type Map struct {
 	At         time.Time   `json:"at"`
 	Sensor     string      `json:"sensor"`
 	Unit       string      `json:"unit,omitempty"`
-	Scale      *[2]float64 `json:"scale,omitempty"` // what the first and the last colour stand for; absent for states
+	Scale      *[2]float64 `json:"scale,omitempty"` // values of the first and the last colour; absent for states
 	Total      int         `json:"total"`
 	InView     int         `json:"inView"`
 	Clusters   []Cluster   `json:"clusters"`
 	Devices    []Dot       `json:"devices"`
 	Operations int         `json:"operations"`
-	PerMinute  int         `json:"operationsPerMinute"` // of all who look, in the last minute
+	PerMinute  int         `json:"operationsPerMinute"` // of all users, in the last minute
 }
 
-// A Cluster is several devices that lie near each other.
+// A Cluster is several devices that lie close together.
 type Cluster struct {
 	ID  string  `json:"id"`
 	Lat float64 `json:"lat"`
 	Lon float64 `json:"lon"`
 	N   int     `json:"n"`
 
-	// Of the devices that have a number.
+	// Numbers, Mean, Min and Max are over the devices that have a number.
 	Numbers int      `json:"numbers,omitempty"`
 	Mean    *float64 `json:"mean,omitempty"`
 	Min     *float64 `json:"min,omitempty"`
@@ -50,7 +48,7 @@ type Cluster struct {
 	BBox    Box      `json:"bbox"` // west, south, east, north
 }
 
-// A State is how a device is.
+// A State is the state of a device.
 type State string
 
 // All states.
@@ -71,14 +69,14 @@ type Dot struct {
 	State  State      `json:"state"`
 }
 
-// A Change is what an event of /v1/stream says: what is new in view.
+// A Change is an event of /v1/stream: what has changed in view.
 type Change struct {
 	At       time.Time `json:"at"`
 	Clusters []Cluster `json:"clusters,omitempty"`
 	Devices  []Dot     `json:"devices,omitempty"`
-	Gone     []string  `json:"gone,omitempty"` // ids of clusters and devices
+	Gone     []string  `json:"gone,omitempty"` // IDs of clusters and devices
 
-	Scale  *[2]float64 `json:"scale,omitempty"` // where it is another
+	Scale  *[2]float64 `json:"scale,omitempty"` // if it has changed
 	Total  int         `json:"total"`
 	InView int         `json:"inView"`
 }

@@ -2,12 +2,10 @@ package model
 
 import "time"
 
-// The answers of the API about devices.
-
 // A DeviceList is the answer of /v1/devices.
 type DeviceList struct {
 	Devices []Row  `json:"devices"`
-	Next    string `json:"next,omitempty"` // what the next page comes after
+	Next    string `json:"next,omitempty"` // cursor of the next page
 	Total   int    `json:"total"`
 
 	Operations int `json:"operations"`
@@ -23,7 +21,7 @@ type Row struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	Month  string            `json:"month"`
 	State  State             `json:"state"`
-	Time   *time.Time        `json:"time,omitempty"` // of its newest reading
+	Time   *time.Time        `json:"time,omitempty"` // of its newest value
 	Value  any               `json:"value"`          // a float64, a string, or nil
 }
 
@@ -34,10 +32,18 @@ type DeviceAnswer struct {
 	Latest     []Latest         `json:"latest"`
 	Pipelines  []DevicePipeline `json:"pipelines"`
 	Rejects    []Reject         `json:"rejects"`
+	Unreadable []Unreadable     `json:"unreadable,omitempty"`
 	Operations int              `json:"operations"`
 }
 
-// A Record is who a device is, as furrow device show --json says it.
+// An Unreadable is a row about a device that this program cannot read: a newer program wrote it, or it is damaged.
+type Unreadable struct {
+	Table  string `json:"table"`
+	Row    string `json:"row"` // its RowKey
+	Reason string `json:"reason"`
+}
+
+// A Record is a device's record, as in furrow device show --json.
 type Record struct {
 	Device     string            `json:"device"`
 	Month      string            `json:"month"`
@@ -53,10 +59,10 @@ type Record struct {
 	Tokens     []Token           `json:"tokens,omitempty"`
 }
 
-// A Token is a token that a device has had.
+// A Token was issued to a device.
 type Token struct {
 	Policy      string    `json:"policy"`
-	From        time.Time `json:"from"` // the earliest row that it admits
+	From        time.Time `json:"from"` // the earliest row that it allows
 	To          time.Time `json:"to"`
 	Expires     time.Time `json:"expires"`
 	Fingerprint string    `json:"fingerprint"`
@@ -72,35 +78,35 @@ type Latest struct {
 	Doubtful   bool      `json:"doubtful,omitempty"`
 }
 
-// A DevicePipeline is how far a pipeline has got with a device.
+// A DevicePipeline is the progress of a pipeline on a device.
 type DevicePipeline struct {
 	Pipeline       string     `json:"pipeline"`
-	Checkpoint     string     `json:"checkpoint,omitempty"` // a row key; empty before the first run
+	Checkpoint     string     `json:"checkpoint,omitempty"` // row key; empty before the first run
 	CheckpointTime *time.Time `json:"checkpointTime,omitempty"`
 	LagSeconds     *float64   `json:"lagSeconds,omitempty"`
 	Rows           int64      `json:"rows"`
 	Rejects        int64      `json:"rejects"`
-	RejectsKept    int64      `json:"rejectsKept"` // the newest of them
+	RejectsKept    int64      `json:"rejectsKept"` // in storage, the newest
 	Late           int64      `json:"late"`
 	Held           *Hold      `json:"held,omitempty"`
 }
 
-// A Hold is why a device is passed over.
+// A Hold is why jobs pass over a device.
 type Hold struct {
 	Until    time.Time `json:"until"`
 	Reason   string    `json:"reason"`
 	Attempts int       `json:"attempts"`
 }
 
-// A Reject is a row that could not be processed, or not all of it.
+// A Reject is a row, or a value of it, that could not be processed.
 type Reject struct {
 	Pipeline string     `json:"pipeline"`
-	Number   int64      `json:"number"` // counts the rejects of the device and pipeline, from 1
+	Number   int64      `json:"number"` // among the rejects of the device and pipeline, from 1
 	Row      string     `json:"row"`
 	Time     *time.Time `json:"time,omitempty"`
 	Sensor   string     `json:"sensor,omitempty"` // empty: the whole row
 	Reason   string     `json:"reason"`
-	Value    string     `json:"value,omitempty"` // of the sensor, or the row as text
+	Value    string     `json:"value,omitempty"` // of the sensor, or the whole row
 	At       time.Time  `json:"at"`
 }
 
@@ -112,16 +118,17 @@ type Series struct {
 	From       time.Time `json:"from"`
 	To         time.Time `json:"to"`
 	Points     []Point   `json:"points"`
-	More       bool      `json:"more,omitempty"` // there are more points than a series has
+	More       bool      `json:"more,omitempty"` // there are more points than a series can have
 	Operations int       `json:"operations"`
 
-	// Of a tenant's day: how many devices it was made of, and whether there are others.
+	Unreadable int `json:"unreadable,omitempty"` // rows in an unknown format
+
+	// Of a tenant's day: the number of devices that were read, and whether there are others.
 	Devices int  `json:"devices,omitempty"`
 	Some    bool `json:"some,omitempty"`
 }
 
-// A Point is a window of a series; in a raw one, a reading, which has a Value and
-// none of the others.
+// A Point is a window of a series. In a raw series it is a reading, which has only a Value.
 type Point struct {
 	Time    time.Time `json:"time"`
 	Value   *float64  `json:"value,omitempty"`

@@ -1,0 +1,115 @@
+package model
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// A ground is where devices are, sorted by the codes of the grid. It never changes.
+type ground struct {
+	placed   uint64 // version of the index's positions
+	codes    []uint64
+	devices  []int32
+	lat, lon []float32 // for sums; the index has the exact position
+}
+
+// A layer is what the devices of a ground say about a sensor. It never changes.
+type layer struct {
+	*ground
+	version uint64
+	made    time.Time
+	numbers []float64 // NaN: the device has none
+	newest  []uint32
+	flags   []uint8
+	tenants []uint16
+}
+
+// layers makes layers and keeps the recently used ones.
+type layers struct {
+	index  *index
+	maxAge time.Duration // of a layer that is out of date
+
+	mu     sync.Mutex
+	ground *ground
+	kept   *simplelru.LRU[string, *layer]
+}
+
+const (
+	maxLayers = 16
+	layerAge  = time.Second
+)
+
+func newLayers(x *index) *layers {
+	kept, _ := simplelru.NewLRU[string, *layer](maxLayers, nil) // fails only for a size below 1
+	return &layers{index: x, maxAge: layerAge, kept: kept}
+}
+
+// of returns the layer of a sensor.
+func (l *layers) of(sensor string) *layer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if k, ok := l.kept.Get(sensor); ok && (time.Since(k.made) < l.maxAge || k.version == l.index.current()) {
+		return k
+	}
+	k := l.make(sensor)
+	l.kept.Add(sensor, k)
+	return k
+}
+
+func (x *index) current() uint64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.version
+}
+
+func (l *layers) make(sensor string) *layer {
+	x := l.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if l.ground == nil || l.ground.placed != x.placed {
+		l.ground = x.ground()
+	}
+	n := len(l.ground.devices)
+	k := &layer{ground: l.ground, version: x.version, made: time.Now(),
+		numbers: make([]float64, n), newest: make([]uint32, n), flags: make([]uint8, n), tenants: make([]uint16, n)}
+	number, known := x.sensors.number[sensor]
+	for i, at := range k.devices {
+		d := &x.devices[at]
+		k.newest[i], k.flags[i], k.tenants[i] = d.newest, d.flags, d.tenant
+		k.numbers[i] = math.NaN()
+		if !known {
+			continue
+		}
+		if v := d.value(uint16(number)); v != nil && v.flags&isText == 0 {
+			k.numbers[i] = v.number
+		}
+	}
+	return k
+}
+
+// ground returns the ground of all placed devices. The lock is held.
+func (x *index) ground() *ground {
+	type place struct {
+		code uint64
+		at   int32
+	}
+	places := make([]place, 0, len(x.devices))
+	for i := range x.devices {
+		if d := &x.devices[i]; d.flags&isPlaced != 0 {
+			places = append(places, place{code(d.lat, d.lon), int32(i)})
+		}
+	}
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.at, b.at)) })
+	n := len(places)
+	g := &ground{placed: x.placed, codes: make([]uint64, n), devices: make([]int32, n), lat: make([]float32, n), lon: make([]float32, n)}
+	for i, p := range places {
+		d := &x.devices[p.at]
+		g.codes[i], g.devices[i], g.lat[i], g.lon[i] = p.code, p.at, float32(d.lat), float32(d.lon)
+	}
+	return g
+}

@@ -1,0 +1,235 @@
+package model
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A poller reads what has changed, again and again while somebody uses the dashboard.
+type poller struct {
+	store      *Store
+	runs       *runLog
+	parts      []*part
+	sought     time.Time    // when partitions of latest were last looked for
+	statuses   time.Time    // when policies were last read
+	configured time.Time    // when a newer configuration was last asked for
+	operations atomic.Int64 // of the last poll
+	complete   atomic.Bool  // the newest values of all devices were read once
+	failing    bool
+}
+
+// A part is a partition of latest.
+type part struct {
+	schema.LatestPartition
+	since tables.Ticks // rows that storage wrote before it were read; 0: none were
+	dirty bool         // something may have been written since
+	read  time.Time
+}
+
+const (
+	pollInterval = 3 * time.Second
+
+	// maxPolledPages limits the pages of latest that one poll reads after the first: at most 600 a
+	// minute. The rest is read by the next polls.
+	maxPolledPages = 30
+	polledParts    = 4 // read at a time
+
+	seekInterval   = 5 * time.Minute
+	statusInterval = 30 * time.Second
+	newerInterval  = 10 * time.Second
+	// overlap is how far apart the clocks may be that write rows' timestamps.
+	overlap = 10 * time.Second
+)
+
+func newPoller(s *Store) poller { return poller{store: s, runs: newRunLog(s)} }
+
+// cost returns the number of operations of the last poll.
+func (p *poller) cost() int { return int(p.operations.Load()) }
+
+func (p *poller) run(ctx context.Context) {
+	s := p.store
+	select { // records first: they say where devices are
+	case <-s.loaded:
+	case <-ctx.Done():
+	}
+	for s.watch.wait(ctx) {
+		within, meter := metered(ctx)
+		err := p.poll(within)
+		if ctx.Err() != nil {
+			return
+		}
+		p.operations.Store(int64(meter.operations()))
+		if err != nil && !p.failing {
+			s.log.WarnContext(ctx, "poll failed; pages show older data", "error", err)
+		}
+		p.failing = err != nil
+		s.watch.ended(err)
+		pause(ctx, s.c.Interval)
+	}
+}
+
+func (p *poller) poll(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{p.newer, p.runs.read, p.newDevices, p.seek, p.latest, p.held, p.status} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newer asks for a newer configuration now and then.
+func (p *poller) newer(ctx context.Context) error {
+	if p.store.c.Newer == nil || time.Since(p.configured) < newerInterval {
+		return nil
+	}
+	p.configured = time.Now()
+	pipelines, found, err := p.store.c.Newer(ctx)
+	if found {
+		p.store.current.Store(&pipelines)
+	}
+	return err
+}
+
+// seek finds the partitions of latest with one request each, at the start and now and then. The partitions
+// of devices without a record are known from nothing else.
+func (p *poller) seek(ctx context.Context) error {
+	known := map[schema.LatestPartition]bool{}
+	for _, part := range p.parts {
+		known[part.LatestPartition] = true
+	}
+	add := func(found schema.LatestPartition) {
+		if !known[found] {
+			known[found] = true
+			p.parts = append(p.parts, &part{LatestPartition: found, dirty: true})
+		}
+	}
+	for _, part := range p.store.index.partitions() {
+		add(part)
+	}
+	if time.Since(p.sought) < seekInterval {
+		return nil
+	}
+	for last := ""; ; {
+		q := tables.Query{Range: tables.PartitionsAfter(last), Size: 1, Select: []string{"PartitionKey"}}
+		found := ""
+		for e, err := range p.store.rows(ctx, p.store.c.Names.Latest(), q, allPages) {
+			if err != nil {
+				return err
+			}
+			found = e.PartitionKey
+			break
+		}
+		if found == "" {
+			break
+		}
+		last = found
+		if part, err := schema.ParseLatestPartition(found); err == nil {
+			add(part)
+		}
+	}
+	p.sought = time.Now()
+	return nil
+}
+
+// few is how many partitions are all read when something was folded anywhere.
+const few = 16
+
+// changed returns the partitions that may have changed, the longest unread first.
+func (p *poller) changed() (dirty []*part) {
+	folded, months := p.runs.take()
+	for _, part := range p.parts {
+		part.dirty = part.dirty || months[part.Month] || folded && (len(p.parts) <= few || p.runs.active(part.Month))
+		if part.dirty {
+			dirty = append(dirty, part)
+		}
+	}
+	slices.SortFunc(dirty, func(a, b *part) int { return a.read.Compare(b.read) })
+	return dirty
+}
+
+// latest reads the partitions that may have changed.
+func (p *poller) latest(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(polledParts)
+	var pages atomic.Int64
+	for _, part := range p.changed() {
+		if pages.Load() >= maxPolledPages || ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error {
+			first := part.since == 0
+			n, err := p.readPart(ctx, part)
+			if !first {
+				pages.Add(int64(n))
+			}
+			return err
+		})
+	}
+	err := g.Wait()
+	if err == nil && !slices.ContainsFunc(p.parts, func(p *part) bool { return p.read.IsZero() }) {
+		p.complete.Store(true)
+	}
+	return err
+}
+
+// readPart reads the rows of a partition that storage has written since the last time.
+func (p *poller) readPart(ctx context.Context, part *part) (pages int, err error) {
+	q := tables.Query{Range: tables.Partition(part.String())}
+	if part.since > 0 {
+		q.Filter = "Timestamp ge datetime'" + part.since.Time().Format("2006-01-02T15:04:05.0000000Z") + "'"
+	}
+	part.read = time.Now()
+	since := tables.Ticks(0)
+	for page, err := range p.store.table(p.store.c.Names.Latest()).Rows(ctx, q) {
+		if isMissing(err) {
+			break
+		}
+		if err != nil {
+			return pages, err
+		}
+		pages++
+		if since == 0 {
+			since = tables.TicksOf(page.Time.Add(-overlap))
+		}
+		rows := make([]newest, 0, len(page.Rows))
+		for _, e := range page.Rows {
+			values, _ := valuesOf(e) // the device's page lists what is unreadable
+			rows = append(rows, newest{schema.LatestOutput(e.RowKey), values})
+		}
+		p.store.index.newest(part.LatestPartition, rows)
+	}
+	part.since, part.dirty = since, false
+	return pages, nil
+}
+
+// valuesOf returns the values of a row of latest, and the names of sensors whose value cannot be read.
+func valuesOf(e tables.Entity) (values []latest.Value, unreadable []string) {
+	for _, p := range e.Properties {
+		if jobs.IsReserved(p.Name) {
+			continue
+		}
+		if v, err := latest.ParseValue(p.Name, p.Value.Text()); err == nil {
+			values = append(values, v)
+		} else {
+			unreadable = append(unreadable, p.Name)
+		}
+	}
+	return values, unreadable
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

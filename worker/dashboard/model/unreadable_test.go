@@ -1,0 +1,80 @@
+package model
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// TestUnreadableRowsAreListedAndHideNothing damages rows as a newer program might write them.
+func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	to := time.Now()
+	for _, id := range []schema.DeviceID{"pump-7", "pump-8"} {
+		f.Add(t, schema.Device{ID: id})
+		f.Send(t, id, to.Add(-2*time.Hour), map[string]any{"temperature": 20.0, "humidity": 50.0})
+		f.Send(t, id, to.Add(-time.Minute), map[string]any{"temperature": 21.0, "humidity": 51.0})
+	}
+	f.Fold(t)
+	s := over(t, f)
+	look(t, s)
+	damage := func(table string, in tables.Range, name string, v tables.Value) {
+		t.Helper()
+		n := 0
+		for e, err := range s.rows(t.Context(), table, tables.Query{Range: in}, 1) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(e.PartitionKey+" "+e.RowKey, "pump-7") {
+				continue
+			}
+			e.Set(name, v)
+			f.Write(t, table, e)
+			if n++; n == 1 {
+				break
+			}
+		}
+		if n == 0 {
+			t.Fatalf("%s has no row to damage", table)
+		}
+	}
+	strange := tables.String("{from: the future}")
+	damage(f.Names.Latest(), tables.Range{}, "humidity", strange)
+	hours := schema.RollupPartition{Tenant: "contoso", Window: schema.Hour, Day: schema.DayOf(tables.TicksOf(to.Add(-2 * time.Hour))), Month: f.Devices[0].Month}
+	damage(f.Names.Rollups(), tables.Partition(hours.String()), "humidity", strange)
+	damage(f.Names.Partitions("live"), tables.Range{}, schema.TrackRows, strange)
+	damage(f.Names.Devices(), tables.Range{}, "Labels", strange)
+	f.Write(t, f.Names.Rejects(), tables.Entity{PartitionKey: "pump-7", RowKey: "of another kind"})
+
+	a, _, err := s.Device(t.Context(), "pump-7")
+	if err != nil || len(a.Latest) != 1 || a.Latest[0].Sensor != "temperature" || len(a.Pipelines) != 1 || a.Device.Tenant != "contoso" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	found := map[string]bool{}
+	for _, u := range a.Unreadable {
+		if found[u.Table] = true; u.Row == "" || u.Reason == "" {
+			t.Errorf("%+v does not say what is wrong", u)
+		}
+	}
+	for _, table := range []string{f.Names.Latest(), f.Names.Partitions("live"), f.Names.Devices(), f.Names.Rejects()} {
+		if !found[table] {
+			t.Errorf("the row of %s is not listed in %+v", table, a.Unreadable)
+		}
+	}
+	series, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "humidity", From: to.Add(-6 * time.Hour), To: to, Window: "1h"})
+	if err != nil || series.Unreadable != 1 || len(series.Points) != 1 {
+		t.Errorf("its series is %+v, %v", series, err)
+	}
+	day, _, err := s.Day(t.Context(), DayQuery{Tenant: "contoso", Sensor: "humidity", Day: hours.Day})
+	if err != nil || day.Unreadable != 1 || len(day.Points) == 0 {
+		t.Errorf("the tenant's day is %+v, %v", day, err)
+	}
+	if other, _, err := s.Device(t.Context(), "pump-8"); err != nil || len(other.Latest) != 2 || len(other.Unreadable) > 0 {
+		t.Errorf("its neighbour is %+v, %v", other, err)
+	}
+}
