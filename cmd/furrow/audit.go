@@ -19,14 +19,15 @@ import (
 func auditCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "audit",
-		Usage: "Look for readings that came late",
+		Usage: "Find and fold readings that arrived late",
 		Subcommands: []*cli.Command{{
 			Name:  "run",
 			Usage: "Audit every device now",
 			Description: "A reading that storage accepts when its device has been folded further is late: no run reads it. Audits find it,\n" +
 				"by counting the readings in storage against what was folded, and fold it. They come by themselves; this has\n" +
 				"every device audited now, as far back as its tokens admit readings. Workers do it, beside their other work:\n" +
-				"furrow status and --wait say what they found.",
+				"furrow status and --wait say what they found." +
+				examples("audit run", "audit run --pipeline live --wait"),
 			Flags: append(fleetFlags(),
 				&cli.BoolFlag{Name: "wait", Usage: "wait until the audits are done, and say what they found"},
 				&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each pipeline"}),

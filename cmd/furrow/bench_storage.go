@@ -24,9 +24,13 @@ Everything that the benchmark creates has a random name and is deleted at the en
 
 func benchStorageCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "storage",
-		Usage:       "Measure tables, queues and blobs of one or more targets",
-		Description: benchStorageHelp + benchRows(bench.Names()),
+		Name:  "storage",
+		Usage: "Measure tables, queues and blobs of one or more targets",
+		Description: benchStorageHelp + benchRows(bench.Names()) +
+			examples(
+				"bench storage",
+				"bench storage --target local --target azurite=UseDevelopmentStorage=true --rounds 3",
+				"bench storage --target env:AZURE_STORAGE_CONNECTION_STRING --for 10s --json"),
 		Flags: benchFlags(
 			&cli.StringSliceFlag{Name: "target", Value: cli.NewStringSlice(bench.Local), Usage: "`TARGET` to measure; repeat it to compare"},
 			&cli.IntFlag{Name: "size", Value: 250, Usage: "`BYTES` of an entity's JSON, and of a message"},

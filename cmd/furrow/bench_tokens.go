@@ -14,9 +14,13 @@ a proxy would, and over TLS with a self-signed certificate. Rate limits are disa
 
 func benchTokensCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "tokens",
-		Usage:       "Measure how fast this machine issues device tokens",
-		Description: benchTokensHelp + benchRows(bench.TokenNames()),
+		Name:  "tokens",
+		Usage: "Measure how fast this machine issues device tokens",
+		Description: benchTokensHelp + benchRows(bench.TokenNames()) +
+			examples(
+				"bench tokens",
+				"bench tokens --only kept,fresh --for 10s --rounds 3",
+				"bench tokens --only storm --storm 20000"),
 		Flags: benchFlags(
 			&cli.IntFlag{Name: "devices", Value: 10_000, Usage: "`NUMBER` of known devices that renew their tokens in turn"},
 			&cli.IntFlag{Name: "storm", Value: 20_000, Usage: "`NUMBER` of devices that boot at once; 0 for none"},

@@ -31,7 +31,7 @@ func completionCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print what makes a shell complete the words of furrow",
+		Usage:     "Generate a shell completion script",
 		ArgsUsage: "bash|zsh|fish",
 		Description: "Examples:\n" +
 			"  source <(furrow completion bash)                                   in ~/.bashrc\n" +

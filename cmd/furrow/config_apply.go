@@ -30,6 +30,20 @@ type changeLine struct {
 	New bool `json:"new"` // false: the generation that holds had this content already
 }
 
+func configApplyCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "apply",
+		Usage:     "check a file and store it as the new generation",
+		ArgsUsage: "FILE",
+		Description: "Nothing is stored if the generation that holds has this content already, or if somebody else stores another\n" +
+			"one at the same time. Running processes follow within about 10 seconds; they need no restart. Where a change\n" +
+			"concerns what processors make, the outputs of all history are replaced in the background." +
+			examples("config apply site.yaml", "config apply site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING --json"),
+		Flags:  append(storageFlags(), jsonFlag()),
+		Action: configApply,
+	}
+}
+
 func configApply(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usagef(c, "name the FILE to apply, one")
@@ -53,6 +67,18 @@ func configApply(c *cli.Context) error {
 		return err
 	}
 	return reportChange(c, change)
+}
+
+func configRollbackCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "rollback",
+		Usage:     "store the content of an earlier generation as the new one",
+		ArgsUsage: "GENERATION",
+		Description: "The history keeps all generations: a rollback can be rolled back, too." +
+			examples("config rollback 3"),
+		Flags:  append(storageFlags(), jsonFlag()),
+		Action: configRollback,
+	}
 }
 
 func configRollback(c *cli.Context) error {

@@ -25,6 +25,17 @@ func configPath(c *cli.Context) (string, error) {
 	return cmp.Or(c.Args().First(), c.String("config")), nil
 }
 
+func configCheckCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "check",
+		Usage:       "report everything that is wrong with a configuration file",
+		Description: examples("config check", "config check site.yaml"),
+		ArgsUsage:   "[FILE]",
+		Flags:       []cli.Flag{configFlag()},
+		Action:      configCheck,
+	}
+}
+
 func configCheck(c *cli.Context) error {
 	path, err := configPath(c)
 	if err != nil {
@@ -75,6 +86,17 @@ func summary(c *config.Config) string {
 		text += p.String()
 	}
 	return text
+}
+
+func configInitCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "init",
+		Usage:       "write a commented configuration file with the defaults",
+		Description: examples("config init", "config init site.yaml"),
+		ArgsUsage:   "[FILE]",
+		Flags:       []cli.Flag{configFlag()},
+		Action:      configInit,
+	}
 }
 
 // configInit makes the file in one step, so that it never replaces one.

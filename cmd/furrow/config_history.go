@@ -9,6 +9,16 @@ import (
 	"furrow/cmd/internal/generations"
 )
 
+func configHistoryCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "history",
+		Usage:       "list all generations: when they were stored, by whom, and what they changed",
+		Description: examples("config history", "config history --json"),
+		Flags:       append(storageFlags(), jsonFlag()),
+		Action:      configHistory,
+	}
+}
+
 func configHistory(c *cli.Context) error {
 	s, err := openStorage(c)
 	if err != nil {
@@ -34,6 +44,19 @@ func configHistory(c *cli.Context) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", l.Generation, l.Stored, l.By, l.Change)
 	}
 	return w.Flush()
+}
+
+func configDiffCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "diff",
+		Usage:     "print how two generations, or a generation and a file, differ",
+		ArgsUsage: "[GENERATION|FILE [GENERATION|FILE]]",
+		Description: "Without arguments it compares the generation that holds with the one before it. With one argument it compares\n" +
+			"a generation with the one that holds, or the one that holds with a FILE." +
+			examples("config diff", "config diff site.yaml", "config diff 2 5"),
+		Flags:  storageFlags(),
+		Action: configDiff,
+	}
 }
 
 func configDiff(c *cli.Context) error {

@@ -22,6 +22,20 @@ type shownText struct {
 	read  func() (*config.Config, error)
 }
 
+func configShowCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "print the configuration that holds, an earlier generation, or a file, with all defaults filled in",
+		Description: examples("config show", "config show 3 --original > site.yaml", "config show site.yaml --json"),
+		ArgsUsage:   "[GENERATION|FILE]",
+		Flags: append(storageFlags(),
+			&cli.StringFlag{Name: "config", Usage: "`FILE` to print instead of the configuration that is stored"},
+			&cli.BoolFlag{Name: "original", Usage: "print the text as its author wrote it, with comments and without defaults"},
+			jsonFlag()),
+		Action: configShow,
+	}
+}
+
 func configShow(c *cli.Context) error {
 	if c.Bool("json") && c.Bool("original") {
 		return usagef(c, "--json and --original exclude each other")

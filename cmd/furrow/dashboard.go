@@ -17,9 +17,13 @@ const defaultDashboard = "127.0.0.1:10090"
 func dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
-		Usage: "show a fleet in a browser: a map, its devices, its pipelines, its tenants",
+		Usage: "Serve the web dashboard",
 		Description: "It only reads, and only while somebody looks; /openapi.json says how programs get the same as JSON. On an\n" +
-			"address that other machines reach it takes TLS, and a password or a token from whoever asks.",
+			"address that other machines reach it takes TLS, and a password or a token from whoever asks." +
+			examples(
+				"dashboard",
+				"dashboard --listen 0.0.0.0:10090 --tls self-signed --password-file dashboard.password",
+				"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(fleetFlags(), secretFlags()...),
 			&cli.StringFlag{Name: "listen", Value: defaultDashboard, Usage: "`ADDR` as host:port; port 0 takes a free port, no host is every address of this machine"},
 			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (made and kept in tls of the directory of --storage, or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
@@ -45,7 +49,7 @@ func showDashboard(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	w := window{c: c, address: c.String("listen"), flag: "--listen", secrets: secrets, log: log}
+	w := dashboardServer{c: c, address: c.String("listen"), flag: "--listen", secrets: secrets, log: log}
 	if err := w.open(c.String("tls") != tlsOff, c.Bool("behind-proxy")); err != nil {
 		return err
 	}
@@ -72,7 +76,7 @@ type windowScreen struct {
 	TLS       *tlsScreen `json:"tls,omitempty"`
 }
 
-func (w *window) announce() error {
+func (w *dashboardServer) announce() error {
 	s := windowScreen{Dashboard: w.url()}
 	if w.tls.TLS != nil {
 		s.TLS = &tlsScreen{w.tls.Fingerprint, w.tls.CAFile, w.tls.CAFingerprint}

@@ -20,12 +20,18 @@ import (
 func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
-		Usage: "see it work: a fleet, a worker that is killed, a device that is revoked, and a check that nothing is lost or doubled",
+		Usage: "Run an end-to-end demonstration and verify every reading",
 		Description: "In a temporary directory it runs furrow up, and its worker as a process of its own. A fleet of simulated devices,\n" +
 			"or those of a file, send by real tokens; a worker is killed (SIGKILL) midway and another takes over; a device is\n" +
 			"revoked and refused. Then every reading that a device was told is stored is looked for in the raw tables and in\n" +
 			"the outputs, by code that shares nothing with what folds. It exits with 1 where anything is lost, doubled or\n" +
-			"different. It takes about half a minute, and leaves nothing behind.",
+			"different. It takes about half a minute, and leaves nothing behind." +
+			examples(
+				"demo",
+				"demo --devices 100 --readings 10000 --keep",
+				"demo --replay week.csv.gz",
+				"demo --json > demo.json",
+				"demo --devices 50 --readings 2000 --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags:  append(demoFlags(), replayFlags()...),
 		Action: playDemo,
 	}

@@ -15,7 +15,7 @@ import (
 func deviceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "device",
-		Usage: "make devices known, list them, revoke them, and release those that are held",
+		Usage: "Manage devices",
 		Subcommands: []*cli.Command{
 			deviceAddCommand(),
 			deviceImportCommand(),
@@ -24,25 +24,8 @@ func deviceCommand() *cli.Command {
 			deviceKeyCommand(),
 			deviceRevokeCommand(),
 			deviceRestoreCommand(),
-			{
-				Name:  "held",
-				Usage: "list the devices whose jobs fail, and why",
-				Description: "A device that fails is tried again alone, and then passed over for a growing time; what it has sent\n" +
-					"stays in its readings table. It reads the tracking rows of the pipelines, a thousand a request.",
-				Flags: append(fleetFlags(),
-					&cli.StringFlag{Name: "prefix", Usage: "only ids that begin with `PREFIX`"},
-					&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each"}),
-				Action: deviceHeld,
-			},
-			{
-				Name:      "release",
-				Usage:     "have a held device tried again at once",
-				ArgsUsage: "[DEVICE]",
-				Flags: append(fleetFlags(),
-					&cli.StringFlag{Name: "prefix", Usage: "all held devices whose ids begin with `PREFIX`"},
-					&cli.BoolFlag{Name: "all", Usage: "all held devices"}),
-				Action: deviceRelease,
-			},
+			deviceHeldCommand(),
+			deviceReleaseCommand(),
 		},
 	}
 }
@@ -55,6 +38,20 @@ type heldLine struct {
 	Attempts int             `json:"attempts"`
 	Until    *time.Time      `json:"until,omitempty"`
 	Reason   string          `json:"reason"`
+}
+
+func deviceHeldCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "held",
+		Usage: "list the devices whose jobs fail, and why",
+		Description: "A device that fails is tried again alone, and then passed over for a growing time; what it has sent\n" +
+			"stays in its readings table. It reads the tracking rows of the pipelines, a thousand a request." +
+			examples("device held", "device held --prefix pump- --json"),
+		Flags: append(fleetFlags(),
+			&cli.StringFlag{Name: "prefix", Usage: "only ids that begin with `PREFIX`"},
+			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each"}),
+		Action: deviceHeld,
+	}
 }
 
 func deviceHeld(c *cli.Context) error {
@@ -96,6 +93,19 @@ func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) erro
 	}
 	_, err := fmt.Fprintf(w, "%s  %s  failed %d times, %s: %s\n", p, h.Place.Device(), h.Attempts, until, h.Reason)
 	return err
+}
+
+func deviceReleaseCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "release",
+		Usage:       "have a held device tried again at once",
+		Description: examples("device release pump-7", "device release --pipeline live --all"),
+		ArgsUsage:   "[DEVICE]",
+		Flags: append(fleetFlags(),
+			&cli.StringFlag{Name: "prefix", Usage: "all held devices whose ids begin with `PREFIX`"},
+			&cli.BoolFlag{Name: "all", Usage: "all held devices"}),
+		Action: deviceRelease,
+	}
 }
 
 func deviceRelease(c *cli.Context) error {

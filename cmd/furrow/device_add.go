@@ -24,7 +24,10 @@ func deviceAddCommand() *cli.Command {
 		ArgsUsage: "ID",
 		Description: "The script needs a shell, curl and openssl, and runs on the device or here: furrow device add pump-7 | sh.\n" +
 			"It contains the device's key. For a registered device, this changes the site, position and labels that\n" +
-			"are given, and nothing else.",
+			"are given, and nothing else." +
+			examples(
+				"device add pump-7",
+				"device add pump-7 --enrollment line4 --site hall-1 --lat 57.456 --lon -2.0 --label model=BME280"),
 		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag(),
 			&cli.StringFlag{Name: "tenant", DefaultText: "the enrollment's", Usage: "`TENANT` that owns the device"},
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device"},

@@ -29,7 +29,8 @@ func deviceImportCommand() *cli.Command {
 			"  labels            a JSON object; or columns of their own, such as label.model\n" +
 			"  deployed          2026-11-20, or RFC 3339; default: now. It determines the device's month permanently\n" +
 			"Invalid lines are reported with the reason and skipped. Importing the same file again changes nothing. A line\n" +
-			"about a registered device changes everything but its tenant, its enrollment and its month.",
+			"about a registered device changes everything but its tenant, its enrollment and its month." +
+			examples("device import devices.csv --enrollment line4", "device import devices.jsonl.gz --dry-run"),
 		Flags: append(storageFlags(), enrollmentFlag(),
 			&cli.StringFlag{Name: "format", DefaultText: "by the name of the file, or csv", Usage: "csv or jsonl"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "Report what would be done and change nothing"},

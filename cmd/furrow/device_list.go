@@ -18,7 +18,8 @@ func deviceListCommand() *cli.Command {
 		Name:  "list",
 		Usage: "List devices in the order of their IDs",
 		Description: "The list is read page by page, up to --limit. Except for --prefix, --after and --limit, filters do not reduce\n" +
-			"what storage reads; combine them with --prefix in a large fleet.",
+			"what storage reads; combine them with --prefix in a large fleet." +
+			examples("device list", "device list --tenant contoso --prefix pump- --json"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that start with `PREFIX`"},
 			&cli.StringFlag{Name: "after", Usage: "Only IDs after `ID`, the end of an earlier list"},

@@ -20,7 +20,8 @@ func deviceRevokeCommand() *cli.Command {
 		Usage:     "Revoke devices: their tokens end, and they get no others",
 		ArgsUsage: "ID...",
 		Description: "The tokens of the device's whole cohort end, a quarter of the devices of its readings table; the others request\n" +
-			"a new one. Readings that storage has accepted are still processed. Revoking again is safe.",
+			"a new one. Readings that storage has accepted are still processed. Revoking again is safe." +
+			examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
 		Flags: append(storageFlags(),
 			&cli.BoolFlag{Name: "at-expiry", Usage: "Let the existing tokens expire: the device writes until then, and no other device is affected"},
 			&cli.BoolFlag{Name: "yes", Usage: "Confirm that other devices are locked out until they request a new token"},
@@ -31,11 +32,12 @@ func deviceRevokeCommand() *cli.Command {
 
 func deviceRestoreCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "restore",
-		Usage:     "Let revoked devices get tokens again",
-		ArgsUsage: "ID...",
-		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device"}),
-		Action:    func(c *cli.Context) error { return changeStatus(c, schema.Active) },
+		Name:        "restore",
+		Usage:       "Let revoked devices get tokens again",
+		Description: examples("device restore pump-7"),
+		ArgsUsage:   "ID...",
+		Flags:       append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device"}),
+		Action:      func(c *cli.Context) error { return changeStatus(c, schema.Active) },
 	}
 }
 

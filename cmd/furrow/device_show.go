@@ -16,11 +16,12 @@ import (
 
 func deviceShowCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "show",
-		Usage:     "Show a device's record and its last tokens",
-		ArgsUsage: "ID",
-		Flags:     append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
-		Action:    deviceShow,
+		Name:        "show",
+		Usage:       "Show a device's record and its last tokens",
+		Description: examples("device show pump-7"),
+		ArgsUsage:   "ID",
+		Flags:       append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
+		Action:      deviceShow,
 	}
 }
 
@@ -99,10 +100,11 @@ func (r deviceRecord) text(w io.Writer) error {
 
 func deviceKeyCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "key",
-		Usage:       "Print a device's key",
-		ArgsUsage:   "ID",
-		Description: "The key is derived from the enrollment's key. The device need not be registered.",
+		Name:      "key",
+		Usage:     "Print a device's key",
+		ArgsUsage: "ID",
+		Description: "The key is derived from the enrollment's key. The device need not be registered." +
+			examples("device key pump-7"),
 		Flags: append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "enrollment", DefaultText: "the device's, or the only one", Usage: "`ID` of the enrollment"},
 			&cli.BoolFlag{Name: "secondary", Usage: "Derive it from the secondary key instead of the primary"},

@@ -165,10 +165,11 @@ func (l enrollmentLine) text() string {
 
 func enrollmentListCommand() *cli.Command {
 	return &cli.Command{
-		Name:   "list",
-		Usage:  "List enrollments",
-		Flags:  append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each enrollment"}),
-		Action: enrollmentList,
+		Name:        "list",
+		Usage:       "List enrollments",
+		Description: examples("enrollment list", "enrollment list --json"),
+		Flags:       append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each enrollment"}),
+		Action:      enrollmentList,
 	}
 }
 

@@ -23,7 +23,10 @@ func enrollmentAddCommand() *cli.Command {
 		ArgsUsage: "ID",
 		Description: "An enrollment has a primary and a secondary key, which are generated unless given. If its tokens live for more\n" +
 			"than a day, it gets its own readings table: revoking a device locks out others of the table until they\n" +
-			"request a new token.",
+			"request a new token." +
+			examples(
+				"enrollment add line4 --tenant contoso",
+				"enrollment add line4 --tenant contoso --site hall-1 --life 6h --backfill 30d --import-only"),
 		Flags: append(append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` that owns the devices, unless an import names another"},
 			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day", Usage: "`TABLE` for the devices' readings"}),

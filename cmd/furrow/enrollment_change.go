@@ -15,7 +15,8 @@ func enrollmentSetCommand() *cli.Command {
 		Usage:     "Change the policy of an enrollment",
 		ArgsUsage: "ID",
 		Description: "Flags that are not given change nothing. Existing tokens are not affected. The tenant and the table cannot be\n" +
-			"changed. Given labels replace all labels.",
+			"changed. Given labels replace all labels." +
+			examples("enrollment set line4 --life 6h --send-every 5m"),
 		Flags:  append(append(storageFlags(), policyFlags()...), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
 		Action: enrollmentSet,
 	}
@@ -36,7 +37,7 @@ func enrollmentSwitchCommand(name string, disabled bool) *cli.Command {
 		usage, about = "Issue tokens to the devices of an enrollment again", ""
 	}
 	return &cli.Command{
-		Name: name, Usage: usage, Description: about, ArgsUsage: "ID",
+		Name: name, Usage: usage, Description: about + examples("enrollment "+name+" line4"), ArgsUsage: "ID",
 		Flags: append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
 		Action: func(c *cli.Context) error {
 			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = disabled; return nil })
@@ -69,7 +70,8 @@ func enrollmentRotateCommand() *cli.Command {
 		Usage:     "Give an enrollment a new primary key",
 		ArgsUsage: "ID",
 		Description: "The old primary key becomes the secondary key, so devices with keys derived from it continue to work. The old\n" +
-			"secondary key ends, and devices with keys derived from it get no more tokens.",
+			"secondary key ends, and devices with keys derived from it get no more tokens." +
+			examples("enrollment rotate line4"),
 		Flags: append(append(storageFlags(), masterFlags()...),
 			&cli.BoolFlag{Name: "yes", Usage: "Confirm; this cannot be undone"},
 			&cli.BoolFlag{Name: "json", Usage: "Print the enrollment as a line of JSON"}),
@@ -109,10 +111,11 @@ func enrollmentRotate(c *cli.Context) error {
 
 func enrollmentKeyCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "key",
-		Usage:       "Print an enrollment's key, from which a factory derives devices' keys",
-		ArgsUsage:   "ID",
-		Description: "The key is a secret: it allows impersonating every device of the enrollment. Never store it in a device.",
+		Name:      "key",
+		Usage:     "Print an enrollment's key, from which a factory derives devices' keys",
+		ArgsUsage: "ID",
+		Description: "The key is a secret: it allows impersonating every device of the enrollment. Never store it in a device." +
+			examples("enrollment key line4 --show-key"),
 		Flags: append(append(storageFlags(), masterFlags()...),
 			&cli.BoolFlag{Name: "show-key", Usage: "Confirm that the key may be printed"},
 			&cli.BoolFlag{Name: "secondary", Usage: "Print the secondary key instead of the primary"},

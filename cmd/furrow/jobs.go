@@ -15,28 +15,11 @@ import (
 func jobsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "jobs",
-		Usage: "see the queues of the pipelines, and what workers have given up",
+		Usage: "Inspect job queues and redrive poison messages",
 		Subcommands: []*cli.Command{
-			{
-				Name:        "list",
-				Usage:       "how many messages each queue holds, and the first of those that workers have given up",
-				Description: "Storage shows at most 32 messages of a poison queue without holding them.",
-				Flags:       append(fleetFlags(), &cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each pipeline"}),
-				Action:      jobsList,
-			},
-			{
-				Name:  "redrive",
-				Usage: "put messages of the poison queues back to work as if they had never failed",
-				Flags: append(fleetFlags(),
-					&cli.StringFlag{Name: "cause", Usage: "only those whose cause has this `TEXT` in it"}),
-				Action: jobsRedrive,
-			},
-			{
-				Name:   "purge",
-				Usage:  "delete all messages of the poison queues",
-				Flags:  append(fleetFlags(), &cli.BoolFlag{Name: "yes", Usage: "do it: there is no way back"}),
-				Action: jobsPurge,
-			},
+			jobsListCommand(),
+			jobsRedriveCommand(),
+			jobsPurgeCommand(),
 		},
 	}
 }
@@ -49,6 +32,17 @@ type queueLine struct {
 	Catchup  int               `json:"catchup"`
 	Poison   int               `json:"poison"`
 	First    []worker.Poisoned `json:"first,omitempty"`
+}
+
+func jobsListCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "list",
+		Usage: "how many messages each queue holds, and the first of those that workers have given up",
+		Description: "Storage shows at most 32 messages of a poison queue without holding them." +
+			examples("jobs list", "jobs list --json"),
+		Flags:  append(fleetFlags(), &cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each pipeline"}),
+		Action: jobsList,
+	}
 }
 
 func jobsList(c *cli.Context) error {
@@ -87,6 +81,17 @@ func jobsList(c *cli.Context) error {
 	return nil
 }
 
+func jobsRedriveCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "redrive",
+		Usage:       "put messages of the poison queues back to work as if they had never failed",
+		Description: examples("jobs redrive", "jobs redrive --pipeline live --cause timeout"),
+		Flags: append(fleetFlags(),
+			&cli.StringFlag{Name: "cause", Usage: "only those whose cause has this `TEXT` in it"}),
+		Action: jobsRedrive,
+	}
+}
+
 func jobsRedrive(c *cli.Context) error {
 	f, _, err := openFleet(c)
 	if err != nil {
@@ -104,6 +109,16 @@ func jobsRedrive(c *cli.Context) error {
 		fmt.Fprintf(c.App.Writer, "%s: %d messages are back at work\n", p.Name, n)
 	}
 	return nil
+}
+
+func jobsPurgeCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "purge",
+		Usage:       "delete all messages of the poison queues",
+		Description: examples("jobs purge --pipeline live --yes"),
+		Flags:       append(fleetFlags(), &cli.BoolFlag{Name: "yes", Usage: "do it: there is no way back"}),
+		Action:      jobsPurge,
+	}
 }
 
 func jobsPurge(c *cli.Context) error {

@@ -14,11 +14,16 @@ import (
 func queryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "query",
-		Usage:     "print readings, rollups or newest values of devices",
+		Usage:     "Print readings, rollups or latest values",
 		ArgsUsage: "[DEVICE]",
 		Description: "It asks for rollups, unless --raw or --latest says otherwise, of one DEVICE, or of those that --prefix or\n" +
 			"--tenant name. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A span has its\n" +
-			"beginning and not its end. Buckets of rollups are there that touch the span; the newest ones may still grow.",
+			"beginning and not its end. Buckets of rollups are there that touch the span; the newest ones may still grow." +
+			examples(
+				"query pump-7",
+				"query pump-7 --raw --last 90m",
+				"query --tenant contoso --latest",
+				"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "the devices whose ids begin with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "the devices of `TENANT`"},

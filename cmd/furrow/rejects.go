@@ -21,7 +21,8 @@ func rejectsCommand() *cli.Command {
 		Description: "Rejects of one DEVICE, of the devices whose ids begin with --prefix, of a --tenant, or of all devices; the newest of\n" +
 			"each device last. A row is rejected as a whole, or only some of its values are, and the rest is folded.\n" +
 			fmt.Sprintf("Each pipeline keeps the newest %d rejects of a device and counts all: where some are no longer kept, a line on\n", schema.RejectSlots) +
-			"standard error says how many were rejected. A span is one of row keys; other keys are compared as texts.",
+			"standard error says how many were rejected. A span is one of row keys; other keys are compared as texts." +
+			examples("rejects pump-7", "rejects --tenant contoso --from -24h", "rejects --summary"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "the devices whose ids begin with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "the devices of `TENANT`"},

@@ -20,11 +20,12 @@ import (
 func rewindCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "rewind",
-		Usage:     "fold readings again from a time on",
+		Usage:     "Reprocess readings from a point in time",
 		ArgsUsage: "[DEVICE]",
 		Description: "What was made of the readings since then is folded again from the readings themselves, a day at a time,\n" +
 			"while workers go on with what is new; the outputs are replaced. Each device's tracking row keeps who asked\n" +
-			"for it, and when. Audit jobs do the work: workers must be running.",
+			"for it, and when. Audit jobs do the work: workers must be running." +
+			examples("rewind pump-7 --to -36h", "rewind --tenant contoso --to 2026-11-20 --dry-run"),
 		Flags: append(fleetFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "all devices whose ids begin with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "all devices of `TENANT`"},

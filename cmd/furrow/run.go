@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -46,7 +47,7 @@ func dispatch(ctx context.Context, args []string, app *cli.App) error {
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:                      "furrow",
-		Usage:                     "a back end for device fleets on a cloud storage account",
+		Usage:                     "a back end for device fleets on cloud storage",
 		UsageText:                 "furrow COMMAND [options]",
 		Description:               "Run 'furrow COMMAND --help' for the flags of a command, with examples.\n\n" + topicList(),
 		Commands:                  []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), auditCommand(), benchCommand(), completionCommand(), versionCommand()},
@@ -63,7 +64,6 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	}
 	for _, c := range app.Commands {
 		strict(c)
-		illustrate(c, "")
 	}
 	return app
 }
@@ -71,6 +71,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 // strict makes a command and those below it refuse what they do not know. One
 // that takes arguments says so with its ArgsUsage.
 func strict(c *cli.Command) {
+	c.Description = strings.TrimSpace(c.Description)
 	c.HideHelpCommand = true
 	c.OnUsageError = flagError
 	for _, sub := range c.Subcommands {

@@ -23,7 +23,10 @@ func sasCommand() *cli.Command {
 		Usage: "Run the token endpoint",
 		Description: "Devices request tokens when they boot and before a token expires; /openapi.json describes the API. Any number of\n" +
 			"endpoints may run side by side. The endpoint also repairs the stored access policies of the tokens and completes\n" +
-			"revocations of other processes. On SIGINT or SIGTERM it completes the requests in progress and exits.",
+			"revocations of other processes. On SIGINT or SIGTERM it completes the requests in progress and exits." +
+			examples(
+				"sas",
+				"sas --listen 0.0.0.0:443 --tls cert.pem,key.pem --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(storageFlags(), endpointFlags()...),
 			&cli.BoolFlag{Name: "json", Usage: "Print its addresses as a line of JSON"},
 			&cli.BoolFlag{Name: "verbose", Usage: "Log every request"},
@@ -139,7 +142,7 @@ func openOffice(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*
 }
 
 // server returns a server for devices on a listener, which it closes.
-func (o *office) server(l net.Listener, g guard, limits endpoint.Limits, metrics *endpoint.Metrics, log *slog.Logger) (endpoint.Server, error) {
+func (o *office) server(l net.Listener, g serverTLS, limits endpoint.Limits, metrics *endpoint.Metrics, log *slog.Logger) (endpoint.Server, error) {
 	handler, err := endpoint.New(endpoint.Config{Issuer: o.Issuer, Ready: o.Issuer.Ready, Limits: limits,
 		Metrics: metrics, Log: log, Collectors: policyMetrics(o.Policies)})
 	s := endpoint.Server{Handler: handler, Listener: l, Log: log}

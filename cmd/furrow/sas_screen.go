@@ -23,7 +23,7 @@ type tokenScreen struct {
 }
 
 // screen describes an endpoint that devices reach by a URL.
-func (o *office) screen(url string, g guard) tokenScreen {
+func (o *office) screen(url string, g serverTLS) tokenScreen {
 	s := tokenScreen{Endpoint: url, Account: o.Account.Name, Storage: o.Account.Table, MasterKey: o.master, Table: o.Issuer.URL}
 	if g.TLS != nil {
 		s.TLS = &tlsScreen{g.Fingerprint, g.CAFile, g.CAFingerprint}
@@ -40,7 +40,7 @@ func (s tokenScreen) warn(c *cli.Context, l net.Listener) {
 }
 
 // announce prints the screen.
-func (o *office) announce(c *cli.Context, l net.Listener, g guard) error {
+func (o *office) announce(c *cli.Context, l net.Listener, g serverTLS) error {
 	s := o.screen(g.scheme()+"://"+reach(l), g)
 	s.warn(c, l)
 	if c.Bool("json") {

@@ -19,10 +19,16 @@ import (
 func simulateCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "simulate",
-		Usage: "run a fleet of devices that do not exist, with tokens and all",
+		Usage: "Simulate a fleet of devices",
 		Description: "Probes in the ground all over the world, or the devices of a file, are enrolled and registered, get their\n" +
 			"tokens from the endpoint, and send as real devices do. First they send what is past, as fast as it goes, and\n" +
-			"then what is taken now, until Ctrl-C. What they measure follows from --seed.",
+			"then what is taken now, until Ctrl-C. What they measure follows from --seed." +
+			examples(
+				"simulate --devices 1000 --history 1d --for 10m",
+				"simulate --dirt some",
+				"simulate --dirt repeats,outages=0.5 --every 10s",
+				"simulate --history 2d --pace 600",
+				"simulate --replay week.csv.gz --tenant aberdeen"),
 		Flags:  append(append(append(storageFlags(), masterFlags()...), simulateFlags()...), replayFlags()...),
 		Action: runSimulation,
 	}

@@ -22,7 +22,8 @@ func statusCommand() *cli.Command {
 		Description: "Lag is the age of the oldest reading that may not be folded yet: the age of the last run that is done.\n" +
 			"Status takes a handful of requests for each pipeline, however many devices there are. Devices, claims and\n" +
 			"refolds are what the last plan of the fleet has seen; rows, rejects and late rows add what workers have\n" +
-			"folded since, as far as they have told it, which they do every few seconds.",
+			"folded since, as far as they have told it, which they do every few seconds." +
+			examples("status", "status --pipeline live --json"),
 		Flags:  append(fleetFlags(), &cli.BoolFlag{Name: "json", Usage: "print it as JSON"}),
 		Action: showStatus,
 	}

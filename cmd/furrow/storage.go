@@ -20,9 +20,13 @@ import (
 func storageCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "storage",
-		Usage: "serve tables, queues and blobs from a directory, as Azure Storage does",
+		Usage: "Serve Azure Table, Queue and Blob storage from a local directory",
 		Description: "It takes three ports: blobs on the one of --listen, queues and tables on the next two.\n" +
-			"Every acknowledged write is on disk. It runs until it gets SIGINT or SIGTERM.",
+			"Every acknowledged write is on disk. It runs until it gets SIGINT or SIGTERM." +
+			examples(
+				"storage",
+				"storage --data /srv/fleet --listen 0.0.0.0:10000 --tls self-signed",
+				"storage --show-key --json"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Value: "./furrow-data", Usage: "`DIR` to keep everything in; made if it does not exist"},
 			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10000", Usage: "`ADDR` as host:port; port 0 takes three free ports, no host is every address of this machine"},

@@ -37,7 +37,7 @@ type tlsScreen struct {
 }
 
 // announce prints the screen, and warns of what others can overhear.
-func announce(c *cli.Context, server *local.Server, l local.Listeners, dir string, g guard) error {
+func announce(c *cli.Context, server *local.Server, l local.Listeners, dir string, g serverTLS) error {
 	s := screen{
 		Account: server.Account(), Data: dir, KeyFile: filepath.Join(dir, local.KeyFile),
 		where: setup.PathStyle(g.scheme(), server.Account(), "", reach(l.Blob), reach(l.Queue), reach(l.Table)),
@@ -87,7 +87,7 @@ func (s screen) text() string {
 }
 
 // here is the account as commands on this machine reach it, with the key.
-func here(server *local.Server, l local.Listeners, g guard) tables.Account {
+func here(server *local.Server, l local.Listeners, g serverTLS) tables.Account {
 	return setup.PathStyle(g.scheme(), server.Account(), server.Key(), near(l.Blob), near(l.Queue), near(l.Table))
 }
 

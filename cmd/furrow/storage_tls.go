@@ -17,8 +17,8 @@ const (
 	tlsSelfSigned = "self-signed"
 )
 
-// A guard is the TLS of a server, or none: its zero value is plain HTTP.
-type guard struct{ *setup.TLS }
+// A serverTLS is the TLS of a server, or none: its zero value is plain HTTP.
+type serverTLS struct{ *setup.TLS }
 
 // checkTLS refuses a --tls that protection could not read, before anything is
 // opened or made.
@@ -31,32 +31,32 @@ func checkTLS(c *cli.Context) error {
 }
 
 // protection does what --tls says. It makes what a self-signed server needs.
-func protection(c *cli.Context, dir string, log *slog.Logger) (guard, error) {
+func protection(c *cli.Context, dir string, log *slog.Logger) (serverTLS, error) {
 	switch flag := c.String("tls"); flag {
 	case tlsOff:
-		return guard{}, nil
+		return serverTLS{}, nil
 	case tlsSelfSigned:
 		hosts, err := setup.Hosts(c.String("listen"))
 		if err != nil {
-			return guard{}, err
+			return serverTLS{}, err
 		}
 		made, err := setup.SelfSigned(filepath.Join(dir, "tls"), hosts, log)
-		return guard{made}, err
+		return serverTLS{made}, err
 	default:
 		files := words(flag)
 		loaded, err := setup.Files(files[0], files[1], log)
-		return guard{loaded}, err
+		return serverTLS{loaded}, err
 	}
 }
 
-func (g guard) scheme() string {
+func (g serverTLS) scheme() string {
 	if g.TLS == nil {
 		return "http"
 	}
 	return "https"
 }
 
-func (g guard) protect(l local.Listeners) local.Listeners {
+func (g serverTLS) protect(l local.Listeners) local.Listeners {
 	if g.TLS == nil {
 		return l
 	}

@@ -20,7 +20,8 @@ func tokenCommand() *cli.Command {
 		Usage:     "Issue a device token manually, for firmware that cannot request one",
 		ArgsUsage: "DEVICE",
 		Description: "The device must be registered (furrow device add). The token allows adding rows to the device's own partition\n" +
-			"until it expires, or until a device of its cohort is revoked. It is recorded like any other token.",
+			"until it expires, or until a device of its cohort is revoked. It is recorded like any other token." +
+			examples("token pump-7", "token pump-7 --life 30d --json"),
 		Flags: append(storageFlags(), tableURLFlag(),
 			withDefaultText("the enrollment's", durationFlagUpTo("life", 0, time.Minute, schema.MaxLife, "`DURATION` until it expires, such as 30d; at most 90d")),
 			&cli.BoolFlag{Name: "shared", Usage: "Allow a life of more than a day although devices with short tokens share the table: revoking one of them may end it"},

@@ -17,12 +17,16 @@ import (
 func upCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "up",
-		Usage: "run everything that a fleet needs, in one process",
+		Usage: "Run storage, token endpoint, scheduler, worker and dashboard in one process",
 		Description: "It serves storage from a directory, gives devices their tokens, schedules runs, does the jobs, and shows all\n" +
 			"of it in a browser. With a connection string or a URL as --storage it does all but the first, on that account.\n" +
 			"It runs until it gets SIGINT or SIGTERM; after a crash, it goes on where it was.\n" +
 			"It stores the file of --config if no generation of the configuration has its content, and follows the\n" +
-			"generation that holds.",
+			"generation that holds." +
+			examples(
+				"up",
+				"up --listen 0.0.0.0:10080 --tls self-signed",
+				"up --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
 			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` of blobs, on the host of --listen; queues and tables are on the next two; 0 takes three free ones"},
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen", Usage: "`URL` by which devices reach the endpoint; its host is also that of the Table service unless --table-url says otherwise"},
@@ -54,16 +58,16 @@ func up(c *cli.Context) (err error) {
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	window, err := openWindow(c, tls, log)
+	pages, err := openDashboard(c, tls, log)
 	if err != nil {
 		return err
 	}
-	defer closing(&err, window.Close)
-	h := household{c: c, door: l, tls: tls, limits: limits, window: window, log: log}
+	defer closing(&err, pages.Close)
+	h := upServer{c: c, door: l, tls: tls, limits: limits, dashboard: pages, log: log}
 	if where := c.String("storage"); !setup.IsDirectory(where) {
 		return h.run(ctx, "")
 	}
-	p, err := openPremises(c, tls, log)
+	p, err := openEmbeddedStorage(c, tls, log)
 	if err != nil {
 		return err
 	}
@@ -97,30 +101,30 @@ func checkUp(c *cli.Context) (endpoint.Limits, error) {
 	return tokenLimits(c)
 }
 
-// A household is all that up runs on an account, storage apart.
-type household struct {
-	c      *cli.Context
-	door   net.Listener // where devices ask for tokens
-	tls    guard
-	limits endpoint.Limits
-	window *window // nil: there is no dashboard
-	log    *slog.Logger
+// An upServer runs everything of furrow up but storage.
+type upServer struct {
+	c         *cli.Context
+	door      net.Listener // where devices ask for tokens
+	tls       serverTLS
+	limits    endpoint.Limits
+	dashboard *dashboardServer // nil: there is no dashboard
+	log       *slog.Logger
 }
 
 // run runs it until ctx ends. Devices are told to write to the Table service at a
 // URL; empty is the account's own.
-func (h household) run(ctx context.Context, tableURL string) error {
+func (h upServer) run(ctx context.Context, tableURL string) error {
 	metrics := endpoint.NewMetrics()
 	figures := &worker.Figures{Worker: roles.WorkerName()}
 	h.c.Context = ctx
 	f, s, err := openFleetOffering(h.c, watcher{Table: metrics.CountTable},
 		watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
 	if err != nil {
-		return roles.UnlessEnded(ctx, err)
+		return roles.IgnoreCanceled(ctx, err)
 	}
 	f.Policies, f.Log, figures.Runs, figures.Log = nil, h.log, f.Runs(), h.log // the endpoint looks after policies
 	if err := f.Create(ctx); err != nil {
-		return roles.UnlessEnded(ctx, err)
+		return roles.IgnoreCanceled(ctx, err)
 	}
 	if table := h.c.String("table-url"); table != "" {
 		tableURL = table
@@ -133,7 +137,7 @@ func (h household) run(ctx context.Context, tableURL string) error {
 	if err != nil {
 		return err
 	}
-	shown, err := h.window.server()
+	shown, err := h.dashboard.server()
 	if err != nil {
 		return err
 	}
@@ -153,7 +157,7 @@ func (h household) run(ctx context.Context, tableURL string) error {
 }
 
 // endpoint is the URL by which devices reach it.
-func (h household) endpoint() string {
+func (h upServer) endpoint() string {
 	if public := h.c.String("public-url"); public != "" {
 		return public
 	}

@@ -28,11 +28,11 @@ type upPipeline struct {
 }
 
 // announce says what runs where, and how to add a device.
-func (h household) announce(ctx context.Context, o *office, f *roles.Fleet) error {
+func (h upServer) announce(ctx context.Context, o *office, f *roles.Fleet) error {
 	dir := storageDirectory(h.c)
 	s := upScreen{tokenScreen: o.screen(h.endpoint(), h.tls), Data: dir, Worker: !h.c.Bool("no-worker"), Generation: f.Generation}
-	if h.window != nil {
-		s.Dashboard = h.window.url()
+	if h.dashboard != nil {
+		s.Dashboard = h.dashboard.url()
 	}
 	for _, p := range f.Pipelines {
 		s.Pipelines = append(s.Pipelines, upPipeline{string(p.Name), int64(p.Cadence.Seconds())})
@@ -57,7 +57,7 @@ func (h household) announce(ctx context.Context, o *office, f *roles.Fleet) erro
 }
 
 // sameStorage is the flag that other commands need to find this storage, or nothing.
-func (h household) sameStorage() string {
+func (h upServer) sameStorage() string {
 	if where := h.c.String("storage"); h.c.IsSet("storage") && where != defaultStorage {
 		if storageDirectory(h.c) == "" && !strings.HasPrefix(where, "env:") {
 			return " --storage …" // it may hold the key

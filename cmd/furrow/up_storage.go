@@ -18,20 +18,20 @@ import (
 )
 
 // Premises are storage that up serves itself, from a directory.
-type premises struct {
+type embeddedStorage struct {
 	server    *local.Server
 	listeners local.Listeners
 	devices   net.Listener // the one for tables, as devices reach it
 }
 
-// openPremises listens where devices can reach it and, if that is over TLS, on
+// openEmbeddedStorage listens where devices can reach it and, if that is over TLS, on
 // loopback in the clear for the commands of this machine.
-func openPremises(c *cli.Context, g guard, log *slog.Logger) (p *premises, err error) {
+func openEmbeddedStorage(c *cli.Context, g serverTLS, log *slog.Logger) (p *embeddedStorage, err error) {
 	host, _, err := net.SplitHostPort(c.String("listen"))
 	if err != nil {
 		return nil, usagef(c, "--listen: %v", err)
 	}
-	p = &premises{}
+	p = &embeddedStorage{}
 	if p.listeners, err = listen(net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port"))), "--storage-port"); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func openPremises(c *cli.Context, g guard, log *slog.Logger) (p *premises, err e
 	return p, nil
 }
 
-func (p *premises) open(c *cli.Context, g guard, log *slog.Logger) (err error) {
+func (p *embeddedStorage) open(c *cli.Context, g serverTLS, log *slog.Logger) (err error) {
 	dir, err := filepath.Abs(c.String("storage"))
 	if err != nil {
 		return err
@@ -58,11 +58,11 @@ func (p *premises) open(c *cli.Context, g guard, log *slog.Logger) (err error) {
 		outer := g.protect(p.listeners)
 		p.listeners = local.Listeners{Blob: setup.Merge(outer.Blob, own.Blob), Queue: setup.Merge(outer.Queue, own.Queue), Table: setup.Merge(outer.Table, own.Table)}
 	}
-	return withAdvice(setup.WriteConnection(dir, here(p.server, own, guard{})), "--storage", "--storage-port")
+	return withAdvice(setup.WriteConnection(dir, here(p.server, own, serverTLS{})), "--storage", "--storage-port")
 }
 
 // Close releases the directory and the ports.
-func (p *premises) Close() (err error) {
+func (p *embeddedStorage) Close() (err error) {
 	closing(&err, p.listeners.Close)
 	if p.server != nil {
 		err = errors.Join(err, p.server.Close())
@@ -72,7 +72,7 @@ func (p *premises) Close() (err error) {
 
 // serve serves for as long as what runs within it. Storage ends last, so that the
 // others can leave their work in order.
-func (p *premises) serve(ctx context.Context, within func(context.Context) error) error {
+func (p *embeddedStorage) serve(ctx context.Context, within func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -90,7 +90,7 @@ func (p *premises) serve(ctx context.Context, within func(context.Context) error
 }
 
 // tableURL is that of the Table service, as devices reach it.
-func (p *premises) tableURL(c *cli.Context, g guard) string {
+func (p *embeddedStorage) tableURL(c *cli.Context, g serverTLS) string {
 	at := reach(p.devices)
 	if public, err := url.Parse(c.String("public-url")); err == nil && public.Host != "" {
 		_, port, _ := net.SplitHostPort(at) // of a listener: it has one

@@ -12,10 +12,14 @@ import (
 func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "worker",
-		Usage: "do the jobs of the pipelines",
+		Usage: "Run a worker",
 		Description: "Any number may run side by side; one that dies leaves its jobs to the others. It makes the tables and\n" +
 			"queues that are missing, and runs until it gets SIGINT or SIGTERM, when it gives back what it has begun.\n" +
-			"It works under the stored configuration and follows it; --config holds only while none is stored.",
+			"It works under the stored configuration and follows it; --config holds only while none is stored." +
+			examples(
+				"worker",
+				"worker --pipeline live --jobs 64",
+				"worker --storage env:AZURE_STORAGE_CONNECTION_STRING --idle-exit 5m"),
 		Flags: append(fleetFlags(),
 			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
 			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour, "`DURATION` after which another worker takes over the jobs of a dead one"),
@@ -40,11 +44,11 @@ func work(c *cli.Context) error {
 	c.Context = ctx
 	f, _, err := openFleet(c, watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
 	if err != nil {
-		return roles.UnlessEnded(ctx, err)
+		return roles.IgnoreCanceled(ctx, err)
 	}
 	figures.Runs, figures.Log = f.Runs(), f.Log
 	if err := f.Create(ctx); err != nil {
-		return roles.UnlessEnded(ctx, err)
+		return roles.IgnoreCanceled(ctx, err)
 	}
 	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease, IdleExit: durationOf(c, "idle-exit")})
 }

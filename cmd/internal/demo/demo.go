@@ -83,7 +83,7 @@ const jobsAtOnce = 8
 type Demo struct {
 	Config
 	began time.Time
-	household
+	upProcess
 	receipts *check.Receipts
 	listened http.RoundTripper // what devices send through
 	ledger   map[schema.Tenant]credential
@@ -103,7 +103,7 @@ func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	c.Cadence = cmp.Or(c.Cadence, 2*time.Second)
 	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[schema.Tenant]credential{}, newest: map[schema.DeviceID]simulate.Sending{}, killed: make(chan struct{})}
 	d.Screen.Stage("starting furrow up", 0)
-	if err := d.household.open(ctx, c); err != nil {
+	if err := d.upProcess.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	d.listened = d.receipts.Over(d.http.Transport)
@@ -117,7 +117,7 @@ func (d *Demo) Close() error {
 	for _, w := range d.workers {
 		errs = append(errs, w.Stop())
 	}
-	return errors.Join(append(errs, d.household.close())...)
+	return errors.Join(append(errs, d.upProcess.close())...)
 }
 
 // Play plays it once, and reports. An error is that it could not go on: what the

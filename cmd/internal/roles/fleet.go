@@ -85,9 +85,9 @@ func (f *Fleet) Create(ctx context.Context) error {
 	return f.Archive.Create(ctx)
 }
 
-// UnlessEnded is the error of a long-lived thing that could not begin: none where it
+// IgnoreCanceled is the error of a long-lived thing that could not begin: none where it
 // was told to end meanwhile.
-func UnlessEnded(ctx context.Context, err error) error {
+func IgnoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}

@@ -47,7 +47,7 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	}
 	admitted := &admission{enrollments: &sas.Enrollments{Table: f.Tables.Table(f.Names.Enrollments())}, log: f.Log}
 	if err := admitted.read(ctx); err != nil {
-		return UnlessEnded(ctx, err)
+		return IgnoreCanceled(ctx, err)
 	}
 	runs = append(runs, admitted.run)
 	if f.Stored != nil {

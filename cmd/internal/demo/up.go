@@ -22,9 +22,9 @@ import (
 	"furrow/worker"
 )
 
-// A household is a furrow up that runs as a process of its own, without a worker, and
+// An upProcess is a furrow up without a worker, in a process of its own, and
 // what it takes to reach it.
-type household struct {
+type upProcess struct {
 	config  Config
 	up      *process.Process
 	Said    Said
@@ -45,7 +45,7 @@ type Said struct {
 // data is the directory of the demo's own storage.
 func (c Config) data() string { return filepath.Join(c.Dir, "data") }
 
-func (h *household) open(ctx context.Context, c Config) (err error) {
+func (h *upProcess) open(ctx context.Context, c Config) (err error) {
 	h.config, h.master = c, sas.NewSealingKey()
 	if h.names, err = schema.ParseNames(c.Prefix); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c Config) configuration(batch int) string {
 }
 
 // configure stores the configuration by which processes work that start then.
-func (h *household) configure(ctx context.Context, batch int) error {
+func (h *upProcess) configure(ctx context.Context, batch int) error {
 	store := generations.Store{Table: h.client.Table(h.names.Config())}
 	_, err := store.Apply(ctx, configFile, h.config.configuration(batch), "furrow demo")
 	return err
@@ -110,7 +110,7 @@ func (h *household) configure(ctx context.Context, batch int) error {
 
 // start starts a furrow that works on the demo's storage. An account may hold the key:
 // it goes by the environment, which others cannot see.
-func (h *household) start(name string, args ...string) (*process.Process, error) {
+func (h *upProcess) start(name string, args ...string) (*process.Process, error) {
 	c := h.config
 	args = append(args, "--config", filepath.Join(c.Dir, configFile), "--names-prefix", c.Prefix)
 	var environ []string
@@ -125,7 +125,7 @@ func (h *household) start(name string, args ...string) (*process.Process, error)
 	return process.Start(c.Program, c.Dir, name, environ, args...)
 }
 
-func (h *household) connect() error {
+func (h *upProcess) connect() error {
 	where := h.config.Storage
 	if where == "" {
 		where = h.config.data()
@@ -153,13 +153,13 @@ func (h *household) connect() error {
 }
 
 // policies are those that tokens hang on.
-func (h *household) policies() *sas.Policies {
+func (h *upProcess) policies() *sas.Policies {
 	return &sas.Policies{Client: h.client, Names: h.names, Delay: h.delay(), Log: slog.New(slog.DiscardHandler)}
 }
 
 // delay is how long storage takes until a change of policies holds everywhere.
 // learn.microsoft.com: "Define a stored access policy".
-func (h *household) delay() time.Duration {
+func (h *upProcess) delay() time.Duration {
 	if h.account.PathStyle() {
 		return 0 // storage of one machine, or an emulator
 	}
@@ -167,7 +167,7 @@ func (h *household) delay() time.Duration {
 }
 
 // close ends up, and deletes the tables and queues of an account.
-func (h *household) close() error {
+func (h *upProcess) close() error {
 	if h.up == nil {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (h *household) close() error {
 // hangUp closes connections again and again that nobody uses: up would wait for the
 // first request of those that had none, such as one that came up for a request that was
 // interrupted.
-func (h *household) hangUp(ctx context.Context) {
+func (h *upProcess) hangUp(ctx context.Context) {
 	for h.http != nil {
 		h.http.CloseIdleConnections()
 		if !simulate.Pause(ctx, 50*time.Millisecond) {
@@ -198,7 +198,7 @@ func (h *household) hangUp(ctx context.Context) {
 	}
 }
 
-func (h *household) tables() []string { return processors.Tables(h.names, pipeline) }
+func (h *upProcess) tables() []string { return processors.Tables(h.names, pipeline) }
 
 // Data is the directory of the demo's own storage.
-func (h *household) Data() string { return h.config.data() }
+func (h *upProcess) Data() string { return h.config.data() }

@@ -18,20 +18,20 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// A window is where a dashboard is looked through.
-type window struct {
+// A dashboardServer serves the dashboard.
+type dashboardServer struct {
 	c        *cli.Context
 	address  string
 	flag     string // that says the address
 	secrets  dashboard.Secrets
 	log      *slog.Logger
-	tls      guard
+	tls      serverTLS
 	listener net.Listener
 }
 
 // open listens. It refuses to show a fleet to whoever comes by, or to have secrets
 // overheard.
-func (w *window) open(protected, proxied bool) (err error) {
+func (w *dashboardServer) open(protected, proxied bool) (err error) {
 	if _, _, err := net.SplitHostPort(w.address); err != nil {
 		return usagef(w.c, "%s: %v", w.flag, err)
 	}
@@ -54,7 +54,7 @@ func (w *window) open(protected, proxied bool) (err error) {
 
 // server reads through clients of its own, so that no other command's figures have
 // what it reads.
-func (w *window) server() (*dashboard.Server, error) {
+func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if w == nil {
 		return nil, nil
 	}
@@ -123,11 +123,11 @@ func viewed(p config.Pipeline) model.Pipeline {
 	return v
 }
 
-func (w *window) url() string { return w.tls.scheme() + "://" + reach(w.listener) + "/" }
+func (w *dashboardServer) url() string { return w.tls.scheme() + "://" + reach(w.listener) + "/" }
 
-// openWindow is where up shows its fleet; nil where it shall not. A browser of this
+// openDashboard is where up shows its fleet; nil where it shall not. A browser of this
 // machine needs no TLS.
-func openWindow(c *cli.Context, tls guard, log *slog.Logger) (*window, error) {
+func openDashboard(c *cli.Context, tls serverTLS, log *slog.Logger) (*dashboardServer, error) {
 	if c.Bool("no-dashboard") || c.String("dashboard") == "" {
 		return nil, nil
 	}
@@ -135,7 +135,7 @@ func openWindow(c *cli.Context, tls guard, log *slog.Logger) (*window, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &window{c: c, address: c.String("dashboard"), flag: "--dashboard", secrets: secrets, log: log}
+	w := &dashboardServer{c: c, address: c.String("dashboard"), flag: "--dashboard", secrets: secrets, log: log}
 	if err := w.open(tls.TLS != nil, c.Bool("behind-proxy")); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func openWindow(c *cli.Context, tls guard, log *slog.Logger) (*window, error) {
 }
 
 // Close stops listening; of none, it does nothing.
-func (w *window) Close() error {
+func (w *dashboardServer) Close() error {
 	if w == nil {
 		return nil
 	}
