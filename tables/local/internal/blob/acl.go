@@ -7,7 +7,7 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// policies gives a container's stored access policies to the verifier.
+// policies returns a container's stored access policies, for the verifier.
 func (s *Service) policies(_ wire.Service, name string) ([]auth.Policy, error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
@@ -26,8 +26,8 @@ func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 	return wire.XML(w, http.StatusOK, auth.FormatPolicies(c.Policies))
 }
 
-// setACL sets a container's stored access policies. A change holds from the
-// answer on, where Azure takes up to 30 s.
+// setACL replaces a container's stored access policies. The change is in force when
+// it is answered; on Azure it takes up to 30 s.
 func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	policies, err := auth.ReadPolicies(r, "")
 	if err != nil {

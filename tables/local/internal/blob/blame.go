@@ -9,7 +9,7 @@ import (
 	"furrow/tables/local/internal/store"
 )
 
-// blame names the blob that a missing file belongs to.
+// blame adds the blob that a missing file belongs to to the error.
 func (s *Service) blame(err error) error {
 	m, ok := errors.AsType[*content.Missing](err)
 	if !ok {
@@ -27,7 +27,7 @@ func (s *Service) blame(err error) error {
 	return fmt.Errorf("blob %s: %w", name, err)
 }
 
-// holder finds the blob whose blocks, committed or not, refer to a content.
+// holder finds the blob with a block, committed or not, that refers to a content.
 func (s *Service) holder(m *content.Missing) (string, error) {
 	for _, prefix := range []byte{store.PrefixBlocks, store.PrefixStaged} {
 		from := m.Owner.Key(prefix)

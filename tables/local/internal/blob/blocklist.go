@@ -7,28 +7,29 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Bounds of a Put Block List (learn.microsoft.com/rest/api/storageservices/put-block-list).
+// Limits of Put Block List (learn.microsoft.com/rest/api/storageservices/put-block-list).
 const (
 	maxCommitted = 50_000
-	maxListBody  = 10 << 20 // bytes; the longest entries with room for white space
+	maxListBody  = 10 << 20 // bytes: the longest entries, with room for white space
 )
 
 var (
 	errBlockList = &wire.Error{Status: 400, Code: "InvalidBlockList", Message: "The specified block list is invalid."}
-	errListLong  = &wire.Error{Status: 400, Code: "BlockListTooLong", Message: "The block list may not contain more than 50,000 blocks."}
+	errListLong  = &wire.Error{Status: 400, Code: "BlockListTooLong",
+		Message: "The block list may not contain more than 50,000 blocks."}
 )
 
-// A listed is an entry of a Put Block List: a block's id, and where to look for it.
+// A listed is an entry of a Put Block List: a block's ID and where to look for it.
 type listed struct{ from, id string }
 
-// Where a Put Block List takes a block from.
+// Where to look for a block.
 const (
 	fromCommitted   = "Committed"
 	fromUncommitted = "Uncommitted"
-	fromLatest      = "Latest" // uncommitted, else committed
+	fromLatest      = "Latest" // uncommitted, otherwise committed
 )
 
-// parseBlockList reads the body of Put Block List.
+// parseBlockList parses the body of Put Block List.
 func parseBlockList(body []byte) ([]listed, error) {
 	var document struct {
 		XMLName xml.Name `xml:"BlockList"`

@@ -8,14 +8,14 @@ import (
 	"furrow/tables/local/internal/content"
 )
 
-// A block is a part of a blob. Its id is decoded, and empty for the whole that
-// Put Blob wrote.
+// A block is a part of a blob. Its ID is decoded, and empty for the content that Put
+// Blob wrote.
 type block struct {
 	id string
 	content.Ref
 }
 
-// blocksFormat begins the record of a blob's blocks.
+// blocksFormat is the first byte of the record of a blob's blocks.
 const blocksFormat = 1
 
 func appendBlocks(dst []byte, blocks []block) []byte {
@@ -29,7 +29,7 @@ func appendBlocks(dst []byte, blocks []block) []byte {
 
 var errBlocks = errors.New("the record of a blob's blocks is damaged")
 
-// readBlocks walks what appendBlocks wrote; a blob without bytes may have no such record.
+// readBlocks decodes what appendBlocks wrote. An empty blob may have no such record.
 func readBlocks(record []byte) iter.Seq2[block, error] {
 	return func(yield func(block, error) bool) {
 		if len(record) == 0 {

@@ -10,8 +10,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// getBlockList lists a blob's blocks: the committed ones in their order, the
-// uncommitted ones by id.
+// getBlockList lists a blob's blocks: the committed ones in order, the uncommitted
+// ones by ID.
 func (s *Service) getBlockList(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	if err := refuseConditions(r.Header); err != nil {
 		return err
@@ -57,8 +57,8 @@ func appendBlockList(dst []byte, name string, blocks []block) []byte {
 	return fmt.Appendf(dst, "</%s>", name)
 }
 
-// allBlocks gives a blob's blocks of both kinds as they are at one moment. The
-// record is nil if none was committed; without either there is no blob.
+// allBlocks returns a blob's blocks of both kinds at one moment. The record is nil if
+// none was committed. It is an error if there are neither.
 func (s *Service) allBlocks(at target) (rec *record, committed, uncommitted []block, err error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()

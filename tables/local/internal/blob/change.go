@@ -8,22 +8,22 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A change is one write to a blob while it is being made up: what is there, and
-// the batch that replaces it.
+// A change is a write to a blob that is being prepared: the current record and the
+// batch that replaces it.
 type change struct {
 	*store.Batch
 	service   *Service
 	container *container
 	name      string
-	old       *record // nil: there is no blob
+	old       *record // nil: the blob does not exist
 	removed   []content.ID
 }
 
-// change lets step look at a blob and make up a batch, which becomes visible
-// before anybody else can change the blob, and waits for the disk.
+// change lets step read a blob and prepare a batch. It applies the batch before
+// anyone else can change the blob, and waits for the disk.
 //
-// A refusal waits too: "it exists already" tells a client that repeats itself
-// that its first try was accepted.
+// It also waits if step refuses: "it exists already" tells a client that repeats a
+// request that the first one was done.
 func (s *Service) change(at target, step func(*change) error) error {
 	c, wait, err := s.applied(at, step)
 	if waitErr := wait(); waitErr != nil {
@@ -35,7 +35,7 @@ func (s *Service) change(at target, step func(*change) error) error {
 	return err
 }
 
-// applied does the part of change that holds locks.
+// applied is the part of change that holds locks.
 func (s *Service) applied(at target, step func(*change) error) (c *change, wait func() error, err error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
@@ -59,7 +59,7 @@ func (s *Service) applied(at target, step func(*change) error) (c *change, wait 
 	return c, s.store.Apply(c.Batch), nil
 }
 
-// joinDrop keeps a refusal a refusal unless the batch could not be given up.
+// joinDrop returns drop, or err if the batch could be dropped.
 func joinDrop(err, drop error) error {
 	if drop != nil {
 		return drop
@@ -67,7 +67,7 @@ func joinDrop(err, drop error) error {
 	return err
 }
 
-// must gives errBlobNotFound where there is no blob.
+// must returns errBlobNotFound if the blob does not exist.
 func (c *change) must() error {
 	if c.old == nil {
 		return errBlobNotFound
@@ -75,7 +75,7 @@ func (c *change) must() error {
 	return nil
 }
 
-// put replaces the record. It gets the time of the change, and keeps that of creation.
+// put replaces the record. It sets the time of the change and keeps the time of creation.
 func (c *change) put(r *wire.Request, rec *record) error {
 	var before int64
 	if c.old != nil {
@@ -94,7 +94,7 @@ func (c *change) put(r *wire.Request, rec *record) error {
 	return nil
 }
 
-// blocks are the blob's committed blocks, of which a blob that does not exist has none.
+// blocks returns the blob's committed blocks, none if the blob does not exist.
 func (c *change) blocks() ([]block, error) {
 	if c.old == nil {
 		return nil, nil
@@ -106,8 +106,8 @@ func (c *change) blocks() ([]block, error) {
 	return parseBlocks(value)
 }
 
-// setBlocks replaces the blocks and ends every uncommitted one. Contents that
-// were referred to and are not among blocks go.
+// setBlocks replaces the committed blocks and removes the uncommitted ones. It drops
+// the contents of old and staged blocks that are not in blocks.
 func (c *change) setBlocks(old, staged, blocks []block) {
 	used := make(map[content.ID]bool, len(blocks))
 	for _, b := range blocks {
@@ -117,7 +117,7 @@ func (c *change) setBlocks(old, staged, blocks []block) {
 		for _, b := range list {
 			if !used[b.ID] {
 				c.removed = append(c.removed, c.service.content.Drop(c.Batch, c.container.ID, []content.Ref{b.Ref})...)
-				used[b.ID] = true // a content may be in a blob twice
+				used[b.ID] = true // a blob may contain a content twice
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func (c *change) setBlocks(old, staged, blocks []block) {
 	}
 }
 
-// replace is setBlocks by who has not looked at what is there.
+// replace reads the current blocks and calls setBlocks.
 func (c *change) replace(blocks []block) error {
 	staged, err := c.service.staged(c.container.ID, c.name)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// putBlockList makes a blob of blocks that are there. A repeat whose blocks are
-// committed already succeeds if it asked for the latest, as SDKs do.
+// putBlockList creates a blob from existing blocks. Repeating it succeeds if it asks
+// for the latest blocks, as SDKs do, although they are committed already.
 func (s *Service) putBlockList(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	rec, cond, err := parsePut(r)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) putBlockList(w http.ResponseWriter, r *wire.Request, g *auth.G
 	return created(w, rec)
 }
 
-// readBlockList reads and checks the body. Memory follows what arrives.
+// readBlockList reads and checks the body.
 func readBlockList(r *wire.Request, sums *sums) ([]listed, error) {
 	r.Body = io.NopCloser(sums)
 	body, err := r.ReadBody(maxListBody)
@@ -54,7 +54,7 @@ func readBlockList(r *wire.Request, sums *sums) ([]listed, error) {
 	return parseBlockList(body)
 }
 
-// commit makes rec a blob of the listed blocks.
+// commit stores rec as a blob of the listed blocks.
 func (c *change) commit(r *wire.Request, rec *record, list []listed) error {
 	staged, err := c.service.staged(c.container.ID, c.name)
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *change) commit(r *wire.Request, rec *record, list []listed) error {
 	return c.put(r, rec)
 }
 
-// byID finds blocks by their ids. What Put Blob wrote has none and is not found.
+// byID maps blocks by ID, without the content that Put Blob wrote.
 func byID(blocks []block) map[string]content.Ref {
 	m := make(map[string]content.Ref, len(blocks))
 	for _, b := range blocks {
@@ -86,7 +86,7 @@ func byID(blocks []block) map[string]content.Ref {
 	return m
 }
 
-// pick gives the listed blocks in their order.
+// pick returns the listed blocks in order.
 func pick(list []listed, committed, uncommitted map[string]content.Ref) ([]block, error) {
 	blocks := make([]block, 0, len(list))
 	for _, l := range list {

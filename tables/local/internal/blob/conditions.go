@@ -26,7 +26,7 @@ var (
 		Message: "Multiple condition headers are not supported."}
 )
 
-// parseConditions reads those of a read, which may come together.
+// parseConditions parses the conditions of a read, which may be combined.
 func parseConditions(h http.Header) (c conditions, err error) {
 	c.match, c.noneMatch = h.Get("If-Match"), h.Get("If-None-Match")
 	for name, to := range map[string]*time.Time{"If-Modified-Since": &c.modified, "If-Unmodified-Since": &c.unmodified} {
@@ -41,8 +41,8 @@ func parseConditions(h http.Header) (c conditions, err error) {
 	return c, nil
 }
 
-// parseWriteConditions reads those of a write: one of them, or an ETag's with the
-// time that goes with it, which then does not count.
+// parseWriteConditions parses the conditions of a write: one, or an ETag and its
+// time, which is then ignored.
 func parseWriteConditions(h http.Header) (conditions, error) {
 	c, err := parseConditions(h)
 	if err != nil {
@@ -66,7 +66,8 @@ func parseWriteConditions(h http.Header) (conditions, error) {
 	return c, nil
 }
 
-// refuseConditions refuses them where Azure does not know them: who sends one relies on it.
+// refuseConditions refuses conditions where Azure does not support them, because the
+// client relies on them.
 func refuseConditions(h http.Header) error {
 	for _, name := range []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"} {
 		if h.Get(name) != "" {
@@ -78,7 +79,7 @@ func refuseConditions(h http.Header) error {
 	return nil
 }
 
-// etag is the ETag of what was changed at a time, without its quotes.
+// etag returns the ETag of something changed at the given ticks, without quotes.
 func etag(changed int64) string {
 	const digits = "0123456789ABCDEF"
 	var b [18]byte
@@ -90,10 +91,11 @@ func etag(changed int64) string {
 	return "0x" + string(b[i:])
 }
 
-// modified is the time of a change as Last-Modified has it, to the second.
+// modified returns the time of a change for Last-Modified, to the second.
 func modified(changed int64) time.Time { return store.FromTicks(changed).Truncate(time.Second) }
 
-// names tells whether a list of ETags, in quotes or not, has the one of changed.
+// names reports whether a list of ETags, with quotes or without, contains the one of
+// changed.
 func names(list string, changed int64) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.Trim(strings.TrimPrefix(strings.TrimSpace(one), "W/"), `"`)
@@ -104,7 +106,7 @@ func names(list string, changed int64) bool {
 	return false
 }
 
-// forRead checks the conditions on a blob that is there:
+// forRead checks the conditions for an existing blob:
 // If-Match && If-Unmodified-Since && (If-None-Match || If-Modified-Since).
 func (c conditions) forRead(changed int64) error {
 	at := modified(changed)
@@ -123,7 +125,7 @@ func (c conditions) forRead(changed int64) error {
 	return nil
 }
 
-// forWrite checks the conditions on what is there, all of them.
+// forWrite checks all conditions for something that exists.
 func (c conditions) forWrite(changed int64) error {
 	at := modified(changed)
 	if c.match != "" && !names(c.match, changed) ||
@@ -135,8 +137,8 @@ func (c conditions) forWrite(changed int64) error {
 	return nil
 }
 
-// forPut checks the conditions of a write that makes the blob if it is not there.
-// What is not there was not modified since any time, as Azure sees it.
+// forPut checks the conditions of a write that creates the blob if necessary. For
+// Azure, a blob that does not exist has not been modified since any time.
 func (c conditions) forPut(old *record) error {
 	switch {
 	case old == nil && (c.match != "" || !c.modified.IsZero()):

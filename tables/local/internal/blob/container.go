@@ -10,8 +10,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A container is a container's record. It is replaced, never changed: readers
-// hold it without the lock.
+// A container is a container's record. It is replaced, never changed: readers use it
+// without the lock.
 type container struct {
 	ID       store.ID
 	Name     string
@@ -22,9 +22,9 @@ type container struct {
 
 func containerKey(name string) []byte { return append([]byte{store.PrefixContainer}, name...) }
 
-// load reads every container's record.
+// load reads the records of all containers.
 func (s *Service) load() error {
-	for c, err := range store.Records[container](s.store, []byte{store.PrefixContainer}, []byte{store.PrefixContainer + 1}) {
+	for c, err := range store.Records[container](s.store, containerKey(""), []byte{store.PrefixContainer + 1}) {
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (s *Service) load() error {
 	return nil
 }
 
-// find gives a container's record. The caller holds schema.
+// find returns a container's record. The caller holds schema.
 func (s *Service) find(name string) (*container, error) {
 	if c, ok := s.containers[name]; ok {
 		return c, nil
@@ -44,7 +44,7 @@ func (s *Service) find(name string) (*container, error) {
 	return nil, errContainerNotFound
 }
 
-// lookup is find for who holds nothing.
+// lookup is find for callers that do not hold schema.
 func (s *Service) lookup(name string) (*container, error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
@@ -62,7 +62,7 @@ func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *aut
 	s.schema.Lock()
 	defer s.schema.Unlock()
 	if _, exists := s.containers[at.container]; exists {
-		return errContainerExists // its record was waited for under this lock
+		return errContainerExists // durable, because its creation held this lock
 	}
 	b := s.store.Batch()
 	id, err := s.store.NewID(b, store.PrefixContainer)
@@ -77,9 +77,9 @@ func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *aut
 	return wire.Empty(w, http.StatusCreated)
 }
 
-// keep stores c with what b holds already, and waits for the disk: a change of
-// containers is rare, and holds everything else back until it is kept. The
-// caller holds schema.
+// keep stores c together with the writes in b and waits for the disk. Changes of
+// containers are rare, and block everything else until they are durable. The caller
+// holds schema.
 func (s *Service) keep(b *store.Batch, c *container) error {
 	record, err := json.Marshal(c)
 	if err != nil {
@@ -93,8 +93,7 @@ func (s *Service) keep(b *store.Batch, c *container) error {
 	return nil
 }
 
-// changeContainer replaces a container's record by a changed one, if the
-// request's conditions hold.
+// changeContainer changes a container's record if the request's conditions are met.
 func (s *Service) changeContainer(r *wire.Request, name string, change func(*container)) (*container, error) {
 	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
@@ -128,7 +127,7 @@ func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g
 	return wire.Empty(w, http.StatusOK)
 }
 
-// containerProperties answers GET and HEAD of a container and of its metadata.
+// containerProperties answers with the properties and metadata of a container.
 func (s *Service) containerProperties(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	c, err := s.lookup(at.container)
 	if err != nil {

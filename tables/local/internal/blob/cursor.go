@@ -11,17 +11,18 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// A cursor walks a container's blobs by name, and on request the names that have
-// uncommitted blocks alone too.
+// A cursor iterates over a container's blobs by name and, on request, over the names
+// that have only uncommitted blocks.
 type cursor struct {
 	id            store.ID
 	staged, blobs *pebble.Iterator // staged may be nil
 	name          string           // after find
-	committed     bool             // whether name is that of a blob
+	committed     bool             // name is a blob, not only uncommitted blocks
 }
 
-// cursor opens one on the names in [lower, upper); no upper is no end. The
-// uncommitted come first, so that a blob committed meanwhile is not missed.
+// cursor opens a cursor on the names in [lower, upper); an empty upper is no limit.
+// It opens the uncommitted names first, so that it does not miss a blob that is
+// committed meanwhile.
 func (s *Service) cursor(id store.ID, lower, upper string, uncommitted bool) (c *cursor, err error) {
 	c = &cursor{id: id}
 	if uncommitted {
@@ -46,7 +47,7 @@ func (s *Service) iter(id store.ID, prefix byte, lower, upper string) (*pebble.I
 	return s.store.Iter(append(id.Key(prefix), lower...), end)
 }
 
-// find gives the name that the cursor is at, if there is one.
+// find sets the name at the cursor. It returns false at the end.
 func (c *cursor) find() bool {
 	const head = 9 // prefix and id
 	c.committed = c.blobs.Valid()
@@ -63,21 +64,21 @@ func (c *cursor) find() bool {
 	return true
 }
 
-// seek moves to the first name that is not less. Names have no NUL, so name and
-// NUL is right behind name.
+// seek moves to the first name that is at least name. Names contain no NUL, so name
+// and a NUL is the next possible name.
 func (c *cursor) seek(name string) {
 	c.blobs.SeekGE(append(c.id.Key(store.PrefixBlob), name...))
 	if c.staged != nil {
 		behind, is := bytes.CutSuffix([]byte(name), []byte{0})
 		if is {
-			name = string(behind) + "\x01" // past the name's blocks
+			name = string(behind) + "\x01" // after the name's blocks
 		}
 		c.staged.SeekGE(append(c.id.Key(store.PrefixStaged), name...))
 	}
 }
 
-// record is that of the blob at the cursor. A blob with uncommitted blocks only
-// is shown empty, with the time of the last.
+// record returns the record at the cursor. A name with only uncommitted blocks is an
+// empty blob, changed when the last block was put.
 func (c *cursor) record() (*record, error) {
 	if c.committed {
 		return parseRecord(c.blobs.Value())
@@ -96,7 +97,7 @@ func (c *cursor) err() error {
 	return errors.Join(c.blobs.Error(), c.staged.Error())
 }
 
-// close closes what was opened; errors were asked for by err.
+// close closes the iterators. err has returned their errors.
 func (c *cursor) close() {
 	for _, it := range []*pebble.Iterator{c.staged, c.blobs} {
 		if it != nil {

@@ -18,13 +18,13 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A view is one version of a blob, held until it is closed.
+// A view is one version of a blob, until it is closed.
 type view struct {
 	service  *Service
 	owner    store.ID
 	rec      *record
 	span     span
-	parts    []part // that make up the span
+	parts    []part // the contents of the span
 	snapshot *store.Snapshot
 	unpin    func()
 }
@@ -35,8 +35,8 @@ type part struct {
 	off, n int64
 }
 
-// open takes a blob as it is now. choose says which of its bytes are wanted, or
-// refuses; wanting none is not asking for where they are.
+// open opens the current version of a blob. choose selects the bytes to read, or
+// returns an error; if it selects none, open does not look up their contents.
 func (s *Service) open(at target, choose func(*record) (span, error)) (v *view, err error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
@@ -81,7 +81,7 @@ func (v *view) take(name string, choose func(*record) (span, error)) error {
 	return nil
 }
 
-// cut finds the parts of a blob's blocks that make up a span.
+// cut returns the parts of a blob's blocks that a span consists of.
 func cut(record []byte, of span) (parts []part, err error) {
 	var at int64 // where the block begins
 	end := of.off + of.n
@@ -97,7 +97,7 @@ func cut(record []byte, of span) (parts []part, err error) {
 			return parts, nil
 		}
 	}
-	return nil, errors.Join(errBlocks, fmt.Errorf("it has %d bytes, and byte %d is wanted", at, end))
+	return nil, errors.Join(errBlocks, fmt.Errorf("it has %d bytes, and %d are needed", at, end))
 }
 
 func (v *view) close() error {
@@ -116,12 +116,12 @@ func (v *view) WriteTo(w io.Writer) (n int64, err error) {
 	return n, nil
 }
 
-// A cutError is an answer that cannot be completed after it has begun.
+// A cutError is the reason why an answer ends before its length.
 type cutError struct{ err error }
 
 func (e *cutError) Error() string { return e.err.Error() }
 
-// A client writes to one, and remembers whether it went away.
+// A client is a writer that remembers whether the client has gone.
 type client struct {
 	io.Writer
 	gone bool
@@ -150,7 +150,7 @@ func (s *Service) getBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 		}
 		part, err := ask.of(rec.Size)
 		if errors.Is(err, errRange) {
-			wire.Set(w.Header(), "Content-Range", fmt.Sprintf("bytes */%d", rec.Size)) // SDKs read the size from it
+			wire.Set(w.Header(), "Content-Range", fmt.Sprintf("bytes */%d", rec.Size)) // SDKs take the size from it
 		}
 		return part, err
 	})
@@ -171,7 +171,7 @@ func (s *Service) getBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	return v.answer(w, ask)
 }
 
-// answer sends the span, and its checksums where they were asked for.
+// answer sends the span, and its checksums if the request asks for them.
 func (v *view) answer(w http.ResponseWriter, ask byteRange) error {
 	h := w.Header()
 	wire.Set(h, "Content-Length", strconv.FormatInt(v.span.n, 10))
@@ -180,13 +180,13 @@ func (v *view) answer(w http.ResponseWriter, ask byteRange) error {
 		status = http.StatusPartialContent
 		wire.Set(h, "Content-Range", v.span.header(v.rec.Size))
 		if sum, ok := h["Content-MD5"]; ok {
-			h["x-ms-blob-content-md5"] = sum // of the whole; Content-MD5 would be of the part
+			h["x-ms-blob-content-md5"] = sum // of the whole blob; Content-MD5 would be of the part
 			delete(h, "Content-MD5")
 		}
 	}
 	var from io.WriterTo = v
 	if ask.md5 || ask.crc {
-		var b bytes.Buffer // parseRange and of bound it
+		var b bytes.Buffer // parseRange and of limit its size
 		if _, err := v.WriteTo(&b); err != nil {
 			return err
 		}
@@ -212,7 +212,7 @@ func (ask byteRange) setSums(h http.Header, p []byte) {
 	}
 }
 
-// getMetadata answers with a blob's metadata alone.
+// getMetadata answers with only a blob's metadata.
 func (s *Service) getMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	cond, err := parseConditions(r.Header)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// headers are what a blob's answers are headed with, as its writer said.
+// headers are the content headers that a blob's writer set.
 type headers struct {
 	Type        string `json:",omitempty"`
 	Encoding    string `json:",omitempty"`
@@ -18,7 +18,7 @@ type headers struct {
 	MD5         []byte `json:",omitempty"`
 }
 
-// fields pairs the values with the names of their headers.
+// fields returns the headers with their names.
 func (h *headers) fields() []struct {
 	name  string
 	value *string
@@ -30,8 +30,8 @@ func (h *headers) fields() []struct {
 		{"Cache-Control", &h.Cache}, {"Content-Disposition", &h.Disposition}}
 }
 
-// parseHeaders reads the x-ms-blob- headers. The MD5 is the client's word, and may
-// be of any length, except where Put Blob compares it.
+// parseHeaders parses the x-ms-blob- headers. The MD5 is stored as given, of any
+// length; only Put Blob compares it with the content.
 func parseHeaders(from http.Header) (h headers, err error) {
 	for _, f := range h.fields() {
 		*f.value = from.Get("x-ms-blob-" + f.name)
@@ -50,8 +50,8 @@ func parseHeaders(from http.Header) (h headers, err error) {
 var errMD5 = &wire.Error{Status: 400, Code: "InvalidMd5",
 	Message: "The MD5 value specified in the request is invalid. MD5 value must be 128 bits and base64 encoded."}
 
-// orPlain fills what the x-ms-blob- headers did not say from the request's own,
-// as Put Blob does.
+// orPlain takes headers that have no x-ms-blob- form in the request from its plain
+// headers, as Put Blob does.
 func (h *headers) orPlain(from http.Header) error {
 	for _, f := range h.fields() {
 		if plain := from.Get(f.name); *f.value == "" && f.name != "Content-Disposition" {
@@ -64,7 +64,7 @@ func (h *headers) orPlain(from http.Header) error {
 	return nil
 }
 
-// orDefault gives a new blob a type if it has none.
+// orDefault sets the default content type.
 func (h *headers) orDefault() {
 	if h.Type == "" {
 		h.Type = "application/octet-stream"
@@ -82,9 +82,9 @@ func parseMD5(text string) ([]byte, error) {
 	return sum, nil
 }
 
-// set puts them on an answer.
+// set sets the headers of an answer.
 func (h *headers) set(to http.Header) {
-	to["Content-Type"] = nil // a blob without a type is not to be given one by guessing
+	to["Content-Type"] = nil // net/http must not guess a type
 	for _, f := range h.fields() {
 		if *f.value != "" {
 			wire.Set(to, f.name, *f.value)

@@ -13,13 +13,13 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Bounds of a page of a list (learn.microsoft.com/rest/api/storageservices/list-blobs).
+// Limits of a page of a list (learn.microsoft.com/rest/api/storageservices/list-blobs).
 const (
 	maxItems = 5000
-	maxPage  = 4 << 20 // bytes, and one item more
+	maxPage  = 4 << 20 // bytes, plus one item
 )
 
-// A listing is what a list request asks for.
+// A listing is the parameters of a list request.
 type listing struct {
 	prefix, delimiter, marker string
 	from, before              string // startFrom and endBefore
@@ -27,14 +27,15 @@ type listing struct {
 	metadata, uncommitted     bool
 }
 
-// includes are the values of include that a list knows, in any case. Those that are not acted
-// on ask for what no blob or container of this server has.
+// includes are the known values of include, in any case. Those without an effect ask
+// for something that no blob or container of this server has.
 var includes = []string{"metadata", "uncommittedblobs", "snapshots", "versions", "deleted", "copy", "tags",
 	"immutabilitypolicy", "legalhold", "deletedwithversions", "permissions", "system"}
 
 func parseListing(r *wire.Request) (l listing, err error) {
 	q := r.Query
-	l = listing{prefix: q.Get("prefix"), delimiter: q.Get("delimiter"), from: q.Get("startFrom"), before: q.Get("endBefore")}
+	l = listing{prefix: q.Get("prefix"), delimiter: q.Get("delimiter"),
+		from: q.Get("startFrom"), before: q.Get("endBefore")}
 	if !utf8.ValidString(l.prefix) {
 		return l, wire.BadQuery("prefix", l.prefix, "It is not UTF-8.")
 	}
@@ -57,7 +58,7 @@ func parseListing(r *wire.Request) (l listing, err error) {
 	return l, nil
 }
 
-// bounds are the names within which the list lies; an empty upper one is none.
+// bounds returns the range of names to list; an empty upper is no limit.
 func (l *listing) bounds() (lower, upper string) {
 	upper = string(store.After([]byte(l.prefix)))
 	if l.before != "" && (upper == "" || l.before < upper) {
@@ -66,8 +67,8 @@ func (l *listing) bounds() (lower, upper string) {
 	return max(l.prefix, l.from, l.marker), upper
 }
 
-// listBlobs lists a container's blobs by name, a page at a time, flat or by the
-// parts that a delimiter cuts names into.
+// listBlobs lists a page of a container's blobs by name, flat or grouped by a
+// delimiter.
 func (s *Service) listBlobs(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	l, err := parseListing(r)
 	if err != nil {
@@ -84,7 +85,7 @@ func (s *Service) listBlobs(w http.ResponseWriter, r *wire.Request, g *auth.Gran
 	return wire.XML(w, http.StatusOK, p.end())
 }
 
-// fill puts blobs into the page until it is full or the range ends.
+// fill adds blobs to the page until it is full or the range ends.
 func (s *Service) fill(p *page, id store.ID) error {
 	lower, upper := p.bounds()
 	cur, err := s.cursor(id, lower, upper, p.uncommitted)
@@ -109,12 +110,12 @@ func (s *Service) fill(p *page, id store.ID) error {
 			return fmt.Errorf("blob %s: %w", name, err)
 		}
 		p.addBlob(name, rec)
-		cur.seek(name + "\x00") // right behind it
+		cur.seek(name + "\x00") // the next name
 	}
 	return cur.err()
 }
 
-// group is the part of name up to and with the first delimiter after the prefix.
+// group returns name up to and including the first delimiter after the prefix.
 func (l *listing) group(name string) string {
 	if l.delimiter == "" {
 		return ""

@@ -92,7 +92,7 @@ var unservedHeaders = []struct{ name, what string }{
 	{"x-ms-upn", "directories (x-ms-upn)"},
 }
 
-// unservedQueries are the parameters that name another version of a blob.
+// unservedQueries are parameters that select another version of a blob.
 var unservedQueries = []string{"snapshot", "versionid", "prevsnapshot", "deletetype", "showonly"}
 
 // checkServed refuses requests for what this server does not serve, by name.
@@ -116,7 +116,7 @@ func checkServed(r *wire.Request, at target) error {
 	return nil
 }
 
-// errNoLease refuses a lease id: there are no leases, so the one named is not held.
+// errNoLease is the error for a lease ID: there are no leases.
 func errNoLease(at target) error {
 	what, code := "blob", "LeaseNotPresentWithBlobOperation"
 	if at.blob == "" {

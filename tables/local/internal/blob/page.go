@@ -10,13 +10,13 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A page collects a list's items as XML until it is full.
+// A page is the XML of one page of a list.
 type page struct {
 	*listing
 	kind  string // Blobs or Containers
 	out   []byte
 	items int
-	next  string // where the next page begins, if there is more
+	next  string // first name of the next page, if there is one
 }
 
 func newPage(r *wire.Request, l *listing, kind, container string) *page {
@@ -28,8 +28,9 @@ func newPage(r *wire.Request, l *listing, kind, container string) *page {
 		p.out = wire.AppendXML(p.out, container)
 	}
 	p.out = append(p.out, `">`...)
-	for _, e := range [][2]string{{"Prefix", l.prefix}, {"Marker", r.Query.Get("marker")}, {"MaxResults", r.Query.Get("maxresults")},
-		{"Delimiter", l.delimiter}, {"StartFrom", l.from}, {"EndBefore", l.before}} {
+	for _, e := range [][2]string{{"Prefix", l.prefix}, {"Marker", r.Query.Get("marker")},
+		{"MaxResults", r.Query.Get("maxresults")}, {"Delimiter", l.delimiter},
+		{"StartFrom", l.from}, {"EndBefore", l.before}} {
 		if e[1] != "" {
 			p.out = wire.AppendElement(p.out, e[0], e[1])
 		}
@@ -40,7 +41,7 @@ func newPage(r *wire.Request, l *listing, kind, container string) *page {
 
 func (p *page) full() bool { return p.items >= p.most || len(p.out) >= maxPage }
 
-// end gives the whole document.
+// end completes the document.
 func (p *page) end() []byte {
 	p.out = append(p.out, "</"+p.kind+">"...)
 	p.out = wire.AppendElement(p.out, "NextMarker", encodeMarker(p.next))
@@ -48,7 +49,8 @@ func (p *page) end() []byte {
 	return p.out
 }
 
-// nameElement writes a blob's name. One that XML cannot hold is percent-encoded, and says so.
+// nameElement writes a blob's name. A name that XML cannot represent is percent-encoded
+// and marked as such.
 func (p *page) nameElement(name string) {
 	if !strings.ContainsFunc(name, notXML) {
 		p.out = wire.AppendElement(p.out, "Name", name)
@@ -61,7 +63,7 @@ func notXML(c rune) bool {
 	return c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c == 0xFFFE || c == 0xFFFF
 }
 
-// addGroup adds the names that begin alike, as one.
+// addGroup adds the names with a common prefix as one item.
 func (p *page) addGroup(prefix string) {
 	p.items++
 	p.out = append(p.out, "<BlobPrefix>"...)
@@ -105,7 +107,7 @@ func (p *page) addContainer(c *container) {
 	p.out = append(p.out, "<Properties>"...)
 	p.out = wire.AppendElements(p.out, [][2]string{
 		{"Last-Modified", wire.HTTPTime(modified(c.Changed))},
-		{"Etag", `"` + etag(c.Changed) + `"`}, // in quotes here, and not among blobs, as Azure has it
+		{"Etag", `"` + etag(c.Changed) + `"`}, // in quotes here but not for blobs, as on Azure
 		{"LeaseStatus", "unlocked"},
 		{"LeaseState", "available"},
 		{"DefaultEncryptionScope", "$account-encryption-key"},
@@ -125,9 +127,7 @@ func (p *page) addMetadata(metadata map[string]string) {
 	}
 }
 
-// A marker is the name that the next page begins with, so encoded that nobody
-// takes it for one.
-
+// encodeMarker encodes the first name of the next page as an opaque marker.
 func encodeMarker(name string) string { return base64.RawURLEncoding.EncodeToString([]byte(name)) }
 
 func decodeMarker(marker string) (string, error) {

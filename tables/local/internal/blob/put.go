@@ -8,10 +8,10 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// maxPut bounds Put Blob, in bytes (learn.microsoft.com/rest/api/storageservices/put-blob).
+// maxPut is the maximum size for Put Blob, in bytes (learn.microsoft.com/rest/api/storageservices/put-blob).
 const maxPut = 5000 << 20
 
-// checkType refuses blobs that are not block blobs.
+// checkType refuses blobs other than block blobs.
 func checkType(h http.Header) error {
 	switch kind := h.Get("x-ms-blob-type"); kind {
 	case "BlockBlob":
@@ -27,7 +27,7 @@ func checkType(h http.Header) error {
 	}
 }
 
-// putBlob replaces a blob whole, or makes it.
+// putBlob creates or replaces a blob.
 func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	if err := checkType(r.Header); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	}
 	sums.md5, sums.wantContents = md5.New(), rec.Headers.MD5
 	if _, err := s.lookup(at.container); err != nil {
-		return err // before the body comes
+		return err // before the body is read
 	}
 	draft, err := s.receive(r, sums)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	return created(w, rec)
 }
 
-// parsePut reads what Put Blob and Put Block List say about the blob to be.
+// parsePut parses the headers that Put Blob and Put Block List share.
 func parsePut(r *wire.Request) (rec *record, cond conditions, err error) {
 	rec = &record{}
 	if rec.Headers, err = parseHeaders(r.Header); err != nil {

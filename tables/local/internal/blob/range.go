@@ -10,23 +10,23 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// maxSummed is the longest range that is answered with checksums of its own, in bytes
+// maxSummed is the longest range that is answered with its checksums, in bytes
 // (learn.microsoft.com/rest/api/storageservices/get-blob).
 const maxSummed = 4 << 20
 
-// A span is n bytes from off on.
+// A span is n bytes starting at off.
 type span struct{ off, n int64 }
 
-// header is the span as Content-Range has it.
+// header returns the value of Content-Range.
 func (s span) header(size int64) string {
 	return fmt.Sprintf("bytes %d-%d/%d", s.off, s.off+s.n-1, size)
 }
 
-// A byteRange is the part of a blob that a request asks for.
+// A byteRange is the range of bytes in a request.
 type byteRange struct {
 	given    bool
 	from, to int64 // both included; to is -1 for the end
-	md5, crc bool  // with checksums of the part
+	md5, crc bool  // answer with the checksum of the range
 }
 
 var (
@@ -36,9 +36,9 @@ var (
 		Message: "One of the request inputs is out of range: checksums of a range are given up to 4 MiB."}
 )
 
-// parseRange reads x-ms-range, or else Range. A form that Azure does not know
-// counts as absent, which HTTP allows and SDKs rely on: there are some that send
-// bytes=-1- for the whole.
+// parseRange parses x-ms-range or, if it is absent, Range. A form that Azure does not
+// support is ignored, which HTTP allows and SDKs rely on: some send bytes=-1- for the
+// whole blob.
 func parseRange(h http.Header) (byteRange, error) {
 	b := byteRange{to: -1}
 	b.given = b.parse(cmp.Or(h.Get("x-ms-range"), h.Get("Range")))
@@ -50,12 +50,12 @@ func parseRange(h http.Header) (byteRange, error) {
 		}
 	}
 	if b.md5 && b.crc {
-		return b, wire.BadHeader("x-ms-range-get-content-crc64", "true") // Azure gives one or the other
+		return b, wire.BadHeader("x-ms-range-get-content-crc64", "true") // Azure returns only one of them
 	}
 	return b, nil
 }
 
-// parse reads bytes=from-to and bytes=from-.
+// parse parses bytes=from-to and bytes=from-.
 func (b *byteRange) parse(text string) bool {
 	text, ok := strings.CutPrefix(text, "bytes=")
 	from, to, dash := strings.Cut(text, "-")
@@ -73,13 +73,13 @@ func (b *byteRange) parse(text string) bool {
 	return okFrom && okTo
 }
 
-// parseOffset reads decimal digits alone.
+// parseOffset parses decimal digits only.
 func parseOffset(text string) (int64, bool) {
 	n, err := strconv.ParseUint(text, 10, 63)
 	return int64(n), err == nil
 }
 
-// of is the span of a blob of size bytes that the range asks for.
+// of returns the span of the range in a blob of size bytes.
 func (b byteRange) of(size int64) (span, error) {
 	if !b.given {
 		return span{0, size}, nil

@@ -18,21 +18,21 @@ import (
 var errNoLength = &wire.Error{Status: http.StatusLengthRequired, Code: "MissingContentLengthHeader",
 	Message: "The Content-Length header was not specified."}
 
-// crcPolynomial is Azure Storage's own, reversed as hash/crc64 wants it.
+// crcPolynomial is the polynomial of Azure Storage, reversed for hash/crc64.
 const crcPolynomial = 0x9A6C9329AC4BC9B5
 
-// sums are a body's checksums, taken while it is read.
+// sums computes the checksums of a body while it is read.
 type sums struct {
 	body         io.Reader
-	md5          hash.Hash // nil: not taken
+	md5          hash.Hash // nil: not computed
 	crc          hash.Hash64
 	failed       error  // of reading
-	wantMD5      []byte // as the client says
+	wantMD5      []byte // from the client
 	wantCRC      []byte
 	wantContents []byte // x-ms-blob-content-md5 of a blob that is the body
 }
 
-// newSums reads what the client says about its body.
+// newSums parses the checksums that the client sends.
 func newSums(r *wire.Request) (*sums, error) {
 	s := &sums{body: r.Body, crc: crc64.New(crc64.MakeTable(crcPolynomial))}
 	var err error
@@ -45,7 +45,7 @@ func newSums(r *wire.Request) (*sums, error) {
 		}
 	}
 	if s.wantMD5 != nil && s.wantCRC != nil {
-		return nil, wire.BadHeader("x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.wantCRC)) // one or the other
+		return nil, wire.BadHeader("x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.wantCRC)) // only one is allowed
 	}
 	if s.wantMD5 != nil {
 		s.md5 = md5.New()
@@ -70,7 +70,7 @@ func (s *sums) crc64() []byte {
 	return binary.LittleEndian.AppendUint64(nil, s.crc.Sum64())
 }
 
-// check refuses a body that is not what the client says.
+// check returns an error if the checksums differ from the client's.
 func (s *sums) check() error {
 	if s.wantCRC != nil && !bytes.Equal(s.wantCRC, s.crc64()) {
 		return mismatch("Crc64Mismatch", "CRC64", s.wantCRC, s.crc64())
@@ -86,12 +86,13 @@ func (s *sums) check() error {
 func mismatch(code, what string, want, got []byte) *wire.Error {
 	name := code[:len(code)-len("Mismatch")]
 	return (&wire.Error{Status: http.StatusBadRequest, Code: code,
-		Message: "The " + what + " value specified in the request did not match with the " + what + " value calculated by the server."}).
+		Message: "The " + what + " value specified in the request did not match with the " + what +
+			" value calculated by the server."}).
 		With("UserSpecified"+name, base64.StdEncoding.EncodeToString(want)).
 		With("ServerCalculated"+name, base64.StdEncoding.EncodeToString(got))
 }
 
-// set puts the checksums on the answer, so that the client can compare them.
+// set sets the checksums on the answer, so that the client can compare them.
 func (s *sums) set(h http.Header) {
 	if s.md5 != nil {
 		wire.Set(h, "Content-MD5", base64.StdEncoding.EncodeToString(s.md5.Sum(nil)))
@@ -99,7 +100,7 @@ func (s *sums) set(h http.Header) {
 	wire.Set(h, "x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.crc64()))
 }
 
-// receive takes a body in and checks it. Discard the draft.
+// receive reads and checks a body. The caller discards the draft.
 func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
 	draft, err := s.content.Write(sums, r.ContentLength)
 	if sums.failed != nil || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -117,7 +118,7 @@ func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
 
 // checkLength refuses a body of unknown length or of more than most bytes.
 func checkLength(r *wire.Request, most int64) error {
-	if r.ContentLength < 0 || r.Header.Get("Content-Length") == "" { // net/http takes none for zero
+	if r.ContentLength < 0 || r.Header.Get("Content-Length") == "" { // net/http treats absent as zero
 		return errNoLength
 	}
 	if r.ContentLength > most {

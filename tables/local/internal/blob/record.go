@@ -8,10 +8,10 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A record is all of a blob but where its bytes are.
+// A record is everything about a blob except its blocks.
 type record struct {
 	Created  int64 // ticks
-	Changed  int64 // ticks; the ETag and Last-Modified are made of it
+	Changed  int64 // ticks; source of ETag and Last-Modified
 	Size     int64 // bytes
 	Headers  headers
 	Metadata map[string]string `json:",omitempty"`
@@ -25,19 +25,19 @@ func parseRecord(value []byte) (*record, error) {
 	return &r, nil
 }
 
-// setVersion sets the headers that say which version of a thing this is.
+// setVersion sets ETag and Last-Modified.
 func setVersion(h http.Header, changed int64) {
 	wire.Set(h, "ETag", `"`+etag(changed)+`"`)
 	wire.Set(h, "Last-Modified", wire.HTTPTime(modified(changed)))
 }
 
-// setUnleased says that there is no lease.
+// setUnleased sets the headers of something without a lease.
 func setUnleased(h http.Header) {
 	wire.Set(h, "x-ms-lease-status", "unlocked")
 	wire.Set(h, "x-ms-lease-state", "available")
 }
 
-// setAll sets the headers that describe a blob, but for its length.
+// setAll sets the headers that describe a blob, except its length.
 func (r *record) setAll(h http.Header) {
 	setVersion(h, r.Changed)
 	wire.SetMetadata(h, r.Metadata)

@@ -1,9 +1,8 @@
-// Package blob serves the Blob service's REST protocol, for block blobs.
+// Package blob serves the REST protocol of the Blob service, for block blobs.
 //
-// A blob is a record of its properties and a record of its blocks, replaced
-// together in one batch; the blocks refer to contents. A reader takes both, and
-// holds the contents, at one moment: it sees one version, whatever happens
-// until it is done.
+// A blob has a record of its properties and a record of its blocks, which are
+// replaced in one batch. The blocks refer to contents. A reader takes a snapshot of
+// both records and pins the contents, so it sees one version until it is done.
 package blob
 
 import (
@@ -21,22 +20,21 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A Service serves containers and block blobs out of a store, and their bytes
-// out of files.
+// A Service serves containers and block blobs from a store and a directory.
 type Service struct {
 	store   *store.Store
 	content *content.Keeper
 	auth    *auth.Verifier
-	locks   *store.Locks // by blob: a write reads and applies under one
+	locks   *store.Locks // by blob: a write holds one from its first read until Apply
 
-	// schema guards containers. Writers of blobs hold it for reading until they
-	// have applied, so that no blob outlives its container.
+	// schema guards containers. Writers of blobs hold it for reading until Apply, so
+	// that no blob outlives its container.
 	schema     sync.RWMutex
 	containers map[string]*container
 }
 
-// New opens the service on what the store and the directory hold. It removes
-// files that a crash left, and blocks that nobody committed within a week.
+// New opens the service. It removes files that a crash left over, and blocks that
+// were not committed within a week.
 func New(s *store.Store, fs vfs.FS, dir, account string, key []byte) (*Service, error) {
 	b := &Service{store: s, locks: store.NewLocks(), containers: map[string]*container{}}
 	b.auth = &auth.Verifier{Account: account, Key: key, Policies: b.policies}
@@ -57,7 +55,7 @@ func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
 		err := router.Serve(w, r)
 		if cut, ok := errors.AsType[*cutError](err); ok {
 			log.Error("answer cut off", "service", wire.Blob, "path", r.URL.Path, "request", r.ID, "err", cut.err)
-			panic(http.ErrAbortHandler) // so that the client does not take what it has for the whole
+			panic(http.ErrAbortHandler) // so that the client notices that the answer is incomplete
 		}
 		return err
 	}
@@ -65,9 +63,14 @@ func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
 }
 
 var (
-	errContainerNotFound = &wire.Error{Status: 404, Code: "ContainerNotFound", Message: "The specified container does not exist."}
-	errContainerExists   = &wire.Error{Status: 409, Code: "ContainerAlreadyExists", Message: "The specified container already exists."}
-	errBlobNotFound      = &wire.Error{Status: 404, Code: "BlobNotFound", Message: "The specified blob does not exist."}
-	errBlobExists        = &wire.Error{Status: 409, Code: "BlobAlreadyExists", Message: "The specified blob already exists."}
-	errOverwrite         = &wire.Error{Status: 403, Code: "UnauthorizedBlobOverwrite", Message: "This request is not authorized to perform blob overwrites."}
+	errContainerNotFound = &wire.Error{Status: 404, Code: "ContainerNotFound",
+		Message: "The specified container does not exist."}
+	errContainerExists = &wire.Error{Status: 409, Code: "ContainerAlreadyExists",
+		Message: "The specified container already exists."}
+	errBlobNotFound = &wire.Error{Status: 404, Code: "BlobNotFound",
+		Message: "The specified blob does not exist."}
+	errBlobExists = &wire.Error{Status: 409, Code: "BlobAlreadyExists",
+		Message: "The specified blob already exists."}
+	errOverwrite = &wire.Error{Status: 403, Code: "UnauthorizedBlobOverwrite",
+		Message: "This request is not authorized to perform blob overwrites."}
 )

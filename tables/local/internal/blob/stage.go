@@ -15,12 +15,12 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Bounds of blocks (learn.microsoft.com/rest/api/storageservices/put-block).
+// Limits of blocks (learn.microsoft.com/rest/api/storageservices/put-block).
 const (
 	maxBlock       = 4000 << 20
 	maxBlockID     = 64 // bytes, decoded
 	maxUncommitted = 100_000
-	idleBlocks     = 7 * 24 * time.Hour // after the last Put Block, uncommitted blocks go
+	idleBlocks     = 7 * 24 * time.Hour // uncommitted blocks are removed this long after the last Put Block
 )
 
 var (
@@ -32,13 +32,13 @@ var (
 		Message: "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks."}
 )
 
-// A pending is the record that stands before a blob's uncommitted blocks.
+// A pending is the record that precedes a blob's uncommitted blocks.
 type pending struct {
 	Count   int
 	Changed int64 // ticks
 }
 
-// parseBlockID decodes a block's id.
+// parseBlockID decodes a block's ID.
 func parseBlockID(text string) (string, error) {
 	id, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(id) == 0 || len(id) > maxBlockID {
@@ -47,7 +47,7 @@ func parseBlockID(text string) (string, error) {
 	return string(id), nil
 }
 
-// putBlock takes in a block, to be committed by a Put Block List. A repeat replaces it.
+// putBlock stores an uncommitted block. Repeating it replaces the block.
 func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	if !r.Query.Has("blockid") {
 		return wire.MissingQuery("blockid")
@@ -70,7 +70,7 @@ func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 		return err
 	}
 	if _, err := s.lookup(at.container); err != nil {
-		return err // before the body comes
+		return err // before the body is read
 	}
 	draft, err := s.receive(r, sums)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *change) stage(r *wire.Request, id string, draft *content.Draft) error {
 	return nil
 }
 
-// pending is the head of the uncommitted blocks, and the length of their ids.
+// pending returns the record of the uncommitted blocks and the length of their IDs.
 func (c *change) pending() (p pending, length int, err error) {
 	head := stagedKey(c.container.ID, c.name, "")
 	it, err := c.service.store.Iter(head, store.After(head))
@@ -138,7 +138,7 @@ func (c *change) pending() (p pending, length int, err error) {
 	return p, length, it.Error()
 }
 
-// staged are a blob's uncommitted blocks, by id.
+// staged returns a blob's uncommitted blocks by ID.
 func (s *Service) staged(id store.ID, name string) ([]block, error) {
 	head := stagedKey(id, name, "")
 	var blocks []block
@@ -155,8 +155,8 @@ func (s *Service) staged(id store.ID, name string) ([]block, error) {
 	return blocks, nil
 }
 
-// expire ends uncommitted blocks that have been left alone for a week. It runs
-// before the service is served.
+// expire removes uncommitted blocks that are a week old. It runs before the service
+// receives requests.
 func (s *Service) expire(now time.Time) error {
 	byID := map[store.ID]string{}
 	for _, c := range s.containers {
@@ -186,7 +186,7 @@ func (s *Service) expire(now time.Time) error {
 	return it.Error()
 }
 
-// forget ends the uncommitted blocks and leaves the blob.
+// forget removes the uncommitted blocks and leaves the blob unchanged.
 func (c *change) forget() error {
 	staged, err := c.service.staged(c.container.ID, c.name)
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Bounds of a blob's name
+// Limits of a blob's name
 // (learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata).
 const (
 	maxName     = 1024 // characters
 	maxSegments = 254  // parts between slashes
 )
 
-// rootContainer has the blobs whose URL names no container.
+// rootContainer contains the blobs whose URL names no container.
 const rootContainer = "$root"
 
-// A target is what a URL names: the account, a container, or a blob.
+// A target is the account, a container or a blob.
 type target struct{ container, blob string }
 
 // What a target names.
@@ -46,8 +46,8 @@ func (t target) Key(r *wire.Request) (route.Key, error) {
 	return key, nil
 }
 
-// parseTarget reads the path. Slashes in a blob's name may be escaped or not; a
-// backslash is one, as Azure has it.
+// parseTarget parses the path. Slashes in a blob's name may be escaped; a backslash
+// counts as a slash, as on Azure.
 func parseTarget(r *wire.Request) (target, error) {
 	path, err := url.PathUnescape(r.Path)
 	if err != nil || !utf8.ValidString(path) {
@@ -73,7 +73,7 @@ func checkBlobName(name string) error {
 	return nil
 }
 
-// systemContainers are names that Azure alone gives; here they never exist.
+// systemContainers are created by Azure only; here they never exist.
 var systemContainers = []string{"$logs", "$blobchangefeed"}
 
 func checkName(name string) error {
@@ -83,13 +83,13 @@ func checkName(name string) error {
 	return wire.CheckName(name)
 }
 
-// Names hold no NUL, so one ends the name where something follows it.
+// Names contain no NUL, so a NUL ends a name that something follows.
 
 func blobKey(id store.ID, name string) []byte   { return append(id.Key(store.PrefixBlob), name...) }
 func blocksKey(id store.ID, name string) []byte { return append(id.Key(store.PrefixBlocks), name...) }
 
-// stagedKey is the key of an uncommitted block; without a block, of the record
-// that stands before all of the blob's.
+// stagedKey returns the key of an uncommitted block or, for an empty block, of the
+// record that precedes them.
 func stagedKey(id store.ID, name, block string) []byte {
 	k := append(id.Key(store.PrefixStaged), name...)
 	return append(append(k, 0), block...)

@@ -16,7 +16,7 @@ func (s *Service) setMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Gr
 	return s.update(w, r, g, at, func(rec *record) { rec.Metadata = metadata })
 }
 
-// setProperties replaces a blob's headers; one that the request leaves out is gone.
+// setProperties replaces a blob's headers. It removes those missing in the request.
 func (s *Service) setProperties(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
 	h, err := parseHeaders(r.Header)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Service) setProperties(w http.ResponseWriter, r *wire.Request, g *auth.
 	return s.update(w, r, g, at, func(rec *record) { rec.Headers = h })
 }
 
-// update changes a blob's record and leaves its blocks.
+// update changes a blob's record and not its blocks.
 func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target, to func(*record)) error {
 	cond, err := parseWriteConditions(r.Header)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Service) deleteBlob(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 	return wire.Empty(w, http.StatusAccepted)
 }
 
-// checkSnapshots passes over "with its snapshots", since there are none.
+// checkSnapshots accepts "include", because there are no snapshots.
 func checkSnapshots(which string) error {
 	switch which {
 	case "", "include":

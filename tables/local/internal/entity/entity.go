@@ -148,7 +148,8 @@ func (p *Property) size() (int, error) {
 	}
 	if value > MaxValue {
 		return 0, bad("PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). "+
-			"If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.")
+			"If the property value is a string, it is UTF-16 encoded "+
+			"and the maximum number of characters should be 32K or less.")
 	}
 	return size, nil
 }

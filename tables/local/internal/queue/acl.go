@@ -7,7 +7,6 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// getACL answers with the stored access policies.
 func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	var policies []auth.Policy
 	err := s.with(at.queue, func(q *queue) (func() error, error) {
@@ -20,8 +19,8 @@ func (s *Service) getACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, 
 	return wire.XML(w, http.StatusOK, auth.FormatPolicies(policies))
 }
 
-// setACL replaces the stored access policies. A change holds from the answer on,
-// where Azure takes up to 30 s.
+// setACL replaces the stored access policies. The change is in force when it is
+// answered; on Azure it takes up to 30 s.
 func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	policies, err := auth.ReadPolicies(r, "raup")
 	if err != nil {

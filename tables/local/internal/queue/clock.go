@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// settable is how far the system's clock may be from the time that passed
-// before that counts as having been set.
+// settable is the difference, in ns, between the system's clock and the time that
+// passed, above which the clock counts as having been set.
 const settable = int64(time.Second)
 
-// A clock gives times that never go back, and that go on when the system's clock
-// is set back: else messages that were visible would not be, and leases would
-// last for as long as the clock was wrong. It follows when the clock is set
-// forward, as on a device that boots without the time. Zero is ready for use.
+// A clock returns times that never go back, and that continue when the system's clock
+// is set back. Otherwise visible messages would become invisible, and leases would
+// last for as long as the clock was wrong. It follows when the system's clock is set
+// forward, as on a machine that boots without the time. The zero clock is ready for use.
 type clock struct {
 	mu    sync.Mutex
-	last  time.Time // as the system's clock had it
-	now   int64     // the latest time given, in ns since 1970
-	ahead int64     // how far that is before the system's clock, in ns
+	last  time.Time // last reading of the system's clock
+	now   int64     // latest time returned, in ns since 1970
+	ahead int64     // of the system's clock, in ns
 }
 
 // An instant is a time of the clock.
@@ -26,11 +26,11 @@ type instant struct {
 	ahead int64 // of the system's clock
 }
 
-// resume makes the clock go on from a time given in an earlier life.
+// resume continues from a time that was returned before a restart.
 func (c *clock) resume(ns int64) { c.now = max(c.now, ns) }
 
-// read gives the time. Readers are served one at a time, so that a time that is
-// earlier than the last one was set, and not merely read out of order.
+// read returns the time. It calls now under a lock, so that a reading that is earlier
+// than the last one means that the clock was set.
 func (c *clock) read(now func() time.Time) instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,14 +47,14 @@ func (c *clock) read(now func() time.Time) instant {
 	return instant{c.now, c.ahead}
 }
 
-// set notes that the system's clock was set, by so much.
+// set records that the system's clock was set by so many ns.
 func (c *clock) set(by int64) {
 	if by < -settable || by > settable {
 		c.ahead = max(0, c.ahead-by)
 	}
 }
 
-// shown is a time of the clock as the system's clock has it now, to tell clients.
+// shown converts a time of the clock to the system's clock, for answers.
 func (i instant) shown(ns int64) time.Time {
 	if ns == never {
 		return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

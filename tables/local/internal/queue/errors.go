@@ -6,7 +6,7 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// The refusals of the Queue service, in its words
+// Errors of the Queue service
 // (learn.microsoft.com/rest/api/storageservices/queue-service-error-codes).
 var (
 	errQueueNotFound = &wire.Error{Status: http.StatusNotFound, Code: "QueueNotFound",

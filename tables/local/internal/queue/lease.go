@@ -8,8 +8,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// update answers PUT of a message: new text, if there is any, and a new time at
-// which it is visible, which may not be after it expired.
+// update sets the time at which a message becomes visible, which must not be after
+// its expiry, and its text if the request has one.
 func (s *Service) update(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	if r.Query.Get("visibilitytimeout") == "" {
 		return wire.MissingQuery("visibilitytimeout")
@@ -45,7 +45,7 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, 
 	return wire.Empty(w, http.StatusNoContent)
 }
 
-// hold runs f on the message that the request holds by its receipt.
+// hold runs f on the message that the request identifies by ID and receipt.
 func (s *Service) hold(r *wire.Request, p path, f func(*turn, *message) error) error {
 	receipt, err := parseReceipt(r.Query.Get("popreceipt"))
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Service) hold(r *wire.Request, p path, f func(*turn, *message) error) e
 	})
 }
 
-// remove answers DELETE of a message.
+// remove deletes a message.
 func (s *Service) remove(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	err := s.hold(r, at, func(t *turn, m *message) error {
 		t.remove(m)

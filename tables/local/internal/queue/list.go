@@ -11,12 +11,11 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// maxList is how many queues a page of the list has at most
+// maxList is the maximum number of queues in a page
 // (learn.microsoft.com/rest/api/storageservices/list-queues1).
 const maxList = 5000
 
-// list answers with the queues' names, in order. A marker is the name that the
-// page starts with.
+// list lists the queues by name. The marker is the first name of a page.
 func (s *Service) list(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	most, err := r.IntQuery("maxresults", 1, 1<<31-1, maxList)
 	if err != nil {
@@ -31,9 +30,9 @@ func (s *Service) list(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at
 	}
 	body := append([]byte(wire.XMLHeader), `<EnumerationResults ServiceEndpoint="`...)
 	body = append(wire.AppendXML(body, strings.ReplaceAll(r.Base(), `"`, "%22")), `/">`...)
-	for _, echo := range []struct{ parameter, element string }{{"prefix", "Prefix"}, {"marker", "Marker"}, {"maxresults", "MaxResults"}} {
-		if value := r.Query.Get(echo.parameter); value != "" {
-			body = wire.AppendElement(body, echo.element, value)
+	for _, name := range []string{"Prefix", "Marker", "MaxResults"} {
+		if value := r.Query.Get(strings.ToLower(name)); value != "" {
+			body = wire.AppendElement(body, name, value)
 		}
 	}
 	body = append(body, "<Queues>"...)
@@ -53,8 +52,8 @@ func appendQueue(dst []byte, c record, withMetadata bool) []byte {
 	return append(dst, "</Queue>"...)
 }
 
-// page reads the records of up to most queues whose names begin with prefix,
-// from a name on, and the name that follows.
+// page returns the records of up to most queues with a prefix, starting at a name,
+// and the name of the next queue.
 func (s *Service) page(prefix, from string, most int) (queues []record, next string, err error) {
 	lower, upper := recordKey(max(prefix, from)), store.After(recordKey(prefix))
 	if bytes.Compare(lower, upper) >= 0 {

@@ -13,18 +13,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// never is the expiry of a message that does not expire.
+// never is the expiry of messages that do not expire.
 const never = math.MaxInt64
 
-// A message is what is stored of a message beside its text. Times are the
-// clock's, in ns.
+// A message is the record of a message without its text. Times are those of the
+// clock, in ns.
 type message struct {
 	id       uuid.UUID
 	inserted int64
 	expires  int64
 	place    place
-	receipt  uint64 // drawn anew whenever the message is given out or updated
-	dequeued uint32 // how often it was given out
+	receipt  uint64 // changes whenever the message is delivered or updated
+	dequeued uint32 // how often it was delivered
 }
 
 const messageSize = 8 + 8 + placeSize + 8 + 4
@@ -50,8 +50,8 @@ func (m *message) decode(b []byte) error {
 	return nil
 }
 
-// A place is where a message stands in its queue's index: by the time at which
-// it is visible, then in the order in which messages came.
+// A place is the position of a message in its queue's index: by the time at which it
+// becomes visible, then in the order of arrival.
 type place struct {
 	at    int64
 	order uint64
@@ -82,11 +82,11 @@ func textKey(id store.ID, message uuid.UUID) []byte {
 
 func placeKey(id store.ID, p place) []byte { return p.append(id.Key(store.PrefixVisible)) }
 
-// A tally is what changes of a queue with its messages. It is stored with them,
-// in the same batch, and the time with it.
+// A tally holds the counters of a queue. It is stored together with the time in the
+// batch that changes the messages.
 type tally struct {
-	count int64  // of messages, those that are invisible or expired too
-	drawn uint64 // the last number given out: as an order, or as a receipt
+	count int64  // of messages, including invisible and expired ones
+	drawn uint64 // last number used, as an order or as a receipt
 }
 
 func (t tally) encode(now int64) []byte {
@@ -104,13 +104,13 @@ func (t *tally) decode(b []byte) (now int64, err error) {
 	return int64(binary.BigEndian.Uint64(b[16:])), nil
 }
 
-// draw gives a number that the queue gave to nothing before.
+// draw returns a number that the queue has not used before.
 func (t *tally) draw() uint64 {
 	t.drawn++
 	return t.drawn
 }
 
-// parseID reads a message's id. What is no id is no message's.
+// parseID parses a message's ID. An invalid one is that of no message.
 func parseID(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != len(id.String()) {
@@ -119,13 +119,13 @@ func parseID(text string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// appendReceipt writes a pop receipt: opaque text, in base64 as Azure's is.
+// appendReceipt appends a pop receipt: opaque base64, as on Azure.
 func appendReceipt(dst []byte, receipt uint64) []byte {
 	return base64.StdEncoding.AppendEncode(dst, binary.BigEndian.AppendUint64(nil, receipt))
 }
 
-// parseReceipt reads a pop receipt. One that is not ours but in base64 is zero,
-// which no message has.
+// parseReceipt parses a pop receipt. Base64 of another length is zero, which is the
+// receipt of no message.
 func parseReceipt(text string) (uint64, error) {
 	if text == "" {
 		return 0, wire.MissingQuery("popreceipt")

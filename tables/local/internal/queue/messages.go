@@ -9,7 +9,7 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Limits of times and numbers
+// Limits and defaults
 // (learn.microsoft.com/rest/api/storageservices/get-messages, put-message, update-message).
 const (
 	maxVisibility     = 7 * 24 * 60 * 60 // seconds
@@ -18,7 +18,6 @@ const (
 	maxMessages       = 32
 )
 
-// put answers POST messages: a new message.
 func (s *Service) put(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	delay, err := r.IntQuery("visibilitytimeout", 0, maxVisibility, 0)
 	if err != nil {
@@ -47,14 +46,14 @@ func (s *Service) put(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at 
 	return wire.XML(w, http.StatusCreated, append(body, "</QueueMessagesList>"...))
 }
 
-// lifeOf reads messagettl, in seconds; -1 is for ever. A message that would
-// expire before it is visible is refused.
+// lifeOf parses messagettl, in seconds; -1 means forever. It refuses a message that
+// would expire before it becomes visible.
 func lifeOf(r *wire.Request, delay int) (int, error) {
 	life := defaultLife
 	if text := r.Query.Get("messagettl"); text != "" {
 		var err error
 		if life, err = strconv.Atoi(text); err != nil || life < -1 || life == 0 {
-			return 0, wire.BadQuery("messagettl", text, "Neither a positive whole number nor -1, which is for ever.")
+			return 0, wire.BadQuery("messagettl", text, "It must be a positive number, or -1 for no expiry.")
 		}
 	}
 	if life != -1 && delay >= life {
@@ -63,8 +62,8 @@ func lifeOf(r *wire.Request, delay int) (int, error) {
 	return life, nil
 }
 
-// after is a time so many seconds after ns. What is negative, or too late for
-// the clock, is never.
+// after returns ns plus seconds. A negative number of seconds, or a time that does not
+// fit, is never.
 func after(ns int64, seconds int) int64 {
 	if seconds < 0 || int64(seconds) > (never-ns)/int64(time.Second) {
 		return never
@@ -72,7 +71,7 @@ func after(ns int64, seconds int) int64 {
 	return ns + int64(seconds)*int64(time.Second)
 }
 
-// readText reads the text in a request's body; an empty body has none.
+// readText reads the text in the body. An empty body has none.
 func readText(r *wire.Request) (text []byte, found bool, err error) {
 	body, err := r.ReadBody(maxBody)
 	if err != nil {
@@ -87,7 +86,7 @@ func readText(r *wire.Request) (text []byte, found bool, err error) {
 	return parseText(body)
 }
 
-// get answers GET messages: the next ones, invisible to others for a while.
+// get delivers the next messages and makes them invisible for a while.
 func (s *Service) get(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	visibility, err := r.IntQuery("visibilitytimeout", 1, maxVisibility, defaultVisibility)
 	if err != nil {
@@ -98,13 +97,13 @@ func (s *Service) get(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at 
 	})
 }
 
-// peek answers GET messages?peekonly=true: the next ones, left as they are.
+// peek returns the next messages without changing them.
 func (s *Service) peek(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	return s.next(w, r, at.queue, false, (*turn).peek)
 }
 
-// next answers with the messages that find gives. Where expired ones are all that
-// a turn got to, it takes another.
+// next answers with the messages that find returns. If a turn found only expired
+// messages, it takes another turn.
 func (s *Service) next(w http.ResponseWriter, r *wire.Request, name string, held bool,
 	find func(t *turn, most int) (found []*message, more bool, err error)) error {
 	most, err := r.IntQuery("numofmessages", 1, maxMessages, 1)
@@ -137,7 +136,7 @@ func (s *Service) next(w http.ResponseWriter, r *wire.Request, name string, held
 	return wire.XML(w, http.StatusOK, messagesBody(now, found, texts, held))
 }
 
-// messagesBody writes messages with their texts.
+// messagesBody returns the XML of messages with their texts.
 func messagesBody(now instant, found []*message, texts [][]byte, held bool) []byte {
 	const around = 512 // bytes of XML around a text
 	size := around
@@ -151,7 +150,6 @@ func messagesBody(now instant, found []*message, texts [][]byte, held bool) []by
 	return append(body, "</QueueMessagesList>"...)
 }
 
-// clear answers DELETE messages.
 func (s *Service) clear(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	err := s.turn(at.queue, func(t *turn) error {
 		t.clear()

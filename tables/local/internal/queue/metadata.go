@@ -8,8 +8,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// getMetadata answers with the metadata and the number of messages, those that
-// are invisible too.
+// getMetadata answers with the metadata and the number of messages, including
+// invisible ones.
 func (s *Service) getMetadata(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	var metadata map[string]string
 	var count int64
@@ -25,7 +25,7 @@ func (s *Service) getMetadata(w http.ResponseWriter, r *wire.Request, _ *auth.Gr
 	return wire.Empty(w, http.StatusOK)
 }
 
-// setMetadata replaces the metadata as a whole.
+// setMetadata replaces all metadata.
 func (s *Service) setMetadata(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	metadata, err := wire.ParseMetadata(r.Header)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// path is what a URL names below the account: nothing, a queue, its messages,
-// or one message.
+// A path is what a URL names below the account: nothing, a queue, its messages, or
+// one message.
 type path struct {
 	queue    string
 	messages bool
 	message  string
 }
 
-// parsePath reads an escaped path such as jobs/messages/0193….
+// parsePath parses an escaped path such as jobs/messages/0193….
 func parsePath(r *wire.Request) (p path, err error) {
 	parts := strings.Split(strings.TrimSuffix(r.Path, "/"), "/")
 	for i := range parts {
@@ -83,7 +83,7 @@ func (p path) peeking(r *wire.Request, key route.Key) (route.Key, error) {
 		key.Comp = peekonly
 	case "", "false":
 	default:
-		return key, wire.BadQuery("peekonly", peek, "Neither true nor false.")
+		return key, wire.BadQuery("peekonly", peek, "It must be true or false.")
 	}
 	return key, nil
 }

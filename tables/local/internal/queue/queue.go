@@ -12,16 +12,16 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A queue is what is held of a queue in memory.
+// A queue is the state of a queue in memory.
 type queue struct {
 	mu     sync.Mutex
 	record record // replaced, never changed
 	tally  tally
-	head   place // before it the index has no living key
-	gone   bool  // deleted, after it was found
+	head   place // the index has no live key before it
+	gone   bool  // deleted since it was found
 }
 
-// A record is what is stored of a queue as a whole.
+// A record is the stored record of a queue.
 type record struct {
 	ID       store.ID
 	Name     string
@@ -31,7 +31,7 @@ type record struct {
 
 func recordKey(name string) []byte { return append([]byte{store.PrefixQueue}, name...) }
 
-// put stores a queue's record with what b holds already.
+// putRecord applies b with a queue's record.
 func (s *Service) putRecord(b *store.Batch, c record) (wait func() error, err error) {
 	value, err := json.Marshal(c)
 	if err != nil {
@@ -41,9 +41,9 @@ func (s *Service) putRecord(b *store.Batch, c record) (wait func() error, err er
 	return s.store.Apply(b), nil
 }
 
-// load reads every queue's record and tally.
+// load reads the records and tallies of all queues.
 func (s *Service) load() error {
-	for r, err := range store.Records[record](s.store, []byte{store.PrefixQueue}, []byte{store.PrefixQueue + 1}) {
+	for r, err := range store.Records[record](s.store, recordKey(""), []byte{store.PrefixQueue + 1}) {
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (s *Service) load() error {
 	return nil
 }
 
-// create answers PUT of a queue: a repetition with the same metadata is none.
+// create creates a queue. Creating it again with the same metadata is no error.
 func (s *Service) create(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	metadata, err := wire.ParseMetadata(r.Header)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *Service) add(name string, metadata map[string]string) (wait func() erro
 	return wait, http.StatusCreated, nil
 }
 
-// delete answers DELETE of a queue. Its name is free at once, where Azure keeps
-// it for half a minute (409 QueueBeingDeleted).
+// delete deletes a queue. Its name is free at once; on Azure it is reserved for half a
+// minute (409 QueueBeingDeleted).
 func (s *Service) delete(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
 	wait, err := s.drop(at.queue)
 	if waitErr := wait(); waitErr != nil {
@@ -136,7 +136,7 @@ func (s *Service) drop(name string) (wait func() error, err error) {
 	return s.store.Apply(b), nil
 }
 
-// deleteMessages deletes all messages of a queue, in a few ranges of keys.
+// deleteMessages deletes all messages of a queue by ranges of keys.
 func deleteMessages(b *store.Batch, id store.ID) {
 	for _, prefix := range []byte{store.PrefixMessage, store.PrefixText, store.PrefixVisible} {
 		keys := id.Key(prefix)

@@ -1,9 +1,9 @@
-// Package queue serves the Queue service's REST protocol.
+// Package queue serves the REST protocol of the Queue service.
 //
-// A queue's messages stand in an index by the time at which they are visible,
-// then in the order in which they came. An operation holds its queue's lock
-// while it reads and applies, and not while it waits for the disk, so that many
-// operations on one queue share a flush. Every answer is sent after that wait.
+// The messages of a queue are in an index, by the time at which they become visible,
+// then in the order of arrival. An operation holds its queue's lock while it reads
+// and applies, but not while it waits for the disk, so that many operations on one
+// queue share a flush. Every answer is sent after that wait.
 package queue
 
 import (
@@ -17,20 +17,20 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// A Service serves queues out of a store.
+// A Service serves queues from a store.
 type Service struct {
 	store *store.Store
 	auth  *auth.Verifier
 	now   func() time.Time
 	clock clock
 
-	// mu guards queues, and orders their creation and deletion. Who needs a
-	// queue's lock too takes it second.
+	// mu guards queues and orders their creation and deletion. It is locked before the
+	// lock of a queue.
 	mu     sync.RWMutex
 	queues map[string]*queue
 }
 
-// New opens the service on what the store holds. It takes the time from now.
+// New opens the service on a store. It takes the time from now.
 func New(s *store.Store, account string, key []byte, now func() time.Time) (*Service, error) {
 	q := &Service{store: s, now: now, queues: map[string]*queue{}}
 	q.auth = &auth.Verifier{Account: account, Key: key, Policies: q.policies}
@@ -42,7 +42,7 @@ func (s *Service) Handler(log *slog.Logger) http.Handler {
 	return &wire.Handler{Service: wire.Queue, Account: s.auth.Account, Now: s.now, Log: log, Serve: s.router().Serve}
 }
 
-// find gives a queue by its name.
+// find returns the queue with a name.
 func (s *Service) find(name string) (*queue, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -52,9 +52,9 @@ func (s *Service) find(name string) (*queue, error) {
 	return nil, errQueueNotFound
 }
 
-// with runs f alone on a queue, and returns when what f saw and did is on disk:
-// refusals too, since "there is no such message" tells a client that repeats
-// itself that its first try was accepted. A nil wait means that f did nothing.
+// with runs f with a queue's lock, and returns when everything that f read and wrote
+// is on disk. This includes refusals: "there is no such message" tells a client that
+// repeats a request that the first one was done. A nil wait means that f wrote nothing.
 func (s *Service) with(name string, f func(*queue) (wait func() error, err error)) error {
 	wait, err := s.alone(name, f)
 	if wait == nil {
@@ -79,7 +79,7 @@ func (s *Service) alone(name string, f func(*queue) (func() error, error)) (func
 	return f(q)
 }
 
-// policies gives a queue's stored access policies to the verifier.
+// policies returns a queue's stored access policies, for the verifier.
 func (s *Service) policies(_ wire.Service, name string) ([]auth.Policy, error) {
 	q, err := s.find(name)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// Expired messages are never given out, and an operation that comes upon them
-// removes them. A sweep finds those that none comes upon.
+// Expired messages are never delivered, and an operation that finds them removes
+// them. The sweep removes those that no operation finds.
 const (
 	sweepEvery = 2 * time.Minute
 	sweepMost  = 20_000 // records read in one sweep
-	sweepTurn  = 500    // records read in one turn with a queue
+	sweepTurn  = 500    // records read in one turn
 )
 
-// Sweep removes expired messages from time to time, until ctx ends. A sweep reads
-// a bounded number of records, and the next goes on where it stopped.
+// Sweep periodically removes expired messages, until ctx ends. Each sweep reads a
+// limited number of records and continues where the last one stopped.
 func (s *Service) Sweep(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
@@ -32,18 +32,18 @@ func (s *Service) Sweep(ctx context.Context, log *slog.Logger) {
 		case <-tick.C:
 		}
 		if err := s.sweep(ctx, &at); err != nil {
-			log.Error("sweep of expired messages", "err", err)
+			log.Error("sweep failed", "err", err)
 		}
 	}
 }
 
-// A cursor is where a sweep stopped: before a message of a queue.
+// A cursor is the message before which a sweep stopped.
 type cursor struct {
 	queue   string
 	message uuid.UUID
 }
 
-// sweep goes over the queues in the order of their names, from the cursor on.
+// sweep visits the queues in the order of their names, starting at the cursor.
 func (s *Service) sweep(ctx context.Context, at *cursor) error {
 	for read := 0; read < sweepMost && ctx.Err() == nil; {
 		queues, next, err := s.page("", at.queue, 1)
@@ -72,8 +72,7 @@ func (s *Service) sweep(ctx context.Context, at *cursor) error {
 	return nil
 }
 
-// sweepQueue reads a turn's worth of a queue's messages, removes those that
-// expired, and moves the cursor.
+// sweepQueue removes expired messages of a queue for one turn, and moves the cursor.
 func (s *Service) sweepQueue(at *cursor) (read int, done bool, err error) {
 	next := *at
 	err = s.turn(at.queue, func(t *turn) error {

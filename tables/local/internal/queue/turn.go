@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A turn is one operation's time alone with a queue. What it does to the queue's
-// tally and head holds only if the whole operation succeeds.
+// A turn is an operation on a queue under its lock. Its changes of the tally and the
+// head take effect only if the whole operation succeeds.
 type turn struct {
 	store *store.Store
 	b     *store.Batch
@@ -19,7 +19,7 @@ type turn struct {
 	head  place
 }
 
-// turn runs f in a turn of a queue and stores what it did, as with describes.
+// turn runs f in a turn of a queue and stores its changes, as described for with.
 func (s *Service) turn(name string, f func(*turn) error) error {
 	return s.with(name, func(q *queue) (func() error, error) {
 		t := &turn{s.store, s.store.Batch(), q.record.ID, s.clock.read(s.now), q.tally, q.head}
@@ -41,7 +41,7 @@ func (s *Service) turn(name string, f func(*turn) error) error {
 
 // add stores a new message.
 func (t *turn) add(visible, expires int64, text []byte) *message {
-	id := uuid.Must(uuid.NewV7()) // begins with the time: messages that come together are stored together
+	id := uuid.Must(uuid.NewV7()) // starts with the time, so messages that arrive together are stored together
 	m := &message{id: id, inserted: t.now.ns, expires: expires,
 		place: place{visible, t.tally.draw()}, receipt: t.tally.draw()}
 	t.tally.count++
@@ -50,7 +50,7 @@ func (t *turn) add(visible, expires int64, text []byte) *message {
 	return m
 }
 
-// set stores a message's record and its place, to which the head gives way.
+// set stores a message's record and place, and moves the head back if necessary.
 func (t *turn) set(m *message) {
 	t.b.Set(messageKey(t.id, m.id), m.encode())
 	t.b.Set(placeKey(t.id, m.place), m.id[:])
@@ -59,7 +59,7 @@ func (t *turn) set(m *message) {
 	}
 }
 
-// hide gives a message a new receipt, and a new time at which it is visible.
+// hide sets a new receipt and the time at which a message becomes visible.
 func (t *turn) hide(m *message, visible int64) {
 	t.b.Delete(placeKey(t.id, m.place))
 	m.place.at = visible
@@ -94,8 +94,8 @@ func (t *turn) message(id uuid.UUID) (m *message, found bool, err error) {
 	return m, true, m.decode(value)
 }
 
-// held reads a message that a client holds by a receipt. A receipt that was
-// replaced since is refused, and so is a message that is gone or expired.
+// held reads the message that a client holds by a receipt. It refuses a receipt that
+// has been replaced, and a message that is deleted or expired.
 func (t *turn) held(id uuid.UUID, receipt uint64) (*message, error) {
 	m, found, err := t.message(id)
 	if err != nil {
@@ -119,17 +119,16 @@ func (t *turn) text(m *message) ([]byte, error) {
 	return text, err
 }
 
-// maxExpired bounds the expired messages that one turn removes, since others wait.
+// maxExpired is how many expired messages one turn removes, because others wait.
 const maxExpired = 1000
 
-// due gives up to most messages that are visible, in order, and the place after
-// the walk. It removes the expired ones on its way, and where it had to stop for
-// those, more holds.
+// due returns up to most visible messages in order, and the place where it stopped.
+// It removes expired messages on the way; more is true if it stopped because of them.
 //
-// It starts at the head. Before it there are only the keys of messages that were
-// given out or deleted, which the store walks over one by one until it compacts
-// them: a queue in steady use has thousands. So every dead key is walked over
-// once: the head moves past it, and only a write moves the head back.
+// It starts at the head. Before the head there are only the keys of messages that
+// were delivered or deleted, which the store steps over one by one until it compacts
+// them: a queue in steady use has thousands. The head moves past each of these dead
+// keys once, and only a write moves it back.
 func (t *turn) due(most int) (found []*message, after place, more bool, err error) {
 	end := place{at: t.now.ns + 1}
 	if !t.head.before(end) {
@@ -159,7 +158,7 @@ func (t *turn) due(most int) (found []*message, after place, more bool, err erro
 	return found, end, false, it.Error()
 }
 
-// peek gives up to most messages and leaves them as they are.
+// peek returns up to most messages without changing them.
 func (t *turn) peek(most int) (found []*message, more bool, err error) {
 	found, t.head, more, err = t.due(most)
 	if len(found) > 0 {
@@ -168,7 +167,7 @@ func (t *turn) peek(most int) (found []*message, more bool, err error) {
 	return found, more, err
 }
 
-// take gives out up to most messages: they are invisible until then.
+// take delivers up to most messages, which are invisible until visible.
 func (t *turn) take(most int, visible int64) (found []*message, more bool, err error) {
 	found, t.head, more, err = t.due(most)
 	for _, m := range found {
@@ -178,7 +177,7 @@ func (t *turn) take(most int, visible int64) (found []*message, more bool, err e
 	return found, more, err
 }
 
-// indexed reads the message that an index key and its value name.
+// indexed reads the message of an index entry.
 func (t *turn) indexed(key, value []byte) (*message, error) {
 	id, err := uuid.FromBytes(value)
 	if err != nil {
@@ -186,7 +185,7 @@ func (t *turn) indexed(key, value []byte) (*message, error) {
 	}
 	m, found, err := t.message(id)
 	if err == nil && (!found || m.place != placeOf(key[1+8:])) {
-		err = fmt.Errorf("the index names message %s, whose record says otherwise", id)
+		err = fmt.Errorf("the index and the record of message %s disagree", id)
 	}
 	return m, err
 }

@@ -9,11 +9,11 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// maxText bounds a message's text, in bytes of UTF-8
+// maxText is the maximum size of a message's text, in bytes of UTF-8
 // (learn.microsoft.com/rest/api/storageservices/put-message).
 const maxText = 64 << 10
 
-// maxBody bounds the XML around it: text may be escaped throughout.
+// maxBody is the maximum size of its XML: every character may be escaped.
 const maxBody = 6*maxText + 1<<10
 
 // parseText reads <QueueMessage><MessageText>…</MessageText></QueueMessage>. It
@@ -47,8 +47,8 @@ func parseText(body []byte) (text []byte, found bool, err error) {
 	return m.Texts[0].Text, true, nil
 }
 
-// appendMessage writes a message as a client is to see it: with its receipt where
-// the client is to hold it, and counted with how often it was given out, and its text.
+// appendMessage appends the XML of a message: with its receipt if the client holds
+// it, and with its delivery count and text if counted is set.
 func appendMessage(dst []byte, now instant, m *message, held, counted bool, text []byte) []byte {
 	dst = append(dst, "<QueueMessage><MessageId>"...)
 	dst = append(dst, m.id.String()...)

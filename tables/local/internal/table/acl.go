@@ -8,7 +8,7 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// policies gives a table's stored access policies to the verifier.
+// policies returns a table's stored access policies, for the verifier.
 func (s *Service) policies(_ wire.Service, table string) ([]auth.Policy, error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
@@ -39,7 +39,7 @@ func (s *Service) setACL(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, 
 	if err != nil {
 		return err
 	}
-	// A record is replaced, never changed: readers hold it without the lock.
+	// A record is replaced, never changed: readers use it without the lock.
 	if err := s.put(s.store.Batch(), &meta{ID: m.ID, Name: m.Name, Policies: policies}); err != nil {
 		return err
 	}

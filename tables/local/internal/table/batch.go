@@ -10,8 +10,8 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// batch does an entity group transaction. Its answer is 202 even when it fails;
-// the failure is inside, its message headed by the operation's index.
+// batch executes an entity group transaction. It answers 202 even if the transaction
+// fails: the error is in the body, and its message starts with the operation's index.
 func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant, _ target) error {
 	body, err := r.ReadBody(maxBody)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant, _
 	return writeBatch(w, r, replies, true)
 }
 
-// request is the part as if it had come by itself, in the place of r. The Accept
-// of a transaction as a whole tells nothing: older clients have Atom there.
+// request returns the part as a request of its own, in place of r. The Accept header
+// of the whole transaction is ignored, because older clients ask for Atom there.
 func (p *part) request(r *wire.Request) *wire.Request {
 	inner, alone := *r, *r.Request
 	alone.Method, alone.Header = p.method, p.header
@@ -56,7 +56,7 @@ func (p *part) request(r *wire.Request) *wire.Request {
 	return &inner
 }
 
-// parseOperations reads the parts as writes on one partition of one table.
+// parseOperations parses the parts as writes to one partition of one table.
 func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed int, err error) {
 	rows := map[string]bool{}
 	for i, p := range parts {
@@ -79,7 +79,8 @@ func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed in
 				Message: "All commands in a batch must operate on same entity group."}
 		case rows[op.row]:
 			return nil, i, &wire.Error{Status: 400, Code: "InvalidDuplicateRow",
-				Message: "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request."}
+				Message: "The batch request contains multiple changes with same row key. " +
+					"An entity can appear only once in a batch request."}
 		}
 		rows[op.row] = true
 		ops = append(ops, op)
@@ -96,7 +97,7 @@ func authorize(ops []*operation, g *auth.Grant) (failed int, err error) {
 	return 0, nil
 }
 
-// batchQuery answers a transaction that is one query.
+// batchQuery executes a transaction that consists of one query.
 func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p *part) error {
 	path, err := parsePath(r.Below(p.url.EscapedPath()))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// Bounds of a transaction's body, beside its length
+// Limits of a transaction, in addition to the length of its body
 // (learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions).
 const (
 	maxOperations  = 100
@@ -29,10 +29,10 @@ type part struct {
 	body   []byte
 }
 
-// parseBatch reads the body of POST $batch: one change set, or one query.
+// parseBatch parses the body of POST $batch: one change set or one query.
 //
-// The parts are cut out of the body where they lie. net/http's reader would copy
-// each of them three times, which was a fifth of a transaction's whole cost.
+// The parts are slices of the body. The readers of mime/multipart and net/http copy
+// each part three times, which was a fifth of the cost of a transaction.
 func parseBatch(contentType string, body []byte) (parts []part, isQuery bool, err error) {
 	outer, err := split(contentType, body)
 	if err != nil {
@@ -84,8 +84,8 @@ func parseChangeSet(media string, content []byte) ([]part, error) {
 	return parts, nil
 }
 
-// split cuts a multipart body at its boundaries, which stand at the start of a
-// line. What is before the first and after the last is no part (RFC 2046, 5.1.1).
+// split splits a multipart body at its boundaries, which start a line. It ignores
+// what precedes the first and follows the last (RFC 2046, 5.1.1).
 func split(contentType string, body []byte) ([][]byte, error) {
 	media, params, err := mime.ParseMediaType(contentType)
 	if err != nil || media != "multipart/mixed" || params["boundary"] == "" || len(params["boundary"]) > 200 {
@@ -104,7 +104,7 @@ func split(contentType string, body []byte) ([][]byte, error) {
 		line, _, _ := bytes.Cut(body[at:], []byte("\n"))
 		rest := strings.TrimRight(string(line[:min(len(line), 8)]), " \t\r")
 		if i > 0 && body[i-1] != '\n' || rest != "" && rest != "--" {
-			continue // it is in a line of the content, or a longer boundary's beginning
+			continue // inside a line of the content, or the start of a longer boundary
 		}
 		if start >= 0 {
 			parts = append(parts, trimLine(body[start:i]))
@@ -113,19 +113,19 @@ func split(contentType string, body []byte) ([][]byte, error) {
 			return parts, nil
 		}
 		if len(parts) > maxOperations {
-			return parts, nil // too many already: the caller says so
+			return parts, nil // too many: the caller refuses them
 		}
 		start = min(at+len(line)+1, len(body))
 		at = start
 	}
 }
 
-// trimLine takes the line break off that belongs to the boundary after it.
+// trimLine removes the line break that belongs to the next boundary.
 func trimLine(b []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(b, []byte("\n")), []byte("\r"))
 }
 
-// cutHeader reads header lines up to an empty one.
+// cutHeader parses header lines up to an empty one, and returns the rest.
 func cutHeader(b []byte) (http.Header, []byte, error) {
 	h := make(http.Header, 8)
 	for n := 0; ; n++ {
@@ -137,15 +137,16 @@ func cutHeader(b []byte) (http.Header, []byte, error) {
 		}
 		name, value, ok := strings.Cut(string(line), ":")
 		if !ok || name == "" || strings.TrimSpace(name) != name || n == maxPartHeaders {
-			return nil, nil, entity.Invalid("The header line " + strconv.Quote(clip(string(line))) + " in the transaction is malformed, or one too many.")
+			return nil, nil, entity.Invalid("The header line " + strconv.Quote(clip(string(line))) +
+				" in the transaction is malformed, or there are too many headers.")
 		}
 		name = textproto.CanonicalMIMEHeaderKey(name)
 		h[name] = append(h[name], strings.TrimSpace(value))
 	}
 }
 
-// parsePart reads a request line, headers and what follows. The body's length
-// is the part's, since most clients state none.
+// parsePart parses a request line, headers and body. The body ends with the part,
+// because most clients send no Content-Length.
 func parsePart(content []byte) (part, error) {
 	content = bytes.TrimLeft(content, "\r\n")
 	first, rest, _ := bytes.Cut(content, []byte("\n"))

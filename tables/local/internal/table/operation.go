@@ -15,17 +15,18 @@ type kind byte
 
 const (
 	insert          kind = iota
-	replace              // Update Entity: the row must be there
-	merge                // Merge Entity: the row must be there
+	replace              // Update Entity: the row must exist
+	merge                // Merge Entity: the row must exist
 	insertOrReplace      // no If-Match
 	insertOrMerge        // no If-Match
 	remove
 )
 
-// permissions are the SAS permissions that each kind needs, all of them.
-var permissions = [...]string{insert: "a", replace: "u", merge: "u", insertOrReplace: "au", insertOrMerge: "au", remove: "d"}
+// permissions are the SAS permissions that each kind needs: all of them.
+var permissions = [...]string{insert: "a", replace: "u", merge: "u",
+	insertOrReplace: "au", insertOrMerge: "au", remove: "d"}
 
-// An operation is one write, from a request by itself or from a transaction.
+// An operation is a single write, from a request or from a transaction.
 type operation struct {
 	kind           kind
 	table          string
@@ -36,7 +37,7 @@ type operation struct {
 	level          entity.Level // of the content returned
 }
 
-// parseOperation reads a write. Its form is the same alone and in a transaction.
+// parseOperation parses a write, which has the same form alone and in a transaction.
 func parseOperation(method string, p target, h http.Header, body func() ([]byte, error)) (*operation, error) {
 	op := &operation{table: p.table, partition: p.partition, row: p.row, ifMatch: h.Get("If-Match")}
 	switch {
@@ -90,8 +91,7 @@ func (op *operation) checkKeys() error {
 	return entity.CheckKey("RowKey", op.row)
 }
 
-// etag is the form of a weak entity tag. A strong one is refused as no tag at
-// all: it can never be a row's.
+// etag matches a weak entity tag. Rows never have strong ones, so those are invalid.
 var etag = regexp.MustCompile(`^[Ww]/"[^"]*"$`)
 
 func (op *operation) checkMatch() error {
@@ -101,10 +101,11 @@ func (op *operation) checkMatch() error {
 	if op.ifMatch == "" || op.ifMatch == "*" || etag.MatchString(op.ifMatch) {
 		return nil
 	}
-	return entity.Invalid("The etag value '" + op.ifMatch + "' specified in one of the request headers is not valid. Please make sure only one etag value is specified and is valid.")
+	return entity.Invalid("The etag value '" + op.ifMatch + "' specified in one of the request headers is not valid. " +
+		"Please make sure only one etag value is specified and is valid.")
 }
 
-// authorize asks the grant for every permission and for the keys.
+// authorize checks that the grant has all permissions and covers the keys.
 func (op *operation) authorize(g *auth.Grant) error {
 	if g.Owner {
 		return nil
@@ -120,7 +121,7 @@ func (op *operation) authorize(g *auth.Grant) error {
 	return g.Range.Check(auth.Key{Partition: op.partition, Row: op.row})
 }
 
-// prefersContent tells whether an insert is to be answered with the entity.
+// prefersContent reports whether the answer to an insert contains the entity.
 func prefersContent(h http.Header) bool {
 	return !strings.Contains(strings.ToLower(h.Get("Prefer")), "return-no-content")
 }

@@ -75,7 +75,7 @@ var tableName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{2,62}$`)
 var errPath = &wire.Error{Status: 400, Code: "InvalidInput",
 	Message: "The request URL is not a table's, an entity's or a transaction's."}
 
-// parsePath reads an escaped path such as
+// parsePath parses an escaped path such as
 // readings(PartitionKey='d%201',RowKey='0638').
 func parsePath(escaped string) (target, error) {
 	text, err := url.PathUnescape(strings.TrimSuffix(escaped, "/"))
@@ -97,7 +97,7 @@ func parsePath(escaped string) (target, error) {
 	return p, p.parseArgs(args)
 }
 
-// parseArgs reads 'name' or PartitionKey='…',RowKey='…', in either order.
+// parseArgs parses 'name' or PartitionKey='…',RowKey='…', in either order.
 func (p *target) parseArgs(args string) (err error) {
 	if strings.HasPrefix(args, "'") {
 		p.hasName = true
@@ -136,7 +136,7 @@ func (p *target) parseArgs(args string) (err error) {
 	return nil
 }
 
-// unquote reads a quoted text at the start of s; a quote in it is doubled.
+// unquote parses a quoted string at the start of s, in which quotes are doubled.
 func unquote(s string) (text, rest string, err error) {
 	s, ok := strings.CutPrefix(s, "'")
 	if !ok {

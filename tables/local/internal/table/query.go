@@ -2,7 +2,6 @@ package table
 
 import (
 	"bytes"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -16,16 +15,16 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Bounds of a page (learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
+// Limits of a page (learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination).
 const (
 	maxRows  = 1000
 	maxPage  = 4 << 20
-	maxScan  = 5 * time.Second // then the page ends where it is, even if it is empty
-	maxTerms = 255             // properties that $select may name
+	maxScan  = 5 * time.Second // then the page ends, even if it is empty
+	maxTerms = 255             // properties in $select
 )
 
-// reading is what Get Entity and Query Entities have in common: the table and how
-// its rows are written.
+// reading returns what Get Entity and Query Entities need: the table, and how to
+// render its rows.
 func (s *Service) reading(r *wire.Request, at target) (*meta, *entity.Renderer, error) {
 	l, err := level(r)
 	if err != nil {
@@ -71,7 +70,7 @@ func (s *Service) get(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p t
 		return err
 	}
 	if !g.Owner && !g.Range.Contains(auth.Key{Partition: p.partition, Row: p.row}) {
-		return errNotFound // a SAS reads as if nothing were beyond its range
+		return errNotFound // for a SAS, nothing exists outside its range
 	}
 	value, found, err := s.store.Get(entityKey(m.ID, p.partition, p.row))
 	if err != nil {
@@ -107,7 +106,8 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 	}
 	page := &page{id: m.ID, filter: filter, top: top, render: render, start: time.Now()}
 	if render.Level != entity.NoMetadata {
-		page.body = fmt.Appendf(page.body, `{"odata.metadata":%s,"value":[`, wire.AppendString(nil, render.Base+"/$metadata#"+render.Table))
+		page.body = wire.AppendString(append(page.body, `{"odata.metadata":`...), render.Base+"/$metadata#"+render.Table)
+		page.body = append(page.body, `,"value":[`...)
 	} else {
 		page.body = append(page.body, `{"value":[`...)
 	}
@@ -123,9 +123,10 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 	return answer(w, http.StatusOK, render.Level, append(page.body, "]}"...))
 }
 
-// span is the range of store keys that a query reads: what its filter names, cut
-// to its SAS's range, from its continuation token on.
-func (s *Service) span(r *wire.Request, g *auth.Grant, m *meta, keys odata.Keys) (lower, upper []byte, empty bool, err error) {
+// span returns the range of store keys that a query reads: the keys of its filter,
+// within the range of its SAS, starting at its continuation token.
+func (s *Service) span(r *wire.Request, g *auth.Grant, m *meta, keys odata.Keys) (
+	lower, upper []byte, empty bool, err error) {
 	lower, upper = keySpan(m.ID, keys)
 	if !g.Owner {
 		from, upto := grantSpan(m.ID, g.Range)
@@ -146,8 +147,8 @@ func (s *Service) span(r *wire.Request, g *auth.Grant, m *meta, keys odata.Keys)
 	return lower, upper, empty, nil
 }
 
-// keySpan is the range of store keys that a filter's keys can be in. A single
-// partition is cut by rows; of several, only the first is, at its start.
+// keySpan returns the range of store keys for the keys of a filter. Row keys narrow
+// the range in a single partition; with several partitions, only its start.
 func keySpan(id store.ID, keys odata.Keys) (lower, upper []byte) {
 	table := id.Key(store.PrefixEntity)
 	lower, upper = table, store.After(table)
@@ -171,7 +172,7 @@ func keySpan(id store.ID, keys odata.Keys) (lower, upper []byte) {
 	return lower, upper
 }
 
-// afterRow is key, or the key right behind it.
+// afterRow returns key or, with behind, the next possible key.
 func afterRow(key []byte, behind bool) []byte {
 	if behind {
 		return append(key, 0)
@@ -207,7 +208,7 @@ func earlier(a, b []byte) []byte {
 	return b
 }
 
-// A page collects a query's rows until it is full.
+// A page is one page of the rows of a query.
 type page struct {
 	id     store.ID
 	filter odata.Expr
@@ -217,12 +218,12 @@ type page struct {
 
 	body    []byte
 	rows    int
-	scanned int // rows read, passed or not
+	scanned int // rows read, including those filtered out
 	more    bool
-	next    auth.Key // where the next page begins, if there is more
+	next    auth.Key // first key of the next page, if there is one
 }
 
-// fill reads rows into the page until it is full or the range ends.
+// fill adds rows to the page until it is full or the range ends.
 func (s *Service) fill(p *page, lower, upper []byte) error {
 	it, err := s.store.Iter(lower, upper)
 	if err != nil {
@@ -245,7 +246,7 @@ func (s *Service) fill(p *page, lower, upper []byte) error {
 
 func (p *page) full() bool { return p.rows >= p.top || len(p.body) >= maxPage-entity.MaxSize }
 
-// late asks the clock once every thousand rows.
+// late reports whether the time for a page is over. It checks every 1,024 rows.
 func late(scanned int, start time.Time) bool {
 	return scanned%1024 == 1023 && time.Since(start) > maxScan
 }
@@ -270,7 +271,7 @@ func (p *page) add(it *pebble.Iterator, partition, row string) error {
 	return nil
 }
 
-// splitKey cuts an entity's key into partition and row.
+// splitKey splits the key of an entity into partition and row.
 func splitKey(key []byte) (partition, row []byte) {
 	partition, row, _ = bytes.Cut(key[9:], []byte{0})
 	return partition, row

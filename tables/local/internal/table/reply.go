@@ -63,7 +63,8 @@ func opReply(r *wire.Request, op *operation, row entity.Stored, contentID string
 
 // append writes the reply as a part of a multipart body.
 func (p *reply) append(b []byte, boundary string) []byte {
-	b = append(append(append(b, "--"...), boundary...), "\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 "...)
+	b = append(append(append(b, "--"...), boundary...),
+		"\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 "...)
 	b = strconv.AppendInt(b, int64(p.status), 10)
 	b = append(append(append(b, ' '), http.StatusText(p.status)...), "\r\n"...)
 	for _, name := range slices.Sorted(maps.Keys(p.header)) {
@@ -72,7 +73,7 @@ func (p *reply) append(b []byte, boundary string) []byte {
 	return append(append(append(b, "\r\n"...), p.body...), "\r\n"...)
 }
 
-// writeBatch answers with one part for each reply, in a change set or without.
+// writeBatch answers with a part for each reply, in a change set or directly.
 func writeBatch(w http.ResponseWriter, r *wire.Request, replies []reply, changeSet bool) error {
 	outer, inner := "batchresponse_"+r.ID, "changesetresponse_"+r.ID
 	b := make([]byte, 0, 512+len(replies)*640)
@@ -90,6 +91,6 @@ func writeBatch(w http.ResponseWriter, r *wire.Request, replies []reply, changeS
 	b = append(b, "--"+outer+"--\r\n"...)
 	wire.Set(w.Header(), "Content-Type", "multipart/mixed; boundary="+outer)
 	w.WriteHeader(http.StatusAccepted)
-	w.Write(b) // a client that is gone hears nothing
+	w.Write(b) // fails only if the client is gone
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 // meta is a table's record.
 type meta struct {
 	ID       store.ID
-	Name     string // as it was created; names differ by more than case
+	Name     string // as created; names are compared without case
 	Policies []auth.Policy
 }
 
@@ -25,9 +25,9 @@ func tableKey(name string) []byte {
 	return append([]byte{store.PrefixTable}, strings.ToLower(name)...)
 }
 
-// load reads every table's record.
+// load reads the records of all tables.
 func (s *Service) load() error {
-	for m, err := range store.Records[meta](s.store, []byte{store.PrefixTable}, []byte{store.PrefixTable + 1}) {
+	for m, err := range store.Records[meta](s.store, tableKey(""), []byte{store.PrefixTable + 1}) {
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (s *Service) load() error {
 	return nil
 }
 
-// find gives a table's record. The caller holds schema.
+// find returns a table's record. The caller holds schema.
 func (s *Service) find(name string) (*meta, error) {
 	if m, ok := s.tables[strings.ToLower(name)]; ok {
 		return m, nil
@@ -200,8 +200,8 @@ func (s *Service) queryTables(w http.ResponseWriter, r *wire.Request, _ *auth.Gr
 	return answer(w, http.StatusOK, l, append(body, "]}"...))
 }
 
-// names are the tables from the token on that pass the filter, up to top, and
-// the token of what follows.
+// names returns up to top tables, starting at the token, that pass the filter, and
+// the token of the next one.
 func (s *Service) names(filter odata.Expr, top int, token string) (names []string, next string, err error) {
 	from, err := decodeToken("NextTableName", token)
 	if err != nil {
@@ -224,7 +224,7 @@ func (s *Service) names(filter odata.Expr, top int, token string) (names []strin
 	return names, "", nil
 }
 
-// appendTable writes a table as an entity of Tables.
+// appendTable appends a table as an entity of Tables.
 func appendTable(dst []byte, r *wire.Request, l entity.Level, name string, alone bool) []byte {
 	dst = append(dst, '{')
 	if alone && l != entity.NoMetadata {

@@ -1,4 +1,4 @@
-// Package table serves the Table service's REST protocol.
+// Package table serves the REST protocol of the Table service.
 package table
 
 import (
@@ -15,23 +15,23 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// maxBody bounds a request's body, a transaction's too
+// maxBody is the maximum size of a body, also of a transaction, in bytes
 // (learn.microsoft.com/rest/api/storageservices/performing-entity-group-transactions).
 const maxBody = 4 << 20
 
-// A Service serves tables out of a store.
+// A Service serves tables from a store.
 type Service struct {
 	store *store.Store
 	auth  *auth.Verifier
-	locks *store.Locks // by partition: a write reads and applies under one
+	locks *store.Locks // by partition: a write holds one from its first read until Apply
 
-	// schema guards tables. Writers of rows hold it for reading until they have
-	// applied, so that no row outlives its table.
+	// schema guards tables. Writers of rows hold it for reading until Apply, so that no
+	// row outlives its table.
 	schema sync.RWMutex
 	tables map[string]*meta // by lower-case name
 }
 
-// New opens the service on what the store holds.
+// New opens the service on a store.
 func New(s *store.Store, account string, key []byte) (*Service, error) {
 	t := &Service{store: s, locks: store.NewLocks(), tables: map[string]*meta{}}
 	t.auth = &auth.Verifier{Account: account, Key: key, Policies: t.policies}
@@ -50,12 +50,12 @@ var (
 		Message: "The specified resource does not exist."}
 )
 
-// level is the metadata level that the client asked for.
+// level returns the metadata level that the client asks for.
 func level(r *wire.Request) (entity.Level, error) {
 	return levelOf(cmp.Or(r.Query.Get("$format"), r.Header.Get("Accept")))
 }
 
-// levelOf is the level of a $format or an Accept header.
+// levelOf returns the level of a $format or an Accept header.
 func levelOf(want string) (entity.Level, error) {
 	want = strings.ToLower(want)
 	switch {
@@ -74,6 +74,6 @@ func answer(w http.ResponseWriter, status int, l entity.Level, body []byte) erro
 	h := w.Header()
 	wire.Set(h, "Content-Type", "application/json;odata="+l.String()+";streaming=true;charset=utf-8")
 	w.WriteHeader(status)
-	w.Write(body) // a client that is gone hears nothing
+	w.Write(body) // fails only if the client is gone
 	return nil
 }

@@ -9,14 +9,14 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// encodeToken writes a key into a continuation header in the service's form:
-// a version, a length, and base64. Clients give it back as it is.
+// encodeToken encodes a key for a continuation header as the service does: a version,
+// a length, and base64. Clients return it unchanged.
 func encodeToken(key string) string {
 	text := base64.URLEncoding.EncodeToString([]byte(key))
 	return "1!" + strconv.Itoa(len(text)) + "!" + text
 }
 
-// decodeToken reads what encodeToken wrote; empty is the start.
+// decodeToken decodes a token. An empty one is the start.
 func decodeToken(parameter, token string) (string, error) {
 	if token == "" {
 		return "", nil

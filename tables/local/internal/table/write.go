@@ -9,20 +9,21 @@ import (
 	"furrow/tables/local/internal/wire"
 )
 
-// entityKey is a row's place in the store. Keys hold no control characters, so
-// a zero ends the partition key and the order is by partition, then row.
+// entityKey returns the store's key of a row. Keys contain no control characters, so
+// a zero ends the partition key, and the order is by partition, then row.
 func entityKey(id store.ID, partition, row string) []byte {
 	k := append(id.Key(store.PrefixEntity), partition...)
 	return append(append(k, 0), row...)
 }
 
-// write does one operation.
+// write executes a single write.
 func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p target) error {
 	l, err := level(r)
 	if err != nil {
 		return err
 	}
-	op, err := parseOperation(methodOf(r.Method, r.Header), p, r.Header, func() ([]byte, error) { return r.ReadBody(maxBody) })
+	op, err := parseOperation(methodOf(r.Method, r.Header), p, r.Header,
+		func() ([]byte, error) { return r.ReadBody(maxBody) })
 	if err != nil {
 		return err
 	}
@@ -53,11 +54,11 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 	return answer(w, http.StatusCreated, l, render.Append(nil, op.partition, op.row, result, true))
 }
 
-// apply does operations on one partition of one table, all or none. It gives
-// the rows as they are then, or the index of the operation that failed.
+// apply executes operations on one partition of one table, all or none. It returns
+// the new rows, or the index of the operation that failed.
 //
-// What is answered is on disk: successes, and failures too, since "it exists
-// already" tells a client that repeats itself that its first try was accepted.
+// It waits for the disk even after a failure: "it exists already" tells a client
+// that repeats a request that the first one was done.
 func (s *Service) apply(r *wire.Request, ops []*operation) (rows []entity.Stored, failed int, err error) {
 	s.schema.RLock()
 	m, err := s.find(ops[0].table)
@@ -85,7 +86,8 @@ func (s *Service) apply(r *wire.Request, ops []*operation) (rows []entity.Stored
 	return rows, failed, err
 }
 
-func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operation) (rows []entity.Stored, failed int, err error) {
+func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operation) (
+	rows []entity.Stored, failed int, err error) {
 	keys := make([][]byte, len(ops))
 	for i, op := range ops {
 		keys[i] = entityKey(m.ID, op.partition, op.row)
@@ -108,7 +110,8 @@ func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operati
 	return rows, 0, nil
 }
 
-// next is the row after op, or why op is refused. A nil old is no row.
+// next returns the row after op, or the reason why op is refused. old is nil if there
+// is no row.
 func (s *Service) next(r *wire.Request, op *operation, old entity.Stored) (entity.Stored, error) {
 	found, before := old != nil, int64(0)
 	if found {

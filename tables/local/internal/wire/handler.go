@@ -30,7 +30,8 @@ type Handler struct {
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), ID: uuid.NewString(), Version: hr.Header.Get("x-ms-version")}
+	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), ID: uuid.NewString(),
+		Version: hr.Header.Get("x-ms-version")}
 	h.setHeaders(w, r)
 	defer h.recover(w, r)
 	err := r.parse(h.Account)

@@ -38,9 +38,12 @@ type Request struct {
 
 var (
 	errURLLong = &Error{http.StatusRequestURITooLong, "InvalidUri", "The request URI is too long.", nil}
-	errHeaders = &Error{http.StatusRequestHeaderFieldsTooLarge, "RequestHeaderTooLarge", "The request's headers exceed the maximum permissible limit.", nil}
-	errQuery   = &Error{http.StatusBadRequest, "InvalidQueryParameterValue", "The request's query is malformed or has too many parameters.", nil}
-	errVersion = &Error{http.StatusBadRequest, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.",
+	errHeaders = &Error{http.StatusRequestHeaderFieldsTooLarge, "RequestHeaderTooLarge",
+		"The request's headers exceed the maximum permissible limit.", nil}
+	errQuery = &Error{http.StatusBadRequest, "InvalidQueryParameterValue",
+		"The request's query is malformed or has too many parameters.", nil}
+	errVersion = &Error{http.StatusBadRequest, "InvalidHeaderValue",
+		"The value for one of the HTTP headers is not in the correct format.",
 		[]Detail{{"HeaderName", "x-ms-version"}}}
 )
 
