@@ -43,9 +43,7 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 		},
 		"a refold goes on": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
 			drained(t, f, p)
-			member := schema.Member{Month: jobstest.Month, Device: f.World.Devices[0], Readings: f.Readings}
-			_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "rewound"})
-			jobstest.Must(t, err)
+			rewind(t, f, p, time.Time{})
 			m := f.Audit(jobs.Refold)
 			m.Mark = "rewound"
 			return m
