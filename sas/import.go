@@ -129,7 +129,7 @@ func (r Registry) amend(ctx context.Context, stored schema.Device, e schema.Enro
 			return d, "", err
 		}
 	}
-	return d, outcome(changed), r.complete(ctx, d)
+	return d, outcome(changed), r.follow(ctx, d)
 }
 
 func outcome(changed bool) Outcome {

@@ -131,7 +131,7 @@ func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enro
 	d, err := i.Registry.Get(ctx, device)
 	switch {
 	case err == nil:
-		return d, i.Registry.complete(ctx, d)
+		return d, i.Registry.follow(ctx, d)
 	case !errors.Is(err, tables.ErrNotFound):
 		return d, err
 	case e.ImportOnly:

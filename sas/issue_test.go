@@ -21,8 +21,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A yard is storage with an enrollment, and what issues tokens for it.
-type yard struct {
+// A fixture is storage with an enrollment and an issuer for it.
+type fixture struct {
 	t          *testing.T
 	storage    azuretest.Account
 	client     *tables.Client
@@ -34,28 +34,28 @@ type yard struct {
 	issuer     *sas.Issuer
 }
 
-// Find and Keys are those of an enrollment that is not stored.
-func (y *yard) Find(_ context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
+// Find and Keys return the enrollment, which is not stored.
+func (y *fixture) Find(_ context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	if id != y.enrollment.ID {
 		return schema.Enrollment{}, sas.ErrNoEnrollment
 	}
 	return y.enrollment, nil
 }
 
-func (y *yard) Keys(schema.Enrollment) ([]sas.Key, error) { return []sas.Key{y.primary}, nil }
+func (y *fixture) Keys(schema.Enrollment) ([]sas.Key, error) { return []sas.Key{y.primary}, nil }
 
-// Current is one policy for all cohorts.
-func (y *yard) Current(context.Context, string, schema.DeviceID) (string, time.Duration, error) {
+// Current returns the same policy for all cohorts.
+func (y *fixture) Current(context.Context, string, schema.DeviceID) (string, time.Duration, error) {
 	return y.policy, y.wait, nil
 }
 
-func newYard(t *testing.T, transport policy.Transporter) *yard {
+func newFixture(t *testing.T, transport policy.Transporter) *fixture {
 	t.Helper()
 	names, err := schema.ParseNames(azuretest.Name("sas")[:12])
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &yard{t: t, storage: azuretest.FromEnv(t), primary: sas.NewKey(), policy: "summer"}
+	y := &fixture{t: t, storage: azuretest.FromEnv(t), primary: sas.NewKey(), policy: "summer"}
 	account := tables.Account{Name: y.storage.Name, Key: y.storage.Key, Table: y.storage.TableURL}
 	y.client = y.connect(transport)
 	y.registry = sas.NewRegistry(y.client, names)
@@ -74,7 +74,7 @@ func newYard(t *testing.T, transport policy.Transporter) *yard {
 	return y
 }
 
-func (y *yard) connect(transport policy.Transporter) *tables.Client {
+func (y *fixture) connect(transport policy.Transporter) *tables.Client {
 	y.t.Helper()
 	account := tables.Account{Name: y.storage.Name, Key: y.storage.Key, Table: y.storage.TableURL}
 	c, err := tables.Connect(tables.Config{Account: account, Transport: transport, Retry: policy.RetryOptions{RetryDelay: time.Millisecond, MaxRetryDelay: time.Millisecond}})
@@ -84,7 +84,7 @@ func (y *yard) connect(transport policy.Transporter) *tables.Client {
 	return c
 }
 
-func (y *yard) mustIssue(device schema.DeviceID) sas.Answer {
+func (y *fixture) mustIssue(device schema.DeviceID) sas.Answer {
 	y.t.Helper()
 	a, err := y.issuer.Issue(y.t.Context(), device, y.enrollment)
 	if err != nil {
@@ -93,7 +93,7 @@ func (y *yard) mustIssue(device schema.DeviceID) sas.Answer {
 	return a
 }
 
-// insert is what a device does with its answer: the status that storage gives.
+// insert adds a row with a token, as a device does, and returns the status.
 func insert(t *testing.T, a sas.Answer, partition, row string) int {
 	t.Helper()
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, partition, row)
@@ -112,7 +112,7 @@ func insert(t *testing.T, a sas.Answer, partition, row string) int {
 }
 
 func TestTokenAdmitsWhatTheAnswerSays(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	before := time.Now()
 	a := y.mustIssue("pump-7")
 	if a.PartitionKey != "pump-7" || a.Device != "pump-7" || a.RowKeyFormat != sas.RowKeyFormat || a.SendEvery != 30 || a.Batch != sas.DefaultBatch {
@@ -149,7 +149,7 @@ func TestTokenAdmitsWhatTheAnswerSays(t *testing.T) {
 }
 
 func TestExpiredTokenAdmitsNothing(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	y.enrollment.Life = -time.Second
 	a := y.mustIssue("pump-7")
 	want := http.StatusForbidden
@@ -162,7 +162,7 @@ func TestExpiredTokenAdmitsNothing(t *testing.T) {
 }
 
 func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	a := y.mustIssue("pump-7")
 	d, err := y.registry.Get(t.Context(), "pump-7")
 	if err != nil {
@@ -190,7 +190,7 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 }
 
 func TestDeviceThatMayNotGetsNoToken(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	y.mustIssue("revoked")
 	if _, err := y.registry.Update(t.Context(), "revoked", func(d *schema.Device) error { d.Status = schema.Revoked; return nil }); err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestDeviceThatMayNotGetsNoToken(t *testing.T) {
 }
 
 func TestProofMustBeOfTheDeviceAndItsEnrollment(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	in := time.Now().Add(time.Hour)
 	own := y.primary.Of("pump-7")
 	for name, c := range map[string]struct {
@@ -256,7 +256,7 @@ func TestProofMustBeOfTheDeviceAndItsEnrollment(t *testing.T) {
 // TestKilledIssuanceIsHealedByTheNextBoot cuts a first contact off after each of
 // its writes, in each way in which storage can fail.
 func TestKilledIssuanceIsHealedByTheNextBoot(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone, faults.ServerBusy, faults.Cut} {
 		for n := range 6 {
 			device := schema.DeviceID(fmt.Sprintf("%s-%d", strings.ReplaceAll(string(fault), " ", "-"), n))
@@ -303,7 +303,7 @@ func (k killer) Do(r *http.Request) (*http.Response, error) {
 }
 
 func TestTwoIssuersOfOneDeviceBothSucceed(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	other, err := sas.NewIssuer(y.issuer.IssuerConfig)
 	if err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func TestTwoIssuersOfOneDeviceBothSucceed(t *testing.T) {
 // TestKnownDeviceCostsOneWrite is what makes thousands of renewals a second possible.
 func TestKnownDeviceCostsOneWrite(t *testing.T) {
 	var requests recorder
-	y := newYard(t, &requests)
+	y := newFixture(t, &requests)
 	y.mustIssue("pump-7")
 	requests = nil
 	y.mustIssue("pump-7")
@@ -359,7 +359,7 @@ func TestIssuerRefusesInsecureURLs(t *testing.T) {
 }
 
 func TestTokenForPlainHTTPIsForThisMachineAlone(t *testing.T) {
-	y := newYard(t, nil)
+	y := newFixture(t, nil)
 	if a := y.mustIssue("pump-7"); strings.HasPrefix(a.URL, "http://127.0.0.1") && !strings.Contains(a.SAS, "sip=127.0.0.1") {
 		t.Errorf("the token for %s says nothing of its address", a.URL)
 	}

@@ -92,7 +92,7 @@ func TestPolicyIsInForceWhenStorageHasHadItForLong(t *testing.T) {
 }
 
 func TestCurrentMakesPoliciesWhereThereAreNone(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	d.readings = "another" + d.readings
 	var all sync.WaitGroup
 	var ids sync.Map

@@ -40,30 +40,83 @@ func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device,
 	if err != nil {
 		return d, err
 	}
-	switch written, err := r.Devices.Do(ctx, tables.Insert(e)); {
-	case errors.Is(err, tables.ErrExists):
-		if d, err = r.Get(ctx, d.ID); err != nil {
-			return d, err
+	written, err := r.Devices.Do(ctx, tables.Insert(e))
+	if errors.Is(err, tables.ErrExists) {
+		if d, err = r.Get(ctx, d.ID); err == nil {
+			err = r.follow(ctx, d)
 		}
-	case err != nil:
 		return d, err
-	default:
-		d.ETag = written.ETags[0]
 	}
-	return d, r.complete(ctx, d)
+	if err != nil {
+		return d, err
+	}
+	d.ETag = written.ETags[0]
+	return d, r.insertMember(ctx, d)
 }
 
-// complete inserts the device's fleet row unless it exists. An existing row stays, because
-// other processes may have changed it.
-func (r Registry) complete(ctx context.Context, d schema.Device) error {
+// insertMember inserts the fleet row of a new device, or updates it if it exists.
+func (r Registry) insertMember(ctx context.Context, d schema.Device) error {
 	e, err := d.Member().Entity()
 	if err != nil {
 		return err
 	}
 	if _, err = r.Fleet.Do(ctx, tables.Insert(e)); errors.Is(err, tables.ErrExists) {
-		return nil
+		return r.follow(ctx, d)
 	}
 	return err
+}
+
+// follow makes a device's fleet row agree with its record, and inserts a missing row. It reads
+// the row before the record and replaces only that version of the row, so that after concurrent
+// changes the row agrees with the last record.
+func (r Registry) follow(ctx context.Context, d schema.Device) error {
+	for range tries {
+		want := d.Member()
+		row, err := r.Fleet.Get(ctx, want.Month.String(), string(want.Key()))
+		if missing(err) {
+			return r.insertMember(ctx, d)
+		}
+		if err != nil {
+			return err
+		}
+		stored, err := schema.MemberOf(row)
+		if errors.Is(err, schema.ErrNewer) {
+			return nil // the row exists, and a newer program maintains it
+		}
+		if err != nil || stored.Agrees(want) {
+			return err
+		}
+		if d, err = r.Get(ctx, d.ID); err != nil {
+			return err
+		}
+		want = d.Member()
+		want.Spans = stored.Spans
+		e, err := want.Entity()
+		if err != nil {
+			return err
+		}
+		if _, err = r.Fleet.Do(ctx, tables.Replace(e, stored.ETag)); !errors.Is(err, tables.ErrConflict) {
+			return err
+		}
+	}
+	return fmt.Errorf("device %s: its fleet row: %w", d.ID, tables.ErrConflict)
+}
+
+// Change changes the record of a device and then its fleet row, and returns the stored record.
+// If it is interrupted in between, a repeat or the device's next token request updates the row.
+func (r Registry) Change(
+	ctx context.Context, id schema.DeviceID, change func(*schema.Device) error,
+) (schema.Device, error) {
+	d, err := r.Update(ctx, id, func(d *schema.Device) error {
+		if err := change(d); err != nil {
+			return err
+		}
+		return schema.CheckLabels(d.Labels)
+	})
+	if err != nil {
+		return d, err
+	}
+	return d, r.follow(ctx, d)
 }
 
 // tries bounds the attempts to change a record that others change at the same time. Such

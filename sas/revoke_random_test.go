@@ -25,10 +25,10 @@ var (
 	seed  = flag.Uint64("sas.seed", 0, "the schedule to try; zero means random ones")
 )
 
-// A stage lets the requests of many actors through one at a time, in an order drawn
+// A interleaving lets the requests of many actors through one at a time, in an order drawn
 // from a seed. Requests to set a table's policies may stay on their way until
 // long after their sender has given up; senders may die.
-type stage struct {
+type interleaving struct {
 	random *rand.Rand
 	ready  chan *request // requests that wait to be let through; nil: an actor has ended
 	actors int
@@ -52,13 +52,13 @@ const (
 	dies         // not done, and its sender ends
 )
 
-// An actor is a process on a stage.
+// An actor is a process on a interleaving.
 type actor struct {
-	stage *stage
-	name  string
-	mu    sync.Mutex // one request at a time
-	end   context.CancelFunc
-	dead  bool
+	interleaving *interleaving
+	name         string
+	mu           sync.Mutex // one request at a time
+	end          context.CancelFunc
+	dead         bool
 }
 
 func (a *actor) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -68,11 +68,11 @@ func (a *actor) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, syscall.ECONNRESET
 	}
 	r := &request{a.name, req.Method + " " + req.URL.Path + " " + req.URL.Query().Get("comp"), make(chan verdict), make(chan struct{})}
-	a.stage.ready <- r
+	a.interleaving.ready <- r
 	defer func() { close(r.back) }()
 	switch v := <-r.let; v {
 	case held:
-		a.stage.late = append(a.stage.late, again(req))
+		a.interleaving.late = append(a.interleaving.late, again(req))
 		return nil, syscall.ECONNRESET
 	case dies:
 		a.dead = true
@@ -104,9 +104,9 @@ func again(req *http.Request) *http.Request {
 }
 
 // act starts an actor, whose deed ends with it.
-func (s *stage) act(t *testing.T, d *depot, name string, deed func(ctx context.Context, p *Policies)) {
+func (s *interleaving) act(t *testing.T, d *fixture, name string, deed func(ctx context.Context, p *Policies)) {
 	ctx, cancel := context.WithCancel(t.Context())
-	a := &actor{stage: s, name: name, end: cancel}
+	a := &actor{interleaving: s, name: name, end: cancel}
 	p := d.process(a)
 	s.actors++
 	go func() {
@@ -117,7 +117,7 @@ func (s *stage) act(t *testing.T, d *depot, name string, deed func(ctx context.C
 }
 
 // play lets requests through until every actor has ended and nothing is on its way.
-func (s *stage) play(t *testing.T) {
+func (s *interleaving) play(t *testing.T) {
 	var waiting []*request
 	for s.actors > 0 || len(s.late) > 0 {
 		for len(waiting) < s.actors {
@@ -151,7 +151,7 @@ func (s *stage) play(t *testing.T) {
 	}
 }
 
-func (s *stage) draw(r *request) verdict {
+func (s *interleaving) draw(r *request) verdict {
 	n := s.random.IntN(100)
 	switch setting := r.what[:3] == "PUT" && r.what[len(r.what)-3:] == "acl"; {
 	case setting && n < 25:
@@ -171,8 +171,8 @@ func TestAnyScheduleEndsWithTheLaws(t *testing.T) {
 	account := azuretest.Local(t)
 	for range *seeds {
 		seed := cmp.Or(*seed, rand.Uint64())
-		s := &stage{random: rand.New(rand.NewPCG(seed, 0)), ready: make(chan *request)}
-		d := newDepot(t, account)
+		s := &interleaving{random: rand.New(rand.NewPCG(seed, 0)), ready: make(chan *request)}
+		d := newFixture(t, account)
 		var mu sync.Mutex
 		got := map[schema.DeviceID][]string{}
 		for i := range 3 + s.random.IntN(3) {
@@ -207,7 +207,7 @@ func TestAnyScheduleEndsWithTheLaws(t *testing.T) {
 
 // ask is issue, by another process. A write whose answer was lost may have been done,
 // and then the device has no token of it.
-func (d *depot) ask(ctx context.Context, p *Policies, id schema.DeviceID) (string, error) {
+func (d *fixture) ask(ctx context.Context, p *Policies, id schema.DeviceID) (string, error) {
 	policy, wait, err := p.Current(ctx, d.readings, id)
 	if err == nil && wait > 0 {
 		err = &NotReadyError{After: wait}

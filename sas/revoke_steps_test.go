@@ -40,7 +40,7 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 	account := azuretest.Local(t)
 	issued, refused := 0, 0
 	try := func(readAt, writeAt int, early bool) *steps {
-		d := newDepot(t, account)
+		d := newFixture(t, account)
 		var record schema.Device
 		var policy string
 		var err error
@@ -93,27 +93,29 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 	}
 }
 
-// deeds are what processes do to a depot.
-var deeds = map[string]func(ctx context.Context, p *Policies, d *depot) error{
-	"nothing":          func(context.Context, *Policies, *depot) error { return nil },
-	"revoke":           func(ctx context.Context, p *Policies, d *depot) error { return p.Revoke(ctx, d.device(victim), false) },
-	"revoke at expiry": func(ctx context.Context, p *Policies, d *depot) error { return p.Revoke(ctx, d.device(victim), true) },
-	"revoke neighbour": func(ctx context.Context, p *Policies, d *depot) error {
+// deeds are what processes do to a fixture.
+var deeds = map[string]func(ctx context.Context, p *Policies, d *fixture) error{
+	"nothing": func(context.Context, *Policies, *fixture) error { return nil },
+	"revoke": func(ctx context.Context, p *Policies, d *fixture) error {
+		return p.Revoke(ctx, d.device(victim), false)
+	},
+	"revoke at expiry": func(ctx context.Context, p *Policies, d *fixture) error { return p.Revoke(ctx, d.device(victim), true) },
+	"revoke neighbour": func(ctx context.Context, p *Policies, d *fixture) error {
 		return p.Revoke(ctx, d.device(neighbour), false)
 	},
-	"revoke stranger": func(ctx context.Context, p *Policies, d *depot) error {
+	"revoke stranger": func(ctx context.Context, p *Policies, d *fixture) error {
 		return p.Revoke(ctx, d.device(strangers[0]), false)
 	},
-	"restore": func(ctx context.Context, p *Policies, d *depot) error { return p.Restore(ctx, d.device(victim)) },
-	"ensure":  func(ctx context.Context, p *Policies, d *depot) error { return p.Ensure(ctx, d.readings) },
-	"run":     func(ctx context.Context, p *Policies, d *depot) error { p.round(ctx); return nil },
+	"restore": func(ctx context.Context, p *Policies, d *fixture) error { return p.Restore(ctx, d.device(victim)) },
+	"ensure":  func(ctx context.Context, p *Policies, d *fixture) error { return p.Ensure(ctx, d.readings) },
+	"run":     func(ctx context.Context, p *Policies, d *fixture) error { p.round(ctx); return nil },
 }
 
 // becomes is what the victim is after a deed.
 var becomes = map[string]schema.Status{"revoke": schema.Revoked, "restore": schema.Active}
 
 // heal is what another process does that runs, and must be enough.
-func (d *depot) heal() {
+func (d *fixture) heal() {
 	d.t.Helper()
 	p := d.process(nil)
 	p.round(d.t.Context())
@@ -149,7 +151,7 @@ func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 	for _, of := range [][2]string{{"nothing", "revoke"}, {"revoke", "restore"}, {"revoke at expiry", "revoke"}, {"restore", "revoke at expiry"}} {
 		for _, done := range []bool{false, true} {
 			for at := 0; ; at++ {
-				d := newDepot(t, account)
+				d := newFixture(t, account)
 				must(t, deeds[of[0]](t.Context(), d.clean, d))
 				ctx, cancel := context.WithCancel(t.Context())
 				through := &crash{at: at, done: done, end: cancel}
@@ -178,7 +180,7 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 	account := azuretest.Local(t)
 	for _, done := range []bool{false, true} {
 		for at, last := 0, false; !last; at++ {
-			d := newDepot(t, account)
+			d := newFixture(t, account)
 			d.readings = azuretest.Name("other") // of which there is nothing
 			ctx, cancel := context.WithCancel(t.Context())
 			through := &crash{at: at, done: done, end: cancel}
@@ -219,7 +221,7 @@ func TestDeedsHoldWhateverStorageAnswers(t *testing.T) {
 	for _, deed := range []string{"revoke", "restore"} {
 		for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone} {
 			for at := 0; ; at++ {
-				d := newDepot(t, account)
+				d := newFixture(t, account)
 				if deed == "restore" {
 					must(t, deeds["revoke"](t.Context(), d.clean, d))
 				}
@@ -248,7 +250,7 @@ func TestDeedsOfTwoProcessesCross(t *testing.T) {
 	} {
 		for _, inner := range all {
 			for at := 0; ; at++ {
-				d := newDepot(t, account)
+				d := newFixture(t, account)
 				if outer == "restore" {
 					must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
 				}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestRevokedDeviceWritesNoMoreAndRestoredOneDoes(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	d.holds("before")
 	must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
 	if s := d.status(victim); s != schema.Revoked {
@@ -34,7 +34,7 @@ func TestRevokedDeviceWritesNoMoreAndRestoredOneDoes(t *testing.T) {
 }
 
 func TestRevocationAtExpiryLeavesTokens(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	must(t, d.clean.Revoke(t.Context(), d.device(victim), true))
 	if err := d.issue(d.clean, victim); !errors.Is(err, ErrRevoked) {
 		t.Errorf("it asks for a token: %v", err)
@@ -49,7 +49,7 @@ func TestRevocationAtExpiryLeavesTokens(t *testing.T) {
 }
 
 func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	const n = 1000
 	id := func(i int) schema.DeviceID { return schema.DeviceID(fmt.Sprintf("contoso:us-5260:%04d", i)) }
 	each := func(do func(i int, id schema.DeviceID)) {
@@ -101,7 +101,7 @@ func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
 }
 
 func TestUnknownDeviceIsNotRevoked(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	if err := d.clean.Revoke(t.Context(), d.device("nobody"), false); !errors.Is(err, tables.ErrNotFound) {
 		t.Errorf("it says %v", err)
 	}
@@ -109,7 +109,7 @@ func TestUnknownDeviceIsNotRevoked(t *testing.T) {
 }
 
 func TestDevicesRevokedAtOnceAreAllRevoked(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	var all sync.WaitGroup
 	for _, id := range []schema.DeviceID{victim, victim, neighbour, strangers[0]} {
 		all.Go(func() {
@@ -128,7 +128,7 @@ func TestDevicesRevokedAtOnceAreAllRevoked(t *testing.T) {
 }
 
 func TestOneRotationServesAllChangesBeforeIt(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	before, _, err := d.clean.read(t.Context(), d.readings)
 	must(t, err)
 	for _, id := range []schema.DeviceID{victim, neighbour} {
@@ -146,7 +146,7 @@ func TestOneRotationServesAllChangesBeforeIt(t *testing.T) {
 // TestYoungPolicyMakesItsCohortWait: two revocations one after the other, where
 // policies take half a minute to hold everywhere.
 func TestYoungPolicyMakesItsCohortWait(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	slow := d.process(nil)
 	slow.Delay = 30 * time.Second
 	record, _, err := slow.read(t.Context(), d.readings)
@@ -219,7 +219,7 @@ func TestOpenChangeIsNotRecordedTwice(t *testing.T) {
 // TestLaterRevocationTakesTheRotationOver: the earlier one is not done, and leaves
 // the record.
 func TestLaterRevocationTakesTheRotationOver(t *testing.T) {
-	d := newDepot(t, azuretest.Local(t))
+	d := newFixture(t, azuretest.Local(t))
 	_, err := d.clean.add(t.Context(), schema.Change{Device: victim, To: schema.Revoked, Rotate: true})
 	must(t, err)
 	record, _, err := d.clean.read(t.Context(), d.readings)

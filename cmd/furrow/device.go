@@ -21,6 +21,7 @@ func deviceCommand() *cli.Command {
 			deviceImportCommand(),
 			deviceListCommand(),
 			deviceShowCommand(),
+			deviceSetCommand(),
 			deviceKeyCommand(),
 			deviceRevokeCommand(),
 			deviceRestoreCommand(),

@@ -58,7 +58,7 @@ type deviceLine struct {
 	Enrollment schema.EnrollmentID `json:"enrollment,omitempty"`
 	Status     schema.Status       `json:"status"`
 	Outcome    sas.Outcome         `json:"outcome,omitempty"` // of device add
-	InFleet    *bool               `json:"inFleet,omitempty"` // of device show, as Tokens
+	InFleet    *bool               `json:"inFleet,omitempty"` // of device show and device set, as Tokens
 	Tokens     []tokenLine         `json:"tokens,omitempty"`
 }
 

@@ -46,7 +46,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"enrollment list", "enrollment add", "enrollment set", "enrollment disable", "enrollment enable", "enrollment rotate"},
 			"A line for each enrollment.", []any{enrollmentLine{}}},
 		{[]string{"enrollment key", "device key"}, "A line for each key.", []any{keyLine{}}},
-		{[]string{"device list", "device show", "device add"}, "A line for each device.", []any{deviceLine{}}},
+		{[]string{"device list", "device show", "device add", "device set"}, "A line for each device.", []any{deviceLine{}}},
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
 		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.", []any{statusLine{}, affectedLine{}}},
 		{[]string{"device held"}, "A line for each device that is held.", []any{heldLine{}}},

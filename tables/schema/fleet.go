@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"furrow/tables"
@@ -59,6 +60,12 @@ func ParseMemberKey(s string) (MemberKey, error) {
 // Member is the first membership of a device.
 func (d Device) Member() Member {
 	return Member{Month: d.Month, Tenant: d.Tenant, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment, Site: d.Site, Labels: d.Labels}
+}
+
+// Agrees reports whether m says the same about its device as o; spans do not count.
+func (m Member) Agrees(o Member) bool {
+	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
+		m.Site == o.Site && maps.Equal(m.Labels, o.Labels)
 }
 
 // Entity is m as it is stored.

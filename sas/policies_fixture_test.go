@@ -19,9 +19,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A depot is a fleet on storage of its own, with the devices that the laws of
+// A fixture is a fleet on storage of its own, with the devices that the laws of
 // revocation are about, each with every token that it ever got.
-type depot struct {
+type fixture struct {
 	t        testing.TB
 	account  azuretest.Account
 	names    schema.Names
@@ -32,7 +32,7 @@ type depot struct {
 	first    int // rows written so far
 }
 
-// The devices of a depot: one to be revoked, another of its cohort, and one of
+// The devices of a fixture: one to be revoked, another of its cohort, and one of
 // each other cohort.
 var (
 	victim    = inCohort(0, 0)
@@ -51,12 +51,12 @@ func inCohort(cohort, n int) schema.DeviceID {
 	}
 }
 
-// newDepot makes a depot whose devices are writing. Several may share an account.
-func newDepot(t testing.TB, account azuretest.Account) *depot {
+// newFixture makes a fixture whose devices are writing. Several may share an account.
+func newFixture(t testing.TB, account azuretest.Account) *fixture {
 	t.Helper()
 	names, err := schema.ParseNames(azuretest.Name("d")[:16])
 	must(t, err)
-	d := &depot{t: t, account: account, names: names, readings: names.Readings(), tokens: map[schema.DeviceID][]string{}}
+	d := &fixture{t: t, account: account, names: names, readings: names.Readings(), tokens: map[schema.DeviceID][]string{}}
 	d.clean = d.process(nil)
 	must(t, d.clean.Client.Table(names.Devices()).Create(t.Context()))
 	must(t, d.clean.Ensure(t.Context(), d.readings))
@@ -70,7 +70,7 @@ func newDepot(t testing.TB, account azuretest.Account) *depot {
 }
 
 // process is a process of its own, whose requests go through a transport.
-func (d *depot) process(through http.RoundTripper) *Policies {
+func (d *fixture) process(through http.RoundTripper) *Policies {
 	d.t.Helper()
 	c, err := tables.Connect(tables.Config{
 		Account: tables.Account{Name: d.account.Name, Key: d.account.Key, Table: d.account.TableURL}, Transport: transporter{through},
@@ -90,7 +90,7 @@ func (t transporter) Do(req *http.Request) (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-func (d *depot) register(id schema.DeviceID) {
+func (d *fixture) register(id schema.DeviceID) {
 	d.t.Helper()
 	e, err := d.device(id).Entity()
 	must(d.t, err)
@@ -99,12 +99,12 @@ func (d *depot) register(id schema.DeviceID) {
 	d.devices = append(d.devices, id)
 }
 
-func (d *depot) device(id schema.DeviceID) schema.Device {
+func (d *fixture) device(id schema.DeviceID) schema.Device {
 	return schema.Device{ID: id, Month: schema.Month{Year: 2026, Month: 11}, Tenant: "contoso", Readings: d.readings, Enrollment: "plant1", Status: schema.Active}
 }
 
 // issue gives a device one more token, in the steps of an Issuer.
-func (d *depot) issue(p *Policies, id schema.DeviceID) error {
+func (d *fixture) issue(p *Policies, id schema.DeviceID) error {
 	policy, err := d.readPolicy(p, id)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (d *depot) issue(p *Policies, id schema.DeviceID) error {
 	return nil
 }
 
-func (d *depot) readPolicy(p *Policies, id schema.DeviceID) (string, error) {
+func (d *fixture) readPolicy(p *Policies, id schema.DeviceID) (string, error) {
 	policy, wait, err := p.Current(d.t.Context(), d.readings, id)
 	if err == nil && wait > 0 {
 		err = &NotReadyError{After: wait}
@@ -128,7 +128,7 @@ func (d *depot) readPolicy(p *Policies, id schema.DeviceID) (string, error) {
 	return policy, err
 }
 
-func (d *depot) readDevice(p *Policies, id schema.DeviceID) (schema.Device, error) {
+func (d *fixture) readDevice(p *Policies, id schema.DeviceID) (schema.Device, error) {
 	record, err := p.registry().Get(d.t.Context(), id)
 	if err == nil && record.Status != schema.Active {
 		err = ErrRevoked
@@ -136,11 +136,11 @@ func (d *depot) readDevice(p *Policies, id schema.DeviceID) (schema.Device, erro
 	return record, err
 }
 
-func (d *depot) writeDevice(p *Policies, record schema.Device) error {
+func (d *fixture) writeDevice(p *Policies, record schema.Device) error {
 	return p.registry().replace(d.t.Context(), &record)
 }
 
-func (d *depot) sign(id schema.DeviceID, policy string) string {
+func (d *fixture) sign(id schema.DeviceID, policy string) string {
 	key, err := base64.StdEncoding.DecodeString(d.account.Key)
 	must(d.t, err)
 	token, err := Grant{Table: d.readings, Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: policy, Protocol: HTTPSAndHTTP,
@@ -150,13 +150,13 @@ func (d *depot) sign(id schema.DeviceID, policy string) string {
 }
 
 // writes tells whether storage takes a row from the device that bears the token.
-func (d *depot) writes(id schema.DeviceID, token string) bool {
+func (d *fixture) writes(id schema.DeviceID, token string) bool {
 	d.t.Helper()
 	d.first++
 	return d.puts(id, token, fmt.Sprintf("%019d", d.first))
 }
 
-func (d *depot) puts(id schema.DeviceID, token, row string) bool {
+func (d *fixture) puts(id schema.DeviceID, token, row string) bool {
 	d.t.Helper()
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, id, row)
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, d.account.TableURL+"/"+d.readings+"?"+token, strings.NewReader(body))
@@ -173,7 +173,7 @@ func (d *depot) puts(id schema.DeviceID, token, row string) bool {
 }
 
 // status is what the device's record says.
-func (d *depot) status(id schema.DeviceID) schema.Status {
+func (d *fixture) status(id schema.DeviceID) schema.Status {
 	d.t.Helper()
 	record, err := d.clean.registry().Get(d.t.Context(), id)
 	must(d.t, err)
@@ -183,7 +183,7 @@ func (d *depot) status(id schema.DeviceID) schema.Status {
 // holds checks the laws: no revoked device writes, with whatever token it ever
 // got, or gets another; every other device writes, with its last token or one more.
 // Of devices that nobody meddles with, every token holds.
-func (d *depot) holds(when string, meddled ...int) {
+func (d *fixture) holds(when string, meddled ...int) {
 	d.t.Helper()
 	cohorts := map[int]bool{}
 	for _, c := range meddled {

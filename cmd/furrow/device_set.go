@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/factory"
+	"furrow/tables/schema"
+)
+
+func deviceSetCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "set",
+		Usage:     "Change a device's site, position or labels",
+		ArgsUsage: "ID",
+		Description: "Flags that are not given change nothing. Readings that are already processed keep their outputs. Repeating the\n" +
+			"command is safe, and completes a change that was interrupted.\n" +
+			"Example: furrow device set pump-7 --site 'Hall 2' --label model=BME280 --no-label old",
+		Flags: append(storageFlags(),
+			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device; an empty text removes it"},
+			&cli.StringFlag{Name: "lat", Usage: "Latitude in `DEGREES`"},
+			&cli.StringFlag{Name: "lon", Usage: "Longitude in `DEGREES`"},
+			&cli.BoolFlag{Name: "no-position", Usage: "Remove the position"},
+			&cli.StringSliceFlag{Name: "label", Usage: "Label to add or change as `NAME=TEXT`; may be repeated"},
+			&cli.StringSliceFlag{Name: "no-label", Usage: "Label to remove, by `NAME`; may be repeated"},
+			&cli.BoolFlag{Name: "json", Usage: "Print the device as a line of JSON"}),
+		Action: deviceSet,
+	}
+}
+
+func deviceSet(c *cli.Context) error {
+	id, err := deviceArgument(c)
+	if err != nil {
+		return err
+	}
+	change, err := deviceChange(c)
+	if err != nil {
+		return err
+	}
+	d, err := openDesk(c)
+	if err != nil {
+		return err
+	}
+	if _, err := d.device(c, id); err != nil {
+		return err
+	}
+	device, err := d.Registry.Change(c.Context, id, change)
+	if err != nil {
+		return fmt.Errorf("device %s: %w", id, err)
+	}
+	inFleet := true
+	r := deviceRecord{Device: device, InFleet: &inFleet}
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, r.Object())
+	}
+	return r.text(c.App.Writer)
+}
+
+// deviceChange returns the change that the flags describe.
+func deviceChange(c *cli.Context) (func(*schema.Device) error, error) {
+	position, err := factory.ParsePosition(c.String("lat"), c.String("lon"))
+	if err != nil {
+		return nil, usagef(c, "--lat, --lon: %v", err)
+	}
+	labels, err := labelsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	removed := c.StringSlice("no-label")
+	site := c.String("site")
+	if site != "" {
+		if _, err := schema.ParseSite(site); err != nil {
+			return nil, usagef(c, "--site: %v", err)
+		}
+	}
+	for _, name := range removed {
+		if _, both := labels[name]; both {
+			return nil, usagef(c, "--label and --no-label both name %q", name)
+		}
+	}
+	switch {
+	case position != nil && c.Bool("no-position"):
+		return nil, usagef(c, "--no-position excludes --lat and --lon")
+	case !c.IsSet("site") && position == nil && !c.Bool("no-position") && len(labels)+len(removed) == 0:
+		return nil, usagef(c, "nothing to change: give --site, --lat and --lon, --no-position, --label or --no-label")
+	}
+	return func(d *schema.Device) error {
+		if c.IsSet("site") {
+			d.Site = schema.Site(site)
+		}
+		if position != nil || c.Bool("no-position") {
+			d.Position = position
+		}
+		if d.Labels == nil {
+			d.Labels = map[string]string{}
+		}
+		maps.Copy(d.Labels, labels)
+		for _, name := range removed {
+			delete(d.Labels, name)
+		}
+		return nil
+	}, nil
+}

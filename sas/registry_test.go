@@ -1,0 +1,132 @@
+package sas_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/azuretest/faults"
+	"furrow/tables/schema"
+)
+
+func (y *fixture) member(device schema.DeviceID) schema.Member {
+	y.t.Helper()
+	d, err := y.registry.Get(y.t.Context(), device)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	row, err := y.registry.Fleet.Get(y.t.Context(), d.Month.String(), string(d.Member().Key()))
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	m, err := schema.MemberOf(row)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	if !m.Agrees(d.Member()) {
+		y.t.Errorf("the fleet row is %+v, and the record %+v", m, d)
+	}
+	return m
+}
+
+func TestChangeOfADeviceReachesItsFleetRow(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	before := y.member("pump-7")
+	d, err := y.registry.Change(t.Context(), "pump-7", func(d *schema.Device) error {
+		d.Site, d.Position, d.Labels = "Hall & Co", &schema.Position{Lat: 48, Lon: 11}, map[string]string{"model": "p7"}
+		return nil
+	})
+	if err != nil || len(d.Tokens) != 1 || d.Position == nil {
+		t.Fatalf("the record is %+v, %v", d, err)
+	}
+	if m := y.member("pump-7"); m.Site != "Hall & Co" || m.Labels["model"] != "p7" || before.Site != "hall" {
+		t.Errorf("the fleet row was %+v and is %+v", before, m)
+	}
+	_, err = y.registry.Change(t.Context(), "pump-7", func(d *schema.Device) error {
+		d.Labels["model"] = "a\tb"
+		return nil
+	})
+	if m := y.member("pump-7"); err == nil || m.Labels["model"] != "p7" {
+		t.Errorf("an invalid label: %v, %+v", err, m)
+	}
+	if _, err := y.registry.Change(t.Context(), "nobody", nil); !errors.Is(err, tables.ErrNotFound) {
+		t.Errorf("an unknown device: %v", err)
+	}
+}
+
+// The process dies after each of its requests. A token request, a repeat, or an import then
+// updates the fleet row.
+func TestInterruptedChangeIsCompleted(t *testing.T) {
+	for name, repair := range map[string]func(y *fixture, change func(*schema.Device) error) error{
+		"by a token request": func(y *fixture, _ func(*schema.Device) error) error {
+			_, err := y.issuer.Issue(y.t.Context(), "pump-7", y.enrollment)
+			return err
+		},
+		"by a repeat": func(y *fixture, change func(*schema.Device) error) error {
+			_, err := y.registry.Change(y.t.Context(), "pump-7", change)
+			return err
+		},
+		"by an import": func(y *fixture, _ func(*schema.Device) error) error {
+			_, _, err := y.registry.Import(y.t.Context(), y.enrollment, sas.Delivery{Device: "pump-7"})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for n := range 6 {
+				y := newFixture(t, nil)
+				if _, err := y.registry.Register(t.Context(), sas.FirstContact("pump-7", y.enrollment, time.Now())); err != nil {
+					t.Fatal(err)
+				}
+				ctx, kill := context.WithCancel(t.Context())
+				broken := &faults.Transport{Plan: faults.Script{n: faults.Cut}}
+				client := y.connect(killer{broken, kill})
+				dying := sas.Registry{
+					Devices: client.Table(y.registry.Devices.Name), Fleet: client.Table(y.registry.Fleet.Name),
+				}
+				change := func(d *schema.Device) error { d.Site = "moved"; return nil }
+				_, err := dying.Change(ctx, "pump-7", change)
+				if kill(); err != nil && len(broken.Injected()) == 0 {
+					t.Fatal(err)
+				}
+				if err := repair(y, change); err != nil {
+					t.Fatal(err)
+				}
+				y.member("pump-7") // agrees with the record
+			}
+		})
+	}
+}
+
+func TestConcurrentChangesLoseNothing(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	want := map[string]string{}
+	var all sync.WaitGroup
+	for i := range 5 {
+		name := fmt.Sprint("label", i)
+		want[name] = "x"
+		all.Go(func() {
+			_, err := y.registry.Change(t.Context(), "pump-7", func(d *schema.Device) error {
+				if d.Labels == nil {
+					d.Labels = map[string]string{}
+				}
+				d.Labels[name] = "x"
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if m := y.member("pump-7"); !maps.Equal(m.Labels, want) {
+		t.Errorf("the labels are %v", m.Labels)
+	}
+}
