@@ -82,7 +82,7 @@ func allPages() map[string]web.Page {
 	all["devices/hostile"] = web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty, Sensor: nasty, After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty}, Sensors: badSensors,
 		List: model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{{Device: nasty, Tenant: nasty, Site: nasty, Labels: map[string]string{nasty: nasty}, State: nasty, Value: nasty, Lat: number(1)}, {Device: long, Value: math.Inf(-1)}}}}
 	all["device/hostile"] = web.DevicePage{Answer: model.DeviceAnswer{Device: bad, State: nasty, Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true}, {Sensor: long, Value: math.NaN()}},
-		Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: number(math.NaN()), Held: &model.Hold{Reason: nasty}}}, Rejects: []model.Reject{{Row: nasty, Reason: nasty}}}, Span: nasty, Series: badSeries}
+		Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: number(math.NaN()), Held: &model.Hold{Reason: nasty}}}, Rejects: []model.Reject{{Row: nasty, Reason: nasty}}, Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}, Span: nasty, Series: badSeries}
 	all["pipelines/hostile"] = web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: nasty, CadenceSeconds: math.NaN(), LagSeconds: number(math.Inf(1)), Workers: []model.Worker{{Name: nasty}},
 		Causes: []model.Cause{{What: nasty, Reason: nasty}}, CostPerMonth: &model.Cost{Total: math.NaN(), ByKind: map[string]float64{nasty: math.Inf(1)}},
 		Runs: []model.Run{{Skipped: nasty}, {Slot: now, Seconds: math.NaN(), LagSeconds: number(math.Inf(1)), Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}}
@@ -266,8 +266,8 @@ func TestWithoutScriptsTheMapIsStill(t *testing.T) {
 func TestEmptyPagesSayWhatToDo(t *testing.T) {
 	p := newPages(t)
 	for name, say := range map[string]string{
-		"world/empty": "furrow simulate", "devices/empty": "No device is known yet", "device/empty": "It has sent nothing yet", "pipelines/empty": "furrow up",
-		"tenants/empty": "first device brings one", "tenant/empty": "have measured nothing yet", "pipeline/new": "It has not run yet",
+		"world/empty": "furrow simulate", "devices/empty": "No devices yet", "device/empty": "No values yet", "pipelines/empty": "furrow up",
+		"tenants/empty": "appears with its first device", "tenant/empty": "No sensors yet", "pipeline/new": "No runs yet",
 	} {
 		if text := render(t, p, allPages()[name]); !strings.Contains(text, say) {
 			t.Errorf("%s does not say %q", name, say)

@@ -54,7 +54,7 @@ export class List {
       answer = await got.json();
       if (!got.ok) throw new Error(answer.detail || answer.title || got.statusText);
     } catch (err) {
-      if (asked === this.#asked) this.#say(err instanceof TypeError ? "The list could not be read: the server does not answer." : err.message);
+      if (asked === this.#asked) this.#say(err instanceof TypeError ? "The list could not be loaded: the server does not answer." : err.message);
       return;
     }
     if (asked === this.#asked) this.#show(answer, after);
@@ -72,7 +72,7 @@ export class List {
     swap(this.body, [...kept, ...rows]);
     this.more.hidden = !answer.next;
     this.more.dataset.after = answer.next ?? "";
-    this.#say(rows.length || after ? "" : "No device in view is like that: move the map, or filter less.");
+    this.#say(rows.length || after ? "" : "No device in view matches: move the map, or remove a filter.");
     this.body.parentElement.hidden = !this.body.children.length;
     const filtered = ["prefix", "site", "state"].some((name) => this.form.elements[name].value);
     document.getElementById("found").textContent = filtered ? `(${count(answer.total)})` : ""; // else the map says it

@@ -61,10 +61,10 @@ export class Live {
       if (address !== this.#address) return;
       if (!answer.ok) throw new Error(body.detail || body.title || answer.statusText);
       this.on.map(body);
-      this.on.state("lost", "The stream of changes broke off; the map is read again every few seconds.");
+      this.on.state("lost", "The live connection was lost; the map is reloaded every few seconds.");
     } catch (err) {
       if (address !== this.#address) return;
-      this.on.state("lost", err instanceof TypeError ? "The server does not answer; what you see is what it said last." : err.message);
+      this.on.state("lost", err instanceof TypeError ? "The server does not answer; the map shows its last data." : err.message);
     }
     this.#timer = setTimeout(() => { if (!document.hidden) this.#open(); }, Math.min(30e3, 2000 * 2 ** Math.min(4, this.#failed)));
   }

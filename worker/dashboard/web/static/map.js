@@ -253,6 +253,6 @@ try {
   land = outlines(await got.arrayBuffer());
   paint(fine);
 } catch {
-  by("why").textContent = "The outlines of the land could not be read; the devices are where they belong.";
+  by("why").textContent = "The base map could not be loaded; the positions of devices are correct.";
   by("why").hidden = false;
 }

@@ -45,7 +45,7 @@ async function refresh() {
     }
     document.getElementById("foot").removeAttribute("data-lost");
   } catch {
-    document.getElementById("foot").dataset.lost = "The server does not answer; what you see is what it said last.";
+    document.getElementById("foot").dataset.lost = "The server does not answer; the page shows its last data.";
   }
 }
 

@@ -7,7 +7,7 @@ import (
 
 const day = 24 * time.Hour
 
-// timeAxis marks round times, as close to each other as their labels allow.
+// timeAxis draws round times, as many as their labels have room for.
 func (d *drawing) timeAxis() {
 	ticks, months := ticks(d.From, d.To, max(2, (d.size.Width-left-right)/74))
 	base := d.size.Height - bottom
@@ -29,8 +29,7 @@ func (d *drawing) timeAxis() {
 	d.out.WriteString(`</g>`)
 }
 
-// ticks are round times between two, at most n of them; it says whether they are
-// the first days of months.
+// ticks returns at most about n round times, and whether they are first days of months.
 func ticks(from, to time.Time, n int) (all []time.Time, months bool) {
 	from, to = from.UTC(), to.UTC()
 	span := to.Sub(from)

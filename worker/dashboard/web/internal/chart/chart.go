@@ -1,7 +1,5 @@
-// Package chart draws a line, with its band, or bars over time as SVG. What it draws has
-// classes and no styles, so that it follows the page's colours under a strict
-// content security policy: the reason for drawing it here, as the well-known
-// chart libraries write style attributes, which such a policy ignores.
+// Package chart draws charts over time as SVG: a line with a band, or bars. Its elements have classes and no style
+// attributes, which a strict content security policy forbids; the common chart libraries write style attributes.
 package chart
 
 import (
@@ -14,24 +12,22 @@ import (
 
 // A Chart is values over time.
 type Chart struct {
-	Title    string // for those who do not see it, as Desc
+	Title    string // for screen readers, like Desc
 	Desc     string
 	Unit     string
 	From, To time.Time
-	Window   time.Duration // that a point stands for; 0: points are single moments
-	Points   []Point       // in the order of time
+	Window   time.Duration // of a point; 0: a point is a moment
+	Points   []Point       // ordered by time
 	Bars     bool          // instead of a line
 }
 
-// A Point is a value with what it lies between; Low and High are Value where
-// nothing is known of them.
+// A Point is a value with its range. Low and High equal Value when there is none.
 type Point struct {
 	Time             time.Time
 	Value, Low, High float64
 }
 
-// A Size is in CSS pixels, so that text has the size of the page's where the chart is
-// as wide as that.
+// A Size is in CSS pixels.
 type Size struct{ Width, Height int }
 
 // Margins around the plot.
@@ -39,7 +35,7 @@ const (
 	left, right, top, bottom = 46, 10, 8, 22
 )
 
-// SVG is the picture.
+// SVG returns the chart.
 func (c Chart) SVG(s Size, class string) string {
 	d := drawing{Chart: c, size: s, low: math.Inf(1), high: math.Inf(-1)}
 	d.Points = drawable(c.Points)
@@ -62,8 +58,7 @@ func (c Chart) SVG(s Size, class string) string {
 	return d.out.String()
 }
 
-// drawable are points without those that are no number, and without numbers so
-// large that their distance is none.
+// drawable drops NaN and limits numbers, so that differences stay finite.
 func drawable(points []Point) []Point {
 	const most = 1e100
 	var all []Point
@@ -87,13 +82,13 @@ type drawing struct {
 	out       strings.Builder
 }
 
-// measure finds the value axis: round numbers, with every point between them.
+// measure computes the value axis: round numbers that include every point.
 func (d *drawing) measure() {
 	for _, p := range d.Points {
 		d.low, d.high = min(d.low, p.Low), max(d.high, p.High)
 	}
 	switch {
-	case d.Bars: // of what is counted, from zero on
+	case d.Bars: // counts start at zero
 		if d.low = 0; !(d.high > 0) {
 			d.high = 1
 		}
@@ -109,7 +104,7 @@ func (d *drawing) measure() {
 	d.low, d.high = math.Floor(d.low/d.step+1e-9)*d.step, math.Ceil(d.high/d.step-1e-9)*d.step
 }
 
-// round is the next of 1, 2, 5, 10 … that is at least x.
+// round returns the smallest of 1, 2, 5, 10 … that is at least x.
 func round(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 1
@@ -148,7 +143,7 @@ func (d *drawing) valueAxis() {
 	d.out.WriteString(`</g>`)
 }
 
-// Number is v with as many digits as steps of that size need.
+// Number formats v with the digits that steps of that size need.
 func Number(v, step float64) string {
 	if step == 0 || math.Abs(v) < step/1e6 {
 		v = 0

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// pieces are the points cut where there is a gap: where two are further apart than data
-// without a gap would be.
+// pieces cuts the points at gaps.
 func (d *drawing) pieces() [][]Point {
 	apart := d.gap()
 	var all [][]Point
@@ -22,8 +21,8 @@ func (d *drawing) pieces() [][]Point {
 	return append(all, d.Points[begin:])
 }
 
-// gap is how far points may be apart and still be joined: one window and a half or, where
-// points are moments, five times their usual distance.
+// gap returns how far apart points may be and still be joined: one and a half windows or, for moments, five times
+// their median distance.
 func (d *drawing) gap() time.Duration {
 	if d.Window > 0 {
 		return d.Window * 3 / 2
@@ -39,7 +38,7 @@ func (d *drawing) gap() time.Duration {
 	return 5 * max(time.Second, apart[len(apart)/2])
 }
 
-// middle is where the point of a window is drawn.
+// middle returns the position of a point: the middle of its window.
 func (d *drawing) middle(p Point) float64 {
 	return max(left, min(float64(d.size.Width-right), d.x(p.Time.Add(d.Window/2))))
 }

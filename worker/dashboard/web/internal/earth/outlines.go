@@ -6,22 +6,21 @@ import (
 	"math"
 )
 
-// Outlines are land and borders, in degrees times Grain.
+// Outlines are land and borders.
 type Outlines struct {
-	Land    []Line // rings, without their first point at the end; a hole is a ring in a ring
+	Land    []Line // rings that do not repeat their first point; a ring within a ring is a hole
 	Borders []Line
 }
 
-// A Line is points, each a longitude and a latitude.
+// A Line is points of longitude and latitude, in degrees times Grain.
 type Line [][2]int32
 
-// Grain is how fine outlines are: steps in a degree.
+// Grain is the resolution of outlines: steps per degree.
 const Grain = 100
 
-// Encode is the outlines in a compact form. All numbers are varints: how many rings,
-// then each: how many points, then each: how far to the east and to the north
-// of the one before it, with the sign in the lowest bit; then the borders likewise.
-// The first point of a line counts from the first of the line before it.
+// Encode encodes outlines as varints: the number of rings, then for each ring the number of points, then for each
+// point the zigzag-encoded difference to the previous one, east and north; then the borders in the same way. The
+// first point of a line is relative to the first point of the previous line.
 func (o Outlines) Encode() []byte {
 	var b []byte
 	var from [2]int32
@@ -42,9 +41,9 @@ func (o Outlines) Encode() []byte {
 	return b
 }
 
-var errCut = errors.New("outlines: cut short, or not outlines")
+var errCut = errors.New("outlines: invalid or truncated")
 
-// Decode reads what Encode wrote.
+// Decode decodes what Encode returned.
 func Decode(b []byte) (Outlines, error) {
 	d := decoder{b: b}
 	o := Outlines{Land: d.lines(), Borders: d.lines()}
@@ -77,7 +76,7 @@ func (d *decoder) lines() []Line {
 	return all
 }
 
-// count is a number of things that are still to come, each of at least a byte.
+// count reads the number of following elements, which take at least a byte each.
 func (d *decoder) count() int {
 	n, size := binary.Uvarint(d.b)
 	if size <= 0 || n > uint64(len(d.b)-size) {

@@ -11,12 +11,12 @@ import (
 	"furrow/worker/dashboard/web/internal/earth"
 )
 
-// coarse is by how many degrees a simplified line may be off: about 2 km, and less
-// than a pixel where borders of this scale are still worth looking at.
+// coarse is the tolerance of simplification in degrees: about 2 km, less than a pixel at the zooms that this
+// scale is made for.
 const coarse = 0.02
 
-// outlines draws a topology on the plane between 180 degrees west and east. Its lines
-// are simplified one by one, so that neighbours still meet.
+// outlines cuts a topology at the 180th meridian. Each shared line is simplified once, so that neighbours still
+// meet.
 func outlines(t topology) earth.Outlines {
 	thin := make([]orb.LineString, len(t.lines))
 	for i, l := range t.lines {
@@ -42,7 +42,7 @@ func outlines(t topology) earth.Outlines {
 	return o
 }
 
-// join is the line of a ring.
+// join joins the lines of a ring.
 func join(lines []orb.LineString, ring []int) orb.LineString {
 	var all orb.LineString
 	for _, i := range ring {
@@ -52,16 +52,15 @@ func join(lines []orb.LineString, ring []int) orb.LineString {
 			l.Reverse()
 		}
 		if len(all) > 0 {
-			l = l[1:] // it begins where the one before it ended
+			l = l[1:] // repeats the last point
 		}
 		all = append(all, l...)
 	}
 	return all
 }
 
-// unroll lets a line go on beyond 180 degrees where it jumped to the other side. A
-// ring around the south pole, which does not come back to where it began, is
-// closed by way of the pole.
+// unroll continues a line beyond 180 degrees where it jumps to the other side. A ring around the south pole does
+// not return to its start, so it is closed over the pole.
 func unroll(l orb.LineString) orb.LineString {
 	l = l.Clone()
 	turn, before := 0.0, 0.0
@@ -82,8 +81,7 @@ func unroll(l orb.LineString) orb.LineString {
 	return l
 }
 
-// split cuts a line, or a ring, into what lies in the world, wherever it was
-// unrolled to.
+// split cuts an unrolled line or ring at the 180th meridian.
 func split(l orb.LineString) []orb.LineString {
 	var pieces []orb.LineString
 	for turn := -2.0; turn <= 2; turn++ {
@@ -107,8 +105,7 @@ func split(l orb.LineString) []orb.LineString {
 	return pieces
 }
 
-// grains is the line on the grid of outlines, without points that fell on the one
-// before them.
+// grains rounds a line to the grid of outlines and drops repeated points.
 func grains(l orb.LineString) earth.Line {
 	var all earth.Line
 	for _, p := range l {
@@ -120,8 +117,7 @@ func grains(l orb.LineString) earth.Line {
 	return all
 }
 
-// order puts neighbours beside each other, which takes fewer bytes, and makes the
-// file the same whatever order its source has.
+// order sorts lines by place: differences are small, and the file does not depend on the order of its source.
 func order(lines []earth.Line) {
 	const cell = 10 * earth.Grain
 	key := func(l earth.Line) [2]int { return [2]int{int(l[0][1]) / cell, int(l[0][0]) / cell} }

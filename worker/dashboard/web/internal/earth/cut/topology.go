@@ -8,7 +8,7 @@ import (
 	"github.com/paulmach/orb"
 )
 
-// A topology is what is needed of TopoJSON: lines, and who shares them.
+// A topology is the part of TopoJSON that is needed: lines, and the rings that share them.
 type topology struct {
 	lines   []orb.LineString
 	land    [][]int // rings of lines; ^i is line i backwards
@@ -55,7 +55,7 @@ func parse(b []byte) (topology, error) {
 	for _, ring := range append(countries, land...) {
 		for _, i := range ring {
 			if max(i, ^i) >= len(t.lines) {
-				return t, fmt.Errorf("line %d is named, and there are %d", max(i, ^i), len(t.lines))
+				return t, fmt.Errorf("line %d of %d does not exist", max(i, ^i), len(t.lines))
 			}
 		}
 	}
@@ -67,12 +67,12 @@ func parse(b []byte) (topology, error) {
 		}
 	}
 	if len(t.land) == 0 || len(t.borders) == 0 {
-		return t, errors.New("no land, or no borders: it takes the file of countries")
+		return t, errors.New("no land or no borders: use the file of countries")
 	}
 	return t, nil
 }
 
-// rings are all rings of a geometry, holes too.
+// rings returns all rings of a geometry, with holes.
 func (g geometry) rings() ([][]int, error) {
 	var rings [][]int
 	var polygons [][][]int
