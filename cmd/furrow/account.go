@@ -22,8 +22,8 @@ func storageFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "storage", Value: defaultStorage, EnvVars: []string{"FURROW_STORAGE"},
 			DefaultText: defaultStorage, // or help would show what the environment holds, which may be a key
-			Usage:       "`WHERE` the fleet is: a directory that furrow storage serves, a connection string, the URL of a Table service, or env:NAME for a variable that holds one"},
-		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_PREFIX"}, Usage: "`PREFIX` of the names of the fleet's tables and queues, where several share an account"},
+			Usage:       "Storage of the fleet: `WHERE` is a directory that furrow storage serves, a connection string, the URL of a Table service, or env:NAME for a variable that holds one"},
+		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_PREFIX"}, Usage: "`PREFIX` of table and queue names, for several fleets in one account"},
 		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"},
 	}
 }

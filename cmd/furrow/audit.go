@@ -23,14 +23,14 @@ func auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:  "run",
 			Usage: "Audit every device now",
-			Description: "A reading that storage accepts when its device has been folded further is late: no run reads it. Audits find it,\n" +
-				"by counting the readings in storage against what was folded, and fold it. They come by themselves; this has\n" +
-				"every device audited now, as far back as its tokens admit readings. Workers do it, beside their other work:\n" +
-				"furrow status and --wait say what they found." +
+			Description: "A reading is late if storage accepts it after its device has been folded further, so that no run reads it. Audits\n" +
+				"find late readings by comparing the number of readings in storage with the number folded, and fold them. They run by\n" +
+				"themselves; this command audits every device now, as far back as its tokens admit readings. Workers do the work;\n" +
+				"furrow status and --wait show the results." +
 				examples("audit run", "audit run --pipeline live --wait"),
 			Flags: append(fleetFlags(),
-				&cli.BoolFlag{Name: "wait", Usage: "wait until the audits are done, and say what they found"},
-				&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each pipeline"}),
+				&cli.BoolFlag{Name: "wait", Usage: "Wait until the audits are done, and print the results"},
+				jsonFlag()),
 			Action: runAudit,
 		}},
 	}

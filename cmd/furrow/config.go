@@ -12,7 +12,7 @@ func configCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "config",
 		Usage: "Check, show, apply and roll back the configuration",
-		Description: "The configuration says which pipelines there are. It begins as a file; 'config apply' stores it in the fleet's\n" +
+		Description: "The configuration defines the pipelines. It starts as a file; 'config apply' stores it in the fleet's\n" +
 			"storage as a new generation, and the newest generation holds: all processes of the fleet follow it.",
 		Subcommands: []*cli.Command{
 			configCheckCommand(),
@@ -33,7 +33,7 @@ func configFlag() cli.Flag {
 		Name:        "config",
 		EnvVars:     []string{configVariable},
 		DefaultText: "./" + config.DefaultPath + ", or built in",
-		Usage:       "`FILE` with the configuration, for as long as none is stored (see furrow config)",
+		Usage:       "Configuration `FILE`, used while none is stored (see furrow config)",
 	}
 }
 

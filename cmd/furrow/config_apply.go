@@ -33,11 +33,11 @@ type changeLine struct {
 func configApplyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "apply",
-		Usage:     "check a file and store it as the new generation",
+		Usage:     "Check a file and store it as the new generation",
 		ArgsUsage: "FILE",
-		Description: "Nothing is stored if the generation that holds has this content already, or if somebody else stores another\n" +
-			"one at the same time. Running processes follow within about 10 seconds; they need no restart. Where a change\n" +
-			"concerns what processors make, the outputs of all history are replaced in the background." +
+		Description: "Stores nothing if the current generation has this content already, or if somebody else stores another one at the\n" +
+			"same time. Running processes follow within about 10 seconds, without a restart. If a change affects the results of\n" +
+			"processors, the outputs of all history are replaced in the background." +
 			examples("config apply site.yaml", "config apply site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING --json"),
 		Flags:  append(storageFlags(), jsonFlag()),
 		Action: configApply,
@@ -72,9 +72,9 @@ func configApply(c *cli.Context) error {
 func configRollbackCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "rollback",
-		Usage:     "store the content of an earlier generation as the new one",
+		Usage:     "Store the content of an earlier generation as the new one",
 		ArgsUsage: "GENERATION",
-		Description: "The history keeps all generations: a rollback can be rolled back, too." +
+		Description: "The history keeps all generations, so a rollback can be rolled back." +
 			examples("config rollback 3"),
 		Flags:  append(storageFlags(), jsonFlag()),
 		Action: configRollback,

@@ -28,7 +28,7 @@ func configPath(c *cli.Context) (string, error) {
 func configCheckCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "check",
-		Usage:       "report everything that is wrong with a configuration file",
+		Usage:       "Report every problem of a configuration file",
 		Description: examples("config check", "config check site.yaml"),
 		ArgsUsage:   "[FILE]",
 		Flags:       []cli.Flag{configFlag()},
@@ -91,7 +91,7 @@ func summary(c *config.Config) string {
 func configInitCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "init",
-		Usage:       "write a commented configuration file with the defaults",
+		Usage:       "Write a commented configuration file with the defaults",
 		Description: examples("config init", "config init site.yaml"),
 		ArgsUsage:   "[FILE]",
 		Flags:       []cli.Flag{configFlag()},

@@ -12,7 +12,7 @@ import (
 func configHistoryCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "history",
-		Usage:       "list all generations: when they were stored, by whom, and what they changed",
+		Usage:       "List all generations: when and by whom they were stored, and what they changed",
 		Description: examples("config history", "config history --json"),
 		Flags:       append(storageFlags(), jsonFlag()),
 		Action:      configHistory,
@@ -49,10 +49,10 @@ func configHistory(c *cli.Context) error {
 func configDiffCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "diff",
-		Usage:     "print how two generations, or a generation and a file, differ",
+		Usage:     "Compare two generations, or a generation and a file",
 		ArgsUsage: "[GENERATION|FILE [GENERATION|FILE]]",
-		Description: "Without arguments it compares the generation that holds with the one before it. With one argument it compares\n" +
-			"a generation with the one that holds, or the one that holds with a FILE." +
+		Description: "Without arguments it compares the current generation with the one before it. With one argument it compares a\n" +
+			"generation, or a FILE, with the current one." +
 			examples("config diff", "config diff site.yaml", "config diff 2 5"),
 		Flags:  storageFlags(),
 		Action: configDiff,

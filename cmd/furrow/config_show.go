@@ -25,12 +25,12 @@ type shownText struct {
 func configShowCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "show",
-		Usage:       "print the configuration that holds, an earlier generation, or a file, with all defaults filled in",
+		Usage:       "Print the current configuration, an earlier generation, or a file, with all defaults",
 		Description: examples("config show", "config show 3 --original > site.yaml", "config show site.yaml --json"),
 		ArgsUsage:   "[GENERATION|FILE]",
 		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "config", Usage: "`FILE` to print instead of the configuration that is stored"},
-			&cli.BoolFlag{Name: "original", Usage: "print the text as its author wrote it, with comments and without defaults"},
+			&cli.StringFlag{Name: "config", Usage: "`FILE` to print instead of the stored configuration"},
+			&cli.BoolFlag{Name: "original", Usage: "Print the original text, with comments and without defaults"},
 			jsonFlag()),
 		Action: configShow,
 	}

@@ -18,18 +18,18 @@ func dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
 		Usage: "Serve the web dashboard",
-		Description: "It only reads, and only while somebody looks; /openapi.json says how programs get the same as JSON. On an\n" +
-			"address that other machines reach it takes TLS, and a password or a token from whoever asks." +
+		Description: "The dashboard only reads, and only while somebody looks at it; /openapi.json describes its JSON API. An address that\n" +
+			"other machines can reach requires TLS, and a password or token." +
 			examples(
 				"dashboard",
 				"dashboard --listen 0.0.0.0:10090 --tls self-signed --password-file dashboard.password",
 				"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(fleetFlags(), secretFlags()...),
-			&cli.StringFlag{Name: "listen", Value: defaultDashboard, Usage: "`ADDR` as host:port; port 0 takes a free port, no host is every address of this machine"},
-			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (made and kept in tls of the directory of --storage, or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
-			&cli.BoolFlag{Name: "behind-proxy", Usage: "allow plain HTTP on an address that other machines reach: a proxy in front of it speaks TLS with browsers"},
+			&cli.StringFlag{Name: "listen", Value: defaultDashboard, Usage: "`ADDR` as host:port; port 0 picks a free port; no host means every address of this machine"},
+			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (created and kept in tls of the directory of --storage, or of " + defaultStorage + "), or two PEM files `CERT,KEY`"},
+			&cli.BoolFlag{Name: "behind-proxy", Usage: "Allow plain HTTP on an address that other machines can reach, behind a proxy that terminates TLS"},
 			silentFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print where it listens as one line of JSON"},
+			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
 		Action: showDashboard,
 	}

@@ -20,8 +20,8 @@ const (
 // secretFlags are those of every command that shows pages.
 func secretFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password that browsers must give, with any name; or set " + passwordVariable},
-		&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the token that programs must give, as Authorization: Bearer; or set " + tokenVariable},
+		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name; or set " + passwordVariable},
+		&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token for programs; or set " + tokenVariable},
 	}
 }
 

@@ -21,11 +21,10 @@ func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
 		Usage: "Run an end-to-end demonstration and verify every reading",
-		Description: "In a temporary directory it runs furrow up, and its worker as a process of its own. A fleet of simulated devices,\n" +
-			"or those of a file, send by real tokens; a worker is killed (SIGKILL) midway and another takes over; a device is\n" +
-			"revoked and refused. Then every reading that a device was told is stored is looked for in the raw tables and in\n" +
-			"the outputs, by code that shares nothing with what folds. It exits with 1 where anything is lost, doubled or\n" +
-			"different. It takes about half a minute, and leaves nothing behind." +
+		Description: "Runs furrow up in a temporary directory, and a worker in a process of its own. A simulated fleet, or the devices of a\n" +
+			"file, send readings with real tokens. Midway, the worker is killed (SIGKILL) and another one takes over, and a device\n" +
+			"is revoked and refused. Then independent code looks up every accepted reading in the raw tables and in all outputs.\n" +
+			"It exits with 1 if a reading is lost, doubled or different. It takes about half a minute and deletes what it created." +
 			examples(
 				"demo",
 				"demo --devices 100 --readings 10000 --keep",
@@ -39,12 +38,12 @@ func demoCommand() *cli.Command {
 
 func demoFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "devices", Value: 1000, Usage: "`NUMBER` of devices that send"},
-		&cli.IntFlag{Name: "readings", Value: 100_000, Usage: "`NUMBER` of readings that they send, or a few more"},
-		&cli.StringFlag{Name: "storage", DefaultText: "its own, in the temporary directory", Usage: "`WHERE` to play instead: a connection string, or env:NAME for a variable that holds one. Tables and queues get names of their own"},
+		&cli.IntFlag{Name: "devices", Value: 1000, Usage: "`NUMBER` of devices"},
+		&cli.IntFlag{Name: "readings", Value: 100_000, Usage: "`NUMBER` of readings, or a few more"},
+		&cli.StringFlag{Name: "storage", DefaultText: "its own, in the temporary directory", Usage: "`ACCOUNT` to run on: a connection string, or env:NAME for a variable that holds one. Tables and queues get new names and are deleted"},
 		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"},
-		&cli.BoolFlag{Name: "keep", Usage: "leave it running at the end, devices and all, as furrow up does, until Ctrl-C"},
-		&cli.BoolFlag{Name: "json", Usage: "print the summary as JSON"},
+		&cli.BoolFlag{Name: "keep", Usage: "Keep furrow up and the devices running until Ctrl-C"},
+		jsonFlag(),
 	}
 }
 

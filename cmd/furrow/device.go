@@ -44,13 +44,13 @@ type heldLine struct {
 func deviceHeldCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "held",
-		Usage: "list the devices whose jobs fail, and why",
-		Description: "A device that fails is tried again alone, and then passed over for a growing time; what it has sent\n" +
-			"stays in its readings table. It reads the tracking rows of the pipelines, a thousand a request." +
+		Usage: "List devices whose jobs fail, and the reasons",
+		Description: "A device that fails is retried alone and then held for a growing time. Its readings stay in their table. The command\n" +
+			"reads the tracking rows of all pipelines, a thousand per request." +
 			examples("device held", "device held --prefix pump- --json"),
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "only ids that begin with `PREFIX`"},
-			&cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each"}),
+			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that begin with `PREFIX`"},
+			jsonFlag()),
 		Action: deviceHeld,
 	}
 }
@@ -99,12 +99,12 @@ func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) erro
 func deviceReleaseCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "release",
-		Usage:       "have a held device tried again at once",
+		Usage:       "Retry a held device now",
 		Description: examples("device release pump-7", "device release --pipeline live --all"),
 		ArgsUsage:   "[DEVICE]",
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "all held devices whose ids begin with `PREFIX`"},
-			&cli.BoolFlag{Name: "all", Usage: "all held devices"}),
+			&cli.StringFlag{Name: "prefix", Usage: "All held devices whose IDs begin with `PREFIX`"},
+			&cli.BoolFlag{Name: "all", Usage: "All held devices"}),
 		Action: deviceRelease,
 	}
 }

@@ -20,7 +20,7 @@ import (
 // fleetFlags are those of every command that works with a fleet's pipelines.
 func fleetFlags() []cli.Flag {
 	return append(storageFlags(), configFlag(),
-		&cli.StringSliceFlag{Name: "pipeline", Usage: "`NAME` of a pipeline; repeat it for several (default: all of the configuration)"})
+		&cli.StringSliceFlag{Name: "pipeline", Usage: "Pipeline `NAME`; repeat it for several (default: all)"})
 }
 
 // openFleet is the account and the pipelines that the flags name, under the
@@ -94,7 +94,7 @@ func logLevel(c *cli.Context) slog.Level {
 }
 
 func verboseFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "verbose", Usage: "log every message and slot"}
+	return &cli.BoolFlag{Name: "verbose", Usage: "Log every message and slot"}
 }
 
 // writeJSONLine writes v as one line.

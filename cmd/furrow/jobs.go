@@ -37,10 +37,10 @@ type queueLine struct {
 func jobsListCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "list",
-		Usage: "how many messages each queue holds, and the first of those that workers have given up",
-		Description: "Storage shows at most 32 messages of a poison queue without holding them." +
+		Usage: "List the messages in each queue, and the first poison messages",
+		Description: "Storage shows at most 32 messages of a poison queue without hiding them from others." +
 			examples("jobs list", "jobs list --json"),
-		Flags:  append(fleetFlags(), &cli.BoolFlag{Name: "json", Usage: "print a line of JSON for each pipeline"}),
+		Flags:  append(fleetFlags(), jsonFlag()),
 		Action: jobsList,
 	}
 }
@@ -84,10 +84,10 @@ func jobsList(c *cli.Context) error {
 func jobsRedriveCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "redrive",
-		Usage:       "put messages of the poison queues back to work as if they had never failed",
+		Usage:       "Put poison messages back into their queues",
 		Description: examples("jobs redrive", "jobs redrive --pipeline live --cause timeout"),
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "cause", Usage: "only those whose cause has this `TEXT` in it"}),
+			&cli.StringFlag{Name: "cause", Usage: "Only messages whose cause contains `TEXT`"}),
 		Action: jobsRedrive,
 	}
 }
@@ -114,9 +114,9 @@ func jobsRedrive(c *cli.Context) error {
 func jobsPurgeCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "purge",
-		Usage:       "delete all messages of the poison queues",
+		Usage:       "Delete all poison messages",
 		Description: examples("jobs purge --pipeline live --yes"),
-		Flags:       append(fleetFlags(), &cli.BoolFlag{Name: "yes", Usage: "do it: there is no way back"}),
+		Flags:       append(fleetFlags(), &cli.BoolFlag{Name: "yes", Usage: "Confirm; purged messages cannot be restored"}),
 		Action:      jobsPurge,
 	}
 }

@@ -24,7 +24,7 @@ const masterFile = "master.key"
 // masterFlags are those of every command that opens or seals keys of enrollments.
 func masterFlags() []cli.Flag {
 	return []cli.Flag{&cli.StringFlag{Name: "master-key-file", DefaultText: masterVariable + " where it is set, or " + masterFile + " in the directory of --storage",
-		Usage: "`FILE` with the master key, which seals the keys of enrollments; only its owner may read it"}}
+		Usage: "`FILE` with the master key, which encrypts enrollment keys; only its owner may be able to read it"}}
 }
 
 // openMaster finds the master key, and says where it was. Where storage is a

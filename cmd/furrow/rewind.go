@@ -22,15 +22,14 @@ func rewindCommand() *cli.Command {
 		Name:      "rewind",
 		Usage:     "Reprocess readings from a point in time",
 		ArgsUsage: "[DEVICE]",
-		Description: "What was made of the readings since then is folded again from the readings themselves, a day at a time,\n" +
-			"while workers go on with what is new; the outputs are replaced. Each device's tracking row keeps who asked\n" +
-			"for it, and when. Audit jobs do the work: workers must be running." +
+		Description: "Folds all readings since that time again, a day at a time, and replaces the outputs, while workers continue with new\n" +
+			"readings. Each device's tracking row records who asked for it and when. Audit jobs do the work, so workers must run." +
 			examples("rewind pump-7 --to -36h", "rewind --tenant contoso --to 2026-11-20 --dry-run"),
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "all devices whose ids begin with `PREFIX`"},
-			&cli.StringFlag{Name: "tenant", Usage: "all devices of `TENANT`"},
-			&cli.StringFlag{Name: "to", Required: true, Usage: "`TIME` to go back to: as 2026-11-20T08:00:00Z, as a day 2026-11-20, or -36h for 36 hours ago"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "say which devices it would be, and change nothing"}),
+			&cli.StringFlag{Name: "prefix", Usage: "All devices whose IDs begin with `PREFIX`"},
+			&cli.StringFlag{Name: "tenant", Usage: "All devices of `TENANT`"},
+			&cli.StringFlag{Name: "to", Required: true, Usage: "`TIME` to go back to: 2026-11-20T08:00:00Z, 2026-11-20, or -36h for 36 hours ago"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "Print the devices concerned and change nothing"}),
 		Action: rewind,
 	}
 }

@@ -20,9 +20,9 @@ func simulateCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "simulate",
 		Usage: "Simulate a fleet of devices",
-		Description: "Probes in the ground all over the world, or the devices of a file, are enrolled and registered, get their\n" +
-			"tokens from the endpoint, and send as real devices do. First they send what is past, as fast as it goes, and\n" +
-			"then what is taken now, until Ctrl-C. What they measure follows from --seed." +
+		Description: "Enrolls and registers soil probes all over the world, or the devices of a file. They get tokens from the endpoint and\n" +
+			"send readings as real devices do: first their history, as fast as possible, then live readings until Ctrl-C.\n" +
+			"Devices and readings follow from --seed." +
 			examples(
 				"simulate --devices 1000 --history 1d --for 10m",
 				"simulate --dirt some",
@@ -36,20 +36,20 @@ func simulateCommand() *cli.Command {
 
 func simulateFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "endpoint", DefaultText: "that of the directory of --storage, or " + defaultEndpoint, Usage: "`URL` of the endpoint that gives the devices their tokens"},
+		&cli.StringFlag{Name: "endpoint", DefaultText: "that of the directory of --storage, or " + defaultEndpoint, Usage: "`URL` of the token endpoint"},
 		&cli.IntFlag{Name: "devices", Value: 100, Usage: "`NUMBER` of devices"},
-		&cli.IntFlag{Name: "tenants", Value: 2, Usage: "`NUMBER` of tenants that they belong to"},
-		&cli.IntFlag{Name: "sensors", Value: 6, Usage: fmt.Sprintf("`NUMBER` of sensors of a device, from 1 to %d", model.MaxSensors)},
-		&cli.IntFlag{Name: "months", Value: 36, Usage: "`NUMBER` of months over which the devices were deployed, more of them in the later ones"},
+		&cli.IntFlag{Name: "tenants", Value: 2, Usage: "`NUMBER` of tenants"},
+		&cli.IntFlag{Name: "sensors", Value: 6, Usage: fmt.Sprintf("`NUMBER` of sensors per device, from 1 to %d", model.MaxSensors)},
+		&cli.IntFlag{Name: "months", Value: 36, Usage: "`NUMBER` of months over which devices were deployed, more of them in later months"},
 		durationFlag("every", time.Minute, time.Second, "`DURATION` between two readings of a device"),
 		withDefaultText("each reading at once", durationFlag("send-every", 0, 0, "`DURATION` for which devices collect readings before they send them")),
 		durationFlagUpTo("history", 2*time.Hour, 0, schema.MaxBackfill-time.Hour, "`DURATION` of the past that is sent first; 0 for none"),
-		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes", Usage: "send the past so many `TIMES` faster than it went, until now is reached"},
+		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes", Usage: "Replay the history this many `TIMES` faster than real time"},
 		withDefaultText("until Ctrl-C", durationFlag("for", 0, 0, "`DURATION` to run")),
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that devices and readings follow from: with the same one the fleet is the same"},
-		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "what goes wrong: `DIRT` is none, some, much, or some of " + fmt.Sprint(simulate.Kinds()) + " with commas between them, each with how often or not, such as repeats=0.1"},
-		&cli.StringFlag{Name: "report", Usage: "write to `FILE` how each device ended, as lines of JSON"},
-		&cli.BoolFlag{Name: "json", Usage: "print the summary as a line of JSON"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "Random seed; the same `NUMBER` gives the same fleet"},
+		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "Faults to inject: `DIRT` is none, some, much, or a list of " + fmt.Sprint(simulate.Kinds()) + ", each with an optional rate, such as repeats=0.1,clocks"},
+		&cli.StringFlag{Name: "report", Usage: "Write the result of each device to `FILE` as JSON lines"},
+		jsonFlag(),
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 
 func replayFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "replay", Usage: "send the readings of `FILE` instead, which is CSV or lines of JSON, with gzip or without; - is the standard input. A column is a sensor, or there are sensor and value. Times are shifted so that the newest is now"},
+		&cli.StringFlag{Name: "replay", Usage: "Send the readings of `FILE`: CSV or JSON lines, optionally gzipped; - is standard input. Sensors are columns, or there is a column sensor and a column value. Times are shifted so that the newest is now"},
 		&cli.StringFlag{Name: "device-column", DefaultText: "guessed", Usage: "`COLUMN` of --replay that names the device"},
-		&cli.StringFlag{Name: "time-column", DefaultText: "guessed", Usage: "`COLUMN` of --replay that says when a reading was taken"},
-		&cli.StringFlag{Name: "columns", DefaultText: "all that mean nothing else", Usage: "`COLUMNS` of --replay that are sensors, with commas between them"},
-		&cli.StringFlag{Name: "tenant", DefaultText: "replay", Usage: "`TENANT` whose the devices of --replay are"},
-		&cli.BoolFlag{Name: "keep-times", Usage: "leave the times of --replay as they are; tokens then admit rows that old"},
+		&cli.StringFlag{Name: "time-column", DefaultText: "guessed", Usage: "`COLUMN` of --replay with the time of a reading"},
+		&cli.StringFlag{Name: "columns", DefaultText: "all that mean nothing else", Usage: "`COLUMNS` of --replay that hold sensors, separated by commas"},
+		&cli.StringFlag{Name: "tenant", DefaultText: "replay", Usage: "`TENANT` that owns the devices of --replay"},
+		&cli.BoolFlag{Name: "keep-times", Usage: "Do not shift the times of --replay; tokens then admit rows that old"},
 	}
 }
 

@@ -21,20 +21,20 @@ func storageCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "storage",
 		Usage: "Serve Azure Table, Queue and Blob storage from a local directory",
-		Description: "It takes three ports: blobs on the one of --listen, queues and tables on the next two.\n" +
-			"Every acknowledged write is on disk. It runs until it gets SIGINT or SIGTERM." +
+		Description: "Listens on three ports: blobs on that of --listen, queues and tables on the next two. Every acknowledged write is on\n" +
+			"disk. It runs until SIGINT or SIGTERM." +
 			examples(
 				"storage",
 				"storage --data /srv/fleet --listen 0.0.0.0:10000 --tls self-signed",
 				"storage --show-key --json"),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "data", Value: "./furrow-data", Usage: "`DIR` to keep everything in; made if it does not exist"},
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10000", Usage: "`ADDR` as host:port; port 0 takes three free ports, no host is every address of this machine"},
-			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (made and kept in DIR/tls), or `CERT,KEY`, two PEM files"},
-			&cli.StringFlag{Name: "account", Value: local.DefaultAccount, Usage: "`NAME` of the account"},
-			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"}, DefaultText: "made at the first start", Usage: "`BASE64` of the account's key, kept at the first start"},
-			&cli.BoolFlag{Name: "show-key", Usage: "print the account's key in the connection string"},
-			&cli.BoolFlag{Name: "json", Usage: "print where it listens as one line of JSON"},
+			&cli.StringFlag{Name: "data", Value: "./furrow-data", Usage: "Data `DIR`; created if it does not exist"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10000", Usage: "`ADDR` as host:port; port 0 picks three free ports; no host means every address of this machine"},
+			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (created and kept in DIR/tls), or two PEM files `CERT,KEY`"},
+			&cli.StringFlag{Name: "account", Value: local.DefaultAccount, Usage: "Account `NAME`"},
+			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"}, DefaultText: "made at the first start", Usage: "Account key in `BASE64`; the first start stores it"},
+			&cli.BoolFlag{Name: "show-key", Usage: "Print the account key in the connection string"},
+			jsonFlag(),
 			stopWithInputFlag(),
 		},
 		Action: storage,

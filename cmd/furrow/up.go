@@ -18,24 +18,23 @@ func upCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "up",
 		Usage: "Run storage, token endpoint, scheduler, worker and dashboard in one process",
-		Description: "It serves storage from a directory, gives devices their tokens, schedules runs, does the jobs, and shows all\n" +
-			"of it in a browser. With a connection string or a URL as --storage it does all but the first, on that account.\n" +
-			"It runs until it gets SIGINT or SIGTERM; after a crash, it goes on where it was.\n" +
-			"It stores the file of --config if no generation of the configuration has its content, and follows the\n" +
-			"generation that holds." +
+		Description: "Serves storage from a directory, issues device tokens, schedules runs, processes them, and serves the dashboard.\n" +
+			"If --storage is a connection string or a URL, it uses that account instead of a directory. It runs until SIGINT or\n" +
+			"SIGTERM; after a crash, it continues where it was. It stores the file of --config as a new generation of the\n" +
+			"configuration unless it has been stored before, and then follows the newest generation." +
 			examples(
 				"up",
 				"up --listen 0.0.0.0:10080 --tls self-signed",
 				"up --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
-			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` of blobs, on the host of --listen; queues and tables are on the next two; 0 takes three free ones"},
-			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen", Usage: "`URL` by which devices reach the endpoint; its host is also that of the Table service unless --table-url says otherwise"},
-			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
-			&cli.BoolFlag{Name: "no-worker", Usage: "leave the jobs to workers in other processes"},
-			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard, Usage: "`ADDR` of the dashboard as host:port; port 0 takes a free port; on one that other machines reach it takes --tls, and a password or token"},
-			&cli.BoolFlag{Name: "no-dashboard", Usage: "show nothing in a browser"},
+			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` for blobs, on the host of --listen; queues and tables use the next two; 0 picks three free ports"},
+			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen", Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, unless --table-url is given"},
+			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"},
+			&cli.BoolFlag{Name: "no-worker", Usage: "Run no worker in this process"},
+			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard, Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. An address that other machines can reach requires --tls, and a password or token"},
+			&cli.BoolFlag{Name: "no-dashboard", Usage: "Serve no dashboard"},
 			silentFlag(),
-			&cli.BoolFlag{Name: "json", Usage: "print where everything is as one line of JSON"},
+			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
 		Action: up,
 	}

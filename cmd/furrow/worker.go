@@ -13,15 +13,15 @@ func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "worker",
 		Usage: "Run a worker",
-		Description: "Any number may run side by side; one that dies leaves its jobs to the others. It makes the tables and\n" +
-			"queues that are missing, and runs until it gets SIGINT or SIGTERM, when it gives back what it has begun.\n" +
-			"It works under the stored configuration and follows it; --config holds only while none is stored." +
+		Description: "You can run any number of workers: if one dies, the others take over its jobs. It creates missing tables and queues,\n" +
+			"and runs until SIGINT or SIGTERM, when it gives unfinished jobs back. It follows the stored configuration; --config\n" +
+			"applies only while none is stored." +
 			examples(
 				"worker",
 				"worker --pipeline live --jobs 64",
 				"worker --storage env:AZURE_STORAGE_CONNECTION_STRING --idle-exit 5m"),
 		Flags: append(fleetFlags(),
-			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "most `JOBS` at the same time in each pipeline"},
+			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"},
 			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour, "`DURATION` after which another worker takes over the jobs of a dead one"),
 			durationFlag("idle-exit", 0, time.Second, "`DURATION` without work after which the worker ends (default: never)"),
 			verboseFlag(), stopWithInputFlag()),
