@@ -9,30 +9,29 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// Kind says what answers for an account, and so which known differences from
-// Azure are expected of it.
+// A Kind is the kind of server behind an account. It determines which known
+// differences from Azure are expected.
 type Kind string
 
 const (
-	Embedded Kind = "embedded" // our own server, tables/local
+	Embedded Kind = "embedded" // the server in tables/local
 	Azurite  Kind = "azurite"  // Microsoft's emulator
 	Azure    Kind = "azure"    // a real account
 )
 
-// An Account is a storage account that tests may fill: three services under
-// one name and one key.
+// An Account is a storage account that tests may write to.
 type Account struct {
 	Name string
 	Key  string // base64, as the portal shows it
 
-	TableURL, QueueURL, BlobURL string // of the services, without a slash at the end
+	TableURL, QueueURL, BlobURL string // without a slash at the end
 
-	Kind      Kind               // zero: held to everything, like Embedded
-	Transport policy.Transporter // carries the requests of every client; zero: the SDKs' own
+	Kind      Kind               // zero: like Embedded, no differences
+	Transport policy.Transporter // of every client; zero: that of the SDKs
 }
 
-// developmentStorage is what UseDevelopmentStorage=true abbreviates: the
-// account name, key and ports that Microsoft publishes for its emulators.
+// developmentStorage is the meaning of UseDevelopmentStorage=true: the account name,
+// key and ports that Microsoft publishes for its emulators.
 // https://learn.microsoft.com/azure/storage/common/storage-use-azurite
 const developmentStorage = "AccountName=devstoreaccount1;" +
 	"AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;" +
@@ -40,8 +39,8 @@ const developmentStorage = "AccountName=devstoreaccount1;" +
 	"QueueEndpoint=http://127.0.0.1:10001/devstoreaccount1;" +
 	"TableEndpoint=http://127.0.0.1:10002/devstoreaccount1"
 
-// ParseConnectionString reads a storage account's connection string, in the
-// forms that the portal and the emulators' manuals give. It leaves Kind empty.
+// ParseConnectionString parses a storage account's connection string, in the forms of
+// the portal and of the emulators' documentation. It leaves Kind empty.
 func ParseConnectionString(s string) (Account, error) {
 	fields, err := connectionFields(s)
 	if err != nil {
@@ -63,8 +62,8 @@ func ParseConnectionString(s string) (Account, error) {
 	return a, nil
 }
 
-// connectionFields splits "Name=value;…". Keys are matched without regard to
-// case, as the SDKs do. A value may itself hold "=": base64 ends so.
+// connectionFields splits "Name=value;…". The case of names is ignored, as in the
+// SDKs. A value may contain "=", as base64 does.
 func connectionFields(s string) (map[string]string, error) {
 	fields := map[string]string{}
 	for part := range strings.SplitSeq(s, ";") {
@@ -88,8 +87,7 @@ func endpoint(fields map[string]string, account, service string) string {
 		cmp.Or(fields["endpointsuffix"], "core.windows.net"))
 }
 
-// ConnectionString is the account as ParseConnectionString, the SDKs and
-// Microsoft's tools read it. It holds the key.
+// ConnectionString returns the account's connection string. It contains the key.
 func (a Account) ConnectionString() string {
 	return fmt.Sprintf("AccountName=%s;AccountKey=%s;BlobEndpoint=%s;QueueEndpoint=%s;TableEndpoint=%s",
 		a.Name, a.Key, a.BlobURL, a.QueueURL, a.TableURL)

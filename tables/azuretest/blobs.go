@@ -37,13 +37,13 @@ func download(t *testing.T, b *blob.Client, o *blob.DownloadStreamOptions) strin
 	return string(text)
 }
 
-// Creating a container that is there is refused, as with tables and unlike queues.
+// Creating an existing container is refused, as for tables and unlike queues.
 func (blobs) ContainerCreatedTwiceIsRefused(t *testing.T, a Account) {
 	expect(t, a, "again", outcome(a.NewContainer(t).Create(t.Context(), nil)), "409 ContainerAlreadyExists")
 }
 
-// Whatever is asked of a missing container says so; a HEAD has no body, so its
-// code comes in a header.
+// Operations on a missing container answer ContainerNotFound; for a HEAD, which has no
+// body, the code is in a header.
 func (blobs) MissingContainerSaysSo(t *testing.T, a Account) {
 	c := a.Blobs(t).ServiceClient().NewContainerClient(Name("c"))
 	expect(t, a, "upload", outcome(c.NewBlockBlobClient("b").Upload(t.Context(), content("x"), nil)),
@@ -179,7 +179,7 @@ func (blobs) DeletedBlobIsGone(t *testing.T, a Account) {
 	expect(t, a, "listed", blobNames(t, c, nil), "")
 }
 
-// Bytes that do not have the MD5 they came with are refused, and change nothing.
+// Content that does not match its MD5 is refused and changes nothing.
 func (blobs) WrongMD5IsRefused(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")

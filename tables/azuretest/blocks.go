@@ -32,8 +32,8 @@ func commit(t *testing.T, b *blockblob.Client, o *blockblob.CommitBlockListOptio
 	return errOf(b.CommitBlockList(t.Context(), ids, o))
 }
 
-// blockList is what a blob has of blocks: "1:5 2:3 | 4:2" are the committed
-// with their sizes, then the staged.
+// blockList lists a blob's blocks: "1:5 2:3 | 4:2" are the committed blocks with their
+// sizes, then the staged ones.
 func blockList(t *testing.T, b *blockblob.Client) string {
 	t.Helper()
 	resp, err := b.GetBlockList(t.Context(), blockblob.BlockListTypeAll, nil)
@@ -51,8 +51,8 @@ func blockList(t *testing.T, b *blockblob.Client) string {
 	return strings.Join(list(resp.CommittedBlocks), " ") + " | " + strings.Join(list(resp.UncommittedBlocks), " ")
 }
 
-// Staged blocks are no blob until a list commits them: not readable, not
-// listed. The last block staged under a name counts.
+// Staged blocks are neither readable nor listed until they are committed. The last
+// block staged under an ID counts.
 func (blobs) BlocksBecomeABlobWhenCommitted(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
@@ -110,7 +110,7 @@ func (blobs) StagedBlocksDoNotTouchTheBlob(t *testing.T, a Account) {
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "new")
 }
 
-// A whole upload drops what was staged.
+// An upload of the whole blob removes staged blocks.
 func (blobs) UploadDropsStagedBlocks(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")

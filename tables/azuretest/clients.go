@@ -17,13 +17,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-// options send each request once: an answer that a retry would hide is an
-// answer that the suite wants to see.
+// options disables retries, because a retry would hide an answer from the suite.
 func (a Account) options() azcore.ClientOptions {
 	return azcore.ClientOptions{Transport: a.Transport, Retry: policy.RetryOptions{MaxRetries: -1}}
 }
 
-// Tables is a client of the account's tables, signing with the account key.
+// Tables returns a client of the Table service that signs with the account key.
 func (a Account) Tables(t testing.TB) *aztables.ServiceClient {
 	t.Helper()
 	cred, err := aztables.NewSharedKeyCredential(a.Name, a.Key)
@@ -33,7 +32,7 @@ func (a Account) Tables(t testing.TB) *aztables.ServiceClient {
 	return c
 }
 
-// Queues is a client of the account's queues, signing with the account key.
+// Queues returns a client of the Queue service that signs with the account key.
 func (a Account) Queues(t testing.TB) *azqueue.ServiceClient {
 	t.Helper()
 	cred, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
@@ -43,7 +42,7 @@ func (a Account) Queues(t testing.TB) *azqueue.ServiceClient {
 	return c
 }
 
-// Blobs is a client of the account's blobs, signing with the account key.
+// Blobs returns a client of the Blob service that signs with the account key.
 func (a Account) Blobs(t testing.TB) *azblob.Client {
 	t.Helper()
 	cred, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
@@ -53,13 +52,13 @@ func (a Account) Blobs(t testing.TB) *azblob.Client {
 	return c
 }
 
-// NewTable makes a table with a name of its own, gone when the test is over.
+// NewTable creates a table with a unique name, and deletes it when the test ends.
 func (a Account) NewTable(t testing.TB) *aztables.Client {
 	t.Helper()
 	return a.MakeTable(t, Name("t"))
 }
 
-// MakeTable makes a table of that name, gone when the test is over.
+// MakeTable creates a table, and deletes it when the test ends.
 func (a Account) MakeTable(t testing.TB, name string) *aztables.Client {
 	t.Helper()
 	c := a.Tables(t).NewClient(name)
@@ -68,7 +67,7 @@ func (a Account) MakeTable(t testing.TB, name string) *aztables.Client {
 	return c
 }
 
-// NewQueue makes a queue with a name of its own, gone when the test is over.
+// NewQueue creates a queue with a unique name, and deletes it when the test ends.
 func (a Account) NewQueue(t testing.TB) *azqueue.QueueClient {
 	t.Helper()
 	c := a.Queues(t).NewQueueClient(Name("q"))
@@ -77,7 +76,7 @@ func (a Account) NewQueue(t testing.TB) *azqueue.QueueClient {
 	return c
 }
 
-// NewContainer makes a container with a name of its own, gone when the test is over.
+// NewContainer creates a container with a unique name, and deletes it when the test ends.
 func (a Account) NewContainer(t testing.TB) *container.Client {
 	t.Helper()
 	c := a.Blobs(t).ServiceClient().NewContainerClient(Name("c"))
@@ -86,15 +85,15 @@ func (a Account) NewContainer(t testing.TB) *container.Client {
 	return c
 }
 
-// Name is a name that no other run uses, good for tables, queues and
-// containers, so that many suites can share one account.
+// Name returns a unique name, valid for tables, queues and containers, so that
+// several runs can share one account.
 func Name(prefix string) string {
 	var b [10]byte
 	rand.Read(b[:]) // never fails
 	return prefix + hex.EncodeToString(b[:])
 }
 
-// cleanup runs remove when the test is over. What the test removed itself is no fault.
+// cleanup runs remove when the test ends. It ignores that something is already gone.
 func cleanup(t testing.TB, remove func(context.Context) error) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -105,7 +104,7 @@ func cleanup(t testing.TB, remove func(context.Context) error) {
 	})
 }
 
-// pagesOf is every page of a pager; an error fails the test.
+// pagesOf yields every page of a pager. An error fails the test.
 func pagesOf[P any](t *testing.T, p *runtime.Pager[P]) iter.Seq[P] {
 	return func(yield func(P) bool) {
 		for p.More() {

@@ -22,7 +22,7 @@ func ifNoneMatch(etag azcore.ETag) *blob.AccessConditions {
 
 const noBlobsETag azcore.ETag = `"0x8D4BCC2E4835CD0"`
 
-// If-None-Match: * writes only what is not there yet; else it is 409 and not 412.
+// If-None-Match: * writes only if the blob does not exist. Otherwise the answer is 409, not 412.
 func (blobs) UploadCanDemandThatNothingIsThere(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
@@ -34,8 +34,8 @@ func (blobs) UploadCanDemandThatNothingIsThere(t *testing.T, a Account) {
 	expect(t, a, "second", answer(try()), "409 BlobAlreadyExists")
 }
 
-// If-Match replaces only what is known; else it is ConditionNotMet, also where
-// nothing is there.
+// If-Match replaces only the known version. Otherwise the answer is ConditionNotMet,
+// also if the blob does not exist.
 func (blobs) UploadCanDemandWhatIsThere(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	first := upload(t, c, "b", "first", nil)
@@ -51,8 +51,8 @@ func (blobs) UploadCanDemandWhatIsThere(t *testing.T, a Account) {
 	expect(t, a, "where nothing is", outcome(try("missing", *second.ETag)), "412 ConditionNotMet")
 }
 
-// A commit of blocks holds on the same conditions, so an object of any size is
-// written whole in one conditional step.
+// A commit of blocks supports the same conditions, so a blob of any size can be
+// written in one conditional step.
 func (blobs) CommitHoldsOnConditions(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
@@ -70,7 +70,7 @@ func (blobs) CommitHoldsOnConditions(t *testing.T, a Account) {
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "third")
 }
 
-// So does a delete, and the setting of metadata.
+// Deletes and changes of metadata support them too.
 func (blobs) DeleteHoldsOnConditions(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "x", nil)
@@ -83,9 +83,8 @@ func (blobs) DeleteHoldsOnConditions(t *testing.T, a Account) {
 		outcome(b.Delete(t.Context(), &blob.DeleteOptions{AccessConditions: ifMatch(*up.ETag)})), "ok")
 }
 
-// A read can ask for what has changed, and gets 304 when nothing has, or for
-// just what it knows, and gets 412 when it has changed. The SDK gives no error
-// for 304, but a response without a body.
+// A read with If-None-Match gets 304 if nothing has changed; one with If-Match gets 412
+// if something has. For 304 the SDK returns no error, but a response without a body.
 func (blobs) ReadHoldsOnConditions(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "x", nil)

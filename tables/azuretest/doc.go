@@ -1,8 +1,7 @@
-// Package azuretest is one suite of what Furrow takes for granted about Azure
-// Storage, checked through the Go SDKs: against the embedded server always,
-// against Azurite and real accounts when FURROW_TEST_STORAGE names one.
+// Package azuretest is a suite of the assumptions that Furrow makes about Azure
+// Storage. It checks them through the Go SDKs, always against the embedded server,
+// and against Azurite or a real account if FURROW_TEST_STORAGE names one.
 //
-// Each assumption is one function, whose comment says what was unclear and
-// what is so. Where Azurite is known to differ, the assumption says how, and
-// fails when the difference goes.
+// Each assumption is one method, and its comment states it. Where Azurite is known to
+// differ, the assumption states the difference, and fails if it disappears.
 package azuretest

@@ -14,9 +14,9 @@ func renew(t *testing.T, q *azqueue.QueueClient, id, receipt *string, text strin
 	return q.UpdateMessage(t.Context(), *id, *receipt, text, &azqueue.UpdateMessageOptions{VisibilityTimeout: &seconds})
 }
 
-// wantLost expects the answer to a receipt that is no longer good. The pages
-// name both codes, and do not say when which comes: a worker treats both as
-// "the lease is lost".
+// wantLost expects the answer to a receipt that is no longer valid. Azure's
+// documentation names two codes without saying when each is used. A worker treats
+// both as a lost lease.
 func wantLost(t *testing.T, a Account, what string, err error) {
 	t.Helper()
 	got := answer(err)
@@ -26,7 +26,7 @@ func wantLost(t *testing.T, a Account, what string, err error) {
 	expect(t, a, what, got, "lost")
 }
 
-// A message whose time is over comes again, under a new receipt, and says so.
+// A message whose lease has expired is delivered again, with a new receipt and a higher count.
 func (queues) HeldMessageComesBack(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
@@ -38,13 +38,13 @@ func (queues) HeldMessageComesBack(t *testing.T, a Account) {
 	expect(t, a, "another receipt", *second.PopReceipt != *first.PopReceipt, true)
 }
 
-// An update holds the message for longer and replaces its text; the count of
-// gets stays.
+// An update extends the lease and replaces the text. It does not change the delivery
+// count.
 func (queues) UpdateRenewsTheLease(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "start", nil)
 	m := get(t, q, 1)
-	first, err := renew(t, q, m.MessageID, m.PopReceipt, "amid", 3)
+	first, err := renew(t, q, m.MessageID, m.PopReceipt, "middle", 3)
 	must(t, err)
 	second, err := renew(t, q, m.MessageID, first.PopReceipt, "end", 3)
 	must(t, err)
@@ -66,8 +66,8 @@ func (queues) UpdateWithoutATimeGivesBack(t *testing.T, a Account) {
 	expect(t, a, "text", *get(t, q, 60).MessageText, "y")
 }
 
-// Each update ends the receipt before it, also for the worker that holds the
-// message: a repeated update looks like a thief.
+// Each update invalidates the previous receipt, also for the worker that holds the
+// message. So a repeated update looks like one by another worker.
 func (queues) OldReceiptIsWorthless(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
@@ -102,7 +102,7 @@ func (queues) FinishedMessageIsGone(t *testing.T, a Account) {
 	expect(t, a, "update", outcome(renew(t, q, m.MessageID, m.PopReceipt, "x", 60)), "404 MessageNotFound")
 }
 
-// What is no receipt at all is refused, and changes nothing.
+// A malformed receipt is refused and changes nothing.
 func (queues) MalformedReceiptIsRefused(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)

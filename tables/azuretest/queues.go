@@ -19,7 +19,7 @@ func (queues) QueueMayBeCreatedAgain(t *testing.T, a Account) {
 		outcome(q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}})), "409 QueueAlreadyExists")
 }
 
-// Whatever is asked of a missing queue answers QueueNotFound.
+// Operations on a missing queue answer QueueNotFound.
 func (queues) MissingQueueSaysSo(t *testing.T, a Account) {
 	q := a.Queues(t).NewQueueClient(Name("q"))
 	expect(t, a, "put", outcome(q.EnqueueMessage(t.Context(), "x", nil)), "404 QueueNotFound")
@@ -35,7 +35,7 @@ func (queues) BadQueueNamesAreRefused(t *testing.T, a Account) {
 	}
 }
 
-// Metadata is set whole. Its names come back as HTTP headers do, in whatever case.
+// Metadata is replaced as a whole. Names are HTTP header names, so they have no case.
 func (queues) QueueKeepsMetadata(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	_, err := q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"one": to.Ptr("1"), "two": to.Ptr("2")}})
@@ -57,7 +57,7 @@ func lowered(m map[string]*string) string {
 	return strings.Join(s, " ")
 }
 
-// The approximate count includes messages that are being worked on or delayed.
+// The approximate count includes leased and delayed messages.
 // (On Azure it may lag.)
 func (queues) CountIncludesWhatIsInFlight(t *testing.T, a Account) {
 	q := a.NewQueue(t)

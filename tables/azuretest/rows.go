@@ -14,11 +14,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// props are an entity's own properties, in the types of aztables.
+// props are the properties of an entity, in the types of aztables.
 type props map[string]any
 
-// row is an entity as it travels. Not aztables.EDMEntity, which doubles the
-// quotes in the keys that it stores.
+// row is the JSON of an entity. aztables.EDMEntity is not used because it doubles the
+// quotes in keys.
 func row(t *testing.T, pk, rk string, p props) []byte {
 	t.Helper()
 	m := map[string]any{"PartitionKey": pk, "RowKey": rk}
@@ -40,7 +40,7 @@ func row(t *testing.T, pk, rk string, p props) []byte {
 	return b
 }
 
-// insert adds a row, and says under which ETag.
+// insert adds a row and returns its ETag.
 func insert(t *testing.T, c *aztables.Client, pk, rk string, p props) azcore.ETag {
 	t.Helper()
 	resp, err := c.AddEntity(t.Context(), row(t, pk, rk, p), nil)
@@ -48,7 +48,7 @@ func insert(t *testing.T, c *aztables.Client, pk, rk string, p props) azcore.ETa
 	return resp.ETag
 }
 
-// insertAll adds many rows of one partition, in transactions.
+// insertAll adds rows of one partition in transactions.
 func insertAll(t *testing.T, c *aztables.Client, pk string, rks []string, p props) {
 	t.Helper()
 	for len(rks) > 0 {
@@ -62,7 +62,7 @@ func insertAll(t *testing.T, c *aztables.Client, pk string, rks []string, p prop
 	}
 }
 
-// stored is the row as it is stored: its own properties and its ETag.
+// stored reads the properties and the ETag of a row.
 func stored(t *testing.T, c *aztables.Client, pk, rk string) (props, azcore.ETag) {
 	t.Helper()
 	resp, err := c.GetEntity(t.Context(), pk, rk, nil)
@@ -97,7 +97,7 @@ func filter(f string) *aztables.ListEntitiesOptions {
 	return &aztables.ListEntitiesOptions{Filter: to.Ptr(f)}
 }
 
-// keys are the keys of what a filter finds, as "pk/rk pk/rk", or why it was refused.
+// keys returns the keys that a filter finds, as "pk/rk pk/rk", or the error.
 func keys(t *testing.T, c *aztables.Client, f string) string {
 	t.Helper()
 	rows, err := query(t, c, filter(f))
@@ -114,7 +114,7 @@ func keys(t *testing.T, c *aztables.Client, f string) string {
 // quoted is a string literal of a filter.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// captured is t's context, through which an SDK call leaves its response in r.
+// captured is t's context, with which an SDK call stores its response in r.
 func captured(t *testing.T, r **http.Response, header ...string) context.Context {
 	h := http.Header{}
 	for i := 0; i < len(header); i += 2 {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// FromEnv is the account that the environment names: FURROW_TEST_STORAGE is
-// its connection string, FURROW_TEST_STORAGE_KIND is azurite or azure. With
-// neither set it is Local.
+// FromEnv returns the account that the environment names: FURROW_TEST_STORAGE is its
+// connection string, FURROW_TEST_STORAGE_KIND is azurite or azure. If neither is set
+// it returns Local.
 func FromEnv(t testing.TB) Account {
 	t.Helper()
 	a, ok, err := fromEnv(os.Getenv)

@@ -23,8 +23,8 @@ func (tables) WrongKeyIsRefused(t *testing.T, a Account) {
 	unauthenticated(t, a, "insert", err)
 }
 
-// A request's date may be off by 15 minutes, and no more: a captured request
-// cannot be sent again the next day.
+// A request's date may be off by at most 15 minutes, so a captured request cannot be
+// sent again the next day.
 func (tables) ClocksMayDifferALittle(t *testing.T, a Account) {
 	name := Name("t")
 	insert(t, a.MakeTable(t, name), "p", "r", nil)

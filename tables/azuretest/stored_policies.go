@@ -52,7 +52,7 @@ func endsAccess(t *testing.T, a Account, what string, c *aztables.Client) {
 	unauthenticated(t, a, what, addOne(t, c))
 }
 
-// A token with a policy's id and nothing else may do what the policy says.
+// A token with only a policy's ID permits what the policy permits.
 func (tables) PolicyGrantsWhatItHolds(t *testing.T, a Account) {
 	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	expect(t, a, "add", answer(addOne(t, c)), "ok")
@@ -117,7 +117,7 @@ func (tables) PolicyComesBackWithItsID(t *testing.T, a Account) {
 	expect(t, a, "made again", answer(addOne(t, c)), "ok")
 }
 
-// What the policy states, the token may not state again, even the same.
+// A token must not repeat a term of its policy, even with the same value.
 func (tables) PolicyAndTokenDoNotOverlap(t *testing.T, a Account) {
 	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{Permissions: "a", ExpiryTime: time.Now().UTC().Add(time.Hour)})
 	expect(t, a, "add", addOne(t, c) == nil, false, differs(Azurite, true, "lets the policy override the token"))

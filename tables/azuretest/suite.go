@@ -35,7 +35,7 @@ func Run(t *testing.T, a Account) {
 	}
 }
 
-// A difference is what servers of one kind are known to give instead of what Azure gives.
+// A difference is a known answer of one kind of server that differs from Azure's.
 type difference[V any] struct {
 	kind  Kind
 	gives V
@@ -46,8 +46,8 @@ func differs[V any](kind Kind, gives V, why string) difference[V] {
 	return difference[V]{kind, gives, why}
 }
 
-// expect compares what a gave with what Azure gives. A server with a known
-// difference must still show it: when it no longer does, the test says so.
+// expect compares a result with that of Azure. A server with a known difference must
+// still show it; otherwise the test fails, so that the difference gets removed.
 func expect[V comparable](t *testing.T, a Account, what string, got, azure V, known ...difference[V]) {
 	t.Helper()
 	if complaint := compare(a.Kind, got, azure, known); complaint != "" {
@@ -55,7 +55,7 @@ func expect[V comparable](t *testing.T, a Account, what string, got, azure V, kn
 	}
 }
 
-// compare says what is wrong with what a server of some kind gave; nothing when it is right.
+// compare returns what is wrong with a result, empty if nothing is.
 func compare[V comparable](kind Kind, got, azure V, known []difference[V]) string {
 	for _, d := range known {
 		switch {
@@ -63,7 +63,7 @@ func compare[V comparable](kind Kind, got, azure V, known []difference[V]) strin
 		case got == d.gives:
 			return ""
 		case got == azure:
-			return fmt.Sprintf("%v, as on Azure: take out the known difference of %s (%s)", got, d.kind, d.why)
+			return fmt.Sprintf("%v, as on Azure: remove the known difference of %s (%s)", got, d.kind, d.why)
 		default:
 			return fmt.Sprintf("%v; want %v, or on %s %v (%s)", got, azure, d.kind, d.gives, d.why)
 		}
@@ -74,15 +74,15 @@ func compare[V comparable](kind Kind, got, azure V, known []difference[V]) strin
 	return ""
 }
 
-// unauthenticated expects that a request to tables was refused for its
-// signature, its date, or its token's.
+// unauthenticated expects that a request to tables was refused because of its
+// signature, its date or its SAS.
 func unauthenticated(t *testing.T, a Account, what string, err error) {
 	t.Helper()
 	expect(t, a, what, answer(err), "403 AuthenticationFailed",
 		differs(Azurite, "403 AuthorizationFailure", "has one code for every refusal of its tables"))
 }
 
-// answer is an SDK call's outcome in short: "ok", or "404 ResourceNotFound".
+// answer is the outcome of an SDK call: "ok", or for example "404 ResourceNotFound".
 func answer(err error) string {
 	var re *azcore.ResponseError
 	switch {
@@ -101,7 +101,7 @@ func errOf[V any](_ V, err error) error    { return err }
 func outcome[V any](_ V, err error) string { return answer(err) }
 func refusal[V any](_ V, err error) int    { return status(err) }
 
-// status is the HTTP status of an SDK call that was refused, and 0 of any other.
+// status is the HTTP status of a refused SDK call, otherwise 0.
 func status(err error) int {
 	if re, ok := errors.AsType[*azcore.ResponseError](err); ok {
 		return re.StatusCode

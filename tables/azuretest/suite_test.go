@@ -17,7 +17,7 @@ func TestKnownDifferenceMustShow(t *testing.T) {
 		{Embedded, "ok", "ok; want 400"},
 		{Azure, "ok", "ok; want 400"},
 		{Azurite, "ok", ""},
-		{Azurite, "400", "take out the known difference of azurite (takes anything)"},
+		{Azurite, "400", "remove the known difference of azurite (takes anything)"},
 		{Azurite, "500", "500; want 400, or on azurite ok"},
 	} {
 		got := compare(c.kind, c.got, "400", known)

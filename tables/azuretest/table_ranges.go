@@ -9,8 +9,7 @@ import (
 
 const unenforced = "checks the signature over a key range, and never the range"
 
-// unranged states an answer that Azure gives for a key outside a token's
-// range, and Azurite does not.
+// unranged expects an answer for a key outside a token's range. Azurite does not check ranges.
 func unranged(t *testing.T, a Account, what string, got, azure int) {
 	t.Helper()
 	expect(t, a, what, got, azure, differs(Azurite, 0, unenforced))
@@ -76,7 +75,7 @@ func (tables) RangeMayBeOpen(t *testing.T, a Account) {
 	unranged(t, a, "until m: n", status(add(until, "n")), 403)
 }
 
-// A query is clipped to the token's range without a word.
+// A query is silently limited to the token's range.
 func (tables) RangeClipsQueries(t *testing.T, a Account) {
 	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r",
 		StartPartitionKey: "b", StartRowKey: "2", EndPartitionKey: "c", EndRowKey: "2"})
@@ -93,7 +92,7 @@ func (tables) RangeClipsQueries(t *testing.T, a Account) {
 	}
 }
 
-// A row outside the range is not there for a get, rather than forbidden.
+// For a get, a row outside the range does not exist; the get is not forbidden.
 func (tables) RangeHidesRows(t *testing.T, a Account) {
 	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", StartPartitionKey: "b", EndPartitionKey: "c"})
 	insert(t, owner, "b", "1", nil)

@@ -10,9 +10,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// Creating a table that is there is 409, so a program that makes its tables at
-// every start matches the code, TableAlreadyExists, and not the status:
-// TableBeingDeleted is 409 too.
+// Creating an existing table answers 409 TableAlreadyExists. A program that creates
+// its tables at every start must compare the code, because TableBeingDeleted is 409 too.
 func (tables) CreateTwiceIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	expect(t, a, "second create", outcome(c.CreateTable(t.Context(), nil)), "409 TableAlreadyExists")
@@ -38,13 +37,12 @@ func (tables) BadTableNamesAreRefused(t *testing.T, a Account) {
 	}
 }
 
-// Deleting a table that is not there is 404 and ResourceNotFound.
+// Deleting a table that does not exist answers 404 ResourceNotFound.
 func (tables) DeleteOfMissingTableIsRefused(t *testing.T, a Account) {
 	expect(t, a, "delete", outcome(a.Tables(t).DeleteTable(t.Context(), Name("t"), nil)), "404 ResourceNotFound")
 }
 
-// What is asked of a missing table answers TableNotFound, by which it can be
-// told from a missing entity.
+// Operations on a missing table answer TableNotFound, unlike those on a missing entity.
 func (tables) MissingTableSaysSo(t *testing.T, a Account) {
 	c := a.Tables(t).NewClient(Name("t"))
 	expect(t, a, "insert", outcome(c.AddEntity(t.Context(), row(t, "p", "r", nil), nil)), "404 TableNotFound")

@@ -146,7 +146,7 @@ func (tables) WholeDoublesStayDoubles(t *testing.T, a Account) {
 	expect(t, a, "found as a double", keys(t, c, "Whole eq 3.0"), "p/r")
 }
 
-// Doubles that are no number are strings that say they are Edm.Double.
+// NaN and the infinities are strings annotated as Edm.Double.
 func (tables) NotANumberIsADouble(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"r",
@@ -178,7 +178,7 @@ func (tables) PropertyNamesAreCaseSensitive(t *testing.T, a Account) {
 	expect(t, a, "properties", fmt.Sprint(p), "map[Temp:1 temp:2]")
 }
 
-// A value that its stated type cannot hold is refused, and with it the entity.
+// A value that does not fit its stated type is refused, and with it the entity.
 func (tables) ValuesMustFitTheirType(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	try := func(property string) int {

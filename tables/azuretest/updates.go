@@ -83,7 +83,7 @@ func (tables) UpdateAnswersTheNextETag(t *testing.T, a Account) {
 	expect(t, a, "etag", etag, got)
 }
 
-// A null in a merge is not there: it neither removes nor changes the property.
+// A null in a merge is ignored: it neither removes nor changes the property.
 func (tables) NullInMergeChangesNothing(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	etag := insert(t, c, "p", "r", props{"A": "1", "B": "1"})

@@ -2,7 +2,7 @@ package service
 
 import "sync/atomic"
 
-// Counts count operations by kind. The zero Counts are ready, and safe for
+// Counts counts operations by kind. The zero value is ready for use, and safe for
 // concurrent use.
 type Counts[K ~uint8] struct {
 	counts [maxKinds]atomic.Int64
@@ -13,7 +13,7 @@ const maxKinds = 32
 // Add counts one operation.
 func (c *Counts[K]) Add(k K) { c.counts[k].Add(1) }
 
-// Map has every kind that has occurred.
+// Map returns the counts of the kinds that have occurred.
 func (c *Counts[K]) Map() map[K]int64 {
 	counts := map[K]int64{}
 	for k := range c.counts {

@@ -1,6 +1,5 @@
-// Package service is what the clients of the three storage services have in
-// common: their errors, each in one line, what is told of their requests, and
-// counts of these.
+// Package service implements what the clients of the three storage services share:
+// errors in one line, observation of requests, and counts of operations.
 package service
 
 import (
@@ -12,22 +11,21 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// A Failure is an error that a service has answered, in one line: azcore's own
-// has a page.
+// A Failure is an error that a service answered. Its text has one line; that of azcore
+// fills a page.
 type Failure struct {
 	Code     string
-	Message  string // of the service, where it says more than the code
+	Message  string // of the service, if it says more than the code
 	Status   int
-	Request  string         // id by which the service's makers find it
-	Response *http.Response // its body was read, and azcore has kept it
-	Name     error          // what a caller decides on; nil where it has no name
+	Request  string         // ID for support requests
+	Response *http.Response // its body has been read; azcore keeps it
+	Name     error          // what callers compare with errors.Is; may be nil
 	cause    error
 }
 
-// Read gives an error of an SDK's client as a Failure with the name that name
-// finds for it, and keeps the original in the chain. An error of the way to the
-// service loses the query of its URL, which may hold a signature. Others, and
-// nil, stay as they are.
+// Read converts an error of an SDK's client to a Failure that wraps it, with the name
+// that name returns. It removes the query from the URL of a network error, because it
+// may contain a signature. Other errors, and nil, are returned unchanged.
 func Read(err error, name func(*Failure) error) error {
 	if _, done := errors.AsType[*Failure](err); done || err == nil {
 		return err
@@ -47,8 +45,8 @@ func Read(err error, name func(*Failure) error) error {
 	return f
 }
 
-// Busy tells whether the service, or something on the way to it that has no
-// codes, will do it later, or may have done it and took too long to say so.
+// Busy reports whether the service, or a proxy that has no codes, is overloaded, or
+// took too long to answer a request that may have been done.
 // learn.microsoft.com: "Common REST API error codes".
 func (f *Failure) Busy() bool {
 	switch f.Code {
@@ -94,7 +92,7 @@ func withoutQuery(err error, wrong *url.Error) error {
 	return &unanswered{text: fmt.Sprintf("%s %s: %v", wrong.Op, where, wrong.Err), cause: err}
 }
 
-// unanswered is an error of the way to a service: what was asked may be done.
+// unanswered is a network error: the request may have been done.
 type unanswered struct {
 	text  string
 	cause error

@@ -8,29 +8,28 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A Try is one request of a call as it was answered; a retry is one more, as it is
-// on the bill.
+// A Try is one request of a call. Each retry is another Try, because it is billed.
 type Try struct {
 	Sent   int64         // bytes of the request's body
-	Status int           // of the answer; 0 when there was none
+	Status int           // of the answer; 0 without one
 	Took   time.Duration // until the answer began
 }
 
 type callKey[C any] struct{}
 
-// Within has the requests of a call, which policies then know by CallOf.
+// Within returns a context for the requests of a call, which policies get with CallOf.
 func Within[C any](ctx context.Context, call C) context.Context {
 	return context.WithValue(ctx, callKey[C]{}, call)
 }
 
-// CallOf is the call that a request belongs to.
+// CallOf returns the call that a request belongs to.
 func CallOf[C any](req *policy.Request) (call C, ok bool) {
 	call, ok = req.Raw().Context().Value(callKey[C]{}).(C)
 	return call, ok
 }
 
-// An Observe is a policy of a client's that tells of every try of every call that is
-// Within its context.
+// Observe is a client policy that reports every try of a call whose context is from
+// Within.
 type Observe[C any] func(ctx context.Context, call C, t Try)
 
 // Do is policy.Policy.

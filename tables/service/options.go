@@ -7,10 +7,10 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// tryTimeout is how long a try waits for its answer where nothing is said.
+// tryTimeout is the default time to wait for the answer to a try.
 const tryTimeout = time.Minute
 
-// Retry is what was asked for, with a bound on each try: azcore has none.
+// Retry sets the default timeout of a try, because azcore has none.
 func Retry(asked policy.RetryOptions) policy.RetryOptions {
 	if asked.TryTimeout == 0 {
 		asked.TryTimeout = tryTimeout
@@ -18,9 +18,9 @@ func Retry(asked policy.RetryOptions) policy.RetryOptions {
 	return asked
 }
 
-// Transport is what was asked for or, where that is nil, one that keeps a connection
-// for each of a worker's jobs: the default of two, and azcore's of ten, would dial
-// for nearly every request of the others.
+// Transport returns asked or, if it is nil, a transport that keeps a connection for
+// each of a worker's jobs. With the default of two, or azcore's of ten, most requests
+// of the other jobs would dial.
 func Transport(asked policy.Transporter) policy.Transporter {
 	if asked != nil {
 		return asked

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// busy and timedOut are the service's refusals under load.
+// busy and timedOut are the errors of a service under load.
 // https://learn.microsoft.com/rest/api/storageservices/common-rest-api-error-codes
 func busy(req *http.Request) *http.Response {
 	return refusal(req, http.StatusServiceUnavailable, "ServerBusy",
@@ -24,8 +24,8 @@ func timedOut(req *http.Request) *http.Response {
 		"The operation could not be completed within the permitted time.")
 }
 
-// refusal is an error as the service that the request is for words it: JSON
-// where JSON is accepted, which only tables do, and else XML.
+// refusal returns an error in the format of the request's service: JSON if the request
+// accepts it, as for tables, otherwise XML.
 func refusal(req *http.Request, status int, code, message string) *http.Response {
 	id := uuid.NewString()
 	message += "\nRequestId:" + id + "\nTime:" + time.Now().UTC().Format("2006-01-02T15:04:05.0000000Z")
@@ -45,7 +45,7 @@ const tableJSON = "application/json;odata=minimalmetadata;streaming=true;charset
 
 func acceptsJSON(req *http.Request) bool { return strings.Contains(req.Header.Get("Accept"), "json") }
 
-// answer is a response that no server sent.
+// answer returns a response without a server.
 func answer(req *http.Request, status int, contentType, body string) *http.Response {
 	h := http.Header{}
 	h.Set("Content-Type", contentType)

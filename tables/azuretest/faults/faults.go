@@ -1,7 +1,6 @@
-// Package faults makes storage misbehave as it really does, for tests: answers
-// come late or never, requests are done twice, pages are empty, servers busy.
-// A Transport does it between a client and its service, a Handler around a
-// server; a Plan says when.
+// Package faults injects the faults of real storage in tests: late and lost answers,
+// requests that are done twice, empty pages, busy servers. A Transport injects them
+// between a client and its service, a Handler around a server. A Plan says when.
 package faults
 
 import (
@@ -10,7 +9,7 @@ import (
 	"slices"
 )
 
-// A Fault is one way in which storage, or the way to it, misbehaves.
+// A Fault is a fault of storage or of the network.
 type Fault string
 
 const (
@@ -19,33 +18,33 @@ const (
 	Late         Fault = "late"           // the request is done at once, and its answer held back
 	AnswerLost   Fault = "answer lost"    // the request is done, and the connection reset instead of an answer
 	Twice        Fault = "twice"          // the request is done twice, and the second answer given
-	Cut          Fault = "cut"            // the request is done, and the connection closed amid the answer's body
+	Cut          Fault = "cut"            // the request is done, and the connection closed in the middle of the answer's body
 	ServerBusy   Fault = "server busy"    // 503 ServerBusy, and nothing is done
 	TimedOut     Fault = "timed out"      // 500 OperationTimedOut, and nothing is done
 	TimedOutDone Fault = "timed out done" // 500 OperationTimedOut, and yet the request is done
-	EmptyPage    Fault = "empty page"     // no rows and a continuation token; happens to queries of entities only
+	EmptyPage    Fault = "empty page"     // no rows and a continuation token; only for queries of entities
 )
 
-// A Plan says what befalls the nth operation, counted from 0. It must answer
-// the same whenever it is asked, from several goroutines at once.
+// A Plan decides the fault of the nth operation, counted from 0. It must always return
+// the same for n, also to concurrent callers.
 type Plan interface {
 	Fault(n int) Fault
 }
 
-// A Script names the operations that something befalls.
+// A Script lists the faults by operation.
 type Script map[int]Fault
 
-// Fault is what the script has for n; None where it has nothing.
+// Fault returns the fault of n, None if the script has none.
 func (s Script) Fault(n int) Fault { return s[n] }
 
-// Random draws from a seed, so that a run can be repeated: what befalls the nth
-// operation depends on n alone.
+// Random draws faults from a seed, so that a run can be repeated: the fault of the nth
+// operation depends only on n.
 type Random struct {
 	Seed  uint64
-	Rates map[Fault]float64 // the share of operations that each befalls; together at most 1
+	Rates map[Fault]float64 // share of the operations with each fault; together at most 1
 }
 
-// Fault is what was drawn for n.
+// Fault returns the fault drawn for n.
 func (r Random) Fault(n int) Fault {
 	draw := rand.New(rand.NewPCG(r.Seed, uint64(n))).Float64()
 	for _, f := range slices.Sorted(maps.Keys(r.Rates)) {

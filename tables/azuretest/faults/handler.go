@@ -7,9 +7,8 @@ import (
 	"net/http/httptest"
 )
 
-// Handler does to the requests of h what t's plan says, for clients that have
-// no transport of their own to put it in, in other processes and languages. It
-// holds each answer in memory. t.Next is not used.
+// Handler injects the faults of t's plan into the requests of h, for clients in other
+// processes and languages. It buffers each answer in memory. t.Next is not used.
 func (t *Transport) Handler(h http.Handler) http.Handler {
 	t.Next = handler{h}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -27,7 +26,7 @@ func (t *Transport) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// A handler is a server without a wire.
+// A handler is a transport to a handler in this process.
 type handler struct{ http.Handler }
 
 func (h handler) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -6,22 +6,21 @@ import (
 	"strings"
 )
 
-// ourToken is the continuation token of an empty page that stands before the
-// first. A query that comes back with it is the query without a token. (Only
-// the transport that gave it knows it, as only a service knows its own.)
+// ourToken is the continuation token of an empty page before the first page. A query
+// with this token is sent without a token.
 const ourToken = "faults!start"
 
-// queriesEntities tells a query from the reading of one row, whose path ends in
-// its keys, from the list of tables, and from other services.
+// queriesEntities reports whether a request is a query of entities: not the read of one
+// row, whose path ends in its keys, not the list of tables, and not another service.
 func queriesEntities(req *http.Request) bool {
 	resource := path.Base(strings.TrimSuffix(req.URL.Path, "()"))
 	return req.Method == http.MethodGet && acceptsJSON(req) && !strings.ContainsRune(resource, '(') &&
 		resource != "Tables" && !req.URL.Query().Has("comp")
 }
 
-// emptyPage answers a query with no rows and a token by which it goes on where
-// it stood: the token that it came with. Azure gives such pages where a query
-// crosses servers or takes long, and some have no NextRowKey.
+// emptyPage answers a query with no rows and the token of the query, so that it
+// continues at the same place. Azure sends such pages if a query crosses servers or
+// takes long; some have no NextRowKey.
 // https://learn.microsoft.com/rest/api/storageservices/query-timeout-and-pagination
 func emptyPage(req *http.Request) *http.Response {
 	resp := answer(req, http.StatusOK, tableJSON, `{"value":[]}`)
@@ -38,8 +37,7 @@ func emptyPage(req *http.Request) *http.Response {
 	return resp
 }
 
-// withoutOurToken is the request as the service is to see it. Neither shared
-// keys nor tokens sign the query's continuation.
+// withoutOurToken removes ourToken from a request. Neither SharedKey for tables nor a SAS signs it.
 func withoutOurToken(req *http.Request) *http.Request {
 	query := req.URL.Query()
 	if query.Get("NextPartitionKey") != ourToken {

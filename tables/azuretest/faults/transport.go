@@ -13,14 +13,13 @@ import (
 	"time"
 )
 
-// A Transport carries requests to another transport, and does to some of them
-// what its plan says. It is an http.RoundTripper and, for the SDKs'
-// ClientOptions, a policy.Transporter. It may be used by many goroutines; which
-// of their operations is the nth is then up to them.
+// A Transport passes requests to another transport and injects the faults of its plan.
+// It is an http.RoundTripper and, for the SDKs' ClientOptions, a policy.Transporter.
+// It is safe for concurrent use; the order of concurrent operations is undefined.
 type Transport struct {
 	Next  http.RoundTripper        // zero: http.DefaultTransport
-	Plan  Plan                     // zero: nothing happens
-	Only  func(*http.Request) bool // the requests that are operations, and count; zero: all
+	Plan  Plan                     // zero: no faults
+	Only  func(*http.Request) bool // requests that count as operations; zero: all
 	Delay time.Duration            // of Stalled and Late; zero: one second
 
 	mu       sync.Mutex
@@ -28,7 +27,7 @@ type Transport struct {
 	injected []Injection
 }
 
-// An Injection is a fault that happened.
+// An Injection is an injected fault.
 type Injection struct {
 	N         int // the operation, counted from 0
 	Fault     Fault
@@ -37,8 +36,8 @@ type Injection struct {
 
 func (i Injection) String() string { return fmt.Sprintf("#%d %s: %s", i.N, i.Operation, i.Fault) }
 
-// Injected is what has happened so far, by operation. A fault that the plan has
-// for a request that cannot suffer it does not happen.
+// Injected returns the faults so far, by operation. A fault that does not apply to its
+// request is not injected.
 func (t *Transport) Injected() []Injection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +47,7 @@ func (t *Transport) Injected() []Injection {
 // Do is RoundTrip, as policy.Transporter has it.
 func (t *Transport) Do(req *http.Request) (*http.Response, error) { return t.RoundTrip(req) }
 
-// RoundTrip sends a request on and returns its answer, or does what the plan says.
+// RoundTrip sends a request, or injects a fault.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	fault := t.begin(req)
 	req = withoutOurToken(req)
@@ -78,7 +77,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.send(req)
 }
 
-// begin counts the operation, and says what befalls it.
+// begin counts the operation and returns its fault.
 func (t *Transport) begin(req *http.Request) Fault {
 	if t.Plan == nil || t.Only != nil && !t.Only(req) {
 		return None
@@ -127,7 +126,7 @@ func (t *Transport) late(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// instead sends the request, and gives another answer than the one that came.
+// instead sends the request and returns another answer.
 func (t *Transport) instead(req *http.Request, other *http.Response, lost error) (*http.Response, error) {
 	resp, err := t.send(req)
 	if err != nil {
@@ -172,7 +171,7 @@ func (t *Transport) cut(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// broken is what a reader finds where a connection was closed.
+// broken is a reader of a closed connection.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
