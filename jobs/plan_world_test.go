@@ -219,7 +219,7 @@ func (w *workplace) operate(ctx context.Context, do func() error) error {
 
 // Do sends a request.
 func (w *workplace) Do(r *http.Request) (resp *http.Response, err error) {
-	if q := r.URL.Query(); w.pages != "" && q.Has("$filter") && q.Get("$top") != "1" {
+	if q := r.URL.Query(); w.pages != "" && (q.Has("$filter") || q.Has("$top")) && q.Get("$top") != "1" {
 		q.Set("$top", w.pages)
 		r.URL.RawQuery = q.Encode()
 	}
