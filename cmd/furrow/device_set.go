@@ -16,8 +16,8 @@ func deviceSetCommand() *cli.Command {
 		Usage:     "Change a device's site, position or labels",
 		ArgsUsage: "ID",
 		Description: "Flags that are not given change nothing. Readings that are already processed keep their outputs. Repeating the\n" +
-			"command is safe, and completes a change that was interrupted.\n" +
-			"Example: furrow device set pump-7 --site 'Hall 2' --label model=BME280 --no-label old",
+			"command is safe, and completes a change that was interrupted." +
+			examples("device set pump-7 --site 'Hall 2' --label model=BME680 --no-label old"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device; an empty text removes it"},
 			&cli.StringFlag{Name: "lat", Usage: "Latitude in `DEGREES`"},

@@ -39,7 +39,7 @@ func deviceShow(c *cli.Context) error {
 		return err
 	}
 	r := deviceRecord{Device: device}
-	_, err = d.Registry.Fleet.Get(c.Context, device.Month.String(), string(id))
+	_, err = d.Registry.Fleet.Get(c.Context, device.Month.String(), string(device.Member().Key()))
 	absent := errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
 	if err != nil && !absent {
 		return err
