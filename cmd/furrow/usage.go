@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/spell"
+	"furrow/cmd/internal/setup"
 )
 
 // A usageError says that the command line is wrong. It ends in exitUsage.
@@ -61,7 +61,7 @@ func flagNames(c *cli.Context) []string {
 
 // didYouMean is "; did you mean …?", or nothing when no name is near.
 func didYouMean(word string, names []string, prefix string) string {
-	name := spell.Nearest(word, names)
+	name := setup.Nearest(word, names)
 	if name == "" {
 		return ""
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"furrow/cmd/internal/spell"
+	"furrow/cmd/internal/setup"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -66,7 +66,7 @@ func quote(s string) string {
 }
 
 func didYouMean(word string, names []string) string {
-	if name := spell.Nearest(word, names); name != "" {
+	if name := setup.Nearest(word, names); name != "" {
 		return fmt.Sprintf(" (did you mean %s?)", name)
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"furrow/cmd/internal/spell"
+	"furrow/cmd/internal/setup"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -86,7 +86,7 @@ func (r *reader) object(n ast.Node, want string, keys ...key) {
 			values[name], meant[name] = value, true
 			return
 		}
-		meant[spell.Nearest(name, names)] = true
+		meant[setup.Nearest(name, names)] = true
 		r.problem(at, "key %s is not known%s; want %s", quote(name), didYouMean(name, names), cmp.Or(list(names), want))
 	})
 	for _, k := range keys {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"furrow/cmd/internal/spell"
+	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/tabular"
 	"furrow/sas"
 )
@@ -51,7 +51,7 @@ func Open(r io.Reader, format tabular.Format) (f *File, err error) {
 
 func noID(in *tabular.Reader) error {
 	hint := ""
-	if near := spell.Nearest("id", in.Names); near != "" {
+	if near := setup.Nearest("id", in.Names); near != "" {
 		hint = fmt.Sprintf("; should %q be called id?", near)
 	}
 	return fmt.Errorf("line %d, the header: there is no column id%s (the columns are %s and label.NAME, in any order)",
