@@ -1,10 +1,9 @@
-// Package web is what people see of a fleet: the map, the lists, the charts,
-// and the scripts and styles that they need, all embedded.
+// Package web serves the pages of a fleet: the map, the lists, the charts, and their scripts and styles, all
+// embedded.
 //
 // It renders the types of package model and never reads storage itself. Pages hold
 // nothing inline and load nothing from elsewhere, so Policy can be as strict as it
-// is; with scripts off, the lists, the charts and a still map remain.
+// is. Without scripts, the lists, the charts and a still map remain.
 //
-// The base map is made of data from Natural Earth, which is in the public domain;
-// see earth.
+// The base map is made from Natural Earth data, which is in the public domain; see package earth.
 package web

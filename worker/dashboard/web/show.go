@@ -11,16 +11,19 @@ import (
 	"strings"
 	"time"
 
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web/internal/chart"
 )
 
-// chartPoints is how many points a chart has room for.
+// chartPoints is the largest number of points that a chart draws.
 const chartPoints = 480
 
-// thin joins neighbours until they fit: the lowest, the highest, and the mean.
+// thin merges neighbouring points until they fit: minimum, maximum and mean.
 func thin(s *model.Series) (points []chart.Point, counts []int64, window time.Duration) {
-	window = map[string]time.Duration{"1m": time.Minute, "1h": time.Hour, "1d": 24 * time.Hour}[s.Window]
+	if w, err := schema.ParseWindow(s.Window); err == nil {
+		window = time.Duration(w)
+	}
 	by := (len(s.Points) + chartPoints - 1) / chartPoints
 	for group := range slices.Chunk(s.Points, max(1, by)) {
 		var sum chart.Point
@@ -40,7 +43,7 @@ func thin(s *model.Series) (points []chart.Point, counts []int64, window time.Du
 			n += max(p.Count, 1)
 		}
 		if weight > 0 {
-			if sum.Value /= float64(weight); !finite(sum.Value) { // of numbers so large that their sum is none
+			if sum.Value /= float64(weight); !finite(sum.Value) { // the sum overflowed
 				sum.Value = sum.Low
 			}
 			points, counts = append(points, sum), append(counts, n)
@@ -49,7 +52,7 @@ func thin(s *model.Series) (points []chart.Point, counts []int64, window time.Du
 	return points, counts, window * time.Duration(max(1, by))
 }
 
-// known is a number, or nil where it is none.
+// known returns a finite number, or nil.
 func known(v *float64) *float64 {
 	if v == nil || !finite(*v) {
 		return nil
@@ -59,7 +62,7 @@ func known(v *float64) *float64 {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// seriesChart is a series twice: for wide and for narrow windows, of which one is shown.
+// seriesChart draws a series twice, for wide and for narrow screens; the styles show one.
 func seriesChart(title string, s *model.Series) template.HTML {
 	points, _, window := thin(s)
 	desc := "No readings in this time."
@@ -78,29 +81,29 @@ func both(c chart.Chart, height int) template.HTML {
 	return template.HTML(c.SVG(chart.Size{Width: 860, Height: height}, "wide") + c.SVG(chart.Size{Width: 350, Height: height * 4 / 5}, "narrow"))
 }
 
-// windowText is how long the windows are, and how many of them are a point of the chart.
+// windowText describes the windows of a series, and how many of them a point of the chart merges.
 func windowText(s *model.Series) string {
 	long := map[string]string{"1m": "a minute", "1h": "an hour", "1d": "a day"}[s.Window]
 	if by := (len(s.Points) + chartPoints - 1) / chartPoints; by > 1 {
-		return fmt.Sprintf("%s, drawn %d at a time", long, by)
+		return fmt.Sprintf("%s, %d of them per point", long, by)
 	}
 	return cmp.Or(long, s.Window)
 }
 
-// windowMillis is how long a point of the chart lasts.
+// windowMillis returns the duration of a point of the chart.
 func windowMillis(s *model.Series) int64 {
 	_, _, window := thin(s)
 	return window.Milliseconds()
 }
 
-// A seriesRow is a point of a chart in its table.
+// A seriesRow is a row of the table below a chart.
 type seriesRow struct {
 	Time             time.Time
 	Value, Low, High float64
 	Count            int64
 }
 
-// seriesRows are the points of the chart, as it shows them.
+// seriesRows returns the points of the chart.
 func seriesRows(s *model.Series) []seriesRow {
 	points, counts, _ := thin(s)
 	rows := make([]seriesRow, len(points))
@@ -110,11 +113,10 @@ func seriesRows(s *model.Series) []seriesRow {
 	return rows
 }
 
-// shownRuns is how many runs a chart has room for.
+// shownRuns is the number of runs that a chart spans.
 const shownRuns = 30
 
-// runsChart is a small chart of the runs of a pipeline: seconds, readings,
-// operations or lag.
+// runsChart draws the last runs of a pipeline: seconds, readings, operations or lag.
 func runsChart(p model.PipelineStatus, what string) template.HTML {
 	cadence := time.Duration(max(1, p.CadenceSeconds) * float64(time.Second))
 	c := chart.Chart{Title: what + " of the last runs of " + p.Pipeline, Window: cadence, Bars: what != "lag"}
@@ -154,14 +156,14 @@ func total(m map[string]int64) int64 {
 	return sum
 }
 
-// A costLine is what a kind of operation costs a month.
+// A costLine is the cost of one kind of operation per month.
 type costLine struct {
 	Kind    string
 	Dollars float64
-	Share   int // of the dearest, in percent
+	Share   int // of the largest, in percent
 }
 
-// costs are the lines of a cost, the dearest first.
+// costs returns the lines of a cost, the largest first.
 func costs(c *model.Cost) []costLine {
 	var lines []costLine
 	for kind, dollars := range c.ByKind {
@@ -174,7 +176,7 @@ func costs(c *model.Cost) []costLine {
 	return lines
 }
 
-// share is a part of a whole, in percent.
+// share returns part of whole in percent.
 func share(part, whole any) int {
 	p, _ := strconv.ParseFloat(fmt.Sprint(part), 64)
 	w, _ := strconv.ParseFloat(fmt.Sprint(whole), 64)
@@ -184,7 +186,7 @@ func share(part, whole any) int {
 	return 0
 }
 
-// labels is name=text, in the order of the names.
+// labels returns name=text pairs, sorted by name.
 func labels(m map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {

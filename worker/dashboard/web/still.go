@@ -12,10 +12,10 @@ import (
 	"furrow/worker/dashboard/web/internal/earth"
 )
 
-// The still map is for browsers without scripts: a picture of the ground, and the
-// marks on it, each a link to look closer.
+// The still map is for browsers without scripts: an image of the base map, with marks that link to a closer map or
+// to a device.
 
-// stillScale is pixels of the still ground in a unit of the projection.
+// stillScale is pixels per unit of the projection.
 const stillScale = 1200 / earth.Width
 
 func stillPoint(lon, lat float64) (x, y float64) {
@@ -23,7 +23,7 @@ func stillPoint(lon, lat float64) (x, y float64) {
 	return (x + earth.Width/2) * stillScale, (earth.Height/2 - y) * stillScale
 }
 
-// stillGround is the ground as SVG, without what would be smaller than a pixel.
+// stillGround draws the base map as SVG, without details smaller than a pixel.
 func stillGround(outlines []byte) ([]byte, error) {
 	o, err := earth.Decode(outlines)
 	if err != nil {
@@ -73,7 +73,7 @@ func stillPath(b *strings.Builder, class string, lines []earth.Line, end string)
 	b.WriteString(`"/>`)
 }
 
-// still is the still map of a page.
+// still draws the still map of a page.
 func (s *static) still(page MapPage) (template.HTML, error) {
 	ground, err := s.address("world.svg")
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *static) still(page MapPage) (template.HTML, error) {
 		x, y, width, height = stillView(*page.BBox)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="still" viewBox="%.3f %.3f %.3f %.3f" role="group" aria-label="A map of devices; each group of them is a link that looks closer.">`+
+	fmt.Fprintf(&b, `<svg class="still" viewBox="%.3f %.3f %.3f %.3f" role="group" aria-label="Map of devices. Each group is a link to a closer map.">`+
 		`<image href="%s" width="1200" height="%.0f"/>`, x, y, width, height, html.EscapeString(ground), earth.Height*stillScale)
 	dot := width / 220
 	for _, c := range page.Map.Clusters {
@@ -114,7 +114,7 @@ func (s *static) still(page MapPage) (template.HTML, error) {
 	return template.HTML(b.String()), nil
 }
 
-// stillView is the part of the still map that shows a box, in the shape of the whole.
+// stillView returns the part of the still map that shows a box, with the aspect ratio of the whole.
 func stillView(box model.Box) (x, y, width, height float64) {
 	x0, y0 := math.Inf(1), math.Inf(1)
 	x1, y1 := math.Inf(-1), math.Inf(-1)

@@ -14,7 +14,7 @@ import (
 	"github.com/dustin/go-humanize/english"
 )
 
-// functions are what templates call.
+// functions are available in templates.
 func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"path": url.PathEscape, "static": s.address, "still": s.still,
@@ -25,7 +25,7 @@ func functions(s *static) template.FuncMap {
 	}
 }
 
-// value is a reading for people.
+// value formats a value with its unit.
 func value(v any, unit string) string {
 	switch v := v.(type) {
 	case nil:
@@ -44,7 +44,7 @@ func value(v any, unit string) string {
 	return fmt.Sprint(v)
 }
 
-// number has the digits that are worth reading.
+// number formats a number with three to four digits.
 func number(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -66,7 +66,7 @@ func number(v float64) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// count is a whole number with its thousands apart.
+// count formats a whole number with separated thousands.
 func count(n any) string {
 	f, _ := strconv.ParseFloat(fmt.Sprint(n), 64)
 	text := strconv.FormatFloat(math.Abs(math.Round(f)), 'f', 0, 64)
@@ -85,7 +85,7 @@ func plural(n any, one string) string {
 	return count(n) + "\u00a0" + english.PluralWord(i, one, "")
 }
 
-// seconds is a length of time in its two largest units at most.
+// seconds formats a duration in seconds in a suitable unit.
 func seconds(s any) string {
 	f, known := s.(float64)
 	if p, isPointer := s.(*float64); isPointer && p != nil {
@@ -111,7 +111,7 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%.0f\u202fdays", d.Hours()/24)
 }
 
-// ago is how long since a time, or until it.
+// ago formats the time since t, or until it.
 func ago(now time.Time, t *time.Time) template.HTML {
 	if t == nil || t.IsZero() {
 		return `<span class="muted">never</span>`
@@ -155,7 +155,7 @@ func onEarth(lat, lon *float64) bool {
 	return lat != nil && lon != nil && math.Abs(*lat) <= 90 && math.Abs(*lon) <= 180
 }
 
-// near is the address of the map around a place, for browsers with scripts and without.
+// near returns the address of the map around a position, for browsers with and without scripts.
 func near(lat, lon *float64) string {
 	if !onEarth(lat, lon) {
 		return "/"
@@ -164,7 +164,7 @@ func near(lat, lon *float64) string {
 	return fmt.Sprintf("/?bbox=%.5f,%.5f,%.5f,%.5f&zoom=14#14/%.5f/%.5f", *lon-around, *lat-around, *lon+around, *lat+around, *lat, *lon)
 }
 
-// stateClass is a state that the styles know; a template may say it as text.
+// stateClass returns a state that the styles know.
 func stateClass(s any) model.State {
 	switch s := model.State(fmt.Sprint(s)); s {
 	case model.Silent, model.Held, model.Revoked:
@@ -173,7 +173,7 @@ func stateClass(s any) model.State {
 	return model.OK
 }
 
-// steps are the classes of the colours, from low to high.
+// steps returns the classes of the colours, from low to high.
 func steps() []string {
 	all := make([]string, colours)
 	for i := range all {
@@ -182,10 +182,10 @@ func steps() []string {
 	return all
 }
 
-// colours is how many there are from low to high.
+// colours is the number of colours of the scale.
 const colours = 10
 
-// rampClass is the colour of a value.
+// rampClass returns the class of a value's colour.
 func rampClass(v *float64, scale *[2]float64) string {
 	if known(v) == nil || scale == nil || !finite(scale[1]-scale[0]) {
 		return "none"
@@ -207,7 +207,7 @@ func clusterText(c model.Cluster, unit string) string {
 	return text
 }
 
-// breaking is a name that may go on in another line after what parts it.
+// breaking lets a long name wrap after its separators.
 func breaking(s string) template.HTML {
 	var b strings.Builder
 	for len(s) > 0 {
@@ -221,7 +221,7 @@ func breaking(s string) template.HTML {
 	return template.HTML(strings.TrimSuffix(b.String(), "<wbr>"))
 }
 
-// short is the end of a long name, which tells it from its neighbours.
+// short shortens a long name in the middle.
 func short(s string) string {
 	r := []rune(s)
 	if len(r) <= 28 {
