@@ -72,7 +72,8 @@ func connectionFields(s string) (map[string]string, error) {
 		}
 		k, v, ok := strings.Cut(part, "=")
 		if !ok {
-			return nil, fmt.Errorf("connection string: a part of %d characters has no '='", len(part)) // the part may be a key
+			return nil, fmt.Errorf("connection string: a part of %d characters has no '='",
+				len(part)) // the part may be a key
 		}
 		fields[strings.ToLower(k)] = v
 	}

@@ -27,7 +27,8 @@ func TestDevelopmentStorageIsTheEmulators(t *testing.T) {
 
 func TestBadConnectionStringsAreRefusedWithoutTheKey(t *testing.T) {
 	const key = "c2VjcmV0"
-	for _, s := range []string{"", "AccountName=a", "AccountKey=" + key, "AccountName=a;AccountKey=!" + key, "AccountName=a;" + key} {
+	for _, s := range []string{"", "AccountName=a", "AccountKey=" + key, "AccountName=a;AccountKey=!" + key,
+		"AccountName=a;" + key} {
 		_, err := ParseConnectionString(s)
 		if err == nil {
 			t.Errorf("ParseConnectionString(%q) passed", s)

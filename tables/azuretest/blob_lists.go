@@ -46,7 +46,8 @@ func (blobs) ListsArePaged(t *testing.T, a Account) {
 	page, err := c.NewListBlobsFlatPager(o).NextPage(t.Context())
 	must(t, err)
 	expect(t, a, "first page", len(page.Segment.BlobItems), 3)
-	expect(t, a, "from its marker", blobNames(t, c, &container.ListBlobsFlatOptions{Marker: page.NextMarker}), "b3 b4 b5 b6")
+	expect(t, a, "from its marker", blobNames(t, c, &container.ListBlobsFlatOptions{Marker: page.NextMarker}),
+		"b3 b4 b5 b6")
 }
 
 // With a delimiter, what shares a name up to it is listed once, as a prefix.
@@ -57,7 +58,8 @@ func (blobs) FoldersAreListedByDelimiter(t *testing.T, a Account) {
 	}
 	list := func(prefix string, size int32) string {
 		var s []string
-		for page := range pagesOf(t, c.NewListBlobsHierarchyPager("/", &container.ListBlobsHierarchyOptions{Prefix: &prefix, MaxResults: &size})) {
+		for page := range pagesOf(t, c.NewListBlobsHierarchyPager("/",
+			&container.ListBlobsHierarchyOptions{Prefix: &prefix, MaxResults: &size})) {
 			for _, f := range page.Segment.BlobPrefixes {
 				s = append(s, *f.Name)
 			}

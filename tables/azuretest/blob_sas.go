@@ -20,7 +20,8 @@ func blobBearing(t *testing.T, a Account, name string, v sas.BlobSignatureValues
 	}
 	q, err := v.SignWithSharedKey(cred)
 	must(t, err)
-	c, err := container.NewClientWithNoCredential(a.BlobURL+"/"+name+"?"+q.Encode(), &container.ClientOptions{ClientOptions: a.options()})
+	c, err := container.NewClientWithNoCredential(a.BlobURL+"/"+name+"?"+q.Encode(),
+		&container.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	return c
 }
@@ -38,7 +39,8 @@ func (blobs) ContainerTokenCoversItsBlobs(t *testing.T, a Account) {
 	c := blobBearing(t, a, containerName(owner), v)
 	expect(t, a, "read", download(t, c.NewBlobClient("a"), nil), "x")
 	expect(t, a, "list", blobNames(t, c, nil), "a")
-	expect(t, a, "read elsewhere", download(t, blobBearing(t, a, containerName(other), v).NewBlobClient("a"), nil)[:3], "403")
+	expect(t, a, "read elsewhere", download(t, blobBearing(t, a, containerName(other), v).NewBlobClient("a"), nil)[:3],
+		"403")
 }
 
 // A blob's token covers that blob: not its neighbours, nor the list.
@@ -46,7 +48,8 @@ func (blobs) BlobTokenCoversOneBlob(t *testing.T, a Account) {
 	owner := a.NewContainer(t)
 	upload(t, owner, "dir/a b", "x", nil)
 	upload(t, owner, "dir/c", "x", nil)
-	c := blobBearing(t, a, containerName(owner), sas.BlobSignatureValues{ContainerName: containerName(owner), BlobName: "dir/a b", Permissions: "r"})
+	c := blobBearing(t, a, containerName(owner), sas.BlobSignatureValues{ContainerName: containerName(owner),
+		BlobName: "dir/a b", Permissions: "r"})
 	expect(t, a, "its blob", download(t, c.NewBlobClient("dir/a b"), nil), "x")
 	expect(t, a, "another", download(t, c.NewBlobClient("dir/c"), nil)[:3], "403")
 	expect(t, a, "list", refusal(c.NewListBlobsFlatPager(nil).NextPage(t.Context())), 403)
@@ -60,7 +63,8 @@ func (blobs) BlobPermissionsAreSeparate(t *testing.T, a Account) {
 		owner := a.NewContainer(t)
 		upload(t, owner, "there", "x", nil)
 		upload(t, owner, "spare", "x", nil)
-		c := blobBearing(t, a, containerName(owner), sas.BlobSignatureValues{ContainerName: containerName(owner), Permissions: permission})
+		c := blobBearing(t, a, containerName(owner), sas.BlobSignatureValues{ContainerName: containerName(owner),
+			Permissions: permission})
 		answers := map[string]error{}
 		_, answers["head"] = c.NewBlobClient("there").GetProperties(t.Context(), nil)
 		_, answers["create"] = c.NewBlockBlobClient("new").Upload(t.Context(), content("x"), nil)
@@ -78,7 +82,8 @@ func (blobs) BlobPermissionsAreSeparate(t *testing.T, a Account) {
 			case permission == "c" && op == "stage":
 				// Depends on the version and on what is there.
 			case permission == "c" && op == "replace":
-				expect(t, a, "c: replace", status(err), 403) // with a code of its own on Azure, UnauthorizedBlobOverwrite
+				expect(t, a, "c: replace", status(err),
+					403) // with a code of its own on Azure, UnauthorizedBlobOverwrite
 			default:
 				expect(t, a, permission+": "+op, answer(err), want)
 			}

@@ -63,7 +63,8 @@ func (blobs) ContainersAreListedByName(t *testing.T, a Account) {
 		cleanup(t, func(ctx context.Context) error { return errOf(s.DeleteContainer(ctx, prefix+end, nil)) })
 	}
 	got, pages := "", 0
-	for page := range pagesOf(t, s.NewListContainersPager(&service.ListContainersOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2)})) {
+	for page := range pagesOf(t, s.NewListContainersPager(&service.ListContainersOptions{Prefix: &prefix,
+		MaxResults: to.Ptr[int32](2)})) {
 		pages++
 		for _, c := range page.ContainerItems {
 			got += " " + strings.TrimPrefix(*c.Name, prefix)
@@ -79,10 +80,12 @@ func (blobs) BlobComesBackWhole(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for _, text := range []string{"", "hello", strings.Repeat("\x00\xff binary ", 10_000)} {
 		up := upload(t, c, "dir/b", text, &blockblob.UploadOptions{
-			Metadata:    map[string]*string{"fence": to.Ptr("42")},
-			HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/x-ndjson"), BlobCacheControl: to.Ptr("no-store"), BlobContentEncoding: to.Ptr("identity")},
+			Metadata: map[string]*string{"fence": to.Ptr("42")},
+			HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/x-ndjson"),
+				BlobCacheControl: to.Ptr("no-store"), BlobContentEncoding: to.Ptr("identity")},
 		})
-		expect(t, a, "etag is quoted", strings.HasPrefix(string(*up.ETag), `"`) && strings.HasSuffix(string(*up.ETag), `"`), true)
+		expect(t, a, "etag is quoted", strings.HasPrefix(string(*up.ETag), `"`) &&
+			strings.HasSuffix(string(*up.ETag), `"`), true)
 		b := c.NewBlobClient("dir/b")
 		down, err := b.DownloadStream(t.Context(), nil)
 		must(t, err)
@@ -136,7 +139,8 @@ func (blobs) RangesAreParts(t *testing.T, a Account) {
 		expect(t, a, fmt.Sprint("range ", r), download(t, b, &blob.DownloadStreamOptions{Range: r}), want)
 	}
 	past := download(t, b, &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: 10, Count: 1}})
-	expect(t, a, "past the end", past, "416 InvalidRange", differs(Azurite, "", "gives nothing for a range that begins at the end"))
+	expect(t, a, "past the end", past, "416 InvalidRange", differs(Azurite, "",
+		"gives nothing for a range that begins at the end"))
 	resp, err := b.DownloadStream(t.Context(), &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: 2, Count: 3}})
 	must(t, err)
 	resp.Body.Close()
@@ -163,7 +167,8 @@ func (blobs) MetadataAndHeadersChangeAlone(t *testing.T, a Account) {
 // A name is any text up to 1,024 characters, with slashes for folders.
 func (blobs) OddBlobNamesWork(t *testing.T, a Account) {
 	c := a.NewContainer(t)
-	for _, name := range []string{"a b", "grüße/日本語", "50%", "a+b&c=d", "q?x=1", "a#b", "(1,2)'s", "2026/11/20/contoso:us-5260.jsonl", strings.Repeat("n", 1024)} {
+	for _, name := range []string{"a b", "grüße/日本語", "50%", "a+b&c=d", "q?x=1", "a#b", "(1,2)'s",
+		"2026/11/20/contoso:us-5260.jsonl", strings.Repeat("n", 1024)} {
 		upload(t, c, name, name, nil)
 		expect(t, a, name, download(t, c.NewBlobClient(name), nil), name)
 		expect(t, a, "listed: "+name, blobNames(t, c, &container.ListBlobsFlatOptions{Prefix: &name}), name)
@@ -185,8 +190,10 @@ func (blobs) WrongMD5IsRefused(t *testing.T, a Account) {
 	b := c.NewBlockBlobClient("b")
 	wrong := blob.TransferValidationTypeMD5(make([]byte, 16))
 	expect(t, a, "upload",
-		outcome(b.Upload(t.Context(), content("x"), &blockblob.UploadOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
+		outcome(b.Upload(t.Context(), content("x"),
+			&blockblob.UploadOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
 	expect(t, a, "block",
-		outcome(b.StageBlock(t.Context(), blockID(0), content("x"), &blockblob.StageBlockOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
+		outcome(b.StageBlock(t.Context(), blockID(0), content("x"),
+			&blockblob.StageBlockOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
 	expect(t, a, "nothing there", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
 }

@@ -145,7 +145,8 @@ func (blobs) LargeUploadsArriveWhole(t *testing.T, a Account) {
 			return errOf(b.UploadBuffer(ctx, large, &blockblob.UploadBufferOptions{BlockSize: block, Concurrency: 4}))
 		},
 		"stream": func(ctx context.Context, b *blockblob.Client) error {
-			_, err := b.UploadStream(ctx, bytes.NewReader(large), &blockblob.UploadStreamOptions{BlockSize: block, Concurrency: 4})
+			_, err := b.UploadStream(ctx, bytes.NewReader(large),
+				&blockblob.UploadStreamOptions{BlockSize: block, Concurrency: 4})
 			return err
 		},
 	}

@@ -27,7 +27,8 @@ func (a Account) Tables(t testing.TB) *aztables.ServiceClient {
 	t.Helper()
 	cred, err := aztables.NewSharedKeyCredential(a.Name, a.Key)
 	must(t, err)
-	c, err := aztables.NewServiceClientWithSharedKey(a.TableURL, cred, &aztables.ClientOptions{ClientOptions: a.options()})
+	c, err := aztables.NewServiceClientWithSharedKey(a.TableURL, cred,
+		&aztables.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	return c
 }
@@ -37,7 +38,8 @@ func (a Account) Queues(t testing.TB) *azqueue.ServiceClient {
 	t.Helper()
 	cred, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
 	must(t, err)
-	c, err := azqueue.NewServiceClientWithSharedKeyCredential(a.QueueURL, cred, &azqueue.ClientOptions{ClientOptions: a.options()})
+	c, err := azqueue.NewServiceClientWithSharedKeyCredential(a.QueueURL, cred,
+		&azqueue.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	return c
 }
@@ -47,7 +49,8 @@ func (a Account) Blobs(t testing.TB) *azblob.Client {
 	t.Helper()
 	cred, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
 	must(t, err)
-	c, err := azblob.NewClientWithSharedKeyCredential(a.BlobURL, cred, &azblob.ClientOptions{ClientOptions: a.options()})
+	c, err := azblob.NewClientWithSharedKeyCredential(a.BlobURL, cred,
+		&azblob.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	return c
 }

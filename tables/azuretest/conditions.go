@@ -27,7 +27,8 @@ func (blobs) UploadCanDemandThatNothingIsThere(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
 	try := func() error {
-		_, err := b.Upload(t.Context(), content("x"), &blockblob.UploadOptions{AccessConditions: ifNoneMatch(azcore.ETagAny)})
+		_, err := b.Upload(t.Context(), content("x"),
+			&blockblob.UploadOptions{AccessConditions: ifNoneMatch(azcore.ETagAny)})
 		return err
 	}
 	expect(t, a, "first", answer(try()), "ok")
@@ -40,7 +41,8 @@ func (blobs) UploadCanDemandWhatIsThere(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	first := upload(t, c, "b", "first", nil)
 	try := func(name string, etag azcore.ETag) (blockblob.UploadResponse, error) {
-		return c.NewBlockBlobClient(name).Upload(t.Context(), content("second"), &blockblob.UploadOptions{AccessConditions: ifMatch(etag)})
+		return c.NewBlockBlobClient(name).Upload(t.Context(), content("second"),
+			&blockblob.UploadOptions{AccessConditions: ifMatch(etag)})
 	}
 	expect(t, a, "another etag", outcome(try("b", noBlobsETag)), "412 ConditionNotMet")
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "first")
@@ -61,7 +63,8 @@ func (blobs) CommitHoldsOnConditions(t *testing.T, a Account) {
 		return commit(t, b, &blockblob.CommitBlockListOptions{AccessConditions: conditions}, 1)
 	}
 	expect(t, a, "first", answer(try("first", ifNoneMatch(azcore.ETagAny))), "ok")
-	expect(t, a, "second where nothing may be", answer(try("second", ifNoneMatch(azcore.ETagAny))), "409 BlobAlreadyExists")
+	expect(t, a, "second where nothing may be", answer(try("second", ifNoneMatch(azcore.ETagAny))),
+		"409 BlobAlreadyExists")
 	expect(t, a, "second on another etag", answer(try("second", ifMatch(noBlobsETag))), "412 ConditionNotMet")
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "first")
 	head, err := b.GetProperties(t.Context(), nil)
@@ -76,9 +79,11 @@ func (blobs) DeleteHoldsOnConditions(t *testing.T, a Account) {
 	up := upload(t, c, "b", "x", nil)
 	b := c.NewBlobClient("b")
 	expect(t, a, "delete on another etag",
-		outcome(b.Delete(t.Context(), &blob.DeleteOptions{AccessConditions: ifMatch(noBlobsETag)})), "412 ConditionNotMet")
+		outcome(b.Delete(t.Context(),
+			&blob.DeleteOptions{AccessConditions: ifMatch(noBlobsETag)})), "412 ConditionNotMet")
 	expect(t, a, "metadata on another etag",
-		outcome(b.SetMetadata(t.Context(), map[string]*string{"a": to.Ptr("1")}, &blob.SetMetadataOptions{AccessConditions: ifMatch(noBlobsETag)})), "412 ConditionNotMet")
+		outcome(b.SetMetadata(t.Context(), map[string]*string{"a": to.Ptr("1")},
+			&blob.SetMetadataOptions{AccessConditions: ifMatch(noBlobsETag)})), "412 ConditionNotMet")
 	expect(t, a, "delete on its etag",
 		outcome(b.Delete(t.Context(), &blob.DeleteOptions{AccessConditions: ifMatch(*up.ETag)})), "ok")
 }
@@ -123,7 +128,8 @@ func (blobs) OneOfManyCreationsWins(t *testing.T, a Account) {
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() {
-			answers[i] = outcome(b.Upload(t.Context(), content(fmt.Sprint(i)), &blockblob.UploadOptions{AccessConditions: ifNoneMatch(azcore.ETagAny)}))
+			answers[i] = outcome(b.Upload(t.Context(), content(fmt.Sprint(i)),
+				&blockblob.UploadOptions{AccessConditions: ifNoneMatch(azcore.ETagAny)}))
 		})
 	}
 	all.Wait()

@@ -58,7 +58,8 @@ func (tables) MissingEntityIsNotFound(t *testing.T, a Account) {
 	expect(t, a, "get", outcome(c.GetEntity(t.Context(), "p", "r", nil)), "404 ResourceNotFound")
 	expect(t, a, "delete", outcome(c.DeleteEntity(t.Context(), "p", "r", nil)), "404 ResourceNotFound")
 	expect(t, a, "delete on an ETag",
-		outcome(c.DeleteEntity(t.Context(), "p", "r", &aztables.DeleteEntityOptions{IfMatch: to.Ptr(staleETag)})), "404 ResourceNotFound")
+		outcome(c.DeleteEntity(t.Context(), "p", "r",
+			&aztables.DeleteEntityOptions{IfMatch: to.Ptr(staleETag)})), "404 ResourceNotFound")
 }
 
 // staleETag is well formed and no entity's: Azure refuses a malformed one with 400.
@@ -107,11 +108,13 @@ func (tables) TimestampIsTheServers(t *testing.T, a Account) {
 // in the URL, and is one quote in what is stored.
 func (tables) OddKeysWork(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	for _, k := range []string{"it's", "a b", "a+b&c=d", "x:y;z@w", "(1,2)", "grüße", "日本語", "😀", "''", "a''b", `"q"`, "-._~!*$|"} {
+	for _, k := range []string{"it's", "a b", "a+b&c=d", "x:y;z@w", "(1,2)", "grüße", "日本語", "😀", "''", "a''b", `"q"`,
+		"-._~!*$|"} {
 		insert(t, c, k, k, props{"V": k})
 		p, etag := stored(t, c, k, k)
 		expect(t, a, "get "+k, p["V"], any(k))
-		expect(t, a, "update "+k, outcome(update(t, c, aztables.UpdateModeMerge, etag, row(t, k, k, props{"V": "new"}))),
+		expect(t, a, "update "+k, outcome(update(t, c, aztables.UpdateModeMerge, etag,
+			row(t, k, k, props{"V": "new"}))),
 			"ok")
 		expect(t, a, "query "+k, keys(t, c, "PartitionKey eq "+quoted(k)+" and RowKey eq "+quoted(k)), k+"/"+k)
 		expect(t, a, "delete "+k, outcome(c.DeleteEntity(t.Context(), k, k, nil)), "ok")
@@ -145,7 +148,8 @@ func (tables) DeleteOnStaleETagIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", nil)
 	expect(t, a, "delete",
-		outcome(c.DeleteEntity(t.Context(), "p", "r", &aztables.DeleteEntityOptions{IfMatch: to.Ptr(staleETag)})), "412 UpdateConditionNotSatisfied")
+		outcome(c.DeleteEntity(t.Context(), "p", "r",
+			&aztables.DeleteEntityOptions{IfMatch: to.Ptr(staleETag)})), "412 UpdateConditionNotSatisfied")
 	expect(t, a, "left", keys(t, c, "PartitionKey eq 'p'"), "p/r")
 }
 

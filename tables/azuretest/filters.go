@@ -39,7 +39,8 @@ func (tables) OperatorsCompare(t *testing.T, a Account) {
 	for property, middle := range map[string]string{
 		"RowKey": "'2'", "S": "'ss'", "I": "2", "L": "5000000002L", "D": "2.5", "T": "datetime'2026-11-20T00:00:02Z'",
 	} {
-		for operator, want := range map[string]string{"eq": "2", "ne": "1 3", "lt": "1", "le": "1 2", "gt": "3", "ge": "2 3"} {
+		for operator, want := range map[string]string{"eq": "2", "ne": "1 3", "lt": "1", "le": "1 2", "gt": "3",
+			"ge": "2 3"} {
 			f := property + " " + operator + " " + middle
 			expect(t, a, f, found(t, c, f), want)
 		}
@@ -89,7 +90,8 @@ func (tables) LogicHasPrecedence(t *testing.T, a Account) {
 // A quote in a string literal is doubled; nothing else is escaped.
 func (tables) QuotesAreDoubled(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	texts := map[string]string{"1": "it's", "2": "''", "3": `"a" and (b)`, "4": "x' or RowKey ne 'y", "5": "50%", "6": "a+b", "7": "日本語"}
+	texts := map[string]string{"1": "it's", "2": "''", "3": `"a" and (b)`, "4": "x' or RowKey ne 'y", "5": "50%",
+		"6": "a+b", "7": "日本語"}
 	for rk, s := range texts {
 		insert(t, c, "p", rk, props{"S": s})
 	}
@@ -104,7 +106,8 @@ func (tables) TypesDoNotMix(t *testing.T, a Account) {
 	for _, f := range []string{"S eq 2", "I eq '2'", "G eq '00000000-0000-0000-0000-000000000002'", "F eq 'true'"} {
 		expect(t, a, f, found(t, c, f), "")
 	}
-	expect(t, a, "a time as text", found(t, c, "T eq '2026-11-20T00:00:02Z'"), "", differs(Azurite, "2", "compares times as text"))
+	expect(t, a, "a time as text", found(t, c, "T eq '2026-11-20T00:00:02Z'"), "",
+		differs(Azurite, "2", "compares times as text"))
 }
 
 // A row without the property is not found by a comparison with it.
@@ -119,7 +122,8 @@ func (tables) AbsentPropertiesDoNotMatch(t *testing.T, a Account) {
 // What is no filter is refused, and not taken for one that matches nothing.
 func (tables) BadFiltersAreRefused(t *testing.T, a Account) {
 	c := three(t, a)
-	for _, f := range []string{"I eq", "I = 1", "(I eq 1", "I eq 1)", "I eq 1 and", "eq 1", "'x", "I eq 1 I eq 2", "I foo 1"} {
+	for _, f := range []string{"I eq", "I = 1", "(I eq 1", "I eq 1)", "I eq 1 and", "eq 1", "'x", "I eq 1 I eq 2",
+		"I foo 1"} {
 		expect(t, a, f, refusal(query(t, c, filter(f))), 400)
 	}
 	for _, f := range []string{"S eq 'x", "T eq datetime'x'"} {

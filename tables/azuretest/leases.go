@@ -9,7 +9,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-func renew(t *testing.T, q *azqueue.QueueClient, id, receipt *string, text string, seconds int32) (azqueue.UpdateMessageResponse, error) {
+func renew(t *testing.T, q *azqueue.QueueClient, id, receipt *string, text string,
+	seconds int32) (azqueue.UpdateMessageResponse, error) {
 	t.Helper()
 	return q.UpdateMessage(t.Context(), *id, *receipt, text, &azqueue.UpdateMessageOptions{VisibilityTimeout: &seconds})
 }
@@ -48,7 +49,8 @@ func (queues) UpdateRenewsTheLease(t *testing.T, a Account) {
 	must(t, err)
 	second, err := renew(t, q, m.MessageID, first.PopReceipt, "end", 3)
 	must(t, err)
-	expect(t, a, "next visible after about 3 s", second.TimeNextVisible.Sub(*second.Date).Round(2*time.Second), 4*time.Second)
+	expect(t, a, "next visible after about 3 s", second.TimeNextVisible.Sub(*second.Date).Round(2*time.Second),
+		4*time.Second)
 	time.Sleep(1500 * time.Millisecond)
 	expect(t, a, "past its first time", get(t, q, 1) == nil, true)
 	again := getSoon(t, q, 60)
@@ -76,7 +78,8 @@ func (queues) OldReceiptIsWorthless(t *testing.T, a Account) {
 	must(t, err)
 	wantLost(t, a, "update by the old receipt", errOf(renew(t, q, m.MessageID, m.PopReceipt, "x", 60)))
 	wantLost(t, a, "delete by the old receipt", errOf(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)))
-	expect(t, a, "delete by the new one", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *now.PopReceipt, nil)), "ok")
+	expect(t, a, "delete by the new one", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *now.PopReceipt, nil)),
+		"ok")
 }
 
 // Once another worker has the message, the first can neither renew nor delete it.
@@ -87,7 +90,8 @@ func (queues) TakenMessageIsLost(t *testing.T, a Account) {
 	quick := getSoon(t, q, 60)
 	wantLost(t, a, "update", errOf(renew(t, q, slow.MessageID, slow.PopReceipt, "x", 60)))
 	wantLost(t, a, "delete", errOf(q.DeleteMessage(t.Context(), *slow.MessageID, *slow.PopReceipt, nil)))
-	expect(t, a, "delete by its holder", outcome(q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt, nil)),
+	expect(t, a, "delete by its holder", outcome(q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt,
+		nil)),
 		"ok")
 }
 
@@ -119,7 +123,8 @@ func (queues) MessageGoesToOneOfMany(t *testing.T, a Account) {
 	got := make([]int, 8)
 	for i := range got {
 		all.Go(func() {
-			resp, err := q.DequeueMessage(t.Context(), &azqueue.DequeueMessageOptions{VisibilityTimeout: to.Ptr[int32](60)})
+			resp, err := q.DequeueMessage(t.Context(),
+				&azqueue.DequeueMessageOptions{VisibilityTimeout: to.Ptr[int32](60)})
 			if err != nil {
 				t.Error(err)
 			}

@@ -22,15 +22,18 @@ func (tables) StringIsAtMost32KCharacters(t *testing.T, a Account) {
 	if a.Kind != Azurite { // which at times breaks letters of several bytes where it cuts a request into pieces
 		expect(t, a, "32K wide letters", tryInsert(t, c, "p", "2", props{"S": strings.Repeat("日", most)}), "ok")
 	}
-	expect(t, a, "one more", tryInsert(t, c, "p", "3", props{"S": strings.Repeat("x", most+1)}), "400 PropertyValueTooLarge")
-	expect(t, a, "16K pairs and one", tryInsert(t, c, "p", "4", props{"S": strings.Repeat("😀", most/2) + "x"}), "400 PropertyValueTooLarge")
+	expect(t, a, "one more", tryInsert(t, c, "p", "3", props{"S": strings.Repeat("x", most+1)}),
+		"400 PropertyValueTooLarge")
+	expect(t, a, "16K pairs and one", tryInsert(t, c, "p", "4", props{"S": strings.Repeat("😀", most/2) + "x"}),
+		"400 PropertyValueTooLarge")
 }
 
 // Binary is at most 64 KiB before it is written in base64.
 func (tables) BinaryIsAtMost64KiB(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	expect(t, a, "64 KiB", tryInsert(t, c, "p", "1", props{"B": aztables.EDMBinary(make([]byte, 64<<10))}), "ok")
-	expect(t, a, "one more", tryInsert(t, c, "p", "2", props{"B": aztables.EDMBinary(make([]byte, 64<<10+1))}), "400 PropertyValueTooLarge")
+	expect(t, a, "one more", tryInsert(t, c, "p", "2", props{"B": aztables.EDMBinary(make([]byte, 64<<10+1))}),
+		"400 PropertyValueTooLarge")
 }
 
 // An entity is at most 1 MiB as it is stored. (What counts is about two bytes a
@@ -45,7 +48,8 @@ func (tables) EntityIsAtMost1MiB(t *testing.T, a Account) {
 		return p
 	}
 	expect(t, a, "960 KiB", tryInsert(t, c, "p", "1", sized(15)), "ok")
-	expect(t, a, "1,088 KiB", tryInsert(t, c, "p", "2", sized(17)), "400 EntityTooLarge", differs(Azurite, "ok", "bounds an inserted entity at 4 MiB"))
+	expect(t, a, "1,088 KiB", tryInsert(t, c, "p", "2", sized(17)), "400 EntityTooLarge",
+		differs(Azurite, "ok", "bounds an inserted entity at 4 MiB"))
 }
 
 const uncounted = "does not count properties"
@@ -66,7 +70,8 @@ func (tables) PropertiesAreAtMost252(t *testing.T, a Account) {
 		half[fmt.Sprintf("Q%d", i)] = int32(i)
 	}
 	expect(t, a, "252 and 10 merged",
-		outcome(c.UpsertEntity(t.Context(), row(t, "p", "1", half), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})), "400 TooManyProperties", differs(Azurite, "ok", uncounted))
+		outcome(c.UpsertEntity(t.Context(), row(t, "p", "1", half),
+			&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})), "400 TooManyProperties", differs(Azurite, "ok", uncounted))
 }
 
 const anyName = "takes any property name"
@@ -76,10 +81,12 @@ const anyName = "takes any property name"
 func (tables) PropertyNamesAreBounded(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	expect(t, a, "255 characters", tryInsert(t, c, "p", "1", props{strings.Repeat("n", 255): "x"}), "ok")
-	expect(t, a, "256 characters", tryInsert(t, c, "p", "2", props{strings.Repeat("n", 256): "x"}), "400 PropertyNameTooLong", differs(Azurite, "ok", anyName))
+	expect(t, a, "256 characters", tryInsert(t, c, "p", "2", props{strings.Repeat("n", 256): "x"}),
+		"400 PropertyNameTooLong", differs(Azurite, "ok", anyName))
 	expect(t, a, "letters beyond ASCII", tryInsert(t, c, "p", "3", props{"größe_2": "x"}), "ok")
 	for _, name := range []string{"with-dash", "with space", "1st", "a/b"} {
-		expect(t, a, name, tryInsert(t, c, "p", Name("r"), props{name: "x"}), "400 PropertyNameInvalid", differs(Azurite, "ok", anyName))
+		expect(t, a, name, tryInsert(t, c, "p", Name("r"), props{name: "x"}), "400 PropertyNameInvalid",
+			differs(Azurite, "ok", anyName))
 	}
 }
 

@@ -90,7 +90,8 @@ func (queues) EveryMessageComesOnce(t *testing.T, a Account) {
 	}
 	var got []string
 	for range 3 {
-		resp, err := q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: to.Ptr[int32](32), VisibilityTimeout: to.Ptr[int32](60)})
+		resp, err := q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: to.Ptr[int32](32),
+			VisibilityTimeout: to.Ptr[int32](60)})
 		must(t, err)
 		for _, m := range resp.Messages {
 			got = append(got, *m.MessageText)
@@ -114,13 +115,16 @@ func (queues) GetTakesUpTo32(t *testing.T, a Account) {
 	for n, onAzurite := range map[int32]string{33: "400 OutOfRangeQueryParameterValue", 0: "400", -1: "400"} {
 		codeless := differs(Azurite, onAzurite, "gives no code where there is less than one")
 		expect(t, a, fmt.Sprint("get ", n),
-			outcome(q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
+			outcome(q.DequeueMessages(t.Context(),
+				&azqueue.DequeueMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
 		expect(t, a, fmt.Sprint("peek ", n),
-			outcome(q.PeekMessages(t.Context(), &azqueue.PeekMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
+			outcome(q.PeekMessages(t.Context(),
+				&azqueue.PeekMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
 	}
 	for _, seconds := range []int32{0, 7*24*3600 + 1} {
 		expect(t, a, fmt.Sprint("get for ", seconds, " s"),
-			outcome(q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{VisibilityTimeout: &seconds})), "400 OutOfRangeQueryParameterValue")
+			outcome(q.DequeueMessages(t.Context(),
+				&azqueue.DequeueMessagesOptions{VisibilityTimeout: &seconds})), "400 OutOfRangeQueryParameterValue")
 	}
 }
 
@@ -143,7 +147,8 @@ func (queues) PeekChangesNothing(t *testing.T, a Account) {
 // Text travels as it is, escaped for XML on the way. The Go SDK adds no base64.
 func (queues) TextTravelsUnchanged(t *testing.T, a Account) {
 	q := a.NewQueue(t)
-	for _, text := range []string{"x", `{"kind":"device","n":[1,2]}`, `<a href="x">&amp;'</a>`, "grüße 日本語 😀", " spaces ", "line\nline\ttab", "]]>", "%41+%20"} {
+	for _, text := range []string{"x", `{"kind":"device","n":[1,2]}`, `<a href="x">&amp;'</a>`, "grüße 日本語 😀",
+		" spaces ", "line\nline\ttab", "]]>", "%41+%20"} {
 		put(t, q, text, nil)
 		m := get(t, q, 60)
 		expect(t, a, "get "+text, *m.MessageText, text)
@@ -160,7 +165,8 @@ func (queues) MessageIsAtMost64KiB(t *testing.T, a Account) {
 	expect(t, a, "whole", *m.MessageText == most, true)
 	_, err := q.EnqueueMessage(t.Context(), most+"x", nil)
 	expect(t, a, "one more is refused", status(err) == 400 || status(err) == 413, true)
-	_, err = q.UpdateMessage(t.Context(), *m.MessageID, *m.PopReceipt, most+"x", &azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](1)})
+	_, err = q.UpdateMessage(t.Context(), *m.MessageID, *m.PopReceipt, most+"x",
+		&azqueue.UpdateMessageOptions{VisibilityTimeout: to.Ptr[int32](1)})
 	expect(t, a, "one more is refused in an update", status(err) == 400 || status(err) == 413, true)
 }
 

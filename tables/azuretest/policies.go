@@ -36,7 +36,8 @@ func policyList(t *testing.T, c *aztables.Client) string {
 	for _, p := range resp.SignedIdentifiers {
 		s := *p.ID
 		if p.AccessPolicy != nil {
-			s = fmt.Sprintf("%s %s %s %s", s, value(p.AccessPolicy.Permission), when(p.AccessPolicy.Start), when(p.AccessPolicy.Expiry))
+			s = fmt.Sprintf("%s %s %s %s", s, value(p.AccessPolicy.Permission), when(p.AccessPolicy.Start),
+				when(p.AccessPolicy.Expiry))
 		}
 		all = append(all, s)
 	}

@@ -63,7 +63,8 @@ func (protocol) AnswersHaveARequestID(t *testing.T, a Account) {
 		if r.StatusCode < 400 {
 			expect(t, a, what+": client's id", echoed, "mine-1")
 		} else {
-			expect(t, a, what+": client's id", echoed, "mine-1", differs(Azurite, "", "keeps the client's id out of errors"))
+			expect(t, a, what+": client's id", echoed, "mine-1",
+				differs(Azurite, "", "keeps the client's id out of errors"))
 		}
 	}
 }
@@ -75,7 +76,8 @@ func (tables) ErrorsAreInAzuresFormat(t *testing.T, a Account) {
 	var r *http.Response
 	expect(t, a, "code", outcome(c.GetEntity(captured(t, &r), "p", "r", nil)), "404 ResourceNotFound")
 	b := body(t, r)
-	for _, part := range []string{`"odata.error"`, `"code":"ResourceNotFound"`, `"message"`, `"lang":"en-US"`, "RequestId:" + r.Header.Get("x-ms-request-id"), "Time:"} {
+	for _, part := range []string{`"odata.error"`, `"code":"ResourceNotFound"`, `"message"`, `"lang":"en-US"`,
+		"RequestId:" + r.Header.Get("x-ms-request-id"), "Time:"} {
 		expect(t, a, "has "+part, strings.Contains(b, part), true)
 	}
 	contentType := r.Header.Get("Content-Type")

@@ -21,7 +21,8 @@ func (tables) RowsComeInKeyOrder(t *testing.T, a Account) {
 // A range of row keys is a range of text; ticks of equal length are in time order.
 func (tables) RangesAreOfText(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	for _, rk := range []string{"0639000000000000001", "0639000000000000002", "0639000000000000002-b", "0639000000000000003", "0639000000000000010"} {
+	for _, rk := range []string{"0639000000000000001", "0639000000000000002", "0639000000000000002-b",
+		"0639000000000000003", "0639000000000000010"} {
 		insert(t, c, "p", rk, nil)
 	}
 	insert(t, c, "q", "0639000000000000002", nil)
@@ -41,7 +42,8 @@ func (tables) PrefixIsARange(t *testing.T, a Account) {
 	for _, pk := range []string{"contoso", "contoso:a", "contoso:b:1", "contoso;", "contosp"} {
 		insert(t, c, pk, "r", nil)
 	}
-	expect(t, a, "contoso:", keys(t, c, "PartitionKey ge 'contoso:' and PartitionKey lt 'contoso;'"), "contoso:a/r contoso:b:1/r")
+	expect(t, a, "contoso:", keys(t, c, "PartitionKey ge 'contoso:' and PartitionKey lt 'contoso;'"),
+		"contoso:a/r contoso:b:1/r")
 }
 
 // The first row of the next partition is one row of a query, so that a reader
@@ -53,7 +55,8 @@ func (tables) PartitionsCanBeSeeked(t *testing.T, a Account) {
 	}
 	found, last := "", ""
 	for {
-		p := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: to.Ptr("PartitionKey gt " + quoted(last)), Top: to.Ptr[int32](1)})
+		p := c.NewListEntitiesPager(&aztables.ListEntitiesOptions{Filter: to.Ptr("PartitionKey gt " + quoted(last)),
+			Top: to.Ptr[int32](1)})
 		page, err := p.NextPage(t.Context())
 		must(t, err)
 		if len(page.Entities) == 0 {

@@ -17,7 +17,8 @@ func queueBearing(t *testing.T, a Account, queue string, v sas.QueueSignatureVal
 	must(t, err)
 	q, err := v.SignWithSharedKey(cred)
 	must(t, err)
-	c, err := azqueue.NewQueueClientWithNoCredential(a.QueueURL+"/"+queue+"?"+q.Encode(), &azqueue.ClientOptions{ClientOptions: a.options()})
+	c, err := azqueue.NewQueueClientWithNoCredential(a.QueueURL+"/"+queue+"?"+q.Encode(),
+		&azqueue.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	return c
 }
@@ -30,13 +31,15 @@ func inAnHour() time.Time { return time.Now().UTC().Add(time.Hour) }
 
 // r peeks and reads metadata, a puts, u updates, p takes and deletes; no more.
 func (queues) QueuePermissionsAreSeparate(t *testing.T, a Account) {
-	for permission, allowed := range map[string]string{"r": "peek properties", "a": "put", "u": "update", "p": "get delete"} {
+	for permission, allowed := range map[string]string{"r": "peek properties", "a": "put", "u": "update",
+		"p": "get delete"} {
 		owner := a.NewQueue(t)
 		put(t, owner, "one", nil)
 		put(t, owner, "two", nil)
 		held, spare := get(t, owner, 60), get(t, owner, 60)
 		put(t, owner, "visible", nil)
-		c := queueBearing(t, a, queueName(owner), sas.QueueSignatureValues{QueueName: queueName(owner), Permissions: permission, ExpiryTime: inAnHour()})
+		c := queueBearing(t, a, queueName(owner), sas.QueueSignatureValues{QueueName: queueName(owner),
+			Permissions: permission, ExpiryTime: inAnHour()})
 		answers := map[string]string{}
 		answers["peek"] = outcome(c.PeekMessage(t.Context(), nil))
 		answers["properties"] = outcome(c.GetProperties(t.Context(), nil))
@@ -63,8 +66,10 @@ func (queues) QueuePermissionsAreSeparate(t *testing.T, a Account) {
 func (queues) QueueTokenHoldsForItsQueueOnly(t *testing.T, a Account) {
 	mine, other := a.NewQueue(t), a.NewQueue(t)
 	v := sas.QueueSignatureValues{QueueName: queueName(mine), Permissions: "a", ExpiryTime: inAnHour()}
-	expect(t, a, "its queue", outcome(queueBearing(t, a, queueName(mine), v).EnqueueMessage(t.Context(), "x", nil)), "ok")
-	expect(t, a, "another queue", refusal(queueBearing(t, a, queueName(other), v).EnqueueMessage(t.Context(), "x", nil)),
+	expect(t, a, "its queue", outcome(queueBearing(t, a, queueName(mine), v).EnqueueMessage(t.Context(), "x", nil)),
+		"ok")
+	expect(t, a, "another queue", refusal(queueBearing(t, a, queueName(other), v).EnqueueMessage(t.Context(), "x",
+		nil)),
 		403)
 }
 

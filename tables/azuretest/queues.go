@@ -16,7 +16,8 @@ func (queues) QueueMayBeCreatedAgain(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	expect(t, a, "again", outcome(q.Create(t.Context(), nil)), "ok")
 	expect(t, a, "with other metadata",
-		outcome(q.Create(t.Context(), &azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}})), "409 QueueAlreadyExists")
+		outcome(q.Create(t.Context(),
+			&azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}})), "409 QueueAlreadyExists")
 }
 
 // Operations on a missing queue answer QueueNotFound.
@@ -30,7 +31,8 @@ func (queues) MissingQueueSaysSo(t *testing.T, a Account) {
 
 // Names are 3 to 63 small letters, digits and single dashes.
 func (queues) BadQueueNamesAreRefused(t *testing.T, a Account) {
-	for _, name := range []string{"ab", "Upper", "with_line", "-dash", "dash-", "two--dashes", strings.Repeat("q", 64)} {
+	for _, name := range []string{"ab", "Upper", "with_line", "-dash", "dash-", "two--dashes",
+		strings.Repeat("q", 64)} {
 		expect(t, a, "create "+name, refusal(a.Queues(t).CreateQueue(t.Context(), name, nil)), 400)
 	}
 }
@@ -38,9 +40,11 @@ func (queues) BadQueueNamesAreRefused(t *testing.T, a Account) {
 // Metadata is replaced as a whole. Names are HTTP header names, so they have no case.
 func (queues) QueueKeepsMetadata(t *testing.T, a Account) {
 	q := a.NewQueue(t)
-	_, err := q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"one": to.Ptr("1"), "two": to.Ptr("2")}})
+	_, err := q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"one": to.Ptr("1"),
+		"two": to.Ptr("2")}})
 	must(t, err)
-	_, err = q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"two": to.Ptr("zwei")}})
+	_, err = q.SetMetadata(t.Context(),
+		&azqueue.SetMetadataOptions{Metadata: map[string]*string{"two": to.Ptr("zwei")}})
 	must(t, err)
 	p, err := q.GetProperties(t.Context(), nil)
 	must(t, err)

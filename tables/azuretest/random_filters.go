@@ -41,7 +41,8 @@ func randomCondition(r *rand.Rand, depth int) condition {
 	}
 	y := randomCondition(r, depth-1)
 	if r.IntN(3) == 0 {
-		return condition{"(" + x.text + ") or (" + y.text + ")", func(s sample) bool { return x.holds(s) || y.holds(s) }}
+		return condition{"(" + x.text + ") or (" + y.text + ")",
+			func(s sample) bool { return x.holds(s) || y.holds(s) }}
 	}
 	return condition{"(" + x.text + ") and (" + y.text + ")", func(s sample) bool { return x.holds(s) && y.holds(s) }}
 }
@@ -50,18 +51,21 @@ func randomComparison(r *rand.Rand) condition {
 	operators := []string{"eq", "ne", "lt", "le", "gt", "ge"}
 	op := operators[r.IntN(len(operators))]
 	fits := func(order int) bool {
-		return map[string]bool{"eq": order == 0, "ne": order != 0, "lt": order < 0, "le": order <= 0, "gt": order > 0, "ge": order >= 0}[op]
+		return map[string]bool{"eq": order == 0, "ne": order != 0, "lt": order < 0, "le": order <= 0, "gt": order > 0,
+			"ge": order >= 0}[op]
 	}
 	switch r.IntN(3) {
 	case 0:
 		pk := string(rune('a' + r.IntN(5)))
-		return condition{fmt.Sprintf("PartitionKey %s '%s'", op, pk), func(s sample) bool { return fits(strings.Compare(s.pk, pk)) }}
+		return condition{fmt.Sprintf("PartitionKey %s '%s'", op, pk),
+			func(s sample) bool { return fits(strings.Compare(s.pk, pk)) }}
 	case 1:
 		rk := fmt.Sprintf("%02d", r.IntN(40))
 		if r.IntN(4) == 0 {
 			rk = rk[:1] // a prefix
 		}
-		return condition{fmt.Sprintf("RowKey %s '%s'", op, rk), func(s sample) bool { return fits(strings.Compare(s.rk, rk)) }}
+		return condition{fmt.Sprintf("RowKey %s '%s'", op, rk),
+			func(s sample) bool { return fits(strings.Compare(s.rk, rk)) }}
 	}
 	n := r.Int32N(5)
 	return condition{fmt.Sprintf("N %s %d", op, n), func(s sample) bool { return fits(int(s.n - n)) }}
@@ -110,7 +114,8 @@ func (tables) PagesOfAFilterLoseNothing(t *testing.T, a Account) {
 	for range 40 {
 		f := randomCondition(r, 2)
 		top := 1 + r.Int32N(4)
-		rows, err := query(t, c, &aztables.ListEntitiesOptions{Filter: &f.text, Top: &top, Select: to.Ptr("PartitionKey,RowKey")})
+		rows, err := query(t, c, &aztables.ListEntitiesOptions{Filter: &f.text, Top: &top,
+			Select: to.Ptr("PartitionKey,RowKey")})
 		must(t, err)
 		var got []string
 		for _, row := range rows {

@@ -28,7 +28,8 @@ func (tables) WrongKeyIsRefused(t *testing.T, a Account) {
 func (tables) ClocksMayDifferALittle(t *testing.T, a Account) {
 	name := Name("t")
 	insert(t, a.MakeTable(t, name), "p", "r", nil)
-	for off, want := range map[time.Duration]int{-13 * time.Minute: 200, 13 * time.Minute: 200, -20 * time.Minute: 403, 20 * time.Minute: 403} {
+	for off, want := range map[time.Duration]int{-13 * time.Minute: 200, 13 * time.Minute: 200, -20 * time.Minute: 403,
+		20 * time.Minute: 403} {
 		r := send(t, a, signed(t, a, name+"(PartitionKey='p',RowKey='r')", time.Now().Add(off)))
 		expect(t, a, "clock off by "+off.String(), r.StatusCode, want, differs(Azurite, 200, "takes any date"))
 	}
@@ -86,7 +87,8 @@ func (tables) SharedKeySigns(t *testing.T, a Account) {
 func (tables) UnsignedIsRefused(t *testing.T, a Account) {
 	name := Name("t")
 	a.MakeTable(t, name)
-	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+name, &aztables.ClientOptions{ClientOptions: a.options()})
+	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+name,
+		&aztables.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	expect(t, a, "refused", refusal(query(t, c, nil))/100, 4)
 	expect(t, a, "refused", refusal(c.AddEntity(t.Context(), row(t, "p", "r", nil), nil))/100, 4)

@@ -9,7 +9,8 @@ import (
 )
 
 // policied is a table with one policy, "cohort", and a client whose token names it.
-func policied(t *testing.T, a Account, p *aztables.AccessPolicy, v aztables.SASSignatureValues) (owner, c *aztables.Client) {
+func policied(t *testing.T, a Account, p *aztables.AccessPolicy, v aztables.SASSignatureValues) (owner,
+	c *aztables.Client) {
 	t.Helper()
 	v.TableName, v.Identifier = Name("t"), "cohort"
 	owner = a.MakeTable(t, v.TableName)
@@ -119,6 +120,7 @@ func (tables) PolicyComesBackWithItsID(t *testing.T, a Account) {
 
 // A token must not repeat a term of its policy, even with the same value.
 func (tables) PolicyAndTokenDoNotOverlap(t *testing.T, a Account) {
-	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{Permissions: "a", ExpiryTime: time.Now().UTC().Add(time.Hour)})
+	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{Permissions: "a",
+		ExpiryTime: time.Now().UTC().Add(time.Hour)})
 	expect(t, a, "add", addOne(t, c) == nil, false, differs(Azurite, true, "lets the policy override the token"))
 }

@@ -31,7 +31,8 @@ func (tables) RangeHoldsForWrites(t *testing.T, a Account) {
 		_, answers["add"] = c.AddEntity(ctx, row(t, pk, rk, nil), nil)
 		must(t, errOf(owner.UpsertEntity(ctx, row(t, pk, rk, nil), nil)))
 		_, answers["upsert"] = c.UpsertEntity(ctx, row(t, pk, rk, nil), nil)
-		_, answers["update"] = c.UpdateEntity(ctx, row(t, pk, rk, nil), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace})
+		_, answers["update"] = c.UpdateEntity(ctx, row(t, pk, rk, nil),
+			&aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace})
 		_, answers["merge"] = c.UpdateEntity(ctx, row(t, pk, rk, nil), nil)
 		_, answers["delete"] = c.DeleteEntity(ctx, pk, rk, nil)
 		for op, err := range answers {
@@ -83,7 +84,8 @@ func (tables) RangeClipsQueries(t *testing.T, a Account) {
 		insertAll(t, owner, pk, []string{"1", "2", "3"}, nil)
 	}
 	for f, want := range map[string][2]string{
-		"RowKey ge ''":                          {"b/2 b/3 c/1 c/2", "a/1 a/2 a/3 b/1 b/2 b/3 c/1 c/2 c/3 d/1 d/2 d/3 p/r"},
+		"RowKey ge ''": {"b/2 b/3 c/1 c/2",
+			"a/1 a/2 a/3 b/1 b/2 b/3 c/1 c/2 c/3 d/1 d/2 d/3 p/r"},
 		"PartitionKey eq 'b'":                   {"b/2 b/3", "b/1 b/2 b/3"},
 		"PartitionKey eq 'c' and RowKey gt '1'": {"c/2", "c/2 c/3"},
 		"PartitionKey eq 'a'":                   {"", "a/1 a/2 a/3"},
@@ -94,7 +96,8 @@ func (tables) RangeClipsQueries(t *testing.T, a Account) {
 
 // For a get, a row outside the range does not exist; the get is not forbidden.
 func (tables) RangeHidesRows(t *testing.T, a Account) {
-	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", StartPartitionKey: "b", EndPartitionKey: "c"})
+	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", StartPartitionKey: "b",
+		EndPartitionKey: "c"})
 	insert(t, owner, "b", "1", nil)
 	expect(t, a, "inside", outcome(c.GetEntity(t.Context(), "b", "1", nil)), "ok")
 	unranged(t, a, "outside", refusal(c.GetEntity(t.Context(), "p", "r", nil)), 404)
@@ -125,7 +128,8 @@ func (tables) RangeHoldsInTransactions(t *testing.T, a Account) {
 	if submit(t, c, add(row(t, "d2", "2", nil))) == nil {
 		t.Error("a transaction in another partition passed")
 	}
-	expect(t, a, "rows", keys(t, owner, "PartitionKey ge 'd1' and PartitionKey le 'd2'"), "d1/1 d1/5", differs(Azurite, "", noTransactions))
+	expect(t, a, "rows", keys(t, owner, "PartitionKey ge 'd1' and PartitionKey le 'd2'"), "d1/1 d1/5",
+		differs(Azurite, "", noTransactions))
 }
 
 // Pages of a clipped query add up to the range, whatever lies around it.

@@ -21,7 +21,8 @@ func token(t *testing.T, a Account, v aztables.SASSignatureValues) string {
 	must(t, err)
 	s, err := v.Sign(cred)
 	must(t, err)
-	for _, p := range [][2]string{{"spk", v.StartPartitionKey}, {"srk", v.StartRowKey}, {"epk", v.EndPartitionKey}, {"erk", v.EndRowKey}} {
+	for _, p := range [][2]string{{"spk", v.StartPartitionKey}, {"srk", v.StartRowKey}, {"epk", v.EndPartitionKey},
+		{"erk", v.EndRowKey}} {
 		if p[1] != "" {
 			s += "&" + p[0] + "=" + url.QueryEscape(p[1])
 		}
@@ -32,7 +33,8 @@ func token(t *testing.T, a Account, v aztables.SASSignatureValues) string {
 // bearing is a client that has a token and nothing else.
 func bearing(t *testing.T, a Account, table, token string) *aztables.Client {
 	t.Helper()
-	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+table+"?"+token, &aztables.ClientOptions{ClientOptions: a.options()})
+	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+table+"?"+token,
+		&aztables.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 	return c
 }
@@ -54,10 +56,14 @@ func try(t *testing.T, c *aztables.Client) map[string]string {
 	answers["get"] = outcome(c.GetEntity(ctx, "p", "r", nil))
 	answers["query"] = outcome(query(t, c, filter("PartitionKey eq 'p'")))
 	answers["add"] = outcome(c.AddEntity(ctx, row(t, "p", Name("new"), nil), nil))
-	answers["upsert replace"] = outcome(c.UpsertEntity(ctx, row(t, "p", "r", nil), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace}))
-	answers["upsert merge"] = outcome(c.UpsertEntity(ctx, row(t, "p", "r", nil), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge}))
-	answers["update"] = outcome(c.UpdateEntity(ctx, row(t, "p", "r", nil), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}))
-	answers["merge"] = outcome(c.UpdateEntity(ctx, row(t, "p", "r", nil), &aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge}))
+	answers["upsert replace"] = outcome(c.UpsertEntity(ctx, row(t, "p", "r", nil),
+		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace}))
+	answers["upsert merge"] = outcome(c.UpsertEntity(ctx, row(t, "p", "r", nil),
+		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge}))
+	answers["update"] = outcome(c.UpdateEntity(ctx, row(t, "p", "r", nil),
+		&aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeReplace}))
+	answers["merge"] = outcome(c.UpdateEntity(ctx, row(t, "p", "r", nil),
+		&aztables.UpdateEntityOptions{UpdateMode: aztables.UpdateModeMerge}))
 	answers["delete"] = outcome(c.DeleteEntity(ctx, "p", "r", nil))
 	return answers
 }
@@ -102,7 +108,8 @@ func (tables) TokenHoldsForItsTableOnly(t *testing.T, a Account) {
 	a.MakeTable(t, other)
 	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a"})
 	expect(t, a, "its table", outcome(bearing(t, a, name, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)), "ok")
-	expect(t, a, "another table", refusal(bearing(t, a, other, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)), 403)
+	expect(t, a, "another table", refusal(bearing(t, a, other, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)),
+		403)
 }
 
 // No service SAS makes, lists or removes tables, nor reads or sets policies.
@@ -111,18 +118,21 @@ func (tables) TokenCannotManageTables(t *testing.T, a Account) {
 	owner := a.MakeTable(t, name)
 	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "raud"})
 	c := bearing(t, a, name, s)
-	service, err := aztables.NewServiceClientWithNoCredential(a.TableURL+"/?"+s, &aztables.ClientOptions{ClientOptions: a.options()})
+	service, err := aztables.NewServiceClientWithNoCredential(a.TableURL+"/?"+s,
+		&aztables.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
 
 	expect(t, a, "create", refusal(service.CreateTable(t.Context(), Name("t"), nil)), 403)
 	expect(t, a, "list", refusal(service.NewListTablesPager(nil).NextPage(t.Context())), 403)
 	expect(t, a, "get policies", refusal(c.GetAccessPolicy(t.Context(), nil)), 403)
 	expect(t, a, "set policies",
-		refusal(c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policyOf("x", "r")}})), 403)
+		refusal(c.SetAccessPolicy(t.Context(),
+			&aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policyOf("x", "r")}})), 403)
 	expect(t, a, "delete", refusal(c.Delete(t.Context(), nil)),
 		403, differs(Azurite, 0, "lets a token with d delete the table"))
 	_, err = owner.AddEntity(t.Context(), row(t, "p", "r", nil), nil)
-	expect(t, a, "the table is there", err == nil, true, differs(Azurite, false, "lets a token with d delete the table"))
+	expect(t, a, "the table is there", err == nil, true, differs(Azurite, false,
+		"lets a token with d delete the table"))
 }
 
 // A token holds from its start to its expiry, give or take the clocks.
@@ -143,10 +153,12 @@ func (tables) TokenHasAStartAndAnExpiry(t *testing.T, a Account) {
 func (tables) ChangedTokenIsRefused(t *testing.T, a Account) {
 	name := Name("t")
 	a.MakeTable(t, name)
-	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a", StartPartitionKey: "p", EndPartitionKey: "p"})
+	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a", StartPartitionKey: "p",
+		EndPartitionKey: "p"})
 	q, err := url.ParseQuery(s)
 	must(t, err)
-	for field, v := range map[string]string{"sp": "raud", "se": "2999-01-01T00:00:00Z", "spk": "a", "epk": "z", "sig": "AAAA" + q.Get("sig")[4:], "sv": "2020-02-10"} {
+	for field, v := range map[string]string{"sp": "raud", "se": "2999-01-01T00:00:00Z", "spk": "a", "epk": "z",
+		"sig": "AAAA" + q.Get("sig")[4:], "sv": "2020-02-10"} {
 		changed, err := url.ParseQuery(s)
 		must(t, err)
 		changed.Set(field, v)

@@ -26,7 +26,8 @@ func (tables) TableNamesIgnoreCase(t *testing.T, a Account) {
 
 	lower := a.Tables(t).NewClient(strings.ToLower(name))
 	expect(t, a, "create in lower case", outcome(lower.CreateTable(t.Context(), nil)), "409 TableAlreadyExists")
-	expect(t, a, "insert by the lower-case name", outcome(lower.AddEntity(t.Context(), row(t, "p", "r", nil), nil)), "ok",
+	expect(t, a, "insert by the lower-case name", outcome(lower.AddEntity(t.Context(), row(t, "p", "r", nil), nil)),
+		"ok",
 		differs(Azurite, "404 TableNotFound", "finds a table by its exact name only"))
 }
 
@@ -49,7 +50,8 @@ func (tables) MissingTableSaysSo(t *testing.T, a Account) {
 	expect(t, a, "query", outcome(query(t, c, nil)), "404 TableNotFound")
 	expect(t, a, "upsert", outcome(c.UpsertEntity(t.Context(), row(t, "p", "r", nil), nil)), "404 TableNotFound")
 	expect(t, a, "transaction",
-		outcome(c.SubmitTransaction(t.Context(), []aztables.TransactionAction{add(row(t, "p", "r", nil))}, nil)), "404 TableNotFound")
+		outcome(c.SubmitTransaction(t.Context(), []aztables.TransactionAction{add(row(t, "p", "r", nil))},
+			nil)), "404 TableNotFound")
 }
 
 // A deleted table's rows do not come back with its name. (Azure keeps the name

@@ -82,7 +82,8 @@ func (tables) TransactionDoesEveryKind(t *testing.T, a Account) {
 	must(t, submit(t, c,
 		add(row(t, "p", "add", props{"New": "x"})),
 		action(aztables.TransactionTypeUpdateMerge, to.Ptr(azcore.ETagAny), row(t, "p", "merge", props{"New": "x"})),
-		action(aztables.TransactionTypeUpdateReplace, to.Ptr(azcore.ETagAny), row(t, "p", "replace", props{"New": "x"})),
+		action(aztables.TransactionTypeUpdateReplace, to.Ptr(azcore.ETagAny),
+			row(t, "p", "replace", props{"New": "x"})),
 		action(aztables.TransactionTypeInsertMerge, nil, row(t, "p", "insertmerge", props{"New": "x"})),
 		action(aztables.TransactionTypeInsertReplace, nil, row(t, "p", "insertreplace", props{"New": "x"})),
 		action(aztables.TransactionTypeDelete, nil, row(t, "p", "delete", nil)),
@@ -119,7 +120,8 @@ func (tables) TransactionIsAtomic(t *testing.T, a Account) {
 func (tables) TransactionNamesWhatFailed(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "2", nil)
-	err := submit(t, c, add(row(t, "p", "0", nil)), add(row(t, "p", "1", nil)), add(row(t, "p", "2", nil)), add(row(t, "p", "3", nil)))
+	err := submit(t, c, add(row(t, "p", "0", nil)), add(row(t, "p", "1", nil)), add(row(t, "p", "2", nil)),
+		add(row(t, "p", "3", nil)))
 	expect(t, a, "transaction", answer(err), "409 EntityAlreadyExists")
 	expect(t, a, "index", failedAt(t, err), 2)
 
@@ -137,7 +139,8 @@ func (tables) TransactionHoldsOnETags(t *testing.T, a Account) {
 		action(aztables.TransactionTypeUpdateMerge, &second, row(t, "p", "2", props{"V": "x"}))))
 
 	_, first = stored(t, c, "p", "1")
-	for _, kind := range []aztables.TransactionType{aztables.TransactionTypeUpdateReplace, aztables.TransactionTypeUpdateMerge, aztables.TransactionTypeDelete} {
+	for _, kind := range []aztables.TransactionType{aztables.TransactionTypeUpdateReplace,
+		aztables.TransactionTypeUpdateMerge, aztables.TransactionTypeDelete} {
 		err := submit(t, c,
 			action(aztables.TransactionTypeUpdateReplace, &first, row(t, "p", "1", props{"V": "y"})),
 			action(kind, to.Ptr(staleETag), row(t, "p", "2", props{"V": "y"})))
@@ -181,7 +184,8 @@ func (tables) MergeWithoutETagInserts(t *testing.T, a Account) {
 		action(aztables.TransactionTypeUpdateReplace, nil, row(t, "p", "replace", nil))))
 	expect(t, a, "rows", keys(t, c, "PartitionKey eq 'p'"), "p/merge p/replace")
 
-	err := submit(t, c, action(aztables.TransactionTypeUpdateMerge, to.Ptr(azcore.ETagAny), row(t, "p", "missing", nil)))
+	err := submit(t, c, action(aztables.TransactionTypeUpdateMerge, to.Ptr(azcore.ETagAny),
+		row(t, "p", "missing", nil)))
 	expect(t, a, "merge of a missing row with *", answer(err), "404 ResourceNotFound")
 }
 
@@ -197,7 +201,8 @@ func (tables) HundredIsTheMost(t *testing.T, a Account) {
 	if strings.HasPrefix(got, "malformed HTTP response") {
 		got = "unreadable"
 	}
-	expect(t, a, "101 operations", got, "400 InvalidInput", differs(Azurite, "unreadable", "frames this refusal so that it cannot be read"))
+	expect(t, a, "101 operations", got, "400 InvalidInput", differs(Azurite, "unreadable",
+		"frames this refusal so that it cannot be read"))
 	expect(t, a, "100 operations", answer(submit(t, c, actions[:100]...)), "ok")
 }
 
@@ -206,7 +211,8 @@ func (tables) TransactionStaysInOnePartition(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	err := submit(t, c, add(row(t, "p", "r", nil)), add(row(t, "q", "r", nil)))
 	const partitions = "lets a transaction span partitions"
-	expect(t, a, "transaction", answer(err), "400 CommandsInBatchActOnDifferentPartitions", differs(Azurite, "ok", partitions))
+	expect(t, a, "transaction", answer(err), "400 CommandsInBatchActOnDifferentPartitions",
+		differs(Azurite, "ok", partitions))
 	expect(t, a, "rows", keys(t, c, "RowKey ge ''"), "", differs(Azurite, "p/r q/r", partitions))
 }
 

@@ -88,7 +88,8 @@ func (tables) TypesAreNamedWhereJSONIsNotEnough(t *testing.T, a Account) {
 	expect(t, a, "Time", string(m["Time"]), `"2026-11-20T09:17:05.1234567Z"`)
 	expect(t, a, "Binary", string(m["Binary"]), `"AAEC/v8="`)
 	expect(t, a, "has its ETag", len(m["odata.etag"]) > 0, true)
-	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json;odata=minimalmetadata"), true)
+	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json;odata=minimalmetadata"),
+		true)
 }
 
 // Without metadata there are no types, no ETag and no addresses: values only.
@@ -115,13 +116,15 @@ func (tables) FullMetadataSaysWhereItIs(t *testing.T, a Account) {
 	}
 	expect(t, a, "ends in its keys", bytes.HasSuffix(m["odata.id"], []byte(`(PartitionKey='p',RowKey='r')"`)), true)
 	expect(t, a, "type of Timestamp", string(m["Timestamp@odata.type"]), `"Edm.DateTime"`)
-	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json;odata=fullmetadata"), true)
+	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json;odata=fullmetadata"),
+		true)
 }
 
 // A string is any Unicode text, also what JSON, XML and OData escape.
 func (tables) StringsRoundTrip(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	texts := []string{"", " ", "it's", `"double"`, `back\slash`, "<a href='x'>&amp;</a>", "grüße 日本語 😀", "tab\tline\nreturn\r", "/#?%41+", "null",
+	texts := []string{"", " ", "it's", `"double"`, `back\slash`, "<a href='x'>&amp;</a>", "grüße 日本語 😀",
+		"tab\tline\nreturn\r", "/#?%41+", "null",
 		"\u2028", "\ufeff", "2026-11-20T09:17:05Z", "5", "true"}
 	p := props{}
 	for i, s := range texts {
@@ -137,7 +140,8 @@ func (tables) StringsRoundTrip(t *testing.T, a Account) {
 // Int32.
 func (tables) WholeDoublesStayDoubles(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	_, err := c.AddEntity(t.Context(), []byte(`{"PartitionKey":"p","RowKey":"r","Whole":3,"Whole@odata.type":"Edm.Double","Int":3,"Zero":0,"Zero@odata.type":"Edm.Double"}`), nil)
+	_, err := c.AddEntity(t.Context(),
+		[]byte(`{"PartitionKey":"p","RowKey":"r","Whole":3,"Whole@odata.type":"Edm.Double","Int":3,"Zero":0,"Zero@odata.type":"Edm.Double"}`), nil)
 	must(t, err)
 	m, _ := wire(t, c, aztables.MetadataFormatMinimal)
 	expect(t, a, "Whole", string(m["Whole"]), "3.0")
@@ -201,5 +205,6 @@ func (tables) ValuesMustFitTheirType(t *testing.T, a Account) {
 	} {
 		expect(t, a, property, try(property), 400, differs(Azurite, 0, "keeps a typed text as it is"))
 	}
-	expect(t, a, "an unknown type", try(`"V":"x","V@odata.type":"Edm.Nothing"`), 400, differs(Azurite, 500, "stumbles over an unknown type"))
+	expect(t, a, "an unknown type", try(`"V":"x","V@odata.type":"Edm.Nothing"`), 400,
+		differs(Azurite, 500, "stumbles over an unknown type"))
 }

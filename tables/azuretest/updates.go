@@ -17,7 +17,8 @@ func upsert(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, b []byte
 	return resp.ETag
 }
 
-func update(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, etag azcore.ETag, b []byte) (azcore.ETag, error) {
+func update(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, etag azcore.ETag, b []byte) (azcore.ETag,
+	error) {
 	t.Helper()
 	resp, err := c.UpdateEntity(t.Context(), b, &aztables.UpdateEntityOptions{IfMatch: &etag, UpdateMode: mode})
 	return resp.ETag, err
@@ -101,7 +102,8 @@ func (tables) OneOfManySwapsWins(t *testing.T, a Account) {
 	for i := range answers {
 		entity := row(t, "p", "r", props{"Winner": i})
 		all.Go(func() {
-			answers[i] = outcome(c.UpdateEntity(t.Context(), entity, &aztables.UpdateEntityOptions{IfMatch: to.Ptr(etag), UpdateMode: aztables.UpdateModeReplace}))
+			answers[i] = outcome(c.UpdateEntity(t.Context(), entity,
+				&aztables.UpdateEntityOptions{IfMatch: to.Ptr(etag), UpdateMode: aztables.UpdateModeReplace}))
 		})
 	}
 	all.Wait()

@@ -26,7 +26,8 @@ func TestNewerDirectoryIsRefusedAndLeftUnchanged(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, formatFile), []byte("one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(Config{Dir: dir}); err == nil || errors.Is(err, ErrNewer) || !strings.Contains(err.Error(), formatFile) {
+	if _, err := Open(Config{Dir: dir}); err == nil || errors.Is(err, ErrNewer) || !strings.Contains(err.Error(),
+		formatFile) {
 		t.Errorf("what is no number: %v", err)
 	}
 }

@@ -72,7 +72,8 @@ func open(t *testing.T, dir string) (azuretest.Account, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := azuretest.Account{Name: s.Account(), Key: s.Key(), TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL}
+	a := azuretest.Account{Name: s.Account(), Key: s.Key(), TableURL: s.TableURL, QueueURL: s.QueueURL,
+		BlobURL: s.BlobURL}
 	return a, func() {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -90,11 +91,13 @@ func fill(t *testing.T, dir string) {
 	ctx := t.Context()
 	a, stop := open(t, dir)
 	table, queue := a.Tables(t).NewClient("Readings"), a.Queues(t).NewQueueClient("jobs")
-	policy := &aztables.SignedIdentifier{ID: to.Ptr("cohort-0"), AccessPolicy: &aztables.AccessPolicy{Permission: to.Ptr("a")}}
+	policy := &aztables.SignedIdentifier{ID: to.Ptr("cohort-0"),
+		AccessPolicy: &aztables.AccessPolicy{Permission: to.Ptr("a")}}
 	if err := errors.Join(
 		done(table.CreateTable(ctx, nil)),
 		done(table.AddEntity(ctx, []byte(storedEntity), nil)),
-		done(table.SetAccessPolicy(ctx, &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policy}})),
+		done(table.SetAccessPolicy(ctx,
+			&aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policy}})),
 		done(queue.Create(ctx, &azqueue.CreateOptions{Metadata: map[string]*string{"site": to.Ptr("north")}})),
 		done(queue.EnqueueMessage(ctx, "a <message>", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](-1)})),
 	); err != nil {
@@ -123,7 +126,8 @@ func verify(t *testing.T, dir string) {
 	defer stop()
 	ctx := t.Context()
 	table, queue := a.Tables(t).NewClient("readings"), a.Queues(t).NewQueueClient("jobs")
-	entity, errEntity := table.GetEntity(ctx, "it's", "1", &aztables.GetEntityOptions{Format: to.Ptr(aztables.MetadataFormatMinimal)})
+	entity, errEntity := table.GetEntity(ctx, "it's", "1",
+		&aztables.GetEntityOptions{Format: to.Ptr(aztables.MetadataFormatMinimal)})
 	acl, errACL := table.GetAccessPolicy(ctx, nil)
 	properties, errQueue := queue.GetProperties(ctx, nil)
 	messages, errMessages := queue.PeekMessages(ctx, &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](32)})
@@ -149,7 +153,8 @@ func verify(t *testing.T, dir string) {
 	for name, want := range map[string]string{
 		"small": "hello", "blocks": "of blocks", "dir/file": strings.Repeat("\x00", storedFileSize)} {
 		content := make([]byte, len(want))
-		if n, err := a.Blobs(t).DownloadBuffer(ctx, "archive", name, content, nil); string(content) != want || err != nil {
+		if n, err := a.Blobs(t).DownloadBuffer(ctx, "archive", name, content,
+			nil); string(content) != want || err != nil {
 			t.Errorf("blob %s: %d bytes, %v", name, n, err)
 		}
 	}

@@ -53,7 +53,8 @@ func (l *messageLoad) step(ctx context.Context) error {
 // take gets up to n messages and deletes them, telling before of each.
 func (l *messageLoad) take(ctx context.Context, n int32, before func(text string)) error {
 	visibility := int32(1)
-	got, err := l.queue.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &n, VisibilityTimeout: &visibility})
+	got, err := l.queue.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &n,
+		VisibilityTimeout: &visibility})
 	if err != nil {
 		return err
 	}

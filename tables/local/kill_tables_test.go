@@ -87,7 +87,8 @@ func (l *rowLoad) step(ctx context.Context) error {
 	}
 	l.acked = append(l.acked, key)
 	l.counterNext = l.tried
-	if _, err := l.table.UpsertEntity(ctx, row(l.partition(), "counter", l.tried), &aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace}); err != nil {
+	if _, err := l.table.UpsertEntity(ctx, row(l.partition(), "counter", l.tried),
+		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace}); err != nil {
 		return err
 	}
 	l.counter = l.tried
@@ -106,7 +107,8 @@ func (l *rowLoad) verify(ctx context.Context) error {
 	}
 	v := found["counter"]
 	if v != l.counter && v != l.counterNext {
-		return fmt.Errorf("the counter of %s is %d, acknowledged were %d, tried %d", l.partition(), v, l.counter, l.counterNext)
+		return fmt.Errorf("the counter of %s is %d, acknowledged were %d, tried %d", l.partition(), v, l.counter,
+			l.counterNext)
 	}
 	l.counter, l.counterNext = v, v // seen now, whether it was acknowledged or not
 	return nil
@@ -163,7 +165,8 @@ func (l *transactionLoad) verify(ctx context.Context) error {
 	}
 	for n := 1; n <= l.tried; n++ {
 		if c := count[n]; c != perTransaction && (c != 0 || l.acked[n]) {
-			return fmt.Errorf("transaction %d of %s has %d of %d rows (acknowledged: %v)", n, l.partition(), c, perTransaction, l.acked[n])
+			return fmt.Errorf("transaction %d of %s has %d of %d rows (acknowledged: %v)", n, l.partition(), c,
+				perTransaction, l.acked[n])
 		}
 	}
 	if found["counter"] != last {

@@ -93,7 +93,8 @@ func TestKilledServerKeepsEveryAcknowledgedWrite(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var loads []load
 	for i := range 4 {
-		loads = append(loads, &rowLoad{worker: i}, &transactionLoad{worker: i}, &messageLoad{worker: i}, &blobLoad{worker: i})
+		loads = append(loads, &rowLoad{worker: i}, &transactionLoad{worker: i}, &messageLoad{worker: i},
+			&blobLoad{worker: i})
 	}
 	dir := t.TempDir()
 	total := 0

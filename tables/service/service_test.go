@@ -13,7 +13,8 @@ import (
 var errGone = errors.New("it is gone")
 
 func TestFailureSaysAllInOneLineAndKeepsItsCause(t *testing.T) {
-	cause := &azcore.ResponseError{ErrorCode: "Gone", StatusCode: 410, RawResponse: &http.Response{Header: http.Header{"X-Ms-Request-Id": {"42"}}}}
+	cause := &azcore.ResponseError{ErrorCode: "Gone", StatusCode: 410,
+		RawResponse: &http.Response{Header: http.Header{"X-Ms-Request-Id": {"42"}}}}
 	err := Read(cause, func(f *Failure) error {
 		if f.Code == "Gone" {
 			return errGone
@@ -31,7 +32,8 @@ func TestFailureSaysAllInOneLineAndKeepsItsCause(t *testing.T) {
 func TestErrorOfTheWayShowsNoSignature(t *testing.T) {
 	lost := errors.New("connection reset")
 	err := Read(&url.Error{Op: "Get", URL: "https://a/b?sig=secret", Err: lost}, nil)
-	if !errors.Is(err, lost) || strings.Contains(err.Error(), "secret") || err.Error() != "Get https://a/b: connection reset" {
+	if !errors.Is(err, lost) || strings.Contains(err.Error(),
+		"secret") || err.Error() != "Get https://a/b: connection reset" {
 		t.Errorf("it says %v", err)
 	}
 	if Read(nil, nil) != nil || Read(lost, nil) != lost {
@@ -44,7 +46,8 @@ func TestBusyIsWhatMayGoBetterLater(t *testing.T) {
 		code   string
 		status int
 		want   bool
-	}{{"ServerBusy", 503, true}, {"OperationTimedOut", 500, true}, {"", 503, true}, {"", 429, true}, {"", 500, false}, {"InvalidInput", 400, false}} {
+	}{{"ServerBusy", 503, true}, {"OperationTimedOut", 500, true}, {"", 503, true}, {"", 429, true}, {"", 500,
+		false}, {"InvalidInput", 400, false}} {
 		if got := (&Failure{Code: c.code, Status: c.status}).Busy(); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}

@@ -31,10 +31,12 @@ func refusal(req *http.Request, status int, code, message string) *http.Response
 	message += "\nRequestId:" + id + "\nTime:" + time.Now().UTC().Format("2006-01-02T15:04:05.0000000Z")
 	var resp *http.Response
 	if acceptsJSON(req) {
-		resp = answer(req, status, tableJSON, fmt.Sprintf(`{"odata.error":{"code":%q,"message":{"lang":"en-US","value":%q}}}`, code, message))
+		resp = answer(req, status, tableJSON,
+			fmt.Sprintf(`{"odata.error":{"code":%q,"message":{"lang":"en-US","value":%q}}}`, code, message))
 	} else {
 		resp = answer(req, status, "application/xml",
-			fmt.Sprintf(`<?xml version="1.0" encoding="utf-8"?><Error><Code>%s</Code><Message>%s</Message></Error>`, code, message))
+			fmt.Sprintf(`<?xml version="1.0" encoding="utf-8"?><Error><Code>%s</Code><Message>%s</Message></Error>`,
+				code, message))
 		resp.Header.Set("x-ms-error-code", code)
 	}
 	resp.Header.Set("x-ms-request-id", id)

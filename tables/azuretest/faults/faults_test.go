@@ -27,7 +27,8 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func post(t *testing.T, body string) *http.Request {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://tables.example/acct/t?sig=secret", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://tables.example/acct/t?sig=secret",
+		strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,8 @@ func TestEachFaultDoesWhatItSays(t *testing.T) {
 			body, err = io.ReadAll(resp.Body)
 		}
 		if !errors.Is(err, want.err) || server.done.Load() != want.done || status != want.status {
-			t.Errorf("%s: done %d times, status %d, error %v; want %d, %d, %v", fault, server.done.Load(), status, err, want.done, want.status, want.err)
+			t.Errorf("%s: done %d times, status %d, error %v; want %d, %d, %v", fault, server.done.Load(), status, err,
+				want.done, want.status, want.err)
 		}
 		if want.body != "" && string(body) != want.body {
 			t.Errorf("%s: body %q; want %q", fault, body, want.body)

@@ -27,7 +27,8 @@ func entity(t *testing.T, rk string) []byte {
 // row once and in order.
 func TestEmptyPagesLoseNoRows(t *testing.T) {
 	a := azuretest.Local(t)
-	plans := []faults.Plan{faults.Script{0: faults.EmptyPage}, faults.Script{0: faults.EmptyPage, 1: faults.EmptyPage, 4: faults.EmptyPage, 5: faults.EmptyPage}}
+	plans := []faults.Plan{faults.Script{0: faults.EmptyPage},
+		faults.Script{0: faults.EmptyPage, 1: faults.EmptyPage, 4: faults.EmptyPage, 5: faults.EmptyPage}}
 	for seed := range uint64(5) {
 		plans = append(plans, faults.Random{Seed: seed, Rates: map[faults.Fault]float64{faults.EmptyPage: 0.5}})
 	}
@@ -69,11 +70,14 @@ func TestEmptyPagesLoseNoRows(t *testing.T) {
 
 // The SDKs of all three services read the refusals as Azure's.
 func TestRefusalsCarryAzuresCodes(t *testing.T) {
-	a := azuretest.Account{Name: "acct", Key: "a2V5", TableURL: "http://t.example/acct", QueueURL: "http://q.example/acct", BlobURL: "http://b.example/acct"}
-	for fault, want := range map[faults.Fault]string{faults.ServerBusy: "503 ServerBusy", faults.TimedOut: "500 OperationTimedOut"} {
+	a := azuretest.Account{Name: "acct", Key: "a2V5", TableURL: "http://t.example/acct",
+		QueueURL: "http://q.example/acct", BlobURL: "http://b.example/acct"}
+	for fault, want := range map[faults.Fault]string{faults.ServerBusy: "503 ServerBusy",
+		faults.TimedOut: "500 OperationTimedOut"} {
 		a.Transport = &faults.Transport{Plan: faults.Script{0: fault, 1: fault, 2: fault, 3: fault}}
 		_, table := a.Tables(t).CreateTable(t.Context(), "t", nil)
-		_, batch := a.Tables(t).NewClient("t").SubmitTransaction(t.Context(), []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: entity(t, "r")}}, nil)
+		_, batch := a.Tables(t).NewClient("t").SubmitTransaction(t.Context(),
+			[]aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: entity(t, "r")}}, nil)
 		_, queue := a.Queues(t).CreateQueue(t.Context(), "q", nil)
 		_, blob := a.Blobs(t).CreateContainer(t.Context(), "c", nil)
 		for service, err := range map[string]error{"table": table, "batch": batch, "queue": queue, "blob": blob} {
@@ -100,7 +104,8 @@ func TestRepeatedInsertConflicts(t *testing.T) {
 		}
 		return fmt.Sprint(err != nil)
 	}
-	for i, want := range []string{"true", "EntityAlreadyExists", "EntityAlreadyExists", "OperationTimedOut", "EntityAlreadyExists"} {
+	for i, want := range []string{"true", "EntityAlreadyExists", "EntityAlreadyExists", "OperationTimedOut",
+		"EntityAlreadyExists"} {
 		if got := code([]string{"a", "a", "b", "c", "c"}[i]); got != want {
 			t.Errorf("insert %d: %s; want %s", i+1, got, want)
 		}

@@ -93,7 +93,8 @@ func (v *Verifier) byHeader(r *wire.Request, header string) (*Grant, error) {
 
 // parseTime parses the ISO 8601 forms that a SAS or a policy may have.
 func parseTime(s string) (time.Time, bool) {
-	for _, layout := range []string{"2006-01-02T15:04:05.9999999Z", "2006-01-02T15:04Z", "2006-01-02", time.RFC3339Nano} {
+	for _, layout := range []string{"2006-01-02T15:04:05.9999999Z", "2006-01-02T15:04Z", "2006-01-02",
+		time.RFC3339Nano} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t, true
 		}

@@ -30,12 +30,14 @@ func mac(text string) string {
 
 func request(s wire.Service, method, target string, q url.Values) *wire.Request {
 	r := httptest.NewRequest(method, target, nil)
-	return &wire.Request{Request: r, Service: s, Account: "acct", Target: target, Query: q, Now: now, Version: "2020-12-06"}
+	return &wire.Request{Request: r, Service: s, Account: "acct", Target: target, Query: q, Now: now,
+		Version: "2020-12-06"}
 }
 
 // token is a table SAS with terms, those changed that changes names.
 func token(changes map[string]string) url.Values {
-	terms := map[string]string{"sv": "2019-02-02", "sp": "a", "st": "2026-11-20T09:00:00Z", "se": "2026-11-20T11:00:00Z", "tn": "Rows", "spk": "d1", "epk": "d1"}
+	terms := map[string]string{"sv": "2019-02-02", "sp": "a", "st": "2026-11-20T09:00:00Z",
+		"se": "2026-11-20T11:00:00Z", "tn": "Rows", "spk": "d1", "epk": "d1"}
 	maps.Copy(terms, changes)
 	q := url.Values{}
 	for name, v := range terms {
@@ -72,42 +74,47 @@ func TestSASIsHeldToItsTerms(t *testing.T) {
 		change func(*wire.Request)
 		code   string // empty: granted
 	}{
-		"as issued":                  {nil, nil, ""},
-		"no start":                   {map[string]string{"st": ""}, nil, ""},
-		"date only":                  {map[string]string{"st": "2026-11-20", "se": "2026-11-21"}, nil, ""},
-		"expired":                    {nil, as(11, 0), "AuthenticationFailed"},
-		"a minute before expiry":     {nil, as(10, 59), ""},
-		"not begun":                  {nil, as(8, 59), "AuthenticationFailed"},
-		"no expiry":                  {map[string]string{"se": ""}, nil, "AuthenticationFailed"},
-		"no permissions":             {map[string]string{"sp": ""}, nil, "AuthenticationFailed"},
-		"an expiry that is no time":  {map[string]string{"se": "tomorrow"}, nil, "AuthenticationFailed"},
-		"a longer expiry":            {nil, alter("se", "2026-11-20T12:00:00Z"), "AuthenticationFailed"},
-		"more permissions":           {nil, alter("sp", "raud"), "AuthenticationFailed"},
-		"another partition":          {nil, alter("epk", "d2"), "AuthenticationFailed"},
-		"without its partition":      {nil, func(r *wire.Request) { r.Query.Del("spk") }, "AuthenticationFailed"},
-		"another signature":          {nil, alter("sig", mac("something else")), "AuthenticationFailed"},
-		"a second signature":         {nil, func(r *wire.Request) { r.Query.Add("sig", mac("something else")) }, "AuthenticationFailed"},
-		"a second table":             {nil, func(r *wire.Request) { r.Query.Add("tn", "other") }, "AuthenticationFailed"},
-		"a signature that is none":   {nil, alter("sig", "?"), "AuthenticationFailed"},
-		"for another table":          {map[string]string{"tn": "other"}, nil, "AuthenticationFailed"},
-		"spelled in lower case":      {map[string]string{"tn": "rows"}, nil, ""},
-		"an old version":             {map[string]string{"sv": "2014-02-14"}, nil, "AuthenticationFailed"},
-		"a row without a partition":  {map[string]string{"spk": "", "srk": "1"}, nil, "AuthenticationFailed"},
-		"https, over http":           {map[string]string{"spr": "https"}, nil, "AuthorizationProtocolMismatch"},
-		"https, over https":          {map[string]string{"spr": "https"}, secure, ""},
-		"either protocol":            {map[string]string{"spr": "https,http"}, nil, ""},
-		"http alone":                 {map[string]string{"spr": "http"}, nil, "AuthenticationFailed"},
-		"its address":                {map[string]string{"sip": "10.0.0.1"}, from("10.0.0.1"), ""},
-		"its range":                  {map[string]string{"sip": "10.0.0.1-10.0.0.9"}, from("[::ffff:10.0.0.9]"), ""},
-		"another address":            {map[string]string{"sip": "10.0.0.1-10.0.0.9"}, from("10.0.0.10"), "AuthorizationSourceIPMismatch"},
-		"an address that is none":    {map[string]string{"sip": "here"}, from("10.0.0.1"), "AuthenticationFailed"},
-		"a policy with all terms":    {map[string]string{"sp": "", "st": "", "se": "", "si": "full"}, nil, ""},
-		"a policy that has expired":  {map[string]string{"sp": "", "st": "", "se": "", "si": "expired"}, nil, "AuthenticationFailed"},
-		"a policy without terms":     {map[string]string{"si": "bare"}, nil, ""},
-		"a policy that is gone":      {map[string]string{"si": "gone"}, nil, "AuthenticationFailed"},
-		"a term in token and policy": {map[string]string{"se": "", "st": "", "si": "full"}, nil, "InvalidQueryParameterValue"},
-		"an account SAS":             {map[string]string{"ss": "t", "srt": "o"}, nil, "NotImplemented"},
-		"a user delegation SAS":      {map[string]string{"skoid": "1"}, nil, "NotImplemented"},
+		"as issued":                 {nil, nil, ""},
+		"no start":                  {map[string]string{"st": ""}, nil, ""},
+		"date only":                 {map[string]string{"st": "2026-11-20", "se": "2026-11-21"}, nil, ""},
+		"expired":                   {nil, as(11, 0), "AuthenticationFailed"},
+		"a minute before expiry":    {nil, as(10, 59), ""},
+		"not begun":                 {nil, as(8, 59), "AuthenticationFailed"},
+		"no expiry":                 {map[string]string{"se": ""}, nil, "AuthenticationFailed"},
+		"no permissions":            {map[string]string{"sp": ""}, nil, "AuthenticationFailed"},
+		"an expiry that is no time": {map[string]string{"se": "tomorrow"}, nil, "AuthenticationFailed"},
+		"a longer expiry":           {nil, alter("se", "2026-11-20T12:00:00Z"), "AuthenticationFailed"},
+		"more permissions":          {nil, alter("sp", "raud"), "AuthenticationFailed"},
+		"another partition":         {nil, alter("epk", "d2"), "AuthenticationFailed"},
+		"without its partition":     {nil, func(r *wire.Request) { r.Query.Del("spk") }, "AuthenticationFailed"},
+		"another signature":         {nil, alter("sig", mac("something else")), "AuthenticationFailed"},
+		"a second signature": {nil, func(r *wire.Request) { r.Query.Add("sig", mac("something else")) },
+			"AuthenticationFailed"},
+		"a second table": {nil, func(r *wire.Request) { r.Query.Add("tn", "other") },
+			"AuthenticationFailed"},
+		"a signature that is none":  {nil, alter("sig", "?"), "AuthenticationFailed"},
+		"for another table":         {map[string]string{"tn": "other"}, nil, "AuthenticationFailed"},
+		"spelled in lower case":     {map[string]string{"tn": "rows"}, nil, ""},
+		"an old version":            {map[string]string{"sv": "2014-02-14"}, nil, "AuthenticationFailed"},
+		"a row without a partition": {map[string]string{"spk": "", "srk": "1"}, nil, "AuthenticationFailed"},
+		"https, over http":          {map[string]string{"spr": "https"}, nil, "AuthorizationProtocolMismatch"},
+		"https, over https":         {map[string]string{"spr": "https"}, secure, ""},
+		"either protocol":           {map[string]string{"spr": "https,http"}, nil, ""},
+		"http alone":                {map[string]string{"spr": "http"}, nil, "AuthenticationFailed"},
+		"its address":               {map[string]string{"sip": "10.0.0.1"}, from("10.0.0.1"), ""},
+		"its range":                 {map[string]string{"sip": "10.0.0.1-10.0.0.9"}, from("[::ffff:10.0.0.9]"), ""},
+		"another address": {map[string]string{"sip": "10.0.0.1-10.0.0.9"}, from("10.0.0.10"),
+			"AuthorizationSourceIPMismatch"},
+		"an address that is none": {map[string]string{"sip": "here"}, from("10.0.0.1"), "AuthenticationFailed"},
+		"a policy with all terms": {map[string]string{"sp": "", "st": "", "se": "", "si": "full"}, nil, ""},
+		"a policy that has expired": {map[string]string{"sp": "", "st": "", "se": "", "si": "expired"}, nil,
+			"AuthenticationFailed"},
+		"a policy without terms": {map[string]string{"si": "bare"}, nil, ""},
+		"a policy that is gone":  {map[string]string{"si": "gone"}, nil, "AuthenticationFailed"},
+		"a term in token and policy": {map[string]string{"se": "", "st": "", "si": "full"}, nil,
+			"InvalidQueryParameterValue"},
+		"an account SAS":        {map[string]string{"ss": "t", "srt": "o"}, nil, "NotImplemented"},
+		"a user delegation SAS": {map[string]string{"skoid": "1"}, nil, "NotImplemented"},
 	} {
 		r := request(wire.Table, "POST", "/acct/rows", token(c.terms))
 		if c.change != nil {
@@ -133,8 +140,10 @@ func TestRangeHoldsKeysAsPairs(t *testing.T) {
 		k    Key
 		want bool
 	}{
-		{one, pair("d1", ""), true}, {one, pair("d1", "~"), true}, {one, pair("d", "9"), false}, {one, pair("d10", "0"), false}, {one, pair("", "0"), false}, {one, pair("D1", "0"), false},
-		{window, pair("d1", "2"), false}, {window, pair("d1", "3"), true}, {window, pair("d1", "5"), true}, {window, pair("d1", "50"), false}, {window, pair("d2", "4"), false},
+		{one, pair("d1", ""), true}, {one, pair("d1", "~"), true}, {one, pair("d", "9"), false}, {one, pair("d10", "0"),
+			false}, {one, pair("", "0"), false}, {one, pair("D1", "0"), false},
+		{window, pair("d1", "2"), false}, {window, pair("d1", "3"), true}, {window, pair("d1", "5"), true}, {window,
+			pair("d1", "50"), false}, {window, pair("d2", "4"), false},
 		{Range{}, pair("anything", ""), true},
 	} {
 		if got := c.g.Contains(c.k); got != c.want {
@@ -147,7 +156,8 @@ func TestSharedKeyNeedsItsDateAndSignature(t *testing.T) {
 	v := &Verifier{Account: "acct", Key: key}
 	signed := func(s wire.Service, lite bool, at time.Time) *wire.Request {
 		r := request(s, "PUT", "/acct/a%20b", url.Values{"comp": {"metadata"}, "Z": {"2", "1"}})
-		r.Header = http.Header{"X-Ms-Date": {wire.HTTPTime(at)}, "X-Ms-Meta-A_b": {" x  y "}, "X-Ms-Meta-A1": {"1"}, "Content-Type": {"text/plain"}, "Content-Length": {"0"}}
+		r.Header = http.Header{"X-Ms-Date": {wire.HTTPTime(at)}, "X-Ms-Meta-A_b": {" x  y "}, "X-Ms-Meta-A1": {"1"},
+			"Content-Type": {"text/plain"}, "Content-Length": {"0"}}
 		scheme := "SharedKey"
 		if lite {
 			scheme = "SharedKeyLite"

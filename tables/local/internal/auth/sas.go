@@ -93,7 +93,8 @@ func (v *Verifier) canonicalBlob(sr, base string, res Resource) (string, error) 
 // sasText returns the string to sign of a service SAS
 // (learn.microsoft.com/rest/api/storageservices/create-service-sas).
 func sasText(s wire.Service, q url.Values, canon string) string {
-	lines := []string{q.Get("sp"), q.Get("st"), q.Get("se"), canon, q.Get("si"), q.Get("sip"), q.Get("spr"), q.Get("sv")}
+	lines := []string{q.Get("sp"), q.Get("st"), q.Get("se"), canon, q.Get("si"), q.Get("sip"), q.Get("spr"),
+		q.Get("sv")}
 	switch s {
 	case wire.Table:
 		lines = append(lines, q.Get("spk"), q.Get("srk"), q.Get("epk"), q.Get("erk"))

@@ -51,7 +51,8 @@ func checkDate(r *wire.Request) error {
 		return failed("A Date or x-ms-date header in RFC 1123 format is required.")
 	}
 	if off := r.Now.Sub(at).Abs(); off > MaxSkew {
-		return failed("Request date header too old: '" + text + "'; the server's clock says '" + wire.HTTPTime(r.Now) + "'.")
+		return failed("Request date header too old: '" + text + "'; the server's clock says '" + wire.HTTPTime(r.Now) +
+			"'.")
 	}
 	return nil
 }
@@ -66,7 +67,8 @@ func stringToSign(r *wire.Request, lite bool, order func(a, b string) int) strin
 		if lite {
 			return date + "\n" + shortResource(r)
 		}
-		return strings.Join([]string{r.Method, h.Get("Content-MD5"), h.Get("Content-Type"), date, shortResource(r)}, "\n")
+		return strings.Join([]string{r.Method, h.Get("Content-MD5"), h.Get("Content-Type"), date, shortResource(r)},
+			"\n")
 	}
 	date := h.Get("Date")
 	if h.Get("x-ms-date") != "" {

@@ -27,7 +27,8 @@ func TestMD5OfABlobIsTheClientsWord(t *testing.T) {
 	const short = "AQIDBA=="
 	f.put("/data/x", "abc", "x-ms-blob-content-md5", short).Want(t, http.StatusBadRequest, "InvalidMd5")
 	f.put("/data/x", "abc").Want(t, http.StatusCreated, "")
-	for _, c := range []struct{ path, body string }{{"/data/x?comp=properties", ""}, {"/data/x?comp=blocklist", "<BlockList></BlockList>"}} {
+	for _, c := range []struct{ path, body string }{{"/data/x?comp=properties", ""},
+		{"/data/x?comp=blocklist", "<BlockList></BlockList>"}} {
 		f.Do("PUT", c.path, c.body, "x-ms-blob-content-md5", "?").Want(t, http.StatusBadRequest, "InvalidMd5")
 		if a := f.Do("PUT", c.path, c.body, "x-ms-blob-content-md5", short); a.Status/100 != 2 {
 			t.Fatalf("%s: %d %s", c.path, a.Status, a.Body)
@@ -40,7 +41,8 @@ func TestMD5OfABlobIsTheClientsWord(t *testing.T) {
 
 func TestOneChecksumABody(t *testing.T) {
 	f := withData(t)
-	f.put("/data/x", "abc", "Content-MD5", md5Of("abc"), "x-ms-content-crc64", crcOf("abc")).Want(t, http.StatusBadRequest, "InvalidHeaderValue")
+	f.put("/data/x", "abc", "Content-MD5", md5Of("abc"), "x-ms-content-crc64", crcOf("abc")).Want(t,
+		http.StatusBadRequest, "InvalidHeaderValue")
 	f.put("/data/x", "abc", "x-ms-content-crc64", crcOf("abc")).Want(t, http.StatusCreated, "")
 }
 
@@ -56,7 +58,8 @@ func TestIncludeIsReadWithoutCase(t *testing.T) {
 func TestConditionsOfAWriteComeAloneOrAsAPair(t *testing.T) {
 	f := withData(t)
 	const past, future = "Fri, 01 Jan 2021 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
-	for _, path := range []string{"/data/x?comp=metadata", "/data/x?comp=properties", "/data/x?comp=blocklist", "/data/x", "/data?restype=container&comp=metadata"} {
+	for _, path := range []string{"/data/x?comp=metadata", "/data/x?comp=properties", "/data/x?comp=blocklist",
+		"/data/x", "/data?restype=container&comp=metadata"} {
 		f.put("/data/x", "abc").Want(t, http.StatusCreated, "")
 		write := func(headers ...string) wiretest.Answer {
 			return f.Do("PUT", path, "<BlockList/>", append(headers, "x-ms-blob-type", "BlockBlob")...)
@@ -69,7 +72,8 @@ func TestConditionsOfAWriteComeAloneOrAsAPair(t *testing.T) {
 			{[]string{"If-None-Match", `"0x1"`, "If-Modified-Since", future}, ""},
 			{[]string{"If-Match", `"0x1"`, "If-Unmodified-Since", future}, "ConditionNotMet"},
 			{[]string{"If-Match", "*", "If-None-Match", `"0x1"`}, "MultipleConditionHeadersNotSupported"},
-			{[]string{"If-Modified-Since", past, "If-Unmodified-Since", future}, "MultipleConditionHeadersNotSupported"},
+			{[]string{"If-Modified-Since", past, "If-Unmodified-Since", future},
+				"MultipleConditionHeadersNotSupported"},
 		} {
 			if a := write(c.headers...); a.Code() != c.code || c.code == "" && a.Status/100 != 2 {
 				t.Errorf("%s %v: %d %q, want %q", path, c.headers, a.Status, a.Code(), c.code)

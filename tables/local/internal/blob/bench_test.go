@@ -40,7 +40,8 @@ func BenchmarkGetRange(b *testing.B) {
 			f.ask(b, "PUT", "/data/x?comp=blocklist&"+query, []byte(list), http.StatusCreated)
 			b.SetBytes(64 << 10)
 			for b.Loop() {
-				f.ask(b, "GET", "/data/x?"+query, nil, http.StatusPartialContent, "Range", fmt.Sprintf("bytes=%d-", (blocks-1)<<16))
+				f.ask(b, "GET", "/data/x?"+query, nil, http.StatusPartialContent, "Range",
+					fmt.Sprintf("bytes=%d-", (blocks-1)<<16))
 			}
 		})
 	}

@@ -29,7 +29,8 @@ var (
 // parseConditions parses the conditions of a read, which may be combined.
 func parseConditions(h http.Header) (c conditions, err error) {
 	c.match, c.noneMatch = h.Get("If-Match"), h.Get("If-None-Match")
-	for name, to := range map[string]*time.Time{"If-Modified-Since": &c.modified, "If-Unmodified-Since": &c.unmodified} {
+	for name, to := range map[string]*time.Time{"If-Modified-Since": &c.modified,
+		"If-Unmodified-Since": &c.unmodified} {
 		text := h.Get(name)
 		if text == "" {
 			continue

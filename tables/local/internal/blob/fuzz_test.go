@@ -83,7 +83,8 @@ func FuzzBlocks(f *testing.F) {
 		if size < 0 {
 			return
 		}
-		want := []block{{string(id), content.Ref{ID: content.ID{1, 2, 3}, Size: size, File: file}}, {"", content.Ref{Size: 1}}}
+		want := []block{{string(id), content.Ref{ID: content.ID{1, 2, 3}, Size: size, File: file}},
+			{"", content.Ref{Size: 1}}}
 		record := appendBlocks(nil, want)
 		got, err := parseBlocks(record)
 		if err != nil || !slices.Equal(got, want) {
@@ -107,7 +108,8 @@ func FuzzNames(f *testing.F) {
 		s := withData(t)
 		path := "/data/" + url.PathEscape(name)
 		a := s.put(path, "x")
-		if a.Status == 400 && (name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) || len(name) > 254) || name == "" {
+		if a.Status == 400 && (name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0) ||
+			len(name) > 254) || name == "" {
 			return
 		}
 		a.Want(t, 201, "")
@@ -151,7 +153,8 @@ func FuzzNames(f *testing.F) {
 
 // Whatever is asked, signed or not, the answer is one that HTTP and Azure know.
 func FuzzRequests(f *testing.F) {
-	f.Add("GET", "/data", "comp=list&restype=container&prefix=a&delimiter=/&marker=QQ&include=metadata,uncommittedblobs", "Range", "bytes=0-", []byte("x"))
+	f.Add("GET", "/data",
+		"comp=list&restype=container&prefix=a&delimiter=/&marker=QQ&include=metadata,uncommittedblobs", "Range", "bytes=0-", []byte("x"))
 	f.Add("PUT", "/data/x", "comp=block&blockid=QQ==", "Content-MD5", "x", []byte("x"))
 	f.Add("PUT", "/data/x", "comp=blocklist", "x-ms-content-crc64", "AAAAAAAAAAA=", []byte("<BlockList/>"))
 	f.Add("PUT", "/data", "restype=container&comp=acl", "x-ms-meta-a", "b", []byte("<SignedIdentifiers/>"))
@@ -159,9 +162,11 @@ func FuzzRequests(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path, query, header, value string, sent []byte) {
 		s := withData(t)
 		s.put("/data/x", "hello")
-		req := &http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}, Host: "localhost", ContentLength: int64(len(sent)),
-			RequestURI: "/" + wiretest.Account + path + "?" + query, RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
-			Header: http.Header{"X-Ms-Version": {"2024-08-04"}, "X-Ms-Date": {time.Now().UTC().Format(http.TimeFormat)}, "X-Ms-Blob-Type": {"BlockBlob"}}}
+		req := &http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}, Host: "localhost",
+			ContentLength: int64(len(sent)),
+			RequestURI:    "/" + wiretest.Account + path + "?" + query, RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
+			Header: http.Header{"X-Ms-Version": {"2024-08-04"}, "X-Ms-Date": {time.Now().UTC().Format(http.TimeFormat)},
+				"X-Ms-Blob-Type": {"BlockBlob"}}}
 		req.Header.Set(header, value)
 		req.Header.Set("Content-Length", strconv.Itoa(len(sent))) // where net/http's server has it
 		// Signed as SharedKey where the signer of these tests can.

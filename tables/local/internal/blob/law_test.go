@@ -37,7 +37,8 @@ func upload(b *blockblob.Client, t *testing.T, fill byte, blocks, size int) erro
 		}
 		ids = append(ids, id)
 	}
-	_, err := b.CommitBlockList(t.Context(), ids, &blockblob.CommitBlockListOptions{Metadata: map[string]*string{"fill": new(string(fill))}})
+	_, err := b.CommitBlockList(t.Context(), ids,
+		&blockblob.CommitBlockListOptions{Metadata: map[string]*string{"fill": new(string(fill))}})
 	return err
 }
 
@@ -102,7 +103,8 @@ func TestOverwriteWhileReading(t *testing.T) {
 	if _, err := b.StageBlock(t.Context(), blockID(3), body([]byte("short")), nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.CommitBlockList(t.Context(), []string{blockID(0), blockID(1), blockID(2), blockID(3)}, nil); err != nil {
+	if _, err := b.CommitBlockList(t.Context(), []string{blockID(0), blockID(1), blockID(2), blockID(3)},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := b.DownloadStream(t.Context(), nil)
@@ -194,12 +196,14 @@ func TestCutUploadLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", req.URL.RequestURI(), req.URL.Host, length)
+			fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", req.URL.RequestURI(),
+				req.URL.Host, length)
 			req.Header.Write(conn)
 			fmt.Fprintf(conn, "\r\n%s", strings.Repeat("z", int(length/2)))
 			conn.(*net.TCPConn).CloseWrite()
 			answer, err := io.ReadAll(conn)
-			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") || !strings.Contains(string(answer), "IncompleteBody") {
+			if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 400 ") || !strings.Contains(string(answer),
+				"IncompleteBody") {
 				t.Errorf("%s cut at %d: %s %v", path, length/2, answer, err)
 			}
 			conn.Close()
@@ -251,7 +255,8 @@ func TestReopenNamesTheBlobOfAMissingFile(t *testing.T) {
 	}
 	f.Server.Close()
 	_, err := f.again()
-	if missing, ok := errors.AsType[*content.Missing](err); !ok || missing.Owner == 0 || !strings.Contains(err.Error(), "blob data/dir/x: ") {
+	if missing, ok := errors.AsType[*content.Missing](err); !ok || missing.Owner == 0 || !strings.Contains(err.Error(),
+		"blob data/dir/x: ") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -42,5 +42,6 @@ func TestWhatIsNotThereWasNotModified(t *testing.T) {
 }
 
 func TestAccountNeedsAnOperation(t *testing.T) {
-	inMemory(t).Do(http.MethodPut, "/?restype=container", "").Want(t, http.StatusBadRequest, "InvalidQueryParameterValue")
+	inMemory(t).Do(http.MethodPut, "/?restype=container", "").Want(t, http.StatusBadRequest,
+		"InvalidQueryParameterValue")
 }

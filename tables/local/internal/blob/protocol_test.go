@@ -28,9 +28,11 @@ func crcOf(s string) string {
 
 func TestPutBlobAnswersWithWhatIsThere(t *testing.T) {
 	f := withData(t)
-	a := f.put("/data/x", "hello", "x-ms-meta-Site", "north", "Content-Type", "text/plain", "x-ms-blob-content-encoding", "identity",
+	a := f.put("/data/x", "hello", "x-ms-meta-Site", "north", "Content-Type", "text/plain",
+		"x-ms-blob-content-encoding", "identity",
 		"x-ms-blob-content-language", "de", "x-ms-blob-cache-control", "no-store", "x-ms-blob-content-disposition", "inline").Want(t, 201, "")
-	for name, want := range map[string]string{"Content-Md5": md5Of("hello"), "X-Ms-Request-Server-Encrypted": "true", "Content-Length": "0"} {
+	for name, want := range map[string]string{"Content-Md5": md5Of("hello"), "X-Ms-Request-Server-Encrypted": "true",
+		"Content-Length": "0"} {
 		if got := a.Header.Get(name); got != want {
 			t.Errorf("Put Blob: %s %q, want %q", name, got, want)
 		}
@@ -40,7 +42,8 @@ func TestPutBlobAnswersWithWhatIsThere(t *testing.T) {
 	}
 	for _, method := range []string{"GET", "HEAD"} {
 		b := f.Do(method, "/data/x", "").Want(t, 200, "")
-		for name, want := range map[string]string{"Content-Md5": md5Of("hello"), "Content-Length": "5", "Content-Type": "text/plain",
+		for name, want := range map[string]string{"Content-Md5": md5Of("hello"), "Content-Length": "5",
+			"Content-Type":     "text/plain",
 			"Content-Encoding": "identity", "Content-Language": "de", "Cache-Control": "no-store", "Content-Disposition": "inline",
 			"Accept-Ranges": "bytes", "X-Ms-Blob-Type": "BlockBlob", "X-Ms-Lease-Status": "unlocked", "X-Ms-Lease-State": "available",
 			"X-Ms-Server-Encrypted": "true", "X-Ms-Meta-Site": "north", "Etag": a.Header.Get("ETag"), "Last-Modified": a.Header.Get("Last-Modified")} {
@@ -105,16 +108,20 @@ func TestRanges(t *testing.T) {
 	}
 	f.Do("GET", "/data/x", "", "x-ms-range", "bytes=-1-").Want(t, 200, "")
 	f.Do("GET", "/data/x", "", "x-ms-range-get-content-md5", "true").Want(t, 400, "InvalidHeaderValue")
-	a := f.Do("GET", "/data/x", "", "Range", "bytes=1-3", "x-ms-range", "bytes=2-4", "x-ms-range-get-content-md5", "true").Want(t, 206, "")
+	a := f.Do("GET", "/data/x", "", "Range", "bytes=1-3", "x-ms-range", "bytes=2-4", "x-ms-range-get-content-md5",
+		"true").Want(t, 206, "")
 	if a.Header.Get("Content-MD5") != md5Of("234") || a.Header.Get("x-ms-blob-content-md5") != md5Of("0123456789") {
 		t.Errorf("MD5 of a range: %v", a.Header)
 	}
-	if a = f.Do("GET", "/data/x", "", "Range", "bytes=2-4", "x-ms-range-get-content-crc64", "true").Want(t, 206, ""); a.Header.Get("x-ms-content-crc64") != crcOf("234") {
+	if a = f.Do("GET", "/data/x", "", "Range", "bytes=2-4", "x-ms-range-get-content-crc64", "true").Want(t, 206,
+		""); a.Header.Get("x-ms-content-crc64") != crcOf("234") {
 		t.Errorf("CRC64 of a range: %v", a.Header)
 	}
-	f.Do("GET", "/data/x", "", "Range", "bytes=2-4", "x-ms-range-get-content-md5", "true", "x-ms-range-get-content-crc64", "true").Want(t, 400, "InvalidHeaderValue")
+	f.Do("GET", "/data/x", "", "Range", "bytes=2-4", "x-ms-range-get-content-md5", "true",
+		"x-ms-range-get-content-crc64", "true").Want(t, 400, "InvalidHeaderValue")
 	f.put("/data/big", strings.Repeat("x", maxSummed+1))
-	f.Do("GET", "/data/big", "", "Range", "bytes=0-", "x-ms-range-get-content-md5", "true").Want(t, 400, "OutOfRangeInput")
+	f.Do("GET", "/data/big", "", "Range", "bytes=0-", "x-ms-range-get-content-md5", "true").Want(t, 400,
+		"OutOfRangeInput")
 }
 
 func TestConditions(t *testing.T) {
@@ -125,14 +132,17 @@ func TestConditions(t *testing.T) {
 		name, value string
 		status      int
 	}{
-		{"If-Match", tag, 200}, {"If-Match", "*", 200}, {"If-Match", `"0x1", ` + tag, 200}, {"If-Match", strings.Trim(tag, `"`), 200}, {"If-Match", `"0x1"`, 412},
+		{"If-Match", tag, 200}, {"If-Match", "*", 200}, {"If-Match", `"0x1", ` + tag, 200}, {"If-Match",
+			strings.Trim(tag, `"`), 200}, {"If-Match", `"0x1"`, 412},
 		{"If-None-Match", tag, 304}, {"If-None-Match", `"0x1"`, 200}, {"If-None-Match", "*", 400},
-		{"If-Modified-Since", ago, 200}, {"If-Modified-Since", hence, 304}, {"If-Unmodified-Since", ago, 412}, {"If-Unmodified-Since", hence, 200},
+		{"If-Modified-Since", ago, 200}, {"If-Modified-Since", hence, 304}, {"If-Unmodified-Since", ago,
+			412}, {"If-Unmodified-Since", hence, 200},
 		{"If-Modified-Since", "yesterday", 400},
 	}
 	for _, method := range []string{"GET", "HEAD"} {
 		for _, c := range read {
-			if a := f.Do(method, "/data/x", "", c.name, c.value); a.Status != c.status || a.Code() != map[int]string{304: "ConditionNotMet", 412: "ConditionNotMet"}[c.status] && c.status != 400 {
+			if a := f.Do(method, "/data/x", "", c.name,
+				c.value); a.Status != c.status || a.Code() != map[int]string{304: "ConditionNotMet", 412: "ConditionNotMet"}[c.status] && c.status != 400 {
 				t.Errorf("%s with %s %s: %d %s, want %d", method, c.name, c.value, a.Status, a.Code(), c.status)
 			}
 		}
@@ -164,15 +174,18 @@ func TestConditions(t *testing.T) {
 func TestChecksumsAreChecked(t *testing.T) {
 	f := withData(t)
 	list := `<BlockList><Latest>QQ==</Latest></BlockList>`
-	for _, c := range []struct{ path, body string }{{"/data/x", "hello"}, {"/data/x?comp=block&blockid=QQ==", "hello"}, {"/data/x?comp=blocklist", list}} {
+	for _, c := range []struct{ path, body string }{{"/data/x", "hello"}, {"/data/x?comp=block&blockid=QQ==", "hello"},
+		{"/data/x?comp=blocklist", list}} {
 		f.put(c.path, c.body, "Content-MD5", md5Of("other")).Want(t, 400, "Md5Mismatch")
 		f.put(c.path, c.body, "x-ms-content-crc64", crcOf("other")).Want(t, 400, "Crc64Mismatch")
 		f.put(c.path, c.body, "Content-MD5", "short").Want(t, 400, "InvalidMd5")
 		f.put(c.path, c.body, "x-ms-content-crc64", "short").Want(t, 400, "InvalidHeaderValue")
-		if a := f.put(c.path, c.body, "Content-MD5", md5Of(c.body)).Want(t, 201, ""); a.Header.Get("Content-MD5") != md5Of(c.body) {
+		if a := f.put(c.path, c.body, "Content-MD5", md5Of(c.body)).Want(t, 201,
+			""); a.Header.Get("Content-MD5") != md5Of(c.body) {
 			t.Errorf("%s: Content-MD5 %s", c.path, a.Header.Get("Content-MD5"))
 		}
-		if a := f.put(c.path, c.body, "x-ms-content-crc64", crcOf(c.body)).Want(t, 201, ""); a.Header.Get("x-ms-content-crc64") != crcOf(c.body) {
+		if a := f.put(c.path, c.body, "x-ms-content-crc64", crcOf(c.body)).Want(t, 201,
+			""); a.Header.Get("x-ms-content-crc64") != crcOf(c.body) {
 			t.Errorf("%s: x-ms-content-crc64 %s", c.path, a.Header.Get("x-ms-content-crc64"))
 		}
 	}
@@ -187,7 +200,10 @@ func TestChecksumsAreChecked(t *testing.T) {
 
 func TestBlockIDs(t *testing.T) {
 	f := withData(t)
-	id := func(n int) string { return base64.URLEncoding.EncodeToString(make([]byte, n)) } // zeros: the same in both alphabets
+	id := func(n int) string {
+		return base64.URLEncoding.EncodeToString(make([]byte,
+			n))
+	} // zeros: the same in both alphabets
 	f.Do("PUT", "/data/x?comp=block", "x").Want(t, 400, "MissingRequiredQueryParameter")
 	for _, bad := range []string{"", "!", "QQ", id(65)} {
 		f.Do("PUT", "/data/x?comp=block&blockid="+bad, "x").Want(t, 400, "InvalidBlockId")
@@ -197,8 +213,10 @@ func TestBlockIDs(t *testing.T) {
 	f.Do("PUT", "/data/x?comp=block&blockid="+id(64), "").Want(t, 400, "InvalidHeaderValue")
 	f.Do("PUT", "/data/x?comp=blocklist", "<BlockList><Latest>"+id(64)+"</Latest></BlockList>").Want(t, 201, "")
 	f.Do("PUT", "/data/x?comp=block&blockid="+id(3), "x").Want(t, 201, "")
-	f.Do("PUT", "/data/x?comp=blocklist", "<BlockList><Uncommitted>"+id(64)+"</Uncommitted></BlockList>").Want(t, 400, "InvalidBlockList")
-	f.Do("PUT", "/data/x?comp=blocklist", "<BlockList><Committed>"+id(64)+"</Committed><Uncommitted>"+id(3)+"</Uncommitted></BlockList>").Want(t, 201, "")
+	f.Do("PUT", "/data/x?comp=blocklist", "<BlockList><Uncommitted>"+id(64)+"</Uncommitted></BlockList>").Want(t, 400,
+		"InvalidBlockList")
+	f.Do("PUT", "/data/x?comp=blocklist",
+		"<BlockList><Committed>"+id(64)+"</Committed><Uncommitted>"+id(3)+"</Uncommitted></BlockList>").Want(t, 201, "")
 	a := f.Do("GET", "/data/x?comp=blocklist&blocklisttype=all", "").Want(t, 200, "")
 	want := wire.XMLHeader + "<BlockList><CommittedBlocks><Block><Name>" + id(64) + "</Name><Size>1</Size></Block><Block><Name>" + id(3) +
 		"</Name><Size>1</Size></Block></CommittedBlocks><UncommittedBlocks></UncommittedBlocks></BlockList>"
@@ -211,7 +229,8 @@ func TestBlockIDs(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	f := inMemory(t)
-	for name, code := range map[string]string{"ab": "OutOfRangeInput", strings.Repeat("a", 64): "OutOfRangeInput", "Data": "InvalidResourceName",
+	for name, code := range map[string]string{"ab": "OutOfRangeInput", strings.Repeat("a", 64): "OutOfRangeInput",
+		"Data": "InvalidResourceName",
 		"a--b": "InvalidResourceName", "-ab": "InvalidResourceName", "a_b": "InvalidResourceName"} {
 		f.Do("PUT", "/"+name+"?restype=container", "").Want(t, 400, code)
 		f.Do("GET", "/"+name+"/x", "").Want(t, 400, code)
@@ -289,7 +308,8 @@ func TestServiceSAS(t *testing.T) {
 		{"PUT", "/data/new", "new", sas("c", "data", "c"), 201, ""},
 		{"PUT", "/data/x", "new", sas("b", "data/x", "w"), 201, ""},
 		{"PUT", "/data/x", "new", sas("c", "data", "rdl"), 403, "AuthorizationPermissionMismatch"},
-		{"PUT", "/data/z?comp=block&blockid=QQ==", "new", sas("c", "data", "c"), 403, "AuthorizationPermissionMismatch"},
+		{"PUT", "/data/z?comp=block&blockid=QQ==", "new", sas("c", "data", "c"), 403,
+			"AuthorizationPermissionMismatch"},
 		{"PUT", "/data/z?comp=block&blockid=QQ==", "new", sas("c", "data", "w"), 201, ""},
 		{"PUT", "/data/x?comp=metadata", "", sas("c", "data", "c"), 403, "AuthorizationPermissionMismatch"},
 		{"PUT", "/data/x?comp=metadata", "", sas("c", "data", "w"), 200, ""},
@@ -305,10 +325,12 @@ func TestServiceSAS(t *testing.T) {
 		{"GET", "/data/new", "", sas("c", "data", "", "si", "readers"), 403, "AuthenticationFailed"},
 	} {
 		if a := do(c.method, c.path, c.body, c.query); a.Status != c.status || a.Code() != c.code {
-			t.Errorf("%s %s with %s: %d %s, want %d %s", c.method, c.path, c.query, a.Status, a.Code(), c.status, c.code)
+			t.Errorf("%s %s with %s: %d %s, want %d %s", c.method, c.path, c.query, a.Status, a.Code(), c.status,
+				c.code)
 		}
 	}
-	f.Do("PUT", "/data?restype=container&comp=acl", "<SignedIdentifiers><SignedIdentifier><Id>readers</Id><AccessPolicy><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>").Want(t, 200, "")
+	f.Do("PUT", "/data?restype=container&comp=acl",
+		"<SignedIdentifiers><SignedIdentifier><Id>readers</Id><AccessPolicy><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>").Want(t, 200, "")
 	do("GET", "/data/new", "", sas("c", "data", "", "si", "readers")).Want(t, 200, "")
 	if a := f.Do("GET", "/data?restype=container&comp=acl", "").Want(t, 200, ""); !strings.Contains(a.Body,
 		"<Id>readers</Id><AccessPolicy><Permission>r</Permission></AccessPolicy>") {
@@ -317,11 +339,13 @@ func TestServiceSAS(t *testing.T) {
 	f.Do("PUT", "/data?restype=container&comp=acl", "").Want(t, 200, "")
 	do("GET", "/data/new", "", sas("c", "data", "", "si", "readers")).Want(t, 403, "AuthenticationFailed")
 
-	query := sas("b", "data/new", "r", "rscc", "no-cache", "rscd", "attachment; filename=x", "rsce", "gzip", "rscl", "fr", "rsct", "text/html")
+	query := sas("b", "data/new", "r", "rscc", "no-cache", "rscd", "attachment; filename=x", "rsce", "gzip", "rscl",
+		"fr", "rsct", "text/html")
 	for _, method := range []string{"GET", "HEAD"} {
 		a := do(method, "/data/new", "", query).Want(t, 200, "")
-		for name, want := range map[string]string{"Cache-Control": "no-cache", "Content-Disposition": "attachment; filename=x",
-			"Content-Encoding": "gzip", "Content-Language": "fr", "Content-Type": "text/html"} {
+		for name, want := range map[string]string{"Cache-Control": "no-cache",
+			"Content-Disposition": "attachment; filename=x",
+			"Content-Encoding":    "gzip", "Content-Language": "fr", "Content-Type": "text/html"} {
 			if got := a.Header.Get(name); got != want {
 				t.Errorf("%s: %s %q, want %q", method, name, got, want)
 			}
@@ -352,7 +376,8 @@ func TestUnservedIsNamed(t *testing.T) {
 		{"POST", "/data/x?comp=query", "Query Blob Contents", nil},
 		{"PUT", "/data/y", "Copy Blob", []string{"x-ms-copy-source", "http://example.com/x"}},
 		{"PUT", "/data/y", "customer-provided", []string{"x-ms-blob-type", "BlockBlob", "x-ms-encryption-key", "AAAA"}},
-		{"PUT", "/data/y", "structured", []string{"x-ms-blob-type", "BlockBlob", "x-ms-structured-body", "XSM/1.0; properties=crc64"}},
+		{"PUT", "/data/y", "structured", []string{"x-ms-blob-type", "BlockBlob", "x-ms-structured-body",
+			"XSM/1.0; properties=crc64"}},
 		{"PUT", "/data/y", "tags", []string{"x-ms-blob-type", "BlockBlob", "x-ms-tags", "a=b"}},
 		{"PUT", "/other?restype=container", "anonymous access", []string{"x-ms-blob-public-access", "blob"}},
 		{"POST", "/?comp=batch", "Batch", nil},
@@ -367,7 +392,8 @@ func TestUnservedIsNamed(t *testing.T) {
 	}
 	f.Do("POST", "/data/x", "").Want(t, 405, "UnsupportedHttpVerb")
 	f.Do("GET", "/data/x", "", "x-ms-lease-id", "5e1c3a8f").Want(t, 412, "LeaseNotPresentWithBlobOperation")
-	f.Do("DELETE", "/data?restype=container", "", "x-ms-lease-id", "5e1c3a8f").Want(t, 412, "LeaseNotPresentWithContainerOperation")
+	f.Do("DELETE", "/data?restype=container", "", "x-ms-lease-id", "5e1c3a8f").Want(t, 412,
+		"LeaseNotPresentWithContainerOperation")
 	f.Do("DELETE", "/data/x", "", "x-ms-delete-snapshots", "include").Want(t, 202, "")
 	f.Do("GET", "/data/y", "").Want(t, 404, "BlobNotFound")
 	f.Do("GET", "/none/y", "").Want(t, 404, "ContainerNotFound")
@@ -379,7 +405,8 @@ func TestLengthIsRequiredAndBounded(t *testing.T) {
 	chunked := f.Request("PUT", "/data/x", strings.NewReader("hello"), "x-ms-blob-type", "BlockBlob")
 	chunked.ContentLength = -1
 	f.Send(f.Sign(chunked)).Want(t, 411, "MissingContentLengthHeader")
-	for path, most := range map[string]int64{"/data/x": maxPut, "/data/x?comp=block&blockid=QQ==": maxBlock, "/data/x?comp=blocklist": maxListBody} {
+	for path, most := range map[string]int64{"/data/x": maxPut, "/data/x?comp=block&blockid=QQ==": maxBlock,
+		"/data/x?comp=blocklist": maxListBody} {
 		req := f.Request("PUT", path, zeros{}, "x-ms-blob-type", "BlockBlob", "Expect", "100-continue")
 		req.ContentLength = most + 1
 		f.Send(f.Sign(req)).Want(t, 413, "RequestBodyTooLarge")
@@ -391,14 +418,16 @@ func TestBlockListIsBounded(t *testing.T) {
 	f := withData(t)
 	f.Do("PUT", "/data/x?comp=block&blockid=QQ==", "x").Want(t, 201, "")
 	list := func(n int) string {
-		return `<?xml version="1.0" encoding="utf-8"?><BlockList>` + strings.Repeat("<Latest>QQ==</Latest>", n) + `</BlockList>`
+		return `<?xml version="1.0" encoding="utf-8"?><BlockList>` + strings.Repeat("<Latest>QQ==</Latest>",
+			n) + `</BlockList>`
 	}
 	f.Do("PUT", "/data/x?comp=blocklist", list(50_001)).Want(t, 400, "BlockListTooLong")
 	f.Do("PUT", "/data/x?comp=blocklist", list(50_000)).Want(t, 201, "")
 	if a := f.Do("GET", "/data/x", "", "Range", "bytes=49990-"); a.Body != strings.Repeat("x", 10) {
 		t.Errorf("the end of 50,000 blocks: %q", a.Body)
 	}
-	for _, bad := range []string{"", "<BlockList>", "<Blocks/>", "<BlockList><Last>QQ==</Last></BlockList>", "<BlockList>x</BlockList>",
+	for _, bad := range []string{"", "<BlockList>", "<Blocks/>", "<BlockList><Last>QQ==</Last></BlockList>",
+		"<BlockList>x</BlockList>",
 		"<BlockList/><BlockList/>", "<BlockList><Latest><b/></Latest></BlockList>"} {
 		f.Do("PUT", "/data/y?comp=blocklist", bad).Want(t, 400, "InvalidXmlDocument")
 	}

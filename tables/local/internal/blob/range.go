@@ -42,7 +42,8 @@ var (
 func parseRange(h http.Header) (byteRange, error) {
 	b := byteRange{to: -1}
 	b.given = b.parse(cmp.Or(h.Get("x-ms-range"), h.Get("Range")))
-	for name, on := range map[string]*bool{"x-ms-range-get-content-md5": &b.md5, "x-ms-range-get-content-crc64": &b.crc} {
+	for name, on := range map[string]*bool{"x-ms-range-get-content-md5": &b.md5,
+		"x-ms-range-get-content-crc64": &b.crc} {
 		value := h.Get(name)
 		*on = strings.EqualFold(value, "true")
 		if *on && !b.given {

@@ -45,7 +45,8 @@ func newSums(r *wire.Request) (*sums, error) {
 		}
 	}
 	if s.wantMD5 != nil && s.wantCRC != nil {
-		return nil, wire.BadHeader("x-ms-content-crc64", base64.StdEncoding.EncodeToString(s.wantCRC)) // only one is allowed
+		return nil, wire.BadHeader("x-ms-content-crc64",
+			base64.StdEncoding.EncodeToString(s.wantCRC)) // only one is allowed
 	}
 	if s.wantMD5 != nil {
 		s.md5 = md5.New()

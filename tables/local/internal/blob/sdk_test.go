@@ -64,7 +64,8 @@ func TestSDKRoundTripsContents(t *testing.T) {
 		if size < 10 {
 			continue
 		}
-		part, err := b.DownloadStream(ctx, &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: int64(size) / 3, Count: int64(size) / 2}, RangeGetContentMD5: to.Ptr(size < 4<<20)})
+		part, err := b.DownloadStream(ctx, &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: int64(size) / 3,
+			Count: int64(size) / 2}, RangeGetContentMD5: to.Ptr(size < 4<<20)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,9 +85,11 @@ func TestSDKListsFlatAndByHierarchy(t *testing.T) {
 	ctx := t.Context()
 	c := f.container("data")
 	var all []string
-	for _, name := range []string{"a", "dir/1", "dir/2", "dir/sub/3", "dir-x", "ä <&> \"q\" +%20", "z/" + "\x01", "z/\uFFFF"} {
+	for _, name := range []string{"a", "dir/1", "dir/2", "dir/sub/3", "dir-x", "ä <&> \"q\" +%20", "z/" + "\x01",
+		"z/\uFFFF"} {
 		all = append(all, name)
-		if _, err := c.NewBlockBlobClient(name).Upload(ctx, body([]byte(name)), &blockblob.UploadOptions{Metadata: map[string]*string{"n": to.Ptr("v")}}); err != nil {
+		if _, err := c.NewBlockBlobClient(name).Upload(ctx, body([]byte(name)),
+			&blockblob.UploadOptions{Metadata: map[string]*string{"n": to.Ptr("v")}}); err != nil {
 			t.Fatal(name, err)
 		}
 	}
@@ -99,7 +102,8 @@ func TestSDKListsFlatAndByHierarchy(t *testing.T) {
 			t.Errorf("%d at a time: %q, want %q", most, got, all)
 		}
 		want := []string{"dir/1", "dir/2", "dir/sub/3", "dir/uncommitted"}
-		if got := flat(t, c, &azcontainer.ListBlobsFlatOptions{MaxResults: &most, Prefix: to.Ptr("dir/"), Include: azcontainer.ListBlobsInclude{UncommittedBlobs: true, Metadata: true}}); !slices.Equal(got, want) {
+		if got := flat(t, c, &azcontainer.ListBlobsFlatOptions{MaxResults: &most, Prefix: to.Ptr("dir/"),
+			Include: azcontainer.ListBlobsInclude{UncommittedBlobs: true, Metadata: true}}); !slices.Equal(got, want) {
 			t.Errorf("%d at a time: %q, want %q", most, got, want)
 		}
 		got := hierarchy(t, c, &azcontainer.ListBlobsHierarchyOptions{MaxResults: &most})

@@ -10,7 +10,8 @@ import (
 // There are readers that resolve no character references but the five names.
 func TestNamesAreListedWithoutCharacterReferences(t *testing.T) {
 	f := withData(t)
-	if a := f.Do(http.MethodPut, "/data/it's%20%22so%22", "x", "x-ms-blob-type", "BlockBlob"); a.Status != http.StatusCreated {
+	if a := f.Do(http.MethodPut, "/data/it's%20%22so%22", "x", "x-ms-blob-type",
+		"BlockBlob"); a.Status != http.StatusCreated {
 		t.Fatal(a)
 	}
 	for path, want := range map[string]string{

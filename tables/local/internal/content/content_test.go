@@ -109,7 +109,8 @@ func TestContentsComeBack(t *testing.T) {
 		at := s.Snapshot()
 		for _, off := range []int{0, size / 3, size - 1} {
 			var got bytes.Buffer
-			if err := k.Copy(&got, at, 1, r, int64(off), int64(size-off)); err != nil || !bytes.Equal(got.Bytes(), want[off:]) {
+			if err := k.Copy(&got, at, 1, r, int64(off), int64(size-off)); err != nil || !bytes.Equal(got.Bytes(),
+				want[off:]) {
 				t.Errorf("%d bytes from %d: %d came back, %v", size, off, got.Len(), err)
 			}
 		}
@@ -166,7 +167,8 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	k, _ := open(t, vfs.NewMem())
 	for _, size := range []int64{10, long, 2 * bufferSize} {
 		cut := errors.New("cut")
-		if _, err := k.Write(io.MultiReader(bytes.NewReader(make([]byte, size/2)), iotest.ErrReader(cut)), size); !errors.Is(err, cut) {
+		if _, err := k.Write(io.MultiReader(bytes.NewReader(make([]byte, size/2)), iotest.ErrReader(cut)),
+			size); !errors.Is(err, cut) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 		if _, err := k.Write(bytes.NewReader(make([]byte, size/2)), size); !errors.Is(err, io.ErrUnexpectedEOF) {

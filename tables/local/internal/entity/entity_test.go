@@ -58,7 +58,8 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 		`{"a-b":1}`: "PropertyNameInvalid", `{"":1}`: "PropertyNameInvalid", `{"1a":1}`: "PropertyNameInvalid", `{"a b":1}`: "PropertyNameInvalid",
 		`{"PartitionKey":1}`: "InvalidInput", `{"PartitionKey":"a/b"}`: "OutOfRangeInput", `{"RowKey":"a\\b"}`: "OutOfRangeInput", `{"RowKey":"a#"}`: "OutOfRangeInput",
 		`{"RowKey":"a?"}`: "OutOfRangeInput", `{"RowKey":"\u0000"}`: "OutOfRangeInput", `{"RowKey":"\u0085"}`: "OutOfRangeInput",
-		`{"RowKey":"` + strings.Repeat("k", MaxKey+1) + `"}`: "KeyValueTooLarge", many(MaxProperties + 3): "TooManyProperties",
+		`{"RowKey":"` + strings.Repeat("k", MaxKey+1) + `"}`: "KeyValueTooLarge", many(MaxProperties +
+			3): "TooManyProperties",
 	} {
 		b, err := Parse([]byte(body))
 		if got := code(err); got != want {
@@ -98,14 +99,16 @@ func TestLimitsAreTheServices(t *testing.T) {
 		props []Property
 		want  string
 	}{
-		"252 properties":           {props(252, Value{Type: Int32}), "<nil>"},
-		"253 properties":           {props(253, Value{Type: Int32}), "TooManyProperties"},
-		"a string of 64 KiB":       {props(1, str(32<<10)), "<nil>"},
-		"a longer string":          {props(1, str(32<<10+1)), "PropertyValueTooLarge"},
-		"surrogates count as two":  {props(1, Value{Type: String, Raw: []byte(strings.Repeat("😀", 16<<10+1))}), "PropertyValueTooLarge"},
-		"accents count as one":     {props(1, Value{Type: String, Raw: []byte(strings.Repeat("é", 32<<10))}), "<nil>"},
-		"a binary of 64 KiB":       {props(1, Value{Type: Binary, Raw: make([]byte, 64<<10)}), "<nil>"},
-		"a longer binary":          {props(1, Value{Type: Binary, Raw: make([]byte, 64<<10+1)}), "PropertyValueTooLarge"},
+		"252 properties":     {props(252, Value{Type: Int32}), "<nil>"},
+		"253 properties":     {props(253, Value{Type: Int32}), "TooManyProperties"},
+		"a string of 64 KiB": {props(1, str(32<<10)), "<nil>"},
+		"a longer string":    {props(1, str(32<<10+1)), "PropertyValueTooLarge"},
+		"surrogates count as two": {props(1, Value{Type: String, Raw: []byte(strings.Repeat("😀", 16<<10+1))}),
+			"PropertyValueTooLarge"},
+		"accents count as one": {props(1, Value{Type: String, Raw: []byte(strings.Repeat("é", 32<<10))}), "<nil>"},
+		"a binary of 64 KiB":   {props(1, Value{Type: Binary, Raw: make([]byte, 64<<10)}), "<nil>"},
+		"a longer binary": {props(1, Value{Type: Binary, Raw: make([]byte, 64<<10+1)}),
+			"PropertyValueTooLarge"},
 		"an entity under 1 MiB":    {props(15, Value{Type: Binary, Raw: make([]byte, 64<<10)}), "<nil>"},
 		"an entity beyond 1 MiB":   {props(16, Value{Type: Binary, Raw: make([]byte, 64<<10)}), "EntityTooLarge"},
 		"a name of 255 characters": {[]Property{{strings.Repeat("n", 255), Value{Type: Int32}}}, "<nil>"},
@@ -120,7 +123,8 @@ func TestLimitsAreTheServices(t *testing.T) {
 
 // FuzzEntity: what is accepted is rendered as JSON that reads back the same.
 func FuzzEntity(f *testing.F) {
-	for _, seed := range []string{`{"PartitionKey":"p","RowKey":"r","a":1}`, `{"l":"5","l@odata.type":"Edm.Int64","d":1.5,"b":false,"s":"\ud83d"}`,
+	for _, seed := range []string{`{"PartitionKey":"p","RowKey":"r","a":1}`,
+		`{"l":"5","l@odata.type":"Edm.Int64","d":1.5,"b":false,"s":"\ud83d"}`,
 		`{"t":"2026-11-20T10:00:00Z","t@odata.type":"Edm.DateTime"}`, `{"x":"AQ==","x@odata.type":"Edm.Binary","n":null}`} {
 		f.Add([]byte(seed))
 	}
@@ -143,7 +147,8 @@ func FuzzEntity(f *testing.F) {
 			if err != nil {
 				t.Fatalf("rendered %s: %v", first, err)
 			}
-			second := render.Append(nil, again.Partition, again.Row, (&Entity{Timestamp: MinDateTime, Properties: again.Properties}).Append(nil), true)
+			second := render.Append(nil, again.Partition, again.Row,
+				(&Entity{Timestamp: MinDateTime, Properties: again.Properties}).Append(nil), true)
 			if string(first) != string(second) {
 				t.Fatalf("%s became %s", first, second)
 			}

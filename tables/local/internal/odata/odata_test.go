@@ -20,8 +20,10 @@ func sample() *Row {
 	nan := entity.Value{Type: entity.Double, Num: int64(math.Float64bits(math.NaN()))}
 	e := entity.Entity{Timestamp: when.Num, Properties: []entity.Property{
 		{Name: "s", Value: text("it's")}, {Name: "i", Value: entity.Value{Type: entity.Int32, Num: 7}},
-		{Name: "l", Value: entity.Value{Type: entity.Int64, Num: 1 << 40}}, {Name: "d", Value: half}, {Name: "nan", Value: nan},
-		{Name: "b", Value: entity.Value{Type: entity.Boolean, Num: 1}}, {Name: "t", Value: when}, {Name: "g", Value: id},
+		{Name: "l", Value: entity.Value{Type: entity.Int64, Num: 1 << 40}}, {Name: "d", Value: half}, {Name: "nan",
+			Value: nan},
+		{Name: "b", Value: entity.Value{Type: entity.Boolean, Num: 1}}, {Name: "t", Value: when}, {Name: "g",
+			Value: id},
 		{Name: "x", Value: entity.Value{Type: entity.Binary, Raw: []byte{1, 2, 255}}}}}
 	return &Row{Partition: "p", Row: "r5", Entity: e.Append(nil)}
 }
@@ -96,10 +98,13 @@ func TestFilterNamesItsKeys(t *testing.T) {
 		"not (PartitionKey eq 'p')":      {},
 		"PartitionKey ne 'p'":            {},
 		"PartitionKey eq 7":              {},
-		"'p' le PartitionKey and PartitionKey lt 'q'":              {Partition: Interval{Low: at("p"), High: beyond("q")}},
-		"PartitionKey eq 'p' and RowKey gt '1' and RowKey le '5'":  {Partition: p, Row: Interval{Low: beyond("1"), High: at("5")}},
-		"PartitionKey eq 'p' and (RowKey eq '1' or RowKey eq '5')": {Partition: p, Row: Interval{Low: at("1"), High: at("5")}},
-		"PartitionKey eq 'p' and RowKey gt '1' and RowKey ge '1'":  {Partition: p, Row: Interval{Low: beyond("1")}},
+		"'p' le PartitionKey and PartitionKey lt 'q'": {Partition: Interval{Low: at("p"),
+			High: beyond("q")}},
+		"PartitionKey eq 'p' and RowKey gt '1' and RowKey le '5'": {Partition: p,
+			Row: Interval{Low: beyond("1"), High: at("5")}},
+		"PartitionKey eq 'p' and (RowKey eq '1' or RowKey eq '5')": {Partition: p,
+			Row: Interval{Low: at("1"), High: at("5")}},
+		"PartitionKey eq 'p' and RowKey gt '1' and RowKey ge '1'": {Partition: p, Row: Interval{Low: beyond("1")}},
 	} {
 		e, err := Parse(filter)
 		if err != nil {
@@ -122,7 +127,8 @@ func (i Interval) holds(s string) bool {
 
 // FuzzFilter: no filter crashes, and none matches a row outside the keys that it names.
 func FuzzFilter(f *testing.F) {
-	for _, seed := range []string{"PartitionKey eq 'p' and RowKey gt 'r1'", "not (s eq 'it''s') or x eq X'01'", "t ge datetime'2026-01-01T00:00:00Z'",
+	for _, seed := range []string{"PartitionKey eq 'p' and RowKey gt 'r1'", "not (s eq 'it''s') or x eq X'01'",
+		"t ge datetime'2026-01-01T00:00:00Z'",
 		"RowKey ge 'r5' and RowKey lt 'r6' and (i eq 7 or l gt 5L)", "g eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'", "d lt -1.5e300"} {
 		f.Add(seed, "p", "r5")
 	}

@@ -21,7 +21,11 @@ func BenchmarkTurns(b *testing.B) {
 			err := h.turn("bench", func(u *turn) error { u.add(u.now.ns, never, text); return nil })
 			var held []*message
 			if err == nil {
-				err = h.turn("bench", func(u *turn) (err error) { held, _, err = u.take(1, after(u.now.ns, 30)); return err })
+				err = h.turn("bench", func(u *turn) (err error) {
+					held, _,
+						err = u.take(1, after(u.now.ns, 30))
+					return err
+				})
 			}
 			if err == nil {
 				err = h.turn("bench", func(u *turn) error { u.remove(held[0]); return nil })

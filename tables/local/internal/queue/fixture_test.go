@@ -123,7 +123,8 @@ func (f *fixture) put(q *azqueue.QueueClient, text string) *azqueue.EnqueuedMess
 // get takes up to n messages for so many seconds.
 func (f *fixture) get(q *azqueue.QueueClient, n, visibility int32) []*azqueue.DequeuedMessage {
 	f.Helper()
-	resp, err := q.DequeueMessages(f.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n, VisibilityTimeout: &visibility})
+	resp, err := q.DequeueMessages(f.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n,
+		VisibilityTimeout: &visibility})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -18,7 +18,8 @@ func ptr[T any](v T) *T { return &v }
 func TestTextComesBackExactly(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("texts")
-	texts := []string{"", " ", "\n", "  lead and trail \n\t", `<a b="c">&amp;'</a>`, "]]>", "é漢🎉\u0085\u2028\uFFFD", "a\rb\r\n",
+	texts := []string{"", " ", "\n", "  lead and trail \n\t", `<a b="c">&amp;'</a>`, "]]>", "é漢🎉\u0085\u2028\uFFFD",
+		"a\rb\r\n",
 		strings.Repeat("x", maxText), strings.Repeat("&", maxText), strings.Repeat("漢", maxText/3)}
 	for _, text := range texts {
 		sent := f.put(q, text)
@@ -48,7 +49,8 @@ func TestStaleReceiptCannotDelete(t *testing.T) {
 	q := f.queue("stale")
 	first := f.put(q, "work")
 	taken := f.get(q, 1, 30)[0]
-	updated, err := q.UpdateMessage(f.Context(), *taken.MessageID, *taken.PopReceipt, "work", &azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](30)})
+	updated, err := q.UpdateMessage(f.Context(), *taken.MessageID, *taken.PopReceipt, "work",
+		&azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](30)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,8 @@ func TestStaleReceiptCannotDelete(t *testing.T) {
 	for _, stale := range []*string{first.PopReceipt, taken.PopReceipt, updated.PopReceipt} {
 		_, err := q.DeleteMessage(f.Context(), *taken.MessageID, *stale, nil)
 		f.wantCode(err, queueerror.PopReceiptMismatch)
-		_, err = q.UpdateMessage(f.Context(), *taken.MessageID, *stale, "stolen", &azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](0)})
+		_, err = q.UpdateMessage(f.Context(), *taken.MessageID, *stale, "stolen",
+			&azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](0)})
 		f.wantCode(err, queueerror.PopReceiptMismatch)
 	}
 	if _, err := q.DeleteMessage(f.Context(), *again.MessageID, *again.PopReceipt, nil); err != nil {
@@ -86,7 +89,8 @@ func TestPutReceiptIsGood(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("putreceipt")
 	sent := f.put(q, "work")
-	u, err := q.UpdateMessage(f.Context(), *sent.MessageID, *sent.PopReceipt, "changed", &azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](60)})
+	u, err := q.UpdateMessage(f.Context(), *sent.MessageID, *sent.PopReceipt, "changed",
+		&azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](60)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +121,8 @@ func TestConcurrentGetsNeverShareAMessage(t *testing.T) {
 	for i := range workers {
 		group.Go(func() {
 			for {
-				resp, err := q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: ptr(int32(1 + i%4))})
+				resp, err := q.DequeueMessages(t.Context(),
+					&azqueue.DequeueMessagesOptions{NumberOfMessages: ptr(int32(1 + i%4))})
 				if err != nil {
 					t.Error(err)
 					return
@@ -216,7 +221,8 @@ func TestMessageAnswersReadAsAzures(t *testing.T) {
 		status               int
 		want                 string
 	}{
-		{"POST", "/wire/messages?messagettl=60", "\uFEFF<?xml version='1.0' encoding='utf-8'?>\n<QueueMessage>\n <MessageText>a &lt;b&gt;</MessageText>\n</QueueMessage>", 201, head + begin + lease + end},
+		{"POST", "/wire/messages?messagettl=60",
+			"\uFEFF<?xml version='1.0' encoding='utf-8'?>\n<QueueMessage>\n <MessageText>a &lt;b&gt;</MessageText>\n</QueueMessage>", 201, head + begin + lease + end},
 		{"GET", "/wire/messages?peekonly=true", "", 200, head + begin + rest + end},
 		{"GET", "/wire/messages", "", 200, head + begin + lease + rest + end},
 		{"GET", "/wire/messages", "", 200, head + `</QueueMessagesList>$`},
@@ -238,7 +244,8 @@ func TestUpdateWithoutTextKeepsIt(t *testing.T) {
 	sas.Set("visibilitytimeout", "0")
 	r := f.bySAS("PUT", "/keep/messages/"+*sent.MessageID, "", sas)
 	r.Want(t, 204, "")
-	if _, err := time.Parse(time.RFC1123, r.Header.Get("x-ms-time-next-visible")); err != nil || r.Header.Get("x-ms-popreceipt") == "" {
+	if _, err := time.Parse(time.RFC1123,
+		r.Header.Get("x-ms-time-next-visible")); err != nil || r.Header.Get("x-ms-popreceipt") == "" {
 		t.Errorf("headers %v", r.Header)
 	}
 	if got := f.get(q, 1, 30); *got[0].MessageText != "kept" {
@@ -274,15 +281,20 @@ func TestRefusalsOfMessages(t *testing.T) {
 		{"POST", "/refuse/messages", "", 400, "InvalidXmlDocument"},
 		{"POST", "/refuse/messages", "<QueueMessage/>", 400, "InvalidXmlDocument"},
 		{"POST", "/refuse/messages", "<QueueMessage><MessageText>", 400, "InvalidXmlDocument"},
-		{"POST", "/refuse/messages", "<QueueMessage><MessageText>\x01</MessageText></QueueMessage>", 400, "InvalidXmlDocument"},
-		{"POST", "/refuse/messages", "<QueueMessage><MessageText>&#x1;</MessageText></QueueMessage>", 400, "InvalidXmlDocument"},
-		{"POST", "/refuse/messages", "<!DOCTYPE q [<!ENTITY a 'b'>]><QueueMessage><MessageText>&a;</MessageText></QueueMessage>", 400, "InvalidXmlDocument"},
+		{"POST", "/refuse/messages", "<QueueMessage><MessageText>\x01</MessageText></QueueMessage>", 400,
+			"InvalidXmlDocument"},
+		{"POST", "/refuse/messages", "<QueueMessage><MessageText>&#x1;</MessageText></QueueMessage>", 400,
+			"InvalidXmlDocument"},
+		{"POST", "/refuse/messages",
+			"<!DOCTYPE q [<!ENTITY a 'b'>]><QueueMessage><MessageText>&a;</MessageText></QueueMessage>", 400, "InvalidXmlDocument"},
 		{"POST", "/refuse/messages", text + text, 400, "InvalidXmlDocument"},
-		{"POST", "/refuse/messages", "<QueueMessage><MessageText><b/></MessageText></QueueMessage>", 400, "InvalidXmlDocument"},
+		{"POST", "/refuse/messages", "<QueueMessage><MessageText><b/></MessageText></QueueMessage>", 400,
+			"InvalidXmlDocument"},
 		{"PUT", id + "?visibilitytimeout=0", "", 400, "MissingRequiredQueryParameter"},
 		{"PUT", id + "?popreceipt=" + receipt, "", 400, "MissingRequiredQueryParameter"},
 		{"PUT", id + "?visibilitytimeout=604801&popreceipt=" + receipt, "", 400, "OutOfRangeQueryParameterValue"},
-		{"PUT", id + "?visibilitytimeout=604800&popreceipt=" + receipt, "", 400, "OutOfRangeQueryParameterValue"}, // after it expired
+		{"PUT", id + "?visibilitytimeout=604800&popreceipt=" + receipt, "", 400,
+			"OutOfRangeQueryParameterValue"}, // after it expired
 		{"DELETE", id, "", 400, "MissingRequiredQueryParameter"},
 		{"DELETE", id + "?popreceipt=not+base64", "", 400, "InvalidQueryParameterValue"},
 		{"DELETE", id + "?popreceipt=AAAA", "", 400, "PopReceiptMismatch"},

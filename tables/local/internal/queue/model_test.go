@@ -108,7 +108,8 @@ func (w *walk) step(u *turn) error {
 func (w *walk) due(now int64, taken map[uuid.UUID]bool) (next uuid.UUID, found bool) {
 	for id, m := range w.model {
 		best := w.model[next]
-		if m.visible <= now && !taken[id] && (!found || m.visible < best.visible || m.visible == best.visible && m.order < best.order) {
+		if m.visible <= now && !taken[id] && (!found || m.visible < best.visible || m.visible == best.visible &&
+			m.order < best.order) {
 			next, found = id, true
 		}
 	}

@@ -85,7 +85,8 @@ func TestMetadata(t *testing.T) {
 				got[name] = values[0]
 			}
 		}
-		if !maps.Equal(got, map[string]string{"a_1": "x y", "b": ""}) || r.Header.Get("x-ms-approximate-messages-count") != "0" {
+		if !maps.Equal(got, map[string]string{"a_1": "x y",
+			"b": ""}) || r.Header.Get("x-ms-approximate-messages-count") != "0" {
 			t.Errorf("%s: %v", method, r.Header)
 		}
 	}
@@ -204,7 +205,8 @@ func TestStoredPolicyRules(t *testing.T) {
 	}
 	start, expiry := f.now().Add(-time.Minute).UTC().Truncate(time.Second), f.now().Add(time.Hour).UTC().Truncate(time.Second)
 	adders := func(id string) *azqueue.SignedIdentifier {
-		return &azqueue.SignedIdentifier{ID: &id, AccessPolicy: &azqueue.AccessPolicy{Start: &start, Expiry: &expiry, Permission: ptr("a")}}
+		return &azqueue.SignedIdentifier{ID: &id, AccessPolicy: &azqueue.AccessPolicy{Start: &start, Expiry: &expiry,
+			Permission: ptr("a")}}
 	}
 	byPolicy := func() wiretest.Answer {
 		return f.bySAS("POST", "/policy/messages", textBody, sas("policy", "", "adders"))
@@ -225,7 +227,8 @@ func TestStoredPolicyRules(t *testing.T) {
 	deleters := adders("deleters")
 	deleters.AccessPolicy.Permission = ptr("rd") // a queue's are raup
 	f.wantCode(set(adders("1"), deleters), queueerror.InvalidXMLNodeValue)
-	f.wantCode(set(adders("1"), adders("2"), adders("3"), adders("4"), adders("5"), adders("6")), queueerror.InvalidXMLDocument)
+	f.wantCode(set(adders("1"), adders("2"), adders("3"), adders("4"), adders("5"), adders("6")),
+		queueerror.InvalidXMLDocument)
 	byPolicy().Want(t, 201, "")
 	if err := set(); err != nil {
 		t.Fatal(err)

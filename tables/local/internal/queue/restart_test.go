@@ -34,7 +34,8 @@ func TestRestartKeepsReceipts(t *testing.T) {
 	if got := f.get(q, 32, 5); len(got) != 1 || *got[0].MessageText != "second" {
 		t.Errorf("got %d messages, want the second alone: the first is leased", len(got))
 	}
-	u, err := q.UpdateMessage(t.Context(), *taken.MessageID, *taken.PopReceipt, "first", &azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](0)})
+	u, err := q.UpdateMessage(t.Context(), *taken.MessageID, *taken.PopReceipt, "first",
+		&azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](0)})
 	if err != nil {
 		t.Fatal(err)
 	}

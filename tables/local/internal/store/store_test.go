@@ -134,7 +134,8 @@ func TestFailedBatchIsReported(t *testing.T) {
 	b := s.Batch()
 	b.keep(errors.New("the first"))
 	b.keep(errors.New("the second"))
-	if err := s.Apply(b)(); err == nil || !strings.Contains(err.Error(), "the first") || strings.Contains(err.Error(), "the second") {
+	if err := s.Apply(b)(); err == nil || !strings.Contains(err.Error(), "the first") || strings.Contains(err.Error(),
+		"the second") {
 		t.Errorf("Apply gives %v, want the first error", err)
 	}
 }

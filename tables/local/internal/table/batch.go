@@ -64,7 +64,8 @@ func parseOperations(r *wire.Request, parts []part) (ops []*operation, failed in
 		if err != nil {
 			return nil, i, err
 		}
-		op, err := parseOperation(methodOf(p.method, p.header), path, p.header, func() ([]byte, error) { return p.body, nil })
+		op, err := parseOperation(methodOf(p.method, p.header), path, p.header,
+			func() ([]byte, error) { return p.body, nil })
 		if err != nil {
 			return nil, i, err
 		}

@@ -47,12 +47,14 @@ func insertion(row string, headers ...string) string {
 // its operations.
 func TestAcceptIsEachOperationsOwn(t *testing.T) {
 	s := open(t)
-	header := http.Header{"Content-Type": {"multipart/mixed; boundary=b"}, "Accept": {"application/atom+xml,application/xml"}}
+	header := http.Header{"Content-Type": {"multipart/mixed; boundary=b"},
+		"Accept": {"application/atom+xml,application/xml"}}
 	for _, c := range []struct{ row, accept, want string }{
 		{"1", "application/json;odata=nometadata", "\r\n\r\n" + `{"PartitionKey":"p"`},
 		{"2", "application/json;odata=fullmetadata", `"odata.editLink"`},
 		{"3", "application/json", `"n@odata.type":"Edm.Int64"`},
-		{"3", "application/json", `{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"0:The`},
+		{"3", "application/json",
+			`{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"0:The`},
 		{"4", "application/atom+xml", "AtomFormatNotSupported"},
 	} {
 		w := send(t, s, http.MethodPost, "/furrow/$batch", insertion(c.row, "Accept: "+c.accept), header)

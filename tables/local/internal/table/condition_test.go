@@ -18,7 +18,8 @@ func TestConditionIsAWeakETag(t *testing.T) {
 		`*`: "204 ",
 	} {
 		for _, method := range []string{"PUT", "PATCH", "MERGE"} {
-			w := send(t, s, method, "/furrow/rows(PartitionKey='a',RowKey='01')", `{"n":1}`, http.Header{"If-Match": {match}})
+			w := send(t, s, method, "/furrow/rows(PartitionKey='a',RowKey='01')", `{"n":1}`,
+				http.Header{"If-Match": {match}})
 			if got := strconv.Itoa(w.Code) + " " + strings.Join(w.Header()["x-ms-error-code"], ""); got != want {
 				t.Errorf("%s, If-Match: %s: %s, want %s", method, match, got, want)
 			}

@@ -155,7 +155,8 @@ func parsePart(content []byte) (part, error) {
 	target, version, _ := strings.Cut(target, " ")
 	u, err := url.Parse(target)
 	if err != nil || len(target) > wire.MaxURL || !strings.HasPrefix(version, "HTTP/1.") {
-		return part{}, entity.Invalid("The request line " + strconv.Quote(clip(line)) + " in the transaction is malformed.")
+		return part{}, entity.Invalid("The request line " + strconv.Quote(clip(line)) +
+			" in the transaction is malformed.")
 	}
 	query, err := wire.ParseQuery(u.RawQuery)
 	if err != nil {

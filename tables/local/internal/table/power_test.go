@@ -70,8 +70,10 @@ func (s *Service) transactions(t *testing.T, cut func() *vfs.MemFS, after int) (
 			for n := 0; ; n++ {
 				var ops []*operation
 				for i := range 10 {
-					ops = append(ops, &operation{table: "rows", partition: fmt.Sprint("p", worker), row: fmt.Sprintf("%05d-%d", n, i),
-						properties: []entity.Property{{Name: "n", Value: entity.Value{Type: entity.Int32, Num: int64(i)}}}})
+					ops = append(ops, &operation{table: "rows", partition: fmt.Sprint("p", worker),
+						row: fmt.Sprintf("%05d-%d", n, i),
+						properties: []entity.Property{{Name: "n",
+							Value: entity.Value{Type: entity.Int32, Num: int64(i)}}}})
 				}
 				if _, _, err := s.apply(r, ops); err != nil {
 					t.Error(err)
@@ -101,8 +103,10 @@ func (s *Service) countRows(t *testing.T, partition string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lower, upper := keySpan(m.ID, odata.Keys{Partition: odata.Interval{Low: odata.Bound{Key: partition, Set: true}, High: odata.Bound{Key: partition, Set: true}}})
-	p := &page{id: m.ID, top: 1 << 30, render: &entity.Renderer{Level: entity.NoMetadata, Select: []string{}}, start: time.Now()}
+	lower, upper := keySpan(m.ID, odata.Keys{Partition: odata.Interval{Low: odata.Bound{Key: partition, Set: true},
+		High: odata.Bound{Key: partition, Set: true}}})
+	p := &page{id: m.ID, top: 1 << 30, render: &entity.Renderer{Level: entity.NoMetadata, Select: []string{}},
+		start: time.Now()}
 	if err := s.fill(p, lower, upper); err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,8 @@ func (s *Service) query(w http.ResponseWriter, r *wire.Request, g *auth.Grant, a
 	}
 	page := &page{id: m.ID, filter: filter, top: top, render: render, start: time.Now()}
 	if render.Level != entity.NoMetadata {
-		page.body = wire.AppendString(append(page.body, `{"odata.metadata":`...), render.Base+"/$metadata#"+render.Table)
+		page.body = wire.AppendString(append(page.body, `{"odata.metadata":`...),
+			render.Base+"/$metadata#"+render.Table)
 		page.body = append(page.body, `,"value":[`...)
 	} else {
 		page.body = append(page.body, `{"value":[`...)

@@ -129,7 +129,8 @@ func TestSASClipsAQueryToItsRange(t *testing.T) {
 	} {
 		found, scanned := ask(t, s, &auth.Grant{Range: c.g}, c.filter)
 		if len(found) != c.found || scanned != c.scanned {
-			t.Errorf("%+v %q found %d and read %d, want %d and %d", c.g, c.filter, len(found), scanned, c.found, c.scanned)
+			t.Errorf("%+v %q found %d and read %d, want %d and %d", c.g, c.filter, len(found), scanned, c.found,
+				c.scanned)
 		}
 		for _, k := range found {
 			p, r, _ := strings.Cut(k, "\x00")
@@ -148,11 +149,15 @@ func FuzzRequest(f *testing.F) {
 		{"GET", "rows(PartitionKey='a',RowKey='01')", "", ""},
 		{"POST", "rows", "application/json", `{"PartitionKey":"x","RowKey":"y","n":1}`},
 		{"MERGE", "rows(PartitionKey='a',RowKey='01')", "application/json", `{"m":1}`},
-		{"PUT", "rows?comp=acl", "", `<SignedIdentifiers><SignedIdentifier><Id>1</Id></SignedIdentifier></SignedIdentifiers>`},
-		{"POST", "Tables", "", `{"TableName":"other"}`}, {"DELETE", "Tables('other')", "", ""}, {"GET", "Tables?$filter=TableName%20eq%20'rows'", "", ""},
-		{"POST", "$batch", "multipart/mixed; boundary=b", "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n" +
-			"POST http://h/furrow/rows HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{\"PartitionKey\":\"q\",\"RowKey\":\"1\"}\r\n--c--\r\n--b--\r\n"},
-		{"POST", "$batch", "multipart/mixed; boundary=b", "--b\r\nContent-Type: application/http\r\n\r\nGET http://h/furrow/rows HTTP/1.1\r\n\r\n\r\n--b--\r\n"},
+		{"PUT", "rows?comp=acl", "",
+			`<SignedIdentifiers><SignedIdentifier><Id>1</Id></SignedIdentifier></SignedIdentifiers>`},
+		{"POST", "Tables", "", `{"TableName":"other"}`}, {"DELETE", "Tables('other')", "", ""}, {"GET",
+			"Tables?$filter=TableName%20eq%20'rows'", "", ""},
+		{"POST", "$batch", "multipart/mixed; boundary=b",
+			"--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n" +
+				"POST http://h/furrow/rows HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{\"PartitionKey\":\"q\",\"RowKey\":\"1\"}\r\n--c--\r\n--b--\r\n"},
+		{"POST", "$batch", "multipart/mixed; boundary=b",
+			"--b\r\nContent-Type: application/http\r\n\r\nGET http://h/furrow/rows HTTP/1.1\r\n\r\n\r\n--b--\r\n"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], []byte(seed[3]))
 	}

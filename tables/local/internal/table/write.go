@@ -122,7 +122,8 @@ func (s *Service) next(r *wire.Request, op *operation, old entity.Stored) (entit
 	}
 	switch {
 	case op.kind == insert && found:
-		return nil, &wire.Error{Status: 409, Code: "EntityAlreadyExists", Message: "The specified entity already exists."}
+		return nil, &wire.Error{Status: 409, Code: "EntityAlreadyExists",
+			Message: "The specified entity already exists."}
 	case op.ifMatch != "" && !found:
 		return nil, errNotFound
 	case op.ifMatch != "" && op.ifMatch != "*" && op.ifMatch != entity.ETag(before):

@@ -15,7 +15,8 @@ import (
 
 // refusing serves a handler that refuses every request unread.
 func refusing(t *testing.T) (net.Conn, *bufio.Reader) {
-	server := httptest.NewServer(&Handler{Service: Blob, Account: "acct", Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	server := httptest.NewServer(&Handler{Service: Blob, Account: "acct", Now: time.Now,
+		Log:   slog.New(slog.DiscardHandler),
 		Serve: func(http.ResponseWriter, *Request) error { return NotImplemented("anything") }})
 	t.Cleanup(server.Close)
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())

@@ -115,7 +115,8 @@ func TableErrorBody(r *Request, e *Error) []byte {
 	if wantsXML(r) {
 		var b strings.Builder
 		b.WriteString(XMLHeader)
-		b.WriteString(`<m:error xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><m:code>` + e.Code +
+		b.WriteString(`<m:error xmlns:m="http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"><m:code>` +
+			e.Code +
 			`</m:code><m:message xml:lang="en-US">`)
 		escape(&b, message(r, e))
 		b.WriteString("</m:message></m:error>")

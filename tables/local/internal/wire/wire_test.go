@@ -44,26 +44,37 @@ func TestBoundsAreRefusedInAzuresFormat(t *testing.T) {
 		status int
 		code   string
 	}{
-		"a body at the limit":     {post(1000), 204, ""},
-		"a body beyond it":        {post(1001), 413, "RequestBodyTooLarge"},
-		"one that does not say":   {with(post(1001), func(r *http.Request) { r.ContentLength = -1 }), 413, "RequestBodyTooLarge"},
-		"one that lies":           {with(post(1), func(r *http.Request) { r.ContentLength = 1 << 40 }), 413, "RequestBodyTooLarge"},
-		"a long URL":              {get("/acct/" + strings.Repeat("u", MaxURL)), 414, "InvalidUri"},
-		"many query parameters":   {get("/acct/x?" + strings.Repeat("a=b&", MaxQuery)), 400, "InvalidQueryParameterValue"},
-		"a malformed query":       {get("/acct/x?a=%zz"), 400, "InvalidQueryParameterValue"},
-		"large headers":           {with(get("/acct/x"), func(r *http.Request) { r.Header.Set("x-ms-meta-a", strings.Repeat("h", MaxHeaders)) }), 431, "RequestHeaderTooLarge"},
-		"a version that is none":  {with(get("/acct/x"), func(r *http.Request) { r.Header.Set("x-ms-version", "newest") }), 400, "InvalidHeaderValue"},
+		"a body at the limit": {post(1000), 204, ""},
+		"a body beyond it":    {post(1001), 413, "RequestBodyTooLarge"},
+		"one that does not say": {with(post(1001), func(r *http.Request) { r.ContentLength = -1 }), 413,
+			"RequestBodyTooLarge"},
+		"one that lies": {with(post(1), func(r *http.Request) { r.ContentLength = 1 << 40 }), 413,
+			"RequestBodyTooLarge"},
+		"a long URL": {get("/acct/" + strings.Repeat("u", MaxURL)), 414, "InvalidUri"},
+		"many query parameters": {get("/acct/x?" + strings.Repeat("a=b&", MaxQuery)), 400,
+			"InvalidQueryParameterValue"},
+		"a malformed query": {get("/acct/x?a=%zz"), 400, "InvalidQueryParameterValue"},
+		"large headers": {with(get("/acct/x"), func(r *http.Request) {
+			r.Header.Set("x-ms-meta-a",
+				strings.Repeat("h", MaxHeaders))
+		}), 431, "RequestHeaderTooLarge"},
+		"a version that is none": {with(get("/acct/x"), func(r *http.Request) {
+			r.Header.Set("x-ms-version",
+				"newest")
+		}), 400, "InvalidHeaderValue"},
 		"another account":         {get("/other/x"), 400, "InvalidUri"},
 		"no account":              {get("/"), 400, "InvalidUri"},
 		"a panic":                 {get("/acct/panic"), 500, "InternalError"},
 		"the account in the host": {get("http://acct.table.example/x/y"), 204, ""},
-		"a whole URL":             {with(get("/acct/x"), func(r *http.Request) { r.RequestURI = "http://h/acct/x" }), 204, ""},
+		"a whole URL": {with(get("/acct/x"), func(r *http.Request) { r.RequestURI = "http://h/acct/x" }),
+			204, ""},
 	} {
 		w := serve(Blob, c.r)
 		if w.Code != c.status || strings.Join(w.Header()["x-ms-error-code"], "") != c.code {
 			t.Errorf("%s: %d %v, want %d %s", name, w.Code, w.Header()["x-ms-error-code"], c.status, c.code)
 		}
-		if c.code != "" && !strings.HasPrefix(w.Body.String(), `<?xml version="1.0" encoding="utf-8"?><Error><Code>`+c.code+"</Code><Message>") {
+		if c.code != "" && !strings.HasPrefix(w.Body.String(),
+			`<?xml version="1.0" encoding="utf-8"?><Error><Code>`+c.code+"</Code><Message>") {
 			t.Errorf("%s: body %.200s", name, w.Body)
 		}
 	}
@@ -82,7 +93,8 @@ func TestAnswersCarryWhatSDKsExpect(t *testing.T) {
 	r.Header.Set("x-ms-version", "2026-12-06")
 	r.Header.Set("x-ms-client-request-id", "mine")
 	h := serve(Queue, r).Header()
-	for name, want := range map[string]string{"x-ms-version": "2026-12-06", "x-ms-client-request-id": "mine", "Server": "Furrow-queue/1.0"} {
+	for name, want := range map[string]string{"x-ms-version": "2026-12-06", "x-ms-client-request-id": "mine",
+		"Server": "Furrow-queue/1.0"} {
 		if got := strings.Join(h[name], ""); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -105,11 +117,13 @@ func TestClientsTextIsNotEchoedIntoHeaders(t *testing.T) {
 
 func TestTableErrorsAreJSONOrXMLAsAccepted(t *testing.T) {
 	r := get("/other/x")
-	if body := serve(Table, r).Body.String(); !strings.HasPrefix(body, `{"odata.error":{"code":"InvalidUri","message":{"lang":"en-US","value":"`) {
+	if body := serve(Table, r).Body.String(); !strings.HasPrefix(body,
+		`{"odata.error":{"code":"InvalidUri","message":{"lang":"en-US","value":"`) {
 		t.Errorf("JSON: %s", body)
 	}
 	r.Header.Set("Accept", "application/xml")
-	if body := serve(Table, r).Body.String(); !strings.Contains(body, `<m:code>InvalidUri</m:code><m:message xml:lang="en-US">`) {
+	if body := serve(Table, r).Body.String(); !strings.Contains(body,
+		`<m:code>InvalidUri</m:code><m:message xml:lang="en-US">`) {
 		t.Errorf("XML: %s", body)
 	}
 }
