@@ -33,7 +33,8 @@ func (p *Pipeline) count(ctx context.Context, d *folding, w window) (*Ledger, er
 		keys.Before = w.to.String()
 	}
 	counted := &Ledger{}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: keys}, Select: []string{"RowKey"}}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d.member.Device)), Rows: keys},
+		Select: []string{"RowKey"}}
 	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return counted, nil

@@ -9,7 +9,8 @@ import (
 )
 
 func Example() {
-	m := jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))}
+	m := jobs.Message{Kind: jobs.Master, Pipeline: "live",
+		Run: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))}
 	text, err := m.Encode()
 	fmt.Println(text, err)
 	_, err = jobs.Decode(`{"v":1,"kind":"mister","pipeline":"live"}`)

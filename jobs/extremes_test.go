@@ -59,7 +59,8 @@ func TestDeviceFarBehindTakesLittleMemory(t *testing.T) {
 	if got := track.Get("Rows").Int(); got != int64(*far) {
 		t.Errorf("%d rows of %d", got, *far)
 	}
-	t.Logf("%d rows in %d jobs and %v (%.0f a second), at most %d MiB of heap, storage included", *far, n, took, float64(*far)/took.Seconds(), peak.Load()>>20)
+	t.Logf("%d rows in %d jobs and %v (%.0f a second), at most %d MiB of heap, storage included", *far, n, took,
+		float64(*far)/took.Seconds(), peak.Load()>>20)
 	if peak.Load() > 300<<20 {
 		t.Errorf("%d MiB of heap", peak.Load()>>20)
 	}
@@ -143,7 +144,8 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 			day += row
 		}
 	}
-	if !strings.Contains(day, " temperature=[5,10,") || !strings.Contains(day, " many_s0=[1,0,") || !strings.Contains(day, " many_s299=[1,299,") {
+	if !strings.Contains(day, " temperature=[5,10,") || !strings.Contains(day, " many_s0=[1,0,") ||
+		!strings.Contains(day, " many_s299=[1,299,") {
 		t.Errorf("the day does not have the values of all rows: %.200s", day)
 	}
 }

@@ -46,7 +46,8 @@ func TestConflictReadsTheKeysConcerned(t *testing.T) {
 			e := tables.Entity{PartitionKey: "p", RowKey: fmt.Sprintf("d%02d!%04d", d, n)}
 			ops = append(ops, tables.Insert(e))
 		}
-		keys = append(keys, fmt.Sprintf("d%02d!%04d", d, minutes-1), fmt.Sprintf("d%02d!%04d", d, minutes)) // one that is there, one that is not
+		// one that is there, one that is not
+		keys = append(keys, fmt.Sprintf("d%02d!%04d", d, minutes-1), fmt.Sprintf("d%02d!%04d", d, minutes))
 	}
 	groups, err := tables.Cut(ops)
 	if err != nil {
@@ -63,7 +64,8 @@ func TestConflictReadsTheKeysConcerned(t *testing.T) {
 		t.Fatalf("%d rows are found, %v", len(found), err)
 	}
 	if through.requests > devices+1 || through.rows > devices*(2*devices+8) {
-		t.Errorf("%d requests for up to %d rows, of %d keys among %d rows", through.requests, through.rows, len(keys), len(ops))
+		t.Errorf("%d requests for up to %d rows, of %d keys among %d rows", through.requests, through.rows, len(keys),
+			len(ops))
 	}
 	t.Logf("%d requests for up to %d rows", through.requests, through.rows)
 }

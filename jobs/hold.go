@@ -21,7 +21,8 @@ type hold struct {
 }
 
 func holdOf(f *tables.Fields) hold {
-	return hold{f.String(schema.TrackClaim), f.String(schema.TrackCommitted), f.Ticks(schema.TrackClaimUntil), int(f.Int(schema.TrackTakeovers))}
+	return hold{f.String(schema.TrackClaim), f.String(schema.TrackCommitted), f.Ticks(schema.TrackClaimUntil),
+		int(f.Int(schema.TrackTakeovers))}
 }
 
 // open tells whether a job has claimed the row and has neither committed nor given it back.

@@ -148,7 +148,10 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 		t.Fatal("the ledger was not cut")
 	}
 	span = 25 * 24 * time.Hour
-	w.Insert(t, "raised", func(n int) bool { return missing(n) && time.Since(jobs.TicksBefore(w.Rows[0][n].RowKey).Time()) < span })
+	w.Insert(t, "raised", func(n int) bool {
+		return missing(n) &&
+			time.Since(jobs.TicksBefore(w.Rows[0][n].RowKey).Time()) < span
+	})
 	jobstest.Must(t, f.Settle(t.Context(), p))
 	before := f.Track(t, w.Devices[0])
 	rows := before.Get("Rows").Int()

@@ -83,7 +83,8 @@ func (l *Ledger) Set(from, to tables.Ticks, n int64) {
 		return
 	}
 	s := span{start: from, long: to-from > hour, count: n}
-	i, _ := slices.BinarySearchFunc(l.spans, from, func(s span, at tables.Ticks) int { return int(min(max(s.start-at, -1), 1)) })
+	i, _ := slices.BinarySearchFunc(l.spans, from,
+		func(s span, at tables.Ticks) int { return int(min(max(s.start-at, -1), 1)) })
 	l.spans = slices.Insert(l.spans, i, s)
 }
 
@@ -236,7 +237,8 @@ func ParseLedger(b []byte) (*Ledger, error) {
 		hours := r.Int()
 		s := span{start: before + tables.Ticks(hours)*hour, long: r.Int() == 1, count: r.Int()}
 		overlaps := len(l.spans) > 0 && s.start < l.spans[len(l.spans)-1].end()
-		if hours < 0 || hours > int64(tables.MaxTicks/hour) || s.start > tables.MaxTicks || s.count <= 0 || overlaps || s.long && s.start%day != 0 {
+		if hours < 0 || hours > int64(tables.MaxTicks/hour) || s.start > tables.MaxTicks || s.count <= 0 || overlaps ||
+			s.long && s.start%day != 0 {
 			return nil, errLedger
 		}
 		l.spans = append(l.spans, s)

@@ -96,7 +96,8 @@ func TestRefoldSetsItsCount(t *testing.T) {
 	l.Set(3*hour, 4*hour, 7)
 	l.Set(5*hour, 6*hour, 0)
 	l.Set(20*hour, 21*hour, 2)
-	if got := fmt.Sprint(l.Count(0, 30*hour), l.Count(3*hour, 4*hour), l.Count(5*hour, 6*hour), len(l.Spans())); got != "17 7 0 10" {
+	if got := fmt.Sprint(l.Count(0, 30*hour), l.Count(3*hour, 4*hour), l.Count(5*hour, 6*hour),
+		len(l.Spans())); got != "17 7 0 10" {
 		t.Errorf("counts are %s", got)
 	}
 	l.Drop(4 * hour)
@@ -129,7 +130,8 @@ func FuzzLedger(f *testing.F) {
 func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
 	const days = 24 * time.Hour
 	for _, c := range []struct{ set, admitted, want time.Duration }{
-		{0, 0, 8 * days}, {3 * days, 0, 3 * days}, {0, 30 * days, 30*days + time.Hour}, {40 * days, 2 * days, 2*days + time.Hour},
+		{0, 0, 8 * days}, {3 * days, 0, 3 * days}, {0, 30 * days, 30*days + time.Hour},
+		{40 * days, 2 * days, 2*days + time.Hour},
 	} {
 		p := Pipeline{Late: c.set, Admits: func(schema.EnrollmentID) time.Duration { return c.admitted }}
 		if got := p.late(schema.Member{}); got != c.want {

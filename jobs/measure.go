@@ -60,7 +60,8 @@ func (w *sampling) refuse(sensor, reason string) {
 
 func (w *sampling) refusals() []Refusal {
 	if w.more > 0 {
-		w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(), Reason: fmt.Sprintf("and %d more of its values", w.more)})
+		w.refused = append(w.refused, Refusal{Row: w.sample.Key.String(),
+			Reason: fmt.Sprintf("and %d more of its values", w.more)})
 	}
 	return w.refused
 }

@@ -36,7 +36,8 @@ func manyThenFew(t *testing.T) *jobstest.Fleet {
 func partsOf(t *testing.T, f *jobstest.Fleet) map[string][]string {
 	t.Helper()
 	got := map[string][]string{}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is("t0!" + jobstest.Month.String()), Rows: schema.LatestRows(f.World.Devices[0], f.World.Devices[0])}}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is("t0!" + jobstest.Month.String()),
+		Rows: schema.LatestRows(f.World.Devices[0], f.World.Devices[0])}}
 	for page, err := range f.World.Connect(t, nil).Table(f.Names.Latest()).Rows(t.Context(), q) {
 		jobstest.Must(t, err)
 		for _, e := range page.Rows {

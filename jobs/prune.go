@@ -16,8 +16,10 @@ const keepFigures = 24 * time.Hour
 // prune deletes figures of runs long ago: at most a page of them, which is more
 // than a run adds. What it leaves, the next run's master job takes.
 func (p *Pipeline) prune(ctx context.Context, slot tables.Ticks) error {
-	old := tables.Keys{From: schema.FiguresPartition(p.Name, 0), Before: schema.FiguresPartition(p.Name, slot.Add(-keepFigures))}
-	for page, err := range p.runs().Rows(ctx, tables.Query{Range: tables.Range{Partitions: old}, Select: []string{"RowKey"}}) {
+	old := tables.Keys{From: schema.FiguresPartition(p.Name, 0),
+		Before: schema.FiguresPartition(p.Name, slot.Add(-keepFigures))}
+	for page, err := range p.runs().Rows(ctx, tables.Query{Range: tables.Range{Partitions: old},
+		Select: []string{"RowKey"}}) {
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,8 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 	now := tables.TicksOf(time.Now().Truncate(time.Minute))
 	for hour := range 40 {
 		for m := range 12 {
-			e, err := schema.MonthFigures{Pipeline: "live", Slot: now.Add(-time.Duration(hour) * time.Hour), Month: schema.Month{Year: 2025, Month: time.Month(m + 1)}}.Entity()
+			e, err := schema.MonthFigures{Pipeline: "live", Slot: now.Add(-time.Duration(hour) * time.Hour),
+				Month: schema.Month{Year: 2025, Month: time.Month(m + 1)}}.Entity()
 			jobstest.Must(t, err)
 			_, err = runs.Do(t.Context(), tables.Insert(e))
 			jobstest.Must(t, err)

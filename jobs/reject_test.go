@@ -114,7 +114,8 @@ func TestAJobRejectsTenThousandRowsInOneTransaction(t *testing.T) {
 	found := ring(t, f, "live")
 	mustBeNewest(t, found, 10_000)
 	last := found[9_999]
-	if last.Sensor != "temperature" || last.Value != "NaN" || !strings.HasPrefix(last.Reason, "temperature: ") || last.At == 0 || !strings.HasPrefix(last.Reading, last.Row) {
+	if last.Sensor != "temperature" || last.Value != "NaN" || !strings.HasPrefix(last.Reason, "temperature: ") ||
+		last.At == 0 || !strings.HasPrefix(last.Reading, last.Row) {
 		t.Errorf("the last one is %+v", last)
 	}
 }

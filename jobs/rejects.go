@@ -88,7 +88,8 @@ func parseRejects(b []byte) (r rejects, err error) {
 	from := pack.NewReader(b)
 	r.count = from.Int()
 	for range from.Count() {
-		e := schema.Reject{Row: from.Text(), Sensor: from.Text(), Reason: from.Text(), Value: from.Text(), Reading: from.Text()}
+		e := schema.Reject{Row: from.Text(), Sensor: from.Text(), Reason: from.Text(), Value: from.Text(),
+			Reading: from.Text()}
 		r.kept, r.day = append(r.kept, e), floorTo(TicksBefore(e.Row), day)
 	}
 	return r, from.Err()

@@ -66,13 +66,16 @@ func TestValuesAreUnderstoodAsDevicesSendThem(t *testing.T) {
 		{"a number where a state is meant", State, tables.Int32(3), "s='3'", ""},
 		{"a truth where a state is meant", State, tables.Boolean(false), "s='false'", ""},
 		{"a long text", AsSent, tables.String(strings.Repeat("x", 257)), "", "s: it is a text of more than 256 bytes"},
-		{"a long name", AsSent, tables.String(`{"` + strings.Repeat("n", 200) + `":1}`), "", "s_" + strings.Repeat("n", 198) + "…: its name has more than 200 bytes"},
+		{"a long name", AsSent, tables.String(`{"` + strings.Repeat("n", 200) + `":1}`), "", "s_" + strings.Repeat("n", 198) +
+			"…: its name has more than 200 bytes"},
 		{"ignored", Ignored, tables.Int32(3), "", ""},
-		{"a nested object", AsSent, tables.String(`{"a":1,"b c":{"d":[true,"x",null,"2.5"]}}`), "s_a=1 s_b_c_d_0=1 s_b_c_d_1='x' s_b_c_d_3=2.5", ""},
+		{"a nested object", AsSent, tables.String(`{"a":1,"b c":{"d":[true,"x",null,"2.5"]}}`),
+			"s_a=1 s_b_c_d_0=1 s_b_c_d_1='x' s_b_c_d_3=2.5", ""},
 		{"an array", AsSent, tables.String(`[1,[2]]`), "s_0=1 s_1_0=2", ""},
 		{"half an object", AsSent, tables.String(`{"a":1`), `s='{"a":1'`, ""},
 		{"an object and more", AsSent, tables.String(`{}x`), `s='{}x'`, ""},
-		{"too deep a nest", AsSent, tables.String(strings.Repeat("[", 100) + strings.Repeat("]", 100)), "", "s: it is nested more than 8 deep"},
+		{"too deep a nest", AsSent, tables.String(strings.Repeat("[", 100) + strings.Repeat("]", 100)), "",
+			"s: it is nested more than 8 deep"},
 	} {
 		values, refused := read(Sensors{Kinds: map[string]SensorKind{"s": c.kind}}, p(c.value))
 		if got := strings.Join(values, " "); got != c.want {
@@ -110,7 +113,8 @@ func TestNamesThatOutputsRefuseAreRefusedInTheSample(t *testing.T) {
 		if refuse != (len(refused) == 1) || refuse != (len(values) == 0) {
 			t.Errorf("%q is read as %v, refused %v", name, values, refused)
 		}
-		e := tables.Entity{PartitionKey: "p", RowKey: "r", Properties: []tables.Property{{Name: name, Value: tables.String("1")}}}
+		e := tables.Entity{PartitionKey: "p", RowKey: "r",
+			Properties: []tables.Property{{Name: name, Value: tables.String("1")}}}
 		if err := e.Check(); !refuse && err != nil {
 			t.Errorf("%q is sampled, and outputs refuse it: %v", name, err)
 		}
@@ -124,15 +128,18 @@ func nested(leaves int, end string) tables.Value {
 
 func TestValuesBeyondTheMostAreRefusedByTheProperty(t *testing.T) {
 	p := func(name string, v tables.Value) tables.Property { return tables.Property{Name: name, Value: v} }
-	values, refused := read(Sensors{}, p("first", tables.Int32(1)), p("many", nested(MaxSensors, "]")), p("last", nested(MaxSensors-1, "]")), p("beyond", tables.Int32(1)))
-	if len(values) != MaxSensors || len(refused) != 2 || !strings.HasPrefix(refused[0], "many: ") || !strings.HasPrefix(refused[1], "beyond: ") {
+	values, refused := read(Sensors{}, p("first", tables.Int32(1)), p("many", nested(MaxSensors, "]")),
+		p("last", nested(MaxSensors-1, "]")), p("beyond", tables.Int32(1)))
+	if len(values) != MaxSensors || len(refused) != 2 || !strings.HasPrefix(refused[0], "many: ") ||
+		!strings.HasPrefix(refused[1], "beyond: ") {
 		t.Errorf("%d values, refused %v", len(values), refused)
 	}
 	var props []tables.Property
 	for i := range 20 {
 		props = append(props, p(fmt.Sprint("s", i), tables.Double(math.NaN())))
 	}
-	if _, refused = read(Sensors{}, props...); len(refused) != maxRefusals+1 || refused[maxRefusals] != ": and 10 more of its values" {
+	if _, refused = read(Sensors{}, props...); len(refused) != maxRefusals+1 ||
+		refused[maxRefusals] != ": and 10 more of its values" {
 		t.Errorf("refused %v", refused)
 	}
 }
@@ -144,10 +151,12 @@ func TestTextsOfARowHaveABound(t *testing.T) {
 	}
 	var props []tables.Property
 	for i := range 9 {
-		props = append(props, tables.Property{Name: fmt.Sprint("p", i), Value: tables.String("{" + strings.Join(all[100*i:][:100], ",") + "}")})
+		props = append(props, tables.Property{Name: fmt.Sprint("p", i),
+			Value: tables.String("{" + strings.Join(all[100*i:][:100], ",") + "}")})
 	}
 	values, refused := read(Sensors{}, append(props, tables.Property{Name: "n", Value: tables.Int32(1)})...)
-	if len(values) < 300 || len(values) > 900 || len(refused) != maxRefusals+1 || !strings.HasSuffix(refused[0], reasonNoRoom) {
+	if len(values) < 300 || len(values) > 900 || len(refused) != maxRefusals+1 ||
+		!strings.HasSuffix(refused[0], reasonNoRoom) {
 		t.Errorf("%d values, refused %.300v", len(values), refused)
 	}
 }
@@ -197,7 +206,8 @@ func FuzzSample(f *testing.F) {
 		sample, refused := s.Sample(schema.Reading{Properties: []tables.Property{{Name: name, Value: tables.String(text)}}})
 		seen := map[string]bool{}
 		for _, m := range sample.Values {
-			if seen[m.Sensor] || math.IsNaN(m.Number) || math.IsInf(m.Number, 0) || len(m.State) > maxState || checkName(m.Sensor) != "" || !utf8.ValidString(m.State) {
+			if seen[m.Sensor] || math.IsNaN(m.Number) || math.IsInf(m.Number, 0) || len(m.State) > maxState ||
+				checkName(m.Sensor) != "" || !utf8.ValidString(m.State) {
 				t.Fatalf("%q=%q is read as %+v", name, text, sample.Values)
 			}
 			seen[m.Sensor] = true

@@ -47,13 +47,15 @@ func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
 	member := w.Member(w.Devices[0], f.Readings)
-	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test", Mark: "lost"})
+	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test",
+		Mark: "lost"})
 	jobstest.Must(t, err)
 	l := &jobstest.Line{}
 	live := claimsHold(t, f, nil)
 	table, at := w.Connect(t, nil).Table(f.Readings), time.Now().Add(-59*time.Second)
 	for n := range 4 {
-		e := tables.Entity{PartitionKey: string(w.Devices[0]), RowKey: tables.TicksOf(at.Add(time.Duration(n) * time.Second)).String()}
+		e := tables.Entity{PartitionKey: string(w.Devices[0]),
+			RowKey: tables.TicksOf(at.Add(time.Duration(n) * time.Second)).String()}
 		e.Set("temperature", tables.Double(20))
 		_, err := table.Do(t.Context(), tables.Insert(e))
 		jobstest.Must(t, err)
@@ -253,7 +255,8 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 	jobstest.Must(t, f.Drain(t.Context(), live))
 	table := f.World.Connect(t, nil).Table("own")
 	for n := range rows {
-		e := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Minute)).String()}
+		e := tables.Entity{PartitionKey: string(f.World.Devices[0]),
+			RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Minute)).String()}
 		e.Set("temperature", tables.Double(float64(n)))
 		_, err := table.Do(t.Context(), tables.Insert(e))
 		jobstest.Must(t, err)

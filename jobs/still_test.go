@@ -21,7 +21,8 @@ func TestNothingStandsStill(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		readings := fmt.Sprintf("still%d", seed)
-		rows := &arriving{world: w.World, table: readings, random: rand.New(rand.NewPCG(seed, 3)), there: map[int]bool{}, admits: 8 * 24 * time.Hour}
+		rows := &arriving{world: w.World, table: readings, random: rand.New(rand.NewPCG(seed, 3)), there: map[int]bool{},
+			admits: 8 * 24 * time.Hour}
 		raised := random.IntN(2) == 0
 		if raised {
 			rows.admits = 3 * 24 * time.Hour
@@ -86,7 +87,8 @@ func TestNothingStandsStill(t *testing.T) {
 			row := f.Track(t, d)
 			counted := row.Get("Rows").Int() == int64(len(w.Rows[0])) || raised // what has left the ledger is not counted again
 			if row.Get("Refold").Text() != "" || row.Get("ChainMark").Text() != "" || !counted {
-				t.Errorf("%s stands still: cursor %q, chain %q, %d rows of %d", d, row.Get("Refold").Text(), row.Get("ChainMark").Text(), row.Get("Rows").Int(), len(w.Rows[0]))
+				t.Errorf("%s stands still: cursor %q, chain %q, %d rows of %d", d, row.Get("Refold").Text(),
+					row.Get("ChainMark").Text(), row.Get("Rows").Int(), len(w.Rows[0]))
 			}
 		}
 		t.Logf("%d workers died; raised: %v", c.died.Load(), raised)

@@ -35,7 +35,8 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 			track.open[o.part(part+1)] = tables.ETag(strings.Repeat("e", 60))
 		}
 	}
-	op := track.committed(schema.Member{Month: schema.Month{Year: 2026, Month: 11}, Device: schema.DeviceID(strings.Repeat("d", 128))}, strings.Repeat("c", 26))
+	op := track.committed(schema.Member{Month: schema.Month{Year: 2026, Month: 11},
+		Device: schema.DeviceID(strings.Repeat("d", 128))}, strings.Repeat("c", 26))
 	if err := op.Entity.Check(); err != nil {
 		t.Error(err)
 	}
@@ -56,7 +57,8 @@ func TestCarriedRejectsAreTheNewestThatFit(t *testing.T) {
 	}
 	b := of.append(nil)
 	got, err := parseRejects(b)
-	if n := len(got.kept); err != nil || len(b) > maxCarried+8 || got.count != 54 || got.day != today || n < 10 || n == 54 {
+	if n := len(got.kept); err != nil || len(b) > maxCarried+8 || got.count != 54 || got.day != today || n < 10 ||
+		n == 54 {
 		t.Fatalf("%d bytes: %d of %d rejects, %v", len(b), n, got.count, err)
 	}
 	if last := got.kept[len(got.kept)-1]; last.Reason != "149" || len(last.Reading) > maxCarriedText+len("…") {

@@ -119,7 +119,8 @@ func refused(changes []*change, err error) *change {
 	if !ok {
 		return nil
 	}
-	for _, may := range []error{tables.ErrExists, tables.ErrConflict, tables.ErrNotFound, tables.ErrNoTable, tables.ErrBusy} {
+	for _, may := range []error{tables.ErrExists, tables.ErrConflict, tables.ErrNotFound, tables.ErrNoTable,
+		tables.ErrBusy} {
 		if errors.Is(wrong, may) {
 			return nil
 		}

@@ -104,12 +104,14 @@ func trackOf(e tables.Entity) (*track, error) {
 	f := e.Fields()
 	t := &track{
 		format: schema.FormatOf(&e),
-		etag:   e.ETag, last: f.String(schema.TrackCheckpoint), fence: tables.Ticks(f.Int(schema.TrackFence)), hold: holdOf(f),
+		etag:   e.ETag, last: f.String(schema.TrackCheckpoint), fence: tables.Ticks(f.Int(schema.TrackFence)),
+		hold: holdOf(f),
 		rows: f.Int(schema.TrackRows), rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
 		generation: f.Int(schema.TrackGeneration), settings: f.String(schema.TrackSettings),
 		floor: tables.Ticks(f.Int(schema.TrackLedgerFrom)),
-		marks: marks{attempts: int(f.Int(schema.TrackAttempts)), held: f.String(schema.TrackHeld), heldUntil: f.Ticks(schema.TrackHeldUntil),
-			chain: chainMark(f), refoldMark: refoldMark(f)},
+		marks: marks{attempts: int(f.Int(schema.TrackAttempts)), held: f.String(schema.TrackHeld),
+			heldUntil: f.Ticks(schema.TrackHeldUntil),
+			chain:     chainMark(f), refoldMark: refoldMark(f)},
 	}
 	t.read.marks = t.marks
 	var err error
@@ -142,7 +144,8 @@ func (t *track) state(name string) []byte {
 
 // newTrack is that of a device that was never folded.
 func newTrack() *track {
-	return &track{states: map[string][]byte{}, again: map[string][]byte{}, open: map[Output]tables.ETag{}, ledger: &Ledger{}}
+	return &track{states: map[string][]byte{}, again: map[string][]byte{}, open: map[Output]tables.ETag{},
+		ledger: &Ledger{}}
 }
 
 // claimed is the merge that claims the row. The fence outranks every earlier

@@ -14,7 +14,8 @@ type stray struct{}
 
 func (stray) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.FoldResult, error) {
 	o := jobs.Output{Table: "nowhere", PartitionKey: "t0!stray", RowKey: string(d.Device)}
-	return jobs.FoldResult{State: []byte{1}, Effects: []jobs.Effect{{Output: o, Properties: []tables.Property{{Name: "x", Value: tables.Int32(1)}}}}}, nil
+	return jobs.FoldResult{State: []byte{1}, Effects: []jobs.Effect{{Output: o,
+		Properties: []tables.Property{{Name: "x", Value: tables.Int32(1)}}}}}, nil
 }
 
 func TestAnOutputOfAnUndeclaredTableFailsItsDevice(t *testing.T) {
@@ -26,7 +27,8 @@ func TestAnOutputOfAnUndeclaredTableFailsItsDevice(t *testing.T) {
 	if err != nil || len(r.Failed) != 1 {
 		t.Errorf("the device has not failed: %+v, %v", r, err)
 	}
-	for page, err := range w.Connect(t, nil).Table(f.Names.Rollups()).Rows(t.Context(), tables.Query{Range: tables.Partition("t0!stray")}) {
+	for page, err := range w.Connect(t, nil).Table(f.Names.Rollups()).Rows(t.Context(),
+		tables.Query{Range: tables.Partition("t0!stray")}) {
 		jobstest.Must(t, err)
 		if len(page.Rows) > 0 {
 			t.Error("the output went to rollups")

@@ -85,7 +85,8 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 			}
 			row := f.Track(t, w.Devices[0])
 			if row.Get("Rows").Int() != 60 || row.Get("ChainMark").Text() != "" || row.Get("Refold").Text() != "" {
-				t.Errorf("%d rows are folded, the chain is %q, the cursor %q", row.Get("Rows").Int(), row.Get("ChainMark").Text(), row.Get("Refold").Text())
+				t.Errorf("%d rows are folded, the chain is %q, the cursor %q", row.Get("Rows").Int(), row.Get("ChainMark").Text(),
+					row.Get("Refold").Text())
 			}
 			sameAsNew(t, f, p)
 		})

@@ -54,7 +54,8 @@ func TestNoConfigurationHoldsADevice(t *testing.T) {
 		for _, d := range []time.Duration{12, 6, 4, 3, 2} {
 			windows = append(windows, schema.Window(d*time.Hour))
 		}
-		p.Processors = []jobs.Configured{latest.Processor.Default(), jobstest.With(t, rollup.Processor, &rollup.Config{Windows: windows}), archive.Processor.Default()}
+		p.Processors = []jobs.Configured{latest.Processor.Default(),
+			jobstest.With(t, rollup.Processor, &rollup.Config{Windows: windows}), archive.Processor.Default()}
 		p.Portion = 3
 		jobstest.Must(t, f.Drain(t.Context(), p))
 		track := f.Track(t, f.World.Devices[0])
@@ -64,9 +65,12 @@ func TestNoConfigurationHoldsADevice(t *testing.T) {
 				states += len(p.Value.Binary())
 			}
 		}
-		if states > jobs.MaxStates || track.Get("Rows").Int() != rows || track.Get("Attempts").Int() != 0 || track.Size() > tables.MaxEntity {
-			t.Errorf("names of %d letters: states of %d bytes, a row of %d, %d rows folded", nameLength, states, track.Size(), track.Get("Rows").Int())
+		if states > jobs.MaxStates || track.Get("Rows").Int() != rows || track.Get("Attempts").Int() != 0 ||
+			track.Size() > tables.MaxEntity {
+			t.Errorf("names of %d letters: states of %d bytes, a row of %d, %d rows folded", nameLength, states, track.Size(),
+				track.Get("Rows").Int())
 		}
-		t.Logf("names of %d letters: states of %d bytes, a tracking row of %d, %d rejects", nameLength, states, track.Size(), track.Get("Rejects").Int())
+		t.Logf("names of %d letters: states of %d bytes, a tracking row of %d, %d rejects", nameLength, states, track.Size(),
+			track.Get("Rejects").Int())
 	}
 }

@@ -133,7 +133,8 @@ func fitsTable(e schema.Enrollment, others []schema.Enrollment) error {
 			continue
 		}
 		if long := max(e.Life, o.Life); long > LongLife {
-			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: an enrollment "+
+			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: an "+
+				"enrollment "+
 				"with tokens for more than a day needs its own table, because a revocation there locks out devices "+
 				"until they request a new token",
 				e.ID, o.ID, e.Readings, schema.Window(long))

@@ -128,7 +128,11 @@ func TestLongLivesHaveATableToThemselves(t *testing.T) {
 	if _, err := n.Add(t.Context(), long, nil, nil); err == nil {
 		t.Error("an enrollment with a long life comes into the table of others")
 	}
-	if _, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Life = LongLife + time.Second; return nil }); err == nil {
+	if _, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error {
+		e.Life = LongLife +
+			time.Second
+		return nil
+	}); err == nil {
 		t.Error("an enrollment gets a long life in the table of others")
 	}
 	if _, err := n.Change(t.Context(), "boots", func(e *schema.Enrollment) error { e.Life *= 2; return nil }); err != nil {
@@ -141,7 +145,8 @@ func TestWhatAnEnrollmentAdmitsNeverFalls(t *testing.T) {
 	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
 	for _, step := range []struct{ life, backfill, admits time.Duration }{
-		{time.Minute, 24 * time.Hour, 25 * time.Hour}, {time.Minute, 0, 25 * time.Hour}, {12 * time.Hour, 24 * time.Hour, 36 * time.Hour}, {time.Hour, 0, 36 * time.Hour},
+		{time.Minute, 24 * time.Hour, 25 * time.Hour}, {time.Minute, 0, 25 * time.Hour},
+		{12 * time.Hour, 24 * time.Hour, 36 * time.Hour}, {time.Hour, 0, 36 * time.Hour},
 	} {
 		e, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error {
 			e.Life, e.Backfill, e.Admits = step.life, step.backfill, 0
@@ -217,7 +222,8 @@ func (i *interposed) Do(r *http.Request) (*http.Response, error) {
 // through are the same enrollments, reached through a transport.
 func (n *Enrollments) through(t *testing.T, account tables.Account, transport policy.Transporter) *Enrollments {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: account, Transport: transport, Retry: policy.RetryOptions{RetryDelay: time.Millisecond}})
+	c, err := tables.Connect(tables.Config{Account: account, Transport: transport,
+		Retry: policy.RetryOptions{RetryDelay: time.Millisecond}})
 	must(t, err)
 	return &Enrollments{Table: c.Table(n.Table.Name), SealingKey: n.SealingKey}
 }
@@ -259,7 +265,8 @@ func TestRotationGoesOnBesideOtherChanges(t *testing.T) {
 
 func TestLostAnswersChangeNothing(t *testing.T) {
 	n, account := newEnrollments(t)
-	e, err := n.through(t, account, &interposed{method: http.MethodPost, lose: true}).Add(t.Context(), plant("line4"), nil, nil)
+	e, err := n.through(t, account, &interposed{method: http.MethodPost, lose: true}).Add(t.Context(), plant("line4"), nil,
+		nil)
 	if err != nil {
 		t.Fatalf("an enrollment that was added: %v", err)
 	}
@@ -382,6 +389,8 @@ func TestCallerThatGivesUpSpoilsNoRead(t *testing.T) {
 // pageOf is an answer with one row.
 func pageOf(t *testing.T, e tables.Entity) *http.Response {
 	t.Helper()
-	body := fmt.Sprintf(`{"value":[{"odata.etag":"W/\"1\"","PartitionKey":%q,"RowKey":%q,"Tenant":"contoso","Readings":"readings","Life@odata.type":"Edm.Int64","Life":"3600"}]}`, e.PartitionKey, e.RowKey)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
+	body := fmt.Sprintf(`{"value":[{"odata.etag":"W/\"1\"","PartitionKey":%q,"RowKey":%q,"Tenant":"contoso",`+
+		`"Readings":"readings","Life@odata.type":"Edm.Int64","Life":"3600"}]}`, e.PartitionKey, e.RowKey)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body))}
 }

@@ -26,5 +26,6 @@ type NotReadyError struct {
 }
 
 func (e *NotReadyError) Error() string {
-	return fmt.Sprintf("the access policy of the device's tokens is not in force yet; retry in %v", e.After.Round(time.Second))
+	return fmt.Sprintf("the access policy of the device's tokens is not in force yet; retry in %v",
+		e.After.Round(time.Second))
 }

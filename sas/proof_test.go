@@ -96,9 +96,12 @@ func TestAlteredProofDoesNotHold(t *testing.T) {
 
 func TestWhatIsNoProofIsRefused(t *testing.T) {
 	good := NewKey().Prove("r", time.Unix(2e9, 0))
-	for _, header := range []string{"", "Bearer x", proofScheme, "SharedAccessSignature sr=r", good + "&se=1", good + "&sr=r",
-		strings.Replace(good, "se=", "se=x", 1), strings.Replace(good, "sig=", "sig=%", 1), strings.Replace(good, "sr=r", "sr=", 1),
-		strings.Replace(good, "se=2", "se=-2", 1), strings.Replace(good, "se=2", "se=99999999999", 1), good + "&x=" + strings.Repeat("y", maxProof)} {
+	for _, header := range []string{"", "Bearer x", proofScheme, "SharedAccessSignature sr=r", good + "&se=1", good +
+		"&sr=r",
+		strings.Replace(good, "se=", "se=x", 1), strings.Replace(good, "sig=", "sig=%", 1),
+		strings.Replace(good, "sr=r", "sr=", 1),
+		strings.Replace(good, "se=2", "se=-2", 1), strings.Replace(good, "se=2", "se=99999999999", 1), good + "&x=" +
+			strings.Repeat("y", maxProof)} {
 		if p, err := ParseProof(header); !errors.Is(err, ErrProof) {
 			t.Errorf("%.80q is %+v, %v", header, p, err)
 		}
@@ -118,7 +121,8 @@ func FuzzProof(f *testing.F) {
 			t.Errorf("%q holds for a key that was just made: %v", header, err)
 		}
 		again, err := ParseProof(key.Prove(p.Resource, p.Expiry))
-		if err != nil || again.Resource != p.Resource || !again.Expiry.Equal(p.Expiry) || again.Verify(p.Expiry.Add(-time.Second), key) != nil {
+		if err != nil || again.Resource != p.Resource || !again.Expiry.Equal(p.Expiry) ||
+			again.Verify(p.Expiry.Add(-time.Second), key) != nil {
 			t.Errorf("%q is proved anew as %+v, %v", header, again, err)
 		}
 	})

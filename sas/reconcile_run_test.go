@@ -86,17 +86,20 @@ func onShelf(t *testing.T, test func(t *testing.T, s *shelf, p *Policies)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{list: "<SignedIdentifiers/>"}
 		c, err := tables.Connect(tables.Config{
-			Account: tables.Account{Name: "acme", Key: "a2V5", Table: "https://acme.table.core.windows.net"}, Transport: transporter{s},
-			Retry: policy.RetryOptions{MaxRetries: -1},
+			Account:   tables.Account{Name: "acme", Key: "a2V5", Table: "https://acme.table.core.windows.net"},
+			Transport: transporter{s},
+			Retry:     policy.RetryOptions{MaxRetries: -1},
 		})
 		must(t, err)
-		record := schema.Policies{Readings: "readings", Number: 3, Changes: []schema.Change{{Number: 3, Device: "pump-7", To: schema.Revoked, Done: true}}}
+		record := schema.Policies{Readings: "readings", Number: 3,
+			Changes: []schema.Change{{Number: 3, Device: "pump-7", To: schema.Revoked, Done: true}}}
 		for _, policy := range record.All() {
 			*policy = newPolicy()
 		}
 		e, err := record.Entity()
 		must(t, err)
-		s.record = fmt.Sprintf(`{"PartitionKey":"readings","RowKey":"policies","Number":3,"Cohorts":%q,"Spare":%q,"Changes":%q}`, e.Get("Cohorts").Text(), e.Get("Spare").Text(), e.Get("Changes").Text())
+		s.record = fmt.Sprintf(`{"PartitionKey":"readings","RowKey":"policies","Number":3,"Cohorts":%q,"Spare":%q,`+
+			`"Changes":%q}`, e.Get("Cohorts").Text(), e.Get("Spare").Text(), e.Get("Changes").Text())
 
 		p := &Policies{Client: c, Log: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -153,7 +156,8 @@ func TestDriftIsMendedAndTheMinuteBeginsAnew(t *testing.T) {
 	for what, drift := range map[string]func(s *shelf, p *Policies){
 		"an old list": func(s *shelf, _ *Policies) { s.list = "<SignedIdentifiers/>" },
 		"an old policy in the place of another": func(s *shelf, _ *Policies) {
-			s.list = s.list[:strings.LastIndex(s.list, "<SignedIdentifier>")] + "<SignedIdentifier><Id>old</Id><AccessPolicy></AccessPolicy></SignedIdentifier></SignedIdentifiers>"
+			s.list = s.list[:strings.LastIndex(s.list, "<SignedIdentifier>")] +
+				"<SignedIdentifier><Id>old</Id><AccessPolicy></AccessPolicy></SignedIdentifier></SignedIdentifiers>"
 		},
 		"an expiry": func(s *shelf, _ *Policies) {
 			s.list = strings.Replace(s.list, "<AccessPolicy>", "<AccessPolicy><Expiry>2026-01-01T00:00:00Z</Expiry>", 1)

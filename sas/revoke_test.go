@@ -137,7 +137,8 @@ func TestOneRotationServesAllChangesBeforeIt(t *testing.T) {
 	}
 	s, err := d.clean.reconcile(t.Context(), d.readings)
 	must(t, err)
-	if s.record.Cohorts[0] != before.Spare || s.record.Spare.ID == before.Spare.ID || [3]schema.Policy(s.record.Cohorts[1:]) != [3]schema.Policy(before.Cohorts[1:]) {
+	if s.record.Cohorts[0] != before.Spare || s.record.Spare.ID == before.Spare.ID ||
+		[3]schema.Policy(s.record.Cohorts[1:]) != [3]schema.Policy(before.Cohorts[1:]) {
 		t.Errorf("before %+v\nafter %+v", before, s.record)
 	}
 	d.holds("after", 0)
@@ -179,7 +180,8 @@ func TestMoreChangesThanAreKeptMakeRoomOrAreRefused(t *testing.T) {
 		c := schema.Change{Device: schema.DeviceID(fmt.Sprint("pump-", i)), To: schema.Revoked, Done: true}
 		must(t, enter(&record, schema.Device{}, c))
 	}
-	if n, last := len(record.Changes), record.Changes[schema.MaxChanges-1]; n != schema.MaxChanges || last.Number != schema.MaxChanges+10 {
+	if n, last := len(record.Changes), record.Changes[schema.MaxChanges-1]; n != schema.MaxChanges ||
+		last.Number != schema.MaxChanges+10 {
 		t.Errorf("%d changes, the last is %+v", n, last)
 	}
 	for i := range record.Changes {
@@ -202,13 +204,20 @@ func TestOpenChangeIsNotRecordedTwice(t *testing.T) {
 		d    schema.Device
 		want bool
 	}{
-		{"the same is open", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true}, schema.Device{}, true},
+		{"the same is open", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true}, schema.Device{},
+			true},
 		{"it is open at expiry only", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked}, schema.Device{}, false},
 		{"the opposite is open", schema.Change{Number: 5, Device: "pump-7", To: schema.Active}, schema.Device{}, false},
-		{"it is that of another device", schema.Change{Number: 5, Device: "pump-8", To: schema.Revoked, Rotate: true}, schema.Device{}, false},
-		{"it is done", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true}, schema.Device{Change: 5, Status: schema.Revoked}, true},
-		{"it was done, and the device was made anew", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true}, schema.Device{Status: schema.Active}, false},
-		{"it was done, and the device has changed", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true}, schema.Device{Change: 5, Status: schema.Active}, false},
+		{"it is that of another device", schema.Change{Number: 5, Device: "pump-8", To: schema.Revoked, Rotate: true},
+			schema.Device{}, false},
+		{"it is done", schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true},
+			schema.Device{Change: 5, Status: schema.Revoked}, true},
+		{"it was done, and the device was made anew",
+			schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true},
+			schema.Device{Status: schema.Active}, false},
+		{"it was done, and the device has changed",
+			schema.Change{Number: 5, Device: "pump-7", To: schema.Revoked, Rotate: true, Done: true},
+			schema.Device{Change: 5, Status: schema.Active}, false},
 	} {
 		if got := has(schema.Policies{Changes: []schema.Change{c.open}}, c.d, revoke); got != c.want {
 			t.Errorf("%s: %v", c.what, got)

@@ -42,7 +42,8 @@ func ParseSealingKey(text string) (SealingKey, error) {
 		return SealingKey{}, errors.New("the master key is not in base64; copy all of it, with the = signs at its end")
 	}
 	if len(secret) < minSealingKey {
-		return SealingKey{}, fmt.Errorf("the master key has %d bytes, and at least %d are needed: openssl rand -base64 %d generates one",
+		return SealingKey{}, fmt.Errorf("the master key has %d bytes, and at least %d are needed: openssl rand -base64 %d "+
+			"generates one",
 			len(secret), minSealingKey, minSealingKey)
 	}
 	return SealingKey{secret}, nil

@@ -71,7 +71,8 @@ func TestSealingKeyIsNeverPrinted(t *testing.T) {
 		t.Errorf("it is read back as %q, %v", got.Base64(), err)
 	}
 	holder := struct{ SealingKey SealingKey }{m}
-	for _, printed := range []string{fmt.Sprint(m), fmt.Sprintf("%+v", m), fmt.Sprintf("%#v", m), fmt.Sprint(holder), fmt.Sprintf("%#v", holder)} {
+	for _, printed := range []string{fmt.Sprint(m), fmt.Sprintf("%+v", m), fmt.Sprintf("%#v", m), fmt.Sprint(holder),
+		fmt.Sprintf("%#v", holder)} {
 		if !strings.Contains(printed, "(a master key)") || strings.Contains(printed, text) {
 			t.Errorf("it is printed as %s", printed)
 		}

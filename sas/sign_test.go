@@ -35,14 +35,17 @@ func vectors() map[string]struct {
 			sas.Grant{Table: "readings", Permissions: "a", Start: noon, Expiry: noon.Add(time.Hour),
 				StartPartition: "contoso:us-5260:Giles-7163712301905", StartRow: "0639000000000000000",
 				EndPartition: "contoso:us-5260:Giles-7163712301905", EndRow: "0639100000000000000"},
-			aztables.SASSignatureValues{TableName: "readings", Permissions: "a", StartTime: noon, ExpiryTime: noon.Add(time.Hour), Protocol: "https",
+			aztables.SASSignatureValues{TableName: "readings", Permissions: "a", StartTime: noon,
+				ExpiryTime: noon.Add(time.Hour), Protocol: "https",
 				StartPartitionKey: "contoso:us-5260:Giles-7163712301905", StartRowKey: "0639000000000000000",
 				EndPartitionKey: "contoso:us-5260:Giles-7163712301905", EndRowKey: "0639100000000000000"},
 		},
 		"under a policy, from one network, over http": {
-			sas.Grant{Table: "t1", Policy: "cohort-1 & more", Protocol: sas.HTTPSAndHTTP, IP: "10.0.0.1-10.0.0.9", StartPartition: "ä b+c/d", EndPartition: "ä b+c/d"},
+			sas.Grant{Table: "t1", Policy: "cohort-1 & more", Protocol: sas.HTTPSAndHTTP, IP: "10.0.0.1-10.0.0.9",
+				StartPartition: "ä b+c/d", EndPartition: "ä b+c/d"},
 			aztables.SASSignatureValues{TableName: "t1", Identifier: "cohort-1 & more", Protocol: "https,http",
-				IPRange: aztables.IPRange{Start: net.IPv4(10, 0, 0, 1), End: net.IPv4(10, 0, 0, 9)}, StartPartitionKey: "ä b+c/d", EndPartitionKey: "ä b+c/d"},
+				IPRange: aztables.IPRange{Start: net.IPv4(10, 0, 0, 1), End: net.IPv4(10, 0, 0, 9)}, StartPartitionKey: "ä b+c/d",
+				EndPartitionKey: "ä b+c/d"},
 		},
 		"a time elsewhere": {
 			sas.Grant{Table: "t1", Permissions: "r", Expiry: noon.In(time.FixedZone("", 7200))},
@@ -132,5 +135,6 @@ func ExampleGrant_Sign() {
 		panic(err)
 	}
 	fmt.Println(token)
-	// Output: epk=pump-7&se=2026-11-20T13%3A00%3A00Z&sig=6gS8lj%2B1iXh2QtP4VAprIR5CUVPUnmd%2F3j6StxeCd4o%3D&sp=a&spk=pump-7&spr=https&sv=2019-02-02&tn=readings
+	// Output:
+	// epk=pump-7&se=2026-11-20T13%3A00%3A00Z&sig=6gS8lj%2B1iXh2QtP4VAprIR5CUVPUnmd%2F3j6StxeCd4o%3D&sp=a&spk=pump-7&spr=https&sv=2019-02-02&tn=readings
 }

@@ -34,7 +34,8 @@ func (p protocol) ip() string {
 
 // sign signs a token and returns its record and the answer to the device. The token has no
 // start time, because servers with late clocks would refuse it.
-func (i *Issuer) sign(d schema.Device, e schema.Enrollment, policy string, now time.Time) (schema.Token, Answer, error) {
+func (i *Issuer) sign(d schema.Device, e schema.Enrollment, policy string,
+	now time.Time) (schema.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
 	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
 	text, err := Grant{
@@ -44,11 +45,13 @@ func (i *Issuer) sign(d schema.Device, e schema.Enrollment, policy string, now t
 	if err != nil {
 		return schema.Token{}, Answer{}, err
 	}
-	token := schema.Token{Policy: policy, From: from, To: to, Expiry: tables.TicksOf(expiry), Fingerprint: Fingerprint(text)}
+	token := schema.Token{Policy: policy, From: from, To: to, Expiry: tables.TicksOf(expiry),
+		Fingerprint: Fingerprint(text)}
 	return token, Answer{
 		Device: d.ID, URL: i.URL + "/" + d.Readings, SAS: text, PartitionKey: d.ID, RowKeyFormat: RowKeyFormat,
-		EarliestRowKey: from, LatestRowKey: to, Expires: expiry, RenewAfter: now.Add(e.Life * 2 / 3).UTC().Truncate(time.Second),
-		SendEvery: int(cmp.Or(e.SendEvery, DefaultSendEvery) / time.Second), Batch: cmp.Or(e.Batch, DefaultBatch),
+		EarliestRowKey: from, LatestRowKey: to, Expires: expiry,
+		RenewAfter: now.Add(e.Life * 2 / 3).UTC().Truncate(time.Second),
+		SendEvery:  int(cmp.Or(e.SendEvery, DefaultSendEvery) / time.Second), Batch: cmp.Or(e.Batch, DefaultBatch),
 	}, nil
 }
 

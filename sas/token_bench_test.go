@@ -34,18 +34,21 @@ func (p prompt) Do(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		status = http.StatusNotFound
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Etag": {`W/"1"`}, "X-Ms-Error-Code": {"ResourceNotFound"}}, Body: http.NoBody, Request: r}, nil
+	return &http.Response{StatusCode: status, Header: http.Header{"Etag": {`W/"1"`},
+		"X-Ms-Error-Code": {"ResourceNotFound"}}, Body: http.NoBody, Request: r}, nil
 }
 
 func newPrompt(b *testing.B) (prompt, *sas.Issuer) {
 	b.Helper()
-	p := prompt{key: sas.NewKey(), enrollment: schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 24 * time.Hour}}
+	p := prompt{key: sas.NewKey(), enrollment: schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: "readings",
+		Life: time.Hour, Backfill: 24 * time.Hour}}
 	account := tables.Account{Name: "acct", Key: sas.NewKey().Base64(), Table: "https://acct.table.core.windows.net"}
 	client, err := tables.Connect(tables.Config{Account: account, Transport: p})
 	if err != nil {
 		b.Fatal(err)
 	}
-	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: p, Policies: p, Registry: sas.NewRegistry(client, schema.Names{})})
+	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: p, Policies: p,
+		Registry: sas.NewRegistry(client, schema.Names{})})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -71,8 +74,10 @@ func BenchmarkToken(b *testing.B) {
 	})
 	b.Run("sign", func(b *testing.B) {
 		b.ReportAllocs()
-		g := sas.Grant{Table: "readings", Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: "2XRGBM5UB6VBDSAVRJGWKXYSFU",
-			StartPartition: "contoso:pump-7", StartRow: "0639300000000000000", EndPartition: "contoso:pump-7", EndRow: "0639400000000000000"}
+		g := sas.Grant{Table: "readings", Permissions: "a", Expiry: time.Now().Add(time.Hour),
+			Policy:         "2XRGBM5UB6VBDSAVRJGWKXYSFU",
+			StartPartition: "contoso:pump-7", StartRow: "0639300000000000000", EndPartition: "contoso:pump-7",
+			EndRow: "0639400000000000000"}
 		for b.Loop() {
 			if _, err := g.Sign("acct", p.key); err != nil {
 				b.Fatal(err)

@@ -66,7 +66,8 @@ func parseConnectionString(s string) (Account, error) {
 	}
 	switch {
 	case a.Key == "" && a.SAS == "":
-		return Account{}, errors.New("it has neither AccountKey nor SharedAccessSignature; copy it whole from the account's access keys")
+		return Account{}, errors.New("it has neither AccountKey nor SharedAccessSignature; copy it whole from the " +
+			"account's access keys")
 	case a.Key != "" && a.Name == "":
 		return Account{}, errors.New("it has an AccountKey but no AccountName")
 	case a.Name == "" && a.Table == "":
@@ -96,7 +97,8 @@ func connectionParts(s string) (map[string]string, error) {
 	for i, part := range strings.Split(strings.TrimRight(s, "; "), ";") {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
-			return nil, fmt.Errorf("part %d has no = sign; want Name=value;Name=value, such as DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…", i+1)
+			return nil, fmt.Errorf("part %d has no = sign; want Name=value;Name=value, such as "+
+				"DefaultEndpointsProtocol=https;AccountName=…;AccountKey=…", i+1)
 		}
 		parts[strings.ToLower(strings.TrimSpace(name))] = strings.TrimSpace(value)
 	}

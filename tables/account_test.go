@@ -9,7 +9,8 @@ func TestAccountsAreReadInTheirForms(t *testing.T) {
 	const azure = "https://acme.table.core.windows.net"
 	for s, want := range map[string]Account{
 		"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=a2V5;EndpointSuffix=core.windows.net": {
-			Name: "acme", Key: "a2V5", Table: azure, Queue: "https://acme.queue.core.windows.net", Blob: "https://acme.blob.core.windows.net"},
+			Name: "acme", Key: "a2V5", Table: azure, Queue: "https://acme.queue.core.windows.net",
+			Blob: "https://acme.blob.core.windows.net"},
 		" accountname=acme ; AccountKey=a2V5==;TableEndpoint=http://10.0.0.7:10002/acme/; ": {
 			Name: "acme", Key: "a2V5==", Table: "http://10.0.0.7:10002/acme"},
 		"BlobEndpoint=https://acme.blob.core.windows.net/;TableEndpoint=https://acme.table.core.windows.net/;SharedAccessSignature=sv=2019-02-02&sig=x%3D": {
@@ -20,12 +21,15 @@ func TestAccountsAreReadInTheirForms(t *testing.T) {
 		"UseDevelopmentStorage=true": {
 			Name: emulatorName, Key: emulatorKey, Table: "http://127.0.0.1:10002/devstoreaccount1",
 			Queue: "http://127.0.0.1:10001/devstoreaccount1", Blob: "http://127.0.0.1:10000/devstoreaccount1"},
-		azure + "/": {Name: "acme", Table: azure, Queue: "https://acme.queue.core.windows.net", Blob: "https://acme.blob.core.windows.net"},
+		azure + "/": {Name: "acme", Table: azure, Queue: "https://acme.queue.core.windows.net",
+			Blob: "https://acme.blob.core.windows.net"},
 		azure + "/Readings?sv=1&tn=readings&sig=x%3D": {Name: "acme", SAS: "sv=1&tn=readings&sig=x%3D", Table: azure,
 			Queue: "https://acme.queue.core.windows.net", Blob: "https://acme.blob.core.windows.net"},
-		"http://127.0.0.1:10002/acme/readings?tn=readings&sig=x": {Name: "acme", SAS: "tn=readings&sig=x", Table: "http://127.0.0.1:10002/acme"},
-		"http://127.0.0.1:10002/acme?tn=readings&sig=x":          {Name: "acme", SAS: "tn=readings&sig=x", Table: "http://127.0.0.1:10002/acme"},
-		"http://localhost:10002/acme":                            {Name: "acme", Table: "http://localhost:10002/acme"},
+		"http://127.0.0.1:10002/acme/readings?tn=readings&sig=x": {Name: "acme", SAS: "tn=readings&sig=x",
+			Table: "http://127.0.0.1:10002/acme"},
+		"http://127.0.0.1:10002/acme?tn=readings&sig=x": {Name: "acme", SAS: "tn=readings&sig=x",
+			Table: "http://127.0.0.1:10002/acme"},
+		"http://localhost:10002/acme": {Name: "acme", Table: "http://localhost:10002/acme"},
 	} {
 		if got, err := ParseAccount(s); err != nil || got != want {
 			t.Errorf("ParseAccount(%q)\n= %+v, %v\nwant %+v", s, got, err, want)
@@ -51,7 +55,8 @@ func TestWrongAccountsSayWhatIsWrongAndNoSecret(t *testing.T) {
 			t.Errorf("ParseAccount(%q) = %v, want %q", s, err, want)
 		}
 	}
-	_, err := Connect(Config{Account: Account{Name: "acme", Key: "*secret*", Table: "https://acme.table.core.windows.net"}})
+	_, err := Connect(Config{Account: Account{Name: "acme", Key: "*secret*",
+		Table: "https://acme.table.core.windows.net"}})
 	if err == nil || !strings.Contains(err.Error(), "storage account acme: its key is not in base64") {
 		t.Errorf("a key that is none: %v", err)
 	}

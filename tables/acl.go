@@ -41,7 +41,8 @@ func (t *Table) SetPolicies(ctx context.Context, all []StoredPolicy) error {
 	return err
 }
 
-func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy, write func(StoredPolicy) *aztables.SignedIdentifier) error {
+func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
+	write func(StoredPolicy) *aztables.SignedIdentifier) error {
 	c := &call{kind: KindSetPolicies, table: t.Name}
 	o := &aztables.SetAccessPolicyOptions{}
 	for _, p := range all {

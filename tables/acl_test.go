@@ -13,12 +13,14 @@ import (
 var (
 	year   = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	summer = tables.StoredPolicy{ID: "summer", Start: year, Expiry: year.Add(time.Hour), Permissions: "a"}
-	winter = tables.StoredPolicy{ID: "winter", Start: year.Add(time.Hour), Expiry: year.Add(time.Minute), Permissions: "raud"}
+	winter = tables.StoredPolicy{ID: "winter", Start: year.Add(time.Hour), Expiry: year.Add(time.Minute),
+		Permissions: "raud"}
 )
 
 func TestSetPoliciesAreReadBack(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{Account: storage(t)}))
-	for _, want := range [][]tables.StoredPolicy{{}, {summer}, {winter, summer}, {summer}, {{ID: "start", Start: year}, {ID: "nothing"}}} {
+	for _, want := range [][]tables.StoredPolicy{{}, {summer}, {winter, summer}, {summer},
+		{{ID: "start", Start: year}, {ID: "nothing"}}} {
 		if err := table.SetPolicies(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}
@@ -48,8 +50,10 @@ func TestPoliciesAreSetOnce(t *testing.T) {
 	requests := map[tables.Kind]int{}
 	account := storage(t)
 	account.Table = "http://127.0.0.1:1/acct" // where nobody listens
-	table := connect(t, tables.Config{Account: account, OnOperation: func(_ context.Context, o tables.Operation) { requests[o.Kind]++ }}).Table("readings")
-	if err := table.SetPolicies(t.Context(), []tables.StoredPolicy{summer}); err == nil || requests[tables.KindSetPolicies] != 1 {
+	table := connect(t, tables.Config{Account: account,
+		OnOperation: func(_ context.Context, o tables.Operation) { requests[o.Kind]++ }}).Table("readings")
+	if err := table.SetPolicies(t.Context(), []tables.StoredPolicy{summer}); err == nil ||
+		requests[tables.KindSetPolicies] != 1 {
 		t.Errorf("%v after %v", err, requests)
 	}
 }

@@ -37,7 +37,8 @@ func (s *script) Do(req *http.Request) (*http.Response, error) {
 	}
 	a := s.answers[0]
 	s.answers = s.answers[1:]
-	resp := &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body)), Request: req}
+	resp := &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body)),
+		Request: req}
 	for k, v := range a.header {
 		resp.Header.Set(k, v)
 	}
@@ -58,7 +59,8 @@ func (s *script) table(t *testing.T) *Table {
 }
 
 func fault(code, message string) string {
-	return `{"odata.error":{"code":"` + code + `","message":{"lang":"en-US","value":"` + message + `\nRequestId:7\nTime:now"}}}`
+	return `{"odata.error":{"code":"` + code + `","message":{"lang":"en-US","value":"` + message +
+		`\nRequestId:7\nTime:now"}}}`
 }
 
 func TestAnEmptyPageIsNotTheLast(t *testing.T) {
@@ -115,7 +117,8 @@ func transactionAnswer(parts ...string) answer {
 	for _, p := range parts {
 		body += "--c1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n" + p + "\r\n"
 	}
-	return answer{status: 202, header: map[string]string{"Content-Type": "multipart/mixed; boundary=b1"}, body: body + "--c1--\r\n--b1--\r\n"}
+	return answer{status: 202, header: map[string]string{"Content-Type": "multipart/mixed; boundary=b1"}, body: body +
+		"--c1--\r\n--b1--\r\n"}
 }
 
 const written = "HTTP/1.1 204 No Content\r\nETag: W/\"datetime'2026'\"\r\nDataServiceVersion: 1.0;\r\n\r\n"
@@ -153,7 +156,8 @@ func TestATransactionRefusedUnder202Fails(t *testing.T) {
 			t.Errorf("%s: %v", message, err)
 		}
 		te, ok := errors.AsType[*TransactionError](err)
-		if ok != (want.index >= 0) || ok && (te.Index != want.index || te.Op.Entity.RowKey != twoOps()[want.index].Entity.RowKey) {
+		if ok != (want.index >= 0) || ok && (te.Index != want.index ||
+			te.Op.Entity.RowKey != twoOps()[want.index].Entity.RowKey) {
 			t.Errorf("%s: %v", message, err)
 		}
 		if re, ok := errors.AsType[*azcore.ResponseError](err); !ok || re.ErrorCode != want.code || re.StatusCode != 412 {
@@ -177,7 +181,8 @@ func TestACutOffTransactionAnswerIsUnknown(t *testing.T) {
 	if w, err := (&script{answers: []answer{whole}}).table(t).Submit(t.Context(), twoOps()); err == nil {
 		t.Errorf("an answer that is no multipart is read as %+v", w)
 	}
-	if w, err := (&script{answers: []answer{transactionAnswer(written)}}).table(t).Submit(t.Context(), twoOps()); err == nil {
+	if w, err := (&script{answers: []answer{transactionAnswer(written)}}).table(t).Submit(t.Context(),
+		twoOps()); err == nil {
 		t.Errorf("one answer to two operations is read as %+v", w)
 	}
 }
@@ -198,7 +203,8 @@ func TestCodesNotStatusesNameErrors(t *testing.T) {
 		"AuthenticationFailed":        {403, nil},
 		"InvalidInput":                {400, nil},
 	} {
-		s := &script{answers: []answer{{status: want.status, body: fault(code, "A sentence."), header: map[string]string{"x-ms-request-id": "id7"}}}}
+		s := &script{answers: []answer{{status: want.status, body: fault(code, "A sentence."),
+			header: map[string]string{"x-ms-request-id": "id7"}}}}
 		_, err := s.table(t).Get(t.Context(), "p", "r")
 		for _, name := range all {
 			if errors.Is(err, name) != (name == want.name) {
@@ -212,7 +218,8 @@ func TestCodesNotStatusesNameErrors(t *testing.T) {
 		if want.name != nil {
 			text = want.name.Error()
 		}
-		if got, want := err.Error(), fmt.Sprintf(`get: table readings "p" "r": %s (%s, %d, request id7)`, text, code, want.status); got != want {
+		if got, want := err.Error(), fmt.Sprintf(`get: table readings "p" "r": %s (%s, %d, request id7)`, text, code,
+			want.status); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
@@ -220,14 +227,17 @@ func TestCodesNotStatusesNameErrors(t *testing.T) {
 
 func TestBusyStorageIsAskedAgainAndThenNamed(t *testing.T) {
 	busy := answer{status: 503, body: fault("ServerBusy", "The server is busy.")}
-	s := &script{answers: []answer{busy, {status: 500, body: fault("OperationTimedOut", "")}, {status: 204, header: map[string]string{"ETag": "W/1"}}}}
-	if w, err := s.table(t).Do(t.Context(), Insert(row("p", "r"))); err != nil || w.ETags[0] != "W/1" || len(s.requests) != 3 {
+	s := &script{answers: []answer{busy, {status: 500, body: fault("OperationTimedOut", "")},
+		{status: 204, header: map[string]string{"ETag": "W/1"}}}}
+	if w, err := s.table(t).Do(t.Context(), Insert(row("p", "r"))); err != nil || w.ETags[0] != "W/1" ||
+		len(s.requests) != 3 {
 		t.Errorf("%+v, %v after %d requests", w, err, len(s.requests))
 	}
 	if want := []int{503, 500, 204}; !slices.Equal(s.statuses, want) {
 		t.Errorf("told of %v, want %v", s.statuses, want)
 	}
-	for _, last := range []answer{busy, {status: 503, body: "<html>"}, {status: 500, body: fault("OperationTimedOut", "")}} {
+	for _, last := range []answer{busy, {status: 503, body: "<html>"},
+		{status: 500, body: fault("OperationTimedOut", "")}} {
 		s = &script{answers: []answer{busy, busy, busy, last}}
 		if _, err := s.table(t).Do(t.Context(), Insert(row("p", "r"))); !errors.Is(err, ErrBusy) || len(s.requests) != 4 {
 			t.Errorf("%v after %d requests", err, len(s.requests))
@@ -254,14 +264,16 @@ func TestWritesAskForNoEcho(t *testing.T) {
 	var prefer string
 	s := &script{answers: []answer{{status: 204}}}
 	table := s.table(t)
-	client, err := Connect(Config{Account: Account{Name: "acme", Key: "a2V5", Table: "https://acme.table.core.windows.net"}, Transport: transport(func(req *http.Request) (*http.Response, error) {
+	client, err := Connect(Config{Account: Account{Name: "acme", Key: "a2V5",
+		Table: "https://acme.table.core.windows.net"}, Transport: transport(func(req *http.Request) (*http.Response, error) {
 		prefer = req.Header.Get("Prefer")
 		return s.Do(req)
 	})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Table(table.Name).Do(t.Context(), Insert(row("p", "r"))); err != nil || prefer != "return-no-content" {
+	if _, err := client.Table(table.Name).Do(t.Context(), Insert(row("p", "r"))); err != nil ||
+		prefer != "return-no-content" {
 		t.Errorf("Prefer: %s, %v", prefer, err)
 	}
 }
@@ -273,7 +285,8 @@ func (f transport) Do(req *http.Request) (*http.Response, error) { return f(req)
 func TestWritesWithoutAVersionAreNotSent(t *testing.T) {
 	s := &script{}
 	for _, op := range []Op{
-		Replace(row("p", "r"), ""), Merge(row("p", "r"), ""), Delete("p", "r", ""), {Kind: KindInsert, Entity: row("p", "r"), IfMatch: "W/1"},
+		Replace(row("p", "r"), ""), Merge(row("p", "r"), ""), Delete("p", "r", ""),
+		{Kind: KindInsert, Entity: row("p", "r"), IfMatch: "W/1"},
 		{}, {Kind: KindQuery}, Insert(row("p", "a/b")), Insert(row("", "r")),
 	} {
 		if _, err := s.table(t).Do(t.Context(), op); err == nil || len(s.requests) > 0 {
@@ -286,7 +299,8 @@ func FuzzTransactionAnswer(f *testing.F) {
 	f.Add("multipart/mixed; boundary=b1", transactionAnswer(written, written).body)
 	f.Add("multipart/mixed; boundary=b1", transactionAnswer(refused(409, "EntityAlreadyExists", "1:It exists.")).body)
 	f.Fuzz(func(t *testing.T, contentType, body string) {
-		resp := &http.Response{StatusCode: 202, Header: http.Header{"Content-Type": {contentType}}, Request: httptest.NewRequest("POST", "/$batch", nil)}
+		resp := &http.Response{StatusCode: 202, Header: http.Header{"Content-Type": {contentType}},
+			Request: httptest.NewRequest("POST", "/$batch", nil)}
 		etags, err := readTransaction(resp, []byte(body), twoOps())
 		if err == nil && len(etags) != 2 {
 			t.Fatalf("%d operations were written, not 2", len(etags))

@@ -12,15 +12,19 @@ import (
 // BenchmarkReading reads pages of 1,000 rows through the whole client, and
 // beside it through aztables alone: what the exchange of bodies is worth.
 func BenchmarkReading(b *testing.B) {
-	body := string(page(1000, `"Temperature@odata.type":"Edm.Double","Temperature":21.25,"Humidity@odata.type":"Edm.Double","Humidity":95.4,"Pressure@odata.type":"Edm.Double","Pressure":101364.09,"Door":true,"Count":12`))
+	body := string(page(1000, `"Temperature@odata.type":"Edm.Double","Temperature":21.25,`+
+		`"Humidity@odata.type":"Edm.Double","Humidity":95.4,"Pressure@odata.type":"Edm.Double","Pressure":101364.09,`+
+		`"Door":true,"Count":12`))
 	same := transport(func(req *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
+			Request: req}, nil
 	})
 	perRow := func(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/row")
 	}
 	b.Run("here", func(b *testing.B) {
-		client, err := Connect(Config{Account: Account{Name: "acme", Key: "a2V5", Table: "https://acme.table.core.windows.net"}, Transport: same})
+		client, err := Connect(Config{Account: Account{Name: "acme", Key: "a2V5",
+			Table: "https://acme.table.core.windows.net"}, Transport: same})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -88,7 +88,8 @@ func (bodies) Do(req *policy.Request) (*http.Response, error) {
 // nothing is an answer that aztables understands and has no work with.
 func (k Kind) nothing() string {
 	if k == KindTransaction {
-		return "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n--b--\r\n--a--\r\n"
+		return "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHTTP/1.1 204 No " +
+			"Content\r\n\r\n\r\n--b--\r\n--a--\r\n"
 	}
 	return "{}"
 }

@@ -43,7 +43,8 @@ type Client struct {
 // Connect prepares a Client; nothing is sent before its first operation.
 func Connect(c Config) (*Client, error) {
 	if c.Account.Table == "" {
-		return nil, errors.New("storage: the account has no Table endpoint; parse a connection string or a URL with ParseAccount")
+		return nil, errors.New("storage: the account has no Table endpoint; parse a connection string or a URL with " +
+			"ParseAccount")
 	}
 	url := c.Account.Table
 	if c.Account.SAS != "" {

@@ -39,7 +39,8 @@ func checkOps(ops []Op) error {
 			return fmt.Errorf("operation %d: %w", i, err)
 		}
 		if op.Entity.PartitionKey != partition {
-			return fmt.Errorf("operation %d is in partition %s, the first one in %s; a transaction has one", i, Quote(op.Entity.PartitionKey), Quote(partition))
+			return fmt.Errorf("operation %d is in partition %s, the first one in %s; a transaction has one", i,
+				Quote(op.Entity.PartitionKey), Quote(partition))
 		}
 		if seen[op.Entity.RowKey] {
 			return fmt.Errorf("operation %d: row %s occurs twice", i, Quote(op.Entity.RowKey))

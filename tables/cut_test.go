@@ -83,7 +83,8 @@ func TestWhatCannotBeOneTransactionIsRefused(t *testing.T) {
 	for i := range MaxOps + 1 {
 		many = append(many, Insert(row("p", fmt.Sprint(i))))
 	}
-	if _, err := (&script{}).table(t).Submit(t.Context(), many); err == nil || !strings.Contains(err.Error(), "cut them first") {
+	if _, err := (&script{}).table(t).Submit(t.Context(), many); err == nil ||
+		!strings.Contains(err.Error(), "cut them first") {
 		t.Errorf("101 operations: %v", err)
 	}
 }

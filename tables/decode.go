@@ -39,7 +39,8 @@ const (
 
 func newDecoder(body []byte) *decoder {
 	return &decoder{
-		json:    jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
+		json: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true),
+			jsontext.AllowInvalidUTF8(true)),
 		columns: map[string]column{},
 		keys:    map[string]string{},
 	}

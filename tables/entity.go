@@ -116,7 +116,8 @@ func CheckName(name string) error {
 			continue
 		}
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.In(r, unicode.Nd, unicode.Mn, unicode.Mc, unicode.Pc)) {
-			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first", Quote(name), r)
+			return fmt.Errorf("property %s: character %q is not allowed; use letters, digits and _, not a digit first",
+				Quote(name), r)
 		}
 	}
 	if isSystem(name) {

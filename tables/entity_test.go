@@ -14,8 +14,10 @@ func everything() Entity {
 	e := Entity{PartitionKey: "it's", RowKey: "0639307630201234567-a"}
 	for i, v := range []Value{
 		String(""), String("78.8"), String("a\"b\\c\n\u2028é😀"), Boolean(true), Boolean(false),
-		Int32(0), Int32(math.MinInt32), Int32(math.MaxInt32), Int64(0), Int64(math.MinInt64), Int64(math.MaxInt64), Int64(1<<53 + 1),
-		Double(0), Double(math.Copysign(0, -1)), Double(21), Double(-1.5), Double(math.MaxFloat64), Double(math.SmallestNonzeroFloat64),
+		Int32(0), Int32(math.MinInt32), Int32(math.MaxInt32), Int64(0), Int64(math.MinInt64), Int64(math.MaxInt64),
+		Int64(1<<53 + 1),
+		Double(0), Double(math.Copysign(0, -1)), Double(21), Double(-1.5), Double(math.MaxFloat64),
+		Double(math.SmallestNonzeroFloat64),
 		Double(1e21), Double(1e15), Double(math.Inf(1)), Double(math.Inf(-1)), Double(math.NaN()),
 		DateTime(minDateTime), DateTime(MaxTicks), DateTime(639307630201234567),
 		Binary(nil), Binary([]byte{0, 1, 0xff}), GUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
@@ -46,10 +48,13 @@ func TestEveryTypeSurvivesTheWire(t *testing.T) {
 func TestAnnotationsCountWhereverTheyStand(t *testing.T) {
 	want := []Property{{"A", Int64(5)}, {"B", Double(21)}, {"C", DateTime(minDateTime)}}
 	for _, body := range []string{
-		`{"A@odata.type":"Edm.Int64","A":"5","B@odata.type":"Edm.Double","B":21,"C@odata.type":"Edm.DateTime","C":"1601-01-01T00:00:00Z"}`,
+		`{"A@odata.type":"Edm.Int64","A":"5","B@odata.type":"Edm.Double","B":21,"C@odata.type":"Edm.DateTime",` +
+			`"C":"1601-01-01T00:00:00Z"}`,
 		`{"A":"5","A@odata.type":"Edm.Int64","B":21.0,"C":"1601-01-01T00:00:00Z","C@odata.type":"Edm.DateTime"}`,
-		`{"A@odata.type":"Edm.Int64","B@odata.type":"Edm.Double","C@odata.type":"Edm.DateTime","A":"5","B":21,"C":"1601-01-01T00:00:00.0000000Z"}`,
-		`{"A":"5","B":21,"C":"1601-01-01T01:00:00+01:00","C@odata.type":"Edm.DateTime","B@odata.type":"Edm.Double","A@odata.type":"Edm.Int64","D@odata.type":"Edm.Guid","E":null}`,
+		`{"A@odata.type":"Edm.Int64","B@odata.type":"Edm.Double","C@odata.type":"Edm.DateTime","A":"5","B":21,` +
+			`"C":"1601-01-01T00:00:00.0000000Z"}`,
+		`{"A":"5","B":21,"C":"1601-01-01T01:00:00+01:00","C@odata.type":"Edm.DateTime","B@odata.type":"Edm.Double",` +
+			`"A@odata.type":"Edm.Int64","D@odata.type":"Edm.Guid","E":null}`,
 	} {
 		got, err := decodeEntity([]byte(body))
 		if err != nil || !reflect.DeepEqual(got.Properties, want) {
@@ -60,7 +65,8 @@ func TestAnnotationsCountWhereverTheyStand(t *testing.T) {
 
 func TestPlainNumbersAreWhatTheyLookLike(t *testing.T) {
 	for text, want := range map[string]Value{
-		"1": Int32(1), "1.0": Double(1), "1e3": Double(1000), "2147483648": Int64(2147483648), "-0": Double(math.Copysign(0, -1)),
+		"1": Int32(1), "1.0": Double(1), "1e3": Double(1000), "2147483648": Int64(2147483648),
+		"-0":               Double(math.Copysign(0, -1)),
 		"9007199254740993": Int64(9007199254740993), "9223372036854775808": Double(9223372036854775808),
 	} {
 		got, err := decodeEntity([]byte(`{"P":` + text + `}`))
@@ -72,7 +78,8 @@ func TestPlainNumbersAreWhatTheyLookLike(t *testing.T) {
 
 func TestAnswersThatAreNoRowsAreErrors(t *testing.T) {
 	for _, body := range []string{
-		"", "[]", "{", `{"P":{}}`, `{"P":[1]}`, `{"Timestamp":"yesterday"}`, `{"PartitionKey":1}`, `{"P@odata.type":1}`, `{"P":"\x"}`,
+		"", "[]", "{", `{"P":{}}`, `{"P":[1]}`, `{"Timestamp":"yesterday"}`, `{"PartitionKey":1}`, `{"P@odata.type":1}`,
+		`{"P":"\x"}`,
 	} {
 		if e, err := decodeEntity([]byte(body)); err == nil {
 			t.Errorf("%s is read as %+v", body, e)
@@ -91,9 +98,11 @@ func TestOneStrangeValueLeavesThePageReadable(t *testing.T) {
 	for body, want := range map[string]Value{
 		`"P@odata.type":"Edm.Int64","P":"x"`: String("x"), `"P":"x","P@odata.type":"Edm.Int64"`: String("x"),
 		`"P@odata.type":"Edm.Binary","P":"*"`: String("*"), `"P@odata.type":"Edm.Int32","P":1.5`: String("1.5"),
-		`"P":1.5,"P@odata.type":"Edm.Int32"`: String("1.5"), `"P@odata.type":"Edm.Int32","P":"3000000000"`: String("3000000000"),
+		`"P":1.5,"P@odata.type":"Edm.Int32"`:            String("1.5"),
+		`"P@odata.type":"Edm.Int32","P":"3000000000"`:   String("3000000000"),
 		`"P@odata.type":"Edm.DateTime","P":"yesterday"`: String("yesterday"), `"P@odata.type":"Edm.Nothing","P":1`: Int32(1),
-		`"P":1e999`: String("1e999"), `"P":"a\ud83db"`: String("a\uFFFDb"), `"P":"\udc00\ud83d"`: String("\uFFFD\uFFFD"), "\"P\":\"\xff\"": String("\uFFFD"),
+		`"P":1e999`: String("1e999"), `"P":"a\ud83db"`: String("a\uFFFDb"), `"P":"\udc00\ud83d"`: String("\uFFFD\uFFFD"),
+		"\"P\":\"\xff\"": String("\uFFFD"),
 	} {
 		page, err := decodePage([]byte(`{"value":[{"RowKey":"1",` + body + `},{"RowKey":"2","P":7}]}`))
 		if err != nil || len(page) != 2 || page[0].Get("P") != want || page[1].Get("P") != Int32(7) {
@@ -179,7 +188,8 @@ func page(rows int, annotated string) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = fmt.Appendf(b, `{"odata.etag":"W/\"datetime'2026-11-20T09%%3A17%%3A00.1234567Z'\"","PartitionKey":"contoso:us-5260:Giles","RowKey":"%s","Timestamp":"2026-11-20T09:17:00.1234567Z",%s}`,
+		b = fmt.Appendf(b, `{"odata.etag":"W/\"datetime'2026-11-20T09%%3A17%%3A00.1234567Z'\"",`+
+			`"PartitionKey":"contoso:us-5260:Giles","RowKey":"%s","Timestamp":"2026-11-20T09:17:00.1234567Z",%s}`,
 			at.Add(time.Duration(i)*time.Second), annotated)
 	}
 	return append(b, "]}"...)
@@ -187,8 +197,9 @@ func page(rows int, annotated string) []byte {
 
 func BenchmarkDecodePage(b *testing.B) {
 	for name, row := range map[string]string{
-		"annotated": `"Temperature@odata.type":"Edm.Double","Temperature":21.25,"Humidity@odata.type":"Edm.Double","Humidity":95.4,"Pressure@odata.type":"Edm.Double","Pressure":101364.09,"Door":true,"Count":12`,
-		"plain":     `"Temperature":21.25,"Humidity":95.4,"Pressure":101364.09,"Door":true,"Count":12`,
+		"annotated": `"Temperature@odata.type":"Edm.Double","Temperature":21.25,"Humidity@odata.type":"Edm.Double",` +
+			`"Humidity":95.4,"Pressure@odata.type":"Edm.Double","Pressure":101364.09,"Door":true,"Count":12`,
+		"plain": `"Temperature":21.25,"Humidity":95.4,"Pressure":101364.09,"Door":true,"Count":12`,
 	} {
 		b.Run(name, func(b *testing.B) {
 			body := page(1000, row)
@@ -205,10 +216,12 @@ func BenchmarkDecodePage(b *testing.B) {
 }
 
 func TestFieldsReadWhatOtherClientsWrite(t *testing.T) {
-	e := Entity{Properties: []Property{{"I", Int32(21)}, {"L", Int64(1 << 40)}, {"D", Double(1.5)}, {"T", DateTime(minDateTime)}, {"B", Binary([]byte{1})}, {"O", Boolean(true)}}}
+	e := Entity{Properties: []Property{{"I", Int32(21)}, {"L", Int64(1 << 40)}, {"D", Double(1.5)},
+		{"T", DateTime(minDateTime)}, {"B", Binary([]byte{1})}, {"O", Boolean(true)}}}
 	f := e.Fields()
 	if f.Float("I") != 21 || f.Float("L") != 1<<40 || f.Float("D") != 1.5 || f.Int("I") != 21 || f.Int("L") != 1<<40 ||
-		f.Ticks("T") != minDateTime || len(f.Binary("B")) != 1 || !f.Boolean("O") || f.String("nothing") != "" || f.Err() != nil {
+		f.Ticks("T") != minDateTime || len(f.Binary("B")) != 1 || !f.Boolean("O") || f.String("nothing") != "" ||
+		f.Err() != nil {
 		t.Errorf("read otherwise: %v", f.Err())
 	}
 	if f.Int("D"); f.Err() == nil {

@@ -25,7 +25,8 @@ func CheckKey(s string) error {
 			return fmt.Errorf("key %s: byte %#x at position %d is not UTF-8", Quote(s), s[i], position)
 		}
 		if strings.ContainsRune(`/\#?%`, r) || r < 0x20 || 0x7f <= r && r <= 0x9f {
-			return fmt.Errorf("key %s: character %q at position %d is not allowed in a key (nor are / \\ # ? %% and control characters)", Quote(s), r, position)
+			return fmt.Errorf("key %s: character %q at position %d is not allowed in a key (nor are / \\ # ? %% and control "+
+				"characters)", Quote(s), r, position)
 		}
 		units += utf16Units(r)
 	}

@@ -20,7 +20,8 @@ func TestASASOpensItsTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sas, err := aztables.SASSignatureValues{TableName: name, Permissions: "raud", ExpiryTime: time.Now().UTC().Add(time.Hour)}.Sign(key)
+	sas, err := aztables.SASSignatureValues{TableName: name, Permissions: "raud",
+		ExpiryTime: time.Now().UTC().Add(time.Hour)}.Sign(key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +42,10 @@ func TestASASOpensItsTable(t *testing.T) {
 	if re, ok := errors.AsType[*azcore.ResponseError](err); !ok || re.StatusCode != http.StatusForbidden {
 		t.Errorf("another table: %v", err)
 	}
-	written, err := table.Submit(t.Context(), []tables.Op{tables.Merge(row("it's", "r", number(2)), etag), tables.Insert(row("it's", "s"))})
-	if re, ok := errors.AsType[*azcore.ResponseError](err); ok && strings.Contains(re.RawResponse.Header.Get("Server"), "Azurite") {
+	written, err := table.Submit(t.Context(), []tables.Op{tables.Merge(row("it's", "r", number(2)), etag),
+		tables.Insert(row("it's", "s"))})
+	if re, ok := errors.AsType[*azcore.ResponseError](err); ok &&
+		strings.Contains(re.RawResponse.Header.Get("Server"), "Azurite") {
 		t.Skipf("Azurite refuses a SAS on a transaction: %v", err)
 	}
 	if err != nil || len(written.ETags) != 2 {

@@ -80,7 +80,8 @@ func (t *Table) Do(ctx context.Context, op Op) (Written, error) {
 func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
 	keys := Entity{PartitionKey: op.Entity.PartitionKey, RowKey: op.Entity.RowKey}
 	if op.Kind == KindDelete {
-		_, err = t.client.DeleteEntity(c.within(ctx), keys.PartitionKey, keys.RowKey, &aztables.DeleteEntityOptions{IfMatch: &op.IfMatch})
+		_, err = t.client.DeleteEntity(c.within(ctx), keys.PartitionKey, keys.RowKey,
+			&aztables.DeleteEntityOptions{IfMatch: &op.IfMatch})
 		return err
 	}
 	if c.body, err = appendEntity(nil, &op.Entity); err != nil {
@@ -97,7 +98,8 @@ func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
 	case KindInsertOrReplace, KindInsertOrMerge:
 		_, err = t.client.UpsertEntity(c.within(ctx), stub, &aztables.UpsertEntityOptions{UpdateMode: op.mode()})
 	default:
-		_, err = t.client.UpdateEntity(c.within(ctx), stub, &aztables.UpdateEntityOptions{UpdateMode: op.mode(), IfMatch: to.Ptr(op.IfMatch)})
+		_, err = t.client.UpdateEntity(c.within(ctx), stub,
+			&aztables.UpdateEntityOptions{UpdateMode: op.mode(), IfMatch: to.Ptr(op.IfMatch)})
 	}
 	return err
 }

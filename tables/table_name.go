@@ -15,7 +15,8 @@ func CheckTable(name string) error {
 	for i, r := range name {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 		if !letter && (i == 0 || r < '0' || r > '9') {
-			return fmt.Errorf("table name %s: character %q at position %d is not allowed; use letters and digits, a letter first", Quote(name), r, i+1)
+			return fmt.Errorf("table name %s: character %q at position %d is not allowed; use letters and digits, a letter "+
+				"first", Quote(name), r, i+1)
 		}
 	}
 	if strings.EqualFold(name, "tables") {

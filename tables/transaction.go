@@ -40,7 +40,8 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 		c.body, c.contentType, err = t.transaction(ops)
 	}
 	if err == nil && (len(ops) > MaxOps || len(c.body) > maxTransaction) {
-		err = fmt.Errorf("%d operations in %d bytes; at most %d in %d are allowed: cut them first", len(ops), len(c.body), MaxOps, maxTransaction)
+		err = fmt.Errorf("%d operations in %d bytes; at most %d in %d are allowed: cut them first", len(ops), len(c.body),
+			MaxOps, maxTransaction)
 	}
 	if err != nil {
 		return Written{}, t.failed(KindTransaction, "", err)
@@ -50,7 +51,8 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 		etags, err = readTransaction(resp, body, ops)
 		return err
 	}
-	stub := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeDelete, Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}}
+	stub := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeDelete,
+		Entity: []byte(`{"PartitionKey":"p","RowKey":"r"}`)}}
 	if _, err := t.client.SubmitTransaction(c.within(ctx), stub, nil); err != nil {
 		return Written{}, t.failed(KindTransaction, "in "+Quote(ops[0].Entity.PartitionKey), named(err))
 	}
@@ -63,14 +65,17 @@ func (t *Table) transaction(ops []Op) (body []byte, contentType string, err erro
 	var buffer bytes.Buffer
 	batch, set := multipart.NewWriter(&buffer), multipart.NewWriter(&buffer)
 	// Azurite finds the parts by these names, which are those of Azure's manual.
-	if err := errors.Join(batch.SetBoundary("batch_"+uuid.NewString()), set.SetBoundary("changeset_"+uuid.NewString())); err != nil {
+	if err := errors.Join(batch.SetBoundary("batch_"+uuid.NewString()),
+		set.SetBoundary("changeset_"+uuid.NewString())); err != nil {
 		return nil, "", err
 	}
-	if _, err := batch.CreatePart(textproto.MIMEHeader{"Content-Type": {"multipart/mixed; boundary=" + set.Boundary()}}); err != nil {
+	if _, err := batch.CreatePart(textproto.MIMEHeader{"Content-Type": {"multipart/mixed; boundary=" +
+		set.Boundary()}}); err != nil {
 		return nil, "", err
 	}
 	for _, op := range ops {
-		part, err := set.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/http"}, "Content-Transfer-Encoding": {"binary"}})
+		part, err := set.CreatePart(textproto.MIMEHeader{"Content-Type": {"application/http"},
+			"Content-Transfer-Encoding": {"binary"}})
 		if err != nil {
 			return nil, "", err
 		}
@@ -93,12 +98,14 @@ func (t *Table) transaction(ops []Op) (body []byte, contentType string, err erro
 
 // request writes op as a request of its own.
 func (t *Table) request(op Op) ([]byte, error) {
-	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT", KindInsertOrMerge: "PATCH", KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
+	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT",
+		KindInsertOrMerge: "PATCH", KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
 	path := t.Name
 	if op.Kind != KindInsert {
 		path += "(PartitionKey=" + pathLiteral(op.Entity.PartitionKey) + ",RowKey=" + pathLiteral(op.Entity.RowKey) + ")"
 	}
-	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\nDataServiceVersion: 3.0\r\n", method, runtime.JoinPaths(t.url, path))
+	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\nDataServiceVersion: "+
+		"3.0\r\n", method, runtime.JoinPaths(t.url, path))
 	if op.IfMatch != "" {
 		b = fmt.Appendf(b, "If-Match: %s\r\n", op.IfMatch)
 	}

@@ -22,7 +22,8 @@ const (
 )
 
 func (t Type) String() string {
-	return [...]string{"none", "Edm.String", "Edm.Boolean", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.DateTime", "Edm.Binary", "Edm.Guid"}[t]
+	return [...]string{"none", "Edm.String", "Edm.Boolean", "Edm.Int32", "Edm.Int64", "Edm.Double", "Edm.DateTime",
+		"Edm.Binary", "Edm.Guid"}[t]
 }
 
 // typeNamed is the type that an annotation names, or TypeNone.

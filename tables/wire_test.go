@@ -83,7 +83,8 @@ func TestEntitiesComeBackAsTheyWere(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	want := row("it's", "0639307630201234567-a!b|c d")
 	for i, v := range []tables.Value{
-		tables.String("78.8"), tables.String("it's \"é\" 😀\n"), tables.Boolean(true), tables.Boolean(false), tables.Int32(math.MinInt32),
+		tables.String("78.8"), tables.String("it's \"é\" 😀\n"), tables.Boolean(true), tables.Boolean(false),
+		tables.Int32(math.MinInt32),
 		tables.Int64(1<<53 + 1), tables.Int64(math.MinInt64), tables.Double(21), tables.Double(-1.5), tables.Double(1e21),
 		tables.Double(math.Inf(-1)), tables.Double(math.NaN()), tables.Binary([]byte{0, 1, 0xff}),
 		tables.DateTime(639307630201234567), tables.GUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
@@ -141,13 +142,15 @@ func TestVersionsGuardWrites(t *testing.T) {
 	first := do(t, table, tables.Insert(row("p", "r", number(1))))
 	_, err := table.Do(ctx, tables.Insert(row("p", "r", number(2))))
 	named(t, err, tables.ErrExists, http.StatusConflict)
-	if text := err.Error(); !strings.HasPrefix(text, `insert: table `+table.Name+` "p" "r": it exists already (EntityAlreadyExists, 409`) || strings.Contains(text, "\n") {
+	if text := err.Error(); !strings.HasPrefix(text, `insert: table `+table.Name+
+		` "p" "r": it exists already (EntityAlreadyExists, 409`) || strings.Contains(text, "\n") {
 		t.Errorf("the error reads %s", text)
 	}
 
 	second := do(t, table, tables.Replace(row("p", "r", number(3)), first))
 	for _, op := range []tables.Op{
-		tables.Replace(row("p", "r", number(4)), first), tables.Merge(row("p", "r", number(4)), first), tables.Delete("p", "r", first),
+		tables.Replace(row("p", "r", number(4)), first), tables.Merge(row("p", "r", number(4)), first),
+		tables.Delete("p", "r", first),
 	} {
 		_, err := table.Do(ctx, op)
 		named(t, err, tables.ErrConflict, http.StatusPreconditionFailed)
@@ -164,7 +167,8 @@ func TestVersionsGuardWrites(t *testing.T) {
 	}
 	do(t, table, tables.Delete("p", "r", e.ETag))
 	for _, op := range []tables.Op{
-		tables.Replace(row("p", "r"), e.ETag), tables.Merge(row("p", "r"), tables.AnyETag), tables.Delete("p", "r", tables.AnyETag),
+		tables.Replace(row("p", "r"), e.ETag), tables.Merge(row("p", "r"), tables.AnyETag),
+		tables.Delete("p", "r", tables.AnyETag),
 	} {
 		_, err := table.Do(ctx, op)
 		named(t, err, tables.ErrNotFound, http.StatusNotFound)
@@ -222,10 +226,13 @@ func TestRangesReadWhatTheyContain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range []tables.Range{
-		{}, tables.Partition("2026-11"), tables.Partition("it's"), tables.PartitionsAfter("2026-11"), tables.PartitionsAfter(""),
-		tables.RowsAfter("2026-11", "a!1", "b!1"), tables.RowsAfter("2026-11", "", "a!2"), tables.RowsAfter("2026-11", "a!2", ""),
+		{}, tables.Partition("2026-11"), tables.Partition("it's"), tables.PartitionsAfter("2026-11"),
+		tables.PartitionsAfter(""),
+		tables.RowsAfter("2026-11", "a!1", "b!1"), tables.RowsAfter("2026-11", "", "a!2"),
+		tables.RowsAfter("2026-11", "a!2", ""),
 		tables.RowsAfter("it's", "b!1", "it's"), tables.RowsBetween("a:b", "a-b!1", "b!1"), {Partitions: prefix},
-		{Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a")}, {Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a-b")},
+		{Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a")},
+		{Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a-b")},
 	} {
 		var want, got []string
 		for _, k := range keys {
@@ -250,7 +257,8 @@ func TestReadingGoesOnWhereAPageEnded(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	var ops []tables.Op
 	for i := range 10 {
-		ops = append(ops, tables.Insert(row("p", fmt.Sprintf("%02d", i), number(int32(i%2)), tables.Property{Name: "M", Value: tables.Int64(5)})))
+		ops = append(ops, tables.Insert(row("p", fmt.Sprintf("%02d", i), number(int32(i%2)),
+			tables.Property{Name: "M", Value: tables.Int64(5)})))
 	}
 	if _, err := table.Submit(t.Context(), ops); err != nil {
 		t.Fatal(err)
@@ -341,7 +349,8 @@ func TestARefusedTransactionNamesItsOperation(t *testing.T) {
 		{tables.Merge(row("p", "there"), version), tables.ErrConflict, http.StatusPreconditionFailed},
 		{tables.Replace(row("p", "nowhere"), version), tables.ErrNotFound, http.StatusNotFound},
 	} {
-		_, err := table.Submit(ctx, []tables.Op{tables.Insert(row("p", "a")), tables.Insert(row("p", "b")), c.op, tables.Insert(row("p", "c"))})
+		_, err := table.Submit(ctx, []tables.Op{tables.Insert(row("p", "a")), tables.Insert(row("p", "b")), c.op,
+			tables.Insert(row("p", "c"))})
 		named(t, err, c.want, c.status)
 		te, ok := errors.AsType[*tables.TransactionError](err)
 		if !ok || te.Index != 2 || te.Op.Entity.RowKey != c.op.Entity.RowKey {
@@ -357,7 +366,8 @@ func TestTheLargestTransactionIsAccepted(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	var ops []tables.Op
 	for i := range 150 {
-		ops = append(ops, tables.Insert(row("p", fmt.Sprintf("%03d", i), tables.Property{Name: "B", Value: tables.Binary(make([]byte, 60<<10))})))
+		ops = append(ops, tables.Insert(row("p", fmt.Sprintf("%03d", i),
+			tables.Property{Name: "B", Value: tables.Binary(make([]byte, 60<<10))})))
 	}
 	groups, err := tables.Cut(ops)
 	if err != nil {
@@ -389,7 +399,8 @@ func TestEveryOperationIsCounted(t *testing.T) {
 	}}))
 	ctx := context.WithValue(t.Context(), label{}, "contoso")
 	for _, op := range []tables.Op{
-		tables.Insert(row("p", "r")), tables.Merge(row("p", "r"), tables.AnyETag), tables.Replace(row("p", "r"), tables.AnyETag),
+		tables.Insert(row("p", "r")), tables.Merge(row("p", "r"), tables.AnyETag),
+		tables.Replace(row("p", "r"), tables.AnyETag),
 		tables.InsertOrMerge(row("p", "r")), tables.InsertOrReplace(row("p", "r")), tables.Delete("p", "r", tables.AnyETag),
 	} {
 		if _, err := table.Do(ctx, op); err != nil {
@@ -404,8 +415,10 @@ func TestEveryOperationIsCounted(t *testing.T) {
 	if _, err := table.Get(ctx, "p", "3"); err == nil {
 		t.Error("a row that was never written is there")
 	}
-	want := map[tables.Kind]int64{tables.KindCreateTable: 1, tables.KindInsert: 1, tables.KindMerge: 1, tables.KindReplace: 1, tables.KindInsertOrMerge: 1,
-		tables.KindInsertOrReplace: 1, tables.KindDelete: 1, tables.KindTransaction: 1, tables.KindQuery: 2, tables.KindGet: 1}
+	want := map[tables.Kind]int64{tables.KindCreateTable: 1, tables.KindInsert: 1, tables.KindMerge: 1,
+		tables.KindReplace: 1, tables.KindInsertOrMerge: 1,
+		tables.KindInsertOrReplace: 1, tables.KindDelete: 1, tables.KindTransaction: 1, tables.KindQuery: 2,
+		tables.KindGet: 1}
 	got := counter.Counts()
 	if got[tables.KindQuery] == 3 { // a server may find only at the end that nothing is left
 		got[tables.KindQuery] = 2

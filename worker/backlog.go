@@ -76,7 +76,8 @@ func (b backlog) skip() string {
 	case !planned:
 		return fmt.Sprintf("run %s is still being planned", clock(b.last.Slot))
 	case left > 0:
-		return fmt.Sprintf("%d of %d batches of run %s are not done", left, b.figures.Months.Batches+b.figures.Workers.Parts, clock(b.last.Slot))
+		return fmt.Sprintf("%d of %d batches of run %s are not done", left, b.figures.Months.Batches+b.figures.Workers.Parts,
+			clock(b.last.Slot))
 	}
 	return ""
 }

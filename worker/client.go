@@ -45,7 +45,8 @@ type Client struct {
 // Connect prepares a Client; nothing is sent before its first operation.
 func Connect(c Config) (*Client, error) {
 	if c.Account.Queue == "" {
-		return nil, errors.New("storage: the account has no Queue endpoint; give a connection string that has a QueueEndpoint")
+		return nil, errors.New("storage: the account has no Queue endpoint; give a connection string that has a " +
+			"QueueEndpoint")
 	}
 	c.Retry = service.Retry(c.Retry)
 	queues, err := c.service()

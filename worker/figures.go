@@ -24,9 +24,11 @@ import (
 // runs within a context that has slot zero.
 type Figures struct {
 	Runs   Runs
-	Worker string        // its id: new whenever one starts, and fit for a key
-	Every  time.Duration // longest time between two writes; 0 means 5 s. What a Scheduler waits for is written within a second
-	Log    *slog.Logger  // nil means slog.Default()
+	Worker string // its id: new whenever one starts, and fit for a key
+	// longest time between two writes; 0 means 5 s. What a Scheduler waits for is written within a
+	// second
+	Every time.Duration
+	Log   *slog.Logger // nil means slog.Default()
 
 	mu      sync.Mutex
 	tallies map[ofRun]*tally

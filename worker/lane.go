@@ -23,8 +23,10 @@ type lane struct {
 // to look for live work; for catch-up, only that something was put.
 func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
 	return [2]*lane{
-		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, running: running, slower: 1, idle: growing{from: shortest}},
-		{pool: p, who: catchup, get: p.Source.GetCatchup, depth: p.Source.CatchupDepth, more: p.Source.Fresh(), running: running, slower: catchupSlower, idle: growing{from: shortest}},
+		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, running: running, slower: 1,
+			idle: growing{from: shortest}},
+		{pool: p, who: catchup, get: p.Source.GetCatchup, depth: p.Source.CatchupDepth, more: p.Source.Fresh(),
+			running: running, slower: catchupSlower, idle: growing{from: shortest}},
 	}
 }
 

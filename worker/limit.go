@@ -89,6 +89,7 @@ type poolKey struct{}
 // context, and without an answer (status 0), it does nothing.
 func Answered(ctx context.Context, status int) {
 	if p, ok := ctx.Value(poolKey{}).(*Pool); ok && status != 0 {
-		p.limit.answered(status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests || status == http.StatusInternalServerError)
+		p.limit.answered(status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests ||
+			status == http.StatusInternalServerError)
 	}
 }

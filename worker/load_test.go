@@ -82,11 +82,12 @@ func TestTheNumberInFlightFollowsTheBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		var most, now atomic.Int64
-		p := &Pool{Source: q, Size: 48, Idle: time.Second, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
-			most.Store(max(most.Load(), now.Add(1)))
-			defer now.Add(-1)
-			return until(ctx, time.Second)
-		}}
+		p := &Pool{Source: q, Size: 48, Idle: time.Second, Log: quiet(),
+			Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+				most.Store(max(most.Load(), now.Add(1)))
+				defer now.Add(-1)
+				return until(ctx, time.Second)
+			}}
 		stop := start(t, p)
 		for _, backlog := range []int{1, 5, 200} {
 			most.Store(0)
@@ -236,12 +237,13 @@ func TestBusyAnswersOfAPoolCountWhereNobodyTellsThem(t *testing.T) {
 				return nil
 			}
 			q.before = refuse
-			p := &Pool{Source: q, Size: 16, Idle: 100 * time.Millisecond, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
-				if err := refuse("job"); err != nil {
-					return err
-				}
-				return until(ctx, time.Second)
-			}}
+			p := &Pool{Source: q, Size: 16, Idle: 100 * time.Millisecond, Log: quiet(),
+				Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+					if err := refuse("job"); err != nil {
+						return err
+					}
+					return until(ctx, time.Second)
+				}}
 			stop := start(t, p)
 			defer stop()
 			time.Sleep(10*time.Second + 500*time.Millisecond)

@@ -26,7 +26,8 @@ const (
 )
 
 func (k OperationKind) String() string {
-	return [...]string{"none", "create queue", "put", "get", "peek", "update", "delete", "depth", "clear", "delete queue"}[k]
+	return [...]string{"none", "create queue", "put", "get", "peek", "update", "delete", "depth", "clear",
+		"delete queue"}[k]
 }
 
 // An Operation is one request as it was answered; a retry is one more, as it is

@@ -28,7 +28,8 @@ func (q *Queue) PoisonDepth(ctx context.Context) (int, error) { return q.poison.
 // Poisoned are the first messages of the poison queue, at most MaxGet, which
 // stay there. Storage shows no more of a queue without holding it.
 func (q *Queue) Poisoned(ctx context.Context) ([]Poisoned, error) {
-	resp, err := q.poison.queue.PeekMessages(q.poison.call(ctx, OpPeek), &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](MaxGet)})
+	resp, err := q.poison.queue.PeekMessages(q.poison.call(ctx, OpPeek),
+		&azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](MaxGet)})
 	if err != nil {
 		return nil, q.poison.failed(OpPeek, err)
 	}

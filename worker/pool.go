@@ -40,11 +40,14 @@ type Pool struct {
 	// jobs.ErrUnreadable is sends the message to the poison queue at once.
 	Work func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error
 
-	Name        string        // of this worker, in the poison queue; empty is fine
-	Size        int           // most jobs in flight; 0 means 32
-	Lease       time.Duration // 0 means DefaultLease; whole seconds
-	Grace       time.Duration // for jobs to return, and then for messages to be given back, when the pool stops; 0 means 10 s
-	Idle        time.Duration // longest pause between two looks into an empty queue, three times that for catch-up, and 5/6 of a lease at most; 0 means 30 s
+	Name  string        // of this worker, in the poison queue; empty is fine
+	Size  int           // most jobs in flight; 0 means 32
+	Lease time.Duration // 0 means DefaultLease; whole seconds
+	// for jobs to return, and then for messages to be given back, when the pool stops; 0 means 10 s
+	Grace time.Duration
+	// longest pause between two looks into an empty queue, three times that for catch-up, and 5/6 of a
+	// lease at most; 0 means 30 s
+	Idle        time.Duration
 	Pause       time.Duration // before a job that failed is tried again, doubling each time; 0 means 5 s
 	MaxAttempts int           // failures after which a message is poison, not counting those of a busy storage; 0 means 5
 	OnResult    func(Result)  // is told of the end of every message, from many goroutines; nil means nobody is

@@ -29,7 +29,8 @@ type Queue struct {
 
 // Queue gives access to the queues of a pipeline, which need not exist yet.
 func (c *Client) Queue(n schema.Names, p schema.Pipeline) *Queue {
-	return &Queue{jobs: c.messages(n.Jobs(p)), catchup: c.messages(n.Catchup(p)), poison: c.messages(n.Poison(p)), fresh: make(chan struct{}, 1)}
+	return &Queue{jobs: c.messages(n.Jobs(p)), catchup: c.messages(n.Catchup(p)), poison: c.messages(n.Poison(p)),
+		fresh: make(chan struct{}, 1)}
 }
 
 // Name is the name of the live queue in the account.

@@ -13,7 +13,8 @@ import (
 // with the time of the service. Where none of them is done, as slots are skipped
 // while a run takes long, the runs before them come first, from the newest one
 // that is done on; at most as many as there are slots.
-func (r Runs) Recent(ctx context.Context, p schema.Pipeline, cadence time.Duration, slots int) ([]RunFigures, time.Time, error) {
+func (r Runs) Recent(ctx context.Context, p schema.Pipeline, cadence time.Duration,
+	slots int) ([]RunFigures, time.Time, error) {
 	last := tables.TicksOf(time.Now().Add(-time.Duration(slots) * cadence))
 	runs, now, err := r.FiguresSince(ctx, p, last)
 	if _, done := LastDone(runs); err != nil || done {

@@ -52,7 +52,8 @@ func TestHistoryNeverDelaysLiveWork(t *testing.T) {
 		}
 		time.Sleep(6 * time.Second)
 		if f.live.Load() != 8 || f.catchup.Load() != 0 {
-			t.Errorf("with a live backlog, %d live and %d catch-up jobs in flight; want 8 and 0", f.live.Load(), f.catchup.Load())
+			t.Errorf("with a live backlog, %d live and %d catch-up jobs in flight; want 8 and 0", f.live.Load(),
+				f.catchup.Load())
 		}
 		time.Sleep(10 * time.Second)
 		if f.liveDone.Load() != 84 || f.catchup.Load() != 4 {
@@ -99,7 +100,8 @@ func TestOnePlaceServesLiveWorkBetweenCatchUpJobs(t *testing.T) {
 		for n := range 999 {
 			q.Put(t.Context(), auditJob(n), 0)
 		}
-		stop := start(t, &Pool{Source: q, Size: 1, Idle: time.Second, Log: quiet(), Work: f.work(time.Second, 40*time.Second)})
+		stop := start(t, &Pool{Source: q, Size: 1, Idle: time.Second, Log: quiet(),
+			Work: f.work(time.Second, 40*time.Second)})
 		defer stop()
 		time.Sleep(2 * time.Second)
 		for n := range 20 {

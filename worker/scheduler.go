@@ -180,7 +180,8 @@ func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait ti
 func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []schema.Run, now time.Time, err error) {
 	for _, slots := range []time.Duration{lookBack, farBack} {
 		runs, now, err = s.Runs.Since(ctx, s.Pipeline, at.Add(-slots*s.Cadence))
-		if err != nil || len(runs) < lookBack || slices.ContainsFunc(runs, func(r schema.Run) bool { return r.Started != 0 }) {
+		if err != nil || len(runs) < lookBack || slices.ContainsFunc(runs,
+			func(r schema.Run) bool { return r.Started != 0 }) {
 			break
 		}
 	}
@@ -239,7 +240,8 @@ func (s *Scheduler) enqueue(ctx context.Context, run schema.Run) error {
 }
 
 func (s *Scheduler) tell(ctx context.Context, slot Slot) {
-	level, args := slog.LevelDebug, []any{"pipeline", s.Pipeline, "slot", slot.Run.Slot.Time(), "outcome", slot.Outcome.String()}
+	level, args := slog.LevelDebug, []any{"pipeline", s.Pipeline, "slot", slot.Run.Slot.Time(), "outcome",
+		slot.Outcome.String()}
 	if slot.Outcome == SlotSkipped {
 		level, args = slog.LevelWarn, append(args, "reason", slot.Run.Skipped)
 	}

@@ -81,7 +81,8 @@ func (r *fakeRuns) MarkEnqueued(_ context.Context, run schema.Run, at tables.Tic
 	})
 }
 
-func (r *fakeRuns) Since(_ context.Context, _ schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time, err error) {
+func (r *fakeRuns) Since(_ context.Context, _ schema.Pipeline,
+	slot tables.Ticks) (runs []schema.Run, now time.Time, err error) {
 	err = r.do("since", func() error {
 		for _, run := range r.rows {
 			if run.Slot >= slot {
@@ -302,7 +303,8 @@ func TestMissedSlotsAreNotMadeUpFor(t *testing.T) {
 		if len(got) != 1 || got[0] != slotAt(time.Now(), time.Minute) || slot.Outcome != SlotEnqueued {
 			t.Errorf("masters %v after three hours, %v", got, slot)
 		}
-		if again := once(t, r.scheduler()); again.Outcome != SlotTaken || again.Run.Slot != slot.Run.Slot || len(r.work(t, 100)) != 0 {
+		if again := once(t, r.scheduler()); again.Outcome != SlotTaken || again.Run.Slot != slot.Run.Slot ||
+			len(r.work(t, 100)) != 0 {
 			t.Errorf("the same slot again: %v", again)
 		}
 	})
@@ -328,21 +330,23 @@ func TestOnlyWhatTheLastRunPlannedSkipsASlot(t *testing.T) {
 		figures RunFigures
 		skip    bool
 	}{
-		"nothing is known":                     {5, nil, RunFigures{}, false},
-		"a batch is under way":                 {1, last(time.Minute), planned(200, 0, 199), true},
-		"one in a fleet of one batch":          {1, last(time.Minute), planned(1, 0, 0), true},
-		"a part of a batch is under way":       {1, last(time.Minute), planned(1, 1, 1), true},
-		"a slot was skipped since":             {1, append(last(time.Minute), skipped), planned(1, 0, 0), true},
-		"another scheduler has died since":     {1, append(last(time.Minute), unmarked), planned(1, 0, 0), true},
-		"all are done":                         {400, last(time.Minute), planned(200, 3, 203), false},
-		"a batch was done twice":               {400, last(time.Minute), planned(200, 0, 201), false},
-		"a month is not planned":               {1, last(time.Minute), unplanned, true},
-		"the master has begun":                 {1, last(time.Minute), RunFigures{}, true},
-		"the queue is empty":                   {0, last(time.Minute), planned(200, 0, 0), false},
-		"nine minutes":                         {1, last(9 * time.Minute), planned(200, 0, 0), true},
-		"ten minutes":                          {1, last(10 * time.Minute), planned(200, 0, 0), false},
-		"a master waits":                       {1, []schema.Run{waits}, RunFigures{}, true},
-		"two masters wait, for ten minutes":    {2, []schema.Run{{Slot: slot.Add(-time.Hour), Enqueued: 1}, {Slot: slot.Add(-10 * time.Minute), Enqueued: 1}}, RunFigures{}, true},
+		"nothing is known":                 {5, nil, RunFigures{}, false},
+		"a batch is under way":             {1, last(time.Minute), planned(200, 0, 199), true},
+		"one in a fleet of one batch":      {1, last(time.Minute), planned(1, 0, 0), true},
+		"a part of a batch is under way":   {1, last(time.Minute), planned(1, 1, 1), true},
+		"a slot was skipped since":         {1, append(last(time.Minute), skipped), planned(1, 0, 0), true},
+		"another scheduler has died since": {1, append(last(time.Minute), unmarked), planned(1, 0, 0), true},
+		"all are done":                     {400, last(time.Minute), planned(200, 3, 203), false},
+		"a batch was done twice":           {400, last(time.Minute), planned(200, 0, 201), false},
+		"a month is not planned":           {1, last(time.Minute), unplanned, true},
+		"the master has begun":             {1, last(time.Minute), RunFigures{}, true},
+		"the queue is empty":               {0, last(time.Minute), planned(200, 0, 0), false},
+		"nine minutes":                     {1, last(9 * time.Minute), planned(200, 0, 0), true},
+		"ten minutes":                      {1, last(10 * time.Minute), planned(200, 0, 0), false},
+		"a master waits":                   {1, []schema.Run{waits}, RunFigures{}, true},
+		"two masters wait, for ten minutes": {2,
+			[]schema.Run{{Slot: slot.Add(-time.Hour), Enqueued: 1}, {Slot: slot.Add(-10 * time.Minute), Enqueued: 1}},
+			RunFigures{}, true},
 		"two masters wait in an emptied queue": {0, []schema.Run{waits, waits}, RunFigures{}, false},
 	} {
 		b := backlogOf(c.depth, c.recent, slot, time.Minute)
@@ -356,7 +360,8 @@ func TestOnlyWhatTheLastRunPlannedSkipsASlot(t *testing.T) {
 }
 
 func TestARunThatDoesNotEndHoldsSlotsForTenMinutesOrTenCadences(t *testing.T) {
-	for cadence, want := range map[time.Duration]time.Duration{time.Second: 10 * time.Minute, time.Minute: 10 * time.Minute, 5 * time.Minute: 50 * time.Minute} {
+	for cadence, want := range map[time.Duration]time.Duration{time.Second: 10 * time.Minute,
+		time.Minute: 10 * time.Minute, 5 * time.Minute: 50 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRuns()
 			s := r.scheduler()
@@ -369,7 +374,8 @@ func TestARunThatDoesNotEndHoldsSlotsForTenMinutesOrTenCadences(t *testing.T) {
 				time.Sleep(cadence)
 				held += cadence
 				slot := once(t, s)
-				if row := r.find(slot.Run.Slot); (slot.Outcome == SlotSkipped) != (row.Skipped != "") || row.Skipped != "" && row.Enqueued != 0 {
+				if row := r.find(slot.Run.Slot); (slot.Outcome == SlotSkipped) != (row.Skipped != "") || row.Skipped != "" &&
+					row.Enqueued != 0 {
 					t.Fatalf("%v has the row %+v", slot, row)
 				}
 				if slot.Outcome == SlotSkipped && held < want {
@@ -426,7 +432,8 @@ func TestMastersDoNotPileUpWhileNobodyWorks(t *testing.T) {
 }
 
 func TestWhatASchedulerNeedsIsSaid(t *testing.T) {
-	for _, s := range []*Scheduler{{}, {Pipeline: "live"}, {Pipeline: "live", Cadence: time.Minute}, {Pipeline: "Live", Cadence: time.Minute, Runs: newRuns(), Queue: &fakeQueue{}}} {
+	for _, s := range []*Scheduler{{}, {Pipeline: "live"}, {Pipeline: "live", Cadence: time.Minute},
+		{Pipeline: "Live", Cadence: time.Minute, Runs: newRuns(), Queue: &fakeQueue{}}} {
 		if err := s.Run(t.Context()); err == nil {
 			t.Errorf("%+v runs", s)
 		}

@@ -14,7 +14,8 @@ import (
 
 // A victim is a worker that holds messages until it is killed: it renews its
 // leases at each third, and then no more.
-func victim(ctx context.Context, t *testing.T, get func(context.Context, int, time.Duration) ([]*Lease, error), n int, offset func() time.Duration) {
+func victim(ctx context.Context, t *testing.T, get func(context.Context, int, time.Duration) ([]*Lease, error), n int,
+	offset func() time.Duration) {
 	for range n {
 		got, err := get(ctx, 1, DefaultLease)
 		if err != nil || len(got) != 1 {
@@ -88,7 +89,8 @@ func TestOnlyMessagesOfOthersKeepAPoolAwake(t *testing.T) {
 		put      bool // an own job, for hours
 		delayed  bool // a message that is not visible for hours
 		low, top int
-	}{{"nothing", false, false, 250, 330}, {"its own job", true, false, 250, 330}, {"a delayed message", false, true, 900, 1400}} {
+	}{{"nothing", false, false, 250, 330}, {"its own job", true, false, 250, 330},
+		{"a delayed message", false, true, 900, 1400}} {
 		synctest.Test(t, func(t *testing.T) {
 			q := &fakeQueue{}
 			var asked atomic.Int64
@@ -104,7 +106,8 @@ func TestOnlyMessagesOfOthersKeepAPoolAwake(t *testing.T) {
 			if c.delayed {
 				q.Put(t.Context(), deviceJob(1), 5*time.Hour)
 			}
-			stop := start(t, &Pool{Source: q, Size: 2, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error { return until(ctx, 5*time.Hour) }})
+			stop := start(t, &Pool{Source: q, Size: 2, Log: quiet(),
+				Work: func(ctx context.Context, _ jobs.Message, _ save) error { return until(ctx, 5*time.Hour) }})
 			defer stop()
 			time.Sleep(5 * time.Minute)
 			asked.Store(0)

@@ -28,14 +28,19 @@ func TestTotalsAgreeWithTheRunsAndNeverGoBack(t *testing.T) {
 		runs []RunFigures
 		want int64
 	}{
-		{[]RunFigures{run(1, 0, month(1, 100))}, 100},                                                          // one month of two is known
-		{[]RunFigures{run(1, 0, month(1, 100), month(2, 200))}, 300},                                           // all are
-		{[]RunFigures{run(1, 40, month(1, 100), month(2, 200))}, 340},                                          // what the run has folded counts
-		{[]RunFigures{run(1, 40, month(1, 100), month(2, 200)), run(2, 0)}, 340},                               // the next one is not planned
-		{[]RunFigures{run(1, 40, month(1, 100), month(2, 200)), run(2, 0, month(1, 130))}, 340},                // or half
-		{[]RunFigures{run(1, 45, month(1, 100), month(2, 200)), run(2, 0, month(1, 130), month(2, 210))}, 345}, // the first goes on
+		// one month of two is known
+		{[]RunFigures{run(1, 0, month(1, 100))}, 100},
+		{[]RunFigures{run(1, 0, month(1, 100), month(2, 200))}, 300}, // all are
+		// what the run has folded counts
+		{[]RunFigures{run(1, 40, month(1, 100), month(2, 200))}, 340},
+		// the next one is not planned
+		{[]RunFigures{run(1, 40, month(1, 100), month(2, 200)), run(2, 0)}, 340},
+		{[]RunFigures{run(1, 40, month(1, 100), month(2, 200)), run(2, 0, month(1, 130))}, 340}, // or half
+		// the first goes on
+		{[]RunFigures{run(1, 45, month(1, 100), month(2, 200)), run(2, 0, month(1, 130), month(2, 210))}, 345},
 		{[]RunFigures{run(1, 45, month(1, 100), month(2, 200)), run(2, 9, month(1, 130), month(2, 210))}, 354},
-		{[]RunFigures{run(2, 14, month(1, 130), month(2, 210)), run(3, 0, month(1, 139), month(2, 215))}, 354}, // the first is out of sight
+		// the first is out of sight
+		{[]RunFigures{run(2, 14, month(1, 130), month(2, 210)), run(3, 0, month(1, 139), month(2, 215))}, 354},
 	} {
 		got := Totals(moment.runs)
 		if got.Rows != moment.want || got.Rows < last {

@@ -65,7 +65,8 @@ func TestDirectoryThatIsServedIsAllThatCommandsNeed(t *testing.T) {
 		t.Setenv("FURROW_STORAGE", "")
 		s.HTTP.CloseIdleConnections()
 		served.mustEnd(t)
-		if _, err := opened(t, nil, "--storage", dir); err == nil || !strings.Contains(err.Error(), "furrow storage --data "+dir) {
+		if _, err := opened(t, nil, "--storage", dir); err == nil ||
+			!strings.Contains(err.Error(), "furrow storage --data "+dir) {
 			t.Errorf("%s: when nothing serves it any more, the error is %v", name, err)
 		}
 	}
@@ -112,7 +113,8 @@ func TestStorageThatCannotBeFoundIsSaidAndNoKeyIs(t *testing.T) {
 			t.Errorf("of %s it is said %v; want %q", where, err, want)
 		}
 	}
-	if _, err := opened(t, nil, "--names-prefix", "Not_Small"); err == nil || !strings.Contains(err.Error(), "--names-prefix") {
+	if _, err := opened(t, nil, "--names-prefix", "Not_Small"); err == nil ||
+		!strings.Contains(err.Error(), "--names-prefix") {
 		t.Errorf("a wrong prefix is %v", err)
 	}
 }

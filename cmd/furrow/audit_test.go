@@ -33,7 +33,8 @@ func TestAuditRunFoldsWhatCameLate(t *testing.T) {
 		t.Error("it is not folded")
 	}
 	out, _ = y.furrow(t, "status", "--pipeline", "live")
-	if !strings.Contains(out, "by furrow audit run: 3 devices, 3 of 3 audits (1 late row found)") || !strings.Contains(out, "271 folded, 1 of them found late") {
+	if !strings.Contains(out, "by furrow audit run: 3 devices, 3 of 3 audits (1 late row found)") ||
+		!strings.Contains(out, "271 folded, 1 of them found late") {
 		t.Errorf("the status is\n%s", out)
 	}
 }
@@ -47,7 +48,8 @@ func TestAuditRunWaitsForWhatItFinds(t *testing.T) {
 	}()
 	out, _ := y.furrow(t, "audit", "run", "--pipeline", "live", "--wait", "--json")
 	var line auditLine
-	if err := json.Unmarshal([]byte(out), &line); err != nil || !line.Done || line.Devices != 3 || line.Audits != 3 || line.Late != 0 || line.Missing != 0 {
+	if err := json.Unmarshal([]byte(out), &line); err != nil || !line.Done || line.Devices != 3 || line.Audits != 3 ||
+		line.Late != 0 || line.Missing != 0 {
 		t.Errorf("%v: %s", err, out)
 	}
 	<-working

@@ -29,7 +29,8 @@ func benchCommand() *cli.Command {
 // benchFlags are those of both benchmarks.
 func benchFlags(flags ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		durationFlag("for", 5*time.Second, 100*time.Millisecond, "`DURATION` of each measurement: of each row, on each target, in each round"),
+		durationFlag("for", 5*time.Second, 100*time.Millisecond,
+			"`DURATION` of each measurement: of each row, on each target, in each round"),
 		&cli.IntFlag{Name: "rounds", Value: 1, Usage: "Number of rounds; the report shows medians"},
 		&cli.IntFlag{Name: "clients", Value: 64, Usage: "Concurrent clients"},
 		&cli.StringFlag{Name: "only", Usage: "`ROWS` to measure, separated by commas (default: all)"},

@@ -35,7 +35,8 @@ func TestBenchMeasuresEveryTargetAndSize(t *testing.T) {
 }
 
 func TestLocalStorageServesEveryRowOfTheBench(t *testing.T) {
-	code, out, errs := furrow(t.Context(), "bench", "storage", "--rows", "1000", "--for", "100ms", "--clients", "4", "--json")
+	code, out, errs := furrow(t.Context(), "bench", "storage", "--rows", "1000", "--for", "100ms", "--clients", "4",
+		"--json")
 	if code != exitOK || errs != "" {
 		t.Fatalf("exit %d, stderr %q", code, errs)
 	}
@@ -61,7 +62,8 @@ func TestLocalStorageServesEveryRowOfTheBench(t *testing.T) {
 func TestBenchComparesTargets(t *testing.T) {
 	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
 	t.Setenv("FURROW_TEST_TARGET", s.ConnectionString)
-	code, out, errs := furrow(t.Context(), "bench", "storage", "--target", "one=env:FURROW_TEST_TARGET", "--target", "two="+s.ConnectionString,
+	code, out, errs := furrow(t.Context(), "bench", "storage", "--target", "one=env:FURROW_TEST_TARGET", "--target",
+		"two="+s.ConnectionString,
 		"--only", "transaction", "--for", "100ms", "--clients", "2")
 	if code != exitOK || errs != "" {
 		t.Fatalf("exit %d, stderr %q", code, errs)
@@ -80,7 +82,8 @@ func TestInterruptedBenchCleansUp(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	exit := make(chan int)
 	go func() {
-		code, _, _ := furrow(ctx, "bench", "storage", "--target", s.ConnectionString, "--only", "insert", "--for", "10m", "--clients", "2")
+		code, _, _ := furrow(ctx, "bench", "storage", "--target", s.ConnectionString, "--only", "insert", "--for", "10m",
+			"--clients", "2")
 		exit <- code
 	}()
 	for len(s.tableNames(t)) == 0 {

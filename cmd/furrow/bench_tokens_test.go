@@ -23,7 +23,8 @@ func benchedTokens(t *testing.T, args ...string) (report bench.Report) {
 }
 
 func TestTokensAreMeasuredOverEveryKindOfConnection(t *testing.T) {
-	report := benchedTokens(t, "--only", "kept,first,fresh", "--for", "100ms", "--clients", "3", "--devices", "8", "--rounds", "2")
+	report := benchedTokens(t, "--only", "kept,first,fresh", "--for", "100ms", "--clients", "3", "--devices", "8",
+		"--rounds", "2")
 	var rows []string
 	for _, x := range report.Rows {
 		rows = append(rows, x.Name+" "+x.Target)
@@ -61,7 +62,8 @@ func TestEveryDeviceOfAStormGetsItsToken(t *testing.T) {
 }
 
 func TestTokenBenchPrintsText(t *testing.T) {
-	code, out, errs := furrow(t.Context(), "bench", "tokens", "--only", "kept,storm", "--storm", "3", "--for", "100ms", "--clients", "1", "--devices", "2")
+	code, out, errs := furrow(t.Context(), "bench", "tokens", "--only", "kept,storm", "--storm", "3", "--for", "100ms",
+		"--clients", "1", "--devices", "2")
 	if code != exitOK || errs != "" {
 		t.Fatalf("exit %d, stderr %q", code, errs)
 	}
@@ -73,9 +75,12 @@ func TestTokenBenchPrintsText(t *testing.T) {
 }
 
 func TestTokenBenchRefusesInvalidFlags(t *testing.T) {
-	for _, flags := range []string{"--for 10ms", "--rounds 0", "--clients 0", "--clients 4001 --devices 5000", "--devices 63", "--storm -1", "--storm-rate 0", "--only keept"} {
+	for _, flags := range []string{"--for 10ms", "--rounds 0", "--clients 0", "--clients 4001 --devices 5000",
+		"--devices 63", "--storm -1", "--storm-rate 0", "--only keept"} {
 		args := append([]string{"bench", "tokens"}, strings.Fields(flags)...)
-		if code, _, errs := furrow(t.Context(), args...); code != exitUsage || !strings.Contains(errs, strings.Fields(flags)[0]+" is") && !strings.Contains(errs, "--for: it must be") && !strings.Contains(errs, "kept") {
+		if code, _, errs := furrow(t.Context(), args...); code != exitUsage ||
+			!strings.Contains(errs, strings.Fields(flags)[0]+" is") && !strings.Contains(errs, "--for: it must be") &&
+				!strings.Contains(errs, "kept") {
 			t.Errorf("%s: exit %d, %q", flags, code, errs)
 		}
 	}

@@ -23,7 +23,8 @@ func TestCompletionScriptsAreForTheirShells(t *testing.T) {
 			t.Errorf("%s refuses it: %v, %s", shell, err, out)
 		}
 	}
-	if code, _, errs := furrow(t.Context(), "completion", "csh"); code != exitUsage || !strings.Contains(errs, "bash, zsh or fish") {
+	if code, _, errs := furrow(t.Context(), "completion", "csh"); code != exitUsage ||
+		!strings.Contains(errs, "bash, zsh or fish") {
 		t.Errorf("another shell: exit %d, %s", code, errs)
 	}
 }
@@ -40,10 +41,12 @@ func TestBashCompletes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for words, want := range map[string]string{
-		"'devi'": "device", "device 'rest'": "restore", "device '--sta'": "", "device revoke '--at'": "--at-expiry", "query '--las'": "--last",
-		"up '--stop'": "", // hidden
+		"'devi'": "device", "device 'rest'": "restore", "device '--sta'": "", "device revoke '--at'": "--at-expiry",
+		"query '--las'": "--last",
+		"up '--stop'":   "", // hidden
 	} {
-		command := script + "\nCOMP_WORDS=(" + program + " " + words + "); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _furrow; echo \"${COMPREPLY[@]}\""
+		command := script + "\nCOMP_WORDS=(" + program + " " + words +
+			"); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _furrow; echo \"${COMPREPLY[@]}\""
 		out, err := exec.CommandContext(t.Context(), bash, "-c", command).CombinedOutput()
 		if err != nil || strings.TrimSpace(string(out)) != want {
 			t.Errorf("%s: %q, %v; want %q", words, out, err, want)

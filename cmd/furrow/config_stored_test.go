@@ -22,7 +22,8 @@ func TestConfigIsAppliedListedComparedAndRolledBack(t *testing.T) {
 	inEmptyDirectory(t)
 	y := &site{dir: t.TempDir()}
 	startStorage(t, nil, "--data", y.dir)
-	if out, errs := y.furrow(t, "config", "history"); out != "" || !strings.Contains(errs, "No configuration is stored yet") {
+	if out, errs := y.furrow(t, "config", "history"); out != "" ||
+		!strings.Contains(errs, "No configuration is stored yet") {
 		t.Errorf("of none: %s%s", out, errs)
 	}
 	for n := range 3 {
@@ -49,7 +50,8 @@ func TestConfigIsAppliedListedComparedAndRolledBack(t *testing.T) {
 	}
 	var history []generationLine
 	out, _ := y.furrow(t, "config", "history", "--json")
-	if err := json.Unmarshal([]byte(out), &history); err != nil || len(history) != 3 || history[0].Generation != 3 || history[0].Hash != history[2].Hash || history[0].By == "" {
+	if err := json.Unmarshal([]byte(out), &history); err != nil || len(history) != 3 || history[0].Generation != 3 ||
+		history[0].Hash != history[2].Hash || history[0].By == "" {
 		t.Errorf("the history is %+v, %v", history, err)
 	}
 	var change changeLine
@@ -129,7 +131,8 @@ func TestRestartWithAnOldFileTakesNothingBack(t *testing.T) {
 	holds(3, 2)
 	_, errs = y.furrow(t, "schedule", "--once")
 	holds(3, 2)
-	if !strings.Contains(errs, "configuration file is older than the one that holds") || !strings.Contains(errs, "generation=3") {
+	if !strings.Contains(errs, "configuration file is older than the one that holds") ||
+		!strings.Contains(errs, "generation=3") {
 		t.Errorf("of an old file it says %s", errs)
 	}
 	if err := os.Remove("furrow.yaml"); err != nil {
@@ -151,13 +154,15 @@ func TestCommandsUseWhatIsStored(t *testing.T) {
 	}
 	y.furrow(t, "config", "apply", "stored.yaml")
 	for _, line := range []string{"status", "status --config furrow.yaml", "jobs list"} {
-		if out, _ := y.furrow(t, strings.Fields(line)...); !strings.Contains(out, "stored") || strings.Contains(out, "local") {
+		if out, _ := y.furrow(t, strings.Fields(line)...); !strings.Contains(out, "stored") ||
+			strings.Contains(out, "local") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
 	writeConfig(t, "furrow.yaml", "broken")
 	y.furrow(t, "status")
-	if code, _, errs := furrow(t.Context(), "status", "--config", "furrow.yaml", "--storage", y.dir); code != exitFailed || !strings.Contains(errs, "furrow.yaml:1:1") {
+	if code, _, errs := furrow(t.Context(), "status", "--config", "furrow.yaml", "--storage", y.dir); code != exitFailed ||
+		!strings.Contains(errs, "furrow.yaml:1:1") {
 		t.Errorf("a broken file that is named: exit %d, %s", code, errs)
 	}
 }
@@ -184,11 +189,14 @@ func TestARunningWorkerFollowsConfigApply(t *testing.T) {
 		}
 	}
 	await("it has begun", func() bool { return strings.Contains(said.String(), "generation=1 pipelines=live,archive") })
-	writeConfig(t, "furrow.yaml", "pipelines: [{name: live, settle: 1s, processors: [latest, rollup]}, {name: quarters, settle: 1s, processors: [rollup: {windows: [15m]}]}]")
+	writeConfig(t, "furrow.yaml",
+		"pipelines: [{name: live, settle: 1s, processors: [latest, rollup]}, {name: quarters, settle: 1s, processors: "+
+			"[rollup: {windows: [15m]}]}]")
 	y.furrow(t, "config", "apply", "furrow.yaml")
 	y.furrow(t, "schedule", "--once", "--every", "1s")
 	await("it has followed", func() bool {
-		code, out, _ := furrow(t.Context(), "query", "--tenant", "acme", "--window", "15m", "--last", "2d", "--format", "csv", "--storage", y.dir)
+		code, out, _ := furrow(t.Context(), "query", "--tenant", "acme", "--window", "15m", "--last", "2d", "--format", "csv",
+			"--storage", y.dir)
 		return code == exitOK && strings.Count(out, ",temperature,") >= y.devices
 	})
 	stop()

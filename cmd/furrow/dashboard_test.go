@@ -127,12 +127,14 @@ func TestDashboardIsForThisMachineWithoutASecretOverTLS(t *testing.T) {
 		"--listen 127.0.0.1:0 --silent-after soon --storage " + dir: "silent-after",
 	} {
 		args := append([]string{"dashboard", "--storage", dir}, strings.Fields(line)...)
-		if code, _, errs := furrow(t.Context(), args...); code == exitOK || !strings.Contains(errs, want) || strings.Contains(errs, "battery") {
+		if code, _, errs := furrow(t.Context(), args...); code == exitOK || !strings.Contains(errs, want) ||
+			strings.Contains(errs, "battery") {
 			t.Errorf("%s: exit %d, %s; want %q", line, code, errs, want)
 		}
 	}
 	t.Setenv(passwordVariable, "short")
-	if code, _, errs := furrow(t.Context(), "dashboard", "--storage", dir, "--listen", "127.0.0.1:0"); code == exitOK || !strings.Contains(errs, "too short") {
+	if code, _, errs := furrow(t.Context(), "dashboard", "--storage", dir, "--listen", "127.0.0.1:0"); code == exitOK ||
+		!strings.Contains(errs, "too short") {
 		t.Errorf("a short password: exit %d, %s", code, errs)
 	}
 }
@@ -173,7 +175,8 @@ func TestUpHasADashboardUnlessItIsToldNotTo(t *testing.T) {
 		t.Errorf("it says %q", u.said.Dashboard)
 	}
 	u.mustEnd(t)
-	if code, _, errs := furrow(t.Context(), "up", "--storage", t.TempDir(), "--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "0.0.0.0:0"); code == exitOK || !strings.Contains(errs, "--dashboard 0.0.0.0:0 can be reached") {
+	if code, _, errs := furrow(t.Context(), "up", "--storage", t.TempDir(), "--listen", "127.0.0.1:0", "--storage-port",
+		"0", "--dashboard", "0.0.0.0:0"); code == exitOK || !strings.Contains(errs, "--dashboard 0.0.0.0:0 can be reached") {
 		t.Errorf("open to all: exit %d, %s", code, errs)
 	}
 }

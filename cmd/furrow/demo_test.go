@@ -57,19 +57,23 @@ func TestKeptDemoAddsUpAndGoesOn(t *testing.T) {
 func addsUp(t *testing.T, r demo.Report) {
 	t.Helper()
 	n := r.Readings
-	if !r.OK || r.Devices != 17 || len(r.Tenants) != 2 || len(r.Months) < 3 || n.Accepted < 320 || n.Folded != n.Accepted || n.Lost+n.Doubled != 0 {
+	if !r.OK || r.Devices != 17 || len(r.Tenants) != 2 || len(r.Months) < 3 || n.Accepted < 320 ||
+		n.Folded != n.Accepted || n.Lost+n.Doubled != 0 {
 		t.Errorf("%+v", r)
 	}
-	if c := r.Check; c.Differences != 0 || c.Readings != n.Accepted || c.Devices != r.Devices || c.Waiting != 0 || c.Buckets["1d"] < r.Devices || c.Buckets["1m"] < c.Buckets["1h"] || c.Rejected != n.Rejected {
+	if c := r.Check; c.Differences != 0 || c.Readings != n.Accepted || c.Devices != r.Devices || c.Waiting != 0 ||
+		c.Buckets["1d"] < r.Devices || c.Buckets["1m"] < c.Buckets["1h"] || c.Rejected != n.Rejected {
 		t.Errorf("the check says %+v", c)
 	}
-	if k := r.Takeover; k.Killed == k.By || k.First <= 0 || k.All < k.First || k.Stored >= n.Accepted || k.Devices > r.Devices {
+	if k := r.Takeover; k.Killed == k.By || k.First <= 0 || k.All < k.First || k.Stored >= n.Accepted ||
+		k.Devices > r.Devices {
 		t.Errorf("taken over: %+v", k)
 	}
 	if v := r.Revoked; v.Stored != 1 || v.Write != "403 AuthenticationFailed" || v.Token != "403 revoked" {
 		t.Errorf("revoked: %+v", v)
 	}
-	if w := r.Work; w.Devices < 17 || w.Rows < 8 || w.Rows > 16 || w.PerDevice["queues delete"] <= 0 || w.PerDevice["tables query"] < 1 {
+	if w := r.Work; w.Devices < 17 || w.Rows < 8 || w.Rows > 16 || w.PerDevice["queues delete"] <= 0 ||
+		w.PerDevice["tables query"] < 1 {
 		t.Errorf("a run took %+v", w)
 	}
 	dollars := r.Cost.Writes + r.Cost.Storage
@@ -79,7 +83,8 @@ func addsUp(t *testing.T, r demo.Report) {
 	if r.Cost.Total <= 0 || dollars/r.Cost.Total < 0.999 || dollars/r.Cost.Total > 1.001 {
 		t.Errorf("the cost is %+v", r.Cost)
 	}
-	for _, want := range []string{"17 devices of 2 tenants", "after 1 reading. ", "0  lost\n", "0  doubled\n", "403 AuthenticationFailed", "tables query", "East US"} {
+	for _, want := range []string{"17 devices of 2 tenants", "after 1 reading. ", "0  lost\n", "0  doubled\n",
+		"403 AuthenticationFailed", "tables query", "East US"} {
 		if text := demoText(r); !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -126,7 +131,8 @@ func TestDemoFailsWhereARowWasTamperedWith(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || !is {
 		t.Fatalf("%v, exit %d: %s%s", err, code, out, errs)
 	}
-	if code != exitFailed || r.OK || r.Check.Differences == 0 || string(r.Check.First[0].Device) != e.PartitionKey || !strings.Contains(errs, "differences") {
+	if code != exitFailed || r.OK || r.Check.Differences == 0 || string(r.Check.First[0].Device) != e.PartitionKey ||
+		!strings.Contains(errs, "differences") {
 		t.Errorf("exit %d, ok %t, %+v, %s", code, r.OK, r.Check, errs)
 	}
 	if !strings.Contains(demoText(r), "THE CHECK HAS FAILED") {

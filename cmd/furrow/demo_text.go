@@ -22,9 +22,11 @@ func demoText(r demo.Report) string {
 		many(int64(len(r.Tenants)), "tenant"), many(int64(len(r.Months)), "month"), r.Seconds, r.Storage, verdict)
 	demoReadings(&b, r)
 	k, v := r.Takeover, r.Revoked
-	fmt.Fprintf(&b, "\nWorker killed: process %d, after %s, with %s claimed.\nTaken over: by process %d, the first device after %.1f s, all after %.1f s.\n",
+	fmt.Fprintf(&b, "\nWorker killed: process %d, after %s, with %s claimed.\nTaken over: by process %d, the first "+
+		"device after %.1f s, all after %.1f s.\n",
 		k.Killed, many(int64(k.Stored), "reading"), many(int64(k.Devices), "device"), k.By, k.First, k.All)
-	fmt.Fprintf(&b, "Device revoked: %s, after %s. Storage refused its next write (%s), the endpoint its next token (%s), within %.2f s.\n",
+	fmt.Fprintf(&b, "Device revoked: %s, after %s. Storage refused its next write (%s), the endpoint its next token "+
+		"(%s), within %.2f s.\n",
 		v.Device, many(v.Stored, "reading"), v.Write, v.Token, v.Seconds)
 	for _, j := range r.Jobs {
 		fmt.Fprintf(&b, "Jobs: %s %s, %s.\n", grouped(j.Messages), j.Kind, many(j.Devices, "device"))
@@ -36,7 +38,8 @@ func demoText(r demo.Report) string {
 func demoReadings(b *strings.Builder, r demo.Report) {
 	n, c := r.Readings, r.Check
 	line := func(n int64, what string) { fmt.Fprintf(b, "  %12s  %s\n", grouped(n), what) }
-	line(int64(n.Accepted), fmt.Sprintf("readings accepted by storage, in %s, with %s", many(n.Requests, "request"), many(n.Tokens, "token")))
+	line(int64(n.Accepted), fmt.Sprintf("readings accepted by storage, in %s, with %s", many(n.Requests, "request"),
+		many(n.Tokens, "token")))
 	line(int64(n.Folded), "readings found in every output")
 	line(n.Late, "readings late, found by an audit")
 	line(int64(n.Rejected), "readings with a rejected value")
@@ -54,7 +57,8 @@ func demoReadings(b *strings.Builder, r demo.Report) {
 
 func demoCosts(b *strings.Builder, r demo.Report) {
 	c := r.Cost
-	fmt.Fprintf(b, "\nOperations per device of a run with %s from %s, and their cost on Azure if each of %s\nhad a reading and a run every minute:\n\n",
+	fmt.Fprintf(b, "\nOperations per device of a run with %s from %s, and their cost on Azure if each of %s\nhad a "+
+		"reading and a run every minute:\n\n",
 		many(r.Work.Rows, "new reading"), many(r.Work.Devices, "device"), many(int64(r.Devices), "device"))
 	w := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "\tper device\t$ a month\t\n")
@@ -62,7 +66,8 @@ func demoCosts(b *strings.Builder, r demo.Report) {
 	for _, kind := range slices.SortedFunc(maps.Keys(r.Work.PerDevice), byCost) {
 		fmt.Fprintf(w, "%s\t%.3f\t%.2f\t\n", kind, r.Work.PerDevice[kind], c.ByKind[kind])
 	}
-	fmt.Fprintf(w, "writes of devices\t1.000\t%.2f\t\n%.1f GB stored\t\t%.2f\t\ntotal\t\t%.2f\t\n", c.Writes, c.StoredGB, c.Storage, c.Total)
+	fmt.Fprintf(w, "writes of devices\t1.000\t%.2f\t\n%.1f GB stored\t\t%.2f\t\ntotal\t\t%.2f\t\n", c.Writes, c.StoredGB,
+		c.Storage, c.Total)
 	_ = w.Flush() // writes to memory
 	fmt.Fprintf(b, "Prices: %s.\n", c.Prices)
 }

@@ -23,10 +23,13 @@ import (
 //
 //	go test ./cmd/furrow -run HostileDevice -v -timeout 30m -hostile.devices 1000 -hostile.rows 10000 -hostile.cadence 5s -hostile.slots 2
 var (
-	hostileDevices = flag.Int("hostile.devices", 50, "number of honest devices beside the one of TestHostileDeviceHoldsUpNobody")
+	hostileDevices = flag.Int("hostile.devices", 50,
+		"number of honest devices beside the one of TestHostileDeviceHoldsUpNobody")
 	hostileRows    = flag.Int("hostile.rows", 300, "number of rows that the hostile device sends")
-	hostileCadence = flag.Duration("hostile.cadence", time.Second, "cadence of the pipeline; honest devices send at half this pace")
-	hostileSlots   = flag.Int("hostile.slots", 60, "most slots until a reading is folded, with those that are skipped on a busy machine")
+	hostileCadence = flag.Duration("hostile.cadence", time.Second,
+		"cadence of the pipeline; honest devices send at half this pace")
+	hostileSlots = flag.Int("hostile.slots", 60,
+		"most slots until a reading is folded, with those that are skipped on a busy machine")
 )
 
 const (
@@ -90,9 +93,11 @@ type hostile struct {
 func newHostile(t *testing.T) *hostile {
 	t.Helper()
 	now := time.Now().UTC()
-	f := simulate.Fleet{Seed: uint64(now.UnixNano()), Devices: *hostileDevices + 1, Tenants: 1, Months: 1, Until: now, Every: 2 * *hostileCadence}
+	f := simulate.Fleet{Seed: uint64(now.UnixNano()), Devices: *hostileDevices + 1, Tenants: 1, Months: 1, Until: now,
+		Every: 2 * *hostileCadence}
 	times := "cadence: " + hostileCadence.String() + ", settle: " + hostileSettle.String()
-	h := &hostile{soak: newSoakOf(t, f, "pipelines: [{name: live, "+times+", processors: [latest, rollup: {windows: [1m, 1h, 1d]}]},"+
+	h := &hostile{soak: newSoakOf(t, f, "pipelines: [{name: live, "+times+
+		", processors: [latest, rollup: {windows: [1m, 1h, 1d]}]},"+
 		" {name: archive, "+times+", processors: [archive: {closeAfter: 1h}]}]\n", "--no-worker")}
 	middle := len(h.run.Members) / 2 // so that it has neighbours
 	h.member = h.run.Members[middle]
@@ -140,7 +145,8 @@ func (h *hostile) send(t *testing.T, rows int, half func()) {
 		}
 		at = at.Add((since - time.Hour) / time.Duration(rows))
 		body := jobstest.ChainBody(string(h.device), tables.TicksOf(at).String(), row)
-		if status := post(t, token.URL+"?"+token.SAS, body, http.Header{"Prefer": {"return-no-content"}}, nil); status/100 == 2 {
+		if status := post(t, token.URL+"?"+token.SAS, body, http.Header{"Prefer": {"return-no-content"}},
+			nil); status/100 == 2 {
 			h.taken++
 		} else if status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge {
 			t.Fatalf("storage answers %d to row %d", status, n)
@@ -156,7 +162,8 @@ func (h *hostile) token(t *testing.T) (a sas.Answer) {
 	must(t, err)
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		proof := key.Prove(string(id)+"/registrations/"+string(h.device), time.Now().Add(time.Hour))
-		status := post(t, h.run.Endpoint+"/v1/devices/"+string(h.device)+"/token", nil, http.Header{"Authorization": {proof}}, &a)
+		status := post(t, h.run.Endpoint+"/v1/devices/"+string(h.device)+"/token", nil, http.Header{"Authorization": {proof}},
+			&a)
 		if status == http.StatusOK {
 			return a
 		}

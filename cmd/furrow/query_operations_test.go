@@ -30,7 +30,8 @@ func newHerd(t *testing.T, devices int) *yard {
 	t.Helper()
 	y := newYard(t)
 	for i := range devices {
-		d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%04d", i)), Tenant: "most", Month: schema.Month{Year: 2026, Month: 8}, Readings: y.names.Readings(), Status: schema.Active}
+		d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%04d", i)), Tenant: "most",
+			Month: schema.Month{Year: 2026, Month: 8}, Readings: y.names.Readings(), Status: schema.Active}
 		d.Month.Month -= time.Month(i % 3)
 		if i%10 == 9 {
 			d.Tenant = "few"

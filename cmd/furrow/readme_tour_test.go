@@ -48,7 +48,8 @@ func TestReadmeTourWorks(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "furrow"), fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec %s \"$@\"\n", asFurrow, os.Args[0]), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "furrow"),
+		fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec %s \"$@\"\n", asFurrow, os.Args[0]), 0o700))
 	shell := func(line string) *exec.Cmd {
 		c := exec.CommandContext(t.Context(), "sh", "-c", line)
 		c.Dir = dir

@@ -92,7 +92,8 @@ func seedReal(t *testing.T, client *tables.Client, rows []realRow) (devices int)
 		ops[row.sensor] = append(ops[row.sensor], tables.Insert(e))
 	}
 	for device, own := range ops {
-		e, err := schema.Member{Month: month, Device: schema.DeviceID(device), Tenant: "aberdeen", Readings: names.Readings()}.Entity()
+		e, err := schema.Member{Month: month, Device: schema.DeviceID(device), Tenant: "aberdeen",
+			Readings: names.Readings()}.Entity()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +173,8 @@ func TestQueryPrintsWhatTheRealReadingsSay(t *testing.T) {
 				want[key].add(row.at, v)
 			}
 		}
-		args := []string{"query", "--tenant", "aberdeen", "--window", window, "--from", "2019-05-01", "--to", "2019-05-08", "--format", "csv", "--storage", dir}
+		args := []string{"query", "--tenant", "aberdeen", "--window", window, "--from", "2019-05-01", "--to", "2019-05-08",
+			"--format", "csv", "--storage", dir}
 		code, out, errs := furrow(t.Context(), args...)
 		if code != exitOK {
 			t.Fatalf("%v: exit %d, %s", args, code, errs)

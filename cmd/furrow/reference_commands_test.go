@@ -15,7 +15,8 @@ type flagRow struct{ flag, preset, environment, meaning string }
 // commandsPage renders every command with its flags and examples.
 func commandsPage() string {
 	var b strings.Builder
-	b.WriteString("# Commands and flags\n\nFlags may stand before or after arguments. `furrow COMMAND --help` shows the same.\n\n")
+	b.WriteString("# Commands and flags\n\nFlags may stand before or after arguments. `furrow COMMAND --help` shows the " +
+		"same.\n\n")
 	b.WriteString("| exit code | meaning |\n|---|---|\n" +
 		"| 0 | The command did what was asked, or was told to stop by SIGINT or SIGTERM. |\n" +
 		"| 1 | Something failed. |\n| 2 | The command line was wrong. |\n\n")

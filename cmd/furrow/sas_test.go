@@ -50,7 +50,8 @@ func startEndpoint(t *testing.T, args ...string) *runningEndpoint {
 // enrolledKey makes an enrollment, and returns its key.
 func enrolledKey(t *testing.T, dir string) sas.Key {
 	t.Helper()
-	if code, _, errs := furrow(t.Context(), "enrollment", "add", "factory", "--tenant", "contoso", "--storage", dir); code != exitOK {
+	if code, _, errs := furrow(t.Context(), "enrollment", "add", "factory", "--tenant", "contoso", "--storage",
+		dir); code != exitOK {
 		t.Fatalf("enrollment add: exit %d, %s", code, errs)
 	}
 	code, out, errs := furrow(t.Context(), "enrollment", "key", "factory", "--show-key", "--storage", dir)
@@ -104,7 +105,8 @@ func TestDeviceGetsItsTokenAndWritesWithIt(t *testing.T) {
 	var a sas.Answer
 	for try := 0; a.SAS == ""; try++ { // the endpoint sees new enrollments after a while
 		var w *http.Response
-		if w, a = askFor(t, client, e.Endpoint, proof); a.SAS == "" && (w.StatusCode != http.StatusUnauthorized || try > 200) {
+		if w, a = askFor(t, client, e.Endpoint, proof); a.SAS == "" &&
+			(w.StatusCode != http.StatusUnauthorized || try > 200) {
 			t.Fatalf("status %s; %s", w.Status, e.stderr)
 		}
 		time.Sleep(time.Duration(min(try, 1)) * 100 * time.Millisecond)
@@ -114,7 +116,8 @@ func TestDeviceGetsItsTokenAndWritesWithIt(t *testing.T) {
 	}
 	row := `{"PartitionKey":"pump-7","RowKey":"` + a.EarliestRowKey.String() + `","temperature":21.5}`
 	for partition, want := range map[string]int{"pump-7": http.StatusCreated, "pump-8": http.StatusForbidden} {
-		w, err := client.Post(a.URL+"?"+a.SAS, "application/json", strings.NewReader(strings.Replace(row, "pump-7", partition, 1)))
+		w, err := client.Post(a.URL+"?"+a.SAS, "application/json",
+			strings.NewReader(strings.Replace(row, "pump-7", partition, 1)))
 		must(t, err)
 		w.Body.Close()
 		if w.StatusCode != want {
@@ -126,7 +129,8 @@ func TestDeviceGetsItsTokenAndWritesWithIt(t *testing.T) {
 	text, err := io.ReadAll(page.Body)
 	must(t, err)
 	page.Body.Close()
-	for _, want := range []string{"furrow_sas_tokens_total 1", `furrow_storage_operations_total{kind="insert",service="table"}`, "furrow_sas_policy_repairs_total 0"} {
+	for _, want := range []string{"furrow_sas_tokens_total 1",
+		`furrow_storage_operations_total{kind="insert",service="table"}`, "furrow_sas_policy_repairs_total 0"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the metrics", want)
 		}
@@ -189,7 +193,8 @@ func TestEndpointSaysWhatIsInTheWayAndWhatToDo(t *testing.T) {
 	must(t, err)
 	defer taken.Close()
 	far := "AccountName=acct;AccountKey=c2VjcmV0LXNlY3JldA==;TableEndpoint=http://198.51.100.7:10002/acct;"
-	keyless := "AccountName=acct;SharedAccessSignature=sv=1&sig=c2VjcmV0;TableEndpoint=https://acct.table.core.windows.net;"
+	keyless := "AccountName=acct;SharedAccessSignature=sv=1&sig=c2VjcmV0;" +
+		"TableEndpoint=https://acct.table.core.windows.net;"
 	t.Setenv("FURROW_MASTER_KEY", sas.NewSealingKey().Base64())
 	for _, c := range []struct {
 		code int
@@ -227,7 +232,8 @@ func TestPlainEndpointOpensOnlyBehindAProxy(t *testing.T) {
 		t.Errorf("at %s, it warns: %s", e.Endpoint, e.stderr)
 	}
 	e.mustEnd(t)
-	e = startEndpoint(t, "--storage", dir, "--listen", "0.0.0.0:0", "--behind-proxy", "--table-url", "https://tables.example.com/furrow/")
+	e = startEndpoint(t, "--storage", dir, "--listen", "0.0.0.0:0", "--behind-proxy", "--table-url",
+		"https://tables.example.com/furrow/")
 	if e.Table != "https://tables.example.com/furrow" || strings.Contains(e.stderr.String(), "warning") {
 		t.Errorf("devices are told %s; it warns: %s", e.Table, e.stderr)
 	}
@@ -236,9 +242,11 @@ func TestPlainEndpointOpensOnlyBehindAProxy(t *testing.T) {
 }
 
 func TestEndpointsScreenHoldsAllThatIsNeeded(t *testing.T) {
-	s := tokenScreen{Endpoint: "https://e", Table: "https://t", Account: "acct", Storage: "https://s", MasterKey: "/master.key", TLS: &tlsScreen{"AA:BB", "/ca.pem", "CC:DD"}}
+	s := tokenScreen{Endpoint: "https://e", Table: "https://t", Account: "acct", Storage: "https://s",
+		MasterKey: "/master.key", TLS: &tlsScreen{"AA:BB", "/ca.pem", "CC:DD"}}
 	text := s.text()
-	for _, want := range []string{s.Endpoint, s.Table, s.Account, s.Storage, s.MasterKey, s.TLS.Fingerprint, s.TLS.CAFile, s.TLS.CAFingerprint} {
+	for _, want := range []string{s.Endpoint, s.Table, s.Account, s.Storage, s.MasterKey, s.TLS.Fingerprint, s.TLS.CAFile,
+		s.TLS.CAFingerprint} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not on the screen:\n%s", want, text)
 		}

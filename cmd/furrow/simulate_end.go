@@ -51,7 +51,8 @@ func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulatio
 // text is a summary for people.
 func (l simulationLine) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s devices of %s tenants, for %.0f s", grouped(int64(l.Devices)), grouped(int64(l.Tenants)), l.Seconds)
+	fmt.Fprintf(&b, "%s devices of %s tenants, for %.0f s", grouped(int64(l.Devices)), grouped(int64(l.Tenants)),
+		l.Seconds)
 	b.WriteString("\n")
 	say := func(n int64, what string) { fmt.Fprintf(&b, "  %12s  %s\n", grouped(n), what) }
 	say(int64(l.Booted), "devices had a token")
@@ -106,7 +107,8 @@ func (r *simulationReport) ended(m simulate.Member, s device.Stats) {
 	if r.file == nil || r.err != nil {
 		return
 	}
-	e := deviceEnd{Device: m.ID, Tenant: m.Tenant, Tokens: s.Tokens, Accepted: s.Accepted, Stored: s.Stored, SetAside: s.SetAside, Waiting: s.Waiting}
+	e := deviceEnd{Device: m.ID, Tenant: m.Tenant, Tokens: s.Tokens, Accepted: s.Accepted, Stored: s.Stored,
+		SetAside: s.SetAside, Waiting: s.Waiting}
 	if s.Err != nil {
 		e.Error = s.Err.Error()
 	}

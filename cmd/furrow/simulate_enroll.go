@@ -67,7 +67,8 @@ func (d *desk) enrollTenant(c *cli.Context, tenant schema.Tenant, backfill time.
 	id := simulatedEnrollment(tenant)
 	e, err := d.Enrollments.Get(c.Context, id)
 	if errors.Is(err, sas.ErrNoEnrollment) {
-		e = schema.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: defaultLife, Backfill: backfill, SendEvery: defaultSendEvery, Batch: defaultBatch}
+		e = schema.Enrollment{ID: id, Tenant: tenant, Readings: d.Names.Readings(), Life: defaultLife, Backfill: backfill,
+			SendEvery: defaultSendEvery, Batch: defaultBatch}
 		if err = d.makeTables(c, e.Readings); err != nil {
 			return e, err
 		}

@@ -15,7 +15,8 @@ import (
 func TestSimulateSaysHowManyReadingsWaitForAnAudit(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "furrow.yaml")
-	must(t, os.WriteFile(config, []byte("pipelines: [{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n"), 0o600))
+	must(t, os.WriteFile(config, []byte("pipelines: [{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: "+
+		"{windows: [1m, 1h, 1d]}]}]\n"), 0o600))
 	data := filepath.Join(dir, "data")
 	u := startUp(t, "--storage", data, "--config", config)
 	now := time.Now().UTC().Truncate(time.Second)
@@ -29,7 +30,8 @@ func TestSimulateSaysHowManyReadingsWaitForAnAudit(t *testing.T) {
 		must(t, os.WriteFile(file, []byte(lines), 0o600))
 		code, out, errs := furrow(t.Context(), "simulate", "--storage", data, "--replay", file, "--keep-times", "--json")
 		var line simulationLine
-		if err := json.Unmarshal([]byte(out), &line); err != nil || code != exitOK || line.Late == nil || *line.Late != want || line.Pipeline != "live" {
+		if err := json.Unmarshal([]byte(out), &line); err != nil || code != exitOK || line.Late == nil ||
+			*line.Late != want || line.Pipeline != "live" {
 			t.Errorf("exit %d, %v: %s%s; want %d late readings", code, err, out, errs, want)
 		}
 		return line.text()

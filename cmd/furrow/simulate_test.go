@@ -43,12 +43,15 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 	storage := startStorage(t, nil, "--data", dir, "--show-key")
 	e := startEndpoint(t, "--storage", dir)
 	report := filepath.Join(dir, "report")
-	line, _ := simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--devices", "12", "--history", "1h", "--for", "2s", "--dirt", "some", "--report", report)
-	if line.Devices != 12 || line.Booted != 12 || line.Tenants != 2 || line.Seed != 1 || line.Waiting != 0 || line.Made < 12*60 || line.Stored != readingsIn(t, storage) {
+	line, _ := simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--devices", "12", "--history", "1h", "--for",
+		"2s", "--dirt", "some", "--report", report)
+	if line.Devices != 12 || line.Booted != 12 || line.Tenants != 2 || line.Seed != 1 || line.Waiting != 0 ||
+		line.Made < 12*60 || line.Stored != readingsIn(t, storage) {
 		t.Errorf("%+v; %d rows", line, readingsIn(t, storage))
 	}
 	code, out, errs := furrow(t.Context(), "device", "list", "--storage", dir, "--json")
-	if code != exitOK || strings.Count(out, "simcontoso") != 6 || strings.Count(out, "simfabrikam") != 6 || !strings.Contains(out, `"continent":`) {
+	if code != exitOK || strings.Count(out, "simcontoso") != 6 || strings.Count(out, "simfabrikam") != 6 ||
+		!strings.Contains(out, `"continent":`) {
 		t.Errorf("exit %d, %s%s", code, out, errs)
 	}
 	text, err := os.ReadFile(report)
@@ -64,7 +67,8 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 	}
 
 	// More of a past than the enrollment admits widens it; a fleet that grows keeps its devices.
-	line, _ = simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--devices", "16", "--history", "8d", "--every", "6h", "--for", "2s", "--pace", "1000000")
+	line, _ = simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--devices", "16", "--history", "8d", "--every",
+		"6h", "--for", "2s", "--pace", "1000000")
 	if line.Devices != 16 || line.Made < 16*20 || line.Stored != line.Made {
 		t.Errorf("%+v", line)
 	}
@@ -77,24 +81,30 @@ func TestReplayIsStoredAsItIsInTheFile(t *testing.T) {
 	storage := startStorage(t, nil, "--data", dir, "--show-key")
 	e := startEndpoint(t, "--storage", dir)
 	file := filepath.Join(dir, "pumps.csv")
-	must(t, os.WriteFile(file, []byte("pump,at,bar\np1,2009-05-01T10:00:00Z,1\np1,2009-05-01T10:00:00Z,1\np1,2009-05-01T09:59:00Z,2\np1,soon,3\np2,1970-01-01T00:00:00Z,4\np2,2009-05-01T10:00:00Z,5\n"), 0o600))
-	line, errs := simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--replay", file, "--device-column", "pump", "--tenant", "acme", "--for", "20s")
-	if line.Devices != 2 || line.Made != 5 || line.Stored != 4 || line.SetAside["outside window"] != 1 || line.Wrong != 1 || readingsIn(t, storage) != 4 {
+	must(t, os.WriteFile(file, []byte("pump,at,bar\np1,2009-05-01T10:00:00Z,1\np1,2009-05-01T10:00:00Z,1\np1,"+
+		"2009-05-01T09:59:00Z,2\np1,soon,3\np2,1970-01-01T00:00:00Z,4\np2,2009-05-01T10:00:00Z,5\n"), 0o600))
+	line, errs := simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--replay", file, "--device-column", "pump",
+		"--tenant", "acme", "--for", "20s")
+	if line.Devices != 2 || line.Made != 5 || line.Stored != 4 || line.SetAside["outside window"] != 1 ||
+		line.Wrong != 1 || readingsIn(t, storage) != 4 {
 		t.Errorf("%+v; %d rows", line, readingsIn(t, storage))
 	}
 	if !strings.Contains(errs, `line 5: "soon" is not a time`) {
 		t.Errorf("said: %s", errs)
 	}
-	code, _, errs := furrow(t.Context(), "simulate", "--storage", dir, "--replay", file, "--device-column", "pump", "--keep-times")
+	code, _, errs := furrow(t.Context(), "simulate", "--storage", dir, "--replay", file, "--device-column", "pump",
+		"--keep-times")
 	if code != exitFailed || !strings.Contains(errs, "no token admits rows of more than 3660d; without --keep-times") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 	recent := time.Now().Add(-48 * time.Hour).UTC().Truncate(time.Second)
 	must(t, os.WriteFile(file, []byte("id,at,bar\np3,"+recent.Format(time.RFC3339)+",1\n"), 0o600))
-	if line, _ = simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--replay", file, "--keep-times", "--tenant", "acme", "--for", "20s"); line.Stored != 1 {
+	if line, _ = simulated(t, "--storage", dir, "--endpoint", e.Endpoint, "--replay", file, "--keep-times", "--tenant",
+		"acme", "--for", "20s"); line.Stored != 1 {
 		t.Errorf("%+v", line)
 	}
-	code, out, errs := furrow(t.Context(), "query", "acme:p3", "--raw", "--last", "3d", "--storage", dir, "--format", "csv")
+	code, out, errs := furrow(t.Context(), "query", "acme:p3", "--raw", "--last", "3d", "--storage", dir, "--format",
+		"csv")
 	if code == exitOK && !strings.Contains(out, recent.Format("2006-01-02T15:04:05")) {
 		t.Errorf("%s%s", out, errs)
 	}
@@ -124,7 +134,8 @@ func TestSimulateSaysWhatIsWrongWithItsFlags(t *testing.T) {
 }
 
 func TestNumbersAreGrouped(t *testing.T) {
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234",
+		-123: "-123"} {
 		if got := grouped(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}

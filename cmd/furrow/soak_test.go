@@ -82,13 +82,16 @@ type soak struct {
 func newSoak(t *testing.T) *soak {
 	t.Helper()
 	now := time.Now().UTC()
-	f := simulate.Fleet{Seed: uint64(now.UnixNano()), Devices: *soakDevices, Tenants: 1, Until: now, Every: *soakEvery, Dirt: simulate.Some()}
-	return newSoakOf(t, f, "pipelines: [{name: live, cadence: "+*soakCadence+", settle: 2s, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n")
+	f := simulate.Fleet{Seed: uint64(now.UnixNano()), Devices: *soakDevices, Tenants: 1, Until: now, Every: *soakEvery,
+		Dirt: simulate.Some()}
+	return newSoakOf(t, f, "pipelines: [{name: live, cadence: "+*soakCadence+
+		", settle: 2s, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n")
 }
 
 func newSoakOf(t *testing.T, f simulate.Fleet, config string, args ...string) *soak {
 	t.Helper()
-	s := &soak{dir: t.TempDir(), config: filepath.Join(t.TempDir(), "furrow.yaml"), args: args, receipts: &check.Receipts{}}
+	s := &soak{dir: t.TempDir(), config: filepath.Join(t.TempDir(), "furrow.yaml"), args: args,
+		receipts: &check.Receipts{}}
 	writeConfig(t, s.config, config)
 	s.choosePorts(t)
 	s.start(t)
@@ -122,7 +125,8 @@ func (s *soak) choosePorts(t *testing.T) {
 // start starts up, and waits until it says where everything is.
 func (s *soak) start(t *testing.T) {
 	t.Helper()
-	s.up = exec.Command(os.Args[0], "up", "--json", "--storage", s.dir, "--listen", s.door, "--storage-port", s.ports, "--no-dashboard", "--config", s.config)
+	s.up = exec.Command(os.Args[0], "up", "--json", "--storage", s.dir, "--listen", s.door, "--storage-port", s.ports,
+		"--no-dashboard", "--config", s.config)
 	s.up.Args = append(s.up.Args, s.args...)
 	s.up.Env, s.up.Stderr = append(os.Environ(), asFurrow+"=1", "FURROW_STORAGE="), &lockedBuffer{}
 	out, err := s.up.StdoutPipe()
@@ -175,13 +179,15 @@ func (s *soak) enroll(t *testing.T, f simulate.Fleet) {
 	now := time.Now().UTC()
 	t.Logf("seed %d", f.Seed)
 	members := f.Members()
-	if err := simulate.Register(t.Context(), sas.NewRegistry(s.client, schema.Names{}), func(simulate.Member) schema.Enrollment { return e }, members, nil); err != nil {
+	if err := simulate.Register(t.Context(), sas.NewRegistry(s.client, schema.Names{}),
+		func(simulate.Member) schema.Enrollment { return e }, members, nil); err != nil {
 		t.Fatal(err)
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, f.Devices
 	s.run = simulate.Config{
-		Endpoint: "http://" + s.door, Transport: s.receipts.Over(transport), Members: members, From: now, Wall: f.Wall, Grace: time.Minute,
+		Endpoint: "http://" + s.door, Transport: s.receipts.Over(transport), Members: members, From: now, Wall: f.Wall,
+		Grace:      time.Minute,
 		Credential: func(m simulate.Member) (schema.EnrollmentID, string) { return e.ID, keys[0].Of(string(m.ID)).Base64() },
 		Sendings:   func(m simulate.Member) simulate.Stream { return f.Sendings(m, now, time.Time{}) },
 		Log:        slog.New(slog.DiscardHandler),
@@ -211,7 +217,8 @@ func (s *soak) checkAll(t *testing.T, until time.Time) {
 			(&site{dir: s.dir}).furrow(t, "audit", "run")
 			audited = time.Now()
 		}
-		found, err := check.Config{Client: s.client, Pipeline: "live", Until: tables.TicksOf(until), Receipts: s.receipts, Except: s.except}.Run(t.Context())
+		found, err := check.Config{Client: s.client, Pipeline: "live", Until: tables.TicksOf(until), Receipts: s.receipts,
+			Except: s.except}.Run(t.Context())
 		if err == nil && found.Differences == 0 && found.Readings > 0 {
 			t.Logf("after %v all is folded: %+v", time.Since(began).Round(time.Second), found)
 			return

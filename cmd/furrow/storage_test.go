@@ -144,7 +144,8 @@ func TestKeyIsKeptForItsOwnerAndShownOnlyWhenAsked(t *testing.T) {
 	if info, err := os.Stat(kept.KeyFile); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%s has mode %v, %v", kept.KeyFile, info.Mode(), err)
 	}
-	if text := kept.screen.text(); strings.Contains(text, key) || !strings.Contains(text, "AccountKey=$(cat '"+kept.KeyFile+"')") {
+	if text := kept.screen.text(); strings.Contains(text, key) ||
+		!strings.Contains(text, "AccountKey=$(cat '"+kept.KeyFile+"')") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }
@@ -182,12 +183,14 @@ func TestStorageSaysWhatIsInTheWayAndWhatToDo(t *testing.T) {
 	}
 	address := strings.TrimSuffix(strings.TrimPrefix(s.Blob, "http://"), "/furrow")
 	for want, args := range map[string][]string{
-		address + ": bind: address already in use (another program listens there": {"--listen", address, "--data", t.TempDir()},
+		address + ": bind: address already in use (another program listens there": {"--listen", address, "--data",
+			t.TempDir()},
 		dir + ": another process":      {"--listen", "127.0.0.1:0", "--data", dir},
 		"choose another directory":     {"--listen", "127.0.0.1:0", "--data", file},
 		"choose another with --listen": {"--listen", "203.0.113.7:1", "--data", t.TempDir()},
 		"lower-case letters":           {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--account", "Not Allowed"},
-		"no such file":                 {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--tls", file + ".crt," + file + ".key"},
+		"no such file": {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--tls", file + ".crt," + file +
+			".key"},
 	} {
 		code, out, errs := furrow(t.Context(), append([]string{"storage"}, args...)...)
 		if code != exitFailed || !strings.Contains(errs, want) || out != "" {
@@ -233,13 +236,15 @@ func TestScreenHoldsAllThatAClientNeeds(t *testing.T) {
 	s := startStorage(t, nil, "--data", t.TempDir(), "--tls", "self-signed", "--show-key")
 	s.mustEnd(t)
 	text := s.screen.text()
-	for _, want := range []string{s.Blob, s.Queue, s.Table, s.Data, s.KeyFile, s.ConnectionString, s.TLS.CAFile, s.TLS.Fingerprint, s.TLS.CAFingerprint} {
+	for _, want := range []string{s.Blob, s.Queue, s.Table, s.Data, s.KeyFile, s.ConnectionString, s.TLS.CAFile,
+		s.TLS.Fingerprint, s.TLS.CAFingerprint} {
 		if want == "" || !strings.Contains(text, want) {
 			t.Errorf("%q is not on the screen:\n%s", want, text)
 		}
 	}
 	for _, url := range []string{s.Blob, s.Queue, s.Table} {
-		if _, _, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/"+local.DefaultAccount)); err != nil {
+		if _, _, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/"+
+			local.DefaultAccount)); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -31,8 +31,10 @@ func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
 	f.furrow(t, "enrollment", "add", "plant2", "--tenant", "Größe")
 	f.furrow(t, "device", "add", "pump-1", "--enrollment", "plant1", "--site", place, "--label", label, "--json")
 	for name, text := range map[string]string{
-		"fleet.csv":   "id,tenant,site,label.Typ & Größe\npump-2,\"" + tenant + "\",\"" + strings.ReplaceAll(place, `"`, `""`) + "\",\"p/7, 'x'\"\n",
-		"fleet.jsonl": jsonText(t, map[string]any{"id": "pump-3", "tenant": tenant, "site": place, "labels": map[string]string{"Typ & Größe": "p/7, 'x'"}}) + "\n",
+		"fleet.csv": "id,tenant,site,label.Typ & Größe\npump-2,\"" + tenant + "\",\"" +
+			strings.ReplaceAll(place, `"`, `""`) + "\",\"p/7, 'x'\"\n",
+		"fleet.jsonl": jsonText(t, map[string]any{"id": "pump-3", "tenant": tenant, "site": place,
+			"labels": map[string]string{"Typ & Größe": "p/7, 'x'"}}) + "\n",
 	} {
 		file := filepath.Join(t.TempDir(), name)
 		must(t, os.WriteFile(file, []byte(text), 0o600))
@@ -56,7 +58,8 @@ func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
 			t.Errorf("query %q says\n%s", args, out)
 		}
 	}
-	if out, _ := f.furrow(t, "rewind", "--tenant", tenant, "--to", "-1d", "--dry-run"); !strings.Contains(out, "3 devices would be") {
+	if out, _ := f.furrow(t, "rewind", "--tenant", tenant, "--to", "-1d", "--dry-run"); !strings.Contains(out,
+		"3 devices would be") {
 		t.Errorf("rewind says %s", out)
 	}
 	f.furrow(t, "rejects", "--tenant", tenant)
@@ -86,7 +89,8 @@ func (f *site) pages(t *testing.T, tenant, site string) {
 	follow := func(page, prefix string) (string, string) {
 		t.Helper()
 		for _, m := range link.FindAllStringSubmatch(page, -1) {
-			if to, _ := url.PathUnescape(html.UnescapeString(m[1])); strings.HasPrefix(to, prefix) && strings.Contains(to, "#1") {
+			if to, _ := url.PathUnescape(html.UnescapeString(m[1])); strings.HasPrefix(to, prefix) &&
+				strings.Contains(to, "#1") {
 				u, err := url.Parse(d.said.Dashboard)
 				must(t, err)
 				u, err = u.Parse(html.UnescapeString(m[1]))

@@ -37,7 +37,8 @@ func seedFleet(t *testing.T, client *tables.Client, devices, rows int) {
 	start := time.Now().Add(-time.Minute - time.Duration(rows)*time.Second)
 	for d := range devices {
 		id := schema.DeviceID(fmt.Sprintf("acme:d%04d", d))
-		m := schema.Member{Month: schema.Month{Year: 2026, Month: time.Month(9 + d%3)}, Device: id, Tenant: "acme", Readings: names.Readings()}
+		m := schema.Member{Month: schema.Month{Year: 2026, Month: time.Month(9 + d%3)}, Device: id, Tenant: "acme",
+			Readings: names.Readings()}
 		e, err := m.Entity()
 		if err != nil {
 			t.Fatal(err)
@@ -47,7 +48,8 @@ func seedFleet(t *testing.T, client *tables.Client, devices, rows int) {
 		}
 		var ops []tables.Op
 		for n := range rows {
-			r := tables.Entity{PartitionKey: string(id), RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Second)).String()}
+			r := tables.Entity{PartitionKey: string(id),
+				RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Second)).String()}
 			r.Set("temperature", tables.Double(float64(n)))
 			ops = append(ops, tables.Insert(r))
 		}
@@ -66,7 +68,8 @@ func seedFleet(t *testing.T, client *tables.Client, devices, rows int) {
 // folded is how many rows the tracking rows say are folded.
 func folded(t *testing.T, client *tables.Client) (rows int) {
 	t.Helper()
-	for page, err := range client.Table(schema.Names{}.Partitions("live")).Rows(t.Context(), tables.Query{Select: []string{"Rows"}}) {
+	for page, err := range client.Table(schema.Names{}.Partitions("live")).Rows(t.Context(),
+		tables.Query{Select: []string{"Rows"}}) {
 		if err != nil {
 			return 0 // the worker has not made it yet
 		}
@@ -105,7 +108,8 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	}
 	seedFleet(t, client, *killDevices, *killRows)
 	total := *killDevices * *killRows
-	if code, out, errs := furrow(t.Context(), "schedule", "--once", "--pipeline", "live", "--storage", dir); code != exitOK || !strings.Contains(out, "enqueued") {
+	if code, out, errs := furrow(t.Context(), "schedule", "--once", "--pipeline", "live", "--storage",
+		dir); code != exitOK || !strings.Contains(out, "enqueued") {
 		t.Fatalf("schedule: exit %d, %s%s", code, out, errs)
 	}
 	// The other worker is there all the time, and has free places.
@@ -132,7 +136,8 @@ func TestKilledWorkerLosesNothing(t *testing.T) {
 	}
 	all := time.Since(killed)
 	n, last := log.seen()
-	t.Logf("killed with %d of %d rows folded; the other worker had %d messages of it %v after their lease, and was done after %v, with %s of memory at the peak",
+	t.Logf("killed with %d of %d rows folded; the other worker had %d messages of it %v after their lease, and was done "+
+		"after %v, with %s of memory at the peak",
 		done, total, n, last.Sub(killed)-lease, all, peakMemory(second.Process.Pid))
 	if last.Sub(killed) > 2*(lease+5*time.Second) { // as much again for a slow machine
 		t.Errorf("it has taken over %d messages, the last one %v after the kill", n, last.Sub(killed))
@@ -177,7 +182,8 @@ func peakMemory(pid int) string {
 func checkCounts(t *testing.T, dir string, total int) {
 	t.Helper()
 	for _, window := range []string{"1m", "1h", "1d"} {
-		code, out, errs := furrow(t.Context(), "query", "--tenant", "acme", "--window", window, "--last", "3d", "--format", "csv", "--storage", dir)
+		code, out, errs := furrow(t.Context(), "query", "--tenant", "acme", "--window", window, "--last", "3d", "--format",
+			"csv", "--storage", dir)
 		if code != exitOK {
 			t.Fatalf("query: exit %d, %s", code, errs)
 		}

@@ -78,7 +78,8 @@ func (b *body) putBlock(ctx context.Context) error {
 func (b *body) put(ctx context.Context, fence tables.Ticks, on *blob.ModifiedAccessConditions) error {
 	if len(b.blocks) == 0 {
 		_, err := b.client.Upload(call{KindPut, b.name}.within(ctx), content(b.rest), &blockblob.UploadOptions{
-			HTTPHeaders: headers(), Metadata: b.metadata(fence), AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
+			HTTPHeaders: headers(), Metadata: b.metadata(fence),
+			AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
 		})
 		return within(KindPut, err)
 	}
@@ -88,7 +89,8 @@ func (b *body) put(ctx context.Context, fence tables.Ticks, on *blob.ModifiedAcc
 		}
 	}
 	_, err := b.client.CommitBlockList(call{KindCommit, b.name}.within(ctx), b.blocks, &blockblob.CommitBlockListOptions{
-		HTTPHeaders: headers(), Metadata: b.metadata(fence), AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
+		HTTPHeaders: headers(), Metadata: b.metadata(fence),
+		AccessConditions: &blob.AccessConditions{ModifiedAccessConditions: on},
 	})
 	return within(KindCommit, err)
 }

@@ -58,7 +58,8 @@ func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, [
 		if e.From != d.Start() || e.To != (d+1).Start() || !e.Closed || e.Properties != nil {
 			t.Fatalf("not a closed day: %+v", e)
 		}
-		if want := (jobs.Output{PartitionKey: "readings/tenant=contoso/date=" + d.String(), RowKey: "d1.jsonl.gz"}); e.Output != want {
+		if want := (jobs.Output{PartitionKey: "readings/tenant=contoso/date=" + d.String(),
+			RowKey: "d1.jsonl.gz"}); e.Output != want {
 			t.Fatalf("the object of %s is %+v", d, e.Output)
 		}
 		if e.To+hour > until {
@@ -218,8 +219,10 @@ func TestConfigIsChecked(t *testing.T) {
 // Every odd tenant and device has its own object name, which tools accept as a file and from
 // which URL decoding restores both.
 func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
-	tenants := []string{"Größe & Co / #1 'quoted'", "a/b", "a%2Fb", "a=b", "a=2Fb", "a\\b", "a b", "a+b", strings.Repeat("&", 128), strings.Repeat("日", 42)}
-	ids := []string{"a", "A", ".", "..", "...", "_", "__a", "-", ":", "a:b", "a.", "a:", ":.", ".:", "a.b_c-d:e", "_SUCCESS", ".hidden",
+	tenants := []string{"Größe & Co / #1 'quoted'", "a/b", "a%2Fb", "a=b", "a=2Fb", "a\\b", "a b", "a+b",
+		strings.Repeat("&", 128), strings.Repeat("日", 42)}
+	ids := []string{"a", "A", ".", "..", "...", "_", "__a", "-", ":", "a:b", "a.", "a:", ":.", ".:", "a.b_c-d:e",
+		"_SUCCESS", ".hidden",
 		"contoso:us-5260:Giles-7163712301905", strings.Repeat(":", 64), strings.Repeat(".", 64)}
 	seen := map[string]bool{}
 	for _, tenant := range append(tenants, ids...) {
@@ -232,7 +235,8 @@ func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
 			}
 			seen[name] = true
 			for _, part := range parts {
-				if strings.ContainsAny(part, ":\\") || strings.HasSuffix(part, ".") || strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") {
+				if strings.ContainsAny(part, ":\\") || strings.HasSuffix(part, ".") || strings.HasPrefix(part, ".") ||
+					strings.HasPrefix(part, "_") {
 					t.Errorf("%s is no safe name", name)
 				}
 			}
@@ -265,7 +269,8 @@ func FuzzState(f *testing.F) {
 		if err != nil || !slices.Equal(again, awaited) {
 			t.Fatalf("%v is written and read as %v, %v", awaited, again, err)
 		}
-		if !slices.IsSorted(awaited) || len(awaited) > 0 && (awaited[0] < 0 || awaited[len(awaited)-1] > schema.DayOf(tables.MaxTicks)) {
+		if !slices.IsSorted(awaited) || len(awaited) > 0 &&
+			(awaited[0] < 0 || awaited[len(awaited)-1] > schema.DayOf(tables.MaxTicks)) {
 			t.Fatalf("%v are no days", awaited)
 		}
 		if _, err := fold.Close(member, state, tables.MaxTicks); err != nil {

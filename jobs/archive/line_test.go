@@ -15,16 +15,21 @@ import (
 
 // everyType is a reading with a property of each type, some at its limits.
 func everyType() schema.Reading {
-	r := schema.Reading{Device: "contoso:d1", Key: schema.RowKey{Ticks: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 5, 123456700, time.UTC)), Suffix: "a_b"}}
+	r := schema.Reading{Device: "contoso:d1", Key: schema.RowKey{Ticks: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 5,
+		123456700, time.UTC)), Suffix: "a_b"}}
 	for _, p := range []struct {
 		name  string
 		value tables.Value
 	}{
-		{"text", tables.String("grüße \"日本\" \\ \u2028 \x00 </b>")}, {"empty", tables.String("")}, {"yes", tables.Boolean(true)},
+		{"text", tables.String("grüße \"日本\" \\ \u2028 \x00 </b>")}, {"empty", tables.String("")},
+		{"yes", tables.Boolean(true)},
 		{"small", tables.Int32(math.MinInt32)}, {"large", tables.Int64(math.MaxInt64)}, {"whole", tables.Double(21)},
-		{"double", tables.Double(0.1)}, {"tiny", tables.Double(math.SmallestNonzeroFloat64)}, {"huge", tables.Double(-math.MaxFloat64)},
-		{"negative", tables.Double(math.Copysign(0, -1))}, {"nan", tables.Double(math.NaN())}, {"inf", tables.Double(math.Inf(1))},
-		{"minus", tables.Double(math.Inf(-1))}, {"time", tables.DateTime(r.Key.Ticks)}, {"bytes", tables.Binary([]byte{0, 1, 0xfe, 0xff})},
+		{"double", tables.Double(0.1)}, {"tiny", tables.Double(math.SmallestNonzeroFloat64)},
+		{"huge", tables.Double(-math.MaxFloat64)},
+		{"negative", tables.Double(math.Copysign(0, -1))}, {"nan", tables.Double(math.NaN())},
+		{"inf", tables.Double(math.Inf(1))},
+		{"minus", tables.Double(math.Inf(-1))}, {"time", tables.DateTime(r.Key.Ticks)},
+		{"bytes", tables.Binary([]byte{0, 1, 0xfe, 0xff})},
 		{"guid", tables.GUID("c9da6455-213d-42c9-9a79-3e9149a57833")}, {"größe", tables.Int32(1)},
 	} {
 		r.Properties = append(r.Properties, tables.Property{Name: p.name, Value: p.value})
@@ -33,10 +38,14 @@ func everyType() schema.Reading {
 }
 
 // wantEveryType is its line, as anybody may write it down.
-const wantEveryType = `{"device":"contoso:d1","key":"0639307630251234567-a_b","time":"2026-11-20T09:17:05.1234567Z","values":{` +
-	`"text":"grüße \"日本\" \\ ` + "\u2028" + ` \u0000 </b>","empty":"","yes":true,"small":-2147483648,"large":9223372036854775807,"whole":21.0,` +
-	`"double":0.1,"tiny":5e-324,"huge":-1.7976931348623157e+308,"negative":-0.0,"nan":"NaN","inf":"Infinity","minus":"-Infinity",` +
-	`"time":"2026-11-20T09:17:05.1234567Z","bytes":"AAH+/w==","guid":"c9da6455-213d-42c9-9a79-3e9149a57833","größe":1}}` + "\n"
+const wantEveryType = `{"device":"contoso:d1","key":"0639307630251234567-a_b","time":"2026-11-20T09:17:05.1234567Z",` +
+	`"values":{` +
+	`"text":"grüße \"日本\" \\ ` + "\u2028" +
+	` \u0000 </b>","empty":"","yes":true,"small":-2147483648,"large":9223372036854775807,"whole":21.0,` +
+	`"double":0.1,"tiny":5e-324,"huge":-1.7976931348623157e+308,"negative":-0.0,"nan":"NaN","inf":"Infinity",` +
+	`"minus":"-Infinity",` +
+	`"time":"2026-11-20T09:17:05.1234567Z","bytes":"AAH+/w==","guid":"c9da6455-213d-42c9-9a79-3e9149a57833","größe":1}}` +
+	"\n"
 
 func TestLineKeepsTypesAndDigits(t *testing.T) {
 	r := everyType()
@@ -59,7 +68,8 @@ func FuzzLine(f *testing.F) {
 	f.Add("a\"b", "line\nbreak", math.Inf(1), int64(-1), []byte{})
 	f.Fuzz(func(t *testing.T, name, text string, double float64, integer int64, binary []byte) {
 		r := schema.Reading{Device: "d", Properties: []tables.Property{{Name: name, Value: tables.String(text)},
-			{Name: name + "1", Value: tables.Double(double)}, {Name: name + "2", Value: tables.Int64(integer)}, {Name: name + "3", Value: tables.Binary(binary)}}}
+			{Name: name + "1", Value: tables.Double(double)}, {Name: name + "2", Value: tables.Int64(integer)},
+			{Name: name + "3", Value: tables.Binary(binary)}}}
 		line, err := appendLine(nil, &r)
 		if err != nil {
 			if strings.ToValidUTF8(name, "") == name && strings.ToValidUTF8(text, "") == text {
@@ -74,7 +84,8 @@ func FuzzLine(f *testing.F) {
 		d := json.NewDecoder(strings.NewReader(string(line)))
 		d.UseNumber()
 		must(t, d.Decode(&got))
-		want := map[string]any{name: text, name + "2": json.Number(fmt.Sprint(integer)), name + "3": base64.StdEncoding.EncodeToString(binary)}
+		want := map[string]any{name: text, name + "2": json.Number(fmt.Sprint(integer)), name +
+			"3": base64.StdEncoding.EncodeToString(binary)}
 		for k, w := range want {
 			if got.Values[k] != w {
 				t.Errorf("%q is %v; want %v", k, got.Values[k], w)

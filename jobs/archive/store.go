@@ -48,7 +48,8 @@ type Store struct {
 // Connect prepares a Store; nothing is sent before its first operation.
 func Connect(c StoreConfig) (*Store, error) {
 	if c.Account.Blob == "" {
-		return nil, errors.New("storage: the account has no Blob endpoint, where the archive goes; give a connection string that has a BlobEndpoint")
+		return nil, errors.New("storage: the account has no Blob endpoint, where the archive goes; give a connection " +
+			"string that has a BlobEndpoint")
 	}
 	client, err := c.client()
 	if err != nil {

@@ -41,7 +41,8 @@ func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings 
 // operation, one at a time, of an object that is new and of one that is replaced.
 func TestEqualObjectsWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
-	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.Late}
+	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
+		faults.TimedOutDone, faults.Late}
 	for size, bytesEach := range sizes() {
 		s := newShelf(t)
 		readings := some(1, count, bytesEach)
@@ -166,7 +167,8 @@ func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 				if done {
 					r, err = send()
 				}
-				if wrong := s.store(t, nil).Write(t.Context(), "o", other, each(others...)); wrong != nil && !errors.Is(wrong, jobs.ErrOvertaken) {
+				if wrong := s.store(t, nil).Write(t.Context(), "o", other, each(others...)); wrong != nil &&
+					!errors.Is(wrong, jobs.ErrOvertaken) {
 					t.Error(wrong)
 				}
 				if !done {

@@ -130,8 +130,10 @@ func some(kind, n, bytes int) (readings []schema.Reading) {
 	for i := range n {
 		b := make([]byte, bytes)
 		random.Read(b) // never fails
-		readings = append(readings, schema.Reading{Device: "d1", Key: schema.RowKey{Ticks: start.Add(time.Duration(i) * time.Second)},
-			Properties: []tables.Property{{Name: "kind", Value: tables.Int32(int32(kind))}, {Name: "bytes", Value: tables.Binary(b)}}})
+		readings = append(readings, schema.Reading{Device: "d1",
+			Key: schema.RowKey{Ticks: start.Add(time.Duration(i) * time.Second)},
+			Properties: []tables.Property{{Name: "kind", Value: tables.Int32(int32(kind))},
+				{Name: "bytes", Value: tables.Binary(b)}}})
 	}
 	return readings
 }
@@ -152,7 +154,8 @@ func TestObjectHasEveryReadingOnceInOrder(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	readings := append([]schema.Reading{everyType()}, some(1, 500, 10)...)
-	must(t, s.store(t, nil).Write(t.Context(), "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz", 42, each(readings...)))
+	must(t, s.store(t, nil).Write(t.Context(), "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz", 42,
+		each(readings...)))
 	b, meta := s.object(t, "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz")
 	if meta["fence"] != "42" || meta["readings"] != "501" || meta["type"] != "application/gzip" {
 		t.Errorf("metadata %v", meta)
@@ -243,7 +246,8 @@ func TestForeignObjects(t *testing.T) {
 	bad := "high"
 	_, err = c.SetMetadata(t.Context(), map[string]*string{"fence": &bad}, nil)
 	must(t, err)
-	if err := s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)); err == nil || !strings.Contains(err.Error(), `"high"`) {
+	if err := s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)); err == nil ||
+		!strings.Contains(err.Error(), `"high"`) {
 		t.Errorf("over a fence that is none: %v", err)
 	}
 }
@@ -255,7 +259,8 @@ func TestErrorsAreNamed(t *testing.T) {
 	missing := &shelf{s.account, azuretest.Name("c")}
 	var counter Counter
 	err := missing.connect(t, StoreConfig{OnOperation: counter.Count}).Write(t.Context(), "o", 1, each(some(1, 1, 1)...))
-	if !errors.Is(err, ErrNoContainer) || !strings.Contains(err.Error(), missing.container+"/o") || strings.Contains(err.Error(), "\n") {
+	if !errors.Is(err, ErrNoContainer) || !strings.Contains(err.Error(), missing.container+"/o") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("without a container: %v", err)
 	}
 	if got := fmt.Sprint(counter.Counts()); got != "map[put object:1]" {
@@ -265,15 +270,18 @@ func TestErrorsAreNamed(t *testing.T) {
 	if err := s.store(t, busy).Write(t.Context(), "o", 1, each(some(1, 1, 1)...)); !errors.Is(err, tables.ErrBusy) {
 		t.Errorf("busy: %v", err)
 	}
-	if _, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Key: "no base64!", Blob: "http://localhost/a"}}); err == nil || strings.Contains(err.Error(), "no base64!") {
+	if _, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Key: "no base64!",
+		Blob: "http://localhost/a"}}); err == nil || strings.Contains(err.Error(), "no base64!") {
 		t.Errorf("a key that is none: %v", err)
 	}
 	if _, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Key: "aa=="}}); err == nil {
 		t.Error("no blob service is fine")
 	}
-	gone, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://127.0.0.1:1/a", SAS: "sig=secret"}, Container: "c", Retry: policy.RetryOptions{MaxRetries: -1}})
+	gone, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://127.0.0.1:1/a", SAS: "sig=secret"},
+		Container: "c", Retry: policy.RetryOptions{MaxRetries: -1}})
 	must(t, err)
-	if err := gone.Write(t.Context(), "o", 1, each(some(1, 1, 1)...)); err == nil || strings.Contains(err.Error(), "secret") {
+	if err := gone.Write(t.Context(), "o", 1, each(some(1, 1, 1)...)); err == nil ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("no answer: %v", err)
 	}
 }
@@ -313,7 +321,8 @@ type nowhere struct{ bytes, largest int64 }
 func (n *nowhere) Do(r *http.Request) (*http.Response, error) {
 	size, err := io.Copy(io.Discard, r.Body)
 	n.bytes, n.largest = n.bytes+size, max(n.largest, size)
-	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: http.NoBody, Request: r}, errors.Join(err, r.Body.Close())
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: http.NoBody, Request: r},
+		errors.Join(err, r.Body.Close())
 }
 
 var large = flag.Int64("large", 20, "how many MB of readings a large day has")
@@ -321,7 +330,8 @@ var large = flag.Int64("large", 20, "how many MB of readings a large day has")
 // TestLargeDayTakesBoundedMemory: the same, however large the day is.
 func TestLargeDayTakesBoundedMemory(t *testing.T) {
 	to := &nowhere{}
-	store, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://nowhere/a", SAS: "sig=x"}, Container: "c", Transport: to})
+	store, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://nowhere/a", SAS: "sig=x"},
+		Container: "c", Transport: to})
 	must(t, err)
 	var text, n int64
 	var before, now runtime.MemStats
@@ -336,7 +346,8 @@ func TestLargeDayTakesBoundedMemory(t *testing.T) {
 			r.Key.Ticks++
 			r.Properties = r.Properties[:0]
 			for i := range 10 {
-				r.Properties = append(r.Properties, tables.Property{Name: "sensor" + strconv.Itoa(i), Value: tables.Double(random.NormFloat64())})
+				r.Properties = append(r.Properties, tables.Property{Name: "sensor" + strconv.Itoa(i),
+					Value: tables.Double(random.NormFloat64())})
 			}
 			line, _ = appendLine(line[:0], &r)
 			if text += int64(len(line)); !yield(r, nil) {

@@ -29,7 +29,8 @@ var _ jobs.Objects = (*Store)(nil)
 //
 // An object of a higher fence stays, too, and the error is jobs.ErrOvertaken;
 // any other is replaced, on the version that was looked at.
-func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error {
+func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks,
+	readings iter.Seq2[schema.Reading, error]) error {
 	b := s.newBody(name)
 	err := b.fill(ctx, readings)
 	if err == nil && b.readings > 0 {
@@ -131,7 +132,8 @@ func (b *body) look(ctx context.Context) (*version, error) {
 		case metaFence:
 			n, err := strconv.ParseInt(*value, 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("the fence in its metadata is %.32q and no number: delete the object or its metadata", *value)
+				return nil, fmt.Errorf("the fence in its metadata is %.32q and no number: delete the object or its metadata",
+					*value)
 			}
 			v.fence = tables.Ticks(n)
 		}

@@ -90,8 +90,10 @@ func quoted(text string) string {
 
 // chainName is mostly an ordinary name.
 func chainName(r *rand.Rand) string {
-	odd := [...]string{"cafe\u0301", "größe", "温度", "a\u203fb", "_", "__", "_ack", "_x", "A", "a1", "x_0", "x_0_0", "odata", "value", "PartitionKey2",
-		"State_latest", "_fence", "_parts", "Timestamp", strings.Repeat("n", 200), strings.Repeat("n", 201), strings.Repeat("é", 100), strings.Repeat("m", 255)}
+	odd := [...]string{"cafe\u0301", "größe", "温度", "a\u203fb", "_", "__", "_ack", "_x", "A", "a1", "x_0", "x_0_0",
+		"odata", "value", "PartitionKey2",
+		"State_latest", "_fence", "_parts", "Timestamp", strings.Repeat("n", 200), strings.Repeat("n", 201),
+		strings.Repeat("é", 100), strings.Repeat("m", 255)}
 	switch n := r.IntN(24); {
 	case n < 3:
 		return odd[r.IntN(len(odd))]
@@ -113,7 +115,8 @@ func chainProperty(r *rand.Rand, name string) string {
 	case 1:
 		return typed("Double", pick(`"NaN"`, `"Infinity"`, `"-Infinity"`, `1.7976931348623157e308`, `5e-324`, `-0.0`))
 	case 2:
-		return typed("DateTime", pick(`"1601-01-01T00:00:00Z"`, `"9999-12-31T23:59:59.9999999Z"`, `"2026-11-20T09:17:05.1234567Z"`))
+		return typed("DateTime", pick(`"1601-01-01T00:00:00Z"`, `"9999-12-31T23:59:59.9999999Z"`,
+			`"2026-11-20T09:17:05.1234567Z"`))
 	case 3:
 		return typed("Guid", `"c9da6455-213d-42c9-9a79-3e9149a57833"`)
 	case 4:
@@ -141,8 +144,10 @@ func chainText(r *rand.Rand) string {
 		}
 		return quoted(chainNested(r, 0))
 	}
-	return quoted([...]string{"", " ", "00981150", "7894e80000058754", "1e999", "-1e-999", "nan", "NaN", "inf", "-Infinity", "1_0", "0x10", " 21.5 ", "+7", ".5", "5.", "-0",
-		"open", "null", "true", "{}", "[]", "{", "[1", `{"a":1}x`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, `{"":[null]}`}[r.IntN(28)])
+	return quoted([...]string{"", " ", "00981150", "7894e80000058754", "1e999", "-1e-999", "nan", "NaN", "inf",
+		"-Infinity", "1_0", "0x10", " 21.5 ", "+7", ".5", "5.", "-0",
+		"open", "null", "true", "{}", "[]", "{", "[1", `{"a":1}x`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`,
+		`{"":[null]}`}[r.IntN(28)])
 }
 
 // chainWide is an object of hundreds of sensors, of which other rows have some, too:
@@ -172,7 +177,8 @@ func chainNested(r *rand.Rand, depth int) string {
 	case n < 5 && depth < 5:
 		var all []string
 		for i := range r.IntN(4) {
-			all = append(all, quoted([...]string{"a", "b c", "é", "", strings.Repeat("k", r.IntN(260))}[r.IntN(5)]+strconv.Itoa(i))+":"+chainNested(r, depth+1))
+			all = append(all, quoted([...]string{"a", "b c", "é", "", strings.Repeat("k", r.IntN(260))}[r.IntN(5)]+
+				strconv.Itoa(i))+":"+chainNested(r, depth+1))
 		}
 		return "{" + strings.Join(all, ",") + "}"
 	case n < 7 && depth < 5:

@@ -54,7 +54,8 @@ func (f *Fleet) Ends(t *testing.T) map[string]string {
 				for _, n := range slices.Sorted(maps.Keys(values)) {
 					fmt.Fprintf(&text, " %s=%s", n, values[n])
 				}
-				key = strings.TrimPrefix(name, f.Names.Fleet()[:len(f.Names.Fleet())-len("fleet")]) + "/" + e.PartitionKey + "/" + key
+				key = strings.TrimPrefix(name, f.Names.Fleet()[:len(f.Names.Fleet())-len("fleet")]) + "/" + e.PartitionKey + "/" +
+					key
 				out[key] = strings.TrimPrefix(out[key]+" and again"+text.String(), " and again")
 			}
 		}

@@ -131,7 +131,8 @@ func Must(t *testing.T, err error) {
 // the job and not by the SDK.
 func (w *World) Connect(t *testing.T, through policy.Transporter) *tables.Client {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}})
 	Must(t, err)
 	return c
 }

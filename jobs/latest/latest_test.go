@@ -37,7 +37,8 @@ func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Val
 		return nil, folded.State
 	}
 	e := folded.Effects[0]
-	if len(folded.Effects) > 1 || e.Closed || e.Output != (jobs.Output{Table: table, PartitionKey: "contoso!2026-11.02", RowKey: "d1"}) {
+	if len(folded.Effects) > 1 || e.Closed || e.Output != (jobs.Output{Table: table, PartitionKey: "contoso!2026-11.02",
+		RowKey: "d1"}) {
 		t.Fatalf("effects %+v", folded.Effects)
 	}
 	got := map[string]Value{}
@@ -51,7 +52,8 @@ func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Val
 
 func TestNewestOfEachSensorWins(t *testing.T) {
 	state := jobs.SensorValue{Sensor: "door", State: "o\"pen", Is: jobs.State, Doubtful: true}
-	got, kept := written(t, nil, sample(10, "", number("t", 1), number("h", 5)), sample(20, "", number("t", 2)), sample(20, "b", state))
+	got, kept := written(t, nil, sample(10, "", number("t", 1), number("h", 5)), sample(20, "", number("t", 2)),
+		sample(20, "b", state))
 	for sensor, want := range map[string]Value{"t": {20, number("t", 2)}, "h": {10, number("h", 5)}, "door": {20, state}} {
 		if got[sensor] != want {
 			t.Errorf("%s is %+v, want %+v", sensor, got[sensor], want)
@@ -122,7 +124,8 @@ func newest(samples []jobs.Sample) map[string]Value {
 	for _, v := range all {
 		room += v.room()
 		_, has := got[v.Sensor]
-		if v.key.Ticks < all[0].key.Ticks.Add(-30*24*time.Hour) || room > jobs.MaxRoom || !has && len(got) == jobs.MaxSensors {
+		if v.key.Ticks < all[0].key.Ticks.Add(-30*24*time.Hour) || room > jobs.MaxRoom || !has &&
+			len(got) == jobs.MaxSensors {
 			break
 		}
 		if !has {
@@ -143,7 +146,8 @@ func parsed(t *testing.T, folded jobs.FoldResult) map[string]Value {
 		}
 		got[p.Name] = v
 	}
-	if !slices.IsSortedFunc(folded.Effects[0].Properties, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) }) {
+	if !slices.IsSortedFunc(folded.Effects[0].Properties,
+		func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("the properties are not in the order of their names")
 	}
 	return got
@@ -256,7 +260,8 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 	s := sample(1, strings.Repeat("x", 64))
 	for i := range 1000 {
 		name := fmt.Sprintf("%03d", i)
-		s.Values = append(s.Values, jobs.SensorValue{Sensor: strings.Repeat("n", 197) + name, Is: jobs.State, State: strings.Repeat("t", 256)})
+		s.Values = append(s.Values, jobs.SensorValue{Sensor: strings.Repeat("n", 197) + name, Is: jobs.State,
+			State: strings.Repeat("t", 256)})
 	}
 	folded := must(Fold{}.Fold(member, nil, []jobs.Sample{s}))
 	if len(folded.State) > maxState || len(folded.State) < maxState*9/10 {
@@ -266,7 +271,8 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 
 // FuzzState: no state crashes the fold, and what is read is written the same.
 func FuzzState(f *testing.F) {
-	folded, err := Fold{}.Fold(member, nil, []jobs.Sample{sample(1, "x", number("t", 1), jobs.SensorValue{Sensor: "d", State: "s", Is: jobs.State})})
+	folded, err := Fold{}.Fold(member, nil, []jobs.Sample{sample(1, "x", number("t", 1),
+		jobs.SensorValue{Sensor: "d", State: "s", Is: jobs.State})})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -20,7 +20,8 @@ var member = schema.Member{Device: "d1", Tenant: "contoso", Month: schema.Month{
 
 // number is a sample of one sensor.
 func number(at tables.Ticks, sensor string, n float64) jobs.Sample {
-	return jobs.Sample{Key: schema.RowKey{Ticks: at}, Values: []jobs.SensorValue{{Sensor: sensor, Number: n, Is: jobs.Number}}}
+	return jobs.Sample{Key: schema.RowKey{Ticks: at},
+		Values: []jobs.SensorValue{{Sensor: sensor, Number: n, Is: jobs.Number}}}
 }
 
 // outputs folds samples cut into calls of the given lengths, and gives what is
@@ -99,7 +100,8 @@ func walk(random *rand.Rand, n int) (samples []jobs.Sample) {
 		s := jobs.Sample{Key: schema.RowKey{Ticks: at + 1}}
 		at++
 		for i := range 3 {
-			m := jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: math.Round(random.NormFloat64()*1e4) / 1e3}
+			m := jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number,
+				Number: math.Round(random.NormFloat64()*1e4) / 1e3}
 			switch random.IntN(8) {
 			case 0:
 				continue
@@ -141,7 +143,8 @@ func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
 		t.Fatalf("an open bucket gives %+v, %v", first.Effects, err)
 	}
 	second, err := f.Fold(member, first.State, []jobs.Sample{number(tables.Ticks(schema.Minute/100), "s", 2)})
-	if err != nil || len(second.Effects) != 2 || !second.Effects[0].Closed || second.Effects[0].Properties != nil || second.Effects[0].Output != first.Effects[0].Output {
+	if err != nil || len(second.Effects) != 2 || !second.Effects[0].Closed || second.Effects[0].Properties != nil ||
+		second.Effects[0].Output != first.Effects[0].Output {
 		t.Fatalf("the next bucket gives %+v, %v", second.Effects, err)
 	}
 	idle, err := f.Fold(member, second.State, nil)
@@ -173,7 +176,8 @@ func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
 		s.Values = append(s.Values, jobs.SensorValue{Sensor: fmt.Sprint("s", i), Is: jobs.Number, Number: 1})
 	}
 	folded, err := f.Fold(member, nil, []jobs.Sample{s, number(2, "late", 1)})
-	if err != nil || len(folded.Refused) != 1 || folded.Refused[0].Sensor != "late" || len(folded.Effects[0].Properties) != jobs.MaxSensors {
+	if err != nil || len(folded.Refused) != 1 || folded.Refused[0].Sensor != "late" ||
+		len(folded.Effects[0].Properties) != jobs.MaxSensors {
 		t.Fatalf("one sensor too many: refused %v, %v", folded.Refused, err)
 	}
 	next := number(tables.Ticks(schema.Minute/100), "late", 2)
@@ -256,7 +260,8 @@ func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 		s.Key = schema.RowKey{Ticks: tables.Ticks(n + 1), Suffix: strings.Repeat("x", 64)}
 		for i := range jobs.MaxSensors {
 			name := fmt.Sprint("s", n, "_", i)
-			s.Values = append(s.Values, jobs.SensorValue{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: jobs.Number, Number: 1})
+			s.Values = append(s.Values, jobs.SensorValue{Sensor: name + strings.Repeat("n", n%(200-len(name))), Is: jobs.Number,
+				Number: 1})
 		}
 		return s
 	}
@@ -269,7 +274,8 @@ func TestNoReadingsMakeAStateTooLarge(t *testing.T) {
 			}
 			folded, err := f.Fold(member, nil, samples)
 			if err != nil || len(folded.State) > maxState {
-				t.Errorf("%d windows, names with %d more letters: a state of %d bytes, %v", len(windows), length, len(folded.State), err)
+				t.Errorf("%d windows, names with %d more letters: a state of %d bytes, %v", len(windows), length, len(folded.State),
+					err)
 			}
 			if refused := len(folded.Refused); refused > 3*(maxRefusals+1) {
 				t.Errorf("%d refusals of 3 rows", refused)
@@ -294,7 +300,8 @@ func TestSumNeverLeavesTheNumbers(t *testing.T) {
 }
 
 func TestWindowsAreChecked(t *testing.T) {
-	for _, windows := range [][]schema.Window{{schema.Window(7 * time.Minute)}, {schema.Hour, schema.Hour}, {schema.Window(48 * time.Hour)}, {-schema.Hour}, {}, slices.Repeat([]schema.Window{schema.Hour}, 9)} {
+	for _, windows := range [][]schema.Window{{schema.Window(7 * time.Minute)}, {schema.Hour, schema.Hour},
+		{schema.Window(48 * time.Hour)}, {-schema.Hour}, {}, slices.Repeat([]schema.Window{schema.Hour}, 9)} {
 		if (&Config{windows}).Check() == nil {
 			t.Errorf("%v is taken", windows)
 		}

@@ -40,7 +40,8 @@ func TestInvalidTokenResponsesAreRefused(t *testing.T) {
 
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(goodAnswer))
-	f.Add([]byte(`{"status":401,"code":"proof-expired","detail":"` + strings.Repeat("ü", 300) + `","serverTime":"2026-11-21T14:00:00Z","retryAfter":1e300}`))
+	f.Add([]byte(`{"status":401,"code":"proof-expired","detail":"` + strings.Repeat("ü", 300) +
+		`","serverTime":"2026-11-21T14:00:00Z","retryAfter":1e300}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if r, _ := problem(reply{status: 429, body: body}); r.wait < 0 || r.wait > longestWait || len(r.Error()) > 2000 {
 			t.Errorf("%s, %v", r.wait, r)
@@ -50,7 +51,8 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		token := a.token(table, a.ServerTime)
-		if token.renew > token.expires || token.expires <= 0 || token.batch < 1 || token.batch > tables.MaxOps || !token.admits(token.first) {
+		if token.renew > token.expires || token.expires <= 0 || token.batch < 1 || token.batch > tables.MaxOps ||
+			!token.admits(token.first) {
 			t.Errorf("%+v", token)
 		}
 		text, boundary := token.transaction([]row{{token.first, []byte(`{"a":1}`)}})
@@ -61,10 +63,14 @@ func FuzzAnswer(f *testing.F) {
 }
 
 func FuzzVerdict(f *testing.F) {
-	f.Add(202, "multipart/mixed; boundary=a", "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n--b\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n--b--\r\n--a--\r\n")
-	f.Add(202, "multipart/mixed; boundary=a", "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHTTP/1.1 409 Conflict\r\n\r\n"+
-		`{"odata.error":{"code":"EntityAlreadyExists","message":{"value":"1:It exists."}}}`+"\r\n--b--\r\n--a--\r\n")
-	f.Add(409, "application/json", `{"odata.error":{"code":"EntityAlreadyExists","message":{"value":"99999999999999999999:It exists."}}}`)
+	f.Add(202, "multipart/mixed; boundary=a",
+		"--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHTTP/1.1 204 No "+
+			"Content\r\n\r\n\r\n--b\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n--b--\r\n--a--\r\n")
+	f.Add(202, "multipart/mixed; boundary=a",
+		"--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHTTP/1.1 409 Conflict\r\n\r\n"+
+			`{"odata.error":{"code":"EntityAlreadyExists","message":{"value":"1:It exists."}}}`+"\r\n--b--\r\n--a--\r\n")
+	f.Add(409, "application/json",
+		`{"odata.error":{"code":"EntityAlreadyExists","message":{"value":"99999999999999999999:It exists."}}}`)
 	f.Fuzz(func(t *testing.T, status int, contentType, body string) {
 		r := reply{status: status, header: http.Header{"Content-Type": {contentType}}, body: []byte(body)}
 		for _, o := range []outcome{readTransaction(r, 2), judge(r)} {

@@ -25,7 +25,8 @@ func (b *buffer) anchor(zero, now time.Time, log *slog.Logger) error {
 		}
 		before = latest(before, past.after)
 		if past.zero.IsZero() && !past.wall.Before(before) && !past.wall.Add(b.span(past)).After(zero) {
-			log.Info("readings of an earlier run get their times from the device's own clock", "run", past.nonce, "began", past.wall)
+			log.Info("readings of an earlier run get their times from the device's own clock", "run", past.nonce, "began",
+				past.wall)
 			records = append(records, clockRecord{past.nonce, past.wall.UnixNano(), 0})
 		}
 		before = latest(before, past.zero, past.seen)

@@ -76,7 +76,10 @@ func Open(config Config) (*Client, error) {
 			return nil, fmt.Errorf("device %q: %w", config.Device, err)
 		}
 	}
-	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 	buffer, reports, err := openBuffer(c.config, c.clock.wall())
 	if err != nil {
 		return nil, fmt.Errorf("device %q: %w", config.Device, err)

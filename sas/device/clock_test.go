@@ -45,7 +45,8 @@ func TestReadingsWithTheirOwnTime(t *testing.T) {
 	noon := time.Date(2036, time.November, 21, 12, 0, 0, 0, time.UTC)
 	c.learn(noon, 0, 0)
 	foreign := noon.Add(-24 * time.Hour)
-	for _, one := range []struct{ given, want time.Time }{{sampled, noon.Add(-time.Minute)}, {foreign, foreign}, {time.Time{}, noon}} {
+	for _, one := range []struct{ given, want time.Time }{{sampled, noon.Add(-time.Minute)}, {foreign, foreign},
+		{time.Time{}, noon}} {
 		got := c.stamp(one.given)
 		late := tables.Ticks(got.at).Time().Sub(one.want)
 		if !got.timed || late < 0 || late > 30*time.Second || late > 0 && !one.given.IsZero() {

@@ -28,7 +28,8 @@ func Example() {
 		now := time.Now().UTC()
 		fmt.Fprintf(w, `{"device":"pump-7","url":"%s/readings","sas":"sig=x","partitionKey":"pump-7","rowKeyFormat":"ticks19[-suffix]",
 			"earliestRowKey":"0000000000000000000","latestRowKey":"3000000000000000000","expires":"%s","renewAfter":"%s","serverTime":"%s","sendEvery":60,"batch":100}`,
-			storage.URL, now.Add(time.Hour).Format(time.RFC3339), now.Add(time.Minute).Format(time.RFC3339), now.Format(time.RFC3339Nano))
+			storage.URL, now.Add(time.Hour).Format(time.RFC3339), now.Add(time.Minute).Format(time.RFC3339),
+			now.Format(time.RFC3339Nano))
 	}))
 	defer endpoint.Close()
 	dir, err := os.MkdirTemp("", "pump")
@@ -53,14 +54,16 @@ func Example() {
 	running.Go(func() { client.Run(ctx) })
 
 	noon := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
-	if err := client.Send(device.Reading{Time: noon, Values: map[string]any{"Temperature": 21.5, "Pump": "on"}}); err != nil {
+	if err := client.Send(device.Reading{Time: noon,
+		Values: map[string]any{"Temperature": 21.5, "Pump": "on"}}); err != nil {
 		log.Fatal(err)
 	}
 	if err := client.Flush(ctx); err != nil {
 		log.Fatal(err)
 	}
 	row := <-stored
-	fmt.Println(row[:len(`{"PartitionKey":"pump-7","RowKey":"0639308592000000000`)] + "-…" + row[len(row)-len(`","Pump":"on","Temperature@odata.type":"Edm.Double","Temperature":21.5}`):])
+	fmt.Println(row[:len(`{"PartitionKey":"pump-7","RowKey":"0639308592000000000`)] + "-…" +
+		row[len(row)-len(`","Pump":"on","Temperature@odata.type":"Edm.Double","Temperature":21.5}`):])
 	fmt.Println("stored:", client.Stats().Stored)
 
 	cancel()

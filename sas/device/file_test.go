@@ -170,11 +170,13 @@ func TestKeysNeverChangeAcrossRunsAndRewrites(t *testing.T) {
 func TestFileBelongsToOneProcessAndOneDevice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "readings")
 	b := mustOpen(t, path)
-	if _, _, err := openBuffer(Config{Device: "d", File: path}, time.Now()); err == nil || !strings.Contains(err.Error(), "another process") {
+	if _, _, err := openBuffer(Config{Device: "d", File: path}, time.Now()); err == nil ||
+		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("%v", err)
 	}
 	b.close()
-	if _, _, err := openBuffer(Config{Device: "e", File: path}, time.Now()); err == nil || !strings.Contains(err.Error(), `"d"`) {
+	if _, _, err := openBuffer(Config{Device: "e", File: path}, time.Now()); err == nil ||
+		!strings.Contains(err.Error(), `"d"`) {
 		t.Errorf("%v", err)
 	}
 	mustOpen(t, path).close()
@@ -234,7 +236,8 @@ func FuzzFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
-	for _, r := range [][]byte{{}, {kindBoot}, appendInts([]byte{kindPast}, -1, 1<<62), {kindReading, 0, 2, 0, 2, '{', '}'}} {
+	for _, r := range [][]byte{{}, {kindBoot}, appendInts([]byte{kindPast}, -1, 1<<62),
+		{kindReading, 0, 2, 0, 2, '{', '}'}} {
 		f.Add(appendFrame([]byte(title), r))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -147,13 +147,15 @@ func (f *fixture) RoundTrip(req *http.Request) (*http.Response, error) {
 		return f.issue(req, now), nil
 	}
 	query := req.URL.Query()
-	f.sent = append(f.sent, fmt.Sprintf("%s %d", req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:], strings.Count(string(body), "PartitionKey")))
+	f.sent = append(f.sent, fmt.Sprintf("%s %d", req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:],
+		strings.Count(string(body), "PartitionKey")))
 	if f.storage != nil {
 		if resp := f.storage(req); resp != nil {
 			return resp, nil
 		}
 	}
-	if expiry, err := time.Parse(time.RFC3339, query.Get("se")); err != nil || !now.Before(expiry) || f.revoked[query.Get("sig")] {
+	if expiry, err := time.Parse(time.RFC3339, query.Get("se")); err != nil || !now.Before(expiry) ||
+		f.revoked[query.Get("sig")] {
 		return odata(403, "AuthenticationFailed"), nil
 	}
 	out, err := http.NewRequestWithContext(context.Background(), req.Method, req.URL.String(), bytes.NewReader(body))
@@ -170,7 +172,8 @@ func (f *fixture) RoundTrip(req *http.Request) (*http.Response, error) {
 func (f *fixture) issue(req *http.Request, now time.Time) *http.Response {
 	f.asked = append(f.asked, now)
 	refuse := func(status int, code string) *http.Response {
-		return answer(status, http.Header{"Content-Type": {"application/problem+json"}}, problem{Status: status, Code: code, ServerTime: now})
+		return answer(status, http.Header{"Content-Type": {"application/problem+json"}},
+			problem{Status: status, Code: code, ServerTime: now})
 	}
 	proof, err := sas.ParseProof(req.Header.Get("Authorization"))
 	if err == nil {
@@ -203,9 +206,11 @@ func (f *fixture) issue(req *http.Request, now time.Time) *http.Response {
 	query, _ := url.ParseQuery(token)
 	f.tokens = append(f.tokens, query.Get("sig"))
 	return answer(200, nil, map[string]any{
-		"device": id, "url": f.account.TableURL + "/" + f.name, "sas": token, "partitionKey": id, "rowKeyFormat": "ticks19[-suffix]",
+		"device": id, "url": f.account.TableURL + "/" + f.name, "sas": token, "partitionKey": id,
+		"rowKeyFormat":   "ticks19[-suffix]",
 		"earliestRowKey": first, "latestRowKey": last, "expires": now.Add(f.life).Format(time.RFC3339),
-		"renewAfter": now.Add(f.life * 2 / 3).Format(time.RFC3339), "serverTime": now, "sendEvery": 60, "batch": f.batch, "newer": "member",
+		"renewAfter": now.Add(f.life * 2 / 3).Format(time.RFC3339), "serverTime": now, "sendEvery": 60, "batch": f.batch,
+		"newer": "member",
 	})
 }
 
@@ -221,7 +226,8 @@ func answer(status int, header http.Header, body any) *http.Response {
 }
 
 func odata(status int, code string) *http.Response {
-	return answer(status, nil, map[string]any{"odata.error": map[string]any{"code": code, "message": map[string]any{"value": "Words.\nRequestId:1"}}})
+	return answer(status, nil, map[string]any{"odata.error": map[string]any{"code": code,
+		"message": map[string]any{"value": "Words.\nRequestId:1"}}})
 }
 
 // reports collects the reports of a device.

@@ -59,7 +59,8 @@ func (t *token) transaction(rows []row) (body []byte, boundary string) {
 	b := fmt.Appendf(nil, "--%s\r\nContent-Type: multipart/mixed; boundary=%s\r\n\r\n", boundary, set)
 	for _, r := range rows {
 		b = fmt.Appendf(b, "--%s\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n", set)
-		b = fmt.Appendf(b, "POST %s HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\nContent-Type: application/json\r\n"+
+		b = fmt.Appendf(b, "POST %s HTTP/1.1\r\nAccept: application/json;odata=nometadata\r\nContent-Type: "+
+			"application/json\r\n"+
 			"DataServiceVersion: 3.0\r\nPrefer: return-no-content\r\n\r\n", t.table)
 		b = append(append(b, r.json(t.partition)...), "\r\n"...)
 	}

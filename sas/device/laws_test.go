@@ -130,10 +130,13 @@ func TestRowsOutsideTheWindowDoNotBlockOthers(t *testing.T) {
 
 // refused is the response to a transaction with one invalid row.
 func refused(index string) *http.Response {
-	body := "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n" +
+	body := "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: " +
+		"application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n" +
 		"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n" +
-		`{"odata.error":{"code":"PropertyValueTooLarge","message":{"lang":"en-US","value":"` + index + `It is too large.\nRequestId:x"}}}` + "\r\n--b--\r\n--a--\r\n"
-	return &http.Response{StatusCode: 202, Header: http.Header{"Content-Type": {"multipart/mixed; boundary=a"}}, Body: io.NopCloser(strings.NewReader(body))}
+		`{"odata.error":{"code":"PropertyValueTooLarge","message":{"lang":"en-US","value":"` + index +
+		`It is too large.\nRequestId:x"}}}` + "\r\n--b--\r\n--a--\r\n"
+	return &http.Response{StatusCode: 202, Header: http.Header{"Content-Type": {"multipart/mixed; boundary=a"}},
+		Body: io.NopCloser(strings.NewReader(body))}
 }
 
 // Storage may or may not identify the invalid row of a transaction.
@@ -429,8 +432,9 @@ func TestOnlyResponsesOfStorageCount(t *testing.T) {
 		for _, status := range []int{200, 202, 302, 400, 409, 502} {
 			f.set(func(f *fixture) {
 				f.storage = func(*http.Request) *http.Response {
-					return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"text/html"}, "Location": {"http://portal.test/"}},
-						Body: io.NopCloser(strings.NewReader("<html>Welcome</html>"))}
+					return &http.Response{StatusCode: status,
+						Header: http.Header{"Content-Type": {"text/html"}, "Location": {"http://portal.test/"}},
+						Body:   io.NopCloser(strings.NewReader("<html>Welcome</html>"))}
 				}
 			})
 			c := f.open(nil)

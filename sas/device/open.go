@@ -33,7 +33,8 @@ func (b *buffer) recover(data []byte, device string) (reports []Report, err erro
 		return nil, err
 	}
 	for _, d := range damaged {
-		reports = append(reports, Report{Reason: Damaged, Err: fmt.Errorf("%d bytes at offset %d of the file are unreadable", d.end-d.off, d.off)})
+		reports = append(reports, Report{Reason: Damaged,
+			Err: fmt.Errorf("%d bytes at offset %d of the file are unreadable", d.end-d.off, d.off)})
 	}
 	b.device = device
 	for _, o := range b.boots {

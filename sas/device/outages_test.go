@@ -112,7 +112,8 @@ func TestClockThatJumpsBackAnHourChangesNothing(t *testing.T) {
 
 // Each fault hits each of the first requests once.
 func TestFaultsOfAnyRequestStoreEachReadingOnce(t *testing.T) {
-	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Cut, faults.Twice, faults.TimedOutDone, faults.ServerBusy, faults.Late, faults.Stalled} {
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Cut, faults.Twice, faults.TimedOutDone,
+		faults.ServerBusy, faults.Late, faults.Stalled} {
 		t.Run(string(fault), func(t *testing.T) {
 			f := newFixture(t)
 			synctest.Test(t, func(t *testing.T) {
@@ -151,7 +152,8 @@ func TestPowerCutsAndFaultsStoreEachReadingOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "readings")
 	synctest.Test(t, func(t *testing.T) {
 		bad := &faults.Transport{Next: f, Delay: time.Minute, Plan: faults.Random{Seed: seed, Rates: map[faults.Fault]float64{
-			faults.AnswerLost: 0.2, faults.Cut: 0.1, faults.Twice: 0.1, faults.TimedOutDone: 0.1, faults.ServerBusy: 0.1, faults.Late: 0.1}}}
+			faults.AnswerLost: 0.2, faults.Cut: 0.1, faults.Twice: 0.1, faults.TimedOutDone: 0.1, faults.ServerBusy: 0.1,
+			faults.Late: 0.1}}}
 		for range 30 {
 			c := f.open(func(c *device.Config) { c.File, c.Transport = file, bad })
 			stop := f.run(c)

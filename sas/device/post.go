@@ -27,7 +27,8 @@ const (
 
 // post sends a request. Its errors omit the URL, which may contain a token.
 func (c *Client) post(ctx context.Context, to string, body []byte, header http.Header) (reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience+time.Duration(len(body))*time.Second/slowest, errors.New("no response in time"))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience+time.Duration(len(body))*time.Second/slowest,
+		errors.New("no response in time"))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {

@@ -82,7 +82,8 @@ func (c *Client) report(reports ...Report) {
 			c.config.OnReport(r)
 		} else {
 			c.config.Log.LogAttrs(context.Background(), slog.LevelWarn, "reading not stored",
-				slog.String("reason", string(r.Reason)), slog.String("key", r.Key), slog.Any("err", r.Err), slog.Int("bytes", len(r.Values)))
+				slog.String("reason", string(r.Reason)), slog.String("key", r.Key), slog.Any("err", r.Err),
+				slog.Int("bytes", len(r.Values)))
 		}
 		c.reporting.Unlock()
 	}

@@ -61,7 +61,8 @@ func (b *buffer) load(found []placed, device string) error {
 		case clockRecord:
 			of(r.nonce).apply(r)
 		case readingRecord:
-			b.entries = append(b.entries, &entry{stamp: r.stamp, boot: of(r.nonce), seq: r.seq, body: r.body, place: p.place, tried: true})
+			b.entries = append(b.entries, &entry{stamp: r.stamp, boot: of(r.nonce), seq: r.seq, body: r.body, place: p.place,
+				tried: true})
 		case place:
 			past = append(past, r)
 		}

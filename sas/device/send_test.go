@@ -12,7 +12,8 @@ import (
 )
 
 func good() device.Config {
-	return device.Config{Endpoint: "https://endpoint.test", Device: id, Enrollment: "plant1", Key: "AAAAAAAAAAAAAAAAAAAAAA=="}
+	return device.Config{Endpoint: "https://endpoint.test", Device: id, Enrollment: "plant1",
+		Key: "AAAAAAAAAAAAAAAAAAAAAA=="}
 }
 
 func TestInvalidConfigsAreRefused(t *testing.T) {
@@ -33,7 +34,8 @@ func TestInvalidConfigsAreRefused(t *testing.T) {
 	} {
 		c := good()
 		spoil(&c)
-		if _, err := device.Open(c); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+		if _, err := device.Open(c); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
@@ -77,7 +79,8 @@ func TestSendRefusesWhatStorageWouldRefuse(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := c.Send(device.Reading{Values: map[string]any{"a": 1}}); err == nil || !strings.Contains(err.Error(), "closed") {
+	if err := c.Send(device.Reading{Values: map[string]any{"a": 1}}); err == nil ||
+		!strings.Contains(err.Error(), "closed") {
 		t.Errorf("%v", err)
 	}
 }

@@ -55,7 +55,8 @@ func refusalOf(r reply) (refusal *Refusal, index int) {
 			} `json:"message"`
 		} `json:"odata.error"`
 	}
-	refusal = &Refusal{By: storage, Status: r.status, RequestID: r.header.Get("X-Ms-Request-Id"), wait: retryAfter(r.header)}
+	refusal = &Refusal{By: storage, Status: r.status, RequestID: r.header.Get("X-Ms-Request-Id"),
+		wait: retryAfter(r.header)}
 	if json.Unmarshal(r.body, &told) != nil {
 		return refusal, -1
 	}

@@ -45,8 +45,10 @@ func (f fakeIssuer) Issue(ctx context.Context, device schema.DeviceID, _ schema.
 			return sas.Answer{}, err
 		}
 	}
-	return sas.Answer{Device: device, URL: "https://acct.table.core.windows.net/readings", SAS: secretSAS, PartitionKey: device,
-		RowKeyFormat: sas.RowKeyFormat, Expires: time.Now().Add(time.Hour), ServerTime: time.Now(), SendEvery: 60, Batch: 100}, nil
+	return sas.Answer{Device: device, URL: "https://acct.table.core.windows.net/readings", SAS: secretSAS,
+		PartitionKey: device,
+		RowKeyFormat: sas.RowKeyFormat, Expires: time.Now().Add(time.Hour), ServerTime: time.Now(), SendEvery: 60,
+		Batch: 100}, nil
 }
 
 // A logged is a test's log at debug level. It fails a test that logs a secret.
@@ -126,7 +128,8 @@ func wantProblem(t *testing.T, w *http.Response, code Code) problem {
 	if p.Code != code || p.Status != codes()[code] || p.Status != w.StatusCode {
 		t.Errorf("want %s (%d), got status %d with %+v", code, codes()[code], w.StatusCode, p)
 	}
-	if p.Type != "about:blank" || p.Title != http.StatusText(p.Status) || p.Detail == "" || time.Since(p.ServerTime).Abs() > time.Minute {
+	if p.Type != "about:blank" || p.Title != http.StatusText(p.Status) || p.Detail == "" ||
+		time.Since(p.ServerTime).Abs() > time.Minute {
 		t.Errorf("%s: the problem is %+v", code, p)
 	}
 	if id := w.Header.Get("X-Request-Id"); len(id) < 20 || p.RequestID != id {
@@ -136,7 +139,8 @@ func wantProblem(t *testing.T, w *http.Response, code Code) problem {
 		t.Errorf("%s: the header is %v", code, w.Header)
 	}
 	again := code == TooManyRequests || code == StorageBusy || code == NotReady
-	if (p.RetryAfter > 0) != again || bytes.Contains(body, []byte("retryAfter")) != again || (w.Header.Get("Retry-After") != "") != again {
+	if (p.RetryAfter > 0) != again || bytes.Contains(body, []byte("retryAfter")) != again ||
+		(w.Header.Get("Retry-After") != "") != again {
 		t.Errorf("%s: retryAfter is %d, Retry-After %q", code, p.RetryAfter, w.Header.Get("Retry-After"))
 	}
 	return p

@@ -88,7 +88,10 @@ func routes() []route {
 		// Prometheus scrapes it every few seconds.
 		{"/metrics", http.MethodGet, func(h *Handler, x *exchange) *refusal { h.scrape.ServeHTTP(x.w, x.r); return nil }},
 		// Authors of clients read it once.
-		{"/openapi.json", http.MethodGet, func(_ *Handler, x *exchange) *refusal { return x.sendBytes("application/json", openAPI) }},
+		{"/openapi.json", http.MethodGet, func(_ *Handler, x *exchange) *refusal {
+			return x.sendBytes("application/json",
+				openAPI)
+		}},
 	}
 }
 

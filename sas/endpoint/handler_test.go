@@ -22,16 +22,19 @@ func TestDeviceWithItsKeyGetsAToken(t *testing.T) {
 	h, log := mustNew(t, Config{})
 	w := askToken(h, "pump-7", rightProof)
 	var a sas.Answer
-	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 200 || a.Device != "pump-7" || a.SAS != secretSAS {
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 200 || a.Device != "pump-7" ||
+		a.SAS != secretSAS {
 		t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
 	}
 	if strings.Contains(w.Body.String(), `\u0026`) {
 		t.Errorf("a shell cannot take the token out of %s", w.Body)
 	}
-	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("X-Request-Id") == "" {
+	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "no-store" ||
+		w.Header().Get("X-Request-Id") == "" {
 		t.Errorf("the header is %v", w.Header())
 	}
-	if text := log.String(); !strings.Contains(text, "token issued") || !strings.Contains(text, w.Header().Get("X-Request-Id")) || !strings.Contains(text, "device=pump-7") {
+	if text := log.String(); !strings.Contains(text, "token issued") ||
+		!strings.Contains(text, w.Header().Get("X-Request-Id")) || !strings.Contains(text, "device=pump-7") {
 		t.Errorf("the log is %s", text)
 	}
 }
@@ -77,7 +80,8 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		{MethodNotAllowed, Config{}, post("/healthz", "", "")},
 		{BodyTooLarge, Config{}, post(token, rightProof, `{"a":"`+strings.Repeat("x", maxBody)+`"}`)},
 		{NotReady, failing(&sas.NotReadyError{After: 12 * time.Second}), post(token, rightProof, "")},
-		{NotReady, Config{Ready: func(context.Context) error { return errors.New("no storage") }}, request("GET", "/readyz", "", nil)},
+		{NotReady, Config{Ready: func(context.Context) error { return errors.New("no storage") }},
+			request("GET", "/readyz", "", nil)},
 		{StorageBusy, failing(tables.ErrBusy), post(token, rightProof, "")},
 		{StorageBusy, failing(tables.ErrConflict), post(token, rightProof, "")},
 		{StorageBusy, failing(context.DeadlineExceeded), post(token, rightProof, "")},
@@ -87,7 +91,8 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		h, log := mustNew(t, c.with)
 		p := wantProblem(t, ask(h, c.ask).Result(), c.want)
 		seen[c.want] = true
-		if text := log.String(); !strings.Contains(text, p.RequestID) || !strings.Contains(text, "code="+string(c.want)) && c.want != Internal {
+		if text := log.String(); !strings.Contains(text, p.RequestID) || !strings.Contains(text, "code="+string(c.want)) &&
+			c.want != Internal {
 			t.Errorf("%s: the log is %s", c.want, text)
 		}
 		if strings.Contains(p.Detail, "abc") || strings.Contains(p.Detail, "no storage") {
@@ -129,7 +134,8 @@ func TestUnknownEnrollmentLooksLikeAWrongKey(t *testing.T) {
 func TestPanicIsAnsweredAndLogged(t *testing.T) {
 	h, log := mustNew(t, Config{Issuer: fakeIssuer{issue: func(context.Context) error { panic("issuer bug") }}})
 	p := wantProblem(t, askToken(h, "pump-7", rightProof).Result(), Internal)
-	if text := log.String(); !strings.Contains(text, "issuer bug") || !strings.Contains(text, p.RequestID) || !strings.Contains(text, "handler_test.go") {
+	if text := log.String(); !strings.Contains(text, "issuer bug") || !strings.Contains(text, p.RequestID) ||
+		!strings.Contains(text, "handler_test.go") {
 		t.Errorf("the log is %s", text)
 	}
 	if len(h.storage.slots) != 0 {
@@ -139,7 +145,8 @@ func TestPanicIsAnsweredAndLogged(t *testing.T) {
 
 func TestBodyMayBeAnObjectWithUnknownMembers(t *testing.T) {
 	h, _ := mustNew(t, Config{})
-	for _, body := range []string{"", "{}", ` {"firmware": {"version": [1, 2]}} `, `{"a":"` + strings.Repeat("x", maxBody-8) + `"}`} {
+	for _, body := range []string{"", "{}", ` {"firmware": {"version": [1, 2]}} `, `{"a":"` +
+		strings.Repeat("x", maxBody-8) + `"}`} {
 		if w := ask(h, request("POST", "/v1/devices/pump-7/token", rightProof, strings.NewReader(body))); w.Code != 200 {
 			t.Errorf("a body of %d bytes: %s", len(body), w.Body)
 		}
@@ -190,17 +197,21 @@ func TestReadinessIsCheckedOncePerSecondAndOutlivesTheRequest(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	m := NewMetrics()
 	other := prometheus.NewCounter(prometheus.CounterOpts{Name: "of_the_caller"})
-	h, _ := mustNew(t, Config{Metrics: m, Collectors: []prometheus.Collector{other}, Limits: Limits{Rate: 1}, Ready: func(context.Context) error { return nil }})
+	h, _ := mustNew(t, Config{Metrics: m, Collectors: []prometheus.Collector{other}, Limits: Limits{Rate: 1},
+		Ready: func(context.Context) error { return nil }})
 	m.CountTable(t.Context(), tables.Operation{Kind: tables.KindInsert})
 	askToken(h, "pump-7", rightProof)
 	askToken(h, "pump-7", wrongProof)
 	ask(h, request("GET", "/readyz", "", nil))
 	text := ask(h, request("GET", "/metrics", "", nil)).Body.String()
 	for _, want := range []string{
-		"furrow_sas_tokens_total 1", `furrow_sas_refusals_total{code="proof-wrong"} 1`, `furrow_sas_refusals_total{code="revoked"} 0`,
+		"furrow_sas_tokens_total 1", `furrow_sas_refusals_total{code="proof-wrong"} 1`,
+		`furrow_sas_refusals_total{code="revoked"} 0`,
 		"furrow_sas_token_seconds_count 2", "furrow_sas_storage_in_flight 0", "furrow_sas_storage_slots 256",
-		"furrow_sas_allowance 1", "furrow_sas_retry_seconds 0", "furrow_sas_devices_remembered 1", "furrow_sas_requests_in_flight 1",
-		`furrow_storage_operations_total{kind="` + tables.KindInsert.String() + `",service="table"} 1`, "go_goroutines", "of_the_caller 0",
+		"furrow_sas_allowance 1", "furrow_sas_retry_seconds 0", "furrow_sas_devices_remembered 1",
+		"furrow_sas_requests_in_flight 1",
+		`furrow_storage_operations_total{kind="` + tables.KindInsert.String() + `",service="table"} 1`, "go_goroutines",
+		"of_the_caller 0",
 	} {
 		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -219,7 +230,8 @@ func TestLogIsBoundedInAStorm(t *testing.T) {
 }
 
 func FuzzPathsAndIDs(f *testing.F) {
-	for _, path := range []string{"/v1/devices/pump-7/token", "/v1/devices/../token", "/v1/devices/%2e%2e/token", "//healthz", "/v1/devices//token/token", "/metrics", "*"} {
+	for _, path := range []string{"/v1/devices/pump-7/token", "/v1/devices/../token", "/v1/devices/%2e%2e/token",
+		"//healthz", "/v1/devices//token/token", "/metrics", "*"} {
 		f.Add("POST", path)
 		f.Add("GET", path)
 	}

@@ -144,7 +144,8 @@ func TestRetryTimesAreSpread(t *testing.T) {
 	var l retrySchedule
 	now := time.Now()
 	for i := range 1000 {
-		if got, want := l.next(now, time.Second, 10*time.Millisecond), time.Second+time.Duration(i)*10*time.Millisecond; got != want {
+		if got, want := l.next(now, time.Second, 10*time.Millisecond), time.Second+
+			time.Duration(i)*10*time.Millisecond; got != want {
 			t.Fatalf("client %d waits %v, want %v", i, got, want)
 		}
 	}
@@ -244,7 +245,8 @@ func boot(t *testing.T, h *Handler, id string, random *rand.Rand) int {
 func TestStorageLimiterRejectsAfterAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
-		h, _ := mustNew(t, Config{Limits: Limits{Slots: 2}, Issuer: fakeIssuer{issue: func(context.Context) error { <-free; return nil }}})
+		h, _ := mustNew(t, Config{Limits: Limits{Slots: 2},
+			Issuer: fakeIssuer{issue: func(context.Context) error { <-free; return nil }}})
 		var inside sync.WaitGroup
 		for range 2 {
 			inside.Go(func() {

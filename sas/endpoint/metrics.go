@@ -73,7 +73,8 @@ func (m *Metrics) observe(h *Handler, others []prometheus.Collector) error {
 		{"furrow_sas_devices_remembered", "Devices with rate limit state in memory.",
 			func() float64 { return float64(h.devices.known()) }},
 	} {
-		if err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help}, g.value)); err != nil {
+		if err := m.registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: g.name, Help: g.help},
+			g.value)); err != nil {
 			return err
 		}
 	}

@@ -73,7 +73,8 @@ type refusal struct {
 // sent to the device: it may contain internal names.
 func refused(err error) refusal {
 	if wait, ok := errors.AsType[*sas.NotReadyError](err); ok {
-		return refusal{code: NotReady, detail: "the access policy of the device's tokens is not in force yet: retry after Retry-After", after: wait.After}
+		return refusal{code: NotReady,
+			detail: "the access policy of the device's tokens is not in force yet: retry after Retry-After", after: wait.After}
 	}
 	for _, known := range []struct {
 		is     error

@@ -216,12 +216,15 @@ func TestOverTheNetwork(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
-	if response := exchanged(t, dial(), tokenRequest+"Content-Length: 0\r\n\r\n"); response.StatusCode != 200 || response.Header.Get("Date") == "" {
+	if response := exchanged(t, dial(), tokenRequest+"Content-Length: 0\r\n\r\n"); response.StatusCode != 200 ||
+		response.Header.Get("Date") == "" {
 		t.Errorf("status %d, header %v", response.StatusCode, response.Header)
 	}
 	large := strings.Repeat("x", 1<<20)
-	wantProblem(t, exchanged(t, dial(), tokenRequest+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(large), large)), BodyTooLarge)
-	wantProblem(t, exchanged(t, dial(), tokenRequest+"Transfer-Encoding: chunked\r\n\r\n"+strings.Repeat("1000\r\n"+large[:4096]+"\r\n", 5)), BodyTooLarge)
+	wantProblem(t, exchanged(t, dial(), tokenRequest+fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(large), large)),
+		BodyTooLarge)
+	wantProblem(t, exchanged(t, dial(), tokenRequest+"Transfer-Encoding: chunked\r\n\r\n"+
+		strings.Repeat("1000\r\n"+large[:4096]+"\r\n", 5)), BodyTooLarge)
 }
 
 func TestHeadersAreBounded(t *testing.T) {
@@ -232,7 +235,8 @@ func TestHeadersAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if response := exchanged(t, c, tokenRequest+"Content-Length: 0\r\nX-Large: "+strings.Repeat("x", size)+"\r\n\r\n"); response.StatusCode != want {
+		if response := exchanged(t, c, tokenRequest+"Content-Length: 0\r\nX-Large: "+strings.Repeat("x", size)+
+			"\r\n\r\n"); response.StatusCode != want {
 			t.Errorf("a header of %d bytes: %s", size, response.Status)
 		}
 		c.Close()
@@ -242,7 +246,8 @@ func TestHeadersAreBounded(t *testing.T) {
 func TestUncleanPathsAreNotRedirected(t *testing.T) {
 	h, _ := mustNew(t, Config{})
 	address := startServer(t, h, nil)
-	for path, want := range map[string]Code{"//healthz": NotFound, "/v1/devices/../devices/pump-7/token": BadDeviceID, "/v1/./healthz": NotFound} {
+	for path, want := range map[string]Code{"//healthz": NotFound, "/v1/devices/../devices/pump-7/token": BadDeviceID,
+		"/v1/./healthz": NotFound} {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -289,7 +294,8 @@ func TestTLSWorksAndSlowHandshakesAreCutOff(t *testing.T) {
 	protect, roots := certificate(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{}, Server{TLS: protect})
-		conn := tls.Client(f.dial(), &tls.Config{RootCAs: roots, ServerName: "localhost", Time: func() time.Time { return time.Now() }})
+		conn := tls.Client(f.dial(), &tls.Config{RootCAs: roots, ServerName: "localhost",
+			Time: func() time.Time { return time.Now() }})
 		if response := exchanged(t, conn, tokenRequest+"Content-Length: 0\r\n\r\n"); response.StatusCode != 200 {
 			t.Errorf("status %d", response.StatusCode)
 		}
@@ -307,8 +313,10 @@ func TestTLSWorksAndSlowHandshakesAreCutOff(t *testing.T) {
 func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)} // synctest starts in 2000
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, IsCA: true,
+		BasicConstraintsValid: true,
+		// synctest starts in 2000
+		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)}
 	der, err2 := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err := errors.Join(err, err2); err != nil {
 		t.Fatal(err)

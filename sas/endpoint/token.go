@@ -29,10 +29,12 @@ func (h *Handler) token(x *exchange) *refusal {
 		return no
 	}
 	if wait := h.devices.pass(device, x.began); wait > 0 {
-		return &refusal{code: TooManyRequests, detail: "the device requests tokens too often: keep a token until renewAfter", after: wait}
+		return &refusal{code: TooManyRequests, detail: "the device requests tokens too often: keep a token until renewAfter",
+			after: wait}
 	}
 	if wait := h.fleet.pass(x.began); wait > 0 {
-		return &refusal{code: TooManyRequests, detail: "many devices request tokens at the same time: retry after Retry-After", after: wait}
+		return &refusal{code: TooManyRequests,
+			detail: "many devices request tokens at the same time: retry after Retry-After", after: wait}
 	}
 	if no := checkBody(x); no != nil {
 		return no
@@ -43,7 +45,8 @@ func (h *Handler) token(x *exchange) *refusal {
 func (h *Handler) authenticate(x *exchange, device schema.DeviceID) (schema.Enrollment, *refusal) {
 	header := x.r.Header.Get("Authorization")
 	if header == "" {
-		return schema.Enrollment{}, &refusal{code: ProofMissing, detail: "the request has no Authorization header; send a SharedAccessSignature"}
+		return schema.Enrollment{}, &refusal{code: ProofMissing,
+			detail: "the request has no Authorization header; send a SharedAccessSignature"}
 	}
 	e, err := h.issuer.Authenticate(x.r.Context(), device, header)
 	if err != nil {

@@ -7,9 +7,12 @@ import (
 
 func TestConnectionStringsAreRead(t *testing.T) {
 	for s, want := range map[string]Account{
-		"DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=a2V5;EndpointSuffix=core.windows.net": {Name: "acct", Key: "a2V5",
-			TableURL: "https://acct.table.core.windows.net", QueueURL: "https://acct.queue.core.windows.net", BlobURL: "https://acct.blob.core.windows.net"},
-		"accountname=acct; AccountKey=a2U9; TableEndpoint=http://h:1/acct/; DefaultEndpointsProtocol=http;EndpointSuffix=example.org;": {Name: "acct", Key: "a2U9",
+		"DefaultEndpointsProtocol=https;AccountName=acct;AccountKey=a2V5;EndpointSuffix=core.windows.net": {Name: "acct",
+			Key:      "a2V5",
+			TableURL: "https://acct.table.core.windows.net", QueueURL: "https://acct.queue.core.windows.net",
+			BlobURL: "https://acct.blob.core.windows.net"},
+		"accountname=acct; AccountKey=a2U9; TableEndpoint=http://h:1/acct/; " +
+			"DefaultEndpointsProtocol=http;EndpointSuffix=example.org;": {Name: "acct", Key: "a2U9",
 			TableURL: "http://h:1/acct", QueueURL: "http://acct.queue.example.org", BlobURL: "http://acct.blob.example.org"},
 	} {
 		if got, err := ParseConnectionString(s); got != want || err != nil {

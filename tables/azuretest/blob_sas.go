@@ -58,7 +58,8 @@ func (blobs) BlobTokenCoversOneBlob(t *testing.T, a Account) {
 // r reads, c makes what is not there, w writes anything, d deletes, l lists.
 func (blobs) BlobPermissionsAreSeparate(t *testing.T, a Account) {
 	for permission, allowed := range map[string]string{
-		"r": "read head", "c": "create", "w": "create replace stage", "d": "delete", "l": "list", "rwdl": "read head create replace stage delete list",
+		"r": "read head", "c": "create", "w": "create replace stage", "d": "delete", "l": "list",
+		"rwdl": "read head create replace stage delete list",
 	} {
 		owner := a.NewContainer(t)
 		upload(t, owner, "there", "x", nil)

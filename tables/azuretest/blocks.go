@@ -126,7 +126,8 @@ func (blobs) CommitSetsHeadersAndMetadata(t *testing.T, a Account) {
 	b := a.NewContainer(t).NewBlockBlobClient("b")
 	stage(t, b, 1, "x")
 	must(t, commit(t, b, &blockblob.CommitBlockListOptions{
-		Metadata: map[string]*string{"fence": to.Ptr("5")}, HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("text/plain")}}, 1))
+		Metadata:    map[string]*string{"fence": to.Ptr("5")},
+		HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("text/plain")}}, 1))
 	head, err := b.GetProperties(t.Context(), nil)
 	must(t, err)
 	expect(t, a, "metadata", lowered(head.Metadata), "fence=5")

@@ -15,7 +15,8 @@ func TestNewerDirectoryIsRefusedAndLeftUnchanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := Open(Config{Dir: dir})
-		if says := "it has format " + strings.TrimSpace(text) + ", and this program reads formats up to 1"; !errors.Is(err, want) ||
+		if says := "it has format " + strings.TrimSpace(text) +
+			", and this program reads formats up to 1"; !errors.Is(err, want) ||
 			!strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), says) {
 			t.Errorf("format %q: %v", text, err)
 		}

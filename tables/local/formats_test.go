@@ -147,7 +147,8 @@ func verify(t *testing.T, dir string) {
 	if len(acl.SignedIdentifiers) != 1 || *acl.SignedIdentifiers[0].ID != "cohort-0" {
 		t.Errorf("%d policies, want cohort-0", len(acl.SignedIdentifiers))
 	}
-	if len(messages.Messages) != 1 || *messages.Messages[0].MessageText != "a <message>" || *properties.Metadata["Site"] != "north" {
+	if len(messages.Messages) != 1 || *messages.Messages[0].MessageText != "a <message>" ||
+		*properties.Metadata["Site"] != "north" {
 		t.Errorf("%d messages, metadata %v", len(messages.Messages), properties.Metadata)
 	}
 	for name, want := range map[string]string{

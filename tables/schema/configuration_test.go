@@ -16,7 +16,8 @@ import (
 func TestTheNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	storage := azuretest.Local(t)
 	var counts tables.Counter
-	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}, OnOperation: counts.Count})
+	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
+		Table: storage.TableURL}, OnOperation: counts.Count})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +28,8 @@ func TestTheNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	all := []schema.Configuration{
 		{Generation: 1, Text: "", ID: "a", By: "ann", Change: "the first one"},
 		{Generation: 2, Text: strings.Repeat("ä", 40<<10), ID: "b", By: "bob"},
-		{Generation: 10, Text: strings.Repeat("#\n", schema.MaxConfiguration/2), ID: "c", By: "cy", Change: strings.Repeat("é", 2000)},
+		{Generation: 10, Text: strings.Repeat("#\n", schema.MaxConfiguration/2), ID: "c", By: "cy",
+			Change: strings.Repeat("é", 2000)},
 	}
 	for _, c := range all {
 		e, err := c.Entity()
@@ -84,7 +86,8 @@ func TestAConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
 			t.Errorf("another %s is read as %+v", what, c)
 		}
 	}
-	for _, c := range []schema.Configuration{{Generation: 0}, {Generation: -1}, {Generation: schema.MaxGeneration + 1}, {Generation: 1, Text: strings.Repeat("x", schema.MaxConfiguration+1)}} {
+	for _, c := range []schema.Configuration{{Generation: 0}, {Generation: -1}, {Generation: schema.MaxGeneration + 1},
+		{Generation: 1, Text: strings.Repeat("x", schema.MaxConfiguration+1)}} {
 		if _, err := c.Entity(); err == nil {
 			t.Errorf("generation %d of %d bytes is written", c.Generation, len(c.Text))
 		}

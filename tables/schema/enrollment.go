@@ -92,8 +92,10 @@ func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 	n := Enrollment{
 		ID: EnrollmentID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
 		Life: span("Life"), Backfill: span("Backfill"), Admits: span("Admits"),
-		Site: Site(f.String("Site")), ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"), Shards: int(f.Int("Shards")),
-		SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")), Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
+		Site: Site(f.String("Site")), ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
+		Shards:    int(f.Int("Shards")),
+		SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")), Primary: f.Binary("Primary"),
+		Secondary: f.Binary("Secondary"), ETag: e.ETag,
 	}
 	unpack(f, "Labels", &n.Labels)
 	f.Fail("enrollment", n.check())

@@ -37,8 +37,9 @@ func stored(t *testing.T, e tables.Entity, err error) tables.Entity {
 
 func newEnrollment() Enrollment {
 	return Enrollment{
-		ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 7 * 24 * time.Hour, Admits: 8 * 24 * time.Hour,
-		Site: "us-5260", Labels: map[string]string{"model": "BME280"}, ImportOnly: true, Disabled: true, Shards: 4,
+		ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 7 * 24 * time.Hour,
+		Admits: 8 * 24 * time.Hour,
+		Site:   "us-5260", Labels: map[string]string{"model": "BME280"}, ImportOnly: true, Disabled: true, Shards: 4,
 		SendEvery: time.Minute, Batch: 100, Primary: []byte{1, 2}, Secondary: []byte{3},
 	}
 }
@@ -96,7 +97,8 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 	}
 	for _, run := range []Run{
 		{Pipeline: "live", Slot: 639307630201234567},
-		{Pipeline: "live", Slot: 639307630200000000, By: "s1", Enqueued: 639307630201234567, Started: 639307630201234568, Batches: 1 << 40},
+		{Pipeline: "live", Slot: 639307630200000000, By: "s1", Enqueued: 639307630201234567, Started: 639307630201234568,
+			Batches: 1 << 40},
 		{Pipeline: "live", Slot: 639307630200000000, Skipped: "the queue holds 2,100 messages"},
 	} {
 		e, err := run.Entity()
@@ -104,14 +106,16 @@ func TestRecordsComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("got %+v, %v; want %+v", got, err, run)
 		}
 	}
-	reading := Reading{Device: "a", Key: RowKey{Ticks: 639307630201234567, Suffix: "b1.7"}, Properties: []tables.Property{{Name: "T", Value: tables.Double(21)}}}
+	reading := Reading{Device: "a", Key: RowKey{Ticks: 639307630201234567, Suffix: "b1.7"},
+		Properties: []tables.Property{{Name: "T", Value: tables.Double(21)}}}
 	if got, err := ReadingOf(stored(t, reading.Entity(), nil)); err != nil || !reflect.DeepEqual(got, reading) {
 		t.Errorf("got %+v, %v; want %+v", got, err, reading)
 	}
 }
 
 func TestSpansOfAMembershipAreInOrder(t *testing.T) {
-	for _, spans := range [][]Span{{{From: 7, To: 7}}, {{From: 1}, {From: 3}}, {{From: 1, To: 5}, {From: 4}}, {{From: -1}}} {
+	for _, spans := range [][]Span{{{From: 7, To: 7}}, {{From: 1}, {From: 3}}, {{From: 1, To: 5}, {From: 4}},
+		{{From: -1}}} {
 		m := newDevice().Member()
 		m.Spans = spans
 		if _, err := m.Entity(); err == nil || !strings.Contains(err.Error(), "span") {
@@ -123,7 +127,8 @@ func TestSpansOfAMembershipAreInOrder(t *testing.T) {
 // TestMembershipsOfATenantAreNeighbours: outputs of neighbours share transactions.
 func TestMembershipsOfATenantAreNeighbours(t *testing.T) {
 	keys := []MemberKey{}
-	for _, m := range []Member{{Tenant: "a", Device: "z"}, {Tenant: "a-1", Device: "a"}, {Tenant: "a", Device: "b"}, {Tenant: "b", Device: "a"}, {Tenant: "a-1", Device: "c"}} {
+	for _, m := range []Member{{Tenant: "a", Device: "z"}, {Tenant: "a-1", Device: "a"}, {Tenant: "a", Device: "b"},
+		{Tenant: "b", Device: "a"}, {Tenant: "a-1", Device: "c"}} {
 		k := m.Key()
 		if got, err := ParseMemberKey(string(k)); err != nil || got != k || k.Device() != m.Device {
 			t.Errorf("%s: %v, %s, %v", k, got, k.Device(), err)
@@ -167,11 +172,13 @@ func TestRowsThatAreNoRecordsSayWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	record.Set("Labels", tables.String("{"))
-	if _, err := DeviceOf(record); err == nil || !strings.Contains(err.Error(), `entity "contoso:us-5260:Giles-7163712301905" "device": property Labels: `) {
+	if _, err := DeviceOf(record); err == nil ||
+		!strings.Contains(err.Error(), `entity "contoso:us-5260:Giles-7163712301905" "device": property Labels: `) {
 		t.Errorf("broken labels: %v", err)
 	}
 	record.Set("Tenant", tables.Int32(7))
-	if _, err := DeviceOf(record); err == nil || !strings.Contains(err.Error(), "property Tenant: it is Edm.Int32, not Edm.String") {
+	if _, err := DeviceOf(record); err == nil ||
+		!strings.Contains(err.Error(), "property Tenant: it is Edm.Int32, not Edm.String") {
 		t.Errorf("a number as tenant: %v", err)
 	}
 	if _, err := MemberOf(tables.Entity{PartitionKey: "2026", RowKey: "a"}); err == nil {

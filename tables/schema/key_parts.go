@@ -27,7 +27,8 @@ func checkPart(what, s string, most int) error {
 	}
 	for i, r := range s {
 		if !isLetter(r) {
-			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use %s", what, tables.Quote(s), r, utf8.RuneCountInString(s[:i])+1, letters)
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use %s", what, tables.Quote(s), r,
+				utf8.RuneCountInString(s[:i])+1, letters)
 		}
 	}
 	if len(s) > most {

@@ -22,7 +22,8 @@ const maxWord = 20
 func checkWord(what, s string) error {
 	for i, r := range s {
 		if !('a' <= r && r <= 'z' || i > 0 && '0' <= r && r <= '9') {
-			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first", what, tables.Quote(s), r, i+1)
+			return fmt.Errorf("%s %s: character %q at position %d is not allowed; use small letters and digits, a letter first",
+				what, tables.Quote(s), r, i+1)
 		}
 	}
 	if s == "" || len(s) > maxWord {

@@ -12,7 +12,8 @@ import (
 
 func TestWindowsDivideADay(t *testing.T) {
 	for s, want := range map[string]time.Duration{
-		"1s": time.Second, "1m": time.Minute, "15m": 15 * time.Minute, "1h": time.Hour, "6h": 6 * time.Hour, "1d": 24 * time.Hour,
+		"1s": time.Second, "1m": time.Minute, "15m": 15 * time.Minute, "1h": time.Hour, "6h": 6 * time.Hour,
+		"1d": 24 * time.Hour,
 	} {
 		if got, err := ParseWindow(s); err != nil || time.Duration(got) != want {
 			t.Errorf("ParseWindow(%q) = %v, %v", s, got, err)
@@ -49,7 +50,8 @@ func TestBucketsStartWhereTheyShould(t *testing.T) {
 func TestATenantsDayIsOneRange(t *testing.T) {
 	day := RollupPartition{Tenant: "contoso", Window: Hour, Day: 739939}
 	inside := []RollupPartition{
-		{"contoso", Hour, 739939, Month{2026, 11, 0}}, {"contoso", Hour, 739939, Month{1, 1, 0}}, {"contoso", Hour, 739939, Month{9999, 12, 99}},
+		{"contoso", Hour, 739939, Month{2026, 11, 0}}, {"contoso", Hour, 739939, Month{1, 1, 0}},
+		{"contoso", Hour, 739939, Month{9999, 12, 99}},
 	}
 	outside := []RollupPartition{
 		{"contoso", Hour, 739938, Month{2026, 11, 0}}, {"contoso", Hour, 739940, Month{2026, 11, 0}},
@@ -65,7 +67,8 @@ func TestATenantsDayIsOneRange(t *testing.T) {
 		if day.TenantDay().Contains(p.String()) {
 			t.Errorf("%s is in %+v", p, day.TenantDay())
 		}
-		if got, want := day.TenantDays(739940).Contains(p.String()), p.Tenant == "contoso" && p.Window == Hour && p.Day == 739940; got != want {
+		if got, want := day.TenantDays(739940).Contains(p.String()), p.Tenant == "contoso" && p.Window == Hour &&
+			p.Day == 739940; got != want {
 			t.Errorf("%s is in two days: %v", p, got)
 		}
 	}
@@ -92,7 +95,8 @@ func FuzzLatestRow(f *testing.F) {
 		if errA != nil || errB != nil {
 			return
 		}
-		if got, want := strings.Compare(x.String(), y.String()), cmp.Or(strings.Compare(a, b), cmp.Compare(x.Part, y.Part)); got != want {
+		if got, want := strings.Compare(x.String(), y.String()),
+			cmp.Or(strings.Compare(a, b), cmp.Compare(x.Part, y.Part)); got != want {
 			t.Fatalf("%s and %s compare as %d, want %d", x, y, got, want)
 		}
 		if !LatestRows(min(x.Device, y.Device), max(x.Device, y.Device)).Contains(x.String()) {
@@ -168,9 +172,11 @@ func TestRangesAsFilters(t *testing.T) {
 func TestPartsAreJoined(t *testing.T) {
 	rows := func(yield func(tables.Entity, error) bool) {
 		for _, r := range []struct{ pk, rk, property string }{
-			{"a", "d1", "A"}, {"a", "d1!2", "B"}, {"a", "d1!3", "C"}, {"a", "d10", "A"}, {"a", "d2!2", "X"}, {"b", "d2", "A"}, {"b", "odd!", "A"},
+			{"a", "d1", "A"}, {"a", "d1!2", "B"}, {"a", "d1!3", "C"}, {"a", "d10", "A"}, {"a", "d2!2", "X"}, {"b", "d2", "A"},
+			{"b", "odd!", "A"},
 		} {
-			if !yield(tables.Entity{PartitionKey: r.pk, RowKey: r.rk, Properties: []tables.Property{{Name: r.property, Value: tables.Int32(1)}}}, nil) {
+			if !yield(tables.Entity{PartitionKey: r.pk, RowKey: r.rk,
+				Properties: []tables.Property{{Name: r.property, Value: tables.Int32(1)}}}, nil) {
 				return
 			}
 		}

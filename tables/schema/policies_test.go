@@ -37,7 +37,8 @@ func TestAsManyChangesAsAreKeptFitTheirProperty(t *testing.T) {
 	p := fullPolicies()
 	p.Changes = nil
 	for range MaxChanges {
-		p.Changes = append(p.Changes, Change{Number: -1 << 63, Device: DeviceID(strings.Repeat("d", 128)), To: Revoked, Rotate: true, Done: true, At: tables.MaxTicks})
+		p.Changes = append(p.Changes, Change{Number: -1 << 63, Device: DeviceID(strings.Repeat("d", 128)), To: Revoked,
+			Rotate: true, Done: true, At: tables.MaxTicks})
 	}
 	e, err := p.Entity()
 	if err == nil {

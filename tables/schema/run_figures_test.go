@@ -22,13 +22,15 @@ func fill(figures any) {
 }
 
 func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
-	m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: schema.Month{Year: 2026, Month: 11, Shard: 3}, Lag: 90 * time.Second}
+	m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: schema.Month{Year: 2026, Month: 11, Shard: 3},
+		Lag: 90 * time.Second}
 	fill(&m)
 	e, err := m.Entity()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := schema.MonthFiguresOf(e); err != nil || got != m || !schema.IsMonthFigures(e) || schema.IsWorkerFigures(e) {
+	if got, err := schema.MonthFiguresOf(e); err != nil || got != m || !schema.IsMonthFigures(e) ||
+		schema.IsWorkerFigures(e) {
 		t.Errorf("%+v, %v; want %+v", got, err, m)
 	}
 	if !schema.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
@@ -43,13 +45,15 @@ func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
 	if e, err = w.Entity(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := schema.WorkerFiguresOf(e); err != nil || !reflect.DeepEqual(got, w) || schema.IsMonthFigures(e) || !schema.IsWorkerFigures(e) {
+	if got, err := schema.WorkerFiguresOf(e); err != nil || !reflect.DeepEqual(got, w) || schema.IsMonthFigures(e) ||
+		!schema.IsWorkerFigures(e) {
 		t.Errorf("%+v, %v; want %+v", got, err, w)
 	}
 	if schema.MonthsOf("live", slot).Rows.Contains(e.RowKey) {
 		t.Errorf("%s is among the months", e.RowKey)
 	}
-	if !schema.FiguresSince("live", slot).Contains(e.PartitionKey) || schema.FiguresSince("live", slot+1).Contains(e.PartitionKey) {
+	if !schema.FiguresSince("live", slot).Contains(e.PartitionKey) ||
+		schema.FiguresSince("live", slot+1).Contains(e.PartitionKey) {
 		t.Errorf("%s is not where it should be", e.PartitionKey)
 	}
 
@@ -57,7 +61,8 @@ func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
 	if e, err = a.Entity(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := schema.AuditMarkOf("live", e); err != nil || got != a || schema.FiguresSince("live", 0).Contains(e.PartitionKey) {
+	if got, err := schema.AuditMarkOf("live", e); err != nil || got != a ||
+		schema.FiguresSince("live", 0).Contains(e.PartitionKey) {
 		t.Errorf("%+v, %v; want %+v", got, err, a)
 	}
 }
@@ -70,7 +75,8 @@ func TestFiguresAddUp(t *testing.T) {
 	a.Jobs, b.Jobs = map[string]int64{"device done": 1}, map[string]int64{"device done": 2, "month done": 1}
 	sum.Add(a)
 	sum.Add(b)
-	if sum.Rows != 2*a.Rows || sum.Again != 2*a.Again || sum.First != 3 || sum.Last != 9 || sum.Jobs["device done"] != 3 || sum.Jobs["month done"] != 1 {
+	if sum.Rows != 2*a.Rows || sum.Again != 2*a.Again || sum.First != 3 || sum.Last != 9 || sum.Jobs["device done"] != 3 ||
+		sum.Jobs["month done"] != 1 {
 		t.Errorf("%+v", sum)
 	}
 	if a.Jobs["device done"] != 1 {
@@ -86,14 +92,16 @@ func TestFiguresAddUp(t *testing.T) {
 func TestStrangeFiguresAreErrors(t *testing.T) {
 	key := schema.FiguresPartition("live", slot)
 	for _, e := range []tables.Entity{
-		{PartitionKey: key, RowKey: "month!2026-13"}, {PartitionKey: key, RowKey: "month"}, {PartitionKey: "live!x", RowKey: "month!2026-11"},
+		{PartitionKey: key, RowKey: "month!2026-13"}, {PartitionKey: key, RowKey: "month"},
+		{PartitionKey: "live!x", RowKey: "month!2026-11"},
 		{PartitionKey: key, RowKey: "worker!2026-11"},
 	} {
 		if _, err := schema.MonthFiguresOf(e); err == nil {
 			t.Errorf("%s %s is a month's", e.PartitionKey, e.RowKey)
 		}
 	}
-	for _, e := range []tables.Entity{{PartitionKey: key, RowKey: "worker!a"}, {PartitionKey: "live", RowKey: "worker!a!0"}} {
+	for _, e := range []tables.Entity{{PartitionKey: key, RowKey: "worker!a"},
+		{PartitionKey: "live", RowKey: "worker!a!0"}} {
 		if _, err := schema.WorkerFiguresOf(e); err == nil {
 			t.Errorf("%s %s is a worker's", e.PartitionKey, e.RowKey)
 		}

@@ -52,7 +52,8 @@ func ParseWindow(s string) (Window, error) {
 			return w, nil
 		}
 	}
-	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or 1d", tables.Quote(s))
+	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or "+
+		"1d", tables.Quote(s))
 }
 
 // Start is the start of the bucket that t lies in. Buckets are aligned to

@@ -27,15 +27,17 @@ func TestEveryAddressAnswers(t *testing.T) {
 		if page != strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 			t.Errorf("%s is %s", target, w.Header().Get("Content-Type"))
 		}
-		if page && (w.Header().Get("Content-Security-Policy") != web.Policy || !strings.HasSuffix(strings.TrimSpace(w.Body.String()), "</html>")) {
+		if page && (w.Header().Get("Content-Security-Policy") != web.Policy ||
+			!strings.HasSuffix(strings.TrimSpace(w.Body.String()), "</html>")) {
 			t.Errorf("%s is not a whole page under the policy", target)
 		}
 		if !page && !json.Valid(w.Body.Bytes()) {
 			t.Errorf("%s is no JSON: %s", target, w.Body)
 		}
 		for header, want := range map[string]string{
-			"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
-			"Referrer-Policy": "same-origin", "Content-Security-Policy": "default-src 'none'",
+			"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",
+			"Cross-Origin-Opener-Policy": "same-origin",
+			"Referrer-Policy":            "same-origin", "Content-Security-Policy": "default-src 'none'",
 		} {
 			if got := w.Header().Get(header); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %s is %q", target, header, got)
@@ -154,12 +156,14 @@ func TestPagesSurviveAnOutageOfStorage(t *testing.T) {
 func TestErrorsArePagesForPeopleAndJSONForPrograms(t *testing.T) {
 	f := newFixture(t, 2, Config{Loopback: true})
 	f.run(t, 2)
-	for target, want := range map[string]int{"/nowhere": 404, "/devices/nobody": 404, "/tenants/nobody": 404, "/devices?limit=many": 400} {
+	for target, want := range map[string]int{"/nowhere": 404, "/devices/nobody": 404, "/tenants/nobody": 404,
+		"/devices?limit=many": 400} {
 		if w := f.get(target); w.Code != want || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
 			t.Errorf("%s: %d %s", target, w.Code, w.Header().Get("Content-Type"))
 		}
 	}
-	for _, target := range []string{"/v1/nowhere", "/v1/devices/nobody", "/v1/devices/nobody/series", "/v1/tenants/nobody/day"} {
+	for _, target := range []string{"/v1/nowhere", "/v1/devices/nobody", "/v1/devices/nobody/series",
+		"/v1/tenants/nobody/day"} {
 		wantProblem(t, target, f.get(target), api.NotFound)
 	}
 }

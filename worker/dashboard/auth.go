@@ -29,7 +29,8 @@ const minSecret = 12
 func (s Secrets) Check() error {
 	for name, secret := range map[string]string{"password": s.Password, "token": s.Token} {
 		if secret != "" && len(secret) < minSecret {
-			return errors.New("the " + name + " is too short: use at least 12 characters, for example from openssl rand -base64 18")
+			return errors.New("the " + name +
+				" is too short: use at least 12 characters, for example from openssl rand -base64 18")
 		}
 	}
 	return nil

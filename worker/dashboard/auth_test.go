@@ -87,7 +87,8 @@ func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
 		a, b string
 		same bool
 	}{
-		{"[2001:db8::1]:5", "[2001:db8::2:3]:6", true}, {"[2001:db8:1::1]:5", "[2001:db8:2::1]:5", false}, {"10.0.0.1:1", "10.0.0.2:1", false},
+		{"[2001:db8::1]:5", "[2001:db8::2:3]:6", true}, {"[2001:db8:1::1]:5", "[2001:db8:2::1]:5", false},
+		{"10.0.0.1:1", "10.0.0.2:1", false},
 	} {
 		if (sourceOf(pair.a) == sourceOf(pair.b)) != pair.same {
 			t.Errorf("%s and %s: want the same source: %v", pair.a, pair.b, pair.same)
@@ -130,7 +131,8 @@ func TestOnlyGETAndHEADAreAllowed(t *testing.T) {
 
 func TestShortSecretsAreRefused(t *testing.T) {
 	for s, ok := range map[Secrets]bool{
-		{}: true, {Password: "12345678901"}: false, {Token: "short"}: false, {Password: "123456789012", Token: "123456789012"}: true,
+		{}: true, {Password: "12345678901"}: false, {Token: "short"}: false,
+		{Password: "123456789012", Token: "123456789012"}: true,
 	} {
 		if err := s.Check(); (err == nil) != ok {
 			t.Errorf("%+v: %v", s, err)

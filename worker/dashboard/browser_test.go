@@ -31,7 +31,8 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	b.sees("the sea, the land and the marks are painted", `painted("ground") > 3 && painted("marks") > 5`)
 	b.does(`window.here = "not reloaded"`)
 	f.change(t, 7, 77.5)
-	b.sees("a value changes by itself", fmt.Sprintf(`document.querySelector('[data-key=%q]').textContent.includes("77.5")`, device))
+	b.sees("a value changes by itself", fmt.Sprintf(`document.querySelector('[data-key=%q]').textContent.includes("77.5")`,
+		device))
 	b.sees("the page is the same", `window.here !== undefined`)
 
 	// By keyboard: closer, and the view is in the address.
@@ -39,7 +40,8 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	b.press("++++")
 	b.sees("the map zooms in", `Number(location.hash.slice(1).split("/")[0]) > 3`)
 	b.press("0")
-	b.sees("the map shows the world again", `Number(location.hash.slice(1).split("/")[0]) < 3 && byId("inview").textContent === "60"`)
+	b.sees("the map shows the world again",
+		`Number(location.hash.slice(1).split("/")[0]) < 3 && byId("inview").textContent === "60"`)
 	b.does(`byId("theme").click()`)
 	b.sees("the theme changes", `["dark", "light"].includes(document.documentElement.dataset.theme)`)
 	b.does(`choose = byId("filter").elements.prefix; choose.value = "contoso:probe-05"; choose.form.requestSubmit()`)
@@ -53,7 +55,8 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	b.sees("it has its value", `byId("latest").textContent.includes("77.5")`)
 	b.does(`window.here = "not reloaded"; document.querySelector("details").open = true`)
 	f.change(t, 7, 88.5)
-	b.sees("the value changes by itself", `(document.dispatchEvent(new Event("visibilitychange")), byId("latest").textContent.includes("88.5"))`)
+	b.sees("the value changes by itself",
+		`(document.dispatchEvent(new Event("visibilitychange")), byId("latest").textContent.includes("88.5"))`)
 	b.sees("the opened table stays open", `window.here !== undefined && document.querySelector("details").open`)
 
 	for _, page := range []struct{ link, sees string }{
@@ -70,10 +73,12 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 	}
 
 	// On a phone, no page is wider than the window.
-	b.must("be a phone", chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile, chromedp.EmulateTouch)))
+	b.must("be a phone", chromedp.Do(b.ctx, chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile,
+		chromedp.EmulateTouch)))
 	for _, path := range []string{"", "devices", "devices/" + string(device), "pipelines", "tenants", "tenants/contoso"} {
 		b.open(f.url + path)
-		b.sees(path+" fits a phone", `document.readyState === "complete" && innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
+		b.sees(path+" fits a phone",
+			`document.readyState === "complete" && innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
 	}
 }
 
@@ -115,7 +120,9 @@ func TestViewProjectsBackAndForth(t *testing.T) {
 		t.Errorf("the view is wrong by %g", worst)
 	}
 	// The same as earth.Project has in Go.
-	if got := b.number(`import(document.querySelector("script[type=module]").src.replace("page.js", "earth.js")).then((earth) => 1000 * earth.north(50) + 10 * earth.east(50))`); math.Abs(got-(1000*0.941540234660433+10*0.012403502783330474)) > 1e-5 {
+	if got := b.number(`import(document.querySelector("script[type=module]").src.replace("page.js", ` +
+		`"earth.js")).then((earth) => 1000 * earth.north(50) + 10 * earth.east(50))`); math.Abs(got-(1000*0.941540234660433+
+		10*0.012403502783330474)) > 1e-5 {
 		t.Errorf("at 50 degrees north it is %.9f", got)
 	}
 }
@@ -131,7 +138,8 @@ type browser struct {
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "headless-shell"} {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+		"headless-shell"} {
 		if found, err := exec.LookPath(name); err == nil {
 			path = found
 			break
@@ -201,12 +209,14 @@ func (b *browser) number(script string) float64 {
 func (b *browser) sees(what, condition string) {
 	b.t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`(() => { try { `+helpers+` return Boolean(`+condition+`); } catch { return false; } })()`))
+		is, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool](`(() => { try { `+helpers+` return Boolean(`+condition+
+			`); } catch { return false; } })()`))
 		if err == nil && is {
 			return
 		}
 		if time.Now().After(until) {
-			text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 600)`))
+			text, _ := chromedp.Run(b.ctx,
+				chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 600)`))
 			b.t.Fatalf("after 20 s it is still not true that %s (%v): %s\n%s", what, err, condition, text)
 		}
 	}
@@ -226,10 +236,14 @@ func (b *browser) clicks(selector string) {
 func (b *browser) clicksAMark() {
 	b.t.Helper()
 	b.sees("there is a mark", `painted("marks") > 3`)
-	x, y := b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.left + r.width / 2; })()`), b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.top + r.height / 2; })()`)
+	x, y := b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); return r.left + `+
+		`r.width / 2; })()`), b.number(`(() => { const r = document.getElementById("marks").getBoundingClientRect(); `+
+		`return r.top + r.height / 2; })()`)
 	time.Sleep(300 * time.Millisecond) // the mark moves out of its cluster
-	b.does(fmt.Sprintf(`byId("marks").dispatchEvent(new PointerEvent("pointermove", { clientX: %f, clientY: %f, bubbles: true }))`, x, y))
-	b.sees("a tip tells of it", `!byId("tip").hidden && byId("tip").textContent.includes("probe") && byId("tip").textContent.includes("ago")`)
+	b.does(fmt.Sprintf(`byId("marks").dispatchEvent(new PointerEvent("pointermove", { clientX: %f, clientY: %f, `+
+		`bubbles: true }))`, x, y))
+	b.sees("a tip tells of it", `!byId("tip").hidden && byId("tip").textContent.includes("probe") && `+
+		`byId("tip").textContent.includes("ago")`)
 	b.must("click the map", chromedp.Do(b.ctx, chromedp.MouseClickXY(x, y)))
 }
 

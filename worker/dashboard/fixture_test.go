@@ -34,7 +34,8 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 	t.Helper()
 	tables, queues := fleet.Readers(t, model.CountTable, model.CountQueue)
 	c.Model = model.New(model.Config{
-		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond,
+		Log: slog.New(slog.DiscardHandler),
 		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}},
 	})

@@ -37,7 +37,8 @@ func (s *Server) Run(ctx context.Context) error {
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx)) // they outlive ctx by the grace period
 	defer cut()
 	server := &http.Server{
-		Handler: d, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		Handler: d, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: maxHeader, BaseContext: func(net.Listener) context.Context { return requests },
 		ErrorLog: slog.NewLogLogger(d.log.Handler(), slog.LevelDebug), // failed TLS handshakes of strangers are frequent
 	}

@@ -12,7 +12,8 @@ import (
 func TestDearerServicesAreAsMuchDearerAsTheDesignSays(t *testing.T) {
 	prices := price.Azure()
 	table := prices.Operation("tables query")
-	for operation, want := range map[string]float64{"tables transaction": 1, "queues get": 11, "objects put object": 140, "objects look at object": 11} {
+	for operation, want := range map[string]float64{"tables transaction": 1, "queues get": 11, "objects put object": 140,
+		"objects look at object": 11} {
 		if got := prices.Operation(operation) / table; math.Abs(got-want) > 2 {
 			t.Errorf("%s costs %.1f times a table operation, want about %v", operation, got, want)
 		}

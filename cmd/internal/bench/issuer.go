@@ -40,7 +40,8 @@ func (s *site) openIssuer(ctx context.Context, name string, clients int, limits 
 	}
 	var err error
 	file := fmt.Sprintf("sas-%s-%d", name, len(s.issuers))
-	if e.process, err = start(ctx, &said, s.executable, s.storage.directory, file, append(args, limits...)...); err != nil {
+	if e.process, err = start(ctx, &said, s.executable, s.storage.directory, file,
+		append(args, limits...)...); err != nil {
 		return nil, err
 	}
 	s.issuers = append(s.issuers, e)

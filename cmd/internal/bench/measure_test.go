@@ -24,7 +24,8 @@ func TestEveryClientWorksUntilTheTimeIsUp(t *testing.T) {
 		}
 		for i, want := range []float64{40_000, 10_000, 30_000} {
 			h := s.latencies[i]
-			if h.TotalCount() != 3*125 || !near(float64(h.ValueAtQuantile(50)), want) || !near(float64(h.ValueAtQuantile(99)), want) {
+			if h.TotalCount() != 3*125 || !near(float64(h.ValueAtQuantile(50)), want) ||
+				!near(float64(h.ValueAtQuantile(99)), want) {
 				t.Errorf("part %d: %d operations, p50 %dµs, p99 %dµs; want 375 of %vµs",
 					i, h.TotalCount(), h.ValueAtQuantile(50), h.ValueAtQuantile(99), want)
 			}

@@ -33,7 +33,8 @@ func gets() storageWorkload {
 
 // ranges are what a device job reads: the rows after a checkpoint.
 func ranges() storageWorkload {
-	w := workload{name: "range", about: "Read 100 rows of one device from a random place of a filled table", rows: perRange}
+	w := workload{name: "range", about: "Read 100 rows of one device from a random place of a filled table",
+		rows: perRange}
 	return reading(w, func(ctx context.Context, d *dataset) error {
 		device, row := d.somewhere(perRange)
 		return d.read(ctx, device, int64(row), int64(row+perRange-1), perRange)

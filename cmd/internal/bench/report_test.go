@@ -54,7 +54,8 @@ func TestReportShowsMediansOfTheRounds(t *testing.T) {
 		r.add(taskOf("transaction", "a", 0), found(operations, operations))
 	}
 	x := r.find("transaction")
-	if x.Operations != 1040 || !near(x.OpsPerSecond, 30) || !near(x.RowsPerSecond, 3000) || !near(x.P50, 30) || len(x.EachRound) != 3 {
+	if x.Operations != 1040 || !near(x.OpsPerSecond, 30) || !near(x.RowsPerSecond, 3000) || !near(x.P50, 30) ||
+		len(x.EachRound) != 3 {
 		t.Errorf("the row is %+v", x)
 	}
 }
@@ -82,7 +83,8 @@ func TestErrorsAreCountedAndTheFirstIsReported(t *testing.T) {
 	if err := r.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(text.String(), "a, get, 100 rows: first error: no such thing") || !strings.Contains(text.String(), "warning: ") {
+	if !strings.Contains(text.String(), "a, get, 100 rows: first error: no such thing") ||
+		!strings.Contains(text.String(), "warning: ") {
 		t.Errorf("the report is\n%s", text.String())
 	}
 }

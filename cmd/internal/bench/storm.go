@@ -79,7 +79,8 @@ func (x *storm) run(ctx context.Context) (Storm, error) {
 	case ctx.Err() != nil:
 		return found, errInterrupted
 	case found.Tokens < found.Devices:
-		return found, fmt.Errorf("%d of %d devices got no token within %v", found.Devices-found.Tokens, found.Devices, stormTime)
+		return found, fmt.Errorf("%d of %d devices got no token within %v", found.Devices-found.Tokens, found.Devices,
+			stormTime)
 	}
 	return found, nil
 }

@@ -75,7 +75,8 @@ func TestStormEndsAfterItsTime(t *testing.T) {
 			}
 			return &refusal{status: http.StatusForbidden, code: "revoked"}
 		}).run(t.Context())
-		if err == nil || errors.Is(err, errInterrupted) || s.Tokens != 0 || s.Broken == 0 || s.Errors == 0 || s.FirstError == "" {
+		if err == nil || errors.Is(err, errInterrupted) || s.Tokens != 0 || s.Broken == 0 || s.Errors == 0 ||
+			s.FirstError == "" {
 			t.Errorf("%v, %+v", err, s)
 		}
 	})

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-const contoso = "DefaultEndpointsProtocol=http;AccountName=contoso;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:2/contoso"
+const contoso = "DefaultEndpointsProtocol=http;AccountName=contoso;AccountKey=a2V5;" +
+	"TableEndpoint=http://127.0.0.1:2/contoso"
 
 func TestTargetsCanBeNamed(t *testing.T) {
 	t.Setenv("FURROW_TEST_TARGET", contoso)

@@ -68,7 +68,8 @@ func (r *Report) table(w io.Writer) {
 func (s Storm) write(w io.Writer) {
 	fmt.Fprintf(w, "\nstorm on %s: %d of %d devices got a token within %.1fs, half of them within %v, 99%% within %v\n",
 		s.Target, s.Tokens, s.Devices, s.Seconds, latency(s.P50), latency(s.P99))
-	fmt.Fprintf(w, "  requests: %d, connections: %d, answers 429: %d, answers 503: %d, other errors: %d, broken: %d, peak memory: %d MB\n",
+	fmt.Fprintf(w, "  requests: %d, connections: %d, answers 429: %d, answers 503: %d, other errors: %d, broken: %d, "+
+		"peak memory: %d MB\n",
 		s.Requests, s.Connections, s.TooMany, s.Unavailable, s.Errors, s.Broken, s.PeakMemory/1e6)
 	if s.FirstError != "" {
 		fmt.Fprintf(w, "  first error: %s\n", s.FirstError)

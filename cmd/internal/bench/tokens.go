@@ -66,7 +66,8 @@ type tokenWorkload struct {
 func tokenWorkloads() []tokenWorkload {
 	return []tokenWorkload{
 		{workload{name: "kept", about: "A known device renews its token over a connection that stays open"}, false, renewals},
-		{workload{name: "first", about: "A new device registers and gets its first token over such a connection"}, false, firstContacts},
+		{workload{name: "first", about: "A new device registers and gets its first token over such a connection"}, false,
+			firstContacts},
 		{workload{name: "fresh", about: "As kept, but with a new TLS connection for each token"}, true, renewals},
 	}
 }

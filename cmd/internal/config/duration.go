@@ -19,7 +19,8 @@ func parseSeconds(s string) (time.Duration, bool) {
 // duration reads a key that holds a duration from least to most.
 func (r *reader) duration(name string, to *time.Duration, least, most time.Duration) key {
 	return key{name: name, read: func(n ast.Node) {
-		want := "a duration from " + schema.FormatDuration(least) + " to " + schema.FormatDuration(most) + ", in whole seconds, such as 90s, 5m, 1h or 1d"
+		want := "a duration from " + schema.FormatDuration(least) + " to " + schema.FormatDuration(most) +
+			", in whole seconds, such as 90s, 5m, 1h or 1d"
 		text, at, ok := r.scalar(name, n, want)
 		if !ok {
 			return

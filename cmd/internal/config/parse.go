@@ -86,7 +86,8 @@ func (r *reader) bounded(tokens token.Tokens) bool {
 			dashes++
 		}
 		if i >= maxTokens {
-			r.say(line, t.Position.Column, "the file has more than %d words and signs, which is the most that is read", maxTokens)
+			r.say(line, t.Position.Column, "the file has more than %d words and signs, which is the most that is read",
+				maxTokens)
 			return false
 		}
 		if brackets+dashes > maxDepth {
@@ -105,7 +106,8 @@ func (r *reader) syntax(err error) {
 		return
 	}
 	at := e.GetToken().Position
-	r.say(max(at.Line, 1), max(at.Column, 1), "it is not YAML: %s", strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(e.GetMessage()))
+	r.say(max(at.Line, 1), max(at.Column, 1), "it is not YAML: %s",
+		strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(e.GetMessage()))
 }
 
 func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {
@@ -117,7 +119,8 @@ func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {
 	}
 	switch len(bodies) {
 	case 0:
-		r.say(1, 1, "the file says nothing; want pipelines: and a list of them ('furrow config init' makes a file to begin with)")
+		r.say(1, 1, "the file says nothing; want pipelines: and a list of them ('furrow config init' makes a file to begin "+
+			"with)")
 		return nil, false
 	case 1:
 		r.anchors = map[string]ast.Node{}

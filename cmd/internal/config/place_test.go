@@ -30,15 +30,19 @@ func TestProblemsAreWhereTheyAreWhateverComesBefore(t *testing.T) {
 	for _, before := range []string{
 		"\n", "\n\n\n", "# comment\n", "    # indented\n", "# a\n\n# b\n", "    # ü°\n",
 		"    settle: 20s # behind\n", "    settle: \"20s\"\n", "    settle: '20s'   \n", "    settle: 20s\n\n",
-		"    settle: >-\n      20s\n", "    settle: |-\n      20s\n\n", "    settle: \"2\\\n      0s\"\n", "    settle:\n      20s\n",
-		"    quality: {\n      sensor: q,\n      good: [a]}\n", "    quality:\n      # within\n      good:\n\n        [a]\n      sensor: q\n",
+		"    settle: >-\n      20s\n", "    settle: |-\n      20s\n\n", "    settle: \"2\\\n      0s\"\n",
+		"    settle:\n      20s\n",
+		"    quality: {\n      sensor: q,\n      good: [a]}\n",
+		"    quality:\n      # within\n      good:\n\n        [a]\n      sensor: q\n",
 		"    sensors: &s\n      door: state # °\n      # last\n", "    sensors:\n      ? door\n      : state\n",
-		"    sensors: {a: {type: number, unit: \"a b\"},\n\n      # c\n      b: state}\n", "    sensors:\n      a: {type: number, unit: \"'\"}\n",
+		"    sensors: {a: {type: number, unit: \"a b\"},\n\n      # c\n      b: state}\n",
+		"    sensors:\n      a: {type: number, unit: \"'\"}\n",
 		"    quality:\n      sensor: q\n      good:\n      - a\n      - \"b: c\"\n\n      - 'it''s'\n",
 	} {
 		for _, end := range []string{"\n", "\r\n", "\r"} {
 			text := "pipelines:\n  - name: live\n" + before + "    batch: 0\n    processors: [latest]\n"
-			want := Problem{"furrow.yaml", 3 + strings.Count(before, "\n"), 12, `pipeline live: batch "0"; want a whole number of devices from 1 to 99`}
+			want := Problem{"furrow.yaml", 3 + strings.Count(before, "\n"), 12,
+				`pipeline live: batch "0"; want a whole number of devices from 1 to 99`}
 			_, err := Parse("furrow.yaml", []byte(strings.ReplaceAll(text, "\n", end)))
 			if got, _ := err.(Problems); len(got) != 1 || got[0] != want {
 				t.Errorf("behind %q with %q: %v; want line %d", before, end, err, want.Line)

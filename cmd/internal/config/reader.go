@@ -107,7 +107,8 @@ func namesOf(keys []key) (names []string) {
 
 // pairs calls read for each pair of a map whose key is there for the first time,
 // and says of the others that they are there twice.
-func (r *reader) pairs(n ast.Node, want string, read func(name string, at, value ast.Node)) (m *ast.MappingNode, ok bool) {
+func (r *reader) pairs(n ast.Node, want string,
+	read func(name string, at, value ast.Node)) (m *ast.MappingNode, ok bool) {
 	of, ok := r.value(n)
 	if !ok {
 		return nil, false

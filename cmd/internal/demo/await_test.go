@@ -38,7 +38,8 @@ func TestAWaitNamesWhatStandsStill(t *testing.T) {
 		began := time.Now()
 		err := await(t.Context(), &blankScreen{}, time.Second, func(context.Context) (sight, error) {
 			since := time.Since(began)
-			return sight{moved: min(int64(since/time.Second), 60) - int64(since/time.Second)%2, left: "2 devices of 50, such as pump-7"}, nil
+			return sight{moved: min(int64(since/time.Second), 60) - int64(since/time.Second)%2,
+				left: "2 devices of 50, such as pump-7"}, nil
 		})
 		if err == nil || !strings.Contains(err.Error(), "2 devices of 50, such as pump-7") {
 			t.Errorf("it says %v", err)

@@ -72,7 +72,8 @@ func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]strin
 			s.moved += t.Rows
 		}
 		s.done = left == 0
-		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such, trouble(rows[schema.DeviceID(such)]))
+		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such,
+			trouble(rows[schema.DeviceID(such)]))
 		return s, err
 	})
 }
@@ -113,7 +114,8 @@ func (d *Demo) lastBegun(ctx context.Context) (slot tables.Ticks, err error) {
 func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error {
 	d.Screen.Stage("looking for what came late", 0)
 	d.audits = tables.TicksOf(time.Now())
-	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: pipeline, Run: d.audits}, 0); err != nil {
+	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: pipeline, Run: d.audits},
+		0); err != nil {
 		return err
 	}
 	if _, err := d.work(failed); err != nil {
@@ -146,7 +148,8 @@ func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, 
 	devices, _ := d.receipts.Told()
 	for began := time.Now(); ; {
 		d.Screen.Stage("checking every device", int64(devices))
-		found, err = check.Config{Client: d.client, Names: d.names, Pipeline: pipeline, Until: tables.TicksOf(ended), Receipts: d.receipts,
+		found, err = check.Config{Client: d.client, Names: d.names, Pipeline: pipeline, Until: tables.TicksOf(ended),
+			Receipts: d.receipts,
 			Progress: func(done, _ int) { d.Screen.Progress(int64(done), 0) }}.Run(ctx)
 		if err != nil || found.Differences == 0 || time.Since(began) >= d.patience() {
 			return found, err

@@ -32,9 +32,10 @@ type Report struct {
 
 // Readings are how many there were.
 type Readings struct {
-	Accepted int                     `json:"accepted"` // storage has said so to the devices
-	Folded   int                     `json:"folded"`   // they are in every output that they have to be in
-	Late     int64                   `json:"late"`     // of them, those that came when their device had been folded further
+	Accepted int `json:"accepted"` // storage has said so to the devices
+	Folded   int `json:"folded"`   // they are in every output that they have to be in
+	// of them, those that came when their device had been folded further
+	Late     int64                   `json:"late"`
 	Rejected int                     `json:"rejected"` // of them, those with something in them that was rejected
 	Lost     int                     `json:"lost"`
 	Doubled  int                     `json:"doubled"`
@@ -74,7 +75,8 @@ type Cost struct {
 // readings are how many there were, by what devices were told and the check has found.
 func (d *Demo) readings(sum simulate.Summary, c check.Result, late int64) Readings {
 	_, told := d.receipts.Told()
-	return Readings{Accepted: told, Folded: max(0, c.Readings-c.Waiting-c.Lost), Late: late, Rejected: c.Rejected, Lost: c.Lost, Doubled: c.Doubled,
+	return Readings{Accepted: told, Folded: max(0, c.Readings-c.Waiting-c.Lost), Late: late, Rejected: c.Rejected,
+		Lost: c.Lost, Doubled: c.Doubled,
 		SetAside: sum.SetAside, Tokens: sum.Tokens, Requests: d.receipts.Inserts}
 }
 

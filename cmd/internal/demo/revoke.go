@@ -42,7 +42,8 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 	heard := &refusals{next: d.listened}
 	denied := make(chan error, 1)
 	enrollment, key := d.of(m)
-	client, err := device.Open(device.Config{Endpoint: d.Said.Endpoint, Device: m.ID, Enrollment: string(enrollment), Key: key, Transport: heard,
+	client, err := device.Open(device.Config{Endpoint: d.Said.Endpoint, Device: m.ID, Enrollment: string(enrollment),
+		Key: key, Transport: heard,
 		OnReport: func(r device.Report) {
 			if r.Reason != device.Denied {
 				return
@@ -88,7 +89,8 @@ func writeOnce(ctx context.Context, client *device.Client) error {
 }
 
 // refuse revokes the device, and has it write until it is refused.
-func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusals, denied <-chan error, r *Revoked) error {
+func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusals, denied <-chan error,
+	r *Revoked) error {
 	began := time.Now()
 	if err := d.policies().Revoke(ctx, schema.Device{ID: r.Device, Readings: d.names.Readings()}, false); err != nil {
 		return err
@@ -107,7 +109,8 @@ func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusal
 				r.Token = fmt.Sprintf("%d %s", refusal.Status, refusal.Code)
 			}
 			if r.Write == "" || r.Token == "" || client.Stats().Stored != r.Stored {
-				return fmt.Errorf("%s was to be refused by storage and by the endpoint; storage said %q, and it says: %w", r.Device, r.Write, why)
+				return fmt.Errorf("%s was to be refused by storage and by the endpoint; storage said %q, and it says: %w", r.Device,
+					r.Write, why)
 			}
 			d.Screen.Say(fmt.Sprintf("%s is refused: its write %s, its token %s", r.Device, r.Write, r.Token))
 			return nil

@@ -68,7 +68,8 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 	}
 	r.Jobs = []Jobs{
 		{string(jobs.Master), done(runs, jobs.Master), 0}, {string(jobs.Month), done(runs, jobs.Month), 0},
-		{string(jobs.Device), done(runs, jobs.Device), runs.Devices}, {string(jobs.Audit), done(audits, jobs.Audit), audits.Devices},
+		{string(jobs.Device), done(runs, jobs.Device), runs.Devices},
+		{string(jobs.Audit), done(audits, jobs.Audit), audits.Devices},
 	}
 	r.Work = workOf(quiet, after)
 	return nil

@@ -37,7 +37,8 @@ const (
 )
 
 // takeOver kills the first worker amid its work, and starts another.
-func (d *Demo) takeOver(ctx context.Context, first *process.Process, failed context.CancelCauseFunc) (t Takeover, err error) {
+func (d *Demo) takeOver(ctx context.Context, first *process.Process,
+	failed context.CancelCauseFunc) (t Takeover, err error) {
 	if err := d.awaitWork(ctx); err != nil {
 		return t, err
 	}
@@ -77,7 +78,8 @@ func (d *Demo) awaitWork(ctx context.Context) error {
 	moved, since := int64(-1), time.Now()
 	return await(ctx, d.Screen, 20*time.Millisecond, func(ctx context.Context) (s sight, err error) {
 		_, stored := d.receipts.Told()
-		s.moved, s.left = int64(stored), fmt.Sprintf("%d of %d readings are stored, and no worker is seen at work", stored, d.Cast.Readings)
+		s.moved, s.left = int64(stored), fmt.Sprintf("%d of %d readings are stored, and no worker is seen at work", stored,
+			d.Cast.Readings)
 		if float64(stored) < killAt*float64(d.Cast.Readings) {
 			return s, nil
 		}
@@ -99,7 +101,8 @@ func (d *Demo) awaitWork(ctx context.Context) error {
 
 // awaitOther waits until all devices that the killed worker had in hand are committed
 // under another's claim, and tells when the first one was, and the last one.
-func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[schema.DeviceID]schema.Track, inHand map[schema.DeviceID]string) (first, all float64, err error) {
+func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[schema.DeviceID]schema.Track,
+	inHand map[schema.DeviceID]string) (first, all float64, err error) {
 	err = await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
 		now, err := d.tracks(ctx)
 		since := time.Since(killed).Seconds()
@@ -117,7 +120,8 @@ func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[sche
 			s.moved += row.Rows
 		}
 		s.moved -= int64(left)
-		s.left = fmt.Sprintf("nobody has taken over %d of the %d devices that the killed worker had in hand", left, len(inHand))
+		s.left = fmt.Sprintf("nobody has taken over %d of the %d devices that the killed worker had in hand", left,
+			len(inHand))
 		if such != "" {
 			s.left += fmt.Sprintf(", such as %s%s", such, trouble(now[such]))
 		}
@@ -128,7 +132,8 @@ func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[sche
 
 // compare counts the devices in hand that nobody has committed yet, names one of them,
 // and tells whether another worker has committed one; or any device, where none was in hand.
-func (d *Demo) compare(before, now map[schema.DeviceID]schema.Track, inHand map[schema.DeviceID]string) (left int, such schema.DeviceID, done bool) {
+func (d *Demo) compare(before, now map[schema.DeviceID]schema.Track,
+	inHand map[schema.DeviceID]string) (left int, such schema.DeviceID, done bool) {
 	for id, claim := range inHand {
 		switch row := now[id]; {
 		case row.Committed == claim:

@@ -66,12 +66,14 @@ func (h *upProcess) open(ctx context.Context, c Config) (err error) {
 	if c.Keep {
 		dashboard = "--dashboard=127.0.0.1:0"
 	}
-	args := []string{dashboard, "--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--master-key-file", master}
+	args := []string{dashboard, "--no-worker", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0",
+		"--master-key-file", master}
 	if h.up, err = h.start("up", append([]string{"up"}, args...)...); err != nil {
 		return err
 	}
 	c.Screen.Say(fmt.Sprintf("furrow up is process %d", h.up.PID()))
-	starting, cancel := context.WithTimeoutCause(ctx, standstill, fmt.Errorf("furrow up has not started within %v", standstill))
+	starting, cancel := context.WithTimeoutCause(ctx, standstill,
+		fmt.Errorf("furrow up has not started within %v", standstill))
 	defer cancel()
 	line, err := h.up.FirstLine(starting)
 	if err != nil {
@@ -93,7 +95,8 @@ func (c Config) masterFile() string {
 
 const (
 	configFile = "furrow.yaml"
-	configText = "pipelines: [{name: %s, cadence: %v, settle: %v, batch: %d, processors: [latest, rollup: {windows: [1m, 1h, 1d]}]}]\n"
+	configText = "pipelines: [{name: %s, cadence: %v, settle: %v, batch: %d, processors: [latest, rollup: {windows: " +
+		"[1m, 1h, 1d]}]}]\n"
 )
 
 // configuration is the text of a configuration with batches of a size.

@@ -41,14 +41,19 @@ func lines(t testing.TB, text string, format tabular.Format) (all []Line, unknow
 
 func TestEveryFormatSaysTheSame(t *testing.T) {
 	want := []sas.Delivery{
-		{Device: "a:1", Tenant: "contoso", Site: "us-1", Position: &schema.Position{Lat: -57.5, Lon: 2}, Labels: map[string]string{"model": "BME, 280", "rev": "2"}, Deployed: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)},
+		{Device: "a:1", Tenant: "contoso", Site: "us-1", Position: &schema.Position{Lat: -57.5, Lon: 2},
+			Labels: map[string]string{"model": "BME, 280", "rev": "2"}, Deployed: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)},
 		{Device: "b", Deployed: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)},
 	}
 	for name, text := range map[string]string{
-		"csv":        "id,tenant,site,lat,lon,labels,deployed\na:1,contoso,us-1,-57.5,2,\"{\"\"model\"\":\"\"BME, 280\"\",\"\"rev\"\":2}\",2026-03-04\nb,,,,,,2026-03-04T05:06:07Z\n",
-		"of columns": "label.model,Lat,LON, deployed ,id,label.rev,site,tenant\r\n\"BME, 280\",-57.5,2,2026-03-04,a:1,2,us-1,contoso\r\n,,,2026-03-04T05:06:07Z,b,,,\r\n",
-		"semicolons": "\ufeffid;label.model;label.rev;lat;lon;site;tenant;deployed\n\na:1;BME, 280;2;-57.5;2;us-1;contoso;2026-03-04\nb;;;;;;;2026-03-04T05:06:07Z",
-		"tabs":       "id\tlabel.model\tlabel.rev\tlat\tlon\tsite\ttenant\tdeployed\na:1\tBME, 280\t2\t-57.5\t2\tus-1\tcontoso\t2026-03-04\nb\t\t\t\t\t\t\t2026-03-04T05:06:07Z",
+		"csv": "id,tenant,site,lat,lon,labels,deployed\na:1,contoso,us-1,-57.5,2,\"{\"\"model\"\":\"\"BME, " +
+			"280\"\",\"\"rev\"\":2}\",2026-03-04\nb,,,,,,2026-03-04T05:06:07Z\n",
+		"of columns": "label.model,Lat,LON, deployed ,id,label.rev,site,tenant\r\n\"BME, " +
+			"280\",-57.5,2,2026-03-04,a:1,2,us-1,contoso\r\n,,,2026-03-04T05:06:07Z,b,,,\r\n",
+		"semicolons": "\ufeffid;label.model;label.rev;lat;lon;site;tenant;deployed\n\na:1;BME, " +
+			"280;2;-57.5;2;us-1;contoso;2026-03-04\nb;;;;;;;2026-03-04T05:06:07Z",
+		"tabs": "id\tlabel.model\tlabel.rev\tlat\tlon\tsite\ttenant\tdeployed\na:1\tBME, " +
+			"280\t2\t-57.5\t2\tus-1\tcontoso\t2026-03-04\nb\t\t\t\t\t\t\t2026-03-04T05:06:07Z",
 		"jsonl": `{"id":"a:1","tenant":"contoso","site":"us-1","lat":-57.5,"lon":2,"labels":{"model":"BME, 280","rev":2},"deployed":"2026-03-04"}
 {"id":"b","site":null,"deployed":"2026-03-04T05:06:07Z"}`,
 		"flat jsonl": `{"id":"a:1","tenant":"contoso","site":"us-1","lat":"-57.5","lon":"2","label.model":"BME, 280","label.rev":"2","deployed":"2026-03-04"}
@@ -66,7 +71,8 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 		for _, text := range []string{text, zipped.String()} {
 			got, unknown := lines(t, text, format)
 			for i := range want {
-				if len(got) != len(want) || got[i].Wrong != nil || !reflect.DeepEqual(got[i].Delivery, want[i]) || len(unknown) > 0 {
+				if len(got) != len(want) || got[i].Wrong != nil || !reflect.DeepEqual(got[i].Delivery, want[i]) ||
+					len(unknown) > 0 {
 					t.Fatalf("%s: got %+v, %q", name, got, unknown)
 				}
 			}
@@ -108,8 +114,10 @@ func TestWrongLineSpoilsNoOther(t *testing.T) {
 	if last := got[len(got)-1]; last.Number != 17 {
 		t.Errorf("the last line is %d", last.Number)
 	}
-	for _, wrong := range []string{`{"id":"a"`, `[]`, `"a"`, `{"id":{}}`, `{"id":"a","ID":"b"}`, `{"id":"a","labels":[1]}`, `{"id":"a","labels":{"x":{}}}`, `{}`, `null`} {
-		if got, _ := lines(t, wrong+"\n"+`{"id":"ok"}`, tabular.JSONL); len(got) != 2 || got[0].Wrong == nil || got[1].Wrong != nil {
+	for _, wrong := range []string{`{"id":"a"`, `[]`, `"a"`, `{"id":{}}`, `{"id":"a","ID":"b"}`, `{"id":"a","labels":[1]}`,
+		`{"id":"a","labels":{"x":{}}}`, `{}`, `null`} {
+		if got, _ := lines(t, wrong+"\n"+`{"id":"ok"}`, tabular.JSONL); len(got) != 2 || got[0].Wrong == nil ||
+			got[1].Wrong != nil {
 			t.Errorf("%s: %+v", wrong, got)
 		}
 	}
@@ -147,7 +155,8 @@ func newRegistry(t *testing.T) (sas.Registry, tables.Config) {
 }
 
 func line4() schema.Enrollment {
-	return schema.Enrollment{ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Site: "dock", Labels: map[string]string{"line": "4"}, Shards: 3}
+	return schema.Enrollment{ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Site: "dock",
+		Labels: map[string]string{"line": "4"}, Shards: 3}
 }
 
 // run imports a text, and wants no error of storage.
@@ -178,7 +187,8 @@ func TestImportRepeatedChangesNothing(t *testing.T) {
 	r, _ := newRegistry(t)
 	i := Import{Registry: r, Enrollment: line4()}
 	text := "id,site,deployed,label.model\na,us-1,2026-03-04,m\nb,,2026-03-04,\nc,us-2,2025-01-02,m\n"
-	if sum, notes := run(t, Import{Registry: r, Enrollment: line4(), DryRun: true}, text); sum != (Summary{Lines: 3, Added: 3}) || len(notes) > 0 {
+	if sum, notes := run(t, Import{Registry: r, Enrollment: line4(), DryRun: true},
+		text); sum != (Summary{Lines: 3, Added: 3}) || len(notes) > 0 {
 		t.Errorf("tried: %+v, %v", sum, notes)
 	}
 	if n := len(stored(t, r.Devices)) + len(stored(t, r.Fleet)); n > 0 {
@@ -199,7 +209,8 @@ func TestImportRepeatedChangesNothing(t *testing.T) {
 	}
 	b, err := r.Get(t.Context(), "b")
 	must(t, err)
-	if b.Site != "dock" || b.Labels["line"] != "4" || b.Month.Year != 2026 || b.Month.Month != 3 || b.Month.Shard != sas.ShardOf("b", 3) || b.Tenant != "contoso" {
+	if b.Site != "dock" || b.Labels["line"] != "4" || b.Month.Year != 2026 || b.Month.Month != 3 ||
+		b.Month.Shard != sas.ShardOf("b", 3) || b.Tenant != "contoso" {
 		t.Errorf("what the file does not say is %+v", b)
 	}
 }
@@ -209,12 +220,14 @@ func TestImportChangesWhatIsSaidAndNeverMonthTenantOrEnrollment(t *testing.T) {
 	i := Import{Registry: r, Enrollment: line4()}
 	run(t, i, "id,site,lat,lon,deployed,label.model\na,us-1,1,2,2026-03-04,m\nb,us-1,1,2,2026-03-04,m\n")
 	sum, notes := run(t, i, "id,tenant,lat,lon,deployed,label.rev\na,,3,4,2020-01-01,2\nb,fabrikam,3,4,,2\n")
-	if sum != (Summary{Lines: 2, Changed: 1, Wrong: 1}) || len(notes) != 1 || notes[0].Line != 3 || notes[0].Device != "b" || !strings.Contains(notes[0].Error, "tenant contoso") {
+	if sum != (Summary{Lines: 2, Changed: 1, Wrong: 1}) || len(notes) != 1 || notes[0].Line != 3 ||
+		notes[0].Device != "b" || !strings.Contains(notes[0].Error, "tenant contoso") {
 		t.Errorf("%+v, %+v", sum, notes)
 	}
 	a, err := r.Get(t.Context(), "a")
 	must(t, err)
-	if a.Site != "us-1" || *a.Position != (schema.Position{Lat: 3, Lon: 4}) || a.Month.String()[:7] != "2026-03" || !maps.Equal(a.Labels, map[string]string{"line": "4", "model": "m", "rev": "2"}) {
+	if a.Site != "us-1" || *a.Position != (schema.Position{Lat: 3, Lon: 4}) || a.Month.String()[:7] != "2026-03" ||
+		!maps.Equal(a.Labels, map[string]string{"line": "4", "model": "m", "rev": "2"}) {
 		t.Errorf("a is %+v", a)
 	}
 	other := line4()
@@ -284,13 +297,15 @@ func TestImportThatIsStoppedAnywhereIsCompletedByARepeat(t *testing.T) {
 		stop()
 	}
 	run(t, Import{Registry: r, Enrollment: line4()}, text)
-	if !maps.Equal(stored(t, r.Devices), stored(t, whole.Devices)) || !maps.Equal(stored(t, r.Fleet), stored(t, whole.Fleet)) {
+	if !maps.Equal(stored(t, r.Devices), stored(t, whole.Devices)) ||
+		!maps.Equal(stored(t, r.Fleet), stored(t, whole.Fleet)) {
 		t.Error("what a repeat has completed is not what one import makes")
 	}
 }
 
 func FuzzLines(f *testing.F) {
-	for _, text := range []string{"id,site\na,b\n", "id;lat;lon\n\"a\";1;2\n\"b", "\ufeffid\tlabels\na\t{}\n", `{"id":"a","labels":{"b":1}}`, "\x1f\x8b", "id\n\r\n,\n\u0085\n"} {
+	for _, text := range []string{"id,site\na,b\n", "id;lat;lon\n\"a\";1;2\n\"b", "\ufeffid\tlabels\na\t{}\n",
+		`{"id":"a","labels":{"b":1}}`, "\x1f\x8b", "id\n\r\n,\n\u0085\n"} {
 		f.Add(text, true)
 		f.Add(text, false)
 	}

@@ -62,7 +62,8 @@ func ParsePosition(lat, lon string) (*schema.Position, error) {
 func degrees(name, text string, most float64) (float64, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(f) || math.Abs(f) > most {
-		return 0, fmt.Errorf("%s %q is not a number from -%v to %v; write degrees with a point, such as 57.456", name, text, most, most)
+		return 0, fmt.Errorf("%s %q is not a number from -%v to %v; write degrees with a point, such as 57.456", name, text,
+			most, most)
 	}
 	return f, nil
 }
@@ -74,7 +75,8 @@ func ParseDeployed(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("deployed %q is neither a date nor a time; write 2026-11-20 or 2026-11-20T08:00:00Z", text)
+	return time.Time{}, fmt.Errorf("deployed %q is neither a date nor a time; write 2026-11-20 or 2026-11-20T08:00:00Z",
+		text)
 }
 
 // labels returns those of the column labels, which holds a JSON object, and of columns label.NAME.

@@ -32,7 +32,8 @@ type File struct {
 func Open(r io.Reader, format tabular.Format) (f *File, err error) {
 	f = &File{}
 	if f.in, err = tabular.Open(r, format); err != nil {
-		return nil, fmt.Errorf("%w; want a header with the names of columns, such as id,site,lat,lon, and a device on each line", err)
+		return nil, fmt.Errorf("%w; want a header with the names of columns, such as id,site,lat,lon, and a device on each "+
+			"line", err)
 	}
 	if format == tabular.JSONL {
 		return f, nil

@@ -81,7 +81,8 @@ func TestDiffOfLargeTextsIsShort(t *testing.T) {
 	if got := Diff("a", big+"x\n"+big, "b", big+"y\n"+big); strings.Count(got, "\n") != 11 {
 		t.Errorf("got %.500s", got)
 	}
-	if got := Diff("a", strings.Repeat("a\n", 40_000), "b", strings.Repeat("b\n", 40_000)); strings.Count(got, "\n") != 80_003 {
+	if got := Diff("a", strings.Repeat("a\n", 40_000), "b", strings.Repeat("b\n", 40_000)); strings.Count(got,
+		"\n") != 80_003 {
 		t.Errorf("it has %d lines", strings.Count(got, "\n"))
 	}
 }

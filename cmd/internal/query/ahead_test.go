@@ -36,7 +36,8 @@ func (s *endless) Do(r *http.Request) (*http.Response, error) {
 
 func (s *endless) table(t *testing.T) *tables.Table {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: tables.Account{Name: "a", SAS: "sig=x", Table: "http://a.test"}, Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}})
+	c, err := tables.Connect(tables.Config{Account: tables.Account{Name: "a", SAS: "sig=x", Table: "http://a.test"},
+		Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ func TestReasonsAreFewWhateverRowsSay(t *testing.T) {
 	var rejects iter.Seq2[Record, error] = func(yield func(Record, error) bool) {
 		for n := range 300 {
 			r := schema.Reject{Device: "d", Row: fmt.Sprint(n), Sensor: fmt.Sprintf("s%d, t", n)}
-			r.Reason = fmt.Sprintf(`s%d: it is not finite; t: it is not finite; t_%d: it has %d bytes; at most 3 are allowed; and %d more of its values`, n, n, n, n)
+			r.Reason = fmt.Sprintf(`s%d: it is not finite; t: it is not finite; t_%d: it has %d bytes; at most 3 are allowed; `+
+				`and %d more of its values`, n, n, n, n)
 			if n%2 == 0 {
 				r.Reason += "; u: it is no…"
 			}

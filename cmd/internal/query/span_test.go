@@ -12,7 +12,8 @@ import (
 func TestMomentsAreReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
-		"now": now, "-2h": now.Add(-2 * time.Hour), "-1h30m": now.Add(-90 * time.Minute), "-7d": now.AddDate(0, 0, -7), "-2w": now.AddDate(0, 0, -14),
+		"now": now, "-2h": now.Add(-2 * time.Hour), "-1h30m": now.Add(-90 * time.Minute), "-7d": now.AddDate(0, 0, -7),
+		"-2w":                         now.AddDate(0, 0, -14),
 		"2026-11-20":                  time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		"2026-11-20T08:00:00Z":        time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
 		"2026-11-20T08:00:00.5+02:00": time.Date(2026, 11, 20, 6, 0, 0, 500e6, time.UTC),
@@ -24,7 +25,8 @@ func TestMomentsAreReadInEveryForm(t *testing.T) {
 			t.Errorf("%s is %v, %v; want %v", text, got.Time(), err, want)
 		}
 	}
-	for _, text := range []string{"", "-", "2h", "yesterday", "2026-13-01", "-2x", "--2h", "12:00", "2026-11-20T25:00:00Z"} {
+	for _, text := range []string{"", "-", "2h", "yesterday", "2026-13-01", "-2x", "--2h", "12:00",
+		"2026-11-20T25:00:00Z"} {
 		if got, err := ParseMoment(text, now); err == nil {
 			t.Errorf("%q is %v", text, got.Time())
 		}
@@ -72,7 +74,8 @@ func FuzzMoments(f *testing.F) {
 func TestChosenWindowGivesFewBuckets(t *testing.T) {
 	usual := []schema.Window{schema.Minute, schema.Hour, schema.Daily}
 	for span, want := range map[time.Duration]schema.Window{
-		time.Second: schema.Minute, 3 * time.Hour: schema.Minute, 24 * time.Hour: schema.Hour, 8 * 24 * time.Hour: schema.Hour, 30 * 24 * time.Hour: schema.Daily, 9000 * 24 * time.Hour: schema.Daily,
+		time.Second: schema.Minute, 3 * time.Hour: schema.Minute, 24 * time.Hour: schema.Hour,
+		8 * 24 * time.Hour: schema.Hour, 30 * 24 * time.Hour: schema.Daily, 9000 * 24 * time.Hour: schema.Daily,
 	} {
 		if got := Choose(usual, span); got != want {
 			t.Errorf("of %v it is %s, want %s", span, got, want)

@@ -13,7 +13,8 @@ import (
 
 func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	storage := azuretest.Local(t)
-	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}})
+	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
+		Table: storage.TableURL}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	if err := a.read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days, "unknown": 30 * days} {
+	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days,
+		"unknown": 30 * days} {
 		if got, want := a.of(id), backfill+time.Hour+sas.ClockSkew; got != want {
 			t.Errorf("enrollment %s: %v, want %v", id, got, want)
 		}

@@ -127,7 +127,8 @@ func (c *crew) start(ctx context.Context, f *Fleet, p config.Pipeline) *place {
 // pool is one that does the jobs of a pipeline, each under the newest configuration.
 func (c *crew) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 	w, queue := c.work, f.Queue(p)
-	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence), Log: f.Log.With("pipeline", p.Name)}
+	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence),
+		Log: f.Log.With("pipeline", p.Name)}
 	pool.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 		defer c.idle.busy()()
 		pipeline, err := c.pipeline(ctx, p.Name, m.Generation)
@@ -208,5 +209,6 @@ func (e *endings) log() (args []any) {
 }
 
 func outcomes() []worker.Outcome {
-	return []worker.Outcome{worker.OutcomeDone, worker.OutcomeFailed, worker.OutcomePoisoned, worker.OutcomeLost, worker.OutcomeReleased}
+	return []worker.Outcome{worker.OutcomeDone, worker.OutcomeFailed, worker.OutcomePoisoned, worker.OutcomeLost,
+		worker.OutcomeReleased}
 }

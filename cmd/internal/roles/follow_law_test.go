@@ -92,7 +92,8 @@ func (c *crewed) tracked(t *testing.T) (all []string) {
 	t.Helper()
 	for _, d := range c.World.Devices {
 		row := c.Track(t, d)
-		all = append(all, fmt.Sprint(row.Get("Generation").Int(), row.Get("Settings").Text(), row.Get("LastReadRowKey").Text()))
+		all = append(all, fmt.Sprint(row.Get("Generation").Int(), row.Get("Settings").Text(),
+			row.Get("LastReadRowKey").Text()))
 	}
 	return all
 }

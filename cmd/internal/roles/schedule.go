@@ -72,7 +72,8 @@ func (f *Fleet) ScheduleOnce(ctx context.Context, every time.Duration, tell func
 }
 
 func (f *Fleet) scheduler(p config.Pipeline, every time.Duration) *worker.Scheduler {
-	return &worker.Scheduler{Pipeline: p.Name, Cadence: cmp.Or(every, p.Cadence), Generation: f.Generation, Runs: f.Runs(), Queue: f.Queue(p), Log: f.Log}
+	return &worker.Scheduler{Pipeline: p.Name, Cadence: cmp.Or(every, p.Cadence), Generation: f.Generation, Runs: f.Runs(),
+		Queue: f.Queue(p), Log: f.Log}
 }
 
 // Together runs all until ctx ends or one of them fails, and waits for the others.

@@ -34,7 +34,8 @@ func openAuthority(dir string) (*authority, error) {
 	}
 	pair, err := loadPair(file, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("the certificate authority in %s: %w; put its files back, or remove %s to make a new one that clients must be given", dir, err, file)
+		return nil, fmt.Errorf("the certificate authority in %s: %w; put its files back, or remove %s to make a new one "+
+			"that clients must be given", dir, err, file)
 	}
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {

@@ -18,7 +18,8 @@ func AccountWithKey(text string) (tables.Account, error) {
 		return tables.Account{}, err
 	}
 	if key, err := base64.StdEncoding.DecodeString(a.Key); err != nil || len(key) == 0 {
-		return tables.Account{}, errors.New("connection string: an AccountKey in base64 is needed; copy it whole from the account's access keys")
+		return tables.Account{}, errors.New("connection string: an AccountKey in base64 is needed; copy it whole from the " +
+			"account's access keys")
 	}
 	return a, nil
 }
@@ -34,6 +35,7 @@ func PathStyle(scheme, account, key, blob, queue, table string) tables.Account {
 // Microsoft's tools read. It holds the key.
 func ConnectionString(a tables.Account) string {
 	scheme, _, _ := strings.Cut(a.Table, ":")
-	return fmt.Sprintf("DefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;BlobEndpoint=%s;QueueEndpoint=%s;TableEndpoint=%s;",
+	return fmt.Sprintf("DefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;BlobEndpoint=%s;QueueEndpoint=%s;"+
+		"TableEndpoint=%s;",
 		scheme, a.Name, a.Key, a.Blob, a.Queue, a.Table)
 }

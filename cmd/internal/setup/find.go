@@ -57,7 +57,8 @@ func IsDirectory(text string) bool {
 	if info, err := os.Stat(text); err == nil && info.IsDir() {
 		return true
 	}
-	return text != "" && !strings.HasPrefix(text, variable) && !strings.Contains(text, "=") && !strings.Contains(text, "://")
+	return text != "" && !strings.HasPrefix(text, variable) && !strings.Contains(text, "=") &&
+		!strings.Contains(text, "://")
 }
 
 func findServed(dir string) (Found, error) {
@@ -82,7 +83,8 @@ func findServed(dir string) (Found, error) {
 }
 
 func notServed(dir string, err error) error {
-	return fmt.Errorf("%[1]s: %[2]w (%[3]w): start it with furrow up --storage %[1]s, or furrow storage --data %[1]s; or give a connection string with --storage or FURROW_STORAGE", dir, ErrNotServed, err)
+	return fmt.Errorf("%[1]s: %[2]w (%[3]w): start it with furrow up --storage %[1]s, or furrow storage --data %[1]s; "+
+		"or give a connection string with --storage or FURROW_STORAGE", dir, ErrNotServed, err)
 }
 
 // listens tells at once what retries would take seconds to find out.

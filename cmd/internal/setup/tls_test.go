@@ -100,7 +100,8 @@ func TestCertificateIsRenewedWhileServed(t *testing.T) {
 		if next.Equal(first) {
 			t.Error("the certificate was not renewed")
 		}
-		if _, err := next.Verify(x509.VerifyOptions{Roots: roots(t, served.CAFile), CurrentTime: time.Now(), DNSName: "localhost"}); err != nil {
+		if _, err := next.Verify(x509.VerifyOptions{Roots: roots(t, served.CAFile), CurrentTime: time.Now(),
+			DNSName: "localhost"}); err != nil {
 			t.Errorf("the new certificate is not trusted: %v", err)
 		}
 	})

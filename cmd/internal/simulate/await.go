@@ -54,16 +54,19 @@ func (r *runner) awaitOne(ctx context.Context, m Member, id schema.EnrollmentID,
 
 // ask asks for a token, and tells whether the proof held: all else is for the device
 // to deal with.
-func (r *runner) ask(ctx context.Context, m Member, id schema.EnrollmentID, text string) (known bool, why string, err error) {
+func (r *runner) ask(ctx context.Context, m Member, id schema.EnrollmentID,
+	text string) (known bool, why string, err error) {
 	key, err := sas.ParseKey(text)
 	if err != nil {
 		return false, "", err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(r.Endpoint, "/")+"/v1/devices/"+url.PathEscape(string(m.ID))+"/token", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(r.Endpoint, "/")+"/v1/devices/"+
+		url.PathEscape(string(m.ID))+"/token", nil)
 	if err != nil {
 		return false, "", err
 	}
-	request.Header.Set("Authorization", key.Prove(string(id)+"/registrations/"+string(m.ID), time.Now().Add(10*time.Minute)))
+	request.Header.Set("Authorization", key.Prove(string(id)+"/registrations/"+string(m.ID),
+		time.Now().Add(10*time.Minute)))
 	answer, err := (&http.Client{Transport: r.Transport, Timeout: max(30*time.Second, r.Known)}).Do(request)
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
@@ -101,5 +104,6 @@ func (r *runner) admits(body []byte) (ok bool, why string) {
 	if r.Backfill == 0 || a.EarliestRowKey <= tables.TicksOf(wanted) {
 		return true, ""
 	}
-	return false, "its tokens admit rows from " + a.EarliestRowKey.Time().Format(time.RFC3339) + " on, and not from " + wanted.Format(time.RFC3339)
+	return false, "its tokens admit rows from " + a.EarliestRowKey.Time().Format(time.RFC3339) + " on, and not from " +
+		wanted.Format(time.RFC3339)
 }

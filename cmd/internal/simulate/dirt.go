@@ -18,7 +18,9 @@ type Dirt struct {
 	Repeats  float64 // of readings: they come up to three times more
 	Disorder float64 // of readings: they come up to five readings late
 	Outages  float64 // of quarters of a day: a device is offline for a while, and some then send the newest first
-	Clocks   float64 // of half days: for a while a device's clock stands in 1970, or an hour ahead; and of devices: that they boot in 1970
+	// of half days: for a while a device's clock stands in 1970, or an hour ahead; and of devices: that
+	// they boot in 1970
+	Clocks   float64
 	Stuck    float64 // of quarters of a day: for a while a sensor says the same
 	Texts    float64 // of readings: numbers are sent as texts
 	Nested   float64 // of readings: temperatures are sent as a JSON object
@@ -36,12 +38,14 @@ func Kinds() []string { return slices.Sorted(maps.Keys(new(Dirt).shares())) }
 
 // Some is what a fleet has that is well looked after.
 func Some() Dirt {
-	return Dirt{Repeats: 0.01, Disorder: 0.01, Outages: 0.05, Clocks: 0.01, Stuck: 0.02, Texts: 0.02, Nested: 0.01, Nonsense: 0.002}
+	return Dirt{Repeats: 0.01, Disorder: 0.01, Outages: 0.05, Clocks: 0.01, Stuck: 0.02, Texts: 0.02, Nested: 0.01,
+		Nonsense: 0.002}
 }
 
 // Much is what there is of it at its worst.
 func Much() Dirt {
-	return Dirt{Repeats: 0.1, Disorder: 0.1, Outages: 0.3, Clocks: 0.1, Stuck: 0.2, Texts: 0.2, Nested: 0.1, Nonsense: 0.02}
+	return Dirt{Repeats: 0.1, Disorder: 0.1, Outages: 0.3, Clocks: 0.1, Stuck: 0.2, Texts: 0.2, Nested: 0.1,
+		Nonsense: 0.02}
 }
 
 // ParseDirt reads none, some, much, or kinds with commas between them: each as often
@@ -60,13 +64,15 @@ func ParseDirt(text string) (d Dirt, err error) {
 		kind, often, said := strings.Cut(strings.TrimSpace(word), "=")
 		to, from := d.shares()[kind], much.shares()[kind]
 		if to == nil {
-			return d, fmt.Errorf("there is no %q; it takes none, some, much, or some of %s, with commas between them", kind, strings.Join(Kinds(), ", "))
+			return d, fmt.Errorf("there is no %q; it takes none, some, much, or some of %s, with commas between them", kind,
+				strings.Join(Kinds(), ", "))
 		}
 		if *to = *from; said {
 			*to, err = strconv.ParseFloat(often, 64)
 		}
 		if err != nil || math.IsNaN(*to) || *to < 0 || *to > 1 {
-			return d, fmt.Errorf("%s: how often it happens is a number from 0 to 1, such as %s=0.1, and not %q", kind, kind, often)
+			return d, fmt.Errorf("%s: how often it happens is a number from 0 to 1, such as %s=0.1, and not %q", kind, kind,
+				often)
 		}
 	}
 	return d, nil

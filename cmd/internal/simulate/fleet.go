@@ -94,8 +94,9 @@ func (f Fleet) member(i int, tenant schema.Tenant, at model.Place) Member {
 	site := schema.Site(at.Slug)
 	m := Member{
 		ID: schema.DeviceID(fmt.Sprintf("%s:%s:probe-%05d", tenant, site, i+1)), Tenant: tenant, Site: site,
-		Labels: map[string]string{"place": at.Name, "country": at.Country, "continent": at.Continent, "model": "ground-" + fmt.Sprint(f.Sensors)},
-		place:  at, key: model.Hash(f.Seed, forMember, uint64(i)),
+		Labels: map[string]string{"place": at.Name, "country": at.Country, "continent": at.Continent, "model": "ground-" +
+			fmt.Sprint(f.Sensors)},
+		place: at, key: model.Hash(f.Seed, forMember, uint64(i)),
 	}
 	near := func(n uint64) float64 { return (model.Unit(model.Hash(m.key, forPosition, n)) - 0.5) / 5 }
 	m.place.Lat, m.place.Lon = max(-90, min(90, at.Lat+near(1))), max(-180, min(180, at.Lon+near(2)))

@@ -55,7 +55,8 @@ func TestReadingsAreTheSameHoweverTheSpanIsCut(t *testing.T) {
 	whole := byTime(collect(f, m, day.Add(-24*time.Hour), day))
 	parts := map[string]string{}
 	for h := 24; h > 0; h -= 3 { // a part may begin amid an outage, a stuck sensor, a wrong clock
-		for at, values := range byTime(collect(f, m, day.Add(-time.Duration(h)*time.Hour), day.Add(-time.Duration(h-3)*time.Hour))) {
+		for at, values := range byTime(collect(f, m, day.Add(-time.Duration(h)*time.Hour),
+			day.Add(-time.Duration(h-3)*time.Hour))) {
 			parts[at] = values
 		}
 	}
@@ -67,7 +68,8 @@ func TestReadingsAreTheSameHoweverTheSpanIsCut(t *testing.T) {
 func TestMembersAreSpreadOverTenantsPlacesAndMonths(t *testing.T) {
 	for _, devices := range []int{1, 2, 7, 100, 1000} {
 		f := Fleet{Seed: 3, Devices: devices, Tenants: 2, Months: 36, Until: day}
-		tenants, months, sites, ids := map[schema.Tenant]int{}, map[string]int{}, map[schema.Site]bool{}, map[schema.DeviceID]bool{}
+		tenants, months, sites, ids := map[schema.Tenant]int{}, map[string]int{}, map[schema.Site]bool{},
+			map[schema.DeviceID]bool{}
 		early := 0
 		for _, m := range f.Members() {
 			if _, err := schema.ParseDeviceID(string(m.ID)); err != nil || ids[m.ID] {
@@ -86,7 +88,8 @@ func TestMembersAreSpreadOverTenantsPlacesAndMonths(t *testing.T) {
 				early++
 			}
 		}
-		if devices == 1000 && (len(months) < 36 || tenants["contoso"] != 500 || len(sites) < 50 || early > 450 || early < 200) {
+		if devices == 1000 && (len(months) < 36 || tenants["contoso"] != 500 || len(sites) < 50 || early > 450 ||
+			early < 200) {
 			t.Errorf("%d months, %v, %d sites, %d in the first half", len(months), tenants, len(sites), early)
 		}
 	}
@@ -101,7 +104,8 @@ func TestFleetWithoutDirtIsClean(t *testing.T) {
 			t.Fatalf("%d readings, %d sent", len(readings), len(sent))
 		}
 		for i, s := range sent {
-			if !s.Due.Equal(s.Reading.Time) || !reflect.DeepEqual(s.Reading, readings[i]) || i > 0 && s.Due.Sub(sent[i-1].Due) != time.Minute {
+			if !s.Due.Equal(s.Reading.Time) || !reflect.DeepEqual(s.Reading, readings[i]) || i > 0 &&
+				s.Due.Sub(sent[i-1].Due) != time.Minute {
 				t.Fatalf("%v after %v", s, sent[max(0, i-1)])
 			}
 		}
@@ -181,7 +185,8 @@ func countOdd(found map[string]int, want, got device.Reading) {
 }
 
 func TestDirtIsReadAsPeopleWriteIt(t *testing.T) {
-	for text, want := range map[string]Dirt{"": {}, "none": {}, "some": Some(), "much": Much(), "repeats": {Repeats: Much().Repeats}, "stuck=0.5, texts=1": {Stuck: 0.5, Texts: 1}} {
+	for text, want := range map[string]Dirt{"": {}, "none": {}, "some": Some(), "much": Much(),
+		"repeats": {Repeats: Much().Repeats}, "stuck=0.5, texts=1": {Stuck: 0.5, Texts: 1}} {
 		if got, err := ParseDirt(text); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}

@@ -25,7 +25,8 @@ type Member struct {
 
 // Delivery is what a factory would say of it.
 func (m Member) Delivery() sas.Delivery {
-	return sas.Delivery{Device: m.ID, Tenant: m.Tenant, Site: m.Site, Position: m.Position, Labels: m.Labels, Deployed: m.Deployed}
+	return sas.Delivery{Device: m.ID, Tenant: m.Tenant, Site: m.Site, Position: m.Position, Labels: m.Labels,
+		Deployed: m.Deployed}
 }
 
 // A Sending is a reading, and when its device hands it over: later than it was taken

@@ -14,7 +14,8 @@ const registering = 32
 // Register makes members known, with where and since when they are, as an import of
 // the factory's file would. It may be repeated. The progress is told how many are
 // done; nil: nobody is.
-func Register(ctx context.Context, registry sas.Registry, enrollment func(Member) schema.Enrollment, members []Member, progress func(done int)) error {
+func Register(ctx context.Context, registry sas.Registry, enrollment func(Member) schema.Enrollment, members []Member,
+	progress func(done int)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan Member)

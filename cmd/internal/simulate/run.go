@@ -41,11 +41,12 @@ type Config struct {
 	Grace time.Duration
 	Known time.Duration // how long the endpoint has until it knows the enrollments; zero: 15 s
 
-	OnAccepted func(Member, device.Reading) // the device has taken it; of many devices at the same time; zero: nobody is told
-	OnReport   func(Member, device.Report)  // as device.Config's; of many devices at the same time; zero: nobody is told
-	OnEnd      func(Member, device.Stats)   // one at a time; zero: nobody is told
-	Progress   func(Summary)                // now and then, and at the end; zero: nobody is told
-	Log        *slog.Logger                 // of devices; zero: slog.Default()
+	// the device has taken it; of many devices at the same time; zero: nobody is told
+	OnAccepted func(Member, device.Reading)
+	OnReport   func(Member, device.Report) // as device.Config's; of many devices at the same time; zero: nobody is told
+	OnEnd      func(Member, device.Stats)  // one at a time; zero: nobody is told
+	Progress   func(Summary)               // now and then, and at the end; zero: nobody is told
+	Log        *slog.Logger                // of devices; zero: slog.Default()
 }
 
 // progressEvery is how often there is word of progress.

@@ -132,7 +132,8 @@ func (s *sensing) due(t time.Time) []time.Time {
 // online is the next time that the device is online, and sends.
 func (s *sensing) online(t time.Time) time.Time {
 	if s.SendEvery > s.Every {
-		phase := time.Duration(model.Unit(model.Hash(s.member.key, forPhase, 1)) * float64(s.SendEvery)).Truncate(time.Millisecond)
+		phase := time.Duration(model.Unit(model.Hash(s.member.key, forPhase,
+			1)) * float64(s.SendEvery)).Truncate(time.Millisecond)
 		next := t.Truncate(s.SendEvery).Add(phase)
 		for next.Before(t) {
 			next = next.Add(s.SendEvery)

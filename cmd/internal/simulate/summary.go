@@ -11,20 +11,23 @@ import (
 // A Summary is what became of a fleet's readings. As JSON, members may be added, and
 // none changes.
 type Summary struct {
-	Devices  int                     `json:"devices"`
-	Booted   int                     `json:"booted"`          // devices that have had a token
-	Denied   int                     `json:"denied"`          // devices that were refused one for good, or whose tokens do not work
-	Tokens   int64                   `json:"tokens"`          // that were issued
-	Made     int64                   `json:"readingsMade"`    // and handed to the devices' clients
-	Accepted int64                   `json:"accepted"`        // by the clients, which send each once
-	Refused  int64                   `json:"refused"`         // by the clients: they are no readings that storage could take
+	Devices int `json:"devices"`
+	Booted  int `json:"booted"` // devices that have had a token
+	// devices that were refused one for good, or whose tokens do not work
+	Denied   int   `json:"denied"`
+	Tokens   int64 `json:"tokens"`       // that were issued
+	Made     int64 `json:"readingsMade"` // and handed to the devices' clients
+	Accepted int64 `json:"accepted"`     // by the clients, which send each once
+	// by the clients: they are no readings that storage could take
+	Refused  int64                   `json:"refused"`
 	Stored   int64                   `json:"stored"`          // storage has said so
 	SetAside map[device.Reason]int64 `json:"setAside"`        // reported by the clients, by reason
 	Waiting  int64                   `json:"waiting"`         // accepted, and neither stored nor set aside
 	Behind   int                     `json:"devicesNotEmpty"` // devices with readings that wait
-	Newest   error                   `json:"-"`               // why some device cannot send at the moment; nil where all can
-	Elapsed  time.Duration           `json:"-"`
-	Seconds  float64                 `json:"seconds"`
+	// why some device cannot send at the moment; nil where all can
+	Newest  error         `json:"-"`
+	Elapsed time.Duration `json:"-"`
+	Seconds float64       `json:"seconds"`
 }
 
 // add adds what the client of a device says.

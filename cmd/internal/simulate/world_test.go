@@ -52,7 +52,8 @@ func newYard(t *testing.T, tenants ...schema.Tenant) *yard {
 		_, err := n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil)
 		must(t, err)
 	}
-	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies, Registry: y.registry})
+	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies,
+		Registry: y.registry})
 	must(t, err)
 	handler, err := endpoint.New(endpoint.Config{Issuer: issuer, Log: log})
 	must(t, err)
@@ -75,7 +76,8 @@ func (y *yard) config(members []Member) Config {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
 	y.t.Cleanup(transport.CloseIdleConnections)
-	return Config{Endpoint: y.url, Transport: transport, Members: members, Credential: y.credential, Log: slog.New(slog.DiscardHandler)}
+	return Config{Endpoint: y.url, Transport: transport, Members: members, Credential: y.credential,
+		Log: slog.New(slog.DiscardHandler)}
 }
 
 // rows are all readings that are in the table.

@@ -173,7 +173,8 @@ func (f *Reader) split(line string) ([]string, error) {
 	fields, err := c.Read()
 	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
 		if errors.Is(wrong.Err, csv.ErrQuote) || errors.Is(wrong.Err, csv.ErrBareQuote) {
-			return nil, fmt.Errorf(`a quote at character %d is not closed or misplaced; write a field with quotes as "so ""quoted"" there"`, wrong.Column)
+			return nil, fmt.Errorf(`a quote at character %d is not closed or misplaced; write a field with quotes as "so `+
+				`""quoted"" there"`, wrong.Column)
 		}
 		return nil, wrong.Err
 	}

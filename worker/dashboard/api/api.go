@@ -61,13 +61,14 @@ func (a *API) Routes() []Route {
 			return m.Device(r.Context(), id)
 		})},
 		// One operation per day and per thousand points.
-		{"/v1/devices/{id}/series", SeriesParams(), data(func(r *http.Request, p Params) (s model.Series, read model.Read, err error) {
-			id, err := DeviceID(r)
-			if err != nil {
-				return s, read, err
-			}
-			return m.Series(r.Context(), p.Series(id, time.Now()))
-		})},
+		{"/v1/devices/{id}/series", SeriesParams(),
+			data(func(r *http.Request, p Params) (s model.Series, read model.Read, err error) {
+				id, err := DeviceID(r)
+				if err != nil {
+					return s, read, err
+				}
+				return m.Series(r.Context(), p.Series(id, time.Now()))
+			})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
 			return m.Pipelines(r.Context())
@@ -77,7 +78,8 @@ func (a *API) Routes() []Route {
 			return m.Tenants(r.Context(), p.Tenants())
 		})},
 		// At most about forty operations.
-		{"/v1/tenants/{tenant}/day", DayParams(), data(func(r *http.Request, p Params) (s model.Series, read model.Read, err error) {
+		{"/v1/tenants/{tenant}/day", DayParams(), data(func(r *http.Request, p Params) (s model.Series, read model.Read,
+			err error) {
 			tenant, err := Tenant(r)
 			if err != nil {
 				return s, read, err

@@ -38,7 +38,8 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return p, badRequest("Invalid query. Write parameters as in ?tenant=contoso&limit=50, and escape special characters with %.")
+		return p, badRequest("Invalid query. Write parameters as in ?tenant=contoso&limit=50, and escape special " +
+			"characters with %.")
 	}
 	for name, texts := range values {
 		switch {
@@ -196,7 +197,8 @@ const DefaultSpan = "24h"
 
 func spanOf(name string) time.Duration {
 	const day = 24 * time.Hour
-	return map[string]time.Duration{"1h": time.Hour, "6h": 6 * time.Hour, DefaultSpan: day, "7d": 7 * day, "30d": 30 * day, "1y": 365 * day}[name]
+	return map[string]time.Duration{"1h": time.Hour, "6h": 6 * time.Hour, DefaultSpan: day, "7d": 7 * day, "30d": 30 * day,
+		"1y": 365 * day}[name]
 }
 
 // A map without a zoom is taken to be fitPixels wide; at zoom 0 the world is worldPixels wide.

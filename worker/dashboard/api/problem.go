@@ -60,7 +60,8 @@ func (p *Problem) Heading() string { return p.heading }
 // NewProblem returns a problem; detail says what to do about it.
 func NewProblem(code Code, heading, detail string) *Problem {
 	status := statuses()[code]
-	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, heading: heading}
+	return &Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code,
+		heading: heading}
 }
 
 // RetryIn returns p after setting when to try again, rounded up to seconds.
@@ -87,9 +88,11 @@ func problemOf(err error) *Problem {
 		return NewProblem(NotFound, "Device or tenant not found",
 			"There is no such device or tenant. A new one can take a minute to appear.")
 	case errors.Is(err, context.Canceled):
-		return NewProblem(StorageUnavailable, "Request canceled", "The client closed the connection before the answer was ready.")
+		return NewProblem(StorageUnavailable, "Request canceled",
+			"The client closed the connection before the answer was ready.")
 	}
-	detail := "Storage returned an error; the dashboard's log has it. Pages that were read before are still shown. Try again in a moment."
+	detail := "Storage returned an error; the dashboard's log has it. Pages that were read before are still shown. Try " +
+		"again in a moment."
 	if errors.Is(err, tables.ErrBusy) || errors.Is(err, context.DeadlineExceeded) {
 		detail = "Storage is busy or too slow. Try again in a moment."
 	}

@@ -13,7 +13,8 @@ import (
 
 // marshal encodes v as encoding/json does, but faster.
 func marshal(v any) ([]byte, error) {
-	return json.Marshal(v, jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true), json.Deterministic(true))
+	return json.Marshal(v, jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true),
+		json.Deterministic(true))
 }
 
 // writeJSON answers with v.
@@ -35,7 +36,8 @@ func writeTagged(w http.ResponseWriter, r *http.Request, body []byte) {
 	w.Header().Set("Cache-Control", "private, no-cache")
 	w.Header().Set("ETag", tag)
 	for known := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
-		if known = strings.TrimSpace(known); known == "*" || strings.TrimPrefix(known, "W/") == strings.TrimPrefix(tag, "W/") {
+		if known = strings.TrimSpace(known); known == "*" ||
+			strings.TrimPrefix(known, "W/") == strings.TrimPrefix(tag, "W/") {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}

@@ -62,8 +62,10 @@ func TestListsAreInOrderAndFiltered(t *testing.T) {
 	s := crowd(r, 800)
 	box := Box{0, 40, 20, 60}
 	for range 50 {
-		ask := ListQuery{Limit: MaxListed, Tenant: pick(r, "", "t0", "t1", "none"), Site: pick(r, "", "s0", "none"), Prefix: pick(r, "", "d0001", "x"),
-			State: State(pick(r, "", "ok", "silent", "held", "revoked")), Sort: pick(r, SortDevice, SortTime, SortValue), Sensor: "temperature"}
+		ask := ListQuery{Limit: MaxListed, Tenant: pick(r, "", "t0", "t1", "none"), Site: pick(r, "", "s0", "none"),
+			Prefix: pick(r, "", "d0001", "x"),
+			State:  State(pick(r, "", "ok", "silent", "held", "revoked")), Sort: pick(r, SortDevice, SortTime, SortValue),
+			Sensor: "temperature"}
 		if r.IntN(2) == 0 {
 			ask.Box = &box
 		}
@@ -90,8 +92,10 @@ func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
 
 func meets(s *Store, d *device, ask ListQuery) bool {
 	x := s.index
-	return (ask.Tenant == "" || x.tenants.text(uint32(d.tenant)) == ask.Tenant) && (ask.Site == "" || x.sites.text(d.site) == ask.Site) &&
-		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) && (ask.State == "" || d.state(s.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
+	return (ask.Tenant == "" || x.tenants.text(uint32(d.tenant)) == ask.Tenant) &&
+		(ask.Site == "" || x.sites.text(d.site) == ask.Site) &&
+		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) &&
+		(ask.State == "" || d.state(s.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
 }
 
 func order(by string, a, b Row) int {

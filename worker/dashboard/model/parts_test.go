@@ -32,7 +32,8 @@ func TestDeviceOfManySensorsIsWhole(t *testing.T) {
 		t.Fatalf("%d newest values, %v", len(a.Latest), err)
 	}
 	for _, sensor := range []string{"v_s0", "v_s449"} {
-		got, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: sensor, From: to.Add(-time.Hour), To: to, Window: "1m"})
+		got, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: sensor, From: to.Add(-time.Hour), To: to,
+			Window: "1m"})
 		if err != nil || len(got.Points) != 3 {
 			t.Errorf("%s: %+v, %v", sensor, got, err)
 		}

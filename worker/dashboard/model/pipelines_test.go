@@ -23,7 +23,8 @@ func TestARunThatTakesLongIsShown(t *testing.T) {
 		f.Write(t, f.Names.Runs(), e)
 	}
 	write(schema.Run{Pipeline: "live", Slot: slot(45), Enqueued: slot(45), Started: slot(44)}.Entity())
-	write(schema.WorkerFigures{Pipeline: "live", Slot: slot(45), Worker: "tester", First: slot(45), Last: slot(1), Jobs: map[string]int64{"master done": 1}}.Entity())
+	write(schema.WorkerFigures{Pipeline: "live", Slot: slot(45), Worker: "tester", First: slot(45), Last: slot(1),
+		Jobs: map[string]int64{"master done": 1}}.Entity())
 	for ago := 44; ago > 0; ago-- {
 		write(schema.Run{Pipeline: "live", Slot: slot(ago), Skipped: "the last run is not done"}.Entity())
 	}

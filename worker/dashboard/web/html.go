@@ -25,7 +25,8 @@ func (s *Site) Routes() []api.Route {
 // Fail answers a request with a page about err.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := api.Report(w, r, err, s.c.Log)
-	s.show(w, r, p.Status, ProblemPage{Footer: s.footer(model.Read{At: time.Now()}), Status: p.Status, Title: p.Heading(), Detail: p.Detail})
+	s.show(w, r, p.Status, ProblemPage{Footer: s.footer(model.Read{At: time.Now()}), Status: p.Status, Title: p.Heading(),
+		Detail: p.Detail})
 }
 
 func (s *Site) footer(r model.Read) Footer {
@@ -45,7 +46,8 @@ func (s *Site) mapPage(w http.ResponseWriter, r *http.Request, p api.Params) err
 	if err != nil {
 		return err
 	}
-	s.show(w, r, http.StatusOK, MapPage{Footer: s.footer(read), Tenant: p.Tenant, BBox: p.Box, Tenants: s.c.Model.TenantNames(),
+	s.show(w, r, http.StatusOK, MapPage{Footer: s.footer(read), Tenant: p.Tenant, BBox: p.Box,
+		Tenants: s.c.Model.TenantNames(),
 		Sensors: sensors.Sensors, Map: m, List: list})
 	return nil
 }

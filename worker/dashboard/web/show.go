@@ -74,11 +74,13 @@ func seriesChart(title string, s *model.Series) template.HTML {
 		desc = fmt.Sprintf("From %s to %s UTC it lies between %s and %s; the table below has the numbers.",
 			s.From.UTC().Format("2 Jan 15:04"), s.To.UTC().Format("2 Jan 15:04"), value(low, s.Unit), value(high, s.Unit))
 	}
-	return both(chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window, Points: points}, 300)
+	return both(chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window,
+		Points: points}, 300)
 }
 
 func both(c chart.Chart, height int) template.HTML {
-	return template.HTML(c.SVG(chart.Size{Width: 860, Height: height}, "wide") + c.SVG(chart.Size{Width: 350, Height: height * 4 / 5}, "narrow"))
+	return template.HTML(c.SVG(chart.Size{Width: 860, Height: height}, "wide") +
+		c.SVG(chart.Size{Width: 350, Height: height * 4 / 5}, "narrow"))
 }
 
 // windowText describes the windows of a series, and how many of them a point of the chart merges.
@@ -143,7 +145,8 @@ func runsChart(p model.PipelineStatus, what string) template.HTML {
 	c.From = c.To.Add(-shownRuns * cadence)
 	if len(c.Points) > 0 {
 		last := c.Points[len(c.Points)-1].Value
-		c.Desc = fmt.Sprintf("%d runs, the last with %s; the table below has the numbers.", len(c.Points), value(last, c.Unit))
+		c.Desc = fmt.Sprintf("%d runs, the last with %s; the table below has the numbers.", len(c.Points),
+			value(last, c.Unit))
 	}
 	return template.HTML(c.SVG(chart.Size{Width: 350, Height: 130}, "small"))
 }
@@ -169,7 +172,10 @@ func costs(c *model.Cost) []costLine {
 	for kind, dollars := range c.ByKind {
 		lines = append(lines, costLine{Kind: kind, Dollars: dollars})
 	}
-	slices.SortFunc(lines, func(a, b costLine) int { return cmp.Or(cmp.Compare(b.Dollars, a.Dollars), cmp.Compare(a.Kind, b.Kind)) })
+	slices.SortFunc(lines, func(a, b costLine) int {
+		return cmp.Or(cmp.Compare(b.Dollars, a.Dollars),
+			cmp.Compare(a.Kind, b.Kind))
+	})
 	for i := range lines {
 		lines[i].Share = share(lines[i].Dollars, lines[0].Dollars)
 	}

@@ -45,7 +45,8 @@ func TestThinnedSeriesKeepsItsPeaks(t *testing.T) {
 // TestThinLeavesOutWhatIsNoNumber and what would overflow the drawing.
 func TestThinLeavesOutWhatIsNoNumber(t *testing.T) {
 	nan, inf, one := math.NaN(), math.Inf(1), 1.0
-	s := &model.Series{Window: "raw", Points: []model.Point{{Time: at(0), Value: &nan}, {Time: at(1), Value: &inf}, {Time: at(2)}, {Time: at(3), Value: &one}, {Time: at(4), Mean: &one, Max: &inf, Min: &nan}}}
+	s := &model.Series{Window: "raw", Points: []model.Point{{Time: at(0), Value: &nan}, {Time: at(1), Value: &inf},
+		{Time: at(2)}, {Time: at(3), Value: &one}, {Time: at(4), Mean: &one, Max: &inf, Min: &nan}}}
 	points, _, _ := thin(s)
 	if len(points) != 2 || points[0].Value != 1 || points[1].High != 1 || points[1].Low != 1 {
 		t.Errorf("points %+v", points)
@@ -53,7 +54,8 @@ func TestThinLeavesOutWhatIsNoNumber(t *testing.T) {
 }
 
 func TestNamesBreakWhereTheyArePartedAndStayText(t *testing.T) {
-	for s, want := range map[string]string{"": "", "a": "a", "a:b-c": "a:<wbr>b-<wbr>c", "<i>:&": "&lt;i&gt;:<wbr>&amp;", "x.": "x."} {
+	for s, want := range map[string]string{"": "", "a": "a", "a:b-c": "a:<wbr>b-<wbr>c", "<i>:&": "&lt;i&gt;:<wbr>&amp;",
+		"x.": "x."} {
 		if got := string(breaking(s)); got != want {
 			t.Errorf("%q is %q instead of %q", s, got, want)
 		}
@@ -61,12 +63,15 @@ func TestNamesBreakWhereTheyArePartedAndStayText(t *testing.T) {
 }
 
 func TestNumbersForPeople(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 21.53: "21.5", -0.25: "−0.25", 5.678: "5.68", 12345: "12\u202f345", 100: "100", 1e12: "1e+12", -40: "−40", 0.00001: "1e-05", math.NaN(): "–"} {
+	for v, want := range map[float64]string{0: "0", 21.53: "21.5", -0.25: "−0.25", 5.678: "5.68", 12345: "12\u202f345",
+		100: "100", 1e12: "1e+12", -40: "−40", 0.00001: "1e-05", math.NaN(): "–"} {
 		if got := number(v); got != want {
 			t.Errorf("%g is %q instead of %q", v, got, want)
 		}
 	}
-	for d, want := range map[time.Duration]string{0: "0\u202fs", 61 * time.Second: "61\u202fs", 9960 * time.Millisecond: "10\u202fs", 3 * time.Minute: "3\u202fmin", 36 * time.Hour: "36\u202fh", -50 * time.Hour: "2\u202fdays"} {
+	for d, want := range map[time.Duration]string{0: "0\u202fs", 61 * time.Second: "61\u202fs",
+		9960 * time.Millisecond: "10\u202fs", 3 * time.Minute: "3\u202fmin", 36 * time.Hour: "36\u202fh",
+		-50 * time.Hour: "2\u202fdays"} {
 		if got := span(d); got != want {
 			t.Errorf("%s is %q instead of %q", d, got, want)
 		}

@@ -42,11 +42,13 @@ func New(c Config) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{c: c, static: static, pages: map[string]*template.Template{}}
-	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html", "templates/parts.html")
+	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html",
+		"templates/parts.html")
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []Page{MapPage{}, DevicesPage{}, DevicePage{}, PipelinesPage{}, TenantsPage{}, TenantPage{}, ProblemPage{}} {
+	for _, page := range []Page{MapPage{}, DevicesPage{}, DevicePage{}, PipelinesPage{}, TenantsPage{}, TenantPage{},
+		ProblemPage{}} {
 		t, err := base.Clone()
 		if err == nil {
 			t, err = t.ParseFS(files, "templates/"+page.file())

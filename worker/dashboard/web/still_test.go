@@ -53,15 +53,18 @@ func TestStillMarksLieWhereTheGroundIs(t *testing.T) {
 		t.Errorf("0, 0 is at %.2f, %.2f", x, y)
 	}
 	mean := 9.5
-	w := MapPage{Map: model.Map{Sensor: "t", Scale: &[2]float64{0, 10}, Clusters: []model.Cluster{{N: 7, Lat: 1, Lon: 2, Mean: &mean, Silent: 1, BBox: model.Box{1, 0, 3, 2}}},
-		Devices: []model.Dot{{Device: "a&b", Value: 3.0, State: model.Held}, {Device: "c", Value: nil, State: model.Silent}}}}
+	w := MapPage{Map: model.Map{Sensor: "t", Scale: &[2]float64{0, 10},
+		Clusters: []model.Cluster{{N: 7, Lat: 1, Lon: 2, Mean: &mean, Silent: 1, BBox: model.Box{1, 0, 3, 2}}},
+		Devices: []model.Dot{{Device: "a&b", Value: 3.0, State: model.Held},
+			{Device: "c", Value: nil, State: model.Silent}}}}
 	got, err := s.still(w)
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := string(got)
 	wellFormed(t, text)
-	for _, part := range []string{`mark c9`, `7&nbsp;devices`, `href="/devices/a&amp;b"`, `c3 held`, `none silent`, `x="591.818"`, `bbox=1.00000`} {
+	for _, part := range []string{`mark c9`, `7&nbsp;devices`, `href="/devices/a&amp;b"`, `c3 held`, `none silent`,
+		`x="591.818"`, `bbox=1.00000`} {
 		if !strings.Contains(strings.ReplaceAll(text, "\u00a0", "&nbsp;"), part) {
 			t.Errorf("the still map has no %s: %s", part, text)
 		}

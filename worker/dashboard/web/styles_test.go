@@ -52,7 +52,8 @@ func themes(t *testing.T) (light, dark palette) {
 		t.Fatal(err)
 	}
 	light, dark = palette{}, palette{}
-	for _, m := range regexp.MustCompile(`(--[a-z0-9-]+): (?:light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)|(#[0-9a-f]{6}));`).FindAllStringSubmatch(string(b), -1) {
+	for _, m := range regexp.MustCompile(`(--[a-z0-9-]+): (?:light-dark\((#[0-9a-f]{6}), `+
+		`(#[0-9a-f]{6})\)|(#[0-9a-f]{6}));`).FindAllStringSubmatch(string(b), -1) {
 		if m[4] != "" {
 			m[2], m[3] = m[4], m[4]
 		}

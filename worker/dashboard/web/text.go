@@ -19,8 +19,10 @@ func functions(s *static) template.FuncMap {
 	return template.FuncMap{
 		"path": url.PathEscape, "static": s.address, "still": s.still,
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
-		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass, "number": number, "plural": plural, "short": short, "breaking": breaking,
-		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps, "costs": costs, "labels": labels,
+		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
+		"number": number, "plural": plural, "short": short, "breaking": breaking,
+		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
+		"costs": costs, "labels": labels,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
 }
@@ -125,7 +127,8 @@ func ago(now time.Time, t *time.Time) template.HTML {
 }
 
 func when(t time.Time) template.HTML {
-	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(time.RFC3339), t.UTC().Format("2 Jan 15:04:05")))
+	return template.HTML(fmt.Sprintf(`<time datetime="%s">%s</time>`, t.UTC().Format(time.RFC3339),
+		t.UTC().Format("2 Jan 15:04:05")))
 }
 
 func dollars(v float64) string {
@@ -161,7 +164,8 @@ func near(lat, lon *float64) string {
 		return "/"
 	}
 	const around = 0.02
-	return fmt.Sprintf("/?bbox=%.5f,%.5f,%.5f,%.5f&zoom=14#14/%.5f/%.5f", *lon-around, *lat-around, *lon+around, *lat+around, *lat, *lon)
+	return fmt.Sprintf("/?bbox=%.5f,%.5f,%.5f,%.5f&zoom=14#14/%.5f/%.5f", *lon-around, *lat-around, *lon+around, *lat+
+		around, *lat, *lon)
 }
 
 // stateClass returns a state that the styles know.

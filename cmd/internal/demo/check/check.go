@@ -137,7 +137,8 @@ func (c *checker) strangers(members map[group][]schema.Member) {
 	}
 	for device, rows := range c.rejects {
 		for row := range rows {
-			c.differ(schema.Member{Device: device}, c.Names.Rejects(), row, "", "there", "absent: nothing of that row is to be rejected")
+			c.differ(schema.Member{Device: device}, c.Names.Rejects(), row, "", "there",
+				"absent: nothing of that row is to be rejected")
 		}
 	}
 	if c.Receipts == nil {
@@ -145,7 +146,8 @@ func (c *checker) strangers(members map[group][]schema.Member) {
 	}
 	for device, told := range c.Receipts.told {
 		if !known[device] {
-			c.differ(schema.Member{Device: device}, c.Names.Fleet(), "", "", "absent", "there: the device was told that its readings are stored")
+			c.differ(schema.Member{Device: device}, c.Names.Fleet(), "", "", "absent",
+				"there: the device was told that its readings are stored")
 			c.found.count(func(r *Result) { r.Lost += len(told) })
 		}
 	}

@@ -21,7 +21,8 @@ const equalTo = 1e-9
 
 // compareRollups compares the rows of partitions with what is wanted, and takes out of
 // that what was found.
-func (c *checker) compareRollups(ctx context.Context, wanted map[schema.DeviceID]*expectation, partitions []string) error {
+func (c *checker) compareRollups(ctx context.Context, wanted map[schema.DeviceID]*expectation,
+	partitions []string) error {
 	for _, partition := range partitions {
 		parts := strings.Split(partition, "!") // tenant!window!day!month
 		err := c.outputs(ctx, c.Names.Rollups(), partition, 2, func(e tables.Entity) error {
@@ -33,7 +34,8 @@ func (c *checker) compareRollups(ctx context.Context, wanted map[schema.DeviceID
 				return nil // an output that became empty
 			}
 			if err != nil || x == nil || ticks.Time().Format("2006-01-02") != parts[2] {
-				c.found.differ(Difference{Table: c.Names.Rollups(), Device: schema.DeviceID(device), Row: partition + " " + e.RowKey, Is: "there", Want: "absent: no device of that partition has such a bucket"})
+				c.found.differ(Difference{Table: c.Names.Rollups(), Device: schema.DeviceID(device), Row: partition + " " +
+					e.RowKey, Is: "there", Want: "absent: no device of that partition has such a bucket"})
 				return nil
 			}
 			c.compareBucket(x, b, e)
@@ -118,7 +120,8 @@ func (c *checker) missing(x *expectation) {
 
 func (n newest) String() string { return fmt.Sprintf("%s of %s", n.value, n.at) }
 
-func (c *checker) compareLatest(ctx context.Context, wanted map[schema.DeviceID]*expectation, partitions []string) error {
+func (c *checker) compareLatest(ctx context.Context, wanted map[schema.DeviceID]*expectation,
+	partitions []string) error {
 	for _, partition := range partitions {
 		err := c.outputs(ctx, c.Names.Latest(), partition, 1, func(e tables.Entity) error {
 			x := wanted[schema.DeviceID(e.RowKey)]
@@ -126,7 +129,8 @@ func (c *checker) compareLatest(ctx context.Context, wanted map[schema.DeviceID]
 				return nil
 			}
 			if x == nil {
-				c.found.differ(Difference{Table: c.Names.Latest(), Device: schema.DeviceID(e.RowKey), Row: partition, Is: "there", Want: "absent: the partition has no such device"})
+				c.found.differ(Difference{Table: c.Names.Latest(), Device: schema.DeviceID(e.RowKey), Row: partition, Is: "there",
+					Want: "absent: the partition has no such device"})
 				return nil
 			}
 			c.compareNewest(x, e)
@@ -202,7 +206,8 @@ func (c *checker) compareRejects(x *expectation) {
 	}
 	if want > slots {
 		if t.Rejects < want || t.Rejects > want+t.Late {
-			c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects), fmt.Sprintf("%d", want))
+			c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects),
+				fmt.Sprintf("%d", want))
 		}
 		if kept != slots {
 			c.differ(x.member, c.Names.Rejects(), "", "", fmt.Sprintf("%d rows", kept), fmt.Sprintf("%d, of %d", slots, want))
@@ -210,7 +215,8 @@ func (c *checker) compareRejects(x *expectation) {
 		return
 	}
 	if t.Rejects != want {
-		c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects), fmt.Sprintf("%d", want))
+		c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects),
+			fmt.Sprintf("%d", want))
 	}
 	for row := range x.rejected {
 		if own[row] == 0 {

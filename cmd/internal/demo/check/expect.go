@@ -53,7 +53,8 @@ type expectation struct {
 
 // expect reads all rows of a device, and compares them with its receipts.
 func (c *checker) expect(ctx context.Context, m schema.Member) (*expectation, error) {
-	x := &expectation{member: m, buckets: map[bucket]map[string]*sums{}, newest: map[string]newest{}, rejected: map[string]bool{}}
+	x := &expectation{member: m, buckets: map[bucket]map[string]*sums{}, newest: map[string]newest{},
+		rejected: map[string]bool{}}
 	folded := max(c.Until.String(), c.tracks[m.Device].Checkpoint)
 	found := map[string]bool{}
 	var bytes int64

@@ -11,7 +11,8 @@ import (
 // outputs gives the outputs of a partition, whose keys have so many parts. One of
 // more than 200 sensors is in several entities, whose keys go on with a number; they
 // are joined, and properties that no sensor has are left out.
-func (c *checker) outputs(ctx context.Context, table, partition string, keyParts int, each func(tables.Entity) error) error {
+func (c *checker) outputs(ctx context.Context, table, partition string, keyParts int,
+	each func(tables.Entity) error) error {
 	whole := tables.Entity{PartitionKey: partition}
 	err := c.rows(ctx, table, tables.Query{Range: tables.Partition(partition)}, func(e tables.Entity) error {
 		c.found.count(func(r *Result) { r.OutputBytes += int64(e.Size()) })

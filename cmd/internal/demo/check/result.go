@@ -60,7 +60,8 @@ type findings struct {
 }
 
 func newFindings() *findings {
-	return &findings{result: Result{Buckets: map[string]int{}, First: []Difference{}}, lost: map[string]int{}, doubled: map[string]int{}}
+	return &findings{result: Result{Buckets: map[string]int{}, First: []Difference{}}, lost: map[string]int{},
+		doubled: map[string]int{}}
 }
 
 func (f *findings) differ(d Difference) {

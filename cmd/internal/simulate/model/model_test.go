@@ -75,9 +75,11 @@ func mean(p *Probe, sensor string, from time.Time, days int) float64 {
 
 func TestSummerOfTheSouthIsInJanuary(t *testing.T) {
 	january, july := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 5, 0, 0, 0, 0, time.UTC)
-	for slug, south := range map[string]bool{"sydney": true, "cape-town": true, "buenos-aires": true, "mcmurdo": true, "aberdeen": false, "chicago": false, "beijing": false} {
+	for slug, south := range map[string]bool{"sydney": true, "cape-town": true, "buenos-aires": true, "mcmurdo": true,
+		"aberdeen": false, "chicago": false, "beijing": false} {
 		p := probe(t, 3, slug)
-		if inJanuary, inJuly := mean(p, "temperature_air", january, 20), mean(p, "temperature_air", july, 20); (inJanuary > inJuly) != south {
+		if inJanuary, inJuly := mean(p, "temperature_air", january, 20),
+			mean(p, "temperature_air", july, 20); (inJanuary > inJuly) != south {
 			t.Errorf("%s: %.1f in January, %.1f in July", slug, inJanuary, inJuly)
 		}
 	}
@@ -175,7 +177,8 @@ func TestNeighboursShareTheRainAndOthersDoNot(t *testing.T) {
 	}
 	near, far := agree(48.2, 10.3), agree(20, -100)
 	if near < 0.6 || far > 0.3 {
-		t.Errorf("of the hours with rain at one of two places, it rains at both in %.2f if they are near, in %.2f if far", near, far)
+		t.Errorf("of the hours with rain at one of two places, it rains at both in %.2f if they are near, in %.2f if far",
+			near, far)
 	}
 }
 

@@ -56,11 +56,13 @@ type Probe struct {
 
 // NewProbe is a probe with the first so many sensors. Its key tells it from others.
 func NewProbe(seed, key uint64, at Place, deployed time.Time, n int) *Probe {
-	p := &Probe{weather: Weather{seed}, place: at, climate: climateOf(at), key: key, deployed: deployed, sensors: sensors()[:n]}
+	p := &Probe{weather: Weather{seed}, place: at, climate: climateOf(at), key: key, deployed: deployed,
+		sensors: sensors()[:n]}
 	keeps := 60 + 90*p.bias(1)
 	dry, wet := 5+7*p.bias(2), 36+14*p.bias(3)
 	p.soils[0] = soil{weather: p.weather, lat: at.Lat, lon: at.Lon, dry: dry, wet: wet, keeps: keeps, late: 1}
-	p.soils[1] = soil{weather: p.weather, lat: at.Lat, lon: at.Lon, dry: dry + 4, wet: wet - 4, keeps: 1.4 * keeps, late: 14}
+	p.soils[1] = soil{weather: p.weather, lat: at.Lat, lon: at.Lon, dry: dry + 4, wet: wet - 4, keeps: 1.4 * keeps,
+		late: 14}
 	return p
 }
 

@@ -21,9 +21,12 @@ type roles struct {
 
 // usual returns common names of columns, without case and punctuation, the best first.
 func usual() (device, when, sensor, value, lat, lon []string) {
-	return []string{"device", "deviceid", "deviceuid", "devicename", "sensorid", "nodeid", "node", "stationid", "station", "thing", "thingid", "mac", "serial", "serialnumber", "id", "name", "sensor", "sensorname"},
-		[]string{"timestamp", "timestamputc", "time", "timeutc", "utctime", "datetime", "datetimeutc", "utc", "ts", "when", "at", "recordedat", "measuredat", "observedat", "createdat", "eventtime", "epoch", "unixtime", "date"},
-		[]string{"sensor", "sensorname", "metric", "measurement", "parameter", "variable", "quantity", "field", "channel", "property"},
+	return []string{"device", "deviceid", "deviceuid", "devicename", "sensorid", "nodeid", "node", "stationid", "station",
+			"thing", "thingid", "mac", "serial", "serialnumber", "id", "name", "sensor", "sensorname"},
+		[]string{"timestamp", "timestamputc", "time", "timeutc", "utctime", "datetime", "datetimeutc", "utc", "ts", "when",
+			"at", "recordedat", "measuredat", "observedat", "createdat", "eventtime", "epoch", "unixtime", "date"},
+		[]string{"sensor", "sensorname", "metric", "measurement", "parameter", "variable", "quantity", "field", "channel",
+			"property"},
 		[]string{"value", "val", "reading"},
 		[]string{"lat", "latitude"}, []string{"lon", "lng", "long", "longitude"}
 }
@@ -43,14 +46,16 @@ func plain(name string) string {
 func (c Columns) guess(columns []string, first record) (r roles, err error) {
 	find := func(names []string, not ...int) int {
 		for _, name := range names {
-			if i := slices.IndexFunc(columns, func(c string) bool { return plain(c) == name }); i >= 0 && !slices.Contains(not, i) {
+			if i := slices.IndexFunc(columns, func(c string) bool { return plain(c) == name }); i >= 0 &&
+				!slices.Contains(not, i) {
 				return i
 			}
 		}
 		return -1
 	}
 	device, when, sensor, value, lat, lon := usual()
-	r = roles{device: find(device), time: find(when), lat: find(lat), lon: find(lon), site: find([]string{"site"}), sensor: -1, value: -1}
+	r = roles{device: find(device), time: find(when), lat: find(lat), lon: find(lon), site: find([]string{"site"}),
+		sensor: -1, value: -1}
 	if r.device, err = named(columns, c.Device, r.device); err != nil {
 		return r, err
 	}
@@ -65,7 +70,8 @@ func (c Columns) guess(columns []string, first record) (r roles, err error) {
 		}
 	}
 	if r.time < 0 {
-		return r, fmt.Errorf("no column looks like a time; name it with --time-column (the columns are %s)", strings.Join(columns, ", "))
+		return r, fmt.Errorf("no column looks like a time; name it with --time-column (the columns are %s)",
+			strings.Join(columns, ", "))
 	}
 	if v, s := find(value), find(sensor, r.device); v >= 0 && s >= 0 && r.device >= 0 && len(c.Sensors) == 0 {
 		r.sensor, r.value = s, v

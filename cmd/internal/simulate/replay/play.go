@@ -40,7 +40,8 @@ func (r *Recording) Devices() int { return len(r.devices) }
 func (r *Recording) Members(shift time.Duration) []simulate.Member {
 	all := make([]simulate.Member, len(r.devices))
 	for i, d := range r.devices {
-		m := simulate.Member{ID: d.id, Tenant: r.config.Tenant, Site: schema.Site(d.site), Position: d.position, Deployed: r.Newest.Add(shift)}
+		m := simulate.Member{ID: d.id, Tenant: r.config.Tenant, Site: schema.Site(d.site), Position: d.position,
+			Deployed: r.Newest.Add(shift)}
 		for sensor, is := range r.labels {
 			if text, said := d.texts[sensor]; is && said {
 				if m.Labels == nil {
@@ -70,7 +71,8 @@ func (r *Recording) Sendings(m simulate.Member, shift time.Duration) simulate.St
 	return func(yield func(simulate.Sending) bool) {
 		due := r.Oldest.Add(shift)
 		for _, reading := range r.byID[m.ID].readings {
-			s := simulate.Sending{Reading: device.Reading{Time: reading.at.Time().Add(shift), Values: make(map[string]any, len(reading.values))}}
+			s := simulate.Sending{Reading: device.Reading{Time: reading.at.Time().Add(shift),
+				Values: make(map[string]any, len(reading.values))}}
 			for _, v := range reading.values {
 				if !r.labels[v.sensor] {
 					s.Reading.Values[r.sensors.fit[v.sensor]] = v.v

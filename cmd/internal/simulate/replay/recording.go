@@ -109,7 +109,8 @@ func (r *reader) all() error {
 			return err
 		}
 		if r.Readings > maxReadings {
-			return fmt.Errorf("line %d: the file has more than %d readings, which do not fit into memory; cut it", r.in.Line, maxReadings)
+			return fmt.Errorf("line %d: the file has more than %d readings, which do not fit into memory; cut it", r.in.Line,
+				maxReadings)
 		}
 	}
 }

@@ -53,15 +53,29 @@ func TestAllFormsOfAFileGiveTheSameReadings(t *testing.T) {
 		`acme:b 2026-11-20T10:00:00.25Z temp=7`,
 	}
 	for name, text := range map[string]string{
-		"csv": "device,time,temp,hum\na,2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T09:59:00Z,-3,51\nb,2026-11-20T10:00:00.25Z,7,\n",
-		"semicolons, commas in numbers, Excel's mark, CRLF": "\ufeffTime;Device ID;temp;hum\r\n2026-11-20 10:00:00;a;21,5;50\r\n2026-11-20 10:00:00;a;21,5;50\r\n\r\n2026-11-20 09:59;a;-3;51\r\n2026-11-20 10:00:00.25;b;7;\r\n",
-		"tabs and zones":                "hum\ttemp\tnode\tts\n50\t21.5\ta\t2026-11-20 11:00:00 +0100\n50\t21.5\ta\t2026-11-20T10:00:00Z\n51\t-3\ta\t2026/11/20 09:59\n\t7\tb\t2026-11-20T12:00:00.25+02:00\n",
-		"seconds and so on":             "id,epoch,temp,hum\na,1795168800,21.5,50\na,1795168800000,21.5,50\na,1795168740000000,-3,51\nb,1795168800.25,7,\n",
-		"quotes":                        "device,time,temp,hum\n\"a\",\"2026-11-20T10:00:00Z\",\"21.5\",50\na,2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T09:59:00Z,-3,51\nb,2026-11-20T10:00:00.25Z,7,\"\"\n",
-		"JSON":                          `{"device":"a","time":"2026-11-20T10:00:00Z","temp":21.5,"hum":50}` + "\n" + `{"hum":50,"temp":21.5,"time":1795168800,"device":"a"}` + "\n" + `{"device":"a","time":1795168740,"temp":-3,"hum":51}` + "\n" + `{"device":"b","time":"2026-11-20T10:00:00.25Z","temp":7,"hum":null}`,
-		"long":                          "time,device,sensor,value\n2026-11-20T10:00:00Z,a,temp,21.5\n2026-11-20T10:00:00Z,a,hum,50\n2026-11-20T10:00:00Z,a,temp,21.5\n2026-11-20T10:00:00Z,a,hum,50\n2026-11-20T09:59:00Z,a,temp,-3\n2026-11-20T10:00:00.25Z,b,temp,7\n2026-11-20T09:59:00Z,a,hum,51\n",
-		"long with a sensor_id":         "timestamp,device_id,metric,value\n1795168800,a,temp,21.5\n1795168800,a,hum,50\n1795168800,a,temp,21.5\n1795168800,a,hum,50\n1795168740,a,temp,-3\n1795168800.25,b,temp,7\n1795168740,a,hum,51\n",
-		"no names that anybody knows 1": "device,X,temp,hum\na,2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T09:59:00Z,-3,51\nb,2026-11-20T10:00:00.25Z,7,\n",
+		"csv": "device,time,temp,hum\na,2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T10:00:00Z,21.5,50\na," +
+			"2026-11-20T09:59:00Z,-3,51\nb,2026-11-20T10:00:00.25Z,7,\n",
+		"semicolons, commas in numbers, Excel's mark, CRLF": "\ufeffTime;Device ID;temp;hum\r\n2026-11-20 " +
+			"10:00:00;a;21,5;50\r\n2026-11-20 10:00:00;a;21,5;50\r\n\r\n2026-11-20 09:59;a;-3;51\r\n2026-11-20 " +
+			"10:00:00.25;b;7;\r\n",
+		"tabs and zones": "hum\ttemp\tnode\tts\n50\t21.5\ta\t2026-11-20 11:00:00 " +
+			"+0100\n50\t21.5\ta\t2026-11-20T10:00:00Z\n51\t-3\ta\t2026/11/20 09:59\n\t7\tb\t2026-11-20T12:00:00.25+02:00\n",
+		"seconds and so on": "id,epoch,temp,hum\na,1795168800,21.5,50\na,1795168800000,21.5,50\na," +
+			"1795168740000000,-3,51\nb,1795168800.25,7,\n",
+		"quotes": "device,time,temp,hum\n\"a\",\"2026-11-20T10:00:00Z\",\"21.5\",50\na," +
+			"2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T09:59:00Z,-3,51\nb,2026-11-20T10:00:00.25Z,7,\"\"\n",
+		"JSON": `{"device":"a","time":"2026-11-20T10:00:00Z","temp":21.5,"hum":50}` + "\n" +
+			`{"hum":50,"temp":21.5,"time":1795168800,"device":"a"}` + "\n" +
+			`{"device":"a","time":1795168740,"temp":-3,"hum":51}` + "\n" +
+			`{"device":"b","time":"2026-11-20T10:00:00.25Z","temp":7,"hum":null}`,
+		"long": "time,device,sensor,value\n2026-11-20T10:00:00Z,a,temp,21.5\n2026-11-20T10:00:00Z," +
+			"a,hum,50\n2026-11-20T10:00:00Z,a,temp,21.5\n2026-11-20T10:00:00Z,a,hum,50\n2026-11-20T09:59:00Z,a,temp," +
+			"-3\n2026-11-20T10:00:00.25Z,b,temp,7\n2026-11-20T09:59:00Z,a,hum,51\n",
+		"long with a sensor_id": "timestamp,device_id,metric,value\n1795168800,a,temp,21.5\n1795168800,a,hum," +
+			"50\n1795168800,a,temp,21.5\n1795168800,a,hum,50\n1795168740,a,temp,-3\n1795168800.25,b,temp,7\n1795168740,a,hum," +
+			"51\n",
+		"no names that anybody knows 1": "device,X,temp,hum\na,2026-11-20T10:00:00Z,21.5,50\na,2026-11-20T10:00:00Z,21.5," +
+			"50\na,2026-11-20T09:59:00Z,-3,51\nb,2026-11-20T10:00:00.25Z,7,\n",
 	} {
 		for _, zipped := range []bool{false, true} {
 			given := text
@@ -94,7 +108,8 @@ func TestInvalidLinesAreReportedAndTheOthersCount(t *testing.T) {
 		"???,2026-11-20T10:01:00Z,2\n"+
 		strings.Repeat("x", tabular.MaxLine+1)+"\n"+
 		"a,2026-11-20T10:02:00Z,3", Columns{})
-	want := map[int]string{3: "not a time", 4: "may begin with the day", 5: "no device", 6: "no values", 7: "2 fields", 8: "a quote", 10: "the same id", 11: "cannot name", 12: "longer than"}
+	want := map[int]string{3: "not a time", 4: "may begin with the day", 5: "no device", 6: "no values", 7: "2 fields",
+		8: "a quote", 10: "the same id", 11: "cannot name", 12: "longer than"}
 	for line, text := range want {
 		if !strings.Contains(wrong[line], text) {
 			t.Errorf("line %d: %q, want %q", line, wrong[line], text)
@@ -103,7 +118,8 @@ func TestInvalidLinesAreReportedAndTheOthersCount(t *testing.T) {
 	if len(wrong) != len(want) || r.Wrong != len(want) || r.Readings != 3 || r.Devices() != 2 {
 		t.Errorf("%d wrong: %v; %d readings of %d devices", r.Wrong, wrong, r.Readings, r.Devices())
 	}
-	r, wrong = read(t, "{\"id\":\"a\",\"time\":1,\"t\":1}\n{]\n[1]\nnull\n{\"id\":{},\"time\":2,\"t\":{\"x\":[1]}}\n", Columns{})
+	r, wrong = read(t, "{\"id\":\"a\",\"time\":1,\"t\":1}\n{]\n[1]\nnull\n{\"id\":{},\"time\":2,\"t\":{\"x\":[1]}}\n",
+		Columns{})
 	if len(wrong) != 4 || r.Readings != 1 {
 		t.Errorf("%v, %v", wrong, played(r))
 	}
@@ -111,8 +127,10 @@ func TestInvalidLinesAreReportedAndTheOthersCount(t *testing.T) {
 
 func TestColumnsCanBeNamed(t *testing.T) {
 	text := "device,time,who,taken,temp,hum,Druck (hPa),PartitionKey,1st\na,2020-01-01,x,2026-11-20,1,2,3,4,5\n"
-	r, _ := read(t, text, Columns{Device: "who", Time: "taken", Sensors: []string{"hum", "Druck (hPa)", "PartitionKey", "1st"}})
-	if got := played(r); !slices.Equal(got, []string{`acme:x 2026-11-20T00:00:00Z Druck_hPa=3 PartitionKey_=4 _1st=5 hum=2`}) {
+	r, _ := read(t, text, Columns{Device: "who", Time: "taken",
+		Sensors: []string{"hum", "Druck (hPa)", "PartitionKey", "1st"}})
+	if got := played(r); !slices.Equal(got,
+		[]string{`acme:x 2026-11-20T00:00:00Z Druck_hPa=3 PartitionKey_=4 _1st=5 hum=2`}) {
 		t.Errorf("%q", got)
 	}
 	for _, c := range []Columns{{Device: "x"}, {Time: "x"}, {Sensors: []string{"x"}}} {
@@ -121,19 +139,24 @@ func TestColumnsCanBeNamed(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	for text, want := range map[string]string{"": "file is empty", "a,b\n1,2\n": "looks like a time", "a,a\n": "occurs twice", "time,x\nnow,1\n": "1 invalid line"} {
-		if _, err := Read(strings.NewReader(text), Config{Tenant: "acme", Now: now}); err == nil || !strings.Contains(err.Error(), want) {
+	for text, want := range map[string]string{"": "file is empty", "a,b\n1,2\n": "looks like a time",
+		"a,a\n": "occurs twice", "time,x\nnow,1\n": "1 invalid line"} {
+		if _, err := Read(strings.NewReader(text), Config{Tenant: "acme", Now: now}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
 
 func TestConstantTextsAreLabelsAndPlacesArePositions(t *testing.T) {
-	r, _ := read(t, "id,kind,state,lat,lon,site,time,temp\na,DHT,on,57.1,-2.1,north wing,2026-11-20,1\nb,BME,on,,,,2026-11-20,2\na,DHT,off,57.1,-2.1,,2026-11-19,3\n", Columns{})
+	r, _ := read(t, "id,kind,state,lat,lon,site,time,temp\na,DHT,on,57.1,-2.1,north "+
+		"wing,2026-11-20,1\nb,BME,on,,,,2026-11-20,2\na,DHT,off,57.1,-2.1,,2026-11-19,3\n", Columns{})
 	members := r.Members(time.Hour)
 	a := members[0]
-	if a.Labels["kind"] != "DHT" || len(a.Labels) != 1 || *a.Position != (schema.Position{Lat: 57.1, Lon: -2.1}) || a.Site != "north-wing" ||
-		!a.Deployed.Equal(time.Date(2026, 11, 19, 1, 0, 0, 0, time.UTC)) || members[1].Labels["kind"] != "BME" || members[1].Position != nil {
+	if a.Labels["kind"] != "DHT" || len(a.Labels) != 1 || *a.Position != (schema.Position{Lat: 57.1, Lon: -2.1}) ||
+		a.Site != "north-wing" ||
+		!a.Deployed.Equal(time.Date(2026, 11, 19, 1, 0, 0, 0, time.UTC)) || members[1].Labels["kind"] != "BME" ||
+		members[1].Position != nil {
 		t.Errorf("%+v", members)
 	}
 	if got := played(r)[0]; got != `acme:a 2026-11-20T00:00:00Z state="on" temp=1` {
@@ -142,8 +165,10 @@ func TestConstantTextsAreLabelsAndPlacesArePositions(t *testing.T) {
 }
 
 func TestWrongClocksDoNotShiftARecording(t *testing.T) {
-	r, _ := read(t, "time,temp\n0,1\n2019-05-01,1\n2019-05-07,2\n1970-01-01T00:10:00Z,3\n2099-01-01,4\n2019-05-02,5\n", Columns{})
-	if !r.Oldest.Equal(time.Date(2019, 5, 1, 0, 0, 0, 0, time.UTC)) || !r.Newest.Equal(time.Date(2019, 5, 7, 0, 0, 0, 0, time.UTC)) {
+	r, _ := read(t, "time,temp\n0,1\n2019-05-01,1\n2019-05-07,2\n1970-01-01T00:10:00Z,3\n2099-01-01,4\n2019-05-02,5\n",
+		Columns{})
+	if !r.Oldest.Equal(time.Date(2019, 5, 1, 0, 0, 0, 0, time.UTC)) ||
+		!r.Newest.Equal(time.Date(2019, 5, 7, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("from %s to %s", r.Oldest, r.Newest)
 	}
 	shift := now.Sub(r.Newest)
@@ -191,8 +216,10 @@ func TestRealWeekIsRead(t *testing.T) {
 			values += len(s.Reading.Values)
 		}
 	}
-	if r.Readings != 86_406 || r.Wrong != 0 || len(members) != 23 || values < 2*r.Readings || r.Oldest.Format(time.DateOnly) != "2019-05-01" || r.Newest.Format(time.DateOnly) != "2019-05-07" {
-		t.Errorf("%d readings with %d values of %d devices, %d wrong, from %s to %s", r.Readings, values, len(members), r.Wrong, r.Oldest, r.Newest)
+	if r.Readings != 86_406 || r.Wrong != 0 || len(members) != 23 || values < 2*r.Readings ||
+		r.Oldest.Format(time.DateOnly) != "2019-05-01" || r.Newest.Format(time.DateOnly) != "2019-05-07" {
+		t.Errorf("%d readings with %d values of %d devices, %d wrong, from %s to %s", r.Readings, values, len(members),
+			r.Wrong, r.Oldest, r.Newest)
 	}
 }
 
@@ -218,7 +245,8 @@ func FuzzRead(f *testing.F) {
 			for s := range r.Sendings(m, shift) {
 				n++
 				for name := range s.Reading.Values {
-					e := tables.Entity{PartitionKey: "p", RowKey: "r", Properties: []tables.Property{{Name: name, Value: tables.Boolean(true)}}}
+					e := tables.Entity{PartitionKey: "p", RowKey: "r",
+						Properties: []tables.Property{{Name: name, Value: tables.Boolean(true)}}}
 					if err := e.Check(); err != nil {
 						t.Fatalf("%q: %v", name, err)
 					}

@@ -185,7 +185,8 @@ func TestSharedKeyNeedsItsDateAndSignature(t *testing.T) {
 			}
 		}
 	}
-	want := "PUT\n\n\n\n\ntext/plain\n\n\n\n\n\n\nx-ms-date:Fri, 20 Nov 2026 10:00:00 GMT\nx-ms-meta-a_b:x y\nx-ms-meta-a1:1\n/acct/acct/a%20b\ncomp:metadata\nz:1,2"
+	want := "PUT\n\n\n\n\ntext/plain\n\n\n\n\n\n\nx-ms-date:Fri, 20 Nov 2026 10:00:00 GMT\nx-ms-meta-a_b:x " +
+		"y\nx-ms-meta-a1:1\n/acct/acct/a%20b\ncomp:metadata\nz:1,2"
 	if got := stringToSign(signed(wire.Blob, false, now), false, byWeight); got != want {
 		t.Errorf("string to sign\n%q, want\n%q", got, want)
 	}
@@ -194,12 +195,14 @@ func TestSharedKeyNeedsItsDateAndSignature(t *testing.T) {
 // Writers of .NET begin a document with a byte order mark, editors end it with a
 // line feed, and there are readers that resolve no character references.
 func TestPoliciesAreReadAndWrittenForEveryClient(t *testing.T) {
-	policies, err := parsePolicies([]byte("\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<SignedIdentifiers>\n<SignedIdentifier><Id>it's &quot;so&quot;</Id>" +
+	policies, err := parsePolicies([]byte("\uFEFF<?xml version=\"1.0\" " +
+		"encoding=\"utf-8\"?>\n<SignedIdentifiers>\n<SignedIdentifier><Id>it's &quot;so&quot;</Id>" +
 		"<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier>\n</SignedIdentifiers>\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := wire.XMLHeader + `<SignedIdentifiers><SignedIdentifier><Id>it's "so"</Id><AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier></SignedIdentifiers>`
+	want := wire.XMLHeader + `<SignedIdentifiers><SignedIdentifier><Id>it's ` +
+		`"so"</Id><AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier></SignedIdentifiers>`
 	if got := string(FormatPolicies(policies)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -186,7 +186,8 @@ func FuzzMarker(f *testing.F) {
 	f.Add("a/b")
 	f.Add("ä")
 	f.Fuzz(func(t *testing.T, name string) {
-		if got, err := decodeMarker(encodeMarker(name)); err != nil && utf8.ValidString(name) && len(name) <= maxName || err == nil && got != name {
+		if got, err := decodeMarker(encodeMarker(name)); err != nil && utf8.ValidString(name) && len(name) <= maxName ||
+			err == nil && got != name {
 			t.Fatalf("%q came back as %q, %v", name, got, err)
 		}
 		if got, err := decodeMarker(name); err == nil && !utf8.ValidString(got) {

@@ -138,7 +138,8 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	b := c.NewBlockBlobClient("x")
 	nothing := func(what string) {
 		t.Helper()
-		if n, m := len(f.files()), f.keys(store.PrefixFile)+f.keys(store.PrefixBytes)+f.keys(store.PrefixBlocks)+f.keys(store.PrefixStaged)+f.keys(store.PrefixBlob); n+m > 0 {
+		if n, m := len(f.files()), f.keys(store.PrefixFile)+f.keys(store.PrefixBytes)+f.keys(store.PrefixBlocks)+
+			f.keys(store.PrefixStaged)+f.keys(store.PrefixBlob); n+m > 0 {
 			t.Fatalf("%s: %d files and %d keys are left", what, n, m)
 		}
 	}

@@ -27,7 +27,8 @@ func TestEveryBodyIsAnsweredWithItsCRC64(t *testing.T) {
 	const sum, crc = "kAFQmDzST7DWlj99KOF/cg==", "6/rBP7vK5QU=" // of "abc"
 	for _, path := range []string{"/data/x", "/data/x?comp=block&blockid=QQ=="} {
 		a := f.Do(http.MethodPut, path, "abc", "x-ms-blob-type", "BlockBlob", "Content-MD5", sum)
-		if got := a.Header.Get("x-ms-content-crc64"); a.Status != http.StatusCreated || got != crc || a.Header.Get("Content-MD5") != sum {
+		if got := a.Header.Get("x-ms-content-crc64"); a.Status != http.StatusCreated || got != crc ||
+			a.Header.Get("Content-MD5") != sum {
 			t.Errorf("%s: %d, CRC64 %q, want %q; MD5 %q", path, a.Status, got, crc, a.Header.Get("Content-MD5"))
 		}
 	}

@@ -54,7 +54,8 @@ func TestPutBlobAnswersWithWhatIsThere(t *testing.T) {
 	}
 	f.put("/data/x", "").Want(t, 201, "")
 	b := f.Do("GET", "/data/x", "").Want(t, 200, "")
-	if b.Header.Get("Content-Type") != "application/octet-stream" || b.Header.Get("X-Ms-Meta-Site") != "" || b.Header.Get("Content-Length") != "0" {
+	if b.Header.Get("Content-Type") != "application/octet-stream" || b.Header.Get("X-Ms-Meta-Site") != "" ||
+		b.Header.Get("Content-Length") != "0" {
 		t.Errorf("after an overwrite: %v", b.Header)
 	}
 }
@@ -64,12 +65,14 @@ func TestSetPropertiesAndMetadataReplace(t *testing.T) {
 	first := f.put("/data/x", "hello", "x-ms-meta-a", "1", "Content-Type", "text/plain").Header
 	f.Do("PUT", "/data/x?comp=metadata", "", "x-ms-meta-b", "2").Want(t, 200, "")
 	a := f.Do("HEAD", "/data/x?comp=metadata", "").Want(t, 200, "")
-	if a.Header.Get("X-Ms-Meta-A") != "" || a.Header.Get("X-Ms-Meta-B") != "2" || a.Header.Get("ETag") == first.Get("ETag") {
+	if a.Header.Get("X-Ms-Meta-A") != "" || a.Header.Get("X-Ms-Meta-B") != "2" ||
+		a.Header.Get("ETag") == first.Get("ETag") {
 		t.Errorf("metadata %v", a.Header)
 	}
 	f.Do("PUT", "/data/x?comp=properties", "", "x-ms-blob-content-language", "fr").Want(t, 200, "")
 	a = f.Do("GET", "/data/x", "").Want(t, 200, "")
-	if _, typed := a.Header["Content-Type"]; typed || a.Header.Get("Content-Language") != "fr" || a.Header.Get("Content-MD5") != "" ||
+	if _, typed := a.Header["Content-Type"]; typed || a.Header.Get("Content-Language") != "fr" ||
+		a.Header.Get("Content-MD5") != "" ||
 		a.Header.Get("X-Ms-Meta-B") != "2" || a.Body != "hello" {
 		t.Errorf("properties %v", a.Header)
 	}
@@ -127,7 +130,8 @@ func TestRanges(t *testing.T) {
 func TestConditions(t *testing.T) {
 	f := withData(t)
 	tag := f.put("/data/x", "hello").Header.Get("ETag")
-	ago, hence := time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat), time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
+	ago, hence := time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat),
+		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
 	read := []struct {
 		name, value string
 		status      int
@@ -218,7 +222,8 @@ func TestBlockIDs(t *testing.T) {
 	f.Do("PUT", "/data/x?comp=blocklist",
 		"<BlockList><Committed>"+id(64)+"</Committed><Uncommitted>"+id(3)+"</Uncommitted></BlockList>").Want(t, 201, "")
 	a := f.Do("GET", "/data/x?comp=blocklist&blocklisttype=all", "").Want(t, 200, "")
-	want := wire.XMLHeader + "<BlockList><CommittedBlocks><Block><Name>" + id(64) + "</Name><Size>1</Size></Block><Block><Name>" + id(3) +
+	want := wire.XMLHeader + "<BlockList><CommittedBlocks><Block><Name>" + id(64) +
+		"</Name><Size>1</Size></Block><Block><Name>" + id(3) +
 		"</Name><Size>1</Size></Block></CommittedBlocks><UncommittedBlocks></UncommittedBlocks></BlockList>"
 	if a.Body != want || a.Header.Get("x-ms-blob-content-length") != "2" || a.Header.Get("ETag") == "" {
 		t.Errorf("block list %s %v", a.Body, a.Header)

@@ -130,7 +130,8 @@ func flat(t *testing.T, c *azcontainer.Client, o *azcontainer.ListBlobsFlatOptio
 			if o.Include.Metadata && *item.Name != "dir/uncommitted" && *item.Metadata["n"] != "v" {
 				t.Errorf("%s: metadata %v", *item.Name, item.Metadata)
 			}
-			if item.Properties.ETag == nil || (*item.Properties.ETag)[0] != '0' || item.Properties.LastModified.IsZero() || *item.Properties.BlobType != blob.BlobTypeBlockBlob {
+			if item.Properties.ETag == nil || (*item.Properties.ETag)[0] != '0' || item.Properties.LastModified.IsZero() ||
+				*item.Properties.BlobType != blob.BlobTypeBlockBlob {
 				t.Errorf("%s: properties %+v", *item.Name, item.Properties)
 			}
 		}

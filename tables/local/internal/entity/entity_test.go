@@ -28,9 +28,11 @@ func TestTypesSurviveStorage(t *testing.T) {
 	e := Entity{Timestamp: MinDateTime, Properties: b.Properties}
 	render := Renderer{Level: MinimalMetadata, Base: "http://h/a", Table: "t"}
 	got := string(render.Append(nil, "p", "r", e.Append(nil), false))
-	want := `{"odata.etag":"W/\"datetime'1601-01-01T00%3A00%3A00Z'\"","PartitionKey":"p","RowKey":"r","Timestamp":"1601-01-01T00:00:00Z",` +
+	want := `{"odata.etag":"W/\"datetime'1601-01-01T00%3A00%3A00Z'\"","PartitionKey":"p","RowKey":"r",` +
+		`"Timestamp":"1601-01-01T00:00:00Z",` +
 		`"s":"hé\"\n😀","i":-7,"big":3000000000.0,"d":1.0,"e":1E+300,"yes":true,` +
-		`"l@odata.type":"Edm.Int64","l":"-9223372036854775808","t@odata.type":"Edm.DateTime","t":"2026-11-20T08:00:00.1234567Z",` +
+		`"l@odata.type":"Edm.Int64","l":"-9223372036854775808","t@odata.type":"Edm.DateTime",` +
+		`"t":"2026-11-20T08:00:00.1234567Z",` +
 		`"g@odata.type":"Edm.Guid","g":"c9da6455-213d-42c9-9a79-3e9149a57833","x@odata.type":"Edm.Binary","x":"AQL/",` +
 		`"nan@odata.type":"Edm.Double","nan":"NaN","inf@odata.type":"Edm.Double","inf":"-Infinity"}`
 	if got != want {
@@ -48,7 +50,8 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 		return b.String() + `"RowKey":"r"}`
 	}
 	for body, want := range map[string]string{
-		``: "InvalidInput", `[]`: "InvalidInput", `{`: "InvalidInput", `{"a":1}x`: "InvalidInput", `{"a":1,"a":2}`: "InvalidInput", `{"a":"` + "\xff" + `"}`: "InvalidInput",
+		``: "InvalidInput", `[]`: "InvalidInput", `{`: "InvalidInput", `{"a":1}x`: "InvalidInput",
+		`{"a":1,"a":2}`: "InvalidInput", `{"a":"` + "\xff" + `"}`: "InvalidInput",
 		`{"a":{}}`: "InvalidInput", `{"a":[1]}`: "InvalidInput", `{"a":1,}`: "InvalidInput", `{"a":01}`: "InvalidInput",
 		`{"a":"1","a@odata.type":"Edm.Decimal"}`: "InvalidInput", `{"a":"x","a@odata.type":"Edm.Int64"}`: "InvalidInput",
 		`{"a":"9223372036854775808","a@odata.type":"Edm.Int64"}`: "InvalidInput", `{"a":2147483648,"a@odata.type":"Edm.Int32"}`: "InvalidInput",
@@ -69,7 +72,8 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 }
 
 func TestAnnotatedValueMayBeText(t *testing.T) {
-	b, err := Parse([]byte(`{"yes":"true","yes@odata.type":"Edm.Boolean","no":"False","no@odata.type":"Edm.Boolean","i":"-31","i@odata.type":"Edm.Int32",` +
+	b, err := Parse([]byte(`{"yes":"true","yes@odata.type":"Edm.Boolean","no":"False","no@odata.type":"Edm.Boolean",` +
+		`"i":"-31","i@odata.type":"Edm.Int32",` +
 		`"d":"1.5e3","d@odata.type":"Edm.Double"}`))
 	if err != nil {
 		t.Fatal(err)

@@ -31,8 +31,9 @@ func sample() *Row {
 func TestFilterMatches(t *testing.T) {
 	for filter, want := range map[string]bool{
 		"":                    true,
-		"PartitionKey eq 'p'": true, "PartitionKey ne 'p'": false, "RowKey ge 'r5'": true, "RowKey gt 'r5'": false, "'r6' gt RowKey": true,
-		"s eq 'it''s'": true, "s eq 'it'": false, "s lt 'j'": true, "s eq 7": false, "s ne 7": false,
+		"PartitionKey eq 'p'": true, "PartitionKey ne 'p'": false, "RowKey ge 'r5'": true, "RowKey gt 'r5'": false,
+		"'r6' gt RowKey": true,
+		"s eq 'it''s'":   true, "s eq 'it'": false, "s lt 'j'": true, "s eq 7": false, "s ne 7": false,
 		"i eq 7": true, "i eq 7L": true, "i lt 7.5": true, "i eq '7'": false, "i ge -3": true,
 		"l eq 1099511627776L": true, "l eq 1099511627776": true, "l gt 1e3": true,
 		"d eq 0.5": true, "d gt 0": true, "d le 5e-1": true, "nan eq nan": false, "nan ne 1.0": false,
@@ -67,9 +68,12 @@ func TestFilterMatches(t *testing.T) {
 
 func TestBadFilterIsRefusedWithACode(t *testing.T) {
 	for filter, code := range map[string]string{
-		"i eq": "InvalidInput", "eq 7": "InvalidInput", "(i eq 7": "InvalidInput", "i eq 7)": "InvalidInput", "i eq 7 8": "InvalidInput",
-		"s eq 'x": "InvalidInput", "i = 7": "InvalidInput", "i eq 7 and": "InvalidInput", "7": "InvalidInput", "7 eq 7": "InvalidInput",
-		"t eq datetime'yesterday'": "InvalidInput", "g eq guid'1'": "InvalidInput", "x eq X'0'": "InvalidInput", "i eq 1x": "InvalidInput",
+		"i eq": "InvalidInput", "eq 7": "InvalidInput", "(i eq 7": "InvalidInput", "i eq 7)": "InvalidInput",
+		"i eq 7 8": "InvalidInput",
+		"s eq 'x":  "InvalidInput", "i = 7": "InvalidInput", "i eq 7 and": "InvalidInput", "7": "InvalidInput",
+		"7 eq 7":                   "InvalidInput",
+		"t eq datetime'yesterday'": "InvalidInput", "g eq guid'1'": "InvalidInput", "x eq X'0'": "InvalidInput",
+		"i eq 1x":     "InvalidInput",
 		"s eq foo'x'": "InvalidInput", "i eq 0x10": "InvalidInput", "i eq 99999999999999999999L": "InvalidInput",
 		"startswith(s, 'i')": "NotImplemented", "length(s) eq 3": "NotImplemented",
 		strings.Repeat("(", MaxDepth+1) + "b":                    "InvalidInput",

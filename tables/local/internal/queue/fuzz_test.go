@@ -16,7 +16,8 @@ import (
 func FuzzParseText(f *testing.F) {
 	for _, body := range []string{textBody, "", "<QueueMessage/>", "\uFEFF<?xml version='1.0'?>" + textBody,
 		"<QueueMessage><MessageText>a&#13;&lt;<![CDATA[<b>]]><!-- c -->\r\n</MessageText></QueueMessage>",
-		"<QueueMessage><MessageText>", "<a:QueueMessage xmlns:a='b'><MessageText/></a:QueueMessage>", "<?xml version='1.0' encoding='utf-16'?>" + textBody,
+		"<QueueMessage><MessageText>", "<a:QueueMessage xmlns:a='b'><MessageText/></a:QueueMessage>",
+		"<?xml version='1.0' encoding='utf-16'?>" + textBody,
 		strings.Repeat("<QueueMessage>", 1000), "<QueueMessage><MessageText>\xff</MessageText></QueueMessage>"} {
 		f.Add([]byte(body))
 	}

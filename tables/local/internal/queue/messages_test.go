@@ -210,9 +210,11 @@ func TestGetReachesPastManyExpired(t *testing.T) {
 func TestMessageAnswersReadAsAzures(t *testing.T) {
 	f := newFixture(t)
 	f.queue("wire")
-	const when, id = `[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT`, `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+	const when, id = `[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT`,
+		`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 	const head = `^<\?xml version="1\.0" encoding="utf-8"\?><QueueMessagesList>`
-	const begin = `<QueueMessage><MessageId>` + id + `</MessageId><InsertionTime>` + when + `</InsertionTime><ExpirationTime>` + when + `</ExpirationTime>`
+	const begin = `<QueueMessage><MessageId>` + id + `</MessageId><InsertionTime>` + when +
+		`</InsertionTime><ExpirationTime>` + when + `</ExpirationTime>`
 	const lease = `<PopReceipt>[A-Za-z0-9+/=]+</PopReceipt><TimeNextVisible>` + when + `</TimeNextVisible>`
 	const rest = `<DequeueCount>\d</DequeueCount><MessageText>a &lt;b&gt;</MessageText>`
 	const end = `</QueueMessage></QueueMessagesList>$`

@@ -138,7 +138,8 @@ func (w *walk) get(u *turn, most int, visible int64) error {
 		known := w.model[want[i]]
 		known.dequeued++
 		known.visible, known.receipt = visible, m.receipt
-		if text, err := u.text(m); err != nil || m.id != want[i] || m.dequeued != known.dequeued || string(text) != known.text {
+		if text, err := u.text(m); err != nil || m.id != want[i] || m.dequeued != known.dequeued ||
+			string(text) != known.text {
 			w.f.Errorf("message %d is %v, the model has %v (%v)", i, m, known, err)
 		}
 	}

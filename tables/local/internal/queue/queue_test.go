@@ -61,8 +61,10 @@ func TestQueueNames(t *testing.T) {
 	for name, code := range map[string]string{
 		"abc": "", "a-1": "", "0-a-b-0": "", strings.Repeat("a", 63): "",
 		"ab": "OutOfRangeInput", strings.Repeat("a", 64): "OutOfRangeInput",
-		"Abc": "InvalidResourceName", "-ab": "InvalidResourceName", "ab-": "InvalidResourceName", "a--b": "InvalidResourceName",
-		"a_b": "InvalidResourceName", "a.b": "InvalidResourceName", "$root": "InvalidResourceName", "%C3%A9%C3%A9": "InvalidResourceName",
+		"Abc": "InvalidResourceName", "-ab": "InvalidResourceName", "ab-": "InvalidResourceName",
+		"a--b": "InvalidResourceName",
+		"a_b":  "InvalidResourceName", "a.b": "InvalidResourceName", "$root": "InvalidResourceName",
+		"%C3%A9%C3%A9": "InvalidResourceName",
 	} {
 		status := 201
 		if code != "" {
@@ -146,7 +148,8 @@ func TestNotServedNamesItself(t *testing.T) {
 	f := newFixture(t)
 	f.queue("some")
 	for target, names := range map[string]string{
-		"?comp=properties&restype=service": "comp=properties", "?comp=stats&restype=service": "comp=stats", "/some?comp=lease": "comp=lease",
+		"?comp=properties&restype=service": "comp=properties", "?comp=stats&restype=service": "comp=stats",
+		"/some?comp=lease": "comp=lease",
 	} {
 		r := f.Do("GET", target, "")
 		r.Want(t, 501, "NotImplemented")
@@ -203,7 +206,8 @@ func TestStoredPolicyRules(t *testing.T) {
 		_, err := q.SetAccessPolicy(t.Context(), &azqueue.SetAccessPolicyOptions{QueueACL: policies})
 		return err
 	}
-	start, expiry := f.now().Add(-time.Minute).UTC().Truncate(time.Second), f.now().Add(time.Hour).UTC().Truncate(time.Second)
+	start, expiry := f.now().Add(-time.Minute).UTC().Truncate(time.Second),
+		f.now().Add(time.Hour).UTC().Truncate(time.Second)
 	adders := func(id string) *azqueue.SignedIdentifier {
 		return &azqueue.SignedIdentifier{ID: &id, AccessPolicy: &azqueue.AccessPolicy{Start: &start, Expiry: &expiry,
 			Permission: ptr("a")}}
@@ -221,7 +225,8 @@ func TestStoredPolicyRules(t *testing.T) {
 	q = f.account().NewQueueClient("policy")
 	byPolicy().Want(t, 201, "")
 	got, err := q.GetAccessPolicy(t.Context(), nil)
-	if err != nil || len(got.SignedIdentifiers) != 2 || *got.SignedIdentifiers[0].ID != "adders" || !got.SignedIdentifiers[0].AccessPolicy.Expiry.Equal(expiry) {
+	if err != nil || len(got.SignedIdentifiers) != 2 || *got.SignedIdentifiers[0].ID != "adders" ||
+		!got.SignedIdentifiers[0].AccessPolicy.Expiry.Equal(expiry) {
 		t.Errorf("%v, %v", got, err)
 	}
 	deleters := adders("deleters")

@@ -14,8 +14,9 @@ func TestConditionIsAWeakETag(t *testing.T) {
 	for match, want := range map[string]string{
 		`W/"other"`: "412 UpdateConditionNotSatisfied", `w/"other"`: "412 UpdateConditionNotSatisfied",
 		`W/"datetime'2015-01-01T23%3A14%3A33.498Z'"`: "412 UpdateConditionNotSatisfied",
-		`"other"`: "400 InvalidInput", `other`: "400 InvalidInput", `"`: "400 InvalidInput", `W/"a", W/"b"`: "400 InvalidInput",
-		`*`: "204 ",
+		`"other"`: "400 InvalidInput", `other`: "400 InvalidInput", `"`: "400 InvalidInput",
+		`W/"a", W/"b"`: "400 InvalidInput",
+		`*`:            "204 ",
 	} {
 		for _, method := range []string{"PUT", "PATCH", "MERGE"} {
 			w := send(t, s, method, "/furrow/rows(PartitionKey='a',RowKey='01')", `{"n":1}`,

@@ -34,7 +34,8 @@ func TestPowerCutKeepsAcknowledgedWrites(t *testing.T) {
 		for worker, n := range acked.last {
 			count := after.countRows(t, fmt.Sprint("p", worker))
 			if count%10 != 0 || count < 10*n {
-				t.Errorf("round %d, seed %d: partition %d has %d rows after the cut, acknowledged were %d transactions of 10", round, seed, worker, count, n)
+				t.Errorf("round %d, seed %d: partition %d has %d rows after the cut, acknowledged were %d transactions of 10",
+					round, seed, worker, count, n)
 			}
 		}
 	}

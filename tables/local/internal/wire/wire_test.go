@@ -130,9 +130,11 @@ func TestTableErrorsAreJSONOrXMLAsAccepted(t *testing.T) {
 
 // FuzzHeaders: whatever net/http lets through is answered, and never with a 500.
 func FuzzHeaders(f *testing.F) {
-	f.Add([]byte("GET /acct/x?comp=list HTTP/1.1\r\nHost: h\r\nx-ms-version: 2026-12-06\r\nx-ms-client-request-id: a\r\n\r\n"))
+	f.Add([]byte("GET /acct/x?comp=list HTTP/1.1\r\nHost: h\r\nx-ms-version: 2026-12-06\r\nx-ms-client-request-id: " +
+		"a\r\n\r\n"))
 	f.Add([]byte("POST http://h/acct/%2f?a=%41&b HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc"))
-	f.Add([]byte("PUT /acct HTTP/1.1\r\nHost: acct.queue.h:1\r\nTransfer-Encoding: chunked\r\nx-ms-version: 0000-00-00\r\n\r\n3\r\nabc\r\n0\r\n\r\n"))
+	f.Add([]byte("PUT /acct HTTP/1.1\r\nHost: acct.queue.h:1\r\nTransfer-Encoding: chunked\r\nx-ms-version: " +
+		"0000-00-00\r\n\r\n3\r\nabc\r\n0\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
 		if err != nil {

@@ -24,7 +24,8 @@ func (d *drawing) timeAxis() {
 		if x > float64(d.size.Width-right-16) {
 			class += " last" // ends where the axis does
 		}
-		fmt.Fprintf(&d.out, `<path d="M%.1f %dV%d"/><text class="%s" x="%.1f" y="%d">%s</text>`, x, base, base+4, class, x, base+16, label)
+		fmt.Fprintf(&d.out, `<path d="M%.1f %dV%d"/><text class="%s" x="%.1f" y="%d">%s</text>`, x, base, base+4, class, x,
+			base+16, label)
 	}
 	d.out.WriteString(`</g>`)
 }
@@ -33,8 +34,10 @@ func (d *drawing) timeAxis() {
 func ticks(from, to time.Time, n int) (all []time.Time, months bool) {
 	from, to = from.UTC(), to.UTC()
 	span := to.Sub(from)
-	for _, step := range []time.Duration{time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute,
-		15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day} {
+	for _, step := range []time.Duration{time.Second, 5 * time.Second, 15 * time.Second, time.Minute, 2 * time.Minute,
+		5 * time.Minute, 10 * time.Minute,
+		15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day,
+		2 * day, 7 * day} {
 		if span/step >= time.Duration(n) {
 			continue
 		}

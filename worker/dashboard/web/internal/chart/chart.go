@@ -41,13 +41,15 @@ func (c Chart) SVG(s Size, class string) string {
 	d.Points = drawable(c.Points)
 	d.measure()
 	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" role="img" aria-label="%s">`,
-		class, s.Width, s.Height, left, top, s.Width-right, s.Height-bottom, html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
+		class, s.Width, s.Height, left, top, s.Width-right, s.Height-bottom,
+		html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
 	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(c.Title), html.EscapeString(c.Desc))
 	d.valueAxis()
 	d.timeAxis()
 	switch {
 	case len(d.Points) == 0:
-		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+s.Width-right)/2, (top+s.Height-bottom)/2)
+		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+s.Width-right)/2,
+			(top+s.Height-bottom)/2)
 	case c.Bars:
 		d.bars()
 	default:

@@ -48,15 +48,18 @@ func TestEveryChartIsWellFormed(t *testing.T) {
 		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 7, Low: 7, High: 7}}, Bars: true},
 		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 1e300, Low: -1e300, High: 1e300}}},
 		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 1e-300, Low: 0, High: 1e-300}}},
-		{From: start(), To: hour, Points: []Point{{Time: start(), Value: math.MaxFloat64, Low: -math.MaxFloat64, High: math.MaxFloat64}, {Time: hour}}},
+		{From: start(), To: hour, Points: []Point{{Time: start(), Value: math.MaxFloat64, Low: -math.MaxFloat64,
+			High: math.MaxFloat64}, {Time: hour}}},
 		{From: start(), To: hour, Points: []Point{{Time: start(), Value: 1e15 + 1, Low: 1e15 + 1, High: 1e15 + 1}}},
 		{From: start().AddDate(-50, 0, 0), To: hour, Points: []Point{{Time: start()}}},
 	}
 	for range 200 {
-		c := Chart{From: start(), To: start().Add(time.Duration(r.Int64N(int64(400 * day)))), Window: time.Duration(r.IntN(2)) * time.Minute, Bars: r.IntN(3) == 0}
+		c := Chart{From: start(), To: start().Add(time.Duration(r.Int64N(int64(400 * day)))),
+			Window: time.Duration(r.IntN(2)) * time.Minute, Bars: r.IntN(3) == 0}
 		for range r.IntN(50) {
 			v := (r.Float64() - 0.5) * math.Pow(10, float64(r.IntN(20)-10))
-			c.Points = append(c.Points, Point{Time: c.From.Add(time.Duration(r.Float64() * float64(c.To.Sub(c.From)))), Value: v, Low: v - r.Float64(), High: v + r.Float64()})
+			c.Points = append(c.Points, Point{Time: c.From.Add(time.Duration(r.Float64() * float64(c.To.Sub(c.From)))), Value: v,
+				Low: v - r.Float64(), High: v + r.Float64()})
 		}
 		charts = append(charts, c)
 	}
@@ -72,7 +75,8 @@ func TestEveryChartIsWellFormed(t *testing.T) {
 
 // TestAxisHasRoundNumbersAroundAllPoints.
 func TestAxisHasRoundNumbersAroundAllPoints(t *testing.T) {
-	text := draw(t, Chart{From: start(), To: start().Add(day), Window: time.Hour, Unit: "V", Points: []Point{{start(), 3.31, 3.02, 3.68}, {start().Add(time.Hour), 3.3, 3.1, 3.5}}})
+	text := draw(t, Chart{From: start(), To: start().Add(day), Window: time.Hour, Unit: "V",
+		Points: []Point{{start(), 3.31, 3.02, 3.68}, {start().Add(time.Hour), 3.3, 3.1, 3.5}}})
 	for _, want := range []string{">3.0<", ">3.8 V<", ">06:00<", ">21 Nov<"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the chart has no %s: %s", want, text)

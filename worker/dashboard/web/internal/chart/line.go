@@ -96,7 +96,8 @@ func (d *drawing) bars() {
 		}
 		width := max(1, (to-from)*0.8)
 		height := max(0.5, base-d.y(max(0, p.Value)))
-		fmt.Fprintf(&d.out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f"/>`, (from+to-width)/2, base-height, width, height, min(1.5, width/2))
+		fmt.Fprintf(&d.out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.1f"/>`, (from+to-width)/2, base-height,
+			width, height, min(1.5, width/2))
 	}
 	d.out.WriteString(`</g>`)
 }
