@@ -104,8 +104,10 @@ func arrows() []arrow {
 
 		{"worker", "jobs tables tables/schema tables/service"},
 		{"worker/price", ""},
-		{"worker/dashboard/pages/...", "worker/dashboard/pages/..."},
-		{"worker/...", "jobs/... tables tables/schema worker/..."},
+		{"worker/dashboard", "worker/dashboard/..."},
+		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/price worker/query"}, // no HTML, no HTTP
+		{"worker/dashboard/api", "tables tables/schema worker/dashboard/model"},
+		{"worker/dashboard/web/...", "worker/dashboard/api worker/dashboard/model worker/dashboard/web/..."},
 
 		{"sas", "tables tables/schema tables/service"},
 		{"sas/device", "tables tables/schema"}, // for the formats of keys
@@ -184,6 +186,16 @@ func TestEachAzureSDKHasOneHome(t *testing.T) {
 				if below(name, sdk) && !in {
 					t.Errorf("%s imports %s, whose home is %s", s.file, name, home)
 				}
+			}
+		}
+	}
+}
+
+func TestModelOfTheDashboardKnowsNoPages(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, name := range s.imports {
+			if s.pkg == "worker/dashboard/model" && !s.test && below(name, "html", "html/template", "net/http") {
+				t.Errorf("%s imports %s", s.file, name)
 			}
 		}
 	}
