@@ -2,6 +2,7 @@ package sas
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,12 @@ type Enrollments struct {
 	opened opened
 }
 
-// All returns the enrollments in the order of their IDs. Without a table there are none.
+// All returns the enrollments in the order of their IDs. Without a table there are none. If some
+// cannot be read, for example because a newer program wrote them, it returns the others and an
+// error that names the first of these.
 func (n *Enrollments) All(ctx context.Context) ([]schema.Enrollment, error) {
 	var all []schema.Enrollment
+	var unreadable error
 	for page, err := range n.Table.Rows(ctx, tables.Query{}) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil, nil
@@ -41,12 +45,13 @@ func (n *Enrollments) All(ctx context.Context) ([]schema.Enrollment, error) {
 		for _, row := range page.Rows {
 			e, err := schema.EnrollmentOf(row)
 			if err != nil {
-				return nil, err
+				unreadable = cmp.Or(unreadable, err)
+				continue
 			}
 			all = append(all, e)
 		}
 	}
-	return all, nil
+	return all, unreadable
 }
 
 // Get returns an enrollment as it is stored now, or ErrNoEnrollment.

@@ -58,12 +58,16 @@ func deviceList(c *cli.Context) error {
 	}
 	var last schema.DeviceID
 	more := false
-	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more)
+	var newer []error
+	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more, &newer)
 	if err := answer(c, deviceRecord{}, devices, func() string { return "no such device" }); err != nil {
 		return err
 	}
 	if more {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: there may be more: continue with --after %s\n", last)
+	}
+	if len(newer) > 0 {
+		return fmt.Errorf("%s skipped: %w", many(int64(len(newer)), "device"), newer[0])
 	}
 	return nil
 }
@@ -123,7 +127,7 @@ func listFilters() []listFilter {
 
 // listed returns the devices of pages that have the labels, up to limit. It sets last to the
 // last device, and more if there may be others.
-func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *schema.DeviceID, more *bool) iter.Seq2[query.Record, error] {
+func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *schema.DeviceID, more *bool, newer *[]error) iter.Seq2[query.Record, error] {
 	return func(yield func(query.Record, error) bool) {
 		n := 0
 		for page, err := range pages {
@@ -136,6 +140,10 @@ func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit
 			}
 			for i, e := range page.Rows {
 				d, err := schema.DeviceOf(e)
+				if errors.Is(err, schema.ErrNewer) {
+					*newer = append(*newer, err)
+					continue
+				}
 				if err == nil && !hasLabels(d, labels) {
 					continue
 				}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -169,20 +170,13 @@ func lastExpiry(device schema.Device) string {
 // checkLockout refuses a revocation that locks out other devices for long: those with tokens
 // for more than a day may not request another for weeks.
 func (d *desk) checkLockout(c *cli.Context, devices []schema.Device) error {
-	all, err := d.Enrollments.All(c.Context)
-	if err != nil {
-		return err
-	}
-	long := map[schema.EnrollmentID]schema.Enrollment{}
-	for _, e := range all {
-		if e.Life > sas.LongLife {
-			long[e.ID] = e
-		}
-	}
 	for _, device := range devices {
-		e, is := long[device.Enrollment]
-		if !is {
+		e, err := d.Enrollments.Get(c.Context, device.Enrollment)
+		if errors.Is(err, sas.ErrNoEnrollment) || err == nil && e.Life <= sas.LongLife {
 			continue
+		}
+		if err != nil {
+			return err
 		}
 		n, err := d.othersAffected(c, devices)
 		if err != nil {
@@ -213,13 +207,17 @@ func (d *desk) othersAffected(c *cli.Context, devices []schema.Device) (n int, e
 		cohorts[cohortOf(device)], given[device.ID] = true, true
 	}
 	now := tables.TicksOf(time.Now())
-	wanted := tables.Query{Select: []string{"Month", "Tenant", "Readings", "Status", "Tokens"}}
+	wanted := tables.Query{Select: []string{"Month", "Tenant", "Readings", "Status", "Tokens", schema.FormatProperty}}
 	for page, err := range d.Registry.Devices.Rows(c.Context, wanted) {
 		if err != nil {
 			return 0, err
 		}
 		for _, row := range page.Rows {
 			device, err := schema.DeviceOf(row)
+			if errors.Is(err, schema.ErrNewer) {
+				fmt.Fprintf(c.App.ErrWriter, "furrow: not counted: %v\n", err)
+				continue
+			}
 			if err != nil {
 				return 0, err
 			}

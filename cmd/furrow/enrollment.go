@@ -178,11 +178,8 @@ func enrollmentList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.Enrollments.All(c.Context)
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
+	all, failed := d.Enrollments.All(c.Context)
+	if len(all) == 0 && failed == nil {
 		fmt.Fprintln(c.App.ErrWriter, "No enrollment yet: create one with furrow enrollment add.")
 	}
 	for _, e := range all {
@@ -190,7 +187,7 @@ func enrollmentList(c *cli.Context) error {
 			return err
 		}
 	}
-	return nil
+	return failed
 }
 
 func printEnrollment(c *cli.Context, e schema.Enrollment) error {
