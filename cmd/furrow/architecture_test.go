@@ -107,7 +107,7 @@ func arrows() []arrow {
 		{"worker/dashboard", "worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/price worker/query"}, // no HTML, no HTTP
 		{"worker/dashboard/api", "tables tables/schema worker/dashboard/model"},
-		{"worker/dashboard/web/...", "worker/dashboard/api worker/dashboard/model worker/dashboard/web/..."},
+		{"worker/dashboard/web/...", "tables/schema worker/dashboard/api worker/dashboard/model worker/dashboard/web/..."},
 
 		{"sas", "tables tables/schema tables/service"},
 		{"sas/device", "tables tables/schema"}, // for the formats of keys
