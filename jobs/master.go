@@ -131,7 +131,7 @@ const small = 1000
 // that a page of rows has the whole of, or else the first. There is none where the
 // fleet ends. Empty months between them cost nothing.
 func (p *Pipeline) nextPartitions(ctx context.Context, after string) (names []string, err error) {
-	q := tables.Query{Range: tables.PartitionsAfter(after), Size: small, Select: []string{"PartitionKey"}}
+	q := tables.Query{Range: schema.Memberships(after), Size: small, Select: []string{"PartitionKey"}}
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, q) {
 		if err != nil {
 			return nil, err

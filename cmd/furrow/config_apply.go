@@ -37,7 +37,10 @@ func configApplyCommand() *cli.Command {
 		ArgsUsage: "FILE",
 		Description: "Stores nothing if the current generation has this content already, or if somebody else stores another one at the\n" +
 			"same time. Running processes follow within about 10 seconds, without a restart. If a change affects the results of\n" +
-			"processors, the outputs of all history are replaced in the background." +
+			"processors, the outputs of all history are replaced in the background.\n\n" +
+			"To upgrade a fleet, restart its processes with the new version one after the other: both versions work side by\n" +
+			"side, and you can go back. Then apply the configuration again with the new version: from then on workers write\n" +
+			"the newest format, which an older version cannot read. It is refused while an older worker or scheduler runs." +
 			examples("config apply site.yaml", "config apply site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING --json"),
 		Flags:  append(storageFlags(), jsonFlag()),
 		Action: configApply,

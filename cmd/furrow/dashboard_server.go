@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
+	"furrow/tables/schema"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
 )
@@ -75,7 +76,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if len(pipelines) < len(chosen) {
 		return nil, usagef(w.c, "--pipeline: not all of %s are in the configuration", strings.Join(chosen, ", "))
 	}
-	follower := generations.NewFollower(s.generationsOf(), holds, w.log)
+	follower := generations.NewFollower(s.generationsOf(), holds, schema.Process{}, w.log)
 	newer := func(ctx context.Context) ([]model.Pipeline, bool, error) {
 		was, _ := follower.Current()
 		err := follower.Look(ctx)

@@ -45,6 +45,9 @@ func openDesk(c *cli.Context, watchers ...watcher) (*desk, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
+		return nil, err
+	}
 	return &desk{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables, s.Names)}, nil
 }
 

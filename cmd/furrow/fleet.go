@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs/archive"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -48,6 +49,9 @@ func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.F
 	if err := s.needQueues(); err != nil {
 		return nil, nil, err
 	}
+	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
+		return nil, nil, err
+	}
 	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: logLevel(c)}))
 	if err := offer(s, c.Context, file, log); err != nil {
 		return nil, nil, err
@@ -56,8 +60,8 @@ func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.F
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &roles.Fleet{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: holds.Config.Pipelines, Generation: holds.Generation,
-		Stored: generations.NewFollower(s.generationsOf(), holds, log), Log: log}
+	f := &roles.Fleet{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: holds.Config.Pipelines, Generation: holds.Generation, Format: holds.Format,
+		Stored: generations.NewFollower(s.generationsOf(), holds, thisProcess(), log), Log: log}
 	if err := f.Select(c.StringSlice("pipeline")...); errors.Is(err, roles.ErrNoPipeline) {
 		return nil, nil, usagef(c, "--pipeline: %v", err)
 	}

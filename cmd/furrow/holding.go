@@ -9,6 +9,8 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
+	"furrow/cmd/internal/roles"
+	"furrow/tables/schema"
 )
 
 // generationsOf is where a fleet's configuration is stored.
@@ -31,7 +33,7 @@ func (s *stores) holding(ctx context.Context, file config.File) (generations.Loa
 		return loaded, err
 	}
 	loaded, err := file.Config()
-	return generations.Loaded{Config: loaded}, err
+	return generations.Loaded{Format: schema.Format, Config: loaded}, err
 }
 
 // offer stores the file of --config unless a generation has its text already, so
@@ -50,12 +52,19 @@ func (s *stores) offer(ctx context.Context, file config.File, log *slog.Logger) 
 	switch {
 	case err != nil:
 		return err
+	case change.Refused != nil:
+		log.WarnContext(ctx, "configuration file not applied", "file", file.Name, "generation", holds.Generation, "error", change.Refused)
 	case change.Stored:
 		log.InfoContext(ctx, "configuration stored", "file", file.Name, "generation", holds.Generation, "change", holds.Change)
 	case holds.Text != file.Text:
 		log.WarnContext(ctx, "configuration file is older than the one that holds; 'furrow config apply' stores it again", "file", file.Name, "generation", holds.Generation, "by", holds.By)
 	}
 	return nil
+}
+
+// thisProcess is this process as the fleet knows it.
+func thisProcess() schema.Process {
+	return schema.Process{Name: roles.WorkerName(), Version: readVersion().Version, Format: schema.Format}
 }
 
 // configFile is the file that a command with configFlag was given. One that is named

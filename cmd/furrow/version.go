@@ -35,7 +35,7 @@ type version struct {
 func formats() map[string]int {
 	return map[string]int{
 		"directory": local.Format,
-		"message":   schema.Format,
+		"fleet":     schema.Format,
 	}
 }
 

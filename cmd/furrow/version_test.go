@@ -56,7 +56,7 @@ func TestVersionAsJSONNamesEveryFormat(t *testing.T) {
 	if v.Go != runtime.Version() || v.Platform != runtime.GOOS+"/"+runtime.GOARCH {
 		t.Errorf("the build is %+v", v)
 	}
-	if v.Formats["message"] != schema.Format || v.Formats["directory"] != local.Format {
+	if v.Formats["fleet"] != schema.Format || v.Formats["directory"] != local.Format {
 		t.Errorf("the formats are %v", v.Formats)
 	}
 }

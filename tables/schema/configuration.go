@@ -27,6 +27,10 @@ type Configuration struct {
 	By         string       // who stored it
 	Change     string       // what differs from the generation before, for people
 	Stored     tables.Ticks // by storage's clock; ignored in what is written
+
+	// Format is the one that all of the fleet's processes can read when the generation
+	// is stored, and in which its workers write from then on. It never goes back.
+	Format int64
 }
 
 const (
@@ -78,6 +82,7 @@ func (c Configuration) Entity() (tables.Entity, error) {
 	e.Set("ID", tables.String(c.ID))
 	e.Set("By", tables.String(c.By))
 	e.Set("Change", tables.String(shortened(c.Change, maxChange)))
+	SetFormat(&e, c.Format)
 	for i, text := 0, c.Text; text != ""; i++ {
 		n := min(len(text), configurationPiece)
 		e.Set(configurationText(i), tables.Binary([]byte(text[:n])))
@@ -98,14 +103,15 @@ func shortened(s string, most int) string {
 
 // ConfigurationHead are the properties of a Configuration but for its text.
 func ConfigurationHead() []string {
-	return []string{"Timestamp", "Generation", "Bytes", "Hash", "ID", "By", "Change"}
+	return []string{"Timestamp", "Generation", "Bytes", "Hash", "ID", "By", "Change", FormatProperty}
 }
 
-// ConfigurationHeadOf is a row of the table config that was read without the text.
+// ConfigurationHeadOf is a row of the table config that was read without the text. It
+// means the same in every format.
 func ConfigurationHeadOf(e tables.Entity) (Configuration, error) {
-	f := fieldsOf(&e)
+	f := e.Fields()
 	c := Configuration{Generation: f.Int("Generation"), Hash: f.String("Hash"), ID: f.String("ID"), By: f.String("By"),
-		Change: f.String("Change"), Stored: e.Timestamp}
+		Change: f.String("Change"), Stored: e.Timestamp, Format: FormatOf(&e)}
 	if n, err := strconv.ParseInt(e.RowKey, 10, 64); err != nil || MaxGeneration-n != c.Generation {
 		f.Fail("Generation", cmp.Or(err, fmt.Errorf("it is %d, and the row key says otherwise", c.Generation)))
 	}
@@ -119,7 +125,7 @@ func ConfigurationOf(e tables.Entity) (Configuration, error) {
 		return c, err
 	}
 	var text strings.Builder
-	f := fieldsOf(&e)
+	f := e.Fields()
 	for i := range configurationPieces {
 		text.Write(f.Binary(configurationText(i)))
 	}

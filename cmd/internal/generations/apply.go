@@ -16,6 +16,8 @@ import (
 type Change struct {
 	Holds  schema.Configuration // the generation that holds now
 	Stored bool                 // it is a new one
+
+	Refused error // why an offer was not taken; ErrOlder
 }
 
 // ErrOvertaken says that somebody else has stored a configuration at the same time.
@@ -33,10 +35,66 @@ func (s Store) Apply(ctx context.Context, name, text, by string) (Change, error)
 	if err != nil {
 		return Change{}, err
 	}
-	if head.Generation > 0 && head.Text == text {
+	if err := s.reads(head); err != nil {
+		return Change{}, err
+	}
+	if head.Format < s.format() {
+		if err := s.olderProcesses(ctx); err != nil {
+			return Change{Holds: head}, err
+		}
+	}
+	return s.follow(ctx, head, text, parsed, s.format(), by)
+}
+
+// follow stores a text as the generation after head, unless head is just that.
+func (s Store) follow(ctx context.Context, head schema.Configuration, text string, parsed *config.Config, format int64, by string) (Change, error) {
+	if head.Generation > 0 && head.Text == text && head.Format == format {
 		return Change{Holds: head}, nil
 	}
-	return s.insert(ctx, schema.Configuration{Generation: head.Generation + 1, Text: text, By: by, Change: changed(head, parsed)})
+	next := schema.Configuration{Generation: head.Generation + 1, Text: text, By: by, Change: changed(head, parsed), Format: format}
+	if head.Generation > 0 && head.Format < format {
+		next.Change += fmt.Sprintf("; format %d becomes %d", head.Format, format)
+	}
+	return s.insert(ctx, next)
+}
+
+// reads tells why this program cannot use what a newer one has stored.
+func (s Store) reads(head schema.Configuration) error {
+	if head.Format <= s.format() {
+		return nil
+	}
+	return fmt.Errorf("generation %d: %w", head.Generation, schema.CheckFormat(head.Format))
+}
+
+// ErrOlder says that a process of the fleet could not read what would be written.
+var ErrOlder = errors.New("an older version of furrow runs in this fleet")
+
+// olderProcesses is an error with ErrOlder in its chain where a process lives that
+// does not read this program's format.
+func (s Store) olderProcesses(ctx context.Context) error {
+	var older []string
+	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.Processes()}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Rows {
+			p, err := schema.ProcessOf(e)
+			if err != nil {
+				return err
+			}
+			if p.Format < s.format() && p.Lives(page.Time) {
+				older = append(older, fmt.Sprintf("%s (version %s reads up to format %d)", p.Name, p.Version, p.Format))
+			}
+		}
+	}
+	if len(older) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w, and could not read format %d, which a configuration from this version allows: %s; upgrade or stop it, and apply again %v later if it was killed",
+		ErrOlder, s.format(), strings.Join(older, ", "), schema.ProcessGone)
 }
 
 // Offer stores a text as the next generation if no generation has it: whoever
@@ -52,23 +110,38 @@ func (s Store) Offer(ctx context.Context, name, text, by string) (Change, error)
 			return Change{Holds: head}, err
 		}
 		change, err := s.Apply(ctx, name, text, by)
-		if !errors.Is(err, ErrOvertaken) {
+		switch {
+		case errors.Is(err, ErrOlder) && change.Holds.Generation > 0:
+			return Change{Holds: change.Holds, Refused: err}, nil
+		case !errors.Is(err, ErrOvertaken):
 			return change, err
 		}
 	}
 }
 
-// Rollback stores the text of an old generation as the next one.
+// Rollback stores the text of an old generation as the next one, in the format of the
+// one that holds: it is written already.
 func (s Store) Rollback(ctx context.Context, generation int64, by string) (Change, error) {
 	old, err := s.Get(ctx, generation)
 	if err != nil {
 		return Change{}, err
 	}
-	return s.Apply(ctx, fmt.Sprintf("generation %d", generation), old.Text, by)
+	parsed, err := config.Parse(fmt.Sprintf("generation %d", generation), []byte(old.Text))
+	if err != nil {
+		return Change{}, err
+	}
+	head, _, err := s.Newest(ctx, 0)
+	if err == nil {
+		err = s.reads(head)
+	}
+	if err != nil {
+		return Change{}, err
+	}
+	return s.follow(ctx, head, old.Text, parsed, head.Format, by)
 }
 
 // insert stores a generation if there is none of its number. Any failure may be a
-// success whose answer was lost: what is there tells (invariant 9).
+// success whose answer was lost: what is there tells.
 func (s Store) insert(ctx context.Context, c schema.Configuration) (Change, error) {
 	c.ID = rand.Text()
 	e, err := c.Entity()

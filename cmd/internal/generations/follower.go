@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"furrow/tables/schema"
 )
 
 // A Follower knows the configuration that holds, as long as Run runs. It is safe
@@ -16,8 +18,9 @@ import (
 type Follower struct {
 	Every time.Duration // between two looks at storage, give or take a fifth; zero means Pace
 
-	store Store
-	log   *slog.Logger
+	store   Store
+	process presence
+	log     *slog.Logger
 
 	looking sync.Mutex // held while storage is asked
 	looked  time.Time  // when it was last asked
@@ -35,9 +38,11 @@ const Pace = 10 * time.Second
 // ErrNewer says that a generation is not to be had yet, or not by this program.
 var ErrNewer = errors.New("a newer configuration is needed")
 
-// NewFollower follows from a configuration on that was loaded before.
-func NewFollower(s Store, first Loaded, log *slog.Logger) *Follower {
-	return &Follower{store: s, log: log, current: first, changed: make(chan struct{})}
+// NewFollower follows from a configuration on that was loaded before. While it runs,
+// it keeps the row of the process in storage, unless the process has no name: it then
+// reads what others write, and nobody waits for it.
+func NewFollower(s Store, first Loaded, p schema.Process, log *slog.Logger) *Follower {
+	return &Follower{store: s, process: presence{table: s.Table, process: p}, log: log, current: first, changed: make(chan struct{})}
 }
 
 // Current is the newest configuration that was loaded, and a channel that is closed
@@ -53,7 +58,12 @@ func (f *Follower) Current() (Loaded, <-chan struct{}) {
 // stays as it is. Several Runs of one Follower ask no more often than one.
 func (f *Follower) Run(ctx context.Context) error {
 	failing, every := false, cmp.Or(f.Every, Pace)
+	f.process.begin()
+	defer f.process.end(ctx)
 	for {
+		if err := f.process.say(ctx); err != nil && !failing && ctx.Err() == nil {
+			f.log.WarnContext(ctx, "process not registered", "error", err)
+		}
 		if sleep(ctx, every*4/5+rand.N(every*2/5)) != nil {
 			return nil
 		}

@@ -36,7 +36,7 @@ func (s *site) store(t *testing.T, through policy.Transporter) Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Store{c.Table(schema.Names{}.Config())}
+	return Store{Table: c.Table(schema.Names{}.Config())}
 }
 
 // text is a configuration with a batch of n devices.
@@ -191,7 +191,7 @@ func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
 	y := newSite(t)
 	s := y.store(t, nil)
 	var said strings.Builder
-	f := NewFollower(s, Loaded{0, config.Default()}, slog.New(slog.NewTextHandler(&said, nil)))
+	f := NewFollower(s, Loaded{Config: config.Default()}, schema.Process{}, slog.New(slog.NewTextHandler(&said, nil)))
 	now := func() int64 {
 		if err := f.Look(t.Context()); err != nil {
 			t.Error(err)
@@ -240,7 +240,7 @@ func TestReachAsksStorageOnceForManyJobs(t *testing.T) {
 	y := newSite(t)
 	must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
 	count := &counting{}
-	f := NewFollower(y.store(t, count), Loaded{1, config.Default()}, slog.New(slog.DiscardHandler))
+	f := NewFollower(y.store(t, count), Loaded{Generation: 1, Config: config.Default()}, schema.Process{}, slog.New(slog.DiscardHandler))
 	began := time.Now()
 	var all sync.WaitGroup
 	for range 100 {
@@ -266,7 +266,7 @@ func (c *counting) Do(r *http.Request) (*http.Response, error) {
 
 func TestAFollowerFollowsAndEnds(t *testing.T) {
 	s := newSite(t).store(t, nil)
-	f := NewFollower(s, Loaded{0, config.Default()}, slog.New(slog.DiscardHandler))
+	f := NewFollower(s, Loaded{Config: config.Default()}, schema.Process{}, slog.New(slog.DiscardHandler))
 	f.Every = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

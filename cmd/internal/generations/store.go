@@ -4,6 +4,7 @@
 package generations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +15,18 @@ import (
 )
 
 // A Store is the table config of a fleet.
-type Store struct{ Table *tables.Table }
+type Store struct {
+	Table *tables.Table
+	// Format is the newest that this program writes; zero means schema.Format.
+	Format int64
+}
+
+func (s Store) format() int64 { return cmp.Or(s.Format, schema.Format) }
 
 // A Loaded is a configuration that a process works under.
 type Loaded struct {
 	Generation int64 // zero: it is not stored
+	Format     int64 // in which workers write, as schema.Format
 	Config     *config.Config
 }
 
@@ -93,8 +101,11 @@ func (s Store) heads(ctx context.Context, filter string) (all []schema.Configura
 }
 
 // Read checks a stored configuration, as a file is checked. Its error is
-// config.Problems.
+// config.Problems, or schema.ErrNewer.
 func Read(c schema.Configuration) (Loaded, error) {
+	if err := schema.CheckFormat(c.Format); err != nil {
+		return Loaded{}, fmt.Errorf("generation %d: %w", c.Generation, err)
+	}
 	parsed, err := config.Parse(fmt.Sprintf("generation %d", c.Generation), []byte(c.Text))
-	return Loaded{c.Generation, parsed}, err
+	return Loaded{c.Generation, c.Format, parsed}, err
 }

@@ -75,7 +75,7 @@ func (f *Fleet) months(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for last := ""; ; {
 			found := false
-			for e, err := range f.rows(ctx, f.Names.Fleet(), tables.Query{Range: tables.PartitionsAfter(last), Size: 1, Select: []string{"PartitionKey"}}) {
+			for e, err := range f.rows(ctx, f.Names.Fleet(), tables.Query{Range: schema.Memberships(last), Size: 1, Select: []string{"PartitionKey"}}) {
 				if err != nil {
 					yield("", err)
 					return

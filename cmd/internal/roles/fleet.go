@@ -32,6 +32,7 @@ type Fleet struct {
 	Log       *slog.Logger
 
 	Generation int64                 // of the stored configuration that Pipelines are from; zero: it is not stored
+	Format     int64                 // in which jobs write, as schema.Format
 	Stored     *generations.Follower // of newer ones; nil: the pipelines stay as they are
 	only       []string              // the pipelines that were selected; none means all
 }
@@ -79,6 +80,9 @@ func (f *Fleet) Create(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := schema.StateLayout(ctx, f.Tables.Table(f.Names.Fleet())); err != nil {
+		return err
+	}
 	if f.Archive == nil || !slices.ContainsFunc(f.Pipelines, config.Pipeline.MakesObjects) {
 		return nil
 	}
@@ -108,7 +112,7 @@ func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	}
 	built, err := p.Build(f.Tables, f.Names, objects)
 	if built != nil {
-		built.Generation = f.Generation
+		built.Generation, built.Format = f.Generation, f.Format
 	}
 	return built, err
 }

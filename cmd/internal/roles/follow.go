@@ -12,7 +12,7 @@ import (
 // under is the fleet under another configuration.
 func (f *Fleet) under(g generations.Loaded) *Fleet {
 	other := *f
-	other.Generation, other.Pipelines = g.Generation, nil
+	other.Generation, other.Format, other.Pipelines = g.Generation, g.Format, nil
 	for _, p := range g.Config.Pipelines {
 		if len(f.only) == 0 || slices.Contains(f.only, string(p.Name)) {
 			other.Pipelines = append(other.Pipelines, p)

@@ -57,7 +57,7 @@ func (c *crewed) fleet(t *testing.T, under generations.Loaded, through policy.Tr
 	jobstest.Must(t, err)
 	client := c.World.Connect(t, through)
 	log := slog.New(slog.DiscardHandler)
-	follower := generations.NewFollower(generations.Store{Table: client.Table(c.Names.Config())}, under, log)
+	follower := generations.NewFollower(generations.Store{Table: client.Table(c.Names.Config())}, under, schema.Process{}, log)
 	follower.Every = 10 * time.Millisecond
 	f := &Fleet{Tables: client, Queues: queues, Names: c.Names, Pipelines: under.Config.Pipelines, Generation: under.Generation, Stored: follower, Log: log}
 	jobstest.Must(t, f.Create(t.Context()))

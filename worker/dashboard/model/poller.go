@@ -119,7 +119,7 @@ func (p *poller) seek(ctx context.Context) error {
 		return nil
 	}
 	for last := ""; ; {
-		q := tables.Query{Range: tables.PartitionsAfter(last), Size: 1, Select: []string{"PartitionKey"}}
+		q := tables.Query{Range: schema.Memberships(last), Size: 1, Select: []string{"PartitionKey"}}
 		found := ""
 		for e, err := range p.store.rows(ctx, p.store.c.Names.Latest(), q, allPages) {
 			if err != nil {

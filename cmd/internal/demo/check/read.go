@@ -11,7 +11,7 @@ import (
 // members are the devices of the fleet.
 func (c *checker) members(ctx context.Context) (map[group][]schema.Member, error) {
 	all := map[group][]schema.Member{}
-	err := c.rows(ctx, c.Names.Fleet(), tables.Query{}, func(e tables.Entity) error {
+	err := c.rows(ctx, c.Names.Fleet(), tables.Query{Range: schema.Memberships("")}, func(e tables.Entity) error {
 		m, err := schema.MemberOf(e)
 		g := group{m.Tenant, m.Month}
 		if !c.Except[m.Device] {

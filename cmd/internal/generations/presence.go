@@ -1,0 +1,64 @@
+package generations
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A presence keeps the row of a process in storage while something of it runs, so that
+// nobody raises the fleet's format above what the process reads.
+type presence struct {
+	table   *tables.Table
+	process schema.Process
+
+	mu      sync.Mutex
+	running int       // of several Runs, the last one to end deletes the row
+	said    time.Time // when the row was written last
+}
+
+func (p *presence) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running++
+}
+
+// say writes the row where it is time to.
+func (p *presence) say(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.process.Name == "" || time.Since(p.said) < schema.ProcessPace {
+		return nil
+	}
+	e, err := p.process.Entity()
+	if err == nil {
+		_, err = p.table.Do(ctx, tables.InsertOrReplace(e))
+	}
+	if errors.Is(err, tables.ErrNoTable) {
+		return nil // no configuration is stored yet
+	}
+	if err == nil {
+		p.said = time.Now()
+	}
+	return err
+}
+
+// end deletes the row, if it can be done soon: a row that is left counts for nothing
+// after a while.
+func (p *presence) end(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.running--; p.running > 0 || p.said.IsZero() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if e, err := p.process.Entity(); err == nil {
+		_, _ = p.table.Do(ctx, tables.Delete(e.PartitionKey, e.RowKey, tables.AnyETag))
+	}
+	p.said = time.Time{}
+}
