@@ -117,7 +117,7 @@ func (r Runs) figures(ctx context.Context, in tables.Range, of func(slot tables.
 		}
 		now = page.Time
 		for _, e := range page.Rows {
-			if err := addFigures(e, of); err != nil {
+			if err := addFigures(e, of); err != nil && !r.skip(e, err) {
 				return now, err
 			}
 		}

@@ -46,7 +46,7 @@ func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	jobstest.Must(t, err)
 	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: retry, OnOperation: h.figures.CountQueue})
 	jobstest.Must(t, err)
-	h.figures.Runs = Runs{tableClient.Table(f.Names.Runs())}
+	h.figures.Runs = Runs{Table: tableClient.Table(f.Names.Runs())}
 	p, queue := f.Pipeline(t, nil), queueClient.Queue(f.Names, "live")
 	p.Client, p.Batch = tableClient, 5
 	pool := &Pool{Source: queue, Size: 4, Idle: 100 * time.Millisecond, Log: quiet(), OnResult: h.figures.Ended,
@@ -75,7 +75,7 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 12, 40)
 	f := w.NewFleet(t)
-	runs := Runs{w.Connect(t, nil).Table(f.Names.Runs())}
+	runs := Runs{Table: w.Connect(t, nil).Table(f.Names.Runs())}
 	jobstest.Must(t, runs.Table.Create(t.Context()))
 	client, err := Connect(Config{Account: w.Account})
 	jobstest.Must(t, err)
@@ -139,7 +139,7 @@ func TestRunsDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 6, 5)
 	f := w.NewFleet(t)
-	runs := Runs{w.Connect(t, nil).Table(f.Names.Runs())}
+	runs := Runs{Table: w.Connect(t, nil).Table(f.Names.Runs())}
 	jobstest.Must(t, runs.Table.Create(t.Context()))
 	client, err := Connect(Config{Account: w.Account})
 	jobstest.Must(t, err)

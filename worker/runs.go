@@ -10,7 +10,21 @@ import (
 )
 
 // Runs are the rows of the table runs, as a Scheduler needs them.
-type Runs struct{ Table *tables.Table }
+type Runs struct {
+	Table *tables.Table
+
+	// Unreadable is called for each row that cannot be read, which is then skipped; nil
+	// makes such a row an error of the read.
+	Unreadable func(tables.Entity, error)
+}
+
+// skip tells whether a read goes on after a row that cannot be read.
+func (r Runs) skip(e tables.Entity, err error) bool {
+	if r.Unreadable != nil {
+		r.Unreadable(e, err)
+	}
+	return r.Unreadable != nil
+}
 
 // Insert inserts a run; the error is tables.ErrExists where its slot has one.
 func (r Runs) Insert(ctx context.Context, run schema.Run) error {
@@ -44,6 +58,9 @@ func (r Runs) Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (
 		now = page.Time
 		for _, e := range page.Rows {
 			run, err := schema.RunOf(e)
+			if err != nil && r.skip(e, err) {
+				continue
+			}
 			if err != nil {
 				return nil, now, err
 			}

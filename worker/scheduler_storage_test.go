@@ -39,7 +39,7 @@ func newStage(t *testing.T, a azuretest.Account, n schema.Names, transport polic
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stage{Runs{client.Table(n.Runs())}, queues.Queue(n, "live")}
+	return stage{Runs{Table: client.Table(n.Runs())}, queues.Queue(n, "live")}
 }
 
 func (s stage) create(t *testing.T) stage {

@@ -104,6 +104,7 @@ func arrows() []arrow {
 
 		{"worker", "jobs tables tables/schema tables/service"},
 		{"worker/price", ""},
+		{"worker/query", "jobs/... tables tables/schema worker"},
 		{"worker/dashboard", "worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/price worker/query"}, // no HTML, no HTTP
 		{"worker/dashboard/api", "tables tables/schema worker/dashboard/model"},

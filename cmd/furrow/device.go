@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -10,6 +9,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func deviceCommand() *cli.Command {
@@ -60,11 +60,11 @@ func deviceHeld(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found := 0
+	found, skipped := 0, query.Skipped{}
 	for _, p := range f.Pipelines {
-		for h, err := range f.Held(c.Context, p.Name, c.String("prefix")) {
-			if errors.Is(err, tables.ErrNoTable) {
-				break // the pipeline has not run yet
+		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{}, query.DeviceSelector{Prefix: c.String("prefix")}) {
+			if skipped.Add(err) {
+				continue
 			}
 			if err != nil {
 				return err
@@ -75,10 +75,10 @@ func deviceHeld(c *cli.Context) error {
 			}
 		}
 	}
-	if found == 0 {
+	if found == 0 && skipped.N == 0 {
 		fmt.Fprintln(c.App.ErrWriter, "No device is held.")
 	}
-	return nil
+	return unreadable(c, skipped)
 }
 
 func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) error {
@@ -124,27 +124,23 @@ func deviceRelease(c *cli.Context) error {
 		if _, err := schema.ParseDeviceID(device); err != nil {
 			return usagef(c, "%v", err)
 		}
-		prefix = device
 	}
 	f, _, err := openFleet(c)
 	if err != nil {
 		return err
 	}
-	released := 0
+	released, skipped := 0, query.Skipped{}
 	for _, p := range f.Pipelines {
 		pipeline, err := f.Jobs(p)
 		if err != nil {
 			return err
 		}
-		for h, err := range f.Held(c.Context, p.Name, prefix) {
-			if errors.Is(err, tables.ErrNoTable) {
-				break
+		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{}, query.DeviceSelector{Device: schema.DeviceID(device), Prefix: prefix}) {
+			if skipped.Add(err) {
+				continue
 			}
 			if err != nil {
 				return err
-			}
-			if device != "" && string(h.Place.Device()) != device {
-				continue
 			}
 			was, err := pipeline.Release(c.Context, h.Place)
 			if err != nil {
@@ -155,6 +151,9 @@ func deviceRelease(c *cli.Context) error {
 				fmt.Fprintf(c.App.Writer, "%s  %s is released\n", p.Name, h.Place.Device())
 			}
 		}
+	}
+	if err := unreadable(c, skipped); err != nil {
+		return err
 	}
 	if released == 0 && device != "" {
 		return fmt.Errorf("%s is not held in any pipeline: furrow device held lists those that are", device)

@@ -8,9 +8,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/query"
+	"furrow/cmd/internal/records"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func deviceListCommand() *cli.Command {
@@ -42,9 +43,9 @@ func deviceList(c *cli.Context) error {
 	}
 	if c.Bool("json") {
 		if c.IsSet("format") {
-			return usagef(c, "--json is --format %s: give one of them", query.JSONL)
+			return usagef(c, "--json is --format %s: give one of them", records.JSONL)
 		}
-		if err := c.Set("format", string(query.JSONL)); err != nil {
+		if err := c.Set("format", string(records.JSONL)); err != nil {
 			return err
 		}
 	}
@@ -58,16 +59,12 @@ func deviceList(c *cli.Context) error {
 	}
 	var last schema.DeviceID
 	more := false
-	var newer []error
-	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more, &newer)
-	if err := answer(c, deviceRecord{}, devices, func() string { return "no such device" }); err != nil {
+	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more)
+	if err := answer(c, devices, func() string { return "no such device" }); err != nil {
 		return err
 	}
 	if more {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: there may be more: continue with --after %s\n", last)
-	}
-	if len(newer) > 0 {
-		return fmt.Errorf("%s skipped: %w", many(int64(len(newer)), "device"), newer[0])
 	}
 	return nil
 }
@@ -127,28 +124,32 @@ func listFilters() []listFilter {
 
 // listed returns the devices of pages that have the labels, up to limit. It sets last to the
 // last device, and more if there may be others.
-func listed(pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *schema.DeviceID, more *bool, newer *[]error) iter.Seq2[query.Record, error] {
-	return func(yield func(query.Record, error) bool) {
+func listed(
+	pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *schema.DeviceID, more *bool,
+) iter.Seq2[deviceRecord, error] {
+	return func(yield func(deviceRecord, error) bool) {
 		n := 0
 		for page, err := range pages {
 			if errors.Is(err, tables.ErrNoTable) {
 				return
 			}
 			if err != nil {
-				yield(nil, err)
+				yield(deviceRecord{}, err)
 				return
 			}
 			for i, e := range page.Rows {
 				d, err := schema.DeviceOf(e)
-				if errors.Is(err, schema.ErrNewer) {
-					*newer = append(*newer, err)
-					continue
-				}
 				if err == nil && !hasLabels(d, labels) {
 					continue
 				}
-				if !yield(deviceRecord{Device: d}, err) || err != nil {
+				if err != nil {
+					err = &query.UnreadableError{Table: "devices", PartitionKey: e.PartitionKey, RowKey: e.RowKey, Err: err}
+				}
+				if !yield(deviceRecord{Device: d}, err) {
 					return
+				}
+				if err != nil {
+					continue
 				}
 				*last = d.ID
 				if n++; n == limit {

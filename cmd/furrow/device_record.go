@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"furrow/cmd/internal/query"
+	"furrow/cmd/internal/records"
 	"furrow/sas"
 	"furrow/tables/schema"
 )
@@ -19,7 +19,7 @@ type deviceRecord struct {
 	InFleet *bool       // whether its fleet row exists; nil: not read
 }
 
-var _ query.Record = deviceRecord{}
+var _ records.Record = deviceRecord{}
 
 func (deviceRecord) Columns() []string {
 	return []string{"device", "month", "tenant", "site", "enrollment", "status", "lat", "lon", "labels"}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/query"
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -58,7 +57,7 @@ func (d *desk) device(c *cli.Context, id schema.DeviceID) (schema.Device, error)
 	if !errors.Is(err, tables.ErrNotFound) {
 		return device, err
 	}
-	if _, err := (query.Source{Tables: d.Tables, Names: d.Names}).Device(c.Context, string(id)); err != nil {
+	if _, err := d.reader().Device(c.Context, string(id)); err != nil {
 		return device, err
 	}
 	return device, fmt.Errorf("device %s is in the fleet but has no record: create it with furrow device add", id)

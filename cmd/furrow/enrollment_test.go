@@ -272,7 +272,7 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 		t.Errorf("it is %+v", d)
 	}
 	w.refused(exitUsage, "did you mean", "device", "list", "--status=revokd")
-	w.refused(exitFailed, "near it are", "device", "show", "contoso:d9")
+	w.refused(exitFailed, "similar IDs", "device", "show", "contoso:d9")
 	w.refused(exitFailed, "no such file", "device", "import", "/nowhere.csv")
 }
 
@@ -306,7 +306,7 @@ func TestRevokingSaysWhoElseNeedsAToken(t *testing.T) {
 			}
 		}
 	}
-	w.refused(exitFailed, "there is no device", "device", "revoke", "line4-0", "line4-x")
+	w.refused(exitFailed, "no device", "device", "revoke", "line4-0", "line4-x")
 	if d := jsonOf[deviceLine](t, w.must("device", "show", "line4-0", "--json"))[0]; d.Status != schema.Active {
 		t.Error("with an id that is wrong, another was revoked")
 	}

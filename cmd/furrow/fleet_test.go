@@ -179,7 +179,7 @@ func TestCommandsOfAFleetSayWhatIsWrong(t *testing.T) {
 		"schedule --every 1ms --once":    "--every: it must be at least 1s",
 		"rewind --to -1h":                "name a DEVICE",
 		"rewind a/b --to -1h":            "device id",
-		"rewind pump-7 --to yesterday":   `"yesterday" is no time`,
+		"rewind pump-7 --to yesterday":   `"yesterday" is not a time`,
 		"rewind pump-7":                  "to",
 		"device release pump-7 --all":    "name one of",
 		"worker --config /nowhere.yaml":  "/nowhere.yaml",

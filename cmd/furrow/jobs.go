@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/roles"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/query"
 )
 
 func jobsCommand() *cli.Command {
@@ -53,13 +53,13 @@ func jobsList(c *cli.Context) error {
 	for _, p := range f.Pipelines {
 		queue := f.Queue(p)
 		line := queueLine{Pipeline: p.Name, Queue: queue.Name()}
-		if line.Messages, err = roles.OrNone(queue.Depth(c.Context)); err != nil {
+		if line.Messages, err = query.OrNone(queue.Depth(c.Context)); err != nil {
 			return err
 		}
-		if line.Catchup, err = roles.OrNone(queue.CatchupDepth(c.Context)); err != nil {
+		if line.Catchup, err = query.OrNone(queue.CatchupDepth(c.Context)); err != nil {
 			return err
 		}
-		if line.Poison, err = roles.OrNone(queue.PoisonDepth(c.Context)); err != nil {
+		if line.Poison, err = query.OrNone(queue.PoisonDepth(c.Context)); err != nil {
 			return err
 		}
 		if line.Poison > 0 {
@@ -102,7 +102,7 @@ func jobsRedrive(c *cli.Context) error {
 		wanted = func(p worker.Poisoned) bool { return strings.Contains(p.Cause, cause) }
 	}
 	for _, p := range f.Pipelines {
-		n, err := roles.OrNone(f.Queue(p).Redrive(c.Context, wanted))
+		n, err := query.OrNone(f.Queue(p).Redrive(c.Context, wanted))
 		if err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func jobsPurge(c *cli.Context) error {
 		return err
 	}
 	for _, p := range f.Pipelines {
-		n, err := roles.OrNone(f.Queue(p).Purge(c.Context))
+		n, err := query.OrNone(f.Queue(p).Purge(c.Context))
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/query"
+	"furrow/worker/query"
 )
 
 func queryCommand() *cli.Command {
@@ -49,27 +49,30 @@ func queryAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	source := query.Source{Tables: s.Tables, Names: s.Names}
-	if q.Scope, err = queryScope(c, source); err != nil {
+	f := s.reader()
+	if q.Scope, err = queryScope(c, f); err != nil {
 		return err
 	}
 	switch {
 	case c.Bool("raw"):
-		return answer(c, query.Reading{}, source.Readings(c.Context, q), func() string { return nothing(c, source, q, "readings") })
+		return answer(c, printed(f.Readings(c.Context, q), readingRecordOf), func() string { return nothing(c, f, q, "readings") })
 	case c.Bool("latest"):
-		return answer(c, query.Newest{}, source.Latest(c.Context, q), func() string { return neverFolded(q, "newest values", "latest") })
+		return answer(c, printed(f.Latest(c.Context, q), newestRecordOf), func() string { return neverFolded(q, "newest values", "latest") })
 	}
-	return queryRollups(c, source, q)
+	return queryRollups(c, f, q)
 }
 
-func queryRollups(c *cli.Context, source query.Source, q query.Question) (err error) {
-	windows, err := source.Windows(c.Context, q.Scope)
+// reader reads the fleet in the storage account.
+func (s *stores) reader() query.Fleet { return query.Fleet{Tables: s.Tables, Names: s.Names} }
+
+func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
+	windows, err := f.Windows(c.Context, q.Scope)
 	if err != nil {
 		return err
 	}
 	if len(windows) == 0 {
-		none := func(func(query.Record, error) bool) {}
-		return answer(c, query.Bucket{}, none, func() string { return neverFolded(q, "rollups", "rollup") })
+		none := func(func(bucketRecord, error) bool) {}
+		return answer(c, none, func() string { return neverFolded(q, "rollups", "rollup") })
 	}
 	if q.Window == 0 {
 		q.Window = query.Choose(windows, q.Span.Length())
@@ -77,19 +80,19 @@ func queryRollups(c *cli.Context, source query.Source, q query.Question) (err er
 	if !slices.Contains(windows, q.Window) {
 		return fmt.Errorf("%s has no rollups of %s; it has them of %s", q.Scope, q.Window, textOf(windows))
 	}
-	return answer(c, query.Bucket{}, source.Rollups(c.Context, q), func() string { return nothing(c, source, q, q.Window.String()+" rollups") })
+	return answer(c, printed(f.Rollups(c.Context, q), bucketRecordOf), func() string { return nothing(c, f, q, q.Window.String()+" rollups") })
 }
 
-func queryScope(c *cli.Context, s query.Source) (scope query.Scope, err error) {
+func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
 	switch {
 	case c.IsSet("tenant"):
-		scope, err = s.Tenant(c.String("tenant"))
+		scope, err = f.Tenant(c.String("tenant"))
 	case c.IsSet("prefix") && c.String("prefix") == "":
 		return scope, usagef(c, "--prefix is empty")
 	case c.IsSet("prefix"):
-		scope, err = s.Prefix(c.Context, c.String("prefix"))
+		scope, err = f.Prefix(c.Context, c.String("prefix"))
 	default:
-		scope, err = s.Device(c.Context, c.Args().First())
+		scope, err = f.Device(c.Context, c.Args().First())
 	}
 	if _, wrong := errors.AsType[*query.NameError](err); wrong {
 		return scope, usagef(c, "%v", err)
@@ -103,12 +106,12 @@ func neverFolded(q query.Question, what, processor string) string {
 }
 
 // nothing says that a span is empty, and of one device where it is not.
-func nothing(c *cli.Context, s query.Source, q query.Question, what string) string {
+func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) string {
 	text := fmt.Sprintf("%s has no %s %s", q.Scope, what, q.Span)
 	if len(q.Sensors) > 0 {
 		text += " of these sensors"
 	}
-	newest, err := s.NewestTime(c.Context, q.Scope)
+	newest, err := f.NewestTime(c.Context, q.Scope)
 	if err == nil && newest > 0 {
 		text += "; its newest value is of " + newest.Time().Format(time.RFC3339)
 	}

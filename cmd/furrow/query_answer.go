@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,49 +14,63 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"furrow/cmd/internal/query"
+	"furrow/cmd/internal/records"
+	"furrow/worker/query"
 )
 
 func formatFlag() cli.Flag {
 	return &cli.StringFlag{Name: "format", DefaultText: "table on a terminal, otherwise csv", Usage: "table, csv or jsonl"}
 }
 
-// checkAnswer refuses what no answer can be written by.
+// checkAnswer checks --format and --limit.
 func checkAnswer(c *cli.Context) error {
 	format := c.String("format")
 	switch {
-	case format != "" && !slices.Contains(query.Formats(), format):
-		return usagef(c, "--format is %q; it takes %s%s", format, strings.Join(query.Formats(), ", "), didYouMean(format, query.Formats(), ""))
+	case format != "" && !slices.Contains(records.Formats(), format):
+		return usagef(c, "--format is %q; it takes %s%s", format, strings.Join(records.Formats(), ", "), didYouMean(format, records.Formats(), ""))
 	case c.IsSet("limit") && c.Int("limit") < 1:
 		return usagef(c, "--limit is %d; it must be at least 1", c.Int("limit"))
 	}
 	return nil
 }
 
-// answer prints records. Where there are none, empty says so. An answer that is
-// not wanted to its end, by Ctrl-C or by the reader of a pipe, is no failure.
-func answer(c *cli.Context, example query.Record, records iter.Seq2[query.Record, error], empty func() string) error {
-	n, err := query.Write(c.App.Writer, formatOf(c), example, records)
+// answer prints records, and names on standard error what cannot be read. Without any
+// records, empty says so. An answer that is cut short, by Ctrl-C or by the reader of a
+// pipe, is no failure; one with gaps is.
+func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty func() string) error {
+	var skipped query.Skipped
+	n, err := records.Write(c.App.Writer, formatOf(c), query.Readable(found, &skipped))
 	switch {
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):
 		return nil
 	case c.Context.Err() != nil:
 		fmt.Fprintln(c.App.ErrWriter, "furrow: stopped before the end of the answer")
 		return nil
-	case err == nil && n == 0:
+	case err == nil && n == 0 && skipped.N == 0:
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", empty())
 	}
-	return err
+	return cmp.Or(err, unreadable(c, skipped))
 }
 
-func formatOf(c *cli.Context) query.Format {
+// unreadable names what an answer leaves out, and returns an error if there is anything.
+func unreadable(c *cli.Context, s query.Skipped) error {
+	for _, err := range s.First {
+		fmt.Fprintf(c.App.ErrWriter, "furrow: %v\n", err)
+	}
+	if s.N == 0 {
+		return nil
+	}
+	return fmt.Errorf("the answer is incomplete: rows or properties that cannot be read: %d", s.N)
+}
+
+func formatOf(c *cli.Context) records.Format {
 	if format := c.String("format"); format != "" {
-		return query.Format(format)
+		return records.Format(format)
 	}
 	if f, ok := c.App.Writer.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return query.Table
+		return records.Table
 	}
-	return query.CSV
+	return records.CSV
 }
 
 func textOf[T fmt.Stringer](things []T) string {

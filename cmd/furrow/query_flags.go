@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/query"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // queryQuestion is what the flags ask, as far as they tell by themselves.
@@ -58,7 +58,7 @@ func querySpan(c *cli.Context) (query.Span, error) {
 	if c.IsSet("from") && c.IsSet("last") {
 		return query.Span{}, usagef(c, "--from and --last both say where the span begins: give one")
 	}
-	span, err := query.ParseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now())
+	span, err := parseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now())
 	if err != nil {
 		return span, usagef(c, "%v", err)
 	}

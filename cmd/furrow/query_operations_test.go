@@ -93,22 +93,6 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 	}
 }
 
-func TestDeviceWithoutARecordIsFoundInAsManyRequestsAsThereAreMonths(t *testing.T) {
-	y := newYard(t)
-	for month := range 12 {
-		y.add(t, schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%02d", month)), Tenant: "t",
-			Month: schema.Month{Year: 2020 + month, Month: 5}, Readings: "readings", Status: schema.Active}, false)
-	}
-	y.asked()
-	code, _, errs := y.furrow(t, "query", "--latest", "d11")
-	if code != exitOK || !strings.Contains(errs, "d11 has no newest values") {
-		t.Errorf("exit %d, %s", code, errs)
-	}
-	if n := len(y.asked()); n > 1+12*2+1 {
-		t.Errorf("%d requests", n)
-	}
-}
-
 func TestReadingsOfManyDevicesAreNotReadBeforeTheyAreWanted(t *testing.T) {
 	y := newHerd(t, 40)
 	y.asked()

@@ -32,7 +32,7 @@ func TestDevicesOfManySensorsAreWhole(t *testing.T) {
 	}{{[]string{"a"}, 1}, {[]string{"--prefix=a"}, 2}, {[]string{"--tenant=contoso"}, 3}} {
 		for _, kind := range [][]string{{"--latest"}, append([]string{"--window=1h"}, span...)} {
 			args := append(kind, c.args...)
-			if got := records(t, y.query(t, append(args, "--format=csv")...)); len(got) != c.devices*sensors {
+			if got := csvRecords(t, y.query(t, append(args, "--format=csv")...)); len(got) != c.devices*sensors {
 				t.Errorf("%q: %d lines, want %d", args, len(got), c.devices*sensors)
 			}
 			if got := strings.Count(y.query(t, append(args, "--format=jsonl")...), "\n"); got != c.devices {

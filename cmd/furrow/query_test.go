@@ -20,8 +20,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// records are the lines of an answer in CSV, each by the names of its columns.
-func records(t *testing.T, text string) (all []map[string]string) {
+// csvRecords are the lines of an answer in CSV, each by the names of its columns.
+func csvRecords(t *testing.T, text string) (all []map[string]string) {
 	t.Helper()
 	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	if err != nil || len(lines) == 0 {
@@ -80,7 +80,7 @@ func (y *yard) wanted(window time.Duration, devices ...schema.DeviceID) map[stri
 func buckets(t *testing.T, text string) map[string]bucket {
 	t.Helper()
 	got := map[string]bucket{}
-	for _, r := range records(t, text) {
+	for _, r := range csvRecords(t, text) {
 		b := bucket{device: plain(r["device"]), time: r["time"], sensor: r["sensor"]}
 		var err error
 		b.count, err = strconv.Atoi(r["count"])
@@ -178,7 +178,7 @@ func TestRawReadingsAreThoseWritten(t *testing.T) {
 				}
 			}
 		}
-		for _, r := range records(t, y.query(t, append(y.span(), "--raw", args)...)) {
+		for _, r := range csvRecords(t, y.query(t, append(y.span(), "--raw", args)...)) {
 			value := plain(r["value"])
 			if f, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
 				value = fmt.Sprint(math.Float64bits(f))
@@ -204,7 +204,7 @@ func TestSpanHasItsBeginningAndNotItsEnd(t *testing.T) {
 			want = append(want, e.RowKey)
 		}
 	}
-	for _, r := range records(t, y.query(t, "fabrikam:x", "--raw", "--sensors=door", "--from", from, "--to", to)) {
+	for _, r := range csvRecords(t, y.query(t, "fabrikam:x", "--raw", "--sensors=door", "--from", from, "--to", to)) {
 		got = append(got, r["row"])
 	}
 	if !slices.Equal(got, want) {
@@ -240,7 +240,7 @@ func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
 				}
 			}
 		}
-		for _, r := range records(t, y.query(t, "--latest", args)) {
+		for _, r := range csvRecords(t, y.query(t, "--latest", args)) {
 			value := plain(r["value"])
 			if f, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
 				value = fmt.Sprint(math.Float64bits(f))
@@ -257,7 +257,7 @@ func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
 	y := newFleet(t)
 	hostile := 0
 	for _, args := range [][]string{{"--raw", "--prefix=-"}, {"--raw", "--prefix=c"}, {"--window=1h", "--prefix=-"}, {"--window=1h", "--tenant=contoso"}} {
-		for _, r := range records(t, y.query(t, append(y.span(), args...)...)) {
+		for _, r := range csvRecords(t, y.query(t, append(y.span(), args...)...)) {
 			for name, field := range r {
 				if _, err := strconv.ParseFloat(field, 64); err == nil || field == "" {
 					continue
@@ -281,7 +281,7 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 	for kind, args := range map[string][]string{
 		"raw": append(y.span(), "--raw", "contoso:us-1:a"), "rollups": append(y.span(), "--window=1h", "contoso:us-1:a"), "latest": {"--latest", "contoso:us-1:a"},
 	} {
-		lines := len(records(t, y.query(t, append(args, "--format=csv")...)))
+		lines := len(csvRecords(t, y.query(t, append(args, "--format=csv")...)))
 		table := strings.Split(strings.TrimSuffix(y.query(t, append(args, "--format=table")...), "\n"), "\n")
 		if len(table) != lines+1 || !strings.HasPrefix(table[0], "DEVICE ") {
 			t.Errorf("%s: a table of %d lines for %d of CSV, that begins with %q", kind, len(table), lines, table[0])
@@ -343,19 +343,19 @@ func TestSensorsAndLimit(t *testing.T) {
 		if args[0] != "--latest" {
 			args = append(args, y.span()...)
 		}
-		all := records(t, y.query(t, append(args, "contoso:us-1:a")...))
+		all := csvRecords(t, y.query(t, append(args, "contoso:us-1:a")...))
 		var want []map[string]string
 		for _, r := range all {
 			if r["sensor"] == "humidity" {
 				want = append(want, r)
 			}
 		}
-		got := records(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity,nothing")...))
+		got := csvRecords(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity,nothing")...))
 		if len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q: %d of humidity, want %d", args, len(got), len(want))
 		}
 		n := min(3, len(want))
-		got = records(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity", "--limit", "3")...))
+		got = csvRecords(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity", "--limit", "3")...))
 		if fmt.Sprint(got) != fmt.Sprint(want[:n]) {
 			t.Errorf("%q: the first 3 are %v", args, got)
 		}
@@ -365,17 +365,17 @@ func TestSensorsAndLimit(t *testing.T) {
 func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
 	y := newFleet(t)
 	for id, want := range map[string]string{
-		"contoso:us-1:zz":      "near it are: contoso:us-1:a, contoso:us-1:b\n",
-		"contoso:us-1":         "begin with it (--prefix asks for all of them): contoso:us-1:a, contoso:us-1:b\n",
-		"Contoso":              "near it are: -2:odd, contoso:us-1:a, contoso:us-1:b, fabrikam:x\n",
-		"--prefix=contoso:eu-": "near it are: contoso:us-1:a, contoso:us-1:b\n",
+		"contoso:us-1:zz":      "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
+		"contoso:us-1":         "begin with it (--prefix selects all of them): contoso:us-1:a, contoso:us-1:b\n",
+		"Contoso":              "similar IDs: -2:odd, contoso:us-1:a, contoso:us-1:b, fabrikam:x\n",
+		"--prefix=contoso:eu-": "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
 	} {
 		code, out, errs := y.furrow(t, "query", id)
-		if code != exitFailed || out != "" || !strings.Contains(errs, `there is no device "`+strings.TrimPrefix(id, "--prefix=")+`"`) || !strings.HasSuffix(errs, want) {
+		if code != exitFailed || out != "" || !strings.Contains(errs, `no device "`+strings.TrimPrefix(id, "--prefix=")+`"`) || !strings.HasSuffix(errs, want) {
 			t.Errorf("%s: exit %d, %s%s; want %s", id, code, out, errs, want)
 		}
 	}
-	if code, _, errs := newYard(t).furrow(t, "query", "d"); code != exitFailed || !strings.Contains(errs, "the fleet has none at all") {
+	if code, _, errs := newYard(t).furrow(t, "query", "d"); code != exitFailed || !strings.Contains(errs, "the fleet has no devices") {
 		t.Errorf("an empty fleet: exit %d, %s", code, errs)
 	}
 }
@@ -419,16 +419,16 @@ func TestQueryRefusesWhatMakesNoSense(t *testing.T) {
 		"query a --window 7m":                    "--window: window",
 		"query a --last yesterday":               "--last",
 		"query a --last 1h --from 2026-01-01":    "give one",
-		"query a --from tomorrow":                `"tomorrow" is no time`,
+		"query a --from tomorrow":                `"tomorrow" is not a time`,
 		"query a --from 2026-01-02 --to -9999d":  "is not before --to",
 		"query a --from 2026-01-02 --to nowhere": "--to:",
-		"query a --sensors temp!":                "no sensor can be called so",
+		"query a --sensors temp!":                "not the name of a sensor",
 		"query a --sensors ,":                    "--sensors names none",
 		"query a --snsors x":                     `did you mean "--sensors"?`,
 		"query a/b":                              `character '/'`,
 		"query --prefix=a?":                      `character '?'`,
 		"query --prefix=":                        "--prefix is empty",
-		"query --tenant=a!b":                     `character '!'`,
+		"query --tenant=":                        "tenant is empty",
 		"rejects a b":                            "name one DEVICE",
 		"rejects a --prefix b":                   "name one DEVICE",
 		"rejects a --format x":                   "--format",

@@ -14,7 +14,6 @@ import (
 	"furrow/cmd/internal/bench"
 	"furrow/cmd/internal/demo"
 	"furrow/cmd/internal/factory"
-	"furrow/cmd/internal/query"
 	"furrow/sas"
 )
 
@@ -35,8 +34,8 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw` for each reading; with `--latest` for each device.",
-			[]any{query.Bucket{}.Object(), query.Reading{}.Object(), query.Newest{}.Object()}},
-		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.", []any{query.Reject{}.Object(), query.Reason{}.Object()}},
+			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object()}},
+		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.", []any{rejectRecord{}.Object(), reasonRecord{}.Object()}},
 		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},
 		{[]string{"audit run"}, "A line for each pipeline.", []any{auditLine{}}},
 		{[]string{"jobs list"}, "A line for each pipeline.", []any{queueLine{}}},

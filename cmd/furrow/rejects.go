@@ -1,16 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"iter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/query"
+	"furrow/cmd/internal/records"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func rejectsCommand() *cli.Command {
@@ -38,14 +39,14 @@ func rejectsCommand() *cli.Command {
 
 func rejectsAction(c *cli.Context) error {
 	if c.Bool("json") && !c.IsSet("format") {
-		if err := c.Set("format", string(query.JSONL)); err != nil {
+		if err := c.Set("format", string(records.JSONL)); err != nil {
 			return err
 		}
 	}
 	if err := checkAnswer(c); err != nil {
 		return err
 	}
-	ids, of, err := rejectsScope(c)
+	selector, of, err := rejectsScope(c)
 	if err != nil {
 		return err
 	}
@@ -59,36 +60,32 @@ func rejectsAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	source := query.Source{Tables: s.Tables, Names: s.Names}
-	if c.Args().Present() { // a wrong id has no rejects either
-		if _, err := source.Device(c.Context, c.Args().First()); err != nil {
+	f := s.reader()
+	if selector.Device != "" { // an unknown device has no rejects either
+		if _, err := f.Device(c.Context, string(selector.Device)); err != nil {
 			return err
 		}
 	}
-	var lost rejectTotals
-	var example query.Record = query.Reject{}
-	var records iter.Seq2[query.Record, error]
-	if tenant := c.String("tenant"); tenant != "" {
-		records = source.TenantRejects(c.Context, schema.Tenant(tenant), span, c.Int("limit"), lost.add)
-	} else {
-		records = source.Rejects(c.Context, ids, span, c.Int("limit"), lost.add)
-	}
+	var dropped rejectTotals
+	rejects := f.Rejects(c.Context, selector, span, c.Int("limit"), dropped.add)
+	empty := func() string { return "there are no rejects of " + of }
 	if c.Bool("summary") {
-		example, records = query.Reason{}, query.Reasons(records)
+		err = answer(c, printed(query.Reasons(rejects), reasonRecordOf), empty)
+	} else {
+		err = answer(c, printed(rejects, rejectRecordOf), empty)
 	}
-	err = answer(c, example, records, func() string { return fmt.Sprintf("there are no rejects of %s", of) })
-	lost.say(c.App.ErrWriter)
+	dropped.say(c.App.ErrWriter)
 	return err
 }
 
-// rejectTotals are those of devices of which more was rejected than is kept.
+// rejectTotals sums the devices that have more rejects than are kept.
 type rejectTotals struct {
 	first []query.RejectTotal
 	sum   query.RejectTotal
 	n     int
 }
 
-// mostTotals is how many devices are named; the others are summed up.
+// mostTotals is how many devices are named; the others are only counted.
 const mostTotals = 10
 
 func (t *rejectTotals) add(r query.RejectTotal) {
@@ -109,37 +106,31 @@ func (t *rejectTotals) say(w io.Writer) {
 	}
 }
 
-// rejectsScope is the devices that are meant, and what to call them.
-func rejectsScope(c *cli.Context) (ids tables.Keys, of string, err error) {
-	scopes := c.NArg()
-	for _, name := range []string{"prefix", "tenant"} {
-		if c.IsSet(name) {
-			scopes++
-		}
+// rejectsScope selects the devices, and names them in messages.
+func rejectsScope(c *cli.Context) (s query.DeviceSelector, of string, err error) {
+	s = query.DeviceSelector{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: schema.Tenant(c.String("tenant"))}
+	of = "any device"
+	var errs [3]error
+	n := 0
+	if c.NArg() > 0 {
+		n, of = n+c.NArg(), string(s.Device)
+		_, errs[0] = schema.ParseDeviceID(of)
 	}
-	switch {
-	case scopes > 1:
-		return ids, "", usagef(c, "name one DEVICE, a --prefix of ids, or a --tenant, or none of them for all devices")
-	case c.NArg() == 1:
-		id, err := schema.ParseDeviceID(c.Args().First())
-		if err != nil {
-			return ids, "", usagef(c, "%v", err)
-		}
-		return tables.Is(string(id)), string(id), nil
-	case c.IsSet("prefix"):
-		ids, err := schema.IDsWithPrefix(c.String("prefix"))
-		if err != nil {
-			return ids, "", usagef(c, "--prefix: %v", err)
-		}
-		return ids, "devices " + c.String("prefix") + "…", nil
-	case c.IsSet("tenant"):
-		tenant, err := schema.ParseTenant(c.String("tenant"))
-		if err != nil {
-			return ids, "", usagef(c, "--tenant: %v", err)
-		}
-		return ids, "tenant " + string(tenant), nil
+	if c.IsSet("prefix") {
+		n, of = n+1, "devices "+s.Prefix+"…"
+		_, errs[1] = schema.IDsWithPrefix(s.Prefix)
 	}
-	return ids, "any device", nil
+	if c.IsSet("tenant") {
+		n, of = n+1, "tenant "+string(s.Tenant)
+		_, errs[2] = schema.ParseTenant(string(s.Tenant))
+	}
+	if err := cmp.Or(errs[:]...); err != nil {
+		return s, of, usagef(c, "%v", err)
+	}
+	if n > 1 {
+		return s, of, usagef(c, "name one DEVICE, a --prefix of IDs, or a --tenant, or none of them for all devices")
+	}
+	return s, of, nil
 }
 
 // rejectsSpan has an open beginning and an open end.
@@ -151,7 +142,7 @@ func rejectsSpan(c *cli.Context) (query.Span, error) {
 	if to == "" {
 		to = tables.MaxTicks.String()
 	}
-	span, err := query.ParseSpan(from, to, 0, time.Now())
+	span, err := parseSpan(from, to, 0, time.Now())
 	if err != nil {
 		return span, usagef(c, "%v", err)
 	}

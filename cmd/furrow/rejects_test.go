@@ -17,7 +17,7 @@ func (y *yard) rejects(t *testing.T, args ...string) []map[string]string {
 	if code != exitOK || errs != "" {
 		t.Fatalf("furrow rejects %q: exit %d, %s", args, code, errs)
 	}
-	return records(t, out)
+	return csvRecords(t, out)
 }
 
 // refused are the keys of a device's rows that are not folded, or not wholly.
@@ -105,7 +105,7 @@ func TestSummaryCountsRejectsByReason(t *testing.T) {
 
 func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
 	y := newFleet(t)
-	if code, _, errs := y.furrow(t, "rejects", "fabrikam:y"); code != exitFailed || !strings.Contains(errs, "near it are: fabrikam:x") {
+	if code, _, errs := y.furrow(t, "rejects", "fabrikam:y"); code != exitFailed || !strings.Contains(errs, "similar IDs: fabrikam:x") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }
@@ -136,7 +136,7 @@ func TestRejectsSayHowManyAreNoLongerKept(t *testing.T) {
 		}
 	}
 	_, out, _ := y.furrow(t, "rejects", "d1")
-	got := records(t, out)
+	got := csvRecords(t, out)
 	if len(got) != 100 || got[0]["row"] != rows[150].RowKey || got[99]["number"] != "250" || got[0]["total"] != "250" {
 		t.Errorf("%d rejects, from %v", len(got), got[0])
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/query"
 	"furrow/cmd/internal/roles"
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 func rewindCommand() *cli.Command {
@@ -35,16 +35,16 @@ func rewindCommand() *cli.Command {
 }
 
 func rewind(c *cli.Context) error {
-	which := roles.Which{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: schema.Tenant(c.String("tenant"))}
-	if which == (roles.Which{}) {
+	devices := query.DeviceSelector{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: schema.Tenant(c.String("tenant"))}
+	if devices == (query.DeviceSelector{}) {
 		return usagef(c, "name a DEVICE, a --prefix or a --tenant")
 	}
-	if which.Device != "" {
-		if _, err := schema.ParseDeviceID(string(which.Device)); err != nil {
+	if devices.Device != "" {
+		if _, err := schema.ParseDeviceID(string(devices.Device)); err != nil {
 			return usagef(c, "%v", err)
 		}
 	}
-	to, err := query.ParseMoment(c.String("to"), time.Now())
+	to, err := parseMoment(c.String("to"), time.Now())
 	if err != nil {
 		return usagef(c, "--to: %v", err)
 	}
@@ -55,7 +55,7 @@ func rewind(c *cli.Context) error {
 	r := jobs.Rewound{To: to, At: time.Now(), By: operator(), Mark: rand.Text()}
 	total := 0
 	for _, p := range f.Pipelines {
-		n, err := rewindPipeline(c, f, p, which, r)
+		n, err := rewindPipeline(c, f, p, devices, r)
 		total += n
 		if err != nil {
 			return fmt.Errorf("pipeline %s, after %d devices: %w", p.Name, n, err)
@@ -73,15 +73,15 @@ func rewind(c *cli.Context) error {
 }
 
 // rewindPipeline rewinds the devices that are meant, and puts an audit for every
-// batch of neighbours.
-func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which roles.Which, r jobs.Rewound) (done int, err error) {
+// batch of neighbors: those of a month and a tenant come in the order of their keys.
+func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, devices query.DeviceSelector, r jobs.Rewound) (done int, err error) {
 	pipeline, err := f.Jobs(p)
 	if err != nil {
 		return 0, err
 	}
 	queue := f.Queue(p)
 	var batch jobs.Message
-	size := 0
+	size, tenant := 0, schema.Tenant("")
 	flush := func(ctx context.Context) error {
 		if size == 0 {
 			return nil
@@ -89,7 +89,7 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which rol
 		size = 0
 		return queue.Put(ctx, batch, 0)
 	}
-	for m, err := range f.Members(c.Context, which) {
+	for m, err := range f.Reader().Members(c.Context, devices) {
 		if err != nil {
 			return done, err
 		}
@@ -105,7 +105,7 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which rol
 			continue
 		}
 		done++
-		if size > 0 && (size == p.Batch || batch.First.Month != m.Month) {
+		if size > 0 && (size == p.Batch || batch.First.Month != m.Month || tenant != m.Tenant) {
 			if err := flush(c.Context); err != nil {
 				return done, err
 			}
@@ -113,7 +113,7 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, which rol
 		if size == 0 {
 			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At), Generation: pipeline.Generation, First: m.Place()}
 		}
-		batch.Last = m.Place()
+		batch.Last, tenant = m.Place(), m.Tenant
 		size++
 	}
 	return done, flush(c.Context)

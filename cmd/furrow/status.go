@@ -10,9 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/config"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/query"
 )
 
 func statusCommand() *cli.Command {
@@ -78,11 +79,11 @@ func showStatus(c *cli.Context) error {
 	}
 	all := []pipelineStatus{}
 	for _, p := range f.Pipelines {
-		s, err := f.Status(c.Context, p)
+		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p))
 		if err != nil {
 			return err
 		}
-		all = append(all, statusOf(s))
+		all = append(all, statusOf(p, s))
 	}
 	if c.Bool("json") {
 		return writeJSON(c.App.Writer, all)
@@ -98,10 +99,10 @@ func showStatus(c *cli.Context) error {
 	return nil
 }
 
-func statusOf(s roles.Status) pipelineStatus {
+func statusOf(p config.Pipeline, s query.Status) pipelineStatus {
 	fleet := s.Fleet()
 	out := pipelineStatus{
-		Pipeline: s.Pipeline.Name, CadenceSeconds: s.Pipeline.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
+		Pipeline: p.Name, CadenceSeconds: p.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
 		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed,
 		Failing: fleet.Failing, Rows: fleet.Rows, Rejects: fleet.Rejects, RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
 		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},

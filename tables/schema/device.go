@@ -79,6 +79,12 @@ func setNonzero(e *tables.Entity, name string, v tables.Value) {
 	}
 }
 
+// DeviceMember are the properties of a record that its membership needs. They leave out
+// the tokens, which are most of a record.
+func DeviceMember() []string {
+	return []string{"PartitionKey", "RowKey", FormatProperty, "Month", "Tenant", "Readings"}
+}
+
 // packed is a value as a small JSON text, or none where there is nothing to
 // pack. Maps are written in the order of their keys.
 func packed(v any, n int) (tables.Value, error) {

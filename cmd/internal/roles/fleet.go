@@ -19,6 +19,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/query"
 )
 
 // A Fleet is an account with the pipelines that work on it.
@@ -100,6 +101,9 @@ func IgnoreCanceled(ctx context.Context, err error) error {
 
 // Queue is the queue of a pipeline.
 func (f *Fleet) Queue(p config.Pipeline) *worker.Queue { return f.Queues.Queue(f.Names, p.Name) }
+
+// Reader reads what the fleet has stored.
+func (f *Fleet) Reader() query.Fleet { return query.Fleet{Tables: f.Tables, Names: f.Names} }
 
 // Runs are the fleet's.
 func (f *Fleet) Runs() worker.Runs { return worker.Runs{Table: f.Tables.Table(f.Names.Runs())} }

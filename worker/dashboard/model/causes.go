@@ -2,27 +2,24 @@ package model
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/query"
 )
 
 const maxCauses = 20 // per pipeline
 
-// quoted matches the quotations in a cause, which differ between devices with the same problem.
-const quoted = `"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'`
-
 // causes counts why devices are held and messages are poison, the most frequent first.
 func causes(held []schema.Track, poisoned []worker.Poisoned) []Cause {
 	type cause struct{ what, reason string }
-	counts, quotations := map[cause]int{}, regexp.MustCompile(quoted)
+	counts := map[cause]int{}
 	for _, h := range held {
-		counts[cause{"held", quotations.ReplaceAllString(h.Reason, "…")}]++
+		counts[cause{"held", query.General(h.Reason)}]++
 	}
 	for _, p := range poisoned {
-		counts[cause{"poison", quotations.ReplaceAllString(p.Cause, "…")}]++
+		counts[cause{"poison", query.General(p.Cause)}]++
 	}
 	all := []Cause{}
 	for c, n := range counts {

@@ -11,11 +11,11 @@ import (
 // TestReasonsAreFewWhateverRowsSay: what is wrong with rows is told apart, and not in
 // which sensor, with which value, or how many of a row's values it concerns.
 func TestReasonsAreFewWhateverRowsSay(t *testing.T) {
-	var rejects iter.Seq2[Record, error] = func(yield func(Record, error) bool) {
+	var rejects iter.Seq2[Reject, error] = func(yield func(Reject, error) bool) {
 		for n := range 300 {
 			r := schema.Reject{Device: "d", Row: fmt.Sprint(n), Sensor: fmt.Sprintf("s%d, t", n)}
-			r.Reason = fmt.Sprintf(`s%d: it is not finite; t: it is not finite; t_%d: it has %d bytes; at most 3 are allowed; `+
-				`and %d more of its values`, n, n, n, n)
+			r.Reason = fmt.Sprintf(`s%d: it is not finite; t: it is not finite; t_%d: it has %d bytes; `+
+				`at most 3 are allowed; and %d more of its values`, n, n, n, n)
 			if n%2 == 0 {
 				r.Reason += "; u: it is no…"
 			}
@@ -32,7 +32,7 @@ func TestReasonsAreFewWhateverRowsSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got += fmt.Sprintln(r.Lines()[0]...)
+		got += fmt.Sprintln(r.Count, r.Reason, r.Sensor, r.Device, r.Row)
 	}
 	want := `200 it has … bytes; at most … are allowed s299, t d 299
 200 it is not finite s299, t d 299

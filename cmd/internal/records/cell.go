@@ -1,4 +1,4 @@
-package query
+package records
 
 import (
 	"fmt"
@@ -9,14 +9,14 @@ import (
 	"furrow/tables"
 )
 
-func (m moment) String() string {
+func (m Moment) String() string {
 	if m == 0 {
 		return ""
 	}
 	return tables.Ticks(m).Time().Format("2006-01-02T15:04:05.0000000Z")
 }
 
-func (s second) String() string { return tables.Ticks(s).Time().Format(time.RFC3339) }
+func (s Second) String() string { return tables.Ticks(s).Time().Format(time.RFC3339) }
 
 // cellText is a cell as text, and whether it is one that only text can be: not a
 // number, a boolean or a time.
@@ -27,7 +27,7 @@ func cellText(cell any) (text string, isText bool) {
 	case float64:
 		return number(c), false
 	case tables.Value:
-		return cellText(jsonValue(c))
+		return cellText(JSON(c))
 	}
 	return fmt.Sprint(cell), false
 }

@@ -60,7 +60,7 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage := &endless{}
 		n := 0
-		for _, err := range ahead(t.Context(), ranges(storage.table(t), 1000)) {
+		for _, err := range inOrder(t.Context(), ranges(storage.table(t), 1000)) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 				break
 			}
 		}
-		if got := storage.n.Load(); got > 20+2*abreast {
+		if got := storage.n.Load(); got > 20+2*atOnce {
 			t.Errorf("%d pages were read when 20 were wanted", got)
 		}
 	})
@@ -77,7 +77,7 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 
 func TestRowsComeRangeAfterRange(t *testing.T) {
 	storage := &endless{}
-	for e, err := range ahead(t.Context(), ranges(storage.table(t), 3)) {
+	for e, err := range inOrder(t.Context(), ranges(storage.table(t), 3)) {
 		if err != nil || !strings.Contains(e.PartitionKey, "'d0'") {
 			t.Fatalf("%+v, %v", e, err)
 		}
@@ -91,7 +91,7 @@ func TestErrorOfARangeEndsTheAnswerInItsTurn(t *testing.T) {
 	broken := errors.New("broken")
 	storage := &endless{}
 	reads := func(yield func(read, error) bool) { yield(read{storage.table(t), tables.Query{}}, broken) }
-	for _, err := range ahead(t.Context(), reads) {
+	for _, err := range inOrder(t.Context(), reads) {
 		if !errors.Is(err, broken) {
 			t.Errorf("the error is %v", err)
 		}
@@ -99,7 +99,7 @@ func TestErrorOfARangeEndsTheAnswerInItsTurn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
-	for _, err := range ahead(ctx, ranges(storage.table(t), 3)) {
+	for _, err := range inOrder(ctx, ranges(storage.table(t), 3)) {
 		cancel()
 		last = err
 	}

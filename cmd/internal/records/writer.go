@@ -1,4 +1,4 @@
-package query
+package records
 
 import (
 	"bufio"
@@ -20,7 +20,7 @@ const (
 	JSONL Format = "jsonl" // one object a line
 )
 
-// Formats are all of them.
+// Formats are the names of all formats.
 func Formats() []string { return []string{string(Table), string(CSV), string(JSONL)} }
 
 // lines writes records in one format.
@@ -29,16 +29,17 @@ type lines interface {
 	flush() error
 }
 
-// Write writes records as they come, and tells how many there were. Of its kind,
-// records need one example for the header; an answer without records has no more.
-func Write(w io.Writer, format Format, example Record, records iter.Seq2[Record, error]) (n int, err error) {
+// Write writes records as they come, and returns how many there were. An answer without
+// records has a header alone.
+func Write[R Record](w io.Writer, format Format, records iter.Seq2[R, error]) (n int, err error) {
 	out := bufio.NewWriter(w)
+	var example R
 	to := newLines(out, format, example)
 	n, err = writeAll(to, records)
 	return n, errors.Join(err, to.flush(), out.Flush()) // what was read before an error is not lost
 }
 
-func writeAll(to lines, records iter.Seq2[Record, error]) (n int, err error) {
+func writeAll[R Record](to lines, records iter.Seq2[R, error]) (n int, err error) {
 	for r, err := range records {
 		if err != nil {
 			return n, err
@@ -60,7 +61,7 @@ func newLines(out *bufio.Writer, format Format, example Record) lines {
 	case Table:
 		return newTable(out, example.Columns())
 	}
-	panic(fmt.Sprintf("query: no format %q", format))
+	panic(fmt.Sprintf("records: no format %q", format))
 }
 
 type jsonLines struct{ out *bufio.Writer }

@@ -1,4 +1,4 @@
-package query
+package records
 
 import (
 	"bufio"
@@ -81,12 +81,12 @@ func (t *tableLines) aligned(line []shown) string {
 
 func show(cell any) shown {
 	switch c := cell.(type) {
-	case moment:
+	case Moment:
 		if c == 0 {
 			return shown{}
 		}
 		return shown{text: tables.Ticks(c).Time().Format("2006-01-02 15:04:05.9999999")}
-	case second:
+	case Second:
 		return shown{text: tables.Ticks(c).Time().Format(time.DateTime)}
 	case bool:
 		return shown{text: map[bool]string{true: "yes"}[c]}

@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 
 	"furrow/jobs"
@@ -11,7 +10,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Question is what to read of the devices of a scope.
+// A Question is what to read about the devices of a scope.
 type Question struct {
 	Scope   Scope
 	Span    Span
@@ -20,24 +19,28 @@ type Question struct {
 	Limit   int           // of records; 0: all
 }
 
-// CheckSensors says why no reading can have a sensor of such a name.
+// CheckSensors returns an error if no reading can have sensors of these names.
 func CheckSensors(names []string) error {
 	e := tables.Entity{PartitionKey: "device", RowKey: "row"}
 	for _, name := range names {
 		e.Properties = append(e.Properties, tables.Property{Name: name, Value: tables.Int32(0)})
 	}
 	if err := e.Check(); err != nil {
-		return fmt.Errorf("no sensor can be called so: %w", err)
+		return fmt.Errorf("not the name of a sensor: %w", err)
 	}
 	return nil
 }
 
-// query is a range, and no more of its rows than the question needs.
+// query reads a range, and no more of its rows than the question needs.
 func (q Question) query(r tables.Range) tables.Query {
-	return tables.Query{Range: r, Select: q.Sensors, Size: min(q.Limit, 1000)}
+	query := tables.Query{Range: r, Size: min(q.Limit, 1000)}
+	if len(q.Sensors) > 0 {
+		query.Select = append([]string{schema.FormatProperty}, q.Sensors...)
+	}
+	return query
 }
 
-// sensors are the properties of a row that the question is about, by name.
+// sensors are the properties of a row that the question is about, in the order of their names.
 func (q Question) sensors(e tables.Entity) []tables.Property {
 	var wanted []tables.Property
 	for _, p := range e.Properties {
@@ -47,19 +50,4 @@ func (q Question) sensors(e tables.Entity) []tables.Property {
 	}
 	slices.SortFunc(wanted, func(a, b tables.Property) int { return cmp.Compare(a.Name, b.Name) })
 	return wanted
-}
-
-// limited ends after so many records.
-func limited[R any](records iter.Seq2[R, error], limit int) iter.Seq2[R, error] {
-	if limit == 0 {
-		return records
-	}
-	return func(yield func(R, error) bool) {
-		n := 0
-		for r, err := range records {
-			if n++; !yield(r, err) || n == limit {
-				return
-			}
-		}
-	}
 }

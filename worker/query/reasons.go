@@ -19,42 +19,28 @@ type Reason struct {
 	Row    string
 }
 
-func (Reason) Columns() []string { return []string{"count", "reason", "sensor", "device", "row"} }
-
-// Lines of a reason are one.
-func (r Reason) Lines() [][]any {
-	return [][]any{{r.Count, r.Reason, r.Sensor, string(r.Device), r.Row}}
-}
-
-func (r Reason) Object() any {
-	return struct {
-		Count  int64  `json:"count"`
-		Reason string `json:"reason"`
-		Sensor string `json:"sensor,omitempty"`
-		Device string `json:"device"`
-		Row    string `json:"row"`
-	}{r.Count, r.Reason, r.Sensor, string(r.Device), r.Row}
-}
-
-// mostReasons is how many are told apart; what comes then counts as another reason.
+// mostReasons is how many reasons are told apart; all later ones count as "another reason".
 const mostReasons = 1000
 
-// particulars are what a reason says of its own row: quoted texts, and numbers.
+// General returns a reason without the quoted texts and numbers of its own row.
+func General(reason string) string { return particulars.ReplaceAllString(reason, "…") }
+
 var particulars = regexp.MustCompile(`"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'|\d+`)
 
 // Reasons counts rejects by reason, the most frequent first, whatever sensors and
 // values the reasons name. A row with several reasons counts for each of them.
-func Reasons(rejects iter.Seq2[Record, error]) iter.Seq2[Record, error] {
-	return func(yield func(Record, error) bool) {
+func Reasons(rejects iter.Seq2[Reject, error]) iter.Seq2[Reason, error] {
+	return func(yield func(Reason, error) bool) {
 		counts := map[string]*Reason{}
 		for r, err := range rejects {
 			if err != nil {
-				yield(nil, err)
-				return
+				if !yield(Reason{}, err) || !isUnreadable(err) {
+					return
+				}
+				continue
 			}
-			reject := r.(Reject)
-			for _, reason := range kindsOf(reject) {
-				count(counts, reason, reject)
+			for _, reason := range kindsOf(r) {
+				count(counts, reason, r)
 			}
 		}
 		var all []Reason
@@ -91,7 +77,7 @@ func kindsOf(r Reject) (kinds []string) {
 		kinds = kinds[:last]
 	}
 	for i := range kinds {
-		kinds[i] = particulars.ReplaceAllString(kinds[i], "…")
+		kinds[i] = General(kinds[i])
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)

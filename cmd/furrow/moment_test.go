@@ -1,4 +1,4 @@
-package query
+package main
 
 import (
 	"strings"
@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"furrow/tables"
-	"furrow/tables/schema"
 )
 
 func TestMomentsAreReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
-		"now": now, "-2h": now.Add(-2 * time.Hour), "-1h30m": now.Add(-90 * time.Minute), "-7d": now.AddDate(0, 0, -7),
-		"-2w":                         now.AddDate(0, 0, -14),
+		"now": now, "-2h": now.Add(-2 * time.Hour), "-1h30m": now.Add(-90 * time.Minute), "-7d": now.AddDate(0, 0, -7), "-2w": now.AddDate(0, 0, -14),
 		"2026-11-20":                  time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		"2026-11-20T08:00:00Z":        time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
 		"2026-11-20T08:00:00.5+02:00": time.Date(2026, 11, 20, 6, 0, 0, 500e6, time.UTC),
@@ -21,13 +19,12 @@ func TestMomentsAreReadInEveryForm(t *testing.T) {
 		"2026-11-20 08:00:01":         time.Date(2026, 11, 20, 8, 0, 1, 0, time.UTC),
 		tables.TicksOf(now).String():  now,
 	} {
-		if got, err := ParseMoment(text, now); err != nil || got != tables.TicksOf(want) {
+		if got, err := parseMoment(text, now); err != nil || got != tables.TicksOf(want) {
 			t.Errorf("%s is %v, %v; want %v", text, got.Time(), err, want)
 		}
 	}
-	for _, text := range []string{"", "-", "2h", "yesterday", "2026-13-01", "-2x", "--2h", "12:00",
-		"2026-11-20T25:00:00Z"} {
-		if got, err := ParseMoment(text, now); err == nil {
+	for _, text := range []string{"", "-", "2h", "yesterday", "2026-13-01", "-2x", "--2h", "12:00", "2026-11-20T25:00:00Z"} {
+		if got, err := parseMoment(text, now); err == nil {
 			t.Errorf("%q is %v", text, got.Time())
 		}
 	}
@@ -48,7 +45,7 @@ func TestSpansHaveABeginningBeforeTheirEnd(t *testing.T) {
 		{"", "x", "--to"},
 		{"x", "", "--from"},
 	} {
-		s, err := ParseSpan(c.from, c.to, 24*time.Hour, now)
+		s, err := parseSpan(c.from, c.to, 24*time.Hour, now)
 		if got := s.String(); err == nil && got != c.want || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q to %q is %s, %v; want %s", c.from, c.to, got, err, c.want)
 		}
@@ -61,7 +58,7 @@ func FuzzMoments(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		at, err := ParseMoment(text, now)
+		at, err := parseMoment(text, now)
 		if err == nil && (at < 0 || at > tables.MaxTicks) {
 			t.Errorf("%q is %d", text, at)
 		}
@@ -69,19 +66,4 @@ func FuzzMoments(f *testing.F) {
 			t.Errorf("%q lies ahead", text)
 		}
 	})
-}
-
-func TestChosenWindowGivesFewBuckets(t *testing.T) {
-	usual := []schema.Window{schema.Minute, schema.Hour, schema.Daily}
-	for span, want := range map[time.Duration]schema.Window{
-		time.Second: schema.Minute, 3 * time.Hour: schema.Minute, 24 * time.Hour: schema.Hour,
-		8 * 24 * time.Hour: schema.Hour, 30 * 24 * time.Hour: schema.Daily, 9000 * 24 * time.Hour: schema.Daily,
-	} {
-		if got := Choose(usual, span); got != want {
-			t.Errorf("of %v it is %s, want %s", span, got, want)
-		}
-	}
-	if got := Choose(usual[:1], 9000*time.Hour); got != schema.Minute {
-		t.Errorf("of minutes alone it is %s", got)
-	}
 }

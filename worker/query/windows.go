@@ -9,9 +9,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// Windows are those that the scope's tenants have rollups of, the shortest first.
-// Each is found with one request.
-func (s Source) Windows(ctx context.Context, scope Scope) ([]schema.Window, error) {
+// Windows are the windows of the rollups that the scope's tenants have, the shortest
+// first. It takes a request for each.
+func (f Fleet) Windows(ctx context.Context, scope Scope) ([]schema.Window, error) {
 	var all []schema.Window
 	for _, t := range scope.tenants() {
 		keys := schema.OfTenant(t)
@@ -19,7 +19,7 @@ func (s Source) Windows(ctx context.Context, scope Scope) ([]schema.Window, erro
 			p, _ := schema.ParseRollupPartition(pk)
 			return tables.Keys{From: t.Key() + schema.Separator + p.Window.String() + afterSeparator, Before: keys.Before}
 		}
-		for pk, err := range seek(ctx, s.rollups(), keys, next) {
+		for pk, err := range partitions(ctx, f.rollups(), keys, next) {
 			if err != nil {
 				return nil, err
 			}
@@ -37,11 +37,11 @@ func (s Source) Windows(ctx context.Context, scope Scope) ([]schema.Window, erro
 // afterSeparator is the character after schema.Separator.
 const afterSeparator = `"`
 
-// mostBuckets is how many buckets of a device are still read with ease.
+// mostBuckets is how many buckets of a device people can still read.
 const mostBuckets = 200
 
-// Choose is the shortest window that gives a span no more than mostBuckets, or
-// the longest that there is.
+// Choose returns the shortest window that cuts the span into at most mostBuckets, or
+// the longest window of all.
 func Choose(windows []schema.Window, span time.Duration) schema.Window {
 	for _, w := range windows {
 		if span/time.Duration(w) <= mostBuckets {

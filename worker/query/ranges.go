@@ -1,0 +1,89 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"furrow/tables"
+)
+
+// A read is one range of one table.
+type read struct {
+	table *tables.Table
+	query tables.Query
+}
+
+// atOnce is how many ranges are read at a time. Each holds up to two pages.
+const atOnce = 8
+
+// A batch is the next rows of a range, or why there are no more.
+type batch struct {
+	rows []tables.Entity
+	err  error
+}
+
+// inOrder reads ranges concurrently and yields their rows one range after the other. A
+// table that does not exist has no rows. The first error ends it, unless a range could
+// not be found because a row cannot be read.
+func inOrder(ctx context.Context, reads iter.Seq2[read, error]) iter.Seq2[tables.Entity, error] {
+	return func(yield func(tables.Entity, error) bool) {
+		reading, stop := context.WithCancel(ctx)
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer stop()
+		lanes := make(chan (<-chan batch), atOnce-2) // one is consumed, one waits to be queued
+		running.Go(func() { begin(reading, &running, reads, lanes) })
+		for lane := range lanes {
+			for b := range lane {
+				if b.err != nil && (!yield(tables.Entity{}, b.err) || !isUnreadable(b.err)) {
+					return
+				}
+				for _, e := range b.rows {
+					if !yield(e, nil) {
+						return
+					}
+				}
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(tables.Entity{}, err)
+		}
+	}
+}
+
+// begin starts to read each range as soon as there is room for it.
+func begin(ctx context.Context, running *sync.WaitGroup, reads iter.Seq2[read, error], lanes chan<- <-chan batch) {
+	defer close(lanes)
+	for r, err := range reads {
+		lane := make(chan batch, 1)
+		select {
+		case lanes <- lane:
+		case <-ctx.Done():
+			return
+		}
+		if err == nil {
+			running.Go(func() { r.run(ctx, lane) })
+			continue
+		}
+		lane <- batch{err: err}
+		close(lane)
+		if !isUnreadable(err) {
+			return
+		}
+	}
+}
+
+func (r read) run(ctx context.Context, lane chan<- batch) {
+	defer close(lane)
+	for page, err := range r.table.Rows(ctx, r.query) {
+		if absent(err) {
+			return
+		}
+		select {
+		case lane <- batch{page.Rows, err}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

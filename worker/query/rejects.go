@@ -1,0 +1,124 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Reject is a reading that could not be folded, or not all of it.
+type Reject struct {
+	schema.Reject
+	Time  tables.Ticks // of the RowKey; zero where it has none
+	Total int64        // how many the pipeline has rejected of the device so far
+}
+
+// A RejectTotal says how many readings of one device a pipeline has rejected, and how
+// many of them it keeps: the newest.
+type RejectTotal struct {
+	Device   schema.DeviceID
+	Pipeline schema.Pipeline
+	Rejected int64
+	Kept     int64
+}
+
+func (t RejectTotal) String() string {
+	return fmt.Sprintf("%s, pipeline %s: %d rejected, the newest %d kept", t.Device, t.Pipeline, t.Rejected, t.Kept)
+}
+
+// Rejects are those of the selected devices, device after device, each device's oldest
+// first. A span is one of row keys, compared as texts; the zero Span is all. dropped is
+// called for each pipeline of a device that has rejected more than it keeps.
+func (f Fleet) Rejects(
+	ctx context.Context, s DeviceSelector, span Span, limit int, dropped func(RejectTotal),
+) iter.Seq2[Reject, error] {
+	ids, err := s.ids()
+	found := rows(ctx, f.rejects(), tables.Query{Range: tables.Range{Partitions: ids}})
+	if s.Tenant != "" {
+		found = inOrder(ctx, f.rejectRanges(ctx, s))
+	}
+	return limited(func(yield func(Reject, error) bool) {
+		if err != nil {
+			yield(Reject{}, err)
+			return
+		}
+		rings(decoded(f.rejects(), found, whole(schema.RejectOf)), span, dropped, yield)
+	}, limit)
+}
+
+// rejectRanges are the rings of the selected devices, one by one.
+func (f Fleet) rejectRanges(ctx context.Context, s DeviceSelector) iter.Seq2[read, error] {
+	return func(yield func(read, error) bool) {
+		for m, err := range f.Members(ctx, s) {
+			if !yield(read{f.rejects(), tables.Query{Range: tables.Partition(string(m.Device))}}, err) {
+				return
+			}
+		}
+	}
+}
+
+// rings yields the rejects of each device in their order; storage has them by slot.
+func rings(
+	rejects iter.Seq2[schema.Reject, error], span Span, dropped func(RejectTotal), yield func(Reject, error) bool,
+) {
+	var own []schema.Reject
+	for r, err := range rejects {
+		if err != nil {
+			if !yield(Reject{}, err) || !isUnreadable(err) {
+				return
+			}
+			continue
+		}
+		if len(own) > 0 && own[0].Device != r.Device {
+			if !yieldRing(yield, own, span, dropped) {
+				return
+			}
+			own = own[:0]
+		}
+		own = append(own, r)
+	}
+	yieldRing(yield, own, span, dropped)
+}
+
+func yieldRing(yield func(Reject, error) bool, own []schema.Reject, span Span, dropped func(RejectTotal)) bool {
+	totals := RejectTotals(own)
+	rejected := map[schema.Pipeline]int64{}
+	for _, t := range totals {
+		rejected[t.Pipeline] = t.Rejected
+		if t.Rejected > t.Kept {
+			dropped(t)
+		}
+	}
+	slices.SortFunc(own, func(a, b schema.Reject) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Pipeline, b.Pipeline), cmp.Compare(a.Number, b.Number))
+	})
+	for _, r := range own {
+		if rows := span.rows(); span != (Span{}) && (r.Row < rows.From || r.Row >= rows.Before) {
+			continue
+		}
+		if !yield(Reject{r, TimeOf(r.Row), rejected[r.Pipeline]}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// RejectTotals sums one device's rejects by pipeline.
+func RejectTotals(own []schema.Reject) []RejectTotal {
+	by := map[schema.Pipeline]RejectTotal{}
+	for _, r := range own {
+		t := by[r.Pipeline]
+		by[r.Pipeline] = RejectTotal{r.Device, r.Pipeline, max(t.Rejected, r.Number+1), t.Kept + 1}
+	}
+	var totals []RejectTotal
+	for _, p := range slices.Sorted(maps.Keys(by)) {
+		totals = append(totals, by[p])
+	}
+	return totals
+}

@@ -1,0 +1,111 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A NameError says that no device can have such an ID, prefix or tenant.
+type NameError struct{ error }
+
+// A Scope is the devices that a question is about: one, those of a tenant, or
+// those whose IDs begin with a prefix.
+type Scope struct {
+	text    string
+	device  *schema.Member           // the one
+	ids     tables.Keys              // of a device or a prefix
+	tenant  schema.Tenant            // all devices of it
+	homes   []schema.LatestPartition // tenants and months of the devices; nil for a tenant
+	skipped Skipped                  // devices whose records cannot be read
+}
+
+// String names the scope in messages.
+func (s Scope) String() string { return s.text }
+
+// Device is the scope of one device, which has to exist.
+func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
+	device, err := schema.ParseDeviceID(id)
+	if err != nil {
+		return Scope{}, &NameError{err}
+	}
+	m, err := f.member(ctx, device)
+	if err != nil {
+		return Scope{}, err
+	}
+	return ScopeOf(m), nil
+}
+
+// ScopeOf is the scope of a device that is known.
+func ScopeOf(m schema.Member) Scope {
+	home := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
+	id := string(m.Device)
+	return Scope{text: id, device: &m, ids: tables.Is(id), homes: []schema.LatestPartition{home}}
+}
+
+// Prefix is the scope of the devices whose IDs begin with prefix. It reads their
+// records, a thousand at a time.
+func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
+	keys, err := schema.IDsWithPrefix(prefix)
+	if err != nil {
+		return Scope{}, &NameError{err}
+	}
+	scope := Scope{text: "devices " + prefix + "…", ids: keys}
+	found := map[schema.LatestPartition]bool{}
+	for m, err := range Readable(f.members(ctx, keys, 0), &scope.skipped) {
+		if err != nil {
+			return Scope{}, err
+		}
+		if h := (schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}); !found[h] {
+			found[h] = true
+			scope.homes = append(scope.homes, h)
+		}
+	}
+	if len(scope.homes) == 0 && scope.skipped.N == 0 {
+		return Scope{}, f.unknown(ctx, prefix)
+	}
+	slices.SortFunc(scope.homes, func(a, b schema.LatestPartition) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), a.Month.Compare(b.Month))
+	})
+	return scope, nil
+}
+
+// Tenant is the scope of all devices of a tenant, whether or not it has any.
+func (f Fleet) Tenant(tenant string) (Scope, error) {
+	t, err := schema.ParseTenant(tenant)
+	if err != nil {
+		return Scope{}, &NameError{err}
+	}
+	return Scope{text: "tenant " + tenant, tenant: t}, nil
+}
+
+// afterSkipped yields the devices of the scope that cannot be read, and then the records.
+func afterSkipped[R any](s Scope, records iter.Seq2[R, error]) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for _, err := range s.skipped.First {
+			var none R
+			if !yield(none, err) {
+				return
+			}
+		}
+		records(yield)
+	}
+}
+
+// tenants are the owners of the devices.
+func (s Scope) tenants() []schema.Tenant {
+	if s.ofTenant() {
+		return []schema.Tenant{s.tenant}
+	}
+	var all []schema.Tenant
+	for _, h := range s.homes { // in the order of the tenants
+		all = append(all, h.Tenant)
+	}
+	return slices.Compact(all)
+}
+
+func (s Scope) ofTenant() bool { return s.tenant != "" }

@@ -1,0 +1,20 @@
+package query
+
+import (
+	"time"
+
+	"furrow/tables"
+)
+
+// A Span is the time that a question is about: from From on, and before To.
+type Span struct{ From, To tables.Ticks }
+
+// Length is how long it is.
+func (s Span) Length() time.Duration { return s.To.Time().Sub(s.From.Time()) }
+
+func (s Span) String() string {
+	return "from " + s.From.Time().Format(time.RFC3339) + " to " + s.To.Time().Format(time.RFC3339)
+}
+
+// rows are the row keys of the readings of the span.
+func (s Span) rows() tables.Keys { return tables.Keys{From: s.From.String(), Before: s.To.String()} }

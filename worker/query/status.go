@@ -1,0 +1,87 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker"
+)
+
+// A Status is the health of a pipeline, from what its runs have left behind. It takes
+// the same few requests whatever the size of the fleet.
+type Status struct {
+	At      time.Time           // of the service
+	Runs    []worker.RunFigures // the last ones, the oldest first
+	Queue   int                 // live messages, about
+	Catchup int                 // messages of devices far behind, audits and refolds, about
+	Poison  int
+	Audited tables.Ticks // slot of the last run that has put audits; zero: none has
+	Skipped Skipped      // rows of runs that cannot be read
+}
+
+// recentRuns is how many slots a status looks back.
+const recentRuns = 10
+
+// Status is the health of the pipeline whose messages are in queue. A pipeline that
+// never ran has no runs.
+func (f Fleet) Status(
+	ctx context.Context, p schema.Pipeline, cadence time.Duration, queue *worker.Queue,
+) (s Status, err error) {
+	runs := worker.Runs{Table: f.Tables.Table(f.Names.Runs())}
+	runs.Unreadable = func(e tables.Entity, err error) {
+		s.Skipped.Add(&UnreadableError{runs.Table.Name, e.PartitionKey, e.RowKey, "", err})
+	}
+	s.Runs, s.At, err = runs.Recent(ctx, p, cadence, recentRuns)
+	if err != nil && !errors.Is(err, tables.ErrNoTable) {
+		return s, err
+	}
+	if s.At.IsZero() {
+		s.At = time.Now()
+	}
+	if s.Queue, err = OrNone(queue.Depth(ctx)); err != nil {
+		return s, err
+	}
+	if s.Catchup, err = OrNone(queue.CatchupDepth(ctx)); err != nil {
+		return s, err
+	}
+	if s.Poison, err = OrNone(queue.PoisonDepth(ctx)); err != nil {
+		return s, err
+	}
+	s.Audited, err = runs.Audited(ctx, p)
+	return s, err
+}
+
+// OrNone returns n, or zero where the queue does not exist yet.
+func OrNone(n int, err error) (int, error) {
+	if errors.Is(err, worker.ErrNoQueue) {
+		return 0, nil
+	}
+	return n, err
+}
+
+// Lag is the age that the oldest reading not yet folded can have, and whether it is known:
+// the age of the last run that is done, or more where a device is far behind.
+func (s Status) Lag() (time.Duration, bool) {
+	done, ok := worker.LastDone(s.Runs)
+	if !ok {
+		return 0, false
+	}
+	return max(0, s.At.Sub(done.Run.Slot.Time()), s.Fleet().Lag), true
+}
+
+// Fleet is what the runs say of the fleet.
+func (s Status) Fleet() schema.MonthFigures { return worker.Totals(s.Runs) }
+
+// Planned is the time since the fleet was last planned, and whether it is known.
+func (s Status) Planned() (ago time.Duration, known bool) {
+	for _, r := range slices.Backward(s.Runs) {
+		if r.Planned > 0 {
+			return max(0, s.At.Sub(r.Run.Slot.Time())), true
+		}
+	}
+	return 0, false
+}

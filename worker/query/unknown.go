@@ -1,0 +1,78 @@
+package query
+
+import (
+	"context"
+	"fmt"
+	"furrow/tables/schema"
+	"sort"
+	"strings"
+)
+
+// An UnknownError says that no device has an ID, or one that begins with it.
+type UnknownError struct {
+	ID     string
+	Near   []schema.DeviceID // a few that share the longest prefix with it
+	Prefix bool              // the IDs in Near begin with the whole of it
+}
+
+func (e *UnknownError) Error() string {
+	text := fmt.Sprintf("no device %q", e.ID)
+	if len(e.Near) == 0 {
+		return text + ": the fleet has no devices"
+	}
+	var ids []string
+	for _, id := range e.Near {
+		ids = append(ids, string(id))
+	}
+	list := strings.Join(ids, ", ")
+	if e.Prefix {
+		return text + "; these IDs begin with it (--prefix selects all of them): " + list
+	}
+	return text + "; similar IDs: " + list
+}
+
+// fewNear is how many IDs are suggested.
+const fewNear = 5
+
+// unknown suggests IDs that share the longest prefix with an unknown one. A binary
+// search finds it.
+func (f Fleet) unknown(ctx context.Context, id string) error {
+	unknown := &UnknownError{ID: id}
+	var failed error
+	lengths := sort.Search(len(id), func(n int) bool {
+		near, err := f.some(ctx, id[:n+1])
+		if failed = err; err != nil || len(near) == 0 {
+			return true
+		}
+		unknown.Near = near
+		return false
+	})
+	if failed == nil && lengths == 0 {
+		unknown.Near, failed = f.some(ctx, "")
+	}
+	if failed != nil {
+		return failed
+	}
+	unknown.Prefix = lengths == len(id)
+	return unknown
+}
+
+// some returns the first few IDs with a prefix.
+func (f Fleet) some(ctx context.Context, prefix string) (ids []schema.DeviceID, err error) {
+	keys, err := schema.IDsWithPrefix(prefix)
+	if err != nil {
+		return nil, err
+	}
+	if prefix == "" {
+		keys.From = "-" // before all IDs
+	}
+	for m, err := range Readable(f.members(ctx, keys, fewNear), &Skipped{}) {
+		if err != nil {
+			return nil, err
+		}
+		if ids = append(ids, m.Device); len(ids) == fewNear {
+			break
+		}
+	}
+	return ids, nil
+}

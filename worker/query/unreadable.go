@@ -1,0 +1,139 @@
+package query
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// An UnreadableError says that one row, or one property of it, cannot be read: a newer
+// version of the program wrote it, or something else did. It is the only error after
+// which a read goes on.
+type UnreadableError struct {
+	Table, PartitionKey, RowKey string
+	Property                    string // empty: the whole row
+	Err                         error
+}
+
+func (e *UnreadableError) Error() string {
+	row := fmt.Sprintf("table %s: row %s of %s", e.Table, tables.Quote(e.RowKey), tables.Quote(e.PartitionKey))
+	if e.Property != "" {
+		row += ", property " + e.Property
+	}
+	return row + " cannot be read: " + e.Err.Error()
+}
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// isUnreadable tells whether a read goes on after err.
+func isUnreadable(err error) bool {
+	_, is := errors.AsType[*UnreadableError](err)
+	return is
+}
+
+// Skipped is what an answer leaves out because it cannot be read. The zero value is
+// ready for use.
+type Skipped struct {
+	N     int64
+	First []error // at most mostNamed of them
+}
+
+const mostNamed = 10
+
+// Add counts err if it is an UnreadableError, and tells whether it is one.
+func (s *Skipped) Add(err error) bool {
+	if !isUnreadable(err) {
+		return false
+	}
+	if s.N++; len(s.First) < mostNamed {
+		s.First = append(s.First, err)
+	}
+	return true
+}
+
+// Readable yields the records that can be read, and counts the others in skipped.
+func Readable[R any](records iter.Seq2[R, error], skipped *Skipped) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		for r, err := range records {
+			if !skipped.Add(err) && !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// A report notes that a property of a row, or the row where it is empty, cannot be read.
+type report func(property string, err error)
+
+// decoded yields the records that rows of a table hold. Where decode reports something
+// that cannot be read, that is yielded as well; a record that is not wanted is left out.
+func decoded[R any](
+	t *tables.Table, rows iter.Seq2[tables.Entity, error], decode func(tables.Entity, report) (r R, wanted bool),
+) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		var none R
+		for e, err := range rows {
+			var failed []error
+			r, wanted := none, false
+			if err == nil {
+				r, wanted = decode(e, func(property string, err error) {
+					failed = append(failed, &UnreadableError{t.Name, e.PartitionKey, e.RowKey, property, err})
+				})
+			} else {
+				failed = append(failed, err)
+			}
+			for _, err := range failed {
+				if !yield(none, err) || !isUnreadable(err) {
+					return
+				}
+			}
+			if wanted && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// outputs decodes the outputs of a processor in formats that this program knows.
+func outputs[R any](decode func(tables.Entity, report) (R, bool)) func(tables.Entity, report) (R, bool) {
+	return func(e tables.Entity, report report) (r R, wanted bool) {
+		if err := schema.CheckFormat(schema.FormatOf(&e)); err != nil {
+			report("", err)
+			return r, false
+		}
+		return decode(e, report)
+	}
+}
+
+// whole decodes rows that can be read or not, as functions of package schema read them.
+func whole[R any](of func(tables.Entity) (R, error)) func(tables.Entity, report) (R, bool) {
+	return func(e tables.Entity, report report) (R, bool) {
+		r, err := of(e)
+		if err != nil {
+			report("", err)
+		}
+		return r, err == nil
+	}
+}
+
+// limited yields at most so many records; zero means all. What cannot be read does not count.
+func limited[R any](records iter.Seq2[R, error], limit int) iter.Seq2[R, error] {
+	return func(yield func(R, error) bool) {
+		n := 0
+		for r, err := range records {
+			if !yield(r, err) {
+				return
+			}
+			if err == nil {
+				n++
+			}
+			if n == cmp.Or(limit, -1) {
+				return
+			}
+		}
+	}
+}
