@@ -197,7 +197,7 @@ func (w *work) value(at tables.Ticks, v *jobs.SensorValue) {
 
 // open asks for the device's row and the open buckets, as far as they have changed.
 func (w *work) open(all bool) {
-	for i := range windows() {
+	for i := range w.changed {
 		if all || w.changed[i] {
 			w.bucket(i, false)
 		}
