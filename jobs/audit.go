@@ -238,7 +238,7 @@ func (a *auditor) lateRows(ctx context.Context, d *folding, spans []window) erro
 			d.err = err
 			return nil
 		}
-		if today.to > open || a.pipeline.reach() > 0 { // what is open is folded once, with all that is late in it
+		if today.to > open { // what is open is folded once, with all that is late in it
 			return a.lateDay(ctx, d, window{today.from, tables.MaxTicks})
 		}
 		for len(late) > 0 && late[0].from < today.to {
@@ -308,9 +308,7 @@ func (a *auditor) workOff(ctx context.Context, d *folding) error {
 		}
 		c := d.track.refold
 		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true, then: func(t *track, f *folding, done bool) {
-			if t.passed(f, done); !done && a.pipeline.reach() > 0 {
-				t.refold.to = max(t.refold.to, TicksBefore(t.last)+1) // it goes on to the checkpoint
-			}
+			t.passed(f, done)
 			a.pipeline.keepWindowed(t.stream.states)
 		}}
 		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
@@ -347,7 +345,7 @@ func (a *auditor) commit(ctx context.Context, d *folding, change func(*track)) e
 			return err
 		}
 		all := redo{window: window{0, tables.MaxTicks}}
-		if !fresh.sameIn(all, d.track, a.now, 0) || fresh.floor != d.track.floor || fresh.gap != d.track.gap {
+		if !fresh.sameIn(all, d.track, a.now) || fresh.floor != d.track.floor || fresh.gap != d.track.gap {
 			return errChanged
 		}
 		d.track = fresh

@@ -35,14 +35,6 @@ type Windowed interface {
 	Open(d schema.Member, state []byte) ([]Effect, error)
 }
 
-// A Reaching fold is Windowed, and what it makes of a day depends on readings before
-// that day: so a refold folds those first, and goes on to the checkpoint.
-type Reaching interface {
-	Windowed
-	// Reach is how long before the day: whole days.
-	Reach() tables.Ticks
-}
-
 // A Merging fold keeps, for each sensor, the newest value: states made of
 // different rows can be joined.
 type Merging interface {

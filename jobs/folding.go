@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"furrow/tables"
@@ -24,7 +23,6 @@ type folding struct {
 	bytes   int           // of the rows that were folded
 	full    int           // from so many bytes on, the rest of the rows is for another job; zero: none are too many
 	weight  int           // about how many bytes the effects and rejects take
-	lead    tables.Ticks  // rows before it are folded for what they tell of later ones: nothing is made of them
 	again   bool          // it folds rows again: processors that take each row once are left out
 	dirty   bool          // there is something to commit
 	behind  bool          // there are more rows than were folded
@@ -139,16 +137,6 @@ func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range,
 
 // foldRows folds rows and moves the device's checkpoint, in memory.
 func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
-	if d.lead > 0 {
-		leading := slices.IndexFunc(rows, func(e tables.Entity) bool { return e.RowKey >= d.lead.String() })
-		if leading < 0 {
-			leading = len(rows)
-		}
-		if err := p.lead(d, rows[:leading]); err != nil || leading == len(rows) {
-			return err
-		}
-		rows = rows[leading:]
-	}
 	samples := make([]Sample, 0, len(rows))
 	byKey := make(map[string]*tables.Entity, len(rows))
 	for i := range rows {
@@ -186,32 +174,6 @@ func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 		}
 	}
 	d.countRejects()
-	return nil
-}
-
-// lead folds rows before those of a refold, of which nothing is written or counted:
-// processors that reach back have to know them.
-func (p *Pipeline) lead(d *folding, rows []tables.Entity) error {
-	var samples []Sample
-	for i := range rows {
-		d.bytes += rows[i].Size()
-		d.track.last = rows[i].RowKey
-		if r, err := schema.ReadingOf(rows[i]); err == nil {
-			sample, _ := p.Sensors.Sample(r)
-			samples = append(samples, sample)
-		}
-	}
-	d.rows += len(rows)
-	for _, processor := range p.Processors {
-		if processor.reach() == 0 {
-			continue
-		}
-		out, err := processor.Fold.Fold(d.member, d.track.state(processor.Name), samples)
-		if err != nil {
-			return err
-		}
-		d.track.states[processor.Name] = out.State
-	}
 	return nil
 }
 
@@ -255,9 +217,7 @@ func (d *folding) effectsOf(processor Configured, effects []Effect) error {
 		return err
 	}
 	for _, e := range effects {
-		if before := e.To > e.From && e.From < d.lead; !before {
-			d.effect(e)
-		}
+		d.effect(e)
 	}
 	return nil
 }

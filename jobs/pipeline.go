@@ -64,14 +64,6 @@ func (p *Pipeline) settle() time.Duration { return cmp.Or(p.Settle, 10*time.Seco
 func (p *Pipeline) portion() int          { return cmp.Or(p.Portion, 5000) }
 func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
 
-// reach is how long before a day the outputs of that day depend on readings.
-func (p *Pipeline) reach() (longest tables.Ticks) {
-	for _, processor := range p.Processors {
-		longest = max(longest, processor.reach())
-	}
-	return longest
-}
-
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
 
 // sortedOutputs are a map's outputs, those of one partition together.

@@ -3,8 +3,6 @@ package jobs
 import (
 	"fmt"
 	"slices"
-
-	"furrow/tables"
 )
 
 // A Processor is everything that the program knows of one kind of processing. Its
@@ -24,8 +22,6 @@ type Processor struct {
 	// Raw says that it copies readings as they are, into objects. No setting of a
 	// sensor changes them then, and it is alone in its pipeline.
 	Raw bool
-	// Moves says that it heeds which sensors are counters, and which tell the position.
-	Moves bool
 	// New is its configuration with the defaults.
 	New func() Config
 }
@@ -82,14 +78,6 @@ func (p *Processor) Default() Configured {
 func (p Configured) windowed() (Windowed, bool) {
 	w, ok := p.Fold.(Windowed)
 	return w, ok
-}
-
-// reach is how long before a day its outputs depend on readings.
-func (p Configured) reach() tables.Ticks {
-	if r, ok := p.Fold.(Reaching); ok {
-		return r.Reach()
-	}
-	return 0
 }
 
 // refolds tells whether the processor can be given rows again.

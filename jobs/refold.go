@@ -41,7 +41,7 @@ func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, er
 		d.err = err
 		return false, nil
 	}
-	isOpen := r.to > open || p.reach() > 0 // what reaches on changes the present, too
+	isOpen := r.to > open
 	if isOpen {
 		r.to = tables.MaxTicks
 		if r.row == "" {
@@ -72,7 +72,7 @@ func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, er
 			if err != nil {
 				return false, err
 			}
-			if !fresh.sameIn(r, d.track, a.now, p.reach()) {
+			if !fresh.sameIn(r, d.track, a.now) {
 				return false, errChanged
 			}
 			more := isOpen && !f.behind && fresh.last != d.track.last
@@ -121,9 +121,6 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *folding, r redo) (*folding,
 	}
 	f := newFolding(d.member, t)
 	f.again = true
-	if p.reach() > 0 {
-		f.lead = r.from
-	}
 	if r.row != "" {
 		t.states = maps.Clone(r.states)
 		f.rejects = r.rejects
@@ -159,9 +156,8 @@ func (p *Pipeline) openWindows(f *folding) error {
 // stretch folds the rows of a redo up to a checkpoint, until it has folded so many.
 func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string, open bool, most int) error {
 	defer f.rescue()
-	from := max(r.from-p.reach(), 0)
-	keys := tables.Keys{From: from.String(), Before: r.to.String(), To: upTo}
-	if from == 0 {
+	keys := tables.Keys{From: r.from.String(), Before: r.to.String(), To: upTo}
+	if r.from == 0 {
 		keys.From = "" // of rows that are no readings, some lie below all ticks
 	}
 	if open {
@@ -215,10 +211,10 @@ func (a *auditor) fresh(ctx context.Context, d *folding) (*track, error) {
 }
 
 // sameIn tells whether nobody has refolded the window of a redo since old was read.
-func (t *track) sameIn(r redo, old *track, now, reach tables.Ticks) bool {
+func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
 	until := min(r.to, floorTo(TicksBefore(old.last), hour)) // where the live job counts, it may
 	return t.refold == old.refold && t.stream.row == old.stream.row &&
-		t.ledger.equalIn(old.ledger, window{max(r.from-reach, 0), until}, now)
+		t.ledger.equalIn(old.ledger, window{r.from, until}, now)
 }
 
 // replaced is what a commit makes of a device after a portion of a redo, and how
@@ -236,7 +232,7 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 	touched := d.track.ledger.differences(f.track.ledger, passed)
 	late = g.track.enter(passed, f.track.ledger)
 	if !r.cursor {
-		g.track.startDayAgain(passed, p.reach())
+		g.track.startDayAgain(passed)
 	}
 	g.rejects.atMost(late) // the others were counted when they were first folded
 	for o, e := range f.effects {
@@ -244,7 +240,7 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 		if isWindow && done && !isOpen {
 			e.Closed = true
 		}
-		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched, p.madeOf(e).meets) {
+		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched, window{e.From, e.To}.meets) {
 			continue
 		}
 		g.effect(e)
@@ -266,17 +262,6 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 		r.then(g.track, f, done)
 	}
 	return g, late, nil
-}
-
-// madeOf is the time of the readings that the output of a window is made of.
-func (p *Pipeline) madeOf(e Effect) window {
-	w := window{e.From, e.To}
-	for _, processor := range p.Processors {
-		if reach := processor.reach(); reach > 0 && slices.Contains(processor.Tables, e.Output.Table) {
-			w.from = floorTo(w.from, day) - reach
-		}
-	}
-	return w
 }
 
 // adopt gives the device what a processor has made of a redo.

@@ -12,7 +12,7 @@ const (
 
 	// MaxStates is how many bytes the states of all processors of a device may
 	// have together. Each processor keeps to a share of its own: latest 128 KiB,
-	// rollup 224 KiB, rate 96 KiB, archive 16 KiB where it is alone. While rows are folded again, the tracking row
+	// rollup 304 KiB, archive 16 KiB. While rows are folded again, the tracking row
 	// has them twice, with the ledger and the open outputs beside them.
 	MaxStates = 448 << 10
 

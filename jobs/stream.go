@@ -48,7 +48,7 @@ func (t *track) passed(f *folding, done bool) {
 		t.again, t.rebuilt = withoutStates(t.again), true
 		return
 	}
-	at := max(floorTo(TicksBefore(f.track.last), day), f.lead)
+	at := floorTo(TicksBefore(f.track.last), day)
 	t.refold.from = at // below where it was, if what is open began there
 	t.gap.from = max(t.gap.from, min(at, t.gap.to))
 	_, rejects := f.rejects.split(at)
@@ -76,8 +76,8 @@ func withoutStates(states map[string][]byte) map[string][]byte {
 
 // startDayAgain has the stream begin its day again where that meets a window: what
 // was counted there has changed, below the row that the stream has come to.
-func (t *track) startDayAgain(w window, reach tables.Ticks) {
-	if t.stream.row != "" && w.meets(window{t.refold.from - reach, t.refold.from + day}) {
+func (t *track) startDayAgain(w window) {
+	if t.stream.row != "" && w.meets(window{t.refold.from, t.refold.from + day}) {
 		t.stream = stream{}
 	}
 }

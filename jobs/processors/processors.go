@@ -6,7 +6,6 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/latest"
-	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables/schema"
 )
@@ -31,7 +30,6 @@ func All() []*jobs.Processor {
 	return []*jobs.Processor{
 		latest.Processor,
 		rollup.Processor,
-		rate.Processor,
 		archive.Processor,
 	}
 }

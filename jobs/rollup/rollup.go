@@ -3,8 +3,8 @@
 //
 // A bucket takes the first jobs.MaxSensors sensors in row order, as far as their
 // names leave room in the state: a sensor takes 50 bytes and its name, and a bucket
-// has 224 KiB, divided by the number of windows. With three windows that is 1,000
-// sensors whose names have up to 26 bytes, with eight windows 400 whose names have
+// has 304 KiB, divided by the number of windows. With three windows that is 1,000
+// sensors whose names have up to 53 bytes, with eight windows 550 whose names have
 // 20. Other values are refused. What a bucket has depends on its own readings alone.
 package rollup
 

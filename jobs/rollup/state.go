@@ -25,7 +25,7 @@ type state struct {
 
 // Bounds of a state: its sensors take at most maxRoom, the rest is much less.
 const (
-	maxState = 224 << 10
+	maxState = 304 << 10
 	maxRoom  = maxState - 1<<10
 
 	// sensorRoom is what a sensor of a bucket takes besides its name: five numbers of

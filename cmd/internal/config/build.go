@@ -42,15 +42,9 @@ func (p Pipeline) MakesObjects() bool {
 
 // Meant are the sensors as jobs know them.
 func (p Pipeline) Meant() jobs.Sensors {
-	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good, Position: p.Position}
+	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good}
 	for name, sensor := range p.Sensors {
 		s.Kinds[name] = sensor.Type
-		if sensor.Counter {
-			if s.Counters == nil {
-				s.Counters = map[string]bool{}
-			}
-			s.Counters[name] = true
-		}
 	}
 	return s
 }

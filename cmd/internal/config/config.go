@@ -37,15 +37,12 @@ type Pipeline struct {
 	Processors []Processor   // at least one; each once
 	Sensors    map[string]Sensor
 	Quality    Quality
-	Position   jobs.Position
 }
 
 // A Sensor says how the values of one are meant.
 type Sensor struct {
 	Type jobs.SensorKind // not AsSent
 	Unit string          // of a Number; for people, may be empty
-	// Counter is a Number that falls only when it begins again from zero.
-	Counter bool
 }
 
 // Quality names the property whose values tell how good a whole reading is, and
