@@ -168,7 +168,7 @@ func TestMasterKeyIsMadeOnceAndNeverReplaced(t *testing.T) {
 	w.refused(exitFailed, "restore it from a backup", "enrollment", "add", "line5", "--tenant=contoso") // it never makes a second one
 	w.refused(exitFailed, "restore it from a backup", "device", "key", "pump-7")
 	t.Setenv(masterVariable, sas.NewSealingKey().Base64())
-	w.refused(exitFailed, "not the one that it was sealed with", "device", "key", "pump-7")
+	w.refused(exitFailed, "it was sealed with another master key", "device", "key", "pump-7")
 	t.Setenv(masterVariable, strings.TrimSpace(was))
 	w.must("device", "key", "pump-7")
 	t.Setenv(masterVariable, was[:10])

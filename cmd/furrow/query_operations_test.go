@@ -36,7 +36,7 @@ func newHerd(t *testing.T, devices int) *yard {
 		if i%10 == 9 {
 			d.Tenant = "few"
 		}
-		y.add(t, d, true)
+		y.add(t, d)
 		var rows []tables.Entity
 		for at := y.begin; at.Before(y.end); at = at.Add(20 * time.Hour) {
 			e := tables.Entity{PartitionKey: string(d.ID), RowKey: tables.TicksOf(at).String()}

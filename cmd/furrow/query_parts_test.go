@@ -15,7 +15,7 @@ func TestDevicesOfManySensorsAreWhole(t *testing.T) {
 	y := newYard(t)
 	const sensors = 450
 	for i, id := range []schema.DeviceID{"a", "a-b", "b"} {
-		y.add(t, schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active}, true)
+		y.add(t, schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active})
 		var all []string
 		for n := range sensors {
 			all = append(all, fmt.Sprintf(`"s%d":%d`, n, i))

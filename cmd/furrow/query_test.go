@@ -109,7 +109,7 @@ func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
 			devices []schema.DeviceID
 		}{
 			{[]string{"contoso:us-1:a"}, []schema.DeviceID{"contoso:us-1:a"}},
-			{[]string{"contoso:us-2:c"}, []schema.DeviceID{"contoso:us-2:c"}}, // without a record
+			{[]string{"contoso:us-2:c"}, []schema.DeviceID{"contoso:us-2:c"}},
 			{[]string{"--", "-2:odd"}, []schema.DeviceID{"-2:odd"}},
 			{[]string{"--prefix", "contoso:us-1"}, []schema.DeviceID{"contoso:us-1:a", "contoso:us-1:b"}},
 			{[]string{"--prefix=-"}, []schema.DeviceID{"-2:odd"}},
@@ -311,7 +311,7 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 
 func TestJSONLinesAreStable(t *testing.T) {
 	y := newYard(t)
-	y.add(t, schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}, Readings: "readings", Status: schema.Active}, true)
+	y.add(t, schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}, Readings: "readings", Status: schema.Active})
 	at := tables.TicksOf(time.Date(2025, 11, 1, 10, 30, 0, 500, time.UTC))
 	e := tables.Entity{PartitionKey: "d", RowKey: at.String() + "-b"}
 	for name, v := range map[string]tables.Value{
@@ -382,7 +382,7 @@ func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
 
 func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
 	y := newFleet(t)
-	y.add(t, schema.Device{ID: "idle", Tenant: "idle", Month: schema.Month{Year: 2026, Month: 1}, Readings: "never", Status: schema.Active}, true)
+	y.add(t, schema.Device{ID: "idle", Tenant: "idle", Month: schema.Month{Year: 2026, Month: 1}, Readings: "never", Status: schema.Active})
 	for line, want := range map[string]string{
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --window 1h":                   "contoso:us-1:a has no 1h rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is of " + y.end.Format(time.RFC3339),
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --raw":                         "has no readings from 2020",

@@ -90,7 +90,7 @@ func newFleet(t *testing.T) *yard {
 		if id == "fabrikam:x" {
 			d.Tenant = "fabrikam"
 		}
-		y.add(t, d, id != "contoso:us-2:c")
+		y.add(t, d)
 		y.write(t, id, oddRows(y, random, id))
 	}
 	y.fold(t)
@@ -127,16 +127,14 @@ func oddRows(y *yard, random *rand.Rand, id schema.DeviceID) (rows []tables.Enti
 	return rows
 }
 
-// add makes a device known, by a record and in the fleet or in the fleet alone.
-func (y *yard) add(t *testing.T, d schema.Device, record bool) {
+// add makes a device known, by a record and in the fleet.
+func (y *yard) add(t *testing.T, d schema.Device) {
 	t.Helper()
-	if record {
-		e, err := d.Entity()
-		must(t, err)
-		_, err = y.client.Table(y.names.Devices()).Do(t.Context(), tables.Insert(e))
-		must(t, err)
-	}
-	e, err := d.Member().Entity()
+	e, err := d.Entity()
+	must(t, err)
+	_, err = y.client.Table(y.names.Devices()).Do(t.Context(), tables.Insert(e))
+	must(t, err)
+	e, err = d.Member().Entity()
 	must(t, err)
 	_, err = y.client.Table(y.names.Fleet()).Do(t.Context(), tables.Insert(e))
 	must(t, err)

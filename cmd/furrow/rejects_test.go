@@ -114,7 +114,7 @@ func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
 // newest hundred are there, and every answer says so.
 func TestRejectsSayHowManyAreNoLongerKept(t *testing.T) {
 	y := newYard(t)
-	y.add(t, schema.Device{ID: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active}, true)
+	y.add(t, schema.Device{ID: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active})
 	var rows []tables.Entity
 	for n := range 250 {
 		e := tables.Entity{PartitionKey: "d1", RowKey: tables.TicksOf(y.begin.Add(time.Duration(n) * time.Second)).String()}

@@ -115,7 +115,7 @@ func TestSecondUpSaysWhatIsInItsWay(t *testing.T) {
 	for want, args := range map[string][]string{
 		"another process serves it: stop that one, or choose another directory with --storage": {"--listen", "127.0.0.1:0", "--storage-port", "0", "--storage", dir},
 		"choose another port with --listen":                                                    {"--listen", "127.0.0.1:" + port, "--storage-port", "0", "--storage", t.TempDir()},
-		"overheard":                                                                            {"--listen", "0.0.0.0:0", "--storage-port", "0", "--storage", t.TempDir()},
+		"could be intercepted":                                                                 {"--listen", "0.0.0.0:0", "--storage-port", "0", "--storage", t.TempDir()},
 		"--public-url is":                                                                      {"--public-url", "furrow", "--storage", t.TempDir()},
 		"--jobs is 0":                                                                          {"--jobs", "0", "--storage", t.TempDir()},
 		"--storage-port is 70000":                                                              {"--storage-port", "70000", "--storage", t.TempDir()},
