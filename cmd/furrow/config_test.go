@@ -131,7 +131,7 @@ func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 	}
 	commented := strings.NewReplacer("    # sensors:", "    sensors:", "    #   ", "      ", "    # quality:", "    quality:").Replace(defaultConfig)
 	c, err := config.Parse("default.yaml", []byte(commented))
-	if err != nil || len(c.Pipelines[0].Sensors) != 4 || c.Pipelines[0].Quality.Sensor == "" {
+	if err != nil || len(c.Pipelines[0].Sensors) != 3 || c.Pipelines[0].Quality.Sensor == "" {
 		t.Errorf("what the default has in comments is %+v, %v", c, err)
 	}
 }

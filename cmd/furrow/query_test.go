@@ -367,8 +367,8 @@ func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
 	for id, want := range map[string]string{
 		"contoso:us-1:zz":      "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
 		"contoso:us-1":         "begin with it (--prefix selects all of them): contoso:us-1:a, contoso:us-1:b\n",
-		"Contoso":              "similar IDs: -2:odd, contoso:us-1:a, contoso:us-1:b, fabrikam:x\n",
-		"--prefix=contoso:eu-": "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
+		"Contoso":              "similar IDs: -2:odd, contoso:us-1:a, contoso:us-1:b, contoso:us-2:c, fabrikam:x\n",
+		"--prefix=contoso:eu-": "similar IDs: contoso:us-1:a, contoso:us-1:b, contoso:us-2:c\n",
 	} {
 		code, out, errs := y.furrow(t, "query", id)
 		if code != exitFailed || out != "" || !strings.Contains(errs, `no device "`+strings.TrimPrefix(id, "--prefix=")+`"`) || !strings.HasSuffix(errs, want) {
