@@ -42,6 +42,8 @@ type pipelineStatus struct {
 	PlannedSeconds *float64        `json:"plannedSeconds"` // since the fleet was planned; null where it never was
 	Held           int64           `json:"held"`
 	Failing        int64           `json:"failing"`
+	Newer          int64           `json:"newer"`      // devices that only a newer version of furrow can fold
+	Unreadable     int64           `json:"unreadable"` // rows of runs that this version cannot read
 	Rows           int64           `json:"rows"`
 	Rejects        int64           `json:"rejects"`
 	RejectsDropped int64           `json:"rejectsDropped"` // of the rejects, those that are no longer kept
@@ -104,7 +106,7 @@ func statusOf(p config.Pipeline, s query.Status) pipelineStatus {
 	out := pipelineStatus{
 		Pipeline: p.Name, CadenceSeconds: p.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
 		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed,
-		Failing: fleet.Failing, Rows: fleet.Rows, Rejects: fleet.Rejects, RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
+		Failing: fleet.Failing, Newer: fleet.Newer, Unreadable: s.Skipped.N, Rows: fleet.Rows, Rejects: fleet.Rejects, RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
 		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
 	}
 	if lag, known := s.Lag(); known {
@@ -152,6 +154,9 @@ func (s pipelineStatus) text(w io.Writer) error {
 	} {
 		text += fmt.Sprintf("  %-8s %s\n", line[0], line[1])
 	}
+	if s.Unreadable > 0 {
+		text += fmt.Sprintf("  %-8s %s of runs that this version of furrow cannot read\n", "unread", many(s.Unreadable, "row"))
+	}
 	for _, r := range s.Runs {
 		text += "  " + r.text() + "\n"
 	}
@@ -164,7 +169,11 @@ func (s pipelineStatus) devicesText() string {
 	if s.Behind > 0 && s.BehindSeconds > 0 {
 		behind += fmt.Sprintf(" (by up to %s)", short(time.Duration(s.BehindSeconds)*time.Second))
 	}
-	return fmt.Sprintf("%d; %s, %d failing, %d held", s.Devices, behind, s.Failing, s.Held)
+	text := fmt.Sprintf("%d; %s, %d failing, %d held", s.Devices, behind, s.Failing, s.Held)
+	if s.Newer > 0 {
+		text += fmt.Sprintf(", %d written by a newer version of furrow, which alone can fold them", s.Newer)
+	}
+	return text
 }
 
 func (s pipelineStatus) rejectsText() string {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -49,5 +50,33 @@ func TestStatusOfAPipelineThatNeverRan(t *testing.T) {
 	code, out, errs := furrow(t.Context(), "status", "--storage", dir)
 	if code != exitOK || !strings.Contains(out, "lag      not known") {
 		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+}
+
+// TestDeviceOfANewerVersionIsPassedOverAndSaid: the other devices of its batch are folded.
+func TestDeviceOfANewerVersionIsPassedOverAndSaid(t *testing.T) {
+	y := newSite(t)
+	tracking := y.tables.Table(schema.Names{}.Partitions("live"))
+	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
+	e.Set(schema.FormatProperty, tables.Int64(schema.Format+1))
+	if _, err := tracking.Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
+		t.Fatal(err)
+	}
+	before, err := tracking.Get(t.Context(), e.PartitionKey, e.RowKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // also where the plan does not know of it yet
+		y.furrow(t, "schedule", "--once", "--every", "1s", "--pipeline", "live")
+		y.work(t)
+		time.Sleep(time.Second)
+	}
+	after, err := tracking.Get(t.Context(), e.PartitionKey, e.RowKey)
+	if err != nil || after.ETag != before.ETag {
+		t.Errorf("its row was written: %v", err)
+	}
+	out, _ := y.furrow(t, "status", "--pipeline", "live")
+	if !strings.Contains(out, "0 failing, 0 held, 1 written by a newer version of furrow") {
+		t.Errorf("the status is\n%s", out)
 	}
 }
