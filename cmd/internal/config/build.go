@@ -24,9 +24,10 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		Batch:    p.Batch,
 		Settle:   p.Settle,
 		Settings: p.Settings(),
+		Format:   p.Format,
 	}
 	for _, processor := range p.Processors {
-		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors, Format: processor.Format(level)})
+		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors, Format: processor.Format(p.level())})
 		if err != nil {
 			return nil, fmt.Errorf("pipeline %s: %w", p.Name, err)
 		}

@@ -37,6 +37,10 @@ type Pipeline struct {
 	Processors []Processor   // at least one; each once
 	Sensors    map[string]Sensor
 	Quality    Quality
+
+	// Format is that of the fleet, as schema.Format: how the processors fold, and what
+	// they write their states in. It is not part of a file. Zero means 1.
+	Format int64
 }
 
 // A Sensor says how the values of one are meant.

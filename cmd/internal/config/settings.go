@@ -18,7 +18,7 @@ import (
 func (p Pipeline) Settings() string {
 	var all []string
 	for _, processor := range p.Processors {
-		hashed := hashed{Processor: processor.Name, Format: processor.Format(level), Settings: processor.hashed()}
+		hashed := hashed{Processor: processor.Name, Format: processor.Format(p.level()), Settings: processor.hashed()}
 		if !processor.Raw {
 			hashed.Sensors, hashed.Quality, hashed.Good = p.sensorTypes(), p.Quality.Sensor, slices.Sorted(slices.Values(p.Quality.Good))
 		}
@@ -28,8 +28,8 @@ func (p Pipeline) Settings() string {
 	return strings.Join(all, ",")
 }
 
-// level is the fleet's format level. The stored one cannot be another yet.
-const level = 1
+// level is the format that the pipeline's processors work in.
+func (p Pipeline) level() int { return max(1, int(p.Format)) }
 
 // hashed is what changes the outputs of a processor. A unit does not.
 type hashed struct {

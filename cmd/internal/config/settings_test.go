@@ -88,3 +88,27 @@ func TestSettingsOfTheDefaultAreForEver(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessorOfANewerFormatFoldsAnewOnceTheFleetHasIt: until then two versions of the
+// program fold alike, and afterwards the devices of that processor are folded anew.
+func TestProcessorOfANewerFormatFoldsAnewOnceTheFleetHasIt(t *testing.T) {
+	p := mustParse(t, measured).Pipelines[0]
+	old := p.Settings()
+	newer := *p.Processors[0].Processor
+	newer.Formats = []int{1, 2}
+	p.Processors[0].Processor = &newer
+	if got := p.Settings(); got != old {
+		t.Errorf("in a fleet of format 1 they are %s, want %s", got, old)
+	}
+	p.Format = 2
+	now := strings.Split(p.Settings(), ",")
+	changed := 0
+	for i, was := range strings.Split(old, ",") {
+		if now[i] != was {
+			changed++
+		}
+	}
+	if changed != 1 {
+		t.Errorf("in a fleet of format 2 they are %v, before %s", now, old)
+	}
+}

@@ -114,9 +114,10 @@ func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	if f.Archive != nil {
 		objects = f.Archive
 	}
+	p.Format = f.Format
 	built, err := p.Build(f.Tables, f.Names, objects)
 	if built != nil {
-		built.Generation, built.Format = f.Generation, f.Format
+		built.Generation = f.Generation
 	}
 	return built, err
 }
