@@ -4,23 +4,32 @@
 // method, and the function that reads it back.
 //
 //	table                PartitionKey                     RowKey          an entity is
-//	readings             device id                        ticks[-suffix]  one reading
-//	devices              device id                        device          who a device is
-//	enrollments          enrollment id                    enrollment      a group of devices, its keys and policy
-//	fleet                month[.shard]                    device id       that a device exists
-//	partitions<pipeline> month[.shard]                    device id       how far a pipeline has read it
+//	readings             device ID                        ticks[-suffix]  one reading
+//	devices              device ID                        device          who a device is
+//	enrollments          enrollment ID                    enrollment      a group of devices, its keys and policy
+//	fleet                month[.shard]                    tenant!device   a membership: a device of a tenant
+//	                     !layout                          layout          how this fleet's keys are formed
+//	partitions<pipeline> month[.shard]                    tenant!device   how far a pipeline has read a device
 //	runs                 pipeline                         slot, in ticks  one run
 //	                     pipeline!slot                    month!, worker! figures of a run
 //	                     pipeline!audits                  short, full     the run that put the last audits
 //	policies             readings table                   policies        its cohorts and stored policies
-//	latest               tenant!month[.shard]             device id       the newest of each sensor
+//	latest               tenant!month[.shard]             device ID       the newest value of each sensor
 //	rollups              tenant!window!day!month[.shard]  device!bucket   aggregates of each sensor
-//	rejects              device id                        row key         a row that could not be processed
+//	rejects              device ID                        pipeline!slot   a row that could not be processed
 //	config               config                           counting down   a generation of the configuration
+//	                     processes                        process         a process that follows the configuration
 //
-// Storage sorts keys as text. Ticks, months and days are padded so that text
-// order is time order, and parts of a key are separated by "!", which sorts
-// before whatever a part may hold: a tenant's day and the buckets of
-// neighbouring devices are each one range of keys. A tenant is any text, and Tenant.Key
-// escapes it for keys.
+// Storage sorts keys as text. Ticks, months and days are padded so that text order is
+// time order. Parts of a key are separated by "!", which sorts before all characters
+// that a part may have: a tenant's day, a tenant's members and the buckets of
+// neighboring devices are each one range of keys. Tenants are any text, and escaped
+// in keys (see Tenant.Key).
+//
+// Members of a month are in the order of tenants, so that the devices of a batch
+// nearly always share a tenant, and their outputs share transactions.
+//
+// Messages and entities carry the number of the format in which they are written. See
+// Format for how two versions of the program share a fleet, and Layout for why keys
+// cannot change that way.
 package schema
