@@ -36,15 +36,19 @@ func (r *runner) await(ctx context.Context) error {
 }
 
 func (r *runner) awaitOne(ctx context.Context, m Member, id schema.EnrollmentID, key string) error {
+	const tries = 4 // an answer may be lost
 	deadline := time.Now().Add(r.Known)
-	for {
+	for failed := 0; ; {
 		known, why, err := r.ask(ctx, m, id, key)
+		if err != nil {
+			failed++
+		}
 		switch {
-		case err != nil:
+		case failed == tries:
 			return fmt.Errorf("%w; is it running? furrow sas, or furrow up, starts it", err)
 		case known:
 			return nil
-		case time.Now().After(deadline):
+		case err == nil && time.Now().After(deadline):
 			return fmt.Errorf("it does not know enrollment %s as it is stored: %s", id, why)
 		case !Pause(ctx, 500*time.Millisecond):
 			return nil // whoever ended ctx knows why
