@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 const asFurrow = "FURROW_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asFurrow) != "" {
+	if os.Getenv(asFurrow) != "" && !slices.Contains(os.Args, "-test.fuzzworker") {
 		main()
 	}
 	if err := os.Setenv(asFurrow, "1"); err != nil {
