@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -41,16 +42,15 @@ func TestAuditRunFoldsWhatCameLate(t *testing.T) {
 
 func TestAuditRunWaitsForWhatItFinds(t *testing.T) {
 	y := newSite(t)
-	working := make(chan struct{})
-	go func() {
-		defer close(working)
-		furrow(t.Context(), "worker", "--idle-exit", "5s", "--pipeline", "live", "--storage", y.dir)
-	}()
+	// A process of its own: two command lines that are parsed at once race in the library's flags.
+	working := startWorker(t, os.Stderr, "--idle-exit", "5s", "--pipeline", "live", "--storage", y.dir)
 	out, _ := y.furrow(t, "audit", "run", "--pipeline", "live", "--wait", "--json")
 	var line auditLine
 	if err := json.Unmarshal([]byte(out), &line); err != nil || !line.Done || line.Devices != 3 || line.Audits != 1 ||
 		line.Late != 0 || line.Missing != 0 {
 		t.Errorf("%v: %s", err, out)
 	}
-	<-working
+	if err := working.Wait(); err != nil {
+		t.Errorf("the worker: %v", err)
+	}
 }
