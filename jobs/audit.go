@@ -79,7 +79,7 @@ func (a *auditor) batch(ctx context.Context) error {
 }
 
 // turnTo audits a device, where it concerns this message. The error is of the job.
-func (a *auditor) turnTo(ctx context.Context, d *folding) error {
+func (a *auditor) turnTo(ctx context.Context, d *deviceRun) error {
 	if !a.concerns(d) {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (a *auditor) turnTo(ctx context.Context, d *folding) error {
 
 // serve has the device's cursor worked off where its mark may have no message: the
 // job was begun before and may have died, or it fails after a portion.
-func (a *auditor) serve(d *folding) {
+func (a *auditor) serve(d *deviceRun) {
 	if (d.err != nil || a.message.tried()) && !d.track.refold.empty() && d.track.refoldMark.id != "" {
 		a.hand(d)
 		a.unended[len(a.unended)-1].delay = aloneAfter
@@ -104,7 +104,7 @@ func (a *auditor) serve(d *folding) {
 
 // concerns tells whether there is anything of a device to audit, and whether it is
 // this message's to do so.
-func (a *auditor) concerns(d *folding) bool {
+func (a *auditor) concerns(d *deviceRun) bool {
 	t := d.track
 	if d.err != nil || t.last == "" || t.heldUntil > a.now || !a.mine(t) {
 		return false
@@ -124,7 +124,7 @@ var errHeld = errors.New("another job has claimed the device")
 // insist audits a device, again from its fresh row where somebody has refolded it
 // meanwhile. After some tries it is left to the next audit; one that another job
 // has claimed is left to a follow-up.
-func (a *auditor) insist(ctx context.Context, d *folding) error {
+func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 	missing := a.result.Missing
 	for try := range tries {
 		a.result.Missing = missing
@@ -160,7 +160,7 @@ func (a *auditor) insist(ctx context.Context, d *folding) error {
 }
 
 // later leaves a device that another job has claimed until that job's hold ends.
-func (a *auditor) later(d *folding) {
+func (a *auditor) later(d *deviceRun) {
 	h := d.track.hold
 	if a.message.Audit != Refold {
 		a.result.Claimed = append(a.result.Claimed, claimed{d.member.Place(), h.claim, h.until})
@@ -172,7 +172,7 @@ func (a *auditor) later(d *folding) {
 
 // device audits one device. Its error is of storage, or one of those that leave
 // the device for now.
-func (a *auditor) device(ctx context.Context, d *folding) error {
+func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 	full, turn := a.message.Audit == Full, a.pipeline.auditTurn(a.message, d.member.Month)
 	if a.message.Audit == Refold {
 		return a.workOff(ctx, d)
@@ -202,13 +202,13 @@ func (a *auditor) device(ctx context.Context, d *folding) error {
 
 // floor is where the ledger of a device begins, as far as tokens are concerned: no
 // living one admits a row below it.
-func (a *auditor) floor(d *folding) tables.Ticks {
+func (a *auditor) floor(d *deviceRun) tables.Ticks {
 	return floorTo(a.now.Add(-a.pipeline.late(d.member)), day)
 }
 
 // regain moves the ledger's floor back where tokens admit older rows than before,
 // and has the gap folded again: what lies there was counted once, and forgotten.
-func (a *auditor) regain(ctx context.Context, d *folding) error {
+func (a *auditor) regain(ctx context.Context, d *deviceRun) error {
 	floor, was := a.floor(d), d.track.floor
 	if floor >= was {
 		return nil
@@ -226,7 +226,7 @@ func (a *auditor) regain(ctx context.Context, d *folding) error {
 
 // lateRows counts what storage has in some spans below the checkpoint, and folds the
 // days again in which there is more than the ledger says.
-func (a *auditor) lateRows(ctx context.Context, d *folding, spans []window) error {
+func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) error {
 	late, err := a.findLate(ctx, d, spans)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (a *auditor) lateRows(ctx context.Context, d *folding, spans []window) erro
 }
 
 // findLate gives the spans of the ledger in which storage has more rows, in order.
-func (a *auditor) findLate(ctx context.Context, d *folding, spans []window) (late []window, err error) {
+func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []window) (late []window, err error) {
 	for _, s := range spans {
 		s.from = max(s.from, d.track.floor, d.track.gap.to)
 		if s.empty() || s.from > TicksBefore(d.track.last) {
@@ -272,7 +272,7 @@ func (a *auditor) findLate(ctx context.Context, d *folding, spans []window) (lat
 
 // lateDay folds a day with late rows again, or leaves it to the refold cursor where
 // it is too much for this job.
-func (a *auditor) lateDay(ctx context.Context, d *folding, w window) error {
+func (a *auditor) lateDay(ctx context.Context, d *deviceRun, w window) error {
 	if d.track.ledger.Count(w.from, w.to) <= int64(a.left) {
 		_, err := a.refold(ctx, d, redo{window: w, late: true})
 		if !errors.Is(err, errTooMuch) {
@@ -283,7 +283,7 @@ func (a *auditor) lateDay(ctx context.Context, d *folding, w window) error {
 }
 
 // leave sets the refold cursor, which other jobs work off.
-func (a *auditor) leave(ctx context.Context, d *folding, c cursor) error {
+func (a *auditor) leave(ctx context.Context, d *deviceRun, c cursor) error {
 	if err := a.commit(ctx, d, func(t *track) { t.foldAgain(c) }); err != nil || d.err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (a *auditor) leave(ctx context.Context, d *folding, c cursor) error {
 }
 
 // hand leaves the device's cursor to another job.
-func (a *auditor) hand(d *folding) {
+func (a *auditor) hand(d *deviceRun) {
 	if n := len(a.unended); n > 0 && a.unended[n-1].device == d.member.Place() {
 		a.unended = a.unended[:n-1]
 	}
@@ -300,17 +300,18 @@ func (a *auditor) hand(d *folding) {
 }
 
 // workOff moves the refold cursor, portion by portion, as far as one job may.
-func (a *auditor) workOff(ctx context.Context, d *folding) error {
+func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
 	for !d.track.refold.empty() {
 		if a.left <= 0 {
 			a.hand(d)
 			return nil
 		}
 		c := d.track.refold
-		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true, then: func(t *track, f *folding, done bool) {
-			t.passed(f, done)
-			a.pipeline.keepWindowed(t.stream.states)
-		}}
+		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true,
+			then: func(t *track, f *deviceRun, done bool) {
+				t.passed(f, done)
+				a.pipeline.keepWindowed(t.stream.states)
+			}}
 		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
 			return err
 		}
@@ -323,7 +324,7 @@ func (a *auditor) workOff(ctx context.Context, d *folding) error {
 
 // drop takes the spans out of the ledger in which no living token admits a row
 // any more. The audit that has counted them began when that was so already.
-func (a *auditor) drop(ctx context.Context, d *folding) error {
+func (a *auditor) drop(ctx context.Context, d *deviceRun) error {
 	floor := a.floor(d)
 	spans := d.track.ledger.Spans()
 	if len(spans) == 0 || spans[0][1] > floor || !d.track.refold.empty() && d.track.refold.from < floor {
@@ -338,7 +339,7 @@ func (a *auditor) drop(ctx context.Context, d *folding) error {
 
 // commit changes a device's row and nothing else. That new rows were folded
 // meanwhile is no hindrance: a busy device gets its turn.
-func (a *auditor) commit(ctx context.Context, d *folding, change func(*track)) error {
+func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*track)) error {
 	for try := range tries {
 		fresh, err := a.fresh(ctx, d)
 		if err != nil {
@@ -359,8 +360,8 @@ func (a *auditor) commit(ctx context.Context, d *folding, change func(*track)) e
 	return errChanged
 }
 
-func (a *auditor) commitOnce(ctx context.Context, d *folding, change func(*track)) error {
-	f := newFolding(d.member, d.track.clone())
+func (a *auditor) commitOnce(ctx context.Context, d *deviceRun, change func(*track)) error {
+	f := newDeviceRun(d.member, d.track.clone())
 	f.dirty, f.seen = true, d.seen
 	change(f.track)
 	j := a.newJob()

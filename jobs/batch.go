@@ -105,7 +105,7 @@ const maxUnread = 3
 // many it has looked at. The horizon is the service's time less the time to
 // settle, never this machine's (invariant 6). That the rows of one device cannot be
 // read is that device's failure, unless no device's can.
-func (p *Pipeline) foldAll(ctx context.Context, work []*folding, now tables.Ticks) (looked int, err error) {
+func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ticks) (looked int, err error) {
 	horizon := now.Add(-p.settle())
 	rows, weight, bytes, unread := p.most(), maxWeight, 2*maxBytes, 0
 	for i, d := range work {

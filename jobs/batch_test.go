@@ -73,7 +73,8 @@ func TestEqualEndsWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 3, 60)
 	want, operations := calm(t, w)
-	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.EmptyPage} {
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
+		faults.TimedOutDone, faults.EmptyPage} {
 		for n := range operations {
 			if passed(n) {
 				continue
@@ -210,7 +211,8 @@ func twoWorkers(t *testing.T, f *jobstest.Fleet, seed uint64, work func(context.
 	t.Helper()
 	var working sync.WaitGroup
 	for worker := range uint64(2) {
-		p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*seed + worker, Rates: someFaults()}, Delay: 20 * time.Millisecond})
+		p := f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: 2*seed + worker, Rates: someFaults()},
+			Delay: 20 * time.Millisecond})
 		p.Portion, p.Most = 7+int(seed%30), 20+int(seed%100)
 		working.Go(func() {
 			if err := work(t.Context(), p); err != nil {

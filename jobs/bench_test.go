@@ -39,7 +39,8 @@ func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 		b.Fatal(err)
 	}
 	f := &benchFleet{counter: &tables.Counter{}}
-	f.client, err = tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count, Retry: policy.RetryOptions{MaxRetries: -1}})
+	f.client, err = tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count,
+		Retry: policy.RetryOptions{MaxRetries: -1}})
 	mustBench(b, err)
 	for _, name := range processors.Tables(f.names, "live") {
 		mustBench(b, f.client.Table(name).Create(b.Context()))
@@ -48,7 +49,8 @@ func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 	for i := range devices {
 		d := schema.DeviceID(fmt.Sprintf("d%06d", i))
 		f.devices = append(f.devices, d)
-		m := schema.Member{Month: schema.Month{Year: 2017 + i%months/12, Month: time.Month(1 + i%months%12)}, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}
+		m := schema.Member{Month: schema.Month{Year: 2017 + i%months/12, Month: time.Month(1 + i%months%12)}, Device: d,
+			Tenant: schema.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}
 		f.places = append(f.places, m.Place())
 		e, err := m.Entity()
 		mustBench(b, err)

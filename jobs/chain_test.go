@@ -78,7 +78,8 @@ func mustChain(t testing.TB, err error) {
 func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Member, taken int64) {
 	t.Helper()
 	n := c.device.Add(1)
-	m = schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprint("d", n)), Tenant: schema.Tenant(fmt.Sprint("t", n)), Readings: c.readings}
+	m = schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprint("d", n)),
+		Tenant: schema.Tenant(fmt.Sprint("t", n)), Readings: c.readings}
 	e, err := m.Entity()
 	mustChain(t, err)
 	for _, names := range c.fleets {
@@ -109,7 +110,8 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Memb
 // post sends an entity as it is, and tells whether storage took it.
 func (c *chain) post(t testing.TB, body []byte) bool {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.account.TableURL+"/"+c.readings, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.account.TableURL+"/"+c.readings,
+		bytes.NewReader(body))
 	mustChain(t, err)
 	key, err := base64.StdEncoding.DecodeString(c.account.Key)
 	mustChain(t, err)
@@ -146,7 +148,8 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 // fold folds what a device has sent. Nothing that it sends makes it fail.
 func (c *chain) fold(t testing.TB, p *jobs.Pipeline, m schema.Member) {
 	t.Helper()
-	c.work(t, p, jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
+	c.work(t, p, jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()), First: m.Place(),
+		Last: m.Place()})
 }
 
 // work does a job, and what follows from it.
@@ -168,7 +171,8 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 	t.Helper()
 	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Key()))
 	mustChain(t, err)
-	if h, err := schema.TrackOf(track); err != nil || h.Failing() || track.Get("Rows").Int() != rows || track.Get("Refold").Text() != "" {
+	if h, err := schema.TrackOf(track); err != nil || h.Failing() || track.Get("Rows").Int() != rows ||
+		track.Get("Refold").Text() != "" {
 		t.Fatalf("%d rows of %d, held: %+v, %v", track.Get("Rows").Int(), rows, h, err)
 	}
 	states := 0
@@ -189,7 +193,8 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 		_, err := rollup.ParseAggregate(text)
 		return err
 	})
-	for page, err := range c.client.Table(names.Rejects()).Rows(t.Context(), tables.Query{Range: tables.Partition(string(m.Device))}) {
+	for page, err := range c.client.Table(names.Rejects()).Rows(t.Context(),
+		tables.Query{Range: tables.Partition(string(m.Device))}) {
 		mustChain(t, err)
 		for _, e := range page.Rows {
 			if _, err := schema.RejectOf(e); err != nil {
@@ -201,7 +206,8 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 }
 
 // outputs reads the outputs of a table that have sensors.
-func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tables.Keys, output func(string) string, parse func(name, text string) error) {
+func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tables.Keys, output func(string) string,
+	parse func(name, text string) error) {
 	t.Helper()
 	var all []tables.Entity
 	for page, err := range c.client.Table(table).Rows(t.Context(), tables.Query{Range: tables.Range{Partitions: of}}) {
@@ -257,10 +263,12 @@ func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 		t.Fatalf("folded in portions, %.2000s", difference)
 	}
 	p := c.pipeline(t, 1, 1+r.IntN(5))
-	if rewound, err := p.Rewind(t.Context(), m, jobs.Rewound{To: 1, At: time.Now(), By: "the chain"}); err != nil || !rewound {
+	if rewound, err := p.Rewind(t.Context(), m, jobs.Rewound{To: 1, At: time.Now(), By: "the chain"}); err != nil ||
+		!rewound {
 		t.Fatalf("rewound: %t, %v", rewound, err)
 	}
-	c.work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live", Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
+	c.work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live", Run: tables.TicksOf(time.Now()),
+		First: m.Place(), Last: m.Place()})
 	if difference := jobstest.Differ(c.check(t, c.fleets[1], m, taken), got[0]); difference != "" {
 		t.Fatalf("folded again, %.2000s", difference)
 	}
@@ -271,7 +279,8 @@ func chainSeeds() [][]string {
 	return [][]string{
 		{`"t":1`, jobstest.PoisonLeaves(), `"t":2`},
 		{jobstest.PoisonNames(), `"t":2`},
-		{"\"cafe\u0301\":1", `"t":"\ud83d"`, `"t":"00981150"`, `"t":"7894e80000058754"`, `"t":"{\"a\":\"\\ud83d\"}"`, `"_fence":1,"_parts":2`},
+		{"\"cafe\u0301\":1", `"t":"\ud83d"`, `"t":"00981150"`, `"t":"7894e80000058754"`, `"t":"{\"a\":\"\\ud83d\"}"`,
+			`"_fence":1,"_parts":2`},
 		{`"t@odata.type":"Edm.Int64","t":"x"`, `"t":1e999`, `"a-b":1,"1a":2`},
 	}
 }

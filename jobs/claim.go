@@ -19,7 +19,7 @@ type job struct {
 	pipeline *Pipeline
 	claim    string       // random: read back, it tells "it was us"
 	now      tables.Ticks // of the service
-	work     []*folding
+	work     []*deviceRun
 }
 
 // do claims, writes and commits.
@@ -54,14 +54,14 @@ func (j *job) claimAll(ctx context.Context) error {
 		d.track.format = max(d.track.format, j.pipeline.Format)
 		h := d.track.hold.next(j.claim, at, cmp.Or(d.holdFor, j.pipeline.hold()))
 		c := &change{device: d, op: d.track.claimed(d.member, d.track.fence, h)}
-		c.compare = func(found *tables.Entity) verdict {
+		c.compare = func(found *tables.Entity) resolution {
 			switch {
 			case found == nil && c.op.Kind == tables.KindInsert:
-				return verdict{} // not there yet: once more
+				return resolution{} // not there yet: once more
 			case found != nil && found.Get(schema.TrackClaim).Text() == j.claim:
-				return verdict{done: true, etag: found.ETag}
+				return resolution{done: true, etag: found.ETag}
 			}
-			return verdict{taken: true}
+			return resolution{taken: true}
 		}
 		d.track.hold = h
 		changes = append(changes, c)
@@ -82,7 +82,7 @@ func (j *job) track(ctx context.Context, changes []*change) error {
 		for n < len(changes) && changes[n].op.Entity.PartitionKey == pk {
 			n++
 		}
-		if err := together(ctx, j.pipeline.tracking(), changes[:n]); err != nil {
+		if err := writeBatch(ctx, j.pipeline.tracking(), changes[:n]); err != nil {
 			return err
 		}
 		changes = changes[n:]
@@ -105,13 +105,15 @@ func (j *job) giveBack(ctx context.Context) {
 		}
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
 		e.Set(schema.TrackClaim, tables.String(""))
-		free := newFolding(d.member, d.track) // whatever has become of the device itself
-		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag), compare: func(found *tables.Entity) verdict {
-			if found == nil || found.Get(schema.TrackClaim).Text() != j.claim || found.Get(schema.TrackCommitted).Text() == j.claim {
-				return verdict{done: true}
-			}
-			return verdict{etag: found.ETag}
-		}})
+		free := newDeviceRun(d.member, d.track) // whatever has become of the device itself
+		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag),
+			compare: func(found *tables.Entity) resolution {
+				if found == nil || found.Get(schema.TrackClaim).Text() != j.claim ||
+					found.Get(schema.TrackCommitted).Text() == j.claim {
+					return resolution{done: true}
+				}
+				return resolution{etag: found.ETag}
+			}})
 	}
 	_ = j.track(ctx, changes)
 }
@@ -121,9 +123,9 @@ func (j *job) write(ctx context.Context) error {
 	var last error
 	for _, group := range j.outputs() {
 		table := j.pipeline.Client.Table(j.pipeline.Names.Output(group[0].output.Table))
-		err := together(ctx, table, group)
+		err := writeBatch(ctx, table, group)
 		if more := emptied(group); err == nil && len(more) > 0 {
-			err, group = together(ctx, table, more), append(group, more...)
+			err, group = writeBatch(ctx, table, more), append(group, more...)
 		}
 		for _, c := range group {
 			c.remember()
@@ -138,7 +140,7 @@ func (j *job) write(ctx context.Context) error {
 			}
 		}
 	}
-	if last != nil && !slices.ContainsFunc(j.work, (*folding).live) {
+	if last != nil && !slices.ContainsFunc(j.work, (*deviceRun).live) {
 		return last
 	}
 	return nil
@@ -146,7 +148,7 @@ func (j *job) write(ctx context.Context) error {
 
 // outputs are the changes of all devices by partition.
 func (j *job) outputs() (groups [][]*change) {
-	of := map[Output]*folding{}
+	of := map[Output]*deviceRun{}
 	for _, d := range j.work {
 		if !d.live() {
 			continue
@@ -171,12 +173,12 @@ func (j *job) outputs() (groups [][]*change) {
 }
 
 // outranks compares the fence of what is there with the device's own.
-func (d *folding) outranks(found *tables.Entity) verdict {
+func (d *deviceRun) outranks(found *tables.Entity) resolution {
 	if found == nil {
-		return verdict{}
+		return resolution{}
 	}
 	fence := tables.Ticks(found.Get(FenceProperty).Int())
-	return verdict{taken: fence > d.track.fence, done: fence == d.track.fence, etag: found.ETag}
+	return resolution{taken: fence > d.track.fence, done: fence == d.track.fence, etag: found.ETag}
 }
 
 // remember keeps the version of an output that later samples can change.
@@ -202,17 +204,17 @@ func (j *job) commit(ctx context.Context) error {
 		j.setMarks(d)
 		d.track.generation = max(d.track.generation, j.pipeline.Generation)
 		op := d.track.committed(d.member, j.claim)
-		changes = append(changes, &change{device: d, op: op, compare: func(found *tables.Entity) verdict {
+		changes = append(changes, &change{device: d, op: op, compare: func(found *tables.Entity) resolution {
 			switch {
 			case found == nil || found.Get(schema.TrackClaim).Text() != j.claim:
-				return verdict{taken: true}
+				return resolution{taken: true}
 			case found.Get(schema.TrackCommitted).Text() == j.claim:
-				return verdict{done: true, etag: found.ETag}
+				return resolution{done: true, etag: found.ETag}
 			case d.track.refolded() && (found.Get(schema.TrackRefold).Text() != d.track.read.refold.String() ||
 				found.Get(schema.TrackRefoldRow).Text() != d.track.read.row):
-				return verdict{taken: true} // somebody has rewound the device meanwhile: that must not be lost
+				return resolution{taken: true} // somebody has rewound the device meanwhile: that must not be lost
 			}
-			return verdict{etag: found.ETag}
+			return resolution{etag: found.ETag}
 		}})
 	}
 	err := j.track(ctx, changes)
@@ -226,7 +228,7 @@ func (j *job) commit(ctx context.Context) error {
 }
 
 // setMarks gives the messages that are put after the commit their ids.
-func (j *job) setMarks(d *folding) {
+func (j *job) setMarks(d *deviceRun) {
 	t := d.track
 	until := max(j.now, d.seen).Add(j.pipeline.marks())
 	if d.behind {

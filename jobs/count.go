@@ -24,7 +24,7 @@ func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.T
 }
 
 // count counts the rows of a device in a window, up to its checkpoint.
-func (p *Pipeline) count(ctx context.Context, d *folding, w window) (*Ledger, error) {
+func (p *Pipeline) count(ctx context.Context, d *deviceRun, w window) (*Ledger, error) {
 	keys := tables.Keys{To: d.track.last}
 	if w.from > 0 {
 		keys.From = w.from.String()

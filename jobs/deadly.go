@@ -20,7 +20,8 @@ func (m Message) isDeadly() bool {
 func (p *Pipeline) disarm(ctx context.Context, m Message, put Putter) (Result, error) {
 	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim}
 	if b.alone() {
-		return p.blame(ctx, b, fmt.Errorf("its job has ended %d workers, such as for want of memory: see their logs", m.Deaths))
+		return p.blame(ctx, b, fmt.Errorf("its job has ended %d workers, such as for want of memory: see their logs",
+			m.Deaths))
 	}
 	return Result{}, p.split(ctx, m, put)
 }

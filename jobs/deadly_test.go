@@ -53,7 +53,8 @@ func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 			t.Errorf("%s: %d workers have died, and %d devices were alone; want 8 and 5", kind, deaths, alone)
 		}
 		for _, d := range w.Devices {
-			row, err := w.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), jobstest.Month.String(), string(w.Place(d).Key))
+			row, err := w.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), jobstest.Month.String(),
+				string(w.Place(d).Key))
 			if w.Place(d) != bad && kind == jobs.Audit {
 				continue
 			}
@@ -63,7 +64,8 @@ func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 			switch {
 			case held.Failing() != (w.Place(d) == bad):
 				t.Errorf("%s: device %s is held: %v", kind, d, held.Failing())
-			case held.Failing() && (!strings.Contains(held.Reason, "has ended 4 workers") || held.HeldUntil < tables.TicksOf(time.Now())):
+			case held.Failing() && (!strings.Contains(held.Reason, "has ended 4 workers") ||
+				held.HeldUntil < tables.TicksOf(time.Now())):
 				t.Errorf("%s: it is held until %v: %s", kind, held.HeldUntil.Time(), held.Reason)
 			case !held.Failing() && held.Rows != 20:
 				t.Errorf("%s: device %s has %d rows", kind, d, held.Rows)

@@ -76,7 +76,8 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 		all = append(all, follower{of(d, d, m.Mark), aloneAfter})
 	}
 	for _, f := range followUps(m, r.Claimed) {
-		all = append(all, follower{f.Message, f.Until.Time().Sub(r.now.Time()) + time.Second}) // the service's time has whole seconds
+		// the service's time has whole seconds
+		all = append(all, follower{f.Message, f.Until.Time().Sub(r.now.Time()) + time.Second})
 	}
 	refold := func(first, last schema.Place, mark string) Message {
 		next := of(first, last, mark)

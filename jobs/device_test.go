@@ -57,7 +57,8 @@ func TestDeviceFarBehindIsLeftToItsChain(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	p.Portion, p.Marks = 20, 0
 	l := &jobstest.Line{}
-	if _, err := p.Do(t.Context(), f.Message(), l, nil); err != nil || len(l.Queue) != 2 || l.Queue[0].Mark == "" || l.Queue[0].First != l.Queue[0].Last {
+	if _, err := p.Do(t.Context(), f.Message(), l, nil); err != nil || len(l.Queue) != 2 || l.Queue[0].Mark == "" ||
+		l.Queue[0].First != l.Queue[0].Last {
 		t.Fatalf("messages %+v, %v", l.Queue, err)
 	}
 	r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
@@ -82,7 +83,8 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 	if err != nil || r.Folded != 2 || len(r.Failed) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if len(l.Queue) != 1 || l.Queue[0].First != w.Place(w.Devices[1]) || l.Queue[0].Last != w.Place(w.Devices[1]) || l.Delays[0] == 0 {
+	if len(l.Queue) != 1 || l.Queue[0].First != w.Place(w.Devices[1]) || l.Queue[0].Last != w.Place(w.Devices[1]) ||
+		l.Delays[0] == 0 {
 		t.Fatalf("it is tried again by %+v after %v", l.Queue, l.Delays)
 	}
 	again := l.Queue[0]
@@ -91,7 +93,8 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 		t.Fatalf("alone: %+v, %v, then %+v", r, err, l.Queue)
 	}
 	held, err := schema.TrackOf(f.Track(t, w.Devices[1]))
-	if err != nil || !held.Failing() || held.Attempts != 2 || !strings.Contains(held.Reason, "as asked") || strings.Contains(held.Reason, "\n") {
+	if err != nil || !held.Failing() || held.Attempts != 2 || !strings.Contains(held.Reason, "as asked") ||
+		strings.Contains(held.Reason, "\n") {
 		t.Fatalf("%+v, %v", held, err)
 	}
 	if wait := time.Until(held.HeldUntil.Time()); wait < 50*time.Second || wait > 70*time.Second {
@@ -166,7 +169,8 @@ func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
 // cutCable is a transport by which the readings of one device cannot be read.
 func cutCable(device string) transport {
 	return func(r *http.Request) (*http.Response, error) {
-		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, device) && strings.Contains(r.URL.Path, "readings") {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, device) && strings.Contains(r.URL.Path,
+			"readings") {
 			return nil, errors.New("the cable is cut")
 		}
 		return http.DefaultClient.Do(r)
@@ -189,7 +193,8 @@ func TestDeviceWhoseReadingsCannotBeReadHoldsUpNoOther(t *testing.T) {
 		t.Fatalf("alone: %+v, %v", r, err)
 	}
 	held, err := schema.TrackOf(f.Track(t, w.Devices[1]))
-	if err != nil || !held.Failing() || !strings.Contains(held.Reason, "the cable is cut") || held.HeldUntil.Time().Before(time.Now()) {
+	if err != nil || !held.Failing() || !strings.Contains(held.Reason, "the cable is cut") ||
+		held.HeldUntil.Time().Before(time.Now()) {
 		t.Errorf("%+v, %v", held, err)
 	}
 	for _, d := range []schema.DeviceID{w.Devices[0], w.Devices[2]} {
@@ -244,7 +249,8 @@ func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 	jobstest.Must(t, err)
 	p := f.Pipeline(t, nil)
 	r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
-	if err != nil || r.Folded != 2 || r.Failed[w.Place(w.Devices[1])] == nil || r.Strange["2026-11/t0!contoso:d01 (copy)"] == nil {
+	if err != nil || r.Folded != 2 || r.Failed[w.Place(w.Devices[1])] == nil ||
+		r.Strange["2026-11/t0!contoso:d01 (copy)"] == nil {
 		t.Fatalf("the batch: %+v, %v", r, err)
 	}
 	row := f.Track(t, w.Devices[1])
@@ -282,7 +288,8 @@ func TestRangeOfABatchMayHaveGrown(t *testing.T) {
 	if err != nil || r.Devices != 2 || r.Rest != w.Place(w.Devices[2]) {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if r, err = p.Run(t.Context(), jobs.Batch{First: r.Rest, Last: f.Batch.Last}); err != nil || r.Devices != 2 || r.Rest != (schema.Place{}) {
+	if r, err = p.Run(t.Context(), jobs.Batch{First: r.Rest, Last: f.Batch.Last}); err != nil || r.Devices != 2 ||
+		r.Rest != (schema.Place{}) {
 		t.Errorf("the rest: %+v, %v", r, err)
 	}
 	if !slices.IsSorted(w.Devices) {

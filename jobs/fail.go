@@ -60,7 +60,7 @@ func (j *job) fail(ctx context.Context) error {
 
 // failed is the merge that counts a failure, and gives back a claim. It is of what
 // the row had before the job: what the job has made of it is lost.
-func (d *folding) failed(now tables.Ticks) tables.Op {
+func (d *deviceRun) failed(now tables.Ticks) tables.Op {
 	t, m := d.track, d.member
 	t.marks = t.read.marks
 	t.attempts++

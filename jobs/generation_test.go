@@ -31,7 +31,8 @@ func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 		for _, m := range []jobs.Message{
 			{Kind: jobs.Master, Pipeline: "live", Run: r.slot},
 			{Kind: jobs.Month, Pipeline: "live", Run: r.slot, Month: month, Audit: jobs.Full},
-			{Kind: jobs.Device, Pipeline: "live", Run: r.slot, First: schema.Place{Month: month, Key: "t!a"}, Last: schema.Place{Month: month, Key: "t!c"}, Attempts: 3},
+			{Kind: jobs.Device, Pipeline: "live", Run: r.slot, First: schema.Place{Month: month, Key: "t!a"},
+				Last: schema.Place{Month: month, Key: "t!c"}, Attempts: 3},
 		} {
 			m.Generation = generations[0]
 			before := len(line.messages)
@@ -68,7 +69,8 @@ func TestADeviceFarBehindKeepsTheGeneration(t *testing.T) {
 	line := &recorder{}
 	_, err := p.Do(t.Context(), f.Message(), line, line.save)
 	jobstest.Must(t, err)
-	if len(line.messages) < 2 || slices.ContainsFunc(line.messages, func(m jobs.Message) bool { return m.Generation != 7 }) {
+	if len(line.messages) < 2 || slices.ContainsFunc(line.messages,
+		func(m jobs.Message) bool { return m.Generation != 7 }) {
 		t.Errorf("it puts %+v", line.messages)
 	}
 }

@@ -37,7 +37,8 @@ func atFirstOutput(before func() error) transport {
 			if err != nil {
 				return nil, err
 			}
-			if strings.Contains(text, "rollups(") || strings.Contains(text, "rollups HTTP") || strings.Contains(text, "latest HTTP") {
+			if strings.Contains(text, "rollups(") || strings.Contains(text, "rollups HTTP") || strings.Contains(text,
+				"latest HTTP") {
 				done = true
 				if err := before(); err != nil {
 					return nil, err
@@ -68,13 +69,15 @@ func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 	if second.Folded != 0 || len(second.Claimed) != 3 {
 		t.Errorf("the second job: %+v", second)
 	}
-	if len(l.Queue) != 1 || l.Queue[0].Claim == "" || l.Queue[0].First != w.Place(w.Devices[0]) || l.Queue[0].Last != w.Place(w.Devices[2]) {
+	if len(l.Queue) != 1 || l.Queue[0].Claim == "" || l.Queue[0].First != w.Place(w.Devices[0]) ||
+		l.Queue[0].Last != w.Place(w.Devices[2]) {
 		t.Fatalf("it puts %+v", l.Queue)
 	}
 	if l.Delays[0] < 28*time.Second || l.Delays[0] > 33*time.Second {
 		t.Errorf("its follow-up comes after %v", l.Delays[0])
 	}
-	if r, err := claimsHold(t, f, nil).Do(t.Context(), l.Queue[0], l, nil); err != nil || r.Devices != 3 || r.Rows != 0 || len(l.Queue) != 1 {
+	if r, err := claimsHold(t, f, nil).Do(t.Context(), l.Queue[0], l, nil); err != nil || r.Devices != 3 || r.Rows != 0 ||
+		len(l.Queue) != 1 {
 		t.Errorf("the follow-up: %+v, %v, and puts %+v", r, err, l.Queue[1:])
 	}
 	if d := jobstest.Differ(f.Ends(t), want); d != "" {
@@ -134,7 +137,8 @@ func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
 	}
 	dead(-time.Minute, 0) // a minute of its hold is left
 	l := &jobstest.Line{}
-	if r, err := claimsHold(t, f, nil).Do(t.Context(), f.Message(), l, nil); err != nil || r.Folded != 0 || len(l.Queue) != 1 {
+	if r, err := claimsHold(t, f, nil).Do(t.Context(), f.Message(), l, nil); err != nil || r.Folded != 0 ||
+		len(l.Queue) != 1 {
 		t.Errorf("while it holds: %+v, %v", r, err)
 	}
 }
@@ -231,7 +235,8 @@ func TestLongAuditsClaimHolds(t *testing.T) {
 		if reads {
 			busy(0)
 		}
-		if row := f.Track(t, w.Devices[0]); strings.HasPrefix(row.Get("Claim").Text(), "audit-") && row.Get("Claim").Text() != row.Get("Committed").Text() {
+		if row := f.Track(t, w.Devices[0]); strings.HasPrefix(row.Get("Claim").Text(), "audit-") &&
+			row.Get("Claim").Text() != row.Get("Committed").Text() {
 			claims++
 			if until := row.Get("ClaimUntil").Ticks().Time(); time.Until(until) < 2*time.Minute {
 				t.Errorf("the claim holds until %v", until)

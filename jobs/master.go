@@ -14,7 +14,8 @@ const savedEvery = 20
 
 // master puts a month job for each partition of the fleet. Months may be put
 // twice, by a master job that is done again; never is one left out.
-func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
+func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(context.Context,
+	Message) error) (Result, error) {
 	now, err := p.begin(ctx, m.Run)
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)
@@ -51,7 +52,8 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 		for _, name := range names {
 			month, err := schema.ParseMonth(name)
 			if err != nil {
-				r.strange(name, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w", p.Names.Fleet(), quote(name), err))
+				r.strange(name, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w",
+					p.Names.Fleet(), quote(name), err))
 				continue
 			}
 			if job.Month == (schema.Month{}) {

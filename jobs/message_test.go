@@ -66,7 +66,8 @@ func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 func TestMessageOfANewerFormatSaysSo(t *testing.T) {
 	text := fmt.Sprintf(`{"v":%d,"kind":"new","devices":[1,2],"taken":3}`, schema.Format+1)
 	m, err := Decode(text)
-	if !errors.Is(err, ErrNewer) || errors.Is(err, ErrUnreadable) || m.Taken != 3 || !strings.Contains(err.Error(), "run a newer version of furrow") {
+	if !errors.Is(err, ErrNewer) || errors.Is(err, ErrUnreadable) || m.Taken != 3 || !strings.Contains(err.Error(),
+		"run a newer version of furrow") {
 		t.Errorf("it is %+v, %v", m, err)
 	}
 	if _, err := m.Encode(); err == nil {
@@ -82,7 +83,9 @@ func TestTheLongestMessageFits(t *testing.T) {
 	at := schema.Place{Month: schema.Month{Year: 9999, Month: 12, Shard: 99},
 		Key: schema.MemberKey(strings.Repeat("t", 64) + schema.Separator + strings.Repeat("x", 128))}
 	m := Message{
-		Format: 1, Kind: Audit, Pipeline: schema.Pipeline(strings.Repeat("p", 20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c", 64),
+		Format: 1, Kind: Audit, Pipeline: schema.Pipeline(strings.Repeat("p",
+			20)), Run: tables.MaxTicks, Audit: Refold, Mark: strings.Repeat("m", 64), Claim: strings.Repeat("c",
+			64),
 		First: at, Last: at, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}
 	text, err := m.Encode()
@@ -110,11 +113,12 @@ func TestUnreadableMessagesSayWhy(t *testing.T) {
 		`{"v":1,"kind":"other"}`:  `kind "other" is not known; want master, month, device or audit`,
 		`{"v":1,"kind":"Master"}`: `kind "Master" is not known`,
 		`{"v":1}`:                 "kind is missing",
-		`{"v":1,"kind":"master","run":"0639307630201234567"}`:                                     "pipeline is missing",
-		`{"v":1,"kind":"master","pipeline":"Live","run":"0639307630201234567"}`:                   "character 'L' at position 1",
-		`{"v":1,"kind":"master","pipeline":"live"}`:                                               "run is missing",
-		`{"v":1,"kind":"master","pipeline":"live","run":"now"}`:                                   "want 19 digits",
-		`{"v":1,"kind":"master","pipeline":"live","run":"0639307630201234567","first":` + a + `}`: "first does not belong in a master message",
+		`{"v":1,"kind":"master","run":"0639307630201234567"}`:                   "pipeline is missing",
+		`{"v":1,"kind":"master","pipeline":"Live","run":"0639307630201234567"}`: "character 'L' at position 1",
+		`{"v":1,"kind":"master","pipeline":"live"}`:                             "run is missing",
+		`{"v":1,"kind":"master","pipeline":"live","run":"now"}`:                 "want 19 digits",
+		`{"v":1,"kind":"master","pipeline":"live","run":"0639307630201234567","first":` + a +
+			`}`: "first does not belong in a master message",
 		month + `}`:                   "month is missing; a month message has one",
 		month + `,"month":"2026-13"}`: "2026-13",
 		month + `,"month":"2026-11","through":"2026-11"}`:        "through 2026-11 does not come after month 2026-11",

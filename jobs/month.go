@@ -14,7 +14,8 @@ import (
 // month puts the devices of one or more partitions into batches, and leaves their
 // figures in the table runs. Done again after any part of it, it puts at most those
 // batches twice that were put since the last save.
-func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
+func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
+	error) {
 	before, all := m.Progress, m.partitions()
 	pl := newPlan(p, m, put, save)
 	rest := all

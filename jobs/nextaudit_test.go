@@ -20,7 +20,8 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 	for range 300 {
 		p := &Pipeline{Name: "live", Late: admits + tokenGrace}
 		month := schema.Month{Year: 2026, Month: 11, Shard: random.IntN(50)}
-		now := tables.TicksOf(time.Date(2026, 11, 22, 1, 0, 0, 0, time.UTC)).Add(time.Duration(random.Int64N(int64(24 * time.Hour))))
+		now := tables.TicksOf(time.Date(2026, 11, 22, 1, 0, 0, 0,
+			time.UTC)).Add(time.Duration(random.Int64N(int64(24 * time.Hour))))
 		now = floorTo(now, auditPace)
 		row := now.Add(-time.Duration(random.Int64N(int64(6 * 24 * time.Hour))))
 		got := p.NextAudit(month, row, now, admits)
@@ -32,7 +33,8 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 			}
 			if counted {
 				if got > run || got <= run-auditPace {
-					t.Errorf("month %s, now %s, row %s: the next audit is said to be at %s, and is at %s", month, now.Time(), row.Time(), got.Time(), run.Time())
+					t.Errorf("month %s, now %s, row %s: the next audit is said to be at %s, and is at %s", month, now.Time(),
+						row.Time(), got.Time(), run.Time())
 				}
 				break
 			}

@@ -33,7 +33,7 @@ func (j *job) objects(ctx context.Context) error {
 
 // object writes one. What has come in late since the rows were folded is in it:
 // so where nothing else was made of them, they are passed, too.
-func (j *job) object(ctx context.Context, d *folding, o Output) error {
+func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
 	p := j.pipeline
 	if p.Objects == nil {
 		d.err = errNoObjects
@@ -58,7 +58,7 @@ type tally struct{ read, refused Ledger }
 
 // readings are those of a window, below the checkpoint, in row order. All rows
 // that it comes by are counted, also those that are no readings.
-func (p *Pipeline) readings(ctx context.Context, d *folding, w window, seen *tally) iter.Seq2[schema.Reading, error] {
+func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *tally) iter.Seq2[schema.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
 		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
 	return func(yield func(schema.Reading, error) bool) {

@@ -30,7 +30,8 @@ import (
 // long after their end.
 func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, closeAfter time.Duration) *jobs.Pipeline {
 	t.Helper()
-	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(), Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
+		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
 	jobstest.Must(t, err)
 	p := f.Pipeline(t, through)
 	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, &archive.Config{CloseAfter: closeAfter})}
@@ -148,7 +149,8 @@ func TestAuditOfDaysThatWaitLosesNone(t *testing.T) {
 func TestEqualArchivesWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
 	w, want, operations := calmArchive(t)
-	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOutDone, faults.EmptyPage}
+	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOutDone,
+		faults.EmptyPage}
 	for i, fault := range all {
 		for n := range operations {
 			if passed(n) {
@@ -260,7 +262,8 @@ func TestRowsAboveTheCheckpointWaitForTheNextObject(t *testing.T) {
 	var written [][]string
 	keep := place(func(_ string, keys []string) error { written = append(written, keys); return nil })
 	p.Objects = before{keep, func() {
-		if _, err := f.World.Connect(t, nil).Table("own").Do(t.Context(), tables.Insert(late)); err != nil && !errors.Is(err, tables.ErrExists) {
+		if _, err := f.World.Connect(t, nil).Table("own").Do(t.Context(), tables.Insert(late)); err != nil &&
+			!errors.Is(err, tables.ErrExists) {
 			t.Error(err)
 		}
 	}}
@@ -277,7 +280,8 @@ type before struct {
 	do func()
 }
 
-func (b before) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading, error]) error {
+func (b before) Write(ctx context.Context, name string, fence tables.Ticks, readings iter.Seq2[schema.Reading,
+	error]) error {
 	b.do()
 	return b.Objects.Write(ctx, name, fence, readings)
 }
@@ -297,12 +301,14 @@ func TestObjectThatCannotBeWrittenIsTheJobsError(t *testing.T) {
 	f, row := yesterday(t, 9)
 	p := archiver(t, f, nil, soon)
 	p.Objects = place(func(string, []string) error { return tables.ErrBusy })
-	if _, err := p.Run(t.Context(), f.Batch); !errors.Is(err, tables.ErrBusy) || !strings.Contains(err.Error(), "date="+schema.DayOf(jobs.TicksBefore(row(9).RowKey)).String()) {
+	if _, err := p.Run(t.Context(), f.Batch); !errors.Is(err, tables.ErrBusy) || !strings.Contains(err.Error(),
+		"date="+schema.DayOf(jobs.TicksBefore(row(9).RowKey)).String()) {
 		t.Errorf("%v", err)
 	}
 	p.Objects = nil
 	r, err := p.Run(t.Context(), f.Batch)
-	if err != nil || len(r.Failed) != 1 || !strings.Contains(r.Failed[f.World.Place(f.World.Devices[0])].Error(), "no place") {
+	if err != nil || len(r.Failed) != 1 || !strings.Contains(r.Failed[f.World.Place(f.World.Devices[0])].Error(),
+		"no place") {
 		t.Errorf("without a place for objects: %+v, %v", r, err)
 	}
 }

@@ -64,7 +64,7 @@ func (t *track) close(o Output) {
 
 // newOutput is the changes that write an output: its parts, and empty entities in
 // place of the higher parts that it had before.
-func newOutput(d *folding, o Output) (changes []*change) {
+func newOutput(d *deviceRun, o Output) (changes []*change) {
 	cut := cutParts(d.effects[o].Properties)
 	count := max(len(cut), d.track.parts(o))
 	for n := range count {
@@ -93,7 +93,7 @@ func emptied(written []*change) (changes []*change) {
 
 // newPart is the change that writes one part of an output: a new one is inserted,
 // an open one replaced on the version that was written last.
-func newPart(d *folding, o Output, n, count int, properties []tables.Property) *change {
+func newPart(d *deviceRun, o Output, n, count int, properties []tables.Property) *change {
 	e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.part(n).RowKey, Properties: slices.Clone(properties)}
 	e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
 	schema.SetFormat(&e, d.track.format)
@@ -105,9 +105,9 @@ func newPart(d *folding, o Output, n, count int, properties []tables.Property) *
 		op = tables.Replace(e, etag)
 	}
 	c := &change{device: d, op: op, output: o, parts: count, look: d.look}
-	c.compare = func(found *tables.Entity) verdict {
+	c.compare = func(found *tables.Entity) resolution {
 		if found == nil && len(properties) == 0 {
-			return verdict{done: true} // there is nothing to empty
+			return resolution{done: true} // there is nothing to empty
 		}
 		if found != nil && n == 1 {
 			c.higher(found)

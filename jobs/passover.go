@@ -37,7 +37,7 @@ type orphaned struct {
 
 // passOver divides the devices of a batch into those that are this job's to do and
 // those that it leaves to others.
-func (p *Pipeline) passOver(work []*folding, now tables.Ticks, b Batch) (mine []*folding, over passedOver) {
+func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine []*deviceRun, over passedOver) {
 	over.now = now
 	for _, d := range work {
 		t := d.track

@@ -69,6 +69,7 @@ func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Part
 // sortedOutputs are a map's outputs, those of one partition together.
 func sortedOutputs[V any](m map[Output]V) []Output {
 	return slices.SortedFunc(maps.Keys(m), func(a, b Output) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.PartitionKey, b.PartitionKey), cmp.Compare(a.RowKey, b.RowKey))
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.PartitionKey, b.PartitionKey),
+			cmp.Compare(a.RowKey, b.RowKey))
 	})
 }

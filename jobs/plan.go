@@ -209,7 +209,8 @@ func (pl *plan) flush(ctx context.Context, g *group) error {
 		return nil
 	}
 	from := pl.message
-	m := Message{Kind: Device, Pipeline: from.Pipeline, Run: from.Run, Generation: from.Generation, First: g.first, Last: g.last}
+	m := Message{Kind: Device, Pipeline: from.Pipeline, Run: from.Run, Generation: from.Generation, First: g.first,
+		Last: g.last}
 	audits := from.Audit != "" && (from.Audit != Late || pl.auditDue(*g))
 	*g = group{}
 	if !from.Extra {
@@ -244,7 +245,8 @@ func (pl *plan) flush(ctx context.Context, g *group) error {
 // itself looks at the devices of these alone.
 func (pl *plan) auditDue(g group) bool {
 	for month := range pl.figures {
-		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && pl.pipeline.auditTurn(pl.message, month).due() {
+		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && pl.pipeline.auditTurn(pl.message,
+			month).due() {
 			return true
 		}
 	}
@@ -265,5 +267,8 @@ func (pl *plan) progress(ctx context.Context) error {
 
 // counted are the figures of the partitions, in their order.
 func (pl *plan) counted() []*schema.MonthFigures {
-	return slices.SortedFunc(maps.Values(pl.figures), func(a, b *schema.MonthFigures) int { return a.Month.Compare(b.Month) })
+	return slices.SortedFunc(maps.Values(pl.figures), func(a,
+		b *schema.MonthFigures) int {
+		return a.Month.Compare(b.Month)
+	})
 }

@@ -39,7 +39,8 @@ func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
 	large := schema.Month{Year: 2026, Month: time.December}
 	r.add(t, rng, large, 200)
 
-	w := &workplace{at: 2 + 6 + 2*45, wrong: killedAfter, pages: "3"} // a page has one month; the run's row, the audits' marks, and a seek and a put for each
+	// a page has one month; the run's row, the audits' marks, and a seek and a put for each
+	w := &workplace{at: 2 + 6 + 2*45, wrong: killedAfter, pages: "3"}
 	w.do(t, r.pipeline(t, w), r.begin(t))
 	if n := len(w.put); n <= months+1 || n > months+1+20 {
 		t.Errorf("two masters put %d month jobs for %d months", n, months+1)
@@ -98,7 +99,8 @@ func (w *wide) Do(r *http.Request) (*http.Response, error) {
 		h["X-Ms-Continuation-Nextpartitionkey"], h["X-Ms-Continuation-Nextrowkey"] = []string{"2026-11"}, []string{fmt.Sprintf("t!d%09d", from+1000)}
 	}
 	body := `{"value":[` + strings.Join(rows, ",") + `]}`
-	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r},
+		nil
 }
 
 func (w *wide) pipeline(t *testing.T) *jobs.Pipeline {
@@ -137,7 +139,8 @@ func TestALargeMonthTakesLittleMemory(t *testing.T) {
 	if err != nil || res.Batches != batches || batches != (*largest+49)/50 {
 		t.Fatalf("%d batches, %+v, %v", batches, res, err)
 	}
-	t.Logf("%d devices: %d batches, at most %d KiB of heap, %d queries, %v", *largest, batches, int64(most-min(most, before))>>10, w.asked, time.Since(start))
+	t.Logf("%d devices: %d batches, at most %d KiB of heap, %d queries, %v", *largest, batches,
+		int64(most-min(most, before))>>10, w.asked, time.Since(start))
 	if most > before+8<<20 {
 		t.Errorf("%d bytes of heap before, %d at most", before, most)
 	}

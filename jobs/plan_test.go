@@ -171,7 +171,8 @@ func TestRowsThatNobodyOfOursHasWrittenAreSaidAndHoldNothingUp(t *testing.T) {
 	month := schema.Month{Year: 2026, Month: time.November}
 	r.add(t, rng, month, 20)
 	r.write(t, r.names.Fleet(), []tables.Op{tables.Insert(tables.Entity{PartitionKey: "2026-10 ", RowKey: "x"})})
-	r.write(t, r.names.Fleet(), []tables.Op{tables.Insert(tables.Entity{PartitionKey: month.String(), RowKey: "no device"})})
+	r.write(t, r.names.Fleet(), []tables.Op{tables.Insert(tables.Entity{PartitionKey: month.String(),
+		RowKey: "no device"})})
 	bad := tables.Entity{PartitionKey: month.String(), RowKey: string(r.due[month][3].Key)}
 	bad.Set("Chain", tables.String("soon"))
 	r.write(t, r.names.Partitions("live"), []tables.Op{tables.InsertOrReplace(bad)})

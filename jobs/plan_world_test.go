@@ -45,7 +45,8 @@ func newRoster(t *testing.T) *roster {
 
 func (r *roster) client(t *testing.T, through policy.Transporter) *tables.Client {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: r.account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	c, err := tables.Connect(tables.Config{Account: r.account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}})
 	jobstest.Must(t, err)
 	return c
 }

@@ -21,7 +21,8 @@ func minutely(t *testing.T, start time.Time, minutes ...int) (f *jobstest.Fleet,
 	insert = func(minutes ...int) {
 		var ops []tables.Op
 		for _, n := range minutes {
-			e := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Minute)).String()}
+			e := tables.Entity{PartitionKey: string(f.World.Devices[0]),
+				RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Minute)).String()}
 			e.Set("temperature", tables.Double(float64(n)))
 			ops = append(ops, tables.Insert(e))
 		}
@@ -58,7 +59,8 @@ func sameAsNew(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
 func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) {
 	t.Helper()
 	member := f.World.Member(f.World.Devices[0], f.Readings)
-	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: "rewound"})
+	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test",
+		Mark: "rewound"})
 	jobstest.Must(t, err)
 }
 
@@ -143,7 +145,8 @@ func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f, insert := minutely(t, start, append(upTo(23*60, 10), upTo(36*60, 30)[46:]...)...)
 	p, _ := archiving(t, f, "portions")
-	p.Processors = append(f.Pipeline(t, nil).Processors, jobstest.With(t, archive.Processor, &archive.Config{CloseAfter: 7 * 24 * time.Hour}))
+	p.Processors = append(f.Pipeline(t, nil).Processors, jobstest.With(t, archive.Processor,
+		&archive.Config{CloseAfter: 7 * 24 * time.Hour}))
 	jobstest.Must(t, f.Drain(t.Context(), p))
 	insert(7, 13*60+3)
 	rewind(t, f, p, start.Add(24*time.Hour))
@@ -223,7 +226,8 @@ func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 			m.Mark = "rewound"
 			work(m) // again
 			if row := f.Track(t, f.World.Devices[0]); row.Get("Late").Int() != 5 || len(row.Get("RefoldRejects").Binary()) > 2 {
-				t.Errorf("%d late rows, and %d bytes of rejects on the tracking row", row.Get("Late").Int(), len(row.Get("RefoldRejects").Binary()))
+				t.Errorf("%d late rows, and %d bytes of rejects on the tracking row", row.Get("Late").Int(),
+					len(row.Get("RefoldRejects").Binary()))
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 
 // A devices is a batch as storage has it.
 type devices struct {
-	work    []*folding
+	work    []*deviceRun
 	strange map[string]error // rows of the fleet that cannot be read, which are in no job
 	now     tables.Ticks     // of the service
 }
@@ -48,7 +48,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			if m.Place().Compare(b.First) < 0 || m.Place().Compare(b.Last) > 0 {
 				continue // a neighbor in a partition at either end
 			}
-			d := newFolding(m, newTrack())
+			d := newDeviceRun(m, newTrack())
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.readTrack(row)
 			}
@@ -63,7 +63,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 }
 
 // readTrack gives the device its tracking row, or the error of it.
-func (d *folding) readTrack(row tables.Entity) {
+func (d *deviceRun) readTrack(row tables.Entity) {
 	var err error
 	if d.track, err = trackOf(row); err != nil {
 		d.err = fmt.Errorf("its tracking row cannot be read: %w", err)

@@ -17,10 +17,10 @@ import (
 // the states, too.
 type redo struct {
 	window
-	stream                                       // where it goes on
-	cursor bool                                  // it works off the refold cursor
-	late   bool                                  // only windows whose count differs from the ledger's are written
-	then   func(t *track, f *folding, done bool) // what a commit changes besides
+	stream                                         // where it goes on
+	cursor bool                                    // it works off the refold cursor
+	late   bool                                    // only windows whose count differs from the ledger's are written
+	then   func(t *track, f *deviceRun, done bool) // what a commit changes besides
 }
 
 // Why an audit leaves a device for now.
@@ -34,7 +34,7 @@ var (
 // while it folds: a closed window needs only its own hours of the ledger unchanged,
 // so a busy device is no hindrance, and rows that came while an open one was folded
 // are folded as well before the row is claimed. It tells whether the redo is done.
-func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, err error) {
+func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, err error) {
 	p := a.pipeline
 	open, err := p.openDay(d.track)
 	if err != nil {
@@ -113,13 +113,13 @@ func (a *auditor) refold(ctx context.Context, d *folding, r redo) (done bool, er
 
 // beginRedo is a folding that goes on where the redo got to. Its track is not the
 // device's: windowed processors have the redo's states, merging ones none.
-func (p *Pipeline) beginRedo(ctx context.Context, d *folding, r redo) (*folding, error) {
+func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*deviceRun, error) {
 	t := newTrack()
 	t.last = r.row
 	if r.counted != nil {
 		t.ledger = &Ledger{spans: slices.Clone(r.counted.spans)}
 	}
-	f := newFolding(d.member, t)
+	f := newDeviceRun(d.member, t)
 	f.again = true
 	if r.row != "" {
 		t.states = maps.Clone(r.states)
@@ -135,7 +135,7 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *folding, r redo) (*folding,
 
 // openWindows has every open window written as it is, also one that no sample has
 // changed: an earlier setting may have left something there.
-func (p *Pipeline) openWindows(f *folding) error {
+func (p *Pipeline) openWindows(f *deviceRun) error {
 	for _, processor := range p.Processors {
 		w, ok := processor.windowed()
 		state := f.track.state(processor.Name)
@@ -154,7 +154,7 @@ func (p *Pipeline) openWindows(f *folding) error {
 }
 
 // stretch folds the rows of a redo up to a checkpoint, until it has folded so many.
-func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string, open bool, most int) error {
+func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo string, open bool, most int) error {
 	defer f.rescue()
 	keys := tables.Keys{From: r.from.String(), Before: r.to.String(), To: upTo}
 	if r.from == 0 {
@@ -182,7 +182,7 @@ func (p *Pipeline) stretch(ctx context.Context, f *folding, r redo, upTo string,
 }
 
 // fresh is the device's row as it is now, if this job may claim it.
-func (a *auditor) fresh(ctx context.Context, d *folding) (*track, error) {
+func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 	for try := 0; ; try++ {
 		e, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
 		if errors.Is(err, tables.ErrNotFound) {
@@ -219,9 +219,9 @@ func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
 
 // replaced is what a commit makes of a device after a portion of a redo, and how
 // many rows of it nobody had counted.
-func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, late int64, err error) {
+func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun, late int64, err error) {
 	done := !f.behind
-	g = newFolding(d.member, d.track.clone())
+	g = newDeviceRun(d.member, d.track.clone())
 	g.look, g.seen, g.rows, g.dirty = true, f.seen, f.rows, true
 	passed := window{r.from, r.to}
 	g.rejects = f.rejects
@@ -240,7 +240,8 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 		if isWindow && done && !isOpen {
 			e.Closed = true
 		}
-		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched, window{e.From, e.To}.meets) {
+		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched,
+			window{e.From, e.To}.meets) {
 			continue
 		}
 		g.effect(e)
@@ -265,7 +266,7 @@ func (p *Pipeline) replaced(f, d *folding, r redo, isOpen bool) (g *folding, lat
 }
 
 // adopt gives the device what a processor has made of a redo.
-func (g *folding) adopt(processor Configured, state []byte, open bool) error {
+func (g *deviceRun) adopt(processor Configured, state []byte, open bool) error {
 	t := g.track
 	if _, ok := processor.windowed(); ok && open {
 		t.states[processor.Name] = state
@@ -287,7 +288,7 @@ func (g *folding) adopt(processor Configured, state []byte, open bool) error {
 
 // rebuilt makes what a redo of all readings has made of a merging processor the
 // device's, with what live jobs have folded since the cursor was set.
-func (g *folding) rebuilt(processor Configured) error {
+func (g *deviceRun) rebuilt(processor Configured) error {
 	m, ok := processor.Fold.(Merging)
 	if !ok || !g.track.refold.rebuild {
 		return nil
@@ -296,7 +297,7 @@ func (g *folding) rebuilt(processor Configured) error {
 }
 
 // merge joins states of a merging processor into the device's.
-func (g *folding) merge(m Merging, processor Configured, base, other []byte, from tables.Ticks) error {
+func (g *deviceRun) merge(m Merging, processor Configured, base, other []byte, from tables.Ticks) error {
 	out, err := m.Merge(g.member, base, other, from)
 	if err != nil {
 		return err
@@ -314,8 +315,8 @@ func (a *auditor) newJob() *job {
 }
 
 // take claims a device on the row that was read, before everything is folded.
-func (j *job) take(ctx context.Context, d *folding) error {
-	d.dirty, j.work = true, []*folding{d}
+func (j *job) take(ctx context.Context, d *deviceRun) error {
+	d.dirty, j.work = true, []*deviceRun{d}
 	if err := j.claimAll(ctx); err != nil {
 		return err
 	}
@@ -328,8 +329,8 @@ func (j *job) take(ctx context.Context, d *folding) error {
 
 // finish writes what f has made of a device, and commits it, on the row that was
 // read or taken. What the device is then goes to d.
-func (j *job) finish(ctx context.Context, d, f *folding) error {
-	f.held, j.work = d.held, []*folding{f}
+func (j *job) finish(ctx context.Context, d, f *deviceRun) error {
+	f.held, j.work = d.held, []*deviceRun{f}
 	if err := j.do(ctx); err != nil {
 		return err
 	}
@@ -348,7 +349,7 @@ func (j *job) finish(ctx context.Context, d, f *folding) error {
 }
 
 // leave gives back what was not committed. Whoever counts a failure does so by that.
-func (j *job) leave(ctx context.Context, d *folding) {
+func (j *job) leave(ctx context.Context, d *deviceRun) {
 	if d.err != nil {
 		return
 	}

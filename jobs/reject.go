@@ -27,7 +27,7 @@ func (j *job) reject(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := together(ctx, table, changes); err != nil {
+		if err := writeBatch(ctx, table, changes); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (j *job) reject(ctx context.Context) error {
 }
 
 // rejectChanges shortens the texts until one transaction takes all of them.
-func (j *job) rejectChanges(d *folding) ([]*change, error) {
+func (j *job) rejectChanges(d *deviceRun) ([]*change, error) {
 	first := d.track.rejects - int64(len(d.rejects.kept))
 	for most := maxRowText; ; most /= 2 {
 		var changes []*change
@@ -61,7 +61,7 @@ func (j *job) rejectChanges(d *folding) ([]*change, error) {
 func weighReject(r schema.Reject) int { return len(r.Reason) + len(r.Value) + len(r.Reading) }
 
 // refuse notes what is wrong with a reading that is being folded.
-func (d *folding) refuse(r Refusal, row *tables.Entity) {
+func (d *deviceRun) refuse(r Refusal, row *tables.Entity) {
 	if d.refused == nil {
 		d.refused = map[string]*schema.Reject{}
 	}
@@ -75,8 +75,11 @@ func (d *folding) refuse(r Refusal, row *tables.Entity) {
 
 // countRejects counts each reading once of which something was refused, in the
 // order of their keys: so the ring does not depend on how the work was cut.
-func (d *folding) countRejects() {
-	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *schema.Reject) int { return cmp.Compare(a.Row, b.Row) }) {
+func (d *deviceRun) countRejects() {
+	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *schema.Reject) int {
+		return cmp.Compare(a.Row,
+			b.Row)
+	}) {
 		d.weight += d.rejects.add(*e)
 	}
 	d.refused = nil
@@ -85,12 +88,13 @@ func (d *folding) countRejects() {
 // knowRejects reads the ring of a device before a refold, which meets rejects
 // again that were counted already. Those of an attempt that was never committed
 // do not count.
-func (p *Pipeline) knowRejects(ctx context.Context, f *folding, old *track) error {
+func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *track) error {
 	if old.rejects == 0 {
 		return nil
 	}
 	f.rejects.known = map[string]bool{}
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: schema.RejectsOf(p.Name)}, Select: []string{"Number", "Row"}}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: schema.RejectsOf(p.Name)},
+		Select: []string{"Number", "Row"}}
 	for page, err := range p.Client.Table(p.Names.Rejects()).Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil

@@ -49,7 +49,8 @@ type Sensors struct {
 // of all values take at most MaxRoom; values beyond are refused. So a reading of
 // whatever storage accepts takes time and memory in proportion to its size.
 func (s *Sensors) Sample(r schema.Reading) (Sample, []Refusal) {
-	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]SensorValue, 0, len(r.Properties))}}
+	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]SensorValue, 0,
+		len(r.Properties))}}
 	for i := range r.Properties {
 		p := &r.Properties[i]
 		if w.left > 0 && !isNested(p.Value) {

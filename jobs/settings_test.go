@@ -71,7 +71,8 @@ func settings() []setting {
 		{windows: all[1:]},
 		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"humidity": jobs.Ignored}},
 		{latest: true, windows: all[:2], kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
-		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored, "humidity": jobs.Ignored, "door_open": jobs.Ignored}},
+		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored, "humidity": jobs.Ignored,
+			"door_open": jobs.Ignored}},
 	}
 }
 

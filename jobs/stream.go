@@ -42,7 +42,7 @@ func (t *track) foldAgain(c cursor) {
 
 // passed moves the cursor behind a portion. The whole of it is done when the stream
 // has come to its end.
-func (t *track) passed(f *folding, done bool) {
+func (t *track) passed(f *deviceRun, done bool) {
 	if done {
 		t.refold, t.stream, t.gap = cursor{}, stream{}, window{}
 		t.again, t.rebuilt = withoutStates(t.again), true

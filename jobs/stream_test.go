@@ -21,11 +21,13 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	l.Compact(now)
 	state := func(kib int) []byte { return make([]byte, kib<<10) }
 	track := newTrack()
-	track.ledger, track.last, track.settings, track.held = l, strings.Repeat("9", 80), strings.Repeat("s", 200), strings.Repeat("h", maxHeldText)
+	track.ledger, track.last, track.settings, track.held = l, strings.Repeat("9", 80), strings.Repeat("s",
+		200), strings.Repeat("h", maxHeldText)
 	track.states = map[string][]byte{"latest": state(128), "rollup": state(304), "archive": state(16)}
 	track.refold = cursor{window{1, 2}, true}
 	track.again, track.rebuilt = map[string][]byte{"latest": state(128)}, true
-	track.stream = stream{row: strings.Repeat("9", 80), counted: &Ledger{}, states: map[string][]byte{"rollup": state(304), "archive": state(16)}}
+	track.stream = stream{row: strings.Repeat("9", 80), counted: &Ledger{}, states: map[string][]byte{"rollup": state(304),
+		"archive": state(16)}}
 	for n := range int64(schema.RejectSlots) {
 		track.stream.rejects.add(schema.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
 	}

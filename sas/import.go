@@ -114,7 +114,8 @@ func (r Registry) add(ctx context.Context, e schema.Enrollment, v Delivery) (sch
 }
 
 // amend applies a delivery to a registered device.
-func (r Registry) amend(ctx context.Context, stored schema.Device, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
+func (r Registry) amend(ctx context.Context, stored schema.Device, e schema.Enrollment, v Delivery) (schema.Device,
+	Outcome, error) {
 	d := stored
 	changed, err := v.amend(&d, e)
 	if err != nil {
@@ -146,7 +147,8 @@ func (v Delivery) amend(d *schema.Device, e schema.Enrollment) (changed bool, er
 		return false, refused("it belongs to tenant %s, not to %s: its outputs are stored under its tenant, so a device "+
 			"cannot change its tenant; register it under a new ID", d.Tenant, v.Tenant)
 	case d.Enrollment != e.ID:
-		return false, refused("it belongs to enrollment %s, not to %s: its key is derived from there", cmp.Or(d.Enrollment, "(none)"), e.ID)
+		return false, refused("it belongs to enrollment %s, not to %s: its key is derived from there",
+			cmp.Or(d.Enrollment, "(none)"), e.ID)
 	}
 	if v.Site != "" && v.Site != d.Site {
 		d.Site, changed = v.Site, true

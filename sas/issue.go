@@ -62,7 +62,8 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	c.URL = strings.TrimSuffix(cmp.Or(c.URL, c.Account.Table), "/")
 	key, err := base64.StdEncoding.DecodeString(c.Account.Key)
 	if err != nil || len(key) == 0 {
-		return nil, fmt.Errorf("storage account %s: its key is needed to sign tokens: use a connection string with an AccountKey",
+		return nil, fmt.Errorf("storage account %s: its key is needed to sign tokens: use a connection string with an "+
+			"AccountKey",
 			c.Account.Name)
 	}
 	scheme, err := protocolOf(c.URL)
@@ -194,7 +195,8 @@ func (i *Issuer) Ready(ctx context.Context) error {
 			return err
 		}
 		if off := time.Since(page.Time).Abs(); !page.Time.IsZero() && off > clockTolerance {
-			return fmt.Errorf("the clocks of this machine and of storage differ by %v: correct this machine's clock", off.Round(time.Second))
+			return fmt.Errorf("the clocks of this machine and of storage differ by %v: correct this machine's clock",
+				off.Round(time.Second))
 		}
 	}
 	return nil

@@ -63,12 +63,15 @@ func newFixture(t *testing.T, transport policy.Transporter) *fixture {
 		y.storage.MakeTable(t, name)
 	}
 	y.storage.MakeTable(t, names.Readings())
-	err = y.client.Table(names.Readings()).SetPolicies(t.Context(), []tables.StoredPolicy{{ID: y.policy, Start: time.Now().Add(-time.Hour)}})
+	err = y.client.Table(names.Readings()).SetPolicies(t.Context(),
+		[]tables.StoredPolicy{{ID: y.policy, Start: time.Now().Add(-time.Hour)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.enrollment = schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: names.Readings(), Life: time.Hour, Backfill: 24 * time.Hour, Site: "hall", SendEvery: 30 * time.Second}
-	if y.issuer, err = sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: y, Policies: y, Registry: y.registry}); err != nil {
+	y.enrollment = schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: names.Readings(), Life: time.Hour,
+		Backfill: 24 * time.Hour, Site: "hall", SendEvery: 30 * time.Second}
+	if y.issuer, err = sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: y, Policies: y,
+		Registry: y.registry}); err != nil {
 		t.Fatal(err)
 	}
 	return y
@@ -77,7 +80,9 @@ func newFixture(t *testing.T, transport policy.Transporter) *fixture {
 func (y *fixture) connect(transport policy.Transporter) *tables.Client {
 	y.t.Helper()
 	account := tables.Account{Name: y.storage.Name, Key: y.storage.Key, Table: y.storage.TableURL}
-	c, err := tables.Connect(tables.Config{Account: account, Transport: transport, Retry: policy.RetryOptions{RetryDelay: time.Millisecond, MaxRetryDelay: time.Millisecond}})
+	c, err := tables.Connect(tables.Config{Account: account, Transport: transport,
+		Retry: policy.RetryOptions{RetryDelay: time.Millisecond,
+			MaxRetryDelay: time.Millisecond}})
 	if err != nil {
 		y.t.Fatal(err)
 	}
@@ -101,7 +106,8 @@ func insert(t *testing.T, a sas.Answer, partition, row string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json;odata=nometadata"}, "Prefer": {"return-no-content"}, "X-Ms-Version": {"2019-02-02"}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json;odata=nometadata"},
+		"Prefer": {"return-no-content"}, "X-Ms-Version": {"2019-02-02"}}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -115,17 +121,20 @@ func TestTokenAdmitsWhatTheAnswerSays(t *testing.T) {
 	y := newFixture(t, nil)
 	before := time.Now()
 	a := y.mustIssue("pump-7")
-	if a.PartitionKey != "pump-7" || a.Device != "pump-7" || a.RowKeyFormat != sas.RowKeyFormat || a.SendEvery != 30 || a.Batch != sas.DefaultBatch {
+	if a.PartitionKey != "pump-7" || a.Device != "pump-7" || a.RowKeyFormat != sas.RowKeyFormat || a.SendEvery != 30 ||
+		a.Batch != sas.DefaultBatch {
 		t.Errorf("the answer is %+v", a)
 	}
 	if off := a.ServerTime.Sub(before); off < 0 || off > time.Minute {
 		t.Errorf("the server's time is off by %v", off)
 	}
-	if life := a.Expires.Sub(before).Round(time.Minute); life != time.Hour || !a.RenewAfter.After(before) || !a.RenewAfter.Before(a.Expires) {
+	if life := a.Expires.Sub(before).Round(time.Minute); life != time.Hour || !a.RenewAfter.After(before) ||
+		!a.RenewAfter.Before(a.Expires) {
 		t.Errorf("it lives for %v, to be renewed after %v", life, a.RenewAfter)
 	}
 	now := tables.TicksOf(before)
-	for row, want := range map[string]int{now.String(): 204, now.String() + "-1": 204, a.EarliestRowKey.String(): 204, a.LatestRowKey.String(): 204} {
+	for row, want := range map[string]int{now.String(): 204, now.String() + "-1": 204, a.EarliestRowKey.String(): 204,
+		a.LatestRowKey.String(): 204} {
 		if got := insert(t, a, "pump-7", row); got != want {
 			t.Errorf("row %s: %d, want %d", row, got, want)
 		}
@@ -168,10 +177,12 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Tenant != "contoso" || d.Site != "hall" || d.Enrollment != "plant1" || d.Status != schema.Active || d.Readings != y.enrollment.Readings {
+	if d.Tenant != "contoso" || d.Site != "hall" || d.Enrollment != "plant1" || d.Status != schema.Active ||
+		d.Readings != y.enrollment.Readings {
 		t.Errorf("the record is %+v", d)
 	}
-	if len(d.Tokens) != 1 || d.Tokens[0].Policy != "summer" || d.Tokens[0].From != a.EarliestRowKey || d.Tokens[0].To != a.LatestRowKey || d.Tokens[0].Fingerprint != sas.Fingerprint(a.SAS) {
+	if len(d.Tokens) != 1 || d.Tokens[0].Policy != "summer" || d.Tokens[0].From != a.EarliestRowKey ||
+		d.Tokens[0].To != a.LatestRowKey || d.Tokens[0].Fingerprint != sas.Fingerprint(a.SAS) {
 		t.Errorf("its tokens are %+v", d.Tokens)
 	}
 	e, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key()))
@@ -192,7 +203,8 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 func TestDeviceThatMayNotGetsNoToken(t *testing.T) {
 	y := newFixture(t, nil)
 	y.mustIssue("revoked")
-	if _, err := y.registry.Update(t.Context(), "revoked", func(d *schema.Device) error { d.Status = schema.Revoked; return nil }); err != nil {
+	if _, err := y.registry.Update(t.Context(), "revoked",
+		func(d *schema.Device) error { d.Status = schema.Revoked; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	y.mustIssue("other")
@@ -232,14 +244,15 @@ func TestProofMustBeOfTheDeviceAndItsEnrollment(t *testing.T) {
 		header string
 		want   error
 	}{
-		"its own":                  {own.Prove("plant1/registrations/pump-7", in), nil},
-		"another device's":         {y.primary.Of("pump-8").Prove("plant1/registrations/pump-8", in), sas.ErrProofResource},
-		"another device's key":     {y.primary.Of("pump-8").Prove("plant1/registrations/pump-7", in), sas.ErrProofWrong},
-		"the enrollment's key":     {y.primary.Prove("plant1/registrations/pump-7", in), sas.ErrProofWrong},
-		"an unknown enrollment":    {own.Prove("plant2/registrations/pump-7", in), sas.ErrNoEnrollment},
-		"a resource in between":    {own.Prove("plant1/registrations/x/registrations/pump-7", in), sas.ErrNoEnrollment},
-		"another resource":         {own.Prove("plant1/pump-7", in), sas.ErrProofResource},
-		"an old one":               {own.Prove("plant1/registrations/pump-7", time.Now().Add(-time.Second)), sas.ErrProofExpired},
+		"its own":               {own.Prove("plant1/registrations/pump-7", in), nil},
+		"another device's":      {y.primary.Of("pump-8").Prove("plant1/registrations/pump-8", in), sas.ErrProofResource},
+		"another device's key":  {y.primary.Of("pump-8").Prove("plant1/registrations/pump-7", in), sas.ErrProofWrong},
+		"the enrollment's key":  {y.primary.Prove("plant1/registrations/pump-7", in), sas.ErrProofWrong},
+		"an unknown enrollment": {own.Prove("plant2/registrations/pump-7", in), sas.ErrNoEnrollment},
+		"a resource in between": {own.Prove("plant1/registrations/x/registrations/pump-7", in), sas.ErrNoEnrollment},
+		"another resource":      {own.Prove("plant1/pump-7", in), sas.ErrProofResource},
+		"an old one": {own.Prove("plant1/registrations/pump-7", time.Now().Add(-time.Second)),
+			sas.ErrProofExpired},
 		"no SharedAccessSignature": {"Bearer x", sas.ErrProof},
 	} {
 		e, err := y.issuer.Authenticate(t.Context(), "pump-7", c.header)
@@ -248,7 +261,8 @@ func TestProofMustBeOfTheDeviceAndItsEnrollment(t *testing.T) {
 		}
 	}
 	y.enrollment.Disabled = true
-	if _, err := y.issuer.Authenticate(t.Context(), "pump-7", own.Prove("plant1/registrations/pump-7", in)); !errors.Is(err, sas.ErrDisabled) {
+	if _, err := y.issuer.Authenticate(t.Context(), "pump-7", own.Prove("plant1/registrations/pump-7",
+		in)); !errors.Is(err, sas.ErrDisabled) {
 		t.Errorf("of a disabled enrollment: %v", err)
 	}
 }
@@ -257,14 +271,16 @@ func TestProofMustBeOfTheDeviceAndItsEnrollment(t *testing.T) {
 // its writes, in each way in which storage can fail.
 func TestKilledIssuanceIsHealedByTheNextBoot(t *testing.T) {
 	y := newFixture(t, nil)
-	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone, faults.ServerBusy, faults.Cut} {
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone, faults.ServerBusy,
+		faults.Cut} {
 		for n := range 6 {
 			device := schema.DeviceID(fmt.Sprintf("%s-%d", strings.ReplaceAll(string(fault), " ", "-"), n))
 			ctx, kill := context.WithCancel(t.Context())
 			broken := &faults.Transport{Plan: faults.Script{n: fault}}
 			client := y.connect(killer{broken, kill})
 			config := y.issuer.IssuerConfig
-			config.Registry = sas.Registry{Devices: client.Table(y.registry.Devices.Name), Fleet: client.Table(y.registry.Fleet.Name)}
+			config.Registry = sas.Registry{Devices: client.Table(y.registry.Devices.Name),
+				Fleet: client.Table(y.registry.Fleet.Name)}
 			first, err := sas.NewIssuer(config)
 			if err != nil {
 				t.Fatal(err)
@@ -348,7 +364,8 @@ func TestIssuerRefusesInsecureURLs(t *testing.T) {
 		"http://10.0.0.7:10002/a": "intercepted", "http://tables.example": "intercepted", "ftp://127.0.0.1/": "intercepted", "x": "not the URL",
 	} {
 		config.URL = url
-		if _, err := sas.NewIssuer(config); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := sas.NewIssuer(config); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("%q: %v, want %q", url, err, want)
 		}
 	}
@@ -360,7 +377,8 @@ func TestIssuerRefusesInsecureURLs(t *testing.T) {
 
 func TestTokenForPlainHTTPIsForThisMachineAlone(t *testing.T) {
 	y := newFixture(t, nil)
-	if a := y.mustIssue("pump-7"); strings.HasPrefix(a.URL, "http://127.0.0.1") && !strings.Contains(a.SAS, "sip=127.0.0.1") {
+	if a := y.mustIssue("pump-7"); strings.HasPrefix(a.URL, "http://127.0.0.1") && !strings.Contains(a.SAS,
+		"sip=127.0.0.1") {
 		t.Errorf("the token for %s says nothing of its address", a.URL)
 	}
 	config := y.issuer.IssuerConfig
@@ -370,7 +388,8 @@ func TestTokenForPlainHTTPIsForThisMachineAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := i.Issue(t.Context(), "pump-7", y.enrollment)
-	if err != nil || a.URL != "https://tables.example/"+y.enrollment.Readings || !strings.Contains(a.SAS, "spr=https&") || strings.Contains(a.SAS, "sip=") {
+	if err != nil || a.URL != "https://tables.example/"+y.enrollment.Readings || !strings.Contains(a.SAS, "spr=https&") ||
+		strings.Contains(a.SAS, "sip=") {
 		t.Errorf("%s, %v", a.URL, err)
 	}
 }

@@ -73,7 +73,8 @@ func newFixture(t testing.TB, account azuretest.Account) *fixture {
 func (d *fixture) process(through http.RoundTripper) *Policies {
 	d.t.Helper()
 	c, err := tables.Connect(tables.Config{
-		Account: tables.Account{Name: d.account.Name, Key: d.account.Key, Table: d.account.TableURL}, Transport: transporter{through},
+		Account: tables.Account{Name: d.account.Name, Key: d.account.Key,
+			Table: d.account.TableURL}, Transport: transporter{through},
 		Retry: policy.RetryOptions{RetryDelay: time.Microsecond, MaxRetryDelay: time.Microsecond},
 	})
 	must(d.t, err)
@@ -100,7 +101,8 @@ func (d *fixture) register(id schema.DeviceID) {
 }
 
 func (d *fixture) device(id schema.DeviceID) schema.Device {
-	return schema.Device{ID: id, Month: schema.Month{Year: 2026, Month: 11}, Tenant: "contoso", Readings: d.readings, Enrollment: "plant1", Status: schema.Active}
+	return schema.Device{ID: id, Month: schema.Month{Year: 2026, Month: 11}, Tenant: "contoso", Readings: d.readings,
+		Enrollment: "plant1", Status: schema.Active}
 }
 
 // issue gives a device one more token, in the steps of an Issuer.
@@ -143,7 +145,8 @@ func (d *fixture) writeDevice(p *Policies, record schema.Device) error {
 func (d *fixture) sign(id schema.DeviceID, policy string) string {
 	key, err := base64.StdEncoding.DecodeString(d.account.Key)
 	must(d.t, err)
-	token, err := Grant{Table: d.readings, Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: policy, Protocol: HTTPSAndHTTP,
+	token, err := Grant{Table: d.readings, Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: policy,
+		Protocol:       HTTPSAndHTTP,
 		StartPartition: string(id), EndPartition: string(id)}.Sign(d.account.Name, key)
 	must(d.t, err)
 	return token
@@ -159,9 +162,11 @@ func (d *fixture) writes(id schema.DeviceID, token string) bool {
 func (d *fixture) puts(id schema.DeviceID, token, row string) bool {
 	d.t.Helper()
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, id, row)
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, d.account.TableURL+"/"+d.readings+"?"+token, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost,
+		d.account.TableURL+"/"+d.readings+"?"+token, strings.NewReader(body))
 	must(d.t, err)
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json;odata=nometadata"}, "Prefer": {"return-no-content"}, "X-Ms-Version": {"2019-02-02"}}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json;odata=nometadata"},
+		"Prefer": {"return-no-content"}, "X-Ms-Version": {"2019-02-02"}}
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	must(d.t, err)
 	_, err = io.Copy(io.Discard, resp.Body)

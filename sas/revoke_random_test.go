@@ -39,17 +39,17 @@ type interleaving struct {
 type request struct {
 	actor string
 	what  string
-	let   chan verdict
+	let   chan expectation
 	back  chan struct{}
 }
 
-type verdict uint8
+type expectation uint8
 
 const (
-	pass verdict = iota
-	lost         // done, and the answer is lost
-	held         // to be done much later, and the answer is lost
-	dies         // not done, and its sender ends
+	pass expectation = iota
+	lost             // done, and the answer is lost
+	held             // to be done much later, and the answer is lost
+	dies             // not done, and its sender ends
 )
 
 // An actor is a process on a interleaving.
@@ -67,7 +67,8 @@ func (a *actor) RoundTrip(req *http.Request) (*http.Response, error) {
 	if a.dead {
 		return nil, syscall.ECONNRESET
 	}
-	r := &request{a.name, req.Method + " " + req.URL.Path + " " + req.URL.Query().Get("comp"), make(chan verdict), make(chan struct{})}
+	r := &request{a.name, req.Method + " " + req.URL.Path + " " + req.URL.Query().Get("comp"), make(chan expectation),
+		make(chan struct{})}
 	a.interleaving.ready <- r
 	defer func() { close(r.back) }()
 	switch v := <-r.let; v {
@@ -151,7 +152,7 @@ func (s *interleaving) play(t *testing.T) {
 	}
 }
 
-func (s *interleaving) draw(r *request) verdict {
+func (s *interleaving) draw(r *request) expectation {
 	n := s.random.IntN(100)
 	switch setting := r.what[:3] == "PUT" && r.what[len(r.what)-3:] == "acl"; {
 	case setting && n < 25:
@@ -176,7 +177,8 @@ func TestAnyScheduleEndsWithTheLaws(t *testing.T) {
 		var mu sync.Mutex
 		got := map[schema.DeviceID][]string{}
 		for i := range 3 + s.random.IntN(3) {
-			deed := []string{"revoke", "revoke", "restore", "revoke neighbour", "revoke stranger", "run", "ensure"}[s.random.IntN(7)]
+			deed := []string{"revoke", "revoke", "restore", "revoke neighbour", "revoke stranger", "run",
+				"ensure"}[s.random.IntN(7)]
 			s.act(t, d, fmt.Sprint(deed, " ", i), func(ctx context.Context, p *Policies) { _ = deeds[deed](ctx, p, d) })
 		}
 		for n, id := range []schema.DeviceID{victim, victim, neighbour} {

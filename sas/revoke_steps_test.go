@@ -99,7 +99,10 @@ var deeds = map[string]func(ctx context.Context, p *Policies, d *fixture) error{
 	"revoke": func(ctx context.Context, p *Policies, d *fixture) error {
 		return p.Revoke(ctx, d.device(victim), false)
 	},
-	"revoke at expiry": func(ctx context.Context, p *Policies, d *fixture) error { return p.Revoke(ctx, d.device(victim), true) },
+	"revoke at expiry": func(ctx context.Context, p *Policies, d *fixture) error {
+		return p.Revoke(ctx, d.device(victim),
+			true)
+	},
 	"revoke neighbour": func(ctx context.Context, p *Policies, d *fixture) error {
 		return p.Revoke(ctx, d.device(neighbour), false)
 	},
@@ -148,7 +151,8 @@ func (c *crash) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
-	for _, of := range [][2]string{{"nothing", "revoke"}, {"revoke", "restore"}, {"revoke at expiry", "revoke"}, {"restore", "revoke at expiry"}} {
+	for _, of := range [][2]string{{"nothing", "revoke"}, {"revoke", "restore"}, {"revoke at expiry", "revoke"},
+		{"restore", "revoke at expiry"}} {
 		for _, done := range []bool{false, true} {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)

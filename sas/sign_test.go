@@ -136,5 +136,6 @@ func ExampleGrant_Sign() {
 	}
 	fmt.Println(token)
 	// Output:
+	//
 	// epk=pump-7&se=2026-11-20T13%3A00%3A00Z&sig=6gS8lj%2B1iXh2QtP4VAprIR5CUVPUnmd%2F3j6StxeCd4o%3D&sp=a&spk=pump-7&spr=https&sv=2019-02-02&tn=readings
 }

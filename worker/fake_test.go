@@ -99,7 +99,8 @@ func (q *fakeQueue) add(m jobs.Message, delay time.Duration) error {
 		return err
 	}
 	return q.do("put", func() error {
-		q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text, visible: time.Now().Add(delay)})
+		q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text,
+			visible: time.Now().Add(delay)})
 		return nil
 	})
 }
@@ -141,7 +142,8 @@ func (q *fakeQueue) find(id, receipt string) (*fakeMessage, error) {
 	return nil, fmt.Errorf("fake: %w", ErrLeaseLost)
 }
 
-func (q *fakeQueue) update(_ context.Context, id, receipt, text string, visible time.Duration) (fresh string, err error) {
+func (q *fakeQueue) update(_ context.Context, id, receipt, text string, visible time.Duration) (fresh string,
+	err error) {
 	err = q.do("update", func() error {
 		m, err := q.find(id, receipt)
 		if err != nil {
@@ -206,12 +208,14 @@ func (q *fakeQueue) first(t *testing.T) (jobs.Message, fakeMessage) {
 
 // monthJob is a message that can have progress.
 func monthJob() jobs.Message {
-	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: 639307630200000000, Month: schema.Month{Year: 2026, Month: time.November}}
+	return jobs.Message{Kind: jobs.Month, Pipeline: "live", Run: 639307630200000000, Month: schema.Month{Year: 2026,
+		Month: time.November}}
 }
 
 // place is where a device is in the fleet.
 func place(d string) schema.Place {
-	return schema.Member{Month: schema.Month{Year: 2026, Month: time.November}, Tenant: "t", Device: schema.DeviceID(d)}.Place()
+	return schema.Member{Month: schema.Month{Year: 2026, Month: time.November}, Tenant: "t",
+		Device: schema.DeviceID(d)}.Place()
 }
 
 // deviceJob is a batch of one device.

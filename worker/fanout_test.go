@@ -23,8 +23,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-// A crew works on one fleet, from the scheduler's slot to the last checkpoint.
-type crew struct {
+// A fanoutFixture works on one fleet, from the scheduler's slot to the last checkpoint.
+type fanoutFixture struct {
 	fleet   *jobstest.Fleet
 	batch   int
 	workers int
@@ -32,22 +32,24 @@ type crew struct {
 	through func(worker int) policy.Transporter
 }
 
-func (c crew) connect(t *testing.T, through policy.Transporter) *worker.Client {
+func (c fanoutFixture) connect(t *testing.T, through policy.Transporter) *worker.Client {
 	t.Helper()
-	client, err := worker.Connect(worker.Config{Account: c.fleet.World.Account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	client, err := worker.Connect(worker.Config{Account: c.fleet.World.Account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}})
 	jobstest.Must(t, err)
 	return client
 }
 
 // work does a run, and gives what the fleet has come to.
-func (c crew) work(t *testing.T) map[string]string {
+func (c fanoutFixture) work(t *testing.T) map[string]string {
 	t.Helper()
 	calm := c.connect(t, nil).Queue(c.fleet.Names, "live")
 	jobstest.Must(t, calm.Create(t.Context()))
 	t.Cleanup(func() { deleteQueues(t, c.fleet.World.Account, c.fleet.Names) })
 	c.fleet.World.Create(t, c.fleet.Names.Runs())
 	runs := worker.Runs{Table: c.fleet.World.Connect(t, nil).Table(c.fleet.Names.Runs())}
-	scheduler := &worker.Scheduler{Pipeline: "live", Cadence: time.Minute, Runs: runs, Queue: calm, Log: slog.New(slog.DiscardHandler)}
+	scheduler := &worker.Scheduler{Pipeline: "live", Cadence: time.Minute, Runs: runs, Queue: calm,
+		Log: slog.New(slog.DiscardHandler)}
 	if slot, err := scheduler.Once(t.Context()); err != nil || slot.Outcome != worker.SlotEnqueued {
 		t.Fatalf("%+v, %v", slot, err)
 	}
@@ -83,7 +85,7 @@ func deleteQueues(t *testing.T, a tables.Account, n schema.Names) {
 }
 
 // hire has a worker begin, and gives what stops it.
-func (c crew) hire(t *testing.T, through policy.Transporter) (stop func()) {
+func (c fanoutFixture) hire(t *testing.T, through policy.Transporter) (stop func()) {
 	t.Helper()
 	p := c.fleet.Pipeline(t, through)
 	p.Batch = c.batch
@@ -98,13 +100,14 @@ func (c crew) hire(t *testing.T, through policy.Transporter) (stop func()) {
 func TestFanOutComesToEqualEnds(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorldIn(t, azuretest.FromEnv(t), 2*time.Hour, 12, 40)
-	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
+	want := fanoutFixture{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
 	for _, d := range w.Devices {
 		if track := want["partitionslive/2026-11/"+string(w.Place(d).Key)]; !strings.Contains(track, " Rows=40") {
 			t.Fatalf("%s has come to %s", d, track)
 		}
 	}
-	for _, c := range []crew{{batch: 1, workers: 1}, {batch: 1, workers: 8}, {batch: 5, workers: 8}, {batch: 99, workers: 8}} {
+	for _, c := range []fanoutFixture{{batch: 1, workers: 1}, {batch: 1, workers: 8}, {batch: 5, workers: 8},
+		{batch: 99, workers: 8}} {
 		c.fleet = w.NewFleet(t)
 		if d := jobstest.Differ(c.work(t), want); d != "" {
 			t.Errorf("N = %d, %d workers: %s", c.batch, c.workers, d)
@@ -117,11 +120,11 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	w := jobstest.NewWorld(t, 12, 40)
-	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
+	want := fanoutFixture{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
 	// No 503: it makes a pool slow for half a minute.
 	rates := map[faults.Fault]float64{faults.AnswerLost: .03, faults.Twice: .03, faults.Cut: .03, faults.EmptyPage: .1}
 	for round := range uint64(3) {
-		c := crew{fleet: w.NewFleet(t), batch: 3, workers: 3, through: func(worker int) policy.Transporter {
+		c := fanoutFixture{fleet: w.NewFleet(t), batch: 3, workers: 3, through: func(worker int) policy.Transporter {
 			return &faults.Transport{Plan: faults.Random{Seed: seed + 10*round + uint64(worker), Rates: rates}}
 		}}
 		if d := jobstest.Differ(settled(c, t), jobstest.Calmly(want)); d != "" {
@@ -131,7 +134,7 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 }
 
 // settled are the ends after what faults may have left for the next slot.
-func settled(c crew, t *testing.T) map[string]string {
+func settled(c fanoutFixture, t *testing.T) map[string]string {
 	t.Helper()
 	c.work(t)
 	p := c.fleet.Pipeline(t, nil)
@@ -163,10 +166,10 @@ func (m *mortal) Do(r *http.Request) (*http.Response, error) {
 func TestWorkersThatDieLoseNothing(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 12, 40)
-	want := crew{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
+	want := fanoutFixture{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
 	f := w.NewFleet(t)
 	deaths := 0
-	c := crew{fleet: f, batch: 3, workers: 4, through: func(i int) policy.Transporter {
+	c := fanoutFixture{fleet: f, batch: 3, workers: 4, through: func(i int) policy.Transporter {
 		if i == 3 {
 			time.Sleep(time.Second) // the others have begun, and died
 			return http.DefaultClient

@@ -42,7 +42,8 @@ func (r RunFigures) Done() bool {
 // included. Until the run is planned, their number is not known: planned is false.
 func (r RunFigures) Unfinished() (batches int64, planned bool) {
 	months := max(r.ended(jobs.Month), int64(r.Planned)) // a month that was given up leaves no figures
-	return max(0, r.Months.Batches+r.Workers.Parts-r.Workers.Batches), r.ended(jobs.Master) > 0 && months >= r.Workers.Months
+	return max(0, r.Months.Batches+r.Workers.Parts-r.Workers.Batches), r.ended(jobs.Master) > 0 &&
+		months >= r.Workers.Months
 }
 
 // ByHand tells whether the run is one of audits alone, as furrow audit run asks for.
@@ -80,7 +81,8 @@ func LastDone(runs []RunFigures) (RunFigures, bool) {
 // Figures are those of one run; it takes one query, and Run has its keys alone.
 func (r Runs) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (RunFigures, error) {
 	one := RunFigures{Run: schema.Run{Pipeline: p, Slot: slot}}
-	_, err := r.figures(ctx, tables.Partition(schema.FiguresPartition(p, slot)), func(tables.Ticks) *RunFigures { return &one })
+	_, err := r.figures(ctx, tables.Partition(schema.FiguresPartition(p, slot)),
+		func(tables.Ticks) *RunFigures { return &one })
 	return one, err
 }
 
@@ -110,7 +112,8 @@ func (r Runs) FiguresSince(ctx context.Context, p schema.Pipeline, slot tables.T
 }
 
 // figures adds the figures in a range to those of their runs.
-func (r Runs) figures(ctx context.Context, in tables.Range, of func(slot tables.Ticks) *RunFigures) (now time.Time, err error) {
+func (r Runs) figures(ctx context.Context, in tables.Range, of func(slot tables.Ticks) *RunFigures) (now time.Time,
+	err error) {
 	for page, err := range r.Table.Rows(ctx, tables.Query{Range: in}) {
 		if err != nil {
 			return now, err

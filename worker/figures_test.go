@@ -42,9 +42,11 @@ func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	t.Helper()
 	h := &hand{figures: &Figures{Worker: id, Every: 20 * time.Millisecond, Log: quiet()}}
 	retry := policy.RetryOptions{RetryDelay: 10 * time.Millisecond, TryTimeout: 5 * time.Second}
-	tableClient, err := tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: retry, OnOperation: h.figures.CountTable})
+	tableClient, err := tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: retry,
+		OnOperation: h.figures.CountTable})
 	jobstest.Must(t, err)
-	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: retry, OnOperation: h.figures.CountQueue})
+	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: retry,
+		OnOperation: h.figures.CountQueue})
 	jobstest.Must(t, err)
 	h.figures.Runs = Runs{Table: tableClient.Table(f.Names.Runs())}
 	p, queue := f.Pipeline(t, nil), queueClient.Queue(f.Names, "live")
@@ -110,7 +112,8 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	if m := got.Months; m.Devices != 12 || m.Batches != 3 || m.Audits != 3 || m.Held+m.Failing+m.Behind != 0 {
 		t.Errorf("the months are %+v", m)
 	}
-	if w := got.Workers; w.Rows != 480 || w.Folded != 12 || w.Devices != 24 || w.Failed != 0 || w.Months != 1 || w.Again != 0 {
+	if w := got.Workers; w.Rows != 480 || w.Folded != 12 || w.Devices != 24 || w.Failed != 0 || w.Months != 1 ||
+		w.Again != 0 {
 		t.Errorf("the workers have %+v", w)
 	}
 	want := map[string]int64{"master done": 1, "month done": 1, "device done": 3, "audit done": 3}
@@ -128,7 +131,8 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 		t.Errorf("the run took %v", took)
 	}
 	one, err := runs.Figures(t.Context(), "live", slot.Run.Slot)
-	if err != nil || fmt.Sprint(one.Workers, one.Months) != fmt.Sprint(got.Workers, got.Months) || one.Run.Slot != slot.Run.Slot {
+	if err != nil || fmt.Sprint(one.Workers, one.Months) != fmt.Sprint(got.Workers, got.Months) ||
+		one.Run.Slot != slot.Run.Slot {
 		t.Errorf("alone it is %+v, %v", one, err)
 	}
 }
@@ -197,8 +201,9 @@ func TestRunsDoNotOverlap(t *testing.T) {
 func figuresOn(t *testing.T, through policy.Transporter) (*Figures, Runs) {
 	t.Helper()
 	a, n := azuretest.Local(t), stageNames(t)
-	s := newStage(t, a, n, nil).create(t)
-	return &Figures{Worker: "w", Every: 10 * time.Millisecond, Log: quiet(), Runs: newStage(t, a, n, through).runs}, s.runs
+	s := newFixture(t, a, n, nil).create(t)
+	return &Figures{Worker: "w", Every: 10 * time.Millisecond, Log: quiet(), Runs: newFixture(t, a, n, through).runs},
+		s.runs
 }
 
 func (f *Figures) done(slot tables.Ticks) {
@@ -242,7 +247,8 @@ func wantDone(t *testing.T, runs Runs, slot tables.Ticks, want int64) {
 // A putting job puts messages, and does nothing else.
 type putting []jobs.Message
 
-func (p putting) Do(ctx context.Context, _ jobs.Message, put jobs.Putter, _ func(context.Context, jobs.Message) error) (r jobs.Result, err error) {
+func (p putting) Do(ctx context.Context, _ jobs.Message, put jobs.Putter,
+	_ func(context.Context, jobs.Message) error) (r jobs.Result, err error) {
 	for _, m := range p {
 		delay := time.Duration(0)
 		if m.Attempts > 0 {
@@ -355,12 +361,14 @@ func TestARunThatTakesLongIsAmongTheRecentOnes(t *testing.T) {
 	if err != nil || len(got) < 5 || len(got) > 7 {
 		t.Fatalf("%d runs, %v", len(got), err)
 	}
-	if !got[0].Done() || got[0].Run.Slot != now.Add(-400*time.Second) || got[1].Run.Slot != now.Add(-300*time.Second) || got[2].Run.Slot < now.Add(-31*time.Second) {
+	if !got[0].Done() || got[0].Run.Slot != now.Add(-400*time.Second) || got[1].Run.Slot != now.Add(-300*time.Second) ||
+		got[2].Run.Slot < now.Add(-31*time.Second) {
 		t.Errorf("the runs are %+v", got)
 	}
 	done(0)
 	f.flush(t.Context())
-	if got, _, err = runs.Recent(t.Context(), "live", time.Second, 30); err != nil || !got[len(got)-1].Done() || got[0].Run.Skipped == "" {
+	if got, _, err = runs.Recent(t.Context(), "live", time.Second, 30); err != nil || !got[len(got)-1].Done() ||
+		got[0].Run.Skipped == "" {
 		t.Errorf("with a run that is done, the runs are %+v, %v", got, err)
 	}
 }
@@ -487,7 +495,8 @@ func TestARunIsDoneWhenAllItsBatchesAre(t *testing.T) {
 	done := RunFigures{Planned: 2,
 		Months: schema.MonthFigures{Batches: 4},
 		Workers: schema.WorkerFigures{Months: 2, Again: 1, First: someSlot, Last: someSlot.Add(time.Second),
-			Jobs: map[string]int64{"master done": 1, "month done": 1, "month poisoned": 1, "device done": 4, "device poisoned": 1, "device failed": 9}}}
+			Jobs: map[string]int64{"master done": 1, "month done": 1, "month poisoned": 1, "device done": 4,
+				"device poisoned": 1, "device failed": 9}}}
 	if !done.Done() || done.Took() != time.Second {
 		t.Errorf("it is not done, or took %v", done.Took())
 	}

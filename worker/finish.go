@@ -18,7 +18,7 @@ func (p *Pool) maxDeaths() int { return 20 * p.MaxAttempts }
 
 // finish does with the message what the end of its job asks for. What it cannot
 // do is left to the end of the lease, when the message comes again.
-func (t *turn) finish(ctx context.Context, err error, stopped bool) Result {
+func (t *delivery) finish(ctx context.Context, err error, stopped bool) Result {
 	attempts, busy := t.message.Attempts+1, t.message.Busy
 	switch {
 	case err == nil:
@@ -46,7 +46,7 @@ func (t *turn) finish(ctx context.Context, err error, stopped bool) Result {
 }
 
 // fail gives the message back with one more attempt counted.
-func (t *turn) fail(ctx context.Context, err error, attempts, busy int) Result {
+func (t *delivery) fail(ctx context.Context, err error, attempts, busy int) Result {
 	m := t.message
 	m.Attempts, m.Busy = attempts, busy
 	r := t.ended(OutcomeFailed, err, t.giveBack(ctx, m, t.pool.pauseAfter(attempts)))
@@ -57,7 +57,7 @@ func (t *turn) fail(ctx context.Context, err error, attempts, busy int) Result {
 }
 
 // giveBack ends the lease in order: this get of the message is no death.
-func (t *turn) giveBack(ctx context.Context, m jobs.Message, after time.Duration) error {
+func (t *delivery) giveBack(ctx context.Context, m jobs.Message, after time.Duration) error {
 	m.Taken = t.lease.Taken - m.Deaths
 	text, err := m.Encode()
 	if err != nil { // it is in a newer format, or unreadable and stays so
@@ -70,8 +70,9 @@ func (t *turn) giveBack(ctx context.Context, m jobs.Message, after time.Duration
 
 // poison puts the message into the poison queue first and deletes it then: a
 // crash in between doubles the entry, and never loses it.
-func (t *turn) poison(ctx context.Context, cause error, attempts int) Result {
-	err := t.pool.Source.Poison(ctx, Poisoned{Text: t.lease.Text(), Cause: cause.Error(), At: time.Now(), Attempts: attempts, Worker: t.pool.Name})
+func (t *delivery) poison(ctx context.Context, cause error, attempts int) Result {
+	err := t.pool.Source.Poison(ctx, Poisoned{Text: t.lease.Text(), Cause: cause.Error(), At: time.Now(),
+		Attempts: attempts, Worker: t.pool.Name})
 	if err != nil {
 		t.pool.heed(err)
 		err = fmt.Errorf("the message is poison (%w), and could not be put aside: %w", cause, err)
@@ -83,7 +84,7 @@ func (t *turn) poison(ctx context.Context, cause error, attempts int) Result {
 // ended is the result of a turn whose lease was ended with this error: a lease
 // that turned out to be lost is what became of the message. Where storage did
 // not answer, the message comes again: that is worth a word, and changes nothing.
-func (t *turn) ended(o Outcome, err, ending error) Result {
+func (t *delivery) ended(o Outcome, err, ending error) Result {
 	switch {
 	case ending == nil:
 		return Result{Outcome: o, Err: err}
@@ -108,7 +109,7 @@ func (p *Pool) pauseAfter(attempts int) time.Duration {
 	return jitter(doubled(p.Pause, 64*p.Pause, attempts-1))
 }
 
-func (t *turn) log(ctx context.Context, r Result) {
+func (t *delivery) log(ctx context.Context, r Result) {
 	level := slog.LevelDebug
 	switch {
 	case r.Outcome == OutcomePoisoned:

@@ -30,7 +30,8 @@ func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 			t.Errorf("%d tries, %d poison; want many and none", tries, len(q.poison))
 		}
 		var got jobs.Message
-		young := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(_ context.Context, m jobs.Message, save save) error {
+		young := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(_ context.Context, m jobs.Message,
+			save save) error {
 			got = m
 			m.Progress = place("a")
 			return save(t.Context(), m)
@@ -70,7 +71,8 @@ func TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing(t *testing.T) {
 			t.Fatal(leases, err)
 		}
 		m, err := jobs.Decode(leases[0].Text())
-		if !errors.Is(err, jobs.ErrNewer) || m.Taken != leases[0].Taken-1 || m.Taken < 300 || !strings.Contains(leases[0].Text(), `"of":["another","kind"]`) {
+		if !errors.Is(err, jobs.ErrNewer) || m.Taken != leases[0].Taken-1 || m.Taken < 300 ||
+			!strings.Contains(leases[0].Text(), `"of":["another","kind"]`) {
 			t.Errorf("after %d gets it is %s", leases[0].Taken, leases[0].Text())
 		}
 	})
@@ -79,7 +81,10 @@ func TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing(t *testing.T) {
 func TestSetIdleHoldsForAPoolThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
-		p := &Pool{Source: q, Idle: 30 * time.Second, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return nil }}
+		p := &Pool{Source: q, Idle: 30 * time.Second, Log: quiet(), Work: func(context.Context, jobs.Message,
+			save) error {
+			return nil
+		}}
 		stop := start(t, p)
 		defer stop()
 		time.Sleep(10 * time.Minute)

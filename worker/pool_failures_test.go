@@ -23,7 +23,8 @@ func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
 		q.Put(t.Context(), monthJob(), 0)
 		var at []time.Time
 		var attempts []int
-		p := &Pool{Source: q, Name: "w1", Idle: 100 * time.Millisecond, Log: quiet(), Work: func(_ context.Context, m jobs.Message, _ save) error {
+		p := &Pool{Source: q, Name: "w1", Idle: 100 * time.Millisecond, Log: quiet(), Work: func(_ context.Context,
+			m jobs.Message, _ save) error {
 			at, attempts = append(at, time.Now()), append(attempts, m.Attempts)
 			return errors.New("the month is broken")
 		}}
@@ -44,7 +45,8 @@ func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
 			t.Fatalf("%d in the poison queue, %d deleted", len(q.poison), q.deleted)
 		}
 		got := q.poison[0]
-		if m, err := jobs.Decode(got.Text); err != nil || m.Month != monthJob().Month || got.Cause != "the month is broken" || got.Attempts != 5 || got.Worker != "w1" {
+		if m, err := jobs.Decode(got.Text); err != nil || m.Month != monthJob().Month || got.Cause != "the month is broken" ||
+			got.Attempts != 5 || got.Worker != "w1" {
 			t.Errorf("poison %+v, %v", got, err)
 		}
 	})
@@ -66,7 +68,10 @@ func TestWhatCannotBeReadIsPoisonAtOnce(t *testing.T) {
 		stop()
 		wantOutcomes(t, p, map[Outcome]int64{OutcomePoisoned: 4})
 		for _, text := range unreadable {
-			if !slices.ContainsFunc(q.poison, func(p Poisoned) bool { return p.Text == text && p.Cause != "" && p.Attempts == 0 }) {
+			if !slices.ContainsFunc(q.poison, func(p Poisoned) bool {
+				return p.Text == text && p.Cause != "" &&
+					p.Attempts == 0
+			}) {
 				t.Errorf("%s is not in the poison queue: %+v", text, q.poison)
 			}
 		}
@@ -88,7 +93,10 @@ func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
 			}
 			return nil
 		}
-		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return nil }}
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message,
+			save) error {
+			return nil
+		}}
 		stop := start(t, p)
 		time.Sleep(8 * time.Second)
 		synctest.Wait()
@@ -109,7 +117,8 @@ func TestAPanicIsAFailureWithItsStackInTheLog(t *testing.T) {
 		q := &fakeQueue{}
 		q.Put(t.Context(), monthJob(), 0)
 		var log bytes.Buffer
-		p := &Pool{Source: q, MaxAttempts: 1, Log: slog.New(slog.NewTextHandler(&log, nil)), Work: func(context.Context, jobs.Message, save) error {
+		p := &Pool{Source: q, MaxAttempts: 1, Log: slog.New(slog.NewTextHandler(&log, nil)), Work: func(context.Context,
+			jobs.Message, save) error {
 			panic("as asked")
 		}}
 		stop := start(t, p)

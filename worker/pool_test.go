@@ -53,7 +53,8 @@ func TestLongJobKeepsItsLease(t *testing.T) {
 		stopA()
 		stopB()
 		if runs.Load() != 1 || q.deleted != 1 || len(q.updates) != 60 {
-			t.Errorf("the job ran %d times, was deleted %d times and renewed %d times; want 1, 1, 60", runs.Load(), q.deleted, len(q.updates))
+			t.Errorf("the job ran %d times, was deleted %d times and renewed %d times; want 1, 1, 60", runs.Load(), q.deleted,
+				len(q.updates))
 		}
 		for i, at := range q.updates {
 			if want := time.Duration(i+1) * 10 * time.Second; at.Sub(began) != want {
@@ -111,7 +112,8 @@ func TestALeaseThatCannotBeRenewedIsLostWhenItEnds(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		stop()
 		if took[0] != DefaultLease || p.Outcomes.Of(OutcomeLost) != 1 {
-			t.Errorf("the job was ended after %v, and %d leases were lost; want %v, 1", took[0], p.Outcomes.Of(OutcomeLost), DefaultLease)
+			t.Errorf("the job was ended after %v, and %d leases were lost; want %v, 1", took[0], p.Outcomes.Of(OutcomeLost),
+				DefaultLease)
 		}
 	})
 }
@@ -199,7 +201,8 @@ func TestAJobThatReturnsWithinTheGraceIsFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		q.Put(t.Context(), monthJob(), 0)
-		p := &Pool{Source: q, Grace: 25 * time.Second, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
+		p := &Pool{Source: q, Grace: 25 * time.Second, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message,
+			_ save) error {
 			<-ctx.Done()
 			time.Sleep(24 * time.Second) // ends what it had begun
 			return nil
@@ -219,7 +222,8 @@ func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
 		q := &fakeQueue{}
 		q.Put(t.Context(), monthJob(), 0)
 		var seen []string
-		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(ctx context.Context, m jobs.Message,
+			save save) error {
 			seen = append(seen, fmt.Sprintf("%s/%d", m.Progress, m.Attempts))
 			switch len(seen) {
 			case 3:

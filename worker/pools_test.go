@@ -68,7 +68,8 @@ func TestNoFaultLosesAMessageOrEndsItUndone(t *testing.T) {
 	t.Parallel()
 	a := azuretest.FromEnv(t)
 	var all sync.WaitGroup
-	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.Cut} {
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.ServerBusy, faults.TimedOut,
+		faults.TimedOutDone, faults.Cut} {
 		for _, method := range []string{http.MethodDelete, http.MethodPut} {
 			transport := &faults.Transport{Plan: faults.Script{0: fault, 2: fault}, Only: func(r *http.Request) bool {
 				return ofMessages(r) && r.Method == method
@@ -79,7 +80,8 @@ func TestNoFaultLosesAMessageOrEndsItUndone(t *testing.T) {
 			all.Go(func() {
 				var l ledger
 				var tries atomic.Int32
-				stop := run(t, &worker.Pool{Source: broken, Lease: time.Second, Work: func(_ context.Context, m jobs.Message, _ func(context.Context, jobs.Message) error) error {
+				stop := run(t, &worker.Pool{Source: broken, Lease: time.Second, Work: func(_ context.Context, m jobs.Message,
+					_ func(context.Context, jobs.Message) error) error {
 					if tries.Add(1) <= 2 {
 						return errors.New("failed")
 					}
@@ -123,7 +125,8 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 			}},
 			Delay: 500 * time.Millisecond,
 		}
-		p := &worker.Pool{Source: connect(t, a, worker.Config{Transport: transport}).Queue(n, "live"), Size: 8, Lease: time.Second, MaxAttempts: 1000}
+		p := &worker.Pool{Source: connect(t, a, worker.Config{Transport: transport}).Queue(n, "live"), Size: 8,
+			Lease: time.Second, MaxAttempts: 1000}
 		p.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
 			switch rand.IntN(10) {
 			case 0:
@@ -166,9 +169,11 @@ func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 	q := newQueue(t, a, n, worker.Config{})
 	put(t, q, "d1", "d2", "d3")
 	var dead atomic.Bool
-	cut := &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}, Only: func(*http.Request) bool { return dead.Load() }}
+	cut := &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}},
+		Only: func(*http.Request) bool { return dead.Load() }}
 	began := make(chan struct{}, 3)
-	stopDead := run(t, &worker.Pool{Source: connect(t, a, worker.Config{Transport: cut}).Queue(n, "live"), Lease: 2 * time.Second, Grace: 10 * time.Millisecond,
+	stopDead := run(t, &worker.Pool{Source: connect(t, a, worker.Config{Transport: cut}).Queue(n, "live"),
+		Lease: 2 * time.Second, Grace: 10 * time.Millisecond,
 		Work: func(ctx context.Context, _ jobs.Message, _ func(context.Context, jobs.Message) error) error {
 			began <- struct{}{}
 			<-ctx.Done()
@@ -181,7 +186,8 @@ func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 	stopDead()
 	since := time.Now()
 	var l ledger
-	other := &worker.Pool{Source: q, Work: func(_ context.Context, m jobs.Message, _ func(context.Context, jobs.Message) error) error {
+	other := &worker.Pool{Source: q, Work: func(_ context.Context, m jobs.Message,
+		_ func(context.Context, jobs.Message) error) error {
 		if m.Attempts != 0 {
 			t.Errorf("a death was counted as a failure: %+v", m)
 		}

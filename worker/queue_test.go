@@ -174,7 +174,8 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 	if err := l.Delete(t.Context()); !errors.Is(err, tables.ErrBusy) {
 		t.Errorf("delete: %v", err)
 	}
-	want := map[worker.OperationKind]int64{worker.OpCreate: 3, worker.OpPut: 1, worker.OpGet: 1, worker.OpUpdate: 1, worker.OpDelete: 4}
+	want := map[worker.OperationKind]int64{worker.OpCreate: 3, worker.OpPut: 1, worker.OpGet: 1, worker.OpUpdate: 1,
+		worker.OpDelete: 4}
 	if got := counter.Counts(); !maps.Equal(got, want) {
 		t.Errorf("operations %v, want %v", got, want)
 	}
@@ -183,12 +184,14 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 func TestALostAnswerAtTheEndOfALeaseIsFound(t *testing.T) {
 	t.Parallel()
 	a := azuretest.FromEnv(t)
-	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOut, faults.TimedOutDone, faults.ServerBusy} {
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOut, faults.TimedOutDone,
+		faults.ServerBusy} {
 		transport := &faults.Transport{Plan: faults.Script{0: fault, 1: fault}, Only: ofMessages}
 		q := newQueue(t, a, names(t), worker.Config{Transport: transport})
 		put(t, q, "d1")
 		// Of a request that is done twice, the second answer is a thief's.
-		if err := get(t, q, time.Minute).Delete(t.Context()); err != nil && !(fault == faults.Twice && errors.Is(err, worker.ErrLeaseLost)) {
+		if err := get(t, q, time.Minute).Delete(t.Context()); err != nil && !(fault == faults.Twice &&
+			errors.Is(err, worker.ErrLeaseLost)) {
 			t.Errorf("delete, %s: %v", fault, err)
 		}
 		if n := depth(t, q); n != 0 {
@@ -202,7 +205,9 @@ func TestErrorsNameTheQueueAndNoSecret(t *testing.T) {
 	a, n := azuretest.FromEnv(t), names(t)
 	q := connect(t, a, worker.Config{}).Queue(n, "live")
 	_, err := q.Get(t.Context(), 1, time.Minute)
-	if !errors.Is(err, worker.ErrNoQueue) || !strings.HasPrefix(err.Error(), "get: queue "+n.Jobs("live")+": no such queue (QueueNotFound, 404, request ") || strings.Contains(err.Error(), "\n") {
+	if !errors.Is(err, worker.ErrNoQueue) || !strings.HasPrefix(err.Error(),
+		"get: queue "+n.Jobs("live")+": no such queue (QueueNotFound, 404, request ") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("a missing queue: %v", err)
 	}
 	nobody := account(t, a)
@@ -277,7 +282,8 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 	}
 	for _, p := range found {
 		switch {
-		case p.Text == text && p.Cause == "broken \ufffd\ufffd\ufffd\ufffd<&>" && p.At.Equal(at) && p.Attempts == 5 && p.Worker == "w1":
+		case p.Text == text && p.Cause == "broken \ufffd\ufffd\ufffd\ufffd<&>" && p.At.Equal(at) && p.Attempts == 5 &&
+			p.Worker == "w1":
 		case p.Text == "hello" && p.Cause == "unreadable" && p.Cut == 0:
 		case p.Cut == 64<<10 && len(p.Text) > 1000 && len(p.Cause) > 1000:
 		case p.Text == "by hand" && strings.HasPrefix(p.Cause, "unknown"):

@@ -10,7 +10,7 @@ import (
 // renew renews the lease at each third of its life until the job has returned,
 // and ends the job when the lease is lost. When the pool stops, it goes on for
 // as long as the job may take to return.
-func (t *turn) renew(ctx context.Context, returned <-chan struct{}) {
+func (t *delivery) renew(ctx context.Context, returned <-chan struct{}) {
 	lease := t.pool.Lease
 	linger, cancel := outliving(ctx, t.pool.Grace)
 	defer cancel()
@@ -47,13 +47,13 @@ func (t *turn) renew(ctx context.Context, returned <-chan struct{}) {
 }
 
 // untilRenewal is how long the first third of the lease lasts yet.
-func (t *turn) untilRenewal() time.Duration {
+func (t *delivery) untilRenewal() time.Duration {
 	return max(0, time.Until(t.lease.Until())-t.pool.Lease*2/3)
 }
 
 // renewOnce is not cut off when the job returns: only the service's answer
 // tells the receipt that comes next.
-func (t *turn) renewOnce(ctx context.Context) error {
+func (t *delivery) renewOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.pool.Lease/3)
 	defer cancel()
 	return t.lease.Renew(ctx, t.pool.Lease)

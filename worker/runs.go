@@ -49,7 +49,8 @@ func (r Runs) MarkEnqueued(ctx context.Context, run schema.Run, at tables.Ticks)
 
 // Since are a pipeline's runs from a slot on, the oldest first, with the time
 // of the service.
-func (r Runs) Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time, err error) {
+func (r Runs) Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time,
+	err error) {
 	rows := tables.RowsBetween(string(p), slot.String(), tables.MaxTicks.String())
 	for page, err := range r.Table.Rows(ctx, tables.Query{Range: rows}) {
 		if err != nil {

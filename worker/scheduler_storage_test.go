@@ -17,14 +17,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A stage is a pipeline's table of runs and its queue in an account.
-type stage struct {
+// A fixture is a pipeline's table of runs and its queue in an account.
+type fixture struct {
 	runs  Runs
 	queue *Queue
 }
 
-// newStage is a stage of names of its own, reached by these transports.
-func newStage(t *testing.T, a azuretest.Account, n schema.Names, transport policy.Transporter) stage {
+// newFixture is a stage of names of its own, reached by these transports.
+func newFixture(t *testing.T, a azuretest.Account, n schema.Names, transport policy.Transporter) fixture {
 	t.Helper()
 	account, err := tables.ParseAccount(a.ConnectionString())
 	if err != nil {
@@ -39,10 +39,10 @@ func newStage(t *testing.T, a azuretest.Account, n schema.Names, transport polic
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stage{Runs{Table: client.Table(n.Runs())}, queues.Queue(n, "live")}
+	return fixture{Runs{Table: client.Table(n.Runs())}, queues.Queue(n, "live")}
 }
 
-func (s stage) create(t *testing.T) stage {
+func (s fixture) create(t *testing.T) fixture {
 	t.Helper()
 	if err := errors.Join(s.runs.Table.Create(t.Context()), s.queue.Create(t.Context())); err != nil {
 		t.Fatal(err)
@@ -56,12 +56,12 @@ func (s stage) create(t *testing.T) stage {
 	return s
 }
 
-func (s stage) scheduler() *Scheduler {
+func (s fixture) scheduler() *Scheduler {
 	return &Scheduler{Pipeline: "live", Cadence: time.Minute, Runs: s.runs, Queue: s.queue, Log: quiet()}
 }
 
 // drain takes all master jobs and counts them by slot.
-func (s stage) drain(t *testing.T, masters map[tables.Ticks]int) {
+func (s fixture) drain(t *testing.T, masters map[tables.Ticks]int) {
 	t.Helper()
 	for {
 		got, err := s.queue.Get(t.Context(), MaxGet, time.Minute)
@@ -96,8 +96,8 @@ func stageNames(t *testing.T) schema.Names {
 func TestTwoSchedulersHaveFiftyMastersForFiftySlots(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), stageNames(t)
-	s := newStage(t, a, n, nil).create(t)
-	two := []*Scheduler{s.scheduler(), newStage(t, a, n, nil).scheduler()}
+	s := newFixture(t, a, n, nil).create(t)
+	two := []*Scheduler{s.scheduler(), newFixture(t, a, n, nil).scheduler()}
 	masters := map[tables.Ticks]int{}
 	now := time.Now()
 	for range 50 {
@@ -141,7 +141,7 @@ func TestTwoSchedulersHaveFiftyMastersForFiftySlots(t *testing.T) {
 // A mark merges: what the run's jobs have written stays.
 func TestAMarkLeavesTheJobsFigures(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, azuretest.FromEnv(t), stageNames(t), nil).create(t)
+	s := newFixture(t, azuretest.FromEnv(t), stageNames(t), nil).create(t)
 	run := schema.Run{Pipeline: "live", Slot: tables.TicksOf(time.Now()), By: "b", Started: 639307630200000000, Batches: 7}
 	if err := s.runs.Insert(t.Context(), run); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,8 @@ func TestAMarkLeavesTheJobsFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs, _, err := s.runs.Since(t.Context(), "live", run.Slot)
-	if err != nil || len(runs) != 1 || runs[0].Enqueued != 639307630200000001 || runs[0].Started != run.Started || runs[0].Batches != 7 || runs[0].By != "b" {
+	if err != nil || len(runs) != 1 || runs[0].Enqueued != 639307630200000001 || runs[0].Started != run.Started ||
+		runs[0].Batches != 7 || runs[0].By != "b" {
 		t.Errorf("%+v, %v", runs, err)
 	}
 }
@@ -165,11 +166,11 @@ func TestStorageThatMisbehavesLosesNoSlot(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	a, n := azuretest.FromEnv(t), stageNames(t)
-	calm := newStage(t, a, n, nil).create(t)
+	calm := newFixture(t, a, n, nil).create(t)
 	transport := &faults.Transport{Plan: faults.Random{Seed: seed, Rates: map[faults.Fault]float64{
 		faults.AnswerLost: 0.1, faults.Twice: 0.1, faults.TimedOutDone: 0.1, faults.ServerBusy: 0.05, faults.Cut: 0.05, faults.EmptyPage: 0.05,
 	}}}
-	rough := newStage(t, a, n, transport).scheduler()
+	rough := newFixture(t, a, n, transport).scheduler()
 	masters, wanted := map[tables.Ticks]int{}, 0
 	now := time.Now()
 	for range 20 {

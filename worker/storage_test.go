@@ -68,7 +68,8 @@ func newQueue(t testing.TB, a azuretest.Account, n schema.Names, c worker.Config
 func batch(id schema.DeviceID) jobs.Message {
 	at := schema.Member{Month: schema.Month{Year: 2026, Month: time.November}, Tenant: "t", Device: id}.Place()
 	return jobs.Message{
-		Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC)), First: at, Last: at,
+		Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0,
+			time.UTC)), First: at, Last: at,
 	}
 }
 

@@ -22,9 +22,12 @@ func storageFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "storage", Value: defaultStorage, EnvVars: []string{"FURROW_STORAGE"},
 			DefaultText: defaultStorage, // or help would show what the environment holds, which may be a key
-			Usage:       "Storage of the fleet: `WHERE` is a directory that furrow storage serves, a connection string, the URL of a Table service, or env:NAME for a variable that holds one"},
-		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_PREFIX"}, Usage: "`PREFIX` of table and queue names, for several fleets in one account"},
-		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"},
+			Usage: "Storage of the fleet: `WHERE` is a directory that furrow storage serves, a connection string, the " +
+				"URL of a Table service, or env:NAME for a variable that holds one"},
+		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_PREFIX"},
+			Usage: "`PREFIX` of table and queue names, for several fleets in one account"},
+		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a " +
+			"private authority"},
 	}
 }
 
@@ -40,15 +43,15 @@ type stores struct {
 	QueueOperations worker.Counter
 }
 
-// A watcher is told of every operation, besides the counters. Each may be nil.
-type watcher struct {
+// A operationHooks is told of every operation, besides the counters. Each may be nil.
+type operationHooks struct {
 	Table  func(context.Context, tables.Operation)
 	Queue  func(context.Context, worker.Operation)
 	Object func(ctx context.Context, kind string)
 }
 
 // openStorage finds the storage that the flags name. Nothing is sent yet.
-func openStorage(c *cli.Context, watchers ...watcher) (*stores, error) {
+func openStorage(c *cli.Context, watchers ...operationHooks) (*stores, error) {
 	names, err := schema.ParseNames(c.String("names-prefix"))
 	if err != nil {
 		return nil, usagef(c, "--names-prefix: %v", err)
@@ -70,7 +73,7 @@ func openStorage(c *cli.Context, watchers ...watcher) (*stores, error) {
 	return s, s.connect(watchers)
 }
 
-func (s *stores) connect(watchers []watcher) (err error) {
+func (s *stores) connect(watchers []operationHooks) (err error) {
 	s.Tables, err = tables.Connect(tables.Config{Account: s.Account, Transport: s.HTTP,
 		OnOperation: func(ctx context.Context, o tables.Operation) {
 			s.TableOperations.Count(ctx, o)
@@ -100,7 +103,8 @@ func (s *stores) connect(watchers []watcher) (err error) {
 // needQueues is for commands that cannot do without queues.
 func (s *stores) needQueues() error {
 	if s.Queues == nil {
-		return fmt.Errorf("storage account %s: it is known without its queues, which this command needs: give a connection string that has a QueueEndpoint with --storage or FURROW_STORAGE", s.Account.Name)
+		return fmt.Errorf("storage account %s: it is known without its queues, which this command needs: give a connection "+
+			"string that has a QueueEndpoint with --storage or FURROW_STORAGE", s.Account.Name)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // opened is what a command that takes the storage flags gets to work with.
-func opened(t *testing.T, watchers []watcher, args ...string) (s *stores, err error) {
+func opened(t *testing.T, watchers []operationHooks, args ...string) (s *stores, err error) {
 	t.Helper()
 	app := &cli.App{Name: "furrow", Writer: io.Discard, ErrWriter: io.Discard, Flags: storageFlags(),
 		DisableSliceFlagSeparator: true,
@@ -121,11 +121,11 @@ func TestStorageThatCannotBeFoundIsSaidAndNoKeyIs(t *testing.T) {
 
 func TestEveryOperationIsCountedAndWatched(t *testing.T) {
 	var onTables, onQueues atomic.Int64
-	watch := watcher{
+	watch := operationHooks{
 		Table: func(context.Context, tables.Operation) { onTables.Add(1) },
 		Queue: func(context.Context, worker.Operation) { onQueues.Add(1) },
 	}
-	s, err := opened(t, []watcher{watch, {}}, "--storage", azuretest.Local(t).ConnectionString())
+	s, err := opened(t, []operationHooks{watch, {}}, "--storage", azuretest.Local(t).ConnectionString())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,10 @@ func auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:  "run",
 			Usage: "Audit every device now",
-			Description: "A reading is late if storage accepts it after its device has been folded further, so that no run reads it. Audits\n" +
-				"find late readings by comparing the number of readings in storage with the number folded, and fold them. They run by\n" +
+			Description: "A reading is late if storage accepts it after its device has been folded further, so that no run " +
+				"reads it. Audits\n" +
+				"find late readings by comparing the number of readings in storage with the number folded, and fold them. They " +
+				"run by\n" +
 				"themselves; this command audits every device now, as far back as its tokens admit readings. Workers do the work;\n" +
 				"furrow status and --wait show the results." +
 				examples("audit run", "audit run --pipeline live --wait"),
@@ -65,7 +67,8 @@ func runAudit(c *cli.Context) error {
 			return err
 		}
 		if !c.Bool("wait") && !c.Bool("json") {
-			fmt.Fprintf(c.App.Writer, "%s: every device is audited by the workers now, as run %s; furrow status --pipeline %s shows what they find\n",
+			fmt.Fprintf(c.App.Writer, "%s: every device is audited by the workers now, as run %s; furrow status --pipeline %s "+
+				"shows what they find\n",
 				p.Name, run.Time().Format(time.RFC3339), p.Name)
 		}
 	}
@@ -90,14 +93,17 @@ func runAudit(c *cli.Context) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s could not be audited: furrow device held names those that fail again and again", many(failed, "device"))
+		return fmt.Errorf("%s could not be audited: furrow device held names those that fail again and again",
+			many(failed, "device"))
 	}
 	return nil
 }
 
 func (l auditLine) text() string {
-	text := fmt.Sprintf("%s: %s audited in %s: %s found and folded, %s folded again", l.Pipeline, many(l.Devices, "device"),
-		short(time.Duration(l.Seconds*float64(time.Second)).Round(100*time.Millisecond)), many(l.Late, "late reading"), many(l.Refolded, "device"))
+	text := fmt.Sprintf("%s: %s audited in %s: %s found and folded, %s folded again", l.Pipeline,
+		many(l.Devices, "device"),
+		short(time.Duration(l.Seconds*float64(time.Second)).Round(100*time.Millisecond)), many(l.Late,
+			"late reading"), many(l.Refolded, "device"))
 	if l.Missing > 0 {
 		text += fmt.Sprintf("; %s missing from storage that were folded once", many(l.Missing, "reading"))
 	}
@@ -132,8 +138,9 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 		}
 		if over {
 			w := figures.Workers
-			return auditLine{Pipeline: p.Name, Run: run.Time(), Done: true, Audits: done, Devices: w.Devices, Late: w.Late, Refolded: w.Refolded,
-				Missing: w.Missing, Failed: w.Failed}, nil
+			return auditLine{Pipeline: p.Name, Run: run.Time(), Done: true, Audits: done, Devices: w.Devices, Late: w.Late,
+				Refolded: w.Refolded,
+				Missing:  w.Missing, Failed: w.Failed}, nil
 		}
 		if time.Since(told) > auditWord {
 			told = time.Now()

@@ -14,7 +14,7 @@ import (
 // TestAuditRunFoldsWhatCameLate: a reading that came late is in no output until
 // somebody asks for an audit.
 func TestAuditRunFoldsWhatCameLate(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	late := tables.Entity{PartitionKey: "acme:d0000", RowKey: tables.TicksOf(time.Now().Add(-65 * time.Minute)).String()}
 	late.Set("lateness", tables.Double(1))
 	if _, err := y.tables.Table(schema.Names{}.Readings()).Do(t.Context(), tables.Insert(late)); err != nil {
@@ -41,7 +41,7 @@ func TestAuditRunFoldsWhatCameLate(t *testing.T) {
 }
 
 func TestAuditRunWaitsForWhatItFinds(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	// A process of its own: two command lines that are parsed at once race in the library's flags.
 	working := startWorker(t, os.Stderr, "--idle-exit", "5s", "--pipeline", "live", "--storage", y.dir)
 	out, _ := y.furrow(t, "audit", "run", "--pipeline", "live", "--wait", "--json")

@@ -32,9 +32,11 @@ func benchStorageCommand() *cli.Command {
 				"bench storage --target local --target azurite=UseDevelopmentStorage=true --rounds 3",
 				"bench storage --target env:AZURE_STORAGE_CONNECTION_STRING --for 10s --json"),
 		Flags: benchFlags(
-			&cli.StringSliceFlag{Name: "target", Value: cli.NewStringSlice(bench.Local), Usage: "`TARGET` to measure; repeat it to compare"},
+			&cli.StringSliceFlag{Name: "target", Value: cli.NewStringSlice(bench.Local),
+				Usage: "`TARGET` to measure; repeat it to compare"},
 			&cli.IntFlag{Name: "size", Value: 250, Usage: "`BYTES` of an entity's JSON, and of a message"},
-			&cli.StringFlag{Name: "rows", Value: "10000", Usage: "`NUMBER` of rows in the tables that are read; several are separated by commas"},
+			&cli.StringFlag{Name: "rows", Value: "10000", Usage: "`NUMBER` of rows in the tables that are read; several are " +
+				"separated by commas"},
 			&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust, for https with a private authority"},
 		),
 		Action: benchStorage,

@@ -24,7 +24,8 @@ func benchTokensCommand() *cli.Command {
 		Flags: benchFlags(
 			&cli.IntFlag{Name: "devices", Value: 10_000, Usage: "`NUMBER` of known devices that renew their tokens in turn"},
 			&cli.IntFlag{Name: "storm", Value: 20_000, Usage: "`NUMBER` of devices that boot at once; 0 for none"},
-			&cli.IntFlag{Name: "storm-rate", Value: endpoint.DefaultRate, Usage: "Most `REQUESTS` a second that the endpoint admits in a storm"},
+			&cli.IntFlag{Name: "storm-rate", Value: endpoint.DefaultRate,
+				Usage: "Most `REQUESTS` a second that the endpoint admits in a storm"},
 		),
 		Action: benchTokens,
 	}

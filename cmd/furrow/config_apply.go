@@ -35,8 +35,10 @@ func configApplyCommand() *cli.Command {
 		Name:      "apply",
 		Usage:     "Check a file and store it as the new generation",
 		ArgsUsage: "FILE",
-		Description: "Stores nothing if the current generation has this content already, or if somebody else stores another one at the\n" +
-			"same time. Running processes follow within about 10 seconds, without a restart. If a change affects the results of\n" +
+		Description: "Stores nothing if the current generation has this content already, or if somebody else stores " +
+			"another one at the\n" +
+			"same time. Running processes follow within about 10 seconds, without a restart. If a change affects the results " +
+			"of\n" +
 			"processors, the outputs of all history are replaced in the background.\n\n" +
 			"To upgrade a fleet, restart its processes with the new version one after the other: both versions work side by\n" +
 			"side, and you can go back. Then apply the configuration again with the new version: from then on workers write\n" +
@@ -107,7 +109,8 @@ func reportChange(c *cli.Context, change generations.Change) error {
 	}
 	text := fmt.Sprintf("generation %d holds, and has this content already", holds.Generation)
 	if change.Stored {
-		text = fmt.Sprintf("generation %d is stored: %s\nRunning processes follow within about 10 seconds.", holds.Generation, holds.Change)
+		text = fmt.Sprintf("generation %d is stored: %s\nRunning processes follow within about 10 seconds.", holds.Generation,
+			holds.Change)
 	}
 	_, err := fmt.Fprintln(c.App.Writer, text)
 	return err

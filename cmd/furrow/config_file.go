@@ -117,6 +117,7 @@ func configInit(c *cli.Context) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s is written; check it after a change with 'furrow config check', store it with 'furrow config apply %s'\n", path, path)
+	_, err = fmt.Fprintf(c.App.Writer, "%s is written; check it after a change with 'furrow config check', store it "+
+		"with 'furrow config apply %s'\n", path, path)
 	return err
 }

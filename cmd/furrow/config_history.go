@@ -36,7 +36,8 @@ func configHistory(c *cli.Context) error {
 		return writeJSON(c.App.Writer, lines)
 	}
 	if len(lines) == 0 {
-		_, err := fmt.Fprintln(c.App.ErrWriter, "No configuration is stored yet: 'furrow up', 'furrow schedule' and 'furrow config apply' store one.")
+		_, err := fmt.Fprintln(c.App.ErrWriter, "No configuration is stored yet: 'furrow up', 'furrow schedule' and "+
+			"'furrow config apply' store one.")
 		return err
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
@@ -51,7 +52,8 @@ func configDiffCommand() *cli.Command {
 		Name:      "diff",
 		Usage:     "Compare two generations, or a generation and a file",
 		ArgsUsage: "[GENERATION|FILE [GENERATION|FILE]]",
-		Description: "Without arguments it compares the current generation with the one before it. With one argument it compares a\n" +
+		Description: "Without arguments it compares the current generation with the one before it. With one argument it " +
+			"compares a\n" +
 			"generation, or a FILE, with the current one." +
 			examples("config diff", "config diff site.yaml", "config diff 2 5"),
 		Flags:  storageFlags(),

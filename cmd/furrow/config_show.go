@@ -122,7 +122,8 @@ func generationText(ctx context.Context, s generations.Store, n int64) (shownTex
 }
 
 func textOfGeneration(stored schema.Configuration) shownText {
-	title := fmt.Sprintf("generation %d, stored %s by %s: %s", stored.Generation, timeOf(stored), cmp.Or(stored.By, "nobody"), stored.Change)
+	title := fmt.Sprintf("generation %d, stored %s by %s: %s", stored.Generation, timeOf(stored),
+		cmp.Or(stored.By, "nobody"), stored.Change)
 	return shownText{title, stored.Text, func() (*config.Config, error) {
 		loaded, err := generations.Read(stored)
 		return loaded.Config, err

@@ -20,7 +20,7 @@ func batches(n int) string {
 
 func TestConfigIsAppliedListedComparedAndRolledBack(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &site{dir: t.TempDir()}
+	y := &fleetFixture{dir: t.TempDir()}
 	startStorage(t, nil, "--data", y.dir)
 	if out, errs := y.furrow(t, "config", "history"); out != "" ||
 		!strings.Contains(errs, "No configuration is stored yet") {
@@ -63,7 +63,7 @@ func TestConfigIsAppliedListedComparedAndRolledBack(t *testing.T) {
 
 func TestConfigCommandsSayWhatIsWrong(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &site{dir: t.TempDir()}
+	y := &fleetFixture{dir: t.TempDir()}
 	startStorage(t, nil, "--data", y.dir)
 	writeConfig(t, "bad.yaml", "pipelines:\n  - {name: live, batch: 0, processors: [latst]}\n")
 	writeConfig(t, "good.yaml", batches(1))
@@ -102,7 +102,7 @@ func TestConfigCommandsSayWhatIsWrong(t *testing.T) {
 // TestRestartWithAnOldFileTakesNothingBack: what was applied goes on to hold.
 func TestRestartWithAnOldFileTakesNothingBack(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &site{dir: t.TempDir()}
+	y := &fleetFixture{dir: t.TempDir()}
 	startStorage(t, nil, "--data", y.dir)
 	holds := func(generation int64, batch int) {
 		t.Helper()
@@ -145,7 +145,7 @@ func TestRestartWithAnOldFileTakesNothingBack(t *testing.T) {
 // TestCommandsUseWhatIsStored: whatever file they are given, as long as it is right.
 func TestCommandsUseWhatIsStored(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &site{dir: t.TempDir()}
+	y := &fleetFixture{dir: t.TempDir()}
 	startStorage(t, nil, "--data", y.dir)
 	writeConfig(t, "stored.yaml", strings.Replace(named, "NAME", "stored", 1))
 	writeConfig(t, "furrow.yaml", strings.Replace(named, "NAME", "local", 1))
@@ -170,7 +170,7 @@ func TestCommandsUseWhatIsStored(t *testing.T) {
 // TestARunningWorkerFollowsConfigApply: without a restart, and without waiting until
 // it looks for a newer configuration, as messages name theirs.
 func TestARunningWorkerFollowsConfigApply(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	inEmptyDirectory(t)
 	said := &lockedBuffer{}
 	ctx, stop := context.WithCancel(t.Context())

@@ -42,7 +42,8 @@ func TestConfigInitWritesTheDefaultAndReplacesNothing(t *testing.T) {
 	if code != exitFailed || !strings.Contains(errs, "furrow.yaml exists already") || text(t, "furrow.yaml") != "mine" {
 		t.Errorf("where there is one: exit %d, %q, and it is %q", code, errs, text(t, "furrow.yaml"))
 	}
-	if code, _, errs := furrow(t.Context(), "config", "init", "other.yaml"); code != exitOK || text(t, "other.yaml") != defaultConfig {
+	if code, _, errs := furrow(t.Context(), "config", "init", "other.yaml"); code != exitOK ||
+		text(t, "other.yaml") != defaultConfig {
 		t.Errorf("of another name: exit %d, %q", code, errs)
 	}
 }
@@ -69,7 +70,8 @@ func TestConfigIsTheOneThatIsNamedOrThereOrBuiltIn(t *testing.T) {
 				t.Setenv("FURROW_CONFIG", step.file)
 			}
 		}
-		if code, out, errs := furrow(t.Context(), strings.Fields(step.line)...); code != exitOK || !strings.Contains(out, step.want) {
+		if code, out, errs := furrow(t.Context(), strings.Fields(step.line)...); code != exitOK || !strings.Contains(out,
+			step.want) {
 			t.Errorf("%s with %s: exit %d, %q, %q; want %q", step.line, step.file, code, out, errs, step.want)
 		}
 	}
@@ -79,11 +81,13 @@ func TestConfigThatIsNamedAndNotThereIsAnError(t *testing.T) {
 	inEmptyDirectory(t)
 	for _, line := range []string{"config check none.yaml", "config show --config none.yaml"} {
 		code, out, errs := furrow(t.Context(), strings.Fields(line)...)
-		if code != exitFailed || out != "" || !strings.Contains(errs, "none.yaml: there is no such file; 'furrow config init none.yaml' makes one") {
+		if code != exitFailed || out != "" || !strings.Contains(errs,
+			"none.yaml: there is no such file; 'furrow config init none.yaml' makes one") {
 			t.Errorf("%s: exit %d, %q, %q", line, code, out, errs)
 		}
 	}
-	if code, _, errs := furrow(t.Context(), "config", "check", "a", "b"); code != exitUsage || !strings.Contains(errs, `"b" is another`) {
+	if code, _, errs := furrow(t.Context(), "config", "check", "a", "b"); code != exitUsage || !strings.Contains(errs,
+		`"b" is another`) {
 		t.Errorf("of two files: exit %d, %q", code, errs)
 	}
 }
@@ -129,7 +133,8 @@ func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	commented := strings.NewReplacer("    # sensors:", "    sensors:", "    #   ", "      ", "    # quality:", "    quality:").Replace(defaultConfig)
+	commented := strings.NewReplacer("    # sensors:", "    sensors:", "    #   ", "      ", "    # quality:",
+		"    quality:").Replace(defaultConfig)
 	c, err := config.Parse("default.yaml", []byte(commented))
 	if err != nil || len(c.Pipelines[0].Sensors) != 3 || c.Pipelines[0].Quality.Sensor == "" {
 		t.Errorf("what the default has in comments is %+v, %v", c, err)

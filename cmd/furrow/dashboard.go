@@ -18,16 +18,20 @@ func dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
 		Usage: "Serve the web dashboard",
-		Description: "The dashboard only reads, and only while somebody looks at it; /openapi.json describes its JSON API. An address that\n" +
+		Description: "The dashboard only reads, and only while somebody looks at it; /openapi.json describes its JSON API. " +
+			"An address that\n" +
 			"other machines can reach requires TLS, and a password or token." +
 			examples(
 				"dashboard",
 				"dashboard --listen 0.0.0.0:10090 --tls self-signed --password-file dashboard.password",
 				"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(fleetFlags(), secretFlags()...),
-			&cli.StringFlag{Name: "listen", Value: defaultDashboard, Usage: "`ADDR` as host:port; port 0 picks a free port; no host means every address of this machine"},
-			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (created and kept in tls of the directory of --storage, or of " + defaultStorage + "), or two PEM files `CERT,KEY`"},
-			&cli.BoolFlag{Name: "behind-proxy", Usage: "Allow plain HTTP on an address that other machines can reach, behind a proxy that terminates TLS"},
+			&cli.StringFlag{Name: "listen", Value: defaultDashboard,
+				Usage: "`ADDR` as host:port; port 0 picks a free port; no host means every address of this machine"},
+			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (created and kept in tls of the directory of " +
+				"--storage, or of " + defaultStorage + "), or two PEM files `CERT,KEY`"},
+			&cli.BoolFlag{Name: "behind-proxy", Usage: "Allow plain HTTP on an address that other machines can reach, behind " +
+				"a proxy that terminates TLS"},
 			silentFlag(),
 			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
@@ -37,7 +41,8 @@ func dashboardCommand() *cli.Command {
 
 // silentFlag is that of every command that shows pages.
 func silentFlag() cli.Flag {
-	return durationFlag("silent-after", model.DefaultSilent, time.Second, "`DURATION` without readings after which a device counts as silent")
+	return durationFlag("silent-after", model.DefaultSilent, time.Second,
+		"`DURATION` without readings after which a device counts as silent")
 }
 
 func showDashboard(c *cli.Context) (err error) {

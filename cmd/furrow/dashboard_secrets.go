@@ -20,7 +20,8 @@ const (
 // secretFlags are those of every command that shows pages.
 func secretFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name; or set " + passwordVariable},
+		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name; or set " +
+			passwordVariable},
 		&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token for programs; or set " + tokenVariable},
 	}
 }
@@ -46,7 +47,8 @@ func readSecret(file, variable string) (string, error) {
 		return "", err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" { // which has no such modes
-		return "", fmt.Errorf("%s: others than its owner may read the secret in it, as its mode is %04o: chmod 600 %s", file, mode, file)
+		return "", fmt.Errorf("%s: others than its owner may read the secret in it, as its mode is %04o: chmod 600 %s", file,
+			mode, file)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

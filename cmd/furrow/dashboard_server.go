@@ -44,9 +44,12 @@ func (w *dashboardServer) open(protected, proxied bool) (err error) {
 	}
 	switch {
 	case !w.secrets.Any():
-		err = usagef(w.c, "%s %s can be reached from other machines, and everybody there could look at the fleet: give a --password-file or a --token-file, or listen on 127.0.0.1", w.flag, w.address)
+		err = usagef(w.c, "%s %s can be reached from other machines, and everybody there could look at the fleet: give a "+
+			"--password-file or a --token-file, or listen on 127.0.0.1", w.flag, w.address)
 	case !protected && !proxied:
-		err = usagef(w.c, "%s %s can be reached from other machines, and without TLS the password or token would be overheard: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or say --behind-proxy where a proxy in front of it speaks TLS", w.flag, w.address)
+		err = usagef(w.c, "%s %s can be reached from other machines, and without TLS the password or token would be "+
+			"overheard: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or say --behind-proxy where a proxy "+
+			"in front of it speaks TLS", w.flag, w.address)
 	default:
 		return nil
 	}
@@ -63,7 +66,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStorage(w.c, watcher{Table: model.CountTable, Queue: model.CountQueue})
+	s, err := openStorage(w.c, operationHooks{Table: model.CountTable, Queue: model.CountQueue})
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +87,10 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		return viewedOf(is.Config, chosen), is.Generation > was.Generation, err
 	}
 	d, err := dashboard.New(dashboard.Config{
-		Model:   model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines, Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
-		Secrets: w.secrets, Loopback: !exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Version, Log: w.log})
+		Model: model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines,
+			Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
+		Secrets: w.secrets, Loopback: !exposed(w.listener) &&
+			!w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Version, Log: w.log})
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func get(t *testing.T, client *http.Client, url, token string) string {
 
 // TestDashboardShowsWhatQueriesTell compares its JSON with another command's.
 func TestDashboardShowsWhatQueriesTell(t *testing.T) {
-	y := &site{dir: t.TempDir()}
+	y := &fleetFixture{dir: t.TempDir()}
 	startStorage(t, nil, "--data", y.dir)
 	d := startDashboard(t, "--storage", y.dir)
 	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "acme", "--site", "hall")

@@ -21,10 +21,14 @@ func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
 		Usage: "Run an end-to-end demonstration and verify every reading",
-		Description: "Runs furrow up in a temporary directory, and a worker in a process of its own. A simulated fleet, or the devices of a\n" +
-			"file, send readings with real tokens. Midway, the worker is killed (SIGKILL) and another one takes over, and a device\n" +
-			"is revoked and refused. Then independent code looks up every accepted reading in the raw tables and in all outputs.\n" +
-			"It exits with 1 if a reading is lost, doubled or different. It takes about half a minute and deletes what it created." +
+		Description: "Runs furrow up in a temporary directory, and a worker in a process of its own. A simulated fleet, or " +
+			"the devices of a\n" +
+			"file, send readings with real tokens. Midway, the worker is killed (SIGKILL) and another one takes over, and a " +
+			"device\n" +
+			"is revoked and refused. Then independent code looks up every accepted reading in the raw tables and in all " +
+			"outputs.\n" +
+			"It exits with 1 if a reading is lost, doubled or different. It takes about half a minute and deletes what it " +
+			"created." +
 			examples(
 				"demo",
 				"demo --devices 100 --readings 10000 --keep",
@@ -40,8 +44,11 @@ func demoFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "devices", Value: 1000, Usage: "`NUMBER` of devices"},
 		&cli.IntFlag{Name: "readings", Value: 100_000, Usage: "`NUMBER` of readings, or a few more"},
-		&cli.StringFlag{Name: "storage", DefaultText: "its own, in the temporary directory", Usage: "`ACCOUNT` to run on: a connection string, or env:NAME for a variable that holds one. Tables and queues get new names and are deleted"},
-		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"},
+		&cli.StringFlag{Name: "storage", DefaultText: "its own, in the temporary directory",
+			Usage: "`ACCOUNT` to run on: a connection string, or env:NAME for a variable that holds one. Tables and queues " +
+				"get new names and are deleted"},
+		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a " +
+			"private authority"},
 		&cli.BoolFlag{Name: "keep", Usage: "Keep furrow up and the devices running until Ctrl-C"},
 		jsonFlag(),
 	}
@@ -101,7 +108,9 @@ func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
 	if config.Storage != "" {
 		storage = "… --names-prefix " + config.Prefix
 	}
-	_, err := fmt.Fprintf(c.App.ErrWriter, "\nIt is still running.\n\n  dashboard   %s\n  tokens      %s\n  files       %s\n\n  furrow query --tenant %s --latest --limit 5 --storage %s\n  furrow status --storage %s\n\nCtrl-C stops it, and removes it all.\n",
+	_, err := fmt.Fprintf(c.App.ErrWriter, "\nIt is still running.\n\n  dashboard   %s\n  tokens      %s\n  files       "+
+		"%s\n\n  furrow query --tenant %s --latest --limit 5 --storage %s\n  furrow status --storage %s\n\nCtrl-C stops "+
+		"it, and removes it all.\n",
 		d.Said.Dashboard, d.Said.Endpoint, config.Dir, config.Cast.Tenants[0], storage, storage)
 	if err != nil {
 		return err
@@ -114,14 +123,16 @@ func demoConfig(c *cli.Context) (demo.Config, error) {
 	config := demo.Config{Storage: c.String("storage"), CA: c.String("ca"), Keep: c.Bool("keep")}
 	if config.Storage != "" {
 		if setup.IsDirectory(config.Storage) {
-			return config, usagef(c, "--storage is a directory, and the demo makes one of its own; it takes a connection string, or env:NAME for a variable that holds one")
+			return config, usagef(c, "--storage is a directory, and the demo makes one of its own; it takes a connection "+
+				"string, or env:NAME for a variable that holds one")
 		}
 		found, err := setup.Find(config.Storage)
 		if err != nil {
 			return config, usagef(c, "--storage: %v", err)
 		}
 		if found.Account.Key == "" || found.Account.Queue == "" {
-			return config, usagef(c, "--storage: tokens need the account's key, and jobs its queues: give a connection string with AccountKey and QueueEndpoint")
+			return config, usagef(c, "--storage: tokens need the account's key, and jobs its queues: give a connection string "+
+				"with AccountKey and QueueEndpoint")
 		}
 		config.Prefix = "demo" + strings.ToLower(rand.Text()[:8])
 	}
@@ -158,13 +169,15 @@ const (
 func demoCast(c *cli.Context) (demo.Cast, error) {
 	if c.IsSet("replay") {
 		if c.IsSet("devices") || c.IsSet("readings") {
-			return demo.Cast{}, usagef(c, "--devices and --readings are about a fleet that is made up, and --replay takes one from a file")
+			return demo.Cast{}, usagef(c, "--devices and --readings are about a fleet that is made up, and --replay takes one "+
+				"from a file")
 		}
 		s, err := newReplay(c)
 		if err != nil {
 			return demo.Cast{}, err
 		}
-		return demo.Cast{Members: s.members, Tenants: s.tenants, Sendings: s.run.Sendings, From: s.run.From, To: lastDue(s), Readings: s.expected, Backfill: s.backfill}, nil
+		return demo.Cast{Members: s.members, Tenants: s.tenants, Sendings: s.run.Sendings, From: s.run.From, To: lastDue(s),
+			Readings: s.expected, Backfill: s.backfill}, nil
 	}
 	for _, name := range []string{"device-column", "time-column", "columns", "tenant", "keep-times"} {
 		if c.IsSet(name) {
@@ -176,13 +189,17 @@ func demoCast(c *cli.Context) (demo.Cast, error) {
 		return demo.Cast{}, usagef(c, "--devices is %d; it must be from 2 to 20000", devices)
 	}
 	if each := readings / devices; each < 10 || each > 10_000 {
-		return demo.Cast{}, usagef(c, "--readings is %d, which is %d of each device; it must be from 10 to 10000 of each", readings, each)
+		return demo.Cast{}, usagef(c, "--readings is %d, which is %d of each device; it must be from 10 to 10000 of each",
+			readings, each)
 	}
 	now := time.Now().UTC()
-	f := simulate.Fleet{Seed: 1, Devices: devices, Tenants: 2, Months: demoMonths, Until: now, Every: demoEvery, SendEvery: demoSendEvery,
-		Dirt: simulate.Dirt{Repeats: 0.002, Disorder: 0.002, Outages: 0.02, Stuck: 0.02, Texts: 0.02, Nested: 0.01, Nonsense: 0.001}}
+	f := simulate.Fleet{Seed: 1, Devices: devices, Tenants: 2, Months: demoMonths, Until: now, Every: demoEvery,
+		SendEvery: demoSendEvery,
+		Dirt: simulate.Dirt{Repeats: 0.002, Disorder: 0.002, Outages: 0.02, Stuck: 0.02, Texts: 0.02, Nested: 0.01,
+			Nonsense: 0.001}}
 	from := now.Add(-time.Duration((readings+devices-1)/devices+1) * demoEvery)
-	cast := demo.Cast{Members: f.Members(), From: from, To: now, Readings: int64(readings), Backfill: backfillFor(now.Sub(from))}
+	cast := demo.Cast{Members: f.Members(), From: from, To: now, Readings: int64(readings),
+		Backfill: backfillFor(now.Sub(from))}
 	for i := range f.Tenants {
 		cast.Tenants = append(cast.Tenants, cast.Members[i].Tenant)
 	}

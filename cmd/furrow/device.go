@@ -45,7 +45,8 @@ func deviceHeldCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "held",
 		Usage: "List devices whose jobs fail, and the reasons",
-		Description: "A device that fails is retried alone and then held for a growing time. Its readings stay in their table. The command\n" +
+		Description: "A device that fails is retried alone and then held for a growing time. Its readings stay in their " +
+			"table. The command\n" +
 			"reads the tracking rows of all pipelines, a thousand per request." +
 			examples("device held", "device held --prefix pump- --json"),
 		Flags: append(fleetFlags(),
@@ -62,7 +63,8 @@ func deviceHeld(c *cli.Context) error {
 	}
 	found, skipped := 0, query.Skipped{}
 	for _, p := range f.Pipelines {
-		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{}, query.DeviceSelector{Prefix: c.String("prefix")}) {
+		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{},
+			query.DeviceSelector{Prefix: c.String("prefix")}) {
 			if skipped.Add(err) {
 				continue
 			}
@@ -82,7 +84,8 @@ func deviceHeld(c *cli.Context) error {
 }
 
 func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) error {
-	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts, Reason: h.Reason}
+	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts,
+		Reason: h.Reason}
 	until := "tried again at once"
 	if now := tables.TicksOf(time.Now()); h.HeldUntil > now {
 		at := h.HeldUntil.Time()
@@ -135,7 +138,9 @@ func deviceRelease(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{}, query.DeviceSelector{Device: schema.DeviceID(device), Prefix: prefix}) {
+		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{},
+			query.DeviceSelector{Device: schema.DeviceID(device),
+				Prefix: prefix}) {
 			if skipped.Add(err) {
 				continue
 			}

@@ -22,7 +22,8 @@ func deviceAddCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "Register a device and print a script that sends its first reading",
 		ArgsUsage: "ID",
-		Description: "The script needs a shell, curl and openssl, and runs on the device or here: furrow device add pump-7 | sh.\n" +
+		Description: "The script needs a shell, curl and openssl, and runs on the device or here: furrow device add pump-7 " +
+			"| sh.\n" +
 			"It contains the device's key. For a registered device, this changes the site, position and labels that\n" +
 			"are given, and nothing else." +
 			examples(
@@ -34,8 +35,10 @@ func deviceAddCommand() *cli.Command {
 			&cli.StringFlag{Name: "lat", Usage: "Latitude in `DEGREES`"},
 			&cli.StringFlag{Name: "lon", Usage: "Longitude in `DEGREES`"},
 			&cli.StringSliceFlag{Name: "label", Usage: "Label as `NAME=TEXT`; may be repeated"},
-			&cli.StringFlag{Name: "deployed", DefaultText: "now", Usage: "`DATE` of deployment; it determines the device's month permanently"},
-			&cli.StringFlag{Name: "url", DefaultText: "that of furrow up or furrow sas", Usage: "`URL` of the token endpoint as the device reaches it"},
+			&cli.StringFlag{Name: "deployed", DefaultText: "now",
+				Usage: "`DATE` of deployment; it determines the device's month permanently"},
+			&cli.StringFlag{Name: "url", DefaultText: "that of furrow up or furrow sas",
+				Usage: "`URL` of the token endpoint as the device reaches it"},
 			&cli.BoolFlag{Name: "json", Usage: "Print the device as a line of JSON instead"}),
 		Action: deviceAdd,
 	}
@@ -50,7 +53,7 @@ func deviceAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -74,9 +77,11 @@ func deviceAdd(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, deviceRecord{Device: device, Outcome: outcome}.Object())
 	}
-	told := map[sas.Outcome]string{sas.Added: "is registered", sas.Changed: "was changed", sas.Same: "was already registered"}[outcome]
+	told := map[sas.Outcome]string{sas.Added: "is registered", sas.Changed: "was changed",
+		sas.Same: "was already registered"}[outcome]
 	_, err = fmt.Fprintf(c.App.Writer, "# Device %s of tenant %s %s: month %s, table %s.\n%s",
-		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID, key.Of(string(device.ID)), endpoint, caFile))
+		device.ID, device.Tenant, told, device.Month, device.Readings, firstReading(device.ID, e.ID,
+			key.Of(string(device.ID)), endpoint, caFile))
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 func TestPrintedLinesSendTheFirstReading(t *testing.T) {
 	dir := t.TempDir()
 	startStorage(t, nil, "--data", dir)
-	y := &site{dir: dir}
+	y := &fleetFixture{dir: dir}
 	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "contoso")
 	e := startEndpoint(t, "--storage", dir)
 	lines, _ := y.furrow(t, "device", "add", "contoso:hall-1:pump.7", "--url", e.Endpoint)
@@ -26,7 +26,7 @@ func TestPrintedLinesSendTheFirstReading(t *testing.T) {
 func TestTokenByHandIsWhatTheEndpointWouldGive(t *testing.T) {
 	dir := t.TempDir()
 	startStorage(t, nil, "--data", dir)
-	y := &site{dir: dir}
+	y := &fleetFixture{dir: dir}
 	y.furrow(t, "enrollment", "add", "short", "--tenant", "contoso")
 	y.furrow(t, "enrollment", "add", "long", "--tenant", "contoso", "--life", "30d")
 	y.furrow(t, "device", "add", "pump-7", "--enrollment", "short")
@@ -52,7 +52,8 @@ func TestTokenByHandIsWhatTheEndpointWouldGive(t *testing.T) {
 		}
 	}
 	y.furrow(t, "enrollment", "disable", "short")
-	if code, _, errs := furrow(t.Context(), "token", "pump-7", "--storage", dir); code != exitFailed || !strings.Contains(errs, "disabled") {
+	if code, _, errs := furrow(t.Context(), "token", "pump-7", "--storage", dir); code != exitFailed ||
+		!strings.Contains(errs, "disabled") {
 		t.Errorf("of a disabled enrollment: exit %d, %s", code, errs)
 	}
 }

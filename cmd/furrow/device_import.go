@@ -22,7 +22,8 @@ func deviceImportCommand() *cli.Command {
 		Name:      "import",
 		Usage:     "Register the devices of a file, for example from a factory",
 		ArgsUsage: "FILE",
-		Description: "FILE is CSV with a header or lines of JSON, may be gzipped, and - is the standard input. Columns, in any order:\n" +
+		Description: "FILE is CSV with a header or lines of JSON, may be gzipped, and - is the standard input. Columns, in " +
+			"any order:\n" +
 			"  id                required\n" +
 			"  tenant            default: the enrollment's\n" +
 			"  site, lat, lon\n" +
@@ -49,7 +50,7 @@ func deviceImport(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,8 @@ func importFormat(c *cli.Context) (tabular.Format, error) {
 	case c.NArg() != 1:
 		return "", usagef(c, "name one FILE, or - for the standard input")
 	case format != "" && !slices.Contains(tabular.Formats(), format):
-		return "", usagef(c, "--format is %q; it takes %s%s", format, strings.Join(tabular.Formats(), ", "), didYouMean(format, tabular.Formats(), ""))
+		return "", usagef(c, "--format is %q; it takes %s%s", format, strings.Join(tabular.Formats(), ", "),
+			didYouMean(format, tabular.Formats(), ""))
 	case c.Int("workers") < 1 || c.Int("workers") > 1000:
 		return "", usagef(c, "--workers is %d; it must be from 1 to 1000", c.Int("workers"))
 	case format != "":
@@ -164,7 +166,8 @@ type importLine struct {
 	Unknown    []string            `json:"unknownColumns,omitempty"`
 }
 
-func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *importNotes, sum factory.Summary, failed error) error {
+func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *importNotes, sum factory.Summary,
+	failed error) error {
 	if rest := notes.said - mostSaid; rest > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "and %d more: --errors FILE writes all of them\n", rest)
 	}
@@ -172,7 +175,8 @@ func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *impo
 		fmt.Fprintf(c.App.ErrWriter, "furrow: unknown columns were ignored: %q\n", unknown)
 	}
 	if c.Bool("json") {
-		if err := writeJSONLine(c.App.Writer, importLine{Summary: sum, Enrollment: e.ID, DryRun: c.Bool("dry-run"), Unknown: f.Unknown()}); err != nil {
+		if err := writeJSONLine(c.App.Writer, importLine{Summary: sum, Enrollment: e.ID, DryRun: c.Bool("dry-run"),
+			Unknown: f.Unknown()}); err != nil {
 			return err
 		}
 	} else {
@@ -180,7 +184,8 @@ func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *impo
 		if c.Bool("dry-run") {
 			verb = "would be"
 		}
-		fmt.Fprintf(c.App.Writer, "%d lines: %d devices %s added, %d changed, %d as they were; %d lines are wrong\n", sum.Lines, sum.Added, verb, sum.Changed, sum.Same, sum.Wrong)
+		fmt.Fprintf(c.App.Writer, "%d lines: %d devices %s added, %d changed, %d as they were; %d lines are wrong\n",
+			sum.Lines, sum.Added, verb, sum.Changed, sum.Same, sum.Wrong)
 	}
 	switch {
 	case c.Context.Err() != nil:

@@ -18,7 +18,8 @@ func deviceListCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "List devices in the order of their IDs",
-		Description: "The list is read page by page, up to --limit. Except for --prefix, --after and --limit, filters do not reduce\n" +
+		Description: "The list is read page by page, up to --limit. Except for --prefix, --after and --limit, filters do " +
+			"not reduce\n" +
 			"what storage reads; combine them with --prefix in a large fleet." +
 			examples("device list", "device list --tenant contoso --prefix pump- --json"),
 		Flags: append(storageFlags(),
@@ -115,7 +116,9 @@ func listFilters() []listFilter {
 		{"month", "Month", func(s string) error { _, err := schema.ParseMonth(s); return err }},
 		{"status", "Status", func(s string) error {
 			if s != string(schema.Active) && s != string(schema.Revoked) {
-				return fmt.Errorf("%q is neither %s nor %s%s", s, schema.Active, schema.Revoked, didYouMean(s, []string{string(schema.Active), string(schema.Revoked)}, ""))
+				return fmt.Errorf("%q is neither %s nor %s%s", s, schema.Active, schema.Revoked,
+					didYouMean(s, []string{string(schema.Active), string(schema.Revoked)},
+						""))
 			}
 			return nil
 		}},

@@ -30,7 +30,8 @@ func (r deviceRecord) Lines() [][]any {
 	if r.Position != nil {
 		lat, lon = r.Position.Lat, r.Position.Lon
 	}
-	return [][]any{{string(r.ID), r.Month.String(), string(r.Tenant), string(r.Site), string(r.Enrollment), string(r.status()), lat, lon, labelsText(r.Labels)}}
+	return [][]any{{string(r.ID), r.Month.String(), string(r.Tenant), string(r.Site), string(r.Enrollment),
+		string(r.status()), lat, lon, labelsText(r.Labels)}}
 }
 
 // status treats a missing status as active.
@@ -71,7 +72,8 @@ type tokenLine struct {
 }
 
 func (r deviceRecord) Object() any {
-	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels, Readings: r.Readings,
+	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels,
+		Readings:   r.Readings,
 		Enrollment: r.Enrollment, Status: r.status(), Outcome: r.Outcome, InFleet: r.InFleet}
 	if r.Position != nil {
 		l.Lat, l.Lon = &r.Position.Lat, &r.Position.Lon
@@ -80,7 +82,8 @@ func (r deviceRecord) Object() any {
 		return l
 	}
 	for _, t := range r.Device.Tokens {
-		l.Tokens = append(l.Tokens, tokenLine{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(), Fingerprint: t.Fingerprint})
+		l.Tokens = append(l.Tokens, tokenLine{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(),
+			Expires: t.Expiry.Time(), Fingerprint: t.Fingerprint})
 	}
 	return l
 }

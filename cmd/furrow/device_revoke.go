@@ -20,13 +20,16 @@ func deviceRevokeCommand() *cli.Command {
 		Name:      "revoke",
 		Usage:     "Revoke devices: their tokens end, and they get no others",
 		ArgsUsage: "ID...",
-		Description: "The tokens of the device's whole cohort end, a quarter of the devices of its readings table; the others request\n" +
+		Description: "The tokens of the device's whole cohort end, a quarter of the devices of its readings table; the " +
+			"others request\n" +
 			"a new one. Readings that storage has accepted are still processed. Revoking again is safe." +
 			examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
 		Flags: append(storageFlags(),
-			&cli.BoolFlag{Name: "at-expiry", Usage: "Let the existing tokens expire: the device writes until then, and no other device is affected"},
+			&cli.BoolFlag{Name: "at-expiry", Usage: "Let the existing tokens expire: the device writes until then, and no " +
+				"other device is affected"},
 			&cli.BoolFlag{Name: "yes", Usage: "Confirm that other devices are locked out until they request a new token"},
-			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device, and finally how many others need a new token"}),
+			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device, and finally how many others need a new " +
+				"token"}),
 		Action: func(c *cli.Context) error { return changeStatus(c, schema.Revoked) },
 	}
 }
@@ -44,7 +47,7 @@ func deviceRestoreCommand() *cli.Command {
 
 // changeStatus revokes or restores the named devices, which must all exist.
 func changeStatus(c *cli.Context, to schema.Status) error {
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -68,12 +71,13 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	case c.Bool("json"):
 		return writeJSONLine(c.App.Writer, affectedLine{n})
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s need a new token, and get it when they request it.\n", many(int64(n), "other device"))
+	_, err = fmt.Fprintf(c.App.Writer, "%s need a new token, and get it when they request it.\n",
+		many(int64(n), "other device"))
 	return err
 }
 
 // devices returns the records of the named devices.
-func (d *desk) devices(c *cli.Context) (devices []schema.Device, err error) {
+func (d *deviceAdmin) devices(c *cli.Context) (devices []schema.Device, err error) {
 	if c.NArg() == 0 {
 		return nil, usagef(c, "name one device or more")
 	}
@@ -108,7 +112,7 @@ type affectedLine struct {
 const concurrentChanges = 8
 
 // change changes the status of devices and prints each, in order.
-func (d *desk) change(c *cli.Context, devices []schema.Device, to schema.Status) error {
+func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.Status) error {
 	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
 	for len(devices) > 0 {
 		n := min(concurrentChanges, len(devices))
@@ -139,7 +143,8 @@ func (d *desk) change(c *cli.Context, devices []schema.Device, to schema.Status)
 
 func printStatus(c *cli.Context, device schema.Device, to schema.Status, delay time.Duration) error {
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, statusLine{Device: device.ID, Status: to, Readings: device.Readings, AtExpiry: to == schema.Revoked && c.Bool("at-expiry")})
+		return writeJSONLine(c.App.Writer, statusLine{Device: device.ID, Status: to, Readings: device.Readings,
+			AtExpiry: to == schema.Revoked && c.Bool("at-expiry")})
 	}
 	told := "can get tokens again"
 	switch {
@@ -169,7 +174,7 @@ func lastExpiry(device schema.Device) string {
 
 // checkLockout refuses a revocation that locks out other devices for long: those with tokens
 // for more than a day may not request another for weeks.
-func (d *desk) checkLockout(c *cli.Context, devices []schema.Device) error {
+func (d *deviceAdmin) checkLockout(c *cli.Context, devices []schema.Device) error {
 	for _, device := range devices {
 		e, err := d.Enrollments.Get(c.Context, device.Enrollment)
 		if errors.Is(err, sas.ErrNoEnrollment) || err == nil && e.Life <= sas.LongLife {
@@ -182,7 +187,8 @@ func (d *desk) checkLockout(c *cli.Context, devices []schema.Device) error {
 		if err != nil {
 			return err
 		}
-		return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not request another before they expire: "+
+		return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not request another before they "+
+			"expire: "+
 			"revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
 			e.ID, schema.Window(e.Life), device.ID, many(int64(n), "other device"))
 	}
@@ -201,7 +207,7 @@ func cohortOf(d schema.Device) cohort {
 
 // othersAffected counts the other devices with a token that ends with those of the given
 // devices. It reads all devices of the fleet, a thousand per request.
-func (d *desk) othersAffected(c *cli.Context, devices []schema.Device) (n int, err error) {
+func (d *deviceAdmin) othersAffected(c *cli.Context, devices []schema.Device) (n int, err error) {
 	cohorts, given := map[cohort]bool{}, map[schema.DeviceID]bool{}
 	for _, device := range devices {
 		cohorts[cohortOf(device)], given[device.ID] = true, true

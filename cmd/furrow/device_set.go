@@ -15,7 +15,8 @@ func deviceSetCommand() *cli.Command {
 		Name:      "set",
 		Usage:     "Change a device's site, position or labels",
 		ArgsUsage: "ID",
-		Description: "Flags that are not given change nothing. Readings that are already processed keep their outputs. Repeating the\n" +
+		Description: "Flags that are not given change nothing. Readings that are already processed keep their outputs. " +
+			"Repeating the\n" +
 			"command is safe, and completes a change that was interrupted." +
 			examples("device set pump-7 --site 'Hall 2' --label model=BME680 --no-label old"),
 		Flags: append(storageFlags(),
@@ -39,7 +40,7 @@ func deviceSet(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}

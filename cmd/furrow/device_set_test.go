@@ -6,10 +6,11 @@ import (
 )
 
 func TestDeviceSetChangesSitePositionAndLabels(t *testing.T) {
-	f := &site{dir: t.TempDir()}
+	f := &fleetFixture{dir: t.TempDir()}
 	startStorage(t, nil, "--data", f.dir)
 	f.furrow(t, "enrollment", "add", "plant1", "--tenant", "acme")
-	f.furrow(t, "device", "add", "pump-7", "--site", "hall", "--lat", "48", "--lon", "11", "--label", "model=p7", "--label", "old=1", "--json")
+	f.furrow(t, "device", "add", "pump-7", "--site", "hall", "--lat", "48", "--lon", "11", "--label", "model=p7",
+		"--label", "old=1", "--json")
 	for _, c := range []struct{ flags, want string }{
 		{"--site=Halle_1 --label=model=p8 --no-label=old", `"site":"Halle_1","lat":48,"lon":11,"labels":{"model":"p8"}`},
 		{"--lat=-2 --lon=0.5", `"site":"Halle_1","lat":-2,"lon":0.5,"labels":{"model":"p8"}`},

@@ -29,7 +29,7 @@ func deviceShow(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func deviceShow(c *cli.Context) error {
 }
 
 // device returns the record of a device. If there is none, the error suggests similar IDs.
-func (d *desk) device(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
+func (d *deviceAdmin) device(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
 	device, err := d.Registry.Get(c.Context, id)
 	if !errors.Is(err, tables.ErrNotFound) {
 		return device, err
@@ -75,7 +75,8 @@ func (r deviceRecord) text(w io.Writer) error {
 	}
 	text := fmt.Sprintf("%s, of tenant %s: %s\n", r.ID, r.Tenant, r.status())
 	for _, line := range [][2]string{
-		{"month", r.Month.String() + ": " + fleet}, {"site", string(r.Site)}, {"position", position}, {"labels", labelsText(r.Labels)},
+		{"month", r.Month.String() + ": " + fleet}, {"site", string(r.Site)}, {"position", position}, {"labels",
+			labelsText(r.Labels)},
 		{"readings", "table " + r.Readings}, {"enrollment", string(r.Enrollment)},
 	} {
 		if line[1] != "" {
@@ -117,7 +118,7 @@ func deviceKey(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -133,19 +134,21 @@ func deviceKey(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, keyLine{Enrollment: e.ID, Device: id, Rank: rank, Key: own.Base64()})
 	}
-	fmt.Fprintf(c.App.ErrWriter, "Key of device %s, derived from the %s key of enrollment %s. Keep it secret.\n", id, rank, e.ID)
+	fmt.Fprintf(c.App.ErrWriter, "Key of device %s, derived from the %s key of enrollment %s. Keep it secret.\n", id, rank,
+		e.ID)
 	_, err = fmt.Fprintln(c.App.Writer, own.Base64())
 	return err
 }
 
 // enrollmentOf returns the enrollment of a device, which need not be registered.
-func (d *desk) enrollmentOf(c *cli.Context, id schema.DeviceID) (schema.Enrollment, error) {
+func (d *deviceAdmin) enrollmentOf(c *cli.Context, id schema.DeviceID) (schema.Enrollment, error) {
 	device, err := d.Registry.Get(c.Context, id)
 	switch known := err == nil && device.Enrollment != ""; {
 	case err != nil && !errors.Is(err, tables.ErrNotFound):
 		return schema.Enrollment{}, err
 	case known && c.IsSet("enrollment") && c.String("enrollment") != string(device.Enrollment):
-		return schema.Enrollment{}, fmt.Errorf("device %s: %w: its key comes from %s", id, sas.ErrOtherEnrollment, device.Enrollment)
+		return schema.Enrollment{}, fmt.Errorf("device %s: %w: its key comes from %s", id, sas.ErrOtherEnrollment,
+			device.Enrollment)
 	case known:
 		return d.named(c, string(device.Enrollment))
 	}

@@ -18,7 +18,8 @@ func enrollmentCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "enrollment",
 		Usage: "Manage enrollments (groups of devices that share a key)",
-		Description: "A device's key is derived from its enrollment's key, as in Azure's Device Provisioning Service, and not stored.\n" +
+		Description: "A device's key is derived from its enrollment's key, as in Azure's Device Provisioning Service, and " +
+			"not stored.\n" +
 			"An enrollment's key is stored sealed by the master key.",
 		Subcommands: []*cli.Command{
 			enrollmentAddCommand(),
@@ -32,15 +33,15 @@ func enrollmentCommand() *cli.Command {
 	}
 }
 
-// A desk manages devices and enrollments.
-type desk struct {
+// A deviceAdmin manages devices and enrollments.
+type deviceAdmin struct {
 	*stores
 	Enrollments *sas.Enrollments
 	Registry    sas.Registry
 }
 
-// openDesk opens the storage that the flags name. Keys stay sealed: see unseal.
-func openDesk(c *cli.Context, watchers ...watcher) (*desk, error) {
+// openDeviceAdmin opens the storage that the flags name. Keys stay sealed: see unseal.
+func openDeviceAdmin(c *cli.Context, watchers ...operationHooks) (*deviceAdmin, error) {
 	s, err := openStorage(c, watchers...)
 	if err != nil {
 		return nil, err
@@ -48,11 +49,12 @@ func openDesk(c *cli.Context, watchers ...watcher) (*desk, error) {
 	if err := schema.CheckLayout(c.Context, s.Tables.Table(s.Names.Fleet())); err != nil {
 		return nil, err
 	}
-	return &desk{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables, s.Names)}, nil
+	return &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables,
+		s.Names)}, nil
 }
 
 // unseal sets the enrollments' master key and returns its source. See openMaster.
-func (d *desk) unseal(c *cli.Context, make bool) (where string, err error) {
+func (d *deviceAdmin) unseal(c *cli.Context, make bool) (where string, err error) {
 	d.Enrollments.SealingKey, where, err = openMaster(c, make)
 	return where, err
 }
@@ -63,7 +65,7 @@ func enrollmentFlag() cli.Flag {
 }
 
 // enrollment returns the enrollment that --enrollment names, or the only one.
-func (d *desk) enrollment(c *cli.Context) (schema.Enrollment, error) {
+func (d *deviceAdmin) enrollment(c *cli.Context) (schema.Enrollment, error) {
 	if c.IsSet("enrollment") {
 		return d.named(c, c.String("enrollment"))
 	}
@@ -74,13 +76,14 @@ func (d *desk) enrollment(c *cli.Context) (schema.Enrollment, error) {
 	case len(all) == 0:
 		return schema.Enrollment{}, errors.New("no enrollment yet: create one with furrow enrollment add")
 	case len(all) > 1:
-		return schema.Enrollment{}, usagef(c, "select one of several enrollments with --enrollment: %s", strings.Join(enrollmentIDs(all), ", "))
+		return schema.Enrollment{}, usagef(c, "select one of several enrollments with --enrollment: %s",
+			strings.Join(enrollmentIDs(all), ", "))
 	}
 	return all[0], nil
 }
 
 // named returns an enrollment by ID. If there is none, the error suggests similar IDs.
-func (d *desk) named(c *cli.Context, text string) (schema.Enrollment, error) {
+func (d *deviceAdmin) named(c *cli.Context, text string) (schema.Enrollment, error) {
 	id, err := schema.ParseEnrollmentID(text)
 	if err != nil {
 		return schema.Enrollment{}, usagef(c, "%v", err)
@@ -177,7 +180,7 @@ func enrollmentListCommand() *cli.Command {
 }
 
 func enrollmentList(c *cli.Context) error {
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -211,7 +214,8 @@ func ownTables(n schema.Names) []string {
 func checkReadings(n schema.Names, table string) error {
 	same := func(own string) bool { return strings.EqualFold(own, table) } // as storage sees them
 	tracking := n.Partitions("")
-	if slices.ContainsFunc(ownTables(n), same) || len(table) >= len(tracking) && strings.EqualFold(table[:len(tracking)], tracking) {
+	if slices.ContainsFunc(ownTables(n), same) || len(table) >= len(tracking) && strings.EqualFold(table[:len(tracking)],
+		tracking) {
 		return fmt.Errorf("table %s holds records of the fleet; devices must not write there", table)
 	}
 	return tables.CheckTable(table)

@@ -21,7 +21,8 @@ func enrollmentAddCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "Add an enrollment and create the tables that its devices need",
 		ArgsUsage: "ID",
-		Description: "An enrollment has a primary and a secondary key, which are generated unless given. If its tokens live for more\n" +
+		Description: "An enrollment has a primary and a secondary key, which are generated unless given. If its tokens " +
+			"live for more\n" +
 			"than a day, it gets its own readings table: revoking a device locks out others of the table until they\n" +
 			"request a new token." +
 			examples(
@@ -29,9 +30,11 @@ func enrollmentAddCommand() *cli.Command {
 				"enrollment add line4 --tenant contoso --site hall-1 --life 6h --backfill 30d --import-only"),
 		Flags: append(append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` that owns the devices, unless an import names another"},
-			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day", Usage: "`TABLE` for the devices' readings"}),
+			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day",
+				Usage: "`TABLE` for the devices' readings"}),
 			append(policyFlags(),
-				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with a primary key in base64, for example from a factory; - for the standard input"},
+				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with a primary key in base64, for example from a factory; - " +
+					"for the standard input"},
 				&cli.StringFlag{Name: "secondary-key", Usage: "`FILE` with a secondary key; - for the standard input"},
 				&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"})...),
 		Action: enrollmentAdd,
@@ -47,7 +50,7 @@ func enrollmentAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -133,7 +136,8 @@ func givenKey(c *cli.Context, file string) (sas.Key, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, errors.New("no such file, or it cannot be read; give a file or - for the standard input, never the key itself")
+			return nil, errors.New("no such file, or it cannot be read; give a file or - for the standard input, never the " +
+				"key itself")
 		}
 		defer f.Close() // it was only read
 		in = f
@@ -146,7 +150,7 @@ func givenKey(c *cli.Context, file string) (sas.Key, error) {
 }
 
 // makeTables creates the tables that an enrollment needs.
-func (d *desk) makeTables(c *cli.Context, readings string) error {
+func (d *deviceAdmin) makeTables(c *cli.Context, readings string) error {
 	for _, name := range append(processors.Tables(d.Names), readings) {
 		if err := d.Tables.Table(name).Create(c.Context); err != nil {
 			return err
@@ -161,7 +165,8 @@ func (d *desk) makeTables(c *cli.Context, readings string) error {
 
 // afterAdd describes where the keys are and the next steps.
 func afterAdd(e schema.Enrollment, where string) string {
-	return fmt.Sprintf("  keys      sealed in storage by the master key in %s: keep a copy of it, or no device can authenticate\n"+
+	return fmt.Sprintf("  keys      sealed in storage by the master key in %s: keep a copy of it, or no device can "+
+		"authenticate\n"+
 		"Next:\n"+
 		"  furrow device add DEVICE --enrollment %s      registers a device and prints a script that sends a reading\n"+
 		"  furrow device import FILE --enrollment %s     registers the devices of a file\n"+

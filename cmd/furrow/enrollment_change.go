@@ -14,7 +14,8 @@ func enrollmentSetCommand() *cli.Command {
 		Name:      "set",
 		Usage:     "Change the policy of an enrollment",
 		ArgsUsage: "ID",
-		Description: "Flags that are not given change nothing. Existing tokens are not affected. The tenant and the table cannot be\n" +
+		Description: "Flags that are not given change nothing. Existing tokens are not affected. The tenant and the table " +
+			"cannot be\n" +
 			"changed. Given labels replace all labels." +
 			examples("enrollment set line4 --life 6h --send-every 5m"),
 		Flags:  append(append(storageFlags(), policyFlags()...), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
@@ -32,7 +33,8 @@ func enrollmentSet(c *cli.Context) error {
 // enrollmentSwitchCommand returns disable or enable.
 func enrollmentSwitchCommand(name string, disabled bool) *cli.Command {
 	usage := "Stop issuing tokens to the devices of an enrollment"
-	about := fmt.Sprintf("Takes effect within %s. Existing tokens work until they expire; furrow device revoke ends those of a device.", short(sas.Recent))
+	about := fmt.Sprintf("Takes effect within %s. Existing tokens work until they expire; furrow device revoke ends "+
+		"those of a device.", short(sas.Recent))
 	if !disabled {
 		usage, about = "Issue tokens to the devices of an enrollment again", ""
 	}
@@ -50,7 +52,7 @@ func changeEnrollment(c *cli.Context, change func(*schema.Enrollment) error) err
 	if _, err := enrollmentArgument(c); err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -69,7 +71,8 @@ func enrollmentRotateCommand() *cli.Command {
 		Name:      "rotate",
 		Usage:     "Give an enrollment a new primary key",
 		ArgsUsage: "ID",
-		Description: "The old primary key becomes the secondary key, so devices with keys derived from it continue to work. The old\n" +
+		Description: "The old primary key becomes the secondary key, so devices with keys derived from it continue to " +
+			"work. The old\n" +
 			"secondary key ends, and devices with keys derived from it get no more tokens." +
 			examples("enrollment rotate line4"),
 		Flags: append(append(storageFlags(), masterFlags()...),
@@ -84,10 +87,11 @@ func enrollmentRotate(c *cli.Context) error {
 		return err
 	}
 	if !c.Bool("yes") {
-		return usagef(c, "the secondary key of %s ends, and devices with keys derived from it get no more tokens; keys derived from the "+
+		return usagef(c, "the secondary key of %s ends, and devices with keys derived from it get no more tokens; keys "+
+			"derived from the "+
 			"primary key stay valid. Confirm with --yes", c.Args().First())
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -114,7 +118,8 @@ func enrollmentKeyCommand() *cli.Command {
 		Name:      "key",
 		Usage:     "Print an enrollment's key, from which a factory derives devices' keys",
 		ArgsUsage: "ID",
-		Description: "The key is a secret: it allows impersonating every device of the enrollment. Never store it in a device." +
+		Description: "The key is a secret: it allows impersonating every device of the enrollment. Never store it in a " +
+			"device." +
 			examples("enrollment key line4 --show-key"),
 		Flags: append(append(storageFlags(), masterFlags()...),
 			&cli.BoolFlag{Name: "show-key", Usage: "Confirm that the key may be printed"},
@@ -139,7 +144,7 @@ func enrollmentKey(c *cli.Context) error {
 	if !c.Bool("show-key") {
 		return usagef(c, "the key allows impersonating every device of the enrollment: confirm with --show-key")
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -154,13 +159,14 @@ func enrollmentKey(c *cli.Context) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, keyLine{Enrollment: e.ID, Rank: rank, Key: key.Base64()})
 	}
-	fmt.Fprintf(c.App.ErrWriter, "The %s key of enrollment %s. Keep it secret: it allows impersonating each of its devices.\n", rank, e.ID)
+	fmt.Fprintf(c.App.ErrWriter, "The %s key of enrollment %s. Keep it secret: it allows impersonating each of its "+
+		"devices.\n", rank, e.ID)
 	_, err = fmt.Fprintln(c.App.Writer, key.Base64())
 	return err
 }
 
 // key returns the primary key of an enrollment, or with --secondary the secondary.
-func (d *desk) key(c *cli.Context, e schema.Enrollment) (sas.Key, sas.Rank, error) {
+func (d *deviceAdmin) key(c *cli.Context, e schema.Enrollment) (sas.Key, sas.Rank, error) {
 	if _, err := d.unseal(c, false); err != nil {
 		return nil, "", err
 	}

@@ -26,12 +26,15 @@ func policyFlags() []cli.Flag {
 		durationFlagUpTo("backfill", defaultBackfill, 0, schema.MaxBackfill,
 			"Maximum age of a row as `DURATION` when its token is issued, from 0 to 3660d"),
 		&cli.StringFlag{Name: "site", Usage: "`SITE` of devices that register themselves"},
-		&cli.StringSliceFlag{Name: "label", Usage: "Label of devices that register themselves, as `NAME=TEXT`; may be repeated"},
+		&cli.StringSliceFlag{Name: "label", Usage: "Label of devices that register themselves, as `NAME=TEXT`; may be " +
+			"repeated"},
 		&cli.BoolFlag{Name: "import-only", Usage: "Issue tokens only to devices that were added or imported"},
-		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions for the devices of a month: one for about 5,000 devices"},
+		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions for the devices of a month: one for " +
+			"about 5,000 devices"},
 		durationFlag("send-every", defaultSendEvery, time.Second,
 			"Suggested `DURATION` between sends"),
-		&cli.IntFlag{Name: "batch", DefaultText: fmt.Sprint(defaultBatch), Usage: "Suggested `NUMBER` of rows per request, from 1 to 100"},
+		&cli.IntFlag{Name: "batch", DefaultText: fmt.Sprint(defaultBatch),
+			Usage: "Suggested `NUMBER` of rows per request, from 1 to 100"},
 	}
 }
 

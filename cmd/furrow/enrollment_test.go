@@ -33,7 +33,8 @@ func newWorks(t *testing.T) works {
 
 func (w works) run(stdin string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = run(w.t.Context(), append(append([]string{"furrow"}, args...), "--storage", w.dir), strings.NewReader(stdin), &out, &errs)
+	code = run(w.t.Context(), append(append([]string{"furrow"}, args...), "--storage", w.dir), strings.NewReader(stdin),
+		&out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -77,20 +78,29 @@ func TestEnrollmentLivesThroughItsCommands(t *testing.T) {
 	w.refused(exitUsage, "--tenant", "enrollment", "add", "line4")
 	w.refused(exitUsage, "--life", "enrollment", "add", "line4", "--tenant=contoso", "--life=yesterday")
 	w.refused(exitUsage, "--life: it must be at most 90d", "enrollment", "add", "line4", "--tenant=contoso", "--life=91d")
-	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso", "--readings=DEVICES")
-	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso", "--readings=partitionslive")
-	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso", "--readings=config")
+	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso",
+		"--readings=DEVICES")
+	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso",
+		"--readings=partitionslive")
+	w.refused(exitUsage, "holds records of the fleet", "enrollment", "add", "line4", "--tenant=contoso",
+		"--readings=config")
 
-	added := jsonOf[enrollmentLine](t, w.must("enrollment", "add", "line4", "--tenant=contoso", "--site=dock", "--label=line=4", "--backfill=1d12h", "--json"))[0]
-	if added.Readings != "readings" || added.Life != 3600 || added.Backfill != 36*3600 || added.Admits != 37*3600 || added.SendEvery != 60 || added.Batch != 100 || added.Shards != 1 {
+	added := jsonOf[enrollmentLine](t, w.must("enrollment", "add", "line4", "--tenant=contoso", "--site=dock",
+		"--label=line=4", "--backfill=1d12h", "--json"))[0]
+	if added.Readings != "readings" || added.Life != 3600 || added.Backfill != 36*3600 || added.Admits != 37*3600 ||
+		added.SendEvery != 60 || added.Batch != 100 || added.Shards != 1 {
 		t.Errorf("it is %+v", added)
 	}
 	w.refused(exitFailed, "exists already", "enrollment", "add", "line4", "--tenant=contoso")
-	w.refused(exitFailed, "needs its own table", "enrollment", "add", "boots", "--tenant=contoso", "--life=30d", "--readings=readings")
-	if out := w.must("enrollment", "add", "boots", "--tenant=contoso", "--life=30d"); !strings.Contains(out, "readingsboots") || !strings.Contains(out, masterFile) || !strings.Contains(out, "furrow device add") {
+	w.refused(exitFailed, "needs its own table", "enrollment", "add", "boots", "--tenant=contoso", "--life=30d",
+		"--readings=readings")
+	if out := w.must("enrollment", "add", "boots", "--tenant=contoso", "--life=30d"); !strings.Contains(out,
+		"readingsboots") || !strings.Contains(out, masterFile) ||
+		!strings.Contains(out, "furrow device add") {
 		t.Errorf("it prints %s", out)
 	}
-	if all := jsonOf[enrollmentLine](t, w.must("enrollment", "list", "--json")); len(all) != 2 || all[0].Enrollment != "boots" || all[1].Labels["line"] != "4" {
+	if all := jsonOf[enrollmentLine](t, w.must("enrollment", "list", "--json")); len(all) != 2 ||
+		all[0].Enrollment != "boots" || all[1].Labels["line"] != "4" {
 		t.Errorf("the list is %+v", all)
 	}
 	w.refused(exitFailed, `did you mean "line4"?`, "enrollment", "disable", "lin4")
@@ -101,7 +111,9 @@ func TestEnrollmentLivesThroughItsCommands(t *testing.T) {
 	if e := jsonOf[enrollmentLine](t, w.must("enrollment", "enable", "line4", "--json"))[0]; e.Disabled {
 		t.Error("it is not enabled")
 	}
-	if e := jsonOf[enrollmentLine](t, w.must("enrollment", "set", "line4", "--import-only", "--life=10m", "--json"))[0]; !e.ImportOnly || e.Life != 600 || e.Admits != 37*3600 || e.Site != "dock" {
+	if e := jsonOf[enrollmentLine](t, w.must("enrollment", "set", "line4", "--import-only", "--life=10m",
+		"--json"))[0]; !e.ImportOnly || e.Life != 600 || e.Admits != 37*3600 ||
+		e.Site != "dock" {
 		t.Errorf("it is set to %+v", e)
 	}
 }
@@ -111,13 +123,15 @@ func TestKeysComeBackAndRotate(t *testing.T) {
 	made := sas.NewKey().Base64()
 	file := filepath.Join(t.TempDir(), "key")
 	must(t, os.WriteFile(file, []byte(made+"\n"), 0o600))
-	if code, _, errs := w.run("", "enrollment", "add", "line4", "--tenant=contoso", "--primary-key", made); code != exitUsage || strings.Contains(errs, made) {
+	if code, _, errs := w.run("", "enrollment", "add", "line4", "--tenant=contoso", "--primary-key",
+		made); code != exitUsage || strings.Contains(errs, made) {
 		t.Errorf("with a key for a file: exit %d, %s", code, errs)
 	}
 	w.must("enrollment", "add", "line4", "--tenant=contoso", "--primary-key", file)
 	w.refused(exitUsage, "--show-key", "enrollment", "key", "line4")
 	key := func(args ...string) string {
-		return jsonOf[keyLine](t, w.must(append([]string{"enrollment", "key", "line4", "--show-key", "--json"}, args...)...))[0].Key
+		return jsonOf[keyLine](t, w.must(append([]string{"enrollment", "key", "line4", "--show-key", "--json"},
+			args...)...))[0].Key
 	}
 	if key() != made {
 		t.Errorf("the key that was given comes back as another")
@@ -165,14 +179,16 @@ func TestMasterKeyIsMadeOnceAndNeverReplaced(t *testing.T) {
 	must(t, os.Chmod(file, 0o640))
 	w.refused(exitFailed, "chmod 600", "device", "key", "pump-7")
 	must(t, os.Remove(file))
-	w.refused(exitFailed, "restore it from a backup", "enrollment", "add", "line5", "--tenant=contoso") // it never makes a second one
+	// it never makes a second one
+	w.refused(exitFailed, "restore it from a backup", "enrollment", "add", "line5", "--tenant=contoso")
 	w.refused(exitFailed, "restore it from a backup", "device", "key", "pump-7")
 	t.Setenv(masterVariable, sas.NewSealingKey().Base64())
 	w.refused(exitFailed, "it was sealed with another master key", "device", "key", "pump-7")
 	t.Setenv(masterVariable, strings.TrimSpace(was))
 	w.must("device", "key", "pump-7")
 	t.Setenv(masterVariable, was[:10])
-	if code, _, errs := w.run("", "device", "key", "pump-7"); code != exitFailed || strings.Contains(errs, was[:10]) || !strings.Contains(errs, masterVariable) {
+	if code, _, errs := w.run("", "device", "key", "pump-7"); code != exitFailed || strings.Contains(errs, was[:10]) ||
+		!strings.Contains(errs, masterVariable) {
 		t.Errorf("with half a key: exit %d, %s", code, errs)
 	}
 }
@@ -186,7 +202,8 @@ func TestAccountNeedsItsMasterKeyGiven(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "master")
 	must(t, os.WriteFile(file, []byte(sas.NewSealingKey().Base64()), 0o600))
-	if code, _, errs := furrow(t.Context(), "enrollment", "add", "line4", "--tenant=contoso", "--storage", connection, "--master-key-file", file); code != exitOK {
+	if code, _, errs := furrow(t.Context(), "enrollment", "add", "line4", "--tenant=contoso", "--storage", connection,
+		"--master-key-file", file); code != exitOK {
 		t.Errorf("with: exit %d, %s", code, errs)
 	}
 }
@@ -209,7 +226,8 @@ func TestLinesOfDeviceAddSendAFirstReading(t *testing.T) {
 			sh.Stdin = strings.NewReader(lines + "echo and on\n")
 			out, err := sh.CombinedOutput()
 			cancel()
-			if err != nil || !strings.Contains(string(out), "storage responds 204") || !strings.HasSuffix(string(out), "and on\n") {
+			if err != nil || !strings.Contains(string(out), "storage responds 204") || !strings.HasSuffix(string(out),
+				"and on\n") {
 				t.Fatalf("%s, %d: %v\n%s", id, again, err, out)
 			}
 			time.Sleep(time.Second) // a key of the same second would be there already
@@ -225,7 +243,8 @@ func TestLinesOfDeviceAddSendAFirstReading(t *testing.T) {
 	lines := strings.Replace(w.must("device", "add", "pump-7", "--url", e.Endpoint), "key='", "key='00", 1)
 	sh := exec.CommandContext(t.Context(), "sh", "-s")
 	sh.Stdin = strings.NewReader(lines)
-	if out, _ := sh.CombinedOutput(); !strings.Contains(string(out), "no token: {") || !strings.Contains(string(out), "proof-wrong") {
+	if out, _ := sh.CombinedOutput(); !strings.Contains(string(out), "no token: {") || !strings.Contains(string(out),
+		"proof-wrong") {
 		t.Errorf("with a wrong key it says %s", out)
 	}
 }
@@ -244,14 +263,16 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 	path, errorsPath := filepath.Join(t.TempDir(), "devices.csv.gz"), filepath.Join(t.TempDir(), "errors.jsonl")
 	must(t, os.WriteFile(path, file.Bytes(), 0o600))
 	code, out, errs := w.run("", "device", "import", path, "--errors", errorsPath)
-	if code != exitFailed || !strings.Contains(out, "250 devices are added") || !strings.Contains(errs, "line 252: device id") || !strings.Contains(errs, `["colour"]`) {
+	if code != exitFailed || !strings.Contains(out, "250 devices are added") || !strings.Contains(errs,
+		"line 252: device id") || !strings.Contains(errs, `["colour"]`) {
 		t.Errorf("exit %d, %s%s", code, out, errs)
 	}
 	if notes := text(t, errorsPath); strings.Count(notes, "\n") != 1 || !strings.Contains(notes, `"line":252`) {
 		t.Errorf("the file of errors is %s", notes)
 	}
 	code, out, _ = w.run(`{"id":"contoso:d000","site":"moved"}`, "device", "import", "-", "--format=jsonl", "--json")
-	if sum := jsonOf[importLine](t, out); code != exitOK || sum[0].Changed != 1 || sum[0].Lines != 1 || sum[0].Enrollment != "line4" {
+	if sum := jsonOf[importLine](t, out); code != exitOK || sum[0].Changed != 1 || sum[0].Lines != 1 ||
+		sum[0].Enrollment != "line4" {
 		t.Errorf("exit %d, %s", code, out)
 	}
 	list := func(args ...string) []deviceLine {
@@ -261,14 +282,17 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 		args string
 		want int
 	}{
-		{"--prefix=contoso:d00", 10}, {"--site=moved", 1}, {"--month=2026-02", 83}, {"--label=model=m1", 125}, {"--label=model=m1 --month=2026-02 --prefix=contoso:d0 --limit=3", 3},
-		{"--status=revoked", 0}, {"--tenant=fabrikam", 0}, {"--enrollment=line4 --limit=7", 7}, {"--after=contoso:d247", 2}, {"--prefix=contoso:d24 --after=contoso:d245 --limit=3", 3},
+		{"--prefix=contoso:d00", 10}, {"--site=moved", 1}, {"--month=2026-02", 83}, {"--label=model=m1",
+			125}, {"--label=model=m1 --month=2026-02 --prefix=contoso:d0 --limit=3", 3},
+		{"--status=revoked", 0}, {"--tenant=fabrikam", 0}, {"--enrollment=line4 --limit=7", 7}, {"--after=contoso:d247",
+			2}, {"--prefix=contoso:d24 --after=contoso:d245 --limit=3", 3},
 	} {
 		if got := list(strings.Fields(c.args)...); len(got) != c.want {
 			t.Errorf("%s: %d devices, want %d", c.args, len(got), c.want)
 		}
 	}
-	if d := list("--prefix=contoso:d000")[0]; d.Site != "moved" || d.Month != "2026-01" || d.Labels["model"] != "m0" || d.Tenant != "contoso" || d.Status != schema.Active {
+	if d := list("--prefix=contoso:d000")[0]; d.Site != "moved" || d.Month != "2026-01" || d.Labels["model"] != "m0" ||
+		d.Tenant != "contoso" || d.Status != schema.Active {
 		t.Errorf("it is %+v", d)
 	}
 	w.refused(exitUsage, "did you mean", "device", "list", "--status=revokd")
@@ -311,7 +335,8 @@ func TestRevokingSaysWhoElseNeedsAToken(t *testing.T) {
 		t.Error("with an id that is wrong, another was revoked")
 	}
 	out := w.must("device", "revoke", "line4-0", "--json")
-	if !strings.Contains(out, `{"device":"line4-0","status":"revoked","readings":"readings"}`) || !strings.Contains(out, fmt.Sprintf(`{"needNewToken":%d}`, mates["line4"])) {
+	if !strings.Contains(out, `{"device":"line4-0","status":"revoked","readings":"readings"}`) || !strings.Contains(out,
+		fmt.Sprintf(`{"needNewToken":%d}`, mates["line4"])) {
 		t.Errorf("%d need a token, and it says %s", mates["line4"], out)
 	}
 	w.refused(exitFailed, "revoked", "token", "line4-0")

@@ -26,18 +26,19 @@ func fleetFlags() []cli.Flag {
 
 // openFleet is the account and the pipelines that the flags name, under the
 // configuration that holds.
-func openFleet(c *cli.Context, watchers ...watcher) (*roles.Fleet, *stores, error) {
+func openFleet(c *cli.Context, watchers ...operationHooks) (*roles.Fleet, *stores, error) {
 	return openFleetWith(c, (*stores).onlyRead, watchers...)
 }
 
 // openFleetOffering stores the file of --config first, if no generation has it.
-func openFleetOffering(c *cli.Context, watchers ...watcher) (*roles.Fleet, *stores, error) {
+func openFleetOffering(c *cli.Context, watchers ...operationHooks) (*roles.Fleet, *stores, error) {
 	return openFleetWith(c, (*stores).offer, watchers...)
 }
 
 func (s *stores) onlyRead(context.Context, config.File, *slog.Logger) error { return nil }
 
-func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.File, *slog.Logger) error, watchers ...watcher) (*roles.Fleet, *stores, error) {
+func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.File, *slog.Logger) error,
+	watchers ...operationHooks) (*roles.Fleet, *stores, error) {
 	file, err := configFile(c)
 	if err != nil {
 		return nil, nil, err
@@ -60,7 +61,8 @@ func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.F
 	if err != nil {
 		return nil, nil, err
 	}
-	f := &roles.Fleet{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: holds.Config.Pipelines, Generation: holds.Generation, Format: holds.Format,
+	f := &roles.Fleet{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: holds.Config.Pipelines,
+		Generation: holds.Generation, Format: holds.Format,
 		Stored: generations.NewFollower(s.generationsOf(), holds, thisProcess(), log), Log: log}
 	if err := f.Select(c.StringSlice("pipeline")...); errors.Is(err, roles.ErrNoPipeline) {
 		return nil, nil, usagef(c, "--pipeline: %v", err)
@@ -74,7 +76,7 @@ func openFleetWith(c *cli.Context, offer func(*stores, context.Context, config.F
 
 // archive is where objects go: nil where the account has no place for them and no
 // pipeline needs one.
-func (s *stores) archive(pipelines []config.Pipeline, watchers []watcher) (*archive.Store, error) {
+func (s *stores) archive(pipelines []config.Pipeline, watchers []operationHooks) (*archive.Store, error) {
 	if s.Account.Blob == "" && !slices.ContainsFunc(pipelines, config.Pipeline.MakesObjects) {
 		return nil, nil
 	}

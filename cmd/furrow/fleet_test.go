@@ -15,18 +15,18 @@ import (
 	"furrow/worker"
 )
 
-// A site is a storage directory that is served, with a few devices in it whose
+// A fleetFixture is a storage directory that is served, with a few devices in it whose
 // rows a worker has folded.
-type site struct {
+type fleetFixture struct {
 	dir     string
 	tables  *tables.Client
 	queue   *worker.Queue
 	devices int
 }
 
-func newSite(t *testing.T) *site {
+func newFleetFixture(t *testing.T) *fleetFixture {
 	t.Helper()
-	y := &site{dir: t.TempDir(), devices: 3}
+	y := &fleetFixture{dir: t.TempDir(), devices: 3}
 	s := startStorage(t, nil, "--data", y.dir, "--show-key")
 	account, err := tables.ParseAccount(s.ConnectionString)
 	if err != nil {
@@ -47,7 +47,7 @@ func newSite(t *testing.T) *site {
 }
 
 // furrow runs a command on the site, which must succeed.
-func (y *site) furrow(t *testing.T, args ...string) (stdout, stderr string) {
+func (y *fleetFixture) furrow(t *testing.T, args ...string) (stdout, stderr string) {
 	t.Helper()
 	code, stdout, stderr := furrow(t.Context(), append(args, "--storage", y.dir)...)
 	if code != exitOK {
@@ -57,15 +57,17 @@ func (y *site) furrow(t *testing.T, args ...string) (stdout, stderr string) {
 }
 
 // work has a worker do what there is to do now.
-func (y *site) work(t *testing.T) { y.furrow(t, "worker", "--idle-exit", "1s", "--pipeline", "live") }
+func (y *fleetFixture) work(t *testing.T) {
+	y.furrow(t, "worker", "--idle-exit", "1s", "--pipeline", "live")
+}
 
-func (y *site) hours(t *testing.T) string {
+func (y *fleetFixture) hours(t *testing.T) string {
 	out, _ := y.furrow(t, "query", "--tenant", "acme", "--window", "1h", "--last", "2d")
 	return out
 }
 
 func TestRewindFoldsAgainWhatIsWrong(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	want := y.hours(t)
 	if !strings.Contains(want, "acme:d0000,") {
 		t.Fatalf("the rollups are\n%s", want)
@@ -85,14 +87,16 @@ func TestRewindFoldsAgainWhatIsWrong(t *testing.T) {
 	if y.hours(t) == want {
 		t.Fatal("nothing is wrong")
 	}
-	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live", "--dry-run"); !strings.Contains(out, "3 devices would be") {
+	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live",
+		"--dry-run"); !strings.Contains(out, "3 devices would be") {
 		t.Errorf("a dry run says %s", out)
 	}
 	y.work(t)
 	if y.hours(t) == want {
 		t.Fatal("a dry run has changed something")
 	}
-	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live"); !strings.Contains(out, "live: 3 devices are") {
+	if out, _ := y.furrow(t, "rewind", "--tenant", "acme", "--to", "-2d", "--pipeline", "live"); !strings.Contains(out,
+		"live: 3 devices are") {
 		t.Errorf("it says %s", out)
 	}
 	y.work(t)
@@ -106,7 +110,7 @@ func TestRewindFoldsAgainWhatIsWrong(t *testing.T) {
 }
 
 func TestHeldDevicesAreListedAndReleased(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	if _, errs := y.furrow(t, "device", "held"); !strings.Contains(errs, "No device is held") {
 		t.Errorf("of none it says %q", errs)
 	}
@@ -114,7 +118,8 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 	e.Set("Attempts", tables.Int64(3))
 	e.Set("Held", tables.String("a row is cursed"))
 	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(time.Now().Add(time.Hour))))
-	if _, err := y.tables.Table(schema.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
+	if _, err := y.tables.Table(schema.Names{}.Partitions("live")).Do(t.Context(),
+		tables.Merge(e, tables.AnyETag)); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := y.furrow(t, "device", "held")
@@ -125,7 +130,8 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 	if !strings.Contains(out, `"reason":"a row is cursed"`) {
 		t.Errorf("in JSON\n%s", out)
 	}
-	if code, _, errs := furrow(t.Context(), "device", "release", "acme:d0002", "--storage", y.dir); code != exitFailed || !strings.Contains(errs, "is not held") {
+	if code, _, errs := furrow(t.Context(), "device", "release", "acme:d0002", "--storage", y.dir); code != exitFailed ||
+		!strings.Contains(errs, "is not held") {
 		t.Errorf("one that is not held: exit %d, %s", code, errs)
 	}
 	if code, _, _ := furrow(t.Context(), "device", "release", "--storage", y.dir); code != exitUsage {
@@ -140,8 +146,9 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 }
 
 func TestGivenUpMessagesAreListedRedrivenAndPurged(t *testing.T) {
-	y := newSite(t)
-	m := jobs.Message{Kind: jobs.Month, Pipeline: "other", Run: tables.TicksOf(time.Now()), Month: schema.Month{Year: 2026, Month: 9}}
+	y := newFleetFixture(t)
+	m := jobs.Message{Kind: jobs.Month, Pipeline: "other", Run: tables.TicksOf(time.Now()), Month: schema.Month{Year: 2026,
+		Month: 9}}
 	if err := y.queue.Put(t.Context(), m, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -150,17 +157,21 @@ func TestGivenUpMessagesAreListedRedrivenAndPurged(t *testing.T) {
 	if !strings.Contains(out, "1 given up") || !strings.Contains(out, "this worker's is live") {
 		t.Errorf("it lists\n%s", out)
 	}
-	if out, _ = y.furrow(t, "jobs", "redrive", "--pipeline", "live", "--cause", "nothing like it"); !strings.Contains(out, "0 messages") {
+	if out, _ = y.furrow(t, "jobs", "redrive", "--pipeline", "live", "--cause", "nothing like it"); !strings.Contains(out,
+		"0 messages") {
 		t.Errorf("redriven %s", out)
 	}
-	if out, _ = y.furrow(t, "jobs", "redrive", "--pipeline", "live", "--cause", "this worker's"); !strings.Contains(out, "1 messages") {
+	if out, _ = y.furrow(t, "jobs", "redrive", "--pipeline", "live", "--cause", "this worker's"); !strings.Contains(out,
+		"1 messages") {
 		t.Errorf("redriven %s", out)
 	}
 	y.work(t)
-	if code, _, errs := furrow(t.Context(), "jobs", "purge", "--storage", y.dir); code != exitUsage || !strings.Contains(errs, "--yes") {
+	if code, _, errs := furrow(t.Context(), "jobs", "purge", "--storage", y.dir); code != exitUsage ||
+		!strings.Contains(errs, "--yes") {
 		t.Errorf("unasked: exit %d, %s", code, errs)
 	}
-	if out, _ = y.furrow(t, "jobs", "purge", "--yes", "--pipeline", "live"); !strings.Contains(out, "about 1 messages are deleted") {
+	if out, _ = y.furrow(t, "jobs", "purge", "--yes", "--pipeline", "live"); !strings.Contains(out,
+		"about 1 messages are deleted") {
 		t.Errorf("purged %s", out)
 	}
 	if out, _ = y.furrow(t, "jobs", "list", "--pipeline", "live", "--json"); !strings.Contains(out, `"poison":0`) {
@@ -197,9 +208,10 @@ func TestCommandsOfAFleetSayWhatIsWrong(t *testing.T) {
 }
 
 func TestPipelineThatIsAddedFoldsFromTheBeginning(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	file := filepath.Join(t.TempDir(), "furrow.yaml")
-	const config = "pipelines:\n  - name: live\n    processors: [latest, rollup]\n  - name: quarters\n    processors:\n      - rollup: {windows: [15m]}\n"
+	const config = "pipelines:\n  - name: live\n    processors: [latest, rollup]\n  - name: quarters\n    processors:\n " +
+		"     - rollup: {windows: [15m]}\n"
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}

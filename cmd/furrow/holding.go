@@ -28,7 +28,8 @@ func (s *stores) holding(ctx context.Context, file config.File) (generations.Loa
 	if found {
 		loaded, err := generations.Read(stored)
 		if err != nil {
-			err = fmt.Errorf("this version of furrow cannot use the configuration that is stored; run a newer version, or roll it back: %w", err)
+			err = fmt.Errorf("this version of furrow cannot use the configuration that is stored; run a newer version, or "+
+				"roll it back: %w", err)
 		}
 		return loaded, err
 	}
@@ -53,11 +54,14 @@ func (s *stores) offer(ctx context.Context, file config.File, log *slog.Logger) 
 	case err != nil:
 		return err
 	case change.Refused != nil:
-		log.WarnContext(ctx, "configuration file not applied", "file", file.Name, "generation", holds.Generation, "error", change.Refused)
+		log.WarnContext(ctx, "configuration file not applied", "file", file.Name, "generation", holds.Generation, "error",
+			change.Refused)
 	case change.Stored:
-		log.InfoContext(ctx, "configuration stored", "file", file.Name, "generation", holds.Generation, "change", holds.Change)
+		log.InfoContext(ctx, "configuration stored", "file", file.Name, "generation", holds.Generation, "change",
+			holds.Change)
 	case holds.Text != file.Text:
-		log.WarnContext(ctx, "configuration file is older than the one that holds; 'furrow config apply' stores it again", "file", file.Name, "generation", holds.Generation, "by", holds.By)
+		log.WarnContext(ctx, "configuration file is older than the one that holds; 'furrow config apply' stores it again",
+			"file", file.Name, "generation", holds.Generation, "by", holds.By)
 	}
 	return nil
 }

@@ -63,7 +63,9 @@ func watchFolds(t *testing.T, client *tables.Client) *folds {
 }
 
 func (f *folds) look(t *testing.T) {
-	for page, err := range f.client.Table(schema.Names{}.Partitions("live")).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp", "LastReadRowKey"}}) {
+	for page, err := range f.client.Table(schema.Names{}.Partitions("live")).Rows(t.Context(),
+		tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp",
+			"LastReadRowKey"}}) {
 		if err != nil {
 			return // the worker has not made it yet, or the test ends
 		}
@@ -96,7 +98,9 @@ func (h *hostile) checkPace(t *testing.T, f *folds) {
 	t.Helper()
 	var slow int
 	byRuns, bySlots, longest := map[int]int{}, map[int]int{}, time.Duration(0)
-	for page, err := range h.client.Table(schema.Names{}.Readings()).Rows(t.Context(), tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp"}}) {
+	for page, err := range h.client.Table(schema.Names{}.Readings()).Rows(t.Context(),
+		tables.Query{Select: []string{"PartitionKey", "RowKey",
+			"Timestamp"}}) {
 		must(t, err)
 		for _, e := range page.Rows {
 			d := schema.DeviceID(e.PartitionKey)
@@ -121,10 +125,11 @@ func (h *hostile) checkPace(t *testing.T, f *folds) {
 		}
 	}
 	if t.Failed() {
-		out, _ := (&site{dir: h.dir}).furrow(t, "status")
+		out, _ := (&fleetFixture{dir: h.dir}).furrow(t, "status")
 		t.Log(out)
 	}
-	t.Logf("honest readings by the run that folded them: %v; by slots, with those that were skipped: %v; the longest waited %v; %d were longer than %v on their way",
+	t.Logf("honest readings by the run that folded them: %v; by slots, with those that were skipped: %v; the longest "+
+		"waited %v; %d were longer than %v on their way",
 		byRuns, bySlots, longest.Round(time.Millisecond), slow, hostileSettle)
 }
 
@@ -190,12 +195,13 @@ func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int6
 // checkCommands looks at what a user is told of the hostile device.
 func (h *hostile) checkCommands(t *testing.T) {
 	t.Helper()
-	y := &site{dir: h.dir}
+	y := &fleetFixture{dir: h.dir}
 	if out, errs := y.furrow(t, "device", "held"); !strings.Contains(errs, "No device is held") {
 		t.Errorf("device held says %s%s", out, errs)
 	}
 	out, errs := y.furrow(t, "rejects", "--tenant", "contoso", "--summary")
-	if !strings.Contains(out, string(h.device)) || strings.Contains(errs, "rejected") != (h.rejected > schema.RejectSlots) {
+	if !strings.Contains(out, string(h.device)) || strings.Contains(errs,
+		"rejected") != (h.rejected > schema.RejectSlots) {
 		t.Errorf("rejects --summary says\n%s%s", out, errs)
 	}
 	out, _ = y.furrow(t, "status")

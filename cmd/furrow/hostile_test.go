@@ -21,7 +21,8 @@ import (
 
 // The long form of TestHostileDeviceHoldsUpNobody, for a machine that does nothing else:
 //
-//	go test ./cmd/furrow -run HostileDevice -v -timeout 30m -hostile.devices 1000 -hostile.rows 10000 -hostile.cadence 5s -hostile.slots 2
+// go test ./cmd/furrow -run HostileDevice -v -timeout 30m -hostile.devices 1000 -hostile.rows 10000 -hostile.cadence 5s
+// -hostile.slots 2
 var (
 	hostileDevices = flag.Int("hostile.devices", 50,
 		"number of honest devices beside the one of TestHostileDeviceHoldsUpNobody")
@@ -69,7 +70,7 @@ func TestHostileDeviceHoldsUpNobody(t *testing.T) {
 	honest.Wait()
 	ended := time.Now()
 	h.checkPace(t, folds)
-	(&site{dir: h.dir}).furrow(t, "audit", "run", "--wait") // for readings that were long on their way
+	(&fleetFixture{dir: h.dir}).furrow(t, "audit", "run", "--wait") // for readings that were long on their way
 	h.checkAll(t, ended)
 	h.checkCommands(t)
 	h.stopWorker(t)

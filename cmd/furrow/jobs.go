@@ -73,9 +73,11 @@ func jobsList(c *cli.Context) error {
 			}
 			continue
 		}
-		fmt.Fprintf(c.App.Writer, "%s: about %d messages, %d that catch up, and %d given up\n", line.Queue, line.Messages, line.Catchup, line.Poison)
+		fmt.Fprintf(c.App.Writer, "%s: about %d messages, %d that catch up, and %d given up\n", line.Queue, line.Messages,
+			line.Catchup, line.Poison)
 		for _, m := range line.First {
-			fmt.Fprintf(c.App.Writer, "  %s  after %d attempts: %s\n    %s\n", m.At.Format(time.RFC3339), m.Attempts, m.Cause, m.Text)
+			fmt.Fprintf(c.App.Writer, "  %s  after %d attempts: %s\n    %s\n", m.At.Format(time.RFC3339), m.Attempts, m.Cause,
+				m.Text)
 		}
 	}
 	return nil
@@ -123,7 +125,8 @@ func jobsPurgeCommand() *cli.Command {
 
 func jobsPurge(c *cli.Context) error {
 	if !c.Bool("yes") {
-		return usagef(c, "what is purged is gone: furrow jobs list shows it, furrow jobs redrive tries it again, --yes deletes it")
+		return usagef(c, "what is purged is gone: furrow jobs list shows it, furrow jobs redrive tries it again, --yes "+
+			"deletes it")
 	}
 	f, _, err := openFleet(c)
 	if err != nil {

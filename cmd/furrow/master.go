@@ -23,7 +23,8 @@ const masterFile = "master.key"
 
 // masterFlags are those of every command that opens or seals keys of enrollments.
 func masterFlags() []cli.Flag {
-	return []cli.Flag{&cli.StringFlag{Name: "master-key-file", DefaultText: masterVariable + " where it is set, or " + masterFile + " in the directory of --storage",
+	return []cli.Flag{&cli.StringFlag{Name: "master-key-file", DefaultText: masterVariable + " where it is set, or " +
+		masterFile + " in the directory of --storage",
 		Usage: "`FILE` with the master key, which encrypts enrollment keys; only its owner may be able to read it"}}
 }
 
@@ -43,7 +44,8 @@ func openMaster(c *cli.Context, make bool) (m sas.SealingKey, where string, err 
 	}
 	dir := storageDirectory(c)
 	if dir == "" {
-		return m, "", fmt.Errorf("the master key, which seals the keys of enrollments, is not given: set %s, or name a file with --master-key-file; openssl rand -base64 32 makes one, to be kept as carefully as the account's key", masterVariable)
+		return m, "", fmt.Errorf("the master key, which seals the keys of enrollments, is not given: set %s, or name a "+
+			"file with --master-key-file; openssl rand -base64 32 makes one, to be kept as carefully as the account's key", masterVariable)
 	}
 	where = filepath.Join(dir, masterFile)
 	m, err = readMaster(where)
@@ -51,7 +53,8 @@ func openMaster(c *cli.Context, make bool) (m sas.SealingKey, where string, err 
 		return m, where, err
 	}
 	if !make {
-		return m, where, fmt.Errorf("%s is not there, and nothing else opens the keys of enrollments: restore it from a backup, or give the master key with %s or --master-key-file", where, masterVariable)
+		return m, where, fmt.Errorf("%s is not there, and nothing else opens the keys of enrollments: restore it from a "+
+			"backup, or give the master key with %s or --master-key-file", where, masterVariable)
 	}
 	if err := makeMaster(where); err != nil {
 		return m, where, err
@@ -78,7 +81,8 @@ func readMaster(file string) (sas.SealingKey, error) {
 		return sas.SealingKey{}, err
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" { // which has no such modes
-		return sas.SealingKey{}, fmt.Errorf("%s: others than its owner may read the master key, as its mode is %04o: chmod 600 %s", file, mode, file)
+		return sas.SealingKey{}, fmt.Errorf("%s: others than its owner may read the master key, as its mode is %04o: chmod "+
+			"600 %s", file, mode, file)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -27,7 +27,8 @@ func parseSpan(from, to string, last time.Duration, now time.Time) (query.Span, 
 		}
 	}
 	if s.From >= s.To {
-		return s, fmt.Errorf("--from, %s, is not before --to, %s", s.From.Time().Format(time.RFC3339), s.To.Time().Format(time.RFC3339))
+		return s, fmt.Errorf("--from, %s, is not before --to, %s", s.From.Time().Format(time.RFC3339),
+			s.To.Time().Format(time.RFC3339))
 	}
 	return s, nil
 }
@@ -45,7 +46,8 @@ func parseMoment(text string, now time.Time) (tables.Ticks, error) {
 	if ticks, err := tables.ParseTicks(text); err == nil {
 		return ticks, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+		"2006-01-02 15:04", time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return tables.TicksOf(t), nil
 		}

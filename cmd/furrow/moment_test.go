@@ -11,7 +11,8 @@ import (
 func TestMomentsAreReadInEveryForm(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
-		"now": now, "-2h": now.Add(-2 * time.Hour), "-1h30m": now.Add(-90 * time.Minute), "-7d": now.AddDate(0, 0, -7), "-2w": now.AddDate(0, 0, -14),
+		"now": now, "-2h": now.Add(-2 * time.Hour), "-1h30m": now.Add(-90 * time.Minute), "-7d": now.AddDate(0, 0,
+			-7), "-2w": now.AddDate(0, 0, -14),
 		"2026-11-20":                  time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		"2026-11-20T08:00:00Z":        time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
 		"2026-11-20T08:00:00.5+02:00": time.Date(2026, 11, 20, 6, 0, 0, 500e6, time.UTC),
@@ -23,7 +24,8 @@ func TestMomentsAreReadInEveryForm(t *testing.T) {
 			t.Errorf("%s is %v, %v; want %v", text, got.Time(), err, want)
 		}
 	}
-	for _, text := range []string{"", "-", "2h", "yesterday", "2026-13-01", "-2x", "--2h", "12:00", "2026-11-20T25:00:00Z"} {
+	for _, text := range []string{"", "-", "2h", "yesterday", "2026-13-01", "-2x", "--2h", "12:00",
+		"2026-11-20T25:00:00Z"} {
 		if got, err := parseMoment(text, now); err == nil {
 			t.Errorf("%q is %v", text, got.Time())
 		}

@@ -16,7 +16,8 @@ func queryCommand() *cli.Command {
 		Name:      "query",
 		Usage:     "Print readings, rollups or latest values",
 		ArgsUsage: "[DEVICE]",
-		Description: "It asks for rollups, unless --raw or --latest says otherwise, of one DEVICE, or of those that --prefix or\n" +
+		Description: "It asks for rollups, unless --raw or --latest says otherwise, of one DEVICE, or of those that " +
+			"--prefix or\n" +
 			"--tenant name. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A span has its\n" +
 			"beginning and not its end. Buckets of rollups are there that touch the span; the newest ones may still grow." +
 			examples(
@@ -29,7 +30,8 @@ func queryCommand() *cli.Command {
 			&cli.StringFlag{Name: "tenant", Usage: "the devices of `TENANT`"},
 			&cli.BoolFlag{Name: "raw", Usage: "readings, as the devices wrote them"},
 			&cli.BoolFlag{Name: "latest", Usage: "the newest value of each sensor"},
-			&cli.StringFlag{Name: "window", DefaultText: "by the span", Usage: "`LENGTH` of the buckets of rollups, such as 1m, 1h or 1d"},
+			&cli.StringFlag{Name: "window", DefaultText: "by the span",
+				Usage: "`LENGTH` of the buckets of rollups, such as 1m, 1h or 1d"},
 			&cli.StringFlag{Name: "from", Usage: "`TIME` from which on"},
 			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which"},
 			durationFlag("last", 24*time.Hour, 0, "`DURATION` of the span if --from is not given, such as 90m, 24h or 7d"),
@@ -55,9 +57,14 @@ func queryAction(c *cli.Context) error {
 	}
 	switch {
 	case c.Bool("raw"):
-		return answer(c, printed(f.Readings(c.Context, q), readingRecordOf), func() string { return nothing(c, f, q, "readings") })
+		return answer(c, printed(f.Readings(c.Context, q), readingRecordOf),
+			func() string { return nothing(c, f, q, "readings") })
 	case c.Bool("latest"):
-		return answer(c, printed(f.Latest(c.Context, q), newestRecordOf), func() string { return neverFolded(q, "newest values", "latest") })
+		return answer(c, printed(f.Latest(c.Context, q), newestRecordOf),
+			func() string {
+				return neverFolded(q, "newest values",
+					"latest")
+			})
 	}
 	return queryRollups(c, f, q)
 }
@@ -80,7 +87,8 @@ func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
 	if !slices.Contains(windows, q.Window) {
 		return fmt.Errorf("%s has no rollups of %s; it has them of %s", q.Scope, q.Window, textOf(windows))
 	}
-	return answer(c, printed(f.Rollups(c.Context, q), bucketRecordOf), func() string { return nothing(c, f, q, q.Window.String()+" rollups") })
+	return answer(c, printed(f.Rollups(c.Context, q), bucketRecordOf),
+		func() string { return nothing(c, f, q, q.Window.String()+" rollups") })
 }
 
 func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
@@ -102,7 +110,8 @@ func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
 
 // neverFolded says that there are no outputs of a processor.
 func neverFolded(q query.Question, what, processor string) string {
-	return fmt.Sprintf("%s has no %s: they are there when a worker with the processor %s has folded readings", q.Scope, what, processor)
+	return fmt.Sprintf("%s has no %s: they are there when a worker with the processor %s has folded readings", q.Scope,
+		what, processor)
 }
 
 // nothing says that a span is empty, and of one device where it is not.

@@ -27,7 +27,8 @@ func checkAnswer(c *cli.Context) error {
 	format := c.String("format")
 	switch {
 	case format != "" && !slices.Contains(records.Formats(), format):
-		return usagef(c, "--format is %q; it takes %s%s", format, strings.Join(records.Formats(), ", "), didYouMean(format, records.Formats(), ""))
+		return usagef(c, "--format is %q; it takes %s%s", format, strings.Join(records.Formats(), ", "),
+			didYouMean(format, records.Formats(), ""))
 	case c.IsSet("limit") && c.Int("limit") < 1:
 		return usagef(c, "--limit is %d; it must be at least 1", c.Int("limit"))
 	}

@@ -26,9 +26,9 @@ func mustBeRanges(t *testing.T, args []string, asked []*http.Request) {
 
 // newHerd is a yard of devices that all wrote the same few readings; every tenth
 // has another tenant, and every third another month.
-func newHerd(t *testing.T, devices int) *yard {
+func newHerd(t *testing.T, devices int) *queryFixture {
 	t.Helper()
-	y := newYard(t)
+	y := newQueryFixture(t)
 	for i := range devices {
 		d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%04d", i)), Tenant: "most",
 			Month: schema.Month{Year: 2026, Month: 8}, Readings: y.names.Readings(), Status: schema.Active}
@@ -75,7 +75,7 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 		{"rejects d0001", 1 + 1, false},
 		{"rejects --prefix=d --summary", 1, false},
 	} {
-		for _, y := range []*yard{small, large} {
+		for _, y := range []*queryFixture{small, large} {
 			line := strings.ReplaceAll(c.line, "SPAN", strings.Join(y.span(), " "))
 			y.asked()
 			if code, _, errs := y.furrow(t, strings.Fields(line)...); code != exitOK && !strings.Contains(errs, "no device") {

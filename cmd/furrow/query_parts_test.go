@@ -12,10 +12,11 @@ import (
 // TestDevicesOfManySensorsAreWhole: outputs of more than 200 sensors are several
 // entities, which nobody who asks sees.
 func TestDevicesOfManySensorsAreWhole(t *testing.T) {
-	y := newYard(t)
+	y := newQueryFixture(t)
 	const sensors = 450
 	for i, id := range []schema.DeviceID{"a", "a-b", "b"} {
-		y.add(t, schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active})
+		y.add(t, schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10},
+			Readings: y.names.Readings(), Status: schema.Active})
 		var all []string
 		for n := range sensors {
 			all = append(all, fmt.Sprintf(`"s%d":%d`, n, i))
@@ -38,7 +39,8 @@ func TestDevicesOfManySensorsAreWhole(t *testing.T) {
 			if got := strings.Count(y.query(t, append(args, "--format=jsonl")...), "\n"); got != c.devices {
 				t.Errorf("%q: %d records, want %d", args, got, c.devices)
 			}
-			if got := strings.Count(y.query(t, append(args, "--format=jsonl", "--limit=1", "--sensors=v_s449")...), `"v_s449"`); got != 1 {
+			if got := strings.Count(y.query(t, append(args, "--format=jsonl", "--limit=1", "--sensors=v_s449")...),
+				`"v_s449"`); got != 1 {
 				t.Errorf("%q: the last sensor is there %d times", args, got)
 			}
 		}

@@ -66,7 +66,8 @@ func (bucketRecord) Columns() []string {
 
 func (b bucketRecord) Lines() (lines [][]any) {
 	for _, a := range b.Sensors {
-		lines = append(lines, []any{string(b.Device), records.Second(b.Start), a.Sensor, a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()})
+		lines = append(lines, []any{string(b.Device), records.Second(b.Start), a.Sensor, a.Count, a.Sum, a.Min, a.Max,
+			a.First, a.Last, a.Mean()})
 	}
 	return lines
 }
@@ -128,11 +129,13 @@ func (n newestRecord) Object() any {
 }
 
 func (rejectRecord) Columns() []string {
-	return []string{"device", "time", "row", "sensor", "value", "reason", "rejected", "pipeline", "number", "total", "reading"}
+	return []string{"device", "time", "row", "sensor", "value", "reason", "rejected", "pipeline", "number", "total",
+		"reading"}
 }
 
 func (r rejectRecord) Lines() [][]any {
-	return [][]any{{string(r.Device), records.Moment(r.Time), r.Row, r.Sensor, r.Value, r.Reason, records.Second(r.At), string(r.Pipeline),
+	return [][]any{{string(r.Device), records.Moment(r.Time), r.Row, r.Sensor, r.Value, r.Reason, records.Second(r.At),
+		string(r.Pipeline),
 		r.Number + 1, r.Total, r.Reading}}
 }
 

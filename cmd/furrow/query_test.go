@@ -48,7 +48,7 @@ type bucket struct {
 }
 
 // wanted computes rollups from what was written, one number after the other.
-func (y *yard) wanted(window time.Duration, devices ...schema.DeviceID) map[string]bucket {
+func (y *queryFixture) wanted(window time.Duration, devices ...schema.DeviceID) map[string]bucket {
 	want := map[string]bucket{}
 	for _, id := range devices {
 		for _, e := range y.rows[id] {
@@ -85,7 +85,8 @@ func buckets(t *testing.T, text string) map[string]bucket {
 		var err error
 		b.count, err = strconv.Atoi(r["count"])
 		must(t, err)
-		for name, to := range map[string]*float64{"sum": &b.sum, "min": &b.least, "max": &b.greatest, "first": &b.first, "last": &b.final} {
+		for name, to := range map[string]*float64{"sum": &b.sum, "min": &b.least, "max": &b.greatest, "first": &b.first,
+			"last": &b.final} {
 			*to, err = strconv.ParseFloat(r[name], 64)
 			must(t, err)
 		}
@@ -143,7 +144,8 @@ func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
 			at, _ := time.Parse(time.RFC3339, b.time)
 			return !at.Add(time.Hour).After(from) || !at.Before(to)
 		})
-		got := buckets(t, y.query(t, scope, "--window=1h", "--from", from.Format(time.RFC3339), "--to", to.Format(time.RFC3339)))
+		got := buckets(t, y.query(t, scope, "--window=1h", "--from", from.Format(time.RFC3339), "--to",
+			to.Format(time.RFC3339)))
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: %d buckets, want %d", scope, len(got), len(want))
 		}
@@ -167,7 +169,8 @@ func TestWindowIsChosenBySpanOfThoseThatExist(t *testing.T) {
 func TestRawReadingsAreThoseWritten(t *testing.T) {
 	y := newFleet(t)
 	for args, devices := range map[string][]schema.DeviceID{
-		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a", "contoso:us-1:b"}, "contoso:us-2:c": {"contoso:us-2:c"},
+		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a",
+			"contoso:us-1:b"}, "contoso:us-2:c": {"contoso:us-2:c"},
 	} {
 		var want, got []string
 		for _, id := range devices {
@@ -184,7 +187,9 @@ func TestRawReadingsAreThoseWritten(t *testing.T) {
 				value = fmt.Sprint(math.Float64bits(f))
 			}
 			got = append(got, fmt.Sprint(plain(r["device"]), "|", r["row"], "|", r["sensor"], "|", value))
-			if key, err := schema.ParseRowKey(r["row"]); err == nil && r["time"] != key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z") || err != nil && r["time"] != "" {
+			if key, err := schema.ParseRowKey(r["row"]); err == nil &&
+				r["time"] != key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z") || err != nil &&
+				r["time"] != "" {
 				t.Fatalf("the time of %s is %q", r["row"], r["time"])
 			}
 		}
@@ -235,7 +240,8 @@ func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
 				}
 				for _, p := range e.Properties {
 					if p.Value.Text() != "nan" {
-						want[fmt.Sprint(id, "|", p.Name)] = fmt.Sprint(key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z"), "|", number(p.Value))
+						want[fmt.Sprint(id, "|", p.Name)] = fmt.Sprint(key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z"), "|",
+							number(p.Value))
 					}
 				}
 			}
@@ -256,7 +262,8 @@ func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
 func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
 	y := newFleet(t)
 	hostile := 0
-	for _, args := range [][]string{{"--raw", "--prefix=-"}, {"--raw", "--prefix=c"}, {"--window=1h", "--prefix=-"}, {"--window=1h", "--tenant=contoso"}} {
+	for _, args := range [][]string{{"--raw", "--prefix=-"}, {"--raw", "--prefix=c"}, {"--window=1h", "--prefix=-"},
+		{"--window=1h", "--tenant=contoso"}} {
 		for _, r := range csvRecords(t, y.query(t, append(y.span(), args...)...)) {
 			for name, field := range r {
 				if _, err := strconv.ParseFloat(field, 64); err == nil || field == "" {
@@ -279,7 +286,8 @@ func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
 func TestEveryFormatSaysTheSame(t *testing.T) {
 	y := newFleet(t)
 	for kind, args := range map[string][]string{
-		"raw": append(y.span(), "--raw", "contoso:us-1:a"), "rollups": append(y.span(), "--window=1h", "contoso:us-1:a"), "latest": {"--latest", "contoso:us-1:a"},
+		"raw": append(y.span(), "--raw", "contoso:us-1:a"), "rollups": append(y.span(), "--window=1h",
+			"contoso:us-1:a"), "latest": {"--latest", "contoso:us-1:a"},
 	} {
 		lines := len(csvRecords(t, y.query(t, append(args, "--format=csv")...)))
 		table := strings.Split(strings.TrimSuffix(y.query(t, append(args, "--format=table")...), "\n"), "\n")
@@ -310,8 +318,9 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 }
 
 func TestJSONLinesAreStable(t *testing.T) {
-	y := newYard(t)
-	y.add(t, schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}, Readings: "readings", Status: schema.Active})
+	y := newQueryFixture(t)
+	y.add(t, schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}, Readings: "readings",
+		Status: schema.Active})
 	at := tables.TicksOf(time.Date(2025, 11, 1, 10, 30, 0, 500, time.UTC))
 	e := tables.Entity{PartitionKey: "d", RowKey: at.String() + "-b"}
 	for name, v := range map[string]tables.Value{
@@ -329,7 +338,8 @@ func TestJSONLinesAreStable(t *testing.T) {
 	}{
 		{append(span, "--raw"), `{"device":"d","row":"0638975898000000005-b","time":"2025-11-01T10:30:00.0000005Z","values":{"bool":true,"bytes":"AQI=","double":1000000,"id":"c9da6455-213d-42c9-9a79-3e9149a57833","int":9223372036854775807,"nan":"NaN","text":"a\nb","time":"2025-11-01T10:30:00.0000005Z"}}`},
 		{append(span, "--window=1h", "--sensors=double"), `{"device":"d","window":"1h","time":"2025-11-01T10:00:00Z","sensors":{"double":{"count":1,"sum":1000000,"min":1000000,"max":1000000,"first":1000000,"last":1000000,"mean":1000000}}}`},
-		{[]string{"d", "--latest", "--format=jsonl", "--sensors=text,double"}, `{"device":"d","sensors":{"double":{"time":"2025-11-01T10:30:00.0000005Z","value":1000000},"text":{"time":"2025-11-01T10:30:00.0000005Z","value":"a\nb"}}}`},
+		{[]string{"d", "--latest", "--format=jsonl", "--sensors=text,double"},
+			`{"device":"d","sensors":{"double":{"time":"2025-11-01T10:30:00.0000005Z","value":1000000},"text":{"time":"2025-11-01T10:30:00.0000005Z","value":"a\nb"}}}`},
 	} {
 		if got := y.query(t, c.args...); got != c.want+"\n" {
 			t.Errorf("%q gives\n%s\nwant\n%s", c.args, got, c.want)
@@ -371,20 +381,25 @@ func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
 		"--prefix=contoso:eu-": "similar IDs: contoso:us-1:a, contoso:us-1:b, contoso:us-2:c\n",
 	} {
 		code, out, errs := y.furrow(t, "query", id)
-		if code != exitFailed || out != "" || !strings.Contains(errs, `no device "`+strings.TrimPrefix(id, "--prefix=")+`"`) || !strings.HasSuffix(errs, want) {
+		if code != exitFailed || out != "" || !strings.Contains(errs, `no device "`+strings.TrimPrefix(id,
+			"--prefix=")+`"`) || !strings.HasSuffix(errs, want) {
 			t.Errorf("%s: exit %d, %s%s; want %s", id, code, out, errs, want)
 		}
 	}
-	if code, _, errs := newYard(t).furrow(t, "query", "d"); code != exitFailed || !strings.Contains(errs, "the fleet has no devices") {
+	if code, _, errs := newQueryFixture(t).furrow(t, "query", "d"); code != exitFailed || !strings.Contains(errs,
+		"the fleet has no devices") {
 		t.Errorf("an empty fleet: exit %d, %s", code, errs)
 	}
 }
 
 func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
 	y := newFleet(t)
-	y.add(t, schema.Device{ID: "idle", Tenant: "idle", Month: schema.Month{Year: 2026, Month: 1}, Readings: "never", Status: schema.Active})
+	y.add(t, schema.Device{ID: "idle", Tenant: "idle", Month: schema.Month{Year: 2026, Month: 1}, Readings: "never",
+		Status: schema.Active})
 	for line, want := range map[string]string{
-		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --window 1h":                   "contoso:us-1:a has no 1h rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is of " + y.end.Format(time.RFC3339),
+		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --window 1h": "contoso:us-1:a has no 1h " +
+			"rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is of " +
+			y.end.Format(time.RFC3339),
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --raw":                         "has no readings from 2020",
 		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": "of these sensors",
 		"idle":                        "idle has no rollups: they are there when",
@@ -399,7 +414,8 @@ func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
 			t.Errorf("%s: exit %d, %q, %s; want %s", line, code, out, errs, want)
 		}
 	}
-	if code, out, errs := newYard(t).furrow(t, "rejects"); code != exitOK || !strings.Contains(errs, "no rejects of any device") {
+	if code, out, errs := newQueryFixture(t).furrow(t, "rejects"); code != exitOK || !strings.Contains(errs,
+		"no rejects of any device") {
 		t.Errorf("no rejects: exit %d, %s%s", code, out, errs)
 	}
 }
@@ -471,7 +487,8 @@ func (s stopper) Write(p []byte) (int, error) {
 func TestQueryThatIsStoppedSaysSo(t *testing.T) {
 	y := newFleet(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	args := append([]string{"furrow", "query", "--storage", y.connection, "--raw", "--prefix=c", "--format=table"}, y.span()...)
+	args := append([]string{"furrow", "query", "--storage", y.connection, "--raw", "--prefix=c", "--format=table"},
+		y.span()...)
 	var out, errs bytes.Buffer
 	code := run(ctx, args, nil, stopper{&out, cancel}, &errs)
 	if code != exitOK || !strings.Contains(errs.String(), "stopped before the end") || out.Len() == 0 {

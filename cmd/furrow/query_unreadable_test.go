@@ -13,7 +13,8 @@ import (
 func TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead(t *testing.T) {
 	y := newFleet(t)
 	hour := tables.TicksOf(y.begin.Add(0)) / (36e9) * 36e9
-	partition := schema.RollupPartition{Tenant: "fabrikam", Window: schema.Hour, Day: schema.DayOf(hour), Month: schema.Month{Year: 2026, Month: 11}}
+	partition := schema.RollupPartition{Tenant: "fabrikam", Window: schema.Hour, Day: schema.DayOf(hour),
+		Month: schema.Month{Year: 2026, Month: 11}}
 	for _, c := range []struct {
 		table, pk, rk, property string
 		args                    []string
@@ -27,7 +28,8 @@ func TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead(t *testing.T) {
 		{y.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--prefix=fab"}, 0},
 		{y.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--tenant=fabrikam"}, 0},
 		{y.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", []string{"device", "list"}, 0},
-		{y.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", append([]string{"query", "--raw", "--prefix=fab"}, y.span()...), 0},
+		{y.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", append([]string{"query", "--raw", "--prefix=fab"},
+			y.span()...), 0},
 		{y.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", []string{"query", "--latest", "--prefix=fab"}, 0},
 	} {
 		code, before, errs := y.furrow(t, c.args...)

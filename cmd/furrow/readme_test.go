@@ -114,15 +114,17 @@ func TestReadmeExampleInGoWorks(t *testing.T) {
 func TestReadmeDeviceSendsItsReadings(t *testing.T) {
 	dir := t.TempDir()
 	u := startUp(t, "--storage", dir, "--no-worker")
-	y := &site{dir: dir}
+	y := &fleetFixture{dir: dir}
 	y.furrow(t, "enrollment", "add", "line4", "--tenant", "contoso")
 	key, _ := y.furrow(t, "device", "key", "pump-7")
 	for range 2 {
-		if err := sendReadings(t.Context(), u.said.Endpoint, strings.TrimSpace(key), filepath.Join(dir, "readings"), []float64{21.5, 21.75, 22}); err != nil {
+		if err := sendReadings(t.Context(), u.said.Endpoint, strings.TrimSpace(key), filepath.Join(dir, "readings"),
+			[]float64{21.5, 21.75, 22}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	ahead := time.Now().Add(time.Minute).Format(time.RFC3339) // the device takes the server's time from an answer that may be slow
+	// the device takes the server's time from an answer that may be slow
+	ahead := time.Now().Add(time.Minute).Format(time.RFC3339)
 	if got, _ := y.furrow(t, "query", "pump-7", "--raw", "--to", ahead); strings.Count(got, ",temperature,") != 6 {
 		t.Errorf("the readings are\n%s", got)
 	}

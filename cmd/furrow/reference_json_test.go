@@ -33,21 +33,25 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"dashboard"}, "One object, once it listens.", []any{windowScreen{}}},
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
-		{[]string{"query"}, "A line for each bucket of a device; with `--raw` for each reading; with `--latest` for each device.",
+		{[]string{"query"}, "A line for each bucket of a device; with `--raw` for each reading; with `--latest` for each " +
+			"device.",
 			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object()}},
-		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.", []any{rejectRecord{}.Object(), reasonRecord{}.Object()}},
+		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.",
+			[]any{rejectRecord{}.Object(), reasonRecord{}.Object()}},
 		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},
 		{[]string{"audit run"}, "A line for each pipeline.", []any{auditLine{}}},
 		{[]string{"jobs list"}, "A line for each pipeline.", []any{queueLine{}}},
 		{[]string{"config show"}, "One object: the keys of the configuration file, with all defaults filled in.", nil},
 		{[]string{"config history"}, "A line for each generation.", []any{generationLine{}}},
 		{[]string{"config apply", "config rollback"}, "One object.", []any{changeLine{}}},
-		{[]string{"enrollment list", "enrollment add", "enrollment set", "enrollment disable", "enrollment enable", "enrollment rotate"},
+		{[]string{"enrollment list", "enrollment add", "enrollment set", "enrollment disable", "enrollment enable",
+			"enrollment rotate"},
 			"A line for each enrollment.", []any{enrollmentLine{}}},
 		{[]string{"enrollment key", "device key"}, "A line for each key.", []any{keyLine{}}},
 		{[]string{"device list", "device show", "device add", "device set"}, "A line for each device.", []any{deviceLine{}}},
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
-		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.", []any{statusLine{}, affectedLine{}}},
+		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.",
+			[]any{statusLine{}, affectedLine{}}},
 		{[]string{"device held"}, "A line for each device that is held.", []any{heldLine{}}},
 		{[]string{"token"}, "What the token endpoint would answer.", []any{sas.Answer{}}},
 		{[]string{"bench storage", "bench tokens"}, "One object, of several lines.", []any{bench.Report{}}},
@@ -58,8 +62,10 @@ func jsonOutputs() []jsonOutput {
 // jsonPage renders the members of each output, with the comments of their fields.
 func jsonPage(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("# JSON outputs\n\nWith `--json` a command prints JSON on standard output; errors and progress stay on standard error.\n" +
-		"Members may be added; none changes its name or meaning. Times are RFC 3339 in UTC.\nA member that is *optional* is absent where it does not apply.\n")
+	b.WriteString("# JSON outputs\n\nWith `--json` a command prints JSON on standard output; errors and progress stay " +
+		"on standard error.\n" +
+		"Members may be added; none changes its name or meaning. Times are RFC 3339 in UTC.\nA member that is *optional* " +
+		"is absent where it does not apply.\n")
 	r := typeRenderer{t: t, docs: map[string]map[string]string{}}
 	for _, o := range jsonOutputs() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", strings.Join(o.commands, ", "), o.about)

@@ -19,9 +19,11 @@ func rejectsCommand() *cli.Command {
 		Name:      "rejects",
 		Usage:     "Show rejected rows and the reasons",
 		ArgsUsage: "[DEVICE]",
-		Description: "Rejects of one DEVICE, of the devices whose ids begin with --prefix, of a --tenant, or of all devices; the newest of\n" +
+		Description: "Rejects of one DEVICE, of the devices whose ids begin with --prefix, of a --tenant, or of all " +
+			"devices; the newest of\n" +
 			"each device last. A row is rejected as a whole, or only some of its values are, and the rest is folded.\n" +
-			fmt.Sprintf("Each pipeline keeps the newest %d rejects of a device and counts all: where some are no longer kept, a line on\n", schema.RejectSlots) +
+			fmt.Sprintf("Each pipeline keeps the newest %d rejects of a device and counts all: where some are no longer kept, "+
+				"a line on\n", schema.RejectSlots) +
 			"standard error says how many were rejected. A span is one of row keys; other keys are compared as texts." +
 			examples("rejects pump-7", "rejects --tenant contoso --from -24h", "rejects --summary"),
 		Flags: append(storageFlags(),
@@ -102,13 +104,15 @@ func (t *rejectTotals) say(w io.Writer) {
 		fmt.Fprintf(w, "furrow: %s\n", r)
 	}
 	if t.n > len(t.first) {
-		fmt.Fprintf(w, "furrow: in all, %d devices and pipelines have more rejects than are kept: %d rejected, the newest %d kept\n", t.n, t.sum.Rejected, t.sum.Kept)
+		fmt.Fprintf(w, "furrow: in all, %d devices and pipelines have more rejects than are kept: %d rejected, the newest "+
+			"%d kept\n", t.n, t.sum.Rejected, t.sum.Kept)
 	}
 }
 
 // rejectsScope selects the devices, and names them in messages.
 func rejectsScope(c *cli.Context) (s query.DeviceSelector, of string, err error) {
-	s = query.DeviceSelector{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: schema.Tenant(c.String("tenant"))}
+	s = query.DeviceSelector{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"),
+		Tenant: schema.Tenant(c.String("tenant"))}
 	of = "any device"
 	var errs [3]error
 	n := 0

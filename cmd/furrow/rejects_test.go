@@ -11,7 +11,7 @@ import (
 	"furrow/tables/schema"
 )
 
-func (y *yard) rejects(t *testing.T, args ...string) []map[string]string {
+func (y *queryFixture) rejects(t *testing.T, args ...string) []map[string]string {
 	t.Helper()
 	code, out, errs := y.furrow(t, append([]string{"rejects"}, args...)...)
 	if code != exitOK || errs != "" {
@@ -21,7 +21,7 @@ func (y *yard) rejects(t *testing.T, args ...string) []map[string]string {
 }
 
 // refused are the keys of a device's rows that are not folded, or not wholly.
-func (y *yard) refused(id schema.DeviceID) (keys []string) {
+func (y *queryFixture) refused(id schema.DeviceID) (keys []string) {
 	for _, e := range y.rows[id] {
 		if e.Get("humidity").Text() == "nan" || strings.HasSuffix(e.RowKey, "x") {
 			keys = append(keys, e.RowKey)
@@ -105,7 +105,8 @@ func TestSummaryCountsRejectsByReason(t *testing.T) {
 
 func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
 	y := newFleet(t)
-	if code, _, errs := y.furrow(t, "rejects", "fabrikam:y"); code != exitFailed || !strings.Contains(errs, "similar IDs: fabrikam:x") {
+	if code, _, errs := y.furrow(t, "rejects", "fabrikam:y"); code != exitFailed || !strings.Contains(errs,
+		"similar IDs: fabrikam:x") {
 		t.Errorf("exit %d, %s", code, errs)
 	}
 }
@@ -113,8 +114,9 @@ func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
 // TestRejectsSayHowManyAreNoLongerKept: of a device that sent 250 bad rows, the
 // newest hundred are there, and every answer says so.
 func TestRejectsSayHowManyAreNoLongerKept(t *testing.T) {
-	y := newYard(t)
-	y.add(t, schema.Device{ID: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active})
+	y := newQueryFixture(t)
+	y.add(t, schema.Device{ID: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10},
+		Readings: y.names.Readings(), Status: schema.Active})
 	var rows []tables.Entity
 	for n := range 250 {
 		e := tables.Entity{PartitionKey: "d1", RowKey: tables.TicksOf(y.begin.Add(time.Duration(n) * time.Second)).String()}

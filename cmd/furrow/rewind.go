@@ -22,20 +22,24 @@ func rewindCommand() *cli.Command {
 		Name:      "rewind",
 		Usage:     "Reprocess readings from a point in time",
 		ArgsUsage: "[DEVICE]",
-		Description: "Folds all readings since that time again, a day at a time, and replaces the outputs, while workers continue with new\n" +
-			"readings. Each device's tracking row records who asked for it and when. Audit jobs do the work, so workers must run." +
+		Description: "Folds all readings since that time again, a day at a time, and replaces the outputs, while workers " +
+			"continue with new\n" +
+			"readings. Each device's tracking row records who asked for it and when. Audit jobs do the work, so workers must " +
+			"run." +
 			examples("rewind pump-7 --to -36h", "rewind --tenant contoso --to 2026-11-20 --dry-run"),
 		Flags: append(fleetFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "All devices whose IDs begin with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "All devices of `TENANT`"},
-			&cli.StringFlag{Name: "to", Required: true, Usage: "`TIME` to go back to: 2026-11-20T08:00:00Z, 2026-11-20, or -36h for 36 hours ago"},
+			&cli.StringFlag{Name: "to", Required: true, Usage: "`TIME` to go back to: 2026-11-20T08:00:00Z, 2026-11-20, or " +
+				"-36h for 36 hours ago"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "Print the devices concerned and change nothing"}),
 		Action: rewind,
 	}
 }
 
 func rewind(c *cli.Context) error {
-	devices := query.DeviceSelector{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"), Tenant: schema.Tenant(c.String("tenant"))}
+	devices := query.DeviceSelector{Device: schema.DeviceID(c.Args().First()), Prefix: c.String("prefix"),
+		Tenant: schema.Tenant(c.String("tenant"))}
 	if devices == (query.DeviceSelector{}) {
 		return usagef(c, "name a DEVICE, a --prefix or a --tenant")
 	}
@@ -64,7 +68,8 @@ func rewind(c *cli.Context) error {
 		if c.Bool("dry-run") {
 			verb = "would be"
 		}
-		fmt.Fprintf(c.App.Writer, "%s: %d devices %s folded again from %s on\n", p.Name, n, verb, to.Time().Format(time.RFC3339))
+		fmt.Fprintf(c.App.Writer, "%s: %d devices %s folded again from %s on\n", p.Name, n, verb,
+			to.Time().Format(time.RFC3339))
 	}
 	if total == 0 {
 		fmt.Fprintln(c.App.ErrWriter, "There is no such device with readings that were folded since then.")
@@ -74,7 +79,8 @@ func rewind(c *cli.Context) error {
 
 // rewindPipeline rewinds the devices that are meant, and puts an audit for every
 // batch of neighbors: those of a month and a tenant come in the order of their keys.
-func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, devices query.DeviceSelector, r jobs.Rewound) (done int, err error) {
+func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, devices query.DeviceSelector,
+	r jobs.Rewound) (done int, err error) {
 	pipeline, err := f.Jobs(p)
 	if err != nil {
 		return 0, err
@@ -111,7 +117,8 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, devices q
 			}
 		}
 		if size == 0 {
-			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At), Generation: pipeline.Generation, First: m.Place()}
+			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At),
+				Generation: pipeline.Generation, First: m.Place()}
 		}
 		batch.Last, tenant = m.Place(), m.Tenant
 		size++

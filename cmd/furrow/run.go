@@ -46,11 +46,12 @@ func dispatch(ctx context.Context, args []string, app *cli.App) error {
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
-		Name:                      "furrow",
-		Usage:                     "a back end for device fleets on cloud storage",
-		UsageText:                 "furrow COMMAND [options]",
-		Description:               "Run 'furrow COMMAND --help' for the flags of a command, with examples.\n\n" + topicList(),
-		Commands:                  []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), auditCommand(), benchCommand(), completionCommand(), versionCommand()},
+		Name:        "furrow",
+		Usage:       "a back end for device fleets on cloud storage",
+		UsageText:   "furrow COMMAND [options]",
+		Description: "Run 'furrow COMMAND --help' for the flags of a command, with examples.\n\n" + topicList(),
+		Commands: []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(),
+			queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), auditCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,

@@ -21,7 +21,8 @@ func sasCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "sas",
 		Usage: "Run the token endpoint",
-		Description: "Devices request tokens when they boot and before a token expires; /openapi.json describes the API. Any number of\n" +
+		Description: "Devices request tokens when they boot and before a token expires; /openapi.json describes the API. " +
+			"Any number of\n" +
 			"endpoints may run side by side. The endpoint also repairs the stored access policies of the tokens and completes\n" +
 			"revocations of other processes. On SIGINT or SIGTERM it completes the requests in progress and exits." +
 			examples(
@@ -38,12 +39,18 @@ func sasCommand() *cli.Command {
 // endpointFlags belong to every command that serves devices.
 func endpointFlags() []cli.Flag {
 	return append(masterFlags(),
-		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10080", Usage: "`ADDR` as host:port; port 0 selects a free port, and without a host it listens on all addresses"},
-		&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (kept in the tls folder of the directory of --storage or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
-		&cli.BoolFlag{Name: "behind-proxy", Usage: "Allow plain HTTP on an address that other machines reach, because a proxy in front of it terminates TLS"},
+		&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10080",
+			Usage: "`ADDR` as host:port; port 0 selects a free port, and without a host it listens on all addresses"},
+		&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (kept in the tls folder of the directory of " +
+			"--storage or of " + defaultStorage + "), or `CERT,KEY`, two PEM files"},
+		&cli.BoolFlag{Name: "behind-proxy", Usage: "Allow plain HTTP on an address that other machines reach, because a " +
+			"proxy in front of it terminates TLS"},
 		tableURLFlag(),
-		&cli.IntFlag{Name: "rate", Value: endpoint.DefaultRate, Usage: "Maximum `REQUESTS` per second of all devices; a burst may be twice that"},
-		&cli.IntFlag{Name: "device-rate", Value: endpoint.DefaultDeviceRate, Usage: fmt.Sprintf("Maximum `REQUESTS` per minute of one device; a burst may be %d", endpoint.DeviceBurst)})
+		&cli.IntFlag{Name: "rate", Value: endpoint.DefaultRate,
+			Usage: "Maximum `REQUESTS` per second of all devices; a burst may be twice that"},
+		&cli.IntFlag{Name: "device-rate", Value: endpoint.DefaultDeviceRate,
+			Usage: fmt.Sprintf("Maximum `REQUESTS` per minute of one device; a burst may be %d",
+				endpoint.DeviceBurst)})
 }
 
 func serveTokens(c *cli.Context) (err error) {
@@ -56,11 +63,11 @@ func serveTokens(c *cli.Context) (err error) {
 	}
 	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: logLevel(c)}))
 	metrics := endpoint.NewMetrics()
-	s, err := openStorage(c, watcher{Table: metrics.CountTable})
+	s, err := openStorage(c, operationHooks{Table: metrics.CountTable})
 	if err != nil {
 		return err
 	}
-	office, err := openOffice(c, s, c.String("table-url"), log)
+	office, err := openTokenService(c, s, c.String("table-url"), log)
 	if err != nil {
 		return err
 	}
@@ -115,18 +122,18 @@ func tokenLimits(c *cli.Context) (endpoint.Limits, error) {
 	return limits, nil
 }
 
-// An office issues tokens for the devices of one account.
-type office struct {
+// An tokenService issues tokens for the devices of one account.
+type tokenService struct {
 	*stores
 	Issuer   *sas.Issuer
 	Policies *sas.Policies
 	master   string // source of the master key
 }
 
-// openOffice opens an office. Its tokens are for the Table service at tableURL; empty is the
+// openTokenService opens an office. Its tokens are for the Table service at tableURL; empty is the
 // account's own.
-func openOffice(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*office, error) {
-	o := &office{stores: s, Policies: s.policies(log)}
+func openTokenService(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*tokenService, error) {
+	o := &tokenService{stores: s, Policies: s.policies(log)}
 	n := s.enrollments(sas.SealingKey{})
 	fresh, err := nobodyEnrolled(c, n)
 	if err != nil {
@@ -142,7 +149,8 @@ func openOffice(c *cli.Context, s *stores, tableURL string, log *slog.Logger) (*
 }
 
 // server returns a server for devices on a listener, which it closes.
-func (o *office) server(l net.Listener, g serverTLS, limits endpoint.Limits, metrics *endpoint.Metrics, log *slog.Logger) (endpoint.Server, error) {
+func (o *tokenService) server(l net.Listener, g serverTLS, limits endpoint.Limits, metrics *endpoint.Metrics,
+	log *slog.Logger) (endpoint.Server, error) {
 	handler, err := endpoint.New(endpoint.Config{Issuer: o.Issuer, Ready: o.Issuer.Ready, Limits: limits,
 		Metrics: metrics, Log: log, Collectors: policyMetrics(o.Policies)})
 	s := endpoint.Server{Handler: handler, Listener: l, Log: log}
@@ -185,8 +193,10 @@ func listenForDevices(c *cli.Context) (net.Listener, error) {
 		return nil, endpointAdvice(err)
 	}
 	if c.String("tls") == tlsOff && exposed(l) && !c.Bool("behind-proxy") {
-		return nil, errors.Join(usagef(c, "--listen %s can be reached from other machines, and without TLS tokens could be intercepted: use --tls self-signed or "+
-			"--tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy in front of it terminates TLS", address), l.Close())
+		return nil, errors.Join(usagef(c, "--listen %s can be reached from other machines, and without TLS tokens could be "+
+			"intercepted: use --tls self-signed or "+
+			"--tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy in front of it terminates TLS", address),
+			l.Close())
 	}
 	return l, nil
 }

@@ -23,8 +23,9 @@ type tokenScreen struct {
 }
 
 // screen describes an endpoint that devices reach by a URL.
-func (o *office) screen(url string, g serverTLS) tokenScreen {
-	s := tokenScreen{Endpoint: url, Account: o.Account.Name, Storage: o.Account.Table, MasterKey: o.master, Table: o.Issuer.URL}
+func (o *tokenService) screen(url string, g serverTLS) tokenScreen {
+	s := tokenScreen{Endpoint: url, Account: o.Account.Name, Storage: o.Account.Table, MasterKey: o.master,
+		Table: o.Issuer.URL}
 	if g.TLS != nil {
 		s.TLS = &tlsScreen{g.Fingerprint, g.CAFile, g.CAFingerprint}
 	}
@@ -40,7 +41,7 @@ func (s tokenScreen) warn(c *cli.Context, l net.Listener) {
 }
 
 // announce prints the screen.
-func (o *office) announce(c *cli.Context, l net.Listener, g serverTLS) error {
+func (o *tokenService) announce(c *cli.Context, l net.Listener, g serverTLS) error {
 	s := o.screen(g.scheme()+"://"+reach(l), g)
 	s.warn(c, l)
 	if c.Bool("json") {
@@ -54,7 +55,8 @@ func (s tokenScreen) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Token endpoint of storage account %q\n\n", s.Account)
 	for _, line := range [][2]string{
-		{"endpoint", s.Endpoint}, {"tables", s.Table + " (as devices are told)"}, {"storage", s.Storage}, {"master", s.MasterKey},
+		{"endpoint", s.Endpoint}, {"tables", s.Table + " (as devices are told)"}, {"storage", s.Storage}, {"master",
+			s.MasterKey},
 	} {
 		fmt.Fprintf(&b, "  %-10s%s\n", line[0], line[1])
 	}

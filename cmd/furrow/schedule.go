@@ -14,9 +14,12 @@ func scheduleCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "schedule",
 		Usage: "Run the scheduler",
-		Description: "Puts a master job for each slot of each pipeline into its queue. You can run several schedulers: the first to take a\n" +
-			"slot has it. A slot is skipped while too much of the last run is still queued. It creates missing tables and queues,\n" +
-			"and runs until SIGINT or SIGTERM; with --once it does what is due now, for cron. It stores the file of --config as a\n" +
+		Description: "Puts a master job for each slot of each pipeline into its queue. You can run several schedulers: the " +
+			"first to take a\n" +
+			"slot has it. A slot is skipped while too much of the last run is still queued. It creates missing tables and " +
+			"queues,\n" +
+			"and runs until SIGINT or SIGTERM; with --once it does what is due now, for cron. It stores the file of --config " +
+			"as a\n" +
 			"new generation of the configuration unless it has been stored before, and then follows the newest generation." +
 			examples(
 				"schedule",

@@ -20,7 +20,8 @@ func simulateCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "simulate",
 		Usage: "Simulate a fleet of devices",
-		Description: "Enrolls and registers soil probes all over the world, or the devices of a file. They get tokens from the endpoint and\n" +
+		Description: "Enrolls and registers soil probes all over the world, or the devices of a file. They get tokens from " +
+			"the endpoint and\n" +
 			"send readings as real devices do: first their history, as fast as possible, then live readings until Ctrl-C.\n" +
 			"Devices and readings follow from --seed." +
 			examples(
@@ -36,18 +37,25 @@ func simulateCommand() *cli.Command {
 
 func simulateFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "endpoint", DefaultText: "that of the directory of --storage, or " + defaultEndpoint, Usage: "`URL` of the token endpoint"},
+		&cli.StringFlag{Name: "endpoint", DefaultText: "that of the directory of --storage, or " + defaultEndpoint,
+			Usage: "`URL` of the token endpoint"},
 		&cli.IntFlag{Name: "devices", Value: 100, Usage: "`NUMBER` of devices"},
 		&cli.IntFlag{Name: "tenants", Value: 2, Usage: "`NUMBER` of tenants"},
-		&cli.IntFlag{Name: "sensors", Value: 6, Usage: fmt.Sprintf("`NUMBER` of sensors per device, from 1 to %d", model.MaxSensors)},
-		&cli.IntFlag{Name: "months", Value: 36, Usage: "`NUMBER` of months over which devices were deployed, more of them in later months"},
+		&cli.IntFlag{Name: "sensors", Value: 6, Usage: fmt.Sprintf("`NUMBER` of sensors per device, from 1 to %d",
+			model.MaxSensors)},
+		&cli.IntFlag{Name: "months", Value: 36, Usage: "`NUMBER` of months over which devices were deployed, more of them " +
+			"in later months"},
 		durationFlag("every", time.Minute, time.Second, "`DURATION` between two readings of a device"),
-		withDefaultText("each reading at once", durationFlag("send-every", 0, 0, "`DURATION` for which devices collect readings before they send them")),
-		durationFlagUpTo("history", 2*time.Hour, 0, schema.MaxBackfill-time.Hour, "`DURATION` of the past that is sent first; 0 for none"),
-		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes", Usage: "Replay the history this many `TIMES` faster than real time"},
+		withDefaultText("each reading at once", durationFlag("send-every", 0, 0,
+			"`DURATION` for which devices collect readings before they send them")),
+		durationFlagUpTo("history", 2*time.Hour, 0, schema.MaxBackfill-time.Hour,
+			"`DURATION` of the past that is sent first; 0 for none"),
+		&cli.Float64Flag{Name: "pace", DefaultText: "as fast as it goes",
+			Usage: "Replay the history this many `TIMES` faster than real time"},
 		withDefaultText("until Ctrl-C", durationFlag("for", 0, 0, "`DURATION` to run")),
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "Random seed; the same `NUMBER` gives the same fleet"},
-		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "Faults to inject: `DIRT` is none, some, much, or a list of " + fmt.Sprint(simulate.Kinds()) + ", each with an optional rate, such as repeats=0.1,clocks"},
+		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "Faults to inject: `DIRT` is none, some, much, or a list of " +
+			fmt.Sprint(simulate.Kinds()) + ", each with an optional rate, such as repeats=0.1,clocks"},
 		&cli.StringFlag{Name: "report", Usage: "Write the result of each device to `FILE` as JSON lines"},
 		jsonFlag(),
 	}
@@ -74,7 +82,7 @@ func runSimulation(c *cli.Context) error {
 	if err := s.reach(c); err != nil {
 		return err
 	}
-	d, err := openDesk(c)
+	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
@@ -142,11 +150,13 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 
 // simulatedFleet is the fleet of the flags, and how far back it goes.
 func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, err error) {
-	f = simulate.Fleet{Seed: c.Uint64("seed"), Devices: c.Int("devices"), Tenants: c.Int("tenants"), Sensors: c.Int("sensors"), Months: c.Int("months")}
+	f = simulate.Fleet{Seed: c.Uint64("seed"), Devices: c.Int("devices"), Tenants: c.Int("tenants"),
+		Sensors: c.Int("sensors"), Months: c.Int("months")}
 	for _, n := range []struct {
 		flag        string
 		value, most int
-	}{{"devices", f.Devices, 100_000}, {"tenants", f.Tenants, 1000}, {"sensors", f.Sensors, model.MaxSensors}, {"months", f.Months, 600}} {
+	}{{"devices", f.Devices, 100_000}, {"tenants", f.Tenants, 1000}, {"sensors", f.Sensors, model.MaxSensors}, {"months",
+		f.Months, 600}} {
 		if n.value < 1 || n.value > n.most {
 			return f, 0, usagef(c, "--%s is %d; it must be from 1 to %d", n.flag, n.value, n.most)
 		}

@@ -29,7 +29,7 @@ func (r roll) credential(m simulate.Member) (schema.EnrollmentID, string) {
 }
 
 // enroll finds the enrollments of the tenants, or makes them.
-func (d *desk) enroll(c *cli.Context, s *simulation) (roll, error) {
+func (d *deviceAdmin) enroll(c *cli.Context, s *simulation) (roll, error) {
 	all, err := d.Enrollments.All(c.Context)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,8 @@ func simulatedEnrollment(tenant schema.Tenant) schema.EnrollmentID {
 	return schema.EnrollmentID(name[:min(len(name), 20)])
 }
 
-func (d *desk) enrollTenant(c *cli.Context, tenant schema.Tenant, backfill time.Duration) (schema.Enrollment, error) {
+func (d *deviceAdmin) enrollTenant(c *cli.Context, tenant schema.Tenant, backfill time.Duration) (schema.Enrollment,
+	error) {
 	id := simulatedEnrollment(tenant)
 	e, err := d.Enrollments.Get(c.Context, id)
 	if errors.Is(err, sas.ErrNoEnrollment) {

@@ -79,11 +79,13 @@ func (l lateLine) text() string {
 	case l.Pipeline == "":
 		return ""
 	case l.Late == nil:
-		return "Some readings came out of order. Those that came late are in no output until an audit has found them: furrow audit run --wait\n"
+		return "Some readings came out of order. Those that came late are in no output until an audit has found them: " +
+			"furrow audit run --wait\n"
 	case *l.Late == 0:
 		return ""
 	}
-	return fmt.Sprintf("%s came after their devices had been folded further. They wait for the next audits of pipeline %s,\nat %s at the latest, or for this one: furrow audit run --pipeline %s --wait\n",
+	return fmt.Sprintf("%s came after their devices had been folded further. They wait for the next audits of pipeline "+
+		"%s,\nat %s at the latest, or for this one: furrow audit run --pipeline %s --wait\n",
 		many(*l.Late, "reading"), l.Pipeline, l.Until.Format(time.RFC3339), l.Pipeline)
 }
 
@@ -93,7 +95,7 @@ const countFor = 20 * time.Second
 // count counts the late readings of the first pipeline as its tracking rows stand:
 // the rows of a device up to its checkpoint that were never folded. Whoever has
 // stopped the simulation with Ctrl-C is told all the same.
-func (l *lateReadings) count(c *cli.Context, d *desk, members []simulate.Member) (lateLine, error) {
+func (l *lateReadings) count(c *cli.Context, d *deviceAdmin, members []simulate.Member) (lateLine, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), countFor)
 	defer cancel()
 	file, err := configFile(c)
@@ -118,7 +120,8 @@ func (l *lateReadings) count(c *cli.Context, d *desk, members []simulate.Member)
 	return line, err
 }
 
-func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p schema.Pipeline, members []simulate.Member) (late int64, until time.Time, err error) {
+func (l *lateReadings) ofPipeline(ctx context.Context, d *deviceAdmin, p schema.Pipeline,
+	members []simulate.Member) (late int64, until time.Time, err error) {
 	admits, err := d.admits(ctx)
 	if err != nil {
 		return 0, until, err
@@ -163,7 +166,7 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *desk, p schema.Pipelin
 }
 
 // admits is how far back the token of any enrollment may reach.
-func (d *desk) admits(ctx context.Context) (most time.Duration, err error) {
+func (d *deviceAdmin) admits(ctx context.Context) (most time.Duration, err error) {
 	all, err := d.Enrollments.All(ctx)
 	for _, e := range all {
 		most = max(most, e.Admits+sas.ClockSkew)
@@ -173,14 +176,15 @@ func (d *desk) admits(ctx context.Context) (most time.Duration, err error) {
 
 // ofDevice counts those of a device by its tracking row. One that has sent in order,
 // and whose rows are all folded, has none.
-func (l *lateReadings) ofDevice(ctx context.Context, d *desk, track schema.Track) (int64, error) {
+func (l *lateReadings) ofDevice(ctx context.Context, d *deviceAdmin, track schema.Track) (int64, error) {
 	sent, folded, last := l.devices[track.Place.Device()], track.Rows, track.Checkpoint
 	if sent == nil || last == "" || !sent.disordered && folded == sent.stored {
 		return 0, nil
 	}
 	rows := tables.Range{Partitions: tables.Is(string(track.Place.Device())), Rows: tables.Keys{To: last}}
 	there := int64(0)
-	for page, err := range d.Tables.Table(d.Names.Readings()).Rows(ctx, tables.Query{Range: rows, Select: []string{"RowKey"}}) {
+	for page, err := range d.Tables.Table(d.Names.Readings()).Rows(ctx, tables.Query{Range: rows,
+		Select: []string{"RowKey"}}) {
 		if err != nil {
 			return 0, err
 		}

@@ -17,10 +17,14 @@ import (
 
 func replayFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "replay", Usage: "Send the readings of `FILE`: CSV or JSON lines, optionally gzipped; - is standard input. Sensors are columns, or there is a column sensor and a column value. Times are shifted so that the newest is now"},
+		&cli.StringFlag{Name: "replay", Usage: "Send the readings of `FILE`: CSV or JSON lines, optionally gzipped; - is " +
+			"standard input. Sensors are columns, or there is a column sensor and a column value. Times are shifted so that " +
+			"the newest is now"},
 		&cli.StringFlag{Name: "device-column", DefaultText: "guessed", Usage: "`COLUMN` of --replay that names the device"},
-		&cli.StringFlag{Name: "time-column", DefaultText: "guessed", Usage: "`COLUMN` of --replay with the time of a reading"},
-		&cli.StringFlag{Name: "columns", DefaultText: "all that mean nothing else", Usage: "`COLUMNS` of --replay that hold sensors, separated by commas"},
+		&cli.StringFlag{Name: "time-column", DefaultText: "guessed",
+			Usage: "`COLUMN` of --replay with the time of a reading"},
+		&cli.StringFlag{Name: "columns", DefaultText: "all that mean nothing else",
+			Usage: "`COLUMNS` of --replay that hold sensors, separated by commas"},
 		&cli.StringFlag{Name: "tenant", DefaultText: "replay", Usage: "`TENANT` that owns the devices of --replay"},
 		&cli.BoolFlag{Name: "keep-times", Usage: "Do not shift the times of --replay; tokens then admit rows that old"},
 	}
@@ -48,14 +52,17 @@ func newReplay(c *cli.Context) (*simulation, error) {
 	shift := now.Sub(rec.Newest)
 	if c.Bool("keep-times") {
 		if age := now.Sub(rec.Oldest); age > schema.MaxBackfill-time.Hour {
-			return nil, fmt.Errorf("%s: its readings are of %s to %s, and no token admits rows of more than %s; without --keep-times they are shifted so that the newest is now",
+			return nil, fmt.Errorf("%s: its readings are of %s to %s, and no token admits rows of more than %s; without "+
+				"--keep-times they are shifted so that the newest is now",
 				c.String("replay"), rec.Oldest.Format(time.DateOnly), rec.Newest.Format(time.DateOnly), lengthText(int64(schema.MaxBackfill.Seconds())))
 		}
 		shift = 0
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: %s readings of %s devices, from %s to %s%s\n", c.String("replay"), grouped(int64(rec.Readings)), grouped(int64(rec.Devices())),
+	fmt.Fprintf(c.App.ErrWriter, "%s: %s readings of %s devices, from %s to %s%s\n", c.String("replay"),
+		grouped(int64(rec.Readings)), grouped(int64(rec.Devices())),
 		rec.Oldest.Format(time.RFC3339), rec.Newest.Format(time.RFC3339), wrongLines(rec.Wrong))
-	s := &simulation{members: rec.Members(shift), tenants: []schema.Tenant{tenant}, backfill: backfillFor(now.Sub(rec.Oldest.Add(shift))), expected: int64(rec.Readings), wrong: rec.Wrong}
+	s := &simulation{members: rec.Members(shift), tenants: []schema.Tenant{tenant},
+		backfill: backfillFor(now.Sub(rec.Oldest.Add(shift))), expected: int64(rec.Readings), wrong: rec.Wrong}
 	s.run.Members, s.run.From, s.run.Pace = s.members, rec.Oldest.Add(shift), c.Float64("pace")
 	s.run.Sendings = func(m simulate.Member) simulate.Stream { return rec.Sendings(m, shift) }
 	return s, nil
@@ -89,8 +96,9 @@ func readRecording(c *cli.Context, now time.Time) (*replay.Recording, schema.Ten
 	}
 	said := 0
 	rec, err := replay.Read(in, replay.Config{
-		Columns: replay.Columns{Device: c.String("device-column"), Time: c.String("time-column"), Sensors: words(c.String("columns"))},
-		Tenant:  tenant, Name: strings.SplitN(filepath.Base(name), ".", 2)[0], Now: now,
+		Columns: replay.Columns{Device: c.String("device-column"), Time: c.String("time-column"),
+			Sensors: words(c.String("columns"))},
+		Tenant: tenant, Name: strings.SplitN(filepath.Base(name), ".", 2)[0], Now: now,
 		Wrong: func(line int, err error) {
 			if said++; said <= mostSaid {
 				fmt.Fprintf(c.App.ErrWriter, "line %d: %v\n", line, err)

@@ -161,7 +161,7 @@ func (s *soak) kill(t *testing.T) {
 // enroll makes the fleet known, and ready to run.
 func (s *soak) enroll(t *testing.T, f simulate.Fleet) {
 	t.Helper()
-	y := &site{dir: s.dir}
+	y := &fleetFixture{dir: s.dir}
 	y.furrow(t, "enrollment", "add", "soak", "--tenant", "contoso")
 	master, err := readMaster(filepath.Join(s.dir, masterFile))
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *soak) enroll(t *testing.T, f simulate.Fleet) {
 // lag is what status says of it.
 func (s *soak) lag(t *testing.T) string {
 	t.Helper()
-	out, _ := (&site{dir: s.dir}).furrow(t, "status", "--config", s.config)
+	out, _ := (&fleetFixture{dir: s.dir}).furrow(t, "status", "--config", s.config)
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(strings.TrimSpace(line), "lag") {
 			return strings.Join(strings.Fields(line), " ")
@@ -214,7 +214,7 @@ func (s *soak) checkAll(t *testing.T, until time.Time) {
 	began := time.Now()
 	for audited := began; ; time.Sleep(time.Second) {
 		if time.Since(audited) > 10*time.Second {
-			(&site{dir: s.dir}).furrow(t, "audit", "run")
+			(&fleetFixture{dir: s.dir}).furrow(t, "audit", "run")
 			audited = time.Now()
 		}
 		found, err := check.Config{Client: s.client, Pipeline: "live", Until: tables.TicksOf(until), Receipts: s.receipts,

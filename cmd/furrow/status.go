@@ -20,7 +20,8 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "Show pipeline health: lag, runs, queues, held devices",
-		Description: "Lag is the age of the oldest reading that may not be folded yet: the age of the last run that is done.\n" +
+		Description: "Lag is the age of the oldest reading that may not be folded yet: the age of the last run that is " +
+			"done.\n" +
 			"Status takes a handful of requests for each pipeline, however many devices there are. Devices, claims and\n" +
 			"refolds are what the last plan of the fleet has seen; rows, rejects and late rows add what workers have\n" +
 			"folded since, as far as they have told it, which they do every few seconds." +
@@ -37,23 +38,25 @@ type pipelineStatus struct {
 	LagSeconds     *float64        `json:"lagSeconds"` // null where no run is done
 	Devices        int64           `json:"devices"`
 	Behind         int64           `json:"behind"`
-	BehindSeconds  float64         `json:"behindSeconds"`  // age of the oldest checkpoint of those
-	Claimed        int64           `json:"claimed"`        // devices that a job had claimed, and not committed, when the fleet was planned
-	PlannedSeconds *float64        `json:"plannedSeconds"` // since the fleet was planned; null where it never was
-	Held           int64           `json:"held"`
-	Failing        int64           `json:"failing"`
-	Newer          int64           `json:"newer"`      // devices that only a newer version of furrow can fold
-	Unreadable     int64           `json:"unreadable"` // rows of runs that this version cannot read
-	Rows           int64           `json:"rows"`
-	Rejects        int64           `json:"rejects"`
-	RejectsDropped int64           `json:"rejectsDropped"` // of the rejects, those that are no longer kept
-	Late           int64           `json:"late"`
-	Refolds        int64           `json:"refolds"`
-	Audited        *time.Time      `json:"audited"` // slot of the last run that looked whether audits are due, and put them; null where none has
-	Queue          int             `json:"queue"`
-	Catchup        int             `json:"catchup"`
-	Poison         int             `json:"poison"`
-	Runs           []runStatus     `json:"runs"`
+	BehindSeconds  float64         `json:"behindSeconds"` // age of the oldest checkpoint of those
+	// devices that a job had claimed, and not committed, when the fleet was planned
+	Claimed        int64    `json:"claimed"`
+	PlannedSeconds *float64 `json:"plannedSeconds"` // since the fleet was planned; null where it never was
+	Held           int64    `json:"held"`
+	Failing        int64    `json:"failing"`
+	Newer          int64    `json:"newer"`      // devices that only a newer version of furrow can fold
+	Unreadable     int64    `json:"unreadable"` // rows of runs that this version cannot read
+	Rows           int64    `json:"rows"`
+	Rejects        int64    `json:"rejects"`
+	RejectsDropped int64    `json:"rejectsDropped"` // of the rejects, those that are no longer kept
+	Late           int64    `json:"late"`
+	Refolds        int64    `json:"refolds"`
+	// slot of the last run that looked whether audits are due, and put them; null where none has
+	Audited *time.Time  `json:"audited"`
+	Queue   int         `json:"queue"`
+	Catchup int         `json:"catchup"`
+	Poison  int         `json:"poison"`
+	Runs    []runStatus `json:"runs"`
 }
 
 type runStatus struct {
@@ -130,7 +133,8 @@ func statusOf(p config.Pipeline, s query.Status) pipelineStatus {
 func runOf(r worker.RunFigures) runStatus {
 	w := r.Workers
 	audits, audited := r.Audits()
-	return runStatus{Audits: audits, AuditsDone: audited, ByHand: r.ByHand(), Slot: r.Run.Slot.Time(), Skipped: r.Run.Skipped, Done: r.Done(), Seconds: r.Took().Seconds(),
+	return runStatus{Audits: audits, AuditsDone: audited, ByHand: r.ByHand(), Slot: r.Run.Slot.Time(),
+		Skipped: r.Run.Skipped, Done: r.Done(), Seconds: r.Took().Seconds(),
 		Batches: r.Months.Batches + w.Again, BatchesDone: r.BatchesDone(), Devices: w.Devices, Folded: w.Folded,
 		Rows: w.Rows, Late: w.Late, Failed: w.Failed, Operations: w.Operations}
 }
@@ -155,7 +159,8 @@ func (s pipelineStatus) text(w io.Writer) error {
 		text += fmt.Sprintf("  %-8s %s\n", line[0], line[1])
 	}
 	if s.Unreadable > 0 {
-		text += fmt.Sprintf("  %-8s %s of runs that this version of furrow cannot read\n", "unread", many(s.Unreadable, "row"))
+		text += fmt.Sprintf("  %-8s %s of runs that this version of furrow cannot read\n", "unread",
+			many(s.Unreadable, "row"))
 	}
 	for _, r := range s.Runs {
 		text += "  " + r.text() + "\n"
@@ -179,14 +184,16 @@ func (s pipelineStatus) devicesText() string {
 func (s pipelineStatus) rejectsText() string {
 	text := many(s.Rejects, "row") + " with something that could not be folded"
 	if s.RejectsDropped > 0 {
-		text += fmt.Sprintf("; %s of them no longer kept, as each device keeps its newest %d", grouped(s.RejectsDropped), schema.RejectSlots)
+		text += fmt.Sprintf("; %s of them no longer kept, as each device keeps its newest %d", grouped(s.RejectsDropped),
+			schema.RejectSlots)
 	}
 	return text
 }
 
 // auditsText says when readings that came late are found.
 func (s pipelineStatus) auditsText() string {
-	text := "readings that came late wait until they are 1h, 3h, 12h or 2d old, or too old for any token; furrow audit run finds them now"
+	text := "readings that came late wait until they are 1h, 3h, 12h or 2d old, or too old for any token; furrow audit " +
+		"run finds them now"
 	if s.Audited != nil {
 		text += "; last put by run " + s.Audited.Format("15:04:05")
 	}
@@ -195,9 +202,11 @@ func (s pipelineStatus) auditsText() string {
 
 // workText is what is under way.
 func (s pipelineStatus) workText() string {
-	text := fmt.Sprintf("about %s live, %d that catch up (devices far behind, audits, refolds)", many(int64(s.Queue), "message"), s.Catchup)
+	text := fmt.Sprintf("about %s live, %d that catch up (devices far behind, audits, refolds)",
+		many(int64(s.Queue), "message"), s.Catchup)
 	if s.PlannedSeconds != nil {
-		text += fmt.Sprintf("; %s claimed when the fleet was planned %s ago", many(s.Claimed, "device"), short(time.Duration(*s.PlannedSeconds)*time.Second))
+		text += fmt.Sprintf("; %s claimed when the fleet was planned %s ago", many(s.Claimed, "device"),
+			short(time.Duration(*s.PlannedSeconds)*time.Second))
 	}
 	return text
 }
@@ -221,7 +230,8 @@ func (r runStatus) text() string {
 	if r.Done {
 		state = "done in " + short(time.Duration(r.Seconds*float64(time.Second)))
 	}
-	return fmt.Sprintf("%s  %s: %d of %d batches, %s, %s%s; %s", at, state, r.BatchesDone, r.Batches, many(r.Devices, "device"), many(r.Rows, "row"), audits, operations(r.Operations))
+	return fmt.Sprintf("%s  %s: %d of %d batches, %s, %s%s; %s", at, state, r.BatchesDone, r.Batches,
+		many(r.Devices, "device"), many(r.Rows, "row"), audits, operations(r.Operations))
 }
 
 // operations are sums by service, as "tables 12, queues 3".

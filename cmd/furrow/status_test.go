@@ -11,7 +11,7 @@ import (
 )
 
 func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	out, _ := y.furrow(t, "status", "--json", "--pipeline", "live")
 	var all []pipelineStatus
 	if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) != 1 || len(all[0].Runs) == 0 {
@@ -20,7 +20,8 @@ func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
 	s := all[0]
 	r := s.Runs[len(s.Runs)-1]
 	// Three months of one device each share a batch.
-	if s.Devices != int64(y.devices) || s.LagSeconds == nil || *s.LagSeconds > 200 || !r.Done || r.Batches != 1 || r.BatchesDone != 1 || r.Rows != int64(y.devices*90) {
+	if s.Devices != int64(y.devices) || s.LagSeconds == nil || *s.LagSeconds > 200 || !r.Done || r.Batches != 1 ||
+		r.BatchesDone != 1 || r.Rows != int64(y.devices*90) {
 		t.Errorf("the status is\n%s", out)
 	}
 	if s.Rows != r.Rows || s.PlannedSeconds == nil {
@@ -34,12 +35,14 @@ func TestStatusSaysWhatRunsHaveDone(t *testing.T) {
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
 	e.Set("Attempts", tables.Int64(3))
 	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(r.Slot).Add(1e18)))
-	if _, err := y.tables.Table(schema.Names{}.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag)); err != nil {
+	if _, err := y.tables.Table(schema.Names{}.Partitions("live")).Do(t.Context(),
+		tables.Merge(e, tables.AnyETag)); err != nil {
 		t.Fatal(err)
 	}
 	y.furrow(t, "schedule", "--once", "--every", "1s", "--pipeline", "live")
 	y.work(t)
-	if out, _ = y.furrow(t, "status", "--pipeline", "live"); !strings.Contains(out, "1 failing, 1 held") || !strings.Contains(out, "done in") {
+	if out, _ = y.furrow(t, "status", "--pipeline", "live"); !strings.Contains(out, "1 failing, 1 held") ||
+		!strings.Contains(out, "done in") {
 		t.Errorf("with a held device:\n%s", out)
 	}
 }
@@ -55,7 +58,7 @@ func TestStatusOfAPipelineThatNeverRan(t *testing.T) {
 
 // TestDeviceOfANewerVersionIsPassedOverAndSaid: the other devices of its batch are folded.
 func TestDeviceOfANewerVersionIsPassedOverAndSaid(t *testing.T) {
-	y := newSite(t)
+	y := newFleetFixture(t)
 	tracking := y.tables.Table(schema.Names{}.Partitions("live"))
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
 	e.Set(schema.FormatProperty, tables.Int64(schema.Format+1))

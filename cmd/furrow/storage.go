@@ -21,7 +21,8 @@ func storageCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "storage",
 		Usage: "Serve Azure Table, Queue and Blob storage from a local directory",
-		Description: "Listens on three ports: blobs on that of --listen, queues and tables on the next two. Every acknowledged write is on\n" +
+		Description: "Listens on three ports: blobs on that of --listen, queues and tables on the next two. Every " +
+			"acknowledged write is on\n" +
 			"disk. It runs until SIGINT or SIGTERM." +
 			examples(
 				"storage",
@@ -29,10 +30,13 @@ func storageCommand() *cli.Command {
 				"storage --show-key --json"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Value: "./furrow-data", Usage: "Data `DIR`; created if it does not exist"},
-			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10000", Usage: "`ADDR` as host:port; port 0 picks three free ports; no host means every address of this machine"},
-			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (created and kept in DIR/tls), or two PEM files `CERT,KEY`"},
+			&cli.StringFlag{Name: "listen", Value: "127.0.0.1:10000",
+				Usage: "`ADDR` as host:port; port 0 picks three free ports; no host means every address of this machine"},
+			&cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (created and kept in DIR/tls), or two PEM " +
+				"files `CERT,KEY`"},
 			&cli.StringFlag{Name: "account", Value: local.DefaultAccount, Usage: "Account `NAME`"},
-			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"}, DefaultText: "made at the first start", Usage: "Account key in `BASE64`; the first start stores it"},
+			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"}, DefaultText: "made at the first start",
+				Usage: "Account key in `BASE64`; the first start stores it"},
 			&cli.BoolFlag{Name: "show-key", Usage: "Print the account key in the connection string"},
 			jsonFlag(),
 			stopWithInputFlag(),
@@ -126,12 +130,13 @@ func withAdvice(err error, dataFlag, listenFlag string) error {
 	for cause, advice := range map[error]string{
 		syscall.EADDRINUSE:    "another program listens there: stop it, or choose three other ports with " + listenFlag,
 		syscall.EADDRNOTAVAIL: "this machine does not have that address: choose another with " + listenFlag,
-		syscall.EACCES:        "this user may not do that: choose another directory with " + dataFlag + ", or ports above 1023 with " + listenFlag,
-		local.ErrInUse:        "another process serves it: stop that one, or choose another directory with " + dataFlag,
-		local.ErrNewer:        "run that version, or choose another directory with " + dataFlag,
-		syscall.ENOTDIR:       "that is a file: choose another directory with " + dataFlag,
-		syscall.EROFS:         "nothing can be written there: choose another directory with " + dataFlag,
-		syscall.ENOSPC:        "the disk is full: make room, or choose another directory with " + dataFlag,
+		syscall.EACCES: "this user may not do that: choose another directory with " + dataFlag +
+			", or ports above 1023 with " + listenFlag,
+		local.ErrInUse:  "another process serves it: stop that one, or choose another directory with " + dataFlag,
+		local.ErrNewer:  "run that version, or choose another directory with " + dataFlag,
+		syscall.ENOTDIR: "that is a file: choose another directory with " + dataFlag,
+		syscall.EROFS:   "nothing can be written there: choose another directory with " + dataFlag,
+		syscall.ENOSPC:  "the disk is full: make room, or choose another directory with " + dataFlag,
 	} {
 		if errors.Is(err, cause) {
 			return fmt.Errorf("%w (%s)", err, advice)

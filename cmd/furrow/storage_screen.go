@@ -52,7 +52,8 @@ func announce(c *cli.Context, server *local.Server, l local.Listeners, dir strin
 		s.TLS = &tlsScreen{g.Fingerprint, g.CAFile, g.CAFingerprint}
 	}
 	if g.TLS == nil && exposed(l.Table) {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s can be reached from other machines, without TLS: whoever listens on the way can read tokens and readings. Use --tls self-signed, or listen on 127.0.0.1.\n", l.Table.Addr())
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s can be reached from other machines, without TLS: whoever listens on the "+
+			"way can read tokens and readings. Use --tls self-signed, or listen on 127.0.0.1.\n", l.Table.Addr())
 	}
 	if c.Bool("json") {
 		return json.NewEncoder(c.App.Writer).Encode(s)
@@ -80,7 +81,8 @@ func (s screen) text() string {
 	} else {
 		c := s.where
 		c.Key = "$(cat " + quoted(s.KeyFile) + ")"
-		fmt.Fprintf(&b, "\nConnection string, for a shell that can read the key (--show-key prints it in full)\n  export AZURE_STORAGE_CONNECTION_STRING=\"%s\"\n", setup.ConnectionString(c))
+		fmt.Fprintf(&b, "\nConnection string, for a shell that can read the key (--show-key prints it in full)\n  export "+
+			"AZURE_STORAGE_CONNECTION_STRING=\"%s\"\n", setup.ConnectionString(c))
 	}
 	b.WriteString("\nStop it with Ctrl-C.\n")
 	return b.String()

@@ -25,7 +25,7 @@ func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
 		place  = `Halle "7", <Süd> 100 %`
 		label  = "Typ & Größe=p/7, 'x'"
 	)
-	f := &site{dir: t.TempDir()}
+	f := &fleetFixture{dir: t.TempDir()}
 	startStorage(t, nil, "--data", f.dir)
 	f.furrow(t, "enrollment", "add", "plant1", "--tenant", tenant)
 	f.furrow(t, "enrollment", "add", "plant2", "--tenant", "Größe")
@@ -67,7 +67,7 @@ func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
 }
 
 // send writes a reading with the device's own token.
-func (f *site) send(t *testing.T, id string, at time.Time) {
+func (f *fleetFixture) send(t *testing.T, id string, at time.Time) {
 	t.Helper()
 	out, _ := f.furrow(t, "token", id, "--json")
 	var a sas.Answer
@@ -82,7 +82,7 @@ func (f *site) send(t *testing.T, id string, at time.Time) {
 }
 
 // pages follows links from the list of tenants to a device of the tenant, and back.
-func (f *site) pages(t *testing.T, tenant, site string) {
+func (f *fleetFixture) pages(t *testing.T, tenant, site string) {
 	t.Helper()
 	d := startDashboard(t, "--storage", f.dir)
 	link := regexp.MustCompile(`href="([^"]*)"`)

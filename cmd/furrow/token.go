@@ -19,12 +19,15 @@ func tokenCommand() *cli.Command {
 		Name:      "token",
 		Usage:     "Issue a device token manually, for firmware that cannot request one",
 		ArgsUsage: "DEVICE",
-		Description: "The device must be registered (furrow device add). The token allows adding rows to the device's own partition\n" +
+		Description: "The device must be registered (furrow device add). The token allows adding rows to the device's own " +
+			"partition\n" +
 			"until it expires, or until a device of its cohort is revoked. It is recorded like any other token." +
 			examples("token pump-7", "token pump-7 --life 30d --json"),
 		Flags: append(storageFlags(), tableURLFlag(),
-			withDefaultText("the enrollment's", durationFlagUpTo("life", 0, time.Minute, schema.MaxLife, "`DURATION` until it expires, such as 30d; at most 90d")),
-			&cli.BoolFlag{Name: "shared", Usage: "Allow a life of more than a day although devices with short tokens share the table: revoking one of them may end it"},
+			withDefaultText("the enrollment's", durationFlagUpTo("life", 0, time.Minute, schema.MaxLife,
+				"`DURATION` until it expires, such as 30d; at most 90d")),
+			&cli.BoolFlag{Name: "shared", Usage: "Allow a life of more than a day although devices with short tokens share " +
+				"the table: revoking one of them may end it"},
 			&cli.BoolFlag{Name: "json", Usage: "Print the endpoint's response as a line of JSON"}),
 		Action: issueToken,
 	}
@@ -49,11 +52,16 @@ func issueToken(c *cli.Context) error {
 		return err
 	}
 	if life > sas.LongLife && e.Life <= sas.LongLife && !c.Bool("shared") {
-		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this token too and lock out firmware "+
+		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this token too and "+
+			"lock out firmware "+
 			"that cannot request another; add an enrollment with a long --life, which gets its own table, or use --shared", e.ID, e.Life)
 	}
 	if life > 0 {
-		if e, err = n.Change(c.Context, e.ID, func(e *schema.Enrollment) error { e.Admits = max(e.Admits, life+e.Backfill); return nil }); err != nil {
+		if e, err = n.Change(c.Context, e.ID, func(e *schema.Enrollment) error {
+			e.Admits = max(e.Admits,
+				life+e.Backfill)
+			return nil
+		}); err != nil {
 			return err
 		}
 		e.Life = life
@@ -76,7 +84,8 @@ func issueToken(c *cli.Context) error {
 func enrollmentOf(c *cli.Context, s *stores, n *sas.Enrollments, device schema.DeviceID) (schema.Enrollment, error) {
 	d, err := sas.NewRegistry(s.Tables, s.Names).Get(c.Context, device)
 	if errors.Is(err, tables.ErrNotFound) {
-		return schema.Enrollment{}, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device, device)
+		return schema.Enrollment{}, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device,
+			device)
 	}
 	if err != nil {
 		return schema.Enrollment{}, err

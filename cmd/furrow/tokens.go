@@ -30,10 +30,12 @@ func (s *stores) enrollments(m sas.SealingKey) *sas.Enrollments {
 
 // issuer returns an issuer for the Table service at a URL; empty is the account's own.
 func (s *stores) issuer(url string, n *sas.Enrollments, p *sas.Policies) (*sas.Issuer, error) {
-	return sas.NewIssuer(sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p, Registry: sas.NewRegistry(s.Tables, s.Names)})
+	return sas.NewIssuer(sas.IssuerConfig{Account: s.Account, URL: url, Enrollments: n, Policies: p,
+		Registry: sas.NewRegistry(s.Tables, s.Names)})
 }
 
 // tableURLFlag belongs to commands that issue tokens.
 func tableURLFlag() cli.Flag {
-	return &cli.StringFlag{Name: "table-url", DefaultText: "the account's own", Usage: "`URL` of the Table service as devices reach it, if it differs from the one of this machine"}
+	return &cli.StringFlag{Name: "table-url", DefaultText: "the account's own",
+		Usage: "`URL` of the Table service as devices reach it, if it differs from the one of this machine"}
 }

@@ -18,8 +18,10 @@ func upCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "up",
 		Usage: "Run storage, token endpoint, scheduler, worker and dashboard in one process",
-		Description: "Serves storage from a directory, issues device tokens, schedules runs, processes them, and serves the dashboard.\n" +
-			"If --storage is a connection string or a URL, it uses that account instead of a directory. It runs until SIGINT or\n" +
+		Description: "Serves storage from a directory, issues device tokens, schedules runs, processes them, and serves " +
+			"the dashboard.\n" +
+			"If --storage is a connection string or a URL, it uses that account instead of a directory. It runs until SIGINT " +
+			"or\n" +
 			"SIGTERM; after a crash, it continues where it was. It stores the file of --config as a new generation of the\n" +
 			"configuration unless it has been stored before, and then follows the newest generation." +
 			examples(
@@ -27,11 +29,16 @@ func upCommand() *cli.Command {
 				"up --listen 0.0.0.0:10080 --tls self-signed",
 				"up --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
-			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` for blobs, on the host of --listen; queues and tables use the next two; 0 picks three free ports"},
-			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen", Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, unless --table-url is given"},
+			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` for blobs, on the host of --listen; queues and " +
+				"tables use the next two; 0 picks three free ports"},
+			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen",
+				Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, unless " +
+					"--table-url is given"},
 			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"},
 			&cli.BoolFlag{Name: "no-worker", Usage: "Run no worker in this process"},
-			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard, Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. An address that other machines can reach requires --tls, and a password or token"},
+			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard,
+				Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. An address that other machines can reach " +
+					"requires --tls, and a password or token"},
 			&cli.BoolFlag{Name: "no-dashboard", Usage: "Serve no dashboard"},
 			silentFlag(),
 			jsonFlag(),
@@ -86,7 +93,8 @@ func checkUp(c *cli.Context) (endpoint.Limits, error) {
 	}
 	if public := c.String("public-url"); public != "" {
 		if u, err := url.Parse(public); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return endpoint.Limits{}, usagef(c, "--public-url is %q; it takes a URL such as https://furrow.example:10080", public)
+			return endpoint.Limits{}, usagef(c, "--public-url is %q; it takes a URL such as https://furrow.example:10080",
+				public)
 		}
 	}
 	if err := checkTLS(c); err != nil {
@@ -116,8 +124,8 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	metrics := endpoint.NewMetrics()
 	figures := &worker.Figures{Worker: roles.WorkerName()}
 	h.c.Context = ctx
-	f, s, err := openFleetOffering(h.c, watcher{Table: metrics.CountTable},
-		watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
+	f, s, err := openFleetOffering(h.c, operationHooks{Table: metrics.CountTable},
+		operationHooks{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
@@ -128,7 +136,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	if table := h.c.String("table-url"); table != "" {
 		tableURL = table
 	}
-	o, err := openOffice(h.c, s, tableURL, h.log)
+	o, err := openTokenService(h.c, s, tableURL, h.log)
 	if err != nil {
 		return err
 	}
@@ -143,10 +151,15 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	if err := h.announce(ctx, o, f); err != nil {
 		return err
 	}
-	runs := []func(context.Context) error{server.Run, o.Policies.Run, func(ctx context.Context) error { return f.Schedule(ctx, 0) }}
+	runs := []func(context.Context) error{server.Run, o.Policies.Run,
+		func(ctx context.Context) error {
+			return f.Schedule(ctx,
+				0)
+		}}
 	if !h.c.Bool("no-worker") {
 		runs = append(runs, func(ctx context.Context) error {
-			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: h.c.Int("jobs"), Lease: worker.DefaultLease})
+			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: h.c.Int("jobs"),
+				Lease: worker.DefaultLease})
 		})
 	}
 	if shown != nil {

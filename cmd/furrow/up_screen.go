@@ -28,9 +28,10 @@ type upPipeline struct {
 }
 
 // announce says what runs where, and how to add a device.
-func (h upServer) announce(ctx context.Context, o *office, f *roles.Fleet) error {
+func (h upServer) announce(ctx context.Context, o *tokenService, f *roles.Fleet) error {
 	dir := storageDirectory(h.c)
-	s := upScreen{tokenScreen: o.screen(h.endpoint(), h.tls), Data: dir, Worker: !h.c.Bool("no-worker"), Generation: f.Generation}
+	s := upScreen{tokenScreen: o.screen(h.endpoint(), h.tls), Data: dir, Worker: !h.c.Bool("no-worker"),
+		Generation: f.Generation}
 	if h.dashboard != nil {
 		s.Dashboard = h.dashboard.url()
 	}
@@ -78,7 +79,9 @@ func (s upScreen) text(storage, enrollment string) string {
 	if !s.Worker {
 		runs += "; workers run elsewhere"
 	}
-	lines := [][2]string{{"dashboard", s.Dashboard}, {"tokens", s.Endpoint}, {"tables", s.Table}, {"storage", s.Storage}, {"data", s.Data}, {"master key", s.MasterKey}, {"pipelines", runs},
+	lines := [][2]string{{"dashboard", s.Dashboard}, {"tokens", s.Endpoint}, {"tables", s.Table}, {"storage", s.Storage},
+		{"data", s.Data}, {"master key", s.MasterKey}, {"pipelines",
+			runs},
 		{"config", fmt.Sprintf("generation %d", s.Generation)}}
 	if s.Storage == s.Table {
 		lines[3][1] = ""
@@ -93,6 +96,7 @@ func (s upScreen) text(storage, enrollment string) string {
 	if enrollment == "" {
 		fmt.Fprintf(&b, "  furrow enrollment add plant1 --tenant contoso%s\n", storage)
 	}
-	fmt.Fprintf(&b, "  furrow device add pump-7%s | sh\nSee what comes of it:\n  furrow query pump-7 --latest%s\n  furrow status%s\n\nStop it with Ctrl-C.\n", storage, storage, storage)
+	fmt.Fprintf(&b, "  furrow device add pump-7%s | sh\nSee what comes of it:\n  furrow query pump-7 --latest%s\n  "+
+		"furrow status%s\n\nStop it with Ctrl-C.\n", storage, storage, storage)
 	return b.String()
 }

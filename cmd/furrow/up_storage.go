@@ -32,7 +32,8 @@ func openEmbeddedStorage(c *cli.Context, g serverTLS, log *slog.Logger) (p *embe
 		return nil, usagef(c, "--listen: %v", err)
 	}
 	p = &embeddedStorage{}
-	if p.listeners, err = listen(net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port"))), "--storage-port"); err != nil {
+	if p.listeners, err = listen(net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port"))),
+		"--storage-port"); err != nil {
 		return nil, err
 	}
 	p.devices = p.listeners.Table
@@ -56,7 +57,8 @@ func (p *embeddedStorage) open(c *cli.Context, g serverTLS, log *slog.Logger) (e
 			return err
 		}
 		outer := g.protect(p.listeners)
-		p.listeners = local.Listeners{Blob: setup.Merge(outer.Blob, own.Blob), Queue: setup.Merge(outer.Queue, own.Queue), Table: setup.Merge(outer.Table, own.Table)}
+		p.listeners = local.Listeners{Blob: setup.Merge(outer.Blob, own.Blob), Queue: setup.Merge(outer.Queue, own.Queue),
+			Table: setup.Merge(outer.Table, own.Table)}
 	}
 	return withAdvice(setup.WriteConnection(dir, here(p.server, own, serverTLS{})), "--storage", "--storage-port")
 }

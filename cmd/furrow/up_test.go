@@ -24,7 +24,8 @@ func startUp(t *testing.T, args ...string) *runningUp {
 	ctx, stop := context.WithCancel(t.Context())
 	u := &runningUp{running: running{stop: stop, exit: make(chan int, 1), stderr: &lockedBuffer{}}}
 	out, stdout := io.Pipe()
-	line := append([]string{"furrow", "up", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0"}, args...)
+	line := append([]string{"furrow", "up", "--json", "--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard",
+		"127.0.0.1:0"}, args...)
 	go func() {
 		code := run(ctx, line, nil, stdout, u.stderr)
 		stdout.Close()
@@ -70,7 +71,7 @@ const everySecond = `pipelines:
 func TestUpFoldsADevicesFirstReading(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "furrow.yaml")
 	writeConfig(t, config, everySecond)
-	y := &site{dir: dir}
+	y := &fleetFixture{dir: dir}
 	u := startUp(t, "--storage", dir, "--config", config)
 	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "contoso")
 	for i, device := range []string{"pump-7", "pump-8"} {
@@ -95,9 +96,10 @@ func TestUpFoldsADevicesFirstReading(t *testing.T) {
 
 func TestUpOverTLSServesDevicesAndThisMachine(t *testing.T) {
 	dir := t.TempDir()
-	y := &site{dir: dir}
+	y := &fleetFixture{dir: dir}
 	u := startUp(t, "--storage", dir, "--tls", "self-signed", "--no-worker")
-	if !strings.HasPrefix(u.said.Endpoint, "https://") || !strings.HasPrefix(u.said.Table, "https://") || !strings.HasPrefix(u.said.Storage, "http://127.0.0.1:") {
+	if !strings.HasPrefix(u.said.Endpoint, "https://") || !strings.HasPrefix(u.said.Table, "https://") ||
+		!strings.HasPrefix(u.said.Storage, "http://127.0.0.1:") {
 		t.Errorf("it says %+v", u.said)
 	}
 	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "contoso")
@@ -113,15 +115,23 @@ func TestSecondUpSaysWhatIsInItsWay(t *testing.T) {
 	u := startUp(t, "--storage", dir, "--no-worker")
 	port := u.said.Endpoint[strings.LastIndex(u.said.Endpoint, ":")+1:]
 	for want, args := range map[string][]string{
-		"another process serves it: stop that one, or choose another directory with --storage": {"--listen", "127.0.0.1:0", "--storage-port", "0", "--storage", dir},
-		"choose another port with --listen":                                                    {"--listen", "127.0.0.1:" + port, "--storage-port", "0", "--storage", t.TempDir()},
-		"could be intercepted":                                                                 {"--listen", "0.0.0.0:0", "--storage-port", "0", "--storage", t.TempDir()},
-		"--public-url is":                                                                      {"--public-url", "furrow", "--storage", t.TempDir()},
-		"--jobs is 0":                                                                          {"--jobs", "0", "--storage", t.TempDir()},
-		"--storage-port is 70000":                                                              {"--storage-port", "70000", "--storage", t.TempDir()},
-		"/nowhere.yaml":                                                                        {"--config", "/nowhere.yaml", "--storage", t.TempDir()},
+		"another process serves it: stop that one, or choose another directory with --storage": {"--listen", "127.0.0.1:0",
+			"--storage-port", "0", "--storage", dir},
+		"choose another port with --listen": {"--listen", "127.0.0.1:" +
+			port, "--storage-port", "0", "--storage", t.TempDir()},
+		"could be intercepted": {"--listen", "0.0.0.0:0",
+			"--storage-port", "0", "--storage", t.TempDir()},
+		"--public-url is": {"--public-url", "furrow",
+			"--storage", t.TempDir()},
+		"--jobs is 0": {"--jobs", "0", "--storage",
+			t.TempDir()},
+		"--storage-port is 70000": {"--storage-port", "70000",
+			"--storage", t.TempDir()},
+		"/nowhere.yaml": {"--config", "/nowhere.yaml",
+			"--storage", t.TempDir()},
 	} {
-		if code, out, errs := furrow(t.Context(), append([]string{"up", "--no-dashboard"}, args...)...); code == exitOK || !strings.Contains(errs, want) {
+		if code, out, errs := furrow(t.Context(), append([]string{"up", "--no-dashboard"}, args...)...); code == exitOK ||
+			!strings.Contains(errs, want) {
 			t.Errorf("up %v: exit %d\n%s%s\nwant %q", args, code, out, errs, want)
 		}
 	}

@@ -87,7 +87,8 @@ func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "Print version information",
-		Description: "Prints the version, the commit that the binary was built from, the time of that commit, the version of Go,\n" +
+		Description: "Prints the version, the commit that the binary was built from, the time of that commit, the version " +
+			"of Go,\n" +
 			"and the number of each stored format. What the build did not record is \"unknown\": \"go run\" records no commit." +
 			examples("version", "version --json"),
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},

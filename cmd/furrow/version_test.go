@@ -27,9 +27,11 @@ func TestVersionSaysOnlyWhatTheBuildRecorded(t *testing.T) {
 		want    string
 	}{
 		"clone": {build("v0.0.0-20261122031330-4eaad86", clean...), "",
-			"furrow v0.0.0-20261122031330-4eaad86\nrevision   4eaad86\ncommitted  2026-11-22T03:13:30Z\nbuilt with go1.26.0 for linux/arm64\n"},
+			"furrow v0.0.0-20261122031330-4eaad86\nrevision   4eaad86\ncommitted  2026-11-22T03:13:30Z\nbuilt with go1.26.0 " +
+				"for linux/arm64\n"},
 		"modified clone": {build("v1.2.0+dirty", modified...), "",
-			"furrow v1.2.0+dirty\nrevision   4eaad86, modified\ncommitted  2026-11-22T03:13:30Z\nbuilt with go1.26.0 for linux/arm64\n"},
+			"furrow v1.2.0+dirty\nrevision   4eaad86, modified\ncommitted  2026-11-22T03:13:30Z\nbuilt with go1.26.0 for " +
+				"linux/arm64\n"},
 		"release": {build("(devel)", clean...), "v2.0.1",
 			"furrow v2.0.1\nrevision   4eaad86\ncommitted  2026-11-22T03:13:30Z\nbuilt with go1.26.0 for linux/arm64\n"},
 		"go run": {build("(devel)", clone[:2]...), "",

@@ -13,8 +13,10 @@ func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "worker",
 		Usage: "Run a worker",
-		Description: "You can run any number of workers: if one dies, the others take over its jobs. It creates missing tables and queues,\n" +
-			"and runs until SIGINT or SIGTERM, when it gives unfinished jobs back. It follows the stored configuration; --config\n" +
+		Description: "You can run any number of workers: if one dies, the others take over its jobs. It creates missing " +
+			"tables and queues,\n" +
+			"and runs until SIGINT or SIGTERM, when it gives unfinished jobs back. It follows the stored configuration; " +
+			"--config\n" +
 			"applies only while none is stored." +
 			examples(
 				"worker",
@@ -22,7 +24,8 @@ func workerCommand() *cli.Command {
 				"worker --storage env:AZURE_STORAGE_CONNECTION_STRING --idle-exit 5m"),
 		Flags: append(fleetFlags(),
 			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"},
-			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour, "`DURATION` after which another worker takes over the jobs of a dead one"),
+			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour,
+				"`DURATION` after which another worker takes over the jobs of a dead one"),
 			durationFlag("idle-exit", 0, time.Second, "`DURATION` without work after which the worker ends (default: never)"),
 			verboseFlag(), stopWithInputFlag()),
 		Action: work,
@@ -42,7 +45,8 @@ func work(c *cli.Context) error {
 	ctx, stop := untilStopped(c)
 	defer stop()
 	c.Context = ctx
-	f, _, err := openFleet(c, watcher{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
+	f, _, err := openFleet(c, operationHooks{Table: figures.CountTable, Queue: figures.CountQueue,
+		Object: figures.CountObject})
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
@@ -50,5 +54,6 @@ func work(c *cli.Context) error {
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease, IdleExit: durationOf(c, "idle-exit")})
+	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease,
+		IdleExit: durationOf(c, "idle-exit")})
 }

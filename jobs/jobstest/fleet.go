@@ -62,7 +62,8 @@ func (w *World) Place(d schema.DeviceID) schema.Place { return w.Member(d, "").P
 // marks keep nobody away: both are courtesies, and whatever holds must hold without.
 func (f *Fleet) Pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
-	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names, Hold: -time.Second, Marks: -time.Second,
+	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names, Hold: -time.Second,
+		Marks:      -time.Second,
 		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 }
 
@@ -141,7 +142,8 @@ func (f *Fleet) Message() jobs.Message {
 // Track is the tracking row of a device.
 func (f *Fleet) Track(t *testing.T, d schema.DeviceID) tables.Entity {
 	t.Helper()
-	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(), string(f.World.Place(d).Key))
+	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(),
+		string(f.World.Place(d).Key))
 	Must(t, err)
 	return e
 }

@@ -84,7 +84,7 @@ func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.
 	if err != nil {
 		return jobs.FoldResult{}, fmt.Errorf("rollup of %s: %w", d.Device, err)
 	}
-	work := folding{fold: f, member: d, state: st}
+	work := foldRun{fold: f, member: d, state: st}
 	for i := range samples {
 		if err := work.sample(&samples[i]); err != nil {
 			return jobs.FoldResult{}, err
@@ -120,7 +120,7 @@ func (f *Fold) Open(d schema.Member, state []byte) ([]jobs.Effect, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rollup of %s: %w", d.Device, err)
 	}
-	work := folding{member: d, state: st}
+	work := foldRun{member: d, state: st}
 	for i := range st.open {
 		if b := &st.open[i]; b.begun {
 			b.changed = true
@@ -130,15 +130,15 @@ func (f *Fold) Open(d schema.Member, state []byte) ([]jobs.Effect, error) {
 	return work.out.Effects, nil
 }
 
-// folding is one call of Fold.
-type folding struct {
+// foldRun is one call of Fold.
+type foldRun struct {
 	fold   *Fold
 	member schema.Member
 	state  *state
 	out    jobs.FoldResult
 }
 
-func (w *folding) sample(s *jobs.Sample) error {
+func (w *foldRun) sample(s *jobs.Sample) error {
 	if w.state.begun && s.Key.Compare(w.state.last) <= 0 {
 		return errOrder
 	}
@@ -157,7 +157,7 @@ func (w *folding) sample(s *jobs.Sample) error {
 }
 
 // values adds the numbers of a sample to all open buckets.
-func (w *folding) values(s *jobs.Sample) {
+func (w *foldRun) values(s *jobs.Sample) {
 	refused := 0
 	for i := range s.Values {
 		v := &s.Values[i]
@@ -173,13 +173,14 @@ func (w *folding) values(s *jobs.Sample) {
 		}
 	}
 	if refused > maxRefusals {
-		w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Reason: fmt.Sprintf("and %d more of its values", refused-maxRefusals)})
+		w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(),
+			Reason: fmt.Sprintf("and %d more of its values", refused-maxRefusals)})
 	}
 }
 
 // value adds a number to the open buckets that have its sensor or room for it, and
 // gives one that has not.
-func (w *folding) value(place int, v *jobs.SensorValue) (full *bucket) {
+func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 	sensor := w.state.sensor(place, v.Sensor)
 	for i := range w.state.open {
 		b := &w.state.open[i]
@@ -202,22 +203,25 @@ func (w *folding) value(place int, v *jobs.SensorValue) (full *bucket) {
 // maxRefusals is how many refusals of a sample are told apart.
 const maxRefusals = 10
 
-func (w *folding) refuse(s *jobs.Sample, sensor string, full *bucket) {
-	reason := fmt.Sprintf("the %s that it lies in has %d other sensors already, which is the most that is kept", full.window, full.sensors)
+func (w *foldRun) refuse(s *jobs.Sample, sensor string, full *bucket) {
+	reason := fmt.Sprintf("the %s that it lies in has %d other sensors already, which is the most that is kept",
+		full.window, full.sensors)
 	if full.sensors < jobs.MaxSensors {
-		reason = fmt.Sprintf("the names of the %d other sensors of the %s that it lies in leave no room for it", full.sensors, full.window)
+		reason = fmt.Sprintf("the names of the %d other sensors of the %s that it lies in leave no room for it", full.sensors,
+			full.window)
 	}
 	w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Sensor: sensor, Reason: reason})
 }
 
 // effect asks for a bucket to be written as it is now; one that did not change
 // since it was last written is only reported closed.
-func (w *folding) effect(b *bucket, closed bool) {
+func (w *foldRun) effect(b *bucket, closed bool) {
 	d := w.member
 	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{
-		Table:        table,
-		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start), Month: d.Month}.String(),
-		RowKey:       schema.RollupRow{Device: d.Device, Bucket: b.start}.String(),
+		Table: table,
+		PartitionKey: schema.RollupPartition{Tenant: d.Tenant, Window: b.window, Day: schema.DayOf(b.start),
+			Month: d.Month}.String(),
+		RowKey: schema.RollupRow{Device: d.Device, Bucket: b.start}.String(),
 	}}
 	if b.changed || b.sensors == 0 {
 		e.Properties = []tables.Property{} // none where no sample had a number

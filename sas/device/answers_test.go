@@ -88,7 +88,7 @@ func TestVerdictsOfStorageResponses(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
 		body   string
-		want   verdict
+		want   deliveryResult
 	}{
 		"a row that exists":     {409, `{"odata.error":{"code":"EntityAlreadyExists"}}`, exists},
 		"a table being deleted": {409, `{"odata.error":{"code":"TableBeingDeleted"}}`, unknown},

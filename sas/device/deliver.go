@@ -58,20 +58,20 @@ func (s *sender) discardToken(err error) error {
 	return err
 }
 
-// A verdict is what a response of storage says about rows.
-type verdict int
+// A deliveryResult is what a response of storage says about rows.
+type deliveryResult int
 
 const (
-	unknown  verdict = iota // no response, or one that does not tell
-	stored                  // all rows are stored
-	exists                  // a row already exists
-	rejected                // a row is invalid
-	denied                  // the token is not accepted
+	unknown  deliveryResult = iota // no response, or one that does not tell
+	stored                         // all rows are stored
+	exists                         // a row already exists
+	rejected                       // a row is invalid
+	denied                         // the token is not accepted
 )
 
 // An outcome is the result of a request.
 type outcome struct {
-	verdict verdict
+	verdict deliveryResult
 	index   int // of the row concerned; -1 if unknown
 	err     error
 }

@@ -72,6 +72,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	// Output:
+	//
 	// {"PartitionKey":"pump-7","RowKey":"0639308592000000000-…","Pump":"on","Temperature@odata.type":"Edm.Double","Temperature":21.5}
 	// stored: 1
 }

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	rightProof = "SharedAccessSignature sr=furrow%2Fregistrations%2Fpump-7&sig=c2lnbmF0dXJlLW9mLXRoZS1kZXZpY2U%3D&se=2000000000"
+	rightProof = "SharedAccessSignature " +
+		"sr=furrow%2Fregistrations%2Fpump-7&sig=c2lnbmF0dXJlLW9mLXRoZS1kZXZpY2U%3D&se=2000000000"
 	wrongProof = "SharedAccessSignature sr=furrow%2Fregistrations%2Fpump-7&sig=Z3Vlc3NlZC1ieS1hLXN0cmFuZ2Vy&se=2000000000"
 	secretSAS  = "sv=2019-02-02&tn=readings&sig=c2VjcmV0LW9mLXRoZS10b2tlbg%3D%3D"
 )

@@ -71,7 +71,8 @@ func (tables) PropertiesAreAtMost252(t *testing.T, a Account) {
 	}
 	expect(t, a, "252 and 10 merged",
 		outcome(c.UpsertEntity(t.Context(), row(t, "p", "1", half),
-			&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})), "400 TooManyProperties", differs(Azurite, "ok", uncounted))
+			&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeMerge})), "400 TooManyProperties",
+		differs(Azurite, "ok", uncounted))
 }
 
 const anyName = "takes any property name"

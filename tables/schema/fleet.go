@@ -59,7 +59,8 @@ func ParseMemberKey(s string) (MemberKey, error) {
 
 // Member is the first membership of a device.
 func (d Device) Member() Member {
-	return Member{Month: d.Month, Tenant: d.Tenant, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment, Site: d.Site, Labels: d.Labels}
+	return Member{Month: d.Month, Tenant: d.Tenant, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment,
+		Site: d.Site, Labels: d.Labels}
 }
 
 // Agrees reports whether m says the same about its device as o; spans do not count.
@@ -84,7 +85,8 @@ func (m Member) Entity() (tables.Entity, error) {
 // MemberOf is a row of the table fleet.
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
-	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")), Site: Site(f.String("Site")), ETag: e.ETag}
+	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
+		Site: Site(f.String("Site")), ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)

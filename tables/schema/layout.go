@@ -30,7 +30,8 @@ func CheckLayout(ctx context.Context, fleet *tables.Table) error {
 		return err
 	}
 	if has := e.Get("Layout").Int(); has != Layout {
-		return fmt.Errorf("%w: the fleet in this storage has layout %d, and this program knows layout %d: use the version of furrow that the fleet was made with",
+		return fmt.Errorf("%w: the fleet in this storage has layout %d, and this program knows layout %d: use the version "+
+			"of furrow that the fleet was made with",
 			ErrLayout, has, Layout)
 	}
 	return nil

@@ -42,7 +42,8 @@ type MonthFigures struct {
 func (m *MonthFigures) counts() []count {
 	return []count{
 		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
-		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
+		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Dropped",
+			&m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
 		{"Batches", &m.Batches}, {"Audits", &m.Audits}, {"Again", &m.Again},
 	}
 }
@@ -55,7 +56,8 @@ func (m *MonthFigures) Add(o MonthFigures) {
 
 // Entity is m as it is stored.
 func (m MonthFigures) Entity() (tables.Entity, error) {
-	e := tables.Entity{PartitionKey: FiguresPartition(m.Pipeline, m.Slot), RowKey: monthFigures + Separator + m.Month.String()}
+	e := tables.Entity{PartitionKey: FiguresPartition(m.Pipeline, m.Slot), RowKey: monthFigures + Separator +
+		m.Month.String()}
 	setCounts(&e, m.counts())
 	if m.Lag >= time.Second {
 		e.Set("LagSeconds", tables.Int64(int64(m.Lag/time.Second)))
@@ -82,5 +84,6 @@ func MonthFiguresOf(e tables.Entity) (MonthFigures, error) {
 
 // MonthsOf are the rows of the months in the figures of a run.
 func MonthsOf(p Pipeline, slot tables.Ticks) tables.Range {
-	return tables.Range{Partitions: tables.Is(FiguresPartition(p, slot)), Rows: tables.KeysWithPrefix(monthFigures + Separator)}
+	return tables.Range{Partitions: tables.Is(FiguresPartition(p, slot)), Rows: tables.KeysWithPrefix(monthFigures +
+		Separator)}
 }

@@ -32,9 +32,10 @@ type WorkerFigures struct {
 	Missing   int64 // rows that were counted once and are gone
 	Months    int64 // month jobs put by master jobs
 	Again     int64 // device messages put by device jobs: for devices far behind, and for another try
-	Audits    int64 // audit messages put by device and audit jobs: refolds, what was too much for one job, devices that were claimed
-	Parts     int64 // of them, those that go on with a batch at once: the run waits for them, too
-	Batches   int64 // batches and parts that are done or given up
+	// audit messages put by device and audit jobs: refolds, what was too much for one job, devices that were claimed
+	Audits  int64
+	Parts   int64 // of them, those that go on with a batch at once: the run waits for them, too
+	Batches int64 // batches and parts that are done or given up
 
 	Jobs       map[string]int64 // how messages ended, by kind and outcome: "device done"
 	Operations map[string]int64 // requests by service and kind, each retry included: "tables query"
@@ -44,7 +45,8 @@ func (w *WorkerFigures) counts() []count {
 	return []count{
 		{"Devices", &w.Devices}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
 		{"Overtaken", &w.Overtaken}, {"Failed", &w.Failed}, {"Late", &w.Late}, {"Refolded", &w.Refolded},
-		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Audits", &w.Audits}, {"Parts", &w.Parts}, {"Batches", &w.Batches},
+		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Audits", &w.Audits}, {"Parts",
+			&w.Parts}, {"Batches", &w.Batches},
 	}
 }
 
@@ -101,7 +103,8 @@ func setNamed(e *tables.Entity, prefix string, named map[string]int64) {
 // WorkerFiguresOf is a row of the table runs for which IsWorkerFigures holds.
 func WorkerFiguresOf(e tables.Entity) (WorkerFigures, error) {
 	f := fieldsOf(&e)
-	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: map[string]int64{}, Operations: map[string]int64{}}
+	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: map[string]int64{},
+		Operations: map[string]int64{}}
 	readCounts(f, w.counts())
 	for _, p := range e.Properties {
 		for prefix, named := range map[string]map[string]int64{jobsPrefix: w.Jobs, operationsPrefix: w.Operations} {

@@ -74,7 +74,8 @@ func (t Track) Claimed() bool { return t.Claim != "" && t.Claim != t.Committed }
 // TrackProperties are the properties that TrackOf reads. All others, the states
 // above all, are many times as large.
 func TrackProperties() []string {
-	return []string{"PartitionKey", "RowKey", FormatProperty, TrackCheckpoint, TrackRows, TrackRejects, TrackLate, TrackAttempts, TrackHeld, TrackHeldUntil, TrackClaim, TrackCommitted,
+	return []string{"PartitionKey", "RowKey", FormatProperty, TrackCheckpoint, TrackRows, TrackRejects, TrackLate,
+		TrackAttempts, TrackHeld, TrackHeldUntil, TrackClaim, TrackCommitted,
 		TrackChainUntil, TrackRefold}
 }
 

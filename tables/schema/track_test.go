@@ -26,7 +26,8 @@ func TestTrackIsReadFromItsPropertiesAlone(t *testing.T) {
 	})
 	want, err := TrackOf(whole)
 	got, err2 := TrackOf(selected)
-	if err != nil || err2 != nil || got != want || !got.Failing() || !got.Claimed() || got.Rows != 1 || got.Late != 3 || got.BehindUntil != 7e17+1 {
+	if err != nil || err2 != nil || got != want || !got.Failing() || !got.Claimed() || got.Rows != 1 || got.Late != 3 ||
+		got.BehindUntil != 7e17+1 {
 		t.Errorf("%+v, %v\n%+v, %v", got, err2, want, err)
 	}
 }
@@ -35,7 +36,8 @@ func TestTrackThatCannotBeReadSaysWhy(t *testing.T) {
 	for want, e := range map[string]tables.Entity{
 		"2026-13": {PartitionKey: "2026-13", RowKey: "t!pump-7"},
 		"a copy":  {PartitionKey: "2026-11", RowKey: "t!a copy"},
-		"Rows":    {PartitionKey: "2026-11", RowKey: "t!pump-7", Properties: []tables.Property{{Name: TrackRows, Value: tables.String("many")}}},
+		"Rows": {PartitionKey: "2026-11", RowKey: "t!pump-7",
+			Properties: []tables.Property{{Name: TrackRows, Value: tables.String("many")}}},
 	} {
 		if _, err := TrackOf(e); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("of %q: %v", want, err)

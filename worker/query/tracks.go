@@ -31,7 +31,8 @@ func (f Fleet) Track(ctx context.Context, p schema.Pipeline, m schema.Member) (s
 func (f Fleet) Failing(
 	ctx context.Context, p schema.Pipeline, in schema.Month, s DeviceSelector,
 ) iter.Seq2[schema.Track, error] {
-	q := tables.Query{Filter: schema.TracksFailing(), Select: schema.TrackProperties(), Range: tables.Range{Rows: s.memberships()}}
+	q := tables.Query{Filter: schema.TracksFailing(), Select: schema.TrackProperties(),
+		Range: tables.Range{Rows: s.memberships()}}
 	if in != (schema.Month{}) {
 		q.Range.Partitions = tables.Is(in.String())
 	}

@@ -17,7 +17,7 @@ import (
 
 // An issuer is a running token endpoint.
 type issuer struct {
-	*site
+	*tokenSite
 	name    string // overHTTP or overHTTPS
 	url     string
 	process *process.Process
@@ -27,13 +27,13 @@ type issuer struct {
 }
 
 // openIssuer starts an endpoint for so many clients. Without limits it has its default ones.
-func (s *site) openIssuer(ctx context.Context, name string, clients int, limits ...string) (*issuer, error) {
+func (s *tokenSite) openIssuer(ctx context.Context, name string, clients int, limits ...string) (*issuer, error) {
 	args := []string{"sas", "--storage", s.storage.directory, "--names-prefix", sitePrefix, "--master-key-file", s.master,
 		"--listen", "127.0.0.1:0", "--json"}
 	if name == overHTTPS {
 		args = append(args, "--tls", "self-signed")
 	}
-	e := &issuer{site: s, name: name}
+	e := &issuer{tokenSite: s, name: name}
 	var said struct {
 		Endpoint string
 		TLS      struct{ CAFile string }

@@ -14,9 +14,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// A site is storage with an enrollment in it, and token endpoints that use it, each in a process of
+// A tokenSite is storage with an enrollment in it, and token endpoints that use it, each in a process of
 // its own.
-type site struct {
+type tokenSite struct {
 	executable string
 	storage    *server
 	master     string // file of the master key
@@ -31,8 +31,8 @@ const (
 )
 
 // openSite starts storage and adds the enrollment. The caller closes the site, also after an error.
-func openSite(ctx context.Context, executable string) (*site, error) {
-	s := &site{executable: executable, key: sas.NewKey()}
+func openSite(ctx context.Context, executable string) (*tokenSite, error) {
+	s := &tokenSite{executable: executable, key: sas.NewKey()}
 	storage, account, err := startStorage(ctx, executable)
 	if err != nil {
 		return s, err
@@ -46,7 +46,7 @@ func openSite(ctx context.Context, executable string) (*site, error) {
 	return s, s.enroll(ctx, account, master)
 }
 
-func (s *site) enroll(ctx context.Context, account tables.Account, master sas.SealingKey) error {
+func (s *tokenSite) enroll(ctx context.Context, account tables.Account, master sas.SealingKey) error {
 	names, err := schema.ParseNames(sitePrefix)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *site) enroll(ctx context.Context, account tables.Account, master sas.Se
 }
 
 // close stops everything that runs, and reports the peak memory of the endpoints.
-func (s *site) close(report *Report) error {
+func (s *tokenSite) close(report *Report) error {
 	var errs []error
 	for _, e := range s.issuers {
 		for i := range report.Targets {

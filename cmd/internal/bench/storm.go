@@ -42,7 +42,7 @@ func newStorm(target string, devices int, ask func(context.Context, int) error) 
 
 // storm boots many devices at once against a new endpoint, which has the default limits. It returns
 // the zero Storm if the storm did not begin.
-func (cfg TokenConfig) storm(ctx context.Context, s *site, name string) (Storm, error) {
+func (cfg TokenConfig) storm(ctx context.Context, s *tokenSite, name string) (Storm, error) {
 	var limits []string
 	if cfg.StormRate > 0 {
 		limits = []string{"--rate", strconv.Itoa(cfg.StormRate)}

@@ -86,7 +86,7 @@ func TokenNames() (all, abouts []string) {
 }
 
 // measureWorkloads runs everything but the storm, against endpoints whose limits no machine reaches.
-func (cfg TokenConfig) measureWorkloads(ctx context.Context, s *site, report *Report) error {
+func (cfg TokenConfig) measureWorkloads(ctx context.Context, s *tokenSite, report *Report) error {
 	if len(cfg.Workloads) == 1 && cfg.Workloads[0] == stormName {
 		return nil
 	}

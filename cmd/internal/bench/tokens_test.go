@@ -27,7 +27,7 @@ func newTestIssuer(t *testing.T, h http.HandlerFunc, shaken func(tls.ConnectionS
 	}
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	e := &issuer{site: &site{key: sas.NewKey()}, name: overHTTPS, url: s.URL}
+	e := &issuer{tokenSite: &tokenSite{key: sas.NewKey()}, name: overHTTPS, url: s.URL}
 	if err := e.connect("", 1); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,8 @@ import (
 // MakesObjects says so.
 func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.Objects) (*jobs.Pipeline, error) {
 	if p.MakesObjects() && objects == nil {
-		return nil, fmt.Errorf("pipeline %s makes objects, and there is no place for them: the storage account has no blobs", p.Name)
+		return nil, fmt.Errorf("pipeline %s makes objects, and there is no place for them: the storage account has no blobs",
+			p.Name)
 	}
 	built := &jobs.Pipeline{
 		Name:     p.Name,
@@ -27,7 +28,8 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 		Format:   p.Format,
 	}
 	for _, processor := range p.Processors {
-		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors, Format: processor.Format(p.level())})
+		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors,
+			Format: processor.Format(p.level())})
 		if err != nil {
 			return nil, fmt.Errorf("pipeline %s: %w", p.Name, err)
 		}

@@ -78,16 +78,20 @@ func TestSensorsAreTakenIfReadingsCanHaveThem(t *testing.T) {
 		sensors := jobs.Sensors{}
 		s, refused := sensors.Sample(schema.Reading{Properties: []tables.Property{{Name: name, Value: tables.Double(1)}}})
 		if (len(refused) == 0) != taken || (len(s.Values) == 1) != taken || (checkSensor(name) == "") != taken {
-			t.Errorf("sensor %.20s: jobs refuse %v, a file is told %q; want it taken: %v", name, refused, checkSensor(name), taken)
+			t.Errorf("sensor %.20s: jobs refuse %v, a file is told %q; want it taken: %v", name, refused, checkSensor(name),
+				taken)
 		}
 	}
 }
 
 func TestAGoodValueIsComparedAsDevicesSendIt(t *testing.T) {
-	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\n    quality: {sensor: q, good: [192, 1.50, True, fine]}\n").Pipelines[0]
+	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\n    quality: {sensor: q, good: [192, 1.50, "+
+		"True, fine]}\n").Pipelines[0]
 	sensors := p.Meant()
-	for _, v := range []tables.Value{tables.Int32(192), tables.Int64(192), tables.Double(192), tables.Double(1.5), tables.Boolean(true), tables.String("fine")} {
-		s, _ := sensors.Sample(schema.Reading{Properties: []tables.Property{{Name: "q", Value: v}, {Name: "t", Value: tables.Double(1)}}})
+	for _, v := range []tables.Value{tables.Int32(192), tables.Int64(192), tables.Double(192), tables.Double(1.5),
+		tables.Boolean(true), tables.String("fine")} {
+		s, _ := sensors.Sample(schema.Reading{Properties: []tables.Property{{Name: "q", Value: v},
+			{Name: "t", Value: tables.Double(1)}}})
 		if len(s.Values) != 1 || s.Values[0].Doubtful {
 			t.Errorf("%v is not good", v)
 		}

@@ -59,8 +59,10 @@ type Quality struct {
 // Default is the configuration where there is no file.
 func Default() *Config {
 	live, keep := newPipeline(), newPipeline()
-	live.Name, live.Processors = "live", []Processor{{latest.Processor, latest.Processor.New()}, {rollup.Processor, rollup.Processor.New()}}
-	keep.Name, keep.Cadence, keep.Processors = "archive", time.Hour, []Processor{{archive.Processor, archive.Processor.New()}}
+	live.Name, live.Processors = "live", []Processor{{latest.Processor, latest.Processor.New()},
+		{rollup.Processor, rollup.Processor.New()}}
+	keep.Name, keep.Cadence, keep.Processors = "archive", time.Hour, []Processor{{archive.Processor,
+		archive.Processor.New()}}
 	return &Config{Pipelines: []Pipeline{live, keep}}
 }
 
@@ -130,7 +132,8 @@ func Parse(name string, text []byte) (*Config, error) {
 		c = r.config(root)
 	}
 	if r.left == 0 {
-		return nil, Problems{{name, 1, 1, fmt.Sprintf("the aliases of the file stand for more than %d values, which is the most that is read", maxNodes)}}
+		return nil, Problems{{name, 1, 1, fmt.Sprintf("the aliases of the file stand for more than %d values, which is the "+
+			"most that is read", maxNodes)}}
 	}
 	if len(r.problems) > 0 {
 		return nil, r.problems.sorted()

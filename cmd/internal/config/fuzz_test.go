@@ -23,7 +23,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			lines := strings.Count(text, "\n") + strings.Count(text, "\r") + 1
 			for _, p := range err.(Problems) {
-				if p.Line < 1 || p.Line > lines || p.Column < 1 || strings.ContainsFunc(p.Text, func(c rune) bool { return !unicode.IsPrint(c) }) {
+				if p.Line < 1 || p.Line > lines || p.Column < 1 || strings.ContainsFunc(p.Text,
+					func(c rune) bool { return !unicode.IsPrint(c) }) {
 					t.Errorf("in %d lines: %q", lines, p)
 				}
 			}

@@ -355,17 +355,20 @@ func TestOneProblemIsALineAndSeveralAreCounted(t *testing.T) {
 }
 
 func TestFilesThatAreTooMuchAreRefusedSoon(t *testing.T) {
-	aliases := "pipelines:\n  - name: a\n    processors:\n      - rollup: {windows: &w [" + strings.Repeat("1m, ", 2000) + "1h]}\n" +
+	aliases := "pipelines:\n  - name: a\n    processors:\n      - rollup: {windows: &w [" + strings.Repeat("1m, ", 2000) +
+		"1h]}\n" +
 		strings.Repeat("  - processors: [rollup: {windows: *w}]\n", 900)
 	for what, c := range map[string]struct{ text, want string }{
 		"bytes":    {strings.Repeat("#\n", maxFile/2+1), "1:1: the file has more than 983040 bytes"},
 		"brackets": {"pipelines: " + strings.Repeat("[", 5000), "1:32: it is nested more than 20 deep"},
 		"dashes":   {"pipelines:\n  " + strings.Repeat("- ", 5000), "2:43: it is nested more than 20 deep"},
-		"words":    {"pipelines:\n" + strings.Repeat("- a\n", maxTokens), "15001:1: the file has more than 30000 words and signs"},
-		"aliases":  {aliases, "1:1: the aliases of the file stand for more than 100000 values"},
+		"words": {"pipelines:\n" + strings.Repeat("- a\n", maxTokens),
+			"15001:1: the file has more than 30000 words and signs"},
+		"aliases": {aliases, "1:1: the aliases of the file stand for more than 100000 values"},
 	} {
 		_, err := Parse("furrow.yaml", []byte(c.text))
-		if err == nil || !strings.Contains(err.Error(), "furrow.yaml:"+c.want) || !strings.Contains(err.Error(), "which is the most that is read") {
+		if err == nil || !strings.Contains(err.Error(), "furrow.yaml:"+c.want) || !strings.Contains(err.Error(),
+			"which is the most that is read") {
 			t.Errorf("too many %s: %.300v; want %q", what, err, c.want)
 		}
 	}

@@ -101,7 +101,8 @@ type Demo struct {
 // Open starts furrow up, on nothing but what is the demo's own.
 func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	c.Cadence = cmp.Or(c.Cadence, 2*time.Second)
-	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[schema.Tenant]credential{}, newest: map[schema.DeviceID]simulate.Sending{}, killed: make(chan struct{})}
+	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[schema.Tenant]credential{},
+		newest: map[schema.DeviceID]simulate.Sending{}, killed: make(chan struct{})}
 	d.Screen.Stage("starting furrow up", 0)
 	if err := d.upProcess.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())
@@ -142,7 +143,7 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 		return r, err
 	}
 	var sum simulate.Summary
-	err = together(ctx,
+	err = runAll(ctx,
 		func(ctx context.Context) (err error) { sum, err = d.send(ctx); return err },
 		func(ctx context.Context) (err error) { r.Takeover, err = d.takeOver(ctx, first, cancel); return err },
 		func(ctx context.Context) (err error) { r.Revoked, err = d.revoke(ctx); return err })
@@ -166,8 +167,8 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	return r, err
 }
 
-// together runs all, and ends the others where one fails.
-func together(ctx context.Context, runs ...func(context.Context) error) error {
+// runAll runs all, and ends the others where one fails.
+func runAll(ctx context.Context, runs ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
@@ -246,8 +247,9 @@ func (d *Demo) enroll(ctx context.Context) error {
 	}
 	all := &sas.Enrollments{Table: d.client.Table(d.names.Enrollments()), SealingKey: d.master}
 	for i, tenant := range d.Cast.Tenants {
-		e := schema.Enrollment{ID: schema.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant, Readings: d.names.Readings(),
-			Life: time.Hour, Backfill: d.Cast.Backfill, SendEvery: time.Minute, Batch: d.rowsAtOnce()}
+		e := schema.Enrollment{ID: schema.EnrollmentID(fmt.Sprintf("demo%d", i+1)), Tenant: tenant,
+			Readings: d.names.Readings(),
+			Life:     time.Hour, Backfill: d.Cast.Backfill, SendEvery: time.Minute, Batch: d.rowsAtOnce()}
 		key := sas.NewKey()
 		if _, err := all.Add(ctx, e, key, nil); err != nil {
 			return err
@@ -277,7 +279,8 @@ func (d *Demo) register(ctx context.Context) error {
 	of := func(m simulate.Member) schema.Enrollment {
 		return schema.Enrollment{ID: d.ledger[m.Tenant].enrollment, Tenant: m.Tenant, Readings: d.names.Readings()}
 	}
-	return simulate.Register(ctx, sas.NewRegistry(d.client, d.names), of, d.Cast.Members, func(n int) { d.Screen.Progress(int64(n), 0) })
+	return simulate.Register(ctx, sas.NewRegistry(d.client, d.names), of, d.Cast.Members,
+		func(n int) { d.Screen.Progress(int64(n), 0) })
 }
 
 // write writes a file of the demo.

@@ -51,7 +51,8 @@ func (d *Demo) sendOn(ctx context.Context) error {
 }
 
 func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
-	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of, Sendings: sendings, Known: standstill, Log: slog.New(slog.DiscardHandler)}
+	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of,
+		Sendings: sendings, Known: standstill, Log: slog.New(slog.DiscardHandler)}
 }
 
 // allButNewest is what a device sends, but for the newest reading, which is kept back.

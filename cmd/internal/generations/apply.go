@@ -47,11 +47,13 @@ func (s Store) Apply(ctx context.Context, name, text, by string) (Change, error)
 }
 
 // follow stores a text as the generation after head, unless head is just that.
-func (s Store) follow(ctx context.Context, head schema.Configuration, text string, parsed *config.Config, format int64, by string) (Change, error) {
+func (s Store) follow(ctx context.Context, head schema.Configuration, text string, parsed *config.Config, format int64,
+	by string) (Change, error) {
 	if head.Generation > 0 && head.Text == text && head.Format == format {
 		return Change{Holds: head}, nil
 	}
-	next := schema.Configuration{Generation: head.Generation + 1, Text: text, By: by, Change: changed(head, parsed), Format: format}
+	next := schema.Configuration{Generation: head.Generation + 1, Text: text, By: by, Change: changed(head, parsed),
+		Format: format}
 	if head.Generation > 0 && head.Format < format {
 		next.Change += fmt.Sprintf("; format %d becomes %d", head.Format, format)
 	}
@@ -93,7 +95,8 @@ func (s Store) olderProcesses(ctx context.Context) error {
 	if len(older) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w, and could not read format %d, which a configuration from this version allows: %s; upgrade or stop it, and apply again %v later if it was killed",
+	return fmt.Errorf("%w, and could not read format %d, which a configuration from this version allows: %s; upgrade or "+
+		"stop it, and apply again %v later if it was killed",
 		ErrOlder, s.format(), strings.Join(older, ", "), schema.ProcessGone)
 }
 
@@ -165,7 +168,8 @@ func (s Store) insert(ctx context.Context, c schema.Configuration) (Change, erro
 	case found.Text == c.Text:
 		return Change{Holds: found}, nil
 	}
-	return Change{}, fmt.Errorf("%w: generation %d, by %s; look at it, and apply yours again if it is still what you want", ErrOvertaken, found.Generation, found.By)
+	return Change{}, fmt.Errorf("%w: generation %d, by %s; look at it, and apply yours again if it is still what you want",
+		ErrOvertaken, found.Generation, found.By)
 }
 
 // changed says what a configuration changes of the one that holds.

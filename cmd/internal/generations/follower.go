@@ -42,7 +42,8 @@ var ErrNewer = errors.New("a newer configuration is needed")
 // it keeps the row of the process in storage, unless the process has no name: it then
 // reads what others write, and nobody waits for it.
 func NewFollower(s Store, first Loaded, p schema.Process, log *slog.Logger) *Follower {
-	return &Follower{store: s, process: presence{table: s.Table, process: p}, log: log, current: first, changed: make(chan struct{})}
+	return &Follower{store: s, process: presence{table: s.Table, process: p}, log: log, current: first,
+		changed: make(chan struct{})}
 }
 
 // Current is the newest configuration that was loaded, and a channel that is closed
@@ -102,10 +103,12 @@ func (f *Follower) look(ctx context.Context) error {
 	loaded, err := Read(stored)
 	if err != nil {
 		f.refused = stored.Generation
-		f.log.ErrorContext(ctx, "configuration not usable by this version", "generation", stored.Generation, "stays", current.Generation, "error", err)
+		f.log.ErrorContext(ctx, "configuration not usable by this version", "generation", stored.Generation, "stays",
+			current.Generation, "error", err)
 		return nil
 	}
-	f.log.InfoContext(ctx, "configuration changed", "generation", loaded.Generation, "was", current.Generation, "by", stored.By, "change", stored.Change)
+	f.log.InfoContext(ctx, "configuration changed", "generation", loaded.Generation, "was", current.Generation, "by",
+		stored.By, "change", stored.Change)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.current = loaded

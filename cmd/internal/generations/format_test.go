@@ -17,7 +17,7 @@ import (
 // TestApplyRaisesTheFormatOnceNoOlderProcessLives: neither a rollback nor an older
 // program takes it back.
 func TestApplyRaisesTheFormatOnceNoOlderProcessLives(t *testing.T) {
-	f, ctx := newSite(t), t.Context()
+	f, ctx := newFixture(t), t.Context()
 	older := f.store(t, nil)
 	newer := older
 	newer.Format = schema.Format + 1
@@ -57,7 +57,8 @@ func TestApplyRaisesTheFormatOnceNoOlderProcessLives(t *testing.T) {
 	awaitProcess(0)
 
 	raised := must[Change](t)(newer.Apply(ctx, "a.yaml", text(1), "bob"))
-	if !raised.Stored || raised.Holds.Format != schema.Format+1 || !strings.Contains(raised.Holds.Change, "format 1 becomes 2") {
+	if !raised.Stored || raised.Holds.Format != schema.Format+1 || !strings.Contains(raised.Holds.Change,
+		"format 1 becomes 2") {
 		t.Errorf("the same text again: %+v", raised)
 	}
 	if again := must[Change](t)(newer.Apply(ctx, "a.yaml", text(1), "bob")); again.Stored {
@@ -95,7 +96,8 @@ func TestAProcessThatWasKilledIsWaitedForInVain(t *testing.T) {
 		}
 		e.Timestamp = tables.TicksOf(time.Now())
 		p, err := schema.ProcessOf(e)
-		if err != nil || p.Format != 7 || !p.Lives(time.Now().Add(schema.ProcessGone-time.Second)) || p.Lives(time.Now().Add(schema.ProcessGone)) {
+		if err != nil || p.Format != 7 || !p.Lives(time.Now().Add(schema.ProcessGone-time.Second)) ||
+			p.Lives(time.Now().Add(schema.ProcessGone)) {
 			t.Errorf("%+v, %v", p, err)
 		}
 	})

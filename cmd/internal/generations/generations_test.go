@@ -21,18 +21,19 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A site is an account for the generations of one fleet.
-type site struct{ account tables.Account }
+// A fixture is an account for the generations of one fleet.
+type fixture struct{ account tables.Account }
 
-func newSite(t *testing.T) *site {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	storage := azuretest.Local(t)
-	return &site{tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}}
+	return &fixture{tables.Account{Name: storage.Name, Key: storage.Key, Table: storage.TableURL}}
 }
 
-func (s *site) store(t *testing.T, through policy.Transporter) Store {
+func (s *fixture) store(t *testing.T, through policy.Transporter) Store {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: s.account, Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
+	c, err := tables.Connect(tables.Config{Account: s.account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 }
 
 func TestApplyStoresWhatDiffersAndRollbackStoresItAgain(t *testing.T) {
-	s, ctx := newSite(t).store(t, nil), t.Context()
+	s, ctx := newFixture(t).store(t, nil), t.Context()
 	if _, found, err := s.Newest(ctx, 0); found || err != nil {
 		t.Errorf("before the first: %v, %v", found, err)
 	}
@@ -79,7 +80,8 @@ func TestApplyStoresWhatDiffersAndRollbackStoresItAgain(t *testing.T) {
 		{func() (Change, error) { return s.Rollback(ctx, 5, "ann") }, 5, false, "live: batch 3, now 1"},
 	} {
 		got, err := step.do()
-		if err != nil || got.Holds.Generation != step.generation || got.Stored != step.stored || got.Holds.Change != step.change {
+		if err != nil || got.Holds.Generation != step.generation || got.Stored != step.stored ||
+			got.Holds.Change != step.change {
 			t.Errorf("want %+v; got %+v, %v", step, got, err)
 		}
 	}
@@ -98,7 +100,7 @@ func TestApplyStoresWhatDiffersAndRollbackStoresItAgain(t *testing.T) {
 }
 
 func TestWhatIsWrongIsNotStored(t *testing.T) {
-	s := newSite(t).store(t, nil)
+	s := newFixture(t).store(t, nil)
 	_, err := s.Apply(t.Context(), "f.yaml", "pipelines: [{name: live, batch: 100, processors: [latst]}]", "ann")
 	problems, ok := errors.AsType[config.Problems](err)
 	if !ok || len(problems) != 2 || problems[0].File != "f.yaml" {
@@ -112,7 +114,7 @@ func TestWhatIsWrongIsNotStored(t *testing.T) {
 // TestAppliesAtOnceLoseNothing: every apply that says so has a generation of its
 // own, and every other is told.
 func TestAppliesAtOnceLoseNothing(t *testing.T) {
-	y := newSite(t)
+	y := newFixture(t)
 	const n = 12
 	changes, errs := make([]Change, n), make([]error, n)
 	var all sync.WaitGroup
@@ -148,7 +150,7 @@ func TestAppliesAtOnceLoseNothing(t *testing.T) {
 
 // TestOffersAtOnceAreOneGeneration: so are processes that start at once with one file.
 func TestOffersAtOnceAreOneGeneration(t *testing.T) {
-	y := newSite(t)
+	y := newFixture(t)
 	var all sync.WaitGroup
 	for range 8 {
 		s := y.store(t, nil)
@@ -167,9 +169,10 @@ func TestOffersAtOnceAreOneGeneration(t *testing.T) {
 // TestApplyIsSureWhateverStorageAnswers: a fault at any operation leaves either the
 // new generation and a success, or an error and perhaps the generation.
 func TestApplyIsSureWhateverStorageAnswers(t *testing.T) {
-	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.ServerBusy, faults.TimedOut, faults.TimedOutDone} {
+	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.ServerBusy, faults.TimedOut,
+		faults.TimedOutDone} {
 		for at := range 7 {
-			y := newSite(t)
+			y := newFixture(t)
 			must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
 			c, err := y.store(t, &faults.Transport{Plan: faults.Script{at: fault}}).Apply(t.Context(), "f", text(2), "bob")
 			history := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context()))
@@ -188,7 +191,7 @@ func TestApplyIsSureWhateverStorageAnswers(t *testing.T) {
 }
 
 func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
-	y := newSite(t)
+	y := newFixture(t)
 	s := y.store(t, nil)
 	var said strings.Builder
 	f := NewFollower(s, Loaded{Config: config.Default()}, schema.Process{}, slog.New(slog.NewTextHandler(&said, nil)))
@@ -237,10 +240,11 @@ func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
 // TestReachAsksStorageOnceForManyJobs: a thousand messages of a generation that is
 // not there must not become a thousand requests.
 func TestReachAsksStorageOnceForManyJobs(t *testing.T) {
-	y := newSite(t)
+	y := newFixture(t)
 	must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
 	count := &counting{}
-	f := NewFollower(y.store(t, count), Loaded{Generation: 1, Config: config.Default()}, schema.Process{}, slog.New(slog.DiscardHandler))
+	f := NewFollower(y.store(t, count), Loaded{Generation: 1, Config: config.Default()}, schema.Process{},
+		slog.New(slog.DiscardHandler))
 	began := time.Now()
 	var all sync.WaitGroup
 	for range 100 {
@@ -265,7 +269,7 @@ func (c *counting) Do(r *http.Request) (*http.Response, error) {
 }
 
 func TestAFollowerFollowsAndEnds(t *testing.T) {
-	s := newSite(t).store(t, nil)
+	s := newFixture(t).store(t, nil)
 	f := NewFollower(s, Loaded{Config: config.Default()}, schema.Process{}, slog.New(slog.DiscardHandler))
 	f.Every = time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())

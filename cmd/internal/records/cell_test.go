@@ -24,7 +24,8 @@ func TestNumbersReadBackAsTheSameDouble(t *testing.T) {
 			t.Fatalf("seed %d: %x is written %s", seed, math.Float64bits(f), number(f))
 		}
 	}
-	for f, want := range map[float64]string{0: "0", 1234567: "1234567", 0.1: "0.1", 1e21: "1e+21", -2.5e-7: "-2.5e-07", math.Inf(-1): "-Infinity"} {
+	for f, want := range map[float64]string{0: "0", 1234567: "1234567", 0.1: "0.1", 1e21: "1e+21", -2.5e-7: "-2.5e-07",
+		math.Inf(-1): "-Infinity"} {
 		if got := number(f); got != want {
 			t.Errorf("%g is written %s, want %s", f, got, want)
 		}
@@ -41,7 +42,8 @@ func (s sent) Object() any     { return string(s) }
 // FuzzTextsInCSV holds that whatever text a device sends is one field, runs in
 // no spreadsheet, and is given back by taking an apostrophe away.
 func FuzzTextsInCSV(f *testing.F) {
-	for _, text := range []string{"=1+1", "a,\"b\"\nc", "'", "''=", "-5", "+inf", "-", "\r\n", " x", `\.`, "@", "—", "\x00", "=\xff"} {
+	for _, text := range []string{"=1+1", "a,\"b\"\nc", "'", "''=", "-5", "+inf", "-", "\r\n", " x", `\.`, "@", "—",
+		"\x00", "=\xff"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -59,7 +61,8 @@ func FuzzTextsInCSV(f *testing.F) {
 			t.Fatalf("%q becomes %q, %v", text, lines, err)
 		}
 		field := lines[1][1]
-		if _, err := strconv.ParseFloat(field, 64); err != nil && field != "" && strings.ContainsRune("=+-@\t\r", rune(field[0])) {
+		if _, err := strconv.ParseFloat(field, 64); err != nil && field != "" && strings.ContainsRune("=+-@\t\r",
+			rune(field[0])) {
 			t.Errorf("%q becomes the formula %q", text, field)
 		}
 		if got, want := strings.TrimPrefix(field, "'"), strings.ReplaceAll(text, "\r\n", "\n"); got != want {

@@ -38,7 +38,8 @@ func (f *Fleet) next(ctx context.Context) *Fleet {
 				return other
 			}
 			if ctx.Err() == nil {
-				f.Log.WarnContext(ctx, "tables and queues of a new configuration could not be made", "generation", newest.Generation, "error", err)
+				f.Log.WarnContext(ctx, "tables and queues of a new configuration could not be made", "generation",
+					newest.Generation, "error", err)
 			}
 			changed = nil
 		}

@@ -57,9 +57,11 @@ func (c *crewed) fleet(t *testing.T, under generations.Loaded, through policy.Tr
 	jobstest.Must(t, err)
 	client := c.World.Connect(t, through)
 	log := slog.New(slog.DiscardHandler)
-	follower := generations.NewFollower(generations.Store{Table: client.Table(c.Names.Config())}, under, schema.Process{}, log)
+	follower := generations.NewFollower(generations.Store{Table: client.Table(c.Names.Config())}, under, schema.Process{},
+		log)
 	follower.Every = 10 * time.Millisecond
-	f := &Fleet{Tables: client, Queues: queues, Names: c.Names, Pipelines: under.Config.Pipelines, Generation: under.Generation, Stored: follower, Log: log}
+	f := &Fleet{Tables: client, Queues: queues, Names: c.Names, Pipelines: under.Config.Pipelines,
+		Generation: under.Generation, Stored: follower, Log: log}
 	jobstest.Must(t, f.Create(t.Context()))
 	return f
 }
@@ -145,9 +147,10 @@ func (c *crewed) idle(t *testing.T, f *Fleet, p schema.Pipeline) {
 
 // deaf is a transport that gets no answers from the table config.
 func (c *crewed) deaf() policy.Transporter {
-	return &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}, Only: func(r *http.Request) bool {
-		return strings.Contains(r.URL.Path, c.Names.Config())
-	}}
+	return &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}},
+		Only: func(r *http.Request) bool {
+			return strings.Contains(r.URL.Path, c.Names.Config())
+		}}
 }
 
 // pipelines is a configuration with these lines for pipelines.
@@ -158,7 +161,8 @@ func pipelines(lines ...string) string {
 const (
 	live    = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1h]}]}"
 	smaller = "{name: live, cadence: 1s, settle: 1s, batch: 2, processors: [latest, rollup: {windows: [1h]}]}"
-	another = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1m, 1h]}], sensors: {humidity: ignored, door_by: ignored}}"
+	another = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1m, 1h]}], sensors: " +
+		"{humidity: ignored, door_by: ignored}}"
 	minutes = "{name: minutes, cadence: 1s, settle: 1s, processors: [rollup: {windows: [1m]}]}"
 )
 

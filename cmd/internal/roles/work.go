@@ -53,7 +53,7 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	if f.Stored != nil {
 		runs = append(runs, f.Stored.Run)
 	}
-	crew := newCrew(w, idle, admitted)
+	crew := newWorkerRole(w, idle, admitted)
 	runs = append(runs, func(ctx context.Context) error { return crew.run(ctx, f) })
 	f.Log.InfoContext(ctx, "a worker begins", "worker", w.Name, "generation", f.Generation, "pipelines", f.pipelineNames())
 	ended := w.writeFigures(ctx)

@@ -69,7 +69,7 @@ func (o *told) check(t *testing.T, rows []tables.Entity) {
 func TestEveryReadingToldStoredIsInTheTableOnce(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	y := newYard(t, "contoso", "fabrikam")
+	y := newFixture(t, "contoso", "fabrikam")
 	until := time.Now().UTC().Truncate(time.Second)
 	f := Fleet{Seed: seed, Devices: 30, Months: 3, Until: until, Every: 12 * time.Minute, Dirt: Much()}
 	f.Dirt.Clocks = 1 // every clock is wrong for a part of each half day, of which the span has a whole one
@@ -86,7 +86,8 @@ func TestEveryReadingToldStoredIsInTheTableOnce(t *testing.T) {
 	must(t, err)
 	rows := y.rows()
 	t.Logf("%+v", s)
-	if s.Waiting != 0 || s.Made != s.Accepted+s.Refused || s.Accepted != s.Stored+s.SetAside[device.OutsideWindow] || int(s.Stored) != len(rows) || s.Booted != 30 {
+	if s.Waiting != 0 || s.Made != s.Accepted+s.Refused || s.Accepted != s.Stored+s.SetAside[device.OutsideWindow] ||
+		int(s.Stored) != len(rows) || s.Booted != 30 {
 		t.Errorf("%d rows of %+v", len(rows), s)
 	}
 	if s.Made < 30*120 || s.SetAside[device.OutsideWindow] == 0 {
@@ -96,7 +97,7 @@ func TestEveryReadingToldStoredIsInTheTableOnce(t *testing.T) {
 }
 
 func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
-	y := newYard(t, "contoso", "fabrikam")
+	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 4, Devices: 20, Months: 12, Until: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
 	members := f.Members()
 	done := 0
@@ -121,7 +122,7 @@ func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
 }
 
 func TestRunThatIsStoppedSendsWhatItHasTakenAndSaysWhatItCouldNot(t *testing.T) {
-	y := newYard(t, "contoso", "fabrikam")
+	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 1, Devices: 10, Every: 100 * time.Millisecond}
 	members := f.Members()
 	c := y.config(members)
@@ -153,12 +154,13 @@ func TestRunThatIsStoppedSendsWhatItHasTakenAndSaysWhatItCouldNot(t *testing.T) 
 // TestRevokedDeviceHoldsNobodyUp lets as many devices send at a time as there are
 // revoked ones.
 func TestRevokedDeviceHoldsNobodyUp(t *testing.T) {
-	y := newYard(t, "contoso", "fabrikam")
+	y := newFixture(t, "contoso", "fabrikam")
 	until := time.Now()
 	f := Fleet{Seed: 2, Devices: 6, Every: time.Minute, Until: until}
 	members := f.Members()
 	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
-	_, err := y.registry.Update(t.Context(), members[2].ID, func(d *schema.Device) error { d.Status = schema.Revoked; return nil })
+	_, err := y.registry.Update(t.Context(), members[2].ID,
+		func(d *schema.Device) error { d.Status = schema.Revoked; return nil })
 	must(t, err)
 	c := y.config(members)
 	c.Lanes, c.Patience, c.Grace = 1, 500*time.Millisecond, 100*time.Millisecond
@@ -198,7 +200,7 @@ func TestPaceIsKeptUntilThePastHasCaughtUp(t *testing.T) {
 }
 
 func TestEndpointThatIsNotThereOrNotOursIsSaid(t *testing.T) {
-	y := newYard(t, "contoso", "fabrikam")
+	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 1, Devices: 2}
 	c := y.config(f.Members())
 	c.Sendings = func(m Member) Stream { return slices.Values([]Sending(nil)) }

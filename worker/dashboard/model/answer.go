@@ -113,7 +113,8 @@ func recordOf(o owner, inFleet bool) Record {
 		r.Lat, r.Lon = &d.Position.Lat, &d.Position.Lon
 	}
 	for _, t := range d.Tokens {
-		r.Tokens = append(r.Tokens, Token{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(), Fingerprint: t.Fingerprint})
+		r.Tokens = append(r.Tokens, Token{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(),
+			Fingerprint: t.Fingerprint})
 	}
 	return r
 }

@@ -39,7 +39,8 @@ func crowd(r *rand.Rand, n int) *Store {
 // nowhere.
 func (s *Store) arrive(r *rand.Rand, i int) {
 	d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%06d", i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
-		Site: schema.Site(fmt.Sprint("s", r.IntN(4))), Month: schema.Month{Year: 2026, Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
+		Site: schema.Site(fmt.Sprint("s", r.IntN(4))), Month: schema.Month{Year: 2026,
+			Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
 	if r.IntN(20) == 0 {
 		d.Status = schema.Revoked
 	}
@@ -58,7 +59,8 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 		s.say(r, i)
 	}
 	if r.IntN(20) == 0 {
-		s.index.held("live", d.Month, append(s.index.heldOf("live"), schema.Track{Place: d.Member().Place(), Attempts: 1, Reason: "cursed"}))
+		s.index.held("live", d.Month, append(s.index.heldOf("live"), schema.Track{Place: d.Member().Place(), Attempts: 1,
+			Reason: "cursed"}))
 	}
 }
 
@@ -66,7 +68,8 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 func (s *Store) move(r *rand.Rand, i int) {
 	x := s.index
 	d := &x.devices[x.at[devices(i)]]
-	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0", Month: x.monthOf[d.month], Status: schema.Active}
+	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0",
+		Month: x.monthOf[d.month], Status: schema.Active}
 	if r.IntN(4) > 0 {
 		moved.Position = &schema.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
 	}
@@ -82,11 +85,15 @@ func (s *Store) say(r *rand.Rand, i int) {
 	if r.IntN(2) == 0 {
 		ago += 2 * DefaultSilent
 	}
-	values := []latest.Value{{At: tables.TicksOf(time.Now().Add(-ago)), SensorValue: jobs.SensorValue{Sensor: "temperature", Number: math.Round(r.NormFloat64() * 20), Is: jobs.Number}}}
+	values := []latest.Value{{At: tables.TicksOf(time.Now().Add(-ago)),
+		SensorValue: jobs.SensorValue{Sensor: "temperature", Number: math.Round(r.NormFloat64() * 20),
+			Is: jobs.Number}}}
 	if r.IntN(3) == 0 {
-		values = append(values, latest.Value{At: values[0].At, SensorValue: jobs.SensorValue{Sensor: "door", State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
+		values = append(values, latest.Value{At: values[0].At, SensorValue: jobs.SensorValue{Sensor: "door",
+			State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
 	}
-	x.newest(schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]}, []newest{{d.id, values}})
+	x.newest(schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]},
+		[]newest{{d.id, values}})
 }
 
 // someBox is a random part of the world, also one over the 180th meridian, a place, or
@@ -107,5 +114,6 @@ func someBox(r *rand.Rand) Box {
 }
 
 func someAsk(r *rand.Rand) MapQuery {
-	return MapQuery{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Tenant: []string{"", "", "t1", "nobody"}[r.IntN(4)], Sensor: []string{"", "temperature", "door", "nothing"}[r.IntN(4)]}
+	return MapQuery{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Tenant: []string{"", "", "t1", "nobody"}[r.IntN(4)],
+		Sensor: []string{"", "temperature", "door", "nothing"}[r.IntN(4)]}
 }

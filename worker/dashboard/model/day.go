@@ -55,7 +55,8 @@ func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 	}
 	q.Sensor = cmp.Or(q.Sensor, s.FirstSensor(q.Tenant))
 	begin := q.Day.Start()
-	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: begin.Time(), To: begin.Add(24 * time.Hour).Time(), Points: []Point{}}
+	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: begin.Time(), To: begin.Add(24 * time.Hour).Time(),
+		Points: []Point{}}
 	window, any := s.windowNear(schema.Hour)
 	if !any || q.Sensor == "" {
 		return out, Read{}, nil
@@ -69,7 +70,8 @@ func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 	for _, at := range slices.Sorted(maps.Keys(d.hours)) {
 		h := d.hours[at]
 		mean := h.sum / float64(h.count)
-		out.Points = append(out.Points, Point{Time: at.Time(), Count: h.count, Min: &h.min, Max: &h.max, Mean: &mean, Devices: h.devices})
+		out.Points = append(out.Points, Point{Time: at.Time(), Count: h.count, Min: &h.min, Max: &h.max, Mean: &mean,
+			Devices: h.devices})
 	}
 	return out, read, err
 }
@@ -90,7 +92,8 @@ func (s *Store) windowNear(w schema.Window) (schema.Window, bool) {
 }
 
 // day reads a tenant's day, or some devices of each month where it is large.
-func (s *Store) day(ctx context.Context, t schema.Tenant, day schema.Day, window schema.Window, sensor string) (tenantDay, error) {
+func (s *Store) day(ctx context.Context, t schema.Tenant, day schema.Day, window schema.Window,
+	sensor string) (tenantDay, error) {
 	of, _ := s.index.only(string(t))
 	perDevice := int(24 * time.Hour / time.Duration(window))
 	if s.index.total(of)*perDevice <= (dayPages-1)*1000 {
@@ -126,7 +129,8 @@ func (s *Store) sumDay(ctx context.Context, ranges []tables.Range, maxPages int,
 		part := &parts[i]
 		*part = tenantDay{hours: map[tables.Ticks]*hour{}}
 		more, last := false, schema.DeviceID("")
-		err := s.aggregates(ctx, ranges[i], sensor, maxPages, &more, &part.unreadable, func(row schema.RollupRow, a rollup.Aggregate) {
+		err := s.aggregates(ctx, ranges[i], sensor, maxPages, &more, &part.unreadable, func(row schema.RollupRow,
+			a rollup.Aggregate) {
 			part.hour(row.Bucket).join(&hour{count: a.Count, sum: a.Sum, min: a.Min, max: a.Max, devices: 1})
 			if row.Device != last {
 				last, part.devices = row.Device, part.devices+1

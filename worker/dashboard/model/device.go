@@ -57,7 +57,8 @@ func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, 
 		r.unreadable = append(values, rejects...)
 		for _, t := range r.tracks {
 			if t.unreadable != nil {
-				r.unreadable = append(r.unreadable, Unreadable{s.c.Names.Partitions(t.pipeline), string(m.Key()), t.unreadable.Error()})
+				r.unreadable = append(r.unreadable, Unreadable{s.c.Names.Partitions(t.pipeline), string(m.Key()),
+					t.unreadable.Error()})
 			}
 		}
 		return r, err
@@ -75,7 +76,8 @@ func (s *Store) latestOf(ctx context.Context, m schema.Member) (values []latest.
 		read, unreadable := valuesOf(e)
 		values = append(values, read...)
 		for _, sensor := range unreadable {
-			bad = append(bad, Unreadable{s.c.Names.Latest(), e.RowKey, fmt.Sprintf("the value of %s is in an unknown format", sensor)})
+			bad = append(bad, Unreadable{s.c.Names.Latest(), e.RowKey, fmt.Sprintf("the value of %s is in an unknown format",
+				sensor)})
 		}
 	}
 	s.index.newest(p, []newest{{string(m.Device), values}})
@@ -97,7 +99,8 @@ func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (
 		}
 	}
 	now := tables.TicksOf(time.Now())
-	beyond := tables.Query{Range: tables.RowsAfter(string(m.Device), t.Checkpoint, now.String()), Size: 1, Select: []string{"RowKey"}}
+	beyond := tables.Query{Range: tables.RowsAfter(string(m.Device), t.Checkpoint, now.String()), Size: 1,
+		Select: []string{"RowKey"}}
 	for e, err := range s.rows(ctx, m.Readings, beyond, 2) {
 		if err != nil {
 			return t, err
@@ -112,7 +115,8 @@ func (s *Store) track(ctx context.Context, p schema.Pipeline, m schema.Member) (
 
 // rejectsOf returns the newest rejects of a device, the newest first. Storage keeps at most a hundred per
 // pipeline, ordered by slot.
-func (s *Store) rejectsOf(ctx context.Context, id schema.DeviceID) (found []schema.Reject, bad []Unreadable, err error) {
+func (s *Store) rejectsOf(ctx context.Context, id schema.DeviceID) (found []schema.Reject, bad []Unreadable,
+	err error) {
 	q := tables.Query{Range: tables.Partition(string(id))}
 	for e, err := range s.rows(ctx, s.c.Names.Rejects(), q, 1+len(s.configured())) {
 		if err != nil {

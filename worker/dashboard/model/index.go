@@ -75,7 +75,8 @@ const (
 )
 
 func newIndex() *index {
-	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{}, holds: map[int32]map[schema.Pipeline]schema.Track{},
+	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{},
+		holds:   map[int32]map[schema.Pipeline]schema.Track{},
 		changed: make(chan struct{}), census: newCensus()}
 }
 

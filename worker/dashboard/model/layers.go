@@ -106,7 +106,8 @@ func (x *index) ground() *ground {
 	}
 	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.at, b.at)) })
 	n := len(places)
-	g := &ground{placed: x.placed, codes: make([]uint64, n), devices: make([]int32, n), lat: make([]float32, n), lon: make([]float32, n)}
+	g := &ground{placed: x.placed, codes: make([]uint64, n), devices: make([]int32, n), lat: make([]float32, n),
+		lon: make([]float32, n)}
 	for i, p := range places {
 		d := &x.devices[p.at]
 		g.codes[i], g.devices[i], g.lat[i], g.lon[i] = p.code, p.at, float32(d.lat), float32(d.lon)

@@ -116,8 +116,9 @@ func (d *device) in(b Box) bool {
 
 // row returns a row of a list. The lock is held.
 func (x *index) row(d *device, sensor uint16, sensed bool, silence uint32) Row {
-	r := Row{Device: d.id, Tenant: x.tenants.text(uint32(d.tenant)), Site: x.sites.text(d.site), Labels: labelsOf(d.labels),
-		Month: x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest)}
+	r := Row{Device: d.id, Tenant: x.tenants.text(uint32(d.tenant)), Site: x.sites.text(d.site),
+		Labels: labelsOf(d.labels),
+		Month:  x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest)}
 	if d.flags&isPlaced != 0 {
 		lat, lon := d.lat, d.lon
 		r.Lat, r.Lon = &lat, &lon

@@ -36,7 +36,8 @@ func (l *Live) Next() (c Change, whole *Map, any bool) {
 		return c, &m, true
 	}
 	c = l.change(m)
-	any = len(c.Clusters)+len(c.Devices)+len(c.Gone) > 0 || c.Scale != nil || m.Total != l.last.Total || m.InView != l.last.InView
+	any = len(c.Clusters)+len(c.Devices)+len(c.Gone) > 0 || c.Scale != nil || m.Total != l.last.Total ||
+		m.InView != l.last.InView
 	l.take(m)
 	return c, nil, any
 }

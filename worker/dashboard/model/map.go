@@ -31,7 +31,8 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 	q.Box = cmp.Or(q.Box, World())
 	sensors := s.sensors(q.Tenant)
 	q.Sensor = cmp.Or(q.Sensor, sensors.first())
-	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: s.unit(q.Sensor), Scale: sensors.scale(q.Sensor),
+	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: s.unit(q.Sensor),
+		Scale:    sensors.scale(q.Sensor),
 		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.poller.cost(), PerMinute: s.PerMinute()}
 	of, known := s.index.only(q.Tenant)
 	if !known {

@@ -55,14 +55,16 @@ func TestClustersAndDevicesOnAMapAreThoseInView(t *testing.T) {
 				}
 				got.add(d.State, v)
 			}
-			if got.n != want.n || got.silent != want.silent || got.held != want.held || got.numbers != want.numbers || math.Abs(got.total-want.total) > 1e-6*(1+math.Abs(want.total)) {
+			if got.n != want.n || got.silent != want.silent || got.held != want.held || got.numbers != want.numbers ||
+				math.Abs(got.total-want.total) > 1e-6*(1+math.Abs(want.total)) {
 				t.Fatalf("%+v: the map has %+v, want %+v", ask, got, want)
 			}
 			if m.InView != want.n {
 				t.Errorf("%+v: %d in view, want %d", ask, m.InView, want.n)
 			}
 			for _, c := range m.Clusters {
-				if wide := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1]) / 360 * 256 * math.Exp2(ask.Zoom); m.InView <= maxDots && (wide > 10.1 || ask.Zoom >= 17) {
+				if wide := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1]) / 360 * 256 * math.Exp2(ask.Zoom); m.InView <= maxDots &&
+					(wide > 10.1 || ask.Zoom >= 17) {
 					t.Errorf("%+v: of %d in view, %d that lie over %v pixels are one cluster", ask, m.InView, c.N, wide)
 				}
 			}
@@ -273,12 +275,17 @@ func TestStatesOfADevice(t *testing.T) {
 		"revoked-at-last": {time.Hour, schema.Revoked, true, Revoked},
 	} {
 		month := schema.Month{Year: 2026, Month: 11}
-		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Status: c.status, Position: &schema.Position{}}}})
+		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+			Status: c.status, Position: &schema.Position{}}}})
 		if c.ago > 0 {
-			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number}}}}})
+			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
+				[]newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), SensorValue: jobs.SensorValue{Sensor: "x",
+					Is: jobs.Number}}}}})
 		}
 		if c.held {
-			s.index.held("live", month, append(s.index.heldOf("live"), schema.Track{Place: schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place(), Attempts: 1}))
+			s.index.held("live", month, append(s.index.heldOf("live"),
+				schema.Track{Place: schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place(),
+					Attempts: 1}))
 		}
 		list, err := s.list(ListQuery{Prefix: id, Limit: 1})
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
@@ -313,8 +320,11 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 	month := schema.Month{Year: 2026, Month: 11}
 	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
 		id := fmt.Sprint("d", i)
-		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month, Position: &schema.Position{Lat: 50, Lon: lon}}}})
-		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month}, []newest{{id, []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number, Number: 1}}}}})
+		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+			Position: &schema.Position{Lat: 50, Lon: lon}}}})
+		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
+			[]newest{{id, []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number,
+				Number: 1}}}}})
 	}
 	m := s.mapAt(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())
 	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {

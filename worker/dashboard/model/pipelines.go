@@ -43,7 +43,8 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 	err := each(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		p := all[i]
 		var r pipelineRead
-		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, func(ctx context.Context) (pipelineRead, error) {
+		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, func(ctx context.Context) (pipelineRead,
+			error) {
 			return s.pipeline(ctx, p)
 		})
 		out.Pipelines[i] = s.pipelineStatus(p, r)

@@ -35,7 +35,8 @@ func (r *rank) value(x *index, v *value) {
 }
 
 func (r rank) compare(o rank) int {
-	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(o.Number, r.Number), cmp.Compare(r.Text, o.Text), cmp.Compare(r.Device, o.Device))
+	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(o.Number, r.Number), cmp.Compare(r.Text, o.Text),
+		cmp.Compare(r.Device, o.Device))
 }
 
 // cursor returns the cursor of the page after this rank.
@@ -53,7 +54,8 @@ func parseCursor(q ListQuery) (*rank, error) {
 	if q.After == "" {
 		return nil, nil
 	}
-	wrong := queryErrorf("after is not a cursor of a list sorted by %s: leave it out for the first page, and use next of the previous page otherwise", q.Sort)
+	wrong := queryErrorf("after is not a cursor of a list sorted by %s: leave it out for the first page, and use next "+
+		"of the previous page otherwise", q.Sort)
 	text, err := base64.RawURLEncoding.DecodeString(q.After)
 	if err != nil {
 		return nil, wrong

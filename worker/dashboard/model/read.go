@@ -29,7 +29,8 @@ func (s *Store) rows(ctx context.Context, table string, q tables.Query, maxPages
 }
 
 // rowsOrMore also sets more when there are further pages.
-func (s *Store) rowsOrMore(ctx context.Context, table string, q tables.Query, maxPages int, more *bool) iter.Seq2[tables.Entity, error] {
+func (s *Store) rowsOrMore(ctx context.Context, table string, q tables.Query, maxPages int,
+	more *bool) iter.Seq2[tables.Entity, error] {
 	return func(yield func(tables.Entity, error) bool) {
 		n := 0
 		for page, err := range s.table(table).Rows(ctx, q) {

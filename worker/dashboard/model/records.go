@@ -64,7 +64,8 @@ func (s *Store) recordsIn(ctx context.Context, r tables.Range) error {
 
 // recordsQuery leaves out the tokens, which are the largest part of a record.
 func recordsQuery(r tables.Range, from tables.Continuation) tables.Query {
-	return tables.Query{Range: r, From: from, Select: []string{"Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Readings", "Status"}}
+	return tables.Query{Range: r, From: from, Select: []string{"Month", "Tenant", "Site", "Lat", "Lon", "Labels",
+		"Readings", "Status"}}
 }
 
 // takeRecords puts records into the index. The device's page shows one that cannot be read.

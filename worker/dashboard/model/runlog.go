@@ -123,7 +123,8 @@ func (p *poller) newDevices(ctx context.Context) error {
 			continue
 		}
 		var added []schema.Member
-		q := tables.Query{Range: tables.Partition(key.month.String()), Select: []string{"PartitionKey", "RowKey", "Readings", schema.FormatProperty}}
+		q := tables.Query{Range: tables.Partition(key.month.String()), Select: []string{"PartitionKey", "RowKey", "Readings",
+			schema.FormatProperty}}
 		for e, err := range p.store.rows(ctx, p.store.c.Names.Fleet(), q, allPages) {
 			if err != nil {
 				return err
@@ -164,7 +165,8 @@ func (p *poller) held(ctx context.Context) error {
 
 // heldIn returns the failing devices of a month. Storage scans the whole month, but sends only these.
 func (p *poller) heldIn(ctx context.Context, of schema.Pipeline, in schema.Month) (all []schema.Track, err error) {
-	q := tables.Query{Range: tables.Partition(in.String()), Filter: schema.TracksFailing(), Select: schema.TrackProperties()}
+	q := tables.Query{Range: tables.Partition(in.String()), Filter: schema.TracksFailing(),
+		Select: schema.TrackProperties()}
 	for e, err := range p.store.rows(ctx, p.store.c.Names.Partitions(of), q, allPages) {
 		if err != nil {
 			return nil, err

@@ -59,7 +59,8 @@ func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error)
 		}
 		read = read.And(second)
 	}
-	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: q.From.UTC(), To: q.To.UTC(), Points: []Point{}, Operations: read.Operations}
+	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: q.From.UTC(), To: q.To.UTC(), Points: []Point{},
+		Operations: read.Operations}
 	window, err := s.windowFor(q)
 	if err != nil || q.Sensor == "" {
 		return out, read, err
@@ -109,7 +110,8 @@ func (s *Store) windowFor(q SeriesQuery) (schema.Window, error) {
 			return 0, nil
 		}
 		if w == 0 {
-			return 0, queryErrorf("from %s to %s there are more than %d windows of any size: ask for a shorter time", from, to, maxPoints)
+			return 0, queryErrorf("from %s to %s there are more than %d windows of any size: ask for a shorter time", from, to,
+				maxPoints)
 		}
 		return w, nil
 	}
@@ -118,7 +120,8 @@ func (s *Store) windowFor(q SeriesQuery) (schema.Window, error) {
 		return 0, queryErrorf("there is no window %q; there are %s", q.Window, s.windowNames())
 	}
 	if int64(span/time.Duration(w)) > maxPoints {
-		return 0, queryErrorf("from %s to %s there are more than %d windows of %s: ask for a shorter time or a longer window", from, to, maxPoints, w)
+		return 0, queryErrorf("from %s to %s there are more than %d windows of %s: ask for a shorter time or a longer window",
+			from, to, maxPoints, w)
 	}
 	return w, nil
 }
@@ -167,7 +170,8 @@ func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read,
 }
 
 // points reads the buckets of a sensor of a device, or its readings where the window is zero.
-func (s *Store) points(ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window) (points, Read, error) {
+func (s *Store) points(ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window) (points, Read,
+	error) {
 	from, to := tables.TicksOf(q.From), tables.TicksOf(q.To)
 	key := fmt.Sprintf("%s %s %d %s %s", q.Device, q.Sensor, window, from, to)
 	return s.series.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (points, error) {
@@ -179,10 +183,12 @@ func (s *Store) points(ctx context.Context, m schema.Member, q SeriesQuery, wind
 }
 
 // readings interprets readings as the pipelines do.
-func (s *Store) readings(ctx context.Context, m schema.Member, sensor string, from, to tables.Ticks) (found points, err error) {
+func (s *Store) readings(ctx context.Context, m schema.Member, sensor string, from, to tables.Ticks) (found points,
+	err error) {
 	const maxPages = 2 + maxPoints/1000
 	sensors := s.sensorsOf()
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{From: from.String(), Before: to.String()}}}
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{From: from.String(),
+		Before: to.String()}}}
 	for e, err := range s.rows(ctx, m.Readings, q, maxPages) {
 		if err != nil {
 			return found, err
@@ -219,18 +225,22 @@ func (s *Store) sensorsOf() *jobs.Sensors {
 const maxParts = 5
 
 // buckets reads one range per day that can have any.
-func (s *Store) buckets(ctx context.Context, m schema.Member, sensor string, window schema.Window, from, to tables.Ticks) (points, error) {
-	first, last, err := s.daysWithRollups(ctx, schema.RollupPartition{Tenant: m.Tenant, Window: window, Day: schema.DayOf(from)}, schema.DayOf(to-1))
+func (s *Store) buckets(ctx context.Context, m schema.Member, sensor string, window schema.Window, from,
+	to tables.Ticks) (points, error) {
+	first, last, err := s.daysWithRollups(ctx, schema.RollupPartition{Tenant: m.Tenant, Window: window,
+		Day: schema.DayOf(from)}, schema.DayOf(to-1))
 	if err != nil || first > last {
 		return points{}, err
 	}
-	rows := tables.Keys{From: schema.RollupRow{Device: m.Device, Bucket: from}.String(), Before: schema.RollupRow{Device: m.Device, Bucket: to}.String()}
+	rows := tables.Keys{From: schema.RollupRow{Device: m.Device, Bucket: from}.String(),
+		Before: schema.RollupRow{Device: m.Device, Bucket: to}.String()}
 	days := make([]points, last-first+1)
 	err = each(ctx, len(days), func(ctx context.Context, i int) error {
 		p := schema.RollupPartition{Tenant: m.Tenant, Window: window, Day: first + schema.Day(i), Month: m.Month}
 		var more bool
 		in := tables.Range{Partitions: tables.Is(p.String()), Rows: rows}
-		return s.aggregates(ctx, in, sensor, maxParts*maxPoints/1000+2, &more, &days[i].unreadable, func(row schema.RollupRow, a rollup.Aggregate) {
+		return s.aggregates(ctx, in, sensor, maxParts*maxPoints/1000+2, &more, &days[i].unreadable, func(row schema.RollupRow,
+			a rollup.Aggregate) {
 			days[i].buckets = append(days[i].buckets, bucket{row.Bucket, a})
 		})
 	})
@@ -244,7 +254,8 @@ func (s *Store) buckets(ctx context.Context, m schema.Member, sensor string, win
 
 // aggregates calls add for each aggregate of a sensor in a range of rollups, counts the rows that cannot be
 // read, and sets more when there are further pages.
-func (s *Store) aggregates(ctx context.Context, in tables.Range, sensor string, maxPages int, more *bool, unreadable *int,
+func (s *Store) aggregates(ctx context.Context, in tables.Range, sensor string, maxPages int, more *bool,
+	unreadable *int,
 	add func(schema.RollupRow, rollup.Aggregate)) error {
 	q := tables.Query{Range: in, Select: []string{sensor}}
 	for e, err := range s.rowsOrMore(ctx, s.c.Names.Rollups(), q, maxPages, more) {
@@ -269,7 +280,8 @@ func (s *Store) aggregates(ctx context.Context, in tables.Range, sensor string, 
 
 // daysWithRollups limits days to those that can have rollups of a tenant, so that a span of years before the
 // first rollup is not read day by day.
-func (s *Store) daysWithRollups(ctx context.Context, p schema.RollupPartition, last schema.Day) (from, to schema.Day, err error) {
+func (s *Store) daysWithRollups(ctx context.Context, p schema.RollupPartition, last schema.Day) (from, to schema.Day,
+	err error) {
 	to = min(last, schema.DayOf(tables.TicksOf(time.Now().Add(24*time.Hour))))
 	if p.Day > to {
 		return 1, 0, nil

@@ -19,8 +19,10 @@ import (
 func over(t *testing.T, f *modeltest.Fixture) *Store {
 	t.Helper()
 	client, queues := f.Readers(t, CountTable, CountQueue)
-	return New(Config{Tables: client, Queues: queues, Names: f.Names, Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
-		Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}, Units: map[string]string{"temperature": "°C"}}}})
+	return New(Config{Tables: client, Queues: queues, Names: f.Names,
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute,
+			Latest:  true,
+			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}, Units: map[string]string{"temperature": "°C"}}}})
 }
 
 // look reads the records and goes a round.
@@ -58,7 +60,8 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 
 	time.Sleep(1100 * time.Millisecond) // storage's timestamps, and the slots of runs, are in seconds
 	f.Send(t, "pump-7", now.Add(-time.Minute), map[string]any{"temperature": 30.0})
-	f.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11}, Position: &schema.Position{Lat: 48, Lon: 3}})
+	f.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11}, Position: &schema.Position{Lat: 48,
+		Lon: 3}})
 	f.Send(t, "pump-9", now.Add(-time.Minute), map[string]any{"temperature": 10.0})
 	held := tables.Entity{PartitionKey: "2026-10", RowKey: "contoso!pump-8"}
 	held.Set("Attempts", tables.Int64(2))
@@ -87,11 +90,13 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 func mustShowPump8(t *testing.T, s *Store) {
 	t.Helper()
 	a, _, err := s.Device(t.Context(), "pump-8")
-	if err != nil || a.State != Held || len(a.Latest) != 2 || a.Latest[1].Value != 20.0 || a.Latest[0].Value != "open" || len(a.Pipelines) != 1 {
+	if err != nil || a.State != Held || len(a.Latest) != 2 || a.Latest[1].Value != 20.0 || a.Latest[0].Value != "open" ||
+		len(a.Pipelines) != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	p := a.Pipelines[0]
-	if p.Rows != 1 || p.Held == nil || p.Held.Attempts != 2 || p.LagSeconds == nil || *p.LagSeconds != 0 || p.CheckpointTime == nil || !*a.Device.InFleet {
+	if p.Rows != 1 || p.Held == nil || p.Held.Attempts != 2 || p.LagSeconds == nil || *p.LagSeconds != 0 ||
+		p.CheckpointTime == nil || !*a.Device.InFleet {
 		t.Errorf("its pipeline says %+v of %+v", p, a.Device)
 	}
 	all, _, err := s.Pipelines(t.Context())
@@ -99,7 +104,8 @@ func mustShowPump8(t *testing.T, s *Store) {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	live := all.Pipelines[0]
-	if len(live.Runs) != 2 || len(live.Workers) != 1 || live.LagSeconds == nil || live.CostPerMonth == nil || len(live.Causes) != 1 || live.Causes[0].Reason != "row … is cursed" {
+	if len(live.Runs) != 2 || len(live.Workers) != 1 || live.LagSeconds == nil || live.CostPerMonth == nil ||
+		len(live.Causes) != 1 || live.Causes[0].Reason != "row … is cursed" {
 		t.Errorf("the pipeline is %+v", live)
 	}
 }
@@ -125,8 +131,10 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 	now := time.Now()
 	var ops []tables.Op
 	for n := int64(2400); n < 2500; n++ {
-		e, err := schema.Reject{Device: "pump-7", Pipeline: "live", Number: n, Row: tables.TicksOf(now.Add(time.Duration(n-2500) * time.Minute)).String(),
-			Sensor: "humidity", Reason: fmt.Sprint("humidity: reason ", n), Value: strings.Repeat("x", 500), At: tables.TicksOf(now)}.Entity()
+		e, err := schema.Reject{Device: "pump-7", Pipeline: "live", Number: n,
+			Row:    tables.TicksOf(now.Add(time.Duration(n-2500) * time.Minute)).String(),
+			Sensor: "humidity", Reason: fmt.Sprint("humidity: reason ", n), Value: strings.Repeat("x",
+				500), At: tables.TicksOf(now)}.Entity()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,10 +144,12 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, read, err := over(t, f).Device(t.Context(), "pump-7")
-	if err != nil || len(a.Rejects) != maxRejects || a.Rejects[0].Reason != "humidity: reason 2499" || a.Rejects[29].Reason != "humidity: reason 2470" {
+	if err != nil || len(a.Rejects) != maxRejects || a.Rejects[0].Reason != "humidity: reason 2499" ||
+		a.Rejects[29].Reason != "humidity: reason 2470" {
 		t.Errorf("%+v, %v", a.Rejects, err)
 	}
-	if r := a.Rejects[0]; r.Number != 2500 || r.Sensor != "humidity" || !strings.HasPrefix(r.Value, "xxx") || len(r.Value) > 310 {
+	if r := a.Rejects[0]; r.Number != 2500 || r.Sensor != "humidity" || !strings.HasPrefix(r.Value, "xxx") ||
+		len(r.Value) > 310 {
 		t.Errorf("%+v", r)
 	}
 	if read.Operations > 6 {
@@ -161,7 +171,8 @@ func TestSeriesHasWhatWasSentAtAnyWindow(t *testing.T) {
 	f.Fold(t)
 	s := over(t, f)
 	for _, window := range []string{"raw", "1m", "1h", "1d", "auto"} {
-		got, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature", From: from, To: to, Window: window})
+		got, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "temperature", From: from, To: to,
+			Window: window})
 		if err != nil {
 			t.Fatalf("%s: %v", window, err)
 		}
@@ -180,7 +191,9 @@ func TestSeriesHasWhatWasSentAtAnyWindow(t *testing.T) {
 			t.Errorf("%s: %d readings of %v in windows of %s, want %d of %v", window, count, total, got.Window, n, sum)
 		}
 	}
-	for _, ask := range []SeriesQuery{{Window: "1m", From: to.Add(-72 * time.Hour), To: to}, {Window: "7m", From: from, To: to}, {From: to, To: from}, {From: to.AddDate(-100, 0, 0), To: to}} {
+	for _, ask := range []SeriesQuery{{Window: "1m", From: to.Add(-72 * time.Hour), To: to}, {Window: "7m", From: from,
+		To: to}, {From: to, To: from}, {From: to.AddDate(-100, 0,
+		0), To: to}} {
 		ask.Device, ask.Sensor = "pump-7", "temperature"
 		_, _, err := s.Series(t.Context(), ask)
 		if _, wrong := errors.AsType[*QueryError](err); !wrong {
@@ -214,7 +227,8 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	}
 	first, _, err := s.Tenants(t.Context(), TenantsQuery{Limit: 1})
 	second, _, err2 := s.Tenants(t.Context(), TenantsQuery{Limit: 1, After: first.Next})
-	if errors.Join(err, err2) != nil || first.Next != "contoso" || second.Next != "" || second.Tenants[0].Tenant != "fabrikam" || second.Total != 2 {
+	if errors.Join(err, err2) != nil || first.Next != "contoso" || second.Next != "" ||
+		second.Tenants[0].Tenant != "fabrikam" || second.Total != 2 {
 		t.Errorf("%+v, then %+v, %v", first, second, err)
 	}
 }
@@ -274,7 +288,9 @@ func TestNobodyLooksNothingIsRead(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	f.Grow(t, 3)
 	client, queues := f.Readers(t, CountTable, CountQueue)
-	s := New(Config{Tables: client, Queues: queues, Names: f.Names, Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true}}, Interval: time.Millisecond})
+	s := New(Config{Tables: client, Queues: queues, Names: f.Names,
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute,
+			Latest: true}}, Interval: time.Millisecond})
 	f.Requests()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)

@@ -134,7 +134,8 @@ func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error)
 	}
 	p := schema.RollupPartition{Tenant: t, Window: window, Day: schema.DayOf(tables.TicksOf(time.Now()))}
 	more, last := false, schema.DeviceID("")
-	rows := s.rowsOrMore(ctx, s.c.Names.Rollups(), tables.Query{Range: tables.Range{Partitions: p.TenantDay()}}, todayPages, &more)
+	rows := s.rowsOrMore(ctx, s.c.Names.Rollups(), tables.Query{Range: tables.Range{Partitions: p.TenantDay()}},
+		todayPages, &more)
 	for e, err := range schema.Joined(rows, schema.RollupOutput) {
 		if err != nil {
 			return r, err

@@ -45,14 +45,16 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 	}
 	strange := tables.String("{from: the future}")
 	damage(f.Names.Latest(), tables.Range{}, "humidity", strange)
-	hours := schema.RollupPartition{Tenant: "contoso", Window: schema.Hour, Day: schema.DayOf(tables.TicksOf(to.Add(-2 * time.Hour))), Month: f.Devices[0].Month}
+	hours := schema.RollupPartition{Tenant: "contoso", Window: schema.Hour,
+		Day: schema.DayOf(tables.TicksOf(to.Add(-2 * time.Hour))), Month: f.Devices[0].Month}
 	damage(f.Names.Rollups(), tables.Partition(hours.String()), "humidity", strange)
 	damage(f.Names.Partitions("live"), tables.Range{}, schema.TrackRows, strange)
 	damage(f.Names.Devices(), tables.Range{}, "Labels", strange)
 	f.Write(t, f.Names.Rejects(), tables.Entity{PartitionKey: "pump-7", RowKey: "of another kind"})
 
 	a, _, err := s.Device(t.Context(), "pump-7")
-	if err != nil || len(a.Latest) != 1 || a.Latest[0].Sensor != "temperature" || len(a.Pipelines) != 1 || a.Device.Tenant != "contoso" {
+	if err != nil || len(a.Latest) != 1 || a.Latest[0].Sensor != "temperature" || len(a.Pipelines) != 1 ||
+		a.Device.Tenant != "contoso" {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	found := map[string]bool{}
@@ -66,7 +68,8 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 			t.Errorf("the row of %s is not listed in %+v", table, a.Unreadable)
 		}
 	}
-	series, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "humidity", From: to.Add(-6 * time.Hour), To: to, Window: "1h"})
+	series, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "humidity", From: to.Add(-6 * time.Hour),
+		To: to, Window: "1h"})
 	if err != nil || series.Unreadable != 1 || len(series.Points) != 1 {
 		t.Errorf("its series is %+v, %v", series, err)
 	}
@@ -74,7 +77,8 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 	if err != nil || day.Unreadable != 1 || len(day.Points) == 0 {
 		t.Errorf("the tenant's day is %+v, %v", day, err)
 	}
-	if other, _, err := s.Device(t.Context(), "pump-8"); err != nil || len(other.Latest) != 2 || len(other.Unreadable) > 0 {
+	if other, _, err := s.Device(t.Context(), "pump-8"); err != nil || len(other.Latest) != 2 ||
+		len(other.Unreadable) > 0 {
 		t.Errorf("its neighbour is %+v, %v", other, err)
 	}
 }

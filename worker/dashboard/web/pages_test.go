@@ -41,24 +41,36 @@ func allPages() map[string]web.Page {
 	answer, _ := f.device(held.Device)
 	list := model.DeviceList{Devices: f.devices[:50], Total: 2000, Next: "a cursor"}
 	world := model.Map{At: now, Sensor: "temperature", Unit: "°C", Scale: &[2]float64{2, 28}, Total: 2000, InView: 1950,
-		Clusters: []model.Cluster{{ID: "z3:1:2", Lat: 50, Lon: 10, N: 812, Mean: number(9), Min: number(1), Max: number(12), Silent: 3, Held: 1, BBox: model.Box{5, 45, 15, 55}},
+		Clusters: []model.Cluster{{ID: "z3:1:2", Lat: 50, Lon: 10, N: 812, Mean: number(9), Min: number(1), Max: number(12),
+			Silent: 3, Held: 1, BBox: model.Box{5, 45, 15, 55}},
 			{ID: "z3:1:3", Lat: -30, Lon: 120, N: 2, BBox: model.Box{120, -30, 120, -30}}}}
 	for _, d := range f.devices[:200] {
 		if d.Lat != nil {
-			world.Devices = append(world.Devices, model.Dot{Device: d.Device, Lat: *d.Lat, Lon: *d.Lon, Value: d.Value, State: d.State, Time: d.Time})
+			world.Devices = append(world.Devices, model.Dot{Device: d.Device, Lat: *d.Lat, Lon: *d.Lon, Value: d.Value,
+				State: d.State, Time: d.Time})
 		}
 	}
 	all := map[string]web.Page{
-		"world":      web.MapPage{Footer: foot, Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"}, Sensors: f.sensors, Map: world, List: list},
-		"world/part": web.MapPage{Footer: foot, BBox: &model.Box{-10, 30, 40, 70}, Sensors: f.sensors, Map: world, List: list},
-		"world/date": web.MapPage{Footer: foot, BBox: &model.Box{170, -30, -170, 0}, Sensors: f.sensors, Map: world, List: list},
-		"devices":    web.DevicesPage{Footer: foot, Query: model.ListQuery{Tenant: "contoso", Sensor: "temperature", After: "x", State: model.Held, Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: f.sensors, List: list},
-		"device":     web.DevicePage{Footer: foot, Now: now, Answer: answer, Span: "24h", Series: series(now, "1m", now.Add(-24*time.Hour), now)},
-		"device/raw": web.DevicePage{Footer: foot, Now: now, Answer: answer, Series: series(now, "raw", now.Add(-time.Hour), now)},
-		"pipelines":  web.PipelinesPage{Footer: foot, Now: now, Answer: f.pipelines()},
-		"tenants":    web.TenantsPage{Footer: foot, Answer: model.TenantsAnswer{Tenants: f.tenants}},
-		"tenant":     web.TenantPage{Footer: foot, Tenant: f.tenants[0], Day: "2026-11-20", Today: "2026-11-21", Sensors: f.sensors, Series: series(now, "1h", now.Add(-24*time.Hour), now)},
-		"problem":    web.ProblemPage{Footer: foot, Status: 404, Title: "There is no such device", Detail: "No device is called x."},
+		"world": web.MapPage{Footer: foot, Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"},
+			Sensors: f.sensors, Map: world, List: list},
+		"world/part": web.MapPage{Footer: foot, BBox: &model.Box{-10, 30, 40, 70}, Sensors: f.sensors, Map: world,
+			List: list},
+		"world/date": web.MapPage{Footer: foot, BBox: &model.Box{170, -30, -170, 0}, Sensors: f.sensors, Map: world,
+			List: list},
+		"devices": web.DevicesPage{Footer: foot, Query: model.ListQuery{Tenant: "contoso", Sensor: "temperature",
+			After: "x", State: model.Held, Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: f.sensors,
+			List: list},
+		"device": web.DevicePage{Footer: foot, Now: now, Answer: answer, Span: "24h", Series: series(now, "1m",
+			now.Add(-24*time.Hour), now)},
+		"device/raw": web.DevicePage{Footer: foot, Now: now, Answer: answer, Series: series(now, "raw", now.Add(-time.Hour),
+			now)},
+		"pipelines": web.PipelinesPage{Footer: foot, Now: now, Answer: f.pipelines()},
+		"tenants":   web.TenantsPage{Footer: foot, Answer: model.TenantsAnswer{Tenants: f.tenants}},
+		"tenant": web.TenantPage{Footer: foot, Tenant: f.tenants[0], Day: "2026-11-20", Today: "2026-11-21",
+			Sensors: f.sensors, Series: series(now, "1h", now.Add(-24*time.Hour),
+				now)},
+		"problem": web.ProblemPage{Footer: foot, Status: 404, Title: "There is no such device",
+			Detail: "No device is called x."},
 
 		"world/empty":     web.MapPage{},
 		"devices/empty":   web.DevicesPage{},
@@ -69,25 +81,46 @@ func allPages() map[string]web.Page {
 		"problem/empty":   web.ProblemPage{},
 		"pipeline/new":    web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
 	}
-	bad := model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: number(math.NaN()), Lon: number(math.Inf(1)), Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
+	bad := model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: number(math.NaN()), Lon: number(math.Inf(1)),
+		Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
 		Tokens: []model.Token{{Policy: nasty, Fingerprint: nasty}}}
 	long := strings.Repeat("a:very-long.name_", 8)
-	points := []model.Point{{Time: now}, {Time: now, Value: number(math.NaN())}, {Time: now, Mean: number(math.Inf(1)), Min: number(math.Inf(-1)), Max: number(math.Inf(1))}, {Time: now.Add(time.Hour), Mean: number(math.MaxFloat64), Min: number(-math.MaxFloat64)}}
+	points := []model.Point{{Time: now}, {Time: now, Value: number(math.NaN())}, {Time: now, Mean: number(math.Inf(1)),
+		Min: number(math.Inf(-1)), Max: number(math.Inf(1))},
+		{Time: now.Add(time.Hour), Mean: number(math.MaxFloat64),
+			Min: number(-math.MaxFloat64)}}
 	badSeries := &model.Series{Sensor: nasty, Unit: nasty, Window: nasty, From: now, To: now, Points: points}
 	badMap := model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{math.NaN(), math.Inf(1)}, Total: 3, InView: 3,
-		Clusters: []model.Cluster{{ID: nasty, Lat: math.NaN(), Lon: math.Inf(1), N: -1, Mean: number(math.NaN()), BBox: model.Box{math.NaN(), 1, 0, 0}}},
-		Devices:  []model.Dot{{Device: nasty, Lat: 91, Lon: 500, Value: nasty, State: nasty}, {Device: long, Value: math.NaN()}}}
+		Clusters: []model.Cluster{{ID: nasty, Lat: math.NaN(), Lon: math.Inf(1), N: -1, Mean: number(math.NaN()),
+			BBox: model.Box{math.NaN(), 1, 0, 0}}},
+		Devices: []model.Dot{{Device: nasty, Lat: 91, Lon: 500, Value: nasty, State: nasty},
+			{Device: long, Value: math.NaN()}}}
 	badSensors := []model.Sensor{{Name: nasty, Unit: nasty, Kind: nasty, Min: number(math.NaN())}, {Name: long}}
-	all["world/hostile"] = web.MapPage{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: badSensors, Map: badMap, BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: model.DeviceList{Devices: []model.Row{{Device: nasty, Value: nasty}}}}
-	all["devices/hostile"] = web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty, Sensor: nasty, After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty}, Sensors: badSensors,
-		List: model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{{Device: nasty, Tenant: nasty, Site: nasty, Labels: map[string]string{nasty: nasty}, State: nasty, Value: nasty, Lat: number(1)}, {Device: long, Value: math.Inf(-1)}}}}
-	all["device/hostile"] = web.DevicePage{Answer: model.DeviceAnswer{Device: bad, State: nasty, Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true}, {Sensor: long, Value: math.NaN()}},
-		Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: number(math.NaN()), Held: &model.Hold{Reason: nasty}}}, Rejects: []model.Reject{{Row: nasty, Reason: nasty}}, Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}, Span: nasty, Series: badSeries}
+	all["world/hostile"] = web.MapPage{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: badSensors, Map: badMap,
+		BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: model.DeviceList{Devices: []model.Row{{Device: nasty,
+			Value: nasty}}}}
+	all["devices/hostile"] = web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty,
+		Sensor: nasty, After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty},
+		Sensors: badSensors,
+		List: model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{{Device: nasty, Tenant: nasty, Site: nasty,
+			Labels: map[string]string{nasty: nasty}, State: nasty, Value: nasty, Lat: number(1)},
+			{Device: long, Value: math.Inf(-1)}}}}
+	all["device/hostile"] = web.DevicePage{Answer: model.DeviceAnswer{Device: bad, State: nasty,
+		Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true},
+			{Sensor: long, Value: math.NaN()}},
+		Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: number(math.NaN()),
+			Held: &model.Hold{Reason: nasty}}}, Rejects: []model.Reject{{Row: nasty, Reason: nasty}},
+		Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}, Span: nasty,
+		Series: badSeries}
 	all["pipelines/hostile"] = web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: nasty, CadenceSeconds: math.NaN(), LagSeconds: number(math.Inf(1)), Workers: []model.Worker{{Name: nasty}},
-		Causes: []model.Cause{{What: nasty, Reason: nasty}}, CostPerMonth: &model.Cost{Total: math.NaN(), ByKind: map[string]float64{nasty: math.Inf(1)}},
-		Runs: []model.Run{{Skipped: nasty}, {Slot: now, Seconds: math.NaN(), LagSeconds: number(math.Inf(1)), Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}}
-	all["tenants/hostile"] = web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}}
-	all["tenant/hostile"] = web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty, Sensors: badSensors, Series: badSeries}
+		Causes: []model.Cause{{What: nasty, Reason: nasty}}, CostPerMonth: &model.Cost{Total: math.NaN(),
+			ByKind: map[string]float64{nasty: math.Inf(1)}},
+		Runs: []model.Run{{Skipped: nasty}, {Slot: now, Seconds: math.NaN(), LagSeconds: number(math.Inf(1)),
+			Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}}
+	all["tenants/hostile"] = web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty,
+		Devices: -1}, {Tenant: long}}}}
+	all["tenant/hostile"] = web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty,
+		Today: nasty, Sensors: badSensors, Series: badSeries}
 	all["problem/hostile"] = web.ProblemPage{Status: -1, Title: nasty, Detail: nasty}
 	for name, page := range all {
 		if d, ok := page.(web.DevicePage); ok && d.Now.IsZero() {
@@ -135,7 +168,8 @@ func TestPagesHoldNothingInline(t *testing.T) {
 				if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
 					t.Errorf("%s: <%s %s>", name, n.Data, a.Key)
 				}
-				if slices.Contains([]string{"href", "src", "action", "poster", "srcset"}, a.Key) && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "//") {
+				if slices.Contains([]string{"href", "src", "action", "poster", "srcset"}, a.Key) && !strings.HasPrefix(a.Val,
+					"/") && !strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "//") {
 					t.Errorf("%s: <%s %s=%q> leads elsewhere", name, n.Data, a.Key, a.Val)
 				}
 			}
@@ -248,7 +282,8 @@ func TestWithoutScriptsTheMapIsStill(t *testing.T) {
 			rows++
 		}
 	}
-	if marks := len(page.Map.Clusters) + len(page.Map.Devices); grounds != 1 || links != marks || rows != len(page.Map.Clusters)+len(page.List.Devices) {
+	if marks := len(page.Map.Clusters) + len(page.Map.Devices); grounds != 1 || links != marks ||
+		rows != len(page.Map.Clusters)+len(page.List.Devices) {
 		t.Errorf("%d grounds, %d links for %d marks, %d rows", grounds, links, marks, rows)
 	}
 	withScripts, err := html.Parse(strings.NewReader(text))
@@ -281,7 +316,8 @@ func TestPolicyHoldsNothingUnsafe(t *testing.T) {
 			t.Errorf("the policy holds %s", word)
 		}
 	}
-	for _, rule := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'", "script-src 'self'", "style-src 'self'"} {
+	for _, rule := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'",
+		"script-src 'self'", "style-src 'self'"} {
 		if !strings.Contains(web.Policy, rule) {
 			t.Errorf("the policy lacks %s", rule)
 		}
@@ -327,7 +363,8 @@ func TestStaticFilesAreNamedByWhatTheyHold(t *testing.T) {
 	if len(seen) < 12 {
 		t.Errorf("only %d files are named: %v", len(seen), seen)
 	}
-	for _, wrong := range []string{"/static/0123456789abcdef/furrow.css", "/static/furrow.css", "/static/", "/static/../pages.go"} {
+	for _, wrong := range []string{"/static/0123456789abcdef/furrow.css", "/static/furrow.css", "/static/",
+		"/static/../pages.go"} {
 		got, err := http.Get(s.URL + wrong)
 		if err != nil {
 			t.Fatal(err)

@@ -94,7 +94,8 @@ func (s *static) still(page MapPage) (template.HTML, error) {
 		cx, cy := stillPoint(c.Lon, c.Lat)
 		r := dot * (1 + math.Log10(float64(max(1, c.N))))
 		fmt.Fprintf(&b, `<a href="%s"><title>%s</title><circle class="mark %s" cx="%.3f" cy="%.3f" r="%.3f"/></a>`,
-			html.EscapeString(page.Closer(c)), html.EscapeString(clusterText(c, page.Map.Unit)), rampClass(c.Mean, page.Map.Scale), cx, cy, r)
+			html.EscapeString(page.Closer(c)), html.EscapeString(clusterText(c, page.Map.Unit)), rampClass(c.Mean,
+				page.Map.Scale), cx, cy, r)
 	}
 	for _, d := range page.Map.Devices {
 		if !onEarth(&d.Lat, &d.Lon) {
@@ -107,7 +108,8 @@ func (s *static) still(page MapPage) (template.HTML, error) {
 			class = "none"
 		}
 		fmt.Fprintf(&b, `<a href="/devices/%s"><title>%s</title><use class="mark %s %s" href="#m-%s" x="%.3f" y="%.3f" width="%.3f" height="%.3f"/></a>`,
-			html.EscapeString(url.PathEscape(d.Device)), html.EscapeString(d.Device+": "+value(d.Value, page.Map.Unit)+", "+string(d.State)),
+			html.EscapeString(url.PathEscape(d.Device)), html.EscapeString(d.Device+": "+value(d.Value,
+				page.Map.Unit)+", "+string(d.State)),
 			class, stateClass(d.State), stateClass(d.State), cx-dot*1.5, cy-dot*1.5, dot*3, dot*3)
 	}
 	b.WriteString(`</svg>`)

@@ -22,8 +22,8 @@ const (
 
 var month = schema.Month{Year: 2026, Month: 3}
 
-// A world is storage with readings and outputs that were written down by hand.
-type world struct {
+// A fixture is storage with readings and outputs that were written down by hand.
+type fixture struct {
 	t      *testing.T
 	client *tables.Client
 	config Config
@@ -45,7 +45,7 @@ func at(clock string) tables.Ticks {
 	return tables.TicksOf(t)
 }
 
-func (w *world) put(table, pk, rk string, properties map[string]any) {
+func (w *fixture) put(table, pk, rk string, properties map[string]any) {
 	w.t.Helper()
 	e := tables.Entity{PartitionKey: pk, RowKey: rk}
 	for name, v := range properties {
@@ -64,14 +64,14 @@ func (w *world) put(table, pk, rk string, properties map[string]any) {
 	must(w.t, err)
 }
 
-func (w *world) remove(table, pk, rk string) {
+func (w *fixture) remove(table, pk, rk string) {
 	w.t.Helper()
 	_, err := w.client.Table(table).Do(w.t.Context(), tables.Delete(pk, rk, tables.AnyETag))
 	must(w.t, err)
 }
 
 // send sends a row as a device does, and storage takes it.
-func (w *world) send(device schema.DeviceID, rk, values string) {
+func (w *fixture) send(device schema.DeviceID, rk, values string) {
 	w.t.Helper()
 	take := func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusNoContent, Body: io.NopCloser(bytes.NewReader(nil))}, nil
@@ -83,20 +83,21 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (w *world) post(answer roundTrip, body string) {
+func (w *fixture) post(answer roundTrip, body string) {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://storage.test/readings", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://storage.test/readings",
+		strings.NewReader(body))
 	must(w.t, err)
 	resp, err := w.config.Receipts.Over(answer).RoundTrip(r)
 	must(w.t, err)
 	must(w.t, resp.Body.Close())
 }
 
-// newWorld has two devices of a tenant each, with outputs that are right.
-func newWorld(t *testing.T) *world {
+// newFixture has two devices of a tenant each, with outputs that are right.
+func newFixture(t *testing.T) *fixture {
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	must(t, err)
-	w := &world{t: t}
+	w := &fixture{t: t}
 	w.client, err = tables.Connect(tables.Config{Account: account})
 	must(t, err)
 	w.config = Config{Client: w.client, Pipeline: "live", Until: at("12:00:00"), Receipts: &Receipts{}}
@@ -108,7 +109,9 @@ func newWorld(t *testing.T) *world {
 		must(t, err)
 		_, err = w.client.Table("fleet").Do(t.Context(), tables.Insert(e))
 		must(t, err)
-		w.put("partitionslive", month.String(), "contoso!"+string(device), map[string]any{"LastReadRowKey": at("11:59:00").String(), "Rejects": map[schema.DeviceID]int{pump: 1}[device]})
+		w.put("partitionslive", month.String(), "contoso!"+string(device),
+			map[string]any{"LastReadRowKey": at("11:59:00").String(),
+				"Rejects": map[schema.DeviceID]int{pump: 1}[device]})
 	}
 	w.readings()
 	w.outputs()
@@ -117,7 +120,7 @@ func newWorld(t *testing.T) *world {
 
 // readings are a few, with a text that is a number, an object, a repeat, a value that is
 // rejected, and one whose time is not yet come.
-func (w *world) readings() {
+func (w *fixture) readings() {
 	for clock, values := range map[string]string{
 		"10:00:10": `"t":1.5,"lid":"open"`,
 		"10:00:50": `"t":"2.5","lid":"n/a"`,
@@ -138,13 +141,16 @@ func (w *world) readings() {
 	w.put("readings", string(lift), at("10:00:00").String()+"-b", map[string]any{"t": 20.0})
 }
 
-func (w *world) outputs() {
+func (w *fixture) outputs() {
 	w.rollup(pump, "1m", "10:00:00", map[string]any{"t": "[2,4,1.5,2.5,1.5,2.5]"})
-	w.rollup(pump, "1m", "10:01:00", map[string]any{"t": "[1,-4,-4,-4,-4,-4]", "air_p_0": "[1,7,7,7,7,7]", "air_p_1": "[1,1,1,1,1,1]"})
+	w.rollup(pump, "1m", "10:01:00", map[string]any{"t": "[1,-4,-4,-4,-4,-4]", "air_p_0": "[1,7,7,7,7,7]",
+		"air_p_1": "[1,1,1,1,1,1]"})
 	w.rollup(pump, "1m", "11:30:00", map[string]any{"n": "[1,3,3,3,3,3]"})
-	w.rollup(pump, "1h", "10:00:00", map[string]any{"t": "[3,1e-16,-4,2.5,1.5,-4]", "air_p_0": "[1,7,7,7,7,7]", "air_p_1": "[1,1,1,1,1,1]"})
+	w.rollup(pump, "1h", "10:00:00", map[string]any{"t": "[3,1e-16,-4,2.5,1.5,-4]", "air_p_0": "[1,7,7,7,7,7]",
+		"air_p_1": "[1,1,1,1,1,1]"})
 	w.rollup(pump, "1h", "11:00:00", map[string]any{"n": "[1,3,3,3,3,3]"})
-	w.rollup(pump, "1d", "00:00:00", map[string]any{"t": "[3,0,-4,2.5,1.5,-4]", "air_p_0": "[1,7,7,7,7,7]", "air_p_1": "[1,1,1,1,1,1]", "n": "[1,3,3,3,3,3]"})
+	w.rollup(pump, "1d", "00:00:00", map[string]any{"t": "[3,0,-4,2.5,1.5,-4]", "air_p_0": "[1,7,7,7,7,7]",
+		"air_p_1": "[1,1,1,1,1,1]", "n": "[1,3,3,3,3,3]"})
 	w.latest(pump, map[string]any{"t": newestText("10:01:00", "-4"), "lid": newestText("11:30:00", `"closed"`),
 		"air_p_0": newestText("10:01:00", "7"), "air_p_1": newestText("10:01:00", "1"), "n": newestText("11:30:00", "3")})
 	w.reject(pump, 0, "11:30:00")
@@ -157,15 +163,16 @@ func (w *world) outputs() {
 func newestText(clock, value string) string { return `["` + at(clock).String() + `",` + value + `]` }
 
 // reject puts a row into a slot of a device's ring.
-func (w *world) reject(d schema.DeviceID, slot int, clock string) {
-	w.put("rejects", string(d), fmt.Sprintf("live!%02d", slot), map[string]any{"Row": at(clock).String(), "Reason": "t: it is not finite"})
+func (w *fixture) reject(d schema.DeviceID, slot int, clock string) {
+	w.put("rejects", string(d), fmt.Sprintf("live!%02d", slot), map[string]any{"Row": at(clock).String(),
+		"Reason": "t: it is not finite"})
 }
 
 func tenantOf(d schema.DeviceID) string {
 	return map[schema.DeviceID]string{pump: "contoso", lift: "fabrikam"}[d]
 }
 
-func (w *world) rollup(d schema.DeviceID, window, clock string, properties map[string]any) {
+func (w *fixture) rollup(d schema.DeviceID, window, clock string, properties map[string]any) {
 	properties["_fence"] = 7
 	w.put("rollups", rollupPartition(d, window), string(d)+"!"+at(clock).String(), properties)
 }
@@ -174,12 +181,12 @@ func rollupPartition(d schema.DeviceID, window string) string {
 	return tenantOf(d) + "!" + window + "!" + day + "!" + month.String()
 }
 
-func (w *world) latest(d schema.DeviceID, properties map[string]any) {
+func (w *fixture) latest(d schema.DeviceID, properties map[string]any) {
 	properties["_fence"] = 7
 	w.put("latest", tenantOf(d)+"!"+month.String(), string(d), properties)
 }
 
-func (w *world) check() Result {
+func (w *fixture) check() Result {
 	w.t.Helper()
 	r, err := w.config.Run(w.t.Context())
 	must(w.t, err)
@@ -187,12 +194,13 @@ func (w *world) check() Result {
 }
 
 func TestWhatIsRightHasNoDifferences(t *testing.T) {
-	w := newWorld(t)
+	w := newFixture(t)
 	r := w.check()
 	for _, d := range r.First {
 		t.Error(d)
 	}
-	if r.Devices != 2 || r.Readings != 7 || r.Waiting != 1 || r.Lost+r.Doubled+r.Differences != 0 || r.Buckets["1m"] != 4 || r.Latest != 6 || r.Rejected != 1 {
+	if r.Devices != 2 || r.Readings != 7 || r.Waiting != 1 || r.Lost+r.Doubled+r.Differences != 0 ||
+		r.Buckets["1m"] != 4 || r.Latest != 6 || r.Rejected != 1 {
 		t.Errorf("it finds %+v", r)
 	}
 	w.config.Receipts = nil
@@ -204,92 +212,104 @@ func TestWhatIsRightHasNoDifferences(t *testing.T) {
 // TestEveryKindOfDifferenceIsFound plants them one by one.
 func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 	type planted struct {
-		plant         func(w *world)
+		plant         func(w *fixture)
 		want          string // in the differences, as text
 		lost, doubled int
 	}
 	minute := func(d schema.DeviceID) string { return rollupPartition(d, "1m") }
 	ten := string(pump) + "!" + at("10:00:00").String()
 	for name, p := range map[string]planted{
-		"a reading is lost from the raw table": {func(w *world) {
+		"a reading is lost from the raw table": {func(w *fixture) {
 			w.send(pump, at("10:00:20").String(), `"t":3.0`)
 		}, "it is absent, and should be there: the device was told", 1, 0},
-		"a device is lost": {func(w *world) { w.send("ghost", at("10:00:20").String(), `"t":3.0`) }, "fleet ghost: it is absent", 1, 0},
-		"a reading is altered": {func(w *world) {
+		"a device is lost": {func(w *fixture) { w.send("ghost", at("10:00:20").String(), `"t":3.0`) },
+			"fleet ghost: it is absent", 1, 0},
+		"a reading is altered": {func(w *fixture) {
 			w.put("readings", string(pump), at("12:30:00").String(), map[string]any{"t": 9.5})
 		}, "it is another reading", 0, 0},
-		"a reading is nobody's": {func(w *world) {
+		"a reading is nobody's": {func(w *fixture) {
 			w.put("readings", string(pump), at("12:40:00").String(), map[string]any{"t": 9.5})
 		}, "no device has sent it", 0, 0},
-		"a reading is not folded": {func(w *world) {
+		"a reading is not folded": {func(w *fixture) {
 			w.send(pump, at("10:00:20").String(), `"t":2.0`)
 			w.put("readings", string(pump), at("10:00:20").String(), map[string]any{"t": 2.0})
 		}, "should be [count 3,", 1, 0},
-		"a reading that its checkpoint has passed is not folded": {func(w *world) {
-			w.put("partitionslive", month.String(), "contoso!"+string(pump), map[string]any{"LastReadRowKey": at("12:30:00").String()})
+		"a reading that its checkpoint has passed is not folded": {func(w *fixture) {
+			w.put("partitionslive", month.String(), "contoso!"+string(pump),
+				map[string]any{"LastReadRowKey": at("12:30:00").String()})
 		}, "1m 2026-11-20T12:30:00Z t: it is absent", 1, 0},
-		"a reading is folded twice": {func(w *world) {
+		"a reading is folded twice": {func(w *fixture) {
 			w.rollup(pump, "1m", "10:00:00", map[string]any{"t": "[3,6.5,1.5,2.5,1.5,2.5]"})
 		}, "it is [count 3, sum 6.5", 0, 1},
-		"a sum is wrong": {func(w *world) {
+		"a sum is wrong": {func(w *fixture) {
 			w.rollup(lift, "1d", "00:00:00", map[string]any{"t": "[2,40.000001,20,20,20,20]"})
 		}, "sum 40.000001", 0, 0},
-		"a least is wrong": {func(w *world) {
+		"a least is wrong": {func(w *fixture) {
 			w.rollup(lift, "1h", "10:00:00", map[string]any{"t": "[2,40,19,20,20,20]"})
 		}, "min 19", 0, 0},
-		"a greatest is wrong": {func(w *world) {
+		"a greatest is wrong": {func(w *fixture) {
 			w.rollup(lift, "1h", "10:00:00", map[string]any{"t": "[2,40,20,21,20,20]"})
 		}, "max 21", 0, 0},
-		"a first is wrong": {func(w *world) {
+		"a first is wrong": {func(w *fixture) {
 			w.rollup(lift, "1h", "10:00:00", map[string]any{"t": "[2,40,20,20,21,20]"})
 		}, "first 21", 0, 0},
-		"a last is wrong": {func(w *world) {
+		"a last is wrong": {func(w *fixture) {
 			w.rollup(lift, "1h", "10:00:00", map[string]any{"t": "[2,40,20,20,20,21]"})
 		}, "last 21", 0, 0},
-		"a rollup cannot be read": {func(w *world) {
+		"a rollup cannot be read": {func(w *fixture) {
 			w.rollup(lift, "1h", "10:00:00", map[string]any{"t": "[2,40]"})
 		}, "should be an array of six numbers", 2, 0},
-		"a bucket is missing":           {func(w *world) { w.remove("rollups", minute(pump), ten) }, "1m 2026-11-20T10:00:00Z t: it is absent", 2, 0},
-		"a bucket is there for nothing": {func(w *world) { w.rollup(lift, "1m", "09:00:00", map[string]any{"t": "[1,1,1,1,1,1]"}) }, "should be absent", 0, 1},
-		"a sensor is missing": {func(w *world) {
+		"a bucket is missing": {func(w *fixture) { w.remove("rollups", minute(pump), ten) },
+			"1m 2026-11-20T10:00:00Z t: it is absent", 2, 0},
+		"a bucket is there for nothing": {func(w *fixture) {
+			w.rollup(lift, "1m", "09:00:00",
+				map[string]any{"t": "[1,1,1,1,1,1]"})
+		}, "should be absent", 0,
+			1},
+		"a sensor is missing": {func(w *fixture) {
 			w.rollup(pump, "1h", "10:00:00", map[string]any{"t": "[3,0,-4,2.5,1.5,-4]", "air_p_0": "[1,7,7,7,7,7]"})
 		}, "air_p_1: it is absent", 1, 0},
-		"a bucket is in the wrong day": {func(w *world) {
-			w.put("rollups", "fabrikam!1m!2026-11-21!"+month.String(), string(lift)+"!"+at("10:00:00").String(), map[string]any{"t": "[1,1,1,1,1,1]"})
+		"a bucket is in the wrong day": {func(w *fixture) {
+			w.put("rollups", "fabrikam!1m!2026-11-21!"+month.String(), string(lift)+"!"+at("10:00:00").String(),
+				map[string]any{"t": "[1,1,1,1,1,1]"})
 		}, "no device of that partition has such a bucket", 0, 0},
-		"a bucket is another tenant's": {func(w *world) {
+		"a bucket is another tenant's": {func(w *fixture) {
 			w.put("rollups", minute(lift), ten, map[string]any{"t": "[1,1,1,1,1,1]"})
 		}, "no device of that partition has such a bucket", 0, 0},
-		"a partition is nobody's": {func(w *world) {
+		"a partition is nobody's": {func(w *fixture) {
 			w.put("rollups", "contoso!1m!"+day+"!2026-04", ten, map[string]any{"t": "[1,1,1,1,1,1]"})
 		}, "the partition of no device", 0, 0},
-		"latest is stale": {func(w *world) {
+		"latest is stale": {func(w *fixture) {
 			w.latest(lift, map[string]any{"t": newestText("09:59:00", "20")})
 		}, "latest lift:2 t: it is 20 of", 0, 0},
-		"latest has a wrong value": {func(w *world) {
+		"latest has a wrong value": {func(w *fixture) {
 			w.latest(lift, map[string]any{"t": newestText("10:00:00", `"20"`)})
 		}, `latest lift:2 t: it is "20" of`, 0, 0},
-		"latest has a value for nothing": {func(w *world) {
+		"latest has a value for nothing": {func(w *fixture) {
 			w.latest(lift, map[string]any{"t": newestText("10:00:00", "20"), "lid": newestText("10:00:00", `"open"`)})
 		}, "latest lift:2 lid", 0, 0},
-		"latest is missing": {func(w *world) { w.remove("latest", "fabrikam!"+month.String(), string(lift)) }, "latest lift:2 t: it is absent", 0, 0},
-		"latest cannot be read": {func(w *world) {
+		"latest is missing": {func(w *fixture) { w.remove("latest", "fabrikam!"+month.String(), string(lift)) },
+			"latest lift:2 t: it is absent", 0, 0},
+		"latest cannot be read": {func(w *fixture) {
 			w.latest(lift, map[string]any{"t": "20"})
 		}, "an array of a time and a value", 0, 0},
-		"latest has a device for nothing": {func(w *world) {
+		"latest has a device for nothing": {func(w *fixture) {
 			w.put("latest", "fabrikam!"+month.String(), string(pump), map[string]any{"t": newestText("10:00:00", "20")})
 		}, "the partition has no such device", 0, 0},
-		"a reject is missing":           {func(w *world) { w.remove("rejects", string(pump), "live!00") }, "something of that row is to be rejected", 0, 0},
-		"a reject is there for nothing": {func(w *world) { w.reject(pump, 1, "10:00:10") }, "nothing of that row is to be rejected", 0, 0},
-		"a reject is there twice":       {func(w *world) { w.reject(pump, 1, "11:30:00") }, "it is there twice", 0, 0},
-		"a reject is nobody's":          {func(w *world) { w.reject("ghost", 0, "10:00:10") }, "rejects ghost", 0, 0},
-		"a reject is not counted": {func(w *world) {
-			w.put("partitionslive", month.String(), "contoso!"+string(pump), map[string]any{"LastReadRowKey": at("11:59:00").String()})
+		"a reject is missing": {func(w *fixture) { w.remove("rejects", string(pump), "live!00") },
+			"something of that row is to be rejected", 0, 0},
+		"a reject is there for nothing": {func(w *fixture) { w.reject(pump, 1, "10:00:10") },
+			"nothing of that row is to be rejected", 0, 0},
+		"a reject is there twice": {func(w *fixture) { w.reject(pump, 1, "11:30:00") }, "it is there twice", 0, 0},
+		"a reject is nobody's":    {func(w *fixture) { w.reject("ghost", 0, "10:00:10") }, "rejects ghost", 0, 0},
+		"a reject is not counted": {func(w *fixture) {
+			w.put("partitionslive", month.String(), "contoso!"+string(pump),
+				map[string]any{"LastReadRowKey": at("11:59:00").String()})
 		}, "it is 0 rejected rows, and should be 1", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newFixture(t)
 			p.plant(w)
 			r := w.check()
 			all := ""
@@ -309,7 +329,8 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 // TestReceiptsAreOfWhatStorageHasTaken: no answer, and one that refuses, are no receipts.
 func TestReceiptsAreOfWhatStorageHasTaken(t *testing.T) {
 	one := `{"PartitionKey":"pump-7","RowKey":"0639","t":1.5}`
-	two := "--batch\r\nContent-Type: application/http\r\n\r\nPOST x HTTP/1.1\r\n\r\n" + one + "\r\n--set\r\n\r\n" + strings.Replace(one, "0639", "0640", 1) + "\r\n--set--\r\n"
+	two := "--batch\r\nContent-Type: application/http\r\n\r\nPOST x HTTP/1.1\r\n\r\n" + one + "\r\n--set\r\n\r\n" +
+		strings.Replace(one, "0639", "0640", 1) + "\r\n--set--\r\n"
 	good := "--r\r\nHTTP/1.1 204 No Content\r\n\r\n"
 	for name, c := range map[string]struct {
 		body, answer string
@@ -326,7 +347,7 @@ func TestReceiptsAreOfWhatStorageHasTaken(t *testing.T) {
 		"several, half of them silent":  {two, good, 202, 0},
 		"several, refused on their way": {two, "", 503, 0},
 	} {
-		w := &world{t: t, config: Config{Receipts: &Receipts{}}}
+		w := &fixture{t: t, config: Config{Receipts: &Receipts{}}}
 		w.post(func(r *http.Request) (*http.Response, error) {
 			if sent, err := io.ReadAll(r.Body); err != nil || string(sent) != c.body {
 				t.Errorf("%s: storage gets %q, %v", name, sent, err)

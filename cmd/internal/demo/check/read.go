@@ -103,7 +103,8 @@ func groupOf(partition string) (g group, ok bool) {
 func (c *checker) partitionKeys(ctx context.Context, table string) (keys []string, err error) {
 	for last := ""; ; {
 		next := ""
-		err := c.rows(ctx, table, tables.Query{Range: tables.PartitionsAfter(last), Size: 1, Select: []string{"PartitionKey"}}, func(e tables.Entity) error {
+		err := c.rows(ctx, table, tables.Query{Range: tables.PartitionsAfter(last), Size: 1,
+			Select: []string{"PartitionKey"}}, func(e tables.Entity) error {
 			next = e.PartitionKey
 			return errEnough
 		})

@@ -164,7 +164,8 @@ func FuzzRequests(f *testing.F) {
 		s.put("/data/x", "hello")
 		req := &http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}, Host: "localhost",
 			ContentLength: int64(len(sent)),
-			RequestURI:    "/" + wiretest.Account + path + "?" + query, RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
+			RequestURI: "/" + wiretest.Account + path + "?" +
+				query, RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
 			Header: http.Header{"X-Ms-Version": {"2024-08-04"}, "X-Ms-Date": {time.Now().UTC().Format(http.TimeFormat)},
 				"X-Ms-Blob-Type": {"BlockBlob"}}}
 		req.Header.Set(header, value)

@@ -18,17 +18,17 @@ func BenchmarkTurns(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			err := h.turn("bench", func(u *turn) error { u.add(u.now.ns, never, text); return nil })
+			err := h.inTransaction("bench", func(u *transaction) error { u.add(u.now.ns, never, text); return nil })
 			var held []*message
 			if err == nil {
-				err = h.turn("bench", func(u *turn) (err error) {
+				err = h.inTransaction("bench", func(u *transaction) (err error) {
 					held, _,
 						err = u.take(1, after(u.now.ns, 30))
 					return err
 				})
 			}
 			if err == nil {
-				err = h.turn("bench", func(u *turn) error { u.remove(held[0]); return nil })
+				err = h.inTransaction("bench", func(u *transaction) error { u.remove(held[0]); return nil })
 			}
 			if err != nil {
 				b.Error(err)

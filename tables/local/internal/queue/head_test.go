@@ -9,7 +9,7 @@ import (
 
 // walked counts what the store has to walk over for the next get, living keys
 // and dead ones, from a place on.
-func (f *fixture) walked(u *turn, from place) (steps int) {
+func (f *fixture) walked(u *transaction, from place) (steps int) {
 	f.Helper()
 	end := place{at: u.now.ns + 1}
 	if !from.before(end) {
@@ -40,7 +40,7 @@ func TestHeadSeekSkipsDeadMessages(t *testing.T) {
 	}
 	total, most := 0, 0
 	for i := range rounds / batch {
-		must(h.turn("dead", func(u *turn) error {
+		must(h.inTransaction("dead", func(u *transaction) error {
 			for range batch {
 				u.add(u.now.ns, never, []byte("x"))
 			}
@@ -48,13 +48,13 @@ func TestHeadSeekSkipsDeadMessages(t *testing.T) {
 		}))
 		for range batch / 5 {
 			var held []*message
-			must(h.turn("dead", func(u *turn) (err error) {
+			must(h.inTransaction("dead", func(u *transaction) (err error) {
 				n := f.walked(u, u.head)
 				total, most = total+n, max(most, n)
 				held, _, err = u.take(5, u.now.ns+int64(time.Second))
 				return err
 			}))
-			must(h.turn("dead", func(u *turn) error {
+			must(h.inTransaction("dead", func(u *transaction) error {
 				for _, m := range held {
 					u.remove(m)
 				}
@@ -70,7 +70,7 @@ func TestHeadSeekSkipsDeadMessages(t *testing.T) {
 	if total > 8*rounds {
 		t.Errorf("%d gets walked over %d keys: more than a few for each of %d messages", gets, total, rounds)
 	}
-	must(h.turn("dead", func(u *turn) error {
+	must(h.inTransaction("dead", func(u *transaction) error {
 		if n := f.walked(u, u.head); n > 10_000 {
 			t.Errorf("the next get walks over %d keys of an empty queue", n)
 		}

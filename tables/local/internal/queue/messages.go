@@ -35,7 +35,7 @@ func (s *Service) put(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at 
 		return wire.BadXML("no MessageText element")
 	}
 	body := append(make([]byte, 0, 512), wire.XMLHeader+"<QueueMessagesList>"...)
-	err = s.turn(at.queue, func(t *turn) error {
+	err = s.inTransaction(at.queue, func(t *transaction) error {
 		m := t.add(after(t.now.ns, delay), after(t.now.ns, life), text)
 		body = appendMessage(body, t.now, m, true, false, nil)
 		return nil
@@ -92,20 +92,20 @@ func (s *Service) get(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at 
 	if err != nil {
 		return err
 	}
-	return s.next(w, r, at.queue, true, func(t *turn, most int) ([]*message, bool, error) {
+	return s.next(w, r, at.queue, true, func(t *transaction, most int) ([]*message, bool, error) {
 		return t.take(most, after(t.now.ns, visibility))
 	})
 }
 
 // peek returns the next messages without changing them.
 func (s *Service) peek(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
-	return s.next(w, r, at.queue, false, (*turn).peek)
+	return s.next(w, r, at.queue, false, (*transaction).peek)
 }
 
 // next answers with the messages that find returns. If a turn found only expired
 // messages, it takes another turn.
 func (s *Service) next(w http.ResponseWriter, r *wire.Request, name string, held bool,
-	find func(t *turn, most int) (found []*message, more bool, err error)) error {
+	find func(t *transaction, most int) (found []*message, more bool, err error)) error {
 	most, err := r.IntQuery("numofmessages", 1, maxMessages, 1)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *Service) next(w http.ResponseWriter, r *wire.Request, name string, held
 	var found []*message
 	texts := make([][]byte, 0, most)
 	for again := true; again; {
-		err := s.turn(name, func(t *turn) (err error) {
+		err := s.inTransaction(name, func(t *transaction) (err error) {
 			now = t.now
 			if found, again, err = find(t, most); err != nil {
 				return err
@@ -151,7 +151,7 @@ func messagesBody(now instant, found []*message, texts [][]byte, held bool) []by
 }
 
 func (s *Service) clear(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
-	err := s.turn(at.queue, func(t *turn) error {
+	err := s.inTransaction(at.queue, func(t *transaction) error {
 		t.clear()
 		return nil
 	})

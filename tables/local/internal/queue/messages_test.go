@@ -187,7 +187,7 @@ func TestGetReachesPastManyExpired(t *testing.T) {
 	q := f.queue("many")
 	h := f.service
 	for range 2 {
-		err := h.turn("many", func(u *turn) error {
+		err := h.inTransaction("many", func(u *transaction) error {
 			for range maxExpired {
 				u.add(u.now.ns, u.now.ns+int64(time.Second), []byte("old"))
 			}
@@ -224,7 +224,9 @@ func TestMessageAnswersReadAsAzures(t *testing.T) {
 		want                 string
 	}{
 		{"POST", "/wire/messages?messagettl=60",
-			"\uFEFF<?xml version='1.0' encoding='utf-8'?>\n<QueueMessage>\n <MessageText>a &lt;b&gt;</MessageText>\n</QueueMessage>", 201, head + begin + lease + end},
+			"\uFEFF<?xml version='1.0' encoding='utf-8'?>\n<QueueMessage>\n <MessageText>a " +
+				"&lt;b&gt;</MessageText>\n</QueueMessage>", 201, head + begin + lease +
+				end},
 		{"GET", "/wire/messages?peekonly=true", "", 200, head + begin + rest + end},
 		{"GET", "/wire/messages", "", 200, head + begin + lease + rest + end},
 		{"GET", "/wire/messages", "", 200, head + `</QueueMessagesList>$`},
@@ -324,7 +326,7 @@ func TestRefusedTurnLeavesNothing(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("undone")
 	refused := errors.New("refused")
-	err := f.service.turn("undone", func(u *turn) error {
+	err := f.service.inTransaction("undone", func(u *transaction) error {
 		u.add(u.now.ns, never, []byte("ghost"))
 		return refused
 	})

@@ -32,7 +32,7 @@ func TestQueueIsItsModel(t *testing.T) {
 		if random.IntN(10) == 0 {
 			f.step(time.Duration(random.Int64N(int64(3 * time.Second))))
 		}
-		if err := f.service.turn("model", w.step); err != nil {
+		if err := f.service.inTransaction("model", w.step); err != nil {
 			t.Fatal(err)
 		}
 		if t.Failed() {
@@ -66,7 +66,7 @@ type walk struct {
 	order  int
 }
 
-func (w *walk) step(u *turn) error {
+func (w *walk) step(u *transaction) error {
 	for id, m := range w.model {
 		if m.expires <= u.now.ns {
 			delete(w.model, id)
@@ -116,7 +116,7 @@ func (w *walk) due(now int64, taken map[uuid.UUID]bool) (next uuid.UUID, found b
 	return next, found
 }
 
-func (w *walk) get(u *turn, most int, visible int64) error {
+func (w *walk) get(u *transaction, most int, visible int64) error {
 	var want []uuid.UUID
 	taken := map[uuid.UUID]bool{}
 	for len(want) < most {
@@ -148,7 +148,7 @@ func (w *walk) get(u *turn, most int, visible int64) error {
 
 // hold does something with some message of the model by its receipt, or finds
 // that a wrong receipt is refused.
-func (w *walk) hold(u *turn, f func(*message, *remembered)) error {
+func (w *walk) hold(u *transaction, f func(*message, *remembered)) error {
 	for id, known := range w.model {
 		if _, err := u.held(id, known.receipt+1); !errors.Is(err, errReceipt) {
 			w.f.Errorf("with a receipt of another message: %v", err)

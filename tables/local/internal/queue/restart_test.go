@@ -137,7 +137,7 @@ func TestPowerCutKeepsWhatWasAcknowledged(t *testing.T) {
 	}
 	f := openFixture(t, copied, 0)
 	var all int64
-	err = f.service.turn("cut", func(u *turn) error {
+	err = f.service.inTransaction("cut", func(u *transaction) error {
 		all = u.tally.count
 		for id, receipt := range there {
 			m, err := u.held(id, receipt)
@@ -193,21 +193,21 @@ func (a *acknowledged) note(id uuid.UUID, receipt uint64, there, gone bool) {
 func (a *acknowledged) work(t *testing.T, ctx context.Context, h *Service) {
 	for i := 0; ctx.Err() == nil; i++ {
 		var m *message
-		step := func(f func(u *turn) error) {
-			if err := h.turn("cut", f); err != nil {
+		step := func(f func(u *transaction) error) {
+			if err := h.inTransaction("cut", f); err != nil {
 				t.Error(err)
 			}
 		}
-		step(func(u *turn) error {
+		step(func(u *transaction) error {
 			m = u.add(u.now.ns, never, nil)
 			u.b.Set(textKey(u.id, m.id), m.id[:])
 			return nil
 		})
-		step(func(u *turn) error { u.hide(m, u.now.ns); return nil })
+		step(func(u *transaction) error { u.hide(m, u.now.ns); return nil })
 		a.note(m.id, m.receipt, true, false)
 		if i%2 == 0 {
 			a.note(m.id, 0, false, false)
-			step(func(u *turn) error { u.remove(m); return nil })
+			step(func(u *transaction) error { u.remove(m); return nil })
 			a.note(m.id, 0, false, true)
 		}
 	}
@@ -218,7 +218,7 @@ func (a *acknowledged) work(t *testing.T, ctx context.Context, h *Service) {
 func (f *fixture) records(name string) []*message {
 	f.Helper()
 	var all []*message
-	err := f.service.turn(name, func(u *turn) error {
+	err := f.service.inTransaction(name, func(u *transaction) error {
 		for e, err := range u.store.Walk(u.id.Key(store.PrefixMessage), store.After(u.id.Key(store.PrefixMessage))) {
 			if err != nil {
 				return err

@@ -75,7 +75,7 @@ func (s *Service) sweep(ctx context.Context, at *cursor) error {
 // sweepQueue removes expired messages of a queue for one turn, and moves the cursor.
 func (s *Service) sweepQueue(at *cursor) (read int, done bool, err error) {
 	next := *at
-	err = s.turn(at.queue, func(t *turn) error {
+	err = s.inTransaction(at.queue, func(t *transaction) error {
 		for e, err := range t.store.Walk(messageKey(t.id, at.message), store.After(t.id.Key(store.PrefixMessage))) {
 			if err != nil {
 				return err

@@ -16,7 +16,7 @@ import (
 // fill puts n messages that live for so long.
 func fill(t *testing.T, h *Service, name string, n int, life time.Duration) {
 	t.Helper()
-	err := h.turn(name, func(u *turn) error {
+	err := h.inTransaction(name, func(u *transaction) error {
 		for range n {
 			u.add(u.now.ns, u.now.ns+int64(life), []byte("x"))
 		}

@@ -155,7 +155,8 @@ func FuzzRequest(f *testing.F) {
 			"Tables?$filter=TableName%20eq%20'rows'", "", ""},
 		{"POST", "$batch", "multipart/mixed; boundary=b",
 			"--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n" +
-				"POST http://h/furrow/rows HTTP/1.1\r\nContent-Type: application/json\r\n\r\n{\"PartitionKey\":\"q\",\"RowKey\":\"1\"}\r\n--c--\r\n--b--\r\n"},
+				"POST http://h/furrow/rows HTTP/1.1\r\nContent-Type: " +
+				"application/json\r\n\r\n{\"PartitionKey\":\"q\",\"RowKey\":\"1\"}\r\n--c--\r\n--b--\r\n"},
 		{"POST", "$batch", "multipart/mixed; boundary=b",
 			"--b\r\nContent-Type: application/http\r\n\r\nGET http://h/furrow/rows HTTP/1.1\r\n\r\n\r\n--b--\r\n"},
 	} {

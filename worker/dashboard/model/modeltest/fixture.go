@@ -80,7 +80,8 @@ func (f *Fixture) Readers(t testing.TB, on func(context.Context, tables.Operatio
 	return client, f.queues(t, transport, onQueue)
 }
 
-func (f *Fixture) queues(t testing.TB, transport policy.Transporter, on func(context.Context, worker.Operation)) *worker.Client {
+func (f *Fixture) queues(t testing.TB, transport policy.Transporter,
+	on func(context.Context, worker.Operation)) *worker.Client {
 	t.Helper()
 	client, err := worker.Connect(worker.Config{Account: f.Account, Transport: transport, OnOperation: on,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
@@ -169,7 +170,8 @@ func (f *Fixture) Fold(t testing.TB) {
 		byMonth[d.Month] = append(byMonth[d.Month], d.Member().Place())
 	}
 	slot := tables.TicksOf(time.Now().Add(-time.Second))
-	figures := schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "tester", First: slot, Months: int64(len(byMonth)),
+	figures := schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "tester", First: slot,
+		Months:     int64(len(byMonth)),
 		Jobs:       map[string]int64{"master done": 1, "month done": int64(len(byMonth))},
 		Operations: map[string]int64{"tables query": 10, "queues put": 1}}
 	for month, ids := range byMonth {
@@ -204,11 +206,13 @@ func (f *Fixture) Grow(t testing.TB, n int) {
 	now := time.Now()
 	for i := range n {
 		id := schema.DeviceID(fmt.Sprintf("d%04d", i))
-		f.Add(t, schema.Device{ID: id, Tenant: schema.Tenant([]string{"contoso", "fabrikam"}[i%2]), Site: schema.Site(fmt.Sprint("hall", i%5)),
+		f.Add(t, schema.Device{ID: id, Tenant: schema.Tenant([]string{"contoso", "fabrikam"}[i%2]),
+			Site:     schema.Site(fmt.Sprint("hall", i%5)),
 			Month:    schema.Month{Year: 2026, Month: time.Month(8 + i%3)},
 			Position: &schema.Position{Lat: 70 * math.Sin(float64(i)), Lon: 179 * math.Sin(7.3*float64(i))}})
 		for _, ago := range []time.Duration{3 * time.Hour, time.Hour, 2 * time.Minute, time.Minute} {
-			f.Send(t, id, now.Add(-ago), map[string]any{"temperature": float64(i%40) + ago.Hours(), "door": []string{"open", "shut"}[i%2]})
+			f.Send(t, id, now.Add(-ago), map[string]any{"temperature": float64(i%40) + ago.Hours(),
+				"door": []string{"open", "shut"}[i%2]})
 		}
 	}
 	f.Fold(t)

@@ -17,7 +17,7 @@ type change struct {
 	op     tables.Op
 	done   bool
 	etag   tables.ETag // of what was written, when it is done
-	device *folding
+	device *deviceRun
 	output Output // of an output's change
 	parts  int    // of it that are written
 	found  int    // parts of it that storage was found to have; 0 while nobody has looked
@@ -25,11 +25,11 @@ type change struct {
 
 	// compare looks at what storage has after an answer that was a refusal, or
 	// lost; nil is no entity. It says what is to be done then.
-	compare func(found *tables.Entity) verdict
+	compare func(found *tables.Entity) resolution
 }
 
-// A verdict is what a change comes to when storage is read again.
-type verdict struct {
+// A resolution is what a change comes to when storage is read again.
+type resolution struct {
 	done  bool        // it is there already: the answer was lost
 	etag  tables.ETag // of what is there; the next try replaces that version
 	taken bool        // somebody with a higher rank has been there: the device is given up
@@ -39,14 +39,14 @@ type verdict struct {
 // again as a whole.
 const tries = 6
 
-// together writes changes on one partition of a table in as few transactions as
+// writeBatch writes changes on one partition of a table in as few transactions as
 // storage allows. Any failure is "unknown" (invariant 9): the range is read once,
 // each change compared with what is there, and the rest tried again. Changes of
 // devices that are given up are left out.
 //
 // What storage would never take, or refuses for the sake of one change, is the
 // error of that change's device.
-func together(ctx context.Context, table *tables.Table, changes []*change) error {
+func writeBatch(ctx context.Context, table *tables.Table, changes []*change) error {
 	for _, c := range changes {
 		if err := c.op.Entity.Check(); err != nil && c.device.err == nil {
 			c.device.err = err

@@ -11,8 +11,8 @@ import (
 	"furrow/jobs"
 )
 
-// A turn is one message's time in a pool.
-type turn struct {
+// A delivery is one message's time in a pool.
+type delivery struct {
 	pool  *Pool
 	lease *Lease
 	lost  context.CancelCauseFunc // ends the job's context
@@ -33,7 +33,7 @@ func (p *Pool) take(ctx context.Context, l *Lease) Result {
 	l.heed = p.heed
 	m, err := jobs.Decode(l.Text())
 	m.Deaths = max(0, l.Taken-m.Taken-1)
-	t := &turn{pool: p, lease: l, message: m}
+	t := &delivery{pool: p, lease: l, message: m}
 	if m.Deaths > 0 {
 		p.Log.InfoContext(ctx, "message taken over", "deaths", m.Deaths, "message", quoted(l.Text()))
 	}
@@ -56,7 +56,7 @@ func (p *Pool) take(ctx context.Context, l *Lease) Result {
 
 // work runs the job, with its lease renewed until it returns. No renewal
 // follows: what finishes the message needs the newest receipt.
-func (t *turn) work(ctx context.Context) error {
+func (t *delivery) work(ctx context.Context) error {
 	var run context.Context
 	run, t.lost = context.WithCancelCause(ctx)
 	returned := make(chan struct{})
@@ -73,7 +73,7 @@ func (t *turn) work(ctx context.Context) error {
 }
 
 // call calls Work, whose panic is a failure of this job and no other.
-func (t *turn) call(ctx context.Context) (err error) {
+func (t *delivery) call(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the job panicked: %v", r)
@@ -86,7 +86,7 @@ func (t *turn) call(ctx context.Context) (err error) {
 // save gives the message the progress of its job. It does not heed the end of
 // ctx once it has begun: an update that was cut off leaves a receipt that
 // nobody knows, and so a message that cannot be given back.
-func (t *turn) save(ctx context.Context, m jobs.Message) error {
+func (t *delivery) save(ctx context.Context, m jobs.Message) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := ctx.Err(); err != nil {

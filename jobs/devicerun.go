@@ -12,8 +12,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A folding is what a job does with one device.
-type folding struct {
+// A deviceRun is what a job does with one device.
+type deviceRun struct {
 	member  schema.Member
 	track   *track
 	effects map[Output]Effect
@@ -36,8 +36,8 @@ type folding struct {
 	seen    tables.Ticks  // newest time of the service, of its rows' pages
 }
 
-func newFolding(m schema.Member, t *track) *folding {
-	return &folding{member: m, track: t, effects: map[Output]Effect{}}
+func newDeviceRun(m schema.Member, t *track) *deviceRun {
+	return &deviceRun{member: m, track: t, effects: map[Output]Effect{}}
 }
 
 // maxWeight is how many bytes of effects and refusals a job gathers before it
@@ -54,7 +54,7 @@ const maxBytes = 8 << 20
 // many, and folds them page by page: no more than a page is held at a time.
 // What is wrong with the device is its own error, and no other's; an error of
 // reading is the job's.
-func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, most, heaviest int) error {
+func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
 	heeded := p.heedSettings(d)
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
@@ -74,7 +74,7 @@ func (p *Pipeline) fold(ctx context.Context, d *folding, horizon tables.Ticks, m
 }
 
 // unavailable makes an error of storage the failure of one device.
-func (d *folding) unavailable(err error) {
+func (d *deviceRun) unavailable(err error) {
 	if d.err == nil && !d.dropped {
 		d.err, d.busy = fmt.Errorf("storage: %w", err), true
 	}
@@ -85,18 +85,19 @@ func (d *folding) unavailable(err error) {
 const foldLimit = 5 * time.Minute
 
 // tooLong is asked between chunks of rows.
-func (d *folding) tooLong() error {
+func (d *deviceRun) tooLong() error {
 	if d.began.IsZero() {
 		d.began = time.Now()
 	}
 	if took := time.Since(d.began); took > foldLimit {
-		return fmt.Errorf("%d rows were folded in %v, which is too long; the last one is %s", d.rows, took.Round(time.Second), quote(d.track.last))
+		return fmt.Errorf("%d rows were folded in %v, which is too long; the last one is %s", d.rows, took.Round(time.Second),
+			quote(d.track.last))
 	}
 	return nil
 }
 
 // rescue makes a panic of a fold the error of its device.
-func (d *folding) rescue() {
+func (d *deviceRun) rescue() {
 	if r := recover(); r != nil {
 		d.err = fmt.Errorf("panic in a fold: %v\n%s", r, debug.Stack())
 	}
@@ -104,7 +105,7 @@ func (d *folding) rescue() {
 
 // foldRange folds the rows of a range, until they are so many or their effects
 // so heavy. Its error is of reading.
-func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range, most, heaviest int) error {
+func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Range, most, heaviest int) error {
 	query := tables.Query{Range: rows, Size: min(most, 1000)}
 	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, query) {
 		if errors.Is(err, tables.ErrNoTable) {
@@ -136,7 +137,7 @@ func (p *Pipeline) foldRange(ctx context.Context, d *folding, rows tables.Range,
 }
 
 // foldRows folds rows and moves the device's checkpoint, in memory.
-func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
+func (p *Pipeline) foldRows(d *deviceRun, rows []tables.Entity) error {
 	samples := make([]Sample, 0, len(rows))
 	byKey := make(map[string]*tables.Entity, len(rows))
 	for i := range rows {
@@ -178,7 +179,7 @@ func (p *Pipeline) foldRows(d *folding, rows []tables.Entity) error {
 }
 
 // close tells the processors that wait for it how far time has passed.
-func (p *Pipeline) close(d *folding, until tables.Ticks) error {
+func (p *Pipeline) close(d *deviceRun, until tables.Ticks) error {
 	for _, processor := range p.Processors {
 		closer, ok := processor.Fold.(Closer)
 		state := d.track.states[processor.Name]
@@ -203,7 +204,7 @@ func (p *Pipeline) close(d *folding, until tables.Ticks) error {
 }
 
 // take records a fold's new state, its outputs and its rejected values.
-func (d *folding) take(processor Configured, out FoldResult, rows map[string]*tables.Entity) error {
+func (d *deviceRun) take(processor Configured, out FoldResult, rows map[string]*tables.Entity) error {
 	d.track.states[processor.Name] = out.State
 	for _, r := range out.Refused {
 		d.refuse(r, rows[r.Row])
@@ -212,7 +213,7 @@ func (d *folding) take(processor Configured, out FoldResult, rows map[string]*ta
 }
 
 // effectsOf records what a processor asks to be written.
-func (d *folding) effectsOf(processor Configured, effects []Effect) error {
+func (d *deviceRun) effectsOf(processor Configured, effects []Effect) error {
 	if err := processor.check(effects); err != nil {
 		return err
 	}
@@ -224,14 +225,14 @@ func (d *folding) effectsOf(processor Configured, effects []Effect) error {
 
 // mark sets the marks of a device that was folded: its failures are over, and
 // while it is far behind, a chain goes on with it. The chain's id comes with the claim.
-func (d *folding) mark() {
+func (d *deviceRun) mark() {
 	was := d.track.marks
 	d.track.marks = marks{refoldMark: was.refoldMark}
 	d.dirty = d.dirty || d.behind || d.track.marks != was
 }
 
 // effect keeps the newest of what is to be written to an output.
-func (d *folding) effect(e Effect) {
+func (d *deviceRun) effect(e Effect) {
 	old := d.effects[e.Output]
 	if e.Properties == nil {
 		e.Properties = old.Properties
@@ -251,4 +252,4 @@ func weigh(e Effect) int {
 }
 
 // live tells whether the device is still this job's to write for.
-func (d *folding) live() bool { return d.dirty && d.err == nil && !d.dropped }
+func (d *deviceRun) live() bool { return d.dirty && d.err == nil && !d.dropped }

@@ -21,8 +21,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// A yard is storage and an endpoint, with an enrollment for each tenant.
-type yard struct {
+// A fixture is storage and an endpoint, with an enrollment for each tenant.
+type fixture struct {
 	t        *testing.T
 	client   *tables.Client
 	registry sas.Registry
@@ -32,11 +32,11 @@ type yard struct {
 	backfill time.Duration
 }
 
-func newYard(t *testing.T, tenants ...schema.Tenant) *yard {
+func newFixture(t *testing.T, tenants ...schema.Tenant) *fixture {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	must(t, err)
-	y := &yard{t: t, key: sas.NewKey(), backfill: 48 * time.Hour}
+	y := &fixture{t: t, key: sas.NewKey(), backfill: 48 * time.Hour}
 	y.client, err = tables.Connect(tables.Config{Account: account})
 	must(t, err)
 	var names schema.Names
@@ -63,16 +63,16 @@ func newYard(t *testing.T, tenants ...schema.Tenant) *yard {
 	return y
 }
 
-func (y *yard) enrollment(m Member) schema.Enrollment {
+func (y *fixture) enrollment(m Member) schema.Enrollment {
 	return schema.Enrollment{ID: schema.EnrollmentID("sim" + string(m.Tenant)), Tenant: m.Tenant, Readings: "readings",
 		Life: time.Hour, Backfill: y.backfill, SendEvery: time.Minute, Batch: 100}
 }
 
-func (y *yard) credential(m Member) (schema.EnrollmentID, string) {
+func (y *fixture) credential(m Member) (schema.EnrollmentID, string) {
 	return y.enrollment(m).ID, y.key.Of(string(m.ID)).Base64()
 }
 
-func (y *yard) config(members []Member) Config {
+func (y *fixture) config(members []Member) Config {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 64
 	y.t.Cleanup(transport.CloseIdleConnections)
@@ -81,7 +81,7 @@ func (y *yard) config(members []Member) Config {
 }
 
 // rows are all readings that are in the table.
-func (y *yard) rows() (all []tables.Entity) {
+func (y *fixture) rows() (all []tables.Entity) {
 	y.t.Helper()
 	for page, err := range y.client.Table("readings").Rows(y.t.Context(), tables.Query{}) {
 		must(y.t, err)

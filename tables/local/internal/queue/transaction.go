@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// A turn is an operation on a queue under its lock. Its changes of the tally and the
+// A transaction is an operation on a queue under its lock. Its changes of the tally and the
 // head take effect only if the whole operation succeeds.
-type turn struct {
+type transaction struct {
 	store *store.Store
 	b     *store.Batch
 	id    store.ID
@@ -19,10 +19,10 @@ type turn struct {
 	head  place
 }
 
-// turn runs f in a turn of a queue and stores its changes, as described for with.
-func (s *Service) turn(name string, f func(*turn) error) error {
+// inTransaction runs f in a inTransaction of a queue and stores its changes, as described for with.
+func (s *Service) inTransaction(name string, f func(*transaction) error) error {
 	return s.with(name, func(q *queue) (func() error, error) {
-		t := &turn{s.store, s.store.Batch(), q.record.ID, s.clock.read(s.now), q.tally, q.head}
+		t := &transaction{s.store, s.store.Batch(), q.record.ID, s.clock.read(s.now), q.tally, q.head}
 		if err := f(t); err != nil {
 			if dropErr := t.b.Drop(); dropErr != nil {
 				return nil, dropErr
@@ -40,7 +40,7 @@ func (s *Service) turn(name string, f func(*turn) error) error {
 }
 
 // add stores a new message.
-func (t *turn) add(visible, expires int64, text []byte) *message {
+func (t *transaction) add(visible, expires int64, text []byte) *message {
 	id := uuid.Must(uuid.NewV7()) // starts with the time, so messages that arrive together are stored together
 	m := &message{id: id, inserted: t.now.ns, expires: expires,
 		place: place{visible, t.tally.draw()}, receipt: t.tally.draw()}
@@ -51,7 +51,7 @@ func (t *turn) add(visible, expires int64, text []byte) *message {
 }
 
 // set stores a message's record and place, and moves the head back if necessary.
-func (t *turn) set(m *message) {
+func (t *transaction) set(m *message) {
 	t.b.Set(messageKey(t.id, m.id), m.encode())
 	t.b.Set(placeKey(t.id, m.place), m.id[:])
 	if m.place.before(t.head) {
@@ -60,7 +60,7 @@ func (t *turn) set(m *message) {
 }
 
 // hide sets a new receipt and the time at which a message becomes visible.
-func (t *turn) hide(m *message, visible int64) {
+func (t *transaction) hide(m *message, visible int64) {
 	t.b.Delete(placeKey(t.id, m.place))
 	m.place.at = visible
 	m.receipt = t.tally.draw()
@@ -68,7 +68,7 @@ func (t *turn) hide(m *message, visible int64) {
 }
 
 // remove deletes a message.
-func (t *turn) remove(m *message) {
+func (t *transaction) remove(m *message) {
 	t.b.Delete(messageKey(t.id, m.id))
 	t.b.Delete(textKey(t.id, m.id))
 	t.b.Delete(placeKey(t.id, m.place))
@@ -76,7 +76,7 @@ func (t *turn) remove(m *message) {
 }
 
 // clear deletes all messages.
-func (t *turn) clear() {
+func (t *transaction) clear() {
 	if t.tally.count == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (t *turn) clear() {
 }
 
 // message reads a message's record.
-func (t *turn) message(id uuid.UUID) (m *message, found bool, err error) {
+func (t *transaction) message(id uuid.UUID) (m *message, found bool, err error) {
 	value, found, err := t.store.Get(messageKey(t.id, id))
 	if err != nil || !found {
 		return nil, false, err
@@ -96,7 +96,7 @@ func (t *turn) message(id uuid.UUID) (m *message, found bool, err error) {
 
 // held reads the message that a client holds by a receipt. It refuses a receipt that
 // has been replaced, and a message that is deleted or expired.
-func (t *turn) held(id uuid.UUID, receipt uint64) (*message, error) {
+func (t *transaction) held(id uuid.UUID, receipt uint64) (*message, error) {
 	m, found, err := t.message(id)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (t *turn) held(id uuid.UUID, receipt uint64) (*message, error) {
 }
 
 // text reads a message's text.
-func (t *turn) text(m *message) ([]byte, error) {
+func (t *transaction) text(m *message) ([]byte, error) {
 	text, found, err := t.store.Get(textKey(t.id, m.id))
 	if err == nil && !found {
 		err = fmt.Errorf("message %s has no text", m.id)
@@ -129,7 +129,7 @@ const maxExpired = 1000
 // were delivered or deleted, which the store steps over one by one until it compacts
 // them: a queue in steady use has thousands. The head moves past each of these dead
 // keys once, and only a write moves it back.
-func (t *turn) due(most int) (found []*message, after place, more bool, err error) {
+func (t *transaction) due(most int) (found []*message, after place, more bool, err error) {
 	end := place{at: t.now.ns + 1}
 	if !t.head.before(end) {
 		return nil, t.head, false, nil
@@ -159,7 +159,7 @@ func (t *turn) due(most int) (found []*message, after place, more bool, err erro
 }
 
 // peek returns up to most messages without changing them.
-func (t *turn) peek(most int) (found []*message, more bool, err error) {
+func (t *transaction) peek(most int) (found []*message, more bool, err error) {
 	found, t.head, more, err = t.due(most)
 	if len(found) > 0 {
 		t.head = found[0].place
@@ -168,7 +168,7 @@ func (t *turn) peek(most int) (found []*message, more bool, err error) {
 }
 
 // take delivers up to most messages, which are invisible until visible.
-func (t *turn) take(most int, visible int64) (found []*message, more bool, err error) {
+func (t *transaction) take(most int, visible int64) (found []*message, more bool, err error) {
 	found, t.head, more, err = t.due(most)
 	for _, m := range found {
 		m.dequeued++
@@ -178,7 +178,7 @@ func (t *turn) take(most int, visible int64) (found []*message, more bool, err e
 }
 
 // indexed reads the message of an index entry.
-func (t *turn) indexed(key, value []byte) (*message, error) {
+func (t *transaction) indexed(key, value []byte) (*message, error) {
 	id, err := uuid.FromBytes(value)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ type Putter interface {
 // to be done next to put. Done twice, or again after any part of it, it does
 // what is left. What it saves and puts names the newer generation of the message's
 // and the pipeline's.
-func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result, error) {
+func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
+	error) {
 	if m.Pipeline != p.Name {
 		return Result{}, fmt.Errorf("%w: it is of pipeline %s, and this worker's is %s", ErrUnreadable, m.Pipeline, p.Name)
 	}

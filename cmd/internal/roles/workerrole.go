@@ -11,10 +11,10 @@ import (
 	"furrow/worker"
 )
 
-// A crew is the pools of a worker: one for each pipeline of the newest configuration
+// A workerRole is the pools of a worker: one for each pipeline of the newest configuration
 // that it has taken on. A pool of a pipeline that stays goes on through changes: each
 // message is done under the newest configuration, and what has begun ends as it is.
-type crew struct {
+type workerRole struct {
 	work     Work
 	idle     *idleness
 	admitted *admission
@@ -28,8 +28,9 @@ type crew struct {
 	newer chan struct{} // closed when taken has become another
 }
 
-func newCrew(w Work, idle *idleness, admitted *admission) *crew {
-	return &crew{work: w, idle: idle, admitted: admitted, places: map[schema.Pipeline]*place{}, newer: make(chan struct{})}
+func newWorkerRole(w Work, idle *idleness, admitted *admission) *workerRole {
+	return &workerRole{work: w, idle: idle, admitted: admitted, places: map[schema.Pipeline]*place{},
+		newer: make(chan struct{})}
 }
 
 // taken is what a crew works under.
@@ -45,7 +46,7 @@ type place struct {
 }
 
 // run works under one configuration after the other until ctx ends.
-func (c *crew) run(ctx context.Context, f *Fleet) error {
+func (c *workerRole) run(ctx context.Context, f *Fleet) error {
 	defer c.running.Wait()
 	first, err := c.build(f)
 	if err != nil {
@@ -69,7 +70,7 @@ func (c *crew) run(ctx context.Context, f *Fleet) error {
 
 // build builds the pipelines of a fleet as their jobs need them; those that cannot
 // be built are left out, and the error says why.
-func (c *crew) build(f *Fleet) (t taken, err error) {
+func (c *workerRole) build(f *Fleet) (t taken, err error) {
 	t = taken{f, map[schema.Pipeline]*jobs.Pipeline{}}
 	for _, p := range f.Pipelines {
 		built, wrong := f.Jobs(p)
@@ -85,7 +86,7 @@ func (c *crew) build(f *Fleet) (t taken, err error) {
 
 // take makes a configuration the one that jobs are done under, starts the pools that
 // it has and the crew has not, and stops those that it does not have any more.
-func (c *crew) take(ctx context.Context, t taken) {
+func (c *workerRole) take(ctx context.Context, t taken) {
 	c.mu.Lock()
 	c.taken = t
 	close(c.newer)
@@ -111,7 +112,7 @@ func (c *crew) take(ctx context.Context, t taken) {
 }
 
 // start starts a pool.
-func (c *crew) start(ctx context.Context, f *Fleet, p config.Pipeline) *place {
+func (c *workerRole) start(ctx context.Context, f *Fleet, p config.Pipeline) *place {
 	pool := c.pool(f, p)
 	ctx, stop := context.WithCancel(c.work.Figures.Within(ctx, p.Name, 0))
 	c.running.Go(func() {
@@ -125,7 +126,7 @@ func (c *crew) start(ctx context.Context, f *Fleet, p config.Pipeline) *place {
 }
 
 // pool is one that does the jobs of a pipeline, each under the newest configuration.
-func (c *crew) pool(f *Fleet, p config.Pipeline) *worker.Pool {
+func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 	w, queue := c.work, f.Queue(p)
 	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence),
 		Log: f.Log.With("pipeline", p.Name)}
@@ -153,7 +154,7 @@ func (c *crew) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 // pipeline is a pipeline under the newest configuration, which is at least of a
 // generation: a worker that meets a message of a newer one loads that first. The
 // error has jobs.ErrNewer in its chain where that cannot be done yet.
-func (c *crew) pipeline(ctx context.Context, name schema.Pipeline, generation int64) (*jobs.Pipeline, error) {
+func (c *workerRole) pipeline(ctx context.Context, name schema.Pipeline, generation int64) (*jobs.Pipeline, error) {
 	for {
 		c.mu.Lock()
 		now, newer := c.taken, c.newer

@@ -25,9 +25,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// A yard is an account with readings of a few devices, folded by a real
+// A queryFixture is an account with readings of a few devices, folded by a real
 // pipeline. What asks it goes through a proxy that sees every request.
-type yard struct {
+type queryFixture struct {
 	connection string
 	client     *tables.Client // past the proxy
 	names      schema.Names
@@ -46,12 +46,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func newYard(t *testing.T) *yard {
+func newQueryFixture(t *testing.T) *queryFixture {
 	t.Helper()
 	served := azuretest.Local(t)
 	target, err := url.Parse(served.TableURL)
 	must(t, err)
-	y := &yard{rows: map[schema.DeviceID][]tables.Entity{}, end: time.Now().UTC().Add(-time.Hour).Truncate(time.Second)}
+	y := &queryFixture{rows: map[schema.DeviceID][]tables.Entity{},
+		end: time.Now().UTC().Add(-time.Hour).Truncate(time.Second)}
 	y.begin = y.end.Add(-60 * time.Hour)
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // requests are given up when a query is
@@ -76,14 +77,15 @@ func newYard(t *testing.T) *yard {
 
 // newFleet is a yard of devices of two tenants and two months, one of them
 // without a record, and of readings with all that is odd about some.
-func newFleet(t *testing.T) *yard {
+func newFleet(t *testing.T) *queryFixture {
 	t.Helper()
-	y := newYard(t)
+	y := newQueryFixture(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for i, id := range []schema.DeviceID{"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd", "fabrikam:x"} {
-		d := schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10}, Readings: y.names.Readings(), Status: schema.Active}
+		d := schema.Device{ID: id, Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10},
+			Readings: y.names.Readings(), Status: schema.Active}
 		if i > 1 {
 			d.Month.Month = 11
 		}
@@ -98,7 +100,7 @@ func newFleet(t *testing.T) *yard {
 }
 
 // oddRows are readings at random times, some of them malformed.
-func oddRows(y *yard, random *rand.Rand, id schema.DeviceID) (rows []tables.Entity) {
+func oddRows(y *queryFixture, random *rand.Rand, id schema.DeviceID) (rows []tables.Entity) {
 	hostile := []string{"open", "=1+1", "a,\"b\"\nc", "+cmd|' /C calc'!A0", "@sum", "'quoted", "\tx", "-", "—"}
 	for n := range 400 {
 		at := y.begin.Add(time.Duration(random.Int64N(int64(y.end.Sub(y.begin)))))
@@ -115,7 +117,8 @@ func oddRows(y *yard, random *rand.Rand, id schema.DeviceID) (rows []tables.Enti
 		case 2:
 			e.Set("humidity", tables.Int64(int64(random.IntN(1000))))
 		case 3:
-			e.Set("humidity", tables.String(map[bool]string{true: "nan", false: "7.25"}[n%2 == 0])) // a job keeps a hundred rejects
+			// a job keeps a hundred rejects
+			e.Set("humidity", tables.String(map[bool]string{true: "nan", false: "7.25"}[n%2 == 0]))
 		case 4:
 			if n%3 == 0 {
 				e.RowKey += "x"
@@ -128,7 +131,7 @@ func oddRows(y *yard, random *rand.Rand, id schema.DeviceID) (rows []tables.Enti
 }
 
 // add makes a device known, by a record and in the fleet.
-func (y *yard) add(t *testing.T, d schema.Device) {
+func (y *queryFixture) add(t *testing.T, d schema.Device) {
 	t.Helper()
 	e, err := d.Entity()
 	must(t, err)
@@ -141,7 +144,7 @@ func (y *yard) add(t *testing.T, d schema.Device) {
 	y.devices = append(y.devices, d)
 }
 
-func (y *yard) write(t *testing.T, id schema.DeviceID, rows []tables.Entity) {
+func (y *queryFixture) write(t *testing.T, id schema.DeviceID, rows []tables.Entity) {
 	t.Helper()
 	var ops []tables.Op
 	for _, e := range rows {
@@ -157,7 +160,7 @@ func (y *yard) write(t *testing.T, id schema.DeviceID, rows []tables.Entity) {
 }
 
 // fold folds all that was written, as workers do.
-func (y *yard) fold(t *testing.T) {
+func (y *queryFixture) fold(t *testing.T) {
 	t.Helper()
 	p := &jobs.Pipeline{Name: "live", Client: y.client, Names: y.names,
 		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
@@ -174,7 +177,7 @@ func (y *yard) fold(t *testing.T) {
 }
 
 // query asks the yard, over its whole time, and wants an answer.
-func (y *yard) query(t *testing.T, args ...string) string {
+func (y *queryFixture) query(t *testing.T, args ...string) string {
 	t.Helper()
 	code, out, errs := y.furrow(t, append([]string{"query"}, args...)...)
 	if code != exitOK || errs != "" {
@@ -183,18 +186,18 @@ func (y *yard) query(t *testing.T, args ...string) string {
 	return out
 }
 
-func (y *yard) furrow(t *testing.T, args ...string) (code int, out, errs string) {
+func (y *queryFixture) furrow(t *testing.T, args ...string) (code int, out, errs string) {
 	t.Helper()
 	return furrow(t.Context(), append(args, "--storage", y.connection)...)
 }
 
 // span is the flags of the yard's whole time.
-func (y *yard) span() []string {
+func (y *queryFixture) span() []string {
 	return []string{"--from", y.begin.Format(time.RFC3339), "--to", y.end.Add(time.Second).Format(time.RFC3339)}
 }
 
 // asked are the requests since the last time.
-func (y *yard) asked() []*http.Request {
+func (y *queryFixture) asked() []*http.Request {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	asked := y.requests
