@@ -20,8 +20,7 @@ import (
 // Premises are storage that up serves itself, from a directory.
 type embeddedStorage struct {
 	server    *local.Server
-	listeners local.Listeners
-	devices   net.Listener // the one for tables, as devices reach it
+	listeners []local.Listeners // first those that devices reach
 }
 
 // openEmbeddedStorage listens where devices can reach it and, if that is over TLS, on
@@ -32,11 +31,11 @@ func openEmbeddedStorage(c *cli.Context, g serverTLS, log *slog.Logger) (p *embe
 		return nil, usagef(c, "--listen: %v", err)
 	}
 	p = &embeddedStorage{}
-	if p.listeners, err = listen(net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port"))),
-		"--storage-port"); err != nil {
+	outer, err := listen(net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port"))), "--storage-port")
+	if err != nil {
 		return nil, err
 	}
-	p.devices = p.listeners.Table
+	p.listeners = []local.Listeners{g.protect(outer)}
 	if err := p.open(c, g, log); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -51,21 +50,21 @@ func (p *embeddedStorage) open(c *cli.Context, g serverTLS, log *slog.Logger) (e
 	if p.server, err = local.Open(local.Config{Dir: dir, Log: log}); err != nil {
 		return withAdvice(err, "--storage", "--storage-port")
 	}
-	own := p.listeners
+	own := p.listeners[0]
 	if g.TLS != nil {
 		if own, err = local.Listen("127.0.0.1:0"); err != nil {
 			return err
 		}
-		outer := g.protect(p.listeners)
-		p.listeners = local.Listeners{Blob: setup.Merge(outer.Blob, own.Blob), Queue: setup.Merge(outer.Queue, own.Queue),
-			Table: setup.Merge(outer.Table, own.Table)}
+		p.listeners = append(p.listeners, own)
 	}
 	return withAdvice(setup.WriteConnection(dir, here(p.server, own, serverTLS{})), "--storage", "--storage-port")
 }
 
 // Close releases the directory and the ports.
 func (p *embeddedStorage) Close() (err error) {
-	closing(&err, p.listeners.Close)
+	for _, l := range p.listeners {
+		closing(&err, l.Close)
+	}
 	if p.server != nil {
 		err = errors.Join(err, p.server.Close())
 	}
@@ -83,7 +82,7 @@ func (p *embeddedStorage) serve(ctx context.Context, within func(context.Context
 	var storage sync.WaitGroup
 	storage.Go(func() {
 		defer cancel()
-		failed = p.server.Serve(serving, p.listeners)
+		failed = p.server.Serve(serving, p.listeners...)
 	})
 	err := within(ctx)
 	stop()
@@ -93,7 +92,7 @@ func (p *embeddedStorage) serve(ctx context.Context, within func(context.Context
 
 // tableURL is that of the Table service, as devices reach it.
 func (p *embeddedStorage) tableURL(c *cli.Context, g serverTLS) string {
-	at := reach(p.devices)
+	at := reach(p.listeners[0].Table)
 	if public, err := url.Parse(c.String("public-url")); err == nil && public.Host != "" {
 		_, port, _ := net.SplitHostPort(at) // of a listener: it has one
 		at = net.JoinHostPort(public.Hostname(), port)

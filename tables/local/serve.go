@@ -61,21 +61,27 @@ const (
 
 // Serve answers requests on all listeners until ctx ends, then lets running
 // requests finish for up to 10 s. It closes the listeners, and returns nil if ctx ended.
-func (s *Server) Serve(ctx context.Context, l Listeners) error {
+func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
 	running.Go(func() { s.queue.Sweep(ctx, s.config.Log) })
 	for _, one := range []struct {
-		on net.Listener
+		on func(Listeners) net.Listener
 		by http.Handler
-	}{{l.Blob, s.Blobs()}, {l.Queue, s.Queues()}, {l.Table, s.Tables()}} {
+	}{
+		{func(l Listeners) net.Listener { return l.Blob }, s.Blobs()},
+		{func(l Listeners) net.Listener { return l.Queue }, s.Queues()},
+		{func(l Listeners) net.Listener { return l.Table }, s.Tables()},
+	} {
 		idle := &unused{conns: map[net.Conn]bool{}}
 		server := &http.Server{Handler: one.by, ReadHeaderTimeout: headTimeout, IdleTimeout: idleTimeout,
 			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
 			ConnState: idle.note}
 		server.RegisterOnShutdown(idle.close)
-		running.Go(func() { stop(server.Serve(one.on)) })
+		for _, l := range all {
+			running.Go(func() { stop(server.Serve(one.on(l))) })
+		}
 		running.Go(func() {
 			<-ctx.Done()
 			limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
