@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/aymanbagabas/go-udiff"
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/generations"
@@ -73,7 +74,7 @@ func configDiff(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(c.App.Writer, generations.Diff(from.title, from.text, to.title, to.text))
+	_, err = fmt.Fprint(c.App.Writer, udiff.Unified(from.title, to.title, from.text, to.text))
 	return err
 }
 
