@@ -50,8 +50,7 @@ func (l Listeners) Close() error {
 	return errors.Join(errs...)
 }
 
-// Limits of a connection. There is none for the time a body takes to arrive,
-// because a block may be large and the network slow.
+// Limits of a connection. The handler has one for bodies.
 const (
 	headTimeout = 30 * time.Second
 	idleTimeout = 5 * time.Minute

@@ -5,6 +5,7 @@ package auth
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type Grant struct {
 	Range   Range       // keys that a table SAS is for
 	Name    string      // table, queue or container that a SAS is for
 	Headers http.Header // headers that a blob SAS sets on the answer (rscc, rscd, rsce, rscl, rsct)
+
+	query url.Values // of a SAS, for Recheck
 }
 
 // Allow returns an error unless the grant has one of the permissions.
@@ -34,9 +37,11 @@ func (g *Grant) Allow(anyOf string) error {
 	if g.Owner || strings.ContainsAny(g.Perms, anyOf) {
 		return nil
 	}
-	return &wire.Error{Status: http.StatusForbidden, Code: "AuthorizationPermissionMismatch",
-		Message: "This request is not authorized to perform this operation using this permission."}
+	return errPermission
 }
+
+var errPermission = &wire.Error{Status: http.StatusForbidden, Code: "AuthorizationPermissionMismatch",
+	Message: "This request is not authorized to perform this operation using this permission."}
 
 // OwnerOnly returns an error unless the request is signed with the account key. No
 // service SAS permits, for example, creating a table.

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"furrow/tables/local/internal/wire"
 )
@@ -40,17 +41,17 @@ func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 	if !v.signed(text, q.Get("sig")) {
 		return nil, failed("Signature did not match. String to sign used was " + text)
 	}
-	terms, err := v.terms(r, g.Name)
+	policies, err := v.policies(r, g.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkWindow(r, terms); err != nil {
+	g.query = q
+	if g.Perms, err = g.permissions(policies, r.Now); err != nil {
 		return nil, err
 	}
 	if err := checkOrigin(r); err != nil {
 		return nil, err
 	}
-	g.Perms = terms.Access.Permission
 	g.Headers = overrides(q)
 	return g, nil
 }
@@ -110,16 +111,42 @@ func sasText(s wire.Service, q url.Values, canon string) string {
 	return strings.Join(lines, "\n")
 }
 
+// policies returns the stored policies that a SAS may name, none if it names none.
+func (v *Verifier) policies(r *wire.Request, name string) ([]Policy, error) {
+	if r.Query.Get("si") == "" {
+		return nil, nil
+	}
+	return v.Policies(r.Service, name)
+}
+
+// Recheck checks the terms of a SAS again when its write is applied: the body may
+// have taken long to arrive. It needs the policies of the resource, and their lock,
+// so that no write is applied after its token was revoked.
+func (g *Grant) Recheck(policies []Policy, now time.Time) error {
+	if g.Owner {
+		return nil
+	}
+	perms, err := g.permissions(policies, now)
+	if err == nil && strings.Trim(g.Perms, perms) != "" {
+		err = errPermission // one that it had has been withdrawn
+	}
+	return err
+}
+
+// permissions returns the permissions of a SAS, if now is between its start and expiry.
+func (g *Grant) permissions(policies []Policy, now time.Time) (string, error) {
+	terms, err := terms(g.query, policies)
+	if err != nil {
+		return "", err
+	}
+	return terms.Access.Permission, checkWindow(terms, now)
+}
+
 // terms combines the terms of the SAS and of its stored policy. A term must not be
 // in both.
-func (v *Verifier) terms(r *wire.Request, name string) (Policy, error) {
-	q := r.Query
+func terms(q url.Values, policies []Policy) (Policy, error) {
 	var p Policy
 	if id := q.Get("si"); id != "" {
-		policies, err := v.Policies(r.Service, name)
-		if err != nil {
-			return p, err
-		}
 		for _, stored := range policies {
 			if stored.ID == id {
 				p = stored
@@ -142,7 +169,7 @@ func (v *Verifier) terms(r *wire.Request, name string) (Policy, error) {
 	return p, nil
 }
 
-func checkWindow(r *wire.Request, p Policy) error {
+func checkWindow(p Policy, now time.Time) error {
 	if p.Access.Permission == "" {
 		return failed("Signed permissions must be specified in signature or SAS identifier.")
 	}
@@ -150,9 +177,9 @@ func checkWindow(r *wire.Request, p Policy) error {
 	if !ok {
 		return failed("Signed expiry must be specified in signature or SAS identifier.")
 	}
-	if !r.Now.Before(end) {
+	if !now.Before(end) {
 		return failed("Signed expiry time [" + wire.HTTPTime(end) +
-			"] must be after signed start time and the present [" + wire.HTTPTime(r.Now) + "].")
+			"] must be after signed start time and the present [" + wire.HTTPTime(now) + "].")
 	}
 	if p.Access.Start == "" {
 		return nil
@@ -161,9 +188,9 @@ func checkWindow(r *wire.Request, p Policy) error {
 	if !ok {
 		return failed("Signed start is not a time in ISO 8601.")
 	}
-	if r.Now.Before(start) {
+	if now.Before(start) {
 		return failed("Signature not valid in the specified time frame: Start [" + wire.HTTPTime(start) +
-			"] - Current [" + wire.HTTPTime(r.Now) + "].")
+			"] - Current [" + wire.HTTPTime(now) + "].")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package blob
 import (
 	"encoding/json"
 
+	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/content"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
@@ -24,8 +25,8 @@ type change struct {
 //
 // It also waits if step refuses: "it exists already" tells a client that repeats a
 // request that the first one was done.
-func (s *Service) change(at target, step func(*change) error) error {
-	c, wait, err := s.applied(at, step)
+func (s *Service) change(r *wire.Request, g *auth.Grant, at target, step func(*change) error) error {
+	c, wait, err := s.applied(r, g, at, step)
 	if waitErr := wait(); waitErr != nil {
 		return waitErr
 	}
@@ -36,10 +37,13 @@ func (s *Service) change(at target, step func(*change) error) error {
 }
 
 // applied is the part of change that holds locks.
-func (s *Service) applied(at target, step func(*change) error) (c *change, wait func() error, err error) {
+func (s *Service) applied(r *wire.Request, g *auth.Grant, at target, step func(*change) error) (c *change, wait func() error, err error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
 	in, err := s.find(at.container)
+	if err == nil {
+		err = g.Recheck(in.Policies, r.Clock())
+	}
 	if err != nil {
 		return nil, s.store.Barrier, err
 	}
@@ -81,7 +85,7 @@ func (c *change) put(r *wire.Request, rec *record) error {
 	if c.old != nil {
 		before = c.old.Changed
 	}
-	rec.Changed = c.service.store.Clock.Tick(r.Now, before)
+	rec.Changed = c.service.store.Clock.Tick(r.Clock(), before)
 	rec.Created = rec.Changed
 	if c.old != nil {
 		rec.Created = c.old.Created

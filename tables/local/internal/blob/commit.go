@@ -28,7 +28,7 @@ func (s *Service) putBlockList(w http.ResponseWriter, r *wire.Request, g *auth.G
 	if err != nil {
 		return err
 	}
-	err = s.change(at, func(c *change) error {
+	err = s.change(r, g, at, func(c *change) error {
 		if err := cond.forPut(c.old); err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	}
 	defer draft.Discard()
 	rec.Size, rec.Headers.MD5 = draft.Size, sums.md5.Sum(nil)
-	err = s.change(at, func(c *change) error {
+	err = s.change(r, g, at, func(c *change) error {
 		if c.old != nil && g.Allow("w") != nil {
 			return errOverwrite
 		}

@@ -105,7 +105,7 @@ func (s *sums) set(h http.Header) {
 func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
 	draft, err := s.content.Write(sums, r.ContentLength)
 	if sums.failed != nil || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, wire.ErrBodyCut
+		return nil, wire.BodyError(sums.failed)
 	}
 	if err != nil {
 		return nil, err

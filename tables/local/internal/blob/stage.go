@@ -77,7 +77,7 @@ func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 		return err
 	}
 	defer draft.Discard()
-	if err := s.change(at, func(c *change) error { return c.stage(r, id, draft) }); err != nil {
+	if err := s.change(r, g, at, func(c *change) error { return c.stage(r, id, draft) }); err != nil {
 		return err
 	}
 	sums.set(w.Header())
@@ -107,7 +107,7 @@ func (c *change) stage(r *wire.Request, id string, draft *content.Draft) error {
 	} else if p.Count++; p.Count > maxUncommitted {
 		return errUncommitted
 	}
-	p.Changed = c.service.store.Clock.Tick(r.Now, p.Changed)
+	p.Changed = c.service.store.Clock.Tick(r.Clock(), p.Changed)
 	head, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -158,6 +158,7 @@ func (s *Service) staged(id store.ID, name string) ([]block, error) {
 // expire removes uncommitted blocks that are a week old. It runs before the service
 // receives requests.
 func (s *Service) expire(now time.Time) error {
+	r := &wire.Request{Clock: time.Now}
 	byID := map[store.ID]string{}
 	for _, c := range s.containers {
 		byID[c.ID] = c.Name
@@ -177,7 +178,7 @@ func (s *Service) expire(now time.Time) error {
 			return fmt.Errorf("record of uncommitted blocks of %s/%s: %w", at.container, at.blob, err)
 		}
 		if p.Changed < before {
-			if err := s.change(at, (*change).forget); err != nil {
+			if err := s.change(r, &auth.Grant{Owner: true}, at, (*change).forget); err != nil {
 				return err
 			}
 		}

@@ -32,7 +32,7 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, 
 		return err
 	}
 	var rec record
-	err = s.change(at, func(c *change) error {
+	err = s.change(r, g, at, func(c *change) error {
 		if err := c.must(); err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s *Service) deleteBlob(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 	if err != nil {
 		return err
 	}
-	err = s.change(at, func(c *change) error {
+	err = s.change(r, g, at, func(c *change) error {
 		if err := c.must(); err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 
 // update sets the time at which a message becomes visible, which must not be after
 // its expiry, and its text if the request has one.
-func (s *Service) update(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+func (s *Service) update(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at path) error {
 	if r.Query.Get("visibilitytimeout") == "" {
 		return wire.MissingQuery("visibilitytimeout")
 	}
@@ -24,7 +24,7 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, 
 	}
 	var m *message
 	var now instant
-	err = s.hold(r, at, func(t *transaction, held *message) error {
+	err = s.hold(r, g, at, func(t *transaction, held *message) error {
 		visible := after(t.now.ns, visibility)
 		if visible > held.expires {
 			_, err := r.IntQuery("visibilitytimeout", 0, int((held.expires-t.now.ns)/int64(time.Second)), 0)
@@ -46,12 +46,15 @@ func (s *Service) update(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, 
 }
 
 // hold runs f on the message that the request identifies by ID and receipt.
-func (s *Service) hold(r *wire.Request, p path, f func(*transaction, *message) error) error {
+func (s *Service) hold(r *wire.Request, g *auth.Grant, p path, f func(*transaction, *message) error) error {
 	receipt, err := parseReceipt(r.Query.Get("popreceipt"))
 	if err != nil {
 		return err
 	}
 	return s.inTransaction(p.queue, func(t *transaction) error {
+		if err := t.recheck(g); err != nil {
+			return err
+		}
 		id, err := parseID(p.message)
 		if err != nil {
 			return err
@@ -65,8 +68,8 @@ func (s *Service) hold(r *wire.Request, p path, f func(*transaction, *message) e
 }
 
 // remove deletes a message.
-func (s *Service) remove(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
-	err := s.hold(r, at, func(t *transaction, m *message) error {
+func (s *Service) remove(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at path) error {
+	err := s.hold(r, g, at, func(t *transaction, m *message) error {
 		t.remove(m)
 		return nil
 	})

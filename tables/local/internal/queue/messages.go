@@ -18,7 +18,7 @@ const (
 	maxMessages       = 32
 )
 
-func (s *Service) put(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
+func (s *Service) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at path) error {
 	delay, err := r.IntQuery("visibilitytimeout", 0, maxVisibility, 0)
 	if err != nil {
 		return err
@@ -36,6 +36,9 @@ func (s *Service) put(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at 
 	}
 	body := append(make([]byte, 0, 512), wire.XMLHeader+"<QueueMessagesList>"...)
 	err = s.inTransaction(at.queue, func(t *transaction) error {
+		if err := t.recheck(g); err != nil {
+			return err
+		}
 		m := t.add(after(t.now.ns, delay), after(t.now.ns, life), text)
 		body = appendMessage(body, t.now, m, true, false, nil)
 		return nil

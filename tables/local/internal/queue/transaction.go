@@ -3,6 +3,7 @@ package queue
 import (
 	"fmt"
 
+	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/store"
 
 	"github.com/google/uuid"
@@ -17,12 +18,20 @@ type transaction struct {
 	now   instant
 	tally tally
 	head  place
+
+	policies []auth.Policy
 }
 
-// inTransaction runs f in a inTransaction of a queue and stores its changes, as described for with.
+// recheck checks a SAS again, because the body may have taken long to arrive.
+func (t *transaction) recheck(g *auth.Grant) error {
+	return g.Recheck(t.policies, t.now.shown(t.now.ns))
+}
+
+// inTransaction runs f in a transaction of a queue and stores its changes, as described for with.
 func (s *Service) inTransaction(name string, f func(*transaction) error) error {
 	return s.with(name, func(q *queue) (func() error, error) {
-		t := &transaction{s.store, s.store.Batch(), q.record.ID, s.clock.read(s.now), q.tally, q.head}
+		t := &transaction{s.store, s.store.Batch(), q.record.ID, s.clock.read(s.now), q.tally, q.head,
+			q.record.Policies}
 		if err := f(t); err != nil {
 			if dropErr := t.b.Drop(); dropErr != nil {
 				return nil, dropErr

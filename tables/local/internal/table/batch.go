@@ -30,7 +30,7 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant, _
 	}
 	var rows []entity.Stored
 	if err == nil {
-		rows, failed, err = s.apply(r, ops)
+		rows, failed, err = s.apply(r, g, ops)
 	}
 	if err != nil {
 		e := *wire.AsError(err)

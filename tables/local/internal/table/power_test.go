@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/local/internal/auth"
+
 	"furrow/tables/local/internal/entity"
 	"furrow/tables/local/internal/odata"
 	"furrow/tables/local/internal/wire"
@@ -67,7 +69,7 @@ func (s *Service) transactions(t *testing.T, cut func() *vfs.MemFS, after int) (
 	var running sync.WaitGroup
 	for worker := range acked {
 		running.Go(func() {
-			r := &wire.Request{Now: time.Now()}
+			r := &wire.Request{Clock: time.Now}
 			for n := 0; ; n++ {
 				var ops []*operation
 				for i := range 10 {
@@ -76,7 +78,7 @@ func (s *Service) transactions(t *testing.T, cut func() *vfs.MemFS, after int) (
 						properties: []entity.Property{{Name: "n",
 							Value: entity.Value{Type: entity.Int32, Num: int64(i)}}}})
 				}
-				if _, _, err := s.apply(r, ops); err != nil {
+				if _, _, err := s.apply(r, &auth.Grant{Owner: true}, ops); err != nil {
 					t.Error(err)
 					return
 				}

@@ -26,14 +26,14 @@ func open(t testing.TB, partitions ...string) *Service {
 	if err := s.Add("rows"); err != nil {
 		t.Fatal(err)
 	}
-	r := &wire.Request{Now: time.Now()}
+	r := &wire.Request{Clock: time.Now}
 	for _, p := range partitions {
 		var ops []*operation
 		for i := range 100 {
 			ops = append(ops, &operation{table: "rows", partition: p, row: fmt.Sprintf("%02d", i),
 				properties: []entity.Property{{Name: "n", Value: entity.Value{Type: entity.Int32, Num: int64(i)}}}})
 		}
-		if _, _, err := s.apply(r, ops); err != nil {
+		if _, _, err := s.apply(r, &auth.Grant{Owner: true}, ops); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,7 +30,7 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 	if err := op.authorize(g); err != nil {
 		return err
 	}
-	results, _, err := s.apply(r, []*operation{op})
+	results, _, err := s.apply(r, g, []*operation{op})
 	if err != nil {
 		return err
 	}
@@ -55,13 +55,17 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 }
 
 // apply executes operations on one partition of one table, all or none. It returns
-// the new rows, or the index of the operation that failed.
+// the new rows, or the index of the operation that failed. A row's Timestamp is the time
+// at which it is applied: readers rely on it that no row appears long after its Timestamp.
 //
 // It waits for the disk even after a failure: "it exists already" tells a client
 // that repeats a request that the first one was done.
-func (s *Service) apply(r *wire.Request, ops []*operation) (rows []entity.Stored, failed int, err error) {
+func (s *Service) apply(r *wire.Request, g *auth.Grant, ops []*operation) (rows []entity.Stored, failed int, err error) {
 	s.schema.RLock()
 	m, err := s.find(ops[0].table)
+	if err == nil {
+		err = g.Recheck(m.Policies, r.Clock())
+	}
 	if err != nil {
 		s.schema.RUnlock()
 		return nil, 0, err
@@ -132,7 +136,7 @@ func (s *Service) next(r *wire.Request, op *operation, old entity.Stored) (entit
 	case op.kind == remove:
 		return nil, nil
 	}
-	e := entity.Entity{Timestamp: s.store.Clock.Tick(r.Now, before), Properties: op.properties}
+	e := entity.Entity{Timestamp: s.store.Clock.Tick(r.Clock(), before), Properties: op.properties}
 	if found && (op.kind == merge || op.kind == insertOrMerge) {
 		e.Properties = old.Entity().Merge(op.properties)
 	}

@@ -30,8 +30,8 @@ type Handler struct {
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
-	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), ID: uuid.NewString(),
-		Version: hr.Header.Get("x-ms-version")}
+	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
+		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr)}
 	h.setHeaders(w, r)
 	defer h.recover(w, r)
 	err := r.parse(h.Account)
@@ -46,7 +46,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		h.Log.Error("request failed", "service", h.Service, "operation", r.Operation, "method", hr.Method,
 			"path", hr.URL.Path, "request", r.ID, "err", err)
 	}
-	h.drain(w, hr)
+	if e != errBodySlow {
+		h.drain(w, hr)
+	}
 	WriteError(w, r, e)
 }
 

@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"errors"
 	"net/http"
+	"os"
 	"strconv"
 )
 
@@ -17,7 +19,17 @@ var (
 		"The specifed resource name contains invalid characters.", nil} // sic: the service spells it so
 	ErrBodyCut = &Error{http.StatusBadRequest, "IncompleteBody",
 		"The request body ended before the length that its header names.", nil}
+	errBodySlow = &Error{http.StatusRequestTimeout, "RequestTimeout",
+		"The request body did not arrive in time.", nil}
 )
+
+// BodyError is the error for a body that could not be read to its end.
+func BodyError(err error) *Error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errBodySlow
+	}
+	return ErrBodyCut
+}
 
 // BadQuery is the error for the value of a query parameter.
 func BadQuery(name, value, reason string) *Error {

@@ -31,7 +31,9 @@ type Request struct {
 	Query   url.Values // decoded; names as received
 	Version string     // x-ms-version, which may be empty
 	ID      string
-	Now     time.Time
+	Body    io.Reader // of *http.Request, with a deadline
+	Now     time.Time // of the request's arrival
+	Clock   func() time.Time
 
 	Operation string // name, once it is known; for the log
 }
@@ -162,7 +164,7 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 			return buf, nil
 		}
 		if err != nil {
-			return nil, ErrBodyCut
+			return nil, BodyError(err)
 		}
 		if len(buf) == cap(buf) {
 			buf = append(buf, 0)[:len(buf)]

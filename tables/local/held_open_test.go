@@ -1,0 +1,186 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables/local/internal/wire"
+	"furrow/tables/local/internal/wiretest"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
+	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
+)
+
+// A heldOpen is a write whose sender keeps the last byte of its body.
+type heldOpen struct {
+	conn net.Conn
+	last byte
+}
+
+// holdOpen sends all of a request except for the last byte, once the server reads the body: the token
+// has been checked by then.
+func holdOpen(t *testing.T, method, target string, token url.Values, body string, headers ...string) *heldOpen {
+	t.Helper()
+	u, err := url.Parse(target + "?" + token.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n%s\r\n", method,
+		u.RequestURI(), u.Host, len(body), strings.Join(headers, ""))
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.Contains(line, "100 Continue") {
+		t.Fatalf("the server says %q, %v", line, err)
+	}
+	if _, err := io.WriteString(conn, body[:len(body)-1]); err != nil {
+		t.Fatal(err)
+	}
+	return &heldOpen{conn, body[len(body)-1]}
+}
+
+// finish sends the last byte and returns the status of the answer.
+func (h *heldOpen) finish(t *testing.T) int {
+	t.Helper()
+	if _, err := h.conn.Write([]byte{h.last}); err != nil {
+		t.Fatal(err)
+	}
+	r := bufio.NewReader(h.conn)
+	if line, err := r.Peek(2); err != nil || string(line) == "\r\n" {
+		r.Discard(2) // the end of 100 Continue
+	}
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
+}
+
+// TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied: a token may expire or be revoked while its request is under way.
+func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
+	s, err := Start(Config{Dir: t.TempDir(), Account: wiretest.Account, Key: []byte(wiretest.Key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	ctx := t.Context()
+	tables, errT := aztables.NewServiceClientFromConnectionString(s.ConnectionString(), nil)
+	queues, errQ := azqueue.NewServiceClientFromConnectionString(s.ConnectionString(), nil)
+	blobs, errB := container.NewClientFromConnectionString(s.ConnectionString(), "held", nil)
+	if errT != nil || errQ != nil || errB != nil {
+		t.Fatal(errT, errQ, errB)
+	}
+	table, queue := tables.NewClient("held"), queues.NewQueueClient("held")
+	if _, err := table.CreateTable(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := queue.Create(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := blobs.Create(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	id, add, long := "full", "a", time.Now().Add(time.Hour).UTC()
+	expiry := wiretest.Expiry
+	for _, service := range []struct {
+		name   wire.Service
+		method string
+		target string
+		terms  []string
+		body   string
+		header string
+		set    func(ctx context.Context, revoked bool) error
+	}{
+		{wire.Table, "POST", s.TableURL + "/held", []string{"tn", "held", "spk", "d", "epk", "d"},
+			`{"PartitionKey":"d","RowKey":"1"}`, "Content-Type: application/json\r\n",
+			func(ctx context.Context, revoked bool) error {
+				policies := []*aztables.SignedIdentifier{{ID: &id,
+					AccessPolicy: &aztables.AccessPolicy{Permission: &add, Expiry: &long}}}
+				if revoked {
+					policies = nil
+				}
+				_, err := table.SetAccessPolicy(ctx, &aztables.SetAccessPolicyOptions{TableACL: policies})
+				return err
+			}},
+		{wire.Queue, "POST", s.QueueURL + "/held/messages", nil,
+			`<QueueMessage><MessageText>x</MessageText></QueueMessage>`, "",
+			func(ctx context.Context, revoked bool) error {
+				policies := []*azqueue.SignedIdentifier{{ID: &id,
+					AccessPolicy: &azqueue.AccessPolicy{Permission: &add, Expiry: &long}}}
+				if revoked {
+					policies = nil
+				}
+				_, err := queue.SetAccessPolicy(ctx, &azqueue.SetAccessPolicyOptions{QueueACL: policies})
+				return err
+			}},
+		{wire.Blob, "PUT", s.BlobURL + "/held/b", []string{"sr", "c"}, "content", "x-ms-blob-type: BlockBlob\r\n",
+			func(ctx context.Context, revoked bool) error {
+				create := "c"
+				policies := []*container.SignedIdentifier{{ID: &id,
+					AccessPolicy: &container.AccessPolicy{Permission: &create, Expiry: &long}}}
+				if revoked {
+					policies = nil
+				}
+				_, err := blobs.SetAccessPolicy(ctx, &container.SetAccessPolicyOptions{ContainerACL: policies})
+				return err
+			}},
+	} {
+		t.Run(string(service.name), func(t *testing.T) {
+			token := func(terms ...string) url.Values {
+				return wiretest.SAS(service.name, "held", append(terms, service.terms...)...)
+			}
+			if err := service.set(ctx, false); err != nil {
+				t.Fatal(err)
+			}
+			revoked := holdOpen(t, service.method, service.target, token("si", id), service.body, service.header)
+			perms := map[wire.Service]string{wire.Table: "a", wire.Queue: "a", wire.Blob: "c"}[service.name]
+			end := time.Now().Add(2 * time.Second).Truncate(time.Second).Add(time.Second)
+			expired := holdOpen(t, service.method, service.target,
+				token("sp", perms, "se", end.UTC().Format(time.RFC3339)), service.body, service.header)
+			valid := holdOpen(t, service.method, service.target, token("sp", perms, "se", expiry), service.body, service.header)
+			if err := service.set(ctx, true); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Until(end))
+			for name, c := range map[string]struct {
+				h    *heldOpen
+				want int
+			}{"revoked": {revoked, 403}, "expired": {expired, 403}} {
+				if got := c.h.finish(t); got != c.want {
+					t.Errorf("a token that is %s before the body ends: %d", name, got)
+				}
+			}
+			if got := valid.finish(t); got/100 != 2 {
+				t.Errorf("a token that is valid: %d", got)
+			}
+			if service.name != wire.Table {
+				return
+			}
+			row, err := table.GetEntity(ctx, "d", "1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var stored aztables.Entity
+			if err := json.Unmarshal(row.Value, &stored); err != nil || time.Time(stored.Timestamp).Before(end) {
+				t.Errorf("applied after %s with Timestamp %s, %v", end, time.Time(stored.Timestamp), err)
+			}
+		})
+	}
+}
