@@ -93,11 +93,24 @@ func (r Runs) FiguresSince(ctx context.Context, p schema.Pipeline, slot tables.T
 	if err != nil {
 		return nil, now, err
 	}
+	return r.withFigures(ctx, p, slot, rows)
+}
+
+// FiguresAlone returns the figures of a pipeline's runs from a slot on, the oldest first; Run has
+// its keys alone. It takes one query.
+func (r Runs) FiguresAlone(ctx context.Context, p schema.Pipeline, slot tables.Ticks) ([]RunFigures, error) {
+	all, _, err := r.withFigures(ctx, p, slot, nil)
+	return all, err
+}
+
+func (r Runs) withFigures(
+	ctx context.Context, p schema.Pipeline, slot tables.Ticks, runs []schema.Run,
+) ([]RunFigures, time.Time, error) {
 	bySlot := map[tables.Ticks]*RunFigures{}
-	for _, run := range rows {
+	for _, run := range runs {
 		bySlot[run.Slot] = &RunFigures{Run: run}
 	}
-	now, err = r.figures(ctx, tables.Range{Partitions: schema.FiguresSince(p, slot)}, func(slot tables.Ticks) *RunFigures {
+	now, err := r.figures(ctx, tables.Range{Partitions: schema.FiguresSince(p, slot)}, func(slot tables.Ticks) *RunFigures {
 		if bySlot[slot] == nil { // its master job was put by hand
 			bySlot[slot] = &RunFigures{Run: schema.Run{Pipeline: p, Slot: slot}}
 		}

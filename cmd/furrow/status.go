@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/query"
@@ -84,11 +85,15 @@ func showStatus(c *cli.Context) error {
 	}
 	all := []pipelineStatus{}
 	for _, p := range f.Pipelines {
-		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p))
+		s, err := f.Reader().Status(c.Context, p.Name, p.Cadence, f.Queue(p), query.RecentRuns)
 		if err != nil {
 			return err
 		}
-		all = append(all, statusOf(p, s))
+		audited, err := f.Reader().Audited(c.Context, p.Name)
+		if err != nil {
+			return err
+		}
+		all = append(all, statusOf(p, s, audited))
 	}
 	if c.Bool("json") {
 		return writeJSON(c.App.Writer, all)
@@ -104,7 +109,7 @@ func showStatus(c *cli.Context) error {
 	return nil
 }
 
-func statusOf(p config.Pipeline, s query.Status) pipelineStatus {
+func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineStatus {
 	fleet := s.Fleet()
 	out := pipelineStatus{
 		Pipeline: p.Name, CadenceSeconds: p.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
@@ -116,8 +121,8 @@ func statusOf(p config.Pipeline, s query.Status) pipelineStatus {
 		seconds := lag.Seconds()
 		out.LagSeconds = &seconds
 	}
-	if s.Audited != 0 {
-		at := s.Audited.Time()
+	if audited != 0 {
+		at := audited.Time()
 		out.Audited = &at
 	}
 	if ago, known := s.Planned(); known {

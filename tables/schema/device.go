@@ -79,10 +79,9 @@ func setNonzero(e *tables.Entity, name string, v tables.Value) {
 	}
 }
 
-// DeviceMember are the properties of a record that its membership needs. They leave out
-// the tokens, which are most of a record.
-func DeviceMember() []string {
-	return []string{"PartitionKey", "RowKey", FormatProperty, "Month", "Tenant", "Readings"}
+// DeviceSummary lists the properties of a record without the tokens, which are most of it.
+func DeviceSummary() []string {
+	return []string{FormatProperty, "Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Readings", "Enrollment", "Status"}
 }
 
 // packed is a value as a small JSON text, or none where there is nothing to

@@ -29,15 +29,19 @@ func RollupOutput(rowKey string) string {
 }
 
 // Joined joins the parts of each output, which come after one another, into one
-// entity with the key of the output. It gives an output when the next one begins.
+// entity with the key of the output. It yields an output when the next one begins, and an
+// error after the output that was read before it.
 func Joined(rows iter.Seq2[tables.Entity, error], output func(rowKey string) string) iter.Seq2[tables.Entity, error] {
 	return func(yield func(tables.Entity, error) bool) {
 		var whole tables.Entity
 		begun := false
 		for e, err := range rows {
 			if err != nil {
-				yield(tables.Entity{}, err)
-				return
+				if begun && !yield(whole, nil) || !yield(tables.Entity{}, err) {
+					return
+				}
+				begun = false
+				continue
 			}
 			key := output(e.RowKey)
 			if begun && e.PartitionKey == whole.PartitionKey && key == whole.RowKey {

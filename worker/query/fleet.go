@@ -46,28 +46,49 @@ func rows(ctx context.Context, t *tables.Table, q tables.Query) iter.Seq2[tables
 	}
 }
 
+// first returns the keys of the first row in a range; false where there is none.
+func first(ctx context.Context, t *tables.Table, in tables.Range) (e tables.Entity, found bool, err error) {
+	for e, err = range rows(ctx, t, tables.Query{Range: in, Size: 1, Select: []string{"Timestamp"}}) {
+		found = err == nil
+		break
+	}
+	return e, found, err
+}
+
 // partitions yields the partitions of a table that have rows, one request each however
 // many rows lie between. From the first one on, next says which ones come after.
 func partitions(
 	ctx context.Context, t *tables.Table, from tables.Keys, next func(pk string) (after tables.Keys),
 ) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for found := true; found; {
-			found = false
-			q := tables.Query{Range: tables.Range{Partitions: from}, Size: 1, Select: []string{"Timestamp"}}
-			for e, err := range rows(ctx, t, q) {
-				if !yield(e.PartitionKey, err) || err != nil {
-					return
-				}
-				from, found = next(e.PartitionKey), true
-				break
+		for {
+			e, found, err := first(ctx, t, tables.Range{Partitions: from})
+			if !found && err == nil || !yield(e.PartitionKey, err) || err != nil {
+				return
 			}
+			from = next(e.PartitionKey)
 		}
 	}
 }
 
+func after(pk string) tables.Keys { return tables.Keys{After: pk} }
+
 // months yields the partitions of the fleet.
 func (f Fleet) months(ctx context.Context) iter.Seq2[string, error] {
-	next := func(pk string) tables.Keys { return tables.Keys{After: pk} }
-	return partitions(ctx, f.fleet(), tables.Keys{From: "0"}, next)
+	return partitions(ctx, f.fleet(), schema.Memberships("").Partitions, after)
+}
+
+// LatestPartitions yields the partitions of latest that have rows, with one request each.
+func (f Fleet) LatestPartitions(ctx context.Context) iter.Seq2[schema.LatestPartition, error] {
+	return func(yield func(schema.LatestPartition, error) bool) {
+		for pk, err := range partitions(ctx, f.latest(), tables.Keys{}, after) {
+			p, bad := schema.ParseLatestPartition(pk)
+			if err == nil && bad != nil {
+				err = &UnreadableError{Table: f.latest().Name, PartitionKey: pk, Err: bad}
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
 }

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"iter"
+	"time"
 
 	"furrow/jobs/latest"
 	"furrow/tables"
@@ -42,19 +43,52 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 func (f Fleet) latestRanges(q Question) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		if q.Scope.ofTenant() {
-			yield(read{f.latest(), q.query(tables.Range{Partitions: schema.OfTenant(q.Scope.tenant)})}, nil)
+			yield(q.read(f.latest(), tables.Range{Partitions: schema.OfTenant(q.Scope.tenant)}), nil)
 			return
 		}
 		for _, home := range q.Scope.homes {
-			part := tables.Range{Partitions: tables.Is(home.String()), Rows: q.Scope.ids}
+			part := tables.Range{Partitions: tables.Is(home.String()), Rows: home.IDs}
 			if d := q.Scope.device; d != nil {
 				part.Rows = schema.LatestRows(d.Device, d.Device)
 			}
-			if !yield(read{f.latest(), q.query(part)}, nil) {
+			if !yield(q.read(f.latest(), part), nil) {
 				return
 			}
 		}
 	}
+}
+
+// ChangedLatest calls take with each page of those rows of a partition that storage has written
+// since a time; with all for zero. It returns the number of pages, and the time of the service
+// when the first one was read. A device of many sensors is in several rows. Rows that cannot be read
+// are left out.
+func (f Fleet) ChangedLatest(
+	ctx context.Context, p schema.LatestPartition, since tables.Ticks, take func([]Newest),
+) (at time.Time, pages int, err error) {
+	query := tables.Query{Range: tables.Partition(p.String())}
+	if since > 0 {
+		query.Filter = "Timestamp ge datetime'" + since.Time().Format("2006-01-02T15:04:05.0000000Z") + "'"
+	}
+	decode, ignore := outputs(Question{}.newest), func(string, error) {}
+	for page, err := range f.latest().Rows(ctx, query) {
+		if absent(err) {
+			break
+		}
+		if err != nil {
+			return at, pages, err
+		}
+		if pages++; pages == 1 {
+			at = page.Time
+		}
+		all := make([]Newest, 0, len(page.Rows))
+		for _, e := range page.Rows {
+			if n, wanted := decode(e, ignore); wanted {
+				all = append(all, n)
+			}
+		}
+		take(all)
+	}
+	return at, pages, nil
 }
 
 // NewestTime is the time of a device's newest value; zero where it has none, and for

@@ -41,68 +41,57 @@ func (s DeviceSelector) memberships() (keys tables.Keys) {
 	return keys
 }
 
-// Members are the memberships of the selected devices: where a device or a prefix is
+// Members returns the memberships of the selected devices: where a device or a prefix is
 // selected by their records, in the order of the IDs; otherwise month by month, in the
 // order of their keys.
 func (f Fleet) Members(ctx context.Context, s DeviceSelector) iter.Seq2[schema.Member, error] {
-	if s.Device == "" && s.Prefix == "" {
-		return f.byMonth(ctx, s)
-	}
 	return func(yield func(schema.Member, error) bool) {
+		if s.Device == "" && s.Prefix == "" {
+			f.byMonth(ctx, s, yield)
+			return
+		}
 		ids, err := s.ids()
 		if err != nil {
 			yield(schema.Member{}, err)
 			return
 		}
-		for m, err := range f.members(ctx, ids, 0) {
-			if (err != nil || s.Tenant == "" || m.Tenant == s.Tenant) && !yield(m, err) {
+		for d, err := range f.Records(ctx, ids, 0) {
+			if (err != nil || s.Tenant == "" || d.Tenant == s.Tenant) && !yield(d.Member(), err) {
 				return
 			}
 		}
 	}
 }
 
-func (f Fleet) byMonth(ctx context.Context, s DeviceSelector) iter.Seq2[schema.Member, error] {
-	return func(yield func(schema.Member, error) bool) {
-		for month, err := range f.months(ctx) {
-			if err != nil {
-				yield(schema.Member{}, err)
+func (f Fleet) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.Member, error) bool) {
+	for month, err := range f.months(ctx) {
+		if err != nil {
+			yield(schema.Member{}, err)
+			return
+		}
+		for m, err := range f.membersIn(ctx, month, s.memberships()) {
+			if !yield(m, err) {
 				return
-			}
-			part := tables.Range{Partitions: tables.Is(month), Rows: s.memberships()}
-			found := rows(ctx, f.fleet(), tables.Query{Range: part})
-			for m, err := range decoded(f.fleet(), found, whole(schema.MemberOf)) {
-				if !yield(m, err) {
-					return
-				}
 			}
 		}
 	}
 }
 
-// member is the membership of a device, by its record.
-func (f Fleet) member(ctx context.Context, id schema.DeviceID) (schema.Member, error) {
-	e, err := f.devices().Get(ctx, string(id), schema.DeviceRow)
+// MembersOf returns the memberships of the devices that were deployed in a month.
+func (f Fleet) MembersOf(ctx context.Context, month schema.Month) iter.Seq2[schema.Member, error] {
+	return f.membersIn(ctx, month.String(), tables.Keys{})
+}
+
+func (f Fleet) membersIn(ctx context.Context, month string, keys tables.Keys) iter.Seq2[schema.Member, error] {
+	part := tables.Range{Partitions: tables.Is(month), Rows: keys}
+	return decoded(f.fleet(), rows(ctx, f.fleet(), tables.Query{Range: part}), whole(schema.MemberOf))
+}
+
+// HasMembership reports whether m is in the fleet.
+func (f Fleet) HasMembership(ctx context.Context, m schema.Member) (bool, error) {
+	_, err := f.fleet().Get(ctx, m.Month.String(), string(m.Key()))
 	if absent(err) {
-		return schema.Member{}, f.unknown(ctx, string(id))
+		return false, nil
 	}
-	if err != nil {
-		return schema.Member{}, err
-	}
-	m, err := memberOf(e)
-	if err != nil {
-		err = &UnreadableError{f.devices().Name, e.PartitionKey, e.RowKey, "", err}
-	}
-	return m, err
-}
-
-func memberOf(record tables.Entity) (schema.Member, error) {
-	d, err := schema.DeviceOf(record)
-	return d.Member(), err
-}
-
-// members are the devices with these IDs by their records, in the order of the IDs.
-func (f Fleet) members(ctx context.Context, ids tables.Keys, size int) iter.Seq2[schema.Member, error] {
-	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: size, Select: schema.DeviceMember()}
-	return decoded(f.devices(), rows(ctx, f.devices(), q), whole(memberOf))
+	return err == nil, err
 }

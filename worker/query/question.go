@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,7 @@ type Question struct {
 	Window  schema.Window // of rollups
 	Sensors []string      // none: all
 	Limit   int           // of records; 0: all
+	Pages   int           // that are read of each range, after which ErrMore follows; 0: all
 }
 
 // CheckSensors returns an error if no reading can have sensors of these names.
@@ -31,13 +33,16 @@ func CheckSensors(names []string) error {
 	return nil
 }
 
-// query reads a range, and no more of its rows than the question needs.
-func (q Question) query(r tables.Range) tables.Query {
+// ErrMore says that a range has more pages than the question asked for. A read goes on after it.
+var ErrMore = errors.New("there are more rows")
+
+// read reads a range of a table, and no more of its rows than the question needs.
+func (q Question) read(t *tables.Table, r tables.Range) read {
 	query := tables.Query{Range: r, Size: min(q.Limit, 1000)}
 	if len(q.Sensors) > 0 {
 		query.Select = append([]string{schema.FormatProperty}, q.Sensors...)
 	}
-	return query
+	return read{t, query, q.Pages}
 }
 
 // sensors are the properties of a row that the question is about, in the order of their names.

@@ -12,6 +12,7 @@ import (
 type read struct {
 	table *tables.Table
 	query tables.Query
+	pages int // at most; 0: all
 }
 
 // atOnce is how many ranges are read at a time. Each holds up to two pages.
@@ -36,13 +37,13 @@ func inOrder(ctx context.Context, reads iter.Seq2[read, error]) iter.Seq2[tables
 		running.Go(func() { begin(reading, &running, reads, lanes) })
 		for lane := range lanes {
 			for b := range lane {
-				if b.err != nil && (!yield(tables.Entity{}, b.err) || !isUnreadable(b.err)) {
-					return
-				}
 				for _, e := range b.rows {
 					if !yield(e, nil) {
 						return
 					}
+				}
+				if b.err != nil && (!yield(tables.Entity{}, b.err) || !goesOn(b.err)) {
+					return
 				}
 			}
 		}
@@ -68,7 +69,7 @@ func begin(ctx context.Context, running *sync.WaitGroup, reads iter.Seq2[read, e
 		}
 		lane <- batch{err: err}
 		close(lane)
-		if !isUnreadable(err) {
+		if !goesOn(err) {
 			return
 		}
 	}
@@ -76,13 +77,21 @@ func begin(ctx context.Context, running *sync.WaitGroup, reads iter.Seq2[read, e
 
 func (r read) run(ctx context.Context, lane chan<- batch) {
 	defer close(lane)
+	n := 0
 	for page, err := range r.table.Rows(ctx, r.query) {
 		if absent(err) {
 			return
 		}
+		n++
+		if last := n == r.pages && page.Next != (tables.Continuation{}); last {
+			err = ErrMore
+		}
 		select {
 		case lane <- batch{page.Rows, err}:
 		case <-ctx.Done():
+			return
+		}
+		if n == r.pages {
 			return
 		}
 	}

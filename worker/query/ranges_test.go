@@ -47,7 +47,7 @@ func (s *endless) table(t *testing.T) *tables.Table {
 func ranges(table *tables.Table, n int) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		for i := range n {
-			if !yield(read{table, tables.Query{Range: tables.Partition(fmt.Sprint("d", i))}}, nil) {
+			if !yield(read{table: table, query: tables.Query{Range: tables.Partition(fmt.Sprint("d", i))}}, nil) {
 				return
 			}
 		}
@@ -87,10 +87,33 @@ func TestRowsComeRangeAfterRange(t *testing.T) {
 	}
 }
 
+// TestCutRangeSaysThatThereIsMore holds that a range ends after the pages asked for, and the next one follows.
+func TestCutRangeSaysThatThereIsMore(t *testing.T) {
+	storage := &endless{}
+	reads := func(yield func(read, error) bool) {
+		for r := range ranges(storage.table(t), 3) {
+			if r.pages = 2; !yield(r, nil) {
+				return
+			}
+		}
+	}
+	rows, cut := 0, 0
+	for _, err := range inOrder(t.Context(), reads) {
+		if errors.Is(err, ErrMore) {
+			cut++
+		} else if rows++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows != 6 || cut != 3 || storage.n.Load() != 6 {
+		t.Errorf("%d rows of %d cut ranges, in %d requests", rows, cut, storage.n.Load())
+	}
+}
+
 func TestErrorOfARangeEndsTheAnswerInItsTurn(t *testing.T) {
 	broken := errors.New("broken")
 	storage := &endless{}
-	reads := func(yield func(read, error) bool) { yield(read{storage.table(t), tables.Query{}}, broken) }
+	reads := func(yield func(read, error) bool) { yield(read{}, broken) }
 	for _, err := range inOrder(t.Context(), reads) {
 		if !errors.Is(err, broken) {
 			t.Errorf("the error is %v", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -15,6 +16,16 @@ type Reading struct {
 	Row    string       // its RowKey
 	Time   tables.Ticks // of the RowKey; zero where it has none
 	Values []tables.Property
+}
+
+// Sample interprets the reading as a pipeline with these settings of sensors does.
+func (r Reading) Sample(sensors *jobs.Sensors) (jobs.Sample, error) {
+	reading, err := schema.ReadingOf(tables.Entity{PartitionKey: string(r.Device), RowKey: r.Row, Properties: r.Values})
+	if err != nil {
+		return jobs.Sample{}, err
+	}
+	sample, _ := sensors.Sample(reading)
+	return sample, nil
 }
 
 // ErrTenantReadings says that readings are kept by device, so that those of a tenant
@@ -42,24 +53,21 @@ func TimeOf(row string) tables.Ticks {
 
 func (f Fleet) readingRanges(ctx context.Context, q Question) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
-		for m, err := range f.membersOf(ctx, q.Scope) {
-			part := tables.Range{Partitions: tables.Is(string(m.Device)), Rows: q.Span.rows()}
-			if !yield(read{f.Tables.Table(m.Readings), q.query(part)}, err) {
-				return
+		switch s := q.Scope; {
+		case s.ofTenant():
+			yield(read{}, ErrTenantReadings)
+		case s.device != nil:
+			yield(q.readings(f, *s.device), nil)
+		default:
+			for d, err := range f.Records(ctx, s.ids, 0) {
+				if !yield(q.readings(f, d.Member()), err) {
+					return
+				}
 			}
 		}
 	}
 }
 
-func (f Fleet) membersOf(ctx context.Context, s Scope) iter.Seq2[schema.Member, error] {
-	if s.device == nil && !s.ofTenant() {
-		return f.members(ctx, s.ids, 0)
-	}
-	return func(yield func(schema.Member, error) bool) {
-		if s.ofTenant() {
-			yield(schema.Member{}, ErrTenantReadings)
-		} else {
-			yield(*s.device, nil)
-		}
-	}
+func (q Question) readings(f Fleet, m schema.Member) read {
+	return q.read(f.Tables.Table(m.Readings), tables.Range{Partitions: tables.Is(string(m.Device)), Rows: q.Span.rows()})
 }

@@ -56,7 +56,7 @@ func (f Fleet) Rejects(
 func (f Fleet) rejectRanges(ctx context.Context, s DeviceSelector) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		for m, err := range f.Members(ctx, s) {
-			if !yield(read{f.rejects(), tables.Query{Range: tables.Partition(string(m.Device))}}, err) {
+			if !yield(Question{}.read(f.rejects(), tables.Partition(string(m.Device))), err) {
 				return
 			}
 		}

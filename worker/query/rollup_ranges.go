@@ -22,7 +22,7 @@ func (f Fleet) rollupRanges(ctx context.Context, q Question) iter.Seq2[read, err
 			ranges = q.tenantDays(begun)
 		}
 		for r := range ranges {
-			if !yield(read{f.rollups(), q.query(r)}, nil) {
+			if !yield(q.read(f.rollups(), r), nil) {
 				return
 			}
 		}
@@ -47,7 +47,7 @@ func (q Question) homeDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.R
 		for day := q.firstDay(); day <= q.lastDay(); day++ {
 			for _, h := range q.Scope.homes {
 				p := schema.RollupPartition{Tenant: h.Tenant, Window: q.Window, Day: day, Month: h.Month}
-				if day >= begun[h.Tenant] && !yield(tables.Range{Partitions: tables.Is(p.String()), Rows: q.bucketKeys()}) {
+				if day >= begun[h.Tenant] && !yield(tables.Range{Partitions: tables.Is(p.String()), Rows: q.bucketKeys(h)}) {
 					return
 				}
 			}
@@ -57,10 +57,10 @@ func (q Question) homeDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.R
 
 // bucketKeys are the rows of the scope's devices. Those of one device are bounded by
 // time; of several devices, whole days are read.
-func (q Question) bucketKeys() tables.Keys {
+func (q Question) bucketKeys(h Home) tables.Keys {
 	d := q.Scope.device
 	if d == nil {
-		return q.Scope.ids
+		return h.IDs
 	}
 	return tables.Keys{
 		From:   schema.RollupRow{Device: d.Device, Bucket: q.Window.Start(q.Span.From)}.String(),
@@ -80,22 +80,22 @@ func (q Question) lastDay() schema.Day {
 // years are not read day by day; the day after the span where there are none.
 func (f Fleet) begun(ctx context.Context, q Question) (map[schema.Tenant]schema.Day, error) {
 	begun := map[schema.Tenant]schema.Day{}
-	if q.firstDay() > q.lastDay() {
-		return begun, nil
-	}
 	for _, t := range q.Scope.tenants() {
 		p := schema.RollupPartition{Tenant: t, Window: q.Window, Day: q.firstDay()}
+		begun[t] = p.Day
+		if q.lastDay()-p.Day < 2 { // as few requests as to look for the first day
+			continue
+		}
+		e, found, err := first(ctx, f.rollups(), tables.Range{Partitions: p.TenantDays(q.lastDay())})
+		if err != nil {
+			return nil, err
+		}
 		begun[t] = q.lastDay() + 1
-		q := tables.Query{Range: tables.Range{Partitions: p.TenantDays(q.lastDay())}, Size: 1, Select: []string{"Timestamp"}}
-		for e, err := range rows(ctx, f.rollups(), q) {
-			if err == nil {
-				p, err = schema.ParseRollupPartition(e.PartitionKey)
-			}
-			if err != nil {
+		if found {
+			if p, err = schema.ParseRollupPartition(e.PartitionKey); err != nil {
 				return nil, err
 			}
 			begun[t] = p.Day
-			break
 		}
 	}
 	return begun, nil

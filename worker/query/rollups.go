@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"furrow/jobs/rollup"
@@ -47,6 +48,9 @@ func (q Question) bucket(e tables.Entity, report report) (Bucket, bool) {
 	}
 	for _, p := range q.sensors(e) {
 		a, err := rollup.ParseAggregate(p.Value.Text())
+		if err == nil && a.Count < 1 {
+			err = fmt.Errorf("a count of %d", a.Count)
+		}
 		if err != nil {
 			report(p.Name, err)
 			continue

@@ -17,11 +17,17 @@ type NameError struct{ error }
 // those whose IDs begin with a prefix.
 type Scope struct {
 	text    string
-	device  *schema.Member           // the one
-	ids     tables.Keys              // of a device or a prefix
-	tenant  schema.Tenant            // all devices of it
-	homes   []schema.LatestPartition // tenants and months of the devices; nil for a tenant
-	skipped Skipped                  // devices whose records cannot be read
+	device  *schema.Member // the one
+	ids     tables.Keys    // of a device or a prefix
+	tenant  schema.Tenant  // all devices of it
+	homes   []Home         // of the devices, in order; nil for a tenant
+	skipped Skipped        // devices whose records cannot be read
+}
+
+// A Home is devices of one tenant and month, whose outputs share partitions.
+type Home struct {
+	schema.LatestPartition
+	IDs tables.Keys
 }
 
 // String names the scope in messages.
@@ -33,19 +39,25 @@ func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
 	if err != nil {
 		return Scope{}, &NameError{err}
 	}
-	m, err := f.member(ctx, device)
+	d, found, err := f.Record(ctx, device)
+	if err == nil && !found {
+		err = f.unknown(ctx, id)
+	}
 	if err != nil {
 		return Scope{}, err
 	}
-	return ScopeOf(m), nil
+	return ScopeOf(d.Member()), nil
 }
 
 // ScopeOf is the scope of a device that is known.
 func ScopeOf(m schema.Member) Scope {
-	home := schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}
-	id := string(m.Device)
-	return Scope{text: id, device: &m, ids: tables.Is(id), homes: []schema.LatestPartition{home}}
+	id := tables.Is(string(m.Device))
+	home := Home{schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, id}
+	return Scope{text: string(m.Device), device: &m, ids: id, homes: []Home{home}}
 }
+
+// Homes returns the scope of the devices in homes, which are in the order of tenants.
+func Homes(homes []Home) Scope { return Scope{homes: homes} }
 
 // Prefix is the scope of the devices whose IDs begin with prefix. It reads their
 // records, a thousand at a time.
@@ -56,19 +68,19 @@ func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
 	}
 	scope := Scope{text: "devices " + prefix + "…", ids: keys}
 	found := map[schema.LatestPartition]bool{}
-	for m, err := range Readable(f.members(ctx, keys, 0), &scope.skipped) {
+	for d, err := range Readable(f.Records(ctx, keys, 0), &scope.skipped) {
 		if err != nil {
 			return Scope{}, err
 		}
-		if h := (schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}); !found[h] {
-			found[h] = true
-			scope.homes = append(scope.homes, h)
+		if p := (schema.LatestPartition{Tenant: d.Tenant, Month: d.Month}); !found[p] {
+			found[p] = true
+			scope.homes = append(scope.homes, Home{p, keys})
 		}
 	}
 	if len(scope.homes) == 0 && scope.skipped.N == 0 {
 		return Scope{}, f.unknown(ctx, prefix)
 	}
-	slices.SortFunc(scope.homes, func(a, b schema.LatestPartition) int {
+	slices.SortFunc(scope.homes, func(a, b Home) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), a.Month.Compare(b.Month))
 	})
 	return scope, nil
@@ -102,7 +114,7 @@ func (s Scope) tenants() []schema.Tenant {
 		return []schema.Tenant{s.tenant}
 	}
 	var all []schema.Tenant
-	for _, h := range s.homes { // in the order of the tenants
+	for _, h := range s.homes {
 		all = append(all, h.Tenant)
 	}
 	return slices.Compact(all)

@@ -19,23 +19,26 @@ type Status struct {
 	Queue   int                 // live messages, about
 	Catchup int                 // messages of devices far behind, audits and refolds, about
 	Poison  int
-	Audited tables.Ticks // slot of the last run that has put audits; zero: none has
-	Skipped Skipped      // rows of runs that cannot be read
+	Skipped Skipped // rows of runs that cannot be read
 }
 
-// recentRuns is how many slots a status looks back.
-const recentRuns = 10
+// RecentRuns is how many slots a status usually looks back.
+const RecentRuns = 10
 
-// Status is the health of the pipeline whose messages are in queue. A pipeline that
-// never ran has no runs.
-func (f Fleet) Status(
-	ctx context.Context, p schema.Pipeline, cadence time.Duration, queue *worker.Queue,
-) (s Status, err error) {
+func (f Fleet) runs(skipped *Skipped) worker.Runs {
 	runs := worker.Runs{Table: f.Tables.Table(f.Names.Runs())}
 	runs.Unreadable = func(e tables.Entity, err error) {
-		s.Skipped.Add(&UnreadableError{runs.Table.Name, e.PartitionKey, e.RowKey, "", err})
+		skipped.Add(&UnreadableError{runs.Table.Name, e.PartitionKey, e.RowKey, "", err})
 	}
-	s.Runs, s.At, err = runs.Recent(ctx, p, cadence, recentRuns)
+	return runs
+}
+
+// Status returns the health of the pipeline whose messages are in queue, from its runs in so many
+// slots. A pipeline that never ran has no runs.
+func (f Fleet) Status(
+	ctx context.Context, p schema.Pipeline, cadence time.Duration, queue *worker.Queue, slots int,
+) (s Status, err error) {
+	s.Runs, s.At, err = f.runs(&s.Skipped).Recent(ctx, p, cadence, slots)
 	if err != nil && !errors.Is(err, tables.ErrNoTable) {
 		return s, err
 	}
@@ -48,11 +51,22 @@ func (f Fleet) Status(
 	if s.Catchup, err = OrNone(queue.CatchupDepth(ctx)); err != nil {
 		return s, err
 	}
-	if s.Poison, err = OrNone(queue.PoisonDepth(ctx)); err != nil {
-		return s, err
-	}
-	s.Audited, err = runs.Audited(ctx, p)
+	s.Poison, err = OrNone(queue.PoisonDepth(ctx))
 	return s, err
+}
+
+// Audited returns the slot of the last run of a pipeline that has put audits; zero where none has.
+func (f Fleet) Audited(ctx context.Context, p schema.Pipeline) (tables.Ticks, error) {
+	return f.runs(&Skipped{}).Audited(ctx, p)
+}
+
+// Figures returns the figures of a pipeline's runs from a slot on, the oldest first. It takes one query.
+func (f Fleet) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) ([]worker.RunFigures, error) {
+	runs, err := f.runs(&Skipped{}).FiguresAlone(ctx, p, slot)
+	if errors.Is(err, tables.ErrNoTable) {
+		return nil, nil
+	}
+	return runs, err
 }
 
 // OrNone returns n, or zero where the queue does not exist yet.

@@ -3,30 +3,26 @@ package query
 import (
 	"context"
 	"iter"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// Track is a pipeline's tracking row of a member; false where it has none yet.
+// Track returns a pipeline's tracking row of a member; false where it has none yet.
 func (f Fleet) Track(ctx context.Context, p schema.Pipeline, m schema.Member) (schema.Track, bool, error) {
-	t := f.Tables.Table(f.Names.Partitions(p))
-	e, err := t.Get(ctx, m.Month.String(), string(m.Key()))
-	if absent(err) {
-		return schema.Track{}, false, nil
-	}
-	if err != nil {
-		return schema.Track{}, false, err
-	}
-	track, err := schema.TrackOf(e)
-	if err != nil {
-		err = &UnreadableError{t.Name, e.PartitionKey, e.RowKey, "", err}
-	}
-	return track, err == nil, err
+	return get(ctx, f.Tables.Table(f.Names.Partitions(p)), m.Month.String(), string(m.Key()), schema.TrackOf)
 }
 
-// Failing are the tracking rows of the selected devices that fail in a pipeline, of one
-// month or, for the zero Month, of all. Storage looks at every tracking row, and sends
+// Waiting returns the time of a member's oldest reading after a checkpoint; zero where there is none.
+func (f Fleet) Waiting(ctx context.Context, m schema.Member, checkpoint string) (tables.Ticks, error) {
+	in := tables.RowsAfter(string(m.Device), checkpoint, tables.TicksOf(time.Now()).String())
+	e, _, err := first(ctx, f.Tables.Table(m.Readings), in)
+	return TimeOf(e.RowKey), err
+}
+
+// Failing returns the tracking rows of the selected devices that fail in a pipeline, of one
+// month or, for the zero Month, of all. Storage scans every tracking row, but sends only
 // these.
 func (f Fleet) Failing(
 	ctx context.Context, p schema.Pipeline, in schema.Month, s DeviceSelector,

@@ -66,13 +66,11 @@ func (f Fleet) some(ctx context.Context, prefix string) (ids []schema.DeviceID, 
 	if prefix == "" {
 		keys.From = "-" // before all IDs
 	}
-	for m, err := range Readable(f.members(ctx, keys, fewNear), &Skipped{}) {
+	for d, err := range Readable(f.Records(ctx, keys, fewNear), &Skipped{}) {
 		if err != nil {
 			return nil, err
 		}
-		if ids = append(ids, m.Device); len(ids) == fewNear {
-			break
-		}
+		ids = append(ids, d.ID)
 	}
 	return ids, nil
 }

@@ -11,8 +11,7 @@ import (
 )
 
 // An UnreadableError says that one row, or one property of it, cannot be read: a newer
-// version of the program wrote it, or something else did. It is the only error after
-// which a read goes on.
+// version of the program wrote it, or something else did. A read goes on after it.
 type UnreadableError struct {
 	Table, PartitionKey, RowKey string
 	Property                    string // empty: the whole row
@@ -29,11 +28,13 @@ func (e *UnreadableError) Error() string {
 
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// isUnreadable tells whether a read goes on after err.
 func isUnreadable(err error) bool {
 	_, is := errors.AsType[*UnreadableError](err)
 	return is
 }
+
+// goesOn tells whether a read goes on after err.
+func goesOn(err error) bool { return isUnreadable(err) || errors.Is(err, ErrMore) }
 
 // Skipped is what an answer leaves out because it cannot be read. The zero value is
 // ready for use.
@@ -87,7 +88,7 @@ func decoded[R any](
 				failed = append(failed, err)
 			}
 			for _, err := range failed {
-				if !yield(none, err) || !isUnreadable(err) {
+				if !yield(none, err) || !goesOn(err) {
 					return
 				}
 			}

@@ -8,6 +8,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // Device returns everything about a device, or ErrUnknown.
@@ -24,10 +25,7 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 	}
 	now := time.Now()
 	a := DeviceAnswer{Device: recordOf(o, r.inFleet), State: OK, Latest: []Latest{}, Pipelines: []DevicePipeline{},
-		Rejects: []Reject{}, Unreadable: r.unreadable, Operations: read.Operations}
-	if o.unreadable != nil {
-		a.Unreadable = append([]Unreadable{{s.c.Names.Devices(), schema.DeviceRow, o.unreadable.Error()}}, a.Unreadable...)
-	}
+		Rejects: []Reject{}, Unreadable: append(unreadableOf(o.skipped), r.unreadable...), Operations: read.Operations}
 	var newest tables.Ticks
 	for _, v := range r.latest {
 		newest = max(newest, v.At)
@@ -62,7 +60,7 @@ func (s *Store) newestValue(v latest.Value, now time.Time) Latest {
 }
 
 // rejectOf returns a reject as it is shown. For a whole row, the value is the row.
-func rejectOf(r schema.Reject) Reject {
+func rejectOf(r query.Reject) Reject {
 	const limit = 120 // characters of a value; furrow rejects shows all of it
 	value := r.Value
 	if r.Sensor == "" {
@@ -92,11 +90,11 @@ func (t tracked) answer(now time.Time) DevicePipeline {
 
 // timeOf returns the time in a row key, or nil where there is none.
 func timeOf(row string) *time.Time {
-	key, err := schema.ParseRowKey(row)
-	if err != nil {
+	at := query.TimeOf(row)
+	if at == 0 {
 		return nil
 	}
-	t := key.Ticks.Time()
+	t := at.Time()
 	return &t
 }
 

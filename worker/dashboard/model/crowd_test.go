@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // seeded is a source of randomness whose seed a failing test prints.
@@ -54,7 +55,7 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 		town := float64(r.IntN(5))
 		d.Position = &schema.Position{Lat: 50 + town + r.Float64()/10, Lon: 8 - town + r.Float64()/10}
 	}
-	s.index.records([]recorded{{Device: d}})
+	s.index.records([]schema.Device{d})
 	if r.IntN(10) > 0 {
 		s.say(r, i)
 	}
@@ -73,7 +74,7 @@ func (s *Store) move(r *rand.Rand, i int) {
 	if r.IntN(4) > 0 {
 		moved.Position = &schema.Position{Lat: 40 + 20*r.Float64(), Lon: 20 * r.Float64()}
 	}
-	x.records([]recorded{{Device: moved}})
+	x.records([]schema.Device{moved})
 }
 
 // say has a device send a value.
@@ -93,7 +94,7 @@ func (s *Store) say(r *rand.Rand, i int) {
 			State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
 	}
 	x.newest(schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]},
-		[]newest{{d.id, values}})
+		[]query.Newest{{Device: schema.DeviceID(d.id), Values: values}})
 }
 
 // someBox is a random part of the world, also one over the 180th meridian, a place, or

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // A DayQuery asks for a tenant's day.
@@ -25,18 +26,15 @@ type DayQuery struct {
 
 // A tenantDay is what was read of a tenant's day.
 type tenantDay struct {
-	hours      map[tables.Ticks]*hour
-	devices    int
-	whole      bool // every device is in it
-	unreadable int
+	hours   map[tables.Ticks]*hour
+	devices int
+	some    bool // devices are missing
+	skipped query.Skipped
 }
 
 // An hour is one window of a tenant's day.
 type hour struct {
-	count   int64
-	sum     float64
-	min     float64
-	max     float64
+	sum     rollup.Aggregate
 	devices int
 }
 
@@ -54,9 +52,8 @@ func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 		return Series{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	q.Sensor = cmp.Or(q.Sensor, s.FirstSensor(q.Tenant))
-	begin := q.Day.Start()
-	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: begin.Time(), To: begin.Add(24 * time.Hour).Time(),
-		Points: []Point{}}
+	span := daySpan(q.Day)
+	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: span.From.Time(), To: span.To.Time(), Points: []Point{}}
 	window, any := s.windowNear(schema.Hour)
 	if !any || q.Sensor == "" {
 		return out, Read{}, nil
@@ -64,16 +61,19 @@ func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 	out.Window = window.String()
 	key := fmt.Sprintf("%q %s %s %s", q.Tenant, q.Day, window, q.Sensor)
 	d, read, err := s.days.get(ctx, key, dayAge, func(ctx context.Context) (tenantDay, error) {
-		return s.day(ctx, schema.Tenant(q.Tenant), q.Day, window, q.Sensor)
+		return s.day(ctx, schema.Tenant(q.Tenant), query.Question{Span: span, Window: window, Sensors: []string{q.Sensor}})
 	})
-	out.Operations, out.Devices, out.Some, out.Unreadable = read.Operations, d.devices, !d.whole, d.unreadable
+	out.Operations, out.Devices, out.Some, out.Unreadable = read.Operations, d.devices, d.some, int(d.skipped.N)
 	for _, at := range slices.Sorted(maps.Keys(d.hours)) {
-		h := d.hours[at]
-		mean := h.sum / float64(h.count)
-		out.Points = append(out.Points, Point{Time: at.Time(), Count: h.count, Min: &h.min, Max: &h.max, Mean: &mean,
-			Devices: h.devices})
+		p := pointOf(at, d.hours[at].sum)
+		p.First, p.Last, p.Devices = nil, nil, d.hours[at].devices
+		out.Points = append(out.Points, p)
 	}
 	return out, read, err
+}
+
+func daySpan(d schema.Day) query.Span {
+	return query.Span{From: d.Start(), To: d.Start().Add(24 * time.Hour)}
 }
 
 // windowNear returns the longest window that is at most w, or the shortest one.
@@ -91,114 +91,85 @@ func (s *Store) windowNear(w schema.Window) (schema.Window, bool) {
 	return best, true
 }
 
-// day reads a tenant's day, or some devices of each month where it is large.
-func (s *Store) day(ctx context.Context, t schema.Tenant, day schema.Day, window schema.Window,
-	sensor string) (tenantDay, error) {
+// day sums a tenant's day, or that of some devices of each month where the tenant is large. A device whose
+// rows are cut off by a page counts for as many hours as were read.
+func (s *Store) day(ctx context.Context, t schema.Tenant, q query.Question) (d tenantDay, err error) {
+	d.hours = map[tables.Ticks]*hour{}
 	of, _ := s.index.only(string(t))
-	perDevice := int(24 * time.Hour / time.Duration(window))
+	perDevice := int(24 * time.Hour / time.Duration(q.Window))
 	if s.index.total(of)*perDevice <= (dayPages-1)*1000 {
-		p := schema.RollupPartition{Tenant: t, Window: window, Day: day}
-		return s.sumDay(ctx, []tables.Range{{Partitions: p.TenantDay()}}, dayPages, sensor)
+		q.Pages = dayPages
+		q.Scope, err = s.fleet.Tenant(string(t))
+	} else {
+		var homes []query.Home
+		homes, d.some = s.index.spread(t, of, dayPages)
+		q.Scope, q.Pages = query.Homes(homes), 1
 	}
-	var ranges []tables.Range
-	places, months := s.index.spread(of, dayPages)
-	read := 0
-	for i, at := range places {
-		p := schema.RollupPartition{Tenant: t, Window: window, Day: day, Month: at.month}
-		part := tables.Range{Partitions: tables.Is(p.String())}
-		if i > 0 && places[i-1].month == at.month {
-			part.Rows.From = at.device
-		} else {
-			read++
+	if err != nil {
+		return d, err
+	}
+	last := schema.DeviceID("")
+	for b, err := range query.Readable(s.fleet.Rollups(ctx, q), &d.skipped) {
+		if errors.Is(err, query.ErrMore) {
+			d.some = true
+			continue
 		}
-		if i+1 < len(places) && places[i+1].month == at.month {
-			part.Rows.Before = places[i+1].device // or a device would count twice
+		if err != nil {
+			return d, err
 		}
-		ranges = append(ranges, part)
-	}
-	d, err := s.sumDay(ctx, ranges, 1, sensor)
-	d.whole = d.whole && read == months
-	return d, err
-}
-
-// sumDay sums what a few pages of each range have. A device whose rows are cut off by a page counts for as
-// many hours as were read.
-func (s *Store) sumDay(ctx context.Context, ranges []tables.Range, maxPages int, sensor string) (tenantDay, error) {
-	parts := make([]tenantDay, len(ranges))
-	err := each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		part := &parts[i]
-		*part = tenantDay{hours: map[tables.Ticks]*hour{}}
-		more, last := false, schema.DeviceID("")
-		err := s.aggregates(ctx, ranges[i], sensor, maxPages, &more, &part.unreadable, func(row schema.RollupRow,
-			a rollup.Aggregate) {
-			part.hour(row.Bucket).join(&hour{count: a.Count, sum: a.Sum, min: a.Min, max: a.Max, devices: 1})
-			if row.Device != last {
-				last, part.devices = row.Device, part.devices+1
-			}
-		})
-		part.whole = !more
-		return err
-	})
-	sum := tenantDay{hours: map[tables.Ticks]*hour{}, whole: true}
-	for _, p := range parts {
-		sum.devices += p.devices
-		sum.unreadable += p.unreadable
-		sum.whole = sum.whole && p.whole
-		for at, h := range p.hours {
-			sum.hour(at).join(h)
+		if b.Device != last {
+			last, d.devices = b.Device, d.devices+1
 		}
+		if d.hours[b.Start] == nil {
+			d.hours[b.Start] = &hour{}
+		}
+		d.hours[b.Start].add(b.Sensors[0].Aggregate)
 	}
-	return sum, err
+	return d, nil
 }
 
-func (d *tenantDay) hour(at tables.Ticks) *hour {
-	h := d.hours[at]
-	if h == nil {
-		h = &hour{min: math.Inf(1), max: math.Inf(-1)}
-		d.hours[at] = h
+// add adds a device. The sum stays finite, as in rollups: JSON has no infinity.
+func (h *hour) add(a rollup.Aggregate) {
+	if h.devices == 0 {
+		h.sum.Min, h.sum.Max = a.Min, a.Max
 	}
-	return h
+	h.devices++
+	h.sum.Count += a.Count
+	h.sum.Sum = min(max(h.sum.Sum+a.Sum, -math.MaxFloat64), math.MaxFloat64)
+	h.sum.Min, h.sum.Max = min(h.sum.Min, a.Min), max(h.sum.Max, a.Max)
 }
 
-// join keeps sums finite, as rollups do: JSON has no infinity.
-func (h *hour) join(o *hour) {
-	h.count += o.count
-	h.sum = min(max(h.sum+o.sum, -math.MaxFloat64), math.MaxFloat64)
-	h.min, h.max = min(h.min, o.min), max(h.max, o.max)
-	h.devices += o.devices
-}
-
-// A place is where a device is among the keys of outputs.
-type place struct {
-	month  schema.Month
-	device string
-}
-
-// spread returns n devices of a tenant, evenly spread over the order of output keys, and the number of
-// months that the tenant's devices have.
-func (x *index) spread(of tenantFilter, n int) (places []place, months int) {
+// spread cuts a tenant's devices into at most n ranges of about as many devices, in the order of output keys.
+// It also reports whether there are months without a range.
+func (x *index) spread(t schema.Tenant, of tenantFilter, n int) (homes []query.Home, missing bool) {
+	type place struct {
+		month  schema.Month
+		device string
+	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var all []place
-	seen := map[uint16]bool{}
+	months := map[uint16]bool{}
 	for i := range x.devices {
 		if d := &x.devices[i]; of.includes(d.tenant) {
 			all = append(all, place{x.monthOf[d.month], d.id})
-			seen[d.month] = true
+			months[d.month] = true
 		}
 	}
 	slices.SortFunc(all, func(a, b place) int {
 		return cmp.Or(a.month.Compare(b.month), strings.Compare(a.device, b.device))
 	})
-	for i := range n {
-		if at := i * len(all) / n; at < len(all) {
-			places = append(places, all[at])
+	began := 0
+	for i := range min(n, len(all)) {
+		at := all[i*len(all)/min(n, len(all))]
+		home := query.Home{LatestPartition: schema.LatestPartition{Tenant: t, Month: at.month}}
+		if i > 0 && homes[i-1].Month == at.month {
+			home.IDs.From = at.device
+			homes[i-1].IDs.Before = at.device // or a device would count twice
+		} else {
+			began++
 		}
+		homes = append(homes, home)
 	}
-	return slices.Compact(places), len(seen)
-}
-
-// sensorsOnly returns the properties of an output that are sensors.
-func sensorsOnly(e tables.Entity) []tables.Property {
-	return slices.DeleteFunc(slices.Clone(e.Properties), func(p tables.Property) bool { return jobs.IsReserved(p.Name) })
+	return homes, began < len(months)
 }

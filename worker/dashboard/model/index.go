@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // An index has every device in memory.
@@ -152,14 +154,8 @@ func (x *index) month(m schema.Month) uint16 {
 	return i
 }
 
-// A recorded is a device's record, and its labels as they are stored.
-type recorded struct {
-	schema.Device
-	labels string
-}
-
 // records takes devices' records.
-func (x *index) records(all []recorded) {
+func (x *index) records(all []schema.Device) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	changed := false
@@ -171,13 +167,15 @@ func (x *index) records(all []recorded) {
 	}
 }
 
-func (x *index) record(r *recorded) (changed bool) {
+func (x *index) record(r *schema.Device) (changed bool) {
 	known := len(x.devices)
 	d := &x.devices[x.device(string(r.ID), r.Tenant, r.Month)]
 	was := *d
 	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
-	if d.labels != r.labels {
-		d.labels = strings.Clone(r.labels)
+	d.labels = ""
+	if len(r.Labels) > 0 {
+		text, _ := json.Marshal(r.Labels) // texts can always be encoded
+		d.labels = string(text)
 	}
 	d.flags = d.flags&^(isRevoked|isPlaced) | isRecorded
 	if r.Status == schema.Revoked {
@@ -195,20 +193,14 @@ func (x *index) record(r *recorded) (changed bool) {
 	return known < len(x.devices) || moved || d.flags != was.flags || d.site != was.site || d.labels != was.labels
 }
 
-// A newest is a row of latest.
-type newest struct {
-	device string
-	values []latest.Value
-}
-
-// newest takes the rows of a partition of latest.
-func (x *index) newest(p schema.LatestPartition, rows []newest) {
+// newest takes the newest values of devices of one tenant and month.
+func (x *index) newest(p schema.LatestPartition, all []query.Newest) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	changed := false
-	for _, r := range rows {
-		d := &x.devices[x.device(r.device, p.Tenant, p.Month)]
-		changed = x.values(d, r.values) || changed
+	for _, n := range all {
+		d := &x.devices[x.device(string(n.Device), p.Tenant, p.Month)]
+		changed = x.values(d, n.Values) || changed
 	}
 	if changed {
 		x.touch()

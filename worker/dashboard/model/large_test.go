@@ -76,17 +76,18 @@ func TestTenantTooLargeToReadIsEstimatedFromSome(t *testing.T) {
 	}
 }
 
-func TestPlacesOfALargeTenantAreFarApart(t *testing.T) {
+func TestRangesOfALargeTenantCoverItInOrder(t *testing.T) {
 	s := crowd(seeded(t), 1000)
 	of, _ := s.index.only("t1")
 	total := s.index.total(of)
 	for _, n := range []int{1, 7, 40, 5000} {
-		places, _ := s.index.spread(of, n)
-		if len(places) != min(n, total) {
-			t.Errorf("%d places of %d devices, want %d", len(places), total, n)
+		homes, missing := s.index.spread("t1", of, n)
+		if len(homes) != min(n, total) || missing != (n == 1) {
+			t.Errorf("%d ranges of %d devices, want %d; months are missing: %v", len(homes), total, n, missing)
 		}
-		for i := 1; i < len(places); i++ {
-			if a, b := places[i-1], places[i]; b.month.Compare(a.month) < 0 || b.month == a.month && b.device <= a.device {
+		for i := 1; i < len(homes); i++ {
+			a, b := homes[i-1], homes[i]
+			if b.Month.Compare(a.Month) < 0 || b.Month == a.Month && (b.IDs.From <= a.IDs.From || a.IDs.Before != b.IDs.From) {
 				t.Errorf("%v comes after %v", b, a)
 			}
 		}

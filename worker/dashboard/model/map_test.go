@@ -11,6 +11,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // TestClustersAndDevicesOnAMapAreThoseInView compares random maps with a count that
@@ -275,11 +276,11 @@ func TestStatesOfADevice(t *testing.T) {
 		"revoked-at-last": {time.Hour, schema.Revoked, true, Revoked},
 	} {
 		month := schema.Month{Year: 2026, Month: 11}
-		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
-			Status: c.status, Position: &schema.Position{}}}})
+		s.index.records([]schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+			Status: c.status, Position: &schema.Position{}}})
 		if c.ago > 0 {
 			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
-				[]newest{{id, []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), SensorValue: jobs.SensorValue{Sensor: "x",
+				[]query.Newest{{Device: schema.DeviceID(id), Values: []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), SensorValue: jobs.SensorValue{Sensor: "x",
 					Is: jobs.Number}}}}})
 		}
 		if c.held {
@@ -304,7 +305,7 @@ func TestStatesOfADevice(t *testing.T) {
 
 func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 	s := New(Config{})
-	s.index.records([]recorded{{Device: schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}}})
+	s.index.records([]schema.Device{schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}}})
 	for _, want := range []State{OK, Silent} {
 		if list, err := s.list(ListQuery{Limit: 1}); err != nil || list.Devices[0].State != want {
 			t.Errorf("%+v, %v; want %s", list, err, want)
@@ -320,10 +321,10 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 	month := schema.Month{Year: 2026, Month: 11}
 	for i, lon := range []float64{5, 5.001, 14, 14.002, 14.001, 10} {
 		id := fmt.Sprint("d", i)
-		s.index.records([]recorded{{Device: schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
-			Position: &schema.Position{Lat: 50, Lon: lon}}}})
+		s.index.records([]schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
+			Position: &schema.Position{Lat: 50, Lon: lon}}})
 		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
-			[]newest{{id, []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number,
+			[]query.Newest{{Device: schema.DeviceID(id), Values: []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number,
 				Number: 1}}}}})
 	}
 	m := s.mapAt(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
-// An owner says whose a device is and where its rows are: from its record or, without one, from the index.
+// An owner says who owns a device and where its rows are: from its record or, without one, from the index.
 type owner struct {
-	record     *schema.Device // nil: there is none, or it cannot be read
-	unreadable error          // why the record cannot be read
-	member     schema.Member
+	record  *schema.Device // nil: there is none, or it cannot be read
+	skipped query.Skipped  // the record, where it cannot be read
+	member  schema.Member
 }
 
 // ownerAge is how long a read record is used.
@@ -23,24 +23,17 @@ const ownerAge = 5 * time.Second
 // owner reads the record of a device, which also updates the index.
 func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 	return s.owners.get(ctx, id, ownerAge, func(ctx context.Context) (o owner, err error) {
-		e, err := s.one(ctx, s.c.Names.Devices(), id, schema.DeviceRow)
-		if err != nil {
+		d, found, err := s.fleet.Record(ctx, schema.DeviceID(id))
+		if found {
+			s.index.records([]schema.Device{d})
+			return owner{record: &d, member: d.Member()}, nil
+		}
+		if err != nil && !o.skipped.Add(err) {
 			return o, err
 		}
-		if e != nil {
-			d, err := schema.DeviceOf(*e)
-			if err == nil {
-				s.takeRecords([]tables.Entity{*e})
-				return owner{record: &d, member: d.Member()}, nil
-			}
-			o.unreadable = err
-		}
 		tenant, month, known := s.index.home(id)
-		switch {
-		case !known && o.unreadable != nil:
-			return o, fmt.Errorf("the record of device %s: %w", id, o.unreadable)
-		case !known:
-			return o, fmt.Errorf("device %s: %w", id, ErrUnknown)
+		if !known {
+			return o, cmp.Or(err, fmt.Errorf("device %s: %w", id, ErrUnknown))
 		}
 		o.member = schema.Member{Device: schema.DeviceID(id), Tenant: tenant, Month: month, Readings: s.c.Names.Readings()}
 		return o, nil

@@ -1,27 +1,19 @@
 package model
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/price"
+	"furrow/worker/query"
 )
 
 // A pipelineRead is what storage has about a pipeline.
 type pipelineRead struct {
-	at       time.Time           // storage's time
-	runs     []worker.RunFigures // the oldest first
-	backlog  int
-	catchup  int
-	poison   int
+	query.Status
 	poisoned []worker.Poisoned // some of them
 }
 
@@ -59,40 +51,13 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 }
 
 func (s *Store) pipeline(ctx context.Context, p Pipeline) (r pipelineRead, err error) {
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.runs(ctx, p, &r) })
-	g.Go(func() error { return s.queues(ctx, p.Name, &r) })
-	return r, g.Wait()
-}
-
-func (s *Store) queues(ctx context.Context, p schema.Pipeline, r *pipelineRead) (err error) {
-	if s.c.Queues == nil {
-		return nil
+	queue := s.c.Queues.Queue(s.c.Names, p.Name)
+	slots := max(3, min(maxRuns, maxFigures/(2*s.index.monthCount()+20))) // fewer when each run has many months
+	if r.Status, err = s.fleet.Status(ctx, p.Name, p.Cadence, queue, slots); err != nil || r.Poison == 0 {
+		return r, err
 	}
-	queue := s.c.Queues.Queue(s.c.Names, p)
-	if r.backlog, err = queue.Depth(ctx); err == nil {
-		r.catchup, err = queue.CatchupDepth(ctx)
-	}
-	if err == nil {
-		r.poison, err = queue.PoisonDepth(ctx)
-	}
-	if err == nil && r.poison > 0 {
-		r.poisoned, err = queue.Poisoned(ctx)
-	}
-	if errors.Is(err, worker.ErrNoQueue) {
-		return nil
-	}
-	return err
-}
-
-// runs reads the last runs of a pipeline; fewer when each has many months.
-func (s *Store) runs(ctx context.Context, p Pipeline, r *pipelineRead) (err error) {
-	count := max(3, min(maxRuns, maxFigures/(2*s.index.monthCount()+20)))
-	r.runs, r.at, err = worker.Runs{Table: s.table(s.c.Names.Runs())}.Recent(ctx, p.Name, p.Cadence, count)
-	if isMissing(err) {
-		return nil
-	}
-	return err
+	r.poisoned, err = queue.Poisoned(ctx)
+	return r, err
 }
 
 func (x *index) monthCount() int {
@@ -102,18 +67,18 @@ func (x *index) monthCount() int {
 }
 
 func (s *Store) pipelineStatus(p Pipeline, r pipelineRead) PipelineStatus {
-	out := PipelineStatus{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.backlog),
-		Catchup: int64(r.catchup), Poison: int64(r.poison), Workers: []Worker{}, Runs: []Run{}}
-	fleet := worker.Totals(r.runs)
+	out := PipelineStatus{Pipeline: string(p.Name), CadenceSeconds: p.Cadence.Seconds(), Backlog: int64(r.Queue),
+		Catchup: int64(r.Catchup), Poison: int64(r.Poison), Workers: []Worker{}, Runs: []Run{}}
+	fleet := r.Fleet()
 	out.Held = int(fleet.Held + fleet.Failing)
 	out.Devices, out.Behind, out.Claimed, out.Refolds = fleet.Devices, fleet.Behind, fleet.Claimed, fleet.Refolds
 	out.Rows, out.Late, out.Rejects, out.RejectsDropped = fleet.Rows, fleet.Late, fleet.Rejects, fleet.Dropped
-	if done, ok := worker.LastDone(r.runs); ok {
-		lag := max(0, cmp.Or(r.at, time.Now()).Sub(done.Run.Slot.Time()), fleet.Lag).Seconds()
-		out.LagSeconds = &lag
+	if lag, known := r.Lag(); known {
+		seconds := lag.Seconds()
+		out.LagSeconds = &seconds
 	}
 	seen := map[string]time.Time{}
-	for _, run := range slices.Backward(r.runs) {
+	for _, run := range slices.Backward(r.Runs) {
 		out.Runs = append(out.Runs, runOf(run))
 		for name, at := range run.Seen {
 			if at.After(seen[name]) {
@@ -126,7 +91,7 @@ func (s *Store) pipelineStatus(p Pipeline, r pipelineRead) PipelineStatus {
 	}
 	slices.SortStableFunc(out.Workers, func(a, b Worker) int { return b.Seen.Compare(a.Seen) })
 	out.Workers = out.Workers[:min(len(out.Workers), maxWorkers)]
-	out.CostPerMonth = costOf(p.Cadence, r.runs)
+	out.CostPerMonth = costOf(p.Cadence, r.Runs)
 	out.Causes = causes(s.index.heldOf(p.Name), r.poisoned)
 	return out
 }

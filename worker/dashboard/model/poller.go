@@ -8,10 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"furrow/jobs"
-	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // A poller reads what has changed, again and again while somebody uses the dashboard.
@@ -119,23 +118,12 @@ func (p *poller) seek(ctx context.Context) error {
 	if time.Since(p.sought) < seekInterval {
 		return nil
 	}
-	for last := ""; ; {
-		q := tables.Query{Range: schema.Memberships(last), Size: 1, Select: []string{"PartitionKey"}}
-		found := ""
-		for e, err := range p.store.rows(ctx, p.store.c.Names.Latest(), q, allPages) {
-			if err != nil {
-				return err
-			}
-			found = e.PartitionKey
-			break
-		}
-		if found == "" {
-			break
-		}
-		last = found
-		if part, err := schema.ParseLatestPartition(found); err == nil {
-			add(part)
-		}
+	parts, err := collect(p.store.fleet.LatestPartitions(ctx), new(query.Skipped))
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		add(part)
 	}
 	p.sought = time.Now()
 	return nil
@@ -184,53 +172,15 @@ func (p *poller) latest(ctx context.Context) error {
 
 // readPart reads the rows of a partition that storage has written since the last time.
 func (p *poller) readPart(ctx context.Context, part *part) (pages int, err error) {
-	q := tables.Query{Range: tables.Partition(part.String())}
-	if part.since > 0 {
-		q.Filter = "Timestamp ge datetime'" + part.since.Time().Format("2006-01-02T15:04:05.0000000Z") + "'"
-	}
 	part.read = time.Now()
-	since := tables.Ticks(0)
-	for page, err := range p.store.table(p.store.c.Names.Latest()).Rows(ctx, q) {
-		if isMissing(err) {
-			break
-		}
-		if err != nil {
-			return pages, err
-		}
-		pages++
-		if since == 0 {
-			since = tables.TicksOf(page.Time.Add(-overlap))
-		}
-		rows := make([]newest, 0, len(page.Rows))
-		for _, e := range page.Rows {
-			values, _ := valuesOf(e) // the device's page lists what is unreadable
-			rows = append(rows, newest{schema.LatestOutput(e.RowKey), values})
-		}
-		p.store.index.newest(part.LatestPartition, rows)
+	take := func(rows []query.Newest) { p.store.index.newest(part.LatestPartition, rows) }
+	at, pages, err := p.store.fleet.ChangedLatest(ctx, part.LatestPartition, part.since, take)
+	if err != nil {
+		return pages, err
 	}
-	part.since, part.dirty = since, false
+	part.since, part.dirty = 0, false
+	if pages > 0 {
+		part.since = tables.TicksOf(at.Add(-overlap))
+	}
 	return pages, nil
-}
-
-// valuesOf returns the values of a row of latest, and the names of sensors whose value cannot be read.
-func valuesOf(e tables.Entity) (values []latest.Value, unreadable []string) {
-	for _, p := range e.Properties {
-		if jobs.IsReserved(p.Name) {
-			continue
-		}
-		if v, err := latest.ParseValue(p.Name, p.Value.Text()); err == nil {
-			values = append(values, v)
-		} else {
-			unreadable = append(unreadable, p.Name)
-		}
-	}
-	return values, unreadable
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

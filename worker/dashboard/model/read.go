@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"furrow/tables"
+	"furrow/worker/query"
 )
 
-// concurrency is how many ranges one answer reads at a time.
+// concurrency is how many reads one answer makes at a time.
 const concurrency = 8
 
 // each calls do for all numbers below n, several at a time. The first error cancels the others.
@@ -23,52 +24,36 @@ func each(ctx context.Context, n int, do func(ctx context.Context, i int) error)
 	return g.Wait()
 }
 
-// rows returns the rows of a query, from at most maxPages pages. A missing table has no rows.
-func (s *Store) rows(ctx context.Context, table string, q tables.Query, maxPages int) iter.Seq2[tables.Entity, error] {
-	return s.rowsOrMore(ctx, table, q, maxPages, new(bool))
+// collect returns the records that can be read, and adds the others to skipped.
+func collect[R any](records iter.Seq2[R, error], skipped *query.Skipped) (all []R, err error) {
+	for r, err := range query.Readable(records, skipped) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
-// rowsOrMore also sets more when there are further pages.
-func (s *Store) rowsOrMore(ctx context.Context, table string, q tables.Query, maxPages int,
-	more *bool) iter.Seq2[tables.Entity, error] {
-	return func(yield func(tables.Entity, error) bool) {
-		n := 0
-		for page, err := range s.table(table).Rows(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return
+// unreadableOf describes rows that cannot be read.
+func unreadableOf(skipped ...query.Skipped) (all []Unreadable) {
+	for _, s := range skipped {
+		for _, err := range s.First {
+			e, _ := errors.AsType[*query.UnreadableError](err)
+			reason := e.Err.Error()
+			if e.Property != "" {
+				reason = e.Property + ": " + reason
 			}
-			if err != nil {
-				yield(tables.Entity{}, err)
-				return
-			}
-			for _, e := range page.Rows {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if n++; n >= maxPages {
-				*more = page.Next != (tables.Continuation{})
-				return
-			}
+			all = append(all, Unreadable{e.Table, e.RowKey, reason})
 		}
 	}
+	return all
 }
 
-// allPages lets rows read a range to its end.
-const allPages = 1 << 30
-
-// one returns an entity, or nil where there is none.
-func (s *Store) one(ctx context.Context, table, pk, rk string) (*tables.Entity, error) {
-	e, err := s.table(table).Get(ctx, pk, rk)
-	switch {
-	case err == nil:
-		return &e, nil
-	case isMissing(err):
-		return nil, nil
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
-	return nil, err
-}
-
-func isMissing(err error) bool {
-	return errors.Is(err, tables.ErrNoTable) || errors.Is(err, tables.ErrNotFound)
 }

@@ -8,6 +8,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 const (
@@ -32,51 +33,42 @@ func (s *Store) keepRecords(ctx context.Context) {
 	}
 	s.index.loaded()
 	close(s.loaded)
-	pause(ctx, trickleInterval)
-	next := tables.Continuation{}
-	for s.watch.wait(ctx) {
-		for page, err := range s.table(s.c.Names.Devices()).Rows(ctx, recordsQuery(tables.Range{}, next)) {
-			next = tables.Continuation{}
-			if err == nil {
-				s.takeRecords(page.Rows)
-				next = page.Next
-			}
-			break // one page at a time
-		}
+	for next := schema.DeviceID(""); ; {
 		pause(ctx, trickleInterval)
+		if !s.watch.wait(ctx) {
+			return
+		}
+		next, _ = s.recordsIn(ctx, tables.Keys{After: string(next)}, recordsAtOnce)
 	}
 }
 
-func (s *Store) allRecords(ctx context.Context) error { return s.recordsIn(ctx, tables.Range{}) }
+func (s *Store) allRecords(ctx context.Context) error {
+	_, err := s.recordsIn(ctx, tables.Keys{}, 0)
+	return err
+}
 
-func (s *Store) recordsIn(ctx context.Context, r tables.Range) error {
-	for page, err := range s.table(s.c.Names.Devices()).Rows(ctx, recordsQuery(r, tables.Continuation{})) {
-		if isMissing(err) {
-			return nil
-		}
+// recordsAtOnce is how many records the index takes at a time.
+const recordsAtOnce = 1000
+
+// recordsIn puts records into the index, and returns the last one's ID if there may be more of them than
+// limit. The device's page shows a record that cannot be read.
+func (s *Store) recordsIn(ctx context.Context, ids tables.Keys, limit int) (last schema.DeviceID, err error) {
+	var all []schema.Device
+	n := 0
+	for d, err := range query.Readable(s.fleet.Records(ctx, ids, limit), new(query.Skipped)) {
 		if err != nil {
-			return err
+			return "", err
 		}
-		s.takeRecords(page.Rows)
-	}
-	return nil
-}
-
-// recordsQuery leaves out the tokens, which are the largest part of a record.
-func recordsQuery(r tables.Range, from tables.Continuation) tables.Query {
-	return tables.Query{Range: r, From: from, Select: []string{"Month", "Tenant", "Site", "Lat", "Lon", "Labels",
-		"Readings", "Status"}}
-}
-
-// takeRecords puts records into the index. The device's page shows one that cannot be read.
-func (s *Store) takeRecords(rows []tables.Entity) {
-	all := make([]recorded, 0, len(rows))
-	for _, e := range rows {
-		if d, err := schema.DeviceOf(e); err == nil {
-			all = append(all, recorded{d, e.Get("Labels").Text()})
+		if all = append(all, d); len(all) == recordsAtOnce {
+			s.index.records(all)
+			all = all[:0]
+		}
+		if n++; n == limit {
+			last = d.ID
 		}
 	}
 	s.index.records(all)
+	return last, nil
 }
 
 // maxGets is how many new devices are looked up one by one.
@@ -84,21 +76,17 @@ const maxGets = 20
 
 // addRecords reads the records of new devices; of many, the whole range that they lie in.
 func (s *Store) addRecords(ctx context.Context, added []schema.Member) error {
+	slices.SortFunc(added, func(a, b schema.Member) int { return strings.Compare(string(a.Device), string(b.Device)) })
 	if n := len(added); n > maxGets {
-		slices.SortFunc(added, func(a, b schema.Member) int { return strings.Compare(string(a.Device), string(b.Device)) })
 		between := tables.Keys{From: string(added[0].Device), To: string(added[n-1].Device)}
-		if err := s.recordsIn(ctx, tables.Range{Partitions: between}); err != nil {
+		if _, err := s.recordsIn(ctx, between, 0); err != nil {
 			return err
 		}
 	}
 	for _, m := range added {
 		if len(added) <= maxGets {
-			e, err := s.one(ctx, s.c.Names.Devices(), string(m.Device), schema.DeviceRow)
-			if err != nil {
+			if _, err := s.recordsIn(ctx, tables.Is(string(m.Device)), 0); err != nil {
 				return err
-			}
-			if e != nil {
-				s.takeRecords([]tables.Entity{*e})
 			}
 		}
 		s.index.add(m)

@@ -2,25 +2,26 @@ package model
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // A runLog knows from the figures of the last runs how much was folded, and in which months.
 type runLog struct {
 	store  *Store
-	folded map[workerRow]int64 // rows, by run and worker
+	folded map[runKey]int64 // rows
 	months map[monthOf]*month
 	dirty  map[schema.Month]bool // something was folded there since take was last called
 	any    bool                  // something was folded anywhere since then
 }
 
-type workerRow struct {
+type runKey struct {
 	pipeline schema.Pipeline
 	slot     tables.Ticks
-	row      string
 }
 
 type monthOf struct {
@@ -38,45 +39,33 @@ type month struct {
 }
 
 func newRunLog(s *Store) *runLog {
-	return &runLog{store: s, folded: map[workerRow]int64{}, months: map[monthOf]*month{}, dirty: map[schema.Month]bool{}}
+	return &runLog{store: s, folded: map[runKey]int64{}, months: map[monthOf]*month{}, dirty: map[schema.Month]bool{}}
 }
 
 // slotsBack is how many slots of a pipeline a poll reads.
 const slotsBack = 3
 
-// read takes one query for each pipeline, which mostly returns one page.
+// read takes one query for each pipeline, which mostly returns one page. Figures that cannot be read only
+// make a change appear later.
 func (l *runLog) read(ctx context.Context) error {
-	folded := map[workerRow]int64{}
+	folded := map[runKey]int64{}
 	for _, p := range l.store.configured() {
 		since := tables.TicksOf(time.Now().Add(-slotsBack*p.Cadence - time.Minute))
-		q := tables.Query{Range: tables.Range{Partitions: schema.FiguresSince(p.Name, since)}}
-		for e, err := range l.store.rows(ctx, l.store.c.Names.Runs(), q, allPages) {
-			if err != nil {
-				return err
+		runs, err := l.store.fleet.Figures(ctx, p.Name, since)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			for _, m := range r.ByMonth {
+				l.month(p, m)
 			}
-			l.row(p, e, folded)
+			key, n := runKey{p.Name, r.Run.Slot}, r.Workers.Rows+r.Workers.Late+r.Workers.Refolded
+			folded[key] = n
+			l.any = l.any || p.Latest && n > l.folded[key]
 		}
 	}
 	l.folded = folded
 	return nil
-}
-
-// row takes a row of figures. One that cannot be read only makes a change appear later.
-func (l *runLog) row(p Pipeline, e tables.Entity, folded map[workerRow]int64) {
-	switch {
-	case schema.IsMonthFigures(e):
-		if m, err := schema.MonthFiguresOf(e); err == nil {
-			l.month(p, m)
-		}
-	case schema.IsWorkerFigures(e) && p.Latest:
-		w, err := schema.WorkerFiguresOf(e)
-		if err != nil {
-			return
-		}
-		key, n := workerRow{p.Name, w.Slot, e.RowKey}, w.Rows+w.Late+w.Refolded
-		folded[key] = n
-		l.any = l.any || n > l.folded[key]
-	}
 }
 
 func (l *runLog) month(p Pipeline, f schema.MonthFigures) {
@@ -122,17 +111,11 @@ func (p *poller) newDevices(ctx context.Context) error {
 		if !ready || m.figures.Devices <= n || m.figures.Devices == m.devices {
 			continue
 		}
-		var added []schema.Member
-		q := tables.Query{Range: tables.Partition(key.month.String()), Select: []string{"PartitionKey", "RowKey", "Readings",
-			schema.FormatProperty}}
-		for e, err := range p.store.rows(ctx, p.store.c.Names.Fleet(), q, allPages) {
-			if err != nil {
-				return err
-			}
-			if member, err := schema.MemberOf(e); err == nil && !p.store.index.has(string(member.Device)) {
-				added = append(added, member)
-			}
+		all, err := collect(p.store.fleet.MembersOf(ctx, key.month), new(query.Skipped))
+		if err != nil {
+			return err
 		}
+		added := slices.DeleteFunc(all, func(m schema.Member) bool { return p.store.index.has(string(m.Device)) })
 		if err := p.store.addRecords(ctx, added); err != nil {
 			return err
 		}
@@ -152,7 +135,8 @@ func (p *poller) held(ctx context.Context) error {
 			if key.pipeline != pipeline.Name || !has && !shown[key.month] || time.Since(m.held) < heldInterval {
 				continue
 			}
-			all, err := p.heldIn(ctx, pipeline.Name, key.month)
+			failing := p.store.fleet.Failing(ctx, pipeline.Name, key.month, query.DeviceSelector{})
+			all, err := collect(failing, new(query.Skipped))
 			if err != nil {
 				return err
 			}
@@ -163,36 +147,18 @@ func (p *poller) held(ctx context.Context) error {
 	return nil
 }
 
-// heldIn returns the failing devices of a month. Storage scans the whole month, but sends only these.
-func (p *poller) heldIn(ctx context.Context, of schema.Pipeline, in schema.Month) (all []schema.Track, err error) {
-	q := tables.Query{Range: tables.Partition(in.String()), Filter: schema.TracksFailing(),
-		Select: schema.TrackProperties()}
-	for e, err := range p.store.rows(ctx, p.store.c.Names.Partitions(of), q, allPages) {
-		if err != nil {
-			return nil, err
-		}
-		if h, err := schema.TrackOf(e); err == nil && h.Failing() {
-			all = append(all, h)
-		}
-	}
-	return all, nil
-}
-
 // status reads the changes of devices' status that are in progress. A change stays in the policies for at
 // least a minute, so a poller that runs misses none; older changes are in the records.
 func (p *poller) status(ctx context.Context) error {
 	if time.Since(p.statuses) < statusInterval {
 		return nil
 	}
-	for e, err := range p.store.rows(ctx, p.store.c.Names.Policies(), tables.Query{Size: 100}, allPages) {
-		if err != nil {
-			return err
-		}
-		if policies, err := schema.PoliciesOf(e); err == nil {
-			for _, c := range policies.Changes {
-				p.store.index.status(c.Device, c.To)
-			}
-		}
+	changes, err := collect(p.store.fleet.StatusChanges(ctx), new(query.Skipped))
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		p.store.index.status(c.Device, c.To)
 	}
 	p.statuses = time.Now()
 	return nil

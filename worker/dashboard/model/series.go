@@ -11,7 +11,44 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
+
+// A Series is the answer of /v1/devices/{id}/series and of /v1/tenants/{t}/day.
+type Series struct {
+	Sensor     string    `json:"sensor"`
+	Unit       string    `json:"unit,omitempty"`
+	Window     string    `json:"window"` // raw, 1m, 1h or 1d
+	From       time.Time `json:"from"`
+	To         time.Time `json:"to"`
+	Points     []Point   `json:"points"`
+	More       bool      `json:"more,omitempty"` // there are more points than a series can have
+	Operations int       `json:"operations"`
+
+	Unreadable int `json:"unreadable,omitempty"` // rows in an unknown format
+
+	// Of a tenant's day: the number of devices that were read, and whether there are others.
+	Devices int  `json:"devices,omitempty"`
+	Some    bool `json:"some,omitempty"`
+}
+
+// A Point is a window of a series. In a raw series it is a reading, which has only a Value.
+type Point struct {
+	Time    time.Time `json:"time"`
+	Value   *float64  `json:"value,omitempty"`
+	Count   int64     `json:"count,omitempty"`
+	Min     *float64  `json:"min,omitempty"`
+	Max     *float64  `json:"max,omitempty"`
+	Mean    *float64  `json:"mean,omitempty"`
+	First   *float64  `json:"first,omitempty"`
+	Last    *float64  `json:"last,omitempty"`
+	Devices int       `json:"devices,omitempty"` // of a tenant's day
+}
+
+func pointOf(at tables.Ticks, a rollup.Aggregate) Point {
+	mean := a.Sum / float64(a.Count)
+	return Point{Time: at.Time(), Count: a.Count, Min: &a.Min, Max: &a.Max, Mean: &mean, First: &a.First, Last: &a.Last}
+}
 
 // A SeriesQuery asks for a chart of a device.
 type SeriesQuery struct {
@@ -21,16 +58,11 @@ type SeriesQuery struct {
 	Window   string // auto, raw or a size such as 1h; empty: auto
 }
 
-// A bucket is an aggregate of a sensor, or one reading.
-type bucket struct {
-	at tables.Ticks
-	rollup.Aggregate
-}
-
-// points are the buckets of a chart: one more than maxPoints where there are more.
+// points are what was read for a series.
 type points struct {
-	buckets    []bucket
-	unreadable int // rows that are in an unknown format
+	all     []Point
+	more    bool
+	skipped query.Skipped
 }
 
 const (
@@ -67,32 +99,18 @@ func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error)
 	}
 	found, second, err := s.points(ctx, o.member, q, window)
 	read = read.And(second)
-	if window == 0 && len(found.buckets) > maxPoints && (q.Window == "" || q.Window == auto) {
+	if window == 0 && found.more && (q.Window == "" || q.Window == auto) {
 		if window = s.shortest(q.To.Sub(q.From)); window != 0 {
 			found, second, err = s.points(ctx, o.member, q, window)
 			read = read.And(second)
 		}
 	}
-	out.Window, out.Operations, out.Unreadable = raw, read.Operations, found.unreadable
+	out.Window, out.Operations, out.Unreadable = raw, read.Operations, int(found.skipped.N)
 	if window != 0 {
 		out.Window = window.String()
 	}
-	out.More = len(found.buckets) > maxPoints
-	for _, b := range found.buckets[:min(len(found.buckets), maxPoints)] {
-		out.Points = append(out.Points, b.point(window))
-	}
+	out.Points, out.More = append(out.Points, found.all...), found.more
 	return out, read, err
-}
-
-func (b bucket) point(window schema.Window) Point {
-	p := Point{Time: b.at.Time()}
-	if window == 0 {
-		p.Value = &b.Last
-		return p
-	}
-	mean := b.Sum / float64(b.Count)
-	p.Count, p.Min, p.Max, p.Mean, p.First, p.Last = b.Count, &b.Min, &b.Max, &mean, &b.First, &b.Last
-	return p
 }
 
 // windowFor returns the window that a query asks for; zero means single readings.
@@ -170,44 +188,44 @@ func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read,
 }
 
 // points reads the buckets of a sensor of a device, or its readings where the window is zero.
-func (s *Store) points(ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window) (points, Read,
-	error) {
-	from, to := tables.TicksOf(q.From), tables.TicksOf(q.To)
-	key := fmt.Sprintf("%s %s %d %s %s", q.Device, q.Sensor, window, from, to)
+func (s *Store) points(
+	ctx context.Context, m schema.Member, q SeriesQuery, window schema.Window,
+) (points, Read, error) {
+	span := query.Span{From: tables.TicksOf(q.From), To: tables.TicksOf(q.To)}
+	key := fmt.Sprintf("%s %s %d %s %s", q.Device, q.Sensor, window, span.From, span.To)
+	ask := query.Question{Scope: query.ScopeOf(m), Span: span, Window: window}
 	return s.series.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (points, error) {
 		if window == 0 {
-			return s.readings(ctx, m, q.Sensor, from, to)
+			return s.readings(ctx, ask, q.Sensor)
 		}
-		return s.buckets(ctx, m, q.Sensor, window, window.Start(from), to)
+		return s.buckets(ctx, ask, q.Sensor)
 	})
 }
 
-// readings interprets readings as the pipelines do.
-func (s *Store) readings(ctx context.Context, m schema.Member, sensor string, from, to tables.Ticks) (found points,
-	err error) {
-	const maxPages = 2 + maxPoints/1000
-	sensors := s.sensorsOf()
-	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{From: from.String(),
-		Before: to.String()}}}
-	for e, err := range s.rows(ctx, m.Readings, q, maxPages) {
+// readings reads numbers of a sensor as the pipelines do.
+func (s *Store) readings(ctx context.Context, q query.Question, sensor string) (found points, err error) {
+	q.Limit = 2 * maxPoints // rows, not all of which have the sensor
+	sensors, n := s.sensorsOf(), 0
+	for r, err := range query.Readable(s.fleet.Readings(ctx, q), &found.skipped) {
 		if err != nil {
 			return found, err
 		}
-		reading, err := schema.ReadingOf(e)
+		n++
+		sample, err := r.Sample(sensors)
 		if err != nil {
-			found.unreadable++
+			found.skipped.N++
 			continue
 		}
-		sample, _ := sensors.Sample(reading)
 		for _, v := range sample.Values {
 			if v.Sensor == sensor && v.Is == jobs.Number {
-				found.buckets = append(found.buckets, bucket{reading.Key.Ticks, rollup.Aggregate{Count: 1, Last: v.Number}})
+				found.all = append(found.all, Point{Time: r.Time.Time(), Value: &v.Number})
 			}
 		}
-		if len(found.buckets) > maxPoints {
+		if found.more = n == q.Limit || len(found.all) > maxPoints; found.more {
 			break
 		}
 	}
+	found.all = found.all[:min(len(found.all), maxPoints)]
 	return found, nil
 }
 
@@ -221,81 +239,12 @@ func (s *Store) sensorsOf() *jobs.Sensors {
 	return &jobs.Sensors{}
 }
 
-// maxParts is the largest number of entities of one output; one of them has the sensor.
-const maxParts = 5
-
-// buckets reads one range per day that can have any.
-func (s *Store) buckets(ctx context.Context, m schema.Member, sensor string, window schema.Window, from,
-	to tables.Ticks) (points, error) {
-	first, last, err := s.daysWithRollups(ctx, schema.RollupPartition{Tenant: m.Tenant, Window: window,
-		Day: schema.DayOf(from)}, schema.DayOf(to-1))
-	if err != nil || first > last {
-		return points{}, err
+func (s *Store) buckets(ctx context.Context, q query.Question, sensor string) (found points, err error) {
+	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
+	all, err := collect(s.fleet.Rollups(ctx, q), &found.skipped)
+	found.more = len(all) > maxPoints
+	for _, b := range all[:min(len(all), maxPoints)] {
+		found.all = append(found.all, pointOf(b.Start, b.Sensors[0].Aggregate))
 	}
-	rows := tables.Keys{From: schema.RollupRow{Device: m.Device, Bucket: from}.String(),
-		Before: schema.RollupRow{Device: m.Device, Bucket: to}.String()}
-	days := make([]points, last-first+1)
-	err = each(ctx, len(days), func(ctx context.Context, i int) error {
-		p := schema.RollupPartition{Tenant: m.Tenant, Window: window, Day: first + schema.Day(i), Month: m.Month}
-		var more bool
-		in := tables.Range{Partitions: tables.Is(p.String()), Rows: rows}
-		return s.aggregates(ctx, in, sensor, maxParts*maxPoints/1000+2, &more, &days[i].unreadable, func(row schema.RollupRow,
-			a rollup.Aggregate) {
-			days[i].buckets = append(days[i].buckets, bucket{row.Bucket, a})
-		})
-	})
-	var all points
-	for _, day := range days {
-		all.buckets = append(all.buckets, day.buckets...)
-		all.unreadable += day.unreadable
-	}
-	return all, err
-}
-
-// aggregates calls add for each aggregate of a sensor in a range of rollups, counts the rows that cannot be
-// read, and sets more when there are further pages.
-func (s *Store) aggregates(ctx context.Context, in tables.Range, sensor string, maxPages int, more *bool,
-	unreadable *int,
-	add func(schema.RollupRow, rollup.Aggregate)) error {
-	q := tables.Query{Range: in, Select: []string{sensor}}
-	for e, err := range s.rowsOrMore(ctx, s.c.Names.Rollups(), q, maxPages, more) {
-		if err != nil {
-			return err
-		}
-		text := e.Get(sensor).Text()
-		if text == "" { // the sensor is in another part of the output, or has no value
-			continue
-		}
-		row, err := schema.ParseRollupRow(e.RowKey)
-		a, err2 := rollup.ParseAggregate(text)
-		switch {
-		case err != nil || err2 != nil:
-			*unreadable++
-		case a.Count > 0:
-			add(row, a)
-		}
-	}
-	return nil
-}
-
-// daysWithRollups limits days to those that can have rollups of a tenant, so that a span of years before the
-// first rollup is not read day by day.
-func (s *Store) daysWithRollups(ctx context.Context, p schema.RollupPartition, last schema.Day) (from, to schema.Day,
-	err error) {
-	to = min(last, schema.DayOf(tables.TicksOf(time.Now().Add(24*time.Hour))))
-	if p.Day > to {
-		return 1, 0, nil
-	}
-	if to-p.Day < 2 {
-		return p.Day, to, nil
-	}
-	q := tables.Query{Range: tables.Range{Partitions: p.TenantDays(to)}, Size: 1, Select: []string{"PartitionKey"}}
-	for e, err := range s.rows(ctx, s.c.Names.Rollups(), q, 5) {
-		if err != nil {
-			return 0, 0, err
-		}
-		found, err := schema.ParseRollupPartition(e.PartitionKey)
-		return found.Day, to, err
-	}
-	return 1, 0, nil
+	return found, err
 }

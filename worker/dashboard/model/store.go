@@ -12,12 +12,13 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
+	"furrow/worker/query"
 )
 
 // Config configures a Store.
 type Config struct {
 	Tables    *tables.Client // its OnOperation must be CountTable, or answers do not know what they cost
-	Queues    *worker.Client // nil: backlogs are unknown
+	Queues    *worker.Client
 	Names     schema.Names
 	Pipelines []Pipeline
 	// Newer returns the pipelines of a newer configuration, and whether there is one. It is called every
@@ -48,6 +49,7 @@ type Pipeline struct {
 // A Store answers queries about a fleet. It is safe for concurrent use.
 type Store struct {
 	c       Config
+	fleet   query.Fleet
 	log     *slog.Logger
 	index   *index
 	layers  *layers
@@ -68,7 +70,7 @@ type Store struct {
 // New returns a Store. It reads nothing in the background before Run.
 func New(c Config) *Store {
 	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
-	s := &Store{c: c, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watch: newWatch(2 * c.Interval),
+	s := &Store{c: c, fleet: query.Fleet{Tables: c.Tables, Names: c.Names}, log: cmp.Or(c.Log, slog.Default()), index: newIndex(), watch: newWatch(2 * c.Interval),
 		loaded: make(chan struct{}),
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), todays: newCache[today]()}
@@ -106,5 +108,3 @@ func (s *Store) unit(sensor string) string {
 	}
 	return ""
 }
-
-func (s *Store) table(name string) *tables.Table { return s.c.Tables.Table(name) }

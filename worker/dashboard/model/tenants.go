@@ -2,13 +2,14 @@ package model
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
-	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/query"
 )
 
 // A TenantsQuery asks for a list of tenants.
@@ -132,29 +133,29 @@ func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error)
 	if !any {
 		return today{whole: true}, nil
 	}
-	p := schema.RollupPartition{Tenant: t, Window: window, Day: schema.DayOf(tables.TicksOf(time.Now()))}
-	more, last := false, schema.DeviceID("")
-	rows := s.rowsOrMore(ctx, s.c.Names.Rollups(), tables.Query{Range: tables.Range{Partitions: p.TenantDay()}},
-		todayPages, &more)
-	for e, err := range schema.Joined(rows, schema.RollupOutput) {
+	span := daySpan(schema.DayOf(tables.TicksOf(time.Now())))
+	q := query.Question{Span: span, Window: window, Pages: todayPages}
+	if q.Scope, err = s.fleet.Tenant(string(t)); err != nil {
+		return r, err
+	}
+	r.whole = true
+	last := schema.DeviceID("")
+	for b, err := range query.Readable(s.fleet.Rollups(ctx, q), new(query.Skipped)) {
+		if errors.Is(err, query.ErrMore) {
+			r.whole = false
+			continue
+		}
 		if err != nil {
 			return r, err
 		}
-		r.readings += readingsIn(e)
-		if row, err := schema.ParseRollupRow(e.RowKey); err == nil && row.Device != last {
-			last, r.devices = row.Device, r.devices+1
+		readings := int64(0) // a reading has many sensors, and each counts it
+		for _, a := range b.Sensors {
+			readings = max(readings, a.Count)
+		}
+		r.readings += readings
+		if b.Device != last {
+			last, r.devices = b.Device, r.devices+1
 		}
 	}
-	r.whole = !more
 	return r, nil
-}
-
-// readingsIn returns the largest count of a sensor in a bucket: a reading has many sensors, and each counts it.
-func readingsIn(e tables.Entity) (n int64) {
-	for _, p := range sensorsOnly(e) {
-		if a, err := rollup.ParseAggregate(p.Value.Text()); err == nil {
-			n = max(n, a.Count)
-		}
-	}
-	return n
 }

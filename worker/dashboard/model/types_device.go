@@ -109,34 +109,3 @@ type Reject struct {
 	Value    string     `json:"value,omitempty"` // of the sensor, or the whole row
 	At       time.Time  `json:"at"`
 }
-
-// A Series is the answer of /v1/devices/{id}/series and of /v1/tenants/{t}/day.
-type Series struct {
-	Sensor     string    `json:"sensor"`
-	Unit       string    `json:"unit,omitempty"`
-	Window     string    `json:"window"` // raw, 1m, 1h or 1d
-	From       time.Time `json:"from"`
-	To         time.Time `json:"to"`
-	Points     []Point   `json:"points"`
-	More       bool      `json:"more,omitempty"` // there are more points than a series can have
-	Operations int       `json:"operations"`
-
-	Unreadable int `json:"unreadable,omitempty"` // rows in an unknown format
-
-	// Of a tenant's day: the number of devices that were read, and whether there are others.
-	Devices int  `json:"devices,omitempty"`
-	Some    bool `json:"some,omitempty"`
-}
-
-// A Point is a window of a series. In a raw series it is a reading, which has only a Value.
-type Point struct {
-	Time    time.Time `json:"time"`
-	Value   *float64  `json:"value,omitempty"`
-	Count   int64     `json:"count,omitempty"`
-	Min     *float64  `json:"min,omitempty"`
-	Max     *float64  `json:"max,omitempty"`
-	Mean    *float64  `json:"mean,omitempty"`
-	First   *float64  `json:"first,omitempty"`
-	Last    *float64  `json:"last,omitempty"`
-	Devices int       `json:"devices,omitempty"` // of a tenant's day
-}

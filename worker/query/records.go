@@ -1,0 +1,55 @@
+package query
+
+import (
+	"context"
+	"iter"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Records returns the records of the devices with these IDs, in the order of the IDs and
+// without their tokens. A limit of zero means all.
+func (f Fleet) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
+	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
+	return limited(decoded(f.devices(), rows(ctx, f.devices(), q), whole(schema.DeviceOf)), limit)
+}
+
+// Record returns the record of a device; false where it has none.
+func (f Fleet) Record(ctx context.Context, id schema.DeviceID) (schema.Device, bool, error) {
+	return get(ctx, f.devices(), string(id), schema.DeviceRow, schema.DeviceOf)
+}
+
+// get returns the record of one row; false where the row does not exist.
+func get[R any](
+	ctx context.Context, t *tables.Table, pk, rk string, of func(tables.Entity) (R, error),
+) (r R, found bool, err error) {
+	e, err := t.Get(ctx, pk, rk)
+	if absent(err) {
+		return r, false, nil
+	}
+	if err != nil {
+		return r, false, err
+	}
+	if r, err = of(e); err != nil {
+		return r, false, &UnreadableError{t.Name, pk, rk, "", err}
+	}
+	return r, true, nil
+}
+
+// StatusChanges returns the changes of devices' status that are in progress.
+func (f Fleet) StatusChanges(ctx context.Context) iter.Seq2[schema.Change, error] {
+	policies := f.Tables.Table(f.Names.Policies())
+	return func(yield func(schema.Change, error) bool) {
+		for p, err := range decoded(policies, rows(ctx, policies, tables.Query{Size: 100}), whole(schema.PoliciesOf)) {
+			if err != nil && !yield(schema.Change{}, err) {
+				return
+			}
+			for _, c := range p.Changes {
+				if !yield(c, nil) {
+					return
+				}
+			}
+		}
+	}
+}
