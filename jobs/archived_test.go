@@ -2,9 +2,11 @@ package jobs_test
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -34,34 +36,44 @@ func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipelin
 // is in, by device and row key.
 func readArchive(t *testing.T, a tables.Account, container string) map[string]string {
 	t.Helper()
+	found := map[string]string{}
+	for name, content := range objects(t, a, container) {
+		unzipped, err := gzip.NewReader(bytes.NewReader(content))
+		jobstest.Must(t, err)
+		lines := bufio.NewScanner(unzipped)
+		for lines.Scan() {
+			var r struct{ Device, Key string }
+			jobstest.Must(t, json.Unmarshal(lines.Bytes(), &r))
+			id := r.Device + "/" + r.Key
+			if found[id] != "" {
+				t.Errorf("%s is in %s and in %s", id, found[id], name)
+			}
+			found[id] = name
+		}
+		jobstest.Must(t, lines.Err())
+	}
+	return found
+}
+
+// objects downloads all objects of a container.
+func objects(t *testing.T, a tables.Account, container string) map[string][]byte {
+	t.Helper()
 	key, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
 	jobstest.Must(t, err)
 	client, err := azblob.NewClientWithSharedKeyCredential(a.Blob, key, nil)
 	jobstest.Must(t, err)
-	found := map[string]string{}
-	pages := client.NewListBlobsFlatPager(container, nil)
-	for pages.More() {
+	all := map[string][]byte{}
+	for pages := client.NewListBlobsFlatPager(container, nil); pages.More(); {
 		page, err := pages.NextPage(t.Context())
 		jobstest.Must(t, err)
 		for _, item := range page.Segment.BlobItems {
 			object, err := client.DownloadStream(t.Context(), container, *item.Name, nil)
 			jobstest.Must(t, err)
-			unzipped, err := gzip.NewReader(object.Body)
+			all[*item.Name], err = io.ReadAll(object.Body)
 			jobstest.Must(t, err)
-			lines := bufio.NewScanner(unzipped)
-			for lines.Scan() {
-				var r struct{ Device, Key string }
-				jobstest.Must(t, json.Unmarshal(lines.Bytes(), &r))
-				id := r.Device + "/" + r.Key
-				if found[id] != "" {
-					t.Errorf("%s is in %s and in %s", id, found[id], *item.Name)
-				}
-				found[id] = *item.Name
-			}
-			jobstest.Must(t, lines.Err())
 		}
 	}
-	return found
+	return all
 }
 
 // TestArchiveHasEveryReadingOfTheClosedDaysOnce also when some come late.
@@ -73,14 +85,12 @@ func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
 	f := w.NewFleetOf(t, readings)
 	p, read := archiving(t, f, "archive")
 	work := func() {
-		l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
-		l.Work(t, p) // the days are more than one job closes
+		jobstest.Work(t, p, f.Message()) // the days are more than one job closes
 	}
 	work()
 	before := read()
 	w.Insert(t, readings, late)
-	l := &jobstest.Line{Queue: []jobs.Message{f.Audit(jobs.Full)}, Delays: []time.Duration{0}}
-	l.Work(t, p)
+	jobstest.Work(t, p, f.Audit(jobs.Full))
 	after := read()
 	today := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))).Start() // a day is awaited for an hour
 	audited := tables.TicksOf(time.Now().Add(-8 * 24 * time.Hour))            // no further back is looked for late rows

@@ -1,19 +1,17 @@
 package jobs_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
-	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 )
 
@@ -60,12 +58,22 @@ func (w *lateWorld) fleetWithLateRows(t *testing.T) *lateFleet {
 	return &lateFleet{f, readings, w}
 }
 
-// differs says what is not as it should be when the last row has come, too.
-func (f *lateFleet) differs(t *testing.T) string {
+// check inserts the last row, too, and compares the ends.
+func (f *lateFleet) check(t *testing.T, about ...any) {
 	t.Helper()
 	f.world.Insert(t, f.readings, isLast)
 	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-	return jobstest.Differ(jobstest.Calmly(f.Ends(t)), f.world.want)
+	jobstest.SameEnds(t, jobstest.Calmly(f.Ends(t)), f.world.want, about...)
+}
+
+// audits begins trials with late rows.
+func audits(t *testing.T) func() trial {
+	w := newLateWorld(t)
+	return func() trial {
+		f := w.fleetWithLateRows(t)
+		return trial{func(through policy.Transporter) *jobs.Pipeline { return f.Pipeline(t, through) }, f.Settle,
+			func(about ...any) { t.Helper(); f.check(t, about...) }}
+	}
 }
 
 func TestAuditFindsLateRows(t *testing.T) {
@@ -80,26 +88,26 @@ func TestAuditFindsLateRows(t *testing.T) {
 	if err != nil || r.Late != 2*8 || r.Missing != 0 || r.Devices != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if d := f.differs(t); d != "" {
-		t.Fatal(d)
-	}
+	f.check(t)
 	r, err = p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Late != 0 || r.Refolds != 0 {
 		t.Errorf("the second audit: %+v, %v", r, err)
 	}
 }
 
-// TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough: no run before it has put audits.
+// TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough: no run before it has put audits, and one row is too young.
 func TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 8*time.Hour, 1, 60)
-	late := func(n int) bool { return n == 10 || n == 58 }
-	w.Insert(t, "first", func(n int) bool { return !late(n) })
-	f := w.NewFleetOf(t, "first")
-	p := f.Pipeline(t, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
-	w.Insert(t, "first", late)
-	if r, err := p.Do(t.Context(), f.Audit(jobs.Late), jobstest.NoPut{}, nil); err != nil || r.Late != 1 {
-		t.Errorf("%+v, %v", r, err)
+	for late, want := range map[int]int{10: 1, 58: 0} {
+		readings := fmt.Sprint("without", late)
+		w.Insert(t, readings, func(n int) bool { return n != late })
+		f := w.NewFleetOf(t, readings)
+		p := f.Pipeline(t, nil)
+		jobstest.Must(t, f.Drain(t.Context(), p))
+		w.Insert(t, readings, func(n int) bool { return n == late })
+		if r := jobstest.Do(t, p, f.Audit(jobs.Late), jobstest.NoPut{}); r.Late != want {
+			t.Errorf("of a late row %d, %d are found", late, r.Late)
+		}
 	}
 }
 
@@ -122,86 +130,19 @@ func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	jobstest.Must(t, f.Drain(t.Context(), only(f, 0)))
-	if d := jobstest.Differ(jobstest.Calmly(f.Ends(t)), jobstest.Calmly(calm.Ends(t))); d != "" {
-		t.Error(d)
-	}
+	jobstest.SameEnds(t, jobstest.Calmly(f.Ends(t)), jobstest.Calmly(calm.Ends(t)))
 }
 
-// TestEqualEndsWithLateRows lets every fault befall every operation of a device
-// job and an audit, one at a time.
-func TestEqualEndsWithLateRows(t *testing.T) {
+func TestEqualEndsWithLateRowsAndAnyFault(t *testing.T) {
 	t.Parallel()
-	w := newLateWorld(t)
-	count := &jobstest.Gate{At: -1}
-	f := w.fleetWithLateRows(t)
-	jobstest.Must(t, f.Settle(t.Context(), f.Pipeline(t, count)))
-	operations := int(count.N.Load())
-	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.TimedOutDone, faults.EmptyPage}
-	for i, fault := range all {
-		for n := range operations {
-			if passed(n) {
-				continue
-			}
-			if !*every && n%len(all) != i {
-				continue
-			}
-			f := w.fleetWithLateRows(t)
-			jobstest.Must(t, f.Settle(t.Context(), f.Pipeline(t, &faults.Transport{Plan: faults.Script{n: fault}})))
-			if d := f.differs(t); d != "" {
-				t.Fatalf("%s at operation %d: %s", fault, n, d)
-			}
-		}
-	}
-	t.Logf("%d operations", operations)
+	everyFault(t, audits(t), true, faults.AnswerLost, faults.Twice, faults.Cut, faults.TimedOutDone, faults.EmptyPage)
 }
 
-// TestEqualEndsWhereverAnAuditStops kills, or puts to sleep, a worker at every
-// operation of a device job and an audit, while another does everything.
 func TestEqualEndsWhereverAnAuditStops(t *testing.T) {
 	t.Parallel()
-	w := newLateWorld(t)
-	count := &jobstest.Gate{At: -1}
-	f := w.fleetWithLateRows(t)
-	jobstest.Must(t, f.Settle(t.Context(), f.Pipeline(t, count)))
-	for n := range int(count.N.Load()) {
-		if passed(n) {
-			continue
-		}
-		for i, done := range []bool{false, true} {
-			for k, dies := range []bool{false, true} {
-				if !*every && n%4 != 2*i+k {
-					continue
-				}
-				f := w.fleetWithLateRows(t)
-				other := f.Pipeline(t, nil)
-				ctx, kill := context.WithCancel(t.Context())
-				stopping := &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (r *http.Response, err error) {
-					if done {
-						r, err = send()
-					}
-					if dies {
-						kill()
-						return nil, errors.Join(err, context.Canceled)
-					}
-					if err := f.Settle(t.Context(), other); err != nil {
-						return nil, err
-					}
-					if !done {
-						r, err = send()
-					}
-					return r, err
-				}}
-				if err := f.Settle(ctx, f.Pipeline(t, stopping)); err != nil && !dies {
-					t.Fatalf("operation %d: %v", n, err)
-				}
-				jobstest.Must(t, f.Settle(t.Context(), other))
-				if d := f.differs(t); d != "" {
-					t.Fatalf("operation %d (done %v, dies %v): %s", n, done, dies, d)
-				}
-				kill()
-			}
-		}
-	}
+	everyStop(t, audits(t), func(n int, done, dies bool) bool {
+		return done == (n%4 >= 2) && dies == (n%2 == 1)
+	})
 }
 
 // TestEqualEndsOfTwoAuditors lets two workers loose on one batch with late rows.
@@ -212,9 +153,7 @@ func TestEqualEndsOfTwoAuditors(t *testing.T) {
 		f := w.fleetWithLateRows(t)
 		twoWorkers(t, f.Fleet, seed, f.Settle)
 		jobstest.Must(t, f.Settle(t.Context(), f.Pipeline(t, nil)))
-		if d := f.differs(t); d != "" {
-			t.Fatal(d)
-		}
+		f.check(t)
 	})
 }
 
@@ -224,30 +163,15 @@ func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	p.Settings = "one"
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	spoil := func() {
-		client := w.Connect(t, nil)
-		for page, err := range client.Table(f.Names.Rollups()).Rows(t.Context(), tables.Query{}) {
-			jobstest.Must(t, err)
-			for _, e := range page.Rows {
-				e.Set("temperature", tables.String("[1,1,1,1,1,1]"))
-				e.Set("spoilt", tables.Boolean(true))
-				e.Set(jobs.FenceProperty, tables.Int64(1))
-				_, err := client.Table(f.Names.Rollups()).Do(t.Context(), tables.InsertOrReplace(e))
-				jobstest.Must(t, err)
-			}
-		}
-	}
-	spoil()
+	spoil(t, f)
 	p.Settings = "two"
 	r, err := p.Run(t.Context(), f.Batch)
 	if err != nil || len(r.Anew) != 2 {
 		t.Fatalf("under other settings: %+v, %v", r, err)
 	}
 	jobstest.Must(t, f.Settle(t.Context(), p))
-	if d := jobstest.Differ(withoutSettings(jobstest.Calmly(f.Ends(t))), withoutSettings(w.want)); d != "" {
-		t.Fatalf("after other settings: %s", d)
-	}
-	spoil()
+	jobstest.SameEnds(t, withoutSettings(jobstest.Calmly(f.Ends(t))), withoutSettings(w.want), "after other settings")
+	spoil(t, f)
 	for _, d := range w.Devices {
 		rewound, err := p.Rewind(t.Context(), w.Member(d, w.Readings), jobs.Rewound{To: 1, At: time.Now(), By: "a test"})
 		if err != nil || !rewound {
@@ -259,9 +183,7 @@ func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
 	for k, v := range ends {
 		ends[k] = regexp.MustCompile(` Rewound=to [^=]*test`).ReplaceAllString(v, "")
 	}
-	if d := jobstest.Differ(ends, withoutSettings(w.want)); d != "" {
-		t.Fatalf("after a rewind: %s", d)
-	}
+	jobstest.SameEnds(t, ends, withoutSettings(w.want), "after a rewind")
 }
 
 func withoutSettings(ends map[string]string) map[string]string {

@@ -11,33 +11,31 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
 	"furrow/tables/azuretest/faults"
-	"furrow/tables/schema"
 )
 
 var (
 	seeds    = flag.Int("jobs.seeds", 12, "how many random schedules the TestEqualEndsOfTwo… run, each")
-	every    = flag.Bool("jobs.every", false, "whether everything befalls every operation of an audit, not one thing each")
+	every    = flag.Bool("jobs.every", false, "whether an audit meets every fault at every operation, not one each")
 	seedFrom = flag.Uint64("jobs.seed", 0, "the first of them; 0 takes one from the clock")
 )
 
-// calm is what one worker makes of the fleet without any trouble, and how many
-// operations its second half takes.
-func calm(t *testing.T, w *jobstest.World) (want map[string]string, operations int) {
+// calm returns what one worker makes of the fleet without any trouble.
+func calm(t *testing.T, w *jobstest.World) (want map[string]string) {
 	t.Helper()
 	f := w.NewFleet(t)
-	f.FirstHalf(t)
-	count := &jobstest.Gate{At: -1}
-	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, count)))
-	return f.Ends(t), int(count.N.Load())
+	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	return f.Ends(t)
 }
 
 func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 200)
-	ends, _ := calm(t, w)
+	ends := calm(t, w)
 	for _, d := range w.Devices {
 		track := ends["partitionslive/2026-11/"+string(w.Place(d).Key)]
 		if !strings.Contains(track, " Rows=200") || !strings.Contains(track, " Rejects=36") { // 18 keys, 18 nans
@@ -62,112 +60,137 @@ func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 	}
 }
 
-// passed tells whether an operation is left alone: under -short, with which races
-// are looked for, six of seven. What befalls one in turn takes 2, 5 or 6 turns, so
-// that each of them still comes up.
-func passed(n int) bool { return testing.Short() && n%7 != 0 }
+// A trial is a fleet for a worker that has trouble, and a check of what the fleet comes to.
+type trial struct {
+	pipeline func(through policy.Transporter) *jobs.Pipeline
+	work     func(context.Context, *jobs.Pipeline) error
+	check    func(about ...any)
+}
 
-// TestEqualEndsWhateverBefallsAnOperation lets every fault befall every
-// operation of a run, one at a time.
-func TestEqualEndsWhateverBefallsAnOperation(t *testing.T) {
-	t.Parallel()
-	w := jobstest.NewWorld(t, 3, 60)
-	want, operations := calm(t, w)
-	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
-		faults.TimedOutDone, faults.EmptyPage} {
-		for n := range operations {
-			if passed(n) {
+// secondHalf begins trials of a batch of which the first half is folded.
+func secondHalf(t *testing.T, w *jobstest.World) func() trial {
+	want := calm(t, w)
+	return func() trial {
+		f := w.NewFleet(t)
+		f.FirstHalf(t)
+		return trial{func(through policy.Transporter) *jobs.Pipeline { return f.Pipeline(t, through) }, f.Drain,
+			func(about ...any) { t.Helper(); jobstest.SameEnds(t, f.Ends(t), want, about...) }}
+	}
+}
+
+// operations counts the operations of a trial without trouble. Under -short, as races are looked for, six of seven
+// are left out. A test that takes turns has 2, 5 or 6 of them, so each turn still comes up.
+func operations(t *testing.T, begin func() trial) (all []int) {
+	count, calm := &jobstest.Gate{At: -1}, begin()
+	jobstest.Must(t, calm.work(t.Context(), calm.pipeline(count)))
+	for n := range int(count.N.Load()) {
+		if !testing.Short() || n%7 == 0 {
+			all = append(all, n)
+		}
+	}
+	t.Logf("%d operations", count.N.Load())
+	return all
+}
+
+// everyFault injects faults into every operation of trials: all of them in turn, or with inTurn one at each operation.
+func everyFault(t *testing.T, begin func() trial, inTurn bool, all ...faults.Fault) {
+	t.Helper()
+	for _, n := range operations(t, begin) {
+		for i, fault := range all {
+			if inTurn && !*every && n%len(all) != i {
 				continue
 			}
-			f := w.NewFleet(t)
-			f.FirstHalf(t)
-			p := f.Pipeline(t, &faults.Transport{Plan: faults.Script{n: fault}})
-			jobstest.Must(t, f.Drain(t.Context(), p))
-			if d := jobstest.Differ(f.Ends(t), want); d != "" {
-				t.Fatalf("%s at operation %d: %s", fault, n, d)
-			}
+			f := begin()
+			jobstest.Must(t, f.work(t.Context(), f.pipeline(&faults.Transport{Plan: faults.Script{n: fault}})))
+			f.check(fault, " at operation ", n)
 		}
 	}
-	t.Logf("%d operations", operations)
 }
 
-// TestEqualEndsWhereverAWorkerDies kills a worker just before and just after
-// every operation; another one does the rest.
+// everyStop stops the workers of trials before and after every operation: they are killed, or sleep while another
+// worker does everything.
+func everyStop(t *testing.T, begin func() trial, wanted func(n int, done, dies bool) bool) {
+	t.Helper()
+	for _, n := range operations(t, begin) {
+		for k := range 4 {
+			done, dies := k&1 != 0, k&2 != 0
+			if !*every && !wanted(n, done, dies) {
+				continue
+			}
+			f := begin()
+			other := f.pipeline(nil)
+			ctx, kill := context.WithCancel(t.Context())
+			stopping := stopAt(n, done, func() error {
+				if dies {
+					kill()
+					return context.Canceled
+				}
+				return f.work(t.Context(), other)
+			})
+			if err := f.work(ctx, f.pipeline(stopping)); err != nil && !dies {
+				t.Fatalf("operation %d: %v", n, err)
+			}
+			kill()
+			jobstest.Must(t, f.work(t.Context(), other))
+			f.check("operation ", n, ", done ", done, ", dies ", dies)
+		}
+	}
+}
+
+// stopAt is a transport that stops before its nth operation, or after it if done is true. The worker goes on if stop
+// returns no error.
+func stopAt(n int, done bool, stop func() error) *jobstest.Gate {
+	return &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (r *http.Response, err error) {
+		if done {
+			r, err = send()
+		}
+		if stopped := stop(); stopped != nil {
+			return nil, errors.Join(err, stopped)
+		}
+		if !done {
+			r, err = send()
+		}
+		return r, err
+	}}
+}
+
+func TestEqualEndsWithAnyFaultAtAnyOperation(t *testing.T) {
+	t.Parallel()
+	everyFault(t, secondHalf(t, jobstest.NewWorld(t, 3, 60)), false, faults.AnswerLost, faults.Twice, faults.Cut,
+		faults.ServerBusy, faults.TimedOut, faults.TimedOutDone, faults.EmptyPage)
+}
+
 func TestEqualEndsWhereverAWorkerDies(t *testing.T) {
 	t.Parallel()
-	w := jobstest.NewWorld(t, 3, 60)
-	want, operations := calm(t, w)
-	for n := range operations {
-		if passed(n) {
-			continue
-		}
-		for _, done := range []bool{false, true} {
-			f := w.NewFleet(t)
-			f.FirstHalf(t)
-			ctx, kill := context.WithCancel(t.Context())
-			dying := &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-				if done {
-					if r, err := send(); err == nil {
-						r.Body.Close()
-					}
-				}
-				kill()
-				return nil, context.Canceled
-			}}
-			if err := f.Drain(ctx, f.Pipeline(t, dying)); !errors.Is(err, context.Canceled) {
-				t.Fatalf("killed at operation %d: %v", n, err)
-			}
-			jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-			if d := jobstest.Differ(f.Ends(t), want); d != "" {
-				t.Fatalf("killed at operation %d (done %v): %s", n, done, d)
-			}
-		}
-	}
+	everyStop(t, secondHalf(t, jobstest.NewWorld(t, 3, 60)), func(_ int, _, dies bool) bool { return dies })
 }
 
-// TestEqualEndsAfterAWorkerSlept stops a worker before and after every operation
-// for as long as another one does everything, and lets it go on then: it must
-// change nothing of that any more, although it has read less.
+// TestEqualEndsAfterAWorkerSlept stops a worker before and after every operation while another one does everything.
+// Then it goes on, and must not change anything, although it has read less.
 func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 3, 60)
-	want, _ := calm(t, w)
-	slow := func(f *jobstest.Fleet, g *jobstest.Gate) {
-		p := f.Pipeline(t, g)
+	want := calm(t, w)
+	slow := func(done bool, n int) (f *jobstest.Fleet, operations int) {
+		f = w.NewFleet(t)
+		f.FirstHalf(t)
+		gate := stopAt(n, done, func() error { return f.Drain(t.Context(), f.Pipeline(t, nil)) })
+		p := f.Pipeline(t, gate)
 		p.Portion = 10
-		if _, err := p.Run(t.Context(), f.Batch); err != nil {
-			t.Fatal(err)
-		}
+		_, err := p.Run(t.Context(), f.Batch)
+		jobstest.Must(t, err)
+		return f, int(gate.N.Load())
 	}
-	count := &jobstest.Gate{At: -1}
-	f := w.NewFleet(t)
-	f.FirstHalf(t)
-	slow(f, count)
-	for n := range int(count.N.Load()) {
-		if passed(n) {
-			continue
-		}
+	_, operations := slow(false, -1)
+	for n := range operations {
 		for _, done := range []bool{false, true} {
-			f := w.NewFleet(t)
-			f.FirstHalf(t)
-			other := f.Pipeline(t, nil)
-			slow(f, &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-				if !done {
-					if err := f.Drain(t.Context(), other); err != nil {
-						return nil, err
-					}
-					return send()
-				}
-				r, err := send()
-				return r, errors.Join(err, f.Drain(t.Context(), other))
-			}})
-			if d := jobstest.Differ(f.Ends(t), want); d != "" {
-				t.Fatalf("slept at operation %d (done %v): %s", n, done, d)
+			if testing.Short() && n%7 != 0 {
+				continue
 			}
+			f, _ := slow(done, n)
+			jobstest.SameEnds(t, f.Ends(t), want, "slept at operation ", n, ", done ", done)
 			jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-			if d := jobstest.Differ(f.Ends(t), want); d != "" {
-				t.Fatalf("slept at operation %d (done %v), in the end: %s", n, done, d)
-			}
+			jobstest.SameEnds(t, f.Ends(t), want, "slept at operation ", n, ", done ", done, ", in the end")
 		}
 	}
 }
@@ -177,15 +200,13 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 4, 60)
-	want, _ := calm(t, w)
+	want := calm(t, w)
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		f := w.NewFleet(t)
 		f.FirstHalf(t)
 		twoWorkers(t, f, seed, f.Drain)
 		jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-		if d := jobstest.Differ(f.Ends(t), want); d != "" {
-			t.Fatal(d)
-		}
+		jobstest.SameEnds(t, f.Ends(t), want)
 	})
 }
 
@@ -226,34 +247,6 @@ func twoWorkers(t *testing.T, f *jobstest.Fleet, seed uint64, work func(context.
 func someFaults() map[faults.Fault]float64 {
 	return map[faults.Fault]float64{faults.AnswerLost: .04, faults.Twice: .04, faults.Cut: .04, faults.ServerBusy: .04,
 		faults.TimedOut: .04, faults.TimedOutDone: .04, faults.EmptyPage: .1, faults.Late: .05}
-}
-
-// A panicking processor panics at one device.
-type panicking struct{ device schema.DeviceID }
-
-func (f panicking) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.FoldResult, error) {
-	if d.Device == f.device {
-		panic("as asked")
-	}
-	return jobs.FoldResult{State: []byte{1}}, nil
-}
-
-func TestPanicOfAFoldHoldsUpNobodyElse(t *testing.T) {
-	w := jobstest.NewWorld(t, 3, 30)
-	f := w.NewFleet(t)
-	p := f.Pipeline(t, nil)
-	p.Processors = append(p.Processors, custom("bad", panicking{w.Devices[1]}))
-	r, err := p.Run(t.Context(), f.Batch)
-	if err != nil || r.Folded != 2 || len(r.Failed) != 1 || r.Failed[w.Place(w.Devices[1])] == nil {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	if got := fmt.Sprint(r.Failed[w.Place(w.Devices[1])]); !strings.Contains(got, "as asked") {
-		t.Errorf("the cause is %.80s", got)
-	}
-	track := f.Ends(t)["partitionslive/2026-11/"+string(w.Place(w.Devices[1]).Key)]
-	if !strings.Contains(track, "Attempts=1") || strings.Contains(track, "Fence") || strings.Contains(track, "Rows") {
-		t.Errorf("the track of the device whose fold panicked is %s", track)
-	}
 }
 
 func TestRowsYoungerThanTheHorizonWait(t *testing.T) {

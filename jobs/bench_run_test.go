@@ -56,15 +56,15 @@ func BenchmarkRun(b *testing.B) {
 func (f *benchFleet) whole(b *testing.B) (devices, messages int) {
 	b.Helper()
 	queue := &jobstest.Line{Queue: []jobs.Message{{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(time.Now())}}}
-	for ; len(queue.Queue) > 0; messages++ {
-		m := queue.Queue[0]
-		queue.Queue = queue.Queue[1:]
+	queue.Delays = []time.Duration{0}
+	for len(queue.Queue) > 0 {
+		m, _, _ := queue.Take()
 		if m.Kind == jobs.Audit {
-			messages--
 			continue
 		}
+		messages++
 		r, err := f.pipeline.Do(b.Context(), m, queue, saveInto(&m))
-		mustBench(b, err)
+		jobstest.Must(b, err)
 		if len(r.Failed) > 0 {
 			b.Fatal(r.Failed)
 		}

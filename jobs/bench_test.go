@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
@@ -35,17 +36,15 @@ type benchFleet struct {
 func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 	b.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(b).ConnectionString())
-	if err != nil {
-		b.Fatal(err)
-	}
+	jobstest.Must(b, err)
 	f := &benchFleet{counter: &tables.Counter{}}
 	f.client, err = tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	mustBench(b, err)
+	jobstest.Must(b, err)
 	for _, name := range processors.Tables(f.names, "live") {
-		mustBench(b, f.client.Table(name).Create(b.Context()))
+		jobstest.Must(b, f.client.Table(name).Create(b.Context()))
 	}
-	var ops []tables.Op
+	var members []tables.Entity
 	for i := range devices {
 		d := schema.DeviceID(fmt.Sprintf("d%06d", i))
 		f.devices = append(f.devices, d)
@@ -53,55 +52,32 @@ func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 			Tenant: schema.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}
 		f.places = append(f.places, m.Place())
 		e, err := m.Entity()
-		mustBench(b, err)
-		ops = append(ops, tables.Insert(e))
+		jobstest.Must(b, err)
+		members = append(members, e)
 	}
 	slices.SortFunc(f.places, schema.Place.Compare)
-	f.submit(b, f.names.Fleet(), ops)
+	jobstest.Insert(b, f.client.Table(f.names.Fleet()), members...)
 	f.pipeline = &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
 		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	return f
-}
-
-func mustBench(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
-func (f *benchFleet) submit(b *testing.B, table string, ops []tables.Op) {
-	b.Helper()
-	byPartition := map[string][]tables.Op{}
-	for _, op := range ops {
-		pk := op.Entity.PartitionKey
-		byPartition[pk] = append(byPartition[pk], op)
-	}
-	for _, ops := range byPartition {
-		groups, err := tables.Cut(ops)
-		mustBench(b, err)
-		for _, g := range groups {
-			_, err := f.client.Table(table).Submit(b.Context(), g)
-			mustBench(b, err)
-		}
-	}
 }
 
 // add gives every device rows a second apart, the last one so long before now.
 func (f *benchFleet) add(b *testing.B, rows int, before time.Duration) {
 	b.Helper()
 	last := time.Now().Add(-before)
+	var all []tables.Entity
 	for _, d := range f.devices {
-		var ops []tables.Op
 		for n := range rows {
-			e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(last.Add(time.Duration(n-rows) * time.Second)).String()}
+			at := tables.TicksOf(last.Add(time.Duration(n-rows) * time.Second))
+			e := tables.Entity{PartitionKey: string(d), RowKey: at.String()}
 			e.Set("temperature", tables.Double(20+float64(n%50)/10))
 			e.Set("humidity", tables.Double(40+float64(n%30)))
 			e.Set("battery", tables.Double(3.3))
-			ops = append(ops, tables.Insert(e))
+			all = append(all, e)
 		}
-		f.submit(b, f.names.Readings(), ops)
 	}
+	jobstest.Insert(b, f.client.Table(f.names.Readings()), all...)
 }
 
 // run does one device job for each batch of the fleet, as many at a time as
@@ -165,53 +141,10 @@ func BenchmarkFoldRows(b *testing.B) {
 	total := 0
 	for b.Loop() {
 		b.StopTimer()
-		mustBench(b, f.client.Table(f.names.Partitions("live")).Delete(b.Context()))
-		mustBench(b, f.client.Table(f.names.Partitions("live")).Create(b.Context()))
+		jobstest.Must(b, f.client.Table(f.names.Partitions("live")).Delete(b.Context()))
+		jobstest.Must(b, f.client.Table(f.names.Partitions("live")).Create(b.Context()))
 		b.StartTimer()
 		total += f.run(b, 5).Rows
 	}
 	b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "rows/s")
-}
-
-// BenchmarkIdleDevices looks at devices that have no new rows.
-func BenchmarkIdleDevices(b *testing.B) {
-	for _, batch := range []int{1, 50} {
-		b.Run(fmt.Sprint("N=", batch), func(b *testing.B) {
-			f := newBenchFleet(b, 500, 1, 1)
-			f.add(b, 1, time.Minute)
-			f.run(b, 50)
-			before, looked := f.operations(0), 0
-			for b.Loop() {
-				looked += f.run(b, batch).Devices
-			}
-			b.ReportMetric(float64(looked)/b.Elapsed().Seconds(), "devices/s")
-			b.ReportMetric(float64(f.operations(before))/float64(looked), "tableops/device")
-		})
-	}
-}
-
-// BenchmarkActiveDevices gives every device a row between two runs.
-func BenchmarkActiveDevices(b *testing.B) {
-	for _, batch := range []int{1, 50} {
-		b.Run(fmt.Sprint("N=", batch), func(b *testing.B) {
-			f := newBenchFleet(b, 200, 1, 1)
-			f.add(b, 1, 2*time.Hour)
-			f.run(b, 50)
-			var counted int64
-			looked, before := 0, 2*time.Hour
-			for b.Loop() {
-				b.StopTimer()
-				if before -= time.Minute; before < time.Minute {
-					b.Fatal("there is no minute left: ask for fewer iterations with -benchtime")
-				}
-				f.add(b, 1, before)
-				start := f.operations(0)
-				b.StartTimer()
-				looked += f.run(b, batch).Devices
-				counted += f.operations(start)
-			}
-			b.ReportMetric(float64(looked)/b.Elapsed().Seconds(), "devices/s")
-			b.ReportMetric(float64(counted)/float64(looked), "tableops/device")
-		})
-	}
 }

@@ -2,7 +2,6 @@ package jobs_test
 
 import (
 	"bytes"
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -47,30 +46,23 @@ type chain struct {
 func newChain(t testing.TB, in azuretest.Account) *chain {
 	t.Helper()
 	account, err := tables.ParseAccount(in.ConnectionString())
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	c := &chain{account: in, readings: azuretest.Name("r")}
 	c.client, err = tables.Connect(tables.Config{Account: account, Retry: policy.RetryOptions{MaxRetries: -1}})
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	in.MakeTable(t, c.readings)
 	for i := range c.fleets {
 		c.fleets[i], err = schema.ParseNames(azuretest.Name("c")[:10])
-		mustChain(t, err)
+		jobstest.Must(t, err)
 		n := c.fleets[i]
 		for _, name := range processors.Tables(n, "live") {
 			in.MakeTable(t, name)
 		}
 		c.objects[i], err = archive.Connect(archive.StoreConfig{Account: account, Container: n.Archive()})
-		mustChain(t, err)
-		mustChain(t, c.objects[i].Create(t.Context()))
+		jobstest.Must(t, err)
+		jobstest.Must(t, c.objects[i].Create(t.Context()))
 	}
 	return c
-}
-
-func mustChain(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // insert gives a device of its own the rows, an hour apart until an hour ago, and
@@ -81,10 +73,10 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Memb
 	m = schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprint("d", n)),
 		Tenant: schema.Tenant(fmt.Sprint("t", n)), Readings: c.readings}
 	e, err := m.Entity()
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	for _, names := range c.fleets {
 		_, err := c.client.Table(names.Fleet()).Submit(t.Context(), []tables.Op{tables.Insert(e)})
-		mustChain(t, err)
+		jobstest.Must(t, err)
 	}
 	at := time.Now().Add(-time.Duration(len(rows)) * time.Hour)
 	for _, row := range rows {
@@ -112,23 +104,24 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.account.TableURL+"/"+c.readings,
 		bytes.NewReader(body))
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	key, err := base64.StdEncoding.DecodeString(c.account.Key)
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	date := time.Now().UTC().Format(http.TimeFormat)
 	sign := hmac.New(sha256.New, key)
 	fmt.Fprintf(sign, "%s\n/%s%s", date, c.account.Name, req.URL.Path)
 	for name, value := range map[string]string{
-		"x-ms-date": date, "x-ms-version": "2019-02-02", "Content-Type": "application/json", "Accept": "application/json;odata=nometadata",
+		"x-ms-date": date, "x-ms-version": "2019-02-02", "Content-Type": "application/json",
+		"Accept":             "application/json;odata=nometadata",
 		"DataServiceVersion": "3.0", "Prefer": "return-no-content",
 		"Authorization": "SharedKeyLite " + c.account.Name + ":" + base64.StdEncoding.EncodeToString(sign.Sum(nil)),
 	} {
 		req.Header.Set(name, value)
 	}
 	answer, err := http.DefaultClient.Do(req)
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	text, err := io.ReadAll(answer.Body)
-	mustChain(t, errors.Join(err, answer.Body.Close()))
+	jobstest.Must(t, errors.Join(err, answer.Body.Close()))
 	if s := answer.StatusCode; s == http.StatusForbidden || s == http.StatusNotFound {
 		t.Fatalf("%s: %s", answer.Status, text)
 	}
@@ -140,37 +133,16 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 	t.Helper()
 	windows := []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}
 	roll, err := rollup.Processor.With(&rollup.Config{Windows: windows}, jobs.Setup{})
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	return &jobs.Pipeline{Name: "live", Client: c.client, Names: c.fleets[i], Portion: portion, Objects: c.objects[i],
 		Processors: []jobs.Configured{latest.Processor.Default(), roll, archive.Processor.Default()}}
-}
-
-// fold folds what a device has sent. Nothing that it sends makes it fail.
-func (c *chain) fold(t testing.TB, p *jobs.Pipeline, m schema.Member) {
-	t.Helper()
-	c.work(t, p, jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()), First: m.Place(),
-		Last: m.Place()})
-}
-
-// work does a job, and what follows from it.
-func (c *chain) work(t testing.TB, p *jobs.Pipeline, m jobs.Message) {
-	t.Helper()
-	l := &jobstest.Line{Queue: []jobs.Message{m}}
-	for n := 0; len(l.Queue) > 0; n++ {
-		next := l.Queue[0]
-		l.Queue = l.Queue[1:]
-		r, err := p.Do(t.Context(), next, l, func(context.Context, jobs.Message) error { return nil })
-		if err != nil || len(r.Failed) > 0 || r.Overtaken > 0 || n > 1000 {
-			t.Fatalf("the device fails: %+v, %v", r, err)
-		}
-	}
 }
 
 // check looks at the tracking row and gives all outputs of the device.
 func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows int64) map[string]string {
 	t.Helper()
 	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Key()))
-	mustChain(t, err)
+	jobstest.Must(t, err)
 	if h, err := schema.TrackOf(track); err != nil || h.Failing() || track.Get("Rows").Int() != rows ||
 		track.Get("Refold").Text() != "" {
 		t.Fatalf("%d rows of %d, held: %+v, %v", track.Get("Rows").Int(), rows, h, err)
@@ -193,14 +165,10 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 		_, err := rollup.ParseAggregate(text)
 		return err
 	})
-	for page, err := range c.client.Table(names.Rejects()).Rows(t.Context(),
-		tables.Query{Range: tables.Partition(string(m.Device))}) {
-		mustChain(t, err)
-		for _, e := range page.Rows {
-			if _, err := schema.RejectOf(e); err != nil {
-				t.Fatal(err)
-			}
-		}
+	ring := tables.Query{Range: tables.Partition(string(m.Device))}
+	for _, e := range jobstest.Rows(t, c.client.Table(names.Rejects()), ring) {
+		_, err := schema.RejectOf(e)
+		jobstest.Must(t, err)
 	}
 	return got
 }
@@ -209,28 +177,21 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tables.Keys, output func(string) string,
 	parse func(name, text string) error) {
 	t.Helper()
-	var all []tables.Entity
-	for page, err := range c.client.Table(table).Rows(t.Context(), tables.Query{Range: tables.Range{Partitions: of}}) {
-		mustChain(t, err)
-		all = append(all, page.Rows...)
-	}
 	rows := func(yield func(tables.Entity, error) bool) {
-		for _, e := range all {
+		for _, e := range jobstest.Rows(t, c.client.Table(table), tables.Query{Range: tables.Range{Partitions: of}}) {
 			if !yield(e, nil) {
 				return
 			}
 		}
 	}
 	for e, err := range schema.Joined(rows, output) {
-		mustChain(t, err)
+		jobstest.Must(t, err)
 		values := map[string]string{}
 		for _, p := range e.Properties {
 			if jobs.IsReserved(p.Name) {
 				continue
 			}
-			if err := parse(p.Name, p.Value.Text()); err != nil {
-				t.Fatal(err)
-			}
+			jobstest.Must(t, parse(p.Name, p.Value.Text()))
 			values[p.Name] = p.Value.Text()
 		}
 		var text strings.Builder
@@ -256,22 +217,19 @@ func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 	}
 	var got [2]map[string]string
 	for i, portion := range []int{5000, 1 + r.IntN(3)} {
-		c.fold(t, c.pipeline(t, i, portion), m)
+		jobstest.Work(t, c.pipeline(t, i, portion), jobs.Message{Kind: jobs.Device, Pipeline: "live",
+			Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
 		got[i] = c.check(t, c.fleets[i], m, taken)
 	}
-	if difference := jobstest.Differ(got[1], got[0]); difference != "" {
-		t.Fatalf("folded in portions, %.2000s", difference)
-	}
+	jobstest.SameEnds(t, got[1], got[0], "folded in portions")
 	p := c.pipeline(t, 1, 1+r.IntN(5))
 	if rewound, err := p.Rewind(t.Context(), m, jobs.Rewound{To: 1, At: time.Now(), By: "the chain"}); err != nil ||
 		!rewound {
 		t.Fatalf("rewound: %t, %v", rewound, err)
 	}
-	c.work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live", Run: tables.TicksOf(time.Now()),
+	jobstest.Work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live", Run: tables.TicksOf(time.Now()),
 		First: m.Place(), Last: m.Place()})
-	if difference := jobstest.Differ(c.check(t, c.fleets[1], m, taken), got[0]); difference != "" {
-		t.Fatalf("folded again, %.2000s", difference)
-	}
+	jobstest.SameEnds(t, c.check(t, c.fleets[1], m, taken), got[0], "folded again")
 }
 
 // chainSeeds are rows that once held or stopped something.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,37 +16,20 @@ import (
 	"furrow/tables/schema"
 )
 
-func TestWhatIsTooMuchForAJobGoesOnInOthers(t *testing.T) {
-	w := jobstest.NewWorld(t, 5, 100)
-	want, _ := calm(t, w)
-	f := w.NewFleet(t)
-	p := f.Pipeline(t, nil)
-	p.Portion, p.Most, p.Batch = 30, 70, 3
-	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
-	// 100 rows in portions of 30 take a device three jobs of its own, and the batch is cut, too.
-	if n := l.Work(t, p); n < 5*3 {
-		t.Errorf("it took %d jobs", n)
-	}
-	if d := jobstest.Differ(f.Ends(t), want); d != "" {
-		t.Error(d)
-	}
-}
-
 func TestEqualEndsHoweverTheWorkIsCut(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 3, 60)
-	want, _ := calm(t, w)
+	want := calm(t, w)
 	for _, cut := range []struct{ batch, portion, most int }{
 		{1, 1, 1}, {1, 1000, 20_000}, {50, 1, 7}, {50, 7, 20}, {99, 13, 13}, {99, 59, 60}, {99, 1000, 61}, {2, 60, 120},
 	} {
 		f := w.NewFleet(t)
 		p := f.Pipeline(t, nil)
 		p.Batch, p.Portion, p.Most = cut.batch, cut.portion, cut.most
-		l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
-		l.Work(t, p)
-		if d := jobstest.Differ(f.Ends(t), want); d != "" {
-			t.Errorf("%+v: %s", cut, d)
+		if n := jobstest.Work(t, p, f.Message()); n < 3*60/(cut.most+cut.portion) {
+			t.Errorf("%+v: it took %d jobs", cut, n)
 		}
+		jobstest.SameEnds(t, f.Ends(t), want, cut)
 	}
 }
 
@@ -87,8 +69,10 @@ func TestDeviceThatFailsIsTriedAloneThenHeld(t *testing.T) {
 		l.Delays[0] == 0 {
 		t.Fatalf("it is tried again by %+v after %v", l.Queue, l.Delays)
 	}
-	again := l.Queue[0]
-	l.Queue, l.Delays = nil, nil
+	if e := f.Track(t, w.Devices[1]); e.Get("Attempts").Int() != 1 || e.Get("Fence").Int()+e.Get("Rows").Int() != 0 {
+		t.Errorf("the track of the device whose fold panicked is %+v", e)
+	}
+	again, _, _ := l.Take()
 	if r, err = p.Do(t.Context(), again, l, nil); err != nil || len(r.Failed) != 1 || len(l.Queue) != 0 {
 		t.Fatalf("alone: %+v, %v, then %+v", r, err, l.Queue)
 	}
@@ -197,11 +181,8 @@ func TestDeviceWhoseReadingsCannotBeReadHoldsUpNoOther(t *testing.T) {
 		held.HeldUntil.Time().Before(time.Now()) {
 		t.Errorf("%+v, %v", held, err)
 	}
-	for _, d := range []schema.DeviceID{w.Devices[0], w.Devices[2]} {
-		if e := f.Track(t, d); e.Get("Rows").Int() != 20 {
-			t.Errorf("%s has %d rows", d, e.Get("Rows").Int())
-		}
-	}
+	wantRows(t, f, w.Devices[0], 20)
+	wantRows(t, f, w.Devices[2], 20)
 }
 
 func TestStorageThatAnswersForNoDeviceIsTheJobsError(t *testing.T) {
@@ -269,6 +250,33 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
+// watcher calls see with each request and its body before it is sent.
+func watcher(see func(r *http.Request, body string) error) transport {
+	return func(r *http.Request) (*http.Response, error) {
+		if r.Body != nil {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if err := see(r, string(body)); err != nil {
+				return nil, err
+			}
+		}
+		return http.DefaultClient.Do(r)
+	}
+}
+
+// wantRows ends the test where a device has other rows than n, or is to be folded again.
+func wantRows(t *testing.T, f *jobstest.Fleet, d schema.DeviceID, n int64) {
+	t.Helper()
+	e := f.Track(t, d)
+	if got, cursor, chain := e.Get("Rows").Int(), e.Get("Refold").Text(), e.Get("ChainMark").Text(); got != n ||
+		cursor != "" || chain != "" {
+		t.Fatalf("%s: %d rows are folded of %d, with the cursor %q and the chain %q", d, got, n, cursor, chain)
+	}
+}
+
 func TestJobOfAnotherPipelineIsNotDone(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 1)
 	f := w.NewFleet(t)
@@ -277,32 +285,4 @@ func TestJobOfAnotherPipelineIsNotDone(t *testing.T) {
 	if _, err := f.Pipeline(t, nil).Do(t.Context(), m, &jobstest.Line{}, nil); !errors.Is(err, jobs.ErrUnreadable) {
 		t.Errorf("%v", err)
 	}
-}
-
-func TestRangeOfABatchMayHaveGrown(t *testing.T) {
-	w := jobstest.NewWorld(t, 4, 10)
-	f := w.NewFleet(t)
-	p := f.Pipeline(t, nil)
-	p.Batch = 2
-	r, err := p.Run(t.Context(), f.Batch)
-	if err != nil || r.Devices != 2 || r.Rest != w.Place(w.Devices[2]) {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	if r, err = p.Run(t.Context(), jobs.Batch{First: r.Rest, Last: f.Batch.Last}); err != nil || r.Devices != 2 ||
-		r.Rest != (schema.Place{}) {
-		t.Errorf("the rest: %+v, %v", r, err)
-	}
-	if !slices.IsSorted(w.Devices) {
-		t.Error("devices are not in order")
-	}
-}
-
-// readBody is the text of a request, which can be sent afterwards.
-func readBody(r *http.Request) (string, error) {
-	if r.Body == nil {
-		return "", nil
-	}
-	text, err := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(text))
-	return string(text), err
 }

@@ -16,27 +16,33 @@ import (
 
 var far = flag.Int("jobs.far", 20_000, "how many rows the device of TestDeviceFarBehindTakesLittleMemory is behind")
 
-// seedDevice gives the first device of a world of one rows of its own making.
+// seedDevice is a fleet of one device with rows of its own.
 func seedDevice(t *testing.T, rows int, row func(n int) tables.Entity) *jobstest.Fleet {
 	t.Helper()
 	w := jobstest.NewWorld(t, 1, 1)
-	table := w.Connect(t, nil).Table("own")
-	jobstest.Must(t, table.Create(t.Context()))
-	for n := 0; n < rows; {
-		var ops []tables.Op
-		for ; n < rows && len(ops) < 1000; n++ {
-			e := row(n)
-			e.PartitionKey = string(w.Devices[0])
-			ops = append(ops, tables.Insert(e))
-		}
-		groups, err := tables.Cut(ops)
-		jobstest.Must(t, err)
-		for _, g := range groups {
-			_, err := table.Submit(t.Context(), g)
-			jobstest.Must(t, err)
-		}
+	w.Create(t, "own")
+	f := w.NewFleetOf(t, "own")
+	send(t, f, rows, row)
+	return f
+}
+
+// send inserts rows of a fleet's first device.
+func send(t *testing.T, f *jobstest.Fleet, rows int, row func(n int) tables.Entity) {
+	t.Helper()
+	var all []tables.Entity
+	for n := range rows {
+		e := row(n)
+		e.PartitionKey = string(f.World.Devices[0])
+		all = append(all, e)
 	}
-	return w.NewFleetOf(t, "own")
+	jobstest.Insert(t, f.World.Connect(t, nil).Table(f.Readings), all...)
+}
+
+// temperature is a row with one value.
+func temperature(at time.Time, value float64) tables.Entity {
+	e := tables.Entity{RowKey: tables.TicksOf(at).String()}
+	e.Set("temperature", tables.Double(value))
+	return e
 }
 
 func TestDeviceFarBehindTakesLittleMemory(t *testing.T) {
@@ -51,14 +57,10 @@ func TestDeviceFarBehindTakesLittleMemory(t *testing.T) {
 	stop := watchHeap(&peak)
 	p := f.Pipeline(t, nil)
 	began := time.Now()
-	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
-	n := l.Work(t, p)
+	n := jobstest.Work(t, p, f.Message())
 	took := time.Since(began)
 	close(stop)
-	track := f.Track(t, f.World.Devices[0])
-	if got := track.Get("Rows").Int(); got != int64(*far) {
-		t.Errorf("%d rows of %d", got, *far)
-	}
+	wantRows(t, f, f.World.Devices[0], int64(*far))
 	t.Logf("%d rows in %d jobs and %v (%.0f a second), at most %d MiB of heap, storage included", *far, n, took,
 		float64(*far)/took.Seconds(), peak.Load()>>20)
 	if peak.Load() > 300<<20 {
@@ -82,32 +84,6 @@ func watchHeap(peak *atomic.Uint64) (stop chan struct{}) {
 		}
 	}()
 	return stop
-}
-
-func TestDeviceWhoseEveryRowIsMalformedGoesOn(t *testing.T) {
-	at := tables.TicksOf(time.Now().Add(-time.Hour))
-	f := seedDevice(t, 3000, func(n int) tables.Entity {
-		e := tables.Entity{RowKey: at.Add(time.Duration(n)*time.Millisecond).String() + "x"}
-		e.Set("temperature", tables.Double(1))
-		return e
-	})
-	r, err := f.Pipeline(t, nil).Run(t.Context(), f.Batch)
-	if err != nil || r.Rows != 3000 || len(r.Failed) != 0 {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	track := f.Track(t, f.World.Devices[0])
-	if track.Get("Rejects").Int() != 3000 {
-		t.Errorf("%d rejects are counted", track.Get("Rejects").Int())
-	}
-	kept := 0
-	for key := range f.Ends(t) {
-		if strings.HasPrefix(key, "rejects/") {
-			kept++
-		}
-	}
-	if kept == 0 || kept > 100 {
-		t.Errorf("%d rejects of one job are kept", kept)
-	}
 }
 
 // sensors are the members of a JSON object: storage takes no more than 252
@@ -167,8 +143,5 @@ func TestJobReadsFewBytesOfADevice(t *testing.T) {
 	if n := l.Work(t, f.Pipeline(t, nil)); n < 3 {
 		t.Errorf("%d rows of almost 1 MiB were folded in %d jobs", rows, n)
 	}
-	track := f.Track(t, f.World.Devices[0])
-	if got := track.Get("Rows").Int(); got != rows {
-		t.Errorf("%d rows of %d are folded", got, rows)
-	}
+	wantRows(t, f, f.World.Devices[0], rows)
 }

@@ -16,44 +16,33 @@ import (
 // claimsHold is the fleet's pipeline with claims that hold as by default.
 func claimsHold(t *testing.T, f *jobstest.Fleet, through transport) *jobs.Pipeline {
 	t.Helper()
-	var p *jobs.Pipeline
-	if through == nil {
-		p = f.Pipeline(t, nil)
-	} else {
+	p := f.Pipeline(t, nil)
+	if through != nil {
 		p = f.Pipeline(t, through)
 	}
 	p.Hold, p.Marks = 0, 0
 	return p
 }
 
-// atFirstOutput calls before once, just before the first output is written, which
-// is between claim and commit.
+// atFirstOutput calls before once, just before the first output is written, which is between claim and commit.
 func atFirstOutput(before func() error) transport {
 	done := false
-	return func(r *http.Request) (*http.Response, error) {
-		body := r.Header.Get("Content-Type")
-		if !done && r.Method == http.MethodPost && strings.HasPrefix(body, "multipart") {
-			text, err := readBody(r)
-			if err != nil {
-				return nil, err
-			}
-			if strings.Contains(text, "rollups(") || strings.Contains(text, "rollups HTTP") || strings.Contains(text,
-				"latest HTTP") {
+	return watcher(func(r *http.Request, body string) error {
+		for _, output := range []string{"rollups(", "rollups HTTP", "latest HTTP"} {
+			if !done && strings.HasPrefix(r.Header.Get("Content-Type"), "multipart") && strings.Contains(body, output) {
 				done = true
-				if err := before(); err != nil {
-					return nil, err
-				}
+				return before()
 			}
 		}
-		return http.DefaultClient.Do(r)
-	}
+		return nil
+	})
 }
 
 // TestOverlappingJobsDoNotStarveEachOther runs a second job of the batch while the
 // first one is between its claim and its commit, as runs do that overlap.
 func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
-	want, _ := calm(t, w)
+	want := calm(t, w)
 	f := w.NewFleet(t)
 	f.FirstHalf(t)
 	l := &jobstest.Line{}
@@ -80,9 +69,7 @@ func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 		len(l.Queue) != 1 {
 		t.Errorf("the follow-up: %+v, %v, and puts %+v", r, err, l.Queue[1:])
 	}
-	if d := jobstest.Differ(f.Ends(t), want); d != "" {
-		t.Error(d)
-	}
+	jobstest.SameEnds(t, f.Ends(t), want)
 }
 
 // TestJobThatEndsWithoutACommitGivesItsClaimsBack: nobody has to wait for the end
@@ -166,19 +153,16 @@ func TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone(t *testing.T) {
 // TestChainsCannotMultiply does every message of a chain twice.
 func TestChainsCannotMultiply(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
-	want, _ := calm(t, w)
+	want := calm(t, w)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	p.Portion = 10
-	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}}
+	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
 	links := 0
 	for len(l.Queue) > 0 && links < 100 {
-		m := l.Queue[0]
-		l.Queue = l.Queue[1:]
+		m, _, _ := l.Take()
 		for range 2 {
-			r, err := p.Do(t.Context(), m, l, nil)
-			jobstest.Must(t, err)
-			if r.Rows > 0 {
+			if r := jobstest.Do(t, p, m, l); r.Rows > 0 {
 				links++
 			}
 		}
@@ -189,9 +173,7 @@ func TestChainsCannotMultiply(t *testing.T) {
 	if links != 6 {
 		t.Errorf("60 rows in portions of 10 took %d jobs", links)
 	}
-	if d := jobstest.Differ(f.Ends(t), want); d != "" {
-		t.Error(d)
-	}
+	jobstest.SameEnds(t, f.Ends(t), want)
 }
 
 // TestLostMessageOfAChainIsPutAgainWithItsMark when the mark has expired, once.
@@ -201,8 +183,7 @@ func TestLostMessageOfAChainIsPutAgainWithItsMark(t *testing.T) {
 	p := claimsHold(t, f, nil)
 	p.Portion, p.Marks = 20, -time.Second // it expires at once
 	lost := &jobstest.Line{}
-	_, err := p.Do(t.Context(), f.Message(), lost, nil)
-	jobstest.Must(t, err)
+	jobstest.Do(t, p, f.Message(), lost)
 	p.Marks = 0
 	l := &jobstest.Line{}
 	for range 3 {
@@ -215,9 +196,7 @@ func TestLostMessageOfAChainIsPutAgainWithItsMark(t *testing.T) {
 		t.Fatalf("it puts %+v, want %+v once", l.Queue, lost.Queue)
 	}
 	l.Work(t, p)
-	if row := f.Track(t, w.Devices[0]); row.Get("Rows").Int() != 60 {
-		t.Errorf("%d rows are folded", row.Get("Rows").Int())
-	}
+	wantRows(t, f, w.Devices[0], 60)
 }
 
 // TestLongAuditsClaimHolds: an audit that began two minutes ago claims a busy device.
@@ -229,7 +208,8 @@ func TestLongAuditsClaimHolds(t *testing.T) {
 	live := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), live))
 	w.Insert(t, "long", func(n int) bool { return n == 36 })
-	busy, claims := busily(t, f, live), 0
+	busy, _ := busily(t, f, live)
+	claims := 0
 	audit := claimsHold(t, f, func(r *http.Request) (*http.Response, error) {
 		reads := r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/long(")
 		if reads {

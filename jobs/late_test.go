@@ -62,9 +62,7 @@ func TestRowThatArrivesAmidAnAuditIsInTheOutputsOrInNoLedger(t *testing.T) {
 		t.Fatalf("the audit: %+v, %v", r, err)
 	}
 	jobstest.Must(t, f.Settle(t.Context(), calm))
-	if d := jobstest.Differ(jobstest.Calmly(f.Ends(t)), w.want); d != "" {
-		t.Error(d)
-	}
+	jobstest.SameEnds(t, jobstest.Calmly(f.Ends(t)), w.want)
 }
 
 // TestBusyDeviceGetsItsLateRows lets a live job commit whenever an audit reads,
@@ -78,34 +76,16 @@ func TestBusyDeviceGetsItsLateRows(t *testing.T) {
 		live := claimsHold(t, f, nil)
 		jobstest.Must(t, f.Drain(t.Context(), live))
 		w.Insert(t, "busy"+name, func(n int) bool { return n == late })
-		table := w.Connect(t, nil).Table("busy" + name)
-		at, commits := time.Now().Add(-59*time.Second), 0
-		busy := func(int) {
-			at = at.Add(400 * time.Millisecond)
-			for _, d := range w.Devices {
-				e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(at).String()}
-				e.Set("temperature", tables.Double(20))
-				if _, err := table.Do(t.Context(), tables.Insert(e)); err != nil {
-					t.Error(err)
-				}
-			}
-			r, err := live.Run(t.Context(), f.Batch)
-			if err != nil || r.Folded+len(r.Claimed) != 2 {
-				t.Errorf("the live job: %+v, %v", r, err)
-			}
-			commits += r.Folded
-		}
+		busy, commits := busily(t, f, live)
 		audit := claimsHold(t, f, atReadings("busy"+name, busy))
 		r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
-		if err != nil || r.Late != 2 || r.Overtaken != 0 || commits == 0 {
-			t.Errorf("%s: the audit amid %d commits: %+v, %v", name, commits, r, err)
+		if err != nil || r.Late != 2 || r.Overtaken != 0 || *commits == 0 {
+			t.Errorf("%s: the audit amid %d commits: %+v, %v", name, *commits, r, err)
 		}
 		again := w.NewFleetOf(t, "busy"+name)
 		jobstest.Must(t, again.Drain(t.Context(), again.Pipeline(t, nil)))
 		jobstest.Must(t, f.Drain(t.Context(), live))
-		if d := jobstest.Differ(jobstest.Calmly(f.Ends(t)), jobstest.Calmly(again.Ends(t))); d != "" {
-			t.Errorf("%s: %s", name, d)
-		}
+		jobstest.SameEnds(t, jobstest.Calmly(f.Ends(t)), jobstest.Calmly(again.Ends(t)), name)
 	}
 }
 
@@ -128,9 +108,7 @@ func TestAuditLeavesDevicesOfOtherSettingsAlone(t *testing.T) {
 	if r, err := older.Run(t.Context(), f.Batch); err != nil || r.Devices != 0 {
 		t.Errorf("an older job: %+v, %v", r, err)
 	}
-	if d := jobstest.Differ(f.Ends(t), before); d != "" {
-		t.Errorf("it has changed %s", d)
-	}
+	jobstest.SameEnds(t, f.Ends(t), before, "it has changed")
 }
 
 // TestRaisedBackfillCountsWhatItAdmits: an enrollment's tokens admit older rows than
@@ -160,9 +138,7 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	q.Admits = p.Admits
 	jobstest.Must(t, calm.Settle(t.Context(), q))
 	outputs := settings()[0].outputs
-	if d := jobstest.Differ(outputs(f.Ends(t)), outputs(calm.Ends(t))); d != "" {
-		t.Fatal(d)
-	}
+	jobstest.SameEnds(t, outputs(f.Ends(t)), outputs(calm.Ends(t)))
 	// The ledger covers the gap now: a row that comes there later is late.
 	late := -1
 	for n := range w.Rows[0] {

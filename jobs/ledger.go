@@ -75,19 +75,6 @@ func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 	return n
 }
 
-// Set makes the ledger say n rows of [from, to), which a refold found there. The
-// bounds are as for Count.
-func (l *Ledger) Set(from, to tables.Ticks, n int64) {
-	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.start >= from && s.end() <= to })
-	if n == 0 {
-		return
-	}
-	s := span{start: from, long: to-from > hour, count: n}
-	i, _ := slices.BinarySearchFunc(l.spans, from,
-		func(s span, at tables.Ticks) int { return int(min(max(s.start-at, -1), 1)) })
-	l.spans = slices.Insert(l.spans, i, s)
-}
-
 // compare gives, for each of the ledger's spans that lie within a window, how many
 // rows more were counted there; a span that is new is an hour.
 func (l *Ledger) compare(counted *Ledger, in window) map[window]int64 {

@@ -88,20 +88,18 @@ func TestLedgerCountsAreKeptThroughCompaction(t *testing.T) {
 	}
 }
 
-func TestRefoldSetsItsCount(t *testing.T) {
-	var l Ledger
-	for i := range 10 {
-		l.Add((tables.Ticks(i) * hour).String())
+func TestRefoldReplacesCounts(t *testing.T) {
+	var l, counted Ledger
+	for i := range tables.Ticks(48) {
+		l.add(i*hour, 1)
 	}
-	l.Set(3*hour, 4*hour, 7)
-	l.Set(5*hour, 6*hour, 0)
-	l.Set(20*hour, 21*hour, 2)
-	if got := fmt.Sprint(l.Count(0, 30*hour), l.Count(3*hour, 4*hour), l.Count(5*hour, 6*hour),
-		len(l.Spans())); got != "17 7 0 10" {
+	counted.add(3*hour, 7)
+	more := l.replace(window{0, day}, &counted)
+	if got := fmt.Sprint(more, l.Count(0, 2*day), l.Count(3*hour, 4*hour), len(l.Spans())); got != "-17 31 7 25" {
 		t.Errorf("counts are %s", got)
 	}
-	l.Drop(4 * hour)
-	if got := fmt.Sprint(l.Count(0, 30*hour), len(l.Spans())); got != "7 6" {
+	l.Drop(day + 4*hour)
+	if got := fmt.Sprint(l.Count(0, 2*day), len(l.Spans())); got != "20 20" {
 		t.Errorf("after a drop: %s", got)
 	}
 }

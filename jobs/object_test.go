@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +20,6 @@ import (
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 )
 
 // archiver is the fleet's pipeline with the archive alone, whose tables and
@@ -58,34 +55,12 @@ func (w *lateWorld) lateArchive(t *testing.T) *jobstest.Fleet {
 	return f
 }
 
-// blobs tell a fleet's objects by all of their bytes.
-func blobs(t *testing.T, f *jobstest.Fleet) map[string]string {
-	t.Helper()
-	key, err := azblob.NewSharedKeyCredential(f.World.Account.Name, f.World.Account.Key)
-	jobstest.Must(t, err)
-	client, err := azblob.NewClientWithSharedKeyCredential(f.World.Account.Blob, key, nil)
-	jobstest.Must(t, err)
-	out := map[string]string{}
-	for pages := client.NewListBlobsFlatPager(f.Names.Archive(), nil); pages.More(); {
-		page, err := pages.NextPage(t.Context())
-		jobstest.Must(t, err)
-		for _, item := range page.Segment.BlobItems {
-			object, err := client.DownloadStream(t.Context(), f.Names.Archive(), *item.Name, nil)
-			jobstest.Must(t, err)
-			content, err := io.ReadAll(object.Body)
-			jobstest.Must(t, err)
-			out[*item.Name] = fmt.Sprintf("%d bytes, %x", len(content), sha256.Sum256(content))
-		}
-	}
-	return out
-}
-
 // archived are the ends of a fleet, with its objects.
 func archived(t *testing.T, f *jobstest.Fleet) map[string]string {
 	t.Helper()
 	ends := jobstest.Calmly(f.Ends(t))
-	for name, content := range blobs(t, f) {
-		ends[name] = content
+	for name, content := range objects(t, f.World.Account, f.Names.Archive()) {
+		ends[name] = fmt.Sprintf("%d bytes, %x", len(content), sha256.Sum256(content))
 	}
 	return ends
 }
@@ -131,7 +106,7 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 // not closed, and by then more days are over than those with late rows.
 func TestAuditOfDaysThatWaitLosesNone(t *testing.T) {
 	t.Parallel()
-	w, want, _ := calmArchive(t)
+	w, want := calmArchive(t)
 	f := w.lateArchive(t)
 	p := archiver(t, f, nil, soon)
 	r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
@@ -139,91 +114,37 @@ func TestAuditOfDaysThatWaitLosesNone(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	if d := jobstest.Differ(archived(t, f), want); d != "" {
-		t.Error(d)
+	jobstest.SameEnds(t, archived(t, f), want)
+}
+
+// archives begins trials of late rows for an archive, whose tables and objects both meet trouble.
+func archives(t *testing.T) func() trial {
+	w, want := calmArchive(t)
+	return func() trial {
+		f := w.lateArchive(t)
+		return trial{func(through policy.Transporter) *jobs.Pipeline { return archiver(t, f, through, soon) }, f.Settle,
+			func(about ...any) { t.Helper(); jobstest.SameEnds(t, archived(t, f), want, about...) }}
 	}
 }
 
-// TestEqualArchivesWhateverBefallsAnOperation lets every fault befall every
-// operation, on tables and on objects, one at a time.
-func TestEqualArchivesWhateverBefallsAnOperation(t *testing.T) {
-	t.Parallel()
-	w, want, operations := calmArchive(t)
-	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOutDone,
-		faults.EmptyPage}
-	for i, fault := range all {
-		for n := range operations {
-			if passed(n) {
-				continue
-			}
-			if !*every && n%len(all) != i {
-				continue
-			}
-			f := w.lateArchive(t)
-			p := archiver(t, f, &faults.Transport{Plan: faults.Script{n: fault}}, soon)
-			jobstest.Must(t, f.Settle(t.Context(), p))
-			if d := jobstest.Differ(archived(t, f), want); d != "" {
-				t.Fatalf("%s at operation %d: %s", fault, n, d)
-			}
-		}
-	}
-	t.Logf("%d operations", operations)
-}
-
-// calmArchive is what one worker makes without any trouble, and in how many operations.
-func calmArchive(t *testing.T) (w *lateWorld, want map[string]string, operations int) {
+// calmArchive returns what one worker archives without any trouble.
+func calmArchive(t *testing.T) (w *lateWorld, want map[string]string) {
 	t.Helper()
 	w = &lateWorld{World: jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)}
 	f := w.lateArchive(t)
-	count := &jobstest.Gate{At: -1}
-	jobstest.Must(t, f.Settle(t.Context(), archiver(t, f, count, soon)))
-	return w, archived(t, f), int(count.N.Load())
+	jobstest.Must(t, f.Settle(t.Context(), archiver(t, f, nil, soon)))
+	return w, archived(t, f)
 }
 
-// TestEqualArchivesWhereverAWorkerStops kills, or puts to sleep, a worker at
-// every operation, while another does everything.
+func TestEqualArchivesWithAnyFaultAtAnyOperation(t *testing.T) {
+	t.Parallel()
+	everyFault(t, archives(t), true, faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOutDone,
+		faults.EmptyPage)
+}
+
 func TestEqualArchivesWhereverAWorkerStops(t *testing.T) {
 	t.Parallel()
-	w, want, operations := calmArchive(t)
-	for n := range operations {
-		if passed(n) {
-			continue
-		}
-		for i, done := range []bool{false, true} {
-			for k, dies := range []bool{false, true} {
-				if !*every && (n+i)%2 != k {
-					continue
-				}
-				f := w.lateArchive(t)
-				other := archiver(t, f, nil, soon)
-				ctx, kill := context.WithCancel(t.Context())
-				stopping := &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (r *http.Response, err error) {
-					if done {
-						r, err = send()
-					}
-					if dies {
-						kill()
-						return nil, errors.Join(err, context.Canceled)
-					}
-					if err := f.Settle(t.Context(), other); err != nil {
-						return nil, err
-					}
-					if !done {
-						r, err = send()
-					}
-					return r, err
-				}}
-				if err := f.Settle(ctx, archiver(t, f, stopping, soon)); err != nil && !dies {
-					t.Fatalf("operation %d: %v", n, err)
-				}
-				jobstest.Must(t, f.Settle(t.Context(), other))
-				if d := jobstest.Differ(archived(t, f), want); d != "" {
-					t.Fatalf("operation %d (done %v, dies %v): %s", n, done, dies, d)
-				}
-				kill()
-			}
-		}
-	}
+	everyStop(t, archives(t), func(n int, done, dies bool) bool { return (n%2 == 0) == (done == dies) })
 }
 
 // place is somewhere for objects that does as a test says.
@@ -321,7 +242,8 @@ func TestObjectsAreReadPageByPage(t *testing.T) {
 		return tables.Entity{RowKey: start.Add(time.Duration(n) * time.Second).String()}
 	})
 	p := archiver(t, f, nil, soon)
-	p.Client = f.World.Connect(t, &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.EmptyPage: 0.3}}})
+	empty := faults.Random{Rates: map[faults.Fault]float64{faults.EmptyPage: 0.3}}
+	p.Client = f.World.Connect(t, &faults.Transport{Plan: empty})
 	var written []string
 	p.Objects = place(func(_ string, keys []string) error { written = keys; return nil })
 	jobstest.Must(t, f.Drain(t.Context(), p))

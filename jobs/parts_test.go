@@ -1,11 +1,7 @@
 package jobs_test
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -38,21 +34,18 @@ func partsOf(t *testing.T, f *jobstest.Fleet) map[string][]string {
 	got := map[string][]string{}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is("t0!" + jobstest.Month.String()),
 		Rows: schema.LatestRows(f.World.Devices[0], f.World.Devices[0])}}
-	for page, err := range f.World.Connect(t, nil).Table(f.Names.Latest()).Rows(t.Context(), q) {
-		jobstest.Must(t, err)
-		for _, e := range page.Rows {
-			if e.Get(jobs.FenceProperty).Int() == 0 {
-				t.Errorf("%s has no fence", e.RowKey)
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Latest()), q) {
+		if e.Get(jobs.FenceProperty).Int() == 0 {
+			t.Errorf("%s has no fence", e.RowKey)
+		}
+		got[e.RowKey] = []string{}
+		for _, p := range e.Properties {
+			if !jobs.IsReserved(p.Name) {
+				got[e.RowKey] = append(got[e.RowKey], p.Name)
 			}
-			got[e.RowKey] = []string{}
-			for _, p := range e.Properties {
-				if !jobs.IsReserved(p.Name) {
-					got[e.RowKey] = append(got[e.RowKey], p.Name)
-				}
-			}
-			if !slices.IsSorted(got[e.RowKey]) {
-				t.Errorf("the sensors of %s are not in order", e.RowKey)
-			}
+		}
+		if !slices.IsSorted(got[e.RowKey]) {
+			t.Errorf("the sensors of %s are not in order", e.RowKey)
 		}
 	}
 	return got
@@ -97,32 +90,14 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 // commits; the next one folds more rows, whose output has one part.
 func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
 	f := manyThenFew(t)
-	died := errors.New("killed")
 	for range 2 { // the second one replaces what the first one wrote
-		p := f.Pipeline(t, dying{died})
+		ctx, p := dies(t, f)
 		p.Portion = 1
-		if _, err := p.Run(t.Context(), f.Batch); err == nil {
+		if _, err := p.Run(ctx, f.Batch); err == nil {
 			t.Fatal("the attempt did not die")
 		}
 	}
 	checkParts(t, partsOf(t, f), jobs.MaxSensors, (jobs.MaxSensors+199)/200)
 	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	checkParts(t, partsOf(t, f), 10, (jobs.MaxSensors+199)/200)
-}
-
-// dying is the transport of a worker that dies before it commits.
-type dying struct{ err error }
-
-func (d dying) Do(r *http.Request) (*http.Response, error) {
-	if r.Body != nil {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return nil, err
-		}
-		if bytes.Contains(body, []byte(`"Committed"`)) {
-			return nil, d.err
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-	}
-	return http.DefaultClient.Do(r)
 }

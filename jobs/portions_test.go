@@ -12,26 +12,14 @@ import (
 	"furrow/tables/schema"
 )
 
-// minutely is a fleet of one device with a row every minute of some minutes of a day,
-// counted from its start.
+// minutely is a fleet of one device with a row at some minutes of a day, counted from its start.
 func minutely(t *testing.T, start time.Time, minutes ...int) (f *jobstest.Fleet, insert func(minutes ...int)) {
 	t.Helper()
 	f = seedDevice(t, 0, nil)
-	table := f.World.Connect(t, nil).Table("own")
 	insert = func(minutes ...int) {
-		var ops []tables.Op
-		for _, n := range minutes {
-			e := tables.Entity{PartitionKey: string(f.World.Devices[0]),
-				RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Minute)).String()}
-			e.Set("temperature", tables.Double(float64(n)))
-			ops = append(ops, tables.Insert(e))
-		}
-		groups, err := tables.Cut(ops)
-		jobstest.Must(t, err)
-		for _, g := range groups {
-			_, err := table.Submit(t.Context(), g)
-			jobstest.Must(t, err)
-		}
+		send(t, f, len(minutes), func(n int) tables.Entity {
+			return temperature(start.Add(time.Duration(minutes[n])*time.Minute), float64(minutes[n]))
+		})
 	}
 	insert(minutes...)
 	return f, insert
@@ -51,17 +39,18 @@ func sameAsNew(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
 	q := calm.Pipeline(t, nil)
 	q.Processors = p.Processors
 	jobstest.Must(t, calm.Drain(t.Context(), q))
-	if d := jobstest.Differ(settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t))); d != "" {
-		t.Error(d)
-	}
+	jobstest.SameEnds(t, settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t)))
 }
 
-func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) {
+// rewind rewinds the fleet's first device, and returns the message for it.
+func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) jobs.Message {
 	t.Helper()
-	member := f.World.Member(f.World.Devices[0], f.Readings)
-	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test",
-		Mark: "rewound"})
+	m := f.Audit(jobs.Refold)
+	m.Mark = "rewound"
+	_, err := p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
+		jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: m.Mark})
 	jobstest.Must(t, err)
+	return m
 }
 
 // TestRefoldAmidADayDoesNotUndoAnAudit: a late row lies below where the refold has
@@ -73,13 +62,10 @@ func TestRefoldAmidADayDoesNotUndoAnAudit(t *testing.T) {
 			f, insert := minutely(t, start, append(upTo(20*60, 10), last)...)
 			p := f.Pipeline(t, nil)
 			jobstest.Must(t, f.Drain(t.Context(), p))
-			rewind(t, f, p, start)
+			m := rewind(t, f, p, start)
 			p.Portion, p.Most = 30, 30 // three hundred minutes
-			m := f.Audit(jobs.Refold)
-			m.Mark = "rewound"
 			l := &jobstest.Line{}
-			_, err := p.Do(t.Context(), m, l, nil)
-			jobstest.Must(t, err)
+			jobstest.Do(t, p, m, l)
 			if len(l.Queue) != 1 {
 				t.Fatalf("it puts %+v", l.Queue)
 			}
@@ -102,40 +88,34 @@ func TestRewindAmidAPortionIsNotLost(t *testing.T) {
 	f, _ := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
 	p := f.Pipeline(t, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	rewind(t, f, p, start)
+	m := rewind(t, f, p, start)
 	p.Portion, p.Most = 30, 30
-	m := f.Audit(jobs.Refold)
-	m.Mark = "rewound"
 	l := &jobstest.Line{}
-	_, err := p.Do(t.Context(), m, l, nil)
-	jobstest.Must(t, err)
+	jobstest.Do(t, p, m, l)
 	amid := f.Pipeline(t, atFirstOutput(func() error {
 		spoil(t, f)
 		rewind(t, f, p, start)
 		return nil
 	}))
 	amid.Portion, amid.Most = 30, 30
-	m = l.Queue[0]
-	l.Queue, l.Delays = nil, nil
-	_, err = amid.Do(t.Context(), m, l, nil)
-	jobstest.Must(t, err)
+	m, _, _ = l.Take()
+	jobstest.Do(t, amid, m, l)
 	m.Mark = "rewound"
 	l.Queue, l.Delays = append(l.Queue, m), append(l.Delays, 0)
 	l.Work(t, p)
 	sameAsNew(t, f, p)
 }
 
+// spoil overwrites all rollups.
 func spoil(t *testing.T, f *jobstest.Fleet) {
 	t.Helper()
 	table := f.World.Connect(t, nil).Table(f.Names.Rollups())
-	for page, err := range table.Rows(t.Context(), tables.Query{}) {
+	for _, e := range jobstest.Rows(t, table, tables.Query{}) {
+		e.Set("temperature", tables.String("[1,1,1,1,1,1]"))
+		e.Set("spoilt", tables.Boolean(true))
+		e.Set(jobs.FenceProperty, tables.Int64(1))
+		_, err := table.Do(t.Context(), tables.InsertOrReplace(e))
 		jobstest.Must(t, err)
-		for _, e := range page.Rows {
-			e.Set("temperature", tables.String("[1,1,1,1,1,1]"))
-			e.Set(jobs.FenceProperty, tables.Int64(1))
-			_, err := table.Do(t.Context(), tables.InsertOrReplace(e))
-			jobstest.Must(t, err)
-		}
 	}
 }
 
@@ -149,12 +129,9 @@ func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 		&archive.Config{CloseAfter: 7 * 24 * time.Hour}))
 	jobstest.Must(t, f.Drain(t.Context(), p))
 	insert(7, 13*60+3)
-	rewind(t, f, p, start.Add(24*time.Hour))
+	m := rewind(t, f, p, start.Add(24*time.Hour))
 	p.Portion, p.Most = 30, 30
-	m := f.Audit(jobs.Refold)
-	m.Mark = "rewound"
-	l := &jobstest.Line{Queue: []jobs.Message{m}, Delays: []time.Duration{0}}
-	l.Work(t, p)
+	jobstest.Work(t, p, m)
 	row := f.Track(t, f.World.Devices[0])
 	counted, err := jobs.ParseLedger(row.Get("Ledger").Binary())
 	jobstest.Must(t, err)
@@ -166,18 +143,13 @@ func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 // TestRowsBelowAllTicksAreCountedAlike by jobs, audits and refolds.
 func TestRowsBelowAllTicksAreCountedAlike(t *testing.T) {
 	f, _ := minutely(t, time.Now().Add(-5*time.Hour), upTo(120, 10)...)
-	e := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: "!odd"}
-	e.Set("temperature", tables.Double(1))
-	_, err := f.World.Connect(t, nil).Table(f.Readings).Do(t.Context(), tables.Insert(e))
-	jobstest.Must(t, err)
+	send(t, f, 1, func(int) tables.Entity { return tables.Entity{RowKey: "!odd"} })
 	p := f.Pipeline(t, nil)
 	p.Settings = "one:1"
 	jobstest.Must(t, f.Drain(t.Context(), p))
 	p.Settings = "two:2"
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	if row := f.Track(t, f.World.Devices[0]); row.Get("Rows").Int() != 13 {
-		t.Errorf("%d rows are counted after a refold", row.Get("Rows").Int())
-	}
+	wantRows(t, f, f.World.Devices[0], 13)
 }
 
 // TestLateRejectsOfADayInPortionsReachTheRing: whether a rejected row was late is
@@ -187,27 +159,22 @@ func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 	for name, early := range map[string]int{"none before": 0, "a full ring": schema.RejectSlots + 40} {
 		t.Run(name, func(t *testing.T) {
 			f, insert := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
-			table := f.World.Connect(t, nil).Table(f.Readings)
-			reject := func(at time.Time) {
-				e := tables.Entity{PartitionKey: string(f.World.Devices[0]), RowKey: tables.TicksOf(at).String() + "x"}
-				e.Set("temperature", tables.String("NaN"))
-				_, err := table.Do(t.Context(), tables.Insert(e))
-				jobstest.Must(t, err)
+			reject := func(at time.Time) tables.Entity {
+				e := temperature(at, 1)
+				e.RowKey += "x"
+				return e
 			}
-			for n := range early {
-				reject(start.Add(time.Duration(n-early) * time.Second)) // the day before
-			}
+			send(t, f, early, func(n int) tables.Entity { // the day before
+				return reject(start.Add(time.Duration(n-early) * time.Second))
+			})
 			p := f.Pipeline(t, nil)
 			jobstest.Must(t, f.Drain(t.Context(), p))
 			late := []time.Time{start.Add(7 * time.Minute), start.Add(9*time.Hour + time.Minute), start.Add(19 * time.Hour)}
-			for _, at := range late {
-				reject(at)
-			}
+			send(t, f, len(late), func(n int) tables.Entity { return reject(late[n]) })
 			insert(8, 9*60+3) // late, and well
 			p.Portion, p.Most = 30, 30
 			work := func(m jobs.Message) {
-				l := &jobstest.Line{Queue: []jobs.Message{m}, Delays: []time.Duration{0}}
-				if jobs := l.Work(t, p); jobs < 5 {
+				if jobs := jobstest.Work(t, p, m); jobs < 5 {
 					t.Errorf("%d jobs folded the day", jobs)
 				}
 				if n := rejectCount(t, f); n != int64(early+len(late)) {
@@ -221,10 +188,7 @@ func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 				}
 			}
 			work(f.Audit(jobs.Full))
-			rewind(t, f, p, start)
-			m := f.Audit(jobs.Refold)
-			m.Mark = "rewound"
-			work(m) // again
+			work(rewind(t, f, p, start)) // again
 			if row := f.Track(t, f.World.Devices[0]); row.Get("Late").Int() != 5 || len(row.Get("RefoldRejects").Binary()) > 2 {
 				t.Errorf("%d late rows, and %d bytes of rejects on the tracking row", row.Get("Late").Int(),
 					len(row.Get("RefoldRejects").Binary()))

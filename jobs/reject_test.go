@@ -1,10 +1,8 @@
 package jobs_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -16,23 +14,6 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 )
-
-// watcher shows each request and its body to see, before it is sent.
-func watcher(see func(r *http.Request, body string) error) transport {
-	return func(r *http.Request) (*http.Response, error) {
-		if r.Body != nil {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				return nil, err
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			if err := see(r, string(body)); err != nil {
-				return nil, err
-			}
-		}
-		return http.DefaultClient.Do(r)
-	}
-}
 
 // badRows are rows that cannot be folded, the first of them number from.
 func badRows(from int, at tables.Ticks) func(n int) tables.Entity {
@@ -49,13 +30,10 @@ func ring(t *testing.T, f *jobstest.Fleet, p schema.Pipeline) map[int64]schema.R
 	t.Helper()
 	found := map[int64]schema.Reject{}
 	part := tables.Range{Partitions: tables.Is(string(f.World.Devices[0])), Rows: schema.RejectsOf(p)}
-	for page, err := range f.World.Connect(t, nil).Table(f.Names.Rejects()).Rows(t.Context(), tables.Query{Range: part}) {
+	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Rejects()), tables.Query{Range: part}) {
+		r, err := schema.RejectOf(e)
 		jobstest.Must(t, err)
-		for _, e := range page.Rows {
-			r, err := schema.RejectOf(e)
-			jobstest.Must(t, err)
-			found[r.Number] = r
-		}
+		found[r.Number] = r
 	}
 	return found
 }
@@ -209,20 +187,13 @@ func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
 		f := seedDevice(t, early, badRows(1000, at))
 		p := f.Pipeline(t, nil)
 		jobstest.Must(t, f.Drain(t.Context(), p))
-		table := f.World.Connect(t, nil).Table("own")
-		for n := range 5 {
-			e := badRows(0, at)(n)
-			e.PartitionKey = string(f.World.Devices[0])
-			_, err := table.Do(t.Context(), tables.Insert(e))
-			jobstest.Must(t, err)
-		}
+		send(t, f, 5, badRows(0, at))
 		ctx, dying := dies(t, f)
 		if _, err := dying.Do(ctx, f.Audit(jobs.Full), jobstest.NoPut{}, nil); err == nil {
 			t.Fatal("the audit was not killed")
 		}
 		for range 2 {
-			_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
-			jobstest.Must(t, err)
+			jobstest.Do(t, p, f.Audit(jobs.Full), jobstest.NoPut{})
 		}
 		if n := rejectCount(t, f); n != int64(early)+5 {
 			t.Errorf("%d rejects are counted of %d and 5 late ones", n, early)

@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -63,6 +64,17 @@ func (s setting) outputs(ends map[string]string) map[string]string {
 	return out
 }
 
+// sameAsNew compares outputs with those of a new fleet.
+func (s setting) sameAsNew(t *testing.T, f *jobstest.Fleet) (calm *jobstest.Fleet) {
+	t.Helper()
+	calm = f.World.NewFleetOf(t, f.Readings)
+	p := calm.Pipeline(t, nil)
+	s.apply(t, p)
+	jobstest.Must(t, calm.Drain(t.Context(), p))
+	jobstest.SameEnds(t, s.outputs(f.Ends(t)), s.outputs(calm.Ends(t)))
+	return calm
+}
+
 func settings() []setting {
 	all := []schema.Window{schema.Minute, schema.Hour, schema.Daily}
 	return []setting{
@@ -76,26 +88,6 @@ func settings() []setting {
 	}
 }
 
-// TestLatestFollowsItsSettings: a sensor that is ignored leaves, and one that is
-// taken in again comes back.
-func TestLatestFollowsItsSettings(t *testing.T) {
-	w := newLateWorld(t)
-	f := w.NewFleet(t)
-	p := f.Pipeline(t, nil)
-	for _, n := range []int{0, 3, 5, 0} {
-		s := settings()[n]
-		s.apply(t, p)
-		jobstest.Must(t, f.Settle(t.Context(), p))
-		calm := w.NewFleet(t)
-		q := calm.Pipeline(t, nil)
-		s.apply(t, q)
-		jobstest.Must(t, calm.Drain(t.Context(), q))
-		if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" {
-			t.Fatalf("setting %d: %s", n, d)
-		}
-	}
-}
-
 // TestAnySettingsEndAsANewFleet is the law of refolds: after any change of settings,
 // with rewinds, late rows and jobs that stop anywhere between, all outputs that the
 // last settings make equal those of a new fleet that was folded with them.
@@ -105,19 +97,8 @@ func TestAnySettingsEndAsANewFleet(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		readings := fmt.Sprintf("set%d", seed)
-		there := map[int]bool{}
-		arrive := func(share float64) {
-			come := map[int]bool{}
-			for n := range w.Rows[0] {
-				if !there[n] && random.Float64() < share {
-					there[n], come[n] = true, true
-				}
-			}
-			if len(come) > 0 {
-				w.Insert(t, readings, func(n int) bool { return come[n] })
-			}
-		}
-		arrive(.5)
+		rows := &arriving{world: w.World, table: readings, random: random, there: map[int]bool{}, admits: math.MaxInt64}
+		rows.some(t, .5)
 		f := w.NewFleetOf(t, readings)
 		p := f.Pipeline(t, nil)
 		var s setting
@@ -129,18 +110,12 @@ func TestAnySettingsEndAsANewFleet(t *testing.T) {
 				step(t, f, p, random)
 			}
 			if random.IntN(2) == 0 {
-				arrive(.3)
+				rows.some(t, .3)
 			}
 		}
-		arrive(1)
+		rows.some(t, 1)
 		jobstest.Must(t, f.Settle(t.Context(), p))
-		calm := w.NewFleetOf(t, readings)
-		q := calm.Pipeline(t, nil)
-		s.apply(t, q)
-		jobstest.Must(t, calm.Drain(t.Context(), q))
-		if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" {
-			t.Fatal(d)
-		}
+		s.sameAsNew(t, f)
 	})
 }
 
@@ -151,16 +126,14 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 	case 0:
 		jobstest.Must(t, f.Drain(t.Context(), p))
 	case 1:
-		_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
-		jobstest.Must(t, err)
+		jobstest.Do(t, p, f.Audit(jobs.Full), jobstest.NoPut{})
 	case 2:
 		d := f.World.Devices[random.IntN(len(f.World.Devices))]
 		to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
 		_, err := p.Rewind(t.Context(), f.World.Member(d, f.Readings), jobs.Rewound{To: to, At: time.Now(), By: "a test"})
 		jobstest.Must(t, err)
 	default:
-		_, err := p.Do(t.Context(), f.Message(), jobstest.NoPut{}, nil)
-		jobstest.Must(t, err)
+		jobstest.Do(t, p, f.Message(), jobstest.NoPut{})
 	}
 }
 
@@ -168,11 +141,9 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 // than a job may.
 func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
 	const rows = 6000
-	start := tables.TicksOf(time.Now().Add(-rows * time.Minute))
+	start := time.Now().Add(-rows*time.Minute - time.Hour)
 	f := seedDevice(t, rows, func(n int) tables.Entity {
-		e := tables.Entity{RowKey: start.Add(time.Duration(n)*time.Minute - time.Hour).String()}
-		e.Set("temperature", tables.Double(float64(n%40)))
-		return e
+		return temperature(start.Add(time.Duration(n)*time.Minute), float64(n%40))
 	})
 	p := f.Pipeline(t, nil)
 	settings()[1].apply(t, p)
@@ -180,18 +151,9 @@ func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
 	s := settings()[0]
 	s.apply(t, p)
 	p.Portion, p.Most, p.Marks = 500, 1000, 0
-	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
-	if n := l.Work(t, p); n < rows/1500 {
+	if n := jobstest.Work(t, p, f.Message()); n < rows/1500 {
 		t.Errorf("%d rows were folded again in %d jobs", rows, n)
 	}
-	calm := f.World.NewFleetOf(t, f.Readings)
-	q := calm.Pipeline(t, nil)
-	s.apply(t, q)
-	jobstest.Must(t, calm.Drain(t.Context(), q))
-	if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" {
-		t.Error(d)
-	}
-	if row := f.Track(t, f.World.Devices[0]); row.Get("Refold").Text() != "" || row.Get("RefoldMark").Text() != "" {
-		t.Errorf("it is not done: cursor %s", row.Get("Refold").Text())
-	}
+	s.sameAsNew(t, f)
+	wantRows(t, f, f.World.Devices[0], rows)
 }

@@ -20,23 +20,37 @@ func openClaim(t *testing.T, f *jobstest.Fleet, claim string) {
 	jobstest.Must(t, err)
 }
 
-// busily inserts a new row of every device, and folds it, whenever it is called.
-func busily(t *testing.T, f *jobstest.Fleet, live *jobs.Pipeline) func(int) {
+// rewound rewinds the fleet's first device to its beginning.
+func rewound(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, at time.Time, mark string) jobs.Message {
+	t.Helper()
+	_, err := p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
+		jobs.Rewound{To: 1, At: at, By: "a test", Mark: mark})
+	jobstest.Must(t, err)
+	m := f.Audit(jobs.Refold)
+	m.Mark = mark
+	return m
+}
+
+// busily returns a function that inserts a new row of every device, and folds it. It counts the commits.
+func busily(t *testing.T, f *jobstest.Fleet, live *jobs.Pipeline) (busy func(int), commits *int) {
 	t.Helper()
 	table, at := f.World.Connect(t, nil).Table(f.Readings), time.Now().Add(-59*time.Second)
+	commits = new(int)
 	return func(int) {
 		at = at.Add(100 * time.Millisecond)
 		for _, d := range f.World.Devices {
-			e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(at).String()}
-			e.Set("temperature", tables.Double(20))
+			e := temperature(at, 20)
+			e.PartitionKey = string(d)
 			if _, err := table.Do(t.Context(), tables.Insert(e)); err != nil {
 				t.Error(err)
 			}
 		}
-		if _, err := live.Run(t.Context(), f.Batch); err != nil {
-			t.Error(err)
+		r, err := live.Run(t.Context(), f.Batch)
+		if err != nil || r.Folded+len(r.Claimed) != len(f.World.Devices) {
+			t.Errorf("the live job: %+v, %v", r, err)
 		}
-	}
+		*commits += r.Folded
+	}, commits
 }
 
 // TestExpiredMarkOfABusyDeviceIsPutOnce: the batch that finds it commits new rows as
@@ -46,19 +60,12 @@ func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := w.Member(w.Devices[0], f.Readings)
-	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test",
-		Mark: "lost"})
-	jobstest.Must(t, err)
+	rewound(t, f, p, time.Now().Add(-time.Hour), "lost")
 	l := &jobstest.Line{}
 	live := claimsHold(t, f, nil)
-	table, at := w.Connect(t, nil).Table(f.Readings), time.Now().Add(-59*time.Second)
 	for n := range 4 {
-		e := tables.Entity{PartitionKey: string(w.Devices[0]),
-			RowKey: tables.TicksOf(at.Add(time.Duration(n) * time.Second)).String()}
-		e.Set("temperature", tables.Double(20))
-		_, err := table.Do(t.Context(), tables.Insert(e))
-		jobstest.Must(t, err)
+		at := time.Now().Add(time.Duration(n-59) * time.Second)
+		send(t, f, 1, func(int) tables.Entity { return temperature(at, 20) })
 		r, err := live.Do(t.Context(), f.Message(), l, nil)
 		if err != nil || r.Rows != 1 {
 			t.Fatalf("%+v, %v", r, err)
@@ -75,14 +82,9 @@ func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := w.Member(w.Devices[0], f.Readings)
-	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), By: "a test"})
-	jobstest.Must(t, err)
-	l := &jobstest.Line{Queue: []jobs.Message{f.Message()}, Delays: []time.Duration{0}}
-	l.Work(t, p)
-	if row := f.Track(t, w.Devices[0]); row.Get("Refold").Text() != "" {
-		t.Errorf("the cursor is %s", row.Get("Refold").Text())
-	}
+	rewound(t, f, p, time.Now().Add(-time.Hour), "")
+	jobstest.Work(t, p, f.Message())
+	wantRows(t, f, w.Devices[0], 60)
 }
 
 // TestChainGoesOnWhereARefoldOfItsDeviceWasFaster: a portion of a refold is committed
@@ -92,13 +94,10 @@ func TestChainGoesOnWhereARefoldOfItsDeviceWasFaster(t *testing.T) {
 	f := w.NewFleet(t)
 	f.FirstHalf(t)
 	p := claimsHold(t, f, nil)
-	member := w.Member(w.Devices[0], f.Readings)
-	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "refold"})
-	jobstest.Must(t, err)
+	rewound(t, f, p, time.Now(), "refold")
 	p.Portion = 10
 	l := &jobstest.Line{}
-	_, err = p.Do(t.Context(), f.Message(), l, nil)
-	jobstest.Must(t, err)
+	jobstest.Do(t, p, f.Message(), l)
 	if len(l.Queue) != 1 || l.Queue[0].Mark == "" {
 		t.Fatalf("it puts %+v", l.Queue)
 	}
@@ -114,14 +113,10 @@ func TestChainGoesOnWhereARefoldOfItsDeviceWasFaster(t *testing.T) {
 	}
 	link := claimsHold(t, f, atReadings(f.Readings, faster))
 	link.Portion = 10
-	m := l.Queue[0]
-	l.Queue, l.Delays = l.Queue[1:], l.Delays[1:]
-	_, err = link.Do(t.Context(), m, l, nil)
-	jobstest.Must(t, err)
+	m, _, _ := l.Take()
+	jobstest.Do(t, link, m, l)
 	l.Work(t, p)
-	if row := f.Track(t, w.Devices[0]); row.Get("Rows").Int() != 60 {
-		t.Errorf("%d rows are folded", row.Get("Rows").Int())
-	}
+	wantRows(t, f, w.Devices[0], 60)
 }
 
 // TestFollowUpOfAChainIsNotDoneByALaterClaim, which may be of an audit.
@@ -131,22 +126,18 @@ func TestFollowUpOfAChainIsNotDoneByALaterClaim(t *testing.T) {
 	p := claimsHold(t, f, nil)
 	p.Portion = 20
 	l := &jobstest.Line{}
-	_, err := p.Do(t.Context(), f.Message(), l, nil)
-	jobstest.Must(t, err)
+	jobstest.Do(t, p, f.Message(), l)
 	for _, claim := range []string{"one", "another"} {
 		openClaim(t, f, claim)
 		m, _, _ := l.Take()
-		_, err = p.Do(t.Context(), m, l, nil)
-		jobstest.Must(t, err)
+		jobstest.Do(t, p, m, l)
 		if len(l.Queue) != 1 {
 			t.Fatalf("under the claim %s a link puts %+v", claim, l.Queue)
 		}
 	}
 	openClaim(t, f, "")
 	l.Work(t, p)
-	if row := f.Track(t, w.Devices[0]); row.Get("Rows").Int() != 60 {
-		t.Errorf("%d rows are folded", row.Get("Rows").Int())
-	}
+	wantRows(t, f, w.Devices[0], 60)
 }
 
 // TestFollowUpOfAnAuditIsNotDoneByALaterClaim, which may be of a live job: that
@@ -159,16 +150,13 @@ func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
 	l := &jobstest.Line{}
 	audit := f.Audit(jobs.Full)
 	audit.Last = audit.First
-	_, err := p.Do(t.Context(), audit, l, nil)
-	jobstest.Must(t, err)
+	jobstest.Do(t, p, audit, l)
 	if len(l.Queue) != 1 {
 		t.Fatalf("the audit puts %+v", l.Queue)
 	}
 	openClaim(t, f.Fleet, "another")
-	m := l.Queue[0]
-	l.Queue, l.Delays = nil, nil
-	_, err = p.Do(t.Context(), m, l, nil)
-	jobstest.Must(t, err)
+	m, _, _ := l.Take()
+	jobstest.Do(t, p, m, l)
 	if len(l.Queue) != 1 {
 		t.Fatalf("the follow-up puts %+v", l.Queue)
 	}
@@ -185,9 +173,7 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	member := w.Member(w.Devices[0], f.Readings)
-	_, err := p.Rewind(t.Context(), member, jobs.Rewound{To: 1, At: time.Now(), By: "a test", Mark: "first"})
-	jobstest.Must(t, err)
+	rewound(t, f, p, time.Now(), "first")
 	m := f.Audit(jobs.Refold)
 	m.Mark = "first"
 	q := claimsHold(t, f, atReadings(f.Readings, func(n int) {
@@ -197,17 +183,14 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	}))
 	q.Portion = 20
 	l := &jobstest.Line{}
-	_, err = q.Do(t.Context(), m, l, nil)
-	jobstest.Must(t, err)
+	jobstest.Do(t, q, m, l)
 	row := f.Track(t, w.Devices[0])
 	if mark := row.Get("RefoldMark").Text(); len(l.Queue) != 1 || l.Queue[0].Mark != mark || mark == "first" {
 		t.Fatalf("it puts %+v, and the row has the mark %s", l.Queue, mark)
 	}
 	openClaim(t, f, "")
 	l.Work(t, p)
-	if row := f.Track(t, w.Devices[0]); row.Get("Refold").Text() != "" {
-		t.Errorf("the cursor is %s", row.Get("Refold").Text())
-	}
+	wantRows(t, f, w.Devices[0], 60)
 }
 
 // TestAuditDoesNotOutrankAJobUnderWay where it changes the row alone.
@@ -218,8 +201,7 @@ func TestAuditDoesNotOutrankAJobUnderWay(t *testing.T) {
 	jobstest.Must(t, f.Drain(t.Context(), p))
 	openClaim(t, f, "under way")
 	l := &jobstest.Line{}
-	_, err := p.Do(t.Context(), f.Audit(jobs.Full), l, nil)
-	jobstest.Must(t, err)
+	jobstest.Do(t, p, f.Audit(jobs.Full), l)
 	row := f.Track(t, w.Devices[0])
 	if row.Get("Claim").Text() != "under way" || len(l.Queue) != 1 {
 		t.Errorf("the claim is %q, and the audit puts %+v", row.Get("Claim").Text(), l.Queue)
@@ -233,7 +215,8 @@ func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 	f := w.NewFleet(t)
 	live := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), live))
-	audit := claimsHold(t, f, atReadings(f.Readings, busily(t, f, live)))
+	busy, _ := busily(t, f, live)
+	audit := claimsHold(t, f, atReadings(f.Readings, busy))
 	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
 	row := f.Track(t, w.Devices[0])
 	if err != nil || r.Overtaken != 0 || row.Get("LedgerFrom").Int() == 0 {
@@ -246,22 +229,12 @@ func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 	const rows, most = 400, 100
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
-	f := seedDevice(t, 1, func(int) tables.Entity {
-		e := tables.Entity{RowKey: tables.TicksOf(time.Now().Add(-time.Hour)).String()}
-		e.Set("temperature", tables.Double(1))
-		return e
-	})
+	f := seedDevice(t, 1, func(int) tables.Entity { return temperature(time.Now().Add(-time.Hour), 1) })
 	live := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), live))
-	table := f.World.Connect(t, nil).Table("own")
-	for n := range rows {
-		e := tables.Entity{PartitionKey: string(f.World.Devices[0]),
-			RowKey: tables.TicksOf(start.Add(time.Duration(n) * time.Minute)).String()}
-		e.Set("temperature", tables.Double(float64(n)))
-		_, err := table.Do(t.Context(), tables.Insert(e))
-		jobstest.Must(t, err)
-	}
-	audit := claimsHold(t, f, atReadings(f.Readings, busily(t, f, live)))
+	send(t, f, rows, func(n int) tables.Entity { return temperature(start.Add(time.Duration(n)*time.Minute), float64(n)) })
+	busy, _ := busily(t, f, live)
+	audit := claimsHold(t, f, atReadings(f.Readings, busy))
 	audit.Portion, audit.Most = 50, most
 	l := &jobstest.Line{}
 	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), l, nil)
@@ -276,9 +249,7 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 	calm := f.World.NewFleetOf(t, f.Readings)
 	jobstest.Must(t, f.Drain(t.Context(), live))
 	jobstest.Must(t, calm.Drain(t.Context(), calm.Pipeline(t, nil)))
-	if d := jobstest.Differ(settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t))); d != "" {
-		t.Error(d)
-	}
+	jobstest.SameEnds(t, settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t)))
 }
 
 func floorDay(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
@@ -294,15 +265,12 @@ func TestFollowUpIsNotDoneByALaterClaimOfAnAudit(t *testing.T) {
 	for _, claim := range []string{"one", "audit-another"} {
 		openClaim(t, f, claim)
 		m, _, _ := l.Take()
-		_, err := p.Do(t.Context(), m, l, nil)
-		jobstest.Must(t, err)
+		jobstest.Do(t, p, m, l)
 		if len(l.Queue) != 1 {
 			t.Fatalf("under the claim %s the job puts %+v", claim, l.Queue)
 		}
 	}
 	openClaim(t, f, "")
 	l.Work(t, p)
-	if row := f.Track(t, w.Devices[0]); row.Get("Rows").Int() != 20 {
-		t.Errorf("%d rows are folded", row.Get("Rows").Int())
-	}
+	wantRows(t, f, w.Devices[0], 20)
 }

@@ -92,21 +92,13 @@ func TestNothingStandsStill(t *testing.T) {
 			}
 		}
 		t.Logf("%d workers died; raised: %v", c.died.Load(), raised)
-		calm := w.NewFleetOf(t, readings)
-		q := calm.Pipeline(t, nil)
-		s.apply(t, q)
-		jobstest.Must(t, calm.Drain(t.Context(), q))
-		if d := jobstest.Differ(s.outputs(f.Ends(t)), s.outputs(calm.Ends(t))); d != "" {
-			t.Error(d)
-		}
+		calm := s.sameAsNew(t, f)
 		if !archived {
 			return
 		}
 		alone, readCalm := archiving(t, calm, readings+"calm")
 		alone.Names = w.NewFleetOf(t, readings).Names
 		jobstest.Must(t, calm.Drain(t.Context(), alone))
-		if d := jobstest.Differ(read(), readCalm()); d != "" {
-			t.Error("the archive: ", d)
-		}
+		jobstest.SameEnds(t, read(), readCalm(), "the archive")
 	})
 }

@@ -27,12 +27,9 @@ func TestAnOutputOfAnUndeclaredTableFailsItsDevice(t *testing.T) {
 	if err != nil || len(r.Failed) != 1 {
 		t.Errorf("the device has not failed: %+v, %v", r, err)
 	}
-	for page, err := range w.Connect(t, nil).Table(f.Names.Rollups()).Rows(t.Context(),
-		tables.Query{Range: tables.Partition("t0!stray")}) {
-		jobstest.Must(t, err)
-		if len(page.Rows) > 0 {
-			t.Error("the output went to rollups")
-		}
+	q := tables.Query{Range: tables.Partition("t0!stray")}
+	if rows := jobstest.Rows(t, w.Connect(t, nil).Table(f.Names.Rollups()), q); len(rows) > 0 {
+		t.Error("the output went to rollups")
 	}
 }
 

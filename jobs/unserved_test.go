@@ -25,35 +25,28 @@ func (deadPut) Put(context.Context, jobs.Message, time.Duration) error { return 
 // has the mark's message. The job that comes in its place puts that message, and does
 // not wait for the mark to expire.
 func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
-	drained := func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
-		jobstest.Must(t, f.Drain(t.Context(), p))
-	}
 	for name, prepare := range map[string]func(*testing.T, *jobstest.Fleet, *jobs.Pipeline) jobs.Message{
 		"a chain begins": func(_ *testing.T, f *jobstest.Fleet, _ *jobs.Pipeline) jobs.Message { return f.Message() },
 		"a chain goes on": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
 			l := &jobstest.Line{}
-			_, err := p.Do(t.Context(), f.Message(), l, nil)
-			jobstest.Must(t, err)
+			jobstest.Do(t, p, f.Message(), l)
 			return l.Queue[0]
 		},
 		"settings have changed": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
-			drained(t, f, p)
+			jobstest.Must(t, f.Drain(t.Context(), p))
 			p.Settings = "latest:2,rollup:2"
 			return f.Message()
 		},
 		"a refold goes on": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
-			drained(t, f, p)
-			rewind(t, f, p, time.Time{})
-			m := f.Audit(jobs.Refold)
-			m.Mark = "rewound"
-			return m
+			jobstest.Must(t, f.Drain(t.Context(), p))
+			return rewind(t, f, p, time.Time{})
 		},
 		"an audit leaves late rows": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
 			f.World.Insert(t, "unserved", func(n int) bool { return n != 5 })
 			f.Readings = "unserved"
 			*f = *f.World.NewFleetOf(t, "unserved")
 			p.Names = f.Names
-			drained(t, f, p)
+			jobstest.Must(t, f.Drain(t.Context(), p))
 			f.World.Insert(t, "unserved", func(n int) bool { return n == 5 })
 			p.Portion, p.Most = 3, 3
 			return f.Audit(jobs.Full)
@@ -61,7 +54,7 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 		"the backfill was raised": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
 			admits := 24 * time.Hour
 			p.Admits = func(schema.EnrollmentID) time.Duration { return admits }
-			drained(t, f, p)
+			jobstest.Must(t, f.Drain(t.Context(), p))
 			_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil) // cuts the ledger
 			jobstest.Must(t, err)
 			admits = 20 * 24 * time.Hour
@@ -83,11 +76,7 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 			if n := l.Work(t, p); n > 40 {
 				t.Errorf("%d jobs were done", n)
 			}
-			row := f.Track(t, w.Devices[0])
-			if row.Get("Rows").Int() != 60 || row.Get("ChainMark").Text() != "" || row.Get("Refold").Text() != "" {
-				t.Errorf("%d rows are folded, the chain is %q, the cursor %q", row.Get("Rows").Int(), row.Get("ChainMark").Text(),
-					row.Get("Refold").Text())
-			}
+			wantRows(t, f, w.Devices[0], 60)
 			sameAsNew(t, f, p)
 		})
 	}
@@ -100,9 +89,7 @@ func TestRefoldGoesOnAfterAFailureOfStorage(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	rewind(t, f, p, time.Now().Add(-6*24*time.Hour))
-	m := f.Audit(jobs.Refold)
-	m.Mark = "rewound"
+	m := rewind(t, f, p, time.Now().Add(-6*24*time.Hour))
 	var reads atomic.Int32
 	failing := claimsHold(t, f, func(r *http.Request) (*http.Response, error) {
 		if strings.Contains(r.URL.Path, "/"+f.Readings+"(") && reads.Add(1) > 1 {
@@ -117,7 +104,5 @@ func TestRefoldGoesOnAfterAFailureOfStorage(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	l.Work(t, p)
-	if row := f.Track(t, w.Devices[0]); row.Get("Refold").Text() != "" {
-		t.Errorf("the cursor is %q", row.Get("Refold").Text())
-	}
+	wantRows(t, f, w.Devices[0], 60)
 }

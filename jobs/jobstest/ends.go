@@ -15,52 +15,60 @@ import (
 )
 
 // Ends are all outputs and checkpoints, but for what tells who wrote them when.
-func (f *Fleet) Ends(t *testing.T) map[string]string {
+func (f *Fleet) Ends(t testing.TB) map[string]string {
 	t.Helper()
 	client, out := f.World.Connect(t, nil), map[string]string{}
 	for _, name := range append(processors.Outputs(f.Names), f.Names.Partitions("live"), f.Names.Rejects()) {
-		for page, err := range client.Table(name).Rows(t.Context(), tables.Query{}) {
-			Must(t, err)
-			for _, e := range page.Rows {
-				key := e.RowKey
-				if name == f.Names.Rejects() { // slots follow from who came first
-					key = e.Get("Row").Text()
-				}
-				values := map[string]string{}
-				for _, p := range e.Properties {
-					switch p.Name {
-					case schema.TrackFence, schema.TrackGeneration, schema.TrackClaim, schema.TrackClaimUntil, schema.TrackTakeovers,
-						schema.TrackCommitted, schema.TrackOpen, schema.TrackChainMark, schema.TrackChainUntil, schema.TrackRefoldMark,
-						schema.TrackRefoldUntil, schema.TrackRefoldRow, schema.TrackRefoldLedger, schema.TrackRefoldRejects,
-						schema.TrackRegained, "At", "Number", jobs.FenceProperty:
-						continue
-					case schema.TrackAttempts, schema.TrackHeld, schema.TrackHeldUntil:
-						if row := e.Get(schema.TrackAttempts); row.Int() == 0 {
-							continue // it has failed, and is well
-						}
-					}
-					if strings.HasPrefix(p.Name, schema.TrackRefolded) || strings.HasPrefix(p.Name, schema.TrackRebuilt) {
-						continue // how far a refold has got
-					}
-					values[p.Name] = p.Value.String()
-					if b := p.Value.Binary(); b != nil {
-						values[p.Name] = fmt.Sprintf("%x", b)
-					}
-				}
-				if len(values) == 0 {
-					continue // an output without sensors
-				}
-				var text strings.Builder
-				for _, n := range slices.Sorted(maps.Keys(values)) {
-					fmt.Fprintf(&text, " %s=%s", n, values[n])
-				}
-				key = strings.TrimPrefix(name, f.Names.Fleet()[:len(f.Names.Fleet())-len("fleet")]) + "/" + e.PartitionKey + "/" +
-					key
-				out[key] = strings.TrimPrefix(out[key]+" and again"+text.String(), " and again")
+		for _, e := range Rows(t, client.Table(name), tables.Query{}) {
+			key := e.RowKey
+			if name == f.Names.Rejects() { // slots follow from who came first
+				key = e.Get("Row").Text()
 			}
+			text := lasting(&e)
+			if text == "" {
+				continue // an output without sensors
+			}
+			key = strings.TrimPrefix(name, strings.TrimSuffix(f.Names.Fleet(), "fleet")) + "/" + e.PartitionKey + "/" + key
+			out[key] = strings.TrimPrefix(out[key]+" and again"+text, " and again")
 		}
 	}
 	return out
+}
+
+// lasting is the properties of a row that do not depend on who wrote it when.
+func lasting(e *tables.Entity) string {
+	var all []string
+	for _, p := range e.Properties {
+		switch p.Name {
+		case schema.TrackFence, schema.TrackGeneration, schema.TrackClaim, schema.TrackClaimUntil, schema.TrackTakeovers,
+			schema.TrackCommitted, schema.TrackOpen, schema.TrackChainMark, schema.TrackChainUntil, schema.TrackRefoldMark,
+			schema.TrackRefoldUntil, schema.TrackRefoldRow, schema.TrackRefoldLedger, schema.TrackRefoldRejects,
+			schema.TrackRegained, "At", "Number", jobs.FenceProperty:
+			continue
+		case schema.TrackAttempts, schema.TrackHeld, schema.TrackHeldUntil:
+			if row := e.Get(schema.TrackAttempts); row.Int() == 0 {
+				continue // it has failed, and is well
+			}
+		}
+		if strings.HasPrefix(p.Name, schema.TrackRefolded) || strings.HasPrefix(p.Name, schema.TrackRebuilt) {
+			continue // how far a refold has got
+		}
+		value := p.Value.String()
+		if b := p.Value.Binary(); b != nil {
+			value = fmt.Sprintf("%x", b)
+		}
+		all = append(all, fmt.Sprintf(" %s=%s", p.Name, value))
+	}
+	slices.Sort(all)
+	return strings.Join(all, "")
+}
+
+// SameEnds ends the test where two ends differ.
+func SameEnds(t testing.TB, got, want map[string]string, about ...any) {
+	t.Helper()
+	if d := Differ(got, want); d != "" {
+		t.Fatal(fmt.Sprint(about...), ": ", d)
+	}
 }
 
 // Differ names the first difference between two ends.

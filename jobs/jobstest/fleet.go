@@ -28,23 +28,21 @@ type Fleet struct {
 }
 
 // NewFleet is one that reads the world's readings.
-func (w *World) NewFleet(t *testing.T) *Fleet { return w.NewFleetOf(t, w.Readings) }
+func (w *World) NewFleet(t testing.TB) *Fleet { return w.NewFleetOf(t, w.Readings) }
 
 // NewFleetOf is one that reads a readings table of its own.
-func (w *World) NewFleetOf(t *testing.T, readings string) *Fleet {
+func (w *World) NewFleetOf(t testing.TB, readings string) *Fleet {
 	t.Helper()
 	names, err := schema.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
 	Must(t, err)
-	client := w.Connect(t, nil)
 	w.Create(t, processors.Tables(names, "live")...)
-	var ops []tables.Op
+	var members []tables.Entity
 	for _, d := range w.Devices {
 		e, err := w.Member(d, readings).Entity()
 		Must(t, err)
-		ops = append(ops, tables.Insert(e))
+		members = append(members, e)
 	}
-	_, err = client.Table(names.Fleet()).Submit(t.Context(), ops)
-	Must(t, err)
+	Insert(t, w.Connect(t, nil).Table(names.Fleet()), members...)
 	return &Fleet{w, readings, names, jobs.Batch{First: w.Place(w.Devices[0]), Last: w.Place(w.Devices[len(w.Devices)-1])}}
 }
 
@@ -60,7 +58,7 @@ func (w *World) Place(d schema.DeviceID) schema.Place { return w.Member(d, "").P
 
 // Pipeline is the fleet's, as a worker with that transport has it. Its claims and
 // marks keep nobody away: both are courtesies, and whatever holds must hold without.
-func (f *Fleet) Pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeline {
+func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
 	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names, Hold: -time.Second,
 		Marks:      -time.Second,
@@ -68,7 +66,7 @@ func (f *Fleet) Pipeline(t *testing.T, through policy.Transporter) *jobs.Pipelin
 }
 
 // With is a processor with a configuration.
-func With(t *testing.T, p *jobs.Processor, c jobs.Config) jobs.Configured {
+func With(t testing.TB, p *jobs.Processor, c jobs.Config) jobs.Configured {
 	t.Helper()
 	configured, err := p.With(c, jobs.Setup{})
 	Must(t, err)
@@ -76,13 +74,12 @@ func With(t *testing.T, p *jobs.Processor, c jobs.Config) jobs.Configured {
 }
 
 // FirstHalf folds what was read an hour ago, so that there are open buckets.
-func (f *Fleet) FirstHalf(t *testing.T) {
+func (f *Fleet) FirstHalf(t testing.TB) {
 	t.Helper()
 	p := f.Pipeline(t, nil)
 	p.Settle = time.Hour
-	if _, err := p.Run(t.Context(), f.Batch); err != nil {
-		t.Fatal(err)
-	}
+	_, err := p.Run(t.Context(), f.Batch)
+	Must(t, err)
 }
 
 // patience is how often work is tried again: under random faults a job has to be
@@ -140,7 +137,7 @@ func (f *Fleet) Message() jobs.Message {
 }
 
 // Track is the tracking row of a device.
-func (f *Fleet) Track(t *testing.T, d schema.DeviceID) tables.Entity {
+func (f *Fleet) Track(t testing.TB, d schema.DeviceID) tables.Entity {
 	t.Helper()
 	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(),
 		string(f.World.Place(d).Key))

@@ -37,19 +37,32 @@ func (l *Line) Take() (m jobs.Message, delay time.Duration, ok bool) {
 	return m, delay, true
 }
 
-// Work does what was put, and what that puts, until nothing is left.
-func (l *Line) Work(t *testing.T, p *jobs.Pipeline) (done int) {
+// Work does the jobs of all messages, and of those that they put, and returns their number.
+func (l *Line) Work(t testing.TB, p *jobs.Pipeline) (done int) {
 	t.Helper()
-	for len(l.Queue) > 0 {
-		m := l.Queue[0]
-		l.Queue, l.Delays = l.Queue[1:], l.Delays[1:]
-		_, err := p.Do(t.Context(), m, l, func(context.Context, jobs.Message) error { return nil })
-		Must(t, err)
-		if done++; done > 1000 {
-			t.Fatal("there is no end of messages")
+	for ; ; done++ {
+		m, _, ok := l.Take()
+		if !ok {
+			return done
+		}
+		if r := Do(t, p, m, l); len(r.Failed) > 0 || done > 1000 {
+			t.Fatalf("job %d fails or never ends: %+v", done, r)
 		}
 	}
-	return done
+}
+
+// Work does the job of a message, and of those that follow, and returns their number.
+func Work(t testing.TB, p *jobs.Pipeline, m jobs.Message) int {
+	t.Helper()
+	return (&Line{Queue: []jobs.Message{m}, Delays: []time.Duration{0}}).Work(t, p)
+}
+
+// Do does one job, which must succeed.
+func Do(t testing.TB, p *jobs.Pipeline, m jobs.Message, put jobs.Putter) jobs.Result {
+	t.Helper()
+	r, err := p.Do(t.Context(), m, put, func(context.Context, jobs.Message) error { return nil })
+	Must(t, err)
+	return r
 }
 
 // NoPut takes messages and forgets them.

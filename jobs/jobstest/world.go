@@ -33,25 +33,23 @@ type World struct {
 }
 
 // NewWorld has readings of the last two hours.
-func NewWorld(t *testing.T, devices, rows int) *World {
+func NewWorld(t testing.TB, devices, rows int) *World {
 	t.Helper()
 	return NewWorldSince(t, 2*time.Hour, devices, rows)
 }
 
 // NewWorldSince has readings from so long ago until a minute ago, so that hours
 // and perhaps days end in between.
-func NewWorldSince(t *testing.T, since time.Duration, devices, rows int) *World {
+func NewWorldSince(t testing.TB, since time.Duration, devices, rows int) *World {
 	t.Helper()
 	return NewWorldIn(t, azuretest.Local(t), since, devices, rows)
 }
 
 // NewWorldIn is a world in an account that may be others', too.
-func NewWorldIn(t *testing.T, in azuretest.Account, since time.Duration, devices, rows int) *World {
+func NewWorldIn(t testing.TB, in azuretest.Account, since time.Duration, devices, rows int) *World {
 	t.Helper()
 	account, err := tables.ParseAccount(in.ConnectionString())
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	w := &World{Account: account, prefix: azuretest.Name("w")[:8], shared: in.Kind != azuretest.Embedded}
 	w.Readings = w.prefix + "readings"
 	now := time.Now().UTC()
@@ -84,17 +82,28 @@ func NewWorldIn(t *testing.T, in azuretest.Account, since time.Duration, devices
 }
 
 // Insert inserts the rows with the numbers that are wanted into a table.
-func (w *World) Insert(t *testing.T, readings string, wanted func(n int) bool) {
+func (w *World) Insert(t testing.TB, readings string, wanted func(n int) bool) {
 	t.Helper()
 	w.Create(t, readings)
-	table := w.Connect(t, nil).Table(readings)
+	var all []tables.Entity
 	for _, rows := range w.Rows {
-		var ops []tables.Op
 		for n, e := range rows {
 			if wanted(n) {
-				ops = append(ops, tables.Insert(e))
+				all = append(all, e)
 			}
 		}
+	}
+	Insert(t, w.Connect(t, nil).Table(readings), all...)
+}
+
+// Insert inserts entities of any partitions.
+func Insert(t testing.TB, table *tables.Table, all ...tables.Entity) {
+	t.Helper()
+	byPartition := map[string][]tables.Op{}
+	for _, e := range all {
+		byPartition[e.PartitionKey] = append(byPartition[e.PartitionKey], tables.Insert(e))
+	}
+	for _, ops := range byPartition {
 		groups, err := tables.Cut(ops)
 		Must(t, err)
 		for _, g := range groups {
@@ -104,9 +113,19 @@ func (w *World) Insert(t *testing.T, readings string, wanted func(n int) bool) {
 	}
 }
 
+// Rows reads all rows that a query asks for.
+func Rows(t testing.TB, table *tables.Table, q tables.Query) (all []tables.Entity) {
+	t.Helper()
+	for page, err := range table.Rows(t.Context(), q) {
+		Must(t, err)
+		all = append(all, page.Rows...)
+	}
+	return all
+}
+
 // Create makes tables, which are deleted when the test is over if others use the
 // account, too.
-func (w *World) Create(t *testing.T, names ...string) {
+func (w *World) Create(t testing.TB, names ...string) {
 	t.Helper()
 	client := w.Connect(t, nil)
 	for _, name := range names {
@@ -119,7 +138,7 @@ func (w *World) Create(t *testing.T, names ...string) {
 }
 
 // Must ends the test on an error.
-func Must(t *testing.T, err error) {
+func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +147,7 @@ func Must(t *testing.T, err error) {
 
 // Connect gives a client that tries everything once, so that a fault is met by
 // the job and not by the SDK.
-func (w *World) Connect(t *testing.T, through policy.Transporter) *tables.Client {
+func (w *World) Connect(t testing.TB, through policy.Transporter) *tables.Client {
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
