@@ -21,6 +21,14 @@
 // structured (checksummed) bodies; functions in $filter; $metadata and the service
 // document of tables. Atom is refused with 415, as Azure does today.
 //
+// # Bounds
+//
+// A server has 4,096 connections, and 1,024 from one address (a /64 of IPv6). Beyond
+// that, the one that has been without a request for the longest time is closed. A head has
+// up to 64 KiB and 30 s to arrive; a body has 30 s, and 30 s more for each 256 KiB.
+// Bodies in memory take up to 64 MiB, those of SAS 48 MiB, those of one SAS 10 MiB:
+// beyond that the answer is 503 ServerBusy with Retry-After.
+//
 // # Differences from Azure
 //
 // These make tests and small machines easier:
@@ -28,7 +36,7 @@
 //     answers 409 (TableBeingDeleted …) for half a minute or more.
 //   - A change of stored access policies is in force when it is answered. On Azure
 //     it takes up to 30 s.
-//   - There is no throttling: no 503 ServerBusy and no limit on requests per second.
+//   - There is no throttling: no limit on requests per second.
 //   - A page of rows ends after 1,000 rows, near 4 MiB, or after 5 s. Azure also
 //     ends pages, even empty ones, where a partition moves to another server.
 //   - x-ms-version may be any date. The behavior is that of the newest version.

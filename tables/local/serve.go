@@ -55,7 +55,7 @@ const (
 	headTimeout = 30 * time.Second
 	idleTimeout = 5 * time.Minute
 	stopTimeout = 10 * time.Second
-	maxHead     = 256 << 10 // bytes; the handler has a lower limit, with Azure's error
+	maxHead     = 64 << 10 // bytes; those of SDKs are below 4 KiB
 )
 
 // Serve answers requests on all listeners until ctx ends, then lets running
@@ -64,6 +64,7 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
+	open := newConnections(maxConnections, maxConnectionsPerAddress)
 	running.Go(func() { s.queue.Sweep(ctx, s.config.Log) })
 	for _, one := range []struct {
 		on func(Listeners) net.Listener
@@ -73,11 +74,10 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 		{func(l Listeners) net.Listener { return l.Queue }, s.Queues()},
 		{func(l Listeners) net.Listener { return l.Table }, s.Tables()},
 	} {
-		idle := &unused{conns: map[net.Conn]bool{}}
 		server := &http.Server{Handler: one.by, ReadHeaderTimeout: headTimeout, IdleTimeout: idleTimeout,
 			MaxHeaderBytes: maxHead, ErrorLog: slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-			ConnState: idle.note}
-		server.RegisterOnShutdown(idle.close)
+			ConnState: open.note}
+		server.RegisterOnShutdown(open.closeUnused)
 		for _, l := range all {
 			running.Go(func() { stop(server.Serve(one.on(l))) })
 		}

@@ -15,6 +15,7 @@ import (
 	"furrow/tables/local/internal/queue"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/table"
+	"furrow/tables/local/internal/wire"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -37,6 +38,7 @@ type Config struct {
 type Server struct {
 	config Config
 	store  *store.Store
+	bodies *wire.Bodies
 	table  *table.Service
 	queue  *queue.Service
 	blob   *blob.Service
@@ -60,7 +62,7 @@ func Open(c Config) (*Server, error) {
 	if err := makeDir(c.Dir); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c}
+	s := &Server{config: c, bodies: wire.NewBodies()}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("storage directory %s: %w", c.Dir, errors.Join(err, s.Close()))
 	}
@@ -113,13 +115,18 @@ func (s *Server) Account() string { return s.config.Account }
 func (s *Server) Key() string { return base64.StdEncoding.EncodeToString(s.config.Key) }
 
 // Tables returns the handler of the Table service, under /{account}/.
-func (s *Server) Tables() http.Handler { return s.table.Handler(time.Now, s.config.Log) }
+func (s *Server) Tables() http.Handler { return s.bounded(s.table.Handler(time.Now, s.config.Log)) }
 
 // Queues returns the handler of the Queue service, under /{account}/.
-func (s *Server) Queues() http.Handler { return s.queue.Handler(s.config.Log) }
+func (s *Server) Queues() http.Handler { return s.bounded(s.queue.Handler(s.config.Log)) }
 
 // Blobs returns the handler of the Blob service, under /{account}/.
-func (s *Server) Blobs() http.Handler { return s.blob.Handler(time.Now, s.config.Log) }
+func (s *Server) Blobs() http.Handler { return s.bounded(s.blob.Handler(time.Now, s.config.Log)) }
+
+func (s *Server) bounded(h *wire.Handler) http.Handler {
+	h.Bodies = s.bodies
+	return h
+}
 
 // Close releases the directory. No handler may be running any more.
 func (s *Server) Close() error {

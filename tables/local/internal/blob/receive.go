@@ -103,6 +103,9 @@ func (s *sums) set(h http.Header) {
 
 // receive reads and checks a body. The caller discards the draft.
 func (s *Service) receive(r *wire.Request, sums *sums) (*content.Draft, error) {
+	if err := r.Hold(min(r.ContentLength, 2*content.Inline)); err != nil {
+		return nil, err
+	}
 	draft, err := s.content.Write(sums, r.ContentLength)
 	if sums.failed != nil || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, wire.BodyError(sums.failed)

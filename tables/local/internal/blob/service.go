@@ -49,7 +49,7 @@ func New(s *store.Store, fs vfs.FS, dir, account string, key []byte) (*Service, 
 }
 
 // Handler serves the service over HTTP.
-func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
+func (s *Service) Handler(now func() time.Time, log *slog.Logger) *wire.Handler {
 	router := s.router()
 	serve := func(w http.ResponseWriter, r *wire.Request) error {
 		err := router.Serve(w, r)

@@ -8,7 +8,6 @@ package queue
 
 import (
 	"log/slog"
-	"net/http"
 	"sync"
 	"time"
 
@@ -38,7 +37,7 @@ func New(s *store.Store, account string, key []byte, now func() time.Time) (*Ser
 }
 
 // Handler serves the service over HTTP.
-func (s *Service) Handler(log *slog.Logger) http.Handler {
+func (s *Service) Handler(log *slog.Logger) *wire.Handler {
 	return &wire.Handler{Service: wire.Queue, Account: s.auth.Account, Now: s.now, Log: log, Serve: s.router().Serve}
 }
 

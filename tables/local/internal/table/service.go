@@ -39,7 +39,7 @@ func New(s *store.Store, account string, key []byte) (*Service, error) {
 }
 
 // Handler serves the service over HTTP.
-func (s *Service) Handler(now func() time.Time, log *slog.Logger) http.Handler {
+func (s *Service) Handler(now func() time.Time, log *slog.Logger) *wire.Handler {
 	return &wire.Handler{Service: wire.Table, Account: s.auth.Account, Now: now, Log: log, Serve: s.router().Serve}
 }
 

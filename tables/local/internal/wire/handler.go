@@ -26,12 +26,14 @@ type Handler struct {
 	Account string
 	Now     func() time.Time
 	Log     *slog.Logger
+	Bodies  *Bodies
 	Serve   func(w http.ResponseWriter, r *Request) error
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
-		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr)}
+		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr), bodies: h.Bodies}
+	defer r.release()
 	h.setHeaders(w, r)
 	defer h.recover(w, r)
 	err := r.parse(h.Account)
@@ -45,6 +47,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	if e.Status == http.StatusInternalServerError {
 		h.Log.Error("request failed", "service", h.Service, "operation", r.Operation, "method", hr.Method,
 			"path", hr.URL.Path, "request", r.ID, "err", err)
+	}
+	if e == errBusy {
+		Set(w.Header(), "Retry-After", "1")
 	}
 	if e != errBodySlow {
 		h.drain(w, hr)

@@ -36,6 +36,9 @@ type Request struct {
 	Clock   func() time.Time
 
 	Operation string // name, once it is known; for the log
+
+	bodies *Bodies
+	held   int64 // bytes that it holds of them
 }
 
 var (
@@ -148,12 +151,17 @@ func (r *Request) address() error {
 }
 
 // ReadBody reads the whole body, up to max bytes. It allocates memory as bytes
-// arrive, and does not trust Content-Length.
+// arrive, and does not trust Content-Length. It returns an error of status 503 if
+// other bodies take too much memory.
 func (r *Request) ReadBody(max int64) ([]byte, error) {
 	if r.ContentLength > max {
 		return nil, TooLarge(max)
 	}
-	buf := make([]byte, 0, min(uint64(r.ContentLength), 128<<10)+1)
+	size := int64(min(uint64(r.ContentLength), 128<<10)) + 1
+	if err := r.Hold(size); err != nil {
+		return nil, err
+	}
+	buf := make([]byte, 0, size)
 	for {
 		n, err := r.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -167,7 +175,12 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 			return nil, BodyError(err)
 		}
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			more := min(size, max+1-size)
+			if err := r.Hold(more); err != nil {
+				return nil, err
+			}
+			size += more
+			buf = append(make([]byte, 0, size), buf...)
 		}
 	}
 }

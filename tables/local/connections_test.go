@@ -1,0 +1,120 @@
+package local
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// served counts and answers requests on at most max connections.
+func served(t *testing.T, max, perAddress int) (address string, c *connections) {
+	c = newConnections(max, perAddress)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ConnState: c.note, Handler: http.HandlerFunc(
+		func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	t.Cleanup(func() { server.Close(); <-done })
+	return l.Addr().String(), c
+}
+
+// dialFrom connects from an address of the loopback network, and sends text.
+func dialFrom(t *testing.T, from, to, text string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", to)
+	if err != nil {
+		t.Skipf("not on this system: %v", err) // outside of Linux the loopback network may have one address
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(conn, text)
+	return conn
+}
+
+const whole = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+// answered reports whether a request is answered, and its connection stays open.
+func answered(conn net.Conn) bool {
+	r, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	return err == nil && r.StatusCode == http.StatusOK
+}
+
+func closed(conn net.Conn) bool {
+	_, err := conn.Read(make([]byte, 1))
+	return err != nil
+}
+
+// until waits for so many open connections.
+func (c *connections) until(t *testing.T, open int) {
+	t.Helper()
+	for range 10_000 {
+		c.mu.Lock()
+		n := len(c.open)
+		c.mu.Unlock()
+		if n == open {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("never %d connections", open)
+}
+
+func TestIdleAndStalledConnectionsGiveWay(t *testing.T) {
+	to, c := served(t, 4, 4)
+	silent := dialFrom(t, "127.0.0.1", to, "")
+	c.until(t, 1)
+	stalled := dialFrom(t, "127.0.0.1", to, "GET / HTTP/1.1\r\nHost:")
+	c.until(t, 2)
+	idle := dialFrom(t, "127.0.0.2", to, whole)
+	if !answered(idle) {
+		t.Fatal("no answer")
+	}
+	busy := dialFrom(t, "127.0.0.2", to, "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1")
+	for !c.busy(1) {
+		time.Sleep(time.Millisecond)
+	}
+	for i, first := range []net.Conn{silent, stalled, idle} {
+		if conn := dialFrom(t, "127.0.0.3", to, whole); !answered(conn) {
+			t.Fatalf("connection %d beyond the bound has no answer", i)
+		}
+		if !closed(first) {
+			t.Errorf("connection %d is still open", i)
+		}
+	}
+	fmt.Fprint(busy, "23456789")
+	if !answered(busy) {
+		t.Error("a connection with a request was closed")
+	}
+}
+
+// busy reports whether n connections have requests.
+func (c *connections) busy(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.open)-c.waiting.Len() == n
+}
+
+func TestOneAddressTakesNoMoreThanItsShare(t *testing.T) {
+	to, c := served(t, 4, 2)
+	const head = "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1"
+	dialFrom(t, "127.0.0.1", to, head)
+	dialFrom(t, "127.0.0.1", to, head)
+	for !c.busy(2) {
+		time.Sleep(time.Millisecond)
+	}
+	if conn := dialFrom(t, "127.0.0.1", to, whole); !closed(conn) {
+		t.Error("a third connection of one address is served")
+	}
+	if conn := dialFrom(t, "127.0.0.2", to, whole); !answered(conn) {
+		t.Error("another address is not served")
+	}
+}
