@@ -22,7 +22,7 @@ const (
 
 var month = schema.Month{Year: 2026, Month: 3}
 
-// A fixture is storage with readings and outputs that were written down by hand.
+// A fixture is storage with handwritten readings and outputs.
 type fixture struct {
 	t      *testing.T
 	client *tables.Client
@@ -36,7 +36,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// at is a time of the day, as row keys and outputs have it.
+// at returns a time of the day.
 func at(clock string) tables.Ticks {
 	t, err := time.Parse("2006-01-02 15:04:05", day+" "+clock)
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *fixture) remove(table, pk, rk string) {
 	must(w.t, err)
 }
 
-// send sends a row as a device does, and storage takes it.
+// send sends a row as a device does. Storage accepts it.
 func (w *fixture) send(device schema.DeviceID, rk, values string) {
 	w.t.Helper()
 	take := func(*http.Request) (*http.Response, error) {
@@ -93,7 +93,7 @@ func (w *fixture) post(answer roundTrip, body string) {
 	must(w.t, resp.Body.Close())
 }
 
-// newFixture has two devices of a tenant each, with outputs that are right.
+// newFixture returns two devices of different tenants, with correct outputs.
 func newFixture(t *testing.T) *fixture {
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
 	must(t, err)
@@ -104,8 +104,8 @@ func newFixture(t *testing.T) *fixture {
 	for _, table := range []string{"readings", "fleet", "partitionslive", "latest", "rollups", "rejects"} {
 		must(t, w.client.Table(table).Create(t.Context()))
 	}
-	for device, tenant := range map[schema.DeviceID]schema.Tenant{pump: "contoso", lift: "fabrikam"} {
-		e, err := schema.Member{Month: month, Device: device, Tenant: tenant, Readings: "readings"}.Entity()
+	for _, device := range []schema.DeviceID{pump, lift} {
+		e, err := schema.Member{Month: month, Device: device, Tenant: tenantOf(device), Readings: "readings"}.Entity()
 		must(t, err)
 		_, err = w.client.Table("fleet").Do(t.Context(), tables.Insert(e))
 		must(t, err)
@@ -118,8 +118,8 @@ func newFixture(t *testing.T) *fixture {
 	return w
 }
 
-// readings are a few, with a text that is a number, an object, a repeat, a value that is
-// rejected, and one whose time is not yet come.
+// readings stores a few, among them a number sent as text, an object, two at the same time, one that is
+// rejected, and one in the future.
 func (w *fixture) readings() {
 	for clock, values := range map[string]string{
 		"10:00:10": `"t":1.5,"lid":"open"`,
@@ -162,14 +162,15 @@ func (w *fixture) outputs() {
 
 func newestText(clock, value string) string { return `["` + at(clock).String() + `",` + value + `]` }
 
-// reject puts a row into a slot of a device's ring.
+// reject stores a rejected row in a slot of a device.
 func (w *fixture) reject(d schema.DeviceID, slot int, clock string) {
 	w.put("rejects", string(d), fmt.Sprintf("live!%02d", slot), map[string]any{"Row": at(clock).String(),
 		"Reason": "t: it is not finite"})
 }
 
-func tenantOf(d schema.DeviceID) string {
-	return map[schema.DeviceID]string{pump: "contoso", lift: "fabrikam"}[d]
+// tenantOf returns a device's tenant. That of lift has to be escaped in keys.
+func tenantOf(d schema.DeviceID) schema.Tenant {
+	return map[schema.DeviceID]schema.Tenant{pump: "contoso", lift: "Fabrikam & Söhne"}[d]
 }
 
 func (w *fixture) rollup(d schema.DeviceID, window, clock string, properties map[string]any) {
@@ -178,12 +179,14 @@ func (w *fixture) rollup(d schema.DeviceID, window, clock string, properties map
 }
 
 func rollupPartition(d schema.DeviceID, window string) string {
-	return tenantOf(d) + "!" + window + "!" + day + "!" + month.String()
+	return tenantOf(d).Key() + "!" + window + "!" + day + "!" + month.String()
 }
+
+func latestPartition(d schema.DeviceID) string { return tenantOf(d).Key() + "!" + month.String() }
 
 func (w *fixture) latest(d schema.DeviceID, properties map[string]any) {
 	properties["_fence"] = 7
-	w.put("latest", tenantOf(d)+"!"+month.String(), string(d), properties)
+	w.put("latest", latestPartition(d), string(d), properties)
 }
 
 func (w *fixture) check() Result {
@@ -193,7 +196,7 @@ func (w *fixture) check() Result {
 	return r
 }
 
-func TestWhatIsRightHasNoDifferences(t *testing.T) {
+func TestCorrectOutputsHaveNoDifferences(t *testing.T) {
 	w := newFixture(t)
 	r := w.check()
 	for _, d := range r.First {
@@ -209,7 +212,6 @@ func TestWhatIsRightHasNoDifferences(t *testing.T) {
 	}
 }
 
-// TestEveryKindOfDifferenceIsFound plants them one by one.
 func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 	type planted struct {
 		plant         func(w *fixture)
@@ -227,7 +229,7 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 		"a reading is altered": {func(w *fixture) {
 			w.put("readings", string(pump), at("12:30:00").String(), map[string]any{"t": 9.5})
 		}, "it is another reading", 0, 0},
-		"a reading is nobody's": {func(w *fixture) {
+		"a reading was sent by nobody": {func(w *fixture) {
 			w.put("readings", string(pump), at("12:40:00").String(), map[string]any{"t": 9.5})
 		}, "no device has sent it", 0, 0},
 		"a reading is not folded": {func(w *fixture) {
@@ -244,10 +246,10 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 		"a sum is wrong": {func(w *fixture) {
 			w.rollup(lift, "1d", "00:00:00", map[string]any{"t": "[2,40.000001,20,20,20,20]"})
 		}, "sum 40.000001", 0, 0},
-		"a least is wrong": {func(w *fixture) {
+		"a minimum is wrong": {func(w *fixture) {
 			w.rollup(lift, "1h", "10:00:00", map[string]any{"t": "[2,40,19,20,20,20]"})
 		}, "min 19", 0, 0},
-		"a greatest is wrong": {func(w *fixture) {
+		"a maximum is wrong": {func(w *fixture) {
 			w.rollup(lift, "1h", "10:00:00", map[string]any{"t": "[2,40,20,21,20,20]"})
 		}, "max 21", 0, 0},
 		"a first is wrong": {func(w *fixture) {
@@ -261,22 +263,20 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 		}, "should be an array of six numbers", 2, 0},
 		"a bucket is missing": {func(w *fixture) { w.remove("rollups", minute(pump), ten) },
 			"1m 2026-11-20T10:00:00Z t: it is absent", 2, 0},
-		"a bucket is there for nothing": {func(w *fixture) {
-			w.rollup(lift, "1m", "09:00:00",
-				map[string]any{"t": "[1,1,1,1,1,1]"})
-		}, "should be absent", 0,
-			1},
+		"a bucket has no readings": {func(w *fixture) {
+			w.rollup(lift, "1m", "09:00:00", map[string]any{"t": "[1,1,1,1,1,1]"})
+		}, "should be absent", 0, 1},
 		"a sensor is missing": {func(w *fixture) {
 			w.rollup(pump, "1h", "10:00:00", map[string]any{"t": "[3,0,-4,2.5,1.5,-4]", "air_p_0": "[1,7,7,7,7,7]"})
 		}, "air_p_1: it is absent", 1, 0},
 		"a bucket is in the wrong day": {func(w *fixture) {
-			w.put("rollups", "fabrikam!1m!2026-11-21!"+month.String(), string(lift)+"!"+at("10:00:00").String(),
+			w.put("rollups", strings.Replace(minute(lift), day, "2026-11-21", 1), string(lift)+"!"+at("10:00:00").String(),
 				map[string]any{"t": "[1,1,1,1,1,1]"})
-		}, "no device of that partition has such a bucket", 0, 0},
+		}, "!2026-11-21!", 0, 1},
 		"a bucket is another tenant's": {func(w *fixture) {
 			w.put("rollups", minute(lift), ten, map[string]any{"t": "[1,1,1,1,1,1]"})
-		}, "no device of that partition has such a bucket", 0, 0},
-		"a partition is nobody's": {func(w *fixture) {
+		}, "the partition has no such device", 0, 0},
+		"a partition belongs to no device": {func(w *fixture) {
 			w.put("rollups", "contoso!1m!"+day+"!2026-04", ten, map[string]any{"t": "[1,1,1,1,1,1]"})
 		}, "the partition of no device", 0, 0},
 		"latest is stale": {func(w *fixture) {
@@ -285,23 +285,23 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 		"latest has a wrong value": {func(w *fixture) {
 			w.latest(lift, map[string]any{"t": newestText("10:00:00", `"20"`)})
 		}, `latest lift:2 t: it is "20" of`, 0, 0},
-		"latest has a value for nothing": {func(w *fixture) {
+		"latest has a value that nobody sent": {func(w *fixture) {
 			w.latest(lift, map[string]any{"t": newestText("10:00:00", "20"), "lid": newestText("10:00:00", `"open"`)})
 		}, "latest lift:2 lid", 0, 0},
-		"latest is missing": {func(w *fixture) { w.remove("latest", "fabrikam!"+month.String(), string(lift)) },
+		"latest is missing": {func(w *fixture) { w.remove("latest", latestPartition(lift), string(lift)) },
 			"latest lift:2 t: it is absent", 0, 0},
 		"latest cannot be read": {func(w *fixture) {
 			w.latest(lift, map[string]any{"t": "20"})
 		}, "an array of a time and a value", 0, 0},
-		"latest has a device for nothing": {func(w *fixture) {
-			w.put("latest", "fabrikam!"+month.String(), string(pump), map[string]any{"t": newestText("10:00:00", "20")})
+		"latest has a device of another tenant": {func(w *fixture) {
+			w.put("latest", latestPartition(lift), string(pump), map[string]any{"t": newestText("10:00:00", "20")})
 		}, "the partition has no such device", 0, 0},
 		"a reject is missing": {func(w *fixture) { w.remove("rejects", string(pump), "live!00") },
 			"something of that row is to be rejected", 0, 0},
-		"a reject is there for nothing": {func(w *fixture) { w.reject(pump, 1, "10:00:10") },
+		"a reject has no reason": {func(w *fixture) { w.reject(pump, 1, "10:00:10") },
 			"nothing of that row is to be rejected", 0, 0},
-		"a reject is there twice": {func(w *fixture) { w.reject(pump, 1, "11:30:00") }, "it is there twice", 0, 0},
-		"a reject is nobody's":    {func(w *fixture) { w.reject("ghost", 0, "10:00:10") }, "rejects ghost", 0, 0},
+		"a reject is there twice":       {func(w *fixture) { w.reject(pump, 1, "11:30:00") }, "it is there twice", 0, 0},
+		"a reject belongs to no device": {func(w *fixture) { w.reject("ghost", 0, "10:00:10") }, "rejects ghost", 0, 0},
 		"a reject is not counted": {func(w *fixture) {
 			w.put("partitionslive", month.String(), "contoso!"+string(pump),
 				map[string]any{"LastReadRowKey": at("11:59:00").String()})
@@ -326,8 +326,7 @@ func TestEveryKindOfDifferenceIsFound(t *testing.T) {
 	}
 }
 
-// TestReceiptsAreOfWhatStorageHasTaken: no answer, and one that refuses, are no receipts.
-func TestReceiptsAreOfWhatStorageHasTaken(t *testing.T) {
+func TestOnlyAcknowledgedRowsHaveReceipts(t *testing.T) {
 	one := `{"PartitionKey":"pump-7","RowKey":"0639","t":1.5}`
 	two := "--batch\r\nContent-Type: application/http\r\n\r\nPOST x HTTP/1.1\r\n\r\n" + one + "\r\n--set\r\n\r\n" +
 		strings.Replace(one, "0639", "0640", 1) + "\r\n--set--\r\n"
@@ -337,15 +336,15 @@ func TestReceiptsAreOfWhatStorageHasTaken(t *testing.T) {
 		status       int
 		told         int
 	}{
-		"one":                           {one, "", 204, 1},
-		"one, echoed":                   {one, one, 201, 1},
-		"one, refused":                  {one, "", 403, 0},
-		"one, there already":            {one, "", 409, 0},
-		"several":                       {two, good + good, 202, 2},
-		"several, one refused":          {two, good + "HTTP/1.1 409 Conflict\r\n", 202, 0},
-		"several, all refused at once":  {two, "HTTP/1.1 403 Forbidden\r\n", 202, 0},
-		"several, half of them silent":  {two, good, 202, 0},
-		"several, refused on their way": {two, "", 503, 0},
+		"one":                              {one, "", 204, 1},
+		"one, echoed":                      {one, one, 201, 1},
+		"one, refused":                     {one, "", 403, 0},
+		"one, there already":               {one, "", 409, 0},
+		"several":                          {two, good + good, 202, 2},
+		"several, one refused":             {two, good + "HTTP/1.1 409 Conflict\r\n", 202, 0},
+		"several, all refused at once":     {two, "HTTP/1.1 403 Forbidden\r\n", 202, 0},
+		"several, half of them unanswered": {two, good, 202, 0},
+		"several, refused on their way":    {two, "", 503, 0},
 	} {
 		w := &fixture{t: t, config: Config{Receipts: &Receipts{}}}
 		w.post(func(r *http.Request) (*http.Response, error) {

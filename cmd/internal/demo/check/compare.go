@@ -2,192 +2,127 @@ package check
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// errEnough ends reading.
-var errEnough = errors.New("enough was read")
+// A place is the key of an output.
+type place struct {
+	partition
+	row string
+}
 
-// equalTo is how far sums may differ, as a part of what was summed: a sum depends on
-// the order a little.
-const equalTo = 1e-9
+// String names the bucket of a rollup, and is empty for latest.
+func (p place) String() string {
+	if p.window == 0 {
+		return ""
+	}
+	row, err := schema.ParseRollupRow(p.row)
+	if err != nil {
+		return p.key + " " + p.row
+	}
+	return p.window.String() + " " + row.Bucket.Time().Format("2006-01-02T15:04:05Z")
+}
 
-// compareRollups compares the rows of partitions with what is wanted, and takes out of
-// that what was found.
-func (c *checker) compareRollups(ctx context.Context, wanted map[schema.DeviceID]*expectation,
-	partitions []string) error {
-	for _, partition := range partitions {
-		parts := strings.Split(partition, "!") // tenant!window!day!month
-		err := c.outputs(ctx, c.Names.Rollups(), partition, 2, func(e tables.Entity) error {
-			device, start, _ := strings.Cut(e.RowKey, "!")
-			ticks, err := tables.ParseTicks(start)
-			b := bucket{parts[1], ticks}
-			x := wanted[schema.DeviceID(device)]
-			if len(e.Properties) == 0 && (x == nil || x.buckets[b] == nil) {
-				return nil // an output that became empty
-			}
-			if err != nil || x == nil || ticks.Time().Format("2006-01-02") != parts[2] {
-				c.found.differ(Difference{Table: c.Names.Rollups(), Device: schema.DeviceID(device), Row: partition + " " +
-					e.RowKey, Is: "there", Want: "absent: no device of that partition has such a bucket"})
-				return nil
-			}
-			c.compareBucket(x, b, e)
-			delete(x.buckets, b)
-			return nil
-		})
+// comparePartition compares the outputs of a partition with what is wanted, and removes them from that. An
+// output of many sensors is in several rows, whose keys end in a number: they are joined.
+func (c *checker) comparePartition(ctx context.Context, wanted map[schema.DeviceID]*expectation, p partition) error {
+	keyParts := 1 // device
+	if p.window > 0 {
+		keyParts = 2 // device!start
+	}
+	var row string
+	var stored []tables.Property
+	flush := func() {
+		if row != "" {
+			c.compareRow(wanted, place{p, row}, stored)
+		}
+	}
+	for e, err := range rows(ctx, c.Client.Table(p.table), tables.Query{Range: tables.Partition(p.key)}) {
 		if err != nil {
 			return err
 		}
+		c.found.count(func(r *Result) { r.OutputBytes += int64(e.Size()) })
+		key := strings.Split(e.RowKey, schema.Separator)
+		if c.Except[schema.DeviceID(key[0])] {
+			continue
+		}
+		if own := strings.Join(key[:min(len(key), keyParts)], schema.Separator); own != row {
+			flush()
+			row, stored = own, nil
+		}
+		for _, property := range e.Properties {
+			if !isReserved(property.Name) {
+				stored = append(stored, property)
+			}
+		}
 	}
+	flush()
 	return nil
 }
 
-func (c *checker) compareBucket(x *expectation, b bucket, e tables.Entity) {
-	want, is := x.buckets[b], map[string]*sums{}
-	for _, p := range e.Properties {
-		s, err := parseSums(p.Value.Text())
+func (c *checker) compareRow(wanted map[schema.DeviceID]*expectation, at place, stored []tables.Property) {
+	device, _, _ := strings.Cut(at.row, schema.Separator)
+	if x := wanted[schema.DeviceID(device)]; x != nil {
+		c.compare(x, at, stored)
+	} else if len(stored) > 0 { // an output that became empty stays as a row
+		c.found.differ(Difference{Table: at.table, Device: schema.DeviceID(device), Row: at.key + " " + at.row,
+			Is: "there", Want: "absent: the partition has no such device"})
+	}
+}
+
+// compare compares what is stored at a place with what is wanted there.
+func (c *checker) compare(x *expectation, at place, stored []tables.Property) {
+	want, is := x.outputs[at], map[string]output{}
+	delete(x.outputs, at)
+	row := at.String()
+	if want == nil {
+		row = at.key + " " + at.row // perhaps of a bucket in the wrong partition
+	}
+	differ := func(sensor, is, want string) {
+		c.found.differ(Difference{at.table, x.member.Device, row, sensor, is, want})
+	}
+	for _, p := range stored {
+		o, err := parse(at.partition, p.Value.Text())
 		if err != nil {
-			c.differ(x.member, c.Names.Rollups(), b.String(), p.Name, p.Value.Text(), "an array of six numbers")
+			differ(p.Name, p.Value.Text(), err.Error())
 			continue
 		}
-		is[p.Name] = s
+		is[p.Name] = o
 	}
 	few, many := 0, 0
 	for name, w := range want {
 		got := is[name]
 		if got == nil {
-			c.differ(x.member, c.Names.Rollups(), b.String(), name, "absent", w.String())
-			few = max(few, w.count)
+			differ(name, "absent", w.String())
+			few = max(few, w.readings())
 			continue
 		}
-		if !got.equal(w) {
-			c.differ(x.member, c.Names.Rollups(), b.String(), name, got.String(), w.String())
+		if !w.equals(got) {
+			differ(name, got.String(), w.String())
 		}
-		few, many = max(few, w.count-got.count), max(many, got.count-w.count)
+		few, many = max(few, w.readings()-got.readings()), max(many, got.readings()-w.readings())
 	}
 	for name, got := range is {
 		if want[name] == nil {
-			c.differ(x.member, c.Names.Rollups(), b.String(), name, got.String(), "absent")
-			many = max(many, got.count)
+			differ(name, got.String(), "absent")
+			many = max(many, got.readings())
 		}
 	}
-	c.found.amiss(b.window, few, many)
-	c.found.count(func(r *Result) {
-		r.Buckets[b.window]++
-		r.Aggregates += len(is)
-	})
+	c.found.compared(at.window, len(stored), few, many)
 }
 
-func (s *sums) equal(w *sums) bool {
-	return s.count == w.count && math.Abs(s.sum-w.sum) <= equalTo*w.size &&
-		s.min == w.min && s.max == w.max && s.first == w.first && s.last == w.last
-}
+// rejectSlots is how many rejects of a device a pipeline keeps.
+const rejectSlots = 100
 
-func (s *sums) String() string {
-	return fmt.Sprintf("[count %d, sum %s, min %s, max %s, first %s, last %s]", s.count,
-		numberText(s.sum), numberText(s.min), numberText(s.max), numberText(s.first), numberText(s.last))
-}
+const noReject = "absent: nothing of that row is to be rejected"
 
-func parseSums(text string) (*sums, error) {
-	var all []float64
-	if err := json.Unmarshal([]byte(text), &all); err != nil || len(all) != 6 {
-		return nil, errors.New("not an array of six numbers")
-	}
-	return &sums{count: int(all[0]), sum: all[1], min: all[2], max: all[3], first: all[4], last: all[5]}, nil
-}
-
-// missing are the buckets that no row was found for.
-func (c *checker) missing(x *expectation) {
-	for b, want := range x.buckets {
-		few := 0
-		for name, w := range want {
-			c.differ(x.member, c.Names.Rollups(), b.String(), name, "absent", w.String())
-			few = max(few, w.count)
-		}
-		c.found.amiss(b.window, few, 0)
-	}
-	for name, want := range x.newest {
-		c.differ(x.member, c.Names.Latest(), "", name, "absent", want.String())
-	}
-}
-
-func (n newest) String() string { return fmt.Sprintf("%s of %s", n.value, n.at) }
-
-func (c *checker) compareLatest(ctx context.Context, wanted map[schema.DeviceID]*expectation,
-	partitions []string) error {
-	for _, partition := range partitions {
-		err := c.outputs(ctx, c.Names.Latest(), partition, 1, func(e tables.Entity) error {
-			x := wanted[schema.DeviceID(e.RowKey)]
-			if x == nil && len(e.Properties) == 0 {
-				return nil
-			}
-			if x == nil {
-				c.found.differ(Difference{Table: c.Names.Latest(), Device: schema.DeviceID(e.RowKey), Row: partition, Is: "there",
-					Want: "absent: the partition has no such device"})
-				return nil
-			}
-			c.compareNewest(x, e)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *checker) compareNewest(x *expectation, e tables.Entity) {
-	for _, p := range e.Properties {
-		want, wanted := x.newest[p.Name]
-		got, err := parseNewest(p.Value.Text())
-		switch {
-		case err != nil:
-			c.differ(x.member, c.Names.Latest(), "", p.Name, p.Value.Text(), "an array of a time and a value")
-		case !wanted:
-			c.differ(x.member, c.Names.Latest(), "", p.Name, got.String(), "absent")
-		case got != want:
-			c.differ(x.member, c.Names.Latest(), "", p.Name, got.String(), want.String())
-		}
-		delete(x.newest, p.Name)
-		c.found.count(func(r *Result) { r.Latest++ })
-	}
-}
-
-// parseNewest reads ["0639…", 21.5] and ["0639…", "open"].
-func parseNewest(text string) (n newest, err error) {
-	var parts []any
-	if err := json.Unmarshal([]byte(text), &parts); err != nil || len(parts) != 2 {
-		return n, errors.New("not an array of two")
-	}
-	at, ok := parts[0].(string)
-	n.at = at
-	switch v := parts[1].(type) {
-	case float64:
-		n.isNumber, n.number = true, v
-	case string:
-		n.text = v
-	default:
-		ok = false
-	}
-	if !ok {
-		return n, errors.New("not a time and a value")
-	}
-	return n, nil
-}
-
-// slots is how many rejects a pipeline keeps of a device.
-const slots = 100
-
-// compareRejects compares which rows of a device are rejected: all of them are
-// counted, and the newest are kept. Once a ring has dropped some, an audit cannot
-// tell whether it meets them again, and may count as many more as it found late rows.
+// compareRejects compares which rows of a device are rejected: all are counted, and the newest are kept.
+// Once some were dropped, an audit cannot tell whether it has seen a row before, and may count the late rows
+// once more.
 func (c *checker) compareRejects(x *expectation) {
 	c.found.mu.Lock()
 	own := c.rejects[x.member.Device]
@@ -195,32 +130,31 @@ func (c *checker) compareRejects(x *expectation) {
 	c.found.mu.Unlock()
 	t, want := c.tracks[x.member.Device], int64(len(x.rejected))
 	c.found.count(func(r *Result) { r.Rejected += int(t.Rejects) })
-	kept := int64(0)
+	differ := func(table, row, is, want string) {
+		c.found.differ(Difference{table, x.member.Device, row, "", is, want})
+	}
+	most, full := want, want > rejectSlots
+	if full {
+		most += t.Late
+	}
+	if t.Rejects < want || t.Rejects > most {
+		differ(c.Names.Partitions(c.Pipeline), "", fmt.Sprintf("%d rejected rows", t.Rejects), fmt.Sprint(want))
+	}
+	kept := 0
 	for row, times := range own {
-		kept += int64(times)
+		kept += times
 		if !x.rejected[row] {
-			c.differ(x.member, c.Names.Rejects(), row, "", "there", "absent: nothing of that row is to be rejected")
-		} else if times > 1 && want <= slots {
-			c.differ(x.member, c.Names.Rejects(), row, "", "there twice", "there once")
+			differ(c.Names.Rejects(), row, "there", noReject)
+		} else if times > 1 && !full {
+			differ(c.Names.Rejects(), row, "there twice", "there once")
 		}
-	}
-	if want > slots {
-		if t.Rejects < want || t.Rejects > want+t.Late {
-			c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects),
-				fmt.Sprintf("%d", want))
-		}
-		if kept != slots {
-			c.differ(x.member, c.Names.Rejects(), "", "", fmt.Sprintf("%d rows", kept), fmt.Sprintf("%d, of %d", slots, want))
-		}
-		return
-	}
-	if t.Rejects != want {
-		c.differ(x.member, c.Names.Partitions(c.Pipeline), "", "", fmt.Sprintf("%d rejected rows", t.Rejects),
-			fmt.Sprintf("%d", want))
 	}
 	for row := range x.rejected {
-		if own[row] == 0 {
-			c.differ(x.member, c.Names.Rejects(), row, "", "absent", "there: something of that row is to be rejected")
+		if own[row] == 0 && !full {
+			differ(c.Names.Rejects(), row, "absent", "there: something of that row is to be rejected")
 		}
+	}
+	if full && kept != rejectSlots {
+		differ(c.Names.Rejects(), "", fmt.Sprintf("%d rows", kept), fmt.Sprintf("%d, of %d", rejectSlots, want))
 	}
 }

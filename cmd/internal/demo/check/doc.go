@@ -1,11 +1,10 @@
-// Package check tells whether what a fleet's devices were told is stored, and
-// whether what is stored is in the outputs, once.
+// Package check verifies a fleet: every reading that storage acknowledged to a device is stored, and the
+// outputs hold every stored reading exactly once.
 //
-// It reads the raw readings and the outputs over the public protocol, and works out
-// by itself what the outputs have to say: with plain maps and sums, none of the code
-// that folds, and no counter that anybody has kept. So it is slow, and holds the
-// readings of a tenant's month of devices in memory.
+// It reads rows over the public protocol and computes by itself what the outputs should say, with plain maps
+// and sums. It shares the keys of tables with the rest of the program (package schema), and no code that
+// folds, merges or counts. So it is slow, and holds the readings of one tenant's devices of a month in memory.
 //
-// It knows the default meaning of values, with no sensor configured and no quality,
-// and devices with fewer sensors than are kept at most.
+// It knows the default meaning of values, without configured sensors or quality, and devices with fewer
+// sensors than the most that are kept.
 package check

@@ -2,82 +2,42 @@ package check
 
 import (
 	"context"
-	"errors"
-	"math"
 	"strings"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A bucket is a window of a device.
-type bucket struct {
-	window string // 1m, 1h, 1d
-	start  tables.Ticks
-}
-
-func (b bucket) String() string {
-	return b.window + " " + b.start.Time().Format("2006-01-02T15:04:05Z")
-}
-
-// Sums are what a rollup says of a sensor.
-type sums struct {
-	count                      int
-	sum, min, max, first, last float64
-	size                       float64 // of what was summed, without signs: sums are equal to a part of this
-}
-
-func (s *sums) add(n float64) {
-	if s.count == 0 {
-		s.min, s.max, s.first = n, n, n
-	}
-	s.count++
-	s.sum += n
-	s.size += math.Abs(n)
-	s.min, s.max, s.last = math.Min(s.min, n), math.Max(s.max, n), n
-}
-
-// A newest value is the one that latest has to have.
-type newest struct {
-	at string // 19 digits
-	value
-}
-
-// An expectation is what the outputs have to say of a device.
+// An expectation is what the tables should say of a device.
 type expectation struct {
 	member   schema.Member
-	buckets  map[bucket]map[string]*sums
-	newest   map[string]newest
-	rejected map[string]bool // row keys
+	names    schema.Names
+	outputs  map[place]map[string]output // by sensor
+	rejected map[string]bool             // row keys
 }
 
 // expect reads all rows of a device, and compares them with its receipts.
 func (c *checker) expect(ctx context.Context, m schema.Member) (*expectation, error) {
-	x := &expectation{member: m, buckets: map[bucket]map[string]*sums{}, newest: map[string]newest{},
-		rejected: map[string]bool{}}
+	x := &expectation{m, c.Names, map[place]map[string]output{}, map[string]bool{}}
 	folded := max(c.Until.String(), c.tracks[m.Device].Checkpoint)
 	found := map[string]bool{}
 	var bytes int64
 	waiting := 0
-	for page, err := range c.Client.Table(m.Readings).Rows(ctx, tables.Query{Range: tables.Partition(string(m.Device))}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			break
-		}
+	q := tables.Query{Range: tables.Partition(string(m.Device))}
+	for e, err := range rows(ctx, c.Client.Table(m.Readings), q) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range page.Rows {
-			found[e.RowKey] = true
-			bytes += int64(e.Size())
-			c.compareReceipt(m, e)
-			if e.RowKey > folded && !strings.HasPrefix(e.RowKey, folded) {
-				waiting++
-				continue
-			}
-			x.take(e)
+		found[e.RowKey] = true
+		bytes += int64(e.Size())
+		c.compareReceipt(m, e)
+		if e.RowKey > folded && !strings.HasPrefix(e.RowKey, folded) {
+			waiting++
+			continue
 		}
+		x.add(e)
 	}
-	x.leave()
+	x.dropOld()
 	c.compareTold(m, found)
 	c.found.count(func(r *Result) {
 		r.Devices++
@@ -88,11 +48,8 @@ func (c *checker) expect(ctx context.Context, m schema.Member) (*expectation, er
 	return x, nil
 }
 
-// windows are those of the rollups.
-func windows() []schema.Window { return []schema.Window{schema.Minute, schema.Hour, schema.Daily} }
-
-// take takes in a row, in the order of keys.
-func (x *expectation) take(e tables.Entity) {
+// add adds a row. Rows come in the order of their keys.
+func (x *expectation) add(e tables.Entity) {
 	values, rejected := meaning(e)
 	if rejected {
 		x.rejected[e.RowKey] = true
@@ -103,37 +60,58 @@ func (x *expectation) take(e tables.Entity) {
 	at := e.RowKey[:ticksOfAKey]
 	ticks, err := tables.ParseTicks(at)
 	if err != nil {
-		return // 19 digits after the year 9999: no token admits them
+		return // 19 digits after the year 9999, which no token admits
 	}
+	latest := x.sensors(x.latest())
 	for name, v := range values {
-		x.newest[name] = newest{at, v}
-		if !v.isNumber {
-			continue
-		}
-		for _, w := range windows() {
-			length := tables.Ticks(w / 100)
-			b := bucket{w.String(), ticks / length * length}
-			if x.buckets[b] == nil {
-				x.buckets[b] = map[string]*sums{}
+		latest[name] = newest{at, v}
+	}
+	for _, w := range []schema.Window{schema.Minute, schema.Hour, schema.Daily} {
+		sensors := x.sensors(x.bucket(w, ticks))
+		for name, v := range values {
+			if !v.isNumber {
+				continue
 			}
-			if x.buckets[b][name] == nil {
-				x.buckets[b][name] = &sums{}
+			if sensors[name] == nil {
+				sensors[name] = &sums{}
 			}
-			x.buckets[b][name].add(v.number)
+			sensors[name].(*sums).add(v.number)
 		}
 	}
 }
 
-// leave takes the sensors out of newest that were not seen for too long.
-func (x *expectation) leave() {
-	last := ""
-	for _, n := range x.newest {
-		last = max(last, n.at)
+func (x *expectation) sensors(at place) map[string]output {
+	if x.outputs[at] == nil {
+		x.outputs[at] = map[string]output{}
 	}
-	for name, n := range x.newest {
-		at, _ := tables.ParseTicks(n.at)
+	return x.outputs[at]
+}
+
+func (x *expectation) latest() place {
+	key := schema.LatestPartition{Tenant: x.member.Tenant, Month: x.member.Month}
+	return place{partition{table: x.names.Latest(), key: key.String()}, string(x.member.Device)}
+}
+
+// bucket is where a rollup of a time is.
+func (x *expectation) bucket(w schema.Window, at tables.Ticks) place {
+	length := tables.Ticks(w / 100)
+	start := at / length * length
+	key := schema.RollupPartition{Tenant: x.member.Tenant, Window: w, Day: schema.DayOf(start), Month: x.member.Month}
+	row := schema.RollupRow{Device: x.member.Device, Bucket: start}
+	return place{partition{x.names.Rollups(), key.String(), w}, row.String()}
+}
+
+// dropOld removes the sensors from latest that were not seen for too long.
+func (x *expectation) dropOld() {
+	sensors := x.outputs[x.latest()]
+	last := ""
+	for _, n := range sensors {
+		last = max(last, n.(newest).at)
+	}
+	for name, n := range sensors {
+		at, _ := tables.ParseTicks(n.(newest).at)
 		if newest, err := tables.ParseTicks(last); err == nil && at < newest.Add(-mostAge) {
-			delete(x.newest, name)
+			delete(sensors, name)
 		}
 	}
 }
@@ -146,20 +124,22 @@ func (c *checker) compareReceipt(m schema.Member, e tables.Entity) {
 	sent, is := c.Receipts.sent[m.Device][e.RowKey]
 	switch {
 	case !is:
-		c.differ(m, m.Readings, e.RowKey, "", "there", "absent: no device has sent it")
+		c.found.differ(Difference{m.Readings, m.Device, e.RowKey, "", "there", "absent: no device has sent it"})
 	case sent != digestOfStored(e):
-		c.differ(m, m.Readings, e.RowKey, "", "another reading", "the one that the device has sent")
+		c.found.differ(Difference{m.Readings, m.Device, e.RowKey, "", "another reading",
+			"the one that the device has sent"})
 	}
 }
 
-// compareTold looks for rows that a device was told are stored.
+// compareTold looks for acknowledged rows that are not stored.
 func (c *checker) compareTold(m schema.Member, found map[string]bool) {
 	if c.Receipts == nil {
 		return
 	}
 	for key := range c.Receipts.told[m.Device] {
 		if !found[key] {
-			c.differ(m, m.Readings, key, "", "absent", "there: the device was told that it is stored")
+			c.found.differ(Difference{m.Readings, m.Device, key, "", "absent",
+				"there: the device was told that it is stored"})
 			c.found.count(func(r *Result) { r.Lost++ })
 		}
 	}

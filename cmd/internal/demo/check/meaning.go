@@ -14,7 +14,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// Bounds that the design states: what is beyond them is rejected.
+// Values beyond these bounds are rejected.
 const (
 	mostNesting  = 8
 	mostName     = 200 // bytes
@@ -25,7 +25,7 @@ const (
 	keyDelimiter = '-'
 )
 
-// A value is what a sensor said: a number, or a text.
+// A value is a number or a text that a sensor has sent.
 type value struct {
 	number   float64
 	text     string
@@ -41,7 +41,7 @@ func (v value) String() string {
 
 func numberText(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 
-// meaning is what a row says, by sensor, and whether something in it is to be rejected.
+// meaning returns the values of a row by sensor, and whether something in it is to be rejected.
 func meaning(e tables.Entity) (values map[string]value, rejected bool) {
 	if !isReadingKey(e.RowKey) {
 		return nil, true
@@ -68,7 +68,7 @@ func meaning(e tables.Entity) (values map[string]value, rejected bool) {
 	return values, rejected
 }
 
-// isReserved tells whether a property of an output is none of a sensor.
+// isReserved tells whether a property of an output belongs to no sensor.
 func isReserved(name string) bool {
 	return name == "_fence" || name == "_parts" || name == schema.FormatProperty
 }
@@ -81,8 +81,7 @@ func isReadingKey(key string) bool {
 	return len(key) == ticksOfAKey || key[ticksOfAKey] == keyDelimiter && len(key) > ticksOfAKey+1
 }
 
-// leaves are the values of a property by sensor: several, where it is a text that is a
-// JSON object or array.
+// leaves returns the values of a property by sensor. A text that is a JSON object or array has several.
 func leaves(p tables.Property, rejected *bool) map[string]tables.Value {
 	whole := map[string]tables.Value{p.Name: p.Value}
 	text := p.Value.Text()
@@ -106,7 +105,7 @@ func leaves(p tables.Property, rejected *bool) map[string]tables.Value {
 	return found
 }
 
-// unfold is false where a value is nested too deep.
+// unfold collects the leaves of a JSON value. It returns false if they are nested too deep.
 func unfold(v any, name string, depth int, into map[string]tables.Value) bool {
 	ok := depth <= mostNesting
 	switch v := v.(type) {
@@ -141,8 +140,7 @@ var (
 	infinite = regexp.MustCompile(`(?i)^(nan|[+-]?inf|[+-]?infinity)$`)
 )
 
-// understood is a value as it is meant. It is none where it is no measurement, and
-// wrong where it is to be rejected.
+// understood converts a property's value. One without is is no measurement, and a wrong one is rejected.
 func understood(v tables.Value) (meant value, is, wrong bool) {
 	switch v.Type() {
 	case tables.TypeBinary:

@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"hash/fnv"
 	"io"
 	"maps"
@@ -16,26 +17,26 @@ import (
 	"furrow/tables/schema"
 )
 
-// Receipts are what storage has told devices it has: it listens to what they send and
-// to the answers. It is safe for concurrent use.
+// Receipts records the rows that devices send and those that storage acknowledges. It is safe for
+// concurrent use.
 type Receipts struct {
 	mu      sync.Mutex
-	sent    rows
-	told    rows
-	Inserts int64 // requests that storage has accepted; read it when nobody sends any more
+	sent    digests
+	told    digests
+	Inserts int64 // requests that storage has accepted; read it only after the last one
 }
 
-// rows are digests of what rows say, by device and row key.
-type rows map[schema.DeviceID]map[string]uint64
+// digests are hashes of rows, by device and row key.
+type digests map[schema.DeviceID]map[string]uint64
 
-func (r rows) add(device schema.DeviceID, key string, digest uint64) {
+func (r digests) add(device schema.DeviceID, key string, digest uint64) {
 	if r[device] == nil {
 		r[device] = map[string]uint64{}
 	}
 	r[device][key] = digest
 }
 
-// Told is how many rows devices were told are stored, and from how many devices they are.
+// Told returns how many rows of how many devices storage has acknowledged.
 func (r *Receipts) Told() (devices, readings int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +46,7 @@ func (r *Receipts) Told() (devices, readings int) {
 	return len(r.told), readings
 }
 
-// Newest is, for each device, the newest row up to a time that it was told is stored.
+// Newest returns the newest acknowledged row of each device up to a time.
 func (r *Receipts) Newest(until tables.Ticks) map[schema.DeviceID]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,48 +61,47 @@ func (r *Receipts) Newest(until tables.Ticks) map[schema.DeviceID]string {
 	return newest
 }
 
-// Over is a transport that listens to another.
-func (r *Receipts) Over(next http.RoundTripper) http.RoundTripper { return listener{r, next} }
+// Over returns a transport that passes requests on and records them.
+func (r *Receipts) Over(next http.RoundTripper) http.RoundTripper { return recorder{r, next} }
 
-type listener struct {
+type recorder struct {
 	receipts *Receipts
 	next     http.RoundTripper
 }
 
-func (l listener) RoundTrip(request *http.Request) (*http.Response, error) {
+func (l recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	if request.Body == nil || request.Method != http.MethodPost || strings.HasSuffix(request.URL.Path, "/token") {
 		return l.next.RoundTrip(request)
 	}
-	body, err := io.ReadAll(request.Body)
-	if err := request.Body.Close(); err != nil {
-		return nil, err
-	}
+	request = request.Clone(request.Context())
+	body, err := reread(&request.Body)
 	if err != nil {
 		return nil, err
 	}
-	request = request.Clone(request.Context())
-	request.Body = io.NopCloser(bytes.NewReader(body))
 	inserted := insertedRows(body)
 	l.receipts.note(inserted, false)
 	answer, err := l.next.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(answer.Body)
-	if err := answer.Body.Close(); err != nil {
-		return nil, err
-	}
+	text, err := reread(&answer.Body)
 	if err != nil {
-		return nil, err // the device has no answer either
+		return nil, err // the device gets no answer either
 	}
-	answer.Body = io.NopCloser(bytes.NewReader(text))
 	if accepted(answer.StatusCode, text, len(inserted)) {
 		l.receipts.note(inserted, true)
 	}
 	return answer, nil
 }
 
-// An insertedRow is a row of a request.
+// reread reads a body and replaces it by one that can be read again.
+func reread(body *io.ReadCloser) ([]byte, error) {
+	text, err := io.ReadAll(*body)
+	err = errors.Join(err, (*body).Close())
+	*body = io.NopCloser(bytes.NewReader(text))
+	return text, err
+}
+
 type insertedRow struct {
 	device schema.DeviceID
 	key    string
@@ -112,7 +112,7 @@ func (r *Receipts) note(all []insertedRow, told bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sent == nil {
-		r.sent, r.told = rows{}, rows{}
+		r.sent, r.told = digests{}, digests{}
 	}
 	to := r.sent
 	if told {
@@ -124,8 +124,8 @@ func (r *Receipts) note(all []insertedRow, told bool) {
 	}
 }
 
-// accepted reads an answer to so many rows: those of a transaction, 202 whatever became
-// of it, have an answer each.
+// accepted tells whether storage acknowledged all n rows. A transaction is answered with 202 in any case,
+// and has an answer for each row.
 func accepted(status int, text []byte, n int) bool {
 	if status != http.StatusAccepted {
 		return n == 1 && (status == http.StatusCreated || status == http.StatusNoContent)
@@ -142,8 +142,7 @@ func accepted(status int, text []byte, n int) bool {
 	return good == n
 }
 
-// insertedRows are the rows in the body of a request: one, or those of a transaction,
-// each of them in one line.
+// insertedRows returns the rows in the body of a request: one, or those of a transaction, each in one line.
 func insertedRows(body []byte) (all []insertedRow) {
 	for line := range bytes.Lines(body) {
 		if line[0] != '{' {

@@ -2,38 +2,35 @@ package check
 
 import (
 	"fmt"
-	"furrow/tables/schema"
+	"strings"
 	"sync"
+
+	"furrow/tables/schema"
 )
 
-// A Difference is one thing that is not as it has to be.
+// A Difference is one thing that is not as it should be.
 type Difference struct {
 	Table  string          `json:"table"`
 	Device schema.DeviceID `json:"device,omitempty"`
-	Row    string          `json:"row,omitempty"`    // what it is about: a row key, or a window and its start
-	Sensor string          `json:"sensor,omitempty"` //
+	Row    string          `json:"row,omitempty"` // a row key, or a window and its start
+	Sensor string          `json:"sensor,omitempty"`
 	Is     string          `json:"is"`
 	Want   string          `json:"want"`
 }
 
 func (d Difference) String() string {
-	about := ""
-	for _, part := range []string{string(d.Device), d.Row, d.Sensor} {
-		if part != "" {
-			about += " " + part
-		}
-	}
-	return fmt.Sprintf("%s%s: it is %s, and should be %s", d.Table, about, d.Is, d.Want)
+	about := strings.Join(strings.Fields(fmt.Sprint(d.Table, " ", d.Device, " ", d.Row, " ", d.Sensor)), " ")
+	return fmt.Sprintf("%s: it is %s, and should be %s", about, d.Is, d.Want)
 }
 
-// Most is how many differences are kept; all are counted.
+// Most is how many differences a result lists. It counts all.
 const Most = 20
 
 // A Result is what was found.
 type Result struct {
 	Devices  int   `json:"devices"`
 	Readings int   `json:"readings"` // in the raw tables
-	Waiting  int   `json:"waiting"`  // of them, those whose time is not yet come: a clock was ahead
+	Waiting  int   `json:"waiting"`  // of them, those in the future, from a clock that is ahead
 	Bytes    int64 `json:"bytes"`    // of the readings, as Azure counts them
 
 	Buckets     map[string]int `json:"buckets"` // rows of rollups, by the size of their window
@@ -42,8 +39,8 @@ type Result struct {
 	Rejected    int            `json:"rejected"` // rows
 	OutputBytes int64          `json:"outputBytes"`
 
-	// Lost readings are those that a device was told is stored and that are not, and
-	// those that are in no rollup; doubled ones are in a rollup more than once.
+	// Lost readings were acknowledged and are not stored, or are stored and in no rollup. Doubled ones
+	// are in a rollup more than once.
 	Lost    int `json:"lost"`
 	Doubled int `json:"doubled"`
 
@@ -53,24 +50,14 @@ type Result struct {
 
 // findings collects a Result from several goroutines.
 type findings struct {
-	mu      sync.Mutex
-	result  Result
-	lost    map[string]int // by window
-	doubled map[string]int
+	mu            sync.Mutex
+	result        Result
+	lost, doubled map[schema.Window]int
 }
 
 func newFindings() *findings {
-	return &findings{result: Result{Buckets: map[string]int{}, First: []Difference{}}, lost: map[string]int{},
-		doubled: map[string]int{}}
-}
-
-func (f *findings) differ(d Difference) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.result.Differences++
-	if len(f.result.First) < Most {
-		f.result.First = append(f.result.First, d)
-	}
+	return &findings{result: Result{Buckets: map[string]int{}, First: []Difference{}},
+		lost: map[schema.Window]int{}, doubled: map[schema.Window]int{}}
 }
 
 // count changes counts of the result.
@@ -80,18 +67,33 @@ func (f *findings) count(do func(*Result)) {
 	do(&f.result)
 }
 
-// amiss counts the readings that a bucket has too few, or too many.
-func (f *findings) amiss(window string, few, many int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.lost[window] += max(0, few)
-	f.doubled[window] += max(0, many)
+func (f *findings) differ(d Difference) {
+	f.count(func(r *Result) {
+		r.Differences++
+		if len(r.First) < Most {
+			r.First = append(r.First, d)
+		}
+	})
 }
 
-// sum is the result. A reading that is lost is so in every window: the window in which
-// most are counts.
+// compared counts an output of so many sensors, and the readings that it has too few or too many.
+func (f *findings) compared(w schema.Window, sensors, few, many int) {
+	f.count(func(r *Result) {
+		switch {
+		case w == 0:
+			r.Latest += sensors
+		case sensors > 0:
+			r.Buckets[w.String()]++
+			r.Aggregates += sensors
+		}
+		f.lost[w] += few
+		f.doubled[w] += many
+	})
+}
+
+// sum returns the result. A lost reading is missing from every window, so the worst window counts.
 func (f *findings) sum() Result {
-	worst := func(by map[string]int) (n int) {
+	worst := func(by map[schema.Window]int) (n int) {
 		for _, m := range by {
 			n = max(n, m)
 		}
