@@ -3,28 +3,32 @@ package demo
 import (
 	"context"
 	"fmt"
-	"furrow/cmd/internal/simulate"
 	"time"
+
+	"furrow/cmd/internal/simulate"
 )
 
-// standstill is how long nothing may move before a wait is given up. It says nothing
-// about speed: on a machine that is a hundred times slower something still moves.
+// standstill is how long a wait lasts without any progress. It does not limit speed: a machine that is a
+// hundred times slower still makes some progress.
 const standstill = 5 * time.Minute
 
-// A sight is what a wait sees when it looks.
-type sight struct {
-	done  bool
-	moved int64  // grows with every progress
-	left  string // what is missing, for the screen and for the error
+// pollEvery is the interval between two looks at storage.
+const pollEvery = 50 * time.Millisecond
+
+// A waitState is how far something is that a wait is for.
+type waitState struct {
+	done     bool
+	progress int64  // grows with every progress
+	left     string // what is missing, for the screen and for the error
 }
 
-// await looks until what it waits for is done. It is as patient as something moves, and
-// tells the screen at every look, whose clock goes on.
-func await(ctx context.Context, screen Screen, every time.Duration, look func(context.Context) (sight, error)) error {
+// await polls until what it waits for is done. It fails when nothing has progressed for standstill.
+func await(ctx context.Context, screen Screen, every time.Duration,
+	poll func(context.Context) (waitState, error)) error {
 	var most int64
 	var since time.Time
 	for {
-		s, err := look(ctx)
+		s, err := poll(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -32,10 +36,10 @@ func await(ctx context.Context, screen Screen, every time.Duration, look func(co
 			return err
 		case s.done:
 			return nil
-		case since.IsZero() || s.moved > most:
-			most, since = s.moved, time.Now()
+		case since.IsZero() || s.progress > most:
+			most, since = s.progress, time.Now()
 		case time.Since(since) > standstill:
-			return fmt.Errorf("nothing has moved for %v: %s", standstill, s.left)
+			return fmt.Errorf("no progress for %v: %s", standstill, s.left)
 		}
 		screen.Wait(s.left)
 		if !simulate.Pause(ctx, every) {
@@ -43,6 +47,3 @@ func await(ctx context.Context, screen Screen, every time.Duration, look func(co
 		}
 	}
 }
-
-// look is how often a wait looks at storage.
-const look = 50 * time.Millisecond

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A blankScreen counts how often it was told that somebody waits.
+// A blankScreen counts calls of Wait.
 type blankScreen struct{ waits int }
 
 func (*blankScreen) Stage(string, int64)   {}
@@ -17,12 +17,12 @@ func (*blankScreen) Progress(int64, int64) {}
 func (*blankScreen) Say(string)            {}
 func (s *blankScreen) Wait(string)         { s.waits++ }
 
-func TestAWaitLastsAsLongAsSomethingMoves(t *testing.T) {
+func TestWaitLastsWhileThereIsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, screen := time.Now(), &blankScreen{}
-		err := await(t.Context(), screen, time.Second, func(context.Context) (sight, error) {
+		err := await(t.Context(), screen, time.Second, func(context.Context) (waitState, error) {
 			since := time.Since(began)
-			return sight{done: since > 24*time.Hour, moved: int64(since / (4 * time.Minute)), left: "rows"}, nil
+			return waitState{done: since > 24*time.Hour, progress: int64(since / (4 * time.Minute)), left: "rows"}, nil
 		})
 		if err != nil || time.Since(began) < 24*time.Hour {
 			t.Errorf("after %v: %v", time.Since(began), err)
@@ -33,12 +33,12 @@ func TestAWaitLastsAsLongAsSomethingMoves(t *testing.T) {
 	})
 }
 
-func TestAWaitNamesWhatStandsStill(t *testing.T) {
+func TestWaitNamesWhatMakesNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		err := await(t.Context(), &blankScreen{}, time.Second, func(context.Context) (sight, error) {
+		err := await(t.Context(), &blankScreen{}, time.Second, func(context.Context) (waitState, error) {
 			since := time.Since(began)
-			return sight{moved: min(int64(since/time.Second), 60) - int64(since/time.Second)%2,
+			return waitState{progress: min(int64(since/time.Second), 60) - int64(since/time.Second)%2,
 				left: "2 devices of 50, such as pump-7"}, nil
 		})
 		if err == nil || !strings.Contains(err.Error(), "2 devices of 50, such as pump-7") {
@@ -50,12 +50,12 @@ func TestAWaitNamesWhatStandsStill(t *testing.T) {
 	})
 }
 
-func TestAWaitEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		interrupted := errors.New("interrupted")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Minute, func() { cancel(interrupted) })
-		err := await(ctx, &blankScreen{}, time.Second, func(context.Context) (sight, error) { return sight{}, nil })
+		err := await(ctx, &blankScreen{}, time.Second, func(context.Context) (waitState, error) { return waitState{}, nil })
 		if !errors.Is(err, interrupted) {
 			t.Errorf("it says %v", err)
 		}

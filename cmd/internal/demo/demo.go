@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"furrow/cmd/internal/demo/check"
 	"furrow/cmd/internal/process"
 	"furrow/cmd/internal/simulate"
@@ -22,83 +24,79 @@ import (
 	"furrow/worker"
 )
 
-// Config says what is played, and where.
+// Config says what a demo runs, and where.
 type Config struct {
 	Program string // furrow's executable, which is started as up and as worker
-	Dir     string // of the caller, for every file of the demo
-	Storage string // an account, as setup.Find takes it; empty: storage of its own, in Dir
-	CA      string // file of the authorities to trust there besides the system's; may be empty
+	Dir     string // for every file of the demo; the caller removes it
+	Storage string // an account, as setup.Find takes it; empty: local storage in Dir
+	CA      string // file of certificate authorities to trust besides the system's; may be empty
 	Prefix  string // of the names of tables and queues
 	Cast    Cast
-	Length  time.Duration // how long the devices take to send, where the machine is quick enough
-	Cadence time.Duration // of the pipeline: whole seconds; zero: 2 s
-	Keep    bool          // it is to go on after Play, and to have a dashboard
+	Length  time.Duration // how long the devices take to send, on a machine that is fast enough
+	Cadence time.Duration // of the pipeline, in whole seconds; zero: 2 s
+	Keep    bool          // go on after Play, with a dashboard
 	Screen  Screen
 }
 
-// A Cast is the fleet that is played, and what it sends.
+// A Cast is the simulated fleet and what it sends.
 type Cast struct {
 	Members  []simulate.Member
 	Tenants  []schema.Tenant
 	Sendings func(simulate.Member) simulate.Stream
 	From, To time.Time     // when the first and the last readings are due
-	Readings int64         // how many there are, about
-	Backfill time.Duration // that tokens have to admit
+	Readings int64         // about how many there are
+	Backfill time.Duration // that tokens must admit
 
-	// Onward is what a device sends after Play, from a time on and without end; nil:
-	// nothing.
+	// Onward returns what a device sends after Play, from a time on and without end. It may be nil.
 	Onward func(m simulate.Member, from time.Time) simulate.Stream
 }
 
 // A Screen shows how far the demo is.
 type Screen interface {
-	Stage(text string, most int64) // something begins that has so many parts; zero: nobody knows
-	Progress(done, folded int64)   // of the stage; zero folded: nobody knows
-	Wait(left string)              // the stage waits, and for what; told again and again
-	Say(text string)               // something has happened
+	Stage(text string, most int64) // a stage of so many parts begins; zero: unknown
+	Progress(done, folded int64)   // of the stage; zero folded: unknown
+	Wait(left string)              // what the stage still waits for; called again and again
+	Say(text string)               // an event
 }
 
-// pipeline is the one that folds.
 const pipeline schema.Pipeline = "live"
 
-// mostBatch is how many devices a message carries, as by default.
+// mostBatch is how many devices a message carries by default.
 const mostBatch = 50
 
-// batch is how many it carries here. A fleet that is one batch would be one job after
-// another, and a slot that comes while it runs would have its work done twice.
+// batch is how many devices a message carries in this demo. With the whole fleet in one batch, jobs would run
+// one after the other, and a slot that comes meanwhile would do the same work twice.
 func (c Config) batch() int { return min(mostBatch, max(1, len(c.Cast.Members)/16)) }
 
-// settle is how long the pipeline waits for rows that are on their way, and lease how
-// long a job lies idle that a dead worker had: by default they are 10 s and 30 s.
 const (
-	settle = time.Second
-	lease  = 3 * time.Second
+	settle = time.Second     // settle time of rows; 10 s by default
+	lease  = 3 * time.Second // until another worker gets a dead worker's message; 30 s by default
+
+	// jobsAtOnce limits the messages that a worker holds, so that the other worker has some left to
+	// continue with at once.
+	jobsAtOnce = 8
 )
 
-// jobsAtOnce is how many messages a worker has in hand at most: few, so that the one
-// that is killed leaves others to go on with at once.
-const jobsAtOnce = 8
-
-// A Demo is one that is played.
+// A Demo is a running demonstration.
 type Demo struct {
 	Config
 	began time.Time
 	upProcess
 	receipts *check.Receipts
-	listened http.RoundTripper // what devices send through
+	recorded http.RoundTripper // records what devices send
 	ledger   map[schema.Tenant]credential
 	workers  []*process.Process
-	audits   tables.Ticks // the run that stands for them in figures
-	quiet    tables.Ticks // the last run that was one of many; after it there is one as of a fleet that keeps up
+	audits   tables.Ticks // slot that figures of audits have
+	quiet    tables.Ticks // last slot before the one in which each device has one new reading
 
 	killed chan struct{} // closed when the first worker is dead
-	handed atomic.Int64  // readings that devices have handed over before the newest
+	sent   atomic.Int64  // readings that devices have sent, without the newest of each
 
 	mu     sync.Mutex
-	newest map[schema.DeviceID]simulate.Sending // what devices have yet to send
+	newest map[schema.DeviceID]simulate.Sending // that devices send last
 }
 
-// Open starts furrow up, on nothing but what is the demo's own.
+// Open starts furrow up.
 func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	c.Cadence = cmp.Or(c.Cadence, 2*time.Second)
 	d = &Demo{Config: c, began: time.Now(), receipts: &check.Receipts{}, ledger: map[schema.Tenant]credential{},
@@ -107,12 +105,11 @@ func Open(ctx context.Context, c Config) (d *Demo, err error) {
 	if err := d.upProcess.open(ctx, c); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
-	d.listened = d.receipts.Over(d.http.Transport)
+	d.recorded = d.receipts.Over(d.http.Transport)
 	return d, nil
 }
 
-// Close ends every process and removes what the demo has put into an account. The
-// files are the caller's.
+// Close ends every process and removes what the demo has created in an account.
 func (d *Demo) Close() error {
 	var errs []error
 	for _, w := range d.workers {
@@ -121,15 +118,15 @@ func (d *Demo) Close() error {
 	return errors.Join(append(errs, d.upProcess.close())...)
 }
 
-// Play plays it once, and reports. An error is that it could not go on: what the
-// check finds is in the report.
+// Play runs the demo once. Its error says why the demo could not go on; the report says what the check has
+// found.
 func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d.up.Watch(cancel)
 	defer func() {
 		if err != nil && ctx.Err() != nil {
-			err = context.Cause(ctx) // of which err is what came of it
+			err = context.Cause(ctx) // err only follows from it
 		}
 	}()
 	if err := d.enroll(ctx); err != nil {
@@ -143,11 +140,11 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 		return r, err
 	}
 	var sum simulate.Summary
-	err = runAll(ctx,
-		func(ctx context.Context) (err error) { sum, err = d.send(ctx); return err },
-		func(ctx context.Context) (err error) { r.Takeover, err = d.takeOver(ctx, first, cancel); return err },
-		func(ctx context.Context) (err error) { r.Revoked, err = d.revoke(ctx); return err })
-	if err != nil {
+	all, running := errgroup.WithContext(ctx)
+	all.Go(func() (err error) { sum, err = d.send(running); return err })
+	all.Go(func() (err error) { r.Takeover, err = d.takeOver(running, first, cancel); return err })
+	all.Go(func() (err error) { r.Revoked, err = d.revoke(running); return err })
+	if err := all.Wait(); err != nil {
 		return r, err
 	}
 	ended, err := d.newestReading(ctx, cancel)
@@ -160,30 +157,14 @@ func (d *Demo) Play(ctx context.Context) (r Report, err error) {
 	if r.Check, err = d.check(ctx, ended); err != nil {
 		return r, err
 	}
-	if err := d.rest(); err != nil { // so that its figures are all written
+	if err := d.stopWorkers(); err != nil { // which writes the last figures
 		return r, err
 	}
 	err = d.sumUp(ctx, sum, &r)
 	return r, err
 }
 
-// runAll runs all, and ends the others where one fails.
-func runAll(ctx context.Context, runs ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var running sync.WaitGroup
-	for _, run := range runs {
-		running.Go(func() {
-			if err := run(ctx); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	running.Wait()
-	return context.Cause(ctx) // of the first that failed
-}
-
-// work starts a worker.
+// work starts a worker process.
 func (d *Demo) work(failed context.CancelCauseFunc) (*process.Process, error) {
 	name := fmt.Sprintf("worker %d", len(d.workers)+1)
 	p, err := d.start(name, "worker", "--lease", lease.String(), "--jobs", strconv.Itoa(jobsAtOnce))
@@ -196,15 +177,14 @@ func (d *Demo) work(failed context.CancelCauseFunc) (*process.Process, error) {
 	return p, nil
 }
 
-// rest stops the workers in order.
-func (d *Demo) rest() (err error) {
+func (d *Demo) stopWorkers() (err error) {
 	for _, w := range d.workers {
 		err = errors.Join(err, w.Stop())
 	}
 	return err
 }
 
-// Live has a worker and the devices go on after Play, until ctx ends.
+// Live lets a worker and the devices go on after Play, until ctx ends.
 func (d *Demo) Live(ctx context.Context) error {
 	living, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -222,20 +202,20 @@ func (d *Demo) Live(ctx context.Context) error {
 	return context.Cause(living)
 }
 
-// A credential is what devices of a tenant have.
+// A credential is the enrollment of a tenant's devices.
 type credential struct {
 	enrollment schema.EnrollmentID
 	key        sas.Key
 }
 
-// of is a device's.
-func (d *Demo) of(m simulate.Member) (schema.EnrollmentID, string) {
+// credential returns a device's enrollment and key.
+func (d *Demo) credential(m simulate.Member) (schema.EnrollmentID, string) {
 	c := d.ledger[m.Tenant]
 	return c.enrollment, c.key.Of(string(m.ID)).Base64()
 }
 
-// enroll makes an enrollment for each tenant. Audits are the demo's own to ask for:
-// hourly ones would come at any time, or never.
+// enroll creates an enrollment for each tenant. It also marks an audit as done: hourly audits would come at any
+// time or never, so the demo asks for its own.
 func (d *Demo) enroll(ctx context.Context) error {
 	for _, name := range []string{d.names.Enrollments(), d.names.Policies()} {
 		if err := d.client.Table(name).Create(ctx); err != nil {
@@ -264,8 +244,7 @@ func (d *Demo) enroll(ctx context.Context) error {
 	return err
 }
 
-// rowsAtOnce is how many rows devices send in a transaction. On an emulator it is one:
-// Azurite refuses a transaction by a token.
+// rowsAtOnce is how many rows devices send in a transaction. Azurite refuses transactions with a token.
 func (d *Demo) rowsAtOnce() int {
 	if d.Storage != "" && d.account.PathStyle() {
 		return 1
@@ -273,7 +252,7 @@ func (d *Demo) rowsAtOnce() int {
 	return tables.MaxOps
 }
 
-// register makes the fleet known, as an import of its factory's file does.
+// register registers the fleet, as an import of a factory's file does.
 func (d *Demo) register(ctx context.Context) error {
 	d.Screen.Stage("registering devices", int64(len(d.Cast.Members)))
 	of := func(m simulate.Member) schema.Enrollment {
@@ -289,5 +268,4 @@ func (c Config) write(name, text string) (string, error) {
 	return file, os.WriteFile(file, []byte(text), 0o600)
 }
 
-// runs are the pipeline's.
 func (d *Demo) runs() worker.Runs { return worker.Runs{Table: d.client.Table(d.names.Runs())} }

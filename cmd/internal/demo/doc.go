@@ -1,10 +1,9 @@
-// Package demo plays what Furrow promises, in processes as they run for real, and
-// checks it.
+// Package demo demonstrates what Furrow promises with real processes, and verifies it.
 //
 //	furrow up ◄──tokens, rows── a simulated fleet     a device that is revoked
 //	    ▲ jobs
-//	furrow worker, killed midway ► another takes over ► package check: all of it, once?
+//	furrow worker, killed midway ► another takes over ► package check: everything once?
 //
-// The fleet's devices live in this process. What is checked is read from the tables by
-// code of its own (package check); counters only say how it went.
+// The fleet's devices run in this process. Package check reads the tables and verifies them with code of its
+// own; counters serve only for the report.
 package demo

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,9 +12,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// newestReading has every device send one more reading while no worker runs, and then a
-// worker fold them in one run, with figures of its own: as it is all the time where a
-// fleet keeps up. It tells when the last one was sent.
+// newestReading lets every device send one more reading while no worker runs, and then a worker fold them in
+// one run. The figures of that run are those of a fleet that keeps up. It returns when the last was sent.
 func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc) (ended time.Time, err error) {
 	d.Screen.Stage("folding the rest", 0)
 	if err := d.foldAll(ctx, time.Now()); err != nil {
@@ -24,7 +22,7 @@ func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc
 	if d.quiet, err = d.lastBegun(ctx); err != nil {
 		return ended, err
 	}
-	d.Screen.Stage("sending one more of each", 0)
+	d.Screen.Stage("sending one more reading per device", 0)
 	if err := d.sendNewest(ctx); err != nil {
 		return ended, err
 	}
@@ -42,7 +40,7 @@ func (d *Demo) newestReading(ctx context.Context, failed context.CancelCauseFunc
 	return ended, d.foldAll(ctx, ended)
 }
 
-// foldAll waits until all is folded that was stored up to a time, and the workers rest.
+// foldAll waits until everything that was stored up to a time is folded, and stops the workers.
 func (d *Demo) foldAll(ctx context.Context, until time.Time) error {
 	if err := d.awaitFolded(ctx, d.receipts.Newest(tables.TicksOf(until))); err != nil {
 		return err
@@ -50,16 +48,13 @@ func (d *Demo) foldAll(ctx context.Context, until time.Time) error {
 	if err := d.awaitGap(ctx); err != nil {
 		return err
 	}
-	return d.rest()
+	return d.stopWorkers()
 }
 
 // awaitFolded waits until each device's checkpoint has reached a row.
 func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]string) error {
-	return await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
+	return await(ctx, d.Screen, pollEvery, func(ctx context.Context) (s waitState, err error) {
 		rows, err := d.tracks(ctx)
-		if errors.Is(err, tables.ErrNoTable) {
-			err = nil
-		}
 		left, such := 0, ""
 		for id, key := range newest {
 			if t := rows[id]; t.Checkpoint < key {
@@ -69,7 +64,7 @@ func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]strin
 			}
 		}
 		for _, t := range rows {
-			s.moved += t.Rows
+			s.progress += t.Rows
 		}
 		s.done = left == 0
 		s.left = fmt.Sprintf("%d of %d devices have readings that are not folded, such as %s%s", left, len(newest), such,
@@ -78,27 +73,23 @@ func (d *Demo) awaitFolded(ctx context.Context, newest map[schema.DeviceID]strin
 	})
 }
 
-// gap is how long awaitGap looks for a moment without messages.
-const gap = 20 * time.Second
-
-// awaitGap waits for a moment between two runs, so that workers that are stopped then
-// leave nothing of a run to others. A machine that is too slow to have such moments does
-// without: only the figures of that run say less.
+// awaitGap waits for a moment between two runs, so that workers that are stopped then leave nothing of a run to
+// others. On a machine that is too slow for such moments it gives up after a while: only figures suffer.
 func (d *Demo) awaitGap(ctx context.Context) error {
-	for began := time.Now(); time.Since(began) < gap; {
+	for began := time.Now(); time.Since(began) < 20*time.Second; {
 		depth, err := d.queue.Depth(ctx)
 		if err != nil || depth == 0 {
 			return err
 		}
 		d.Screen.Wait("between two runs")
-		if !simulate.Pause(ctx, look) {
+		if !simulate.Pause(ctx, pollEvery) {
 			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
 
-// lastBegun is the slot of the newest run that a worker has begun.
+// lastBegun returns the slot of the newest run that a worker has begun.
 func (d *Demo) lastBegun(ctx context.Context) (slot tables.Ticks, err error) {
 	runs, _, err := d.runs().Since(ctx, pipeline, tables.TicksOf(d.began.Add(-time.Minute)))
 	for _, r := range runs {
@@ -109,10 +100,10 @@ func (d *Demo) lastBegun(ctx context.Context) (slot tables.Ticks, err error) {
 	return slot, err
 }
 
-// audit asks for an audit of every device, as furrow audit run does, and has a worker do
-// it: what came late is folded then.
+// audit requests an audit of every device, as furrow audit run does, and starts a worker for it. Audits fold
+// late rows.
 func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error {
-	d.Screen.Stage("looking for what came late", 0)
+	d.Screen.Stage("looking for late readings", 0)
 	d.audits = tables.TicksOf(time.Now())
 	if err := d.queue.Put(ctx, jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: pipeline, Run: d.audits},
 		0); err != nil {
@@ -121,21 +112,21 @@ func (d *Demo) audit(ctx context.Context, failed context.CancelCauseFunc) error 
 	if _, err := d.work(failed); err != nil {
 		return err
 	}
-	return await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
+	return await(ctx, d.Screen, pollEvery, func(ctx context.Context) (s waitState, err error) {
 		figures, err := d.runs().Figures(ctx, pipeline, d.audits)
 		if err != nil {
 			return s, err
 		}
 		depth, err := d.queue.CatchupDepth(ctx)
 		put, done := figures.Audits()
-		s.done, s.moved = figures.Audited() && depth == 0, done+figures.Workers.Late-int64(depth)
+		s.done, s.progress = figures.Audited() && depth == 0, done+figures.Workers.Late-int64(depth)
 		s.left = fmt.Sprintf("%d of %d audit messages are done, and %d wait", done, put, depth)
 		return s, err
 	})
 }
 
-// patience is how long differences are taken for what is not folded yet, where a queue's
-// depth is approximate: nobody knows then when the last job is done.
+// patience is how long differences may come from rows that are not folded yet: on Azure, the depth of a queue
+// is approximate, so nobody knows when the last job is done.
 func (d *Demo) patience() time.Duration {
 	if d.account.PathStyle() {
 		return 0
@@ -143,7 +134,7 @@ func (d *Demo) patience() time.Duration {
 	return 30 * time.Second
 }
 
-// check compares all that is stored with what devices were told, and with the outputs.
+// check compares the stored readings with what devices were told, and with the outputs.
 func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, err error) {
 	devices, _ := d.receipts.Told()
 	for began := time.Now(); ; {
@@ -154,7 +145,7 @@ func (d *Demo) check(ctx context.Context, ended time.Time) (found check.Result, 
 		if err != nil || found.Differences == 0 || time.Since(began) >= d.patience() {
 			return found, err
 		}
-		d.Screen.Say(fmt.Sprintf("%d differences; it is looked at again, once more was folded", found.Differences))
+		d.Screen.Say(fmt.Sprintf("%d differences; checking again after another run", found.Differences))
 		if !simulate.Pause(ctx, 2*d.Cadence) {
 			return found, context.Cause(ctx)
 		}

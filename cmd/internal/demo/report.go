@@ -12,9 +12,9 @@ import (
 	"furrow/worker/price"
 )
 
-// A Report is how it went. As JSON, members may be added, and none changes.
+// A Report is the result of a demo. Its JSON is stable: members may be added, and none changes.
 type Report struct {
-	OK       bool            `json:"ok"` // the check has found no difference, and nothing lost or doubled
+	OK       bool            `json:"ok"` // the check found no difference, and nothing lost or doubled
 	Seconds  float64         `json:"seconds"`
 	Storage  string          `json:"storage"` // URL of the Table service
 	Own      bool            `json:"ownStorage"`
@@ -30,49 +30,46 @@ type Report struct {
 	Cost     Cost            `json:"costPerMonth"`
 }
 
-// Readings are how many there were.
+// Readings counts the readings of a demo.
 type Readings struct {
-	Accepted int `json:"accepted"` // storage has said so to the devices
-	Folded   int `json:"folded"`   // they are in every output that they have to be in
-	// of them, those that came when their device had been folded further
-	Late     int64                   `json:"late"`
-	Rejected int                     `json:"rejected"` // of them, those with something in them that was rejected
+	Accepted int                     `json:"accepted"` // acknowledged by storage
+	Folded   int                     `json:"folded"`   // in every output
+	Late     int64                   `json:"late"`     // arrived after a later reading of their device was folded
+	Rejected int                     `json:"rejected"` // with a value that was rejected
 	Lost     int                     `json:"lost"`
 	Doubled  int                     `json:"doubled"`
 	SetAside map[device.Reason]int64 `json:"setAside"` // by the devices, which reported why
 	Tokens   int64                   `json:"tokens"`
-	Requests int64                   `json:"requests"` // in which they came
+	Requests int64                   `json:"requests"` // that inserted them
 }
 
-// Jobs are those of a kind. What a worker that was killed did in its last seconds is
-// left out: nobody was told.
+// Jobs counts the jobs of a kind. The last seconds of the killed worker are missing: it could not report them.
 type Jobs struct {
 	Kind     string `json:"kind"`
-	Messages int64  `json:"messages"` // that were done
-	Devices  int64  `json:"devices"`  // that they were about: a job each
+	Messages int64  `json:"messages"` // done
+	Devices  int64  `json:"devices"`  // in these messages
 }
 
-// Work is what a run took in which every device had one new reading.
+// Work counts the operations of a run in which every device had one new reading.
 type Work struct {
-	Batch     int                `json:"batch"` // devices that a message carries
+	Batch     int                `json:"batch"` // devices per message
 	Devices   int64              `json:"devices"`
 	Rows      int64              `json:"rows"`
 	PerDevice map[string]float64 `json:"perDeviceByKind"`
 }
 
-// A Cost is what this fleet would cost a month on Azure, in US dollars, with a reading
-// of each device and a run every minute.
+// A Cost is what this fleet would cost a month on Azure, in US dollars, with a reading of each device and a run
+// every minute.
 type Cost struct {
 	Runs     float64            `json:"runs"`
 	ByKind   map[string]float64 `json:"runsByKind"`
-	Writes   float64            `json:"writes"`  // of the devices, one by one
+	Writes   float64            `json:"writes"`  // of the devices, one request per reading
 	Storage  float64            `json:"storage"` // of a month's readings and outputs, for a month
 	StoredGB float64            `json:"storedGB"`
 	Total    float64            `json:"total"`
 	Prices   price.Prices       `json:"prices"`
 }
 
-// readings are how many there were, by what devices were told and the check has found.
 func (d *Demo) readings(sum simulate.Summary, c check.Result, late int64) Readings {
 	_, told := d.receipts.Told()
 	return Readings{Accepted: told, Folded: max(0, c.Readings-c.Waiting-c.Lost), Late: late, Rejected: c.Rejected,
@@ -80,10 +77,9 @@ func (d *Demo) readings(sum simulate.Summary, c check.Result, late int64) Readin
 		SetAside: sum.SetAside, Tokens: sum.Tokens, Requests: d.receipts.Inserts}
 }
 
-// cadence is the default, and that of the readings for which a cost is told.
+// cadence of readings and runs for which costs are computed.
 const cadence = time.Minute
 
-// cost is what the work would cost for so many devices.
 func (w Work) cost(devices int, c check.Result) Cost {
 	cost := Cost{ByKind: map[string]float64{}, Prices: price.Azure()}
 	readings := float64(devices) * float64(price.Month/cadence)

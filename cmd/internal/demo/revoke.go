@@ -15,33 +15,29 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Revoked is a device that was stolen, and what it got then.
+// Revoked says how storage and the endpoint refused a stolen device.
 type Revoked struct {
 	Device  schema.DeviceID `json:"device"`
 	Stored  int64           `json:"storedBefore"`   // readings
-	Seconds float64         `json:"refusedSeconds"` // from the revocation until it was refused both
-	Write   string          `json:"write"`          // what storage said to its next write
-	Token   string          `json:"token"`          // what the endpoint said to its next request
+	Seconds float64         `json:"refusedSeconds"` // from the revocation until both have refused it
+	Write   string          `json:"write"`          // storage's answer to its next write
+	Token   string          `json:"token"`          // the endpoint's answer to its next request
 }
 
-// revokeAt is which part of the readings is stored when it is revoked.
+// revokeAt is the share of the readings that is stored when the device is revoked.
 const revokeAt = 0.7
 
-// stolen is how the device is called, after its tenant.
-const stolen = "stolen-probe"
-
-// revoke plays the device that is stolen. It is one that its maker has not announced,
-// and registers by itself.
+// revoke plays a device that is stolen. No import has announced it, so that it registers by itself.
 func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 	tenant := d.Cast.Tenants[0]
-	m := simulate.Member{ID: schema.DeviceID(string(tenant) + ":" + stolen), Tenant: tenant}
+	m := simulate.Member{ID: schema.DeviceID(string(tenant) + ":stolen-probe"), Tenant: tenant}
 	r.Device = m.ID
-	if err := d.awaitStored(ctx, 1); err != nil { // then the endpoint knows its enrollment
+	if err := d.awaitStored(ctx, 1); err != nil { // the endpoint knows its enrollment then
 		return r, err
 	}
-	heard := &refusals{next: d.listened}
+	heard := &refusals{next: d.recorded}
 	denied := make(chan error, 1)
-	enrollment, key := d.of(m)
+	enrollment, key := d.credential(m)
 	client, err := device.Open(device.Config{Endpoint: d.Said.Endpoint, Device: m.ID, Enrollment: string(enrollment),
 		Key: key, Transport: heard,
 		OnReport: func(r device.Report) {
@@ -50,7 +46,7 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 			}
 			select {
 			case denied <- r.Err:
-			default: // it was told before
+			default: // reported before
 			}
 		}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -73,22 +69,22 @@ func (d *Demo) revoke(ctx context.Context) (r Revoked, err error) {
 	return r, d.refuse(ctx, client, heard, denied, &r)
 }
 
-// awaitStored waits until so many readings are stored.
+// awaitStored waits until n readings are stored.
 func (d *Demo) awaitStored(ctx context.Context, n int) error {
-	return await(ctx, d.Screen, 20*time.Millisecond, func(context.Context) (sight, error) {
+	return await(ctx, d.Screen, 20*time.Millisecond, func(context.Context) (waitState, error) {
 		_, stored := d.receipts.Told()
-		return sight{stored >= n, int64(stored), fmt.Sprintf("%d of %d readings are stored", stored, n)}, nil
+		return waitState{stored >= n, int64(stored), fmt.Sprintf("%d of %d readings are stored", stored, n)}, nil
 	})
 }
 
-// writeOnce sends a reading, and waits until it is stored.
+// writeOnce sends a reading and waits until it is stored.
 func writeOnce(ctx context.Context, client *device.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, standstill)
 	defer cancel()
 	return errors.Join(client.Send(device.Reading{Values: map[string]any{"temperature": 21.5}}), client.Flush(ctx))
 }
 
-// refuse revokes the device, and has it write until it is refused.
+// refuse revokes the device, which writes until it is refused.
 func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusals, denied <-chan error,
 	r *Revoked) error {
 	began := time.Now()
@@ -109,22 +105,22 @@ func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusal
 				r.Token = fmt.Sprintf("%d %s", refusal.Status, refusal.Code)
 			}
 			if r.Write == "" || r.Token == "" || client.Stats().Stored != r.Stored {
-				return fmt.Errorf("%s was to be refused by storage and by the endpoint; storage said %q, and it says: %w", r.Device,
+				return fmt.Errorf("storage and the endpoint should have refused %s; storage answered %q, and the device reports: %w", r.Device,
 					r.Write, why)
 			}
-			d.Screen.Say(fmt.Sprintf("%s is refused: its write %s, its token %s", r.Device, r.Write, r.Token))
+			d.Screen.Say(fmt.Sprintf("%s is refused: its write with %s, its token with %s", r.Device, r.Write, r.Token))
 			return nil
 		case <-time.After(2 * time.Second):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 		if time.Since(began) > d.delay()+standstill {
-			return fmt.Errorf("%v after it was revoked, %s is not refused", time.Since(began).Round(time.Second), r.Device)
+			return fmt.Errorf("%v after it was revoked, %s is still not refused", time.Since(began).Round(time.Second), r.Device)
 		}
 	}
 }
 
-// refusals is a transport that keeps the first answer of storage that is a refusal.
+// refusals is a transport that keeps the first refusal of storage.
 type refusals struct {
 	next http.RoundTripper
 	mu   sync.Mutex

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"furrow/cmd/internal/demo/check"
 	"furrow/cmd/internal/simulate"
-	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// send has the fleet send everything that it has, by tokens as real devices get them.
+// send lets the fleet send its readings, with tokens from the endpoint.
 func (d *Demo) send(ctx context.Context) (simulate.Summary, error) {
 	d.Screen.Stage("sending readings", d.Cast.Readings)
 	pace := max(1.001, d.Cast.To.Sub(d.Cast.From).Seconds()/d.Length.Seconds())
@@ -26,7 +26,7 @@ func (d *Demo) send(ctx context.Context) (simulate.Summary, error) {
 	return d.run(ctx, c)
 }
 
-// sendNewest has every device send what was kept back.
+// sendNewest lets every device send the reading that was kept back.
 func (d *Demo) sendNewest(ctx context.Context) error {
 	_, err := d.run(ctx, d.devices(func(m simulate.Member) simulate.Stream {
 		return func(yield func(simulate.Sending) bool) {
@@ -38,24 +38,24 @@ func (d *Demo) sendNewest(ctx context.Context) error {
 	return err
 }
 
-// sendOn has the fleet live on until ctx ends.
+// sendOn lets the fleet send until ctx ends.
 func (d *Demo) sendOn(ctx context.Context) error {
 	if d.Cast.Onward == nil {
 		return nil
 	}
 	now := time.Now().UTC()
 	c := d.devices(func(m simulate.Member) simulate.Stream { return d.Cast.Onward(m, now) })
-	c.Transport, c.Grace = d.http.Transport, time.Second // nobody checks this, and nobody waits for it
+	c.Transport, c.Grace = d.http.Transport, time.Second // nobody checks these readings or waits for them
 	_, err := simulate.Run(ctx, c)
 	return err
 }
 
 func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
-	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.listened, Members: d.Cast.Members, Credential: d.of,
+	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.recorded, Members: d.Cast.Members, Credential: d.credential,
 		Sendings: sendings, Known: standstill, Log: slog.New(slog.DiscardHandler)}
 }
 
-// allButNewest is what a device sends, but for the newest reading, which is kept back.
+// allButNewest returns what a device sends without its newest reading, which is kept back.
 func (d *Demo) allButNewest(m simulate.Member) simulate.Stream {
 	return func(yield func(simulate.Sending) bool) {
 		var newest *simulate.Sending
@@ -79,12 +79,12 @@ func (d *Demo) allButNewest(m simulate.Member) simulate.Stream {
 	}
 }
 
-// untilKilled is a stream that stops when most of all readings are handed over, until a
-// worker was killed amid its work: however quick the machine is, something is left then.
+// untilKilled holds a stream when most readings are sent, until the first worker is killed: however fast the
+// machine is, some are left then.
 func (d *Demo) untilKilled(ctx context.Context, all simulate.Stream) simulate.Stream {
 	return func(yield func(simulate.Sending) bool) {
 		for s := range all {
-			if float64(d.handed.Add(1)) > holdAt*float64(d.Cast.Readings) {
+			if float64(d.sent.Add(1)) > holdAt*float64(d.Cast.Readings) {
 				select {
 				case <-d.killed:
 				case <-ctx.Done():
@@ -97,7 +97,7 @@ func (d *Demo) untilKilled(ctx context.Context, all simulate.Stream) simulate.St
 	}
 }
 
-// run has devices send until all is sent.
+// run lets devices send until everything is sent.
 func (d *Demo) run(ctx context.Context, c simulate.Config) (simulate.Summary, error) {
 	sum, err := simulate.Run(ctx, c)
 	switch {
@@ -110,12 +110,12 @@ func (d *Demo) run(ctx context.Context, c simulate.Config) (simulate.Summary, er
 	return sum, err
 }
 
-// watchFolding keeps up with how many rows the pipeline says it has folded.
+// watchFolding polls how many rows the pipeline has folded.
 func (d *Demo) watchFolding(ctx context.Context, folded *atomic.Int64) {
 	for simulate.Pause(ctx, time.Second) {
 		rows, err := d.tracks(ctx)
 		if err != nil {
-			continue // it is only shown
+			continue // it is only for the screen
 		}
 		sum := int64(0)
 		for _, t := range rows {
@@ -125,7 +125,7 @@ func (d *Demo) watchFolding(ctx context.Context, folded *atomic.Int64) {
 	}
 }
 
-// trouble is why a device may stand still.
+// trouble says why a device may make no progress.
 func trouble(t schema.Track) string {
 	switch {
 	case t.Reason != "":
@@ -137,19 +137,5 @@ func trouble(t schema.Track) string {
 }
 
 func (d *Demo) tracks(ctx context.Context) (map[schema.DeviceID]schema.Track, error) {
-	all := map[schema.DeviceID]schema.Track{}
-	q := tables.Query{Select: schema.TrackProperties()}
-	for page, err := range d.client.Table(d.names.Partitions(pipeline)).Rows(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range page.Rows {
-			t, err := schema.TrackOf(e)
-			if err != nil {
-				return nil, err
-			}
-			all[t.Place.Device()] = t
-		}
-	}
-	return all, nil
+	return check.Tracks(ctx, d.client, d.names, pipeline)
 }

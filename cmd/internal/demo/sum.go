@@ -14,7 +14,7 @@ import (
 	"furrow/worker"
 )
 
-// sumUp fills in the report when the check is done and the workers rest.
+// sumUp completes the report after the check, when the workers have stopped.
 func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error {
 	d.Screen.Stage("summing up", 0)
 	rows, err := d.tracks(ctx)
@@ -41,7 +41,7 @@ func (d *Demo) sumUp(ctx context.Context, sum simulate.Summary, r *Report) error
 	return nil
 }
 
-// figures are what the workers have left behind.
+// figures adds the figures that workers have stored.
 func (d *Demo) figures(ctx context.Context, r *Report) error {
 	all, _, err := d.runs().FiguresSince(ctx, pipeline, tables.TicksOf(d.began.Add(-time.Minute)))
 	if err != nil {
@@ -75,8 +75,8 @@ func (d *Demo) figures(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// workOf is what a run took, which is one of several. What a worker asks of its queue for
-// no job is counted to any of them; of that, every message that was done was deleted.
+// workOf returns the work of one run of several. Polling a queue belongs to no single run, so it is shared
+// evenly. Every message that was done was also deleted.
 func workOf(run, several schema.WorkerFigures) Work {
 	w := Work{Batch: mostBatch, Devices: run.Devices, Rows: run.Rows, PerDevice: map[string]float64{}}
 	for kind, n := range run.Operations {

@@ -2,41 +2,36 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"furrow/cmd/internal/process"
-	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// A Takeover is how it went on when a worker was killed.
+// A Takeover says how another worker continued when one was killed.
 type Takeover struct {
 	Killed  int `json:"killedProcess"`
 	By      int `json:"byProcess"`
-	Stored  int `json:"storedThen"`    // readings, when it was killed
-	Devices int `json:"devicesInHand"` // that it had claimed, and not committed
+	Stored  int `json:"storedThen"`    // readings at that time
+	Devices int `json:"devicesInHand"` // that it had claimed and not committed
 
-	// From the kill until another worker had committed one of those devices, and all. Where it
-	// had none in hand: until another had committed any device.
+	// From the kill until another worker had committed the first of these devices, and all of them. If
+	// there were none: until it had committed any device.
 	First float64 `json:"firstSeconds"`
 	All   float64 `json:"allSeconds"`
 
-	Lease float64 `json:"leaseSeconds"` // after which a dead worker's messages are another's
+	Lease float64 `json:"leaseSeconds"` // until another worker gets a dead worker's messages
 }
 
 const (
-	// killAt is which part of the readings is stored when the worker is killed.
-	killAt = 0.45
-	// holdAt is which part of them is handed over before that, at most.
-	holdAt = 0.85
-	// idleFor is how long nothing is folded when the worker is killed all the same,
-	// though no device is seen in its hand.
+	killAt = 0.45 // share of the readings that is stored when the worker is killed
+	holdAt = 0.85 // largest share that devices send before that
+	// idleFor is how long nothing is folded until the worker is killed even though it has no claim.
 	idleFor = 10 * time.Second
 )
 
-// takeOver kills the first worker amid its work, and starts another.
+// takeOver kills the first worker during a job, and starts another.
 func (d *Demo) takeOver(ctx context.Context, first *process.Process,
 	failed context.CancelCauseFunc) (t Takeover, err error) {
 	if err := d.awaitWork(ctx); err != nil {
@@ -69,41 +64,38 @@ func (d *Demo) takeOver(ctx context.Context, first *process.Process,
 	if t.First, t.All, err = d.awaitOther(ctx, killed, before, inHand); err != nil {
 		return t, err
 	}
-	d.Screen.Say(fmt.Sprintf("worker 2 had the first of them done after %.1f s, and all after %.1f s", t.First, t.All))
+	d.Screen.Say(fmt.Sprintf("worker 2 had committed the first of them after %.1f s, and all after %.1f s", t.First, t.All))
 	return t, nil
 }
 
-// awaitWork waits until enough is stored, and the worker is seen amid its work.
+// awaitWork waits until enough is stored and the worker has claimed a device.
 func (d *Demo) awaitWork(ctx context.Context) error {
 	moved, since := int64(-1), time.Now()
-	return await(ctx, d.Screen, 20*time.Millisecond, func(ctx context.Context) (s sight, err error) {
+	return await(ctx, d.Screen, 20*time.Millisecond, func(ctx context.Context) (s waitState, err error) {
 		_, stored := d.receipts.Told()
-		s.moved, s.left = int64(stored), fmt.Sprintf("%d of %d readings are stored, and no worker is seen at work", stored,
+		s.progress, s.left = int64(stored), fmt.Sprintf("%d of %d readings are stored, and no device is claimed", stored,
 			d.Cast.Readings)
 		if float64(stored) < killAt*float64(d.Cast.Readings) {
 			return s, nil
 		}
 		rows, err := d.tracks(ctx)
-		if errors.Is(err, tables.ErrNoTable) {
-			return s, nil
-		}
 		for _, row := range rows {
-			s.moved += row.Rows
+			s.progress += row.Rows
 			s.done = s.done || row.Claimed()
 		}
-		if s.moved > moved {
-			moved, since = s.moved, time.Now()
+		if s.progress > moved {
+			moved, since = s.progress, time.Now()
 		}
 		s.done = s.done || len(rows) > 0 && time.Since(since) > idleFor
 		return s, err
 	})
 }
 
-// awaitOther waits until all devices that the killed worker had in hand are committed
-// under another's claim, and tells when the first one was, and the last one.
+// awaitOther waits until another worker has committed all devices that the killed one had claimed. It returns
+// after how many seconds the first and the last were committed.
 func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[schema.DeviceID]schema.Track,
 	inHand map[schema.DeviceID]string) (first, all float64, err error) {
-	err = await(ctx, d.Screen, look, func(ctx context.Context) (s sight, err error) {
+	err = await(ctx, d.Screen, pollEvery, func(ctx context.Context) (s waitState, err error) {
 		now, err := d.tracks(ctx)
 		since := time.Since(killed).Seconds()
 		if err != nil {
@@ -117,10 +109,10 @@ func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[sche
 			all, s.done = since, true
 		}
 		for _, row := range now {
-			s.moved += row.Rows
+			s.progress += row.Rows
 		}
-		s.moved -= int64(left)
-		s.left = fmt.Sprintf("nobody has taken over %d of the %d devices that the killed worker had in hand", left,
+		s.progress -= int64(left)
+		s.left = fmt.Sprintf("no worker has taken over %d of the %d devices that the killed worker had claimed", left,
 			len(inHand))
 		if such != "" {
 			s.left += fmt.Sprintf(", such as %s%s", such, trouble(now[such]))
@@ -130,14 +122,14 @@ func (d *Demo) awaitOther(ctx context.Context, killed time.Time, before map[sche
 	return first, all, err
 }
 
-// compare counts the devices in hand that nobody has committed yet, names one of them,
-// and tells whether another worker has committed one; or any device, where none was in hand.
+// compare counts the claimed devices that are not committed yet, names one of them, and tells whether another
+// worker has committed one, or any device if none was claimed.
 func (d *Demo) compare(before, now map[schema.DeviceID]schema.Track,
 	inHand map[schema.DeviceID]string) (left int, such schema.DeviceID, done bool) {
 	for id, claim := range inHand {
 		switch row := now[id]; {
 		case row.Committed == claim:
-			// The killed worker's last request was under way, and heard.
+			// The killed worker's last request arrived.
 		case row.Claim == claim || row.Claimed() && row.Committed == before[id].Committed:
 			left++
 			such = id

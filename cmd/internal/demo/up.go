@@ -22,8 +22,7 @@ import (
 	"furrow/worker"
 )
 
-// An upProcess is a furrow up without a worker, in a process of its own, and
-// what it takes to reach it.
+// An upProcess is furrow up without a worker in a process of its own, with clients for its storage.
 type upProcess struct {
 	config  Config
 	up      *process.Process
@@ -36,10 +35,10 @@ type upProcess struct {
 	master  sas.SealingKey
 }
 
-// Said is what up says of where it is.
+// Said is what furrow up prints when it is ready.
 type Said struct {
-	Endpoint  string `json:"endpoint"`  // URL by which devices get their tokens
-	Dashboard string `json:"dashboard"` // URL for browsers; empty where there is none
+	Endpoint  string `json:"endpoint"`  // URL of the token endpoint
+	Dashboard string `json:"dashboard"` // URL; empty without a dashboard
 }
 
 // data is the directory of the demo's own storage.
@@ -85,7 +84,7 @@ func (h *upProcess) open(ctx context.Context, c Config) (err error) {
 	return h.connect()
 }
 
-// masterFile is where commands look for the master key of storage of its own.
+// masterFile is where commands look for the master key: for local storage, in its directory.
 func (c Config) masterFile() string {
 	if c.Storage == "" {
 		return filepath.Join("data", "master.key")
@@ -99,20 +98,19 @@ const (
 		"[1m, 1h, 1d]}]}]\n"
 )
 
-// configuration is the text of a configuration with batches of a size.
 func (c Config) configuration(batch int) string {
 	return fmt.Sprintf(configText, pipeline, c.Cadence, settle, batch)
 }
 
-// configure stores the configuration by which processes work that start then.
+// configure stores the configuration for processes that start later.
 func (h *upProcess) configure(ctx context.Context, batch int) error {
 	store := generations.Store{Table: h.client.Table(h.names.Config())}
 	_, err := store.Apply(ctx, configFile, h.config.configuration(batch), "furrow demo")
 	return err
 }
 
-// start starts a furrow that works on the demo's storage. An account may hold the key:
-// it goes by the environment, which others cannot see.
+// start starts a furrow command on the demo's storage. A connection string may hold a key, so it is passed in the
+// environment, which other users cannot see.
 func (h *upProcess) start(name string, args ...string) (*process.Process, error) {
 	c := h.config
 	args = append(args, "--config", filepath.Join(c.Dir, configFile), "--names-prefix", c.Prefix)
@@ -160,16 +158,16 @@ func (h *upProcess) policies() *sas.Policies {
 	return &sas.Policies{Client: h.client, Names: h.names, Delay: h.delay(), Log: slog.New(slog.DiscardHandler)}
 }
 
-// delay is how long storage takes until a change of policies holds everywhere.
+// delay is how long storage takes to apply a changed policy everywhere.
 // learn.microsoft.com: "Define a stored access policy".
 func (h *upProcess) delay() time.Duration {
 	if h.account.PathStyle() {
-		return 0 // storage of one machine, or an emulator
+		return 0 // local storage, or an emulator
 	}
 	return 30 * time.Second
 }
 
-// close ends up, and deletes the tables and queues of an account.
+// close stops furrow up, and deletes the tables and queues of an account.
 func (h *upProcess) close() error {
 	if h.up == nil {
 		return nil
@@ -189,9 +187,8 @@ func (h *upProcess) close() error {
 	return errors.Join(err, h.queue.DeleteQueues(ctx))
 }
 
-// hangUp closes connections again and again that nobody uses: up would wait for the
-// first request of those that had none, such as one that came up for a request that was
-// interrupted.
+// hangUp keeps closing idle connections: furrow up would wait for the first request on those that had none, such
+// as one that was opened for an interrupted request.
 func (h *upProcess) hangUp(ctx context.Context) {
 	for h.http != nil {
 		h.http.CloseIdleConnections()
@@ -203,5 +200,5 @@ func (h *upProcess) hangUp(ctx context.Context) {
 
 func (h *upProcess) tables() []string { return processors.Tables(h.names, pipeline) }
 
-// Data is the directory of the demo's own storage.
+// Data returns the directory of the demo's local storage.
 func (h *upProcess) Data() string { return h.config.data() }
