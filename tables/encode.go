@@ -37,6 +37,15 @@ func appendEntity(b []byte, e *Entity) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// MarshalJSON returns e as storage expects it in a request.
+func (e Entity) MarshalJSON() ([]byte, error) { return appendEntity(nil, &e) }
+
+// UnmarshalJSON reads an entity as MarshalJSON or storage writes it.
+func (e *Entity) UnmarshalJSON(b []byte) (err error) {
+	*e, err = decodeEntity(b)
+	return err
+}
+
 // appendProperty relies on Check for a name without quotes.
 func appendProperty(b []byte, p Property) ([]byte, error) {
 	if p.Value.kind == TypeNone {

@@ -111,7 +111,7 @@ func arrows() []arrow {
 		{"worker/dashboard/web/...", "tables/schema worker/dashboard/api worker/dashboard/model worker/dashboard/web/..."},
 
 		{"sas", "tables tables/schema tables/service"},
-		{"sas/device", "tables tables/schema"}, // for the formats of keys
+		{"sas/device", "tables tables/schema tables/service"}, // for keys, rows and their transactions
 		{"sas/endpoint", "sas tables tables/schema"},
 
 		{"cmd/internal/demo/check", "tables tables/schema"}, // shares no code with what it checks

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -67,7 +68,7 @@ func (c *Client) requestToken(ctx context.Context) (*token, error) {
 func (c *Client) tryToken(ctx context.Context) (t *token, again bool, err error) {
 	sent, now := c.clock.since(), c.clock.now()
 	path := c.config.Endpoint + "/v1/devices/" + url.PathEscape(string(c.config.Device)) + "/token"
-	r, err := c.post(ctx, path, nil, http.Header{"Authorization": {c.prove(now)}, "Accept": {"application/json"}})
+	r, err := c.post(ctx, path, http.Header{"Authorization": {c.prove(now)}, "Accept": {"application/json"}})
 	if err != nil {
 		day, ok := notYetValid(err, now)
 		if again = ok && !c.clock.known(); again {
@@ -90,7 +91,9 @@ func (c *Client) tryToken(ctx context.Context) (t *token, again bool, err error)
 	if err := c.learn(a.ServerTime, sent, received); err != nil {
 		return nil, false, err
 	}
-	t = a.token(table, a.ServerTime.Add(-(sent+received)/2))
+	if t, err = c.token(a, table, a.ServerTime.Add(-(sent+received)/2)); err != nil {
+		return nil, false, err
+	}
 	c.count(func(s *Stats) {
 		s.Tokens, s.TokenExpires, s.SendEvery = s.Tokens+1, a.Expires, time.Duration(a.SendEvery)*time.Second
 	})
@@ -106,6 +109,12 @@ func (c *Client) learn(server time.Time, sent, received time.Duration) error {
 	return nil
 }
 
+// clip returns the first line of a server's text, shortened if it is long.
+func clip(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return strings.ToValidUTF8(text[:min(len(text), 300)], "")
+}
+
 // problem reads a response of application/problem+json, or whatever else a proxy sent.
 func problem(r reply) (*Refusal, time.Time) {
 	var told struct {
@@ -113,15 +122,11 @@ func problem(r reply) (*Refusal, time.Time) {
 		Code       string    `json:"code"`
 		RequestID  string    `json:"requestId"`
 		ServerTime time.Time `json:"serverTime"`
-		RetryAfter float64   `json:"retryAfter"` // seconds
 	}
 	refusal := &Refusal{By: endpoint, Status: r.status, wait: retryAfter(r.header)}
 	if json.Unmarshal(r.body, &told) != nil {
 		return refusal, time.Time{}
 	}
 	refusal.Code, refusal.Detail, refusal.RequestID = clip(told.Code), clip(told.Detail), clip(told.RequestID)
-	if refusal.wait == 0 && told.RetryAfter > 0 {
-		refusal.wait = time.Duration(min(told.RetryAfter, longestWait.Seconds()) * float64(time.Second))
-	}
 	return refusal, told.ServerTime
 }

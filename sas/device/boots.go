@@ -2,6 +2,7 @@ package device
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -14,42 +15,44 @@ var earliest = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 func (b *buffer) anchor(zero, now time.Time, log *slog.Logger) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.boot.zero.IsZero() {
+	if !b.boot.Zero.IsZero() {
 		return nil
 	}
-	records := []clockRecord{{b.boot.nonce, zero.UnixNano(), now.UnixNano()}}
+	known := []boot{b.boot.at(zero, now)}
 	before := earliest
 	for _, past := range b.boots {
 		if past == b.boot {
 			break
 		}
-		before = latest(before, past.after)
-		if past.zero.IsZero() && !past.wall.Before(before) && !past.wall.Add(b.span(past)).After(zero) {
-			log.Info("readings of an earlier run get their times from the device's own clock", "run", past.nonce, "began",
-				past.wall)
-			records = append(records, clockRecord{past.nonce, past.wall.UnixNano(), 0})
+		before = latest(before, past.After)
+		if past.Zero.IsZero() && !past.Wall.Before(before) && !past.Wall.Add(b.span(past)).After(zero) {
+			log.Info("readings of an earlier run get their times from the device's own clock",
+				"run", past.Nonce, "began", past.Wall)
+			known = append(known, past.at(past.Wall, time.Time{}))
 		}
-		before = latest(before, past.zero, past.seen)
+		before = latest(before, past.Zero, past.Seen)
 	}
-	if err := b.record(records); err != nil && b.untimed() {
+	if err := b.save(known); err != nil && b.untimed() {
 		return err
 	}
-	for _, r := range records {
-		for _, one := range b.boots {
-			one.apply(r)
+	for _, k := range known {
+		for _, o := range b.boots {
+			if o.Nonce == k.Nonce {
+				o.learn(k)
+			}
 		}
 	}
 	return nil
 }
 
-func (b *buffer) record(records []clockRecord) error {
+func (b *buffer) save(known []boot) error {
 	if b.journal == nil {
 		return nil
 	}
 	var ticket uint64
-	for _, r := range records {
+	for _, k := range known {
 		var err error
-		if _, ticket, err = b.journal.append(r.encode()); err != nil {
+		if ticket, err = b.journal.append(record{Boot: &k}); err != nil {
 			return err
 		}
 	}
@@ -58,36 +61,30 @@ func (b *buffer) record(records []clockRecord) error {
 
 // untimed reports whether any waiting reading has no key yet.
 func (b *buffer) untimed() bool {
-	for _, e := range b.entries {
-		if _, ok := e.key(); !ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.entries, func(e *entry) bool { _, ok := e.key(); return !ok })
 }
 
 // span is the time from the start of a boot to its last waiting reading.
 func (b *buffer) span(of *boot) (d time.Duration) {
 	for _, e := range b.entries {
-		if e.boot == of && !e.timed {
-			d = max(d, time.Duration(e.at))
+		if e.boot == of && !e.Timed {
+			d = max(d, time.Duration(e.At))
 		}
 	}
 	return d
 }
 
-// apply sets the boot's times if r belongs to this boot.
-func (o *boot) apply(r clockRecord) {
-	if r.nonce == o.nonce && o.zero.IsZero() {
-		o.zero, o.seen = time.Unix(0, r.zero), time.Unix(0, r.seen)
+// at returns the boot with the server's time at its start.
+func (o boot) at(zero, seen time.Time) boot {
+	o.Zero, o.Seen = zero.UTC(), seen.UTC()
+	return o
+}
+
+// learn takes over what is known about the boot, unless its start time is already known.
+func (o *boot) learn(known boot) {
+	if o.Zero.IsZero() {
+		*o = known
 	}
 }
 
-func latest(times ...time.Time) (t time.Time) {
-	for _, one := range times {
-		if one.After(t) {
-			t = one
-		}
-	}
-	return t
-}
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -2,12 +2,13 @@ package device
 
 import (
 	"crypto/rand"
-	"encoding/base32"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"furrow/tables"
 )
 
 // A buffer holds the readings that wait to be sent, in the order of acceptance.
@@ -16,7 +17,6 @@ type buffer struct {
 	wake chan struct{} // holds a value when there may be something new to send
 
 	mu      sync.Mutex
-	device  string
 	boot    *boot // the current one
 	boots   []*boot
 	entries []*entry
@@ -27,45 +27,104 @@ type buffer struct {
 	closed  bool
 }
 
-// An entry is a waiting reading.
+// An entry is a waiting reading. The exported fields are saved in the file.
 type entry struct {
 	stamp
+	Boot string        `json:"boot"` // nonce of its boot
+	Seq  uint64        `json:"seq"`  // in its boot, from 1
+	Row  tables.Entity `json:"row"`  // without its final row key
+
 	boot   *boot
-	seq    uint64 // in its boot, from 1
-	body   []byte // its values as a JSON object
 	n      uint64 // since Open
-	place  place  // its part of the file
 	ticket uint64 // of the flush that makes it durable
-	taken  bool   // being sent, so it must not be dropped
 	tried  bool   // was part of a request, which storage may have received
 }
 
-// A boot is one run of the client: all readings that were stamped by one monotonic clock.
-type boot struct {
-	nonce string    // part of its readings' keys
-	wall  time.Time // the device's own clock at its start
-	after time.Time // a time that had already passed; zero: unknown
-	zero  time.Time // the server's time at its start; zero: not known
-	seen  time.Time // the time when that was learnt
-}
+// id makes the row keys of a device unique, whatever their ticks: by boot and number.
+func (e *entry) id() string { return fmt.Sprintf("%s.%08x", e.Boot, e.Seq) }
 
-// overhead is the size of an entry besides its body, in memory and as a record's header.
+// overhead is the approximate size of an entry besides its row.
 const overhead = 64
 
-func (e *entry) size() int64 { return int64(len(e.body)) + overhead }
+func (e *entry) size() int64 { return int64(e.Row.Size()) + overhead }
 
-// suffix makes the row keys of a device unique, whatever their ticks: by boot and number.
-func suffix(nonce string, seq uint64) string { return fmt.Sprintf("%s.%08x", nonce, seq) }
+// openBuffer opens the buffer for a new boot that starts when the device's clock shows wall.
+func openBuffer(c Config, wall time.Time) (b *buffer, damage []Report, err error) {
+	b = &buffer{max: c.MaxBytes, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	b.boot = &boot{Nonce: strings.ToLower(rand.Text()[:8]), Wall: wall.UTC()}
+	if c.File == "" {
+		b.boots = []*boot{b.boot}
+		return b, nil, nil
+	}
+	var found []record
+	if b.journal, found, damage, err = openJournal(c.File, string(c.Device)); err != nil {
+		return nil, nil, fmt.Errorf("file %s: %w", c.File, err)
+	}
+	b.load(found)
+	for _, o := range b.boots {
+		b.boot.After = latest(b.boot.After, o.After, o.Zero, o.Seen)
+	}
+	b.boots = append(b.boots, b.boot)
+	ticket, err := b.journal.append(record{Boot: b.boot})
+	if err == nil {
+		b.journal.shrink(b.bytes, b.image)
+		err = b.journal.flush(ticket)
+	}
+	if err != nil {
+		b.journal.close()
+		return nil, nil, fmt.Errorf("file %s: %w", c.File, err)
+	}
+	return b, damage, nil
+}
 
-func newNonce() string {
-	var b [5]byte
-	rand.Read(b[:]) // never fails
-	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+// load fills the buffer with the waiting readings of a file.
+func (b *buffer) load(found []record) {
+	boots := map[string]*boot{}
+	done := map[string]bool{}
+	of := func(nonce string) *boot {
+		if boots[nonce] == nil {
+			boots[nonce] = &boot{Nonce: nonce}
+			b.boots = append(b.boots, boots[nonce])
+		}
+		return boots[nonce]
+	}
+	for _, r := range found {
+		switch {
+		case r.Boot != nil:
+			of(r.Boot.Nonce).learn(*r.Boot)
+		case r.Reading != nil:
+			r.Reading.boot, r.Reading.tried = of(r.Reading.Boot), true
+			b.entries = append(b.entries, r.Reading)
+		}
+		for _, id := range r.Done {
+			done[id] = true
+		}
+	}
+	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool { return done[e.id()] })
+	for _, e := range b.entries {
+		b.bytes += e.size()
+	}
+}
+
+// image returns all live records, and forgets boots without any.
+func (b *buffer) image() (live []record) {
+	waits := map[*boot]bool{b.boot: true}
+	for _, e := range b.entries {
+		waits[e.boot] = true
+	}
+	b.boots = slices.DeleteFunc(b.boots, func(o *boot) bool { return !waits[o] })
+	for _, o := range b.boots {
+		live = append(live, record{Boot: o})
+	}
+	for _, e := range b.entries {
+		live = append(live, record{Reading: e})
+	}
+	return live
 }
 
 // add accepts a reading and returns when it is durable.
-func (b *buffer) add(s stamp, body []byte) error {
-	e, err := b.append(s, body)
+func (b *buffer) add(s stamp, row tables.Entity) error {
+	e, err := b.append(s, row)
 	if err != nil {
 		return err
 	}
@@ -80,10 +139,10 @@ func (b *buffer) add(s stamp, body []byte) error {
 	return nil
 }
 
-func (b *buffer) append(s stamp, body []byte) (*entry, error) {
+func (b *buffer) append(s stamp, row tables.Entity) (e *entry, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := &entry{stamp: s, boot: b.boot, seq: b.added + 1, body: body, n: b.added + 1}
+	e = &entry{stamp: s, Boot: b.boot.Nonce, Seq: b.added + 1, Row: row, boot: b.boot, n: b.added + 1}
 	switch {
 	case b.closed:
 		return nil, ErrClosed
@@ -93,8 +152,7 @@ func (b *buffer) append(s stamp, body []byte) (*entry, error) {
 		return nil, ErrFull
 	}
 	if b.journal != nil {
-		var err error
-		if e.place, e.ticket, err = b.journal.append(e.record()); err != nil {
+		if e.ticket, err = b.journal.append(record{Reading: e}); err != nil {
 			return nil, err
 		}
 	}
@@ -104,93 +162,39 @@ func (b *buffer) append(s stamp, body []byte) (*entry, error) {
 	return e, nil
 }
 
-// oldest takes as many of the oldest entries as must go to make room for a reading with a
-// body of that many bytes. It returns none if all entries are being sent.
-func (b *buffer) oldest(body int) (old []*entry) {
+// next returns up to n of the first entries that are durable.
+func (b *buffer) next(n int) (batch []*entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	need := b.bytes + int64(body) + overhead - b.max
-	for _, e := range b.entries {
-		if need > 0 && !e.taken && b.journal.flushed(e.ticket) {
-			e.taken = true
-			old = append(old, e)
-			need -= e.size()
-		}
-	}
-	return old
-}
-
-// ready reports whether next would return anything.
-func (b *buffer) ready() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.entries {
-		if !e.taken {
-			return b.journal.flushed(e.ticket)
-		}
-	}
-	return false
-}
-
-// next takes the first entries for a request: as many as fit the limits, but at least one
-// if any is durable.
-func (b *buffer) next(rows int, bytes int64) (batch []*entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.entries {
-		if e.taken {
-			continue // about to be dropped
-		}
-		if bytes -= e.size(); len(batch) == rows || len(batch) > 0 && bytes < 0 || !b.journal.flushed(e.ticket) {
+	for _, e := range b.entries[:min(n, len(b.entries))] {
+		if !b.journal.flushed(e.ticket) {
 			break
 		}
-		e.taken = true
 		batch = append(batch, e)
 	}
 	return batch
-}
-
-// release returns entries that next took.
-func (b *buffer) release(batch []*entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range batch {
-		e.taken = false
-	}
 }
 
 // remove removes entries that are stored or reported.
 func (b *buffer) remove(gone ...*entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// The journal need not be flushed: an entry that is sent again turns out to be stored.
-	out := make(map[*entry]bool, len(gone))
+	var done record
 	for _, e := range gone {
-		out[e] = true
-	}
-	var past []place // merged where they adjoin
-	last := -2
-	for i, e := range b.entries {
-		if !out[e] {
-			continue
-		}
+		done.Done = append(done.Done, e.id())
 		b.bytes -= e.size()
-		if last == i-1 {
-			past[len(past)-1].end = e.place.end
-		} else {
-			past = append(past, e.place)
-		}
-		last = i
 	}
-	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool { return out[e] })
+	b.entries = slices.DeleteFunc(b.entries, func(e *entry) bool { return slices.Contains(gone, e) })
 	close(b.changed)
 	b.changed = make(chan struct{})
 	if b.journal != nil {
-		b.journal.markDone(past)
+		// It need not be flushed, and may fail: entries that are sent again turn out to be stored.
+		_, _ = b.journal.append(done)
 		b.journal.shrink(b.bytes, b.image)
 	}
 }
 
+// mark is how many readings were accepted.
 func (b *buffer) mark() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

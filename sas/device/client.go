@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"furrow/tables/schema"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"furrow/tables/schema"
 )
 
 // DefaultMaxBytes is the default of Config.MaxBytes.
@@ -30,9 +31,8 @@ type Config struct {
 
 	// File holds the waiting readings, so that a power cut loses none. It grows to about
 	// twice MaxBytes. Not available on Windows. Zero: memory only.
-	File       string
-	MaxBytes   int64 // of all waiting readings, which are also in memory; zero: DefaultMaxBytes
-	DropOldest bool  // when full, drop and report the oldest; zero: Send refuses the newest
+	File     string
+	MaxBytes int64 // of all waiting readings, which are also in memory; zero: DefaultMaxBytes
 
 	// OnReport is called by Send, Run and Open, one call at a time. It must not call the
 	// client. Zero: reports are logged.
@@ -76,10 +76,8 @@ func Open(config Config) (*Client, error) {
 			return nil, fmt.Errorf("device %q: %w", config.Device, err)
 		}
 	}
-	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request,
-		[]*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	c.http = &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	buffer, reports, err := openBuffer(c.config, c.clock.wall())
 	if err != nil {
 		return nil, fmt.Errorf("device %q: %w", config.Device, err)
@@ -122,33 +120,16 @@ func (c *Client) check() (err error) {
 // Send accepts a reading, or returns why not. It refuses at once what storage would refuse
 // later.
 func (c *Client) Send(r Reading) error {
-	body, err := r.encode(c.config.Device)
-	if err != nil {
-		return c.refused(fmt.Errorf("reading: %w", err))
-	}
-	at := c.clock.stamp(r.Time)
-	err = c.buffer.add(at, body)
-	for c.config.DropOldest && errors.Is(err, ErrFull) {
-		old := c.buffer.oldest(len(body))
-		if len(old) == 0 {
-			break
-		}
-		for _, e := range old {
-			c.report(e.report(Dropped, errDropped))
-		}
-		c.buffer.remove(old...)
-		err = c.buffer.add(at, body)
+	row, err := r.row(c.config.Device)
+	if err == nil {
+		err = c.buffer.add(c.clock.stamp(r.Time), row)
 	}
 	if err != nil {
-		return c.refused(fmt.Errorf("reading: %w", err))
+		c.count(func(s *Stats) { s.Refused++ })
+		return fmt.Errorf("reading: %w", err)
 	}
 	c.count(func(s *Stats) { s.Accepted++ })
 	return nil
-}
-
-func (c *Client) refused(err error) error {
-	c.count(func(s *Stats) { s.Refused++ })
-	return err
 }
 
 // Flush waits until every reading accepted before the call is stored or reported. It needs

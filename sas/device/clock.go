@@ -22,8 +22,8 @@ type clock struct {
 // A stamp is the time of a reading: in ticks if timed, otherwise in nanoseconds since the
 // start of the boot.
 type stamp struct {
-	timed bool
-	at    int64
+	Timed bool  `json:"timed"`
+	At    int64 `json:"at"`
 }
 
 // maxCorrection bounds the backward corrections of the server's time under which readings
@@ -57,7 +57,7 @@ func (c *clock) learn(server time.Time, sent, received time.Duration) (zero time
 // stamp returns the stamp of a reading taken at t; the zero time means now.
 func (c *clock) stamp(t time.Time) stamp {
 	if !t.IsZero() && t == t.Round(0) { // no monotonic clock reading: not from time.Now of this process
-		return stamp{timed: true, at: int64(tables.TicksOf(t))}
+		return stamp{Timed: true, At: int64(tables.TicksOf(t))}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +66,7 @@ func (c *clock) stamp(t time.Time) stamp {
 		since = t.Sub(c.start)
 	}
 	if c.zero.IsZero() {
-		return stamp{at: int64(since)}
+		return stamp{At: int64(since)}
 	}
 	ticks := tables.TicksOf(c.zero.Add(since))
 	if t.IsZero() {
@@ -75,7 +75,7 @@ func (c *clock) stamp(t time.Time) stamp {
 		}
 		c.last = ticks
 	}
-	return stamp{timed: true, at: int64(ticks)}
+	return stamp{Timed: true, At: int64(ticks)}
 }
 
 // now is the server's time, or the wall clock's while that is unknown.

@@ -15,7 +15,7 @@ func TestCorrectionOfTheTimeKeepsReadingsInOrder(t *testing.T) {
 		c := newClock(time.Now)
 		noon := time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
 		c.learn(noon, 0, 0)
-		at := func() time.Time { return tables.Ticks(c.stamp(time.Time{}).at).Time() }
+		at := func() time.Time { return tables.Ticks(c.stamp(time.Time{}).At).Time() }
 		if got := at(); !got.Equal(noon) {
 			t.Errorf("%s", got)
 		}
@@ -39,7 +39,7 @@ func TestCorrectionOfTheTimeKeepsReadingsInOrder(t *testing.T) {
 func TestReadingsWithTheirOwnTime(t *testing.T) {
 	c := newClock(time.Now)
 	sampled := c.start.Add(-time.Minute)
-	if got := c.stamp(sampled); got.timed || got.at != -int64(time.Minute) {
+	if got := c.stamp(sampled); got.Timed || got.At != -int64(time.Minute) {
 		t.Errorf("%+v", got)
 	}
 	noon := time.Date(2036, time.November, 21, 12, 0, 0, 0, time.UTC)
@@ -48,8 +48,8 @@ func TestReadingsWithTheirOwnTime(t *testing.T) {
 	for _, one := range []struct{ given, want time.Time }{{sampled, noon.Add(-time.Minute)}, {foreign, foreign},
 		{time.Time{}, noon}} {
 		got := c.stamp(one.given)
-		late := tables.Ticks(got.at).Time().Sub(one.want)
-		if !got.timed || late < 0 || late > 30*time.Second || late > 0 && !one.given.IsZero() {
+		late := tables.Ticks(got.At).Time().Sub(one.want)
+		if !got.Timed || late < 0 || late > 30*time.Second || late > 0 && !one.given.IsZero() {
 			t.Errorf("%s is stamped late by %s", one.given, late)
 		}
 	}

@@ -2,41 +2,66 @@ package device
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net/http"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/service"
 )
 
-// deliver sends the batch once and handles the response.
+// deliver sends the first rows of the batch, as many as fit a transaction, and handles the
+// response.
 func (s *sender) deliver(ctx context.Context) error {
-	n := len(s.batch)
-	if s.alone {
-		n = 1
+	ops, err := s.operations()
+	if err != nil {
+		return err
 	}
-	rows := make([]row, n)
-	for i, e := range s.batch[:n] {
-		key, _ := e.key()
-		rows[i] = row{key.String(), e.body}
-		e.tried = true
-	}
-	o := s.insert(ctx, s.token, rows)
+	n := len(ops)
+	o := s.insert(ctx, ops)
 	switch {
-	case o.verdict == stored, o.verdict == exists && (s.whole || n == 1):
+	case o.result == stored, o.result == exists && (s.whole || n == 1):
 		// Keys are unique per reading, so the existing row is this reading; and a transaction
 		// stores all rows or none.
 		s.markStored(0, n)
-	case o.verdict == exists && o.index >= 0:
-		s.markStored(o.index, o.index+1)
-	case o.verdict == rejected && (o.index >= 0 || n == 1):
-		s.setAside(max(o.index, 0), Rejected, o.err)
+	case o.result == exists && o.row >= 0:
+		s.markStored(o.row, o.row+1)
+	case o.result == rejected && (o.row >= 0 || n == 1):
+		s.setAside(max(o.row, 0), Rejected, o.err)
 		s.clearFailures()
-	case o.verdict == exists, o.verdict == rejected:
+	case o.result == exists, o.result == rejected:
 		s.alone, s.whole = true, false
-	case o.verdict == denied:
+	case o.result == denied:
 		return s.discardToken(o.err)
 	default:
 		return o.err
 	}
 	return nil
+}
+
+// operations returns the inserts of the next transaction. Their readings stay in the batch, and
+// readings beyond the size of a transaction leave it.
+func (s *sender) operations() ([]tables.Op, error) {
+	ops := make([]tables.Op, len(s.batch))
+	for i, e := range s.batch {
+		key, _ := e.key()
+		row := e.Row
+		row.PartitionKey, row.RowKey = s.token.partition, key.String()
+		ops[i] = tables.Insert(row)
+	}
+	groups, err := tables.Cut(ops)
+	if err != nil {
+		return nil, err
+	}
+	ops = groups[0]
+	s.batch = s.batch[:len(ops)]
+	if s.alone {
+		ops = ops[:1]
+	}
+	for _, e := range s.batch[:len(ops)] {
+		e.tried = true
+	}
+	return ops, nil
 }
 
 // markStored removes stored entries.
@@ -58,42 +83,78 @@ func (s *sender) discardToken(err error) error {
 	return err
 }
 
-// A deliveryResult is what a response of storage says about rows.
-type deliveryResult int
+// A result is what a response of storage says about rows.
+type result int
 
 const (
-	unknown  deliveryResult = iota // no response, or one that does not tell
-	stored                         // all rows are stored
-	exists                         // a row already exists
-	rejected                       // a row is invalid
-	denied                         // the token is not accepted
+	unknown  result = iota // no response, or one that does not tell
+	stored                 // all rows are stored
+	exists                 // a row already exists
+	rejected               // a row is invalid
+	denied                 // the token is not accepted
 )
 
 // An outcome is the result of a request.
 type outcome struct {
-	verdict deliveryResult
-	index   int // of the row concerned; -1 if unknown
-	err     error
+	result result
+	row    int // the row concerned; -1 if unknown
+	err    error
 }
 
 // insert adds rows, several of them in one transaction.
-func (c *Client) insert(ctx context.Context, t *token, rows []row) outcome {
-	var r reply
+func (s *sender) insert(ctx context.Context, ops []tables.Op) outcome {
+	size := 0
+	for _, op := range ops {
+		size += op.Entity.Size()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience+time.Duration(size)*time.Second/slowest, errSlow)
+	defer cancel()
 	var err error
-	if len(rows) == 1 {
-		r, err = c.post(ctx, t.table.String()+"?"+t.sas, rows[0].json(t.partition), entityHeader())
+	if len(ops) == 1 {
+		_, err = s.token.table.Do(ctx, ops[0])
 	} else {
-		body, boundary := t.transaction(rows)
-		r, err = c.post(ctx, t.service()+"/$batch?"+t.sas, body, batchHeader(boundary))
+		_, err = s.token.table.Submit(ctx, ops)
 	}
-	if err != nil {
-		return outcome{index: -1, err: fmt.Errorf("%s: %w", storage, err)}
+	return judge(err)
+}
+
+// judge interprets an error of storage about one row or a transaction.
+func judge(err error) outcome {
+	o := outcome{row: -1, err: err}
+	if t, ok := errors.AsType[*tables.TransactionError](err); ok {
+		o.row = t.Index
 	}
+	f, ok := errors.AsType[*service.Failure](err)
+	if !ok {
+		if err == nil {
+			o.result = stored
+		}
+		return o
+	}
+	o.err = &Refusal{By: storage, Status: f.Status, Code: f.Code, Detail: clip(f.Message), RequestID: f.Request,
+		wait: retryAfter(f.Response.Header)}
 	switch {
-	case len(rows) > 1 && r.status == http.StatusAccepted:
-		return readTransaction(r, len(rows))
-	case len(rows) == 1 && (r.status == http.StatusCreated || r.status == http.StatusNoContent):
-		return outcome{verdict: stored}
+	case f.Status == http.StatusConflict && f.Code == "EntityAlreadyExists":
+		o.result = exists
+	case f.Status == http.StatusRequestEntityTooLarge,
+		f.Status == http.StatusBadRequest && f.Code != "" && !ofRequest(f.Code):
+		o.result = rejected
+	case f.Status == http.StatusBadRequest && f.Code != "", f.Status == http.StatusUnauthorized,
+		f.Status == http.StatusForbidden, f.Status == http.StatusNotFound:
+		o.result = denied
 	}
-	return judge(r)
+	return o
+}
+
+// ofRequest reports whether the code of a 400 concerns the request or its token, so that
+// every row would fail.
+// learn.microsoft.com: "Common REST API error codes".
+func ofRequest(code string) bool {
+	switch code {
+	case "AuthenticationFailed", "InvalidAuthenticationInfo", "InvalidHeaderValue", "InvalidQueryParameterValue",
+		"InvalidResourceName", "InvalidUri", "MissingRequiredHeader", "MissingRequiredQueryParameter",
+		"OutOfRangeQueryParameterValue", "UnsupportedHeader", "UnsupportedHttpVerb", "UnsupportedQueryParameter":
+		return true
+	}
+	return false
 }

@@ -1,6 +1,6 @@
 // Package device is the client for devices and gateways. It stores each reading exactly once
-// in the device's table. It requests tokens from the token endpoint, keeps them only in
-// memory, and writes directly to Table Storage.
+// in the device's table: it gets tokens from the token endpoint, and writes directly to Table
+// Storage.
 //
 //	client, err := device.Open(device.Config{
 //		Endpoint:   "https://furrow.example:8443",
@@ -17,8 +17,26 @@
 // Send returns when the reading is durable: with a File, after it was flushed to disk. From
 // then on the reading is either stored once, or reported to OnReport with the reason.
 // Readings are sent in the order of acceptance. No outage, however long, loses a reading. If
-// the buffer is full, Send refuses the new reading or, with DropOldest, drops and reports the
-// oldest.
+// the buffer is full, Send refuses the new reading with ErrFull.
+//
+// # Key and token
+//
+// The device's key never leaves the device: it signs a short proof of identity, and with that
+// proof the client asks the endpoint for a token. Config.Key is the device's own key, derived
+// from its enrollment's key, so a stolen device reveals no other device's key.
+//
+// A token lets the device add rows to its own partition, in a window of row keys, until it
+// expires (after an hour by default). It cannot read, change or delete anything. The client
+// keeps tokens only in memory, and gets a new one after a restart. It renews a token at a
+// random time before it expires, so that a fleet does not renew all at once, and uses a valid
+// token while the endpoint is down.
+//
+// # Revocation
+//
+// A token can stop working before it expires, because this device or another one of its cohort
+// was revoked. The client then asks for a new token at once. If this device was revoked, the
+// endpoint refuses: the client reports Denied once, keeps the readings, and asks again every
+// five minutes, so that a device that is restored sends what it has kept.
 //
 // # Time
 //

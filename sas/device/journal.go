@@ -1,11 +1,13 @@
 package device
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -14,11 +16,10 @@ import (
 // others move to a new file. Only flush and flushed are safe for concurrent use. A nil
 // journal belongs to a buffer in memory.
 type journal struct {
-	path string
-	lock *os.File
-	file *os.File
-	size int64
-	grow int64 // size at which to try again to shrink it
+	path, title string
+	lock, file  *os.File
+	size        int64
+	grow        int64 // size at which to try again to shrink it
 
 	written atomic.Uint64 // records
 	synced  atomic.Uint64 // records on disk
@@ -29,65 +30,65 @@ type journal struct {
 // slack is how many obsolete bytes are tolerated before the file is rewritten.
 const slack = 64 << 10
 
-// openJournal opens or creates the file and reads it.
-func openJournal(path string) (j *journal, data []byte, err error) {
-	j = &journal{path: path}
+// openJournal opens or creates a device's file, reads it, and truncates it to its good part.
+func openJournal(path, device string) (j *journal, found []record, damage []Report, err error) {
+	j = &journal{path: path, title: title(device)}
 	if j.lock, err = lockFile(path + ".lock"); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	var data []byte
 	if j.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
 		data, err = io.ReadAll(j.file)
 	}
-	if err == nil && len(data) >= len(title) && string(data[:len(title)]) != title {
-		err = errors.New("not a file of waiting readings")
-	}
-	if err == nil && len(data) < len(title) { // new, or cut off while new
-		data = []byte(title)
+	if err == nil && strings.HasPrefix(j.title, string(data)) { // new, or cut off while new
+		data = []byte(j.title)
 		_, err = j.file.WriteAt(data, 0)
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, j.close())
+	if err == nil {
+		err = j.checkTitle(data)
 	}
-	return j, data, nil
+	if err == nil {
+		found, damage, j.size = scan(data)
+		err = j.file.Truncate(j.size)
+	}
+	if err == nil {
+		err = errors.Join(j.file.Sync(), syncDir(filepath.Dir(path)))
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, j.close())
+	}
+	return j, found, damage, nil
 }
 
-// begin truncates the file to its good part and continues there.
-func (j *journal) begin(good int64) error {
-	j.size = good
-	err := j.file.Truncate(good)
-	if err == nil {
-		err = j.file.Sync()
+func (j *journal) checkTitle(data []byte) error {
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	other, ours := strings.CutPrefix(string(first), strings.TrimSuffix(title(""), "\n"))
+	switch {
+	case !ours:
+		return errors.New("not a file of waiting readings")
+	case title(other) != j.title:
+		return fmt.Errorf("it holds readings of device %q; give each device its own file", other)
 	}
-	if err == nil {
-		err = syncDir(filepath.Dir(j.path))
-	}
-	return err
+	return nil
 }
 
 // append writes a record and returns the ticket of the flush that makes it durable.
-func (j *journal) append(payload []byte) (place, uint64, error) {
+func (j *journal) append(r record) (ticket uint64, err error) {
 	if broken := j.broken.Load(); broken != nil {
-		return place{}, 0, *broken
+		return 0, *broken
 	}
-	record := appendFrame(nil, payload)
-	if _, err := j.file.WriteAt(record, j.size); err != nil {
+	line, err := r.encode()
+	if err != nil {
+		return 0, err
+	}
+	if _, err := j.file.WriteAt(line, j.size); err != nil {
 		if cut := j.file.Truncate(j.size); cut != nil {
-			return place{}, 0, j.fail(cut)
+			return 0, j.fail(cut)
 		}
-		return place{}, 0, fmt.Errorf("the reading cannot be saved: %w", err)
+		return 0, fmt.Errorf("the reading cannot be saved: %w", err)
 	}
-	at := place{j.size, j.size + int64(len(record))}
-	j.size = at.end
-	return at, j.written.Add(1), nil
-}
-
-// markDone records that the readings in these parts of the file need not be sent any more.
-func (j *journal) markDone(parts []place) {
-	for _, p := range parts {
-		if _, _, err := j.append(p.encode()); err != nil {
-			return // they will be sent again and found to exist
-		}
-	}
+	j.size += int64(len(line))
+	return j.written.Add(1), nil
 }
 
 // flush makes a record durable. Callers that arrive during a flush share the next one.
@@ -122,17 +123,16 @@ func (j *journal) fail(err error) error {
 	return *j.broken.Load()
 }
 
-// shrink replaces the file if enough of it is obsolete. image appends the live records to
-// the new file and returns what to do once that file is in place; live is their approximate
-// size.
-func (j *journal) shrink(live int64, image func() (moved func(), err error)) {
+// shrink replaces the file if enough of it is obsolete. image returns the live records, and live
+// is their approximate size.
+func (j *journal) shrink(live int64, image func() []record) {
 	if j.size < max(2*live+slack, j.grow) || j.broken.Load() != nil {
 		return
 	}
 	j.syncing.Lock()
 	defer j.syncing.Unlock()
 	old, size := j.file, j.size
-	if err := j.replace(image); err != nil {
+	if err := j.replace(image()); err != nil {
 		j.file, j.size = old, size
 		j.grow = 2 * size // the disk may be full: do not try again soon
 		return
@@ -142,16 +142,16 @@ func (j *journal) shrink(live int64, image func() (moved func(), err error)) {
 	j.synced.Store(j.written.Load())
 }
 
-func (j *journal) replace(image func() (func(), error)) (err error) {
+func (j *journal) replace(live []record) (err error) {
 	next := j.path + ".new"
 	if j.file, err = os.OpenFile(next, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return err
 	}
 	created := j.file
-	j.size = int64(len(title))
-	var moved func()
-	if _, err = created.WriteAt([]byte(title), 0); err == nil {
-		moved, err = image()
+	j.size = int64(len(j.title))
+	_, err = created.WriteAt([]byte(j.title), 0)
+	for i := 0; i < len(live) && err == nil; i++ {
+		_, err = j.append(live[i])
 	}
 	if err == nil {
 		err = created.Sync()
@@ -162,7 +162,6 @@ func (j *journal) replace(image func() (func(), error)) (err error) {
 	if err != nil {
 		return errors.Join(err, created.Close(), os.Remove(next))
 	}
-	moved()
 	if err := syncDir(filepath.Dir(j.path)); err != nil {
 		j.fail(err) // after a power cut, either file may be there
 	}

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"furrow/sas/device"
@@ -14,13 +13,10 @@ import (
 
 func TestDeviceOfflineForThreeDaysLosesNothing(t *testing.T) {
 	f := newFixture(t)
-	file := filepath.Join(t.TempDir(), "readings")
-	inFile := func(c *device.Config) { c.File = file }
-	synctest.Test(t, func(t *testing.T) {
-		c := f.open(inFile)
-		stop := f.run(c)
-		f.mustSend(c)
-		f.flush(c)
+	inFile := fileIn(t)
+	f.bubble(433, func() {
+		c := f.start(inFile)
+		f.mustStore(c)
 		f.set(func(f *fixture) { f.offline = true })
 		for day := range 3 {
 			for range 144 {
@@ -28,86 +24,73 @@ func TestDeviceOfflineForThreeDaysLosesNothing(t *testing.T) {
 				f.mustSend(c)
 			}
 			if day == 1 { // a power cut
-				stop()
 				f.close(c)
-				c = f.open(inFile)
-				stop = f.run(c)
+				c = f.start(inFile)
 			}
 		}
 		f.set(func(f *fixture) { f.offline = false })
-		f.flush(c)
-		stop()
-		f.close(c)
 	})
-	if n := f.check(true); n != 433 {
-		t.Errorf("%d rows", n)
-	}
 	if n := len(f.sent); n > 10 {
 		t.Errorf("433 rows took %d requests", n)
 	}
 }
 
+// fileIn returns a change to a client's config: the same file for each client.
+func fileIn(t *testing.T) func(*device.Config) {
+	file := filepath.Join(t.TempDir(), "readings")
+	return func(c *device.Config) { c.File = file }
+}
+
 func TestClockOf1970IsCorrected(t *testing.T) {
 	f := newFixture(t)
-	synctest.Test(t, func(t *testing.T) {
+	inFile := fileIn(t)
+	f.bubble(21, func() {
 		booted := time.Now()
 		c := f.open(func(c *device.Config) {
 			c.Wall = func() time.Time { return time.Unix(0, 0).Add(time.Since(booted)) }
-			c.File = filepath.Join(t.TempDir(), "readings")
+			inFile(c)
 		})
 		for range 20 {
 			time.Sleep(time.Minute)
 			f.mustSend(c)
 		}
-		stop := f.run(c)
+		f.run(c)
 		f.flush(c)
-		f.mustSend(c)
-		f.flush(c)
+		f.mustStore(c)
 		if !c.Stats().TimeKnown {
 			t.Error("the time is not known")
 		}
-		stop()
-		f.close(c)
 	})
-	if n := f.check(true); n != 21 || len(f.proofs) != 1 || len(f.asked) != 2 {
-		t.Errorf("%d rows, refused proofs %v, asked %d times", n, f.proofs, len(f.asked))
+	if len(f.proofs) != 1 || len(f.asked) != 2 {
+		t.Errorf("refused proofs %v, asked %d times", f.proofs, len(f.asked))
 	}
 }
 
 func TestClockThatJumpsBackAnHourChangesNothing(t *testing.T) {
 	f := newFixture(t)
-	file := filepath.Join(t.TempDir(), "readings")
-	synctest.Test(t, func(t *testing.T) {
+	inFile := fileIn(t)
+	f.bubble(300, func() {
 		jump := time.Duration(0)
 		change := func(c *device.Config) {
-			c.File = file
+			inFile(c)
 			c.Wall = func() time.Time { return f.now().Add(jump) }
 		}
-		c := f.open(change)
-		stop := f.run(c)
+		c := f.start(change)
 		for i := range 300 {
 			time.Sleep(time.Minute)
 			switch i {
 			case 100: // while the client runs
 				jump = -time.Hour
 			case 150: // between two runs
-				stop()
 				f.close(c)
 				jump = -2 * time.Hour
-				c = f.open(change)
-				stop = f.run(c)
+				c = f.start(change)
 			case 200:
 				jump = time.Hour
 			}
 			f.mustSend(c)
 		}
-		f.flush(c)
-		stop()
-		f.close(c)
 	})
-	if n := f.check(true); n != 300 {
-		t.Errorf("%d rows", n)
-	}
 }
 
 // Each fault hits each of the first requests once.
@@ -116,14 +99,15 @@ func TestFaultsOfAnyRequestStoreEachReadingOnce(t *testing.T) {
 		faults.ServerBusy, faults.Late, faults.Stalled} {
 		t.Run(string(fault), func(t *testing.T) {
 			f := newFixture(t)
-			synctest.Test(t, func(t *testing.T) {
+			f.random = true
+			f.bubble(6*37, func() {
 				for n := range 6 {
 					cut := &faults.Transport{Next: f, Plan: faults.Script{n: fault, n + 1: fault}, Delay: 2 * time.Minute}
 					c := f.open(func(c *device.Config) { c.Transport = cut })
 					for range 7 {
 						f.mustSend(c)
 					}
-					stop := f.run(c)
+					f.run(c)
 					for range 30 {
 						time.Sleep(time.Second)
 						f.mustSend(c)
@@ -132,13 +116,9 @@ func TestFaultsOfAnyRequestStoreEachReadingOnce(t *testing.T) {
 					if len(cut.Injected()) == 0 {
 						t.Error("no fault was injected")
 					}
-					stop()
 					f.close(c)
 				}
 			})
-			if n := f.check(false); n != 6*37 {
-				t.Errorf("%d rows", n)
-			}
 		})
 	}
 }
@@ -149,42 +129,39 @@ func TestPowerCutsAndFaultsStoreEachReadingOnce(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	f := newFixture(t)
-	file := filepath.Join(t.TempDir(), "readings")
-	synctest.Test(t, func(t *testing.T) {
+	f.random = true
+	inFile := fileIn(t)
+	var sessions []int
+	total := 0
+	for range 30 {
+		sessions = append(sessions, random.IntN(40))
+		total += sessions[len(sessions)-1]
+	}
+	f.bubble(total, func() {
 		bad := &faults.Transport{Next: f, Delay: time.Minute, Plan: faults.Random{Seed: seed, Rates: map[faults.Fault]float64{
 			faults.AnswerLost: 0.2, faults.Cut: 0.1, faults.Twice: 0.1, faults.TimedOutDone: 0.1, faults.ServerBusy: 0.1,
 			faults.Late: 0.1}}}
-		for range 30 {
-			c := f.open(func(c *device.Config) { c.File, c.Transport = file, bad })
-			stop := f.run(c)
-			for range random.IntN(40) {
+		for _, readings := range sessions {
+			c := f.start(func(c *device.Config) { inFile(c); c.Transport = bad })
+			for range readings {
 				time.Sleep(time.Duration(random.Int64N(int64(3 * time.Second))))
 				f.mustSend(c)
 			}
-			stop()
 			f.close(c)
 			time.Sleep(time.Duration(random.Int64N(int64(time.Hour))))
 		}
-		c := f.open(func(c *device.Config) { c.File = file })
-		stop := f.run(c)
-		f.flush(c)
-		stop()
-		f.close(c)
+		f.start(inFile)
 	})
-	if n := f.check(false); n != len(f.accepted) {
-		t.Errorf("%d rows of %d: %v", n, len(f.accepted), f.reports.numbers())
-	}
 }
 
 func TestTwoProcessesUnderOneIDNeverCollide(t *testing.T) {
 	f := newFixture(t)
+	f.random = true
 	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
+	f.bubble(400, func() {
 		var clients []*device.Client
-		var stops []func()
 		for i := range 2 {
-			c := f.open(func(c *device.Config) { c.File = filepath.Join(dir, fmt.Sprint(i)) })
-			clients, stops = append(clients, c), append(stops, f.run(c))
+			clients = append(clients, f.start(func(c *device.Config) { c.File = filepath.Join(dir, fmt.Sprint(i)) }))
 		}
 		for range 100 {
 			for _, c := range clients { // all in one tick
@@ -193,18 +170,11 @@ func TestTwoProcessesUnderOneIDNeverCollide(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		for i, c := range clients {
-			f.flush(c)
-			stops[i]()
-			f.close(c)
-		}
 		for _, c := range clients {
+			f.flush(c)
 			if stats := c.Stats(); stats.Stored != 200 {
 				t.Errorf("%+v", stats)
 			}
 		}
 	})
-	if n := f.check(false); n != 400 {
-		t.Errorf("%d rows", n)
-	}
 }

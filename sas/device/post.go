@@ -1,7 +1,6 @@
 package device
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,7 @@ import (
 	"time"
 )
 
-// A reply is a response with its whole body.
+// A reply is a response of the endpoint with its whole body.
 type reply struct {
 	status int
 	header http.Header
@@ -21,18 +20,19 @@ type reply struct {
 
 const (
 	maxReply = 1 << 20
-	patience = 30 * time.Second
-	slowest  = 4 << 10 // bytes per second of the slowest link supported
+	patience = 30 * time.Second // for a response, besides the time that a large request takes
+	slowest  = 2 << 10          // bytes of rows per second on the slowest link supported
 )
 
-// post sends a request. Its errors omit the URL, which may contain a token.
-func (c *Client) post(ctx context.Context, to string, body []byte, header http.Header) (reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience+time.Duration(len(body))*time.Second/slowest,
-		errors.New("no response in time"))
+var errSlow = errors.New("no response in time")
+
+// post sends a request without a body to the endpoint.
+func (c *Client) post(ctx context.Context, to string, header http.Header) (reply, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, http.NoBody)
 	if err != nil {
-		return reply{}, errors.New("invalid URL")
+		return reply{}, err
 	}
 	req.Header = header
 	resp, err := c.http.Do(req)
@@ -53,16 +53,8 @@ func (c *Client) post(ctx context.Context, to string, body []byte, header http.H
 // longestWait bounds the wait that a server may request.
 const longestWait = time.Hour
 
-// retryAfter is the wait that a response requests, in seconds or as a time by its own clock.
+// retryAfter is the wait that a response requests, in seconds.
 func retryAfter(h http.Header) time.Duration {
-	text := h.Get("Retry-After")
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(min(max(seconds, 0), int64(longestWait/time.Second))) * time.Second
-	}
-	until, errUntil := http.ParseTime(text)
-	date, errDate := http.ParseTime(h.Get("Date"))
-	if errUntil != nil || errDate != nil {
-		return 0
-	}
-	return min(max(until.Sub(date), 0), longestWait)
+	seconds, _ := strconv.ParseInt(h.Get("Retry-After"), 10, 64)
+	return time.Duration(min(max(seconds, 0), int64(longestWait/time.Second))) * time.Second
 }

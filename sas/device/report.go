@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -14,7 +16,6 @@ import (
 type Reason string
 
 const (
-	Dropped       Reason = "dropped"        // the buffer was full, and the oldest reading was dropped
 	OutsideWindow Reason = "outside window" // no token admits its time: too old, or in the future
 	Timeless      Reason = "timeless"       // taken before the time was known, at an unknown time
 	Rejected      Reason = "rejected"       // storage refuses it permanently
@@ -30,7 +31,7 @@ type Report struct {
 	Reason Reason
 	Key    string    // its row key; empty if its time was unknown
 	Time   time.Time // zero if unknown
-	Values string    // its values, as JSON
+	Row    string    // without its row key, as JSON
 	Err    error     // details of the reason
 }
 
@@ -39,8 +40,7 @@ type Stats struct {
 	Accepted int64 // readings
 	Refused  int64 // by Send
 	Stored   int64
-	SetAside int64 // reported after acceptance, for reasons other than Dropped
-	Dropped  int64
+	SetAside int64 // reported after acceptance
 	Waiting  int64 // now
 	Bytes    int64 // of the waiting readings
 	Tokens   int64 // received
@@ -70,10 +70,7 @@ func (c *Client) count(change func(*Stats)) {
 func (c *Client) report(reports ...Report) {
 	for _, r := range reports {
 		c.count(func(s *Stats) {
-			switch r.Reason {
-			case Dropped:
-				s.Dropped++
-			case OutsideWindow, Timeless, Rejected:
+			if r.Reason != Damaged && r.Reason != Denied {
 				s.SetAside++
 			}
 		})
@@ -83,20 +80,18 @@ func (c *Client) report(reports ...Report) {
 		} else {
 			c.config.Log.LogAttrs(context.Background(), slog.LevelWarn, "reading not stored",
 				slog.String("reason", string(r.Reason)), slog.String("key", r.Key), slog.Any("err", r.Err),
-				slog.Int("bytes", len(r.Values)))
+				slog.Int("bytes", len(r.Row)))
 		}
 		c.reporting.Unlock()
 	}
 }
 
-var (
-	errDropped  = errors.New("the buffer was full")
-	errTimeless = errors.New("taken before the device knew the time; then it restarted, and its own clock was wrong")
-)
+var errTimeless = errors.New("taken before the device knew the time; then it restarted, and its own clock was wrong")
 
 // report returns a report about e.
 func (e *entry) report(why Reason, err error) Report {
-	r := Report{Reason: why, Values: string(e.body), Err: err}
+	row, _ := json.Marshal(e.Row) // it was encoded before
+	r := Report{Reason: why, Row: string(row), Err: err}
 	if key, ok := e.key(); ok {
 		r.Key, r.Time = key.String(), key.Ticks.Time()
 	}
@@ -105,12 +100,12 @@ func (e *entry) report(why Reason, err error) Report {
 
 // key is e's final row key, once its time is known.
 func (e *entry) key() (schema.RowKey, bool) {
-	ticks := tables.Ticks(e.at)
-	if !e.timed {
-		if e.boot.zero.IsZero() {
+	ticks := tables.Ticks(e.At)
+	if !e.Timed {
+		if e.boot.Zero.IsZero() {
 			return schema.RowKey{}, false
 		}
-		ticks = tables.TicksOf(e.boot.zero.Add(time.Duration(e.at)))
+		ticks = tables.TicksOf(e.boot.Zero.Add(time.Duration(e.At)))
 	}
-	return schema.RowKey{Ticks: ticks, Suffix: suffix(e.boot.nonce, e.seq)}, true
+	return schema.RowKey{Ticks: ticks, Suffix: e.id()}, true
 }

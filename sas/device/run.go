@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 )
@@ -11,7 +12,6 @@ const (
 	firstPause   = time.Second
 	longestPause = 2 * time.Minute
 	deniedPause  = 5 * time.Minute // while an operator has to act
-	maxBytes     = 3 << 20         // of a request
 )
 
 // Run sends accepted readings until ctx ends, and then returns nil. Only one Run may be
@@ -22,11 +22,13 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	defer c.running.Store(false)
 	s := &sender{Client: c}
-	defer func() { c.buffer.release(s.batch) }()
 	for ctx.Err() == nil {
 		if err := s.step(ctx); err != nil {
 			s.count(func(s *Stats) { s.Err = err })
-			sleep(ctx, s.pause(err))
+			select {
+			case <-time.After(s.pause(err)):
+			case <-ctx.Done():
+			}
 		}
 	}
 	return nil
@@ -47,7 +49,7 @@ type sender struct {
 
 // step requests a token or sends a batch. After an error the sender pauses.
 func (s *sender) step(ctx context.Context) error {
-	if s.clock.known() && len(s.batch) == 0 && !s.buffer.ready() {
+	if s.clock.known() && len(s.batch) == 0 && len(s.buffer.next(1)) == 0 {
 		select { // no token is needed while nothing waits
 		case <-ctx.Done():
 		case <-s.buffer.wake:
@@ -90,7 +92,7 @@ func (s *sender) ensureToken(ctx context.Context) error {
 
 // nextBatch takes the next waiting readings as the batch.
 func (s *sender) nextBatch() bool {
-	s.batch = s.buffer.next(s.token.batch, maxBytes)
+	s.batch = s.buffer.next(s.token.batch)
 	s.whole, s.alone = true, false
 	for _, e := range s.batch {
 		s.whole = s.whole && !e.tried
@@ -106,7 +108,8 @@ func (s *sender) setAsideUnsendable() bool {
 		case !ok:
 			s.setAside(i, Timeless, errTimeless)
 		case !s.token.admits(key.String()):
-			s.setAside(i, OutsideWindow, &windowError{key.String(), s.token.first, s.token.last})
+			s.setAside(i, OutsideWindow, fmt.Errorf("row %s is outside of the range from %s to %s that the token admits",
+				key, s.token.first, s.token.last))
 		default:
 			i++
 		}
@@ -154,19 +157,4 @@ func (s *sender) pause(err error) time.Duration {
 		pause += r.wait
 	}
 	return pause
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-type windowError struct{ key, first, last string }
-
-func (e *windowError) Error() string {
-	return "row " + e.key + " is outside of the range from " + e.first + " to " + e.last + " that the token admits"
 }

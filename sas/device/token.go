@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/go-json-experiment/json"
 )
 
 // A token lets the device add rows to its partition. Its times are relative to the boot.
 type token struct {
-	table     *url.URL // without the token
-	sas       string
+	table     *tables.Table
 	partition string
 	first     string // lowest row key that it admits
 	last      string // highest row key that it admits
@@ -61,7 +62,7 @@ func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) 
 	if err := secure(u); err != nil {
 		return a, nil, fmt.Errorf("url: %w", err)
 	}
-	if err := tables.CheckTable(u.Path[strings.LastIndexByte(u.Path, '/')+1:]); err != nil {
+	if err := tables.CheckTable(path.Base(u.Path)); err != nil {
 		return a, nil, fmt.Errorf("url: %w", err)
 	}
 	if _, err := schema.ParseDeviceID(a.PartitionKey); err != nil {
@@ -91,14 +92,21 @@ func parseAnswer(body []byte, device schema.DeviceID) (answer, *url.URL, error) 
 
 // token converts an answer, for a boot that began at zero. The renewal time is random in the
 // first half between renewAfter and expiry, so that a fleet does not renew all at once.
-func (a *answer) token(table *url.URL, zero time.Time) *token {
+func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error) {
+	// Retries are up to the sender, which knows when a row has to change first.
+	account := tables.Account{Name: table.Host, SAS: a.SAS, Table: table.JoinPath("..").String()}
+	client, err := tables.Connect(tables.Config{Account: account, Transport: c.http,
+		Retry: policy.RetryOptions{MaxRetries: -1, TryTimeout: time.Hour}})
+	if err != nil {
+		return nil, err
+	}
 	t := &token{
-		table: table, sas: a.SAS, partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
+		table: client.Table(path.Base(table.Path)), partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
 		expires: a.Expires.Sub(zero), renew: a.RenewAfter.Sub(zero), batch: min(a.Batch, tables.MaxOps),
 	}
 	t.renew = min(t.renew, t.expires)
 	t.renew += time.Duration(rand.Float64() * float64(t.expires-t.renew) / 2)
-	return t
+	return t, nil
 }
 
 // admits reports whether the token allows adding the row.
