@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/tables/schema"
 )
 
@@ -200,9 +201,7 @@ func (q *fakeQueue) first(t *testing.T) (jobs.Message, fakeMessage) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	m, err := jobs.Decode(q.messages[0].text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	return m, *q.messages[0]
 }
 
@@ -233,15 +232,54 @@ func auditJob(n int) jobs.Message {
 	return m
 }
 
-// start runs a pool; the function returned stops it and waits.
-func start(t *testing.T, p *Pool) (stop func()) {
+// queueOf is a queue with messages.
+func queueOf(t *testing.T, all ...jobs.Message) *fakeQueue {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	q := &fakeQueue{}
+	q.fill(t, all...)
+	return q
+}
+
+func (q *fakeQueue) fill(t *testing.T, all ...jobs.Message) {
+	t.Helper()
+	for _, m := range all {
+		jobstest.Must(t, q.Put(t.Context(), m, 0))
+	}
+}
+
+func many(n int, job func(n int) jobs.Message) (all []jobs.Message) {
+	for i := range n {
+		all = append(all, job(i))
+	}
+	return all
+}
+
+// failing is a hook that fails an operation with err.
+func failing(op string, err error, when func() bool) func(string) error {
+	return func(done string) error {
+		if done == op && when() {
+			return err
+		}
+		return nil
+	}
+}
+
+// start runs a pool, a scheduler or figures until the function that it returns is called.
+func start(t testing.TB, ctx context.Context, r interface{ Run(context.Context) error }) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	running.Go(func() {
-		if err := p.Run(ctx); err != nil {
+		if err := r.Run(ctx); err != nil {
 			t.Error(err)
 		}
 	})
 	return func() { cancel(); running.Wait() }
+}
+
+func runFor(t *testing.T, r interface{ Run(context.Context) error }, d time.Duration) {
+	t.Helper()
+	stop := start(t, t.Context(), r)
+	time.Sleep(d)
+	stop()
 }

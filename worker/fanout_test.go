@@ -1,9 +1,8 @@
-package worker_test
+package worker
 
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,14 +12,10 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
-	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
-	"furrow/tables/schema"
-	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
 // A fanoutFixture works on one fleet, from the scheduler's slot to the last checkpoint.
@@ -32,26 +27,12 @@ type fanoutFixture struct {
 	through func(worker int) policy.Transporter
 }
 
-func (c fanoutFixture) connect(t *testing.T, through policy.Transporter) *worker.Client {
-	t.Helper()
-	client, err := worker.Connect(worker.Config{Account: c.fleet.World.Account, Transport: through,
-		Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
-	return client
-}
-
 // work does a run, and gives what the fleet has come to.
 func (c fanoutFixture) work(t *testing.T) map[string]string {
 	t.Helper()
-	calm := c.connect(t, nil).Queue(c.fleet.Names, "live")
-	jobstest.Must(t, calm.Create(t.Context()))
-	t.Cleanup(func() { deleteQueues(t, c.fleet.World.Account, c.fleet.Names) })
-	c.fleet.World.Create(t, c.fleet.Names.Runs())
-	runs := worker.Runs{Table: c.fleet.World.Connect(t, nil).Table(c.fleet.Names.Runs())}
-	scheduler := &worker.Scheduler{Pipeline: "live", Cadence: time.Minute, Runs: runs, Queue: calm,
-		Log: slog.New(slog.DiscardHandler)}
-	if slot, err := scheduler.Once(t.Context()); err != nil || slot.Outcome != worker.SlotEnqueued {
-		t.Fatalf("%+v, %v", slot, err)
+	s := fixtureOf(t, c.fleet)
+	if slot := once(t, s.scheduler()); slot.Outcome != SlotEnqueued {
+		t.Fatalf("%+v", slot)
 	}
 	var stops []func()
 	for i := range c.workers {
@@ -61,27 +42,14 @@ func (c fanoutFixture) work(t *testing.T) map[string]string {
 		}
 		stops = append(stops, c.hire(t, through))
 	}
-	drained(t, calm)
+	drained(t, s.queue)
 	for _, stop := range stops {
 		stop()
 	}
-	if poison, err := calm.Poisoned(t.Context()); err != nil || len(poison) > 0 {
+	if poison, err := s.queue.Poisoned(t.Context()); err != nil || len(poison) > 0 {
 		t.Errorf("given up: %+v, %v", poison, err)
 	}
 	return c.fleet.Ends(t)
-}
-
-// deleteQueues deletes what a crew worked from.
-func deleteQueues(t *testing.T, a tables.Account, n schema.Names) {
-	t.Helper()
-	key, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
-	jobstest.Must(t, err)
-	service, err := azqueue.NewServiceClientWithSharedKeyCredential(a.Queue+"/", key, nil)
-	jobstest.Must(t, err)
-	for _, name := range []string{n.Jobs("live"), n.Catchup("live"), n.Poison("live")} {
-		_, err := service.DeleteQueue(context.WithoutCancel(t.Context()), name, nil)
-		jobstest.Must(t, err)
-	}
 }
 
 // hire has a worker begin, and gives what stops it.
@@ -89,9 +57,12 @@ func (c fanoutFixture) hire(t *testing.T, through policy.Transporter) (stop func
 	t.Helper()
 	p := c.fleet.Pipeline(t, through)
 	p.Batch = c.batch
-	queue := c.connect(t, through).Queue(c.fleet.Names, "live")
-	return run(t, &worker.Pool{Source: queue, Size: 4, Lease: 2 * time.Second, MaxAttempts: 50, Grace: time.Second,
-		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+	client, err := Connect(Config{Account: c.fleet.World.Account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}})
+	jobstest.Must(t, err)
+	queue := client.Queue(c.fleet.Names, "live")
+	return brisk(t, &Pool{Source: queue, Size: 4, Lease: 2 * time.Second, MaxAttempts: 50, Grace: time.Second,
+		Work: func(ctx context.Context, m jobs.Message, save save) error {
 			_, err := p.Do(ctx, m, queue, save)
 			return err
 		}})
@@ -127,14 +98,14 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 		c := fanoutFixture{fleet: w.NewFleet(t), batch: 3, workers: 3, through: func(worker int) policy.Transporter {
 			return &faults.Transport{Plan: faults.Random{Seed: seed + 10*round + uint64(worker), Rates: rates}}
 		}}
-		if d := jobstest.Differ(settled(c, t), jobstest.Calmly(want)); d != "" {
+		if d := jobstest.Differ(settledEnds(c, t), jobstest.Calmly(want)); d != "" {
 			t.Errorf("seed %d, round %d: %s", seed, round, d)
 		}
 	}
 }
 
-// settled are the ends after what faults may have left for the next slot.
-func settled(c fanoutFixture, t *testing.T) map[string]string {
+// settledEnds are the ends after what faults may have left for the next slot.
+func settledEnds(c fanoutFixture, t *testing.T) map[string]string {
 	t.Helper()
 	c.work(t)
 	p := c.fleet.Pipeline(t, nil)

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -41,60 +42,45 @@ type hand struct {
 func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	t.Helper()
 	h := &hand{figures: &Figures{Worker: id, Every: 20 * time.Millisecond, Log: quiet()}}
-	retry := policy.RetryOptions{RetryDelay: 10 * time.Millisecond, TryTimeout: 5 * time.Second}
-	tableClient, err := tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: retry,
+	tableClient, err := tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
 		OnOperation: h.figures.CountTable})
 	jobstest.Must(t, err)
-	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: retry,
+	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
 		OnOperation: h.figures.CountQueue})
 	jobstest.Must(t, err)
 	h.figures.Runs = Runs{Table: tableClient.Table(f.Names.Runs())}
 	p, queue := f.Pipeline(t, nil), queueClient.Queue(f.Names, "live")
 	p.Client, p.Batch = tableClient, 5
 	pool := &Pool{Source: queue, Size: 4, Idle: 100 * time.Millisecond, Log: quiet(), OnResult: h.figures.Ended,
-		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+		Work: func(ctx context.Context, m jobs.Message, save save) error {
 			_, err := h.figures.Do(ctx, p, m, queue, save)
 			return err
 		}}
-	stopFigures := runUntil(t, t.Context(), h.figures.Run)
-	stopPool := runUntil(t, h.figures.Within(t.Context(), "live", 0), pool.Run)
+	stopFigures := start(t, t.Context(), h.figures)
+	stopPool := start(t, h.figures.Within(t.Context(), "live", 0), pool)
 	h.stop = func() { stopPool(); stopFigures() }
 	return h
 }
 
-func runUntil(t *testing.T, ctx context.Context, run func(context.Context) error) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return func() { cancel(); running.Wait() }
+// fixtureOf has the runs and the queue of a fleet.
+func fixtureOf(t *testing.T, f *jobstest.Fleet) fixture {
+	t.Helper()
+	client, err := Connect(Config{Account: f.World.Account})
+	jobstest.Must(t, err)
+	s := fixture{Runs{Table: f.World.Connect(t, nil).Table(f.Names.Runs())}, client.Queue(f.Names, "live")}
+	return s.create(t)
 }
 
 func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 12, 40)
 	f := w.NewFleet(t)
-	runs := Runs{Table: w.Connect(t, nil).Table(f.Names.Runs())}
-	jobstest.Must(t, runs.Table.Create(t.Context()))
-	client, err := Connect(Config{Account: w.Account})
-	jobstest.Must(t, err)
-	queue := client.Queue(f.Names, "live")
-	jobstest.Must(t, queue.Create(t.Context()))
-	scheduler := &Scheduler{Pipeline: "live", Cadence: time.Hour, Runs: runs, Queue: queue, Log: quiet()}
-	slot, err := scheduler.Once(t.Context())
+	s := fixtureOf(t, f)
+	runs, queue := s.runs, s.queue
+	slot, err := s.scheduler().Once(t.Context())
 	jobstest.Must(t, err)
 	hands := []*hand{hire(t, f, "a"), hire(t, f, "b")}
-	for depth := 1; depth > 0; {
-		time.Sleep(50 * time.Millisecond)
-		depth, err = queue.Depth(t.Context())
-		jobstest.Must(t, err)
-		history, err := queue.CatchupDepth(t.Context())
-		jobstest.Must(t, err)
-		depth += history
-	}
+	drained(t, queue)
 	sent := int64(0)
 	for _, h := range hands {
 		h.stop()
@@ -143,12 +129,8 @@ func TestRunsDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 6, 5)
 	f := w.NewFleet(t)
-	runs := Runs{Table: w.Connect(t, nil).Table(f.Names.Runs())}
-	jobstest.Must(t, runs.Table.Create(t.Context()))
-	client, err := Connect(Config{Account: w.Account})
-	jobstest.Must(t, err)
-	queue := client.Queue(f.Names, "live")
-	jobstest.Must(t, queue.Create(t.Context()))
+	s := fixtureOf(t, f)
+	runs, queue := s.runs, s.queue
 	retry := deviceJob(1)
 	retry.Extra = true
 	jobstest.Must(t, queue.Put(t.Context(), retry, time.Hour))
@@ -158,7 +140,7 @@ func TestRunsDoNotOverlap(t *testing.T) {
 	var mu sync.Mutex
 	underWay, seen := map[tables.Ticks]int{}, map[tables.Ticks]bool{}
 	pool := &Pool{Source: queue, Idle: 100 * time.Millisecond, Log: quiet(), OnResult: figures.Ended,
-		Work: func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+		Work: func(ctx context.Context, m jobs.Message, save save) error {
 			if planned(m) {
 				mu.Lock()
 				underWay[m.Run]++
@@ -176,10 +158,11 @@ func TestRunsDoNotOverlap(t *testing.T) {
 			}
 			return err
 		}}
-	scheduler := &Scheduler{Pipeline: "live", Cadence: time.Second, Runs: runs, Queue: queue, Log: quiet()}
-	stopFigures := runUntil(t, t.Context(), figures.Run)
-	stopPool := runUntil(t, t.Context(), pool.Run)
-	stopScheduler := runUntil(t, t.Context(), scheduler.Run)
+	scheduler := s.scheduler()
+	scheduler.Cadence = time.Second
+	stopFigures := start(t, t.Context(), figures)
+	stopPool := start(t, t.Context(), pool)
+	stopScheduler := start(t, t.Context(), scheduler)
 	for range 600 {
 		time.Sleep(100 * time.Millisecond)
 		mu.Lock()
@@ -200,7 +183,7 @@ func TestRunsDoNotOverlap(t *testing.T) {
 // figuresOn are figures whose requests go through a transport, and the table.
 func figuresOn(t *testing.T, through policy.Transporter) (*Figures, Runs) {
 	t.Helper()
-	a, n := azuretest.Local(t), stageNames(t)
+	a, n := azuretest.Local(t), names(t)
 	s := newFixture(t, a, n, nil).create(t)
 	return &Figures{Worker: "w", Every: 10 * time.Millisecond, Log: quiet(), Runs: newFixture(t, a, n, through).runs},
 		s.runs
@@ -248,13 +231,13 @@ func wantDone(t *testing.T, runs Runs, slot tables.Ticks, want int64) {
 type putting []jobs.Message
 
 func (p putting) Do(ctx context.Context, _ jobs.Message, put jobs.Putter,
-	_ func(context.Context, jobs.Message) error) (r jobs.Result, err error) {
+	_ save) (r jobs.Result, err error) {
 	for _, m := range p {
 		delay := time.Duration(0)
 		if m.Attempts > 0 {
 			delay, m.Attempts = time.Second, 0
 		}
-		err = cmpErr(err, put.Put(ctx, m, delay))
+		err = cmp.Or(err, put.Put(ctx, m, delay))
 		if m.Kind == jobs.Month {
 			r.Months++
 		}
@@ -286,9 +269,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 		t.Helper()
 		last := q.messages[len(q.messages)-1]
 		m, err := jobs.Decode(last.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, err)
 		return m
 	}
 	master := monthJob()
@@ -468,7 +449,7 @@ func TestFiguresAreWrittenWhenTheWorkerStops(t *testing.T) {
 	t.Parallel()
 	f, runs := figuresOn(t, nil)
 	f.Every = time.Hour
-	stop := runUntil(t, t.Context(), f.Run)
+	stop := start(t, t.Context(), f)
 	f.done(someSlot)
 	f.CountQueue(f.Within(t.Context(), "live", 0), Operation{Kind: OpGet})
 	f.CountQueue(f.Within(t.Context(), "other", 0), Operation{Kind: OpGet})

@@ -22,7 +22,7 @@ func TestAnIdlePoolLooksLessAndLess(t *testing.T) {
 			at = time.Now()
 			return nil
 		}}
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		want := 100 * time.Millisecond
@@ -57,8 +57,7 @@ func TestAnIdlePoolLooksLessAndLess(t *testing.T) {
 
 func TestAJobsEndIsAReasonToLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		var at time.Time
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, _ save) error {
 			if m.Kind == jobs.Month { // while the pool gets used to an empty queue
@@ -71,9 +70,7 @@ func TestAJobsEndIsAReasonToLook(t *testing.T) {
 			}
 			return nil
 		}}
-		stop := start(t, p)
-		time.Sleep(6 * time.Minute)
-		stop()
+		runFor(t, p, 6*time.Minute)
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeDone: 2})
 	})
 }
@@ -88,12 +85,10 @@ func TestTheNumberInFlightFollowsTheBacklog(t *testing.T) {
 				defer now.Add(-1)
 				return until(ctx, time.Second)
 			}}
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		for _, backlog := range []int{1, 5, 200} {
 			most.Store(0)
-			for n := range backlog {
-				q.Put(t.Context(), deviceJob(n), 0)
-			}
+			q.fill(t, many(backlog, deviceJob)...)
 			time.Sleep(time.Minute)
 			if want := int64(min(backlog, 48)); most.Load() != want {
 				t.Errorf("a backlog of %d has %d in flight, want %d", backlog, most.Load(), want)
@@ -141,7 +136,7 @@ func TestOneBusyPartitionAmongManyLeavesTheNumberInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &load{busy: func(m jobs.Message, _ int64) bool { return m.First == deviceJob(7).First }}
 		p := l.pool(t, 50)
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		defer stop()
 		time.Sleep(2 * time.Second)
 		for range 600 {
@@ -161,7 +156,7 @@ func TestTheNumberInFlightFollowsTheShareOfBusyAnswers(t *testing.T) {
 		var busy atomic.Bool
 		l := &load{busy: func(_ jobs.Message, op int64) bool { return busy.Load() && op%2 == 0 }}
 		p := l.pool(t, 50)
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		defer stop()
 		time.Sleep(10*time.Second + 500*time.Millisecond)
 		if p.InFlight() != 32 {
@@ -225,10 +220,7 @@ func TestALimitStaysBetweenOneAndFull(t *testing.T) {
 func TestBusyAnswersOfAPoolCountWhereNobodyTellsThem(t *testing.T) {
 	for _, from := range []string{"job", "get", "delete"} {
 		synctest.Test(t, func(t *testing.T) {
-			q := &fakeQueue{}
-			for n := range 999 {
-				q.Put(t.Context(), deviceJob(n), 0)
-			}
+			q := queueOf(t, many(999, deviceJob)...)
 			var busy atomic.Bool
 			refuse := func(op string) error {
 				if op == from && busy.Load() {
@@ -244,7 +236,7 @@ func TestBusyAnswersOfAPoolCountWhereNobodyTellsThem(t *testing.T) {
 					}
 					return until(ctx, time.Second)
 				}}
-			stop := start(t, p)
+			stop := start(t, t.Context(), p)
 			defer stop()
 			time.Sleep(10*time.Second + 500*time.Millisecond)
 			busy.Store(true)
@@ -258,8 +250,7 @@ func TestBusyAnswersOfAPoolCountWhereNobodyTellsThem(t *testing.T) {
 
 func TestABusyStorageIsAnAttemptAndNeverPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		began := time.Now()
 		var attempts []int
 		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(_ context.Context, m jobs.Message, _ save) error {
@@ -268,7 +259,7 @@ func TestABusyStorageIsAnAttemptAndNeverPoison(t *testing.T) {
 			}
 			return errors.New("it is broken, too")
 		}}
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		time.Sleep(3 * time.Hour)
 		_, poison := q.seen()
 		time.Sleep(time.Hour)
@@ -290,8 +281,7 @@ func TestABusyStorageIsAnAttemptAndNeverPoison(t *testing.T) {
 
 func TestAQueueThatCannotBeReachedIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		began := time.Now()
 		q.before = func(string) error {
 			if time.Since(began) < time.Hour {
@@ -299,10 +289,8 @@ func TestAQueueThatCannotBeReachedIsTriedAgain(t *testing.T) {
 			}
 			return nil
 		}
-		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return nil }}
-		stop := start(t, p)
-		time.Sleep(time.Hour + time.Minute)
-		stop()
+		p := &Pool{Source: q, Log: quiet(), Work: nothing}
+		runFor(t, p, time.Hour+time.Minute)
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeDone: 1})
 	})
 }

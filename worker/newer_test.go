@@ -16,16 +16,13 @@ import (
 // too old for it, and however long.
 func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		tries := 0
 		old := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
 			tries++
 			return fmt.Errorf("generation 7, and this worker has 6: %w", jobs.ErrNewer)
 		}}
-		stop := start(t, old)
-		time.Sleep(time.Hour)
-		stop()
+		runFor(t, old, time.Hour)
 		if tries < 300 || len(q.poison) > 0 {
 			t.Errorf("%d tries, %d poison; want many and none", tries, len(q.poison))
 		}
@@ -36,9 +33,7 @@ func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 			m.Progress = place("a")
 			return save(t.Context(), m)
 		}}
-		stop = start(t, young)
-		time.Sleep(15 * time.Second)
-		stop()
+		runFor(t, young, 15*time.Second)
 		wantOutcomes(t, young, map[Outcome]int64{OutcomeDone: 1})
 		if got.Attempts != 0 || got.Deaths != 0 || got.Taken != tries {
 			t.Errorf("it came as %+v after %d tries", got, tries)
@@ -56,9 +51,7 @@ func TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing(t *testing.T) {
 			t.Error("somebody works on it")
 			return nil
 		}}
-		stop := start(t, p)
-		time.Sleep(time.Hour)
-		stop()
+		runFor(t, p, time.Hour)
 		if len(q.poison) > 0 || q.deleted > 0 {
 			t.Fatalf("poison %v, %d deleted", q.poison, q.deleted)
 		}
@@ -81,11 +74,8 @@ func TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing(t *testing.T) {
 func TestSetIdleHoldsForAPoolThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
-		p := &Pool{Source: q, Idle: 30 * time.Second, Log: quiet(), Work: func(context.Context, jobs.Message,
-			save) error {
-			return nil
-		}}
-		stop := start(t, p)
+		p := &Pool{Source: q, Idle: 30 * time.Second, Log: quiet(), Work: nothing}
+		stop := start(t, t.Context(), p)
 		defer stop()
 		time.Sleep(10 * time.Minute)
 		p.SetIdle(time.Second)

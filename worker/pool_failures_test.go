@@ -19,8 +19,7 @@ import (
 
 func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		var at []time.Time
 		var attempts []int
 		p := &Pool{Source: q, Name: "w1", Idle: 100 * time.Millisecond, Log: quiet(), Work: func(_ context.Context,
@@ -28,9 +27,7 @@ func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
 			at, attempts = append(at, time.Now()), append(attempts, m.Attempts)
 			return errors.New("the month is broken")
 		}}
-		stop := start(t, p)
-		time.Sleep(10 * time.Minute)
-		stop()
+		runFor(t, p, 10*time.Minute)
 		if !slices.Equal(attempts, []int{0, 1, 2, 3, 4}) {
 			t.Fatalf("attempts %v", attempts)
 		}
@@ -63,9 +60,7 @@ func TestWhatCannotBeReadIsPoisonAtOnce(t *testing.T) {
 		p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error {
 			return fmt.Errorf("pipeline live is not configured here: %w", jobs.ErrUnreadable)
 		}}
-		stop := start(t, p)
-		time.Sleep(time.Second)
-		stop()
+		runFor(t, p, time.Second)
 		wantOutcomes(t, p, map[Outcome]int64{OutcomePoisoned: 4})
 		for _, text := range unreadable {
 			if !slices.ContainsFunc(q.poison, func(p Poisoned) bool {
@@ -85,25 +80,17 @@ func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		q.putText("hello")
-		var failing atomic.Bool
-		failing.Store(true)
-		q.before = func(op string) error {
-			if op == "poison" && failing.Load() {
-				return tables.ErrBusy
-			}
-			return nil
-		}
-		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(context.Context, jobs.Message,
-			save) error {
-			return nil
-		}}
-		stop := start(t, p)
+		var down atomic.Bool
+		down.Store(true)
+		q.before = failing("poison", tables.ErrBusy, func() bool { return down.Load() })
+		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: nothing}
+		stop := start(t, t.Context(), p)
 		time.Sleep(8 * time.Second)
 		synctest.Wait()
 		if q.deleted != 0 {
 			t.Error("the message is lost")
 		}
-		failing.Store(false)
+		down.Store(false)
 		time.Sleep(time.Minute)
 		stop()
 		if len(q.poison) != 1 || q.deleted != 1 || p.Outcomes.Of(OutcomePoisoned) != 1 {
@@ -114,16 +101,13 @@ func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
 
 func TestAPanicIsAFailureWithItsStackInTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		var log bytes.Buffer
 		p := &Pool{Source: q, MaxAttempts: 1, Log: slog.New(slog.NewTextHandler(&log, nil)), Work: func(context.Context,
 			jobs.Message, save) error {
 			panic("as asked")
 		}}
-		stop := start(t, p)
-		time.Sleep(time.Second)
-		stop()
+		runFor(t, p, time.Second)
 		if len(q.poison) != 1 || q.poison[0].Cause != "the job panicked: as asked" {
 			t.Errorf("poison %+v", q.poison)
 		}

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,13 @@ func until(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// lasting is a job that takes d.
+func lasting(d time.Duration) func(context.Context, jobs.Message, save) error {
+	return func(ctx context.Context, _ jobs.Message, _ save) error { return until(ctx, d) }
+}
+
+func nothing(context.Context, jobs.Message, save) error { return nil }
+
 func wantOutcomes(t *testing.T, p *Pool, want map[Outcome]int64) {
 	t.Helper()
 	for o := range outcomes {
@@ -39,8 +47,7 @@ func wantOutcomes(t *testing.T, p *Pool, want map[Outcome]int64) {
 
 func TestLongJobKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		var runs atomic.Int32
 		work := func(ctx context.Context, _ jobs.Message, _ save) error {
 			runs.Add(1)
@@ -48,7 +55,7 @@ func TestLongJobKeepsItsLease(t *testing.T) {
 		}
 		a, b := &Pool{Source: q, Work: work, Log: quiet()}, &Pool{Source: q, Work: work, Log: quiet()}
 		began := time.Now()
-		stopA, stopB := start(t, a), start(t, b)
+		stopA, stopB := start(t, t.Context(), a), start(t, t.Context(), b)
 		time.Sleep(11 * time.Minute)
 		stopA()
 		stopB()
@@ -69,14 +76,13 @@ func TestLongJobKeepsItsLease(t *testing.T) {
 
 func TestALostLeaseEndsItsJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		var cause error
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
 			defer func() { cause = context.Cause(ctx) }()
 			return until(ctx, time.Hour)
 		}}
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		time.Sleep(time.Second)
 		q.steal(time.Hour)
 		time.Sleep(9500 * time.Millisecond) // past the renewal at a third
@@ -94,23 +100,15 @@ func TestALostLeaseEndsItsJob(t *testing.T) {
 
 func TestALeaseThatCannotBeRenewedIsLostWhenItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
-		q.before = func(op string) error {
-			if op == "update" {
-				return errors.New("no route to host")
-			}
-			return nil
-		}
+		q := queueOf(t, monthJob())
+		q.before = failing("update", errors.New("no route to host"), func() bool { return true })
 		var took []time.Duration
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
 			start := time.Now()
 			defer func() { took = append(took, time.Since(start)) }()
 			return until(ctx, time.Hour)
 		}}
-		stop := start(t, p)
-		time.Sleep(31 * time.Second)
-		stop()
+		runFor(t, p, 31*time.Second)
 		if took[0] != DefaultLease || p.Outcomes.Of(OutcomeLost) != 1 {
 			t.Errorf("the job was ended after %v, and %d leases were lost; want %v, 1", took[0], p.Outcomes.Of(OutcomeLost),
 				DefaultLease)
@@ -120,8 +118,7 @@ func TestALeaseThatCannotBeRenewedIsLostWhenItEnds(t *testing.T) {
 
 func TestARenewalThatWasRefusedOnceIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		updates := 0
 		q.before = func(op string) error {
 			if op == "update" {
@@ -131,26 +128,17 @@ func TestARenewalThatWasRefusedOnceIsTriedAgain(t *testing.T) {
 			}
 			return nil
 		}
-		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
-			return until(ctx, time.Minute)
-		}}
-		stop := start(t, p)
-		time.Sleep(61 * time.Second)
-		stop()
+		p := &Pool{Source: q, Log: quiet(), Work: lasting(time.Minute)}
+		runFor(t, p, 61*time.Second)
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeDone: 1})
 	})
 }
 
 func TestStoppingGivesJobsBackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		for n := range 40 {
-			q.Put(t.Context(), deviceJob(n), 0)
-		}
-		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message, _ save) error {
-			return until(ctx, time.Hour)
-		}}
-		stop := start(t, p)
+		q := queueOf(t, many(40, deviceJob)...)
+		p := &Pool{Source: q, Log: quiet(), Work: lasting(time.Hour)}
+		stop := start(t, t.Context(), p)
 		time.Sleep(time.Minute)
 		if p.InFlight() != 32 {
 			t.Errorf("%d jobs in flight, want 32", p.InFlight())
@@ -175,8 +163,7 @@ func TestStoppingGivesJobsBackAtOnce(t *testing.T) {
 
 func TestMessagesThatComeWhileStoppingAreGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		q.after = func(op string) error {
 			if op == "get" {
 				time.Sleep(2 * time.Second) // the answer is late
@@ -187,9 +174,7 @@ func TestMessagesThatComeWhileStoppingAreGivenBack(t *testing.T) {
 			t.Error("a job was begun after the stop")
 			return nil
 		}}
-		stop := start(t, p)
-		time.Sleep(time.Second)
-		stop()
+		runFor(t, p, time.Second)
 		if got, _ := q.Get(t.Context(), 1, time.Minute); len(got) != 1 {
 			t.Error("the message is not visible")
 		}
@@ -199,17 +184,14 @@ func TestMessagesThatComeWhileStoppingAreGivenBack(t *testing.T) {
 
 func TestAJobThatReturnsWithinTheGraceIsFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		p := &Pool{Source: q, Grace: 25 * time.Second, Log: quiet(), Work: func(ctx context.Context, _ jobs.Message,
 			_ save) error {
 			<-ctx.Done()
 			time.Sleep(24 * time.Second) // ends what it had begun
 			return nil
 		}}
-		stop := start(t, p)
-		time.Sleep(25 * time.Second)
-		stop()
+		runFor(t, p, 25*time.Second)
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeDone: 1})
 		if q.deleted != 1 {
 			t.Error("its message is still there")
@@ -219,8 +201,7 @@ func TestAJobThatReturnsWithinTheGraceIsFinished(t *testing.T) {
 
 func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		var seen []string
 		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(ctx context.Context, m jobs.Message,
 			save save) error {
@@ -228,15 +209,13 @@ func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
 			switch len(seen) {
 			case 3:
 				m.Progress = place("d100")
-				return cmpErr(save(ctx, m), errors.New("failed after its progress"))
+				return cmp.Or(save(ctx, m), errors.New("failed after its progress"))
 			case 5:
 				return nil
 			}
-			return cmpErr(save(ctx, m), errors.New("failed without progress")) // saved the same
+			return cmp.Or(save(ctx, m), errors.New("failed without progress")) // saved the same
 		}}
-		stop := start(t, p)
-		time.Sleep(5 * time.Minute)
-		stop()
+		runFor(t, p, 5*time.Minute)
 		if want := []string{"/0", "/1", "/2", "2026-11/t!d100/1", "2026-11/t!d100/2"}; !slices.Equal(seen, want) {
 			t.Errorf("the job saw %v, want %v", seen, want)
 		}
@@ -244,20 +223,9 @@ func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
 	})
 }
 
-// cmpErr is the first error that is one.
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func TestSavingRenewsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
 			for n := range 100 {
 				m.Progress = place(fmt.Sprint("d", n))
@@ -268,9 +236,7 @@ func TestSavingRenewsTheLease(t *testing.T) {
 			}
 			return nil
 		}}
-		stop := start(t, p)
-		time.Sleep(10 * time.Minute)
-		stop()
+		runFor(t, p, 10*time.Minute)
 		if len(q.updates) != 100 || q.deleted != 1 {
 			t.Errorf("%d updates for 100 saves, %d deleted", len(q.updates), q.deleted)
 		}
@@ -279,8 +245,7 @@ func TestSavingRenewsTheLease(t *testing.T) {
 
 func TestASaveUnderALostLeaseEndsTheJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		p := &Pool{Source: q, Log: quiet(), Work: func(ctx context.Context, m jobs.Message, save save) error {
 			q.steal(time.Hour)
 			m.Progress = place("d1")
@@ -289,9 +254,7 @@ func TestASaveUnderALostLeaseEndsTheJob(t *testing.T) {
 			}
 			return errors.New("whatever the job makes of it")
 		}}
-		stop := start(t, p)
-		time.Sleep(time.Second)
-		stop()
+		runFor(t, p, time.Second)
 		wantOutcomes(t, p, map[Outcome]int64{OutcomeLost: 1})
 		if m, _ := q.first(t); m.Progress != (schema.Place{}) {
 			t.Errorf("progress was saved over the thief's: %+v", m)
@@ -299,36 +262,10 @@ func TestASaveUnderALostLeaseEndsTheJob(t *testing.T) {
 	})
 }
 
-func TestADeadWorkersMessageIsTakenOverAfterTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
-		if got, err := q.Get(t.Context(), 1, DefaultLease); err != nil || len(got) != 1 {
-			t.Fatal(got, err)
-		} // and its worker dies
-		began := time.Now()
-		var took time.Duration
-		p := &Pool{Source: q, Idle: time.Second, Log: quiet(), Work: func(_ context.Context, m jobs.Message, _ save) error {
-			took = time.Since(began)
-			if m.Attempts != 0 {
-				t.Errorf("a death was counted: %+v", m)
-			}
-			return nil
-		}}
-		stop := start(t, p)
-		time.Sleep(time.Minute)
-		stop()
-		if took < DefaultLease || took > DefaultLease+2*time.Second {
-			t.Errorf("taken over after %v", took)
-		}
-	})
-}
-
 // TestOnlyGetsThatNobodyEndedAreDeaths has workers die, stop, fail and get on.
 func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		die := func(times int) {
 			t.Helper()
 			for range times {
@@ -345,12 +282,10 @@ func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
 				seen = m.Deaths
 				return f(ctx, m, s)
 			}}
-			stop := start(t, p)
-			time.Sleep(time.Second)
-			stop()
+			runFor(t, p, time.Second)
 			time.Sleep(time.Minute) // the pause after a failure
 		}
-		stopped := func(ctx context.Context, _ jobs.Message, _ save) error { return until(ctx, time.Hour) }
+		stopped := lasting(time.Hour)
 		failed := func(context.Context, jobs.Message, save) error { return errors.New("failed") }
 		want := func(n int) {
 			t.Helper()
@@ -369,7 +304,7 @@ func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
 		want(4)
 		work(func(ctx context.Context, m jobs.Message, save save) error {
 			m.Progress = place("d100")
-			return cmpErr(save(ctx, m), until(ctx, time.Hour))
+			return cmp.Or(save(ctx, m), until(ctx, time.Hour))
 		})
 		want(0) // it has got on
 		die(2)
@@ -382,8 +317,7 @@ func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
 
 func TestAMessageThatEndsItsWorkersIsPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := &fakeQueue{}
-		q.Put(t.Context(), monthJob(), 0)
+		q := queueOf(t, monthJob())
 		for range 101 {
 			q.steal(0)
 		}
@@ -391,37 +325,9 @@ func TestAMessageThatEndsItsWorkersIsPoison(t *testing.T) {
 			t.Error("it was tried again")
 			return nil
 		}}
-		stop := start(t, p)
-		time.Sleep(time.Second)
-		stop()
+		runFor(t, p, time.Second)
 		if len(q.poison) != 1 || !strings.Contains(q.poison[0].Cause, "101 of them have ended") {
 			t.Errorf("poison %+v", q.poison)
 		}
 	})
-}
-
-func TestAnAnswerLostAtTheEndIsNoThief(t *testing.T) {
-	for _, op := range []string{"delete", "update"} {
-		synctest.Test(t, func(t *testing.T) {
-			q := &fakeQueue{}
-			q.Put(t.Context(), monthJob(), 0)
-			lost := false
-			q.after = func(done string) error {
-				if done == op && !lost {
-					lost = true
-					return errors.New("connection reset")
-				}
-				return nil
-			}
-			work, want := error(nil), OutcomeDone
-			if op == "update" {
-				work, want = errors.New("failed"), OutcomeFailed
-			}
-			p := &Pool{Source: q, Log: quiet(), Work: func(context.Context, jobs.Message, save) error { return work }}
-			stop := start(t, p)
-			time.Sleep(3 * time.Second)
-			stop()
-			wantOutcomes(t, p, map[Outcome]int64{want: 1})
-		})
-	}
 }

@@ -1,10 +1,9 @@
-package worker_test
+package worker
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/schema"
-	"furrow/worker"
 )
 
 // A ledger says how often the job of each device has succeeded.
@@ -34,24 +32,15 @@ func (l *ledger) add(id schema.DeviceID) {
 	l.done[id]++
 }
 
-// run runs a pool until the function that it returns is called.
-func run(t testing.TB, p *worker.Pool) (stop func()) {
+// brisk starts a pool whose pauses are short.
+func brisk(t testing.TB, p *Pool) (stop func()) {
 	t.Helper()
-	p.Log = slog.New(slog.DiscardHandler)
-	p.Idle = 200 * time.Millisecond
-	p.Pause = 50 * time.Millisecond
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := p.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return func() { cancel(); running.Wait() }
+	p.Log, p.Idle, p.Pause = quiet(), 200*time.Millisecond, 50*time.Millisecond
+	return start(t, t.Context(), p)
 }
 
 // drained waits until a queue is empty.
-func drained(t testing.TB, q *worker.Queue) {
+func drained(t testing.TB, q *Queue) {
 	t.Helper()
 	for range 1200 {
 		if depth(t, q) == 0 {
@@ -75,13 +64,13 @@ func TestNoFaultLosesAMessageOrEndsItUndone(t *testing.T) {
 				return ofMessages(r) && r.Method == method
 			}}
 			n := names(t)
-			q, broken := newQueue(t, a, n, worker.Config{}), connect(t, a, worker.Config{Transport: transport}).Queue(n, "live")
+			q, broken := newQueue(t, a, n, Config{}), connect(t, a, Config{Transport: transport}).Queue(n, "live")
 			put(t, q, "d1", "d2", "d3")
 			all.Go(func() {
 				var l ledger
 				var tries atomic.Int32
-				stop := run(t, &worker.Pool{Source: broken, Lease: time.Second, Work: func(_ context.Context, m jobs.Message,
-					_ func(context.Context, jobs.Message) error) error {
+				stop := brisk(t, &Pool{Source: broken, Lease: time.Second, Work: func(_ context.Context, m jobs.Message,
+					_ save) error {
 					if tries.Add(1) <= 2 {
 						return errors.New("failed")
 					}
@@ -111,7 +100,7 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 	t.Logf("seed %d", seed)
 	const messages = 40
 	a, n := azuretest.FromEnv(t), names(t)
-	q := newQueue(t, a, n, worker.Config{})
+	q := newQueue(t, a, n, Config{})
 	for i := range messages {
 		put(t, q, schema.DeviceID(fmt.Sprint("d", i)))
 	}
@@ -125,9 +114,9 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 			}},
 			Delay: 500 * time.Millisecond,
 		}
-		p := &worker.Pool{Source: connect(t, a, worker.Config{Transport: transport}).Queue(n, "live"), Size: 8,
+		p := &Pool{Source: connect(t, a, Config{Transport: transport}).Queue(n, "live"), Size: 8,
 			Lease: time.Second, MaxAttempts: 1000}
-		p.Work = func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error {
+		p.Work = func(ctx context.Context, m jobs.Message, save save) error {
 			switch rand.IntN(10) {
 			case 0:
 				return errors.New("failed")
@@ -147,7 +136,7 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 			l.add(m.First.Device())
 			return nil
 		}
-		stops = append(stops, run(t, p))
+		stops = append(stops, brisk(t, p))
 	}
 	drained(t, q)
 	for _, stop := range stops {
@@ -166,15 +155,15 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), names(t)
-	q := newQueue(t, a, n, worker.Config{})
+	q := newQueue(t, a, n, Config{})
 	put(t, q, "d1", "d2", "d3")
 	var dead atomic.Bool
 	cut := &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}},
 		Only: func(*http.Request) bool { return dead.Load() }}
 	began := make(chan struct{}, 3)
-	stopDead := run(t, &worker.Pool{Source: connect(t, a, worker.Config{Transport: cut}).Queue(n, "live"),
+	stopDead := brisk(t, &Pool{Source: connect(t, a, Config{Transport: cut}).Queue(n, "live"),
 		Lease: 2 * time.Second, Grace: 10 * time.Millisecond,
-		Work: func(ctx context.Context, _ jobs.Message, _ func(context.Context, jobs.Message) error) error {
+		Work: func(ctx context.Context, _ jobs.Message, _ save) error {
 			began <- struct{}{}
 			<-ctx.Done()
 			return ctx.Err()
@@ -186,18 +175,18 @@ func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 	stopDead()
 	since := time.Now()
 	var l ledger
-	other := &worker.Pool{Source: q, Work: func(_ context.Context, m jobs.Message,
-		_ func(context.Context, jobs.Message) error) error {
+	other := &Pool{Source: q, Work: func(_ context.Context, m jobs.Message,
+		_ save) error {
 		if m.Attempts != 0 {
 			t.Errorf("a death was counted as a failure: %+v", m)
 		}
 		l.add(m.First.Device())
 		return nil
 	}}
-	stop := run(t, other)
+	stop := brisk(t, other)
 	drained(t, q)
 	stop()
-	if len(l.done) != 3 || other.Outcomes.Of(worker.OutcomeDone) != 3 || time.Since(since) > 6*time.Second {
+	if len(l.done) != 3 || other.Outcomes.Of(OutcomeDone) != 3 || time.Since(since) > 6*time.Second {
 		t.Errorf("done %v, %v later", l.done, time.Since(since))
 	}
 }

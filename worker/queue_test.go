@@ -1,4 +1,4 @@
-package worker_test
+package worker
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
-	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -20,7 +20,7 @@ import (
 func TestMessagesTravelAsTheyAreAndNeverExpire(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), names(t)
-	q := newQueue(t, a, n, worker.Config{})
+	q := newQueue(t, a, n, Config{})
 	if err := q.Create(t.Context()); err != nil {
 		t.Errorf("creating again: %v", err)
 	}
@@ -57,21 +57,15 @@ func TestMessagesTravelAsTheyAreAndNeverExpire(t *testing.T) {
 
 func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	q := newQueue(t, azuretest.FromEnv(t), names(t), Config{})
 	audit, chain := batch("d1"), batch("d2")
 	audit.Kind, audit.Audit, chain.Mark = jobs.Audit, jobs.Full, "a mark"
 	var want []string
 	for _, m := range []jobs.Message{audit, chain} {
-		if err := q.Put(t.Context(), m, 0); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, q.Put(t.Context(), m, 0))
 		text, err := m.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := q.Poison(t.Context(), worker.Poisoned{Text: text, Cause: "x", At: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, err)
+		jobstest.Must(t, q.Poison(t.Context(), Poisoned{Text: text, Cause: "x", At: time.Now()}))
 		want = append(want, text, text) // put, and redriven
 	}
 	select {
@@ -89,9 +83,7 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 		t.Errorf("%d catch-up messages, %v", n, err)
 	}
 	leases, err := q.GetCatchup(t.Context(), 5, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	var got []string
 	for _, l := range leases {
 		got = append(got, l.Text())
@@ -105,37 +97,31 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 
 func TestQueuesThatAreDeletedAreGone(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	q := newQueue(t, azuretest.FromEnv(t), names(t), Config{})
 	put(t, q, "d1")
 	for range 2 {
 		if err := q.DeleteQueues(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := q.Depth(t.Context()); !errors.Is(err, worker.ErrNoQueue) {
+	if _, err := q.Depth(t.Context()); !errors.Is(err, ErrNoQueue) {
 		t.Errorf("afterwards its depth is known: %v", err)
 	}
 }
 
 func TestALeaseKnowsItsNewestReceipt(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	q := newQueue(t, azuretest.FromEnv(t), names(t), Config{})
 	put(t, q, "d1")
 	l := get(t, q, time.Minute)
 	for range 3 {
-		if err := l.Renew(t.Context(), time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, l.Renew(t.Context(), time.Minute))
 	}
-	if err := l.Save(t.Context(), "progress <&>\"", time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, l.Save(t.Context(), "progress <&>\"", time.Minute))
 	if got, err := q.Get(t.Context(), 1, time.Minute); err != nil || len(got) != 0 {
 		t.Fatalf("a renewed message is visible: %v", err)
 	}
-	if err := l.GiveBack(t.Context(), l.Text(), 0); err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, l.GiveBack(t.Context(), l.Text(), 0))
 	second := get(t, q, time.Minute)
 	if second.Text() != "progress <&>\"" || second.Taken != 2 {
 		t.Errorf("%q, got %d times", second.Text(), second.Taken)
@@ -144,14 +130,14 @@ func TestALeaseKnowsItsNewestReceipt(t *testing.T) {
 		"renew": l.Renew(t.Context(), time.Minute), "save": l.Save(t.Context(), "mine", time.Minute),
 		"give back": l.GiveBack(t.Context(), "mine", 0), "delete": l.Delete(t.Context()),
 	} {
-		if !errors.Is(err, worker.ErrLeaseLost) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, ErrLeaseLost) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s under a lost lease: %v", what, err)
 		}
 	}
 	if err := second.Delete(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if err := second.Delete(t.Context()); !errors.Is(err, worker.ErrLeaseLost) {
+	if err := second.Delete(t.Context()); !errors.Is(err, ErrLeaseLost) {
 		t.Errorf("a second delete: %v", err)
 	}
 }
@@ -161,8 +147,8 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 	a := azuretest.FromEnv(t)
 	every := faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}
 	transport := &faults.Transport{Plan: every, Only: ofMessages}
-	var counter worker.Counter
-	q := newQueue(t, a, names(t), worker.Config{Transport: transport, OnOperation: counter.Count})
+	var counter Counter
+	q := newQueue(t, a, names(t), Config{Transport: transport, OnOperation: counter.Count})
 	put(t, q, "d1")
 	l := get(t, q, time.Minute)
 	if err := l.Renew(t.Context(), time.Minute); !errors.Is(err, tables.ErrBusy) {
@@ -174,8 +160,8 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 	if err := l.Delete(t.Context()); !errors.Is(err, tables.ErrBusy) {
 		t.Errorf("delete: %v", err)
 	}
-	want := map[worker.OperationKind]int64{worker.OpCreate: 3, worker.OpPut: 1, worker.OpGet: 1, worker.OpUpdate: 1,
-		worker.OpDelete: 4}
+	want := map[OperationKind]int64{OpCreate: 3, OpPut: 1, OpGet: 1, OpUpdate: 1,
+		OpDelete: 4}
 	if got := counter.Counts(); !maps.Equal(got, want) {
 		t.Errorf("operations %v, want %v", got, want)
 	}
@@ -187,11 +173,11 @@ func TestALostAnswerAtTheEndOfALeaseIsFound(t *testing.T) {
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOut, faults.TimedOutDone,
 		faults.ServerBusy} {
 		transport := &faults.Transport{Plan: faults.Script{0: fault, 1: fault}, Only: ofMessages}
-		q := newQueue(t, a, names(t), worker.Config{Transport: transport})
+		q := newQueue(t, a, names(t), Config{Transport: transport})
 		put(t, q, "d1")
 		// Of a request that is done twice, the second answer is a thief's.
 		if err := get(t, q, time.Minute).Delete(t.Context()); err != nil && !(fault == faults.Twice &&
-			errors.Is(err, worker.ErrLeaseLost)) {
+			errors.Is(err, ErrLeaseLost)) {
 			t.Errorf("delete, %s: %v", fault, err)
 		}
 		if n := depth(t, q); n != 0 {
@@ -203,19 +189,17 @@ func TestALostAnswerAtTheEndOfALeaseIsFound(t *testing.T) {
 func TestErrorsNameTheQueueAndNoSecret(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), names(t)
-	q := connect(t, a, worker.Config{}).Queue(n, "live")
+	q := connect(t, a, Config{}).Queue(n, "live")
 	_, err := q.Get(t.Context(), 1, time.Minute)
-	if !errors.Is(err, worker.ErrNoQueue) || !strings.HasPrefix(err.Error(),
+	if !errors.Is(err, ErrNoQueue) || !strings.HasPrefix(err.Error(),
 		"get: queue "+n.Jobs("live")+": no such queue (QueueNotFound, 404, request ") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("a missing queue: %v", err)
 	}
 	nobody := account(t, a)
 	nobody.Queue, nobody.Key, nobody.SAS = "http://127.0.0.1:1/"+nobody.Name, "", "sv=2024-08-04&sig=secret"
-	client, err := worker.Connect(worker.Config{Account: nobody, Retry: policy.RetryOptions{MaxRetries: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, err := Connect(Config{Account: nobody, Retry: policy.RetryOptions{MaxRetries: -1}})
+	jobstest.Must(t, err)
 	err = client.Queue(n, "live").Put(t.Context(), batch("d1"), 0)
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "/messages: dial tcp") {
 		t.Errorf("nobody answers: %v", err)
@@ -224,7 +208,7 @@ func TestErrorsNameTheQueueAndNoSecret(t *testing.T) {
 		"has no Queue endpoint": {Name: "a", Key: "a2V5", Table: "https://a.table.core.windows.net"},
 		"not in base64":         {Name: "a", Key: "!", Queue: "https://a.queue.core.windows.net"},
 	} {
-		if _, err := worker.Connect(worker.Config{Account: account}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Connect(Config{Account: account}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Connect: %v, want %q", err, want)
 		}
 	}
@@ -233,15 +217,13 @@ func TestErrorsNameTheQueueAndNoSecret(t *testing.T) {
 func TestASASOpensAQueue(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), names(t)
-	owner := newQueue(t, a, n, worker.Config{})
+	owner := newQueue(t, a, n, Config{})
 	put(t, owner, "d1")
 	token := queueSAS(t, a, n.Jobs("live"))
 	account := account(t, a)
 	account.Key, account.SAS = "", token
-	client, err := worker.Connect(worker.Config{Account: account})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, err := Connect(Config{Account: account})
+	jobstest.Must(t, err)
 	l := get(t, client.Queue(n, "live"), time.Minute)
 	if err := l.Renew(t.Context(), time.Minute); err != nil {
 		t.Error(err)
@@ -254,23 +236,19 @@ func TestASASOpensAQueue(t *testing.T) {
 func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), names(t)
-	q := newQueue(t, a, n, worker.Config{})
+	q := newQueue(t, a, n, Config{})
 	at := time.Date(2026, 11, 20, 9, 17, 0, 123e6, time.UTC)
 	tired := batch("d1")
 	tired.Attempts = 4
 	text, err := tired.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := []worker.Poisoned{
+	jobstest.Must(t, err)
+	all := []Poisoned{
 		{Text: text, Cause: "broken \x00\x1b\xff\ufffe<&>", At: at, Attempts: 5, Worker: "w1"},
 		{Text: "hello", Cause: "unreadable", At: at},
 		{Text: strings.Repeat("\"\x01", 32<<10), Cause: strings.Repeat("\x02", 9000), At: at},
 	}
 	for _, p := range all {
-		if err := q.Poison(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, q.Poison(t.Context(), p))
 	}
 	stranger := a.Queues(t).NewQueueClient(n.Poison("live"))
 	if _, err := stranger.EnqueueMessage(t.Context(), "by hand", nil); err != nil {
@@ -292,7 +270,7 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 		}
 	}
 
-	redriven, err := q.Redrive(t.Context(), func(p worker.Poisoned) bool { return p.Text != "by hand" })
+	redriven, err := q.Redrive(t.Context(), func(p Poisoned) bool { return p.Text != "by hand" })
 	if err != nil || redriven != 2 || depth(t, q) != 2 {
 		t.Errorf("redriven %d, %v; %d in the queue", redriven, err, depth(t, q))
 	}
@@ -302,9 +280,7 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 	}
 	again := batch("d1")
 	fresh, err := again.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	texts := []string{got[0].Text(), got[1].Text()}
 	if slices.Sort(texts); !slices.Equal(texts, []string{"hello", fresh}) {
 		t.Errorf("redriven %q", texts)
@@ -323,11 +299,9 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 
 func TestRedriveTakesManyAndEnds(t *testing.T) {
 	t.Parallel()
-	q := newQueue(t, azuretest.FromEnv(t), names(t), worker.Config{})
+	q := newQueue(t, azuretest.FromEnv(t), names(t), Config{})
 	for range 70 {
-		if err := q.Poison(t.Context(), worker.Poisoned{Text: "x", Cause: "y", At: time.Now()}); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, q.Poison(t.Context(), Poisoned{Text: "x", Cause: "y", At: time.Now()}))
 	}
 	if n, err := q.Redrive(t.Context(), nil); err != nil || n != 70 || depth(t, q) != 70 {
 		t.Errorf("redriven %d, %v; %d in the queue", n, err, depth(t, q))

@@ -29,27 +29,20 @@ func (f *inFlight) work(live, catchup time.Duration) func(context.Context, jobs.
 
 func TestHistoryNeverDelaysLiveWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, f := &fakeQueue{}, &inFlight{}
-		for n := range 999 {
-			q.Put(t.Context(), auditJob(n), 0)
-		}
+		q, f := queueOf(t, many(999, auditJob)...), &inFlight{}
 		p := &Pool{Source: q, Size: 8, Idle: time.Second, Log: quiet(), Work: f.work(time.Second, 5*time.Second)}
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		defer stop()
 		time.Sleep(22 * time.Second)
 		if f.catchup.Load() != 4 || p.InFlight() != 4 {
 			t.Errorf("%d catch-up jobs in flight, want half of 8", f.catchup.Load())
 		}
-		for n := range 4 {
-			q.Put(t.Context(), deviceJob(n), 0)
-		}
+		q.fill(t, many(4, deviceJob)...)
 		time.Sleep(2300 * time.Millisecond) // a look, and the job
 		if f.liveDone.Load() != 4 {
 			t.Errorf("%d of 4 live jobs are done beside a full catch-up queue", f.liveDone.Load())
 		}
-		for n := range 80 {
-			q.Put(t.Context(), deviceJob(n), 0)
-		}
+		q.fill(t, many(80, deviceJob)...)
 		time.Sleep(6 * time.Second)
 		if f.live.Load() != 8 || f.catchup.Load() != 0 {
 			t.Errorf("with a live backlog, %d live and %d catch-up jobs in flight; want 8 and 0", f.live.Load(),
@@ -65,10 +58,7 @@ func TestHistoryNeverDelaysLiveWork(t *testing.T) {
 func TestLiveWorkNeverStopsHistory(t *testing.T) {
 	for _, size := range []int{1, 8} {
 		synctest.Test(t, func(t *testing.T) {
-			q, f := &fakeQueue{}, &inFlight{}
-			for n := range 999 {
-				q.Put(t.Context(), auditJob(n), 0)
-			}
+			q, f := queueOf(t, many(999, auditJob)...), &inFlight{}
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 			defer cancel()
 			work := f.work(time.Second, time.Minute)
@@ -79,9 +69,7 @@ func TestLiveWorkNeverStopsHistory(t *testing.T) {
 				}
 				return work(ctx, m, s)
 			}
-			for n := range 3 * size {
-				q.Put(t.Context(), deviceJob(n), 0)
-			}
+			q.fill(t, many(3*size, deviceJob)...)
 			p.Run(ctx)
 			// A lease without, then a minute with one.
 			if n := f.catchupDone.Load(); n < 11 || n > 15 {
@@ -96,17 +84,12 @@ func TestLiveWorkNeverStopsHistory(t *testing.T) {
 
 func TestOnePlaceServesLiveWorkBetweenCatchUpJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, f := &fakeQueue{}, &inFlight{}
-		for n := range 999 {
-			q.Put(t.Context(), auditJob(n), 0)
-		}
-		stop := start(t, &Pool{Source: q, Size: 1, Idle: time.Second, Log: quiet(),
+		q, f := queueOf(t, many(999, auditJob)...), &inFlight{}
+		stop := start(t, t.Context(), &Pool{Source: q, Size: 1, Idle: time.Second, Log: quiet(),
 			Work: f.work(time.Second, 40*time.Second)})
 		defer stop()
 		time.Sleep(2 * time.Second)
-		for n := range 20 {
-			q.Put(t.Context(), deviceJob(n), 0)
-		}
+		q.fill(t, many(20, deviceJob)...)
 		time.Sleep(62 * time.Second) // the one that is under way, and all of ours
 		if f.liveDone.Load() != 20 || f.catchupDone.Load() != 1 {
 			t.Errorf("%d live and %d catch-up jobs are done", f.liveDone.Load(), f.catchupDone.Load())
@@ -126,7 +109,7 @@ func TestAnEmptyCatchUpQueueCostsAThird(t *testing.T) {
 			at = time.Now()
 			return nil
 		}}
-		stop := start(t, p)
+		stop := start(t, t.Context(), p)
 		defer stop()
 		time.Sleep(time.Hour)
 		synctest.Wait()

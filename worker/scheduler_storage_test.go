@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
@@ -23,30 +24,17 @@ type fixture struct {
 	queue *Queue
 }
 
-// newFixture is a stage of names of its own, reached by these transports.
+// newFixture has names of its own and is reached by a transport.
 func newFixture(t *testing.T, a azuretest.Account, n schema.Names, transport policy.Transporter) fixture {
 	t.Helper()
-	account, err := tables.ParseAccount(a.ConnectionString())
-	if err != nil {
-		t.Fatal(err)
-	}
-	retry := policy.RetryOptions{RetryDelay: 10 * time.Millisecond, TryTimeout: 5 * time.Second}
-	client, err := tables.Connect(tables.Config{Account: account, Retry: retry, Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	queues, err := Connect(Config{Account: account, Retry: retry, Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fixture{Runs{Table: client.Table(n.Runs())}, queues.Queue(n, "live")}
+	client, err := tables.Connect(tables.Config{Account: account(t, a), Retry: soon(), Transport: transport})
+	jobstest.Must(t, err)
+	return fixture{Runs{Table: client.Table(n.Runs())}, connect(t, a, Config{Transport: transport}).Queue(n, "live")}
 }
 
 func (s fixture) create(t *testing.T) fixture {
 	t.Helper()
-	if err := errors.Join(s.runs.Table.Create(t.Context()), s.queue.Create(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, errors.Join(s.runs.Table.Create(t.Context()), s.queue.Create(t.Context())))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if err := errors.Join(s.runs.Table.Delete(ctx), s.queue.DeleteQueues(ctx)); err != nil {
@@ -65,9 +53,7 @@ func (s fixture) drain(t *testing.T, masters map[tables.Ticks]int) {
 	t.Helper()
 	for {
 		got, err := s.queue.Get(t.Context(), MaxGet, time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, err)
 		if len(got) == 0 {
 			return
 		}
@@ -77,25 +63,14 @@ func (s fixture) drain(t *testing.T, masters map[tables.Ticks]int) {
 				t.Fatalf("%+v, %v", m, err)
 			}
 			masters[m.Run]++
-			if err := l.Delete(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			jobstest.Must(t, l.Delete(t.Context()))
 		}
 	}
 }
 
-func stageNames(t *testing.T) schema.Names {
-	t.Helper()
-	n, err := schema.ParseNames(azuretest.Name("w")[:12])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
-}
-
 func TestTwoSchedulersHaveFiftyMastersForFiftySlots(t *testing.T) {
 	t.Parallel()
-	a, n := azuretest.FromEnv(t), stageNames(t)
+	a, n := azuretest.FromEnv(t), names(t)
 	s := newFixture(t, a, n, nil).create(t)
 	two := []*Scheduler{s.scheduler(), newFixture(t, a, n, nil).scheduler()}
 	masters := map[tables.Ticks]int{}
@@ -141,17 +116,13 @@ func TestTwoSchedulersHaveFiftyMastersForFiftySlots(t *testing.T) {
 // A mark merges: what the run's jobs have written stays.
 func TestAMarkLeavesTheJobsFigures(t *testing.T) {
 	t.Parallel()
-	s := newFixture(t, azuretest.FromEnv(t), stageNames(t), nil).create(t)
+	s := newFixture(t, azuretest.FromEnv(t), names(t), nil).create(t)
 	run := schema.Run{Pipeline: "live", Slot: tables.TicksOf(time.Now()), By: "b", Started: 639307630200000000, Batches: 7}
-	if err := s.runs.Insert(t.Context(), run); err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, s.runs.Insert(t.Context(), run))
 	if err := s.runs.Insert(t.Context(), run); !errors.Is(err, tables.ErrExists) {
 		t.Errorf("a second insert: %v", err)
 	}
-	if err := s.runs.MarkEnqueued(t.Context(), run, 639307630200000001); err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, s.runs.MarkEnqueued(t.Context(), run, 639307630200000001))
 	runs, _, err := s.runs.Since(t.Context(), "live", run.Slot)
 	if err != nil || len(runs) != 1 || runs[0].Enqueued != 639307630200000001 || runs[0].Started != run.Started ||
 		runs[0].Batches != 7 || runs[0].By != "b" {
@@ -165,10 +136,11 @@ func TestStorageThatMisbehavesLosesNoSlot(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	a, n := azuretest.FromEnv(t), stageNames(t)
+	a, n := azuretest.FromEnv(t), names(t)
 	calm := newFixture(t, a, n, nil).create(t)
 	transport := &faults.Transport{Plan: faults.Random{Seed: seed, Rates: map[faults.Fault]float64{
-		faults.AnswerLost: 0.1, faults.Twice: 0.1, faults.TimedOutDone: 0.1, faults.ServerBusy: 0.05, faults.Cut: 0.05, faults.EmptyPage: 0.05,
+		faults.AnswerLost: 0.1, faults.Twice: 0.1, faults.TimedOutDone: 0.1, faults.ServerBusy: 0.05,
+		faults.Cut: 0.05, faults.EmptyPage: 0.05,
 	}}}
 	rough := newFixture(t, a, n, transport).scheduler()
 	masters, wanted := map[tables.Ticks]int{}, 0

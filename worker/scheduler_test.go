@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -100,9 +101,7 @@ func (r *fakeRuns) Since(_ context.Context, _ schema.Pipeline,
 func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
 	t.Helper()
 	got, err := r.queue.Get(t.Context(), 1000, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	for _, l := range got {
 		m, err := jobs.Decode(l.Text())
 		if err != nil || m.Kind != jobs.Master {
@@ -111,9 +110,7 @@ func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
 		slots = append(slots, m.Run)
 		row := r.find(m.Run)
 		row.Started, row.Batches = tables.TicksOf(time.Now()), batches
-		if err := l.Delete(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, l.Delete(t.Context()))
 	}
 	return slots
 }
@@ -127,9 +124,7 @@ func (r *fakeRuns) scheduler() *Scheduler {
 func once(t *testing.T, s *Scheduler) Slot {
 	t.Helper()
 	slot, err := s.Once(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	return slot
 }
 
@@ -145,9 +140,7 @@ func TestSlotsAreMultiplesOfTheCadenceSinceTheEpoch(t *testing.T) {
 		{7 * time.Minute, "1970-01-01T00:20:00Z", "1970-01-01T00:14:00Z"},
 	} {
 		at, err := time.Parse(time.RFC3339Nano, c.at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, err)
 		if got := slotAt(at, c.cadence).Time().Format(time.RFC3339Nano); got != c.want {
 			t.Errorf("every %v, %s is in slot %s, want %s", c.cadence, c.at, got, c.want)
 		}
@@ -224,18 +217,8 @@ func TestASchedulerThatFailedTriesItsOwnSlotAgainSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		down := time.Now().Add(20 * time.Second)
-		r.queue.before = func(op string) error {
-			if op == "put" && time.Now().Before(down) {
-				return tables.ErrBusy
-			}
-			return nil
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { r.scheduler().Run(ctx) })
-		time.Sleep(27 * time.Second)
-		cancel()
-		running.Wait()
+		r.queue.before = failing("put", tables.ErrBusy, func() bool { return time.Now().Before(down) })
+		runFor(t, r.scheduler(), 27*time.Second)
 		if got := r.work(t, 1); len(got) != 1 {
 			t.Errorf("%d masters", len(got))
 		}
@@ -246,9 +229,7 @@ func TestALateSlotIsFoundInTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		dead := schema.Run{Pipeline: "live", Slot: slotAt(time.Now(), time.Minute), By: "another"}
-		if err := r.Insert(t.Context(), dead); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, r.Insert(t.Context(), dead))
 		time.Sleep(time.Minute)
 		var told []SlotOutcome
 		s := r.scheduler()
@@ -274,18 +255,8 @@ func TestAQueueThatIsDownLeavesOneSlotBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		up := time.Now().Add(20 * time.Minute)
-		r.queue.before = func(op string) error {
-			if op == "put" && time.Now().Before(up) {
-				return tables.ErrBusy
-			}
-			return nil
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { r.scheduler().Run(ctx) })
-		time.Sleep(20*time.Minute + 10*time.Second)
-		cancel()
-		running.Wait()
+		r.queue.before = failing("put", tables.ErrBusy, func() bool { return time.Now().Before(up) })
+		runFor(t, r.scheduler(), 20*time.Minute+10*time.Second)
 		if got := r.work(t, 1); len(got) < 1 || len(got) > 2 || len(r.rows) != len(got) {
 			t.Errorf("%d masters in %d rows after twenty minutes without a queue", len(got), len(r.rows))
 		}

@@ -1,4 +1,4 @@
-package worker_test
+package worker
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
-	"furrow/worker"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -21,41 +21,38 @@ import (
 func account(t testing.TB, a azuretest.Account) tables.Account {
 	t.Helper()
 	account, err := tables.ParseAccount(a.ConnectionString())
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	return account
 }
 
 // connect is a client of a, whose retries do not wait long.
-func connect(t testing.TB, a azuretest.Account, c worker.Config) *worker.Client {
+func connect(t testing.TB, a azuretest.Account, c Config) *Client {
 	t.Helper()
 	c.Account = account(t, a)
-	c.Retry = policy.RetryOptions{RetryDelay: 10 * time.Millisecond, TryTimeout: 5 * time.Second}
-	client, err := worker.Connect(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.Retry = soon()
+	client, err := Connect(c)
+	jobstest.Must(t, err)
 	return client
+}
+
+// soon has clients retry soon.
+func soon() policy.RetryOptions {
+	return policy.RetryOptions{RetryDelay: 10 * time.Millisecond, TryTimeout: 5 * time.Second}
 }
 
 // names are those of a fleet of the test's own, so that tests can share an account.
 func names(t testing.TB) schema.Names {
 	t.Helper()
 	n, err := schema.ParseNames(azuretest.Name("w")[:12])
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	return n
 }
 
 // newQueue is an empty queue of a pipeline.
-func newQueue(t testing.TB, a azuretest.Account, n schema.Names, c worker.Config) *worker.Queue {
+func newQueue(t testing.TB, a azuretest.Account, n schema.Names, c Config) *Queue {
 	t.Helper()
 	q := connect(t, a, c).Queue(n, "live")
-	if err := q.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, q.Create(t.Context()))
 	t.Cleanup(func() {
 		if err := q.DeleteQueues(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -73,17 +70,15 @@ func batch(id schema.DeviceID) jobs.Message {
 	}
 }
 
-func put(t testing.TB, q *worker.Queue, ids ...schema.DeviceID) {
+func put(t testing.TB, q *Queue, ids ...schema.DeviceID) {
 	t.Helper()
 	for _, id := range ids {
-		if err := q.Put(t.Context(), batch(id), 0); err != nil {
-			t.Fatal(err)
-		}
+		jobstest.Must(t, q.Put(t.Context(), batch(id), 0))
 	}
 }
 
 // get gets one message, which must be there.
-func get(t testing.TB, q *worker.Queue, lease time.Duration) *worker.Lease {
+func get(t testing.TB, q *Queue, lease time.Duration) *Lease {
 	t.Helper()
 	got, err := q.Get(t.Context(), 1, lease)
 	if err != nil || len(got) != 1 {
@@ -92,16 +87,12 @@ func get(t testing.TB, q *worker.Queue, lease time.Duration) *worker.Lease {
 	return got[0]
 }
 
-func depth(t testing.TB, q *worker.Queue) int {
+func depth(t testing.TB, q *Queue) int {
 	t.Helper()
 	live, err := q.Depth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	history, err := q.CatchupDepth(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	return live + history
 }
 
@@ -114,15 +105,11 @@ func ofMessages(r *http.Request) bool {
 func queueSAS(t testing.TB, a azuretest.Account, queue string) string {
 	t.Helper()
 	key, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	token, err := sas.QueueSignatureValues{
 		Protocol: sas.ProtocolHTTPSandHTTP, ExpiryTime: time.Now().UTC().Add(time.Hour), QueueName: queue,
 		Permissions: (&sas.QueuePermissions{Read: true, Add: true, Update: true, Process: true}).String(),
 	}.SignWithSharedKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobstest.Must(t, err)
 	return token.Encode()
 }

@@ -58,7 +58,7 @@ func TestAnotherWorkerHasTheMessagesOfAKilledOneFiveSecondsAfterTheLease(t *test
 				return nil
 			}}
 			// The other worker comes first; for a moment, the victim has the queues alone.
-			stop := start(t, p)
+			stop := start(t, t.Context(), p)
 			defer stop()
 			time.Sleep(time.Hour + ms(60_000))
 			alive, kill := context.WithCancel(t.Context())
@@ -106,8 +106,8 @@ func TestOnlyMessagesOfOthersKeepAPoolAwake(t *testing.T) {
 			if c.delayed {
 				q.Put(t.Context(), deviceJob(1), 5*time.Hour)
 			}
-			stop := start(t, &Pool{Source: q, Size: 2, Log: quiet(),
-				Work: func(ctx context.Context, _ jobs.Message, _ save) error { return until(ctx, 5*time.Hour) }})
+			stop := start(t, t.Context(), &Pool{Source: q, Size: 2, Log: quiet(),
+				Work: lasting(5 * time.Hour)})
 			defer stop()
 			time.Sleep(5 * time.Minute)
 			asked.Store(0)
