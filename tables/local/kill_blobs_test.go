@@ -15,18 +15,17 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 )
 
-// blocksOf is how many blocks a version has, some small, some larger than what
-// a record holds itself.
+// blocksOf is the number of blocks of a version. Some are in the store, others in files.
 const blocksOf = 3
 
-// blobLoad writes versions of one blob, block by block.
+// A blobLoad writes versions of one blob, block by block.
 type blobLoad struct {
 	worker    int
 	blob      *blockblob.Client
 	tried     int
-	acked     int // the last version committed
-	staged    int // blocks of version tried that are acknowledged
-	committed bool
+	acked     int  // the last version committed
+	staged    int  // acknowledged blocks of version tried
+	committed bool // a commit of version tried was sent
 }
 
 func (l *blobLoad) prepare(t *testing.T, a azuretest.Account) error {
@@ -55,7 +54,7 @@ func (l *blobLoad) step(ctx context.Context) error {
 		l.staged++
 		ids = append(ids, l.id(l.tried, i))
 	}
-	l.committed = true // perhaps
+	l.committed = true
 	if _, err := l.blob.CommitBlockList(ctx, ids, nil); err != nil {
 		return err
 	}
@@ -72,7 +71,10 @@ func (l *blobLoad) verify(ctx context.Context) error {
 	}
 	answer, err := l.blob.DownloadStream(ctx, nil)
 	if err != nil {
-		return ignoreIf(l.acked == 0, err)
+		if l.acked == 0 {
+			err = ignore(err, "BlobNotFound")
+		}
+		return err
 	}
 	got, err := io.ReadAll(answer.Body)
 	if err != nil {
@@ -91,14 +93,7 @@ func (l *blobLoad) verify(ctx context.Context) error {
 	return fmt.Errorf("blob %d has %d bytes, of neither version %d nor %d", l.worker, len(got), l.acked, l.tried)
 }
 
-func ignoreIf(may bool, err error) error {
-	if may {
-		return ignore(err, "BlobNotFound")
-	}
-	return err
-}
-
-// verifyStaged checks that acknowledged blocks are there until a commit.
+// verifyStaged checks that acknowledged blocks exist until a commit.
 func (l *blobLoad) verifyStaged(ctx context.Context) error {
 	if l.committed || l.staged == 0 {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-// messageLoad puts messages, and gets and deletes every other one.
+// A messageLoad puts messages. After every second one it gets and deletes a message.
 type messageLoad struct {
 	worker  int
 	queue   *azqueue.QueueClient
 	tried   int
 	there   map[string]bool // acknowledged and not deleted
-	gone    map[string]bool // their delete was acknowledged
+	gone    map[string]bool // acknowledged deletes
 	unknown map[string]bool // put or deleted without an answer
 }
 
@@ -30,7 +30,7 @@ func (l *messageLoad) prepare(t *testing.T, a azuretest.Account) error {
 	return ignore(done(l.queue.Create(t.Context(), nil)), "QueueAlreadyExists")
 }
 
-// text is a message that tells whether it is whole.
+// text returns a message that shows whether it is complete.
 func (l *messageLoad) text() string {
 	return fmt.Sprintf("%08d%s", l.tried, strings.Repeat(fmt.Sprint(" ", l.tried, " <&>"), 50))
 }
@@ -50,7 +50,7 @@ func (l *messageLoad) step(ctx context.Context) error {
 	return l.take(ctx, 1, func(text string) { l.unknown[text] = true; delete(l.there, text) })
 }
 
-// take gets up to n messages and deletes them, telling before of each.
+// take gets up to n messages and deletes them. It calls before for each.
 func (l *messageLoad) take(ctx context.Context, n int32, before func(text string)) error {
 	visibility := int32(1)
 	got, err := l.queue.DequeueMessages(ctx, &azqueue.DequeueMessagesOptions{NumberOfMessages: &n,
@@ -69,7 +69,7 @@ func (l *messageLoad) take(ctx context.Context, n int32, before func(text string
 	return nil
 }
 
-// verify drains the queue: what was acknowledged must come out, once.
+// verify empties the queue: each acknowledged message must be delivered once.
 func (l *messageLoad) verify(ctx context.Context) error {
 	found := map[string]bool{}
 	for {
@@ -77,7 +77,7 @@ func (l *messageLoad) verify(ctx context.Context) error {
 		var twice error
 		if err := l.take(ctx, 32, func(text string) {
 			if found[text] || l.gone[text] {
-				twice = fmt.Errorf("message %.8s came out after it was deleted", text)
+				twice = fmt.Errorf("message %.8s was delivered after it was deleted", text)
 			}
 			found[text] = true
 		}); err != nil {
@@ -93,7 +93,7 @@ func (l *messageLoad) verify(ctx context.Context) error {
 		if *properties.ApproximateMessagesCount == 0 {
 			break
 		}
-		if len(found) == before { // what is left is hidden for at most a second
+		if len(found) == before { // the rest is invisible for at most a second
 			time.Sleep(50 * time.Millisecond)
 		}
 	}

@@ -12,12 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-func openTable(t *testing.T, a azuretest.Account, name string) (*aztables.Client, error) {
-	table := a.Tables(t).NewClient(name)
-	return table, ignore(done(table.CreateTable(t.Context(), nil)), "TableAlreadyExists")
-}
-
-// ignore drops an error of that code.
+// ignore drops an error with a code.
 func ignore(err error, code string) error {
 	if err != nil && strings.Contains(err.Error(), code) {
 		return nil
@@ -25,7 +20,7 @@ func ignore(err error, code string) error {
 	return err
 }
 
-// row is a row whose content follows from its key.
+// row returns a row whose content follows from its key and version.
 func row(partition, key string, version int) []byte {
 	b, err := json.Marshal(map[string]any{"PartitionKey": partition, "RowKey": key, "Version": version,
 		"Content": strings.Repeat(fmt.Sprint(partition, key, version, " "), 10)})
@@ -35,7 +30,7 @@ func row(partition, key string, version int) []byte {
 	return b
 }
 
-// rows reads a partition as a map from row key to version, checking contents.
+// rows reads the versions of a partition by row key, and checks the contents.
 func rows(ctx context.Context, c *aztables.Client, partition string) (map[string]int, error) {
 	found := map[string]int{}
 	filter := "PartitionKey eq '" + partition + "'"
@@ -62,37 +57,45 @@ func rows(ctx context.Context, c *aztables.Client, partition string) (map[string
 	return found, nil
 }
 
-// rowLoad inserts rows, and counts them in one that it replaces.
+// A rowLoad inserts rows: alone, or with size > 1 in transactions of as many, each
+// of which also replaces a counter.
 type rowLoad struct {
-	worker      int
-	table       *aztables.Client
-	tried       int // inserts
-	acked       []string
-	counter     int // the last acknowledged
-	counterNext int // the last tried
+	worker, size int
+	table        *aztables.Client
+	tried        int
+	acked        map[int]bool
 }
 
-func (l *rowLoad) partition() string { return fmt.Sprint("rows", l.worker) }
+func (l *rowLoad) partition() string { return fmt.Sprintf("rows%dx%d", l.worker, l.size) }
 
-func (l *rowLoad) prepare(t *testing.T, a azuretest.Account) (err error) {
-	l.table, err = openTable(t, a, fmt.Sprint("rows", l.worker%2))
-	return err
+func (l *rowLoad) prepare(t *testing.T, a azuretest.Account) error {
+	if l.acked == nil {
+		l.acked = map[int]bool{}
+	}
+	l.table = a.Tables(t).NewClient(fmt.Sprint("rows", l.worker%2))
+	return ignore(done(l.table.CreateTable(t.Context(), nil)), "TableAlreadyExists")
 }
 
 func (l *rowLoad) step(ctx context.Context) error {
 	l.tried++
-	key := fmt.Sprintf("%08d", l.tried)
-	if _, err := l.table.AddEntity(ctx, row(l.partition(), key, l.tried), nil); err != nil {
+	if err := l.write(ctx); err != nil {
 		return err
 	}
-	l.acked = append(l.acked, key)
-	l.counterNext = l.tried
-	if _, err := l.table.UpsertEntity(ctx, row(l.partition(), "counter", l.tried),
-		&aztables.UpsertEntityOptions{UpdateMode: aztables.UpdateModeReplace}); err != nil {
-		return err
-	}
-	l.counter = l.tried
+	l.acked[l.tried] = true
 	return nil
+}
+
+func (l *rowLoad) write(ctx context.Context) error {
+	if l.size == 1 {
+		return done(l.table.AddEntity(ctx, row(l.partition(), fmt.Sprintf("%08d", l.tried), l.tried), nil))
+	}
+	actions := []aztables.TransactionAction{{ActionType: aztables.TransactionTypeInsertReplace,
+		Entity: row(l.partition(), "counter", l.tried)}}
+	for i := range l.size {
+		actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd,
+			Entity: row(l.partition(), fmt.Sprintf("%08d-%02d", l.tried, i), l.tried)})
+	}
+	return done(l.table.SubmitTransaction(ctx, actions, nil))
 }
 
 func (l *rowLoad) verify(ctx context.Context) error {
@@ -100,77 +103,19 @@ func (l *rowLoad) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range l.acked {
-		if _, ok := found[key]; !ok {
-			return fmt.Errorf("row %s/%s was acknowledged and is gone", l.partition(), key)
-		}
-	}
-	v := found["counter"]
-	if v != l.counter && v != l.counterNext {
-		return fmt.Errorf("the counter of %s is %d, acknowledged were %d, tried %d", l.partition(), v, l.counter,
-			l.counterNext)
-	}
-	l.counter, l.counterNext = v, v // seen now, whether it was acknowledged or not
-	return nil
-}
-
-// perTransaction is how many rows a transaction inserts.
-const perTransaction = 20
-
-// transactionLoad inserts rows by transactions, each with a count of them.
-type transactionLoad struct {
-	worker int
-	table  *aztables.Client
-	tried  int
-	acked  map[int]bool
-}
-
-func (l *transactionLoad) partition() string { return fmt.Sprint("transactions", l.worker) }
-
-func (l *transactionLoad) prepare(t *testing.T, a azuretest.Account) (err error) {
-	l.table, err = openTable(t, a, "transactions")
-	return err
-}
-
-func (l *transactionLoad) step(ctx context.Context) error {
-	l.tried++
-	var actions []aztables.TransactionAction
-	for i := range perTransaction {
-		actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd,
-			Entity: row(l.partition(), fmt.Sprintf("%08d-%02d", l.tried, i), l.tried)})
-	}
-	actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeInsertReplace,
-		Entity: row(l.partition(), "counter", l.tried)})
-	if _, err := l.table.SubmitTransaction(ctx, actions, nil); err != nil {
-		return err
-	}
-	if l.acked == nil {
-		l.acked = map[int]bool{}
-	}
-	l.acked[l.tried] = true
-	return nil
-}
-
-func (l *transactionLoad) verify(ctx context.Context) error {
-	found, err := rows(ctx, l.table, l.partition())
-	if err != nil {
-		return err
-	}
-	count, last := map[int]int{}, 0
-	for key, version := range found {
-		if key != "counter" {
-			count[version]++
-			last = max(last, version)
-		}
+	counter, last, count := found["counter"], 0, map[int]int{}
+	delete(found, "counter")
+	for _, version := range found {
+		count[version]++
+		last = max(last, version)
 	}
 	for n := 1; n <= l.tried; n++ {
-		if c := count[n]; c != perTransaction && (c != 0 || l.acked[n]) {
-			return fmt.Errorf("transaction %d of %s has %d of %d rows (acknowledged: %v)", n, l.partition(), c,
-				perTransaction, l.acked[n])
+		if c := count[n]; c != l.size && (c != 0 || l.acked[n]) {
+			return fmt.Errorf("write %d to %s has %d of %d rows (acknowledged: %v)", n, l.partition(), c, l.size, l.acked[n])
 		}
 	}
-	if found["counter"] != last {
-		return fmt.Errorf("the counter of %s is %d, its last transaction %d", l.partition(), found["counter"], last)
+	if l.size > 1 && counter != last {
+		return fmt.Errorf("the counter of %s is %d, its last transaction is %d", l.partition(), counter, last)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,8 +20,8 @@ import (
 )
 
 var (
-	killRounds = flag.Int("kill.rounds", 4, "how often TestKilledServerKeepsEveryAcknowledgedWrite kills the server")
-	killSeed   = flag.Uint64("kill.seed", 0, "seed of its delays; 0 takes one from the clock")
+	killRounds = flag.Int("kill.rounds", 4, "how often a server loses its process, or its power, in a test")
+	killSeed   = flag.Uint64("kill.seed", 0, "seed of the delays; 0 takes one from the clock")
 )
 
 // serveDir names the directory that a copy of the test binary is to serve.
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve is the process that is killed: it serves dir and prints where.
+// serve is the process that is killed. It serves dir and prints its account.
 func serve(dir string) error {
 	s, err := local.Start(local.Config{Dir: dir})
 	if err != nil {
@@ -50,7 +52,7 @@ func serve(dir string) error {
 	select {} // until it is killed
 }
 
-// start starts a server process on dir and gives its account.
+// start starts a server process on dir and returns its account.
 func start(t *testing.T, dir string) (azuretest.Account, *exec.Cmd) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -75,44 +77,51 @@ func start(t *testing.T, dir string) (azuretest.Account, *exec.Cmd) {
 	return a, cmd
 }
 
-// A load writes until the server is gone, and remembers what was acknowledged.
+// A load writes until the server ends, and remembers which writes were acknowledged.
 type load interface {
 	prepare(t *testing.T, a azuretest.Account) error
-	// step does the next write; an error means that it may or may not have been done.
+	// step does the next write. After an error it may have been done or not.
 	step(ctx context.Context) error
-	// verify compares what is there with what was acknowledged.
+	// verify compares what is stored with what was acknowledged.
 	verify(ctx context.Context) error
 }
 
 func TestKilledServerKeepsEveryAcknowledgedWrite(t *testing.T) {
-	seed := *killSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
+	dir := t.TempDir()
+	endOften(t, func(*rand.Rand) (azuretest.Account, func()) {
+		a, server := start(t, dir)
+		return a, func() {
+			if err := server.Process.Kill(); err != nil {
+				t.Error(err)
+			}
+			server.Wait() // it was killed
+		}
+	})
+}
+
+// endOften writes to a server until it ends, in the middle of writes, and verifies each
+// time what the next server has. start returns how to end the server that it starts.
+func endOften(t *testing.T, start func(*rand.Rand) (azuretest.Account, func())) {
+	t.Helper()
+	seed := cmp.Or(*killSeed, uint64(time.Now().UnixNano()))
 	t.Logf("seed %d, %d rounds", seed, *killRounds)
 	random := rand.New(rand.NewPCG(seed, 0))
 	var loads []load
 	for i := range 4 {
-		loads = append(loads, &rowLoad{worker: i}, &transactionLoad{worker: i}, &messageLoad{worker: i},
+		loads = append(loads, &rowLoad{worker: i, size: 1}, &rowLoad{worker: i, size: 20}, &messageLoad{worker: i},
 			&blobLoad{worker: i})
 	}
-	dir := t.TempDir()
 	total := 0
-	for round := range *killRounds {
-		a, server := start(t, dir)
+	for round := range *killRounds + 1 {
+		a, end := start(random)
 		eachLoad(t, loads, func(l load) error { return l.prepare(t, a) })
 		if round > 0 {
 			eachLoad(t, loads, func(l load) error { return l.verify(t.Context()) })
 		}
-		done := writeUntilKilled(t, loads, server, time.Duration(50+random.IntN(400))*time.Millisecond)
-		total += done
-		if t.Failed() {
-			t.Fatalf("round %d, seed %d", round, seed)
+		if round < *killRounds {
+			total += writeUntilEnd(t, loads, end, time.Duration(50+random.IntN(400))*time.Millisecond)
 		}
 	}
-	a, _ := start(t, dir)
-	eachLoad(t, loads, func(l load) error { return l.prepare(t, a) })
-	eachLoad(t, loads, func(l load) error { return l.verify(t.Context()) })
 	t.Logf("%d acknowledged writes", total)
 	if total < *killRounds*len(loads) {
 		t.Errorf("%d acknowledged writes are too few to mean anything", total)
@@ -136,27 +145,20 @@ func eachLoad(t *testing.T, loads []load, f func(load) error) {
 	}
 }
 
-// writeUntilKilled runs all loads at once, kills the server in the middle, and
-// gives the number of acknowledged writes.
-func writeUntilKilled(t *testing.T, loads []load, server *exec.Cmd, after time.Duration) int {
-	counts := make([]int, len(loads))
+// writeUntilEnd runs all loads at once, ends the server in the middle, and returns the
+// number of acknowledged writes.
+func writeUntilEnd(t *testing.T, loads []load, end func(), after time.Duration) int {
+	var total atomic.Int64
 	var running sync.WaitGroup
-	for i, l := range loads {
+	for _, l := range loads {
 		running.Go(func() {
 			for l.step(t.Context()) == nil {
-				counts[i]++
+				total.Add(1)
 			}
 		})
 	}
 	time.Sleep(after) // the random moment is the test
-	if err := server.Process.Kill(); err != nil {
-		t.Error(err)
-	}
+	end()
 	running.Wait()
-	server.Wait() // it was killed
-	total := 0
-	for _, n := range counts {
-		total += n
-	}
-	return total
+	return int(total.Load())
 }

@@ -37,6 +37,7 @@ type Config struct {
 // A Server serves one storage account from an open directory.
 type Server struct {
 	config Config
+	fs     vfs.FS // of the data
 	store  *store.Store
 	bodies *wire.Bodies
 	table  *table.Service
@@ -49,7 +50,9 @@ var accountName = regexp.MustCompile(`^[a-z0-9]{3,24}$`)
 
 // Open opens a directory. It returns ErrInUse if another process has it open, and
 // ErrNewer, without changing anything, if its format is newer than Format.
-func Open(c Config) (*Server, error) {
+func Open(c Config) (*Server, error) { return openOn(vfs.Default, c) }
+
+func openOn(fs vfs.FS, c Config) (*Server, error) {
 	if c.Account == "" {
 		c.Account = DefaultAccount
 	}
@@ -62,7 +65,7 @@ func Open(c Config) (*Server, error) {
 	if err := makeDir(c.Dir); err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, bodies: wire.NewBodies()}
+	s := &Server{config: c, fs: fs, bodies: wire.NewBodies()}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("storage directory %s: %w", c.Dir, errors.Join(err, s.Close()))
 	}
@@ -85,11 +88,10 @@ func makeDir(dir string) error {
 }
 
 func (s *Server) open() (err error) {
-	fs := vfs.Default
 	if err = checkFormat(s.config.Dir); err != nil {
 		return err
 	}
-	if s.store, err = store.Open(fs, filepath.Join(s.config.Dir, "db"), s.config.Log); err != nil {
+	if s.store, err = store.Open(s.fs, filepath.Join(s.config.Dir, "db"), s.config.Log); err != nil {
 		return err
 	}
 	if err = markFormat(s.config.Dir); err != nil {
@@ -104,7 +106,7 @@ func (s *Server) open() (err error) {
 	if s.queue, err = queue.New(s.store, s.config.Account, s.config.Key, time.Now); err != nil {
 		return err
 	}
-	s.blob, err = blob.New(s.store, fs, filepath.Join(s.config.Dir, "blobs"), s.config.Account, s.config.Key)
+	s.blob, err = blob.New(s.store, s.fs, filepath.Join(s.config.Dir, "blobs"), s.config.Account, s.config.Key)
 	return err
 }
 

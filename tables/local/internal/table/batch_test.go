@@ -2,6 +2,7 @@ package table
 
 import (
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -25,27 +26,25 @@ func asOwner(s *Service) http.Handler {
 func send(t *testing.T, s *Service, method, target, body string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
-	for name, values := range header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, header)
 	w := httptest.NewRecorder()
 	asOwner(s).ServeHTTP(w, r)
 	return w
 }
 
-// insertion is a transaction of one insert, with the operation's own headers.
+// insertion returns a transaction of one insert. The headers are those of the insert.
 func insertion(row string, headers ...string) string {
 	return strings.Join(append([]string{
 		"--b", "Content-Type: multipart/mixed; boundary=c", "",
 		"--c", "Content-Type: application/http", "",
-		"POST http://x/furrow/rows HTTP/1.1", "Content-Type: application/json"}, append(headers,
-		"", `{"PartitionKey":"p","RowKey":"`+row+`","n@odata.type":"Edm.Int64","n":"1"}`,
-		"--c--", "--b--", "")...), "\r\n")
+		"POST http://x/furrow/rows HTTP/1.1", "Content-Type: application/json"},
+		append(headers, "", `{"PartitionKey":"p","RowKey":"`+row+`","n@odata.type":"Edm.Int64","n":"1"}`,
+			"--c--", "--b--", "")...), "\r\n")
 }
 
-// Older clients accept Atom as an answer to a transaction, and JSON to each of
+// Older clients accept Atom as the answer to a transaction, and JSON as the answers to
 // its operations.
-func TestAcceptIsEachOperationsOwn(t *testing.T) {
+func TestEachOperationHasItsOwnAccept(t *testing.T) {
 	s := open(t)
 	header := http.Header{"Content-Type": {"multipart/mixed; boundary=b"},
 		"Accept": {"application/atom+xml,application/xml"}}
@@ -53,8 +52,7 @@ func TestAcceptIsEachOperationsOwn(t *testing.T) {
 		{"1", "application/json;odata=nometadata", "\r\n\r\n" + `{"PartitionKey":"p"`},
 		{"2", "application/json;odata=fullmetadata", `"odata.editLink"`},
 		{"3", "application/json", `"n@odata.type":"Edm.Int64"`},
-		{"3", "application/json",
-			`{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"0:The`},
+		{"3", "application/json", `{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"0:The`},
 		{"4", "application/atom+xml", "AtomFormatNotSupported"},
 	} {
 		w := send(t, s, http.MethodPost, "/furrow/$batch", insertion(c.row, "Accept: "+c.accept), header)

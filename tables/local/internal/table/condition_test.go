@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A condition is a weak entity tag or a star. A weak one that no row has is not
-// met; a strong one, and what is no tag, is refused.
+// A condition is a weak entity tag or a star. A strong tag or other text is refused.
 func TestConditionIsAWeakETag(t *testing.T) {
 	s := open(t, "a")
 	for match, want := range map[string]string{
