@@ -1,11 +1,9 @@
 package azuretest
 
 import (
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
@@ -113,28 +111,4 @@ func (queues) MalformedReceiptIsRefused(t *testing.T, a Account) {
 	m := get(t, q, 60)
 	expect(t, a, "delete", refusal(q.DeleteMessage(t.Context(), *m.MessageID, "not a receipt", nil)), 400)
 	expect(t, a, "delete by the receipt", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)), "ok")
-}
-
-// Of many workers that ask at once, one gets the message.
-func (queues) MessageGoesToOneOfMany(t *testing.T, a Account) {
-	q := a.NewQueue(t)
-	put(t, q, "x", nil)
-	var all sync.WaitGroup
-	got := make([]int, 8)
-	for i := range got {
-		all.Go(func() {
-			resp, err := q.DequeueMessage(t.Context(),
-				&azqueue.DequeueMessageOptions{VisibilityTimeout: to.Ptr[int32](60)})
-			if err != nil {
-				t.Error(err)
-			}
-			got[i] = len(resp.Messages)
-		})
-	}
-	all.Wait()
-	sum := 0
-	for _, n := range got {
-		sum += n
-	}
-	expect(t, a, "messages given", sum, 1)
 }

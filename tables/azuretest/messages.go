@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -81,23 +82,34 @@ func (queues) DelayedMessageComesLater(t *testing.T, a Account) {
 	expect(t, a, "after a second at least", time.Since(start) > time.Second, true)
 }
 
-// Every message comes, and none again while it is held. (The order is about
-// that of the puts, and not promised.)
-func (queues) EveryMessageComesOnce(t *testing.T, a Account) {
+// Workers that get messages at once get every message, and none of them twice while it is
+// held. (The order is about that of the puts, and not promised.)
+func (queues) EveryMessageIsDeliveredOnce(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for i := range 40 {
 		put(t, q, fmt.Sprintf("%02d", i), nil)
 	}
+	var mu sync.Mutex
 	var got []string
-	for range 3 {
-		resp, err := q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: to.Ptr[int32](32),
-			VisibilityTimeout: to.Ptr[int32](60)})
-		must(t, err)
-		for _, m := range resp.Messages {
-			got = append(got, *m.MessageText)
-			expect(t, a, "times taken", *m.DequeueCount, int64(1))
-		}
+	var workers sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for more := true; more; {
+				resp, err := q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{
+					NumberOfMessages: to.Ptr[int32](3), VisibilityTimeout: to.Ptr[int32](60)})
+				if more = err == nil && len(resp.Messages) > 0; err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for _, m := range resp.Messages {
+					got = append(got, *m.MessageText)
+					expect(t, a, "times delivered", *m.DequeueCount, int64(1))
+				}
+				mu.Unlock()
+			}
+		})
 	}
+	workers.Wait()
 	slices.Sort(got)
 	expect(t, a, "messages", len(got), 40)
 	expect(t, a, "different ones", len(slices.Compact(got)), 40)

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What a write costs: under and over the size at which a content gets a file.
+// BenchmarkPutBlob writes blobs below and above the size at which a content gets a file.
 func BenchmarkPutBlob(b *testing.B) {
 	for _, size := range []int{1 << 10, 64 << 10, 65 << 10, 1 << 20} {
 		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkPutBlob(b *testing.B) {
 	}
 }
 
-// What reading 64 KiB near the end of a blob costs, by how many blocks it has.
+// BenchmarkGetRange reads 64 KiB at the end of blobs of different numbers of blocks.
 func BenchmarkGetRange(b *testing.B) {
 	for _, blocks := range []int{1, 1000, 50_000} {
 		b.Run(fmt.Sprint(blocks), func(b *testing.B) {

@@ -126,7 +126,7 @@ func (f *fixture) keys(prefix byte) (n int) {
 	return n
 }
 
-// heap is how many bytes live objects, and dead ones not yet collected, take.
+// heap returns the bytes of live objects and of dead ones that are not collected yet.
 func heap() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)

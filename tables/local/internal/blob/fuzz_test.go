@@ -22,7 +22,7 @@ import (
 	"furrow/tables/local/internal/wiretest"
 )
 
-// A block list is refused with 400, or every entry of it is one that Azure has.
+// A block list is refused with 400, or all its entries are valid.
 func FuzzParseBlockList(f *testing.F) {
 	f.Add([]byte(`<?xml version="1.0" encoding="utf-8"?><BlockList><Latest>QQ==</Latest><Committed>Qg==</Committed></BlockList>`))
 	f.Add([]byte("\uFEFF<BlockList>\n <Uncommitted>QQ==</Uncommitted>\n</BlockList>\n"))
@@ -75,7 +75,7 @@ func FuzzParseRange(f *testing.F) {
 	})
 }
 
-// What was encoded comes back, and damage is an error and no panic.
+// Encoded blocks are decoded to the same blocks. Damage is an error and no panic.
 func FuzzBlocks(f *testing.F) {
 	f.Add([]byte("id"), int64(1), true, []byte{})
 	f.Add([]byte{}, int64(0), false, []byte{1, 2, 3})
@@ -99,7 +99,7 @@ func FuzzBlocks(f *testing.F) {
 	})
 }
 
-// A name is refused with 400, or comes back from Put, Get and List as it is.
+// A name is refused with 400, or Put, Get and List return it unchanged.
 func FuzzNames(f *testing.F) {
 	for _, name := range []string{"a", "dir/b", "ä", "a b+%", "\x01", "a\r\nb", "\uFFFF", "..", "a//b", "<&>"} {
 		f.Add(name, "/")
@@ -151,10 +151,11 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// Whatever is asked, signed or not, the answer is one that HTTP and Azure know.
+// Every request, signed or not, gets a status and an error code that Azure has.
 func FuzzRequests(f *testing.F) {
 	f.Add("GET", "/data",
-		"comp=list&restype=container&prefix=a&delimiter=/&marker=QQ&include=metadata,uncommittedblobs", "Range", "bytes=0-", []byte("x"))
+		"comp=list&restype=container&prefix=a&delimiter=/&marker=QQ&include=metadata,uncommittedblobs",
+		"Range", "bytes=0-", []byte("x"))
 	f.Add("PUT", "/data/x", "comp=block&blockid=QQ==", "Content-MD5", "x", []byte("x"))
 	f.Add("PUT", "/data/x", "comp=blocklist", "x-ms-content-crc64", "AAAAAAAAAAA=", []byte("<BlockList/>"))
 	f.Add("PUT", "/data", "restype=container&comp=acl", "x-ms-meta-a", "b", []byte("<SignedIdentifiers/>"))
@@ -163,14 +164,13 @@ func FuzzRequests(f *testing.F) {
 		s := withData(t)
 		s.put("/data/x", "hello")
 		req := &http.Request{Method: method, URL: &url.URL{Path: path, RawQuery: query}, Host: "localhost",
-			ContentLength: int64(len(sent)),
-			RequestURI: "/" + wiretest.Account + path + "?" +
-				query, RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
+			ContentLength: int64(len(sent)), RequestURI: "/" + wiretest.Account + path + "?" + query,
+			RemoteAddr: "127.0.0.1:1", Body: io.NopCloser(bytes.NewReader(sent)),
 			Header: http.Header{"X-Ms-Version": {"2024-08-04"}, "X-Ms-Date": {time.Now().UTC().Format(http.TimeFormat)},
 				"X-Ms-Blob-Type": {"BlockBlob"}}}
 		req.Header.Set(header, value)
-		req.Header.Set("Content-Length", strconv.Itoa(len(sent))) // where net/http's server has it
-		// Signed as SharedKey where the signer of these tests can.
+		req.Header.Set("Content-Length", strconv.Itoa(len(sent))) // as net/http's server does
+		// The test's signer cannot sign every request; an unsigned one is tested, too.
 		signed := req.Clone(t.Context())
 		signed.URL.Path = "/" + wiretest.Account + path
 		req.Header.Set("Authorization", s.Sign(signed).Header.Get("Authorization"))
@@ -182,7 +182,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// A marker is refused or is the name that it was made of.
+// A marker is refused, or decodes to the name that was encoded.
 func FuzzMarker(f *testing.F) {
 	f.Add("a/b")
 	f.Add("ä")

@@ -18,8 +18,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A fixture is a service in memory behind HTTP, with a clock that tests step. A
-// request signed with the key must be within 15 minutes of that clock.
+// A fixture is a service in memory behind HTTP, with a clock that tests advance. The
+// date of a signed request must be within 15 minutes of that clock.
 type fixture struct {
 	*wiretest.Server
 	fs         vfs.FS
@@ -33,7 +33,7 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture { return openFixture(t, vfs.NewMem(), 0) }
 
-// openFixture opens what fs holds, with a clock that is off by the given time.
+// openFixture opens the store in fs, with a clock that is off by the given time.
 func openFixture(t testing.TB, fs vfs.FS, off time.Duration) *fixture {
 	t.Helper()
 	f := &fixture{fs: fs, off: off}
@@ -67,20 +67,7 @@ func (f *fixture) step(d time.Duration) {
 	f.off += d
 }
 
-func (f *fixture) account() *azqueue.ServiceClient {
-	f.Helper()
-	cred, err := azqueue.NewSharedKeyCredential(wiretest.Account, wiretest.KeyText())
-	if err != nil {
-		f.Fatal(err)
-	}
-	c, err := azqueue.NewServiceClientWithSharedKeyCredential(f.Base(), cred, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return c
-}
-
-// queue is a client of a queue, which it creates if necessary.
+// queue creates a queue if necessary, and returns a client for it.
 func (f *fixture) queue(name string) *azqueue.QueueClient {
 	f.Helper()
 	if _, _, err := f.service.add(name, nil); err != nil {
@@ -93,7 +80,7 @@ func (f *fixture) queue(name string) *azqueue.QueueClient {
 	return c
 }
 
-// sas is a SAS of a queue, by its permissions or by a stored policy.
+// sas returns a SAS of a queue, with permissions or with a stored policy.
 func sas(name, permissions, policy string) url.Values {
 	if policy != "" {
 		return wiretest.SAS(wire.Queue, name, "si", policy)
@@ -138,7 +125,7 @@ func (f *fixture) wantCode(err error, code queueerror.Code) {
 	}
 }
 
-// count is the number of messages that the service tells.
+// count returns the approximate number of messages.
 func (f *fixture) count(q *azqueue.QueueClient) int64 {
 	f.Helper()
 	p, err := q.GetProperties(f.Context(), nil)

@@ -114,3 +114,24 @@ func (a Answer) Want(t testing.TB, status int, code string) Answer {
 	}
 	return a
 }
+
+// WantHeaders checks headers, given as pairs of name and value. An empty value means
+// that the header is absent or empty.
+func (a Answer) WantHeaders(t testing.TB, headers ...string) Answer {
+	t.Helper()
+	for i := 0; i < len(headers); i += 2 {
+		if got := a.Header.Get(headers[i]); got != headers[i+1] {
+			t.Errorf("%s: %s %q, want %q", a.request, headers[i], got, headers[i+1])
+		}
+	}
+	return a
+}
+
+// WantBody checks that the body contains a text.
+func (a Answer) WantBody(t testing.TB, part string) Answer {
+	t.Helper()
+	if !strings.Contains(a.Body, part) {
+		t.Errorf("%s: body %s\nwant %s", a.request, a.Body, part)
+	}
+	return a
+}
