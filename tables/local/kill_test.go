@@ -158,6 +158,12 @@ func writeUntilEnd(t *testing.T, loads []load, end func(), after time.Duration) 
 		})
 	}
 	time.Sleep(after) // the random moment is the test
+	for range 1000 {
+		if total.Load() >= int64(len(loads)) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond) // on a busy machine
+	}
 	end()
 	running.Wait()
 	return int(total.Load())
