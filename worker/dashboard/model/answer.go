@@ -13,7 +13,6 @@ import (
 
 // Device returns everything about a device, or ErrUnknown.
 func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, error) {
-	ctx = s.counted(ctx)
 	o, first, err := s.owner(ctx, id)
 	if err != nil {
 		return DeviceAnswer{}, first, err

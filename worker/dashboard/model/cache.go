@@ -62,7 +62,7 @@ func (c cache[V]) get(ctx context.Context, key string, age time.Duration, read f
 		e := entry[V]{read: Read{At: time.Now()}}
 		var err error
 		e.value, err = read(reading)
-		e.read.Operations = meter.operations()
+		e.read.Operations = int(meter.Load())
 		if err == nil {
 			e.until = time.Now().Add(age)
 			c.kept.Add(key, e)

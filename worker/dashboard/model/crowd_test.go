@@ -60,7 +60,7 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 		s.say(r, i)
 	}
 	if r.IntN(20) == 0 {
-		s.index.held("live", d.Month, append(s.index.heldOf("live"), schema.Track{Place: d.Member().Place(), Attempts: 1,
+		s.index.held(monthOf{"live", d.Month}, append(s.index.heldOf("live"), schema.Track{Place: d.Member().Place(), Attempts: 1,
 			Reason: "cursed"}))
 	}
 }

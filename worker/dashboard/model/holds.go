@@ -1,6 +1,8 @@
 package model
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"furrow/tables/schema"
@@ -8,7 +10,7 @@ import (
 
 // held replaces the failing devices of a month and pipeline. Devices that are not in the index are left out
 // until their records are read.
-func (x *index) held(p schema.Pipeline, month schema.Month, all []schema.Track) {
+func (x *index) held(of monthOf, all []schema.Track) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := map[int32]schema.Track{}
@@ -18,52 +20,38 @@ func (x *index) held(p schema.Pipeline, month schema.Month, all []schema.Track) 
 			now[i] = h
 		}
 	}
-	number := x.month(month)
-	changed := false
-	for i, of := range x.holds {
-		if _, was := of[p]; !was || x.devices[i].month != number {
-			continue
-		}
-		if _, is := now[i]; !is {
-			changed = true
-			if delete(of, p); len(of) == 0 {
-				delete(x.holds, i)
-				x.devices[i].flags &^= isHeld
-			}
+	if maps.Equal(x.holds[of], now) {
+		return
+	}
+	x.holds[of] = now
+	for i := range x.devices {
+		x.devices[i].flags &^= isHeld
+	}
+	for _, held := range x.holds {
+		for i := range held {
+			x.devices[i].flags |= isHeld
 		}
 	}
-	for i, h := range now {
-		if x.holds[i] == nil {
-			x.holds[i] = map[schema.Pipeline]schema.Track{}
-		}
-		changed = changed || x.holds[i][p] != h
-		x.holds[i][p] = h
-		x.devices[i].flags |= isHeld
-	}
-	if changed {
-		x.touch()
-	}
+	x.touch()
 }
 
 // heldOf returns the failing devices of a pipeline.
 func (x *index) heldOf(p schema.Pipeline) (all []schema.Track) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, of := range x.holds {
-		if h, is := of[p]; is {
-			all = append(all, h)
+	for of, held := range x.holds {
+		if of.pipeline == p {
+			all = slices.AppendSeq(all, maps.Values(held))
 		}
 	}
 	return all
 }
 
-// holdMonths returns the months in which a pipeline has failing devices.
-func (x *index) holdMonths(p schema.Pipeline) map[schema.Month]bool {
-	months := map[schema.Month]bool{}
-	for _, h := range x.heldOf(p) {
-		months[h.Place.Month] = true
-	}
-	return months
+// anyHeld reports whether devices of a month are shown as held.
+func (x *index) anyHeld(of monthOf) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.holds[of]) > 0
 }
 
 // status changes a device's status.

@@ -24,10 +24,9 @@ type index struct {
 	monthOf                        []schema.Month
 	members                        []int // devices of each month, by its number
 
-	holds map[int32]map[schema.Pipeline]schema.Track // of held devices
+	holds map[monthOf]map[int32]schema.Track // of failing devices, by position
 
-	census census
-	ready  bool // all records were read once
+	ready bool // all records were read once
 
 	version uint64        // grows with every change that a map or a list shows
 	placed  uint64        // grows with devices and positions
@@ -78,8 +77,7 @@ const (
 
 func newIndex() *index {
 	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{},
-		holds:   map[int32]map[schema.Pipeline]schema.Track{},
-		changed: make(chan struct{}), census: newCensus()}
+		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
 // names number texts.

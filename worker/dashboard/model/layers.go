@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // A ground is where devices are, sorted by the codes of the grid. It never changes.
@@ -21,22 +18,10 @@ type ground struct {
 // A layer is what the devices of a ground say about a sensor. It never changes.
 type layer struct {
 	*ground
-	version uint64
-	made    time.Time
 	numbers []float64 // NaN: the device has none
 	newest  []uint32
 	flags   []uint8
 	tenants []uint16
-}
-
-// layers makes layers and keeps the recently used ones.
-type layers struct {
-	index  *index
-	maxAge time.Duration // of a layer that is out of date
-
-	mu     sync.Mutex
-	ground *ground
-	kept   *simplelru.LRU[string, *layer]
 }
 
 const (
@@ -44,52 +29,32 @@ const (
 	layerAge  = time.Second
 )
 
-func newLayers(x *index) *layers {
-	kept, _ := simplelru.NewLRU[string, *layer](maxLayers, nil) // fails only for a size below 1
-	return &layers{index: x, maxAge: layerAge, kept: kept}
-}
-
-// of returns the layer of a sensor.
-func (l *layers) of(sensor string) *layer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if k, ok := l.kept.Get(sensor); ok && (time.Since(k.made) < l.maxAge || k.version == l.index.current()) {
+// layer returns the layer of a sensor.
+func (s *Store) layer(sensor string) *layer {
+	return s.layers.get(sensor, func() *layer {
+		x := s.index
+		x.mu.RLock()
+		defer x.mu.RUnlock()
+		if s.ground == nil || s.ground.placed != x.placed { // the lock of layers is held
+			s.ground = x.ground()
+		}
+		n := len(s.ground.devices)
+		k := &layer{ground: s.ground, numbers: make([]float64, n), newest: make([]uint32, n), flags: make([]uint8, n),
+			tenants: make([]uint16, n)}
+		number, known := x.sensors.number[sensor]
+		for i, at := range k.devices {
+			d := &x.devices[at]
+			k.newest[i], k.flags[i], k.tenants[i] = d.newest, d.flags, d.tenant
+			k.numbers[i] = math.NaN()
+			if !known {
+				continue
+			}
+			if v := d.value(uint16(number)); v != nil && v.flags&isText == 0 {
+				k.numbers[i] = v.number
+			}
+		}
 		return k
-	}
-	k := l.make(sensor)
-	l.kept.Add(sensor, k)
-	return k
-}
-
-func (x *index) current() uint64 {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.version
-}
-
-func (l *layers) make(sensor string) *layer {
-	x := l.index
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if l.ground == nil || l.ground.placed != x.placed {
-		l.ground = x.ground()
-	}
-	n := len(l.ground.devices)
-	k := &layer{ground: l.ground, version: x.version, made: time.Now(),
-		numbers: make([]float64, n), newest: make([]uint32, n), flags: make([]uint8, n), tenants: make([]uint16, n)}
-	number, known := x.sensors.number[sensor]
-	for i, at := range k.devices {
-		d := &x.devices[at]
-		k.newest[i], k.flags[i], k.tenants[i] = d.newest, d.flags, d.tenant
-		k.numbers[i] = math.NaN()
-		if !known {
-			continue
-		}
-		if v := d.value(uint16(number)); v != nil && v.flags&isText == 0 {
-			k.numbers[i] = v.number
-		}
-	}
-	return k
+	})
 }
 
 // ground returns the ground of all placed devices. The lock is held.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A ListQuery asks for a list of devices. An empty field does not filter.
@@ -37,20 +36,19 @@ const (
 // Devices returns a page of a list of devices. Over all pages, each device that exists throughout and keeps its
 // place in the order comes once.
 func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, error) {
-	ctx = s.counted(ctx)
-	at, err := s.watch.await(ctx)
-	if at.IsZero() && err != nil {
-		return DeviceList{}, Read{}, err
+	read, err := s.polled(ctx)
+	if err != nil {
+		return DeviceList{}, read, err
 	}
-	read := s.polled(at)
 	list, err := s.list(q)
 	list.Operations = read.Operations
 	return list, read, err
 }
 
-// polled describes data that the poller read.
-func (s *Store) polled(at time.Time) Read {
-	return Read{At: at, Operations: s.poller.cost(), Cached: true}
+// polled waits for the poller where that takes a moment, and describes what it has read.
+func (s *Store) polled(ctx context.Context) (Read, error) {
+	at, err := s.watch.await(ctx)
+	return Read{At: at, Operations: s.poller.cost(), Cached: true}, err
 }
 
 func (s *Store) list(q ListQuery) (DeviceList, error) {

@@ -19,11 +19,11 @@ const maxDots = 800
 
 // Map returns the map of a part of the world.
 func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
-	at, err := s.watch.await(ctx)
-	if at.IsZero() && err != nil {
-		return Map{}, Read{}, err
+	read, err := s.polled(ctx)
+	if err != nil {
+		return Map{}, read, err
 	}
-	return s.mapAt(q, at), s.polled(at), nil
+	return s.mapAt(q, read.At), read, nil
 }
 
 // mapAt returns the map of the index as it is.
@@ -33,13 +33,13 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 	q.Sensor = cmp.Or(q.Sensor, sensors.first())
 	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: s.unit(q.Sensor),
 		Scale:    sensors.scale(q.Sensor),
-		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.poller.cost(), PerMinute: s.PerMinute()}
+		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.poller.cost()}
 	of, known := s.index.only(q.Tenant)
 	if !known {
 		return m
 	}
 	m.Total = s.index.total(of)
-	l := s.layers.of(q.Sensor)
+	l := s.layer(q.Sensor)
 	silence := s.silence()
 	sums := make([]sum, 0, 256)
 	for _, c := range q.Box.cells(q.Zoom) {

@@ -163,7 +163,7 @@ func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
 					s.move(r, r.IntN(n))
 				}
 			}
-			s.index.census.kept.Purge() // or what is coloured is remembered for a while
+			s.census.kept.Purge() // or what is coloured is remembered for a while
 			c, whole, any := live.Next()
 			switch {
 			case whole != nil:
@@ -284,7 +284,7 @@ func TestStatesOfADevice(t *testing.T) {
 					Is: jobs.Number}}}}})
 		}
 		if c.held {
-			s.index.held("live", month, append(s.index.heldOf("live"),
+			s.index.held(monthOf{"live", month}, append(s.index.heldOf("live"),
 				schema.Track{Place: schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place(),
 					Attempts: 1}))
 		}
@@ -294,7 +294,7 @@ func TestStatesOfADevice(t *testing.T) {
 		}
 	}
 	// A pipeline that lets a device go again, and a device that gets its token back.
-	s.index.held("live", schema.Month{Year: 2026, Month: 11}, nil)
+	s.index.held(monthOf{"live", schema.Month{Year: 2026, Month: 11}}, nil)
 	s.index.status("revoked", schema.Active)
 	for _, id := range []string{"held", "revoked"} {
 		if list, _ := s.list(ListQuery{Prefix: id, Limit: 1}); list.Devices[0].State != OK {

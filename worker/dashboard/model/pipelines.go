@@ -1,11 +1,13 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"time"
 
+	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/price"
 	"furrow/worker/query"
@@ -27,7 +29,6 @@ const (
 
 // Pipelines returns the state of all pipelines.
 func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
-	ctx = s.counted(ctx)
 	s.watch.touch()
 	all := s.configured()
 	out := PipelinesAnswer{Pipelines: make([]PipelineStatus, len(all))}
@@ -125,4 +126,26 @@ func costOf(cadence time.Duration, runs []worker.RunFigures) *Cost {
 	prices := price.Azure()
 	byKind, total := prices.Monthly(operations, time.Duration(n)*cadence)
 	return &Cost{Total: total, ByKind: byKind, Source: prices.String()}
+}
+
+const maxCauses = 20 // per pipeline
+
+// causes counts why devices are held and messages are poison, the most frequent first.
+func causes(held []schema.Track, poisoned []worker.Poisoned) []Cause {
+	type cause struct{ what, reason string }
+	counts := map[cause]int{}
+	for _, h := range held {
+		counts[cause{"held", query.General(h.Reason)}]++
+	}
+	for _, p := range poisoned {
+		counts[cause{"poison", query.General(p.Cause)}]++
+	}
+	all := []Cause{}
+	for c, n := range counts {
+		all = append(all, Cause{What: c.what, Reason: c.reason, N: n})
+	}
+	slices.SortFunc(all, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.What, b.What), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all[:min(len(all), maxCauses)]
 }

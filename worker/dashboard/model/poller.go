@@ -66,7 +66,7 @@ func (p *poller) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.operations.Store(int64(meter.operations()))
+		p.operations.Store(meter.Load())
 		if err != nil && !p.failing {
 			s.log.WarnContext(ctx, "poll failed; pages show older data", "error", err)
 		}

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -10,6 +11,16 @@ import (
 
 	"furrow/worker/query"
 )
+
+// ErrUnknown means that there is no such device or tenant.
+var ErrUnknown = errors.New("not found")
+
+// A QueryError says what is wrong with a query and what is allowed.
+type QueryError struct{ Detail string }
+
+func (e *QueryError) Error() string { return e.Detail }
+
+func queryErrorf(format string, args ...any) error { return &QueryError{fmt.Sprintf(format, args...)} }
 
 // concurrency is how many reads one answer makes at a time.
 const concurrency = 8

@@ -128,21 +128,18 @@ func (p *poller) newDevices(ctx context.Context) error {
 const heldInterval = 30 * time.Second
 
 func (p *poller) held(ctx context.Context) error {
-	for _, pipeline := range p.store.configured() {
-		shown := p.store.index.holdMonths(pipeline.Name)
-		for key, m := range p.runs.months {
-			has := m.figures.Held+m.figures.Failing > 0
-			if key.pipeline != pipeline.Name || !has && !shown[key.month] || time.Since(m.held) < heldInterval {
-				continue
-			}
-			failing := p.store.fleet.Failing(ctx, pipeline.Name, key.month, query.DeviceSelector{})
-			all, err := collect(failing, new(query.Skipped))
-			if err != nil {
-				return err
-			}
-			m.held = time.Now()
-			p.store.index.held(pipeline.Name, key.month, all)
+	for of, m := range p.runs.months {
+		has := m.figures.Held+m.figures.Failing > 0
+		if !has && !p.store.index.anyHeld(of) || time.Since(m.held) < heldInterval {
+			continue
 		}
+		failing := p.store.fleet.Failing(ctx, of.pipeline, of.month, query.DeviceSelector{})
+		all, err := collect(failing, new(query.Skipped))
+		if err != nil {
+			return err
+		}
+		m.held = time.Now()
+		p.store.index.held(of, all)
 	}
 	return nil
 }

@@ -5,10 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
 // sensed are the sensors that the devices of a tenant have, by name.
@@ -48,28 +45,11 @@ func (all sensed) scale(name string) *[2]float64 {
 
 // Sensors returns the sensors of a tenant's devices, or of all devices, by name.
 func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, Read, error) {
-	at, err := s.watch.await(ctx)
-	if at.IsZero() && err != nil {
-		return Sensors{}, Read{}, err
+	read, err := s.polled(ctx)
+	if err != nil {
+		return Sensors{}, read, err
 	}
-	return Sensors{Sensors: append([]Sensor{}, s.sensors(tenant)...)}, s.polled(at), nil
-}
-
-// A census keeps the sensors of each tenant for a while.
-type census struct {
-	mu   sync.Mutex
-	kept *simplelru.LRU[string, counted]
-}
-
-func newCensus() census {
-	kept, _ := simplelru.NewLRU[string, counted](maxCensus, nil) // fails only for a size below 1
-	return census{kept: kept}
-}
-
-type counted struct {
-	at      time.Time
-	version uint64
-	sensors sensed
+	return Sensors{Sensors: append([]Sensor{}, s.sensors(tenant)...)}, read, nil
 }
 
 const (
@@ -80,24 +60,19 @@ const (
 )
 
 func (s *Store) sensors(tenant string) sensed {
-	c := &s.index.census
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	k, ok := c.kept.Get(tenant)
-	version := s.index.current()
-	// The first sensors are shown at once.
-	if ok && (k.version == version || time.Since(k.at) < censusAge && len(k.sensors) > 0) {
-		return k.sensors
+	all := s.census.get(tenant, func() (all sensed) {
+		if of, known := s.index.only(tenant); known {
+			all = s.index.sensed(of)
+		}
+		for i := range all {
+			all[i].Unit = s.unit(all[i].Name)
+		}
+		return all
+	})
+	if len(all) == 0 { // the first sensors are shown at once
+		s.census.forget(tenant)
 	}
-	k = counted{time.Now(), version, nil}
-	if of, known := s.index.only(tenant); known {
-		k.sensors = s.index.sensed(of)
-	}
-	for i := range k.sensors {
-		k.sensors[i].Unit = s.unit(k.sensors[i].Name)
-	}
-	c.kept.Add(tenant, k)
-	return k.sensors
+	return all
 }
 
 func (x *index) sensed(of tenantFilter) sensed {

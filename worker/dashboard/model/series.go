@@ -79,7 +79,6 @@ func seriesAge(span time.Duration) time.Duration {
 
 // Series returns what a device has measured.
 func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error) {
-	ctx = s.counted(ctx)
 	o, read, err := s.owner(ctx, q.Device)
 	if err != nil {
 		return Series{}, read, err

@@ -52,11 +52,12 @@ type Store struct {
 	fleet   query.Fleet
 	log     *slog.Logger
 	index   *index
-	layers  *layers
+	layers  *memo[*layer]
+	ground  *ground
+	census  *memo[sensed]
 	watch   *watch
 	loaded  chan struct{} // closed when all records were read once
 	poller  poller
-	meter   meter
 	current atomic.Pointer[[]Pipeline] // of the newest known configuration
 
 	owners    cache[owner]
@@ -74,7 +75,7 @@ func New(c Config) *Store {
 		loaded: make(chan struct{}),
 		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), todays: newCache[today]()}
-	s.layers = newLayers(s.index)
+	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)
 	s.current.Store(&c.Pipelines)
 	return s
@@ -85,7 +86,6 @@ func (s *Store) configured() []Pipeline { return *s.current.Load() }
 
 // Run keeps the index up to date until ctx ends. It always returns nil.
 func (s *Store) Run(ctx context.Context) error {
-	ctx = within(ctx, &s.meter)
 	var both sync.WaitGroup
 	both.Go(func() { s.keepRecords(ctx) })
 	both.Go(func() { s.poller.run(ctx) })
@@ -95,9 +95,6 @@ func (s *Store) Run(ctx context.Context) error {
 
 // Changed returns a channel that is closed at the next change of the map or of a list.
 func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
-
-// PerMinute returns the number of storage operations in the last minute, in total.
-func (s *Store) PerMinute() int { return s.meter.perMinute(time.Now()) }
 
 // unit returns the unit of a sensor from the first pipeline that has one.
 func (s *Store) unit(sensor string) string {

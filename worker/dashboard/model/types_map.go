@@ -28,7 +28,6 @@ type Map struct {
 	Clusters   []Cluster   `json:"clusters"`
 	Devices    []Dot       `json:"devices"`
 	Operations int         `json:"operations"`
-	PerMinute  int         `json:"operationsPerMinute"` // of all users, in the last minute
 }
 
 // A Cluster is several devices that lie close together.

@@ -28,8 +28,8 @@ func newWatch(fresh time.Duration) *watch {
 }
 
 // await notes a request and, when the index is not current, waits a little for a poll. It returns when the
-// index was read last, and why not since. Before the first poll ends, that is now: what is known so far.
-func (w *watch) await(ctx context.Context) (at time.Time, failed error) {
+// index was read last. Before the first poll ends, that is now, or the error of a poll that failed.
+func (w *watch) await(ctx context.Context) (at time.Time, err error) {
 	w.touch()
 	w.mu.Lock()
 	stale, polled := time.Since(w.done) > w.fresh, w.polled
@@ -45,7 +45,10 @@ func (w *watch) await(ctx context.Context) (at time.Time, failed error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.known(), w.failed
+	if at = w.known(); at.IsZero() {
+		err = w.failed
+	}
+	return at, err
 }
 
 // known returns when the index was read last. The lock is held.

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -18,8 +19,6 @@ import (
 	"furrow/worker/dashboard/web"
 )
 
-func theTime() time.Time { return time.Date(2026, 11, 21, 16, 20, 0, 0, time.UTC) }
-
 func newPages(t testing.TB) *web.Site {
 	t.Helper()
 	p, err := web.New(web.Config{})
@@ -32,103 +31,92 @@ func newPages(t testing.TB) *web.Site {
 // nasty is what no name should be, and what a device could still send.
 const nasty = `"><script>alert(1)</script>'&amp;{{.}} ` + "\u202e\x00" + `javascript:alert(2)`
 
-// allPages are all pages, with data of every kind.
+// allPages returns all pages: with usual data, empty, and with hostile data.
 func allPages() map[string]web.Page {
-	f := madeFleet(2000, theTime())
-	now := theTime()
-	foot := web.Footer{At: now, Operations: 3, Cached: true, Storage: "furrowdemo.table.core.windows.net", Version: "1.0"}
-	held := f.devices[slices.IndexFunc(f.devices, func(d model.Row) bool { return d.State == model.Held })]
-	answer, _ := f.device(held.Device)
-	list := model.DeviceList{Devices: f.devices[:50], Total: 2000, Next: "a cursor"}
-	world := model.Map{At: now, Sensor: "temperature", Unit: "°C", Scale: &[2]float64{2, 28}, Total: 2000, InView: 1950,
-		Clusters: []model.Cluster{{ID: "z3:1:2", Lat: 50, Lon: 10, N: 812, Mean: number(9), Min: number(1), Max: number(12),
-			Silent: 3, Held: 1, BBox: model.Box{5, 45, 15, 55}},
-			{ID: "z3:1:3", Lat: -30, Lon: 120, N: 2, BBox: model.Box{120, -30, 120, -30}}}}
-	for _, d := range f.devices[:200] {
-		if d.Lat != nil {
-			world.Devices = append(world.Devices, model.Dot{Device: d.Device, Lat: *d.Lat, Lon: *d.Lon, Value: d.Value,
-				State: d.State, Time: d.Time})
-		}
-	}
-	all := map[string]web.Page{
-		"world": web.MapPage{Footer: foot, Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"},
-			Sensors: f.sensors, Map: world, List: list},
-		"world/part": web.MapPage{Footer: foot, BBox: &model.Box{-10, 30, 40, 70}, Sensors: f.sensors, Map: world,
-			List: list},
-		"world/date": web.MapPage{Footer: foot, BBox: &model.Box{170, -30, -170, 0}, Sensors: f.sensors, Map: world,
-			List: list},
-		"devices": web.DevicesPage{Footer: foot, Query: model.ListQuery{Tenant: "contoso", Sensor: "temperature",
-			After: "x", State: model.Held, Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: f.sensors,
-			List: list},
-		"device": web.DevicePage{Footer: foot, Now: now, Answer: answer, Span: "24h", Series: series(now, "1m",
-			now.Add(-24*time.Hour), now)},
-		"device/raw": web.DevicePage{Footer: foot, Now: now, Answer: answer, Series: series(now, "raw", now.Add(-time.Hour),
-			now)},
-		"pipelines": web.PipelinesPage{Footer: foot, Now: now, Answer: f.pipelines()},
-		"tenants":   web.TenantsPage{Footer: foot, Answer: model.TenantsAnswer{Tenants: f.tenants}},
-		"tenant": web.TenantPage{Footer: foot, Tenant: f.tenants[0], Day: "2026-11-20", Today: "2026-11-21",
-			Sensors: f.sensors, Series: series(now, "1h", now.Add(-24*time.Hour),
-				now)},
-		"problem": web.ProblemPage{Footer: foot, Status: 404, Title: "There is no such device",
-			Detail: "No device is called x."},
-
+	all := usualPages()
+	maps.Copy(all, hostilePages())
+	maps.Copy(all, map[string]web.Page{
 		"world/empty":     web.MapPage{},
 		"devices/empty":   web.DevicesPage{},
-		"device/empty":    web.DevicePage{},
+		"device/empty":    web.DevicePage{Now: theTime()},
 		"pipelines/empty": web.PipelinesPage{},
-		"tenants/empty":   web.TenantsPage{},
-		"tenant/empty":    web.TenantPage{},
-		"problem/empty":   web.ProblemPage{},
-		"pipeline/new":    web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
-	}
-	bad := model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: number(math.NaN()), Lon: number(math.Inf(1)),
-		Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
-		Tokens: []model.Token{{Policy: nasty, Fingerprint: nasty}}}
-	long := strings.Repeat("a:very-long.name_", 8)
-	points := []model.Point{{Time: now}, {Time: now, Value: number(math.NaN())}, {Time: now, Mean: number(math.Inf(1)),
-		Min: number(math.Inf(-1)), Max: number(math.Inf(1))},
-		{Time: now.Add(time.Hour), Mean: number(math.MaxFloat64),
-			Min: number(-math.MaxFloat64)}}
-	badSeries := &model.Series{Sensor: nasty, Unit: nasty, Window: nasty, From: now, To: now, Points: points}
-	badMap := model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{math.NaN(), math.Inf(1)}, Total: 3, InView: 3,
-		Clusters: []model.Cluster{{ID: nasty, Lat: math.NaN(), Lon: math.Inf(1), N: -1, Mean: number(math.NaN()),
-			BBox: model.Box{math.NaN(), 1, 0, 0}}},
-		Devices: []model.Dot{{Device: nasty, Lat: 91, Lon: 500, Value: nasty, State: nasty},
-			{Device: long, Value: math.NaN()}}}
-	badSensors := []model.Sensor{{Name: nasty, Unit: nasty, Kind: nasty, Min: number(math.NaN())}, {Name: long}}
-	all["world/hostile"] = web.MapPage{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: badSensors, Map: badMap,
-		BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: model.DeviceList{Devices: []model.Row{{Device: nasty,
-			Value: nasty}}}}
-	all["devices/hostile"] = web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty,
-		Sensor: nasty, After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty},
-		Sensors: badSensors,
-		List: model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{{Device: nasty, Tenant: nasty, Site: nasty,
-			Labels: map[string]string{nasty: nasty}, State: nasty, Value: nasty, Lat: number(1)},
-			{Device: long, Value: math.Inf(-1)}}}}
-	all["device/hostile"] = web.DevicePage{Answer: model.DeviceAnswer{Device: bad, State: nasty,
-		Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true},
-			{Sensor: long, Value: math.NaN()}},
-		Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: number(math.NaN()),
-			Held: &model.Hold{Reason: nasty}}}, Rejects: []model.Reject{{Row: nasty, Reason: nasty}},
-		Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}, Span: nasty,
-		Series: badSeries}
-	all["pipelines/hostile"] = web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: nasty, CadenceSeconds: math.NaN(), LagSeconds: number(math.Inf(1)), Workers: []model.Worker{{Name: nasty}},
-		Causes: []model.Cause{{What: nasty, Reason: nasty}}, CostPerMonth: &model.Cost{Total: math.NaN(),
-			ByKind: map[string]float64{nasty: math.Inf(1)}},
-		Runs: []model.Run{{Skipped: nasty}, {Slot: now, Seconds: math.NaN(), LagSeconds: number(math.Inf(1)),
-			Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}}
-	all["tenants/hostile"] = web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty,
-		Devices: -1}, {Tenant: long}}}}
-	all["tenant/hostile"] = web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty,
-		Today: nasty, Sensors: badSensors, Series: badSeries}
-	all["problem/hostile"] = web.ProblemPage{Status: -1, Title: nasty, Detail: nasty}
-	for name, page := range all {
-		if d, ok := page.(web.DevicePage); ok && d.Now.IsZero() {
-			d.Now = now
-			all[name] = d
-		}
-	}
+		"pipeline/new": web.PipelinesPage{
+			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
+		"tenants/empty": web.TenantsPage{},
+		"tenant/empty":  web.TenantPage{},
+		"problem/empty": web.ProblemPage{},
+	})
 	return all
+}
+
+func usualPages() map[string]web.Page {
+	foot := web.Footer{At: theTime(), Operations: 3, Cached: true, Storage: "furrowdemo.table.core.windows.net",
+		Version: "1.0"}
+	world, list, sensors := theMap(), model.DeviceList{Devices: devices(), Total: 2000, Next: "a cursor"}, sensors()
+	tenant := model.Tenant{Tenant: "contoso", Devices: 12, ReadingsToday: 960, Silent: 1, Held: 2}
+	return map[string]web.Page{
+		"world": web.MapPage{Footer: foot, Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"}, Sensors: sensors,
+			Map: world, List: list},
+		"world/part": web.MapPage{Footer: foot, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world, List: list},
+		"world/date": web.MapPage{Footer: foot, BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,
+			List: list},
+		"devices": web.DevicesPage{Footer: foot, Query: model.ListQuery{Tenant: "contoso", Sensor: "temperature", After: "x",
+			State: model.Held, Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: sensors, List: list},
+		"device": web.DevicePage{Footer: foot, Now: theTime(), Answer: heldDevice(), Span: "24h",
+			Series: series("1m", time.Minute, 1440)},
+		"device/raw": web.DevicePage{Footer: foot, Now: theTime(), Answer: heldDevice(),
+			Series: series("raw", 20*time.Second, 180)},
+		"pipelines": web.PipelinesPage{Footer: foot, Now: theTime(), Answer: model.PipelinesAnswer{
+			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
+		"tenants": web.TenantsPage{Footer: foot, Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
+		"tenant": web.TenantPage{Footer: foot, Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
+			Series: series("1h", time.Hour, 24)},
+		"problem": web.ProblemPage{Footer: foot, Status: 404, Title: "Device not found", Detail: "There is no device x."},
+	}
+}
+
+// hostilePages have hostile texts and numbers wherever storage or an address could have them.
+func hostilePages() map[string]web.Page {
+	nan, inf := number(math.NaN()), number(math.Inf(1))
+	long := strings.Repeat("a:very-long.name_", 8)
+	points := []model.Point{{Time: theTime()}, {Time: theTime(), Value: nan},
+		{Time: theTime(), Mean: inf, Min: number(math.Inf(-1)), Max: inf},
+		{Time: theTime().Add(time.Hour), Mean: number(math.MaxFloat64), Min: number(-math.MaxFloat64)}}
+	series := &model.Series{Sensor: nasty, Unit: nasty, Window: nasty, From: theTime(), To: theTime(), Points: points}
+	sensors := []model.Sensor{{Name: nasty, Unit: nasty, Kind: nasty, Min: nan}, {Name: long}}
+	row := model.Row{Device: nasty, Tenant: nasty, Site: nasty, Labels: map[string]string{nasty: nasty}, State: nasty,
+		Value: nasty, Lat: number(1)}
+	list := model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{row, {Device: long, Value: math.Inf(-1)}}}
+	return map[string]web.Page{
+		"world/hostile": web.MapPage{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: sensors,
+			BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: list,
+			Map: model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{*nan, *inf}, Total: 3, InView: 3,
+				Clusters: []model.Cluster{{ID: nasty, Lat: *nan, Lon: *inf, N: -1, Mean: nan, BBox: model.Box{*nan, 1, 0, 0}}},
+				Devices: []model.Dot{{Device: nasty, Lat: 91, Lon: 500, Value: nasty, State: nasty},
+					{Device: long, Value: *nan}}}},
+		"devices/hostile": web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty, Sensor: nasty,
+			After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty}, Sensors: sensors, List: list},
+		"device/hostile": web.DevicePage{Now: theTime(), Span: nasty, Series: series, Answer: model.DeviceAnswer{State: nasty,
+			Device: model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: nan, Lon: inf,
+				Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
+				Tokens: []model.Token{{Policy: nasty, Fingerprint: nasty}}},
+			Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true}, {Sensor: long, Value: *nan}},
+			Pipelines: []model.DevicePipeline{{Pipeline: nasty, Checkpoint: nasty, LagSeconds: nan,
+				Held: &model.Hold{Reason: nasty}}},
+			Rejects:    []model.Reject{{Row: nasty, Reason: nasty}},
+			Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}},
+		"pipelines/hostile": web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{
+			Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
+			Causes:       []model.Cause{{What: nasty, Reason: nasty}},
+			CostPerMonth: &model.Cost{Total: *nan, ByKind: map[string]float64{nasty: *inf}},
+			Runs: []model.Run{{Skipped: nasty}, {Slot: theTime(), Seconds: *nan, LagSeconds: inf,
+				Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}},
+		"tenants/hostile": web.TenantsPage{
+			Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}},
+		"tenant/hostile": web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,
+			Sensors: sensors, Series: series},
+		"problem/hostile": web.ProblemPage{Status: -1, Title: nasty, Detail: nasty},
+	}
 }
 
 // parsed is a page as a browser without scripts has it: with what is for such.

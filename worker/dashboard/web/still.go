@@ -2,8 +2,6 @@ package web
 
 import (
 	"fmt"
-	"html"
-	"html/template"
 	"math"
 	"net/url"
 	"strings"
@@ -73,51 +71,54 @@ func stillPath(b *strings.Builder, class string, lines []earth.Line, end string)
 	b.WriteString(`"/>`)
 }
 
-// still draws the still map of a page.
-func (s *static) still(page MapPage) (template.HTML, error) {
-	ground, err := s.address("world.svg")
-	if err != nil {
-		return "", err
-	}
-	x, y, width, height := 0.0, 0.0, 1200.0, earth.Height*stillScale
-	if page.BBox != nil && page.BBox.OnEarth() {
-		x, y, width, height = stillView(*page.BBox)
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="still" viewBox="%.3f %.3f %.3f %.3f" role="group" aria-label="Map of devices. Each group is a link to a closer map.">`+
-		`<image href="%s" width="1200" height="%.0f"/>`, x, y, width, height, html.EscapeString(ground), earth.Height*stillScale)
-	dot := width / 220
-	for _, c := range page.Map.Clusters {
-		if !onEarth(&c.Lat, &c.Lon) {
-			continue
-		}
-		cx, cy := stillPoint(c.Lon, c.Lat)
-		r := dot * (1 + math.Log10(float64(max(1, c.N))))
-		fmt.Fprintf(&b, `<a href="%s"><title>%s</title><circle class="mark %s" cx="%.3f" cy="%.3f" r="%.3f"/></a>`,
-			html.EscapeString(page.Closer(c)), html.EscapeString(clusterText(c, page.Map.Unit)), rampClass(c.Mean,
-				page.Map.Scale), cx, cy, r)
-	}
-	for _, d := range page.Map.Devices {
-		if !onEarth(&d.Lat, &d.Lon) {
-			continue
-		}
-		cx, cy := stillPoint(d.Lon, d.Lat)
-		number, _ := d.Value.(float64)
-		class := rampClass(&number, page.Map.Scale)
-		if _, isNumber := d.Value.(float64); !isNumber {
-			class = "none"
-		}
-		fmt.Fprintf(&b, `<a href="/devices/%s"><title>%s</title><use class="mark %s %s" href="#m-%s" x="%.3f" y="%.3f" width="%.3f" height="%.3f"/></a>`,
-			html.EscapeString(url.PathEscape(d.Device)), html.EscapeString(d.Device+": "+value(d.Value,
-				page.Map.Unit)+", "+string(d.State)),
-			class, stateClass(d.State), stateClass(d.State), cx-dot*1.5, cy-dot*1.5, dot*3, dot*3)
-	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String()), nil
+// A stillMark is a group of devices, or a device where it has a State.
+type stillMark struct {
+	Address, Title, Class string
+	State                 model.State
+	X, Y, R               float64
 }
 
-// stillView returns the part of the still map that shows a box, with the aspect ratio of the whole.
-func stillView(box model.Box) (x, y, width, height float64) {
+// Still returns the marks of the still map.
+func (p MapPage) Still() (marks []stillMark) {
+	dot := p.stillView()[2] / 220
+	for _, c := range p.Map.Clusters {
+		if onEarth(&c.Lat, &c.Lon) {
+			x, y := stillPoint(c.Lon, c.Lat)
+			marks = append(marks, stillMark{p.Closer(c), clusterText(c, p.Map.Unit), rampClass(c.Mean, p.Map.Scale), "", x, y,
+				dot * (1 + math.Log10(float64(max(1, c.N))))})
+		}
+	}
+	for _, d := range p.Map.Devices {
+		if onEarth(&d.Lat, &d.Lon) {
+			x, y := stillPoint(d.Lon, d.Lat)
+			title := d.Device + ": " + value(d.Value, p.Map.Unit) + ", " + string(d.State)
+			class := "none"
+			if number, is := d.Value.(float64); is {
+				class = rampClass(&number, p.Map.Scale)
+			}
+			marks = append(marks, stillMark{"/devices/" + url.PathEscape(d.Device), title, class, stateClass(d.State),
+				x - dot*1.5, y - dot*1.5, dot * 3})
+		}
+	}
+	return marks
+}
+
+// StillBox returns the part of the still map that is shown, as a viewBox of SVG.
+func (p MapPage) StillBox() string {
+	v := p.stillView()
+	return fmt.Sprintf("%.3f %.3f %.3f %.3f", v[0], v[1], v[2], v[3])
+}
+
+func (p MapPage) stillView() [4]float64 {
+	if p.BBox != nil && p.BBox.OnEarth() {
+		return stillView(*p.BBox)
+	}
+	return [4]float64{0, 0, 1200, earth.Height * stillScale}
+}
+
+// stillView returns the left, the top, the width and the height of the part that shows a box, with the aspect
+// ratio of the whole.
+func stillView(box model.Box) [4]float64 {
 	x0, y0 := math.Inf(1), math.Inf(1)
 	x1, y1 := math.Inf(-1), math.Inf(-1)
 	for _, lon := range []float64{box[0], box[2]} {
@@ -126,7 +127,7 @@ func stillView(box model.Box) (x, y, width, height float64) {
 			x0, x1, y0, y1 = min(x0, x), max(x1, x), min(y0, y), max(y1, y)
 		}
 	}
-	width = max((x1-x0)*1.2, (y1-y0)*1.2*earth.Width/earth.Height, 0.01)
-	height = width * earth.Height / earth.Width
-	return (x0 + x1 - width) / 2, (y0 + y1 - height) / 2, width, height
+	width := max((x1-x0)*1.2, (y1-y0)*1.2*earth.Width/earth.Height, 0.01)
+	height := width * earth.Height / earth.Width
+	return [4]float64{(x0 + x1 - width) / 2, (y0 + y1 - height) / 2, width, height}
 }

@@ -43,42 +43,37 @@ func TestStillGroundIsSmallAndWellFormed(t *testing.T) {
 	}
 }
 
-// TestStillMarksLieWhereTheGroundIs: Greenwich in the middle, and each mark a link.
-func TestStillMarksLieWhereTheGroundIs(t *testing.T) {
-	s, err := newStatic()
-	if err != nil {
-		t.Fatal(err)
-	}
+// TestStillMarksAreLinksOnTheBaseMap has one group of devices and one device.
+func TestStillMarksAreLinksOnTheBaseMap(t *testing.T) {
 	if x, y := stillPoint(0, 0); math.Abs(x-600) > 0.01 || math.Abs(y-292) > 1 {
 		t.Errorf("0, 0 is at %.2f, %.2f", x, y)
 	}
-	mean := 9.5
-	w := MapPage{Map: model.Map{Sensor: "t", Scale: &[2]float64{0, 10},
-		Clusters: []model.Cluster{{N: 7, Lat: 1, Lon: 2, Mean: &mean, Silent: 1, BBox: model.Box{1, 0, 3, 2}}},
-		Devices: []model.Dot{{Device: "a&b", Value: 3.0, State: model.Held},
-			{Device: "c", Value: nil, State: model.Silent}}}}
-	got, err := s.still(w)
-	if err != nil {
-		t.Fatal(err)
+	p := MapPage{Map: model.Map{Sensor: "t", Scale: &[2]float64{0, 10},
+		Clusters: []model.Cluster{{N: 7, Lat: 1, Lon: 2, Mean: new(9.5), BBox: model.Box{1, 0, 3, 2}}, {N: 2, Lat: 91}},
+		Devices:  []model.Dot{{Device: "a&b", Value: 3.0, State: model.Held}, {Device: "c", State: "unknown"}}}}
+	marks := p.Still()
+	if len(marks) != 3 {
+		t.Fatalf("the marks are %+v", marks)
 	}
-	text := string(got)
-	wellFormed(t, text)
-	for _, part := range []string{`mark c9`, `7&nbsp;devices`, `href="/devices/a&amp;b"`, `c3 held`, `none silent`,
-		`x="591.818"`, `bbox=1.00000`} {
-		if !strings.Contains(strings.ReplaceAll(text, "\u00a0", "&nbsp;"), part) {
-			t.Errorf("the still map has no %s: %s", part, text)
-		}
+	group, held, other := marks[0], marks[1], marks[2]
+	if group.Class != "c9" || group.Title != "7\u00a0devices, mean 9.5" || !strings.Contains(group.Address, "bbox=1.00000") {
+		t.Errorf("the group is %+v", group)
+	}
+	if held.Class != "c3" || held.State != model.Held || held.Address != "/devices/a&b" || math.Abs(held.X-591.818) > 1e-3 {
+		t.Errorf("the held device is %+v", held)
+	}
+	if other.Class != "none" || other.State != model.OK {
+		t.Errorf("the other device is %+v", other)
 	}
 }
 
-// TestStillViewHoldsItsBox, also one over the 180th meridian, and never is nothing.
-func TestStillViewHoldsItsBox(t *testing.T) {
+// TestStillViewContainsItsBox includes a box that is a single point.
+func TestStillViewContainsItsBox(t *testing.T) {
 	for _, box := range []model.Box{{-10, 30, 40, 70}, {13.4, 52.5, 13.4, 52.5}, {-180, -90, 180, 90}} {
-		x, y, width, height := stillView(box)
+		v := stillView(box)
 		for _, corner := range [][2]float64{{box[0], box[1]}, {box[2], box[3]}, {box[0], box[3]}} {
-			px, py := stillPoint(corner[0], corner[1])
-			if px < x || px > x+width || py < y || py > y+height {
-				t.Errorf("%v: a corner is at %.1f, %.1f, outside of %.1f, %.1f, %.1f, %.1f", box, px, py, x, y, width, height)
+			if x, y := stillPoint(corner[0], corner[1]); x < v[0] || x > v[0]+v[2] || y < v[1] || y > v[1]+v[3] {
+				t.Errorf("%v: a corner at %.1f, %.1f is outside of %v", box, x, y, v)
 			}
 		}
 	}

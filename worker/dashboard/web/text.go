@@ -17,7 +17,7 @@ import (
 // functions are available in templates.
 func functions(s *static) template.FuncMap {
 	return template.FuncMap{
-		"path": url.PathEscape, "static": s.address, "still": s.still,
+		"path": url.PathEscape, "static": s.address,
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
 		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
 		"number": number, "plural": plural, "short": short, "breaking": breaking,

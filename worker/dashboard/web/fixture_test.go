@@ -1,0 +1,102 @@
+package web_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"furrow/worker/dashboard/model"
+)
+
+func theTime() time.Time { return time.Date(2026, 11, 21, 16, 20, 0, 0, time.UTC) }
+
+func number(v float64) *float64 { return &v }
+
+func sensors() []model.Sensor {
+	return []model.Sensor{{Name: "temperature", Unit: "°C", Kind: "number", Devices: 2000, Min: number(2), Max: number(28)},
+		{Name: "door", Kind: "state", Devices: 500}}
+}
+
+// devices returns devices in every state, with a position or without, which have numbers, texts or no value.
+func devices() (all []model.Row) {
+	t := theTime().Add(-time.Minute)
+	states := []model.State{model.OK, model.Silent, model.Held, model.Revoked}
+	for i := range 50 {
+		row := model.Row{Device: fmt.Sprintf("contoso:berlin:pump-%05d", i), Tenant: "contoso", Site: "berlin",
+			Labels: map[string]string{"model": "mk1"}, Month: "2026-10", State: states[i%4], Time: &t,
+			Value: []any{21.5, "open", nil}[i%3]}
+		if i%10 > 0 {
+			row.Lat, row.Lon = number(float64(i)), number(float64(3*i))
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+func theMap() model.Map {
+	m := model.Map{At: theTime(), Sensor: "temperature", Unit: "°C", Scale: &[2]float64{2, 28}, Total: 2000, InView: 1950,
+		Clusters: []model.Cluster{{ID: "z3/1/2", Lat: 50, Lon: 10, N: 812, Mean: number(9), Min: number(1), Max: number(12),
+			Silent: 3, Held: 1, BBox: model.Box{5, 45, 15, 55}},
+			{ID: "z3/1/3", Lat: -30, Lon: 120, N: 2, BBox: model.Box{120, -30, 120, -30}}}}
+	for _, d := range devices() {
+		if d.Lat != nil {
+			m.Devices = append(m.Devices, model.Dot{Device: d.Device, Lat: *d.Lat, Lon: *d.Lon, Value: d.Value, State: d.State,
+				Time: d.Time})
+		}
+	}
+	return m
+}
+
+// series returns n points until now.
+func series(window string, step time.Duration, n int) *model.Series {
+	from := theTime().Add(-time.Duration(n) * step)
+	s := &model.Series{Sensor: "temperature", Unit: "°C", Window: window, From: from, To: theTime()}
+	for i := range n {
+		v := 14 - 6*math.Cos(float64(i)/100)
+		p := model.Point{Time: from.Add(time.Duration(i) * step), Value: &v}
+		if window != "raw" {
+			p.Value, p.Mean, p.Min, p.Max, p.Count = nil, &v, number(v-1), number(v+2), 60
+		}
+		s.Points = append(s.Points, p)
+	}
+	return s
+}
+
+// heldDevice returns a device about which there is something to say in every part of its page.
+func heldDevice() model.DeviceAnswer {
+	lag, at := 38.0, theTime().Add(-38*time.Second)
+	return model.DeviceAnswer{State: model.Held,
+		Device: model.Record{Device: "contoso:berlin:pump-00007", Month: "2026-10", Tenant: "contoso", Site: "berlin",
+			Lat: number(52.52), Lon: number(13.4), Labels: map[string]string{"model": "mk1"}, Readings: "readings",
+			Enrollment: "factory-7", Status: "active", Tokens: []model.Token{{Policy: "c2-0007", From: at.AddDate(0, 0, -7),
+				To: at.Add(time.Hour), Expires: at.Add(50 * time.Minute), Fingerprint: "9f31c2aa"}}},
+		Latest: []model.Latest{{Sensor: "door", Value: "closed", Time: at}, {Sensor: "temperature", Value: 21.5, Unit: "°C",
+			Time: at, AgeSeconds: 38, Doubtful: true}},
+		Pipelines: []model.DevicePipeline{{Pipeline: "live", Checkpoint: "0639313425612345678", CheckpointTime: &at,
+			LagSeconds: &lag, Rows: 182233, Rejects: 1234, RejectsKept: 100, Late: 14,
+			Held: &model.Hold{Until: at.Add(time.Hour), Reason: "fold: temperature: state is 70 KiB", Attempts: 4}},
+			{Pipeline: "archive"}},
+		Rejects: []model.Reject{{Row: "0639313425612345678-a", Time: &at, Sensor: "temperature",
+			Reason: "temperature: not finite", Value: "-1e999"},
+			{Row: "<script>alert(1)</script>", Reason: "row key: not 19 digits", Value: strings.Repeat("<script> ", 12)}}}
+}
+
+// pipeline returns a pipeline with 30 runs, one of them skipped.
+func pipeline(name string, cadence time.Duration) model.PipelineStatus {
+	lag := 34.0
+	p := model.PipelineStatus{Pipeline: name, CadenceSeconds: cadence.Seconds(), LagSeconds: &lag, Backlog: 12, Poison: 1,
+		Held: 37, Workers: []model.Worker{{Name: "worker-5f7c-1", Seen: theTime().Add(-7 * time.Second)}},
+		CostPerMonth: &model.Cost{Total: 14.22, ByKind: map[string]float64{"tables query": 6.1, "queues get": 1.9}},
+		Causes:       []model.Cause{{What: "held", Reason: "fold: temperature: state is 70 KiB", N: 37}}}
+	for n := range 30 {
+		run := model.Run{Done: n > 0, Slot: theTime().Add(-time.Duration(n) * cadence), Seconds: float64(8 + n%4),
+			Devices: 1940, Readings: 1900, LagSeconds: &lag, Jobs: map[string]int64{"master done": 1, "device held": 2},
+			Operations: map[string]int64{"tables query": 2100, "queues get": 52}}
+		if n == 7 {
+			run = model.Run{Slot: run.Slot, Skipped: "the queue holds 14 of 40 batches of the last run"}
+		}
+		p.Runs = append(p.Runs, run)
+	}
+	return p
+}
