@@ -59,6 +59,9 @@ const (
 	maxSamples = 5000
 )
 
+// SensorsOf returns the sensors of a tenant's devices, or of all devices, as far as they are known.
+func (s *Store) SensorsOf(tenant string) []Sensor { return s.sensors(tenant) }
+
 func (s *Store) sensors(tenant string) sensed {
 	all := s.census.get(tenant, func() (all sensed) {
 		if of, known := s.index.only(tenant); known {

@@ -13,84 +13,73 @@ import (
 // Routes returns the routes of all pages.
 func (s *Site) Routes() []api.Route {
 	return []api.Route{
-		{Pattern: "/{$}", Params: append(api.MapParams(), "after", "limit"), Handle: s.mapPage},
-		{Pattern: "/devices", Params: api.ListParams(), Handle: s.devices},
-		{Pattern: "/devices/{id}", Params: api.SeriesParams(), Handle: s.device},
-		{Pattern: "/pipelines", Handle: s.pipelines},
-		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.tenants},
-		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.tenant},
+		{Pattern: "/{$}", Params: append(api.MapParams(), "after", "limit"), Handle: s.page(s.mapPage)},
+		{Pattern: "/devices", Params: api.ListParams(), Handle: s.page(s.devices)},
+		{Pattern: "/devices/{id}", Params: api.SeriesParams(), Handle: s.page(s.device)},
+		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
+		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
+		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
+	}
+}
+
+// page returns a handler that shows the page that read returns.
+func (s *Site) page(read func(*http.Request, api.Params) (Page, model.Read, error)) api.Handler {
+	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
+		page, read, err := read(r, p)
+		if err != nil {
+			return err
+		}
+		s.show(w, r, http.StatusOK, page, read)
+		return nil
 	}
 }
 
 // Fail answers a request with a page about err.
 func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := api.Report(w, r, err, s.c.Log)
-	s.show(w, r, p.Status, ProblemPage{Footer: s.footer(model.Read{At: time.Now()}), Status: p.Status, Title: p.Heading(),
-		Detail: p.Detail})
+	page := &ProblemPage{Status: p.Status, Title: p.Heading(), Detail: p.Detail}
+	s.show(w, r, p.Status, page, model.Read{At: time.Now()})
 }
 
-func (s *Site) footer(r model.Read) Footer {
-	return Footer{At: r.At.UTC(), Operations: r.Operations, Cached: r.Cached, Storage: s.c.Storage, Version: s.c.Version}
-}
-
-func (s *Site) mapPage(w http.ResponseWriter, r *http.Request, p api.Params) error {
+func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) {
 	m, read, err := s.c.Model.Map(r.Context(), p.Map())
 	if err != nil {
-		return err
+		return nil, read, err
 	}
 	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
-	if err != nil {
-		return err
-	}
-	sensors, _, err := s.c.Model.Sensors(r.Context(), p.Tenant)
-	if err != nil {
-		return err
-	}
-	s.show(w, r, http.StatusOK, MapPage{Footer: s.footer(read), Tenant: p.Tenant, BBox: p.Box,
-		Tenants: s.c.Model.TenantNames(),
-		Sensors: sensors.Sensors, Map: m, List: list})
-	return nil
+	return &MapPage{Tenant: p.Tenant, BBox: p.Box, Tenants: s.c.Model.TenantNames(),
+		Sensors: s.c.Model.SensorsOf(p.Tenant), Map: m, List: list}, read, err
 }
 
-func (s *Site) devices(w http.ResponseWriter, r *http.Request, p api.Params) error {
+func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {
 	list, read, err := s.c.Model.Devices(r.Context(), p.ListQuery)
-	if err != nil {
-		return err
-	}
-	sensors, _, err := s.c.Model.Sensors(r.Context(), p.Tenant)
-	if err != nil {
-		return err
-	}
 	query := p.ListQuery
 	query.Sensor = cmp.Or(query.Sensor, s.c.Model.FirstSensor(p.Tenant))
-	s.show(w, r, http.StatusOK, DevicesPage{Footer: s.footer(read), Query: query, Tenants: s.c.Model.TenantNames(),
-		Sensors: sensors.Sensors, List: list})
-	return nil
+	return &DevicesPage{Query: query, Tenants: s.c.Model.TenantNames(), Sensors: s.c.Model.SensorsOf(p.Tenant),
+		List: list}, read, err
 }
 
 // device shows a device; without its chart where that cannot be read.
-func (s *Site) device(w http.ResponseWriter, r *http.Request, p api.Params) error {
+func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	now := time.Now()
 	id, err := api.DeviceID(r)
 	if err != nil {
-		return err
+		return nil, model.Read{}, err
 	}
 	a, read, err := s.c.Model.Device(r.Context(), id)
 	if err != nil {
-		return err
+		return nil, read, err
 	}
-	page := DevicePage{Now: now.UTC(), Answer: a, Span: p.Span}
+	page := &DevicePage{Now: now.UTC(), Answer: a, Span: p.Span}
 	if p.From.IsZero() && p.To.IsZero() {
 		page.Span = cmp.Or(p.Span, api.DefaultSpan)
 	}
 	series, charted, err := s.c.Model.Series(r.Context(), p.Series(id, now))
 	if _, invalid := errors.AsType[*model.QueryError](err); invalid {
-		return err
+		return nil, read, err
 	}
 	page.Series = s.charted(series, err)
-	page.Footer = s.footer(read.And(charted))
-	s.show(w, r, http.StatusOK, page)
-	return nil
+	return page, read.And(charted), nil
 }
 
 // charted returns a series to draw, or nil where there is none or it could not be read.
@@ -104,42 +93,29 @@ func (s *Site) charted(series model.Series, err error) *model.Series {
 	return &series
 }
 
-func (s *Site) pipelines(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error) {
 	a, read, err := s.c.Model.Pipelines(r.Context())
-	if err != nil {
-		return err
-	}
-	s.show(w, r, http.StatusOK, PipelinesPage{Footer: s.footer(read), Now: time.Now().UTC(), Answer: a})
-	return nil
+	return &PipelinesPage{Now: time.Now().UTC(), Answer: a}, read, err
 }
 
-func (s *Site) tenants(w http.ResponseWriter, r *http.Request, p api.Params) error {
+func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
 	a, read, err := s.c.Model.Tenants(r.Context(), p.Tenants())
-	if err != nil {
-		return err
-	}
-	s.show(w, r, http.StatusOK, TenantsPage{Footer: s.footer(read), Answer: a})
-	return nil
+	return &TenantsPage{Answer: a}, read, err
 }
 
 // tenant shows a tenant; without its chart where that cannot be read.
-func (s *Site) tenant(w http.ResponseWriter, r *http.Request, p api.Params) error {
+func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	now := time.Now()
 	name, err := api.Tenant(r)
 	if err != nil {
-		return err
+		return nil, model.Read{}, err
 	}
 	t, read, err := s.c.Model.Tenant(r.Context(), name)
 	if err != nil {
-		return err
-	}
-	sensors, _, err := s.c.Model.Sensors(r.Context(), name)
-	if err != nil {
-		return err
+		return nil, read, err
 	}
 	query := p.DayOf(name, now)
 	series, charted, err := s.c.Model.Day(r.Context(), query)
-	s.show(w, r, http.StatusOK, TenantPage{Footer: s.footer(read.And(charted)), Tenant: t, Day: query.Day.String(),
-		Today: now.UTC().Format(time.DateOnly), Sensors: sensors.Sensors, Series: s.charted(series, err)})
-	return nil
+	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
+		Sensors: s.c.Model.SensorsOf(name), Series: s.charted(series, err)}, read.And(charted), nil
 }

@@ -6,8 +6,11 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// A Page is what one template renders: one of the structs below.
-type Page interface{ file() string }
+// A Page is what one template renders: a pointer to one of the structs below.
+type Page interface {
+	file() string
+	setFooter(Footer)
+}
 
 // A Footer is what every page says at its end about its data.
 type Footer struct {
@@ -18,9 +21,13 @@ type Footer struct {
 	Version    string    // of furrow; may be empty
 }
 
+type foot struct{ Footer Footer }
+
+func (f *foot) setFooter(footer Footer) { f.Footer = footer }
+
 // A MapPage is the first page. It takes the parameters of /v1/map; without a bbox it shows the world.
 type MapPage struct {
-	Footer  Footer
+	foot
 	Tenant  string     // chosen; empty: all
 	BBox    *model.Box // nil: the world
 	Tenants []string
@@ -31,7 +38,7 @@ type MapPage struct {
 
 // A DevicesPage lists devices. It takes the parameters of /v1/devices.
 type DevicesPage struct {
-	Footer  Footer
+	foot
 	Query   model.ListQuery
 	Tenants []string
 	Sensors []model.Sensor
@@ -40,7 +47,7 @@ type DevicesPage struct {
 
 // A DevicePage is one device. It takes the parameters of /v1/devices/{id}/series.
 type DevicePage struct {
-	Footer Footer
+	foot
 	Now    time.Time
 	Answer model.DeviceAnswer
 	Span   string // as in the address; empty where from and to were given
@@ -49,20 +56,20 @@ type DevicePage struct {
 
 // A PipelinesPage shows the state of all pipelines.
 type PipelinesPage struct {
-	Footer Footer
+	foot
 	Now    time.Time
 	Answer model.PipelinesAnswer
 }
 
 // A TenantsPage lists tenants.
 type TenantsPage struct {
-	Footer Footer
+	foot
 	Answer model.TenantsAnswer
 }
 
 // A TenantPage is a tenant's day. It takes the parameters of /v1/tenants/{tenant}/day.
 type TenantPage struct {
-	Footer  Footer
+	foot
 	Tenant  model.Tenant
 	Day     string // such as 2026-11-21
 	Today   string
@@ -72,7 +79,7 @@ type TenantPage struct {
 
 // A ProblemPage says why there is no page.
 type ProblemPage struct {
-	Footer Footer
+	foot
 	Status int    // of HTTP
 	Title  string // such as "Page not found"
 	Detail string

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -12,18 +13,31 @@ import (
 
 // The methods below are called by the templates.
 
+// address returns an address with those parameters that are not empty. Changes are names and values in turn.
+func address(path string, q url.Values, changes ...string) string {
+	for i := 0; i+1 < len(changes); i += 2 {
+		q.Set(changes[i], changes[i+1])
+	}
+	for name := range q {
+		if q.Get(name) == "" {
+			q.Del(name)
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
 // Closer returns the address of the map of a cluster.
 func (p MapPage) Closer(c model.Cluster) string {
 	if !c.BBox.OnEarth() {
 		return "/"
 	}
-	q := url.Values{"sensor": {p.Map.Sensor}, "bbox": {boxText(c.BBox)}}
 	width := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1], 1e-4)
-	q.Set("zoom", fmt.Sprintf("%.1f", max(2, min(18, math.Log2(360/width)+1))))
-	if p.Tenant != "" {
-		q.Set("tenant", p.Tenant)
-	}
-	return "/?" + q.Encode()
+	zoom := max(2, min(18, math.Log2(360/width)+1))
+	return address("/", url.Values{}, "sensor", p.Map.Sensor, "bbox", boxText(c.BBox), "zoom", fmt.Sprintf("%.1f", zoom),
+		"tenant", p.Tenant)
 }
 
 func boxText(b model.Box) string { return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", b[0], b[1], b[2], b[3]) }
@@ -59,12 +73,7 @@ func (p DevicesPage) Filtered() bool {
 }
 
 // Sorted returns what the list is sorted by.
-func (p DevicesPage) Sorted() string {
-	if p.Query.Sort == "" {
-		return model.SortDevice
-	}
-	return p.Query.Sort
-}
+func (p DevicesPage) Sorted() string { return cmp.Or(p.Query.Sort, model.SortDevice) }
 
 // Address returns the address of the list with some parameters changed: names and values in turn. It begins
 // at the first page unless after is among them.
@@ -74,18 +83,7 @@ func (p DevicesPage) Address(changes ...string) string {
 	if p.Query.Limit > 0 {
 		q.Set("limit", strconv.Itoa(p.Query.Limit))
 	}
-	for i := 0; i+1 < len(changes); i += 2 {
-		q.Set(changes[i], changes[i+1])
-	}
-	for name := range q {
-		if q.Get(name) == "" {
-			q.Del(name)
-		}
-	}
-	if len(q) == 0 {
-		return "/devices"
-	}
-	return "/devices?" + q.Encode()
+	return address("/devices", q, changes...)
 }
 
 // Unit returns the unit of the chosen sensor.
@@ -113,30 +111,19 @@ func (p DevicePage) Title() string { return p.Sensor() + " of " + p.Answer.Devic
 
 // Address returns the address of the page with another sensor or span.
 func (p DevicePage) Address(name, text string) string {
-	q := url.Values{}
-	if p.Series != nil {
-		q.Set("sensor", p.Series.Sensor)
-	}
-	switch {
-	case p.Span != "":
-		q.Set("span", p.Span)
-	case p.Series != nil:
+	q := url.Values{"sensor": {p.Sensor()}, "span": {p.Span}}
+	if p.Span == "" && p.Series != nil && name != "span" {
 		q.Set("from", p.Series.From.UTC().Format(time.RFC3339))
 		q.Set("to", p.Series.To.UTC().Format(time.RFC3339))
 	}
-	if q.Set(name, text); name == "span" {
-		q.Del("from")
-		q.Del("to")
-	}
-	return "/devices/" + url.PathEscape(p.Answer.Device.Device) + "?" + q.Encode()
+	return address("/devices/"+url.PathEscape(p.Answer.Device.Device), q, name, text)
 }
 
 // Tenants returns how many tenants there are, on all pages of the list.
 func (p TenantsPage) Tenants() int { return max(p.Answer.Total, len(p.Answer.Tenants)) }
 
 // MaxDevices returns the number of devices of the largest tenant.
-func (p TenantsPage) MaxDevices() int {
-	n := 0
+func (p TenantsPage) MaxDevices() (n int) {
 	for _, t := range p.Answer.Tenants {
 		n = max(n, t.Devices)
 	}
@@ -151,12 +138,8 @@ func (p TenantPage) Title() string { return p.Sensor() + " of " + p.Tenant.Tenan
 
 // Address returns the address of the page with another sensor or day.
 func (p TenantPage) Address(name, text string) string {
-	q := url.Values{"day": {p.Day}}
-	if p.Series != nil {
-		q.Set("sensor", p.Series.Sensor)
-	}
-	q.Set(name, text)
-	return "/tenants/" + url.PathEscape(p.Tenant.Tenant) + "?" + q.Encode()
+	q := url.Values{"day": {p.Day}, "sensor": {p.Sensor()}}
+	return address("/tenants/"+url.PathEscape(p.Tenant.Tenant), q, name, text)
 }
 
 // Before returns the day before.

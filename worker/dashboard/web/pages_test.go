@@ -36,42 +36,40 @@ func allPages() map[string]web.Page {
 	all := usualPages()
 	maps.Copy(all, hostilePages())
 	maps.Copy(all, map[string]web.Page{
-		"world/empty":     web.MapPage{},
-		"devices/empty":   web.DevicesPage{},
-		"device/empty":    web.DevicePage{Now: theTime()},
-		"pipelines/empty": web.PipelinesPage{},
-		"pipeline/new": web.PipelinesPage{
+		"world/empty":     &web.MapPage{},
+		"devices/empty":   &web.DevicesPage{},
+		"device/empty":    &web.DevicePage{Now: theTime()},
+		"pipelines/empty": &web.PipelinesPage{},
+		"pipeline/new": &web.PipelinesPage{
 			Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{Pipeline: "live"}}}},
-		"tenants/empty": web.TenantsPage{},
-		"tenant/empty":  web.TenantPage{},
-		"problem/empty": web.ProblemPage{},
+		"tenants/empty": &web.TenantsPage{},
+		"tenant/empty":  &web.TenantPage{},
+		"problem/empty": &web.ProblemPage{},
 	})
 	return all
 }
 
 func usualPages() map[string]web.Page {
-	foot := web.Footer{At: theTime(), Operations: 3, Cached: true, Storage: "furrowdemo.table.core.windows.net",
-		Version: "1.0"}
 	world, list, sensors := theMap(), model.DeviceList{Devices: devices(), Total: 2000, Next: "a cursor"}, sensors()
 	tenant := model.Tenant{Tenant: "contoso", Devices: 12, ReadingsToday: 960, Silent: 1, Held: 2}
 	return map[string]web.Page{
-		"world": web.MapPage{Footer: foot, Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"}, Sensors: sensors,
+		"world": &web.MapPage{Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"}, Sensors: sensors,
 			Map: world, List: list},
-		"world/part": web.MapPage{Footer: foot, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world, List: list},
-		"world/date": web.MapPage{Footer: foot, BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,
+		"world/part": &web.MapPage{BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world, List: list},
+		"world/date": &web.MapPage{BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,
 			List: list},
-		"devices": web.DevicesPage{Footer: foot, Query: model.ListQuery{Tenant: "contoso", Sensor: "temperature", After: "x",
+		"devices": &web.DevicesPage{Query: model.ListQuery{Tenant: "contoso", Sensor: "temperature", After: "x",
 			State: model.Held, Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: sensors, List: list},
-		"device": web.DevicePage{Footer: foot, Now: theTime(), Answer: heldDevice(), Span: "24h",
+		"device": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Span: "24h",
 			Series: series("1m", time.Minute, 1440)},
-		"device/raw": web.DevicePage{Footer: foot, Now: theTime(), Answer: heldDevice(),
+		"device/raw": &web.DevicePage{Now: theTime(), Answer: heldDevice(),
 			Series: series("raw", 20*time.Second, 180)},
-		"pipelines": web.PipelinesPage{Footer: foot, Now: theTime(), Answer: model.PipelinesAnswer{
+		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{
 			Pipelines: []model.PipelineStatus{pipeline("live", time.Minute), pipeline("archive", time.Hour)}}},
-		"tenants": web.TenantsPage{Footer: foot, Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
-		"tenant": web.TenantPage{Footer: foot, Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
+		"tenants": &web.TenantsPage{Answer: model.TenantsAnswer{Tenants: []model.Tenant{tenant, {Tenant: "x"}}}},
+		"tenant": &web.TenantPage{Tenant: tenant, Day: "2026-11-20", Today: "2026-11-21", Sensors: sensors,
 			Series: series("1h", time.Hour, 24)},
-		"problem": web.ProblemPage{Footer: foot, Status: 404, Title: "Device not found", Detail: "There is no device x."},
+		"problem": &web.ProblemPage{Status: 404, Title: "Device not found", Detail: "There is no device x."},
 	}
 }
 
@@ -88,15 +86,15 @@ func hostilePages() map[string]web.Page {
 		Value: nasty, Lat: number(1)}
 	list := model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{row, {Device: long, Value: math.Inf(-1)}}}
 	return map[string]web.Page{
-		"world/hostile": web.MapPage{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: sensors,
+		"world/hostile": &web.MapPage{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: sensors,
 			BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: list,
 			Map: model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{*nan, *inf}, Total: 3, InView: 3,
 				Clusters: []model.Cluster{{ID: nasty, Lat: *nan, Lon: *inf, N: -1, Mean: nan, BBox: model.Box{*nan, 1, 0, 0}}},
 				Devices: []model.Dot{{Device: nasty, Lat: 91, Lon: 500, Value: nasty, State: nasty},
 					{Device: long, Value: *nan}}}},
-		"devices/hostile": web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty, Sensor: nasty,
+		"devices/hostile": &web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty, Sensor: nasty,
 			After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty}, Sensors: sensors, List: list},
-		"device/hostile": web.DevicePage{Now: theTime(), Span: nasty, Series: series, Answer: model.DeviceAnswer{State: nasty,
+		"device/hostile": &web.DevicePage{Now: theTime(), Span: nasty, Series: series, Answer: model.DeviceAnswer{State: nasty,
 			Device: model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: nan, Lon: inf,
 				Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
 				Tokens: []model.Token{{Policy: nasty, Fingerprint: nasty}}},
@@ -105,17 +103,17 @@ func hostilePages() map[string]web.Page {
 				Held: &model.Hold{Reason: nasty}}},
 			Rejects:    []model.Reject{{Row: nasty, Reason: nasty}},
 			Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}},
-		"pipelines/hostile": web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{
+		"pipelines/hostile": &web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{
 			Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
 			Causes:       []model.Cause{{What: nasty, Reason: nasty}},
 			CostPerMonth: &model.Cost{Total: *nan, ByKind: map[string]float64{nasty: *inf}},
 			Runs: []model.Run{{Skipped: nasty}, {Slot: theTime(), Seconds: *nan, LagSeconds: inf,
 				Jobs: map[string]int64{nasty: -1}, Operations: map[string]int64{nasty: -1}}}}}}},
-		"tenants/hostile": web.TenantsPage{
+		"tenants/hostile": &web.TenantsPage{
 			Answer: model.TenantsAnswer{Tenants: []model.Tenant{{Tenant: nasty, Devices: -1}, {Tenant: long}}}},
-		"tenant/hostile": web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,
+		"tenant/hostile": &web.TenantPage{Tenant: model.Tenant{Tenant: nasty, Silent: 1, Held: 1}, Day: nasty, Today: nasty,
 			Sensors: sensors, Series: series},
-		"problem/hostile": web.ProblemPage{Status: -1, Title: nasty, Detail: nasty},
+		"problem/hostile": &web.ProblemPage{Status: -1, Title: nasty, Detail: nasty},
 	}
 }
 
@@ -257,7 +255,7 @@ func TestNamesAreTextEverywhere(t *testing.T) {
 // TestWithoutScriptsTheMapIsStill: the ground, a link for each group and device, and
 // the lists.
 func TestWithoutScriptsTheMapIsStill(t *testing.T) {
-	page := allPages()["world"].(web.MapPage)
+	page := allPages()["world"].(*web.MapPage)
 	text := render(t, newPages(t), page)
 	links, rows, grounds := 0, 0, 0
 	for n := range parsed(t, text).Descendants() {

@@ -47,8 +47,8 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []Page{MapPage{}, DevicesPage{}, DevicePage{}, PipelinesPage{}, TenantsPage{}, TenantPage{},
-		ProblemPage{}} {
+	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &PipelinesPage{}, &TenantsPage{},
+		&TenantPage{}, &ProblemPage{}} {
 		t, err := base.Clone()
 		if err == nil {
 			t, err = t.ParseFS(files, "templates/"+page.file())
@@ -66,8 +66,10 @@ func (s *Site) Render(w io.Writer, page Page) error {
 	return s.pages[page.file()].ExecuteTemplate(w, "base.html", page)
 }
 
-// show answers with a page.
-func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page) {
+// show answers with a page about data that was read.
+func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
+	page.setFooter(Footer{At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached, Storage: s.c.Storage,
+		Version: s.c.Version})
 	var b bytes.Buffer
 	if err := s.Render(&b, page); err != nil {
 		s.c.Log.Error("page cannot be rendered", "path", r.URL.Path, "error", err)
