@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Place is where devices are.
+// A Place is a town or a region.
 type Place struct {
 	Slug      string // letters, digits and dashes
 	Name      string
@@ -15,13 +15,13 @@ type Place struct {
 	Continent string
 	Lat, Lon  float64 // degrees
 	Height    float64 // metres above the sea
-	Coast     bool    // the sea is near, and makes days and years milder
+	Coast     bool    // milder days and years
 }
 
 //go:embed places.txt
 var places string
 
-// Places are those that the world has, on all continents.
+// Places returns places on all continents.
 func Places() []Place {
 	var all []Place
 	for line := range strings.Lines(places) {
@@ -30,7 +30,7 @@ func Places() []Place {
 		}
 		p, err := parsePlace(strings.TrimSpace(line))
 		if err != nil {
-			panic("places.txt: " + err.Error()) // it is a part of the program, and tested
+			panic("places.txt: " + err.Error()) // tests read it
 		}
 		all = append(all, p)
 	}

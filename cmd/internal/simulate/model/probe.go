@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// MaxSensors is how many sensors a Probe can have.
+// MaxSensors is the most sensors that a Probe can have.
 const MaxSensors = 12
 
-// Sensors are the names of the first n sensors of every Probe.
+// Sensors returns the names of the first n sensors of every Probe.
 func Sensors(n int) []string {
 	names := make([]string, n)
 	for i, s := range sensors()[:n] {
@@ -18,7 +18,6 @@ func Sensors(n int) []string {
 	return names
 }
 
-// A sensor is read at a moment.
 type sensor struct {
 	name string
 	read func(*moment) any
@@ -26,44 +25,34 @@ type sensor struct {
 
 func sensors() []sensor {
 	return []sensor{
-		{"temperature_air", func(m *moment) any { return m.exact(m.ground(0)+m.noise(0.2), 2) }},
-		{"temperature_10cm", func(m *moment) any { return m.exact(m.ground(0.10)+m.noise(0.03), 2) }},
-		{"temperature_50cm", func(m *moment) any { return m.exact(m.ground(0.50)+m.noise(0.03), 2) }},
-		{"moisture_10cm", func(m *moment) any { return m.exact(m.soils[0].moisture(m.hours), 1) }},
-		{"battery", func(m *moment) any { return m.exact(m.battery(), 3) }},
+		{"temperature_air", func(m *moment) any { return round(m.ground(0)+m.noise(0.2), 2) }},
+		{"temperature_10cm", func(m *moment) any { return round(m.ground(0.10)+m.noise(0.03), 2) }},
+		{"temperature_50cm", func(m *moment) any { return round(m.ground(0.50)+m.noise(0.03), 2) }},
+		{"moisture_10cm", func(m *moment) any { return round(m.moisture(1), 1) }},
+		{"battery", func(m *moment) any { return round(m.battery(), 3) }},
 		{"lid", func(m *moment) any { return m.lid() }},
-		{"temperature_100cm", func(m *moment) any { return m.exact(m.ground(1)+m.noise(0.03), 2) }},
-		{"moisture_50cm", func(m *moment) any { return m.exact(m.soils[1].moisture(m.hours), 1) }},
-		{"humidity", func(m *moment) any { return m.exact(m.humidity(), 1) }},
-		{"pressure", func(m *moment) any { return m.exact(m.pressure(), 1) }},
-		{"rain", func(m *moment) any { return m.exact(m.weather.Rain(m.place.Lat, m.place.Lon, m.hours), 2) }},
+		{"temperature_100cm", func(m *moment) any { return round(m.ground(1)+m.noise(0.03), 2) }},
+		{"moisture_50cm", func(m *moment) any { return round(m.moisture(14), 1) }},
+		{"humidity", func(m *moment) any { return round(m.humidity(), 1) }},
+		{"pressure", func(m *moment) any { return round(m.pressure(), 1) }},
+		{"rain", func(m *moment) any { return round(m.weather.rain(m.place, m.hours), 2) }},
 		{"signal", func(m *moment) any { return int32(-70 + m.bias(7)*12 + m.noise(6)) }},
 	}
 }
 
-// A Probe stands in the ground and reads its sensors. It may be used by one
-// goroutine at a time.
+// A Probe stands in the ground and reads its sensors.
 type Probe struct {
-	weather  Weather
-	place    Place // where it stands, which is near the place that it is named after
+	weather  weather
+	place    Place
 	climate  climate
 	key      uint64
 	deployed time.Time
-	soils    [2]soil
-	sky      sky
 	sensors  []sensor
 }
 
-// NewProbe is a probe with the first so many sensors. Its key tells it from others.
+// NewProbe returns a probe with the first n sensors. The key distinguishes it from other probes.
 func NewProbe(seed, key uint64, at Place, deployed time.Time, n int) *Probe {
-	p := &Probe{weather: Weather{seed}, place: at, climate: climateOf(at), key: key, deployed: deployed,
-		sensors: sensors()[:n]}
-	keeps := 60 + 90*p.bias(1)
-	dry, wet := 5+7*p.bias(2), 36+14*p.bias(3)
-	p.soils[0] = soil{weather: p.weather, lat: at.Lat, lon: at.Lon, dry: dry, wet: wet, keeps: keeps, late: 1}
-	p.soils[1] = soil{weather: p.weather, lat: at.Lat, lon: at.Lon, dry: dry + 4, wet: wet - 4, keeps: 1.4 * keeps,
-		late: 14}
-	return p
+	return &Probe{weather(seed), at, climateOf(at), key, deployed, sensors()[:n]}
 }
 
 // bias is a trait of the probe, from 0 to 1.
@@ -72,7 +61,7 @@ func (p *Probe) bias(trait uint64) float64 { return Unit(Hash(p.key, trait)) }
 // Read reads all sensors.
 func (p *Probe) Read(t time.Time) map[string]any {
 	m := &moment{Probe: p, hours: float64(t.UnixMilli()) / 3_600_000, tick: uint64(t.UnixMilli())}
-	m.clouds = p.weather.Clouds(p.place.Lat, p.place.Lon, m.hours)
+	m.clouds = p.weather.clouds(p.place, m.hours)
 	values := make(map[string]any, len(p.sensors)+1)
 	for i, s := range p.sensors {
 		m.sensor = uint64(i)
@@ -81,8 +70,8 @@ func (p *Probe) Read(t time.Time) map[string]any {
 	return values
 }
 
-// Boot tells whether the probe has booted in a span, and with which firmware. It
-// boots when it is deployed, and about once a month.
+// Boot tells whether the probe booted in a span, and with which firmware. It boots when it is deployed, and about
+// once a month.
 func (p *Probe) Boot(after, upTo time.Time) (firmware string, booted bool) {
 	const day = 24 * time.Hour
 	booted = after.Before(p.deployed) && !p.deployed.After(upTo)
@@ -107,30 +96,30 @@ func (m *moment) ground(depth float64) float64 {
 	return m.climate.ground(m.weather, m.place, m.hours, depth, m.clouds)
 }
 
-// noise is what a sensor gets wrong, at most by as much as given.
+// noise is a sensor's error, at most by as much as given.
 func (m *moment) noise(most float64) float64 {
 	return most * (2*Unit(Hash(m.key, 30+m.sensor, m.tick)) - 1)
 }
 
-// exact rounds as the sensor does.
-func (m *moment) exact(v float64, digits int) float64 {
+func round(v float64, digits int) float64 {
 	scale := math.Pow10(digits)
 	return math.Round(v*scale) / scale
 }
 
-// battery is a voltage: of a cell that the sun charges, or of one that is empty after
-// three years and then replaced.
-func (m *moment) battery() float64 {
-	if m.bias(4) < 0.4 {
-		years := m.hours/yearHours - float64(m.deployed.Unix())/3600/yearHours
-		_, used := math.Modf(max(0, years) / 3)
-		return 3.65 - 0.25*used - 0.35*math.Pow(used, 8) + m.noise(0.004)
-	}
-	light := m.sky.light(m.weather, m.climate, m.place, math.Floor(m.hours))
-	return 3.45 + 0.7*(1-math.Exp(-light)) + m.noise(0.004)
+// moisture of the soil in per cent of its volume, at a depth that water takes so many hours to reach.
+func (m *moment) moisture(late float64) float64 {
+	dry, wet := 5+7*m.bias(2), 36+14*m.bias(3)
+	return dry + (wet-dry)*m.weather.wetness(m.place, m.hours-late)
 }
 
-// lid is the state of the box: it is opened when someone comes by.
+// battery is the voltage of a cell that is empty after three years, and replaced then.
+func (m *moment) battery() float64 {
+	years := m.hours/yearHours - float64(m.deployed.Unix())/3600/yearHours
+	_, used := math.Modf(max(0, years)/3 + m.bias(4))
+	return 3.65 - 0.25*used - 0.35*math.Pow(used, 8) + m.noise(0.004)
+}
+
+// lid is the state of the box, which people open now and then.
 func (m *moment) lid() string {
 	day := math.Floor((m.hours - m.climate.noon + 12) / dayHours)
 	h := Hash(m.key, 22, uint64(int64(day)))
@@ -142,14 +131,14 @@ func (m *moment) lid() string {
 	return "closed"
 }
 
-// humidity is that of the air, in per cent.
+// humidity of the air, in per cent.
 func (m *moment) humidity() float64 {
 	day := math.Cos(2 * math.Pi * (m.hours - m.climate.noon - 3) / dayHours)
 	return min(100, max(5, 45+40*m.clouds-12*day+m.noise(1)))
 }
 
-// pressure is that of the air, in hPa.
+// pressure of the air, in hPa.
 func (m *moment) pressure() float64 {
-	sea := 1013 - 14*m.weather.front(m.place.Lat, m.place.Lon, m.hours+12)
+	sea := 1013 - 14*m.weather.front(m.place, m.hours+12)
 	return sea*math.Exp(-m.place.Height/8400) + m.noise(0.2)
 }
