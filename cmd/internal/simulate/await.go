@@ -16,10 +16,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// await waits until the endpoint knows the members' enrollments, and that they admit
-// Backfill, of which it hears within sas.Recent: a device that asks too early would
-// give up for minutes, or set aside what is old. It asks for a token of one member of
-// each.
+// await waits until the endpoint knows the members' enrollments and that they admit Backfill, which it learns
+// within sas.Recent. A device that asks too early would give up for minutes, or set old readings aside. It asks
+// for a token for one member of each enrollment.
 func (r *runner) await(ctx context.Context) error {
 	asked := map[schema.EnrollmentID]bool{}
 	for _, m := range r.Members {
@@ -49,15 +48,14 @@ func (r *runner) awaitOne(ctx context.Context, m Member, id schema.EnrollmentID,
 		case known:
 			return nil
 		case err == nil && time.Now().After(deadline):
-			return fmt.Errorf("it does not know enrollment %s as it is stored: %s", id, why)
+			return fmt.Errorf("it does not know enrollment %s as stored: %s", id, why)
 		case !Pause(ctx, 500*time.Millisecond):
-			return nil // whoever ended ctx knows why
+			return nil // ctx has ended
 		}
 	}
 }
 
-// ask asks for a token, and tells whether the proof held: all else is for the device
-// to deal with.
+// ask asks for a token, and tells whether the endpoint accepted the proof. The device handles all other answers.
 func (r *runner) ask(ctx context.Context, m Member, id schema.EnrollmentID,
 	text string) (known bool, why string, err error) {
 	key, err := sas.ParseKey(text)
@@ -92,22 +90,21 @@ func (r *runner) ask(ctx context.Context, m Member, id schema.EnrollmentID,
 		Detail string `json:"detail"`
 	}
 	if err != nil || json.Unmarshal(body, &problem) != nil || problem.Code == "" {
-		return false, "", fmt.Errorf("it answers %s, and not as an endpoint of furrow does", answer.Status)
+		return false, "", fmt.Errorf("it answers %s, unlike a furrow endpoint", answer.Status)
 	}
 	return false, problem.Code + ": " + problem.Detail, nil
 }
 
-// admits tells whether a token reaches as far back as Backfill, but for the minute
-// that it took to ask.
+// admits tells whether a token admits rows as old as Backfill, give or take the minute that the request took.
 func (r *runner) admits(body []byte) (ok bool, why string) {
 	var a sas.Answer
 	if err := json.Unmarshal(body, &a); err != nil {
-		return false, "its answer is not understood: " + err.Error()
+		return false, "its answer cannot be read: " + err.Error()
 	}
 	wanted := a.ServerTime.Add(time.Minute - r.Backfill)
 	if r.Backfill == 0 || a.EarliestRowKey <= tables.TicksOf(wanted) {
 		return true, ""
 	}
-	return false, "its tokens admit rows from " + a.EarliestRowKey.Time().Format(time.RFC3339) + " on, and not from " +
+	return false, "its tokens admit rows from " + a.EarliestRowKey.Time().Format(time.RFC3339) + " on, not from " +
 		wanted.Format(time.RFC3339)
 }

@@ -12,44 +12,42 @@ import (
 	"furrow/cmd/internal/simulate/model"
 )
 
-// Dirt is how unclean the world is: how often each thing happens, from 0 to 1. What
-// befalls whom and when follows from the fleet's seed.
+// Dirt says how often each kind of fault happens, from 0 to 1. Which devices it affects and when follows from the
+// fleet's seed.
 type Dirt struct {
-	Repeats  float64 // of readings: they come up to three times more
-	Disorder float64 // of readings: they come up to five readings late
-	Outages  float64 // of quarters of a day: a device is offline for a while, and some then send the newest first
-	// of half days: for a while a device's clock stands in 1970, or an hour ahead; and of devices: that
-	// they boot in 1970
-	Clocks   float64
-	Stuck    float64 // of quarters of a day: for a while a sensor says the same
-	Texts    float64 // of readings: numbers are sent as texts
-	Nested   float64 // of readings: temperatures are sent as a JSON object
-	Nonsense float64 // of readings: a sensor says something that is no number
+	Repeats  float64 // readings that are sent up to three times more
+	Disorder float64 // readings that are sent up to five readings late
+	Outages  float64 // quarters of a day in which a device is offline for a while; some then send the newest first
+	Clocks   float64 // half days in which a clock is in 1970 or an hour ahead for a while; devices that boot in 1970
+	Stuck    float64 // quarters of a day in which a sensor repeats its value for a while
+	Texts    float64 // readings whose numbers are sent as texts
+	Nested   float64 // readings whose temperatures are sent as a JSON object
+	Nonsense float64 // readings with a value that is no number
 }
 
-// shares are what a Dirt is made of, by the names that people use.
+// shares returns the fields by their names in flags.
 func (d *Dirt) shares() map[string]*float64 {
 	return map[string]*float64{"repeats": &d.Repeats, "disorder": &d.Disorder, "outages": &d.Outages, "clocks": &d.Clocks,
 		"stuck": &d.Stuck, "texts": &d.Texts, "nested": &d.Nested, "nonsense": &d.Nonsense}
 }
 
-// Kinds are the names of what can be unclean.
+// Kinds returns the names of all kinds of dirt.
 func Kinds() []string { return slices.Sorted(maps.Keys(new(Dirt).shares())) }
 
-// Some is what a fleet has that is well looked after.
+// Some is the dirt of a well-maintained fleet.
 func Some() Dirt {
 	return Dirt{Repeats: 0.01, Disorder: 0.01, Outages: 0.05, Clocks: 0.01, Stuck: 0.02, Texts: 0.02, Nested: 0.01,
 		Nonsense: 0.002}
 }
 
-// Much is what there is of it at its worst.
+// Much is the dirt of a badly maintained fleet.
 func Much() Dirt {
 	return Dirt{Repeats: 0.1, Disorder: 0.1, Outages: 0.3, Clocks: 0.1, Stuck: 0.2, Texts: 0.2, Nested: 0.1,
 		Nonsense: 0.02}
 }
 
-// ParseDirt reads none, some, much, or kinds with commas between them: each as often
-// as in much, or as often as it says, such as repeats,outages=0.5.
+// ParseDirt reads none, some, much, or a list of kinds such as repeats,outages=0.5. A kind without a rate has that
+// of much.
 func ParseDirt(text string) (d Dirt, err error) {
 	switch text {
 	case "", "none":
@@ -64,21 +62,21 @@ func ParseDirt(text string) (d Dirt, err error) {
 		kind, often, said := strings.Cut(strings.TrimSpace(word), "=")
 		to, from := d.shares()[kind], much.shares()[kind]
 		if to == nil {
-			return d, fmt.Errorf("there is no %q; it takes none, some, much, or some of %s, with commas between them", kind,
+			return d, fmt.Errorf("unknown kind of dirt %q; want none, some, much, or kinds separated by commas: %s", kind,
 				strings.Join(Kinds(), ", "))
 		}
 		if *to = *from; said {
 			*to, err = strconv.ParseFloat(often, 64)
 		}
 		if err != nil || math.IsNaN(*to) || *to < 0 || *to > 1 {
-			return d, fmt.Errorf("%s: how often it happens is a number from 0 to 1, such as %s=0.1, and not %q", kind, kind,
-				often)
+			return d, fmt.Errorf("%s=%s: want a rate from 0 to 1, such as %s=0.1", kind, often,
+				kind)
 		}
 	}
 	return d, nil
 }
 
-// What befalls single readings or spans of time; each is drawn by itself.
+// Kinds of draws.
 const (
 	aRepeat = iota + 1
 	aDisorder
@@ -91,26 +89,25 @@ const (
 	aBootIn1970
 )
 
-// fate is a draw for a device and a number, such as a time.
+// A fate is a random draw for a device and a number, such as a time.
 type fate uint64
 
 func (m Member) fate(of, n uint64) fate { return fate(model.Hash(m.key, forDirt, of, n)) }
 
-// happens tells whether it does, where it does so often.
+// happens tells whether a fault of this share happens.
 func (f fate) happens(share float64) bool { return share > 0 && f.draw(0) < share }
 
-// draw is a number from 0 to 1 for each n.
+// draw returns a number from 0 to 1 for each n.
 func (f fate) draw(n uint64) float64 { return model.Unit(model.Hash(uint64(f), n)) }
 
-// A span is a while in which something happens to a device.
+// A span is a time in which something happens to a device.
 type span struct {
 	from, to time.Time
 	fate
 }
 
-// spell is the span that t lies in of those that befall m, one in each part of time
-// at most.
-func (m Member) spell(of uint64, share float64, part time.Duration, t time.Time) (span, bool) {
+// span returns the span of a fault that contains t. Each part of time has one at most.
+func (m Member) span(of uint64, share float64, part time.Duration, t time.Time) (span, bool) {
 	begin := t.Truncate(part)
 	f := m.fate(of, uint64(begin.Unix()))
 	if !f.happens(share) {

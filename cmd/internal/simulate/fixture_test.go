@@ -80,7 +80,7 @@ func (y *fixture) config(members []Member) Config {
 		Log: slog.New(slog.DiscardHandler)}
 }
 
-// rows are all readings that are in the table.
+// rows returns all readings in the table.
 func (y *fixture) rows() (all []tables.Entity) {
 	y.t.Helper()
 	for page, err := range y.client.Table("readings").Rows(y.t.Context(), tables.Query{}) {

@@ -12,21 +12,20 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Fleet is made of probes in the ground all over the world. Two that are equal
-// have the same members and the same readings.
+// A Fleet consists of probes in the ground all over the world. Equal Fleets have the same members and readings.
 type Fleet struct {
 	Seed      uint64
 	Devices   int           // required
 	Tenants   int           // zero: 2
 	Sensors   int           // of a device, at most model.MaxSensors; zero: 6
-	Months    int           // over which devices were deployed, more of them later; zero: 36
-	Until     time.Time     // when the last ones were deployed; zero: now
+	Months    int           // in which devices were deployed, more in later ones; zero: 36
+	Until     time.Time     // when the last device was deployed; zero: now
 	Every     time.Duration // between readings of a device; zero: a minute
-	SendEvery time.Duration // devices hand over at once what they took in this time; zero: each reading at once
+	SendEvery time.Duration // devices collect readings for so long; zero: they send each at once
 	Dirt      Dirt
 }
 
-// filled is f with what is not said.
+// filled returns f with defaults.
 func (f Fleet) filled() Fleet {
 	f.Tenants, f.Sensors, f.Months = cmp.Or(f.Tenants, 2), cmp.Or(f.Sensors, 6), cmp.Or(f.Months, 36)
 	f.Every = cmp.Or(f.Every, time.Minute)
@@ -36,7 +35,6 @@ func (f Fleet) filled() Fleet {
 	return f
 }
 
-// tenantName is the name of a tenant by its number.
 func tenantName(i int) schema.Tenant {
 	names := []schema.Tenant{"contoso", "fabrikam", "adatum", "litware", "northwind", "proseware", "tailspin", "wingtip"}
 	if i < len(names) {
@@ -45,7 +43,7 @@ func tenantName(i int) schema.Tenant {
 	return schema.Tenant(fmt.Sprintf("tenant%d", i+1))
 }
 
-// devicesPerSite is about how many of a tenant's devices are at one place.
+// devicesPerSite is about how many devices of a tenant are at one place.
 const devicesPerSite = 8
 
 // Purposes of hashes.
@@ -58,7 +56,7 @@ const (
 	forDirt
 )
 
-// Members are the devices: every tenant has as many, give or take one.
+// Members returns the devices, evenly distributed over the tenants.
 func (f Fleet) Members() []Member {
 	f = f.filled()
 	places := model.Places()
@@ -72,8 +70,8 @@ func (f Fleet) Members() []Member {
 	return all
 }
 
-// sitePlace is where a tenant has a site. Its sites are at different places: the step
-// between them has no divisor in common with the number of places.
+// sitePlace returns the place of a tenant's site. A tenant's sites are at different places: the step between them
+// has no divisor in common with the number of places.
 func (f Fleet) sitePlace(tenant, site, places int) int {
 	h := model.Hash(f.Seed, forPlaces, uint64(tenant))
 	step := 1 + int(h>>32)%(places-1)
@@ -107,30 +105,27 @@ func (f Fleet) member(i int, tenant schema.Tenant, at model.Place) Member {
 
 func round4(degrees float64) float64 { return math.Round(degrees*1e4) / 1e4 }
 
-// deployed is when device i was: spread over the months, more of them in the later
-// ones, none in the last day.
+// deployed returns when device i was deployed: more devices in later months, none in the last day.
 func (f Fleet) deployed(i int, key uint64) time.Time {
 	end := f.Until.Add(-24 * time.Hour)
 	begin := end.AddDate(0, -f.Months, 0)
-	// A step of the golden ratio spreads neighbours evenly, whatever their number.
+	// Steps of the golden ratio spread any number of devices evenly.
 	_, even := math.Modf((float64(i) + model.Unit(model.Hash(key, forDeployment))) * 0.6180339887498949)
 	return begin.Add(time.Duration(math.Pow(even, 2.0/3) * float64(end.Sub(begin)))).UTC().Truncate(time.Second)
 }
 
-// probe is the one that m is.
 func (f Fleet) probe(m Member) *model.Probe {
 	return model.NewProbe(f.Seed, m.key, m.place, m.Deployed, f.Sensors)
 }
 
-// times are when m takes its readings from one time on, up to another but without
-// it: each device has seconds of its own. A zero to is no end.
+// times returns when m takes readings, in [from, to) and after it was deployed. Each device has its own phase. A
+// zero to means no end.
 func (f Fleet) times(m Member, from, to time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		if from.Before(m.Deployed) {
 			from = m.Deployed
 		}
-		phase := time.Duration(model.Unit(model.Hash(m.key, forPhase)) * float64(f.Every)).Truncate(time.Millisecond)
-		t := from.Truncate(f.Every).Add(phase).UTC()
+		t := from.Truncate(f.Every).Add(m.phase(f.Every, 0)).UTC()
 		if t.Before(from) {
 			t = t.Add(f.Every)
 		}
@@ -142,21 +137,12 @@ func (f Fleet) times(m Member, from, to time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// Readings are what a member measures from one time on, up to another but without
-// it, and never before it was deployed: without any dirt. A zero to is no end.
-func (f Fleet) Readings(m Member, from, to time.Time) iter.Seq[device.Reading] {
-	f = f.filled()
-	return func(yield func(device.Reading) bool) {
-		probe := f.probe(m)
-		for t := range f.times(m, from, to) {
-			if !yield(f.read(probe, t)) {
-				return
-			}
-		}
-	}
+// phase is a part of an interval, a different one for each device.
+func (m Member) phase(every time.Duration, n uint64) time.Duration {
+	return time.Duration(model.Unit(model.Hash(m.key, forPhase, n)) * float64(every)).Truncate(time.Millisecond)
 }
 
-// read is a reading of a probe. The first after it has booted names its firmware.
+// read returns a reading of a probe. The first one after a boot contains the firmware.
 func (f Fleet) read(p *model.Probe, t time.Time) device.Reading {
 	r := device.Reading{Time: t, Values: p.Read(t)}
 	if firmware, booted := p.Boot(t.Add(-f.Every), t); booted {

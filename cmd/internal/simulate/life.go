@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	// portion is how many readings of the past a device sends before it lets others do
-	// so, which bounds how many wait in memory.
+	// portion is how many old readings a device sends before another device gets its lane. It bounds the
+	// readings in memory.
 	portion = 500
-	// behind is how late a device may hand over a reading that is not of the past.
+	// behind is how late a reading may be sent without a lane.
 	behind = time.Second
-	// holds is how much a device can keep, in bytes. Then it takes no more readings
-	// until those have been sent, and makes up for them later.
+	// holds is how many bytes a device keeps. When they are full, it takes no readings until some are sent.
 	holds = 1 << 20
 )
 
-// A life is that of a device.
+// A life is a running device.
 type life struct {
 	*runner
 	member Member
 	client *device.Client
-	lane   bool // it is among those that send the past
-	fresh  int  // readings that were handed over since the last flush
+	lane   bool // it may send old readings
+	fresh  int  // readings since the last flush
 	denied bool // under the runner's mu
 }
 
-// live is a device from its boot until it has nothing to send, or its time is over:
-// feeding ends what it measures, living what it sends.
+// live runs a device until it has nothing left to send. When feeding ends, it takes no more readings; when living
+// ends, it stops sending.
 func (r *runner) live(feeding, living context.Context, m Member, fed func()) error {
 	l := &life{runner: r, member: m}
 	if err := l.open(); err != nil {
@@ -43,7 +42,7 @@ func (r *runner) live(feeding, living context.Context, m Member, fed func()) err
 	go func() { ended <- l.client.Run(running) }()
 	l.feed(feeding)
 	fed()
-	_ = l.client.Flush(living) // what waits still is in the stats
+	_ = l.client.Flush(living) // the stats count what still waits
 	stop()
 	err := errors.Join(<-ended, l.client.Close())
 	r.buried(l)
@@ -73,7 +72,7 @@ func (l *life) report(r device.Report) {
 	}
 }
 
-// feed hands over what is due, until there is no more or ctx ends.
+// feed sends readings when they are due, until ctx ends.
 func (l *life) feed(ctx context.Context) {
 	defer l.leave()
 	for s := range l.Sendings(l.member) {
@@ -86,7 +85,7 @@ func (l *life) feed(ctx context.Context) {
 	}
 }
 
-// await waits for a time; where it is past, for a lane. It is false when ctx has ended.
+// await waits until a time, or for a lane if that is past. It returns false when ctx has ended.
 func (l *life) await(ctx context.Context, at time.Time) bool {
 	switch wait := time.Until(at); {
 	case wait > -behind:
@@ -98,24 +97,18 @@ func (l *life) await(ctx context.Context, at time.Time) bool {
 		return Pause(ctx, wait)
 	case l.fresh >= portion:
 		l.flush(ctx)
-		l.leave() // and queues anew, behind others
+		l.leave() // and wait for a lane behind others
 	}
 	return l.enter(ctx)
 }
 
-// Pause waits for d, and reports whether ctx has not ended.
+// Pause waits for d. It returns false when ctx has ended.
 func Pause(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return true
+	case <-time.After(d):
 	case <-ctx.Done():
-		return false
 	}
+	return ctx.Err() == nil
 }
 
 func (l *life) enter(ctx context.Context) bool {
@@ -138,8 +131,7 @@ func (l *life) leave() {
 	}
 }
 
-// flush waits until what was handed over is stored or reported. A device that is
-// stalled lets others pass.
+// flush waits until all readings are stored or reported. A stalled device gives up its lane.
 func (l *life) flush(ctx context.Context) {
 	l.fresh = 0
 	soon, cancel := context.WithTimeout(ctx, l.Patience)
@@ -148,10 +140,10 @@ func (l *life) flush(ctx context.Context) {
 		return
 	}
 	l.leave()
-	_ = l.client.Flush(ctx) // an error is that ctx has ended
+	_ = l.client.Flush(ctx) // fails only if ctx has ended
 }
 
-// send hands over a reading. It is false when ctx has ended.
+// send gives a reading to the client. It returns false when ctx has ended.
 func (l *life) send(ctx context.Context, r device.Reading) bool {
 	l.made()
 	err := l.client.Send(r)

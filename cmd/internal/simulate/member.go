@@ -19,22 +19,22 @@ type Member struct {
 	Labels   map[string]string
 	Deployed time.Time
 
-	place model.Place // of a Fleet's
+	place model.Place // of a Fleet's member
 	key   uint64
 }
 
-// Delivery is what a factory would say of it.
+// Delivery returns what a factory would announce.
 func (m Member) Delivery() sas.Delivery {
 	return sas.Delivery{Device: m.ID, Tenant: m.Tenant, Site: m.Site, Position: m.Position, Labels: m.Labels,
 		Deployed: m.Deployed}
 }
 
-// A Sending is a reading, and when its device hands it over: later than it was taken
-// where the device was offline, or in no hurry.
+// A Sending is a reading and the time at which its device sends it, which is later than the reading's own if the
+// device was offline or collects readings.
 type Sending struct {
 	Due     time.Time
 	Reading device.Reading
 }
 
-// A Stream is what a device hands over, in the order in which it is due.
+// A Stream is what a device sends, in the order in which it is due.
 type Stream = iter.Seq[Sending]

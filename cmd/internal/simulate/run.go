@@ -17,44 +17,42 @@ import (
 // Config says which devices run, and what they send.
 type Config struct {
 	Endpoint  string            // URL of the SAS endpoint
-	Transport http.RoundTripper // which all devices share; zero: http.DefaultTransport
+	Transport http.RoundTripper // shared by all devices; nil: http.DefaultTransport
 	Members   []Member
 
-	// Credential is a device's enrollment, and its own key in base64.
+	// Credential returns a device's enrollment and its own key in base64.
 	Credential func(Member) (enrollment schema.EnrollmentID, key string)
 	Sendings   func(Member) Stream
-	// Backfill is how far back the tokens have to reach; zero: as they do.
+	// Backfill is how far back tokens must reach; zero: any token will do.
 	Backfill time.Duration
-	// Wall is a device's clock; zero, or a nil clock: the right one.
+	// Wall returns a device's clock. It may be nil or return nil, for the correct clock.
 	Wall func(Member) func() time.Time
 
-	// What is due before now is sent as fast as it goes; with a Pace, so many times
-	// faster than real time, as if it were From when Run begins.
+	// Readings that are overdue are sent as fast as possible. With a Pace, they are sent so many times faster
+	// than real time, beginning at From.
 	Pace float64
 	From time.Time
-	For  time.Duration // from when the endpoint knows them; zero: until all is sent, or ctx ends
+	For  time.Duration // after the endpoint knows the enrollments; zero: until all is sent
 
-	Lanes    int           // how many devices send what is past at the same time; zero: 32
-	Patience time.Duration // how long a device may keep others waiting that gets nothing sent; zero: 5 s
-	// Grace is for what waits: when ctx or the time has ended, all of it; when all was
-	// handed over, as long as nothing of it gets stored. Zero: 10 s.
+	Lanes    int           // how many devices send old readings at the same time; zero: 32
+	Patience time.Duration // how long a stalled device keeps its lane; zero: 5 s
+	// Grace is the time for waiting readings after ctx or the time has ended, or after the last reading: then
+	// it begins anew with each reading that is stored. Zero: 10 s.
 	Grace time.Duration
-	Known time.Duration // how long the endpoint has until it knows the enrollments; zero: 15 s
+	Known time.Duration // time for the endpoint to learn of the enrollments; zero: 15 s
 
-	// the device has taken it; of many devices at the same time; zero: nobody is told
+	// All may be nil. The first two are called concurrently for different devices.
 	OnAccepted func(Member, device.Reading)
-	OnReport   func(Member, device.Report) // as device.Config's; of many devices at the same time; zero: nobody is told
-	OnEnd      func(Member, device.Stats)  // one at a time; zero: nobody is told
-	Progress   func(Summary)               // now and then, and at the end; zero: nobody is told
-	Log        *slog.Logger                // of devices; zero: slog.Default()
+	OnReport   func(Member, device.Report)
+	OnEnd      func(Member, device.Stats)
+	Progress   func(Summary) // now and then, and at the end
+	Log        *slog.Logger  // of devices; nil: slog.Default()
 }
 
-// progressEvery is how often there is word of progress.
 const progressEvery = 500 * time.Millisecond
 
-// Run lets the devices live until each has sent all that it has to send, or ctx
-// or its time ends. Then they have the grace to send what waits; the Summary says what was not.
-// An error is one that no device can do anything about.
+// Run runs the devices until each has sent everything, or until ctx or the time ends. Then they have the grace to
+// send what waits; the Summary counts the rest. An error affects all devices.
 func Run(ctx context.Context, c Config) (Summary, error) {
 	r := newRunner(c)
 	if len(c.Members) == 0 {
@@ -97,7 +95,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	return told, err
 }
 
-// grace ends the lives when the grace is over, unless over is closed before.
+// grace calls end when the grace is over, unless over is closed before.
 func (r *runner) grace(feeding context.Context, over <-chan struct{}, end func()) {
 	stored, since := int64(-1), time.Now()
 	ticks := time.NewTicker(min(r.Grace, progressEvery))
@@ -118,9 +116,8 @@ func (r *runner) grace(feeding context.Context, over <-chan struct{}, end func()
 	}
 }
 
-var errGrace = errors.New("the time for what waits is over")
+var errGrace = errors.New("the grace for waiting readings is over")
 
-// A runner is a Run.
 type runner struct {
 	Config
 	lanes chan struct{}
@@ -128,7 +125,7 @@ type runner struct {
 
 	mu     sync.Mutex
 	alive  map[*life]bool
-	past   Summary // of those that have ended
+	past   Summary // of devices that have ended
 	aside  map[device.Reason]int64
 	denied int // devices
 }
@@ -142,10 +139,10 @@ func newRunner(c Config) *runner {
 		alive: map[*life]bool{}, aside: map[device.Reason]int64{}}
 }
 
-// lasting is a transport whose idle connections no client closes, as all share them.
+// lasting is a transport whose idle connections no client closes, because all share them.
 type lasting struct{ http.RoundTripper }
 
-// tell runs something, with word of the progress meanwhile, and gives the last one.
+// tell calls run, reports progress meanwhile, and returns the final summary.
 func (r *runner) tell(run func()) Summary {
 	done := make(chan struct{})
 	go func() {
@@ -170,14 +167,14 @@ func (r *runner) tell(run func()) Summary {
 	}
 }
 
-// when is the time at which something is to be handed over that is due.
+// when returns the time at which something due is sent.
 func (r *runner) when(due time.Time) time.Time {
 	if r.Pace <= 0 {
 		return due
 	}
 	paced := r.began.Add(time.Duration(float64(due.Sub(r.From)) / r.Pace))
 	if paced.After(due) {
-		return paced // the past, until it has caught up with now
+		return paced // still catching up
 	}
 	return due
 }

@@ -16,8 +16,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// A told is what devices were told of their readings, each by its device, its time
-// and its values.
+// told counts what devices were told of their readings, by device and time.
 type told struct {
 	mu       sync.Mutex
 	accepted map[string]int
@@ -40,21 +39,21 @@ func (o *told) watch(c *Config) {
 	}
 }
 
-// away is a service that does nothing.
+// away is a service that is always busy.
 type away struct{}
 
 func (away) Fault(int) faults.Fault { return faults.ServerBusy }
 
 func name(device schema.DeviceID, at tables.Ticks) string { return fmt.Sprint(device, " ", at) }
 
-// check compares the table with what was told.
+// check compares the table with what devices were told.
 func (o *told) check(t *testing.T, rows []tables.Entity) {
 	t.Helper()
 	for _, e := range rows {
 		ticks, _, _ := strings.Cut(e.RowKey, "-")
 		key := e.PartitionKey + " " + ticks
 		if o.accepted[key]--; o.accepted[key] < 0 {
-			t.Fatalf("row %s is in the table once too often", key)
+			t.Fatalf("row %s is in the table too often", key)
 		}
 	}
 	for key, n := range o.accepted {
@@ -64,15 +63,14 @@ func (o *told) check(t *testing.T, rows []tables.Entity) {
 	}
 }
 
-// TestEveryReadingToldStoredIsInTheTableOnce runs a dirty fleet through a network
-// that loses, repeats and delays.
-func TestEveryReadingToldStoredIsInTheTableOnce(t *testing.T) {
+// TestAcknowledgedReadingsAreInTheTableOnce runs a dirty fleet through a network that loses, repeats and delays.
+func TestAcknowledgedReadingsAreInTheTableOnce(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	y := newFixture(t, "contoso", "fabrikam")
 	until := time.Now().UTC().Truncate(time.Second)
 	f := Fleet{Seed: seed, Devices: 30, Months: 3, Until: until, Every: 12 * time.Minute, Dirt: Much()}
-	f.Dirt.Clocks = 1 // every clock is wrong for a part of each half day, of which the span has a whole one
+	f.Dirt.Clocks = 1 // every clock is wrong for a part of each half day, and the span contains a whole one
 	members := f.Members()
 	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
 	c := y.config(members)
@@ -91,7 +89,7 @@ func TestEveryReadingToldStoredIsInTheTableOnce(t *testing.T) {
 		t.Errorf("%d rows of %+v", len(rows), s)
 	}
 	if s.Made < 30*120 || s.SetAside[device.OutsideWindow] == 0 {
-		t.Errorf("there is too little dirt in %+v", s)
+		t.Errorf("too little dirt in %+v", s)
 	}
 	o.check(t, rows)
 }
@@ -121,7 +119,7 @@ func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
 	}
 }
 
-func TestRunThatIsStoppedSendsWhatItHasTakenAndSaysWhatItCouldNot(t *testing.T) {
+func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 1, Devices: 10, Every: 100 * time.Millisecond}
 	members := f.Members()
@@ -139,7 +137,7 @@ func TestRunThatIsStoppedSendsWhatItHasTakenAndSaysWhatItCouldNot(t *testing.T) 
 	}
 	o.check(t, y.rows())
 
-	// Storage that is away.
+	// Storage that is not available.
 	c = y.config(members)
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, from, time.Time{}) }
 	c.Grace = 100 * time.Millisecond
@@ -151,9 +149,8 @@ func TestRunThatIsStoppedSendsWhatItHasTakenAndSaysWhatItCouldNot(t *testing.T) 
 	}
 }
 
-// TestRevokedDeviceHoldsNobodyUp lets as many devices send at a time as there are
-// revoked ones.
-func TestRevokedDeviceHoldsNobodyUp(t *testing.T) {
+// TestRevokedDeviceDelaysNoOther has a single lane.
+func TestRevokedDeviceDelaysNoOther(t *testing.T) {
 	y := newFixture(t, "contoso", "fabrikam")
 	until := time.Now()
 	f := Fleet{Seed: 2, Devices: 6, Every: time.Minute, Until: until}
@@ -179,10 +176,10 @@ func TestRevokedDeviceHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-func TestPaceIsKeptUntilThePastHasCaughtUp(t *testing.T) {
+func TestPaceAppliesUntilTheFleetHasCaughtUp(t *testing.T) {
 	began := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	r := &runner{Config: Config{Pace: 10, From: began.Add(-9 * time.Hour)}, began: began}
-	for due, want := range map[time.Duration]time.Duration{ // since the begin
+	for due, want := range map[time.Duration]time.Duration{ // since the beginning
 		-9 * time.Hour: 0,
 		-8 * time.Hour: 6 * time.Minute,
 		0:              54 * time.Minute,
@@ -190,7 +187,7 @@ func TestPaceIsKeptUntilThePastHasCaughtUp(t *testing.T) {
 		2 * time.Hour:  2 * time.Hour,
 	} {
 		if got := r.when(began.Add(due)).Sub(began); got != want {
-			t.Errorf("what is due at %v is handed over at %v, want %v", due, got, want)
+			t.Errorf("due at %v: sent at %v, want %v", due, got, want)
 		}
 	}
 	r.Pace = 0
@@ -199,7 +196,7 @@ func TestPaceIsKeptUntilThePastHasCaughtUp(t *testing.T) {
 	}
 }
 
-func TestEndpointThatIsNotThereOrNotOursIsSaid(t *testing.T) {
+func TestMissingEndpointIsAnError(t *testing.T) {
 	y := newFixture(t, "contoso", "fabrikam")
 	f := Fleet{Seed: 1, Devices: 2}
 	c := y.config(f.Members())
@@ -210,6 +207,6 @@ func TestEndpointThatIsNotThereOrNotOursIsSaid(t *testing.T) {
 	}
 	c.Endpoint, c.Members = y.url, []Member{{ID: "pump/7", Tenant: "contoso"}}
 	if _, err := Run(t.Context(), c); err == nil {
-		t.Error("a device has an id that is none")
+		t.Error("an invalid device ID is accepted")
 	}
 }

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Sendings are what a member hands over of what it measures from one time on, up to
-// another but without it, in the order in which it does: with the fleet's dirt. What
-// is under way at the end is handed over then. A zero to is no end.
+// Sendings returns what a member sends of its readings in [from, to), with the fleet's dirt, in the order in which
+// it is due. What would be sent later is due at to. A zero to means no end.
 func (f Fleet) Sendings(m Member, from, to time.Time) Stream {
 	f = f.filled()
 	return func(yield func(Sending) bool) {
@@ -36,11 +35,11 @@ func (f Fleet) Sendings(m Member, from, to time.Time) Stream {
 	}
 }
 
-// A queue holds what was measured and is not handed over yet.
+// A queue holds readings that are not due yet.
 type queue struct {
 	all         []queued
 	next        int
-	newestFirst bool // of what is due at the same time
+	newestFirst bool // of those that are due at the same time
 }
 
 type queued struct {

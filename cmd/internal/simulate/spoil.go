@@ -11,22 +11,22 @@ import (
 	"furrow/sas/device"
 )
 
-// Parts of time in which at most one outage and so on befalls a device.
+// Each of these parts of a day has at most one outage, and so on.
 const (
 	quarterDay = 6 * time.Hour
 	halfDay    = 12 * time.Hour
 )
 
-// A sensing is a probe with its dirt.
+// A sensing is a probe with dirt.
 type sensing struct {
 	Fleet
 	member Member
 	probe  *model.Probe
-	stuck  map[string]any // what the probe said when a sensor got stuck
-	since  time.Time      // then
+	stuck  map[string]any // values from when a sensor got stuck
+	since  time.Time      // when that was
 }
 
-// take is the reading of a time, as the device has it.
+// take returns the reading of a time, with dirt.
 func (s *sensing) take(t time.Time) device.Reading {
 	r := s.read(s.probe, t)
 	s.stick(r, t)
@@ -35,9 +35,9 @@ func (s *sensing) take(t time.Time) device.Reading {
 	return r
 }
 
-// stick makes a sensor say what it said a while ago.
+// stick makes a sensor repeat an earlier value.
 func (s *sensing) stick(r device.Reading, t time.Time) {
-	while, ok := s.member.spell(aStuckSensor, s.Dirt.Stuck, quarterDay, t)
+	while, ok := s.member.span(aStuckSensor, s.Dirt.Stuck, quarterDay, t)
 	if !ok {
 		return
 	}
@@ -48,12 +48,12 @@ func (s *sensing) stick(r device.Reading, t time.Time) {
 	r.Values[name] = s.stuck[name]
 }
 
-// sensor is one of the probe's.
+// sensor picks a sensor of the probe.
 func (s *sensing) sensor(f fate) string {
 	return model.Sensors(s.Sensors)[int(f.draw(3)*float64(s.Sensors))]
 }
 
-// misspell writes values in the ways that other firmware has.
+// misspell writes values as other firmware does.
 func (s *sensing) misspell(r device.Reading, t time.Time) {
 	tick := uint64(t.UnixMilli())
 	if f := s.member.fate(aNonsense, tick); f.happens(s.Dirt.Nonsense) {
@@ -72,7 +72,7 @@ func (s *sensing) misspell(r device.Reading, t time.Time) {
 	}
 }
 
-// nest puts the values whose names begin alike into one JSON object.
+// nest puts the values with a common prefix into one JSON object.
 func nest(values map[string]any, first string) {
 	object := map[string]any{}
 	for name, v := range values {
@@ -88,19 +88,19 @@ func nest(values map[string]any, first string) {
 	values[first] = string(text)
 }
 
-// clock is what the device's clock says.
+// clock returns the time by the device's clock.
 func (s *sensing) clock(t time.Time) time.Time {
-	while, ok := s.member.spell(aClock, s.Dirt.Clocks, halfDay, t)
+	while, ok := s.member.span(aClock, s.Dirt.Clocks, halfDay, t)
 	switch {
 	case !ok:
 		return t
 	case while.draw(3) < 0.5:
 		return t.Add(time.Hour)
 	}
-	return time.Unix(0, 0).Add(t.Sub(while.from)).UTC() // since its battery was out
+	return time.Unix(0, 0).Add(t.Sub(while.from)).UTC() // since its battery failed
 }
 
-// Wall is the clock of a member's client, or nil for the right one.
+// Wall returns the clock of a member's client, or nil for the correct one.
 func (f Fleet) Wall(m Member) func() time.Time {
 	if !m.fate(aBootIn1970, 0).happens(f.Dirt.Clocks) {
 		return nil
@@ -109,8 +109,7 @@ func (f Fleet) Wall(m Member) func() time.Time {
 	return func() time.Time { return time.Unix(0, 0).Add(time.Since(booted)) }
 }
 
-// due are the times at which the device hands over a reading: several where it repeats
-// itself.
+// due returns the times at which the device sends a reading: several if it repeats itself.
 func (s *sensing) due(t time.Time) []time.Time {
 	tick := uint64(t.UnixMilli())
 	first := t
@@ -129,22 +128,21 @@ func (s *sensing) due(t time.Time) []time.Time {
 	return slices.Clip(all)
 }
 
-// online is the next time that the device is online, and sends.
+// online returns the next time at which the device is online and sends.
 func (s *sensing) online(t time.Time) time.Time {
 	if s.SendEvery > s.Every {
-		phase := time.Duration(model.Unit(model.Hash(s.member.key, forPhase,
-			1)) * float64(s.SendEvery)).Truncate(time.Millisecond)
+		phase := s.member.phase(s.SendEvery, 1)
 		next := t.Truncate(s.SendEvery).Add(phase)
 		for next.Before(t) {
 			next = next.Add(s.SendEvery)
 		}
 		t = next
 	}
-	if out, ok := s.member.spell(anOutage, s.Dirt.Outages, quarterDay, t); ok {
+	if out, ok := s.member.span(anOutage, s.Dirt.Outages, quarterDay, t); ok {
 		return out.to
 	}
 	return t
 }
 
-// newestFirst tells a device that after an outage sends the newest reading first.
+// newestFirst tells whether the device sends the newest reading first after an outage.
 func (s *sensing) newestFirst() bool { return s.member.fate(anOutage, 0).draw(5) < 0.3 }

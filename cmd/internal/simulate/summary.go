@@ -8,29 +8,25 @@ import (
 	"furrow/sas/device"
 )
 
-// A Summary is what became of a fleet's readings. As JSON, members may be added, and
-// none changes.
+// A Summary counts a fleet's readings. Its JSON is stable: members may be added, and none changes.
 type Summary struct {
-	Devices int `json:"devices"`
-	Booted  int `json:"booted"` // devices that have had a token
-	// devices that were refused one for good, or whose tokens do not work
-	Denied   int   `json:"denied"`
-	Tokens   int64 `json:"tokens"`       // that were issued
-	Made     int64 `json:"readingsMade"` // and handed to the devices' clients
-	Accepted int64 `json:"accepted"`     // by the clients, which send each once
-	// by the clients: they are no readings that storage could take
-	Refused  int64                   `json:"refused"`
-	Stored   int64                   `json:"stored"`          // storage has said so
-	SetAside map[device.Reason]int64 `json:"setAside"`        // reported by the clients, by reason
+	Devices  int                     `json:"devices"`
+	Booted   int                     `json:"booted"`          // devices that got a token
+	Denied   int                     `json:"denied"`          // devices that get no token, or whose tokens do not work
+	Tokens   int64                   `json:"tokens"`          // issued
+	Made     int64                   `json:"readingsMade"`    // and given to the devices' clients
+	Accepted int64                   `json:"accepted"`        // by the clients, which send each once
+	Refused  int64                   `json:"refused"`         // by the clients, because storage could not take them
+	Stored   int64                   `json:"stored"`          // acknowledged by storage
+	SetAside map[device.Reason]int64 `json:"setAside"`        // by the clients, by reason
 	Waiting  int64                   `json:"waiting"`         // accepted, and neither stored nor set aside
-	Behind   int                     `json:"devicesNotEmpty"` // devices with readings that wait
-	// why some device cannot send at the moment; nil where all can
-	Newest  error         `json:"-"`
-	Elapsed time.Duration `json:"-"`
-	Seconds float64       `json:"seconds"`
+	Behind   int                     `json:"devicesNotEmpty"` // devices with waiting readings
+	Newest   error                   `json:"-"`               // why a device cannot send now; nil if all can
+	Elapsed  time.Duration           `json:"-"`
+	Seconds  float64                 `json:"seconds"`
 }
 
-// add adds what the client of a device says.
+// add adds the counts of a client.
 func (s *Summary) add(c device.Stats) {
 	s.Devices++
 	if c.Tokens > 0 {
@@ -48,7 +44,7 @@ func (s *Summary) add(c device.Stats) {
 	}
 }
 
-// summary is how things are now.
+// summary returns the current counts.
 func (r *runner) summary() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +59,7 @@ func (r *runner) summary() Summary {
 	return s
 }
 
-// buried keeps the figures of a device that has ended.
+// buried keeps the counts of a device that has ended.
 func (r *runner) buried(l *life) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +77,7 @@ func (r *runner) made() {
 	r.past.Made++
 }
 
-// refused counts a reading that the client of a device has not taken.
+// refused counts a reading that a client did not accept.
 func (r *runner) refused(l *life, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
