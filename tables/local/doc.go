@@ -29,6 +29,11 @@
 // Bodies in memory take up to 64 MiB, those of SAS 48 MiB, those of one SAS 10 MiB:
 // beyond that the answer is 503 ServerBusy with Retry-After.
 //
+// Part of the disk stays free: an eighth, but at least 16 MiB and at most 64 MiB, and as much
+// again that only the account key may use. Beyond that, what grows is refused with 507
+// InsufficientStorage, which Azure does not have. Reading, deleting, and opening the
+// directory still work, and writes go on when there is room.
+//
 // # Differences from Azure
 //
 // These make tests and small machines easier:

@@ -55,6 +55,7 @@ const (
 	headTimeout = 30 * time.Second
 	idleTimeout = 5 * time.Minute
 	stopTimeout = 10 * time.Second
+	keepRoom    = 10 * time.Second
 	maxHead     = 64 << 10 // bytes; those of SDKs are below 4 KiB
 )
 
@@ -66,6 +67,7 @@ func (s *Server) Serve(ctx context.Context, all ...Listeners) error {
 	var running sync.WaitGroup
 	open := newConnections(maxConnections, maxConnectionsPerAddress)
 	running.Go(func() { s.queue.Sweep(ctx, s.config.Log) })
+	running.Go(func() { s.store.Room.Keep(ctx, keepRoom) })
 	for _, one := range []struct {
 		on func(Listeners) net.Listener
 		by http.Handler

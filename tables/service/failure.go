@@ -45,12 +45,13 @@ func Read(err error, name func(*Failure) error) error {
 	return f
 }
 
-// Busy reports whether the service, or a proxy that has no codes, is overloaded, or
-// took too long to answer a request that may have been done.
+// Busy reports whether the service, or a proxy that has no codes, is overloaded or has
+// no room, or took too long to answer a request that may have been done.
 // learn.microsoft.com: "Common REST API error codes".
 func (f *Failure) Busy() bool {
 	switch f.Code {
-	case "ServerBusy", "OperationTimedOut", "InternalError", "TooManyRequests":
+	case "ServerBusy", "OperationTimedOut", "InternalError", "TooManyRequests",
+		"InsufficientStorage": // of embedded storage whose disk is full
 		return true
 	case "":
 		return f.Status == http.StatusServiceUnavailable || f.Status == http.StatusTooManyRequests

@@ -9,7 +9,8 @@ import (
 )
 
 func (s *Service) router() *route.Router[target] {
-	return &route.Router[target]{Authorize: s.auth.Authorize, Parse: parseTarget, Check: checkServed,
+	return &route.Router[target]{Authorize: s.auth.Authorize, Room: s.store.Room.Check,
+		Parse: parseTarget, Check: checkServed,
 		Operations: s.operations(), Unserved: unserved}
 }
 
@@ -17,28 +18,28 @@ func (s *Service) operations() []route.Operation[target] {
 	return []route.Operation[target]{
 		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Do: s.listContainers},
 
-		{Name: "Create Container", On: onContainer, Method: "PUT", Do: s.createContainer},
+		{Name: "Create Container", On: onContainer, Method: "PUT", Grows: true, Do: s.createContainer},
 		{Name: "Delete Container", On: onContainer, Method: "DELETE", Do: s.deleteContainer},
 		{Name: "Get Container Properties", On: onContainer, Method: "GET", Do: s.containerProperties},
 		{Name: "Get Container Properties", On: onContainer, Method: "HEAD", Do: s.containerProperties},
 		{Name: "Get Container Metadata", On: onContainer, Method: "GET", Comp: "metadata", Do: s.containerProperties},
 		{Name: "Get Container Metadata", On: onContainer, Method: "HEAD", Comp: "metadata", Do: s.containerProperties},
-		{Name: "Set Container Metadata", On: onContainer, Method: "PUT", Comp: "metadata", Do: s.setContainerMetadata},
+		{Name: "Set Container Metadata", On: onContainer, Method: "PUT", Comp: "metadata", Grows: true, Do: s.setContainerMetadata},
 		{Name: "Get Container ACL", On: onContainer, Method: "GET", Comp: "acl", Do: s.getACL},
 		{Name: "Get Container ACL", On: onContainer, Method: "HEAD", Comp: "acl", Do: s.getACL},
 		{Name: "Set Container ACL", On: onContainer, Method: "PUT", Comp: "acl", Do: s.setACL},
 		{Name: "List Blobs", On: onContainer, Method: "GET", Comp: "list", Allow: "l", Do: s.listBlobs},
 
-		{Name: "Put Blob", On: onBlob, Method: "PUT", Allow: "cw", Do: s.putBlob},
+		{Name: "Put Blob", On: onBlob, Method: "PUT", Allow: "cw", Grows: true, Do: s.putBlob},
 		{Name: "Get Blob", On: onBlob, Method: "GET", Allow: "r", Do: s.getBlob},
 		{Name: "Get Blob Properties", On: onBlob, Method: "HEAD", Allow: "r", Do: s.getBlob},
-		{Name: "Set Blob Properties", On: onBlob, Method: "PUT", Comp: "properties", Allow: "w", Do: s.setProperties},
+		{Name: "Set Blob Properties", On: onBlob, Method: "PUT", Comp: "properties", Allow: "w", Grows: true, Do: s.setProperties},
 		{Name: "Get Blob Metadata", On: onBlob, Method: "GET", Comp: "metadata", Allow: "r", Do: s.getMetadata},
 		{Name: "Get Blob Metadata", On: onBlob, Method: "HEAD", Comp: "metadata", Allow: "r", Do: s.getMetadata},
-		{Name: "Set Blob Metadata", On: onBlob, Method: "PUT", Comp: "metadata", Allow: "w", Do: s.setMetadata},
+		{Name: "Set Blob Metadata", On: onBlob, Method: "PUT", Comp: "metadata", Allow: "w", Grows: true, Do: s.setMetadata},
 		{Name: "Delete Blob", On: onBlob, Method: "DELETE", Allow: "d", Do: s.deleteBlob},
-		{Name: "Put Block", On: onBlob, Method: "PUT", Comp: "block", Allow: "w", Do: s.putBlock},
-		{Name: "Put Block List", On: onBlob, Method: "PUT", Comp: "blocklist", Allow: "w", Do: s.putBlockList},
+		{Name: "Put Block", On: onBlob, Method: "PUT", Comp: "block", Allow: "w", Grows: true, Do: s.putBlock},
+		{Name: "Put Block List", On: onBlob, Method: "PUT", Comp: "blocklist", Allow: "w", Grows: true, Do: s.putBlockList},
 		{Name: "Get Block List", On: onBlob, Method: "GET", Comp: "blocklist", Allow: "r", Do: s.getBlockList},
 	}
 }

@@ -6,7 +6,8 @@ import (
 )
 
 func (s *Service) router() *route.Router[path] {
-	return &route.Router[path]{Authorize: s.auth.Authorize, Parse: parsePath, Check: checkQueue,
+	return &route.Router[path]{Authorize: s.auth.Authorize, Room: s.store.Room.Check,
+		Parse: parsePath, Check: checkQueue,
 		Operations: s.operations(), Unserved: unserved}
 }
 
@@ -14,16 +15,16 @@ func (s *Service) operations() []route.Operation[path] {
 	return []route.Operation[path]{
 		{Name: "List Queues", On: onAccount, Method: "GET", Comp: "list", Do: s.list},
 
-		{Name: "Create Queue", On: onQueue, Method: "PUT", Do: s.create},
+		{Name: "Create Queue", On: onQueue, Method: "PUT", Grows: true, Do: s.create},
 		{Name: "Delete Queue", On: onQueue, Method: "DELETE", Do: s.delete},
 		{Name: "Get Queue Metadata", On: onQueue, Method: "GET", Comp: "metadata", Allow: "r", Do: s.getMetadata},
 		{Name: "Get Queue Metadata", On: onQueue, Method: "HEAD", Comp: "metadata", Allow: "r", Do: s.getMetadata},
-		{Name: "Set Queue Metadata", On: onQueue, Method: "PUT", Comp: "metadata", Do: s.setMetadata},
+		{Name: "Set Queue Metadata", On: onQueue, Method: "PUT", Comp: "metadata", Grows: true, Do: s.setMetadata},
 		{Name: "Get Queue ACL", On: onQueue, Method: "GET", Comp: "acl", Do: s.getACL},
 		{Name: "Get Queue ACL", On: onQueue, Method: "HEAD", Comp: "acl", Do: s.getACL},
 		{Name: "Set Queue ACL", On: onQueue, Method: "PUT", Comp: "acl", Do: s.setACL},
 
-		{Name: "Put Message", On: onMessages, Method: "POST", Allow: "a", Do: s.put},
+		{Name: "Put Message", On: onMessages, Method: "POST", Allow: "a", Grows: true, Do: s.put},
 		{Name: "Get Messages", On: onMessages, Method: "GET", Allow: "p", Do: s.get},
 		{Name: "Peek Messages", On: onMessages, Method: "GET", Comp: peekonly, Allow: "r", Do: s.peek},
 		{Name: "Clear Messages", On: onMessages, Method: "DELETE", Do: s.clear},

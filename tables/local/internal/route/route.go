@@ -17,6 +17,7 @@ type Operation[P Place] struct {
 	Method string
 	Comp   string // the query parameter comp
 	Allow  string // SAS permissions of which one is enough, AccountKey or Itself
+	Grows  bool   // it is refused while the disk is full
 	Do     func(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at P) error
 }
 
@@ -42,6 +43,7 @@ type Router[P Place] struct {
 	Authorize  func(r *wire.Request, res auth.Resource) (*auth.Grant, error)
 	Parse      func(r *wire.Request) (P, error)
 	Check      func(r *wire.Request, at P) error // refuses what no operation serves
+	Room       func(owner bool) error            // refuses what grows
 	Operations []Operation[P]
 	Unserved   map[string]string // names, by comp, of operations that answer 501
 }
@@ -70,6 +72,11 @@ func (rt *Router[P]) Serve(w http.ResponseWriter, r *wire.Request) error {
 	r.Operation = op.Name
 	if err := permit(g, op.Allow); err != nil {
 		return err
+	}
+	if op.Grows {
+		if err := rt.Room(g.Owner); err != nil {
+			return err
+		}
 	}
 	return op.Do(w, r, g, at)
 }

@@ -26,6 +26,7 @@ var ErrInUse = errors.New("another process has it open")
 // A Store is an open database.
 type Store struct {
 	Clock *Clock
+	Room  *Room
 	db    *pebble.DB
 	// unsynced counts the batches that are visible, or about to be, and not known to
 	// be on disk.
@@ -39,10 +40,11 @@ const pebbleFormat = pebble.FormatValueSeparation
 
 // Open opens the database in dir, and creates it if necessary.
 func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
+	room := newRoom(fs, fs.PathDir(dir), log)
 	cache := pebble.NewCache(48 << 20)
 	defer cache.Unref()
 	opts := &pebble.Options{
-		FS:                          fs,
+		FS:                          vfs.OnDiskFull(fs, room.spend),
 		Cache:                       cache,
 		MemTableSize:                16 << 20,
 		MemTableStopWritesThreshold: 4,
@@ -62,7 +64,7 @@ func Open(fs vfs.FS, dir string, log *slog.Logger) (*Store, error) {
 		}
 		return nil, err
 	}
-	return &Store{Clock: &Clock{}, db: db}, nil
+	return &Store{Clock: &Clock{}, Room: room, db: db}, nil
 }
 
 // Close flushes and releases the directory.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,9 @@ func (s *Service) batch(w http.ResponseWriter, r *wire.Request, g *auth.Grant, _
 	ops, failed, err := parseOperations(r, parts)
 	if err == nil {
 		failed, err = authorize(ops, g)
+	}
+	if err == nil && slices.ContainsFunc(ops, func(op *operation) bool { return op.kind != remove }) {
+		err = s.store.Room.Check(g.Owner)
 	}
 	var rows []entity.Stored
 	if err == nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,6 +46,9 @@ func NotImplemented(operation string) *Error {
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		return ErrFull
 	}
 	return &Error{Status: http.StatusInternalServerError, Code: "InternalError",
 		Message: "The server encountered an internal error. Please retry the request."}

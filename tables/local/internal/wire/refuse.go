@@ -19,6 +19,9 @@ var (
 		"The specifed resource name contains invalid characters.", nil} // sic: the service spells it so
 	ErrBodyCut = &Error{http.StatusBadRequest, "IncompleteBody",
 		"The request body ended before the length that its header names.", nil}
+	// ErrFull is the error of writes for which the disk has no room.
+	ErrFull = &Error{http.StatusInsufficientStorage, "InsufficientStorage",
+		"The disk of the storage directory is full. Reading and deleting still work.", nil}
 	errBodySlow = &Error{http.StatusRequestTimeout, "RequestTimeout",
 		"The request body did not arrive in time.", nil}
 )
