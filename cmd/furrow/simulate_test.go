@@ -118,7 +118,7 @@ func TestSimulateSaysWhatIsWrongWithItsFlags(t *testing.T) {
 		"--every 0":                          "--every: it must be at least 1s",
 		"--history 3660d":                    "--history: it must be at most 87839h",
 		"--pace 1":                           "--pace is 1; it must be more than 1",
-		"--dirt lots":                        `--dirt: there is no "lots"`,
+		"--dirt lots":                        `--dirt: unknown kind of dirt "lots"`,
 		"--for ever":                         `invalid value "ever" for --for: "ever" is not a duration`,
 		"--keep-times":                       "--keep-times is about a file; name it with --replay",
 		"--replay x.csv --devices 3":         "--devices is about a fleet that is made up",
