@@ -2,6 +2,7 @@ package sas
 
 import (
 	"crypto/sha256"
+
 	"furrow/tables/schema"
 )
 

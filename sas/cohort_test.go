@@ -2,12 +2,12 @@ package sas
 
 import (
 	"fmt"
-	"furrow/tables/schema"
 	"testing"
+
+	"furrow/tables/schema"
 )
 
-// TestCohortsNeverChange: a device in another cohort than yesterday would keep
-// tokens that its revocation does not reach.
+// If a device's cohort changed, a revocation would not reach its earlier tokens.
 func TestCohortsNeverChange(t *testing.T) {
 	for id, want := range map[schema.DeviceID]int{
 		"pump-0": 2, "pump-1": 0, "pump-2": 0, "pump-7": 2,
@@ -19,7 +19,7 @@ func TestCohortsNeverChange(t *testing.T) {
 	}
 }
 
-func TestCohortsAreAlikeInSize(t *testing.T) {
+func TestCohortsHaveSimilarSizes(t *testing.T) {
 	var sizes [schema.Cohorts]int
 	for i := range 4000 {
 		sizes[Cohort(schema.DeviceID(fmt.Sprintf("contoso:us-5260:%07d", i)))]++

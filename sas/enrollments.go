@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,25 +35,16 @@ type Enrollments struct {
 // cannot be read, for example because a newer program wrote them, it returns the others and an
 // error that names the first of these.
 func (n *Enrollments) All(ctx context.Context) ([]schema.Enrollment, error) {
+	byID, err := n.readAll(ctx)
 	var all []schema.Enrollment
-	var unreadable error
-	for page, err := range n.Table.Rows(ctx, tables.Query{}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range page.Rows {
-			e, err := schema.EnrollmentOf(row)
-			if err != nil {
-				unreadable = cmp.Or(unreadable, err)
-				continue
-			}
-			all = append(all, e)
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		if f := byID[id]; f.err == nil {
+			all = append(all, f.enrollment)
+		} else {
+			err = cmp.Or(err, f.err)
 		}
 	}
-	return all, unreadable
+	return all, err
 }
 
 // Get returns an enrollment as it is stored now, or ErrNoEnrollment.
@@ -138,11 +131,9 @@ func fitsTable(e schema.Enrollment, others []schema.Enrollment) error {
 			continue
 		}
 		if long := max(e.Life, o.Life); long > LongLife {
-			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: an "+
-				"enrollment "+
-				"with tokens for more than a day needs its own table, because a revocation there locks out devices "+
-				"until they request a new token",
-				e.ID, o.ID, e.Readings, schema.Window(long))
+			return fmt.Errorf("enrollments %s and %s would share the readings table %s, and tokens of one live for %s: "+
+				"an enrollment with tokens for more than a day needs its own table, because a revocation there locks out "+
+				"devices until they request a new token", e.ID, o.ID, e.Readings, schema.Window(long))
 		}
 	}
 	return nil

@@ -13,8 +13,9 @@ import (
 // Change changes an enrollment and returns the stored result. It may call change several
 // times, and stops at its first error. Endpoints use the result within Recent. Admits, the
 // maximum age of a row when it is stored, never decreases.
-func (n *Enrollments) Change(ctx context.Context, id schema.EnrollmentID,
-	change func(*schema.Enrollment) error) (e schema.Enrollment, err error) {
+func (n *Enrollments) Change(
+	ctx context.Context, id schema.EnrollmentID, change func(*schema.Enrollment) error,
+) (e schema.Enrollment, err error) {
 	for range tries {
 		if e, err = n.Get(ctx, id); err != nil {
 			return e, err

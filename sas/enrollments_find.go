@@ -44,7 +44,7 @@ type found struct {
 // nothing. While storage cannot be read, the last result is used for up to five minutes.
 func (n *Enrollments) Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
 	r := &n.recent
-	if !r.settled() {
+	if !r.fresh() {
 		select {
 		case <-r.reads.DoChan("", func() (any, error) { n.refresh(ctx); return nil, nil }):
 		case <-ctx.Done():
@@ -63,8 +63,8 @@ func (n *Enrollments) Find(ctx context.Context, id schema.EnrollmentID) (schema.
 	return f.enrollment, f.err
 }
 
-// settled reports whether no read is due: the last result is recent, or a read has just failed.
-func (r *recent) settled() bool {
+// fresh reports whether no read is due: the last result is recent, or a read has just failed.
+func (r *recent) fresh() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.at.IsZero() && time.Since(r.at) < Recent || r.err != nil && time.Since(r.tried) < readPause
@@ -74,7 +74,7 @@ func (r *recent) settled() bool {
 // because others wait for it.
 func (n *Enrollments) refresh(ctx context.Context) {
 	r := &n.recent
-	if r.settled() {
+	if r.fresh() {
 		return
 	}
 	began := time.Now()

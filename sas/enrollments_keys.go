@@ -2,8 +2,9 @@ package sas
 
 import (
 	"fmt"
-	"furrow/tables/schema"
 	"sync"
+
+	"furrow/tables/schema"
 )
 
 // An opened caches unsealed keys, one pair per enrollment: unsealing for every request would

@@ -28,7 +28,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// newEnrollments are the enrollments of an account, which is the test's own.
+// newEnrollments returns an empty table of enrollments in an account of its own.
 func newEnrollments(t *testing.T) (*Enrollments, tables.Account) {
 	t.Helper()
 	served := azuretest.Local(t)
@@ -45,7 +45,7 @@ func plant(id schema.EnrollmentID) schema.Enrollment {
 	return schema.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 24 * time.Hour}
 }
 
-func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
+func TestEnrollmentIsReadAsItWasAdded(t *testing.T) {
 	n, _ := newEnrollments(t)
 	primary := NewKey()
 	added, err := n.Add(t.Context(), plant("line4"), primary, nil)
@@ -77,7 +77,7 @@ func TestEnrollmentIsFoundAsItWasAdded(t *testing.T) {
 	}
 	for _, find := range []func(context.Context, schema.EnrollmentID) (schema.Enrollment, error){n.Get, n.Find} {
 		if _, err := find(t.Context(), "line5"); !errors.Is(err, ErrNoEnrollment) {
-			t.Errorf("of one that does not exist the error is %v", err)
+			t.Errorf("an unknown enrollment: %v", err)
 		}
 	}
 }
@@ -101,17 +101,17 @@ func TestOneSealingKeySealsAllEnrollments(t *testing.T) {
 	must(t, err)
 	other := &Enrollments{Table: n.Table, SealingKey: NewSealingKey()}
 	if _, err := other.Keys(e); !errors.Is(err, ErrSealingKey) {
-		t.Errorf("another master opens its keys: %v", err)
+		t.Errorf("another sealing key opens its keys: %v", err)
 	}
 	if _, err := other.Add(t.Context(), plant("line5"), nil, nil); !errors.Is(err, ErrSealingKey) {
-		t.Errorf("another master adds an enrollment beside it: %v", err)
+		t.Errorf("another sealing key adds an enrollment: %v", err)
 	}
 	if _, err := other.Rotate(t.Context(), "line4"); !errors.Is(err, ErrSealingKey) {
-		t.Errorf("another master rotates its keys: %v", err)
+		t.Errorf("another sealing key rotates its keys: %v", err)
 	}
 }
 
-func TestLongLivesHaveATableToThemselves(t *testing.T) {
+func TestLongTokensNeedTheirOwnTable(t *testing.T) {
 	n, _ := newEnrollments(t)
 	long := plant("boots")
 	long.Life, long.Readings = 30*24*time.Hour, "readingsboots"
@@ -120,27 +120,27 @@ func TestLongLivesHaveATableToThemselves(t *testing.T) {
 		must(t, err)
 	}
 	intruder := plant("line6")
-	intruder.Readings = "ReadingsBoots" // storage tells no difference
+	intruder.Readings = "ReadingsBoots" // the same table to storage
 	if _, err := n.Add(t.Context(), intruder, nil, nil); err == nil {
-		t.Error("an enrollment comes into the table of one with a long life")
+		t.Error("an enrollment was added to the table of one with a long life")
 	}
 	long.ID, long.Readings = "boots2", "readings"
 	if _, err := n.Add(t.Context(), long, nil, nil); err == nil {
-		t.Error("an enrollment with a long life comes into the table of others")
+		t.Error("an enrollment with a long life was added to the table of others")
 	}
-	if _, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error {
-		e.Life = LongLife +
-			time.Second
-		return nil
-	}); err == nil {
-		t.Error("an enrollment gets a long life in the table of others")
+	setLife := func(id schema.EnrollmentID, life time.Duration) error {
+		_, err := n.Change(t.Context(), id, func(e *schema.Enrollment) error { e.Life = life; return nil })
+		return err
 	}
-	if _, err := n.Change(t.Context(), "boots", func(e *schema.Enrollment) error { e.Life *= 2; return nil }); err != nil {
-		t.Errorf("an enrollment with a table to itself: %v", err)
+	if setLife("line4", LongLife+time.Second) == nil {
+		t.Error("an enrollment in the table of others got a long life")
+	}
+	if err := setLife("boots", 60*24*time.Hour); err != nil {
+		t.Errorf("an enrollment with its own table: %v", err)
 	}
 }
 
-func TestWhatAnEnrollmentAdmitsNeverFalls(t *testing.T) {
+func TestAdmitsNeverDecreases(t *testing.T) {
 	n, _ := newEnrollments(t)
 	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
@@ -158,7 +158,7 @@ func TestWhatAnEnrollmentAdmitsNeverFalls(t *testing.T) {
 	}
 }
 
-func TestChangesAtTheSameTimeAllCount(t *testing.T) {
+func TestConcurrentEnrollmentChangesLoseNothing(t *testing.T) {
 	n, _ := newEnrollments(t)
 	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
@@ -194,8 +194,8 @@ func TestRotationKeepsThePrimaryKeyAsSecondary(t *testing.T) {
 	}
 }
 
-// An interposed transport does something before or after the first write of an
-// enrollment, and may lose the answer.
+// An interposed transport calls before ahead of the first request of a method, and may lose its
+// answer.
 type interposed struct {
 	method string
 	once   sync.Once
@@ -219,7 +219,7 @@ func (i *interposed) Do(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// through are the same enrollments, reached through a transport.
+// through returns the same enrollments as reached through a transport.
 func (n *Enrollments) through(t *testing.T, account tables.Account, transport policy.Transporter) *Enrollments {
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: account, Transport: transport,
@@ -228,9 +228,8 @@ func (n *Enrollments) through(t *testing.T, account tables.Account, transport po
 	return &Enrollments{Table: c.Table(n.Table.Name), SealingKey: n.SealingKey}
 }
 
-// TestRotationsAtTheSameTimeEndOneKey: two that ran one after the other would
-// also end the key that the devices have.
-func TestRotationsAtTheSameTimeEndOneKey(t *testing.T) {
+// Two rotations would end the key that devices have.
+func TestConcurrentRotationsRotateOnce(t *testing.T) {
 	n, account := newEnrollments(t)
 	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
@@ -246,11 +245,11 @@ func TestRotationsAtTheSameTimeEndOneKey(t *testing.T) {
 	e, err = n.Get(t.Context(), "line4")
 	must(t, err)
 	if after, err := n.Keys(e); err != nil || after[1].Base64() != before[0].Base64() {
-		t.Errorf("the key that devices have is gone (%v)", err)
+		t.Errorf("the key of the devices no longer works (%v)", err)
 	}
 }
 
-func TestRotationGoesOnBesideOtherChanges(t *testing.T) {
+func TestRotationSurvivesConcurrentChanges(t *testing.T) {
 	n, account := newEnrollments(t)
 	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
 	must(t, err)
@@ -265,11 +264,9 @@ func TestRotationGoesOnBesideOtherChanges(t *testing.T) {
 
 func TestLostAnswersChangeNothing(t *testing.T) {
 	n, account := newEnrollments(t)
-	e, err := n.through(t, account, &interposed{method: http.MethodPost, lose: true}).Add(t.Context(), plant("line4"), nil,
-		nil)
-	if err != nil {
-		t.Fatalf("an enrollment that was added: %v", err)
-	}
+	adding := n.through(t, account, &interposed{method: http.MethodPost, lose: true})
+	e, err := adding.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
 	before, err := n.Keys(e)
 	must(t, err)
 	e, err = n.through(t, account, &interposed{method: http.MethodPut, lose: true}).Rotate(t.Context(), "line4")
@@ -279,31 +276,31 @@ func TestLostAnswersChangeNothing(t *testing.T) {
 	}
 }
 
-// A switchboard counts requests, and fails them when told to.
-type switchboard struct {
+// A switchableStorage counts requests, and fails while it is down.
+type switchableStorage struct {
 	requests atomic.Int32
 	down     atomic.Bool
 	answer   func() *http.Response
 }
 
-func (s *switchboard) Do(r *http.Request) (*http.Response, error) {
+func (s *switchableStorage) Do(r *http.Request) (*http.Response, error) {
 	s.requests.Add(1)
 	time.Sleep(10 * time.Millisecond)
 	if s.down.Load() {
-		return nil, errors.New("the line is cut")
+		return nil, errors.New("no connection")
 	}
 	res := s.answer()
 	res.Request = r
 	return res, nil
 }
 
-// watched are enrollments whose storage is a switchboard with one row, line4.
-func watched(t *testing.T) (*Enrollments, *switchboard) {
+// watched returns enrollments in a storage with one row, line4.
+func watched(t *testing.T) (*Enrollments, *switchableStorage) {
 	t.Helper()
 	e := plant("line4")
 	row, err := e.Entity()
 	must(t, err)
-	s := &switchboard{answer: func() *http.Response { return pageOf(t, row) }}
+	s := &switchableStorage{answer: func() *http.Response { return pageOf(t, row) }}
 	c, err := tables.Connect(tables.Config{
 		Account:   tables.Account{Name: "a", Key: "a2V5", Table: "http://127.0.0.1:1/a"},
 		Retry:     policy.RetryOptions{MaxRetries: -1},
@@ -313,7 +310,7 @@ func watched(t *testing.T) (*Enrollments, *switchboard) {
 	return &Enrollments{Table: c.Table("enrollments")}, s
 }
 
-func TestFindSharesAReadThatIsRecent(t *testing.T) {
+func TestFindSharesRecentReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, s := watched(t)
 		var all sync.WaitGroup
@@ -342,12 +339,12 @@ func TestFindSharesAReadThatIsRecent(t *testing.T) {
 	})
 }
 
-func TestFindGoesOnForAWhileWithoutStorage(t *testing.T) {
+func TestFindWorksForAWhileWithoutStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, s := watched(t)
 		s.down.Store(true)
 		if _, err := n.Find(t.Context(), "line4"); err == nil || errors.Is(err, ErrNoEnrollment) {
-			t.Errorf("what was never read is found, or is not there: %v", err)
+			t.Errorf("found without a read, or reported as unknown: %v", err)
 		}
 		s.down.Store(false)
 		time.Sleep(readPause)
@@ -365,7 +362,7 @@ func TestFindGoesOnForAWhileWithoutStorage(t *testing.T) {
 		}
 		time.Sleep(stale)
 		if _, err := n.Find(t.Context(), "line4"); err == nil || errors.Is(err, ErrNoEnrollment) {
-			t.Errorf("what is older than %v is found: %v", stale, err)
+			t.Errorf("found after more than %v: %v", stale, err)
 		}
 		s.down.Store(false)
 		time.Sleep(readPause)
@@ -374,19 +371,19 @@ func TestFindGoesOnForAWhileWithoutStorage(t *testing.T) {
 	})
 }
 
-func TestCallerThatGivesUpSpoilsNoRead(t *testing.T) {
+func TestCallerThatGivesUpDoesNotEndTheRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, _ := watched(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		_, _ = n.Find(ctx, "line4") // whatever it is told
+		_, _ = n.Find(ctx, "line4")
 		if _, err := n.Find(t.Context(), "line4"); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-// pageOf is an answer with one row.
+// pageOf returns a response with one row.
 func pageOf(t *testing.T, e tables.Entity) *http.Response {
 	t.Helper()
 	body := fmt.Sprintf(`{"value":[{"odata.etag":"W/\"1\"","PartitionKey":%q,"RowKey":%q,"Tenant":"contoso",`+

@@ -114,8 +114,9 @@ func (r Registry) add(ctx context.Context, e schema.Enrollment, v Delivery) (sch
 }
 
 // amend applies a delivery to a registered device.
-func (r Registry) amend(ctx context.Context, stored schema.Device, e schema.Enrollment, v Delivery) (schema.Device,
-	Outcome, error) {
+func (r Registry) amend(
+	ctx context.Context, stored schema.Device, e schema.Enrollment, v Delivery,
+) (schema.Device, Outcome, error) {
 	d := stored
 	changed, err := v.amend(&d, e)
 	if err != nil {

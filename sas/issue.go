@@ -62,9 +62,8 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	c.URL = strings.TrimSuffix(cmp.Or(c.URL, c.Account.Table), "/")
 	key, err := base64.StdEncoding.DecodeString(c.Account.Key)
 	if err != nil || len(key) == 0 {
-		return nil, fmt.Errorf("storage account %s: its key is needed to sign tokens: use a connection string with an "+
-			"AccountKey",
-			c.Account.Name)
+		return nil, fmt.Errorf("storage account %s: its key is needed to sign tokens: "+
+			"use a connection string with an AccountKey", c.Account.Name)
 	}
 	scheme, err := protocolOf(c.URL)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"furrow/tables/schema"
 )
 
-func TestPolicyIsReadAfterItsCallersHaveCome(t *testing.T) {
+func TestSharedReadBeginsAfterItsCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s sharedReads
 		var reads, callers atomic.Int64
@@ -34,7 +34,7 @@ func TestPolicyIsReadAfterItsCallersHaveCome(t *testing.T) {
 				case err != nil:
 					t.Error(err)
 				case got.now.Before(came):
-					t.Errorf("who came at %v has a read that began %v before", came, came.Sub(got.now))
+					t.Errorf("a caller at %v got a read that began %v earlier", came, came.Sub(got.now))
 				case time.Since(came) > 20*time.Millisecond:
 					t.Errorf("it took %v", time.Since(came))
 				}
@@ -59,15 +59,15 @@ func TestWaitingForAPolicyEndsWithTheCaller(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := s.get(ctx, "readings", read); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the first says %v", err)
+			t.Errorf("the first caller gets %v", err)
 		}
 		if _, err := s.get(t.Context(), "readings", read); !errors.Is(err, wrong) || errors.Is(err, context.Canceled) {
-			t.Errorf("the second says %v", err)
+			t.Errorf("the second caller gets %v", err)
 		}
 	})
 }
 
-func TestPolicyIsInForceWhenStorageHasHadItForLong(t *testing.T) {
+func TestPolicyIsInForceAfterTheDelay(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	since := func(age time.Duration) schema.Policy {
 		return schema.Policy{ID: "p", Since: tables.TicksOf(now.Add(-age))}
@@ -91,7 +91,7 @@ func TestPolicyIsInForceWhenStorageHasHadItForLong(t *testing.T) {
 	}
 }
 
-func TestCurrentMakesPoliciesWhereThereAreNone(t *testing.T) {
+func TestCurrentCreatesMissingPolicies(t *testing.T) {
 	d := newFixture(t, azuretest.Local(t))
 	d.readings = "another" + d.readings
 	var all sync.WaitGroup
@@ -110,7 +110,7 @@ func TestCurrentMakesPoliciesWhereThereAreNone(t *testing.T) {
 	ids.Range(func(id, _ any) bool {
 		n++
 		if !d.writes(victim, d.sign(victim, id.(string))) {
-			t.Error("its token does not hold")
+			t.Error("its token does not work")
 		}
 		return true
 	})

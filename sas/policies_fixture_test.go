@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,28 +20,28 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A fixture is a fleet on storage of its own, with the devices that the laws of
-// revocation are about, each with every token that it ever got.
+// A fixture is a fleet with the devices of the revocation tests and every token that each of
+// them ever got.
 type fixture struct {
 	t        testing.TB
 	account  azuretest.Account
 	names    schema.Names
 	readings string
-	clean    *Policies // of a process that nothing befalls
+	clean    *Policies // of a process without faults
 	devices  []schema.DeviceID
 	tokens   map[schema.DeviceID][]string
 	first    int // rows written so far
 }
 
-// The devices of a fixture: one to be revoked, another of its cohort, and one of
-// each other cohort.
+// The devices of a fixture: one to revoke, another one of its cohort, and one of each other
+// cohort.
 var (
 	victim    = inCohort(0, 0)
 	neighbour = inCohort(0, 1)
 	strangers = []schema.DeviceID{inCohort(1, 0), inCohort(2, 0), inCohort(3, 0)}
 )
 
-// inCohort is the nth device of a cohort.
+// inCohort returns the nth device of a cohort.
 func inCohort(cohort, n int) schema.DeviceID {
 	for i := 0; ; i++ {
 		if id := schema.DeviceID(fmt.Sprintf("pump-%d", i)); Cohort(id) == cohort {
@@ -51,7 +52,7 @@ func inCohort(cohort, n int) schema.DeviceID {
 	}
 }
 
-// newFixture makes a fixture whose devices are writing. Several may share an account.
+// newFixture returns a fixture whose devices have tokens. Several may share an account.
 func newFixture(t testing.TB, account azuretest.Account) *fixture {
 	t.Helper()
 	names, err := schema.ParseNames(azuretest.Name("d")[:16])
@@ -69,19 +70,19 @@ func newFixture(t testing.TB, account azuretest.Account) *fixture {
 	return d
 }
 
-// process is a process of its own, whose requests go through a transport.
+// process returns the policies as another process uses them, through a transport.
 func (d *fixture) process(through http.RoundTripper) *Policies {
 	d.t.Helper()
 	c, err := tables.Connect(tables.Config{
-		Account: tables.Account{Name: d.account.Name, Key: d.account.Key,
-			Table: d.account.TableURL}, Transport: transporter{through},
-		Retry: policy.RetryOptions{RetryDelay: time.Microsecond, MaxRetryDelay: time.Microsecond},
+		Account:   tables.Account{Name: d.account.Name, Key: d.account.Key, Table: d.account.TableURL},
+		Transport: transporter{through},
+		Retry:     policy.RetryOptions{RetryDelay: time.Microsecond, MaxRetryDelay: time.Microsecond},
 	})
 	must(d.t, err)
 	return &Policies{Client: c, Names: d.names, Log: slog.New(slog.DiscardHandler)}
 }
 
-// A transporter is a RoundTripper as the SDK has it; nil is the usual one.
+// A transporter adapts a RoundTripper to the SDK. Nil means the default transport.
 type transporter struct{ http.RoundTripper }
 
 func (t transporter) Do(req *http.Request) (*http.Response, error) {
@@ -105,54 +106,45 @@ func (d *fixture) device(id schema.DeviceID) schema.Device {
 		Enrollment: "plant1", Status: schema.Active}
 }
 
-// issue gives a device one more token, in the steps of an Issuer.
-func (d *fixture) issue(p *Policies, id schema.DeviceID) error {
-	policy, err := d.readPolicy(p, id)
+// issue returns one more token for a device, in the steps of an Issuer.
+func (d *fixture) issue(ctx context.Context, p *Policies, id schema.DeviceID) (string, error) {
+	policy, err := d.readPolicy(ctx, p, id)
 	if err != nil {
-		return err
+		return "", err
 	}
-	record, err := d.readDevice(p, id)
+	record, err := readActive(ctx, p, id)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := d.writeDevice(p, record); err != nil {
-		return err
-	}
-	d.tokens[id] = append(d.tokens[id], d.sign(id, policy))
-	return nil
+	return d.sign(id, policy), p.registry().replace(ctx, &record)
 }
 
-func (d *fixture) readPolicy(p *Policies, id schema.DeviceID) (string, error) {
-	policy, wait, err := p.Current(d.t.Context(), d.readings, id)
+func (d *fixture) readPolicy(ctx context.Context, p *Policies, id schema.DeviceID) (string, error) {
+	policy, wait, err := p.Current(ctx, d.readings, id)
 	if err == nil && wait > 0 {
 		err = &NotReadyError{After: wait}
 	}
 	return policy, err
 }
 
-func (d *fixture) readDevice(p *Policies, id schema.DeviceID) (schema.Device, error) {
-	record, err := p.registry().Get(d.t.Context(), id)
+func readActive(ctx context.Context, p *Policies, id schema.DeviceID) (schema.Device, error) {
+	record, err := p.registry().Get(ctx, id)
 	if err == nil && record.Status != schema.Active {
 		err = ErrRevoked
 	}
 	return record, err
 }
 
-func (d *fixture) writeDevice(p *Policies, record schema.Device) error {
-	return p.registry().replace(d.t.Context(), &record)
-}
-
 func (d *fixture) sign(id schema.DeviceID, policy string) string {
 	key, err := base64.StdEncoding.DecodeString(d.account.Key)
 	must(d.t, err)
 	token, err := Grant{Table: d.readings, Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: policy,
-		Protocol:       HTTPSAndHTTP,
-		StartPartition: string(id), EndPartition: string(id)}.Sign(d.account.Name, key)
+		Protocol: HTTPSAndHTTP, StartPartition: string(id), EndPartition: string(id)}.Sign(d.account.Name, key)
 	must(d.t, err)
 	return token
 }
 
-// writes tells whether storage takes a row from the device that bears the token.
+// writes reports whether storage accepts a row of the device with the token.
 func (d *fixture) writes(id schema.DeviceID, token string) bool {
 	d.t.Helper()
 	d.first++
@@ -177,7 +169,7 @@ func (d *fixture) puts(id schema.DeviceID, token, row string) bool {
 	return resp.StatusCode == http.StatusNoContent
 }
 
-// status is what the device's record says.
+// status returns the status in the device's record.
 func (d *fixture) status(id schema.DeviceID) schema.Status {
 	d.t.Helper()
 	record, err := d.clean.registry().Get(d.t.Context(), id)
@@ -185,18 +177,13 @@ func (d *fixture) status(id schema.DeviceID) schema.Status {
 	return record.Status
 }
 
-// holds checks the laws: no revoked device writes, with whatever token it ever
-// got, or gets another; every other device writes, with its last token or one more.
-// Of devices that nobody meddles with, every token holds.
-func (d *fixture) holds(when string, meddled ...int) {
+// holds checks that no revoked device can write with any token that it ever got, or get another.
+// Every other device can write: with its last token or, in the moved cohorts, with a new one.
+func (d *fixture) holds(when string, moved ...int) {
 	d.t.Helper()
-	cohorts := map[int]bool{}
-	for _, c := range meddled {
-		cohorts[c] = true
-	}
 	for _, id := range d.devices {
 		if d.status(id) == schema.Revoked {
-			if err := d.issue(d.clean, id); !errors.Is(err, ErrRevoked) {
+			if _, err := d.issue(d.t.Context(), d.clean, id); !errors.Is(err, ErrRevoked) {
 				d.t.Errorf("%s: %s is revoked and asks for a token: %v", when, id, err)
 			}
 			for i, token := range d.tokens[id] {
@@ -210,13 +197,13 @@ func (d *fixture) holds(when string, meddled ...int) {
 		if last := len(old) - 1; last >= 0 && d.writes(id, old[last]) {
 			continue
 		}
-		if !cohorts[Cohort(id)] {
-			d.t.Errorf("%s: %s of another cohort is shut out", when, id)
+		if !slices.Contains(moved, Cohort(id)) {
+			d.t.Errorf("%s: %s of another cohort is locked out", when, id)
 		}
-		if err := d.issue(d.clean, id); err != nil {
-			d.t.Errorf("%s: %s is active and gets no token: %v", when, id, err)
-		} else if !d.writes(id, d.tokens[id][len(old)]) {
-			d.t.Errorf("%s: %s is active and shut out with a new token", when, id)
+		token, err := d.issue(d.t.Context(), d.clean, id)
+		if err != nil || !d.writes(id, token) {
+			d.t.Errorf("%s: %s is active and cannot write with a new token: %v", when, id, err)
 		}
+		d.tokens[id] = append(d.tokens[id], token)
 	}
 }

@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// The vector of Microsoft's "Symmetric key attestation" of IoT Hub DPS.
-func TestDerivedKeysAreThoseOfDPS(t *testing.T) {
+// The example in Microsoft's "Symmetric key attestation" of IoT Hub DPS.
+func TestDerivedKeysEqualThoseOfDPS(t *testing.T) {
 	group, err := ParseKey("8isrFI1sGsIlvvFSSFRiMfCNzv21fjbE/+ah/lSh3lF8e2YG1Te7w1KpZhJFFXJrqYKi9yegxkqIChbqOS9Egw==")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := group.Of("sn-007-888-abc-mac-a1-b2-c3-d4-e5-f6").Base64(); got != "Jsm0lyGpjaVYVP2g3FnmnmG9dI/9qU24wNoykUmermc=" {
+	must(t, err)
+	const want = "Jsm0lyGpjaVYVP2g3FnmnmG9dI/9qU24wNoykUmermc="
+	if got := group.Of("sn-007-888-abc-mac-a1-b2-c3-d4-e5-f6").Base64(); got != want {
 		t.Errorf("the derived key is %s", got)
 	}
 }
 
-func TestKeysAreReadBackAndNeverShown(t *testing.T) {
+func TestKeysAreParsedAndNeverPrinted(t *testing.T) {
 	k := NewKey()
 	if again, err := ParseKey(k.Base64()); err != nil || string(again) != string(k) || string(k) == string(NewKey()) {
 		t.Errorf("%v", err)
@@ -36,7 +35,7 @@ func TestKeysAreReadBackAndNeverShown(t *testing.T) {
 	}
 }
 
-func TestProofHoldsForItsKeyUntilItsExpiry(t *testing.T) {
+func TestProofIsValidForItsKeyUntilItsExpiry(t *testing.T) {
 	now := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
 	key, old, other := NewKey().Of("pump-7"), NewKey().Of("pump-7"), NewKey().Of("pump-7")
 	p, err := ParseProof(old.Prove("furrow/registrations/pump 7", now.Add(time.Minute)) + "&skn=registration")
@@ -73,7 +72,7 @@ func TestProofHoldsForItsKeyUntilItsExpiry(t *testing.T) {
 }
 
 // Clients of other languages escape a slash as %2f, or not at all.
-func TestProofHoldsHoweverItsResourceIsEscaped(t *testing.T) {
+func TestProofIsValidHoweverItsResourceIsEscaped(t *testing.T) {
 	key := NewKey()
 	for _, sr := range []string{"furrow%2Fpump-7", "furrow%2fpump-7", "furrow/pump-7"} {
 		sig := url.QueryEscape(base64.StdEncoding.EncodeToString(key.sign(sr + "\n2000000000")))
@@ -84,24 +83,22 @@ func TestProofHoldsHoweverItsResourceIsEscaped(t *testing.T) {
 	}
 }
 
-func TestAlteredProofDoesNotHold(t *testing.T) {
+func TestAlteredProofIsInvalid(t *testing.T) {
 	key := NewKey()
 	good := key.Prove("a", time.Unix(2e9, 0))
 	for _, header := range []string{strings.Replace(good, "sr=a", "sr=b", 1), strings.Replace(good, "se=2", "se=3", 1)} {
 		if p, err := ParseProof(header); err != nil || !errors.Is(p.Verify(time.Unix(1, 0), key), ErrProofWrong) {
-			t.Errorf("%s holds, or cannot be read: %v", header, err)
+			t.Errorf("%s is valid, or cannot be parsed: %v", header, err)
 		}
 	}
 }
 
-func TestWhatIsNoProofIsRefused(t *testing.T) {
+func TestMalformedProofsAreRefused(t *testing.T) {
 	good := NewKey().Prove("r", time.Unix(2e9, 0))
-	for _, header := range []string{"", "Bearer x", proofScheme, "SharedAccessSignature sr=r", good + "&se=1", good +
-		"&sr=r",
-		strings.Replace(good, "se=", "se=x", 1), strings.Replace(good, "sig=", "sig=%", 1),
-		strings.Replace(good, "sr=r", "sr=", 1),
-		strings.Replace(good, "se=2", "se=-2", 1), strings.Replace(good, "se=2", "se=99999999999", 1), good + "&x=" +
-			strings.Repeat("y", maxProof)} {
+	replace := func(old, with string) string { return strings.Replace(good, old, with, 1) }
+	for _, header := range []string{"", "Bearer x", proofScheme, "SharedAccessSignature sr=r", good + "&se=1",
+		good + "&sr=r", replace("se=", "se=x"), replace("sig=", "sig=%"), replace("sr=r", "sr="), replace("se=2", "se=-2"),
+		replace("se=2", "se=99999999999"), good + "&x=" + strings.Repeat("y", maxProof)} {
 		if p, err := ParseProof(header); !errors.Is(err, ErrProof) {
 			t.Errorf("%.80q is %+v, %v", header, p, err)
 		}
@@ -118,12 +115,12 @@ func FuzzProof(f *testing.F) {
 			return
 		}
 		if err := p.Verify(time.Unix(0, 0), NewKey()); !errors.Is(err, ErrProofWrong) {
-			t.Errorf("%q holds for a key that was just made: %v", header, err)
+			t.Errorf("%q is valid for a new key: %v", header, err)
 		}
 		again, err := ParseProof(key.Prove(p.Resource, p.Expiry))
 		if err != nil || again.Resource != p.Resource || !again.Expiry.Equal(p.Expiry) ||
 			again.Verify(p.Expiry.Add(-time.Second), key) != nil {
-			t.Errorf("%q is proved anew as %+v, %v", header, again, err)
+			t.Errorf("%q is proved again as %+v, %v", header, again, err)
 		}
 	})
 }

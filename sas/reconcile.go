@@ -181,10 +181,8 @@ func pause(ctx context.Context, failures int) error {
 	if failures == 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(rand.N(min(5*time.Millisecond<<min(failures, 8), time.Second)))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(rand.N(min(5*time.Millisecond<<min(failures, 8), time.Second))):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

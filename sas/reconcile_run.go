@@ -3,6 +3,7 @@ package sas
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -75,7 +76,7 @@ func (p *Policies) round(ctx context.Context) {
 		if err == nil {
 			now.add(s, time.Now())
 			for device, wrong := range s.unmarked {
-				err = errors.Join(err, &unmarkedError{device, wrong})
+				err = errors.Join(err, fmt.Errorf("device %s: %w", device, wrong))
 			}
 		}
 		p.report(ctx, readings, err, &now)
@@ -186,12 +187,3 @@ func (p *Policies) report(ctx context.Context, table string, err error, c *Polic
 	}
 	w.trouble = text
 }
-
-// An unmarkedError is why a change of a device is not completed.
-type unmarkedError struct {
-	device schema.DeviceID
-	err    error
-}
-
-func (e *unmarkedError) Error() string { return "device " + string(e.device) + ": " + e.err.Error() }
-func (e *unmarkedError) Unwrap() error { return e.err }

@@ -19,18 +19,18 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A shelf is storage for tests of time: it holds one record of policies and the
-// table's list, and answers at once, without a network.
-type shelf struct {
+// A fakeStorage holds one record of policies and the table's list. It answers at once, without a
+// network, so that tests can run in a synctest bubble.
+type fakeStorage struct {
 	mu      sync.Mutex
-	record  string // as JSON; empty where there is none
+	record  string // as JSON
 	version int
 	list    string // as XML
 	lists   int    // how often the list was read
 	down    bool
 }
 
-func (s *shelf) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (s *fakeStorage) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
@@ -60,7 +60,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *fakeStorage) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	if req.Body == nil {
 		req.Body = http.NoBody
@@ -71,8 +71,8 @@ func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// put changes the record as another process does.
-func (s *shelf) put(t *testing.T, p *Policies, change func(*schema.Policies)) {
+// put changes the record as another process would.
+func (s *fakeStorage) put(t *testing.T, p *Policies, change func(*schema.Policies)) {
 	t.Helper()
 	record, _, err := p.read(t.Context(), "readings")
 	must(t, err)
@@ -80,11 +80,11 @@ func (s *shelf) put(t *testing.T, p *Policies, change func(*schema.Policies)) {
 	must(t, p.swap(t.Context(), record))
 }
 
-// onShelf has policies with one change that is done, and Run running.
-func onShelf(t *testing.T, test func(t *testing.T, s *shelf, p *Policies)) {
+// withFakeStorage runs a test while Run manages policies with one completed change.
+func withFakeStorage(t *testing.T, test func(t *testing.T, s *fakeStorage, p *Policies)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{list: "<SignedIdentifiers/>"}
+		s := &fakeStorage{list: "<SignedIdentifiers/>"}
 		c, err := tables.Connect(tables.Config{
 			Account:   tables.Account{Name: "acme", Key: "a2V5", Table: "https://acme.table.core.windows.net"},
 			Transport: transporter{s},
@@ -114,7 +114,7 @@ func onShelf(t *testing.T, test func(t *testing.T, s *shelf, p *Policies)) {
 	})
 }
 
-// openChanges are how many the record has.
+// openChanges returns how many changes the record has.
 func openChanges(t *testing.T, p *Policies) int {
 	t.Helper()
 	record, _, err := p.read(t.Context(), "readings")
@@ -123,7 +123,7 @@ func openChanges(t *testing.T, p *Policies) int {
 }
 
 func TestRunComparesEveryFewSeconds(t *testing.T) {
-	onShelf(t, func(t *testing.T, s *shelf, _ *Policies) {
+	withFakeStorage(t, func(t *testing.T, s *fakeStorage, _ *Policies) {
 		s.mu.Lock()
 		s.lists = 0
 		s.mu.Unlock()
@@ -136,8 +136,8 @@ func TestRunComparesEveryFewSeconds(t *testing.T) {
 	})
 }
 
-func TestChangeIsClosedWhenRecordAndListHaveAgreedForAMinute(t *testing.T) {
-	onShelf(t, func(t *testing.T, s *shelf, p *Policies) {
+func TestChangeIsClosedAfterAMinuteOfAgreement(t *testing.T) {
+	withFakeStorage(t, func(t *testing.T, s *fakeStorage, p *Policies) {
 		if c := p.Counts(); c != (PolicyCounts{Tables: 1, Open: 1, Repairs: 1}) {
 			t.Errorf("after the first round: %+v", c)
 		}
@@ -152,19 +152,19 @@ func TestChangeIsClosedWhenRecordAndListHaveAgreedForAMinute(t *testing.T) {
 	})
 }
 
-func TestDriftIsMendedAndTheMinuteBeginsAnew(t *testing.T) {
-	for what, drift := range map[string]func(s *shelf, p *Policies){
-		"an old list": func(s *shelf, _ *Policies) { s.list = "<SignedIdentifiers/>" },
-		"an old policy in the place of another": func(s *shelf, _ *Policies) {
+func TestDriftIsRepairedAndTheMinuteStartsAgain(t *testing.T) {
+	for what, drift := range map[string]func(s *fakeStorage, p *Policies){
+		"an old list": func(s *fakeStorage, _ *Policies) { s.list = "<SignedIdentifiers/>" },
+		"an old policy instead of another": func(s *fakeStorage, _ *Policies) {
 			s.list = s.list[:strings.LastIndex(s.list, "<SignedIdentifier>")] +
 				"<SignedIdentifier><Id>old</Id><AccessPolicy></AccessPolicy></SignedIdentifier></SignedIdentifiers>"
 		},
-		"an expiry": func(s *shelf, _ *Policies) {
+		"an expiry": func(s *fakeStorage, _ *Policies) {
 			s.list = strings.Replace(s.list, "<AccessPolicy>", "<AccessPolicy><Expiry>2026-01-01T00:00:00Z</Expiry>", 1)
 		},
 		"a change of the record": nil,
 	} {
-		onShelf(t, func(t *testing.T, s *shelf, p *Policies) {
+		withFakeStorage(t, func(t *testing.T, s *fakeStorage, p *Policies) {
 			s.mu.Lock()
 			right := s.list
 			s.mu.Unlock()
@@ -181,7 +181,7 @@ func TestDriftIsMendedAndTheMinuteBeginsAnew(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			s.mu.Lock()
 			if s.list != right {
-				t.Errorf("%s is not mended: %s", what, s.list)
+				t.Errorf("%s is not repaired: %s", what, s.list)
 			}
 			s.mu.Unlock()
 			time.Sleep(45 * time.Second)
@@ -192,17 +192,16 @@ func TestDriftIsMendedAndTheMinuteBeginsAnew(t *testing.T) {
 			if openChanges(t, p) != 0 {
 				t.Errorf("%s: the change is open after more than a minute", what)
 			}
-			if mends := p.Counts().Repairs; (mends == 2) != (drift != nil) {
-				t.Errorf("%s: %d mends", what, mends)
+			if n := p.Counts().Repairs; (n == 2) != (drift != nil) {
+				t.Errorf("%s: %d repairs", what, n)
 			}
 		})
 	}
 }
 
-// TestLostPolicyIsWaitedForAnew: a policy that storage did not have for a while is
-// as young as one that is new.
-func TestLostPolicyIsWaitedForAnew(t *testing.T) {
-	onShelf(t, func(t *testing.T, s *shelf, p *Policies) {
+// A policy that was missing from storage for a while counts as new.
+func TestLostPolicyHasToWaitAgain(t *testing.T) {
+	withFakeStorage(t, func(t *testing.T, s *fakeStorage, p *Policies) {
 		p.Delay = 30 * time.Second
 		time.Sleep(10 * time.Minute)
 		if _, wait, err := p.Current(t.Context(), "readings", victim); wait != 0 || err != nil {
@@ -222,7 +221,7 @@ func TestLostPolicyIsWaitedForAnew(t *testing.T) {
 }
 
 func TestRunOutlivesAnOutage(t *testing.T) {
-	onShelf(t, func(t *testing.T, s *shelf, p *Policies) {
+	withFakeStorage(t, func(t *testing.T, s *fakeStorage, p *Policies) {
 		s.mu.Lock()
 		s.down = true
 		s.mu.Unlock()

@@ -125,8 +125,9 @@ const tries = 10
 
 // Update changes the record of a device and returns the stored result. It may call change
 // several times, and stops at its first error.
-func (r Registry) Update(ctx context.Context, id schema.DeviceID, change func(*schema.Device) error) (d schema.Device,
-	err error) {
+func (r Registry) Update(
+	ctx context.Context, id schema.DeviceID, change func(*schema.Device) error,
+) (d schema.Device, err error) {
 	for range tries {
 		if d, err = r.Get(ctx, id); err != nil {
 			return d, err

@@ -18,17 +18,11 @@ import (
 func (y *fixture) member(device schema.DeviceID) schema.Member {
 	y.t.Helper()
 	d, err := y.registry.Get(y.t.Context(), device)
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	must(y.t, err)
 	row, err := y.registry.Fleet.Get(y.t.Context(), d.Month.String(), string(d.Member().Key()))
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	must(y.t, err)
 	m, err := schema.MemberOf(row)
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	must(y.t, err)
 	if !m.Agrees(d.Member()) {
 		y.t.Errorf("the fleet row is %+v, and the record %+v", m, d)
 	}
@@ -81,23 +75,17 @@ func TestInterruptedChangeIsCompleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for n := range 6 {
 				y := newFixture(t, nil)
-				if _, err := y.registry.Register(t.Context(), sas.FirstContact("pump-7", y.enrollment, time.Now())); err != nil {
-					t.Fatal(err)
-				}
+				_, err := y.registry.Register(t.Context(), sas.FirstContact("pump-7", y.enrollment, time.Now()))
+				must(t, err)
 				ctx, kill := context.WithCancel(t.Context())
 				broken := &faults.Transport{Plan: faults.Script{n: faults.Cut}}
-				client := y.connect(killer{broken, kill})
-				dying := sas.Registry{
-					Devices: client.Table(y.registry.Devices.Name), Fleet: client.Table(y.registry.Fleet.Name),
-				}
+				dying := y.registryOf(y.connect(killer{broken, kill}))
 				change := func(d *schema.Device) error { d.Site = "moved"; return nil }
-				_, err := dying.Change(ctx, "pump-7", change)
+				_, err = dying.Change(ctx, "pump-7", change)
 				if kill(); err != nil && len(broken.Injected()) == 0 {
 					t.Fatal(err)
 				}
-				if err := repair(y, change); err != nil {
-					t.Fatal(err)
-				}
+				must(t, repair(y, change))
 				y.member("pump-7") // agrees with the record
 			}
 		})

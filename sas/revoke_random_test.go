@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,44 +20,44 @@ import (
 )
 
 var (
-	seeds = flag.Int("sas.seeds", 20, "how many random schedules of revocations are tried")
-	seed  = flag.Uint64("sas.seed", 0, "the schedule to try; zero means random ones")
+	seeds = flag.Int("sas.seeds", 20, "Number of random schedules of revocations")
+	seed  = flag.Uint64("sas.seed", 0, "Schedule to repeat; zero: random schedules")
 )
 
-// A interleaving lets the requests of many actors through one at a time, in an order drawn
-// from a seed. Requests to set a table's policies may stay on their way until
-// long after their sender has given up; senders may die.
-type interleaving struct {
+// A schedule executes the requests of many actors one at a time, in an order drawn from a seed.
+// A request to set a table's policies may be delayed until long after its sender has given up,
+// and senders may die.
+type schedule struct {
 	random *rand.Rand
-	ready  chan *request // requests that wait to be let through; nil: an actor has ended
+	ready  chan *request // requests that wait; nil: an actor has ended
 	actors int
 	late   []*http.Request
 	trace  []string
 }
 
+// A request waits for its fate, and closes done when it has met it.
 type request struct {
-	actor string
-	what  string
-	let   chan expectation
-	back  chan struct{}
+	actor, what string
+	fate        chan fate
+	done        chan struct{}
 }
 
-type expectation uint8
+type fate string
 
 const (
-	pass expectation = iota
-	lost             // done, and the answer is lost
-	held             // to be done much later, and the answer is lost
-	dies             // not done, and its sender ends
+	pass fate = "pass"
+	lost fate = "answer lost"
+	held fate = "delayed and answer lost"
+	dies fate = "not executed and sender dies"
 )
 
-// An actor is a process on a interleaving.
+// An actor is the transport of a process.
 type actor struct {
-	interleaving *interleaving
-	name         string
-	mu           sync.Mutex // one request at a time
-	end          context.CancelFunc
-	dead         bool
+	schedule *schedule
+	name     string
+	mu       sync.Mutex // one request at a time
+	end      context.CancelFunc
+	dead     bool
 }
 
 func (a *actor) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -67,13 +66,13 @@ func (a *actor) RoundTrip(req *http.Request) (*http.Response, error) {
 	if a.dead {
 		return nil, syscall.ECONNRESET
 	}
-	r := &request{a.name, req.Method + " " + req.URL.Path + " " + req.URL.Query().Get("comp"), make(chan expectation),
+	r := &request{a.name, req.Method + " " + req.URL.Path + " " + req.URL.Query().Get("comp"), make(chan fate),
 		make(chan struct{})}
-	a.interleaving.ready <- r
-	defer func() { close(r.back) }()
-	switch v := <-r.let; v {
+	a.schedule.ready <- r
+	defer func() { close(r.done) }()
+	switch <-r.fate {
 	case held:
-		a.interleaving.late = append(a.interleaving.late, again(req))
+		a.schedule.late = append(a.schedule.late, again(req))
 		return nil, syscall.ECONNRESET
 	case dies:
 		a.dead = true
@@ -85,7 +84,7 @@ func (a *actor) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// answerLost does a request whose sender does not hear of it, and what that hears.
+// answerLost sends a request and returns the error that its sender gets instead of the answer.
 func answerLost(req *http.Request) error {
 	resp, err := http.DefaultTransport.RoundTrip(again(req))
 	if err == nil {
@@ -94,7 +93,7 @@ func answerLost(req *http.Request) error {
 	return syscall.ECONNRESET
 }
 
-// again is a request that can be sent after its sender has forgotten it.
+// again returns a copy of a request that can be sent later.
 func again(req *http.Request) *http.Request {
 	later := req.Clone(context.Background())
 	if req.Body != nil {
@@ -104,21 +103,21 @@ func again(req *http.Request) *http.Request {
 	return later
 }
 
-// act starts an actor, whose deed ends with it.
-func (s *interleaving) act(t *testing.T, d *fixture, name string, deed func(ctx context.Context, p *Policies)) {
+// act starts an actor that runs an operation.
+func (s *schedule) act(t *testing.T, d *fixture, name string, operation func(ctx context.Context, p *Policies)) {
 	ctx, cancel := context.WithCancel(t.Context())
-	a := &actor{interleaving: s, name: name, end: cancel}
+	a := &actor{schedule: s, name: name, end: cancel}
 	p := d.process(a)
 	s.actors++
 	go func() {
 		defer cancel()
-		deed(ctx, p)
+		operation(ctx, p)
 		s.ready <- nil
 	}()
 }
 
-// play lets requests through until every actor has ended and nothing is on its way.
-func (s *interleaving) play(t *testing.T) {
+// play executes requests until every actor has ended and no request is delayed.
+func (s *schedule) play(t *testing.T) {
 	var waiting []*request
 	for s.actors > 0 || len(s.late) > 0 {
 		for len(waiting) < s.actors {
@@ -140,21 +139,21 @@ func (s *interleaving) play(t *testing.T) {
 		if len(waiting) == 0 {
 			continue
 		}
-		// In an order that does not depend on who came first.
+		// The order must not depend on arrival.
 		slices.SortFunc(waiting, func(a, b *request) int { return strings.Compare(a.actor, b.actor) })
 		i := s.random.IntN(len(waiting))
 		r := waiting[i]
 		waiting = append(waiting[:i], waiting[i+1:]...)
-		v := s.draw(r)
-		s.trace = append(s.trace, fmt.Sprintf("%s: %s: %v", r.actor, r.what, v))
-		r.let <- v
-		<-r.back
+		f := s.draw(r)
+		s.trace = append(s.trace, fmt.Sprintf("%s: %s: %s", r.actor, r.what, f))
+		r.fate <- f
+		<-r.done
 	}
 }
 
-func (s *interleaving) draw(r *request) expectation {
+func (s *schedule) draw(r *request) fate {
 	n := s.random.IntN(100)
-	switch setting := r.what[:3] == "PUT" && r.what[len(r.what)-3:] == "acl"; {
+	switch setting := strings.HasPrefix(r.what, "PUT") && strings.HasSuffix(r.what, "acl"); {
 	case setting && n < 25:
 		return held
 	case n < 5:
@@ -165,26 +164,27 @@ func (s *interleaving) draw(r *request) expectation {
 	return pass
 }
 
-// TestAnyScheduleEndsWithTheLaws lets revocations, restorations, issuances and
-// rounds of several processes run into each other at random.
-func TestAnyScheduleEndsWithTheLaws(t *testing.T) {
+// Revocations, restorations, issuances and rounds of several processes interleave at random.
+func TestRandomSchedulesOfRevocations(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
 	for range *seeds {
 		seed := cmp.Or(*seed, rand.Uint64())
-		s := &interleaving{random: rand.New(rand.NewPCG(seed, 0)), ready: make(chan *request)}
+		s := &schedule{random: rand.New(rand.NewPCG(seed, 0)), ready: make(chan *request)}
 		d := newFixture(t, account)
 		var mu sync.Mutex
 		got := map[schema.DeviceID][]string{}
 		for i := range 3 + s.random.IntN(3) {
-			deed := []string{"revoke", "revoke", "restore", "revoke neighbour", "revoke stranger", "run",
+			operation := []string{"revoke", "revoke", "restore", "revoke neighbour", "revoke stranger", "run",
 				"ensure"}[s.random.IntN(7)]
-			s.act(t, d, fmt.Sprint(deed, " ", i), func(ctx context.Context, p *Policies) { _ = deeds[deed](ctx, p, d) })
+			s.act(t, d, fmt.Sprint(operation, " ", i), func(ctx context.Context, p *Policies) {
+				_ = operations[operation](ctx, p, d)
+			})
 		}
 		for n, id := range []schema.DeviceID{victim, victim, neighbour} {
 			s.act(t, d, fmt.Sprint("issue ", n, " ", id), func(ctx context.Context, p *Policies) {
 				for range 3 {
-					if token, err := d.ask(ctx, p, id); err == nil {
+					if token, err := d.issue(ctx, p, id); err == nil {
 						mu.Lock()
 						got[id] = append(got[id], token)
 						mu.Unlock()
@@ -205,27 +205,4 @@ func TestAnyScheduleEndsWithTheLaws(t *testing.T) {
 			t.Fatalf("seed %d", seed)
 		}
 	}
-}
-
-// ask is issue, by another process. A write whose answer was lost may have been done,
-// and then the device has no token of it.
-func (d *fixture) ask(ctx context.Context, p *Policies, id schema.DeviceID) (string, error) {
-	policy, wait, err := p.Current(ctx, d.readings, id)
-	if err == nil && wait > 0 {
-		err = &NotReadyError{After: wait}
-	}
-	if err != nil {
-		return "", err
-	}
-	record, err := p.registry().Get(ctx, id)
-	if err == nil && record.Status != schema.Active {
-		err = ErrRevoked
-	}
-	if err != nil {
-		return "", err
-	}
-	if err := p.registry().replace(ctx, &record); err != nil {
-		return "", errors.Join(err)
-	}
-	return d.sign(id, policy), nil
 }

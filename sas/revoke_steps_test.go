@@ -15,11 +15,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// steps does something before each request that it carries.
+// steps is a transport that calls before with the number of each request.
 type steps struct {
 	n      atomic.Int64
 	before func(n int)
-	writes []int // which requests were no reads
+	writes []int // numbers of the requests that were not reads
 }
 
 func (s *steps) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -31,10 +31,9 @@ func (s *steps) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(req)
 }
 
-// TestRevocationDuringAnIssuance puts the steps of an issuance between the requests
-// of a revocation in every order. Where it reads the device is tried at both ends:
-// right after it read the policy, and right before it writes the device. Reading
-// the policy between two reads of the revocation is the same before both.
+// The steps of an issuance run between the requests of a revocation in every order. The device's
+// record is read either right after the policy or right before the record is written. Reading the
+// policy between two reads of the revocation equals reading it before both.
 func TestRevocationDuringAnIssuance(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
@@ -44,10 +43,10 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 		var record schema.Device
 		var policy string
 		var err error
-		readDevice := func() { record, err = d.readDevice(d.clean, victim) }
+		readDevice := func() { record, err = readActive(t.Context(), d.clean, victim) }
 		through := &steps{before: func(n int) {
 			if n == readAt {
-				if policy, err = d.readPolicy(d.clean, victim); err == nil && early {
+				if policy, err = d.readPolicy(t.Context(), d.clean, victim); err == nil && early {
 					readDevice()
 				}
 			}
@@ -55,13 +54,13 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 				readDevice()
 			}
 			if n == writeAt && err == nil {
-				if err = d.writeDevice(d.clean, record); err == nil {
+				if err = d.clean.registry().replace(t.Context(), &record); err == nil {
 					d.tokens[victim] = append(d.tokens[victim], d.sign(victim, policy))
 				}
 			}
 			for _, id := range strangers {
 				if readAt < 0 && !d.writes(id, d.tokens[id][0]) {
-					t.Errorf("%s of another cohort is shut out before request %d", id, n)
+					t.Errorf("%s of another cohort is locked out before request %d", id, n)
 				}
 			}
 		}}
@@ -89,35 +88,32 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 		}
 	}
 	if len(alone.writes) < 5 || issued < requests || refused < requests {
-		t.Errorf("%d tokens issued and %d refused amid %d requests: the orders were not tried", issued, refused, requests)
+		t.Errorf("%d tokens issued and %d refused during %d requests: not all orders were tried", issued, refused, requests)
 	}
 }
 
-// deeds are what processes do to a fixture.
-var deeds = map[string]func(ctx context.Context, p *Policies, d *fixture) error{
-	"nothing": func(context.Context, *Policies, *fixture) error { return nil },
-	"revoke": func(ctx context.Context, p *Policies, d *fixture) error {
-		return p.Revoke(ctx, d.device(victim), false)
+// operations are what processes do to a fixture.
+var operations = map[string]func(ctx context.Context, p *Policies, d *fixture) error{
+	"nothing":          func(context.Context, *Policies, *fixture) error { return nil },
+	"revoke":           revoke(victim, false),
+	"revoke at expiry": revoke(victim, true),
+	"revoke neighbour": revoke(neighbour, false),
+	"revoke stranger":  revoke(strangers[0], false),
+	"ensure":           func(ctx context.Context, p *Policies, d *fixture) error { return p.Ensure(ctx, d.readings) },
+	"run":              func(ctx context.Context, p *Policies, d *fixture) error { p.round(ctx); return nil },
+	"restore": func(ctx context.Context, p *Policies, d *fixture) error {
+		return p.Restore(ctx, d.device(victim))
 	},
-	"revoke at expiry": func(ctx context.Context, p *Policies, d *fixture) error {
-		return p.Revoke(ctx, d.device(victim),
-			true)
-	},
-	"revoke neighbour": func(ctx context.Context, p *Policies, d *fixture) error {
-		return p.Revoke(ctx, d.device(neighbour), false)
-	},
-	"revoke stranger": func(ctx context.Context, p *Policies, d *fixture) error {
-		return p.Revoke(ctx, d.device(strangers[0]), false)
-	},
-	"restore": func(ctx context.Context, p *Policies, d *fixture) error { return p.Restore(ctx, d.device(victim)) },
-	"ensure":  func(ctx context.Context, p *Policies, d *fixture) error { return p.Ensure(ctx, d.readings) },
-	"run":     func(ctx context.Context, p *Policies, d *fixture) error { p.round(ctx); return nil },
 }
 
-// becomes is what the victim is after a deed.
+func revoke(id schema.DeviceID, atExpiry bool) func(ctx context.Context, p *Policies, d *fixture) error {
+	return func(ctx context.Context, p *Policies, d *fixture) error { return p.Revoke(ctx, d.device(id), atExpiry) }
+}
+
+// becomes is the status of the victim after a operation.
 var becomes = map[string]schema.Status{"revoke": schema.Revoked, "restore": schema.Active}
 
-// heal is what another process does that runs, and must be enough.
+// heal runs one round in another process, which has to complete everything.
 func (d *fixture) heal() {
 	d.t.Helper()
 	p := d.process(nil)
@@ -127,7 +123,7 @@ func (d *fixture) heal() {
 	}
 }
 
-// crash ends the process at one of its requests: before it is sent, or after it is done.
+// crash ends the process at one of its requests: before it is sent, or after storage executed it.
 type crash struct {
 	steps
 	at   int
@@ -146,8 +142,7 @@ func (c *crash) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, syscall.ECONNRESET
 }
 
-// TestCrashAtAnyStepIsHealedByAnotherProcess: after each deed, and one before it
-// that may be in its way.
+// Each operation follows an earlier one that may conflict with it.
 func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
@@ -156,10 +151,10 @@ func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 		for _, done := range []bool{false, true} {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)
-				must(t, deeds[of[0]](t.Context(), d.clean, d))
+				must(t, operations[of[0]](t.Context(), d.clean, d))
 				ctx, cancel := context.WithCancel(t.Context())
 				through := &crash{at: at, done: done, end: cancel}
-				err := deeds[of[1]](ctx, d.process(through), d)
+				err := operations[of[1]](ctx, d.process(through), d)
 				cancel()
 				if int(through.n.Load()) <= at {
 					must(t, err)
@@ -168,11 +163,11 @@ func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 				when := fmt.Sprintf("%s, then %s with a crash at request %d (done: %v)", of[0], of[1], at, done)
 				d.heal()
 				if of[0] != "revoke at expiry" && of[1] != "revoke at expiry" {
-					d.holds(when, 0, meddled(of[1]))
+					d.holds(when, 0, moves(of[1]))
 				}
-				must(t, deeds[of[1]](t.Context(), d.clean, d)) // again, by who asked for it
+				must(t, operations[of[1]](t.Context(), d.clean, d)) // again, by the same caller
 				if of[1] != "revoke at expiry" {
-					d.holds(when+", and again", 0, meddled(of[1]))
+					d.holds(when+", and again", 0, moves(of[1]))
 				}
 			}
 		}
@@ -185,7 +180,7 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		for at, last := 0, false; !last; at++ {
 			d := newFixture(t, account)
-			d.readings = azuretest.Name("other") // of which there is nothing
+			d.readings = azuretest.Name("other") // which does not exist
 			ctx, cancel := context.WithCancel(t.Context())
 			through := &crash{at: at, done: done, end: cancel}
 			err := d.process(through).Ensure(ctx, d.readings)
@@ -200,7 +195,7 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 			}
 			d.clean.round(t.Context())
 			if !d.writes(victim, d.sign(victim, policy)) {
-				t.Errorf("crash at request %d (done: %v): no token holds", at, done)
+				t.Errorf("crash at request %d (done: %v): the token does not work", at, done)
 			}
 			if _, wait, err = d.clean.Current(t.Context(), d.readings, victim); wait > 0 || err != nil {
 				t.Errorf("crash at request %d (done: %v): wait %v, %v", at, done, wait, err)
@@ -209,31 +204,30 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 	}
 }
 
-// meddled is another cohort whose devices a deed touches.
-func meddled(deed string) int {
-	if deed == "revoke stranger" {
+// moves returns a cohort that a operation moves to another policy.
+func moves(operation string) int {
+	if operation == "revoke stranger" {
 		return Cohort(strangers[0])
 	}
 	return 0
 }
 
-// TestDeedsHoldWhateverStorageAnswers tries, at every request, the faults that leave
-// open what was done.
-func TestDeedsHoldWhateverStorageAnswers(t *testing.T) {
+// Each request has each fault after which the caller cannot know whether it was executed.
+func TestOperationsSucceedDespiteAmbiguousAnswers(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
-	for _, deed := range []string{"revoke", "restore"} {
+	for _, operation := range []string{"revoke", "restore"} {
 		for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone} {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)
-				if deed == "restore" {
-					must(t, deeds["revoke"](t.Context(), d.clean, d))
+				if operation == "restore" {
+					must(t, operations["revoke"](t.Context(), d.clean, d))
 				}
 				through := &faults.Transport{Plan: faults.Script{at: fault}}
-				must(t, deeds[deed](t.Context(), d.process(through), d))
-				d.holds(fmt.Sprintf("%s, %s at request %d", deed, fault, at), 0)
-				if d.status(victim) != becomes[deed] {
-					t.Errorf("%s, %s at request %d: the device is %s", deed, fault, at, d.status(victim))
+				must(t, operations[operation](t.Context(), d.process(through), d))
+				d.holds(fmt.Sprintf("%s, %s at request %d", operation, fault, at), 0)
+				if d.status(victim) != becomes[operation] {
+					t.Errorf("%s, %s at request %d: the device is %s", operation, fault, at, d.status(victim))
 				}
 				if len(through.Injected()) == 0 {
 					break
@@ -243,8 +237,8 @@ func TestDeedsHoldWhateverStorageAnswers(t *testing.T) {
 	}
 }
 
-// TestDeedsOfTwoProcessesCross does one deed whole before each request of another.
-func TestDeedsOfTwoProcessesCross(t *testing.T) {
+// One process does a whole operation before each request of another.
+func TestOperationsOfTwoProcessesInterleave(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
 	for outer, all := range map[string][]string{
@@ -260,19 +254,19 @@ func TestDeedsOfTwoProcessesCross(t *testing.T) {
 				}
 				through := &steps{before: func(n int) {
 					if n == at {
-						must(t, deeds[inner](t.Context(), d.clean, d))
+						must(t, operations[inner](t.Context(), d.clean, d))
 					}
 				}}
-				err := deeds[outer](t.Context(), d.process(through), d)
+				err := operations[outer](t.Context(), d.process(through), d)
 				opposite := outer == "revoke" && inner == "restore" || outer == "restore" && inner == "revoke"
 				when := fmt.Sprintf("%s, and %s before its request %d", outer, inner, at)
 				if err != nil && !(opposite && errors.Is(err, ErrOvertaken)) {
 					t.Errorf("%s: %v", when, err)
 				}
 				if want := becomes[outer]; err == nil && want != "" && d.status(victim) != want {
-					t.Errorf("%s: all is said to be well, and the device is %s", when, d.status(victim))
+					t.Errorf("%s: no error, but the device is %s", when, d.status(victim))
 				}
-				d.holds(when, 0, meddled(inner))
+				d.holds(when, 0, moves(inner))
 				if int(through.n.Load()) <= at {
 					break
 				}

@@ -9,8 +9,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"furrow/tables/schema"
 	"strings"
+
+	"furrow/tables/schema"
 )
 
 // A SealingKey encrypts the keys of enrollments, so that access to the tables is not enough to
@@ -42,9 +43,8 @@ func ParseSealingKey(text string) (SealingKey, error) {
 		return SealingKey{}, errors.New("the master key is not in base64; copy all of it, with the = signs at its end")
 	}
 	if len(secret) < minSealingKey {
-		return SealingKey{}, fmt.Errorf("the master key has %d bytes, and at least %d are needed: openssl rand -base64 %d "+
-			"generates one",
-			len(secret), minSealingKey, minSealingKey)
+		return SealingKey{}, fmt.Errorf("the master key has %d bytes, and at least %d are needed: "+
+			"openssl rand -base64 %d generates one", len(secret), minSealingKey, minSealingKey)
 	}
 	return SealingKey{secret}, nil
 }

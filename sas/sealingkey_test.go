@@ -12,9 +12,7 @@ import (
 func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 	m, k := NewSealingKey(), NewKey()
 	sealed, err := m.Seal(k, "line4", Primary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := m.Open(sealed, "line4", Primary); err != nil || !bytes.Equal(got, k) {
 		t.Errorf("it opens as %q, %v", got, err)
 	}
@@ -44,20 +42,16 @@ func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 		}
 	}
 	if _, err := (SealingKey{}).Seal(k, "line4", Primary); !errors.Is(err, ErrNoSealingKey) {
-		t.Errorf("no master seals: %v", err)
+		t.Errorf("sealed without a master key: %v", err)
 	}
 }
 
-// TestSealedKeysOfOldOpen holds the format: what is in tables must open for good.
-func TestSealedKeysOfOldOpen(t *testing.T) {
+// Stored keys have to open forever, so the format cannot change.
+func TestSealedKeysOfEarlierVersionsOpen(t *testing.T) {
 	m, err := ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed, err := base64.StdEncoding.DecodeString(sealedOfOld)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	sealed, err := base64.StdEncoding.DecodeString("AdvWenL7oL4f9P+qjJKVJtQQ01khuaq1QnRXTvYnOy2wRGFqLDZlj9PRLs+H")
+	must(t, err)
 	k, err := m.Open(sealed, "line4", Secondary)
 	if err != nil || string(k) != "sixteen bytes, k" {
 		t.Errorf("it opens as %q, %v", []byte(k), err)
@@ -87,9 +81,7 @@ func TestSealingKeyIsNeverPrinted(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	m := NewSealingKey()
 	sealed, err := m.Seal(NewKey(), "line4", Primary)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.Add(sealed)
 	f.Add([]byte{})
 	f.Add([]byte{sealVersion})
@@ -100,5 +92,3 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
-
-const sealedOfOld = "AdvWenL7oL4f9P+qjJKVJtQQ01khuaq1QnRXTvYnOy2wRGFqLDZlj9PRLs+H"

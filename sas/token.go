@@ -34,8 +34,9 @@ func (p protocol) ip() string {
 
 // sign signs a token and returns its record and the answer to the device. The token has no
 // start time, because servers with late clocks would refuse it.
-func (i *Issuer) sign(d schema.Device, e schema.Enrollment, policy string,
-	now time.Time) (schema.Token, Answer, error) {
+func (i *Issuer) sign(
+	d schema.Device, e schema.Enrollment, policy string, now time.Time,
+) (schema.Token, Answer, error) {
 	expiry := now.Add(e.Life).UTC().Truncate(time.Second)
 	from, to := tables.TicksOf(now.Add(-e.Backfill)), tables.TicksOf(expiry.Add(ClockSkew))
 	text, err := Grant{

@@ -42,7 +42,7 @@ type Handler struct {
 	issuer  Issuer
 	ready   readiness
 	fleet   fleet
-	devices devices
+	devices *devices
 	storage storageLimiter
 	metrics *Metrics
 	log     requestLog
@@ -58,7 +58,7 @@ func New(c Config) (*Handler, error) {
 		issuer:  c.Issuer,
 		ready:   readiness{ask: c.Ready, log: c.Log},
 		fleet:   fleet{bucket: c.Limits.fleet()},
-		devices: devices{bucket: c.Limits.device(), max: maxDevices},
+		devices: newDevices(c.Limits.device(), maxDevices),
 		storage: storageLimiter{slots: make(chan struct{}, cmp.Or(c.Limits.Slots, DefaultSlots))},
 		metrics: c.Metrics,
 		log:     requestLog{log: c.Log},
@@ -89,8 +89,7 @@ func routes() []route {
 		{"/metrics", http.MethodGet, func(h *Handler, x *exchange) *refusal { h.scrape.ServeHTTP(x.w, x.r); return nil }},
 		// Authors of clients read it once.
 		{"/openapi.json", http.MethodGet, func(_ *Handler, x *exchange) *refusal {
-			return x.sendBytes("application/json",
-				openAPI)
+			return x.sendBytes("application/json", openAPI)
 		}},
 	}
 }

@@ -2,10 +2,13 @@ package endpoint
 
 import (
 	"cmp"
-	"furrow/tables/schema"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"furrow/tables/schema"
 )
 
 // Default limits. Each applies to one process: two replicas allow twice as much.
@@ -61,36 +64,37 @@ func (f *fleet) state(now time.Time) (left int, wait time.Duration) {
 	return f.left(f.paid, now), f.retry.delay(now)
 }
 
-// devices holds the rate limits of single devices in bounded memory, as two generations.
-// The older is dropped when the younger is full, or as old as a bucket takes to refill: the
-// dropped buckets would be full again anyway. Only if more than maxDevices authenticate
-// within that time do some of them get a full bucket early; the total limit still holds.
+// devices holds the rate limits of single devices in bounded memory: the state of the device that
+// has not asked for longest is dropped first. Only if more than maxDevices ask within the time
+// that a bucket takes to refill do some of them get a full bucket early; the total limit still
+// holds.
 type devices struct {
 	bucket
-	max int // in a generation
-
-	mu         sync.Mutex
-	young, old map[schema.DeviceID]time.Time
-	born       time.Time // when young was made
+	mu   sync.Mutex
+	paid *simplelru.LRU[schema.DeviceID, time.Time]
 }
 
-// maxDevices is the size of a generation. Two generations take about 30 MB.
-const maxDevices = 100_000
+// maxDevices take about 30 MB.
+const maxDevices = 200_000
+
+func newDevices(b bucket, most int) *devices {
+	paid, err := simplelru.NewLRU[schema.DeviceID, time.Time](most, nil)
+	if err != nil {
+		panic(err) // a size below 1
+	}
+	return &devices{bucket: b, paid: paid}
+}
 
 // pass admits a request of a device, or returns when to retry.
 func (d *devices) pass(id schema.DeviceID, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.young) >= d.max || now.Sub(d.born) >= d.full() {
-		d.old, d.young, d.born = d.young, map[schema.DeviceID]time.Time{}, now
-	}
-	paid, ok := d.young[id]
-	if !ok {
-		paid = d.old[id]
+	paid, known := d.paid.Get(id)
+	if !known {
 		id = schema.DeviceID(strings.Clone(string(id))) // the original would keep the whole request in memory
 	}
 	next, wait := d.bucket.pass(paid, now)
-	d.young[id] = next
+	d.paid.Add(id, next)
 	return wait
 }
 
@@ -98,5 +102,5 @@ func (d *devices) pass(id schema.DeviceID, now time.Time) time.Duration {
 func (d *devices) known() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.young) + len(d.old)
+	return d.paid.Len()
 }

@@ -3,17 +3,13 @@ package endpoint
 import (
 	"bufio"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -187,7 +183,7 @@ func TestBrokenListenerEndsTheServer(t *testing.T) {
 }
 
 // startServer serves h on a free port until the test ends.
-func startServer(t testing.TB, h *Handler, protect *tls.Config) (address string) {
+func startServer(t *testing.T, h *Handler) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -195,7 +191,7 @@ func startServer(t testing.TB, h *Handler, protect *tls.Config) (address string)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- (&Server{Handler: h, Listener: l, TLS: protect, Log: h.log.log}).Run(ctx) }()
+	go func() { ended <- (&Server{Handler: h, Listener: l, Log: h.log.log}).Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -207,7 +203,7 @@ func startServer(t testing.TB, h *Handler, protect *tls.Config) (address string)
 
 func TestOverTheNetwork(t *testing.T) {
 	h, _ := mustNew(t, Config{})
-	address := startServer(t, h, nil)
+	address := startServer(t, h)
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -229,7 +225,7 @@ func TestOverTheNetwork(t *testing.T) {
 
 func TestHeadersAreBounded(t *testing.T) {
 	h, _ := mustNew(t, Config{})
-	address := startServer(t, h, nil)
+	address := startServer(t, h)
 	for size, want := range map[int]int{8 << 10: 200, 17 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -245,7 +241,7 @@ func TestHeadersAreBounded(t *testing.T) {
 
 func TestUncleanPathsAreNotRedirected(t *testing.T) {
 	h, _ := mustNew(t, Config{})
-	address := startServer(t, h, nil)
+	address := startServer(t, h)
 	for path, want := range map[string]Code{"//healthz": NotFound, "/v1/devices/../devices/pump-7/token": BadDeviceID,
 		"/v1/./healthz": NotFound} {
 		c, err := net.Dial("tcp", address)
@@ -291,11 +287,13 @@ func TestConnectionsAreLimitedAndClosedWhenMostAreInUse(t *testing.T) {
 }
 
 func TestTLSWorksAndSlowHandshakesAreCutOff(t *testing.T) {
-	protect, roots := certificate(t)
+	certified := httptest.NewTLSServer(nil) // for its certificate
+	certified.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(certified.Certificate())
 	synctest.Test(t, func(t *testing.T) {
-		f := start(t, Config{}, Server{TLS: protect})
-		conn := tls.Client(f.dial(), &tls.Config{RootCAs: roots, ServerName: "localhost",
-			Time: func() time.Time { return time.Now() }})
+		f := start(t, Config{}, Server{TLS: certified.TLS})
+		conn := tls.Client(f.dial(), &tls.Config{RootCAs: roots, ServerName: "example.com", Time: time.Now})
 		if response := exchanged(t, conn, tokenRequest+"Content-Length: 0\r\n\r\n"); response.StatusCode != 200 {
 			t.Errorf("status %d", response.StatusCode)
 		}
@@ -308,24 +306,4 @@ func TestTLSWorksAndSlowHandshakesAreCutOff(t *testing.T) {
 		}
 		f.mustEnd()
 	})
-}
-
-func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, IsCA: true,
-		BasicConstraintsValid: true,
-		// synctest starts in 2000
-		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)}
-	der, err2 := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, roots
 }

@@ -3,10 +3,11 @@ package endpoint
 import (
 	"context"
 	"errors"
-	"furrow/tables/schema"
 	"io"
 	"net/http"
 	"time"
+
+	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
