@@ -36,7 +36,6 @@ func (s Secrets) Check() error {
 	return nil
 }
 
-// Any reports whether there is a secret.
 func (s Secrets) Any() bool { return s.Password != "" || s.Token != "" }
 
 // authorize lets a request in, or says why not. Only GET and HEAD are allowed, as nothing here has a side effect.

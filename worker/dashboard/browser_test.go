@@ -127,7 +127,6 @@ func TestViewProjectsBackAndForth(t *testing.T) {
 	}
 }
 
-// A browser is a tab of a Chromium.
 type browser struct {
 	t   *testing.T
 	ctx context.Context
@@ -277,12 +276,10 @@ func (*probeFleet) id(i int) schema.DeviceID {
 	return schema.DeviceID(fmt.Sprintf("contoso:probe-%03d", i))
 }
 
-// position returns a street in one of twelve cities.
 func (*probeFleet) position(i int) schema.Position {
 	return schema.Position{Lat: -50 + float64(i%12)*10 + float64(i/12)*0.05, Lon: -150 + float64(i%12)*27}
 }
 
-// change sends a value of a probe and folds it.
 func (f *probeFleet) change(t *testing.T, i int, value float64) {
 	t.Helper()
 	f.Send(t, f.id(i), time.Now().Add(-11*time.Second), map[string]any{"temperature": value})

@@ -39,7 +39,6 @@ type Dashboard struct {
 	tries   tries
 }
 
-// New returns a Dashboard.
 func New(c Config) (*Dashboard, error) {
 	log := cmp.Or(c.Log, slog.Default())
 	site, err := web.New(web.Config{Model: c.Model, Log: log, Storage: c.Storage, Version: c.Version})

@@ -16,13 +16,11 @@ import (
 	"furrow/worker/dashboard/model/modeltest"
 )
 
-// A fixture is a dashboard over a fleet.
 type fixture struct {
 	*modeltest.Fixture
 	*Dashboard
 }
 
-// newFixture returns a dashboard over a fleet of n devices.
 func newFixture(t testing.TB, n int, c Config) *fixture {
 	t.Helper()
 	fleet := modeltest.New(t, azuretest.Local(t))
@@ -71,7 +69,6 @@ func (f *fixture) run(t testing.TB, n int) {
 	f.waitFor(t, n)
 }
 
-// waitFor waits until the model knows all n devices.
 func (f *fixture) waitFor(t testing.TB, n int) {
 	t.Helper()
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {

@@ -54,7 +54,6 @@ func TestStreamSendsAChangedValue(t *testing.T) {
 	}
 }
 
-// readEvent reads the next event of a stream, which must have the given name, into v.
 func readEvent(t testing.TB, lines *bufio.Reader, want string, v any) {
 	t.Helper()
 	name := ""

@@ -44,7 +44,6 @@ const Month = 365 * 24 * time.Hour / 12
 // GB is what storage is counted in.
 const GB = 1 << 30
 
-// String says where they are from.
 func (p Prices) String() string {
 	return fmt.Sprintf("%s, %s, %s, of %s", p.Source, p.Region, p.Redundancy, p.AsOf)
 }

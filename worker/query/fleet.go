@@ -73,7 +73,6 @@ func partitions(
 
 func after(pk string) tables.Keys { return tables.Keys{After: pk} }
 
-// months yields the partitions of the fleet.
 func (f Fleet) months(ctx context.Context) iter.Seq2[string, error] {
 	return partitions(ctx, f.fleet(), schema.Memberships("").Partitions, after)
 }

@@ -17,7 +17,6 @@ type DeviceSelector struct {
 	Tenant schema.Tenant
 }
 
-// ids are the keys of the IDs that can be selected.
 func (s DeviceSelector) ids() (tables.Keys, error) {
 	if s.Device != "" {
 		return tables.Is(string(s.Device)), nil
@@ -33,7 +32,6 @@ func (s DeviceSelector) selects(d schema.DeviceID) bool {
 	return (s.Device == "" || d == s.Device) && strings.HasPrefix(string(d), s.Prefix)
 }
 
-// memberships are the RowKeys of the memberships that can be selected.
 func (s DeviceSelector) memberships() (keys tables.Keys) {
 	if s.Tenant != "" {
 		keys = schema.MembersOf(s.Tenant)

@@ -8,7 +8,6 @@ import (
 	"furrow/tables"
 )
 
-// A read is one range of one table.
 type read struct {
 	table *tables.Table
 	query tables.Query

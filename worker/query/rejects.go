@@ -52,7 +52,6 @@ func (f Fleet) Rejects(
 	}, limit)
 }
 
-// rejectRanges are the rings of the selected devices, one by one.
 func (f Fleet) rejectRanges(ctx context.Context, s DeviceSelector) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		for m, err := range f.Members(ctx, s) {

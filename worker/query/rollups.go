@@ -24,7 +24,6 @@ type Aggregate struct {
 	rollup.Aggregate
 }
 
-// Mean is the sum divided by the count.
 func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 
 // Rollups are the buckets that touch the span: day after day, within a day by tenant,

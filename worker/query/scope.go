@@ -30,7 +30,6 @@ type Home struct {
 	IDs tables.Keys
 }
 
-// String names the scope in messages.
 func (s Scope) String() string { return s.text }
 
 // Device is the scope of one device, which has to exist.

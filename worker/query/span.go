@@ -9,7 +9,6 @@ import (
 // A Span is the time that a question is about: from From on, and before To.
 type Span struct{ From, To tables.Ticks }
 
-// Length is how long it is.
 func (s Span) Length() time.Duration { return s.To.Time().Sub(s.From.Time()) }
 
 func (s Span) String() string {

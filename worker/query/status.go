@@ -87,7 +87,6 @@ func (s Status) Lag() (time.Duration, bool) {
 	return max(0, s.At.Sub(done.Run.Slot.Time()), s.Fleet().Lag), true
 }
 
-// Fleet is what the runs say of the fleet.
 func (s Status) Fleet() schema.MonthFigures { return worker.Totals(s.Runs) }
 
 // Planned is the time since the fleet was last planned, and whether it is known.

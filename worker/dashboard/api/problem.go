@@ -28,7 +28,6 @@ const (
 	Internal           Code = "internal"
 )
 
-// statuses maps each code to its HTTP status.
 func statuses() map[Code]int {
 	return map[Code]int{
 		BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, WrongHost: http.StatusMisdirectedRequest,
@@ -54,7 +53,6 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Detail }
 
-// Heading is the title of the problem's page.
 func (p *Problem) Heading() string { return p.heading }
 
 // NewProblem returns a problem; detail says what to do about it.
@@ -75,7 +73,7 @@ func badRequest(detail string) *Problem { return NewProblem(BadRequest, "Invalid
 // storageRetry is when to repeat a request that storage did not answer.
 const storageRetry = 5 * time.Second
 
-// problemOf turns any error into a problem. The text of an unknown error is only logged: it may be confidential.
+// problemOf keeps the text of an unknown error out of the answer: it may be confidential.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p

@@ -17,7 +17,6 @@ func marshal(v any) ([]byte, error) {
 		json.Deterministic(true))
 }
 
-// writeJSON answers with v.
 func writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	body, err := marshal(v)
 	if err != nil {

@@ -27,7 +27,6 @@ type Read struct {
 	Cached     bool      // it was read for another request
 }
 
-// And combines two reads.
 func (r Read) And(o Read) Read {
 	if r.At.IsZero() || !o.At.IsZero() && o.At.Before(r.At) {
 		r.At = o.At

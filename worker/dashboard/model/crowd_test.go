@@ -25,6 +25,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
+func deviceID(i int) string { return fmt.Sprintf("d%06d", i) }
+
 // crowd is a store whose index has random devices, and reads nothing.
 func crowd(r *rand.Rand, n int) *Store {
 	s := New(Config{})
@@ -39,7 +41,7 @@ func crowd(r *rand.Rand, n int) *Store {
 // arrive adds a device: at one of a few places, anywhere, at an edge of the world, or
 // nowhere.
 func (s *Store) arrive(r *rand.Rand, i int) {
-	d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%06d", i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
+	d := schema.Device{ID: schema.DeviceID(deviceID(i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
 		Site: schema.Site(fmt.Sprint("s", r.IntN(4))), Month: schema.Month{Year: 2026,
 			Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
 	if r.IntN(20) == 0 {
@@ -65,10 +67,9 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 	}
 }
 
-// move puts a device somewhere else, or nowhere.
 func (s *Store) move(r *rand.Rand, i int) {
 	x := s.index
-	d := &x.devices[x.at[devices(i)]]
+	d := &x.devices[x.at[deviceID(i)]]
 	moved := schema.Device{ID: schema.DeviceID(d.id), Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Site: "s0",
 		Month: x.monthOf[d.month], Status: schema.Active}
 	if r.IntN(4) > 0 {
@@ -77,10 +78,9 @@ func (s *Store) move(r *rand.Rand, i int) {
 	x.records([]schema.Device{moved})
 }
 
-// say has a device send a value.
 func (s *Store) say(r *rand.Rand, i int) {
 	x := s.index
-	at := x.at[fmt.Sprintf("d%06d", i)]
+	at := x.at[deviceID(i)]
 	d := &x.devices[at]
 	ago := time.Duration(r.IntN(600)) * time.Second // and no device becomes silent while the test looks
 	if r.IntN(2) == 0 {

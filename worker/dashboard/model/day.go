@@ -24,7 +24,6 @@ type DayQuery struct {
 	Day    schema.Day // in UTC
 }
 
-// A tenantDay is what was read of a tenant's day.
 type tenantDay struct {
 	hours   map[tables.Ticks]*hour
 	devices int
@@ -32,7 +31,6 @@ type tenantDay struct {
 	skipped query.Skipped
 }
 
-// An hour is one window of a tenant's day.
 type hour struct {
 	sum     rollup.Aggregate
 	devices int
@@ -127,7 +125,7 @@ func (s *Store) day(ctx context.Context, t schema.Tenant, q query.Question) (d t
 	return d, nil
 }
 
-// add adds a device. The sum stays finite, as in rollups: JSON has no infinity.
+// add keeps sums finite, as rollups do: JSON has no infinity.
 func (h *hour) add(a rollup.Aggregate) {
 	if h.devices == 0 {
 		h.sum.Min, h.sum.Max = a.Min, a.Max

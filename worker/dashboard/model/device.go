@@ -13,7 +13,6 @@ import (
 	"furrow/worker/query"
 )
 
-// A deviceRead is what storage has about a device besides its record.
 type deviceRead struct {
 	inFleet    bool
 	latest     []latest.Value // by sensor

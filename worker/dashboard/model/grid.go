@@ -15,7 +15,6 @@ const (
 	worldPixels = 8
 )
 
-// code returns the code of a place.
 func code(lat, lon float64) uint64 {
 	return spread(ordinate(lon+180)) | spread(ordinate(lat+90))<<1
 }
@@ -40,7 +39,6 @@ func spread(n uint32) uint64 {
 // the 180th meridian.
 type Box [4]float64
 
-// World is the whole world.
 func World() Box { return Box{-180, -90, 180, 90} }
 
 // OnEarth reports whether both corners of the box are places: numbers within the world.
@@ -56,13 +54,11 @@ func (b Box) parts() []Box {
 	return []Box{{b[0], b[1], 180, b[3]}, {-180, b[1], b[2], b[3]}}
 }
 
-// A cell is a square of the grid.
 type cell struct {
 	level int
 	x, y  uint32
 }
 
-// codes returns the range of codes of the cell's places.
 func (c cell) codes() (from, before uint64) {
 	below := 2 * (levels - c.level)
 	first := spread(c.x) | spread(c.y)<<1

@@ -54,7 +54,6 @@ func (x *index) anyHeld(of monthOf) bool {
 	return len(x.holds[of]) > 0
 }
 
-// status changes a device's status.
 func (x *index) status(d schema.DeviceID, to schema.Status) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

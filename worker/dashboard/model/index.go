@@ -240,7 +240,6 @@ func (x *index) values(d *device, all []latest.Value) (changed bool) {
 	return changed
 }
 
-// value returns the value of a sensor, or nil.
 func (d *device) value(sensor uint16) *value {
 	for i := range d.values {
 		if d.values[i].sensor == sensor {

@@ -101,7 +101,6 @@ func (s *Store) list(q ListQuery) (DeviceList, error) {
 	return out, nil
 }
 
-// in reports whether a device is in a box.
 func (d *device) in(b Box) bool {
 	if d.flags&isPlaced == 0 || d.lat < b[1] || d.lat > b[3] {
 		return false

@@ -101,31 +101,23 @@ func meets(s *Store, d *device, ask ListQuery) bool {
 func order(by string, a, b Row) int {
 	switch by {
 	case SortTime:
-		var x, y time.Time
-		if a.Time != nil {
-			x = *a.Time
-		}
-		if b.Time != nil {
-			y = *b.Time
-		}
-		return y.Compare(x)
+		return newestOf(b).Compare(newestOf(a))
 	case SortValue:
 		x, isX := a.Value.(float64)
 		y, isY := b.Value.(float64)
-		switch {
-		case isX && isY:
-			return cmp.Compare(y, x)
-		case isX:
-			return -1
-		case isY:
-			return 1
+		if isX != isY { // numbers come first
+			return cmp.Compare(fmt.Sprint(isY), fmt.Sprint(isX))
 		}
-		return 0
+		return cmp.Compare(y, x)
 	}
-	if a.Device < b.Device {
-		return -1
+	return cmp.Compare(a.Device, b.Device)
+}
+
+func newestOf(r Row) (t time.Time) {
+	if r.Time != nil {
+		t = *r.Time
 	}
-	return 1
+	return t
 }
 
 func TestCursorOfAnotherOrderIsRefused(t *testing.T) {

@@ -17,7 +17,6 @@ type MapQuery struct {
 // maxDots is the largest number of devices in view that are shown one by one.
 const maxDots = 800
 
-// Map returns the map of a part of the world.
 func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 	read, err := s.polled(ctx)
 	if err != nil {
@@ -102,7 +101,6 @@ func (x *index) only(tenant string) (tenantFilter, bool) {
 	return tenantFilter{tenant: uint16(i)}, ok
 }
 
-// total counts devices, with a position or without.
 func (x *index) total(of tenantFilter) (n int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -148,7 +146,6 @@ func (d *device) state(silence uint32) State {
 	return OK
 }
 
-// shown returns a value for JSON.
 func (x *index) shown(v *value) any {
 	if v.flags&isText != 0 {
 		return x.texts.text(uint32(v.number))

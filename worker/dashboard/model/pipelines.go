@@ -13,7 +13,6 @@ import (
 	"furrow/worker/query"
 )
 
-// A pipelineRead is what storage has about a pipeline.
 type pipelineRead struct {
 	query.Status
 	poisoned []worker.Poisoned // some of them
@@ -27,7 +26,6 @@ const (
 	maxFigures = 5000
 )
 
-// Pipelines returns the state of all pipelines.
 func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 	s.watch.touch()
 	all := s.configured()

@@ -26,7 +26,6 @@ type poller struct {
 	failing    bool
 }
 
-// A part is a partition of latest.
 type part struct {
 	schema.LatestPartition
 	since tables.Ticks // rows that storage wrote before it were read; 0: none were
@@ -51,7 +50,6 @@ const (
 
 func newPoller(s *Store) poller { return poller{store: s, runs: newRunLog(s)} }
 
-// cost returns the number of operations of the last poll.
 func (p *poller) cost() int { return int(p.operations.Load()) }
 
 func (p *poller) run(ctx context.Context) {
@@ -86,7 +84,6 @@ func (p *poller) poll(ctx context.Context) error {
 	return nil
 }
 
-// newer asks for a newer configuration now and then.
 func (p *poller) newer(ctx context.Context) error {
 	if p.store.c.Newer == nil || time.Since(p.configured) < newerInterval {
 		return nil
@@ -145,7 +142,6 @@ func (p *poller) changed() (dirty []*part) {
 	return dirty
 }
 
-// latest reads the partitions that may have changed.
 func (p *poller) latest(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(polledParts)

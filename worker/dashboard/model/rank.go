@@ -39,7 +39,6 @@ func (r rank) compare(o rank) int {
 		cmp.Compare(r.Device, o.Device))
 }
 
-// cursor returns the cursor of the page after this rank.
 func (r rank) cursor(sort string) string {
 	r.Sort = sort
 	text, err := json.Marshal(r)

@@ -46,7 +46,6 @@ func collect[R any](records iter.Seq2[R, error], skipped *query.Skipped) (all []
 	return all, nil
 }
 
-// unreadableOf describes rows that cannot be read.
 func unreadableOf(skipped ...query.Skipped) (all []Unreadable) {
 	for _, s := range skipped {
 		for _, err := range s.First {

@@ -233,49 +233,11 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	}
 }
 
-// TestStorageThatFailsLeavesWhatWasSeen holds that pages go on with what there was,
-// and that those that have nothing say so.
-func TestStorageThatFailsLeavesWhatWasSeen(t *testing.T) {
-	f := modeltest.New(t, azuretest.Local(t))
-	f.Grow(t, 10)
-	f.Fail(true)
-	blind := over(t, f)
-	blind.watch.ended(errors.New("away"))
-	if _, _, err := blind.Map(t.Context(), MapQuery{}); err == nil {
-		t.Error("there is a map although nothing was ever read")
-	}
-	f.Fail(false)
-	s := over(t, f)
-	look(t, s)
-	f.Fail(true)
-	if err := s.poller.poll(t.Context()); err == nil {
-		t.Fatal("storage does not fail")
-	}
+func TestMapFailsWhenNothingWasEverRead(t *testing.T) {
+	s := New(Config{})
 	s.watch.ended(errors.New("away"))
-	if m, _, err := s.Map(t.Context(), MapQuery{}); err != nil || m.Total != 10 {
-		t.Errorf("%d devices, %v", m.Total, err)
-	}
-	if _, _, err := s.Device(t.Context(), "d0001"); err == nil {
-		t.Error("a device that cannot be read is shown")
-	}
-	f.Fail(false)
-	if a, _, err := s.Device(t.Context(), "d0001"); err != nil || a.Device.Device != "d0001" {
-		t.Errorf("afterwards: %+v, %v", a.Device, err)
-	}
-}
-
-func TestOneReadServesAllWhoAsk(t *testing.T) {
-	f := modeltest.New(t, azuretest.Local(t))
-	f.Grow(t, 3)
-	s := over(t, f)
-	f.Requests()
-	first, read, err := s.Device(t.Context(), "d0001")
-	if err != nil || read.Cached || read.Operations != f.Requests() {
-		t.Fatalf("%+v, %+v, %v", first, read, err)
-	}
-	_, again, err := s.Device(t.Context(), "d0001")
-	if err != nil || !again.Cached || again.Operations != read.Operations || f.Requests() != 0 {
-		t.Errorf("the second: %+v, %v", again, err)
+	if _, _, err := s.Map(t.Context(), MapQuery{}); err == nil {
+		t.Error("there is a map although nothing was ever read")
 	}
 }
 

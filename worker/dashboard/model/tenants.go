@@ -33,7 +33,6 @@ type today struct {
 	whole    bool
 }
 
-// Tenants lists tenants by name.
 func (s *Store) Tenants(ctx context.Context, q TenantsQuery) (TenantsAnswer, Read, error) {
 	at, err := s.watch.await(ctx)
 	if err != nil {
@@ -90,7 +89,6 @@ func (s *Store) TenantNames() []string {
 	return names[:min(len(names), 1000)]
 }
 
-// tallies counts the devices of each tenant, by name.
 func (x *index) tallies(silence uint32) []Tenant {
 	x.mu.RLock()
 	defer x.mu.RUnlock()

@@ -88,7 +88,6 @@ func (w *watch) wait(ctx context.Context) bool {
 	return false
 }
 
-// ended notes the end of a poll.
 func (w *watch) ended(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

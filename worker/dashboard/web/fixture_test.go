@@ -48,7 +48,6 @@ func theMap() model.Map {
 	return m
 }
 
-// series returns n points until now.
 func series(window string, step time.Duration, n int) *model.Series {
 	from := theTime().Add(-time.Duration(n) * step)
 	s := &model.Series{Sensor: "temperature", Unit: "°C", Window: window, From: from, To: theTime()}

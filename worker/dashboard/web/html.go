@@ -10,7 +10,6 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// Routes returns the routes of all pages.
 func (s *Site) Routes() []api.Route {
 	return []api.Route{
 		{Pattern: "/{$}", Params: append(api.MapParams(), "after", "limit"), Handle: s.page(s.mapPage)},
@@ -22,7 +21,6 @@ func (s *Site) Routes() []api.Route {
 	}
 }
 
-// page returns a handler that shows the page that read returns.
 func (s *Site) page(read func(*http.Request, api.Params) (Page, model.Read, error)) api.Handler {
 	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
 		page, read, err := read(r, p)

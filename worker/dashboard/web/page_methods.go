@@ -29,7 +29,6 @@ func address(path string, q url.Values, changes ...string) string {
 	return path + "?" + q.Encode()
 }
 
-// Closer returns the address of the map of a cluster.
 func (p MapPage) Closer(c model.Cluster) string {
 	if !c.BBox.OnEarth() {
 		return "/"
@@ -62,17 +61,14 @@ func (p MapPage) Fit() string {
 	return boxText(model.Box{fit[0] - margin, fit[1] - margin, fit[2] + margin, fit[3] + margin})
 }
 
-// States returns the states to choose from.
 func (p DevicesPage) States() []model.State {
 	return []model.State{model.OK, model.Silent, model.Held, model.Revoked}
 }
 
-// Filtered reports whether the list leaves out devices.
 func (p DevicesPage) Filtered() bool {
 	return p.Query.Tenant != "" || p.Query.Site != "" || p.Query.Prefix != "" || p.Query.State != ""
 }
 
-// Sorted returns what the list is sorted by.
 func (p DevicesPage) Sorted() string { return cmp.Or(p.Query.Sort, model.SortDevice) }
 
 // Address returns the address of the list with some parameters changed: names and values in turn. It begins
@@ -86,7 +82,6 @@ func (p DevicesPage) Address(changes ...string) string {
 	return address("/devices", q, changes...)
 }
 
-// Unit returns the unit of the chosen sensor.
 func (p DevicesPage) Unit() string {
 	for _, s := range p.Sensors {
 		if s.Name == p.Query.Sensor {
@@ -96,7 +91,6 @@ func (p DevicesPage) Unit() string {
 	return ""
 }
 
-// Sensor returns the sensor of the chart.
 func (p DevicePage) Sensor() string { return sensorOf(p.Series) }
 
 func sensorOf(s *model.Series) string {
@@ -106,10 +100,8 @@ func sensorOf(s *model.Series) string {
 	return s.Sensor
 }
 
-// Title returns the title of the chart.
 func (p DevicePage) Title() string { return p.Sensor() + " of " + p.Answer.Device.Device }
 
-// Address returns the address of the page with another sensor or span.
 func (p DevicePage) Address(name, text string) string {
 	q := url.Values{"sensor": {p.Sensor()}, "span": {p.Span}}
 	if p.Span == "" && p.Series != nil && name != "span" {
@@ -119,10 +111,8 @@ func (p DevicePage) Address(name, text string) string {
 	return address("/devices/"+url.PathEscape(p.Answer.Device.Device), q, name, text)
 }
 
-// Tenants returns how many tenants there are, on all pages of the list.
 func (p TenantsPage) Tenants() int { return max(p.Answer.Total, len(p.Answer.Tenants)) }
 
-// MaxDevices returns the number of devices of the largest tenant.
 func (p TenantsPage) MaxDevices() (n int) {
 	for _, t := range p.Answer.Tenants {
 		n = max(n, t.Devices)
@@ -130,19 +120,15 @@ func (p TenantsPage) MaxDevices() (n int) {
 	return n
 }
 
-// Sensor returns the sensor of the chart.
 func (p TenantPage) Sensor() string { return sensorOf(p.Series) }
 
-// Title returns the title of the chart.
 func (p TenantPage) Title() string { return p.Sensor() + " of " + p.Tenant.Tenant + " on " + p.Day }
 
-// Address returns the address of the page with another sensor or day.
 func (p TenantPage) Address(name, text string) string {
 	q := url.Values{"day": {p.Day}, "sensor": {p.Sensor()}}
 	return address("/tenants/"+url.PathEscape(p.Tenant.Tenant), q, name, text)
 }
 
-// Before returns the day before.
 func (p TenantPage) Before() string { return p.beside(-1) }
 
 // After returns the day after, unless it is in the future.

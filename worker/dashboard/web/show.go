@@ -52,7 +52,6 @@ func thin(s *model.Series) (points []chart.Point, counts []int64, window time.Du
 	return points, counts, window * time.Duration(max(1, by))
 }
 
-// known returns a finite number, or nil.
 func known(v *float64) *float64 {
 	if v == nil || !finite(*v) {
 		return nil
@@ -92,20 +91,17 @@ func windowText(s *model.Series) string {
 	return cmp.Or(long, s.Window)
 }
 
-// windowMillis returns the duration of a point of the chart.
 func windowMillis(s *model.Series) int64 {
 	_, _, window := thin(s)
 	return window.Milliseconds()
 }
 
-// A seriesRow is a row of the table below a chart.
 type seriesRow struct {
 	Time             time.Time
 	Value, Low, High float64
 	Count            int64
 }
 
-// seriesRows returns the points of the chart.
 func seriesRows(s *model.Series) []seriesRow {
 	points, counts, _ := thin(s)
 	rows := make([]seriesRow, len(points))
@@ -159,14 +155,12 @@ func total(m map[string]int64) int64 {
 	return sum
 }
 
-// A costLine is the cost of one kind of operation per month.
 type costLine struct {
 	Kind    string
 	Dollars float64
 	Share   int // of the largest, in percent
 }
 
-// costs returns the lines of a cost, the largest first.
 func costs(c *model.Cost) []costLine {
 	var lines []costLine
 	for kind, dollars := range c.ByKind {
@@ -182,7 +176,6 @@ func costs(c *model.Cost) []costLine {
 	return lines
 }
 
-// share returns part of whole in percent.
 func share(part, whole any) int {
 	p, _ := strconv.ParseFloat(fmt.Sprint(part), 64)
 	w, _ := strconv.ParseFloat(fmt.Sprint(whole), 64)
@@ -192,7 +185,6 @@ func share(part, whole any) int {
 	return 0
 }
 
-// labels returns name=text pairs, sorted by name.
 func labels(m map[string]string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {

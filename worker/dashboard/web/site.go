@@ -61,7 +61,6 @@ func New(c Config) (*Site, error) {
 	return s, nil
 }
 
-// Render writes a page as HTML.
 func (s *Site) Render(w io.Writer, page Page) error {
 	return s.pages[page.file()].ExecuteTemplate(w, "base.html", page)
 }

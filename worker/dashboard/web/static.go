@@ -62,7 +62,6 @@ func contentType(name string) string {
 	return "application/octet-stream"
 }
 
-// address returns the address of a file.
 func (s *static) address(name string) (string, error) {
 	if _, found := s.files[name]; !found {
 		return "", fmt.Errorf("there is no static file %s", name)

@@ -78,7 +78,6 @@ type stillMark struct {
 	X, Y, R               float64
 }
 
-// Still returns the marks of the still map.
 func (p MapPage) Still() (marks []stillMark) {
 	dot := p.stillView()[2] / 220
 	for _, c := range p.Map.Clusters {

@@ -44,7 +44,6 @@ type palette map[string]colour
 
 type colour [3]float64
 
-// themes reads the colours of the stylesheet: light and dark.
 func themes(t *testing.T) (light, dark palette) {
 	t.Helper()
 	b, err := fs.ReadFile(files, "static/furrow.css")

@@ -27,7 +27,6 @@ func functions(s *static) template.FuncMap {
 	}
 }
 
-// value formats a value with its unit.
 func value(v any, unit string) string {
 	switch v := v.(type) {
 	case nil:
@@ -46,7 +45,6 @@ func value(v any, unit string) string {
 	return fmt.Sprint(v)
 }
 
-// number formats a number with three to four digits.
 func number(v float64) string {
 	size := math.Abs(v)
 	switch {
@@ -68,7 +66,6 @@ func number(v float64) string {
 	return strings.Replace(text, "-", "−", 1)
 }
 
-// count formats a whole number with separated thousands.
 func count(n any) string {
 	f, _ := strconv.ParseFloat(fmt.Sprint(n), 64)
 	text := strconv.FormatFloat(math.Abs(math.Round(f)), 'f', 0, 64)
@@ -87,7 +84,6 @@ func plural(n any, one string) string {
 	return count(n) + "\u00a0" + english.PluralWord(i, one, "")
 }
 
-// seconds formats a duration in seconds in a suitable unit.
 func seconds(s any) string {
 	f, known := s.(float64)
 	if p, isPointer := s.(*float64); isPointer && p != nil {
@@ -168,7 +164,6 @@ func near(lat, lon *float64) string {
 		around, *lat, *lon)
 }
 
-// stateClass returns a state that the styles know.
 func stateClass(s any) model.State {
 	switch s := model.State(fmt.Sprint(s)); s {
 	case model.Silent, model.Held, model.Revoked:
@@ -177,7 +172,6 @@ func stateClass(s any) model.State {
 	return model.OK
 }
 
-// steps returns the classes of the colours, from low to high.
 func steps() []string {
 	all := make([]string, colours)
 	for i := range all {
@@ -189,7 +183,6 @@ func steps() []string {
 // colours is the number of colours of the scale.
 const colours = 10
 
-// rampClass returns the class of a value's colour.
 func rampClass(v *float64, scale *[2]float64) string {
 	if known(v) == nil || scale == nil || !finite(scale[1]-scale[0]) {
 		return "none"
@@ -225,7 +218,6 @@ func breaking(s string) template.HTML {
 	return template.HTML(strings.TrimSuffix(b.String(), "<wbr>"))
 }
 
-// short shortens a long name in the middle.
 func short(s string) string {
 	r := []rune(s)
 	if len(r) <= 28 {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
@@ -38,35 +39,27 @@ type Fixture struct {
 	failing  atomic.Bool
 }
 
-// New returns a fleet without devices.
 func New(t testing.TB, in azuretest.Account) *Fixture {
 	t.Helper()
 	f := &Fixture{}
 	var err error
 	f.Account, err = tables.ParseAccount(in.ConnectionString())
-	must(t, err)
+	jobstest.Must(t, err)
 	f.Names, err = schema.ParseNames(azuretest.Name("v")[:12])
-	must(t, err)
+	jobstest.Must(t, err)
 	f.Client, err = tables.Connect(tables.Config{Account: f.Account})
-	must(t, err)
+	jobstest.Must(t, err)
 	f.Pipeline = &jobs.Pipeline{Name: "live", Client: f.Client, Names: f.Names, Settings: "s",
 		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	for _, name := range processors.Tables(f.Names, "live") {
 		table := f.Client.Table(name)
-		must(t, table.Create(t.Context()))
+		jobstest.Must(t, table.Create(t.Context()))
 		if in.Kind != azuretest.Embedded {
 			t.Cleanup(func() { _ = table.Delete(context.WithoutCancel(t.Context())) })
 		}
 	}
-	must(t, f.queues(t, nil, nil).Queue(f.Names, "live").Create(t.Context()))
+	jobstest.Must(t, f.queues(t, nil, nil).Queue(f.Names, "live").Create(t.Context()))
 	return f
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // Readers returns clients whose requests are counted, and which fail after Fail(true).
@@ -76,7 +69,7 @@ func (f *Fixture) Readers(t testing.TB, on func(context.Context, tables.Operatio
 	transport := counter{f, &faults.Transport{Plan: outage{f}}}
 	client, err := tables.Connect(tables.Config{Account: f.Account, Transport: transport, OnOperation: on,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	must(t, err)
+	jobstest.Must(t, err)
 	return client, f.queues(t, transport, onQueue)
 }
 
@@ -85,7 +78,7 @@ func (f *Fixture) queues(t testing.TB, transport policy.Transporter,
 	t.Helper()
 	client, err := worker.Connect(worker.Config{Account: f.Account, Transport: transport, OnOperation: on,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	must(t, err)
+	jobstest.Must(t, err)
 	return client
 }
 
@@ -129,20 +122,19 @@ func (f *Fixture) Add(t testing.TB, devices ...schema.Device) {
 		}
 		d.Readings = f.Names.Readings()
 		record, err := d.Entity()
-		must(t, err)
+		jobstest.Must(t, err)
 		member, err := d.Member().Entity()
-		must(t, err)
+		jobstest.Must(t, err)
 		f.Write(t, f.Names.Devices(), record)
 		f.Write(t, f.Names.Fleet(), member)
 		f.Devices = append(f.Devices, d)
 	}
 }
 
-// Write inserts or replaces an entity.
 func (f *Fixture) Write(t testing.TB, table string, e tables.Entity) {
 	t.Helper()
 	_, err := f.Client.Table(table).Do(t.Context(), tables.InsertOrReplace(e))
-	must(t, err)
+	jobstest.Must(t, err)
 }
 
 // Send writes a reading of a device: numbers and texts by sensor.
@@ -179,7 +171,7 @@ func (f *Fixture) Fold(t testing.TB) {
 		m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: month, Devices: int64(len(ids)), Held: f.Held}
 		for batch := range slices.Chunk(ids, 50) {
 			r, err := f.Pipeline.Run(t.Context(), jobs.Batch{First: batch[0], Last: batch[len(batch)-1]})
-			must(t, err)
+			jobstest.Must(t, err)
 			figures.Rows += int64(r.Rows)
 			figures.Devices += int64(r.Devices)
 			figures.Jobs["device done"]++
@@ -187,15 +179,15 @@ func (f *Fixture) Fold(t testing.TB) {
 			m.Rows += int64(r.Rows)
 		}
 		e, err := m.Entity()
-		must(t, err)
+		jobstest.Must(t, err)
 		f.Write(t, f.Names.Runs(), e)
 	}
 	figures.Last = tables.TicksOf(time.Now())
 	e, err := figures.Entity()
-	must(t, err)
+	jobstest.Must(t, err)
 	f.Write(t, f.Names.Runs(), e)
 	run, err := schema.Run{Pipeline: "live", Slot: slot, By: "tester", Enqueued: slot}.Entity()
-	must(t, err)
+	jobstest.Must(t, err)
 	f.Write(t, f.Names.Runs(), run)
 }
 

@@ -35,7 +35,6 @@ const (
 	left, right, top, bottom = 46, 10, 8, 22
 )
 
-// SVG returns the chart.
 func (c Chart) SVG(s Size, class string) string {
 	d := drawing{Chart: c, size: s, low: math.Inf(1), high: math.Inf(-1)}
 	d.Points = drawable(c.Points)

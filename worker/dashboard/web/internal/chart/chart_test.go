@@ -73,7 +73,6 @@ func TestEveryChartIsWellFormed(t *testing.T) {
 	}
 }
 
-// TestAxisHasRoundNumbersAroundAllPoints.
 func TestAxisHasRoundNumbersAroundAllPoints(t *testing.T) {
 	text := draw(t, Chart{From: start(), To: start().Add(day), Window: time.Hour, Unit: "V",
 		Points: []Point{{start(), 3.31, 3.02, 3.68}, {start().Add(time.Hour), 3.3, 3.1, 3.5}}})

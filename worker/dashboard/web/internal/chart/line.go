@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// pieces cuts the points at gaps.
 func (d *drawing) pieces() [][]Point {
 	apart := d.gap()
 	var all [][]Point

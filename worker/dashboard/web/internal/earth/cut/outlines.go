@@ -42,7 +42,6 @@ func outlines(t topology) earth.Outlines {
 	return o
 }
 
-// join joins the lines of a ring.
 func join(lines []orb.LineString, ring []int) orb.LineString {
 	var all orb.LineString
 	for _, i := range ring {

@@ -72,7 +72,6 @@ func parse(b []byte) (topology, error) {
 	return t, nil
 }
 
-// rings returns all rings of a geometry, with holes.
 func (g geometry) rings() ([][]int, error) {
 	var rings [][]int
 	var polygons [][][]int
