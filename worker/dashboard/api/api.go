@@ -75,7 +75,7 @@ func (a *API) Routes() []Route {
 		})},
 		// At most three operations per tenant.
 		{"/v1/tenants", TenantsParams(), data(func(r *http.Request, p Params) (model.TenantsAnswer, model.Read, error) {
-			return m.Tenants(r.Context(), p.Tenants())
+			return m.Tenants(r.Context(), p.After, p.Limit)
 		})},
 		// At most about forty operations.
 		{"/v1/tenants/{tenant}/day", DayParams(), data(func(r *http.Request, p Params) (s model.Series, read model.Read,

@@ -14,6 +14,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/query"
 )
 
 // Params are the parameters of a request. A zero field was not given.
@@ -84,20 +85,21 @@ func (p *Params) parse(name, text string) (err error) {
 	case "bbox":
 		p.Box, err = parseBox(text)
 	case "zoom":
-		var zoom float64
-		zoom, err = parseNumber(text, -5, 30)
-		p.Zoom = &zoom
+		p.Zoom = new(float64)
+		*p.Zoom, err = parseNumber(text, -5, 30)
 	case "sensor":
-		p.Sensor, err = text, checkSensor(text)
+		if p.Sensor = text; query.CheckSensors([]string{text}) != nil {
+			err = errors.New("a sensor's name has letters, digits and _, and does not begin with a digit")
+		}
 	case "tenant":
-		_, err = schema.ParseTenant(text)
 		p.Tenant = text
+		_, err = schema.ParseTenant(text)
 	case "site":
-		_, err = schema.ParseSite(text)
 		p.Site = text
+		_, err = schema.ParseSite(text)
 	case "prefix":
-		_, err = schema.IDsWithPrefix(text)
 		p.Prefix = text
+		_, err = schema.IDsWithPrefix(text)
 	case "state":
 		p.State = model.State(text)
 		err = oneOf(text, string(model.OK), string(model.Silent), string(model.Held), string(model.Revoked))
@@ -115,16 +117,18 @@ func (p *Params) parse(name, text string) (err error) {
 	case "to":
 		p.To, err = parseTime(text)
 	case "window":
-		p.Window, err = text, checkWindow(text)
+		p.Window = text
+		if _, wrong := schema.ParseWindow(text); wrong != nil && text != "auto" && text != "raw" {
+			err = errors.New("must be auto, raw, or the size of a window such as 1m, 1h or 1d")
+		}
 	case "span":
 		p.Span, err = text, oneOf(text, SpanNames()...)
 	case "day":
-		var day schema.Day
-		day, err = schema.ParseDay(text)
-		if err != nil || day.Start().Time().Format(time.DateOnly) != text {
+		p.Day = new(schema.Day)
+		*p.Day, err = schema.ParseDay(text)
+		if err != nil || p.Day.Start().Time().Format(time.DateOnly) != text {
 			err = errors.New("must be a UTC day such as 2026-11-21")
 		}
-		p.Day = &day
 	}
 	return err
 }
@@ -171,22 +175,6 @@ func parseTime(text string) (time.Time, error) {
 		return time.Time{}, errors.New("must be a time such as 2026-11-21T08:00:00Z, in the years 1 to 9999")
 	}
 	return t.UTC(), nil
-}
-
-func checkWindow(text string) error {
-	if _, err := schema.ParseWindow(text); err != nil && text != "auto" && text != "raw" {
-		return errors.New("must be auto, raw, or the size of a window such as 1m, 1h or 1d")
-	}
-	return nil
-}
-
-func checkSensor(text string) error {
-	e := tables.Entity{PartitionKey: "device", RowKey: "row"}
-	e.Set(text, tables.Boolean(true))
-	if e.Check() != nil {
-		return errors.New("a sensor's name has letters, digits and _, and does not begin with a digit")
-	}
-	return nil
 }
 
 // SpanNames are the spans that charts are offered for, the shortest first.
@@ -244,9 +232,4 @@ func (p Params) DayOf(tenant string, now time.Time) model.DayQuery {
 		q.Day = *p.Day
 	}
 	return q
-}
-
-// Tenants returns the query for a list of tenants.
-func (p Params) Tenants() model.TenantsQuery {
-	return model.TenantsQuery{After: p.After, Limit: p.Limit}
 }

@@ -27,19 +27,12 @@ func Register(mux *http.ServeMux, routes []Route, fail func(http.ResponseWriter,
 	}
 }
 
-// MapParams are the parameters of a map.
-func MapParams() []string { return []string{"bbox", "zoom", "sensor", "tenant"} }
+// The parameters of addresses that the API and the pages have in common.
 
-// ListParams are the parameters of a list of devices.
+func MapParams() []string     { return []string{"bbox", "zoom", "sensor", "tenant"} }
+func SeriesParams() []string  { return []string{"sensor", "from", "to", "window", "span"} }
+func DayParams() []string     { return []string{"sensor", "day"} }
+func TenantsParams() []string { return []string{"after", "limit"} }
 func ListParams() []string {
 	return []string{"tenant", "site", "prefix", "state", "sort", "sensor", "after", "limit", "bbox", "zoom"}
 }
-
-// SeriesParams are the parameters of a device's chart.
-func SeriesParams() []string { return []string{"sensor", "from", "to", "window", "span"} }
-
-// DayParams are the parameters of a tenant's day.
-func DayParams() []string { return []string{"sensor", "day"} }
-
-// TenantsParams are the parameters of a list of tenants.
-func TenantsParams() []string { return []string{"after", "limit"} }

@@ -262,17 +262,20 @@ func (x *index) loaded() {
 	x.touch()
 }
 
-// partitions returns the partitions of latest that devices of the index have.
-func (x *index) partitions() (all []schema.LatestPartition) {
+// homes returns where the devices of a tenant are, or all devices for no tenant.
+func (x *index) homes(of schema.Tenant) (all []query.Home) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	type pair struct{ tenant, month uint16 }
 	seen := map[pair]bool{}
 	for i := range x.devices {
-		if p := (pair{x.devices[i].tenant, x.devices[i].month}); !seen[p] {
-			seen[p] = true
-			tenant := schema.Tenant(x.tenants.text(uint32(p.tenant)))
-			all = append(all, schema.LatestPartition{Tenant: tenant, Month: x.monthOf[p.month]})
+		p := pair{x.devices[i].tenant, x.devices[i].month}
+		if seen[p] {
+			continue
+		}
+		seen[p] = true
+		if t := schema.Tenant(x.tenants.text(uint32(p.tenant))); of == "" || t == of {
+			all = append(all, query.Home{LatestPartition: schema.LatestPartition{Tenant: t, Month: x.monthOf[p.month]}})
 		}
 	}
 	return all

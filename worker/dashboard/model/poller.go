@@ -109,8 +109,8 @@ func (p *poller) seek(ctx context.Context) error {
 			p.parts = append(p.parts, &part{LatestPartition: found, dirty: true})
 		}
 	}
-	for _, part := range p.store.index.partitions() {
-		add(part)
+	for _, home := range p.store.index.homes("") {
+		add(home.LatestPartition)
 	}
 	if time.Since(p.sought) < seekInterval {
 		return nil

@@ -225,8 +225,8 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 	if _, _, err := s.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
 		t.Errorf("of nobody: %v", err)
 	}
-	first, _, err := s.Tenants(t.Context(), TenantsQuery{Limit: 1})
-	second, _, err2 := s.Tenants(t.Context(), TenantsQuery{Limit: 1, After: first.Next})
+	first, _, err := s.Tenants(t.Context(), "", 1)
+	second, _, err2 := s.Tenants(t.Context(), first.Next, 1)
 	if errors.Join(err, err2) != nil || first.Next != "contoso" || second.Next != "" ||
 		second.Tenants[0].Tenant != "fabrikam" || second.Total != 2 {
 		t.Errorf("%+v, then %+v, %v", first, second, err)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -11,12 +12,6 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
-
-// A TenantsQuery asks for a list of tenants.
-type TenantsQuery struct {
-	After string // a tenant
-	Limit int    // at most MaxTenants; 0: MaxTenants
-}
 
 const (
 	// MaxTenants is the largest page of a list of tenants.
@@ -33,23 +28,17 @@ type today struct {
 	whole    bool
 }
 
-func (s *Store) Tenants(ctx context.Context, q TenantsQuery) (TenantsAnswer, Read, error) {
+// Tenants lists the tenants after one of them, by name; at most limit, or MaxTenants for zero.
+func (s *Store) Tenants(ctx context.Context, after string, limit int) (TenantsAnswer, Read, error) {
 	at, err := s.watch.await(ctx)
 	if err != nil {
 		return TenantsAnswer{}, Read{}, err
 	}
 	all := s.index.tallies(s.silence())
 	out := TenantsAnswer{Total: len(all), Tenants: []Tenant{}}
-	if q.Limit <= 0 || q.Limit > MaxTenants {
-		q.Limit = MaxTenants
-	}
-	from := slices.IndexFunc(all, func(t Tenant) bool { return t.Tenant > q.After })
-	if from < 0 {
-		from = len(all)
-	}
-	all = all[from:]
-	if len(all) > q.Limit {
-		all = all[:q.Limit]
+	all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant <= after })
+	if limit = min(cmp.Or(limit, MaxTenants), MaxTenants); len(all) > limit {
+		all = all[:limit]
 		out.Next = all[len(all)-1].Tenant
 	}
 	out.Tenants = append(out.Tenants, all...)

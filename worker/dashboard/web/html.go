@@ -97,7 +97,7 @@ func (s *Site) pipelines(r *http.Request, _ api.Params) (Page, model.Read, error
 }
 
 func (s *Site) tenants(r *http.Request, p api.Params) (Page, model.Read, error) {
-	a, read, err := s.c.Model.Tenants(r.Context(), p.Tenants())
+	a, read, err := s.c.Model.Tenants(r.Context(), p.After, p.Limit)
 	return &TenantsPage{Answer: a}, read, err
 }
 
