@@ -27,7 +27,8 @@
 // that, the one that has been without a request for the longest time is closed. A head has
 // up to 64 KiB and 30 s to arrive; a body has 30 s, and 30 s more for each 256 KiB.
 // Bodies in memory take up to 64 MiB, those of SAS 48 MiB, those of one SAS 10 MiB:
-// beyond that the answer is 503 ServerBusy with Retry-After.
+// beyond that the answer is 503 ServerBusy with Retry-After. So it is where a SAS writes
+// more than 2,000 entities, or 8 MiB, to one partition in a second.
 //
 // Part of the disk stays free: an eighth, but at least 16 MiB and at most 64 MiB, and as much
 // again that only the account key may use. Beyond that, what grows is refused with 507
@@ -41,7 +42,7 @@
 //     answers 409 (TableBeingDeleted …) for half a minute or more.
 //   - A change of stored access policies is in force when it is answered. On Azure
 //     it takes up to 30 s.
-//   - There is no throttling: no limit on requests per second.
+//   - The account key may send any number of requests per second.
 //   - A page of rows ends after 1,000 rows, near 4 MiB, or after 5 s. Azure also
 //     ends pages, even empty ones, where a partition moves to another server.
 //   - x-ms-version may be any date. The behavior is that of the newest version.

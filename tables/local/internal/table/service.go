@@ -23,6 +23,7 @@ const maxBody = 4 << 20
 type Service struct {
 	store *store.Store
 	auth  *auth.Verifier
+	pace  pace
 	locks *store.Locks // by partition: a write holds one from its first read until Apply
 
 	// schema guards tables. Writers of rows hold it for reading until Apply, so that no

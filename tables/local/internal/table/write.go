@@ -60,34 +60,45 @@ func (s *Service) write(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p
 //
 // It waits for the disk even after a failure: "it exists already" tells a client
 // that repeats a request that the first one was done.
-func (s *Service) apply(r *wire.Request, g *auth.Grant, ops []*operation) (rows []entity.Stored, failed int, err error) {
-	s.schema.RLock()
-	m, err := s.find(ops[0].table)
-	if err == nil {
-		err = g.Recheck(m.Policies, r.Clock())
-	}
-	if err != nil {
-		s.schema.RUnlock()
-		return nil, 0, err
-	}
-	unlock := s.locks.Lock(entityKey(m.ID, ops[0].partition, ""))
-	b := s.store.Batch()
-	rows, failed, err = s.stage(b, r, m, ops)
-	wait := s.store.Barrier
-	if err == nil {
-		wait = s.store.Apply(b)
-	}
-	unlock()
-	s.schema.RUnlock()
-	if err != nil {
-		if dropErr := b.Drop(); dropErr != nil {
-			return nil, failed, dropErr
-		}
+func (s *Service) apply(r *wire.Request, g *auth.Grant, ops []*operation) (
+	rows []entity.Stored, failed int, err error) {
+	rows, failed, wait, err := s.applied(r, g, ops)
+	if wait == nil {
+		return nil, failed, err
 	}
 	if waitErr := wait(); waitErr != nil {
 		return nil, failed, waitErr
 	}
 	return rows, failed, err
+}
+
+// applied is the part of apply that holds locks. It returns no wait function if it refuses before it reads.
+func (s *Service) applied(r *wire.Request, g *auth.Grant, ops []*operation) (
+	rows []entity.Stored, failed int, wait func() error, err error) {
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	m, err := s.find(ops[0].table)
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	if err := g.Recheck(m.Policies, r.Clock()); err != nil {
+		return nil, 0, nil, err
+	}
+	partition := entityKey(m.ID, ops[0].partition, "")
+	if !g.Owner {
+		if err := s.pace.take(string(partition), r.Clock(), written{len(ops), r.BodySize}); err != nil {
+			return nil, 0, nil, err
+		}
+	}
+	defer s.locks.Lock(partition)()
+	b := s.store.Batch()
+	if rows, failed, err = s.stage(b, r, m, ops); err != nil {
+		if dropErr := b.Drop(); dropErr != nil {
+			err = dropErr
+		}
+		return nil, failed, s.store.Barrier, err
+	}
+	return rows, 0, s.store.Apply(b), nil
 }
 
 func (s *Service) stage(b *store.Batch, r *wire.Request, m *meta, ops []*operation) (

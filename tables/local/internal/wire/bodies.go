@@ -13,8 +13,8 @@ const (
 	maxOneSAS    = 10 << 20 // of one SAS: two of the largest transactions
 )
 
-// errBusy tells a client to try again soon.
-var errBusy = &Error{http.StatusServiceUnavailable, "ServerBusy",
+// ErrBusy tells a client to try again in a second.
+var ErrBusy = &Error{http.StatusServiceUnavailable, "ServerBusy",
 	"The server is currently unable to receive requests. Please retry your request.", nil}
 
 // Bodies counts the bytes of bodies in memory. The services of an account share one. A nil *Bodies has no bounds.
@@ -27,7 +27,7 @@ type Bodies struct {
 // NewBodies returns a count of zero.
 func NewBodies() *Bodies { return &Bodies{bySAS: map[string]int64{}} }
 
-// take counts n more bytes for a SAS, or for the account key if sas is empty. It returns errBusy, and counts
+// take counts n more bytes for a SAS, or for the account key if sas is empty. It returns ErrBusy, and counts
 // nothing, if that is beyond a bound.
 func (b *Bodies) take(sas string, n int64) error {
 	if b == nil {
@@ -36,7 +36,7 @@ func (b *Bodies) take(sas string, n int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.all+n > maxBodies || sas != "" && (b.sas+n > maxSASBodies || b.bySAS[sas]+n > maxOneSAS) {
-		return errBusy
+		return ErrBusy
 	}
 	b.add(sas, n)
 	return nil

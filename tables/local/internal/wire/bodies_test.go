@@ -90,13 +90,13 @@ func TestTokensLeaveRoomForTheAccountKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.take("another", 1); err != errBusy {
+	if err := b.take("another", 1); err != ErrBusy {
 		t.Errorf("a token beyond the bound of all: %v", err)
 	}
 	if err := b.take("", maxBodies-maxSASBodies); err != nil {
 		t.Error(err)
 	}
-	if err := b.take("", 1); err != errBusy {
+	if err := b.take("", 1); err != ErrBusy {
 		t.Errorf("beyond the bound: %v", err)
 	}
 }

@@ -48,7 +48,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 		h.Log.Error("request failed", "service", h.Service, "operation", r.Operation, "method", hr.Method,
 			"path", hr.URL.Path, "request", r.ID, "err", err)
 	}
-	if e == errBusy {
+	if e == ErrBusy {
 		Set(w.Header(), "Retry-After", "1")
 	}
 	if e != errBodySlow {

@@ -24,16 +24,17 @@ const (
 // A Request is an HTTP request, parsed as far as every operation needs it.
 type Request struct {
 	*http.Request
-	Service Service
-	Account string
-	Target  string     // path as received, escaped: clients sign it
-	Path    string     // Target below the account, escaped, without a leading slash
-	Query   url.Values // decoded; names as received
-	Version string     // x-ms-version, which may be empty
-	ID      string
-	Body    io.Reader // of *http.Request, with a deadline
-	Now     time.Time // of the request's arrival
-	Clock   func() time.Time
+	Service  Service
+	Account  string
+	Target   string     // path as received, escaped: clients sign it
+	Path     string     // Target below the account, escaped, without a leading slash
+	Query    url.Values // decoded; names as received
+	Version  string     // x-ms-version, which may be empty
+	ID       string
+	Body     io.Reader // of *http.Request, with a deadline
+	BodySize int       // bytes, once ReadBody has returned
+	Now      time.Time // of the request's arrival
+	Clock    func() time.Time
 
 	Operation string // name, once it is known; for the log
 
@@ -169,6 +170,7 @@ func (r *Request) ReadBody(max int64) ([]byte, error) {
 			return nil, TooLarge(max)
 		}
 		if errors.Is(err, io.EOF) {
+			r.BodySize = len(buf)
 			return buf, nil
 		}
 		if err != nil {
