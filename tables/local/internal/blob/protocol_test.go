@@ -180,7 +180,7 @@ func TestChecksumsAreChecked(t *testing.T) {
 		f.put(c.path, c.body, "x-ms-content-crc64", crcOf("other")).Want(t, 400, "Crc64Mismatch")
 		f.put(c.path, c.body, "Content-MD5", "short").Want(t, 400, "InvalidMd5")
 		f.put(c.path, c.body, "x-ms-content-crc64", "short").Want(t, 400, "InvalidHeaderValue")
-		f.put(c.path, c.body, "Content-MD5", sum, "x-ms-content-crc64", crc).Want(t, 400, "InvalidHeaderValue")
+		f.put(c.path, c.body, "Content-MD5", sum, "x-ms-content-crc64", crc).Want(t, 400, "BothCrc64AndMd5HeaderPresent")
 		f.put(c.path, c.body, "Content-MD5", sum).Want(t, 201, "").
 			WantHeaders(t, "Content-MD5", sum, "x-ms-content-crc64", crc) // clients compare the CRC64, too
 		f.put(c.path, c.body, "x-ms-content-crc64", crc).Want(t, 201, "").WantHeaders(t, "x-ms-content-crc64", crc)

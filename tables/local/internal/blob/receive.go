@@ -18,6 +18,9 @@ import (
 var errNoLength = &wire.Error{Status: http.StatusLengthRequired, Code: "MissingContentLengthHeader",
 	Message: "The Content-Length header was not specified."}
 
+var errBothSums = &wire.Error{Status: http.StatusBadRequest, Code: "BothCrc64AndMd5HeaderPresent",
+	Message: "Both x-ms-content-crc64 header and Content-MD5 header are present."}
+
 // crcPolynomial is the polynomial of Azure Storage, reversed for hash/crc64.
 const crcPolynomial = 0x9A6C9329AC4BC9B5
 
@@ -45,8 +48,7 @@ func newSums(r *wire.Request) (*sums, error) {
 		}
 	}
 	if s.wantMD5 != nil && s.wantCRC != nil {
-		return nil, wire.BadHeader("x-ms-content-crc64",
-			base64.StdEncoding.EncodeToString(s.wantCRC)) // only one is allowed
+		return nil, errBothSums
 	}
 	if s.wantMD5 != nil {
 		s.md5 = md5.New()

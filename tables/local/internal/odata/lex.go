@@ -143,13 +143,11 @@ func (l *lexer) word() (token, error) {
 	if strings.HasPrefix(l.rest, "'") {
 		return l.quoted(text)
 	}
-	switch text {
-	case "true", "false":
-		v := entity.Value{Type: entity.Boolean}
-		if text == "true" {
-			v.Num = 1
-		}
-		return token{kind: literal, text: text, value: v}, nil
+	switch strings.ToLower(text) { // SDKs write the names of their language
+	case "true":
+		return token{kind: literal, text: text, value: entity.Value{Type: entity.Boolean, Num: 1}}, nil
+	case "false":
+		return token{kind: literal, text: text, value: entity.Value{Type: entity.Boolean}}, nil
 	}
 	return token{kind: word, text: text}, nil
 }

@@ -61,3 +61,13 @@ func TestEachOperationHasItsOwnAccept(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownQueryOptionsAreNotIgnored(t *testing.T) {
+	s := open(t, "p")
+	for _, option := range []string{"$orderby=RowKey", "$skip=1", "$count=true", "$inlinecount=allpages", "$expand=x"} {
+		w := send(t, s, http.MethodGet, "/furrow/rows()?$top=1&"+option, "", nil)
+		if w.Code != http.StatusNotImplemented || !strings.Contains(w.Body.String(), option[:strings.Index(option, "=")]) {
+			t.Errorf("%s: %d %s", option, w.Code, w.Body)
+		}
+	}
+}

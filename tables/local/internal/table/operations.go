@@ -54,6 +54,15 @@ func checkServed(r *wire.Request, at target) error {
 	if strings.Contains(r.Header.Get("Content-Type"), "atom+xml") {
 		return errAtom
 	}
+	for name := range r.Query {
+		switch name {
+		case "$filter", "$select", "$top", "$format":
+		default:
+			if strings.HasPrefix(name, "$") {
+				return wire.NotImplemented("the query option " + name) // ignoring it would give a wrong result
+			}
+		}
+	}
 	return nil
 }
 
