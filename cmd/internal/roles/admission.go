@@ -10,21 +10,19 @@ import (
 	"furrow/tables/schema"
 )
 
-// An admission knows how old a row may be when it is stored, by any token that an
-// enrollment has issued: audits of its devices look so far back.
+// An admission knows how old a row may be when it is stored with a token of an enrollment. Audits of its devices look
+// back that far.
 type admission struct {
 	enrollments *sas.Enrollments
 	log         *slog.Logger
 	spans       atomic.Pointer[map[schema.EnrollmentID]time.Duration]
 }
 
-// admissionEvery is how often enrollments are looked at. One that is new admits older
-// rows than all others from its first token on; a ledger that was cut shorter
-// meanwhile has nothing yet of its devices.
+// admissionEvery is how often enrollments are read. A new enrollment may admit older rows than all others; a ledger
+// that is cut shorter before that has no rows of its devices yet.
 const admissionEvery = time.Minute
 
-// of is what was read last of an enrollment; of one that is not known, the longest
-// of all.
+// of returns the age for an enrollment, and the largest of all for an unknown one.
 func (a *admission) of(id schema.EnrollmentID) (longest time.Duration) {
 	spans := a.spans.Load()
 	if spans == nil {
@@ -52,7 +50,7 @@ func (a *admission) read(ctx context.Context) error {
 	return nil
 }
 
-// run reads again and again until ctx ends. What cannot be read stays as it was.
+// run reads the enrollments periodically until ctx ends, and keeps the last ones if that fails.
 func (a *admission) run(ctx context.Context) error {
 	for tick := time.NewTicker(admissionEvery); ; {
 		select {
@@ -62,7 +60,7 @@ func (a *admission) run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if err := a.read(ctx); err != nil && ctx.Err() == nil {
-			a.log.WarnContext(ctx, "enrollments cannot be read; audits look as far back as before", "error", err)
+			a.log.WarnContext(ctx, "enrollments unavailable, audits look as far back as before", "error", err)
 		}
 	}
 }

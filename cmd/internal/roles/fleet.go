@@ -1,5 +1,4 @@
-// Package roles puts together what runs: the schedulers and the workers of a
-// fleet's pipelines.
+// Package roles runs the schedulers and the workers of a fleet's pipelines.
 package roles
 
 import (
@@ -26,22 +25,22 @@ import (
 type Fleet struct {
 	Tables    *tables.Client
 	Queues    *worker.Client
-	Archive   *archive.Store // nil where the account has no place for objects
-	Policies  *sas.Policies  // looked after while a scheduler runs; nil leaves that to the endpoints
+	Archive   *archive.Store // nil if the account has no blobs
+	Policies  *sas.Policies  // reconciled while a scheduler runs; nil leaves that to the endpoints
 	Names     schema.Names
 	Pipelines []config.Pipeline
 	Log       *slog.Logger
 
-	Generation int64                 // of the stored configuration that Pipelines are from; zero: it is not stored
+	Generation int64                 // of the stored configuration with these Pipelines; zero: it is not stored
 	Format     int64                 // in which jobs write, as schema.Format
-	Stored     *generations.Follower // of newer ones; nil: the pipelines stay as they are
-	only       []string              // the pipelines that were selected; none means all
+	Stored     *generations.Follower // of newer configurations; nil: the pipelines never change
+	only       []string              // names of the selected pipelines; none means all
 }
 
-// ErrNoPipeline says that a pipeline was named which the configuration does not have.
+// ErrNoPipeline means that the configuration has no pipeline of that name.
 var ErrNoPipeline = errors.New("no such pipeline")
 
-// Select leaves the pipelines of those names; none means all.
+// Select drops all pipelines but those with these names. No names means all.
 func (f *Fleet) Select(names ...string) error {
 	if len(names) == 0 {
 		return nil
@@ -58,7 +57,7 @@ func (f *Fleet) Select(names ...string) error {
 	return nil
 }
 
-// pipelineNames are the names of the pipelines, in one word for a log.
+// pipelineNames returns the names for a log.
 func (f *Fleet) pipelineNames() string {
 	var names []string
 	for _, p := range f.Pipelines {
@@ -67,7 +66,7 @@ func (f *Fleet) pipelineNames() string {
 	return strings.Join(names, ",")
 }
 
-// Create creates the tables, queues and containers of the fleet. Those that exist stay as they are.
+// Create creates the tables, queues and containers of the fleet that do not exist.
 func (f *Fleet) Create(ctx context.Context) error {
 	names := processors.Tables(f.Names)
 	for _, p := range f.Pipelines {
@@ -90,8 +89,7 @@ func (f *Fleet) Create(ctx context.Context) error {
 	return f.Archive.Create(ctx)
 }
 
-// IgnoreCanceled is the error of a long-lived thing that could not begin: none where it
-// was told to end meanwhile.
+// IgnoreCanceled returns err, or nil if err only says that ctx has ended.
 func IgnoreCanceled(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
@@ -99,16 +97,16 @@ func IgnoreCanceled(ctx context.Context, err error) error {
 	return err
 }
 
-// Queue is the queue of a pipeline.
+// Queue returns the queue of a pipeline.
 func (f *Fleet) Queue(p config.Pipeline) *worker.Queue { return f.Queues.Queue(f.Names, p.Name) }
 
-// Reader reads what the fleet has stored.
+// Reader returns a reader of the fleet's tables.
 func (f *Fleet) Reader() query.Fleet { return query.Fleet{Tables: f.Tables, Names: f.Names} }
 
-// Runs are the fleet's.
+// Runs returns the table of runs.
 func (f *Fleet) Runs() worker.Runs { return worker.Runs{Table: f.Tables.Table(f.Names.Runs())} }
 
-// Jobs is a pipeline as its jobs need it.
+// Jobs returns a pipeline for its jobs.
 func (f *Fleet) Jobs(p config.Pipeline) (*jobs.Pipeline, error) {
 	var objects jobs.Objects
 	if f.Archive != nil {

@@ -9,7 +9,7 @@ import (
 	"furrow/cmd/internal/generations"
 )
 
-// under is the fleet under another configuration.
+// under returns the fleet with another configuration.
 func (f *Fleet) under(g generations.Loaded) *Fleet {
 	other := *f
 	other.Generation, other.Format, other.Pipelines = g.Generation, g.Format, nil
@@ -21,9 +21,8 @@ func (f *Fleet) under(g generations.Loaded) *Fleet {
 	return &other
 }
 
-// next waits for a newer configuration than the fleet's, and gives the fleet under
-// it, with all tables and queues that it needs. It gives the fleet itself where ctx
-// ends before.
+// next waits for a newer configuration, creates its tables and queues, and returns the fleet with it. It returns f
+// itself if ctx ends before.
 func (f *Fleet) next(ctx context.Context) *Fleet {
 	if f.Stored == nil {
 		<-ctx.Done()
@@ -38,7 +37,7 @@ func (f *Fleet) next(ctx context.Context) *Fleet {
 				return other
 			}
 			if ctx.Err() == nil {
-				f.Log.WarnContext(ctx, "tables and queues of a new configuration could not be made", "generation",
+				f.Log.WarnContext(ctx, "tables and queues of a new configuration not created", "generation",
 					newest.Generation, "error", err)
 			}
 			changed = nil
@@ -49,11 +48,10 @@ func (f *Fleet) next(ctx context.Context) *Fleet {
 	}
 }
 
-// createAgain is how long it is until what could not be made is tried again.
+// createAgain is the longest pause before tables and queues are created again.
 const createAgain = 5 * time.Second
 
-// again waits until something has changed; where nothing can, for a while. It is
-// false when ctx has ended.
+// again waits for a change or, without a channel, for a while. It returns false when ctx has ended.
 func again(ctx context.Context, changed <-chan struct{}) bool {
 	var late <-chan time.Time
 	if changed == nil {

@@ -12,13 +12,12 @@ import (
 	"furrow/tables"
 )
 
-// TestAppliesAndRollbacksLoseNothing has two workers follow while configurations are
-// applied and rolled back, and more readings are folded all the time. In the end, all
-// is as if the last one had held from the beginning.
+// TestAppliesAndRollbacksLoseNothing lets two workers follow applied and rolled back configurations while they fold.
+// The outputs must be those of a fleet that had the last one from the beginning.
 func TestAppliesAndRollbacksLoseNothing(t *testing.T) {
 	t.Parallel() // it mostly waits
 	world := jobstest.NewWorldSince(t, 26*time.Hour, 3, 120)
-	c := newCrewed(t, world)
+	c := newFollowed(t, world)
 	first := c.apply(t, pipelines(live))
 	f := c.fleet(t, first, nil)
 	c.work(t, f)
@@ -39,14 +38,13 @@ func TestAppliesAndRollbacksLoseNothing(t *testing.T) {
 	c.comesTo(t, f, n, pipelines(another))
 }
 
-// TestARollingChangeComesToTheSame has a worker that cannot read the new configuration
-// beside one that has it. Both fold and audit. What the new one has taken on, the old
-// one leaves alone, also while it is by itself. In the end, all is as if the new
-// configuration had held from the beginning.
-func TestARollingChangeComesToTheSame(t *testing.T) {
+// TestRollingChangeGivesTheSameOutputs runs a worker that cannot read the new configuration beside one that has it.
+// Both fold and audit. The old one does not touch devices that the new one has folded, even when it is alone. The
+// outputs must be those of a fleet that had the new configuration from the beginning.
+func TestRollingChangeGivesTheSameOutputs(t *testing.T) {
 	t.Parallel() // it mostly waits
 	world := jobstest.NewWorldSince(t, 26*time.Hour, 3, 120)
-	c := newCrewed(t, world)
+	c := newFollowed(t, world)
 	first := c.apply(t, pipelines(live))
 	old := c.fleet(t, first, c.deaf())
 	c.work(t, old)
@@ -67,14 +65,14 @@ func TestARollingChangeComesToTheSame(t *testing.T) {
 	c.put(t, f, c.Audit(jobs.Full), "live", 1)
 	c.idle(t, f, "live")
 	if after := c.tracked(t); !slices.Equal(after, before) {
-		t.Errorf("the old worker has made %q of %q", after, before)
+		t.Errorf("the old worker has changed %q to %q", before, after)
 	}
 	c.work(t, c.fleet(t, second, nil))
 	c.comesTo(t, f, 2, pipelines(another))
 }
 
-// send has each device send a reading now, and one that is late.
-func (c *crewed) send(t *testing.T) {
+// send stores a reading of now and a late one of each device.
+func (c *followed) send(t *testing.T) {
 	t.Helper()
 	table := c.World.Connect(t, nil).Table(c.World.Readings)
 	for _, d := range c.World.Devices {
@@ -87,8 +85,8 @@ func (c *crewed) send(t *testing.T) {
 	}
 }
 
-// tracked is under what each device was folded last, and how far.
-func (c *crewed) tracked(t *testing.T) (all []string) {
+// tracked returns with which configuration each device was folded last, and how far.
+func (c *followed) tracked(t *testing.T) (all []string) {
 	t.Helper()
 	for _, d := range c.World.Devices {
 		row := c.Track(t, d)
@@ -98,11 +96,10 @@ func (c *crewed) tracked(t *testing.T) (all []string) {
 	return all
 }
 
-// comesTo has audits done until the fleet's outputs are those of a new fleet under
-// a configuration.
-func (c *crewed) comesTo(t *testing.T, f *Fleet, generation int64, text string) {
+// comesTo runs audits until the fleet's outputs are those of a new fleet with a configuration.
+func (c *followed) comesTo(t *testing.T, f *Fleet, generation int64, text string) {
 	t.Helper()
-	fresh := newCrewed(t, c.World)
+	fresh := newFollowed(t, c.World)
 	other := fresh.fleet(t, generations.Loaded{Generation: generation, Config: parsed(t, text)}, nil)
 	built, err := other.Jobs(other.Pipelines[0])
 	jobstest.Must(t, err)

@@ -16,10 +16,9 @@ import (
 	"furrow/worker"
 )
 
-// TestAWorkerFollowsWhatIsApplied: a pipeline that is new starts, one that is gone
-// stops, and the others go on.
-func TestAWorkerFollowsWhatIsApplied(t *testing.T) {
-	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+// TestWorkerFollowsAppliedConfigurations: a new pipeline starts, a removed one stops, and the others go on.
+func TestWorkerFollowsAppliedConfigurations(t *testing.T) {
+	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
 	w := c.work(t, f)
 	c.put(t, f, c.Message(), "live", 1)
@@ -37,7 +36,7 @@ func TestAWorkerFollowsWhatIsApplied(t *testing.T) {
 	w.has(t, "device of live, generation 3")
 	c.put(t, other, c.Message(), "minutes", 3)
 	if n := depth(t, other, "minutes"); n != 1 {
-		t.Errorf("%d messages wait for a pipeline that is gone, want 1", n)
+		t.Errorf("%d messages wait for a removed pipeline, want 1", n)
 	}
 	c.apply(t, pipelines(smaller, minutes))
 	w.has(t, "device of minutes, generation 3")
@@ -52,10 +51,8 @@ func depth(t *testing.T, f *Fleet, p schema.Pipeline) int {
 	return n
 }
 
-// TestAWorkerThatBeganWithoutAStoredConfigurationFollows: from its file to the first
-// one that is stored.
-func TestAWorkerThatBeganWithoutAStoredConfigurationFollows(t *testing.T) {
-	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+func TestWorkerWithAFileFollowsTheFirstStoredConfiguration(t *testing.T) {
+	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, generations.Loaded{Config: parsed(t, pipelines(live))}, nil)
 	w := c.work(t, f)
 	c.put(t, f, c.Message(), "live", 0)
@@ -65,10 +62,8 @@ func TestAWorkerThatBeganWithoutAStoredConfigurationFollows(t *testing.T) {
 	w.has(t, "device of live, generation 1")
 }
 
-// TestAWorkerLoadsTheConfigurationThatAMessageNeeds: it does not wait for its next
-// look at storage.
-func TestAWorkerLoadsTheConfigurationThatAMessageNeeds(t *testing.T) {
-	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+func TestWorkerLoadsTheConfigurationOfAMessageAtOnce(t *testing.T) {
+	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
 	f.Stored.Every = 24 * time.Hour
 	w := c.work(t, f)
@@ -86,10 +81,9 @@ func TestAWorkerLoadsTheConfigurationThatAMessageNeeds(t *testing.T) {
 	}
 }
 
-// TestAWorkerThatCannotLoadAConfigurationLeavesItsMessages: to one that can.
-func TestAWorkerThatCannotLoadAConfigurationLeavesItsMessages(t *testing.T) {
+func TestWorkerLeavesMessagesOfConfigurationsThatItCannotLoad(t *testing.T) {
 	t.Parallel() // it mostly waits
-	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	first := c.apply(t, pipelines(live))
 	deaf := c.work(t, c.fleet(t, first, c.deaf()))
 	second := c.apply(t, pipelines(another))
@@ -109,10 +103,8 @@ func TestAWorkerThatCannotLoadAConfigurationLeavesItsMessages(t *testing.T) {
 	}
 }
 
-// TestAJobThatHasBegunEndsAsItIs: while the configuration changes, also when its
-// pipeline stays.
-func TestAJobThatHasBegunEndsAsItIs(t *testing.T) {
-	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+func TestRunningJobKeepsItsConfiguration(t *testing.T) {
+	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	under := c.apply(t, pipelines(live))
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	f := c.fleet(t, under, &held{begun: sync.OnceFunc(func() { close(begun) }), goOn: goOn})
@@ -124,17 +116,16 @@ func TestAJobThatHasBegunEndsAsItIs(t *testing.T) {
 	close(goOn)
 	w.has(t, "device of live, generation 1")
 	if got := f.Pipelines[0].Settings(); got != parsed(t, pipelines(live)).Pipelines[0].Settings() {
-		t.Errorf("the fleet that was opened has become %s", got)
+		t.Errorf("the fleet's own settings have become %s", got)
 	}
 	row := c.Track(t, c.World.Devices[0])
 	if got := row.Get("Generation").Int(); got != 1 {
-		t.Errorf("the job has ended under generation %d, want 1", got)
+		t.Errorf("the job has ended with generation %d, want 1", got)
 	}
 }
 
-// TestSchedulersFollowTheConfiguration: cadences, generations, new pipelines.
 func TestSchedulersFollowTheConfiguration(t *testing.T) {
-	c := newCrewed(t, jobstest.NewWorld(t, 1, 10))
+	c := newFollowed(t, jobstest.NewWorld(t, 1, 10))
 	f := c.fleet(t, c.apply(t, pipelines(strings.Replace(live, "1s", "1d", 1))), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -161,10 +152,9 @@ func TestSchedulersFollowTheConfiguration(t *testing.T) {
 	}
 }
 
-// TestAnUnusableConfigurationStopsNothing: nor does one that has none of the
-// pipelines that were selected.
-func TestAnUnusableConfigurationStopsNothing(t *testing.T) {
-	c := newCrewed(t, jobstest.NewWorld(t, 3, 60))
+// TestUnusableConfigurationStopsNothing: nor does one without the selected pipelines.
+func TestUnusableConfigurationStopsNothing(t *testing.T) {
+	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
 	jobstest.Must(t, f.Select("live"))
 	w := c.work(t, f)

@@ -21,21 +21,20 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A crewed fleet is one of a world whose jobs workers do that follow its stored
-// configuration.
-type crewed struct {
+// A followed fleet has workers that follow its stored configuration.
+type followed struct {
 	*jobstest.Fleet
 	store generations.Store
 }
 
-func newCrewed(t *testing.T, w *jobstest.World) *crewed {
+func newFollowed(t *testing.T, w *jobstest.World) *followed {
 	t.Helper()
 	f := w.NewFleet(t)
-	return &crewed{f, generations.Store{Table: w.Connect(t, nil).Table(f.Names.Config())}}
+	return &followed{f, generations.Store{Table: w.Connect(t, nil).Table(f.Names.Config())}}
 }
 
-// apply stores a configuration and gives it as a process loads it.
-func (c *crewed) apply(t *testing.T, text string) generations.Loaded {
+// apply stores a configuration and loads it.
+func (c *followed) apply(t *testing.T, text string) generations.Loaded {
 	t.Helper()
 	change, err := c.store.Apply(t.Context(), "test", text, "test")
 	jobstest.Must(t, err)
@@ -49,9 +48,9 @@ func read(t *testing.T, stored schema.Configuration) generations.Loaded {
 	return loaded
 }
 
-// fleet is the fleet under a configuration, as a process with that transport has it.
-// It asks for a newer one every few milliseconds.
-func (c *crewed) fleet(t *testing.T, under generations.Loaded, through policy.Transporter) *Fleet {
+// fleet returns the fleet with a configuration, as a process with that transport has it. It polls for a newer one every
+// few milliseconds.
+func (c *followed) fleet(t *testing.T, under generations.Loaded, through policy.Transporter) *Fleet {
 	t.Helper()
 	queues, err := worker.Connect(worker.Config{Account: c.World.Account, Transport: through})
 	jobstest.Must(t, err)
@@ -66,19 +65,18 @@ func (c *crewed) fleet(t *testing.T, under generations.Loaded, through policy.Tr
 	return f
 }
 
-// A crewman is a worker that runs.
-type crewman struct {
+type runningWorker struct {
 	stop func()
 
 	mu   sync.Mutex
-	done []string // kind, pipeline and generation of the jobs that are done
+	done []string // kind, pipeline and generation of jobs
 }
 
-// work runs a worker of a fleet until the test ends, or stop is called.
-func (c *crewed) work(t *testing.T, f *Fleet) *crewman {
+// work runs a worker until the test ends or stop is called.
+func (c *followed) work(t *testing.T, f *Fleet) *runningWorker {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	m := &crewman{}
+	m := &runningWorker{}
 	name := WorkerName()
 	figures := &worker.Figures{Worker: name, Runs: f.Runs(), Log: f.Log}
 	ended := make(chan error, 1)
@@ -95,7 +93,7 @@ func (c *crewed) work(t *testing.T, f *Fleet) *crewman {
 	return m
 }
 
-func (m *crewman) record(p schema.Pipeline, r worker.Result) {
+func (m *runningWorker) record(p schema.Pipeline, r worker.Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r.Outcome == worker.OutcomeDone {
@@ -103,8 +101,8 @@ func (m *crewman) record(p schema.Pipeline, r worker.Result) {
 	}
 }
 
-// has waits until a worker has done a job that is described so.
-func (m *crewman) has(t *testing.T, what string) {
+// has waits until the worker has done a job with this description.
+func (m *runningWorker) has(t *testing.T, what string) {
 	t.Helper()
 	await(t, "a worker that has done "+what, func() bool {
 		m.mu.Lock()
@@ -113,7 +111,7 @@ func (m *crewman) has(t *testing.T, what string) {
 	})
 }
 
-// await waits for something that must come in the end, however slow the machine is.
+// await waits for something that must happen, however slow the machine is.
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for !is() {
@@ -125,15 +123,15 @@ func await(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// put puts a job of the fleet's batch, under a generation.
-func (c *crewed) put(t *testing.T, f *Fleet, m jobs.Message, p schema.Pipeline, generation int64) {
+// put enqueues a job of a generation.
+func (c *followed) put(t *testing.T, f *Fleet, m jobs.Message, p schema.Pipeline, generation int64) {
 	t.Helper()
 	m.Pipeline, m.Generation = p, generation
 	jobstest.Must(t, f.Queues.Queue(c.Names, p).Put(t.Context(), m, 0))
 }
 
-// idle waits until nothing is left in the queues of a pipeline.
-func (c *crewed) idle(t *testing.T, f *Fleet, p schema.Pipeline) {
+// idle waits until the queues of a pipeline are empty.
+func (c *followed) idle(t *testing.T, f *Fleet, p schema.Pipeline) {
 	t.Helper()
 	queue := f.Queues.Queue(c.Names, p)
 	await(t, "an end of messages", func() bool {
@@ -145,15 +143,15 @@ func (c *crewed) idle(t *testing.T, f *Fleet, p schema.Pipeline) {
 	})
 }
 
-// deaf is a transport that gets no answers from the table config.
-func (c *crewed) deaf() policy.Transporter {
+// deaf is a transport that cannot read the table config.
+func (c *followed) deaf() policy.Transporter {
 	return &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}},
 		Only: func(r *http.Request) bool {
 			return strings.Contains(r.URL.Path, c.Names.Config())
 		}}
 }
 
-// pipelines is a configuration with these lines for pipelines.
+// pipelines returns a configuration with these pipelines.
 func pipelines(lines ...string) string {
 	return "pipelines:\n  - " + strings.Join(lines, "\n  - ") + "\n"
 }
@@ -166,10 +164,23 @@ const (
 	minutes = "{name: minutes, cadence: 1s, settle: 1s, processors: [rollup: {windows: [1m]}]}"
 )
 
-// parsed is a configuration.
 func parsed(t *testing.T, text string) *config.Config {
 	t.Helper()
 	c, err := config.Parse("test", []byte(text))
 	jobstest.Must(t, err)
 	return c
+}
+
+// held is a transport that delays transactions until goOn is closed.
+type held struct {
+	begun func() // called before each
+	goOn  <-chan struct{}
+}
+
+func (h *held) Do(r *http.Request) (*http.Response, error) {
+	if strings.HasSuffix(r.URL.Path, "$batch") {
+		h.begun()
+		<-h.goOn
+	}
+	return http.DefaultClient.Do(r)
 }

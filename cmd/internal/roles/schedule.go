@@ -3,17 +3,17 @@ package roles
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"furrow/cmd/internal/config"
 	"furrow/worker"
 )
 
-// Schedule runs a scheduler for each pipeline until ctx ends, and returns nil
-// then. An every that is not zero stands for the pipelines' own cadences. Beside
-// them it looks after the policies that tokens hang on.
+// Schedule runs a scheduler for each pipeline until ctx ends, and returns nil then. An every that is not zero
+// replaces the cadences of the pipelines. It also reconciles the stored access policies of tokens.
 func (f *Fleet) Schedule(ctx context.Context, every time.Duration) error {
 	runs := []func(context.Context) error{func(ctx context.Context) error { return f.scheduleAll(ctx, every) }}
 	if f.Policies != nil {
@@ -25,8 +25,8 @@ func (f *Fleet) Schedule(ctx context.Context, every time.Duration) error {
 	return Together(ctx, runs...)
 }
 
-// scheduleAll runs the schedulers of one configuration after the other. What one of
-// them has begun and not ended, the next one repairs, as after a crash.
+// scheduleAll runs the schedulers of one configuration after the other. Each repairs what the one before has left
+// unfinished, as after a crash.
 func (f *Fleet) scheduleAll(ctx context.Context, every time.Duration) error {
 	for ctx.Err() == nil {
 		next, err := f.scheduleUntilNext(ctx, every)
@@ -38,8 +38,7 @@ func (f *Fleet) scheduleAll(ctx context.Context, every time.Duration) error {
 	return nil
 }
 
-// scheduleUntilNext runs the fleet's schedulers until there is a newer configuration,
-// and gives the fleet under that.
+// scheduleUntilNext runs the schedulers until there is a newer configuration, and returns the fleet with that.
 func (f *Fleet) scheduleUntilNext(ctx context.Context, every time.Duration) (next *Fleet, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
@@ -51,7 +50,7 @@ func (f *Fleet) scheduleUntilNext(ctx context.Context, every time.Duration) (nex
 	for _, p := range f.Pipelines {
 		runs = append(runs, f.scheduler(p, every).Run)
 	}
-	f.Log.InfoContext(ctx, "a scheduler begins", "generation", f.Generation, "pipelines", f.pipelineNames())
+	f.Log.InfoContext(ctx, "scheduler started", "generation", f.Generation, "pipelines", f.pipelineNames())
 	if err = Together(ctx, runs...); err != nil {
 		stop()
 	}
@@ -59,7 +58,7 @@ func (f *Fleet) scheduleUntilNext(ctx context.Context, every time.Duration) (nex
 	return next, err
 }
 
-// ScheduleOnce does what is due now, for each pipeline, and tells of it.
+// ScheduleOnce runs the slot that is due now for each pipeline, and passes it to tell.
 func (f *Fleet) ScheduleOnce(ctx context.Context, every time.Duration, tell func(worker.Slot)) error {
 	for _, p := range f.Pipelines {
 		slot, err := f.scheduler(p, every).Once(ctx)
@@ -76,19 +75,11 @@ func (f *Fleet) scheduler(p config.Pipeline, every time.Duration) *worker.Schedu
 		Queue: f.Queue(p), Log: f.Log}
 }
 
-// Together runs all until ctx ends or one of them fails, and waits for the others.
+// Together runs all until ctx ends or one of them fails, and returns the first error after the others have ended.
 func Together(ctx context.Context, runs ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failed := make([]error, len(runs))
-	var running sync.WaitGroup
-	for i, run := range runs {
-		running.Go(func() {
-			if failed[i] = run(ctx); failed[i] != nil {
-				cancel()
-			}
-		})
+	running, ctx := errgroup.WithContext(ctx)
+	for _, run := range runs {
+		running.Go(func() error { return run(ctx) })
 	}
-	running.Wait()
-	return errors.Join(failed...)
+	return running.Wait()
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Work says how a worker works.
+// A Work configures a worker.
 type Work struct {
-	Name  string        // in figures and the poison queue; empty makes one of the host's name
-	Size  int           // most jobs in flight in each pipeline; zero is the pool's default
-	Lease time.Duration // zero is the pool's default
-	// Figures are told what is done; they are written as long as there is work.
+	Name  string        // in figures and in the poison queue
+	Size  int           // most concurrent jobs of each pipeline; zero: the pool's default
+	Lease time.Duration // zero: the pool's default
+	// Figures count what is done. They are written until the last pool has ended.
 	Figures *worker.Figures
-	// OnResult is told how each message ended; nil means nobody is.
+	// OnResult is called with the outcome of each message. It may be nil.
 	OnResult func(schema.Pipeline, worker.Result)
-	// IdleExit ends the work when no message came for so long; zero means never.
+	// IdleExit ends the worker when it has had no job for so long; zero: never.
 	IdleExit time.Duration
 }
 
-// WorkerName is a name that no other worker has.
+// WorkerName returns a unique name.
 func WorkerName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -53,18 +53,17 @@ func (f *Fleet) Work(ctx context.Context, w Work) error {
 	if f.Stored != nil {
 		runs = append(runs, f.Stored.Run)
 	}
-	crew := newWorkerRole(w, idle, admitted)
-	runs = append(runs, func(ctx context.Context) error { return crew.run(ctx, f) })
-	f.Log.InfoContext(ctx, "a worker begins", "worker", w.Name, "generation", f.Generation, "pipelines", f.pipelineNames())
+	role := newWorkerRole(w, idle, admitted)
+	runs = append(runs, func(ctx context.Context) error { return role.run(ctx, f) })
+	f.Log.InfoContext(ctx, "worker started", "worker", w.Name, "generation", f.Generation, "pipelines", f.pipelineNames())
 	ended := w.writeFigures(ctx)
 	err := Together(ctx, runs...)
 	ended()
-	f.Log.InfoContext(ctx, "the worker has ended", crew.ended.log()...)
+	f.Log.InfoContext(ctx, "worker ended", role.outcomes()...)
 	return err
 }
 
-// writeFigures writes the figures until what it returns is called, which is when
-// the pools have ended: so theirs are all written.
+// writeFigures writes figures until ended is called after the last pool.
 func (w Work) writeFigures(ctx context.Context) (ended func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var writing sync.WaitGroup
@@ -72,20 +71,20 @@ func (w Work) writeFigures(ctx context.Context) (ended func()) {
 	return func() { cancel(); writing.Wait() }
 }
 
-// idlePause is the longest pause between two looks into an empty queue: a sixth of
-// the cadence, so that a run does not wait long for somebody to see it.
+// idlePause is the longest pause between two polls of an empty queue: a sixth of the cadence, so that a run does not
+// wait long.
 func idlePause(cadence time.Duration) time.Duration {
 	return min(max(cadence/6, time.Second), 30*time.Second)
 }
 
-// idleness knows since when nothing is done.
+// idleness measures how long there has been no job.
 type idleness struct {
 	mu    sync.Mutex
 	jobs  int
 	since time.Time
 }
 
-// busy is called when a job begins, and what it returns when it ends.
+// busy is called when a job begins, and end when it ends.
 func (i *idleness) busy() (end func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -98,7 +97,7 @@ func (i *idleness) busy() (end func()) {
 	}
 }
 
-// left is how long it is until nothing was done for d.
+// left returns how long it takes until there has been no job for d.
 func (i *idleness) left(d time.Duration) time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -108,7 +107,7 @@ func (i *idleness) left(d time.Duration) time.Duration {
 	return time.Until(i.since.Add(d))
 }
 
-// wait returns when nothing was done for d, or when ctx ends.
+// wait returns when there has been no job for d, or when ctx ends.
 func (i *idleness) wait(ctx context.Context, d time.Duration) {
 	for left := d; left > 0; left = i.left(d) {
 		select {

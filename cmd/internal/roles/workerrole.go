@@ -11,41 +11,39 @@ import (
 	"furrow/worker"
 )
 
-// A workerRole is the pools of a worker: one for each pipeline of the newest configuration
-// that it has taken on. A pool of a pipeline that stays goes on through changes: each
-// message is done under the newest configuration, and what has begun ends as it is.
+// A workerRole runs a pool for each pipeline of the newest configuration. The pool of a pipeline that stays keeps
+// running through changes: each job uses the newest configuration when it begins.
 type workerRole struct {
 	work     Work
 	idle     *idleness
 	admitted *admission
 
 	running sync.WaitGroup
-	places  map[schema.Pipeline]*place // of pools that run
-	ended   endings
+	pools   map[schema.Pipeline]*runningPool
+	started []*worker.Pool // all, also those that have ended
 
 	mu    sync.Mutex
 	taken taken
-	newer chan struct{} // closed when taken has become another
+	newer chan struct{} // closed when taken changes
 }
 
 func newWorkerRole(w Work, idle *idleness, admitted *admission) *workerRole {
-	return &workerRole{work: w, idle: idle, admitted: admitted, places: map[schema.Pipeline]*place{},
+	return &workerRole{work: w, idle: idle, admitted: admitted, pools: map[schema.Pipeline]*runningPool{},
 		newer: make(chan struct{})}
 }
 
-// taken is what a crew works under.
+// taken is the configuration that jobs use.
 type taken struct {
 	fleet *Fleet
 	built map[schema.Pipeline]*jobs.Pipeline
 }
 
-// A place is a pool that runs.
-type place struct {
+type runningPool struct {
 	pool *worker.Pool
 	stop context.CancelFunc
 }
 
-// run works under one configuration after the other until ctx ends.
+// run runs pools with one configuration after the other until ctx ends.
 func (c *workerRole) run(ctx context.Context, f *Fleet) error {
 	defer c.running.Wait()
 	first, err := c.build(f)
@@ -68,8 +66,7 @@ func (c *workerRole) run(ctx context.Context, f *Fleet) error {
 	return nil
 }
 
-// build builds the pipelines of a fleet as their jobs need them; those that cannot
-// be built are left out, and the error says why.
+// build builds the pipelines of a fleet without those that cannot be built, and returns the last error.
 func (c *workerRole) build(f *Fleet) (t taken, err error) {
 	t = taken{f, map[schema.Pipeline]*jobs.Pipeline{}}
 	for _, p := range f.Pipelines {
@@ -84,48 +81,46 @@ func (c *workerRole) build(f *Fleet) (t taken, err error) {
 	return t, err
 }
 
-// take makes a configuration the one that jobs are done under, starts the pools that
-// it has and the crew has not, and stops those that it does not have any more.
+// take makes t the configuration that jobs use, starts the pools of new pipelines and stops those of removed ones.
 func (c *workerRole) take(ctx context.Context, t taken) {
 	c.mu.Lock()
 	c.taken = t
 	close(c.newer)
 	c.newer = make(chan struct{})
 	c.mu.Unlock()
-	for name, there := range c.places {
+	for name, running := range c.pools {
 		if t.built[name] == nil {
-			t.fleet.Log.InfoContext(ctx, "pool stops", "pipeline", name, "generation", t.fleet.Generation)
-			there.stop()
-			delete(c.places, name)
+			t.fleet.Log.InfoContext(ctx, "pool stopping", "pipeline", name, "generation", t.fleet.Generation)
+			running.stop()
+			delete(c.pools, name)
 		}
 	}
 	for _, p := range t.fleet.Pipelines {
 		if t.built[p.Name] == nil {
 			continue
 		}
-		if there := c.places[p.Name]; there != nil {
-			there.pool.SetIdle(idlePause(p.Cadence))
+		if running := c.pools[p.Name]; running != nil {
+			running.pool.SetIdle(idlePause(p.Cadence))
 		} else {
-			c.places[p.Name] = c.start(ctx, t.fleet, p)
+			c.pools[p.Name] = c.start(ctx, t.fleet, p)
 		}
 	}
 }
 
-// start starts a pool.
-func (c *workerRole) start(ctx context.Context, f *Fleet, p config.Pipeline) *place {
+func (c *workerRole) start(ctx context.Context, f *Fleet, p config.Pipeline) *runningPool {
 	pool := c.pool(f, p)
+	c.started = append(c.started, pool)
 	ctx, stop := context.WithCancel(c.work.Figures.Within(ctx, p.Name, 0))
 	c.running.Go(func() {
 		if err := pool.Run(ctx); err != nil {
-			f.Log.ErrorContext(ctx, "pool could not run", "pipeline", p.Name, "error", err)
+			f.Log.ErrorContext(ctx, "pool failed", "pipeline", p.Name, "error", err)
 		}
 		stop()
-		c.ended.add(pool)
 	})
-	return &place{pool, stop}
+	return &runningPool{pool, stop}
 }
 
-// pool is one that does the jobs of a pipeline, each under the newest configuration.
+// pool returns a pool that does the jobs of a pipeline, each with the newest configuration.
 func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 	w, queue := c.work, f.Queue(p)
 	pool := &worker.Pool{Source: queue, Name: w.Name, Size: w.Size, Lease: w.Lease, Idle: idlePause(p.Cadence),
@@ -138,7 +133,7 @@ func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 		}
 		r, err := w.Figures.Do(ctx, pipeline, m, queue, save)
 		for d, why := range r.Failed {
-			pool.Log.WarnContext(ctx, "a device failed", "device", d, "error", why)
+			pool.Log.WarnContext(ctx, "device failed", "device", d, "error", why)
 		}
 		return err
 	}
@@ -151,9 +146,8 @@ func (c *workerRole) pool(f *Fleet, p config.Pipeline) *worker.Pool {
 	return pool
 }
 
-// pipeline is a pipeline under the newest configuration, which is at least of a
-// generation: a worker that meets a message of a newer one loads that first. The
-// error has jobs.ErrNewer in its chain where that cannot be done yet.
+// pipeline returns a pipeline with the newest configuration, which it loads first if the job's generation is newer.
+// If that is not possible yet, the error wraps jobs.ErrNewer.
 func (c *workerRole) pipeline(ctx context.Context, name schema.Pipeline, generation int64) (*jobs.Pipeline, error) {
 	for {
 		c.mu.Lock()
@@ -180,36 +174,17 @@ func (c *workerRole) pipeline(ctx context.Context, name schema.Pipeline, generat
 	}
 }
 
-// endings are how many jobs have ended in each way.
-type endings struct {
-	mu     sync.Mutex
-	counts map[worker.Outcome]int64
-}
-
-func (e *endings) add(p *worker.Pool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.counts == nil {
-		e.counts = map[worker.Outcome]int64{}
-	}
-	for _, o := range outcomes() {
-		e.counts[o] += p.Outcomes.Of(o)
-	}
-}
-
-// log are the endings for a log.
-func (e *endings) log() (args []any) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, o := range outcomes() {
-		if n := e.counts[o]; n > 0 || o == worker.OutcomeDone {
+// outcomes returns how many jobs ended in each way, for a log. It is called after all pools have ended.
+func (c *workerRole) outcomes() (args []any) {
+	for _, o := range []worker.Outcome{worker.OutcomeDone, worker.OutcomeFailed, worker.OutcomePoisoned,
+		worker.OutcomeLost, worker.OutcomeReleased} {
+		n := int64(0)
+		for _, p := range c.started {
+			n += p.Outcomes.Of(o)
+		}
+		if n > 0 || o == worker.OutcomeDone {
 			args = append(args, o.String(), n)
 		}
 	}
 	return args
-}
-
-func outcomes() []worker.Outcome {
-	return []worker.Outcome{worker.OutcomeDone, worker.OutcomeFailed, worker.OutcomePoisoned, worker.OutcomeLost,
-		worker.OutcomeReleased}
 }
