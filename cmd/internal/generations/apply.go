@@ -12,20 +12,19 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Change is what storing a configuration came to.
+// A Change is the result of storing a configuration.
 type Change struct {
-	Holds  schema.Configuration // the generation that holds now
-	Stored bool                 // it is a new one
+	Holds  schema.Configuration // the current generation
+	Stored bool                 // it is new
 
-	Refused error // why an offer was not taken; ErrOlder
+	Refused error // why an offer was not stored: ErrOlder
 }
 
-// ErrOvertaken says that somebody else has stored a configuration at the same time.
+// ErrOvertaken means that somebody else has stored a configuration at the same time.
 var ErrOvertaken = errors.New("another configuration was stored at the same time")
 
-// Apply stores a text as the next generation, unless the one that holds has that
-// text. The error is ErrOvertaken where another one was stored meanwhile, which its
-// author has not seen.
+// Apply stores a text as the next generation, unless the current one has the same text. It fails with ErrOvertaken if
+// another one was stored meanwhile, which the author has not seen.
 func (s Store) Apply(ctx context.Context, name, text, by string) (Change, error) {
 	parsed, err := config.Parse(name, []byte(text))
 	if err != nil {
@@ -46,7 +45,7 @@ func (s Store) Apply(ctx context.Context, name, text, by string) (Change, error)
 	return s.follow(ctx, head, text, parsed, s.format(), by)
 }
 
-// follow stores a text as the generation after head, unless head is just that.
+// follow stores a text as the generation after head, unless head has the same text and format.
 func (s Store) follow(ctx context.Context, head schema.Configuration, text string, parsed *config.Config, format int64,
 	by string) (Change, error) {
 	if head.Generation > 0 && head.Text == text && head.Format == format {
@@ -60,7 +59,7 @@ func (s Store) follow(ctx context.Context, head schema.Configuration, text strin
 	return s.insert(ctx, next)
 }
 
-// reads tells why this program cannot use what a newer one has stored.
+// reads returns an error if a newer program has stored head.
 func (s Store) reads(head schema.Configuration) error {
 	if head.Format <= s.format() {
 		return nil
@@ -68,11 +67,10 @@ func (s Store) reads(head schema.Configuration) error {
 	return fmt.Errorf("generation %d: %w", head.Generation, schema.CheckFormat(head.Format))
 }
 
-// ErrOlder says that a process of the fleet could not read what would be written.
+// ErrOlder means that a process of the fleet could not read the new format.
 var ErrOlder = errors.New("an older version of furrow runs in this fleet")
 
-// olderProcesses is an error with ErrOlder in its chain where a process lives that
-// does not read this program's format.
+// olderProcesses returns an error that wraps ErrOlder if a live process cannot read this program's format.
 func (s Store) olderProcesses(ctx context.Context) error {
 	var older []string
 	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.Processes()}) {
@@ -95,16 +93,16 @@ func (s Store) olderProcesses(ctx context.Context) error {
 	if len(older) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w, and could not read format %d, which a configuration from this version allows: %s; upgrade or "+
-		"stop it, and apply again %v later if it was killed",
+	return fmt.Errorf("%w and cannot read format %d, which a configuration from this version allows: %s; upgrade or "+
+		"stop it, and apply again (after %v if it was killed)",
 		ErrOlder, s.format(), strings.Join(older, ", "), schema.ProcessGone)
 }
 
-// Offer stores a text as the next generation if no generation has it: whoever
-// starts again with an old file takes nothing back. It says which one holds.
+// Offer stores a text as the next generation if no generation has it, so that a restart with an old file reverts
+// nothing. It returns the current generation.
 func (s Store) Offer(ctx context.Context, name, text, by string) (Change, error) {
 	for {
-		_, known, err := s.having(ctx, text)
+		known, err := s.knows(ctx, text)
 		if err != nil {
 			return Change{}, err
 		}
@@ -122,8 +120,8 @@ func (s Store) Offer(ctx context.Context, name, text, by string) (Change, error)
 	}
 }
 
-// Rollback stores the text of an old generation as the next one, in the format of the
-// one that holds: it is written already.
+// Rollback stores the text of an old generation as the next one. It keeps the current format, which workers may have
+// written already.
 func (s Store) Rollback(ctx context.Context, generation int64, by string) (Change, error) {
 	old, err := s.Get(ctx, generation)
 	if err != nil {
@@ -143,8 +141,8 @@ func (s Store) Rollback(ctx context.Context, generation int64, by string) (Chang
 	return s.follow(ctx, head, old.Text, parsed, head.Format, by)
 }
 
-// insert stores a generation if there is none of its number. Any failure may be a
-// success whose answer was lost: what is there tells.
+// insert stores a generation if its number is free. Any failure may be a success whose answer was lost, so it reads
+// the generation back.
 func (s Store) insert(ctx context.Context, c schema.Configuration) (Change, error) {
 	c.ID = rand.Text()
 	e, err := c.Entity()
@@ -168,18 +166,18 @@ func (s Store) insert(ctx context.Context, c schema.Configuration) (Change, erro
 	case found.Text == c.Text:
 		return Change{Holds: found}, nil
 	}
-	return Change{}, fmt.Errorf("%w: generation %d, by %s; look at it, and apply yours again if it is still what you want",
+	return Change{}, fmt.Errorf("%w: generation %d by %s; look at it, and apply yours again if you still want it",
 		ErrOvertaken, found.Generation, found.By)
 }
 
-// changed says what a configuration changes of the one that holds.
+// changed describes the changes from head.
 func changed(head schema.Configuration, parsed *config.Config) string {
 	if head.Generation == 0 {
 		return "the first one"
 	}
 	was, err := Read(head)
 	if err != nil {
-		return fmt.Sprintf("this version cannot read generation %d, which held before", head.Generation)
+		return fmt.Sprintf("this version cannot read generation %d, the one before", head.Generation)
 	}
 	if changes := config.Changes(was.Config, parsed); len(changes) > 0 {
 		return strings.Join(changes, "; ")

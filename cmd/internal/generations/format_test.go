@@ -14,9 +14,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestApplyRaisesTheFormatOnceNoOlderProcessLives: neither a rollback nor an older
-// program takes it back.
-func TestApplyRaisesTheFormatOnceNoOlderProcessLives(t *testing.T) {
+// TestApplyRaisesTheFormatWhenNoOlderProcessLives: neither a rollback nor an older program lowers it again.
+func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 	f, ctx := newFixture(t), t.Context()
 	older := f.store(t, nil)
 	newer := older
@@ -48,7 +47,7 @@ func TestApplyRaisesTheFormatOnceNoOlderProcessLives(t *testing.T) {
 	}
 	offered := must[Change](t)(newer.Offer(ctx, "b.yaml", text(2), "bob"))
 	if !errors.Is(offered.Refused, ErrOlder) || offered.Stored || offered.Holds.Generation != 1 {
-		t.Errorf("an offer comes to %+v", offered)
+		t.Errorf("an offer returns %+v", offered)
 	}
 	stop()
 	if err := <-ended; err != nil {
@@ -86,9 +85,7 @@ func TestApplyRaisesTheFormatOnceNoOlderProcessLives(t *testing.T) {
 	must[Change](t)(newer.Apply(ctx, "d.yaml", text(4), "bob"))
 }
 
-// TestAProcessThatWasKilledIsWaitedForInVain: its row stays, and counts for nothing
-// after a while.
-func TestAProcessThatWasKilledIsWaitedForInVain(t *testing.T) {
+func TestRowOfAKilledProcessExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, err := schema.Process{Name: "worker-1", Format: 7}.Entity()
 		if err != nil {

@@ -21,7 +21,6 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A fixture is an account for the generations of one fleet.
 type fixture struct{ account tables.Account }
 
 func newFixture(t *testing.T) *fixture {
@@ -40,7 +39,7 @@ func (s *fixture) store(t *testing.T, through policy.Transporter) Store {
 	return Store{Table: c.Table(schema.Names{}.Config())}
 }
 
-// text is a configuration with a batch of n devices.
+// text returns a configuration with a batch of n devices.
 func text(n int) string {
 	return fmt.Sprintf("# batch %d\npipelines: [{name: live, batch: %d, processors: [latest]}]\n", n, n)
 }
@@ -55,7 +54,7 @@ func must[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-func TestApplyStoresWhatDiffersAndRollbackStoresItAgain(t *testing.T) {
+func TestApplyStoresChangesAndRollbackAnOldTextAgain(t *testing.T) {
 	s, ctx := newFixture(t).store(t, nil), t.Context()
 	if _, found, err := s.Newest(ctx, 0); found || err != nil {
 		t.Errorf("before the first: %v, %v", found, err)
@@ -99,7 +98,7 @@ func TestApplyStoresWhatDiffersAndRollbackStoresItAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsNotStored(t *testing.T) {
+func TestInvalidConfigurationIsNotStored(t *testing.T) {
 	s := newFixture(t).store(t, nil)
 	_, err := s.Apply(t.Context(), "f.yaml", "pipelines: [{name: live, batch: 100, processors: [latst]}]", "ann")
 	problems, ok := errors.AsType[config.Problems](err)
@@ -111,9 +110,8 @@ func TestWhatIsWrongIsNotStored(t *testing.T) {
 	}
 }
 
-// TestAppliesAtOnceLoseNothing: every apply that says so has a generation of its
-// own, and every other is told.
-func TestAppliesAtOnceLoseNothing(t *testing.T) {
+// TestConcurrentAppliesLoseNothing: every successful one has a generation of its own, and the others fail.
+func TestConcurrentAppliesLoseNothing(t *testing.T) {
 	y := newFixture(t)
 	const n = 12
 	changes, errs := make([]Change, n), make([]error, n)
@@ -139,7 +137,7 @@ func TestAppliesAtOnceLoseNothing(t *testing.T) {
 	}
 	history := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context()))
 	if len(history) != len(stored) || len(stored) == 0 {
-		t.Errorf("%d are said to be stored, and %d are", len(stored), len(history))
+		t.Errorf("%d applies succeeded, and %d generations are stored", len(stored), len(history))
 	}
 	for generation, want := range stored {
 		if got := must[schema.Configuration](t)(y.store(t, nil).Get(t.Context(), generation)); got.Text != want {
@@ -148,8 +146,8 @@ func TestAppliesAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// TestOffersAtOnceAreOneGeneration: so are processes that start at once with one file.
-func TestOffersAtOnceAreOneGeneration(t *testing.T) {
+// TestConcurrentOffersAreOneGeneration: processes may start together with one file.
+func TestConcurrentOffersAreOneGeneration(t *testing.T) {
 	y := newFixture(t)
 	var all sync.WaitGroup
 	for range 8 {
@@ -166,9 +164,8 @@ func TestOffersAtOnceAreOneGeneration(t *testing.T) {
 	}
 }
 
-// TestApplyIsSureWhateverStorageAnswers: a fault at any operation leaves either the
-// new generation and a success, or an error and perhaps the generation.
-func TestApplyIsSureWhateverStorageAnswers(t *testing.T) {
+// TestSuccessfulApplyIsStoredInSpiteOfFaults: after an error, it may be stored or not.
+func TestSuccessfulApplyIsStoredInSpiteOfFaults(t *testing.T) {
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.ServerBusy, faults.TimedOut,
 		faults.TimedOutDone} {
 		for at := range 7 {
@@ -190,7 +187,7 @@ func TestApplyIsSureWhateverStorageAnswers(t *testing.T) {
 	}
 }
 
-func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
+func TestFollowerLoadsNewerGenerationsThatItCanUse(t *testing.T) {
 	y := newFixture(t)
 	s := y.store(t, nil)
 	var said strings.Builder
@@ -203,7 +200,7 @@ func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
 		return c.Generation
 	}
 	if got := now(); got != 0 {
-		t.Errorf("of nothing it makes generation %d", got)
+		t.Errorf("without a stored one, it has generation %d", got)
 	}
 	_, changed := f.Current()
 	must[Change](t)(s.Apply(t.Context(), "f", text(1), "ann"))
@@ -213,9 +210,10 @@ func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
 	select {
 	case <-changed:
 	default:
-		t.Error("nobody is told")
+		t.Error("the channel is not closed")
 	}
-	e, err := schema.Configuration{Generation: 2, Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]", ID: "x", By: "a newer program"}.Entity()
+	e, err := schema.Configuration{Generation: 2, ID: "x", By: "a newer program",
+		Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]"}.Entity()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +221,7 @@ func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := now(); got != 1 || now() != 1 || strings.Count(said.String(), "fromTheFuture") != 1 {
-		t.Errorf("generation %d, want 1; it says\n%s", got, &said)
+		t.Errorf("generation %d, want 1; the log is\n%s", got, &said)
 	}
 	if err := f.Reach(t.Context(), 2); !errors.Is(err, ErrNewer) {
 		t.Errorf("reached: %v", err)
@@ -233,13 +231,12 @@ func TestAFollowerLoadsWhatIsNewerAndKeepsWhatItCannotReplace(t *testing.T) {
 		t.Errorf("generation %d, want 3", got)
 	}
 	if err := f.Reach(t.Context(), 2); err != nil {
-		t.Errorf("what is passed: %v", err)
+		t.Errorf("an older one: %v", err)
 	}
 }
 
-// TestReachAsksStorageOnceForManyJobs: a thousand messages of a generation that is
-// not there must not become a thousand requests.
-func TestReachAsksStorageOnceForManyJobs(t *testing.T) {
+// TestReachReadsStorageOnceForManyJobs: a thousand messages of a missing generation must not cause a thousand requests.
+func TestReachReadsStorageOnceForManyJobs(t *testing.T) {
 	y := newFixture(t)
 	must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
 	count := &counting{}
@@ -260,7 +257,7 @@ func TestReachAsksStorageOnceForManyJobs(t *testing.T) {
 	}
 }
 
-// counting counts requests, of which there is one at a time.
+// counting counts requests, which come one at a time.
 type counting struct{ n int }
 
 func (c *counting) Do(r *http.Request) (*http.Response, error) {
@@ -268,7 +265,7 @@ func (c *counting) Do(r *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(r)
 }
 
-func TestAFollowerFollowsAndEnds(t *testing.T) {
+func TestFollowerFollowsUntilItsContextEnds(t *testing.T) {
 	s := newFixture(t).store(t, nil)
 	f := NewFollower(s, Loaded{Config: config.Default()}, schema.Process{}, slog.New(slog.DiscardHandler))
 	f.Every = time.Millisecond

@@ -10,15 +10,15 @@ import (
 	"furrow/tables/schema"
 )
 
-// A presence keeps the row of a process in storage while something of it runs, so that
-// nobody raises the fleet's format above what the process reads.
+// A presence keeps the row of a process in storage while it runs, so that nobody raises the fleet's format above what
+// the process reads.
 type presence struct {
 	table   *tables.Table
 	process schema.Process
 
 	mu      sync.Mutex
-	running int       // of several Runs, the last one to end deletes the row
-	said    time.Time // when the row was written last
+	running int       // Runs; the last one deletes the row
+	said    time.Time // when the row was last written
 }
 
 func (p *presence) begin() {
@@ -27,7 +27,7 @@ func (p *presence) begin() {
 	p.running++
 }
 
-// say writes the row where it is time to.
+// say writes the row when it is due.
 func (p *presence) say(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,8 +47,7 @@ func (p *presence) say(ctx context.Context) error {
 	return err
 }
 
-// end deletes the row, if it can be done soon: a row that is left counts for nothing
-// after a while.
+// end tries to delete the row. A row that stays expires.
 func (p *presence) end(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package generations keeps a fleet's configuration in the fleet's storage, as
-// generations of which the newest one holds, and tells the fleet's processes of a
-// newer one.
+// Package generations stores a fleet's configurations as numbered generations in the fleet's storage, and lets its
+// processes follow the newest one.
 package generations
 
 import (
@@ -17,24 +16,23 @@ import (
 // A Store is the table config of a fleet.
 type Store struct {
 	Table *tables.Table
-	// Format is the newest that this program writes; zero means schema.Format.
+	// Format is the newest that this program writes; zero: schema.Format.
 	Format int64
 }
 
 func (s Store) format() int64 { return cmp.Or(s.Format, schema.Format) }
 
-// A Loaded is a configuration that a process works under.
+// A Loaded is a configuration that a process uses.
 type Loaded struct {
 	Generation int64 // zero: it is not stored
 	Format     int64 // in which workers write, as schema.Format
 	Config     *config.Config
 }
 
-// ErrNone says that there is no generation of a number.
+// ErrNone means that there is no generation of a number.
 var ErrNone = errors.New("there is no such generation")
 
-// Newest is the newest generation after one, and whether there is one. It takes one
-// request.
+// Newest returns the newest generation after one, if there is one. It takes one request.
 func (s Store) Newest(ctx context.Context, after int64) (c schema.Configuration, found bool, err error) {
 	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.ConfigurationsAfter(after), Size: 1}) {
 		if errors.Is(err, tables.ErrNoTable) {
@@ -51,7 +49,7 @@ func (s Store) Newest(ctx context.Context, after int64) (c schema.Configuration,
 	return c, false, nil
 }
 
-// Get is the generation of a number.
+// Get returns the generation of a number.
 func (s Store) Get(ctx context.Context, generation int64) (schema.Configuration, error) {
 	pk, rk := schema.ConfigurationKeys(generation)
 	e, err := s.Table.Get(ctx, pk, rk)
@@ -64,22 +62,18 @@ func (s Store) Get(ctx context.Context, generation int64) (schema.Configuration,
 	return schema.ConfigurationOf(e)
 }
 
-// History are all generations without their texts, the newest first.
+// History returns all generations without their texts, the newest first.
 func (s Store) History(ctx context.Context) ([]schema.Configuration, error) {
 	return s.heads(ctx, "")
 }
 
-// having is the newest generation with a text, without the text, and whether there
-// is one.
-func (s Store) having(ctx context.Context, text string) (c schema.Configuration, found bool, err error) {
+// knows tells whether a generation has a text.
+func (s Store) knows(ctx context.Context, text string) (bool, error) {
 	all, err := s.heads(ctx, "Hash eq '"+schema.ConfigurationHash(text)+"'")
-	if err != nil || len(all) == 0 {
-		return c, false, err
-	}
-	return all[0], true, nil
+	return len(all) > 0, err
 }
 
-// heads are the generations that a filter lets through, without their texts.
+// heads returns the generations that a filter selects, without their texts.
 func (s Store) heads(ctx context.Context, filter string) (all []schema.Configuration, err error) {
 	q := tables.Query{Range: schema.ConfigurationsAfter(0), Filter: filter, Select: schema.ConfigurationHead()}
 	for page, err := range s.Table.Rows(ctx, q) {
@@ -100,8 +94,7 @@ func (s Store) heads(ctx context.Context, filter string) (all []schema.Configura
 	return all, nil
 }
 
-// Read checks a stored configuration, as a file is checked. Its error is
-// config.Problems, or schema.ErrNewer.
+// Read parses a stored configuration. It fails with config.Problems or schema.ErrNewer.
 func Read(c schema.Configuration) (Loaded, error) {
 	if err := schema.CheckFormat(c.Format); err != nil {
 		return Loaded{}, fmt.Errorf("generation %d: %w", c.Generation, err)
