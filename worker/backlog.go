@@ -9,8 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A run that does not end holds back the slots after it for this long at most,
-// or for this many cadences, whichever is longer.
+// A run that does not end holds back the slots after it for at most this long, or for this many cadences, whichever is
+// longer.
 const (
 	longestHold     = 10 * time.Minute
 	longestHoldRuns = 10
@@ -20,16 +20,16 @@ func longestHoldAt(cadence time.Duration) time.Duration {
 	return max(longestHold, longestHoldRuns*cadence)
 }
 
-// A backlog is what is known, when a slot has come, of the work before it.
+// A backlog is what a scheduler knows of earlier work when a slot comes.
 type backlog struct {
 	depth   int         // live messages
-	waiting int         // master jobs among them that have not begun
-	last    *schema.Run // the newest run that was not skipped; nil where none is known
-	due     bool        // last has held back slots for long enough
+	waiting int         // master jobs among them that no worker has started
+	last    *schema.Run // the newest run that was not skipped; nil if none is known
+	due     bool        // last has held back slots for long enough to stop waiting for it
 	figures RunFigures  // of last, if they matter
 }
 
-// backlogOf looks at the recent runs before a slot, the oldest first.
+// backlogOf summarizes the runs before a slot, which are in order of their slots.
 func backlogOf(depth int, recent []schema.Run, slot tables.Ticks, cadence time.Duration) backlog {
 	b := backlog{depth: depth}
 	for i, r := range recent {
@@ -47,19 +47,17 @@ func backlogOf(depth int, recent []schema.Run, slot tables.Ticks, cadence time.D
 	return b
 }
 
-// undecided tells whether the figures of the last run matter.
+// undecided reports whether the decision needs the figures of the last run.
 func (b backlog) undecided() bool {
 	return b.depth > 0 && b.waiting == 0 && b.last != nil && !b.due
 }
 
-// skip is why the slot is to be skipped, or empty: a run that begins while the
-// batches of the last one are under way would compete with it for its devices.
-// An empty live queue skips nothing, whatever the rows say: a queue that was
-// cleared has lost its masters, and a worker that was killed the last of its
-// figures.
+// skip returns why the slot is to be skipped, or "". A run that starts while batches of the last one are under way
+// would compete with it for devices. An empty live queue skips nothing, whatever the rows say: a cleared queue has lost
+// its master jobs, and a killed worker has not written its last figures.
 //
-// Masters that wait are counted apart. Each is one message and a whole run's
-// worth: workers that were away for a day are not to find a thousand of them.
+// Waiting master jobs are counted separately, because each is one message but a whole run of work: workers that were
+// away for a day must not find a thousand of them.
 func (b backlog) skip() string {
 	switch {
 	case b.depth == 0:
@@ -84,7 +82,7 @@ func (b backlog) skip() string {
 
 func clock(slot tables.Ticks) string { return slot.Time().Format(time.TimeOnly) }
 
-// skip looks whether a slot is to be skipped, and says why.
+// skip decides whether a slot is to be skipped, and why.
 func (s *Scheduler) skip(ctx context.Context, slot tables.Ticks, recent []schema.Run) (string, error) {
 	depth, err := s.Queue.Depth(ctx)
 	if err != nil {

@@ -19,20 +19,20 @@ import (
 type Config struct {
 	Account tables.Account
 
-	// Credential opens an account that has neither key nor SAS; nil means what
-	// azidentity finds: environment, workload or managed identity, or a login.
+	// Credential opens an account that has neither key nor SAS. If it is nil, azidentity looks for one: in the
+	// environment, a workload or managed identity, or a login.
 	Credential azcore.TokenCredential
 
-	// Retry is azcore's, whose zero means 3 retries from 0.8 s on. A zero TryTimeout
-	// means a minute. Updates and deletes of messages are never retried.
+	// Retry is azcore's: zero means 3 retries, the first after 0.8 s. A zero TryTimeout means a minute. Updates and
+	// deletes of messages are never retried.
 	Retry policy.RetryOptions
 
-	// Transport sends requests; nil means an http.Client of its own that keeps
-	// enough idle connections for a pool.
+	// Transport sends requests. If it is nil, the client gets an http.Client that keeps enough idle connections for a
+	// pool.
 	Transport policy.Transporter
 
-	// OnOperation is told of every request, each retry included; nil means nobody
-	// is. It is called from many goroutines and with the caller's context.
+	// OnOperation, if not nil, is called for every request, including each retry, from many goroutines and with the
+	// caller's context.
 	OnOperation func(context.Context, Operation)
 }
 
@@ -42,7 +42,7 @@ type Client struct {
 	try     time.Duration // longest wait for an answer
 }
 
-// Connect prepares a Client; nothing is sent before its first operation.
+// Connect returns a Client. It sends nothing.
 func Connect(c Config) (*Client, error) {
 	if c.Account.Queue == "" {
 		return nil, errors.New("storage: the account has no Queue endpoint; give a connection string that has a " +

@@ -11,7 +11,7 @@ import (
 	"furrow/jobs"
 )
 
-// A delivery is one message's time in a pool.
+// A delivery is the processing of one message by a pool.
 type delivery struct {
 	pool  *Pool
 	lease *Lease
@@ -21,10 +21,10 @@ type delivery struct {
 	message jobs.Message // as last saved
 }
 
-// Why a message is not tried.
+// Reasons not to run the job of a message.
 var (
 	errStopped = errors.New("the pool is stopping")
-	errDeadly  = errors.New("the message seems to end its workers")
+	errDeadly  = errors.New("the message seems to crash its workers")
 )
 
 // take runs the job of a message and finishes the message.
@@ -42,7 +42,7 @@ func (p *Pool) take(ctx context.Context, l *Lease) Result {
 	case ctx.Err() != nil:
 		err = errStopped
 	case m.Deaths > p.maxDeaths():
-		err = fmt.Errorf("%w: %d of them have ended amid its job", errDeadly, m.Deaths)
+		err = fmt.Errorf("%w: %d of them crashed during its job", errDeadly, m.Deaths)
 	default:
 		err = t.work(ctx)
 	}
@@ -54,8 +54,8 @@ func (p *Pool) take(ctx context.Context, l *Lease) Result {
 	return r
 }
 
-// work runs the job, with its lease renewed until it returns. No renewal
-// follows: what finishes the message needs the newest receipt.
+// work runs the job and renews its lease until the job returns. Nothing is renewed after that, because finishing the
+// message needs the newest receipt.
 func (t *delivery) work(ctx context.Context) error {
 	var run context.Context
 	run, t.lost = context.WithCancelCause(ctx)
@@ -67,12 +67,12 @@ func (t *delivery) work(ctx context.Context) error {
 	renewing.Wait()
 	defer t.lost(nil)
 	if cause := context.Cause(run); err != nil && errors.Is(cause, ErrLeaseLost) {
-		return cause // which the job may have called its own
+		return cause // whatever the job has made of it
 	}
 	return err
 }
 
-// call calls Work, whose panic is a failure of this job and no other.
+// call calls Work. A panic fails this job and no other.
 func (t *delivery) call(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -83,9 +83,8 @@ func (t *delivery) call(ctx context.Context) (err error) {
 	return t.pool.Work(ctx, t.message, t.save)
 }
 
-// save gives the message the progress of its job. It does not heed the end of
-// ctx once it has begun: an update that was cut off leaves a receipt that
-// nobody knows, and so a message that cannot be given back.
+// save stores the progress of a job in its message. Once it has begun, it ignores the end of ctx: a canceled update
+// would leave a receipt that nobody knows, so the message could not be given back.
 func (t *delivery) save(ctx context.Context, m jobs.Message) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +94,7 @@ func (t *delivery) save(ctx context.Context, m jobs.Message) error {
 	m.Attempts, m.Busy, m.Taken, m.Deaths = t.message.Attempts, t.message.Busy, t.message.Taken, t.message.Deaths
 	if m != t.message {
 		m = m.Untried()
-		m.Taken = t.lease.Taken - 1 // all but this get, which has yet to end well
+		m.Taken = t.lease.Taken - 1 // all but this get, which has not ended yet
 	}
 	text, err := m.Encode()
 	if err != nil {

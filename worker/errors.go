@@ -9,20 +9,18 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 )
 
-// What a caller decides on; a busy queue is tables.ErrBusy, as storage is one.
+// Errors that callers handle. A busy queue is tables.ErrBusy, as with the other services.
 var (
-	// ErrLeaseLost says that a message is no longer its holder's: another has
-	// it, or it was finished. It is an outcome, and the cause with which the
-	// context of a job ends.
+	// ErrLeaseLost says that the message is no longer its holder's: another worker has it, or it was finished. The context
+	// of a job ends with this cause.
 	ErrLeaseLost = errors.New("the lease of the message is lost")
 	ErrNoQueue   = errors.New("no such queue")
 )
 
-// named gives an error of the queue service one of the names above where it
-// has one, and keeps the original in the chain.
+// named wraps an error of the queue service in one of the errors above, if one fits, and keeps the original.
 func named(err error) error { return service.Read(err, nameOf) }
 
-// nameOf knows every code. learn.microsoft.com: "Queue service error codes".
+// nameOf lists the error codes. learn.microsoft.com: "Queue service error codes".
 func nameOf(f *service.Failure) error {
 	switch queueerror.Code(f.Code) {
 	case queueerror.PopReceiptMismatch, queueerror.MessageNotFound:
@@ -36,10 +34,8 @@ func nameOf(f *service.Failure) error {
 	return nil
 }
 
-// refused tells an error after which what was asked is surely not done from one
-// after which it may be: a busy service has looked at nothing, and all other
-// codes are reasons. A service that took too long, and a connection that broke,
-// say nothing.
+// refused reports whether err says that the request was certainly not carried out: the service was busy, or answered
+// with a reason. After a timeout or a broken connection nobody knows.
 func refused(err error) bool {
 	f, ok := errors.AsType[*service.Failure](err)
 	return ok && (f.Status < 500 || f.Code == string(queueerror.ServerBusy))

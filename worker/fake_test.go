@@ -13,11 +13,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// A fakeQueue is a queue as Azure has them, on the clock of the test: receipts,
-// visibility, counts of gets. Hooks fail or delay what is asked of it.
+// A fakeQueue is a queue like Azure's on the clock of the test, with receipts, visibility and counts of gets. Hooks let
+// operations fail or wait.
 type fakeQueue struct {
-	before func(op string) error // an error from it is the answer, and nothing is done
-	after  func(op string) error // an error from it is the answer, and yet it is done
+	before func(op string) error // an error from it is the answer, and the operation is not done
+	after  func(op string) error // an error from it is the answer, although the operation is done
 
 	mu       sync.Mutex
 	messages []*fakeMessage
@@ -36,7 +36,7 @@ type fakeMessage struct {
 	taken             int
 }
 
-// do is one operation with its hooks around it.
+// do runs one operation between its hooks.
 func (q *fakeQueue) do(op string, f func() error) error {
 	if err := hook(q.before, op); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (q *fakeQueue) putText(text string) {
 	q.messages = append(q.messages, &fakeMessage{id: fmt.Sprint("m", len(q.messages)), text: text})
 }
 
-// history is the catch-up queue, which has the hooks of q.
+// history returns the catch-up queue, which uses the hooks of q.
 func (q *fakeQueue) history() *fakeQueue {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -177,7 +177,7 @@ func (q *fakeQueue) Poison(_ context.Context, p Poisoned) error {
 	})
 }
 
-// steal gets every message as another worker would, whatever leases there are.
+// steal receives every message like another worker, in spite of leases.
 func (q *fakeQueue) steal(d time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -188,14 +188,14 @@ func (q *fakeQueue) steal(d time.Duration) {
 	}
 }
 
-// seen are the looks at the queue so far, and what is poison.
+// seen returns the number of looks at the queue so far, and the poison messages.
 func (q *fakeQueue) seen() (looks int, poison []Poisoned) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.gets), slices.Clone(q.poison)
 }
 
-// first is the message that was put first.
+// first returns the message that was put first.
 func (q *fakeQueue) first(t *testing.T) (jobs.Message, fakeMessage) {
 	t.Helper()
 	q.mu.Lock()
@@ -211,7 +211,7 @@ func monthJob() jobs.Message {
 		Month: time.November}}
 }
 
-// place is where a device is in the fleet.
+// place returns where a device is in the fleet.
 func place(d string) schema.Place {
 	return schema.Member{Month: schema.Month{Year: 2026, Month: time.November}, Tenant: "t",
 		Device: schema.DeviceID(d)}.Place()

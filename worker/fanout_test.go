@@ -18,16 +18,16 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A fanoutFixture works on one fleet, from the scheduler's slot to the last checkpoint.
+// A fanoutFixture does the work of one fleet, from the scheduler's slot to the last checkpoint.
 type fanoutFixture struct {
 	fleet   *jobstest.Fleet
 	batch   int
 	workers int
-	// through is what a worker's requests go through; nil is the network.
+	// through returns the transport of a worker. If it is nil, they use the network.
 	through func(worker int) policy.Transporter
 }
 
-// work does a run, and gives what the fleet has come to.
+// work does a run, and returns the resulting rows of the fleet.
 func (c fanoutFixture) work(t *testing.T) map[string]string {
 	t.Helper()
 	s := fixtureOf(t, c.fleet)
@@ -52,7 +52,7 @@ func (c fanoutFixture) work(t *testing.T) map[string]string {
 	return c.fleet.Ends(t)
 }
 
-// hire has a worker begin, and gives what stops it.
+// hire starts a worker, and returns a function that stops it.
 func (c fanoutFixture) hire(t *testing.T, through policy.Transporter) (stop func()) {
 	t.Helper()
 	p := c.fleet.Pipeline(t, through)
@@ -92,7 +92,7 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 	t.Logf("seed %d", seed)
 	w := jobstest.NewWorld(t, 12, 40)
 	want := fanoutFixture{fleet: w.NewFleet(t), batch: 50, workers: 1}.work(t)
-	// No 503: it makes a pool slow for half a minute.
+	// No 503, because it slows a pool down for half a minute.
 	rates := map[faults.Fault]float64{faults.AnswerLost: .03, faults.Twice: .03, faults.Cut: .03, faults.EmptyPage: .1}
 	for round := range uint64(3) {
 		c := fanoutFixture{fleet: w.NewFleet(t), batch: 3, workers: 3, through: func(worker int) policy.Transporter {
@@ -104,7 +104,7 @@ func TestFanOutComesToEqualEndsOnBadDays(t *testing.T) {
 	}
 }
 
-// settledEnds are the ends after what faults may have left for the next slot.
+// settledEnds returns the ends after another slot has repaired what faults left behind.
 func settledEnds(c fanoutFixture, t *testing.T) map[string]string {
 	t.Helper()
 	c.work(t)
@@ -117,7 +117,7 @@ func settledEnds(c fanoutFixture, t *testing.T) map[string]string {
 	return jobstest.Calmly(c.fleet.Ends(t))
 }
 
-// A mortal transport dies after some requests: nothing gets through any more.
+// A mortal transport dies after some requests: no more get through.
 type mortal struct {
 	left atomic.Int64
 	dead chan struct{}
@@ -132,8 +132,7 @@ func (m *mortal) Do(r *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(r)
 }
 
-// TestWorkersThatDieLoseNothing has one worker after another die amid the work;
-// the last one lives.
+// TestWorkersThatDieLoseNothing kills one worker after another in the middle of its work. Only the last one survives.
 func TestWorkersThatDieLoseNothing(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 12, 40)

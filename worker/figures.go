@@ -15,66 +15,63 @@ import (
 	"furrow/tables/schema"
 )
 
-// Figures sum what a worker does, by the runs that it does it for, and leave the
-// sums in the table runs. They may serve several pools; they are safe for
-// concurrent use, and must not be copied.
+// Figures count what a worker does, by run, and write the sums to the table runs. Several pools may share them. They
+// are safe for concurrent use and must not be copied.
 //
-// What a pool asks of its queue when no job asks for it (to get, to renew, to
-// delete) is counted to the run that the worker has most to do with, if the pool
-// runs within a context that has slot zero.
+// A pool also calls its queue when no job asks for it: to get, renew and delete messages. If the pool's context comes
+// from Within with slot zero, those operations count for the run in which the worker is most active.
 type Figures struct {
 	Runs   Runs
-	Worker string // its id: new whenever one starts, and fit for a key
-	// longest time between two writes; 0 means 5 s. What a Scheduler waits for is written within a
-	// second
+	Worker string // its ID: new for each start, and valid in a key
+	// Every is the longest time between two writes; 0 means 5 s. What a Scheduler waits for is written within a second.
 	Every time.Duration
 	Log   *slog.Logger // nil means slog.Default()
 
 	mu      sync.Mutex
 	tallies map[ofRun]*tally
-	parts   int64         // tallies so far
-	changes int64         // so far, in all tallies
-	urgent  chan struct{} // holds one after a job of a run has ended
+	parts   int64         // number of tallies so far
+	changes int64         // changes so far, in all tallies
+	urgent  chan struct{} // holds a token after a job of a run has ended
 }
 
-// An ofRun says what an operation is done for. Slot zero is the pipeline.
+// An ofRun is the run that an operation belongs to. Slot zero stands for the pipeline.
 type ofRun struct {
 	pipeline schema.Pipeline
 	slot     tables.Ticks
 }
 
-// A tally is what was done for one run. The figures of one that was put aside
-// and begun anew are another part of the worker's.
+// A tally counts what was done for one run. If it is removed from memory and started again, it becomes another part of
+// the worker's figures.
 type tally struct {
 	figures schema.WorkerFigures
-	changed int64 // when, as Figures.changes counts
-	dirty   bool  // there is more than was written
+	changed int64 // value of Figures.changes at the last change
+	dirty   bool  // it has changed since it was written
 }
 
 const (
-	talliesKept  = 32   // in memory, when they are written
-	talliesAtAll = 1000 // where they cannot be written
+	talliesKept  = 32   // in memory, once they are written
+	talliesAtAll = 1000 // in memory, if they cannot be written
 )
 
 type ofRunKey struct{}
 
-// Within is a context in which operations are counted to a run; slot zero is
-// whatever run of the pipeline the worker is at.
+// Within returns a context in which operations count for a run. Slot zero stands for whatever run of the pipeline the
+// worker is doing.
 func (f *Figures) Within(ctx context.Context, p schema.Pipeline, slot tables.Ticks) context.Context {
 	return context.WithValue(ctx, ofRunKey{}, ofRun{p, slot})
 }
 
-// CountTable is made for the OnOperation of a tables.Config.
+// CountTable counts a table operation. Use it as OnOperation of a tables.Config.
 func (f *Figures) CountTable(ctx context.Context, o tables.Operation) {
 	f.operation(ctx, "tables "+o.Kind.String())
 }
 
-// CountQueue is made for the OnOperation of a Config.
+// CountQueue counts a queue operation. Use it as OnOperation of a Config.
 func (f *Figures) CountQueue(ctx context.Context, o Operation) {
 	f.operation(ctx, "queues "+o.Kind.String())
 }
 
-// CountObject counts an operation with an object, whose kind is in small letters.
+// CountObject counts an operation on an object. The kind is in lower case.
 func (f *Figures) CountObject(ctx context.Context, kind string) {
 	f.operation(ctx, "objects "+kind)
 }
@@ -106,8 +103,8 @@ func (f *Figures) change(of ofRun, do func(*schema.WorkerFigures)) {
 	t.changed, t.dirty = f.changes, true
 }
 
-// Run writes what has changed, again and again until ctx ends and once more
-// then, and returns nil. To have all figures, end the pools before.
+// Run writes changed figures until ctx ends, and once more after that, and returns nil. Stop the pools first, so that
+// the last write has everything.
 func (f *Figures) Run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return err
@@ -132,8 +129,8 @@ func (f *Figures) check() error {
 	return tables.CheckKey(f.Worker)
 }
 
-// flush writes the figures that have changed, one row a run, and puts aside
-// those that have not for long. What could not be written is tried again.
+// flush writes the changed figures, one row for each run, and removes figures from memory that have not changed for
+// long. Failed writes are repeated later.
 func (f *Figures) flush(ctx context.Context) {
 	f.assign(false)
 	var failed []ofRun
@@ -145,7 +142,7 @@ func (f *Figures) flush(ctx context.Context) {
 	}
 	lost := f.putAside(failed)
 	if why != nil && ctx.Err() == nil || lost > 0 {
-		cmp.Or(f.Log, slog.Default()).WarnContext(ctx, "figures of runs could not be written; jobs are not concerned",
+		cmp.Or(f.Log, slog.Default()).WarnContext(ctx, "figures of runs could not be written; jobs are not affected",
 			"runs", len(failed), "given up", lost, "error", why)
 	}
 }
@@ -159,7 +156,7 @@ func (f *Figures) write(ctx context.Context, w schema.WorkerFigures) error {
 	return err
 }
 
-// dirty are copies of the figures to write, which count their own writing.
+// dirty returns copies of the figures to write. They include the operation of writing them.
 func (f *Figures) dirty() map[ofRun]schema.WorkerFigures {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,8 +174,8 @@ func (f *Figures) dirty() map[ofRun]schema.WorkerFigures {
 	return out
 }
 
-// assign counts what was done for no run in particular to the one that the
-// pipeline has changed last, if that is to be written anyway, or must be.
+// assign adds operations without a run to the run of the same pipeline that changed last, if that one is written anyway
+// or if must is true.
 func (f *Figures) assign(must bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,8 +201,7 @@ func (f *Figures) newest(p schema.Pipeline) (last *tally) {
 	return last
 }
 
-// putAside forgets the figures that are written and have not changed for long,
-// and, where storage takes none, those that are too many.
+// putAside removes written figures that have not changed for long, and the oldest ones if too many cannot be written.
 func (f *Figures) putAside(failed []ofRun) (lost int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

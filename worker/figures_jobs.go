@@ -9,13 +9,13 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Doer does jobs; a jobs.Pipeline is one.
+// A Doer does jobs, such as a jobs.Pipeline.
 type Doer interface {
 	Do(ctx context.Context, m jobs.Message, put jobs.Putter, save func(context.Context, jobs.Message) error) (jobs.Result,
 		error)
 }
 
-// Do has d do a job, and counts what came of it.
+// Do has d do a job, and counts the outcome.
 func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putter,
 	save func(context.Context, jobs.Message) error) (jobs.Result, error) {
 	began := tables.TicksOf(time.Now())
@@ -28,8 +28,8 @@ func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putte
 	if m.Kind == jobs.Device || m.Kind == jobs.Audit {
 		done.Audits = puts.audits
 	}
-	// A run takes as long as its batches do. Audits and retries come late on purpose,
-	// and the chain of a device that is far behind may go on for hours.
+	// A run takes as long as its batches. Audits and retries are late on purpose, and the chain of a device far behind may
+	// take hours.
 	if !m.CatchUp() && !m.Extra {
 		done.First, done.Last = began, tables.TicksOf(time.Now())
 	}
@@ -45,7 +45,7 @@ func figuresOf(m jobs.Message, r jobs.Result) schema.WorkerFigures {
 	}
 }
 
-// Ended counts how a message ended; it is made for a Pool's OnResult.
+// Ended counts how a message ended. Use it as OnResult of a Pool.
 func (f *Figures) Ended(r Result) {
 	m := r.Message
 	if m.Run == 0 {
@@ -63,12 +63,11 @@ func (f *Figures) Ended(r Result) {
 	}
 }
 
-// planned tells whether a run waits for a message: a batch that its plan has put,
-// or a part of one.
+// planned reports whether a run waits for a message: a batch of its plan, or a part of one.
 func planned(m jobs.Message) bool { return m.Kind == jobs.Device && !m.Extra && !m.CatchUp() }
 
-// devicePuts counts the device messages that a job puts, and marks those that its
-// run does not wait for: what is put with a delay, and what follows from that.
+// devicePuts counts the device messages that a job puts, and marks those that its run does not wait for: delayed
+// messages, and all that follow from them.
 type devicePuts struct {
 	jobs.Putter
 	by               jobs.Message

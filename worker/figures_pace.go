@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// How figures follow the end of a job: at most once in brief, and at once when a
-// burst of ends is over.
+// Figures are written at most once in brief after the end of a job, and as soon as a burst of ends is over.
 const (
 	brief = time.Second
 	burst = 100 * time.Millisecond
 )
 
-// soon has the figures written soon: the next slot depends on them.
+// soon has the figures written soon, because the next slot depends on them.
 func (f *Figures) soon() { poke(f.hurry()) }
 
 func (f *Figures) hurry() chan struct{} {

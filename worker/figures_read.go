@@ -11,64 +11,60 @@ import (
 	"furrow/tables/schema"
 )
 
-// RunFigures are what the jobs of a run have left behind, summed. Workers write
-// theirs every few seconds, and one that was killed has left out its last ones.
+// RunFigures are the sums of what the jobs of a run have counted. Workers write them every few seconds; a killed worker
+// has not written its last ones.
 type RunFigures struct {
-	Run     schema.Run // its keys alone, where its row was not read or is not there
+	Run     schema.Run // only its keys, if its row was not read or does not exist
 	Months  schema.MonthFigures
-	Planned int // months whose figures are there
+	Planned int // months that have figures
 	ByMonth map[schema.Month]schema.MonthFigures
 	Workers schema.WorkerFigures
 	Seen    map[string]time.Time // when each worker ended its last job of the run, by its clock
 }
 
-// BatchesDone are the device messages that were done, or given up.
+// BatchesDone returns the number of device messages that succeeded or became poison.
 func (r RunFigures) BatchesDone() int64 { return r.ended(jobs.Device) }
 
 func (r RunFigures) ended(k jobs.Kind) int64 {
 	return r.Workers.Jobs[string(k)+" "+OutcomeDone.String()] + r.Workers.Jobs[string(k)+" "+OutcomePoisoned.String()]
 }
 
-// Done tells whether the run is over, as far as that is known: every month is
-// planned, and every batch done or given up, with those that batches have put
-// for devices far behind. Audits may be on their way yet. It is for people: where
-// a worker was killed, it may never be said of its run.
+// Done reports whether the run is known to be over: every month is planned, and every batch succeeded or became poison,
+// including those that batches put for devices far behind. Audits may still be under way. It is meant for display: if a
+// worker was killed, its run may never be reported as done.
 func (r RunFigures) Done() bool {
 	return r.ended(jobs.Master) > 0 && r.ended(jobs.Month) >= r.Workers.Months &&
 		r.BatchesDone() >= r.Months.Batches+r.Workers.Again
 }
 
-// Unfinished is how many batches of the run are not done yet, parts of split ones
-// included. Until the run is planned, their number is not known: planned is false.
+// Unfinished returns how many batches of the run are not done yet, including parts of split ones. Before the run is
+// planned, planned is false and the number is not known.
 func (r RunFigures) Unfinished() (batches int64, planned bool) {
-	months := max(r.ended(jobs.Month), int64(r.Planned)) // a month that was given up leaves no figures
+	months := max(r.ended(jobs.Month), int64(r.Planned)) // a month that became poison leaves no figures
 	return max(0, r.Months.Batches+r.Workers.Parts-r.Workers.Batches), r.ended(jobs.Master) > 0 &&
 		months >= r.Workers.Months
 }
 
-// ByHand tells whether the run is one of audits alone, as furrow audit run asks for.
+// ByHand reports whether the run consists of audits alone, as furrow audit run starts it.
 func (r RunFigures) ByHand() bool { return r.Months.Audits > 0 && r.Months.Batches == 0 }
 
-// Audits are the audit messages that the run has put so far, and those of them that
-// were done, or given up.
+// Audits returns how many audit messages the run has put so far, and how many of them succeeded or became poison.
 func (r RunFigures) Audits() (put, done int64) {
 	return r.Months.Audits + r.Workers.Audits, r.ended(jobs.Audit)
 }
 
-// Audited tells whether every month is planned and every audit done, as far as that
-// is known.
+// Audited reports whether every month is known to be planned and every audit to be done.
 func (r RunFigures) Audited() bool {
 	put, done := r.Audits()
 	return r.ended(jobs.Master) > 0 && r.ended(jobs.Month) >= r.Workers.Months && done >= put
 }
 
-// Took is how long it was from the begin of the first job to the end of the last
-// batch so far, by the workers' clocks.
+// Took returns the time from the start of the first job to the end of the last batch so far, by the workers' clocks.
 func (r RunFigures) Took() time.Duration {
 	return max(0, r.Workers.Last.Time().Sub(r.Workers.First.Time()))
 }
 
-// LastDone is the newest of runs, which are the oldest first, that is over.
+// LastDone returns the newest run that is over. The oldest run comes first in runs.
 func LastDone(runs []RunFigures) (RunFigures, bool) {
 	for _, r := range slices.Backward(runs) {
 		if r.Done() && !r.ByHand() {
@@ -78,7 +74,7 @@ func LastDone(runs []RunFigures) (RunFigures, bool) {
 	return RunFigures{}, false
 }
 
-// Figures are those of one run; it takes one query, and Run has its keys alone.
+// Figures reads the figures of one run with one query. Run has only its keys.
 func (r Runs) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (RunFigures, error) {
 	one := RunFigures{Run: schema.Run{Pipeline: p, Slot: slot}}
 	_, err := r.figures(ctx, tables.Partition(schema.FiguresPartition(p, slot)),
@@ -86,8 +82,8 @@ func (r Runs) Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks)
 	return one, err
 }
 
-// FiguresSince are a pipeline's runs from a slot on, the oldest first, each with
-// its figures, and the time of the service. It takes two queries.
+// FiguresSince reads a pipeline's runs from a slot on, the oldest first, with their figures and the time of the
+// service. It takes two queries.
 func (r Runs) FiguresSince(ctx context.Context, p schema.Pipeline, slot tables.Ticks) ([]RunFigures, time.Time, error) {
 	rows, now, err := r.Since(ctx, p, slot)
 	if err != nil {
@@ -96,8 +92,8 @@ func (r Runs) FiguresSince(ctx context.Context, p schema.Pipeline, slot tables.T
 	return r.withFigures(ctx, p, slot, rows)
 }
 
-// FiguresAlone returns the figures of a pipeline's runs from a slot on, the oldest first; Run has
-// its keys alone. It takes one query.
+// FiguresAlone returns the figures of a pipeline's runs from a slot on, the oldest first; Run has its keys alone. It
+// takes one query.
 func (r Runs) FiguresAlone(ctx context.Context, p schema.Pipeline, slot tables.Ticks) ([]RunFigures, error) {
 	all, _, err := r.withFigures(ctx, p, slot, nil)
 	return all, err
@@ -110,7 +106,8 @@ func (r Runs) withFigures(
 	for _, run := range runs {
 		bySlot[run.Slot] = &RunFigures{Run: run}
 	}
-	now, err := r.figures(ctx, tables.Range{Partitions: schema.FiguresSince(p, slot)}, func(slot tables.Ticks) *RunFigures {
+	since := tables.Range{Partitions: schema.FiguresSince(p, slot)}
+	now, err := r.figures(ctx, since, func(slot tables.Ticks) *RunFigures {
 		if bySlot[slot] == nil { // its master job was put by hand
 			bySlot[slot] = &RunFigures{Run: schema.Run{Pipeline: p, Slot: slot}}
 		}
@@ -124,7 +121,7 @@ func (r Runs) withFigures(
 	return all, now, err
 }
 
-// figures adds the figures in a range to those of their runs.
+// figures adds the figures in a range to their runs.
 func (r Runs) figures(ctx context.Context, in tables.Range, of func(slot tables.Ticks) *RunFigures) (now time.Time,
 	err error) {
 	for page, err := range r.Table.Rows(ctx, tables.Query{Range: in}) {
@@ -141,7 +138,7 @@ func (r Runs) figures(ctx context.Context, in tables.Range, of func(slot tables.
 	return now, nil
 }
 
-// addFigures adds a row's. Rows of other kinds are another version's, and passed.
+// addFigures adds a row of figures to its run. It skips rows of other kinds, which a newer version may have written.
 func addFigures(e tables.Entity, of func(slot tables.Ticks) *RunFigures) error {
 	switch {
 	case schema.IsMonthFigures(e):

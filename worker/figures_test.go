@@ -31,14 +31,14 @@ func (c *counted) Do(r *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(r)
 }
 
-// A hand is a worker with figures, and what it has sent.
+// A hand is a worker with figures, and the requests it has sent.
 type hand struct {
 	figures *Figures
 	sent    counted
 	stop    func()
 }
 
-// hire has a worker begin on a fleet.
+// hire starts a worker on a fleet.
 func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	t.Helper()
 	h := &hand{figures: &Figures{Worker: id, Every: 20 * time.Millisecond, Log: quiet()}}
@@ -123,8 +123,7 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	}
 }
 
-// TestRunsDoNotOverlap has batches that take longer than the cadence, and a retry
-// that is always in the queue.
+// TestRunsDoNotOverlap has batches that take longer than the cadence, and a retry that is always in the queue.
 func TestRunsDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 6, 5)
@@ -180,7 +179,7 @@ func TestRunsDoNotOverlap(t *testing.T) {
 	}
 }
 
-// figuresOn are figures whose requests go through a transport, and the table.
+// figuresOn returns figures whose requests go through a transport, and the runs.
 func figuresOn(t *testing.T, through policy.Transporter) (*Figures, Runs) {
 	t.Helper()
 	a, n := azuretest.Local(t), names(t)
@@ -195,7 +194,7 @@ func (f *Figures) done(slot tables.Ticks) {
 
 const someSlot = tables.Ticks(639273000000000000)
 
-func TestFiguresAreWrittenOnceAFlushAndOnlyWhereTheyChanged(t *testing.T) {
+func TestAFlushWritesChangedFiguresOnce(t *testing.T) {
 	t.Parallel()
 	through := &counted{}
 	f, runs := figuresOn(t, through)
@@ -227,7 +226,7 @@ func wantDone(t *testing.T, runs Runs, slot tables.Ticks, want int64) {
 	}
 }
 
-// A putting job puts messages, and does nothing else.
+// A putting job puts messages and nothing else.
 type putting []jobs.Message
 
 func (p putting) Do(ctx context.Context, _ jobs.Message, put jobs.Putter,
@@ -264,7 +263,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 		}
 	}
 	end := func(m jobs.Message, o Outcome) { f.Ended(Result{Outcome: o, Message: m}) }
-	// next takes the message that was put last.
+	// next returns the message that was put last.
 	next := func(q *fakeQueue) (m jobs.Message) {
 		t.Helper()
 		last := q.messages[len(q.messages)-1]
@@ -318,7 +317,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	}
 }
 
-func TestARunThatTakesLongIsAmongTheRecentOnes(t *testing.T) {
+func TestALongRunIsAmongTheRecentOnes(t *testing.T) {
 	t.Parallel()
 	f, runs := figuresOn(t, nil)
 	now := slotAt(time.Now(), time.Second)
@@ -370,8 +369,7 @@ func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
 				mu.Unlock()
 			}
 		}()
-		// Short runs every second, each known when the next one begins; then a run of
-		// six seconds, and nothing.
+		// Short runs every second, each known when the next one begins; then a run of six seconds, and nothing.
 		late := func() {
 			ended := time.Since(began)
 			time.Sleep(970 * time.Millisecond)
@@ -408,7 +406,7 @@ func TestFiguresFollowTheEndOfAJobWithinASecond(t *testing.T) {
 	})
 }
 
-func TestFiguresPutAsideAndBegunAnewAddUp(t *testing.T) {
+func TestFiguresAddUpAfterTheyLeftMemory(t *testing.T) {
 	t.Parallel()
 	f, runs := figuresOn(t, nil)
 	for round := range 3 {
@@ -424,7 +422,7 @@ func TestFiguresPutAsideAndBegunAnewAddUp(t *testing.T) {
 	}
 }
 
-func TestFiguresThatCannotBeWrittenAreKeptToABound(t *testing.T) {
+func TestUnwrittenFiguresAreBounded(t *testing.T) {
 	t.Parallel()
 	f, runs := figuresOn(t, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -463,7 +461,7 @@ func TestFiguresAreWrittenWhenTheWorkerStops(t *testing.T) {
 	}
 }
 
-func TestAWorkersIdThatIsNoKeyIsRefused(t *testing.T) {
+func TestAWorkersIDMustBeAValidKey(t *testing.T) {
 	f, _ := figuresOn(t, nil)
 	for _, id := range []string{"", "a!b", "a/b"} {
 		if err := (&Figures{Worker: id, Runs: f.Runs}).Run(t.Context()); err == nil {

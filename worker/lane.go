@@ -12,15 +12,15 @@ type lane struct {
 	who     int // live or catchup
 	get     func(ctx context.Context, n int, lease time.Duration) ([]*Lease, error)
 	depth   func(context.Context) (int, error)
-	more    <-chan struct{} // receives when the queue may have messages that the last look did not find
+	more    <-chan struct{} // receives when the queue may have new messages
 	slower  time.Duration   // how many times longer than the pool's Idle the longest pause is
 	idle    growing
-	until   time.Time // messages may become visible until then, as far as is known
+	until   time.Time // until when messages may become visible
 	running *sync.WaitGroup
 }
 
-// lanes are those of live and of catch-up work. The end of any job is a reason
-// to look for live work; for catch-up, only that something was put.
+// lanes returns the lanes of live and of catch-up work. The end of any job is a reason to look for live work. For
+// catch-up work it is only a message that this process has put.
 func (p *Pool) lanes(running *sync.WaitGroup) [2]*lane {
 	return [2]*lane{
 		{pool: p, who: live, get: p.Source.Get, depth: p.Source.Depth, more: p.room.ended, running: running, slower: 1,
@@ -58,15 +58,15 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// look gets what it can. A stop does not cut it off at once: the messages of an
-// answer that nobody heard would lie idle for a lease.
+// look gets messages. A stop does not cancel it at once: messages in an answer that nobody reads would wait for a whole
+// lease.
 func (l *lane) look(ctx context.Context, n int) []*Lease {
 	linger, cancel := outliving(ctx, l.pool.Grace)
 	defer cancel()
 	got, err := l.get(linger, n, l.pool.Lease)
 	if err != nil && ctx.Err() == nil {
 		l.pool.heed(err)
-		l.pool.Log.WarnContext(ctx, "no messages could be got", "error", err)
+		l.pool.Log.WarnContext(ctx, "messages could not be received", "error", err)
 	}
 	return got
 }

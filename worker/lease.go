@@ -7,69 +7,65 @@ import (
 	"time"
 )
 
-// A Lease is a message that is ours for a while. It is the one owner of the
-// message's receipt: every update makes a new one and ends the one before, so
-// that two who knew receipts would take each other for thieves. It is safe for
+// A Lease is a message that this worker holds for a while. It alone knows the message's receipt: every update makes a
+// new one and invalidates the one before, so two owners of receipts would take each other for thieves. It is safe for
 // concurrent use.
 type Lease struct {
 	ID    string
-	Taken int // how often the message was got, by anybody, this time included
+	Taken int // how often the message was received, by anybody, including this time
 
 	holder holder
-	heed   func(error) // is told of refusals that a later try made good; nil means nobody is
+	heed   func(error) // if not nil, is called with errors that a later try made good
 
 	mu      sync.Mutex
 	text    string
 	receipt string
-	until   time.Time // when it ends if nothing more is done, by our own clock and rather early
+	until   time.Time // when it ends unless renewed, by our clock and rather early
 }
 
-// A holder is the queue that a message is held in. Its errors are ErrLeaseLost
-// where the receipt is not the newest.
+// A holder is the queue that a message is held in. It returns ErrLeaseLost if the receipt is not the newest.
 type holder interface {
 	update(ctx context.Context, id, receipt, text string, visible time.Duration) (newReceipt string, err error)
 	remove(ctx context.Context, id, receipt string) error
 }
 
-// Text is what the message says now.
+// Text returns the current text of the message.
 func (l *Lease) Text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text
 }
 
-// Until is when the lease ends if it is not renewed.
+// Until returns when the lease ends unless it is renewed.
 func (l *Lease) Until() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.until
 }
 
-// Renew makes the message ours for d from now on. After an error that is not
-// ErrLeaseLost the old lease still runs, and Renew may be called again: if the
-// first was heard after all, the answer is ErrLeaseLost.
+// Renew holds the message for d from now on. After any error but ErrLeaseLost the old lease still runs, and Renew may
+// be called again. If the first call was carried out after all, the answer is ErrLeaseLost.
 func (l *Lease) Renew(ctx context.Context, d time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.update(ctx, l.text, d)
 }
 
-// Save gives the message another text and renews the lease.
+// Save replaces the text and renews the lease.
 func (l *Lease) Save(ctx context.Context, text string, d time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.update(ctx, text, d)
 }
 
-// GiveBack ends the lease: the message can be got again, by anybody, after a
-// while, which may be zero.
+// GiveBack ends the lease: anybody can receive the message again after a while, which may be zero.
 func (l *Lease) GiveBack(ctx context.Context, text string, after time.Duration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last(ctx, func() error { return l.update(ctx, text, after) })
 }
 
-// Delete ends the message.
+// Delete deletes the message.
 func (l *Lease) Delete(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,10 +82,9 @@ func (l *Lease) update(ctx context.Context, text string, d time.Duration) error 
 	return nil
 }
 
-// last asks for the end of a lease until there is an answer, a few times. Where
-// an answer was missed, a later one that the lease is lost says that the first
-// was heard, or that another has the message: it is not ours any more, which
-// is what was wanted.
+// last tries to end a lease a few times. If an answer was missed and a later one says that the lease is lost, then the
+// first request was carried out, or somebody else has the message. Either way this worker no longer holds it, as
+// intended.
 func (l *Lease) last(ctx context.Context, ask func() error) error {
 	const tries = 4
 	unheard := false

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// How the limit moves: it is halved after a span in which more than a tenth of
-// the answers, and more than a few, said that storage is busy; within recovery it
-// is back at the full number.
+// The limit is halved after a span in which more than a tenth of the answers, and more than a few, said that storage is
+// busy. Within recovery it grows back to the full number.
 const (
 	span     = time.Second
 	few      = 3
@@ -17,17 +16,17 @@ const (
 	recovery = 30 * time.Second
 )
 
-// A limit is how many jobs may be in flight: full as a rule, halved while storage
-// is busy, and growing back evenly. It follows the share of busy answers: one
-// busy partition among many is no reason to do less for the others.
+// A limit is how many jobs may be in flight: normally the full number, halved while storage is busy, and growing back
+// evenly. It follows the share of busy answers, because one busy partition among many is no reason to do less for the
+// others.
 type limit struct {
 	mu   sync.Mutex
 	full int
-	low  int       // what it was halved to
-	at   time.Time // when; zero if never
+	low  int       // the number it was halved to
+	at   time.Time // when it was halved; zero if never
 
-	since         time.Time // when the span began; zero if it has not
-	answers, busy int       // in the span
+	since         time.Time // when the span began; zero if none has
+	answers, busy int       // in this span
 }
 
 // fill sets the full number.
@@ -37,7 +36,7 @@ func (l *limit) fill(full int) {
 	l.full = full
 }
 
-// now is the limit at this moment, between 1 and full.
+// now returns the current limit, between 1 and full.
 func (l *limit) now() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,7 +53,7 @@ func (l *limit) then(t time.Time) int {
 	return l.low + int(int64(l.full-l.low)*int64(since)/int64(recovery))
 }
 
-// answered counts an answer of storage.
+// answered counts an answer from storage.
 func (l *limit) answered(busy bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +68,7 @@ func (l *limit) answered(busy bool) {
 	}
 }
 
-// judge ends a span that is over.
+// judge ends the span if its time is over.
 func (l *limit) judge(t time.Time) {
 	end := l.since.Add(span)
 	if l.since.IsZero() || t.Before(end) {
@@ -83,10 +82,9 @@ func (l *limit) judge(t time.Time) {
 
 type poolKey struct{}
 
-// Answered tells the pool in whose context an operation was done of the status of
-// the answer. Call it from OnOperation of every client that the jobs of a pool
-// use: also of answers that a client's retries make good. Outside a pool's
-// context, and without an answer (status 0), it does nothing.
+// Answered reports the status of an answer to the pool in whose context the operation was done. Call it from
+// OnOperation of every client that the jobs of a pool use, also for answers that a client then retries. Outside a
+// pool's context and without an answer (status 0) it does nothing.
 func Answered(ctx context.Context, status int) {
 	if p, ok := ctx.Value(poolKey{}).(*Pool); ok && status != 0 {
 		p.limit.answered(status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests ||

@@ -55,7 +55,7 @@ func TestAnIdlePoolLooksLessAndLess(t *testing.T) {
 	})
 }
 
-func TestAJobsEndIsAReasonToLook(t *testing.T) {
+func TestAPoolLooksAgainWhenAJobEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		var at time.Time
@@ -99,8 +99,8 @@ func TestTheNumberInFlightFollowsTheBacklog(t *testing.T) {
 	})
 }
 
-// A load keeps a pool busy with batches whose jobs do an operation every 50 ms;
-// busy tells which answers say that storage is.
+// A load keeps a pool busy with batches whose jobs do an operation every 50 ms. busy decides which answers say that
+// storage is busy.
 type load struct {
 	q    *fakeQueue
 	busy func(m jobs.Message, op int64) bool
@@ -132,7 +132,7 @@ func (l *load) work(ctx context.Context, m jobs.Message, _ save) error {
 	return l.q.Put(ctx, m.Untried(), 0)
 }
 
-func TestOneBusyPartitionAmongManyLeavesTheNumberInFlight(t *testing.T) {
+func TestOneBusyPartitionOfManyDoesNotSlowAPoolDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &load{busy: func(m jobs.Message, _ int64) bool { return m.First == deviceJob(7).First }}
 		p := l.pool(t, 50)
@@ -217,7 +217,7 @@ func TestALimitStaysBetweenOneAndFull(t *testing.T) {
 	})
 }
 
-func TestBusyAnswersOfAPoolCountWhereNobodyTellsThem(t *testing.T) {
+func TestAPoolCountsItsOwnBusyAnswers(t *testing.T) {
 	for _, from := range []string{"job", "get", "delete"} {
 		synctest.Test(t, func(t *testing.T) {
 			q := queueOf(t, many(999, deviceJob)...)
@@ -248,7 +248,7 @@ func TestBusyAnswersOfAPoolCountWhereNobodyTellsThem(t *testing.T) {
 	}
 }
 
-func TestABusyStorageIsAnAttemptAndNeverPoison(t *testing.T) {
+func TestBusyStorageNeverMakesAMessagePoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		began := time.Now()
@@ -279,7 +279,7 @@ func TestABusyStorageIsAnAttemptAndNeverPoison(t *testing.T) {
 	})
 }
 
-func TestAQueueThatCannotBeReachedIsTriedAgain(t *testing.T) {
+func TestAPoolSurvivesAnUnreachableQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		began := time.Now()

@@ -12,8 +12,7 @@ import (
 	"furrow/jobs"
 )
 
-// TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison: however many workers are
-// too old for it, and however long.
+// TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison, however many workers are too old for it, and however long.
 func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
@@ -41,9 +40,9 @@ func TestAMessageForANewerWorkerWaitsForOneAndIsNeverPoison(t *testing.T) {
 	})
 }
 
-// TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing: a newer worker finds neither
-// attempts nor deaths in it, and all that the older ones could not read.
-func TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing(t *testing.T) {
+// TestAMessageOfANewerFormatWaitsUncounted: a newer worker finds no attempts and no deaths in it, and everything that
+// the older ones could not read.
+func TestAMessageOfANewerFormatWaitsUncounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		q.putText(`{"v":9,"kind":"month","of":["another","kind"],"taken":0}`)
@@ -71,7 +70,7 @@ func TestAMessageOfANewerFormatWaitsAndIsCountedAsNothing(t *testing.T) {
 	})
 }
 
-func TestSetIdleHoldsForAPoolThatRuns(t *testing.T) {
+func TestSetIdleChangesARunningPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		p := &Pool{Source: q, Idle: 30 * time.Second, Log: quiet(), Work: nothing}

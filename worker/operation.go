@@ -30,26 +30,25 @@ func (k OperationKind) String() string {
 		"delete queue"}[k]
 }
 
-// An Operation is one request as it was answered; a retry is one more, as it is
-// on the bill.
+// An Operation is one request and its answer. Each retry is another one, as on the bill.
 type Operation struct {
 	Kind   OperationKind
 	Queue  string
-	Status int           // of the answer; 0 when there was none
+	Status int           // of the answer; 0 if there was none
 	Took   time.Duration // until the answer began
 }
 
-// A Counter counts operations by kind. Its Count is made for Config.OnOperation;
-// the zero Counter is ready, and safe for concurrent use.
+// A Counter counts operations by kind. Use its Count as Config.OnOperation. The zero Counter is ready, and safe for
+// concurrent use.
 type Counter struct{ counts service.Counts[OperationKind] }
 
 // Count counts one operation.
 func (c *Counter) Count(_ context.Context, o Operation) { c.counts.Add(o.Kind) }
 
-// Counts are the counts of every kind that has occurred.
+// Counts returns the counts of every kind that has occurred.
 func (c *Counter) Counts() map[OperationKind]int64 { return c.counts.Map() }
 
-// A call is what a request is for, on its way to observe.
+// A call says what a request is for, and travels to observe in its context.
 type call struct {
 	kind  OperationKind
 	queue string
@@ -57,7 +56,7 @@ type call struct {
 
 func (c call) within(ctx context.Context) context.Context { return service.Within(ctx, c) }
 
-// observe tells on about every try of every operation.
+// observe reports every try of every operation.
 func observe(on func(context.Context, Operation)) policy.Policy {
 	return service.Observe[call](func(ctx context.Context, c call, t service.Try) {
 		on(ctx, Operation{Kind: c.kind, Queue: c.queue, Status: t.Status, Took: t.Took})

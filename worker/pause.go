@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// jitter is d, more or less: by up to a fifth, so that those who were stopped by
-// one thing do not all come back at once.
+// jitter varies d by up to a fifth, so that everybody who was stopped by the same event does not come back at once.
 func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64()))
 }
 
-// growing is a pause that doubles from one time to the next.
+// growing is a pause that doubles each time.
 type growing struct {
 	from, to time.Duration
-	next     time.Duration // zero at the start
+	next     time.Duration // zero at first
 }
 
-// pause is the next pause, with jitter; up to a fifth above to.
+// pause returns the next pause with jitter, so it may be a fifth longer than to.
 func (g *growing) pause() time.Duration {
 	d := max(min(g.next, g.to), g.from)
 	g.next = min(2*d, g.to)
 	return jitter(d)
 }
 
-// reset lets the next pause be the shortest again.
+// reset makes the next pause the shortest again.
 func (g *growing) reset() { g.next = 0 }
 
-// doubled is from, doubled n times, but at most to.
+// doubled returns from, doubled n times, but at most to.
 func doubled(from, to time.Duration, n int) time.Duration {
 	for range n {
 		if from *= 2; from >= to {
@@ -46,7 +45,7 @@ func poke(c chan<- struct{}) {
 	}
 }
 
-// received waits until c receives, which it tells, or for d, or until ctx ends.
+// received waits for c, for d, or for the end of ctx, and reports whether c received.
 func received(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -60,11 +59,4 @@ func received(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
 }
 
 // sleep waits for d, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+func sleep(ctx context.Context, d time.Duration) { received(ctx, nil, d) }

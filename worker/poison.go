@@ -8,25 +8,24 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// A Poisoned is a message that the pipeline could not work off, with what is
-// known of why. As a message of the poison queue it is a JSON object.
+// A Poisoned is a message that the pipeline could not process, with what is known about the reason. In the poison queue
+// it is a JSON object.
 type Poisoned struct {
-	Text     string    `json:"text"`              // of the message
-	Cut      int       `json:"cut,omitzero"`      // bytes that Text had before it was cut; 0 means it is whole
-	Cause    string    `json:"cause"`             // of the last attempt's end
-	At       time.Time `json:"at"`                // when it was given up
-	Attempts int       `json:"attempts,omitzero"` // that had failed; 0 where it was not even tried
-	Worker   string    `json:"worker,omitempty"`  // that gave it up
+	Text     string    `json:"text"`              // text of the message
+	Cut      int       `json:"cut,omitzero"`      // bytes of Text before it was cut; 0 means it is complete
+	Cause    string    `json:"cause"`             // why the last attempt failed
+	At       time.Time `json:"at"`                // when it became poison
+	Attempts int       `json:"attempts,omitzero"` // failed attempts; 0 if it was not even tried
+	Worker   string    `json:"worker,omitempty"`  // worker that gave it up
 }
 
-// How much of a message and of its cause is kept: a message has 64 KiB, and
-// JSON may write a character in six.
+// Bounds of what is kept of a message and its cause. A message has 64 KiB, and JSON may write a character in six bytes.
 const (
 	keptText  = 8 << 10
 	keptCause = 1 << 10
 )
 
-// encode is p as a text that a queue accepts.
+// encode returns p as a text that a queue accepts.
 func (p Poisoned) encode() (string, error) {
 	if len(p.Text) > keptText {
 		p.Cut = len(p.Text)
@@ -37,8 +36,7 @@ func (p Poisoned) encode() (string, error) {
 	return string(text), err
 }
 
-// poisonedOf reads what encode has written. What somebody else has put into the
-// poison queue is a message with an unknown cause.
+// poisonedOf reads what encode has written. Anything else in the poison queue is a message with an unknown cause.
 func poisonedOf(text string) Poisoned {
 	var p Poisoned
 	if err := json.Unmarshal([]byte(text), &p); err != nil || p.At.IsZero() {
@@ -47,9 +45,8 @@ func poisonedOf(text string) Poisoned {
 	return p
 }
 
-// writable is at most the first bytes of s, without what XML has no characters
-// for: the text of a message travels in XML, and a cause may quote anything.
-// www.w3.org/TR/xml, section 2.2.
+// writable returns at most the first bytes of s, and replaces characters that XML does not allow: the text of a message
+// travels in XML, and a cause may quote anything. www.w3.org/TR/xml, section 2.2.
 func writable(s string, most int) string {
 	if len(s) > most {
 		for s = s[:most]; len(s) > most-utf8.UTFMax && !utf8.ValidString(s); {

@@ -12,8 +12,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-// Poison puts a message into the poison queue. Whoever calls it deletes the
-// message afterwards: a crash between the two doubles the entry and loses nothing.
+// Poison puts a message into the poison queue. The caller deletes the message afterwards: a crash in between duplicates
+// the entry and loses nothing.
 func (q *Queue) Poison(ctx context.Context, p Poisoned) error {
 	text, err := p.encode()
 	if err != nil {
@@ -22,11 +22,11 @@ func (q *Queue) Poison(ctx context.Context, p Poisoned) error {
 	return q.poison.put(ctx, text, 0)
 }
 
-// PoisonDepth is about how many messages the poison queue has.
+// PoisonDepth returns about how many messages the poison queue has.
 func (q *Queue) PoisonDepth(ctx context.Context) (int, error) { return q.poison.depth(ctx) }
 
-// Poisoned are the first messages of the poison queue, at most MaxGet, which
-// stay there. Storage shows no more of a queue without holding it.
+// Poisoned returns the first messages of the poison queue, at most MaxGet, and leaves them there. Storage shows no more
+// of a queue without hiding messages.
 func (q *Queue) Poisoned(ctx context.Context) ([]Poisoned, error) {
 	resp, err := q.poison.queue.PeekMessages(q.poison.call(ctx, OpPeek),
 		&azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](MaxGet)})
@@ -40,10 +40,9 @@ func (q *Queue) Poisoned(ctx context.Context) ([]Poisoned, error) {
 	return found, nil
 }
 
-// Redrive puts messages of the poison queue back to work as if they had never
-// failed: those that wanted says yes to; nil means all. It looks at as many as
-// there are when it begins, however many fail again meanwhile, and says how many
-// it has put back. A message that was cut stays. A crash may put one back twice.
+// Redrive puts messages of the poison queue back to work as if they had never failed: all for which wanted returns
+// true, or simply all if it is nil. It looks at as many as there are when it begins, however many fail again meanwhile,
+// and returns how many it put back. A message that was cut stays. A crash may put one back twice.
 func (q *Queue) Redrive(ctx context.Context, wanted func(Poisoned) bool) (redriven int, err error) {
 	const hold = time.Minute
 	left, err := q.poison.depth(ctx)
@@ -80,7 +79,7 @@ func (q *Queue) Redrive(ctx context.Context, wanted func(Poisoned) bool) (redriv
 
 func (q *Queue) redrive(ctx context.Context, l *Lease, p Poisoned) error {
 	m, err := jobs.Decode(p.Text)
-	if err != nil { // it may be for a newer worker
+	if err != nil { // a newer worker may understand it
 		err = q.jobs.put(ctx, p.Text, 0)
 	} else {
 		err = q.Put(ctx, m.Untried(), 0)
@@ -91,8 +90,7 @@ func (q *Queue) redrive(ctx context.Context, l *Lease, p Poisoned) error {
 	return ignoreLost(l.Delete(ctx))
 }
 
-// ignoreLost is err unless it says that another has the message: two who
-// redrive at once are fine.
+// ignoreLost returns err unless it says that somebody else has the message: two redrives at once are fine.
 func ignoreLost(err error) error {
 	if errors.Is(err, ErrLeaseLost) {
 		return nil
@@ -100,7 +98,7 @@ func ignoreLost(err error) error {
 	return err
 }
 
-// Purge deletes all messages of the poison queue, and says about how many.
+// Purge deletes all messages of the poison queue, and returns about how many there were.
 func (q *Queue) Purge(ctx context.Context) (int, error) {
 	n, err := q.poison.depth(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"furrow/tables"
 )
 
-func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
+func TestFailuresRepeatAfterGrowingPausesAndThenArePoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		var at []time.Time
@@ -49,7 +49,7 @@ func TestFailuresComeBackAfterGrowingPausesAndThenArePoison(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeReadIsPoisonAtOnce(t *testing.T) {
+func TestAnUnreadableMessageIsPoisonAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		unreadable := []string{"hello", `{"v":1,"kind":"other"}`, `{"v":1,"kind":"master"}`}
@@ -76,7 +76,7 @@ func TestWhatCannotBeReadIsPoisonAtOnce(t *testing.T) {
 	})
 }
 
-func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
+func TestPoisonIsKeptUntilItCanBeMoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		q.putText("hello")
@@ -99,7 +99,7 @@ func TestPoisonThatCannotBePutAsideIsKept(t *testing.T) {
 	})
 }
 
-func TestAPanicIsAFailureWithItsStackInTheLog(t *testing.T) {
+func TestAPanicFailsTheJobAndLogsItsStack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		var log bytes.Buffer
@@ -111,7 +111,7 @@ func TestAPanicIsAFailureWithItsStackInTheLog(t *testing.T) {
 		if len(q.poison) != 1 || q.poison[0].Cause != "the job panicked: as asked" {
 			t.Errorf("poison %+v", q.poison)
 		}
-		if text := log.String(); !strings.Contains(text, "TestAPanicIsAFailureWithItsStackInTheLog") {
+		if text := log.String(); !strings.Contains(text, "TestAPanicFailsTheJobAndLogsItsStack") {
 			t.Errorf("the stack is not in the log: %s", text)
 		}
 	})

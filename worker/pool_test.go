@@ -20,10 +20,10 @@ import (
 
 type save = func(context.Context, jobs.Message) error
 
-// quiet is a log that nobody reads.
+// quiet is a log that discards everything.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// until waits, on the test's clock, for what takes d.
+// until waits for d on the test's clock.
 func until(ctx context.Context, d time.Duration) error {
 	sleep(ctx, d)
 	return ctx.Err()
@@ -98,7 +98,7 @@ func TestALostLeaseEndsItsJob(t *testing.T) {
 	})
 }
 
-func TestALeaseThatCannotBeRenewedIsLostWhenItEnds(t *testing.T) {
+func TestALeaseThatCannotBeRenewedIsLostAtItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		q.before = failing("update", errors.New("no route to host"), func() bool { return true })
@@ -116,7 +116,7 @@ func TestALeaseThatCannotBeRenewedIsLostWhenItEnds(t *testing.T) {
 	})
 }
 
-func TestARenewalThatWasRefusedOnceIsTriedAgain(t *testing.T) {
+func TestARefusedRenewalIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		updates := 0
@@ -161,7 +161,7 @@ func TestStoppingGivesJobsBackAtOnce(t *testing.T) {
 	})
 }
 
-func TestMessagesThatComeWhileStoppingAreGivenBack(t *testing.T) {
+func TestMessagesReceivedWhileStoppingAreGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		q.after = func(op string) error {
@@ -199,7 +199,7 @@ func TestAJobThatReturnsWithinTheGraceIsFinished(t *testing.T) {
 	})
 }
 
-func TestProgressOutlivesAFailureAndBeginsAttemptsAnew(t *testing.T) {
+func TestProgressSurvivesFailuresAndResetsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		var seen []string
@@ -262,8 +262,8 @@ func TestASaveUnderALostLeaseEndsTheJob(t *testing.T) {
 	})
 }
 
-// TestOnlyGetsThatNobodyEndedAreDeaths has workers die, stop, fail and get on.
-func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
+// TestOnlyUnfinishedGetsAreDeaths has workers die, stop, fail and make progress.
+func TestOnlyUnfinishedGetsAreDeaths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		die := func(times int) {
@@ -315,7 +315,7 @@ func TestOnlyGetsThatNobodyEndedAreDeaths(t *testing.T) {
 	})
 }
 
-func TestAMessageThatEndsItsWorkersIsPoison(t *testing.T) {
+func TestAMessageThatCrashesItsWorkersIsPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueOf(t, monthJob())
 		for range 101 {
@@ -326,7 +326,7 @@ func TestAMessageThatEndsItsWorkersIsPoison(t *testing.T) {
 			return nil
 		}}
 		runFor(t, p, time.Second)
-		if len(q.poison) != 1 || !strings.Contains(q.poison[0].Cause, "101 of them have ended") {
+		if len(q.poison) != 1 || !strings.Contains(q.poison[0].Cause, "101 of them crashed") {
 			t.Errorf("poison %+v", q.poison)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// A ledger says how often the job of each device has succeeded.
+// A ledger counts how often the job of each device has succeeded.
 type ledger struct {
 	mu   sync.Mutex
 	done map[schema.DeviceID]int
@@ -51,8 +51,8 @@ func drained(t testing.TB, q *Queue) {
 	t.Errorf("%d messages are still in the queue", depth(t, q))
 }
 
-// Every fault alone, at every early operation on a message of either kind of
-// end: its first is the renewal or the end, the later ones are repeats.
+// TestNoFaultLosesAMessageOrEndsItUndone injects every fault alone into operations on a message: the first one is its
+// renewal or its end, later ones are repeats.
 func TestNoFaultLosesAMessageOrEndsItUndone(t *testing.T) {
 	t.Parallel()
 	a := azuretest.FromEnv(t)
@@ -142,7 +142,7 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 	for _, stop := range stops {
 		stop()
 	}
-	// The queues are empty: what has not succeeded would have been lost.
+	// The queues are empty, so a job that has not succeeded is lost.
 	if len(l.done) != messages {
 		t.Errorf("%d of %d jobs have succeeded", len(l.done), messages)
 	}
@@ -151,7 +151,8 @@ func TestTwoPoolsUnderRandomFaultsLoseNothing(t *testing.T) {
 	}
 }
 
-// A dead pool's requests reach nobody: it can neither renew nor give back.
+// TestAnotherPoolTakesOverFromADeadOneAfterTheLease: a dead pool's requests reach nobody, so it can neither renew nor
+// give back.
 func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), names(t)

@@ -14,26 +14,25 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
-// MaxGet is how many messages one request gets or peeks.
-// learn.microsoft.com: "Get Messages", numofmessages.
+// MaxGet is the maximum number of messages that one request receives or peeks. learn.microsoft.com: "Get Messages",
+// numofmessages.
 const MaxGet = 32
 
-// A Queue is the three queues of a pipeline: live work, catch-up work, and the
-// messages that the pipeline could not process (poison). Its errors name the
-// queue and the operation. It is safe for concurrent use.
+// A Queue is the three queues of a pipeline: live work, catch-up work, and poison (messages that the pipeline could not
+// process). Its errors name the queue and the operation. It is safe for concurrent use.
 type Queue struct {
 	jobs, catchup, poison messages
 
-	fresh chan struct{} // holds one after a catch-up message was put without a delay
+	fresh chan struct{} // holds a token after a catch-up message was put without a delay
 }
 
-// Queue gives access to the queues of a pipeline, which need not exist yet.
+// Queue returns the queues of a pipeline, which need not exist yet.
 func (c *Client) Queue(n schema.Names, p schema.Pipeline) *Queue {
 	return &Queue{jobs: c.messages(n.Jobs(p)), catchup: c.messages(n.Catchup(p)), poison: c.messages(n.Poison(p)),
 		fresh: make(chan struct{}, 1)}
 }
 
-// Name is the name of the live queue in the account.
+// Name returns the name of the live queue.
 func (q *Queue) Name() string { return q.jobs.name }
 
 func (q *Queue) all() []messages { return []messages{q.jobs, q.catchup, q.poison} }
@@ -47,8 +46,8 @@ func (q *Queue) Create(ctx context.Context) error {
 	return err
 }
 
-// DeleteQueues deletes the queues that exist, with all their messages. Azure
-// refuses their names for half a minute or more.
+// DeleteQueues deletes the existing queues with all their messages. Azure refuses to create them again for half a
+// minute or more.
 func (q *Queue) DeleteQueues(ctx context.Context) error {
 	var err error
 	for _, m := range q.all() {
@@ -57,11 +56,10 @@ func (q *Queue) DeleteQueues(ctx context.Context) error {
 	return err
 }
 
-// Put puts a message into the live queue, or into the catch-up queue where
-// m.CatchUp says so. It is visible after the delay, and never expires. It may be
-// put twice when an answer is lost.
+// Put puts a message into the live queue, or into the catch-up queue if m.CatchUp says so. It becomes visible after the
+// delay, and never expires. If an answer is lost, it may be put twice.
 func (q *Queue) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
-	m.Taken = 0 // the queue begins to count anew
+	m.Taken = 0 // the new message has its own count
 	text, err := m.Encode()
 	if err != nil {
 		return err
@@ -76,8 +74,8 @@ func (q *Queue) Put(ctx context.Context, m jobs.Message, delay time.Duration) er
 	return err
 }
 
-// Get gets up to n live messages, at most MaxGet, for as long as a lease, which
-// counts in whole seconds. It returns at once, with none when there are none.
+// Get receives up to n live messages, at most MaxGet, and holds them for a lease, which has whole seconds. It returns
+// at once, with none if there are none.
 func (q *Queue) Get(ctx context.Context, n int, lease time.Duration) ([]*Lease, error) {
 	return q.jobs.get(ctx, n, lease)
 }
@@ -87,18 +85,17 @@ func (q *Queue) GetCatchup(ctx context.Context, n int, lease time.Duration) ([]*
 	return q.catchup.get(ctx, n, lease)
 }
 
-// Fresh receives after a catch-up message was put through this Queue, so that a
-// Pool that shares it need not wait for its next look.
+// Fresh receives after a catch-up message was put through this Queue, so a Pool that shares it need not wait for its
+// next look.
 func (q *Queue) Fresh() <-chan struct{} { return q.fresh }
 
-// Depth is about how many live messages there are, including those that are
-// leased or delayed.
+// Depth returns about how many live messages there are, including leased and delayed ones.
 func (q *Queue) Depth(ctx context.Context) (int, error) { return q.jobs.depth(ctx) }
 
 // CatchupDepth is Depth for the catch-up queue.
 func (q *Queue) CatchupDepth(ctx context.Context) (int, error) { return q.catchup.depth(ctx) }
 
-// messages are those of one queue.
+// messages is one queue.
 type messages struct {
 	name  string
 	queue *azqueue.QueueClient
@@ -150,9 +147,9 @@ func (q messages) get(ctx context.Context, n int, lease time.Duration) ([]*Lease
 	return got, nil
 }
 
-// update never goes without a visibility timeout and the text: the SDK would
-// send a timeout of zero, and whatever text is sent replaces the message's.
-// It is sent once: a repeat of one that was heard would look like a thief's.
+// update always sends a visibility timeout and the text: the SDK's default timeout is zero, and whatever text is sent
+// replaces the message's. It is sent once, because a repeat of a request that was carried out would look like a
+// thief's.
 func (q messages) update(ctx context.Context, id, receipt, text string, visible time.Duration) (string, error) {
 	resp, err := q.queue.UpdateMessage(q.call(q.once(ctx), OpUpdate), id, receipt, text,
 		&azqueue.UpdateMessageOptions{VisibilityTimeout: seconds(visible)})
@@ -182,12 +179,12 @@ func (q messages) call(ctx context.Context, k OperationKind) context.Context {
 	return call{kind: k, queue: q.name}.within(ctx)
 }
 
-// once is a context in which the SDK does not retry.
+// once returns a context in which the SDK does not retry.
 func (q messages) once(ctx context.Context) context.Context {
 	return policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1, TryTimeout: q.try})
 }
 
-// failed is err, if any, with what was done to what.
+// failed adds the operation and the queue to err.
 func (q messages) failed(k OperationKind, err error) error {
 	if err == nil {
 		return nil
@@ -195,7 +192,7 @@ func (q messages) failed(k OperationKind, err error) error {
 	return fmt.Errorf("%s: queue %s: %w", k, q.name, named(err))
 }
 
-// seconds rounds up: less than was asked for would be a lease that ends early.
+// seconds rounds up, so that a lease does not end early.
 func seconds(d time.Duration) *int32 {
 	return to.Ptr(int32((d + time.Second - 1) / time.Second))
 }

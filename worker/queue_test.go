@@ -17,7 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-func TestMessagesTravelAsTheyAreAndNeverExpire(t *testing.T) {
+func TestMessagesArriveUnchangedAndNeverExpire(t *testing.T) {
 	t.Parallel()
 	a, n := azuretest.FromEnv(t), names(t)
 	q := newQueue(t, a, n, Config{})
@@ -95,7 +95,7 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestQueuesThatAreDeletedAreGone(t *testing.T) {
+func TestDeletedQueuesAreGone(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, azuretest.FromEnv(t), names(t), Config{})
 	put(t, q, "d1")
@@ -167,7 +167,7 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 	}
 }
 
-func TestALostAnswerAtTheEndOfALeaseIsFound(t *testing.T) {
+func TestALostAnswerAtTheEndOfALeaseDoesNoHarm(t *testing.T) {
 	t.Parallel()
 	a := azuretest.FromEnv(t)
 	for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOut, faults.TimedOutDone,

@@ -9,10 +9,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// Recent are the figures of a pipeline's runs in its last slots, the oldest first,
-// with the time of the service. Where none of them is done, as slots are skipped
-// while a run takes long, the runs before them come first, from the newest one
-// that is done on; at most as many as there are slots.
+// Recent reads the figures of a pipeline's runs in its last slots, the oldest first, with the time of the service. If
+// none of them is done, because slots are skipped while a run takes long, it adds the runs before them back to the
+// newest one that is done, but at most as many as there are slots.
 func (r Runs) Recent(ctx context.Context, p schema.Pipeline, cadence time.Duration,
 	slots int) ([]RunFigures, time.Time, error) {
 	last := tables.TicksOf(time.Now().Add(-time.Duration(slots) * cadence))
@@ -24,7 +23,7 @@ func (r Runs) Recent(ctx context.Context, p schema.Pipeline, cadence time.Durati
 	if err != nil {
 		return runs, now, err
 	}
-	var older []RunFigures // the newest first
+	var older []RunFigures // newest first
 	recent := slices.IndexFunc(all, func(r RunFigures) bool { return r.Run.Slot >= last })
 	if recent < 0 {
 		recent = len(all)

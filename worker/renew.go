@@ -7,26 +7,18 @@ import (
 	"time"
 )
 
-// renew renews the lease at each third of its life until the job has returned,
-// and ends the job when the lease is lost. When the pool stops, it goes on for
-// as long as the job may take to return.
+// renew renews the lease after each third of its time until the job has returned, and ends the job if the lease is
+// lost. When the pool stops, it continues for as long as the job may take to return.
 func (t *delivery) renew(ctx context.Context, returned <-chan struct{}) {
 	lease := t.pool.Lease
 	linger, cancel := outliving(ctx, t.pool.Grace)
 	defer cancel()
 	for pause := t.untilRenewal(); ; {
-		timer := time.NewTimer(pause)
-		select {
-		case <-returned:
-			timer.Stop()
+		if received(linger, returned, pause) || linger.Err() != nil {
 			return
-		case <-linger.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
 		}
 		if pause = t.untilRenewal(); pause > 0 {
-			continue // the job has saved, which renews
+			continue // the job has saved, which also renews
 		}
 		err := t.renewOnce(linger)
 		switch {
@@ -46,13 +38,12 @@ func (t *delivery) renew(ctx context.Context, returned <-chan struct{}) {
 	}
 }
 
-// untilRenewal is how long the first third of the lease lasts yet.
+// untilRenewal returns how much of the first third of the lease is left.
 func (t *delivery) untilRenewal() time.Duration {
 	return max(0, time.Until(t.lease.Until())-t.pool.Lease*2/3)
 }
 
-// renewOnce is not cut off when the job returns: only the service's answer
-// tells the receipt that comes next.
+// renewOnce is not canceled when the job returns, because only the service's answer has the next receipt.
 func (t *delivery) renewOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.pool.Lease/3)
 	defer cancel()

@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// A room shares the places for jobs between live and catch-up work. Live work
-// comes first: catch-up gets a place only while the live queue is empty, as far
-// as the last look has shown, and at most half of all. Where live work leaves no
-// place for a whole lease, catch-up gets a single one, so that it goes on.
+// A room shares the places for jobs between live and catch-up work. Live work comes first: catch-up gets a place only
+// while the last look has found the live queue empty, and at most half of all places. If live work leaves no place for
+// a whole lease, catch-up gets a single one, so that it never stops.
 type room struct {
 	full func() int // places at this moment
 	long time.Duration
 
 	mu    sync.Mutex
-	taken [2]int           // by jobs, and by gets that are under way
-	jobs  int              // the jobs alone
+	taken [2]int           // by jobs, and by gets under way
+	jobs  int              // by jobs alone
 	quiet bool             // the last look at the live queue found fewer messages than it asked for
-	last  time.Time        // that catch-up had a look, or a job
-	freed [2]chan struct{} // holds one when a place may be free
-	ended chan struct{}    // holds one when a job has ended
+	last  time.Time        // when catch-up last had a look, or a job
+	freed [2]chan struct{} // holds a token when a place may be free
+	ended chan struct{}    // holds a token when a job has ended
 }
 
-// Who takes a place.
+// The kinds of work that take places.
 const (
 	live = iota
 	catchup
@@ -33,8 +32,8 @@ func (r *room) open(full func() int, long time.Duration) {
 	r.freed = [2]chan struct{}{make(chan struct{}, 1), make(chan struct{}, 1)}
 }
 
-// take takes up to most places for a get, and says how many; they are given
-// back by settle. Live work that gets none is the next to get one.
+// take reserves up to most places for a get, and returns how many. Call settle afterwards. If live work gets none, it
+// is the next to get one.
 func (r *room) take(who, most int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +48,7 @@ func (r *room) take(who, most int) int {
 func (r *room) free(who int) int {
 	full := r.full()
 	left := full - r.taken[live] - r.taken[catchup]
-	// One place is kept for catch-up that has waited for long.
+	// One place is kept for catch-up work that has waited for long.
 	waited := r.taken[catchup] == 0 && time.Since(r.last) >= r.long
 	switch {
 	case who == live && waited:
@@ -64,8 +63,7 @@ func (r *room) free(who int) int {
 	return 0
 }
 
-// settle is told what a get for asked places has brought: the others are free
-// again. A failed get counts as one that found nothing.
+// settle frees the places that a get did not need. A failed get counts as one that found nothing.
 func (r *room) settle(who, asked, got int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +77,7 @@ func (r *room) settle(who, asked, got int) {
 	r.tell()
 }
 
-// leave gives back the place of a job that has ended.
+// leave frees the place of a job that has ended.
 func (r *room) leave(who int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +96,7 @@ func (r *room) tell() {
 	}
 }
 
-// of is how many places live or catch-up work has taken.
+// of returns how many places live or catch-up work has taken.
 func (r *room) of(who int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

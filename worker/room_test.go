@@ -13,7 +13,7 @@ import (
 // inFlight counts jobs under way, live and catch-up.
 type inFlight struct{ live, catchup, liveDone, catchupDone atomic.Int64 }
 
-// work is a job that takes as long as its kind says.
+// work is a job that takes as long as its kind requires.
 func (f *inFlight) work(live, catchup time.Duration) func(context.Context, jobs.Message, save) error {
 	return func(ctx context.Context, m jobs.Message, _ save) error {
 		now, done, d := &f.live, &f.liveDone, live
@@ -101,7 +101,7 @@ func TestOnePlaceServesLiveWorkBetweenCatchUpJobs(t *testing.T) {
 	})
 }
 
-func TestAnEmptyCatchUpQueueCostsAThird(t *testing.T) {
+func TestTheCatchUpQueueIsPolledAThirdAsOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &fakeQueue{}
 		var at time.Time

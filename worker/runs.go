@@ -9,16 +9,16 @@ import (
 	"furrow/tables/schema"
 )
 
-// Runs are the rows of the table runs, as a Scheduler needs them.
+// Runs reads and writes the table runs.
 type Runs struct {
 	Table *tables.Table
 
-	// Unreadable is called for each row that cannot be read, which is then skipped; nil
-	// makes such a row an error of the read.
+	// Unreadable, if not nil, is called for each row that cannot be read, which is then skipped. Otherwise such a row is
+	// an error.
 	Unreadable func(tables.Entity, error)
 }
 
-// skip tells whether a read goes on after a row that cannot be read.
+// skip reports whether a read continues after a row that cannot be read.
 func (r Runs) skip(e tables.Entity, err error) bool {
 	if r.Unreadable != nil {
 		r.Unreadable(e, err)
@@ -26,7 +26,7 @@ func (r Runs) skip(e tables.Entity, err error) bool {
 	return r.Unreadable != nil
 }
 
-// Insert inserts a run; the error is tables.ErrExists where its slot has one.
+// Insert inserts a run. It returns tables.ErrExists if its slot has one.
 func (r Runs) Insert(ctx context.Context, run schema.Run) error {
 	e, err := run.Entity()
 	if err != nil {
@@ -36,8 +36,8 @@ func (r Runs) Insert(ctx context.Context, run schema.Run) error {
 	return err
 }
 
-// MarkEnqueued says on a run's row that its master job was put. It merges,
-// whatever version stands: the jobs of the run write there, too.
+// MarkEnqueued records on a run's row that its master job was put. It merges into any version of the row, because the
+// jobs of the run write there, too.
 func (r Runs) MarkEnqueued(ctx context.Context, run schema.Run, at tables.Ticks) error {
 	e, err := schema.Run{Pipeline: run.Pipeline, Slot: run.Slot, Enqueued: at}.Entity()
 	if err != nil {
@@ -47,8 +47,7 @@ func (r Runs) MarkEnqueued(ctx context.Context, run schema.Run, at tables.Ticks)
 	return err
 }
 
-// Since are a pipeline's runs from a slot on, the oldest first, with the time
-// of the service.
+// Since reads a pipeline's runs from a slot on, the oldest first, with the time of the service.
 func (r Runs) Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (runs []schema.Run, now time.Time,
 	err error) {
 	rows := tables.RowsBetween(string(p), slot.String(), tables.MaxTicks.String())
@@ -71,8 +70,7 @@ func (r Runs) Since(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (
 	return runs, now, nil
 }
 
-// Audited is the slot of the last run of a pipeline that has put audits; zero where
-// none has.
+// Audited returns the slot of the pipeline's last run that has put audits, or zero.
 func (r Runs) Audited(ctx context.Context, p schema.Pipeline) (tables.Ticks, error) {
 	mark, err := schema.AuditMark{Pipeline: p}.Entity()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// A RunLog is where a scheduler keeps its runs; Runs is one.
+// A RunLog stores a scheduler's runs, such as Runs.
 type RunLog interface {
 	Insert(ctx context.Context, run schema.Run) error
 	MarkEnqueued(ctx context.Context, run schema.Run, at tables.Ticks) error
@@ -24,51 +24,48 @@ type RunLog interface {
 	Figures(ctx context.Context, p schema.Pipeline, slot tables.Ticks) (RunFigures, error)
 }
 
-// A MasterQueue is where a scheduler puts master jobs; a Queue is one.
+// A MasterQueue takes master jobs, such as a Queue.
 type MasterQueue interface {
 	Put(ctx context.Context, m jobs.Message, delay time.Duration) error
 	Depth(ctx context.Context) (int, error)
 }
 
-// A Scheduler puts the master job of each slot of a pipeline. Several may run
-// side by side, each for itself: the first to insert a slot's row has it. One
-// Scheduler runs once at a time.
+// A Scheduler puts the master job of each slot of a pipeline. Several may run side by side without knowing each other:
+// whoever first inserts a slot's row owns it. Do not run one Scheduler twice at the same time.
 //
-// Slots that passed while no scheduler ran are not made up for one by one. A run
-// reads everything after the checkpoints, so the newest slot does the work of
-// all before it, and the others would find nothing.
+// Slots that passed while no scheduler ran are not caught up one by one. A run reads everything after the checkpoints,
+// so the newest slot does the work of all before it.
 //
-// A slot is skipped while batches of the last run are under way, by that run's
-// figures, for ten minutes or ten cadences at most. Catch-up, audits and retries
-// after a pause do not count: they may go on for hours. While the master jobs of
-// two runs wait in the queue, every slot is skipped.
+// A slot is skipped while batches of the last run are under way, according to that run's figures, for at most ten
+// minutes or ten cadences. Catch-up work, audits and delayed retries do not count, because they may take hours. While
+// the master jobs of two runs wait in the queue, every slot is skipped.
 type Scheduler struct {
 	Pipeline schema.Pipeline
 	Cadence  time.Duration
-	// Generation is that of the configuration; master jobs are put with it.
+	// Generation is the configuration's. Master jobs carry it.
 	Generation int64
 	Runs       RunLog
 	Queue      MasterQueue
-	OnSlot     func(Slot)   // is told of every slot that this scheduler has decided; nil means nobody is
+	OnSlot     func(Slot)   // if not nil, is called for every slot that this scheduler has decided
 	Log        *slog.Logger // nil means slog.Default()
 
-	last string // the By of the run that this scheduler tried to insert last
+	last string // By of the run that this scheduler tried to insert last
 }
 
-// A Slot is what a scheduler did about one.
+// A Slot is what a scheduler did in one.
 type Slot struct {
 	Run     schema.Run
 	Outcome SlotOutcome
 }
 
-// A SlotOutcome is what became of a slot.
+// A SlotOutcome is how a slot ended.
 type SlotOutcome uint8
 
 const (
 	SlotEnqueued SlotOutcome = iota + 1 // its master job is in the queue
-	SlotRepaired                        // it is now, put again because nobody had said that it was
-	SlotSkipped                         // the last run is not done; the row says what is left
-	SlotTaken                           // another scheduler has it, or it was done before
+	SlotRepaired                        // its master job was put again, because nobody had recorded it
+	SlotSkipped                         // the last run is not done; the row says what is missing
+	SlotTaken                           // another scheduler owns it, or it was done before
 )
 
 func (o SlotOutcome) String() string {
@@ -77,14 +74,14 @@ func (o SlotOutcome) String() string {
 
 const (
 	lookBack = 20               // slots that a look at the runs covers
-	farBack  = 30 * lookBack    // slots that it covers where none of those has begun
-	settled  = 30 * time.Second // after which an unmarked row of another scheduler is one that was left so
+	farBack  = 30 * lookBack    // slots that it covers if none of those has begun
+	settled  = 30 * time.Second // after which another scheduler's unmarked row counts as abandoned
 	retry    = 5 * time.Second  // after an error
-	glance   = 2 * time.Second  // between two looks at a row that may be marked at any moment
+	glance   = 2 * time.Second  // between two looks at a row that may be marked any moment
 )
 
-// Run does what is due at every slot until ctx ends, and returns nil. Errors of
-// storage are logged, and the slot is tried again while it lasts.
+// Run does what is due at every slot until ctx ends, and returns nil. It logs errors of storage, and tries the slot
+// again while it lasts.
 func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -92,7 +89,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		_, wait, err := s.step(ctx, time.Now())
 		if err != nil && ctx.Err() == nil {
-			s.log().ErrorContext(ctx, "a slot could not be scheduled", "pipeline", s.Pipeline, "error", err)
+			s.log().ErrorContext(ctx, "slot could not be scheduled", "pipeline", s.Pipeline, "error", err)
 			wait = jitter(retry)
 		}
 		next := slotAt(time.Now(), s.Cadence).Add(s.Cadence).Time()
@@ -101,10 +98,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	return nil
 }
 
-// Once does what is due at this moment, for cron and its like, and says what
-// became of the slot. Where another scheduler has the slot and has not said that
-// its master job is in the queue, Once waits until that is said, or done by
-// itself half a minute later.
+// Once does what is due now, for cron and similar tools, and returns the outcome. If another scheduler owns the slot
+// and has not recorded its master job, Once waits until it does, or does so itself half a minute later.
 func (s *Scheduler) Once(ctx context.Context) (Slot, error) {
 	if err := s.check(); err != nil {
 		return Slot{}, err
@@ -133,9 +128,8 @@ func (s *Scheduler) check() error {
 
 func (s *Scheduler) log() *slog.Logger { return cmp.Or(s.Log, slog.Default()) }
 
-// step does what is due at now: one range of rows is read, runs whose master
-// job is not known to be in the queue get it again, and the slot gets its own.
-// A wait that is not zero says when there may be more to repair.
+// step does what is due at now. It reads one range of rows, repeats master jobs that may not be in
+// the queue, and then the slot's own. A wait that is not zero says when there may be more to repair.
 func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait time.Duration, err error) {
 	at := slotAt(now, s.Cadence)
 	recent, storage, err := s.recent(ctx, at)
@@ -155,8 +149,7 @@ func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait ti
 			wait = max(wait, left)
 			continue
 		}
-		// Before the new slot: while the queue takes no messages, one row at most
-		// is left like this.
+		// This comes before the new slot, so at most one row stays unmarked while the queue takes no messages.
 		if err := s.enqueue(ctx, r); err != nil {
 			return slot, 0, err
 		}
@@ -175,8 +168,8 @@ func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait ti
 	return slot, wait, err
 }
 
-// recent are the runs before and of a slot. Where none has begun for long, what
-// waits lies further back, and to forget it would be to put more.
+// recent reads the runs before a slot and its own. If none has begun for long, it looks further back, because
+// overlooking waiting runs would add more of them.
 func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []schema.Run, now time.Time, err error) {
 	for _, slots := range []time.Duration{lookBack, farBack} {
 		runs, now, err = s.Runs.Since(ctx, s.Pipeline, at.Add(-slots*s.Cadence))
@@ -188,7 +181,7 @@ func (s *Scheduler) recent(ctx context.Context, at tables.Ticks) (runs []schema.
 	return runs, now, err
 }
 
-// take tries to have the slot of run, and skips it or puts its master job.
+// take tries to own the slot of run, and then skips it or puts its master job.
 func (s *Scheduler) take(ctx context.Context, run schema.Run, recent []schema.Run) (Slot, error) {
 	var err error
 	if run.Skipped, err = s.skip(ctx, run.Slot, recent); err != nil {
@@ -213,8 +206,8 @@ func (s *Scheduler) take(ctx context.Context, run schema.Run, recent []schema.Ru
 	return Slot{run, SlotEnqueued}, nil
 }
 
-// insert inserts run, and tells whether it is the one that stands. That there
-// is one already may be the answer to a repeat of our own insert.
+// insert inserts run, and reports whether it is the slot's run. An existing row may be the result of our own insert
+// whose answer was lost.
 func (s *Scheduler) insert(ctx context.Context, run schema.Run) (mine bool, err error) {
 	err = s.Runs.Insert(ctx, run)
 	if !errors.Is(err, tables.ErrExists) {
@@ -229,8 +222,8 @@ func (s *Scheduler) insert(ctx context.Context, run schema.Run) (mine bool, err 
 	return false, err
 }
 
-// enqueue puts the master job of run and marks its row then: a crash in between
-// puts it twice, which a master job bears, and never leaves it out.
+// enqueue puts the master job of run before it marks the row. A crash in between puts it twice, which does no harm, and
+// never skips it.
 func (s *Scheduler) enqueue(ctx context.Context, run schema.Run) error {
 	m := jobs.Message{Kind: jobs.Master, Pipeline: run.Pipeline, Run: run.Slot, Generation: s.Generation}
 	if err := s.Queue.Put(ctx, m, 0); err != nil {
@@ -245,7 +238,7 @@ func (s *Scheduler) tell(ctx context.Context, slot Slot) {
 	if slot.Outcome == SlotSkipped {
 		level, args = slog.LevelWarn, append(args, "reason", slot.Run.Skipped)
 	}
-	s.log().Log(ctx, level, "a slot is scheduled", args...)
+	s.log().Log(ctx, level, "slot scheduled", args...)
 	if s.OnSlot != nil {
 		s.OnSlot(slot)
 	}

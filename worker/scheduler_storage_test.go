@@ -24,7 +24,7 @@ type fixture struct {
 	queue *Queue
 }
 
-// newFixture has names of its own and is reached by a transport.
+// newFixture reaches its tables and queues through a transport.
 func newFixture(t *testing.T, a azuretest.Account, n schema.Names, transport policy.Transporter) fixture {
 	t.Helper()
 	client, err := tables.Connect(tables.Config{Account: account(t, a), Retry: soon(), Transport: transport})
@@ -113,7 +113,7 @@ func TestTwoSchedulersHaveFiftyMastersForFiftySlots(t *testing.T) {
 	}
 }
 
-// A mark merges: what the run's jobs have written stays.
+// TestAMarkLeavesTheJobsFigures: a mark merges into the row.
 func TestAMarkLeavesTheJobsFigures(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, azuretest.FromEnv(t), names(t), nil).create(t)
@@ -130,8 +130,8 @@ func TestAMarkLeavesTheJobsFigures(t *testing.T) {
 	}
 }
 
-// Storage loses answers and does things twice: every slot has a master, and
-// more than one only where a put was repeated.
+// TestStorageThatMisbehavesLosesNoSlot has storage lose answers and do things twice: every slot has a master, and more
+// than one only if a put was repeated.
 func TestStorageThatMisbehavesLosesNoSlot(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

@@ -16,7 +16,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// fakeRuns are the rows of the table runs, with the hooks of the queue beside them.
+// fakeRuns is the table runs, with the hooks of the queue.
 type fakeRuns struct {
 	queue *fakeQueue
 	mu    sync.Mutex
@@ -33,7 +33,7 @@ func (r *fakeRuns) Figures(_ context.Context, _ schema.Pipeline, slot tables.Tic
 	return f, err
 }
 
-// plan says that a run is planned, and how many of its batches are done.
+// plan records that a run is planned, and how many of its batches are done.
 func (r *fakeRuns) plan(slot tables.Ticks, batches, done int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,8 +96,8 @@ func (r *fakeRuns) Since(_ context.Context, _ schema.Pipeline,
 	return runs, time.Now().Truncate(time.Second), err
 }
 
-// work takes what is in the queue as workers would, and gives the slots of its
-// master jobs; each run then has so many batches.
+// work receives all messages as workers would, and returns the slots of the master jobs. Each run then has so many
+// batches.
 func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
 	t.Helper()
 	got, err := r.queue.Get(t.Context(), 1000, time.Hour)
@@ -263,7 +263,7 @@ func TestAQueueThatIsDownLeavesOneSlotBehind(t *testing.T) {
 	})
 }
 
-func TestMissedSlotsAreNotMadeUpFor(t *testing.T) {
+func TestMissedSlotsAreNotCaughtUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		once(t, r.scheduler())
@@ -330,7 +330,7 @@ func TestOnlyWhatTheLastRunPlannedSkipsASlot(t *testing.T) {
 	}
 }
 
-func TestARunThatDoesNotEndHoldsSlotsForTenMinutesOrTenCadences(t *testing.T) {
+func TestAnEndlessRunHoldsSlotsForTenMinutesOrTenCadences(t *testing.T) {
 	for cadence, want := range map[time.Duration]time.Duration{time.Second: 10 * time.Minute,
 		time.Minute: 10 * time.Minute, 5 * time.Minute: 50 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -361,7 +361,7 @@ func TestARunThatDoesNotEndHoldsSlotsForTenMinutesOrTenCadences(t *testing.T) {
 	}
 }
 
-func TestHistoryAuditsAndRetriesNeverSkipASlot(t *testing.T) {
+func TestCatchUpAuditsAndRetriesNeverSkipASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		s := r.scheduler()
@@ -402,7 +402,7 @@ func TestMastersDoNotPileUpWhileNobodyWorks(t *testing.T) {
 	})
 }
 
-func TestWhatASchedulerNeedsIsSaid(t *testing.T) {
+func TestASchedulerRefusesMissingSettings(t *testing.T) {
 	for _, s := range []*Scheduler{{}, {Pipeline: "live"}, {Pipeline: "live", Cadence: time.Minute},
 		{Pipeline: "Live", Cadence: time.Minute, Runs: newRuns(), Queue: &fakeQueue{}}} {
 		if err := s.Run(t.Context()); err == nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/sas"
 )
 
-// account is a, as the program knows accounts.
+// account converts an account of a test.
 func account(t testing.TB, a azuretest.Account) tables.Account {
 	t.Helper()
 	account, err := tables.ParseAccount(a.ConnectionString())
@@ -25,7 +25,7 @@ func account(t testing.TB, a azuretest.Account) tables.Account {
 	return account
 }
 
-// connect is a client of a, whose retries do not wait long.
+// connect returns a client of a that retries soon.
 func connect(t testing.TB, a azuretest.Account, c Config) *Client {
 	t.Helper()
 	c.Account = account(t, a)
@@ -40,7 +40,7 @@ func soon() policy.RetryOptions {
 	return policy.RetryOptions{RetryDelay: 10 * time.Millisecond, TryTimeout: 5 * time.Second}
 }
 
-// names are those of a fleet of the test's own, so that tests can share an account.
+// names are new for each test, so that tests can share an account.
 func names(t testing.TB) schema.Names {
 	t.Helper()
 	n, err := schema.ParseNames(azuretest.Name("w")[:12])
@@ -48,7 +48,7 @@ func names(t testing.TB) schema.Names {
 	return n
 }
 
-// newQueue is an empty queue of a pipeline.
+// newQueue creates the empty queues of a pipeline.
 func newQueue(t testing.TB, a azuretest.Account, n schema.Names, c Config) *Queue {
 	t.Helper()
 	q := connect(t, a, c).Queue(n, "live")
@@ -77,7 +77,7 @@ func put(t testing.TB, q *Queue, ids ...schema.DeviceID) {
 	}
 }
 
-// get gets one message, which must be there.
+// get receives one message, which must be there.
 func get(t testing.TB, q *Queue, lease time.Duration) *Lease {
 	t.Helper()
 	got, err := q.Get(t.Context(), 1, lease)
@@ -96,12 +96,12 @@ func depth(t testing.TB, q *Queue) int {
 	return live + history
 }
 
-// ofMessages are the requests that update and delete messages.
+// ofMessages selects the requests that update and delete messages.
 func ofMessages(r *http.Request) bool {
 	return r.URL.Query().Has("popreceipt")
 }
 
-// queueSAS is a token for what a worker does with a queue.
+// queueSAS is a token with a worker's permissions for a queue.
 func queueSAS(t testing.TB, a azuretest.Account, queue string) string {
 	t.Helper()
 	key, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)

@@ -12,8 +12,7 @@ import (
 	"furrow/jobs"
 )
 
-// A victim is a worker that holds messages until it is killed: it renews its
-// leases at each third, and then no more.
+// A victim is a worker that holds messages until it is killed. It renews its leases after each third, and then stops.
 func victim(ctx context.Context, t *testing.T, get func(context.Context, int, time.Duration) ([]*Lease, error), n int,
 	offset func() time.Duration) {
 	for range n {
@@ -35,9 +34,9 @@ func victim(ctx context.Context, t *testing.T, get func(context.Context, int, ti
 	}
 }
 
-// TestAnotherWorkerHasTheMessagesOfAKilledOneFiveSecondsAfterTheLease, which has
-// seen none of them before, and is used to empty queues.
-func TestAnotherWorkerHasTheMessagesOfAKilledOneFiveSecondsAfterTheLease(t *testing.T) {
+// TestTakeoverWithinFiveSecondsOfTheLease: the other worker has seen none of the messages before, and is used to empty
+// queues.
+func TestTakeoverWithinFiveSecondsOfTheLease(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
 			seed := rand.Uint64()

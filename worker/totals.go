@@ -15,11 +15,10 @@ func (r *RunFigures) AddMonth(m schema.MonthFigures) {
 	r.Planned++
 }
 
-// Totals are what a pipeline's runs, the oldest first, say of the fleet. Each month
-// counts as the last run has seen it that has planned it, whether or not that run has
-// planned all the others. Rows, Rejects and Late are as of now: what the tracking
-// rows said when a run was planned, and what its workers and later ones have folded
-// since. They may fall short by what workers have not told yet, and do not go back.
+// Totals returns what a pipeline's runs, the oldest first, say about the fleet. Each month counts as the last run that
+// planned it has seen it, even if that run has not planned the others. Rows, Rejects and Late are current: what the
+// tracking rows said when a run was planned, plus what its workers and later ones have folded since. They may lack what
+// workers have not written yet, and never decrease.
 func Totals(runs []RunFigures) (total schema.MonthFigures) {
 	newest := map[schema.Month]schema.MonthFigures{}
 	for _, r := range runs {
@@ -34,7 +33,7 @@ func Totals(runs []RunFigures) (total schema.MonthFigures) {
 		after = since
 		since.Add(r.Workers)
 		if len(r.ByMonth) < len(newest) {
-			continue // its sum would leave out months
+			continue // its sum lacks months
 		}
 		own := since
 		if r.Months.Again > 0 {

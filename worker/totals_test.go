@@ -20,8 +20,8 @@ func run(slot tables.Ticks, folded int64, months ...schema.MonthFigures) RunFigu
 	return r
 }
 
-// TestTotalsAgreeWithTheRunsAndNeverGoBack follows two runs, moment by moment: the
-// second is planned month by month while the first is still folding.
+// TestTotalsAgreeWithTheRunsAndNeverGoBack follows two runs. The second is planned month by month while the first is
+// still folding.
 func TestTotalsAgreeWithTheRunsAndNeverGoBack(t *testing.T) {
 	last := int64(0)
 	for i, moment := range []struct {
@@ -53,8 +53,7 @@ func TestTotalsAgreeWithTheRunsAndNeverGoBack(t *testing.T) {
 	}
 }
 
-// TestTotalsCountNoRowTwice: a month that is planned a second time has seen rows
-// that its own run has folded.
+// TestTotalsCountNoRowTwice: a month that is planned a second time has seen rows that its own run has folded.
 func TestTotalsCountNoRowTwice(t *testing.T) {
 	again := month(1, 150)
 	again.Again = 1
@@ -63,7 +62,7 @@ func TestTotalsCountNoRowTwice(t *testing.T) {
 	}
 }
 
-func TestTotalsSayHowManyRejectsAreNoLongerKept(t *testing.T) {
+func TestTotalsCountTheRejectsThatAreNoLongerKept(t *testing.T) {
 	m := month(1, 1000)
 	m.Rejects, m.Dropped = 1_150, 600 // most of them of a few devices
 	r := run(1, 0, m)
