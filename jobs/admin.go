@@ -24,10 +24,9 @@ func (r Rewound) String() string {
 	return fmt.Sprintf("to %s, at %s, by %s", r.To.Time().Format(time.RFC3339), r.At.UTC().Format(time.RFC3339), r.By)
 }
 
-// Rewind has a device folded again from a moment up to its checkpoint, and tells
-// whether there is anything to fold: the device has rows there that were folded.
-// It sets the refold cursor; an Audit job does the work. The checkpoint stays. A
-// rewind to before the first reading also rebuilds what keeps the newest values.
+// Rewind has a device folded again from a moment up to its checkpoint, and tells whether there is anything to fold: the
+// device has rows there that were folded. It sets the refold cursor; an Audit job does the work. The checkpoint stays.
+// A rewind to before the first reading also rebuilds what keeps the newest values.
 func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool, error) {
 	before, err := p.hasRows(ctx, m, r.To)
 	if err != nil {
@@ -60,8 +59,8 @@ func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 	return held, err
 }
 
-// edit merges into a tracking row, on the version it has read, as often as
-// others change it meanwhile. No row is nothing to edit.
+// edit merges into a tracking row, on the version it has read, as often as others change it meanwhile. No row is
+// nothing to edit.
 func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track, *tables.Entity) bool) error {
 	return again(ctx, func() error {
 		found, err := p.tracking().Get(ctx, at.Month.String(), string(at.Key))

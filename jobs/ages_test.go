@@ -9,8 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestEveryHourIsCountedOnceAtEachAge: whatever the runs and however long nobody
-// scheduled any, and never before the hour has reached the age.
+// TestEveryHourIsCountedOnceAtEachAge: whatever the runs and however long nobody scheduled any, and never before the
+// hour has reached the age.
 func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -41,8 +41,7 @@ func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 	}
 }
 
-// TestAuditsAreSpreadOverThePartitions: no hour of the day has many more last counts
-// than another.
+// TestAuditsAreSpreadOverThePartitions: no hour of the day has many more last counts than another.
 func TestAuditsAreSpreadOverThePartitions(t *testing.T) {
 	p := &Pipeline{Name: "live"}
 	byHour := make([]int, 24)

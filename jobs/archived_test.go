@@ -32,8 +32,7 @@ func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipelin
 	return p, func() map[string]string { return readArchive(t, f.World.Account, container) }
 }
 
-// readArchive reads all objects as any program would: which object each reading
-// is in, by device and row key.
+// readArchive reads all objects as any program would: which object each reading is in, by device and row key.
 func readArchive(t *testing.T, a tables.Account, container string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

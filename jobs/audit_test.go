@@ -15,8 +15,7 @@ import (
 	"furrow/tables/azuretest/faults"
 )
 
-// A lateWorld has readings of six days, of which some come late: when those
-// around them have been folded long ago.
+// A lateWorld has readings of six days, of which some come late: when those around them have been folded long ago.
 type lateWorld struct {
 	*jobstest.World
 	made atomic.Int32      // tables of readings
@@ -30,15 +29,14 @@ func newLateWorld(t *testing.T) *lateWorld {
 	return &lateWorld{World: w, want: jobstest.Calmly(f.Ends(t))}
 }
 
-// isLate are rows of the first days, of a day ago, and of the last hours and
-// minutes. Among them is the key of no reading.
+// isLate are rows of the first days, of a day ago, and of the last hours and minutes. Among them is the key of no
+// reading.
 func isLate(n int) bool { return slices.Contains([]int{1, 3, 4, 24, 26, 29, 34, 35}, n) }
 
 // isNew are rows that are there when the late ones have come.
 func isNew(n int) bool { return n >= 38 }
 
-// isLast is the row that comes when all is settled: it is folded onto the state
-// that an audit has left.
+// isLast is the row that comes when all is settled: it is folded onto the state that an audit has left.
 func isLast(n int) bool { return n == 39 }
 
 // A lateFleet has folded what was on time, and then the others came.
@@ -111,8 +109,8 @@ func TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough(t *testing.T) {
 	}
 }
 
-// TestAuditStaysBelowTheCheckpoint also where no processor has windows, so that
-// the day of the checkpoint is like any other.
+// TestAuditStaysBelowTheCheckpoint also where no processor has windows, so that the day of the checkpoint is like any
+// other.
 func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	only := func(f *jobstest.Fleet, settle time.Duration) *jobs.Pipeline {

@@ -10,9 +10,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// auditsDue tells whether a run puts audits, and the slot of the run that did so
-// before: the first run in every five minutes does. It is the same, however often a
-// run asks, until a later one has put audits.
+// auditsDue tells whether a run puts audits, and the slot of the run that did so before: the first run in every five
+// minutes does. It is the same, however often a run asks, until a later one has put audits.
 func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due bool, since tables.Ticks, err error) {
 	if slot > now.Add(time.Hour) {
 		return false, 0, nil // a slot of next year would leave all until then without audits
@@ -36,9 +35,8 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 	return false, 0, errors.New("the mark of the last audits changes all the time")
 }
 
-// auditMark is the mark as it is to be, and the operation that makes it so; no
-// operation where that is decided: audits are not due, a later run has put them, or
-// this one has.
+// auditMark is the mark as it is to be, and the operation that makes it so; no operation where that is decided: audits
+// are not due, a later run has put them, or this one has.
 func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next schema.AuditMark, op tables.Op, err error) {
 	next = schema.AuditMark{Pipeline: p.Name, Slot: slot}
 	e, err := next.Entity()

@@ -13,13 +13,12 @@ import (
 type Batch struct {
 	First, Last schema.Place
 
-	// Mark names the devices that the batch is for, as Message.Mark does; empty: all
-	// but those that a chain goes on with.
+	// Mark names the devices that the batch is for, as Message.Mark does; empty: all but those that a chain goes on with.
 	Mark string
 	// Claim is that of a follow-up, as Message.Claim.
 	Claim string
-	// Tried says that the job was begun before: the messages of the marks that it finds
-	// are put again, as they may be its own.
+	// Tried says that the job was begun before: the messages of the marks that it finds are put again, as they may be its
+	// own.
 	Tried bool
 }
 
@@ -50,13 +49,11 @@ type Result struct {
 	passedOver
 }
 
-// Run does a device job: READ rows after the checkpoint, FOLD them, CLAIM the
-// devices that have something to write, WRITE their outputs, COMMIT their
-// checkpoints. Run again, by anybody and at any time, it does what is left.
+// Run does a device job: READ rows after the checkpoint, FOLD them, CLAIM the devices that have something to write,
+// WRITE their outputs, COMMIT their checkpoints. Run again, by anybody and at any time, it does what is left.
 //
-// An error means that storage did not answer in the end, and that the job is to
-// be tried again; what is wrong with one device is in the Result, and counted on
-// its tracking row.
+// An error means that storage did not answer in the end, and that the job is to be tried again; what is wrong with one
+// device is in the Result, and counted on its tracking row.
 func (p *Pipeline) Run(ctx context.Context, b Batch) (Result, error) {
 	r, err := p.run(ctx, b)
 	if err != nil {
@@ -97,13 +94,12 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	return r, p.extend(ctx, over, read.now)
 }
 
-// maxUnread is how many devices of a batch may fail to be read, with none read,
-// until the failure is called storage's and not theirs.
+// maxUnread is how many devices of a batch may fail to be read, with none read, until the failure is called storage's
+// and not theirs.
 const maxUnread = 3
 
-// foldAll folds device after device, until the job has its most, and says how
-// many it has looked at. The horizon is the service's time less the time to
-// settle, never this machine's (invariant 6). That the rows of one device cannot be
+// foldAll folds device after device, until the job has its most, and says how many it has looked at. The horizon is the
+// service's time less the time to settle, never this machine's (invariant 6). That the rows of one device cannot be
 // read is that device's failure, unless no device's can.
 func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ticks) (looked int, err error) {
 	horizon := now.Add(-p.settle())

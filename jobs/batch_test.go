@@ -78,8 +78,8 @@ func secondHalf(t *testing.T, w *jobstest.World) func() trial {
 	}
 }
 
-// operations counts the operations of a trial without trouble. Under -short, as races are looked for, six of seven
-// are left out. A test that takes turns has 2, 5 or 6 of them, so each turn still comes up.
+// operations counts the operations of a trial without trouble. Under -short, as races are looked for, six of seven are
+// left out. A test that takes turns has 2, 5 or 6 of them, so each turn still comes up.
 func operations(t *testing.T, begin func() trial) (all []int) {
 	count, calm := &jobstest.Gate{At: -1}, begin()
 	jobstest.Must(t, calm.work(t.Context(), calm.pipeline(count)))
@@ -195,8 +195,7 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 	}
 }
 
-// TestEqualEndsOfTwoWorkers lets two workers with portions of their own loose on
-// one batch, each with random faults.
+// TestEqualEndsOfTwoWorkers lets two workers with portions of their own loose on one batch, each with random faults.
 func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 4, 60)
@@ -210,8 +209,8 @@ func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	})
 }
 
-// eachSeed runs a test for each seed that was asked for. They mostly wait, so more
-// of them than there are processors may run at a time: -parallel says how many.
+// eachSeed runs a test for each seed that was asked for. They mostly wait, so more of them than there are processors
+// may run at a time: -parallel says how many.
 func eachSeed(t *testing.T, test func(t *testing.T, seed uint64)) {
 	first := *seedFrom
 	if first == 0 {
@@ -226,8 +225,8 @@ func eachSeed(t *testing.T, test func(t *testing.T, seed uint64)) {
 	}
 }
 
-// twoWorkers lets two workers with portions of their own loose on one batch, each
-// with random faults, until both are done.
+// twoWorkers lets two workers with portions of their own loose on one batch, each with random faults, until both are
+// done.
 func twoWorkers(t *testing.T, f *jobstest.Fleet, seed uint64, work func(context.Context, *jobs.Pipeline) error) {
 	t.Helper()
 	var working sync.WaitGroup

@@ -21,8 +21,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A benchFleet is a fleet of one month on storage in this process, with a
-// pipeline of latest and three rollup sizes.
+// A benchFleet is a fleet of one month on storage in this process, with a pipeline of latest and three rollup sizes.
 type benchFleet struct {
 	pipeline *jobs.Pipeline
 	client   *tables.Client
@@ -80,8 +79,8 @@ func (f *benchFleet) add(b *testing.B, rows int, before time.Duration) {
 	jobstest.Insert(b, f.client.Table(f.names.Readings()), all...)
 }
 
-// run does one device job for each batch of the fleet, as many at a time as
-// there are processors twice over, and gives the sums.
+// run does one device job for each batch of the fleet, as many at a time as there are processors twice over, and gives
+// the sums.
 func (f *benchFleet) run(b *testing.B, batch int) (total jobs.Result) {
 	b.Helper()
 	f.pipeline.Batch = batch
@@ -132,8 +131,7 @@ func (f *benchFleet) operations(before int64) int64 {
 	return sum - before
 }
 
-// BenchmarkFoldRows folds rows one second apart through latest and three rollup
-// sizes, from storage to storage.
+// BenchmarkFoldRows folds rows one second apart through latest and three rollup sizes, from storage to storage.
 func BenchmarkFoldRows(b *testing.B) {
 	const devices, rows = 20, 3600
 	f := newBenchFleet(b, devices, 1, 1)

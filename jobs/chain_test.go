@@ -30,8 +30,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A chain is all that a row passes through: storage, pages, the decoder, samples,
-// every processor, and outputs that storage takes. Two fleets fold the same rows.
+// A chain is all that a row passes through: storage, pages, the decoder, samples, every processor, and outputs that
+// storage takes. Two fleets fold the same rows.
 type chain struct {
 	client   *tables.Client
 	account  azuretest.Account
@@ -65,8 +65,7 @@ func newChain(t testing.TB, in azuretest.Account) *chain {
 	return c
 }
 
-// insert gives a device of its own the rows, an hour apart until an hour ago, and
-// says how many storage took.
+// insert gives a device of its own the rows, an hour apart until an hour ago, and says how many storage took.
 func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Member, taken int64) {
 	t.Helper()
 	n := c.device.Add(1)
@@ -243,9 +242,8 @@ func chainSeeds() [][]string {
 	}
 }
 
-// TestChainTakesWhateverAnAccountAccepts runs on any account. Azurite accepts more
-// than our own server: names that are none, halves of surrogate pairs, and texts
-// under any type.
+// TestChainTakesWhateverAnAccountAccepts runs on any account. Azurite accepts more than our own server: names that are
+// none, halves of surrogate pairs, and texts under any type.
 func TestChainTakesWhateverAnAccountAccepts(t *testing.T) {
 	c := newChain(t, azuretest.FromEnv(t))
 	for _, rows := range chainSeeds() {

@@ -2,9 +2,8 @@ package jobs
 
 import "furrow/tables"
 
-// Bounds of what is folded between two looks at the context and at the weight. The
-// outputs of a row with 1,000 sensors are some hundred times as large as the row:
-// so a chunk is bounded in bytes, too. 100 rows of six sensors have 40 KiB.
+// Bounds of what is folded between two looks at the context and at the weight. The outputs of a row with 1,000 sensors
+// are some hundred times as large as the row: so a chunk is bounded in bytes, too. 100 rows of six sensors have 40 KiB.
 const (
 	chunkRows  = 100
 	chunkBytes = 64 << 10

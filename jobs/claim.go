@@ -38,8 +38,8 @@ func (j *job) do(ctx context.Context) error {
 	return nil
 }
 
-// claimAll claims the devices that have something to write, before anything is
-// written (invariant 4): whoever claims later outranks this job from then on.
+// claimAll claims the devices that have something to write, before anything is written (invariant 4): whoever claims
+// later outranks this job from then on.
 func (j *job) claimAll(ctx context.Context) error {
 	var changes []*change
 	at := j.now
@@ -93,8 +93,8 @@ func (j *job) track(ctx context.Context, changes []*change) error {
 // giveBackWithin bounds how long a job that has failed takes to say so.
 const giveBackWithin = 5 * time.Second
 
-// giveBack ends the claims that were not committed, so that others need not wait
-// for the end of their holds. It is a courtesy: what cannot be written is left.
+// giveBack ends the claims that were not committed, so that others need not wait for the end of their holds. It is a
+// courtesy: what cannot be written is left.
 func (j *job) giveBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
 	defer cancel()
@@ -192,8 +192,8 @@ func (c *change) remember() {
 	}
 }
 
-// commit moves the checkpoints, each with its state and ledger in one step, on
-// the version that the claim made. From then on the rows are folded.
+// commit moves the checkpoints, each with its state and ledger in one step, on the version that the claim made. From
+// then on the rows are folded.
 func (j *job) commit(ctx context.Context) error {
 	var changes []*change
 	for _, d := range j.work {

@@ -12,8 +12,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn has each worker die at the
-// fold of one device, as the queue tells it.
+// TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn has each worker die at the fold of one device, as the queue
+// tells it.
 func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 	for _, kind := range []jobs.Kind{jobs.Device, jobs.Audit} {
 		w := jobstest.NewWorld(t, 5, 20)

@@ -10,14 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrUnreadable is in the chain of every error of Decode but ErrNewer, and of those
-// of jobs that find a message to be nonsense: to try again would not help.
+// ErrUnreadable is in the chain of every error of Decode but ErrNewer, and of those of jobs that find a message to be
+// nonsense: to try again would not help.
 var ErrUnreadable = errors.New("the message cannot be read")
 
-// Decode reads what Encode has written, and refuses everything else: what is
-// unknown, missing, twice, or in the wrong kind of message. White space and
-// the order of members do not matter. Of a message in a newer format, for which
-// the error is ErrNewer, it returns Format and Taken.
+// Decode reads what Encode has written, and refuses everything else: what is unknown, missing, twice, or in the wrong
+// kind of message. White space and the order of members do not matter. Of a message in a newer format, for which the
+// error is ErrNewer, it returns Format and Taken.
 func Decode(text string) (Message, error) {
 	m, err := decode(text)
 	switch {
@@ -33,8 +32,8 @@ func decode(text string) (m Message, err error) {
 	if len(text) > MaxSize {
 		return m, fmt.Errorf("it has %d bytes; at most %d are allowed", len(text), MaxSize)
 	}
-	// Format and kind come first, so that whatever else is new in a message of a newer
-	// program, it is said to be just that.
+	// Format and kind come first, so that whatever else is new in a message of a newer program, it is said to be just
+	// that.
 	var head struct {
 		Format *int64 `json:"v"`
 		Taken  int    `json:"taken"`

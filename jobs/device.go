@@ -9,17 +9,15 @@ import (
 	"furrow/tables/schema"
 )
 
-// aloneAfter is how long a device that failed within its batch waits until it is
-// tried alone.
+// aloneAfter is how long a device that failed within its batch waits until it is tried alone.
 const aloneAfter = 5 * time.Second
 
-// suspicious is how often a batch fails as a whole until its devices are tried
-// one by one, and one of them alone until the failure is called its own.
+// suspicious is how often a batch fails as a whole until its devices are tried one by one, and one of them alone until
+// the failure is called its own.
 const suspicious = 2
 
-// device does a device job, and puts what follows from it: a device far behind
-// goes on in a job of its own, so does the part of the batch that was too much
-// for one job, and a device that failed for the first time is tried again alone.
+// device does a device job, and puts what follows from it: a device far behind goes on in a job of its own, so does the
+// part of the batch that was too much for one job, and a device that failed for the first time is tried again alone.
 func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
 	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Tried: m.tried()}
 	if m.Attempts >= suspicious && !b.alone() {

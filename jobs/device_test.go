@@ -213,8 +213,8 @@ func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
 	}
 }
 
-// TestStrangeRowsConcernNobodyElse puts a row that is no member into the fleet, and
-// one that cannot be read into the tracking table.
+// TestStrangeRowsConcernNobodyElse puts a row that is no member into the fleet, and one that cannot be read into the
+// tracking table.
 func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	f := w.NewFleet(t)

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// ErrNewer says that a message needs a newer program or configuration than this
-// worker has. It is left to another worker, or to a later time, and no attempt is
-// counted.
+// ErrNewer says that a message needs a newer program or configuration than this worker has. It is left to another
+// worker, or to a later time, and no attempt is counted.
 var ErrNewer = errors.New("the message needs a newer worker")
 
 // A Putter takes the messages that jobs put; a worker.Queue is one.
@@ -17,9 +16,8 @@ type Putter interface {
 	Put(ctx context.Context, m Message, delay time.Duration) error
 }
 
-// Do does the job that a message asks for. Progress goes to save, and what is
-// to be done next to put. Done twice, or again after any part of it, it does
-// what is left. What it saves and puts names the newer generation of the message's
+// Do does the job that a message asks for. Progress goes to save, and what is to be done next to put. Done twice, or
+// again after any part of it, it does what is left. What it saves and puts names the newer generation of the message's
 // and the pipeline's.
 func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
 	error) {

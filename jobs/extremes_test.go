@@ -86,8 +86,8 @@ func watchHeap(peak *atomic.Uint64) (stop chan struct{}) {
 	return stop
 }
 
-// sensors are the members of a JSON object: storage takes no more than 252
-// properties of a row, but a nested object may have any number.
+// sensors are the members of a JSON object: storage takes no more than 252 properties of a row, but a nested object may
+// have any number.
 func sensors(n int) (members []string) {
 	for i := range n {
 		members = append(members, fmt.Sprintf(`"s%d":%d`, i, i))
@@ -126,8 +126,8 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 	}
 }
 
-// TestJobReadsFewBytesOfADevice: the neighbours of a device whose rows are as large as
-// storage takes them must not wait for 5,000 of these.
+// TestJobReadsFewBytesOfADevice: the neighbours of a device whose rows are as large as storage takes them must not wait
+// for 5,000 of these.
 func TestJobReadsFewBytesOfADevice(t *testing.T) {
 	const rows = 30
 	at := tables.TicksOf(time.Now().Add(-time.Hour))

@@ -14,8 +14,7 @@ type firstFailure struct{ error }
 
 func (f *firstFailure) Unwrap() error { return f.error }
 
-// Pauses of a device that fails: none after the first time, when it is tried
-// again alone; then growing.
+// Pauses of a device that fails: none after the first time, when it is tried again alone; then growing.
 const (
 	firstPause   = time.Minute
 	longestPause = 6 * time.Hour
@@ -33,8 +32,8 @@ func pauseAfter(attempts int) time.Duration {
 	return min(pause, longestPause)
 }
 
-// fail counts the failures on the tracking rows of the devices that have one.
-// A row that has changed meanwhile is another job's to judge.
+// fail counts the failures on the tracking rows of the devices that have one. A row that has changed meanwhile is
+// another job's to judge.
 func (j *job) fail(ctx context.Context) error {
 	for _, d := range j.work {
 		if d.err == nil || ctx.Err() != nil {
@@ -58,8 +57,8 @@ func (j *job) fail(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// failed is the merge that counts a failure, and gives back a claim. It is of what
-// the row had before the job: what the job has made of it is lost.
+// failed is the merge that counts a failure, and gives back a claim. It is of what the row had before the job: what the
+// job has made of it is lost.
 func (d *deviceRun) failed(now tables.Ticks) tables.Op {
 	t, m := d.track, d.member
 	t.marks = t.read.marks

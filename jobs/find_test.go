@@ -21,8 +21,8 @@ func (c *counted) Do(r *http.Request) (*http.Response, error) {
 	return http.DefaultClient.Do(r)
 }
 
-// TestConflictReadsTheKeysConcerned: of a partition with the minutes of many devices,
-// in which the keys of a transaction lie far apart.
+// TestConflictReadsTheKeysConcerned: of a partition with the minutes of many devices, in which the keys of a
+// transaction lie far apart.
 func TestConflictReadsTheKeysConcerned(t *testing.T) {
 	const devices, minutes = 20, 200
 	in := azuretest.Local(t)

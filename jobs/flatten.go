@@ -22,13 +22,12 @@ var (
 	errLeaves  = fmt.Errorf("with it, its row has more than %d values", MaxSensors)
 )
 
-// A flattener gives the values of properties by sensor. A text that is a JSON
-// object or array, which is how devices put nested objects into a table, gives one
-// for each of its leaves: {"air":{"temp":21}} in weather is the sensor
+// A flattener gives the values of properties by sensor. A text that is a JSON object or array, which is how devices put
+// nested objects into a table, gives one for each of its leaves: {"air":{"temp":21}} in weather is the sensor
 // weather_air_temp.
 //
-// What it reads, it reads once; what it makes of it is bounded by the number of
-// leaves and by the lengths of names, before it is made.
+// What it reads, it reads once; what it makes of it is bounded by the number of leaves and by the lengths of names,
+// before it is made.
 type flattener struct {
 	leaves []leaf
 	name   []byte // of the value that is being read
@@ -40,8 +39,8 @@ type leaf struct {
 	value  tables.Value
 }
 
-// flatten gives the leaves of a property, at most so many, and the beginnings of
-// names that are too long. They are valid until it is called again.
+// flatten gives the leaves of a property, at most so many, and the beginnings of names that are too long. They are
+// valid until it is called again.
 func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []leaf, long []string, err error) {
 	f.leaves, f.long = f.leaves[:0], f.long[:0]
 	if !isNested(v) {
@@ -155,8 +154,7 @@ func (f *flattener) array(d *jsontext.Decoder, depth, most int) error {
 	return err
 }
 
-// appendName makes a key of an object fit for the name of a property. It stops
-// soon after the name has become too long.
+// appendName makes a key of an object fit for the name of a property. It stops soon after the name has become too long.
 func appendName(name []byte, key string) []byte {
 	for _, r := range key {
 		if len(name) > maxSensorName {

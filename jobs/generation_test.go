@@ -12,8 +12,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestEveryMessageThatAJobPutsNamesItsGeneration: of the message's generation and
-// the worker's, the newer one.
+// TestEveryMessageThatAJobPutsNamesItsGeneration: of the message's generation and the worker's, the newer one.
 func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 	r := newRoster(t)
 	month := schema.Month{Year: 2026, Month: time.November}

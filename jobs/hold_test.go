@@ -38,8 +38,8 @@ func atFirstOutput(before func() error) transport {
 	})
 }
 
-// TestOverlappingJobsDoNotStarveEachOther runs a second job of the batch while the
-// first one is between its claim and its commit, as runs do that overlap.
+// TestOverlappingJobsDoNotStarveEachOther runs a second job of the batch while the first one is between its claim and
+// its commit, as runs do that overlap.
 func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	want := calm(t, w)
@@ -72,8 +72,7 @@ func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 	jobstest.SameEnds(t, f.Ends(t), want)
 }
 
-// TestJobThatEndsWithoutACommitGivesItsClaimsBack: nobody has to wait for the end
-// of their holds.
+// TestJobThatEndsWithoutACommitGivesItsClaimsBack: nobody has to wait for the end of their holds.
 func TestJobThatEndsWithoutACommitGivesItsClaimsBack(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	f := w.NewFleet(t)
@@ -88,8 +87,7 @@ func TestJobThatEndsWithoutACommitGivesItsClaimsBack(t *testing.T) {
 	}
 }
 
-// TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong writes the claim of a worker that
-// died a while ago.
+// TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong writes the claim of a worker that died a while ago.
 func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 20)
 	f := w.NewFleet(t)
@@ -130,8 +128,7 @@ func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
 	}
 }
 
-// TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone: the later job has read all that
-// the follow-up would.
+// TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone: the later job has read all that the follow-up would.
 func TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 20)
 	f := w.NewFleet(t)
@@ -199,8 +196,8 @@ func TestLostMessageOfAChainIsPutAgainWithItsMark(t *testing.T) {
 	wantRows(t, f, w.Devices[0], 60)
 }
 
-// TestLongAuditsClaimHolds: an audit that began two minutes ago claims a busy device.
-// The claim holds from now on, not from the audit's beginning.
+// TestLongAuditsClaimHolds: an audit that began two minutes ago claims a busy device. The claim holds from now on, not
+// from the audit's beginning.
 func TestLongAuditsClaimHolds(t *testing.T) {
 	w := newLateWorld(t)
 	w.Insert(t, "long", func(n int) bool { return n != 36 })

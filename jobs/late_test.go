@@ -13,8 +13,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// ofDay finds two neighbouring rows of a device that lie in one day and in two
-// hours, before the last day.
+// ofDay finds two neighbouring rows of a device that lie in one day and in two hours, before the last day.
 func ofDay(t *testing.T, rows []tables.Entity) (a, b int) {
 	t.Helper()
 	at := func(n int) time.Time { return jobs.TicksBefore(rows[n].RowKey).Time() }
@@ -28,8 +27,7 @@ func ofDay(t *testing.T, rows []tables.Entity) (a, b int) {
 	return 0, 0
 }
 
-// atReadings calls before each time that a job reads readings, with the number of
-// the request.
+// atReadings calls before each time that a job reads readings, with the number of the request.
 func atReadings(table string, before func(n int)) transport {
 	var n atomic.Int32
 	return func(r *http.Request) (*http.Response, error) {
@@ -40,8 +38,8 @@ func atReadings(table string, before func(n int)) transport {
 	}
 }
 
-// TestRowThatArrivesAmidAnAuditIsInTheOutputsOrInNoLedger: an audit finds a late row
-// in one hour, and before it folds the day again another arrives in the next hour.
+// TestRowThatArrivesAmidAnAuditIsInTheOutputsOrInNoLedger: an audit finds a late row in one hour, and before it folds
+// the day again another arrives in the next hour.
 func TestRowThatArrivesAmidAnAuditIsInTheOutputsOrInNoLedger(t *testing.T) {
 	w := newLateWorld(t)
 	a, b := ofDay(t, w.Rows[0])
@@ -65,8 +63,8 @@ func TestRowThatArrivesAmidAnAuditIsInTheOutputsOrInNoLedger(t *testing.T) {
 	jobstest.SameEnds(t, jobstest.Calmly(f.Ends(t)), w.want)
 }
 
-// TestBusyDeviceGetsItsLateRows lets a live job commit whenever an audit reads,
-// for a late row in a closed window and for one in an open window.
+// TestBusyDeviceGetsItsLateRows lets a live job commit whenever an audit reads, for a late row in a closed window and
+// for one in an open window.
 func TestBusyDeviceGetsItsLateRows(t *testing.T) {
 	w := newLateWorld(t)
 	closed, _ := ofDay(t, w.Rows[0])
@@ -89,8 +87,8 @@ func TestBusyDeviceGetsItsLateRows(t *testing.T) {
 	}
 }
 
-// TestAuditLeavesDevicesOfOtherSettingsAlone: in a rolling change of configuration
-// an audit of the old one would replace outputs by its own settings.
+// TestAuditLeavesDevicesOfOtherSettingsAlone: in a rolling change of configuration an audit of the old one would
+// replace outputs by its own settings.
 func TestAuditLeavesDevicesOfOtherSettingsAlone(t *testing.T) {
 	w := newLateWorld(t)
 	f := w.fleetWithLateRows(t)
@@ -111,8 +109,8 @@ func TestAuditLeavesDevicesOfOtherSettingsAlone(t *testing.T) {
 	jobstest.SameEnds(t, f.Ends(t), before, "it has changed")
 }
 
-// TestRaisedBackfillCountsWhatItAdmits: an enrollment's tokens admit older rows than
-// the ledgers of its devices reach, of which some come.
+// TestRaisedBackfillCountsWhatItAdmits: an enrollment's tokens admit older rows than the ledgers of its devices reach,
+// of which some come.
 func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 2, 120)
 	missing := func(n int) bool { return n%5 == 2 && n < 90 }

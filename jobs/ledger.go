@@ -10,18 +10,17 @@ import (
 	"furrow/tables"
 )
 
-// Lengths of a ledger's spans. Rows come late mostly by hours, and seldom after
-// more than a week, when a day is narrow enough to look for them.
+// Lengths of a ledger's spans. Rows come late mostly by hours, and seldom after more than a week, when a day is narrow
+// enough to look for them.
 const (
 	hour      = tables.Ticks(time.Hour / 100)
 	day       = 24 * hour
 	keepHours = 8 * day
 )
 
-// A Ledger counts the rows of one device that were passed, folded or rejected,
-// by the span of time that their row keys lie in. An audit finds late rows by
-// counting what storage has in a span: more than the ledger means that some
-// came after the checkpoint had gone by. The zero Ledger is empty.
+// A Ledger counts the rows of one device that were passed, folded or rejected, by the span of time that their row keys
+// lie in. An audit finds late rows by counting what storage has in a span: more than the ledger means that some came
+// after the checkpoint had gone by. The zero Ledger is empty.
 type Ledger struct {
 	spans []span // by start; none of them empty, none overlapping
 }
@@ -64,8 +63,8 @@ func (l *Ledger) add(at tables.Ticks, n int64) {
 	l.spans = slices.Insert(l.spans, i, span{start: at - at%hour, count: n})
 }
 
-// Count is how many rows are counted whose row keys lie in [from, to), both of
-// which must be at the bounds of spans; those that Spans gives are.
+// Count is how many rows are counted whose row keys lie in [from, to), both of which must be at the bounds of spans;
+// those that Spans gives are.
 func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 	for _, s := range l.spans {
 		if s.start >= from && s.end() <= to {
@@ -75,8 +74,8 @@ func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 	return n
 }
 
-// compare gives, for each of the ledger's spans that lie within a window, how many
-// rows more were counted there; a span that is new is an hour.
+// compare gives, for each of the ledger's spans that lie within a window, how many rows more were counted there; a span
+// that is new is an hour.
 func (l *Ledger) compare(counted *Ledger, in window) map[window]int64 {
 	more := map[window]int64{}
 	for _, s := range l.spans {
@@ -96,8 +95,7 @@ func (l *Ledger) compare(counted *Ledger, in window) map[window]int64 {
 	return more
 }
 
-// late gives the spans in which counted has more rows than the ledger, in order,
-// and how many rows it has fewer.
+// late gives the spans in which counted has more rows than the ledger, in order, and how many rows it has fewer.
 func (l *Ledger) late(counted *Ledger, in window) (late []window, missing int64) {
 	for w, n := range l.compare(counted, in) {
 		if n > 0 {
@@ -134,9 +132,8 @@ func (l *Ledger) from(at tables.Ticks) *Ledger {
 	return &Ledger{spans: slices.DeleteFunc(slices.Clone(l.spans), func(s span) bool { return s.start < at })}
 }
 
-// replace puts what was counted in a window in the place of what the ledger says
-// of it, and tells how many rows that are more. The window's ends are at bounds
-// of days.
+// replace puts what was counted in a window in the place of what the ledger says of it, and tells how many rows that
+// are more. The window's ends are at bounds of days.
 func (l *Ledger) replace(w window, counted *Ledger) (more int64) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool {
 		gone := s.start >= w.from && s.end() <= w.to
@@ -154,9 +151,8 @@ func (l *Ledger) replace(w window, counted *Ledger) (more int64) {
 	return more
 }
 
-// Compact joins the hours that are older than eight days before now into days,
-// so that the ledger stays small: at most some 200 hours, and a day for each
-// that a token still admits.
+// Compact joins the hours that are older than eight days before now into days, so that the ledger stays small: at most
+// some 200 hours, and a day for each that a token still admits.
 func (l *Ledger) Compact(now tables.Ticks) {
 	limit := now - keepHours
 	limit -= limit % day
@@ -174,8 +170,8 @@ func (l *Ledger) Compact(now tables.Ticks) {
 	l.spans = out
 }
 
-// Drop forgets the spans that end at or before a time. The caller has audited
-// them when no living token admitted a row there any more.
+// Drop forgets the spans that end at or before a time. The caller has audited them when no living token admitted a row
+// there any more.
 func (l *Ledger) Drop(until tables.Ticks) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.end() <= until })
 }
@@ -237,9 +233,8 @@ func ParseLedger(b []byte) (*Ledger, error) {
 	return l, nil
 }
 
-// TicksBefore is the last tick whose text is not after a row key in the order of
-// text, which is the order of storage. A row key that is no reading's lies
-// somewhere too: the ledger must count it where an audit's range finds it.
+// TicksBefore is the last tick whose text is not after a row key in the order of text, which is the order of storage. A
+// row key that is no reading's lies somewhere too: the ledger must count it where an audit's range finds it.
 func TicksBefore(rowKey string) tables.Ticks {
 	const digits = 19
 	var t uint64 // holds all numbers of 19 digits, which Ticks do not

@@ -138,8 +138,8 @@ func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
 	}
 }
 
-// TestLedgerOfAllThatTokensMayAdmitFitsItsProperty has a row a second in each day of
-// the longest backfill, and in each hour that is kept.
+// TestLedgerOfAllThatTokensMayAdmitFitsItsProperty has a row a second in each day of the longest backfill, and in each
+// hour that is kept.
 func TestLedgerOfAllThatTokensMayAdmitFitsItsProperty(t *testing.T) {
 	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
 	l := &Ledger{}

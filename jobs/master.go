@@ -12,8 +12,8 @@ import (
 // savedEvery is how many month jobs a master job puts between two saves.
 const savedEvery = 20
 
-// master puts a month job for each partition of the fleet. Months may be put
-// twice, by a master job that is done again; never is one left out.
+// master puts a month job for each partition of the fleet. Months may be put twice, by a master job that is done again;
+// never is one left out.
 func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(context.Context,
 	Message) error) (Result, error) {
 	now, err := p.begin(ctx, m.Run)
@@ -89,8 +89,7 @@ func (m Message) last() schema.Month {
 	return m.Month
 }
 
-// strange tells of a key in the table fleet that nobody of ours has written. It
-// holds up nothing else.
+// strange tells of a key in the table fleet that nobody of ours has written. It holds up nothing else.
 func (r *Result) strange(key string, err error) {
 	const most = 100
 	if len(r.Strange) < most {
@@ -98,8 +97,8 @@ func (r *Result) strange(key string, err error) {
 	}
 }
 
-// begin marks the run as begun, unless it is already, and gives the service's
-// time. A master job that was put by hand has no row to mark.
+// begin marks the run as begun, unless it is already, and gives the service's time. A master job that was put by hand
+// has no row to mark.
 func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Ticks, err error) {
 	own := tables.Query{Range: tables.RowsBetween(string(p.Name), slot.String(), slot.String())}
 	var found []tables.Entity
@@ -125,13 +124,12 @@ func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Tic
 // errNoDate says that nothing tells what time it is.
 var errNoDate = errors.New("storage sent no Date, without which no horizon is safe")
 
-// small is how many devices may be planned by one job, of however many partitions.
-// What storage gives in one page is as cheap as a row.
+// small is how many devices may be planned by one job, of however many partitions. What storage gives in one page is as
+// cheap as a row.
 const small = 1000
 
-// nextPartitions are the partitions of the fleet after one that one job plans: all
-// that a page of rows has the whole of, or else the first. There is none where the
-// fleet ends. Empty months between them cost nothing.
+// nextPartitions are the partitions of the fleet after one that one job plans: all that a page of rows has the whole
+// of, or else the first. There is none where the fleet ends. Empty months between them cost nothing.
 func (p *Pipeline) nextPartitions(ctx context.Context, after string) (names []string, err error) {
 	q := tables.Query{Range: schema.Memberships(after), Size: small, Select: []string{"PartitionKey"}}
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, q) {

@@ -9,8 +9,8 @@ import (
 	"furrow/tables"
 )
 
-// Bounds of what outputs hold hundreds of, in bytes. A sensor's name is that of a
-// property, which Azure bounds at 255 characters.
+// Bounds of what outputs hold hundreds of, in bytes. A sensor's name is that of a property, which Azure bounds at 255
+// characters.
 const (
 	maxState      = 256
 	maxSensorName = 200
@@ -31,8 +31,7 @@ var (
 	reasonNoRoom   = fmt.Sprintf("the names and texts of its row take more than %d KiB", MaxRoom>>10)
 )
 
-// checkName says why outputs cannot have a sensor of that name, though storage has
-// taken a property of that name.
+// checkName says why outputs cannot have a sensor of that name, though storage has taken a property of that name.
 func checkName(sensor string) (reason string) {
 	switch {
 	case len(sensor) > maxSensorName:
@@ -97,10 +96,9 @@ func (m SensorValue) text(v tables.Value) (SensorValue, string) {
 	return m, ""
 }
 
-// numberOf is the number that v means: many devices send "78.8" or true. A text
-// that only looks like a number is none: one with a leading zero (00981150), or
-// one that is too great for a number (7894e80000058754), is an identifier, unless
-// the sensor is known to be a number.
+// numberOf is the number that v means: many devices send "78.8" or true. A text that only looks like a number is none:
+// one with a leading zero (00981150), or one that is too great for a number (7894e80000058754), is an identifier,
+// unless the sensor is known to be a number.
 func numberOf(v tables.Value, known bool) (float64, bool) {
 	switch v.Type() {
 	case tables.TypeInt32, tables.TypeInt64, tables.TypeDouble:
@@ -121,8 +119,7 @@ func numberOf(v tables.Value, known bool) (float64, bool) {
 	return 0, false
 }
 
-// hasLeadingZero tells whether a numeric text begins with a zero that a number
-// would not have.
+// hasLeadingZero tells whether a numeric text begins with a zero that a number would not have.
 func hasLeadingZero(text string) bool {
 	text = strings.TrimLeft(text, "+-")
 	return len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9'

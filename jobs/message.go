@@ -22,9 +22,8 @@ const (
 	Audit  Kind = "audit"  // looks for late rows of a batch of devices
 )
 
-// A Message asks for one job. As text it is a JSON object of at most MaxSize bytes
-// with the members below. Members that are zero are left out. In every format, "v" and
-// "taken" mean what they mean here.
+// A Message asks for one job. As text it is a JSON object of at most MaxSize bytes with the members below. Members that
+// are zero are left out. In every format, "v" and "taken" mean what they mean here.
 type Message struct {
 	// Format is that of the text, as schema.Format. Encode takes zero for 1, the oldest.
 	Format int64 `json:"v"`
@@ -33,62 +32,55 @@ type Message struct {
 	Pipeline schema.Pipeline `json:"pipeline"`
 	Run      tables.Ticks    `json:"run"` // the slot of the run that it is a part of
 
-	// Month is the first partition of the fleet that a Month job plans, and Through
-	// the last, where it is another: small partitions share a job. Month of a Master is
-	// its progress, the last partition that it has put a job for.
+	// Month is the first partition of the fleet that a Month job plans, and Through the last, where it is another: small
+	// partitions share a job. Month of a Master is its progress, the last partition that it has put a job for.
 	Month   schema.Month `json:"month,omitzero"`
 	Through schema.Month `json:"through,omitzero"`
 
-	// First and Last are the ends of a batch, both in it: of Device and Audit. A batch
-	// over several partitions has the whole of each.
+	// First and Last are the ends of a batch, both in it: of Device and Audit. A batch over several partitions has the
+	// whole of each.
 	First schema.Place `json:"first,omitzero"`
 	Last  schema.Place `json:"last,omitzero"`
 
-	// Progress is the last device that a Month job has put into a batch; zero before
-	// the first.
+	// Progress is the last device that a Month job has put into a batch; zero before the first.
 	Progress schema.Place `json:"progress,omitzero"`
 
-	// Audit is what an Audit looks at; a Month that has one puts audits, too. A Master
-	// that is Full was put by hand: its months put audits alone.
+	// Audit is what an Audit looks at; a Month that has one puts audits, too. A Master that is Full was put by hand: its
+	// months put audits alone.
 	Audit Depth `json:"audit,omitempty"`
 
 	// Since is the slot of the run before that put audits which are Late; 0: none did.
 	Since tables.Ticks `json:"since,omitzero"`
 
-	// Mark is the id that the tracking rows of a Device or Audit that catches up have
-	// as well: it goes on where another job left a device that was far behind, or
-	// works off a refold cursor. A row with another id is no longer its concern.
+	// Mark is the id that the tracking rows of a Device or Audit that catches up have as well: it goes on where another
+	// job left a device that was far behind, or works off a refold cursor. A row with another id is no longer its concern.
 	Mark string `json:"mark,omitempty"`
 
-	// Claim makes a Device or Audit a follow-up: it comes when the hold of this claim
-	// ends, for devices that a job passed over because of it. A row that has a later
-	// claim is no longer its concern.
+	// Claim makes a Device or Audit a follow-up: it comes when the hold of this claim ends, for devices that a job passed
+	// over because of it. A row that has a later claim is no longer its concern.
 	Claim string `json:"claim,omitempty"`
 
-	// Generation is that of the configuration which the job is to be done under, or a
-	// newer one. Zero is a configuration that is not stored.
+	// Generation is that of the configuration which the job is to be done under, or a newer one. Zero is a configuration
+	// that is not stored.
 	Generation int64 `json:"generation,omitzero"`
 
-	// Extra says that a job has put this batch beside the plan of its run, such as
-	// the second try of one device after a pause: the run is over without it. A Month
-	// that is extra puts no device jobs, but audits alone.
+	// Extra says that a job has put this batch beside the plan of its run, such as the second try of one device after a
+	// pause: the run is over without it. A Month that is extra puts no device jobs, but audits alone.
 	Extra bool `json:"extra,omitzero"`
 
-	// Attempts is how often the job has failed since it last got on. The queue's
-	// own count will not do: it counts every get, also of a message that was
-	// released by a worker that stopped, or lost by one that died.
+	// Attempts is how often the job has failed since it last got on. The queue's own count will not do: it counts every
+	// get, also of a message that was released by a worker that stopped, or lost by one that died.
 	Attempts int `json:"attempts,omitzero"`
 
-	// Busy is how many of the attempts failed because storage was busy. Those never
-	// make the message poison.
+	// Busy is how many of the attempts failed because storage was busy. Those never make the message poison.
 	Busy int `json:"busy,omitzero"`
 
-	// Taken is how many of the queue's gets of the message are accounted for, because
-	// the job got on after them or the message was given back in order.
+	// Taken is how many of the queue's gets of the message are accounted for, because the job got on after them or the
+	// message was given back in order.
 	Taken int `json:"taken,omitzero"`
 
-	// Deaths is how many gets are not: as a rule the worker's process ended amid the
-	// job. The pool counts them; they are not a part of the text.
+	// Deaths is how many gets are not: as a rule the worker's process ended amid the job. The pool counts them; they are
+	// not a part of the text.
 	Deaths int `json:"-"`
 }
 
@@ -98,12 +90,12 @@ func (m Message) Untried() Message {
 	return m
 }
 
-// tried tells whether m was got before, as far as the queue knows: a job may have
-// committed a mark for it, and not have put the mark's message.
+// tried tells whether m was got before, as far as the queue knows: a job may have committed a mark for it, and not have
+// put the mark's message.
 func (m Message) tried() bool { return m.Attempts+m.Taken+m.Deaths > 0 }
 
-// CatchUp tells whether m is work on history: a device that is far behind, an
-// audit or a refold. Such messages have a queue of their own.
+// CatchUp tells whether m is work on history: a device that is far behind, an audit or a refold. Such messages have a
+// queue of their own.
 func (m Message) CatchUp() bool { return m.Mark != "" || m.Kind == Audit }
 
 // A Depth is how much an audit looks at.
@@ -118,8 +110,7 @@ const (
 // maxID is how many bytes a Mark or Claim has at most; rand.Text has 26.
 const maxID = 64
 
-// MaxSize is how many bytes the text of a Message can have: ids are at most
-// 128 characters, and the rest is short.
+// MaxSize is how many bytes the text of a Message can have: ids are at most 128 characters, and the rest is short.
 const MaxSize = 2 << 10
 
 // Encode is m as text, or an error where Decode would not read it.

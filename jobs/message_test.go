@@ -34,9 +34,8 @@ func messages() map[string]Message {
 	}
 }
 
-// TestMessagesOfEveryFormatAreRead: a file that differs is a change of the format. Raise
-// schema.Format then, put the new files into a folder of their own, and keep the old
-// ones: queues may hold such messages when a fleet is upgraded.
+// TestMessagesOfEveryFormatAreRead: a file that differs is a change of the format. Raise schema.Format then, put the
+// new files into a folder of their own, and keep the old ones: queues may hold such messages when a fleet is upgraded.
 func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 	for format := int64(1); format <= schema.Format; format++ {
 		folder := fmt.Sprintf("testdata/format-%d", format)
@@ -61,8 +60,8 @@ func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 	}
 }
 
-// TestMessageOfANewerFormatSaysSo: whatever else is new in it. What was counted of it
-// can be read and changed all the same.
+// TestMessageOfANewerFormatSaysSo: whatever else is new in it. What was counted of it can be read and changed all the
+// same.
 func TestMessageOfANewerFormatSaysSo(t *testing.T) {
 	text := fmt.Sprintf(`{"v":%d,"kind":"new","devices":[1,2],"taken":3}`, schema.Format+1)
 	m, err := Decode(text)

@@ -11,9 +11,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// month puts the devices of one or more partitions into batches, and leaves their
-// figures in the table runs. Done again after any part of it, it puts at most those
-// batches twice that were put since the last save.
+// month puts the devices of one or more partitions into batches, and leaves their figures in the table runs. Done again
+// after any part of it, it puts at most those batches twice that were put since the last save.
 func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
 	error) {
 	before, all := m.Progress, m.partitions()
@@ -28,9 +27,8 @@ func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(c
 	}
 	err := pl.over(ctx, rest, func(at schema.Place) bool { return at.Compare(before) > 0 })
 	if err == nil && before != (schema.Place{}) {
-		// What was put before is counted when the rest is put: nothing waits for it.
-		// To keep sums with the progress would take a write a page of every month, and
-		// could not tell what was counted twice.
+		// What was put before is counted when the rest is put: nothing waits for it. To keep sums with the progress would
+		// take a write a page of every month, and could not tell what was counted twice.
 		pl.put, pl.resumed, pl.month = nil, schema.Month{}, schema.Month{}
 		all.Partitions.To = before.Month.String()
 		if all.Partitions.From == all.Partitions.To {
@@ -88,9 +86,8 @@ func (p *Pipeline) leave(ctx context.Context, slot tables.Ticks, figures []*sche
 	return err
 }
 
-// countBatches gives the run's row the sum of its months' batches. The row is
-// read first: a version that still stands when the sum is written had counted no
-// month that the sum does not know. So the last sum has all of them, and none
+// countBatches gives the run's row the sum of its months' batches. The row is read first: a version that still stands
+// when the sum is written had counted no month that the sum does not know. So the last sum has all of them, and none
 // twice, however often month jobs are done again.
 func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 	e, err := p.runs().Get(ctx, string(p.Name), slot.String())
@@ -121,6 +118,5 @@ func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 	return p.merge(ctx, sum, run.ETag)
 }
 
-// saveAfter is a third of a lease, and how long a month job goes on at most
-// without a save.
+// saveAfter is a third of a lease, and how long a month job goes on at most without a save.
 const saveAfter = 10 * time.Second

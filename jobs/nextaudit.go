@@ -7,10 +7,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// NextAudit is when the next audit is due that counts a row which is in storage now,
-// and so finds it if it came late: as the ages say, or when no living token of a
-// device admits rows of that age any more, which is after admits. A run puts the audit
-// within minutes of that.
+// NextAudit is when the next audit is due that counts a row which is in storage now, and so finds it if it came late:
+// as the ages say, or when no living token of a device admits rows of that age any more, which is after admits. A run
+// puts the audit within minutes of that.
 func (p *Pipeline) NextAudit(month schema.Month, row, now tables.Ticks, admits time.Duration) tables.Ticks {
 	seed := p.auditTurn(Message{}, month).seed
 	// first is the first end of a period at or after a moment that is not over yet.

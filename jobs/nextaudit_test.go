@@ -9,8 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestNextAuditIsTheFirstThatCountsTheRow goes through the runs that put audits, one
-// in five minutes, until one of them counts the row.
+// TestNextAuditIsTheFirstThatCountsTheRow goes through the runs that put audits, one in five minutes, until one of them
+// counts the row.
 func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -15,8 +15,8 @@ func (o Output) name() string { return o.PartitionKey + "/" + o.RowKey }
 
 var errNoObjects = errors.New("its pipeline makes objects, and the worker was given no place for them")
 
-// objects writes the outputs that are objects, whose readings no fold holds: each
-// is read once more from the readings table, and goes on as it is read.
+// objects writes the outputs that are objects, whose readings no fold holds: each is read once more from the readings
+// table, and goes on as it is read.
 func (j *job) objects(ctx context.Context) error {
 	for _, d := range j.work {
 		for _, o := range sortedOutputs(d.effects) {
@@ -31,8 +31,8 @@ func (j *job) objects(ctx context.Context) error {
 	return nil
 }
 
-// object writes one. What has come in late since the rows were folded is in it:
-// so where nothing else was made of them, they are passed, too.
+// object writes one. What has come in late since the rows were folded is in it: so where nothing else was made of them,
+// they are passed, too.
 func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
 	p := j.pipeline
 	if p.Objects == nil {
@@ -52,12 +52,11 @@ func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
 	return err
 }
 
-// A tally counts rows that were read for an object, and those of them of which
-// something is refused.
+// A tally counts rows that were read for an object, and those of them of which something is refused.
 type tally struct{ read, refused Ledger }
 
-// readings are those of a window, below the checkpoint, in row order. All rows
-// that it comes by are counted, also those that are no readings.
+// readings are those of a window, below the checkpoint, in row order. All rows that it comes by are counted, also those
+// that are no readings.
 func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *tally) iter.Seq2[schema.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
 		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
@@ -93,9 +92,8 @@ func (p *Pipeline) reading(e tables.Entity, seen *tally) (schema.Reading, bool) 
 	return r, true
 }
 
-// pass enters late rows of a window, whose ends are those of days, into the
-// ledger. Where some are refused, and where there are fewer than were counted
-// once, it is left to an audit, which writes rejects and reports what is gone.
+// pass enters late rows of a window, whose ends are those of days, into the ledger. Where some are refused, and where
+// there are fewer than were counted once, it is left to an audit, which writes rejects and reports what is gone.
 func (t *track) pass(w window, seen *tally) {
 	if w.from < t.floor {
 		return // out of the ledger

@@ -22,9 +22,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// archiver is the fleet's pipeline with the archive alone, whose tables and
-// objects go through one transport, as a worker has them that closes days so
-// long after their end.
+// archiver is the fleet's pipeline with the archive alone, whose tables and objects go through one transport, as a
+// worker has them that closes days so long after their end.
 func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, closeAfter time.Duration) *jobs.Pipeline {
 	t.Helper()
 	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
@@ -41,8 +40,7 @@ const (
 	never = 100 * 365 * 24 * time.Hour
 )
 
-// lateArchive is a fleet of which most rows were folded, no day was closed, and
-// then the others came.
+// lateArchive is a fleet of which most rows were folded, no day was closed, and then the others came.
 func (w *lateWorld) lateArchive(t *testing.T) *jobstest.Fleet {
 	t.Helper()
 	readings := fmt.Sprintf("late%d", w.made.Add(1))
@@ -102,8 +100,8 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 	}
 }
 
-// TestAuditOfDaysThatWaitLosesNone: an audit folds anew from the first day that is
-// not closed, and by then more days are over than those with late rows.
+// TestAuditOfDaysThatWaitLosesNone: an audit folds anew from the first day that is not closed, and by then more days
+// are over than those with late rows.
 func TestAuditOfDaysThatWaitLosesNone(t *testing.T) {
 	t.Parallel()
 	w, want := calmArchive(t)
@@ -173,8 +171,8 @@ func yesterday(t *testing.T, hours ...int) (*jobstest.Fleet, func(hour int) tabl
 	return seedDevice(t, len(hours), func(n int) tables.Entity { return row(hours[n]) }), row
 }
 
-// TestRowsAboveTheCheckpointWaitForTheNextObject: what comes in while a job works
-// is not folded yet, and so in no object of it.
+// TestRowsAboveTheCheckpointWaitForTheNextObject: what comes in while a job works is not folded yet, and so in no
+// object of it.
 func TestRowsAboveTheCheckpointWaitForTheNextObject(t *testing.T) {
 	f, row := yesterday(t, 9, 10)
 	p := archiver(t, f, nil, soon)
@@ -234,8 +232,7 @@ func TestObjectThatCannotBeWrittenIsTheJobsError(t *testing.T) {
 	}
 }
 
-// TestObjectsAreReadPageByPage: rows that storage gives in many pages, of which
-// some are empty, come in order.
+// TestObjectsAreReadPageByPage: rows that storage gives in many pages, of which some are empty, come in order.
 func TestObjectsAreReadPageByPage(t *testing.T) {
 	start := tables.TicksOf(time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1))
 	f := seedDevice(t, 2500, func(n int) tables.Entity {

@@ -14,8 +14,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A pair is two workers on one queue. Their claims hold for a second. Now and then one
-// dies: its message comes again when the lease is over, as from a real queue.
+// A pair is two workers on one queue. Their claims hold for a second. Now and then one dies: its message comes again
+// when the lease is over, as from a real queue.
 type pair struct {
 	jobstest.Line
 	workers [2]*jobs.Pipeline
@@ -57,8 +57,7 @@ func (l *life) dead() bool {
 	return l.left == 0
 }
 
-// Do kills the worker before or after an operation. The service's clocks differ by
-// two seconds at most.
+// Do kills the worker before or after an operation. The service's clocks differ by two seconds at most.
 func (l *life) Do(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	wasDead := l.left == 0
@@ -118,8 +117,8 @@ func (c *pair) work(t *testing.T, most int) (idle bool) {
 	return len(c.Queue) == 0
 }
 
-// do does a message, and has it come again if its worker dies. A message whose workers
-// die time and again would be taken for their murderer.
+// do does a message, and has it come again if its worker dies. A message whose workers die time and again would be
+// taken for their murderer.
 func (c *pair) do(t *testing.T, l *life, p *jobs.Pipeline, m jobs.Message) {
 	t.Helper()
 	l.begin(m.Deaths < 2)
@@ -135,8 +134,7 @@ func (c *pair) do(t *testing.T, l *life, p *jobs.Pipeline, m jobs.Message) {
 	}
 }
 
-// arriving are the rows of a world that come one after another. Tokens admit rows of
-// an age.
+// arriving are the rows of a world that come one after another. Tokens admit rows of an age.
 type arriving struct {
 	mu     sync.Mutex
 	world  *jobstest.World

@@ -86,8 +86,8 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 	checkParts(t, partsOf(t, whole), 10, 1)
 }
 
-// TestPartsOfADeadAttemptAreEmptied: a worker writes many parts and dies before it
-// commits; the next one folds more rows, whose output has one part.
+// TestPartsOfADeadAttemptAreEmptied: a worker writes many parts and dies before it commits; the next one folds more
+// rows, whose output has one part.
 func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
 	f := manyThenFew(t)
 	for range 2 { // the second one replaces what the first one wrote

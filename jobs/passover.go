@@ -25,9 +25,9 @@ type claimed struct {
 	Until tables.Ticks
 }
 
-// An orphaned device has a mark that has expired, or that a job which died may have
-// set: its message is lost, or lies in a long queue. The message is put again with the
-// id of the mark, so that whichever comes second finds another id and does nothing.
+// An orphaned device has a mark that has expired, or that a job which died may have set: its message is lost, or lies
+// in a long queue. The message is put again with the id of the mark, so that whichever comes second finds another id
+// and does nothing.
 type orphaned struct {
 	Place  schema.Place
 	Mark   string
@@ -35,8 +35,7 @@ type orphaned struct {
 	etag   tables.ETag
 }
 
-// passOver divides the devices of a batch into those that are this job's to do and
-// those that it leaves to others.
+// passOver divides the devices of a batch into those that are this job's to do and those that it leaves to others.
 func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine []*deviceRun, over passedOver) {
 	over.now = now
 	for _, d := range work {
@@ -45,8 +44,8 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			continue
 		}
 		if !t.refold.empty() && (t.refoldMark.until <= now && b.Mark == "" || b.Tried) {
-			// The job commits the longer mark where it has rows to fold as well: what
-			// extend writes is refused then. A cursor without an id gets one.
+			// The job commits the longer mark where it has rows to fold as well: what extend writes is refused then. A cursor
+			// without an id gets one.
 			t.refoldMark = mark{cmp.Or(t.refoldMark.id, rand.Text()), now.Add(p.marks())}
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.refoldMark.id, true, t.etag})
 		}
@@ -58,9 +57,8 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 		case b.Mark == "" && t.chain.id != "":
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})
 		case t.hold.keeps(now):
-			// A follow-up of an earlier claim has nothing to add to a later one: that
-			// job has read whatever this one would. An audit has not: it reads no row
-			// above the checkpoint.
+			// A follow-up of an earlier claim has nothing to add to a later one: that job has read whatever this one would. An
+			// audit has not: it reads no row above the checkpoint.
 			if b.Claim == "" || b.Mark != "" || t.hold.ofAudit() || b.Claim == t.hold.claim {
 				over.Claimed = append(over.Claimed, claimed{d.member.Place(), t.hold.claim, t.hold.until})
 			}
@@ -73,9 +71,8 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 	return mine, over
 }
 
-// extend lengthens the marks whose messages are put again, so that the next run
-// does not put them once more. Where a row has changed meanwhile, somebody goes on
-// with the device after all.
+// extend lengthens the marks whose messages are put again, so that the next run does not put them once more. Where a
+// row has changed meanwhile, somebody goes on with the device after all.
 func (p *Pipeline) extend(ctx context.Context, over passedOver, now tables.Ticks) error {
 	for _, o := range over.Orphaned {
 		e := tables.Entity{PartitionKey: o.Place.Month.String(), RowKey: string(o.Place.Key)}
@@ -97,9 +94,8 @@ type followUp struct {
 	Until tables.Ticks
 }
 
-// followUps are the messages for claimed devices: a message that passed over them
-// is not done with them, as whoever has claimed them may have died. Neighbours with
-// one claim share a message.
+// followUps are the messages for claimed devices: a message that passed over them is not done with them, as whoever has
+// claimed them may have died. Neighbours with one claim share a message.
 func followUps(m Message, over []claimed) (all []followUp) {
 	for _, c := range over {
 		last := len(all) - 1

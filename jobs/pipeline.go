@@ -22,40 +22,35 @@ type Pipeline struct {
 	// Batch is how many devices one message carries; zero means 50. At most MaxBatch.
 	Batch int
 
-	// Hold is how long a claim keeps other jobs away from a device: the lease of
-	// messages. Zero means 30 s, and less than zero not at all.
+	// Hold is how long a claim keeps other jobs away from a device: the lease of messages. Zero means 30 s, and less than
+	// zero not at all.
 	Hold time.Duration
-	// Marks is how long the mark of a message on a tracking row keeps others from
-	// putting it again. Zero means 5 minutes, and less than zero not at all.
+	// Marks is how long the mark of a message on a tracking row keeps others from putting it again. Zero means 5 minutes,
+	// and less than zero not at all.
 	Marks time.Duration
-	// Settle is how long rows may take to be visible to all: a row younger than
-	// that waits. Zero means 10 s.
+	// Settle is how long rows may take to be visible to all: a row younger than that waits. Zero means 10 s.
 	Settle time.Duration
-	// Generation is that of the stored configuration which the pipeline is built
-	// from. Jobs write it into the messages that they put and into tracking rows.
-	// Zero is a configuration that is not stored.
+	// Generation is that of the stored configuration which the pipeline is built from. Jobs write it into the messages
+	// that they put and into tracking rows. Zero is a configuration that is not stored.
 	Generation int64
-	// Format is the one in which jobs write messages, tracking rows and outputs, as
-	// schema.Format. Zero means 1.
+	// Format is the one in which jobs write messages, tracking rows and outputs, as schema.Format. Zero means 1.
 	Format int64
-	// Settings stands for everything that changes what the folds give. A device that
-	// was folded under other settings is folded anew from its beginning.
+	// Settings stands for everything that changes what the folds give. A device that was folded under other settings is
+	// folded anew from its beginning.
 	Settings string
-	// Admits tells how old the row may be that a token of an enrollment admits, of all
-	// that were ever issued; zero where nothing is known of it. Audits look no further
-	// back. Nil knows nothing.
+	// Admits tells how old the row may be that a token of an enrollment admits, of all that were ever issued; zero where
+	// nothing is known of it. Audits look no further back. Nil knows nothing.
 	Admits func(schema.EnrollmentID) time.Duration
 	// Late stands for what Admits does not know. Zero means 8 days.
 	Late time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
-	// Most is how many rows a job folds in all; zero means 20,000. Devices that it
-	// does not get to are left for another job.
+	// Most is how many rows a job folds in all; zero means 20,000. Devices that it does not get to are left for another
+	// job.
 	Most int
 }
 
-// MaxBatch is how many devices a message may carry, so that their claims and
-// commits fit one transaction.
+// MaxBatch is how many devices a message may carry, so that their claims and commits fit one transaction.
 const MaxBatch = 99
 
 func (p *Pipeline) marks() time.Duration  { return cmp.Or(p.Marks, 5*time.Minute) }

@@ -11,8 +11,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A plan puts the devices of one or more partitions into batches, in their order,
-// and counts what it sees on its way. It holds one page of either table.
+// A plan puts the devices of one or more partitions into batches, in their order, and counts what it sees on its way.
+// It holds one page of either table.
 type plan struct {
 	pipeline *Pipeline
 	message  Message // the month's, with its progress
@@ -58,8 +58,8 @@ func (m Message) partitions() tables.Range {
 	return tables.Range{Partitions: tables.Keys{From: m.Month.String(), To: m.last().String()}}
 }
 
-// over goes over those devices of the partitions that are wanted. A batch that a page
-// leaves unfilled is filled from the next one; the last goes as it is.
+// over goes over those devices of the partitions that are wanted. A batch that a page leaves unfilled is filled from
+// the next one; the last goes as it is.
 func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.Place) bool) error {
 	tracks := newTrackRows(ctx, pl.pipeline.tracking(), part)
 	defer tracks.stop()
@@ -94,8 +94,7 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	return pl.progress(ctx)
 }
 
-// device counts a device, and takes it into the batch unless it is held or a job
-// of its own goes on with it.
+// device counts a device, and takes it into the batch unless it is held or a job of its own goes on with it.
 func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(schema.Place) bool) error {
 	month, err := schema.ParseMonth(e.PartitionKey)
 	if err != nil {
@@ -146,9 +145,8 @@ func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
 	return pl.figures[month]
 }
 
-// end ends a partition: its devices share a batch with those of the partitions
-// before if all of them fit. A batch over several partitions has the whole of each,
-// so that reading it reads nothing else.
+// end ends a partition: its devices share a batch with those of the partitions before if all of them fit. A batch over
+// several partitions has the whole of each, so that reading it reads nothing else.
 func (pl *plan) end(ctx context.Context) error {
 	if pl.cut || pl.whole.devices+pl.part.devices > pl.pipeline.batch() {
 		if err := pl.flush(ctx, &pl.whole); err != nil {
@@ -165,8 +163,8 @@ func (pl *plan) end(ctx context.Context) error {
 	return nil
 }
 
-// look counts what a tracking row says, and tells whether the device is to be
-// in a batch. What cannot be read is for the device job to say.
+// look counts what a tracking row says, and tells whether the device is to be in a batch. What cannot be read is for
+// the device job to say.
 func (pl *plan) look(row tables.Entity) (due bool) {
 	if schema.FormatOf(&row) > schema.Format {
 		pl.at.Newer++
@@ -202,8 +200,8 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	return !held && !behind
 }
 
-// flush puts a batch, and its audit after it: whoever goes on where this job
-// was ended, before the next save, puts both again.
+// flush puts a batch, and its audit after it: whoever goes on where this job was ended, before the next save, puts both
+// again.
 func (pl *plan) flush(ctx context.Context, g *group) error {
 	if g.devices == 0 {
 		return nil
@@ -241,8 +239,8 @@ func (pl *plan) flush(ctx context.Context, g *group) error {
 	return pl.progress(ctx)
 }
 
-// auditDue tells whether an audit is due of any partition of a batch. The audit
-// itself looks at the devices of these alone.
+// auditDue tells whether an audit is due of any partition of a batch. The audit itself looks at the devices of these
+// alone.
 func (pl *plan) auditDue(g group) bool {
 	for month := range pl.figures {
 		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && pl.pipeline.auditTurn(pl.message,

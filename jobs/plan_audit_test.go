@@ -24,9 +24,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestAuditTurnsMeet lets two days of slots pass, in which masters are killed
-// anywhere, done twice, and come late: what one run's audits cover ends where the
-// next one's begins.
+// TestAuditTurnsMeet lets two days of slots pass, in which masters are killed anywhere, done twice, and come late: what
+// one run's audits cover ends where the next one's begins.
 func TestAuditTurnsMeet(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -81,8 +80,7 @@ func TestARunOfTheFutureTakesNoAudits(t *testing.T) {
 	}
 }
 
-// TestEveryBatchIsAuditedWhateverBefallsAnOperation holds that audits are put
-// with the batches.
+// TestEveryBatchIsAuditedWhateverBefallsAnOperation holds that audits are put with the batches.
 func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)

@@ -26,8 +26,7 @@ import (
 
 var largest = flag.Int("jobs.month", 10_000, "how many devices the month of TestALargeMonthTakesLittleMemory has")
 
-// TestAnotherWorkerGoesOnWhereOneFell holds what is put twice to what was put
-// since the last save.
+// TestAnotherWorkerGoesOnWhereOneFell holds what is put twice to what was put since the last save.
 func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
@@ -62,8 +61,8 @@ func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
 	}
 }
 
-// A wide is a service that has one month of any number of devices, each with a
-// tracking row, without keeping them. It has no runs.
+// A wide is a service that has one month of any number of devices, each with a tracking row, without keeping them. It
+// has no runs.
 type wide struct {
 	account tables.Account
 	devices int
@@ -203,8 +202,8 @@ func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 	}
 }
 
-// TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther lets one month end
-// while another is about to write the sum.
+// TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther lets one month end while another is about to write the
+// sum.
 func TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)

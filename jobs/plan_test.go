@@ -38,9 +38,8 @@ func TestEveryDeviceIsInOneBatchOfARun(t *testing.T) {
 	}
 }
 
-// TestNoDeviceIsLeftOutWhateverBefallsAnOperation lets everything befall every
-// operation of a master job and its month jobs, one at a time: requests to the
-// tables, messages put, progress saved.
+// TestNoDeviceIsLeftOutWhateverBefallsAnOperation lets everything befall every operation of a master job and its month
+// jobs, one at a time: requests to the tables, messages put, progress saved.
 func TestNoDeviceIsLeftOutWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -68,8 +67,7 @@ func TestNoDeviceIsLeftOutWhateverBefallsAnOperation(t *testing.T) {
 	t.Logf("%d operations", calm.n)
 }
 
-// TestNoDeviceIsLeftOutByStorageThatMisbehaves has random faults at any number
-// of operations.
+// TestNoDeviceIsLeftOutByStorageThatMisbehaves has random faults at any number of operations.
 func TestNoDeviceIsLeftOutByStorageThatMisbehaves(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

@@ -21,8 +21,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A roster is a fleet without readings: months of devices, and what their
-// tracking rows say. Every plan of it is a run of its own.
+// A roster is a fleet without readings: months of devices, and what their tracking rows say. Every plan of it is a run
+// of its own.
 type roster struct {
 	account tables.Account
 	names   schema.Names
@@ -56,8 +56,7 @@ func (r *roster) pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeli
 	return &jobs.Pipeline{Name: "live", Client: r.client(t, through), Names: r.names}
 }
 
-// add gives a month so many devices more, some with tracking rows, some of those
-// held, behind, or failing.
+// add gives a month so many devices more, some with tracking rows, some of those held, behind, or failing.
 func (r *roster) add(t *testing.T, rng *rand.Rand, month schema.Month, devices int) {
 	t.Helper()
 	now := tables.TicksOf(time.Now())
@@ -161,8 +160,8 @@ func (r *roster) begin(t *testing.T) jobs.Message {
 	return jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: r.slot}
 }
 
-// A workplace is where master and month jobs are done: a queue and workers, the
-// nth of whose operations, with tables or the queue, goes wrong.
+// A workplace is where master and month jobs are done: a queue and workers, the nth of whose operations, with tables or
+// the queue, goes wrong.
 type workplace struct {
 	at    int
 	wrong wrong
@@ -313,8 +312,8 @@ func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most 
 	return in
 }
 
-// check holds what was put, and what was left in the table runs, to the fleet.
-// Trouble excuses doubles, and nothing else.
+// check holds what was put, and what was left in the table runs, to the fleet. Trouble excuses doubles, and nothing
+// else.
 func (r *roster) check(t *testing.T, w *workplace, batch int, trouble bool) {
 	t.Helper()
 	in := r.batches(t, w.put, jobs.Device, batch)
@@ -333,8 +332,8 @@ func (r *roster) check(t *testing.T, w *workplace, batch int, trouble bool) {
 	}
 }
 
-// packed is how few batches the devices of month jobs fit in, where those of a month
-// that does not fit into what is left of a batch begin another one.
+// packed is how few batches the devices of month jobs fit in, where those of a month that does not fit into what is
+// left of a batch begin another one.
 func (r *roster) packed(put []jobs.Message, batch int) (batches int64) {
 	months := slices.SortedFunc(maps.Keys(r.due), schema.Month.Compare)
 	seen := map[schema.Month]bool{}

@@ -53,8 +53,8 @@ func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) job
 	return m
 }
 
-// TestRefoldAmidADayDoesNotUndoAnAudit: a late row lies below where the refold has
-// got to in its day. An audit folds it, and the refold goes on.
+// TestRefoldAmidADayDoesNotUndoAnAudit: a late row lies below where the refold has got to in its day. An audit folds
+// it, and the refold goes on.
 func TestRefoldAmidADayDoesNotUndoAnAudit(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	for name, last := range map[string]int{"closed": 3 * 24 * 60, "open": 20 * 60} {
@@ -81,8 +81,7 @@ func TestRefoldAmidADayDoesNotUndoAnAudit(t *testing.T) {
 	}
 }
 
-// TestRewindAmidAPortionIsNotLost: the portion's commit must not say that the day was
-// begun already.
+// TestRewindAmidAPortionIsNotLost: the portion's commit must not say that the day was begun already.
 func TestRewindAmidAPortionIsNotLost(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f, _ := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
@@ -119,8 +118,8 @@ func spoil(t *testing.T, f *jobstest.Fleet) {
 	}
 }
 
-// TestLateRowsAreInTheLedgerOfAnyPortion: with an archive that awaits the day before,
-// what is open begins before the cursor.
+// TestLateRowsAreInTheLedgerOfAnyPortion: with an archive that awaits the day before, what is open begins before the
+// cursor.
 func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f, insert := minutely(t, start, append(upTo(23*60, 10), upTo(36*60, 30)[46:]...)...)
@@ -152,8 +151,8 @@ func TestRowsBelowAllTicksAreCountedAlike(t *testing.T) {
 	wantRows(t, f, f.World.Devices[0], 13)
 }
 
-// TestLateRejectsOfADayInPortionsReachTheRing: whether a rejected row was late is
-// known only when its day has been folded to the end, many portions later.
+// TestLateRejectsOfADayInPortionsReachTheRing: whether a rejected row was late is known only when its day has been
+// folded to the end, many portions later.
 func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	for name, early := range map[string]int{"none before": 0, "a full ring": schema.RejectSlots + 40} {

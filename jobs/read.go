@@ -16,9 +16,8 @@ type devices struct {
 	now     tables.Ticks     // of the service
 }
 
-// read reads the tracking rows of a batch, then its rows of the fleet. A device
-// without a tracking row is at its beginning. A tracking row that cannot be read is
-// the error of its device, and of no other.
+// read reads the tracking rows of a batch, then its rows of the fleet. A device without a tracking row is at its
+// beginning. A tracking row that cannot be read is the error of its device, and of no other.
 func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 	part := schema.Between(b.First, b.Last)
 	rows := map[[2]string]tables.Entity{}

@@ -12,9 +12,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// reject writes what was rejected of each device into its ring, in one
-// transaction per device, between the claim and the commit. The slots follow from
-// the number of rejects on the tracking row: an attempt that is repeated writes the
+// reject writes what was rejected of each device into its ring, in one transaction per device, between the claim and
+// the commit. The slots follow from the number of rejects on the tracking row: an attempt that is repeated writes the
 // same slots again, and whoever was overtaken finds a higher fence and stops.
 func (j *job) reject(ctx context.Context) error {
 	table := j.pipeline.Client.Table(j.pipeline.Names.Rejects())
@@ -73,8 +72,8 @@ func (d *deviceRun) refuse(r Refusal, row *tables.Entity) {
 	addRefusal(e, r, row)
 }
 
-// countRejects counts each reading once of which something was refused, in the
-// order of their keys: so the ring does not depend on how the work was cut.
+// countRejects counts each reading once of which something was refused, in the order of their keys: so the ring does
+// not depend on how the work was cut.
 func (d *deviceRun) countRejects() {
 	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *schema.Reject) int {
 		return cmp.Compare(a.Row,
@@ -85,9 +84,8 @@ func (d *deviceRun) countRejects() {
 	d.refused = nil
 }
 
-// knowRejects reads the ring of a device before a refold, which meets rejects
-// again that were counted already. Those of an attempt that was never committed
-// do not count.
+// knowRejects reads the ring of a device before a refold, which meets rejects again that were counted already. Those of
+// an attempt that was never committed do not count.
 func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *track) error {
 	if old.rejects == 0 {
 		return nil

@@ -98,8 +98,8 @@ func TestAJobRejectsTenThousandRowsInOneTransaction(t *testing.T) {
 	}
 }
 
-// TestRejectsThatGrowInStorageStillFitOneTransaction: a control character takes
-// six bytes on the wire, so a hundred texts of 16 KiB are more than 3 MiB.
+// TestRejectsThatGrowInStorageStillFitOneTransaction: a control character takes six bytes on the wire, so a hundred
+// texts of 16 KiB are more than 3 MiB.
 func TestRejectsThatGrowInStorageStillFitOneTransaction(t *testing.T) {
 	at := tables.TicksOf(time.Now().Add(-time.Hour))
 	f := seedDevice(t, 100, func(n int) tables.Entity {
@@ -117,8 +117,8 @@ func TestRejectsThatGrowInStorageStillFitOneTransaction(t *testing.T) {
 	}
 }
 
-// TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain kills a job when its
-// rejects are written, with 150 that were written by the jobs before it.
+// TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain kills a job when its rejects are written, with 150 that were
+// written by the jobs before it.
 func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
 	f := seedDevice(t, 150+30, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
 	p := f.Pipeline(t, nil)
@@ -143,8 +143,8 @@ func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
 	mustBeNewest(t, ring(t, f, "live"), 180)
 }
 
-// TestAnOvertakenJobPutsNoOldRejectOverANewerOne: a job sleeps before it writes
-// its rejects; when it wakes, others have filled the ring.
+// TestAnOvertakenJobPutsNoOldRejectOverANewerOne: a job sleeps before it writes its rejects; when it wakes, others have
+// filled the ring.
 func TestAnOvertakenJobPutsNoOldRejectOverANewerOne(t *testing.T) {
 	f := seedDevice(t, 250, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
 	var slept atomic.Bool
@@ -178,9 +178,8 @@ func TestTwoPipelinesOfADeviceHaveRingsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestAnAuditCountsOnlyTheRejectsThatItFinds: among late rows are bad ones, and
-// the day that is folded again has bad rows that were counted long ago. The audit
-// is done twice, the first time until it commits.
+// TestAnAuditCountsOnlyTheRejectsThatItFinds: among late rows are bad ones, and the day that is folded again has bad
+// rows that were counted long ago. The audit is done twice, the first time until it commits.
 func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
 	at := tables.TicksOf(time.Now().Add(-48 * time.Hour))
 	for _, early := range []int{20, 300} {

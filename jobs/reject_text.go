@@ -45,8 +45,7 @@ func join(text, separator, more string) string {
 	return text + separator + clip(more, maxReason)
 }
 
-// valueText is what a sensor said. A sensor within an object is a part of what
-// the object's property said.
+// valueText is what a sensor said. A sensor within an object is a part of what the object's property said.
 func valueText(row *tables.Entity, sensor string) string {
 	if row == nil {
 		return ""

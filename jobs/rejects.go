@@ -41,8 +41,7 @@ func (r *rejects) atMost(n int64) {
 	r.kept = r.kept[max(0, len(r.kept)-int(r.count)):]
 }
 
-// split gives the rejects before the start of a day, and those of the day itself,
-// which must be the last.
+// split gives the rejects before the start of a day, and those of the day itself, which must be the last.
 func (r *rejects) split(start tables.Ticks) (before, of rejects) {
 	if r.day < start {
 		return *r, rejects{}
@@ -52,8 +51,8 @@ func (r *rejects) split(start tables.Ticks) (before, of rejects) {
 	return rejects{count: r.before, kept: r.kept[:len(r.kept)-len(of.kept)]}, of
 }
 
-// Bounds of the rejects that a tracking row carries from one portion of a day to the
-// next, in bytes: of all of them, and of each of their texts.
+// Bounds of the rejects that a tracking row carries from one portion of a day to the next, in bytes: of all of them,
+// and of each of their texts.
 const (
 	maxCarried     = 16 << 10
 	maxCarriedText = 1 << 10

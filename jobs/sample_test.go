@@ -161,8 +161,7 @@ func TestTextsOfARowHaveABound(t *testing.T) {
 	}
 }
 
-// poison is rows that once stopped a worker: the first by the time that it took,
-// the second by the memory.
+// poison is rows that once stopped a worker: the first by the time that it took, the second by the memory.
 func poison() map[string]schema.Reading {
 	var leaves, names schema.Reading
 	for i := range 15 {

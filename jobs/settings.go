@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// heedSettings has a device folded again that was folded under other settings, and
-// tells whether it was. States of processors that were not there then are of an
-// earlier time, and forgotten.
+// heedSettings has a device folded again that was folded under other settings, and tells whether it was. States of
+// processors that were not there then are of an earlier time, and forgotten.
 func (p *Pipeline) heedSettings(d *deviceRun) bool {
 	t := d.track
 	if t.settings == p.Settings {

@@ -47,8 +47,7 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	p.Sensors.Kinds, p.Settings = s.kinds, s.String()
 }
 
-// outputs are those of the ends that the setting makes: what another has left in
-// windows that are no longer made stays.
+// outputs are those of the ends that the setting makes: what another has left in windows that are no longer made stays.
 func (s setting) outputs(ends map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, v := range ends {
@@ -88,9 +87,9 @@ func settings() []setting {
 	}
 }
 
-// TestAnySettingsEndAsANewFleet is the law of refolds: after any change of settings,
-// with rewinds, late rows and jobs that stop anywhere between, all outputs that the
-// last settings make equal those of a new fleet that was folded with them.
+// TestAnySettingsEndAsANewFleet is the law of refolds: after any change of settings, with rewinds, late rows and jobs
+// that stop anywhere between, all outputs that the last settings make equal those of a new fleet that was folded with
+// them.
 func TestAnySettingsEndAsANewFleet(t *testing.T) {
 	t.Parallel()
 	w := newLateWorld(t)
@@ -137,8 +136,7 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 	}
 }
 
-// TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions: none of its jobs folds more
-// than a job may.
+// TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions: none of its jobs folds more than a job may.
 func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
 	const rows = 6000
 	start := time.Now().Add(-rows*time.Minute - time.Hour)

@@ -9,8 +9,7 @@ import (
 	"furrow/tables"
 )
 
-// openClaim writes the claim of a job that is under way into the row of the fleet's
-// first device.
+// openClaim writes the claim of a job that is under way into the row of the fleet's first device.
 func openClaim(t *testing.T, f *jobstest.Fleet, claim string) {
 	t.Helper()
 	e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(f.World.Place(f.World.Devices[0]).Key)}
@@ -53,8 +52,8 @@ func busily(t *testing.T, f *jobstest.Fleet, live *jobs.Pipeline) (busy func(int
 	}, commits
 }
 
-// TestExpiredMarkOfABusyDeviceIsPutOnce: the batch that finds it commits new rows as
-// well, and writes the longer mark with them.
+// TestExpiredMarkOfABusyDeviceIsPutOnce: the batch that finds it commits new rows as well, and writes the longer mark
+// with them.
 func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
@@ -87,8 +86,8 @@ func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	wantRows(t, f, w.Devices[0], 60)
 }
 
-// TestChainGoesOnWhereARefoldOfItsDeviceWasFaster: a portion of a refold is committed
-// between the reading and the claim of the chain's link.
+// TestChainGoesOnWhereARefoldOfItsDeviceWasFaster: a portion of a refold is committed between the reading and the claim
+// of the chain's link.
 func TestChainGoesOnWhereARefoldOfItsDeviceWasFaster(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
@@ -140,8 +139,7 @@ func TestFollowUpOfAChainIsNotDoneByALaterClaim(t *testing.T) {
 	wantRows(t, f, w.Devices[0], 60)
 }
 
-// TestFollowUpOfAnAuditIsNotDoneByALaterClaim, which may be of a live job: that
-// counts nothing, and refolds nothing.
+// TestFollowUpOfAnAuditIsNotDoneByALaterClaim, which may be of a live job: that counts nothing, and refolds nothing.
 func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
 	w := newLateWorld(t)
 	f := w.fleetWithLateRows(t)
@@ -166,8 +164,8 @@ func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
 	}
 }
 
-// TestFollowUpOfARefoldHasTheMarkOfItsLastPortion: with that of the first it would
-// find another id on the row, and do nothing.
+// TestFollowUpOfARefoldHasTheMarkOfItsLastPortion: with that of the first it would find another id on the row, and do
+// nothing.
 func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
@@ -208,8 +206,8 @@ func TestAuditDoesNotOutrankAJobUnderWay(t *testing.T) {
 	}
 }
 
-// TestLedgerOfABusyDeviceIsCut although every count of an audit is overtaken by a
-// live commit: or all of its history would be counted for ever.
+// TestLedgerOfABusyDeviceIsCut although every count of an audit is overtaken by a live commit: or all of its history
+// would be counted for ever.
 func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
@@ -224,8 +222,8 @@ func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 	}
 }
 
-// TestLateRowsOfOneDayAreBounded: a day of which the ledger knows little may have got
-// more late rows than a job folds. They are folded in portions, also of a busy device.
+// TestLateRowsOfOneDayAreBounded: a day of which the ledger knows little may have got more late rows than a job folds.
+// They are folded in portions, also of a busy device.
 func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 	const rows, most = 400, 100
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
@@ -254,8 +252,8 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 
 func floorDay(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
 
-// TestFollowUpIsNotDoneByALaterClaimOfAnAudit: an audit reads no row above the
-// checkpoint, which a fleet with a run an hour would wait for.
+// TestFollowUpIsNotDoneByALaterClaimOfAnAudit: an audit reads no row above the checkpoint, which a fleet with a run an
+// hour would wait for.
 func TestFollowUpIsNotDoneByALaterClaimOfAnAudit(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 20)
 	f := w.NewFleet(t)

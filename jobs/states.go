@@ -10,10 +10,9 @@ import (
 	"furrow/tables"
 )
 
-// A state of more bytes than a property takes is in several: State_rollup,
-// State_rollup_1 and so on. The first begins with the number of bytes of the whole,
-// so that what is left of a longer state before it does not matter: a merge takes
-// no property away.
+// A state of more bytes than a property takes is in several: State_rollup, State_rollup_1 and so on. The first begins
+// with the number of bytes of the whole, so that what is left of a longer state before it does not matter: a merge
+// takes no property away.
 const (
 	stateHead  = 4
 	stateChunk = 60 << 10

@@ -10,8 +10,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestStatesComeBackWhateverWasThere: a row is merged again and again with states
-// that grow and shrink.
+// TestStatesComeBackWhateverWasThere: a row is merged again and again with states that grow and shrink.
 func TestStatesComeBackWhateverWasThere(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	row := tables.Entity{PartitionKey: "2026-11", RowKey: "d"}

@@ -11,10 +11,9 @@ import (
 	"furrow/tables"
 )
 
-// TestNothingStandsStill: whatever two workers do at a time, with chains and refolds
-// in small portions under claims that hold, no device waits for a mark to expire. They
-// are killed at any operation, rows arrive at any, the service's clocks differ, the
-// settings change, and tokens come to admit older rows.
+// TestNothingStandsStill: whatever two workers do at a time, with chains and refolds in small portions under claims
+// that hold, no device waits for a mark to expire. They are killed at any operation, rows arrive at any, the service's
+// clocks differ, the settings change, and tokens come to admit older rows.
 func TestNothingStandsStill(t *testing.T) {
 	t.Parallel()
 	w := newLateWorld(t)

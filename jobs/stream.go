@@ -9,17 +9,17 @@ import (
 	"furrow/tables/schema"
 )
 
-// A cursor is what is to be folded again: rows with ticks in [from, to), as far as
-// they are below the checkpoint. It moves up, day by day, as audit jobs work it off.
+// A cursor is what is to be folded again: rows with ticks in [from, to), as far as they are below the checkpoint. It
+// moves up, day by day, as audit jobs work it off.
 type cursor struct {
 	window
-	// rebuild says that merging processors begin from nothing: what no reading says
-	// any more, under the settings that hold now, leaves their outputs at the end.
+	// rebuild says that merging processors begin from nothing: what no reading says any more, under the settings that hold
+	// now, leaves their outputs at the end.
 	rebuild bool
 }
 
-// A stream is where the folding of a refold cursor has got to: the second
-// checkpoint of a device, which goes through what the first one has passed.
+// A stream is where the folding of a refold cursor has got to: the second checkpoint of a device, which goes through
+// what the first one has passed.
 type stream struct {
 	row     string            // rows up to it are folded; empty at the start of the cursor
 	states  map[string][]byte // of windowed processors, at row
@@ -27,8 +27,7 @@ type stream struct {
 	rejects rejects           // of row's day, that are not in the ring: how many of them are late is not known yet
 }
 
-// foldAgain has a range folded again. A stream that has passed the start of it
-// begins again with that day.
+// foldAgain has a range folded again. A stream that has passed the start of it begins again with that day.
 func (t *track) foldAgain(c cursor) {
 	c.from = floorTo(c.from, day)
 	if t.refold.empty() || c.from <= t.refold.from {
@@ -40,8 +39,7 @@ func (t *track) foldAgain(c cursor) {
 	t.refold = t.refold.with(c)
 }
 
-// passed moves the cursor behind a portion. The whole of it is done when the stream
-// has come to its end.
+// passed moves the cursor behind a portion. The whole of it is done when the stream has come to its end.
 func (t *track) passed(f *deviceRun, done bool) {
 	if done {
 		t.refold, t.stream, t.gap = cursor{}, stream{}, window{}
@@ -55,8 +53,8 @@ func (t *track) passed(f *deviceRun, done bool) {
 	t.stream = stream{f.track.last, maps.Clone(f.track.states), f.track.ledger.from(at), rejects}
 }
 
-// keepWindowed leaves the states that a stream goes on with: those of merging
-// processors are joined into the device's with every portion.
+// keepWindowed leaves the states that a stream goes on with: those of merging processors are joined into the device's
+// with every portion.
 func (p *Pipeline) keepWindowed(states map[string][]byte) {
 	for _, processor := range p.Processors {
 		if _, ok := processor.windowed(); !ok {
@@ -74,8 +72,8 @@ func withoutStates(states map[string][]byte) map[string][]byte {
 	return all
 }
 
-// startDayAgain has the stream begin its day again where that meets a window: what
-// was counted there has changed, below the row that the stream has come to.
+// startDayAgain has the stream begin its day again where that meets a window: what was counted there has changed, below
+// the row that the stream has come to.
 func (t *track) startDayAgain(w window) {
 	if t.stream.row != "" && w.meets(window{t.refold.from, t.refold.from + day}) {
 		t.stream = stream{}
@@ -99,8 +97,7 @@ func (t *track) remember() {
 	t.rebuilt = false
 }
 
-// forgetOpen forgets the versions of open windows: what is open now is written
-// again, all of it.
+// forgetOpen forgets the versions of open windows: what is open now is written again, all of it.
 func (t *track) forgetOpen(p *Pipeline) {
 	for _, processor := range p.Processors {
 		if _, ok := processor.windowed(); ok {
@@ -109,9 +106,8 @@ func (t *track) forgetOpen(p *Pipeline) {
 	}
 }
 
-// enter puts what a redo has counted into the ledger, as far as the ledger reaches,
-// and gives how many rows that are more than were counted before. What lies in the
-// gap was counted long ago, and forgotten.
+// enter puts what a redo has counted into the ledger, as far as the ledger reaches, and gives how many rows that are
+// more than were counted before. What lies in the gap was counted long ago, and forgotten.
 func (t *track) enter(w window, counted *Ledger) (late int64) {
 	w.from = max(w.from, t.floor)
 	if w.empty() {

@@ -10,8 +10,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestTrackingRowOfTheLargestDeviceFits: all states twice, the longest ledger twice,
-// and every open output in all its parts.
+// TestTrackingRowOfTheLargestDeviceFits: all states twice, the longest ledger twice, and every open output in all its
+// parts.
 func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
 	l := &Ledger{}

@@ -9,9 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A track is a row of the partition-tracking table: how far a pipeline has got
-// with a device, and all that must change together with that. It is read, claimed
-// and committed as one entity.
+// A track is a row of the partition-tracking table: how far a pipeline has got with a device, and all that must change
+// together with that. It is read, claimed and committed as one entity.
 type track struct {
 	etag    tables.ETag // empty: there is no row
 	last    string      // LastReadRowKey: rows up to it are folded, counted and never read again
@@ -95,8 +94,8 @@ func (c cursor) with(o cursor) cursor {
 	return cursor{window{min(c.from, o.from), max(c.to, o.to)}, c.rebuild || o.rebuild}
 }
 
-// trackOf reads a row of the tracking table. Also of a row that cannot be read it
-// returns what counting a failure there takes: its version, marks and claim.
+// trackOf reads a row of the tracking table. Also of a row that cannot be read it returns what counting a failure there
+// takes: its version, marks and claim.
 func trackOf(e tables.Entity) (*track, error) {
 	if err := schema.CheckFormat(schema.FormatOf(&e)); err != nil {
 		return &track{etag: e.ETag}, err
@@ -148,8 +147,8 @@ func newTrack() *track {
 		ledger: &Ledger{}}
 }
 
-// claimed is the merge that claims the row. The fence outranks every earlier
-// writer's, also those of a row that was deleted and made anew.
+// claimed is the merge that claims the row. The fence outranks every earlier writer's, also those of a row that was
+// deleted and made anew.
 func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(schema.TrackFence, tables.Int64(int64(fence)))
@@ -160,8 +159,8 @@ func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 	return tables.Merge(e, t.etag)
 }
 
-// committed is the merge that moves the checkpoint, on the claim's version. It
-// leaves the claim's id as a sign that it was done.
+// committed is the merge that moves the checkpoint, on the claim's version. It leaves the claim's id as a sign that it
+// was done.
 func (t *track) committed(m schema.Member, claim string) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(schema.TrackCommitted, tables.String(claim))
@@ -184,8 +183,8 @@ func (t *track) committed(m schema.Member, claim string) tables.Op {
 	return tables.Merge(e, t.etag)
 }
 
-// setMarks gives e the marks that differ from the row's. One that is taken away
-// becomes the earliest time that storage has, as a merge leaves nothing out.
+// setMarks gives e the marks that differ from the row's. One that is taken away becomes the earliest time that storage
+// has, as a merge leaves nothing out.
 func (t *track) setMarks(e *tables.Entity) {
 	if t.attempts != t.read.attempts {
 		e.Set(schema.TrackAttempts, tables.Int64(int64(t.attempts)))
@@ -204,12 +203,11 @@ func (t *track) setMarks(e *tables.Entity) {
 	}
 }
 
-// firstDateTime is the start of 1601, before which storage keeps no time.
-// learn.microsoft.com: "Understanding the Table service data model", Property types.
+// firstDateTime is the start of 1601, before which storage keeps no time. learn.microsoft.com: "Understanding the Table
+// service data model", Property types.
 const firstDateTime tables.Ticks = 504911232000000000
 
-// appendOpen encodes the outputs that later samples can change, with the versions
-// that were written last.
+// appendOpen encodes the outputs that later samples can change, with the versions that were written last.
 func appendOpen(b []byte, open map[Output]tables.ETag) []byte {
 	b = pack.Int(b, len(open))
 	for _, o := range sortedOutputs(open) {

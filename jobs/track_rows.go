@@ -10,8 +10,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// trackRows reads a range of the tracking table beside that of the fleet: both
-// are in the order of their keys, so each is read once, page by page.
+// trackRows reads a range of the tracking table beside that of the fleet: both are in the order of their keys, so each
+// is read once, page by page.
 type trackRows struct {
 	next func() (tables.Page, error, bool)
 	stop func()
@@ -27,9 +27,8 @@ func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *
 	return t
 }
 
-// of is the tracking row with the keys of a row of the fleet, which must come after
-// that of the call before; an entity without properties where there is none. Rows of
-// devices that are not in the fleet are passed.
+// of is the tracking row with the keys of a row of the fleet, which must come after that of the call before; an entity
+// without properties where there is none. Rows of devices that are not in the fleet are passed.
 func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
 	for {
 		for len(t.rows) > 0 && compareKeys(t.rows[0], member) < 0 {

@@ -18,10 +18,9 @@ func floorTo(t, length tables.Ticks) tables.Ticks { return t - t%length }
 // ceilTo is the end of what t lies in; a moment between two is both.
 func ceilTo(t, length tables.Ticks) tables.Ticks { return floorTo(t+length-1, length) }
 
-// openDay is the start of the day from which on windows are open: what is late
-// there must be folded into the states, too. No window is longer than a day, so
-// nothing before the checkpoint's day is open for a processor that has no state.
-// MaxTicks is none.
+// openDay is the start of the day from which on windows are open: what is late there must be folded into the states,
+// too. No window is longer than a day, so nothing before the checkpoint's day is open for a processor that has no
+// state. MaxTicks is none.
 func (p *Pipeline) openDay(t *track) (tables.Ticks, error) {
 	open, last := tables.MaxTicks, floorTo(TicksBefore(t.last), day)
 	for _, processor := range p.Processors {

@@ -11,8 +11,8 @@ import (
 	"furrow/tables"
 )
 
-// A change is one entity's part in what is written together: the entity as it
-// is to be, on the version that it is known to have.
+// A change is one entity's part in what is written together: the entity as it is to be, on the version that it is known
+// to have.
 type change struct {
 	op     tables.Op
 	done   bool
@@ -23,8 +23,8 @@ type change struct {
 	found  int    // parts of it that storage was found to have; 0 while nobody has looked
 	look   bool   // what is there is not known, and is looked up first
 
-	// compare looks at what storage has after an answer that was a refusal, or
-	// lost; nil is no entity. It says what is to be done then.
+	// compare looks at what storage has after an answer that was a refusal, or lost; nil is no entity. It says what is to
+	// be done then.
 	compare func(found *tables.Entity) resolution
 }
 
@@ -35,17 +35,14 @@ type resolution struct {
 	taken bool        // somebody with a higher rank has been there: the device is given up
 }
 
-// tries is how often a transaction is rebuilt before its job fails and is tried
-// again as a whole.
+// tries is how often a transaction is rebuilt before its job fails and is tried again as a whole.
 const tries = 6
 
-// writeBatch writes changes on one partition of a table in as few transactions as
-// storage allows. Any failure is "unknown" (invariant 9): the range is read once,
-// each change compared with what is there, and the rest tried again. Changes of
-// devices that are given up are left out.
+// writeBatch writes changes on one partition of a table in as few transactions as storage allows. Any failure is
+// "unknown" (invariant 9): the range is read once, each change compared with what is there, and the rest tried again.
+// Changes of devices that are given up are left out.
 //
-// What storage would never take, or refuses for the sake of one change, is the
-// error of that change's device.
+// What storage would never take, or refuses for the sake of one change, is the error of that change's device.
 func writeBatch(ctx context.Context, table *tables.Table, changes []*change) error {
 	for _, c := range changes {
 		if err := c.op.Entity.Check(); err != nil && c.device.err == nil {
@@ -112,8 +109,8 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 	return fmt.Errorf("after %d tries: %w", tries, last)
 }
 
-// refused is the change for whose sake storage refuses a transaction, as often
-// as it is asked; nil where it is none, or may be taken next time.
+// refused is the change for whose sake storage refuses a transaction, as often as it is asked; nil where it is none, or
+// may be taken next time.
 func refused(changes []*change, err error) *change {
 	wrong, ok := errors.AsType[*tables.TransactionError](err)
 	if !ok {
@@ -168,10 +165,9 @@ func compare(ctx context.Context, table *tables.Table, changes []*change) error 
 	return nil
 }
 
-// find reads the rows of a partition that have one of the keys. It goes from key to
-// key: each request finds one at least, or that it is not there, and reads few rows
-// that nobody asked for, however many lie between. An or of keys would scan the
-// partition, and is limited to 15 comparisons.
+// find reads the rows of a partition that have one of the keys. It goes from key to key: each request finds one at
+// least, or that it is not there, and reads few rows that nobody asked for, however many lie between. An or of keys
+// would scan the partition, and is limited to 15 comparisons.
 func find(ctx context.Context, table *tables.Table, pk string, keys []string) (map[string]*tables.Entity, error) {
 	const around = 8 // rows that are read beyond those that are wanted
 	found := map[string]*tables.Entity{}
@@ -234,8 +230,7 @@ func again(ctx context.Context, do func() error) error {
 	return err
 }
 
-// pause waits a little longer before each further try, and not as long as others
-// who have met here.
+// pause waits a little longer before each further try, and not as long as others who have met here.
 func pause(ctx context.Context, try int) error {
 	longest := time.Duration(20<<try) * time.Millisecond
 	timer := time.NewTimer(longest/2 + rand.N(longest/2))

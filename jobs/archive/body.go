@@ -17,13 +17,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 )
 
-// blockSize is how much of an object is held in memory; what is larger is put
-// in blocks of that size. Azure takes 50,000 of them, far more than a day has.
-// learn.microsoft.com: "Scalability targets for Blob storage".
+// blockSize is how much of an object is held in memory; what is larger is put in blocks of that size. Azure takes
+// 50,000 of them, far more than a day has. learn.microsoft.com: "Scalability targets for Blob storage".
 const blockSize = 4 << 20
 
-// A body is an object on its way: blocks that were put, and the rest. Blocks
-// are nothing to readers until they are committed.
+// A body is an object on its way: blocks that were put, and the rest. Blocks are nothing to readers until they are
+// committed.
 type body struct {
 	client   *blockblob.Client
 	name     string
@@ -62,8 +61,8 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// putBlock puts the rest as one more block. Ids of the blocks of one object must
-// be equally long, those of other writers included.
+// putBlock puts the rest as one more block. Ids of the blocks of one object must be equally long, those of other
+// writers included.
 func (b *body) putBlock(ctx context.Context) error {
 	id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s-%05d", b.writer, len(b.blocks)))
 	if _, err := b.client.StageBlock(call{KindPutBlock, b.name}.within(ctx), id, content(b.rest), nil); err != nil {
@@ -105,8 +104,8 @@ func within(k Kind, err error) error {
 // content is read from its beginning by each try.
 func content(b []byte) io.ReadSeekCloser { return streaming.NopCloser(bytes.NewReader(b)) }
 
-// headers say what a download is. It is a file in gzip, not a text that was
-// compressed on its way: clients would unpack that unasked.
+// headers say what a download is. It is a file in gzip, not a text that was compressed on its way: clients would unpack
+// that unasked.
 func headers() *blob.HTTPHeaders {
 	return &blob.HTTPHeaders{BlobContentType: to.Ptr("application/gzip")}
 }

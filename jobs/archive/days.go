@@ -8,8 +8,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// days are those that have readings and are not archived yet, in their order:
-// the state of a device.
+// days are those that have readings and are not archived yet, in their order: the state of a device.
 type days []schema.Day
 
 // with is days with one more, which no earlier one may follow.
@@ -25,8 +24,7 @@ func (a days) with(d schema.Day) (days, error) {
 
 const stateVersion = 1
 
-// encode writes each day as how many days it is after the one before: a byte for
-// a device that writes daily.
+// encode writes each day as how many days it is after the one before: a byte for a device that writes daily.
 func (a days) encode() []byte {
 	b := pack.Int([]byte{stateVersion}, len(a))
 	before := schema.Day(-1)
@@ -39,8 +37,7 @@ func (a days) encode() []byte {
 
 var errVersion = errors.New("the state is of a version that this program does not know")
 
-// decode reads a state. No bytes are that of a device that was never folded,
-// which storage gives back for nil.
+// decode reads a state. No bytes are that of a device that was never folded, which storage gives back for nil.
 func decode(b []byte) (days, error) {
 	if len(b) == 0 {
 		return nil, nil

@@ -22,8 +22,8 @@ var Processor = &jobs.Processor{
 
 // A Config says when a day is over.
 type Config struct {
-	// CloseAfter is how long after its end a day is still awaited, so that late
-	// rows seldom cost a second object. It changes no object.
+	// CloseAfter is how long after its end a day is still awaited, so that late rows seldom cost a second object. It
+	// changes no object.
 	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
 }
 
@@ -38,8 +38,7 @@ func (c *Config) Check() error {
 // Fold is the fold that a checked configuration makes.
 func (c *Config) Fold(jobs.Setup) jobs.Fold { return &Fold{c.CloseAfter} }
 
-// A Fold only tells which days there are: their readings
-// never pass through its state. It is safe for concurrent use.
+// A Fold only tells which days there are: their readings never pass through its state. It is safe for concurrent use.
 type Fold struct{ closeAfter time.Duration }
 
 var (
@@ -71,10 +70,9 @@ const (
 	maxState   = 16 << 10
 )
 
-// Close asks for the objects of the days that ended CloseAfter before until. It
-// asks for 8 at a time: a device with years behind it must not keep a job for
-// hours. The others wait in the state, and Close called with that state asks for
-// the next; more only where thousands of days wait, so that the state stays small.
+// Close asks for the objects of the days that ended CloseAfter before until. It asks for 8 at a time: a device with
+// years behind it must not keep a job for hours. The others wait in the state, and Close called with that state asks
+// for the next; more only where thousands of days wait, so that the state stays small.
 func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.FoldResult, error) {
 	awaited, err := decode(state)
 	if err != nil {

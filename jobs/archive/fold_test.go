@@ -216,8 +216,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// Every odd tenant and device has its own object name, which tools accept as a file and from
-// which URL decoding restores both.
+// Every odd tenant and device has its own object name, which tools accept as a file and from which URL decoding
+// restores both.
 func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
 	tenants := []string{"Größe & Co / #1 'quoted'", "a/b", "a%2Fb", "a=b", "a=2Fb", "a\\b", "a b", "a+b",
 		strings.Repeat("&", 128), strings.Repeat("日", 42)}

@@ -16,8 +16,7 @@ import (
 // rfc3339 is to the tick, without the zeros at its end.
 const rfc3339 = "2006-01-02T15:04:05.9999999Z"
 
-// appendLine writes a reading as a line of an object. Ids, keys and times have
-// nothing that JSON escapes.
+// appendLine writes a reading as a line of an object. Ids, keys and times have nothing that JSON escapes.
 func appendLine(b []byte, r *schema.Reading) (_ []byte, err error) {
 	b = append(append(b, `{"device":"`...), r.Device...)
 	b = append(append(b, `","key":"`...), r.Key.String()...)
@@ -61,8 +60,8 @@ func appendValue(b []byte, p tables.Property) ([]byte, error) {
 	}
 }
 
-// appendDouble keeps a point or an exponent, so that a whole double stays one
-// for readers that tell integers from doubles.
+// appendDouble keeps a point or an exponent, so that a whole double stays one for readers that tell integers from
+// doubles.
 func appendDouble(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -25,8 +25,7 @@ func (k Kind) String() string {
 	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object"}[k]
 }
 
-// An Operation is one request as it was answered; a retry is one more, as it is
-// on the bill.
+// An Operation is one request as it was answered; a retry is one more, as it is on the bill.
 type Operation struct {
 	Kind   Kind
 	Object string        // its name; empty for the container
@@ -35,8 +34,8 @@ type Operation struct {
 	Took   time.Duration // until the answer began
 }
 
-// A Counter counts operations by kind. Its Count is made for
-// StoreConfig.OnOperation; the zero Counter is ready, and safe for concurrent use.
+// A Counter counts operations by kind. Its Count is made for StoreConfig.OnOperation; the zero Counter is ready, and
+// safe for concurrent use.
 type Counter struct{ counts service.Counts[Kind] }
 
 // Count counts one operation.

@@ -37,8 +37,8 @@ func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings 
 	return err
 }
 
-// TestEqualObjectsWhateverBefallsAnOperation lets every fault befall every
-// operation, one at a time, of an object that is new and of one that is replaced.
+// TestEqualObjectsWhateverBefallsAnOperation lets every fault befall every operation, one at a time, of an object that
+// is new and of one that is replaced.
 func TestEqualObjectsWhateverBefallsAnOperation(t *testing.T) {
 	t.Parallel()
 	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
@@ -156,8 +156,8 @@ func TestObjectIsThereWholeOrAsItWas(t *testing.T) {
 	})
 }
 
-// TestSleeperNeverReplacesANewerObject puts a writer to sleep at every operation,
-// while one of a higher fence, and then one of a lower, write theirs.
+// TestSleeperNeverReplacesANewerObject puts a writer to sleep at every operation, while one of a higher fence, and then
+// one of a lower, write theirs.
 func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 	t.Parallel()
 	for _, other := range []tables.Ticks{9, 3} {
@@ -195,8 +195,7 @@ func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 	}
 }
 
-// TestSleeperThatFoundNothingIsRefused: what was absent when it was looked for is
-// there when the second try comes.
+// TestSleeperThatFoundNothingIsRefused: what was absent when it was looked for is there when the second try comes.
 func TestSleeperThatFoundNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

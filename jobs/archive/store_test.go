@@ -122,8 +122,7 @@ func each(readings ...schema.Reading) iter.Seq2[schema.Reading, error] {
 	}
 }
 
-// some are n readings, of so many bytes that do not compress; kind tells them
-// from others.
+// some are n readings, of so many bytes that do not compress; kind tells them from others.
 func some(kind, n, bytes int) (readings []schema.Reading) {
 	random := rand.NewChaCha8([32]byte{byte(kind)})
 	start := tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
@@ -234,8 +233,7 @@ func TestFenceDecidesWhoReplaces(t *testing.T) {
 	}
 }
 
-// An object that somebody has put there by hand is replaced; what it is not
-// known to be is not.
+// An object that somebody has put there by hand is replaced; what it is not known to be is not.
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

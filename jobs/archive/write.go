@@ -22,13 +22,11 @@ import (
 
 var _ jobs.Objects = (*Store)(nil)
 
-// Write makes an object of readings, in one step: it is there whole, or as it
-// was before. It reads them once, and holds no more than 4 MiB of what they are
-// compressed to. Where there are none, nothing is written, and what is there
-// stays.
+// Write makes an object of readings, in one step: it is there whole, or as it was before. It reads them once, and holds
+// no more than 4 MiB of what they are compressed to. Where there are none, nothing is written, and what is there stays.
 //
-// An object of a higher fence stays, too, and the error is jobs.ErrOvertaken;
-// any other is replaced, on the version that was looked at.
+// An object of a higher fence stays, too, and the error is jobs.ErrOvertaken; any other is replaced, on the version
+// that was looked at.
 func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks,
 	readings iter.Seq2[schema.Reading, error]) error {
 	b := s.newBody(name)
@@ -61,12 +59,11 @@ func (b *body) fill(ctx context.Context, readings iter.Seq2[schema.Reading, erro
 	return zip.Close()
 }
 
-// tries is how often an object is looked at and written again before the job
-// fails and is tried again as a whole.
+// tries is how often an object is looked at and written again before the job fails and is tried again as a whole.
 const tries = 6
 
-// settle puts the body in its place. Whatever is answered but success is
-// unknown: what is there is looked at, and decided upon.
+// settle puts the body in its place. Whatever is answered but success is unknown: what is there is looked at, and
+// decided upon.
 func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 	absent := &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}
 	on := absent
@@ -111,8 +108,8 @@ type version struct {
 	writer string
 }
 
-// look is the version that is there, or nil. One without a fence, which
-// somebody else must have put there, ranks below all.
+// look is the version that is there, or nil. One without a fence, which somebody else must have put there, ranks below
+// all.
 func (b *body) look(ctx context.Context) (*version, error) {
 	found, err := b.client.GetProperties(call{KindLook, b.name}.within(ctx), nil)
 	if err = named(err); errors.Is(err, errNoObject) {
@@ -141,8 +138,7 @@ func (b *body) look(ctx context.Context) (*version, error) {
 	return v, nil
 }
 
-// pause waits a little longer before each further try, and not as long as others
-// who have met here.
+// pause waits a little longer before each further try, and not as long as others who have met here.
 func pause(ctx context.Context, try int) error {
 	longest := time.Duration(20<<try) * time.Millisecond
 	timer := time.NewTimer(longest/2 + rand.N(longest/2))

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ChainRow gives the properties of a row that a device may write, good or bad, as
-// members of a JSON object without its braces. Storage accepts nearly all of them.
+// ChainRow gives the properties of a row that a device may write, good or bad, as members of a JSON object without its
+// braces. Storage accepts nearly all of them.
 func ChainRow(r *rand.Rand) string {
 	n := 1 + r.IntN(8)
 	if r.IntN(40) == 0 {
@@ -150,8 +150,8 @@ func chainText(r *rand.Rand) string {
 		`{"":[null]}`}[r.IntN(28)])
 }
 
-// chainWide is an object of hundreds of sensors, of which other rows have some, too:
-// a device comes to more than it may have, and its outputs to several parts.
+// chainWide is an object of hundreds of sensors, of which other rows have some, too: a device comes to more than it may
+// have, and its outputs to several parts.
 func chainWide(r *rand.Rand) string {
 	first, pad := r.IntN(3000), strings.Repeat("w", r.IntN(3)*r.IntN(60))
 	var b strings.Builder

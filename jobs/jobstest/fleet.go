@@ -46,8 +46,7 @@ func (w *World) NewFleetOf(t testing.TB, readings string) *Fleet {
 	return &Fleet{w, readings, names, jobs.Batch{First: w.Place(w.Devices[0]), Last: w.Place(w.Devices[len(w.Devices)-1])}}
 }
 
-// Member is the membership of a device: the first half of the devices belongs to one
-// tenant, the rest to another.
+// Member is the membership of a device: the first half of the devices belongs to one tenant, the rest to another.
 func (w *World) Member(d schema.DeviceID, readings string) schema.Member {
 	half := slices.Index(w.Devices, d) * 2 / len(w.Devices)
 	return schema.Member{Month: Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", half)), Readings: readings}
@@ -56,8 +55,8 @@ func (w *World) Member(d schema.DeviceID, readings string) schema.Member {
 // Place is where the fleets of the world have a device.
 func (w *World) Place(d schema.DeviceID) schema.Place { return w.Member(d, "").Place() }
 
-// Pipeline is the fleet's, as a worker with that transport has it. Its claims and
-// marks keep nobody away: both are courtesies, and whatever holds must hold without.
+// Pipeline is the fleet's, as a worker with that transport has it. Its claims and marks keep nobody away: both are
+// courtesies, and whatever holds must hold without.
 func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
 	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names, Hold: -time.Second,
@@ -82,12 +81,11 @@ func (f *Fleet) FirstHalf(t testing.TB) {
 	Must(t, err)
 }
 
-// patience is how often work is tried again: under random faults a job has to be
-// lucky at each of its reads.
+// patience is how often work is tried again: under random faults a job has to be lucky at each of its reads.
 const patience = 2000
 
-// Drain runs the batch, and what its jobs put, until there is nothing left to do.
-// Devices that storage's faults have held are released.
+// Drain runs the batch, and what its jobs put, until there is nothing left to do. Devices that storage's faults have
+// held are released.
 func (f *Fleet) Drain(ctx context.Context, p *jobs.Pipeline) error {
 	var last error
 	for try := range patience {
@@ -103,8 +101,7 @@ func (f *Fleet) Drain(ctx context.Context, p *jobs.Pipeline) error {
 	return fmt.Errorf("there is no end: %v", last)
 }
 
-// round does the fleet's batch and what follows from it, without delays, and tells
-// whether there was nothing to do.
+// round does the fleet's batch and what follows from it, without delays, and tells whether there was nothing to do.
 func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last error) {
 	first := f.Message()
 	first.Pipeline = p.Name

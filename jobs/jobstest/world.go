@@ -1,5 +1,5 @@
-// Package jobstest has what tests of jobs and workers tell their stories with: a
-// world of devices and readings, fleets that fold them, and the ends they come to.
+// Package jobstest has what tests of jobs and workers tell their stories with: a world of devices and readings, fleets
+// that fold them, and the ends they come to.
 package jobstest
 
 import (
@@ -20,8 +20,8 @@ import (
 // Month is when all devices of a World were deployed.
 var Month = schema.Month{Year: 2026, Month: 11}
 
-// A World is an account with the readings of a few devices. Any number of fleets
-// read them, each with outputs of its own.
+// A World is an account with the readings of a few devices. Any number of fleets read them, each with outputs of its
+// own.
 type World struct {
 	Account  tables.Account
 	Readings string
@@ -38,8 +38,7 @@ func NewWorld(t testing.TB, devices, rows int) *World {
 	return NewWorldSince(t, 2*time.Hour, devices, rows)
 }
 
-// NewWorldSince has readings from so long ago until a minute ago, so that hours
-// and perhaps days end in between.
+// NewWorldSince has readings from so long ago until a minute ago, so that hours and perhaps days end in between.
 func NewWorldSince(t testing.TB, since time.Duration, devices, rows int) *World {
 	t.Helper()
 	return NewWorldIn(t, azuretest.Local(t), since, devices, rows)
@@ -123,8 +122,7 @@ func Rows(t testing.TB, table *tables.Table, q tables.Query) (all []tables.Entit
 	return all
 }
 
-// Create makes tables, which are deleted when the test is over if others use the
-// account, too.
+// Create makes tables, which are deleted when the test is over if others use the account, too.
 func (w *World) Create(t testing.TB, names ...string) {
 	t.Helper()
 	client := w.Connect(t, nil)
@@ -145,8 +143,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Connect gives a client that tries everything once, so that a fault is met by
-// the job and not by the SDK.
+// Connect gives a client that tries everything once, so that a fault is met by the job and not by the SDK.
 func (w *World) Connect(t testing.TB, through policy.Transporter) *tables.Client {
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through,

@@ -1,9 +1,7 @@
-// Package latest folds readings into the newest value of each sensor of a
-// device, and the time it is from.
+// Package latest folds readings into the newest value of each sensor of a device, and the time it is from.
 //
-// The output holds the sensors whose newest value is at most 30 days older than
-// the newest of the whole device. Of more than jobs.MaxSensors sensors, and of
-// more than fit the state, it holds the newest by row key and name. What it holds
+// The output holds the sensors whose newest value is at most 30 days older than the newest of the whole device. Of more
+// than jobs.MaxSensors sensors, and of more than fit the state, it holds the newest by row key and name. What it holds
 // depends on the readings alone, not on their order or on how they were cut.
 package latest
 
@@ -41,8 +39,8 @@ type Fold struct{}
 
 var _ jobs.Merging = Fold{}
 
-// Fold keeps the newest value of each sensor: of one time, that of the greater
-// row key. A device's output is one entity, which is never closed.
+// Fold keeps the newest value of each sensor: of one time, that of the greater row key. A device's output is one
+// entity, which is never closed.
 func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	newest, err := decode(state)
 	if err != nil {
@@ -61,8 +59,7 @@ func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Fol
 	return newest.folded(d), nil
 }
 
-// Merge gives the values of base, and those of other from readings at or after
-// from where they are as new or newer.
+// Merge gives the values of base, and those of other from readings at or after from where they are as new or newer.
 func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.FoldResult, error) {
 	newest, err := decode(base)
 	if err != nil {

@@ -84,8 +84,8 @@ func TestLatestIsEqualHoweverTheWorkIsCut(t *testing.T) {
 	}
 }
 
-// random makes samples of more sensors than are kept, in row order, with texts of
-// any length and times that jump from minutes to weeks.
+// random makes samples of more sensors than are kept, in row order, with texts of any length and times that jump from
+// minutes to weeks.
 func random(r *rand.Rand, n int) (samples []jobs.Sample) {
 	at := tables.TicksOf(time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
 	for range n {

@@ -17,8 +17,7 @@ const (
 	isDoubtful
 )
 
-// encode writes the floor and the values by sensor. Their times are written as how
-// long they lie before the newest.
+// encode writes the floor and the values by sensor. Their times are written as how long they lie before the newest.
 func (v *values) encode() []byte {
 	newest, size := tables.Ticks(0), 16
 	for i := range v.all {

@@ -11,15 +11,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Value is what a property of the table latest holds: the newest value of one
-// sensor, and the time of its reading.
+// A Value is what a property of the table latest holds: the newest value of one sensor, and the time of its reading.
 type Value struct {
 	At tables.Ticks
 	jobs.SensorValue
 }
 
-// String is a JSON array of the time, in ticks as text, and the value, a number
-// or a text; a third element "doubtful" says that the quality was not good.
+// String is a JSON array of the time, in ticks as text, and the value, a number or a text; a third element "doubtful"
+// says that the quality was not good.
 func (v Value) String() string {
 	b := append([]byte(`["`), v.At.String()...)
 	b = append(b, `",`...)

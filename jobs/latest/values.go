@@ -10,20 +10,19 @@ import (
 	"furrow/tables/schema"
 )
 
-// values are the newest values of a device. A sensor can have two of them: the
-// newest that is short and the newest that is long, of which the newer one counts.
+// values are the newest values of a device. A sensor can have two of them: the newest that is short and the newest that
+// is long, of which the newer one counts.
 //
-// The older one is kept because each of them takes a fixed amount of room, known
-// from its name and its length class alone. So whatever else a device sends, the
-// values newer than a given one never take less room than before, and a value that
-// had to go would never fit again: in which order readings are folded, and whether
-// states are merged, makes no difference.
+// The older one is kept because each of them takes a fixed amount of room, known from its name and its length class
+// alone. So whatever else a device sends, the values newer than a given one never take less room than before, and a
+// value that had to go would never fit again: in which order readings are folded, and whether states are merged, makes
+// no difference.
 type values struct {
 	all  []value // by sensor, the short one first
 	room int     // that all take, at most
 
-	// floor is the newest value that had to go for want of room. It and what is
-	// older would not fit either when it came again, so it is not taken.
+	// floor is the newest value that had to go for want of room. It and what is older would not fit either when it came
+	// again, so it is not taken.
 	floor    value
 	hasFloor bool
 }
@@ -60,9 +59,8 @@ func byAge(a, b value) int {
 	return cmp.Or(b.key.Compare(a.key), strings.Compare(b.Sensor, a.Sensor))
 }
 
-// take puts n in place of what its sensor said before, and tells whether it did.
-// Of two values of one reading the one that is taken last counts: the reading was
-// then read under other settings.
+// take puts n in place of what its sensor said before, and tells whether it did. Of two values of one reading the one
+// that is taken last counts: the reading was then read under other settings.
 func (v *values) take(n value) bool {
 	if v.hasFloor && byAge(n, v.floor) >= 0 {
 		return false

@@ -1,5 +1,5 @@
-// Package processors lists the processors that there are. Whoever adds one adds a
-// line here; see jobs.Processor for what the value says.
+// Package processors lists the processors that there are. Whoever adds one adds a line here; see jobs.Processor for
+// what the value says.
 package processors
 
 import (

@@ -13,8 +13,8 @@ type Aggregate struct {
 	Sum, Min, Max, First, Last float64
 }
 
-// Add takes one number in, in row order. A sum beyond what a double holds stays
-// at the greatest one, since JSON has no infinity.
+// Add takes one number in, in row order. A sum beyond what a double holds stays at the greatest one, since JSON has no
+// infinity.
 func (a *Aggregate) Add(n float64) {
 	if a.Count == 0 {
 		a.Min, a.Max, a.First = n, n, n
@@ -24,8 +24,8 @@ func (a *Aggregate) Add(n float64) {
 	a.Min, a.Max, a.Last = min(a.Min, n), max(a.Max, n), n
 }
 
-// String is the aggregate as a rollup's property has it: a JSON array of count,
-// sum, min, max, first and last. The digits are those that give the same double back.
+// String is the aggregate as a rollup's property has it: a JSON array of count, sum, min, max, first and last. The
+// digits are those that give the same double back.
 func (a Aggregate) String() string {
 	b := strconv.AppendInt([]byte{'['}, a.Count, 10)
 	for _, f := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last} {

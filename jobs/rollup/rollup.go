@@ -76,9 +76,8 @@ var _ jobs.Windowed = (*Fold)(nil)
 
 var errOrder = errors.New("rollup: samples are not in row order")
 
-// Fold adds samples to the buckets they lie in. Every window size adds the
-// samples themselves, never another size's sums, so that no sum depends on how
-// the readings were cut into calls.
+// Fold adds samples to the buckets they lie in. Every window size adds the samples themselves, never another size's
+// sums, so that no sum depends on how the readings were cut into calls.
 func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	st, err := f.decode(state)
 	if err != nil {
@@ -178,8 +177,7 @@ func (w *foldRun) values(s *jobs.Sample) {
 	}
 }
 
-// value adds a number to the open buckets that have its sensor or room for it, and
-// gives one that has not.
+// value adds a number to the open buckets that have its sensor or room for it, and gives one that has not.
 func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 	sensor := w.state.sensor(place, v.Sensor)
 	for i := range w.state.open {
@@ -213,8 +211,8 @@ func (w *foldRun) refuse(s *jobs.Sample, sensor string, full *bucket) {
 	w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Sensor: sensor, Reason: reason})
 }
 
-// effect asks for a bucket to be written as it is now; one that did not change
-// since it was last written is only reported closed.
+// effect asks for a bucket to be written as it is now; one that did not change since it was last written is only
+// reported closed.
 func (w *foldRun) effect(b *bucket, closed bool) {
 	d := w.member
 	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{

@@ -24,8 +24,7 @@ func number(at tables.Ticks, sensor string, n float64) jobs.Sample {
 		Values: []jobs.SensorValue{{Sensor: sensor, Number: n, Is: jobs.Number}}}
 }
 
-// outputs folds samples cut into calls of the given lengths, and gives what is
-// written then, as storage would have it.
+// outputs folds samples cut into calls of the given lengths, and gives what is written then, as storage would have it.
 func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[jobs.Output]map[string]Aggregate {
 	t.Helper()
 	written := map[jobs.Output]map[string]Aggregate{}
@@ -212,8 +211,8 @@ func crowd(random *rand.Rand, n, values int) (samples []jobs.Sample) {
 	return samples
 }
 
-// TestBucketsDependOnTheirOwnReadingsAlone: also where sensors are refused, cuts make
-// no difference, and a fold that begins with a bucket gives the same.
+// TestBucketsDependOnTheirOwnReadingsAlone: also where sensors are refused, cuts make no difference, and a fold that
+// begins with a bucket gives the same.
 func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

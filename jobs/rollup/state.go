@@ -11,8 +11,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// state is what a device's rollups are between two folds: the open bucket of
-// each window.
+// state is what a device's rollups are between two folds: the open bucket of each window.
 type state struct {
 	last  schema.RowKey // of the last sample
 	begun bool          // there was one
@@ -28,8 +27,8 @@ const (
 	maxState = 304 << 10
 	maxRoom  = maxState - 1<<10
 
-	// sensorRoom is what a sensor of a bucket takes besides its name: five numbers of
-	// 8 bytes, its number, its count, and the length of its name.
+	// sensorRoom is what a sensor of a bucket takes besides its name: five numbers of 8 bytes, its number, its count, and
+	// the length of its name.
 	sensorRoom = 50
 
 	manyNames = 16   // from so many on, names are looked up in a map
@@ -65,8 +64,8 @@ func (b *bucket) begin(sensor int, name string) {
 	b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(name)
 }
 
-// sensor is the number of the sensor at some place of a sample, or -1. Samples
-// mostly have the same sensors at the same places.
+// sensor is the number of the sensor at some place of a sample, or -1. Samples mostly have the same sensors at the same
+// places.
 func (s *state) sensor(place int, name string) int {
 	if place < len(s.order) {
 		if n := s.order[place]; n >= 0 && s.names[n] == name {
@@ -117,8 +116,8 @@ func (s *state) place(place, n int) {
 	s.order[place] = n
 }
 
-// forget leaves out the sensors that no open bucket has, and puts the others in
-// the order of their names: the state depends on the open buckets alone.
+// forget leaves out the sensors that no open bucket has, and puts the others in the order of their names: the state
+// depends on the open buckets alone.
 func (s *state) forget() {
 	keep := make([]int, 0, len(s.names))
 	for i := range s.names {
@@ -173,8 +172,7 @@ func (s *state) encode() []byte {
 	return b
 }
 
-// append writes a bucket, each sensor's number as how many it lies after the one
-// before.
+// append writes a bucket, each sensor's number as how many it lies after the one before.
 func (b *bucket) append(to []byte) []byte {
 	to = pack.Int(pack.Int(to, int64(b.window)), int64(b.start))
 	to = pack.Int(to, b.sensors)
@@ -195,9 +193,8 @@ func (b *bucket) append(to []byte) []byte {
 
 var errVersion = errors.New("the state is of a version that this program does not know")
 
-// decode reads a state. A window that the state lacks begins anew, and one that
-// the fold lacks is left out: what a change of windows means for the past is the
-// refold's to mend.
+// decode reads a state. A window that the state lacks begins anew, and one that the fold lacks is left out: what a
+// change of windows means for the past is the refold's to mend.
 func (f *Fold) decode(b []byte) (*state, error) {
 	s := &state{}
 	for _, w := range f.windows {

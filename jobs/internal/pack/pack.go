@@ -1,5 +1,5 @@
-// Package pack writes and reads the states of folds: numbers and names in a
-// compact binary form, with an error instead of a panic for what is damaged.
+// Package pack writes and reads the states of folds: numbers and names in a compact binary form, with an error instead
+// of a panic for what is damaged.
 package pack
 
 import (
@@ -22,8 +22,8 @@ func Int[N ~int | ~int64 | ~uint8](b []byte, n N) []byte { return binary.AppendV
 // Text appends a text with its length.
 func Text(b []byte, s string) []byte { return append(Int(b, len(s)), s...) }
 
-// A Reader reads what the functions above wrote. After the first error it reads
-// zeros, so that only Err need be looked at.
+// A Reader reads what the functions above wrote. After the first error it reads zeros, so that only Err need be looked
+// at.
 type Reader struct {
 	rest    []byte
 	damaged bool
