@@ -239,7 +239,7 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) er
 			return nil
 		}
 		if today.to > open { // what is open is folded once, with all that is late in it
-			return a.lateDay(ctx, d, window{today.from, tables.MaxTicks})
+			return a.lateDay(ctx, d, window{min(today.from, open), tables.MaxTicks})
 		}
 		for len(late) > 0 && late[0].from < today.to {
 			late = late[1:]

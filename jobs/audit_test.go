@@ -24,6 +24,7 @@ type lateWorld struct {
 
 func newLateWorld(t *testing.T) *lateWorld {
 	w := jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)
+	w.Rates = true
 	f := w.NewFleet(t)
 	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	return &lateWorld{World: w, want: jobstest.Calmly(f.Ends(t))}

@@ -199,6 +199,7 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 4, 60)
+	w.Rates = true
 	want := calm(t, w)
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		f := w.NewFleet(t)

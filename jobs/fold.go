@@ -21,9 +21,10 @@ type Fold interface {
 	Fold(d schema.Member, state []byte, samples []Sample) (FoldResult, error)
 }
 
-// A Windowed fold makes outputs of windows of time, none longer than a day. What
-// came late is folded anew, a day at a time, and replaces what was there; a fold
-// that is not Windowed is given the late samples on top of its state.
+// A Windowed fold makes outputs of windows of time. What came late is folded again, a
+// day at a time, and replaces what was there; a fold that is not Windowed is given the
+// late samples on top of its state. A window is at most a day long, or never ends: then
+// it stays open, and moves on with the days of the newest samples.
 type Windowed interface {
 	Fold
 	// OpenFrom is where the earliest window starts that later samples can still

@@ -22,6 +22,8 @@ type Processor struct {
 	// Raw says that it copies readings as they are, into objects. No setting of a
 	// sensor changes them then, and it is alone in its pipeline.
 	Raw bool
+	// Moves says that it heeds which sensors are counters, and which tell the position.
+	Moves bool
 	// New is its configuration with the defaults.
 	New func() Config
 }

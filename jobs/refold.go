@@ -240,6 +240,9 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		if isWindow && done && !isOpen {
 			e.Closed = true
 		}
+		if !isOpen && e.To > r.to {
+			continue // it depends on later readings, too
+		}
 		if isWindow && !done && !e.Closed || isWindow && r.late && e.Closed && !slices.ContainsFunc(touched,
 			window{e.From, e.To}.meets) {
 			continue

@@ -12,9 +12,10 @@ const (
 
 	// MaxStates is how many bytes the states of all processors of a device may
 	// have together. Each processor keeps to a share of its own: latest 128 KiB,
-	// rollup 304 KiB, archive 16 KiB. While rows are folded again, the tracking row
-	// has them twice, with the ledger and the open outputs beside them.
-	MaxStates = 448 << 10
+	// rollup 304 KiB, rate 48 KiB; archive, which is alone, 16 KiB. While rows are folded
+	// again, the tracking row has them twice, with the ledger and the open outputs beside
+	// them.
+	MaxStates = 480 << 10
 
 	// MaxRoom is how many bytes the values of one reading may take, as Room counts
 	// them, so that latest can hold all of them.

@@ -40,7 +40,13 @@ type Sensors struct {
 	// there is none. It is no sensor to the processors.
 	Quality string
 	Good    []string // the values of Quality, as text, that are good
+
+	Counters map[string]bool // sensors that fall only when they begin again from zero
+	Position Position
 }
+
+// A Position names the sensors that tell where a device is, in degrees; empty: none do.
+type Position struct{ Lat, Lon string }
 
 // Sample reads a reading. What cannot be a value is refused, and the others stand.
 //

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
+	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -20,6 +21,7 @@ import (
 type setting struct {
 	latest  bool
 	windows []schema.Window // none: there is no rollup
+	over    time.Duration   // of rates; zero: there are none
 	kinds   map[string]jobs.SensorKind
 }
 
@@ -30,6 +32,9 @@ func (s setting) String() string {
 	}
 	if len(s.windows) > 0 {
 		all = append(all, fmt.Sprintf("rollup:%x", fmt.Sprint(s.windows, s.kinds)))
+	}
+	if s.over > 0 {
+		all = append(all, fmt.Sprintf("rate:%x", fmt.Sprint(s.over, s.kinds)))
 	}
 	return strings.Join(all, ",")
 }
@@ -44,6 +49,9 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	if len(s.windows) > 0 {
 		p.Processors = append(p.Processors, jobstest.With(t, rollup.Processor, &rollup.Config{Windows: s.windows}))
 	}
+	if s.over > 0 {
+		p.Processors = append(p.Processors, jobstest.With(t, rate.Processor, &rate.Config{Over: s.over}))
+	}
 	p.Sensors.Kinds, p.Settings = s.kinds, s.String()
 }
 
@@ -51,7 +59,7 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 func (s setting) outputs(ends map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, v := range ends {
-		if s.latest && strings.HasPrefix(key, "latest/") {
+		if s.latest && strings.HasPrefix(key, "latest/") || s.over > 0 && strings.HasPrefix(key, "rates/") {
 			out[key] = v
 		}
 		for _, w := range s.windows {
@@ -77,11 +85,12 @@ func (s setting) sameAsNew(t *testing.T, f *jobstest.Fleet) (calm *jobstest.Flee
 func settings() []setting {
 	all := []schema.Window{schema.Minute, schema.Hour, schema.Daily}
 	return []setting{
-		{latest: true, windows: all},
+		{latest: true, windows: all, over: time.Hour},
 		{latest: true},
-		{windows: all[1:]},
-		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"humidity": jobs.Ignored}},
-		{latest: true, windows: all[:2], kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
+		{windows: all[1:], over: time.Hour},
+		{latest: true, windows: all, over: 20 * time.Minute, kinds: map[string]jobs.SensorKind{"humidity": jobs.Ignored}},
+		{latest: true, windows: all[:2], over: 24 * time.Hour,
+			kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
 		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored, "humidity": jobs.Ignored,
 			"door_open": jobs.Ignored}},
 	}

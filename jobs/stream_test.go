@@ -23,15 +23,15 @@ func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
 	track := newTrack()
 	track.ledger, track.last, track.settings, track.held = l, strings.Repeat("9", 80), strings.Repeat("s",
 		200), strings.Repeat("h", maxHeldText)
-	track.states = map[string][]byte{"latest": state(128), "rollup": state(304), "archive": state(16)}
+	track.states = map[string][]byte{"latest": state(128), "rollup": state(304), "rate": state(48)}
 	track.refold = cursor{window{1, 2}, true}
 	track.again, track.rebuilt = map[string][]byte{"latest": state(128)}, true
 	track.stream = stream{row: strings.Repeat("9", 80), counted: &Ledger{}, states: map[string][]byte{"rollup": state(304),
-		"archive": state(16)}}
+		"rate": state(48)}}
 	for n := range int64(schema.RejectSlots) {
 		track.stream.rejects.add(schema.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
 	}
-	for n := range 9 {
+	for n := range 12 {
 		o := Output{"rollups", strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
 		for part := range maxParts {
 			track.open[o.part(part+1)] = tables.ETag(strings.Repeat("e", 60))

@@ -134,9 +134,10 @@ func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 		}
 	}
 	commented := strings.NewReplacer("    # sensors:", "    sensors:", "    #   ", "      ", "    # quality:",
-		"    quality:").Replace(defaultConfig)
+		"    quality:", "      # - rate:", "      - rate:", "    # position:", "    position:").Replace(defaultConfig)
 	c, err := config.Parse("default.yaml", []byte(commented))
-	if err != nil || len(c.Pipelines[0].Sensors) != 3 || c.Pipelines[0].Quality.Sensor == "" {
+	if err != nil || len(c.Pipelines[0].Sensors) != 4 || len(c.Pipelines[0].Processors) != 3 ||
+		c.Pipelines[0].Quality.Sensor == "" || c.Pipelines[0].Position.Lat == "" {
 		t.Errorf("what the default has in comments is %+v, %v", c, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
+	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -59,9 +60,13 @@ func (w *World) Place(d schema.DeviceID) schema.Place { return w.Member(d, "").P
 // courtesies, and whatever holds must hold without.
 func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
-	return &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names, Hold: -time.Second,
-		Marks:      -time.Second,
+	p := &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names,
+		Hold: -time.Second, Marks: -time.Second,
 		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
+	if f.World.Rates {
+		p.Processors = append(p.Processors, rate.Processor.Default())
+	}
+	return p
 }
 
 // With is a processor with a configuration.

@@ -27,6 +27,7 @@ type World struct {
 	Readings string
 	Devices  []schema.DeviceID
 	Rows     [][]tables.Entity // of each device, in row order
+	Rates    bool              // pipelines of its fleets have rates, too
 	fleets   atomic.Int32
 	prefix   string // of the names of all that it makes
 	shared   bool   // others use the account, too: what the world makes is deleted

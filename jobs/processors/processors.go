@@ -6,6 +6,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/latest"
+	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables/schema"
 )
@@ -30,6 +31,7 @@ func All() []*jobs.Processor {
 	return []*jobs.Processor{
 		latest.Processor,
 		rollup.Processor,
+		rate.Processor,
 		archive.Processor,
 	}
 }

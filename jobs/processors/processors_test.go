@@ -42,7 +42,9 @@ func TestProcessorsAreReadyWithTheirDefaults(t *testing.T) {
 func TestAllProcessorsOfAPipelineFitATrackingRow(t *testing.T) {
 	sum := 0
 	for _, p := range All() {
-		sum += p.MaxState
+		if !p.Raw { // those are alone
+			sum += p.MaxState
+		}
 	}
 	if sum > jobs.MaxStates {
 		t.Errorf("their states take %d bytes; %d fit", sum, jobs.MaxStates)

@@ -45,9 +45,16 @@ func (p Pipeline) MakesObjects() bool {
 
 // Meant are the sensors as jobs know them.
 func (p Pipeline) Meant() jobs.Sensors {
-	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good}
+	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good,
+		Position: p.Position}
 	for name, sensor := range p.Sensors {
 		s.Kinds[name] = sensor.Type
+		if sensor.Counter {
+			if s.Counters == nil {
+				s.Counters = map[string]bool{}
+			}
+			s.Counters[name] = true
+		}
 	}
 	return s
 }

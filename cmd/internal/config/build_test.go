@@ -37,9 +37,12 @@ func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
 		Name: "live", Batch: 99, Settle: 20 * time.Second,
 		Settings: c.Pipelines[0].Settings(),
 		Sensors: jobs.Sensors{
-			Kinds:   map[string]jobs.SensorKind{"door": jobs.State, "temperature": jobs.Number, "debug": jobs.Ignored},
-			Quality: "q",
-			Good:    []string{"good", "192", "true", "1.5", "1.50"},
+			Kinds: map[string]jobs.SensorKind{"door": jobs.State, "temperature": jobs.Number, "debug": jobs.Ignored,
+				"kwh": jobs.Number},
+			Counters: map[string]bool{"kwh": true},
+			Position: jobs.Position{Lat: "gps_lat", Lon: "gps_lon"},
+			Quality:  "q",
+			Good:     []string{"good", "192", "true", "1.5", "1.50"},
 		},
 	}
 	if !reflect.DeepEqual(built, want) {

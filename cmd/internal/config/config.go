@@ -37,6 +37,7 @@ type Pipeline struct {
 	Processors []Processor   // at least one; each once
 	Sensors    map[string]Sensor
 	Quality    Quality
+	Position   jobs.Position
 
 	// Format is that of the fleet, as schema.Format: how the processors fold, and what
 	// they write their states in. It is not part of a file. Zero means 1.
@@ -47,6 +48,8 @@ type Pipeline struct {
 type Sensor struct {
 	Type jobs.SensorKind // not AsSent
 	Unit string          // of a Number; for people, may be empty
+	// Counter is a Number that falls only when it restarts from zero.
+	Counter bool
 }
 
 // Quality names the property whose values tell how good a whole reading is, and

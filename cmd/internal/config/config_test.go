@@ -32,10 +32,12 @@ pipelines:
       door: state
       temperature: {type: number, unit: °C}
       "debug": ignored
+      kwh: {type: number, counter: true}
     quality: {sensor: q, good: [good, 192, true, 1.50, "1.50"]}
+    position: {lat: gps_lat, lon: gps_lon}
   - name: slow
     cadence: 2d
-    processors: [rollup: {windows: [1h]}]
+    processors: [rollup: {windows: [1h]}, rate: {over: 90m}]
     sensors: *sensors
   - name: keep
     processors:

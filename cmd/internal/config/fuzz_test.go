@@ -66,7 +66,7 @@ func FuzzShow(f *testing.F) {
 		c := Default()
 		c.Pipelines[0].Quality = Quality{"q", []string{text, "other"}}
 		if printable(text, maxUnit) {
-			c.Pipelines[0].Sensors = map[string]Sensor{"s": {jobs.Number, text}}
+			c.Pipelines[0].Sensors = map[string]Sensor{"s": {Type: jobs.Number, Unit: text}}
 		}
 		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {
 			shown, err := show()

@@ -34,6 +34,7 @@ func (r *reader) pipeline(nth int, n ast.Node) Pipeline {
 			r.processors(label, &p.Processors),
 			r.sensors(&p.Sensors),
 			r.quality(&p),
+			r.position(&p.Position),
 		)
 	})
 	return p

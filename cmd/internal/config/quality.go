@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"furrow/jobs"
 	"furrow/tables"
 
 	"github.com/goccy/go-yaml/ast"
@@ -23,6 +24,24 @@ func (r *reader) quality(p *Pipeline) key {
 			r.object(n, "a map like {sensor: quality, good: [good]}",
 				key{name: "sensor", must: true, read: func(n ast.Node) { p.Quality.Sensor = r.qualitySensor(n, p.Sensors) }},
 				key{name: "good", must: true, read: func(n ast.Node) { p.Quality.Good = r.good(n) }})
+		})
+	}}
+}
+
+// position reads which sensors tell where a device is.
+func (r *reader) position(to *jobs.Position) key {
+	sensor := func(name string, to *string) key {
+		return key{name: name, must: true, read: func(n ast.Node) {
+			text, at, ok := r.scalar(name, n, "the name of a sensor, in degrees")
+			if wrong := checkSensor(text); ok && wrong != "" {
+				r.problem(at, "sensor %s %s", quote(text), wrong)
+			}
+			*to = text
+		}}
+	}
+	return key{name: "position", read: func(n ast.Node) {
+		r.within("position", func() {
+			r.object(n, "a map like {lat: latitude, lon: longitude}", sensor("lat", &to.Lat), sensor("lon", &to.Lon))
 		})
 	}}
 }

@@ -82,7 +82,8 @@ func (r *reader) sensor(n ast.Node) (s Sensor, ok bool) {
 	before := len(r.problems)
 	r.object(of, "type: "+list(sensorTypes())+", and for a number its unit",
 		key{name: "type", must: true, read: func(n ast.Node) { r.sensorType("type ", n, &s.Type) }},
-		key{name: "unit", read: func(n ast.Node) { s.Unit = r.unit(n, s.Type) }})
+		key{name: "unit", read: func(n ast.Node) { s.Unit = r.unit(n, s.Type) }},
+		key{name: "counter", read: func(n ast.Node) { s.Counter = r.counter(n, s.Type) }})
 	return s, len(r.problems) == before
 }
 
@@ -99,6 +100,19 @@ func (r *reader) sensorType(what string, n ast.Node, to *jobs.SensorKind) (ok bo
 		r.problem(at, "%s%s is not known%s; want %s", what, quote(text), didYouMean(text, sensorTypes()), want)
 	}
 	return ok
+}
+
+func (r *reader) counter(n ast.Node, of jobs.SensorKind) bool {
+	const want = "true, of a number that falls only when it restarts from zero, or false"
+	text, at, ok := r.scalar("counter", n, want)
+	is, err := strconv.ParseBool(text)
+	switch {
+	case ok && (err != nil || len(text) < len("true")):
+		r.problem(at, "counter %s; want %s", quote(text), want)
+	case is && (of == jobs.State || of == jobs.Ignored):
+		r.problem(at, "counter of what is %s; want numbers only", typeName(of))
+	}
+	return is
 }
 
 func (r *reader) unit(n ast.Node, of jobs.SensorKind) string {

@@ -22,6 +22,9 @@ func (p Pipeline) Settings() string {
 		if !processor.Raw {
 			hashed.Sensors, hashed.Quality, hashed.Good = p.sensorTypes(), p.Quality.Sensor, slices.Sorted(slices.Values(p.Quality.Good))
 		}
+		if processor.Moves {
+			hashed.Counters, hashed.Position = p.Meant().Counters, p.Position
+		}
 		all = append(all, processor.Name+":"+hashed.sum())
 	}
 	slices.Sort(all)
@@ -39,6 +42,8 @@ type hashed struct {
 	Sensors   map[string]string `json:"sensors,omitempty"` // JSON has them in order
 	Quality   string            `json:"quality,omitempty"`
 	Good      []string          `json:"good,omitempty"`
+	Counters  map[string]bool   `json:"counters,omitempty"`
+	Position  jobs.Position     `json:"position,omitzero"`
 }
 
 func (h hashed) sum() string {

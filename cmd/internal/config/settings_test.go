@@ -73,6 +73,18 @@ func TestSettingsChangeWithWhatChangesTheOutputs(t *testing.T) {
 	}
 }
 
+func TestCountersAndThePositionChangeRatesAlone(t *testing.T) {
+	with := strings.Replace(measured, "      - latest\n", "      - latest\n      - rate\n", 1)
+	before := settings(t, with)
+	for _, text := range []string{with + "    position: {lat: lat, lon: lon}\n",
+		strings.Replace(with, "unit: °C", "counter: true", 1)} {
+		after := settings(t, text)
+		if after["rate"] == before["rate"] || after["latest"] != before["latest"] || after["rollup"] != before["rollup"] {
+			t.Errorf("they are %v and %v", before, after)
+		}
+	}
+}
+
 func TestSensorsDoNotChangeAnArchive(t *testing.T) {
 	const archive = "pipelines:\n  - name: archive\n    processors: [archive]\n"
 	if a, b := settings(t, archive), settings(t, archive+"    sensors: {door: state}\n"); a["archive"] != b["archive"] {

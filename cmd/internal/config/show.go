@@ -33,10 +33,17 @@ type (
 		Processors []map[string]any       `yaml:"processors" json:"processors"`
 		Sensors    map[string]shownSensor `yaml:"sensors,omitempty" json:"sensors,omitempty"`
 		Quality    *shownQuality          `yaml:"quality,omitempty" json:"quality,omitempty"`
+		Position   *shownPosition         `yaml:"position,omitempty" json:"position,omitempty"`
 	}
 	shownSensor struct {
 		Type string `yaml:"type" json:"type"`
 		Unit quoted `yaml:"unit,omitempty" json:"unit,omitempty"`
+
+		Counter bool `yaml:"counter,omitempty" json:"counter,omitempty"`
+	}
+	shownPosition struct {
+		Lat string `yaml:"lat" json:"lat"`
+		Lon string `yaml:"lon" json:"lon"`
 	}
 	shownQuality struct {
 		Sensor string   `yaml:"sensor" json:"sensor"`
@@ -70,8 +77,11 @@ func (p Pipeline) shown() shownPipeline {
 	}
 	for name, sensor := range p.Sensors {
 		if sensor.Type != jobs.AsSent {
-			s.Sensors[name] = shownSensor{typeName(sensor.Type), quoted(sensor.Unit)}
+			s.Sensors[name] = shownSensor{typeName(sensor.Type), quoted(sensor.Unit), sensor.Counter}
 		}
+	}
+	if p.Position != (jobs.Position{}) {
+		s.Position = &shownPosition{p.Position.Lat, p.Position.Lon}
 	}
 	if p.Quality.Sensor != "" {
 		s.Quality = &shownQuality{Sensor: p.Quality.Sensor}

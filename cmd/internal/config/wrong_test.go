@@ -105,11 +105,11 @@ furrow.yaml:2:37: pipeline live: latest is written by pipeline live already (lin
     processors: [rollup]
 `, `furrow.yaml:4:11: pipeline live: name live is that of the pipeline in line 2; every pipeline has its own
 `},
-		{live + "    cadense: 1m\n", `furrow.yaml:4:5: pipeline live: key "cadense" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors or quality
+		{live + "    cadense: 1m\n", `furrow.yaml:4:5: pipeline live: key "cadense" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors, quality or position
 `},
-		{live + "    Cadence: 1m\n", `furrow.yaml:4:5: pipeline live: key "Cadence" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors or quality
+		{live + "    Cadence: 1m\n", `furrow.yaml:4:5: pipeline live: key "Cadence" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors, quality or position
 `},
-		{live + "    xyzzy: 1m\n", `furrow.yaml:4:5: pipeline live: key "xyzzy" is not known; want name, cadence, batch, settle, processors, sensors or quality
+		{live + "    xyzzy: 1m\n", `furrow.yaml:4:5: pipeline live: key "xyzzy" is not known; want name, cadence, batch, settle, processors, sensors, quality or position
 `},
 		{live + `    cadence: 1m
     cadence: 2m
@@ -163,7 +163,7 @@ furrow.yaml:6:13: pipeline live: settle: a map; want a duration from 1s to 1h, i
 		{`pipelines:
   - name: live
     proccessors: [latest]
-`, `furrow.yaml:3:5: pipeline live: key "proccessors" is not known (did you mean processors?); want name, cadence, batch, settle, processors, sensors or quality
+`, `furrow.yaml:3:5: pipeline live: key "proccessors" is not known (did you mean processors?); want name, cadence, batch, settle, processors, sensors, quality or position
 `},
 		{`pipelines:
   - name: live
@@ -173,9 +173,9 @@ furrow.yaml:6:13: pipeline live: settle: a map; want a duration from 1s to 1h, i
       - xyzzy
       - [latest]
       -
-`, `furrow.yaml:4:9: pipeline live: processor "latst" is not known (did you mean latest?); want latest, rollup or archive
-furrow.yaml:5:9: pipeline live: processor "rolup" is not known (did you mean rollup?); want latest, rollup or archive
-furrow.yaml:6:9: pipeline live: processor "xyzzy" is not known; want latest, rollup or archive
+`, `furrow.yaml:4:9: pipeline live: processor "latst" is not known (did you mean latest?); want latest, rollup, rate or archive
+furrow.yaml:5:9: pipeline live: processor "rolup" is not known (did you mean rollup?); want latest, rollup, rate or archive
+furrow.yaml:6:9: pipeline live: processor "xyzzy" is not known; want latest, rollup, rate or archive
 furrow.yaml:7:9: pipeline live: processors: a list; want a processor's name, alone or with its settings as in rollup: {windows: [1m, 1h]}
 furrow.yaml:8:9: pipeline live: processors: nothing is said; want a processor's name, alone or with its settings as in rollup: {windows: [1m, 1h]}
 `},
@@ -277,7 +277,7 @@ furrow.yaml:5:47: pipeline live: rollup: window "1500ms"; want whole seconds tha
 `, `furrow.yaml:5:13: pipeline live: sensors: "door": "stat" is not known (did you mean state?); want number, state or ignored, or a map like {type: number, unit: °C}
 furrow.yaml:6:13: pipeline live: sensors: "wind": type: a list; want number, state or ignored, or a map like {type: number, unit: °C}
 furrow.yaml:7:12: pipeline live: sensors: "rain": type: nothing is said; want number, state or ignored, or a map like {type: number, unit: °C}
-furrow.yaml:8:13: pipeline live: sensors: "sun": key "typ" is not known (did you mean type?); want type or unit
+furrow.yaml:8:13: pipeline live: sensors: "sun": key "typ" is not known (did you mean type?); want type, unit or counter
 furrow.yaml:9:12: pipeline live: sensors: "sky": key "type" is missing; want type: number, state or ignored, and for a number its unit
 furrow.yaml:10:7: pipeline live: sensors: key "door" is there twice, first in line 5
 `},
@@ -310,6 +310,20 @@ furrow.yaml:7:34: pipeline live: sensors: "rain": unit "a unit that is much too 
 		{live + `    sensors: {q: state}
     quality: {sensor: q, good: [good]}
 `, `furrow.yaml:5:23: pipeline live: quality: sensor "q" is among the sensors, too; leave it out there, as processors do not see it
+`},
+		{live + `    sensors:
+      kwh: {type: number, counter: yes}
+      door: {type: state, counter: true}
+    position: {lat: a b}
+`, `furrow.yaml:5:36: pipeline live: sensors: "kwh": counter "yes"; want true, of a number that falls only when it restarts from zero, or false
+furrow.yaml:6:36: pipeline live: sensors: "door": counter of what is state; want numbers only
+furrow.yaml:7:15: pipeline live: position: key "lon" is missing; want a map like {lat: latitude, lon: longitude}
+furrow.yaml:7:21: pipeline live: position: sensor "a b" cannot be the name of a property; want letters, digits and _, not a digit first
+`},
+		{`pipelines:
+  - name: live
+    processors: [rate: {over: 25h}]
+`, `furrow.yaml:3:31: pipeline live: rate: over "25h"; want a duration from 1m to 1d, in whole seconds, such as 90s, 5m, 1h or 1d
 `},
 		{live + "    quality: q\n", `furrow.yaml:4:14: pipeline live: quality: "q"; want a map like {sensor: quality, good: [good]}
 `},

@@ -1,0 +1,133 @@
+package rate
+
+import (
+	"fmt"
+
+	"furrow/tables"
+)
+
+// A Latest is what a device's row of the table rates holds of one sensor.
+type Latest struct {
+	Reading            // the newest
+	Step     Change    // to the reading before
+	Span     *Change   // over the span; nil where there is no reading before it
+	Position *Position // of the device at the reading; nil where it is not known
+}
+
+// String is a JSON array of the time, in ticks as text, the value, the difference and
+// rate to the reading before, those over the span or two nulls, and latitude and
+// longitude if they are known.
+func (l Latest) String() string {
+	all := []any{l.At, l.Value, l.Step.Difference, l.Step.PerHour, nil, nil}
+	if l.Span != nil {
+		all[4], all[5] = l.Span.Difference, l.Span.PerHour
+	}
+	if l.Position != nil {
+		all = append(all, l.Position.Lat, l.Position.Lon)
+	}
+	return encode(all)
+}
+
+// ParseLatest reads what Latest.String writes.
+func ParseLatest(text string) (l Latest, err error) {
+	var at Position
+	var difference, perHour *float64
+	n, err := decode(text, &l.At, &l.Value, &l.Step.Difference, &l.Step.PerHour, &difference, &perHour, &at.Lat, &at.Lon)
+	if n == 8 {
+		l.Position = &at
+	} else if n != 6 && err == nil {
+		err = fmt.Errorf("rate %q has %d elements; want 6 or 8", text, n)
+	}
+	if difference != nil && perHour != nil {
+		l.Span = &Change{*difference, *perHour}
+	}
+	return l, err
+}
+
+// A trail is the readings of a sensor that its newest rates are made of.
+type trail struct {
+	name    string
+	counter bool
+	points  []point
+	place   place // of the device at the newest reading
+}
+
+// A point is a reading that is kept. Of each twelfth of a span the last one is, the
+// newest one at or before the span's start, and always the newest two.
+type point struct {
+	Reading
+	// carry is how much the counter had reached at its resets since the point before;
+	// of the first point zero.
+	carry float64
+}
+
+// A place is a position that a reading told, and when. Zero: none.
+type place struct {
+	Position
+	at tables.Ticks
+}
+
+// since is the position if it was told at or after from.
+func (p place) since(from tables.Ticks) *Position {
+	if p.at == 0 || p.at < from {
+		return nil
+	}
+	return &p.Position
+}
+
+func (t *trail) add(r Reading, at place, over tables.Ticks) {
+	t.place = at
+	last := len(t.points) - 1
+	if last < 0 || r.At-t.points[last].At > maxSilence {
+		t.points = append(t.points[:0], point{Reading: r})
+		return
+	}
+	p, cell := point{Reading: r}, over/cells
+	if before := t.points[last].Value; t.counter && r.Value < before {
+		p.carry = before
+	}
+	if last > 0 && (t.points[last-1].At-1)/cell == (t.points[last].At-1)/cell { // a cell ends with its last tick
+		t.points[last].carry = finite(t.points[last].carry + t.points[last-1].carry)
+		t.points = append(t.points[:last-1], t.points[last])
+	}
+	t.points = append(t.points, p)
+	start := (r.At - over) / cell * cell
+	for len(t.points) > 1 && t.points[1].At <= start {
+		t.points = t.points[1:]
+	}
+	t.points[0].carry = 0
+}
+
+// expire forgets what was before a moment.
+func (t *trail) expire(from tables.Ticks) {
+	for len(t.points) > 0 && t.points[0].At < from {
+		t.points = t.points[1:]
+	}
+	if t.place.at < from {
+		t.place = place{}
+	}
+	if len(t.points) > 0 {
+		t.points[0].carry = 0
+	}
+}
+
+// latest are the newest rates; not known where there is no reading before.
+func (t *trail) latest(f *Fold) (l Latest, known bool) {
+	last := len(t.points) - 1
+	if last < 1 {
+		return l, false
+	}
+	first, before, newest := t.points[0], t.points[last-1], t.points[last]
+	l = Latest{Reading: newest.Reading, Position: t.place.since(0)}
+	l.Step, _ = step(before.Reading, newest.Reading, t.counter)
+	cell := f.over / cells
+	if over := newest.At - first.At; first.At <= (newest.At-f.over)/cell*cell && over <= tables.Ticks(f.before)*day {
+		difference := newest.Value - first.Value
+		for _, p := range t.points[1:] {
+			difference += p.carry
+		}
+		span := changeOf(difference, over)
+		l.Span = &span
+	}
+	return l, true
+}

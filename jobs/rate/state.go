@@ -1,0 +1,254 @@
+package rate
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+
+	"furrow/jobs/internal/pack"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// state is what is remembered of a device between two folds.
+type state struct {
+	begun   bool
+	last    schema.RowKey // of the last sample
+	place   place
+	buckets [2]bucket // that are open
+	trails  []trail   // by name
+}
+
+// A bucket is an open one of the series.
+type bucket struct {
+	start   tables.Ticks
+	sensors []sensor // by name
+	room    int      // that they may take in a state
+}
+
+// A sensor of a bucket.
+type sensor struct {
+	name string
+	Summary
+}
+
+// Bounds of a state.
+const (
+	maxState = 48 << 10
+	maxRoom  = maxState - 1<<10
+
+	maxPoints = cells + 4 // of a span whose start is rounded down, the one before it, and the newest two
+)
+
+// roomOf is what a sensor can take in a state, at most: its summary in a bucket, and for each
+// day that a device's row depends on, or for two buckets, its trail. It assumes lengths of
+// ticks as of three days.
+func roomOf(name string, counter bool) int {
+	const summary, trail, perPoint, carry = 90, 32, 14, 8
+	room := summary + trail + 2*len(name) + maxPoints*perPoint
+	if counter {
+		room += maxPoints * carry
+	}
+	return room
+}
+
+// sensor is the one of that name, if the bucket has it or room for it.
+func (b *bucket) sensor(name string, counter bool, most int) *Summary {
+	i, found := slices.BinarySearchFunc(b.sensors, name,
+		func(s sensor, name string) int { return strings.Compare(s.name, name) })
+	if !found {
+		room := roomOf(name, counter)
+		if b.room+room > most {
+			return nil
+		}
+		b.room += room
+		b.sensors = slices.Insert(b.sensors, i, sensor{name, Summary{Counter: counter}})
+	}
+	return &b.sensors[i].Summary
+}
+
+func (st *state) trail(name string, counter bool) *trail {
+	i, found := slices.BinarySearchFunc(st.trails, name,
+		func(t trail, name string) int { return strings.Compare(t.name, name) })
+	if !found {
+		st.trails = slices.Insert(st.trails, i, trail{name: name, counter: counter})
+	}
+	return &st.trails[i]
+}
+
+// expire forgets what was before a moment: so the state depends on nothing before.
+func (st *state) expire(from tables.Ticks) {
+	for i := range st.trails {
+		st.trails[i].expire(from)
+	}
+	st.trails = slices.DeleteFunc(st.trails, func(t trail) bool { return len(t.points) == 0 })
+	if st.place.at < from {
+		st.place = place{}
+	}
+}
+
+const (
+	stateVersion = 1
+	stateHead    = 1 + 8 // version and settings
+)
+
+var errVersion = errors.New("the state is of a version that this program does not know")
+
+func (f *Fold) encode(st *state) []byte {
+	last := ""
+	if st.begun {
+		last = st.last.String()
+	}
+	c := codec{b: pack.Text(binary.BigEndian.AppendUint64([]byte{stateVersion}, f.settings), last)}
+	c.state(st)
+	return c.b
+}
+
+// decode reads a state; no bytes are that of a device that was never folded. Of one that was
+// made under other settings nothing but its last sample counts: the device is going to be
+// folded again from its beginning.
+func (f *Fold) decode(b []byte) (*state, error) {
+	st := &state{}
+	if len(b) == 0 {
+		return st, nil
+	}
+	if b[0] != stateVersion {
+		return nil, errVersion
+	}
+	if len(b) < stateHead {
+		return nil, pack.ErrDamaged
+	}
+	r := pack.NewReader(b[stateHead:])
+	if text := r.Text(); text != "" {
+		var err error
+		if st.last, err = schema.ParseRowKey(text); err != nil {
+			return nil, pack.ErrDamaged
+		}
+		st.begun = true
+	}
+	if binary.BigEndian.Uint64(b[1:]) != f.settings {
+		for i, w := range Windows() {
+			st.buckets[i].start = w.Start(st.last.Ticks)
+		}
+		return st, nil
+	}
+	(&codec{r: r}).state(st)
+	for i := range st.buckets {
+		b := &st.buckets[i]
+		for _, s := range b.sensors {
+			b.room += roomOf(s.name, s.Counter)
+		}
+	}
+	return st, r.Err()
+}
+
+// A codec writes a state, or reads one into what it is given: so that the two cannot
+// differ.
+type codec struct {
+	b []byte
+	r *pack.Reader // nil: it writes
+}
+
+func (c *codec) state(st *state) {
+	c.place(&st.place, st.last.Ticks)
+	for i := range st.buckets {
+		b := &st.buckets[i]
+		integer(c, &b.start)
+		list(c, &b.sensors, func(s *sensor) { c.text(&s.name); c.summary(&s.Summary, b.start) })
+	}
+	list(c, &st.trails, func(t *trail) {
+		c.text(&t.name)
+		c.bool(&t.counter)
+		c.place(&t.place, st.last.Ticks)
+		last := st.last.Ticks
+		list(c, &t.points, func(p *point) {
+			c.reading(&p.Reading, last)
+			if last = p.At; t.counter {
+				c.floats(&p.carry)
+			}
+		})
+	})
+}
+
+func (c *codec) summary(s *Summary, start tables.Ticks) {
+	c.bool(&s.Counter)
+	c.reading(&s.First, start)
+	c.reading(&s.Last, start)
+	t, located := &s.Steps, s.Position != nil
+	integer(c, &t.Count)
+	c.floats(&t.Difference, &t.Min, &t.Max, &t.Last)
+	t.Over = s.Last.At - s.First.At
+	if c.bool(&located); located {
+		if s.Position == nil {
+			s.Position = &Position{}
+		}
+		c.floats(&s.Position.Lat, &s.Position.Lon)
+	}
+}
+
+func (c *codec) place(p *place, last tables.Ticks) {
+	known := p.at > 0
+	if c.bool(&known); known {
+		c.ticks(&p.at, last)
+		c.floats(&p.Lat, &p.Lon)
+	}
+}
+
+func (c *codec) reading(r *Reading, from tables.Ticks) {
+	c.ticks(&r.At, from)
+	c.floats(&r.Value)
+}
+
+// ticks are written as how far they lie from others, which are near.
+func (c *codec) ticks(t *tables.Ticks, from tables.Ticks) {
+	*t -= from
+	integer(c, t)
+	*t += from
+}
+
+func (c *codec) floats(all ...*float64) {
+	for _, f := range all {
+		if c.r != nil {
+			*f = c.r.Float()
+		} else {
+			c.b = pack.Float(c.b, *f)
+		}
+	}
+}
+
+func (c *codec) text(s *string) {
+	if c.r != nil {
+		*s = c.r.Text()
+	} else {
+		c.b = pack.Text(c.b, *s)
+	}
+}
+
+func (c *codec) bool(v *bool) {
+	n := int64(0)
+	if *v {
+		n = 1
+	}
+	integer(c, &n)
+	*v = n == 1
+}
+
+func integer[N ~int64](c *codec, n *N) {
+	if c.r != nil {
+		*n = N(c.r.Int())
+	} else {
+		c.b = pack.Int(c.b, int64(*n))
+	}
+}
+
+func list[T any](c *codec, all *[]T, each func(*T)) {
+	if c.r != nil {
+		*all = make([]T, c.r.Count())
+	} else {
+		c.b = pack.Int(c.b, len(*all))
+	}
+	for i := range *all {
+		each(&(*all)[i])
+	}
+}

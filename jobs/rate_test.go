@@ -1,0 +1,246 @@
+package jobs_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/jobstest"
+	"furrow/jobs/rate"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// TestRatesEqualThoseOfAllReadings: in whatever order rows come, and wherever two workers
+// with random faults stop, rates are what they are by definition.
+func TestRatesEqualThoseOfAllReadings(t *testing.T) {
+	t.Parallel()
+	w := newLateWorld(t)
+	sensors := jobs.Sensors{Counters: map[string]bool{"humidity": true}}
+	eachSeed(t, func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 4))
+		over := []time.Duration{time.Hour, 8 * time.Hour, 24 * time.Hour}[random.IntN(3)]
+		configured, err := rate.Processor.With(&rate.Config{Over: over}, jobs.Setup{Sensors: sensors})
+		jobstest.Must(t, err)
+		readings := fmt.Sprintf("rates%d", seed)
+		rows := &arriving{world: w.World, table: readings, random: random, there: map[int]bool{}, admits: 8 * 24 * time.Hour}
+		f := w.NewFleetOf(t, readings)
+		configure := func(p *jobs.Pipeline) *jobs.Pipeline {
+			p.Processors[2], p.Sensors = configured, sensors
+			return p
+		}
+		for _, share := range []float64{.4, .4, 1} {
+			rows.some(t, share)
+			twoWorkers(t, f, seed, func(ctx context.Context, p *jobs.Pipeline) error { return f.Settle(ctx, configure(p)) })
+			d := w.Devices[random.IntN(len(w.Devices))]
+			to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
+			_, err := f.Pipeline(t, nil).Rewind(t.Context(), w.Member(d, readings),
+				jobs.Rewound{To: to, At: time.Now(), By: "a test"})
+			jobstest.Must(t, err)
+		}
+		p := configure(f.Pipeline(t, nil))
+		jobstest.Must(t, f.Settle(t.Context(), p))
+		plain := plainRates{over: tables.Ticks(over / 100), counters: sensors.Counters, sensors: map[string][]rate.Reading{}}
+		for _, d := range w.Devices {
+			plain.read(t, p, d, readings)
+			plain.check(t, p, d)
+		}
+	})
+}
+
+// plainRates are rates as they are defined: from all readings of a device.
+type plainRates struct {
+	over     tables.Ticks
+	counters map[string]bool
+	newest   tables.Ticks // of the device's readings
+	sensors  map[string][]rate.Reading
+}
+
+func (r *plainRates) read(t *testing.T, p *jobs.Pipeline, d schema.DeviceID, readings string) {
+	t.Helper()
+	clear(r.sensors)
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d))}}
+	for page, err := range p.Client.Table(readings).Rows(t.Context(), q) {
+		jobstest.Must(t, err)
+		for _, e := range page.Rows {
+			reading, err := schema.ReadingOf(e)
+			if err != nil {
+				continue
+			}
+			s, _ := p.Sensors.Sample(reading)
+			r.newest = s.Key.Ticks
+			for _, v := range s.Values {
+				if v.Is == jobs.Number {
+					r.sensors[v.Sensor] = append(r.sensors[v.Sensor], rate.Reading{At: s.Key.Ticks, Value: v.Number})
+				}
+			}
+		}
+	}
+}
+
+// difference is that from one reading of a sensor to the next.
+func (r *plainRates) difference(sensor string, from, to rate.Reading) float64 {
+	if r.counters[sensor] && to.Value < from.Value {
+		return to.Value
+	}
+	return to.Value - from.Value
+}
+
+func (r *plainRates) check(t *testing.T, p *jobs.Pipeline, d schema.DeviceID) {
+	t.Helper()
+	row, buckets := stored(t, p, d)
+	for sensor, all := range r.sensors {
+		r.checkNewest(t, sensor, row[sensor])
+		delete(row, sensor)
+		for i, window := range rate.Windows() {
+			var earlier *rate.Summary
+			for start := window.Start(all[0].At); start <= r.newest; start = start.Add(time.Duration(window)) {
+				got := rate.Tally{}
+				if s, ok := buckets[i][bucketOf{start, sensor}]; ok {
+					got, earlier = s.Since(earlier), &s
+				}
+				if want := r.tally(sensor, start, start.Add(time.Duration(window))); !sameTally(got, want) {
+					t.Errorf("%s of %s in the %s from %v: %+v; want %+v", sensor, d, window, start.Time(), got, want)
+				}
+			}
+		}
+	}
+	if len(row) > 0 {
+		t.Errorf("%s has rates of %v", d, row)
+	}
+}
+
+// tally is that of the readings of a bucket.
+func (r *plainRates) tally(sensor string, from, to tables.Ticks) (t rate.Tally) {
+	all := r.sensors[sensor]
+	for i := 1; i < len(all); i++ {
+		over := all[i].At - all[i-1].At
+		if all[i].At < from || all[i].At >= to || over > tables.TicksPerDay {
+			continue
+		}
+		d := r.difference(sensor, all[i-1], all[i])
+		t.Last = d / rate.Hours(over)
+		if t.Count == 0 {
+			t.Min, t.Max = t.Last, t.Last
+		}
+		t.Count, t.Difference, t.Over = t.Count+1, t.Difference+d, t.Over+over
+		t.Min, t.Max = min(t.Min, t.Last), max(t.Max, t.Last)
+	}
+	return t
+}
+
+func (r *plainRates) checkNewest(t *testing.T, sensor string, text string) {
+	t.Helper()
+	const day = tables.TicksPerDay
+	before := tables.Ticks(1)
+	if r.over > day/2 {
+		before = 2
+	}
+	from := r.newest - r.newest%day - before*day
+	all := r.sensors[sensor]
+	n := len(all) - 1
+	if n < 1 || all[n-1].At < from || all[n].At-all[n-1].At > day {
+		if text != "" {
+			t.Errorf("%s has the rate %s; want none", sensor, text)
+		}
+		return
+	}
+	got, err := rate.ParseLatest(text)
+	jobstest.Must(t, err)
+	want := rate.Latest{Reading: all[n]}
+	want.Step.Difference = r.difference(sensor, all[n-1], all[n])
+	want.Step.PerHour = want.Step.Difference / rate.Hours(all[n].At-all[n-1].At)
+	if got.Reading != want.Reading || !sameChange(got.Step, want.Step) {
+		t.Errorf("the newest %s is %+v; want %+v", sensor, got, want)
+	}
+	cell, sum := r.over/12, 0.0
+	start := (all[n].At - r.over) / cell * cell
+	for i := n; ; i-- {
+		if all[i].At <= start && all[n].At-all[i].At <= before*day {
+			span := rate.Change{Difference: sum, PerHour: sum / rate.Hours(all[n].At-all[i].At)}
+			if got.Span == nil || !sameChange(*got.Span, span) {
+				t.Errorf("%s over the span: %+v; want %+v", sensor, got.Span, span)
+			}
+			return
+		}
+		if i == 0 || all[i-1].At < from || all[i].At-all[i-1].At > day {
+			break
+		}
+		sum += r.difference(sensor, all[i-1], all[i])
+	}
+	if got.Span != nil {
+		t.Errorf("%s over the span: %+v; want none", sensor, *got.Span)
+	}
+}
+
+// stored are the rates in storage: of the device's row, and by window, bucket and sensor.
+func stored(t *testing.T, p *jobs.Pipeline, d schema.DeviceID) (row map[string]string, buckets [2]summaries) {
+	t.Helper()
+	row, buckets = map[string]string{}, [2]summaries{{}, {}}
+	for page, err := range p.Client.Table(p.Names.Output(rate.Table)).Rows(t.Context(), tables.Query{}) {
+		jobstest.Must(t, err)
+		for _, e := range page.Rows {
+			partition, err := schema.ParseRollupPartition(e.PartitionKey)
+			if err != nil {
+				if e.RowKey == string(d) {
+					for name, text := range rates(e) {
+						row[name] = text
+					}
+				}
+				continue
+			}
+			key, err := schema.ParseRollupRow(e.RowKey)
+			jobstest.Must(t, err)
+			if key.Device != d {
+				continue
+			}
+			of := buckets[slices.Index(rate.Windows(), partition.Window)]
+			for name, text := range rates(e) {
+				s, err := rate.ParseSummary(text)
+				jobstest.Must(t, err)
+				of[bucketOf{key.Bucket, name}] = s
+			}
+		}
+	}
+	return row, buckets
+}
+
+type bucketOf struct {
+	start  tables.Ticks
+	sensor string
+}
+
+type summaries map[bucketOf]rate.Summary
+
+func rates(e tables.Entity) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for _, p := range e.Properties {
+			if !jobs.IsReserved(p.Name) && !yield(p.Name, p.Value.Text()) {
+				return
+			}
+		}
+	}
+}
+
+// near tells whether numbers, pair by pair, differ by no more than rounding.
+func near(pairs ...float64) bool {
+	for i := 0; i < len(pairs); i += 2 {
+		if a, b := pairs[i], pairs[i+1]; math.Abs(a-b) > 1e-9*(1+math.Abs(a)+math.Abs(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameChange(a, b rate.Change) bool { return near(a.Difference, b.Difference, a.PerHour, b.PerHour) }
+
+func sameTally(a, b rate.Tally) bool {
+	return a.Count == b.Count && a.Over == b.Over &&
+		near(a.Difference, b.Difference, a.Min, b.Min, a.Max, b.Max, a.Last, b.Last)
+}
