@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"furrow/tables"
@@ -28,7 +29,7 @@ type Enrollments struct {
 	SealingKey SealingKey // if zero, operations that need keys fail with ErrNoSealingKey
 
 	recent recent
-	opened opened
+	opened sync.Map // unsealed keys by enrollment, rank and sealed key
 }
 
 // All returns the enrollments in the order of their IDs. Without a table there are none. If some

@@ -2,33 +2,12 @@ package sas
 
 import (
 	"fmt"
-	"sync"
 
 	"furrow/tables/schema"
 )
 
-// An opened caches unsealed keys, one pair per enrollment: unsealing for every request would
-// be expensive.
-type opened struct {
-	mu   sync.Mutex
-	byID map[schema.EnrollmentID]pair
-}
-
-// A pair is two sealed keys and their unsealed forms.
-type pair struct {
-	primary, secondary string // sealed
-	keys               []Key
-}
-
 // Keys returns the primary key of an enrollment and, if it has one, the secondary key.
-func (n *Enrollments) Keys(e schema.Enrollment) ([]Key, error) {
-	n.opened.mu.Lock()
-	p, ok := n.opened.byID[e.ID]
-	n.opened.mu.Unlock()
-	if ok && p.primary == string(e.Primary) && p.secondary == string(e.Secondary) {
-		return p.keys, nil
-	}
-	p = pair{primary: string(e.Primary), secondary: string(e.Secondary)}
+func (n *Enrollments) Keys(e schema.Enrollment) (keys []Key, err error) {
 	for _, s := range []struct {
 		rank   Rank
 		sealed []byte
@@ -36,17 +15,24 @@ func (n *Enrollments) Keys(e schema.Enrollment) ([]Key, error) {
 		if len(s.sealed) == 0 && s.rank == Secondary {
 			continue
 		}
-		k, err := n.SealingKey.Open(s.sealed, e.ID, s.rank)
+		k, err := n.open(s.sealed, e.ID, s.rank)
 		if err != nil {
 			return nil, fmt.Errorf("enrollment %s: its %s key: %w", e.ID, s.rank, err)
 		}
-		p.keys = append(p.keys, k)
+		keys = append(keys, k)
 	}
-	n.opened.mu.Lock()
-	defer n.opened.mu.Unlock()
-	if n.opened.byID == nil {
-		n.opened.byID = map[schema.EnrollmentID]pair{}
+	return keys, nil
+}
+
+// open unseals a key once: doing so for every request would be expensive.
+func (n *Enrollments) open(sealed []byte, of schema.EnrollmentID, in Rank) (Key, error) {
+	name := string(place(of, in)) + string(sealed)
+	if k, ok := n.opened.Load(name); ok {
+		return k.(Key), nil
 	}
-	n.opened.byID[e.ID] = p
-	return p.keys, nil
+	k, err := n.SealingKey.Open(sealed, of, in)
+	if err == nil {
+		n.opened.Store(name, k)
+	}
+	return k, err
 }

@@ -64,8 +64,9 @@ func newFixture(t testing.TB, account azuretest.Account) *fixture {
 	record, _, err := d.clean.read(t.Context(), d.readings)
 	must(t, err)
 	for _, id := range append([]schema.DeviceID{victim, neighbour}, strangers...) {
-		d.register(id)
-		d.tokens[id] = []string{d.sign(id, record.Cohorts[Cohort(id)].ID)}
+		policy := record.Cohorts[Cohort(id)].ID
+		d.register(id, tokenOf(policy))
+		d.tokens[id] = []string{d.sign(id, policy)}
 	}
 	return d
 }
@@ -92,9 +93,11 @@ func (t transporter) Do(req *http.Request) (*http.Response, error) {
 	return t.RoundTrip(req)
 }
 
-func (d *fixture) register(id schema.DeviceID) {
+func (d *fixture) register(id schema.DeviceID, tokens ...schema.Token) {
 	d.t.Helper()
-	e, err := d.device(id).Entity()
+	device := d.device(id)
+	device.Tokens = tokens
+	e, err := device.Entity()
 	must(d.t, err)
 	_, err = d.clean.Client.Table(d.names.Devices()).Do(d.t.Context(), tables.Insert(e))
 	must(d.t, err)
@@ -104,6 +107,11 @@ func (d *fixture) register(id schema.DeviceID) {
 func (d *fixture) device(id schema.DeviceID) schema.Device {
 	return schema.Device{ID: id, Month: schema.Month{Year: 2026, Month: 11}, Tenant: "contoso", Readings: d.readings,
 		Enrollment: "plant1", Status: schema.Active}
+}
+
+// tokenOf returns what the record of a device keeps of a token.
+func tokenOf(policy string) schema.Token {
+	return schema.Token{Policy: policy, Expiry: tables.TicksOf(time.Now().Add(time.Hour))}
 }
 
 // issue returns one more token for a device, in the steps of an Issuer.
@@ -116,6 +124,7 @@ func (d *fixture) issue(ctx context.Context, p *Policies, id schema.DeviceID) (s
 	if err != nil {
 		return "", err
 	}
+	record.Tokens = lastOf(append(record.Tokens, tokenOf(policy)))
 	return d.sign(id, policy), p.registry().replace(ctx, &record)
 }
 

@@ -19,8 +19,7 @@ var ErrOvertaken = errors.New("the device's status was changed again meanwhile")
 // keeps its tokens until they expire, and no other device is affected.
 //
 // After an error the change may be recorded, and then any process with Run completes it.
-// Revoking again is safe. It costs the cohort another new token unless the change is still
-// open.
+// Revoking again changes nothing, unless the first time was with atExpiry and a token is left.
 func (p *Policies) Revoke(ctx context.Context, d schema.Device, atExpiry bool) error {
 	return p.change(ctx, schema.Change{Device: d.ID, To: schema.Revoked, Rotate: !atExpiry})
 }
@@ -73,10 +72,11 @@ func (p *Policies) add(ctx context.Context, c schema.Change) (readings string, e
 			continue
 		case err != nil:
 			return "", err
-		case has(record, d, c): // also if the response to writing it was lost
-			return d.Readings, nil
 		}
 		c.At = tables.TicksOf(now)
+		if has(record, d, c) || needless(record, d, c) { // also if the response to writing it was lost
+			return d.Readings, nil
+		}
 		if err := enter(&record, d, c); err != nil {
 			return "", err
 		}
@@ -96,6 +96,17 @@ func has(record schema.Policies, d schema.Device, c schema.Change) bool {
 		}
 	}
 	return false
+}
+
+// needless reports whether the device already has the status, no change in the record would alter
+// it, and no token is left to end. The last token of a revoked device tells: its record names the
+// policies of its tokens in the order in which they were read, and it gets no other token.
+func needless(record schema.Policies, d schema.Device, c schema.Change) bool {
+	current := record.Cohorts[Cohort(d.ID)].ID
+	ends := func(t schema.Token) bool { return t.Policy == current && t.Expiry > c.At }
+	pending := func(o schema.Change) bool { return o.Device == d.ID && (!o.Done || o.Number != d.Change) }
+	return d.Status == c.To && !slices.ContainsFunc(record.Changes, pending) &&
+		!(c.Rotate && slices.ContainsFunc(d.Tokens, ends))
 }
 
 // enter adds a change to the record with the next number. The number exceeds that of the

@@ -54,6 +54,7 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 				readDevice()
 			}
 			if n == writeAt && err == nil {
+				record.Tokens = append(record.Tokens, tokenOf(policy))
 				if err = d.clean.registry().replace(t.Context(), &record); err == nil {
 					d.tokens[victim] = append(d.tokens[victim], d.sign(victim, policy))
 				}

@@ -22,7 +22,7 @@ func deviceRevokeCommand() *cli.Command {
 		ArgsUsage: "ID...",
 		Description: "The tokens of the device's whole cohort end, a quarter of the devices of its readings table; the " +
 			"others request\n" +
-			"a new one. Readings that storage has accepted are still processed. Revoking again is safe." +
+			"a new one. Readings that storage has accepted are still processed. Revoking again changes nothing." +
 			examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
 		Flags: append(storageFlags(),
 			&cli.BoolFlag{Name: "at-expiry", Usage: "Let the existing tokens expire: the device writes until then, and no " +
