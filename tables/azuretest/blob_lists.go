@@ -10,7 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
 
-// blobNames are the names of all pages, as "a b c".
+// blobNames returns the names of all pages, as "a b c".
 func blobNames(t *testing.T, c *container.Client, o *container.ListBlobsFlatOptions) string {
 	t.Helper()
 	var s []string
@@ -34,8 +34,8 @@ func (blobs) BlobsAreListedByName(t *testing.T, a Account) {
 	expect(t, a, "none", blobNames(t, c, &container.ListBlobsFlatOptions{Prefix: to.Ptr("z")}), "")
 }
 
-// A page has at most MaxResults blobs, and a marker to the next while there are
-// more; the marker may be used in another pager.
+// A page has at most MaxResults blobs. While there are more it has a marker, which another
+// pager can use.
 func (blobs) ListsArePaged(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for i := range 7 {
@@ -43,14 +43,13 @@ func (blobs) ListsArePaged(t *testing.T, a Account) {
 	}
 	o := &container.ListBlobsFlatOptions{MaxResults: to.Ptr[int32](3)}
 	expect(t, a, "all pages", blobNames(t, c, o), "b0 b1 b2 b3 b4 b5 b6")
-	page, err := c.NewListBlobsFlatPager(o).NextPage(t.Context())
-	must(t, err)
+	page := value(c.NewListBlobsFlatPager(o).NextPage(t.Context()))(t)
 	expect(t, a, "first page", len(page.Segment.BlobItems), 3)
-	expect(t, a, "from its marker", blobNames(t, c, &container.ListBlobsFlatOptions{Marker: page.NextMarker}),
-		"b3 b4 b5 b6")
+	o = &container.ListBlobsFlatOptions{Marker: page.NextMarker}
+	expect(t, a, "from its marker", blobNames(t, c, o), "b3 b4 b5 b6")
 }
 
-// With a delimiter, what shares a name up to it is listed once, as a prefix.
+// With a delimiter, blobs whose names are the same up to it are listed once, as a prefix.
 func (blobs) FoldersAreListedByDelimiter(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for _, name := range []string{"2026/11/20/a", "2026/11/20/b", "2026/11/21/a", "2026/12/01/a", "2026/x", "readme"} {
@@ -78,19 +77,18 @@ func (blobs) FoldersAreListedByDelimiter(t *testing.T, a Account) {
 	}
 }
 
-// A list tells each blob's length, ETag and times, and its metadata where asked.
-func (blobs) ListTellsProperties(t *testing.T, a Account) {
+// A list has each blob's length, ETag and times, and its metadata if asked for.
+func (blobs) ListHasProperties(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "hello", &blockblob.UploadOptions{Metadata: map[string]*string{"fence": to.Ptr("9")}})
-	page, err := c.NewListBlobsFlatPager(&container.ListBlobsFlatOptions{Include: container.ListBlobsInclude{Metadata: true}}).NextPage(t.Context())
-	must(t, err)
+	o := &container.ListBlobsFlatOptions{Include: container.ListBlobsInclude{Metadata: true}}
+	page := value(c.NewListBlobsFlatPager(o).NextPage(t.Context()))(t)
 	b := page.Segment.BlobItems[0]
 	expect(t, a, "length", *b.Properties.ContentLength, int64(5))
 	expect(t, a, "etag", strings.Trim(string(*b.Properties.ETag), `"`), strings.Trim(string(*up.ETag), `"`))
 	expect(t, a, "modified", b.Properties.LastModified.Equal(*up.LastModified), true)
 	expect(t, a, "metadata", lowered(b.Metadata), "fence=9")
 
-	page, err = c.NewListBlobsFlatPager(nil).NextPage(t.Context())
-	must(t, err)
+	page = value(c.NewListBlobsFlatPager(nil).NextPage(t.Context()))(t)
 	expect(t, a, "metadata unasked", lowered(page.Segment.BlobItems[0].Metadata), "")
 }

@@ -10,16 +10,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/sas"
 )
 
-// blobBearing is a client of a container that has a token and nothing else.
+// blobBearing returns a client of a container that has only a token.
 func blobBearing(t *testing.T, a Account, name string, v sas.BlobSignatureValues) *container.Client {
 	t.Helper()
-	cred, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
-	must(t, err)
+	cred := value(azblob.NewSharedKeyCredential(a.Name, a.Key))(t)
 	if v.ExpiryTime.IsZero() {
 		v.ExpiryTime = inAnHour()
 	}
-	q, err := v.SignWithSharedKey(cred)
-	must(t, err)
+	q := value(v.SignWithSharedKey(cred))(t)
 	c, err := container.NewClientWithNoCredential(a.BlobURL+"/"+name+"?"+q.Encode(),
 		&container.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
@@ -30,7 +28,7 @@ func containerName(c *container.Client) string {
 	return c.URL()[strings.LastIndexByte(c.URL(), '/')+1:]
 }
 
-// A container's token covers all its blobs, and no other container's.
+// A container's token is for all of its blobs, and for no other container.
 func (blobs) ContainerTokenCoversItsBlobs(t *testing.T, a Account) {
 	owner, other := a.NewContainer(t), a.NewContainer(t)
 	upload(t, owner, "a", "x", nil)
@@ -39,11 +37,11 @@ func (blobs) ContainerTokenCoversItsBlobs(t *testing.T, a Account) {
 	c := blobBearing(t, a, containerName(owner), v)
 	expect(t, a, "read", download(t, c.NewBlobClient("a"), nil), "x")
 	expect(t, a, "list", blobNames(t, c, nil), "a")
-	expect(t, a, "read elsewhere", download(t, blobBearing(t, a, containerName(other), v).NewBlobClient("a"), nil)[:3],
-		"403")
+	elsewhere := blobBearing(t, a, containerName(other), v)
+	expect(t, a, "read elsewhere", download(t, elsewhere.NewBlobClient("a"), nil)[:3], "403")
 }
 
-// A blob's token covers that blob: not its neighbours, nor the list.
+// A blob's token is for that blob only, and does not permit listing.
 func (blobs) BlobTokenCoversOneBlob(t *testing.T, a Account) {
 	owner := a.NewContainer(t)
 	upload(t, owner, "dir/a b", "x", nil)
@@ -55,7 +53,7 @@ func (blobs) BlobTokenCoversOneBlob(t *testing.T, a Account) {
 	expect(t, a, "list", refusal(c.NewListBlobsFlatPager(nil).NextPage(t.Context())), 403)
 }
 
-// r reads, c makes what is not there, w writes anything, d deletes, l lists.
+// r permits reading, c creating blobs that do not exist, w all writes, d deleting, l listing.
 func (blobs) BlobPermissionsAreSeparate(t *testing.T, a Account) {
 	for permission, allowed := range map[string]string{
 		"r": "read head", "c": "create", "w": "create replace stage", "d": "delete", "l": "list",
@@ -81,10 +79,9 @@ func (blobs) BlobPermissionsAreSeparate(t *testing.T, a Account) {
 			}
 			switch {
 			case permission == "c" && op == "stage":
-				// Depends on the version and on what is there.
+				// Depends on the version, and on whether the blob exists.
 			case permission == "c" && op == "replace":
-				expect(t, a, "c: replace", status(err),
-					403) // with a code of its own on Azure, UnauthorizedBlobOverwrite
+				expect(t, a, "c: replace", status(err), 403) // Azure has a special code, UnauthorizedBlobOverwrite
 			default:
 				expect(t, a, permission+": "+op, answer(err), want)
 			}

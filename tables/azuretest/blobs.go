@@ -19,12 +19,11 @@ func content(s string) io.ReadSeekCloser { return streaming.NopCloser(strings.Ne
 
 func upload(t *testing.T, c *container.Client, name, text string, o *blockblob.UploadOptions) blockblob.UploadResponse {
 	t.Helper()
-	resp, err := c.NewBlockBlobClient(name).Upload(t.Context(), content(text), o)
-	must(t, err)
+	resp := value(c.NewBlockBlobClient(name).Upload(t.Context(), content(text), o))(t)
 	return resp
 }
 
-// download is a blob's text, or why there is none.
+// download returns a blob's text, or the error.
 func download(t *testing.T, b *blob.Client, o *blob.DownloadStreamOptions) string {
 	t.Helper()
 	resp, err := b.DownloadStream(t.Context(), o)
@@ -32,8 +31,7 @@ func download(t *testing.T, b *blob.Client, o *blob.DownloadStreamOptions) strin
 		return answer(err)
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	must(t, err)
+	text := value(io.ReadAll(resp.Body))(t)
 	return string(text)
 }
 
@@ -46,8 +44,8 @@ func (blobs) ContainerCreatedTwiceIsRefused(t *testing.T, a Account) {
 // body, the code is in a header.
 func (blobs) MissingContainerSaysSo(t *testing.T, a Account) {
 	c := a.Blobs(t).ServiceClient().NewContainerClient(Name("c"))
-	expect(t, a, "upload", outcome(c.NewBlockBlobClient("b").Upload(t.Context(), content("x"), nil)),
-		"404 ContainerNotFound")
+	b := c.NewBlockBlobClient("b")
+	expect(t, a, "upload", outcome(b.Upload(t.Context(), content("x"), nil)), "404 ContainerNotFound")
 	expect(t, a, "download", download(t, c.NewBlobClient("b"), nil), "404 ContainerNotFound")
 	expect(t, a, "properties", outcome(c.GetProperties(t.Context(), nil)), "404 ContainerNotFound")
 	expect(t, a, "list", outcome(c.NewListBlobsFlatPager(nil).NextPage(t.Context())), "404 ContainerNotFound")
@@ -63,8 +61,8 @@ func (blobs) ContainersAreListedByName(t *testing.T, a Account) {
 		cleanup(t, func(ctx context.Context) error { return errOf(s.DeleteContainer(ctx, prefix+end, nil)) })
 	}
 	got, pages := "", 0
-	for page := range pagesOf(t, s.NewListContainersPager(&service.ListContainersOptions{Prefix: &prefix,
-		MaxResults: to.Ptr[int32](2)})) {
+	o := &service.ListContainersOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2)}
+	for page := range pagesOf(t, s.NewListContainersPager(o)) {
 		pages++
 		for _, c := range page.ContainerItems {
 			got += " " + strings.TrimPrefix(*c.Name, prefix)
@@ -74,9 +72,9 @@ func (blobs) ContainersAreListedByName(t *testing.T, a Account) {
 	expect(t, a, "pages of two", pages, 2)
 }
 
-// A blob comes back with its bytes, headers and metadata. Its ETag is strong,
-// in quotes, unlike an entity's, and the same from upload, head and download.
-func (blobs) BlobComesBackWhole(t *testing.T, a Account) {
+// Reading a blob returns its bytes, headers and metadata. Unlike an entity's, its ETag is
+// strong and quoted; upload, head and download return the same one.
+func (blobs) BlobIsReadAsWritten(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	for _, text := range []string{"", "hello", strings.Repeat("\x00\xff binary ", 10_000)} {
 		up := upload(t, c, "dir/b", text, &blockblob.UploadOptions{
@@ -84,21 +82,18 @@ func (blobs) BlobComesBackWhole(t *testing.T, a Account) {
 			HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("application/x-ndjson"),
 				BlobCacheControl: to.Ptr("no-store"), BlobContentEncoding: to.Ptr("identity")},
 		})
-		expect(t, a, "etag is quoted", strings.HasPrefix(string(*up.ETag), `"`) &&
-			strings.HasSuffix(string(*up.ETag), `"`), true)
+		etag := string(*up.ETag)
+		expect(t, a, "etag is quoted", etag == `"`+strings.Trim(etag, `"`)+`"`, true)
 		b := c.NewBlobClient("dir/b")
-		down, err := b.DownloadStream(t.Context(), nil)
-		must(t, err)
-		got, err := io.ReadAll(down.Body)
-		must(t, err)
+		down := value(b.DownloadStream(t.Context(), nil))(t)
+		got := value(io.ReadAll(down.Body))(t)
 		expect(t, a, "same bytes", string(got) == text, true)
 		expect(t, a, "length", *down.ContentLength, int64(len(text)))
 		expect(t, a, "etag", *down.ETag, *up.ETag)
 		expect(t, a, "type", *down.ContentType, "application/x-ndjson")
 		expect(t, a, "metadata", lowered(down.Metadata), "fence=42")
 
-		head, err := b.GetProperties(t.Context(), nil)
-		must(t, err)
+		head := value(b.GetProperties(t.Context(), nil))(t)
 		expect(t, a, "head: length", *head.ContentLength, int64(len(text)))
 		expect(t, a, "head: etag", *head.ETag, *up.ETag)
 		expect(t, a, "head: kind", *head.BlobType, blob.BlobTypeBlockBlob)
@@ -123,12 +118,11 @@ func (blobs) UploadReplaces(t *testing.T, a Account) {
 	second := upload(t, c, "b", "second", nil)
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "second")
 	expect(t, a, "another etag", *first.ETag != *second.ETag, true)
-	head, err := c.NewBlobClient("b").GetProperties(t.Context(), nil)
-	must(t, err)
+	head := value(c.NewBlobClient("b").GetProperties(t.Context(), nil))(t)
 	expect(t, a, "metadata", lowered(head.Metadata), "")
 }
 
-// A range is a part, cut at the blob's end. One that begins past it is refused.
+// A range ends at the blob's end. One that begins after it is refused.
 func (blobs) RangesAreParts(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	upload(t, c, "b", "0123456789", nil)
@@ -139,8 +133,8 @@ func (blobs) RangesAreParts(t *testing.T, a Account) {
 		expect(t, a, fmt.Sprint("range ", r), download(t, b, &blob.DownloadStreamOptions{Range: r}), want)
 	}
 	past := download(t, b, &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: 10, Count: 1}})
-	expect(t, a, "past the end", past, "416 InvalidRange", differs(Azurite, "",
-		"gives nothing for a range that begins at the end"))
+	expect(t, a, "past the end", past, "416 InvalidRange",
+		differs(Azurite, "", "returns nothing for a range that begins at the end"))
 	resp, err := b.DownloadStream(t.Context(), &blob.DownloadStreamOptions{Range: blob.HTTPRange{Offset: 2, Count: 3}})
 	must(t, err)
 	resp.Body.Close()
@@ -153,12 +147,10 @@ func (blobs) MetadataAndHeadersChangeAlone(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "text", nil)
 	b := c.NewBlobClient("b")
-	meta, err := b.SetMetadata(t.Context(), map[string]*string{"fence": to.Ptr("7")}, nil)
-	must(t, err)
+	meta := value(b.SetMetadata(t.Context(), map[string]*string{"fence": to.Ptr("7")}, nil))(t)
 	expect(t, a, "another etag", *meta.ETag != *up.ETag, true)
 	must(t, errOf(b.SetHTTPHeaders(t.Context(), blob.HTTPHeaders{BlobContentType: to.Ptr("text/csv")}, nil)))
-	head, err := b.GetProperties(t.Context(), nil)
-	must(t, err)
+	head := value(b.GetProperties(t.Context(), nil))(t)
 	expect(t, a, "metadata", lowered(head.Metadata), "fence=7")
 	expect(t, a, "type", *head.ContentType, "text/csv")
 	expect(t, a, "text", download(t, b, nil), "text")
@@ -189,11 +181,9 @@ func (blobs) WrongMD5IsRefused(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
 	wrong := blob.TransferValidationTypeMD5(make([]byte, 16))
-	expect(t, a, "upload",
-		outcome(b.Upload(t.Context(), content("x"),
-			&blockblob.UploadOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
-	expect(t, a, "block",
-		outcome(b.StageBlock(t.Context(), blockID(0), content("x"),
-			&blockblob.StageBlockOptions{TransactionalValidation: wrong})), "400 Md5Mismatch")
-	expect(t, a, "nothing there", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
+	whole := &blockblob.UploadOptions{TransactionalValidation: wrong}
+	block := &blockblob.StageBlockOptions{TransactionalValidation: wrong}
+	expect(t, a, "upload", outcome(b.Upload(t.Context(), content("x"), whole)), "400 Md5Mismatch")
+	expect(t, a, "block", outcome(b.StageBlock(t.Context(), blockID(0), content("x"), block)), "400 Md5Mismatch")
+	expect(t, a, "blob", download(t, c.NewBlobClient("b"), nil), "404 BlobNotFound")
 }

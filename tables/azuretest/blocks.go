@@ -42,8 +42,7 @@ func blockList(t *testing.T, b *blockblob.Client) string {
 	}
 	list := func(blocks []*blockblob.Block) (s []string) {
 		for _, block := range blocks {
-			id, err := base64.StdEncoding.DecodeString(*block.Name)
-			must(t, err)
+			id := value(base64.StdEncoding.DecodeString(*block.Name))(t)
 			s = append(s, fmt.Sprintf("%s:%d", strings.TrimLeft(string(id), "0"), *block.Size))
 		}
 		return s
@@ -69,8 +68,8 @@ func (blobs) BlocksBecomeABlobWhenCommitted(t *testing.T, a Account) {
 	expect(t, a, "blocks committed", blockList(t, b), "1:6 2:5 | ")
 }
 
-// A commit names the blocks, staged or committed before, in the order of the
-// blob. What it leaves out is dropped, committed or staged.
+// A commit lists staged or committed blocks in the order of the blob. Blocks that it does
+// not list are dropped, committed and staged.
 func (blobs) CommitChoosesAndOrders(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	b := c.NewBlockBlobClient("b")
@@ -96,15 +95,14 @@ func (blobs) CommitOfUnknownBlockIsRefused(t *testing.T, a Account) {
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "x")
 }
 
-// Blocks staged for a blob that is there leave it, and its ETag, as they are.
+// Staging blocks changes neither an existing blob nor its ETag.
 func (blobs) StagedBlocksDoNotTouchTheBlob(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	up := upload(t, c, "b", "old", nil)
 	b := c.NewBlockBlobClient("b")
 	stage(t, b, 1, "new")
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "old")
-	head, err := b.GetProperties(t.Context(), nil)
-	must(t, err)
+	head := value(b.GetProperties(t.Context(), nil))(t)
 	expect(t, a, "etag", *head.ETag, *up.ETag)
 	must(t, commit(t, b, nil, 1))
 	expect(t, a, "text", download(t, c.NewBlobClient("b"), nil), "new")
@@ -128,14 +126,13 @@ func (blobs) CommitSetsHeadersAndMetadata(t *testing.T, a Account) {
 	must(t, commit(t, b, &blockblob.CommitBlockListOptions{
 		Metadata:    map[string]*string{"fence": to.Ptr("5")},
 		HTTPHeaders: &blob.HTTPHeaders{BlobContentType: to.Ptr("text/plain")}}, 1))
-	head, err := b.GetProperties(t.Context(), nil)
-	must(t, err)
+	head := value(b.GetProperties(t.Context(), nil))(t)
 	expect(t, a, "metadata", lowered(head.Metadata), "fence=5")
 	expect(t, a, "type", *head.ContentType, "text/plain")
 }
 
-// Large content arrives whole as the SDK sends it: blocks of 4 MiB side by
-// side, from a buffer and from a stream, and back in parallel ranges.
+// The SDK uploads large content from a buffer or a stream, in parallel blocks of 4 MiB,
+// and downloads it in parallel ranges.
 func (blobs) LargeUploadsArriveWhole(t *testing.T, a Account) {
 	c := a.NewContainer(t)
 	large := make([]byte, 18<<20+123)
@@ -146,23 +143,21 @@ func (blobs) LargeUploadsArriveWhole(t *testing.T, a Account) {
 			return errOf(b.UploadBuffer(ctx, large, &blockblob.UploadBufferOptions{BlockSize: block, Concurrency: 4}))
 		},
 		"stream": func(ctx context.Context, b *blockblob.Client) error {
-			_, err := b.UploadStream(ctx, bytes.NewReader(large),
-				&blockblob.UploadStreamOptions{BlockSize: block, Concurrency: 4})
-			return err
+			o := &blockblob.UploadStreamOptions{BlockSize: block, Concurrency: 4}
+			return errOf(b.UploadStream(ctx, bytes.NewReader(large), o))
 		},
 	}
 	for name, send := range uploads {
 		b := c.NewBlockBlobClient(name)
 		must(t, send(t.Context(), b))
 		got := make([]byte, len(large))
-		n, err := b.DownloadBuffer(t.Context(), got, &blob.DownloadBufferOptions{BlockSize: block, Concurrency: 4})
-		must(t, err)
+		n := value(b.DownloadBuffer(t.Context(), got, &blob.DownloadBufferOptions{BlockSize: block, Concurrency: 4}))(t)
 		expect(t, a, name+": length", n, int64(len(large)))
 		expect(t, a, name+": content", md5.Sum(got), md5.Sum(large))
 	}
 }
 
-// The list of blocks can be of the committed or of the staged alone.
+// A block list can have only the committed or only the staged blocks.
 func (blobs) BlockListCanBeNarrowed(t *testing.T, a Account) {
 	b := a.NewContainer(t).NewBlockBlobClient("b")
 	stage(t, b, 1, "one")
@@ -171,8 +166,7 @@ func (blobs) BlockListCanBeNarrowed(t *testing.T, a Account) {
 	for kind, want := range map[blockblob.BlockListType]string{
 		blockblob.BlockListTypeCommitted: "1 0", blockblob.BlockListTypeUncommitted: "0 1", blockblob.BlockListTypeAll: "1 1",
 	} {
-		resp, err := b.GetBlockList(t.Context(), kind, nil)
-		must(t, err)
+		resp := value(b.GetBlockList(t.Context(), kind, nil))(t)
 		expect(t, a, string(kind), fmt.Sprint(len(resp.CommittedBlocks), len(resp.UncommittedBlocks)), want)
 	}
 }

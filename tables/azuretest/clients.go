@@ -25,8 +25,7 @@ func (a Account) options() azcore.ClientOptions {
 // Tables returns a client of the Table service that signs with the account key.
 func (a Account) Tables(t testing.TB) *aztables.ServiceClient {
 	t.Helper()
-	cred, err := aztables.NewSharedKeyCredential(a.Name, a.Key)
-	must(t, err)
+	cred := value(aztables.NewSharedKeyCredential(a.Name, a.Key))(t)
 	c, err := aztables.NewServiceClientWithSharedKey(a.TableURL, cred,
 		&aztables.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
@@ -36,8 +35,7 @@ func (a Account) Tables(t testing.TB) *aztables.ServiceClient {
 // Queues returns a client of the Queue service that signs with the account key.
 func (a Account) Queues(t testing.TB) *azqueue.ServiceClient {
 	t.Helper()
-	cred, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
-	must(t, err)
+	cred := value(azqueue.NewSharedKeyCredential(a.Name, a.Key))(t)
 	c, err := azqueue.NewServiceClientWithSharedKeyCredential(a.QueueURL, cred,
 		&azqueue.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
@@ -47,8 +45,7 @@ func (a Account) Queues(t testing.TB) *azqueue.ServiceClient {
 // Blobs returns a client of the Blob service that signs with the account key.
 func (a Account) Blobs(t testing.TB) *azblob.Client {
 	t.Helper()
-	cred, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
-	must(t, err)
+	cred := value(azblob.NewSharedKeyCredential(a.Name, a.Key))(t)
 	c, err := azblob.NewClientWithSharedKeyCredential(a.BlobURL, cred,
 		&azblob.ClientOptions{ClientOptions: a.options()})
 	must(t, err)
@@ -111,8 +108,7 @@ func cleanup(t testing.TB, remove func(context.Context) error) {
 func pagesOf[P any](t *testing.T, p *runtime.Pager[P]) iter.Seq[P] {
 	return func(yield func(P) bool) {
 		for p.More() {
-			page, err := p.NextPage(t.Context())
-			must(t, err)
+			page := value(p.NextPage(t.Context()))(t)
 			if !yield(page) {
 				return
 			}

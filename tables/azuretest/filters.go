@@ -8,8 +8,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// three is a table with rows 1, 2 and 3 in partition p, each with a property of
-// every type that grows with the row key.
+// three creates a table with rows 1, 2 and 3 in partition p. Each has a property of every
+// type, which grows with the row key.
 func three(t *testing.T, a Account) *aztables.Client {
 	c := a.NewTable(t)
 	for n, rk := range map[int]string{1: "1", 2: "2", 3: "3"} {
@@ -27,7 +27,7 @@ func three(t *testing.T, a Account) *aztables.Client {
 	return c
 }
 
-// found gives the row keys that a filter finds in p, without the partition.
+// found returns the row keys that a filter finds in partition p.
 func found(t *testing.T, c *aztables.Client, f string) string {
 	t.Helper()
 	return strings.ReplaceAll(keys(t, c, f), "p/", "")
@@ -39,8 +39,8 @@ func (tables) OperatorsCompare(t *testing.T, a Account) {
 	for property, middle := range map[string]string{
 		"RowKey": "'2'", "S": "'ss'", "I": "2", "L": "5000000002L", "D": "2.5", "T": "datetime'2026-11-20T00:00:02Z'",
 	} {
-		for operator, want := range map[string]string{"eq": "2", "ne": "1 3", "lt": "1", "le": "1 2", "gt": "3",
-			"ge": "2 3"} {
+		for operator, want := range map[string]string{
+			"eq": "2", "ne": "1 3", "lt": "1", "le": "1 2", "gt": "3", "ge": "2 3"} {
 			f := property + " " + operator + " " + middle
 			expect(t, a, f, found(t, c, f), want)
 		}
@@ -65,10 +65,10 @@ func (tables) LiteralsHaveTypes(t *testing.T, a Account) {
 	} {
 		expect(t, a, f, found(t, c, f), want)
 	}
-	expect(t, a, "an exponent", found(t, c, "D lt 1.5e1"), "1 2 3", differs(Azurite, "", "reads no exponents"))
+	expect(t, a, "an exponent", found(t, c, "D lt 1.5e1"), "1 2 3", differs(Azurite, "", "knows no exponents"))
 }
 
-// not binds before and, and before or; parentheses go before all.
+// "not" binds stronger than "and", and "and" stronger than "or".
 func (tables) LogicHasPrecedence(t *testing.T, a Account) {
 	c := three(t, a)
 	for f, want := range map[string]string{
@@ -87,7 +87,7 @@ func (tables) LogicHasPrecedence(t *testing.T, a Account) {
 	}
 }
 
-// A quote in a string literal is doubled; nothing else is escaped.
+// A quote in a string literal is doubled. Nothing else is escaped.
 func (tables) QuotesAreDoubled(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	texts := map[string]string{"1": "it's", "2": "''", "3": `"a" and (b)`, "4": "x' or RowKey ne 'y", "5": "50%",
@@ -110,7 +110,7 @@ func (tables) TypesDoNotMix(t *testing.T, a Account) {
 		differs(Azurite, "2", "compares times as text"))
 }
 
-// A row without the property is not found by a comparison with it.
+// A comparison is false for rows without the property.
 func (tables) AbsentPropertiesDoNotMatch(t *testing.T, a Account) {
 	c := three(t, a)
 	for _, f := range []string{"X eq 1", "X gt 0", "X lt 'z'"} {
@@ -119,7 +119,7 @@ func (tables) AbsentPropertiesDoNotMatch(t *testing.T, a Account) {
 	expect(t, a, "or", found(t, c, "X eq 1 or I eq 2"), "2")
 }
 
-// What is no filter is refused, and not taken for one that matches nothing.
+// An invalid filter is refused. It does not match nothing.
 func (tables) BadFiltersAreRefused(t *testing.T, a Account) {
 	c := three(t, a)
 	for _, f := range []string{"I eq", "I = 1", "(I eq 1", "I eq 1)", "I eq 1 and", "eq 1", "'x", "I eq 1 I eq 2",
@@ -127,6 +127,6 @@ func (tables) BadFiltersAreRefused(t *testing.T, a Account) {
 		expect(t, a, f, refusal(query(t, c, filter(f))), 400)
 	}
 	for _, f := range []string{"S eq 'x", "T eq datetime'x'"} {
-		expect(t, a, f, refusal(query(t, c, filter(f))), 400, differs(Azurite, 0, "reads no literal closely"))
+		expect(t, a, f, refusal(query(t, c, filter(f))), 400, differs(Azurite, 0, "does not check literals"))
 	}
 }

@@ -33,7 +33,7 @@ func (queues) HeldMessageComesBack(t *testing.T, a Account) {
 	expect(t, a, "while held", get(t, q, 1) == nil, true)
 	second := getSoon(t, q, 60)
 	expect(t, a, "id", *second.MessageID, *first.MessageID)
-	expect(t, a, "times taken", *second.DequeueCount, int64(2))
+	expect(t, a, "times delivered", *second.DequeueCount, int64(2))
 	expect(t, a, "another receipt", *second.PopReceipt != *first.PopReceipt, true)
 }
 
@@ -43,21 +43,19 @@ func (queues) UpdateRenewsTheLease(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "start", nil)
 	m := get(t, q, 1)
-	first, err := renew(t, q, m.MessageID, m.PopReceipt, "middle", 3)
-	must(t, err)
-	second, err := renew(t, q, m.MessageID, first.PopReceipt, "end", 3)
-	must(t, err)
-	expect(t, a, "next visible after about 3 s", second.TimeNextVisible.Sub(*second.Date).Round(2*time.Second),
-		4*time.Second)
+	first := value(renew(t, q, m.MessageID, m.PopReceipt, "middle", 3))(t)
+	second := value(renew(t, q, m.MessageID, first.PopReceipt, "end", 3))(t)
+	lease := second.TimeNextVisible.Sub(*second.Date)
+	expect(t, a, "next visible after about 3 s", lease.Round(2*time.Second), 4*time.Second)
 	time.Sleep(1500 * time.Millisecond)
 	expect(t, a, "past its first time", get(t, q, 1) == nil, true)
 	again := getSoon(t, q, 60)
 	expect(t, a, "text", *again.MessageText, "end")
-	expect(t, a, "times taken", *again.DequeueCount, int64(2))
+	expect(t, a, "times delivered", *again.DequeueCount, int64(2))
 }
 
-// An update by the SDK without a visibility timeout makes the message visible
-// at once: whoever renews must always give one.
+// An update by the SDK without a visibility timeout makes the message visible at once,
+// so renewals must always have one.
 func (queues) UpdateWithoutATimeGivesBack(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
@@ -72,12 +70,11 @@ func (queues) OldReceiptIsWorthless(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", nil)
 	m := get(t, q, 60)
-	now, err := renew(t, q, m.MessageID, m.PopReceipt, "x", 60)
-	must(t, err)
+	now := value(renew(t, q, m.MessageID, m.PopReceipt, "x", 60))(t)
 	wantLost(t, a, "update by the old receipt", errOf(renew(t, q, m.MessageID, m.PopReceipt, "x", 60)))
 	wantLost(t, a, "delete by the old receipt", errOf(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)))
-	expect(t, a, "delete by the new one", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *now.PopReceipt, nil)),
-		"ok")
+	deleted := outcome(q.DeleteMessage(t.Context(), *m.MessageID, *now.PopReceipt, nil))
+	expect(t, a, "delete by the new one", deleted, "ok")
 }
 
 // Once another worker has the message, the first can neither renew nor delete it.
@@ -88,9 +85,8 @@ func (queues) TakenMessageIsLost(t *testing.T, a Account) {
 	quick := getSoon(t, q, 60)
 	wantLost(t, a, "update", errOf(renew(t, q, slow.MessageID, slow.PopReceipt, "x", 60)))
 	wantLost(t, a, "delete", errOf(q.DeleteMessage(t.Context(), *slow.MessageID, *slow.PopReceipt, nil)))
-	expect(t, a, "delete by its holder", outcome(q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt,
-		nil)),
-		"ok")
+	deleted := outcome(q.DeleteMessage(t.Context(), *quick.MessageID, *quick.PopReceipt, nil))
+	expect(t, a, "delete by its holder", deleted, "ok")
 }
 
 // A deleted message is MessageNotFound, for a repeated delete too.
@@ -99,8 +95,8 @@ func (queues) FinishedMessageIsGone(t *testing.T, a Account) {
 	put(t, q, "x", nil)
 	m := get(t, q, 60)
 	must(t, errOf(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)))
-	expect(t, a, "delete again", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)),
-		"404 MessageNotFound")
+	again := outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil))
+	expect(t, a, "delete again", again, "404 MessageNotFound")
 	expect(t, a, "update", outcome(renew(t, q, m.MessageID, m.PopReceipt, "x", 60)), "404 MessageNotFound")
 }
 

@@ -10,8 +10,7 @@ import (
 // test ends.
 func Local(t testing.TB) Account {
 	t.Helper()
-	s, err := local.Start(local.Config{Dir: t.TempDir()})
-	must(t, err)
+	s := value(local.Start(local.Config{Dir: t.TempDir()}))(t)
 	t.Cleanup(func() { must(t, s.Close()) })
 	return Account{Name: s.Account(), Key: s.Key(), Kind: Embedded,
 		TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL}

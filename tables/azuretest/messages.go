@@ -14,16 +14,14 @@ import (
 
 func put(t *testing.T, q *azqueue.QueueClient, text string, o *azqueue.EnqueueMessageOptions) *azqueue.EnqueuedMessage {
 	t.Helper()
-	resp, err := q.EnqueueMessage(t.Context(), text, o)
-	must(t, err)
+	resp := value(q.EnqueueMessage(t.Context(), text, o))(t)
 	return resp.Messages[0]
 }
 
-// get takes one message for so many seconds; nil when none is visible.
+// get gets one message for a number of seconds, or nil if none is visible.
 func get(t *testing.T, q *azqueue.QueueClient, seconds int32) *azqueue.DequeuedMessage {
 	t.Helper()
-	resp, err := q.DequeueMessage(t.Context(), &azqueue.DequeueMessageOptions{VisibilityTimeout: &seconds})
-	must(t, err)
+	resp := value(q.DequeueMessage(t.Context(), &azqueue.DequeueMessageOptions{VisibilityTimeout: &seconds}))(t)
 	if len(resp.Messages) == 0 {
 		return nil
 	}
@@ -43,8 +41,8 @@ func getSoon(t *testing.T, q *azqueue.QueueClient, seconds int32) *azqueue.Deque
 	return nil
 }
 
-// A put answers id and receipt, by which the message can be taken back unseen.
-func (queues) PutTellsHowToUndoIt(t *testing.T, a Account) {
+// A put returns an ID and a receipt, with which the message can be deleted.
+func (queues) PutCanBeUndone(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	m := put(t, q, "x", nil)
 	expect(t, a, "life", m.ExpirationTime.Sub(*m.InsertionTime), 7*24*time.Hour)
@@ -52,7 +50,7 @@ func (queues) PutTellsHowToUndoIt(t *testing.T, a Account) {
 	expect(t, a, "nothing left", get(t, q, 1) == nil, true)
 }
 
-// A time to live of -1 is forever, written as the end of the year 9999.
+// A time to live of -1 means forever, which is reported as the end of the year 9999.
 func (queues) MessagesNeedNotExpire(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	m := put(t, q, "x", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](-1)})
@@ -62,7 +60,7 @@ func (queues) MessagesNeedNotExpire(t *testing.T, a Account) {
 	expect(t, a, "year of expiry", got.ExpirationTime.Year(), 9999)
 }
 
-// A message that was not taken in its time is gone.
+// A message that is not deleted in its time to live expires.
 func (queues) MessageExpires(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "short", &azqueue.EnqueueMessageOptions{TimeToLive: to.Ptr[int32](1)})
@@ -72,7 +70,7 @@ func (queues) MessageExpires(t *testing.T, a Account) {
 	expect(t, a, "no other", get(t, q, 60) == nil, true)
 }
 
-// A message put with a delay is not seen before.
+// A message that is put with a delay is invisible until then.
 func (queues) DelayedMessageComesLater(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "x", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](2)})
@@ -115,28 +113,25 @@ func (queues) EveryMessageIsDeliveredOnce(t *testing.T, a Account) {
 	expect(t, a, "different ones", len(slices.Compact(got)), 40)
 }
 
-// One get or peek takes 1 to 32 messages, one by default.
-func (queues) GetTakesUpTo32(t *testing.T, a Account) {
+// One get or peek returns 1 to 32 messages, one by default.
+func (queues) GetReturnsUpTo32(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for range 3 {
 		put(t, q, "x", nil)
 	}
-	resp, err := q.DequeueMessages(t.Context(), nil)
-	must(t, err)
+	resp := value(q.DequeueMessages(t.Context(), nil))(t)
 	expect(t, a, "by default", len(resp.Messages), 1)
-	for n, onAzurite := range map[int32]string{33: "400 OutOfRangeQueryParameterValue", 0: "400", -1: "400"} {
-		codeless := differs(Azurite, onAzurite, "gives no code where there is less than one")
-		expect(t, a, fmt.Sprint("get ", n),
-			outcome(q.DequeueMessages(t.Context(),
-				&azqueue.DequeueMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
-		expect(t, a, fmt.Sprint("peek ", n),
-			outcome(q.PeekMessages(t.Context(),
-				&azqueue.PeekMessagesOptions{NumberOfMessages: &n})), "400 OutOfRangeQueryParameterValue", codeless)
+	const refused = "400 OutOfRangeQueryParameterValue"
+	for n, onAzurite := range map[int32]string{33: refused, 0: "400", -1: "400"} {
+		codeless := differs(Azurite, onAzurite, "sends no code for numbers below one")
+		got := outcome(q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n}))
+		expect(t, a, fmt.Sprint("get ", n), got, refused, codeless)
+		got = outcome(q.PeekMessages(t.Context(), &azqueue.PeekMessagesOptions{NumberOfMessages: &n}))
+		expect(t, a, fmt.Sprint("peek ", n), got, refused, codeless)
 	}
 	for _, seconds := range []int32{0, 7*24*3600 + 1} {
-		expect(t, a, fmt.Sprint("get for ", seconds, " s"),
-			outcome(q.DequeueMessages(t.Context(),
-				&azqueue.DequeueMessagesOptions{VisibilityTimeout: &seconds})), "400 OutOfRangeQueryParameterValue")
+		got := outcome(q.DequeueMessages(t.Context(), &azqueue.DequeueMessagesOptions{VisibilityTimeout: &seconds}))
+		expect(t, a, fmt.Sprint("get for ", seconds, " s"), got, refused)
 	}
 }
 
@@ -147,17 +142,16 @@ func (queues) PeekChangesNothing(t *testing.T, a Account) {
 	get(t, q, 60)
 	put(t, q, "seen", nil)
 	for range 3 {
-		resp, err := q.PeekMessages(t.Context(), &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](32)})
-		must(t, err)
+		resp := value(q.PeekMessages(t.Context(), &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](32)}))(t)
 		expect(t, a, "messages", len(resp.Messages), 1)
 		expect(t, a, "text", *resp.Messages[0].MessageText, "seen")
-		expect(t, a, "times taken", *resp.Messages[0].DequeueCount, int64(0))
+		expect(t, a, "times delivered", *resp.Messages[0].DequeueCount, int64(0))
 	}
-	expect(t, a, "times taken", *get(t, q, 1).DequeueCount, int64(1))
+	expect(t, a, "times delivered", *get(t, q, 1).DequeueCount, int64(1))
 }
 
-// Text travels as it is, escaped for XML on the way. The Go SDK adds no base64.
-func (queues) TextTravelsUnchanged(t *testing.T, a Account) {
+// Text comes back unchanged, although XML escapes it. The Go SDK adds no base64.
+func (queues) TextIsUnchanged(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for _, text := range []string{"x", `{"kind":"device","n":[1,2]}`, `<a href="x">&amp;'</a>`, "grüße 日本語 😀",
 		" spaces ", "line\nline\ttab", "]]>", "%41+%20"} {
@@ -182,7 +176,7 @@ func (queues) MessageIsAtMost64KiB(t *testing.T, a Account) {
 	expect(t, a, "one more is refused in an update", status(err) == 400 || status(err) == 413, true)
 }
 
-// Clear removes what is held and what is delayed too.
+// Clear deletes held and delayed messages, too.
 func (queues) ClearRemovesAll(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	put(t, q, "held", nil)
@@ -190,8 +184,8 @@ func (queues) ClearRemovesAll(t *testing.T, a Account) {
 	put(t, q, "visible", nil)
 	put(t, q, "delayed", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](1)})
 	must(t, errOf(q.ClearMessages(t.Context(), nil)))
-	expect(t, a, "delete of what was held", outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil)),
-		"404 MessageNotFound")
+	deleted := outcome(q.DeleteMessage(t.Context(), *m.MessageID, *m.PopReceipt, nil))
+	expect(t, a, "delete of the held message", deleted, "404 MessageNotFound")
 	time.Sleep(1500 * time.Millisecond)
 	expect(t, a, "nothing left", get(t, q, 1) == nil, true)
 }

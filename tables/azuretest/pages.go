@@ -16,8 +16,7 @@ func numbered(n int) []string {
 	return s
 }
 
-// A page has at most 1,000 rows. The token that follows it leads to the rest,
-// without one lost or double.
+// A page has at most 1,000 rows. Its token leads to the rest, with no row lost or doubled.
 func (tables) PageIsAtMostAThousandRows(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insertAll(t, c, "p", numbered(1050), nil)
@@ -33,8 +32,8 @@ func (tables) PageIsAtMostAThousandRows(t *testing.T, a Account) {
 	expect(t, a, "page sizes", fmt.Sprint(sizes), "[1000 50]")
 }
 
-// $top bounds a page, not the query. Whether a token follows the last full
-// page is not said: it may, and lead to an empty one.
+// $top limits a page, not the query. The last full page may have a token that leads to an
+// empty page; that is not documented.
 func (tables) TopIsPerPage(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insertAll(t, c, "p", numbered(10), nil)
@@ -46,7 +45,7 @@ func (tables) TopIsPerPage(t *testing.T, a Account) {
 	expect(t, a, "rows", rows, 10)
 }
 
-// A $top above 1,000 is refused rather than cut down.
+// A $top above 1,000 is refused.
 func (tables) TopBeyondAThousandIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	expect(t, a, "1000", outcome(query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1000)})), "ok")
@@ -54,30 +53,27 @@ func (tables) TopBeyondAThousandIsRefused(t *testing.T, a Account) {
 		400, differs(Azurite, 0, "cuts $top down"))
 }
 
-// A token may be kept, and used by another client with the same filter.
-func (tables) TokenGoesOnInAnotherPager(t *testing.T, a Account) {
+// Another client with the same filter can use a token later.
+func (tables) TokenWorksInAnotherPager(t *testing.T, a Account) {
 	name := Name("t")
 	c := a.MakeTable(t, name)
 	insertAll(t, c, "p", numbered(10), nil)
 	o := &aztables.ListEntitiesOptions{Filter: to.Ptr("RowKey ge '0002'"), Top: to.Ptr[int32](3)}
-	page, err := c.NewListEntitiesPager(o).NextPage(t.Context())
-	must(t, err)
+	page := value(c.NewListEntitiesPager(o).NextPage(t.Context()))(t)
 	o.NextPartitionKey, o.NextRowKey = page.NextPartitionKey, page.NextRowKey
 
-	rows, err := query(t, a.Tables(t).NewClient(name), o)
-	must(t, err)
+	rows := value(query(t, a.Tables(t).NewClient(name), o))(t)
 	expect(t, a, "rows left", len(rows), 5)
 	expect(t, a, "first", rows[0].RowKey, "0005")
 }
 
-// A token leads on into the next partition.
+// A token leads into the next partition.
 func (tables) TokenCrossesPartitions(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	for _, pk := range []string{"a", "b", "c"} {
 		insertAll(t, c, pk, numbered(2), nil)
 	}
-	rows, err := query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1)})
-	must(t, err)
+	rows := value(query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](1)}))(t)
 	got := ""
 	for _, r := range rows {
 		got += " " + r.PartitionKey + r.RowKey
@@ -85,7 +81,7 @@ func (tables) TokenCrossesPartitions(t *testing.T, a Account) {
 	expect(t, a, "rows", got, " a0000 a0001 b0000 b0001 c0000 c0001")
 }
 
-// A token is a place between rows: it holds when the row it names is gone.
+// A token is a position between rows: it stays valid when its row is deleted.
 func (tables) TokenOutlivesItsRow(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insertAll(t, c, "p", numbered(6), nil)
@@ -95,9 +91,7 @@ func (tables) TokenOutlivesItsRow(t *testing.T, a Account) {
 		must(t, errOf(c.DeleteEntity(t.Context(), "p", rk, nil)))
 	}
 	got := ""
-	for p.More() {
-		page, err := p.NextPage(t.Context())
-		must(t, err)
+	for page := range pagesOf(t, p) {
 		for _, b := range page.Entities {
 			got += " " + decoded(t, b).RowKey
 		}
@@ -105,8 +99,7 @@ func (tables) TokenOutlivesItsRow(t *testing.T, a Account) {
 	expect(t, a, "rows after the deletion", got, " 0003 0004 0005")
 }
 
-// Large rows come in pages of at most 4 MiB, so a reader's memory is bounded
-// whatever the rows.
+// A page has at most 4 MiB, which bounds the memory of readers.
 func (tables) PageIsBoundedInBytes(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	large := props{}
@@ -123,5 +116,5 @@ func (tables) PageIsBoundedInBytes(t *testing.T, a Account) {
 		rows += len(page.Entities)
 	}
 	expect(t, a, "rows", rows, n)
-	expect(t, a, "in more than one page", pages > 1, true, differs(Azurite, false, "bounds a page in rows only"))
+	expect(t, a, "in more than one page", pages > 1, true, differs(Azurite, false, "limits only the rows of a page"))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// policyOf is a stored access policy, in force for a century.
+// policyOf returns a stored access policy that is in force for a century.
 func policyOf(id, permission string) *aztables.SignedIdentifier {
 	return &aztables.SignedIdentifier{ID: &id, AccessPolicy: &aztables.AccessPolicy{
 		Permission: &permission,
@@ -24,20 +24,23 @@ func policyOf(id, permission string) *aztables.SignedIdentifier {
 
 func setPolicies(t *testing.T, c *aztables.Client, all ...*aztables.SignedIdentifier) {
 	t.Helper()
-	must(t, errOf(c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: all})))
+	must(t, trySetPolicies(t, c, all...))
 }
 
-// policyList is a table's policies as text, in the order of their ids.
+func trySetPolicies(t *testing.T, c *aztables.Client, all ...*aztables.SignedIdentifier) error {
+	return errOf(c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: all}))
+}
+
+// policyList returns a table's policies as text, in the order of their IDs.
 func policyList(t *testing.T, c *aztables.Client) string {
 	t.Helper()
-	resp, err := c.GetAccessPolicy(t.Context(), nil)
-	must(t, err)
+	resp := value(c.GetAccessPolicy(t.Context(), nil))(t)
 	var all []string
 	for _, p := range resp.SignedIdentifiers {
 		s := *p.ID
 		if p.AccessPolicy != nil {
-			s = fmt.Sprintf("%s %s %s %s", s, value(p.AccessPolicy.Permission), when(p.AccessPolicy.Start),
-				when(p.AccessPolicy.Expiry))
+			q := p.AccessPolicy
+			s = fmt.Sprintf("%s %s %s %s", s, text(q.Permission), when(q.Start), when(q.Expiry))
 		}
 		all = append(all, s)
 	}
@@ -45,7 +48,7 @@ func policyList(t *testing.T, c *aztables.Client) string {
 	return strings.Join(all, "; ")
 }
 
-func value(s *string) string {
+func text(s *string) string {
 	if s == nil {
 		return "-"
 	}
@@ -59,8 +62,8 @@ func when(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Five policies come back as they were set; a new table has none.
-func (tables) PoliciesRoundTrip(t *testing.T, a Account) {
+// A new table has no policies. Five policies are read as they were set.
+func (tables) PoliciesAreReadAsSet(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	expect(t, a, "of a new table", policyList(t, c), "")
 	var all []*aztables.SignedIdentifier
@@ -74,7 +77,7 @@ func (tables) PoliciesRoundTrip(t *testing.T, a Account) {
 	expect(t, a, "policies", policyList(t, c), strings.Join(want, "; "))
 }
 
-// Setting policies replaces all of them; there is no adding of one.
+// Setting policies replaces all of them.
 func (tables) SettingPoliciesReplacesAll(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	setPolicies(t, c, policyOf("a", "r"), policyOf("b", "r"))
@@ -84,8 +87,8 @@ func (tables) SettingPoliciesReplacesAll(t *testing.T, a Account) {
 	expect(t, a, "after setting none", policyList(t, c), "")
 }
 
-// A sixth policy is refused, and the five stay. (The SDK puts an error of its
-// own in place of the service's.)
+// A sixth policy is refused, and the five stay. (The SDK returns an error of its own
+// instead of the service's.)
 func (tables) SixthPolicyIsRefused(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	var all []*aztables.SignedIdentifier
@@ -102,29 +105,25 @@ func (tables) SixthPolicyIsRefused(t *testing.T, a Account) {
 	expect(t, a, "policies", policyList(t, c), before)
 }
 
-// Every part of a policy may be left to the token: here start and expiry.
+// The token can have every part of a policy: here start and expiry.
 func (tables) PolicyNeedsNoStart(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	_, err := c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{
-		{ID: to.Ptr("only"), AccessPolicy: &aztables.AccessPolicy{Permission: to.Ptr("a")}}}})
-	expect(t, a, "set", status(err), 0, differs(Azurite, 400, "wants a start in every policy"))
+	only := &aztables.SignedIdentifier{ID: to.Ptr("only"), AccessPolicy: &aztables.AccessPolicy{Permission: to.Ptr("a")}}
+	expect(t, a, "set", status(trySetPolicies(t, c, only)), 0, differs(Azurite, 400, "wants a start in every policy"))
 	expect(t, a, "policies", policyList(t, c), "only a - -", differs(Azurite, "", "wants a start in every policy"))
 }
 
-// A policy's id is at most 64 characters.
+// A policy's ID has at most 64 characters.
 func (tables) PolicyIDIsAtMost64Characters(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	setPolicies(t, c, policyOf(strings.Repeat("i", 64), "r"))
-	_, err := c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{
-		policyOf(strings.Repeat("i", 65), "r")}})
-	expect(t, a, "65 characters", status(err), 400, differs(Azurite, 0, "takes ids of any length"))
+	expect(t, a, "65 characters", status(trySetPolicies(t, c, policyOf(strings.Repeat("i", 65), "r"))), 400,
+		differs(Azurite, 0, "takes ids of any length"))
 }
 
 // Policies of a missing table are 404.
 func (tables) PoliciesOfMissingTable(t *testing.T, a Account) {
 	c := a.Tables(t).NewClient(Name("t"))
 	expect(t, a, "get", refusal(c.GetAccessPolicy(t.Context(), nil)), 404)
-	_, err := c.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{
-		policyOf("p", "r")}})
-	expect(t, a, "set", status(err), 404)
+	expect(t, a, "set", status(trySetPolicies(t, c, policyOf("p", "r"))), 404)
 }

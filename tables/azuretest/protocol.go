@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// asked asks each service for something that is there and something that is
-// not, and gives the answers.
+// asked asks each service for something that exists and for something that is missing,
+// and returns the answers.
 func asked(t *testing.T, a Account, header ...string) map[string]*http.Response {
 	t.Helper()
 	table, queue, container := a.NewTable(t), a.NewQueue(t), a.NewContainer(t)
@@ -36,41 +36,38 @@ func asked(t *testing.T, a Account, header ...string) map[string]*http.Response 
 	return answers
 }
 
-// Every answer of every service, also a refusal, has the storage service's time
-// in its Date header, to the second: Furrow's horizon comes from there.
+// Every answer of every service, even a refusal, has the service's time in its Date
+// header, to the second. Furrow's horizon is based on it.
 func (protocol) AnswersHaveTheServersTime(t *testing.T, a Account) {
 	for what, r := range asked(t, a) {
-		date, err := http.ParseTime(r.Header.Get("Date"))
-		must(t, err)
+		date := value(http.ParseTime(r.Header.Get("Date")))(t)
 		expect(t, a, what+": close to now", time.Since(date).Abs() < 5*time.Minute, true)
 	}
 }
 
-// Every answer has an id of its own for support, the version it follows, and
-// the caller's id repeated.
+// Every answer has a unique ID for support, a version, and the caller's ID.
 func (protocol) AnswersHaveARequestID(t *testing.T, a Account) {
 	seen := map[string]bool{"": true}
 	for what, r := range asked(t, a, "x-ms-client-request-id", "mine-1") {
 		id := r.Header.Get("x-ms-request-id")
-		expect(t, a, what+": id seen before", seen[id], false)
+		expect(t, a, what+": ID seen before", seen[id], false)
 		seen[id] = true
 		var known []difference[bool]
 		if strings.HasSuffix(what, "container") {
-			known = append(known, differs(Azurite, false, "names no version on a HEAD of a container"))
+			known = append(known, differs(Azurite, false, "sends no version for a HEAD of a container"))
 		}
 		expect(t, a, what+": has a version", r.Header.Get("x-ms-version") != "", true, known...)
 		echoed := r.Header.Get("x-ms-client-request-id")
-		if r.StatusCode < 400 {
-			expect(t, a, what+": client's id", echoed, "mine-1")
-		} else {
-			expect(t, a, what+": client's id", echoed, "mine-1",
-				differs(Azurite, "", "keeps the client's id out of errors"))
+		var omitted []difference[string]
+		if r.StatusCode >= 400 {
+			omitted = append(omitted, differs(Azurite, "", "omits the client's ID from errors"))
 		}
+		expect(t, a, what+": client's ID", echoed, "mine-1", omitted...)
 	}
 }
 
-// An error's body is JSON with odata.error, code and message within, and the
-// message ends in request id and time; from it the SDK has its ErrorCode.
+// An error's body is JSON with odata.error, code and message. The message ends with the
+// request ID and the time. The SDK reads its ErrorCode from the body.
 func (tables) ErrorsAreInAzuresFormat(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	var r *http.Response
@@ -84,8 +81,8 @@ func (tables) ErrorsAreInAzuresFormat(t *testing.T, a Account) {
 	expect(t, a, "content type "+contentType, strings.HasPrefix(contentType, "application/json"), true)
 }
 
-// An operation that the service does not know is refused, not passed over.
-func (tables) UnknownOperationsAreNoSuccess(t *testing.T, a Account) {
+// An unknown operation is refused.
+func (tables) UnknownOperationIsRefused(t *testing.T, a Account) {
 	name := Name("t")
 	a.MakeTable(t, name)
 	for _, method := range []string{"PATCH", "OPTIONS", "TRACE"} {

@@ -15,9 +15,8 @@ import (
 func (queues) QueueMayBeCreatedAgain(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	expect(t, a, "again", outcome(q.Create(t.Context(), nil)), "ok")
-	expect(t, a, "with other metadata",
-		outcome(q.Create(t.Context(),
-			&azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}})), "409 QueueAlreadyExists")
+	o := &azqueue.CreateOptions{Metadata: map[string]*string{"other": to.Ptr("x")}}
+	expect(t, a, "with other metadata", outcome(q.Create(t.Context(), o)), "409 QueueAlreadyExists")
 }
 
 // Operations on a missing queue answer QueueNotFound.
@@ -29,10 +28,9 @@ func (queues) MissingQueueSaysSo(t *testing.T, a Account) {
 	expect(t, a, "delete", outcome(q.Delete(t.Context(), nil)), "404 QueueNotFound")
 }
 
-// Names are 3 to 63 small letters, digits and single dashes.
+// Names have 3 to 63 lower-case letters, digits and single dashes.
 func (queues) BadQueueNamesAreRefused(t *testing.T, a Account) {
-	for _, name := range []string{"ab", "Upper", "with_line", "-dash", "dash-", "two--dashes",
-		strings.Repeat("q", 64)} {
+	for _, name := range []string{"ab", "Upper", "with_line", "-dash", "dash-", "two--dashes", strings.Repeat("q", 64)} {
 		expect(t, a, "create "+name, refusal(a.Queues(t).CreateQueue(t.Context(), name, nil)), 400)
 	}
 }
@@ -40,18 +38,14 @@ func (queues) BadQueueNamesAreRefused(t *testing.T, a Account) {
 // Metadata is replaced as a whole. Names are HTTP header names, so they have no case.
 func (queues) QueueKeepsMetadata(t *testing.T, a Account) {
 	q := a.NewQueue(t)
-	_, err := q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: map[string]*string{"one": to.Ptr("1"),
-		"two": to.Ptr("2")}})
-	must(t, err)
-	_, err = q.SetMetadata(t.Context(),
-		&azqueue.SetMetadataOptions{Metadata: map[string]*string{"two": to.Ptr("zwei")}})
-	must(t, err)
-	p, err := q.GetProperties(t.Context(), nil)
-	must(t, err)
+	for _, m := range []map[string]*string{{"one": to.Ptr("1"), "two": to.Ptr("2")}, {"two": to.Ptr("zwei")}} {
+		must(t, errOf(q.SetMetadata(t.Context(), &azqueue.SetMetadataOptions{Metadata: m})))
+	}
+	p := value(q.GetProperties(t.Context(), nil))(t)
 	expect(t, a, "metadata", lowered(p.Metadata), "two=zwei")
 }
 
-// lowered is metadata as text, its names in small letters and in order.
+// lowered returns metadata as text, sorted, with its names in lower case.
 func lowered(m map[string]*string) string {
 	var s []string
 	for k, v := range m {
@@ -63,7 +57,7 @@ func lowered(m map[string]*string) string {
 
 // The approximate count includes leased and delayed messages.
 // (On Azure it may lag.)
-func (queues) CountIncludesWhatIsInFlight(t *testing.T, a Account) {
+func (queues) CountIncludesInvisibleMessages(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for range 3 {
 		put(t, q, "x", nil)
@@ -71,8 +65,7 @@ func (queues) CountIncludesWhatIsInFlight(t *testing.T, a Account) {
 	put(t, q, "later", &azqueue.EnqueueMessageOptions{VisibilityTimeout: to.Ptr[int32](600)})
 	m := get(t, q, 60)
 	count := func() int {
-		p, err := q.GetProperties(t.Context(), nil)
-		must(t, err)
+		p := value(q.GetProperties(t.Context(), nil))(t)
 		return int(*p.ApproximateMessagesCount)
 	}
 	expect(t, a, "count", count(), 4)
@@ -80,7 +73,7 @@ func (queues) CountIncludesWhatIsInFlight(t *testing.T, a Account) {
 	expect(t, a, "count after a delete", count(), 3)
 }
 
-// Queues are listed by name, with a prefix, page by page, with metadata where asked.
+// Queues are listed by name, with a prefix, page by page, and with metadata if asked for.
 func (queues) QueuesAreListedByName(t *testing.T, a Account) {
 	prefix := Name("list")
 	for _, end := range []string{"-b", "-a", "-c"} {
@@ -92,8 +85,7 @@ func (queues) QueuesAreListedByName(t *testing.T, a Account) {
 	pages := 0
 	for p := a.Queues(t).NewListQueuesPager(&azqueue.ListQueuesOptions{Prefix: &prefix, MaxResults: to.Ptr[int32](2),
 		Include: azqueue.ListQueuesInclude{Metadata: true}}); p.More(); pages++ {
-		page, err := p.NextPage(t.Context())
-		must(t, err)
+		page := value(p.NextPage(t.Context()))(t)
 		for _, q := range page.Queues {
 			got = append(got, strings.TrimPrefix(*q.Name, prefix)+" "+lowered(q.Metadata))
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// A sample is a row of the tables that random filters are tried on.
+// A sample is a row of the table that random filters are tested on.
 type sample struct {
 	pk, rk string
 	n      int32
@@ -23,7 +23,7 @@ func samples(r *rand.Rand, n int) (all []sample) {
 	return all
 }
 
-// A condition is a filter as text, and what it means.
+// A condition is a filter as text, and its meaning.
 type condition struct {
 	text  string
 	holds func(sample) bool
@@ -51,8 +51,8 @@ func randomComparison(r *rand.Rand) condition {
 	operators := []string{"eq", "ne", "lt", "le", "gt", "ge"}
 	op := operators[r.IntN(len(operators))]
 	fits := func(order int) bool {
-		return map[string]bool{"eq": order == 0, "ne": order != 0, "lt": order < 0, "le": order <= 0, "gt": order > 0,
-			"ge": order >= 0}[op]
+		return map[string]bool{"eq": order == 0, "ne": order != 0, "lt": order < 0, "le": order <= 0,
+			"gt": order > 0, "ge": order >= 0}[op]
 	}
 	switch r.IntN(3) {
 	case 0:
@@ -83,7 +83,7 @@ func meant(all []sample, c condition) string {
 	return strings.Join(s, " ")
 }
 
-// sampled is a table of random samples.
+// sampled creates a table with random samples.
 func sampled(t *testing.T, a Account, n int) (*aztables.Client, *rand.Rand, []sample) {
 	t.Helper()
 	seed := rand.Uint64()
@@ -97,9 +97,8 @@ func sampled(t *testing.T, a Account, n int) (*aztables.Client, *rand.Rand, []sa
 	return c, r, all
 }
 
-// However comparisons of keys and properties are put together, a filter finds
-// the rows that it describes, in their order.
-func (tables) FiltersMeanWhatTheySay(t *testing.T, a Account) {
+// Every combination of comparisons finds the rows that it describes, in order.
+func (tables) FiltersFindTheRowsTheyDescribe(t *testing.T, a Account) {
 	c, r, all := sampled(t, a, 32)
 	for range 150 {
 		f := randomCondition(r, 3)
@@ -107,8 +106,8 @@ func (tables) FiltersMeanWhatTheySay(t *testing.T, a Account) {
 	}
 }
 
-// However small the pages, they add up to all rows of a filter, each once. A
-// page may have fewer rows than asked, or none.
+// The pages of a filter have each of its rows once, whatever their size. A page may have
+// fewer rows than requested, or none.
 func (tables) PagesOfAFilterLoseNothing(t *testing.T, a Account) {
 	c, r, all := sampled(t, a, 32)
 	for range 40 {

@@ -17,8 +17,7 @@ import (
 // props are the properties of an entity, in the types of aztables.
 type props map[string]any
 
-// row is the JSON of an entity. aztables.EDMEntity is not used because it doubles the
-// quotes in keys.
+// row returns the JSON of an entity. aztables.EDMEntity would double the quotes in keys.
 func row(t *testing.T, pk, rk string, p props) []byte {
 	t.Helper()
 	m := map[string]any{"PartitionKey": pk, "RowKey": rk}
@@ -35,16 +34,14 @@ func row(t *testing.T, pk, rk string, p props) []byte {
 			m[k+"@odata.type"] = "Edm.Int64"
 		}
 	}
-	b, err := json.Marshal(m)
-	must(t, err)
+	b := value(json.Marshal(m))(t)
 	return b
 }
 
 // insert adds a row and returns its ETag.
 func insert(t *testing.T, c *aztables.Client, pk, rk string, p props) azcore.ETag {
 	t.Helper()
-	resp, err := c.AddEntity(t.Context(), row(t, pk, rk, p), nil)
-	must(t, err)
+	resp := value(c.AddEntity(t.Context(), row(t, pk, rk, p), nil))(t)
 	return resp.ETag
 }
 
@@ -65,8 +62,7 @@ func insertAll(t *testing.T, c *aztables.Client, pk string, rks []string, p prop
 // stored reads the properties and the ETag of a row.
 func stored(t *testing.T, c *aztables.Client, pk, rk string) (props, azcore.ETag) {
 	t.Helper()
-	resp, err := c.GetEntity(t.Context(), pk, rk, nil)
-	must(t, err)
+	resp := value(c.GetEntity(t.Context(), pk, rk, nil))(t)
 	return decoded(t, resp.Value).Properties, resp.ETag
 }
 
@@ -111,10 +107,10 @@ func keys(t *testing.T, c *aztables.Client, f string) string {
 	return strings.Join(s, " ")
 }
 
-// quoted is a string literal of a filter.
+// quoted returns a string literal of a filter.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// captured is t's context, with which an SDK call stores its response in r.
+// captured returns t's context, with which an SDK call stores its response in r.
 func captured(t *testing.T, r **http.Response, header ...string) context.Context {
 	h := http.Header{}
 	for i := 0; i < len(header); i += 2 {
@@ -125,7 +121,6 @@ func captured(t *testing.T, r **http.Response, header ...string) context.Context
 
 func body(t *testing.T, r *http.Response) string {
 	t.Helper()
-	b, err := runtime.Payload(r)
-	must(t, err)
+	b := value(runtime.Payload(r))(t)
 	return string(b)
 }

@@ -1,14 +1,17 @@
 package azuretest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
+
+	storage "furrow/tables"
 )
 
-// FromEnv returns the account that the environment names: FURROW_TEST_STORAGE is its
-// connection string, FURROW_TEST_STORAGE_KIND is azurite or azure. If neither is set
-// it returns Local.
+// FromEnv returns the account with the connection string FURROW_TEST_STORAGE and the
+// kind FURROW_TEST_STORAGE_KIND, which is azurite or azure. If neither is set it returns
+// Local.
 func FromEnv(t testing.TB) Account {
 	t.Helper()
 	a, ok, err := fromEnv(os.Getenv)
@@ -29,9 +32,13 @@ func fromEnv(getenv func(string) string) (a Account, ok bool, err error) {
 	if kind != Azurite && kind != Azure {
 		return Account{}, false, fmt.Errorf("FURROW_TEST_STORAGE_KIND is %q: set it to azurite or azure", kind)
 	}
-	if a, err = ParseConnectionString(conn); err != nil {
+	parsed, err := storage.ParseAccount(conn)
+	if err == nil && parsed.Key == "" {
+		err = errors.New("it has no AccountKey")
+	}
+	if err != nil {
 		return Account{}, false, fmt.Errorf("FURROW_TEST_STORAGE: %w", err)
 	}
-	a.Kind = kind
-	return a, true, nil
+	return Account{Name: parsed.Name, Key: parsed.Key, Kind: kind,
+		TableURL: parsed.Table, QueueURL: parsed.Queue, BlobURL: parsed.Blob}, true, nil
 }

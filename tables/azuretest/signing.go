@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,31 +24,28 @@ func (tables) WrongKeyIsRefused(t *testing.T, a Account) {
 	unauthenticated(t, a, "insert", err)
 }
 
-// A request's date may be off by at most 15 minutes, so a captured request cannot be
+// A request's date may be off by at most 15 minutes, so that a captured request cannot be
 // sent again the next day.
 func (tables) ClocksMayDifferALittle(t *testing.T, a Account) {
 	name := Name("t")
 	insert(t, a.MakeTable(t, name), "p", "r", nil)
-	for off, want := range map[time.Duration]int{-13 * time.Minute: 200, 13 * time.Minute: 200, -20 * time.Minute: 403,
-		20 * time.Minute: 403} {
-		r := send(t, a, signed(t, a, name+"(PartitionKey='p',RowKey='r')", time.Now().Add(off)))
-		expect(t, a, "clock off by "+off.String(), r.StatusCode, want, differs(Azurite, 200, "takes any date"))
+	for minutes, want := range map[int]int{-13: 200, 13: 200, -20: 403, 20: 403} {
+		at := time.Now().Add(time.Duration(minutes) * time.Minute)
+		r := send(t, a, signed(t, a, name+"(PartitionKey='p',RowKey='r')", at))
+		expect(t, a, fmt.Sprint("minutes off: ", minutes), r.StatusCode, want, differs(Azurite, 200, "accepts any date"))
 	}
 }
 
-// signed is a GET signed with the SharedKey scheme, which the Go SDK never uses
-// for tables (it uses SharedKeyLite) but other clients do. Its string to sign
-// has the method, Content-MD5, Content-Type, the date and the resource.
+// signed returns a GET that is signed with SharedKey, which other clients use for tables;
+// the Go SDK uses SharedKeyLite. The string to sign has the method, Content-MD5,
+// Content-Type, the date and the resource.
 // https://learn.microsoft.com/rest/api/storageservices/authorize-with-shared-key
 func signed(t *testing.T, a Account, resource string, at time.Time) *http.Request {
 	t.Helper()
-	u, err := url.Parse(a.TableURL + "/" + resource)
-	must(t, err)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil)
-	must(t, err)
+	u := value(url.Parse(a.TableURL + "/" + resource))(t)
+	req := value(http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil))(t)
 	date := at.UTC().Format(http.TimeFormat)
-	key, err := base64.StdEncoding.DecodeString(a.Key)
-	must(t, err)
+	key := value(base64.StdEncoding.DecodeString(a.Key))(t)
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(strings.Join([]string{http.MethodGet, "", "", date, "/" + a.Name + u.EscapedPath()}, "\n")))
 	req.Header.Set("x-ms-date", date)
@@ -63,13 +61,12 @@ func send(t *testing.T, a Account, req *http.Request) *http.Response {
 	if a.Transport != nil {
 		do = a.Transport.Do
 	}
-	r, err := do(req)
-	must(t, err)
+	r := value(do(req))(t)
 	t.Cleanup(func() { r.Body.Close() })
 	return r
 }
 
-// SharedKey signs for tables as well as SharedKeyLite does.
+// Tables accept SharedKey as well as SharedKeyLite.
 func (tables) SharedKeySigns(t *testing.T, a Account) {
 	name := Name("t")
 	c := a.MakeTable(t, name)
@@ -82,8 +79,8 @@ func (tables) SharedKeySigns(t *testing.T, a Account) {
 	expect(t, a, "one scheme's signature under the other's name", send(t, a, req).StatusCode, 403)
 }
 
-// A request without a signature gets nothing. (Which 4xx it gets depends on the
-// version and the resource.)
+// A request without a signature is refused. (The status depends on the version and the
+// resource.)
 func (tables) UnsignedIsRefused(t *testing.T, a Account) {
 	name := Name("t")
 	a.MakeTable(t, name)

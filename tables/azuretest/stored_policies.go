@@ -8,9 +8,9 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// policied is a table with one policy, "cohort", and a client whose token names it.
-func policied(t *testing.T, a Account, p *aztables.AccessPolicy, v aztables.SASSignatureValues) (owner,
-	c *aztables.Client) {
+// policied creates a table with the policy "cohort". c has a token that names it.
+func policied(t *testing.T, a Account, p *aztables.AccessPolicy,
+	v aztables.SASSignatureValues) (owner, c *aztables.Client) {
 	t.Helper()
 	v.TableName, v.Identifier = Name("t"), "cohort"
 	owner = a.MakeTable(t, v.TableName)
@@ -22,10 +22,7 @@ func policied(t *testing.T, a Account, p *aztables.AccessPolicy, v aztables.SASS
 	return owner, c
 }
 
-func inForce(permission string) *aztables.AccessPolicy {
-	p := policyOf("", permission).AccessPolicy
-	return p
-}
+func inForce(permission string) *aztables.AccessPolicy { return policyOf("", permission).AccessPolicy }
 
 func addOne(t *testing.T, c *aztables.Client) error {
 	return errOf(c.AddEntity(t.Context(), row(t, "p", Name("r"), nil), nil))
@@ -43,8 +40,8 @@ func eventually(t *testing.T, what string, is func() bool) {
 	t.Errorf("%s: not within a minute", what)
 }
 
-// endsAccess expects that c is refused once a change of policies is in force:
-// at once, but on Azure within 30 s.
+// endsAccess expects that c is refused when a change of policies is in force: at once,
+// but on Azure within 30 s.
 func endsAccess(t *testing.T, a Account, what string, c *aztables.Client) {
 	t.Helper()
 	if a.Kind == Azure {
@@ -54,25 +51,25 @@ func endsAccess(t *testing.T, a Account, what string, c *aztables.Client) {
 }
 
 // A token with only a policy's ID permits what the policy permits.
-func (tables) PolicyGrantsWhatItHolds(t *testing.T, a Account) {
+func (tables) PolicyGrantsItsPermissions(t *testing.T, a Account) {
 	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	expect(t, a, "add", answer(addOne(t, c)), "ok")
 	expect(t, a, "delete", outcome(c.DeleteEntity(t.Context(), "p", "r", nil)), "403 AuthorizationPermissionMismatch")
 }
 
-// The permission may stand in the policy while expiry and key range stand in
-// the token: so Furrow's tokens are made. A range cannot stand in a policy.
-func (tables) PolicySharesTheTokensParts(t *testing.T, a Account) {
+// The policy can have the permission, and the token the expiry and the key range, as with
+// Furrow's tokens. A policy cannot have a range.
+func (tables) PolicyAndTokenShareTheTerms(t *testing.T, a Account) {
 	if a.Kind == Azurite {
 		t.Skip("Azurite requires a start in every policy; PolicyNeedsNoStart asserts it")
 	}
 	_, c := policied(t, a, &aztables.AccessPolicy{Permission: to.Ptr("a")}, aztables.SASSignatureValues{
-		ExpiryTime: time.Now().UTC().Add(time.Hour), StartPartitionKey: "p", EndPartitionKey: "p"})
+		ExpiryTime: inAnHour(), StartPartitionKey: "p", EndPartitionKey: "p"})
 	expect(t, a, "add", answer(addOne(t, c)), "ok")
 	expect(t, a, "add elsewhere", refusal(c.AddEntity(t.Context(), row(t, "q", "r", nil), nil)), 403)
 }
 
-// A removed policy ends every token that names it.
+// The tokens of a removed policy are refused.
 func (tables) RemovedPolicyEndsItsTokens(t *testing.T, a Account) {
 	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	expect(t, a, "before", answer(addOne(t, c)), "ok")
@@ -80,7 +77,7 @@ func (tables) RemovedPolicyEndsItsTokens(t *testing.T, a Account) {
 	endsAccess(t, a, "after the removal", c)
 }
 
-// So does a new id; the tokens of other policies go on.
+// So are those of a renamed policy. The tokens of other policies stay valid.
 func (tables) RenamedPolicyEndsItsTokens(t *testing.T, a Account) {
 	v := aztables.SASSignatureValues{TableName: Name("t"), Identifier: "stays"}
 	owner := a.MakeTable(t, v.TableName)
@@ -96,7 +93,7 @@ func (tables) RenamedPolicyEndsItsTokens(t *testing.T, a Account) {
 	expect(t, a, "the other's", answer(addOne(t, stays)), "ok")
 }
 
-// So does an expiry in the past.
+// So are those of a policy with an expiry in the past.
 func (tables) ExpiredPolicyEndsItsTokens(t *testing.T, a Account) {
 	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	p := inForce("a")
@@ -105,9 +102,9 @@ func (tables) ExpiredPolicyEndsItsTokens(t *testing.T, a Account) {
 	endsAccess(t, a, "after its expiry", c)
 }
 
-// A policy made again under its old id revives the tokens it had: an id must
+// A policy that is created again with its old ID makes its old tokens valid: an ID must
 // never be used twice.
-func (tables) PolicyComesBackWithItsID(t *testing.T, a Account) {
+func (tables) PolicyWithAnOldIDRevivesItsTokens(t *testing.T, a Account) {
 	owner, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{})
 	setPolicies(t, owner)
 	endsAccess(t, a, "removed", c)
@@ -120,7 +117,6 @@ func (tables) PolicyComesBackWithItsID(t *testing.T, a Account) {
 
 // A token must not repeat a term of its policy, even with the same value.
 func (tables) PolicyAndTokenDoNotOverlap(t *testing.T, a Account) {
-	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{Permissions: "a",
-		ExpiryTime: time.Now().UTC().Add(time.Hour)})
+	_, c := policied(t, a, inForce("a"), aztables.SASSignatureValues{Permissions: "a", ExpiryTime: inAnHour()})
 	expect(t, a, "add", addOne(t, c) == nil, false, differs(Azurite, true, "lets the policy override the token"))
 }

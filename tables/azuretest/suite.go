@@ -96,10 +96,19 @@ func answer(err error) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", re.StatusCode, re.ErrorCode))
 }
 
-// errOf, outcome and refusal are the error of a call, its answer and its status.
+// errOf, outcome and refusal return the error of a call, its answer and its status.
 func errOf[V any](_ V, err error) error    { return err }
 func outcome[V any](_ V, err error) string { return answer(err) }
 func refusal[V any](_ V, err error) int    { return status(err) }
+
+// value returns the result of a call that must succeed, as in value(call())(t).
+func value[V any](v V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		must(t, err)
+		return v
+	}
+}
 
 // status is the HTTP status of a refused SDK call, otherwise 0.
 func status(err error) int {

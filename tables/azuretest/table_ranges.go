@@ -9,21 +9,18 @@ import (
 
 const unenforced = "checks the signature over a key range, and never the range"
 
-// unranged expects an answer for a key outside a token's range. Azurite does not check ranges.
+// unranged expects a status for a key outside a token's range. Azurite does not check ranges.
 func unranged(t *testing.T, a Account, what string, got, azure int) {
 	t.Helper()
 	expect(t, a, what, got, azure, differs(Azurite, 0, unenforced))
 }
 
-// Writes outside a token's range are 403, of every kind, and inside they
-// pass. The range's ends are part of it. (The code that goes with the 403 is
-// not said anywhere, so only the status counts.)
+// All writes outside a token's range are 403, and writes inside succeed. The range
+// includes both ends. (The code of the 403 is not documented.)
 func (tables) RangeHoldsForWrites(t *testing.T, a Account) {
 	ctx := t.Context()
-	for key, inside := range map[[2]string]bool{
-		{"b", "2"}: true, {"b", "1"}: false, {"b", "9"}: true, {"c", "0"}: true, {"c", "5"}: true, {"c", "6"}: false,
-		{"a", "9"}: false, {"d", "0"}: false,
-	} {
+	for key, inside := range map[[2]string]bool{{"b", "2"}: true, {"b", "1"}: false, {"b", "9"}: true, {"c", "0"}: true,
+		{"c", "5"}: true, {"c", "6"}: false, {"a", "9"}: false, {"d", "0"}: false} {
 		owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "raud",
 			StartPartitionKey: "b", StartRowKey: "2", EndPartitionKey: "c", EndRowKey: "5"})
 		pk, rk := key[0], key[1]
@@ -45,8 +42,8 @@ func (tables) RangeHoldsForWrites(t *testing.T, a Account) {
 	}
 }
 
-// With one partition at both ends and a window of row keys, as a device's token
-// has, nothing but that window of that partition can be written.
+// A device's token has the same partition at both ends, and a range of row keys. Only
+// those rows of that partition can be written.
 func (tables) RangeOfOnePartition(t *testing.T, a Account) {
 	_, c := granted(t, a, aztables.SASSignatureValues{Permissions: "a",
 		StartPartitionKey: "contoso:d1", StartRowKey: "0639", EndPartitionKey: "contoso:d1", EndRowKey: "0640"})
@@ -77,15 +74,14 @@ func (tables) RangeMayBeOpen(t *testing.T, a Account) {
 }
 
 // A query is silently limited to the token's range.
-func (tables) RangeClipsQueries(t *testing.T, a Account) {
+func (tables) RangeLimitsQueries(t *testing.T, a Account) {
 	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r",
 		StartPartitionKey: "b", StartRowKey: "2", EndPartitionKey: "c", EndRowKey: "2"})
 	for _, pk := range []string{"a", "b", "c", "d"} {
 		insertAll(t, owner, pk, []string{"1", "2", "3"}, nil)
 	}
 	for f, want := range map[string][2]string{
-		"RowKey ge ''": {"b/2 b/3 c/1 c/2",
-			"a/1 a/2 a/3 b/1 b/2 b/3 c/1 c/2 c/3 d/1 d/2 d/3 p/r"},
+		"RowKey ge ''":                          {"b/2 b/3 c/1 c/2", "a/1 a/2 a/3 b/1 b/2 b/3 c/1 c/2 c/3 d/1 d/2 d/3 p/r"},
 		"PartitionKey eq 'b'":                   {"b/2 b/3", "b/1 b/2 b/3"},
 		"PartitionKey eq 'c' and RowKey gt '1'": {"c/2", "c/2 c/3"},
 		"PartitionKey eq 'a'":                   {"", "a/1 a/2 a/3"},
@@ -96,8 +92,7 @@ func (tables) RangeClipsQueries(t *testing.T, a Account) {
 
 // For a get, a row outside the range does not exist; the get is not forbidden.
 func (tables) RangeHidesRows(t *testing.T, a Account) {
-	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", StartPartitionKey: "b",
-		EndPartitionKey: "c"})
+	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", StartPartitionKey: "b", EndPartitionKey: "c"})
 	insert(t, owner, "b", "1", nil)
 	expect(t, a, "inside", outcome(c.GetEntity(t.Context(), "b", "1", nil)), "ok")
 	unranged(t, a, "outside", refusal(c.GetEntity(t.Context(), "p", "r", nil)), 404)
@@ -105,8 +100,8 @@ func (tables) RangeHidesRows(t *testing.T, a Account) {
 
 const noTransactions = "refuses every transaction by SAS: its path has no table"
 
-// A transaction may be sent by SAS: its table is known from the token, and each
-// of its operations needs the permission that it would by itself.
+// A SAS can authorize a transaction. The token names the table, and each operation needs
+// the permission that it needs alone.
 func (tables) TokenAllowsTransactions(t *testing.T, a Account) {
 	_, c := granted(t, a, aztables.SASSignatureValues{Permissions: "a"})
 	err := submit(t, c, add(row(t, "p", "1", nil)), add(row(t, "p", "2", nil)))
@@ -116,7 +111,7 @@ func (tables) TokenAllowsTransactions(t *testing.T, a Account) {
 		differs(Azurite, "403 AuthorizationFailure", noTransactions))
 }
 
-// One row outside the range refuses the whole transaction.
+// A transaction with a row outside the range is refused.
 func (tables) RangeHoldsInTransactions(t *testing.T, a Account) {
 	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "a",
 		StartPartitionKey: "d1", StartRowKey: "1", EndPartitionKey: "d1", EndRowKey: "5"})
@@ -132,18 +127,17 @@ func (tables) RangeHoldsInTransactions(t *testing.T, a Account) {
 		differs(Azurite, "", noTransactions))
 }
 
-// Pages of a clipped query add up to the range, whatever lies around it.
-func (tables) RangeClipsPages(t *testing.T, a Account) {
+// The pages of a limited query are the rows of the range.
+func (tables) RangeLimitsPages(t *testing.T, a Account) {
 	if a.Kind == Azurite {
-		t.Skip("Azurite clips nothing; RangeClipsQueries asserts it")
+		t.Skip("Azurite does not limit queries; RangeLimitsQueries asserts it")
 	}
 	owner, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r",
 		StartPartitionKey: "b", StartRowKey: "0003", EndPartitionKey: "c", EndRowKey: "0003"})
 	for _, pk := range []string{"a", "b", "c", "d"} {
 		insertAll(t, owner, pk, numbered(8), nil)
 	}
-	rows, err := query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](2)})
-	must(t, err)
+	rows := value(query(t, c, &aztables.ListEntitiesOptions{Top: to.Ptr[int32](2)}))(t)
 	got := ""
 	for _, r := range rows {
 		got += " " + r.PartitionKey + r.RowKey[3:]

@@ -9,18 +9,16 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// token is a table's service SAS, signed by the SDK, for the hour around now
-// unless v has other times. The SDK signs the key ranges but leaves them out of
-// the token, so they are added here.
+// token returns a service SAS of a table, signed by the SDK. It expires in an hour unless
+// v says otherwise. The SDK signs the key range but leaves it out of the token, so token
+// adds it.
 func token(t *testing.T, a Account, v aztables.SASSignatureValues) string {
 	t.Helper()
 	if v.Identifier == "" && v.ExpiryTime.IsZero() {
 		v.ExpiryTime = time.Now().UTC().Add(time.Hour)
 	}
-	cred, err := aztables.NewSharedKeyCredential(a.Name, a.Key)
-	must(t, err)
-	s, err := v.Sign(cred)
-	must(t, err)
+	cred := value(aztables.NewSharedKeyCredential(a.Name, a.Key))(t)
+	s := value(v.Sign(cred))(t)
 	for _, p := range [][2]string{{"spk", v.StartPartitionKey}, {"srk", v.StartRowKey}, {"epk", v.EndPartitionKey},
 		{"erk", v.EndRowKey}} {
 		if p[1] != "" {
@@ -30,7 +28,7 @@ func token(t *testing.T, a Account, v aztables.SASSignatureValues) string {
 	return s
 }
 
-// bearing is a client that has a token and nothing else.
+// bearing returns a client that has only a token.
 func bearing(t *testing.T, a Account, table, token string) *aztables.Client {
 	t.Helper()
 	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+table+"?"+token,
@@ -39,7 +37,8 @@ func bearing(t *testing.T, a Account, table, token string) *aztables.Client {
 	return c
 }
 
-// granted is a new table with a row p/r in it, and a client that may do to it what v says.
+// granted creates a table with a row p/r. It returns the owner's client and one that has
+// the permissions in v.
 func granted(t *testing.T, a Account, v aztables.SASSignatureValues) (owner, c *aztables.Client) {
 	t.Helper()
 	v.TableName = Name("t")
@@ -48,7 +47,7 @@ func granted(t *testing.T, a Account, v aztables.SASSignatureValues) (owner, c *
 	return owner, bearing(t, a, v.TableName, token(t, a, v))
 }
 
-// try does one operation of each kind on a table, and gives the answers.
+// try does one operation of each kind on a table, and returns the answers.
 func try(t *testing.T, c *aztables.Client) map[string]string {
 	t.Helper()
 	ctx := t.Context()
@@ -68,8 +67,8 @@ func try(t *testing.T, c *aztables.Client) map[string]string {
 	return answers
 }
 
-// Each permission allows its own operations and no other. An upsert is an add
-// and an update, and needs both.
+// Each permission allows its own operations only. An upsert needs the permissions of an
+// add and of an update.
 func (tables) PermissionsAreSeparate(t *testing.T, a Account) {
 	for permissions, allowed := range map[string]string{
 		"r":    "get query",
@@ -101,18 +100,17 @@ func upsertByUpdate(permissions string) []difference[string] {
 	return []difference[string]{differs(Azurite, "ok", "lets an upsert pass on u alone")}
 }
 
-// A token names its table, in lower case whatever the table's own.
-func (tables) TokenHoldsForItsTableOnly(t *testing.T, a Account) {
+// A token is for one table, named in lower case, whatever the case of the table.
+func (tables) TokenIsForOneTable(t *testing.T, a Account) {
 	name, other := Name("Mixed"), Name("other")
 	a.MakeTable(t, name)
 	a.MakeTable(t, other)
 	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a"})
-	expect(t, a, "its table", outcome(bearing(t, a, name, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)), "ok")
-	expect(t, a, "another table", refusal(bearing(t, a, other, s).AddEntity(t.Context(), row(t, "p", "r", nil), nil)),
-		403)
+	expect(t, a, "its table", answer(addOne(t, bearing(t, a, name, s))), "ok")
+	expect(t, a, "another table", status(addOne(t, bearing(t, a, other, s))), 403)
 }
 
-// No service SAS makes, lists or removes tables, nor reads or sets policies.
+// No service SAS permits creating, listing or deleting tables, or reading or setting policies.
 func (tables) TokenCannotManageTables(t *testing.T, a Account) {
 	name := Name("t")
 	owner := a.MakeTable(t, name)
@@ -125,17 +123,14 @@ func (tables) TokenCannotManageTables(t *testing.T, a Account) {
 	expect(t, a, "create", refusal(service.CreateTable(t.Context(), Name("t"), nil)), 403)
 	expect(t, a, "list", refusal(service.NewListTablesPager(nil).NextPage(t.Context())), 403)
 	expect(t, a, "get policies", refusal(c.GetAccessPolicy(t.Context(), nil)), 403)
-	expect(t, a, "set policies",
-		refusal(c.SetAccessPolicy(t.Context(),
-			&aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policyOf("x", "r")}})), 403)
-	expect(t, a, "delete", refusal(c.Delete(t.Context(), nil)),
-		403, differs(Azurite, 0, "lets a token with d delete the table"))
-	_, err = owner.AddEntity(t.Context(), row(t, "p", "r", nil), nil)
-	expect(t, a, "the table is there", err == nil, true, differs(Azurite, false,
-		"lets a token with d delete the table"))
+	o := &aztables.SetAccessPolicyOptions{TableACL: []*aztables.SignedIdentifier{policyOf("x", "r")}}
+	expect(t, a, "set policies", refusal(c.SetAccessPolicy(t.Context(), o)), 403)
+	const deletes = "lets a token with d delete the table"
+	expect(t, a, "delete", refusal(c.Delete(t.Context(), nil)), 403, differs(Azurite, 0, deletes))
+	expect(t, a, "the table exists", addOne(t, owner) == nil, true, differs(Azurite, false, deletes))
 }
 
-// A token holds from its start to its expiry, give or take the clocks.
+// A token is valid from its start to its expiry, up to the difference of the clocks.
 func (tables) TokenHasAStartAndAnExpiry(t *testing.T, a Account) {
 	now := time.Now().UTC()
 	get := func(start, expiry time.Time) error {
@@ -149,28 +144,23 @@ func (tables) TokenHasAStartAndAnExpiry(t *testing.T, a Account) {
 	unauthenticated(t, a, "no longer, without a start", get(time.Time{}, now.Add(-time.Hour)))
 }
 
-// Nothing of a token can be changed: not its rights, its life or its range.
+// No part of a token can be changed: not its permissions, its life or its range.
 func (tables) ChangedTokenIsRefused(t *testing.T, a Account) {
 	name := Name("t")
 	a.MakeTable(t, name)
 	s := token(t, a, aztables.SASSignatureValues{TableName: name, Permissions: "a", StartPartitionKey: "p",
 		EndPartitionKey: "p"})
-	q, err := url.ParseQuery(s)
-	must(t, err)
+	q := value(url.ParseQuery(s))(t)
 	for field, v := range map[string]string{"sp": "raud", "se": "2999-01-01T00:00:00Z", "spk": "a", "epk": "z",
 		"sig": "AAAA" + q.Get("sig")[4:], "sv": "2020-02-10"} {
-		changed, err := url.ParseQuery(s)
-		must(t, err)
+		changed := value(url.ParseQuery(s))(t)
 		changed.Set(field, v)
-		_, err = bearing(t, a, name, changed.Encode()).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
-		unauthenticated(t, a, "with another "+field, err)
+		unauthenticated(t, a, "with another "+field, addOne(t, bearing(t, a, name, changed.Encode())))
 	}
-	without := strings.Replace(s, "&epk=p", "", 1)
-	_, err = bearing(t, a, name, without).AddEntity(t.Context(), row(t, "p", "r", nil), nil)
-	unauthenticated(t, a, "without epk", err)
+	unauthenticated(t, a, "without epk", addOne(t, bearing(t, a, name, strings.Replace(s, "&epk=p", "", 1))))
 }
 
-// A token that demands https is refused on http.
+// A token for https only is refused on http.
 func (tables) TokenMayDemandHTTPS(t *testing.T, a Account) {
 	_, c := granted(t, a, aztables.SASSignatureValues{Permissions: "r", Protocol: aztables.SASProtocolHTTPS})
 	_, err := c.GetEntity(t.Context(), "p", "r", nil)

@@ -29,11 +29,11 @@ func submit(t *testing.T, c *aztables.Client, actions ...aztables.TransactionAct
 	return errOf(c.SubmitTransaction(t.Context(), actions, nil))
 }
 
-// A failed transaction answers 202 to its request; what failed stands in the
-// multipart body, which the SDK hands over unread in RawResponse.
+// A failed transaction is answered with 202. The error is in the multipart body, which
+// the SDK returns unread in RawResponse.
 type failed struct {
 	answer string // as answer gives it
-	index  int    // of the operation that failed; -1 when not said
+	index  int    // of the operation that failed; -1 if unknown
 }
 
 func transactionFailure(re *azcore.ResponseError) failed {
@@ -65,8 +65,8 @@ func transactionFailure(re *azcore.ResponseError) failed {
 
 func failedAt(t *testing.T, err error) int {
 	t.Helper()
-	var re *azcore.ResponseError
-	if re, _ = err.(*azcore.ResponseError); re == nil || re.StatusCode != 202 {
+	re, ok := err.(*azcore.ResponseError)
+	if !ok || re.StatusCode != 202 {
 		t.Errorf("%v is no failed transaction", err)
 		return -1
 	}
@@ -82,14 +82,12 @@ func (tables) TransactionDoesEveryKind(t *testing.T, a Account) {
 	must(t, submit(t, c,
 		add(row(t, "p", "add", props{"New": "x"})),
 		action(aztables.TransactionTypeUpdateMerge, to.Ptr(azcore.ETagAny), row(t, "p", "merge", props{"New": "x"})),
-		action(aztables.TransactionTypeUpdateReplace, to.Ptr(azcore.ETagAny),
-			row(t, "p", "replace", props{"New": "x"})),
+		action(aztables.TransactionTypeUpdateReplace, to.Ptr(azcore.ETagAny), row(t, "p", "replace", props{"New": "x"})),
 		action(aztables.TransactionTypeInsertMerge, nil, row(t, "p", "insertmerge", props{"New": "x"})),
 		action(aztables.TransactionTypeInsertReplace, nil, row(t, "p", "insertreplace", props{"New": "x"})),
 		action(aztables.TransactionTypeDelete, nil, row(t, "p", "delete", nil)),
 	))
-	rows, err := query(t, c, nil)
-	must(t, err)
+	rows := value(query(t, c, nil))(t)
 	got := ""
 	for _, r := range rows {
 		got += fmt.Sprintf(" %s%v", r.RowKey, r.Properties)
@@ -98,7 +96,7 @@ func (tables) TransactionDoesEveryKind(t *testing.T, a Account) {
 		" addmap[New:x] insertmergemap[New:x] insertreplacemap[New:x] mergemap[New:x Old:x] replacemap[New:x]")
 }
 
-// A transaction with one bad operation does nothing at all.
+// A transaction with one bad operation changes nothing.
 func (tables) TransactionIsAtomic(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "there", props{"V": "old"})
@@ -115,13 +113,16 @@ func (tables) TransactionIsAtomic(t *testing.T, a Account) {
 	expect(t, a, "value", p["V"], any("old"))
 }
 
-// The error's message begins with the index of the operation that failed, from
-// 0. The SDK's error says only 202: code and index are in the body.
-func (tables) TransactionNamesWhatFailed(t *testing.T, a Account) {
+// The error's message begins with the index of the operation that failed, counted from 0.
+// The SDK's error has only the status 202; code and index are in the body.
+func (tables) TransactionNamesTheFailedOperation(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "2", nil)
-	err := submit(t, c, add(row(t, "p", "0", nil)), add(row(t, "p", "1", nil)), add(row(t, "p", "2", nil)),
-		add(row(t, "p", "3", nil)))
+	var adds []aztables.TransactionAction
+	for _, rk := range []string{"0", "1", "2", "3"} {
+		adds = append(adds, add(row(t, "p", rk, nil)))
+	}
+	err := submit(t, c, adds...)
 	expect(t, a, "transaction", answer(err), "409 EntityAlreadyExists")
 	expect(t, a, "index", failedAt(t, err), 2)
 
@@ -130,7 +131,7 @@ func (tables) TransactionNamesWhatFailed(t *testing.T, a Account) {
 	expect(t, a, "index", failedAt(t, err), 1)
 }
 
-// If-Match holds inside a transaction, for each operation by itself.
+// If-Match applies to each operation of a transaction.
 func (tables) TransactionHoldsOnETags(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	first, second := insert(t, c, "p", "1", nil), insert(t, c, "p", "2", nil)
@@ -151,9 +152,9 @@ func (tables) TransactionHoldsOnETags(t *testing.T, a Account) {
 	expect(t, a, "first row untouched", now, first)
 }
 
-// The parts of the answer carry the new ETags, in the order of the operations.
-// The SDK drops them, so a caller who wants them captures the response.
-func (tables) TransactionAnswersETags(t *testing.T, a Account) {
+// The parts of the answer have the new ETags, in the order of the operations. The SDK
+// drops them, so callers must capture the response.
+func (tables) TransactionReturnsETags(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "b", nil)
 	var r *http.Response
@@ -175,8 +176,8 @@ func (tables) TransactionAnswersETags(t *testing.T, a Account) {
 	expect(t, a, "etags", strings.Join(got, " "), strings.Join(want, " "))
 }
 
-// The SDK sends UpdateMerge and UpdateReplace without If-Match when none is
-// given, which makes them inserts: what must be there needs an ETag, or *.
+// Without an ETag the SDK sends UpdateMerge and UpdateReplace without If-Match, which makes
+// them upserts. An update of an existing entity needs an ETag, or *.
 func (tables) MergeWithoutETagInserts(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	must(t, submit(t, c,
@@ -184,8 +185,8 @@ func (tables) MergeWithoutETagInserts(t *testing.T, a Account) {
 		action(aztables.TransactionTypeUpdateReplace, nil, row(t, "p", "replace", nil))))
 	expect(t, a, "rows", keys(t, c, "PartitionKey eq 'p'"), "p/merge p/replace")
 
-	err := submit(t, c, action(aztables.TransactionTypeUpdateMerge, to.Ptr(azcore.ETagAny),
-		row(t, "p", "missing", nil)))
+	missing := row(t, "p", "missing", nil)
+	err := submit(t, c, action(aztables.TransactionTypeUpdateMerge, to.Ptr(azcore.ETagAny), missing))
 	expect(t, a, "merge of a missing row with *", answer(err), "404 ResourceNotFound")
 }
 
@@ -201,12 +202,12 @@ func (tables) HundredIsTheMost(t *testing.T, a Account) {
 	if strings.HasPrefix(got, "malformed HTTP response") {
 		got = "unreadable"
 	}
-	expect(t, a, "101 operations", got, "400 InvalidInput", differs(Azurite, "unreadable",
-		"frames this refusal so that it cannot be read"))
+	expect(t, a, "101 operations", got, "400 InvalidInput",
+		differs(Azurite, "unreadable", "frames this refusal so that it cannot be read"))
 	expect(t, a, "100 operations", answer(submit(t, c, actions[:100]...)), "ok")
 }
 
-// All rows of a transaction are of one partition.
+// All rows of a transaction are in one partition.
 func (tables) TransactionStaysInOnePartition(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	err := submit(t, c, add(row(t, "p", "r", nil)), add(row(t, "q", "r", nil)))
@@ -216,7 +217,7 @@ func (tables) TransactionStaysInOnePartition(t *testing.T, a Account) {
 	expect(t, a, "rows", keys(t, c, "RowKey ge ''"), "", differs(Azurite, "p/r q/r", partitions))
 }
 
-// A row may appear in a transaction once.
+// A row may occur once in a transaction.
 func (tables) RowAppearsOnceInATransaction(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	err := submit(t, c, add(row(t, "p", "r", nil)),
@@ -225,7 +226,7 @@ func (tables) RowAppearsOnceInATransaction(t *testing.T, a Account) {
 	expect(t, a, "rows", keys(t, c, "PartitionKey eq 'p'"), "")
 }
 
-// A transaction's request is at most 4 MiB, the parts' headers included.
+// A transaction's request has at most 4 MiB, including the headers of the parts.
 func (tables) TransactionIsBoundedInBytes(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	sized := func(rows, kib int) (actions []aztables.TransactionAction) {

@@ -2,29 +2,26 @@ package azuretest
 
 import (
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
 func upsert(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, b []byte) azcore.ETag {
 	t.Helper()
-	resp, err := c.UpsertEntity(t.Context(), b, &aztables.UpsertEntityOptions{UpdateMode: mode})
-	must(t, err)
+	resp := value(c.UpsertEntity(t.Context(), b, &aztables.UpsertEntityOptions{UpdateMode: mode}))(t)
 	return resp.ETag
 }
 
-func update(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, etag azcore.ETag, b []byte) (azcore.ETag,
-	error) {
+func update(t *testing.T, c *aztables.Client, mode aztables.UpdateMode, etag azcore.ETag,
+	b []byte) (azcore.ETag, error) {
 	t.Helper()
 	resp, err := c.UpdateEntity(t.Context(), b, &aztables.UpdateEntityOptions{IfMatch: &etag, UpdateMode: mode})
 	return resp.ETag, err
 }
 
-// Insert-or-replace makes the row or replaces all of it.
+// Insert-or-replace creates the row, or replaces all of it.
 func (tables) UpsertReplaceForgetsTheOldRow(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	upsert(t, c, aztables.UpdateModeReplace, row(t, "p", "r", props{"A": "1", "B": "1"}))
@@ -34,8 +31,8 @@ func (tables) UpsertReplaceForgetsTheOldRow(t *testing.T, a Account) {
 	expect(t, a, "etag", etag, got)
 }
 
-// Insert-or-merge makes the row or adds to it.
-func (tables) UpsertMergeKeepsWhatIsNotNamed(t *testing.T, a Account) {
+// Insert-or-merge creates the row, or adds to it.
+func (tables) UpsertMergeKeepsOtherProperties(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	upsert(t, c, aztables.UpdateModeMerge, row(t, "p", "r", props{"A": "1", "B": "1"}))
 	upsert(t, c, aztables.UpdateModeMerge, row(t, "p", "r", props{"A": "2", "C": "2"}))
@@ -43,7 +40,7 @@ func (tables) UpsertMergeKeepsWhatIsNotNamed(t *testing.T, a Account) {
 	expect(t, a, "properties", fmt.Sprint(p), "map[A:2 B:1 C:2]")
 }
 
-// Update and merge, which carry If-Match (the SDK sends * for none), never make a row.
+// Update and merge have If-Match (the SDK sends * by default) and never create a row.
 func (tables) UpdateNeedsTheEntity(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	for _, mode := range []aztables.UpdateMode{aztables.UpdateModeReplace, aztables.UpdateModeMerge} {
@@ -66,8 +63,8 @@ func (tables) UpdateOnStaleETagIsRefused(t *testing.T, a Account) {
 	expect(t, a, "value", p["V"], any("first"))
 }
 
-// An update answers the ETag on which the next one can be made, without a read between.
-func (tables) UpdateAnswersTheNextETag(t *testing.T, a Account) {
+// An update returns the ETag for the next one, so no read is necessary between them.
+func (tables) UpdateReturnsTheNextETag(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	etag := insert(t, c, "p", "r", props{"N": 0})
 	for n := range 4 {
@@ -75,8 +72,7 @@ func (tables) UpdateAnswersTheNextETag(t *testing.T, a Account) {
 		if n%2 == 0 {
 			mode = aztables.UpdateModeMerge
 		}
-		next, err := update(t, c, mode, etag, row(t, "p", "r", props{"N": n + 1}))
-		must(t, err)
+		next := value(update(t, c, mode, etag, row(t, "p", "r", props{"N": n + 1})))(t)
 		etag = next
 	}
 	p, got := stored(t, c, "p", "r")
@@ -93,36 +89,24 @@ func (tables) NullInMergeChangesNothing(t *testing.T, a Account) {
 	expect(t, a, "properties", fmt.Sprint(p), "map[A:1 B:2]")
 }
 
-// Of many swaps on one ETag exactly one succeeds, and the others are 412.
-func (tables) OneOfManySwapsWins(t *testing.T, a Account) {
+// One of many concurrent updates on one ETag succeeds, and the others are 412.
+func (tables) OneOfManyUpdatesSucceeds(t *testing.T, a Account) {
 	c := a.NewTable(t)
-	etag := insert(t, c, "p", "r", nil)
-	answers := make([]string, 8)
-	var all sync.WaitGroup
-	for i := range answers {
-		entity := row(t, "p", "r", props{"Winner": i})
-		all.Go(func() {
-			answers[i] = outcome(c.UpdateEntity(t.Context(), entity,
-				&aztables.UpdateEntityOptions{IfMatch: to.Ptr(etag), UpdateMode: aztables.UpdateModeReplace}))
-		})
-	}
-	all.Wait()
-	count := map[string]int{}
-	for _, s := range answers {
-		count[s]++
-	}
-	expect(t, a, "answers", fmt.Sprint(count), "map[412 UpdateConditionNotSatisfied:7 ok:1]")
+	etag, entity := insert(t, c, "p", "r", nil), row(t, "p", "r", props{"V": "x"})
+	expect(t, a, "answers", concurrently(func(int) string {
+		return outcome(c.UpdateEntity(t.Context(), entity,
+			&aztables.UpdateEntityOptions{IfMatch: &etag, UpdateMode: aztables.UpdateModeReplace}))
+	}), "map[412 UpdateConditionNotSatisfied:7 ok:1]")
 }
 
-// An entity may be sent back as it came, with its odata properties and its
-// Timestamp: they are not stored as properties of its own.
-func (tables) WhatWasReadCanBeWritten(t *testing.T, a Account) {
+// An entity can be written back as it was read. Its odata properties and its Timestamp
+// are not stored as properties.
+func (tables) ReadEntityCanBeWrittenBack(t *testing.T, a Account) {
 	c := a.NewTable(t)
 	insert(t, c, "p", "r", everyType())
 	full := aztables.MetadataFormatFull
 	for _, format := range []*aztables.MetadataFormat{nil, &full} {
-		resp, err := c.GetEntity(t.Context(), "p", "r", &aztables.GetEntityOptions{Format: format})
-		must(t, err)
+		resp := value(c.GetEntity(t.Context(), "p", "r", &aztables.GetEntityOptions{Format: format}))(t)
 		must(t, errOf(update(t, c, aztables.UpdateModeReplace, resp.ETag, resp.Value)))
 		p, _ := stored(t, c, "p", "r")
 		sameProps(t, "written back", p, everyType())

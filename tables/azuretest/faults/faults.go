@@ -17,9 +17,9 @@ const (
 	Stalled    Fault = "stalled"     // the request is held back, and sent late or, if its context ends, never
 	Late       Fault = "late"        // the request is done at once, and its answer held back
 	AnswerLost Fault = "answer lost" // the request is done, and the connection reset instead of an answer
-	Twice      Fault = "twice"       // the request is done twice, and the second answer given
-	// the request is done, and the connection closed in the middle of the answer's body
-	Cut          Fault = "cut"
+	Twice      Fault = "twice"       // the request is done twice, and the second answer returned
+	Cut        Fault = "cut"         // the request is done, and the connection closed within the answer's body
+
 	ServerBusy   Fault = "server busy"    // 503 ServerBusy, and nothing is done
 	TimedOut     Fault = "timed out"      // 500 OperationTimedOut, and nothing is done
 	TimedOutDone Fault = "timed out done" // 500 OperationTimedOut, and yet the request is done

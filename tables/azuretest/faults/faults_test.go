@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// counting is a server that echoes bodies and counts its requests.
+// A counting server echoes bodies and counts its requests.
 type counting struct{ done atomic.Int32 }
 
 func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func post(t *testing.T, body string) *http.Request {
 	return req
 }
 
-func TestEachFaultDoesWhatItSays(t *testing.T) {
+func TestEachFaultHasItsEffect(t *testing.T) {
 	for fault, want := range map[Fault]struct {
 		done   int32
 		status int
@@ -149,7 +149,7 @@ func TestRandomDependsOnSeedAndIndexAlone(t *testing.T) {
 	}
 	for f, rate := range map[Fault]float64{AnswerLost: 0.1, Twice: 0.2, ServerBusy: 0.3, None: 0.4} {
 		if got := float64(count[f]) / n; got < rate-0.02 || got > rate+0.02 {
-			t.Errorf("%q befell %.3f of the operations; want %.1f", f, got, rate)
+			t.Errorf("%.3f of the operations have the fault %q; want %.1f", got, f, rate)
 		}
 	}
 	if differ < n/4 {
@@ -189,7 +189,7 @@ func TestHandlerBreaksRealConnections(t *testing.T) {
 	s := httptest.NewServer(tr.Handler(&server))
 	defer s.Close()
 	for n, want := range []string{"200 hello <nil>", "EOF", "200 he unexpected EOF", "200 hello <nil>", "503"} {
-		// Closed after each, so that the client does not itself repeat what failed on an old connection.
+		// Closed after each, so that the client does not repeat requests that fail on an old connection.
 		req, _ := http.NewRequest("POST", s.URL, strings.NewReader("hello"))
 		req.Close = true
 		got := ""

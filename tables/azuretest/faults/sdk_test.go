@@ -23,12 +23,12 @@ func entity(t *testing.T, rk string) []byte {
 	return b
 }
 
-// Whatever pages are empty, first, amid or last, the SDK's pager gives every
-// row once and in order.
+// The SDK's pager returns every row once and in order, whichever pages are empty.
 func TestEmptyPagesLoseNoRows(t *testing.T) {
 	a := azuretest.Local(t)
 	plans := []faults.Plan{faults.Script{0: faults.EmptyPage},
 		faults.Script{0: faults.EmptyPage, 1: faults.EmptyPage, 4: faults.EmptyPage, 5: faults.EmptyPage}}
+	top := &aztables.ListEntitiesOptions{Top: to.Ptr[int32](3)}
 	for seed := range uint64(5) {
 		plans = append(plans, faults.Random{Seed: seed, Rates: map[faults.Fault]float64{faults.EmptyPage: 0.5}})
 	}
@@ -43,7 +43,7 @@ func TestEmptyPagesLoseNoRows(t *testing.T) {
 		tr := &faults.Transport{Plan: plan}
 		a.Transport = tr
 		got, empty := "", 0
-		for p := a.Tables(t).NewClient(name).NewListEntitiesPager(&aztables.ListEntitiesOptions{Top: to.Ptr[int32](3)}); p.More(); {
+		for p := a.Tables(t).NewClient(name).NewListEntitiesPager(top); p.More(); {
 			page, err := p.NextPage(t.Context())
 			if err != nil {
 				t.Fatalf("%v: %v", plan, err)
@@ -68,7 +68,7 @@ func TestEmptyPagesLoseNoRows(t *testing.T) {
 	}
 }
 
-// The SDKs of all three services read the refusals as Azure's.
+// The SDKs of all three services read the codes of the refusals.
 func TestRefusalsCarryAzuresCodes(t *testing.T) {
 	a := azuretest.Account{Name: "acct", Key: "a2V5", TableURL: "http://t.example/acct",
 		QueueURL: "http://q.example/acct", BlobURL: "http://b.example/acct"}
@@ -91,8 +91,8 @@ func TestRefusalsCarryAzuresCodes(t *testing.T) {
 	}
 }
 
-// An insert whose answer is lost, or that is done twice, is there, and its
-// repetition conflicts: the two cases that add-only writers must take for success.
+// An insert whose answer is lost, or that is done twice, is stored, and repeating it
+// conflicts. Add-only writers must take both for success.
 func TestRepeatedInsertConflicts(t *testing.T) {
 	a := azuretest.Local(t)
 	a.Transport = &faults.Transport{Plan: faults.Script{1: faults.AnswerLost, 3: faults.Twice, 4: faults.TimedOutDone}}
@@ -104,10 +104,10 @@ func TestRepeatedInsertConflicts(t *testing.T) {
 		}
 		return fmt.Sprint(err != nil)
 	}
-	for i, want := range []string{"true", "EntityAlreadyExists", "EntityAlreadyExists", "OperationTimedOut",
-		"EntityAlreadyExists"} {
-		if got := code([]string{"a", "a", "b", "c", "c"}[i]); got != want {
-			t.Errorf("insert %d: %s; want %s", i+1, got, want)
+	const exists = "EntityAlreadyExists"
+	for _, c := range [][2]string{{"a", "true"}, {"a", exists}, {"b", exists}, {"c", "OperationTimedOut"}, {"c", exists}} {
+		if got := code(c[0]); got != c[1] {
+			t.Errorf("insert of %s: %s; want %s", c[0], got, c[1])
 		}
 	}
 }
