@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -73,7 +72,7 @@ func open(t *testing.T, fs vfs.FS) (*Keeper, *store.Store) {
 	return k, s
 }
 
-// keep writes a content and makes it last.
+// keep writes a content and stores its record.
 func keep(t *testing.T, k *Keeper, owner store.ID, b []byte) Ref {
 	t.Helper()
 	d, err := k.Write(bytes.NewReader(b), int64(len(b)))
@@ -109,8 +108,8 @@ func TestContentsComeBack(t *testing.T) {
 		at := s.Snapshot()
 		for _, off := range []int{0, size / 3, size - 1} {
 			var got bytes.Buffer
-			if err := k.Copy(&got, at, 1, r, int64(off), int64(size-off)); err != nil || !bytes.Equal(got.Bytes(),
-				want[off:]) {
+			err := k.Copy(&got, at, 1, r, int64(off), int64(size-off))
+			if err != nil || !bytes.Equal(got.Bytes(), want[off:]) {
 				t.Errorf("%d bytes from %d: %d came back, %v", size, off, got.Len(), err)
 			}
 		}
@@ -120,8 +119,8 @@ func TestContentsComeBack(t *testing.T) {
 	}
 }
 
-// A dropped file stays as long as somebody reads it, and not longer; a short
-// content stays as long as somebody holds a snapshot.
+// A dropped file stays until its last reader ends. A short content stays until the last
+// snapshot is closed.
 func TestDroppedContentsStayForTheirReaders(t *testing.T) {
 	fs := vfs.NewMem()
 	k, s := open(t, fs)
@@ -158,17 +157,17 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 		k, _ := open(t, d)
 		d.failing(c.kind, c.on)
 		if _, err := k.Write(bytes.NewReader(make([]byte, long)), long); err == nil {
-			t.Errorf("failure %v was not told", c.kind)
+			t.Errorf("no error after a failed %v", c.kind)
 		}
 		if got := files(t, d); len(got) != 0 {
-			t.Errorf("failure %v left %v", c.kind, got)
+			t.Errorf("a failed %v left %v", c.kind, got)
 		}
 	}
 	k, _ := open(t, vfs.NewMem())
 	for _, size := range []int64{10, long, 2 * bufferSize} {
 		cut := errors.New("cut")
-		if _, err := k.Write(io.MultiReader(bytes.NewReader(make([]byte, size/2)), iotest.ErrReader(cut)),
-			size); !errors.Is(err, cut) {
+		body := io.MultiReader(bytes.NewReader(make([]byte, size/2)), iotest.ErrReader(cut))
+		if _, err := k.Write(body, size); !errors.Is(err, cut) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 		if _, err := k.Write(bytes.NewReader(make([]byte, size/2)), size); !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -180,23 +179,22 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-// Once a flush of the directory failed, none is believed any more: what the
-// failed one was to keep may be lost although a later one succeeds.
+// After a failed flush of the directory all flushes fail: a later one may succeed although
+// the names of the failed one are lost.
 func TestFailedDirectoryFlushIsForGood(t *testing.T) {
 	d := newDisk()
 	k, _ := open(t, d)
 	d.failing(errorfs.OpFileSync, "blobs")
 	if _, err := k.Write(bytes.NewReader(make([]byte, long)), long); err == nil {
-		t.Fatal("the failure was not told")
+		t.Fatal("no error after a failed flush")
 	}
 	d.failing(errorfs.OpFileSync, "nothing")
 	if _, err := k.Write(bytes.NewReader(make([]byte, long)), long); err == nil {
-		t.Error("a later flush was believed")
+		t.Error("no error after a later flush")
 	}
 }
 
-// Those who wait for the directory share flushes: at most the one under way and
-// the next.
+// Callers that wait while a flush of the directory runs share the next flush.
 func TestDirectoryFlushIsShared(t *testing.T) {
 	d := newDisk()
 	k, _ := open(t, d)
@@ -216,31 +214,7 @@ func TestDirectoryFlushIsShared(t *testing.T) {
 	k.dir.mu.Unlock()
 	all.Wait()
 	if d.syncs != before+1 {
-		t.Errorf("%d flushes for 20 who waited", d.syncs-before)
-	}
-}
-
-func TestDropAllDropsOneOwnersContents(t *testing.T) {
-	fs := vfs.NewMem()
-	k, s := open(t, fs)
-	for owner := range store.ID(3) {
-		keep(t, k, owner, make([]byte, long))
-		keep(t, k, owner, make([]byte, 5))
-	}
-	b := s.Batch()
-	dropped, err := k.DropAll(b, 1)
-	if err != nil || len(dropped) != 1 {
-		t.Fatal(dropped, err)
-	}
-	if err := s.Apply(b)(); err != nil {
-		t.Fatal(err)
-	}
-	k.Remove(dropped)
-	if got := files(t, fs); len(got) != 2 || slices.Contains(got, dropped[0].String()) {
-		t.Errorf("left: %v", got)
-	}
-	if _, err := Open(s, fs, "/data/blobs"); err != nil {
-		t.Error(err)
+		t.Errorf("%d flushes for 20 callers", d.syncs-before)
 	}
 }
 

@@ -20,10 +20,9 @@ func sample() *Row {
 	nan := entity.Value{Type: entity.Double, Num: int64(math.Float64bits(math.NaN()))}
 	e := entity.Entity{Timestamp: when.Num, Properties: []entity.Property{
 		{Name: "s", Value: text("it's")}, {Name: "i", Value: entity.Value{Type: entity.Int32, Num: 7}},
-		{Name: "l", Value: entity.Value{Type: entity.Int64, Num: 1 << 40}}, {Name: "d", Value: half}, {Name: "nan",
-			Value: nan},
-		{Name: "b", Value: entity.Value{Type: entity.Boolean, Num: 1}}, {Name: "t", Value: when}, {Name: "g",
-			Value: id},
+		{Name: "l", Value: entity.Value{Type: entity.Int64, Num: 1 << 40}}, {Name: "d", Value: half},
+		{Name: "nan", Value: nan}, {Name: "b", Value: entity.Value{Type: entity.Boolean, Num: 1}},
+		{Name: "t", Value: when}, {Name: "g", Value: id},
 		{Name: "x", Value: entity.Value{Type: entity.Binary, Raw: []byte{1, 2, 255}}}}}
 	return &Row{Partition: "p", Row: "r5", Entity: e.Append(nil)}
 }
@@ -36,9 +35,9 @@ func TestFilterMatches(t *testing.T) {
 		"s eq 'it''s'":   true, "s eq 'it'": false, "s lt 'j'": true, "s eq 7": false, "s ne 7": false,
 		"i eq 7": true, "i eq 7L": true, "i lt 7.5": true, "i eq '7'": false, "i ge -3": true,
 		"l eq 1099511627776L": true, "l eq 1099511627776": true, "l gt 1e3": true,
-		"d eq 0.5": true, "d gt 0": true, "d le 5e-1": true, "nan eq nan": false, "nan ne 1.0": false,
-		"b": true, "not b": false, "b eq true": true, "b eq false": false, "true": true, "b eq True": true, "b eq FALSE": false,
-		"false or b":                          true,
+		"d eq 0.5": true, "d gt 0": true, "d le 5e-1": true, "nan ne 1.0": false,
+		"b": true, "not b": false, "b eq true": true, "b eq false": false, "true": true, "false or b": true,
+		"b eq True": true, "b eq FALSE": false,
 		"t eq datetime'2026-11-20T10:00:00Z'": true, "t gt datetime'2026-11-20T10:00:00.0000001Z'": false,
 		"Timestamp ge datetime'2026-11-20T10:00:00Z'":     true,
 		"g eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'": true, "g eq 'c9da6455-213d-42c9-9a79-3e9149a57833'": false,
@@ -48,12 +47,6 @@ func TestFilterMatches(t *testing.T) {
 		"(((i eq 7)))": true, "not (i eq 7 and b)": false,
 	} {
 		e, err := Parse(filter)
-		if filter == "nan eq nan" { // two properties
-			if err == nil {
-				t.Errorf("Parse(%q) = %v, want an error", filter, e)
-			}
-			continue
-		}
 		if err != nil {
 			t.Errorf("Parse(%q): %v", filter, err)
 			continue
@@ -70,12 +63,11 @@ func TestFilterMatches(t *testing.T) {
 func TestBadFilterIsRefusedWithACode(t *testing.T) {
 	for filter, code := range map[string]string{
 		"i eq": "InvalidInput", "eq 7": "InvalidInput", "(i eq 7": "InvalidInput", "i eq 7)": "InvalidInput",
-		"i eq 7 8": "InvalidInput",
-		"s eq 'x":  "InvalidInput", "i = 7": "InvalidInput", "i eq 7 and": "InvalidInput", "7": "InvalidInput",
-		"7 eq 7":                   "InvalidInput",
-		"t eq datetime'yesterday'": "InvalidInput", "g eq guid'1'": "InvalidInput", "x eq X'0'": "InvalidInput",
-		"i eq 1x":     "InvalidInput",
-		"s eq foo'x'": "InvalidInput", "i eq 0x10": "InvalidInput", "i eq 99999999999999999999L": "InvalidInput",
+		"i eq 7 8": "InvalidInput", "nan eq nan": "InvalidInput", // two properties
+		"s eq 'x": "InvalidInput", "i = 7": "InvalidInput", "i eq 7 and": "InvalidInput", "7": "InvalidInput",
+		"7 eq 7": "InvalidInput", "t eq datetime'yesterday'": "InvalidInput", "g eq guid'1'": "InvalidInput",
+		"x eq X'0'": "InvalidInput", "i eq 1x": "InvalidInput", "s eq foo'x'": "InvalidInput",
+		"i eq 0x10": "InvalidInput", "i eq 99999999999999999999L": "InvalidInput",
 		"startswith(s, 'i')": "NotImplemented", "length(s) eq 3": "NotImplemented",
 		strings.Repeat("(", MaxDepth+1) + "b":                    "InvalidInput",
 		strings.Repeat("not ", MaxDepth+1) + "b":                 "InvalidInput",
@@ -90,7 +82,7 @@ func TestBadFilterIsRefusedWithACode(t *testing.T) {
 	}
 }
 
-func TestFilterNamesItsKeys(t *testing.T) {
+func TestKeysOfFilters(t *testing.T) {
 	at := func(key string) Bound { return Bound{Key: key, Set: true} }
 	beyond := func(key string) Bound { return Bound{Key: key, Set: true, Open: true} }
 	p := Interval{Low: at("p"), High: at("p")}
@@ -103,8 +95,7 @@ func TestFilterNamesItsKeys(t *testing.T) {
 		"not (PartitionKey eq 'p')":      {},
 		"PartitionKey ne 'p'":            {},
 		"PartitionKey eq 7":              {},
-		"'p' le PartitionKey and PartitionKey lt 'q'": {Partition: Interval{Low: at("p"),
-			High: beyond("q")}},
+		"'p' le PartitionKey and PartitionKey lt 'q'": {Partition: Interval{Low: at("p"), High: beyond("q")}},
 		"PartitionKey eq 'p' and RowKey gt '1' and RowKey le '5'": {Partition: p,
 			Row: Interval{Low: beyond("1"), High: at("5")}},
 		"PartitionKey eq 'p' and (RowKey eq '1' or RowKey eq '5')": {Partition: p,
@@ -130,11 +121,11 @@ func (i Interval) holds(s string) bool {
 		(!i.High.Set || s < i.High.Key || s == i.High.Key && !i.High.Open)
 }
 
-// FuzzFilter: no filter crashes, and none matches a row outside the keys that it names.
+// No filter panics or matches a row outside its keys.
 func FuzzFilter(f *testing.F) {
 	for _, seed := range []string{"PartitionKey eq 'p' and RowKey gt 'r1'", "not (s eq 'it''s') or x eq X'01'",
-		"t ge datetime'2026-01-01T00:00:00Z'",
-		"RowKey ge 'r5' and RowKey lt 'r6' and (i eq 7 or l gt 5L)", "g eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'", "d lt -1.5e300"} {
+		"t ge datetime'2026-01-01T00:00:00Z'", "RowKey ge 'r5' and RowKey lt 'r6' and (i eq 7 or l gt 5L)",
+		"g eq guid'c9da6455-213d-42c9-9a79-3e9149a57833'", "d lt -1.5e300"} {
 		f.Add(seed, "p", "r5")
 	}
 	f.Fuzz(func(t *testing.T, filter, partition, row string) {

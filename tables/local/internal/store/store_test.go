@@ -30,13 +30,12 @@ func TestOneProcessAtATimeHasADirectory(t *testing.T) {
 	dir := t.TempDir()
 	open(t, vfs.Default, dir)
 	if _, err := Open(vfs.Default, dir, quiet); !errors.Is(err, ErrInUse) {
-		t.Errorf("a second Open gives %v, want ErrInUse", err)
+		t.Errorf("a second Open returns %v, want ErrInUse", err)
 	}
 }
 
-// TestManyKeysAreLookedUpLikeOne compares GetAll with Get on random keys, some
-// of them in the store, in no order, and some twice.
-func TestManyKeysAreLookedUpLikeOne(t *testing.T) {
+// GetAll finds what Get finds, for random keys in random order, some of them twice.
+func TestGetAllAgreesWithGet(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -85,7 +84,7 @@ func TestTimesNeverRepeatNorGoBack(t *testing.T) {
 	for _, times := range seen {
 		for i, at := range times {
 			if all[at] || i > 0 && at <= times[i-1] {
-				t.Fatalf("time %d is given twice, or after a later one", at)
+				t.Fatalf("time %d is returned twice, or after a later one", at)
 			}
 			all[at] = true
 		}
@@ -134,8 +133,8 @@ func TestFailedBatchIsReported(t *testing.T) {
 	b := s.Batch()
 	b.keep(errors.New("the first"))
 	b.keep(errors.New("the second"))
-	if err := s.Apply(b)(); err == nil || !strings.Contains(err.Error(), "the first") || strings.Contains(err.Error(),
-		"the second") {
-		t.Errorf("Apply gives %v, want the first error", err)
+	err := s.Apply(b)()
+	if err == nil || !strings.Contains(err.Error(), "the first") || strings.Contains(err.Error(), "the second") {
+		t.Errorf("Apply returns %v, want the first error", err)
 	}
 }

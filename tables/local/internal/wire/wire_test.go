@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serve gives the answer to r by a handler that answers everything with 204.
+// serve returns the answer to r of a handler that answers every request with 204.
 func serve(s Service, r *http.Request) *httptest.ResponseRecorder {
 	h := &Handler{Service: s, Account: "acct", Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Serve: func(w http.ResponseWriter, r *Request) error {
@@ -34,8 +34,15 @@ func serve(s Service, r *http.Request) *httptest.ResponseRecorder {
 
 func get(target string) *http.Request { return httptest.NewRequest(http.MethodGet, target, nil) }
 
-func TestBoundsAreRefusedInAzuresFormat(t *testing.T) {
-	with := func(r *http.Request, change func(*http.Request)) *http.Request { change(r); return r }
+func TestLimitsAreRefusedInAzuresFormat(t *testing.T) {
+	header := func(name, value string) *http.Request {
+		r := get("/acct/x")
+		r.Header.Set(name, value)
+		return r
+	}
+	claims := func(r *http.Request, length int64) *http.Request { r.ContentLength = length; return r }
+	whole := get("/acct/x")
+	whole.RequestURI = "http://h/acct/x"
 	post := func(size int) *http.Request {
 		return httptest.NewRequest(http.MethodPost, "/acct/x", strings.NewReader(strings.Repeat("b", size)))
 	}
@@ -44,43 +51,45 @@ func TestBoundsAreRefusedInAzuresFormat(t *testing.T) {
 		status int
 		code   string
 	}{
-		"a body at the limit": {post(1000), 204, ""},
-		"a body beyond it":    {post(1001), 413, "RequestBodyTooLarge"},
-		"one that does not say": {with(post(1001), func(r *http.Request) { r.ContentLength = -1 }), 413,
-			"RequestBodyTooLarge"},
-		"one that lies": {with(post(1), func(r *http.Request) { r.ContentLength = 1 << 40 }), 413,
-			"RequestBodyTooLarge"},
-		"a long URL": {get("/acct/" + strings.Repeat("u", MaxURL)), 414, "InvalidUri"},
-		"many query parameters": {get("/acct/x?" + strings.Repeat("a=b&", MaxQuery)), 400,
-			"InvalidQueryParameterValue"},
-		"a malformed query": {get("/acct/x?a=%zz"), 400, "InvalidQueryParameterValue"},
-		"large headers": {with(get("/acct/x"), func(r *http.Request) {
-			r.Header.Set("x-ms-meta-a",
-				strings.Repeat("h", MaxHeaders))
-		}), 431, "RequestHeaderTooLarge"},
-		"a version that is none": {with(get("/acct/x"), func(r *http.Request) {
-			r.Header.Set("x-ms-version",
-				"newest")
-		}), 400, "InvalidHeaderValue"},
+		"a body at the limit":     {post(1000), 204, ""},
+		"a body beyond it":        {post(1001), 413, "RequestBodyTooLarge"},
+		"one without a length":    {claims(post(1001), -1), 413, "RequestBodyTooLarge"},
+		"one with a wrong length": {claims(post(1), 1<<40), 413, "RequestBodyTooLarge"},
+		"a long URL":              {get("/acct/" + strings.Repeat("u", MaxURL)), 414, "InvalidUri"},
+		"many query parameters":   {get("/acct/x?" + strings.Repeat("a=b&", MaxQuery)), 400, "InvalidQueryParameterValue"},
+		"a malformed query":       {get("/acct/x?a=%zz"), 400, "InvalidQueryParameterValue"},
+		"large headers":           {header("x-ms-meta-a", strings.Repeat("h", MaxHeaders)), 431, "RequestHeaderTooLarge"},
+		"an invalid version":      {header("x-ms-version", "newest"), 400, "InvalidHeaderValue"},
 		"another account":         {get("/other/x"), 400, "InvalidUri"},
 		"no account":              {get("/"), 400, "InvalidUri"},
 		"a panic":                 {get("/acct/panic"), 500, "InternalError"},
 		"the account in the host": {get("http://acct.table.example/x/y"), 204, ""},
-		"a whole URL": {with(get("/acct/x"), func(r *http.Request) { r.RequestURI = "http://h/acct/x" }),
-			204, ""},
+		"a whole URL":             {whole, 204, ""},
 	} {
 		w := serve(Blob, c.r)
 		if w.Code != c.status || strings.Join(w.Header()["x-ms-error-code"], "") != c.code {
 			t.Errorf("%s: %d %v, want %d %s", name, w.Code, w.Header()["x-ms-error-code"], c.status, c.code)
 		}
-		if c.code != "" && !strings.HasPrefix(w.Body.String(),
-			`<?xml version="1.0" encoding="utf-8"?><Error><Code>`+c.code+"</Code><Message>") {
+		start := XMLHeader + "<Error><Code>" + c.code + "</Code><Message>"
+		if c.code != "" && !strings.HasPrefix(w.Body.String(), start) {
 			t.Errorf("%s: body %.200s", name, w.Body)
 		}
 	}
 }
 
-func TestQueryIsCutAtAmpersandsAlone(t *testing.T) {
+func TestNamesOfResources(t *testing.T) {
+	for name, want := range map[string]*Error{
+		"abc": nil, "a-1": nil, "0-a-b-0": nil, strings.Repeat("a", 63): nil,
+		"ab": ErrNameLength, strings.Repeat("a", 64): ErrNameLength, "Abc": ErrName, "-ab": ErrName, "ab-": ErrName,
+		"a--b": ErrName, "a_b": ErrName, "a.b": ErrName, "$root": ErrName, "éé": ErrName,
+	} {
+		if err := CheckName(name); want == nil && err != nil || want != nil && err != error(want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}
+
+func TestQueryIsSplitAtAmpersandsOnly(t *testing.T) {
 	query, err := ParseQuery("$format=application/json;odata=nometadata&&a=b+c%3B&a=&d&sig=x=")
 	want := url.Values{"$format": {"application/json;odata=nometadata"}, "a": {"b c;", ""}, "d": {""}, "sig": {"x="}}
 	if err != nil || !reflect.DeepEqual(query, want) {
@@ -128,7 +137,7 @@ func TestTableErrorsAreJSONOrXMLAsAccepted(t *testing.T) {
 	}
 }
 
-// FuzzHeaders: whatever net/http lets through is answered, and never with a 500.
+// Every request that net/http accepts gets an answer, and never a 500.
 func FuzzHeaders(f *testing.F) {
 	f.Add([]byte("GET /acct/x?comp=list HTTP/1.1\r\nHost: h\r\nx-ms-version: 2026-12-06\r\nx-ms-client-request-id: " +
 		"a\r\n\r\n"))
@@ -141,7 +150,7 @@ func FuzzHeaders(f *testing.F) {
 			return
 		}
 		if strings.HasSuffix(r.URL.Path, "/panic") {
-			return // which this test's handler does when asked
+			return // the test's handler panics for this path
 		}
 		for _, s := range []Service{Blob, Queue, Table} {
 			w := serve(s, r)
