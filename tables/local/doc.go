@@ -14,7 +14,7 @@
 // # What is not served
 //
 // These requests are refused with 501 NotImplemented and a message that names the
-// operation: account SAS and user delegation SAS; Microsoft Entra (Bearer) tokens
+// operation: user delegation SAS; Microsoft Entra (Bearer) tokens
 // and anonymous reads; the services' properties and statistics; CORS; append and
 // page blobs; leases, snapshots, versions, tags, tiers, copies, batches and queries
 // of blobs; blobs and blocks copied from a URL; customer-provided encryption keys;

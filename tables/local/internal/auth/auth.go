@@ -1,6 +1,6 @@
 // Package auth authenticates requests and determines what they may do. It accepts
-// SharedKey and SharedKeyLite signatures of the account key, and service SAS of
-// tables, queues and containers, with or without a stored access policy.
+// SharedKey and SharedKeyLite signatures of the account key, account SAS, and service
+// SAS of tables, queues and containers, with or without a stored access policy.
 package auth
 
 import (
@@ -26,7 +26,8 @@ type Grant struct {
 	Owner   bool        // signed with the account key: everything is permitted
 	Perms   string      // permissions of a SAS
 	Range   Range       // keys that a table SAS is for
-	Name    string      // table, queue or container that a SAS is for
+	Name    string      // table, queue or container that a service SAS is for
+	Types   string      // resource types of an account SAS; otherwise empty
 	Headers http.Header // headers that a blob SAS sets on the answer (rscc, rscd, rsce, rscl, rsct)
 
 	query url.Values // of a SAS, for Recheck

@@ -105,7 +105,6 @@ func TestSASTermsAreChecked(t *testing.T) {
 		"a policy that is gone":  {map[string]string{"si": "gone"}, nil, "AuthenticationFailed"},
 		"a term in token and policy": {map[string]string{"se": "", "st": "", "si": "full"}, nil,
 			"InvalidQueryParameterValue"},
-		"an account SAS":        {map[string]string{"ss": "t", "srt": "o"}, nil, "NotImplemented"},
 		"a user delegation SAS": {map[string]string{"skoid": "1"}, nil, "NotImplemented"},
 	} {
 		r := request(wire.Table, "POST", "/acct/rows", token(c.terms))

@@ -20,8 +20,6 @@ const oldestSAS = "2015-04-05"
 func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 	q := r.Query
 	switch {
-	case q.Has("ss") || q.Has("srt"):
-		return nil, wire.NotImplemented("account SAS")
 	case q.Has("skoid"):
 		return nil, wire.NotImplemented("user delegation SAS")
 	case q.Get("sv") < oldestSAS:
@@ -31,6 +29,9 @@ func (v *Verifier) bySAS(r *wire.Request, res Resource) (*Grant, error) {
 		if len(values) > 1 { // otherwise one could be signed and the other applied
 			return nil, failed("The parameter " + name + " is given more than once.")
 		}
+	}
+	if q.Has("ss") {
+		return v.accountSAS(r)
 	}
 	g := &Grant{Name: res.Name}
 	canon, err := v.canonical(r, res, g)

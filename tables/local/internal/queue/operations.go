@@ -13,23 +13,26 @@ func (s *Service) router() *route.Router[path] {
 
 func (s *Service) operations() []route.Operation[path] {
 	return []route.Operation[path]{
-		{Name: "List Queues", On: onAccount, Method: "GET", Comp: "list", Do: s.list},
+		{Name: "List Queues", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.list},
 
-		{Name: "Create Queue", On: onQueue, Method: "PUT", Grows: true, Do: s.create},
-		{Name: "Delete Queue", On: onQueue, Method: "DELETE", Do: s.delete},
-		{Name: "Get Queue Metadata", On: onQueue, Method: "GET", Comp: "metadata", Allow: "r", Do: s.getMetadata},
-		{Name: "Get Queue Metadata", On: onQueue, Method: "HEAD", Comp: "metadata", Allow: "r", Do: s.getMetadata},
-		{Name: "Set Queue Metadata", On: onQueue, Method: "PUT", Comp: "metadata", Grows: true, Do: s.setMetadata},
+		{Name: "Create Queue", On: onQueue, Method: "PUT", Grows: true, Account: "c:cw", Do: s.create},
+		{Name: "Delete Queue", On: onQueue, Method: "DELETE", Account: "c:d", Do: s.delete},
+		{Name: "Get Queue Metadata", On: onQueue, Method: "GET", Comp: "metadata", Allow: "r", Account: "c:r",
+			Do: s.getMetadata},
+		{Name: "Get Queue Metadata", On: onQueue, Method: "HEAD", Comp: "metadata", Allow: "r", Account: "c:r",
+			Do: s.getMetadata},
+		{Name: "Set Queue Metadata", On: onQueue, Method: "PUT", Comp: "metadata", Grows: true, Account: "c:w",
+			Do: s.setMetadata},
 		{Name: "Get Queue ACL", On: onQueue, Method: "GET", Comp: "acl", Do: s.getACL},
 		{Name: "Get Queue ACL", On: onQueue, Method: "HEAD", Comp: "acl", Do: s.getACL},
 		{Name: "Set Queue ACL", On: onQueue, Method: "PUT", Comp: "acl", Do: s.setACL},
 
-		{Name: "Put Message", On: onMessages, Method: "POST", Allow: "a", Grows: true, Do: s.put},
-		{Name: "Get Messages", On: onMessages, Method: "GET", Allow: "p", Do: s.get},
-		{Name: "Peek Messages", On: onMessages, Method: "GET", Comp: peekonly, Allow: "r", Do: s.peek},
-		{Name: "Clear Messages", On: onMessages, Method: "DELETE", Do: s.clear},
-		{Name: "Update Message", On: onMessage, Method: "PUT", Allow: "u", Do: s.update},
-		{Name: "Delete Message", On: onMessage, Method: "DELETE", Allow: "p", Do: s.remove},
+		{Name: "Put Message", On: onMessages, Method: "POST", Allow: "a", Grows: true, Account: "o:a", Do: s.put},
+		{Name: "Get Messages", On: onMessages, Method: "GET", Allow: "p", Account: "o:p", Do: s.get},
+		{Name: "Peek Messages", On: onMessages, Method: "GET", Comp: peekonly, Allow: "r", Account: "o:r", Do: s.peek},
+		{Name: "Clear Messages", On: onMessages, Method: "DELETE", Account: "o:d", Do: s.clear},
+		{Name: "Update Message", On: onMessage, Method: "PUT", Allow: "u", Account: "o:u", Do: s.update},
+		{Name: "Delete Message", On: onMessage, Method: "DELETE", Allow: "p", Account: "o:p", Do: s.remove},
 	}
 }
 

@@ -12,13 +12,14 @@ import (
 
 // An Operation is one entry of a service's table.
 type Operation[P Place] struct {
-	Name   string // in Microsoft's reference
-	On     string // what the URL names, for example "blobs"
-	Method string
-	Comp   string // the query parameter comp
-	Allow  string // SAS permissions of which one is enough, AccountKey or Itself
-	Grows  bool   // it is refused while the disk is full
-	Do     func(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at P) error
+	Name    string // in Microsoft's reference
+	On      string // what the URL names, for example "blobs"
+	Method  string
+	Comp    string // the query parameter comp
+	Allow   string // permissions of a service SAS of which one is enough, AccountKey or Itself
+	Account string // what an account SAS needs, as AllowAccount takes it
+	Grows   bool   // it is refused while the disk is full
+	Do      func(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at P) error
 }
 
 // Values of Allow that are not permissions.
@@ -70,7 +71,7 @@ func (rt *Router[P]) Serve(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	r.Operation = op.Name
-	if err := permit(g, op.Allow); err != nil {
+	if err := permit(g, op.Allow, op.Account); err != nil {
 		return err
 	}
 	if op.Grows {
@@ -106,7 +107,10 @@ func (rt *Router[P]) find(r *wire.Request, at P) (*Operation[P], error) {
 	return nil, wire.NotImplemented("comp=" + key.Comp + " on " + key.On)
 }
 
-func permit(g *auth.Grant, allow string) error {
+func permit(g *auth.Grant, allow, account string) error {
+	if g.Types != "" {
+		return g.AllowAccount(account)
+	}
 	switch allow {
 	case AccountKey:
 		return g.OwnerOnly()

@@ -108,7 +108,7 @@ func (s *Service) batchQuery(w http.ResponseWriter, r *wire.Request, g *auth.Gra
 	if err != nil {
 		return err
 	}
-	if !g.Owner && !strings.EqualFold(g.Name, path.table) {
+	if !g.For(path.table) {
 		return g.OwnerOnly()
 	}
 	inner := p.request(r)

@@ -110,7 +110,7 @@ func (op *operation) authorize(g *auth.Grant) error {
 	if g.Owner {
 		return nil
 	}
-	if !strings.EqualFold(g.Name, op.table) {
+	if !g.For(op.table) {
 		return g.OwnerOnly()
 	}
 	for _, p := range permissions[op.kind] {

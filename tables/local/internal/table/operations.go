@@ -25,24 +25,25 @@ func (s *Service) router() *route.Router[target] {
 
 func (s *Service) operations() []route.Operation[target] {
 	return []route.Operation[target]{
-		{Name: "Query Tables", On: onTables, Method: "GET", Do: s.queryTables},
-		{Name: "Create Table", On: onTables, Method: "POST", Grows: true, Do: s.create},
-		{Name: "Get Table", On: onTable, Method: "GET", Do: s.getTable},
-		{Name: "Delete Table", On: onTable, Method: "DELETE", Do: s.drop},
+		{Name: "Query Tables", On: onTables, Method: "GET", Account: "c:l", Do: s.queryTables},
+		{Name: "Create Table", On: onTables, Method: "POST", Grows: true, Account: "c:cw", Do: s.create},
+		{Name: "Get Table", On: onTable, Method: "GET", Account: "c:l", Do: s.getTable},
+		{Name: "Delete Table", On: onTable, Method: "DELETE", Account: "c:d", Do: s.drop},
 		{Name: "Get Table ACL", On: onEntities, Method: "GET", Comp: "acl", Do: s.getACL},
 		{Name: "Get Table ACL", On: onEntities, Method: "HEAD", Comp: "acl", Do: s.getACL},
 		{Name: "Set Table ACL", On: onEntities, Method: "PUT", Comp: "acl", Do: s.setACL},
 
-		{Name: "Query Entities", On: onEntities, Method: "GET", Allow: "r", Do: s.query},
-		{Name: "Query Entities", On: onEntities, Method: "HEAD", Allow: "r", Do: s.query},
-		{Name: "Insert Entity", On: onEntities, Method: "POST", Allow: route.Itself, Grows: true, Do: s.write},
-		{Name: "Get Entity", On: onEntity, Method: "GET", Allow: "r", Do: s.get},
-		{Name: "Get Entity", On: onEntity, Method: "HEAD", Allow: "r", Do: s.get},
-		{Name: "Update Entity", On: onEntity, Method: "PUT", Allow: route.Itself, Grows: true, Do: s.write},
-		{Name: "Merge Entity", On: onEntity, Method: "PATCH", Allow: route.Itself, Grows: true, Do: s.write},
-		{Name: "Merge Entity", On: onEntity, Method: "MERGE", Allow: route.Itself, Grows: true, Do: s.write},
-		{Name: "Delete Entity", On: onEntity, Method: "DELETE", Allow: route.Itself, Do: s.write},
-		{Name: "Entity Group Transaction", On: onBatch, Method: "POST", Allow: route.Itself, Do: s.batch},
+		{Name: "Query Entities", On: onEntities, Method: "GET", Allow: "r", Account: "o:r", Do: s.query},
+		{Name: "Query Entities", On: onEntities, Method: "HEAD", Allow: "r", Account: "o:r", Do: s.query},
+		{Name: "Insert Entity", On: onEntities, Method: "POST", Allow: route.Itself, Grows: true, Account: "o:*",
+			Do: s.write},
+		{Name: "Get Entity", On: onEntity, Method: "GET", Allow: "r", Account: "o:r", Do: s.get},
+		{Name: "Get Entity", On: onEntity, Method: "HEAD", Allow: "r", Account: "o:r", Do: s.get},
+		{Name: "Update Entity", On: onEntity, Method: "PUT", Allow: route.Itself, Grows: true, Account: "o:*", Do: s.write},
+		{Name: "Merge Entity", On: onEntity, Method: "PATCH", Allow: route.Itself, Grows: true, Account: "o:*", Do: s.write},
+		{Name: "Merge Entity", On: onEntity, Method: "MERGE", Allow: route.Itself, Grows: true, Account: "o:*", Do: s.write},
+		{Name: "Delete Entity", On: onEntity, Method: "DELETE", Allow: route.Itself, Account: "o:*", Do: s.write},
+		{Name: "Entity Group Transaction", On: onBatch, Method: "POST", Allow: route.Itself, Account: "o:*", Do: s.batch},
 	}
 }
 
