@@ -39,7 +39,7 @@ func lines(t testing.TB, text string, format tabular.Format) (all []Line, unknow
 	return all, f.Unknown()
 }
 
-func TestEveryFormatSaysTheSame(t *testing.T) {
+func TestEveryFormatGivesTheSameDevices(t *testing.T) {
 	want := []sas.Delivery{
 		{Device: "a:1", Tenant: "contoso", Site: "us-1", Position: &schema.Position{Lat: -57.5, Lon: 2},
 			Labels: map[string]string{"model": "BME, 280", "rev": "2"}, Deployed: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)},
@@ -80,7 +80,7 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 	}
 }
 
-func TestWrongLineSpoilsNoOther(t *testing.T) {
+func TestInvalidLineAffectsNoOther(t *testing.T) {
 	long := strings.Repeat("x", tabular.MaxLine+10)
 	text := "id,lat,lon,deployed,colour,labels\n" +
 		"ok1,,,,,\n" +
@@ -140,7 +140,7 @@ func TestHeaderMustNameTheIDs(t *testing.T) {
 	}
 }
 
-// newRegistry is the registry of an account of its own, and how to reach that.
+// newRegistry returns the registry of a new account, and how to connect to that.
 func newRegistry(t *testing.T) (sas.Registry, tables.Config) {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
@@ -159,7 +159,7 @@ func line4() schema.Enrollment {
 		Labels: map[string]string{"line": "4"}, Shards: 3}
 }
 
-// run imports a text, and wants no error of storage.
+// run imports a text without an error of storage.
 func run(t *testing.T, i Import, text string) (Summary, []Note) {
 	t.Helper()
 	f, err := Open(strings.NewReader(text), tabular.CSV)
@@ -170,7 +170,7 @@ func run(t *testing.T, i Import, text string) (Summary, []Note) {
 	return sum, notes
 }
 
-// stored is the whole of a table but for versions and times.
+// stored returns a table without versions and times.
 func stored(t *testing.T, table *tables.Table) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -189,10 +189,10 @@ func TestImportRepeatedChangesNothing(t *testing.T) {
 	text := "id,site,deployed,label.model\na,us-1,2026-03-04,m\nb,,2026-03-04,\nc,us-2,2025-01-02,m\n"
 	if sum, notes := run(t, Import{Registry: r, Enrollment: line4(), DryRun: true},
 		text); sum != (Summary{Lines: 3, Added: 3}) || len(notes) > 0 {
-		t.Errorf("tried: %+v, %v", sum, notes)
+		t.Errorf("dry run: %+v, %v", sum, notes)
 	}
 	if n := len(stored(t, r.Devices)) + len(stored(t, r.Fleet)); n > 0 {
-		t.Errorf("trying it has stored %d rows", n)
+		t.Errorf("the dry run has stored %d rows", n)
 	}
 	if sum, notes := run(t, i, text); sum != (Summary{Lines: 3, Added: 3}) || len(notes) > 0 {
 		t.Errorf("at first: %+v, %v", sum, notes)
@@ -205,17 +205,17 @@ func TestImportRepeatedChangesNothing(t *testing.T) {
 		t.Errorf("again: %+v", sum)
 	}
 	if !maps.Equal(devices, stored(t, r.Devices)) || !maps.Equal(fleet, stored(t, r.Fleet)) {
-		t.Error("a repeat has changed something")
+		t.Error("repeating it has changed something")
 	}
 	b, err := r.Get(t.Context(), "b")
 	must(t, err)
 	if b.Site != "dock" || b.Labels["line"] != "4" || b.Month.Year != 2026 || b.Month.Month != 3 ||
 		b.Month.Shard != sas.ShardOf("b", 3) || b.Tenant != "contoso" {
-		t.Errorf("what the file does not say is %+v", b)
+		t.Errorf("with defaults, b is %+v", b)
 	}
 }
 
-func TestImportChangesWhatIsSaidAndNeverMonthTenantOrEnrollment(t *testing.T) {
+func TestImportChangesNoMonthTenantOrEnrollment(t *testing.T) {
 	r, _ := newRegistry(t)
 	i := Import{Registry: r, Enrollment: line4()}
 	run(t, i, "id,site,lat,lon,deployed,label.model\na,us-1,1,2,2026-03-04,m\nb,us-1,1,2,2026-03-04,m\n")
@@ -237,7 +237,7 @@ func TestImportChangesWhatIsSaidAndNeverMonthTenantOrEnrollment(t *testing.T) {
 	}
 }
 
-func TestImportCompletesWhatIsHalfDone(t *testing.T) {
+func TestImportCompletesAnInterruptedOne(t *testing.T) {
 	r, _ := newRegistry(t)
 	i := Import{Registry: r, Enrollment: line4()}
 	run(t, i, "id\na\nb\n")
@@ -253,7 +253,7 @@ func TestImportCompletesWhatIsHalfDone(t *testing.T) {
 	}
 }
 
-func TestDuplicatesAreSaidAndIDsThatDifferByCase(t *testing.T) {
+func TestDuplicatesAndIDsThatDifferByCaseAreReported(t *testing.T) {
 	r, _ := newRegistry(t)
 	sum, notes := run(t, Import{Registry: r, Enrollment: line4()}, "id,site\npump,a\nPump,b\npump,c\nother,d\n")
 	if sum != (Summary{Lines: 4, Added: 3, Wrong: 1, Warnings: 1}) || len(notes) != 2 {
@@ -264,13 +264,12 @@ func TestDuplicatesAreSaidAndIDsThatDifferByCase(t *testing.T) {
 	}
 	d, err := r.Get(t.Context(), "pump")
 	if err != nil || d.Site != "a" {
-		t.Errorf("of two lines %q counts, %v", d.Site, err)
+		t.Errorf("the site is %q, %v; want that of the first line", d.Site, err)
 	}
 }
 
-// TestImportThatIsStoppedAnywhereIsCompletedByARepeat stops it after so many
-// requests, again and again.
-func TestImportThatIsStoppedAnywhereIsCompletedByARepeat(t *testing.T) {
+// TestImportStoppedAnywhereIsCompletedByRepeatingIt stops it after different numbers of requests.
+func TestImportStoppedAnywhereIsCompletedByRepeatingIt(t *testing.T) {
 	text := "id,site\n"
 	for i := range 40 {
 		text += fmt.Sprintf("d%02d,s%d\n", i, i%3)
@@ -292,14 +291,14 @@ func TestImportThatIsStoppedAnywhereIsCompletedByARepeat(t *testing.T) {
 		must(t, err)
 		i := Import{Registry: sas.NewRegistry(c, schema.Names{}), Enrollment: line4(), Workers: 4}
 		if _, err := i.Run(ctx, f, func(n Note) { t.Errorf("%+v", n) }); !errors.Is(err, context.Canceled) {
-			t.Errorf("stopped after %d requests, it ends with %v", requests, err)
+			t.Errorf("stopped after %d requests, it returns %v", requests, err)
 		}
 		stop()
 	}
 	run(t, Import{Registry: r, Enrollment: line4()}, text)
 	if !maps.Equal(stored(t, r.Devices), stored(t, whole.Devices)) ||
 		!maps.Equal(stored(t, r.Fleet), stored(t, whole.Fleet)) {
-		t.Error("what a repeat has completed is not what one import makes")
+		t.Error("the tables differ from those of one import")
 	}
 }
 
@@ -330,10 +329,10 @@ func FuzzLines(f *testing.F) {
 				continue
 			}
 			if _, err := schema.ParseDeviceID(string(l.Delivery.Device)); err != nil {
-				t.Errorf("line %d is right, and %v", l.Number, err)
+				t.Errorf("line %d is valid, but %v", l.Number, err)
 			}
 			if p := l.Delivery.Position; p != nil && !(p.Lat >= -90 && p.Lat <= 90 && p.Lon >= -180 && p.Lon <= 180) {
-				t.Errorf("line %d is right, and at %v", l.Number, *p)
+				t.Errorf("line %d is valid, but at %v", l.Number, *p)
 			}
 		}
 	})

@@ -1,34 +1,36 @@
 package factory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"furrow/sas"
 	"furrow/tables/schema"
 )
 
-// An Import makes the devices of a file known, as members of one enrollment.
+// An Import registers the devices of a file in one enrollment.
 type Import struct {
 	Registry   sas.Registry
 	Enrollment schema.Enrollment
-	DryRun     bool // say what would be, and change nothing
-	Workers    int  // how many devices are written at the same time; zero means 64
+	DryRun     bool // change nothing
+	Workers    int  // devices that are written at the same time; zero: 64
 }
 
-// A Note is what there is to say of a line.
+// A Note reports a problem of a line.
 type Note struct {
-	Line   int    `json:"line"`
-	Device string `json:"device,omitempty"`
-	// One of the two: why the line is wrong and left out, or what is odd about it
-	// though it counts.
-	Error   string `json:"error,omitempty"`
-	Warning string `json:"warning,omitempty"`
+	Line    int    `json:"line"`
+	Device  string `json:"device,omitempty"`
+	Error   string `json:"error,omitempty"`   // why the line is skipped
+	Warning string `json:"warning,omitempty"` // what is odd about a line that is imported
 }
 
-// A Summary is how an import ended.
+// A Summary counts the lines of an import.
 type Summary struct {
 	Lines    int `json:"lines"`
 	Added    int `json:"added"`
@@ -38,44 +40,32 @@ type Summary struct {
 	Warnings int `json:"warnings"`
 }
 
-const defaultWorkers = 64
+// mostCompared bounds the memory for IDs. Lines beyond it are not compared with others.
+const mostCompared = 4_000_000
 
-// Run reads f to its end. Lines that are wrong are noted, and left out. An error of
-// storage, of the file, or the end of ctx ends it; the same import can then be run
-// again. The notes come one at a time.
+// Run imports all lines. It reports invalid ones, one at a time, and skips them. An error of storage or of the file,
+// or the end of ctx, stops it; the same import can then be repeated.
 func (i Import) Run(ctx context.Context, f *File, note func(Note)) (Summary, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	t := &tally{note: note}
-	lines := make(chan Line)
-	var workers sync.WaitGroup
-	n := i.Workers
-	if n == 0 {
-		n = defaultWorkers
-	}
-	for range n {
-		workers.Go(func() {
-			for l := range lines {
-				if err := i.line(ctx, l, t); err != nil {
-					cancel(fmt.Errorf("line %d, device %s: %w", l.Number, l.ID, err))
-				}
+	running, importing := errgroup.WithContext(ctx)
+	running.SetLimit(cmp.Or(i.Workers, 64))
+	readErr := i.read(importing, f, t, func(l Line) {
+		running.Go(func() error {
+			if err := i.line(importing, l, t); err != nil {
+				return fmt.Errorf("line %d, device %s: %w", l.Number, l.ID, err)
 			}
+			return nil
 		})
-	}
-	err := i.read(ctx, f, t, lines)
-	close(lines)
-	workers.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	return t.sum, err
+	})
+	err := running.Wait()
+	return t.sum, cmp.Or(context.Cause(ctx), err, readErr)
 }
 
-// read gives the workers the lines that are right.
-func (i Import) read(ctx context.Context, f *File, t *tally, lines chan<- Line) error {
-	ids := newSeen()
+// read calls valid for each valid line, until ctx ends.
+func (i Import) read(ctx context.Context, f *File, t *tally, valid func(Line)) error {
+	seen := map[string]Line{} // by the ID in lower case
 	for l, err := range f.Lines() {
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return err
 		}
 		t.count(func(s *Summary) { s.Lines++ })
@@ -83,28 +73,24 @@ func (i Import) read(ctx context.Context, f *File, t *tally, lines chan<- Line) 
 			t.wrong(l, l.Wrong)
 			continue
 		}
-		same, byCase := ids.add(l.ID, l.Number)
-		if same > 0 {
-			t.wrong(l, fmt.Errorf("it is on line %d, too, which counts", same))
+		id := strings.ToLower(l.ID)
+		before, found := seen[id]
+		if found && before.ID == l.ID {
+			t.wrong(l, fmt.Errorf("the same device is on line %d, which counts", before.Number))
 			continue
 		}
-		if byCase > 0 {
-			t.warn(l, fmt.Sprintf("it differs from the id on line %d by case alone: they are two devices", byCase))
+		if found {
+			t.warn(l, fmt.Sprintf("the id differs from that on line %d only by case: they are two devices", before.Number))
+		} else if len(seen) < mostCompared {
+			seen[id] = Line{ID: l.ID, Number: l.Number}
 		}
-		select {
-		case lines <- l:
-		case <-ctx.Done():
-			return nil // Run knows the cause
-		}
+		valid(l)
 	}
 	return nil
 }
 
-// line imports one device. What is wrong with the line is no error.
+// line imports one device. An invalid line is no error.
 func (i Import) line(ctx context.Context, l Line, t *tally) error {
-	if ctx.Err() != nil {
-		return nil
-	}
 	var outcome sas.Outcome
 	var err error
 	if i.DryRun {
@@ -132,7 +118,7 @@ func (i Import) line(ctx context.Context, l Line, t *tally) error {
 	return nil
 }
 
-// A tally is what workers have done together.
+// A tally counts the lines of all workers.
 type tally struct {
 	mu   sync.Mutex
 	sum  Summary
