@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"furrow/tables"
 )
@@ -73,32 +73,21 @@ func (e *endpoint) dataset(ctx context.Context, rows int) (*dataset, error) {
 	return d, d.fill(ctx, e)
 }
 
-// fill writes transactions, all clients at once; the first error ends it.
+// fill writes transactions, as many at a time as there are clients.
 func (d *dataset) fill(ctx context.Context, e *endpoint) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	filling, ctx := errgroup.WithContext(ctx)
+	filling.SetLimit(e.clients)
 	text := newFiller()
-	var next atomic.Int64
-	var filling sync.WaitGroup
-	for range e.clients {
-		filling.Go(func() {
-			for ctx.Err() == nil {
-				n := int(next.Add(perTransaction)) - perTransaction
-				if n >= d.rows {
-					return
-				}
-				err := insertTogether(ctx, d.table, min(perTransaction, d.rows-n), func() tables.Entity {
-					n++
-					return text.entity(partition((n-1)/rowsPerDevice), int64((n-1)%rowsPerDevice), e.size)
-				})
-				if err != nil {
-					cancel(err)
-				}
-			}
+	for n := 0; n < d.rows && ctx.Err() == nil; n += perTransaction {
+		filling.Go(func() error {
+			next := n
+			return insertTogether(ctx, d.table, min(perTransaction, d.rows-n), func() tables.Entity {
+				next++
+				return text.entity(partition((next-1)/rowsPerDevice), int64((next-1)%rowsPerDevice), e.size)
+			})
 		})
 	}
-	filling.Wait()
-	return context.Cause(ctx)
+	return filling.Wait()
 }
 
 // somewhere picks a device and one of its rows, which so many rows follow,

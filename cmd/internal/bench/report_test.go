@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// found returns a sample of so many operations in one second, each of which took ms.
+// found returns a sample of so many operations in one second. Each took ms.
 func found(operations int, ms ...int) sample {
 	s := newSample(len(ms) - 1)
 	s.elapsed = time.Second

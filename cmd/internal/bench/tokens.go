@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A TokenConfig says how the endpoint that issues device tokens is measured.
@@ -148,27 +149,24 @@ func (e *issuer) known(ctx context.Context, cfg TokenConfig) ([][]*http.Request,
 	if e.devices != nil {
 		return e.devices, nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	asking, ctx := errgroup.WithContext(ctx)
 	devices := make([][]*http.Request, cfg.Clients)
-	var asking sync.WaitGroup
 	for client := range devices {
-		asking.Go(func() {
-			for n := client; n < cfg.Devices && ctx.Err() == nil; n += cfg.Clients {
+		asking.Go(func() error {
+			for n := client; n < cfg.Devices; n += cfg.Clients {
 				r, err := e.request(fmt.Sprintf("%s-%09d", e.name, n))
 				if err == nil {
 					err = e.ask(ctx, r, false)
 				}
 				if err != nil {
-					cancel(err)
-					return
+					return err
 				}
 				devices[client] = append(devices[client], r)
 			}
+			return nil
 		})
 	}
-	asking.Wait()
-	if err := context.Cause(ctx); err != nil {
+	if err := asking.Wait(); err != nil {
 		return nil, err
 	}
 	e.devices = devices

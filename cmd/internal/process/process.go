@@ -2,6 +2,7 @@
 package process
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -12,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -30,8 +30,8 @@ type Process struct {
 	Name    string
 	command *exec.Cmd
 	stdin   io.Closer
-	log     string // file of its standard error
-	first   *firstLine
+	log     string        // file of its standard error
+	first   chan []byte   // receives the first line of standard output
 	ended   chan struct{} // closed when it has ended
 	wanted  atomic.Bool   // it was asked to stop, or killed
 }
@@ -41,7 +41,7 @@ type Process struct {
 func Start(program, dir, name string, environ []string, args ...string) (*Process, error) {
 	p := &Process{
 		Name: name, log: filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".log"),
-		ended: make(chan struct{}), first: &firstLine{whole: make(chan []byte, 1)},
+		ended: make(chan struct{}), first: make(chan []byte, 1),
 	}
 	log, err := os.Create(p.log)
 	if err != nil {
@@ -49,14 +49,23 @@ func Start(program, dir, name string, environ []string, args ...string) (*Proces
 	}
 	defer log.Close() // the process has its own
 	p.command = exec.Command(program, append(args, "--"+StopWithInput)...)
-	p.command.Env, p.command.Stderr, p.command.Stdout = append(os.Environ(), environ...), log, p.first
+	p.command.Env, p.command.Stderr = append(os.Environ(), environ...), log
 	if p.stdin, err = p.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.command.StdoutPipe()
+	if err != nil {
 		return nil, err
 	}
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	go func() {
+		out := bufio.NewReader(stdout)
+		if line, err := out.ReadBytes('\n'); err == nil {
+			p.first <- bytes.TrimSpace(line)
+		}
+		_, _ = io.Copy(io.Discard, out)
 		_ = p.command.Wait() // failure reads the outcome from ProcessState
 		close(p.ended)
 	}()
@@ -69,7 +78,7 @@ func (p *Process) PID() int { return p.command.Process.Pid }
 // FirstLine waits for the first line of standard output.
 func (p *Process) FirstLine(ctx context.Context) ([]byte, error) {
 	select {
-	case line := <-p.first.whole:
+	case line := <-p.first:
 		return line, nil
 	case <-p.ended:
 		return nil, p.failure()
@@ -133,25 +142,4 @@ func (p *Process) PeakMemory() int64 {
 	value, _, _ := strings.Cut(strings.TrimSpace(rest), " kB")
 	kb, _ := strconv.ParseInt(value, 10, 64)
 	return kb << 10
-}
-
-// A firstLine is a writer that keeps the first line and discards the rest.
-type firstLine struct {
-	mu    sync.Mutex
-	line  []byte
-	whole chan []byte // receives the line
-	done  bool
-}
-
-func (f *firstLine) Write(b []byte) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.done {
-		f.line = append(f.line, b...)
-		if i := bytes.IndexByte(f.line, '\n'); i >= 0 {
-			f.done = true
-			f.whole <- f.line[:i]
-		}
-	}
-	return len(b), nil
 }

@@ -18,15 +18,15 @@ import (
 	"time"
 )
 
-// An authority signs the certificates of one data directory.
+// An authority signs the certificates of a data directory.
 type authority struct {
 	file        string // its certificate, for clients
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// openAuthority loads the one in dir, or makes it. A certificate whose key is
-// gone is an error: clients trust it, so it must not be replaced unasked.
+// openAuthority loads the authority in dir, or creates it. A certificate without its key is an error: clients trust
+// it, so it must not be replaced silently.
 func openAuthority(dir string) (*authority, error) {
 	file, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca.key")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
@@ -34,12 +34,12 @@ func openAuthority(dir string) (*authority, error) {
 	}
 	pair, err := loadPair(file, keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("the certificate authority in %s: %w; put its files back, or remove %s to make a new one "+
-			"that clients must be given", dir, err, file)
+		return nil, fmt.Errorf("the certificate authority in %s: %w; put its files back, or remove %s to create a new one "+
+			"and give that to clients", dir, err, file)
 	}
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok {
-		return nil, fmt.Errorf("%s is no ECDSA key, so it was not made by furrow", keyFile)
+		return nil, fmt.Errorf("%s is not an ECDSA key, so furrow did not create it", keyFile)
 	}
 	return &authority{file, pair.Leaf, key}, nil
 }
@@ -49,8 +49,7 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 	return &pair, err
 }
 
-// newAuthority writes the key first: a key without a certificate is nobody's
-// loss, and is written over.
+// newAuthority writes the key first: a key without a certificate is overwritten the next time.
 func newAuthority(file, keyFile string) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -84,7 +83,7 @@ func newAuthority(file, keyFile string) (*authority, error) {
 	return &authority{file, certificate, key}, writeFile(file, encodeCertificate(der))
 }
 
-// issue makes a server's certificate with a new key, and returns both in PEM, too.
+// issue creates a server's certificate with a new key, and also returns both as PEM.
 func (a *authority) issue(hosts []string) (*tls.Certificate, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -116,7 +115,7 @@ func (a *authority) issue(hosts []string) (*tls.Certificate, []byte, error) {
 	return &pair, both, err
 }
 
-// newCertificate starts an hour ago, for clients whose clock is behind.
+// newCertificate returns a template that is valid since an hour ago, for clients whose clock is behind.
 func newCertificate(name string, life time.Duration) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
@@ -140,7 +139,7 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// writeFile replaces a file in one step. Only the owner can read it.
+// writeFile replaces a file atomically. Only the owner can read it.
 func writeFile(name string, content []byte) error {
 	next := name + ".new"
 	if err := os.WriteFile(next, content, 0o600); err != nil {

@@ -9,9 +9,8 @@ import (
 	"furrow/tables"
 )
 
-// AccountWithKey reads a connection string that holds the account's key. One with
-// a shared access signature is refused: nothing can be signed with it. Where it
-// names the Table service alone, the other two are empty.
+// AccountWithKey parses a connection string with an account key. It refuses one with a shared access signature, which
+// cannot sign. If the string names only the Table service, the other URLs are empty.
 func AccountWithKey(text string) (tables.Account, error) {
 	a, err := tables.ParseAccount(text)
 	if err != nil {
@@ -24,15 +23,14 @@ func AccountWithKey(text string) (tables.Account, error) {
 	return a, nil
 }
 
-// PathStyle is an account on a server that finds its name in the path, as local
-// storage and Azurite do. The addresses are host:port.
+// PathStyle returns an account whose name is in the path of URLs, as on local storage and Azurite. The addresses are
+// host:port.
 func PathStyle(scheme, account, key, blob, queue, table string) tables.Account {
 	at := func(address string) string { return scheme + "://" + address + "/" + account }
 	return tables.Account{Name: account, Key: key, Blob: at(blob), Queue: at(queue), Table: at(table)}
 }
 
-// ConnectionString is what [AccountWithKey] reads back, and what SDKs and
-// Microsoft's tools read. It holds the key.
+// ConnectionString formats an account with its key for [AccountWithKey], for SDKs and for Microsoft's tools.
 func ConnectionString(a tables.Account) string {
 	scheme, _, _ := strings.Cut(a.Table, ":")
 	return fmt.Sprintf("DefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;BlobEndpoint=%s;QueueEndpoint=%s;"+

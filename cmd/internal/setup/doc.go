@@ -1,3 +1,2 @@
-// Package setup is what the commands share: it turns flags and files into what
-// the other packages are made with. Today that is connection strings and TLS.
+// Package setup turns the flags and files of commands into what other packages need: connections, endpoints and TLS.
 package setup

@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// endpointFile, in a directory that is served, is the URL of the endpoint that gives
-// tokens to its devices.
+// endpointFile, in a data directory, contains the URL of the token endpoint.
 const endpointFile = "endpoint"
 
-// WriteEndpoint leaves word in a data directory of where devices get their tokens.
+// WriteEndpoint stores the URL of the token endpoint in a data directory.
 func WriteEndpoint(dir, url string) error {
 	return writeFile(filepath.Join(dir, endpointFile), []byte(url+"\n"))
 }
 
-// Endpoint is the URL that was left last, or none.
+// Endpoint returns the URL that was stored last, if any.
 func Endpoint(dir string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, endpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -26,8 +25,7 @@ func Endpoint(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// Authority is the file of the authority that a data directory's servers have made
-// for themselves, or none.
+// Authority returns the certificate file of a data directory's own authority, if it has one.
 func Authority(dir string) string {
 	file := filepath.Join(dir, "tls", "ca.pem")
 	if _, err := os.Stat(file); err != nil {

@@ -14,30 +14,29 @@ import (
 	"furrow/tables"
 )
 
-// connectionFile, in a directory that furrow storage serves, is how to reach it.
+// connectionFile, in a data directory, contains the connection string of the storage that serves it.
 const connectionFile = "connection"
 
-// WriteConnection leaves word in a data directory of how the storage that serves
-// it is reached. It holds the key, so only the owner can read it.
+// WriteConnection stores the connection string in the data directory. It contains the key, so only the owner can read
+// it.
 func WriteConnection(dir string, a tables.Account) error {
 	return writeFile(filepath.Join(dir, connectionFile), []byte(ConnectionString(a)+"\n"))
 }
 
-// ErrNotServed says that no storage serves a directory.
+// ErrNotServed means that no storage serves a directory.
 var ErrNotServed = errors.New("no storage serves it")
 
-// A Found is an account, and what has to be trusted to reach it.
+// A Found is an account, and the certificate authority of its server.
 type Found struct {
 	Account tables.Account
-	CAFile  string // of a directory served over TLS; empty where the system's authorities will do
+	CAFile  string // of a directory that is served over TLS; otherwise empty
 }
 
-// variable begins the name of a variable that says where storage is.
+// variable is the prefix of an environment variable's name.
 const variable = "env:"
 
-// Find finds storage by what a user says of it: a connection string, the URL of
-// a Table service, env:NAME for a variable that holds one of these, or a
-// directory that furrow storage serves. Its errors quote no secret.
+// Find finds storage by a connection string, the URL of a Table service, env:NAME for an environment variable that
+// holds one of these, or a directory that furrow storage serves. Its errors contain no secret.
 func Find(text string) (Found, error) {
 	if name, ok := strings.CutPrefix(text, variable); ok {
 		if text = os.Getenv(name); text == "" {
@@ -51,8 +50,7 @@ func Find(text string) (Found, error) {
 	return Found{Account: a}, err
 }
 
-// IsDirectory tells a path from what may hold a key, which has = or :// in it, and from
-// the name of a variable.
+// IsDirectory distinguishes a path from a URL, from the name of a variable, and from a connection string.
 func IsDirectory(text string) bool {
 	if info, err := os.Stat(text); err == nil && info.IsDir() {
 		return true
@@ -87,7 +85,7 @@ func notServed(dir string, err error) error {
 		"or give a connection string with --storage or FURROW_STORAGE", dir, ErrNotServed, err)
 }
 
-// listens tells at once what retries would take seconds to find out.
+// listens fails at once if no server listens, where a request would be retried for seconds.
 func listens(service string) error {
 	u, err := url.Parse(service)
 	if err != nil {

@@ -10,18 +10,16 @@ import (
 	"time"
 )
 
-// A server's certificate lives for certificateLife, and is replaced when less
-// than renewBefore of it is left, also while the server runs. The authority's
-// stays: it is what devices were given.
+// A server's certificate is valid for certificateLife, and is replaced renewBefore its end, also while the server
+// runs. The authority's certificate stays, because devices have it.
 const (
 	authorityLife   = 10 * 365 * 24 * time.Hour
 	certificateLife = 90 * 24 * time.Hour
 	renewBefore     = 30 * 24 * time.Hour
 )
 
-// SelfSigned serves a certificate for the hosts, made by an authority of its
-// own. Both are made once and kept in dir, readable by the owner alone; ca.pem in
-// there is the one file to give to clients.
+// SelfSigned serves a certificate for the hosts, signed by an authority of its own. Both are created once and kept in
+// dir, readable only by the owner. Clients need the file ca.pem.
 func SelfSigned(dir string, hosts []string, log *slog.Logger) (*TLS, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -32,7 +30,7 @@ func SelfSigned(dir string, hosts []string, log *slog.Logger) (*TLS, error) {
 	}
 	s := &selfSigned{ca: ca, file: filepath.Join(dir, "server.pem"), hosts: hosts, log: log}
 	if s.current, err = loadPair(s.file, s.file); err != nil || !s.good(s.current.Leaf) {
-		if err := s.renew(); err != nil { // whatever is wrong with the old one, a new one mends it
+		if err := s.renew(); err != nil { // whatever is wrong with the old one
 			return nil, err
 		}
 	}
@@ -53,7 +51,7 @@ type selfSigned struct {
 	current *tls.Certificate
 }
 
-// good tells whether a certificate is ours, for all hosts, and far from its end.
+// good tells whether our authority has signed a certificate, and whether it is valid for all hosts and long enough.
 func (s *selfSigned) good(leaf *x509.Certificate) bool {
 	if leaf.CheckSignatureFrom(s.ca.certificate) != nil || time.Until(leaf.NotAfter) < renewBefore {
 		return false
@@ -78,14 +76,13 @@ func (s *selfSigned) renew() error {
 	return nil
 }
 
-// certificate renews when it is time. If that does not work, the old one serves
-// for as long as it lasts.
+// certificate renews the certificate when it is due. If that fails, it keeps the old one.
 func (s *selfSigned) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Until(s.current.Leaf.NotAfter) < renewBefore {
 		if err := s.renew(); err != nil {
-			s.log.Warn("the certificate cannot be renewed", "expires", s.current.Leaf.NotAfter, "error", err)
+			s.log.Warn("certificate not renewed", "expires", s.current.Leaf.NotAfter, "error", err)
 		}
 	}
 	return s.current, nil

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// A TLS is what a server shows to those who connect.
+// A TLS is the certificate of a server.
 type TLS struct {
 	Config        *tls.Config
 	Fingerprint   string // SHA-256 of the server's certificate when it was loaded
-	CAFile        string // what clients must trust; empty when the certificate was given
+	CAFile        string // of the authority that clients must trust; empty if the certificate was given
 	CAFingerprint string // SHA-256 of that authority's certificate
 }
 
-// Files serves a certificate and its key from two PEM files. It reads them anew
-// when they change; while they cannot be read, it goes on with what it has, and logs it.
+// Files serves a certificate and its key from two PEM files. It reads them again when they change. If that fails, it
+// logs the error and keeps the certificate that it has.
 func Files(certFile, keyFile string, log *slog.Logger) (*TLS, error) {
 	f := &files{cert: certFile, key: keyFile, log: log}
 	if err := f.load(); err != nil {
@@ -40,7 +40,7 @@ type files struct {
 
 	mu       sync.Mutex
 	loaded   *tls.Certificate
-	modified [2]time.Time // of both files, when they were last read or tried
+	modified [2]time.Time // of both files, at the last attempt to read them
 }
 
 func (f *files) load() error {
@@ -76,20 +76,19 @@ func (f *files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		err = f.load()
 	}
 	if err != nil {
-		f.log.Warn("the certificate changed and cannot be read; the old one stays in use", "error", err)
+		f.log.Warn("changed certificate unreadable, the old one stays in use", "error", err)
 	}
 	return f.loaded, nil
 }
 
-// fingerprint is written as openssl does.
+// fingerprint formats a SHA-256 as openssl does.
 func fingerprint(der []byte) string {
 	sum := sha256.Sum256(der)
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
-// Hosts are the names and addresses that a certificate for a server on a listen
-// address must hold: loopback always, the address itself, and for a server on
-// all addresses the machine's name and those of its interfaces.
+// Hosts returns the names and addresses in the certificate of a server on a listen address: loopback, the address
+// itself and, for a server on all addresses, the machine's name and the addresses of its interfaces.
 func Hosts(listen string) ([]string, error) {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -106,8 +105,7 @@ func Hosts(listen string) ([]string, error) {
 	return append(hosts, host), nil
 }
 
-// machine is this machine's name and its addresses other than loopback, as far
-// as the system tells.
+// machine returns this machine's name and its addresses other than loopback, as far as the system knows them.
 func machine() []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
@@ -119,8 +117,7 @@ func machine() []string {
 	return names
 }
 
-// Addresses are those of this machine's interfaces that others can reach: no
-// loopback and no link-local ones.
+// Addresses returns the addresses of this machine's interfaces without loopback and link-local ones.
 func Addresses() []net.IP {
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {

@@ -123,7 +123,7 @@ func TestRenewalThatFailsKeepsTheOldCertificate(t *testing.T) {
 		if !leaf(t, served).Equal(first) {
 			t.Error("another certificate is served, which was not kept")
 		}
-		if !strings.Contains(logged.String(), "cannot be renewed") {
+		if !strings.Contains(logged.String(), "certificate not renewed") {
 			t.Errorf("the log does not tell: %q", logged.String())
 		}
 	})

@@ -8,9 +8,8 @@ import (
 	"os"
 )
 
-// Transport is a client for the services of an account, which a worker's jobs
-// share: it keeps a connection for each of them. It trusts the authorities in
-// caFile besides those of the system; an empty caFile is none.
+// Transport returns a client for the services of an account that keeps enough connections for all jobs of a worker. It
+// trusts the system's certificate authorities and those in caFile, which may be empty.
 func Transport(caFile string) (*http.Client, error) {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 256
@@ -23,10 +22,10 @@ func Transport(caFile string) (*http.Client, error) {
 	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
-		roots = x509.NewCertPool() // a system without any
+		roots = x509.NewCertPool() // a system without certificates
 	}
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, errors.New(caFile + " holds no PEM certificate")
+		return nil, errors.New(caFile + " contains no PEM certificate")
 	}
 	t.TLSClientConfig = &tls.Config{RootCAs: roots}
 	return &http.Client{Transport: t}, nil
