@@ -1,5 +1,4 @@
-// Package price says what storage operations cost on Azure: of a fleet that was
-// watched for a while, what it would cost for a month.
+// Package price computes what storage operations cost on Azure in a month.
 package price
 
 import (
@@ -10,7 +9,7 @@ import (
 	"time"
 )
 
-// Prices are those of a region and redundancy, in US dollars.
+// Prices are the prices of a region and redundancy, in US dollars.
 type Prices struct {
 	Source     string `json:"source"`
 	Region     string `json:"region"`
@@ -26,9 +25,8 @@ type Prices struct {
 	TableGB float64 `json:"tablesPerGBMonth"`
 }
 
-// Azure are the pay-as-you-go prices of a general purpose v2 account with hot blobs.
-// They change little over the years, and a little from region to region: what they
-// give is an estimate and not a bill.
+// Azure returns the pay-as-you-go prices of a general purpose v2 account with hot blobs.
+// They differ a little between years and regions, so use them for estimates.
 func Azure() Prices {
 	return Prices{
 		Source: "azure.microsoft.com/pricing/details/storage (tables, queues, blobs)",
@@ -38,18 +36,18 @@ func Azure() Prices {
 	}
 }
 
-// Month is an average one.
+// Month is the average length of a month.
 const Month = 365 * 24 * time.Hour / 12
 
-// GB is what storage is counted in.
+// GB is the unit of storage prices, in bytes.
 const GB = 1 << 30
 
 func (p Prices) String() string {
 	return fmt.Sprintf("%s, %s, %s, of %s", p.Source, p.Region, p.Redundancy, p.AsOf)
 }
 
-// Operation is the price of one, named by its service and kind as the figures of runs
-// name it, such as "tables query"; zero where it is not known.
+// Operation returns the price of one operation by its name in the figures of runs, such as
+// "tables query"; zero for an unknown name.
 func (p Prices) Operation(name string) float64 {
 	const tenThousand = 10_000
 	service, kind, _ := strings.Cut(name, " ")
@@ -66,8 +64,8 @@ func (p Prices) Operation(name string) float64 {
 	return 0
 }
 
-// Monthly is what operations cost in a month that were counted in some time, by
-// kind and in all.
+// Monthly extrapolates operations that were counted within some time to a month. It returns
+// their cost by kind and in total.
 func (p Prices) Monthly(operations map[string]int64, in time.Duration) (byKind map[string]float64, total float64) {
 	byKind = map[string]float64{}
 	if in <= 0 {

@@ -9,7 +9,7 @@ import (
 	"furrow/worker/price"
 )
 
-func TestDearerServicesAreAsMuchDearerAsTheDesignSays(t *testing.T) {
+func TestQueuesAndObjectsCostMoreThanTables(t *testing.T) {
 	prices := price.Azure()
 	table := prices.Operation("tables query")
 	for operation, want := range map[string]float64{"tables transaction": 1, "queues get": 11, "objects put object": 140,
@@ -19,11 +19,11 @@ func TestDearerServicesAreAsMuchDearerAsTheDesignSays(t *testing.T) {
 		}
 	}
 	if got := prices.Operation("dreams seen"); got != 0 {
-		t.Errorf("what is not known costs %v", got)
+		t.Errorf("an unknown operation costs %v", got)
 	}
 }
 
-func TestMonthOfNothingCostsNothing(t *testing.T) {
+func TestNoTimeCostsNothing(t *testing.T) {
 	if byKind, total := price.Azure().Monthly(map[string]int64{"tables query": 5}, 0); len(byKind) != 0 || total != 0 {
 		t.Errorf("operations in no time cost %v, %v", byKind, total)
 	}

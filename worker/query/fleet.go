@@ -21,12 +21,12 @@ func (f Fleet) latest() *tables.Table  { return f.Tables.Table(f.Names.Latest())
 func (f Fleet) rollups() *tables.Table { return f.Tables.Table(f.Names.Rollups()) }
 func (f Fleet) rejects() *tables.Table { return f.Tables.Table(f.Names.Rejects()) }
 
-// absent tells whether err says only that nothing is there.
+// absent reports whether err means that a row or its table does not exist.
 func absent(err error) bool {
 	return errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
 }
 
-// rows are the rows that a query asks for. A table that does not exist has none.
+// rows yields the rows of a query. A table that does not exist has none.
 func rows(ctx context.Context, t *tables.Table, q tables.Query) iter.Seq2[tables.Entity, error] {
 	return func(yield func(tables.Entity, error) bool) {
 		for page, err := range t.Rows(ctx, q) {
@@ -55,8 +55,8 @@ func first(ctx context.Context, t *tables.Table, in tables.Range) (e tables.Enti
 	return e, found, err
 }
 
-// partitions yields the partitions of a table that have rows, one request each however
-// many rows lie between. From the first one on, next says which ones come after.
+// partitions yields partitions that have rows, with one request each, however many rows
+// they have. Next returns where to look after a partition was found.
 func partitions(
 	ctx context.Context, t *tables.Table, from tables.Keys, next func(pk string) (after tables.Keys),
 ) iter.Seq2[string, error] {

@@ -10,13 +10,13 @@ import (
 	"furrow/tables/schema"
 )
 
-// Newest is the newest value of each sensor of a device.
+// Newest has the newest value of each sensor of a device.
 type Newest struct {
 	Device schema.DeviceID
 	Values []latest.Value
 }
 
-// Latest are the newest values of the scope's devices: by tenant, month and device.
+// Latest yields the newest values of the scope's devices, by tenant, month and device.
 func (f Fleet) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] {
 	parts := schema.Joined(inOrder(ctx, f.latestRanges(q)), schema.LatestOutput)
 	return limited(afterSkipped(q.Scope, decoded(f.latest(), parts, outputs(q.newest))), q.Limit)
@@ -58,10 +58,9 @@ func (f Fleet) latestRanges(q Question) iter.Seq2[read, error] {
 	}
 }
 
-// ChangedLatest calls take with each page of those rows of a partition that storage has written
-// since a time; with all for zero. It returns the number of pages, and the time of the service
-// when the first one was read. A device of many sensors is in several rows. Rows that cannot be read
-// are left out.
+// ChangedLatest calls take with each page of the rows of a partition that storage has written since
+// a time, or of all rows if it is zero. It returns the number of pages, and the service's time when
+// it read the first one. A device with many sensors has several rows. Unreadable rows are left out.
 func (f Fleet) ChangedLatest(
 	ctx context.Context, p schema.LatestPartition, since tables.Ticks, take func([]Newest),
 ) (at time.Time, pages int, err error) {
@@ -91,7 +90,7 @@ func (f Fleet) ChangedLatest(
 	return at, pages, nil
 }
 
-// NewestTime is the time of a device's newest value; zero where it has none, and for
+// NewestTime returns the time of a device's newest value; zero where it has none, and for
 // scopes of several devices.
 func (f Fleet) NewestTime(ctx context.Context, scope Scope) (newest tables.Ticks, err error) {
 	if scope.device == nil {

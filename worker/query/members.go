@@ -9,8 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A DeviceSelector selects devices of a fleet: those that meet all fields that are not
-// empty. The zero value selects all devices.
+// A DeviceSelector selects the devices of a fleet that match every field that is set.
+// The zero value selects all devices.
 type DeviceSelector struct {
 	Device schema.DeviceID
 	Prefix string // of the ID
@@ -39,9 +39,8 @@ func (s DeviceSelector) memberships() (keys tables.Keys) {
 	return keys
 }
 
-// Members returns the memberships of the selected devices: where a device or a prefix is
-// selected by their records, in the order of the IDs; otherwise month by month, in the
-// order of their keys.
+// Members yields the memberships of the selected devices. With a device or a prefix, it
+// reads their records and yields them by ID; otherwise it reads month by month, by key.
 func (f Fleet) Members(ctx context.Context, s DeviceSelector) iter.Seq2[schema.Member, error] {
 	return func(yield func(schema.Member, error) bool) {
 		if s.Device == "" && s.Prefix == "" {
@@ -75,7 +74,7 @@ func (f Fleet) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.
 	}
 }
 
-// MembersOf returns the memberships of the devices that were deployed in a month.
+// MembersOf yields the memberships of the devices that were deployed in a month.
 func (f Fleet) MembersOf(ctx context.Context, month schema.Month) iter.Seq2[schema.Member, error] {
 	return f.membersIn(ctx, month.String(), tables.Keys{})
 }

@@ -11,14 +11,14 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Question is what to read about the devices of a scope.
+// A Question says what to read about the devices of a scope.
 type Question struct {
 	Scope   Scope
 	Span    Span
 	Window  schema.Window // of rollups
 	Sensors []string      // none: all
 	Limit   int           // of records; 0: all
-	Pages   int           // that are read of each range, after which ErrMore follows; 0: all
+	Pages   int           // of each range; where there are more, ErrMore follows; 0: all
 }
 
 // CheckSensors returns an error if no reading can have sensors of these names.
@@ -33,7 +33,8 @@ func CheckSensors(names []string) error {
 	return nil
 }
 
-// ErrMore says that a range has more pages than the question asked for. A read goes on after it.
+// ErrMore means that a range has more pages than the question asked for. The read continues
+// with the next range.
 var ErrMore = errors.New("there are more rows")
 
 // read reads a range of a table, and no more of its rows than the question needs.
@@ -45,7 +46,7 @@ func (q Question) read(t *tables.Table, r tables.Range) read {
 	return read{t, query, q.Pages}
 }
 
-// sensors are the properties of a row that the question is about, in the order of their names.
+// sensors returns the properties of a row that the question asks for, by name.
 func (q Question) sensors(e tables.Entity) []tables.Property {
 	var wanted []tables.Property
 	for _, p := range e.Properties {

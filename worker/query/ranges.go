@@ -17,15 +17,15 @@ type read struct {
 // atOnce is how many ranges are read at a time. Each holds up to two pages.
 const atOnce = 8
 
-// A batch is the next rows of a range, or why there are no more.
+// A batch has the next rows of a range, or the error that ended it.
 type batch struct {
 	rows []tables.Entity
 	err  error
 }
 
 // inOrder reads ranges concurrently and yields their rows one range after the other. A
-// table that does not exist has no rows. The first error ends it, unless a range could
-// not be found because a row cannot be read.
+// table that does not exist has no rows. The first error ends the read, except for an
+// unreadable row or a cut range.
 func inOrder(ctx context.Context, reads iter.Seq2[read, error]) iter.Seq2[tables.Entity, error] {
 	return func(yield func(tables.Entity, error) bool) {
 		reading, stop := context.WithCancel(ctx)
@@ -52,7 +52,7 @@ func inOrder(ctx context.Context, reads iter.Seq2[read, error]) iter.Seq2[tables
 	}
 }
 
-// begin starts to read each range as soon as there is room for it.
+// begin starts reading each range as soon as there is room for it.
 func begin(ctx context.Context, running *sync.WaitGroup, reads iter.Seq2[read, error], lanes chan<- <-chan batch) {
 	defer close(lanes)
 	for r, err := range reads {

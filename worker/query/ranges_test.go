@@ -18,8 +18,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// endless answers every request with one row and word of more to come, and
-// counts the requests.
+// endless answers every request with one row and a continuation token, and counts requests.
 type endless struct{ n atomic.Int64 }
 
 func (s *endless) Do(r *http.Request) (*http.Response, error) {
@@ -54,8 +53,7 @@ func ranges(table *tables.Table, n int) iter.Seq2[read, error] {
 	}
 }
 
-// TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer holds that memory is bounded:
-// what is not wanted yet is not read.
+// TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer proves that memory is bounded.
 func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage := &endless{}
@@ -75,7 +73,7 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 	})
 }
 
-// TestCutRangeSaysThatThereIsMore holds that a range ends after the pages asked for, and the next one follows.
+// TestCutRangeSaysThatThereIsMore reads two pages of each range.
 func TestCutRangeSaysThatThereIsMore(t *testing.T) {
 	storage := &endless{}
 	reads := func(yield func(read, error) bool) {
@@ -98,7 +96,7 @@ func TestCutRangeSaysThatThereIsMore(t *testing.T) {
 	}
 }
 
-func TestErrorOfARangeEndsTheAnswerInItsTurn(t *testing.T) {
+func TestErrorOfARangeEndsTheRead(t *testing.T) {
 	broken := errors.New("broken")
 	storage := &endless{}
 	reads := func(yield func(read, error) bool) { yield(read{}, broken) }
@@ -115,6 +113,6 @@ func TestErrorOfARangeEndsTheAnswerInItsTurn(t *testing.T) {
 		last = err
 	}
 	if !errors.Is(last, context.Canceled) {
-		t.Errorf("an answer that is given up ends with %v", last)
+		t.Errorf("a canceled read ends with %v", last)
 	}
 }

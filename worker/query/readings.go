@@ -10,7 +10,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Reading is a row as its device wrote it, with the sensors asked for.
+// A Reading is a row as its device wrote it, with the requested sensors.
 type Reading struct {
 	Device schema.DeviceID
 	Row    string       // its RowKey
@@ -28,11 +28,11 @@ func (r Reading) Sample(sensors *jobs.Sensors) (jobs.Sample, error) {
 	return sample, nil
 }
 
-// ErrTenantReadings says that readings are kept by device, so that those of a tenant
-// are no range of keys.
+// ErrTenantReadings means that the readings of a whole tenant were requested. They have
+// no common range of keys.
 var ErrTenantReadings = errors.New("readings are kept by device, not by tenant: name a device or a prefix of IDs")
 
-// Readings are those of the span: device after device, each in row order.
+// Readings yields the readings of the span: device after device, each in row order.
 func (f Fleet) Readings(ctx context.Context, q Question) iter.Seq2[Reading, error] {
 	readings := decoded(nil, inOrder(ctx, f.readingRanges(ctx, q)), func(e tables.Entity, _ report) (Reading, bool) {
 		values := q.sensors(e)
@@ -42,7 +42,7 @@ func (f Fleet) Readings(ctx context.Context, q Question) iter.Seq2[Reading, erro
 	return limited(readings, q.Limit)
 }
 
-// TimeOf is the time of a reading with this row key; zero where the key is not one of a reading.
+// TimeOf returns the time in the row key of a reading; zero where it is not such a key.
 func TimeOf(row string) tables.Ticks {
 	key, err := schema.ParseRowKey(row)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Reason is why rows were rejected, how many, and the last of them.
+// A Reason is a reason for rejects, with the number of rows and the last of them.
 type Reason struct {
 	Reason string
 	Count  int64
@@ -19,16 +19,16 @@ type Reason struct {
 	Row    string
 }
 
-// mostReasons is how many reasons are told apart; all later ones count as "another reason".
+// mostReasons limits the distinct reasons; all later ones count as "another reason".
 const mostReasons = 1000
 
-// General returns a reason without the quoted texts and numbers of its own row.
+// General replaces the quoted texts and the numbers in a reason, which differ from row to row.
 func General(reason string) string { return particulars.ReplaceAllString(reason, "…") }
 
 var particulars = regexp.MustCompile(`"(?:[^"\\]|\\.)*"…?|'(?:[^'\\]|\\.)*'|\d+`)
 
-// Reasons counts rejects by reason, the most frequent first, whatever sensors and
-// values the reasons name. A row with several reasons counts for each of them.
+// Reasons counts rejects by general reason, the most frequent first. A row with several
+// reasons counts for each of them.
 func Reasons(rejects iter.Seq2[Reject, error]) iter.Seq2[Reason, error] {
 	return func(yield func(Reason, error) bool) {
 		counts := map[string]*Reason{}
@@ -58,9 +58,9 @@ func Reasons(rejects iter.Seq2[Reject, error]) iter.Seq2[Reason, error] {
 	}
 }
 
-// kindsOf are the reasons of a reject without particulars, each once. The text is
-// "sensor: reason; sensor: reason; and 3 more of its values", perhaps cut short, where
-// it is about sensors, and one reason otherwise.
+// kindsOf returns the general reasons of a reject, each once. If a reject is about sensors,
+// its text is "sensor: reason; sensor: reason; and 3 more of its values", perhaps cut short.
+// Otherwise it is one reason.
 func kindsOf(r Reject) (kinds []string) {
 	for _, part := range strings.Split(r.Reason, "; ") {
 		sensor, reason, is := strings.Cut(part, ": ")

@@ -8,9 +8,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestReasonsAreFewWhateverRowsSay: what is wrong with rows is told apart, and not in
-// which sensor, with which value, or how many of a row's values it concerns.
-func TestReasonsAreFewWhateverRowsSay(t *testing.T) {
+// TestReasonsDoNotDependOnSensorsAndValues has rejects whose reasons differ in sensors, values and counts.
+func TestReasonsDoNotDependOnSensorsAndValues(t *testing.T) {
 	var rejects iter.Seq2[Reject, error] = func(yield func(Reject, error) bool) {
 		for n := range 300 {
 			r := schema.Reject{Device: "d", Row: fmt.Sprint(n), Sensor: fmt.Sprintf("s%d, t", n)}

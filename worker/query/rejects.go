@@ -12,15 +12,15 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Reject is a reading that could not be folded, or not all of it.
+// A Reject is a reading that could not be folded, wholly or in part.
 type Reject struct {
 	schema.Reject
 	Time  tables.Ticks // of the RowKey; zero where it has none
-	Total int64        // how many the pipeline has rejected of the device so far
+	Total int64        // rejects of the device in the pipeline so far
 }
 
-// A RejectTotal says how many readings of one device a pipeline has rejected, and how
-// many of them it keeps: the newest.
+// A RejectTotal counts the readings of a device that a pipeline has rejected, and those
+// that it keeps: the newest.
 type RejectTotal struct {
 	Device   schema.DeviceID
 	Pipeline schema.Pipeline
@@ -32,9 +32,9 @@ func (t RejectTotal) String() string {
 	return fmt.Sprintf("%s, pipeline %s: %d rejected, the newest %d kept", t.Device, t.Pipeline, t.Rejected, t.Kept)
 }
 
-// Rejects are those of the selected devices, device after device, each device's oldest
-// first. A span is one of row keys, compared as texts; the zero Span is all. dropped is
-// called for each pipeline of a device that has rejected more than it keeps.
+// Rejects yields the rejects of the selected devices: device after device, the oldest first.
+// The span limits their row keys, compared as texts; the zero Span selects all. Rejects calls
+// dropped for each pipeline of a device that has rejected more than it keeps.
 func (f Fleet) Rejects(
 	ctx context.Context, s DeviceSelector, span Span, limit int, dropped func(RejectTotal),
 ) iter.Seq2[Reject, error] {

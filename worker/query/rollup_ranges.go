@@ -9,7 +9,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// rollupRanges are the ranges of the buckets that the question is about.
+// rollupRanges yields the ranges of the buckets that the question asks for.
 func (f Fleet) rollupRanges(ctx context.Context, q Question) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		begun, err := f.begun(ctx, q)
@@ -29,7 +29,7 @@ func (f Fleet) rollupRanges(ctx context.Context, q Question) iter.Seq2[read, err
 	}
 }
 
-// tenantDays are all days of a tenant: one range without gaps.
+// tenantDays yields all days of a tenant as one range without gaps.
 func (q Question) tenantDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.Range] {
 	return func(yield func(tables.Range) bool) {
 		t, last := q.Scope.tenant, q.lastDay()
@@ -40,8 +40,7 @@ func (q Question) tenantDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables
 	}
 }
 
-// homeDays are, day by day, the rows of the scope's devices in each of the
-// partitions that they are in.
+// homeDays yields, day by day, the rows of the scope's devices in each of their partitions.
 func (q Question) homeDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.Range] {
 	return func(yield func(tables.Range) bool) {
 		for day := q.firstDay(); day <= q.lastDay(); day++ {
@@ -55,8 +54,8 @@ func (q Question) homeDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.R
 	}
 }
 
-// bucketKeys are the rows of the scope's devices. Those of one device are bounded by
-// time; of several devices, whole days are read.
+// bucketKeys returns the rows of the scope's devices. For a single device, time bounds
+// them; for several devices, whole days are read.
 func (q Question) bucketKeys(h Home) tables.Keys {
 	d := q.Scope.device
 	if d == nil {
@@ -70,13 +69,13 @@ func (q Question) bucketKeys(h Home) tables.Keys {
 
 func (q Question) firstDay() schema.Day { return schema.DayOf(q.Window.Start(q.Span.From)) }
 
-// lastDay is the last day of the span that can have rollups: readings of the future are
-// not folded, and the clocks of this machine and of storage are less than a day apart.
+// lastDay returns the last day of the span that can have rollups: readings from the future
+// are not folded, and the clocks of this machine and of storage are less than a day apart.
 func (q Question) lastDay() schema.Day {
 	return min(schema.DayOf(q.Span.To-1), schema.DayOf(tables.TicksOf(time.Now()))+1)
 }
 
-// begun is the first day of the span on which each tenant has rollups, so that empty
+// begun returns the first day of the span on which each tenant has rollups, so that empty
 // years are not read day by day; the day after the span where there are none.
 func (f Fleet) begun(ctx context.Context, q Question) (map[schema.Tenant]schema.Day, error) {
 	begun := map[schema.Tenant]schema.Day{}

@@ -18,7 +18,7 @@ type Bucket struct {
 	Sensors []Aggregate
 }
 
-// An Aggregate is that of one sensor.
+// An Aggregate is the aggregate of one sensor.
 type Aggregate struct {
 	Sensor string
 	rollup.Aggregate
@@ -26,15 +26,15 @@ type Aggregate struct {
 
 func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 
-// Rollups are the buckets that touch the span: day after day, within a day by tenant,
-// month and device, and each device's in the order of time.
+// Rollups yields the buckets that overlap the span: day after day, within a day by tenant,
+// month and device, and for each device by time.
 func (f Fleet) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error] {
 	parts := schema.Joined(inOrder(ctx, f.rollupRanges(ctx, q)), schema.RollupOutput)
 	return limited(afterSkipped(q.Scope, decoded(f.rollups(), parts, outputs(q.bucket))), q.Limit)
 }
 
-// bucket reads an output of rollups. One outside of the span, or without the sensors
-// asked for, is not wanted.
+// bucket decodes an output of rollups. It is not wanted outside of the span, or without
+// the requested sensors.
 func (q Question) bucket(e tables.Entity, report report) (Bucket, bool) {
 	row, err := schema.ParseRollupRow(e.RowKey)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// A NameError says that no device can have such an ID, prefix or tenant.
+// A NameError means that no device can have such an ID, prefix or tenant.
 type NameError struct{ error }
 
-// A Scope is the devices that a question is about: one, those of a tenant, or
-// those whose IDs begin with a prefix.
+// A Scope is the devices that a question is about: one, all of a tenant, or all with a
+// prefix in their IDs.
 type Scope struct {
 	text    string
 	device  *schema.Member // the one
@@ -24,7 +24,7 @@ type Scope struct {
 	skipped Skipped        // devices whose records cannot be read
 }
 
-// A Home is devices of one tenant and month, whose outputs share partitions.
+// A Home selects devices of one tenant and month. Their outputs share partitions.
 type Home struct {
 	schema.LatestPartition
 	IDs tables.Keys
@@ -32,7 +32,7 @@ type Home struct {
 
 func (s Scope) String() string { return s.text }
 
-// Device is the scope of one device, which has to exist.
+// Device returns the scope of one device, which has to exist.
 func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
 	device, err := schema.ParseDeviceID(id)
 	if err != nil {
@@ -48,17 +48,17 @@ func (f Fleet) Device(ctx context.Context, id string) (Scope, error) {
 	return ScopeOf(d.Member()), nil
 }
 
-// ScopeOf is the scope of a device that is known.
+// ScopeOf returns the scope of a known device.
 func ScopeOf(m schema.Member) Scope {
 	id := tables.Is(string(m.Device))
 	home := Home{schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, id}
 	return Scope{text: string(m.Device), device: &m, ids: id, homes: []Home{home}}
 }
 
-// Homes returns the scope of the devices in homes, which are in the order of tenants.
+// Homes returns the scope of the devices in homes, which are sorted by tenant.
 func Homes(homes []Home) Scope { return Scope{homes: homes} }
 
-// Prefix is the scope of the devices whose IDs begin with prefix. It reads their
+// Prefix returns the scope of the devices whose IDs begin with prefix. It reads their
 // records, a thousand at a time.
 func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
 	keys, err := schema.IDsWithPrefix(prefix)
@@ -85,7 +85,7 @@ func (f Fleet) Prefix(ctx context.Context, prefix string) (Scope, error) {
 	return scope, nil
 }
 
-// Tenant is the scope of all devices of a tenant, whether or not it has any.
+// Tenant returns the scope of all devices of a tenant, which need not have any.
 func (f Fleet) Tenant(tenant string) (Scope, error) {
 	t, err := schema.ParseTenant(tenant)
 	if err != nil {
@@ -94,7 +94,7 @@ func (f Fleet) Tenant(tenant string) (Scope, error) {
 	return Scope{text: "tenant " + tenant, tenant: t}, nil
 }
 
-// afterSkipped yields the devices of the scope that cannot be read, and then the records.
+// afterSkipped yields the unreadable devices of the scope, and then the records.
 func afterSkipped[R any](s Scope, records iter.Seq2[R, error]) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		for _, err := range s.skipped.First {
@@ -107,7 +107,7 @@ func afterSkipped[R any](s Scope, records iter.Seq2[R, error]) iter.Seq2[R, erro
 	}
 }
 
-// tenants are the owners of the devices.
+// tenants returns the owners of the devices.
 func (s Scope) tenants() []schema.Tenant {
 	if s.ofTenant() {
 		return []schema.Tenant{s.tenant}

@@ -6,7 +6,7 @@ import (
 	"furrow/tables"
 )
 
-// A Span is the time that a question is about: from From on, and before To.
+// A Span is a time from From (inclusive) to To (exclusive).
 type Span struct{ From, To tables.Ticks }
 
 func (s Span) Length() time.Duration { return s.To.Time().Sub(s.From.Time()) }
@@ -15,5 +15,5 @@ func (s Span) String() string {
 	return "from " + s.From.Time().Format(time.RFC3339) + " to " + s.To.Time().Format(time.RFC3339)
 }
 
-// rows are the row keys of the readings of the span.
+// rows returns the row keys of the readings of the span.
 func (s Span) rows() tables.Keys { return tables.Keys{From: s.From.String(), Before: s.To.String()} }

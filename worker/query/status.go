@@ -11,18 +11,18 @@ import (
 	"furrow/worker"
 )
 
-// A Status is the health of a pipeline, from what its runs have left behind. It takes
-// the same few requests whatever the size of the fleet.
+// A Status is the health of a pipeline according to the figures of its runs. It takes the
+// same few requests whatever the size of the fleet.
 type Status struct {
 	At      time.Time           // of the service
 	Runs    []worker.RunFigures // the last ones, the oldest first
-	Queue   int                 // live messages, about
-	Catchup int                 // messages of devices far behind, audits and refolds, about
+	Queue   int                 // approximate number of live messages
+	Catchup int                 // and of messages for devices far behind, audits and refolds
 	Poison  int
 	Skipped Skipped // rows of runs that cannot be read
 }
 
-// RecentRuns is how many slots a status usually looks back.
+// RecentRuns is the usual number of slots of a status.
 const RecentRuns = 10
 
 func (f Fleet) runs(skipped *Skipped) worker.Runs {
@@ -77,8 +77,8 @@ func OrNone(n int, err error) (int, error) {
 	return n, err
 }
 
-// Lag is the age that the oldest reading not yet folded can have, and whether it is known:
-// the age of the last run that is done, or more where a device is far behind.
+// Lag returns the greatest age that an unfolded reading can have, and whether it is known:
+// the age of the last run that is done, or more if a device is far behind.
 func (s Status) Lag() (time.Duration, bool) {
 	done, ok := worker.LastDone(s.Runs)
 	if !ok {
@@ -89,7 +89,7 @@ func (s Status) Lag() (time.Duration, bool) {
 
 func (s Status) Fleet() schema.MonthFigures { return worker.Totals(s.Runs) }
 
-// Planned is the time since the fleet was last planned, and whether it is known.
+// Planned returns the time since the fleet was last planned, and whether it is known.
 func (s Status) Planned() (ago time.Duration, known bool) {
 	for _, r := range slices.Backward(s.Runs) {
 		if r.Planned > 0 {

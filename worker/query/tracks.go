@@ -21,7 +21,7 @@ func (f Fleet) Waiting(ctx context.Context, m schema.Member, checkpoint string) 
 	return TimeOf(e.RowKey), err
 }
 
-// Failing returns the tracking rows of the selected devices that fail in a pipeline, of one
+// Failing yields the tracking rows of the selected devices that fail in a pipeline, of one
 // month or, for the zero Month, of all. Storage scans every tracking row, but sends only
 // these.
 func (f Fleet) Failing(

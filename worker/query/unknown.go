@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// An UnknownError says that no device has an ID, or one that begins with it.
+// An UnknownError means that no device has an ID, or an ID with a prefix.
 type UnknownError struct {
 	ID     string
 	Near   []schema.DeviceID // a few that share the longest prefix with it
-	Prefix bool              // the IDs in Near begin with the whole of it
+	Prefix bool              // the IDs in Near begin with ID
 }
 
 func (e *UnknownError) Error() string {
@@ -31,11 +31,10 @@ func (e *UnknownError) Error() string {
 	return text + "; similar IDs: " + list
 }
 
-// fewNear is how many IDs are suggested.
+// fewNear is the number of IDs that are suggested.
 const fewNear = 5
 
-// unknown suggests IDs that share the longest prefix with an unknown one. A binary
-// search finds it.
+// unknown returns an UnknownError. It finds the longest known prefix by binary search.
 func (f Fleet) unknown(ctx context.Context, id string) error {
 	unknown := &UnknownError{ID: id}
 	var failed error

@@ -10,8 +10,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// An UnreadableError says that one row, or one property of it, cannot be read: a newer
-// version of the program wrote it, or something else did. A read goes on after it.
+// An UnreadableError means that one row, or one property of it, cannot be read: a newer
+// version of the program wrote it, or it is damaged. The read continues after it.
 type UnreadableError struct {
 	Table, PartitionKey, RowKey string
 	Property                    string // empty: the whole row
@@ -33,11 +33,10 @@ func isUnreadable(err error) bool {
 	return is
 }
 
-// goesOn tells whether a read goes on after err.
+// goesOn reports whether a read continues after err.
 func goesOn(err error) bool { return isUnreadable(err) || errors.Is(err, ErrMore) }
 
-// Skipped is what an answer leaves out because it cannot be read. The zero value is
-// ready for use.
+// Skipped counts the rows that a read left out because they are unreadable.
 type Skipped struct {
 	N     int64
 	First []error // at most mostNamed of them
@@ -45,7 +44,7 @@ type Skipped struct {
 
 const mostNamed = 10
 
-// Add counts err if it is an UnreadableError, and tells whether it is one.
+// Add counts err if it is an UnreadableError, and reports whether it is one.
 func (s *Skipped) Add(err error) bool {
 	if !isUnreadable(err) {
 		return false
@@ -67,11 +66,11 @@ func Readable[R any](records iter.Seq2[R, error], skipped *Skipped) iter.Seq2[R,
 	}
 }
 
-// A report notes that a property of a row, or the row where it is empty, cannot be read.
+// A report says that a property of a row is unreadable, or the whole row for an empty name.
 type report func(property string, err error)
 
-// decoded yields the records that rows of a table hold. Where decode reports something
-// that cannot be read, that is yielded as well; a record that is not wanted is left out.
+// decoded yields the wanted records of the rows of a table, and an UnreadableError for
+// everything that decode reports.
 func decoded[R any](
 	t *tables.Table, rows iter.Seq2[tables.Entity, error], decode func(tables.Entity, report) (r R, wanted bool),
 ) iter.Seq2[R, error] {
@@ -99,7 +98,7 @@ func decoded[R any](
 	}
 }
 
-// outputs decodes the outputs of a processor in formats that this program knows.
+// outputs decodes the outputs of a processor, if this program knows their format.
 func outputs[R any](decode func(tables.Entity, report) (R, bool)) func(tables.Entity, report) (R, bool) {
 	return func(e tables.Entity, report report) (r R, wanted bool) {
 		if err := schema.CheckFormat(schema.FormatOf(&e)); err != nil {
@@ -110,7 +109,7 @@ func outputs[R any](decode func(tables.Entity, report) (R, bool)) func(tables.En
 	}
 }
 
-// whole decodes rows that can be read or not, as functions of package schema read them.
+// whole adapts a decoder of package schema, which reads the whole row or fails.
 func whole[R any](of func(tables.Entity) (R, error)) func(tables.Entity, report) (R, bool) {
 	return func(e tables.Entity, report report) (R, bool) {
 		r, err := of(e)
@@ -121,7 +120,7 @@ func whole[R any](of func(tables.Entity) (R, error)) func(tables.Entity, report)
 	}
 }
 
-// limited yields at most so many records; zero means all. What cannot be read does not count.
+// limited yields at most limit records; zero means all. Errors do not count.
 func limited[R any](records iter.Seq2[R, error], limit int) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		n := 0

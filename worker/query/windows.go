@@ -9,8 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// Windows are the windows of the rollups that the scope's tenants have, the shortest
-// first. It takes a request for each.
+// Windows returns the windows for which the scope's tenants have rollups, the shortest
+// first. It takes one request for each.
 func (f Fleet) Windows(ctx context.Context, scope Scope) ([]schema.Window, error) {
 	var all []schema.Window
 	for _, t := range scope.tenants() {
@@ -37,11 +37,11 @@ func (f Fleet) Windows(ctx context.Context, scope Scope) ([]schema.Window, error
 // afterSeparator is the character after schema.Separator.
 const afterSeparator = `"`
 
-// mostBuckets is how many buckets of a device people can still read.
+// mostBuckets is the number of buckets of a device that a person can still read.
 const mostBuckets = 200
 
-// Choose returns the shortest window that cuts the span into at most mostBuckets, or
-// the longest window of all.
+// Choose returns the shortest window that divides the span into at most mostBuckets, or
+// else the longest window.
 func Choose(windows []schema.Window, span time.Duration) schema.Window {
 	for _, w := range windows {
 		if span/time.Duration(w) <= mostBuckets {

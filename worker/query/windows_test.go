@@ -15,10 +15,10 @@ func TestChosenWindowGivesFewBuckets(t *testing.T) {
 		30 * 24 * time.Hour: schema.Daily, 9000 * 24 * time.Hour: schema.Daily,
 	} {
 		if got := Choose(usual, span); got != want {
-			t.Errorf("of %v it is %s, want %s", span, got, want)
+			t.Errorf("for %v: %s, want %s", span, got, want)
 		}
 	}
 	if got := Choose(usual[:1], 9000*time.Hour); got != schema.Minute {
-		t.Errorf("of minutes alone it is %s", got)
+		t.Errorf("with minutes only: %s", got)
 	}
 }
