@@ -14,7 +14,7 @@ import (
 	"furrow/worker/dashboard/web"
 )
 
-// TestEveryAddressAnswers holds what all answers have in common.
+// TestEveryAddressAnswers checks what all answers have in common.
 func TestEveryAddressAnswers(t *testing.T) {
 	f := newFixture(t, 12, Config{Loopback: true, Storage: "https://acct.table.core.windows.net", Version: "v1"})
 	f.run(t, 12)
@@ -29,10 +29,10 @@ func TestEveryAddressAnswers(t *testing.T) {
 		}
 		if page && (w.Header().Get("Content-Security-Policy") != web.Policy ||
 			!strings.HasSuffix(strings.TrimSpace(w.Body.String()), "</html>")) {
-			t.Errorf("%s is not a whole page under the policy", target)
+			t.Errorf("%s is not a whole page with the policy", target)
 		}
 		if !page && !json.Valid(w.Body.Bytes()) {
-			t.Errorf("%s is no JSON: %s", target, w.Body)
+			t.Errorf("%s is not JSON: %s", target, w.Body)
 		}
 		for header, want := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "same-origin",

@@ -116,7 +116,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 	}
 	for name := range doc.Components.Schemas {
 		if !seen[name] {
-			t.Errorf("no type is a %s", name)
+			t.Errorf("there is no type for the schema %s", name)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func answer(a *API, target string) *httptest.ResponseRecorder {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// TestInvalidRequestsSayWhatIsAllowed has the mistakes that people make.
+// TestInvalidRequestsSayWhatIsAllowed makes the usual mistakes.
 func TestInvalidRequestsSayWhatIsAllowed(t *testing.T) {
 	for target, want := range map[string]string{
 		"/v1/map?bbox=1,2,3":                                   "west,south,east,north",
@@ -70,7 +70,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	}
 }
 
-// FuzzParams holds that a query is parsed to values within their bounds, or refused with a reason, and that
+// FuzzParams proves that a query is parsed to values within their bounds, or refused with a reason, and that
 // the result does not depend on how the query is encoded.
 func FuzzParams(f *testing.F) {
 	for _, q := range []string{

@@ -27,7 +27,8 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, p Params) error {
 		defer func() { <-a.streams }()
 	default:
 		return NewProblem(TooManyRequests, "Too many open maps",
-			"This dashboard already keeps its maximum of maps live. /v1/map returns the same data once.").RetryIn(30 * time.Second)
+			"This dashboard already updates as many open maps as it can. /v1/map returns the same data once.").
+			RetryIn(30 * time.Second)
 	}
 	ctx, stop := context.WithCancel(r.Context())
 	defer stop()

@@ -14,7 +14,7 @@ import (
 	"furrow/worker/query"
 )
 
-// seeded is a source of randomness whose seed a failing test prints.
+// seeded returns random numbers. A failing test prints their seed.
 func seeded(t testing.TB) *rand.Rand {
 	seed := rand.Uint64()
 	t.Cleanup(func() {
@@ -27,7 +27,7 @@ func seeded(t testing.TB) *rand.Rand {
 
 func deviceID(i int) string { return fmt.Sprintf("d%06d", i) }
 
-// crowd is a store whose index has random devices, and reads nothing.
+// crowd returns a store with random devices in its index. It reads nothing.
 func crowd(r *rand.Rand, n int) *Store {
 	s := New(Config{})
 	s.poller.complete.Store(true)
@@ -38,12 +38,11 @@ func crowd(r *rand.Rand, n int) *Store {
 	return s
 }
 
-// arrive adds a device: at one of a few places, anywhere, at an edge of the world, or
-// nowhere.
+// arrive adds a device in one of a few towns, anywhere, at an edge of the world, or without a position.
 func (s *Store) arrive(r *rand.Rand, i int) {
 	d := schema.Device{ID: schema.DeviceID(deviceID(i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
-		Site: schema.Site(fmt.Sprint("s", r.IntN(4))), Month: schema.Month{Year: 2026,
-			Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
+		Site:  schema.Site(fmt.Sprint("s", r.IntN(4))),
+		Month: schema.Month{Year: 2026, Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
 	if r.IntN(20) == 0 {
 		d.Status = schema.Revoked
 	}
@@ -62,8 +61,8 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 		s.say(r, i)
 	}
 	if r.IntN(20) == 0 {
-		s.index.held(monthOf{"live", d.Month}, append(s.index.heldOf("live"), schema.Track{Place: d.Member().Place(), Attempts: 1,
-			Reason: "cursed"}))
+		track := schema.Track{Place: d.Member().Place(), Attempts: 1, Reason: "bad row"}
+		s.index.held(monthOf{"live", d.Month}, append(s.index.heldOf("live"), track))
 	}
 }
 
@@ -82,23 +81,25 @@ func (s *Store) say(r *rand.Rand, i int) {
 	x := s.index
 	at := x.at[deviceID(i)]
 	d := &x.devices[at]
-	ago := time.Duration(r.IntN(600)) * time.Second // and no device becomes silent while the test looks
+	ago := time.Duration(r.IntN(600)) * time.Second // so that no device becomes silent during the test
 	if r.IntN(2) == 0 {
 		ago += 2 * DefaultSilent
 	}
-	values := []latest.Value{{At: tables.TicksOf(time.Now().Add(-ago)),
-		SensorValue: jobs.SensorValue{Sensor: "temperature", Number: math.Round(r.NormFloat64() * 20),
-			Is: jobs.Number}}}
+	n := query.Newest{Device: schema.DeviceID(d.id), Values: []latest.Value{
+		numberAt(time.Now().Add(-ago), "temperature", math.Round(r.NormFloat64()*20))}}
 	if r.IntN(3) == 0 {
-		values = append(values, latest.Value{At: values[0].At, SensorValue: jobs.SensorValue{Sensor: "door",
+		n.Values = append(n.Values, latest.Value{At: n.Values[0].At, SensorValue: jobs.SensorValue{Sensor: "door",
 			State: []string{"open", "shut"}[r.IntN(2)], Is: jobs.State}})
 	}
-	x.newest(schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]},
-		[]query.Newest{{Device: schema.DeviceID(d.id), Values: values}})
+	p := schema.LatestPartition{Tenant: schema.Tenant(x.tenants.text(uint32(d.tenant))), Month: x.monthOf[d.month]}
+	x.newest(p, []query.Newest{n})
 }
 
-// someBox is a random part of the world, also one over the 180th meridian, a place, or
-// all of it.
+func numberAt(at time.Time, sensor string, v float64) latest.Value {
+	return latest.Value{At: tables.TicksOf(at), SensorValue: jobs.SensorValue{Sensor: sensor, Is: jobs.Number, Number: v}}
+}
+
+// someBox returns a random part of the world, which may cross the 180th meridian, be a point, or be the world.
 func someBox(r *rand.Rand) Box {
 	switch r.IntN(8) {
 	case 0:
@@ -114,7 +115,7 @@ func someBox(r *rand.Rand) Box {
 	return Box{max(-180, lon-size), max(-90, lat-size), min(180, lon+size), min(90, lat+size)}
 }
 
-func someAsk(r *rand.Rand) MapQuery {
+func someQuery(r *rand.Rand) MapQuery {
 	return MapQuery{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Tenant: []string{"", "", "t1", "nobody"}[r.IntN(4)],
 		Sensor: []string{"", "temperature", "door", "nothing"}[r.IntN(4)]}
 }

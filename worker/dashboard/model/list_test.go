@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestPagesOfAListHaveEachDeviceOnceWhileDevicesAreAdded holds it for every order, of
-// those that were there all the while.
-func TestPagesOfAListHaveEachDeviceOnceWhileDevicesAreAdded(t *testing.T) {
+// TestListHasEachDeviceOnceWhileDevicesAreAdded reads all pages in every order.
+func TestListHasEachDeviceOnceWhileDevicesAreAdded(t *testing.T) {
 	r := seeded(t)
 	for _, sort := range []string{"", SortDevice, SortTime, SortValue} {
 		for _, sensor := range []string{"temperature", "door"} {
@@ -43,7 +42,7 @@ func TestPagesOfAListHaveEachDeviceOnceWhileDevicesAreAdded(t *testing.T) {
 				if ask.After = list.Next; ask.After == "" {
 					break
 				}
-				for range min(r.IntN(5), 1500-n) { // or the list grows faster than it is read
+				for range min(r.IntN(5), 1500-n) { // limited, so that the list ends
 					s.arrive(r, n)
 					n++
 				}
@@ -128,13 +127,12 @@ func TestCursorOfAnotherOrderIsRefused(t *testing.T) {
 	}
 	for _, after := range []string{list.Next, "!", "bm90IEpTT04", "e30"} {
 		if _, err := s.list(ListQuery{Sort: SortValue, After: after}); err == nil {
-			t.Errorf("after %q is taken", after)
+			t.Errorf("after %q is accepted", after)
 		}
 	}
 }
 
-// FuzzCursor holds that whatever comes as a cursor gives a page or a word of what is
-// wrong.
+// FuzzCursor proves that every cursor returns a page or an error with a text.
 func FuzzCursor(f *testing.F) {
 	s := crowd(rand.New(rand.NewPCG(1, 1)), 20)
 	for _, sort := range []string{SortDevice, SortTime, SortValue} {

@@ -9,21 +9,18 @@ import (
 	"testing"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/latest"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
 
-// TestClustersAndDevicesOnAMapAreThoseInView compares random maps with a count that
-// looks at each device: those whose cell touches the box, each once.
-func TestClustersAndDevicesOnAMapAreThoseInView(t *testing.T) {
+// TestMapHasExactlyTheDevicesInView compares random maps with a count over all devices.
+func TestMapHasExactlyTheDevicesInView(t *testing.T) {
 	r := seeded(t)
 	for range 6 {
 		s := crowd(r, 1+r.IntN(4000))
 		for range 30 {
-			ask := someAsk(r)
+			ask := someQuery(r)
 			m := s.mapAt(ask, time.Now())
 			var want sumOf
 			cells := map[cell]bool{}
@@ -78,7 +75,7 @@ func TestClustersAndDevicesOnAMapAreThoseInView(t *testing.T) {
 	}
 }
 
-// sumOf is what a part of the world comes to.
+// sumOf sums the devices in a part of the world.
 type sumOf struct {
 	n, silent, held, numbers int
 	total                    float64
@@ -98,8 +95,7 @@ func (s *sumOf) add(state State, v float64) {
 	}
 }
 
-// cluster knows no numbers by their count: each device of a crowd that has one has the
-// mean for it.
+// cluster adds a cluster, where every device with a number counts with the mean.
 func (s *sumOf) cluster(c Cluster) {
 	s.n, s.silent, s.held = s.n+c.N, s.silent+c.Silent, s.held+c.Held
 	if c.Mean != nil {
@@ -116,7 +112,7 @@ func number(x *index, d *device, sensor string) float64 {
 	return math.NaN()
 }
 
-// inAny tells whether a device is in one of cells, which are of one level.
+// inAny reports whether a device is in one of the cells, which have the same level.
 func inAny(cells map[cell]bool, d *device) bool {
 	for c := range cells {
 		down := levels - c.level
@@ -125,14 +121,14 @@ func inAny(cells map[cell]bool, d *device) bool {
 	return false
 }
 
-// TestChangesOfAStreamGiveTheMapAskedAnew applies them as a browser does.
-func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
+// TestChangesOfAStreamAddUpToTheMap applies changes as a browser does.
+func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 	r := seeded(t)
 	for range 12 {
 		n := 1 + r.IntN(2500)
 		s := crowd(r, n)
-		s.layers.maxAge = -1 // a layer is made at each look
-		ask := someAsk(r)
+		s.layers.maxAge = -1 // keep no layer
+		ask := someQuery(r)
 		ask.Tenant = []string{"", "t1"}[r.IntN(2)]
 		live, m, err := s.Live(t.Context(), ask)
 		if err != nil {
@@ -151,7 +147,7 @@ func TestChangesOfAStreamGiveTheMapAskedAnew(t *testing.T) {
 					s.move(r, r.IntN(n))
 				}
 			}
-			s.census.kept.Purge() // or what is coloured is remembered for a while
+			s.census.kept.Purge() // the scale of colours is kept for a while
 			c, whole, any := live.Next()
 			if whole != nil {
 				m, marks = *whole, marksOf(*whole)
@@ -184,8 +180,7 @@ func marksOf(m Map) map[string]any {
 	return marks
 }
 
-// TestStatesOfADevice holds what comes before what: who may not send is not blamed
-// for silence.
+// TestStatesOfADevice proves their precedence: a revoked device is not silent.
 func TestStatesOfADevice(t *testing.T) {
 	s := New(Config{Silent: 10 * time.Minute})
 	s.poller.complete.Store(true)
@@ -208,21 +203,20 @@ func TestStatesOfADevice(t *testing.T) {
 		s.index.records([]schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
 			Status: c.status, Position: &schema.Position{}}})
 		if c.ago > 0 {
+			values := []latest.Value{numberAt(now.Add(-c.ago), "x", 0)}
 			s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
-				[]query.Newest{{Device: schema.DeviceID(id), Values: []latest.Value{{At: tables.TicksOf(now.Add(-c.ago)), SensorValue: jobs.SensorValue{Sensor: "x",
-					Is: jobs.Number}}}}})
+				[]query.Newest{{Device: schema.DeviceID(id), Values: values}})
 		}
 		if c.held {
-			s.index.held(monthOf{"live", month}, append(s.index.heldOf("live"),
-				schema.Track{Place: schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place(),
-					Attempts: 1}))
+			place := schema.Member{Month: month, Tenant: "t", Device: schema.DeviceID(id)}.Place()
+			s.index.held(monthOf{"live", month}, append(s.index.heldOf("live"), schema.Track{Place: place, Attempts: 1}))
 		}
 		list, err := s.list(ListQuery{Prefix: id, Limit: 1})
 		if err != nil || len(list.Devices) != 1 || list.Devices[0].State != c.want {
 			t.Errorf("%s: %+v, %v; want %s", id, list, err, c.want)
 		}
 	}
-	// A pipeline that lets a device go again, and a device that gets its token back.
+	// One device is released, and another is active again.
 	s.index.held(monthOf{"live", schema.Month{Year: 2026, Month: 11}}, nil)
 	s.index.status("revoked", schema.Active)
 	for _, id := range []string{"held", "revoked"} {
@@ -243,8 +237,7 @@ func TestNobodyIsSilentBeforeTheNewestValuesAreRead(t *testing.T) {
 	}
 }
 
-// TestCrowdsAtTwoPlacesAreTwoClusters has both in one cell of the map, and a device
-// between them.
+// TestCrowdsAtTwoPlacesAreTwoClusters has both crowds in one cell of the map, and a device between them.
 func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 	s := New(Config{})
 	month := schema.Month{Year: 2026, Month: 11}
@@ -253,14 +246,13 @@ func TestCrowdsAtTwoPlacesAreTwoClusters(t *testing.T) {
 		s.index.records([]schema.Device{schema.Device{ID: schema.DeviceID(id), Tenant: "t", Month: month,
 			Position: &schema.Position{Lat: 50, Lon: lon}}})
 		s.index.newest(schema.LatestPartition{Tenant: "t", Month: month},
-			[]query.Newest{{Device: schema.DeviceID(id), Values: []latest.Value{{At: 1, SensorValue: jobs.SensorValue{Sensor: "x", Is: jobs.Number,
-				Number: 1}}}}})
+			[]query.Newest{{Device: schema.DeviceID(id), Values: []latest.Value{numberAt(time.Now(), "x", 1)}}})
 	}
 	m := s.mapAt(MapQuery{Zoom: 3, Sensor: "x"}, time.Now())
 	if len(m.Clusters) != 2 || m.Clusters[0].N+m.Clusters[1].N != 5 || len(m.Devices) != 1 || m.Devices[0].Device != "d5" {
 		t.Errorf("%+v", m)
 	}
 	if m = s.mapAt(MapQuery{Zoom: 17, Sensor: "x"}, time.Now()); len(m.Clusters) > 0 || len(m.Devices) != 6 {
-		t.Errorf("where they are as near as can be: %+v", m)
+		t.Errorf("at street level: %+v", m)
 	}
 }

@@ -203,7 +203,7 @@ func (s *Store) points(
 
 // readings reads numbers of a sensor as the pipelines do.
 func (s *Store) readings(ctx context.Context, q query.Question, sensor string) (found points, err error) {
-	q.Limit = 2 * maxPoints // rows, not all of which have the sensor
+	q.Limit = 2 * maxPoints // rows; some lack the sensor
 	sensors, n := s.sensorsOf(), 0
 	for r, err := range query.Readable(s.fleet.Readings(ctx, q), &found.skipped) {
 		if err != nil {

@@ -15,17 +15,16 @@ import (
 	"furrow/worker/dashboard/model/modeltest"
 )
 
-// over is a store over a yard, whose rounds are up to the test.
+// over returns a store over a fleet. The test runs its polls.
 func over(t *testing.T, f *modeltest.Fixture) *Store {
 	t.Helper()
 	client, queues := f.Readers(t, CountTable, CountQueue)
 	return New(Config{Tables: client, Queues: queues, Names: f.Names,
-		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute,
-			Latest:  true,
-			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}, Units: map[string]string{"temperature": "°C"}}}})
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Units: map[string]string{"temperature": "°C"},
+			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}})
 }
 
-// look reads the records and goes a round.
+// look reads the records once, and polls.
 func look(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -41,9 +40,8 @@ func look(t *testing.T, s *Store) {
 	s.watch.ended(nil)
 }
 
-// TestWhatDevicesSendIsSeen goes through all that storage is asked for, also on
-// Azurite.
-func TestWhatDevicesSendIsSeen(t *testing.T) {
+// TestDevicesAppearWithTheirValuesAndStates makes every kind of request, also on Azurite.
+func TestDevicesAppearWithTheirValuesAndStates(t *testing.T) {
 	f := modeltest.New(t, azuretest.FromEnv(t))
 	now := time.Now()
 	for i, id := range []schema.DeviceID{"pump-7", "pump-8"} {
@@ -60,8 +58,8 @@ func TestWhatDevicesSendIsSeen(t *testing.T) {
 
 	time.Sleep(1100 * time.Millisecond) // storage's timestamps, and the slots of runs, are in seconds
 	f.Send(t, "pump-7", now.Add(-time.Minute), map[string]any{"temperature": 30.0})
-	f.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11}, Position: &schema.Position{Lat: 48,
-		Lon: 3}})
+	f.Add(t, schema.Device{ID: "pump-9", Month: schema.Month{Year: 2026, Month: 11},
+		Position: &schema.Position{Lat: 48, Lon: 3}})
 	f.Send(t, "pump-9", now.Add(-time.Minute), map[string]any{"temperature": 10.0})
 	held := tables.Entity{PartitionKey: "2026-10", RowKey: "contoso!pump-8"}
 	held.Set("Attempts", tables.Int64(2))
@@ -110,7 +108,7 @@ func mustShowPump8(t *testing.T, s *Store) {
 	}
 }
 
-func TestLagOfADeviceIsTheAgeOfWhatIsNotFolded(t *testing.T) {
+func TestLagIsTheAgeOfTheOldestUnfoldedReading(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	f.Add(t, schema.Device{ID: "pump-7"})
 	f.Send(t, "pump-7", time.Now().Add(-time.Hour), map[string]any{"temperature": 1.0})
@@ -121,7 +119,7 @@ func TestLagOfADeviceIsTheAgeOfWhatIsNotFolded(t *testing.T) {
 		t.Errorf("%+v, %v", a.Pipelines, err)
 	}
 	if read.Operations != f.Requests() || read.Operations != a.Operations {
-		t.Errorf("it says %d operations, and there were others", read.Operations)
+		t.Errorf("it says %d operations, which is wrong", read.Operations)
 	}
 }
 
@@ -133,8 +131,8 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 	for n := int64(2400); n < 2500; n++ {
 		e, err := schema.Reject{Device: "pump-7", Pipeline: "live", Number: n,
 			Row:    tables.TicksOf(now.Add(time.Duration(n-2500) * time.Minute)).String(),
-			Sensor: "humidity", Reason: fmt.Sprint("humidity: reason ", n), Value: strings.Repeat("x",
-				500), At: tables.TicksOf(now)}.Entity()
+			Sensor: "humidity", Reason: fmt.Sprint("humidity: reason ", n), Value: strings.Repeat("x", 500),
+			At: tables.TicksOf(now)}.Entity()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +155,7 @@ func TestNewestRejectsComeFirstWithTheirValues(t *testing.T) {
 	}
 }
 
-func TestSeriesHasWhatWasSentAtAnyWindow(t *testing.T) {
+func TestSeriesHasAllReadingsInEveryWindow(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	f.Add(t, schema.Device{ID: "pump-7"})
 	to := time.Now().UTC().Truncate(time.Minute)
@@ -191,9 +189,8 @@ func TestSeriesHasWhatWasSentAtAnyWindow(t *testing.T) {
 			t.Errorf("%s: %d readings of %v in windows of %s, want %d of %v", window, count, total, got.Window, n, sum)
 		}
 	}
-	for _, ask := range []SeriesQuery{{Window: "1m", From: to.Add(-72 * time.Hour), To: to}, {Window: "7m", From: from,
-		To: to}, {From: to, To: from}, {From: to.AddDate(-100, 0,
-		0), To: to}} {
+	for _, ask := range []SeriesQuery{{Window: "1m", From: to.Add(-72 * time.Hour), To: to},
+		{Window: "7m", From: from, To: to}, {From: to, To: from}, {From: to.AddDate(-100, 0, 0), To: to}} {
 		ask.Device, ask.Sensor = "pump-7", "temperature"
 		_, _, err := s.Series(t.Context(), ask)
 		if _, wrong := errors.AsType[*QueryError](err); !wrong {
@@ -223,7 +220,7 @@ func TestTenantsDayIsTheSumOfItsDevices(t *testing.T) {
 		t.Errorf("%+v, %v; its day has %d readings", one, err, count)
 	}
 	if _, _, err := s.Day(t.Context(), DayQuery{Tenant: "nobody", Day: day}); !errors.Is(err, ErrUnknown) {
-		t.Errorf("of nobody: %v", err)
+		t.Errorf("unknown tenant: %v", err)
 	}
 	first, _, err := s.Tenants(t.Context(), "", 1)
 	second, _, err2 := s.Tenants(t.Context(), first.Next, 1)
@@ -241,22 +238,19 @@ func TestMapFailsWhenNothingWasEverRead(t *testing.T) {
 	}
 }
 
-// TestNobodyLooksNothingIsRead holds that a dashboard that nobody looks at costs
-// nothing.
-func TestNobodyLooksNothingIsRead(t *testing.T) {
+func TestUnusedDashboardReadsNothing(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	f.Grow(t, 3)
 	client, queues := f.Readers(t, CountTable, CountQueue)
-	s := New(Config{Tables: client, Queues: queues, Names: f.Names,
-		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute,
-			Latest: true}}, Interval: time.Millisecond})
+	s := New(Config{Tables: client, Queues: queues, Names: f.Names, Interval: time.Millisecond,
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true}}})
 	f.Requests()
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
 	time.Sleep(20 * time.Millisecond)
 	if n := f.Requests(); n != 0 {
-		t.Errorf("%d requests, and nobody looks", n)
+		t.Errorf("%d requests of an unused dashboard", n)
 	}
 	if m, _, err := s.Map(t.Context(), MapQuery{}); err != nil || f.Requests() == 0 {
 		t.Errorf("%+v, %v", m, err)

@@ -83,8 +83,8 @@ func TestUnreadableRowsAreListedAndHideNothing(t *testing.T) {
 	}
 }
 
-// TestDeviceOfManySensorsIsWhole: its outputs are several entities.
-func TestDeviceOfManySensorsIsWhole(t *testing.T) {
+// TestDeviceHasAllOfManySensors has outputs of several entities.
+func TestDeviceHasAllOfManySensors(t *testing.T) {
 	f := modeltest.New(t, azuretest.Local(t))
 	f.Add(t, schema.Device{ID: "pump-7"}, schema.Device{ID: "pump-8"})
 	const sensors = 450

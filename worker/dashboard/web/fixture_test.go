@@ -14,8 +14,8 @@ func theTime() time.Time { return time.Date(2026, 11, 21, 16, 20, 0, 0, time.UTC
 func number(v float64) *float64 { return &v }
 
 func sensors() []model.Sensor {
-	return []model.Sensor{{Name: "temperature", Unit: "°C", Kind: "number", Devices: 2000, Min: number(2), Max: number(28)},
-		{Name: "door", Kind: "state", Devices: 500}}
+	temperature := model.Sensor{Name: "temperature", Unit: "°C", Kind: "number", Min: number(2), Max: number(28)}
+	return []model.Sensor{temperature, {Name: "door", Kind: "state", Devices: 500}}
 }
 
 // devices returns devices in every state, with a position or without, which have numbers, texts or no value.
@@ -62,7 +62,7 @@ func series(window string, step time.Duration, n int) *model.Series {
 	return s
 }
 
-// heldDevice returns a device about which there is something to say in every part of its page.
+// heldDevice returns a device that fills every part of its page.
 func heldDevice() model.DeviceAnswer {
 	lag, at := 38.0, theTime().Add(-38*time.Second)
 	return model.DeviceAnswer{State: model.Held,

@@ -28,7 +28,7 @@ func newPages(t testing.TB) *web.Site {
 	return p
 }
 
-// nasty is what no name should be, and what a device could still send.
+// nasty is a name that a hostile device could send.
 const nasty = `"><script>alert(1)</script>'&amp;{{.}} ` + "\u202e\x00" + `javascript:alert(2)`
 
 // allPages returns all pages: with usual data, empty, and with hostile data.
@@ -73,7 +73,7 @@ func usualPages() map[string]web.Page {
 	}
 }
 
-// hostilePages have hostile texts and numbers wherever storage or an address could have them.
+// hostilePages returns pages with hostile texts and numbers wherever storage or an address could have them.
 func hostilePages() map[string]web.Page {
 	nan, inf := number(math.NaN()), number(math.Inf(1))
 	long := strings.Repeat("a:very-long.name_", 8)
@@ -94,8 +94,8 @@ func hostilePages() map[string]web.Page {
 					{Device: long, Value: *nan}}}},
 		"devices/hostile": &web.DevicesPage{Query: model.ListQuery{Tenant: nasty, Site: nasty, Prefix: nasty, Sensor: nasty,
 			After: nasty, State: nasty, Sort: nasty, Limit: -1}, Tenants: []string{nasty}, Sensors: sensors, List: list},
-		"device/hostile": &web.DevicePage{Now: theTime(), Span: nasty, Series: series, Answer: model.DeviceAnswer{State: nasty,
-			Device: model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: nan, Lon: inf,
+		"device/hostile": &web.DevicePage{Now: theTime(), Span: nasty, Series: series, Answer: model.DeviceAnswer{
+			State: nasty, Device: model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: nan, Lon: inf,
 				Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
 				Tokens: []model.Token{{Policy: nasty, Fingerprint: nasty}}},
 			Latest: []model.Latest{{Sensor: nasty, Value: nasty, Unit: nasty, Doubtful: true}, {Sensor: long, Value: *nan}},
@@ -117,7 +117,7 @@ func hostilePages() map[string]web.Page {
 	}
 }
 
-// parsed is a page as a browser without scripts has it: with what is for such.
+// parsed parses a page as a browser without scripts does.
 func parsed(t testing.TB, text string) *html.Node {
 	t.Helper()
 	root, err := html.ParseWithOptions(strings.NewReader(text), html.ParseOptionEnableScripting(false))
@@ -136,9 +136,8 @@ func render(t testing.TB, p *web.Site, page web.Page) string {
 	return b.String()
 }
 
-// TestPagesHoldNothingInline is what the policy asks of every page, whatever its data
-// are, and that nothing comes from elsewhere.
-func TestPagesHoldNothingInline(t *testing.T) {
+// TestPagesFollowThePolicy proves that no page has inline code or loads anything from elsewhere.
+func TestPagesFollowThePolicy(t *testing.T) {
 	p := newPages(t)
 	for name, page := range allPages() {
 		text := render(t, p, page)
@@ -148,7 +147,7 @@ func TestPagesHoldNothingInline(t *testing.T) {
 				continue
 			}
 			if n.Data == "style" || n.Data == "script" && (attribute(n, "src") == "" || n.FirstChild != nil) {
-				t.Errorf("%s: an inline %s", name, n.Data)
+				t.Errorf("%s: inline %s", name, n.Data)
 			}
 			for _, a := range n.Attr {
 				if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
@@ -182,7 +181,7 @@ func attribute(n *html.Node, key string) string {
 	return ""
 }
 
-// TestReferencesResolve: ids are there once, and what names one names one that is there.
+// TestReferencesResolve proves that IDs are unique and that every reference has a target.
 func TestReferencesResolve(t *testing.T) {
 	p := newPages(t)
 	for name, page := range allPages() {
@@ -207,19 +206,19 @@ func TestReferencesResolve(t *testing.T) {
 					}
 				case "button", "a":
 					if words(n) == "" && attribute(n, "aria-label") == "" {
-						t.Errorf("%s: a %s that says nothing: %v", name, n.Data, n.Attr)
+						t.Errorf("%s: a %s without a text: %v", name, n.Data, n.Attr)
 					}
 				}
 			}
 		}
 		for id, n := range ids {
 			if n > 1 {
-				t.Errorf("%s: %d elements are called %s", name, n, id)
+				t.Errorf("%s: %d elements have the ID %s", name, n, id)
 			}
 		}
 		for _, id := range asked {
 			if ids[id] == 0 {
-				t.Errorf("%s: nothing is called %q", name, id)
+				t.Errorf("%s: no element has the ID %q", name, id)
 			}
 		}
 	}
@@ -235,8 +234,7 @@ func words(n *html.Node) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestNamesAreTextEverywhere: what a device is called is seen, and never runs.
-func TestNamesAreTextEverywhere(t *testing.T) {
+func TestNamesAreEscapedEverywhere(t *testing.T) {
 	p := newPages(t)
 	for name, page := range allPages() {
 		if !strings.HasSuffix(name, "/hostile") {
@@ -252,9 +250,8 @@ func TestNamesAreTextEverywhere(t *testing.T) {
 	}
 }
 
-// TestWithoutScriptsTheMapIsStill: the ground, a link for each group and device, and
-// the lists.
-func TestWithoutScriptsTheMapIsStill(t *testing.T) {
+// TestMapWorksWithoutScripts expects a base map, a link for each group and device, and the lists.
+func TestMapWorksWithoutScripts(t *testing.T) {
 	page := allPages()["world"].(*web.MapPage)
 	text := render(t, newPages(t), page)
 	links, rows, grounds := 0, 0, 0
@@ -270,7 +267,7 @@ func TestWithoutScriptsTheMapIsStill(t *testing.T) {
 	}
 	if marks := len(page.Map.Clusters) + len(page.Map.Devices); grounds != 1 || links != marks ||
 		rows != len(page.Map.Clusters)+len(page.List.Devices) {
-		t.Errorf("%d grounds, %d links for %d marks, %d rows", grounds, links, marks, rows)
+		t.Errorf("%d base maps, %d links for %d marks, %d rows", grounds, links, marks, rows)
 	}
 	withScripts, err := html.Parse(strings.NewReader(text))
 	if err != nil {
@@ -283,12 +280,11 @@ func TestWithoutScriptsTheMapIsStill(t *testing.T) {
 	}
 }
 
-// TestEmptyPagesSayWhatToDo in words, and without a table of nothing.
 func TestEmptyPagesSayWhatToDo(t *testing.T) {
 	p := newPages(t)
 	for name, say := range map[string]string{
-		"world/empty": "furrow simulate", "devices/empty": "No devices yet", "device/empty": "No values yet", "pipelines/empty": "furrow up",
-		"tenants/empty": "appears with its first device", "tenant/empty": "No sensors yet", "pipeline/new": "No runs yet",
+		"world/empty": "furrow simulate", "devices/empty": "No devices yet", "device/empty": "No values yet",
+		"pipelines/empty": "furrow up", "tenants/empty": "appears with its first device", "tenant/empty": "No sensors yet", "pipeline/new": "No runs yet",
 	} {
 		if text := render(t, p, allPages()[name]); !strings.Contains(text, say) {
 			t.Errorf("%s does not say %q", name, say)
@@ -296,10 +292,10 @@ func TestEmptyPagesSayWhatToDo(t *testing.T) {
 	}
 }
 
-func TestPolicyHoldsNothingUnsafe(t *testing.T) {
+func TestPolicyAllowsNothingUnsafe(t *testing.T) {
 	for _, word := range []string{"unsafe", "*", "http:", "https:", "blob:", "data:"} {
 		if strings.Contains(web.Policy, word) {
-			t.Errorf("the policy holds %s", word)
+			t.Errorf("the policy allows %s", word)
 		}
 	}
 	for _, rule := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'",
@@ -310,9 +306,8 @@ func TestPolicyHoldsNothingUnsafe(t *testing.T) {
 	}
 }
 
-// TestStaticFilesAreNamedByWhatTheyHold: every file that a page or a script names is
-// there, kept for good, and no other hash finds it.
-func TestStaticFilesAreNamedByWhatTheyHold(t *testing.T) {
+// TestStaticFilesAreNamedByTheirHash requests every file that a page or a script names, and others.
+func TestStaticFilesAreNamedByTheirHash(t *testing.T) {
 	p := newPages(t)
 	s := httptest.NewServer(p.Static())
 	defer s.Close()

@@ -11,8 +11,7 @@ func at(i int) time.Time {
 	return time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Minute)
 }
 
-// TestThinnedSeriesKeepsItsPeaks, its count, and its mean.
-func TestThinnedSeriesKeepsItsPeaks(t *testing.T) {
+func TestThinnedSeriesKeepsPeaksCountAndMean(t *testing.T) {
 	s := &model.Series{Window: "1m", From: at(0), To: at(2000)}
 	var sum float64
 	for i := range 2000 {
@@ -42,8 +41,7 @@ func TestThinnedSeriesKeepsItsPeaks(t *testing.T) {
 	}
 }
 
-// TestThinLeavesOutWhatIsNoNumber and what would overflow the drawing.
-func TestThinLeavesOutWhatIsNoNumber(t *testing.T) {
+func TestThinDropsInvalidNumbers(t *testing.T) {
 	nan, inf, one := math.NaN(), math.Inf(1), 1.0
 	s := &model.Series{Window: "raw", Points: []model.Point{{Time: at(0), Value: &nan}, {Time: at(1), Value: &inf},
 		{Time: at(2)}, {Time: at(3), Value: &one}, {Time: at(4), Mean: &one, Max: &inf, Min: &nan}}}
@@ -53,7 +51,7 @@ func TestThinLeavesOutWhatIsNoNumber(t *testing.T) {
 	}
 }
 
-func TestNamesBreakWhereTheyArePartedAndStayText(t *testing.T) {
+func TestLongNamesBreakAfterSeparators(t *testing.T) {
 	for s, want := range map[string]string{"": "", "a": "a", "a:b-c": "a:<wbr>b-<wbr>c", "<i>:&": "&lt;i&gt;:<wbr>&amp;",
 		"x.": "x."} {
 		if got := string(breaking(s)); got != want {
@@ -62,7 +60,7 @@ func TestNamesBreakWhereTheyArePartedAndStayText(t *testing.T) {
 	}
 }
 
-func TestNumbersForPeople(t *testing.T) {
+func TestNumbersAndDurationsAreReadable(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 21.53: "21.5", -0.25: "−0.25", 5.678: "5.68", 12345: "12\u202f345",
 		100: "100", 1e12: "1e+12", -40: "−40", 0.00001: "1e-05", math.NaN(): "–"} {
 		if got := number(v); got != want {

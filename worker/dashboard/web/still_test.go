@@ -27,7 +27,7 @@ func wellFormed(t *testing.T, text string) {
 	}
 }
 
-func TestStillGroundIsSmallAndWellFormed(t *testing.T) {
+func TestStillBaseMapIsSmallAndWellFormed(t *testing.T) {
 	s, err := newStatic()
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestStillGroundIsSmallAndWellFormed(t *testing.T) {
 	z.Write(ground)
 	z.Close()
 	if packed.Len() > 95<<10 {
-		t.Errorf("the still ground has %d bytes compressed", packed.Len())
+		t.Errorf("the base map has %d bytes compressed", packed.Len())
 	}
 }
 
@@ -56,10 +56,12 @@ func TestStillMarksAreLinksOnTheBaseMap(t *testing.T) {
 		t.Fatalf("the marks are %+v", marks)
 	}
 	group, held, other := marks[0], marks[1], marks[2]
-	if group.Class != "c9" || group.Title != "7\u00a0devices, mean 9.5" || !strings.Contains(group.Address, "bbox=1.00000") {
+	if group.Class != "c9" || group.Title != "7\u00a0devices, mean 9.5" ||
+		!strings.Contains(group.Address, "bbox=1.00000") {
 		t.Errorf("the group is %+v", group)
 	}
-	if held.Class != "c3" || held.State != model.Held || held.Address != "/devices/a&b" || math.Abs(held.X-591.818) > 1e-3 {
+	if held.Class != "c3" || held.State != model.Held || held.Address != "/devices/a&b" ||
+		math.Abs(held.X-591.818) > 1e-3 {
 		t.Errorf("the held device is %+v", held)
 	}
 	if other.Class != "none" || other.State != model.OK {

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestNothingComesFromElsewhere: no file of the pages names an address of the network,
-// but the names of XML.
-func TestNothingComesFromElsewhere(t *testing.T) {
+// TestFilesLoadNothingFromElsewhere allows the namespace of SVG, which is not a request.
+func TestFilesLoadNothingFromElsewhere(t *testing.T) {
 	addresses := regexp.MustCompile(`(?i)(https?|wss?|ftp):\\?/\\?/[^\s"'<>)]*`)
 	err := fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".bin") {
@@ -30,7 +29,7 @@ func TestNothingComesFromElsewhere(t *testing.T) {
 			t.Errorf("%s loads something", path)
 		}
 		if regexp.MustCompile(`\b(eval|Function)\(|innerHTML|document\.write`).Match(b) && strings.HasSuffix(path, ".js") {
-			t.Errorf("%s makes code or markup of text", path)
+			t.Errorf("%s turns text into code or markup", path)
 		}
 		return nil
 	})
@@ -39,7 +38,7 @@ func TestNothingComesFromElsewhere(t *testing.T) {
 	}
 }
 
-// A palette is the colours of the styles, by name, of one theme.
+// A palette has the colours of a theme by name.
 type palette map[string]colour
 
 type colour [3]float64
@@ -76,7 +75,7 @@ func parsed(t *testing.T, s string) (c colour) {
 	return c
 }
 
-// luminance is WCAG's.
+// luminance is the relative luminance of WCAG.
 func (c colour) luminance() float64 {
 	var sum float64
 	for i, part := range [3]float64{0.2126, 0.7152, 0.0722} {
@@ -94,7 +93,7 @@ func contrast(a, b colour) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestContrast is WCAG's AA: 4.5 for text, 3 for shapes that must be told from what they lie on.
+// TestContrast checks WCAG AA: 4.5 for text, and 3 for shapes against their background.
 func TestContrast(t *testing.T) {
 	light, dark := themes(t)
 	check := func(least float64, on []string, over ...string) {
@@ -102,7 +101,7 @@ func TestContrast(t *testing.T) {
 			for _, a := range over {
 				for _, b := range on {
 					if p[a] == p[b] {
-						t.Errorf("%s: %s on %s: one of them is no colour", theme, a, b)
+						t.Errorf("%s: %s on %s: at least one is not a colour", theme, a, b)
 					}
 					if got := contrast(p[a], p[b]); got < least {
 						t.Errorf("%s: %s on %s has a contrast of %.2f, less than %.1f", theme, a, b, got, least)
@@ -121,9 +120,8 @@ func TestContrast(t *testing.T) {
 	check(3, []string{"--land", "--sea", "--card"}, "--mark-edge", "--silent-mark", "--held-mark", "--revoked-mark")
 }
 
-// TestColoursOfValuesCanBeTold: each is lighter than the one below it, in both themes,
-// so that the order remains without colour; and each takes text, dark or light.
-func TestColoursOfValuesCanBeTold(t *testing.T) {
+// TestColoursGetLighter proves that values can be compared without seeing colours, and that text on them is readable.
+func TestColoursGetLighter(t *testing.T) {
 	light, dark := themes(t)
 	for _, p := range []palette{light, dark} {
 		before := -1.0
@@ -138,14 +136,14 @@ func TestColoursOfValuesCanBeTold(t *testing.T) {
 				before = at
 			}
 			if white, black := contrast(c, colour{1, 1, 1}), contrast(c, parsed(t, "#0b1115")); max(white, black) < 4.2 {
-				t.Errorf("no text can be read on colour %d", i)
+				t.Errorf("no text is readable on colour %d", i)
 			}
 		}
 	}
 }
 
-// TestStillGroundHasTheColoursOfTheStyles, as it cannot ask them.
-func TestStillGroundHasTheColoursOfTheStyles(t *testing.T) {
+// TestBaseMapHasTheColoursOfTheStyles is needed because an SVG image cannot use the page's styles.
+func TestBaseMapHasTheColoursOfTheStyles(t *testing.T) {
 	css, err := fs.ReadFile(files, "static/furrow.css")
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +156,7 @@ func TestStillGroundHasTheColoursOfTheStyles(t *testing.T) {
 	for _, name := range []string{"--sea", "--land", "--coast", "--border"} {
 		m := regexp.MustCompile(name + `: light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)`).FindStringSubmatch(string(css))
 		if m == nil || !strings.Contains(svg, m[1]) || !strings.Contains(svg, m[2]) {
-			t.Errorf("%s is not the same", name)
+			t.Errorf("the base map has another %s", name)
 		}
 	}
 }

@@ -36,8 +36,7 @@ func draw(t *testing.T, c Chart) string {
 	return text
 }
 
-// TestEveryChartIsWellFormed, and stays inside of itself.
-func TestEveryChartIsWellFormed(t *testing.T) {
+func TestEveryChartIsWellFormedAndWithinItsSize(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)
@@ -83,7 +82,7 @@ func TestAxisHasRoundNumbersAroundAllPoints(t *testing.T) {
 	}
 }
 
-// TestGapsStayOpen: a line is not drawn over a time without readings, and a lone point is a dot.
+// TestGapsStayOpen expects no line over a time without readings, and a dot for a lone point.
 func TestGapsStayOpen(t *testing.T) {
 	c := Chart{From: start(), To: start().Add(day), Window: time.Hour}
 	for _, h := range []int{0, 1, 2, 9, 20, 21} {
@@ -95,7 +94,7 @@ func TestGapsStayOpen(t *testing.T) {
 	}
 }
 
-// TestTicksAreFewAndRound, from a second to fifty years.
+// TestTicksAreFewAndRound tries spans from a second to fifty years.
 func TestTicksAreFewAndRound(t *testing.T) {
 	for span := time.Second; span < 50*366*day; span = span*3/2 + time.Millisecond {
 		for _, n := range []int{2, 5, 12} {
