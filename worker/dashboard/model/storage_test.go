@@ -20,7 +20,8 @@ func over(t *testing.T, f *modeltest.Fixture) *Store {
 	t.Helper()
 	client, queues := f.Readers(t, CountTable, CountQueue)
 	return New(Config{Tables: client, Queues: queues, Names: f.Names,
-		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Units: map[string]string{"temperature": "°C"},
+		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
+			Units:   map[string]string{"temperature": "°C"},
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}})
 }
 

@@ -284,7 +284,8 @@ func TestEmptyPagesSayWhatToDo(t *testing.T) {
 	p := newPages(t)
 	for name, say := range map[string]string{
 		"world/empty": "furrow simulate", "devices/empty": "No devices yet", "device/empty": "No values yet",
-		"pipelines/empty": "furrow up", "tenants/empty": "appears with its first device", "tenant/empty": "No sensors yet", "pipeline/new": "No runs yet",
+		"pipelines/empty": "furrow up", "pipeline/new": "No runs yet", "tenants/empty": "appears with its first device",
+		"tenant/empty": "No sensors yet",
 	} {
 		if text := render(t, p, allPages()[name]); !strings.Contains(text, say) {
 			t.Errorf("%s does not say %q", name, say)
