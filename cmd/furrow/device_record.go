@@ -17,6 +17,8 @@ type deviceRecord struct {
 	schema.Device
 	Outcome sas.Outcome // of an import; otherwise empty
 	InFleet *bool       // whether its fleet row exists; nil: not read
+	// Policies of its readings table; nil: not read, or there are none.
+	Policies *schema.Policies
 }
 
 var _ records.Record = deviceRecord{}
@@ -68,8 +70,12 @@ type tokenLine struct {
 	From        time.Time `json:"from"` // lowest row key that it admits
 	To          time.Time `json:"to"`
 	Expires     time.Time `json:"expires"`
+	Ended       bool      `json:"ended"` // whether a revocation ended it: of the device, or of another one of its cohort
 	Fingerprint string    `json:"fingerprint"`
 }
+
+// ended reports whether a revocation has ended a token.
+func (r deviceRecord) ended(t schema.Token) bool { return r.Policies != nil && r.Policies.Ended(t) }
 
 func (r deviceRecord) Object() any {
 	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels,
@@ -83,7 +89,7 @@ func (r deviceRecord) Object() any {
 	}
 	for _, t := range r.Device.Tokens {
 		l.Tokens = append(l.Tokens, tokenLine{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(),
-			Expires: t.Expiry.Time(), Fingerprint: t.Fingerprint})
+			Expires: t.Expiry.Time(), Ended: r.ended(t), Fingerprint: t.Fingerprint})
 	}
 	return l
 }

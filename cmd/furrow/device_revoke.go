@@ -64,7 +64,7 @@ func changeStatus(c *cli.Context, to schema.Status) error {
 	if err := d.change(c, devices, to); err != nil || !rotates {
 		return err
 	}
-	n, err := d.othersAffected(c, devices)
+	n, err := d.others(c, devices, true)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the devices are revoked, but the others that need a new token cannot be counted: %w", err)
@@ -183,7 +183,7 @@ func (d *deviceAdmin) checkLockout(c *cli.Context, devices []schema.Device) erro
 		if err != nil {
 			return err
 		}
-		n, err := d.othersAffected(c, devices)
+		n, err := d.others(c, devices, false)
 		if err != nil {
 			return err
 		}
@@ -205,12 +205,17 @@ func cohortOf(d schema.Device) cohort {
 	return cohort{strings.ToLower(d.Readings), sas.Cohort(d.ID)} // table names are case-insensitive
 }
 
-// othersAffected counts the other devices with a token that ends with those of the given
-// devices. It reads all devices of the fleet, a thousand per request.
-func (d *deviceAdmin) othersAffected(c *cli.Context, devices []schema.Device) (n int, err error) {
-	cohorts, given := map[cohort]bool{}, map[schema.DeviceID]bool{}
+// others counts the other devices of the cohorts of the given devices: those with a token that a
+// revocation would end or, after it, those whose token has ended. It reads all devices of the
+// fleet, a thousand per request.
+func (d *deviceAdmin) others(c *cli.Context, devices []schema.Device, ended bool) (n int, err error) {
+	cohorts, given := map[cohort]schema.Policies{}, map[schema.DeviceID]bool{}
 	for _, device := range devices {
-		cohorts[cohortOf(device)], given[device.ID] = true, true
+		policies, _, err := d.reader().Policies(c.Context, device.Readings)
+		if err != nil {
+			return 0, err
+		}
+		cohorts[cohortOf(device)], given[device.ID] = policies, true
 	}
 	now := tables.TicksOf(time.Now())
 	wanted := tables.Query{Select: []string{"Month", "Tenant", "Readings", "Status", "Tokens", schema.FormatProperty}}
@@ -227,19 +232,12 @@ func (d *deviceAdmin) othersAffected(c *cli.Context, devices []schema.Device) (n
 			if err != nil {
 				return 0, err
 			}
-			if !given[device.ID] && device.Status != schema.Revoked && cohorts[cohortOf(device)] && holdsToken(device, now) {
+			policies, same := cohorts[cohortOf(device)]
+			if last := len(device.Tokens) - 1; same && last >= 0 && !given[device.ID] && device.Status != schema.Revoked &&
+				device.Tokens[last].Expiry > now && policies.Ended(device.Tokens[last]) == ended {
 				n++
 			}
 		}
 	}
 	return n, nil
-}
-
-func holdsToken(device schema.Device, now tables.Ticks) bool {
-	for _, t := range device.Tokens {
-		if t.Expiry > now {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -45,6 +46,13 @@ func deviceShow(c *cli.Context) error {
 	}
 	inFleet := !absent
 	r.InFleet = &inFleet
+	policies, found, err := d.reader().Policies(c.Context, device.Readings)
+	if err != nil {
+		return err
+	}
+	if found {
+		r.Policies = &policies
+	}
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, r.Object())
 	}
@@ -87,12 +95,16 @@ func (r deviceRecord) text(w io.Writer) error {
 		text += "  no token yet\n"
 	}
 	for _, t := range r.Device.Tokens {
-		ends := "expired at"
-		if t.Expiry.Time().After(time.Now()) {
-			ends = "expires at"
+		ends := "expired at " + t.Expiry.Time().Format(time.RFC3339)
+		switch {
+		case t.Expiry.Time().Before(time.Now()):
+		case r.ended(t):
+			ends = "ended by a revocation"
+		default:
+			ends = "expires" + strings.TrimPrefix(ends, "expired")
 		}
-		text += fmt.Sprintf("  token %s, policy %s: rows from %s to %s; %s %s\n", t.Fingerprint, t.Policy,
-			t.From.Time().Format(time.RFC3339), t.To.Time().Format(time.RFC3339), ends, t.Expiry.Time().Format(time.RFC3339))
+		text += fmt.Sprintf("  token %s, policy %s: rows from %s to %s; %s\n", t.Fingerprint, t.Policy,
+			t.From.Time().Format(time.RFC3339), t.To.Time().Format(time.RFC3339), ends)
 	}
 	_, err := io.WriteString(w, text)
 	return err

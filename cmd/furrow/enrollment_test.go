@@ -339,6 +339,20 @@ func TestRevokingSaysWhoElseNeedsAToken(t *testing.T) {
 		fmt.Sprintf(`{"needNewToken":%d}`, mates["line4"])) {
 		t.Errorf("%d need a token, and it says %s", mates["line4"], out)
 	}
+	if d := jsonOf[deviceLine](t, w.must("device", "show", "line4-0", "--json"))[0]; !d.Tokens[0].Ended {
+		t.Error("the token of a revoked device is not shown as ended")
+	}
+	if out := w.must("device", "show", "line4-0"); !strings.Contains(out, "; ended by a revocation") {
+		t.Errorf("it shows %s", out)
+	}
+	for i := range 12 {
+		if i > 0 {
+			w.must("token", fmt.Sprint("line4-", i), "--json")
+		}
+	}
+	if out := w.must("device", "revoke", "line4-0", "--json"); !strings.Contains(out, `{"needNewToken":0}`) {
+		t.Errorf("revoking again costs others a token: %s", out)
+	}
 	w.refused(exitFailed, "revoked", "token", "line4-0")
 	w.must("device", "restore", "line4-0")
 	w.must("token", "line4-0")

@@ -57,6 +57,12 @@ func (p *Policies) All() []*Policy {
 	return append(all, &p.Spare)
 }
 
+// Ended reports whether a revocation has ended a token, expired or not: the policy that the token
+// names is no longer one of the table's.
+func (p *Policies) Ended(t Token) bool {
+	return !slices.ContainsFunc(p.All(), func(q *Policy) bool { return q.ID == t.Policy })
+}
+
 // Clone is a copy that shares nothing with p.
 func (p *Policies) Clone() Policies {
 	c := *p

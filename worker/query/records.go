@@ -20,6 +20,11 @@ func (f Fleet) Record(ctx context.Context, id schema.DeviceID) (schema.Device, b
 	return get(ctx, f.devices(), string(id), schema.DeviceRow, schema.DeviceOf)
 }
 
+// Policies returns the stored access policies of a readings table; false where it has none yet.
+func (f Fleet) Policies(ctx context.Context, readings string) (schema.Policies, bool, error) {
+	return get(ctx, f.Tables.Table(f.Names.Policies()), readings, schema.PoliciesRow, schema.PoliciesOf)
+}
+
 // get returns the record of one row; false where the row does not exist.
 func get[R any](
 	ctx context.Context, t *tables.Table, pk, rk string, of func(tables.Entity) (R, error),

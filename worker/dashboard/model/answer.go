@@ -111,7 +111,7 @@ func recordOf(o owner, inFleet bool) Record {
 	}
 	for _, t := range d.Tokens {
 		r.Tokens = append(r.Tokens, Token{Policy: t.Policy, From: t.From.Time(), To: t.To.Time(), Expires: t.Expiry.Time(),
-			Fingerprint: t.Fingerprint})
+			Ended: o.policies != nil && o.policies.Ended(t), Fingerprint: t.Fingerprint})
 	}
 	return r
 }

@@ -15,6 +15,8 @@ type owner struct {
 	record  *schema.Device // nil: there is none, or it cannot be read
 	skipped query.Skipped  // the record, where it cannot be read
 	member  schema.Member
+
+	policies *schema.Policies // of its readings table; nil: it has no tokens, or they cannot be read
 }
 
 // ownerAge is how long a read record is used.
@@ -26,7 +28,18 @@ func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 		d, found, err := s.fleet.Record(ctx, schema.DeviceID(id))
 		if found {
 			s.index.records([]schema.Device{d})
-			return owner{record: &d, member: d.Member()}, nil
+			o = owner{record: &d, member: d.Member()}
+			if len(d.Tokens) == 0 {
+				return o, nil
+			}
+			policies, found, err := s.fleet.Policies(ctx, d.Readings)
+			if err != nil && !o.skipped.Add(err) {
+				return o, err
+			}
+			if found {
+				o.policies = &policies
+			}
+			return o, nil
 		}
 		if err != nil && !o.skipped.Add(err) {
 			return o, err

@@ -65,6 +65,7 @@ type Token struct {
 	From        time.Time `json:"from"` // the earliest row that it allows
 	To          time.Time `json:"to"`
 	Expires     time.Time `json:"expires"`
+	Ended       bool      `json:"ended"` // whether a revocation ended it: of the device, or of another one of its cohort
 	Fingerprint string    `json:"fingerprint"`
 }
 
