@@ -17,41 +17,40 @@ import (
 
 const defaultStorage = "./furrow-data"
 
-// storageFlags are those of every command that works on an account.
+// storageFlags belong to every command that works on an account.
 func storageFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "storage", Value: defaultStorage, EnvVars: []string{"FURROW_STORAGE"},
-			DefaultText: defaultStorage, // or help would show what the environment holds, which may be a key
+			DefaultText: defaultStorage, // or help would show the variable, which may hold a key
 			Usage: "Storage of the fleet: `WHERE` is a directory that furrow storage serves, a connection string, the " +
 				"URL of a Table service, or env:NAME for a variable that holds one"},
 		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_PREFIX"},
-			Usage: "`PREFIX` of table and queue names, for several fleets in one account"},
-		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a " +
-			"private authority"},
+			Usage: "`PREFIX` of table and queue names, if several fleets share an account"},
+		caFlag(),
 	}
 }
 
-// stores are the clients of a fleet's account.
+// stores holds the clients of a fleet's account.
 type stores struct {
 	Account tables.Account
 	Names   schema.Names
 	Tables  *tables.Client
-	Queues  *worker.Client // nil where the account has no Queue endpoint: see needQueues
-	HTTP    *http.Client   // which all of them send through
+	Queues  *worker.Client // nil if the account has no Queue endpoint: see needQueues
+	HTTP    *http.Client   // shared by all clients
 
 	TableOperations tables.Counter
 	QueueOperations worker.Counter
 }
 
-// A operationHooks is told of every operation, besides the counters. Each may be nil.
+// operationHooks are called for every storage operation. Each may be nil.
 type operationHooks struct {
 	Table  func(context.Context, tables.Operation)
 	Queue  func(context.Context, worker.Operation)
 	Object func(ctx context.Context, kind string)
 }
 
-// openStorage finds the storage that the flags name. Nothing is sent yet.
-func openStorage(c *cli.Context, watchers ...operationHooks) (*stores, error) {
+// openStorage makes clients for the storage that the flags name. It sends nothing yet.
+func openStorage(c *cli.Context, hooks ...operationHooks) (*stores, error) {
 	names, err := schema.ParseNames(c.String("names-prefix"))
 	if err != nil {
 		return nil, usagef(c, "--names-prefix: %v", err)
@@ -70,17 +69,17 @@ func openStorage(c *cli.Context, watchers ...operationHooks) (*stores, error) {
 	if s.HTTP, err = setup.Transport(found.CAFile); err != nil {
 		return nil, usagef(c, "--ca: %v", err)
 	}
-	return s, s.connect(watchers)
+	return s, s.connect(hooks)
 }
 
-func (s *stores) connect(watchers []operationHooks) (err error) {
+func (s *stores) connect(hooks []operationHooks) (err error) {
 	s.Tables, err = tables.Connect(tables.Config{Account: s.Account, Transport: s.HTTP,
 		OnOperation: func(ctx context.Context, o tables.Operation) {
 			s.TableOperations.Count(ctx, o)
 			worker.Answered(ctx, o.Status)
-			for _, w := range watchers {
-				if w.Table != nil {
-					w.Table(ctx, o)
+			for _, h := range hooks {
+				if h.Table != nil {
+					h.Table(ctx, o)
 				}
 			}
 		}})
@@ -91,28 +90,28 @@ func (s *stores) connect(watchers []operationHooks) (err error) {
 		OnOperation: func(ctx context.Context, o worker.Operation) {
 			s.QueueOperations.Count(ctx, o)
 			worker.Answered(ctx, o.Status)
-			for _, w := range watchers {
-				if w.Queue != nil {
-					w.Queue(ctx, o)
+			for _, h := range hooks {
+				if h.Queue != nil {
+					h.Queue(ctx, o)
 				}
 			}
 		}})
 	return err
 }
 
-// needQueues is for commands that cannot do without queues.
+// needQueues returns an error if the account has no queues.
 func (s *stores) needQueues() error {
 	if s.Queues == nil {
-		return fmt.Errorf("storage account %s: it is known without its queues, which this command needs: give a connection "+
-			"string that has a QueueEndpoint with --storage or FURROW_STORAGE", s.Account.Name)
+		return fmt.Errorf("storage account %s: this command needs the account's queues: set --storage or FURROW_STORAGE to "+
+			"a connection string with a QueueEndpoint", s.Account.Name)
 	}
 	return nil
 }
 
-// withAuthorityAdvice says what can be done about a certificate that nobody vouches for.
+// withAuthorityAdvice adds advice to errors about untrusted certificates.
 func withAuthorityAdvice(err error) error {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return fmt.Errorf("%w (give the file of its authority with --ca, such as DIR/tls/ca.pem of furrow storage)", err)
+		return fmt.Errorf("%w (name the file of its authority with --ca; that of furrow storage is DIR/tls/ca.pem)", err)
 	}
 	return err
 }

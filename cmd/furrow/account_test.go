@@ -17,69 +17,57 @@ import (
 	"furrow/worker"
 )
 
-// opened is what a command that takes the storage flags gets to work with.
-func opened(t *testing.T, watchers []operationHooks, args ...string) (s *stores, err error) {
+// opened returns what a command with the storage flags works with.
+func opened(t *testing.T, hooks []operationHooks, args ...string) (s *stores, err error) {
 	t.Helper()
 	app := &cli.App{Name: "furrow", Writer: io.Discard, ErrWriter: io.Discard, Flags: storageFlags(),
 		DisableSliceFlagSeparator: true,
-		Action:                    func(c *cli.Context) error { s, err = openStorage(c, watchers...); return nil }}
-	if e := app.Run(append([]string{"furrow"}, args...)); e != nil {
-		t.Fatal(e)
-	}
+		Action:                    func(c *cli.Context) error { s, err = openStorage(c, hooks...); return nil }}
+	must(t, app.Run(append([]string{"furrow"}, args...)))
 	return s, err
 }
 
-// mustReach makes a table and a queue with what was opened.
+// mustReach creates a table and a queue.
 func (s *stores) mustReach(t *testing.T) {
 	t.Helper()
-	if err := s.Tables.Table(s.Names.Readings()).Create(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := s.needQueues(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Queues.Queue(s.Names, "live").Create(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Tables.Table(s.Names.Readings()).Create(t.Context()))
+	must(t, s.needQueues())
+	must(t, s.Queues.Queue(s.Names, "live").Create(t.Context()))
 }
 
-func TestDirectoryThatIsServedIsAllThatCommandsNeed(t *testing.T) {
+func TestCommandsNeedOnlyTheServedDirectory(t *testing.T) {
 	for name, args := range map[string][]string{
 		"http": nil, "https": {"--tls", "self-signed"}, "every address": {"--listen", "0.0.0.0:0", "--tls", "self-signed"},
 	} {
 		dir := t.TempDir()
-		served := startStorage(t, nil, append([]string{"--data", dir}, args...)...)
+		served := startStorage(t, append([]string{"--data", dir}, args...)...)
 		s, err := opened(t, nil, "--storage", dir)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must(t, err)
 		s.mustReach(t)
 		if info, err := os.Stat(filepath.Join(dir, "connection")); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: the file is %v, %v", name, info, err)
+			t.Errorf("%s: the connection file is %v, %v", name, info, err)
 		}
 		t.Setenv("FURROW_STORAGE", dir)
-		if s, err = opened(t, nil); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		s, err = opened(t, nil)
+		must(t, err)
 		s.mustReach(t)
 		t.Setenv("FURROW_STORAGE", "")
 		s.HTTP.CloseIdleConnections()
 		served.mustEnd(t)
-		if _, err := opened(t, nil, "--storage", dir); err == nil ||
+		began := time.Now()
+		if _, err := opened(t, nil, "--storage", dir); err == nil || time.Since(began) > 2*time.Second ||
 			!strings.Contains(err.Error(), "furrow storage --data "+dir) {
-			t.Errorf("%s: when nothing serves it any more, the error is %v", name, err)
+			t.Errorf("%s: %v after storage ended, commands say %v", name, time.Since(began), err)
 		}
 	}
 }
 
-func TestStorageIsFoundByAnyOfItsNames(t *testing.T) {
+func TestStorageIsFoundByConnectionStringVariableOrURL(t *testing.T) {
 	connection := azuretest.Local(t).ConnectionString()
 	t.Setenv("FURROW_TEST_CONNECTION", connection)
 	for _, where := range []string{connection, "env:FURROW_TEST_CONNECTION"} {
 		s, err := opened(t, nil, "--storage", where, "--names-prefix", "acme")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.mustReach(t)
 		if got := s.Names.Readings(); got != "acmereadings" {
 			t.Errorf("with a prefix, the readings are in %s", got)
@@ -95,7 +83,7 @@ func TestStorageIsFoundByAnyOfItsNames(t *testing.T) {
 	}
 }
 
-func TestStorageThatCannotBeFoundIsSaidAndNoKeyIs(t *testing.T) {
+func TestErrorsOfStorageFlagsShowNoKey(t *testing.T) {
 	empty, secret := t.TempDir(), "c2VjcmV0c2VjcmV0c2VjcmV0"
 	t.Setenv("FURROW_TEST_BAD", "AccountKey="+secret)
 	for where, want := range map[string]string{
@@ -110,52 +98,28 @@ func TestStorageThatCannotBeFoundIsSaidAndNoKeyIs(t *testing.T) {
 	} {
 		_, err := opened(t, nil, "--storage", where)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), secret) {
-			t.Errorf("of %s it is said %v; want %q", where, err, want)
+			t.Errorf("--storage %s: error %v; want %q", where, err, want)
 		}
 	}
 	if _, err := opened(t, nil, "--names-prefix", "Not_Small"); err == nil ||
 		!strings.Contains(err.Error(), "--names-prefix") {
-		t.Errorf("a wrong prefix is %v", err)
+		t.Errorf("an invalid prefix is %v", err)
 	}
 }
 
-func TestEveryOperationIsCountedAndWatched(t *testing.T) {
+func TestEveryOperationIsCountedAndHooked(t *testing.T) {
 	var onTables, onQueues atomic.Int64
-	watch := operationHooks{
+	hooks := operationHooks{
 		Table: func(context.Context, tables.Operation) { onTables.Add(1) },
 		Queue: func(context.Context, worker.Operation) { onQueues.Add(1) },
 	}
-	s, err := opened(t, []operationHooks{watch, {}}, "--storage", azuretest.Local(t).ConnectionString())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, err := opened(t, []operationHooks{hooks, {}}, "--storage", azuretest.Local(t).ConnectionString())
+	must(t, err)
 	s.mustReach(t)
 	if n := s.TableOperations.Counts()[tables.KindCreateTable]; n != 1 || onTables.Load() != 1 {
-		t.Errorf("one table was made; counted %d, watched %d", n, onTables.Load())
+		t.Errorf("one table was created; counted %d, hooked %d", n, onTables.Load())
 	}
 	if n := s.QueueOperations.Counts()[worker.OpCreate]; n != 3 || onQueues.Load() != 3 {
-		t.Errorf("three queues were made; counted %d, watched %d", n, onQueues.Load())
-	}
-}
-
-func TestHelpOfStorageFlagsDoesNotShowWhatTheEnvironmentHolds(t *testing.T) {
-	const key = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlY3JldA=="
-	t.Setenv("FURROW_STORAGE", "AccountName=a;AccountKey="+key)
-	var out strings.Builder
-	app := &cli.App{Name: "furrow", Writer: &out, Flags: storageFlags(), Action: func(*cli.Context) error { return nil }}
-	if err := app.Run([]string{"furrow", "--help"}); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(out.String(), key) || !strings.Contains(out.String(), defaultStorage) {
-		t.Errorf("the help is\n%s", &out)
-	}
-}
-
-func TestDeadStorageIsSaidAtOnce(t *testing.T) {
-	dir := t.TempDir()
-	startStorage(t, nil, "--data", dir).mustEnd(t)
-	start := time.Now()
-	if _, err := opened(t, nil, "--storage", dir); err == nil || time.Since(start) > 2*time.Second {
-		t.Errorf("%v, after %v", err, time.Since(start))
+		t.Errorf("three queues were created; counted %d, hooked %d", n, onQueues.Load())
 	}
 }

@@ -115,6 +115,7 @@ func arrows() []arrow {
 		{"sas/endpoint", "sas tables tables/schema"},
 
 		{"cmd/internal/demo/check", "tables tables/schema"}, // shares no code with what it checks
+		{"cmd/internal/setup", "sas tables tables/local"},
 		{"cmd/internal/...", "jobs/... sas/... tables tables/schema worker/... cmd/internal/..."},
 		{"cmd/furrow", "jobs/... sas/... tables/... worker/... cmd/internal/..."},
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// flagsFirst puts the flags of a command before its arguments, as "furrow query
-// pump-7 --last 24h" is what people write and the flag package stops at the
-// first argument. What follows "--" is left alone.
+// flagsFirst moves the flags of a command before its arguments: people write "furrow query pump-7 --last 24h",
+// but the flag package stops at the first argument. Words after "--" stay where they are.
 func flagsFirst(commands []*cli.Command, args []string) []string {
 	path, rest, command := findCommand(commands, args)
 	if command == nil || command.ArgsUsage == "" {
@@ -31,12 +30,12 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 		}
 	}
 	if slices.Contains(flags, "--help") || slices.Contains(flags, "-h") {
-		others = nil // or the help is sought of what they are called
+		others = nil // or the library looks for commands of these names
 	}
 	return slices.Concat(path, flags, []string{"--"}, others)
 }
 
-// findCommand follows the names of commands, as long as they are some.
+// findCommand follows the names of commands up to the first other word.
 func findCommand(commands []*cli.Command, args []string) (path, rest []string, command *cli.Command) {
 	for n := 1; ; n++ {
 		if n >= len(args) {
@@ -50,7 +49,7 @@ func findCommand(commands []*cli.Command, args []string) (path, rest []string, c
 	}
 }
 
-// takesValue tells whether the word after a flag is the flag's.
+// takesValue reports whether the word after a flag is its value.
 func takesValue(c *cli.Command, word string) bool {
 	name := strings.TrimLeft(word, "-")
 	if strings.Contains(name, "=") {

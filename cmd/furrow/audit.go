@@ -23,31 +23,28 @@ func auditCommand() *cli.Command {
 		Subcommands: []*cli.Command{{
 			Name:  "run",
 			Usage: "Audit every device now",
-			Description: "A reading is late if storage accepts it after its device has been folded further, so that no run " +
-				"reads it. Audits\n" +
-				"find late readings by comparing the number of readings in storage with the number folded, and fold them. They " +
-				"run by\n" +
-				"themselves; this command audits every device now, as far back as its tokens admit readings. Workers do the work;\n" +
-				"furrow status and --wait show the results." +
-				examples("audit run", "audit run --pipeline live --wait"),
+			Description: `A reading is late if storage accepts it after its device has been folded further, so that no run reads it.
+Audits find late readings by comparing the number of readings in storage with the number folded, and fold
+them. They run by themselves; this command audits every device now, as far back as its tokens admit
+readings. Workers do the work; furrow status and --wait show the results.` + examples("audit run", "audit run --pipeline live --wait"),
 			Flags: append(fleetFlags(),
-				&cli.BoolFlag{Name: "wait", Usage: "Wait until the audits are done, and print the results"},
+				boolFlag("wait", "Wait until the audits are done, and print the results"),
 				jsonFlag()),
 			Action: runAudit,
 		}},
 	}
 }
 
-// auditLine is an audit of a pipeline in JSON. Members may be added; none changes.
+// auditLine is an audit of a pipeline in JSON.
 type auditLine struct {
 	Pipeline schema.Pipeline `json:"pipeline"`
-	Run      time.Time       `json:"run"` // names it in the figures
+	Run      time.Time       `json:"run"` // time that identifies the run in furrow status
 	Done     bool            `json:"done"`
 	Audits   int64           `json:"audits"`  // messages
-	Devices  int64           `json:"devices"` // that were audited
-	Late     int64           `json:"late"`    // readings that were found, and folded
+	Devices  int64           `json:"devices"` // audited devices
+	Late     int64           `json:"late"`    // late readings that were found and folded
 	Refolded int64           `json:"refolded"`
-	Missing  int64           `json:"missing"` // readings that were folded once and are gone from storage
+	Missing  int64           `json:"missing"` // readings that were folded once and are missing from storage
 	Failed   int64           `json:"failed"`  // devices
 	Seconds  float64         `json:"seconds"`
 }
@@ -62,14 +59,13 @@ func runAudit(c *cli.Context) error {
 	for _, p := range f.Pipelines {
 		m := jobs.Message{Kind: jobs.Master, Audit: jobs.Full, Pipeline: p.Name, Run: run, Generation: f.Generation}
 		if err := f.Queue(p).Put(c.Context, m, 0); errors.Is(err, worker.ErrNoQueue) {
-			return fmt.Errorf("pipeline %s has no queue yet: furrow up, or furrow schedule, makes it", p.Name)
+			return fmt.Errorf("pipeline %s has no queue yet: furrow up or furrow schedule creates it", p.Name)
 		} else if err != nil {
 			return err
 		}
 		if !c.Bool("wait") && !c.Bool("json") {
-			fmt.Fprintf(c.App.Writer, "%s: every device is audited by the workers now, as run %s; furrow status --pipeline %s "+
-				"shows what they find\n",
-				p.Name, run.Time().Format(time.RFC3339), p.Name)
+			fmt.Fprintf(c.App.Writer, "%s: workers audit every device now, as run %s; furrow status --pipeline %s shows the "+
+				"results\n", p.Name, run.Time().Format(time.RFC3339), p.Name)
 		}
 	}
 	failed := int64(0)
@@ -93,32 +89,31 @@ func runAudit(c *cli.Context) error {
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%s could not be audited: furrow device held names those that fail again and again",
+		return fmt.Errorf("%s could not be audited: furrow device held lists devices that keep failing",
 			many(failed, "device"))
 	}
 	return nil
 }
 
 func (l auditLine) text() string {
+	took := time.Duration(l.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
 	text := fmt.Sprintf("%s: %s audited in %s: %s found and folded, %s folded again", l.Pipeline,
-		many(l.Devices, "device"),
-		short(time.Duration(l.Seconds*float64(time.Second)).Round(100*time.Millisecond)), many(l.Late,
-			"late reading"), many(l.Refolded, "device"))
+		many(l.Devices, "device"), short(took), many(l.Late, "late reading"), many(l.Refolded, "device"))
 	if l.Missing > 0 {
-		text += fmt.Sprintf("; %s missing from storage that were folded once", many(l.Missing, "reading"))
+		text += "; missing from storage although folded before: " + many(l.Missing, "reading")
 	}
 	return text
 }
 
-// Pauses of whoever waits for audits.
+// Intervals of awaitAudit.
 const (
-	auditLook  = 500 * time.Millisecond
-	auditWord  = 10 * time.Second
-	auditStill = 30 * time.Second // what a worker that was killed has done is told by nobody
+	auditPoll   = 500 * time.Millisecond
+	auditReport = 10 * time.Second
+	auditStill  = 30 * time.Second // without progress: a killed worker does not report
 )
 
-// awaitAudit waits until the audits of a run are done by its figures. Where a worker
-// died, its figures are missing: then it is until nothing is left in the queues.
+// awaitAudit waits until the figures of a run say that its audits are done. If a worker died, its figures are
+// missing; then it waits until the queues are empty.
 func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ticks) (auditLine, error) {
 	told, moved, last := time.Now(), time.Now(), int64(-1)
 	for {
@@ -139,21 +134,20 @@ func awaitAudit(c *cli.Context, f *roles.Fleet, p config.Pipeline, run tables.Ti
 		if over {
 			w := figures.Workers
 			return auditLine{Pipeline: p.Name, Run: run.Time(), Done: true, Audits: done, Devices: w.Devices, Late: w.Late,
-				Refolded: w.Refolded,
-				Missing:  w.Missing, Failed: w.Failed}, nil
+				Refolded: w.Refolded, Missing: w.Missing, Failed: w.Failed}, nil
 		}
-		if time.Since(told) > auditWord {
+		if time.Since(told) > auditReport {
 			told = time.Now()
 			text := fmt.Sprintf("%d of %d audit messages are done", done, put)
 			if put == 0 {
-				text = "no worker has put audits yet: is one running? furrow status shows what workers do"
+				text = "no worker has begun yet: is one running? See furrow status"
 			}
 			fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", p.Name, text)
 		}
 		select {
 		case <-c.Context.Done():
-			return auditLine{}, errors.New("stopped waiting; the audits go on: furrow status shows them")
-		case <-time.After(auditLook):
+			return auditLine{}, errors.New("stopped waiting; the audits continue: see furrow status")
+		case <-time.After(auditPoll):
 		}
 	}
 }

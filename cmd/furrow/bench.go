@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,15 +27,15 @@ func benchCommand() *cli.Command {
 	}
 }
 
-// benchFlags are those of both benchmarks.
+// benchFlags belong to both benchmarks.
 func benchFlags(flags ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		durationFlag("for", 5*time.Second, 100*time.Millisecond,
 			"`DURATION` of each measurement: of each row, on each target, in each round"),
-		&cli.IntFlag{Name: "rounds", Value: 1, Usage: "Number of rounds; the report shows medians"},
-		&cli.IntFlag{Name: "clients", Value: 64, Usage: "Concurrent clients"},
+		&cli.IntFlag{Name: "rounds", Value: 1, Usage: "`NUMBER` of rounds; the report shows medians"},
+		&cli.IntFlag{Name: "clients", Value: 64, Usage: "`NUMBER` of concurrent clients"},
 		&cli.StringFlag{Name: "only", Usage: "`ROWS` to measure, separated by commas (default: all)"},
-		&cli.BoolFlag{Name: "json", Usage: "Print the report as JSON"},
+		jsonFlag(),
 	}, flags...)
 }
 
@@ -48,10 +49,7 @@ func benchSettings(c *cli.Context, names []string, mostClients int) (s bench.Set
 			return s, usagef(c, "--only: there is no row %q%s", name, didYouMean(name, names, ""))
 		}
 	}
-	if err := between(c, "rounds", 1, 1000); err != nil {
-		return s, err
-	}
-	if err := between(c, "clients", 1, mostClients); err != nil {
+	if err := cmp.Or(between(c, 1, 1000, "rounds"), between(c, 1, mostClients, "clients")); err != nil {
 		return s, err
 	}
 	if f, ok := c.App.ErrWriter.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -59,14 +57,6 @@ func benchSettings(c *cli.Context, names []string, mostClients int) (s bench.Set
 	}
 	s.Executable, err = os.Executable()
 	return s, err
-}
-
-// between checks a number that a flag takes.
-func between(c *cli.Context, flag string, least, most int) error {
-	if n := c.Int(flag); n < least || n > most {
-		return usagef(c, "--%s is %d; it must be between %d and %d", flag, n, least, most)
-	}
-	return nil
 }
 
 // benchRows describes the rows of a report for the help text.

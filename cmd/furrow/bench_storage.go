@@ -35,9 +35,9 @@ func benchStorageCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "target", Value: cli.NewStringSlice(bench.Local),
 				Usage: "`TARGET` to measure; repeat it to compare"},
 			&cli.IntFlag{Name: "size", Value: 250, Usage: "`BYTES` of an entity's JSON, and of a message"},
-			&cli.StringFlag{Name: "rows", Value: "10000", Usage: "`NUMBER` of rows in the tables that are read; several are " +
-				"separated by commas"},
-			&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust, for https with a private authority"},
+			&cli.StringFlag{Name: "rows", Value: "10000",
+				Usage: "`NUMBER` of rows in the tables that are read, or several, separated by commas"},
+			caFlag(),
 		),
 		Action: benchStorage,
 	}
@@ -58,7 +58,7 @@ func benchConfig(c *cli.Context) (cfg bench.Config, err error) {
 		return cfg, err
 	}
 	cfg.Size = c.Int("size")
-	if err := between(c, "size", bench.MinSize, bench.MaxSize); err != nil {
+	if err := between(c, bench.MinSize, bench.MaxSize, "size"); err != nil {
 		return cfg, err
 	}
 	if cfg.Targets, err = bench.ParseTargets(c.StringSlice("target")); err != nil {

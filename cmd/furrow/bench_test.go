@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -11,98 +12,124 @@ import (
 	"furrow/cmd/internal/bench"
 )
 
-func TestBenchMeasuresEveryTargetAndSize(t *testing.T) {
-	code, out, errs := furrow(t.Context(), "bench", "storage", "--target", "local", "--target", "other=local",
-		"--only", "insert,range", "--rows", "200,1000", "--for", "100ms", "--clients", "2", "--rounds", "2", "--json")
+// benched runs a benchmark, which must succeed. It checks and names the rows of the report.
+func benched(t *testing.T, line string) (report bench.Report, rows []string) {
+	t.Helper()
+	code, out, errs := furrow(t.Context(), strings.Fields("bench "+line+" --json")...)
 	if code != exitOK || errs != "" {
-		t.Fatalf("exit %d, stderr %q", code, errs)
+		t.Fatalf("exit %d, stderr %q\n%s", code, errs, out)
 	}
-	var report bench.Report
-	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatalf("%v in\n%s", err, out)
-	}
-	var rows []string
+	must(t, json.Unmarshal([]byte(out), &report))
 	for _, x := range report.Rows {
-		rows = append(rows, fmt.Sprint(x.Name, " ", x.Target, " ", x.TableRows))
-		if x.Operations == 0 || x.OpsPerSecond <= 0 || x.P50 <= 0 || x.P99 < x.P50 || x.Errors > 0 || len(x.EachRound) != 2 {
+		rows = append(rows, strings.TrimSuffix(fmt.Sprint(x.Name, " ", x.Target, " ", x.TableRows), " 0"))
+		if x.Operations == 0 || x.P50 <= 0 || x.P99 < x.P50 || x.Errors > 0 {
 			t.Errorf("row %+v", x)
 		}
 	}
-	want := "insert local 0, insert other 0, range local 200, range other 200, range local 1000, range other 1000"
-	if got := strings.Join(rows, ", "); got != want {
-		t.Errorf("rows are %s; want %s", got, want)
+	return report, rows
+}
+
+func TestBenchMeasuresEveryTargetSizeAndRound(t *testing.T) {
+	for line, want := range map[string]string{
+		"storage --target local --target other=local --only insert,range --rows 200,1000 --clients 2"://
+		"insert local, insert other, range local 200, range other 200, range local 1000, range other 1000",
+		"tokens --only kept,first,fresh --clients 3 --devices 8"://
+		"kept http, kept https, first http, first https, fresh https",
+	} {
+		report, rows := benched(t, line+" --for 100ms --rounds 2")
+		if got := strings.Join(rows, ", "); got != want {
+			t.Errorf("rows are %s; want %s", got, want)
+		}
+		for _, x := range report.Rows {
+			if x.OpsPerSecond <= 0 || len(x.EachRound) != 2 {
+				t.Errorf("row %+v", x)
+			}
+		}
 	}
 }
 
 func TestLocalStorageServesEveryRowOfTheBench(t *testing.T) {
-	code, out, errs := furrow(t.Context(), "bench", "storage", "--rows", "1000", "--for", "100ms", "--clients", "4",
-		"--json")
-	if code != exitOK || errs != "" {
-		t.Fatalf("exit %d, stderr %q", code, errs)
-	}
-	var report bench.Report
-	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatalf("%v in\n%s", err, out)
-	}
-	measured := map[string]bool{}
-	for _, x := range report.Rows {
-		measured[x.Name] = x.Operations > 0 && x.Errors == 0
-		if !measured[x.Name] {
-			t.Errorf("row %+v", x)
-		}
-	}
+	_, rows := benched(t, "storage --rows 1000 --for 100ms --clients 4")
+	measured := "\n" + strings.Join(rows, "\n")
 	names, _ := bench.Names()
 	for _, name := range append(names, "message/put", "message/get", "message/delete", "blob/stage", "blob/commit") {
-		if !measured[name] {
+		if !strings.Contains(measured, "\n"+name+" local") {
 			t.Errorf("%s was not measured", name)
 		}
 	}
 }
 
-func TestBenchComparesTargets(t *testing.T) {
-	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
-	t.Setenv("FURROW_TEST_TARGET", s.ConnectionString)
+func TestBenchComparesTargetsAndCleansUp(t *testing.T) {
+	s := startStorage(t, "--data", t.TempDir(), "--show-key")
+	t.Setenv("FURROW_TEST_TARGET", s.said.ConnectionString)
 	code, out, errs := furrow(t.Context(), "bench", "storage", "--target", "one=env:FURROW_TEST_TARGET", "--target",
-		"two="+s.ConnectionString,
-		"--only", "transaction", "--for", "100ms", "--clients", "2")
-	if code != exitOK || errs != "" {
-		t.Fatalf("exit %d, stderr %q", code, errs)
+		"two="+s.said.ConnectionString, "--only", "transaction", "--for", "100ms", "--clients", "2")
+	if code != exitOK || errs != "" || !strings.Contains(out, "one: transaction") ||
+		!strings.Contains(out, "two: transaction") {
+		t.Errorf("exit %d, %s\n%s", code, errs, out)
 	}
-	if !strings.Contains(out, "one: transaction") || !strings.Contains(out, "two: transaction") {
-		t.Errorf("the report is\n%s", out)
-	}
-	if names := s.tableNames(t); len(names) != 0 {
-		t.Errorf("the benchmark left tables behind: %q", names)
-	}
-	s.mustEnd(t)
-}
-
-func TestInterruptedBenchCleansUp(t *testing.T) {
-	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
 	ctx, interrupt := context.WithCancel(t.Context())
 	exit := make(chan int)
 	go func() {
-		code, _, _ := furrow(ctx, "bench", "storage", "--target", s.ConnectionString, "--only", "insert", "--for", "10m",
+		code, _, _ := furrow(ctx, "bench", "storage", "--target", s.said.ConnectionString, "--only", "insert", "--for", "10m",
 			"--clients", "2")
 		exit <- code
 	}()
-	for len(s.tableNames(t)) == 0 {
-		time.Sleep(10 * time.Millisecond) // until it is at work
-	}
+	await(t, "the benchmark to begin", func() bool { return len(tableNames(t, s)) > 0 })
 	interrupt()
 	if code := <-exit; code != exitFailed {
-		t.Errorf("exit %d", code)
+		t.Errorf("interrupted: exit %d", code)
 	}
-	if names := s.tableNames(t); len(names) != 0 {
+	if names := tableNames(t, s); len(names) != 0 {
 		t.Errorf("the benchmark left tables behind: %q", names)
 	}
 	s.mustEnd(t)
 }
 
 func TestBenchReportsWhichTargetIsUnreachable(t *testing.T) {
-	code, _, errs := furrow(t.Context(), "bench", "storage", "--only", "insert", "--for", "100ms",
-		"--target", "gone=AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:1/a")
-	if code != exitFailed || !strings.Contains(errs, "gone: preparing insert") || !strings.Contains(errs, "127.0.0.1:1") {
-		t.Errorf("exit %d, stderr %q", code, errs)
+	errs := refused(t, exitFailed, "gone: preparing insert", "bench storage --only insert --for 100ms --target",
+		"gone=AccountName=a;AccountKey=a2V5;TableEndpoint=http://127.0.0.1:1/a")
+	if !strings.Contains(errs, "127.0.0.1:1") {
+		t.Error(errs)
+	}
+}
+
+func TestEveryDeviceOfAStormGetsItsToken(t *testing.T) {
+	report, _ := benched(t, "tokens --only storm --storm 40 --storm-rate 10")
+	if len(report.Storms) != 2 || len(report.Rows) != 0 {
+		t.Fatalf("storms %+v, rows %+v", report.Storms, report.Rows)
+	}
+	for _, s := range report.Storms {
+		if s.Tokens != 40 || s.Errors+s.Broken > 0 || s.FirstError != "" {
+			t.Errorf("on %s, devices got errors or no token: %+v", s.Target, s)
+		}
+		if s.TooMany == 0 || s.Requests != s.Tokens+s.TooMany+s.Unavailable {
+			t.Errorf("on %s, 20 of 40 devices are admitted at once, but no device was told to wait: %+v", s.Target, s)
+		}
+		if s.Seconds <= 0 || s.P50 <= 0 || s.P99 < s.P50 || s.P99 > s.Seconds*1000 || s.Connections == 0 {
+			t.Errorf("on %s: %+v", s.Target, s)
+		}
+		if runtime.GOOS == "linux" && (s.PeakMemory == 0 || s.PeakMemory > 400<<20) {
+			t.Errorf("on %s, the endpoint takes %d MB", s.Target, s.PeakMemory>>20)
+		}
+	}
+}
+
+func TestTokenBenchPrintsText(t *testing.T) {
+	code, out, errs := furrow(t.Context(), strings.Fields("bench tokens --only kept,storm --storm 3 --for 100ms "+
+		"--clients 1 --devices 2")...)
+	for _, want := range []string{"http: kept", "https: kept", "storm on http: 3 of 3 devices"} {
+		if code != exitOK || errs != "" || !strings.Contains(out, want) {
+			t.Errorf("exit %d, %s, no %q in\n%s", code, errs, want, out)
+		}
+	}
+}
+
+func TestInterruptedTokenBenchEnds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	code, _, errs := furrow(ctx, "bench", "tokens", "--only", "kept", "--for", "10m", "--clients", "1", "--devices", "1")
+	if code != exitFailed {
+		t.Errorf("exit %d, %q", code, errs)
 	}
 }

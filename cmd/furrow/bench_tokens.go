@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/bench"
@@ -25,7 +27,7 @@ func benchTokensCommand() *cli.Command {
 			&cli.IntFlag{Name: "devices", Value: 10_000, Usage: "`NUMBER` of known devices that renew their tokens in turn"},
 			&cli.IntFlag{Name: "storm", Value: 20_000, Usage: "`NUMBER` of devices that boot at once; 0 for none"},
 			&cli.IntFlag{Name: "storm-rate", Value: endpoint.DefaultRate,
-				Usage: "Most `REQUESTS` a second that the endpoint admits in a storm"},
+				Usage: "Maximum `REQUESTS` per second that the endpoint admits in a storm"},
 		),
 		Action: benchTokens,
 	}
@@ -40,10 +42,9 @@ func benchTokens(c *cli.Context) error {
 		return err
 	}
 	const most = 1_000_000
-	for flag, least := range map[string]int{"devices": cfg.Clients, "storm": 0, "storm-rate": 1} {
-		if err := between(c, flag, least, most); err != nil {
-			return err
-		}
+	if err := cmp.Or(between(c, cfg.Clients, most, "devices"), between(c, 0, most, "storm"),
+		between(c, 1, most, "storm-rate")); err != nil {
+		return err
 	}
 	report, err := bench.RunTokens(c.Context, cfg)
 	return printReport(c, report, err)

@@ -7,12 +7,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// completing is the word at the end of a command line that asks for what could
-// stand there instead. The library answers it.
+// completing, as the last word of a command line, makes the library list the words that could stand there.
 const completing = "--generate-bash-completion"
 
-// bashCompletion asks furrow itself what can come next. A word that begins with a
-// dash is passed on, since flags are named only where one is begun.
+// bashCompletion asks furrow for the next words. It passes on a word that begins with a dash, because furrow
+// lists flags only after one.
 const bashCompletion = `_furrow() {
   local cur="${COMP_WORDS[COMP_CWORD]}" words=("${COMP_WORDS[@]:0:COMP_CWORD}")
   case "$cur" in -*) words+=("$cur") ;; esac

@@ -6,14 +6,12 @@ import (
 	"furrow/cmd/internal/config"
 )
 
-func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "Print JSON"} }
-
 func configCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "config",
 		Usage: "Check, show, apply and roll back the configuration",
-		Description: "The configuration defines the pipelines. It starts as a file; 'config apply' stores it in the fleet's\n" +
-			"storage as a new generation, and the newest generation holds: all processes of the fleet follow it.",
+		Description: `The configuration defines the pipelines. It starts as a file; 'config apply' stores it in the fleet's
+storage as a new generation, and the newest generation holds: all processes of the fleet follow it.`,
 		Subcommands: []*cli.Command{
 			configCheckCommand(),
 			configInitCommand(),
@@ -26,15 +24,11 @@ func configCommand() *cli.Command {
 	}
 }
 
-// configFlag is that of every command that heeds the configuration. An empty
-// value is for config.Open to interpret.
+// configFlag belongs to every command that follows the configuration. See config.Open for an empty value.
 func configFlag() cli.Flag {
-	return &cli.StringFlag{
-		Name:        "config",
-		EnvVars:     []string{configVariable},
+	return &cli.StringFlag{Name: "config", EnvVars: []string{configVariable},
 		DefaultText: "./" + config.DefaultPath + ", or built in",
-		Usage:       "Configuration `FILE`, used while none is stored (see furrow config)",
-	}
+		Usage:       "Configuration `FILE`, used while no configuration is stored (see furrow config)"}
 }
 
 const configVariable = "FURROW_CONFIG"

@@ -11,10 +11,10 @@ import (
 	"furrow/tables/schema"
 )
 
-// A generationLine is a generation in JSON. Members may be added; none changes.
+// A generationLine is a generation in JSON.
 type generationLine struct {
 	Generation int64  `json:"generation"`
-	Stored     string `json:"stored"` // when, by storage's clock
+	Stored     string `json:"stored"` // time, by storage's clock
 	By         string `json:"by"`
 	Change     string `json:"change"`
 	Hash       string `json:"hash"` // SHA-256 of the text
@@ -24,10 +24,10 @@ func lineOf(c schema.Configuration) generationLine {
 	return generationLine{c.Generation, timeOf(c), c.By, c.Change, c.Hash}
 }
 
-// A changeLine is what apply and rollback came to, in JSON.
+// A changeLine is the result of apply or rollback in JSON.
 type changeLine struct {
 	generationLine
-	New bool `json:"new"` // false: the generation that holds had this content already
+	New bool `json:"new"` // false: the current generation has this content already
 }
 
 func configApplyCommand() *cli.Command {
@@ -35,15 +35,14 @@ func configApplyCommand() *cli.Command {
 		Name:      "apply",
 		Usage:     "Check a file and store it as the new generation",
 		ArgsUsage: "FILE",
-		Description: "Stores nothing if the current generation has this content already, or if somebody else stores " +
-			"another one at the\n" +
-			"same time. Running processes follow within about 10 seconds, without a restart. If a change affects the results " +
-			"of\n" +
-			"processors, the outputs of all history are replaced in the background.\n\n" +
-			"To upgrade a fleet, restart its processes with the new version one after the other: both versions work side by\n" +
-			"side, and you can go back. Then apply the configuration again with the new version: from then on workers write\n" +
-			"the newest format, which an older version cannot read. It is refused while an older worker or scheduler runs." +
-			examples("config apply site.yaml", "config apply site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING --json"),
+		Description: `Stores nothing if the current generation has this content already, or if somebody else stores another one at
+the same time. Running processes follow within about 10 seconds, without a restart. If a change affects the
+results of processors, the outputs of all history are replaced in the background.
+
+To upgrade a fleet, restart its processes with the new version one after the other: both versions work side
+by side, and you can go back. Then apply the configuration again with the new version: from then on workers
+write the newest format, which an older version cannot read. It is refused while an older worker or
+scheduler runs.` + examples("config apply site.yaml", "config apply site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING --json"),
 		Flags:  append(storageFlags(), jsonFlag()),
 		Action: configApply,
 	}
@@ -51,7 +50,7 @@ func configApplyCommand() *cli.Command {
 
 func configApply(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return usagef(c, "name the FILE to apply, one")
+		return usagef(c, "name the FILE to apply")
 	}
 	file, err := config.Open(c.Args().First())
 	if err != nil {
@@ -89,7 +88,7 @@ func configRollbackCommand() *cli.Command {
 func configRollback(c *cli.Context) error {
 	n, is := generationOf(c.Args().First())
 	if c.NArg() != 1 || !is {
-		return usagef(c, "name the GENERATION to go back to, one of those that 'furrow config history' lists")
+		return usagef(c, "name the GENERATION to go back to; 'furrow config history' lists them")
 	}
 	s, err := openStorage(c)
 	if err != nil {
@@ -107,7 +106,7 @@ func reportChange(c *cli.Context, change generations.Change) error {
 	if c.Bool("json") {
 		return writeJSONLine(c.App.Writer, changeLine{lineOf(holds), change.Stored})
 	}
-	text := fmt.Sprintf("generation %d holds, and has this content already", holds.Generation)
+	text := fmt.Sprintf("generation %d is current, and has this content already", holds.Generation)
 	if change.Stored {
 		text = fmt.Sprintf("generation %d is stored: %s\nRunning processes follow within about 10 seconds.", holds.Generation,
 			holds.Change)

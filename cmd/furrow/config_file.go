@@ -17,10 +17,10 @@ import (
 //go:embed examples/default.yaml
 var defaultConfig string
 
-// configPath is the file that a command names as its argument or by --config.
+// configPath returns the file that the argument or --config names.
 func configPath(c *cli.Context) (string, error) {
 	if c.NArg() > 1 {
-		return "", usagef(c, "%s takes one file, and %q is another", c.Command.HelpName, c.Args().Get(1))
+		return "", usagef(c, "%s takes one file; %q is another", c.Command.HelpName, c.Args().Get(1))
 	}
 	return cmp.Or(c.Args().First(), c.String("config")), nil
 }
@@ -52,7 +52,7 @@ func configCheck(c *cli.Context) error {
 	return err
 }
 
-// reportProblems prints problems as editors read them, a line each.
+// reportProblems prints a line for each problem, in the form that editors understand.
 func reportProblems(c *cli.Context, problems config.Problems) error {
 	for _, p := range problems {
 		if _, err := fmt.Fprintln(c.App.Writer, p); err != nil {
@@ -62,7 +62,7 @@ func reportProblems(c *cli.Context, problems config.Problems) error {
 	return fmt.Errorf("%s has %s", problems[0].File, problems.Count())
 }
 
-// sourceOf says where the configuration is from that config.Load gave.
+// sourceOf describes the source of what config.Load returns for a path.
 func sourceOf(path string) string {
 	if path != "" {
 		return path
@@ -75,17 +75,7 @@ func sourceOf(path string) string {
 
 // summary is "2 pipelines: live (latest, rollup; every 1m), archive (archive; every 1h)".
 func summary(c *config.Config) string {
-	text := "1 pipeline: "
-	if n := len(c.Pipelines); n > 1 {
-		text = fmt.Sprintf("%d pipelines: ", n)
-	}
-	for i, p := range c.Pipelines {
-		if i > 0 {
-			text += ", "
-		}
-		text += p.String()
-	}
-	return text
+	return many(int64(len(c.Pipelines)), "pipeline") + ": " + textOf(c.Pipelines)
 }
 
 func configInitCommand() *cli.Command {
@@ -99,7 +89,7 @@ func configInitCommand() *cli.Command {
 	}
 }
 
-// configInit makes the file in one step, so that it never replaces one.
+// configInit creates the file exclusively, so that it never replaces one.
 func configInit(c *cli.Context) error {
 	path, err := configPath(c)
 	if err != nil {
@@ -108,7 +98,7 @@ func configInit(c *cli.Context) error {
 	path = cmp.Or(path, config.DefaultPath)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already; remove it first, or name another file", path)
+		return fmt.Errorf("%s exists already; remove it, or name another file", path)
 	}
 	if err != nil {
 		return err
@@ -117,7 +107,7 @@ func configInit(c *cli.Context) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s is written; check it after a change with 'furrow config check', store it "+
-		"with 'furrow config apply %s'\n", path, path)
+	_, err = fmt.Fprintf(c.App.Writer, "%s is written. Check it with 'furrow config check', and store it with 'furrow "+
+		"config apply %s'.\n", path, path)
 	return err
 }

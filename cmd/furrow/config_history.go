@@ -37,8 +37,8 @@ func configHistory(c *cli.Context) error {
 		return writeJSON(c.App.Writer, lines)
 	}
 	if len(lines) == 0 {
-		_, err := fmt.Fprintln(c.App.ErrWriter, "No configuration is stored yet: 'furrow up', 'furrow schedule' and "+
-			"'furrow config apply' store one.")
+		_, err := fmt.Fprintln(c.App.ErrWriter, "No configuration is stored yet: 'furrow up', 'furrow schedule' or "+
+			"'furrow config apply' stores one.")
 		return err
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
@@ -53,10 +53,8 @@ func configDiffCommand() *cli.Command {
 		Name:      "diff",
 		Usage:     "Compare two generations, or a generation and a file",
 		ArgsUsage: "[GENERATION|FILE [GENERATION|FILE]]",
-		Description: "Without arguments it compares the current generation with the one before it. With one argument it " +
-			"compares a\n" +
-			"generation, or a FILE, with the current one." +
-			examples("config diff", "config diff site.yaml", "config diff 2 5"),
+		Description: `Without arguments it compares the current generation with the one before it. With one argument it compares a
+generation, or a FILE, with the current one.` + examples("config diff", "config diff site.yaml", "config diff 2 5"),
 		Flags:  storageFlags(),
 		Action: configDiff,
 	}
@@ -64,7 +62,7 @@ func configDiffCommand() *cli.Command {
 
 func configDiff(c *cli.Context) error {
 	if c.NArg() > 2 {
-		return usagef(c, "%s compares two texts, and %q is another", c.Command.HelpName, c.Args().Get(2))
+		return usagef(c, "%s compares two texts; %q is another", c.Command.HelpName, c.Args().Get(2))
 	}
 	s, err := openStorage(c)
 	if err != nil {
@@ -78,7 +76,7 @@ func configDiff(c *cli.Context) error {
 	return err
 }
 
-// textsToCompare are the older and the newer text of a diff.
+// textsToCompare returns the older and the newer text of a diff.
 func textsToCompare(c *cli.Context, s generations.Store) (from, to shownText, err error) {
 	named := func(argument string) (shownText, error) {
 		if n, is := generationOf(argument); is {

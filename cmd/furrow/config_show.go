@@ -15,7 +15,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// A shownText is the text of a configuration, and where it is from.
+// A shownText is the text of a configuration and a title that says where it comes from.
 type shownText struct {
 	title string
 	text  string
@@ -30,7 +30,7 @@ func configShowCommand() *cli.Command {
 		ArgsUsage:   "[GENERATION|FILE]",
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "config", Usage: "`FILE` to print instead of the stored configuration"},
-			&cli.BoolFlag{Name: "original", Usage: "Print the original text, with comments and without defaults"},
+			boolFlag("original", "Print the original text, with comments and without defaults"),
 			jsonFlag()),
 		Action: configShow,
 	}
@@ -68,8 +68,7 @@ func configShow(c *cli.Context) error {
 	return err
 }
 
-// textToShow is that of the file or generation that a command names, or else of the
-// configuration that holds.
+// textToShow returns the file or generation that a command names, or else the current configuration.
 func textToShow(c *cli.Context) (shownText, error) {
 	what, err := configPath(c)
 	switch {
@@ -88,7 +87,7 @@ func textToShow(c *cli.Context) (shownText, error) {
 	return fileText(what)
 }
 
-// heldText is that of the configuration that holds.
+// heldText returns the current configuration.
 func heldText(c *cli.Context) (shownText, error) {
 	s, err := openStorage(c)
 	if err != nil {
@@ -106,7 +105,7 @@ func heldText(c *cli.Context) (shownText, error) {
 	return shown, err
 }
 
-// fileText is that of a file; an empty path is for config.Open to interpret.
+// fileText returns the text of a file. See config.Open for an empty path.
 func fileText(path string) (shownText, error) {
 	file, err := config.Open(path)
 	text := file.Text
@@ -134,8 +133,7 @@ func timeOf(stored schema.Configuration) string {
 	return stored.Stored.Time().UTC().Format(time.RFC3339)
 }
 
-// generationOf is the generation that an argument names, unless it names a file: one
-// that is called like a number takes ./ before its name.
+// generationOf parses an argument that is a number. To name a file whose name is a number, write ./ before it.
 func generationOf(argument string) (int64, bool) {
 	n, err := strconv.ParseInt(argument, 10, 64)
 	return n, err == nil && n > 0 && n <= schema.MaxGeneration

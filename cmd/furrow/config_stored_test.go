@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"furrow/cmd/internal/config"
 )
@@ -20,18 +18,16 @@ func batches(n int) string {
 
 func TestConfigIsAppliedListedComparedAndRolledBack(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &fleetFixture{dir: t.TempDir()}
-	startStorage(t, nil, "--data", y.dir)
-	if out, errs := y.furrow(t, "config", "history"); out != "" ||
-		!strings.Contains(errs, "No configuration is stored yet") {
-		t.Errorf("of none: %s%s", out, errs)
+	f := newFixture(t)
+	if out, errs := f.both("config history"); out != "" || !strings.Contains(errs, "No configuration is stored yet") {
+		t.Errorf("an empty history is %s%s", out, errs)
 	}
 	for n := range 3 {
-		writeConfig(t, fmt.Sprintf("%d.yaml", n), batches(n+1))
+		writeFile(t, fmt.Sprintf("%d.yaml", n), batches(n+1))
 	}
 	for _, step := range [][2]string{
 		{"config apply 0.yaml", "generation 1 is stored: the first one\n"},
-		{"config apply 0.yaml", "generation 1 holds, and has this content already\n"},
+		{"config apply 0.yaml", "generation 1 is current, and has this content already\n"},
 		{"config apply 1.yaml", "generation 2 is stored: live: batch 1, now 2\nRunning processes follow"},
 		{"config show", "pipelines:\n  - name: live\n    cadence: 1m\n    batch: 2\n"},
 		{"config show 1 --original", batches(1)},
@@ -44,160 +40,132 @@ func TestConfigIsAppliedListedComparedAndRolledBack(t *testing.T) {
 		{"config show --original", batches(1)},
 		{"config history", "3  2"},
 	} {
-		if out, errs := y.furrow(t, strings.Fields(step[0])...); !strings.Contains(out, step[1]) {
-			t.Errorf("%s says\n%s%s\nwant %q", step[0], out, errs, step[1])
+		if out := f.must(step[0]); !strings.Contains(out, step[1]) {
+			t.Errorf("%s prints\n%s\nwant %q", step[0], out, step[1])
 		}
 	}
-	var history []generationLine
-	out, _ := y.furrow(t, "config", "history", "--json")
-	if err := json.Unmarshal([]byte(out), &history); err != nil || len(history) != 3 || history[0].Generation != 3 ||
-		history[0].Hash != history[2].Hash || history[0].By == "" {
-		t.Errorf("the history is %+v, %v", history, err)
+	history := jsonOf[[]generationLine](t, f.must("config history --json"))[0]
+	if len(history) != 3 || history[0].Generation != 3 || history[0].Hash != history[2].Hash || history[0].By == "" {
+		t.Errorf("the history is %+v", history)
 	}
-	var change changeLine
-	out, _ = y.furrow(t, "config", "rollback", "2", "--json")
-	if err := json.Unmarshal([]byte(out), &change); err != nil || change.Generation != 4 || !change.New {
-		t.Errorf("rolled back: %s, %v", out, err)
+	if c := jsonOf[changeLine](t, f.must("config rollback 2 --json"))[0]; c.Generation != 4 || !c.New {
+		t.Errorf("the rollback is %+v", c)
 	}
 }
 
-func TestConfigCommandsSayWhatIsWrong(t *testing.T) {
+func TestConfigCommandsRefuseInvalidArguments(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &fleetFixture{dir: t.TempDir()}
-	startStorage(t, nil, "--data", y.dir)
-	writeConfig(t, "bad.yaml", "pipelines:\n  - {name: live, batch: 0, processors: [latst]}\n")
-	writeConfig(t, "good.yaml", batches(1))
-	for line, want := range map[string]struct {
-		exit int
-		says string
-	}{
-		"config apply":                       {exitUsage, "name the FILE"},
-		"config apply good.yaml more":        {exitUsage, "name the FILE"},
-		"config apply none.yaml":             {exitFailed, "none.yaml: there is no such file"},
-		"config apply bad.yaml":              {exitFailed, "bad.yaml has 2 problems"},
-		"config rollback":                    {exitUsage, "name the GENERATION"},
-		"config rollback good.yaml":          {exitUsage, "name the GENERATION"},
-		"config rollback 7":                  {exitFailed, "generation 7: there is no such generation"},
-		"config show 7":                      {exitFailed, "generation 7: there is no such generation"},
-		"config show --json --original":      {exitUsage, "exclude each other"},
-		"config diff":                        {exitFailed, "there is no such generation"},
-		"config diff 1 2 3":                  {exitUsage, `"3" is another`},
-		"config diff good.yaml none.yaml":    {exitFailed, "none.yaml: there is no such file"},
-		"config history more":                {exitUsage, "takes no arguments"},
-		"config show --storage /no/such/dir": {exitFailed, "'furrow config show FILE' shows a file"},
+	f := newFixture(t)
+	writeFile(t, "bad.yaml", "pipelines:\n  - {name: live, batch: 0, processors: [latst]}\n")
+	writeFile(t, "good.yaml", batches(1))
+	for line, want := range map[string]string{
+		"config apply":                  "name the FILE",
+		"config apply good.yaml more":   "name the FILE",
+		"config rollback":               "name the GENERATION",
+		"config rollback good.yaml":     "name the GENERATION",
+		"config show --json --original": "exclude each other",
+		"config diff 1 2 3":             `"3" is another`,
+		"config history more":           "takes no arguments",
 	} {
-		args := strings.Fields(line)
-		if !strings.Contains(line, "--storage") {
-			args = append(args, "--storage", y.dir)
-		}
-		if code, out, errs := furrow(t.Context(), args...); code != want.exit || !strings.Contains(errs, want.says) {
-			t.Errorf("%s: exit %d, %s%s; want %+v", line, code, out, errs, want)
-		}
+		f.refused(exitUsage, want, line)
 	}
-	if out, _ := y.furrow(t, "config", "history", "--json"); out != "[]\n" {
-		t.Errorf("something of it is stored: %s", out)
+	for line, want := range map[string]string{
+		"config apply none.yaml":             "none.yaml: there is no such file",
+		"config rollback 7":                  "generation 7: there is no such generation",
+		"config show 7":                      "generation 7: there is no such generation",
+		"config diff":                        "there is no such generation",
+		"config diff good.yaml none.yaml":    "none.yaml: there is no such file",
+		"config show --storage /no/such/dir": "'furrow config show FILE' shows a file",
+	} {
+		f.refused(exitFailed, want, line)
+	}
+	if code, out, errs := f.run("config apply bad.yaml"); code != exitFailed || strings.Count(out, "bad.yaml:2:") != 2 ||
+		!strings.Contains(errs, "bad.yaml has 2 problems") {
+		t.Errorf("bad.yaml: exit %d, %s%s", code, out, errs)
+	}
+	if out := f.must("config history --json"); out != "[]\n" {
+		t.Errorf("something is stored: %s", out)
 	}
 }
 
-// TestRestartWithAnOldFileTakesNothingBack: what was applied goes on to hold.
-func TestRestartWithAnOldFileTakesNothingBack(t *testing.T) {
+// TestRestartWithAnOldFileRevertsNothing: an applied configuration stays in force.
+func TestRestartWithAnOldFileRevertsNothing(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &fleetFixture{dir: t.TempDir()}
-	startStorage(t, nil, "--data", y.dir)
+	f := newFixture(t)
 	holds := func(generation int64, batch int) {
 		t.Helper()
-		var all []generationLine
-		out, _ := y.furrow(t, "config", "history", "--json")
-		if err := json.Unmarshal([]byte(out), &all); err != nil || len(all) == 0 || all[0].Generation != generation {
-			t.Fatalf("the history is %s, %v; want generation %d", out, err, generation)
+		all := jsonOf[[]generationLine](t, f.must("config history --json"))[0]
+		if len(all) == 0 || all[0].Generation != generation {
+			t.Fatalf("the history is %+v; want generation %d", all, generation)
 		}
-		text, _ := y.furrow(t, "config", "show")
+		text := f.must("config show")
 		if c, err := config.Parse("shown", []byte(text)); err != nil || c.Pipelines[0].Batch != batch {
-			t.Errorf("what holds is %s, %v; want batches of %d", text, err, batch)
+			t.Errorf("the configuration is %s, %v; want batches of %d", text, err, batch)
 		}
 	}
-	y.furrow(t, "schedule", "--once")
-	holds(1, 50)
-	y.furrow(t, "schedule", "--once")
-	holds(1, 50)
-	writeConfig(t, "furrow.yaml", batches(1))
-	_, errs := y.furrow(t, "schedule", "--once")
+	for range 2 {
+		f.must("schedule --once")
+		holds(1, 50)
+	}
+	writeFile(t, "furrow.yaml", batches(1))
+	_, errs := f.both("schedule --once")
 	holds(2, 1)
 	if !strings.Contains(errs, "configuration stored") {
-		t.Errorf("of a new file it says %s", errs)
+		t.Errorf("with a new file it logs %s", errs)
 	}
-	writeConfig(t, "new.yaml", batches(2))
-	y.furrow(t, "config", "apply", "new.yaml")
+	writeFile(t, "new.yaml", batches(2))
+	f.must("config apply new.yaml")
 	holds(3, 2)
-	_, errs = y.furrow(t, "schedule", "--once")
+	_, errs = f.both("schedule --once")
 	holds(3, 2)
-	if !strings.Contains(errs, "configuration file is older than the one that holds") ||
+	if !strings.Contains(errs, "configuration file is older than the current generation") ||
 		!strings.Contains(errs, "generation=3") {
-		t.Errorf("of an old file it says %s", errs)
+		t.Errorf("with an old file it logs %s", errs)
 	}
-	if err := os.Remove("furrow.yaml"); err != nil {
-		t.Fatal(err)
-	}
-	y.furrow(t, "schedule", "--once")
+	must(t, os.Remove("furrow.yaml"))
+	f.must("schedule --once")
 	holds(3, 2)
 }
 
-// TestCommandsUseWhatIsStored: whatever file they are given, as long as it is right.
-func TestCommandsUseWhatIsStored(t *testing.T) {
+// TestCommandsUseTheStoredConfiguration: whatever valid file they are given.
+func TestCommandsUseTheStoredConfiguration(t *testing.T) {
 	inEmptyDirectory(t)
-	y := &fleetFixture{dir: t.TempDir()}
-	startStorage(t, nil, "--data", y.dir)
-	writeConfig(t, "stored.yaml", strings.Replace(named, "NAME", "stored", 1))
-	writeConfig(t, "furrow.yaml", strings.Replace(named, "NAME", "local", 1))
-	if out, _ := y.furrow(t, "status"); !strings.HasPrefix(out, "local,") {
-		t.Errorf("before anything is stored: %s", out)
+	f := newFixture(t)
+	writeFile(t, "stored.yaml", named("stored"))
+	writeFile(t, "furrow.yaml", named("local"))
+	if out := f.must("status"); !strings.HasPrefix(out, "local,") {
+		t.Errorf("before a configuration is stored: %s", out)
 	}
-	y.furrow(t, "config", "apply", "stored.yaml")
+	f.must("config apply stored.yaml")
 	for _, line := range []string{"status", "status --config furrow.yaml", "jobs list"} {
-		if out, _ := y.furrow(t, strings.Fields(line)...); !strings.Contains(out, "stored") ||
-			strings.Contains(out, "local") {
+		if out := f.must(line); !strings.Contains(out, "stored") || strings.Contains(out, "local") {
 			t.Errorf("%s: %s", line, out)
 		}
 	}
-	writeConfig(t, "furrow.yaml", "broken")
-	y.furrow(t, "status")
-	if code, _, errs := furrow(t.Context(), "status", "--config", "furrow.yaml", "--storage", y.dir); code != exitFailed ||
-		!strings.Contains(errs, "furrow.yaml:1:1") {
-		t.Errorf("a broken file that is named: exit %d, %s", code, errs)
-	}
+	writeFile(t, "furrow.yaml", "broken")
+	f.must("status")
+	f.refused(exitFailed, "furrow.yaml:1:1", "status --config furrow.yaml")
 }
 
-// TestARunningWorkerFollowsConfigApply: without a restart, and without waiting until
-// it looks for a newer configuration, as messages name theirs.
+// TestARunningWorkerFollowsConfigApply: without a restart, and without waiting for its next check of the
+// configuration, because messages name the generation that they need.
 func TestARunningWorkerFollowsConfigApply(t *testing.T) {
-	y := newFleetFixture(t)
+	f := newFoldedFixture(t)
 	inEmptyDirectory(t)
 	said := &lockedBuffer{}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
-	go func() {
-		ended <- run(ctx, []string{"furrow", "worker", "--storage", y.dir}, nil, io.Discard, said)
-	}()
-	await := func(what string, is func() bool) {
-		t.Helper()
-		for !is() {
-			select {
-			case code := <-ended:
-				t.Fatalf("the worker has ended with %d before %s: %s", code, what, said)
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}
-	await("it has begun", func() bool { return strings.Contains(said.String(), "generation=1 pipelines=live,archive") })
-	writeConfig(t, "furrow.yaml",
-		"pipelines: [{name: live, settle: 1s, processors: [latest, rollup]}, {name: quarters, settle: 1s, processors: "+
-			"[rollup: {windows: [15m]}]}]")
-	y.furrow(t, "config", "apply", "furrow.yaml")
-	y.furrow(t, "schedule", "--once", "--every", "1s")
-	await("it has followed", func() bool {
-		code, out, _ := furrow(t.Context(), "query", "--tenant", "acme", "--window", "15m", "--last", "2d", "--format", "csv",
-			"--storage", y.dir)
-		return code == exitOK && strings.Count(out, ",temperature,") >= y.devices
+	go func() { ended <- run(ctx, []string{"furrow", "worker", "--storage", f.storage}, nil, io.Discard, said) }()
+	await(t, "the worker to begin", func() bool {
+		return strings.Contains(said.String(), "generation=1 pipelines=live,archive")
+	})
+	writeFile(t, "furrow.yaml", "pipelines: [{name: live, settle: 1s, processors: [latest, rollup]}, "+
+		"{name: quarters, settle: 1s, processors: [rollup: {windows: [15m]}]}]")
+	f.must("config apply furrow.yaml")
+	f.must("schedule --once --every 1s")
+	await(t, "the worker to follow", func() bool {
+		code, out, _ := f.run("query --tenant acme --window 15m --last 2d --format csv")
+		return code == exitOK && strings.Count(out, ",temperature,") >= len(f.devices)
 	})
 	stop()
 	if code := <-ended; code != exitOK || !strings.Contains(said.String(), "was=1") {

@@ -12,6 +12,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
+	"furrow/cmd/internal/setup"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/tables/schema"
@@ -19,49 +20,48 @@ import (
 	"furrow/worker/dashboard/model"
 )
 
-// A dashboardServer serves the dashboard.
+// A dashboardServer serves the dashboard. Nil serves none.
 type dashboardServer struct {
 	c        *cli.Context
-	address  string
-	flag     string // that says the address
 	secrets  dashboard.Secrets
 	log      *slog.Logger
-	tls      serverTLS
+	tls      *setup.TLS
 	listener net.Listener
 }
 
-// open listens. It refuses to show a fleet to whoever comes by, or to have secrets
-// overheard.
-func (w *dashboardServer) open(protected, proxied bool) (err error) {
-	if _, _, err := net.SplitHostPort(w.address); err != nil {
-		return usagef(w.c, "%s: %v", w.flag, err)
+// openDashboard listens on the address of a flag. On one that other machines can reach it requires a secret, and
+// TLS or a proxy.
+func openDashboard(c *cli.Context, flag string, protected bool, log *slog.Logger) (*dashboardServer, error) {
+	secrets, err := readSecrets(c)
+	if err != nil {
+		return nil, err
 	}
-	if w.listener, err = net.Listen("tcp", w.address); err != nil {
-		return listenAdvice(err, w.flag)
+	address := c.String(flag)
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, usagef(c, "--%s: %v", flag, err)
 	}
-	if !exposed(w.listener) {
-		return nil
+	w := &dashboardServer{c: c, secrets: secrets, log: log}
+	if w.listener, err = net.Listen("tcp", address); err != nil {
+		return nil, listenAdvice(err, "--"+flag)
 	}
 	switch {
-	case !w.secrets.Any():
-		err = usagef(w.c, "%s %s can be reached from other machines, and everybody there could look at the fleet: give a "+
-			"--password-file or a --token-file, or listen on 127.0.0.1", w.flag, w.address)
-	case !protected && !proxied:
-		err = usagef(w.c, "%s %s can be reached from other machines, and without TLS the password or token would be "+
-			"overheard: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or say --behind-proxy where a proxy "+
-			"in front of it speaks TLS", w.flag, w.address)
+	case !setup.Exposed(w.listener):
+		return w, nil
+	case !secrets.Any():
+		err = usagef(c, "--%s %s can be reached from other machines, where everybody could see the fleet: give a "+
+			"--password-file or a --token-file, or listen on 127.0.0.1", flag, address)
+	case !protected && !c.Bool("behind-proxy"):
+		err = usagef(c, "--%s %s can be reached from other machines, and without TLS the password or token could be "+
+			"intercepted: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy "+
+			"in front of it terminates TLS", flag, address)
 	default:
-		return nil
+		return w, nil
 	}
-	return errors.Join(err, w.listener.Close())
+	return nil, errors.Join(err, w.listener.Close())
 }
 
-// server reads through clients of its own, so that no other command's figures have
-// what it reads.
+// server returns the server. It has its own storage clients, so that other figures do not count its reads.
 func (w *dashboardServer) server() (*dashboard.Server, error) {
-	if w == nil {
-		return nil, nil
-	}
 	file, err := configFile(w.c)
 	if err != nil {
 		return nil, err
@@ -89,20 +89,12 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	d, err := dashboard.New(dashboard.Config{
 		Model: model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines,
 			Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
-		Secrets: w.secrets, Loopback: !exposed(w.listener) &&
-			!w.secrets.Any(), Storage: s.Account.Table, Version: readVersion().Version, Log: w.log})
-	if err != nil {
-		return nil, err
-	}
-	server := &dashboard.Server{Dashboard: d, Listener: w.listener}
-	if w.tls.TLS != nil {
-		server.TLS = w.tls.Config
-	}
-	return server, nil
+		Secrets: w.secrets, Loopback: !setup.Exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table,
+		Version: readVersion().Version, Log: w.log})
+	return &dashboard.Server{Dashboard: d, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
 }
 
-// viewedOf are the pipelines of a configuration as pages know them, those of the
-// names alone if there are any.
+// viewedOf returns the pipelines of a configuration for the dashboard: those with the names, or all.
 func viewedOf(c *config.Config, names []string) (all []model.Pipeline) {
 	for _, p := range c.Pipelines {
 		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
@@ -112,7 +104,6 @@ func viewedOf(c *config.Config, names []string) (all []model.Pipeline) {
 	return all
 }
 
-// viewed is a pipeline as pages know it.
 func viewed(p config.Pipeline) model.Pipeline {
 	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Units: map[string]string{}}
 	for name, s := range p.Sensors {
@@ -129,29 +120,11 @@ func viewed(p config.Pipeline) model.Pipeline {
 	return v
 }
 
-func (w *dashboardServer) url() string { return w.tls.scheme() + "://" + reach(w.listener) + "/" }
-
-// openDashboard is where up shows its fleet; nil where it shall not. A browser of this
-// machine needs no TLS.
-func openDashboard(c *cli.Context, tls serverTLS, log *slog.Logger) (*dashboardServer, error) {
-	if c.Bool("no-dashboard") || c.String("dashboard") == "" {
-		return nil, nil
-	}
-	secrets, err := readSecrets(c)
-	if err != nil {
-		return nil, err
-	}
-	w := &dashboardServer{c: c, address: c.String("dashboard"), flag: "--dashboard", secrets: secrets, log: log}
-	if err := w.open(tls.TLS != nil, c.Bool("behind-proxy")); err != nil {
-		return nil, err
-	}
-	if exposed(w.listener) {
-		w.tls = tls
-	}
-	return w, nil
+func (w *dashboardServer) url() string {
+	return w.tls.Scheme() + "://" + setup.Public(w.listener) + "/"
 }
 
-// Close stops listening; of none, it does nothing.
+// Close closes the listener.
 func (w *dashboardServer) Close() error {
 	if w == nil {
 		return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -21,20 +22,16 @@ func demoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "demo",
 		Usage: "Run an end-to-end demonstration and verify every reading",
-		Description: "Runs furrow up in a temporary directory, and a worker in a process of its own. A simulated fleet, or " +
-			"the devices of a\n" +
-			"file, send readings with real tokens. Midway, the worker is killed (SIGKILL) and another one takes over, and a " +
-			"device\n" +
-			"is revoked and refused. Then independent code looks up every accepted reading in the raw tables and in all " +
-			"outputs.\n" +
-			"It exits with 1 if a reading is lost, doubled or different. It takes about half a minute and deletes what it " +
-			"created." +
-			examples(
-				"demo",
-				"demo --devices 100 --readings 10000 --keep",
-				"demo --replay week.csv.gz",
-				"demo --json > demo.json",
-				"demo --devices 50 --readings 2000 --storage env:AZURE_STORAGE_CONNECTION_STRING"),
+		Description: `Runs furrow up in a temporary directory, and a worker in a process of its own. A simulated fleet, or the
+devices of a file, send readings with real tokens. Midway, the worker is killed (SIGKILL) and another one
+takes over, and a device is revoked and refused. Then independent code looks up every accepted reading in
+the raw tables and in all outputs. It exits with 1 if a reading is lost, doubled or different. It takes
+about half a minute and deletes what it created.` + examples(
+			"demo",
+			"demo --devices 100 --readings 10000 --keep",
+			"demo --replay week.csv.gz",
+			"demo --json > demo.json",
+			"demo --devices 50 --readings 2000 --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags:  append(demoFlags(), replayFlags()...),
 		Action: playDemo,
 	}
@@ -43,19 +40,18 @@ func demoCommand() *cli.Command {
 func demoFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "devices", Value: 1000, Usage: "`NUMBER` of devices"},
-		&cli.IntFlag{Name: "readings", Value: 100_000, Usage: "`NUMBER` of readings, or a few more"},
+		&cli.IntFlag{Name: "readings", Value: 100_000, Usage: "`NUMBER` of readings, rounded up to the same for each device"},
 		&cli.StringFlag{Name: "storage", DefaultText: "its own, in the temporary directory",
 			Usage: "`ACCOUNT` to run on: a connection string, or env:NAME for a variable that holds one. Tables and queues " +
 				"get new names and are deleted"},
-		&cli.StringFlag{Name: "ca", Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a " +
-			"private authority"},
-		&cli.BoolFlag{Name: "keep", Usage: "Keep furrow up and the devices running until Ctrl-C"},
+		caFlag(),
+		boolFlag("keep", "Keep furrow up and the devices running until Ctrl-C"),
 		jsonFlag(),
 	}
 }
 
-// errDemoInterrupted is not success: nobody has checked anything.
-var errDemoInterrupted = errors.New("interrupted: nothing was checked, and nothing is left behind")
+// errDemoInterrupted makes an interrupted demo fail, because nothing was checked.
+var errDemoInterrupted = errors.New("interrupted: nothing was checked, and everything was deleted")
 
 func playDemo(c *cli.Context) (err error) {
 	config, err := demoConfig(c)
@@ -89,7 +85,7 @@ func playDemo(c *cli.Context) (err error) {
 		err = keepDemo(c, d, config)
 	}
 	if !report.OK && err == nil {
-		err = fmt.Errorf("the check has found %s differences; %s readings are lost and %s doubled",
+		err = fmt.Errorf("the check found %s differences; %s readings are lost and %s doubled",
 			grouped(int64(report.Check.Differences)), grouped(int64(report.Check.Lost)), grouped(int64(report.Check.Doubled)))
 	}
 	return err
@@ -102,15 +98,16 @@ func interruptedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// keepDemo leaves it running until the command is told to stop.
+// keepDemo keeps the demo running until the command is told to stop.
 func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
 	storage := quoted(d.Data())
 	if config.Storage != "" {
 		storage = "… --names-prefix " + config.Prefix
 	}
-	_, err := fmt.Fprintf(c.App.ErrWriter, "\nIt is still running.\n\n  dashboard   %s\n  tokens      %s\n  files       "+
-		"%s\n\n  furrow query --tenant %s --latest --limit 5 --storage %s\n  furrow status --storage %s\n\nCtrl-C stops "+
-		"it, and removes it all.\n",
+	_, err := fmt.Fprintf(c.App.ErrWriter, "\nThe demo is still running.\n\n"+
+		"  dashboard   %s\n  tokens      %s\n  files       %s\n\n"+
+		"  furrow query --tenant %s --latest --limit 5 --storage %s\n  furrow status --storage %s\n\n"+
+		"Ctrl-C stops it and deletes everything.\n",
 		d.Said.Dashboard, d.Said.Endpoint, config.Dir, config.Cast.Tenants[0], storage, storage)
 	if err != nil {
 		return err
@@ -118,21 +115,21 @@ func keepDemo(c *cli.Context, d *demo.Demo, config demo.Config) error {
 	return d.Live(c.Context)
 }
 
-// demoConfig is what the flags say. Nothing is made yet.
+// demoConfig reads the flags. It creates nothing yet.
 func demoConfig(c *cli.Context) (demo.Config, error) {
 	config := demo.Config{Storage: c.String("storage"), CA: c.String("ca"), Keep: c.Bool("keep")}
 	if config.Storage != "" {
 		if setup.IsDirectory(config.Storage) {
-			return config, usagef(c, "--storage is a directory, and the demo makes one of its own; it takes a connection "+
-				"string, or env:NAME for a variable that holds one")
+			return config, usagef(c, "--storage is a directory, but the demo creates its own; give a connection string, or "+
+				"env:NAME for a variable that holds one")
 		}
 		found, err := setup.Find(config.Storage)
 		if err != nil {
 			return config, usagef(c, "--storage: %v", err)
 		}
 		if found.Account.Key == "" || found.Account.Queue == "" {
-			return config, usagef(c, "--storage: tokens need the account's key, and jobs its queues: give a connection string "+
-				"with AccountKey and QueueEndpoint")
+			return config, usagef(c, "--storage: the demo needs the account's key and queues: give a connection string with "+
+				"AccountKey and QueueEndpoint")
 		}
 		config.Prefix = "demo" + strings.ToLower(rand.Text()[:8])
 	}
@@ -147,13 +144,13 @@ func demoConfig(c *cli.Context) (demo.Config, error) {
 	return config, nil
 }
 
-// smallDemo is up to how many readings a run is over within a second.
+// smallDemo is the greatest number of readings for a cadence of a second.
 const smallDemo = 10_000
 
-// demoPace is how many readings a second a demo has devices send.
+// demoPace is the number of readings per second that all devices send.
 const demoPace = 8000
 
-// demoLength is how long devices take to send so many readings: at least a few runs.
+// demoLength is the time for sending readings: at least a few runs.
 func demoLength(readings int64) time.Duration {
 	return max(2*time.Second, time.Duration(readings)*time.Second/demoPace)
 }
@@ -163,14 +160,13 @@ const (
 	demoEvery     = 15 * time.Second
 	demoSendEvery = 150 * time.Second
 	demoMonths    = 4
-	demoOnEvery   = 10 * time.Second // where it is kept
+	demoOnEvery   = 10 * time.Second // with --keep
 )
 
 func demoCast(c *cli.Context) (demo.Cast, error) {
 	if c.IsSet("replay") {
-		if c.IsSet("devices") || c.IsSet("readings") {
-			return demo.Cast{}, usagef(c, "--devices and --readings are about a fleet that is made up, and --replay takes one "+
-				"from a file")
+		if err := withoutReplay(c, "devices", "readings"); err != nil {
+			return demo.Cast{}, err
 		}
 		s, err := newReplay(c)
 		if err != nil {
@@ -179,18 +175,13 @@ func demoCast(c *cli.Context) (demo.Cast, error) {
 		return demo.Cast{Members: s.members, Tenants: s.tenants, Sendings: s.run.Sendings, From: s.run.From, To: lastDue(s),
 			Readings: s.expected, Backfill: s.backfill}, nil
 	}
-	for _, name := range []string{"device-column", "time-column", "columns", "tenant", "keep-times"} {
-		if c.IsSet(name) {
-			return demo.Cast{}, usagef(c, "--%s is about a file; name it with --replay", name)
-		}
+	if err := cmp.Or(onlyWithReplay(c), between(c, 2, 20_000, "devices")); err != nil {
+		return demo.Cast{}, err
 	}
 	devices, readings := c.Int("devices"), c.Int("readings")
-	if devices < 2 || devices > 20_000 {
-		return demo.Cast{}, usagef(c, "--devices is %d; it must be from 2 to 20000", devices)
-	}
 	if each := readings / devices; each < 10 || each > 10_000 {
-		return demo.Cast{}, usagef(c, "--readings is %d, which is %d of each device; it must be from 10 to 10000 of each",
-			readings, each)
+		return demo.Cast{}, usagef(c, "--readings is %d, which is %d for each device; it must be between 10 and 10000 for "+
+			"each", readings, each)
 	}
 	now := time.Now().UTC()
 	f := simulate.Fleet{Seed: 1, Devices: devices, Tenants: 2, Months: demoMonths, Until: now, Every: demoEvery,
@@ -210,7 +201,7 @@ func demoCast(c *cli.Context) (demo.Cast, error) {
 	return cast, nil
 }
 
-// lastDue is when the last reading of a simulation is.
+// lastDue returns the time of the last reading of a simulation.
 func lastDue(s *simulation) (last time.Time) {
 	for _, m := range s.members {
 		for sending := range s.run.Sendings(m) {

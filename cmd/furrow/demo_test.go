@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -22,38 +18,30 @@ import (
 	"furrow/tables"
 )
 
-// smallestDemo is one that is over within seconds.
+// smallestDemo takes seconds.
 func smallestDemo(args ...string) []string {
 	return append([]string{"demo", "--json", "--devices", "16", "--readings", "320"}, args...)
 }
 
-// TestKeptDemoAddsUpAndGoesOn plays a small one on storage of its own.
+// TestKeptDemoAddsUpAndGoesOn runs a small demo on storage of its own.
 func TestKeptDemoAddsUpAndGoesOn(t *testing.T) {
 	t.Parallel()
-	d := startDemo(t, "It is still running", "--keep")
-	var r demo.Report
-	must(t, json.NewDecoder(d.out).Decode(&r))
-	addsUp(t, r)
+	d := startDemo(t, "The demo is still running", "--keep")
+	addsUp(t, jsonOf[demo.Report](t, d.out.String())[0])
 	data, err := filepath.Glob(filepath.Join(d.temporary, "*", "data"))
 	if err != nil || len(data) != 1 {
 		t.Fatalf("its directories are %q, %v", data, err)
 	}
-	latest := func() string {
-		code, out, errs := furrow(t.Context(), "query", "--tenant", "contoso", "--latest", "--storage", data[0])
-		if code != exitOK || !strings.Contains(out, "contoso:") {
-			t.Fatalf("a query of what was kept: exit %d, %s%s", code, out, errs)
-		}
-		return out
+	f := fixtureIn(t, data[0])
+	before := f.must("query --tenant contoso --latest")
+	if !strings.Contains(before, "contoso:") {
+		t.Fatalf("the newest values are %s", before)
 	}
-	for before, began := latest(), time.Now(); latest() == before; time.Sleep(100 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("its devices send no more:\n%s", before)
-		}
-	}
+	await(t, "its devices to go on", func() bool { return f.must("query --tenant contoso --latest") != before })
 	d.mustLeaveNothing(t, exitOK)
 }
 
-// addsUp holds a report to what it has to say.
+// addsUp checks the report of a demo that found everything.
 func addsUp(t *testing.T, r demo.Report) {
 	t.Helper()
 	n := r.Readings
@@ -91,21 +79,17 @@ func addsUp(t *testing.T, r demo.Report) {
 	}
 }
 
-// TestDemoFailsWhereARowWasTamperedWith plays one on an account, and alters a reading
-// there that a device was told is stored.
-func TestDemoFailsWhereARowWasTamperedWith(t *testing.T) {
+// TestDemoFailsIfAReadingWasChanged runs a demo on an account, and changes an accepted reading there.
+func TestDemoFailsIfAReadingWasChanged(t *testing.T) {
 	t.Parallel()
-	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
-	account, err := tables.ParseAccount(s.ConnectionString)
-	must(t, err)
-	client, err := tables.Connect(tables.Config{Account: account})
-	must(t, err)
+	s := startStorage(t, "--data", t.TempDir(), "--show-key")
+	client := connect(t, s.said.ConnectionString)
 	ctx, stop := context.WithCancel(t.Context())
 	tampered := make(chan tables.Entity, 1)
 	go func() {
 		defer close(tampered)
 		for ctx.Err() == nil {
-			for _, name := range s.tableNames(t) {
+			for _, name := range tableNames(t, s) {
 				if !strings.HasSuffix(name, "readings") {
 					continue
 				}
@@ -124,30 +108,30 @@ func TestDemoFailsWhereARowWasTamperedWith(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
-	code, out, errs := furrow(ctx, smallestDemo("--storage", s.ConnectionString)...)
+	code, out, errs := furrow(ctx, smallestDemo("--storage", s.said.ConnectionString)...)
 	stop()
 	e, is := <-tampered
-	var r demo.Report
-	if err := json.Unmarshal([]byte(out), &r); err != nil || !is {
-		t.Fatalf("%v, exit %d: %s%s", err, code, out, errs)
+	if !is {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
+	r := jsonOf[demo.Report](t, out)[0]
 	if code != exitFailed || r.OK || r.Check.Differences == 0 || string(r.Check.First[0].Device) != e.PartitionKey ||
 		!strings.Contains(errs, "differences") {
 		t.Errorf("exit %d, ok %t, %+v, %s", code, r.OK, r.Check, errs)
 	}
-	if !strings.Contains(demoText(r), "THE CHECK HAS FAILED") {
+	if !strings.Contains(demoText(r), "THE CHECK FAILED") {
 		t.Error("the text does not say so")
 	}
-	if names := append(s.tableNames(t), queueNames(t, s)...); len(names) > 0 {
+	if names := append(tableNames(t, s), queueNames(t, s)...); len(names) > 0 {
 		t.Errorf("it leaves %q", names)
 	}
 	s.mustEnd(t)
 }
 
-// queueNames are the queues of an account.
-func queueNames(t *testing.T, s *running) (names []string) {
+// queueNames lists the queues of an account.
+func queueNames(t *testing.T, s *running[storageScreen]) (names []string) {
 	t.Helper()
-	client, err := azqueue.NewServiceClientFromConnectionString(s.ConnectionString, nil)
+	client, err := azqueue.NewServiceClientFromConnectionString(s.said.ConnectionString, nil)
 	must(t, err)
 	for pager := client.NewListQueuesPager(nil); pager.More(); {
 		page, err := pager.NextPage(t.Context())
@@ -159,49 +143,34 @@ func queueNames(t *testing.T, s *running) (names []string) {
 	return names
 }
 
-// A runningDemo is one in a process of its own.
+// A runningDemo is a demo in a process of its own.
 type runningDemo struct {
 	*exec.Cmd
 	temporary string // directory
-	out       io.Reader
-	pids      []int // of the processes that it has started
+	out, errs *lockedBuffer
 }
 
-// startDemo waits until it says something.
+// startDemo returns once the demo prints until.
 func startDemo(t *testing.T, until string, args ...string) *runningDemo {
 	t.Helper()
-	d := &runningDemo{Cmd: exec.Command(os.Args[0], smallestDemo(args...)...), temporary: t.TempDir()}
-	d.Env = append(os.Environ(), asFurrow+"=1", "TMPDIR="+d.temporary)
-	var err error
-	d.out, err = d.StdoutPipe()
-	must(t, err)
-	errs, err := d.StderrPipe()
-	must(t, err)
-	must(t, d.Start())
-	t.Cleanup(func() { _ = d.Process.Kill(); _ = d.Wait() }) // most have ended
-	process := regexp.MustCompile(`is process (\d+)`)
-	for lines := bufio.NewScanner(errs); lines.Scan(); {
-		if m := process.FindStringSubmatch(lines.Text()); m != nil {
-			pid, err := strconv.Atoi(m[1])
-			must(t, err)
-			d.pids = append(d.pids, pid)
-		}
-		if strings.Contains(lines.Text(), until) {
-			go func() { _, _ = io.Copy(io.Discard, errs) }() // so that it is never in its way
-			return d
-		}
-	}
-	t.Fatal("it has ended")
-	return nil
+	d := &runningDemo{temporary: t.TempDir(), out: &lockedBuffer{}, errs: &lockedBuffer{}}
+	d.Cmd = startProcess(t, d.out, d.errs, []string{"TMPDIR=" + d.temporary}, smallestDemo(args...)...)
+	await(t, until, func() bool { return strings.Contains(d.errs.String(), until) })
+	return d
 }
 
-// alive tells which of the processes have not ended.
-func (d *runningDemo) alive(t *testing.T) []int {
+// processes returns the processes that the demo has started, and those that have not ended.
+func (d *runningDemo) processes(t *testing.T) (started, alive []int) {
 	t.Helper()
-	return slices.DeleteFunc(slices.Clone(d.pids), func(pid int) bool {
-		p, err := os.FindProcess(pid)
-		return err != nil || p.Signal(syscall.Signal(0)) != nil
-	})
+	for _, m := range regexp.MustCompile(`is process (\d+)`).FindAllStringSubmatch(d.errs.String(), -1) {
+		pid, err := strconv.Atoi(m[1])
+		must(t, err)
+		started = append(started, pid)
+		if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
+			alive = append(alive, pid)
+		}
+	}
+	return started, alive
 }
 
 // mustLeaveNothing interrupts it.
@@ -214,8 +183,8 @@ func (d *runningDemo) mustLeaveNothing(t *testing.T, exit int) {
 	}
 	left, err := os.ReadDir(d.temporary)
 	must(t, err)
-	if pids := d.alive(t); len(left) > 0 || len(pids) > 0 || len(d.pids) < 2 {
-		t.Errorf("of the processes %v it leaves %v, and of files %v", d.pids, pids, left)
+	if started, alive := d.processes(t); len(left) > 0 || len(alive) > 0 || len(started) < 2 {
+		t.Errorf("of the processes %v it leaves %v, and the files %v", started, alive, left)
 	}
 }
 
@@ -229,28 +198,5 @@ func TestKilledDemoTakesItsProcessesWithIt(t *testing.T) {
 	d := startDemo(t, "registering devices") // later, a worker that has lost its storage takes a while to give up
 	must(t, d.Process.Kill())
 	_ = d.Wait()
-	for began := time.Now(); len(d.alive(t)) > 0; time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 20*time.Second {
-			t.Fatalf("of the processes %v, %v go on", d.pids, d.alive(t))
-		}
-	}
-}
-
-func TestDemoSaysWhatIsWrongWithItsFlags(t *testing.T) {
-	for args, want := range map[string]string{
-		"--devices 1":                       "--devices is 1; it must be from 2 to 20000",
-		"--devices 100 --readings 100":      "--readings is 100, which is 1 of each device",
-		"--keep-times":                      "--keep-times is about a file; name it with --replay",
-		"--replay x.csv --devices 5":        "--devices and --readings are about a fleet that is made up",
-		"--replay nosuch.csv":               "nosuch.csv: no such file",
-		"--storage /tmp":                    "--storage is a directory",
-		"--storage https://a.example/x?sv=": "--storage: ",
-		"--storage env:NO_SUCH_VARIABLE":    "NO_SUCH_VARIABLE holds nothing",
-		"more":                              `takes no arguments, and "more" is one`,
-	} {
-		code, out, errs := furrow(t.Context(), append([]string{"demo"}, strings.Fields(args)...)...)
-		if !strings.Contains(errs, want) || out != "" || (code != exitUsage && !strings.Contains(want, "no such file")) {
-			t.Errorf("%s: exit %d, %s%s; want %q", args, code, out, errs, want)
-		}
-	}
+	await(t, "its processes to end", func() bool { _, alive := d.processes(t); return len(alive) == 0 })
 }

@@ -11,19 +11,19 @@ import (
 	"furrow/cmd/internal/demo"
 )
 
-// demoText is the summary of a demo for people.
+// demoText formats the report of a demo for people.
 func demoText(r demo.Report) string {
 	var b strings.Builder
-	verdict := "every reading that storage accepted is in every output exactly once"
+	result := "every reading that storage accepted is in every output exactly once"
 	if !r.OK {
-		verdict = "THE CHECK HAS FAILED"
+		result = "THE CHECK FAILED"
 	}
 	fmt.Fprintf(&b, "\n%s of %s, deployed in %s, in %.0f s on %s:\n%s\n\n", many(int64(r.Devices), "device"),
-		many(int64(len(r.Tenants)), "tenant"), many(int64(len(r.Months)), "month"), r.Seconds, r.Storage, verdict)
+		many(int64(len(r.Tenants)), "tenant"), many(int64(len(r.Months)), "month"), r.Seconds, r.Storage, result)
 	demoReadings(&b, r)
 	k, v := r.Takeover, r.Revoked
-	fmt.Fprintf(&b, "\nWorker killed: process %d, after %s, with %s claimed.\nTaken over: by process %d, the first "+
-		"device after %.1f s, all after %.1f s.\n",
+	fmt.Fprintf(&b, "\nWorker killed: process %d, after %s, with %s claimed.\nTaken over by process %d: the first device "+
+		"after %.1f s, all after %.1f s.\n",
 		k.Killed, many(int64(k.Stored), "reading"), many(int64(k.Devices), "device"), k.By, k.First, k.All)
 	fmt.Fprintf(&b, "Device revoked: %s, after %s. Storage refused its next write (%s), the endpoint its next token "+
 		"(%s), within %.2f s.\n",
@@ -57,7 +57,7 @@ func demoReadings(b *strings.Builder, r demo.Report) {
 
 func demoCosts(b *strings.Builder, r demo.Report) {
 	c := r.Cost
-	fmt.Fprintf(b, "\nOperations per device of a run with %s from %s, and their cost on Azure if each of %s\nhad a "+
+	fmt.Fprintf(b, "\nOperations per device in a run with %s from %s, and their cost on Azure if each of %s\nhad a "+
 		"reading and a run every minute:\n\n",
 		many(r.Work.Rows, "new reading"), many(r.Work.Devices, "device"), many(int64(r.Devices), "device"))
 	w := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)

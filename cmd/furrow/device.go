@@ -7,6 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/roles"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -45,12 +47,10 @@ func deviceHeldCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "held",
 		Usage: "List devices whose jobs fail, and the reasons",
-		Description: "A device that fails is retried alone and then held for a growing time. Its readings stay in their " +
-			"table. The command\n" +
-			"reads the tracking rows of all pipelines, a thousand per request." +
-			examples("device held", "device held --prefix pump- --json"),
+		Description: `A device that fails is retried alone and then held for a growing time. Its readings stay in their table. The
+command reads the tracking rows of all pipelines, a thousand per request.` + examples("device held", "device held --prefix pump- --json"),
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that begin with `PREFIX`"},
+			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that start with `PREFIX`"},
 			jsonFlag()),
 		Action: deviceHeld,
 	}
@@ -61,24 +61,34 @@ func deviceHeld(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found, skipped := 0, query.Skipped{}
+	found := 0
+	selected := query.DeviceSelector{Prefix: c.String("prefix")}
+	err = eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
+		found++
+		return printHeld(c.App.Writer, p.Name, h, c.Bool("json"))
+	})
+	if found == 0 && err == nil {
+		fmt.Fprintln(c.App.ErrWriter, "No device is held.")
+	}
+	return err
+}
+
+// eachFailing calls visit for the failing devices of each pipeline. Unreadable rows are skipped and make an error.
+func eachFailing(c *cli.Context, f *roles.Fleet, devices query.DeviceSelector,
+	visit func(config.Pipeline, schema.Track) error) error {
+	var skipped query.Skipped
 	for _, p := range f.Pipelines {
-		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{},
-			query.DeviceSelector{Prefix: c.String("prefix")}) {
+		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{}, devices) {
 			if skipped.Add(err) {
 				continue
+			}
+			if err == nil {
+				err = visit(p, h)
 			}
 			if err != nil {
 				return err
 			}
-			found++
-			if err := printHeld(c.App.Writer, p.Name, h, c.Bool("json")); err != nil {
-				return err
-			}
 		}
-	}
-	if found == 0 && skipped.N == 0 {
-		fmt.Fprintln(c.App.ErrWriter, "No device is held.")
 	}
 	return unreadable(c, skipped)
 }
@@ -86,7 +96,7 @@ func deviceHeld(c *cli.Context) error {
 func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) error {
 	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts,
 		Reason: h.Reason}
-	until := "tried again at once"
+	until := "to be retried at once"
 	if now := tables.TicksOf(time.Now()); h.HeldUntil > now {
 		at := h.HeldUntil.Time()
 		line.Until = &at
@@ -102,12 +112,12 @@ func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) erro
 func deviceReleaseCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "release",
-		Usage:       "Retry a held device now",
+		Usage:       "Retry held devices now",
 		Description: examples("device release pump-7", "device release --pipeline live --all"),
 		ArgsUsage:   "[DEVICE]",
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "All held devices whose IDs begin with `PREFIX`"},
-			&cli.BoolFlag{Name: "all", Usage: "All held devices"}),
+			&cli.StringFlag{Name: "prefix", Usage: "All held devices whose IDs start with `PREFIX`"},
+			boolFlag("all", "All held devices")),
 		Action: deviceRelease,
 	}
 }
@@ -132,38 +142,26 @@ func deviceRelease(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	released, skipped := 0, query.Skipped{}
-	for _, p := range f.Pipelines {
+	released := 0
+	selected := query.DeviceSelector{Device: schema.DeviceID(device), Prefix: prefix}
+	err = eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
 		pipeline, err := f.Jobs(p)
 		if err != nil {
 			return err
 		}
-		for h, err := range f.Reader().Failing(c.Context, p.Name, schema.Month{},
-			query.DeviceSelector{Device: schema.DeviceID(device),
-				Prefix: prefix}) {
-			if skipped.Add(err) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			was, err := pipeline.Release(c.Context, h.Place)
-			if err != nil {
-				return err
-			}
-			if was {
-				released++
-				fmt.Fprintf(c.App.Writer, "%s  %s is released\n", p.Name, h.Place.Device())
-			}
+		was, err := pipeline.Release(c.Context, h.Place)
+		if was {
+			released++
+			fmt.Fprintf(c.App.Writer, "%s  %s is released\n", p.Name, h.Place.Device())
 		}
-	}
-	if err := unreadable(c, skipped); err != nil {
 		return err
-	}
-	if released == 0 && device != "" {
-		return fmt.Errorf("%s is not held in any pipeline: furrow device held lists those that are", device)
-	}
-	if released == 0 {
+	})
+	switch {
+	case err != nil:
+		return err
+	case released == 0 && device != "":
+		return fmt.Errorf("%s is not held in any pipeline: furrow device held lists held devices", device)
+	case released == 0:
 		fmt.Fprintln(c.App.ErrWriter, "No device is held.")
 	}
 	return nil

@@ -22,13 +22,11 @@ func deviceAddCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "Register a device and print a script that sends its first reading",
 		ArgsUsage: "ID",
-		Description: "The script needs a shell, curl and openssl, and runs on the device or here: furrow device add pump-7 " +
-			"| sh.\n" +
-			"It contains the device's key. For a registered device, this changes the site, position and labels that\n" +
-			"are given, and nothing else." +
-			examples(
-				"device add pump-7",
-				"device add pump-7 --enrollment line4 --site hall-1 --lat 57.456 --lon -2.0 --label model=BME280"),
+		Description: `The script needs a shell, curl and openssl, and runs on the device or here: furrow device add pump-7 | sh.
+It contains the device's key. If the device is registered already, the command changes only the site, position
+and labels that are given.` + examples(
+			"device add pump-7",
+			"device add pump-7 --enrollment line4 --site hall-1 --lat 57.456 --lon -2.0 --label model=BME280"),
 		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag(),
 			&cli.StringFlag{Name: "tenant", DefaultText: "the enrollment's", Usage: "`TENANT` that owns the device"},
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device"},
@@ -39,7 +37,7 @@ func deviceAddCommand() *cli.Command {
 				Usage: "`DATE` of deployment; it determines the device's month permanently"},
 			&cli.StringFlag{Name: "url", DefaultText: "that of furrow up or furrow sas",
 				Usage: "`URL` of the token endpoint as the device reaches it"},
-			&cli.BoolFlag{Name: "json", Usage: "Print the device as a line of JSON instead"}),
+			jsonFlag()),
 		Action: deviceAdd,
 	}
 }
@@ -141,6 +139,16 @@ func deviceArgument(c *cli.Context) (schema.DeviceID, error) {
 		return "", usagef(c, "%v", err)
 	}
 	return id, nil
+}
+
+// openForDevice parses the single argument and opens the fleet.
+func openForDevice(c *cli.Context) (*deviceAdmin, schema.DeviceID, error) {
+	id, err := deviceArgument(c)
+	if err != nil {
+		return nil, "", err
+	}
+	d, err := openDeviceAdmin(c)
+	return d, id, err
 }
 
 // checkEndpoint returns why a URL is invalid or unsafe in the quotes of a shell.

@@ -1,59 +1,76 @@
 package main
 
 import (
+	"context"
+	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
-// TestPrintedLinesSendTheFirstReading runs what "device add" prints, as who pastes
-// it into a shell does.
-func TestPrintedLinesSendTheFirstReading(t *testing.T) {
-	dir := t.TempDir()
-	startStorage(t, nil, "--data", dir)
-	y := &fleetFixture{dir: dir}
-	y.furrow(t, "enrollment", "add", "plant1", "--tenant", "contoso")
-	e := startEndpoint(t, "--storage", dir)
-	lines, _ := y.furrow(t, "device", "add", "contoso:hall-1:pump.7", "--url", e.Endpoint)
-	if out := paste(t, lines); !strings.Contains(out, "storage responds 204") {
-		t.Fatalf("%s\nafter\n%s", out, lines)
+// TestScriptOfDeviceAddSendsAReading runs what "device add" prints in a shell, which goes on after it.
+func TestScriptOfDeviceAddSendsAReading(t *testing.T) {
+	needTools(t)
+	f := newFixture(t)
+	f.must("enrollment add line4 --tenant contoso")
+	e := startEndpoint(t, "--storage", f.storage)
+	for _, id := range []string{"pump-7", "contoso:us-1:Giles_7.x"} {
+		lines := f.must("device add", id, "--url", e.said.Endpoint+"/")
+		for range 2 {
+			out := paste(t, lines+"echo and on\n")
+			if !strings.Contains(out, "storage responds 204") || !strings.HasSuffix(out, "and on\n") {
+				t.Fatalf("%s:\n%s", id, out)
+			}
+			time.Sleep(time.Second) // a second reading needs another second in its key
+		}
+		if out := f.must("query --raw --last 1h --format csv", id); strings.Count(out, "temperature,21.5") != 2 {
+			t.Errorf("of two readings there is\n%s", out)
+		}
+		show := jsonOf[deviceLine](t, f.must("device show --json", id))[0]
+		if len(show.Tokens) == 0 || show.InFleet == nil || !*show.InFleet {
+			t.Errorf("it is shown as %+v", show)
+		}
 	}
-	got, _ := y.furrow(t, "query", "contoso:hall-1:pump.7", "--raw", "--last", "1h")
-	if !strings.Contains(got, "temperature,21.5") {
-		t.Errorf("the readings are\n%s", got)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	sh := exec.CommandContext(ctx, "sh", "-s")
+	lines := f.must("device add pump-7 --url", e.said.Endpoint)
+	sh.Stdin = strings.NewReader(strings.Replace(lines, "key='", "key='00", 1))
+	if out, _ := sh.CombinedOutput(); !strings.Contains(string(out), "no token: {") ||
+		!strings.Contains(string(out), "proof-wrong") {
+		t.Errorf("with a wrong key it says %s", out)
 	}
 }
 
-func TestTokenByHandIsWhatTheEndpointWouldGive(t *testing.T) {
-	dir := t.TempDir()
-	startStorage(t, nil, "--data", dir)
-	y := &fleetFixture{dir: dir}
-	y.furrow(t, "enrollment", "add", "short", "--tenant", "contoso")
-	y.furrow(t, "enrollment", "add", "long", "--tenant", "contoso", "--life", "30d")
-	y.furrow(t, "device", "add", "pump-7", "--enrollment", "short")
-	y.furrow(t, "device", "add", "pump-8", "--enrollment", "long")
-	for _, c := range []struct{ line, out, err string }{
-		{"token pump-7", "/readings?", ""},
-		{"token pump-7 --json", `"partitionKey":"pump-7"`, ""},
-		{"token pump-7 --life 12h", "/readings?", ""},
-		{"token pump-8", "/readingslong?", ""},
-		{"token pump-8 --life 90d", "/readingslong?", ""},
-		{"token pump-7 --life 30d --shared", "/readings?", ""},
-		{"token pump-7 --life 30d", "", "--shared"},
-		{"token pump-7 --life 91d", "", "it must be at most 90d"},
-		{"token pump-7 --life soon", "", "is not a duration"},
-		{"token pump-9", "", "furrow device add pump-9"},
-		{"token a/b", "", "'/'"},
-		{"token", "", "name one DEVICE"},
-		{"token pump-7 --table-url http://10.0.0.7/furrow", "", "intercepted"},
+func TestTokenByHandIsLikeTheEndpoints(t *testing.T) {
+	f := newFixture(t)
+	f.must("enrollment add short --tenant contoso")
+	f.must("enrollment add long --tenant contoso --life 30d")
+	f.must("device add pump-7 --enrollment short")
+	f.must("device add pump-8 --enrollment long")
+	for line, want := range map[string]string{
+		"token pump-7":                     "/readings?",
+		"token pump-7 --json":              `"partitionKey":"pump-7"`,
+		"token pump-7 --life 12h":          "/readings?",
+		"token pump-8":                     "/readingslong?",
+		"token pump-8 --life 90d":          "/readingslong?",
+		"token pump-7 --life 30d --shared": "/readings?",
 	} {
-		code, out, errs := furrow(t.Context(), append(strings.Fields(c.line), "--storage", dir)...)
-		if (code == exitOK) != (c.err == "") || !strings.Contains(out, c.out) || !strings.Contains(errs, c.err) {
-			t.Errorf("%s: exit %d\n%s%s", c.line, code, out, errs)
+		if out := f.must(line); !strings.Contains(out, want) {
+			t.Errorf("%s prints %s", line, out)
 		}
 	}
-	y.furrow(t, "enrollment", "disable", "short")
-	if code, _, errs := furrow(t.Context(), "token", "pump-7", "--storage", dir); code != exitFailed ||
-		!strings.Contains(errs, "disabled") {
-		t.Errorf("of a disabled enrollment: exit %d, %s", code, errs)
+	for line, want := range map[string]string{
+		"token pump-7 --life 30d":  "--shared",
+		"token pump-7 --life 91d":  "it must be at most 90d",
+		"token pump-7 --life soon": "is not a duration",
+		"token pump-9":             "furrow device add pump-9",
+		"token a/b":                "'/'",
+		"token":                    "name one device",
+		"token pump-7 --table-url http://10.0.0.7/furrow": "intercepted",
+	} {
+		f.refused(anyFailure, want, line)
 	}
+	f.must("enrollment disable short")
+	f.refused(exitFailed, "disabled", "token pump-7")
 }

@@ -2,12 +2,12 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -22,27 +22,27 @@ func deviceImportCommand() *cli.Command {
 		Name:      "import",
 		Usage:     "Register the devices of a file, for example from a factory",
 		ArgsUsage: "FILE",
-		Description: "FILE is CSV with a header or lines of JSON, may be gzipped, and - is the standard input. Columns, in " +
-			"any order:\n" +
-			"  id                required\n" +
-			"  tenant            default: the enrollment's\n" +
-			"  site, lat, lon\n" +
-			"  labels            a JSON object; or columns of their own, such as label.model\n" +
-			"  deployed          2026-11-20, or RFC 3339; default: now. It determines the device's month permanently\n" +
-			"Invalid lines are reported with the reason and skipped. Importing the same file again changes nothing. A line\n" +
-			"about a registered device changes everything but its tenant, its enrollment and its month." +
-			examples("device import devices.csv --enrollment line4", "device import devices.jsonl.gz --dry-run"),
+		Description: `FILE is CSV with a header or lines of JSON, may be gzipped, and - is the standard input. Columns, in any
+order:
+  id                required
+  tenant            default: the enrollment's
+  site, lat, lon
+  labels            a JSON object; or columns of their own, such as label.model
+  deployed          2026-11-20, or RFC 3339; default: now. It determines the device's month permanently
+Invalid lines are reported with the reason and skipped. Importing the same file again changes nothing. A
+line about a registered device changes everything but its tenant, its enrollment and its month.` + examples("device import devices.csv --enrollment line4", "device import devices.jsonl.gz --dry-run"),
 		Flags: append(storageFlags(), enrollmentFlag(),
-			&cli.StringFlag{Name: "format", DefaultText: "by the name of the file, or csv", Usage: "csv or jsonl"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "Report what would be done and change nothing"},
+			&cli.StringFlag{Name: "format", DefaultText: "by the name of the file, or csv",
+				Usage: "`FORMAT` of the file: csv or jsonl"},
+			boolFlag("dry-run", "Report what would be done and change nothing"),
 			&cli.StringFlag{Name: "errors", Usage: "Write all problems to `FILE` as lines of JSON"},
 			&cli.IntFlag{Name: "workers", Value: 64, Usage: "`NUMBER` of concurrent writes"},
-			&cli.BoolFlag{Name: "json", Usage: "Print problems, and finally a summary, as lines of JSON"}),
+			jsonFlag()),
 		Action: deviceImport,
 	}
 }
 
-// mostSaid bounds the notes that are shown to people.
+// mostSaid is the maximum number of notes that people are shown.
 const mostSaid = 100
 
 func deviceImport(c *cli.Context) (err error) {
@@ -80,14 +80,12 @@ func deviceImport(c *cli.Context) (err error) {
 // importFormat returns the format that the flags or the file's name imply.
 func importFormat(c *cli.Context) (tabular.Format, error) {
 	format, name := c.String("format"), strings.TrimSuffix(strings.ToLower(c.Args().First()), ".gz")
+	if err := cmp.Or(oneOf(c, "format", tabular.Formats()), between(c, 1, 1000, "workers")); err != nil {
+		return "", err
+	}
 	switch {
 	case c.NArg() != 1:
 		return "", usagef(c, "name one FILE, or - for the standard input")
-	case format != "" && !slices.Contains(tabular.Formats(), format):
-		return "", usagef(c, "--format is %q; it takes %s%s", format, strings.Join(tabular.Formats(), ", "),
-			didYouMean(format, tabular.Formats(), ""))
-	case c.Int("workers") < 1 || c.Int("workers") > 1000:
-		return "", usagef(c, "--workers is %d; it must be from 1 to 1000", c.Int("workers"))
 	case format != "":
 		return tabular.Format(format), nil
 	case strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".ndjson"):
@@ -108,7 +106,7 @@ func importInput(c *cli.Context) (io.ReadCloser, error) {
 type importNotes struct {
 	c    *cli.Context
 	said int
-	file *os.File // of --errors; nil where there is none
+	file *os.File // nil without --errors
 	out  *bufio.Writer
 	err  error // of writing to the file
 }
@@ -184,16 +182,16 @@ func importEnd(c *cli.Context, f *factory.File, e schema.Enrollment, notes *impo
 		if c.Bool("dry-run") {
 			verb = "would be"
 		}
-		fmt.Fprintf(c.App.Writer, "%d lines: %d devices %s added, %d changed, %d as they were; %d lines are wrong\n",
+		fmt.Fprintf(c.App.Writer, "%d lines: %d devices %s added, %d changed, %d unchanged; %d lines are invalid\n",
 			sum.Lines, sum.Added, verb, sum.Changed, sum.Same, sum.Wrong)
 	}
 	switch {
 	case c.Context.Err() != nil:
-		return fmt.Errorf("stopped before the end of %s: the same command goes on where it stopped", c.Args().First())
+		return fmt.Errorf("stopped before the end of %s: run the same command again to continue", c.Args().First())
 	case failed != nil:
-		return fmt.Errorf("%w; the same command goes on where it stopped", failed)
+		return fmt.Errorf("%w; run the same command again to continue", failed)
 	case sum.Wrong > 0:
-		return fmt.Errorf("%d of %d lines are wrong, and left out", sum.Wrong, sum.Lines)
+		return fmt.Errorf("%d of %d lines are invalid and were skipped", sum.Wrong, sum.Lines)
 	}
 	return nil
 }

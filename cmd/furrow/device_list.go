@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -18,21 +17,19 @@ func deviceListCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "List devices in the order of their IDs",
-		Description: "The list is read page by page, up to --limit. Except for --prefix, --after and --limit, filters do " +
-			"not reduce\n" +
-			"what storage reads; combine them with --prefix in a large fleet." +
-			examples("device list", "device list --tenant contoso --prefix pump- --json"),
+		Description: `The list is read page by page, up to --limit. Except for --prefix, --after and --limit, filters do not
+reduce what storage reads; combine them with --prefix in a large fleet.` + examples("device list", "device list --tenant contoso --prefix pump- --json"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that start with `PREFIX`"},
 			&cli.StringFlag{Name: "after", Usage: "Only IDs after `ID`, the end of an earlier list"},
 			&cli.StringFlag{Name: "tenant", Usage: "Only devices of `TENANT`"},
 			&cli.StringFlag{Name: "site", Usage: "Only devices at `SITE`"},
 			&cli.StringFlag{Name: "enrollment", Usage: "Only devices of the enrollment `ID`"},
-			&cli.StringFlag{Name: "month", Usage: "Only devices of `MONTH`, such as 2026-11, or 2026-11.03 for one of its shards"},
-			&cli.StringFlag{Name: "status", Usage: "Only devices with this status: active or revoked"},
+			&cli.StringFlag{Name: "month", Usage: "Only devices of `MONTH`, such as 2026-11, or 2026-11.03 for one shard"},
+			&cli.StringFlag{Name: "status", Usage: "Only devices with this `STATUS`: active or revoked"},
 			&cli.StringSliceFlag{Name: "label", Usage: "Only devices with the label `NAME=TEXT`; if repeated, with all of them"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "At most `NUMBER` devices"},
-			&cli.BoolFlag{Name: "json", Usage: "Same as --format jsonl"},
+			boolFlag("json", "Same as --format jsonl"),
 			formatFlag()),
 		Action: deviceList,
 	}
@@ -41,14 +38,6 @@ func deviceListCommand() *cli.Command {
 func deviceList(c *cli.Context) error {
 	if err := checkAnswer(c); err != nil {
 		return err
-	}
-	if c.Bool("json") {
-		if c.IsSet("format") {
-			return usagef(c, "--json is --format %s: give one of them", records.JSONL)
-		}
-		if err := c.Set("format", string(records.JSONL)); err != nil {
-			return err
-		}
 	}
 	q, labels, err := listQuestion(c)
 	if err != nil {
@@ -117,8 +106,7 @@ func listFilters() []listFilter {
 		{"status", "Status", func(s string) error {
 			if s != string(schema.Active) && s != string(schema.Revoked) {
 				return fmt.Errorf("%q is neither %s nor %s%s", s, schema.Active, schema.Revoked,
-					didYouMean(s, []string{string(schema.Active), string(schema.Revoked)},
-						""))
+					didYouMean(s, []string{string(schema.Active), string(schema.Revoked)}, ""))
 			}
 			return nil
 		}},

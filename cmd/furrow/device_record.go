@@ -48,7 +48,7 @@ func labelsText(labels map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// deviceLine is a device in JSON. Members may be added; none changes.
+// deviceLine is a device in JSON.
 type deviceLine struct {
 	Device     schema.DeviceID     `json:"device"`
 	Month      string              `json:"month"`
@@ -60,8 +60,8 @@ type deviceLine struct {
 	Readings   string              `json:"readings"`
 	Enrollment schema.EnrollmentID `json:"enrollment,omitempty"`
 	Status     schema.Status       `json:"status"`
-	Outcome    sas.Outcome         `json:"outcome,omitempty"` // of device add
-	InFleet    *bool               `json:"inFleet,omitempty"` // of device show and device set, as Tokens
+	Outcome    sas.Outcome         `json:"outcome,omitempty"` // only device add
+	InFleet    *bool               `json:"inFleet,omitempty"` // whether runs find the device; like tokens, only device show and device set
 	Tokens     []tokenLine         `json:"tokens,omitempty"`
 }
 

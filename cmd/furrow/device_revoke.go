@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -20,16 +19,13 @@ func deviceRevokeCommand() *cli.Command {
 		Name:      "revoke",
 		Usage:     "Revoke devices: their tokens end, and they get no others",
 		ArgsUsage: "ID...",
-		Description: "The tokens of the device's whole cohort end, a quarter of the devices of its readings table; the " +
-			"others request\n" +
-			"a new one. Readings that storage has accepted are still processed. Revoking again changes nothing." +
-			examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
+		Description: `Ends the tokens of the device's whole cohort, a quarter of the devices that share its readings table; the others
+request new ones. Readings that storage has accepted are still processed. Revoking again changes nothing.` + examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
 		Flags: append(storageFlags(),
-			&cli.BoolFlag{Name: "at-expiry", Usage: "Let the existing tokens expire: the device writes until then, and no " +
-				"other device is affected"},
-			&cli.BoolFlag{Name: "yes", Usage: "Confirm that other devices are locked out until they request a new token"},
-			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device, and finally how many others need a new " +
-				"token"}),
+			boolFlag("at-expiry", "Let the existing tokens expire: the device writes until then, and no "+
+				"other device is affected"),
+			boolFlag("yes", "Confirm that other devices are locked out until they request a new token"),
+			jsonFlag()),
 		Action: func(c *cli.Context) error { return changeStatus(c, schema.Revoked) },
 	}
 }
@@ -40,7 +36,7 @@ func deviceRestoreCommand() *cli.Command {
 		Usage:       "Let revoked devices get tokens again",
 		Description: examples("device restore pump-7"),
 		ArgsUsage:   "ID...",
-		Flags:       append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each device"}),
+		Flags:       append(storageFlags(), jsonFlag()),
 		Action:      func(c *cli.Context) error { return changeStatus(c, schema.Active) },
 	}
 }
@@ -113,7 +109,7 @@ const concurrentChanges = 8
 
 // change changes the status of devices and prints each, in order.
 func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.Status) error {
-	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
+	policies := d.policies(logFor(c))
 	for len(devices) > 0 {
 		n := min(concurrentChanges, len(devices))
 		errs := make([]error, n)
@@ -188,8 +184,7 @@ func (d *deviceAdmin) checkLockout(c *cli.Context, devices []schema.Device) erro
 			return err
 		}
 		return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not request another before they "+
-			"expire: "+
-			"revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
+			"expire: revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
 			e.ID, schema.Window(e.Life), device.ID, many(int64(n), "other device"))
 	}
 	return nil

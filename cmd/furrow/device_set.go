@@ -15,32 +15,26 @@ func deviceSetCommand() *cli.Command {
 		Name:      "set",
 		Usage:     "Change a device's site, position or labels",
 		ArgsUsage: "ID",
-		Description: "Flags that are not given change nothing. Readings that are already processed keep their outputs. " +
-			"Repeating the\n" +
-			"command is safe, and completes a change that was interrupted." +
-			examples("device set pump-7 --site 'Hall 2' --label model=BME680 --no-label old"),
+		Description: `Flags that are not given change nothing. Readings that are already processed keep their outputs. Repeating
+the command is safe, and completes a change that was interrupted.` + examples("device set pump-7 --site 'Hall 2' --label model=BME680 --no-label old"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device; an empty text removes it"},
 			&cli.StringFlag{Name: "lat", Usage: "Latitude in `DEGREES`"},
 			&cli.StringFlag{Name: "lon", Usage: "Longitude in `DEGREES`"},
-			&cli.BoolFlag{Name: "no-position", Usage: "Remove the position"},
+			boolFlag("no-position", "Remove the position"),
 			&cli.StringSliceFlag{Name: "label", Usage: "Label to add or change as `NAME=TEXT`; may be repeated"},
 			&cli.StringSliceFlag{Name: "no-label", Usage: "Label to remove, by `NAME`; may be repeated"},
-			&cli.BoolFlag{Name: "json", Usage: "Print the device as a line of JSON"}),
+			jsonFlag()),
 		Action: deviceSet,
 	}
 }
 
 func deviceSet(c *cli.Context) error {
-	id, err := deviceArgument(c)
-	if err != nil {
-		return err
-	}
 	change, err := deviceChange(c)
 	if err != nil {
 		return err
 	}
-	d, err := openDeviceAdmin(c)
+	d, id, err := openForDevice(c)
 	if err != nil {
 		return err
 	}

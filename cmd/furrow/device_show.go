@@ -20,17 +20,13 @@ func deviceShowCommand() *cli.Command {
 		Usage:       "Show a device's record and its last tokens",
 		Description: examples("device show pump-7"),
 		ArgsUsage:   "ID",
-		Flags:       append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
+		Flags:       append(storageFlags(), jsonFlag()),
 		Action:      deviceShow,
 	}
 }
 
 func deviceShow(c *cli.Context) error {
-	id, err := deviceArgument(c)
-	if err != nil {
-		return err
-	}
-	d, err := openDeviceAdmin(c)
+	d, id, err := openForDevice(c)
 	if err != nil {
 		return err
 	}
@@ -82,15 +78,9 @@ func (r deviceRecord) text(w io.Writer) error {
 		position = fmt.Sprintf("%v, %v", r.Position.Lat, r.Position.Lon)
 	}
 	text := fmt.Sprintf("%s, of tenant %s: %s\n", r.ID, r.Tenant, r.status())
-	for _, line := range [][2]string{
-		{"month", r.Month.String() + ": " + fleet}, {"site", string(r.Site)}, {"position", position}, {"labels",
-			labelsText(r.Labels)},
-		{"readings", "table " + r.Readings}, {"enrollment", string(r.Enrollment)},
-	} {
-		if line[1] != "" {
-			text += fmt.Sprintf("  %-10s  %s\n", line[0], line[1])
-		}
-	}
+	text += fieldLines(12, [][2]string{{"month", r.Month.String() + ": " + fleet}, {"site", string(r.Site)},
+		{"position", position}, {"labels", labelsText(r.Labels)}, {"readings", "table " + r.Readings},
+		{"enrollment", string(r.Enrollment)}})
 	if len(r.Device.Tokens) == 0 {
 		text += "  no token yet\n"
 	}
@@ -119,18 +109,14 @@ func deviceKeyCommand() *cli.Command {
 			examples("device key pump-7"),
 		Flags: append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "enrollment", DefaultText: "the device's, or the only one", Usage: "`ID` of the enrollment"},
-			&cli.BoolFlag{Name: "secondary", Usage: "Derive it from the secondary key instead of the primary"},
-			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
+			boolFlag("secondary", "Derive it from the secondary key instead of the primary"),
+			jsonFlag()),
 		Action: deviceKey,
 	}
 }
 
 func deviceKey(c *cli.Context) error {
-	id, err := deviceArgument(c)
-	if err != nil {
-		return err
-	}
-	d, err := openDeviceAdmin(c)
+	d, id, err := openForDevice(c)
 	if err != nil {
 		return err
 	}

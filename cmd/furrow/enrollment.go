@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/setup"
 	"furrow/jobs/processors"
 	"furrow/sas"
 	"furrow/tables"
@@ -18,9 +19,8 @@ func enrollmentCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "enrollment",
 		Usage: "Manage enrollments (groups of devices that share a key)",
-		Description: "A device's key is derived from its enrollment's key, as in Azure's Device Provisioning Service, and " +
-			"not stored.\n" +
-			"An enrollment's key is stored sealed by the master key.",
+		Description: `A device's key is derived from its enrollment's key, as in Azure's Device Provisioning Service, and not
+stored. An enrollment's key is stored sealed by the master key.`,
 		Subcommands: []*cli.Command{
 			enrollmentAddCommand(),
 			enrollmentListCommand(),
@@ -53,9 +53,9 @@ func openDeviceAdmin(c *cli.Context, watchers ...operationHooks) (*deviceAdmin, 
 		s.Names)}, nil
 }
 
-// unseal sets the enrollments' master key and returns its source. See openMaster.
-func (d *deviceAdmin) unseal(c *cli.Context, make bool) (where string, err error) {
-	d.Enrollments.SealingKey, where, err = openMaster(c, make)
+// unseal sets the enrollments' master key and returns its source. See setup.OpenMaster.
+func (d *deviceAdmin) unseal(c *cli.Context, create bool) (where string, err error) {
+	d.Enrollments.SealingKey, where, err = setup.OpenMaster(c.String("master-key-file"), storageDirectory(c), create)
 	return where, err
 }
 
@@ -122,7 +122,18 @@ func enrollmentArgument(c *cli.Context) (schema.EnrollmentID, error) {
 	return id, nil
 }
 
-// enrollmentLine is an enrollment in JSON. Members may be added; none changes.
+// openForEnrollment opens the fleet and gets the enrollment that the single argument names.
+func openForEnrollment(c *cli.Context) (d *deviceAdmin, e schema.Enrollment, err error) {
+	if _, err = enrollmentArgument(c); err != nil {
+		return nil, e, err
+	}
+	if d, err = openDeviceAdmin(c); err == nil {
+		e, err = d.named(c, c.Args().First())
+	}
+	return d, e, err
+}
+
+// enrollmentLine is an enrollment in JSON.
 type enrollmentLine struct {
 	Enrollment schema.EnrollmentID `json:"enrollment"`
 	Tenant     schema.Tenant       `json:"tenant"`
@@ -156,17 +167,12 @@ func (l enrollmentLine) text() string {
 	if l.ImportOnly {
 		first = "devices must be imported or added first"
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, of tenant %s: %s\n", l.Enrollment, l.Tenant, state)
-	for _, line := range [][2]string{
+	return fmt.Sprintf("%s, of tenant %s: %s\n", l.Enrollment, l.Tenant, state) + fieldLines(10, [][2]string{
 		{"tokens", fmt.Sprintf("live for %s, and admit rows up to %s older", lengthText(l.Life), lengthText(l.Backfill))},
 		{"readings", "table " + l.Readings},
 		{"devices", first},
 		{"advice", fmt.Sprintf("send every %s, at most %d rows at a time", lengthText(l.SendEvery), l.Batch)},
-	} {
-		fmt.Fprintf(&b, "  %-8s  %s\n", line[0], line[1])
-	}
-	return b.String()
+	})
 }
 
 func enrollmentListCommand() *cli.Command {
@@ -174,7 +180,7 @@ func enrollmentListCommand() *cli.Command {
 		Name:        "list",
 		Usage:       "List enrollments",
 		Description: examples("enrollment list", "enrollment list --json"),
-		Flags:       append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON for each enrollment"}),
+		Flags:       append(storageFlags(), jsonFlag()),
 		Action:      enrollmentList,
 	}
 }
@@ -204,18 +210,12 @@ func printEnrollment(c *cli.Context, e schema.Enrollment) error {
 	return err
 }
 
-// ownTables are the names that no readings table may have: a token for one of
-// these would let a device write what the fleet goes by.
-func ownTables(n schema.Names) []string {
-	return slices.DeleteFunc(processors.Tables(n), func(name string) bool { return name == n.Readings() })
-}
-
-// checkReadings returns why devices cannot write to a table.
+// checkReadings returns why devices cannot write to a table. A token for a table of the fleet itself would let
+// a device change its records.
 func checkReadings(n schema.Names, table string) error {
-	same := func(own string) bool { return strings.EqualFold(own, table) } // as storage sees them
-	tracking := n.Partitions("")
-	if slices.ContainsFunc(ownTables(n), same) || len(table) >= len(tracking) && strings.EqualFold(table[:len(tracking)],
-		tracking) {
+	own := func(name string) bool { return strings.EqualFold(name, table) && name != n.Readings() }
+	if slices.ContainsFunc(processors.Tables(n), own) ||
+		strings.HasPrefix(strings.ToLower(table), strings.ToLower(n.Partitions(""))) {
 		return fmt.Errorf("table %s holds records of the fleet; devices must not write there", table)
 	}
 	return tables.CheckTable(table)

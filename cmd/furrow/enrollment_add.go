@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -21,13 +20,11 @@ func enrollmentAddCommand() *cli.Command {
 		Name:      "add",
 		Usage:     "Add an enrollment and create the tables that its devices need",
 		ArgsUsage: "ID",
-		Description: "An enrollment has a primary and a secondary key, which are generated unless given. If its tokens " +
-			"live for more\n" +
-			"than a day, it gets its own readings table: revoking a device locks out others of the table until they\n" +
-			"request a new token." +
-			examples(
-				"enrollment add line4 --tenant contoso",
-				"enrollment add line4 --tenant contoso --site hall-1 --life 6h --backfill 30d --import-only"),
+		Description: `An enrollment has a primary and a secondary key, which are generated unless given. If its tokens live for
+more than a day, it gets its own readings table: revoking a device locks out others of the table until they
+request a new token.` + examples(
+			"enrollment add line4 --tenant contoso",
+			"enrollment add line4 --tenant contoso --site hall-1 --life 6h --backfill 30d --import-only"),
 		Flags: append(append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` that owns the devices, unless an import names another"},
 			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day",
@@ -36,7 +33,7 @@ func enrollmentAddCommand() *cli.Command {
 				&cli.StringFlag{Name: "primary-key", Usage: "`FILE` with a primary key in base64, for example from a factory; - " +
 					"for the standard input"},
 				&cli.StringFlag{Name: "secondary-key", Usage: "`FILE` with a secondary key; - for the standard input"},
-				&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"})...),
+				jsonFlag())...),
 		Action: enrollmentAdd,
 	}
 }
@@ -160,7 +157,7 @@ func (d *deviceAdmin) makeTables(c *cli.Context, readings string) error {
 		return nil // setting policies needs the account's key; the endpoint will do it
 	}
 	// Otherwise the first device would have to wait until the policies are in force.
-	return d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))).Ensure(c.Context, readings)
+	return d.policies(logFor(c)).Ensure(c.Context, readings)
 }
 
 // afterAdd describes where the keys are and the next steps.
@@ -170,5 +167,6 @@ func afterAdd(e schema.Enrollment, where string) string {
 		"Next:\n"+
 		"  furrow device add DEVICE --enrollment %s      registers a device and prints a script that sends a reading\n"+
 		"  furrow device import FILE --enrollment %s     registers the devices of a file\n"+
-		"  furrow enrollment key %s --show-key           prints the key from which a factory derives devices' keys\n", where, e.ID, e.ID, e.ID)
+		"  furrow enrollment key %s --show-key           prints the key from which a factory derives devices' keys\n",
+		where, e.ID, e.ID, e.ID)
 }

@@ -10,23 +10,27 @@ import (
 )
 
 func enrollmentSetCommand() *cli.Command {
+	flags := policyFlags()
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *cli.GenericFlag:
+			f.DefaultText = "unchanged"
+		case *cli.IntFlag:
+			f.DefaultText = "unchanged"
+		}
+	}
 	return &cli.Command{
 		Name:      "set",
 		Usage:     "Change the policy of an enrollment",
 		ArgsUsage: "ID",
-		Description: "Flags that are not given change nothing. Existing tokens are not affected. The tenant and the table " +
-			"cannot be\n" +
-			"changed. Given labels replace all labels." +
-			examples("enrollment set line4 --life 6h --send-every 5m"),
-		Flags:  append(append(storageFlags(), policyFlags()...), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
+		Description: `Flags that are not given change nothing. Existing tokens are not affected. The tenant and the table cannot
+be changed. Given labels replace all labels.` + examples("enrollment set line4 --life 6h --send-every 5m"),
+		Flags:  append(append(storageFlags(), flags...), jsonFlag()),
 		Action: enrollmentSet,
 	}
 }
 
 func enrollmentSet(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usagef(c, "name one enrollment")
-	}
 	return changeEnrollment(c, func(e *schema.Enrollment) error { return applyPolicy(c, e) })
 }
 
@@ -40,7 +44,7 @@ func enrollmentSwitchCommand(name string, disabled bool) *cli.Command {
 	}
 	return &cli.Command{
 		Name: name, Usage: usage, Description: about + examples("enrollment "+name+" line4"), ArgsUsage: "ID",
-		Flags: append(storageFlags(), &cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
+		Flags: append(storageFlags(), jsonFlag()),
 		Action: func(c *cli.Context) error {
 			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = disabled; return nil })
 		},
@@ -49,14 +53,7 @@ func enrollmentSwitchCommand(name string, disabled bool) *cli.Command {
 
 // changeEnrollment changes the named enrollment and prints it.
 func changeEnrollment(c *cli.Context, change func(*schema.Enrollment) error) error {
-	if _, err := enrollmentArgument(c); err != nil {
-		return err
-	}
-	d, err := openDeviceAdmin(c)
-	if err != nil {
-		return err
-	}
-	e, err := d.named(c, c.Args().First())
+	d, e, err := openForEnrollment(c)
 	if err != nil {
 		return err
 	}
@@ -71,13 +68,11 @@ func enrollmentRotateCommand() *cli.Command {
 		Name:      "rotate",
 		Usage:     "Give an enrollment a new primary key",
 		ArgsUsage: "ID",
-		Description: "The old primary key becomes the secondary key, so devices with keys derived from it continue to " +
-			"work. The old\n" +
-			"secondary key ends, and devices with keys derived from it get no more tokens." +
-			examples("enrollment rotate line4"),
+		Description: `The old primary key becomes the secondary key, so devices with keys derived from it continue to work. The
+old secondary key ends, and devices with keys derived from it get no more tokens.` + examples("enrollment rotate line4"),
 		Flags: append(append(storageFlags(), masterFlags()...),
-			&cli.BoolFlag{Name: "yes", Usage: "Confirm; this cannot be undone"},
-			&cli.BoolFlag{Name: "json", Usage: "Print the enrollment as a line of JSON"}),
+			boolFlag("yes", "Confirm; this cannot be undone"),
+			jsonFlag()),
 		Action: enrollmentRotate,
 	}
 }
@@ -88,18 +83,13 @@ func enrollmentRotate(c *cli.Context) error {
 	}
 	if !c.Bool("yes") {
 		return usagef(c, "the secondary key of %s ends, and devices with keys derived from it get no more tokens; keys "+
-			"derived from the "+
-			"primary key stay valid. Confirm with --yes", c.Args().First())
+			"derived from the primary key stay valid. Confirm with --yes", c.Args().First())
 	}
-	d, err := openDeviceAdmin(c)
+	d, e, err := openForEnrollment(c)
 	if err != nil {
 		return err
 	}
 	if _, err := d.unseal(c, false); err != nil {
-		return err
-	}
-	e, err := d.named(c, c.Args().First())
-	if err != nil {
 		return err
 	}
 	if e, err = d.Enrollments.Rotate(c.Context, e.ID); err != nil {
@@ -109,22 +99,21 @@ func enrollmentRotate(c *cli.Context) error {
 		return writeJSONLine(c.App.Writer, enrollmentLineOf(e))
 	}
 	fmt.Fprintf(c.App.Writer, "%s has a new primary key; furrow enrollment key %s --show-key prints it for the factory.\n"+
-		"The old one is now the secondary key, and its devices continue to work. Takes effect within %s.\n", e.ID, e.ID, short(sas.Recent))
+		"The old one is now the secondary key, and its devices continue to work. Takes effect within %s.\n", e.ID, e.ID,
+		short(sas.Recent))
 	return nil
 }
 
 func enrollmentKeyCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "key",
-		Usage:     "Print an enrollment's key, from which a factory derives devices' keys",
-		ArgsUsage: "ID",
-		Description: "The key is a secret: it allows impersonating every device of the enrollment. Never store it in a " +
-			"device." +
-			examples("enrollment key line4 --show-key"),
+		Name:        "key",
+		Usage:       "Print an enrollment's key, from which a factory derives devices' keys",
+		ArgsUsage:   "ID",
+		Description: `The key is a secret: it allows impersonating every device of the enrollment. Never store it in a device.` + examples("enrollment key line4 --show-key"),
 		Flags: append(append(storageFlags(), masterFlags()...),
-			&cli.BoolFlag{Name: "show-key", Usage: "Confirm that the key may be printed"},
-			&cli.BoolFlag{Name: "secondary", Usage: "Print the secondary key instead of the primary"},
-			&cli.BoolFlag{Name: "json", Usage: "Print a line of JSON"}),
+			boolFlag("show-key", "Confirm that the key may be printed"),
+			boolFlag("secondary", "Print the secondary key instead of the primary"),
+			jsonFlag()),
 		Action: enrollmentKey,
 	}
 }
@@ -144,11 +133,7 @@ func enrollmentKey(c *cli.Context) error {
 	if !c.Bool("show-key") {
 		return usagef(c, "the key allows impersonating every device of the enrollment: confirm with --show-key")
 	}
-	d, err := openDeviceAdmin(c)
-	if err != nil {
-		return err
-	}
-	e, err := d.named(c, c.Args().First())
+	d, e, err := openForEnrollment(c)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func policyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "site", Usage: "`SITE` of devices that register themselves"},
 		&cli.StringSliceFlag{Name: "label", Usage: "Label of devices that register themselves, as `NAME=TEXT`; may be " +
 			"repeated"},
-		&cli.BoolFlag{Name: "import-only", Usage: "Issue tokens only to devices that were added or imported"},
+		boolFlag("import-only", "Issue tokens only to devices that were added or imported"),
 		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions for the devices of a month: one for " +
 			"about 5,000 devices"},
 		durationFlag("send-every", defaultSendEvery, time.Second,
@@ -63,9 +63,10 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 	}
 	for name, to := range map[string]*int{"shards": &e.Shards, "batch": &e.Batch} {
 		if c.IsSet(name) {
-			if *to = c.Int(name); *to < 1 || *to > 100 {
-				return usagef(c, "--%s is %d; it must be from 1 to 100", name, *to)
+			if err := between(c, 1, 100, name); err != nil {
+				return err
 			}
+			*to = c.Int(name)
 		}
 	}
 	if _, err := e.Entity(); err != nil {

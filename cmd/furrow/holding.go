@@ -13,13 +13,13 @@ import (
 	"furrow/tables/schema"
 )
 
-// generationsOf is where a fleet's configuration is stored.
+// generationsOf returns the store of the fleet's configuration.
 func (s *stores) generationsOf() generations.Store {
 	return generations.Store{Table: s.Tables.Table(s.Names.Config())}
 }
 
-// holding is the configuration that holds: the newest generation that is stored, or
-// where none is, the file of --config.
+// holding returns the current configuration: the newest stored generation, or the file of --config if nothing
+// is stored.
 func (s *stores) holding(ctx context.Context, file config.File) (generations.Loaded, error) {
 	stored, found, err := s.generationsOf().Newest(ctx, 0)
 	if err != nil {
@@ -28,8 +28,8 @@ func (s *stores) holding(ctx context.Context, file config.File) (generations.Loa
 	if found {
 		loaded, err := generations.Read(stored)
 		if err != nil {
-			err = fmt.Errorf("this version of furrow cannot use the configuration that is stored; run a newer version, or "+
-				"roll it back: %w", err)
+			err = fmt.Errorf("this version of furrow cannot use the stored configuration; run a newer version, or roll the "+
+				"configuration back: %w", err)
 		}
 		return loaded, err
 	}
@@ -37,9 +37,8 @@ func (s *stores) holding(ctx context.Context, file config.File) (generations.Loa
 	return generations.Loaded{Format: schema.Format, Config: loaded}, err
 }
 
-// offer stores the file of --config unless a generation has its text already, so
-// that a process that starts again with an old file takes nothing back. What is
-// built in is stored where nothing else is.
+// offer stores the file of --config unless a generation has its text already, so that a process that restarts
+// with an old file reverts nothing. The built-in configuration is stored only if nothing else is.
 func (s *stores) offer(ctx context.Context, file config.File, log *slog.Logger) error {
 	store := s.generationsOf()
 	if file.Name == "" {
@@ -60,19 +59,18 @@ func (s *stores) offer(ctx context.Context, file config.File, log *slog.Logger) 
 		log.InfoContext(ctx, "configuration stored", "file", file.Name, "generation", holds.Generation, "change",
 			holds.Change)
 	case holds.Text != file.Text:
-		log.WarnContext(ctx, "configuration file is older than the one that holds; 'furrow config apply' stores it again",
+		log.WarnContext(ctx, "configuration file is older than the current generation; 'furrow config apply' stores it again",
 			"file", file.Name, "generation", holds.Generation, "by", holds.By)
 	}
 	return nil
 }
 
-// thisProcess is this process as the fleet knows it.
+// thisProcess describes this process to the fleet.
 func thisProcess() schema.Process {
 	return schema.Process{Name: roles.WorkerName(), Version: readVersion().Version, Format: schema.Format}
 }
 
-// configFile is the file that a command with configFlag was given. One that is named
-// must be right, even if a stored configuration holds.
+// configFile opens the file of --config. A file that is named must be valid even if a configuration is stored.
 func configFile(c *cli.Context) (config.File, error) {
 	f, err := config.Open(c.String("config"))
 	if err == nil && c.String("config") != "" {

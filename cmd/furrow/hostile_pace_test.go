@@ -34,27 +34,28 @@ func post(t *testing.T, url string, body []byte, header http.Header, answer any)
 	return w.StatusCode
 }
 
-// A checkpoint is how far a device was folded, and when that was seen at the latest.
+// A checkpoint is how far a device was folded at a time.
 type checkpoint struct {
 	last string
 	at   tables.Ticks
 }
 
-// folds are the checkpoints of a fleet, as they move.
+// folds are the checkpoints of a fleet over time.
 type folds struct {
-	client *tables.Client
-	mu     sync.Mutex
-	of     map[schema.DeviceID][]checkpoint
+	*fixture
+	mu sync.Mutex
+	of map[schema.DeviceID][]checkpoint
 }
 
-// watchFolds looks at the tracking rows until the test ends.
-func watchFolds(t *testing.T, client *tables.Client) *folds {
-	f := &folds{client: client, of: map[schema.DeviceID][]checkpoint{}}
+// watchFolds reads the tracking rows until the test ends.
+func watchFolds(in *fixture) *folds {
+	t := in.t
+	f := &folds{fixture: in, of: map[schema.DeviceID][]checkpoint{}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for t.Context().Err() == nil {
-			f.look(t)
+			f.look()
 			time.Sleep(100 * time.Millisecond)
 		}
 	}()
@@ -62,10 +63,9 @@ func watchFolds(t *testing.T, client *tables.Client) *folds {
 	return f
 }
 
-func (f *folds) look(t *testing.T) {
-	for page, err := range f.client.Table(schema.Names{}.Partitions("live")).Rows(t.Context(),
-		tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp",
-			"LastReadRowKey"}}) {
+func (f *folds) look() {
+	for page, err := range f.client.Table(f.names.Partitions("live")).Rows(f.t.Context(),
+		tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp", "LastReadRowKey"}}) {
 		if err != nil {
 			return // the worker has not made it yet, or the test ends
 		}
@@ -92,15 +92,14 @@ func (f *folds) folded(d schema.DeviceID, row string) (at tables.Ticks, is bool)
 	return 0, false
 }
 
-// checkPace counts the slots that each honest reading has waited for. One that was on
-// its way for longer than rows take to settle is an audit's.
+// checkPace counts the slots that each honest reading has waited for. Readings that arrived after the settle
+// time are left to audits.
 func (h *hostile) checkPace(t *testing.T, f *folds) {
 	t.Helper()
 	var slow int
 	byRuns, bySlots, longest := map[int]int{}, map[int]int{}, time.Duration(0)
-	for page, err := range h.client.Table(schema.Names{}.Readings()).Rows(t.Context(),
-		tables.Query{Select: []string{"PartitionKey", "RowKey",
-			"Timestamp"}}) {
+	for page, err := range h.client.Table(h.names.Readings()).Rows(t.Context(),
+		tables.Query{Select: []string{"PartitionKey", "RowKey", "Timestamp"}}) {
 		must(t, err)
 		for _, e := range page.Rows {
 			d := schema.DeviceID(e.PartitionKey)
@@ -124,13 +123,8 @@ func (h *hostile) checkPace(t *testing.T, f *folds) {
 			}
 		}
 	}
-	if t.Failed() {
-		out, _ := (&fleetFixture{dir: h.dir}).furrow(t, "status")
-		t.Log(out)
-	}
-	t.Logf("honest readings by the run that folded them: %v; by slots, with those that were skipped: %v; the longest "+
-		"waited %v; %d were longer than %v on their way",
-		byRuns, bySlots, longest.Round(time.Millisecond), slow, hostileSettle)
+	t.Logf("honest readings by the run that folded them: %v; by slots, with skipped ones: %v; the longest waited %v; "+
+		"%d took longer than %v to arrive", byRuns, bySlots, longest.Round(time.Millisecond), slow, hostileSettle)
 }
 
 // awaitFold waits until a row is folded.
@@ -151,7 +145,7 @@ func (h *hostile) runsBetween(t *testing.T, from, to tables.Ticks) (runs, slots 
 	t.Helper()
 	if n := len(h.slots); n == 0 || h.slots[n-1].Slot < to {
 		var err error
-		h.slots, _, err = worker.Runs{Table: h.client.Table(schema.Names{}.Runs())}.Since(t.Context(), "live", 0)
+		h.slots, _, err = worker.Runs{Table: h.client.Table(h.names.Runs())}.Since(t.Context(), "live", 0)
 		must(t, err)
 	}
 	for _, r := range h.slots {
@@ -165,11 +159,11 @@ func (h *hostile) runsBetween(t *testing.T, from, to tables.Ticks) (runs, slots 
 	return runs, slots
 }
 
-// awaitHostile waits until the tracking row of the hostile device has counted so many
-// rows in a pipeline, and fails when the device is held.
+// awaitHostile waits until a pipeline has folded so many rows of the hostile device, and fails when the device
+// is held.
 func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int64) {
 	t.Helper()
-	tracking := h.client.Table(schema.Names{}.Partitions(pipeline))
+	tracking := h.client.Table(h.names.Partitions(pipeline))
 	place := schema.Member{Month: schema.MonthOf(h.member.Deployed, 0), Tenant: h.member.Tenant, Device: h.device}.Place()
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		row, err := tracking.Get(t.Context(), place.Month.String(), string(place.Key))
@@ -192,18 +186,16 @@ func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int6
 	}
 }
 
-// checkCommands looks at what a user is told of the hostile device.
+// checkCommands checks what commands print about the hostile device.
 func (h *hostile) checkCommands(t *testing.T) {
 	t.Helper()
-	y := &fleetFixture{dir: h.dir}
-	if out, errs := y.furrow(t, "device", "held"); !strings.Contains(errs, "No device is held") {
+	if out, errs := h.both("device held"); !strings.Contains(errs, "No device is held") {
 		t.Errorf("device held says %s%s", out, errs)
 	}
-	out, errs := y.furrow(t, "rejects", "--tenant", "contoso", "--summary")
-	if !strings.Contains(out, string(h.device)) || strings.Contains(errs,
-		"rejected") != (h.rejected > schema.RejectSlots) {
+	out, errs := h.both("rejects --tenant contoso --summary")
+	dropped := h.rejected > schema.RejectSlots
+	if !strings.Contains(out, string(h.device)) || strings.Contains(errs, "rejected") != dropped {
 		t.Errorf("rejects --summary says\n%s%s", out, errs)
 	}
-	out, _ = y.furrow(t, "status")
-	t.Logf("status says\n%s", out)
+	t.Logf("status prints\n%s", h.must("status"))
 }

@@ -40,28 +40,27 @@ const (
 	hostileWait   = 10 * time.Minute
 )
 
-// TestHostileDeviceHoldsUpNobody has one device send rows that once stopped every
-// worker, with the token that the endpoint gave it, in one batch with honest devices.
-// Their readings are folded within two runs, each row of the hostile device is folded
-// or rejected, and workers stay small and end when they are told to.
+// TestHostileDeviceHoldsUpNobody has one device send rows that once stopped every worker, with its own token
+// and in one batch with honest devices. Their readings are folded within two runs, each row of the hostile
+// device is folded or rejected, and workers stay small and end when they are told to.
 func TestHostileDeviceHoldsUpNobody(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures memory, of which the race detector takes several times as much")
+		t.Skip("it measures memory, and the race detector takes several times as much")
 	}
 	h := newHostile(t)
 	sending, enough := context.WithCancel(t.Context())
 	defer enough()
 	var honest sync.WaitGroup
 	honest.Go(func() {
-		if sum, err := simulate.Run(sending, h.run); err != nil || sum.Waiting > 0 {
+		if sum, err := simulate.Run(sending, h.fleet); err != nil || sum.Waiting > 0 {
 			t.Errorf("honest devices: %+v, %v", sum, err)
 		}
 	})
-	folds := watchFolds(t, h.client)
+	folds := watchFolds(h.fixture)
 	h.send(t, *hostileRows, func() {
 		h.awaitHostile(t, "live", 1)
 		h.stopWorker(t)
-		h.startWorker(t)
+		h.worker = startWorker(t, &h.log, "--storage", h.storage)
 	})
 	t.Logf("storage took %d of %d rows of %s", h.taken, *hostileRows, h.device)
 	h.awaitHostile(t, "live", h.taken)
@@ -70,15 +69,14 @@ func TestHostileDeviceHoldsUpNobody(t *testing.T) {
 	honest.Wait()
 	ended := time.Now()
 	h.checkPace(t, folds)
-	(&fleetFixture{dir: h.dir}).furrow(t, "audit", "run", "--wait") // for readings that were long on their way
-	h.checkAll(t, ended)
+	h.must("audit run --wait") // for readings that arrived after the settle time
+	h.checkAll(ended)
 	h.checkCommands(t)
 	h.stopWorker(t)
 	t.Logf("storage and the endpoint had %s of memory at the peak", peakMemory(h.up.Process.Pid))
 }
 
-// A hostile is a soak whose worker is a process of its own, and a device that
-// sends what it likes.
+// A hostile is a soak whose worker is a process of its own, and a device that sends hostile rows.
 type hostile struct {
 	*soak
 	device schema.DeviceID
@@ -100,18 +98,13 @@ func newHostile(t *testing.T) *hostile {
 	h := &hostile{soak: newSoakOf(t, f, "pipelines: [{name: live, "+times+
 		", processors: [latest, rollup: {windows: [1m, 1h, 1d]}]},"+
 		" {name: archive, "+times+", processors: [archive: {closeAfter: 1h}]}]\n", "--no-worker")}
-	middle := len(h.run.Members) / 2 // so that it has neighbours
-	h.member = h.run.Members[middle]
+	middle := len(h.fleet.Members) / 2 // so that it has neighbours
+	h.member = h.fleet.Members[middle]
 	h.device = h.member.ID
-	h.run.Members = append(h.run.Members[:middle:middle], h.run.Members[middle+1:]...)
+	h.fleet.Members = append(h.fleet.Members[:middle:middle], h.fleet.Members[middle+1:]...)
 	h.except = map[schema.DeviceID]bool{h.device: true}
-	h.startWorker(t)
+	h.worker = startWorker(t, &h.log, "--storage", h.storage)
 	return h
-}
-
-func (h *hostile) startWorker(t *testing.T) {
-	t.Helper()
-	h.worker = startWorker(t, &h.log, "--storage", h.dir)
 }
 
 // stopWorker ends the worker as a service manager does, and looks at its memory.
@@ -122,9 +115,7 @@ func (h *hostile) stopWorker(t *testing.T) {
 		t.Errorf("the worker had %d kB of memory at the peak; want less than %d", kB, hostileMemory)
 	}
 	began := time.Now()
-	if err := h.worker.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.worker.Process.Signal(syscall.SIGTERM))
 	err := h.worker.Wait()
 	took := time.Since(began)
 	t.Logf("the worker had %s kB of memory at the peak, and ended %v after SIGTERM", peak, took.Round(time.Millisecond))
@@ -158,18 +149,13 @@ func (h *hostile) send(t *testing.T, rows int, half func()) {
 // token asks the endpoint for one, as a device does.
 func (h *hostile) token(t *testing.T) (a sas.Answer) {
 	t.Helper()
-	id, text := h.run.Credential(h.member)
+	id, text := h.fleet.Credential(h.member)
 	key, err := sas.ParseKey(text)
 	must(t, err)
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	await(t, "a token", func() bool {
 		proof := key.Prove(string(id)+"/registrations/"+string(h.device), time.Now().Add(time.Hour))
-		status := post(t, h.run.Endpoint+"/v1/devices/"+string(h.device)+"/token", nil, http.Header{"Authorization": {proof}},
-			&a)
-		if status == http.StatusOK {
-			return a
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatalf("the endpoint answers %d", status)
-		}
-	}
+		url := h.fleet.Endpoint + "/v1/devices/" + string(h.device) + "/token"
+		return post(t, url, nil, http.Header{"Authorization": {proof}}, &a) == http.StatusOK
+	})
+	return a
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func jobsListCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "List the messages in each queue, and the first poison messages",
-		Description: "Storage shows at most 32 messages of a poison queue without hiding them from others." +
+		Description: "Shows up to 32 messages of each poison queue." +
 			examples("jobs list", "jobs list --json"),
 		Flags:  append(fleetFlags(), jsonFlag()),
 		Action: jobsList,
@@ -53,14 +54,13 @@ func jobsList(c *cli.Context) error {
 	for _, p := range f.Pipelines {
 		queue := f.Queue(p)
 		line := queueLine{Pipeline: p.Name, Queue: queue.Name()}
-		if line.Messages, err = query.OrNone(queue.Depth(c.Context)); err != nil {
-			return err
-		}
-		if line.Catchup, err = query.OrNone(queue.CatchupDepth(c.Context)); err != nil {
-			return err
-		}
-		if line.Poison, err = query.OrNone(queue.PoisonDepth(c.Context)); err != nil {
-			return err
+		for _, part := range []struct {
+			to    *int
+			depth func(context.Context) (int, error)
+		}{{&line.Messages, queue.Depth}, {&line.Catchup, queue.CatchupDepth}, {&line.Poison, queue.PoisonDepth}} {
+			if *part.to, err = query.OrNone(part.depth(c.Context)); err != nil {
+				return err
+			}
 		}
 		if line.Poison > 0 {
 			if line.First, err = queue.Poisoned(c.Context); err != nil {
@@ -73,8 +73,8 @@ func jobsList(c *cli.Context) error {
 			}
 			continue
 		}
-		fmt.Fprintf(c.App.Writer, "%s: about %d messages, %d that catch up, and %d given up\n", line.Queue, line.Messages,
-			line.Catchup, line.Poison)
+		fmt.Fprintf(c.App.Writer, "%s: about %s, %d for catching up, and %d given up\n", line.Queue,
+			many(int64(line.Messages), "message"), line.Catchup, line.Poison)
 		for _, m := range line.First {
 			fmt.Fprintf(c.App.Writer, "  %s  after %d attempts: %s\n    %s\n", m.At.Format(time.RFC3339), m.Attempts, m.Cause,
 				m.Text)
@@ -108,7 +108,7 @@ func jobsRedrive(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.App.Writer, "%s: %d messages are back at work\n", p.Name, n)
+		fmt.Fprintf(c.App.Writer, "%s: put back %s\n", p.Name, many(int64(n), "message"))
 	}
 	return nil
 }
@@ -118,15 +118,15 @@ func jobsPurgeCommand() *cli.Command {
 		Name:        "purge",
 		Usage:       "Delete all poison messages",
 		Description: examples("jobs purge --pipeline live --yes"),
-		Flags:       append(fleetFlags(), &cli.BoolFlag{Name: "yes", Usage: "Confirm; purged messages cannot be restored"}),
+		Flags:       append(fleetFlags(), boolFlag("yes", "Confirm; purged messages cannot be restored")),
 		Action:      jobsPurge,
 	}
 }
 
 func jobsPurge(c *cli.Context) error {
 	if !c.Bool("yes") {
-		return usagef(c, "what is purged is gone: furrow jobs list shows it, furrow jobs redrive tries it again, --yes "+
-			"deletes it")
+		return usagef(c, "purged messages cannot be restored: furrow jobs list shows them, furrow jobs redrive retries "+
+			"them. Confirm with --yes")
 	}
 	f, _, err := openFleet(c)
 	if err != nil {
@@ -137,7 +137,7 @@ func jobsPurge(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.App.Writer, "%s: about %d messages are deleted\n", p.Name, n)
+		fmt.Fprintf(c.App.Writer, "%s: deleted about %s\n", p.Name, many(int64(n), "message"))
 	}
 	return nil
 }

@@ -1,9 +1,9 @@
-// Command furrow is the one binary: every role of a fleet's back end, what operates
-// them, and what shows and measures them. Every subcommand has files of its own here,
-// which read flags and print; what it starts lives in the packages it calls.
+// Command furrow is the single binary of Furrow: the roles of a fleet's back end, and commands to operate, show
+// and measure them. Each subcommand has its own files here, which read flags and print; the packages that they
+// call do the work.
 //
-// It exits with 0 when it did what was asked or was told to stop, with 1 when
-// something failed, and with 2 when the command line was wrong.
+// The exit code is 0 if the command succeeded or was told to stop, 1 if something failed, and 2 if the command
+// line was invalid.
 package main
 
 import (

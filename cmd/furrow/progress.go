@@ -9,7 +9,7 @@ import (
 	"furrow/cmd/internal/simulate"
 )
 
-// progress prints lines that tell how far a long command is. As a writer it is for the log.
+// progress prints the progress of a long command. Its Write is for a log.
 type progress struct {
 	out   io.Writer
 	every time.Duration // between two lines of one stage
@@ -25,7 +25,7 @@ func newProgress(out io.Writer, every time.Duration) *progress {
 	return &progress{out: out, every: every, began: time.Now(), last: time.Now()}
 }
 
-// Stage begins a stage with so many parts; zero means that the number is unknown.
+// Stage begins a stage of total parts; zero if the number is unknown.
 func (p *progress) Stage(text string, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -33,7 +33,7 @@ func (p *progress) Stage(text string, total int64) {
 	p.line(text)
 }
 
-// Progress prints now and then how many parts of the stage are done.
+// Progress prints, at intervals, how many parts of the stage are done.
 func (p *progress) Progress(done, folded int64) {
 	text := fmt.Sprintf("%s of %s", grouped(done), grouped(p.total))
 	if folded > 0 {
@@ -42,7 +42,7 @@ func (p *progress) Progress(done, folded int64) {
 	p.Wait(text)
 }
 
-// Wait prints now and then what the stage waits for.
+// Wait prints, at intervals, what the stage waits for.
 func (p *progress) Wait(left string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,7 +70,7 @@ func (p *progress) Write(line []byte) (int, error) {
 	return p.out.Write(line)
 }
 
-// simulation prints now and then how far a simulation is.
+// simulation prints, at intervals, the progress of a simulation.
 func (p *progress) simulation(s simulate.Summary) {
 	text := fmt.Sprintf("%s of %s devices have a token; %s readings stored, %s waiting",
 		grouped(int64(s.Booted)), grouped(int64(s.Devices)), grouped(s.Stored), grouped(s.Waiting))

@@ -16,27 +16,26 @@ func queryCommand() *cli.Command {
 		Name:      "query",
 		Usage:     "Print readings, rollups or latest values",
 		ArgsUsage: "[DEVICE]",
-		Description: "It asks for rollups, unless --raw or --latest says otherwise, of one DEVICE, or of those that " +
-			"--prefix or\n" +
-			"--tenant name. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A span has its\n" +
-			"beginning and not its end. Buckets of rollups are there that touch the span; the newest ones may still grow." +
-			examples(
-				"query pump-7",
-				"query pump-7 --raw --last 90m",
-				"query --tenant contoso --latest",
-				"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
+		Description: `Prints rollups, or with --raw readings, or with --latest the newest values: of one DEVICE, of the devices that
+--prefix selects, or of a --tenant. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A
+span includes its beginning and excludes its end. Rollups include every bucket that overlaps the span; the newest
+buckets may still change.` + examples(
+			"query pump-7",
+			"query pump-7 --raw --last 90m",
+			"query --tenant contoso --latest",
+			"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
 		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "the devices whose ids begin with `PREFIX`"},
-			&cli.StringFlag{Name: "tenant", Usage: "the devices of `TENANT`"},
-			&cli.BoolFlag{Name: "raw", Usage: "readings, as the devices wrote them"},
-			&cli.BoolFlag{Name: "latest", Usage: "the newest value of each sensor"},
-			&cli.StringFlag{Name: "window", DefaultText: "by the span",
-				Usage: "`LENGTH` of the buckets of rollups, such as 1m, 1h or 1d"},
-			&cli.StringFlag{Name: "from", Usage: "`TIME` from which on"},
-			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which"},
+			&cli.StringFlag{Name: "prefix", Usage: "Devices whose IDs start with `PREFIX`"},
+			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
+			boolFlag("raw", "Print readings as the devices sent them"),
+			boolFlag("latest", "Print the newest value of each sensor"),
+			&cli.StringFlag{Name: "window", DefaultText: "depends on the span",
+				Usage: "`LENGTH` of rollup buckets, such as 1m, 1h or 1d"},
+			&cli.StringFlag{Name: "from", Usage: "Beginning of the span as `TIME`"},
+			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "End of the span as `TIME`"},
 			durationFlag("last", 24*time.Hour, 0, "`DURATION` of the span if --from is not given, such as 90m, 24h or 7d"),
 			&cli.StringFlag{Name: "sensors", DefaultText: "all", Usage: "`NAMES` of sensors, separated by commas"},
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print no more than `NUMBER` readings, buckets or devices"},
+			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of readings, buckets or devices"},
 			formatFlag()),
 		Action: queryAction,
 	}
@@ -61,10 +60,7 @@ func queryAction(c *cli.Context) error {
 			func() string { return nothing(c, f, q, "readings") })
 	case c.Bool("latest"):
 		return answer(c, printed(f.Latest(c.Context, q), newestRecordOf),
-			func() string {
-				return neverFolded(q, "newest values",
-					"latest")
-			})
+			func() string { return neverFolded(q, "newest values", "latest") })
 	}
 	return queryRollups(c, f, q)
 }
@@ -85,7 +81,7 @@ func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
 		q.Window = query.Choose(windows, q.Span.Length())
 	}
 	if !slices.Contains(windows, q.Window) {
-		return fmt.Errorf("%s has no rollups of %s; it has them of %s", q.Scope, q.Window, textOf(windows))
+		return fmt.Errorf("%s has no rollups of %s; it has rollups of %s", q.Scope, q.Window, textOf(windows))
 	}
 	return answer(c, printed(f.Rollups(c.Context, q), bucketRecordOf),
 		func() string { return nothing(c, f, q, q.Window.String()+" rollups") })
@@ -108,21 +104,21 @@ func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
 	return scope, err
 }
 
-// neverFolded says that there are no outputs of a processor.
+// neverFolded says that a processor has no outputs yet.
 func neverFolded(q query.Question, what, processor string) string {
-	return fmt.Sprintf("%s has no %s: they are there when a worker with the processor %s has folded readings", q.Scope,
+	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first", q.Scope,
 		what, processor)
 }
 
-// nothing says that a span is empty, and of one device where it is not.
+// nothing says that a span is empty, and when a device has its newest value.
 func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) string {
 	text := fmt.Sprintf("%s has no %s %s", q.Scope, what, q.Span)
 	if len(q.Sensors) > 0 {
-		text += " of these sensors"
+		text += " for these sensors"
 	}
 	newest, err := f.NewestTime(c.Context, q.Scope)
 	if err == nil && newest > 0 {
-		text += "; its newest value is of " + newest.Time().Format(time.RFC3339)
+		text += "; its newest value is from " + newest.Time().Format(time.RFC3339)
 	}
 	return text
 }

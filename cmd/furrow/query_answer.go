@@ -7,7 +7,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -19,25 +18,23 @@ import (
 )
 
 func formatFlag() cli.Flag {
-	return &cli.StringFlag{Name: "format", DefaultText: "table on a terminal, otherwise csv", Usage: "table, csv or jsonl"}
+	return &cli.StringFlag{Name: "format", DefaultText: "table on a terminal, otherwise csv",
+		Usage: "`FORMAT` of the output: table, csv or jsonl"}
 }
 
 // checkAnswer checks --format and --limit.
 func checkAnswer(c *cli.Context) error {
-	format := c.String("format")
 	switch {
-	case format != "" && !slices.Contains(records.Formats(), format):
-		return usagef(c, "--format is %q; it takes %s%s", format, strings.Join(records.Formats(), ", "),
-			didYouMean(format, records.Formats(), ""))
 	case c.IsSet("limit") && c.Int("limit") < 1:
 		return usagef(c, "--limit is %d; it must be at least 1", c.Int("limit"))
+	case c.Bool("json") && c.IsSet("format"):
+		return usagef(c, "--json and --format exclude each other")
 	}
-	return nil
+	return oneOf(c, "format", records.Formats())
 }
 
-// answer prints records, and names on standard error what cannot be read. Without any
-// records, empty says so. An answer that is cut short, by Ctrl-C or by the reader of a
-// pipe, is no failure; one with gaps is.
+// answer prints records, and reports rows that cannot be read on standard error. Without records it prints empty.
+// An answer that is cut short by Ctrl-C or by the reader of a pipe is no failure; one with gaps is.
 func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty func() string) error {
 	var skipped query.Skipped
 	n, err := records.Write(c.App.Writer, formatOf(c), query.Readable(found, &skipped))
@@ -53,7 +50,7 @@ func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty f
 	return cmp.Or(err, unreadable(c, skipped))
 }
 
-// unreadable names what an answer leaves out, and returns an error if there is anything.
+// unreadable reports rows that cannot be read, and returns an error if there are any.
 func unreadable(c *cli.Context, s query.Skipped) error {
 	for _, err := range s.First {
 		fmt.Fprintf(c.App.ErrWriter, "furrow: %v\n", err)
@@ -67,6 +64,9 @@ func unreadable(c *cli.Context, s query.Skipped) error {
 func formatOf(c *cli.Context) records.Format {
 	if format := c.String("format"); format != "" {
 		return records.Format(format)
+	}
+	if c.Bool("json") {
+		return records.JSONL
 	}
 	if f, ok := c.App.Writer.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return records.Table

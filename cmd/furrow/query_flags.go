@@ -9,13 +9,13 @@ import (
 	"furrow/worker/query"
 )
 
-// queryQuestion is what the flags ask, as far as they tell by themselves.
+// queryQuestion reads the flags, except those that select devices.
 func queryQuestion(c *cli.Context) (q query.Question, err error) {
 	if err := checkQuery(c); err != nil {
 		return q, err
 	}
 	if q.Sensors = words(c.String("sensors")); c.IsSet("sensors") && len(q.Sensors) == 0 {
-		return q, usagef(c, "--sensors names none")
+		return q, usagef(c, "--sensors is empty")
 	}
 	if err := query.CheckSensors(q.Sensors); err != nil {
 		return q, usagef(c, "--sensors: %v", err)
@@ -40,23 +40,23 @@ func checkQuery(c *cli.Context) error {
 	}
 	switch {
 	case scopes != 1:
-		return usagef(c, "name one DEVICE, a --prefix of ids, or a --tenant")
+		return usagef(c, "name one DEVICE, a --prefix of IDs, or a --tenant")
 	case c.Bool("raw") && c.Bool("latest"):
-		return usagef(c, "--raw and --latest are two questions: ask one")
+		return usagef(c, "--raw and --latest exclude each other")
 	case c.IsSet("window") && (c.Bool("raw") || c.Bool("latest")):
-		return usagef(c, "--window is of rollups, which --raw and --latest do not ask for")
+		return usagef(c, "--window applies to rollups, not to --raw or --latest")
 	case c.Bool("latest") && (c.IsSet("from") || c.IsSet("to") || c.IsSet("last")):
-		return usagef(c, "--latest is the newest of all time: it takes no --from, --to or --last")
+		return usagef(c, "--latest takes no --from, --to or --last")
 	case c.Bool("raw") && c.IsSet("tenant"):
 		return usagef(c, "--raw: %v", query.ErrTenantReadings)
 	}
 	return checkAnswer(c)
 }
 
-// querySpan is the span that --from, --to and --last say.
+// querySpan reads --from, --to and --last.
 func querySpan(c *cli.Context) (query.Span, error) {
 	if c.IsSet("from") && c.IsSet("last") {
-		return query.Span{}, usagef(c, "--from and --last both say where the span begins: give one")
+		return query.Span{}, usagef(c, "--from and --last exclude each other")
 	}
 	span, err := parseSpan(c.String("from"), c.String("to"), durationOf(c, "last"), time.Now())
 	if err != nil {

@@ -11,42 +11,37 @@ import (
 	"furrow/tables/schema"
 )
 
-// mustBeRanges holds the requests of a query: all of them only read, and each
-// names a partition or bounds of partitions.
-func mustBeRanges(t *testing.T, args []string, asked []*http.Request) {
+// mustBeRanges fails for requests that do more than read, or that name no partition and no bounds of
+// partitions.
+func mustBeRanges(t *testing.T, line string, asked []*http.Request) {
 	t.Helper()
 	for _, r := range asked {
 		filter := r.URL.Query().Get("$filter")
 		get := strings.Contains(r.URL.Path, "(PartitionKey=")
 		if r.Method != http.MethodGet || !get && !strings.Contains(filter, "PartitionKey") {
-			t.Errorf("furrow %q asks %s %s with the filter %q", args, r.Method, r.URL.Path, filter)
+			t.Errorf("furrow %s sends %s %s with the filter %q", line, r.Method, r.URL.Path, filter)
 		}
 	}
 }
 
-// newHerd is a yard of devices that all wrote the same few readings; every tenth
-// has another tenant, and every third another month.
-func newHerd(t *testing.T, devices int) *queryFixture {
+// newHerd has devices with the same few readings; every tenth has another tenant, and every third another
+// month.
+func newHerd(t *testing.T, devices int) *fixture {
 	t.Helper()
-	y := newQueryFixture(t)
+	f := newObservedFixture(t)
 	for i := range devices {
-		d := schema.Device{ID: schema.DeviceID(fmt.Sprintf("d%04d", i)), Tenant: "most",
-			Month: schema.Month{Year: 2026, Month: 8}, Readings: y.names.Readings(), Status: schema.Active}
-		d.Month.Month -= time.Month(i % 3)
+		d := newDevice(schema.DeviceID(fmt.Sprintf("d%04d", i)), "most", 2026, time.Month(8-i%3))
 		if i%10 == 9 {
 			d.Tenant = "few"
 		}
-		y.add(t, d)
 		var rows []tables.Entity
-		for at := y.begin; at.Before(y.end); at = at.Add(20 * time.Hour) {
-			e := tables.Entity{PartitionKey: string(d.ID), RowKey: tables.TicksOf(at).String()}
-			e.Set("temperature", tables.Double(float64(i)))
-			rows = append(rows, e)
+		for at := f.begin; at.Before(f.end); at = at.Add(20 * time.Hour) {
+			rows = append(rows, reading(d.ID, at, float64(i)))
 		}
-		y.write(t, d.ID, rows)
+		f.add(d, rows...)
 	}
-	y.fold(t)
-	return y
+	f.fold()
+	return f
 }
 
 // TestQueryReadsRangesAndNoMoreWhenTheFleetGrows counts the requests of queries
@@ -75,32 +70,29 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 		{"rejects d0001", 1 + 1, false},
 		{"rejects --prefix=d --summary", 1, false},
 	} {
-		for _, y := range []*queryFixture{small, large} {
-			line := strings.ReplaceAll(c.line, "SPAN", strings.Join(y.span(), " "))
-			y.asked()
-			if code, _, errs := y.furrow(t, strings.Fields(line)...); code != exitOK && !strings.Contains(errs, "no device") {
+		for _, f := range []*fixture{small, large} {
+			line := strings.ReplaceAll(c.line, "SPAN", strings.Join(f.span(), " "))
+			f.asked()
+			if code, _, errs := f.run(line); code != exitOK && !strings.Contains(errs, "no device") {
 				t.Fatalf("furrow %s: exit %d, %s", line, code, errs)
 			}
-			asked, most := y.asked(), c.most
+			asked, most := f.asked(), c.most
 			if c.each {
-				most += len(y.devices)
+				most += len(f.devices)
 			}
 			if len(asked) > most {
-				t.Errorf("furrow %s of %d devices: %d requests, want at most %d", line, len(y.devices), len(asked), most)
+				t.Errorf("furrow %s of %d devices: %d requests, want at most %d", line, len(f.devices), len(asked), most)
 			}
-			mustBeRanges(t, strings.Fields(line), asked)
+			mustBeRanges(t, line, asked)
 		}
 	}
 }
 
 func TestReadingsOfManyDevicesAreNotReadBeforeTheyAreWanted(t *testing.T) {
-	y := newHerd(t, 40)
-	y.asked()
-	line := append([]string{"query", "--prefix=d", "--raw", "--limit=1"}, y.span()...)
-	if code, _, errs := y.furrow(t, line...); code != exitOK {
-		t.Fatalf("exit %d, %s", code, errs)
-	}
-	if n := len(y.asked()); n > 2+8*2 { // who there is, twice, and two pages of eight devices abreast
+	f := newHerd(t, 40)
+	f.asked()
+	f.must("query --prefix=d --raw --limit=1", f.span()...)
+	if n := len(f.asked()); n > 2+8*2 { // the members, twice, and two pages of eight devices at a time
 		t.Errorf("%d requests for one reading", n)
 	}
 }

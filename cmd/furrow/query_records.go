@@ -9,8 +9,8 @@ import (
 	"furrow/worker/query"
 )
 
-// The answers of query and rejects as they are printed. In a table and in CSV, each
-// sensor has a line. Scripts rely on the JSON: a member may be added, none changes.
+// Records that query and rejects print. In a table and in CSV, each sensor has a line. Scripts rely on the JSON:
+// members may be added, but none changes.
 type (
 	readingRecord query.Reading
 	bucketRecord  query.Bucket
@@ -135,8 +135,7 @@ func (rejectRecord) Columns() []string {
 
 func (r rejectRecord) Lines() [][]any {
 	return [][]any{{string(r.Device), records.Moment(r.Time), r.Row, r.Sensor, r.Value, r.Reason, records.Second(r.At),
-		string(r.Pipeline),
-		r.Number + 1, r.Total, r.Reading}}
+		string(r.Pipeline), r.Number + 1, r.Total, r.Reading}}
 }
 
 func (r rejectRecord) Object() any {
@@ -152,8 +151,8 @@ func (r rejectRecord) Object() any {
 		Pipeline string `json:"pipeline"`
 		Number   int64  `json:"number"`
 		Total    int64  `json:"total"`
-	}{string(r.Device), r.Row, records.Moment(r.Time).String(), r.Sensor, r.Value, r.Reason, r.Reading, records.Second(r.At).String(),
-		string(r.Pipeline), r.Number + 1, r.Total}
+	}{string(r.Device), r.Row, records.Moment(r.Time).String(), r.Sensor, r.Value, r.Reason, r.Reading,
+		records.Second(r.At).String(), string(r.Pipeline), r.Number + 1, r.Total}
 }
 
 func (reasonRecord) Columns() []string { return []string{"count", "reason", "sensor", "device", "row"} }

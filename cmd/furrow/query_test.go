@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,38 +19,21 @@ import (
 	"furrow/tables/schema"
 )
 
-// csvRecords are the lines of an answer in CSV, each by the names of its columns.
-func csvRecords(t *testing.T, text string) (all []map[string]string) {
-	t.Helper()
-	lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil || len(lines) == 0 {
-		t.Fatalf("%v: %s", err, text)
-	}
-	for _, line := range lines[1:] {
-		r := map[string]string{}
-		for i, name := range lines[0] {
-			r[name] = line[i]
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
 // plain is a text of CSV without what keeps spreadsheets from running it.
 func plain(s string) string { return strings.TrimPrefix(s, "'") }
 
-// A bucket is what is wanted of a device, a sensor and a time, in plain words.
+// A bucket is the rollup of a device, a sensor and a time.
 type bucket struct {
 	device, time, sensor               string
 	count                              int
 	sum, least, greatest, first, final float64
 }
 
-// wanted computes rollups from what was written, one number after the other.
-func (y *queryFixture) wanted(window time.Duration, devices ...schema.DeviceID) map[string]bucket {
+// wanted computes rollups from the stored rows, one number after the other.
+func (f *fixture) wanted(window time.Duration, devices ...schema.DeviceID) map[string]bucket {
 	want := map[string]bucket{}
 	for _, id := range devices {
-		for _, e := range y.rows[id] {
+		for _, e := range f.rows[id] {
 			ticks, err := strconv.ParseInt(e.RowKey[:19], 10, 64)
 			if err != nil || len(e.RowKey) > 19 && e.RowKey[19] != '-' {
 				continue
@@ -76,7 +58,7 @@ func (y *queryFixture) wanted(window time.Duration, devices ...schema.DeviceID) 
 	return want
 }
 
-// buckets reads an answer of rollups back.
+// buckets parses an answer of rollups.
 func buckets(t *testing.T, text string) map[string]bucket {
 	t.Helper()
 	got := map[string]bucket{}
@@ -103,7 +85,7 @@ func buckets(t *testing.T, text string) map[string]bucket {
 }
 
 func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	for text, window := range map[string]time.Duration{"1m": time.Minute, "1h": time.Hour, "1d": 24 * time.Hour} {
 		for _, ask := range []struct {
 			args    []string
@@ -117,12 +99,8 @@ func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
 			{[]string{"--tenant", "contoso"}, []schema.DeviceID{"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd"}},
 			{[]string{"--tenant", "fabrikam"}, []schema.DeviceID{"fabrikam:x"}},
 		} {
-			args := append([]string{"query", "--storage", y.connection, "--window", text}, append(y.span(), ask.args...)...)
-			code, out, errs := furrow(t.Context(), args...)
-			if code != exitOK || errs != "" {
-				t.Fatalf("%q: exit %d, %s", ask.args, code, errs)
-			}
-			want, got := y.wanted(window, ask.devices...), buckets(t, out)
+			out := f.query(slices.Concat([]string{"--storage", f.storage, "--window", text}, f.span(), ask.args)...)
+			want, got := f.wanted(window, ask.devices...), buckets(t, out)
 			if !maps.Equal(got, want) {
 				t.Errorf("%s of %q: %d buckets, want %d, or they differ", text, ask.args, len(got), len(want))
 			}
@@ -131,20 +109,20 @@ func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
 }
 
 func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
-	y := newFleet(t)
-	day := y.begin.Add(24 * time.Hour).Truncate(24 * time.Hour)
+	f := newOddFleet(t)
+	day := f.begin.Add(24 * time.Hour).Truncate(24 * time.Hour)
 	from, to := day.Add(5*time.Hour+17*time.Minute), day.Add(36*time.Hour)
 	for _, scope := range []string{"contoso:us-1:a", "--prefix=contoso:us-1:a", "--tenant=fabrikam"} {
 		id := schema.DeviceID("contoso:us-1:a")
 		if scope == "--tenant=fabrikam" {
 			id = "fabrikam:x"
 		}
-		want := y.wanted(time.Hour, id)
+		want := f.wanted(time.Hour, id)
 		maps.DeleteFunc(want, func(_ string, b bucket) bool {
 			at, _ := time.Parse(time.RFC3339, b.time)
 			return !at.Add(time.Hour).After(from) || !at.Before(to)
 		})
-		got := buckets(t, y.query(t, scope, "--window=1h", "--from", from.Format(time.RFC3339), "--to",
+		got := buckets(t, f.query(scope, "--window=1h", "--from", from.Format(time.RFC3339), "--to",
 			to.Format(time.RFC3339)))
 		if !maps.Equal(got, want) {
 			t.Errorf("%s: %d buckets, want %d", scope, len(got), len(want))
@@ -153,40 +131,33 @@ func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
 }
 
 func TestWindowIsChosenBySpanOfThoseThatExist(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	for last, want := range map[string]string{"3h": "1m", "60h": "1h", "7d": "1h", "100d": "1d"} {
-		out := y.query(t, "fabrikam:x", "--last", last, "--format", "jsonl", "--limit", "1")
+		out := f.query("fabrikam:x", "--last", last, "--format", "jsonl", "--limit", "1")
 		if !strings.Contains(out, `"window":"`+want+`"`) {
 			t.Errorf("of %s there is %s; want %s", last, out, want)
 		}
 	}
-	code, out, errs := y.furrow(t, "query", "fabrikam:x", "--window", "15m")
-	if code != exitFailed || out != "" || !strings.Contains(errs, "no rollups of 15m; it has them of 1m, 1h, 1d") {
-		t.Errorf("of a window that does not exist: exit %d, %s%s", code, out, errs)
-	}
+	f.refused(exitFailed, "no rollups of 15m; it has rollups of 1m, 1h, 1d", "query fabrikam:x --window 15m")
 }
 
 func TestRawReadingsAreThoseWritten(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	for args, devices := range map[string][]schema.DeviceID{
 		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a",
 			"contoso:us-1:b"}, "contoso:us-2:c": {"contoso:us-2:c"},
 	} {
 		var want, got []string
 		for _, id := range devices {
-			for _, e := range y.rows[id] {
+			for _, e := range f.rows[id] {
 				slices.SortFunc(e.Properties, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) })
 				for _, p := range e.Properties {
 					want = append(want, fmt.Sprint(id, "|", e.RowKey, "|", p.Name, "|", number(p.Value)))
 				}
 			}
 		}
-		for _, r := range csvRecords(t, y.query(t, append(y.span(), "--raw", args)...)) {
-			value := plain(r["value"])
-			if f, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
-				value = fmt.Sprint(math.Float64bits(f))
-			}
-			got = append(got, fmt.Sprint(plain(r["device"]), "|", r["row"], "|", r["sensor"], "|", value))
+		for _, r := range csvRecords(t, f.query(append(f.span(), "--raw", args)...)) {
+			got = append(got, fmt.Sprint(plain(r["device"]), "|", r["row"], "|", r["sensor"], "|", valueOf(r)))
 			if key, err := schema.ParseRowKey(r["row"]); err == nil &&
 				r["time"] != key.Ticks.Time().Format("2006-01-02T15:04:05.0000000Z") || err != nil &&
 				r["time"] != "" {
@@ -200,8 +171,8 @@ func TestRawReadingsAreThoseWritten(t *testing.T) {
 }
 
 func TestSpanHasItsBeginningAndNotItsEnd(t *testing.T) {
-	y := newFleet(t)
-	rows := y.rows["fabrikam:x"]
+	f := newOddFleet(t)
+	rows := f.rows["fabrikam:x"]
 	from, to := rows[100].RowKey[:19], rows[300].RowKey[:19] // ticks are times, too
 	var want, got []string
 	for _, e := range rows {
@@ -209,7 +180,7 @@ func TestSpanHasItsBeginningAndNotItsEnd(t *testing.T) {
 			want = append(want, e.RowKey)
 		}
 	}
-	for _, r := range csvRecords(t, y.query(t, "fabrikam:x", "--raw", "--sensors=door", "--from", from, "--to", to)) {
+	for _, r := range csvRecords(t, f.query("fabrikam:x", "--raw", "--sensors=door", "--from", from, "--to", to)) {
 		got = append(got, r["row"])
 	}
 	if !slices.Equal(got, want) {
@@ -217,7 +188,16 @@ func TestSpanHasItsBeginningAndNotItsEnd(t *testing.T) {
 	}
 }
 
-// number is a value, a double by its bits.
+// valueOf returns the value of a line of CSV, a temperature by its bits.
+func valueOf(r map[string]string) string {
+	value := plain(r["value"])
+	if v, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
+		return fmt.Sprint(math.Float64bits(v))
+	}
+	return value
+}
+
+// number formats a value, a double by its bits.
 func number(v tables.Value) string {
 	if v.Type() == tables.TypeDouble {
 		return fmt.Sprint(math.Float64bits(v.Float()))
@@ -226,14 +206,14 @@ func number(v tables.Value) string {
 }
 
 func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	for args, devices := range map[string][]schema.DeviceID{
 		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a", "contoso:us-1:b"},
 		"--tenant=contoso": {"contoso:us-1:a", "contoso:us-1:b", "contoso:us-2:c", "-2:odd"},
 	} {
 		want, got := map[string]string{}, map[string]string{}
 		for _, id := range devices {
-			for _, e := range y.rows[id] {
+			for _, e := range f.rows[id] {
 				key, err := schema.ParseRowKey(e.RowKey)
 				if err != nil {
 					continue
@@ -246,12 +226,8 @@ func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
 				}
 			}
 		}
-		for _, r := range csvRecords(t, y.query(t, "--latest", args)) {
-			value := plain(r["value"])
-			if f, err := strconv.ParseFloat(value, 64); err == nil && r["sensor"] == "temperature" {
-				value = fmt.Sprint(math.Float64bits(f))
-			}
-			got[plain(r["device"])+"|"+r["sensor"]] = r["time"] + "|" + value
+		for _, r := range csvRecords(t, f.query("--latest", args)) {
+			got[plain(r["device"])+"|"+r["sensor"]] = r["time"] + "|" + valueOf(r)
 		}
 		if !maps.Equal(got, want) {
 			t.Errorf("%s is\n%v\nwant\n%v", args, got, want)
@@ -260,11 +236,11 @@ func TestLatestIsTheNewestOfEverySensor(t *testing.T) {
 }
 
 func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	hostile := 0
 	for _, args := range [][]string{{"--raw", "--prefix=-"}, {"--raw", "--prefix=c"}, {"--window=1h", "--prefix=-"},
 		{"--window=1h", "--tenant=contoso"}} {
-		for _, r := range csvRecords(t, y.query(t, append(y.span(), args...)...)) {
+		for _, r := range csvRecords(t, f.query(append(f.span(), args...)...)) {
 			for name, field := range r {
 				if _, err := strconv.ParseFloat(field, 64); err == nil || field == "" {
 					continue
@@ -284,13 +260,13 @@ func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
 }
 
 func TestEveryFormatSaysTheSame(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	for kind, args := range map[string][]string{
-		"raw": append(y.span(), "--raw", "contoso:us-1:a"), "rollups": append(y.span(), "--window=1h",
+		"raw": append(f.span(), "--raw", "contoso:us-1:a"), "rollups": append(f.span(), "--window=1h",
 			"contoso:us-1:a"), "latest": {"--latest", "contoso:us-1:a"},
 	} {
-		lines := len(csvRecords(t, y.query(t, append(args, "--format=csv")...)))
-		table := strings.Split(strings.TrimSuffix(y.query(t, append(args, "--format=table")...), "\n"), "\n")
+		lines := len(csvRecords(t, f.query(append(args, "--format=csv")...)))
+		table := strings.Split(strings.TrimSuffix(f.query(append(args, "--format=table")...), "\n"), "\n")
 		if len(table) != lines+1 || !strings.HasPrefix(table[0], "DEVICE ") {
 			t.Errorf("%s: a table of %d lines for %d of CSV, that begins with %q", kind, len(table), lines, table[0])
 		}
@@ -300,7 +276,7 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 			}
 		}
 		sensors := 0
-		for line := range strings.Lines(y.query(t, append(args, "--format=jsonl")...)) {
+		for line := range strings.Lines(f.query(append(args, "--format=jsonl")...)) {
 			var object struct {
 				Device, Time    string
 				Values, Sensors map[string]any
@@ -318,19 +294,18 @@ func TestEveryFormatSaysTheSame(t *testing.T) {
 }
 
 func TestJSONLinesAreStable(t *testing.T) {
-	y := newQueryFixture(t)
-	y.add(t, schema.Device{ID: "d", Tenant: "t", Month: schema.Month{Year: 2026, Month: 11}, Readings: "readings",
-		Status: schema.Active})
+	f := newObservedFixture(t)
 	at := tables.TicksOf(time.Date(2025, 11, 1, 10, 30, 0, 500, time.UTC))
 	e := tables.Entity{PartitionKey: "d", RowKey: at.String() + "-b"}
 	for name, v := range map[string]tables.Value{
-		"double": tables.Double(1e6), "int": tables.Int64(math.MaxInt64), "bool": tables.Boolean(true), "text": tables.String("a\nb"),
-		"bytes": tables.Binary([]byte{1, 2}), "nan": tables.Double(math.NaN()), "time": tables.DateTime(at), "id": tables.GUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
+		"double": tables.Double(1e6), "int": tables.Int64(math.MaxInt64), "bool": tables.Boolean(true),
+		"text": tables.String("a\nb"), "bytes": tables.Binary([]byte{1, 2}), "nan": tables.Double(math.NaN()),
+		"time": tables.DateTime(at), "id": tables.GUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
 	} {
 		e.Set(name, v)
 	}
-	y.write(t, "d", []tables.Entity{e})
-	y.fold(t)
+	f.add(newDevice("d", "t", 2026, 11), e)
+	f.fold()
 	span := []string{"d", "--format=jsonl", "--from=2025-11-01", "--to=2025-11-02"}
 	for _, c := range []struct {
 		args []string
@@ -341,31 +316,31 @@ func TestJSONLinesAreStable(t *testing.T) {
 		{[]string{"d", "--latest", "--format=jsonl", "--sensors=text,double"},
 			`{"device":"d","sensors":{"double":{"time":"2025-11-01T10:30:00.0000005Z","value":1000000},"text":{"time":"2025-11-01T10:30:00.0000005Z","value":"a\nb"}}}`},
 	} {
-		if got := y.query(t, c.args...); got != c.want+"\n" {
+		if got := f.query(c.args...); got != c.want+"\n" {
 			t.Errorf("%q gives\n%s\nwant\n%s", c.args, got, c.want)
 		}
 	}
 }
 
 func TestSensorsAndLimit(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	for _, args := range [][]string{{"--raw"}, {"--window=1h"}, {"--latest"}} {
 		if args[0] != "--latest" {
-			args = append(args, y.span()...)
+			args = append(args, f.span()...)
 		}
-		all := csvRecords(t, y.query(t, append(args, "contoso:us-1:a")...))
+		all := csvRecords(t, f.query(append(args, "contoso:us-1:a")...))
 		var want []map[string]string
 		for _, r := range all {
 			if r["sensor"] == "humidity" {
 				want = append(want, r)
 			}
 		}
-		got := csvRecords(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity,nothing")...))
+		got := csvRecords(t, f.query(append(args, "contoso:us-1:a", "--sensors", "humidity,nothing")...))
 		if len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q: %d of humidity, want %d", args, len(got), len(want))
 		}
 		n := min(3, len(want))
-		got = csvRecords(t, y.query(t, append(args, "contoso:us-1:a", "--sensors", "humidity", "--limit", "3")...))
+		got = csvRecords(t, f.query(append(args, "contoso:us-1:a", "--sensors", "humidity", "--limit", "3")...))
 		if fmt.Sprint(got) != fmt.Sprint(want[:n]) {
 			t.Errorf("%q: the first 3 are %v", args, got)
 		}
@@ -373,73 +348,67 @@ func TestSensorsAndLimit(t *testing.T) {
 }
 
 func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	for id, want := range map[string]string{
 		"contoso:us-1:zz":      "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
 		"contoso:us-1":         "begin with it (--prefix selects all of them): contoso:us-1:a, contoso:us-1:b\n",
 		"Contoso":              "similar IDs: -2:odd, contoso:us-1:a, contoso:us-1:b, contoso:us-2:c, fabrikam:x\n",
 		"--prefix=contoso:eu-": "similar IDs: contoso:us-1:a, contoso:us-1:b, contoso:us-2:c\n",
 	} {
-		code, out, errs := y.furrow(t, "query", id)
-		if code != exitFailed || out != "" || !strings.Contains(errs, `no device "`+strings.TrimPrefix(id,
-			"--prefix=")+`"`) || !strings.HasSuffix(errs, want) {
-			t.Errorf("%s: exit %d, %s%s; want %s", id, code, out, errs, want)
-		}
+		f.refused(exitFailed, `no device "`+strings.TrimPrefix(id, "--prefix=")+`"`, "query", id)
+		f.refused(exitFailed, want, "query", id)
 	}
-	if code, _, errs := newQueryFixture(t).furrow(t, "query", "d"); code != exitFailed || !strings.Contains(errs,
-		"the fleet has no devices") {
-		t.Errorf("an empty fleet: exit %d, %s", code, errs)
-	}
+	f.refused(exitFailed, "similar IDs: fabrikam:x", "rejects fabrikam:y")
+	newObservedFixture(t).refused(exitFailed, "the fleet has no devices", "query d")
 }
 
 func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
-	y := newFleet(t)
-	y.add(t, schema.Device{ID: "idle", Tenant: "idle", Month: schema.Month{Year: 2026, Month: 1}, Readings: "never",
-		Status: schema.Active})
+	f := newOddFleet(t)
+	idle := newDevice("idle", "idle", 2026, 1)
+	idle.Readings = "never"
+	f.add(idle)
 	for line, want := range map[string]string{
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --window 1h": "contoso:us-1:a has no 1h " +
-			"rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is of " +
-			y.end.Format(time.RFC3339),
+			"rollups from 2020-01-01T00:00:00Z to 2020-01-02T00:00:00Z; its newest value is from " +
+			f.end.Format(time.RFC3339),
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --raw":                         "has no readings from 2020",
-		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": "of these sensors",
-		"idle":                        "idle has no rollups: they are there when",
+		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": "for these sensors",
+		"idle":                        "idle has no rollups yet",
 		"idle --raw":                  "idle has no readings from",
 		"idle --latest":               "idle has no newest values",
 		"--tenant nobody":             "tenant nobody has no rollups",
 		"--tenant nobody --latest":    "tenant nobody has no newest values",
 		"--tenant nobody --window 1h": "tenant nobody has no rollups",
 	} {
-		code, out, errs := y.furrow(t, append([]string{"query"}, strings.Fields(line)...)...)
-		if code != exitOK || !strings.Contains(errs, want) || strings.Count(out, "\n") != 1 {
-			t.Errorf("%s: exit %d, %q, %s; want %s", line, code, out, errs, want)
+		if out, errs := f.both("query " + line); !strings.Contains(errs, want) || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: %q, %s; want %s", line, out, errs, want)
 		}
 	}
-	if code, out, errs := newQueryFixture(t).furrow(t, "rejects"); code != exitOK || !strings.Contains(errs,
-		"no rejects of any device") {
-		t.Errorf("no rejects: exit %d, %s%s", code, out, errs)
+	if out, errs := newObservedFixture(t).both("rejects"); !strings.Contains(errs, "no rejects of any device") {
+		t.Errorf("no rejects: %s%s", out, errs)
 	}
 }
 
 func TestQueryRefusesWhatMakesNoSense(t *testing.T) {
 	for line, want := range map[string]string{
-		"query":                                  "name one DEVICE, a --prefix of ids, or a --tenant",
+		"query":                                  "name one DEVICE, a --prefix of IDs, or a --tenant",
 		"query a b":                              "name one DEVICE",
 		"query a --tenant b":                     "name one DEVICE",
-		"query a --raw --latest":                 "two questions",
-		"query a --raw --window 1h":              "--window is of rollups",
-		"query a --latest --last 1h":             "--latest is the newest of all time",
+		"query a --raw --latest":                 "exclude each other",
+		"query a --raw --window 1h":              "--window applies to rollups",
+		"query a --latest --last 1h":             "--latest takes no --from",
 		"query --tenant t --raw":                 "readings are kept by device",
 		"query a --format cvs":                   `--format is "cvs"; it takes table, csv, jsonl`,
 		"query a --limit 0":                      "--limit is 0",
 		"query a --limit many":                   "--limit",
 		"query a --window 7m":                    "--window: window",
 		"query a --last yesterday":               "--last",
-		"query a --last 1h --from 2026-01-01":    "give one",
+		"query a --last 1h --from 2026-01-01":    "exclude each other",
 		"query a --from tomorrow":                `"tomorrow" is not a time`,
 		"query a --from 2026-01-02 --to -9999d":  "is not before --to",
 		"query a --from 2026-01-02 --to nowhere": "--to:",
 		"query a --sensors temp!":                "not the name of a sensor",
-		"query a --sensors ,":                    "--sensors names none",
+		"query a --sensors ,":                    "--sensors is empty",
 		"query a --snsors x":                     `did you mean "--sensors"?`,
 		"query a/b":                              `character '/'`,
 		"query --prefix=a?":                      `character '?'`,
@@ -451,29 +420,11 @@ func TestQueryRefusesWhatMakesNoSense(t *testing.T) {
 		"rejects a --from x":                     "--from",
 		"rejects a/b":                            `character '/'`,
 	} {
-		args := append(strings.Fields(line), "--storage", "http://127.0.0.1:1/acme?sig=x")
-		code, out, errs := furrow(t.Context(), args...)
-		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
-			t.Errorf("furrow %s: exit %d, %s%s; want %q", line, code, out, errs, want)
-		}
+		refused(t, exitUsage, want, line, "--storage", "http://127.0.0.1:1/acme?sig=x")
 	}
 }
 
-// TestReaderThatHasEnoughEndsAQuery is what head does.
-func TestReaderThatHasEnoughEndsAQuery(t *testing.T) {
-	y := newFleet(t)
-	in, out, err := os.Pipe()
-	must(t, err)
-	must(t, in.Close())
-	args := append([]string{"furrow", "query", "--storage", y.connection, "--raw", "contoso:us-1:a"}, y.span()...)
-	var errs bytes.Buffer
-	if code := run(t.Context(), args, nil, out, &errs); code != exitOK || errs.Len() > 0 {
-		t.Errorf("exit %d, %s", code, &errs)
-	}
-	must(t, out.Close())
-}
-
-// stopper is someone who presses Ctrl-C at the first line.
+// stopper presses Ctrl-C at the first line.
 type stopper struct {
 	io.Writer
 	stop func()
@@ -484,14 +435,23 @@ func (s stopper) Write(p []byte) (int, error) {
 	return s.Writer.Write(p)
 }
 
-func TestQueryThatIsStoppedSaysSo(t *testing.T) {
-	y := newFleet(t)
+// TestStoppedQueryIsNoFailure: stopped by Ctrl-C, or by a reader that has enough, such as head.
+func TestStoppedQueryIsNoFailure(t *testing.T) {
+	f := newOddFleet(t)
+	line := append(strings.Fields("furrow query --raw --prefix=c --format=table --storage"), f.storage)
+	line = append(line, f.span()...)
 	ctx, cancel := context.WithCancel(t.Context())
-	args := append([]string{"furrow", "query", "--storage", y.connection, "--raw", "--prefix=c", "--format=table"},
-		y.span()...)
 	var out, errs bytes.Buffer
-	code := run(ctx, args, nil, stopper{&out, cancel}, &errs)
+	code := run(ctx, line, nil, stopper{&out, cancel}, &errs)
 	if code != exitOK || !strings.Contains(errs.String(), "stopped before the end") || out.Len() == 0 {
-		t.Errorf("exit %d, %s", code, &errs)
+		t.Errorf("Ctrl-C: exit %d, %s", code, &errs)
 	}
+	reader, pipe, err := os.Pipe()
+	must(t, err)
+	must(t, reader.Close())
+	errs.Reset()
+	if code := run(t.Context(), line, nil, pipe, &errs); code != exitOK || errs.Len() > 0 {
+		t.Errorf("closed pipe: exit %d, %s", code, &errs)
+	}
+	must(t, pipe.Close())
 }

@@ -8,11 +8,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead plants one row, or one property,
-// that this program cannot read in each table. Every answer has all the rest.
+// TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead plants one row or one property that this program
+// cannot read in each table. Every answer has all the rest.
 func TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead(t *testing.T) {
-	y := newFleet(t)
-	hour := tables.TicksOf(y.begin.Add(0)) / (36e9) * 36e9
+	f := newOddFleet(t)
+	hour := tables.TicksOf(f.begin) / 36e9 * 36e9
 	partition := schema.RollupPartition{Tenant: "fabrikam", Window: schema.Hour, Day: schema.DayOf(hour),
 		Month: schema.Month{Year: 2026, Month: 11}}
 	for _, c := range []struct {
@@ -20,30 +20,30 @@ func TestRowThatCannotBeReadIsNamedAndItsNeighboursAreRead(t *testing.T) {
 		args                    []string
 		without                 int // lines
 	}{
-		{y.names.Rollups(), partition.String(), schema.RollupRow{Device: "fabrikam:x", Bucket: hour}.String(), "temperature",
-			append([]string{"query", "fabrikam:x", "--window=1h"}, y.span()...), 1},
-		{y.names.Rollups(), partition.String(), "a copy", "temperature",
-			append([]string{"query", "--tenant=fabrikam", "--window=1h"}, y.span()...), 0},
-		{y.names.Latest(), "fabrikam!2026-11", "fabrikam:x", "humidity", []string{"query", "--latest", "fabrikam:x"}, 1},
-		{y.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--prefix=fab"}, 0},
-		{y.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--tenant=fabrikam"}, 0},
-		{y.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", []string{"device", "list"}, 0},
-		{y.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", append([]string{"query", "--raw", "--prefix=fab"},
-			y.span()...), 0},
-		{y.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", []string{"query", "--latest", "--prefix=fab"}, 0},
+		{f.names.Rollups(), partition.String(), schema.RollupRow{Device: "fabrikam:x", Bucket: hour}.String(), "temperature",
+			append([]string{"query", "fabrikam:x", "--window=1h"}, f.span()...), 1},
+		{f.names.Rollups(), partition.String(), "a copy", "temperature",
+			append([]string{"query", "--tenant=fabrikam", "--window=1h"}, f.span()...), 0},
+		{f.names.Latest(), "fabrikam!2026-11", "fabrikam:x", "humidity", []string{"query", "--latest", "fabrikam:x"}, 1},
+		{f.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--prefix=fab"}, 0},
+		{f.names.Rejects(), "fabrikam:x", "live!99", "Number", []string{"rejects", "--tenant=fabrikam"}, 0},
+		{f.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", []string{"device", "list"}, 0},
+		{f.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", append([]string{"query", "--raw", "--prefix=fab"},
+			f.span()...), 0},
+		{f.names.Devices(), "fabrikam:w", schema.DeviceRow, "Month", []string{"query", "--latest", "--prefix=fab"}, 0},
 	} {
-		code, before, errs := y.furrow(t, c.args...)
+		code, before, errs := f.run("", c.args...)
 		if code != exitOK || strings.Contains(errs, "cannot be read") {
 			t.Fatalf("furrow %q: exit %d, %s", c.args, code, errs)
 		}
-		table := y.client.Table(c.table)
+		table := f.client.Table(c.table)
 		was, err := table.Get(t.Context(), c.pk, c.rk)
 		there := err == nil
 		strange := tables.Entity{PartitionKey: c.pk, RowKey: c.rk}
 		strange.Set(c.property, tables.String("strange"))
 		_, err = table.Do(t.Context(), tables.InsertOrMerge(strange))
 		must(t, err)
-		code, out, errs := y.furrow(t, c.args...)
+		code, out, errs := f.run("", c.args...)
 		if got, want := strings.Count(out, "\n"), strings.Count(before, "\n")-c.without; code != exitFailed || got != want {
 			t.Errorf("furrow %q: exit %d, %d lines, want %d; %s", c.args, code, got, want, errs)
 		}

@@ -64,15 +64,13 @@ func sendReadings(ctx context.Context, endpoint, key, file string, temperatures 
 func text(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(content)
 }
 
 func readme(t *testing.T) string { return text(t, filepath.Join(root, "README.md")) }
 
-// written is the README and the pages of the help that people write, one after the other.
+// written is the README and the help topics that are not generated.
 func written(t *testing.T) string {
 	t.Helper()
 	all := readme(t)
@@ -84,7 +82,7 @@ func written(t *testing.T) string {
 	return all
 }
 
-// fences are the code blocks of one language in what is written.
+// fences returns the code blocks of a language in the README and help.
 func fences(t *testing.T, language string) []string {
 	t.Helper()
 	var blocks []string
@@ -103,36 +101,30 @@ func TestReadmeExampleInGoWorks(t *testing.T) {
 			t.Errorf("this code of README or help is not what is tested here:\n%s", block)
 		}
 	}
-	s := startStorage(t, nil, "--data", t.TempDir(), "--show-key")
-	got, err := writeAndRead(t.Context(), s.ConnectionString)
+	s := startStorage(t, "--data", t.TempDir(), "--show-key")
+	got, err := writeAndRead(t.Context(), s.said.ConnectionString)
 	if err != nil || !strings.Contains(string(got.Value), `"temperature":21.5`) {
 		t.Errorf("it returns %s, %v", got.Value, err)
 	}
-	s.mustEnd(t)
 }
 
 func TestReadmeDeviceSendsItsReadings(t *testing.T) {
 	dir := t.TempDir()
 	u := startUp(t, "--storage", dir, "--no-worker")
-	y := &fleetFixture{dir: dir}
-	y.furrow(t, "enrollment", "add", "line4", "--tenant", "contoso")
-	key, _ := y.furrow(t, "device", "key", "pump-7")
+	f := fixtureIn(t, dir)
+	f.must("enrollment add line4 --tenant contoso")
+	key := strings.TrimSpace(f.must("device key pump-7"))
 	for range 2 {
-		if err := sendReadings(t.Context(), u.said.Endpoint, strings.TrimSpace(key), filepath.Join(dir, "readings"),
-			[]float64{21.5, 21.75, 22}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, sendReadings(t.Context(), u.said.Endpoint, key, filepath.Join(dir, "readings"), []float64{21.5, 21.75, 22}))
 	}
-	// the device takes the server's time from an answer that may be slow
-	ahead := time.Now().Add(time.Minute).Format(time.RFC3339)
-	if got, _ := y.furrow(t, "query", "pump-7", "--raw", "--to", ahead); strings.Count(got, ",temperature,") != 6 {
+	ahead := time.Now().Add(time.Minute).Format(time.RFC3339) // the device's clock may be ahead of this one
+	if got := f.must("query pump-7 --raw --to", ahead); strings.Count(got, ",temperature,") != 6 {
 		t.Errorf("the readings are\n%s", got)
 	}
 	u.mustEnd(t)
 }
 
-// TestReadmeCommandsExist holds the shell lines and what is in backquotes
-// against the commands and flags that there are.
+// TestReadmeCommandsExist compares shell lines, and commands in backquotes, with the commands and flags.
 func TestReadmeCommandsExist(t *testing.T) {
 	var lines []string
 	for _, block := range fences(t, "sh") {
@@ -155,7 +147,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 			checked++
 		case line == "go test ./..." || line == "go build -o furrow ./cmd/furrow" || line == "go run ./cmd/furrow demo":
 		default:
-			t.Errorf("README or help tells to run %q, which no test looks at", line)
+			t.Errorf("README or help says to run %q, which no test runs", line)
 		}
 	}
 	if checked < 40 {
@@ -176,12 +168,9 @@ func checkCommand(t *testing.T, fields []string) {
 			t.Errorf("furrow %s has no flag --%s", strings.Join(path, " "), name)
 		}
 	}
-	if code, out, errs := furrow(t.Context(), append(path, "--help")...); code != exitOK || out == "" {
-		t.Errorf("furrow %q --help: exit %d, %s", path, code, errs)
-	}
 }
 
-// splitCommand parts the names of a command from the flags that it is given.
+// splitCommand separates the names of a command from the names of its flags.
 func splitCommand(fields []string) (path, flags []string) {
 	for _, field := range fields {
 		if name, ok := strings.CutPrefix(field, "--"); ok {
@@ -194,13 +183,13 @@ func splitCommand(fields []string) (path, flags []string) {
 	return path, flags
 }
 
-// commandAt finds a command that is shown in the help; the program itself has an empty path.
+// commandAt finds a command that help shows; the program itself has an empty path.
 func commandAt(path []string) *cli.Command {
 	app := newApp(strings.NewReader(""), io.Discard, io.Discard)
 	at := &cli.Command{Subcommands: app.Commands, Flags: app.Flags}
 	for _, name := range path {
 		if at.ArgsUsage != "" {
-			return at // it is an argument, as is what follows
+			return at // this word and the following ones are arguments
 		}
 		if at = at.Command(name); at == nil || at.Hidden {
 			return nil

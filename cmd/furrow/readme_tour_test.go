@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
-// tour are the lines of the README's tour, but for what builds furrow.
+// tour returns the lines of the README's tour, except those that build furrow.
 func tour(t *testing.T) (up string, lines []string) {
 	t.Helper()
 	_, text, ok := strings.Cut(readme(t), "\n## A tour\n")
@@ -39,14 +38,9 @@ func tour(t *testing.T) (up string, lines []string) {
 	return up, lines
 }
 
-// TestReadmeTourWorks types the tour into a shell, in a folder of its own. Only the
-// ports are others.
+// TestReadmeTourWorks runs the tour in a shell, in an empty folder and on free ports.
 func TestReadmeTourWorks(t *testing.T) {
-	for _, tool := range []string{"sh", "curl", "openssl", "sed", "date"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not on this machine", tool)
-		}
-	}
+	needTools(t)
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "furrow"),
 		fmt.Appendf(nil, "#!/bin/sh\n%s=1 exec %s \"$@\"\n", asFurrow, os.Args[0]), 0o700))
@@ -62,11 +56,7 @@ func TestReadmeTourWorks(t *testing.T) {
 	must(t, up.Start())
 	t.Cleanup(func() { _ = up.Wait() })
 	t.Cleanup(func() { _ = up.Process.Signal(os.Interrupt) })
-	for began := time.Now(); !strings.Contains(said.String(), "Stop it with Ctrl-C"); time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("up says:\n%s", said)
-		}
-	}
+	await(t, "up", func() bool { return strings.Contains(said.String(), "Stop it with Ctrl-C") })
 	for _, line := range lines {
 		out, err := shell(line).CombinedOutput()
 		if err != nil {

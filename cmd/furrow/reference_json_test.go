@@ -29,8 +29,8 @@ func jsonOutputs() []jsonOutput {
 	return []jsonOutput{
 		{[]string{"up"}, "One object, once everything listens.", []any{upScreen{}}},
 		{[]string{"sas"}, "One object, once it listens.", []any{tokenScreen{}}},
-		{[]string{"storage"}, "One object, once it listens.", []any{screen{}}},
-		{[]string{"dashboard"}, "One object, once it listens.", []any{windowScreen{}}},
+		{[]string{"storage"}, "One object, once it listens.", []any{storageScreen{}}},
+		{[]string{"dashboard"}, "One object, once it listens.", []any{dashboardScreen{}}},
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw` for each reading; with `--latest` for each " +

@@ -8,7 +8,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/records"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -19,32 +18,25 @@ func rejectsCommand() *cli.Command {
 		Name:      "rejects",
 		Usage:     "Show rejected rows and the reasons",
 		ArgsUsage: "[DEVICE]",
-		Description: "Rejects of one DEVICE, of the devices whose ids begin with --prefix, of a --tenant, or of all " +
-			"devices; the newest of\n" +
-			"each device last. A row is rejected as a whole, or only some of its values are, and the rest is folded.\n" +
-			fmt.Sprintf("Each pipeline keeps the newest %d rejects of a device and counts all: where some are no longer kept, "+
-				"a line on\n", schema.RejectSlots) +
-			"standard error says how many were rejected. A span is one of row keys; other keys are compared as texts." +
+		Description: fmt.Sprintf(`Shows rejects of one DEVICE, of the devices that --prefix selects, of a --tenant, or of all devices; the newest
+of each device last. A row may be rejected as a whole, or only some of its values. Each pipeline keeps the newest
+%d rejects of a device and counts all; if some are no longer kept, standard error says how many there were. A
+span applies to row keys.`, schema.RejectSlots) +
 			examples("rejects pump-7", "rejects --tenant contoso --from -24h", "rejects --summary"),
 		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "the devices whose ids begin with `PREFIX`"},
-			&cli.StringFlag{Name: "tenant", Usage: "the devices of `TENANT`"},
-			&cli.StringFlag{Name: "from", DefaultText: "the beginning", Usage: "`TIME` from which on, as furrow query takes it"},
-			&cli.StringFlag{Name: "to", DefaultText: "the end", Usage: "`TIME` before which"},
-			&cli.BoolFlag{Name: "summary", Usage: "count them by reason, whatever sensors and values the reasons name"},
-			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print no more than `NUMBER` of them"},
-			&cli.BoolFlag{Name: "json", Usage: "print lines of JSON, as --format jsonl does"},
+			&cli.StringFlag{Name: "prefix", Usage: "Devices whose IDs start with `PREFIX`"},
+			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
+			&cli.StringFlag{Name: "from", DefaultText: "all", Usage: "Beginning of the span as `TIME`, as in furrow query"},
+			&cli.StringFlag{Name: "to", DefaultText: "all", Usage: "End of the span as `TIME`"},
+			boolFlag("summary", "Count rejects by reason, with sensors and values left out"),
+			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of rejects"},
+			boolFlag("json", "Same as --format jsonl"),
 			formatFlag()),
 		Action: rejectsAction,
 	}
 }
 
 func rejectsAction(c *cli.Context) error {
-	if c.Bool("json") && !c.IsSet("format") {
-		if err := c.Set("format", string(records.JSONL)); err != nil {
-			return err
-		}
-	}
 	if err := checkAnswer(c); err != nil {
 		return err
 	}
@@ -70,7 +62,7 @@ func rejectsAction(c *cli.Context) error {
 	}
 	var dropped rejectTotals
 	rejects := f.Rejects(c.Context, selector, span, c.Int("limit"), dropped.add)
-	empty := func() string { return "there are no rejects of " + of }
+	empty := func() string { return "no rejects of " + of }
 	if c.Bool("summary") {
 		err = answer(c, printed(query.Reasons(rejects), reasonRecordOf), empty)
 	} else {
@@ -87,7 +79,7 @@ type rejectTotals struct {
 	n     int
 }
 
-// mostTotals is how many devices are named; the others are only counted.
+// mostTotals is the number of devices that are named; the others are only counted.
 const mostTotals = 10
 
 func (t *rejectTotals) add(r query.RejectTotal) {
@@ -104,8 +96,8 @@ func (t *rejectTotals) say(w io.Writer) {
 		fmt.Fprintf(w, "furrow: %s\n", r)
 	}
 	if t.n > len(t.first) {
-		fmt.Fprintf(w, "furrow: in all, %d devices and pipelines have more rejects than are kept: %d rejected, the newest "+
-			"%d kept\n", t.n, t.sum.Rejected, t.sum.Kept)
+		fmt.Fprintf(w, "furrow: %d devices and pipelines have more rejects than are kept: %d rejected, the newest %d kept\n",
+			t.n, t.sum.Rejected, t.sum.Kept)
 	}
 }
 
@@ -137,7 +129,7 @@ func rejectsScope(c *cli.Context) (s query.DeviceSelector, of string, err error)
 	return s, of, nil
 }
 
-// rejectsSpan has an open beginning and an open end.
+// rejectsSpan reads --from and --to, which are open by default.
 func rejectsSpan(c *cli.Context) (query.Span, error) {
 	from, to := c.String("from"), c.String("to")
 	if from == "" {

@@ -11,18 +11,18 @@ import (
 	"furrow/tables/schema"
 )
 
-func (y *queryFixture) rejects(t *testing.T, args ...string) []map[string]string {
-	t.Helper()
-	code, out, errs := y.furrow(t, append([]string{"rejects"}, args...)...)
-	if code != exitOK || errs != "" {
-		t.Fatalf("furrow rejects %q: exit %d, %s", args, code, errs)
+func (f *fixture) rejects(args ...string) []map[string]string {
+	f.t.Helper()
+	out, errs := f.both("rejects", args...)
+	if errs != "" {
+		f.t.Fatalf("furrow rejects %q: %s", args, errs)
 	}
-	return csvRecords(t, out)
+	return csvRecords(f.t, out)
 }
 
-// refused are the keys of a device's rows that are not folded, or not wholly.
-func (y *queryFixture) refused(id schema.DeviceID) (keys []string) {
-	for _, e := range y.rows[id] {
+// rejectedRows are the keys of a device's rows that are not folded, or only in part.
+func (f *fixture) rejectedRows(id schema.DeviceID) (keys []string) {
+	for _, e := range f.rows[id] {
 		if e.Get("humidity").Text() == "nan" || strings.HasSuffix(e.RowKey, "x") {
 			keys = append(keys, e.RowKey)
 		}
@@ -38,25 +38,25 @@ func rowsOf(lines []map[string]string) (rows []string) {
 }
 
 func TestRejectsAreTheRowsThatCouldNotBeFolded(t *testing.T) {
-	y := newFleet(t)
-	a, b := y.refused("contoso:us-1:a"), y.refused("contoso:us-1:b")
-	if got := y.rejects(t, "contoso:us-1:a"); !slices.Equal(rowsOf(got), a) {
+	f := newOddFleet(t)
+	a, b := f.rejectedRows("contoso:us-1:a"), f.rejectedRows("contoso:us-1:b")
+	if got := f.rejects("contoso:us-1:a"); !slices.Equal(rowsOf(got), a) {
 		t.Errorf("of a device there are %d, want %d", len(got), len(a))
 	}
-	if got := y.rejects(t, "--prefix", "contoso:us-1"); !slices.Equal(rowsOf(got), slices.Concat(a, b)) {
+	if got := f.rejects("--prefix", "contoso:us-1"); !slices.Equal(rowsOf(got), slices.Concat(a, b)) {
 		t.Errorf("of a prefix there are %d, want %d", len(got), len(a)+len(b))
 	}
 	all := 0
-	for _, d := range y.devices {
-		all += len(y.refused(d.ID))
+	for _, d := range f.devices {
+		all += len(f.rejectedRows(d.ID))
 	}
-	if got := y.rejects(t); len(got) != all {
+	if got := f.rejects(); len(got) != all {
 		t.Errorf("of all devices there are %d, want %d", len(got), all)
 	}
-	if got := y.rejects(t, "--tenant", "fabrikam"); !slices.Equal(rowsOf(got), y.refused("fabrikam:x")) {
+	if got := f.rejects("--tenant", "fabrikam"); !slices.Equal(rowsOf(got), f.rejectedRows("fabrikam:x")) {
 		t.Errorf("of a tenant there are %d", len(got))
 	}
-	for _, r := range y.rejects(t, "contoso:us-1:a") {
+	for _, r := range f.rejects("contoso:us-1:a") {
 		if !strings.Contains(r["reason"], "humidity: it is not finite") && !strings.Contains(r["reason"], "ticks") {
 			t.Errorf("the reason of %s is %q", r["row"], r["reason"])
 		}
@@ -67,29 +67,29 @@ func TestRejectsAreTheRowsThatCouldNotBeFolded(t *testing.T) {
 }
 
 func TestRejectsOfASpanAndALimit(t *testing.T) {
-	y := newFleet(t)
-	from := y.begin.Add(30 * time.Hour)
+	f := newOddFleet(t)
+	from := f.begin.Add(30 * time.Hour)
 	var want []string
-	for _, key := range y.refused("fabrikam:x") {
+	for _, key := range f.rejectedRows("fabrikam:x") {
 		if key >= tables.TicksOf(from).String() {
 			want = append(want, key)
 		}
 	}
-	if got := rowsOf(y.rejects(t, "fabrikam:x", "--from", from.Format(time.RFC3339Nano))); !slices.Equal(got, want) {
+	if got := rowsOf(f.rejects("fabrikam:x", "--from", from.Format(time.RFC3339Nano))); !slices.Equal(got, want) {
 		t.Errorf("since %s there are %d, want %d", from, len(got), len(want))
 	}
-	if got := rowsOf(y.rejects(t, "fabrikam:x", "--limit", "2")); !slices.Equal(got, y.refused("fabrikam:x")[:2]) {
+	if got := rowsOf(f.rejects("fabrikam:x", "--limit", "2")); !slices.Equal(got, f.rejectedRows("fabrikam:x")[:2]) {
 		t.Errorf("the first two are %q", got)
 	}
 }
 
 func TestSummaryCountsRejectsByReason(t *testing.T) {
-	y := newFleet(t)
+	f := newOddFleet(t)
 	want := map[bool]int{}
-	for _, key := range y.refused("fabrikam:x") {
+	for _, key := range f.rejectedRows("fabrikam:x") {
 		want[strings.HasSuffix(key, "x")]++
 	}
-	got := y.rejects(t, "fabrikam:x", "--summary")
+	got := f.rejects("fabrikam:x", "--summary")
 	if len(got) != 2 {
 		t.Fatalf("there are the reasons %v", got)
 	}
@@ -103,32 +103,22 @@ func TestSummaryCountsRejectsByReason(t *testing.T) {
 	}
 }
 
-func TestRejectsOfAnUnknownDeviceAreAnError(t *testing.T) {
-	y := newFleet(t)
-	if code, _, errs := y.furrow(t, "rejects", "fabrikam:y"); code != exitFailed || !strings.Contains(errs,
-		"similar IDs: fabrikam:x") {
-		t.Errorf("exit %d, %s", code, errs)
-	}
-}
-
-// TestRejectsSayHowManyAreNoLongerKept: of a device that sent 250 bad rows, the
-// newest hundred are there, and every answer says so.
+// TestRejectsSayHowManyAreNoLongerKept: the newest hundred of a device's 250 rejects are kept, and every
+// answer says so.
 func TestRejectsSayHowManyAreNoLongerKept(t *testing.T) {
-	y := newQueryFixture(t)
-	y.add(t, schema.Device{ID: "d1", Tenant: "contoso", Month: schema.Month{Year: 2026, Month: 10},
-		Readings: y.names.Readings(), Status: schema.Active})
+	f := newObservedFixture(t)
 	var rows []tables.Entity
 	for n := range 250 {
-		e := tables.Entity{PartitionKey: "d1", RowKey: tables.TicksOf(y.begin.Add(time.Duration(n) * time.Second)).String()}
+		e := tables.Entity{PartitionKey: "d1", RowKey: tables.TicksOf(f.begin.Add(time.Duration(n) * time.Second)).String()}
 		e.Set("temperature", tables.String("nan"))
 		rows = append(rows, e)
 	}
-	y.write(t, "d1", rows)
-	y.fold(t)
+	f.add(newDevice("d1", "contoso", 2026, 10), rows...)
+	f.fold()
 	for _, args := range [][]string{{"d1"}, {"--tenant", "contoso"}, {"--summary"}, {"--prefix", "d", "--json"}} {
-		code, out, errs := y.furrow(t, append([]string{"rejects"}, args...)...)
-		if code != exitOK || !strings.Contains(errs, "d1, pipeline live: 250 rejected, the newest 100 kept") {
-			t.Errorf("furrow rejects %q: exit %d, %s", args, code, errs)
+		out, errs := f.both("rejects", args...)
+		if !strings.Contains(errs, "d1, pipeline live: 250 rejected, the newest 100 kept") {
+			t.Errorf("furrow rejects %q: %s", args, errs)
 		}
 		if last := rows[249].RowKey; !strings.Contains(out, last) {
 			t.Errorf("furrow rejects %q: the newest, %s, is not there:\n%s", args, last, out)
@@ -137,8 +127,7 @@ func TestRejectsSayHowManyAreNoLongerKept(t *testing.T) {
 			t.Errorf("%.300s", out)
 		}
 	}
-	_, out, _ := y.furrow(t, "rejects", "d1")
-	got := csvRecords(t, out)
+	got := csvRecords(t, f.must("rejects d1"))
 	if len(got) != 100 || got[0]["row"] != rows[150].RowKey || got[99]["number"] != "250" || got[0]["total"] != "250" {
 		t.Errorf("%d rejects, from %v", len(got), got[0])
 	}

@@ -22,17 +22,15 @@ func rewindCommand() *cli.Command {
 		Name:      "rewind",
 		Usage:     "Reprocess readings from a point in time",
 		ArgsUsage: "[DEVICE]",
-		Description: "Folds all readings since that time again, a day at a time, and replaces the outputs, while workers " +
-			"continue with new\n" +
-			"readings. Each device's tracking row records who asked for it and when. Audit jobs do the work, so workers must " +
-			"run." +
-			examples("rewind pump-7 --to -36h", "rewind --tenant contoso --to 2026-11-20 --dry-run"),
+		Description: `Folds all readings since that time again, a day at a time, and replaces the outputs, while workers continue
+with new readings. Each device's tracking row records who asked for it and when. Audit jobs do the work, so
+workers must run.` + examples("rewind pump-7 --to -36h", "rewind --tenant contoso --to 2026-11-20 --dry-run"),
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "prefix", Usage: "All devices whose IDs begin with `PREFIX`"},
+			&cli.StringFlag{Name: "prefix", Usage: "All devices whose IDs start with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "All devices of `TENANT`"},
 			&cli.StringFlag{Name: "to", Required: true, Usage: "`TIME` to go back to: 2026-11-20T08:00:00Z, 2026-11-20, or " +
 				"-36h for 36 hours ago"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "Print the devices concerned and change nothing"}),
+			boolFlag("dry-run", "Print the devices concerned and change nothing")),
 		Action: rewind,
 	}
 }
@@ -72,13 +70,13 @@ func rewind(c *cli.Context) error {
 			to.Time().Format(time.RFC3339))
 	}
 	if total == 0 {
-		fmt.Fprintln(c.App.ErrWriter, "There is no such device with readings that were folded since then.")
+		fmt.Fprintln(c.App.ErrWriter, "No such device has readings that were folded since then.")
 	}
 	return nil
 }
 
-// rewindPipeline rewinds the devices that are meant, and puts an audit for every
-// batch of neighbors: those of a month and a tenant come in the order of their keys.
+// rewindPipeline rewinds the selected devices, and enqueues an audit for each batch of neighbors: the devices of a
+// month and tenant come in the order of their keys.
 func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, devices query.DeviceSelector,
 	r jobs.Rewound) (done int, err error) {
 	pipeline, err := f.Jobs(p)
@@ -126,7 +124,7 @@ func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, devices q
 	return done, flush(c.Context)
 }
 
-// operator is who asks, for the record.
+// operator returns the user who runs the command, for the record.
 func operator() string {
 	u, err := user.Current()
 	if err != nil {

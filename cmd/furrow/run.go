@@ -10,15 +10,15 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// The exit codes, as the package doc and the README state them.
+// The exit codes are documented in the package comment and the reference.
 const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
 )
 
-// run is the program without its process: args[0] is the program's name, the
-// result is the exit code, and ctx ends when the program is told to stop.
+// run runs a command line and returns the exit code. args[0] is the program's name, and ctx ends when the program
+// is told to stop.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	err := withAuthorityAdvice(dispatch(ctx, args, newApp(stdin, stdout, stderr)))
 	if err == nil {
@@ -50,8 +50,10 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Usage:       "a back end for device fleets on cloud storage",
 		UsageText:   "furrow COMMAND [options]",
 		Description: "Run 'furrow COMMAND --help' for the flags of a command, with examples.\n\n" + topicList(),
-		Commands: []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(),
-			queryCommand(), rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(), jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(), auditCommand(), benchCommand(), completionCommand(), versionCommand()},
+		Commands: []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(),
+			rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(),
+			jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(),
+			auditCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
 		EnableBashCompletion:      true,
@@ -69,8 +71,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	return app
 }
 
-// strict makes a command and those below it refuse what they do not know. One
-// that takes arguments says so with its ArgsUsage.
+// strict makes a command and its subcommands refuse unknown words. A command takes arguments only if it has an
+// ArgsUsage.
 func strict(c *cli.Command) {
 	c.Description = strings.TrimSpace(c.Description)
 	c.HideHelpCommand = true
@@ -88,7 +90,7 @@ func strict(c *cli.Command) {
 	}
 	c.Action = func(c *cli.Context) error {
 		if c.Args().Present() {
-			return usagef(c, "%s takes no arguments, and %q is one", c.Command.HelpName, c.Args().First())
+			return usagef(c, "%s takes no arguments; %q is one", c.Command.HelpName, c.Args().First())
 		}
 		return action(c)
 	}

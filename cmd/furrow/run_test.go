@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/urfave/cli/v2"
 )
 
-// asFurrow, when set, makes the test binary the program: benches start it anew.
+// asFurrow, when set, makes the test binary the program: benchmarks and tests start it as a process.
 const asFurrow = "FURROW_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -23,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// furrow runs the program to its end; a server that was not meant to start is stopped.
+// furrow runs the program to its end; a server that started by mistake is stopped.
 func furrow(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -32,7 +34,8 @@ func furrow(ctx context.Context, args ...string) (code int, stdout, stderr strin
 	return code, out.String(), errs.String()
 }
 
-func TestWrongCommandLinesExitWith2AndSayWhatIsNear(t *testing.T) {
+func TestInvalidCommandLinesExitWith2AndSuggestSimilarNames(t *testing.T) {
+	t.Chdir(t.TempDir()) // for servers that start by mistake
 	for line, want := range map[string]string{
 		"storge":                                      `unknown command "storge" of furrow; did you mean "storage"?`,
 		"help storge":                                 `did you mean "storage"?`,
@@ -58,55 +61,31 @@ func TestWrongCommandLinesExitWith2AndSayWhatIsNear(t *testing.T) {
 		"bench storage --target env:FURROW_NONE":      "FURROW_NONE holds no connection string",
 		"bench storage --target rubbish":              "--target",
 		"bench storage --ca /nowhere.pem":             "/nowhere.pem",
+		"bench tokens --only keept":                   `did you mean "kept"?`,
+		"bench tokens --for 10ms":                     "--for: it must be at least 100ms",
+		"bench tokens --clients 4001 --devices 5000":  "--clients is 4001",
+		"bench tokens --devices 63":                   "--devices is 63",
+		"bench tokens --storm -1":                     "--storm is -1",
+		"bench tokens --storm-rate 0":                 "--storm-rate is 0",
+		"completion csh":                              "bash, zsh or fish",
 	} {
-		code, out, errs := furrow(t.Context(), append(strings.Fields(line), dataFor(t, line)...)...)
-		if code != exitUsage || !strings.Contains(errs, want) || out != "" {
-			t.Errorf("furrow %s: exit %d, stdout %q, stderr %q; want exit 2 and %q", line, code, out, errs, want)
-		}
-		if !strings.Contains(errs, "--help' for what it takes.") {
+		if errs := refused(t, exitUsage, want, line); !strings.Contains(errs, "--help' for what it takes.") {
 			t.Errorf("furrow %s does not say where help is: %q", line, errs)
 		}
 	}
 }
 
-// dataFor keeps a storage command that would start by mistake out of this directory.
-func dataFor(t *testing.T, line string) []string {
-	if strings.HasPrefix(line, "storage --listen") || strings.HasPrefix(line, "storage --tls") {
-		return []string{"--data", t.TempDir()}
-	}
-	return nil
-}
-
-func TestHelpNamesEveryCommandAndExitsWith0(t *testing.T) {
-	for line, want := range map[string][]string{
-		"":                   {"storage", "bench", "version"},
-		"--help":             {"storage", "bench", "version"},
-		"help":               {"storage", "bench", "version"},
-		"storage --help":     {"--data", "--listen", "--tls", "--account-key", "FURROW_ACCOUNT_KEY", "--show-key", "--json"},
-		"help storage":       {"--data"},
-		"bench":              {"storage"},
-		"help bench storage": {"--target", "--for", "--clients", "insert", "empty-range", "blob"},
-		"version --help":     {"version"},
-	} {
-		code, out, errs := furrow(t.Context(), strings.Fields(line)...)
-		if code != exitOK || errs != "" {
-			t.Errorf("furrow %s: exit %d, stderr %q", line, code, errs)
-		}
-		for _, word := range want {
-			if !strings.Contains(out, word) {
-				t.Errorf("furrow %s does not mention %q:\n%s", line, word, out)
-			}
-		}
-		if strings.Contains(out, "stop-with-input") {
-			t.Errorf("furrow %s shows a hidden flag", line)
-		}
-	}
-}
-
-func TestHelpDoesNotShowTheKeyOfTheEnvironment(t *testing.T) {
+func TestHelpShowsNoHiddenFlagAndNoKeyOfTheEnvironment(t *testing.T) {
 	const key = "c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlY3JldA=="
 	t.Setenv("FURROW_ACCOUNT_KEY", key)
-	if _, out, errs := furrow(t.Context(), "storage", "--help"); strings.Contains(out+errs, key) {
-		t.Errorf("the key is in the help text:\n%s", out)
+	t.Setenv("FURROW_STORAGE", "AccountName=a;AccountKey="+key)
+	lines := []string{"", "--help", "help", "bench"}
+	allCommands(func(name string, _ *cli.Command) { lines = append(lines, name+" --help", "help "+name) })
+	for _, line := range lines {
+		code, out, errs := furrow(t.Context(), strings.Fields(line)...)
+		if code != exitOK || errs != "" || out == "" || strings.Contains(out, key) ||
+			strings.Contains(out, "stop-with-input") {
+			t.Errorf("furrow %s: exit %d, %s\n%s", line, code, errs, out)
+		}
 	}
 }

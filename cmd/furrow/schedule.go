@@ -14,20 +14,17 @@ func scheduleCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "schedule",
 		Usage: "Run the scheduler",
-		Description: "Puts a master job for each slot of each pipeline into its queue. You can run several schedulers: the " +
-			"first to take a\n" +
-			"slot has it. A slot is skipped while too much of the last run is still queued. It creates missing tables and " +
-			"queues,\n" +
-			"and runs until SIGINT or SIGTERM; with --once it does what is due now, for cron. It stores the file of --config " +
-			"as a\n" +
-			"new generation of the configuration unless it has been stored before, and then follows the newest generation." +
-			examples(
-				"schedule",
-				"schedule --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING",
-				"schedule --once"),
+		Description: `Puts a master job for each slot of each pipeline into its queue. You can run several schedulers: the first
+to take a slot has it. A slot is skipped while too much of the last run is still queued. It creates missing
+tables and queues, and runs until SIGINT or SIGTERM; with --once it does what is due now, for cron. It
+stores the file of --config as a new generation of the configuration unless it has been stored before, and
+then follows the newest generation.` + examples(
+			"schedule",
+			"schedule --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING",
+			"schedule --once"),
 		Flags: append(fleetFlags(),
 			durationFlag("every", 0, time.Second, "`DURATION` between two slots, instead of the pipelines' cadences"),
-			&cli.BoolFlag{Name: "once", Usage: "Do what is due now, print it, and exit"},
+			boolFlag("once", "Do what is due now, print it, and exit"),
 			verboseFlag(), stopWithInputFlag()),
 		Action: schedule,
 	}

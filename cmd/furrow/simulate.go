@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -20,16 +21,15 @@ func simulateCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "simulate",
 		Usage: "Simulate a fleet of devices",
-		Description: "Enrolls and registers soil probes all over the world, or the devices of a file. They get tokens from " +
-			"the endpoint and\n" +
-			"send readings as real devices do: first their history, as fast as possible, then live readings until Ctrl-C.\n" +
-			"Devices and readings follow from --seed." +
-			examples(
-				"simulate --devices 1000 --history 1d --for 10m",
-				"simulate --dirt some",
-				"simulate --dirt repeats,outages=0.5 --every 10s",
-				"simulate --history 2d --pace 600",
-				"simulate --replay week.csv.gz --tenant aberdeen"),
+		Description: `Enrolls and registers soil probes all over the world, or the devices of a file. They get tokens from the
+endpoint and send readings as real devices do: first their history, as fast as possible, then live readings
+until Ctrl-C. The same --seed gives the same devices and
+readings.` + examples(
+			"simulate --devices 1000 --history 1d --for 10m",
+			"simulate --dirt some",
+			"simulate --dirt repeats,outages=0.5 --every 10s",
+			"simulate --history 2d --pace 600",
+			"simulate --replay week.csv.gz --tenant aberdeen"),
 		Flags:  append(append(append(storageFlags(), masterFlags()...), simulateFlags()...), replayFlags()...),
 		Action: runSimulation,
 	}
@@ -55,20 +55,20 @@ func simulateFlags() []cli.Flag {
 		withDefaultText("until Ctrl-C", durationFlag("for", 0, 0, "`DURATION` to run")),
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "Random seed; the same `NUMBER` gives the same fleet"},
 		&cli.StringFlag{Name: "dirt", Value: "none", Usage: "Faults to inject: `DIRT` is none, some, much, or a list of " +
-			fmt.Sprint(simulate.Kinds()) + ", each with an optional rate, such as repeats=0.1,clocks"},
+			strings.Join(simulate.Kinds(), ", ") + ", each with an optional rate, such as repeats=0.1,clocks"},
 		&cli.StringFlag{Name: "report", Usage: "Write the result of each device to `FILE` as JSON lines"},
 		jsonFlag(),
 	}
 }
 
-// A simulation is what the flags ask for.
+// A simulation is a fleet and its readings, as the flags describe them.
 type simulation struct {
 	members  []simulate.Member
 	tenants  []schema.Tenant
-	backfill time.Duration // that the enrollments must have
-	expected int64         // readings of the past
+	backfill time.Duration // that the enrollments need
+	expected int64         // number of past readings
 	seed     uint64
-	wrong    int // lines of a file
+	wrong    int // invalid lines of a file
 	late     lateLine
 	run      simulate.Config
 }
@@ -115,15 +115,13 @@ func runSimulation(c *cli.Context) error {
 	return s.end(c, sum, report, err)
 }
 
-// newSimulation is what the flags say. Nothing is sent yet.
+// newSimulation reads the flags. It sends nothing yet.
 func newSimulation(c *cli.Context) (*simulation, error) {
 	if c.IsSet("replay") {
 		return newReplay(c)
 	}
-	for _, name := range []string{"device-column", "time-column", "columns", "tenant", "keep-times"} {
-		if c.IsSet(name) {
-			return nil, usagef(c, "--%s is about a file; name it with --replay", name)
-		}
+	if err := onlyWithReplay(c); err != nil {
+		return nil, err
 	}
 	f, history, err := simulatedFleet(c)
 	if err != nil {
@@ -148,18 +146,13 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 	return s, nil
 }
 
-// simulatedFleet is the fleet of the flags, and how far back it goes.
+// simulatedFleet returns the fleet that the flags describe, and the length of its history.
 func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, err error) {
 	f = simulate.Fleet{Seed: c.Uint64("seed"), Devices: c.Int("devices"), Tenants: c.Int("tenants"),
 		Sensors: c.Int("sensors"), Months: c.Int("months")}
-	for _, n := range []struct {
-		flag        string
-		value, most int
-	}{{"devices", f.Devices, 100_000}, {"tenants", f.Tenants, 1000}, {"sensors", f.Sensors, model.MaxSensors}, {"months",
-		f.Months, 600}} {
-		if n.value < 1 || n.value > n.most {
-			return f, 0, usagef(c, "--%s is %d; it must be from 1 to %d", n.flag, n.value, n.most)
-		}
+	if err := cmp.Or(between(c, 1, 100_000, "devices"), between(c, 1, 1000, "tenants"),
+		between(c, 1, model.MaxSensors, "sensors"), between(c, 1, 600, "months")); err != nil {
+		return f, 0, err
 	}
 	f.Every, f.SendEvery, history = durationOf(c, "every"), durationOf(c, "send-every"), durationOf(c, "history")
 	if f.Dirt, err = simulate.ParseDirt(c.String("dirt")); err != nil {
@@ -170,18 +163,18 @@ func simulatedFleet(c *cli.Context) (f simulate.Fleet, history time.Duration, er
 
 func checkPace(c *cli.Context) error {
 	if pace := c.Float64("pace"); c.IsSet("pace") && !(pace > 1 && pace <= 1e9) {
-		return usagef(c, "--pace is %v; it must be more than 1, or now is never reached", pace)
+		return usagef(c, "--pace is %v; it must be more than 1, or the history never ends", pace)
 	}
 	return nil
 }
 
-// backfillFor is what an enrollment must have so that its devices can send the past:
-// more than that, as they take a while to do so.
+// backfillFor returns the backfill of an enrollment whose devices send a past of that length. It leaves time for
+// sending.
 func backfillFor(past time.Duration) time.Duration {
 	return min(max(defaultBackfill, past.Truncate(time.Hour)+25*time.Hour), schema.MaxBackfill)
 }
 
-// reach finds the endpoint, and what has to be trusted there.
+// reach finds the endpoint and the certificate authority to trust.
 func (s *simulation) reach(c *cli.Context) (err error) {
 	dir, ca := storageDirectory(c), c.String("ca")
 	s.run.Endpoint = c.String("endpoint")
@@ -202,7 +195,7 @@ func (s *simulation) reach(c *cli.Context) (err error) {
 		return usagef(c, "--ca: %v", err)
 	}
 	if t, ok := client.Transport.(*http.Transport); ok {
-		t.IdleConnTimeout = 0 // devices come back after their cadence
+		t.IdleConnTimeout = 0 // devices reconnect after their cadence
 	}
 	s.run.Transport = client.Transport
 	return nil

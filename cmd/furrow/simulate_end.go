@@ -17,17 +17,17 @@ import (
 	"furrow/tables/schema"
 )
 
-// simulationLine is how a simulation ended, in JSON.
+// simulationLine is the result of a simulation in JSON.
 type simulationLine struct {
 	simulate.Summary
 	lateLine
 	Tenants int    `json:"tenants"`
-	Seed    uint64 `json:"seed"`            // 0: of a replay
-	Wrong   int    `json:"wrongLines"`      // of the file of a replay
-	Error   string `json:"error,omitempty"` // why something waits
+	Seed    uint64 `json:"seed"`            // 0 for a replay
+	Wrong   int    `json:"wrongLines"`      // invalid lines of a replayed file
+	Error   string `json:"error,omitempty"` // why readings were not sent
 }
 
-// end says how it ended. What could not be sent is an error.
+// end prints the result. Readings that could not be sent are an error.
 func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulationReport, failed error) error {
 	line := simulationLine{Summary: sum, lateLine: s.late, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
 	if sum.Newest != nil {
@@ -48,12 +48,11 @@ func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulatio
 	return errors.Join(failed, err, report.close())
 }
 
-// text is a summary for people.
+// text formats the summary for people.
 func (l simulationLine) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s devices of %s tenants, for %.0f s", grouped(int64(l.Devices)), grouped(int64(l.Tenants)),
+	fmt.Fprintf(&b, "%s of %s, for %.0f s\n", many(int64(l.Devices), "device"), many(int64(l.Tenants), "tenant"),
 		l.Seconds)
-	b.WriteString("\n")
 	say := func(n int64, what string) { fmt.Fprintf(&b, "  %12s  %s\n", grouped(n), what) }
 	say(int64(l.Booted), "devices had a token")
 	if l.Denied > 0 {
@@ -61,12 +60,12 @@ func (l simulationLine) text() string {
 	}
 	say(l.Tokens, "tokens were issued")
 	say(l.Made, "readings were made")
-	say(l.Stored, "of them are stored")
+	say(l.Stored, "of them were stored")
 	for _, reason := range slices.Sorted(maps.Keys(l.SetAside)) {
 		say(l.SetAside[reason], "were set aside: "+string(reason))
 	}
 	if l.Refused > 0 {
-		say(l.Refused, "were none that storage could take")
+		say(l.Refused, "were refused as invalid by storage")
 	}
 	say(l.Waiting, "were not sent")
 	return b.String() + l.lateLine.text()
@@ -74,7 +73,7 @@ func (l simulationLine) text() string {
 
 // A simulationReport is the file of --report.
 type simulationReport struct {
-	file *os.File // nil where there is none
+	file *os.File // nil without --report
 	out  *bufio.Writer
 	err  error
 }
@@ -91,7 +90,7 @@ func newSimulationReport(c *cli.Context) (*simulationReport, error) {
 	return r, nil
 }
 
-// deviceEnd is how a device ended, in JSON. Members may be added; none changes.
+// deviceEnd is the result of a device in JSON.
 type deviceEnd struct {
 	Device   schema.DeviceID `json:"device"`
 	Tenant   schema.Tenant   `json:"tenant"`

@@ -13,7 +13,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// A roll is the enrollments of simulated tenants, with their keys.
+// A roll holds the enrollments of simulated tenants, with their keys.
 type roll map[schema.Tenant]enrolled
 
 type enrolled struct {
@@ -28,7 +28,7 @@ func (r roll) credential(m simulate.Member) (schema.EnrollmentID, string) {
 	return e.ID, e.key.Of(string(m.ID)).Base64()
 }
 
-// enroll finds the enrollments of the tenants, or makes them.
+// enroll finds or creates the enrollments of the tenants.
 func (d *deviceAdmin) enroll(c *cli.Context, s *simulation) (roll, error) {
 	all, err := d.Enrollments.All(c.Context)
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *deviceAdmin) enroll(c *cli.Context, s *simulation) (roll, error) {
 	return r, nil
 }
 
-// simulatedEnrollment is the enrollment of a simulated tenant, which no real device has.
+// simulatedEnrollment names the enrollment of a simulated tenant, which no real device uses.
 func simulatedEnrollment(tenant schema.Tenant) schema.EnrollmentID {
 	name := "sim" + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -79,9 +79,9 @@ func (d *deviceAdmin) enrollTenant(c *cli.Context, tenant schema.Tenant, backfil
 	case err != nil:
 		return e, err
 	case e.Tenant != tenant:
-		return e, fmt.Errorf("enrollment %s is of tenant %s, and not of %s: choose another tenant", id, e.Tenant, tenant)
+		return e, fmt.Errorf("enrollment %s belongs to tenant %s, not to %s: choose another tenant", id, e.Tenant, tenant)
 	case e.Disabled:
-		return e, fmt.Errorf("enrollment %s is disabled: furrow enrollment enable %s", id, id)
+		return e, fmt.Errorf("enrollment %s is disabled: enable it with furrow enrollment enable %s", id, id)
 	case e.Backfill < backfill:
 		return d.Enrollments.Change(c.Context, id, func(e *schema.Enrollment) error {
 			e.Backfill = max(e.Backfill, backfill)

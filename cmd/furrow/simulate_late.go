@@ -17,17 +17,17 @@ import (
 	"furrow/tables/schema"
 )
 
-// lateReadings notes what each device has sent, so that at the end those readings are
-// counted that came after their device had been folded further: no run reads them.
+// lateReadings records what each device has sent, to count late readings at the end: those below their device's
+// checkpoint, which no run reads.
 type lateReadings struct {
 	mu      sync.Mutex
 	devices map[schema.DeviceID]*sentBy
 }
 
-// sentBy is what a device has sent.
+// sentBy summarizes the readings of a device.
 type sentBy struct {
 	newest     time.Time // of its readings
-	oldest     time.Time // of those that came after a newer one; where none did, of all
+	oldest     time.Time // of those that came after a newer one; if none did, of all
 	disordered bool      // a reading came after a newer one
 	stored     int64
 }
@@ -67,11 +67,11 @@ func (l *lateReadings) ended(m simulate.Member, s device.Stats) {
 	l.of(m.ID).stored += s.Stored
 }
 
-// A lateLine says how many readings wait for an audit, in JSON.
+// A lateLine is the number of readings that wait for an audit, in JSON.
 type lateLine struct {
-	Late     *int64          `json:"late,omitempty"` // absent: it took too long to count
+	Late     *int64          `json:"late,omitempty"` // absent if counting took too long
 	Pipeline schema.Pipeline `json:"latePipeline,omitempty"`
-	Until    *time.Time      `json:"lateUntil,omitempty"` // by then the oldest of each device are found, at the latest
+	Until    *time.Time      `json:"lateUntil,omitempty"` // latest time of the audit that finds them
 }
 
 func (l lateLine) text() string {
@@ -79,22 +79,20 @@ func (l lateLine) text() string {
 	case l.Pipeline == "":
 		return ""
 	case l.Late == nil:
-		return "Some readings came out of order. Those that came late are in no output until an audit has found them: " +
-			"furrow audit run --wait\n"
+		return "Some readings were sent out of order. Late ones are in no output until an audit finds them: furrow audit " +
+			"run --wait\n"
 	case *l.Late == 0:
 		return ""
 	}
-	return fmt.Sprintf("%s came after their devices had been folded further. They wait for the next audits of pipeline "+
-		"%s,\nat %s at the latest, or for this one: furrow audit run --pipeline %s --wait\n",
-		many(*l.Late, "reading"), l.Pipeline, l.Until.Format(time.RFC3339), l.Pipeline)
+	return fmt.Sprintf("%s arrived late. An audit of pipeline %s finds them by %s,\nor now: furrow audit run "+
+		"--pipeline %s --wait\n", many(*l.Late, "reading"), l.Pipeline, l.Until.Format(time.RFC3339), l.Pipeline)
 }
 
-// countFor is how long late readings are counted at most.
+// countFor is the maximum time for counting late readings.
 const countFor = 20 * time.Second
 
-// count counts the late readings of the first pipeline as its tracking rows stand:
-// the rows of a device up to its checkpoint that were never folded. Whoever has
-// stopped the simulation with Ctrl-C is told all the same.
+// count counts the late readings of the first pipeline: rows up to a device's checkpoint that were not folded. It
+// also runs after Ctrl-C.
 func (l *lateReadings) count(c *cli.Context, d *deviceAdmin, members []simulate.Member) (lateLine, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context), countFor)
 	defer cancel()
@@ -126,7 +124,6 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *deviceAdmin, p schema.
 	if err != nil {
 		return 0, until, err
 	}
-
 	months := map[schema.Month]bool{}
 	for _, m := range members {
 		months[schema.MonthOf(m.Deployed, 0)] = true
@@ -165,7 +162,7 @@ func (l *lateReadings) ofPipeline(ctx context.Context, d *deviceAdmin, p schema.
 	return late, until.Truncate(time.Second), nil
 }
 
-// admits is how far back the token of any enrollment may reach.
+// admits returns the maximum age of rows that a token of any enrollment admits.
 func (d *deviceAdmin) admits(ctx context.Context) (most time.Duration, err error) {
 	all, err := d.Enrollments.All(ctx)
 	for _, e := range all {
@@ -174,8 +171,7 @@ func (d *deviceAdmin) admits(ctx context.Context) (most time.Duration, err error
 	return most, err
 }
 
-// ofDevice counts those of a device by its tracking row. One that has sent in order,
-// and whose rows are all folded, has none.
+// ofDevice counts late readings of a device. A device that sent in order, and whose rows are all folded, has none.
 func (l *lateReadings) ofDevice(ctx context.Context, d *deviceAdmin, track schema.Track) (int64, error) {
 	sent, folded, last := l.devices[track.Place.Device()], track.Rows, track.Checkpoint
 	if sent == nil || last == "" || !sent.disordered && folded == sent.stored {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -23,25 +24,36 @@ func replayFlags() []cli.Flag {
 		&cli.StringFlag{Name: "device-column", DefaultText: "guessed", Usage: "`COLUMN` of --replay that names the device"},
 		&cli.StringFlag{Name: "time-column", DefaultText: "guessed",
 			Usage: "`COLUMN` of --replay with the time of a reading"},
-		&cli.StringFlag{Name: "columns", DefaultText: "all that mean nothing else",
+		&cli.StringFlag{Name: "columns", DefaultText: "all other columns",
 			Usage: "`COLUMNS` of --replay that hold sensors, separated by commas"},
 		&cli.StringFlag{Name: "tenant", DefaultText: "replay", Usage: "`TENANT` that owns the devices of --replay"},
-		&cli.BoolFlag{Name: "keep-times", Usage: "Do not shift the times of --replay; tokens then admit rows that old"},
+		boolFlag("keep-times", "Do not shift the times of --replay; tokens then admit rows that old"),
 	}
 }
 
-// notForReplays are flags about fleets that are made up.
-func notForReplays() []string {
-	return []string{"devices", "tenants", "sensors", "months", "every", "send-every", "history", "seed", "dirt"}
+// withoutReplay refuses flags for a generated fleet.
+func withoutReplay(c *cli.Context, flags ...string) error {
+	for _, name := range flags {
+		if c.IsSet(name) {
+			return usagef(c, "--%s does not go with --replay, which takes the fleet from a file", name)
+		}
+	}
+	return nil
+}
+
+// onlyWithReplay refuses flags for a file.
+func onlyWithReplay(c *cli.Context) error {
+	for _, name := range []string{"device-column", "time-column", "columns", "tenant", "keep-times"} {
+		if c.IsSet(name) {
+			return usagef(c, "--%s needs --replay", name)
+		}
+	}
+	return nil
 }
 
 func newReplay(c *cli.Context) (*simulation, error) {
-	for _, name := range notForReplays() {
-		if c.IsSet(name) {
-			return nil, usagef(c, "--%s is about a fleet that is made up, and --replay takes one from a file", name)
-		}
-	}
-	if err := checkPace(c); err != nil {
+	if err := cmp.Or(checkPace(c), withoutReplay(c, "devices", "tenants", "sensors", "months", "every", "send-every",
+		"history", "seed", "dirt")); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()
@@ -52,15 +64,15 @@ func newReplay(c *cli.Context) (*simulation, error) {
 	shift := now.Sub(rec.Newest)
 	if c.Bool("keep-times") {
 		if age := now.Sub(rec.Oldest); age > schema.MaxBackfill-time.Hour {
-			return nil, fmt.Errorf("%s: its readings are of %s to %s, and no token admits rows of more than %s; without "+
-				"--keep-times they are shifted so that the newest is now",
-				c.String("replay"), rec.Oldest.Format(time.DateOnly), rec.Newest.Format(time.DateOnly), lengthText(int64(schema.MaxBackfill.Seconds())))
+			return nil, fmt.Errorf("%s: its readings are from %s to %s, and no token admits rows of more than %s; without "+
+				"--keep-times they are shifted so that the newest is now", c.String("replay"), rec.Oldest.Format(time.DateOnly),
+				rec.Newest.Format(time.DateOnly), schema.FormatDuration(schema.MaxBackfill))
 		}
 		shift = 0
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%s: %s readings of %s devices, from %s to %s%s\n", c.String("replay"),
-		grouped(int64(rec.Readings)), grouped(int64(rec.Devices())),
-		rec.Oldest.Format(time.RFC3339), rec.Newest.Format(time.RFC3339), wrongLines(rec.Wrong))
+	fmt.Fprintf(c.App.ErrWriter, "%s: %s of %s, from %s to %s%s\n", c.String("replay"),
+		many(int64(rec.Readings), "reading"), many(int64(rec.Devices()), "device"), rec.Oldest.Format(time.RFC3339),
+		rec.Newest.Format(time.RFC3339), wrongLines(rec.Wrong))
 	s := &simulation{members: rec.Members(shift), tenants: []schema.Tenant{tenant},
 		backfill: backfillFor(now.Sub(rec.Oldest.Add(shift))), expected: int64(rec.Readings), wrong: rec.Wrong}
 	s.run.Members, s.run.From, s.run.Pace = s.members, rec.Oldest.Add(shift), c.Float64("pace")
@@ -72,10 +84,10 @@ func wrongLines(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s lines are wrong, and left out", grouped(int64(n)))
+	return fmt.Sprintf("; %s skipped", many(int64(n), "invalid line"))
 }
 
-// readRecording reads the file, and says what is wrong in it.
+// readRecording reads the file and reports invalid lines.
 func readRecording(c *cli.Context, now time.Time) (*replay.Recording, schema.Tenant, error) {
 	text := "replay"
 	if c.IsSet("tenant") {
@@ -108,7 +120,7 @@ func readRecording(c *cli.Context, now time.Time) (*replay.Recording, schema.Ten
 		fmt.Fprintf(c.App.ErrWriter, "and %s more\n", grouped(int64(rest)))
 	}
 	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w (--device-column, --time-column and --columns say what columns mean)", name, err)
+		return nil, "", fmt.Errorf("%s: %w (name columns with --device-column, --time-column and --columns)", name, err)
 	}
 	return rec, tenant, nil
 }

@@ -21,38 +21,35 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "Show pipeline health: lag, runs, queues, held devices",
-		Description: "Lag is the age of the oldest reading that may not be folded yet: the age of the last run that is " +
-			"done.\n" +
-			"Status takes a handful of requests for each pipeline, however many devices there are. Devices, claims and\n" +
-			"refolds are what the last plan of the fleet has seen; rows, rejects and late rows add what workers have\n" +
-			"folded since, as far as they have told it, which they do every few seconds." +
-			examples("status", "status --pipeline live --json"),
-		Flags:  append(fleetFlags(), &cli.BoolFlag{Name: "json", Usage: "print it as JSON"}),
+		Description: `Lag is the age of the last completed run: older readings are folded. Devices, claims and refolds are those
+that the last run counted when it planned. Rows, rejects and late rows include what workers have reported since
+then, every few seconds. The command takes a few requests for each pipeline, whatever the size of the fleet.` + examples("status", "status --pipeline live --json"),
+		Flags:  append(fleetFlags(), jsonFlag()),
 		Action: showStatus,
 	}
 }
 
-// pipelineStatus is the status of a pipeline in JSON. Members may be added; none changes.
+// pipelineStatus is the status of a pipeline in JSON.
 type pipelineStatus struct {
 	Pipeline       schema.Pipeline `json:"pipeline"`
 	CadenceSeconds float64         `json:"cadenceSeconds"`
-	LagSeconds     *float64        `json:"lagSeconds"` // null where no run is done
+	LagSeconds     *float64        `json:"lagSeconds"` // null if no run is done
 	Devices        int64           `json:"devices"`
 	Behind         int64           `json:"behind"`
-	BehindSeconds  float64         `json:"behindSeconds"` // age of the oldest checkpoint of those
-	// devices that a job had claimed, and not committed, when the fleet was planned
+	BehindSeconds  float64         `json:"behindSeconds"` // age of the oldest checkpoint of the devices behind
+	// devices that a job had claimed and not committed when the last run planned
 	Claimed        int64    `json:"claimed"`
-	PlannedSeconds *float64 `json:"plannedSeconds"` // since the fleet was planned; null where it never was
+	PlannedSeconds *float64 `json:"plannedSeconds"` // since the last run planned; null if none has
 	Held           int64    `json:"held"`
 	Failing        int64    `json:"failing"`
 	Newer          int64    `json:"newer"`      // devices that only a newer version of furrow can fold
 	Unreadable     int64    `json:"unreadable"` // rows of runs that this version cannot read
 	Rows           int64    `json:"rows"`
 	Rejects        int64    `json:"rejects"`
-	RejectsDropped int64    `json:"rejectsDropped"` // of the rejects, those that are no longer kept
+	RejectsDropped int64    `json:"rejectsDropped"` // rejects that are no longer kept
 	Late           int64    `json:"late"`
 	Refolds        int64    `json:"refolds"`
-	// slot of the last run that looked whether audits are due, and put them; null where none has
+	// slot of the last run that enqueued due audits; null if none has
 	Audited *time.Time  `json:"audited"`
 	Queue   int         `json:"queue"`
 	Catchup int         `json:"catchup"`
@@ -72,9 +69,9 @@ type runStatus struct {
 	Rows        int64            `json:"rows"`
 	Late        int64            `json:"late"`
 	Failed      int64            `json:"failed"`
-	Audits      int64            `json:"audits"` // audit messages that the run has put
+	Audits      int64            `json:"audits"` // audit messages that the run enqueued
 	AuditsDone  int64            `json:"auditsDone"`
-	ByHand      bool             `json:"byHand,omitempty"` // it is of furrow audit run
+	ByHand      bool             `json:"byHand,omitempty"` // started by furrow audit run
 	Operations  map[string]int64 `json:"operations"`
 }
 
@@ -114,7 +111,8 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 	out := pipelineStatus{
 		Pipeline: p.Name, CadenceSeconds: p.Cadence.Seconds(), Devices: fleet.Devices, Behind: fleet.Behind, Held: fleet.Held,
 		BehindSeconds: fleet.Lag.Seconds(), Claimed: fleet.Claimed,
-		Failing: fleet.Failing, Newer: fleet.Newer, Unreadable: s.Skipped.N, Rows: fleet.Rows, Rejects: fleet.Rejects, RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
+		Failing: fleet.Failing, Newer: fleet.Newer, Unreadable: s.Skipped.N, Rows: fleet.Rows, Rejects: fleet.Rejects,
+		RejectsDropped: fleet.Dropped, Late: fleet.Late, Refolds: fleet.Refolds,
 		Queue: s.Queue, Catchup: s.Catchup, Poison: s.Poison, Runs: []runStatus{},
 	}
 	if lag, known := s.Lag(); known {
@@ -144,14 +142,18 @@ func runOf(r worker.RunFigures) runStatus {
 		Rows: w.Rows, Late: w.Late, Failed: w.Failed, Operations: w.Operations}
 }
 
-// text is the status for people.
+// text prints the status for people.
 func (s pipelineStatus) text(w io.Writer) error {
-	lag := "not known: no run of the last ones is done"
+	lag := "unknown: no recent run is done"
 	if s.LagSeconds != nil {
 		lag = time.Duration(*s.LagSeconds * float64(time.Second)).Round(time.Second).String()
 	}
 	text := fmt.Sprintf("%s, every %s\n", s.Pipeline, short(time.Duration(s.CadenceSeconds*float64(time.Second))))
-	for _, line := range [][2]string{
+	unread := ""
+	if s.Unreadable > 0 {
+		unread = many(s.Unreadable, "row") + " of runs that this version of furrow cannot read"
+	}
+	text += fieldLines(9, [][2]string{
 		{"lag", lag},
 		{"devices", s.devicesText()},
 		{"rows", fmt.Sprintf("%s folded, %s of them found late", grouped(s.Rows), grouped(s.Late))},
@@ -160,13 +162,8 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"audits", s.auditsText()},
 		{"refolds", many(s.Refolds, "device") + " to be folded again"},
 		{"poison", many(int64(s.Poison), "message") + " given up"},
-	} {
-		text += fmt.Sprintf("  %-8s %s\n", line[0], line[1])
-	}
-	if s.Unreadable > 0 {
-		text += fmt.Sprintf("  %-8s %s of runs that this version of furrow cannot read\n", "unread",
-			many(s.Unreadable, "row"))
-	}
+		{"unread", unread},
+	})
 	for _, r := range s.Runs {
 		text += "  " + r.text() + "\n"
 	}
@@ -187,30 +184,30 @@ func (s pipelineStatus) devicesText() string {
 }
 
 func (s pipelineStatus) rejectsText() string {
-	text := many(s.Rejects, "row") + " with something that could not be folded"
+	text := many(s.Rejects, "row") + " that could not be folded completely"
 	if s.RejectsDropped > 0 {
-		text += fmt.Sprintf("; %s of them no longer kept, as each device keeps its newest %d", grouped(s.RejectsDropped),
+		text += fmt.Sprintf("; %s no longer kept, because each device keeps its newest %d", grouped(s.RejectsDropped),
 			schema.RejectSlots)
 	}
 	return text
 }
 
-// auditsText says when readings that came late are found.
+// auditsText says when audits find late readings.
 func (s pipelineStatus) auditsText() string {
-	text := "readings that came late wait until they are 1h, 3h, 12h or 2d old, or too old for any token; furrow audit " +
-		"run finds them now"
+	text := "late readings are found at ages of 1h, 3h, 12h and 2d, and when no token admits them any more; furrow " +
+		"audit run finds them now"
 	if s.Audited != nil {
-		text += "; last put by run " + s.Audited.Format("15:04:05")
+		text += "; last audits enqueued by run " + s.Audited.Format("15:04:05")
 	}
 	return text
 }
 
-// workText is what is under way.
+// workText describes the queues and claims.
 func (s pipelineStatus) workText() string {
-	text := fmt.Sprintf("about %s live, %d that catch up (devices far behind, audits, refolds)",
+	text := fmt.Sprintf("about %s for current runs, %d for catching up (devices far behind, audits, refolds)",
 		many(int64(s.Queue), "message"), s.Catchup)
 	if s.PlannedSeconds != nil {
-		text += fmt.Sprintf("; %s claimed when the fleet was planned %s ago", many(s.Claimed, "device"),
+		text += fmt.Sprintf("; %s claimed when the last run planned %s ago", many(s.Claimed, "device"),
 			short(time.Duration(*s.PlannedSeconds)*time.Second))
 	}
 	return text
@@ -222,7 +219,7 @@ func (r runStatus) text() string {
 	case r.Skipped != "":
 		return at + "  skipped: " + r.Skipped
 	case r.Operations == nil:
-		return at + "  waits"
+		return at + "  waiting"
 	}
 	audits := ""
 	if r.Audits > 0 {
@@ -231,7 +228,7 @@ func (r runStatus) text() string {
 	if r.ByHand {
 		return fmt.Sprintf("%s  by furrow audit run: %s%s", at, many(r.Devices, "device"), audits)
 	}
-	state := "under way"
+	state := "running"
 	if r.Done {
 		state = "done in " + short(time.Duration(r.Seconds*float64(time.Second)))
 	}
@@ -239,7 +236,7 @@ func (r runStatus) text() string {
 		many(r.Devices, "device"), many(r.Rows, "row"), audits, operations(r.Operations))
 }
 
-// operations are sums by service, as "tables 12, queues 3".
+// operations formats sums by service, such as "tables 12, queues 3".
 func operations(counts map[string]int64) string {
 	sums := map[string]int64{}
 	for name, n := range counts {
@@ -253,7 +250,7 @@ func operations(counts map[string]int64) string {
 	return "operations: " + strings.Join(parts, ", ")
 }
 
-// short is a duration without zeros at its end: 1m, not 1m0s.
+// short formats a duration without trailing zeros: 1m, not 1m0s.
 func short(d time.Duration) string {
 	text := d.Round(10 * time.Millisecond).String()
 	if minutes, ok := strings.CutSuffix(text, "m0s"); ok {

@@ -1,20 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
 	"io"
 	"io/fs"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -23,81 +16,14 @@ import (
 	"furrow/tables/local"
 )
 
-// A running is a storage command that has said where it listens.
-type running struct {
-	screen
-	stop   context.CancelFunc
-	exit   chan int
-	stderr *lockedBuffer
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-// startStorage runs "furrow storage --json" on free ports until the test ends.
-func startStorage(t *testing.T, stdin io.Reader, args ...string) *running {
+// tableNames lists the tables of a storage command that runs with --show-key.
+func tableNames(t *testing.T, s *running[storageScreen]) (names []string) {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	r := &running{stop: stop, exit: make(chan int, 1), stderr: &lockedBuffer{}}
-	out, stdout := io.Pipe()
-	line := append([]string{"furrow", "storage", "--json", "--listen", "127.0.0.1:0"}, args...)
-	go func() {
-		code := run(ctx, line, stdin, stdout, r.stderr)
-		stdout.Close()
-		r.exit <- code
-	}()
-	said, err := bufio.NewReader(out).ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("%v: %v, %s", line, err, r.stderr)
-	}
-	if err := json.Unmarshal(said, &r.screen); err != nil {
-		t.Fatalf("%s: %v", said, err)
-	}
-	t.Cleanup(stop)
-	return r
-}
-
-// mustEnd waits for the end of the command, as a person with Ctrl-C does.
-func (r *running) mustEnd(t *testing.T) {
-	t.Helper()
-	r.stop()
-	if code := <-r.exit; code != exitOK {
-		t.Errorf("exit %d when it was told to stop: %s", code, r.stderr)
-	}
-}
-
-func (r *running) tables(t *testing.T) *aztables.ServiceClient {
-	t.Helper()
-	client, err := aztables.NewServiceClientFromConnectionString(r.ConnectionString, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
-func (r *running) tableNames(t *testing.T) []string {
-	t.Helper()
-	var names []string
-	pager := r.tables(t).NewListTablesPager(nil)
-	for pager.More() {
+	client, err := aztables.NewServiceClientFromConnectionString(s.said.ConnectionString, nil)
+	must(t, err)
+	for pager := client.NewListTablesPager(nil); pager.More(); {
 		page, err := pager.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, table := range page.Tables {
 			names = append(names, *table.Name)
 		}
@@ -105,18 +31,16 @@ func (r *running) tableNames(t *testing.T) []string {
 	return names
 }
 
-func TestStorageServesItsConnectionStringAndKeepsWhatItGot(t *testing.T) {
+func TestStorageKeepsItsTablesOverARestart(t *testing.T) {
 	dir := t.TempDir()
-	first := startStorage(t, nil, "--data", dir, "--show-key")
-	if _, err := first.tables(t).CreateTable(t.Context(), "readings", nil); err != nil {
-		t.Fatal(err)
-	}
+	first := startStorage(t, "--data", dir, "--show-key")
+	must(t, connect(t, first.said.ConnectionString).Table("readings").Create(t.Context()))
 	first.mustEnd(t)
 	if got := first.stderr.String(); got != "" {
 		t.Errorf("it complained: %s", got)
 	}
-	again := startStorage(t, nil, "--data", dir, "--show-key")
-	if names := again.tableNames(t); len(names) != 1 || names[0] != "readings" {
+	again := startStorage(t, "--data", dir, "--show-key")
+	if names := tableNames(t, again); !slices.Equal(names, []string{"readings"}) {
 		t.Errorf("after a restart there are the tables %q", names)
 	}
 	again.mustEnd(t)
@@ -126,89 +50,83 @@ func TestKeyIsKeptForItsOwnerAndShownOnlyWhenAsked(t *testing.T) {
 	const key = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 	dir := t.TempDir()
 	t.Setenv("FURROW_ACCOUNT_KEY", key)
-	given := startStorage(t, nil, "--data", dir, "--show-key")
+	given := startStorage(t, "--data", dir, "--show-key")
 	given.mustEnd(t)
-	if !strings.Contains(given.ConnectionString, "AccountKey="+key+";") {
-		t.Errorf("the connection string is %q", given.ConnectionString)
+	if !strings.Contains(given.said.ConnectionString, "AccountKey="+key+";") {
+		t.Errorf("the connection string is %q", given.said.ConnectionString)
 	}
 	t.Setenv("FURROW_ACCOUNT_KEY", "")
-	kept := startStorage(t, nil, "--data", dir)
+	kept := startStorage(t, "--data", dir)
 	kept.mustEnd(t)
-	if kept.ConnectionString != "" {
-		t.Errorf("unasked, it prints %q", kept.ConnectionString)
+	if kept.said.ConnectionString != "" {
+		t.Errorf("unasked, it prints %q", kept.said.ConnectionString)
 	}
-	content, err := os.ReadFile(kept.KeyFile)
-	if err != nil || strings.TrimSpace(string(content)) != key {
-		t.Errorf("%s holds %q, %v", kept.KeyFile, content, err)
+	file := kept.said.KeyFile
+	if got := strings.TrimSpace(text(t, file)); got != key {
+		t.Errorf("%s holds %q", file, got)
 	}
-	if info, err := os.Stat(kept.KeyFile); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%s has mode %v, %v", kept.KeyFile, info.Mode(), err)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%s has mode %v, %v", file, info.Mode(), err)
 	}
-	if text := kept.screen.text(); strings.Contains(text, key) ||
-		!strings.Contains(text, "AccountKey=$(cat '"+kept.KeyFile+"')") {
+	if text := kept.said.text(); strings.Contains(text, key) || !strings.Contains(text, "AccountKey=$(cat '"+file+"')") {
 		t.Errorf("the screen is\n%s", text)
 	}
 }
 
 func TestStorageOverTLSIsTrustedWithItsCAFile(t *testing.T) {
-	s := startStorage(t, nil, "--data", t.TempDir(), "--tls", "self-signed")
-	pem, err := os.ReadFile(s.TLS.CAFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(pem)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
-	for _, url := range []string{s.Blob, s.Queue, s.Table} {
+	s := startStorage(t, "--data", t.TempDir(), "--tls", "self-signed", "--show-key")
+	client := clientTrusting(t, s.said.TLS.CAFile)
+	screen := s.said.text()
+	for _, url := range []string{s.said.Blob, s.said.Queue, s.said.Table} {
 		answer, err := client.Get(url)
-		if err != nil {
-			t.Errorf("%s: %v", url, err)
-			continue
-		}
+		must(t, err)
 		answer.Body.Close()
 		if !strings.HasPrefix(url, "https://") || answer.TLS == nil {
-			t.Errorf("%s was answered without TLS", url)
+			t.Errorf("%s answered without TLS", url)
+		}
+		address := strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/"+local.DefaultAccount)
+		if _, _, err := net.SplitHostPort(address); err != nil || !strings.Contains(screen, url) {
+			t.Errorf("%s: %v, or it is not on the screen:\n%s", url, err, screen)
 		}
 	}
 	client.CloseIdleConnections()
 	s.mustEnd(t)
-}
-
-func TestStorageSaysWhatIsInTheWayAndWhatToDo(t *testing.T) {
-	dir := t.TempDir()
-	s := startStorage(t, nil, "--data", dir)
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	address := strings.TrimSuffix(strings.TrimPrefix(s.Blob, "http://"), "/furrow")
-	for want, args := range map[string][]string{
-		address + ": bind: address already in use (another program listens there": {"--listen", address, "--data",
-			t.TempDir()},
-		dir + ": another process":      {"--listen", "127.0.0.1:0", "--data", dir},
-		"choose another directory":     {"--listen", "127.0.0.1:0", "--data", file},
-		"choose another with --listen": {"--listen", "203.0.113.7:1", "--data", t.TempDir()},
-		"lower-case letters":           {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--account", "Not Allowed"},
-		"no such file": {"--listen", "127.0.0.1:0", "--data", t.TempDir(), "--tls", file + ".crt," + file +
-			".key"},
-	} {
-		code, out, errs := furrow(t.Context(), append([]string{"storage"}, args...)...)
-		if code != exitFailed || !strings.Contains(errs, want) || out != "" {
-			t.Errorf("storage %q: exit %d, stdout %q, stderr %q; want exit 1 and %q", args, code, out, errs, want)
+	for _, want := range []string{s.said.Data, s.said.KeyFile, s.said.ConnectionString, s.said.TLS.CAFile,
+		s.said.TLS.Fingerprint, s.said.TLS.CAFingerprint} {
+		if want == "" || !strings.Contains(screen, want) {
+			t.Errorf("%q is not on the screen:\n%s", want, screen)
 		}
 	}
-	denied := withAdvice(&fs.PathError{Op: "mkdir", Path: "/data", Err: syscall.EACCES}, "--data", "--listen").Error()
+}
+
+func TestStorageErrorsSayWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	s := startStorage(t, "--data", dir)
+	file := filepath.Join(t.TempDir(), "file")
+	writeFile(t, file, "")
+	address := strings.TrimSuffix(strings.TrimPrefix(s.said.Blob, "http://"), "/furrow")
+	for want, args := range map[string]string{
+		address + ": bind: address already in use (another program listens there": "--listen " + address + " --data NEW",
+		dir + ": another process":      "--listen 127.0.0.1:0 --data " + dir,
+		"choose another directory":     "--listen 127.0.0.1:0 --data " + file,
+		"choose another with --listen": "--listen 203.0.113.7:1 --data NEW",
+		"lower-case letters":           "--listen 127.0.0.1:0 --data NEW --account Not-Allowed",
+		"no such file":                 "--listen 127.0.0.1:0 --data NEW --tls " + file + ".crt," + file + ".key",
+	} {
+		refused(t, exitFailed, want, "storage "+strings.ReplaceAll(args, "NEW", t.TempDir()))
+	}
+	denied := storageAdvice(&fs.PathError{Op: "mkdir", Path: "/data", Err: syscall.EACCES}, "--data", "--listen").Error()
 	if !strings.Contains(denied, "/data") || !strings.Contains(denied, "--data") {
-		t.Errorf("of a directory that is not ours, it says %q", denied)
+		t.Errorf("without permission for a directory, it says %q", denied)
 	}
 	s.mustEnd(t)
 }
 
 func TestServerOfABenchEndsWithItsInputAndNotBefore(t *testing.T) {
 	stdin, parent := io.Pipe()
-	s := startStorage(t, stdin, "--data", t.TempDir(), "--stop-with-input", "--show-key")
+	s := start[storageScreen](t, stdin, "storage --listen 127.0.0.1:0 --stop-with-input --show-key --data", t.TempDir())
 	s.stop() // Ctrl-C
-	if names := s.tableNames(t); len(names) != 0 {
+	if names := tableNames(t, s); len(names) != 0 {
 		t.Errorf("there are tables: %q", names)
 	}
 	parent.Close()
@@ -217,35 +135,14 @@ func TestServerOfABenchEndsWithItsInputAndNotBefore(t *testing.T) {
 	}
 }
 
-func TestOpenPlainHTTPIsWarnedOf(t *testing.T) {
-	for listen, warned := range map[string]bool{"0.0.0.0:0": true, "127.0.0.1:0": false} {
-		s := startStorage(t, nil, "--data", t.TempDir(), "--listen", listen)
+func TestStorageWarnsOfPlainHTTPBeyondThisMachine(t *testing.T) {
+	for flags, warned := range map[string]bool{
+		"--listen 0.0.0.0:0": true, "--listen 127.0.0.1:0": false, "--listen 0.0.0.0:0 --tls self-signed": false,
+	} {
+		s := startStorage(t, append(strings.Fields(flags), "--data", t.TempDir())...)
 		s.mustEnd(t)
-		if got := strings.Contains(s.stderr.String(), "without TLS"); got != warned {
-			t.Errorf("%s: stderr is %q", listen, s.stderr)
-		}
-	}
-	s := startStorage(t, nil, "--data", t.TempDir(), "--listen", "0.0.0.0:0", "--tls", "self-signed")
-	s.mustEnd(t)
-	if got := s.stderr.String(); got != "" {
-		t.Errorf("with TLS, stderr is %q", got)
-	}
-}
-
-func TestScreenHoldsAllThatAClientNeeds(t *testing.T) {
-	s := startStorage(t, nil, "--data", t.TempDir(), "--tls", "self-signed", "--show-key")
-	s.mustEnd(t)
-	text := s.screen.text()
-	for _, want := range []string{s.Blob, s.Queue, s.Table, s.Data, s.KeyFile, s.ConnectionString, s.TLS.CAFile,
-		s.TLS.Fingerprint, s.TLS.CAFingerprint} {
-		if want == "" || !strings.Contains(text, want) {
-			t.Errorf("%q is not on the screen:\n%s", want, text)
-		}
-	}
-	for _, url := range []string{s.Blob, s.Queue, s.Table} {
-		if _, _, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(url, "https://"), "/"+
-			local.DefaultAccount)); err != nil {
-			t.Errorf("%s: %v", url, err)
+		if got := s.stderr.String(); strings.Contains(got, "without TLS") != warned || !warned && got != "" {
+			t.Errorf("%s: stderr is %q", flags, got)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"html"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,19 +16,18 @@ import (
 	"furrow/tables"
 )
 
-// Tenants, sites and labels with characters that mean something in keys, URLs, filters, CSV or
-// HTML work everywhere: registration, import, tokens, folds, queries, rewinds and pages.
+// TestTenantsSitesAndLabelsAreAnyText: characters with a meaning in keys, URLs, filters, CSV or HTML work
+// in registration, import, tokens, folds, queries, rewinds and pages.
 func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
 	const (
 		tenant = "Größe & Co / #1 ünïcode 'quoted'"
 		place  = `Halle "7", <Süd> 100 %`
 		label  = "Typ & Größe=p/7, 'x'"
 	)
-	f := &fleetFixture{dir: t.TempDir()}
-	startStorage(t, nil, "--data", f.dir)
-	f.furrow(t, "enrollment", "add", "plant1", "--tenant", tenant)
-	f.furrow(t, "enrollment", "add", "plant2", "--tenant", "Größe")
-	f.furrow(t, "device", "add", "pump-1", "--enrollment", "plant1", "--site", place, "--label", label, "--json")
+	f := newFixture(t)
+	f.must("enrollment add plant1 --tenant", tenant)
+	f.must("enrollment add plant2 --tenant Größe")
+	f.must("device add pump-1 --enrollment plant1 --json --site", place, "--label", label)
 	for name, text := range map[string]string{
 		"fleet.csv": "id,tenant,site,label.Typ & Größe\npump-2,\"" + tenant + "\",\"" +
 			strings.ReplaceAll(place, `"`, `""`) + "\",\"p/7, 'x'\"\n",
@@ -37,54 +35,49 @@ func TestTenantsSitesAndLabelsAreAnyText(t *testing.T) {
 			"labels": map[string]string{"Typ & Größe": "p/7, 'x'"}}) + "\n",
 	} {
 		file := filepath.Join(t.TempDir(), name)
-		must(t, os.WriteFile(file, []byte(text), 0o600))
-		f.furrow(t, "device", "import", file, "--enrollment", "plant1")
+		writeFile(t, file, text)
+		f.must("device import --enrollment plant1", file)
 	}
-	f.furrow(t, "device", "add", "other", "--enrollment", "plant2", "--json")
-	out, _ := f.furrow(t, "device", "list", "--tenant", tenant, "--site", place, "--label", label, "--json")
+	f.must("device add other --enrollment plant2 --json")
+	out := f.must("device list --json --tenant", tenant, "--site", place, "--label", label)
 	if n := strings.Count(out, "\n"); n != 3 || strings.Count(out, tenant) != 3 || strings.Contains(out, "other") {
 		t.Errorf("the devices of the tenant and site are\n%s", out)
 	}
 	at := time.Now().Add(-2 * time.Hour)
 	for _, id := range []string{"pump-1", "pump-2", "pump-3", "other"} {
-		f.send(t, id, at)
+		f.send(id, at)
 	}
-	f.furrow(t, "schedule", "--once")
-	f.furrow(t, "worker", "--idle-exit", "1s")
+	f.must("schedule --once")
+	f.must("worker --idle-exit 1s")
 	span := []string{"--from", at.Add(-time.Hour).Format(time.RFC3339), "--to", at.Add(time.Hour).Format(time.RFC3339)}
 	for _, args := range [][]string{{"--latest"}, append([]string{"--window", "1h"}, span...)} {
-		out, _ := f.furrow(t, append([]string{"query", "--tenant", tenant, "--format", "jsonl"}, args...)...)
+		out := f.must("query --format jsonl", append(args, "--tenant", tenant)...)
 		if strings.Count(out, "\n") != 3 || strings.Contains(out, "other") || !strings.Contains(out, "21.5") {
 			t.Errorf("query %q says\n%s", args, out)
 		}
 	}
-	if out, _ := f.furrow(t, "rewind", "--tenant", tenant, "--to", "-1d", "--dry-run"); !strings.Contains(out,
-		"3 devices would be") {
-		t.Errorf("rewind says %s", out)
-	}
-	f.furrow(t, "rejects", "--tenant", tenant)
+	f.says("3 devices would be", "rewind --to -1d --dry-run --tenant", tenant)
+	f.must("rejects --tenant", tenant)
 	f.pages(t, tenant, place)
 }
 
 // send writes a reading with the device's own token.
-func (f *fleetFixture) send(t *testing.T, id string, at time.Time) {
-	t.Helper()
-	out, _ := f.furrow(t, "token", id, "--json")
-	var a sas.Answer
-	must(t, json.Unmarshal([]byte(out), &a))
+func (f *fixture) send(id string, at time.Time) {
+	f.t.Helper()
+	a := jsonOf[sas.Answer](f.t, f.must("token --json", id))[0]
 	row := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, id, tables.TicksOf(at).String())
 	w, err := http.Post(a.URL+"?"+a.SAS, "application/json", strings.NewReader(row))
-	must(t, err)
+	must(f.t, err)
 	w.Body.Close()
 	if w.StatusCode != http.StatusCreated {
-		t.Fatalf("device %s: storage responds %s", id, w.Status)
+		f.t.Fatalf("device %s: storage responds %s", id, w.Status)
 	}
 }
 
 // pages follows links from the list of tenants to a device of the tenant, and back.
-func (f *fleetFixture) pages(t *testing.T, tenant, site string) {
+func (f *fixture) pages(t *testing.T, tenant, site string) {
 	t.Helper()
-	d := startDashboard(t, "--storage", f.dir)
+	d := startDashboard(t, "--storage", f.storage)
 	link := regexp.MustCompile(`href="([^"]*)"`)
 	follow := func(page, prefix string) (string, string) {
 		t.Helper()

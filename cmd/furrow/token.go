@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -17,56 +16,46 @@ import (
 func tokenCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "token",
-		Usage:     "Issue a device token manually, for firmware that cannot request one",
+		Usage:     "Issue a device token manually",
 		ArgsUsage: "DEVICE",
-		Description: "The device must be registered (furrow device add). The token allows adding rows to the device's own " +
-			"partition\n" +
-			"until it expires, or until a device of its cohort is revoked. It is recorded like any other token." +
-			examples("token pump-7", "token pump-7 --life 30d --json"),
+		Description: `For firmware that cannot request a token. The device must be registered (furrow device add). The token allows
+adding rows to the device's own partition until it expires, or until a device of its cohort is revoked. It is
+recorded like any other token.` + examples("token pump-7", "token pump-7 --life 30d --json"),
 		Flags: append(storageFlags(), tableURLFlag(),
 			withDefaultText("the enrollment's", durationFlagUpTo("life", 0, time.Minute, schema.MaxLife,
 				"`DURATION` until it expires, such as 30d; at most 90d")),
-			&cli.BoolFlag{Name: "shared", Usage: "Allow a life of more than a day although devices with short tokens share " +
-				"the table: revoking one of them may end it"},
-			&cli.BoolFlag{Name: "json", Usage: "Print the endpoint's response as a line of JSON"}),
+			boolFlag("shared", "Allow a life of more than a day although devices with short tokens share "+
+				"the table: revoking one of them may end it"),
+			jsonFlag()),
 		Action: issueToken,
 	}
 }
 
 func issueToken(c *cli.Context) error {
-	if c.NArg() != 1 {
-		return usagef(c, "name one DEVICE")
-	}
-	device, err := schema.ParseDeviceID(c.Args().First())
-	if err != nil {
-		return usagef(c, "%v", err)
-	}
 	life := durationOf(c, "life")
-	s, err := openStorage(c)
+	d, device, err := openForDevice(c)
 	if err != nil {
 		return err
 	}
-	n := s.enrollments(sas.SealingKey{})
-	e, err := enrollmentOf(c, s, n, device)
+	e, err := d.enrollmentForToken(c, device)
 	if err != nil {
 		return err
 	}
 	if life > sas.LongLife && e.Life <= sas.LongLife && !c.Bool("shared") {
 		return fmt.Errorf("enrollment %s has tokens for %v: revoking any device of the cohort would end this token too and "+
-			"lock out firmware "+
-			"that cannot request another; add an enrollment with a long --life, which gets its own table, or use --shared", e.ID, e.Life)
+			"lock out firmware that cannot request another; add an enrollment with a long --life, which gets its own table, "+
+			"or use --shared", e.ID, e.Life)
 	}
 	if life > 0 {
-		if e, err = n.Change(c.Context, e.ID, func(e *schema.Enrollment) error {
-			e.Admits = max(e.Admits,
-				life+e.Backfill)
+		if e, err = d.Enrollments.Change(c.Context, e.ID, func(e *schema.Enrollment) error {
+			e.Admits = max(e.Admits, life+e.Backfill)
 			return nil
 		}); err != nil {
 			return err
 		}
 		e.Life = life
 	}
-	issuer, err := s.issuer(c.String("table-url"), n, s.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))))
+	issuer, err := d.issuer(c.String("table-url"), d.Enrollments, d.policies(logFor(c)))
 	if err != nil {
 		return err
 	}
@@ -80,22 +69,21 @@ func issueToken(c *cli.Context) error {
 	return printAnswer(c.App.Writer, a)
 }
 
-// enrollmentOf returns the enrollment of a registered device.
-func enrollmentOf(c *cli.Context, s *stores, n *sas.Enrollments, device schema.DeviceID) (schema.Enrollment, error) {
-	d, err := sas.NewRegistry(s.Tables, s.Names).Get(c.Context, device)
+// enrollmentForToken returns the enrollment of a registered device, which must be enabled.
+func (d *deviceAdmin) enrollmentForToken(c *cli.Context, device schema.DeviceID) (e schema.Enrollment, err error) {
+	known, err := d.Registry.Get(c.Context, device)
 	if errors.Is(err, tables.ErrNotFound) {
-		return schema.Enrollment{}, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device,
-			device)
+		return e, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device, device)
 	}
 	if err != nil {
-		return schema.Enrollment{}, err
+		return e, err
 	}
-	e, err := n.Get(c.Context, d.Enrollment)
+	e, err = d.Enrollments.Get(c.Context, known.Enrollment)
 	if err == nil && e.Disabled {
 		err = sas.ErrDisabled
 	}
 	if err != nil {
-		err = fmt.Errorf("device %s: enrollment %s: %w", device, d.Enrollment, err)
+		err = fmt.Errorf("device %s: enrollment %s: %w", device, known.Enrollment, err)
 	}
 	return e, err
 }
@@ -110,6 +98,7 @@ POST rows there as JSON, with PartitionKey %q and 19 digits of ticks as RowKey,
   to   %s (%s)
 Anyone with this token can write as the device: keep it like a password.
 `, a.Device, a.Expires.Format(time.RFC3339), a.URL, a.SAS, a.PartitionKey,
-		a.EarliestRowKey, a.EarliestRowKey.Time().Format(time.RFC3339), a.LatestRowKey, a.LatestRowKey.Time().Format(time.RFC3339))
+		a.EarliestRowKey, a.EarliestRowKey.Time().Format(time.RFC3339), a.LatestRowKey,
+		a.LatestRowKey.Time().Format(time.RFC3339))
 	return err
 }

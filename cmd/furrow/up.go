@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
 	"net/url"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,28 +20,26 @@ func upCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "up",
 		Usage: "Run storage, token endpoint, scheduler, worker and dashboard in one process",
-		Description: "Serves storage from a directory, issues device tokens, schedules runs, processes them, and serves " +
-			"the dashboard.\n" +
-			"If --storage is a connection string or a URL, it uses that account instead of a directory. It runs until SIGINT " +
-			"or\n" +
-			"SIGTERM; after a crash, it continues where it was. It stores the file of --config as a new generation of the\n" +
-			"configuration unless it has been stored before, and then follows the newest generation." +
-			examples(
-				"up",
-				"up --listen 0.0.0.0:10080 --tls self-signed",
-				"up --storage env:AZURE_STORAGE_CONNECTION_STRING"),
+		Description: `Serves storage from a directory, issues device tokens, schedules runs, processes them, and serves the
+dashboard. If --storage is a connection string or a URL, it uses that account instead of a directory. It
+runs until SIGINT or SIGTERM; after a crash, it continues where it was. It stores the file of --config as a
+new generation of the configuration unless it has been stored before, and then follows the newest
+generation.` + examples(
+			"up",
+			"up --listen 0.0.0.0:10080 --tls self-signed",
+			"up --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
 			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` for blobs, on the host of --listen; queues and " +
 				"tables use the next two; 0 picks three free ports"},
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen",
 				Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, unless " +
 					"--table-url is given"},
-			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"},
-			&cli.BoolFlag{Name: "no-worker", Usage: "Run no worker in this process"},
+			concurrencyFlag(),
+			boolFlag("no-worker", "Run no worker in this process"),
 			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard,
 				Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. An address that other machines can reach " +
 					"requires --tls, and a password or token"},
-			&cli.BoolFlag{Name: "no-dashboard", Usage: "Serve no dashboard"},
+			boolFlag("no-dashboard", "Serve no dashboard"),
 			silentFlag(),
 			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
@@ -52,44 +52,49 @@ func up(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: logLevel(c)}))
+	log := logFor(c)
 	l, err := listenForDevices(c)
 	if err != nil {
 		return err
 	}
-	defer closing(&err, l.Close)
-	tls, err := protection(c, tlsDirectory(c), log)
+	defer setup.Closing(&err, l.Close)
+	tls, err := openTLS(c, tlsDirectory(c), log)
 	if err != nil {
 		return err
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	pages, err := openDashboard(c, tls, log)
-	if err != nil {
-		return err
+	h := upServer{c: c, devices: l, tls: tls, limits: limits, log: log}
+	if !c.Bool("no-dashboard") && c.String("dashboard") != "" {
+		if h.dashboard, err = openDashboard(c, "dashboard", tls != nil, log); err != nil {
+			return err
+		}
+		defer setup.Closing(&err, h.dashboard.Close)
+		if setup.Exposed(h.dashboard.listener) { // a browser on this machine needs no TLS
+			h.dashboard.tls = tls
+		}
 	}
-	defer closing(&err, pages.Close)
-	h := upServer{c: c, door: l, tls: tls, limits: limits, dashboard: pages, log: log}
-	if where := c.String("storage"); !setup.IsDirectory(where) {
+	if !setup.IsDirectory(c.String("storage")) {
 		return h.run(ctx, "")
 	}
-	p, err := openEmbeddedStorage(c, tls, log)
+	host, _, _ := net.SplitHostPort(c.String("listen")) // it listens already
+	address := net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port")))
+	e, err := setup.OpenEmbedded(c.String("storage"), address, tls, log)
 	if err != nil {
-		return err
+		return storageAdvice(err, "--storage", "--storage-port")
 	}
-	defer closing(&err, p.Close)
+	defer setup.Closing(&err, e.Close)
 	paceCollector()
 	go keepMemory(ctx)
-	return p.serve(ctx, func(ctx context.Context) error { return h.run(ctx, p.tableURL(c, tls)) })
+	public, _ := url.Parse(c.String("public-url")) // checkUp has parsed it
+	tableURL := e.TableURL(public.Hostname(), tls)
+	return e.ServeWhile(ctx, func(ctx context.Context) error { return h.run(ctx, tableURL) })
 }
 
-// checkUp refuses flags that cannot be, before anything is opened or made.
+// checkUp checks flags before anything is opened or created.
 func checkUp(c *cli.Context) (endpoint.Limits, error) {
-	if size := c.Int("jobs"); size < 1 || size > 1000 {
-		return endpoint.Limits{}, usagef(c, "--jobs is %d; it must be between 1 and 1000", size)
-	}
-	if port := c.Int("storage-port"); port < 0 || port > 65533 {
-		return endpoint.Limits{}, usagef(c, "--storage-port is %d; it must be between 0 and 65533", port)
+	if err := cmp.Or(between(c, 1, 1000, "jobs"), between(c, 0, 65533, "storage-port"), checkTLS(c)); err != nil {
+		return endpoint.Limits{}, err
 	}
 	if public := c.String("public-url"); public != "" {
 		if u, err := url.Parse(public); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -97,29 +102,28 @@ func checkUp(c *cli.Context) (endpoint.Limits, error) {
 				public)
 		}
 	}
-	if err := checkTLS(c); err != nil {
+	file, err := configFile(c)
+	if err != nil {
 		return endpoint.Limits{}, err
 	}
-	if file, err := configFile(c); err != nil {
-		return endpoint.Limits{}, err
-	} else if _, err := file.Config(); err != nil {
+	if _, err := file.Config(); err != nil {
 		return endpoint.Limits{}, err
 	}
 	return tokenLimits(c)
 }
 
-// An upServer runs everything of furrow up but storage.
+// An upServer runs everything of furrow up except storage.
 type upServer struct {
 	c         *cli.Context
-	door      net.Listener // where devices ask for tokens
-	tls       serverTLS
+	devices   net.Listener // for token requests
+	tls       *setup.TLS
 	limits    endpoint.Limits
-	dashboard *dashboardServer // nil: there is no dashboard
+	dashboard *dashboardServer // may be nil
 	log       *slog.Logger
 }
 
-// run runs it until ctx ends. Devices are told to write to the Table service at a
-// URL; empty is the account's own.
+// run runs until ctx ends. Devices are told to write to the Table service at tableURL; empty is the account's
+// own.
 func (h upServer) run(ctx context.Context, tableURL string) error {
 	metrics := endpoint.NewMetrics()
 	figures := &worker.Figures{Worker: roles.WorkerName()}
@@ -129,49 +133,40 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	f.Policies, f.Log, figures.Runs, figures.Log = nil, h.log, f.Runs(), h.log // the endpoint looks after policies
+	f.Policies, figures.Runs, figures.Log = nil, f.Runs(), h.log // the endpoint reconciles policies
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	if table := h.c.String("table-url"); table != "" {
-		tableURL = table
-	}
-	o, err := openTokenService(h.c, s, tableURL, h.log)
+	o, err := openTokenService(h.c, s, cmp.Or(h.c.String("table-url"), tableURL), h.log)
 	if err != nil {
 		return err
 	}
-	server, err := o.server(h.door, h.tls, h.limits, metrics, h.log)
+	server, err := o.server(h.devices, h.tls, h.limits, metrics, h.log)
 	if err != nil {
-		return err
-	}
-	shown, err := h.dashboard.server()
-	if err != nil {
-		return err
-	}
-	if err := h.announce(ctx, o, f); err != nil {
 		return err
 	}
 	runs := []func(context.Context) error{server.Run, o.Policies.Run,
-		func(ctx context.Context) error {
-			return f.Schedule(ctx,
-				0)
-		}}
+		func(ctx context.Context) error { return f.Schedule(ctx, 0) }}
+	if h.dashboard != nil {
+		pages, err := h.dashboard.server()
+		if err != nil {
+			return err
+		}
+		runs = append(runs, pages.Run)
+	}
 	if !h.c.Bool("no-worker") {
 		runs = append(runs, func(ctx context.Context) error {
 			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: h.c.Int("jobs"),
 				Lease: worker.DefaultLease})
 		})
 	}
-	if shown != nil {
-		runs = append(runs, shown.Run)
+	if err := h.announce(ctx, o, f); err != nil {
+		return err
 	}
 	return roles.Together(ctx, runs...)
 }
 
-// endpoint is the URL by which devices reach it.
+// endpoint returns the URL at which devices reach the endpoint.
 func (h upServer) endpoint() string {
-	if public := h.c.String("public-url"); public != "" {
-		return public
-	}
-	return h.tls.scheme() + "://" + reach(h.door)
+	return cmp.Or(h.c.String("public-url"), h.tls.Scheme()+"://"+setup.Public(h.devices))
 }

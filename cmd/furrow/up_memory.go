@@ -8,13 +8,12 @@ import (
 	"time"
 )
 
-// upMemory is how much memory a furrow up takes before garbage is collected more
-// often than paceCollector has it. On a machine that is too busy, garbage would grow to
-// several times of what lives: 1.8 GB beside 14 busy loops.
+// upMemory is the memory of furrow up beyond which garbage is collected more often than by paceCollector. On an
+// overloaded machine, garbage would otherwise grow to several times the live heap: 1.8 GB beside 14 busy loops.
 const upMemory = 300 << 20
 
-// keepMemory holds garbage within upMemory until ctx ends. Where more than that lives, as
-// of a large fleet, the limit grows with it, or nothing but collecting would be done.
+// keepMemory limits memory to upMemory until ctx ends. If a large fleet needs more, the limit grows with the live
+// heap, or the process would do nothing but collect garbage.
 func keepMemory(ctx context.Context) {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -32,7 +31,7 @@ func keepMemory(ctx context.Context) {
 	}
 }
 
-// memoryLimit leaves room for garbage of half of what lives.
+// memoryLimit leaves room for garbage of half the live heap.
 func memoryLimit(live int64) int64 {
 	const reserve = upMemory / 8
 	if live < upMemory-reserve {

@@ -7,7 +7,7 @@ func TestMemoryLimitOfUpLeavesRoomForGarbage(t *testing.T) {
 	for live := int64(0); live < 4<<30; live += 10 << 20 {
 		limit := memoryLimit(live)
 		if limit < upMemory || limit < live+live/8 || limit < last {
-			t.Errorf("with %d MiB that live, the limit is %d MiB", live>>20, limit>>20)
+			t.Errorf("with a live heap of %d MiB, the limit is %d MiB", live>>20, limit>>20)
 		}
 		last = limit
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -10,9 +9,9 @@ import (
 	"furrow/cmd/internal/setup"
 )
 
-// A usageError says that the command line is wrong. It ends in exitUsage.
+// A usageError is an invalid command line. The program exits with exitUsage.
 type usageError struct {
-	command string // whose help tells what is right
+	command string // whose help to read
 	text    string
 }
 
@@ -22,8 +21,8 @@ func usagef(c *cli.Context, format string, args ...any) error {
 	return &usageError{command: c.Command.HelpName, text: fmt.Sprintf(format, args...)}
 }
 
-// unknownCommand is what a group of commands does by itself: it shows its
-// help, or says that it has no such command.
+// unknownCommand is the action of a group of commands: it prints the group's help, or an error for a command
+// that it does not have.
 func unknownCommand(c *cli.Context) error {
 	word := c.Args().First()
 	if word == "" {
@@ -38,7 +37,7 @@ func unknownCommand(c *cli.Context) error {
 	return usagef(c, "unknown command %q of %s%s", word, c.Command.HelpName, didYouMean(word, names, ""))
 }
 
-// flagError puts the flag package's errors into words of ours.
+// flagError rewords errors of the flag package.
 func flagError(c *cli.Context, err error, _ bool) error {
 	text := err.Error()
 	if word, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
@@ -59,20 +58,11 @@ func flagNames(c *cli.Context) []string {
 	return names
 }
 
-// didYouMean is "; did you mean …?", or nothing when no name is near.
+// didYouMean returns "; did you mean …?", or nothing if no name is similar.
 func didYouMean(word string, names []string, prefix string) string {
 	name := setup.Nearest(word, names)
 	if name == "" {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", prefix+name)
-}
-
-// words splits a comma-separated flag, and drops what is empty.
-func words(list string) []string {
-	fields := strings.Split(list, ",")
-	for i := range fields {
-		fields[i] = strings.TrimSpace(fields[i])
-	}
-	return slices.DeleteFunc(fields, func(s string) bool { return s == "" })
 }

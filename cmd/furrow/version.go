@@ -87,11 +87,10 @@ func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "Print version information",
-		Description: "Prints the version, the commit that the binary was built from, the time of that commit, the version " +
-			"of Go,\n" +
-			"and the number of each stored format. What the build did not record is \"unknown\": \"go run\" records no commit." +
-			examples("version", "version --json"),
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
+		Description: `Prints the version, the commit that the binary was built from, the time of that commit, the version of Go,
+and the number of each stored format. What the build did not record is "unknown": "go run" records no
+commit.` + examples("version", "version --json"),
+		Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Bool("json") {
 				return writeJSONLine(c.App.Writer, readVersion())

@@ -13,29 +13,25 @@ func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "worker",
 		Usage: "Run a worker",
-		Description: "You can run any number of workers: if one dies, the others take over its jobs. It creates missing " +
-			"tables and queues,\n" +
-			"and runs until SIGINT or SIGTERM, when it gives unfinished jobs back. It follows the stored configuration; " +
-			"--config\n" +
-			"applies only while none is stored." +
-			examples(
-				"worker",
-				"worker --pipeline live --jobs 64",
-				"worker --storage env:AZURE_STORAGE_CONNECTION_STRING --idle-exit 5m"),
+		Description: `You can run any number of workers: if one dies, the others take over its jobs. It creates missing tables and
+queues, and runs until SIGINT or SIGTERM, when it gives unfinished jobs back. It follows the stored
+configuration; --config applies only while none is stored.` + examples(
+			"worker",
+			"worker --pipeline live --jobs 64",
+			"worker --storage env:AZURE_STORAGE_CONNECTION_STRING --idle-exit 5m"),
 		Flags: append(fleetFlags(),
-			&cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"},
+			concurrencyFlag(),
 			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour,
 				"`DURATION` after which another worker takes over the jobs of a dead one"),
-			durationFlag("idle-exit", 0, time.Second, "`DURATION` without work after which the worker ends (default: never)"),
+			durationFlag("idle-exit", 0, time.Second, "`DURATION` without work after which the worker exits (default: never)"),
 			verboseFlag(), stopWithInputFlag()),
 		Action: work,
 	}
 }
 
 func work(c *cli.Context) error {
-	size := c.Int("jobs")
-	if size < 1 || size > 1000 {
-		return usagef(c, "--jobs is %d; it must be between 1 and 1000", size)
+	if err := between(c, 1, 1000, "jobs"); err != nil {
+		return err
 	}
 	lease := durationOf(c, "lease")
 	if lease%time.Second != 0 {
@@ -54,6 +50,6 @@ func work(c *cli.Context) error {
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: size, Lease: lease,
+	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
 		IdleExit: durationOf(c, "idle-exit")})
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// boolFlag returns a flag whose help does not say that it is off by default.
+func boolFlag(name, usage string) *cli.BoolFlag {
+	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
+}
+
+func jsonFlag() cli.Flag { return boolFlag("json", "Print JSON (see furrow help json)") }
+
+func verboseFlag() cli.Flag { return boolFlag("verbose", "Log every message, slot and request") }
+
+func caFlag() cli.Flag {
+	return &cli.StringFlag{Name: "ca",
+		Usage: "PEM `FILE` of certificates to trust besides the system's, for https with a private authority"}
+}
+
+func tlsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "tls", Value: tlsOff, Usage: "off, self-signed (kept in the tls folder of the storage " +
+		"directory), or `CERT,KEY`, two PEM files"}
+}
+
+func listenFlag(address, ports string) cli.Flag {
+	return &cli.StringFlag{Name: "listen", Value: address,
+		Usage: "`ADDR` as host:port; port 0 picks " + ports + "; without a host, all addresses of this machine"}
+}
+
+func behindProxyFlag() cli.Flag {
+	return boolFlag("behind-proxy", "Allow plain HTTP on an address that other machines can reach, because a proxy in "+
+		"front of it terminates TLS")
+}
+
+func concurrencyFlag() cli.Flag {
+	return &cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"}
+}
+
+// between checks the numbers of flags.
+func between(c *cli.Context, least, most int, flags ...string) error {
+	for _, flag := range flags {
+		if n := c.Int(flag); n < least || n > most {
+			return usagef(c, "--%s is %d; it must be between %d and %d", flag, n, least, most)
+		}
+	}
+	return nil
+}
+
+// oneOf checks a flag that takes one of several words; it may be empty.
+func oneOf(c *cli.Context, flag string, words []string) error {
+	text := c.String(flag)
+	if text == "" || slices.Contains(words, text) {
+		return nil
+	}
+	return usagef(c, "--%s is %q; it takes %s%s", flag, text, strings.Join(words, ", "), didYouMean(text, words, ""))
+}
+
+// words splits a list at its commas, and drops empty words.
+func words(list string) []string {
+	fields := strings.Split(list, ",")
+	for i := range fields {
+		fields[i] = strings.TrimSpace(fields[i])
+	}
+	return slices.DeleteFunc(fields, func(s string) bool { return s == "" })
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/setup"
+)
+
+// printScreen prints what a server says when it has started: a screen as JSON, or text.
+func printScreen(c *cli.Context, screen any, text string) error {
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, screen)
+	}
+	_, err := io.WriteString(c.App.Writer, text+"\nStop it with Ctrl-C.\n")
+	return err
+}
+
+// fieldLines formats names and values as indented lines, and leaves out empty values.
+func fieldLines(width int, fields [][2]string) string {
+	var b strings.Builder
+	for _, f := range fields {
+		if f[1] != "" {
+			fmt.Fprintf(&b, "  %-*s%s\n", width, f[0], f[1])
+		}
+	}
+	return b.String()
+}
+
+// A tlsScreen describes the certificate of a server.
+type tlsScreen struct {
+	Fingerprint   string `json:"sha256"`             // of the server's certificate
+	CAFile        string `json:"caFile,omitempty"`   // absent if the certificate was given
+	CAFingerprint string `json:"caSha256,omitempty"` //
+}
+
+func tlsScreenOf(t *setup.TLS) *tlsScreen {
+	if t == nil {
+		return nil
+	}
+	return &tlsScreen{t.Fingerprint, t.CAFile, t.CAFingerprint}
+}
+
+// text describes the certificate to those who connect, such as "Devices".
+func (t *tlsScreen) text(who string) string {
+	if t == nil {
+		return ""
+	}
+	text := "\nTLS certificate, SHA-256\n  " + t.Fingerprint + "\n"
+	if t.CAFile != "" {
+		text += fmt.Sprintf("%s have to trust %s, SHA-256\n  %s\n", who, t.CAFile, t.CAFingerprint)
+	}
+	return text
+}
+
+// logFor returns a log on standard error.
+func logFor(c *cli.Context) *slog.Logger {
+	level := slog.LevelInfo
+	if c.Bool("verbose") {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level}))
+}
+
+// quoted quotes a word for a POSIX shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"log/slog"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/setup"
+)
+
+// The words that --tls takes instead of two files.
+const (
+	tlsOff        = "off"
+	tlsSelfSigned = "self-signed"
+)
+
+// checkTLS checks --tls before anything is opened or created.
+func checkTLS(c *cli.Context) error {
+	flag := c.String("tls")
+	if flag == tlsOff || flag == tlsSelfSigned || len(words(flag)) == 2 {
+		return nil
+	}
+	return usagef(c, "--tls is %q; it takes %s, %s, or CERT,KEY", flag, tlsOff, tlsSelfSigned)
+}
+
+// openTLS loads the certificate that --tls names, or creates one in dir. Off is nil.
+func openTLS(c *cli.Context, dir string, log *slog.Logger) (*setup.TLS, error) {
+	switch flag := c.String("tls"); flag {
+	case tlsOff:
+		return nil, nil
+	case tlsSelfSigned:
+		hosts, err := setup.Hosts(c.String("listen"))
+		if err != nil {
+			return nil, err
+		}
+		return setup.SelfSigned(filepath.Join(dir, "tls"), hosts, log)
+	default:
+		files := words(flag)
+		return setup.Files(files[0], files[1], log)
+	}
+}
+
+// tlsDirectory is the directory for self-signed certificates. With local storage it is shared with storage, so
+// that devices need to trust only one authority.
+func tlsDirectory(c *cli.Context) string {
+	if dir := storageDirectory(c); dir != "" {
+		return dir
+	}
+	return defaultStorage
+}

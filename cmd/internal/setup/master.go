@@ -1,0 +1,95 @@
+package setup
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"furrow/sas"
+)
+
+// MasterVariable names the environment variable that may hold the master key.
+const MasterVariable = "FURROW_MASTER_KEY"
+
+// MasterFile, in a served directory, holds the master key of its fleet.
+const MasterFile = "master.key"
+
+// OpenMaster returns the master key and its source: a file if one is named, or else the variable, or else the
+// storage directory. If the directory has no key yet, create creates one.
+func OpenMaster(file, dir string, create bool) (key sas.SealingKey, source string, err error) {
+	if file != "" {
+		key, err = ReadMaster(file)
+		return key, file, err
+	}
+	if text := os.Getenv(MasterVariable); text != "" {
+		if key, err = sas.ParseSealingKey(text); err != nil {
+			err = fmt.Errorf("%s: %w", MasterVariable, err)
+		}
+		return key, MasterVariable, err
+	}
+	if dir == "" {
+		return key, "", fmt.Errorf("the master key, which seals enrollment keys, is missing: set %s, or name a file with "+
+			"--master-key-file. 'openssl rand -base64 32' creates a key; protect it like the account key", MasterVariable)
+	}
+	source = filepath.Join(dir, MasterFile)
+	key, err = ReadMaster(source)
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return key, source, err
+	case !create:
+		return key, source, fmt.Errorf("the master key %s is missing, and only it opens the keys of enrollments: restore it "+
+			"from a backup, or give the key with %s or --master-key-file", source, MasterVariable)
+	}
+	if err := CreateMaster(source); err != nil {
+		return key, source, err
+	}
+	key, err = ReadMaster(source) // another process may have been quicker
+	return key, source, err
+}
+
+// ReadMaster reads the master key from a file.
+func ReadMaster(file string) (key sas.SealingKey, err error) {
+	text, err := ReadSecret(file)
+	if err != nil {
+		return key, err
+	}
+	if key, err = sas.ParseSealingKey(text); err != nil {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return key, err
+}
+
+// CreateMaster creates a file with a new master key, which is complete and on disk before it gets its name.
+// It never replaces a file, because the keys that the old one has sealed would be lost.
+func CreateMaster(file string) (err error) {
+	next := file + "." + rand.Text()
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(next)) }()
+	_, err = f.WriteString(sas.NewSealingKey().Base64() + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(next, file); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDirectory(filepath.Dir(file))
+}
+
+// syncDirectory makes file names durable. Windows needs no such call.
+func syncDirectory(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
