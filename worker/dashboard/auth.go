@@ -103,7 +103,7 @@ func namesLoopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// tries counts wrong secrets by source. The zero tries is ready.
+// tries counts wrong secrets by source.
 type tries struct {
 	mu       sync.Mutex
 	bySource *simplelru.LRU[netip.Prefix, try]
@@ -120,14 +120,16 @@ const (
 	maxSources = 10_000 // that are remembered
 )
 
+func newTries() *tries {
+	bySource, _ := simplelru.NewLRU[netip.Prefix, try](maxSources, nil) // fails only for a size below 1
+	return &tries{bySource: bySource}
+}
+
 // wait returns how long a source has to wait until its secrets are checked again.
 func (t *tries) wait(source netip.Prefix, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.bySource == nil {
-		return 0
-	}
-	if one, _ := t.bySource.Get(source); one.count >= maxTries && now.Before(one.until) {
+	if one, _ := t.bySource.Get(source); one.count >= maxTries {
 		return one.until.Sub(now)
 	}
 	return 0
@@ -136,9 +138,6 @@ func (t *tries) wait(source netip.Prefix, now time.Time) time.Duration {
 func (t *tries) failed(source netip.Prefix, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.bySource == nil {
-		t.bySource, _ = simplelru.NewLRU[netip.Prefix, try](maxSources, nil) // fails only for a size below 1
-	}
 	one, _ := t.bySource.Get(source)
 	if !now.Before(one.until) {
 		one = try{until: now.Add(tryWindow)}

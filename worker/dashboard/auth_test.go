@@ -23,7 +23,7 @@ func TestOnlyRequestsWithASecretAreLetIn(t *testing.T) {
 		basic("correct horse", ""): 401, basic("x", "battery staple"): 401, "Bearer correct horse": 401,
 		"Bearer": 401, "Bearer ": 401, basic("x", ""): 401, "nonsense": 401,
 	} {
-		d.tries = tries{}
+		d.tries = newTries()
 		w := d.get("/openapi.json", "Authorization", header)
 		if w.Code != want {
 			t.Errorf("%q: %d, want %d", header, w.Code, want)
@@ -36,7 +36,7 @@ func TestOnlyRequestsWithASecretAreLetIn(t *testing.T) {
 		}
 	}
 	for _, target := range append(addresses(), "/static/x/furrow.css", "/v1/stream") {
-		d.tries = tries{}
+		d.tries = newTries()
 		if w := d.get(target); (w.Code == 401) == (target == "/healthz") {
 			t.Errorf("%s without a secret: %d", target, w.Code)
 		}
@@ -76,7 +76,7 @@ func TestWrongSecretsAreLimitedForAWhile(t *testing.T) {
 }
 
 func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
-	var all tries
+	all := newTries()
 	for i := range maxSources + 50 {
 		all.failed(sourceOf(fmt.Sprintf("10.%d.%d.%d:99", i>>16, i>>8&255, i&255)), time.Now())
 	}

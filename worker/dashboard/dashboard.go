@@ -36,7 +36,7 @@ type Dashboard struct {
 	api     *api.API
 	web     *web.Site
 	handler http.Handler
-	tries   tries
+	tries   *tries
 }
 
 func New(c Config) (*Dashboard, error) {
@@ -49,7 +49,7 @@ func New(c Config) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboard{c: c, log: log, api: api.New(c.Model, log), web: site}
+	d := &Dashboard{c: c, log: log, api: api.New(c.Model, log), web: site, tries: newTries()}
 	mux := http.NewServeMux()
 	api.Register(mux, d.api.Routes(), d.api.Fail)
 	api.Register(mux, site.Routes(), site.Fail)

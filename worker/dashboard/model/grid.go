@@ -2,7 +2,7 @@ package model
 
 import (
 	"math"
-	"sort"
+	"slices"
 )
 
 // The grid divides the world into squares of degrees, each of them into four, and so on: at level l, a square is
@@ -103,10 +103,7 @@ func (b Box) count(level int) (n int) {
 // within returns the range of the cell's codes among sorted codes.
 func (c cell) within(codes []uint64) (from, before int) {
 	first, after := c.codes()
-	from = sort.Search(len(codes), func(i int) bool { return codes[i] >= first })
-	rest := codes[from:]
-	if len(rest) == 0 || rest[0] >= after {
-		return from, from
-	}
-	return from, from + sort.Search(len(rest), func(i int) bool { return rest[i] >= after })
+	from, _ = slices.BinarySearch(codes, first)
+	n, _ := slices.BinarySearch(codes[from:], after)
+	return from, from + n
 }

@@ -290,10 +290,3 @@ func (x *index) count(m schema.Month) (n int64, ready bool) {
 	}
 	return n, x.ready
 }
-
-func (x *index) has(device string) bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	_, ok := x.at[device]
-	return ok
-}

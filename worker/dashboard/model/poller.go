@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -17,7 +18,7 @@ import (
 type poller struct {
 	store      *Store
 	runs       *runLog
-	parts      []*part
+	parts      map[schema.LatestPartition]*part
 	sought     time.Time    // when partitions of latest were last looked for
 	statuses   time.Time    // when policies were last read
 	configured time.Time    // when a newer configuration was last asked for
@@ -48,7 +49,9 @@ const (
 	overlap = 10 * time.Second
 )
 
-func newPoller(s *Store) poller { return poller{store: s, runs: newRunLog(s)} }
+func newPoller(s *Store) poller {
+	return poller{store: s, runs: newRunLog(s), parts: map[schema.LatestPartition]*part{}}
+}
 
 func (p *poller) cost() int { return int(p.operations.Load()) }
 
@@ -99,14 +102,9 @@ func (p *poller) newer(ctx context.Context) error {
 // seek finds the partitions of latest with one request each, at the start and now and then. The partitions
 // of devices without a record are known from nothing else.
 func (p *poller) seek(ctx context.Context) error {
-	known := map[schema.LatestPartition]bool{}
-	for _, part := range p.parts {
-		known[part.LatestPartition] = true
-	}
 	add := func(found schema.LatestPartition) {
-		if !known[found] {
-			known[found] = true
-			p.parts = append(p.parts, &part{LatestPartition: found, dirty: true})
+		if p.parts[found] == nil {
+			p.parts[found] = &part{LatestPartition: found, dirty: true}
 		}
 	}
 	for _, home := range p.store.index.homes("") {
@@ -160,7 +158,8 @@ func (p *poller) latest(ctx context.Context) error {
 		})
 	}
 	err := g.Wait()
-	if err == nil && !slices.ContainsFunc(p.parts, func(p *part) bool { return p.read.IsZero() }) {
+	unread := func(p *part) bool { return p.read.IsZero() }
+	if err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(p.parts)), unread) {
 		p.complete.Store(true)
 	}
 	return err

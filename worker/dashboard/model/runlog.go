@@ -115,7 +115,10 @@ func (p *poller) newDevices(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		added := slices.DeleteFunc(all, func(m schema.Member) bool { return p.store.index.has(string(m.Device)) })
+		added := slices.DeleteFunc(all, func(m schema.Member) bool {
+			_, _, known := p.store.index.home(string(m.Device))
+			return known
+		})
 		if err := p.store.addRecords(ctx, added); err != nil {
 			return err
 		}
