@@ -1,6 +1,5 @@
-// The ground of the map: the Equal Earth projection (Šavrič, Patterson, Jenny 2018)
-// and the outlines. The package internal/earth has the same in Go, and says where
-// the outlines come from.
+// The base map: the Equal Earth projection (Šavrič, Patterson, Jenny 2018) and the
+// outlines. Package internal/earth has the same in Go, and names their source.
 
 const [a1, a2, a3, a4] = [1.340264, -0.081106, 0.000893, 0.003796];
 const m = Math.sqrt(3) / 2;
@@ -9,8 +8,8 @@ const radian = Math.PI / 180;
 export const width = 2 * Math.PI / (m * a1);
 export const height = 2 * 1.3173627591574133;
 
-// The projection is pseudo-cylindrical: north is a matter of the latitude alone, and
-// east is the longitude times a factor that is a matter of the latitude alone.
+// The projection is pseudo-cylindrical: north depends on the latitude only, and east is
+// the longitude times a factor that depends on the latitude only.
 
 export function north(lat) {
   const t = Math.asin(m * Math.sin(lat * radian)), t2 = t * t, t6 = t2 * t2 * t2;
@@ -22,11 +21,11 @@ export function east(lat) {
   return radian * Math.cos(t) / (m * (a1 + 3 * a2 * t2 + t6 * (7 * a3 + 9 * a4 * t2)));
 }
 
-// latitude is where north is y.
+// latitude returns the latitude whose north is y.
 export function latitude(y) {
   y = Math.max(-height / 2, Math.min(height / 2, y));
   let t = y;
-  for (let i = 0; i < 12; i++) { // Newton's method; it is there after 5 steps or so
+  for (let i = 0; i < 12; i++) { // Newton's method, which converges in about 5 steps
     const t2 = t * t, t6 = t2 * t2 * t2;
     const d = (t * (a1 + a2 * t2 + t6 * (a3 + a4 * t2)) - y) / (a1 + 3 * a2 * t2 + t6 * (7 * a3 + 9 * a4 * t2));
     t -= d;
@@ -37,8 +36,7 @@ export function latitude(y) {
 
 const grain = 100; // steps of the outlines in a degree
 
-// outlines reads world.bin: rings of land, and borders. Of each point it keeps the
-// longitude, and what its latitude comes to.
+// outlines decodes world.bin: rings of land, and borders. It projects latitudes in advance.
 export function outlines(buffer) {
   const bytes = new Uint8Array(buffer);
   let at = 0;

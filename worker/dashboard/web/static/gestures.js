@@ -1,18 +1,18 @@
 import { View } from "./view.js";
 
 // gestures moves a view by mouse, touch and keyboard. It calls moved after each change,
-// and picked with a point of the screen where somebody clicked.
+// and picked with the point of a click.
 export function gestures(element, view, { moved, picked, still }) {
-  const fingers = new Map(); // by pointer: where it is
+  const fingers = new Map(); // positions by pointer
   let held = null;           // the places under one or two fingers
-  let went = 0;              // how far they went: a click goes nowhere
-  let speed = [0, 0];        // of a single finger: what was pinched does not glide on
+  let went = 0;              // distance in pixels, to tell a click from a drag
+  let speed = [0, 0];        // of a single finger; a pinch does not glide
   let at = 0, pinched = false;
   let flight = 0;
 
   const stop = () => { cancelAnimationFrame(flight); flight = 0; };
 
-  // fly goes to another view in a third of a second, or at once.
+  // fly moves to another view within a third of a second, or at once.
   const fly = (to) => {
     stop();
     const from = Object.assign(new View(), view);
@@ -36,7 +36,7 @@ export function gestures(element, view, { moved, picked, still }) {
     moved();
   };
 
-  // smoothly does it in some frames; turns of a wheel add up.
+  // smoothly zooms over several frames; turns of a wheel add up.
   let left = 0, about = [0, 0];
   const smoothly = (by, x, y) => {
     if (still.matches) return closer(by, x, y);
@@ -104,7 +104,7 @@ export function gestures(element, view, { moved, picked, still }) {
   element.addEventListener("pointerup", lift);
   element.addEventListener("pointercancel", lift);
 
-  // glide lets what was thrown run out.
+  // glide slows the map down after it was thrown.
   const glide = () => {
     let last = performance.now();
     const step = (now) => {

@@ -17,7 +17,7 @@ export function drawGround(c, view, outlines, colour, detail = 0.8) {
     c.fillStyle = colour("--land");
     c.fill("evenodd");
     c.lineJoin = "round";
-    c.globalAlpha = Math.max(0.3, Math.min(1, (15 - view.zoom) / 4)); // they are coarse: see internal/earth
+    c.globalAlpha = Math.max(0.3, Math.min(1, (15 - view.zoom) / 4)); // they are coarse
     c.strokeStyle = colour("--coast");
     c.lineWidth = 1;
     c.stroke();
@@ -43,11 +43,11 @@ function edge(c, view, f) {
   c.closePath();
 }
 
-// within keeps a point where a canvas counts exactly.
+// within limits a coordinate to what a canvas can compute exactly.
 const within = (x) => Math.max(-1e6, Math.min(1e6, x));
 
 // ring adds a line to the path, and its copies to the east and west where they are on
-// the screen, without the points that nobody would see.
+// the screen, without points too close to each other to be seen.
 function ring(c, view, f, line, shown, open) {
   const [west, south, east, north] = line.box;
   if (north < shown.south || south > shown.north) return;
@@ -67,8 +67,8 @@ function ring(c, view, f, line, shown, open) {
   }
 }
 
-// graticule draws meridians and parallels at a distance that suits the zoom: close up,
-// they are all there is to go by.
+// graticule draws meridians and parallels at a distance that suits the zoom. Close up,
+// they are the only orientation.
 function graticule(c, view, f, colour) {
   const step = roundStep(150 * 360 / (256 * 2 ** view.zoom));
   const [west, south, east, north] = view.span();
@@ -97,7 +97,7 @@ function roundStep(x) {
   return [1, 2, 5, 10].find((by) => by * power >= x) * power;
 }
 
-// scaleBar is a round length and how wide it is on the screen, at the view's middle.
+// scaleBar returns a round length and its width on the screen, in the middle of the view.
 export function scaleBar(view) {
   const metres = 40030e3 * Math.cos(view.lat * Math.PI / 180) / 360 / (earth.east(view.lat) * view.scale); // in a pixel
   const most = 110 * metres;

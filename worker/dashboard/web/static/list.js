@@ -3,12 +3,12 @@ import { count, short, value } from "./text.js";
 const svg = "http://www.w3.org/2000/svg";
 const states = new Set(["ok", "silent", "held", "revoked"]);
 
-// A List is the devices in view as a list, a page at a time.
+// A List lists the devices in view, a page at a time.
 export class List {
   #query = new URLSearchParams();
   #unit = "";
-  #rows = new Map(); // by device: its row
-  #asked = 0;        // answers to older questions are dropped
+  #rows = new Map(); // by device
+  #asked = 0;        // number of the last request; answers to older ones are dropped
   #timer = 0;
 
   constructor(body, form, status, more) {
@@ -26,7 +26,7 @@ export class List {
     this.#soon(300);
   }
 
-  // change takes over new values, and asks again where it cannot know them.
+  // change shows new values, or requests the list again where it cannot know them.
   change({ devices = [], clusters = [] }) {
     for (const d of devices) {
       const row = this.#rows.get(d.device);
@@ -75,7 +75,7 @@ export class List {
     this.#say(rows.length || after ? "" : "No device in view matches: move the map, or remove a filter.");
     this.body.parentElement.hidden = !this.body.children.length;
     const filtered = ["prefix", "site", "state"].some((name) => this.form.elements[name].value);
-    document.getElementById("found").textContent = filtered ? `(${count(answer.total)})` : ""; // else the map says it
+    document.getElementById("found").textContent = filtered ? `(${count(answer.total)})` : ""; // otherwise the map shows it
   }
 
   #say(text) {
@@ -84,7 +84,7 @@ export class List {
   }
 }
 
-// swap puts rows in their order and leaves alone those that are in it, with their focus.
+// swap sorts rows. It does not touch rows that are in order, so that they keep the focus.
 function swap(body, rows) {
   rows.forEach((row, i) => { if (body.children[i] !== row) body.insertBefore(row, body.children[i] ?? null); });
   while (body.children.length > rows.length) body.lastElementChild.remove();
@@ -103,7 +103,7 @@ function newRow(d) {
   return row;
 }
 
-// fill writes what may change; flashing says that a new value is news.
+// fill writes what may change in a row; with flashing, a new value flashes.
 function fill(row, d, unit, flashing) {
   const state = states.has(d.state) ? d.state : "ok";
   const mark = row.querySelector(".glyph");
@@ -128,9 +128,9 @@ export function glyph(state) {
   return g;
 }
 
-// flash shows that something is new, for a moment.
+// flash highlights an element for a moment.
 export function flash(element) {
   element.classList.remove("news");
-  void element.offsetWidth; // begins the animation anew
+  void element.offsetWidth; // restarts the animation
   element.classList.add("news");
 }

@@ -1,13 +1,13 @@
-// A Live is the stream of what is in view: the map at first, and then what changes.
-// Where no stream comes through, it asks for the map now and then.
+// A Live streams what is in view: first the map, and then its changes. Where no stream
+// comes through, it requests the map every few seconds.
 export class Live {
   #source = null;
   #timer = 0;
   #address = "";
   #failed = 0;
 
-  // on has map, change and state: functions that are called with what came, and with
-  // "live", "waiting" or "lost" and why.
+  // on has the functions map, change and state. State is called with "live", "waiting" or
+  // "lost", and the reason.
   constructor(on) {
     this.on = on;
     document.addEventListener("visibilitychange", () => {
@@ -51,7 +51,7 @@ export class Live {
     });
   }
 
-  // ask does without the stream, and tries it again later.
+  // ask requests the map without the stream, and tries the stream again later.
   async #ask() {
     this.#close();
     const address = this.#address;

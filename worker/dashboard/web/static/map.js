@@ -8,21 +8,21 @@ import { View } from "./view.js";
 import { count, value } from "./text.js";
 import { Tip } from "./tip.js";
 
-// The first page: the map, the list beside it, and what keeps them true.
+// The first page: the map, the list beside it, and what keeps them up to date.
 
 const by = (id) => document.getElementById(id);
 const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = new Tip(by("tip")), choose = by("choose");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const view = new View(), marks = new Marks(still);
 let map = null;      // what the server said last
-let land = null;     // the outlines, when they are there
-let chosen = null;   // the key of the mark that the tip tells of
-let skew = 0;        // of this clock to the server's
-let aimed = false;   // the place in the middle is chosen, as the keyboard does
+let land = null;     // the outlines, once they are loaded
+let chosen = null;   // the key of the mark that the tip describes
+let skew = 0;        // of this clock against the server's
+let aimed = false;   // the keyboard has chosen the mark in the middle
 
 box.hidden = false;
 
-// colour is a colour of the styles as a canvas takes it.
+// colour returns a colour of the styles for a canvas.
 let colours = new Map();
 const probe = document.createElement("span");
 probe.hidden = true;
@@ -67,7 +67,7 @@ function resize() {
   moved();
 }
 
-// query is what the server is asked for.
+// query returns the parameters of requests.
 function query() {
   const q = new URLSearchParams();
   q.set("bbox", view.box().map((d) => d.toFixed(5)).join(","));
@@ -76,7 +76,7 @@ function query() {
   return q;
 }
 
-// moved is called while the view moves; the server is asked when it rests a moment.
+// moved is called while the view moves. It sends a request when the view rests for a moment.
 let asked = "";
 function moved() {
   paint(coarse);
@@ -93,7 +93,7 @@ function moved() {
   }, 200);
 }
 
-// here is what the address of the page says besides the view.
+// here returns the part of the page's address before the view.
 function here() {
   const q = query();
   q.delete("bbox");
@@ -135,7 +135,7 @@ const live = new Live({
   },
 });
 
-// legend says what the colours stand for, and how many there are.
+// legend shows the meaning of the colours and the number of devices.
 function legend() {
   by("inview").textContent = count(map.inView);
   by("total").textContent = count(map.total);
@@ -153,12 +153,11 @@ function legend() {
   }), ...words.length > 8 ? ["and others"] : []);
 }
 
-// sensors reads what there is to choose from anew: the page may be older than the
-// first reading.
+// sensors reloads the sensors to choose from: the page may be older than the first reading.
 async function sensors(chosen) {
   const tenant = choose.elements.tenant.value;
   const got = await fetch("/v1/sensors" + (tenant ? "?tenant=" + encodeURIComponent(tenant) : "")).catch(() => null);
-  if (!got?.ok) return; // the next map asks again
+  if (!got?.ok) return; // the next map tries again
   const all = (await got.json()).sensors ?? [];
   choose.elements.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
 }
@@ -169,7 +168,7 @@ function choosing(key) {
   paint();
 }
 
-// aim chooses the mark nearest to the middle, for who has no mouse.
+// aim chooses the mark nearest to the middle, for people without a mouse.
 function aim() {
   const near = marks.under(view.width / 2, view.height / 2, 60);
   chosen = near?.key ?? null;
@@ -180,7 +179,7 @@ const { fly, smoothly } = gestures(canvas, view, {
   picked([x, y], e) {
     const hit = e.type === "keydown" ? chosen && marks.laid.find((l) => l.key === chosen) : marks.under(x, y, e.pointerType === "touch" ? 14 : 5);
     if (!hit) return choosing(null);
-    if (e.pointerType === "touch" && hit.key !== chosen && hit.m.device) return choosing(hit.key); // a tap shows, another opens
+    if (e.pointerType === "touch" && hit.key !== chosen && hit.m.device) return choosing(hit.key); // the first tap shows the tip, the second opens the page
     if (hit.m.device) {
       const address = "/devices/" + encodeURIComponent(hit.m.device.device) + (map.sensor ? "?sensor=" + encodeURIComponent(map.sensor) : "");
       if (e.ctrlKey || e.metaKey) open(address); else location.assign(address);
@@ -227,7 +226,7 @@ choose.addEventListener("change", () => {
 addEventListener("theme", () => { colours = new Map(); paint(fine); });
 addEventListener("hashchange", () => { if (aimAddress()) moved(); });
 
-// aimAddress takes the view from the address: #zoom/lat/lon.
+// aimAddress reads the view from the address: #zoom/lat/lon.
 function aimAddress() {
   const [zoom, lat, lon] = location.hash.slice(1).split("/").map(Number);
   if (![zoom, lat, lon].every(Number.isFinite) || location.hash.split("/").length !== 3) return false;

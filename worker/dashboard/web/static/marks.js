@@ -4,13 +4,13 @@ import { circle, drawCluster, drawDevice } from "./symbols.js";
 
 // Marks are the clusters and devices on the map.
 export class Marks {
-  all = new Map(); // by key: a mark
-  scale = null;    // what the first and the last colour stand for
+  all = new Map(); // marks by key
+  scale = null;    // values of the first and the last colour
   words = [];      // the values of a sensor that has states, in the order of their colours
 
   constructor(still) { this.still = still; }
 
-  // show shows a whole new map. What was in a cluster comes out of it.
+  // show shows a new map. Devices that were in a cluster move out of it.
   show(map, now) {
     const old = this.all;
     this.all = new Map();
@@ -31,7 +31,7 @@ export class Marks {
     this.all.set(key, mark);
   }
 
-  // change takes over what is new. It gives the keys of the marks whose values are.
+  // change applies a change, and returns the keys of the marks with new values.
   change({ clusters = [], devices = [], gone = [] }, now) {
     const changed = [];
     const take = (key, mark) => {
@@ -51,7 +51,7 @@ export class Marks {
     return changed;
   }
 
-  // spread lays devices that are at one place around it, so that each can be seen from close by.
+  // spread puts devices with the same position around it, so that each can be seen close up.
   spread() {
     const taken = new Map();
     this.words = [...new Set([...this.words, ...this.values()])].slice(0, 64);
@@ -70,7 +70,7 @@ export class Marks {
     return [...seen].sort();
   }
 
-  // colour is the name of the colour of a value.
+  // colour returns the name of the colour of a value.
   colour(value) {
     if (typeof value === "number" && this.scale) {
       const [low, high] = this.scale;
@@ -83,7 +83,7 @@ export class Marks {
     return "--c-none";
   }
 
-  // lay finds where each mark is on the screen.
+  // lay computes the positions of marks on the screen.
   lay(view, now) {
     const f = view.frame();
     const small = Math.max(0.75, Math.min(1, view.width / 700));
@@ -99,12 +99,12 @@ export class Marks {
       const r = m.cluster ? small * (9 + 4.2 * Math.log10(m.cluster.n)) : 5.5;
       if (x > -40 && y > -40 && x < view.width + 40 && y < view.height + 40) laid.push({ key, m, x, y, r, age });
     }
-    laid.sort((a, b) => rank(a.m) - rank(b.m) || b.r - a.r); // what needs a look lies on top
+    laid.sort((a, b) => rank(a.m) - rank(b.m) || b.r - a.r); // what needs attention is on top
     this.laid = laid;
     return laid;
   }
 
-  // under is the mark at a point, the nearest of those that it touches.
+  // under returns the mark at a point: the nearest one that it touches.
   under(x, y, reach = 4) {
     let best = null, least = Infinity;
     for (const l of this.laid ?? []) {
@@ -114,7 +114,7 @@ export class Marks {
     return best;
   }
 
-  // moves says whether something is still to be animated.
+  // moves reports whether an animation is running.
   moves(now) {
     for (const m of this.all.values()) if (now - (m.born ?? -1e9) < 300 || now - (m.flashed ?? -1e9) < 900) return true;
     return false;
@@ -152,5 +152,5 @@ function at(f, lon, lat) {
   return [f.x + near(lon - f.straight) * earth.east(lat) * f.scale, f.y - earth.north(lat) * f.scale];
 }
 
-// rank is what is drawn later, and so above.
+// rank orders marks: those with a higher rank are drawn above.
 const rank = (m) => m.cluster ? 0 : { revoked: 2, silent: 3, held: 4 }[m.device.state] ?? 1;

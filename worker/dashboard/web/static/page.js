@@ -1,11 +1,11 @@
-// What all pages have: parts marked data-live are read again now and then, and
-// changed where they differ, so that focus, scrolling and what is unfolded stay; charts
-// say what is under the pointer.
+// For all pages: parts marked data-live are reloaded every few seconds and changed where
+// they differ, so that focus, scrolling and open details stay. Charts show the value under
+// the pointer.
 
 const every = 10e3;
 
-// match makes one element like another that is its younger self. Children go by their
-// order; one whose data-key differs is another thing, and is replaced.
+// match updates an element to its newer version. Children correspond by their order; a
+// child with another data-key is replaced.
 function match(old, young) {
   if (old.isEqualNode(young)) return;
   for (const { name } of [...old.attributes]) if (!young.hasAttribute(name) && name !== "open" && !(name === "class" && old.matches(".news"))) old.removeAttribute(name);
@@ -22,12 +22,12 @@ function match(old, young) {
   for (const gone of from.slice(to.length)) gone.remove();
   if (old.hasAttribute("data-value") && old.textContent !== text) {
     old.classList.remove("news");
-    void old.offsetWidth; // begins the animation anew
+    void old.offsetWidth; // restarts the animation
     old.classList.add("news");
   }
 }
 
-// selectedIn says whether somebody has selected text of a part: to copy it, so it stays.
+// selectedIn reports whether text of a part is selected. Such a part stays as it is.
 function selectedIn(part) {
   const selection = getSelection();
   return !selection.isCollapsed && part.contains(selection.anchorNode);
@@ -52,7 +52,7 @@ async function refresh() {
 setInterval(refresh, every);
 document.addEventListener("visibilitychange", refresh);
 
-// A chart says what is under the pointer.
+// A chart shows the value under the pointer.
 document.addEventListener("pointermove", (e) => {
   const chart = e.target.closest?.("[data-chart] svg");
   for (const other of document.querySelectorAll("[data-chart] .cursor")) if (other.ownerSVGElement !== chart) clear(other.ownerSVGElement);
@@ -65,7 +65,7 @@ function clear(chart) {
   if (out) out.textContent = "";
 }
 
-// point shows the value of a chart that is nearest to a point of the screen.
+// point shows the value of a chart nearest to a point of the screen.
 function point(chart, clientX) {
   const figure = chart.closest("figure"), points = figure.querySelector("[data-points]");
   if (!points || !points.rows.length) return;

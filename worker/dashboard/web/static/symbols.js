@@ -1,15 +1,14 @@
 import { count } from "./text.js";
 
-// How the marks of the map look: see the legend. A colour is asked for by its name in
-// the styles.
+// The marks of the map, as in its legend. Colours are named as in the styles.
 
 export function circle(c, x, y, r) {
   c.beginPath();
   c.arc(x, y, r, 0, 2 * Math.PI);
 }
 
-// drawCluster draws how many there are in the colour of their mean; an arc around it is
-// as long as the part of them that is silent, and a square says that some are held.
+// drawCluster draws the number of devices in the colour of their mean. The length of the
+// arc around it is the share of silent devices, and a square means that some are held.
 export function drawCluster(c, { m: { cluster }, x, y, r }, colour, name) {
   circle(c, x, y, r);
   c.fillStyle = colour(name);
@@ -78,12 +77,12 @@ function held(c, x, y, r, colour) {
   c.stroke();
 }
 
-// few is a number that fits into a mark.
+// few shortens a number so that it fits into a mark.
 function few(n) {
   return n < 1000 ? String(n) : n < 9950 ? (n / 1000).toFixed(1).replace(".0", "") + "k" : n < 1e6 ? Math.round(n / 1000) + "k" : count(n / 1e6) + "M";
 }
 
-// ink is what can be read on a colour, which is rgb(…).
+// ink returns a colour for text that is readable on a colour, given as rgb(…).
 const inks = new Map();
 function ink(colour) {
   if (!inks.has(colour)) {

@@ -1,4 +1,4 @@
-// How numbers and times are written: as text.go has it.
+// Formats of numbers and times, the same as in text.go.
 
 const thin = "\u202f";
 
@@ -26,7 +26,7 @@ export function plural(n, one, many) {
   return n === 1 ? "1\u00a0" + one : count(n) + "\u00a0" + many;
 }
 
-// span is a length of time in seconds.
+// span formats a duration in seconds.
 export function span(s) {
   s = Math.abs(s);
   if (s < 120) return Math.round(s) + thin + "s";
@@ -35,7 +35,7 @@ export function span(s) {
   return Math.round(s / 86400) + thin + "days";
 }
 
-// short is the end of a long name, which tells it from its neighbours.
+// short returns the end of a long name, which differs from that of its neighbours.
 export function short(s) {
   const all = [...s];
   return all.length <= 28 ? s : all.slice(0, 8).join("") + "…" + all.slice(-18).join("");

@@ -1,5 +1,5 @@
-// Dark or light: as the system has it, until somebody chooses. This is no module,
-// because it has to be done before the page is painted.
+// Dark or light: the system's choice until somebody switches. This is not a module,
+// because it has to run before the page is painted.
 "use strict";
 (() => {
   const root = document.documentElement;

@@ -1,12 +1,12 @@
 import { count, plural, span, value } from "./text.js";
 
-// A Tip tells of one mark, beside it.
+// A Tip describes one mark, beside it.
 export class Tip {
-  #of = null; // the cluster or device that it says
+  #of = null; // the cluster or device that it describes
 
   constructor(element) { this.element = element; }
 
-  // show takes a mark where it is laid, or none; the time is the server's.
+  // show shows a mark at its position, or none. The time is the server's.
   show(laid, view, unit, now) {
     this.element.hidden = !laid;
     const what = laid ? laid.m.cluster ?? laid.m.device : null;

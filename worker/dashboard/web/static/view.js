@@ -1,10 +1,10 @@
 import * as earth from "./earth.js";
 
-// A View is the part of the world that is on the screen: the place in its middle, and
-// how close it is. The whole world is 2^(8+zoom) pixels wide.
+// A View is the part of the world on the screen: the place in its middle, and the zoom.
+// The whole world is 2^(8+zoom) pixels wide.
 //
-// From afar, the meridian that is drawn straight is that of Greenwich; closer, it is
-// that of the middle, so that nothing is slanted where one looks closely.
+// From afar, the straight meridian is that of Greenwich. Close up, it is that of the middle,
+// so that nothing is slanted there.
 export class View {
   lon = 0;
   lat = 12;
@@ -19,12 +19,12 @@ export class View {
     this.settle();
   }
 
-  // farthest is the zoom where the whole world fits.
+  // farthest is the zoom that fits the whole world.
   get farthest() {
     return Math.log2(Math.min(this.width / earth.width, this.height / earth.height) * 0.96 * earth.width / 256);
   }
 
-  // scale is pixels in a unit of the projection.
+  // scale is the number of pixels in a unit of the projection.
   get scale() { return 256 * 2 ** this.zoom / earth.width; }
 
   get follows() {
@@ -34,7 +34,7 @@ export class View {
 
   get straight() { return this.lon * this.follows; }
 
-  // frame is what project needs, worked out once for many places.
+  // frame computes what project needs, once for many places.
   frame() {
     const straight = this.straight, scale = this.scale;
     return {
@@ -48,15 +48,15 @@ export class View {
     return [f.x + near(lon - f.straight) * earth.east(lat) * f.scale, f.y - earth.north(lat) * f.scale];
   }
 
-  // place is what lies at a point of the screen.
+  // place returns the place at a point of the screen.
   place(x, y) {
     const f = this.frame();
     const lat = earth.latitude((f.y - y) / f.scale);
     return [f.straight + (x - f.x) / (earth.east(lat) * f.scale), lat];
   }
 
-  // put moves the view so that a place, as place gave it, lies at a point of the screen:
-  // what grabs and pinches do.
+  // put moves the view so that a place from place() is at a point of the screen, as
+  // drags and pinches do.
   put([lon, lat], x, y) {
     const d = (x - this.width / 2) / this.scale;
     this.lat = earth.latitude(earth.north(lat) + (y - this.height / 2) / this.scale);
@@ -78,8 +78,8 @@ export class View {
     this.lon = near(this.lon);
   }
 
-  // span is west, south, east and north of what is on the screen, as place has them: its
-  // longitudes go on beyond 180 where the screen does.
+  // span returns the west, south, east and north of the screen. As in place, longitudes
+  // continue beyond 180.
   span() {
     let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
     for (let i = 0; i <= 8; i++) {
@@ -93,14 +93,14 @@ export class View {
     return [Math.max(edge - 180, west), Math.max(-90, south), Math.min(edge + 180, east), Math.min(90, north)];
   }
 
-  // box is the same for the server: west is greater than east where it goes over the
-  // 180th meridian.
+  // box returns the span for the server: west is greater than east if it crosses the 180th
+  // meridian.
   box() {
     const [west, south, east, north] = this.span();
     return east - west >= 360 ? [-180, south, 180, north] : [near(west), south, near(east), north];
   }
 
-  // around is the view that holds a box.
+  // around returns the view that contains a box.
   around([west, south, east, north]) {
     const to = Object.assign(new View(), this);
     if (east < west) east += 360;
@@ -114,14 +114,14 @@ export class View {
     return to;
   }
 
-  // world is the view of all of it.
+  // world returns the view of the whole world.
   world() {
     const to = Object.assign(new View(), this, { lon: 0, lat: 0, zoom: this.farthest });
     to.settle();
     return to;
   }
 
-  // between is the view on the way to another: close things pass as fast as far ones.
+  // between returns a view on the way to another, at a steady visual speed.
   between(to, t) {
     const v = Object.assign(new View(), this);
     v.zoom = this.zoom + (to.zoom - this.zoom) * t;
@@ -132,7 +132,7 @@ export class View {
   }
 }
 
-// near is a longitude as it is from -180 to 180.
+// near normalizes a longitude to -180 to 180.
 export function near(lon) {
   return lon >= -180 && lon <= 180 ? lon : lon - 360 * Math.floor((lon + 180) / 360);
 }
