@@ -74,7 +74,7 @@ func TestConfigComesFromArgumentFlagVariableDirectoryOrDefault(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"config check none.yaml", "config show --config none.yaml"} {
-		refused(t, exitFailed, "none.yaml: there is no such file; 'furrow config init none.yaml' makes one", line)
+		refused(t, exitFailed, "none.yaml: there is no such file; 'furrow config init none.yaml' creates one", line)
 	}
 	refused(t, exitUsage, `"b" is another`, "config check a b")
 }
@@ -83,9 +83,9 @@ func TestConfigCheckListsAllProblems(t *testing.T) {
 	inEmptyDirectory(t)
 	writeFile(t, "furrow.yaml", "pipelines:\n  - name: live\n    cadense: 1m\n    batch: 100\n    processors: [latst]\n")
 	code, out, errs := furrow(t.Context(), "config", "check")
-	want := `furrow.yaml:3:5: pipeline live: key "cadense" is not known (did you mean cadence?); want name, cadence, batch, settle, processors, sensors, quality or position
+	want := `furrow.yaml:3:5: pipeline live: unknown key "cadense" (did you mean cadence?); want name, cadence, batch, settle, processors, sensors, quality or position
 furrow.yaml:4:12: pipeline live: batch "100"; want a whole number of devices from 1 to 99
-furrow.yaml:5:18: pipeline live: processor "latst" is not known (did you mean latest?); want latest, rollup, rate or archive
+furrow.yaml:5:18: pipeline live: unknown processor "latst" (did you mean latest?); want latest, rollup, rate or archive
 `
 	if code != exitFailed || out != want || errs != "furrow: furrow.yaml has 3 problems\n" {
 		t.Errorf("exit %d, stderr %q, stdout\n%swant\n%s", code, errs, out, want)

@@ -9,11 +9,10 @@ import (
 	"furrow/tables/schema"
 )
 
-// Build makes the pipeline that device jobs know. The objects may be nil where
-// MakesObjects says so.
+// Build returns the pipeline for device jobs. The objects may be nil unless MakesObjects.
 func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.Objects) (*jobs.Pipeline, error) {
 	if p.MakesObjects() && objects == nil {
-		return nil, fmt.Errorf("pipeline %s makes objects, and there is no place for them: the storage account has no blobs",
+		return nil, fmt.Errorf("pipeline %s writes objects, but the storage account has no blobs",
 			p.Name)
 	}
 	built := &jobs.Pipeline{
@@ -43,7 +42,7 @@ func (p Pipeline) MakesObjects() bool {
 	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Raw })
 }
 
-// Meant are the sensors as jobs know them.
+// Meant returns the sensors for jobs.
 func (p Pipeline) Meant() jobs.Sensors {
 	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good,
 		Position: p.Position}

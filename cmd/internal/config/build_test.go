@@ -19,7 +19,7 @@ func (nowhere) Write(context.Context, string, tables.Ticks, iter.Seq2[schema.Rea
 	return nil
 }
 
-func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
+func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	c := mustParse(t, everything)
 	built, err := c.Pipelines[0].Build(nil, schema.Names{}, nil)
 	if err != nil {
@@ -50,10 +50,10 @@ func TestBuiltPipelinesAreAsConfigured(t *testing.T) {
 	}
 }
 
-func TestAnArchiveNeedsAPlaceForObjects(t *testing.T) {
+func TestArchiveNeedsAStoreOfObjects(t *testing.T) {
 	archive := Default().Pipelines[1]
 	if _, err := archive.Build(nil, schema.Names{}, nil); err == nil || !archive.MakesObjects() {
-		t.Error("it is built without one")
+		t.Error("the archive is built without a store")
 	}
 	built, err := archive.Build(nil, schema.Names{}, nowhere{})
 	if err != nil || built.Objects != (nowhere{}) {
@@ -61,19 +61,19 @@ func TestAnArchiveNeedsAPlaceForObjects(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftToTheDefaultsOfJobs(t *testing.T) {
+func TestNoSettingReliesOnDefaultsOfJobs(t *testing.T) {
 	p := newPipeline()
 	p.Name, p.Processors = "live", Default().Pipelines[0].Processors[:1]
 	if _, err := p.Build(nil, schema.Names{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	// Zero means the default to jobs, so a file's zero would not be what it says.
+	// Zero means the default to jobs, so a zero from a file would have no effect.
 	if p.Batch == 0 || p.Settle == 0 || p.Cadence == 0 {
-		t.Errorf("something is left out: %+v", p)
+		t.Errorf("a setting is zero: %+v", p)
 	}
 }
 
-func TestSensorsAreTakenIfReadingsCanHaveThem(t *testing.T) {
+func TestFilesAndJobsAcceptTheSameSensors(t *testing.T) {
 	for name, taken := range map[string]bool{
 		"temperature": true, "_x": true, "Größe": true, strings.Repeat("x", maxSensorName): true,
 		strings.Repeat("x", maxSensorName+1): false, jobs.FenceProperty: false, jobs.PartsProperty: false,
@@ -87,7 +87,7 @@ func TestSensorsAreTakenIfReadingsCanHaveThem(t *testing.T) {
 	}
 }
 
-func TestAGoodValueIsComparedAsDevicesSendIt(t *testing.T) {
+func TestGoodValuesMatchWhatDevicesSend(t *testing.T) {
 	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\n    quality: {sensor: q, good: [192, 1.50, "+
 		"True, fine]}\n").Pipelines[0]
 	sensors := p.Meant()

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Changes says what differs between two configurations, a few words for each
-// pipeline that is new, gone or another; nothing where they mean the same.
+// Changes describes the differences between two configurations, with an entry for each pipeline that is new, removed or
+// changed.
 func Changes(old, new *Config) (all []string) {
 	was := map[string]Pipeline{}
 	for _, p := range old.Pipelines {
@@ -25,13 +25,12 @@ func Changes(old, new *Config) (all []string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(was)) {
-		all = append(all, fmt.Sprintf("pipeline %s is gone", name))
+		all = append(all, fmt.Sprintf("pipeline %s is removed", name))
 	}
 	return all
 }
 
-// changes are the keys of a pipeline whose values differ, and whether its history
-// is folded again because of them.
+// changes returns the keys of a pipeline whose values differ, and whether its history is folded again.
 func (p Pipeline) changes(new Pipeline) (all []string) {
 	was, is := reflect.ValueOf(p.shown()), reflect.ValueOf(new.shown())
 	for i := range was.NumField() {

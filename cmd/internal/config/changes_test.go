@@ -5,16 +5,20 @@ import (
 	"testing"
 )
 
-func TestChangesNameWhatDiffers(t *testing.T) {
+func TestChangesDescribeTheDifferences(t *testing.T) {
 	const base = "pipelines: [{name: live, cadence: 1m, processors: [latest]}, {name: archive, processors: [archive]}]"
+	const archive, live = "{name: archive, processors: [archive]}", "{name: live, cadence: 1m, processors: [latest]}"
 	for text, want := range map[string][]string{
 		base:               nil,
 		"# words\n" + base: nil,
-		"pipelines: [{name: archive, processors: [archive]}, {name: live, processors: [latest]}]":                         nil,
-		"pipelines: [{name: live, cadence: 30s, batch: 9, processors: [latest]}, {name: archive, processors: [archive]}]": {"live: cadence 1m, now 30s, batch 50, now 9"},
-		"pipelines: [{name: live, processors: [latest, rollup]}]":                                                         {"live: processors, so that history is folded again", "pipeline archive is gone"},
-		"pipelines: [{name: live, processors: [latest], sensors: {a: {type: number, unit: m}}}, {name: new, processors: " +
-			"[archive]}]": {"live: sensors, so that history is folded again", "pipeline new is new", "pipeline archive is gone"},
+		"pipelines: [" + archive + ", " + live + "]": nil,
+		"pipelines: [{name: live, cadence: 30s, batch: 9, processors: [latest]}, " + archive + "]": {
+			"live: cadence 1m, now 30s, batch 50, now 9"},
+		"pipelines: [{name: live, processors: [latest, rollup]}]": {
+			"live: processors, so that history is folded again", "pipeline archive is removed"},
+		"pipelines: [{name: live, processors: [latest], sensors: {a: {type: number, unit: m}}}, {name: new, " +
+			"processors: [archive]}]": {"live: sensors, so that history is folded again", "pipeline new is new",
+			"pipeline archive is removed"},
 	} {
 		was, err := Parse("was", []byte(base))
 		if err != nil {

@@ -1,6 +1,5 @@
-// Package config reads the configuration file: which pipelines there are, what
-// they fold, and how the values of sensors are meant. It says everything that is
-// wrong with a file at once, each with its line.
+// Package config reads the configuration file: the pipelines, their processors, and the meaning of sensors. It reports
+// all problems of a file at once, each with its line.
 package config
 
 import (
@@ -19,47 +18,44 @@ import (
 	"furrow/tables/schema"
 )
 
-// DefaultPath is the file that is read when none is named.
+// DefaultPath is the file that is read by default.
 const DefaultPath = "furrow.yaml"
 
-// A Config is what a configuration file says, with everything filled in that it
-// leaves out.
+// A Config is a configuration with all defaults filled in.
 type Config struct {
-	Pipelines []Pipeline // at least one; their names differ
+	Pipelines []Pipeline // at least one, with different names
 }
 
-// A Pipeline is a cadence and a list of processors, with checkpoints of its own.
+// A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
 type Pipeline struct {
 	Name       schema.Pipeline
-	Cadence    time.Duration // from slot to slot: a part of a day, or whole days
-	Batch      int           // devices that one message carries, 1 to jobs.MaxBatch
-	Settle     time.Duration // younger rows wait
+	Cadence    time.Duration // between slots: divides a day, or is whole days
+	Batch      int           // devices per message, 1 to jobs.MaxBatch
+	Settle     time.Duration // settle time of rows
 	Processors []Processor   // at least one; each once
 	Sensors    map[string]Sensor
 	Quality    Quality
 	Position   jobs.Position
 
-	// Format is that of the fleet, as schema.Format: how the processors fold, and what
-	// they write their states in. It is not part of a file. Zero means 1.
+	// Format is the fleet's format, as schema.Format, of folds and stored states. It is not in the file. Zero: 1.
 	Format int64
 }
 
-// A Sensor says how the values of one are meant.
+// A Sensor is the meaning of a sensor's values.
 type Sensor struct {
 	Type jobs.SensorKind // not AsSent
-	Unit string          // of a Number; for people, may be empty
+	Unit string          // of a Number, for people; may be empty
 	// Counter is a Number that falls only when it restarts from zero.
 	Counter bool
 }
 
-// Quality names the property whose values tell how good a whole reading is, and
-// which of them are good. Zero: there is none.
+// Quality names the property that tells how good a whole reading is, and its good values. It may be zero.
 type Quality struct {
 	Sensor string
 	Good   []string
 }
 
-// Default is the configuration where there is no file.
+// Default returns the configuration without a file.
 func Default() *Config {
 	live, keep := newPipeline(), newPipeline()
 	live.Name, live.Processors = "live", []Processor{{latest.Processor, latest.Processor.New()},
@@ -69,7 +65,7 @@ func Default() *Config {
 	return &Config{Pipelines: []Pipeline{live, keep}}
 }
 
-// newPipeline has what a pipeline does not say.
+// newPipeline returns a pipeline with defaults.
 func newPipeline() Pipeline {
 	return Pipeline{
 		Cadence: time.Minute,
@@ -80,12 +76,11 @@ func newPipeline() Pipeline {
 
 // A File is the text of a configuration file.
 type File struct {
-	Name string // empty: there is no file, and Default holds
+	Name string // empty: no file, use Default
 	Text string
 }
 
-// Open reads the text of a file. An empty path means DefaultPath where there is such
-// a file, and no file where there is none.
+// Open reads the text of a file. An empty path means DefaultPath if that exists, or else no file.
 func Open(path string) (File, error) {
 	name := cmp.Or(path, DefaultPath)
 	text, err := readFile(name)
@@ -93,14 +88,14 @@ func Open(path string) (File, error) {
 	case path == "" && errors.Is(err, fs.ErrNotExist):
 		return File{}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return File{}, fmt.Errorf("configuration %s: there is no such file; 'furrow config init %s' makes one", name, name)
+		return File{}, fmt.Errorf("configuration %s: there is no such file; 'furrow config init %s' creates one", name, name)
 	case err != nil:
 		return File{}, fmt.Errorf("configuration: %w", err)
 	}
 	return File{name, string(text)}, nil
 }
 
-// Config is what the file says. Its error is Problems.
+// Config parses the file. Its error is Problems.
 func (f File) Config() (*Config, error) {
 	if f.Name == "" {
 		return Default(), nil
@@ -108,7 +103,7 @@ func (f File) Config() (*Config, error) {
 	return Parse(f.Name, []byte(f.Text))
 }
 
-// Load reads what the file of a path says, as Open finds it.
+// Load opens and parses a file.
 func Load(path string) (*Config, error) {
 	f, err := Open(path)
 	if err != nil {
@@ -117,7 +112,7 @@ func Load(path string) (*Config, error) {
 	return f.Config()
 }
 
-// readFile reads no more than tells that a file is too long.
+// readFile reads at most one byte more than a file may have.
 func readFile(name string) (text []byte, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -127,7 +122,7 @@ func readFile(name string) (text []byte, err error) {
 	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
-// Parse reads the text of a file of that name. Its error is Problems.
+// Parse parses the text of a file. Its error is Problems.
 func Parse(name string, text []byte) (*Config, error) {
 	r := &reader{file: name, left: maxNodes, owners: map[string]owner{}}
 	c := &Config{}
@@ -135,8 +130,8 @@ func Parse(name string, text []byte) (*Config, error) {
 		c = r.config(root)
 	}
 	if r.left == 0 {
-		return nil, Problems{{name, 1, 1, fmt.Sprintf("the aliases of the file stand for more than %d values, which is the "+
-			"most that is read", maxNodes)}}
+		return nil, Problems{{name, 1, 1, fmt.Sprintf("the aliases of the file stand for more than %d values, the most "+
+			"that is read", maxNodes)}}
 	}
 	if len(r.problems) > 0 {
 		return nil, r.problems.sorted()

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// mustParse is the configuration of a text without problems.
 func mustParse(t *testing.T, text string) *Config {
 	t.Helper()
 	c, err := Parse("furrow.yaml", []byte(text))
@@ -18,7 +17,7 @@ func mustParse(t *testing.T, text string) *Config {
 	return c
 }
 
-// everything is a file in which no key is left out.
+// everything is a file with all keys.
 const everything = `
 pipelines:
   - name: live
@@ -44,7 +43,7 @@ pipelines:
       - archive: {closeAfter: 6h}
 `
 
-func TestWhatIsShownParsesToTheSame(t *testing.T) {
+func TestShownConfigurationParsesToTheSame(t *testing.T) {
 	for _, want := range []*Config{Default(), mustParse(t, everything)} {
 		for form, show := range map[string]func() ([]byte, error){"YAML": want.YAML, "JSON": want.JSON} {
 			text, err := show()
@@ -58,7 +57,7 @@ func TestWhatIsShownParsesToTheSame(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutHasItsDefault(t *testing.T) {
+func TestMissingKeysHaveDefaults(t *testing.T) {
 	got := mustParse(t, `
 pipelines:
   - {name: live, processors: [latest, rollup]}
@@ -72,13 +71,13 @@ pipelines:
 	}
 }
 
-func TestLoadTakesTheFileThatIsNamedOrThereOrTheDefault(t *testing.T) {
+func TestLoadReadsTheNamedFileOrTheUsualOneOrTheDefault(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if c, err := Load(""); err != nil || !reflect.DeepEqual(c, Default()) {
 		t.Errorf("without a file: %+v, %v; want the default", c, err)
 	}
 	if _, err := Load(DefaultPath); err == nil || !strings.Contains(err.Error(), "furrow config init") {
-		t.Errorf("a file that is named and not there: %v; want an error that says what to do", err)
+		t.Errorf("a missing file: %v; want an error that says what to do", err)
 	}
 	write(t, DefaultPath, "pipelines: [{name: there, processors: [latest]}]")
 	if c, err := Load(""); err != nil || c.Pipelines[0].Name != "there" {
@@ -86,11 +85,11 @@ func TestLoadTakesTheFileThatIsNamedOrThereOrTheDefault(t *testing.T) {
 	}
 	write(t, "named", "pipelines: [{name: named, processors: [latest]}]")
 	if c, err := Load("named"); err != nil || c.Pipelines[0].Name != "named" {
-		t.Errorf("a file that is named: %+v, %v", c, err)
+		t.Errorf("a named file: %+v, %v", c, err)
 	}
 	write(t, "long", "pipelines: [{name: long, processors: [latest]}]"+strings.Repeat("\n", maxFile))
 	if _, err := Load("long"); err == nil || !strings.Contains(err.Error(), "long:1:1: the file has more than") {
-		t.Errorf("a file that is too long: %v", err)
+		t.Errorf("a long file: %v", err)
 	}
 	if _, err := Load(filepath.Dir(".")); err == nil {
 		t.Error("a directory is read")

@@ -13,11 +13,9 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// decode fills in the configuration of a processor from a map: a key for each field
-// of the struct, as its tags say. goccy/go-yaml's own decoding ends at the first
-// problem; this one names all of them.
+// decode reads the configuration of a processor from a map, with a key for each field of the struct, as its tags say.
 func (r *reader) decode(n ast.Node, p Processor) {
-	to, want := reflect.ValueOf(p.Config).Elem(), "nothing, as "+p.Name+" has no settings"
+	to, want := reflect.ValueOf(p.Config).Elem(), "no keys, because "+p.Name+" has no settings"
 	var keys []key
 	for field, v := range to.Fields() {
 		keys = append(keys, r.field(field, v))
@@ -28,8 +26,7 @@ func (r *reader) decode(n ast.Node, p Processor) {
 	r.object(n, want, keys...)
 }
 
-// field is the key of a field. A field of another type than these is a mistake of
-// the processor's package, which its tests find.
+// field returns the key of a field. A field of any other type is a mistake in the processor's package.
 func (r *reader) field(f reflect.StructField, v reflect.Value) key {
 	name := f.Tag.Get("yaml")
 	switch to := v.Addr().Interface().(type) {
@@ -54,7 +51,7 @@ func (r *reader) windows(name string, n ast.Node, want string) (windows []schema
 		case !ok || w.Check() != nil:
 			r.problem(at, "window %s; want whole seconds that divide a day, such as 1m, 15m, 1h or 1d", quote(text))
 		case slices.Contains(windows, w):
-			r.problem(at, "window %s is there twice", w)
+			r.problem(at, "window %s occurs twice", w)
 		default:
 			windows = append(windows, w)
 		}
@@ -62,7 +59,7 @@ func (r *reader) windows(name string, n ast.Node, want string) (windows []schema
 	return windows
 }
 
-// settings are those of a processor, as a file has them.
+// settings returns the settings of a processor as in a file.
 func (p Processor) settings() map[string]any {
 	all := map[string]any{}
 	for field, v := range reflect.ValueOf(p.Config).Elem().Fields() {
@@ -85,7 +82,7 @@ func shownSetting(v any) any {
 	return v
 }
 
-// hashed are the settings that change what the processor writes.
+// hashed returns the settings that change what the processor writes.
 func (p Processor) hashed() map[string]any {
 	all := p.settings()
 	for field := range reflect.ValueOf(p.Config).Elem().Fields() {
@@ -96,11 +93,11 @@ func (p Processor) hashed() map[string]any {
 	return all
 }
 
-// flow is a map in one line of YAML.
+// flow formats a map as one line of YAML.
 func flow(settings map[string]any) string {
 	text, err := yaml.MarshalWithOptions(settings, yaml.Flow(true))
 	if err != nil {
-		panic(err) // texts and lists of texts have a YAML
+		panic(err) // impossible for texts and lists of texts
 	}
 	return strings.TrimSpace(string(text))
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// place is where a node begins. That of a map is where its first key is, as its
-// own token is the first colon.
+// place returns where a node begins. A map begins at its first key, because its own token is the first colon.
 func place(n ast.Node) (line, column int) {
 	switch of := n.(type) {
 	case *ast.MappingNode:
@@ -27,7 +26,7 @@ func place(n ast.Node) (line, column int) {
 	return t.Position.Line, max(t.Position.Column, 1)
 }
 
-// scalar is the text of a node that is neither a map nor a list, nor empty.
+// scalar returns the text of a node that is not a map, a list or empty.
 func scalar(n ast.Node) (string, bool) {
 	switch of := n.(type) {
 	case *ast.StringNode:
@@ -40,7 +39,7 @@ func scalar(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// describe says what a node is, for one that is not what is wanted.
+// describe describes a node for problems.
 func describe(n ast.Node) string {
 	switch n.(type) {
 	case *ast.MappingNode:
@@ -48,7 +47,7 @@ func describe(n ast.Node) string {
 	case *ast.SequenceNode:
 		return "a list"
 	case *ast.NullNode:
-		return "nothing is said"
+		return "no value"
 	}
 	if text, ok := scalar(n); ok {
 		return quote(text)
@@ -56,7 +55,7 @@ func describe(n ast.Node) string {
 	return "a " + strings.ToLower(n.Type().String())
 }
 
-// quote shows a word of the file, cut where it is long.
+// quote quotes a word of the file, and shortens a long one.
 func quote(s string) string {
 	const most = 40
 	if len(s) > most {
@@ -72,7 +71,7 @@ func didYouMean(word string, names []string) string {
 	return ""
 }
 
-// list is "a, b or c".
+// list formats names as "a, b or c".
 func list(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -2,9 +2,10 @@ package config
 
 import (
 	"errors"
-	"furrow/tables/schema"
 	"strings"
 	"unicode/utf8"
+
+	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -13,21 +14,20 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of a file. The parser's work grows with the square of its tokens, and of
-// how deep they are nested; an alias can stand for many nodes.
+// Bounds of a file. The parser takes quadratic time for maps (33 s for 120,000 tokens) and for nesting, and aliases
+// can multiply nodes.
 const (
-	maxFile   = schema.MaxConfiguration // bytes: a file that is read can be stored
-	maxTokens = 30_000
-	maxDepth  = 20 // of brackets, and of dashes in a line
-	maxNodes  = 100_000
-	// maxProblems are said of a file; who has mended those can ask again.
-	maxProblems = 1000
+	maxFile     = schema.MaxConfiguration // bytes, so that every file can be stored
+	maxTokens   = 30_000
+	maxDepth    = 20 // of brackets, and of dashes in one line
+	maxNodes    = 100_000
+	maxProblems = 1000 // more are not listed
 )
 
-// parse gives the one document of a file.
+// parse returns the only document of a file.
 func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 	if len(text) > maxFile {
-		r.say(1, 1, "the file has more than %d bytes, which is the most that is read", maxFile)
+		r.say(1, 1, "the file has more than %d bytes, the most that is read", maxFile)
 		return nil, false
 	}
 	if line, column, bad := unreadable(text); bad {
@@ -38,7 +38,7 @@ func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 	if !r.bounded(tokens) {
 		return nil, false
 	}
-	// That a key is there twice is said by the reader, of each of them.
+	// The reader reports all duplicate keys.
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)
@@ -47,13 +47,12 @@ func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 	return r.document(file)
 }
 
-// plain is a text without what editors on Windows put into it, with which the
-// lexer would miscount lines.
+// plain removes what editors on Windows add, because the lexer would miscount lines.
 func plain(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 }
 
-// unreadable is where the first character is that no YAML has.
+// unreadable returns the place of the first character that YAML does not allow.
 func unreadable(text []byte) (line, column int, bad bool) {
 	line, column = 1, 1
 	for len(text) > 0 {
@@ -69,8 +68,8 @@ func unreadable(text []byte) (line, column int, bad bool) {
 	return 0, 0, false
 }
 
-// bounded holds tokens to the bounds. Lines bound how deep anything can be nested
-// by indentation, but for dashes of one line, which are lists in lists.
+// bounded checks the bounds of tokens. The number of lines bounds nesting by indentation, except for several dashes in
+// one line, which are lists in lists.
 func (r *reader) bounded(tokens token.Tokens) bool {
 	brackets, dashes, line := 0, 0, 0
 	for i, t := range tokens {
@@ -86,27 +85,27 @@ func (r *reader) bounded(tokens token.Tokens) bool {
 			dashes++
 		}
 		if i >= maxTokens {
-			r.say(line, t.Position.Column, "the file has more than %d words and signs, which is the most that is read",
+			r.say(line, t.Position.Column, "the file has more than %d words and signs, the most that is read",
 				maxTokens)
 			return false
 		}
 		if brackets+dashes > maxDepth {
-			r.say(line, t.Position.Column, "it is nested more than %d deep, which is the most that is read", maxDepth)
+			r.say(line, t.Position.Column, "nested more than %d levels deep, the most that is read", maxDepth)
 			return false
 		}
 	}
 	return true
 }
 
-// syntax puts what the parser says under a line.
+// syntax reports an error of the parser.
 func (r *reader) syntax(err error) {
 	e, ok := errors.AsType[yaml.Error](err)
 	if !ok || e.GetToken() == nil || e.GetToken().Position == nil {
-		r.say(1, 1, "it is not YAML: %v", err)
+		r.say(1, 1, "not YAML: %v", err)
 		return
 	}
 	at := e.GetToken().Position
-	r.say(max(at.Line, 1), max(at.Column, 1), "it is not YAML: %s",
+	r.say(max(at.Line, 1), max(at.Column, 1), "not YAML: %s",
 		strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(e.GetMessage()))
 }
 
@@ -119,26 +118,25 @@ func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {
 	}
 	switch len(bodies) {
 	case 0:
-		r.say(1, 1, "the file says nothing; want pipelines: and a list of them ('furrow config init' makes a file to begin "+
-			"with)")
+		r.say(1, 1, "the file is empty; want pipelines: and a list of them ('furrow config init' writes an example)")
 		return nil, false
 	case 1:
 		r.anchors = map[string]ast.Node{}
 		ast.Walk(anchors{r}, bodies[0])
 		return bodies[0], true
 	}
-	r.problem(bodies[1], "a second document; want one in a file")
+	r.problem(bodies[1], "a second document; want one per file")
 	return nil, false
 }
 
-// anchors notes the anchors of a document.
+// anchors collects the anchors of a document.
 type anchors struct{ reader *reader }
 
 func (a anchors) Visit(n ast.Node) ast.Visitor {
 	if anchor, ok := n.(*ast.AnchorNode); ok {
 		name := anchor.Name.String()
 		if a.reader.anchors[name] != nil {
-			a.reader.problem(anchor, "anchor %s is there twice; want each name once", quote("&"+name))
+			a.reader.problem(anchor, "anchor %s occurs twice", quote("&"+name))
 		}
 		a.reader.anchors[name] = anchor.Value
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// config reads the whole of a file.
+// config reads the root of a file.
 func (r *reader) config(root ast.Node) *Config {
 	c := &Config{}
 	r.object(root, "pipelines: and a list of them", key{name: "pipelines", must: true, read: func(n ast.Node) {
@@ -21,12 +21,12 @@ func (r *reader) config(root ast.Node) *Config {
 	return c
 }
 
-// pipeline reads the nth one of the list.
+// pipeline reads the nth pipeline of the list.
 func (r *reader) pipeline(nth int, n ast.Node) Pipeline {
 	p := newPipeline()
 	label := "pipeline " + r.nameOf(n, strconv.Itoa(nth))
 	r.within(label, func() {
-		r.object(n, "a map with name and processors, as every pipeline has",
+		r.object(n, "a map with at least name and processors",
 			r.name(label, &p.Name),
 			r.cadence(&p.Cadence),
 			r.batch(&p.Batch),
@@ -40,8 +40,7 @@ func (r *reader) pipeline(nth int, n ast.Node) Pipeline {
 	return p
 }
 
-// nameOf is the name that a pipeline is called by in problems: its own, or its
-// number where it has none that could be one.
+// nameOf returns a pipeline's name for problems, or its number if the name is not valid.
 func (r *reader) nameOf(n ast.Node, number string) string {
 	quiet := &reader{anchors: r.anchors, left: r.left}
 	name := ""
@@ -58,7 +57,7 @@ func (r *reader) nameOf(n ast.Node, number string) string {
 
 func (r *reader) name(label string, to *schema.Pipeline) key {
 	return key{name: "name", must: true, read: func(n ast.Node) {
-		const want = "1 to 20 small letters and digits, a letter first"
+		const want = "1 to 20 lowercase letters and digits, beginning with a letter"
 		text, at, ok := r.scalar("name", n, want)
 		if !ok {
 			return
@@ -69,41 +68,52 @@ func (r *reader) name(label string, to *schema.Pipeline) key {
 			return
 		}
 		if other, taken := r.own("name "+text, label, at); taken {
-			r.problem(at, "name %s is that of the pipeline in line %d; every pipeline has its own", text, other.line)
+			r.problem(at, "the pipeline in line %[2]d has the name %[1]s already", text, other.line)
 		}
 		*to = name
 	}}
 }
 
-// cadence reads one that fits a day, so that slots are at the same times of every day.
+// cadence returns the key for a duration that divides a day or is whole days, so that every day has the same slots.
 func (r *reader) cadence(to *time.Duration) key {
-	return key{name: "cadence", read: func(n ast.Node) {
-		const want = "a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d"
-		text, at, ok := r.scalar("cadence", n, want)
-		if !ok {
-			return
-		}
+	const want = "a duration from 1s to 366d that divides a day evenly, or whole days, such as 30s, 1m, 1h or 1d"
+	return r.word("cadence", want, func(text string) bool {
 		d, ok := parseSeconds(text)
-		if !ok || day%d != 0 && d%day != 0 {
-			r.problem(at, "cadence %s; want %s", quote(text), want)
-			return
+		if ok = ok && (day%d == 0 || d%day == 0); ok {
+			*to = d
 		}
-		*to = d
-	}}
+		return ok
+	})
+}
+
+func (r *reader) duration(name string, to *time.Duration, least, most time.Duration) key {
+	want := "a duration from " + schema.FormatDuration(least) + " to " + schema.FormatDuration(most) +
+		", in whole seconds, such as 90s, 5m, 1h or 1d"
+	return r.word(name, want, func(text string) bool {
+		d, ok := parseSeconds(text)
+		if ok = ok && d >= least && d <= most; ok {
+			*to = d
+		}
+		return ok
+	})
+}
+
+const day = 24 * time.Hour
+
+// parseSeconds parses a positive duration of whole seconds, in the notation of [schema.ParseDuration].
+func parseSeconds(s string) (time.Duration, bool) {
+	d, err := schema.ParseDuration(s)
+	return d, err == nil && d > 0 && d%time.Second == 0
 }
 
 func (r *reader) batch(to *int) key {
-	return key{name: "batch", read: func(n ast.Node) {
-		want := "a whole number of devices from 1 to " + strconv.Itoa(jobs.MaxBatch)
-		text, at, ok := r.scalar("batch", n, want)
-		if !ok {
-			return
+	want := "a whole number of devices from 1 to " + strconv.Itoa(jobs.MaxBatch)
+	return r.word("batch", want, func(text string) bool {
+		n, err := strconv.Atoi(text)
+		ok := err == nil && n >= 1 && n <= jobs.MaxBatch
+		if ok {
+			*to = n
 		}
-		batch, err := strconv.Atoi(text)
-		if err != nil || batch < 1 || batch > jobs.MaxBatch {
-			r.problem(at, "batch %s; want %s", quote(text), want)
-			return
-		}
-		*to = batch
-	}}
+		return ok
+	})
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestFilesOfOtherEditorsAreRead(t *testing.T) {
+func TestFilesOfAnyEditorAreRead(t *testing.T) {
 	want := mustParse(t, everything)
 	for what, text := range map[string]string{
 		"CRLF":                 strings.ReplaceAll(everything, "\n", "\r\n"),
@@ -21,12 +21,11 @@ func TestFilesOfOtherEditorsAreRead(t *testing.T) {
 	}
 	_, err := Parse("furrow.yaml", []byte("pipelines:\r\n  - name: live\r\n    # ü\r\n    processors: [latst]\r\n"))
 	if err == nil || !strings.HasPrefix(err.Error(), "furrow.yaml:4:18:") {
-		t.Errorf("with CRLF, what is wrong is at %v", err)
+		t.Errorf("with CRLF, the problem is at %v", err)
 	}
 }
 
-// What comes before a mistake must not shift the line that is said of it.
-func TestProblemsAreWhereTheyAreWhateverComesBefore(t *testing.T) {
+func TestPlacesOfProblemsDoNotDependOnWhatComesBefore(t *testing.T) {
 	for _, before := range []string{
 		"\n", "\n\n\n", "# comment\n", "    # indented\n", "# a\n\n# b\n", "    # ü°\n",
 		"    settle: 20s # behind\n", "    settle: \"20s\"\n", "    settle: '20s'   \n", "    settle: 20s\n\n",
@@ -45,7 +44,7 @@ func TestProblemsAreWhereTheyAreWhateverComesBefore(t *testing.T) {
 				`pipeline live: batch "0"; want a whole number of devices from 1 to 99`}
 			_, err := Parse("furrow.yaml", []byte(strings.ReplaceAll(text, "\n", end)))
 			if got, _ := err.(Problems); len(got) != 1 || got[0] != want {
-				t.Errorf("behind %q with %q: %v; want line %d", before, end, err, want.Line)
+				t.Errorf("after %q with %q: %v; want line %d", before, end, err, want.Line)
 			}
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A Problem is one thing that is wrong with a file, and what it should be.
+// A Problem is one mistake in a file.
 type Problem struct {
 	File         string
-	Line, Column int // from 1 on; of characters
+	Line, Column int // from 1; columns count characters
 	Text         string
 }
 
@@ -18,7 +18,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Text)
 }
 
-// Problems are all that is wrong with a file, by line.
+// Problems are all mistakes in a file, by line.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -33,7 +33,7 @@ func (p Problems) Error() string {
 	return b.String()
 }
 
-// Count says how many there are: "a problem", "2 problems".
+// Count returns "a problem" or "2 problems".
 func (p Problems) Count() string {
 	switch len(p) {
 	case 1:
@@ -44,7 +44,7 @@ func (p Problems) Count() string {
 	return fmt.Sprintf("%d problems", len(p))
 }
 
-// sorted are the problems by line, each once: what an alias repeats is said once.
+// sorted sorts problems by line, and drops those that aliases repeat.
 func (p Problems) sorted() Problems {
 	slices.SortStableFunc(p, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -8,13 +8,13 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Processor is one of a pipeline's, with its configuration.
+// A Processor is a processor of a pipeline with its configuration.
 type Processor struct {
 	*jobs.Processor
-	Config jobs.Config // a pointer to a struct of the processor's own
+	Config jobs.Config // a pointer to the processor's own struct
 }
 
-// processor is one of the listed processors, with its defaults.
+// processor returns a processor with its default configuration.
 func processor(name string) (Processor, bool) {
 	all := processors.All()
 	i := slices.IndexFunc(all, func(p *jobs.Processor) bool { return p.Name == name })
@@ -24,7 +24,7 @@ func processor(name string) (Processor, bool) {
 	return Processor{all[i], all[i].New()}, true
 }
 
-// Sizes are the lengths of the buckets that it writes; none where it writes none.
+// Sizes returns the lengths of the buckets that the processor writes, if any.
 func (p Processor) Sizes() []schema.Window {
 	if c, ok := p.Config.(interface{ Sizes() []schema.Window }); ok {
 		return c.Sizes()
@@ -32,10 +32,10 @@ func (p Processor) Sizes() []schema.Window {
 	return nil
 }
 
-// Writes tells whether it writes to a table of outputs, by its name without a prefix.
+// Writes tells whether the processor writes to a table of outputs, named without a prefix.
 func (p Processor) Writes(table string) bool { return slices.Contains(p.Tables, table) }
 
-// outputs are what no other pipeline may write: two would overtake one another for ever.
+// outputs returns what only one pipeline may write.
 func (p Processor) outputs() (all []string) {
 	for _, w := range p.Sizes() {
 		all = append(all, p.Name+" "+w.String())

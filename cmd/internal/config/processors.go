@@ -9,7 +9,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// processors reads the list of a pipeline's.
+// processors returns the key for the list of processors.
 func (r *reader) processors(label string, to *[]Processor) key {
 	return key{name: "processors", must: true, read: func(n ast.Node) {
 		for _, item := range r.items("processors", n, "a list of processors, such as latest or rollup") {
@@ -18,12 +18,12 @@ func (r *reader) processors(label string, to *[]Processor) key {
 				continue
 			}
 			if slices.ContainsFunc(*to, func(o Processor) bool { return o.Name == p.Name }) {
-				r.problem(at, "processor %s is there twice; want each once", p.Name)
+				r.problem(at, "processor %s occurs twice", p.Name)
 				continue
 			}
 			for _, output := range p.outputs() {
 				if other, taken := r.own(output, label, at); taken {
-					r.problem(at, "%s is written by %s already (line %d); an output has one writer", output, other.label, other.line)
+					r.problem(at, "%s is already written by %s (line %d)", output, other.label, other.line)
 				}
 			}
 			*to = append(*to, p)
@@ -32,12 +32,12 @@ func (r *reader) processors(label string, to *[]Processor) key {
 	}}
 }
 
-// together says which processors cannot be in one pipeline.
+// together reports processors that cannot be in one pipeline.
 func (r *reader) together(n ast.Node, all []Processor) {
 	state := 0
 	for _, p := range all {
 		if state += p.MaxState; p.Raw && len(all) > 1 {
-			r.problem(n, "processor %s is with others; want it in a pipeline of its own", p.Name)
+			r.problem(n, "processor %s needs a pipeline of its own", p.Name)
 			return
 		}
 	}
@@ -46,8 +46,7 @@ func (r *reader) together(n ast.Node, all []Processor) {
 	}
 }
 
-// processor reads one: its name, or its name and its settings. at is where its
-// name is.
+// processor reads a name, or a name with settings. It also returns the node of the name.
 func (r *reader) processor(n ast.Node) (p Processor, at ast.Node) {
 	const want = "a processor's name, alone or with its settings as in rollup: {windows: [1m, 1h]}"
 	of, ok := r.value(n)
@@ -71,8 +70,7 @@ func (r *reader) processor(n ast.Node) (p Processor, at ast.Node) {
 	return p, at
 }
 
-// configured reads the settings of the processor of that name, and says if there is
-// none. Without settings the defaults hold.
+// configured reads the settings of a processor. Without settings it has the defaults.
 func (r *reader) configured(name string, at, settings ast.Node) Processor {
 	p, known := processor(name)
 	if !known {
@@ -80,7 +78,7 @@ func (r *reader) configured(name string, at, settings ast.Node) Processor {
 		for _, p := range processors.All() {
 			names = append(names, p.Name)
 		}
-		r.problem(at, "processor %s is not known%s; want %s", quote(name), didYouMean(name, names), list(names))
+		r.problem(at, "unknown processor %s%s; want %s", quote(name), didYouMean(name, names), list(names))
 		return p
 	}
 	if _, empty := settings.(*ast.NullNode); settings == nil || empty {

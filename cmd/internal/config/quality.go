@@ -11,53 +11,49 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Bounds of the values that are good.
+// Bounds of the list of good values.
 const (
 	maxGood     = 100
 	maxGoodText = 256 // characters
 )
 
-// quality reads what tells how good a reading is, after the sensors.
+// quality returns the key for the property that tells how good a reading is. It is read after the sensors.
 func (r *reader) quality(p *Pipeline) key {
+	check := func(name string) string {
+		if _, both := p.Sensors[name]; both {
+			return "is also among the sensors; remove it there, because processors do not see it"
+		}
+		return checkSensor(name)
+	}
 	return key{name: "quality", read: func(n ast.Node) {
 		r.within("quality", func() {
 			r.object(n, "a map like {sensor: quality, good: [good]}",
-				key{name: "sensor", must: true, read: func(n ast.Node) { p.Quality.Sensor = r.qualitySensor(n, p.Sensors) }},
+				r.sensorName("sensor", "the name of the sensor that tells the quality", &p.Quality.Sensor, check),
 				key{name: "good", must: true, read: func(n ast.Node) { p.Quality.Good = r.good(n) }})
 		})
 	}}
 }
 
-// position reads which sensors tell where a device is.
+// position returns the key for the sensors that tell where a device is.
 func (r *reader) position(to *jobs.Position) key {
-	sensor := func(name string, to *string) key {
-		return key{name: name, must: true, read: func(n ast.Node) {
-			text, at, ok := r.scalar(name, n, "the name of a sensor, in degrees")
-			if wrong := checkSensor(text); ok && wrong != "" {
-				r.problem(at, "sensor %s %s", quote(text), wrong)
-			}
-			*to = text
-		}}
-	}
+	const want = "the name of a sensor, in degrees"
 	return key{name: "position", read: func(n ast.Node) {
 		r.within("position", func() {
-			r.object(n, "a map like {lat: latitude, lon: longitude}", sensor("lat", &to.Lat), sensor("lon", &to.Lon))
+			r.object(n, "a map like {lat: latitude, lon: longitude}",
+				r.sensorName("lat", want, &to.Lat, checkSensor), r.sensorName("lon", want, &to.Lon, checkSensor))
 		})
 	}}
 }
 
-func (r *reader) qualitySensor(n ast.Node, sensors map[string]Sensor) string {
-	name, at, ok := r.scalar("sensor", n, "the name of the sensor that tells the quality")
-	if !ok {
-		return ""
-	}
-	if wrong := checkSensor(name); wrong != "" {
-		r.problem(at, "sensor %s %s", quote(name), wrong)
-	}
-	if _, both := sensors[name]; both {
-		r.problem(at, "sensor %s is among the sensors, too; leave it out there, as processors do not see it", quote(name))
-	}
-	return name
+// sensorName returns a required key whose value names a sensor. check returns why a name is not valid.
+func (r *reader) sensorName(name, want string, to *string, check func(string) string) key {
+	return key{name: name, must: true, read: func(n ast.Node) {
+		text, at, ok := r.scalar(name, n, want)
+		if wrong := check(text); ok && wrong != "" {
+			r.problem(at, "sensor %s %s", quote(text), wrong)
+		}
+		*to = text
+	}}
 }
 
 func (r *reader) good(n ast.Node) (good []string) {
@@ -75,9 +71,9 @@ func (r *reader) good(n ast.Node) (good []string) {
 		switch {
 		case !ok:
 		case text != "" && !printable(text, maxGoodText):
-			r.problem(at, "good value %s; want at most %d characters that can be printed", quote(text), maxGoodText)
+			r.problem(at, "good value %s; want at most %d printable characters", quote(text), maxGoodText)
 		case slices.Contains(good, text):
-			r.problem(at, "good value %s is there twice", quote(text))
+			r.problem(at, "good value %s occurs twice", quote(text))
 		default:
 			good = append(good, text)
 		}
@@ -85,7 +81,7 @@ func (r *reader) good(n ast.Node) (good []string) {
 	return good
 }
 
-// asSent is how a value is compared that a device sends as a number or a boolean.
+// asSent formats a value like a number or a boolean that a device sends.
 func asSent(n ast.Node, text string) string {
 	switch of := n.(type) {
 	case *ast.BoolNode:

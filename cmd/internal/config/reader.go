@@ -11,13 +11,13 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// A reader reads the nodes of a file, and notes what is wrong with them.
+// A reader decodes the nodes of a file, and collects all problems. The decoder of goccy/go-yaml stops at the first one.
 type reader struct {
 	file     string
-	path     []string // what is being read: a pipeline, and what of it
+	path     []string // to what is being read, for problems
 	anchors  map[string]ast.Node
-	left     int // nodes that may still be read, as aliases can multiply them
-	owners   map[string]owner
+	left     int              // nodes that may still be read, because aliases multiply them
+	owners   map[string]owner // of names and outputs
 	problems Problems
 }
 
@@ -29,20 +29,20 @@ func (r *reader) say(line, column int, format string, args ...any) {
 	r.problems = append(r.problems, Problem{r.file, line, column, where + fmt.Sprintf(format, args...)})
 }
 
-// problem notes what is wrong with a node.
+// problem records a problem of a node.
 func (r *reader) problem(n ast.Node, format string, args ...any) {
 	line, column := place(n)
 	r.say(line, column, format, args...)
 }
 
-// within names what is read by read, for its problems.
+// within calls read with part added to the path.
 func (r *reader) within(part string, read func()) {
 	r.path = append(r.path, part)
 	read()
 	r.path = r.path[:len(r.path)-1]
 }
 
-// value is the node that n stands for: an alias stands for what its anchor names.
+// value resolves aliases.
 func (r *reader) value(n ast.Node) (ast.Node, bool) {
 	for r.left > 0 {
 		r.left--
@@ -65,21 +65,20 @@ func (r *reader) value(n ast.Node) (ast.Node, bool) {
 			return nil, false
 		}
 	}
-	return nil, false // Parse says so
+	return nil, false // Parse reports it
 }
 
-// A key is one that a map may have, and how its value is read.
+// A key is a possible key of a map, with a function that reads its value.
 type key struct {
 	name string
 	read func(ast.Node)
-	must bool // it may not be left out
+	must bool // it is required
 }
 
-// object reads a map of known keys, each at most once and in the order of keys,
-// so that a later one may heed what an earlier one has read.
+// object reads a map of known keys in the order of keys, so that a later one can use the result of an earlier one.
 func (r *reader) object(n ast.Node, want string, keys ...key) {
 	values := map[string]ast.Node{}
-	meant := map[string]bool{} // keys that are there, or misspelt
+	meant := map[string]bool{} // keys that exist, or are misspelled
 	names := namesOf(keys)
 	of, ok := r.pairs(n, want, func(name string, at, value ast.Node) {
 		if slices.Contains(names, name) {
@@ -87,7 +86,7 @@ func (r *reader) object(n ast.Node, want string, keys ...key) {
 			return
 		}
 		meant[setup.Nearest(name, names)] = true
-		r.problem(at, "key %s is not known%s; want %s", quote(name), didYouMean(name, names), cmp.Or(list(names), want))
+		r.problem(at, "unknown key %s%s; want %s", quote(name), didYouMean(name, names), cmp.Or(list(names), want))
 	})
 	for _, k := range keys {
 		if value, there := values[k.name]; there {
@@ -105,8 +104,7 @@ func namesOf(keys []key) (names []string) {
 	return names
 }
 
-// pairs calls read for each pair of a map whose key is there for the first time,
-// and says of the others that they are there twice.
+// pairs calls read for each pair of a map, and reports duplicate keys.
 func (r *reader) pairs(n ast.Node, want string,
 	read func(name string, at, value ast.Node)) (m *ast.MappingNode, ok bool) {
 	of, ok := r.value(n)
@@ -124,7 +122,7 @@ func (r *reader) pairs(n ast.Node, want string,
 			continue
 		}
 		if line, twice := lines[name]; twice {
-			r.problem(pair.Key, "key %s is there twice, first in line %d", quote(name), line)
+			r.problem(pair.Key, "key %s occurs twice, first in line %d", quote(name), line)
 			continue
 		}
 		lines[name], _ = place(pair.Key)
@@ -135,21 +133,21 @@ func (r *reader) pairs(n ast.Node, want string,
 
 func (r *reader) keyName(n ast.MapKeyNode) (string, bool) {
 	if n.IsMergeKey() {
-		r.problem(n, "the merge key << is not understood; write out what it stands for, or name a whole value with *")
+		r.problem(n, "the merge key << is not supported; write its keys here, or use an alias for a whole value")
 		return "", false
 	}
 	word := ast.Node(n)
-	if explicit, ok := n.(*ast.MappingKeyNode); ok { // behind a question mark
+	if explicit, ok := n.(*ast.MappingKeyNode); ok { // after a question mark
 		word = explicit.Value
 	}
 	if text, ok := scalar(word); ok {
 		return text, true
 	}
-	r.problem(n, "a key that is no word; want one")
+	r.problem(n, "a key that is no word; want a word")
 	return "", false
 }
 
-// items are the nodes of a list, which is not empty.
+// items returns the nodes of a list, and reports an empty one.
 func (r *reader) items(name string, n ast.Node, want string) []ast.Node {
 	of, ok := r.value(n)
 	if !ok {
@@ -166,7 +164,7 @@ func (r *reader) items(name string, n ast.Node, want string) []ast.Node {
 	return s.Values
 }
 
-// scalar is the text of a node, without quotes, and where it is.
+// scalar returns the text of a node without quotes, and the node after aliases.
 func (r *reader) scalar(name string, n ast.Node, want string) (text string, at ast.Node, ok bool) {
 	at, ok = r.value(n)
 	if !ok {
@@ -176,4 +174,30 @@ func (r *reader) scalar(name string, n ast.Node, want string) (text string, at a
 		r.problem(at, "%s: %s; want %s", name, describe(at), want)
 	}
 	return text, at, ok
+}
+
+// word returns a key whose value is one word. take returns false for a word that is not wanted.
+func (r *reader) word(name, want string, take func(text string) bool) key {
+	return key{name: name, read: func(n ast.Node) {
+		if text, at, ok := r.scalar(name, n, want); ok && !take(text) {
+			r.problem(at, "%s %s; want %s", name, quote(text), want)
+		}
+	}}
+}
+
+// An owner is the pipeline with a name or an output that no other pipeline may have: two writers of one output would
+// overwrite each other forever.
+type owner struct {
+	label string
+	line  int
+}
+
+// own makes a pipeline the owner of a thing, unless it has one.
+func (r *reader) own(thing, label string, at ast.Node) (other owner, taken bool) {
+	other, taken = r.owners[thing]
+	if !taken {
+		line, _ := place(at)
+		r.owners[thing] = owner{label, line}
+	}
+	return other, taken
 }

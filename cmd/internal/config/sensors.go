@@ -12,14 +12,13 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Bounds of what is kept of a sensor. No reading has a sensor of a longer name.
+// No reading has a sensor with a longer name.
 const (
 	maxSensorName = 200 // bytes, as jobs has it
 	maxUnit       = 20  // characters
 )
 
-// sensorTypes are the words for what a sensor is, in the order of jobs.Number,
-// jobs.State and jobs.Ignored.
+// sensorTypes returns the names of jobs.Number, jobs.State and jobs.Ignored.
 func sensorTypes() []string { return []string{"number", "state", "ignored"} }
 
 func typeOf(word string) (jobs.SensorKind, bool) {
@@ -27,7 +26,7 @@ func typeOf(word string) (jobs.SensorKind, bool) {
 	return jobs.Number + jobs.SensorKind(i), i >= 0
 }
 
-// typeName is the word for a kind other than AsSent.
+// typeName returns the name of a kind other than AsSent.
 func typeName(kind jobs.SensorKind) string { return sensorTypes()[kind-jobs.Number] }
 
 func (r *reader) sensors(to *map[string]Sensor) key {
@@ -51,8 +50,8 @@ func (r *reader) sensors(to *map[string]Sensor) key {
 	}}
 }
 
-// checkSensor says why no reading has a sensor of that name. A sensor is called
-// as its property, or by the path to a value nested in one, joined with _.
+// checkSensor returns why no reading can have a sensor of that name. A sensor's name is that of its property, or the
+// path to a nested value joined with _.
 func checkSensor(name string) (wrong string) {
 	e := tables.Entity{PartitionKey: "device", RowKey: "row"}
 	e.Set(name, tables.Boolean(true))
@@ -60,16 +59,16 @@ func checkSensor(name string) (wrong string) {
 	case len(name) > maxSensorName:
 		return "has a name of " + strconv.Itoa(len(name)) + " bytes; want at most " + strconv.Itoa(maxSensorName)
 	case jobs.IsReserved(name):
-		return "has a name that outputs have for themselves; leave it out"
+		return "is a name that outputs reserve; remove it"
 	case name == "PartitionKey" || name == "RowKey" || name == "Timestamp":
-		return "is a key or the timestamp, which are no sensors; leave it out"
+		return "is a key or the timestamp, not a sensor; remove it"
 	case e.Check() != nil:
-		return "cannot be the name of a property; want letters, digits and _, not a digit first"
+		return "cannot be the name of a property; want letters, digits and _, not beginning with a digit"
 	}
 	return ""
 }
 
-// sensor reads what one is, in short (state) or at length ({type: number, unit: °C}).
+// sensor reads a sensor in its short form (state) or its long one ({type: number, unit: °C}).
 func (r *reader) sensor(n ast.Node) (s Sensor, ok bool) {
 	of, ok := r.value(n)
 	if !ok {
@@ -97,32 +96,32 @@ func (r *reader) sensorType(what string, n ast.Node, to *jobs.SensorKind) (ok bo
 	if ok {
 		*to = kind
 	} else {
-		r.problem(at, "%s%s is not known%s; want %s", what, quote(text), didYouMean(text, sensorTypes()), want)
+		r.problem(at, "unknown %s%s%s; want %s", what, quote(text), didYouMean(text, sensorTypes()), want)
 	}
 	return ok
 }
 
 func (r *reader) counter(n ast.Node, of jobs.SensorKind) bool {
-	const want = "true, of a number that falls only when it restarts from zero, or false"
+	const want = "true, for a number that falls only when it restarts from zero, or false"
 	text, at, ok := r.scalar("counter", n, want)
 	is, err := strconv.ParseBool(text)
 	switch {
 	case ok && (err != nil || len(text) < len("true")):
 		r.problem(at, "counter %s; want %s", quote(text), want)
 	case is && (of == jobs.State || of == jobs.Ignored):
-		r.problem(at, "counter of what is %s; want numbers only", typeName(of))
+		r.problem(at, "counter of a sensor of type %s; only numbers can be counters", typeName(of))
 	}
 	return is
 }
 
 func (r *reader) unit(n ast.Node, of jobs.SensorKind) string {
-	want := "a text of 1 to " + strconv.Itoa(maxUnit) + " characters that can be printed"
+	want := "a text of 1 to " + strconv.Itoa(maxUnit) + " printable characters"
 	text, at, ok := r.scalar("unit", n, want)
 	switch {
 	case ok && !printable(text, maxUnit):
 		r.problem(at, "unit %s; want %s", quote(text), want)
 	case of == jobs.State || of == jobs.Ignored:
-		r.problem(at, "unit %s of what is %s; want units of numbers only", quote(text), typeName(of))
+		r.problem(at, "unit %s of a sensor of type %s; only numbers have units", quote(text), typeName(of))
 	}
 	return text
 }

@@ -10,17 +10,16 @@ import (
 	"furrow/jobs"
 )
 
-// Settings stands for everything that changes what the folds give: for each
-// processor its name and a hash of its settings and of the sensors', such as
-// latest:0123456789ab,rollup:cdef01234567. A device that was folded under others
-// is folded anew from its beginning, so what goes into the hash, and in which
-// form, must stay as it is.
+// Settings identifies everything that changes the results of folds: for each processor its name and a hash of its
+// settings and the sensors, such as latest:0123456789ab,rollup:cdef01234567. Devices with other settings are folded
+// again from their beginning, so the input of the hash must not change.
 func (p Pipeline) Settings() string {
 	var all []string
 	for _, processor := range p.Processors {
 		hashed := hashed{Processor: processor.Name, Format: processor.Format(p.level()), Settings: processor.hashed()}
 		if !processor.Raw {
-			hashed.Sensors, hashed.Quality, hashed.Good = p.sensorTypes(), p.Quality.Sensor, slices.Sorted(slices.Values(p.Quality.Good))
+			hashed.Sensors, hashed.Quality = p.sensorTypes(), p.Quality.Sensor
+			hashed.Good = slices.Sorted(slices.Values(p.Quality.Good))
 		}
 		if processor.Moves {
 			hashed.Counters, hashed.Position = p.Meant().Counters, p.Position
@@ -31,15 +30,15 @@ func (p Pipeline) Settings() string {
 	return strings.Join(all, ",")
 }
 
-// level is the format that the pipeline's processors work in.
+// level returns the format of the pipeline's processors.
 func (p Pipeline) level() int { return max(1, int(p.Format)) }
 
-// hashed is what changes the outputs of a processor. A unit does not.
+// hashed contains what changes the outputs of a processor. A unit does not.
 type hashed struct {
 	Processor string            `json:"processor"`
 	Format    int               `json:"format"`
 	Settings  map[string]any    `json:"settings,omitempty"`
-	Sensors   map[string]string `json:"sensors,omitempty"` // JSON has them in order
+	Sensors   map[string]string `json:"sensors,omitempty"` // JSON sorts them
 	Quality   string            `json:"quality,omitempty"`
 	Good      []string          `json:"good,omitempty"`
 	Counters  map[string]bool   `json:"counters,omitempty"`
@@ -49,7 +48,7 @@ type hashed struct {
 func (h hashed) sum() string {
 	text, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // texts, and maps and lists of texts, have a JSON
+		panic(err) // impossible for texts, and maps and lists of texts
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])

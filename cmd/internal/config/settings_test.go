@@ -18,7 +18,7 @@ pipelines:
     quality: {sensor: q, good: [good, 192]}
 `
 
-// settings are those of the only pipeline of a text, by processor.
+// settings returns those of the only pipeline of a text, by processor.
 func settings(t *testing.T, text string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -29,7 +29,7 @@ func settings(t *testing.T, text string) map[string]string {
 	return all
 }
 
-func TestSettingsStayWhatTheyAreHoweverTheFileIsWritten(t *testing.T) {
+func TestSettingsDoNotDependOnTheFormOfTheFile(t *testing.T) {
 	want := mustParse(t, measured).Pipelines[0].Settings()
 	for what, text := range map[string]string{
 		"another form": `{"pipelines": [{"processors": [{"rollup": {"windows": ["24h", "60s", "1h"]}}, "latest"], "name": "live",
@@ -40,7 +40,7 @@ func TestSettingsStayWhatTheyAreHoweverTheFileIsWritten(t *testing.T) {
 		"another name":    strings.Replace(measured, "live", "other", 1),
 		"another cadence": measured + "    cadence: 1h\n    batch: 7\n    settle: 1m\n",
 	} {
-		for range 20 { // the order of maps differs
+		for range 20 { // maps have no order
 			if got := mustParse(t, text).Pipelines[0].Settings(); got != want {
 				t.Fatalf("with %s they are %s; want %s", what, got, want)
 			}
@@ -48,7 +48,7 @@ func TestSettingsStayWhatTheyAreHoweverTheFileIsWritten(t *testing.T) {
 	}
 }
 
-func TestSettingsChangeWithWhatChangesTheOutputs(t *testing.T) {
+func TestSettingsChangeWithTheOutputs(t *testing.T) {
 	before := settings(t, measured)
 	for what, c := range map[string]struct {
 		text    string
@@ -92,8 +92,8 @@ func TestSensorsDoNotChangeAnArchive(t *testing.T) {
 	}
 }
 
-// Whoever has to change this test has every device of every fleet folded anew.
-func TestSettingsOfTheDefaultAreForEver(t *testing.T) {
+// A change of these values folds every device of every fleet again.
+func TestSettingsOfTheDefaultNeverChange(t *testing.T) {
 	for i, want := range []string{"latest:d559e8c04c7c,rollup:571b24aa7c85", "archive:366ae21e8d1d"} {
 		if got := Default().Pipelines[i].Settings(); got != want {
 			t.Errorf("they are %s; want %s", got, want)
@@ -101,9 +101,8 @@ func TestSettingsOfTheDefaultAreForEver(t *testing.T) {
 	}
 }
 
-// TestProcessorOfANewerFormatFoldsAnewOnceTheFleetHasIt: until then two versions of the
-// program fold alike, and afterwards the devices of that processor are folded anew.
-func TestProcessorOfANewerFormatFoldsAnewOnceTheFleetHasIt(t *testing.T) {
+// TestNewFormatOfAProcessorFoldsAgainOnceTheFleetHasIt: until then, two versions of the program fold alike.
+func TestNewFormatOfAProcessorFoldsAgainOnceTheFleetHasIt(t *testing.T) {
 	p := mustParse(t, measured).Pipelines[0]
 	old := p.Settings()
 	newer := *p.Processors[0].Processor

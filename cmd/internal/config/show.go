@@ -12,12 +12,12 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// YAML is a file that says c, with nothing left out.
+// YAML formats c as a file with all keys.
 func (c *Config) YAML() ([]byte, error) {
 	return yaml.MarshalWithOptions(c.shown(), yaml.IndentSequence(true))
 }
 
-// JSON is the same in JSON, which is YAML, too.
+// JSON formats c as JSON, which is also YAML.
 func (c *Config) JSON() ([]byte, error) { return json.MarshalIndent(c.shown(), "", "  ") }
 
 // The shape of a file.
@@ -51,8 +51,7 @@ type (
 	}
 )
 
-// quoted is a text of the user's own, which may look like anything: the encoder
-// does not quote all that has to be.
+// quoted is a user's text, which may look like anything: the encoder does not quote all texts that need it.
 type quoted string
 
 func (q quoted) MarshalYAML() ([]byte, error) { return []byte(strconv.Quote(string(q))), nil }
@@ -92,7 +91,7 @@ func (p Pipeline) shown() shownPipeline {
 	return s
 }
 
-// String says in a few words what a pipeline does.
+// String describes a pipeline in a few words.
 func (p Pipeline) String() string {
 	var names []string
 	for _, processor := range p.Processors {
