@@ -105,8 +105,8 @@ func (d *Demo) refuse(ctx context.Context, client *device.Client, heard *refusal
 				r.Token = fmt.Sprintf("%d %s", refusal.Status, refusal.Code)
 			}
 			if r.Write == "" || r.Token == "" || client.Stats().Stored != r.Stored {
-				return fmt.Errorf("storage and the endpoint should have refused %s; storage answered %q, and the device reports: %w", r.Device,
-					r.Write, why)
+				return fmt.Errorf("storage and the endpoint should have refused %s; storage answered %q, and the "+
+					"device reports: %w", r.Device, r.Write, why)
 			}
 			d.Screen.Say(fmt.Sprintf("%s is refused: its write with %s, its token with %s", r.Device, r.Write, r.Token))
 			return nil

@@ -51,8 +51,8 @@ func (d *Demo) sendOn(ctx context.Context) error {
 }
 
 func (d *Demo) devices(sendings func(simulate.Member) simulate.Stream) simulate.Config {
-	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.recorded, Members: d.Cast.Members, Credential: d.credential,
-		Sendings: sendings, Known: standstill, Log: slog.New(slog.DiscardHandler)}
+	return simulate.Config{Endpoint: d.Said.Endpoint, Transport: d.recorded, Members: d.Cast.Members,
+		Credential: d.credential, Sendings: sendings, Known: standstill, Log: slog.New(slog.DiscardHandler)}
 }
 
 // allButNewest returns what a device sends without its newest reading, which is kept back.

@@ -64,7 +64,7 @@ func (d *Demo) takeOver(ctx context.Context, first *process.Process,
 	if t.First, t.All, err = d.awaitOther(ctx, killed, before, inHand); err != nil {
 		return t, err
 	}
-	d.Screen.Say(fmt.Sprintf("worker 2 had committed the first of them after %.1f s, and all after %.1f s", t.First, t.All))
+	d.Screen.Say(fmt.Sprintf("worker 2 committed the first of them after %.1f s, and all after %.1f s", t.First, t.All))
 	return t, nil
 }
 

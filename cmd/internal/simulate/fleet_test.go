@@ -211,15 +211,3 @@ func TestCollectingDevicesSendTheirReadingsTogether(t *testing.T) {
 		t.Errorf("%d readings are due at %d times", len(sent), len(times))
 	}
 }
-
-func BenchmarkSendings(b *testing.B) {
-	f := Fleet{Seed: 5, Devices: 1, Until: day, Dirt: Some()}
-	m := f.Members()[0]
-	b.ReportAllocs()
-	n := 0
-	for range f.Sendings(m, day.Add(-24*time.Hour), time.Time{}) {
-		if n++; n > b.N {
-			break
-		}
-	}
-}

@@ -37,7 +37,7 @@ type Config struct {
 	Lanes    int           // how many devices send old readings at the same time; zero: 32
 	Patience time.Duration // how long a stalled device keeps its lane; zero: 5 s
 	// Grace is the time for waiting readings after ctx or the time has ended, or after the last reading: then
-	// it begins anew with each reading that is stored. Zero: 10 s.
+	// it starts over with each reading that is stored. Zero: 10 s.
 	Grace time.Duration
 	Known time.Duration // time for the endpoint to learn of the enrollments; zero: 15 s
 

@@ -45,14 +45,6 @@ type Cell struct {
 // A Record holds the cells of a line in the order of [Reader.Columns]. It may be shorter.
 type Record []Cell
 
-// At returns the cell of a column, and the zero Cell if there is no such column.
-func (r Record) At(column int) Cell {
-	if column < 0 || column >= len(r) {
-		return Cell{}
-	}
-	return r[column]
-}
-
 // A LineError says why a line is no record. The next line can be read.
 type LineError struct{ error }
 

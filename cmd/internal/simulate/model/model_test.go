@@ -178,11 +178,3 @@ func TestBatteryMoistureLidAndFirmwareArePlausible(t *testing.T) {
 		t.Errorf("lids are open in %d readings; %d probes boot %d times", open, n, boots)
 	}
 }
-
-func BenchmarkRead(b *testing.B) {
-	p := NewProbe(1, 2, Places()[0], time.Now(), 6)
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range b.N {
-		p.Read(at.Add(time.Duration(i) * time.Minute))
-	}
-}
