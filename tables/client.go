@@ -9,7 +9,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
@@ -68,14 +67,12 @@ func (c Config) service(url string) (*aztables.ServiceClient, error) {
 			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
 		}
 		return aztables.NewServiceClientWithSharedKey(url, key, options)
-	case c.Credential != nil:
-		return aztables.NewServiceClient(url, c.Credential, options)
 	}
-	found, err := azidentity.NewDefaultAzureCredential(nil)
+	credential, err := service.Credential(c.Credential)
 	if err != nil {
-		return nil, fmt.Errorf("no key, no SAS, and no Entra credential: %w", err)
+		return nil, err
 	}
-	return aztables.NewServiceClient(url, found, options)
+	return aztables.NewServiceClient(url, credential, options)
 }
 
 func (c Config) options() *aztables.ClientOptions {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 )
 
@@ -68,14 +67,12 @@ func (c Config) service() (*azqueue.ServiceClient, error) {
 			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
 		}
 		return azqueue.NewServiceClientWithSharedKeyCredential(url, key, options)
-	case c.Credential != nil:
-		return azqueue.NewServiceClient(url, c.Credential, options)
 	}
-	found, err := azidentity.NewDefaultAzureCredential(nil)
+	credential, err := service.Credential(c.Credential)
 	if err != nil {
-		return nil, fmt.Errorf("no key, no SAS, and no Entra credential: %w", err)
+		return nil, err
 	}
-	return azqueue.NewServiceClient(url, found, options)
+	return azqueue.NewServiceClient(url, credential, options)
 }
 
 func (c Config) options() *azqueue.ClientOptions {

@@ -107,7 +107,7 @@ func arrows() []arrow {
 		{"worker/query", "jobs/... tables tables/schema worker"},
 		{"worker/dashboard", "worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/price worker/query"}, // no HTML, no HTTP
-		{"worker/dashboard/api", "tables tables/schema worker/dashboard/model"},
+		{"worker/dashboard/api", "tables tables/schema worker/dashboard/model worker/query"},
 		{"worker/dashboard/web/...", "tables/schema worker/dashboard/api worker/dashboard/model worker/dashboard/web/..."},
 
 		{"sas", "tables tables/schema tables/service"},
@@ -176,6 +176,7 @@ func TestEachAzureSDKHasOneHome(t *testing.T) {
 		azure + "data/aztables":         "tables",
 		azure + "storage/azqueue":       "worker",
 		azure + "storage/azblob":        "jobs/archive",
+		azure + "azidentity":            "tables/service",
 		"github.com/cockroachdb/pebble": "tables/local",
 	}
 	for _, s := range sources(t) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
-	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/container"
 )
@@ -69,14 +68,12 @@ func (c StoreConfig) client() (*container.Client, error) {
 			return nil, errors.New("its key is not in base64; copy it whole, with the = signs at its end")
 		}
 		return container.NewClientWithSharedKeyCredential(url, key, options)
-	case c.Credential != nil:
-		return container.NewClient(url, c.Credential, options)
 	}
-	found, err := azidentity.NewDefaultAzureCredential(nil)
+	credential, err := service.Credential(c.Credential)
 	if err != nil {
-		return nil, fmt.Errorf("no key, no SAS, and no Entra credential: %w", err)
+		return nil, err
 	}
-	return container.NewClient(url, found, options)
+	return container.NewClient(url, credential, options)
 }
 
 func (c StoreConfig) options() *container.ClientOptions {
