@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -8,38 +9,36 @@ import (
 	"strings"
 )
 
-// An Account says where storage is and what opens it: a key, a SAS, or, with
-// neither, an Entra credential.
+// An Account is a storage account and its credential: a key, a SAS or, with neither, an
+// Entra credential.
 type Account struct {
 	Name  string
 	Key   string // base64
 	SAS   string // a query, without its question mark
-	Table string // URL of the Table service, without a slash at its end
-	Queue string // URL of the Queue service; empty where only Table was named
-	Blob  string // URL of the Blob service; empty where only Table was named
+	Table string // URL of the Table service, without a slash at the end
+	Queue string // URL of the Queue service; empty if only that of Table is known
+	Blob  string // URL of the Blob service; empty if only that of Table is known
 }
 
-// String names the account without what opens it, so that no log shows a key.
+// String returns the account without its credential, so that no log contains a key.
 func (a Account) String() string { return a.Name + " at " + a.Table }
 
-// PathStyle tells whether the account's name is in the path of its URL, as it is
-// with storage of one machine and with emulators, and never with Azure, which
-// has it in the name of the host.
+// PathStyle reports whether the account's name is in the path of its URL, as with local
+// storage and emulators. With Azure it is in the host name.
 func (a Account) PathStyle() bool {
 	u, err := url.Parse(a.Table)
 	return err == nil && strings.Trim(u.Path, "/") != ""
 }
 
-// The account that storage emulators have.
+// The account of storage emulators.
 // learn.microsoft.com: "Use the Azurite emulator", Well-known storage account and key.
 const (
 	emulatorName = "devstoreaccount1"
 	emulatorKey  = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 )
 
-// ParseAccount reads a connection string, the URL of a Table service, or a URL
-// with a SAS (of the service or of one table). Its errors never quote what
-// may be a secret.
+// ParseAccount parses a connection string, the URL of a Table service, or a URL with a SAS
+// (of the service or of one table). Its errors contain no secrets.
 func ParseAccount(s string) (Account, error) {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") {
@@ -58,7 +57,9 @@ func parseConnectionString(s string) (Account, error) {
 		return Account{}, err
 	}
 	if strings.EqualFold(parts["usedevelopmentstorage"], "true") {
-		return emulator(parts["developmentstorageproxyuri"]), nil
+		const host = "http://127.0.0.1"
+		return Account{Name: emulatorName, Key: emulatorKey, Blob: host + ":10000/" + emulatorName,
+			Queue: host + ":10001/" + emulatorName, Table: host + ":10002/" + emulatorName}, nil
 	}
 	a := Account{
 		Name: parts["accountname"], Key: parts["accountkey"], SAS: strings.TrimPrefix(parts["sharedaccesssignature"], "?"),
@@ -88,7 +89,7 @@ func parseConnectionString(s string) (Account, error) {
 	return a, nil
 }
 
-// connectionParts are the parts by their names in small letters.
+// connectionParts returns the parts by their names in lower case.
 func connectionParts(s string) (map[string]string, error) {
 	if s == "" {
 		return nil, errors.New("it is empty; give a connection string, or the URL of a Table service")
@@ -105,18 +106,13 @@ func connectionParts(s string) (map[string]string, error) {
 	return parts, nil
 }
 
-// fillEndpoints names the services' public endpoints where none were given. An
-// account whose Table endpoint was given is somewhere else altogether.
+// fillEndpoints sets the missing endpoints to Azure's public ones. It sets none if the
+// Table endpoint is given, because the account is then somewhere else.
 func (a *Account) fillEndpoints(scheme, suffix string) {
 	if a.Table != "" {
 		return
 	}
-	if scheme == "" {
-		scheme = "https"
-	}
-	if suffix == "" {
-		suffix = "core.windows.net"
-	}
+	scheme, suffix = cmp.Or(scheme, "https"), cmp.Or(suffix, "core.windows.net")
 	for service, endpoint := range map[string]*string{"table": &a.Table, "queue": &a.Queue, "blob": &a.Blob} {
 		if *endpoint == "" {
 			*endpoint = scheme + "://" + a.Name + "." + service + "." + suffix
@@ -124,21 +120,11 @@ func (a *Account) fillEndpoints(scheme, suffix string) {
 	}
 }
 
-func emulator(host string) Account {
-	if host == "" {
-		host = "http://127.0.0.1"
-	}
-	return Account{
-		Name: emulatorName, Key: emulatorKey,
-		Blob: host + ":10000/" + emulatorName, Queue: host + ":10001/" + emulatorName, Table: host + ":10002/" + emulatorName,
-	}
-}
-
-// serviceURL holds what a service's URL may be.
+// serviceURL parses the URL of a service.
 func serviceURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return &url.URL{}, errors.New("an endpoint is no URL; want one such as https://account.table.core.windows.net")
+		return &url.URL{}, errors.New("an endpoint is not a URL; want one such as https://account.table.core.windows.net")
 	}
 	return u, nil
 }
@@ -150,7 +136,7 @@ func parseServiceURL(s string) (Account, error) {
 	}
 	query := u.Query()
 	if u.RawQuery != "" && query.Get("sig") == "" {
-		return Account{}, errors.New("storage URL: its query is no SAS, as it has no sig")
+		return Account{}, errors.New("storage URL: its query is not a SAS, because it has no sig")
 	}
 	a := Account{SAS: u.RawQuery, Name: accountName(u)}
 	u.RawQuery = ""
@@ -170,8 +156,8 @@ func lastSegment(path string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// accountName is the first label of the host, or, where storage is reached by
-// an address or a bare name, the first segment of the path.
+// accountName returns the first label of the host name or, for an IP address or a name
+// without dots, the first segment of the path.
 func accountName(u *url.URL) string {
 	host := u.Hostname()
 	if first, _, dotted := strings.Cut(host, "."); dotted && net.ParseIP(host) == nil {

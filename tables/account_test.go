@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAccountsAreReadInTheirForms(t *testing.T) {
+func TestAccountsAreParsed(t *testing.T) {
 	const azure = "https://acme.table.core.windows.net"
 	for s, want := range map[string]Account{
 		"DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=a2V5;EndpointSuffix=core.windows.net": {
@@ -37,7 +37,7 @@ func TestAccountsAreReadInTheirForms(t *testing.T) {
 	}
 }
 
-func TestWrongAccountsSayWhatIsWrongAndNoSecret(t *testing.T) {
+func TestErrorsOfAccountsContainNoSecret(t *testing.T) {
 	for s, want := range map[string]string{
 		"":                                 "it is empty",
 		"secret":                           "part 1 has no = sign",
@@ -45,9 +45,9 @@ func TestWrongAccountsSayWhatIsWrongAndNoSecret(t *testing.T) {
 		"AccountName=acme":                 "neither AccountKey nor SharedAccessSignature",
 		"AccountKey=secret":                "no AccountName",
 		"SharedAccessSignature=sig=secret": "neither AccountName nor TableEndpoint",
-		"AccountName=acme;AccountKey=secret;TableEndpoint=acme.table": "an endpoint is no URL",
-		"AccountName=a b;AccountKey=secret":                           "an endpoint is no URL",
-		"https://?sig=secret":                                         "no URL",
+		"AccountName=acme;AccountKey=secret;TableEndpoint=acme.table": "an endpoint is not a URL",
+		"AccountName=a b;AccountKey=secret":                           "an endpoint is not a URL",
+		"https://?sig=secret":                                         "not a URL",
 		"https://acme.table.core.windows.net/?se=secret":              "has no sig",
 	} {
 		_, err := ParseAccount(s)
@@ -58,7 +58,7 @@ func TestWrongAccountsSayWhatIsWrongAndNoSecret(t *testing.T) {
 	_, err := Connect(Config{Account: Account{Name: "acme", Key: "*secret*",
 		Table: "https://acme.table.core.windows.net"}})
 	if err == nil || !strings.Contains(err.Error(), "storage account acme: its key is not in base64") {
-		t.Errorf("a key that is none: %v", err)
+		t.Errorf("an invalid key: %v", err)
 	}
 	if _, err := Connect(Config{}); err == nil {
 		t.Error("no account at all is accepted")
@@ -76,7 +76,7 @@ func FuzzParseAccount(f *testing.F) {
 	})
 }
 
-func TestAzureHasTheAccountInTheHost(t *testing.T) {
+func TestPathStyle(t *testing.T) {
 	for text, want := range map[string]bool{
 		"UseDevelopmentStorage=true": true,
 		"AccountName=a;AccountKey=AAAA;TableEndpoint=http://127.0.0.1:10002/a":     true,

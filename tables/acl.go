@@ -10,11 +10,11 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// MaxStoredPolicies is how many stored access policies a table can have.
+// MaxStoredPolicies is the maximum number of stored access policies of a table.
 const MaxStoredPolicies = 5
 
-// A StoredPolicy is a stored access policy of a table: a token that names it
-// holds while it is there, and only then. What it states, such a token must not.
+// A StoredPolicy is a stored access policy of a table. A token that names it is valid only
+// while the policy exists, and must not repeat its terms.
 // learn.microsoft.com: "Define a stored access policy".
 type StoredPolicy struct {
 	ID          string    // 1 to 64 characters
@@ -23,15 +23,15 @@ type StoredPolicy struct {
 	Permissions string    // empty: the token's
 }
 
-// Equal tells whether two policies say the same.
+// Equal reports whether two policies have the same terms.
 func (p StoredPolicy) Equal(o StoredPolicy) bool {
 	return p.ID == o.ID && p.Start.Equal(o.Start) && p.Expiry.Equal(o.Expiry) && p.Permissions == o.Permissions
 }
 
-// SetPolicies replaces all stored access policies of the table. It is asked of
-// storage once: a repeat could land after what others have set meanwhile. An
-// error that is none of storage's own leaves open whether it is done, or will be
-// done yet. Azure needs up to 30 s until it holds everywhere.
+// SetPolicies replaces all stored access policies of the table. It never retries, because
+// a repeated request could overwrite policies that others have set meanwhile. After a
+// network error the change may be done or not, now or later. On Azure it takes up to 30 s
+// until it is in force.
 func (t *Table) SetPolicies(ctx context.Context, all []StoredPolicy) error {
 	ctx = policy.WithRetryOptions(ctx, policy.RetryOptions{MaxRetries: -1})
 	err := t.setPolicies(ctx, all, StoredPolicy.identifier)
@@ -54,8 +54,8 @@ func (t *Table) setPolicies(ctx context.Context, all []StoredPolicy,
 	return nil
 }
 
-// StoredPolicies are the stored access policies of the table, and the service's
-// time when it said so, in seconds.
+// StoredPolicies returns the stored access policies of the table, and the service's time
+// of the answer, to the second.
 func (t *Table) StoredPolicies(ctx context.Context) ([]StoredPolicy, time.Time, error) {
 	c := &call{kind: KindGetPolicies, table: t.Name}
 	resp, err := t.client.GetAccessPolicy(c.within(ctx), nil)
@@ -92,7 +92,7 @@ func storedPolicyOf(s *aztables.SignedIdentifier) StoredPolicy {
 	return StoredPolicy{ID: deref(s.ID), Start: deref(a.Start), Expiry: deref(a.Expiry), Permissions: deref(a.Permission)}
 }
 
-// deref is what p points to, or zero.
+// deref returns *p, or zero if p is nil.
 func deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

@@ -9,10 +9,9 @@ import (
 	"furrow/tables/service"
 )
 
-// Azurite refuses a stored policy that leaves anything to the token, and heeds
-// nothing of what the token of a policy says. There, what a policy leaves open is
-// filled with what no other policy states, and left out again when it is read: a
-// token adds, and lives for as long as its policy.
+// Azurite refuses a stored policy without all terms, and ignores the terms of a token that
+// names a policy. So missing terms are set to values that no other policy has, and removed
+// when the policy is read: such a token may add rows, for as long as its policy exists.
 var (
 	azuriteExpiry = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 	azuriteStart  = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -20,7 +19,7 @@ var (
 
 const azuriteMay = "a"
 
-// complete is p as Azurite takes it.
+// complete returns p in the form that Azurite accepts.
 func (p StoredPolicy) complete() StoredPolicy {
 	if p.Start.IsZero() {
 		p.Start = azuriteStart
@@ -34,7 +33,7 @@ func (p StoredPolicy) complete() StoredPolicy {
 	return p
 }
 
-// incomplete undoes what complete has done.
+// incomplete undoes complete.
 func (p StoredPolicy) incomplete() StoredPolicy {
 	if p.Start.Equal(azuriteStart) {
 		p.Start = time.Time{}
@@ -48,11 +47,10 @@ func (p StoredPolicy) incomplete() StoredPolicy {
 	return p
 }
 
-// isAzurite tells by its answer who has answered.
+// isAzurite reports whether an answer comes from Azurite.
 func isAzurite(h http.Header) bool { return strings.HasPrefix(h.Get("Server"), "Azurite") }
 
-// refusedByAzurite tells an error that Azurite has answered without a code, as it
-// does where a policy leaves something open.
+// refusedByAzurite reports a 400 from Azurite, as for a policy without all terms.
 func refusedByAzurite(err error) bool {
 	f, ok := errors.AsType[*service.Failure](err)
 	return ok && f.Status == http.StatusBadRequest && f.Response != nil && isAzurite(f.Response.Header)

@@ -34,7 +34,7 @@ func TestSetPoliciesAreReadBack(t *testing.T) {
 	}
 }
 
-func TestPoliciesOfNoTableSaySo(t *testing.T) {
+func TestPoliciesOfAMissingTable(t *testing.T) {
 	table := connect(t, tables.Config{Account: storage(t)}).Table("missing")
 	if _, _, err := table.StoredPolicies(t.Context()); !errors.Is(err, tables.ErrNoTable) {
 		t.Errorf("reading them: %v", err)
@@ -44,9 +44,8 @@ func TestPoliciesOfNoTableSaySo(t *testing.T) {
 	}
 }
 
-// TestPoliciesAreSetOnce: a repeat by the SDK could land after what others have
-// set meanwhile.
-func TestPoliciesAreSetOnce(t *testing.T) {
+// A retry by the SDK could overwrite policies that others have set meanwhile.
+func TestSettingPoliciesIsNotRetried(t *testing.T) {
 	requests := map[tables.Kind]int{}
 	account := storage(t)
 	account.Table = "http://127.0.0.1:1/acct" // where nobody listens

@@ -16,11 +16,12 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// A script answers requests in its order: what real servers answer seldom.
+// A script answers requests in order, with answers that are rare from real servers.
 type script struct {
 	answers  []answer
 	requests []string // method and URL
-	statuses []int    // as OnOperation was told of them
+	statuses []int    // reported to OnOperation
+	prefer   string   // the last Prefer
 }
 
 type answer struct {
@@ -32,6 +33,7 @@ type answer struct {
 
 func (s *script) Do(req *http.Request) (*http.Response, error) {
 	s.requests = append(s.requests, req.Method+" "+req.URL.String())
+	s.prefer = req.Header.Get("Prefer")
 	if len(s.answers) == 0 {
 		return nil, fmt.Errorf("%w: the script has ended", http.ErrAbortHandler)
 	}
@@ -45,7 +47,7 @@ func (s *script) Do(req *http.Request) (*http.Response, error) {
 	return resp, a.err
 }
 
-// table is a table whose storage follows s.
+// table returns a table whose storage answers as in s.
 func (s *script) table(t *testing.T) *Table {
 	t.Helper()
 	c := Config{Account: Account{Name: "acme", Key: "a2V5", Table: "https://acme.table.core.windows.net"}, Transport: s}
@@ -87,7 +89,7 @@ func TestAnEmptyPageIsNotTheLast(t *testing.T) {
 		t.Errorf("got  %+v\nwant %+v", pages, want)
 	}
 	if !strings.Contains(s.requests[0], "top=1000") {
-		t.Errorf("a page is asked for by %s", s.requests[0])
+		t.Errorf("the first request is %s", s.requests[0])
 	}
 	for i, part := range []string{"", "NextRowKey=1%214%21cg--", "NextPartitionKey=1%214%21cQ--"} {
 		if !strings.Contains(s.requests[i], part) || !strings.Contains(s.requests[i], "filter=PartitionKey+eq+%27p%27") {
@@ -111,14 +113,14 @@ func TestABrokenPageIsAnError(t *testing.T) {
 	}
 }
 
-// transactionAnswer is an answer to a transaction, as storage gives it.
+// transactionAnswer returns an answer to a transaction in the form of storage.
 func transactionAnswer(parts ...string) answer {
 	body := "--b1\r\nContent-Type: multipart/mixed; boundary=c1\r\n\r\n"
 	for _, p := range parts {
 		body += "--c1\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n" + p + "\r\n"
 	}
-	return answer{status: 202, header: map[string]string{"Content-Type": "multipart/mixed; boundary=b1"}, body: body +
-		"--c1--\r\n--b1--\r\n"}
+	return answer{status: 202, header: map[string]string{"Content-Type": "multipart/mixed; boundary=b1"},
+		body: body + "--c1--\r\n--b1--\r\n"}
 }
 
 const written = "HTTP/1.1 204 No Content\r\nETag: W/\"datetime'2026'\"\r\nDataServiceVersion: 1.0;\r\n\r\n"
@@ -129,7 +131,7 @@ func refused(status int, code, message string) string {
 
 func twoOps() []Op { return []Op{Insert(row("p", "a")), Merge(row("p", "b"), "W/1")} }
 
-func TestATransactionsAnswerIsReadWhole(t *testing.T) {
+func TestTransactionReturnsETags(t *testing.T) {
 	s := &script{answers: []answer{transactionAnswer(written, written)}}
 	w, err := s.table(t).Submit(t.Context(), twoOps())
 	if err != nil || !reflect.DeepEqual(w.ETags, []ETag{"W/\"datetime'2026'\"", "W/\"datetime'2026'\""}) {
@@ -156,8 +158,8 @@ func TestATransactionRefusedUnder202Fails(t *testing.T) {
 			t.Errorf("%s: %v", message, err)
 		}
 		te, ok := errors.AsType[*TransactionError](err)
-		if ok != (want.index >= 0) || ok && (te.Index != want.index ||
-			te.Op.Entity.RowKey != twoOps()[want.index].Entity.RowKey) {
+		if ok != (want.index >= 0) ||
+			ok && (te.Index != want.index || te.Op.Entity.RowKey != twoOps()[want.index].Entity.RowKey) {
 			t.Errorf("%s: %v", message, err)
 		}
 		if re, ok := errors.AsType[*azcore.ResponseError](err); !ok || re.ErrorCode != want.code || re.StatusCode != 412 {
@@ -166,28 +168,28 @@ func TestATransactionRefusedUnder202Fails(t *testing.T) {
 	}
 }
 
-// TestACutOffTransactionAnswerIsUnknown: aztables by itself panics on some of these.
-func TestACutOffTransactionAnswerIsUnknown(t *testing.T) {
+// aztables panics on some of these answers.
+func TestIncompleteAnswerToATransactionIsAnError(t *testing.T) {
 	whole := transactionAnswer(written, written)
 	for cut := range len(whole.body) - len("--b1--\r\n") - len("--c1--\r\n") {
 		a := whole
 		a.body = whole.body[:cut]
 		s := &script{answers: []answer{a}}
 		if w, err := s.table(t).Submit(t.Context(), twoOps()); err == nil {
-			t.Fatalf("an answer cut off after %d bytes is read as %+v", cut, w)
+			t.Fatalf("an answer of only %d bytes is read as %+v", cut, w)
 		}
 	}
 	whole.header = nil
 	if w, err := (&script{answers: []answer{whole}}).table(t).Submit(t.Context(), twoOps()); err == nil {
-		t.Errorf("an answer that is no multipart is read as %+v", w)
+		t.Errorf("an answer without a type is read as %+v", w)
 	}
-	if w, err := (&script{answers: []answer{transactionAnswer(written)}}).table(t).Submit(t.Context(),
-		twoOps()); err == nil {
+	one := &script{answers: []answer{transactionAnswer(written)}}
+	if w, err := one.table(t).Submit(t.Context(), twoOps()); err == nil {
 		t.Errorf("one answer to two operations is read as %+v", w)
 	}
 }
 
-func TestCodesNotStatusesNameErrors(t *testing.T) {
+func TestErrorsFollowFromCodes(t *testing.T) {
 	all := []error{ErrNotFound, ErrNoTable, ErrExists, ErrConflict, ErrBusy}
 	for code, want := range map[string]struct {
 		status int
@@ -218,14 +220,14 @@ func TestCodesNotStatusesNameErrors(t *testing.T) {
 		if want.name != nil {
 			text = want.name.Error()
 		}
-		if got, want := err.Error(), fmt.Sprintf(`get: table readings "p" "r": %s (%s, %d, request id7)`, text, code,
-			want.status); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+		text = fmt.Sprintf(`get: table readings "p" "r": %s (%s, %d, request id7)`, text, code, want.status)
+		if got := err.Error(); got != text {
+			t.Errorf("got  %s\nwant %s", got, text)
 		}
 	}
 }
 
-func TestBusyStorageIsAskedAgainAndThenNamed(t *testing.T) {
+func TestBusyStorageIsRetriedThenReported(t *testing.T) {
 	busy := answer{status: 503, body: fault("ServerBusy", "The server is busy.")}
 	s := &script{answers: []answer{busy, {status: 500, body: fault("OperationTimedOut", "")},
 		{status: 204, header: map[string]string{"ETag": "W/1"}}}}
@@ -234,7 +236,7 @@ func TestBusyStorageIsAskedAgainAndThenNamed(t *testing.T) {
 		t.Errorf("%+v, %v after %d requests", w, err, len(s.requests))
 	}
 	if want := []int{503, 500, 204}; !slices.Equal(s.statuses, want) {
-		t.Errorf("told of %v, want %v", s.statuses, want)
+		t.Errorf("reported statuses %v, want %v", s.statuses, want)
 	}
 	for _, last := range []answer{busy, {status: 503, body: "<html>"},
 		{status: 500, body: fault("OperationTimedOut", "")}} {
@@ -245,36 +247,26 @@ func TestBusyStorageIsAskedAgainAndThenNamed(t *testing.T) {
 	}
 }
 
-func TestALostAnswerIsNoAnswer(t *testing.T) {
+func TestLostAnswerIsRetried(t *testing.T) {
 	lost := answer{err: io.ErrUnexpectedEOF}
 	s := &script{answers: []answer{lost, {status: 409, body: fault("EntityAlreadyExists", "")}}}
 	if _, err := s.table(t).Do(t.Context(), Insert(row("p", "r"))); !errors.Is(err, ErrExists) {
-		t.Errorf("an insert that succeeded and was repeated: %v", err)
+		t.Errorf("a repeated insert that had succeeded: %v", err)
 	}
 	s = &script{answers: []answer{lost, lost, lost, lost}}
 	if _, err := s.table(t).Do(t.Context(), Insert(row("p", "r"))); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("no answer at all: %v", err)
 	}
 	if want := []int{0, 0, 0, 0}; !slices.Equal(s.statuses, want) {
-		t.Errorf("told of %v, want %v", s.statuses, want)
+		t.Errorf("reported statuses %v, want %v", s.statuses, want)
 	}
 }
 
-func TestWritesAskForNoEcho(t *testing.T) {
-	var prefer string
+func TestInsertAsksForNoContent(t *testing.T) {
 	s := &script{answers: []answer{{status: 204}}}
-	table := s.table(t)
-	client, err := Connect(Config{Account: Account{Name: "acme", Key: "a2V5",
-		Table: "https://acme.table.core.windows.net"}, Transport: transport(func(req *http.Request) (*http.Response, error) {
-		prefer = req.Header.Get("Prefer")
-		return s.Do(req)
-	})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Table(table.Name).Do(t.Context(), Insert(row("p", "r"))); err != nil ||
-		prefer != "return-no-content" {
-		t.Errorf("Prefer: %s, %v", prefer, err)
+	_, err := s.table(t).Do(t.Context(), Insert(row("p", "r")))
+	if err != nil || s.prefer != "return-no-content" {
+		t.Errorf("Prefer: %s, %v", s.prefer, err)
 	}
 }
 

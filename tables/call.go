@@ -15,30 +15,29 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
 )
 
-// A call carries the bodies of one operation past aztables, which finds the
-// URL, signs, sends and retries. Left to itself it decodes and encodes every
-// entity twice on its way out and in, loses the type of whole doubles and
-// the digits of long integers, does not tell the ETags of a transaction, and
-// panics on a transaction's answer that was cut off.
+// A call exchanges the bodies of one operation of aztables, which builds the URL, signs,
+// sends and retries. By itself, aztables decodes and encodes every entity twice, loses the
+// type of whole doubles and digits of long integers, does not return the ETags of a
+// transaction, and panics on an incomplete answer to a transaction.
 type call struct {
 	kind  Kind
 	table string
 	rows  int
 
-	body        []byte // sent instead of what aztables has written, unless nil
+	body        []byte // sent instead of the body of aztables, unless nil
 	contentType string
 
-	answer []byte      // the body of a good answer
-	header http.Header // of a good answer
+	answer []byte      // the body of a successful answer
+	header http.Header // of a successful answer
 	parse  func(*http.Response, []byte) error
 }
 
-// within is a context in which the next request of aztables is c's.
+// within returns a context in which the next request of aztables belongs to c.
 func (c *call) within(ctx context.Context) context.Context {
 	return service.Within(ctx, c)
 }
 
-// date is the service's time, by which horizons are set; zero when it sent none.
+// date returns the service's time, on which horizons are based; zero if the answer has none.
 func (c *call) date() time.Time {
 	t, err := http.ParseTime(c.header.Get("Date"))
 	if err != nil {
@@ -47,8 +46,8 @@ func (c *call) date() time.Time {
 	return t
 }
 
-// bodies is the policy that exchanges bodies, once a call: outside of the
-// retries, so that it sees the last answer alone.
+// bodies is the client policy that exchanges bodies. It runs once a call, around the
+// retries, so it sees only the last answer.
 type bodies struct{}
 
 func (bodies) Do(req *policy.Request) (*http.Response, error) {
@@ -79,17 +78,17 @@ func (bodies) Do(req *policy.Request) (*http.Response, error) {
 	}
 	rest := c.kind.nothing()
 	if c.kind == KindGetPolicies {
-		rest = string(c.answer) // a few, in XML: aztables may read them
+		rest = string(c.answer) // small XML, which aztables parses
 	}
 	resp.Body = io.NopCloser(strings.NewReader(rest))
 	return resp, nil
 }
 
-// nothing is an answer that aztables understands and has no work with.
+// nothing returns an empty answer that aztables accepts.
 func (k Kind) nothing() string {
 	if k == KindTransaction {
-		return "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nHTTP/1.1 204 No " +
-			"Content\r\n\r\n\r\n--b--\r\n--a--\r\n"
+		return "--a\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n" +
+			"--b\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n\r\n--b--\r\n--a--\r\n"
 	}
 	return "{}"
 }

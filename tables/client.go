@@ -12,24 +12,24 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// Config says how to reach the tables of an account.
+// Config configures a Client.
 type Config struct {
 	Account Account
 
-	// Credential opens an account that has neither key nor SAS; nil means what
-	// azidentity finds: environment, workload or managed identity, or a login.
+	// Credential is used for an account with neither key nor SAS. If it is nil, azidentity
+	// finds one: environment, workload or managed identity, or a login.
 	Credential azcore.TokenCredential
 
-	// Retry is azcore's, whose zero means 3 retries from 0.8 s on. A zero TryTimeout
-	// means a minute, as storage gives up on a request after half of one.
+	// Retry is azcore's. Zero means 3 retries, the first after 0.8 s. A zero TryTimeout means
+	// a minute; storage gives up on a request after half a minute.
 	Retry policy.RetryOptions
 
-	// Transport sends requests; nil means an http.Client of its own that keeps
-	// enough idle connections for a worker.
+	// Transport sends requests. Nil means an http.Client that keeps enough idle connections
+	// for a worker.
 	Transport policy.Transporter
 
-	// OnOperation is told of every request, each retry included; nil means nobody
-	// is. It is called from many goroutines and with the caller's context.
+	// OnOperation is called for every request, including retries, with the caller's context
+	// and from many goroutines. It may be nil.
 	OnOperation func(context.Context, Operation)
 }
 
@@ -39,7 +39,7 @@ type Client struct {
 	url     string // with its SAS, if any
 }
 
-// Connect prepares a Client; nothing is sent before its first operation.
+// Connect creates a Client. It sends no request.
 func Connect(c Config) (*Client, error) {
 	if c.Account.Table == "" {
 		return nil, errors.New("storage: the account has no Table endpoint; parse a connection string or a URL with " +
@@ -85,7 +85,7 @@ func (c Config) options() *aztables.ClientOptions {
 	return o
 }
 
-// Table is the table of that name, which need not exist yet.
+// Table returns a table, which need not exist yet.
 func (c *Client) Table(name string) *Table {
 	return &Table{Name: name, client: c.service.NewClient(name), url: c.url}
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 )
 
-// around is what an operation has in a transaction besides its entity and keys:
+// around is the size of an operation in a transaction without its entity and keys:
 // boundaries, headers and the URL of the service with its SAS.
 const around = 2048
 
-// Cut divides the operations on one partition, in their order, into
-// transactions that storage accepts, before anything is written. A row may
-// occur only once.
+// Cut divides operations on one partition into transactions that storage accepts, in
+// order. It returns an error if a row occurs twice.
 func Cut(ops []Op) (groups [][]Op, err error) {
 	if err := checkOps(ops); err != nil {
 		return nil, err
@@ -27,7 +26,7 @@ func Cut(ops []Op) (groups [][]Op, err error) {
 	return append(groups, ops[start:]), nil
 }
 
-// checkOps says why no transaction can have these operations.
+// checkOps returns an error if a transaction cannot have these operations.
 func checkOps(ops []Op) error {
 	if len(ops) == 0 {
 		return errors.New("there are no operations")
@@ -50,13 +49,13 @@ func checkOps(ops []Op) error {
 	return nil
 }
 
-// size is at least what op has in a transaction. One operation always fits: an
-// entity of 1 MiB has little more than 3 MiB in JSON, of control characters.
+// size returns an upper bound of op's size in a transaction. One operation always fits: an
+// entity of 1 MiB has little more than 3 MiB in JSON, if it has only control characters.
 func (op Op) size() int {
 	n := around + 3*(len(op.Entity.PartitionKey)+len(op.Entity.RowKey))
 	body, err := appendEntity(nil, &op.Entity)
 	if err != nil {
-		return n // Submit meets the same error
+		return n // Submit returns the error
 	}
 	return n + len(body)
 }

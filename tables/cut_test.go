@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestCutsAreTransactionsThatStorageAccepts(t *testing.T) {
+func TestCutReturnsTransactionsThatStorageAccepts(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	table := (&script{}).table(t)
@@ -63,7 +63,7 @@ func TestTheLargestEntityFitsATransaction(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeOneTransactionIsRefused(t *testing.T) {
+func TestInvalidTransactionsAreRefused(t *testing.T) {
 	for want, ops := range map[string][]Op{
 		"no operations":                        nil,
 		`operation 1 is in partition "q"`:      {Insert(row("p", "a")), Insert(row("q", "b"))},
@@ -83,8 +83,8 @@ func TestWhatCannotBeOneTransactionIsRefused(t *testing.T) {
 	for i := range MaxOps + 1 {
 		many = append(many, Insert(row("p", fmt.Sprint(i))))
 	}
-	if _, err := (&script{}).table(t).Submit(t.Context(), many); err == nil ||
-		!strings.Contains(err.Error(), "cut them first") {
+	_, err := (&script{}).table(t).Submit(t.Context(), many)
+	if err == nil || !strings.Contains(err.Error(), "cut them first") {
 		t.Errorf("101 operations: %v", err)
 	}
 }

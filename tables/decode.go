@@ -7,19 +7,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A decoder reads entities from an answer in one pass. It exists because a
-// device two million rows behind is read through it: aztables would parse
-// every row twice and write it once on the way, and turn 21.0 into 21.
+// A decoder decodes entities from an answer in one pass. It exists because reading a
+// device that is two million rows behind takes long: aztables decodes every row twice,
+// encodes it once, and turns 21.0 into 21.
 type decoder struct {
 	json    *jsontext.Decoder
-	columns map[string]column // by name in quotes, as rows of one table repeat it
-	row     []Property        // of the row being read
-	types   []Type            // of row, where an annotation came before the value
-	open    int               // how many of row have a type and no value yet
-	keys    map[string]string // partition keys, as rows of one page repeat them
+	columns map[string]column // by quoted name, because rows of a table repeat names
+	row     []Property        // of the row being decoded
+	types   []Type            // of row, if an annotation comes before the value
+	open    int               // properties of row with a type and no value yet
+	keys    map[string]string // partition keys, because rows of a page repeat them
 }
 
-// A column is what a member of a row's JSON object means.
+// A column is the meaning of a member of a row's JSON object.
 type column struct {
 	role role
 	name string // of the property
@@ -46,7 +46,7 @@ func newDecoder(body []byte) *decoder {
 	}
 }
 
-// decodeEntity reads the answer to a Get.
+// decodeEntity decodes the answer to a Get.
 func decodeEntity(body []byte) (Entity, error) {
 	d := newDecoder(body)
 	e, err := d.entity()
@@ -56,7 +56,7 @@ func decodeEntity(body []byte) (Entity, error) {
 	return e, nil
 }
 
-// decodePage reads the answer to a query: {"odata.metadata":…,"value":[…]}.
+// decodePage decodes the answer to a query: {"odata.metadata":…,"value":[…]}.
 func decodePage(body []byte) ([]Entity, error) {
 	d := newDecoder(body)
 	page, err := d.page()

@@ -23,7 +23,7 @@ func (d *decoder) entity() (e Entity, err error) {
 	return e, d.expect('}')
 }
 
-// member reads one member of a row's object.
+// member decodes one member of a row's object.
 func (d *decoder) member(e *Entity) error {
 	name, err := d.json.ReadValue()
 	if err != nil {
@@ -52,7 +52,7 @@ func (d *decoder) member(e *Entity) error {
 	return nil
 }
 
-// column is what a name, in its quotes, means.
+// column returns the column with a quoted name.
 func (d *decoder) column(quoted []byte) (column, error) {
 	if c, ok := d.columns[string(quoted)]; ok {
 		return c, nil
@@ -104,8 +104,8 @@ func (d *decoder) system(e *Entity, r role, raw []byte) error {
 	return err
 }
 
-// find is where the row has a property, or -1. Annotations stand beside their
-// values, so the last one is looked at first.
+// find returns the index of a property in the row, or -1. It starts at the end, because
+// annotations are next to their values.
 func (d *decoder) find(name string) int {
 	for i := len(d.row) - 1; i >= 0; i-- {
 		if d.row[i].Name == name {
@@ -163,8 +163,8 @@ func (d *decoder) annotate(name string, raw []byte) error {
 	return nil
 }
 
-// misfit is a value that is not of its type, as text. Servers keep such values as
-// they were sent: one of them must not make a page of rows unreadable.
+// misfit returns a value that does not fit its type as text. Some servers store such
+// values, and one of them must not make a page unreadable.
 func misfit(raw []byte, why error) (Value, error) {
 	switch raw[0] {
 	case '{', '[':

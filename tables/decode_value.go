@@ -13,9 +13,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// parseValue reads a JSON value that has been annotated with a type, or with
-// none. Without one, a number with a point or an exponent is a double, another
-// the smallest integer that it fits. A null is none.
+// parseValue parses a JSON value with or without an annotated type. Without one, a number
+// with a point or an exponent is a double, and other numbers are the smallest integer type
+// that they fit. A null is no value.
 func parseValue(raw []byte, t Type) (Value, error) {
 	switch raw[0] {
 	case 'n':
@@ -53,7 +53,7 @@ func parseNumber(raw []byte) (Value, error) {
 	return Double(f), err
 }
 
-// as is v under the type that an annotation gives it.
+// as converts v to its annotated type.
 func (v Value) as(t Type) (Value, error) {
 	switch {
 	case t == TypeNone || t == v.kind || v.kind == TypeNone:
@@ -68,7 +68,7 @@ func (v Value) as(t Type) (Value, error) {
 	return Value{}, fmt.Errorf("%s is annotated as %s", v.kind, t)
 }
 
-// parseText reads the text of a JSON string as a type.
+// parseText parses the text of a JSON string as a type.
 func parseText(text []byte, t Type) (v Value, err error) {
 	switch t {
 	case TypeNone, TypeString:
@@ -111,7 +111,7 @@ func parseDouble(text []byte) (Value, error) {
 	return Double(f), err
 }
 
-// parseDateTime reads Edm.DateTime with any number of digits below a second.
+// parseDateTime parses Edm.DateTime with any number of fractional digits.
 func parseDateTime(text []byte) (Ticks, error) {
 	t, err := time.Parse(time.RFC3339Nano, string(text))
 	if err != nil {
@@ -120,12 +120,12 @@ func parseDateTime(text []byte) (Ticks, error) {
 	return TicksOf(t), nil
 }
 
-// unquote is the text of a JSON string; where nothing is escaped it is a part
-// of raw. What is not UTF-8 is replaced by U+FFFD, half a surrogate pair, too:
-// devices can write either, and some servers keep them.
+// unquote returns the text of a JSON string. Without escapes it is a part of raw. U+FFFD
+// replaces invalid UTF-8 and half a surrogate pair: devices can send both, and some servers
+// store them.
 func unquote(raw []byte) ([]byte, error) {
 	if len(raw) < 2 || raw[0] != '"' {
-		return nil, fmt.Errorf("%s where a text was expected", raw)
+		return nil, fmt.Errorf("%s where a string was expected", raw)
 	}
 	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return raw[1 : len(raw)-1], nil
@@ -137,7 +137,7 @@ func unquote(raw []byte) ([]byte, error) {
 	return text, nil
 }
 
-// raggedText tells whether raw is a JSON string but for what is not UTF-8.
+// raggedText reports whether raw is a JSON string, apart from invalid UTF-8.
 func raggedText(raw []byte) bool {
 	return jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true))
 }

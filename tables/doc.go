@@ -1,5 +1,4 @@
-// Package tables is the client for Azure Table Storage and the home of aztables:
-// accounts, tables, entities and their values, queries over ranges of keys,
-// transactions, errors, and a count of every operation. Package tables/schema
-// says what Furrow stores with it.
+// Package tables implements a client of Azure Table Storage on top of aztables: accounts,
+// tables, entities and their values, queries of ranges of keys, transactions, errors, and
+// counts of operations. Package tables/schema defines what Furrow stores with it.
 package tables

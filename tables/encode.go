@@ -10,14 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// dateTime is Edm.DateTime with all of its digits, always in UTC.
+// dateTime is the layout of Edm.DateTime with all digits, in UTC.
 const dateTime = "2006-01-02T15:04:05.0000000Z"
 
 const annotation = "@odata.type"
 
-// appendEntity writes e as the body of a request. Every value whose type JSON
-// does not show is annotated; doubles are, too, because 21.0 would otherwise
-// become an integer in the hands of a client that prints it as 21.
+// appendEntity appends e as the body of a request. It annotates values of types that JSON
+// does not have, and doubles, because some clients write 21.0 as 21, which is an integer.
 // learn.microsoft.com: "Payload format for Table service operations".
 func appendEntity(b []byte, e *Entity) ([]byte, error) {
 	b = append(b, `{"PartitionKey":`...)
@@ -46,7 +45,7 @@ func (e *Entity) UnmarshalJSON(b []byte) (err error) {
 	return err
 }
 
-// appendProperty relies on Check for a name without quotes.
+// appendProperty relies on Check, which refuses names with quotes.
 func appendProperty(b []byte, p Property) ([]byte, error) {
 	if p.Value.kind == TypeNone {
 		return b, nil
@@ -64,7 +63,7 @@ func appendProperty(b []byte, p Property) ([]byte, error) {
 	return p.Value.append(b)
 }
 
-// append writes v as JSON. What can hold quotes goes through AppendQuote.
+// append appends v as JSON.
 func (v Value) append(b []byte) ([]byte, error) {
 	switch v.kind {
 	case TypeBoolean:
@@ -86,8 +85,8 @@ func (v Value) append(b []byte) ([]byte, error) {
 	return jsontext.AppendQuote(b, v.text)
 }
 
-// appendDouble writes the shortest text that reads back as f, with a point or
-// an exponent, or the word that stands for what JSON has no number for.
+// appendDouble appends the shortest text that is parsed as f, with a point or an exponent.
+// NaN and the infinities are strings.
 func appendDouble(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

@@ -9,13 +9,13 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
-// An ETag names one version of an entity.
+// An ETag identifies a version of an entity.
 type ETag = azcore.ETag
 
-// AnyETag as If-Match means whatever version there is.
+// AnyETag as If-Match means any version.
 const AnyETag = azcore.ETagAny
 
-// What storage accepts in one entity.
+// Limits of an entity.
 // learn.microsoft.com: "Understanding the Table service data model".
 const (
 	MaxEntity     = 1 << 20  // bytes
@@ -30,17 +30,17 @@ type Property struct {
 	Value Value
 }
 
-// An Entity is a row of a table. Properties are in the order in which they
-// were set or stored; absent ones are not among them.
+// An Entity is a row of a table. Properties are in the order in which they were set or
+// stored.
 type Entity struct {
 	PartitionKey string
 	RowKey       string
-	ETag         ETag  // given by storage; ignored in what is written
-	Timestamp    Ticks // when storage last wrote it; ignored in what is written
+	ETag         ETag  // set by storage; ignored in writes
+	Timestamp    Ticks // of the last write, set by storage; ignored in writes
 	Properties   []Property
 }
 
-// Get is the value of a property, or none.
+// Get returns the value of a property, or the zero Value if it is absent.
 func (e *Entity) Get(name string) Value {
 	for i := range e.Properties {
 		if e.Properties[i].Name == name {
@@ -50,7 +50,7 @@ func (e *Entity) Get(name string) Value {
 	return Value{}
 }
 
-// Set gives a property a value. Setting none removes it.
+// Set sets a property. The zero Value removes it.
 func (e *Entity) Set(name string, v Value) {
 	i := slices.IndexFunc(e.Properties, func(p Property) bool { return p.Name == name })
 	switch {
@@ -63,8 +63,8 @@ func (e *Entity) Set(name string, v Value) {
 	}
 }
 
-// Size is what Azure counts towards MaxEntity: 4 bytes, and 2 for each
-// character of the keys and names, and 8 and its value for each property.
+// Size returns the size that Azure limits to MaxEntity: 4 bytes, 2 for each character of
+// the keys and names, and 8 and the size of the value for each property.
 func (e *Entity) Size() int {
 	n := 4 + textSize(e.PartitionKey) + textSize(e.RowKey)
 	for _, p := range e.Properties {
@@ -73,7 +73,7 @@ func (e *Entity) Size() int {
 	return n
 }
 
-// Check says why storage would refuse e.
+// Check returns why storage would refuse e, or nil.
 func (e *Entity) Check() error {
 	if err := CheckKey(e.PartitionKey); err != nil {
 		return fmt.Errorf("partition %w", err)
@@ -104,9 +104,8 @@ func (e *Entity) name() string { return name(e.PartitionKey, e.RowKey) }
 
 func name(pk, rk string) string { return Quote(pk) + " " + Quote(rk) }
 
-// CheckName says why no property can be called so. Names are identifiers as C#
-// has them: letters, digits and _, and marks that combine with a letter before
-// them, as in a decomposed é.
+// CheckName returns why a property cannot have a name, or nil. Names are identifiers of
+// C#: letters, digits and _, and combining marks after a letter, as in a decomposed é.
 func CheckName(name string) error {
 	if name == "" || len(name) > maxPropName {
 		return fmt.Errorf("property %s: a name has 1 to %d characters", Quote(name), maxPropName)
@@ -141,7 +140,7 @@ func (p Property) check() error {
 	return nil
 }
 
-// minDateTime is 1601-01-01, the first day that Edm.DateTime has in storage.
+// minDateTime is 1601-01-01, the earliest Edm.DateTime that storage accepts.
 const minDateTime Ticks = 504911232000000000
 
 func isSystem(name string) bool {

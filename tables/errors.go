@@ -12,23 +12,21 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// What a caller decides on. Every one may also be the answer to a repeat of
-// a request that succeeded and whose answer was lost: read again and compare
-// before giving up or going on.
+// Errors that callers compare. Each may also answer a retry of a request that succeeded
+// and whose answer was lost: read again and compare.
 var (
 	ErrNotFound = errors.New("no such entity")
 	ErrNoTable  = errors.New("no such table")
 	ErrExists   = errors.New("it exists already")
-	ErrConflict = errors.New("it has changed meanwhile") // If-Match names another version
-	ErrBusy     = errors.New("storage is busy")          // still, after the retries
+	ErrConflict = errors.New("it has changed meanwhile") // If-Match is another version
+	ErrBusy     = errors.New("storage is busy")          // after all retries
 )
 
-// named gives an error of storage one of the names above where it has one, and
-// keeps the original in the chain.
+// named wraps an error of storage with one of the errors above, if one applies.
 func named(err error) error { return service.Read(err, nameOf) }
 
-// nameOf goes by codes, as one status means many things: 409 is also a table that
-// is being deleted.
+// nameOf compares codes, because a status has many meanings: 409 is also a table that is
+// being deleted.
 // learn.microsoft.com: "Table service error codes".
 func nameOf(f *service.Failure) error {
 	complete(f)
@@ -48,8 +46,8 @@ func nameOf(f *service.Failure) error {
 	return nil
 }
 
-// complete completes f from the answer's body, where the operations of a
-// transaction have their codes.
+// complete sets f's code and message from the answer's body, which has them for operations
+// of a transaction.
 func complete(f *service.Failure) {
 	if f.Response == nil {
 		return
@@ -67,7 +65,7 @@ func complete(f *service.Failure) {
 		} `json:"odata.error"`
 	}
 	if json.Unmarshal(body, &told) != nil {
-		return // not in the format of storage: the status must do
+		return // not in the format of storage: only the status is known
 	}
 	if f.Code == "" {
 		f.Code = told.Error.Code
@@ -75,8 +73,8 @@ func complete(f *service.Failure) {
 	f.Message, _, _ = strings.Cut(told.Error.Message.Value, "\n")
 }
 
-// A TransactionError says which operation made storage refuse a transaction;
-// nothing of the transaction was written. It unwraps to the operation's error.
+// A TransactionError is the operation because of which storage refused a transaction, and
+// its error. Nothing of the transaction was written.
 type TransactionError struct {
 	Index int // of the operation
 	Op    Op

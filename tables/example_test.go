@@ -12,8 +12,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A device writes three readings; whoever has read the first of them reads on
-// from there, up to a horizon.
+// A device writes three readings. A reader that has read the first one continues from
+// there, up to a horizon.
 func Example() {
 	dir, err := os.MkdirTemp("", "furrow")
 	if err != nil {

@@ -2,8 +2,8 @@ package tables
 
 import "fmt"
 
-// Fields reads properties as what their reader takes them for. A property that
-// is absent reads as zero; the first of a wrong type is kept as Err.
+// Fields reads properties by type. An absent property reads as zero. Err returns the first
+// error, for example a property of another type.
 type Fields struct {
 	entity *Entity
 	err    error
@@ -12,7 +12,7 @@ type Fields struct {
 // Fields reads e's properties.
 func (e *Entity) Fields() *Fields { return &Fields{entity: e} }
 
-// Err is the first error of the reads so far. It names the entity and the property.
+// Err returns the first error, with the entity and the property.
 func (f *Fields) Err() error { return f.err }
 
 func (f *Fields) read(name string, types ...Type) Value {
@@ -29,14 +29,14 @@ func (f *Fields) read(name string, types ...Type) Value {
 	return Value{}
 }
 
-// Fail keeps the first error, of what, for readers that look further.
+// Fail records an error of a reader's own checks, unless there was one before.
 func (f *Fields) Fail(what string, err error) {
 	if f.err == nil && err != nil {
 		f.err = fmt.Errorf("entity %s: %s: %w", f.entity.name(), what, err)
 	}
 }
 
-// Readers of one type each. String reads a GUID, too, and Int both sizes.
+// Readers of one type each. String also reads a GUID, and Int both sizes.
 
 func (f *Fields) String(name string) string { return f.read(name, TypeString, TypeGUID).Text() }
 func (f *Fields) Boolean(name string) bool  { return f.read(name, TypeBoolean).Boolean() }
@@ -44,7 +44,7 @@ func (f *Fields) Int(name string) int64     { return f.read(name, TypeInt64, Typ
 func (f *Fields) Ticks(name string) Ticks   { return f.read(name, TypeDateTime).Ticks() }
 func (f *Fields) Binary(name string) []byte { return f.read(name, TypeBinary).Binary() }
 
-// Float reads a number of any type, as other clients write 21.0 as 21.
+// Float reads a number of any type, because other clients write 21.0 as 21.
 func (f *Fields) Float(name string) float64 {
 	return f.read(name, TypeDouble, TypeInt32, TypeInt64).Float()
 }

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxKey is the length of a key in UTF-16 units.
+// maxKey is the maximum length of a key in UTF-16 units.
 // learn.microsoft.com: "Understanding the Table service data model".
 const maxKey = 1024
 
-// CheckKey says why Azure would refuse s as a PartitionKey or RowKey, or
-// would not find it again: / \ # ? and control characters are forbidden, %
-// is decoded once too often on some paths.
+// CheckKey returns why Azure would refuse s as a PartitionKey or RowKey, or would not find
+// it again, or nil: / \ # ? and control characters are forbidden, and some paths decode %
+// once too often.
 func CheckKey(s string) error {
 	if s == "" {
 		return fmt.Errorf("key is empty")
@@ -36,7 +36,7 @@ func CheckKey(s string) error {
 	return nil
 }
 
-// Quote shortens s so that a hostile key cannot fill a log.
+// Quote quotes s, shortened so that a hostile key cannot fill a log.
 func Quote(s string) string {
 	const most = 144
 	if len(s) <= most {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestKeysAreRefusedWithTheirReason(t *testing.T) {
+func TestCheckKeySaysWhyAKeyIsRefused(t *testing.T) {
 	for key, want := range map[string]string{
 		"":                          "empty",
 		"a/b":                       `'/' at position 2`,

@@ -7,51 +7,50 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// An Op is a write of one entity, to be done alone or in a transaction.
+// An Op is a write of one entity, alone or in a transaction.
 type Op struct {
 	Kind    Kind
-	Entity  Entity // of a deletion, the keys
+	Entity  Entity // for a Delete only the keys
 	IfMatch ETag   // of Replace, Merge and Delete
 }
 
-// Insert adds an entity; it fails with ErrExists where there is one.
+// Insert adds an entity. It fails with ErrExists if the entity exists.
 func Insert(e Entity) Op { return Op{Kind: KindInsert, Entity: e} }
 
-// InsertOrReplace writes an entity, whatever was there.
+// InsertOrReplace adds or replaces an entity.
 func InsertOrReplace(e Entity) Op { return Op{Kind: KindInsertOrReplace, Entity: e} }
 
-// InsertOrMerge writes an entity's properties and leaves the others that were there.
+// InsertOrMerge adds an entity, or sets some of its properties.
 func InsertOrMerge(e Entity) Op { return Op{Kind: KindInsertOrMerge, Entity: e} }
 
-// Replace writes an entity where version stands; it fails with ErrConflict where
-// another does, and with ErrNotFound where none does.
+// Replace replaces a version of an entity. It fails with ErrConflict if another version is
+// stored, and with ErrNotFound if none is.
 func Replace(e Entity, version ETag) Op { return Op{KindReplace, e, version} }
 
-// Merge writes an entity's properties where version stands, and leaves the
-// others. It fails as Replace does.
+// Merge sets some properties of a version of an entity. It fails as Replace does.
 func Merge(e Entity, version ETag) Op { return Op{KindMerge, e, version} }
 
-// Delete deletes an entity where version stands. It fails as Replace does.
+// Delete deletes a version of an entity. It fails as Replace does.
 func Delete(pk, rk string, version ETag) Op {
 	return Op{KindDelete, Entity{PartitionKey: pk, RowKey: rk}, version}
 }
 
-// check says why storage would refuse op, or do what its caller did not mean.
+// check returns why storage would refuse op, or do something that the caller does not mean.
 func (op Op) check() error {
 	switch op.Kind {
 	case KindReplace, KindMerge, KindDelete:
 		if op.IfMatch == "" {
-			return fmt.Errorf("%s: no version is given; to write whatever is there, say AnyETag", op.Entity.name())
+			return fmt.Errorf("%s: no version is given; use AnyETag to write any version", op.Entity.name())
 		}
 	case KindInsert, KindInsertOrReplace, KindInsertOrMerge:
 		if op.IfMatch != "" {
-			return fmt.Errorf("%s: %s heeds no version", op.Entity.name(), op.Kind)
+			return fmt.Errorf("%s: %s ignores versions", op.Entity.name(), op.Kind)
 		}
 	default:
-		return errors.New("an operation is made by Insert, Replace, Merge, Delete and their like")
+		return errors.New("create operations with Insert, Replace, Merge, Delete and the like")
 	}
 	if op.Kind == KindDelete {
-		return nil // what is stored may have keys that we would not write
+		return nil // stored entities may have keys that Check refuses
 	}
 	return op.Entity.Check()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A Kind is what an operation does.
+// A Kind is the kind of an operation.
 type Kind uint8
 
 const (
@@ -34,27 +34,27 @@ func (k Kind) String() string {
 		"get", "query", "transaction", "create table", "delete table", "get policies", "set policies"}[k]
 }
 
-// An Operation is one request as it was answered; a retry is one more, as it is
-// on the bill.
+// An Operation is one request and its answer. A retry is another Operation, because it is
+// billed.
 type Operation struct {
 	Kind   Kind
 	Table  string
-	Rows   int           // entities in the request: of a transaction, how many operations it has
-	Status int           // of the answer; 0 when there was none
-	Took   time.Duration // until the whole answer was there
+	Rows   int           // entities in the request: for a transaction its operations
+	Status int           // of the answer; 0 without one
+	Took   time.Duration // until the answer began
 }
 
-// A Counter counts operations by kind. Its Count is made for Config.OnOperation;
-// the zero Counter is ready, and safe for concurrent use.
+// A Counter counts operations by kind; Count is meant for Config.OnOperation. The zero
+// Counter is ready for use, and safe for concurrent use.
 type Counter struct{ counts service.Counts[Kind] }
 
 // Count counts one operation.
 func (c *Counter) Count(_ context.Context, o Operation) { c.counts.Add(o.Kind) }
 
-// Counts are the counts of every kind that has occurred.
+// Counts returns the counts of the kinds that have occurred.
 func (c *Counter) Counts() map[Kind]int64 { return c.counts.Map() }
 
-// observe tells on about every try of every operation.
+// observe returns a policy that calls on for every try of every operation.
 func observe(on func(context.Context, Operation)) policy.Policy {
 	return service.Observe[*call](func(ctx context.Context, c *call, t service.Try) {
 		on(ctx, Operation{Kind: c.kind, Table: c.table, Rows: c.rows, Status: t.Status, Took: t.Took})

@@ -2,59 +2,58 @@ package tables
 
 import "strings"
 
-// Keys says which keys of one kind: those that keep every bound that is not
-// empty. The zero Keys are all keys.
+// Keys is a range of keys: those within every bound that is not empty. The zero Keys are
+// all keys.
 type Keys struct {
-	From   string // this one or after it
-	After  string // after this one
-	To     string // up to this one
-	Before string // before this one
+	From   string // included
+	After  string // excluded
+	To     string // included
+	Before string // excluded
 }
 
-// Is are the Keys with the one key k, which must not be empty.
+// Is returns the Keys with only k, which must not be empty.
 func Is(k string) Keys { return Keys{From: k, To: k} }
 
-// Contains tells whether key keeps the bounds.
+// Contains reports whether key is within the bounds.
 func (k Keys) Contains(key string) bool {
 	return key >= k.From && (k.After == "" || key > k.After) &&
 		(k.To == "" || key <= k.To) && (k.Before == "" || key < k.Before)
 }
 
-// KeysWithPrefix are the keys that start with a prefix in ASCII: those from the
-// prefix on and before the same text with its last character one up.
+// KeysWithPrefix returns the keys that start with an ASCII prefix: from the prefix up to
+// the same text with its last character raised by one.
 func KeysWithPrefix(prefix string) Keys {
 	last := len(prefix) - 1
 	return Keys{From: prefix, Before: prefix[:last] + string(prefix[last]+1)}
 }
 
-// A Range is a part of a table that storage can read without looking at
-// anything else. The zero Range is the whole table.
+// A Range is a part of a table that storage can read without reading other rows. The zero
+// Range is the whole table.
 type Range struct {
 	Partitions Keys
 	Rows       Keys
 }
 
-// Partition is one partition.
+// Partition returns the range of one partition.
 func Partition(pk string) Range { return Range{Partitions: Is(pk)} }
 
-// PartitionsAfter is every partition after one; its first row is the next
-// partition, however many empty ones lie between. An empty pk means all.
+// PartitionsAfter returns the range of all partitions after pk, or of all if pk is empty.
+// Its first row is in the next partition that has rows.
 func PartitionsAfter(pk string) Range { return Range{Partitions: Keys{After: pk}} }
 
-// RowsAfter are the rows of a partition after one row, up to and with another.
-// An empty after means from the beginning; an empty upTo means to the end.
+// RowsAfter returns the range of the rows of a partition after a row, up to and including
+// another. An empty after means from the beginning, an empty upTo to the end.
 func RowsAfter(pk, after, upTo string) Range {
 	return Range{Partitions: Is(pk), Rows: Keys{After: after, To: upTo}}
 }
 
-// RowsBetween are the rows of a partition from first to last, both included.
+// RowsBetween returns the range of the rows of a partition from first to last, inclusive.
 func RowsBetween(pk, first, last string) Range {
 	return Range{Partitions: Is(pk), Rows: Keys{From: first, To: last}}
 }
 
-// Filter is the range as an OData $filter: comparisons of PartitionKey and
-// RowKey alone, the only ones that do not read what they reject. It is empty
-// for the whole table.
+// Filter returns the range as an OData $filter, empty for the whole table. It compares only
+// PartitionKey and RowKey: for other properties, storage reads the rows that it rejects.
 func (r Range) Filter() string {
 	var terms []string
 	terms = r.Partitions.compare(terms, "PartitionKey")

@@ -11,28 +11,28 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// A Query says which rows to read. The zero Query reads the whole table.
+// A Query selects rows. The zero Query selects all.
 type Query struct {
 	Range  Range
-	Filter string       // an OData expression that must hold as well; storage reads what it rejects
-	Select []string     // the properties wanted besides the keys; none means all
+	Filter string       // an additional OData expression; storage reads the rows that it rejects
+	Select []string     // properties besides the keys; none means all
 	Size   int          // rows in a page, 1 to 1,000; 0 means 1,000
-	From   Continuation // a Page's Next, to go on after that page
+	From   Continuation // a Page's Next, to continue after that page
 }
 
-// A Continuation is where storage goes on; its content is the service's own.
+// A Continuation is an opaque position of a query.
 type Continuation struct{ PartitionKey, RowKey string }
 
-// A Page is what one request read. It may be empty and not the last: storage
-// stops at its own limits, not only at the size asked for.
+// A Page has the rows of one request. An empty page need not be the last one: storage has
+// limits besides the size.
 type Page struct {
 	Rows []Entity
 	Next Continuation // zero on the last page
-	Time time.Time    // of the service, in seconds
+	Time time.Time    // of the service, to the second
 }
 
-// Rows reads pages, in the order of the keys, until the rows or the caller
-// end. An error ends them, too; the last page's Next says where to go on.
+// Rows yields pages in the order of the keys. An error ends it; the last page's Next is
+// where to continue.
 func (t *Table) Rows(ctx context.Context, q Query) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
 		for next := q.From; ; {
@@ -56,7 +56,7 @@ func (t *Table) page(ctx context.Context, q Query, from Continuation) (Page, err
 		return Page{}, named(err)
 	}
 	rows, err := decodePage(c.answer)
-	next := Continuation{value(answer.NextPartitionKey), value(answer.NextRowKey)}
+	next := Continuation{deref(answer.NextPartitionKey), deref(answer.NextRowKey)}
 	return Page{Rows: rows, Next: next, Time: c.date()}, err
 }
 
@@ -90,11 +90,4 @@ func (q Query) filter() string {
 		return q.Filter
 	}
 	return keys + " and (" + q.Filter + ")"
-}
-
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -13,7 +13,7 @@ import (
 	"furrow/tables"
 )
 
-func TestASASOpensItsTable(t *testing.T) {
+func TestSASGivesAccessToItsTable(t *testing.T) {
 	owner := storage(t)
 	name := newTable(t, connect(t, tables.Config{Account: owner})).Name
 	key, err := aztables.NewSharedKeyCredential(owner.Name, owner.Key)

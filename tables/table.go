@@ -10,17 +10,17 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
-// A Table is one table of an account. Its errors say which operation, table and
-// entity they are about, and are one of the names in this package where they
-// have one. It is safe for concurrent use.
+// A Table is a table of an account. Its errors have the operation, the table and the
+// entity, and wrap one of the package's errors if one applies. It is safe for concurrent
+// use.
 type Table struct {
 	Name   string
 	client *aztables.Client
 	url    string // of the service
 }
 
-// Create makes the table; that it exists is fine. Azure refuses a name for
-// half a minute or more after a table of that name was deleted.
+// Create creates the table unless it exists. Azure refuses a name for half a minute or more
+// after a table with that name was deleted.
 func (t *Table) Create(ctx context.Context) error {
 	if err := CheckTable(t.Name); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (t *Table) Create(ctx context.Context) error {
 	return nil
 }
 
-// Delete deletes the table and all that is in it; that there is none is fine.
+// Delete deletes the table with all rows, if it exists.
 func (t *Table) Delete(ctx context.Context) error {
 	c := &call{kind: KindDeleteTable, table: t.Name}
 	_, err := t.client.Delete(c.within(ctx), nil)
@@ -43,7 +43,7 @@ func (t *Table) Delete(ctx context.Context) error {
 	return nil
 }
 
-// Get is the entity with these keys, or ErrNotFound.
+// Get returns the entity with the given keys, or ErrNotFound.
 func (t *Table) Get(ctx context.Context, pk, rk string) (Entity, error) {
 	c := &call{kind: KindGet, table: t.Name}
 	if _, err := t.client.GetEntity(c.within(ctx), pk, rk, nil); err != nil {
@@ -59,10 +59,10 @@ func (t *Table) Get(ctx context.Context, pk, rk string) (Entity, error) {
 	return e, nil
 }
 
-// A Written is what storage says of a write.
+// A Written is the answer to a write.
 type Written struct {
 	ETags []ETag    // of the new versions, one for each operation; empty for a deletion
-	Time  time.Time // of the service, in seconds
+	Time  time.Time // of the service, to the second
 }
 
 // Do does one operation.
@@ -104,7 +104,7 @@ func (t *Table) write(ctx context.Context, c *call, op Op) (err error) {
 	return err
 }
 
-// failed is err with what was done to what.
+// failed wraps err with the operation and its object.
 func (t *Table) failed(k Kind, what string, err error) error {
 	if what != "" {
 		what = " " + what

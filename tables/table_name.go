@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// CheckTable says why Azure would refuse a table's name, such as that of a
-// readings table that a device's record names.
+// CheckTable returns why Azure would refuse a table's name, or nil.
 // learn.microsoft.com: "Understanding the Table service data model", Table names.
 func CheckTable(name string) error {
 	if len(name) < 3 || len(name) > 63 {
@@ -15,8 +14,8 @@ func CheckTable(name string) error {
 	for i, r := range name {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 		if !letter && (i == 0 || r < '0' || r > '9') {
-			return fmt.Errorf("table name %s: character %q at position %d is not allowed; use letters and digits, a letter "+
-				"first", Quote(name), r, i+1)
+			return fmt.Errorf("table name %s: character %q at position %d is not allowed; use letters and digits, "+
+				"a letter first", Quote(name), r, i+1)
 		}
 	}
 	if strings.EqualFold(name, "tables") {

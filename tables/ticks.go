@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Ticks is a moment as readings are keyed by it: units of 100 ns since
-// 0001-01-01 00:00 UTC, which is also the resolution of Edm.DateTime.
+// Ticks is a time in units of 100 ns since 0001-01-01 00:00 UTC, the resolution of
+// Edm.DateTime. The keys of readings are ticks.
 type Ticks int64
 
-// MaxTicks is the last tick of the year 9999. Moments outside of [0, MaxTicks]
-// have no text; String and TicksOf bring them back to the nearer end.
+// MaxTicks is the last tick of the year 9999. String and TicksOf limit times to
+// [0, MaxTicks].
 const MaxTicks Ticks = 3155378975999999999
 
 const (
@@ -20,7 +20,7 @@ const (
 	ticksDigits    = 19
 )
 
-// TicksOf is the tick that t lies in; what t has below 100 ns is cut off.
+// TicksOf returns t in ticks, rounded down.
 func TicksOf(t time.Time) Ticks {
 	switch s := t.Unix(); {
 	case s < -unixTicks/ticksPerSecond:
@@ -32,16 +32,16 @@ func TicksOf(t time.Time) Ticks {
 	}
 }
 
-// Time is the start of the tick, in UTC.
+// Time returns the start of the tick, in UTC.
 func (t Ticks) Time() time.Time {
 	s, rest := (t-unixTicks)/ticksPerSecond, (t-unixTicks)%ticksPerSecond
 	return time.Unix(int64(s), int64(rest)*100).UTC()
 }
 
-// Add is the tick that lies d later; what d has below 100 ns is cut off.
+// Add returns t plus d, rounded to ticks.
 func (t Ticks) Add(d time.Duration) Ticks { return t + Ticks(d/100) }
 
-// String is 19 digits, so that text order is time order.
+// String returns 19 digits, so that text order is time order.
 func (t Ticks) String() string {
 	t = min(max(t, 0), MaxTicks)
 	var text [ticksDigits]byte
@@ -52,7 +52,7 @@ func (t Ticks) String() string {
 	return string(text[:])
 }
 
-// ParseTicks reads the 19 digits that String writes, and nothing else.
+// ParseTicks parses the 19 digits of String, and nothing else.
 func ParseTicks(s string) (Ticks, error) {
 	if len(s) != ticksDigits {
 		return 0, fmt.Errorf("ticks %s: want %d digits, not %d characters", Quote(s), ticksDigits, len(s))
@@ -70,7 +70,7 @@ func ParseTicks(s string) (Ticks, error) {
 	return Ticks(t), nil
 }
 
-// MarshalText is String: the digits of ticks are too many for a number in JSON.
+// MarshalText is String: ticks have too many digits for a number in JSON.
 func (t Ticks) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText is ParseTicks.

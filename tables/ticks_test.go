@@ -28,7 +28,7 @@ func TestTicksAreExact(t *testing.T) {
 	}
 }
 
-func TestTicksOutsideOfTheCalendarAreClamped(t *testing.T) {
+func TestTicksAreLimitedToYears1To9999(t *testing.T) {
 	if got := TicksOf(time.Time{}.Add(-time.Hour)); got != 0 {
 		t.Errorf("an hour before the year 1 is %d, want 0", got)
 	}
@@ -61,7 +61,7 @@ func FuzzTicksRoundTrip(f *testing.F) {
 			t.Fatalf("TicksOf(%v) = %d, want %d", x.Time(), got, x)
 		}
 		if (x < y) != (x.String() < y.String()) {
-			t.Fatalf("%d and %d are ordered otherwise than %s and %s", x, y, x, y)
+			t.Fatalf("%d and %d are not in the order of %s and %s", x, y, x, y)
 		}
 	})
 }

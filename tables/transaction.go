@@ -22,8 +22,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// What storage accepts in one transaction, with all that goes around the
-// entities, and where Cut cuts it.
+// Limits of a transaction, and the size at which Cut starts a new one, in bytes.
 // learn.microsoft.com: "Performing entity group transactions".
 const (
 	MaxOps         = 100
@@ -31,8 +30,8 @@ const (
 	cutAt          = 3 << 20
 )
 
-// Submit does all operations, or none. They must fit one transaction: Cut
-// says how. Where storage refuses one of them the error is a TransactionError.
+// Submit does all operations, or none. They must fit one transaction: see Cut. If storage
+// refuses one of them, the error is a TransactionError.
 func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 	c := &call{kind: KindTransaction, table: t.Name, rows: len(ops)}
 	err := checkOps(ops)
@@ -59,12 +58,12 @@ func (t *Table) Submit(ctx context.Context, ops []Op) (Written, error) {
 	return Written{ETags: etags, Time: c.date()}, nil
 }
 
-// transaction writes the body: a change set within a batch, each operation an
-// HTTP request in a part of its own.
+// transaction returns the body: a change set in a batch, with each operation as an HTTP
+// request in a part.
 func (t *Table) transaction(ops []Op) (body []byte, contentType string, err error) {
 	var buffer bytes.Buffer
 	batch, set := multipart.NewWriter(&buffer), multipart.NewWriter(&buffer)
-	// Azurite finds the parts by these names, which are those of Azure's manual.
+	// Azurite requires these names, which Azure's documentation uses.
 	if err := errors.Join(batch.SetBoundary("batch_"+uuid.NewString()),
 		set.SetBoundary("changeset_"+uuid.NewString())); err != nil {
 		return nil, "", err
@@ -96,7 +95,7 @@ func (t *Table) transaction(ops []Op) (body []byte, contentType string, err erro
 	return buffer.Bytes(), "multipart/mixed; boundary=" + batch.Boundary(), nil
 }
 
-// request writes op as a request of its own.
+// request returns op as an HTTP request.
 func (t *Table) request(op Op) ([]byte, error) {
 	method := map[Kind]string{KindInsert: "POST", KindInsertOrReplace: "PUT", KindReplace: "PUT",
 		KindInsertOrMerge: "PATCH", KindMerge: "PATCH", KindDelete: "DELETE"}[op.Kind]
@@ -104,8 +103,8 @@ func (t *Table) request(op Op) ([]byte, error) {
 	if op.Kind != KindInsert {
 		path += "(PartitionKey=" + pathLiteral(op.Entity.PartitionKey) + ",RowKey=" + pathLiteral(op.Entity.RowKey) + ")"
 	}
-	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\nDataServiceVersion: "+
-		"3.0\r\n", method, runtime.JoinPaths(t.url, path))
+	b := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nAccept: application/json;odata=minimalmetadata\r\n"+
+		"DataServiceVersion: 3.0\r\n", method, runtime.JoinPaths(t.url, path))
 	if op.IfMatch != "" {
 		b = fmt.Appendf(b, "If-Match: %s\r\n", op.IfMatch)
 	}
@@ -118,11 +117,10 @@ func (t *Table) request(op Op) ([]byte, error) {
 	return appendEntity(append(b, "Content-Type: application/json\r\n\r\n"...), &op.Entity)
 }
 
-// pathLiteral is a key in the path of a URL.
+// pathLiteral quotes a key for the path of a URL.
 func pathLiteral(key string) string { return url.PathEscape(Literal(key)) }
 
-// readTransaction reads the answer to ops: the ETag of each, or what storage
-// says of the one that it refused.
+// readTransaction returns the ETags of ops from the answer, or the error of the refused one.
 func readTransaction(resp *http.Response, body []byte, ops []Op) ([]ETag, error) {
 	answers, err := transactionAnswers(resp, body)
 	if err != nil {
@@ -162,7 +160,7 @@ func transactionAnswers(resp *http.Response, body []byte) (answers []*http.Respo
 		if err != nil {
 			return nil, err
 		}
-		if _, err := runtime.Payload(a); err != nil { // keeps the body, which the part does not
+		if _, err := runtime.Payload(a); err != nil { // reads the body before the next part
 			return nil, err
 		}
 		answers = append(answers, a)
@@ -185,8 +183,8 @@ func firstPart(contentType string, body io.Reader) (*multipart.Part, error) {
 	return batch.NextPart()
 }
 
-// refusal is err as the error of the operation that its message names: "2:The
-// specified entity already exists."
+// refusal wraps err with the operation that its message names: "2:The specified entity
+// already exists."
 func refusal(err error, ops []Op) error {
 	err = named(err)
 	f, ok := err.(*service.Failure)

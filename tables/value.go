@@ -5,12 +5,12 @@ import (
 	"strconv"
 )
 
-// A Type is what a Value is, as Table Storage names the types of properties.
+// A Type is the type of a Value, as in Table Storage.
 // learn.microsoft.com: "Understanding the Table service data model", Property types.
 type Type uint8
 
 const (
-	TypeNone Type = iota // no value: the property is absent
+	TypeNone Type = iota // the property is absent
 	TypeString
 	TypeBoolean
 	TypeInt32
@@ -26,7 +26,7 @@ func (t Type) String() string {
 		"Edm.Binary", "Edm.Guid"}[t]
 }
 
-// typeNamed is the type that an annotation names, or TypeNone.
+// typeNamed returns the type with a name of annotations, or TypeNone.
 func typeNamed(name []byte) Type {
 	for t := TypeString; t <= TypeGUID; t++ {
 		if string(name) == t.String() {
@@ -36,16 +36,16 @@ func typeNamed(name []byte) Type {
 	return TypeNone
 }
 
-// A Value is the value of a property. The zero Value is none: storage knows no
-// null. Values can be compared with ==; doubles then compare by their bits.
+// A Value is the value of a property. The zero Value means that the property is absent;
+// storage has no null. Values can be compared with ==, which compares doubles by bits.
 type Value struct {
 	kind Type
 	bits uint64 // of a boolean, an integer, a double, or a DateTime in ticks
 	text string // of a string or a GUID, or the bytes of a binary
 }
 
-// The values of each type. A DateTime must lie in 1601 to 9999, and a string
-// be UTF-8: Entity.Check holds both.
+// The values of each type. Entity.Check checks that a DateTime is between 1601 and 9999,
+// and that a string is UTF-8.
 
 func String(s string) Value  { return Value{kind: TypeString, text: s} }
 func Int32(i int32) Value    { return Value{kind: TypeInt32, bits: uint64(i)} }
@@ -61,10 +61,10 @@ func Boolean(b bool) Value {
 	return Value{kind: TypeBoolean}
 }
 
-// Type is what v is.
+// Type returns the type of v.
 func (v Value) Type() Type { return v.kind }
 
-// Text is the text of a string or a GUID, and empty for other types.
+// Text returns the text of a string or a GUID, and "" for other types.
 func (v Value) Text() string {
 	if v.kind == TypeString || v.kind == TypeGUID {
 		return v.text
@@ -72,10 +72,10 @@ func (v Value) Text() string {
 	return ""
 }
 
-// Boolean is the value of a boolean, and false for other types.
+// Boolean returns the value of a boolean, and false for other types.
 func (v Value) Boolean() bool { return v.kind == TypeBoolean && v.bits != 0 }
 
-// Int is the value of an integer of either size, and 0 for other types.
+// Int returns the value of an integer of either size, and 0 for other types.
 func (v Value) Int() int64 {
 	if v.kind == TypeInt32 || v.kind == TypeInt64 {
 		return int64(v.bits)
@@ -83,8 +83,8 @@ func (v Value) Int() int64 {
 	return 0
 }
 
-// Float is the value of a number of any type, and 0 for other types. Clients
-// write 21.0 as a double or as an integer, as it happens.
+// Float returns the value of a number of any type, and 0 for other types. Some clients
+// write 21.0 as an integer.
 func (v Value) Float() float64 {
 	if v.kind == TypeDouble {
 		return math.Float64frombits(v.bits)
@@ -92,7 +92,7 @@ func (v Value) Float() float64 {
 	return float64(v.Int())
 }
 
-// Ticks is the value of a DateTime, and 0 for other types.
+// Ticks returns the value of a DateTime, and 0 for other types.
 func (v Value) Ticks() Ticks {
 	if v.kind == TypeDateTime {
 		return Ticks(v.bits)
@@ -100,7 +100,7 @@ func (v Value) Ticks() Ticks {
 	return 0
 }
 
-// Binary is a copy of the bytes of a binary, and nil for other types.
+// Binary returns a copy of a binary, and nil for other types.
 func (v Value) Binary() []byte {
 	if v.kind == TypeBinary {
 		return []byte(v.text)
@@ -108,7 +108,7 @@ func (v Value) Binary() []byte {
 	return nil
 }
 
-// String is v for people: a reading's value in a message or a listing.
+// String formats v for people.
 func (v Value) String() string {
 	switch v.kind {
 	case TypeBoolean:
@@ -125,7 +125,7 @@ func (v Value) String() string {
 	return v.text
 }
 
-// size is what Azure counts for a value of a property.
+// size returns the size of a value as Azure counts it.
 func (v Value) size() int {
 	switch v.kind {
 	case TypeBoolean:
@@ -142,7 +142,7 @@ func (v Value) size() int {
 	return 8
 }
 
-// textSize is the length of s in UTF-16, in bytes.
+// textSize returns the size of s in UTF-16, in bytes.
 func textSize(s string) int {
 	n := 0
 	for _, r := range s {

@@ -21,8 +21,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// storage is the account that FURROW_TEST_STORAGE names by a connection string,
-// or that of the embedded server.
+// storage returns the account in FURROW_TEST_STORAGE, a connection string, or an embedded
+// server.
 func storage(t testing.TB) tables.Account {
 	t.Helper()
 	text := os.Getenv("FURROW_TEST_STORAGE")
@@ -36,7 +36,7 @@ func storage(t testing.TB) tables.Account {
 	return account
 }
 
-// connect is a client of c, or of storage where c names no account.
+// connect returns a client with c. Without an account it uses storage.
 func connect(t testing.TB, c tables.Config) *tables.Client {
 	t.Helper()
 	if c.Account == (tables.Account{}) {
@@ -49,7 +49,7 @@ func connect(t testing.TB, c tables.Config) *tables.Client {
 	return client
 }
 
-// newTable is an empty table, gone when the test ends.
+// newTable creates a table, and deletes it when the test ends.
 func newTable(t testing.TB, client *tables.Client) *tables.Table {
 	t.Helper()
 	table := client.Table("t" + strings.ReplaceAll(uuid.NewString(), "-", ""))
@@ -79,13 +79,13 @@ func row(pk, rk string, properties ...tables.Property) tables.Entity {
 
 func number(i int32) tables.Property { return tables.Property{Name: "N", Value: tables.Int32(i)} }
 
-func TestEntitiesComeBackAsTheyWere(t *testing.T) {
+func TestEntitiesAreReadAsWritten(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	want := row("it's", "0639307630201234567-a!b|c d")
 	for i, v := range []tables.Value{
 		tables.String("78.8"), tables.String("it's \"é\" 😀\n"), tables.Boolean(true), tables.Boolean(false),
-		tables.Int32(math.MinInt32),
-		tables.Int64(1<<53 + 1), tables.Int64(math.MinInt64), tables.Double(21), tables.Double(-1.5), tables.Double(1e21),
+		tables.Int32(math.MinInt32), tables.Int64(1<<53 + 1), tables.Int64(math.MinInt64),
+		tables.Double(21), tables.Double(-1.5), tables.Double(1e21),
 		tables.Double(math.Inf(-1)), tables.Double(math.NaN()), tables.Binary([]byte{0, 1, 0xff}),
 		tables.DateTime(639307630201234567), tables.GUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
 	} {
@@ -96,7 +96,7 @@ func TestEntitiesComeBackAsTheyWere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if age := time.Since(written.Time).Abs(); age > time.Minute {
-		t.Errorf("storage says it is %v, which is %v off", written.Time, age)
+		t.Errorf("storage's time is %v, which is %v off", written.Time, age)
 	}
 	got, err := table.Get(t.Context(), want.PartitionKey, want.RowKey)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestEntitiesComeBackAsTheyWere(t *testing.T) {
 	}
 	same(t, got, want)
 	if got.ETag != written.ETags[0] || got.ETag == "" {
-		t.Errorf("the insert told ETag %s, the get %s", written.ETags[0], got.ETag)
+		t.Errorf("the insert returned ETag %s, the get %s", written.ETags[0], got.ETag)
 	}
 	if age := time.Since(got.Timestamp.Time()).Abs(); age > time.Minute {
 		t.Errorf("Timestamp is %v", got.Timestamp.Time())
@@ -112,7 +112,7 @@ func TestEntitiesComeBackAsTheyWere(t *testing.T) {
 	for _, e := range all(t, table, tables.Query{Range: tables.Partition("it's")}) {
 		same(t, e, want)
 		if e.ETag != got.ETag || e.Timestamp != got.Timestamp {
-			t.Errorf("the query tells %s %v, the get %s %v", e.ETag, e.Timestamp, got.ETag, got.Timestamp)
+			t.Errorf("the query returned %s %v, the get %s %v", e.ETag, e.Timestamp, got.ETag, got.Timestamp)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func named(t *testing.T, err, want error, status int) {
 	}
 }
 
-func TestAMissingTableIsNotAMissingEntity(t *testing.T) {
+func TestMissingTableIsNotAMissingEntity(t *testing.T) {
 	table := connect(t, tables.Config{}).Table("missing" + strings.ReplaceAll(uuid.NewString(), "-", ""))
 	_, err := table.Do(t.Context(), tables.Insert(row("p", "r")))
 	named(t, err, tables.ErrNoTable, http.StatusNotFound)
@@ -193,11 +193,11 @@ func TestAMissingTableIsNotAMissingEntity(t *testing.T) {
 		named(t, err, tables.ErrNoTable, http.StatusNotFound)
 	}
 	if err := table.Delete(t.Context()); err != nil {
-		t.Errorf("deleting what is not there: %v", err)
+		t.Errorf("deleting a missing table: %v", err)
 	}
 }
 
-func TestCreatingTwiceIsFine(t *testing.T) {
+func TestCreateLeavesAnExistingTable(t *testing.T) {
 	client := connect(t, tables.Config{})
 	table := newTable(t, client)
 	do(t, table, tables.Insert(row("p", "r")))
@@ -212,7 +212,7 @@ func TestCreatingTwiceIsFine(t *testing.T) {
 	}
 }
 
-func TestRangesReadWhatTheyContain(t *testing.T) {
+func TestRangesReadTheRowsTheyContain(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	var keys []tables.Entity
 	for _, pk := range []string{"2026-10", "2026-11", "2026-11.03", "2026-12", "it's", "a:b", "a:b:c", "a:c", "A:b"} {
@@ -227,10 +227,9 @@ func TestRangesReadWhatTheyContain(t *testing.T) {
 	}
 	for _, r := range []tables.Range{
 		{}, tables.Partition("2026-11"), tables.Partition("it's"), tables.PartitionsAfter("2026-11"),
-		tables.PartitionsAfter(""),
-		tables.RowsAfter("2026-11", "a!1", "b!1"), tables.RowsAfter("2026-11", "", "a!2"),
-		tables.RowsAfter("2026-11", "a!2", ""),
-		tables.RowsAfter("it's", "b!1", "it's"), tables.RowsBetween("a:b", "a-b!1", "b!1"), {Partitions: prefix},
+		tables.PartitionsAfter(""), tables.RowsAfter("2026-11", "a!1", "b!1"), tables.RowsAfter("2026-11", "", "a!2"),
+		tables.RowsAfter("2026-11", "a!2", ""), tables.RowsAfter("it's", "b!1", "it's"),
+		tables.RowsBetween("a:b", "a-b!1", "b!1"), {Partitions: prefix},
 		{Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a")},
 		{Partitions: tables.Is("a:b"), Rows: schema.Buckets("a", "a-b")},
 	} {
@@ -253,7 +252,7 @@ func TestRangesReadWhatTheyContain(t *testing.T) {
 	}
 }
 
-func TestReadingGoesOnWhereAPageEnded(t *testing.T) {
+func TestReadingContinuesAfterAPage(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	var ops []tables.Op
 	for i := range 10 {
@@ -294,7 +293,7 @@ func TestReadingGoesOnWhereAPageEnded(t *testing.T) {
 	}
 }
 
-func TestATransactionTellsTheVersionsItMade(t *testing.T) {
+func TestTransactionReturnsTheNewVersions(t *testing.T) {
 	table, ctx := newTable(t, connect(t, tables.Config{})), t.Context()
 	for _, rk := range []string{"replace", "merge", "delete", "it's"} {
 		do(t, table, tables.Insert(row("it's", rk, number(1))))
@@ -322,21 +321,21 @@ func TestATransactionTellsTheVersionsItMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e.ETag != written.ETags[i] || e.ETag == "" {
-			t.Errorf("%s: the transaction told %q, the get %q", rk, written.ETags[i], e.ETag)
+			t.Errorf("%s: the transaction returned %q, the get %q", rk, written.ETags[i], e.ETag)
 		}
 		if rk != "insert" && e.Get("N") != tables.Int32(2) || rk == "insert" && e.Get("D") != tables.Double(21) {
 			t.Errorf("%s is %+v", rk, e.Properties)
 		}
 	}
 	if written.ETags[6] != "" {
-		t.Errorf("a deletion has made version %s", written.ETags[6])
+		t.Errorf("a deletion returned version %s", written.ETags[6])
 	}
 	if _, err := table.Get(ctx, "it's", "delete"); !errors.Is(err, tables.ErrNotFound) {
-		t.Errorf("what was deleted: %v", err)
+		t.Errorf("get of the deleted row: %v", err)
 	}
 }
 
-func TestARefusedTransactionNamesItsOperation(t *testing.T) {
+func TestRefusedTransactionNamesItsOperation(t *testing.T) {
 	table, ctx := newTable(t, connect(t, tables.Config{})), t.Context()
 	version := do(t, table, tables.Insert(row("p", "there", number(1))))
 	do(t, table, tables.Replace(row("p", "there", number(2)), version))
@@ -362,7 +361,7 @@ func TestARefusedTransactionNamesItsOperation(t *testing.T) {
 	}
 }
 
-func TestTheLargestTransactionIsAccepted(t *testing.T) {
+func TestLargestTransactionsAreAccepted(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{}))
 	var ops []tables.Op
 	for i := range 150 {
@@ -394,7 +393,7 @@ func TestEveryOperationIsCounted(t *testing.T) {
 		counter.Count(ctx, o)
 		labels = append(labels, ctx.Value(label{}))
 		if o.Status < 200 || o.Took <= 0 || o.Table == "" {
-			t.Errorf("told of %+v", o)
+			t.Errorf("reported %+v", o)
 		}
 	}}))
 	ctx := context.WithValue(t.Context(), label{}, "contoso")
@@ -416,26 +415,16 @@ func TestEveryOperationIsCounted(t *testing.T) {
 		t.Error("a row that was never written is there")
 	}
 	want := map[tables.Kind]int64{tables.KindCreateTable: 1, tables.KindInsert: 1, tables.KindMerge: 1,
-		tables.KindReplace: 1, tables.KindInsertOrMerge: 1,
-		tables.KindInsertOrReplace: 1, tables.KindDelete: 1, tables.KindTransaction: 1, tables.KindQuery: 2,
-		tables.KindGet: 1}
+		tables.KindReplace: 1, tables.KindInsertOrMerge: 1, tables.KindInsertOrReplace: 1, tables.KindDelete: 1,
+		tables.KindTransaction: 1, tables.KindQuery: 2, tables.KindGet: 1}
 	got := counter.Counts()
-	if got[tables.KindQuery] == 3 { // a server may find only at the end that nothing is left
+	if got[tables.KindQuery] == 3 { // a server may end with an empty page
 		got[tables.KindQuery] = 2
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
 	if labels[len(labels)-1] != "contoso" {
-		t.Error("the caller's context has not come through")
-	}
-}
-
-func TestAWrongKeyIsRefused(t *testing.T) {
-	account := storage(t)
-	account.Key = "AAAA"
-	_, err := connect(t, tables.Config{Account: account}).Table("readings").Get(t.Context(), "p", "r")
-	if re, ok := errors.AsType[*azcore.ResponseError](err); !ok || re.StatusCode != http.StatusForbidden {
-		t.Errorf("a wrong key is answered by %v", err)
+		t.Error("OnOperation did not get the caller's context")
 	}
 }
