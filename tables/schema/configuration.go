@@ -12,24 +12,23 @@ import (
 	"furrow/tables"
 )
 
-// A Configuration is a row of the table config: one generation of a fleet's
-// configuration. Generations are counted from 1 on, each is inserted once and never
-// changed, and the newest one holds.
+// A Configuration is a row of the table config: one generation of a fleet's configuration.
+// Generations are counted from 1. Each is inserted once and never changed. The newest one
+// is in force.
 //
-// Row keys count down, so that the first row of the partition is the newest one:
-// whoever knows a generation learns with one query of one row whether there is a
-// newer one, however many there are.
+// Row keys count down, so that the first row of the partition is the newest generation, and
+// one query of one row finds it.
 type Configuration struct {
 	Generation int64
 	Text       string       // as its author wrote it, at most MaxConfiguration bytes
-	Hash       string       // of the text, as ConfigurationHash; filled in by Entity
-	ID         string       // random: tells its writer that a lost answer was a success
+	Hash       string       // ConfigurationHash of the text; set by Entity
+	ID         string       // random: shows its writer that a write with a lost answer succeeded
 	By         string       // who stored it
-	Change     string       // what differs from the generation before, for people
-	Stored     tables.Ticks // by storage's clock; ignored in what is written
+	Change     string       // differences from the previous generation, for people
+	Stored     tables.Ticks // by storage's clock; ignored in writes
 
-	// Format is the one that all of the fleet's processes can read when the generation
-	// is stored, and in which its workers write from then on. It never goes back.
+	// Format is the format in which workers write from this generation on. All processes
+	// of the fleet could read it when the generation was stored. It never decreases.
 	Format int64
 }
 
@@ -37,36 +36,36 @@ const (
 	configurationPartition = "config"
 	configurationDigits    = 10
 
-	// MaxGeneration is the last one that a row key can count down from.
+	// MaxGeneration is the largest generation that a row key can have.
 	MaxGeneration = 9_999_999_999
 
 	configurationPiece  = 60 << 10 // a property holds 64 KiB, an entity 1 MiB
 	configurationPieces = 16
 
-	// MaxConfiguration is how many bytes the text of a Configuration can have.
+	// MaxConfiguration is the maximum size of a Configuration's text, in bytes.
 	MaxConfiguration = configurationPieces * configurationPiece
-	maxChange        = 1000 // characters that are kept of a Configuration's Change
+	maxChange        = 1000 // characters of a Configuration's Change
 )
 
-// ConfigurationHash tells texts apart: their SHA-256, in hexadecimal digits.
+// ConfigurationHash returns the SHA-256 of a text in hexadecimal digits.
 func ConfigurationHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// ConfigurationKeys are the keys of a generation.
+// ConfigurationKeys returns the keys of a generation.
 func ConfigurationKeys(generation int64) (pk, rk string) {
 	return configurationPartition, fmt.Sprintf("%0*d", configurationDigits, MaxGeneration-generation)
 }
 
-// ConfigurationsAfter are the generations that are newer than one, the newest
-// first; after 0 that is all of them.
+// ConfigurationsAfter returns the range of the generations newer than the given one, the
+// newest first; after 0 these are all.
 func ConfigurationsAfter(generation int64) tables.Range {
 	pk, rk := ConfigurationKeys(generation)
 	return tables.Range{Partitions: tables.Is(pk), Rows: tables.Keys{Before: rk}}
 }
 
-// Entity is c as it is stored.
+// Entity returns the row of c.
 func (c Configuration) Entity() (tables.Entity, error) {
 	if c.Generation < 1 || c.Generation > MaxGeneration {
 		return tables.Entity{}, fmt.Errorf("generation %d of a configuration; want 1 to %d", c.Generation, MaxGeneration)
@@ -93,7 +92,7 @@ func (c Configuration) Entity() (tables.Entity, error) {
 
 func configurationText(piece int) string { return fmt.Sprintf("Text%02d", piece) }
 
-// shortened is at most so many characters of s.
+// shortened returns s with at most most characters.
 func shortened(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -101,24 +100,24 @@ func shortened(s string, most int) string {
 	return s
 }
 
-// ConfigurationHead are the properties of a Configuration but for its text.
+// ConfigurationHead returns the properties of a Configuration except its text.
 func ConfigurationHead() []string {
 	return []string{"Timestamp", "Generation", "Bytes", "Hash", "ID", "By", "Change", FormatProperty}
 }
 
-// ConfigurationHeadOf is a row of the table config that was read without the text. It
-// means the same in every format.
+// ConfigurationHeadOf decodes a row of the table config that was read without its text. It
+// is the same in every format.
 func ConfigurationHeadOf(e tables.Entity) (Configuration, error) {
 	f := e.Fields()
 	c := Configuration{Generation: f.Int("Generation"), Hash: f.String("Hash"), ID: f.String("ID"), By: f.String("By"),
 		Change: f.String("Change"), Stored: e.Timestamp, Format: FormatOf(&e)}
 	if n, err := strconv.ParseInt(e.RowKey, 10, 64); err != nil || MaxGeneration-n != c.Generation {
-		f.Fail("Generation", cmp.Or(err, fmt.Errorf("it is %d, and the row key says otherwise", c.Generation)))
+		f.Fail("Generation", cmp.Or(err, fmt.Errorf("it is %d, which is not the one of the row key", c.Generation)))
 	}
 	return c, f.Err()
 }
 
-// ConfigurationOf is a row of the table config.
+// ConfigurationOf decodes a row of the table config.
 func ConfigurationOf(e tables.Entity) (Configuration, error) {
 	c, err := ConfigurationHeadOf(e)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestTheNewestConfigurationIsFoundWithOneRequest: however many there are, and
-// however long their texts.
-func TestTheNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
+// The number of generations and the size of their texts do not matter.
+func TestNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	storage := azuretest.Local(t)
 	var counts tables.Counter
 	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
@@ -68,7 +67,7 @@ func TestTheNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	}
 }
 
-func TestAConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
+func TestConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
 	for what, spoil := range map[string]func(*tables.Entity){
 		"text":       func(e *tables.Entity) { e.Set("Text00", tables.Binary([]byte("other"))) },
 		"generation": func(e *tables.Entity) { e.Set("Generation", tables.Int64(3)) },

@@ -8,30 +8,30 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// DeviceRow is the RowKey of a device's record, of which it has one.
+// DeviceRow is the RowKey of a device's only record.
 const DeviceRow = "device"
 
-// A Device is the record of a device: who it is. It exists before its fleet
-// row, and that before its first token.
+// A Device is the record of a device. It is inserted before the device's membership, which
+// is inserted before its first token is issued.
 type Device struct {
 	ID         DeviceID
 	Month      Month // fixed when the record is inserted
 	Tenant     Tenant
 	Site       Site      // may be empty
-	Position   *Position // nil when it is not known
+	Position   *Position // nil if unknown
 	Labels     map[string]string
 	Readings   string // name of its readings table
 	Enrollment EnrollmentID
 	Status     Status
-	Change     int64       // number of the change of policies that set Status last; zero where none did
+	Change     int64       // number of the change of policies that set Status last, or 0
 	Tokens     []Token     // the last few, oldest first
-	ETag       tables.ETag // of what was read
+	ETag       tables.ETag // of the version that was read
 }
 
 // A Position is in degrees, as in WGS 84.
 type Position struct{ Lat, Lon float64 }
 
-// A Status says whether a device may have tokens.
+// A Status determines whether a device gets tokens.
 type Status string
 
 const (
@@ -39,8 +39,8 @@ const (
 	Revoked Status = "revoked"
 )
 
-// A Token is what is kept of a token that was issued: enough to know which
-// policy it hangs on and what it admits, never its signature.
+// A Token is the record of an issued token: its policy and the rows that it admits, but
+// never its signature.
 type Token struct {
 	Policy      string       `json:"policy"`
 	From        tables.Ticks `json:"from"` // the earliest row key that it admits
@@ -49,7 +49,7 @@ type Token struct {
 	Fingerprint string       `json:"fingerprint"`
 }
 
-// Entity is d as it is stored.
+// Entity returns the row of d.
 func (d Device) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(d.ID), RowKey: DeviceRow}
 	setNonzero(&e, "Month", tables.String(d.Month.String()))
@@ -84,8 +84,7 @@ func DeviceSummary() []string {
 	return []string{FormatProperty, "Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Readings", "Enrollment", "Status"}
 }
 
-// packed is a value as a small JSON text, or none where there is nothing to
-// pack. Maps are written in the order of their keys.
+// packed returns a value as JSON, or no value if n is 0. Maps are sorted by key.
 func packed(v any, n int) (tables.Value, error) {
 	if n == 0 {
 		return tables.Value{}, nil
@@ -94,12 +93,13 @@ func packed(v any, n int) (tables.Value, error) {
 	return tables.String(string(text)), err
 }
 
-// DeviceOf is a row of the table devices.
+// DeviceOf decodes a row of the table devices.
 func DeviceOf(e tables.Entity) (Device, error) {
 	f := fieldsOf(&e)
 	d := Device{
 		ID: DeviceID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Site: Site(f.String("Site")),
-		Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")), Status: Status(f.String("Status")), Change: f.Int("Change"), ETag: e.ETag,
+		Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
+		Status: Status(f.String("Status")), Change: f.Int("Change"), ETag: e.ETag,
 	}
 	if e.Get("Lat") != (tables.Value{}) && e.Get("Lon") != (tables.Value{}) {
 		d.Position = &Position{Lat: f.Float("Lat"), Lon: f.Float("Lon")}
@@ -113,14 +113,14 @@ func DeviceOf(e tables.Entity) (Device, error) {
 	return d, f.Err()
 }
 
-// unpack reads a property that packed wrote.
+// unpack decodes a property that packed encoded.
 func unpack(f *tables.Fields, name string, to any) {
 	if text := f.String(name); text != "" {
 		f.Fail("property "+name, json.Unmarshal([]byte(text), to))
 	}
 }
 
-// check holds what others build keys of.
+// check checks the properties from which keys are formed.
 func (d Device) check() error {
 	_, errID := ParseDeviceID(string(d.ID))
 	_, errTenant := ParseTenant(string(d.Tenant))

@@ -2,19 +2,18 @@ package schema
 
 import "furrow/tables"
 
-// A DeviceID names a device: 1 to 128 letters, digits and - . _ :, case-sensitive,
-// as in Azure IoT Hub without its other punctuation. It may be hierarchical
+// A DeviceID identifies a device: 1 to 128 letters, digits and - . _ :, case-sensitive, as
+// in Azure IoT Hub without its other punctuation. It may be hierarchical
 // (contoso:us-5260:Giles-7163712301905); a prefix is then a range of keys.
 type DeviceID string
 
-// ParseDeviceID is s as a DeviceID, or an error that names the first character
-// that is not allowed and where it is.
+// ParseDeviceID returns s as a DeviceID, or an error with the first invalid character and
+// its position.
 func ParseDeviceID(s string) (DeviceID, error) {
 	return DeviceID(s), checkPart("device id", s, maxID)
 }
 
-// IDsWithPrefix are the keys of all devices whose ids start with prefix; an
-// empty prefix means all devices.
+// IDsWithPrefix returns the keys of all devices whose IDs start with prefix.
 func IDsWithPrefix(prefix string) (tables.Keys, error) {
 	if prefix == "" {
 		return tables.Keys{}, nil

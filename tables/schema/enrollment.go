@@ -12,52 +12,52 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// An EnrollmentID names an enrollment, as pipelines are named, so that it can be
-// a part of the name of a table of its own: [a-z][a-z0-9]{0,19}.
+// An EnrollmentID identifies an enrollment: [a-z][a-z0-9]{0,19}, as for pipelines, so that it
+// can be a part of a table's name.
 type EnrollmentID string
 
-// ParseEnrollmentID is s as an EnrollmentID, or an error that says what is wrong with it.
+// ParseEnrollmentID returns s as an EnrollmentID, or why it is invalid.
 func ParseEnrollmentID(s string) (EnrollmentID, error) {
 	return EnrollmentID(s), checkWord("enrollment", s)
 }
 
-// EnrollmentRow is the RowKey of an enrollment, of which it has one.
+// EnrollmentRow is the RowKey of an enrollment's only row.
 const EnrollmentRow = "enrollment"
 
-// The most that a token may be good for.
+// Limits of a token.
 const (
 	MaxLife     = 90 * 24 * time.Hour   // of a token
 	MaxBackfill = 3660 * 24 * time.Hour // ten years; how old a row may be when its token is issued
 )
 
-// An Enrollment is a row of the table enrollments: a group of devices that prove
-// themselves with keys derived from one, and what they get.
+// An Enrollment is a row of the table enrollments: a group of devices whose keys are
+// derived from one key, and the policy of their tokens.
 type Enrollment struct {
 	ID       EnrollmentID
 	Tenant   Tenant        // of its devices
 	Readings string        // name of the table that they write to
 	Life     time.Duration // of a token
 	Backfill time.Duration // how old a row may be when its token is issued
-	// Admits is how old a row may be when it is stored, by any token that was ever
-	// issued. It never falls: pipelines look so far back for rows that come late.
+	// Admits is how old a row may be when it is stored with any token that was ever issued.
+	// It never decreases: pipelines look for late rows that old.
 	Admits time.Duration
 
-	// What a device gets that registers by itself, at its first contact.
+	// Site and Labels are those of devices that register themselves.
 	Site   Site
 	Labels map[string]string
 
-	ImportOnly bool // a device has to be known before it gets a token
+	ImportOnly bool // only known devices get tokens
 	Disabled   bool // no device gets a token
-	Shards     int  // of a month, for its devices; zero means one
+	Shards     int  // of a month; zero means one
 
 	SendEvery time.Duration // suggested to devices
 	Batch     int           // rows a transaction, suggested to devices
 
-	Primary, Secondary []byte      // keys, sealed: storage never sees one in the clear
-	ETag               tables.ETag // of what was read
+	Primary, Secondary []byte      // sealed keys: storage never has one in the clear
+	ETag               tables.ETag // of the version that was read
 }
 
-// Entity is n as it is stored.
+// Entity returns the row of n.
 func (n Enrollment) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(n.ID), RowKey: EnrollmentRow}
 	e.Set("Tenant", tables.String(string(n.Tenant)))
@@ -85,7 +85,7 @@ func (n Enrollment) Entity() (tables.Entity, error) {
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
-// EnrollmentOf is a row of the table enrollments.
+// EnrollmentOf decodes a row of the table enrollments.
 func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 	f := fieldsOf(&e)
 	span := func(name string) time.Duration { return time.Duration(f.Int(name)) * time.Second }
@@ -93,9 +93,8 @@ func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 		ID: EnrollmentID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
 		Life: span("Life"), Backfill: span("Backfill"), Admits: span("Admits"),
 		Site: Site(f.String("Site")), ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
-		Shards:    int(f.Int("Shards")),
-		SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")), Primary: f.Binary("Primary"),
-		Secondary: f.Binary("Secondary"), ETag: e.ETag,
+		Shards: int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
+		Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
 	}
 	unpack(f, "Labels", &n.Labels)
 	f.Fail("enrollment", n.check())

@@ -10,23 +10,23 @@ import (
 	"furrow/tables"
 )
 
-// A Member is a membership, a row of the table fleet: this device belongs to this
-// tenant. It carries what planning and folding need to know of the device, so that
-// no job reads the device's record.
+// A Member is a membership, a row of the table fleet: a device belongs to a tenant. It has
+// everything that planning and folding need to know about the device, so that no job reads
+// the device's record.
 type Member struct {
 	Month      Month
 	Tenant     Tenant
 	Device     DeviceID
 	Spans      []Span            // when it belongs to the tenant; none: from the beginning, and still
 	Readings   string            // name of its readings table
-	Enrollment EnrollmentID      // empty: none is known
+	Enrollment EnrollmentID      // empty if unknown
 	Site       Site              // may be empty
 	Labels     map[string]string // may be nil
-	ETag       tables.ETag       // of what was read
+	ETag       tables.ETag       // of the version that was read
 }
 
-// A Span is a range of row keys: ticks in [From, To). A To of zero means that it
-// is still open.
+// A Span is a range of row keys: ticks in [From, To). A To of zero means that the span is
+// open.
 type Span struct {
 	From tables.Ticks `json:"from"`
 	To   tables.Ticks `json:"to,omitzero"`
@@ -37,16 +37,16 @@ type Span struct {
 // of a batch nearly always share one, and their outputs share transactions.
 type MemberKey string
 
-// Key is the RowKey of m.
+// Key returns the RowKey of m.
 func (m Member) Key() MemberKey { return MemberKey(m.Tenant.Key() + Separator + string(m.Device)) }
 
-// Device is the device of a key that ParseMemberKey takes.
+// Device returns the device of a valid key.
 func (k MemberKey) Device() DeviceID { return DeviceID(k[strings.Index(string(k), Separator)+1:]) }
 
-// MembersOf are the RowKeys of the members of a tenant.
+// MembersOf returns the RowKeys of the members of a tenant.
 func MembersOf(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
 
-// ParseMemberKey reads what Member.Key writes.
+// ParseMemberKey parses the result of Member.Key.
 func ParseMemberKey(s string) (MemberKey, error) {
 	parts, err := split("row of fleet", s, 2)
 	if err != nil {
@@ -57,19 +57,19 @@ func ParseMemberKey(s string) (MemberKey, error) {
 	return MemberKey(s), cmp.Or(errTenant, errID)
 }
 
-// Member is the first membership of a device.
+// Member returns the first membership of a device.
 func (d Device) Member() Member {
 	return Member{Month: d.Month, Tenant: d.Tenant, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment,
 		Site: d.Site, Labels: d.Labels}
 }
 
-// Agrees reports whether m says the same about its device as o; spans do not count.
+// Agrees reports whether m and o are equal apart from their spans and ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
 		m.Site == o.Site && maps.Equal(m.Labels, o.Labels)
 }
 
-// Entity is m as it is stored.
+// Entity returns the row of m.
 func (m Member) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set("Readings", tables.String(m.Readings))
@@ -82,7 +82,7 @@ func (m Member) Entity() (tables.Entity, error) {
 	return e, cmp.Or(m.check(), errLabels, errSpans)
 }
 
-// MemberOf is a row of the table fleet.
+// MemberOf decodes a row of the table fleet.
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
@@ -106,7 +106,7 @@ func (m Member) check() error {
 	return cmp.Or(m.Month.Check(), errID, errTenant, checkSpans(m.Spans), tables.CheckTable(m.Readings))
 }
 
-// checkSpans says why spans are not in order, or overlap. Only the last may be open.
+// checkSpans checks that spans are in order and do not overlap. Only the last may be open.
 func checkSpans(spans []Span) error {
 	for i, s := range spans {
 		switch {

@@ -23,7 +23,7 @@ func newDevice() Device {
 	}
 }
 
-// stored is e, once storage would take it.
+// stored returns e, if storage would accept it.
 func stored(t *testing.T, e tables.Entity, err error) tables.Entity {
 	t.Helper()
 	if err != nil {
@@ -38,13 +38,13 @@ func stored(t *testing.T, e tables.Entity, err error) tables.Entity {
 func newEnrollment() Enrollment {
 	return Enrollment{
 		ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 7 * 24 * time.Hour,
-		Admits: 8 * 24 * time.Hour,
-		Site:   "us-5260", Labels: map[string]string{"model": "BME280"}, ImportOnly: true, Disabled: true, Shards: 4,
+		Admits: 8 * 24 * time.Hour, Site: "us-5260", Labels: map[string]string{"model": "BME280"},
+		ImportOnly: true, Disabled: true, Shards: 4,
 		SendEvery: time.Minute, Batch: 100, Primary: []byte{1, 2}, Secondary: []byte{3},
 	}
 }
 
-func TestEnrollmentsComeBackAsTheyWere(t *testing.T) {
+func TestEnrollmentsAreReadAsWritten(t *testing.T) {
 	full := newEnrollment()
 	bare := Enrollment{ID: "a", Tenant: "t", Readings: "readings", Life: time.Minute}
 	for _, want := range []Enrollment{full, bare} {
@@ -56,7 +56,7 @@ func TestEnrollmentsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-func TestEnrollmentsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidEnrollmentsAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Enrollment){
 		`enrollment "Line-4"`:    func(n *Enrollment) { n.ID = "Line-4" },
 		"tenant":                 func(n *Enrollment) { n.Tenant = "" },
@@ -77,7 +77,7 @@ func TestEnrollmentsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-func TestRecordsComeBackAsTheyWere(t *testing.T) {
+func TestRecordsAreReadAsWritten(t *testing.T) {
 	full := newDevice()
 	bare := Device{ID: "a", Month: Month{2026, time.November, 0}, Tenant: "t", Readings: "readings"}
 	origin := bare
@@ -124,8 +124,8 @@ func TestSpansOfAMembershipAreInOrder(t *testing.T) {
 	}
 }
 
-// TestMembershipsOfATenantAreNeighbours: outputs of neighbours share transactions.
-func TestMembershipsOfATenantAreNeighbours(t *testing.T) {
+// Outputs of neighbors share transactions.
+func TestMembershipsOfATenantAreNeighbors(t *testing.T) {
 	keys := []MemberKey{}
 	for _, m := range []Member{{Tenant: "a", Device: "z"}, {Tenant: "a-1", Device: "a"}, {Tenant: "a", Device: "b"},
 		{Tenant: "b", Device: "a"}, {Tenant: "a-1", Device: "c"}} {
@@ -137,7 +137,7 @@ func TestMembershipsOfATenantAreNeighbours(t *testing.T) {
 	}
 	slices.Sort(keys)
 	if got := fmt.Sprint(keys); got != "[a!b a!z a-1!a a-1!c b!a]" {
-		t.Errorf("they come as %s", got)
+		t.Errorf("sorted: %s", got)
 	}
 	for _, wrong := range []string{"", "a", "a!", "!b", "a!b!c", "a!b c"} {
 		if k, err := ParseMemberKey(wrong); err == nil {
@@ -146,7 +146,7 @@ func TestMembershipsOfATenantAreNeighbours(t *testing.T) {
 	}
 }
 
-func TestRecordsThatWouldMakeBadKeysAreRefused(t *testing.T) {
+func TestRecordsWithInvalidKeysAreRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*Device){
 		"device id is empty":     func(d *Device) { d.ID = "" },
 		`tenant "a\tb"`:          func(d *Device) { d.Tenant = "a\tb" },
@@ -166,7 +166,7 @@ func TestRecordsThatWouldMakeBadKeysAreRefused(t *testing.T) {
 	}
 }
 
-func TestRowsThatAreNoRecordsSayWhy(t *testing.T) {
+func TestErrorsOfInvalidRecordsSayWhy(t *testing.T) {
 	record, err := newDevice().Entity()
 	if err != nil {
 		t.Fatal(err)
@@ -182,17 +182,17 @@ func TestRowsThatAreNoRecordsSayWhy(t *testing.T) {
 		t.Errorf("a number as tenant: %v", err)
 	}
 	if _, err := MemberOf(tables.Entity{PartitionKey: "2026", RowKey: "a"}); err == nil {
-		t.Error("2026 is a month")
+		t.Error("2026 is read as a month")
 	}
 	if _, err := RunOf(tables.Entity{PartitionKey: "live", RowKey: "now"}); err == nil {
-		t.Error("now is a slot")
+		t.Error("now is read as a slot")
 	}
 	if _, err := ReadingOf(tables.Entity{PartitionKey: "a", RowKey: "now"}); err == nil {
-		t.Error("now is the key of a reading")
+		t.Error("now is read as the key of a reading")
 	}
 }
 
-func TestKeysTravelInMessagesAsText(t *testing.T) {
+func TestKeysAreTextInMessages(t *testing.T) {
 	type message struct {
 		Month   Month
 		Horizon tables.Ticks
@@ -207,6 +207,6 @@ func TestKeysTravelInMessagesAsText(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if err := json.Unmarshal([]byte(`{"Month":"2026-13"}`), &got); err == nil {
-		t.Error("2026-13 is a month")
+		t.Error("2026-13 is read as a month")
 	}
 }

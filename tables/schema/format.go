@@ -7,24 +7,24 @@ import (
 	"furrow/tables"
 )
 
-// Format is the newest format of messages and entities that this program reads and
-// can write. All that a fleet stores shares one number. What is written follows the
-// configuration that holds: its Format is the one that every worker of the fleet
-// knows. So two versions of the program run side by side, and an older one can take
-// over again until 'furrow config apply' raises the number, which never goes back.
+// Format is the newest format of messages and entities that this program can read and
+// write. All messages and entities of a fleet share one number. Programs write in the Format
+// of the current configuration, which every worker of the fleet can read. So two versions of
+// the program run side by side, and a rollback is possible until 'furrow config apply' raises
+// the number, which never decreases.
 //
-// Whoever gives a member or a property another meaning, or adds one that a reader
-// has to know, raises Format, and writes as before where the configuration's number is
-// lower. Keys are no format: see Layout.
+// A change of the meaning of a member or a property, or a new one that readers must know,
+// raises Format. The program then still writes the old form if the configuration's number
+// is lower. Keys have no format: see Layout.
 const Format = 1
 
-// FormatProperty says in which format an entity is written; without it, it is 1.
+// FormatProperty is the property with the format of an entity; without it the format is 1.
 const FormatProperty = "_format"
 
-// ErrNewer says that something is written in a format that this program cannot read.
+// ErrNewer means that this program cannot read a format.
 var ErrNewer = errors.New("run a newer version of furrow")
 
-// CheckFormat returns an error with ErrNewer in its chain where format is above Format.
+// CheckFormat returns an error that wraps ErrNewer if format is above Format.
 func CheckFormat(format int64) error {
 	if format > Format {
 		return fmt.Errorf("it is written in format %d, and this program reads up to %d: %w", format, Format, ErrNewer)
@@ -32,18 +32,17 @@ func CheckFormat(format int64) error {
 	return nil
 }
 
-// FormatOf is the format in which an entity is written.
+// FormatOf returns the format of an entity.
 func FormatOf(e *tables.Entity) int64 { return max(1, e.Get(FormatProperty).Int()) }
 
-// SetFormat says that e is written in a format.
+// SetFormat sets the format of an entity.
 func SetFormat(e *tables.Entity, format int64) {
 	if format > 1 {
 		e.Set(FormatProperty, tables.Int64(format))
 	}
 }
 
-// fieldsOf are the fields of an entity. Of one that is written in a newer format
-// their error says so.
+// fieldsOf returns the fields of an entity, with an error if its format is too new.
 func fieldsOf(e *tables.Entity) *tables.Fields {
 	f := e.Fields()
 	f.Fail("format", CheckFormat(FormatOf(e)))

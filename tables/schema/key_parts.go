@@ -8,9 +8,9 @@ import (
 	"furrow/tables"
 )
 
-// Separator stands between the parts of a composite key. It sorts before
-// every character that a part may have, so composite keys sort part by part:
-// the rows of the devices from a to b are one range, whatever their lengths.
+// Separator is between the parts of a composite key. It sorts before every character of a
+// part, so composite keys sort part by part: the rows of the devices from a to b are one
+// range, whatever the lengths of their IDs.
 const Separator = "!"
 
 const (
@@ -20,7 +20,7 @@ const (
 	letters = "letters, digits and - . _ :"
 )
 
-// checkPart says why s cannot be a part of a key: what is its noun.
+// checkPart returns why s cannot be a part of a key. The error starts with what.
 func checkPart(what, s string, most int) error {
 	if s == "" {
 		return fmt.Errorf("%s is empty; use 1 to %d of %s", what, most, letters)
@@ -45,7 +45,7 @@ func isLetter(r rune) bool {
 	return r == '-' || r == '.' || r == '_' || r == ':'
 }
 
-// split cuts a composite key into exactly n parts.
+// split splits a composite key into exactly n parts.
 func split(what, s string, n int) ([]string, error) {
 	parts := strings.Split(s, Separator)
 	if len(parts) != n {

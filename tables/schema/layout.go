@@ -8,19 +8,18 @@ import (
 	"furrow/tables"
 )
 
-// Layout is how this program forms keys. Keys are no format: rows with other keys
-// are other rows, which a program of an older layout would not find. So a fleet states
-// its layout in a row of the table fleet, before all months, and no program works on a
-// fleet of another layout.
+// Layout is the version of how this program forms keys. Keys cannot change like a format:
+// a program with an older layout would not find rows with new keys. So a row of the table
+// fleet, before all months, states the layout, and no program works on a fleet with
+// another one.
 const Layout = 1
 
 const layoutPartition, layoutRow = "!layout", "layout"
 
-// ErrLayout says that a fleet has another layout than this program's.
+// ErrLayout means that a fleet has another layout than this program.
 var ErrLayout = errors.New("another layout of keys")
 
-// CheckLayout returns ErrLayout where a fleet states another layout than this
-// program's. A fleet that states none is a new one.
+// CheckLayout returns ErrLayout if the fleet has another layout. A fleet without one is new.
 func CheckLayout(ctx context.Context, fleet *tables.Table) error {
 	e, err := fleet.Get(ctx, layoutPartition, layoutRow)
 	if errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable) {
@@ -31,13 +30,12 @@ func CheckLayout(ctx context.Context, fleet *tables.Table) error {
 	}
 	if has := e.Get("Layout").Int(); has != Layout {
 		return fmt.Errorf("%w: the fleet in this storage has layout %d, and this program knows layout %d: use the version "+
-			"of furrow that the fleet was made with",
-			ErrLayout, has, Layout)
+			"of furrow that the fleet was made with", ErrLayout, has, Layout)
 	}
 	return nil
 }
 
-// StateLayout states this program's layout in a new fleet, and checks that of any other.
+// StateLayout stores this program's layout in a new fleet, and checks that of an existing one.
 func StateLayout(ctx context.Context, fleet *tables.Table) error {
 	e := tables.Entity{PartitionKey: layoutPartition, RowKey: layoutRow}
 	e.Set("Layout", tables.Int64(Layout))
@@ -47,8 +45,8 @@ func StateLayout(ctx context.Context, fleet *tables.Table) error {
 	return CheckLayout(ctx, fleet)
 }
 
-// Memberships are the partitions of the table fleet that hold members, after one of
-// them; all where it is empty.
+// Memberships returns the range of the partitions with members after one of them, or of all
+// if it is empty.
 func Memberships(after string) tables.Range {
 	return tables.PartitionsAfter(max(after, layoutPartition))
 }

@@ -8,20 +8,19 @@ import (
 	"furrow/tables"
 )
 
-// MaxShards is how many shards a month may have: their numbers have two digits.
+// MaxShards is the maximum number of shards of a month: shards have two digits.
 const MaxShards = 100
 
-// A Month is a partition of the fleet: the devices deployed in one month, or
-// one shard of them. Its text is 2026-11, or 2026-11.03 for shard 3. Shard 0
-// is the month without a suffix, so that a month can be given more shards
-// without renaming the one it has.
+// A Month is a partition of the fleet: the devices deployed in a month, or one shard of
+// them. Its text is 2026-11, or 2026-11.03 for shard 3. Shard 0 has no suffix, so that a
+// month can get more shards without a rename.
 type Month struct {
 	Year  int // 1 to 9999
 	Month time.Month
 	Shard int // 0 to MaxShards-1
 }
 
-// MonthOf is the month, in UTC, of a device deployed at t.
+// MonthOf returns the month, in UTC, of a device deployed at t.
 func MonthOf(t time.Time, shard int) Month {
 	t = t.UTC()
 	return Month{Year: t.Year(), Month: t.Month(), Shard: shard}
@@ -34,12 +33,12 @@ func (m Month) String() string {
 	return fmt.Sprintf("%04d-%02d.%02d", m.Year, m.Month, m.Shard)
 }
 
-// Compare orders months as their texts are ordered.
+// Compare orders months like their texts.
 func (m Month) Compare(o Month) int {
 	return cmp.Or(cmp.Compare(m.Year, o.Year), cmp.Compare(m.Month, o.Month), cmp.Compare(m.Shard, o.Shard))
 }
 
-// Check says why m has no text.
+// Check returns why m is invalid, or nil.
 func (m Month) Check() error {
 	switch {
 	case m.Year < 1 || m.Year > 9999:
@@ -52,7 +51,7 @@ func (m Month) Check() error {
 	return nil
 }
 
-// ParseMonth reads what String writes.
+// ParseMonth parses the result of String.
 func ParseMonth(s string) (Month, error) {
 	m := Month{Month: time.Month(digits(s, 5, 7)), Year: digits(s, 0, 4), Shard: digits(s, 8, 10)}
 	if m.Check() != nil || m.String() != s {
@@ -61,7 +60,7 @@ func ParseMonth(s string) (Month, error) {
 	return m, nil
 }
 
-// digits is the number at s[from:to], or 0 where there is none.
+// digits returns the number at s[from:to], or 0 if there is none.
 func digits(s string, from, to int) int {
 	if len(s) < to {
 		return 0

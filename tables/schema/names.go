@@ -6,19 +6,19 @@ import (
 	"furrow/tables"
 )
 
-// A Pipeline is the name of a pipeline, a part of the names of its tracking
-// table and its queues: [a-z][a-z0-9]{0,19}.
+// A Pipeline is the name of a pipeline, which is a part of the names of its tracking table
+// and queues: [a-z][a-z0-9]{0,19}.
 type Pipeline string
 
-// ParsePipeline is s as a Pipeline, or an error that says what is wrong with it.
+// ParsePipeline returns s as a Pipeline, or why it is invalid.
 func ParsePipeline(s string) (Pipeline, error) {
 	return Pipeline(s), checkWord("pipeline", s)
 }
 
 const maxWord = 20
 
-// checkWord holds what may be a part of the name of a table and of a queue:
-// queue names have no capitals, and table names have letters and digits only.
+// checkWord checks a part of the names of tables and queues: queue names have no upper
+// case, and table names have only letters and digits.
 func checkWord(what, s string) error {
 	for i, r := range s {
 		if !('a' <= r && r <= 'z' || i > 0 && '0' <= r && r <= '9') {
@@ -32,13 +32,12 @@ func checkWord(what, s string) error {
 	return nil
 }
 
-// Names are the names of everything that a fleet stores in an account. The
-// zero Names are without a prefix. With a prefix, several fleets fit one
-// account.
+// Names returns the names of everything that a fleet stores in an account. With a prefix,
+// several fleets can share an account. The zero Names have none.
 type Names struct{ prefix string }
 
-// ParseNames are the names with a prefix that follows the rule for pipelines,
-// or is empty. Every name made of it is then one that Azure accepts.
+// ParseNames returns the names with a prefix, which is empty or follows the rule for
+// pipelines, so that Azure accepts all names.
 func ParseNames(prefix string) (Names, error) {
 	if prefix == "" {
 		return Names{}, nil
@@ -46,8 +45,8 @@ func ParseNames(prefix string) (Names, error) {
 	return Names{prefix}, checkWord("prefix of names", prefix)
 }
 
-// The tables of a fleet, as the package's table of keys has them. Readings is
-// the table that devices write to unless their enrollment has one of its own.
+// The tables of a fleet: see the package documentation. Devices write to Readings unless
+// their enrollment has another table.
 
 func (n Names) Readings() string    { return n.prefix + "readings" }
 func (n Names) Devices() string     { return n.prefix + "devices" }
@@ -60,8 +59,8 @@ func (n Names) Rollups() string     { return n.prefix + "rollups" }
 func (n Names) Rejects() string     { return n.prefix + "rejects" }
 func (n Names) Config() string      { return n.prefix + "config" }
 
-// Tables lists the tables of a fleet with these pipelines, but for those of outputs:
-// processors.Tables has all of them.
+// Tables lists the tables of a fleet with the given pipelines, except those of outputs,
+// which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {
 	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(), n.Config()}
 	for _, p := range pipelines {
@@ -70,21 +69,21 @@ func (n Names) Tables(pipelines ...Pipeline) []string {
 	return all
 }
 
-// Output is a table of outputs, which a processor calls so.
+// Output returns the name of a processor's table of outputs.
 func (n Names) Output(table string) string { return n.prefix + table }
 
-// Archive is the container of archived readings.
+// Archive returns the name of the container of archived readings.
 func (n Names) Archive() string { return n.prefix + "archive" }
 
-// Partitions is the partition-tracking table of a pipeline.
+// Partitions returns the name of a pipeline's partition-tracking table.
 func (n Names) Partitions(p Pipeline) string { return n.prefix + "partitions" + string(p) }
 
-// Jobs is the queue of a pipeline's live work.
+// Jobs returns the name of the queue of a pipeline's live jobs.
 func (n Names) Jobs(p Pipeline) string { return n.prefix + "jobs-" + string(p) }
 
-// Catchup is the queue of the work that a pipeline does on history, beside the
-// live work: devices far behind, audits and refolds.
+// Catchup returns the name of the queue of a pipeline's jobs on history: devices far
+// behind, audits and refolds.
 func (n Names) Catchup(p Pipeline) string { return n.Jobs(p) + "-catchup" }
 
-// Poison is the queue of messages that a pipeline could not work off.
+// Poison returns the name of the queue of messages that a pipeline could not process.
 func (n Names) Poison(p Pipeline) string { return n.Jobs(p) + "-poison" }

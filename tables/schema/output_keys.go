@@ -16,7 +16,7 @@ type LatestPartition struct {
 
 func (p LatestPartition) String() string { return p.Tenant.Key() + Separator + p.Month.String() }
 
-// ParseLatestPartition reads what String writes.
+// ParseLatestPartition parses the result of String.
 func ParseLatestPartition(s string) (LatestPartition, error) {
 	parts, err := split("partition of latest", s, 2)
 	if err != nil {
@@ -30,7 +30,7 @@ func ParseLatestPartition(s string) (LatestPartition, error) {
 	return LatestPartition{Tenant: tenant, Month: month}, err
 }
 
-// OfTenant are the PartitionKeys of latest that belong to one tenant.
+// OfTenant returns the PartitionKeys of latest of a tenant.
 func OfTenant(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
 
 // A RollupPartition is a PartitionKey of the table rollups:
@@ -48,19 +48,17 @@ func (p RollupPartition) day() string {
 	return p.Tenant.Key() + Separator + p.Window.String() + Separator + p.Day.String() + Separator
 }
 
-// TenantDay are the PartitionKeys of p's tenant, window and day, whatever month
-// the devices are of.
+// TenantDay returns the PartitionKeys of p's tenant, window and day, for all months.
 func (p RollupPartition) TenantDay() tables.Keys { return tables.KeysWithPrefix(p.day()) }
 
-// TenantDays are the PartitionKeys of p's tenant and window from p.Day to last,
-// both included.
+// TenantDays returns the PartitionKeys of p's tenant and window from p.Day to last, inclusive.
 func (p RollupPartition) TenantDays(last Day) tables.Keys {
 	from := p.day()
 	p.Day = last
 	return tables.Keys{From: from, Before: tables.KeysWithPrefix(p.day()).Before}
 }
 
-// ParseRollupPartition reads what String writes.
+// ParseRollupPartition parses the result of String.
 func ParseRollupPartition(s string) (p RollupPartition, err error) {
 	parts, err := split("partition of rollups", s, 4)
 	if err != nil {
@@ -79,20 +77,19 @@ func ParseRollupPartition(s string) (p RollupPartition, err error) {
 	return p, err
 }
 
-// A RollupRow is a RowKey of the table rollups: device!start of the bucket, and
-// after the first part of an output the number of the part. Rows sort by device,
-// then by time.
+// A RollupRow is a RowKey of the table rollups: device!start of the bucket, and from the
+// second part of an output on the number of the part. Rows sort by device, then by time.
 type RollupRow struct {
 	Device DeviceID
-	Bucket tables.Ticks // where the bucket starts
-	Part   int          // 0 is the first, the next is 2
+	Bucket tables.Ticks // start of the bucket
+	Part   int          // 0 is the first, 2 the second
 }
 
 func (r RollupRow) String() string {
 	return PartKey(string(r.Device)+Separator+r.Bucket.String(), r.Part)
 }
 
-// ParseRollupRow reads what String writes.
+// ParseRollupRow parses the result of String.
 func ParseRollupRow(s string) (r RollupRow, err error) {
 	rest, part, err := splitPart(s, 2)
 	if err != nil {
@@ -110,14 +107,13 @@ func ParseRollupRow(s string) (r RollupRow, err error) {
 	return r, err
 }
 
-// Buckets are the RowKeys of rollups that belong to the devices from first to
-// last, both included.
+// Buckets returns the RowKeys of rollups of the devices from first to last, inclusive.
 func Buckets(first, last DeviceID) tables.Keys {
 	return tables.Keys{From: string(first) + Separator, Before: tables.KeysWithPrefix(string(last) + Separator).Before}
 }
 
-// PartKey is the RowKey of a part of an output, counted from 1: that of the output,
-// and from the second part on its number. An output's parts sort together.
+// PartKey returns the RowKey of a part of an output, counted from 1: the output's RowKey,
+// followed by the number from the second part on. An output's parts sort together.
 func PartKey(rowKey string, part int) string {
 	if part < 2 {
 		return rowKey
@@ -125,8 +121,8 @@ func PartKey(rowKey string, part int) string {
 	return rowKey + Separator + strconv.Itoa(part)
 }
 
-// splitPart cuts the number of a part from a RowKey that otherwise has so many
-// parts between separators.
+// splitPart splits the number of a part from a RowKey that has the given number of parts
+// without it.
 func splitPart(s string, parts int) (rowKey string, part int, err error) {
 	if strings.Count(s, Separator) < parts {
 		return s, 0, nil
@@ -139,16 +135,16 @@ func splitPart(s string, parts int) (rowKey string, part int, err error) {
 	return s[:i], n, nil
 }
 
-// A LatestRow is a RowKey of the table latest: the device, and after the first
-// part of its output the number of the part.
+// A LatestRow is a RowKey of the table latest: the device, and from the second part of its
+// output on the number of the part.
 type LatestRow struct {
 	Device DeviceID
-	Part   int // 0 is the first, the next is 2
+	Part   int // 0 is the first, 2 the second
 }
 
 func (r LatestRow) String() string { return PartKey(string(r.Device), r.Part) }
 
-// ParseLatestRow reads what String writes.
+// ParseLatestRow parses the result of String.
 func ParseLatestRow(s string) (r LatestRow, err error) {
 	rest, part, err := splitPart(s, 1)
 	if err != nil {
@@ -159,8 +155,7 @@ func ParseLatestRow(s string) (r LatestRow, err error) {
 	return r, err
 }
 
-// LatestRows are the RowKeys of latest that belong to the devices from first to
-// last, both included.
+// LatestRows returns the RowKeys of latest of the devices from first to last, inclusive.
 func LatestRows(first, last DeviceID) tables.Keys {
 	return tables.Keys{From: string(first), Before: tables.KeysWithPrefix(string(last) + Separator).Before}
 }

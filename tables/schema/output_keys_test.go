@@ -26,7 +26,7 @@ func TestWindowsDivideADay(t *testing.T) {
 	}
 }
 
-func TestBucketsStartWhereTheyShould(t *testing.T) {
+func TestStartsOfBuckets(t *testing.T) {
 	at := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 33, 1234500, time.UTC))
 	for w, want := range map[Window]string{
 		Minute: "2026-11-20T09:17:00Z", Hour: "2026-11-20T09:00:00Z", Daily: "2026-11-20T00:00:00Z",
@@ -47,7 +47,7 @@ func TestBucketsStartWhereTheyShould(t *testing.T) {
 	}
 }
 
-func TestATenantsDayIsOneRange(t *testing.T) {
+func TestDayOfATenantIsOneRange(t *testing.T) {
 	day := RollupPartition{Tenant: "contoso", Window: Hour, Day: 739939}
 	inside := []RollupPartition{
 		{"contoso", Hour, 739939, Month{2026, 11, 0}}, {"contoso", Hour, 739939, Month{1, 1, 0}},
@@ -67,8 +67,8 @@ func TestATenantsDayIsOneRange(t *testing.T) {
 		if day.TenantDay().Contains(p.String()) {
 			t.Errorf("%s is in %+v", p, day.TenantDay())
 		}
-		if got, want := day.TenantDays(739940).Contains(p.String()), p.Tenant == "contoso" && p.Window == Hour &&
-			p.Day == 739940; got != want {
+		want := p.Tenant == "contoso" && p.Window == Hour && p.Day == 739940
+		if got := day.TenantDays(739940).Contains(p.String()); got != want {
 			t.Errorf("%s is in two days: %v", p, got)
 		}
 	}
@@ -77,7 +77,7 @@ func TestATenantsDayIsOneRange(t *testing.T) {
 	}
 }
 
-// part is the number of a part, or 0 for the first.
+// part returns the number of a part, or 0 for the first.
 func part(n int64) int { return []int{0, 2, 3, 5}[n&3] }
 
 func FuzzLatestRow(f *testing.F) {
@@ -128,7 +128,7 @@ func FuzzRollupRow(f *testing.F) {
 		if got := strings.Compare(x.String(), y.String()); got != want {
 			t.Fatalf("%s and %s compare as %d, want %d", x, y, got, want)
 		}
-		if got, want := Buckets(min(x.Device, y.Device), max(x.Device, y.Device)).Contains(x.String()), true; got != want {
+		if !Buckets(min(x.Device, y.Device), max(x.Device, y.Device)).Contains(x.String()) {
 			t.Fatalf("the buckets of %s to %s leave out %s", a, b, x)
 		}
 		if x.Device != y.Device && Buckets(x.Device, x.Device).Contains(y.String()) {

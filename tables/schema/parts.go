@@ -7,8 +7,8 @@ import (
 	"furrow/tables"
 )
 
-// LatestOutput and RollupOutput are the RowKey of an output, of that of one of its
-// parts. Any other text stays as it is.
+// LatestOutput and RollupOutput return the RowKey of the output of a part's RowKey. They
+// return other texts unchanged.
 
 func LatestOutput(rowKey string) string {
 	r, err := ParseLatestRow(rowKey)

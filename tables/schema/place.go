@@ -8,20 +8,20 @@ import (
 	"furrow/tables"
 )
 
-// A Place is where a membership is stored, and its rows in the tracking tables.
-// Its text is 2026-11/tenant!device.
+// A Place has the keys of a membership and of its rows in the tracking tables. Its text is
+// 2026-11/tenant!device.
 type Place struct {
 	Month Month     // as PartitionKey
 	Key   MemberKey // as RowKey
 }
 
-// Place is where m is stored.
+// Place returns the keys of m.
 func (m Member) Place() Place { return Place{m.Month, m.Key()} }
 
-// Device is the device of a place.
+// Device returns the device of p.
 func (p Place) Device() DeviceID { return p.Key.Device() }
 
-// String is the text of p; that of the zero Place is empty.
+// String returns the text of p, which is empty for the zero Place.
 func (p Place) String() string {
 	if p == (Place{}) {
 		return ""
@@ -29,7 +29,7 @@ func (p Place) String() string {
 	return p.Month.String() + "/" + string(p.Key)
 }
 
-// ParsePlace reads what String writes.
+// ParsePlace parses the result of String.
 func ParsePlace(s string) (p Place, err error) {
 	if s == "" {
 		return p, nil
@@ -47,14 +47,14 @@ func ParsePlace(s string) (p Place, err error) {
 	return p, nil
 }
 
-// Compare orders places as storage does.
+// Compare orders places like storage.
 func (p Place) Compare(o Place) int {
 	return cmp.Or(p.Month.Compare(o.Month), strings.Compare(string(p.Key), string(o.Key)))
 }
 
-// Between are the rows from first to last, both included. Where they lie in several
-// partitions, the range is the whole of these: a filter that names rows of more than
-// one partition would read rows only to reject them.
+// Between returns the range of the rows from first to last, inclusive. If they are in
+// different partitions, the range has all rows of these partitions: for a filter on rows of
+// several partitions, storage would read the rows that it rejects.
 func Between(first, last Place) tables.Range {
 	if first.Month == last.Month {
 		return tables.RowsBetween(first.Month.String(), string(first.Key), string(last.Key))

@@ -10,45 +10,43 @@ import (
 // PoliciesRow is the RowKey of the policies of a readings table.
 const PoliciesRow = "policies"
 
-// Cohorts is how many cohorts the devices of a readings table fall into: as many
-// as a table can have stored access policies, less a spare one.
+// Cohorts is the number of cohorts of a readings table: the number of stored access policies
+// that a table can have, minus a spare one.
 const Cohorts = tables.MaxStoredPolicies - 1
 
-// MaxChanges bounds the changes that are kept with the policies of a table, so that
-// they fit one property.
+// MaxChanges is the maximum number of changes in Policies, so that they fit a property.
 const MaxChanges = 100
 
-// Policies is a row of the table policies: the truth about the stored access
-// policies of a readings table, which the table's own list is derived from.
+// Policies is a row of the table policies: the stored access policies that a readings table
+// must have.
 type Policies struct {
 	Readings string // the table's name
 	Cohorts  [Cohorts]Policy
-	Spare    Policy      // set already, for the next cohort that needs another
+	Spare    Policy      // for the next cohort that needs a new one
 	Number   int64       // of the last change
-	Changes  []Change    // that are open, oldest first; at most one of a device
-	ETag     tables.ETag // of what was read
+	Changes  []Change    // open ones, oldest first; at most one for each device
+	ETag     tables.ETag // of the version that was read
 }
 
-// A Policy is a stored access policy by its id, which is never used twice.
+// A Policy is a stored access policy. Its ID is never reused.
 type Policy struct {
 	ID string `json:"id"`
-	// Since is when storage was first seen to have it; zero means that it is not known
-	// to have it. Azure needs a while from then on until it holds everywhere.
+	// Since is when storage was first seen to have the policy, or zero. On Azure it takes a
+	// while from then on until the policy is in force.
 	Since tables.Ticks `json:"since,omitzero"`
 }
 
-// A Change is that of a device's status. It is open until it is done and what
-// was set has lasted.
+// A Change is a change of a device's status. It is open until it is done and in force.
 type Change struct {
 	Number int64        `json:"number"` // changes of one device are ordered by it
 	Device DeviceID     `json:"device"`
 	To     Status       `json:"to"`
-	Rotate bool         `json:"rotate,omitzero"` // the policy of the device's cohort is to be replaced, too
-	Done   bool         `json:"done,omitzero"`   // the device's record is marked, and the policy replaced
+	Rotate bool         `json:"rotate,omitzero"` // also replace the policy of the device's cohort
+	Done   bool         `json:"done,omitzero"`   // the device's record is set, and the policy replaced
 	At     tables.Ticks `json:"at"`              // when it was recorded
 }
 
-// All are the policies that the table shall have.
+// All returns the policies that the table must have.
 func (p *Policies) All() []*Policy {
 	all := make([]*Policy, 0, tables.MaxStoredPolicies)
 	for i := range p.Cohorts {
@@ -63,14 +61,14 @@ func (p *Policies) Ended(t Token) bool {
 	return !slices.ContainsFunc(p.All(), func(q *Policy) bool { return q.ID == t.Policy })
 }
 
-// Clone is a copy that shares nothing with p.
+// Clone returns a deep copy of p.
 func (p *Policies) Clone() Policies {
 	c := *p
 	c.Changes = slices.Clone(p.Changes)
 	return c
 }
 
-// Entity is p as it is stored.
+// Entity returns the row of p.
 func (p *Policies) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: p.Readings, RowKey: PoliciesRow}
 	cohorts, err := packed(p.Cohorts, Cohorts)
@@ -92,7 +90,7 @@ func (p *Policies) Entity() (tables.Entity, error) {
 	return e, err
 }
 
-// PoliciesOf is a row of the table policies.
+// PoliciesOf decodes a row of the table policies.
 func PoliciesOf(e tables.Entity) (Policies, error) {
 	f := fieldsOf(&e)
 	p := Policies{Readings: e.PartitionKey, Number: f.Int("Number"), ETag: e.ETag}
@@ -108,18 +106,18 @@ func PoliciesOf(e tables.Entity) (Policies, error) {
 	return p, f.Err()
 }
 
-// check holds what a table could not have, or what would let a token outlive
-// its policy: two cohorts under one.
+// check refuses policies that a table cannot have, and two cohorts with one policy, because
+// a token could then outlive its policy.
 func (p *Policies) check() error {
 	seen := map[string]bool{}
 	for _, q := range p.All() {
 		if q.ID == "" || len(q.ID) > 64 || seen[q.ID] {
-			return fmt.Errorf("the id %s of a policy is empty, too long, or there twice", tables.Quote(q.ID))
+			return fmt.Errorf("the ID %s of a policy is empty, too long, or used twice", tables.Quote(q.ID))
 		}
 		seen[q.ID] = true
 	}
 	if len(p.Changes) > MaxChanges {
-		return fmt.Errorf("%d changes are more than the %d that are kept", len(p.Changes), MaxChanges)
+		return fmt.Errorf("%d changes; at most %d are allowed", len(p.Changes), MaxChanges)
 	}
 	return tables.CheckTable(p.Readings)
 }

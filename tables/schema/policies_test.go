@@ -21,7 +21,7 @@ func fullPolicies() Policies {
 	return p
 }
 
-func TestPoliciesSurviveStorage(t *testing.T) {
+func TestPoliciesAreReadAsWritten(t *testing.T) {
 	want := fullPolicies()
 	e, err := want.Entity()
 	if err != nil {
@@ -33,7 +33,7 @@ func TestPoliciesSurviveStorage(t *testing.T) {
 	}
 }
 
-func TestAsManyChangesAsAreKeptFitTheirProperty(t *testing.T) {
+func TestMaxChangesFitAProperty(t *testing.T) {
 	p := fullPolicies()
 	p.Changes = nil
 	for range MaxChanges {
@@ -49,14 +49,14 @@ func TestAsManyChangesAsAreKeptFitTheirProperty(t *testing.T) {
 	}
 }
 
-func TestPoliciesThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidPoliciesAreRefused(t *testing.T) {
 	for what, spoil := range map[string]func(*Policies){
-		"two cohorts under one":       func(p *Policies) { p.Cohorts[1] = p.Cohorts[3] },
+		"two cohorts with one policy": func(p *Policies) { p.Cohorts[1] = p.Cohorts[3] },
 		"a spare that a cohort has":   func(p *Policies) { p.Spare = p.Cohorts[0] },
-		"a cohort without one":        func(p *Policies) { p.Cohorts[2].ID = "" },
+		"a cohort without a policy":   func(p *Policies) { p.Cohorts[2].ID = "" },
 		"an id that is too long":      func(p *Policies) { p.Spare.ID = strings.Repeat("x", 65) },
-		"more changes than are kept":  func(p *Policies) { p.Changes = make([]Change, MaxChanges+1) },
-		"a table's name that is none": func(p *Policies) { p.Readings = "r" },
+		"too many changes":            func(p *Policies) { p.Changes = make([]Change, MaxChanges+1) },
+		"an invalid table name":       func(p *Policies) { p.Readings = "r" },
 	} {
 		p := fullPolicies()
 		spoil(&p)

@@ -6,12 +6,12 @@ import (
 	"furrow/tables"
 )
 
-// A Process is a row of the table config: a process that works under the fleet's
-// configuration. It writes the row once a minute, and deletes it when it ends.
+// A Process is a row of the table config: a process that follows the fleet's configuration.
+// It writes the row once a minute, and deletes it when it ends.
 type Process struct {
-	Name    string // of one start of it, fit for a key
+	Name    string // unique for each start; a valid key
 	Version string // of the program, for people
-	Format  int64  // the newest that it reads, as Format
+	Format  int64  // the newest format that it can read
 	Seen    tables.Ticks
 }
 
@@ -20,17 +20,17 @@ const (
 
 	// ProcessPace is how often a Process writes its row.
 	ProcessPace = time.Minute
-	// ProcessGone is how long after its last row a Process is taken for dead.
+	// ProcessGone is how long after its last write a Process counts as dead.
 	ProcessGone = 3 * time.Minute
 )
 
-// Processes are those of a fleet.
+// Processes returns the range of the processes of a fleet.
 func Processes() tables.Range { return tables.Partition(processPartition) }
 
-// Lives tells whether p is taken for alive at a time of storage's clock.
+// Lives reports whether p counts as alive at a time of storage's clock.
 func (p Process) Lives(now time.Time) bool { return now.Sub(p.Seen.Time()) < ProcessGone }
 
-// Entity is p as it is stored.
+// Entity returns the row of p.
 func (p Process) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: processPartition, RowKey: p.Name}
 	e.Set("Version", tables.String(p.Version))
@@ -38,7 +38,7 @@ func (p Process) Entity() (tables.Entity, error) {
 	return e, tables.CheckKey(p.Name)
 }
 
-// ProcessOf is a row of Processes.
+// ProcessOf decodes a row of Processes.
 func ProcessOf(e tables.Entity) (Process, error) {
 	f := e.Fields()
 	p := Process{Name: e.RowKey, Version: f.String("Version"), Format: f.Int("Reads"), Seen: e.Timestamp}

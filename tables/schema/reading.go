@@ -2,16 +2,16 @@ package schema
 
 import "furrow/tables"
 
-// A Reading is a row that a device wrote: a property per sensor. Devices write
-// what they like, so its properties may be of any type and name.
+// A Reading is a row that a device wrote, with a property per sensor. Devices choose the
+// names and types of the properties.
 type Reading struct {
 	Device     DeviceID
 	Key        RowKey
 	Properties []tables.Property
 }
 
-// ReadingOf is a row of a readings table, or an error when its keys are not
-// those of a reading. It shares the row's properties.
+// ReadingOf decodes a row of a readings table. It returns an error if the keys are not those
+// of a reading. The result shares the row's properties.
 func ReadingOf(e tables.Entity) (Reading, error) {
 	device, err := ParseDeviceID(e.PartitionKey)
 	if err != nil {
@@ -24,7 +24,7 @@ func ReadingOf(e tables.Entity) (Reading, error) {
 	return Reading{Device: device, Key: key, Properties: e.Properties}, nil
 }
 
-// Entity is r as it is stored.
+// Entity returns the row of r.
 func (r Reading) Entity() tables.Entity {
 	return tables.Entity{PartitionKey: string(r.Device), RowKey: r.Key.String(), Properties: r.Properties}
 }

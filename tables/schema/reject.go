@@ -8,33 +8,33 @@ import (
 	"furrow/tables"
 )
 
-// RejectSlots is the number of rejects that a pipeline keeps of a device. They
-// are a ring: the next reject replaces the oldest.
+// RejectSlots is the number of rejects that a pipeline keeps for a device. They are a ring:
+// a new reject replaces the oldest.
 const RejectSlots = 100
 
-// A Reject is a row of the table rejects: a reading that a pipeline could not
-// fold, or not all of it, and why.
+// A Reject is a row of the table rejects: a reading that a pipeline could not fold, or not
+// completely, and the reason.
 type Reject struct {
 	Device   DeviceID
 	Pipeline Pipeline
-	Number   int64  // counts the rejects of the device and pipeline, from 0; decides the slot
+	Number   int64  // counts the rejects of the device and pipeline from 0; determines the slot
 	Row      string // RowKey of the reading
-	Sensor   string // the sensors that were rejected; empty: the whole row
+	Sensor   string // the rejected sensors; empty: the whole row
 	Reason   string
-	Value    string       // what those sensors said, where the reason is about sensors
+	Value    string       // the values of those sensors, if the reason is about sensors
 	Reading  string       // the reading as text
 	At       tables.Ticks // when it was rejected
 }
 
-// RejectKey is the RowKey of a pipeline's reject with a number: pipeline!slot.
+// RejectKey returns the RowKey of a pipeline's reject with a number: pipeline!slot.
 func RejectKey(p Pipeline, number int64) string {
 	return fmt.Sprintf("%s%s%02d", p, Separator, number%RejectSlots)
 }
 
-// RejectsOf are the RowKeys of one pipeline's rejects.
+// RejectsOf returns the RowKeys of a pipeline's rejects.
 func RejectsOf(p Pipeline) tables.Keys { return tables.KeysWithPrefix(string(p) + Separator) }
 
-// Entity is r as it is stored.
+// Entity returns the row of r.
 func (r Reject) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(r.Device), RowKey: RejectKey(r.Pipeline, r.Number)}
 	e.Set("Number", tables.Int64(r.Number))
@@ -50,7 +50,7 @@ func (r Reject) Entity() (tables.Entity, error) {
 	return e, err
 }
 
-// RejectOf is a row of the table rejects.
+// RejectOf decodes a row of the table rejects.
 func RejectOf(e tables.Entity) (Reject, error) {
 	f := fieldsOf(&e)
 	r := Reject{

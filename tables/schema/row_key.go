@@ -7,14 +7,14 @@ import (
 	"furrow/tables"
 )
 
-// A RowKey is the key of a reading within its device. Its text is the ticks and,
-// where several readings share a tick, -suffix; text order is time order.
+// A RowKey is the key of a reading of a device. Its text is the ticks and, if several
+// readings share a tick, -suffix. Text order is time order.
 type RowKey struct {
 	Ticks  tables.Ticks
 	Suffix string // empty, or 1 to 64 of the characters of a DeviceID
 }
 
-// String is the text that is stored.
+// String returns the stored text.
 func (k RowKey) String() string {
 	if k.Suffix == "" {
 		return k.Ticks.String()
@@ -22,13 +22,13 @@ func (k RowKey) String() string {
 	return k.Ticks.String() + "-" + k.Suffix
 }
 
-// Compare orders row keys as their texts are ordered.
+// Compare orders row keys like their texts.
 func (k RowKey) Compare(o RowKey) int {
 	return cmp.Or(cmp.Compare(k.Ticks, o.Ticks), strings.Compare(k.Suffix, o.Suffix))
 }
 
-// ParseRowKey reads what String writes. Devices choose their row keys, so a
-// stored reading need not have a valid one.
+// ParseRowKey parses the result of String. Devices choose their row keys, so that of a
+// stored reading may be invalid.
 func ParseRowKey(s string) (RowKey, error) {
 	ticks, suffix, has := strings.Cut(s, "-")
 	t, err := tables.ParseTicks(ticks)

@@ -2,31 +2,30 @@ package schema
 
 import "furrow/tables"
 
-// A Run is a row of the table runs: what was done for a slot of a pipeline. It
-// is inserted once, so that two schedulers cannot double a slot, and marked
-// when its master job is in the queue; an old run without the mark has lost it.
-// Whoever adds to a run later merges properties of its own, whatever version
-// stands: the scheduler's mark and the jobs' figures do not meet.
+// A Run is a row of the table runs: the work for a slot of a pipeline. It is inserted once,
+// so that two schedulers cannot double a slot, and marked when its master job is in the
+// queue. An old run without the mark has no master job. The scheduler and the jobs merge
+// different properties into it later, whatever its version is.
 type Run struct {
 	Pipeline Pipeline
-	Slot     tables.Ticks // the time that was scheduled
-	By       string       // the scheduler that inserted it: a random id, for this slot alone
-	Skipped  string       // why nothing was done for the slot; empty where something was
-	Enqueued tables.Ticks // when the master job was put; 0 while it is not known to be
-	Started  tables.Ticks // when the master job began, which marks it; 0 while it waits in the queue
+	Slot     tables.Ticks // the scheduled time
+	By       string       // random ID of the insert, for this slot only
+	Skipped  string       // why nothing was done for the slot; empty if something was
+	Enqueued tables.Ticks // when the master job was put; 0 if that is unknown
+	Started  tables.Ticks // when the master job started, which sets it; 0 while it waits in the queue
 	Batches  int64        // device messages that the run's month jobs have put so far
 	Audits   int64        // audit messages that they have put
-	Written  tables.Ticks // when storage last wrote it, by its own clock; ignored in what is written
-	ETag     tables.ETag  // of what was read
+	Written  tables.Ticks // of the last write, by storage's clock; ignored in writes
+	ETag     tables.ETag  // of the version that was read
 }
 
-// Waits tells whether the run's master job is in the queue and has not begun.
+// Waits reports whether the run's master job is in the queue and has not started.
 func (r Run) Waits() bool { return r.Enqueued != 0 && r.Started == 0 }
 
-// Unmarked tells whether the run's master job is not known to be in the queue.
+// Unmarked reports whether the run needs a master job that may not be in the queue.
 func (r Run) Unmarked() bool { return r.Skipped == "" && r.Enqueued == 0 }
 
-// Entity is r as it is stored.
+// Entity returns the row of r.
 func (r Run) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(r.Pipeline), RowKey: r.Slot.String()}
 	setNonzero(&e, "By", tables.String(r.By))
@@ -39,7 +38,7 @@ func (r Run) Entity() (tables.Entity, error) {
 	return e, err
 }
 
-// RunOf is a row of the table runs.
+// RunOf decodes a row of the table runs.
 func RunOf(e tables.Entity) (Run, error) {
 	f := fieldsOf(&e)
 	r := Run{

@@ -2,21 +2,21 @@ package schema
 
 import "furrow/tables"
 
-// An AuditMark is a row of the table runs that remembers, for a pipeline, which run
-// has put the last audits: pipeline!audits and last.
+// An AuditMark is a row of the table runs, pipeline!audits and last, which names the run
+// that put a pipeline's last audits.
 type AuditMark struct {
 	Pipeline Pipeline
 	Slot     tables.Ticks // of the run
-	Since    tables.Ticks // slot of the run that put audits before it; 0 where there was none
-	ETag     tables.ETag  // of what was read
+	Since    tables.Ticks // slot of the run that put the audits before; 0 if there was none
+	ETag     tables.ETag  // of the version that was read
 }
 
 const auditRow = "last"
 
-// AuditMarks is the partition of a pipeline's AuditMark.
+// AuditMarks returns the partition of a pipeline's AuditMark.
 func AuditMarks(p Pipeline) string { return string(p) + Separator + "audits" }
 
-// Entity is a as it is stored.
+// Entity returns the row of a.
 func (a AuditMark) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: AuditMarks(a.Pipeline), RowKey: auditRow}
 	e.Set("Slot", tables.String(a.Slot.String()))
@@ -25,7 +25,7 @@ func (a AuditMark) Entity() (tables.Entity, error) {
 	return e, err
 }
 
-// AuditMarkOf is a row of the partition AuditMarks(p).
+// AuditMarkOf decodes a row of the partition AuditMarks(p).
 func AuditMarkOf(p Pipeline, e tables.Entity) (AuditMark, error) {
 	f := fieldsOf(&e)
 	a := AuditMark{Pipeline: p, ETag: e.ETag}

@@ -7,19 +7,19 @@ import (
 	"furrow/tables"
 )
 
-// FiguresPartition is the partition of the table runs that holds what the jobs
-// of one run have left behind: pipeline!slot.
+// FiguresPartition returns the partition of the table runs with the figures of a run's
+// jobs: pipeline!slot.
 func FiguresPartition(p Pipeline, slot tables.Ticks) string {
 	return string(p) + Separator + slot.String()
 }
 
-// FiguresSince are the partitions with the figures of a pipeline's runs from a
-// slot on, in the order of the slots.
+// FiguresSince returns the partitions with the figures of a pipeline's runs from a slot on,
+// in the order of the slots.
 func FiguresSince(p Pipeline, slot tables.Ticks) tables.Keys {
 	return tables.Keys{From: FiguresPartition(p, slot), To: FiguresPartition(p, tables.MaxTicks)}
 }
 
-// ParseFiguresPartition reads what FiguresPartition writes.
+// ParseFiguresPartition parses the result of FiguresPartition.
 func ParseFiguresPartition(s string) (Pipeline, tables.Ticks, error) {
 	name, text, _ := strings.Cut(s, Separator)
 	p, err := ParsePipeline(name)
@@ -33,16 +33,16 @@ func ParseFiguresPartition(s string) (Pipeline, tables.Ticks, error) {
 // The rows of a FiguresPartition, by the first part of their RowKeys.
 const (
 	monthFigures  = "month"  // then the month
-	workerFigures = "worker" // then the worker's id and the number of its part
+	workerFigures = "worker" // then the worker's ID and the number of the part
 )
 
-// A count is one figure and the property that holds it.
+// A count is a figure and its property.
 type count struct {
 	property string
 	of       *int64
 }
 
-// setCounts gives e the figures that are not zero.
+// setCounts sets the figures that are not zero.
 func setCounts(e *tables.Entity, counts []count) {
 	for _, c := range counts {
 		if *c.of != 0 {
@@ -63,8 +63,8 @@ func addCounts(to, from []count) {
 	}
 }
 
-// figuresKey reads the keys of a row of figures: whose they are, and the parts
-// of its RowKey after the first, which must be kind.
+// figuresKey parses the keys of a row of figures. The first part of its RowKey must be kind;
+// rest is the others.
 func figuresKey(e tables.Entity, f *tables.Fields, kind string) (p Pipeline, slot tables.Ticks, rest string) {
 	p, slot, err := ParseFiguresPartition(e.PartitionKey)
 	f.Fail("PartitionKey", err)
@@ -75,10 +75,10 @@ func figuresKey(e tables.Entity, f *tables.Fields, kind string) (p Pipeline, slo
 	return p, slot, rest
 }
 
-// IsMonthFigures tells whether a row of a FiguresPartition is a MonthFigures.
+// IsMonthFigures reports whether a row of a FiguresPartition is a MonthFigures.
 func IsMonthFigures(e tables.Entity) bool { return strings.HasPrefix(e.RowKey, monthFigures+Separator) }
 
-// IsWorkerFigures tells whether a row of a FiguresPartition is a WorkerFigures.
+// IsWorkerFigures reports whether a row of a FiguresPartition is a WorkerFigures.
 func IsWorkerFigures(e tables.Entity) bool {
 	return strings.HasPrefix(e.RowKey, workerFigures+Separator)
 }

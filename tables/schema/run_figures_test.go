@@ -11,7 +11,7 @@ import (
 
 const slot = tables.Ticks(639273000000000000)
 
-// fill gives every figure of a struct a value of its own.
+// fill sets every figure of a struct to a different value.
 func fill(figures any) {
 	v := reflect.ValueOf(figures).Elem()
 	for i := range v.NumField() {
@@ -21,7 +21,7 @@ func fill(figures any) {
 	}
 }
 
-func TestFiguresAreReadAsTheyWereWritten(t *testing.T) {
+func TestFiguresAreReadAsWritten(t *testing.T) {
 	m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: schema.Month{Year: 2026, Month: 11, Shard: 3},
 		Lag: 90 * time.Second}
 	fill(&m)
@@ -80,7 +80,7 @@ func TestFiguresAddUp(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 	if a.Jobs["device done"] != 1 {
-		t.Error("what was added has changed")
+		t.Error("Add changed its argument")
 	}
 	m := schema.MonthFigures{Devices: 3, Lag: time.Minute}
 	m.Add(schema.MonthFigures{Devices: 4, Lag: time.Second})
@@ -89,24 +89,23 @@ func TestFiguresAddUp(t *testing.T) {
 	}
 }
 
-func TestStrangeFiguresAreErrors(t *testing.T) {
+func TestInvalidFiguresAreErrors(t *testing.T) {
 	key := schema.FiguresPartition("live", slot)
 	for _, e := range []tables.Entity{
 		{PartitionKey: key, RowKey: "month!2026-13"}, {PartitionKey: key, RowKey: "month"},
-		{PartitionKey: "live!x", RowKey: "month!2026-11"},
-		{PartitionKey: key, RowKey: "worker!2026-11"},
+		{PartitionKey: "live!x", RowKey: "month!2026-11"}, {PartitionKey: key, RowKey: "worker!2026-11"},
 	} {
 		if _, err := schema.MonthFiguresOf(e); err == nil {
-			t.Errorf("%s %s is a month's", e.PartitionKey, e.RowKey)
+			t.Errorf("%s %s is read as a month's", e.PartitionKey, e.RowKey)
 		}
 	}
 	for _, e := range []tables.Entity{{PartitionKey: key, RowKey: "worker!a"},
 		{PartitionKey: "live", RowKey: "worker!a!0"}} {
 		if _, err := schema.WorkerFiguresOf(e); err == nil {
-			t.Errorf("%s %s is a worker's", e.PartitionKey, e.RowKey)
+			t.Errorf("%s %s is read as a worker's", e.PartitionKey, e.RowKey)
 		}
 	}
 	if _, err := (schema.WorkerFigures{Pipeline: "live", Slot: slot, Worker: "a!b"}).Entity(); err == nil {
-		t.Error("an id with a separator is taken")
+		t.Error("an ID with a separator is accepted")
 	}
 }

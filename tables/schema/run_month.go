@@ -6,45 +6,44 @@ import (
 	"furrow/tables"
 )
 
-// MonthFigures are what a month job of a run has seen of its partition of the
-// fleet: a row of the table runs, pipeline!slot and month!month. Of many months,
-// they are the sums.
+// MonthFigures are what a month job of a run found in its partition of the fleet: a row of
+// the table runs, pipeline!slot and month!month. They can also be sums over months.
 type MonthFigures struct {
 	Pipeline Pipeline
 	Slot     tables.Ticks
 	Month    Month
 
 	Devices int64 // in the partition
-	Held    int64 // of them, those passed over until their time
-	Failing int64 // whose last job failed, or whose rows cannot be read
-	Behind  int64 // that a job of their own goes on with, as there is more to fold than a job may
+	Held    int64 // devices that are passed over until a later time
+	Failing int64 // devices whose last job failed, or whose rows cannot be read
+	Behind  int64 // devices with more rows than one job may fold, which jobs of their own continue
 
-	// Lag is the age of the oldest checkpoint among those that are behind; whole seconds.
+	// Lag is the age of the oldest checkpoint of the devices that are behind, in whole seconds.
 	Lag time.Duration
 
-	Newer   int64 // whose rows are written in a newer format, and which are passed over
-	Claimed int64 // that a job had claimed and not yet committed
+	Newer   int64 // devices with rows in a newer format, which are passed over
+	Claimed int64 // devices that a job had claimed and not yet committed
 
 	Rows    int64 // folded, since the beginning
-	Rejects int64 // rows of which something was rejected, since the beginning
-	Dropped int64 // of the rejects, those that are no longer kept
+	Rejects int64 // rows that were rejected, or some of their values, since the beginning
+	Dropped int64 // rejects that are no longer kept
 	Late    int64 // rows that audits have found, since the beginning
-	Refolds int64 // devices with rows that are yet to be folded anew
+	Refolds int64 // devices with rows that must still be folded again
 
-	Batches int64 // device messages put for the run, a repeated one once
+	Batches int64 // device messages put for the run, without repetitions
 	Audits  int64 // audit messages put for the run
 
-	// Again is not zero where the month was planned a second time, when batches of the
-	// same run may have been folded: its Rows then have some of the run's own.
+	// Again is not zero if the month was planned a second time, when batches of the same run
+	// may have been folded already. Rows can then include rows of the run.
 	Again int64
 }
 
 func (m *MonthFigures) counts() []count {
 	return []count{
 		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
-		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects}, {"Dropped",
-			&m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds},
-		{"Batches", &m.Batches}, {"Audits", &m.Audits}, {"Again", &m.Again},
+		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects},
+		{"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds}, {"Batches", &m.Batches},
+		{"Audits", &m.Audits}, {"Again", &m.Again},
 	}
 }
 
@@ -54,10 +53,10 @@ func (m *MonthFigures) Add(o MonthFigures) {
 	m.Lag = max(m.Lag, o.Lag)
 }
 
-// Entity is m as it is stored.
+// Entity returns the row of m.
 func (m MonthFigures) Entity() (tables.Entity, error) {
-	e := tables.Entity{PartitionKey: FiguresPartition(m.Pipeline, m.Slot), RowKey: monthFigures + Separator +
-		m.Month.String()}
+	e := tables.Entity{PartitionKey: FiguresPartition(m.Pipeline, m.Slot),
+		RowKey: monthFigures + Separator + m.Month.String()}
 	setCounts(&e, m.counts())
 	if m.Lag >= time.Second {
 		e.Set("LagSeconds", tables.Int64(int64(m.Lag/time.Second)))
@@ -69,7 +68,7 @@ func (m MonthFigures) Entity() (tables.Entity, error) {
 	return e, err
 }
 
-// MonthFiguresOf is a row of the table runs for which IsMonthFigures holds.
+// MonthFiguresOf decodes a row of the table runs for which IsMonthFigures is true.
 func MonthFiguresOf(e tables.Entity) (MonthFigures, error) {
 	f := fieldsOf(&e)
 	m := MonthFigures{Lag: time.Duration(f.Int("LagSeconds")) * time.Second}
@@ -82,8 +81,8 @@ func MonthFiguresOf(e tables.Entity) (MonthFigures, error) {
 	return m, f.Err()
 }
 
-// MonthsOf are the rows of the months in the figures of a run.
+// MonthsOf returns the range of the MonthFigures of a run.
 func MonthsOf(p Pipeline, slot tables.Ticks) tables.Range {
-	return tables.Range{Partitions: tables.Is(FiguresPartition(p, slot)), Rows: tables.KeysWithPrefix(monthFigures +
-		Separator)}
+	return tables.Range{Partitions: tables.Is(FiguresPartition(p, slot)),
+		Rows: tables.KeysWithPrefix(monthFigures + Separator)}
 }

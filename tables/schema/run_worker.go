@@ -10,43 +10,42 @@ import (
 	"furrow/tables"
 )
 
-// WorkerFigures are what one worker has done for a run: a row of the table runs,
-// pipeline!slot and worker!id!part. Of many workers, they are the sums. What a
-// worker did in its last seconds is missing where it was killed.
+// WorkerFigures are what a worker did for a run: a row of the table runs, pipeline!slot and
+// worker!id!part. They can also be sums over workers. A killed worker's last seconds are
+// missing.
 type WorkerFigures struct {
 	Pipeline Pipeline
 	Slot     tables.Ticks
-	Worker   string // its id, new whenever one starts; must be fit for a key
-	Part     int64  // of the worker's figures of the run: it may have put some aside and begun anew
+	Worker   string // unique ID of each start; a valid part of a key
+	Part     int64  // number of the row: a worker can write several for a run
 
-	First, Last tables.Ticks // when the first job began and the last one ended, by the worker's clock
+	First, Last tables.Ticks // start of the first job and end of the last one, by the worker's clock
 
-	Devices   int64 // looked at by device and audit jobs
-	Folded    int64 // of them, those with new rows that were committed
+	Devices   int64 // that device and audit jobs have checked
+	Folded    int64 // devices with new rows that were committed
 	Rows      int64 // folded and committed
 	Refused   int64 // values and rows
 	Overtaken int64 // devices that another job has taken over
 	Failed    int64 // devices
 	Late      int64 // rows that an audit found below the checkpoint, and folded
-	Refolded  int64 // devices that were folded anew, in part or whole
+	Refolded  int64 // devices that were folded again, completely or in part
 	Missing   int64 // rows that were counted once and are gone
 	Months    int64 // month jobs put by master jobs
-	Again     int64 // device messages put by device jobs: for devices far behind, and for another try
-	// audit messages put by device and audit jobs: refolds, what was too much for one job, devices that were claimed
-	Audits  int64
-	Parts   int64 // of them, those that go on with a batch at once: the run waits for them, too
-	Batches int64 // batches and parts that are done or given up
+	Again     int64 // device messages put by device jobs: devices far behind, and retries
+	Audits    int64 // audit messages put by jobs: refolds, work too large for one job, claimed devices
+	Parts     int64 // audit messages that continue a batch at once; the run waits for them, too
+	Batches   int64 // batches and parts that are done or given up
 
-	Jobs       map[string]int64 // how messages ended, by kind and outcome: "device done"
-	Operations map[string]int64 // requests by service and kind, each retry included: "tables query"
+	Jobs       map[string]int64 // messages by kind and outcome: "device done"
+	Operations map[string]int64 // requests by service and kind, including retries: "tables query"
 }
 
 func (w *WorkerFigures) counts() []count {
 	return []count{
 		{"Devices", &w.Devices}, {"Folded", &w.Folded}, {"Rows", &w.Rows}, {"Refused", &w.Refused},
 		{"Overtaken", &w.Overtaken}, {"Failed", &w.Failed}, {"Late", &w.Late}, {"Refolded", &w.Refolded},
-		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Audits", &w.Audits}, {"Parts",
-			&w.Parts}, {"Batches", &w.Batches},
+		{"Missing", &w.Missing}, {"Months", &w.Months}, {"Again", &w.Again}, {"Audits", &w.Audits},
+		{"Parts", &w.Parts}, {"Batches", &w.Batches},
 	}
 }
 
@@ -71,14 +70,14 @@ func added(to, from map[string]int64) map[string]int64 {
 	return to
 }
 
-// Names in the maps are words of letters with spaces between; as names of
-// properties they have a prefix, and underscores.
+// The maps' keys are words with spaces; as names of properties they have a prefix, and
+// underscores.
 const (
 	jobsPrefix       = "Jobs_"
 	operationsPrefix = "Ops_"
 )
 
-// Entity is w as it is stored.
+// Entity returns the row of w.
 func (w WorkerFigures) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: FiguresPartition(w.Pipeline, w.Slot)}
 	e.RowKey = workerFigures + Separator + w.Worker + Separator + strconv.FormatInt(w.Part, 10)
@@ -88,7 +87,7 @@ func (w WorkerFigures) Entity() (tables.Entity, error) {
 	setNamed(&e, jobsPrefix, w.Jobs)
 	setNamed(&e, operationsPrefix, w.Operations)
 	if w.Worker == "" || strings.Contains(w.Worker, Separator) {
-		return e, fmt.Errorf("worker %s: an id is not empty and has no %s", tables.Quote(w.Worker), Separator)
+		return e, fmt.Errorf("worker %s: an ID must not be empty or contain %s", tables.Quote(w.Worker), Separator)
 	}
 	_, err := ParsePipeline(string(w.Pipeline))
 	return e, err
@@ -100,7 +99,7 @@ func setNamed(e *tables.Entity, prefix string, named map[string]int64) {
 	}
 }
 
-// WorkerFiguresOf is a row of the table runs for which IsWorkerFigures holds.
+// WorkerFiguresOf decodes a row of the table runs for which IsWorkerFigures is true.
 func WorkerFiguresOf(e tables.Entity) (WorkerFigures, error) {
 	f := fieldsOf(&e)
 	w := WorkerFigures{First: f.Ticks("First"), Last: f.Ticks("Last"), Jobs: map[string]int64{},

@@ -61,8 +61,8 @@ func escape(s string) string {
 	return s
 }
 
-// unescape reads what escape writes. It refuses every other spelling of the same text, so that
-// no text has two keys.
+// unescape parses the result of escape. It refuses every other spelling of the same text, so
+// that no text has two keys.
 func unescape(s string) (string, error) {
 	text, err := url.PathUnescape(strings.ReplaceAll(s, "=", "%"))
 	if err != nil || escape(text) != s {

@@ -8,8 +8,7 @@ import (
 	"furrow/tables"
 )
 
-// TestTrackIsReadFromItsPropertiesAlone: TrackProperties names all that TrackOf reads.
-func TestTrackIsReadFromItsPropertiesAlone(t *testing.T) {
+func TestTrackPropertiesAreAllThatTrackOfReads(t *testing.T) {
 	whole := tables.Entity{PartitionKey: "2026-11", RowKey: "t!pump-7"}
 	for _, name := range []string{TrackCheckpoint, TrackHeld, TrackClaim, TrackCommitted, TrackRefold} {
 		whole.Set(name, tables.String(name))
@@ -32,7 +31,7 @@ func TestTrackIsReadFromItsPropertiesAlone(t *testing.T) {
 	}
 }
 
-func TestTrackThatCannotBeReadSaysWhy(t *testing.T) {
+func TestErrorsOfInvalidTracksSayWhy(t *testing.T) {
 	for want, e := range map[string]tables.Entity{
 		"2026-13": {PartitionKey: "2026-13", RowKey: "t!pump-7"},
 		"a copy":  {PartitionKey: "2026-11", RowKey: "t!a copy"},

@@ -12,7 +12,7 @@ import (
 // divides a day. Its text uses the largest unit that fits: 1m, 15m, 1h, 1d.
 type Window time.Duration
 
-// The windows that a rollup has unless it is told otherwise.
+// The default windows of a rollup.
 const (
 	Minute = Window(time.Minute)
 	Hour   = Window(time.Hour)
@@ -33,7 +33,7 @@ func (w Window) String() string {
 	return time.Duration(w).String()
 }
 
-// Check says why w cannot be the length of a bucket.
+// Check returns why w cannot be the length of a bucket, or nil.
 func (w Window) Check() error {
 	if w < Window(time.Second) || w%Window(time.Second) != 0 || Daily%w != 0 {
 		return fmt.Errorf("window %s: want whole seconds that divide a day, such as 1m, 15m, 1h or 1d", w)
@@ -41,7 +41,7 @@ func (w Window) Check() error {
 	return nil
 }
 
-// ParseWindow reads what String writes.
+// ParseWindow parses the result of String.
 func ParseWindow(s string) (Window, error) {
 	for _, u := range windowUnits {
 		if len(s) < 2 || len(s) > 6 || s[len(s)-1] != u.letter {
@@ -52,26 +52,25 @@ func ParseWindow(s string) (Window, error) {
 			return w, nil
 		}
 	}
-	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, such as 1m, 15m, 1h or "+
-		"1d", tables.Quote(s))
+	return 0, fmt.Errorf("window %s: want whole seconds that divide a day in their largest unit, "+
+		"such as 1m, 15m, 1h or 1d", tables.Quote(s))
 }
 
-// Start is the start of the bucket that t lies in. Buckets are aligned to
-// midnight UTC.
+// Start returns the start of the bucket of t. Buckets are aligned to midnight UTC.
 func (w Window) Start(t tables.Ticks) tables.Ticks { return t - t%tables.Ticks(w/100) }
 
 // A Day counts the days since 0001-01-01, in UTC. Its text is 2026-11-20.
 type Day int
 
-// DayOf is the day that t lies in.
+// DayOf returns the day of t.
 func DayOf(t tables.Ticks) Day { return Day(t / tables.TicksPerDay) }
 
-// Start is the first tick of the day.
+// Start returns the first tick of the day.
 func (d Day) Start() tables.Ticks { return tables.Ticks(d) * tables.TicksPerDay }
 
 func (d Day) String() string { return d.Start().Time().Format(time.DateOnly) }
 
-// ParseDay reads what String writes.
+// ParseDay parses the result of String.
 func ParseDay(s string) (Day, error) {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil || t.Year() < 1 {

@@ -16,9 +16,9 @@ type Operation[P Place] struct {
 	On      string // what the URL names, for example "blobs"
 	Method  string
 	Comp    string // the query parameter comp
-	Allow   string // permissions of a service SAS of which one is enough, AccountKey or Itself
-	Account string // what an account SAS needs, as AllowAccount takes it
-	Grows   bool   // it is refused while the disk is full
+	Allow   string // permissions of a service SAS, one is enough; or AccountKey or Itself
+	Account string // what an account SAS needs, for AllowAccount
+	Grows   bool   // refused while the disk is full
 	Do      func(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at P) error
 }
 
