@@ -73,8 +73,8 @@ func complete(f *service.Failure) {
 	f.Message, _, _ = strings.Cut(told.Error.Message.Value, "\n")
 }
 
-// A TransactionError is the operation because of which storage refused a transaction, and
-// its error. Nothing of the transaction was written.
+// A TransactionError is the operation that failed in a refused transaction, and its error.
+// Nothing of the transaction was written.
 type TransactionError struct {
 	Index int // of the operation
 	Op    Op

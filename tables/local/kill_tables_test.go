@@ -57,8 +57,8 @@ func rows(ctx context.Context, c *aztables.Client, partition string) (map[string
 	return found, nil
 }
 
-// A rowLoad inserts rows: alone, or with size > 1 in transactions of as many, each
-// of which also replaces a counter.
+// A rowLoad inserts single rows or, if size > 1, transactions of size rows that also replace
+// a counter.
 type rowLoad struct {
 	worker, size int
 	table        *aztables.Client

@@ -48,8 +48,8 @@ func (v *Verifier) accountSAS(r *wire.Request) (*Grant, error) {
 }
 
 // AllowAccount returns an error unless an account SAS permits an operation. The rule is a resource type
-// (s: service, c: table, queue or container, o: what is in one), a colon, and permissions of which one is enough
-// ("*": the operation checks them). An empty rule permits nothing.
+// (s: service, c: table, queue or container, o: their contents), a colon, and permissions. One of them is enough;
+// with "*" the operation checks them. An empty rule permits nothing.
 func (g *Grant) AllowAccount(rule string) error {
 	kind, perms, _ := strings.Cut(rule, ":")
 	switch {

@@ -37,7 +37,8 @@ func (s *Service) change(r *wire.Request, g *auth.Grant, at target, step func(*c
 }
 
 // applied is the part of change that holds locks.
-func (s *Service) applied(r *wire.Request, g *auth.Grant, at target, step func(*change) error) (c *change, wait func() error, err error) {
+func (s *Service) applied(r *wire.Request, g *auth.Grant, at target,
+	step func(*change) error) (c *change, wait func() error, err error) {
 	s.schema.RLock()
 	defer s.schema.RUnlock()
 	in, err := s.find(at.container)
