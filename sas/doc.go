@@ -51,5 +51,8 @@
 // Devices whose tokens live longer than a day may not ask for another one for weeks, and a
 // revocation would lock them out until then. Their enrollment has a readings table of its own.
 //
+// A leaked enrollment key needs more: the enrollment is disabled, and EndTokens moves every cohort
+// in which it has tokens.
+//
 // Policies documents the steps of a revocation, and why no token of a revoked device outlives them.
 package sas

@@ -104,7 +104,6 @@ func (p *Policies) mark(ctx context.Context, s *reconciled) map[int64]bool {
 var errMarked = errors.New("the device is already marked with this change or a later one")
 
 // finish moves the cohorts of marked devices to other policies, and so completes the changes.
-// The first cohort gets the spare, which is in force; any further cohort gets a new policy.
 func (p *Policies) finish(ctx context.Context, record schema.Policies, marked map[int64]bool) error {
 	next := record.Clone()
 	var moves [schema.Cohorts]bool
@@ -114,12 +113,18 @@ func (p *Policies) finish(ctx context.Context, record schema.Policies, marked ma
 			moves[Cohort(c.Device)] = moves[Cohort(c.Device)] || c.Rotate
 		}
 	}
-	for i, moves := range moves {
+	move(&next, moves)
+	return p.swap(ctx, next)
+}
+
+// move moves cohorts to other policies. The first cohort gets the spare, which is in force; any
+// further cohort gets a new policy.
+func move(record *schema.Policies, cohorts [schema.Cohorts]bool) {
+	for i, moves := range cohorts {
 		if moves {
-			next.Cohorts[i], next.Spare = next.Spare, newPolicy()
+			record.Cohorts[i], record.Spare = record.Spare, newPolicy()
 		}
 	}
-	return p.swap(ctx, next)
 }
 
 // date records since when each policy is in the table's list, and reports whether the record

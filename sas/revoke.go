@@ -30,6 +30,43 @@ func (p *Policies) Restore(ctx context.Context, d schema.Device) error {
 	return p.change(ctx, schema.Change{Device: d.ID, To: schema.Active})
 }
 
+// EndTokens ends all tokens for a readings table of the devices in these cohorts. It revokes no
+// device: they can get new tokens. After an error the policies may have been replaced, and then any
+// process with Run ends the tokens.
+func (p *Policies) EndTokens(ctx context.Context, readings string, cohorts [schema.Cohorts]bool) error {
+	before, _, err := p.read(ctx, readings)
+	if missing(err) {
+		return nil // no token was ever issued
+	}
+	if err != nil {
+		return err
+	}
+	record := before
+	for try := range swaps {
+		left := cohorts
+		for i := range left { // a cohort that was moved meanwhile, by us or by another process, need not move again
+			left[i] = left[i] && record.Cohorts[i].ID == before.Cohorts[i].ID
+		}
+		if move(&record, left); left != [schema.Cohorts]bool{} {
+			err = p.swap(ctx, record)
+		}
+		if err == nil {
+			_, err = p.reconcile(ctx, readings)
+			return err
+		}
+		if !errors.Is(err, tables.ErrConflict) {
+			return err
+		}
+		if err = pause(ctx, try+1); err == nil {
+			record, _, err = p.read(ctx, readings)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return tables.ErrConflict
+}
+
 func (p *Policies) change(ctx context.Context, c schema.Change) error {
 	readings, err := p.add(ctx, c)
 	if err != nil {
@@ -72,11 +109,10 @@ func (p *Policies) add(ctx context.Context, c schema.Change) (readings string, e
 			continue
 		case err != nil:
 			return "", err
-		}
-		c.At = tables.TicksOf(now)
-		if has(record, d, c) || needless(record, d, c) { // also if the response to writing it was lost
+		case has(record, d, c), needless(record, d, c): // also if the response to writing it was lost
 			return d.Readings, nil
 		}
+		c.At = tables.TicksOf(now)
 		if err := enter(&record, d, c); err != nil {
 			return "", err
 		}
@@ -99,14 +135,14 @@ func has(record schema.Policies, d schema.Device, c schema.Change) bool {
 }
 
 // needless reports whether the device already has the status, no change in the record would alter
-// it, and no token is left to end. The last token of a revoked device tells: its record names the
-// policies of its tokens in the order in which they were read, and it gets no other token.
+// it, and no token is left to end. The last token of a revoked device tells: it gets no other, and
+// tokens are recorded in the order of their policies. An earlier one may be valid for longer, so
+// its expiry does not count.
 func needless(record schema.Policies, d schema.Device, c schema.Change) bool {
-	current := record.Cohorts[Cohort(d.ID)].ID
-	ends := func(t schema.Token) bool { return t.Policy == current && t.Expiry > c.At }
 	pending := func(o schema.Change) bool { return o.Device == d.ID && (!o.Done || o.Number != d.Change) }
-	return d.Status == c.To && !slices.ContainsFunc(record.Changes, pending) &&
-		!(c.Rotate && slices.ContainsFunc(d.Tokens, ends))
+	last := len(d.Tokens) - 1
+	left := last >= 0 && d.Tokens[last].Policy == record.Cohorts[Cohort(d.ID)].ID
+	return d.Status == c.To && !slices.ContainsFunc(record.Changes, pending) && !(c.Rotate && left)
 }
 
 // enter adds a change to the record with the next number. The number exceeds that of the

@@ -100,8 +100,11 @@ var operations = map[string]func(ctx context.Context, p *Policies, d *fixture) e
 	"revoke at expiry": revoke(victim, true),
 	"revoke neighbour": revoke(neighbour, false),
 	"revoke stranger":  revoke(strangers[0], false),
-	"ensure":           func(ctx context.Context, p *Policies, d *fixture) error { return p.Ensure(ctx, d.readings) },
-	"run":              func(ctx context.Context, p *Policies, d *fixture) error { p.round(ctx); return nil },
+	"end tokens": func(ctx context.Context, p *Policies, d *fixture) error {
+		return p.EndTokens(ctx, d.readings, [schema.Cohorts]bool{true, true})
+	},
+	"ensure": func(ctx context.Context, p *Policies, d *fixture) error { return p.Ensure(ctx, d.readings) },
+	"run":    func(ctx context.Context, p *Policies, d *fixture) error { p.round(ctx); return nil },
 	"restore": func(ctx context.Context, p *Policies, d *fixture) error {
 		return p.Restore(ctx, d.device(victim))
 	},
@@ -112,7 +115,9 @@ func revoke(id schema.DeviceID, atExpiry bool) func(ctx context.Context, p *Poli
 }
 
 // becomes is the status of the victim after a operation.
-var becomes = map[string]schema.Status{"revoke": schema.Revoked, "restore": schema.Active}
+var becomes = map[string]schema.Status{
+	"revoke": schema.Revoked, "restore": schema.Active, "end tokens": schema.Active,
+}
 
 // heal runs one round in another process, which has to complete everything.
 func (d *fixture) heal() {
@@ -148,7 +153,7 @@ func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
 	for _, of := range [][2]string{{"nothing", "revoke"}, {"revoke", "restore"}, {"revoke at expiry", "revoke"},
-		{"restore", "revoke at expiry"}} {
+		{"restore", "revoke at expiry"}, {"revoke neighbour", "end tokens"}} {
 		for _, done := range []bool{false, true} {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)
@@ -205,9 +210,9 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 	}
 }
 
-// moves returns a cohort that a operation moves to another policy.
+// moves returns a cohort that an operation moves to another policy.
 func moves(operation string) int {
-	if operation == "revoke stranger" {
+	if operation == "revoke stranger" || operation == "end tokens" {
 		return Cohort(strangers[0])
 	}
 	return 0
@@ -217,7 +222,7 @@ func moves(operation string) int {
 func TestOperationsSucceedDespiteAmbiguousAnswers(t *testing.T) {
 	t.Parallel()
 	account := azuretest.Local(t)
-	for _, operation := range []string{"revoke", "restore"} {
+	for _, operation := range []string{"revoke", "restore", "end tokens"} {
 		for _, fault := range []faults.Fault{faults.AnswerLost, faults.Twice, faults.TimedOutDone} {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)
@@ -226,7 +231,10 @@ func TestOperationsSucceedDespiteAmbiguousAnswers(t *testing.T) {
 				}
 				through := &faults.Transport{Plan: faults.Script{at: fault}}
 				must(t, operations[operation](t.Context(), d.process(through), d))
-				d.holds(fmt.Sprintf("%s, %s at request %d", operation, fault, at), 0)
+				d.holds(fmt.Sprintf("%s, %s at request %d", operation, fault, at), 0, moves(operation))
+				if d.writes(victim, d.tokens[victim][0]) {
+					t.Errorf("%s, %s at request %d: the old token works", operation, fault, at)
+				}
 				if d.status(victim) != becomes[operation] {
 					t.Errorf("%s, %s at request %d: the device is %s", operation, fault, at, d.status(victim))
 				}

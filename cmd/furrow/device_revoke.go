@@ -213,10 +213,24 @@ func (d *deviceAdmin) others(c *cli.Context, devices []schema.Device, ended bool
 		cohorts[cohortOf(device)], given[device.ID] = policies, true
 	}
 	now := tables.TicksOf(time.Now())
-	wanted := tables.Query{Select: []string{"Month", "Tenant", "Readings", "Status", "Tokens", schema.FormatProperty}}
+	err = d.eachDevice(c, func(device schema.Device) error {
+		policies, same := cohorts[cohortOf(device)]
+		if last := len(device.Tokens) - 1; same && last >= 0 && !given[device.ID] && device.Status != schema.Revoked &&
+			device.Tokens[last].Expiry > now && policies.Ended(device.Tokens[last]) == ended {
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// eachDevice calls visit for each device of the fleet, with its tokens. It reports records of newer
+// programs and skips them.
+func (d *deviceAdmin) eachDevice(c *cli.Context, visit func(schema.Device) error) error {
+	wanted := tables.Query{Select: append(schema.DeviceSummary(), "Tokens")}
 	for page, err := range d.Registry.Devices.Rows(c.Context, wanted) {
 		if err != nil {
-			return 0, err
+			return err
 		}
 		for _, row := range page.Rows {
 			device, err := schema.DeviceOf(row)
@@ -224,15 +238,13 @@ func (d *deviceAdmin) others(c *cli.Context, devices []schema.Device, ended bool
 				fmt.Fprintf(c.App.ErrWriter, "furrow: not counted: %v\n", err)
 				continue
 			}
-			if err != nil {
-				return 0, err
+			if err == nil {
+				err = visit(device)
 			}
-			policies, same := cohorts[cohortOf(device)]
-			if last := len(device.Tokens) - 1; same && last >= 0 && !given[device.ID] && device.Status != schema.Revoked &&
-				device.Tokens[last].Expiry > now && policies.Ended(device.Tokens[last]) == ended {
-				n++
+			if err != nil {
+				return err
 			}
 		}
 	}
-	return n, nil
+	return nil
 }

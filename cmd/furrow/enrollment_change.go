@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -34,20 +36,46 @@ func enrollmentSet(c *cli.Context) error {
 	return changeEnrollment(c, func(e *schema.Enrollment) error { return applyPolicy(c, e) })
 }
 
-// enrollmentSwitchCommand returns disable or enable.
-func enrollmentSwitchCommand(name string, disabled bool) *cli.Command {
-	usage := "Stop issuing tokens to the devices of an enrollment"
-	about := fmt.Sprintf("Takes effect within %s. Existing tokens work until they expire; furrow device revoke ends "+
-		"those of a device.", short(sas.Recent))
-	if !disabled {
-		usage, about = "Issue tokens to the devices of an enrollment again", ""
-	}
+func enrollmentEnableCommand() *cli.Command {
 	return &cli.Command{
-		Name: name, Usage: usage, Description: about + examples("enrollment "+name+" line4"), ArgsUsage: "ID",
+		Name: "enable", Usage: "Issue tokens to the devices of an enrollment again",
+		Description: examples("enrollment enable line4"), ArgsUsage: "ID",
 		Flags: append(storageFlags(), jsonFlag()),
 		Action: func(c *cli.Context) error {
-			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = disabled; return nil })
+			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = false; return nil })
 		},
+	}
+}
+
+func enrollmentDisableCommand() *cli.Command {
+	return &cli.Command{
+		Name: "disable", Usage: "Stop issuing tokens to the devices of an enrollment", ArgsUsage: "ID",
+		Description: fmt.Sprintf("Takes effect within %s. Existing tokens work until they expire, unless --revoke ends them "+
+			"all. furrow device\nrevoke ends those of a device.", short(sas.Recent)) +
+			examples("enrollment disable line4", "enrollment disable line4 --revoke --yes"),
+		Flags: append(storageFlags(),
+			&cli.BoolFlag{Name: "revoke", Usage: "Wait until every endpoint knows, and end all tokens of its devices"},
+			confirmRevocationFlag(),
+			jsonFlag()),
+		Action: enrollmentDisable,
+	}
+}
+
+func enrollmentDisable(c *cli.Context) error {
+	if c.Bool("revoke") && !c.Bool("yes") {
+		return usagef(c, "--revoke ends tokens of other enrollments in the readings table too; furrow enrollment revoke %s "+
+			"counts them. Confirm with --yes", c.Args().First())
+	}
+	err := changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = true; return nil })
+	if err != nil || !c.Bool("revoke") {
+		return err
+	}
+	fmt.Fprintf(c.App.ErrWriter, "Waiting %s until every endpoint knows.\n", short(sas.Recent))
+	select {
+	case <-time.After(sas.Recent):
+		return enrollmentRevoke(c)
+	case <-c.Context.Done():
+		return fmt.Errorf("the enrollment is disabled, but its tokens have not ended: %w", context.Cause(c.Context))
 	}
 }
 

@@ -244,3 +244,45 @@ func TestRevokingCountsWhoElseNeedsAToken(t *testing.T) {
 		t.Errorf("revoked are %+v", all)
 	}
 }
+
+func TestRevokingAnEnrollmentEndsAllItsTokens(t *testing.T) {
+	f := newFixture(t)
+	for _, e := range []string{"line4", "line5"} {
+		f.must("enrollment add " + e + " --tenant=contoso")
+		for i := range 8 {
+			f.must(fmt.Sprintf("device add %s-%d --enrollment %s --json", e, i, e))
+			f.must(fmt.Sprintf("token %s-%d --json", e, i))
+		}
+	}
+	ended := func(e string) (n int) {
+		for i := range 8 {
+			tokens := jsonOf[deviceLine](t, f.must(fmt.Sprintf("device show %s-%d --json", e, i)))[0].Tokens
+			if tokens[len(tokens)-1].Ended {
+				n++
+			}
+		}
+		return n
+	}
+	f.refused(exitUsage, "8 devices of enrollment line4, and of 8 devices of other", "enrollment revoke line4")
+	if n := ended("line4"); n != 0 {
+		t.Errorf("refused, but %d tokens ended", n)
+	}
+	r := jsonOf[revokedLine](t, f.must("enrollment revoke line4 --yes --json"))[0]
+	if r.Devices != 8 || ended("line4") != 8 || ended("line5") != r.NeedNewToken {
+		t.Errorf("%+v; %d and %d tokens ended", r, ended("line4"), ended("line5"))
+	}
+	for i := range 8 {
+		f.must(fmt.Sprintf("token line5-%d --json", i))
+	}
+	r = jsonOf[revokedLine](t, f.must("enrollment revoke line4 --json"))[0]
+	if r.Devices != 0 || r.NeedNewToken != 0 || ended("line5") != 0 {
+		t.Errorf("revoked again: %+v, and %d tokens of line5 ended", r, ended("line5"))
+	}
+	f.must("token line4-0") // it is not disabled
+	f.refused(exitUsage, "--yes", "enrollment disable line4 --revoke")
+	f.must("enrollment disable line4 --revoke --yes")
+	f.refused(exitFailed, "disabled", "token line4-0")
+	if n := ended("line4"); n != 8 {
+		t.Errorf("disabled and revoked: %d tokens ended", n)
+	}
+}

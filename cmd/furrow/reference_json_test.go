@@ -47,6 +47,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"enrollment list", "enrollment add", "enrollment set", "enrollment disable", "enrollment enable",
 			"enrollment rotate"},
 			"A line for each enrollment.", []any{enrollmentLine{}}},
+		{[]string{"enrollment revoke"}, "One object; `enrollment disable --revoke` ends with it, too.", []any{revokedLine{}}},
 		{[]string{"enrollment key", "device key"}, "A line for each key.", []any{keyLine{}}},
 		{[]string{"device list", "device show", "device add", "device set"}, "A line for each device.", []any{deviceLine{}}},
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},

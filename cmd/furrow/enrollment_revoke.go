@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+func enrollmentRevokeCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "revoke",
+		Usage:     "End all tokens of an enrollment's devices",
+		ArgsUsage: "ID",
+		Description: "For a key that leaked, use furrow enrollment disable --revoke instead: otherwise devices get new " +
+			"tokens at once.\n" +
+			"Tokens of other enrollments in the same readings table can end too, and their devices request new ones." +
+			examples("enrollment revoke line4"),
+		Flags: append(storageFlags(), confirmRevocationFlag(),
+			jsonFlag()),
+		Action: enrollmentRevoke,
+	}
+}
+
+func enrollmentRevoke(c *cli.Context) error {
+	d, e, err := openForEnrollment(c)
+	if err != nil {
+		return err
+	}
+	return d.revokeAll(c, e)
+}
+
+func confirmRevocationFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "yes", Usage: "Confirm that all devices with a token that ends must request a new one"}
+}
+
+// revokedLine is how many devices have a token that a revocation ends, in JSON.
+type revokedLine struct {
+	Enrollment   schema.EnrollmentID `json:"enrollment"`
+	Devices      int                 `json:"devices"`      // of the enrollment
+	NeedNewToken int                 `json:"needNewToken"` // devices of other enrollments in the readings table
+}
+
+// revokeAll ends all tokens of an enrollment's devices.
+func (d *deviceAdmin) revokeAll(c *cli.Context, e schema.Enrollment) error {
+	line, cohorts, err := d.tokensToEnd(c, e)
+	if err != nil {
+		return err
+	}
+	if line.Devices > 0 && !c.Bool("yes") {
+		return usagef(c, "this ends the tokens of %s of enrollment %s, and of %s of other enrollments in its table; "+
+			"they must request new ones: confirm with --yes",
+			many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))
+	}
+	policies := d.policies(slog.New(slog.NewTextHandler(c.App.ErrWriter, nil)))
+	for table, ending := range cohorts {
+		if err := policies.EndTokens(c.Context, table, ending); err != nil {
+			return fmt.Errorf("enrollment %s: the tokens for table %s may not have ended; try again: %w", e.ID, table, err)
+		}
+	}
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, line)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "The tokens of %s of %s ended, and those of %s of other enrollments.\n",
+		many(int64(line.Devices), "device"), e.ID, many(int64(line.NeedNewToken), "device"))
+	return err
+}
+
+// tokensToEnd returns the cohorts, by readings table, in which devices of an enrollment have a token
+// whose policy is in force, and counts the devices with such a token. It reads all devices of the
+// fleet twice, a thousand per request.
+func (d *deviceAdmin) tokensToEnd(
+	c *cli.Context, e schema.Enrollment,
+) (line revokedLine, cohorts map[string][schema.Cohorts]bool, err error) {
+	line.Enrollment, cohorts = e.ID, map[string][schema.Cohorts]bool{}
+	policies := map[string]schema.Policies{}
+	err = d.eachDevice(c, func(device schema.Device) error {
+		if device.Enrollment != e.ID {
+			return nil
+		}
+		table := strings.ToLower(device.Readings)
+		if _, known := policies[table]; !known {
+			if policies[table], _, err = d.reader().Policies(c.Context, device.Readings); err != nil {
+				return err
+			}
+		}
+		if p := policies[table]; inForce(p, device) {
+			ending := cohorts[p.Readings]
+			ending[sas.Cohort(device.ID)] = true
+			cohorts[p.Readings] = ending
+		}
+		return nil
+	})
+	if err != nil {
+		return line, nil, err
+	}
+	now := tables.TicksOf(time.Now())
+	err = d.eachDevice(c, func(device schema.Device) error {
+		p := policies[strings.ToLower(device.Readings)]
+		valid := slices.ContainsFunc(device.Tokens, func(t schema.Token) bool { return t.Expiry > now })
+		switch {
+		case !valid || !cohorts[p.Readings][sas.Cohort(device.ID)] || !inForce(p, device):
+		case device.Enrollment == e.ID:
+			line.Devices++
+		case device.Status != schema.Revoked:
+			line.NeedNewToken++
+		}
+		return nil
+	})
+	return line, cohorts, err
+}
+
+// inForce reports whether the policy of a device's last token is in force. Earlier tokens cannot
+// have later policies.
+func inForce(p schema.Policies, device schema.Device) bool {
+	last := len(device.Tokens) - 1
+	return last >= 0 && !p.Ended(device.Tokens[last])
+}
