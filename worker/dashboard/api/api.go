@@ -53,21 +53,15 @@ func (a *API) Routes() []Route {
 			return m.Devices(r.Context(), p.ListQuery)
 		})},
 		// About ten operations, shared by all requests within a few seconds.
-		{"/v1/devices/{id}", nil, data(func(r *http.Request, _ Params) (a model.DeviceAnswer, read model.Read, err error) {
-			id, err := DeviceID(r)
-			if err != nil {
-				return a, read, err
-			}
-			return m.Device(r.Context(), id)
+		{"/v1/devices/{id}", nil, named(DeviceID, func(r *http.Request, id string, _ Params) (model.DeviceAnswer, error) {
+			a, _, err := m.Device(r.Context(), id)
+			return a, err
 		})},
 		// One operation per day and per thousand points.
 		{"/v1/devices/{id}/series", SeriesParams(),
-			data(func(r *http.Request, p Params) (s model.Series, read model.Read, err error) {
-				id, err := DeviceID(r)
-				if err != nil {
-					return s, read, err
-				}
-				return m.Series(r.Context(), p.Series(id, time.Now()))
+			named(DeviceID, func(r *http.Request, id string, p Params) (model.Series, error) {
+				s, _, err := m.Series(r.Context(), p.Series(id, time.Now()))
+				return s, err
 			})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
@@ -78,14 +72,11 @@ func (a *API) Routes() []Route {
 			return m.Tenants(r.Context(), p.After, p.Limit)
 		})},
 		// At most about forty operations.
-		{"/v1/tenants/{tenant}/day", DayParams(), data(func(r *http.Request, p Params) (s model.Series, read model.Read,
-			err error) {
-			tenant, err := Tenant(r)
-			if err != nil {
-				return s, read, err
-			}
-			return m.Day(r.Context(), p.DayOf(tenant, time.Now()))
-		})},
+		{"/v1/tenants/{tenant}/day", DayParams(),
+			named(Tenant, func(r *http.Request, tenant string, p Params) (model.Series, error) {
+				s, _, err := m.Day(r.Context(), p.DayOf(tenant, time.Now()))
+				return s, err
+			})},
 		{"/openapi.json", nil, describe},
 		{HealthPath, nil, healthz},
 	}
@@ -100,6 +91,19 @@ func data[T any](read func(*http.Request, Params) (T, model.Read, error)) Handle
 		}
 		return writeJSON(w, r, v)
 	}
+}
+
+// named returns a handler for a path that names a device or a tenant.
+func named[T any](
+	name func(*http.Request) (string, error), read func(*http.Request, string, Params) (T, error),
+) Handler {
+	return data(func(r *http.Request, p Params) (v T, _ model.Read, err error) {
+		id, err := name(r)
+		if err == nil {
+			v, err = read(r, id, p)
+		}
+		return v, model.Read{}, err
+	})
 }
 
 // DeviceID returns the device ID in the path.

@@ -45,8 +45,9 @@ func newCache[V any]() cache[V] {
 }
 
 // get returns the value of a key, which it reads when the kept one is older than age. Errors are not kept.
-func (c cache[V]) get(ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error)) (V,
-	Read, error) {
+func (c cache[V]) get(
+	ctx context.Context, key string, age time.Duration, read func(context.Context) (V, error),
+) (V, Read, error) {
 	if e, ok := c.kept.Get(key); ok && time.Now().Before(e.until) {
 		e.read.Cached = true
 		return e.value, e.read, nil

@@ -34,10 +34,8 @@ func (s *Store) Pipelines(ctx context.Context) (PipelinesAnswer, Read, error) {
 	err := each(ctx, len(all), func(ctx context.Context, i int) (err error) {
 		p := all[i]
 		var r pipelineRead
-		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, func(ctx context.Context) (pipelineRead,
-			error) {
-			return s.pipeline(ctx, p)
-		})
+		read := func(ctx context.Context) (pipelineRead, error) { return s.pipeline(ctx, p) }
+		r, reads[i], err = s.pipelines.get(ctx, string(p.Name), pipelinesAge, read)
 		out.Pipelines[i] = s.pipelineStatus(p, r)
 		return err
 	})

@@ -63,8 +63,9 @@ func New(t testing.TB, in azuretest.Account) *Fixture {
 }
 
 // Readers returns clients whose requests are counted, and which fail after Fail(true).
-func (f *Fixture) Readers(t testing.TB, on func(context.Context, tables.Operation),
-	onQueue func(context.Context, worker.Operation)) (*tables.Client, *worker.Client) {
+func (f *Fixture) Readers(
+	t testing.TB, on func(context.Context, tables.Operation), onQueue func(context.Context, worker.Operation),
+) (*tables.Client, *worker.Client) {
 	t.Helper()
 	transport := counter{f, &faults.Transport{Plan: outage{f}}}
 	client, err := tables.Connect(tables.Config{Account: f.Account, Transport: transport, OnOperation: on,
@@ -73,8 +74,9 @@ func (f *Fixture) Readers(t testing.TB, on func(context.Context, tables.Operatio
 	return client, f.queues(t, transport, onQueue)
 }
 
-func (f *Fixture) queues(t testing.TB, transport policy.Transporter,
-	on func(context.Context, worker.Operation)) *worker.Client {
+func (f *Fixture) queues(
+	t testing.TB, transport policy.Transporter, on func(context.Context, worker.Operation),
+) *worker.Client {
 	t.Helper()
 	client, err := worker.Connect(worker.Config{Account: f.Account, Transport: transport, OnOperation: on,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
