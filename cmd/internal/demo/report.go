@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"furrow/cmd/internal/demo/check"
-	"furrow/cmd/internal/simulate"
 	"furrow/sas/device"
 	"furrow/tables/schema"
 	"furrow/worker/price"
@@ -68,13 +67,6 @@ type Cost struct {
 	StoredGB float64            `json:"storedGB"`
 	Total    float64            `json:"total"`
 	Prices   price.Prices       `json:"prices"`
-}
-
-func (d *Demo) readings(sum simulate.Summary, c check.Result, late int64) Readings {
-	_, told := d.receipts.Told()
-	return Readings{Accepted: told, Folded: max(0, c.Readings-c.Waiting-c.Lost), Late: late, Rejected: c.Rejected,
-		Lost: c.Lost, Doubled: c.Doubled,
-		SetAside: sum.SetAside, Tokens: sum.Tokens, Requests: d.receipts.Inserts}
 }
 
 // cadence of readings and runs for which costs are computed.

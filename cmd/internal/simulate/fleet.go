@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"furrow/cmd/internal/simulate/model"
@@ -48,8 +49,7 @@ const devicesPerSite = 8
 
 // Purposes of hashes.
 const (
-	forPlaces = iota + 1
-	forMember
+	forMember = iota + 1
 	forPosition
 	forDeployment
 	forPhase
@@ -60,32 +60,15 @@ const (
 func (f Fleet) Members() []Member {
 	f = f.filled()
 	places := model.Places()
+	sites := min(len(places), max(1, f.Devices/f.Tenants/devicesPerSite))
 	all := make([]Member, f.Devices)
-	for i := range all {
-		tenant, own := i%f.Tenants, i/f.Tenants
-		sites := min(len(places), max(1, f.Devices/f.Tenants/devicesPerSite))
-		at := places[f.sitePlace(tenant, own%sites, len(places))]
-		all[i] = f.member(i, tenantName(tenant), at)
+	for tenant := range f.Tenants {
+		order := rand.New(rand.NewPCG(f.Seed, uint64(tenant))).Perm(len(places)) // of the tenant's sites
+		for i := tenant; i < f.Devices; i += f.Tenants {
+			all[i] = f.member(i, tenantName(tenant), places[order[i/f.Tenants%sites]])
+		}
 	}
 	return all
-}
-
-// sitePlace returns the place of a tenant's site. A tenant's sites are at different places: the step between them
-// has no divisor in common with the number of places.
-func (f Fleet) sitePlace(tenant, site, places int) int {
-	h := model.Hash(f.Seed, forPlaces, uint64(tenant))
-	step := 1 + int(h>>32)%(places-1)
-	for gcd(step, places) != 1 {
-		step++
-	}
-	return (int(h%uint64(places)) + site*step) % places
-}
-
-func gcd(a, b int) int {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }
 
 func (f Fleet) member(i int, tenant schema.Tenant, at model.Place) Member {

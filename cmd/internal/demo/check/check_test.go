@@ -56,8 +56,6 @@ func (w *fixture) put(table, pk, rk string, properties map[string]any) {
 			e.Set(name, tables.Double(v))
 		case int:
 			e.Set(name, tables.Int64(int64(v)))
-		case bool:
-			e.Set(name, tables.Boolean(v))
 		}
 	}
 	_, err := w.client.Table(table).Do(w.t.Context(), tables.InsertOrReplace(e))
@@ -130,15 +128,20 @@ func (w *fixture) readings() {
 	} {
 		w.send(pump, at(clock).String(), values)
 	}
-	w.put("readings", string(pump), at("10:00:10").String(), map[string]any{"t": 1.5, "lid": "open"})
-	w.put("readings", string(pump), at("10:00:50").String(), map[string]any{"t": "2.5", "lid": "n/a"})
-	w.put("readings", string(pump), at("10:01:00").String(), map[string]any{"t": -4.0, "air": `{"p":[7,true]}`})
-	w.put("readings", string(pump), at("11:30:00").String(), map[string]any{"t": "NaN", "lid": "closed", "n": 3})
-	w.put("readings", string(pump), at("12:30:00").String(), map[string]any{"t": 9.0})
-	w.send(lift, at("10:00:00").String(), `"t":20.0`)
-	w.send(lift, at("10:00:00").String()+"-b", `"t":20.0`)
-	w.put("readings", string(lift), at("10:00:00").String(), map[string]any{"t": 20.0})
-	w.put("readings", string(lift), at("10:00:00").String()+"-b", map[string]any{"t": 20.0})
+	for clock, stored := range map[string]map[string]any{
+		"10:00:10": {"t": 1.5, "lid": "open"},
+		"10:00:50": {"t": "2.5", "lid": "n/a"},
+		"10:01:00": {"t": -4.0, "air": `{"p":[7,true]}`},
+		"11:30:00": {"t": "NaN", "lid": "closed", "n": 3},
+		"12:30:00": {"t": 9.0},
+	} {
+		w.put("readings", string(pump), at(clock).String(), stored)
+	}
+	for _, suffix := range []string{"", "-b"} {
+		key := at("10:00:00").String() + suffix
+		w.send(lift, key, `"t":20.0`)
+		w.put("readings", string(lift), key, map[string]any{"t": 20.0})
+	}
 }
 
 func (w *fixture) outputs() {

@@ -64,7 +64,7 @@ func (c Columns) guess(columns []string, first record) (r roles, err error) {
 	}
 	for i := 0; r.time < 0 && i < len(first); i++ {
 		if text, ok := first[i].(string); ok {
-			if _, err := newTimeReader().text(text); err == nil {
+			if _, err := parseTimeText(text); err == nil {
 				r.time = i
 			}
 		}

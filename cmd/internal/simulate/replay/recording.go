@@ -68,7 +68,7 @@ func Read(r io.Reader, c Config) (*Recording, error) {
 		return nil, err
 	}
 	rec := &Recording{config: c, sensors: newNames(), byID: map[schema.DeviceID]*deviceLog{}, labels: map[int]bool{}}
-	reader := &reader{Recording: rec, in: in, times: newTimeReader(), changes: map[int]bool{}}
+	reader := &reader{Recording: rec, in: in, changes: map[int]bool{}}
 	if err := reader.all(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,6 @@ func Read(r io.Reader, c Config) (*Recording, error) {
 type reader struct {
 	*Recording
 	in    *tabular.Reader
-	times *timeReader
 	roles roles
 	known bool // the roles are
 
@@ -131,7 +130,7 @@ func (r *reader) line(rec record) (err error) {
 
 // take adds a record, or reports why it is invalid.
 func (r *reader) take(rec record) error {
-	at, err := r.times.read(rec.at(r.roles.time))
+	at, err := parseTime(rec.at(r.roles.time))
 	if err != nil {
 		return err
 	}

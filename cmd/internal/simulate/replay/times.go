@@ -19,38 +19,28 @@ func layouts() []string {
 	}
 }
 
-// A timeReader parses times. It first tries the form of the last one.
-type timeReader struct{ layouts []string }
-
-func newTimeReader() *timeReader { return &timeReader{layouts()} }
-
 var slashed = regexp.MustCompile(`^\d{1,2}/\d{1,2}/\d{2,4}\b`)
 
-func (r *timeReader) read(v any) (time.Time, error) {
+func parseTime(v any) (time.Time, error) {
 	switch v := v.(type) {
 	case nil:
 		return time.Time{}, errors.New("no time")
 	case float64:
 		return epoch(v)
 	case string:
-		return r.text(v)
+		return parseTimeText(v)
 	}
 	return time.Time{}, fmt.Errorf("%v is not a time", v)
 }
 
-func (r *timeReader) text(text string) (time.Time, error) {
+func parseTimeText(text string) (time.Time, error) {
 	if n, ok := number(text); ok {
 		return epoch(n)
 	}
-	for i, layout := range r.layouts {
-		t, err := time.Parse(layout, text)
-		if err != nil {
-			continue
+	for _, layout := range layouts() {
+		if t, err := time.Parse(layout, text); err == nil {
+			return believable(t.UTC())
 		}
-		if i > 0 {
-			r.layouts[0], r.layouts[i] = r.layouts[i], r.layouts[0]
-		}
-		return believable(t.UTC())
 	}
 	if slashed.MatchString(text) {
 		return time.Time{}, fmt.Errorf("%.40q may begin with the day or with the month; write 2026-11-21T14:00:00Z", text)
