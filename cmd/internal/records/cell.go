@@ -18,8 +18,7 @@ func (m Moment) String() string {
 
 func (s Second) String() string { return tables.Ticks(s).Time().Format(time.RFC3339) }
 
-// cellText is a cell as text, and whether it is one that only text can be: not a
-// number, a boolean or a time.
+// cellText formats a cell, and tells whether it is a text and not a number, a boolean or a time.
 func cellText(cell any) (text string, isText bool) {
 	switch c := cell.(type) {
 	case string:
@@ -32,8 +31,8 @@ func cellText(cell any) (text string, isText bool) {
 	return fmt.Sprint(cell), false
 }
 
-// number has the fewest digits that give the same double back, as JSON and
-// spreadsheets write it: an exponent only far from 1.
+// number formats a double with the fewest digits that parse to the same double. As in JSON and spreadsheets, only very
+// large and very small numbers have an exponent.
 func number(f float64) string {
 	switch abs := math.Abs(f); {
 	case math.IsNaN(f):

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// csvLines is CSV as RFC 4180 has it, with a header.
+// csvLines writes CSV as in RFC 4180, with a header.
 type csvLines struct {
 	out    *csv.Writer
 	header []string // until it is written
@@ -53,9 +53,8 @@ func (c *csvLines) flush() error {
 	return c.out.Error()
 }
 
-// harmless keeps a spreadsheet from running a device's text as a formula: an
-// apostrophe goes before one that begins as formulas do. It also goes before
-// one that begins with an apostrophe, so that taking one away gives the text back.
+// harmless keeps a spreadsheet from running a device's text as a formula: it adds an apostrophe before a text that
+// begins like a formula, and before one that begins with an apostrophe, so that removing one restores the text.
 // owasp.org: "CSV Injection".
 func harmless(text string) string {
 	if text == "" || !strings.ContainsRune("=+-@\t\r\n'", rune(text[0])) {

@@ -11,18 +11,17 @@ import (
 	"furrow/tables"
 )
 
-// tableLines aligns columns in blocks of lines, so that it need not hold them
-// all. A column that was wide once stays so.
+// tableLines aligns columns in blocks of lines, because it does not hold all lines. Columns never become narrower.
 type tableLines struct {
 	out    *bufio.Writer
 	widths []int
 	block  [][]shown
 }
 
-// A shown cell is one for people.
+// A shown cell is a formatted one.
 type shown struct {
 	text  string
-	right bool // aligned
+	right bool // aligned to the right
 }
 
 const blockLines = 200
@@ -101,7 +100,7 @@ func show(cell any) shown {
 // mostShown is how many characters of a cell a table shows.
 const mostShown = 100
 
-// printable is text that does nothing to a terminal, and fits a line.
+// printable removes what could affect a terminal, and shortens a long text.
 func printable(text string) string {
 	var b strings.Builder
 	n := 0

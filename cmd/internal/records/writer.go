@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Format is how an answer is written.
+// A Format is a form of output.
 type Format string
 
 const (
@@ -20,7 +20,7 @@ const (
 	JSONL Format = "jsonl" // one object a line
 )
 
-// Formats are the names of all formats.
+// Formats returns the names of all formats.
 func Formats() []string { return []string{string(Table), string(CSV), string(JSONL)} }
 
 // lines writes records in one format.
@@ -29,14 +29,13 @@ type lines interface {
 	flush() error
 }
 
-// Write writes records as they come, and returns how many there were. An answer without
-// records has a header alone.
+// Write writes records as they come, and returns their number. Without records it writes only a header.
 func Write[R Record](w io.Writer, format Format, records iter.Seq2[R, error]) (n int, err error) {
 	out := bufio.NewWriter(w)
 	var example R
 	to := newLines(out, format, example)
 	n, err = writeAll(to, records)
-	return n, errors.Join(err, to.flush(), out.Flush()) // what was read before an error is not lost
+	return n, errors.Join(err, to.flush(), out.Flush()) // also what came before an error
 }
 
 func writeAll[R Record](to lines, records iter.Seq2[R, error]) (n int, err error) {
