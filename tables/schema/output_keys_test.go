@@ -80,59 +80,43 @@ func TestDayOfATenantIsOneRange(t *testing.T) {
 // part returns the number of a part, or 0 for the first.
 func part(n int64) int { return []int{0, 2, 3, 5}[n&3] }
 
-func FuzzLatestRow(f *testing.F) {
-	f.Add("a", int64(5), "a-b", int64(4))
-	f.Add("dev1", int64(0), "dev1", int64(6))
-	f.Fuzz(func(t *testing.T, a string, m int64, b string, n int64) {
-		x, y := LatestRow{DeviceID(a), part(m)}, LatestRow{DeviceID(b), part(n)}
-		if got, err := ParseLatestRow(x.String()); err == nil && got != x {
-			t.Fatalf("ParseLatestRow(%s) = %+v", x, got)
-		} else if _, bad := ParseDeviceID(a); err != nil && bad == nil {
-			t.Fatal(err)
-		}
-		_, errA := ParseDeviceID(a)
-		_, errB := ParseDeviceID(b)
-		if errA != nil || errB != nil {
-			return
-		}
-		if got, want := strings.Compare(x.String(), y.String()),
-			cmp.Or(strings.Compare(a, b), cmp.Compare(x.Part, y.Part)); got != want {
-			t.Fatalf("%s and %s compare as %d, want %d", x, y, got, want)
-		}
-		if !LatestRows(min(x.Device, y.Device), max(x.Device, y.Device)).Contains(x.String()) {
-			t.Fatalf("the rows of %s to %s leave out %s", a, b, x)
-		}
-		if x.Device != y.Device && LatestRows(x.Device, x.Device).Contains(y.String()) {
-			t.Fatalf("the rows of %s have %s", a, y)
-		}
-	})
-}
-
-func FuzzRollupRow(f *testing.F) {
+func FuzzOutputRows(f *testing.F) {
 	f.Add("a", int64(5), "a-b", int64(4))
 	f.Add("dev1", int64(5), "dev1", int64(6))
+	f.Add("dev1", int64(0), "dev1", int64(6))
 	f.Fuzz(func(t *testing.T, a string, m int64, b string, n int64) {
 		x := RollupRow{DeviceID(a), min(max(tables.Ticks(m), 0), tables.MaxTicks), part(m)}
 		y := RollupRow{DeviceID(b), min(max(tables.Ticks(n), 0), tables.MaxTicks), part(n)}
-		if got, err := ParseRollupRow(x.String()); err == nil && got != x {
-			t.Fatalf("ParseRollupRow(%s) = %+v", x, got)
-		} else if _, bad := ParseDeviceID(a); err != nil && bad == nil {
-			t.Fatal(err)
-		}
+		latestX, latestY := LatestRow{x.Device, x.Part}, LatestRow{y.Device, y.Part}
 		_, errA := ParseDeviceID(a)
 		_, errB := ParseDeviceID(b)
+		if got, err := ParseRollupRow(x.String()); err == nil && got != x || err != nil && errA == nil {
+			t.Fatalf("ParseRollupRow(%s) = %+v, %v", x, got, err)
+		}
+		if got, err := ParseLatestRow(latestX.String()); err == nil && got != latestX || err != nil && errA == nil {
+			t.Fatalf("ParseLatestRow(%s) = %+v, %v", latestX, got, err)
+		}
 		if errA != nil || errB != nil {
 			return
 		}
-		want := cmp.Or(strings.Compare(a, b), cmp.Compare(x.Bucket, y.Bucket), cmp.Compare(x.Part, y.Part))
-		if got := strings.Compare(x.String(), y.String()); got != want {
-			t.Fatalf("%s and %s compare as %d, want %d", x, y, got, want)
-		}
-		if !Buckets(min(x.Device, y.Device), max(x.Device, y.Device)).Contains(x.String()) {
-			t.Fatalf("the buckets of %s to %s leave out %s", a, b, x)
-		}
-		if x.Device != y.Device && Buckets(x.Device, x.Device).Contains(y.String()) {
-			t.Fatalf("the buckets of %s have %s", a, y)
+		first, last := min(x.Device, y.Device), max(x.Device, y.Device)
+		byDevice, byPart := strings.Compare(a, b), cmp.Compare(x.Part, y.Part)
+		for _, c := range []struct {
+			x, y      string
+			order     int
+			both, own tables.Keys
+		}{
+			{x.String(), y.String(), cmp.Or(byDevice, cmp.Compare(x.Bucket, y.Bucket), byPart),
+				Buckets(first, last), Buckets(x.Device, x.Device)},
+			{latestX.String(), latestY.String(), cmp.Or(byDevice, byPart),
+				LatestRows(first, last), LatestRows(x.Device, x.Device)},
+		} {
+			if got := strings.Compare(c.x, c.y); got != c.order {
+				t.Fatalf("%s and %s compare as %d, want %d", c.x, c.y, got, c.order)
+			}
+			if !c.both.Contains(c.x) || a != b && c.own.Contains(c.y) {
+				t.Fatalf("the rows of %s to %s leave out %s, or those of %s have %s", first, last, c.x, a, c.y)
+			}
 		}
 	})
 }
