@@ -18,10 +18,8 @@ func blobBearing(t *testing.T, a Account, name string, v sas.BlobSignatureValues
 		v.ExpiryTime = inAnHour()
 	}
 	q := value(v.SignWithSharedKey(cred))(t)
-	c, err := container.NewClientWithNoCredential(a.BlobURL+"/"+name+"?"+q.Encode(),
-		&container.ClientOptions{ClientOptions: a.options()})
-	must(t, err)
-	return c
+	o := &container.ClientOptions{ClientOptions: a.options()}
+	return value(container.NewClientWithNoCredential(a.BlobURL+"/"+name+"?"+q.Encode(), o))(t)
 }
 
 func containerName(c *container.Client) string {

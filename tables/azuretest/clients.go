@@ -26,30 +26,24 @@ func (a Account) options() azcore.ClientOptions {
 func (a Account) Tables(t testing.TB) *aztables.ServiceClient {
 	t.Helper()
 	cred := value(aztables.NewSharedKeyCredential(a.Name, a.Key))(t)
-	c, err := aztables.NewServiceClientWithSharedKey(a.TableURL, cred,
-		&aztables.ClientOptions{ClientOptions: a.options()})
-	must(t, err)
-	return c
+	o := &aztables.ClientOptions{ClientOptions: a.options()}
+	return value(aztables.NewServiceClientWithSharedKey(a.TableURL, cred, o))(t)
 }
 
 // Queues returns a client of the Queue service that signs with the account key.
 func (a Account) Queues(t testing.TB) *azqueue.ServiceClient {
 	t.Helper()
 	cred := value(azqueue.NewSharedKeyCredential(a.Name, a.Key))(t)
-	c, err := azqueue.NewServiceClientWithSharedKeyCredential(a.QueueURL, cred,
-		&azqueue.ClientOptions{ClientOptions: a.options()})
-	must(t, err)
-	return c
+	o := &azqueue.ClientOptions{ClientOptions: a.options()}
+	return value(azqueue.NewServiceClientWithSharedKeyCredential(a.QueueURL, cred, o))(t)
 }
 
 // Blobs returns a client of the Blob service that signs with the account key.
 func (a Account) Blobs(t testing.TB) *azblob.Client {
 	t.Helper()
 	cred := value(azblob.NewSharedKeyCredential(a.Name, a.Key))(t)
-	c, err := azblob.NewClientWithSharedKeyCredential(a.BlobURL, cred,
-		&azblob.ClientOptions{ClientOptions: a.options()})
-	must(t, err)
-	return c
+	o := &azblob.ClientOptions{ClientOptions: a.options()}
+	return value(azblob.NewClientWithSharedKeyCredential(a.BlobURL, cred, o))(t)
 }
 
 // NewTable creates a table with a unique name, and deletes it when the test ends.

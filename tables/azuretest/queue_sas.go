@@ -15,10 +15,8 @@ func queueBearing(t *testing.T, a Account, queue string, v sas.QueueSignatureVal
 	t.Helper()
 	cred := value(azqueue.NewSharedKeyCredential(a.Name, a.Key))(t)
 	q := value(v.SignWithSharedKey(cred))(t)
-	c, err := azqueue.NewQueueClientWithNoCredential(a.QueueURL+"/"+queue+"?"+q.Encode(),
-		&azqueue.ClientOptions{ClientOptions: a.options()})
-	must(t, err)
-	return c
+	o := &azqueue.ClientOptions{ClientOptions: a.options()}
+	return value(azqueue.NewQueueClientWithNoCredential(a.QueueURL+"/"+queue+"?"+q.Encode(), o))(t)
 }
 
 func queueName(q *azqueue.QueueClient) string {

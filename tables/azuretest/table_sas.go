@@ -31,10 +31,8 @@ func token(t *testing.T, a Account, v aztables.SASSignatureValues) string {
 // bearing returns a client that has only a token.
 func bearing(t *testing.T, a Account, table, token string) *aztables.Client {
 	t.Helper()
-	c, err := aztables.NewClientWithNoCredential(a.TableURL+"/"+table+"?"+token,
-		&aztables.ClientOptions{ClientOptions: a.options()})
-	must(t, err)
-	return c
+	o := &aztables.ClientOptions{ClientOptions: a.options()}
+	return value(aztables.NewClientWithNoCredential(a.TableURL+"/"+table+"?"+token, o))(t)
 }
 
 // granted creates a table with a row p/r. It returns the owner's client and one that has
