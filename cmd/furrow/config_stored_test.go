@@ -156,14 +156,14 @@ func TestARunningWorkerFollowsConfigApply(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan int, 1)
 	go func() { ended <- run(ctx, []string{"furrow", "worker", "--storage", f.storage}, nil, io.Discard, said) }()
-	await(t, "the worker to begin", func() bool {
+	await(t, said, func() bool {
 		return strings.Contains(said.String(), "generation=1 pipelines=live,archive")
 	})
 	writeFile(t, "furrow.yaml", "pipelines: [{name: live, settle: 1s, processors: [latest, rollup]}, "+
 		"{name: quarters, settle: 1s, processors: [rollup: {windows: [15m]}]}]")
 	f.must("config apply furrow.yaml")
 	f.must("schedule --once --every 1s")
-	await(t, "the worker to follow", func() bool {
+	await(t, said, func() bool {
 		code, out, _ := f.run("query --tenant acme --window 15m --last 2d --format csv")
 		return code == exitOK && strings.Count(out, ",temperature,") >= len(f.devices)
 	})

@@ -155,7 +155,7 @@ func startDemo(t *testing.T, until string, args ...string) *runningDemo {
 	t.Helper()
 	d := &runningDemo{temporary: t.TempDir(), out: &lockedBuffer{}, errs: &lockedBuffer{}}
 	d.Cmd = startProcess(t, d.out, d.errs, []string{"TMPDIR=" + d.temporary}, smallestDemo(args...)...)
-	await(t, until, func() bool { return strings.Contains(d.errs.String(), until) })
+	await(t, d.errs, func() bool { return strings.Contains(d.errs.String(), until) })
 	return d
 }
 

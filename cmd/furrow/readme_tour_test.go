@@ -56,7 +56,7 @@ func TestReadmeTourWorks(t *testing.T) {
 	must(t, up.Start())
 	t.Cleanup(func() { _ = up.Wait() })
 	t.Cleanup(func() { _ = up.Process.Signal(os.Interrupt) })
-	await(t, "up", func() bool { return strings.Contains(said.String(), "Stop it with Ctrl-C") })
+	await(t, said, func() bool { return strings.Contains(said.String(), "Stop it with Ctrl-C") })
 	for _, line := range lines {
 		out, err := shell(line).CombinedOutput()
 		if err != nil {

@@ -108,12 +108,12 @@ func startWorker(t *testing.T, log io.Writer, args ...string) *exec.Cmd {
 	return startProcess(t, nil, log, nil, append([]string{"worker"}, args...)...)
 }
 
-// await waits until is returns true.
-func await(t *testing.T, what string, is func() bool) {
+// await waits until is returns true. If that takes too long, it prints what, which may be a log.
+func await(t *testing.T, what any, is func() bool) {
 	t.Helper()
 	for began := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(began) > 2*time.Minute {
-			t.Fatalf("waited two minutes: %s", what)
+			t.Fatalf("waited two minutes: %v", what)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -104,24 +105,27 @@ func newSoakOf(t *testing.T, f simulate.Fleet, config string, args ...string) *s
 func (s *soak) choosePorts() {
 	s.t.Helper()
 	for port := 21000 + os.Getpid()%20000; ; port += 4 {
-		l, err := local.Listen("127.0.0.1:" + strconv.Itoa(port))
+		s.ports, s.listen = strconv.Itoa(port), "127.0.0.1:"+strconv.Itoa(port+3)
+		storage, err := local.Listen("127.0.0.1:" + s.ports)
 		if err != nil {
 			continue
 		}
-		must(s.t, l.Close())
-		s.ports, s.listen = strconv.Itoa(port), "127.0.0.1:"+strconv.Itoa(port+3)
-		return
+		must(s.t, storage.Close())
+		if l, err := net.Listen("tcp", s.listen); err == nil {
+			must(s.t, l.Close())
+			return
+		}
 	}
 }
 
 // start starts up, and returns once it listens.
 func (s *soak) start() {
 	s.t.Helper()
-	var out, errs lockedBuffer
+	out, errs := &lockedBuffer{}, &lockedBuffer{}
 	args := append([]string{"up", "--json", "--no-dashboard", "--storage", s.storage, "--listen", s.listen,
 		"--storage-port", s.ports, "--config", s.config}, s.args...)
-	s.up = startProcess(s.t, &out, &errs, nil, args...)
-	await(s.t, "up to listen", func() bool { return out.String() != "" })
+	s.up = startProcess(s.t, out, errs, nil, args...)
+	await(s.t, errs, func() bool { return out.String() != "" })
 }
 
 // enroll registers the fleet's devices.
