@@ -8,7 +8,7 @@ import (
 	"furrow/tables"
 )
 
-func TestMomentsAreReadInEveryForm(t *testing.T) {
+func TestTimesAreParsedInEveryForm(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 	for text, want := range map[string]time.Time{
 		"now": now, "-2h": now.Add(-2 * time.Hour), "-1h30m": now.Add(-90 * time.Minute), "-7d": now.AddDate(0, 0,

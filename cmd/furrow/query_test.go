@@ -84,7 +84,7 @@ func buckets(t *testing.T, text string) map[string]bucket {
 	return got
 }
 
-func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
+func TestQueriedRollupsMatchTheReadings(t *testing.T) {
 	f := newOddFleet(t)
 	for text, window := range map[string]time.Duration{"1m": time.Minute, "1h": time.Hour, "1d": 24 * time.Hour} {
 		for _, ask := range []struct {
@@ -108,7 +108,7 @@ func TestQueriedRollupsAreWhatTheReadingsGive(t *testing.T) {
 	}
 }
 
-func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
+func TestBucketsThatOverlapTheSpanArePrinted(t *testing.T) {
 	f := newOddFleet(t)
 	day := f.begin.Add(24 * time.Hour).Truncate(24 * time.Hour)
 	from, to := day.Add(5*time.Hour+17*time.Minute), day.Add(36*time.Hour)
@@ -130,7 +130,7 @@ func TestBucketsThatTouchTheSpanAreThere(t *testing.T) {
 	}
 }
 
-func TestWindowIsChosenBySpanOfThoseThatExist(t *testing.T) {
+func TestWindowDependsOnTheSpan(t *testing.T) {
 	f := newOddFleet(t)
 	for last, want := range map[string]string{"3h": "1m", "60h": "1h", "7d": "1h", "100d": "1d"} {
 		out := f.query("fabrikam:x", "--last", last, "--format", "jsonl", "--limit", "1")
@@ -141,7 +141,7 @@ func TestWindowIsChosenBySpanOfThoseThatExist(t *testing.T) {
 	f.refused(exitFailed, "no rollups of 15m; it has rollups of 1m, 1h, 1d", "query fabrikam:x --window 15m")
 }
 
-func TestRawReadingsAreThoseWritten(t *testing.T) {
+func TestRawReadingsAreTheStoredRows(t *testing.T) {
 	f := newOddFleet(t)
 	for args, devices := range map[string][]schema.DeviceID{
 		"contoso:us-1:b": {"contoso:us-1:b"}, "--prefix=contoso:us-1": {"contoso:us-1:a",
@@ -259,7 +259,7 @@ func TestNothingInCSVRunsInASpreadsheet(t *testing.T) {
 	}
 }
 
-func TestEveryFormatSaysTheSame(t *testing.T) {
+func TestEveryFormatHasTheSameValues(t *testing.T) {
 	f := newOddFleet(t)
 	for kind, args := range map[string][]string{
 		"raw": append(f.span(), "--raw", "contoso:us-1:a"), "rollups": append(f.span(), "--window=1h",
@@ -347,7 +347,7 @@ func TestSensorsAndLimit(t *testing.T) {
 	}
 }
 
-func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
+func TestUnknownDeviceSuggestsSimilarIDs(t *testing.T) {
 	f := newOddFleet(t)
 	for id, want := range map[string]string{
 		"contoso:us-1:zz":      "similar IDs: contoso:us-1:a, contoso:us-1:b\n",
@@ -362,7 +362,7 @@ func TestUnknownDeviceIsSaidWithThoseNear(t *testing.T) {
 	newObservedFixture(t).refused(exitFailed, "the fleet has no devices", "query d")
 }
 
-func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
+func TestEmptyAnswersAreExplainedAndNoFailure(t *testing.T) {
 	f := newOddFleet(t)
 	idle := newDevice("idle", "idle", 2026, 1)
 	idle.Readings = "never"
@@ -389,7 +389,7 @@ func TestEmptyAnswersAreSaidAndNoFailure(t *testing.T) {
 	}
 }
 
-func TestQueryRefusesWhatMakesNoSense(t *testing.T) {
+func TestQueryRefusesContradictoryFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"query":                                  "name one DEVICE, a --prefix of IDs, or a --tenant",
 		"query a b":                              "name one DEVICE",

@@ -37,7 +37,7 @@ func rowsOf(lines []map[string]string) (rows []string) {
 	return rows
 }
 
-func TestRejectsAreTheRowsThatCouldNotBeFolded(t *testing.T) {
+func TestRejectsAreTheRowsThatWereNotFolded(t *testing.T) {
 	f := newOddFleet(t)
 	a, b := f.rejectedRows("contoso:us-1:a"), f.rejectedRows("contoso:us-1:b")
 	if got := f.rejects("contoso:us-1:a"); !slices.Equal(rowsOf(got), a) {

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	killDevices = flag.Int("worker.devices", 40, "how many devices TestKilledWorkerLosesNothing has")
-	killRows    = flag.Int("worker.rows", 300, "how many rows each of them has")
+	killDevices = flag.Int("worker.devices", 40, "number of devices of TestKilledWorkerLosesNothing")
+	killRows    = flag.Int("worker.rows", 300, "number of rows of each device")
 )
 
 // folded sums the rows of the tracking rows.
@@ -25,7 +25,7 @@ func (f *fixture) folded() (rows int) {
 	for page, err := range f.client.Table(f.names.Partitions("live")).Rows(f.t.Context(),
 		tables.Query{Select: []string{"Rows"}}) {
 		if err != nil {
-			return 0 // the worker has not made it yet
+			return 0 // the worker has not created it yet
 		}
 		for i := range page.Rows {
 			rows += int(page.Rows[i].Get("Rows").Int())
