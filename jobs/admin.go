@@ -12,11 +12,11 @@ import (
 
 // A Rewound is the record of a rewind on a tracking row.
 type Rewound struct {
-	To tables.Ticks // from where on the device is folded anew
+	To tables.Ticks // fold the readings from here again
 	At time.Time
 	By string // who asked for it
 
-	// Mark is the id of the message that the caller puts: of an Audit that is a Refold.
+	// Mark is the ID of the Refold message that the caller puts.
 	Mark string
 }
 
@@ -24,9 +24,9 @@ func (r Rewound) String() string {
 	return fmt.Sprintf("to %s, at %s, by %s", r.To.Time().Format(time.RFC3339), r.At.UTC().Format(time.RFC3339), r.By)
 }
 
-// Rewind has a device folded again from a moment up to its checkpoint, and tells whether there is anything to fold: the
-// device has rows there that were folded. It sets the refold cursor; an Audit job does the work. The checkpoint stays.
-// A rewind to before the first reading also rebuilds what keeps the newest values.
+// Rewind has a device folded again from a time up to its checkpoint, and reports whether there are such rows. It sets
+// the refold cursor, and an Audit job does the work. The checkpoint stays. A rewind to before the first reading also
+// rebuilds what keeps the newest values.
 func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool, error) {
 	before, err := p.hasRows(ctx, m, r.To)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 		c := cursor{window: window{r.To, TicksBefore(t.last) + 1}, rebuild: !before}
 		if rewound = t.last != "" && !c.empty(); rewound {
 			t.foldAgain(c)
-			t.stream.row = "" // the day of the cursor is begun again
+			t.stream.row = "" // the day of the cursor starts again
 			t.setStream(e)
 			e.Set(schema.TrackRewound, tables.String(r.String()))
 			mark{r.Mark, tables.TicksOf(r.At).Add(p.marks())}.setRefold(e)
@@ -47,7 +47,7 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 	return rewound, err
 }
 
-// Release has a held device tried again at once, and tells whether it was held.
+// Release lets a held device be tried again at once, and reports whether it was held.
 func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 	held := false
 	err := p.edit(ctx, at, func(t *track, e *tables.Entity) bool {
@@ -59,8 +59,8 @@ func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {
 	return held, err
 }
 
-// edit merges into a tracking row, on the version it has read, as often as others change it meanwhile. No row is
-// nothing to edit.
+// edit merges a change into a tracking row. It repeats this if others change the row meanwhile. If there is no row, it
+// does nothing.
 func (p *Pipeline) edit(ctx context.Context, at schema.Place, change func(*track, *tables.Entity) bool) error {
 	return again(ctx, func() error {
 		found, err := p.tracking().Get(ctx, at.Month.String(), string(at.Key))

@@ -9,27 +9,27 @@ import (
 	"furrow/tables/schema"
 )
 
-// An age is one at which rows are counted: those that have reached it since the audit before, once in every period.
+// An age is an age at which rows are counted: once in every period, those that have reached it since the last audit.
 type age struct{ old, every tables.Ticks }
 
-// ages are those at which late rows are looked for, before the last time, which is when no living token admits a row of
-// that age any more. Most late rows are late by minutes, and few by more than a day: so each row is counted five times
-// in its life, and most of those that are missing are found within two hours.
+// ages returns the ages at which late rows are looked for, before the last time when no living token admits a row of
+// that age. Most late rows are late by minutes, and few by more than a day. So each row is counted five times in its
+// life, and most late rows are found within two hours.
 func ages() [4]age {
 	return [...]age{{hour, hour}, {3 * hour, 3 * hour}, {12 * hour, 12 * hour}, {2 * day, day}}
 }
 
-// lastAge is how often the rows are counted that no token admits any more.
+// lastAge is how often those rows are counted that no token admits any more.
 const lastAge = day
 
-// auditPace is how often a run looks whether audits are due.
+// auditPace is how often runs check whether audits are due.
 const auditPace = tables.Ticks(5 * time.Minute / 100)
 
-// tokenGrace is how long after a token has ended its last row may still arrive: an expiry is enforced with some slack,
+// tokenGrace is how long after the end of a token its last row may still arrive: expiry is enforced with some slack,
 // and a request may be in flight.
 const tokenGrace = time.Hour
 
-// late is how old the row may be that a living token of a device still admits.
+// late returns the age of the oldest row that a living token of a device admits.
 func (p *Pipeline) late(m schema.Member) time.Duration {
 	if p.Admits != nil {
 		if span := p.Admits(m.Enrollment); span > 0 {
@@ -39,11 +39,11 @@ func (p *Pipeline) late(m schema.Member) time.Duration {
 	return cmp.Or(p.Late, 8*24*time.Hour)
 }
 
-// An auditTurn is when the audits of one partition of the fleet are due. Its place within each period follows from the
-// partition's name, so that audits are spread over the hour and over the day.
+// An auditTurn says when the audits of one partition of the fleet are due. Its place within each period follows from
+// the partition's name, which spreads audits over the hour and the day.
 type auditTurn struct {
 	seed       uint64
-	since, run tables.Ticks // the slots between which audits have become due
+	since, run tables.Ticks // audits that became due between these slots
 }
 
 func (p *Pipeline) auditTurn(m Message, month schema.Month) auditTurn {
@@ -52,8 +52,8 @@ func (p *Pipeline) auditTurn(m Message, month schema.Month) auditTurn {
 	return auditTurn{h.Sum64(), m.Since, m.Run}
 }
 
-// spans are those of [since, run] that have reached an age, by whole hours; the bounds of one turn's and the next one's
-// meet. With since zero it is everything.
+// spans returns the hours of rows that reached an age in [since, run]. The spans of successive turns meet. If since is
+// zero, the spans start with the first row.
 func (t auditTurn) spans() (all []window) {
 	for _, a := range ages() {
 		if from, to, due := t.periods(a.every); due {
@@ -67,13 +67,13 @@ func (t auditTurn) spans() (all []window) {
 	return all
 }
 
-// last tells whether it is time to count what no token admits any more.
+// last reports whether it is time to count the rows that no token admits any more.
 func (t auditTurn) last() bool {
 	_, _, due := t.periods(lastAge)
 	return due
 }
 
-// periods are the last ends of periods at both slots, and whether one lies between.
+// periods returns the last ends of periods at both slots, and whether one lies between them.
 func (t auditTurn) periods(every tables.Ticks) (from, to tables.Ticks, due bool) {
 	offset := tables.Ticks(t.seed % uint64(every))
 	end := func(at tables.Ticks) tables.Ticks { return max(at-offset, 0)/every*every + offset }
@@ -81,5 +81,5 @@ func (t auditTurn) periods(every tables.Ticks) (from, to tables.Ticks, due bool)
 	return from, to, from < to
 }
 
-// due tells whether there is anything for an audit of the partition to do.
+// due reports whether there is anything to audit in the partition.
 func (t auditTurn) due() bool { return len(t.spans()) > 0 || t.last() }

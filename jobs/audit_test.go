@@ -165,7 +165,7 @@ func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
 	spoil(t, f)
 	p.Settings = "two"
 	r, err := p.Run(t.Context(), f.Batch)
-	if err != nil || len(r.Anew) != 2 {
+	if err != nil || len(r.Reset) != 2 {
 		t.Fatalf("under other settings: %+v, %v", r, err)
 	}
 	jobstest.Must(t, f.Settle(t.Context(), p))

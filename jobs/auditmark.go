@@ -10,11 +10,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// auditsDue tells whether a run puts audits, and the slot of the run that did so before: the first run in every five
-// minutes does. It is the same, however often a run asks, until a later one has put audits.
+// auditsDue reports whether a run puts audits, which the first run in every five minutes does, and the slot of the last
+// run that did. The answer stays the same, however often a run asks, until a later run has put audits.
 func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due bool, since tables.Ticks, err error) {
 	if slot > now.Add(time.Hour) {
-		return false, 0, nil // a slot of next year would leave all until then without audits
+		return false, 0, nil // a slot of next year would prevent audits until then
 	}
 	for try := range tries {
 		mark, op, err := p.auditMark(ctx, slot)
@@ -26,7 +26,7 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 			return true, mark.Since, nil
 		}
 		if !isChanged(err) {
-			return false, 0, err // written or not, the next try finds out
+			return false, 0, err // the next try finds out whether it was written
 		}
 		if err := pause(ctx, try); err != nil {
 			return false, 0, err
@@ -35,8 +35,8 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 	return false, 0, errors.New("the mark of the last audits changes all the time")
 }
 
-// auditMark is the mark as it is to be, and the operation that makes it so; no operation where that is decided: audits
-// are not due, a later run has put them, or this one has.
+// auditMark returns the mark as it should be, and the operation that writes it. There is no operation if audits are not
+// due, or if this run or a later one has put them.
 func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next schema.AuditMark, op tables.Op, err error) {
 	next = schema.AuditMark{Pipeline: p.Name, Slot: slot}
 	e, err := next.Entity()
@@ -53,7 +53,7 @@ func (p *Pipeline) auditMark(ctx context.Context, slot tables.Ticks) (next schem
 	last, err := schema.AuditMarkOf(p.Name, found)
 	switch {
 	case err != nil:
-		return next, op, fmt.Errorf("delete it, so that it is made again: %w", err)
+		return next, op, fmt.Errorf("delete the row, and it is created again: %w", err)
 	case last.Slot >= slot, floorTo(last.Slot, auditPace) == floorTo(slot, auditPace):
 		return last, op, nil
 	}

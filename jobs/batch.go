@@ -13,12 +13,12 @@ import (
 type Batch struct {
 	First, Last schema.Place
 
-	// Mark names the devices that the batch is for, as Message.Mark does; empty: all but those that a chain goes on with.
+	// Mark selects devices like Message.Mark. If it is empty, the batch is for all devices without a chain.
 	Mark string
-	// Claim is that of a follow-up, as Message.Claim.
+	// Claim is that of a follow-up, as in Message.Claim.
 	Claim string
-	// Tried says that the job was begun before: the messages of the marks that it finds are put again, as they may be its
-	// own.
+	// Tried says that the job may have run before. It then repeats the messages of the marks that it finds, as they may be
+	// its own.
 	Tried bool
 }
 
@@ -29,31 +29,31 @@ type Result struct {
 	Months    int // month jobs put
 	Batches   int // device jobs put by a month job
 	Devices   int // looked at
-	Folded    int // of them, those with new rows that were committed
+	Folded    int // devices whose new rows were committed
 	Rows      int // folded and committed
-	Refused   int // rows of which something was rejected
-	Overtaken int // devices that another job has taken over; theirs is the work now
-	Late      int // rows that an audit found below the checkpoint, and folded
-	Refolds   int // devices that were folded anew, in part or whole
-	Missing   int // rows that were counted once and are gone
+	Refused   int // rows with a rejected value
+	Overtaken int // devices that another job has taken over
+	Late      int // late rows that an audit found and folded
+	Refolds   int // devices that were folded again, in part or whole
+	Missing   int // rows that were counted before and are gone
 
-	Behind []schema.Place // with more rows than were folded
-	Rest   schema.Place   // from which on the batch was not looked at; zero where it was
-	Anew   []schema.Place // whose refold cursor was set
-	Mark   string         // that the rows of Behind and Anew have now
-	Lost   []schema.Place // of Overtaken: whoever was faster need not go on with a chain
+	Behind []schema.Place // devices with more rows than were folded
+	Rest   schema.Place   // first device that the job did not get to; zero if none
+	Reset  []schema.Place // devices whose refold cursor was set
+	Mark   string         // mark of the devices in Behind and Reset
+	Lost   []schema.Place // devices of Overtaken: the faster job need not continue a chain
 	Failed map[schema.Place]error
-	// Strange are the rows and partitions of the fleet that nobody of ours has written.
+	// Strange has the errors of rows and partitions of the fleet that this program did not write.
 	Strange map[string]error
 
 	passedOver
 }
 
 // Run does a device job: READ rows after the checkpoint, FOLD them, CLAIM the devices that have something to write,
-// WRITE their outputs, COMMIT their checkpoints. Run again, by anybody and at any time, it does what is left.
+// WRITE their outputs, COMMIT their checkpoints. Repeated, by anybody and at any time, it does what is left.
 //
-// An error means that storage did not answer in the end, and that the job is to be tried again; what is wrong with one
-// device is in the Result, and counted on its tracking row.
+// An error means that storage did not answer in the end, and that the job should be repeated. The failures of single
+// devices are in the Result, and counted on their tracking rows.
 func (p *Pipeline) Run(ctx context.Context, b Batch) (Result, error) {
 	r, err := p.run(ctx, b)
 	if err != nil {
@@ -94,13 +94,13 @@ func (p *Pipeline) run(ctx context.Context, b Batch) (Result, error) {
 	return r, p.extend(ctx, over, read.now)
 }
 
-// maxUnread is how many devices of a batch may fail to be read, with none read, until the failure is called storage's
-// and not theirs.
+// maxUnread is how many devices of a batch may fail to be read, if none is read, before the failure counts as
+// storage's.
 const maxUnread = 3
 
-// foldAll folds device after device, until the job has its most, and says how many it has looked at. The horizon is the
-// service's time less the time to settle, never this machine's (invariant 6). That the rows of one device cannot be
-// read is that device's failure, unless no device's can.
+// foldAll folds device after device until the job has enough, and returns how many it looked at. The horizon is the
+// service's time minus the settle time, never this machine's. If the rows of one device cannot be read, only that
+// device fails, unless no device can be read.
 func (p *Pipeline) foldAll(ctx context.Context, work []*deviceRun, now tables.Ticks) (looked int, err error) {
 	horizon := now.Add(-p.settle())
 	rows, weight, bytes, unread := p.most(), maxWeight, 2*maxBytes, 0
@@ -146,7 +146,7 @@ func (j *job) result() Result {
 			r.Behind = append(r.Behind, d.member.Place())
 		}
 		if d.track.refolded() && !d.track.refold.empty() {
-			r.Anew = append(r.Anew, d.member.Place())
+			r.Reset = append(r.Reset, d.member.Place())
 		}
 	}
 	return r

@@ -226,8 +226,8 @@ func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 		!rewound {
 		t.Fatalf("rewound: %t, %v", rewound, err)
 	}
-	jobstest.Work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live", Run: tables.TicksOf(time.Now()),
-		First: m.Place(), Last: m.Place()})
+	jobstest.Work(t, p, jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Pipeline: "live",
+		Run: tables.TicksOf(time.Now()), First: m.Place(), Last: m.Place()})
 	jobstest.SameEnds(t, c.check(t, c.fleets[1], m, taken), got[0], "folded again")
 }
 

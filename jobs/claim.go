@@ -11,13 +11,13 @@ import (
 	"furrow/tables/schema"
 )
 
-// FenceProperty is the property of every output that says how its writer ranks.
+// FenceProperty is the property of every output that holds its writer's fence.
 const FenceProperty = "_fence"
 
-// A job writes what a batch of foldings came to.
+// A job writes the results of a batch of device runs.
 type job struct {
 	pipeline *Pipeline
-	claim    string       // random: read back, it tells "it was us"
+	claim    string       // random: shows that a row was written by this job
 	now      tables.Ticks // of the service
 	work     []*deviceRun
 }
@@ -38,8 +38,8 @@ func (j *job) do(ctx context.Context) error {
 	return nil
 }
 
-// claimAll claims the devices that have something to write, before anything is written (invariant 4): whoever claims
-// later outranks this job from then on.
+// claimAll claims the devices that have something to write, before anything is written. Whoever claims later outranks
+// this job from then on.
 func (j *job) claimAll(ctx context.Context) error {
 	var changes []*change
 	at := j.now
@@ -57,7 +57,7 @@ func (j *job) claimAll(ctx context.Context) error {
 		c.compare = func(found *tables.Entity) resolution {
 			switch {
 			case found == nil && c.op.Kind == tables.KindInsert:
-				return resolution{} // not there yet: once more
+				return resolution{} // not there yet: try again
 			case found != nil && found.Get(schema.TrackClaim).Text() == j.claim:
 				return resolution{done: true, etag: found.ETag}
 			}
@@ -75,7 +75,7 @@ func (j *job) claimAll(ctx context.Context) error {
 	return err
 }
 
-// track writes changes of tracking rows, those of each partition together.
+// track writes changes of tracking rows, together for each partition.
 func (j *job) track(ctx context.Context, changes []*change) error {
 	for len(changes) > 0 {
 		pk, n := changes[0].op.Entity.PartitionKey, 0
@@ -90,11 +90,11 @@ func (j *job) track(ctx context.Context, changes []*change) error {
 	return nil
 }
 
-// giveBackWithin bounds how long a job that has failed takes to say so.
+// giveBackWithin bounds how long a failed job takes to give back its claims.
 const giveBackWithin = 5 * time.Second
 
-// giveBack ends the claims that were not committed, so that others need not wait for the end of their holds. It is a
-// courtesy: what cannot be written is left.
+// giveBack ends the claims that were not committed, so that other jobs need not wait for the end of their holds. This
+// is a courtesy: errors are ignored.
 func (j *job) giveBack(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackWithin)
 	defer cancel()
@@ -105,7 +105,7 @@ func (j *job) giveBack(ctx context.Context) {
 		}
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
 		e.Set(schema.TrackClaim, tables.String(""))
-		free := newDeviceRun(d.member, d.track) // whatever has become of the device itself
+		free := newDeviceRun(d.member, d.track) // whatever happened to the device itself
 		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag),
 			compare: func(found *tables.Entity) resolution {
 				if found == nil || found.Get(schema.TrackClaim).Text() != j.claim ||
@@ -118,7 +118,7 @@ func (j *job) giveBack(ctx context.Context) {
 	_ = j.track(ctx, changes)
 }
 
-// write writes the outputs, those of one partition together.
+// write writes the outputs, together for each partition.
 func (j *job) write(ctx context.Context) error {
 	var last error
 	for _, group := range j.outputs() {
@@ -133,7 +133,7 @@ func (j *job) write(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil { // of this partition: others may be well
+		if err != nil { // of this partition: others may work
 			last = err
 			for _, c := range undone(group) {
 				c.device.unavailable(err)
@@ -146,7 +146,7 @@ func (j *job) write(ctx context.Context) error {
 	return nil
 }
 
-// outputs are the changes of all devices by partition.
+// outputs returns the changes of all devices by partition.
 func (j *job) outputs() (groups [][]*change) {
 	of := map[Output]*deviceRun{}
 	for _, d := range j.work {
@@ -172,7 +172,7 @@ func (j *job) outputs() (groups [][]*change) {
 	return groups
 }
 
-// outranks compares the fence of what is there with the device's own.
+// outranks compares the fence of an existing output with the device's own.
 func (d *deviceRun) outranks(found *tables.Entity) resolution {
 	if found == nil {
 		return resolution{}
@@ -212,7 +212,7 @@ func (j *job) commit(ctx context.Context) error {
 				return resolution{done: true, etag: found.ETag}
 			case d.track.refolded() && (found.Get(schema.TrackRefold).Text() != d.track.read.refold.String() ||
 				found.Get(schema.TrackRefoldRow).Text() != d.track.read.row):
-				return resolution{taken: true} // somebody has rewound the device meanwhile: that must not be lost
+				return resolution{taken: true} // somebody has rewound the device meanwhile, which must not be lost
 			}
 			return resolution{etag: found.ETag}
 		}})
@@ -227,7 +227,7 @@ func (j *job) commit(ctx context.Context) error {
 	return err
 }
 
-// setMarks gives the messages that are put after the commit their ids.
+// setMarks sets the IDs of the messages that are put after the commit.
 func (j *job) setMarks(d *deviceRun) {
 	t := d.track
 	until := max(j.now, d.seen).Add(j.pipeline.marks())

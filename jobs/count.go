@@ -8,7 +8,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// hasRows tells whether a device has rows before a moment.
+// hasRows reports whether a device has rows before a moment.
 func (p *Pipeline) hasRows(ctx context.Context, m schema.Member, before tables.Ticks) (bool, error) {
 	q := tables.Query{Size: 1, Select: []string{"RowKey"}, Range: tables.Range{
 		Partitions: tables.Is(string(m.Device)), Rows: tables.Keys{Before: before.String()}}}

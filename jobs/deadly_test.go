@@ -64,7 +64,7 @@ func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 			switch {
 			case held.Failing() != (w.Place(d) == bad):
 				t.Errorf("%s: device %s is held: %v", kind, d, held.Failing())
-			case held.Failing() && (!strings.Contains(held.Reason, "has ended 4 workers") ||
+			case held.Failing() && (!strings.Contains(held.Reason, "has crashed 4 workers") ||
 				held.HeldUntil < tables.TicksOf(time.Now())):
 				t.Errorf("%s: it is held until %v: %s", kind, held.HeldUntil.Time(), held.Reason)
 			case !held.Failing() && held.Rows != 20:

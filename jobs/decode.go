@@ -10,13 +10,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ErrUnreadable is in the chain of every error of Decode but ErrNewer, and of those of jobs that find a message to be
-// nonsense: to try again would not help.
+// ErrUnreadable is wrapped by every error of Decode but ErrNewer, and by jobs that find a message to be nonsense.
+// Trying again does not help.
 var ErrUnreadable = errors.New("the message cannot be read")
 
-// Decode reads what Encode has written, and refuses everything else: what is unknown, missing, twice, or in the wrong
-// kind of message. White space and the order of members do not matter. Of a message in a newer format, for which the
-// error is ErrNewer, it returns Format and Taken.
+// Decode reads what Encode has written and refuses everything else: members that are unknown, missing, duplicate, or in
+// the wrong kind of message. White space and the order of members do not matter. If a message is in a newer format,
+// Decode returns ErrNewer, and a Message with its Format and Taken.
 func Decode(text string) (Message, error) {
 	m, err := decode(text)
 	switch {
@@ -32,8 +32,7 @@ func decode(text string) (m Message, err error) {
 	if len(text) > MaxSize {
 		return m, fmt.Errorf("it has %d bytes; at most %d are allowed", len(text), MaxSize)
 	}
-	// Format and kind come first, so that whatever else is new in a message of a newer program, it is said to be just
-	// that.
+	// Format and kind come first, so that a message of a newer program is reported as such, whatever else is new in it.
 	var head struct {
 		Format *int64 `json:"v"`
 		Taken  int    `json:"taken"`
@@ -57,7 +56,7 @@ func decode(text string) (m Message, err error) {
 	return m, m.check()
 }
 
-// SetTaken is the text of a message in whatever format, with another Taken.
+// SetTaken returns the text of a message in any format with another Taken.
 func SetTaken(text string, taken int) (string, error) {
 	members := map[string]jsontext.Value{}
 	if err := json.Unmarshal([]byte(text), &members); err != nil {

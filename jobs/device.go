@@ -9,15 +9,16 @@ import (
 	"furrow/tables/schema"
 )
 
-// aloneAfter is how long a device that failed within its batch waits until it is tried alone.
+// aloneAfter is how long a device that failed within its batch waits before it is tried alone.
 const aloneAfter = 5 * time.Second
 
-// suspicious is how often a batch fails as a whole until its devices are tried one by one, and one of them alone until
-// the failure is called its own.
+// suspicious is how often a batch fails as a whole before its devices are tried one by one, and how often a single
+// device fails before the failure counts as its own.
 const suspicious = 2
 
-// device does a device job, and puts what follows from it: a device far behind goes on in a job of its own, so does the
-// part of the batch that was too much for one job, and a device that failed for the first time is tried again alone.
+// device does a device job, and puts the messages that follow: a device far behind continues in a job of its own, and
+// so does the part of the batch that was too much for one job. A device that failed for the first time is tried again
+// alone.
 func (p *Pipeline) device(ctx context.Context, m Message, put Putter) (Result, error) {
 	b := Batch{First: m.First, Last: m.Last, Mark: m.Mark, Claim: m.Claim, Tried: m.tried()}
 	if m.Attempts >= suspicious && !b.alone() {
@@ -44,7 +45,7 @@ type follower struct {
 	delay time.Duration
 }
 
-// following are the messages that follow from a device job.
+// following returns the messages that follow from a device job.
 func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	m = m.Untried()
 	m.Claim = ""
@@ -89,8 +90,8 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 			all = append(all, follower{next, 0})
 		}
 	}
-	if n := len(r.Anew); n > 0 {
-		all = append(all, follower{refold(r.Anew[0], r.Anew[n-1], r.Mark), 0})
+	if n := len(r.Reset); n > 0 {
+		all = append(all, follower{refold(r.Reset[0], r.Reset[n-1], r.Mark), 0})
 	}
 	return all
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNewer says that a message needs a newer program or configuration than this worker has. It is left to another
-// worker, or to a later time, and no attempt is counted.
+// worker or to a later time, and no attempt is counted.
 var ErrNewer = errors.New("the message needs a newer worker")
 
 // A Putter takes the messages that jobs put; a worker.Queue is one.
@@ -16,13 +16,13 @@ type Putter interface {
 	Put(ctx context.Context, m Message, delay time.Duration) error
 }
 
-// Do does the job that a message asks for. Progress goes to save, and what is to be done next to put. Done twice, or
-// again after any part of it, it does what is left. What it saves and puts names the newer generation of the message's
-// and the pipeline's.
+// Do does the job that a message asks for. It saves progress with save, and puts further messages with put. Repeated,
+// or continued after any part of it, it does what is left. The messages that it saves and puts carry the newer
+// generation of the message's and the pipeline's.
 func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
 	error) {
 	if m.Pipeline != p.Name {
-		return Result{}, fmt.Errorf("%w: it is of pipeline %s, and this worker's is %s", ErrUnreadable, m.Pipeline, p.Name)
+		return Result{}, fmt.Errorf("%w: it belongs to pipeline %s, not %s", ErrUnreadable, m.Pipeline, p.Name)
 	}
 	m.Generation = max(m.Generation, p.Generation)
 	put = inFormat{put, p.Format}
@@ -42,7 +42,7 @@ func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(cont
 	return Result{}, fmt.Errorf("%w: kind %s is not known", ErrUnreadable, quote(string(m.Kind)))
 }
 
-// inFormat puts messages in the format that the configuration asks for.
+// inFormat puts messages in the format that the configuration requires.
 type inFormat struct {
 	Putter
 	format int64

@@ -9,21 +9,21 @@ import (
 	"furrow/tables/schema"
 )
 
-// A firstFailure is that of a device which had not failed before.
+// A firstFailure is the error of a device that had not failed before.
 type firstFailure struct{ error }
 
 func (f *firstFailure) Unwrap() error { return f.error }
 
-// Pauses of a device that fails: none after the first time, when it is tried again alone; then growing.
+// Pauses of a failing device: none after the first failure, when it is tried again alone; then growing.
 const (
 	firstPause   = time.Minute
 	longestPause = 6 * time.Hour
-	// Storage that does not answer is no fault of the device, and is well again soon.
+	// Storage that does not answer is no fault of the device, and usually recovers soon.
 	longestBusyPause = 2 * time.Minute
 	maxHeldText      = 1 << 10
 )
 
-// pauseAfter is how long a device is held after so many failures in a row.
+// pauseAfter returns how long a device is held after so many failures in a row.
 func pauseAfter(attempts int) time.Duration {
 	pause := time.Duration(0)
 	for n := 2; n <= attempts && pause < longestPause; n++ {
@@ -32,8 +32,7 @@ func pauseAfter(attempts int) time.Duration {
 	return min(pause, longestPause)
 }
 
-// fail counts the failures on the tracking rows of the devices that have one. A row that has changed meanwhile is
-// another job's to judge.
+// fail counts failures on the tracking rows of their devices. If a row has changed meanwhile, another job judges.
 func (j *job) fail(ctx context.Context) error {
 	for _, d := range j.work {
 		if d.err == nil || ctx.Err() != nil {
@@ -57,8 +56,8 @@ func (j *job) fail(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// failed is the merge that counts a failure, and gives back a claim. It is of what the row had before the job: what the
-// job has made of it is lost.
+// failed returns the merge that counts a failure and gives back a claim. It starts from the row as it was before the
+// job, whose results are lost.
 func (d *deviceRun) failed(now tables.Ticks) tables.Op {
 	t, m := d.track, d.member
 	t.marks = t.read.marks

@@ -22,15 +22,15 @@ var (
 	errLeaves  = fmt.Errorf("with it, its row has more than %d values", MaxSensors)
 )
 
-// A flattener gives the values of properties by sensor. A text that is a JSON object or array, which is how devices put
-// nested objects into a table, gives one for each of its leaves: {"air":{"temp":21}} in weather is the sensor
+// A flattener splits the values of properties by sensor. A text that is a JSON object or array, which is how devices
+// put nested objects into a table, has one value for each of its leaves: {"air":{"temp":21}} in weather is the sensor
 // weather_air_temp.
 //
-// What it reads, it reads once; what it makes of it is bounded by the number of leaves and by the lengths of names,
-// before it is made.
+// It reads everything once. Its results are bounded by the number of leaves and the lengths of names before they are
+// made.
 type flattener struct {
 	leaves []leaf
-	name   []byte // of the value that is being read
+	name   []byte // name of the value that is being read
 	long   []string
 }
 
@@ -39,8 +39,8 @@ type leaf struct {
 	value  tables.Value
 }
 
-// flatten gives the leaves of a property, at most so many, and the beginnings of names that are too long. They are
-// valid until it is called again.
+// flatten returns the leaves of a property, at most so many, and the beginnings of names that are too long. They are
+// valid until the next call.
 func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []leaf, long []string, err error) {
 	f.leaves, f.long = f.leaves[:0], f.long[:0]
 	if !isNested(v) {
@@ -64,7 +64,7 @@ func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []lea
 	return f.leaves, f.long, nil
 }
 
-// isNested tells whether v looks like a JSON object or array.
+// isNested reports whether v looks like a JSON object or array.
 func isNested(v tables.Value) bool {
 	text := v.Text()
 	return text != "" && (text[0] == '{' || text[0] == '[') && v.Type() == tables.TypeString
@@ -116,7 +116,7 @@ func (f *flattener) leaf(v tables.Value, most int) error {
 	return nil
 }
 
-// skip passes over a value whose name is too long. Few of them are named.
+// skip skips a value whose name is too long, and keeps a few of those names.
 func (f *flattener) skip(d *jsontext.Decoder) error {
 	if len(f.long) < maxRefusals {
 		f.long = append(f.long, string(f.name))
@@ -154,7 +154,8 @@ func (f *flattener) array(d *jsontext.Decoder, depth, most int) error {
 	return err
 }
 
-// appendName makes a key of an object fit for the name of a property. It stops soon after the name has become too long.
+// appendName appends a key of an object with the characters that a property's name allows. It stops soon after the name
+// has become too long.
 func appendName(name []byte, key string) []byte {
 	for _, r := range key {
 		if len(name) > maxSensorName {

@@ -10,19 +10,19 @@ import (
 	"furrow/tables"
 )
 
-// Lengths of a ledger's spans. Rows come late mostly by hours, and seldom after more than a week, when a day is narrow
-// enough to look for them.
+// Lengths of a ledger's spans. Most late rows are hours late, and few more than a week, when a day is narrow enough to
+// look for them.
 const (
 	hour      = tables.Ticks(time.Hour / 100)
 	day       = 24 * hour
 	keepHours = 8 * day
 )
 
-// A Ledger counts the rows of one device that were passed, folded or rejected, by the span of time that their row keys
-// lie in. An audit finds late rows by counting what storage has in a span: more than the ledger means that some came
-// after the checkpoint had gone by. The zero Ledger is empty.
+// A Ledger counts the rows of one device that the checkpoint has passed, folded or rejected, by the time span of their
+// row keys. An audit counts the rows that storage has in a span: if there are more than in the ledger, some arrived
+// after the checkpoint had passed. The zero Ledger is empty.
 type Ledger struct {
-	spans []span // by start; none of them empty, none overlapping
+	spans []span // by start, not empty, not overlapping
 }
 
 type span struct {
@@ -41,7 +41,7 @@ func (s span) end() tables.Ticks {
 // Add counts one row.
 func (l *Ledger) Add(rowKey string) { l.add(TicksBefore(rowKey), 1) }
 
-// find is the index of the span that a moment lies in, or of the next one.
+// find returns the index of the span that a moment lies in, or of the next one.
 func (l *Ledger) find(at tables.Ticks) (int, bool) {
 	return slices.BinarySearchFunc(l.spans, at, func(s span, at tables.Ticks) int {
 		switch {
@@ -63,8 +63,7 @@ func (l *Ledger) add(at tables.Ticks, n int64) {
 	l.spans = slices.Insert(l.spans, i, span{start: at - at%hour, count: n})
 }
 
-// Count is how many rows are counted whose row keys lie in [from, to), both of which must be at the bounds of spans;
-// those that Spans gives are.
+// Count returns the number of rows with row keys in [from, to). Both must be bounds of spans, such as Spans returns.
 func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 	for _, s := range l.spans {
 		if s.start >= from && s.end() <= to {
@@ -74,8 +73,8 @@ func (l *Ledger) Count(from, to tables.Ticks) (n int64) {
 	return n
 }
 
-// compare gives, for each of the ledger's spans that lie within a window, how many rows more were counted there; a span
-// that is new is an hour.
+// compare returns, for each of the ledger's spans within a window, how many more rows were counted there. A new span is
+// an hour.
 func (l *Ledger) compare(counted *Ledger, in window) map[window]int64 {
 	more := map[window]int64{}
 	for _, s := range l.spans {
@@ -88,14 +87,15 @@ func (l *Ledger) compare(counted *Ledger, in window) map[window]int64 {
 		if i, found := l.find(s.start); found {
 			w = window{l.spans[i].start, l.spans[i].end()}
 		}
-		if w.from >= in.from && w.to <= in.to { // otherwise it was counted in part only
+		if w.from >= in.from && w.to <= in.to { // otherwise only part of it was counted
 			more[w] += s.count
 		}
 	}
 	return more
 }
 
-// late gives the spans in which counted has more rows than the ledger, in order, and how many rows it has fewer.
+// late returns the spans in which counted has more rows than the ledger, in order, and how many rows it lacks
+// elsewhere.
 func (l *Ledger) late(counted *Ledger, in window) (late []window, missing int64) {
 	for w, n := range l.compare(counted, in) {
 		if n > 0 {
@@ -107,7 +107,7 @@ func (l *Ledger) late(counted *Ledger, in window) (late []window, missing int64)
 	return late, missing
 }
 
-// differences are the spans in which counted has another number of rows.
+// differences returns the spans in which counted has another number of rows.
 func (l *Ledger) differences(counted *Ledger, in window) (all []window) {
 	for w, n := range l.compare(counted, in) {
 		if n != 0 {
@@ -117,7 +117,7 @@ func (l *Ledger) differences(counted *Ledger, in window) (all []window) {
 	return all
 }
 
-// equalIn tells whether two ledgers say the same of a window, in whatever spans.
+// equalIn reports whether two ledgers agree on a window, whatever their spans.
 func (l *Ledger) equalIn(o *Ledger, in window, now tables.Ticks) bool {
 	spans := func(l *Ledger) []span {
 		c := &Ledger{spans: slices.Clone(l.spans)}
@@ -127,13 +127,13 @@ func (l *Ledger) equalIn(o *Ledger, in window, now tables.Ticks) bool {
 	return slices.Equal(spans(l), spans(o))
 }
 
-// from is the part of the ledger from a moment on.
+// from returns the part of the ledger from a moment on.
 func (l *Ledger) from(at tables.Ticks) *Ledger {
 	return &Ledger{spans: slices.DeleteFunc(slices.Clone(l.spans), func(s span) bool { return s.start < at })}
 }
 
-// replace puts what was counted in a window in the place of what the ledger says of it, and tells how many rows that
-// are more. The window's ends are at bounds of days.
+// replace replaces the ledger's counts in a window by others, and returns how many more rows those are. The window ends
+// at the bounds of days.
 func (l *Ledger) replace(w window, counted *Ledger) (more int64) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool {
 		gone := s.start >= w.from && s.end() <= w.to
@@ -151,8 +151,8 @@ func (l *Ledger) replace(w window, counted *Ledger) (more int64) {
 	return more
 }
 
-// Compact joins the hours that are older than eight days before now into days, so that the ledger stays small: at most
-// some 200 hours, and a day for each that a token still admits.
+// Compact joins hours that are more than eight days older than now into days. So the ledger stays small: at most some
+// 200 hours, and a day for each day that a token still admits.
 func (l *Ledger) Compact(now tables.Ticks) {
 	limit := now - keepHours
 	limit -= limit % day
@@ -170,13 +170,13 @@ func (l *Ledger) Compact(now tables.Ticks) {
 	l.spans = out
 }
 
-// Drop forgets the spans that end at or before a time. The caller has audited them when no living token admitted a row
-// there any more.
+// Drop removes the spans that end at or before a time. The caller has audited them when no living token admitted a row
+// there.
 func (l *Ledger) Drop(until tables.Ticks) {
 	l.spans = slices.DeleteFunc(l.spans, func(s span) bool { return s.end() <= until })
 }
 
-// Spans are the bounds of what is counted, in order, each as [from, to).
+// Spans returns the bounds of the counted spans in order, each as [from, to).
 func (l *Ledger) Spans() [][2]tables.Ticks {
 	out := make([][2]tables.Ticks, len(l.spans))
 	for i, s := range l.spans {
@@ -185,7 +185,7 @@ func (l *Ledger) Spans() [][2]tables.Ticks {
 	return out
 }
 
-// Append encodes the ledger: a span takes a few bytes.
+// Append encodes the ledger. A span takes a few bytes.
 func (l *Ledger) Append(b []byte) []byte {
 	b = pack.Int(append(b, ledgerVersion), len(l.spans))
 	var before tables.Ticks
@@ -205,7 +205,7 @@ const ledgerVersion = 1
 
 var errLedger = errors.New("the ledger is damaged, or of a version that this program does not know")
 
-// ParseLedger reads what Append wrote; nothing is an empty ledger.
+// ParseLedger reads what Append wrote. No bytes are an empty ledger.
 func ParseLedger(b []byte) (*Ledger, error) {
 	l := &Ledger{}
 	if len(b) == 0 {
@@ -233,13 +233,13 @@ func ParseLedger(b []byte) (*Ledger, error) {
 	return l, nil
 }
 
-// TicksBefore is the last tick whose text is not after a row key in the order of text, which is the order of storage. A
-// row key that is no reading's lies somewhere too: the ledger must count it where an audit's range finds it.
+// TicksBefore returns the last tick whose text is not after a row key in the order of text, which is the order of
+// storage. Even a malformed row key has such a tick: the ledger must count it where the range of an audit finds it.
 func TicksBefore(rowKey string) tables.Ticks {
 	const digits = 19
-	var t uint64 // holds all numbers of 19 digits, which Ticks do not
+	var t uint64 // holds all numbers of 19 digits, unlike Ticks
 	for i := range digits {
-		c := byte(0) // a key that ends here is before all that go on
+		c := byte(0) // a key that ends here comes before all longer ones
 		if i < len(rowKey) {
 			c = rowKey[i]
 		}
@@ -247,7 +247,7 @@ func TicksBefore(rowKey string) tables.Ticks {
 			t = t*10 + uint64(c-'0')
 			continue
 		}
-		if c > '9' { // it is after everything that goes on with a digit
+		if c > '9' { // it comes after everything with a digit here
 			t++
 		}
 		for range digits - i {

@@ -12,8 +12,8 @@ import (
 // savedEvery is how many month jobs a master job puts between two saves.
 const savedEvery = 20
 
-// master puts a month job for each partition of the fleet. Months may be put twice, by a master job that is done again;
-// never is one left out.
+// master puts a month job for each partition of the fleet. A repeated master job may put months twice, but never leaves
+// one out.
 func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(context.Context,
 	Message) error) (Result, error) {
 	now, err := p.begin(ctx, m.Run)
@@ -24,7 +24,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 	if audit == "" {
 		due, before, err := p.auditsDue(ctx, m.Run, now)
 		if err != nil {
-			return Result{}, fmt.Errorf("looking whether audits are due: %w", err)
+			return Result{}, fmt.Errorf("finding out whether audits are due: %w", err)
 		}
 		if due {
 			audit, since = Late, before
@@ -42,7 +42,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 		}
 		if len(names) == 0 {
 			if err := p.prune(ctx, m.Run); err != nil && ctx.Err() == nil {
-				r.strange(p.Names.Runs(), err) // no reason to put all months again
+				r.strange(p.Names.Runs(), err) // not worth putting all months again
 			}
 			return r, nil
 		}
@@ -52,7 +52,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 		for _, name := range names {
 			month, err := schema.ParseMonth(name)
 			if err != nil {
-				r.strange(name, fmt.Errorf("table %s: the rows of partition %s can be in no run; move or delete them: %w",
+				r.strange(name, fmt.Errorf("table %s: no run covers the rows of partition %s; move or delete them: %w",
 					p.Names.Fleet(), quote(name), err))
 				continue
 			}
@@ -81,7 +81,7 @@ func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(
 	}
 }
 
-// last is the last partition that a Month message names.
+// last returns the last partition that a Month message names.
 func (m Message) last() schema.Month {
 	if m.Through != (schema.Month{}) {
 		return m.Through
@@ -89,7 +89,7 @@ func (m Message) last() schema.Month {
 	return m.Month
 }
 
-// strange tells of a key in the table fleet that nobody of ours has written. It holds up nothing else.
+// strange reports a key in the table fleet that this program did not write. Nothing else waits for it.
 func (r *Result) strange(key string, err error) {
 	const most = 100
 	if len(r.Strange) < most {
@@ -97,7 +97,7 @@ func (r *Result) strange(key string, err error) {
 	}
 }
 
-// begin marks the run as begun, unless it is already, and gives the service's time. A master job that was put by hand
+// begin marks the run as begun, unless it is already, and returns the service's time. A master job that was put by hand
 // has no row to mark.
 func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Ticks, err error) {
 	own := tables.Query{Range: tables.RowsBetween(string(p.Name), slot.String(), slot.String())}
@@ -121,15 +121,14 @@ func (p *Pipeline) begin(ctx context.Context, slot tables.Ticks) (now tables.Tic
 	return now, p.merge(ctx, schema.Run{Pipeline: p.Name, Slot: slot, Started: now}, tables.AnyETag)
 }
 
-// errNoDate says that nothing tells what time it is.
+// errNoDate says that the current time is unknown.
 var errNoDate = errors.New("storage sent no Date, without which no horizon is safe")
 
-// small is how many devices may be planned by one job, of however many partitions. What storage gives in one page is as
-// cheap as a row.
+// small is how many devices one job may plan, in any number of partitions. A page of storage costs as little as a row.
 const small = 1000
 
-// nextPartitions are the partitions of the fleet after one that one job plans: all that a page of rows has the whole
-// of, or else the first. There is none where the fleet ends. Empty months between them cost nothing.
+// nextPartitions returns the partitions after one that one job plans: all that are complete in one page of rows, or
+// else the first. It returns none at the end of the fleet. Empty months in between cost nothing.
 func (p *Pipeline) nextPartitions(ctx context.Context, after string) (names []string, err error) {
 	q := tables.Query{Range: schema.Memberships(after), Size: small, Select: []string{"PartitionKey"}}
 	for page, err := range p.Client.Table(p.Names.Fleet()).Rows(ctx, q) {
@@ -153,7 +152,7 @@ func (p *Pipeline) nextPartitions(ctx context.Context, after string) (names []st
 
 func (p *Pipeline) runs() *tables.Table { return p.Client.Table(p.Names.Runs()) }
 
-// merge merges what is not zero into a run's row; that there is none is fine.
+// merge merges what is not zero into a run's row. A missing row is fine.
 func (p *Pipeline) merge(ctx context.Context, r schema.Run, version tables.ETag) error {
 	e, err := r.Entity()
 	if err != nil {

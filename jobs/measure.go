@@ -9,14 +9,14 @@ import (
 	"furrow/tables"
 )
 
-// Bounds of what outputs hold hundreds of, in bytes. A sensor's name is that of a property, which Azure bounds at 255
+// Bounds, in bytes, of what outputs hold hundreds of. A sensor's name is that of a property, which Azure limits to 255
 // characters.
 const (
 	maxState      = 256
 	maxSensorName = 200
 )
 
-// maxRefusals is how many refusals of a reading are told apart.
+// maxRefusals is how many refusals of a reading are kept apart.
 const maxRefusals = 10
 
 const (
@@ -31,7 +31,7 @@ var (
 	reasonNoRoom   = fmt.Sprintf("the names and texts of its row take more than %d KiB", MaxRoom>>10)
 )
 
-// checkName says why outputs cannot have a sensor of that name, though storage has taken a property of that name.
+// checkName says why outputs cannot have a sensor of that name, although storage accepted a property with it.
 func checkName(sensor string) (reason string) {
 	switch {
 	case len(sensor) > maxSensorName:
@@ -45,7 +45,7 @@ func checkName(sensor string) (reason string) {
 	return ""
 }
 
-// refuse notes why a value is not in the sample.
+// refuse records why a value is not in the sample.
 func (w *sampling) refuse(sensor, reason string) {
 	if len(w.refused) == maxRefusals {
 		w.more++
@@ -65,7 +65,7 @@ func (w *sampling) refusals() []Refusal {
 	return w.refused
 }
 
-// measure reads a value as its sensor is meant, or says why it cannot be.
+// measure reads a value as its sensor's kind demands, or says why it cannot.
 func measure(sensor string, v tables.Value, kind SensorKind) (m SensorValue, reason string) {
 	m = SensorValue{Sensor: sensor, Is: State}
 	if kind == State {
@@ -81,13 +81,13 @@ func measure(sensor string, v tables.Value, kind SensorKind) (m SensorValue, rea
 	case kind == Number:
 		return m, reasonNoNumber
 	case v.Type() == tables.TypeBinary:
-		m.Is = Ignored // bytes are no measurement; the archive has them
+		m.Is = Ignored // bytes are not measurements; the archive keeps them
 		return m, ""
 	}
 	return m.text(v)
 }
 
-// text is m as a state.
+// text returns m as a state.
 func (m SensorValue) text(v tables.Value) (SensorValue, string) {
 	m.State = strings.ToValidUTF8(v.String(), "\uFFFD")
 	if len(m.State) > maxState {
@@ -96,9 +96,9 @@ func (m SensorValue) text(v tables.Value) (SensorValue, string) {
 	return m, ""
 }
 
-// numberOf is the number that v means: many devices send "78.8" or true. A text that only looks like a number is none:
-// one with a leading zero (00981150), or one that is too great for a number (7894e80000058754), is an identifier,
-// unless the sensor is known to be a number.
+// numberOf returns the number that v means: many devices send "78.8" or true. Some texts only look like numbers: a
+// leading zero (00981150), or a number that is too large (7894e80000058754), makes it an identifier, unless the sensor
+// is known to be a number.
 func numberOf(v tables.Value, known bool) (float64, bool) {
 	switch v.Type() {
 	case tables.TypeInt32, tables.TypeInt64, tables.TypeDouble:
@@ -119,7 +119,7 @@ func numberOf(v tables.Value, known bool) (float64, bool) {
 	return 0, false
 }
 
-// hasLeadingZero tells whether a numeric text begins with a zero that a number would not have.
+// hasLeadingZero reports whether a numeric text begins with a zero that a number would not have.
 func hasLeadingZero(text string) bool {
 	text = strings.TrimLeft(text, "+-")
 	return len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9'

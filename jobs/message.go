@@ -22,79 +22,79 @@ const (
 	Audit  Kind = "audit"  // looks for late rows of a batch of devices
 )
 
-// A Message asks for one job. As text it is a JSON object of at most MaxSize bytes with the members below. Members that
-// are zero are left out. In every format, "v" and "taken" mean what they mean here.
+// A Message asks for one job. Its text is a JSON object of at most MaxSize bytes with the members below, without those
+// that are zero. "v" and "taken" have the same meaning in every format.
 type Message struct {
-	// Format is that of the text, as schema.Format. Encode takes zero for 1, the oldest.
+	// Format is that of the text, as schema.Format. Encode writes zero as 1, the oldest.
 	Format int64 `json:"v"`
 
 	Kind     Kind            `json:"kind"`
 	Pipeline schema.Pipeline `json:"pipeline"`
-	Run      tables.Ticks    `json:"run"` // the slot of the run that it is a part of
+	Run      tables.Ticks    `json:"run"` // slot of the run that it belongs to
 
-	// Month is the first partition of the fleet that a Month job plans, and Through the last, where it is another: small
-	// partitions share a job. Month of a Master is its progress, the last partition that it has put a job for.
+	// Month is the first partition of the fleet that a Month job plans, and Through the last, if that is another one:
+	// small partitions share a job. Month of a Master is its progress, the last partition that it has put a job for.
 	Month   schema.Month `json:"month,omitzero"`
 	Through schema.Month `json:"through,omitzero"`
 
-	// First and Last are the ends of a batch, both in it: of Device and Audit. A batch over several partitions has the
-	// whole of each.
+	// First and Last are the ends of a batch, both included: of a Device or Audit. A batch over several partitions has
+	// each of them completely.
 	First schema.Place `json:"first,omitzero"`
 	Last  schema.Place `json:"last,omitzero"`
 
 	// Progress is the last device that a Month job has put into a batch; zero before the first.
 	Progress schema.Place `json:"progress,omitzero"`
 
-	// Audit is what an Audit looks at; a Month that has one puts audits, too. A Master that is Full was put by hand: its
-	// months put audits alone.
+	// Audit is what an Audit looks at. A Month that has one also puts audits. A Master that is Full was put by hand: its
+	// months put only audits.
 	Audit Depth `json:"audit,omitempty"`
 
-	// Since is the slot of the run before that put audits which are Late; 0: none did.
+	// Since is the slot of the last run that put Late audits; 0 if none has.
 	Since tables.Ticks `json:"since,omitzero"`
 
-	// Mark is the id that the tracking rows of a Device or Audit that catches up have as well: it goes on where another
-	// job left a device that was far behind, or works off a refold cursor. A row with another id is no longer its concern.
+	// Mark is the ID on the tracking rows of a Device or Audit that catches up: the job continues with a device far
+	// behind, or works off a refold cursor. It leaves rows with another ID alone.
 	Mark string `json:"mark,omitempty"`
 
-	// Claim makes a Device or Audit a follow-up: it comes when the hold of this claim ends, for devices that a job passed
-	// over because of it. A row that has a later claim is no longer its concern.
+	// Claim makes a Device or Audit a follow-up. It comes when the hold of this claim ends, for devices that a job passed
+	// over because of it. It leaves rows with a later claim alone.
 	Claim string `json:"claim,omitempty"`
 
-	// Generation is that of the configuration which the job is to be done under, or a newer one. Zero is a configuration
+	// Generation is the configuration that the job requires, or an older one than the worker's. Zero is a configuration
 	// that is not stored.
 	Generation int64 `json:"generation,omitzero"`
 
-	// Extra says that a job has put this batch beside the plan of its run, such as the second try of one device after a
-	// pause: the run is over without it. A Month that is extra puts no device jobs, but audits alone.
+	// Extra says that a job has put this batch outside the plan of its run, such as the second try of one device after a
+	// pause. The run does not wait for it. A Month that is extra puts only audits.
 	Extra bool `json:"extra,omitzero"`
 
-	// Attempts is how often the job has failed since it last got on. The queue's own count will not do: it counts every
-	// get, also of a message that was released by a worker that stopped, or lost by one that died.
+	// Attempts is how often the job has failed since it last made progress. The queue's own count also counts gets of
+	// messages that a stopping worker released or a dead one lost.
 	Attempts int `json:"attempts,omitzero"`
 
 	// Busy is how many of the attempts failed because storage was busy. Those never make the message poison.
 	Busy int `json:"busy,omitzero"`
 
-	// Taken is how many of the queue's gets of the message are accounted for, because the job got on after them or the
-	// message was given back in order.
+	// Taken is how many of the queue's gets are accounted for, because the job made progress or the message was given
+	// back.
 	Taken int `json:"taken,omitzero"`
 
-	// Deaths is how many gets are not: as a rule the worker's process ended amid the job. The pool counts them; they are
-	// not a part of the text.
+	// Deaths is how many gets are not accounted for: usually the worker crashed during the job. The pool counts them, and
+	// they are not part of the text.
 	Deaths int `json:"-"`
 }
 
-// Untried is m as if nobody had got it yet.
+// Untried returns m as if nobody had received it yet.
 func (m Message) Untried() Message {
 	m.Attempts, m.Busy, m.Taken, m.Deaths = 0, 0, 0, 0
 	return m
 }
 
-// tried tells whether m was got before, as far as the queue knows: a job may have committed a mark for it, and not have
-// put the mark's message.
+// tried reports whether m was received before, as far as the queue knows: a job may have committed a mark and not put
+// its message.
 func (m Message) tried() bool { return m.Attempts+m.Taken+m.Deaths > 0 }
 
-// CatchUp tells whether m is work on history: a device that is far behind, an audit or a refold. Such messages have a
+// CatchUp reports whether m is work on history: a device that is far behind, an audit or a refold. Such messages have a
 // queue of their own.
 func (m Message) CatchUp() bool { return m.Mark != "" || m.Kind == Audit }
 
@@ -107,13 +107,13 @@ const (
 	Refold Depth = "refold" // nothing: it only works off refold cursors
 )
 
-// maxID is how many bytes a Mark or Claim has at most; rand.Text has 26.
+// maxID is the maximum length of a Mark or Claim in bytes; rand.Text has 26.
 const maxID = 64
 
-// MaxSize is how many bytes the text of a Message can have: ids are at most 128 characters, and the rest is short.
+// MaxSize is the maximum length of a Message's text in bytes. IDs have at most 128 characters, and the rest is short.
 const MaxSize = 2 << 10
 
-// Encode is m as text, or an error where Decode would not read it.
+// Encode returns m as text, or an error if Decode would not read it.
 func (m Message) Encode() (string, error) {
 	if err := m.check(); err != nil {
 		return "", fmt.Errorf("message of kind %s: %w", quote(string(m.Kind)), err)
@@ -126,7 +126,7 @@ func (m Message) Encode() (string, error) {
 	return string(text), nil
 }
 
-// check holds each kind to the members that it has.
+// check refuses members that do not belong to the kind.
 func (m Message) check() error {
 	if err := schema.CheckFormat(m.Format); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (m Message) check() error {
 	case m.Run == 0:
 		return errors.New("run is missing")
 	case m.Run < 0 || m.Run > tables.MaxTicks:
-		return fmt.Errorf("run %d is no moment between the years 1 and 9999", m.Run)
+		return fmt.Errorf("run %d is not a time between the years 1 and 9999", m.Run)
 	case m.Generation < 0:
 		return fmt.Errorf("generation %d is less than zero", m.Generation)
 	case m.Attempts < 0 || m.Busy < 0 || m.Taken < 0:
@@ -163,7 +163,7 @@ func (m Message) checkKind() error {
 	return fmt.Errorf("kind %s is not known; want master, month, device or audit", quote(string(m.Kind)))
 }
 
-// checkWork holds what to work on to the kind.
+// checkWork checks that the work fits the kind.
 func (m Message) checkWork() error {
 	batch := m.Kind == Device || m.Kind == Audit
 	for _, member := range []struct {

@@ -11,8 +11,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// month puts the devices of one or more partitions into batches, and leaves their figures in the table runs. Done again
-// after any part of it, it puts at most those batches twice that were put since the last save.
+// month puts the devices of one or more partitions into batches, and writes their figures into the table runs.
+// Repeated, it puts at most those batches twice that were put since the last save.
 func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
 	error) {
 	before, all := m.Progress, m.partitions()
@@ -27,8 +27,8 @@ func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(c
 	}
 	err := pl.over(ctx, rest, func(at schema.Place) bool { return at.Compare(before) > 0 })
 	if err == nil && before != (schema.Place{}) {
-		// What was put before is counted when the rest is put: nothing waits for it. To keep sums with the progress would
-		// take a write a page of every month, and could not tell what was counted twice.
+		// What was put before is counted after the rest is put, when nothing waits for it. Keeping sums with the progress
+		// would take a write for every page of every month, and could not tell what was counted twice.
 		pl.put, pl.resumed, pl.month = nil, schema.Month{}, schema.Month{}
 		all.Partitions.To = before.Month.String()
 		if all.Partitions.From == all.Partitions.To {
@@ -48,7 +48,7 @@ func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(c
 	return pl.result, nil
 }
 
-// leave leaves the figures of partitions, and counts their batches on the run's row.
+// leave writes the figures of partitions, and counts their batches on the run's row.
 func (p *Pipeline) leave(ctx context.Context, slot tables.Ticks, figures []*schema.MonthFigures) error {
 	ops := make([]tables.Op, len(figures))
 	for i, f := range figures {
@@ -72,7 +72,7 @@ func (p *Pipeline) leave(ctx context.Context, slot tables.Ticks, figures []*sche
 			return err
 		}
 	}
-	// Many months end at once, and one write serves all whose figures it found.
+	// Many months end at once, and one write serves all months with figures.
 	const tries = 12
 	for try := range tries {
 		err = p.countBatches(ctx, slot)
@@ -86,9 +86,9 @@ func (p *Pipeline) leave(ctx context.Context, slot tables.Ticks, figures []*sche
 	return err
 }
 
-// countBatches gives the run's row the sum of its months' batches. The row is read first: a version that still stands
-// when the sum is written had counted no month that the sum does not know. So the last sum has all of them, and none
-// twice, however often month jobs are done again.
+// countBatches writes the sum of the months' batches into the run's row. It reads the row first: if that version still
+// stands when the sum is written, it had counted no month that the sum lacks. So the last sum counts every month once,
+// however often month jobs are repeated.
 func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 	e, err := p.runs().Get(ctx, string(p.Name), slot.String())
 	if errors.Is(err, tables.ErrNotFound) {
@@ -118,5 +118,5 @@ func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 	return p.merge(ctx, sum, run.ETag)
 }
 
-// saveAfter is a third of a lease, and how long a month job goes on at most without a save.
+// saveAfter is a third of a lease, the longest time without a save in a month job.
 const saveAfter = 10 * time.Second

@@ -7,12 +7,12 @@ import (
 	"furrow/tables/schema"
 )
 
-// NextAudit is when the next audit is due that counts a row which is in storage now, and so finds it if it came late:
-// as the ages say, or when no living token of a device admits rows of that age any more, which is after admits. A run
-// puts the audit within minutes of that.
+// NextAudit returns when the next audit is due that counts a row which is in storage now, and so finds it if it was
+// late: according to the ages, or when no living token of a device admits rows of that age, which is after admits. A
+// run puts the audit within minutes of that.
 func (p *Pipeline) NextAudit(month schema.Month, row, now tables.Ticks, admits time.Duration) tables.Ticks {
 	seed := p.auditTurn(Message{}, month).seed
-	// first is the first end of a period at or after a moment that is not over yet.
+	// first returns the first end of a period at or after a moment, unless it is over.
 	first := func(every, at tables.Ticks) tables.Ticks {
 		at = max(at, now+1)
 		offset := tables.Ticks(seed % uint64(every))
@@ -22,7 +22,7 @@ func (p *Pipeline) NextAudit(month schema.Month, row, now tables.Ticks, admits t
 	next := first(lastAge, last)
 	for _, a := range ages() {
 		end := first(a.every, floorTo(row, hour)+hour+a.old)
-		if row >= floorTo(max(end-a.every-a.old, 0), hour) { // or the age was reached before
+		if row >= floorTo(max(end-a.every-a.old, 0), hour) { // else the age was reached before
 			next = min(next, end)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 // name is that of an output that is an object.
 func (o Output) name() string { return o.PartitionKey + "/" + o.RowKey }
 
-var errNoObjects = errors.New("its pipeline makes objects, and the worker was given no place for them")
+var errNoObjects = errors.New("its pipeline writes objects, but the worker has no container for them")
 
-// objects writes the outputs that are objects, whose readings no fold holds: each is read once more from the readings
-// table, and goes on as it is read.
+// objects writes the outputs that are objects. No fold holds their readings: each is read again from the readings table
+// and passed on.
 func (j *job) objects(ctx context.Context) error {
 	for _, d := range j.work {
 		for _, o := range sortedOutputs(d.effects) {
@@ -31,8 +31,8 @@ func (j *job) objects(ctx context.Context) error {
 	return nil
 }
 
-// object writes one. What has come in late since the rows were folded is in it: so where nothing else was made of them,
-// they are passed, too.
+// object writes one. It includes readings that arrived late since the rows were folded. If nothing else was made of
+// those, they count as passed, too.
 func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
 	p := j.pipeline
 	if p.Objects == nil {
@@ -52,11 +52,11 @@ func (j *job) object(ctx context.Context, d *deviceRun, o Output) error {
 	return err
 }
 
-// A tally counts rows that were read for an object, and those of them of which something is refused.
+// A tally counts the rows that were read for an object, and those with a refused value.
 type tally struct{ read, refused Ledger }
 
-// readings are those of a window, below the checkpoint, in row order. All rows that it comes by are counted, also those
-// that are no readings.
+// readings yields the readings of a window below the checkpoint in row order. It counts all rows, including those that
+// are not readings.
 func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *tally) iter.Seq2[schema.Reading, error] {
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
 		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
@@ -78,7 +78,7 @@ func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *t
 	}
 }
 
-// reading counts a row, and gives the reading that it is.
+// reading counts a row, and returns its reading.
 func (p *Pipeline) reading(e tables.Entity, seen *tally) (schema.Reading, bool) {
 	seen.read.Add(e.RowKey)
 	r, err := schema.ReadingOf(e)
@@ -92,11 +92,11 @@ func (p *Pipeline) reading(e tables.Entity, seen *tally) (schema.Reading, bool) 
 	return r, true
 }
 
-// pass enters late rows of a window, whose ends are those of days, into the ledger. Where some are refused, and where
-// there are fewer than were counted once, it is left to an audit, which writes rejects and reports what is gone.
+// pass enters late rows of a window, which has whole days, into the ledger. If some are refused, or fewer than were
+// counted before, it leaves this to an audit, which writes rejects and reports what is gone.
 func (t *track) pass(w window, seen *tally) {
 	if w.from < t.floor {
-		return // out of the ledger
+		return // outside the ledger
 	}
 	late, _ := t.ledger.late(&seen.read, w)
 	for _, l := range late {

@@ -227,7 +227,7 @@ func TestObjectThatCannotBeWrittenIsTheJobsError(t *testing.T) {
 	p.Objects = nil
 	r, err := p.Run(t.Context(), f.Batch)
 	if err != nil || len(r.Failed) != 1 || !strings.Contains(r.Failed[f.World.Place(f.World.Devices[0])].Error(),
-		"no place") {
+		"no container") {
 		t.Errorf("without a place for objects: %+v, %v", r, err)
 	}
 }

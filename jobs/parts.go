@@ -8,24 +8,24 @@ import (
 	"furrow/tables/schema"
 )
 
-// An output has a property for each sensor, of which Azure takes 252 in an entity. One of more sensors is several
+// An output has a property for each sensor, and Azure takes 252 in an entity. An output of more sensors is several
 // entities, its parts: the first has the output's own key, the others a suffix that sorts right after it. Parts are cut
-// from the names of the output's sensors in text order, so they depend on nothing else.
+// from the sorted names of the output's sensors, so they depend on nothing else.
 const (
 	partSensors = 200
 	maxParts    = (MaxSensors + partSensors - 1) / partSensors
 )
 
-// PartsProperty is a property of the first part of an output, where there are more: how many parts storage has,
-// including those that are empty now.
+// PartsProperty is a property of the first part of an output with several parts: how many parts storage has, including
+// those that are empty now.
 const PartsProperty = "_parts"
 
-// IsReserved tells whether a property of an output is not a sensor's.
+// IsReserved reports whether a property of an output is not a sensor's.
 func IsReserved(name string) bool {
 	return name == FenceProperty || name == PartsProperty || name == schema.FormatProperty
 }
 
-// cutParts divides the properties of an output; one that is empty has one part.
+// cutParts divides the properties of an output. An empty one has one part.
 func cutParts(all []tables.Property) [][]tables.Property {
 	byName := func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) }
 	if len(all) <= partSensors {
@@ -37,13 +37,13 @@ func cutParts(all []tables.Property) [][]tables.Property {
 	return slices.Collect(slices.Chunk(all, partSensors))
 }
 
-// part is the output that a part of o is written as, counted from 1.
+// part returns the output that the nth part of o is written as, counted from 1.
 func (o Output) part(n int) Output {
 	o.RowKey = schema.PartKey(o.RowKey, n)
 	return o
 }
 
-// parts is how many parts of an open output were written.
+// parts returns how many parts of an open output were written.
 func (t *track) parts(o Output) (n int) {
 	for n < maxParts {
 		if _, open := t.open[o.part(n+1)]; !open {
@@ -61,8 +61,8 @@ func (t *track) close(o Output) {
 	}
 }
 
-// newOutput is the changes that write an output: its parts, and empty entities in place of the higher parts that it had
-// before.
+// newOutput returns the changes that write an output: its parts, and empty entities in place of the higher parts that
+// it had before.
 func newOutput(d *deviceRun, o Output) (changes []*change) {
 	cut := cutParts(d.effects[o].Properties)
 	count := max(len(cut), d.track.parts(o))
@@ -76,8 +76,8 @@ func newOutput(d *deviceRun, o Output) (changes []*change) {
 	return changes
 }
 
-// emptied is the changes that empty the parts which storage was found to have beyond those that were written: an
-// attempt that ended without a commit has left them, or another configuration.
+// emptied returns the changes that empty parts beyond those that were written. An attempt without a commit has left
+// them, or another configuration.
 func emptied(written []*change) (changes []*change) {
 	for _, c := range written {
 		for n := c.parts + 1; n <= c.found; n++ {
@@ -89,8 +89,8 @@ func emptied(written []*change) (changes []*change) {
 	return changes
 }
 
-// newPart is the change that writes one part of an output: a new one is inserted, an open one replaced on the version
-// that was written last.
+// newPart returns the change that writes one part of an output: it inserts a new one, and replaces an open one on the
+// version that was written last.
 func newPart(d *deviceRun, o Output, n, count int, properties []tables.Property) *change {
 	e := tables.Entity{PartitionKey: o.PartitionKey, RowKey: o.part(n).RowKey, Properties: slices.Clone(properties)}
 	e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
@@ -115,7 +115,7 @@ func newPart(d *deviceRun, o Output, n, count int, properties []tables.Property)
 	return c
 }
 
-// higher notes how many parts storage has. The first part goes on saying so, until whoever commits has emptied them.
+// higher records how many parts storage has. The first part says so until a job commits that has emptied them.
 func (c *change) higher(found *tables.Entity) {
 	c.found = max(c.found, min(int(found.Get(PartsProperty).Int()), maxParts))
 	if c.found > c.parts {

@@ -9,25 +9,25 @@ import (
 	"furrow/tables/schema"
 )
 
-// A passedOver is what a job left to others, and what follows from it.
+// A passedOver is what a job left to others.
 type passedOver struct {
 	Claimed  []claimed      // devices that another job has claimed
-	Orphaned []orphaned     // devices whose chain or refold nobody seems to go on with
-	Failing  []schema.Place // devices that failed in a batch, and are tried again alone
+	Orphaned []orphaned     // devices whose chain or refold nobody seems to continue
+	Failing  []schema.Place // devices that failed in a batch and are tried again alone
 
 	now tables.Ticks // of the service, when the job looked
 }
 
-// A claimed device is another job's for a while.
+// A claimed device belongs to another job for a while.
 type claimed struct {
 	Place schema.Place
 	Claim string
 	Until tables.Ticks
 }
 
-// An orphaned device has a mark that has expired, or that a job which died may have set: its message is lost, or lies
-// in a long queue. The message is put again with the id of the mark, so that whichever comes second finds another id
-// and does nothing.
+// An orphaned device has a mark that has expired, or that a job which died may have set: its message is lost, or waits
+// in a long queue. The message is put again with the ID of the mark, so the second one finds another ID and does
+// nothing.
 type orphaned struct {
 	Place  schema.Place
 	Mark   string
@@ -35,7 +35,7 @@ type orphaned struct {
 	etag   tables.ETag
 }
 
-// passOver divides the devices of a batch into those that are this job's to do and those that it leaves to others.
+// passOver divides the devices of a batch into those of this job and those that it leaves to others.
 func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine []*deviceRun, over passedOver) {
 	over.now = now
 	for _, d := range work {
@@ -44,8 +44,8 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 			continue
 		}
 		if !t.refold.empty() && (t.refoldMark.until <= now && b.Mark == "" || b.Tried) {
-			// The job commits the longer mark where it has rows to fold as well: what extend writes is refused then. A cursor
-			// without an id gets one.
+			// The job commits the longer mark if it also has rows to fold, and then the write of extend is refused. A cursor
+			// without an ID gets one.
 			t.refoldMark = mark{cmp.Or(t.refoldMark.id, rand.Text()), now.Add(p.marks())}
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.refoldMark.id, true, t.etag})
 		}
@@ -53,12 +53,12 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 		case b.Tried && t.chain.id != "" && b.Mark != t.chain.id:
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})
 		case b.Mark != t.chain.id && (b.Mark != "" || t.chain.until > now):
-			// A chain goes on with it, or this message's link was done already.
+			// A chain continues with it, or this message's link is already done.
 		case b.Mark == "" && t.chain.id != "":
 			over.Orphaned = append(over.Orphaned, orphaned{d.member.Place(), t.chain.id, false, t.etag})
 		case t.hold.keeps(now):
-			// A follow-up of an earlier claim has nothing to add to a later one: that job has read whatever this one would. An
-			// audit has not: it reads no row above the checkpoint.
+			// A follow-up of an earlier claim has nothing to add to a later one, because that job has read whatever this one
+			// would. But an audit has not: it reads no row above the checkpoint.
 			if b.Claim == "" || b.Mark != "" || t.hold.ofAudit() || b.Claim == t.hold.claim {
 				over.Claimed = append(over.Claimed, claimed{d.member.Place(), t.hold.claim, t.hold.until})
 			}
@@ -71,8 +71,8 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 	return mine, over
 }
 
-// extend lengthens the marks whose messages are put again, so that the next run does not put them once more. Where a
-// row has changed meanwhile, somebody goes on with the device after all.
+// extend lengthens the marks whose messages are put again, so that the next run does not repeat them. If a row has
+// changed meanwhile, somebody continues with the device after all.
 func (p *Pipeline) extend(ctx context.Context, over passedOver, now tables.Ticks) error {
 	for _, o := range over.Orphaned {
 		e := tables.Entity{PartitionKey: o.Place.Month.String(), RowKey: string(o.Place.Key)}
@@ -94,8 +94,8 @@ type followUp struct {
 	Until tables.Ticks
 }
 
-// followUps are the messages for claimed devices: a message that passed over them is not done with them, as whoever has
-// claimed them may have died. Neighbours with one claim share a message.
+// followUps returns the messages for claimed devices. A message that passed over them is not done with them, because
+// whoever has claimed them may have died. Neighbors with the same claim share a message.
 func followUps(m Message, over []claimed) (all []followUp) {
 	for _, c := range over {
 		last := len(all) - 1

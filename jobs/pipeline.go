@@ -10,47 +10,46 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Pipeline is what its jobs have to know of it, and where its tables are.
+// A Pipeline has what its jobs need to know, and access to its tables.
 type Pipeline struct {
 	Name       schema.Pipeline
 	Processors []Configured
 	Sensors    Sensors
 	Client     *tables.Client
-	Objects    Objects // nil where no processor makes objects
+	Objects    Objects // nil if no processor writes objects
 	Names      schema.Names
 
-	// Batch is how many devices one message carries; zero means 50. At most MaxBatch.
+	// Batch is the number of devices in one message, at most MaxBatch; zero means 50.
 	Batch int
 
-	// Hold is how long a claim keeps other jobs away from a device: the lease of messages. Zero means 30 s, and less than
-	// zero not at all.
+	// Hold is how long a claim keeps other jobs away from a device: the lease of messages. Zero means 30 s, and a negative
+	// Hold no time.
 	Hold time.Duration
-	// Marks is how long the mark of a message on a tracking row keeps others from putting it again. Zero means 5 minutes,
-	// and less than zero not at all.
+	// Marks is how long the mark of a message on a tracking row keeps others from repeating it. Zero means 5 minutes, and
+	// a negative Marks no time.
 	Marks time.Duration
-	// Settle is how long rows may take to be visible to all: a row younger than that waits. Zero means 10 s.
+	// Settle is how long rows may take to become visible to everybody: younger rows wait. Zero means 10 s.
 	Settle time.Duration
-	// Generation is that of the stored configuration which the pipeline is built from. Jobs write it into the messages
-	// that they put and into tracking rows. Zero is a configuration that is not stored.
+	// Generation is that of the stored configuration that the pipeline is built from. Jobs write it into messages and
+	// tracking rows. Zero is a configuration that is not stored.
 	Generation int64
-	// Format is the one in which jobs write messages, tracking rows and outputs, as schema.Format. Zero means 1.
+	// Format is that of messages, tracking rows and outputs, as schema.Format. Zero means 1.
 	Format int64
-	// Settings stands for everything that changes what the folds give. A device that was folded under other settings is
-	// folded anew from its beginning.
+	// Settings stands for everything that changes the results of folds. A device that was folded under other settings is
+	// folded again from its beginning.
 	Settings string
-	// Admits tells how old the row may be that a token of an enrollment admits, of all that were ever issued; zero where
-	// nothing is known of it. Audits look no further back. Nil knows nothing.
+	// Admits returns the age of the oldest row that any issued token of an enrollment admits, or zero if it is unknown.
+	// Audits look no further back. If Admits is nil, nothing is known.
 	Admits func(schema.EnrollmentID) time.Duration
-	// Late stands for what Admits does not know. Zero means 8 days.
+	// Late is used where Admits knows nothing. Zero means 8 days.
 	Late time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
-	// Most is how many rows a job folds in all; zero means 20,000. Devices that it does not get to are left for another
-	// job.
+	// Most is how many rows a job folds in all; zero means 20,000. It leaves other devices to another job.
 	Most int
 }
 
-// MaxBatch is how many devices a message may carry, so that their claims and commits fit one transaction.
+// MaxBatch is the maximum number of devices in a message: their claims and commits must fit one transaction.
 const MaxBatch = 99
 
 func (p *Pipeline) marks() time.Duration  { return cmp.Or(p.Marks, 5*time.Minute) }
@@ -61,7 +60,7 @@ func (p *Pipeline) most() int             { return cmp.Or(p.Most, 20_000) }
 
 func (p *Pipeline) tracking() *tables.Table { return p.Client.Table(p.Names.Partitions(p.Name)) }
 
-// sortedOutputs are a map's outputs, those of one partition together.
+// sortedOutputs returns a map's outputs, ordered by partition.
 func sortedOutputs[V any](m map[Output]V) []Output {
 	return slices.SortedFunc(maps.Keys(m), func(a, b Output) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.PartitionKey, b.PartitionKey),

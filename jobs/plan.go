@@ -11,30 +11,30 @@ import (
 	"furrow/tables/schema"
 )
 
-// A plan puts the devices of one or more partitions into batches, in their order, and counts what it sees on its way.
-// It holds one page of either table.
+// A plan puts the devices of one or more partitions into batches, in order, and counts what it sees. It holds one page
+// of the members and one of the tracking rows.
 type plan struct {
 	pipeline *Pipeline
-	message  Message // the month's, with its progress
-	put      Putter  // nil where batches are only counted
+	message  Message // the month job's, with its progress
+	put      Putter  // nil if batches are only counted
 	save     func(context.Context, Message) error
 	saved    Message
 	savedAt  time.Time
 
-	now     tables.Ticks // of the service, with the page
-	month   schema.Month // the partition in hand
-	resumed schema.Month // the partition that an earlier attempt has put a part of
+	now     tables.Ticks // of the service, when the page was read
+	month   schema.Month // the current partition
+	resumed schema.Month // the partition that an earlier attempt has put in part
 	at      *schema.MonthFigures
 	figures map[schema.Month]*schema.MonthFigures
 
-	whole group // devices of whole partitions before the one in hand
-	part  group // devices of the partition in hand
-	cut   bool  // a batch ends within the partition in hand: its rest shares none with the next
+	whole group // devices of whole partitions before the current one
+	part  group // devices of the current partition
+	cut   bool  // a batch ends within the current partition, so its rest shares none with the next
 
 	result Result
 }
 
-// A group is devices that come after one another.
+// A group is successive devices.
 type group struct {
 	first, last schema.Place
 	devices     int
@@ -53,13 +53,13 @@ func newPlan(p *Pipeline, m Message, put Putter, save func(context.Context, Mess
 		figures: map[schema.Month]*schema.MonthFigures{}, result: Result{Strange: map[string]error{}}}
 }
 
-// partitions are those that a Month message names.
+// partitions returns the partitions that a Month message names.
 func (m Message) partitions() tables.Range {
 	return tables.Range{Partitions: tables.Keys{From: m.Month.String(), To: m.last().String()}}
 }
 
-// over goes over those devices of the partitions that are wanted. A batch that a page leaves unfilled is filled from
-// the next one; the last goes as it is.
+// over goes over the wanted devices of the partitions. The next page fills a batch that one leaves unfilled, and the
+// last batch goes as it is.
 func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.Place) bool) error {
 	tracks := newTrackRows(ctx, pl.pipeline.tracking(), part)
 	defer tracks.stop()
@@ -94,11 +94,11 @@ func (pl *plan) over(ctx context.Context, part tables.Range, wanted func(schema.
 	return pl.progress(ctx)
 }
 
-// device counts a device, and takes it into the batch unless it is held or a job of its own goes on with it.
+// device counts a device, and adds it to the batch unless it is held or a job of its own continues with it.
 func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(schema.Place) bool) error {
 	month, err := schema.ParseMonth(e.PartitionKey)
 	if err != nil {
-		return nil // between the partitions of a range; the master has said so
+		return nil // between the partitions of a range; the master has reported it
 	}
 	if month != pl.month {
 		if err := pl.end(ctx); err != nil {
@@ -114,7 +114,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	pl.at.Devices++
 	if err != nil {
 		pl.at.Failing++
-		pl.result.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("table %s: row %s of %s is no device; delete it: %w",
+		pl.result.strange(e.PartitionKey+"/"+e.RowKey, fmt.Errorf("table %s: row %s of %s is not a device; delete it: %w",
 			pl.pipeline.Names.Fleet(), quote(e.RowKey), month, err))
 		return nil
 	}
@@ -132,7 +132,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 	return pl.flush(ctx, &pl.part)
 }
 
-// begin begins a partition, which may have begun before.
+// begin starts or continues a partition.
 func (pl *plan) begin(month schema.Month) {
 	pl.month, pl.cut = month, month == pl.resumed
 	pl.at = pl.figuresOf(month)
@@ -145,8 +145,8 @@ func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {
 	return pl.figures[month]
 }
 
-// end ends a partition: its devices share a batch with those of the partitions before if all of them fit. A batch over
-// several partitions has the whole of each, so that reading it reads nothing else.
+// end ends a partition. Its devices share a batch with the partitions before if all of them fit. A batch over several
+// partitions has each of them completely, so that reading it reads nothing else.
 func (pl *plan) end(ctx context.Context) error {
 	if pl.cut || pl.whole.devices+pl.part.devices > pl.pipeline.batch() {
 		if err := pl.flush(ctx, &pl.whole); err != nil {
@@ -163,8 +163,8 @@ func (pl *plan) end(ctx context.Context) error {
 	return nil
 }
 
-// look counts what a tracking row says, and tells whether the device is to be in a batch. What cannot be read is for
-// the device job to say.
+// look counts what a tracking row says, and reports whether the device should be in a batch. The device job reports
+// rows that cannot be read.
 func (pl *plan) look(row tables.Entity) (due bool) {
 	if schema.FormatOf(&row) > schema.Format {
 		pl.at.Newer++
@@ -200,8 +200,7 @@ func (pl *plan) look(row tables.Entity) (due bool) {
 	return !held && !behind
 }
 
-// flush puts a batch, and its audit after it: whoever goes on where this job was ended, before the next save, puts both
-// again.
+// flush puts a batch, and its audit after it. If this job ends before the next save, another one puts both again.
 func (pl *plan) flush(ctx context.Context, g *group) error {
 	if g.devices == 0 {
 		return nil
@@ -239,8 +238,8 @@ func (pl *plan) flush(ctx context.Context, g *group) error {
 	return pl.progress(ctx)
 }
 
-// auditDue tells whether an audit is due of any partition of a batch. The audit itself looks at the devices of these
-// alone.
+// auditDue reports whether an audit is due in any partition of a batch. The audit itself looks only at devices of
+// these.
 func (pl *plan) auditDue(g group) bool {
 	for month := range pl.figures {
 		if month.Compare(g.first.Month) >= 0 && month.Compare(g.last.Month) <= 0 && pl.pipeline.auditTurn(pl.message,
@@ -251,7 +250,7 @@ func (pl *plan) auditDue(g group) bool {
 	return false
 }
 
-// progress saves how far batches were put, where that is further than before.
+// progress saves how far batches were put, if that has changed.
 func (pl *plan) progress(ctx context.Context) error {
 	if pl.message == pl.saved {
 		return nil
@@ -263,7 +262,7 @@ func (pl *plan) progress(ctx context.Context) error {
 	return nil
 }
 
-// counted are the figures of the partitions, in their order.
+// counted returns the figures of the partitions in order.
 func (pl *plan) counted() []*schema.MonthFigures {
 	return slices.SortedFunc(maps.Values(pl.figures), func(a,
 		b *schema.MonthFigures) int {

@@ -95,7 +95,8 @@ func (w *wide) Do(r *http.Request) (*http.Response, error) {
 		rows = append(rows, row+"}")
 	}
 	if from+1000 < w.devices {
-		h["X-Ms-Continuation-Nextpartitionkey"], h["X-Ms-Continuation-Nextrowkey"] = []string{"2026-11"}, []string{fmt.Sprintf("t!d%09d", from+1000)}
+		h["X-Ms-Continuation-Nextpartitionkey"] = []string{"2026-11"}
+		h["X-Ms-Continuation-Nextrowkey"] = []string{fmt.Sprintf("t!d%09d", from+1000)}
 	}
 	body := `{"value":[` + strings.Join(rows, ",") + `]}`
 	return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r},

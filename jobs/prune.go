@@ -13,8 +13,8 @@ import (
 // keepFigures is how long the figures of a run are kept. The run's own row stays.
 const keepFigures = 24 * time.Hour
 
-// prune deletes figures of runs long ago: at most a page of them, which is more than a run adds. What it leaves, the
-// next run's master job takes.
+// prune deletes the figures of old runs: at most a page of them, which is more than a run adds. The next run's master
+// job continues.
 func (p *Pipeline) prune(ctx context.Context, slot tables.Ticks) error {
 	old := tables.Keys{From: schema.FiguresPartition(p.Name, 0),
 		Before: schema.FiguresPartition(p.Name, slot.Add(-keepFigures))}
@@ -39,7 +39,7 @@ func (p *Pipeline) prune(ctx context.Context, slot tables.Ticks) error {
 	return nil
 }
 
-// deleteAll deletes rows of one partition. That some are gone already is fine: the others go next time.
+// deleteAll deletes rows of one partition. If some are gone already, the others wait until next time.
 func (p *Pipeline) deleteAll(ctx context.Context, ops []tables.Op) error {
 	groups, err := tables.Cut(ops)
 	if err != nil {

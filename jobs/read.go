@@ -9,15 +9,15 @@ import (
 	"furrow/tables/schema"
 )
 
-// A devices is a batch as storage has it.
+// devices is a batch as storage has it.
 type devices struct {
 	work    []*deviceRun
-	strange map[string]error // rows of the fleet that cannot be read, which are in no job
+	strange map[string]error // rows of the fleet that cannot be read
 	now     tables.Ticks     // of the service
 }
 
-// read reads the tracking rows of a batch, then its rows of the fleet. A device without a tracking row is at its
-// beginning. A tracking row that cannot be read is the error of its device, and of no other.
+// read reads the tracking rows of a batch, and then its rows of the fleet. A device without a tracking row is at its
+// beginning. A tracking row that cannot be read is an error of its device alone.
 func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 	part := schema.Between(b.First, b.Last)
 	rows := map[[2]string]tables.Entity{}
@@ -45,13 +45,13 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 				continue
 			}
 			if m.Place().Compare(b.First) < 0 || m.Place().Compare(b.Last) > 0 {
-				continue // a neighbor in a partition at either end
+				continue // outside the batch, in a partition at either end
 			}
 			d := newDeviceRun(m, newTrack())
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.readTrack(row)
 			}
-			if errors.Is(d.err, schema.ErrNewer) { // a newer worker has it
+			if errors.Is(d.err, schema.ErrNewer) { // a newer worker takes care of it
 				read.strange[m.Place().String()] = d.err
 				continue
 			}
@@ -61,7 +61,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 	return read, nil
 }
 
-// readTrack gives the device its tracking row, or the error of it.
+// readTrack sets the device's tracking row, or its error.
 func (d *deviceRun) readTrack(row tables.Entity) {
 	var err error
 	if d.track, err = trackOf(row); err != nil {

@@ -12,9 +12,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// reject writes what was rejected of each device into its ring, in one transaction per device, between the claim and
-// the commit. The slots follow from the number of rejects on the tracking row: an attempt that is repeated writes the
-// same slots again, and whoever was overtaken finds a higher fence and stops.
+// reject writes the rejects of each device into its ring, in one transaction per device, between the claim and the
+// commit. The slots follow from the number of rejects on the tracking row: a repeated attempt writes the same slots
+// again, and a job that was overtaken finds a higher fence and stops.
 func (j *job) reject(ctx context.Context) error {
 	table := j.pipeline.Client.Table(j.pipeline.Names.Rejects())
 	for _, d := range j.work {
@@ -48,7 +48,7 @@ func (j *job) rejectChanges(d *deviceRun) ([]*change, error) {
 			e.Set(FenceProperty, tables.Int64(int64(d.track.fence)))
 			schema.SetFormat(&e, d.track.format)
 			c := &change{device: d, op: tables.Insert(e), compare: d.outranks}
-			c.look = d.track.rejects > schema.RejectSlots // the slots are taken, most likely
+			c.look = d.track.rejects > schema.RejectSlots // the slots are probably taken
 			changes = append(changes, c)
 		}
 		if len(cut(changes)) <= 1 || most < 1<<10 {
@@ -59,7 +59,7 @@ func (j *job) rejectChanges(d *deviceRun) ([]*change, error) {
 
 func weighReject(r schema.Reject) int { return len(r.Reason) + len(r.Value) + len(r.Reading) }
 
-// refuse notes what is wrong with a reading that is being folded.
+// refuse records what is wrong with a reading that is being folded.
 func (d *deviceRun) refuse(r Refusal, row *tables.Entity) {
 	if d.refused == nil {
 		d.refused = map[string]*schema.Reject{}
@@ -72,8 +72,8 @@ func (d *deviceRun) refuse(r Refusal, row *tables.Entity) {
 	addRefusal(e, r, row)
 }
 
-// countRejects counts each reading once of which something was refused, in the order of their keys: so the ring does
-// not depend on how the work was cut.
+// countRejects counts each reading with a refused value once, in the order of their keys, so the ring does not depend
+// on how the work was cut.
 func (d *deviceRun) countRejects() {
 	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *schema.Reject) int {
 		return cmp.Compare(a.Row,
@@ -84,8 +84,8 @@ func (d *deviceRun) countRejects() {
 	d.refused = nil
 }
 
-// knowRejects reads the ring of a device before a refold, which meets rejects again that were counted already. Those of
-// an attempt that was never committed do not count.
+// knowRejects reads the ring of a device before a refold, which meets rejects again that were already counted. Those of
+// an attempt without a commit do not count.
 func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *track) error {
 	if old.rejects == 0 {
 		return nil

@@ -15,7 +15,7 @@ const (
 	maxRowText = 16 << 10
 )
 
-// clip shortens a text for people. What storage cannot take is replaced.
+// clip shortens a text for people, and replaces what storage does not accept.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return strings.ToValidUTF8(s, "�")
@@ -34,7 +34,7 @@ func addRefusal(e *schema.Reject, r Refusal, row *tables.Entity) {
 	e.Reason = join(e.Reason, "; ", reason)
 }
 
-// join appends to a text that will be clipped, and does not grow it without bound.
+// join appends to a text that will be clipped, without letting it grow too long.
 func join(text, separator, more string) string {
 	switch {
 	case text == "":
@@ -45,7 +45,7 @@ func join(text, separator, more string) string {
 	return text + separator + clip(more, maxReason)
 }
 
-// valueText is what a sensor said. A sensor within an object is a part of what the object's property said.
+// valueText returns what a sensor sent. For a sensor within an object, that is the object's property.
 func valueText(row *tables.Entity, sensor string) string {
 	if row == nil {
 		return ""
@@ -63,7 +63,7 @@ func valueText(row *tables.Entity, sensor string) string {
 	return clip(found.Value.String(), maxValue)
 }
 
-// rowText is a row for people: its properties as they were.
+// rowText returns a row for people, with its original properties.
 func rowText(row *tables.Entity) string {
 	if row == nil {
 		return ""

@@ -8,17 +8,17 @@ import (
 	"furrow/tables/schema"
 )
 
-// rejects are the readings of one device of which a job has rejected something.
+// rejects are the readings of one device with rejected values in a job.
 type rejects struct {
-	known map[string]bool // rows that are in the ring already, as a refold meets them again
+	known map[string]bool // rows in the ring, which a refold meets again
 	count int64           // of readings
 	kept  []schema.Reject // the newest of them
 
-	day    tables.Ticks // of the newest
-	before int64        // of count, those of earlier days
+	day    tables.Ticks // day of the newest
+	before int64        // how many of count are of earlier days
 }
 
-// add adds a reading's reject, and gives the change of weight.
+// add adds a reading's reject, and returns the change of weight.
 func (r *rejects) add(e schema.Reject) (weight int) {
 	if r.known[e.Row] {
 		return 0
@@ -41,7 +41,7 @@ func (r *rejects) atMost(n int64) {
 	r.kept = r.kept[max(0, len(r.kept)-int(r.count)):]
 }
 
-// split gives the rejects before the start of a day, and those of the day itself, which must be the last.
+// split returns the rejects before the start of a day, and those of that day, which must be the last.
 func (r *rejects) split(start tables.Ticks) (before, of rejects) {
 	if r.day < start {
 		return *r, rejects{}
@@ -79,7 +79,7 @@ func (r *rejects) append(b []byte) []byte {
 	return b
 }
 
-// parseRejects reads what append wrote. Nothing is no rejects.
+// parseRejects reads what append wrote. No bytes are no rejects.
 func parseRejects(b []byte) (r rejects, err error) {
 	if len(b) == 0 {
 		return r, nil

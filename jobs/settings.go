@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// heedSettings has a device folded again that was folded under other settings, and tells whether it was. States of
-// processors that were not there then are of an earlier time, and forgotten.
+// heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states
+// of processors that those settings lacked are removed.
 func (p *Pipeline) heedSettings(d *deviceRun) bool {
 	t := d.track
 	if t.settings == p.Settings {
@@ -25,7 +25,7 @@ func (p *Pipeline) heedSettings(d *deviceRun) bool {
 	return t.etag != ""
 }
 
-// processorsOf are the names that Settings has hashes of: name:hash,name:hash.
+// processorsOf returns the names in Settings: name:hash,name:hash.
 func processorsOf(settings string) (names []string) {
 	for one := range strings.SplitSeq(settings, ",") {
 		if name, _, ok := strings.Cut(one, ":"); ok {

@@ -10,15 +10,14 @@ import (
 	"furrow/tables"
 )
 
-// A state of more bytes than a property takes is in several: State_rollup, State_rollup_1 and so on. The first begins
-// with the number of bytes of the whole, so that what is left of a longer state before it does not matter: a merge
-// takes no property away.
+// A state of more bytes than a property takes is stored in several: State_rollup, State_rollup_1 and so on. The first
+// begins with the length of the whole state, because a merge does not remove what is left of a longer state.
 const (
 	stateHead  = 4
 	stateChunk = 60 << 10
 )
 
-// setStates gives e the states of processors, under a prefix. A nil state takes one away.
+// setStates sets the states of processors, with a prefix. A nil state removes one.
 func setStates(e *tables.Entity, prefix string, states map[string][]byte) {
 	for name, state := range states {
 		b := append(binary.BigEndian.AppendUint32(make([]byte, 0, stateHead+len(state)), uint32(len(state))), state...)
@@ -30,7 +29,7 @@ func setStates(e *tables.Entity, prefix string, states map[string][]byte) {
 	}
 }
 
-// stateName is the property of a part of a state.
+// stateName returns the property of a part of a state.
 func stateName(first string, part int) string {
 	if part == 0 {
 		return first
@@ -38,9 +37,9 @@ func stateName(first string, part int) string {
 	return first + "_" + strconv.Itoa(part)
 }
 
-var errState = errors.New("the state is not as long as it says")
+var errState = errors.New("the state is shorter than its length says")
 
-// statesOf are the states of processors that a row has under a prefix.
+// statesOf reads the states of processors with a prefix from a row.
 func statesOf(e *tables.Entity, prefix string) (map[string][]byte, error) {
 	states := map[string][]byte{}
 	for _, p := range e.Properties {

@@ -9,25 +9,25 @@ import (
 	"furrow/tables/schema"
 )
 
-// A cursor is what is to be folded again: rows with ticks in [from, to), as far as they are below the checkpoint. It
-// moves up, day by day, as audit jobs work it off.
+// A cursor says what to fold again: rows with ticks in [from, to) below the checkpoint. It moves up, day by day, as
+// audit jobs work it off.
 type cursor struct {
 	window
-	// rebuild says that merging processors begin from nothing: what no reading says any more, under the settings that hold
-	// now, leaves their outputs at the end.
+	// rebuild says that merging processors start from nothing: what no reading supports under the current settings finally
+	// leaves their outputs.
 	rebuild bool
 }
 
-// A stream is where the folding of a refold cursor has got to: the second checkpoint of a device, which goes through
+// A stream is how far the folding of a refold cursor has got: the second checkpoint of a device, which goes through
 // what the first one has passed.
 type stream struct {
-	row     string            // rows up to it are folded; empty at the start of the cursor
+	row     string            // last row that is folded; empty at the start of the cursor
 	states  map[string][]byte // of windowed processors, at row
 	counted *Ledger           // rows of row's day
-	rejects rejects           // of row's day, that are not in the ring: how many of them are late is not known yet
+	rejects rejects           // of row's day, not in the ring yet: how many of them are late is still unknown
 }
 
-// foldAgain has a range folded again. A stream that has passed the start of it begins again with that day.
+// foldAgain has a range folded again. A stream that is beyond its start continues with that day.
 func (t *track) foldAgain(c cursor) {
 	c.from = floorTo(c.from, day)
 	if t.refold.empty() || c.from <= t.refold.from {
@@ -39,7 +39,7 @@ func (t *track) foldAgain(c cursor) {
 	t.refold = t.refold.with(c)
 }
 
-// passed moves the cursor behind a portion. The whole of it is done when the stream has come to its end.
+// passed moves the cursor past a portion. It is done when the stream has reached its end.
 func (t *track) passed(f *deviceRun, done bool) {
 	if done {
 		t.refold, t.stream, t.gap = cursor{}, stream{}, window{}
@@ -47,14 +47,14 @@ func (t *track) passed(f *deviceRun, done bool) {
 		return
 	}
 	at := floorTo(TicksBefore(f.track.last), day)
-	t.refold.from = at // below where it was, if what is open began there
+	t.refold.from = at // lower than before if the open windows begin there
 	t.gap.from = max(t.gap.from, min(at, t.gap.to))
 	_, rejects := f.rejects.split(at)
 	t.stream = stream{f.track.last, maps.Clone(f.track.states), f.track.ledger.from(at), rejects}
 }
 
-// keepWindowed leaves the states that a stream goes on with: those of merging processors are joined into the device's
-// with every portion.
+// keepWindowed keeps the states that a stream continues with. Those of merging processors are joined into the device's
+// after every portion.
 func (p *Pipeline) keepWindowed(states map[string][]byte) {
 	for _, processor := range p.Processors {
 		if _, ok := processor.windowed(); !ok {
@@ -63,7 +63,7 @@ func (p *Pipeline) keepWindowed(states map[string][]byte) {
 	}
 }
 
-// withoutStates has the names of states without the states, so that a commit takes them away.
+// withoutStates returns the names of states without the states, so that a commit removes them.
 func withoutStates(states map[string][]byte) map[string][]byte {
 	all := map[string][]byte{}
 	for name := range states {
@@ -72,18 +72,18 @@ func withoutStates(states map[string][]byte) map[string][]byte {
 	return all
 }
 
-// startDayAgain has the stream begin its day again where that meets a window: what was counted there has changed, below
-// the row that the stream has come to.
+// startDayAgain restarts the stream's day if that meets a window: counts below the stream's row have changed.
 func (t *track) startDayAgain(w window) {
 	if t.stream.row != "" && w.meets(window{t.refold.from, t.refold.from + day}) {
 		t.stream = stream{}
 	}
 }
 
-// clone is t with maps and a ledger of its own.
+// clone copies t with its maps and ledger.
 func (t *track) clone() *track {
 	c := *t
-	c.states, c.open, c.again, c.stream.states = maps.Clone(t.states), maps.Clone(t.open), maps.Clone(t.again), maps.Clone(t.stream.states)
+	c.states, c.open, c.again = maps.Clone(t.states), maps.Clone(t.open), maps.Clone(t.again)
+	c.stream.states = maps.Clone(t.stream.states)
 	if c.again == nil {
 		c.again = map[string][]byte{}
 	}
@@ -91,13 +91,13 @@ func (t *track) clone() *track {
 	return &c
 }
 
-// remember makes what was committed the row that was read.
+// remember makes the committed values those that were read.
 func (t *track) remember() {
 	t.read.marks, t.read.refold, t.read.row, t.read.gap = t.marks, t.refold, t.stream.row, t.gap
 	t.rebuilt = false
 }
 
-// forgetOpen forgets the versions of open windows: what is open now is written again, all of it.
+// forgetOpen forgets the versions of open windows, because all of them are written again.
 func (t *track) forgetOpen(p *Pipeline) {
 	for _, processor := range p.Processors {
 		if _, ok := processor.windowed(); ok {
@@ -106,8 +106,8 @@ func (t *track) forgetOpen(p *Pipeline) {
 	}
 }
 
-// enter puts what a redo has counted into the ledger, as far as the ledger reaches, and gives how many rows that are
-// more than were counted before. What lies in the gap was counted long ago, and forgotten.
+// enter enters the counts of a redo into the ledger, as far as the ledger reaches, and returns how many more rows those
+// are. Rows in the gap were counted long ago, and forgotten.
 func (t *track) enter(w window, counted *Ledger) (late int64) {
 	w.from = max(w.from, t.floor)
 	if w.empty() {
@@ -127,7 +127,7 @@ func (t *track) enter(w window, counted *Ledger) (late int64) {
 	return max(more, 0)
 }
 
-// readStream reads where a refold has got to.
+// readStream reads how far a refold has got.
 func (t *track) readStream(e tables.Entity) (err error) {
 	f := e.Fields()
 	t.stream.row = f.String(schema.TrackRefoldRow)
@@ -149,7 +149,7 @@ func (t *track) readStream(e tables.Entity) (err error) {
 	return errors.Join(err, f.Err())
 }
 
-// setStream gives e what has changed of it.
+// setStream sets the properties that have changed.
 func (t *track) setStream(e *tables.Entity) {
 	if t.gap != t.read.gap {
 		e.Set(schema.TrackRegained, tables.String(cursor{window: t.gap}.String()))
@@ -173,7 +173,7 @@ func (t *track) setStream(e *tables.Entity) {
 	}
 }
 
-// refolded tells whether the cursor was set, or has moved, since the row was read.
+// refolded reports whether the cursor was set or has moved since the row was read.
 func (t *track) refolded() bool {
 	return t.refold != t.read.refold || t.stream.row != t.read.row
 }

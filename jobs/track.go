@@ -9,30 +9,30 @@ import (
 	"furrow/tables/schema"
 )
 
-// A track is a row of the partition-tracking table: how far a pipeline has got with a device, and all that must change
-// together with that. It is read, claimed and committed as one entity.
+// A track is a row of the partition-tracking table: how far a pipeline has got with a device, and everything that must
+// change together with that. It is read, claimed and committed as one entity.
 type track struct {
-	etag    tables.ETag // empty: there is no row
-	last    string      // LastReadRowKey: rows up to it are folded, counted and never read again
+	etag    tables.ETag // empty if there is no row
+	last    string      // LastReadRowKey: rows up to it are folded and counted
 	fence   tables.Ticks
 	hold    hold
 	states  map[string][]byte // by processor
 	open    map[Output]tables.ETag
 	ledger  *Ledger
 	rows    int64 // folded since the beginning
-	rejects int64 // rows of which something was rejected, since the beginning; the ring's position follows from it
+	rejects int64 // rows with rejected values since the beginning; sets the ring's position
 
-	format     int64 // the newest in which the row, or an output of its device, is written
-	generation int64 // the newest of the configurations under which the row was committed
+	format     int64 // newest format of the row or an output of its device
+	generation int64 // newest configuration that committed the row
 
-	settings string // of the processors that folded it last, as Pipeline.Settings
+	settings string // Pipeline.Settings of the last fold
 	refold   cursor
-	stream   stream            // where the refold cursor is being worked off
-	again    map[string][]byte // states of merging processors, made of what the cursor has passed; nil takes one away
+	stream   stream            // progress of the refold cursor
+	again    map[string][]byte // states of merging processors from the rows that the cursor has passed; nil removes one
 	rebuilt  bool              // again has changed since the row was read
-	gap      window            // days that came back into the ledger's reach, and are not counted yet
-	floor    tables.Ticks      // what lies below it is out of the ledger, and of every audit
-	late     int64             // rows that audits have found
+	gap      window            // days that the ledger covers again, and that are not counted yet
+	floor    tables.Ticks      // start of the ledger and of every audit
+	late     int64             // late rows that audits have found
 
 	marks
 	read struct { // what the row said
@@ -43,16 +43,16 @@ type track struct {
 	}
 }
 
-// marks say that a device is to be passed over, and why, or who goes on with it.
+// marks say that other jobs should pass over a device, and why, or who continues with it.
 type marks struct {
-	attempts   int          // that failed in a row
-	held       string       // why the last one did
+	attempts   int          // failures in a row
+	held       string       // reason of the last one
 	heldUntil  tables.Ticks // it is passed over until then
-	chain      mark         // of a chain that goes on with a device far behind
+	chain      mark         // of a chain for a device far behind
 	refoldMark mark         // of the message that works off the refold cursor
 }
 
-// String is how the tracking row has it; nothing is empty.
+// String returns the cursor as stored on the tracking row, empty if there is nothing to fold.
 func (c cursor) String() string {
 	if c.empty() {
 		return ""
@@ -83,7 +83,7 @@ func parseCursor(s string) (c cursor, err error) {
 	return c, nil
 }
 
-// with is the cursor that covers both.
+// with returns a cursor that covers both.
 func (c cursor) with(o cursor) cursor {
 	switch {
 	case c.empty():
@@ -94,8 +94,8 @@ func (c cursor) with(o cursor) cursor {
 	return cursor{window{min(c.from, o.from), max(c.to, o.to)}, c.rebuild || o.rebuild}
 }
 
-// trackOf reads a row of the tracking table. Also of a row that cannot be read it returns what counting a failure there
-// takes: its version, marks and claim.
+// trackOf reads a row of the tracking table. If the row cannot be read, it still returns what is needed to count the
+// failure: version, marks and claim.
 func trackOf(e tables.Entity) (*track, error) {
 	if err := schema.CheckFormat(schema.FormatOf(&e)); err != nil {
 		return &track{etag: e.ETag}, err
@@ -133,7 +133,7 @@ func trackOf(e tables.Entity) (*track, error) {
 	return t, f.Err()
 }
 
-// state is a processor's; nil where there is none.
+// state returns a processor's state, or nil.
 func (t *track) state(name string) []byte {
 	if len(t.states[name]) == 0 {
 		return nil
@@ -141,14 +141,14 @@ func (t *track) state(name string) []byte {
 	return t.states[name]
 }
 
-// newTrack is that of a device that was never folded.
+// newTrack returns the track of a device that was never folded.
 func newTrack() *track {
 	return &track{states: map[string][]byte{}, again: map[string][]byte{}, open: map[Output]tables.ETag{},
 		ledger: &Ledger{}}
 }
 
-// claimed is the merge that claims the row. The fence outranks every earlier writer's, also those of a row that was
-// deleted and made anew.
+// claimed returns the merge that claims the row. The fence outranks every earlier writer, even those of a row that was
+// deleted and created again.
 func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(schema.TrackFence, tables.Int64(int64(fence)))
@@ -159,8 +159,8 @@ func (t *track) claimed(m schema.Member, fence tables.Ticks, h hold) tables.Op {
 	return tables.Merge(e, t.etag)
 }
 
-// committed is the merge that moves the checkpoint, on the claim's version. It leaves the claim's id as a sign that it
-// was done.
+// committed returns the merge that moves the checkpoint, on the claim's version. It records the claim's ID to show that
+// it was done.
 func (t *track) committed(m schema.Member, claim string) tables.Op {
 	e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
 	e.Set(schema.TrackCommitted, tables.String(claim))
@@ -183,8 +183,8 @@ func (t *track) committed(m schema.Member, claim string) tables.Op {
 	return tables.Merge(e, t.etag)
 }
 
-// setMarks gives e the marks that differ from the row's. One that is taken away becomes the earliest time that storage
-// has, as a merge leaves nothing out.
+// setMarks sets the marks that have changed. A removed time becomes the earliest one that storage accepts, because a
+// merge removes nothing.
 func (t *track) setMarks(e *tables.Entity) {
 	if t.attempts != t.read.attempts {
 		e.Set(schema.TrackAttempts, tables.Int64(int64(t.attempts)))
@@ -203,8 +203,8 @@ func (t *track) setMarks(e *tables.Entity) {
 	}
 }
 
-// firstDateTime is the start of 1601, before which storage keeps no time. learn.microsoft.com: "Understanding the Table
-// service data model", Property types.
+// firstDateTime is the start of 1601, the earliest time that storage accepts. learn.microsoft.com: "Understanding the
+// Table service data model", Property types.
 const firstDateTime tables.Ticks = 504911232000000000
 
 // appendOpen encodes the outputs that later samples can change, with the versions that were written last.

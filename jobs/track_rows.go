@@ -10,16 +10,16 @@ import (
 	"furrow/tables/schema"
 )
 
-// trackRows reads a range of the tracking table beside that of the fleet: both are in the order of their keys, so each
+// trackRows reads a range of the tracking table beside that of the fleet. Both are in the order of their keys, so each
 // is read once, page by page.
 type trackRows struct {
 	next func() (tables.Page, error, bool)
 	stop func()
-	rows []tables.Entity // of the page that was read last, those not yet passed
+	rows []tables.Entity // remaining rows of the current page
 	done bool
 }
 
-// newTrackRows reads what a plan needs to know; the states are many times that.
+// newTrackRows reads the properties that a plan needs. The states would be many times as much.
 func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *trackRows {
 	q := tables.Query{Range: part, Select: schema.TrackProperties()}
 	t := &trackRows{}
@@ -27,8 +27,8 @@ func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *
 	return t
 }
 
-// of is the tracking row with the keys of a row of the fleet, which must come after that of the call before; an entity
-// without properties where there is none. Rows of devices that are not in the fleet are passed.
+// of returns the tracking row with the keys of a row of the fleet, which must come after that of the last call. If
+// there is none, the entity has no properties. Rows of devices outside the fleet are skipped.
 func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
 	for {
 		for len(t.rows) > 0 && compareKeys(t.rows[0], member) < 0 {

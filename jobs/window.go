@@ -15,12 +15,12 @@ func (w window) and(o window) window { return window{max(w.from, o.from), min(w.
 
 func floorTo(t, length tables.Ticks) tables.Ticks { return t - t%length }
 
-// ceilTo is the end of what t lies in; a moment between two is both.
+// ceilTo returns the end of the length that t lies in, or t if it lies between two.
 func ceilTo(t, length tables.Ticks) tables.Ticks { return floorTo(t+length-1, length) }
 
-// openDay is the start of the day from which on windows are open: what is late there must be folded into the states,
-// too. No window is longer than a day, so nothing before the checkpoint's day is open for a processor that has no
-// state. MaxTicks is none.
+// openDay returns the start of the day where open windows begin: late rows there must also be folded into the states.
+// No window is longer than a day, so nothing before the checkpoint's day is open for a processor without a state.
+// MaxTicks means that none is open.
 func (p *Pipeline) openDay(t *track) (tables.Ticks, error) {
 	open, last := tables.MaxTicks, floorTo(TicksBefore(t.last), day)
 	for _, processor := range p.Processors {

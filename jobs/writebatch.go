@@ -11,38 +11,36 @@ import (
 	"furrow/tables"
 )
 
-// A change is one entity's part in what is written together: the entity as it is to be, on the version that it is known
-// to have.
+// A change is one entity in a batch of writes: its new content, on the version that it is known to have.
 type change struct {
 	op     tables.Op
 	done   bool
-	etag   tables.ETag // of what was written, when it is done
+	etag   tables.ETag // version that was written, once done
 	device *deviceRun
-	output Output // of an output's change
-	parts  int    // of it that are written
-	found  int    // parts of it that storage was found to have; 0 while nobody has looked
-	look   bool   // what is there is not known, and is looked up first
+	output Output // the output that it writes
+	parts  int    // parts of it that are written
+	found  int    // parts found in storage; 0 if nobody has looked
+	look   bool   // read storage first, because its version is not known
 
-	// compare looks at what storage has after an answer that was a refusal, or lost; nil is no entity. It says what is to
-	// be done then.
+	// compare decides what to do after a refusal or a lost answer, given what storage has; nil if there is no entity.
 	compare func(found *tables.Entity) resolution
 }
 
-// A resolution is what a change comes to when storage is read again.
+// A resolution is the result of a comparison with storage.
 type resolution struct {
-	done  bool        // it is there already: the answer was lost
-	etag  tables.ETag // of what is there; the next try replaces that version
-	taken bool        // somebody with a higher rank has been there: the device is given up
+	done  bool        // it is already written, and the answer was lost
+	etag  tables.ETag // version in storage, which the next try replaces
+	taken bool        // a job with a higher rank has written: the device is given up
 }
 
 // tries is how often a transaction is rebuilt before its job fails and is tried again as a whole.
 const tries = 6
 
-// writeBatch writes changes on one partition of a table in as few transactions as storage allows. Any failure is
-// "unknown" (invariant 9): the range is read once, each change compared with what is there, and the rest tried again.
-// Changes of devices that are given up are left out.
+// writeBatch writes changes of one partition of a table in as few transactions as storage allows. Any failure is
+// ambiguous: it reads the range once, compares each change with storage, and tries the rest again. It leaves out
+// devices that are given up.
 //
-// What storage would never take, or refuses for the sake of one change, is the error of that change's device.
+// A change that storage would never accept, or for which it refuses a transaction, is an error of its device.
 func writeBatch(ctx context.Context, table *tables.Table, changes []*change) error {
 	for _, c := range changes {
 		if err := c.op.Entity.Check(); err != nil && c.device.err == nil {
@@ -68,7 +66,7 @@ func cut(changes []*change) (groups [][]*change) {
 	}
 	cuts, err := tables.Cut(ops)
 	if err != nil {
-		return [][]*change{changes} // Submit says why, of the operation concerned
+		return [][]*change{changes} // Submit reports the operation and the reason
 	}
 	for _, g := range cuts {
 		groups, changes = append(groups, changes[:len(g)]), changes[len(g):]
@@ -93,14 +91,14 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 		}
 		if c := refused(left, last); c != nil {
 			c.device.err = last
-			try-- // the others have lost nothing by it
+			try-- // the others still have all their tries
 			continue
 		}
 		if err := pause(ctx, try); err != nil {
 			return err
 		}
 		if err := compare(ctx, table, left); err != nil {
-			last = err // no wiser: the next round reads again
+			last = err // the next round reads again
 		}
 	}
 	if len(undone(group)) == 0 {
@@ -109,8 +107,8 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 	return fmt.Errorf("after %d tries: %w", tries, last)
 }
 
-// refused is the change for whose sake storage refuses a transaction, as often as it is asked; nil where it is none, or
-// may be taken next time.
+// refused returns the change for which storage always refuses a transaction, or nil if there is none or it may be
+// accepted later.
 func refused(changes []*change, err error) *change {
 	wrong, ok := errors.AsType[*tables.TransactionError](err)
 	if !ok {
@@ -149,7 +147,7 @@ func submit(ctx context.Context, table *tables.Table, changes []*change) error {
 	return nil
 }
 
-// compare reads what storage has of the changes and decides about each.
+// compare reads the changes' rows and decides about each.
 func compare(ctx context.Context, table *tables.Table, changes []*change) error {
 	keys := make([]string, len(changes))
 	for i, c := range changes {
@@ -165,11 +163,11 @@ func compare(ctx context.Context, table *tables.Table, changes []*change) error 
 	return nil
 }
 
-// find reads the rows of a partition that have one of the keys. It goes from key to key: each request finds one at
-// least, or that it is not there, and reads few rows that nobody asked for, however many lie between. An or of keys
-// would scan the partition, and is limited to 15 comparisons.
+// find reads the rows of a partition with the given keys. It goes from key to key: each request finds at least one or
+// shows that it does not exist, and reads few other rows, however many lie in between. An or of keys would scan the
+// partition, and is limited to 15 comparisons.
 func find(ctx context.Context, table *tables.Table, pk string, keys []string) (map[string]*tables.Entity, error) {
-	const around = 8 // rows that are read beyond those that are wanted
+	const around = 8 // rows to read beyond the wanted ones
 	found := map[string]*tables.Entity{}
 	for keys = slices.Sorted(slices.Values(keys)); len(keys) > 0; {
 		part := tables.RowsBetween(pk, keys[0], keys[len(keys)-1])
@@ -216,7 +214,7 @@ func (c *change) settle(found *tables.Entity) {
 	}
 }
 
-// again repeats what may be done twice, until it is done or tries are used up.
+// again repeats something harmless until it succeeds or tries are used up.
 func again(ctx context.Context, do func() error) error {
 	var err error
 	for try := range tries {
@@ -230,7 +228,7 @@ func again(ctx context.Context, do func() error) error {
 	return err
 }
 
-// pause waits a little longer before each further try, and not as long as others who have met here.
+// pause waits longer before each further try, at random, so that competing jobs do not meet again.
 func pause(ctx context.Context, try int) error {
 	longest := time.Duration(20<<try) * time.Millisecond
 	timer := time.NewTimer(longest/2 + rand.N(longest/2))

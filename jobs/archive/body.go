@@ -17,17 +17,17 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blockblob"
 )
 
-// blockSize is how much of an object is held in memory; what is larger is put in blocks of that size. Azure takes
-// 50,000 of them, far more than a day has. learn.microsoft.com: "Scalability targets for Blob storage".
+// blockSize is how much of an object is held in memory; larger objects are put in blocks of that size. Azure takes
+// 50,000 of them, far more than a day needs. learn.microsoft.com: "Scalability targets for Blob storage".
 const blockSize = 4 << 20
 
-// A body is an object on its way: blocks that were put, and the rest. Blocks are nothing to readers until they are
-// committed.
+// A body is an object while it is written: the blocks that were put, and the rest. Readers do not see blocks before
+// they are committed.
 type body struct {
 	client   *blockblob.Client
 	name     string
-	block    int    // bytes of one
-	writer   string // random: no other writer's blocks have such names
+	block    int    // bytes of a block
+	writer   string // random part of its blocks' names
 	readings int64
 	blocks   []string
 	rest     []byte
@@ -37,7 +37,7 @@ func (s *Store) newBody(name string) *body {
 	return &body{client: s.container.NewBlockBlobClient(name), name: name, block: s.block, writer: rand.Text()}
 }
 
-// write takes compressed bytes.
+// write appends compressed bytes.
 func (b *body) write(ctx context.Context, p []byte) error {
 	for len(p) > 0 {
 		if len(b.rest) == b.block {
@@ -61,8 +61,8 @@ func (w writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// putBlock puts the rest as one more block. Ids of the blocks of one object must be equally long, those of other
-// writers included.
+// putBlock puts the rest as another block. All IDs of an object's blocks must have the same length, including those of
+// other writers.
 func (b *body) putBlock(ctx context.Context) error {
 	id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%s-%05d", b.writer, len(b.blocks)))
 	if _, err := b.client.StageBlock(call{KindPutBlock, b.name}.within(ctx), id, content(b.rest), nil); err != nil {
@@ -73,7 +73,7 @@ func (b *body) putBlock(ctx context.Context) error {
 	return nil
 }
 
-// put makes the object, in one request if it is small.
+// put creates the object, in one request if it is small.
 func (b *body) put(ctx context.Context, fence tables.Ticks, on *blob.ModifiedAccessConditions) error {
 	if len(b.blocks) == 0 {
 		_, err := b.client.Upload(call{KindPut, b.name}.within(ctx), content(b.rest), &blockblob.UploadOptions{
@@ -101,11 +101,10 @@ func within(k Kind, err error) error {
 	return fmt.Errorf("%s: %w", k, named(err))
 }
 
-// content is read from its beginning by each try.
+// content can be read from its beginning by each try.
 func content(b []byte) io.ReadSeekCloser { return streaming.NopCloser(bytes.NewReader(b)) }
 
-// headers say what a download is. It is a file in gzip, not a text that was compressed on its way: clients would unpack
-// that unasked.
+// headers declare a gzip file, not a text that was compressed for transfer, which clients would unpack.
 func headers() *blob.HTTPHeaders {
 	return &blob.HTTPHeaders{BlobContentType: to.Ptr("application/gzip")}
 }

@@ -8,10 +8,10 @@ import (
 	"furrow/tables/schema"
 )
 
-// days are those that have readings and are not archived yet, in their order: the state of a device.
+// days is the state of a device: its days with readings that are not archived yet, in order.
 type days []schema.Day
 
-// with is days with one more, which no earlier one may follow.
+// with adds a day, which must not come before the last one.
 func (a days) with(d schema.Day) (days, error) {
 	if n := len(a); n > 0 && d <= a[n-1] {
 		if d < a[n-1] {
@@ -24,7 +24,7 @@ func (a days) with(d schema.Day) (days, error) {
 
 const stateVersion = 1
 
-// encode writes each day as how many days it is after the one before: a byte for a device that writes daily.
+// encode writes each day as the difference to the day before: a byte for a device that writes daily.
 func (a days) encode() []byte {
 	b := pack.Int([]byte{stateVersion}, len(a))
 	before := schema.Day(-1)
@@ -35,9 +35,10 @@ func (a days) encode() []byte {
 	return b
 }
 
-var errVersion = errors.New("the state is of a version that this program does not know")
+var errVersion = errors.New("the state has a version that this program does not know")
 
-// decode reads a state. No bytes are that of a device that was never folded, which storage gives back for nil.
+// decode reads a state. No bytes are the state of a device that was never folded, because storage returns nil as no
+// bytes.
 func decode(b []byte) (days, error) {
 	if len(b) == 0 {
 		return nil, nil

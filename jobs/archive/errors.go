@@ -9,21 +9,21 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 )
 
-// ErrNoContainer is an archive that was not created. What else a caller decides on has its name from tables: ErrExists,
-// ErrConflict and ErrBusy.
+// ErrNoContainer says that the archive was not created. Callers also handle tables.ErrExists, tables.ErrConflict and
+// tables.ErrBusy.
 var ErrNoContainer = errors.New("no such container")
 
-// What only a Store decides on.
+// Errors that only a Store handles.
 var (
-	errNoObject   = errors.New("no such object")
-	errBlocksGone = errors.New("another writer has dropped its blocks") // as every commit drops all that it does not name
+	errNoObject = errors.New("no such object")
+	// A commit drops all blocks that it does not name.
+	errBlocksGone = errors.New("another writer has dropped its blocks")
 )
 
-// named gives an error of the blob service one of the names above where it has one, and keeps the original in the
-// chain.
+// named wraps an error of the blob service in one of the errors above, if one fits, and keeps the original.
 func named(err error) error { return service.Read(err, nameOf) }
 
-// nameOf knows every code. learn.microsoft.com: "Blob service error codes".
+// nameOf lists the error codes. learn.microsoft.com: "Blob service error codes".
 func nameOf(f *service.Failure) error {
 	switch bloberror.Code(f.Code) {
 	case bloberror.ContainerNotFound, bloberror.ContainerBeingDeleted:
@@ -43,8 +43,8 @@ func nameOf(f *service.Failure) error {
 	return nil
 }
 
-// refused tells whether storage has said why it will not do what was asked, now or later. All other errors are
-// "unknown": it may be done (invariant 9).
+// refused reports whether storage has given a reason why it will never do what was asked. After any other error it may
+// have done it.
 func refused(err error) bool {
 	for _, unknown := range []error{tables.ErrBusy, tables.ErrExists, tables.ErrConflict, errBlocksGone, errNoObject} {
 		if errors.Is(err, unknown) {

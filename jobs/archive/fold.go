@@ -22,12 +22,12 @@ var Processor = &jobs.Processor{
 
 // A Config says when a day is over.
 type Config struct {
-	// CloseAfter is how long after its end a day is still awaited, so that late rows seldom cost a second object. It
-	// changes no object.
+	// CloseAfter is how long after its end a day stays open, so that late rows seldom cost a second object. It changes no
+	// object.
 	CloseAfter time.Duration `yaml:"closeAfter" least:"1s" most:"31d" hash:"-"`
 }
 
-// Check refuses a day that is closed before it ends.
+// Check refuses a day that closes before it ends.
 func (c *Config) Check() error {
 	if c.CloseAfter < 0 {
 		return fmt.Errorf("closeAfter %v: a day cannot be closed before it ends", c.CloseAfter)
@@ -35,10 +35,10 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// Fold is the fold that a checked configuration makes.
+// Fold returns the fold of a checked configuration.
 func (c *Config) Fold(jobs.Setup) jobs.Fold { return &Fold{c.CloseAfter} }
 
-// A Fold only tells which days there are: their readings never pass through its state. It is safe for concurrent use.
+// A Fold only lists days: readings never pass through its state. It is safe for concurrent use.
 type Fold struct{ closeAfter time.Duration }
 
 var (
@@ -46,7 +46,7 @@ var (
 	_ jobs.Closer   = (*Fold)(nil)
 )
 
-// Fold notes the days of samples, whether or not they have values.
+// Fold records the days of samples, with or without values.
 func (*Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	awaited, err := decode(state)
 	if err != nil {
@@ -63,16 +63,16 @@ func (*Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Fo
 	return jobs.FoldResult{State: awaited.encode()}, nil
 }
 
-// Bounds of what is asked for at a time, and of what may wait.
+// Bounds of the objects asked for at a time, and of the days that wait.
 const (
 	maxEffects = 8
 	maxWaiting = 4000 // days
 	maxState   = 16 << 10
 )
 
-// Close asks for the objects of the days that ended CloseAfter before until. It asks for 8 at a time: a device with
-// years behind it must not keep a job for hours. The others wait in the state, and Close called with that state asks
-// for the next; more only where thousands of days wait, so that the state stays small.
+// Close asks for the objects of the days that ended CloseAfter before until, 8 at a time: a device with years behind it
+// must not keep a job for hours. The others wait in the state, and Close with that state asks for the next ones. It
+// asks for more only if thousands of days wait, so that the state stays small.
 func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.FoldResult, error) {
 	awaited, err := decode(state)
 	if err != nil {
@@ -96,7 +96,7 @@ func (f *Fold) Close(d schema.Member, state []byte, until tables.Ticks) (jobs.Fo
 
 func end(d schema.Day) tables.Ticks { return (d + 1).Start() }
 
-// OpenFrom is the start of the earliest day that is not archived yet.
+// OpenFrom returns the start of the earliest day that is not archived yet.
 func (*Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 	awaited, err := decode(state)
 	switch {
@@ -108,7 +108,7 @@ func (*Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 	return awaited[0].Start(), nil
 }
 
-// Open gives nothing: a day is written when it is closed, and not before.
+// Open returns nothing, because a day is written only when it is closed.
 func (*Fold) Open(schema.Member, []byte) ([]jobs.Effect, error) { return nil, nil }
 
 var errOrder = errors.New("samples are not in row order")

@@ -13,10 +13,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// rfc3339 is to the tick, without the zeros at its end.
+// rfc3339 is exact to the tick, without trailing zeros.
 const rfc3339 = "2006-01-02T15:04:05.9999999Z"
 
-// appendLine writes a reading as a line of an object. Ids, keys and times have nothing that JSON escapes.
+// appendLine writes a reading as a line of an object. JSON escapes nothing in IDs, keys and times.
 func appendLine(b []byte, r *schema.Reading) (_ []byte, err error) {
 	b = append(append(b, `{"device":"`...), r.Device...)
 	b = append(append(b, `","key":"`...), r.Key.String()...)
@@ -60,8 +60,7 @@ func appendValue(b []byte, p tables.Property) ([]byte, error) {
 	}
 }
 
-// appendDouble keeps a point or an exponent, so that a whole double stays one for readers that tell integers from
-// doubles.
+// appendDouble keeps a point or an exponent, so that readers which tell integers from doubles see a double.
 func appendDouble(b []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):

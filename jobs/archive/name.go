@@ -7,8 +7,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// output names the object of a device and day, encoded as the package's documentation says. Every name can be decoded,
-// because percent signs are encoded too.
+// output returns the object of a device and day, encoded as the package's documentation says. Every name can be
+// decoded, because percent signs are encoded, too.
 func output(d schema.Member, day schema.Day) jobs.Output {
 	return jobs.Output{
 		PartitionKey: "readings/tenant=" + encodeTenant(d.Tenant) + "/date=" + day.String(),

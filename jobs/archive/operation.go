@@ -25,26 +25,26 @@ func (k Kind) String() string {
 	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object"}[k]
 }
 
-// An Operation is one request as it was answered; a retry is one more, as it is on the bill.
+// An Operation is one request and its answer. Each retry is another one, as on the bill.
 type Operation struct {
 	Kind   Kind
 	Object string        // its name; empty for the container
 	Bytes  int64         // of the request's body
-	Status int           // of the answer; 0 when there was none
+	Status int           // of the answer; 0 if there was none
 	Took   time.Duration // until the answer began
 }
 
-// A Counter counts operations by kind. Its Count is made for StoreConfig.OnOperation; the zero Counter is ready, and
-// safe for concurrent use.
+// A Counter counts operations by kind. Use its Count as StoreConfig.OnOperation. The zero Counter is ready, and safe
+// for concurrent use.
 type Counter struct{ counts service.Counts[Kind] }
 
 // Count counts one operation.
 func (c *Counter) Count(_ context.Context, o Operation) { c.counts.Add(o.Kind) }
 
-// Counts are the counts of every kind that has occurred.
+// Counts returns the counts of every kind that has occurred.
 func (c *Counter) Counts() map[Kind]int64 { return c.counts.Map() }
 
-// A call is what a request is for, on its way to observe.
+// A call says what a request is for, and travels to observe in its context.
 type call struct {
 	kind   Kind
 	object string
@@ -52,7 +52,7 @@ type call struct {
 
 func (c call) within(ctx context.Context) context.Context { return service.Within(ctx, c) }
 
-// observe tells on about every try of every operation.
+// observe reports every try of every operation.
 func observe(on func(context.Context, Operation)) policy.Policy {
 	return service.Observe[call](func(ctx context.Context, c call, t service.Try) {
 		on(ctx, Operation{Kind: c.kind, Object: c.object, Bytes: t.Sent, Status: t.Status, Took: t.Took})

@@ -19,34 +19,35 @@ type StoreConfig struct {
 	Account   tables.Account
 	Container string // as Names.Archive
 
-	// Credential opens an account that has neither key nor SAS; nil means what azidentity finds: environment, workload or
-	// managed identity, or a login.
+	// Credential opens an account that has neither key nor SAS. If it is nil, azidentity looks for one: in the
+	// environment, a workload or managed identity, or a login.
 	Credential azcore.TokenCredential
 
-	// Retry is azcore's, whose zero means 3 retries from 0.8 s on. A zero TryTimeout means a minute, in which up to 4 MiB
-	// must get through.
+	// Retry is azcore's: zero means 3 retries, the first after 0.8 s. A zero TryTimeout means a minute, in which up to 4
+	// MiB must get through.
 	Retry policy.RetryOptions
 
-	// Transport sends requests; nil means an http.Client of its own that keeps enough idle connections for a worker.
+	// Transport sends requests. If it is nil, the store gets an http.Client that keeps enough idle connections for a
+	// worker.
 	Transport policy.Transporter
 
-	// OnOperation is told of every request, each retry included; nil means nobody is. It is called from many goroutines
-	// and with the caller's context.
+	// OnOperation, if not nil, is called for every request, including each retry, from many goroutines and with the
+	// caller's context.
 	OnOperation func(context.Context, Operation)
 }
 
-// A Store is a container of objects. Its errors say which operation, container and object they are about. It is safe
-// for concurrent use.
+// A Store is a container of objects. Its errors name the operation, the container and the object. It is safe for
+// concurrent use.
 type Store struct {
 	name      string
 	container *container.Client
-	block     int // bytes; blockSize but in tests
+	block     int // bytes; blockSize except in tests
 }
 
-// Connect prepares a Store; nothing is sent before its first operation.
+// Connect returns a Store. It sends nothing.
 func Connect(c StoreConfig) (*Store, error) {
 	if c.Account.Blob == "" {
-		return nil, errors.New("storage: the account has no Blob endpoint, where the archive goes; give a connection " +
+		return nil, errors.New("storage: the account has no Blob endpoint for the archive; give a connection " +
 			"string that has a BlobEndpoint")
 	}
 	client, err := c.client()
@@ -85,8 +86,8 @@ func (c StoreConfig) options() *container.ClientOptions {
 	return o
 }
 
-// Create makes the container; that it exists is fine. Azure refuses a name for half a minute or more after a container
-// of that name was deleted.
+// Create creates the container unless it exists. Azure refuses this for half a minute or more after a container of that
+// name was deleted.
 func (s *Store) Create(ctx context.Context) error {
 	_, err := s.container.Create(call{KindCreate, ""}.within(ctx), nil)
 	if err = named(err); err == nil || errors.Is(err, tables.ErrExists) {

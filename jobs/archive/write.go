@@ -22,11 +22,11 @@ import (
 
 var _ jobs.Objects = (*Store)(nil)
 
-// Write makes an object of readings, in one step: it is there whole, or as it was before. It reads them once, and holds
-// no more than 4 MiB of what they are compressed to. Where there are none, nothing is written, and what is there stays.
+// Write writes an object of readings in one step: readers see the whole object or the one before. It reads them once,
+// and holds at most 4 MiB of compressed readings. Without readings it changes nothing.
 //
-// An object of a higher fence stays, too, and the error is jobs.ErrOvertaken; any other is replaced, on the version
-// that was looked at.
+// If an object with a higher fence exists, Write leaves it and returns jobs.ErrOvertaken. Any other is replaced, on the
+// version that was read.
 func (s *Store) Write(ctx context.Context, name string, fence tables.Ticks,
 	readings iter.Seq2[schema.Reading, error]) error {
 	b := s.newBody(name)
@@ -59,11 +59,10 @@ func (b *body) fill(ctx context.Context, readings iter.Seq2[schema.Reading, erro
 	return zip.Close()
 }
 
-// tries is how often an object is looked at and written again before the job fails and is tried again as a whole.
+// tries is how often an object is compared and written again before the job fails and is tried again as a whole.
 const tries = 6
 
-// settle puts the body in its place. Whatever is answered but success is unknown: what is there is looked at, and
-// decided upon.
+// settle puts the body in its place. Any failure is ambiguous: it reads the existing object back and compares.
 func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 	absent := &blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}
 	on := absent
@@ -75,7 +74,7 @@ func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 		found, err := b.look(ctx)
 		switch {
 		case err != nil:
-			last = err // no wiser: the next try will tell
+			last = err // the next try finds out
 		case found == nil:
 			on = absent
 		case found.fence > fence:
@@ -83,7 +82,7 @@ func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 		case found.writer == b.writer:
 			return nil // the answer was lost
 		case errors.Is(last, errBlocksGone):
-			return last // and the readings cannot be read again
+			return last // the readings cannot be read again here
 		default:
 			on = &blob.ModifiedAccessConditions{IfMatch: &found.etag}
 		}
@@ -94,21 +93,21 @@ func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 	return fmt.Errorf("after %d tries: %w", tries, last)
 }
 
-// Metadata of an object. Azure keeps their names without regard to case.
+// Metadata of an object. Azure ignores the case of their names.
 const (
-	metaFence    = "fence"    // how its writer ranks, in ticks
-	metaWriter   = "writer"   // random: read back, it tells "it was us"
-	metaReadings = "readings" // how many there are
+	metaFence    = "fence"    // rank of its writer, in ticks
+	metaWriter   = "writer"   // random: shows that this writer wrote it
+	metaReadings = "readings" // number of readings
 )
 
-// A version is what is known of an object that is there.
+// A version is what is known about an existing object.
 type version struct {
 	etag   azcore.ETag
 	fence  tables.Ticks
 	writer string
 }
 
-// look is the version that is there, or nil. One without a fence, which somebody else must have put there, ranks below
+// look returns the existing version, or nil. One without a fence, which somebody else must have put there, ranks below
 // all.
 func (b *body) look(ctx context.Context) (*version, error) {
 	found, err := b.client.GetProperties(call{KindLook, b.name}.within(ctx), nil)
@@ -129,7 +128,7 @@ func (b *body) look(ctx context.Context) (*version, error) {
 		case metaFence:
 			n, err := strconv.ParseInt(*value, 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("the fence in its metadata is %.32q and no number: delete the object or its metadata",
+				return nil, fmt.Errorf("the fence in its metadata is %.32q, not a number: delete the object or its metadata",
 					*value)
 			}
 			v.fence = tables.Ticks(n)
@@ -138,7 +137,7 @@ func (b *body) look(ctx context.Context) (*version, error) {
 	return v, nil
 }
 
-// pause waits a little longer before each further try, and not as long as others who have met here.
+// pause waits longer before each further try, at random, so that competing writers do not meet again.
 func pause(ctx context.Context, try int) error {
 	longest := time.Duration(20<<try) * time.Millisecond
 	timer := time.NewTimer(longest/2 + rand.N(longest/2))

@@ -1,8 +1,8 @@
-// Package latest folds readings into the newest value of each sensor of a device, and the time it is from.
+// Package latest folds readings into the newest value of each sensor of a device, and its time.
 //
-// The output holds the sensors whose newest value is at most 30 days older than the newest of the whole device. Of more
-// than jobs.MaxSensors sensors, and of more than fit the state, it holds the newest by row key and name. What it holds
-// depends on the readings alone, not on their order or on how they were cut.
+// The output has the sensors whose newest value is at most 30 days older than the newest of the whole device. If there
+// are more than jobs.MaxSensors sensors, or more than fit the state, it has the newest by row key and name. It depends
+// on the readings alone, not on their order or on how they were cut.
 package latest
 
 import (
@@ -31,7 +31,7 @@ type Config struct{}
 // Check finds nothing wrong.
 func (*Config) Check() error { return nil }
 
-// Fold is the fold.
+// Fold returns the fold.
 func (*Config) Fold(jobs.Setup) jobs.Fold { return Fold{} }
 
 // A Fold folds readings into newest values. Its zero is ready for use.
@@ -39,7 +39,7 @@ type Fold struct{}
 
 var _ jobs.Merging = Fold{}
 
-// Fold keeps the newest value of each sensor: of one time, that of the greater row key. A device's output is one
+// Fold keeps the newest value of each sensor: of two at one time, that of the greater row key. A device's output is one
 // entity, which is never closed.
 func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	newest, err := decode(state)
@@ -59,7 +59,7 @@ func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Fol
 	return newest.folded(d), nil
 }
 
-// Merge gives the values of base, and those of other from readings at or after from where they are as new or newer.
+// Merge returns the values of base, and those of other from readings at or after from that are as new or newer.
 func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.FoldResult, error) {
 	newest, err := decode(base)
 	if err != nil {
@@ -81,7 +81,7 @@ func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.
 	return newest.folded(d), nil
 }
 
-// folded is a new state with its whole output.
+// folded returns a new state with its whole output.
 func (v *values) folded(d schema.Member) jobs.FoldResult {
 	return jobs.FoldResult{State: v.encode(), Effects: []jobs.Effect{{
 		Output: jobs.Output{
@@ -93,7 +93,7 @@ func (v *values) folded(d schema.Member) jobs.FoldResult {
 	}}}
 }
 
-// properties are those of the output, in the order of their names.
+// properties returns those of the output, ordered by name.
 func (v *values) properties() []tables.Property {
 	all := make([]tables.Property, 0, len(v.all))
 	for i, o := range v.all {

@@ -17,7 +17,7 @@ const (
 	isDoubtful
 )
 
-// encode writes the floor and the values by sensor. Their times are written as how long they lie before the newest.
+// encode writes the floor and the values by sensor. Their times are written relative to the newest.
 func (v *values) encode() []byte {
 	newest, size := tables.Ticks(0), 16
 	for i := range v.all {
@@ -53,9 +53,9 @@ func (v *value) append(b []byte, newest tables.Ticks) []byte {
 	return pack.Float(b, v.Number)
 }
 
-var errVersion = errors.New("its state is of a version that this program does not know")
+var errVersion = errors.New("its state has a version that this program does not know")
 
-// decode reads a state; no bytes are that of a device that was never folded.
+// decode reads a state. No bytes are the state of a device that was never folded.
 func decode(b []byte) (*values, error) {
 	v := &values{}
 	if len(b) == 0 {

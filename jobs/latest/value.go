@@ -11,19 +11,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Value is what a property of the table latest holds: the newest value of one sensor, and the time of its reading.
+// A Value is a property of the table latest: the newest value of one sensor, and the time of its reading.
 type Value struct {
 	At tables.Ticks
 	jobs.SensorValue
 }
 
-// String is a JSON array of the time, in ticks as text, and the value, a number or a text; a third element "doubtful"
-// says that the quality was not good.
+// String returns a JSON array of the time, in ticks as text, and the value, a number or a text. A third element
+// "doubtful" says that the quality was not good.
 func (v Value) String() string {
 	b := append([]byte(`["`), v.At.String()...)
 	b = append(b, `",`...)
 	if v.Is == jobs.State {
-		b, _ = jsontext.AppendQuote(b, v.State) // what is not UTF-8 is replaced
+		b, _ = jsontext.AppendQuote(b, v.State) // invalid UTF-8 is replaced
 	} else {
 		b = strconv.AppendFloat(b, v.Number, 'g', -1, 64)
 	}

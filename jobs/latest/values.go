@@ -10,25 +10,25 @@ import (
 	"furrow/tables/schema"
 )
 
-// values are the newest values of a device. A sensor can have two of them: the newest that is short and the newest that
-// is long, of which the newer one counts.
+// values are the newest values of a device. A sensor can have two of them, the newest short one and the newest long
+// one, and the newer one counts.
 //
-// The older one is kept because each of them takes a fixed amount of room, known from its name and its length class
-// alone. So whatever else a device sends, the values newer than a given one never take less room than before, and a
-// value that had to go would never fit again: in which order readings are folded, and whether states are merged, makes
-// no difference.
+// The older one is kept because each takes a fixed amount of room, which depends on its name and its length class
+// alone. So the values newer than a given one never take less room later, whatever else a device sends, and a value
+// that had to go would never fit again. Therefore the order in which readings are folded makes no difference, and
+// neither does merging states.
 type values struct {
 	all  []value // by sensor, the short one first
-	room int     // that all take, at most
+	room int     // maximum room of all
 
-	// floor is the newest value that had to go for want of room. It and what is older would not fit either when it came
-	// again, so it is not taken.
+	// floor is the newest value that had to go for lack of room. It and older ones would not fit if they came again, so
+	// they are not taken.
 	floor    value
 	hasFloor bool
 }
 
 type value struct {
-	key schema.RowKey // of the reading it is from
+	key schema.RowKey // row key of its reading
 	jobs.SensorValue
 }
 
@@ -59,8 +59,8 @@ func byAge(a, b value) int {
 	return cmp.Or(b.key.Compare(a.key), strings.Compare(b.Sensor, a.Sensor))
 }
 
-// take puts n in place of what its sensor said before, and tells whether it did. Of two values of one reading the one
-// that is taken last counts: the reading was then read under other settings.
+// take replaces the value of n's sensor by n, and reports whether it did. Of two values of one reading the later one
+// counts, because the reading was then read under other settings.
 func (v *values) take(n value) bool {
 	if v.hasFloor && byAge(n, v.floor) >= 0 {
 		return false
@@ -82,7 +82,7 @@ func (v *values) take(n value) bool {
 	return true
 }
 
-// other is where the second value of the sensor at i is, or -1.
+// other returns the index of the second value of the sensor at i, or -1.
 func (v *values) other(i int) int {
 	for _, o := range [...]int{i - 1, i + 1} {
 		if o >= 0 && o < len(v.all) && v.all[o].Sensor == v.all[i].Sensor {
@@ -92,13 +92,13 @@ func (v *values) other(i int) int {
 	return -1
 }
 
-// superseded tells whether the sensor at i has a newer value.
+// superseded reports whether the sensor at i has a newer value.
 func (v *values) superseded(i int) bool {
 	o := v.other(i)
 	return o >= 0 && v.all[o].key.Compare(v.all[i].key) > 0
 }
 
-// raise drops what is not newer than a floor.
+// raise drops everything that is not newer than a floor.
 func (v *values) raise(floor value) {
 	if v.hasFloor && byAge(floor, v.floor) >= 0 {
 		return
@@ -113,7 +113,7 @@ func (v *values) raise(floor value) {
 	})
 }
 
-// trim leaves out what is too old, and the oldest of what is too much.
+// trim drops values that are too old, and the oldest of too many.
 func (v *values) trim() {
 	if len(v.all) == 0 {
 		return

@@ -11,12 +11,12 @@ import (
 	"furrow/tables/schema"
 )
 
-// Tables are the names of all tables of a fleet with these pipelines.
+// Tables returns the names of all tables of a fleet with these pipelines.
 func Tables(n schema.Names, pipelines ...schema.Pipeline) []string {
 	return append(n.Tables(pipelines...), Outputs(n)...)
 }
 
-// Outputs are the names of a fleet's tables of outputs.
+// Outputs returns the names of a fleet's output tables.
 func Outputs(n schema.Names) (all []string) {
 	for _, p := range All() {
 		for _, table := range p.Tables {

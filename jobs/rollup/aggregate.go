@@ -7,14 +7,13 @@ import (
 	"strconv"
 )
 
-// An Aggregate is what is known of one sensor's numbers in one bucket.
+// An Aggregate is the aggregate of one sensor's numbers in one bucket.
 type Aggregate struct {
 	Count                      int64
 	Sum, Min, Max, First, Last float64
 }
 
-// Add takes one number in, in row order. A sum beyond what a double holds stays at the greatest one, since JSON has no
-// infinity.
+// Add adds one number, in row order. A sum stays within the range of a double, because JSON has no infinity.
 func (a *Aggregate) Add(n float64) {
 	if a.Count == 0 {
 		a.Min, a.Max, a.First = n, n, n
@@ -24,8 +23,8 @@ func (a *Aggregate) Add(n float64) {
 	a.Min, a.Max, a.Last = min(a.Min, n), max(a.Max, n), n
 }
 
-// String is the aggregate as a rollup's property has it: a JSON array of count, sum, min, max, first and last. The
-// digits are those that give the same double back.
+// String returns the aggregate as a property of a rollup: a JSON array of count, sum, min, max, first and last, with
+// enough digits to restore the same doubles.
 func (a Aggregate) String() string {
 	b := strconv.AppendInt([]byte{'['}, a.Count, 10)
 	for _, f := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last} {

@@ -1,11 +1,10 @@
-// Package rollup folds readings into buckets of time: for each window size and
-// sensor the count, sum, least, greatest, first and last of its numbers.
+// Package rollup folds readings into buckets of time: for each window and sensor the count, sum, minimum, maximum,
+// first and last of its numbers.
 //
-// A bucket takes the first jobs.MaxSensors sensors in row order, as far as their
-// names leave room in the state: a sensor takes 50 bytes and its name, and a bucket
-// has 304 KiB, divided by the number of windows. With three windows that is 1,000
-// sensors whose names have up to 53 bytes, with eight windows 550 whose names have
-// 20. Other values are refused. What a bucket has depends on its own readings alone.
+// A bucket takes the first jobs.MaxSensors sensors in row order, as far as their names fit the state: a sensor takes 50
+// bytes and its name, and a bucket has 304 KiB divided by the number of windows. With three windows that is 1,000
+// sensors whose names have up to 53 bytes, with eight windows 550 whose names have 20. Other values are refused. A
+// bucket depends on its own readings alone.
 package rollup
 
 import (
@@ -39,7 +38,7 @@ type Config struct {
 // maxWindows bounds the outputs of a reading and the state.
 const maxWindows = 8
 
-// Check sorts the windows, and says what is wrong with them.
+// Check sorts and checks the windows.
 func (c *Config) Check() error {
 	slices.Sort(c.Windows)
 	if n := len(c.Windows); n == 0 || n > maxWindows {
@@ -50,34 +49,34 @@ func (c *Config) Check() error {
 			return err
 		}
 		if i > 0 && w == c.Windows[i-1] {
-			return fmt.Errorf("window %s is there twice", w)
+			return fmt.Errorf("window %s is listed twice", w)
 		}
 	}
 	return nil
 }
 
-// Fold is the fold that a checked configuration makes.
+// Fold returns the fold of a checked configuration.
 func (c *Config) Fold(jobs.Setup) jobs.Fold { return newFold(c.Windows...) }
 
 func newFold(windows ...schema.Window) *Fold {
 	return &Fold{windows: windows, room: maxRoom / len(windows)}
 }
 
-// Sizes are the lengths of the buckets.
+// Sizes returns the lengths of the buckets.
 func (c *Config) Sizes() []schema.Window { return c.Windows }
 
 // A Fold folds readings into buckets. It is safe for concurrent use.
 type Fold struct {
 	windows []schema.Window
-	room    int // bytes that the sensors of one bucket may take in a state
+	room    int // maximum bytes of the sensors of one bucket in a state
 }
 
 var _ jobs.Windowed = (*Fold)(nil)
 
 var errOrder = errors.New("rollup: samples are not in row order")
 
-// Fold adds samples to the buckets they lie in. Every window size adds the samples themselves, never another size's
-// sums, so that no sum depends on how the readings were cut into calls.
+// Fold adds samples to their buckets. Every window adds the samples themselves, never another window's sums, so no sum
+// depends on how the readings were cut into calls.
 func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.FoldResult, error) {
 	st, err := f.decode(state)
 	if err != nil {
@@ -98,7 +97,7 @@ func (f *Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.
 	return work.out, nil
 }
 
-// OpenFrom is the start of the longest open bucket.
+// OpenFrom returns the start of the longest open bucket.
 func (f *Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 	st, err := f.decode(state)
 	if err != nil || !st.begun {
@@ -113,7 +112,7 @@ func (f *Fold) OpenFrom(state []byte) (tables.Ticks, error) {
 	return from, nil
 }
 
-// Open gives the open buckets.
+// Open returns the open buckets.
 func (f *Fold) Open(d schema.Member, state []byte) ([]jobs.Effect, error) {
 	st, err := f.decode(state)
 	if err != nil {
@@ -177,7 +176,7 @@ func (w *foldRun) values(s *jobs.Sample) {
 	}
 }
 
-// value adds a number to the open buckets that have its sensor or room for it, and gives one that has not.
+// value adds a number to the open buckets that have its sensor or room for it, and returns one that has neither.
 func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 	sensor := w.state.sensor(place, v.Sensor)
 	for i := range w.state.open {
@@ -198,21 +197,20 @@ func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 	return full
 }
 
-// maxRefusals is how many refusals of a sample are told apart.
+// maxRefusals is how many refusals of a sample are kept apart.
 const maxRefusals = 10
 
 func (w *foldRun) refuse(s *jobs.Sample, sensor string, full *bucket) {
-	reason := fmt.Sprintf("the %s that it lies in has %d other sensors already, which is the most that is kept",
+	reason := fmt.Sprintf("its bucket of %s already has %d other sensors, the maximum",
 		full.window, full.sensors)
 	if full.sensors < jobs.MaxSensors {
-		reason = fmt.Sprintf("the names of the %d other sensors of the %s that it lies in leave no room for it", full.sensors,
+		reason = fmt.Sprintf("the names of %d other sensors in its bucket of %s leave no room for it", full.sensors,
 			full.window)
 	}
 	w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(), Sensor: sensor, Reason: reason})
 }
 
-// effect asks for a bucket to be written as it is now; one that did not change since it was last written is only
-// reported closed.
+// effect asks for a bucket to be written. One that has not changed since it was last written is only reported closed.
 func (w *foldRun) effect(b *bucket, closed bool) {
 	d := w.member
 	e := jobs.Effect{Closed: closed, From: b.start, To: b.start.Add(time.Duration(b.window)), Output: jobs.Output{

@@ -11,18 +11,18 @@ import (
 	"furrow/tables/schema"
 )
 
-// state is what a device's rollups are between two folds: the open bucket of each window.
+// state is what a device's rollups keep between two folds: the open bucket of each window.
 type state struct {
-	last  schema.RowKey // of the last sample
+	last  schema.RowKey // row key of the last sample
 	begun bool          // there was one
-	names []string      // of sensors; buckets know them by their numbers
+	names []string      // names of sensors, by number
 	open  []bucket      // one for each window
 
-	order   []int          // numbers of the sensors of the last sample, by their places in it
-	numbers map[string]int // of sensors by name, once there are many
+	order   []int          // numbers of the sensors row key of the last sample, by their places in it
+	numbers map[string]int // numbers of sensors by name, once there are many
 }
 
-// Bounds of a state: its sensors take at most maxRoom, the rest is much less.
+// Bounds of a state. Its sensors take at most maxRoom, the rest much less.
 const (
 	maxState = 304 << 10
 	maxRoom  = maxState - 1<<10
@@ -35,23 +35,23 @@ const (
 	maxNames  = 8192 // more are not remembered; open buckets can have no more than 6,100
 )
 
-// A bucket is one that samples may still be added to.
+// A bucket is one that may still get samples.
 type bucket struct {
 	window     schema.Window
 	start      tables.Ticks
 	begun      bool
-	changed    bool        // since it was last asked to be written
-	aggregates []Aggregate // by the number of the sensor; without a count it has none
-	sensors    int         // that have a count
-	room       int         // that they take in a state
+	changed    bool        // since it was last written
+	aggregates []Aggregate // by sensor number; empty if the count is 0
+	sensors    int         // number of sensors with a count
+	room       int         // bytes that they take in a state
 }
 
-// has tells whether the bucket has a sensor.
+// has reports whether the bucket has a sensor.
 func (b *bucket) has(sensor int) bool {
 	return sensor < len(b.aggregates) && b.aggregates[sensor].Count > 0
 }
 
-// takes tells whether the bucket has room for one more sensor.
+// takes reports whether the bucket has room for another sensor.
 func (b *bucket) takes(name string, room int) bool {
 	return b.sensors < jobs.MaxSensors && b.room+sensorRoom+len(name) <= room
 }
@@ -64,8 +64,8 @@ func (b *bucket) begin(sensor int, name string) {
 	b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(name)
 }
 
-// sensor is the number of the sensor at some place of a sample, or -1. Samples mostly have the same sensors at the same
-// places.
+// sensor returns the number of the sensor at some place of a sample, or -1. Samples usually have the same sensors at
+// the same places.
 func (s *state) sensor(place int, name string) int {
 	if place < len(s.order) {
 		if n := s.order[place]; n >= 0 && s.names[n] == name {
@@ -116,8 +116,8 @@ func (s *state) place(place, n int) {
 	s.order[place] = n
 }
 
-// forget leaves out the sensors that no open bucket has, and puts the others in the order of their names: the state
-// depends on the open buckets alone.
+// forget drops the sensors that no open bucket has, and sorts the others by name, so the state depends on the open
+// buckets alone.
 func (s *state) forget() {
 	keep := make([]int, 0, len(s.names))
 	for i := range s.names {
@@ -172,7 +172,7 @@ func (s *state) encode() []byte {
 	return b
 }
 
-// append writes a bucket, each sensor's number as how many it lies after the one before.
+// append writes a bucket. Each sensor's number is written as the difference to the one before.
 func (b *bucket) append(to []byte) []byte {
 	to = pack.Int(pack.Int(to, int64(b.window)), int64(b.start))
 	to = pack.Int(to, b.sensors)
@@ -191,10 +191,10 @@ func (b *bucket) append(to []byte) []byte {
 	return to
 }
 
-var errVersion = errors.New("the state is of a version that this program does not know")
+var errVersion = errors.New("the state has a version that this program does not know")
 
-// decode reads a state. A window that the state lacks begins anew, and one that the fold lacks is left out: what a
-// change of windows means for the past is the refold's to mend.
+// decode reads a state. A window that the state lacks starts empty, and one that the fold lacks is dropped. The refold
+// after a change of windows repairs the past.
 func (f *Fold) decode(b []byte) (*state, error) {
 	s := &state{}
 	for _, w := range f.windows {
@@ -246,6 +246,6 @@ func readBucket(r *pack.Reader, names []string) (bucket, error) {
 		b.aggregates = append(b.aggregates, a)
 		b.sensors, b.room = b.sensors+1, b.room+sensorRoom+len(names[at])
 	}
-	b.begun = b.start != 0 || b.sensors > 0 // a window that was added has none yet
+	b.begun = b.start != 0 || b.sensors > 0 // a window that was added has not begun
 	return b, nil
 }

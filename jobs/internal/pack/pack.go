@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// ErrDamaged is what a Reader says of a state that ends too soon or too late.
+// ErrDamaged says that a state ends too soon or too late.
 var ErrDamaged = errors.New("the state is damaged")
 
 // Float appends a double, by its bits.
@@ -22,14 +22,13 @@ func Int[N ~int | ~int64 | ~uint8](b []byte, n N) []byte { return binary.AppendV
 // Text appends a text with its length.
 func Text(b []byte, s string) []byte { return append(Int(b, len(s)), s...) }
 
-// A Reader reads what the functions above wrote. After the first error it reads zeros, so that only Err need be looked
-// at.
+// A Reader reads what the functions above wrote. After the first error it reads zeros, so only Err must be checked.
 type Reader struct {
 	rest    []byte
 	damaged bool
 }
 
-// NewReader reads b, which it does not keep changing.
+// NewReader reads b, which must not change meanwhile.
 func NewReader(b []byte) *Reader { return &Reader{rest: b} }
 
 // Float reads a double.
@@ -54,7 +53,7 @@ func (r *Reader) Int() int64 {
 	return n
 }
 
-// Count reads a number of things, each of which takes at least a byte.
+// Count reads the number of things that follow, each at least a byte long.
 func (r *Reader) Count() int {
 	n := r.Int()
 	if n < 0 || n > int64(len(r.rest)) {
@@ -74,7 +73,7 @@ func (r *Reader) Text() string {
 
 func (r *Reader) fail() { r.rest, r.damaged = nil, true }
 
-// Err tells whether everything was there, and nothing else.
+// Err returns ErrDamaged unless everything was read, and nothing else follows.
 func (r *Reader) Err() error {
 	if r.damaged || len(r.rest) > 0 {
 		return ErrDamaged
