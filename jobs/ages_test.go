@@ -9,8 +9,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestEveryHourIsCountedOnceAtEachAge: whatever the runs and however long nobody scheduled any, and never before the
-// hour has reached the age.
+// TestEveryHourIsCountedOnceAtEachAge, whatever the runs are and however long nobody scheduled any, and never before
+// the hour has reached the age.
 func TestEveryHourIsCountedOnceAtEachAge(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

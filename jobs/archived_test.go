@@ -20,7 +20,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 )
 
-// archiving is the fleet's pipeline with the archive alone, and what reads it.
+// archiving returns the fleet's pipeline with the archive alone, and a function that reads the archive.
 func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipeline, func() map[string]string) {
 	t.Helper()
 	p := f.Pipeline(t, nil)
@@ -32,7 +32,7 @@ func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipelin
 	return p, func() map[string]string { return readArchive(t, f.World.Account, container) }
 }
 
-// readArchive reads all objects as any program would: which object each reading is in, by device and row key.
+// readArchive reads all objects as any program would, and returns the object of each reading, by device and row key.
 func readArchive(t *testing.T, a tables.Account, container string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -75,7 +75,7 @@ func objects(t *testing.T, a tables.Account, container string) map[string][]byte
 	return all
 }
 
-// TestArchiveHasEveryReadingOfTheClosedDaysOnce also when some come late.
+// TestArchiveHasEveryReadingOfTheClosedDaysOnce even if some come late.
 func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 14*24*time.Hour, 2, 60)
 	readings := "late"
@@ -84,15 +84,15 @@ func TestArchiveHasEveryReadingOfTheClosedDaysOnce(t *testing.T) {
 	f := w.NewFleetOf(t, readings)
 	p, read := archiving(t, f, "archive")
 	work := func() {
-		jobstest.Work(t, p, f.Message()) // the days are more than one job closes
+		jobstest.Work(t, p, f.Message()) // there are more days than one job closes
 	}
 	work()
 	before := read()
 	w.Insert(t, readings, late)
 	jobstest.Work(t, p, f.Audit(jobs.Full))
 	after := read()
-	today := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))).Start() // a day is awaited for an hour
-	audited := tables.TicksOf(time.Now().Add(-8 * 24 * time.Hour))            // no further back is looked for late rows
+	today := schema.DayOf(tables.TicksOf(time.Now().Add(-time.Hour))).Start() // a day stays open for an hour
+	audited := tables.TicksOf(time.Now().Add(-8 * 24 * time.Hour))            // audits look no further back
 	for _, rows := range w.Rows {
 		for n, e := range rows {
 			key, err := schema.ParseRowKey(e.RowKey)

@@ -12,27 +12,26 @@ import (
 	"furrow/tables/schema"
 )
 
-// An auditor looks for rows that came in below the checkpoints of a batch, and
-// works off refold cursors.
+// An auditor looks for rows that arrived below the checkpoints of a batch, and works off refold cursors.
 type auditor struct {
 	pipeline *Pipeline
 	message  Message
-	now      tables.Ticks // of the service, when the audit began
-	mark     string       // of the device in hand, as this job has committed it
-	left     int          // rows that the job may fold yet
+	now      tables.Ticks // time of the service when the audit began
+	mark     string       // mark of the current device, as this job has committed it
+	left     int          // rows that the job may still fold
 	result   Result
-	unended  []unended // what is left to other jobs
+	unended  []unended // devices left to other jobs
 }
 
-// An unended device has more to refold than one job may.
+// An unended device has more to refold than one job may do.
 type unended struct {
 	device schema.Place
 	mark   string
 	delay  time.Duration
 }
 
-// audit does an audit job. What it folds again is committed device by device and
-// portion by portion; done again, it finds what is left.
+// audit does an audit job. It commits what it folds again device by device and portion by portion. Repeated, it finds
+// what is left.
 func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, error) {
 	a := &auditor{pipeline: p, message: m, left: p.most()}
 	if err := a.batch(ctx); err != nil {
@@ -40,7 +39,7 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 	}
 	m = m.Untried()
 	for _, f := range followUps(m, a.result.Claimed) {
-		f.Claim = "" // no claim does the work of an audit
+		f.Claim = "" // a later claim does not do the work of an audit
 		if err := put.Put(ctx, f.Message, f.Until.Time().Sub(a.now.Time())+time.Second); err != nil {
 			return a.result, err
 		}
@@ -55,7 +54,7 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 	return a.result, nil
 }
 
-// batch audits device after device. What cannot be done for one concerns no other.
+// batch audits device after device. An error of one concerns no other.
 func (a *auditor) batch(ctx context.Context) error {
 	m := a.message
 	read, err := a.pipeline.read(ctx, Batch{First: m.First, Last: m.Last})
@@ -78,7 +77,7 @@ func (a *auditor) batch(ctx context.Context) error {
 	return j.fail(ctx)
 }
 
-// turnTo audits a device, where it concerns this message. The error is of the job.
+// turnTo audits a device that concerns this message. Its error is the job's.
 func (a *auditor) turnTo(ctx context.Context, d *deviceRun) error {
 	if !a.concerns(d) {
 		return nil
@@ -93,8 +92,8 @@ func (a *auditor) turnTo(ctx context.Context, d *deviceRun) error {
 	return nil
 }
 
-// serve has the device's cursor worked off where its mark may have no message: the
-// job was begun before and may have died, or it fails after a portion.
+// serve leaves the device's cursor to another job if its mark may have no message: this job may have died before, or
+// fails after a portion.
 func (a *auditor) serve(d *deviceRun) {
 	if (d.err != nil || a.message.tried()) && !d.track.refold.empty() && d.track.refoldMark.id != "" {
 		a.hand(d)
@@ -102,28 +101,26 @@ func (a *auditor) serve(d *deviceRun) {
 	}
 }
 
-// concerns tells whether there is anything of a device to audit, and whether it is
-// this message's to do so.
+// concerns reports whether there is anything to audit on a device, and whether this message should.
 func (a *auditor) concerns(d *deviceRun) bool {
 	t := d.track
 	if d.err != nil || t.last == "" || t.heldUntil > a.now || !a.mine(t) {
 		return false
 	}
-	return a.mark == "" || t.refoldMark.id == a.mark // another message works the cursor off
+	return a.mark == "" || t.refoldMark.id == a.mark // another message works off the cursor
 }
 
-// mine tells whether the device was folded under this job's own settings. Any other
-// is left to a worker that has them (invariant 7).
+// mine reports whether the device was folded under this job's own settings. Workers with other settings audit the
+// others.
 func (a *auditor) mine(t *track) bool {
 	return t.settings == a.pipeline.Settings && t.generation <= a.pipeline.Generation
 }
 
-// errHeld says that another job has claimed the device for too long to wait.
+// errHeld says that another job keeps the device claimed for too long to wait.
 var errHeld = errors.New("another job has claimed the device")
 
-// insist audits a device, again from its fresh row where somebody has refolded it
-// meanwhile. After some tries it is left to the next audit; one that another job
-// has claimed is left to a follow-up.
+// insist audits a device, and repeats that with its fresh row if somebody has refolded it meanwhile. After some tries
+// it leaves the device to the next audit, and a claimed one to a follow-up.
 func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 	missing := a.result.Missing
 	for try := range tries {
@@ -159,7 +156,7 @@ func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 	return nil
 }
 
-// later leaves a device that another job has claimed until that job's hold ends.
+// later leaves a device to a follow-up when the other job's hold ends.
 func (a *auditor) later(d *deviceRun) {
 	h := d.track.hold
 	if a.message.Audit != Refold {
@@ -170,8 +167,7 @@ func (a *auditor) later(d *deviceRun) {
 	a.unended[len(a.unended)-1].delay = h.until.Time().Sub(a.now.Time()) + time.Second
 }
 
-// device audits one device. Its error is of storage, or one of those that leave
-// the device for now.
+// device audits one device. Its error is of storage, or says why the device is left for now.
 func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 	full, turn := a.message.Audit == Full, a.pipeline.auditTurn(a.message, d.member.Month)
 	if a.message.Audit == Refold {
@@ -200,14 +196,13 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 	return nil
 }
 
-// floor is where the ledger of a device begins, as far as tokens are concerned: no
-// living one admits a row below it.
+// floor returns where the ledger of a device begins according to tokens: no living one admits a row below it.
 func (a *auditor) floor(d *deviceRun) tables.Ticks {
 	return floorTo(a.now.Add(-a.pipeline.late(d.member)), day)
 }
 
-// regain moves the ledger's floor back where tokens admit older rows than before,
-// and has the gap folded again: what lies there was counted once, and forgotten.
+// regain moves the ledger's floor back if tokens admit older rows than before, and has the gap folded again, because
+// its counts are gone.
 func (a *auditor) regain(ctx context.Context, d *deviceRun) error {
 	floor, was := a.floor(d), d.track.floor
 	if floor >= was {
@@ -224,8 +219,8 @@ func (a *auditor) regain(ctx context.Context, d *deviceRun) error {
 	return err
 }
 
-// lateRows counts what storage has in some spans below the checkpoint, and folds the
-// days again in which there is more than the ledger says.
+// lateRows counts storage's rows in some spans below the checkpoint, and folds the days again that have more than the
+// ledger says.
 func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) error {
 	late, err := a.findLate(ctx, d, spans)
 	if err != nil {
@@ -238,7 +233,7 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) er
 			d.err = err
 			return nil
 		}
-		if today.to > open { // what is open is folded once, with all that is late in it
+		if today.to > open { // open windows are folded once, with everything late in them
 			return a.lateDay(ctx, d, window{min(today.from, open), tables.MaxTicks})
 		}
 		for len(late) > 0 && late[0].from < today.to {
@@ -251,7 +246,7 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) er
 	return nil
 }
 
-// findLate gives the spans of the ledger in which storage has more rows, in order.
+// findLate returns the spans of the ledger in which storage has more rows, in order.
 func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []window) (late []window, err error) {
 	for _, s := range spans {
 		s.from = max(s.from, d.track.floor, d.track.gap.to)
@@ -270,8 +265,7 @@ func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []window) (l
 	return late, nil
 }
 
-// lateDay folds a day with late rows again, or leaves it to the refold cursor where
-// it is too much for this job.
+// lateDay folds a day with late rows again, or leaves it to the refold cursor if it is too much for this job.
 func (a *auditor) lateDay(ctx context.Context, d *deviceRun, w window) error {
 	if d.track.ledger.Count(w.from, w.to) <= int64(a.left) {
 		_, err := a.refold(ctx, d, redo{window: w, late: true})
@@ -299,7 +293,7 @@ func (a *auditor) hand(d *deviceRun) {
 	a.unended = append(a.unended, unended{device: d.member.Place(), mark: d.track.refoldMark.id})
 }
 
-// workOff moves the refold cursor, portion by portion, as far as one job may.
+// workOff moves the refold cursor portion by portion, as far as one job may.
 func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
 	for !d.track.refold.empty() {
 		if a.left <= 0 {
@@ -322,8 +316,8 @@ func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
 	return nil
 }
 
-// drop takes the spans out of the ledger in which no living token admits a row
-// any more. The audit that has counted them began when that was so already.
+// drop removes the spans from the ledger where no living token admits a row. This was already so when the audit that
+// counted them began.
 func (a *auditor) drop(ctx context.Context, d *deviceRun) error {
 	floor := a.floor(d)
 	spans := d.track.ledger.Spans()
@@ -337,8 +331,7 @@ func (a *auditor) drop(ctx context.Context, d *deviceRun) error {
 	})
 }
 
-// commit changes a device's row and nothing else. That new rows were folded
-// meanwhile is no hindrance: a busy device gets its turn.
+// commit changes only a device's row. Rows that were folded meanwhile do no harm, so a busy device gets its turn.
 func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*track)) error {
 	for try := range tries {
 		fresh, err := a.fresh(ctx, d)

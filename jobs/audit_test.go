@@ -15,11 +15,11 @@ import (
 	"furrow/tables/azuretest/faults"
 )
 
-// A lateWorld has readings of six days, of which some come late: when those around them have been folded long ago.
+// A lateWorld has readings of six days. Some come late, long after those around them were folded.
 type lateWorld struct {
 	*jobstest.World
 	made atomic.Int32      // tables of readings
-	want map[string]string // ends of a fleet for which all were there from the beginning
+	want map[string]string // ends of a fleet that had all rows from the beginning
 }
 
 func newLateWorld(t *testing.T) *lateWorld {
@@ -27,20 +27,20 @@ func newLateWorld(t *testing.T) *lateWorld {
 	w.Rates = true
 	f := w.NewFleet(t)
 	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-	return &lateWorld{World: w, want: jobstest.Calmly(f.Ends(t))}
+	return &lateWorld{World: w, want: jobstest.WithoutHistory(f.Ends(t))}
 }
 
-// isLate are rows of the first days, of a day ago, and of the last hours and minutes. Among them is the key of no
-// reading.
+// isLate selects rows of the first days, of a day ago, and of the last hours and minutes. One of them has a malformed
+// key.
 func isLate(n int) bool { return slices.Contains([]int{1, 3, 4, 24, 26, 29, 34, 35}, n) }
 
-// isNew are rows that are there when the late ones have come.
+// isNew selects rows that are there when the late ones have come.
 func isNew(n int) bool { return n >= 38 }
 
-// isLast is the row that comes when all is settled: it is folded onto the state that an audit has left.
+// isLast selects the row that comes last: it is folded onto the state that an audit has left.
 func isLast(n int) bool { return n == 39 }
 
-// A lateFleet has folded what was on time, and then the others came.
+// A lateFleet folded the rows that were on time before the others came.
 type lateFleet struct {
 	*jobstest.Fleet
 	readings string
@@ -62,7 +62,7 @@ func (f *lateFleet) check(t *testing.T, about ...any) {
 	t.Helper()
 	f.world.Insert(t, f.readings, isLast)
 	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
-	jobstest.SameEnds(t, jobstest.Calmly(f.Ends(t)), f.world.want, about...)
+	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), f.world.want, about...)
 }
 
 // audits begins trials with late rows.
@@ -80,7 +80,7 @@ func TestAuditFindsLateRows(t *testing.T) {
 	f := w.fleetWithLateRows(t)
 	p := f.Pipeline(t, nil)
 	jobstest.Must(t, f.Drain(t.Context(), p))
-	if d := jobstest.Differ(jobstest.Calmly(f.Ends(t)), w.want); d == "" {
+	if d := jobstest.Differ(jobstest.WithoutHistory(f.Ends(t)), w.want); d == "" {
 		t.Fatal("there is nothing to find")
 	}
 	r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
@@ -110,7 +110,7 @@ func TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough(t *testing.T) {
 	}
 }
 
-// TestAuditStaysBelowTheCheckpoint also where no processor has windows, so that the day of the checkpoint is like any
+// TestAuditStaysBelowTheCheckpoint even if no processor has windows, so that the day of the checkpoint is like any
 // other.
 func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
@@ -129,7 +129,7 @@ func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	jobstest.Must(t, f.Drain(t.Context(), only(f, 0)))
-	jobstest.SameEnds(t, jobstest.Calmly(f.Ends(t)), jobstest.Calmly(calm.Ends(t)))
+	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), jobstest.WithoutHistory(calm.Ends(t)))
 }
 
 func TestEqualEndsWithLateRowsAndAnyFault(t *testing.T) {
@@ -144,7 +144,7 @@ func TestEqualEndsWhereverAnAuditStops(t *testing.T) {
 	})
 }
 
-// TestEqualEndsOfTwoAuditors lets two workers loose on one batch with late rows.
+// TestEqualEndsOfTwoAuditors has two workers audit one batch with late rows.
 func TestEqualEndsOfTwoAuditors(t *testing.T) {
 	t.Parallel()
 	w := newLateWorld(t)
@@ -156,7 +156,7 @@ func TestEqualEndsOfTwoAuditors(t *testing.T) {
 	})
 }
 
-func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
+func TestRewindAndChangedSettingsFoldAgain(t *testing.T) {
 	w := newLateWorld(t)
 	f := w.NewFleet(t)
 	p := f.Pipeline(t, nil)
@@ -169,7 +169,7 @@ func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
 		t.Fatalf("under other settings: %+v, %v", r, err)
 	}
 	jobstest.Must(t, f.Settle(t.Context(), p))
-	jobstest.SameEnds(t, withoutSettings(jobstest.Calmly(f.Ends(t))), withoutSettings(w.want), "after other settings")
+	jobstest.SameEnds(t, withoutSettings(jobstest.WithoutHistory(f.Ends(t))), withoutSettings(w.want), "other settings")
 	spoil(t, f)
 	for _, d := range w.Devices {
 		rewound, err := p.Rewind(t.Context(), w.Member(d, w.Readings), jobs.Rewound{To: 1, At: time.Now(), By: "a test"})
@@ -178,7 +178,7 @@ func TestRewindAndChangedSettingsFoldAnew(t *testing.T) {
 		}
 	}
 	jobstest.Must(t, f.Settle(t.Context(), p))
-	ends := withoutSettings(jobstest.Calmly(f.Ends(t)))
+	ends := withoutSettings(jobstest.WithoutHistory(f.Ends(t)))
 	for k, v := range ends {
 		ends[k] = regexp.MustCompile(` Rewound=to [^=]*test`).ReplaceAllString(v, "")
 	}

@@ -42,7 +42,7 @@ func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 			t.Errorf("the track of %s is %.300s", d, track)
 		}
 	}
-	// Every temperature is in one bucket of each size: 200 rows but 18 with bad keys.
+	// Every temperature is in one bucket of each size: 200 rows except 18 with bad keys.
 	for _, window := range []string{"1m", "1h", "1d"} {
 		count := int64(0)
 		for key, row := range ends {
@@ -67,7 +67,7 @@ type trial struct {
 	check    func(about ...any)
 }
 
-// secondHalf begins trials of a batch of which the first half is folded.
+// secondHalf begins trials of a batch whose first half is folded.
 func secondHalf(t *testing.T, w *jobstest.World) func() trial {
 	want := calm(t, w)
 	return func() trial {
@@ -195,7 +195,7 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 	}
 }
 
-// TestEqualEndsOfTwoWorkers lets two workers with portions of their own loose on one batch, each with random faults.
+// TestEqualEndsOfTwoWorkers has two workers with different portions and random faults do one batch.
 func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	t.Parallel()
 	w := jobstest.NewWorld(t, 4, 60)
@@ -210,8 +210,8 @@ func TestEqualEndsOfTwoWorkers(t *testing.T) {
 	})
 }
 
-// eachSeed runs a test for each seed that was asked for. They mostly wait, so more of them than there are processors
-// may run at a time: -parallel says how many.
+// eachSeed runs a test for each requested seed. The tests mostly wait, so more of them than processors may run at a
+// time: -parallel says how many.
 func eachSeed(t *testing.T, test func(t *testing.T, seed uint64)) {
 	first := *seedFrom
 	if first == 0 {
@@ -226,8 +226,7 @@ func eachSeed(t *testing.T, test func(t *testing.T, seed uint64)) {
 	}
 }
 
-// twoWorkers lets two workers with portions of their own loose on one batch, each with random faults, until both are
-// done.
+// twoWorkers has two workers with different portions and random faults do one batch until both are done.
 func twoWorkers(t *testing.T, f *jobstest.Fleet, seed uint64, work func(context.Context, *jobs.Pipeline) error) {
 	t.Helper()
 	var working sync.WaitGroup

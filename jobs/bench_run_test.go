@@ -10,13 +10,13 @@ import (
 	"furrow/tables"
 )
 
-// BenchmarkRun does all jobs of a run, and counts what it costs: operations with tables, and three with the queue for
-// each message (put, get and delete).
+// BenchmarkRun does all jobs of a run and counts operations: those on tables, and three on the queue for each message
+// (put, get and delete).
 func BenchmarkRun(b *testing.B) {
 	for _, c := range []struct{ devices, tenants, months int }{{1000, 1, 1}, {2500, 50, 1}, {1000, 1, 120}} {
 		f := newBenchFleet(b, c.devices, c.tenants, c.months)
 		left := 4 * time.Hour
-		row := func() { // of every device, a minute after the last one
+		row := func() { // of every device, a minute after its last one
 			if left -= time.Minute; left < time.Minute {
 				b.Fatal("there is no minute left: ask for fewer iterations with -benchtime")
 			}
@@ -50,8 +50,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// whole does all jobs of a run one after the other, and says how many devices they looked at and how many messages
-// there were. Audits are left out: they are spread over the hours.
+// whole does all jobs of a run one after the other, and returns how many devices they looked at and how many messages
+// there were. It skips audits, which are spread over the hours.
 func (f *benchFleet) whole(b *testing.B) (devices, messages int) {
 	b.Helper()
 	queue := &jobstest.Line{Queue: []jobs.Message{{Kind: jobs.Master, Pipeline: "live", Run: tables.TicksOf(time.Now())}}}

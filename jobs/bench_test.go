@@ -21,7 +21,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A benchFleet is a fleet of one month on storage in this process, with a pipeline of latest and three rollup sizes.
+// A benchFleet is a fleet on storage in this process, with a pipeline of latest and three rollup windows.
 type benchFleet struct {
 	pipeline *jobs.Pipeline
 	client   *tables.Client
@@ -31,7 +31,7 @@ type benchFleet struct {
 	places   []schema.Place // of the devices, in the order of storage
 }
 
-// newBenchFleet has devices of so many tenants, one device after the other.
+// newBenchFleet gives the devices to so many tenants and months in turn.
 func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 	b.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(b).ConnectionString())
@@ -61,7 +61,7 @@ func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 	return f
 }
 
-// add gives every device rows a second apart, the last one so long before now.
+// add gives every device rows a second apart, the last one so long ago.
 func (f *benchFleet) add(b *testing.B, rows int, before time.Duration) {
 	b.Helper()
 	last := time.Now().Add(-before)
@@ -79,8 +79,7 @@ func (f *benchFleet) add(b *testing.B, rows int, before time.Duration) {
 	jobstest.Insert(b, f.client.Table(f.names.Readings()), all...)
 }
 
-// run does one device job for each batch of the fleet, as many at a time as there are processors twice over, and gives
-// the sums.
+// run does one device job for each batch of the fleet, two at a time for each processor, and returns the sums.
 func (f *benchFleet) run(b *testing.B, batch int) (total jobs.Result) {
 	b.Helper()
 	f.pipeline.Batch = batch
@@ -122,7 +121,7 @@ func (f *benchFleet) run(b *testing.B, batch int) (total jobs.Result) {
 	return total
 }
 
-// operations is how many there were since the counter stood so.
+// operations returns how many operations there were since the counter had a value.
 func (f *benchFleet) operations(before int64) int64 {
 	var sum int64
 	for _, n := range f.counter.Counts() {

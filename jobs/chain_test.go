@@ -30,8 +30,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A chain is all that a row passes through: storage, pages, the decoder, samples, every processor, and outputs that
-// storage takes. Two fleets fold the same rows.
+// A chain is everything that a row passes through: storage, pages, the decoder, samples, every processor, and outputs
+// that storage accepts. Two fleets fold the same rows.
 type chain struct {
 	client   *tables.Client
 	account  azuretest.Account
@@ -39,7 +39,7 @@ type chain struct {
 	fleets   [2]schema.Names
 	objects  [2]*archive.Store
 	device   atomic.Int64
-	taken    atomic.Int64 // rows, of those that were sent
+	taken    atomic.Int64 // accepted rows
 	sent     atomic.Int64
 }
 
@@ -65,7 +65,7 @@ func newChain(t testing.TB, in azuretest.Account) *chain {
 	return c
 }
 
-// insert gives a device of its own the rows, an hour apart until an hour ago, and says how many storage took.
+// insert gives the rows to a new device, an hour apart until an hour ago, and returns how many storage accepted.
 func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Member, taken int64) {
 	t.Helper()
 	n := c.device.Add(1)
@@ -89,7 +89,7 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Memb
 		c.sent.Add(1)
 		body := jobstest.ChainBody(string(m.Device), key, row)
 		if c.account.Kind == azuretest.Azurite && strings.Contains(row, `:1e999`) || !c.post(t, body) {
-			continue // Azurite gives back what is no JSON for such a number
+			continue // Azurite returns invalid JSON for such a number
 		}
 		c.taken.Add(1)
 		taken++
@@ -98,7 +98,7 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Memb
 	return m, taken
 }
 
-// post sends an entity as it is, and tells whether storage took it.
+// post sends an entity unchanged, and reports whether storage accepted it.
 func (c *chain) post(t testing.TB, body []byte) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.account.TableURL+"/"+c.readings,
@@ -127,7 +127,7 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 	return answer.StatusCode/100 == 2
 }
 
-// pipeline is that of one of the fleets.
+// pipeline returns that of one of the fleets.
 func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 	t.Helper()
 	windows := []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}
@@ -137,7 +137,7 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 		Processors: []jobs.Configured{latest.Processor.Default(), roll, archive.Processor.Default()}}
 }
 
-// check looks at the tracking row and gives all outputs of the device.
+// check checks the tracking row and returns all outputs of the device.
 func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows int64) map[string]string {
 	t.Helper()
 	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Key()))
@@ -206,7 +206,7 @@ func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tab
 	}
 }
 
-// run takes rows through the chain twice, cut in two ways, and has them folded again.
+// run takes rows through the chain twice, in two portion sizes, and has them folded again.
 func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -231,7 +231,7 @@ func (c *chain) run(t testing.TB, seed uint64, rows []string) {
 	jobstest.SameEnds(t, c.check(t, c.fleets[1], m, taken), got[0], "folded again")
 }
 
-// chainSeeds are rows that once held or stopped something.
+// chainSeeds returns rows that once held or stopped something.
 func chainSeeds() [][]string {
 	return [][]string{
 		{`"t":1`, jobstest.PoisonLeaves(), `"t":2`},
@@ -242,8 +242,8 @@ func chainSeeds() [][]string {
 	}
 }
 
-// TestChainTakesWhateverAnAccountAccepts runs on any account. Azurite accepts more than our own server: names that are
-// none, halves of surrogate pairs, and texts under any type.
+// TestChainTakesWhateverAnAccountAccepts runs on any account. Azurite accepts more than our own server: invalid names,
+// halves of surrogate pairs, and texts under any type.
 func TestChainTakesWhateverAnAccountAccepts(t *testing.T) {
 	c := newChain(t, azuretest.FromEnv(t))
 	for _, rows := range chainSeeds() {

@@ -12,9 +12,9 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn has each worker die at the fold of one device, as the queue
-// tells it.
-func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
+// TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues has each worker crash at the fold of one device, as
+// counted by the queue.
+func TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues(t *testing.T) {
 	for _, kind := range []jobs.Kind{jobs.Device, jobs.Audit} {
 		w := jobstest.NewWorld(t, 5, 20)
 		f := w.NewFleet(t)
@@ -25,7 +25,7 @@ func TestADeviceThatEndsItsWorkersIsHeldAndItsBatchGoesOn(t *testing.T) {
 		}
 		bad := w.Place(w.Devices[2])
 		deaths := 0
-		// do does a job until it returns: a job that looks at the device does not.
+		// do repeats a job until it returns. A job with the bad device does not.
 		do := func(m jobs.Message) []jobs.Message {
 			t.Helper()
 			for m.Deaths = 0; ; m.Deaths++ {

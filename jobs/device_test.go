@@ -113,7 +113,7 @@ func (f *switchable) Fold(d schema.Member, _ []byte, _ []jobs.Sample) (jobs.Fold
 	return jobs.FoldResult{State: []byte{1}}, nil
 }
 
-// greedy makes outputs, or states, that storage cannot take.
+// greedy makes outputs or states that storage does not accept.
 type greedy struct {
 	device schema.DeviceID
 	state  int
@@ -136,7 +136,7 @@ func (f greedy) Fold(d schema.Member, _ []byte, samples []jobs.Sample) (jobs.Fol
 	return out, nil
 }
 
-func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
+func TestOutputsThatStorageRefusesFailTheirDeviceAlone(t *testing.T) {
 	for name, fold := range map[string]greedy{"state": {state: 2 << 20}, "output": {output: true}} {
 		w := jobstest.NewWorld(t, 3, 20)
 		f := w.NewFleet(t)
@@ -150,7 +150,7 @@ func TestWhatStorageCannotTakeIsItsDevicesFailureAlone(t *testing.T) {
 	}
 }
 
-// cutCable is a transport by which the readings of one device cannot be read.
+// cutCable is a transport that cannot read the readings of one device.
 func cutCable(device string) transport {
 	return func(r *http.Request) (*http.Response, error) {
 		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, device) && strings.Contains(r.URL.Path,
@@ -197,7 +197,7 @@ func TestStorageThatAnswersForNoDeviceIsTheJobsError(t *testing.T) {
 	}
 }
 
-func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
+func TestBatchThatFailsAsAWholeIsSplit(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	f := w.NewFleet(t)
 	m := f.Message()
@@ -213,8 +213,7 @@ func TestBatchThatFailsAsAWholeIsTakenApart(t *testing.T) {
 	}
 }
 
-// TestStrangeRowsConcernNobodyElse puts a row that is no member into the fleet, and one that cannot be read into the
-// tracking table.
+// TestStrangeRowsConcernNobodyElse puts a malformed row into the fleet, and an unreadable one into the tracking table.
 func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	f := w.NewFleet(t)

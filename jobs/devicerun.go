@@ -12,48 +12,44 @@ import (
 	"furrow/tables/schema"
 )
 
-// A deviceRun is what a job does with one device.
+// A deviceRun is a job's work on one device.
 type deviceRun struct {
 	member  schema.Member
 	track   *track
 	effects map[Output]Effect
-	refused map[string]*schema.Reject // of the rows that are being folded, by RowKey
+	refused map[string]*schema.Reject // of rows being folded, by RowKey
 	rejects rejects
-	rows    int           // folded
-	bytes   int           // of the rows that were folded
-	full    int           // from so many bytes on, the rest of the rows is for another job; zero: none are too many
-	weight  int           // about how many bytes the effects and rejects take
-	again   bool          // it folds rows again: processors that take each row once are left out
+	rows    int           // rows folded
+	bytes   int           // bytes of the folded rows
+	full    int           // bytes after which other rows are left to another job; 0: no bound
+	weight  int           // approximate bytes of effects and rejects
+	again   bool          // rows are folded again: skip processors that take each row once
 	dirty   bool          // there is something to commit
 	behind  bool          // there are more rows than were folded
 	dropped bool          // another job has overtaken this one
-	look    bool          // its outputs may be there already, in versions unknown
-	holdFor time.Duration // how long the claim is to hold; zero: as every claim
-	held    bool          // this job has claimed it, and not committed yet
-	busy    bool          // err is of storage, which may be well again soon
+	look    bool          // its outputs may exist in unknown versions
+	holdFor time.Duration // how long the claim holds; zero: the default
+	held    bool          // claimed by this job and not committed yet
+	busy    bool          // err is of storage, which may recover soon
 	err     error         // why it could not be folded
 	began   time.Time     // when folding began
-	seen    tables.Ticks  // newest time of the service, of its rows' pages
+	seen    tables.Ticks  // newest time of the service in its rows' pages
 }
 
 func newDeviceRun(m schema.Member, t *track) *deviceRun {
 	return &deviceRun{member: m, track: t, effects: map[Output]Effect{}}
 }
 
-// maxWeight is how many bytes of effects and refusals a job gathers before it
-// writes: rows that are far apart, of hundreds of sensors, make much more of
-// these than they are themselves.
+// maxWeight is how many bytes of effects and refusals a job gathers before it writes. Rows of hundreds of sensors that
+// are far apart make much more of these than their own size.
 const maxWeight = 8 << 20
 
-// maxBytes is how many bytes of rows a job folds of a device, give or take a chunk.
-// 5,000 rows of six sensors have 2 MiB; as many of the largest rows have 5 GiB, and
-// the neighbours of a device that sends those would wait for all of them.
+// maxBytes is how many bytes of rows a job folds of a device, give or take a chunk. 5,000 rows of six sensors have 2
+// MiB; as many of the largest rows have 5 GiB, and the other devices of the batch would wait for all of them.
 const maxBytes = 8 << 20
 
-// fold reads the rows of a device from its checkpoint to the horizon, at most so
-// many, and folds them page by page: no more than a page is held at a time.
-// What is wrong with the device is its own error, and no other's; an error of
-// reading is the job's.
+// fold reads at most so many rows of a device from its checkpoint to the horizon, and folds them page by page, so it
+// holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
 func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
 	heeded := p.heedSettings(d)
@@ -80,11 +76,11 @@ func (d *deviceRun) unavailable(err error) {
 	}
 }
 
-// foldLimit bounds how long a job folds one device. Samples are bounded, so that
-// only a fault of a processor, or a machine that stands still, takes so long.
+// foldLimit bounds how long a job folds one device. Samples are bounded, so only a fault of a processor, or a machine
+// that stands still, takes so long.
 const foldLimit = 5 * time.Minute
 
-// tooLong is asked between chunks of rows.
+// tooLong is called between chunks of rows.
 func (d *deviceRun) tooLong() error {
 	if d.began.IsZero() {
 		d.began = time.Now()
@@ -103,8 +99,8 @@ func (d *deviceRun) rescue() {
 	}
 }
 
-// foldRange folds the rows of a range, until they are so many or their effects
-// so heavy. Its error is of reading.
+// foldRange folds the rows of a range until there are most of them or their effects are too heavy. Its error is of
+// reading.
 func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Range, most, heaviest int) error {
 	query := tables.Query{Range: rows, Size: min(most, 1000)}
 	for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, query) {
@@ -168,7 +164,7 @@ func (p *Pipeline) foldRows(d *deviceRun, rows []tables.Entity) error {
 			return err
 		}
 		if _, merging := processor.Fold.(Merging); d.again && merging {
-			out.Effects = nil // of these rows alone
+			out.Effects = nil // they cover these rows alone
 		}
 		if err := d.take(processor, out, byKey); err != nil {
 			return err
@@ -197,7 +193,7 @@ func (p *Pipeline) close(d *deviceRun, until tables.Ticks) error {
 		if out, err = closer.Close(d.member, out.State, until); err != nil {
 			return err
 		}
-		d.behind = d.behind || len(out.Effects) > 0 // that is for the next job
+		d.behind = d.behind || len(out.Effects) > 0 // the next job writes those
 	}
 	d.countRejects()
 	return nil
@@ -212,7 +208,7 @@ func (d *deviceRun) take(processor Configured, out FoldResult, rows map[string]*
 	return d.effectsOf(processor, out.Effects)
 }
 
-// effectsOf records what a processor asks to be written.
+// effectsOf records the effects of a processor.
 func (d *deviceRun) effectsOf(processor Configured, effects []Effect) error {
 	if err := processor.check(effects); err != nil {
 		return err
@@ -223,15 +219,15 @@ func (d *deviceRun) effectsOf(processor Configured, effects []Effect) error {
 	return nil
 }
 
-// mark sets the marks of a device that was folded: its failures are over, and
-// while it is far behind, a chain goes on with it. The chain's id comes with the claim.
+// mark sets the marks of a device that was folded: its failures are over, and while it is far behind, a chain continues
+// with it. The chain's ID comes with the claim.
 func (d *deviceRun) mark() {
 	was := d.track.marks
 	d.track.marks = marks{refoldMark: was.refoldMark}
 	d.dirty = d.dirty || d.behind || d.track.marks != was
 }
 
-// effect keeps the newest of what is to be written to an output.
+// effect keeps the newest effect on an output.
 func (d *deviceRun) effect(e Effect) {
 	old := d.effects[e.Output]
 	if e.Properties == nil {
@@ -241,7 +237,7 @@ func (d *deviceRun) effect(e Effect) {
 	d.weight += weigh(e) - weigh(old)
 }
 
-// weigh is about how many bytes an effect takes.
+// weigh returns about how many bytes an effect takes.
 func weigh(e Effect) int {
 	const property = 64
 	n := len(e.Output.PartitionKey) + len(e.Output.RowKey)
@@ -251,5 +247,5 @@ func weigh(e Effect) int {
 	return n
 }
 
-// live tells whether the device is still this job's to write for.
+// live reports whether this job still writes for the device.
 func (d *deviceRun) live() bool { return d.dirty && d.err == nil && !d.dropped }

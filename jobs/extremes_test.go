@@ -16,7 +16,7 @@ import (
 
 var far = flag.Int("jobs.far", 20_000, "how many rows the device of TestDeviceFarBehindTakesLittleMemory is behind")
 
-// seedDevice is a fleet of one device with rows of its own.
+// seedDevice returns a fleet of one device with rows of its own.
 func seedDevice(t *testing.T, rows int, row func(n int) tables.Entity) *jobstest.Fleet {
 	t.Helper()
 	w := jobstest.NewWorld(t, 1, 1)
@@ -86,8 +86,8 @@ func watchHeap(peak *atomic.Uint64) (stop chan struct{}) {
 	return stop
 }
 
-// sensors are the members of a JSON object: storage takes no more than 252 properties of a row, but a nested object may
-// have any number.
+// sensors returns members of a JSON object: storage takes at most 252 properties of a row, but a nested object may have
+// any number.
 func sensors(n int) (members []string) {
 	for i := range n {
 		members = append(members, fmt.Sprintf(`"s%d":%d`, i, i))
@@ -126,8 +126,7 @@ func TestRowOfAMebibyteAndOneOf300Sensors(t *testing.T) {
 	}
 }
 
-// TestJobReadsFewBytesOfADevice: the neighbours of a device whose rows are as large as storage takes them must not wait
-// for 5,000 of these.
+// TestJobReadsFewBytesOfADevice: other devices must not wait for 5,000 rows of the maximum size.
 func TestJobReadsFewBytesOfADevice(t *testing.T) {
 	const rows = 30
 	at := tables.TicksOf(time.Now().Add(-time.Hour))

@@ -12,7 +12,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// TestEveryMessageThatAJobPutsNamesItsGeneration: of the message's generation and the worker's, the newer one.
+// TestEveryMessageThatAJobPutsNamesItsGeneration: the newer of the message's and the worker's.
 func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 	r := newRoster(t)
 	month := schema.Month{Year: 2026, Month: time.November}
@@ -74,7 +74,7 @@ func TestADeviceFarBehindKeepsTheGeneration(t *testing.T) {
 	}
 }
 
-// TestATrackingRowNamesTheNewestGeneration: an older worker does not take it back.
+// TestATrackingRowNamesTheNewestGeneration: an older worker does not lower it.
 func TestATrackingRowNamesTheNewestGeneration(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 20)
 	f := w.NewFleet(t)

@@ -13,7 +13,7 @@ import (
 	"furrow/tables"
 )
 
-// claimsHold is the fleet's pipeline with claims that hold as by default.
+// claimsHold returns the fleet's pipeline with default holds and marks.
 func claimsHold(t *testing.T, f *jobstest.Fleet, through transport) *jobs.Pipeline {
 	t.Helper()
 	p := f.Pipeline(t, nil)
@@ -39,7 +39,7 @@ func atFirstOutput(before func() error) transport {
 }
 
 // TestOverlappingJobsDoNotStarveEachOther runs a second job of the batch while the first one is between its claim and
-// its commit, as runs do that overlap.
+// its commit.
 func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	want := calm(t, w)
@@ -72,7 +72,7 @@ func TestOverlappingJobsDoNotStarveEachOther(t *testing.T) {
 	jobstest.SameEnds(t, f.Ends(t), want)
 }
 
-// TestJobThatEndsWithoutACommitGivesItsClaimsBack: nobody has to wait for the end of their holds.
+// TestJobThatEndsWithoutACommitGivesItsClaimsBack, so that nobody waits for the end of their holds.
 func TestJobThatEndsWithoutACommitGivesItsClaimsBack(t *testing.T) {
 	w := jobstest.NewWorld(t, 3, 20)
 	f := w.NewFleet(t)
@@ -128,7 +128,7 @@ func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
 	}
 }
 
-// TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone: the later job has read all that the follow-up would.
+// TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone: the later job has read everything that the follow-up would.
 func TestFollowUpOfAnEarlierClaimLeavesALaterOneAlone(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 20)
 	f := w.NewFleet(t)

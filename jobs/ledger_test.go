@@ -104,7 +104,7 @@ func TestRefoldReplacesCounts(t *testing.T) {
 	}
 }
 
-// FuzzLedger: no bytes crash the reader, and what is read is written the same.
+// FuzzLedger: no bytes crash the reader, and what it reads is written the same.
 func FuzzLedger(f *testing.F) {
 	var l Ledger
 	l.Add("0638000000000000000")

@@ -13,7 +13,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// messages are one of each kind, by the name of its golden file.
+// messages returns one of each kind, by the name of its golden file.
 func messages() map[string]Message {
 	run := tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 0, 0, time.UTC))
 	month := schema.Month{Year: 2026, Month: time.November, Shard: 3}
@@ -34,8 +34,8 @@ func messages() map[string]Message {
 	}
 }
 
-// TestMessagesOfEveryFormatAreRead: a file that differs is a change of the format. Raise schema.Format then, put the
-// new files into a folder of their own, and keep the old ones: queues may hold such messages when a fleet is upgraded.
+// TestMessagesOfEveryFormatAreRead: a different file is a change of the format. Then raise schema.Format, put the new
+// files into another folder, and keep the old ones: queues may hold such messages when a fleet is upgraded.
 func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 	for format := int64(1); format <= schema.Format; format++ {
 		folder := fmt.Sprintf("testdata/format-%d", format)
@@ -60,8 +60,7 @@ func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 	}
 }
 
-// TestMessageOfANewerFormatSaysSo: whatever else is new in it. What was counted of it can be read and changed all the
-// same.
+// TestMessageOfANewerFormatSaysSo, whatever else is new in it. Its count can still be read and changed.
 func TestMessageOfANewerFormatSaysSo(t *testing.T) {
 	text := fmt.Sprintf(`{"v":%d,"kind":"new","devices":[1,2],"taken":3}`, schema.Format+1)
 	m, err := Decode(text)

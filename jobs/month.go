@@ -102,14 +102,14 @@ func (p *Pipeline) countBatches(ctx context.Context, slot tables.Ticks) error {
 		return err
 	}
 	sum := schema.Run{Pipeline: p.Name, Slot: slot}
-	q := tables.Query{Range: schema.MonthsOf(p.Name, slot), Select: []string{"Batches", "Audits"}}
+	q := tables.Query{Range: schema.MonthsOf(p.Name, slot), Select: []string{schema.MonthBatches, schema.MonthAudits}}
 	for page, err := range p.runs().Rows(ctx, q) {
 		if err != nil {
 			return err
 		}
 		for i := range page.Rows {
-			sum.Batches += page.Rows[i].Get("Batches").Int()
-			sum.Audits += page.Rows[i].Get("Audits").Int()
+			sum.Batches += page.Rows[i].Get(schema.MonthBatches).Int()
+			sum.Audits += page.Rows[i].Get(schema.MonthAudits).Int()
 		}
 	}
 	if sum.Batches == run.Batches && sum.Audits == run.Audits {

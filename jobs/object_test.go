@@ -22,8 +22,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// archiver is the fleet's pipeline with the archive alone, whose tables and objects go through one transport, as a
-// worker has them that closes days so long after their end.
+// archiver returns the fleet's pipeline with the archive alone, which closes days so long after their end. Its tables
+// and objects share one transport.
 func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, closeAfter time.Duration) *jobs.Pipeline {
 	t.Helper()
 	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
@@ -40,7 +40,7 @@ const (
 	never = 100 * 365 * 24 * time.Hour
 )
 
-// lateArchive is a fleet of which most rows were folded, no day was closed, and then the others came.
+// lateArchive is a fleet that folded most rows and closed no day before the others came.
 func (w *lateWorld) lateArchive(t *testing.T) *jobstest.Fleet {
 	t.Helper()
 	readings := fmt.Sprintf("late%d", w.made.Add(1))
@@ -53,17 +53,17 @@ func (w *lateWorld) lateArchive(t *testing.T) *jobstest.Fleet {
 	return f
 }
 
-// archived are the ends of a fleet, with its objects.
+// archived returns the ends of a fleet with its objects.
 func archived(t *testing.T, f *jobstest.Fleet) map[string]string {
 	t.Helper()
-	ends := jobstest.Calmly(f.Ends(t))
+	ends := jobstest.WithoutHistory(f.Ends(t))
 	for name, content := range objects(t, f.World.Account, f.Names.Archive()) {
 		ends[name] = fmt.Sprintf("%d bytes, %x", len(content), sha256.Sum256(content))
 	}
 	return ends
 }
 
-// TestLateRowsBeforeADayClosesNeedNoSecondObject where nothing else was made of them.
+// TestLateRowsBeforeADayClosesNeedNoSecondObject if nothing else was made of them.
 func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 	t.Parallel()
 	w := &lateWorld{World: jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)}
@@ -84,7 +84,8 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 				if (found[e.PartitionKey+"/"+e.RowKey] != "") != (closed && err == nil) {
 					t.Errorf("row %d, %s, late %v: %q", n, e.RowKey, isLate(n), found[e.PartitionKey+"/"+e.RowKey])
 				}
-				if isLate(n) && (!alone || !closed || err != nil) { // those of today are in no object yet, and rejects an audit's
+				// Those of today are in no object yet, and an audit writes rejects.
+				if isLate(n) && (!alone || !closed || err != nil) {
 					want++
 				}
 			}
@@ -100,8 +101,8 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 	}
 }
 
-// TestAuditOfDaysThatWaitLosesNone: an audit folds anew from the first day that is not closed, and by then more days
-// are over than those with late rows.
+// TestAuditOfDaysThatWaitLosesNone: an audit starts at the first day that is not closed, and by then more days are over
+// than those with late rows.
 func TestAuditOfDaysThatWaitLosesNone(t *testing.T) {
 	t.Parallel()
 	w, want := calmArchive(t)
@@ -145,7 +146,7 @@ func TestEqualArchivesWhereverAWorkerStops(t *testing.T) {
 	everyStop(t, archives(t), func(n int, done, dies bool) bool { return (n%2 == 0) == (done == dies) })
 }
 
-// place is somewhere for objects that does as a test says.
+// place stores objects as a test demands.
 type place func(name string, readings []string) error
 
 func (p place) Write(_ context.Context, name string, _ tables.Ticks, readings iter.Seq2[schema.Reading, error]) error {
@@ -159,7 +160,7 @@ func (p place) Write(_ context.Context, name string, _ tables.Ticks, readings it
 	return p(name, keys)
 }
 
-// yesterday gives a fleet of one device with a row at each of these hours of yesterday.
+// yesterday returns a fleet of one device with a row at each of these hours of yesterday.
 func yesterday(t *testing.T, hours ...int) (*jobstest.Fleet, func(hour int) tables.Entity) {
 	t.Helper()
 	day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1)
@@ -171,8 +172,8 @@ func yesterday(t *testing.T, hours ...int) (*jobstest.Fleet, func(hour int) tabl
 	return seedDevice(t, len(hours), func(n int) tables.Entity { return row(hours[n]) }), row
 }
 
-// TestRowsAboveTheCheckpointWaitForTheNextObject: what comes in while a job works is not folded yet, and so in no
-// object of it.
+// TestRowsAboveTheCheckpointWaitForTheNextObject: rows that arrive while a job works are not folded yet, and so are in
+// none of its objects.
 func TestRowsAboveTheCheckpointWaitForTheNextObject(t *testing.T) {
 	f, row := yesterday(t, 9, 10)
 	p := archiver(t, f, nil, soon)
@@ -193,7 +194,7 @@ func TestRowsAboveTheCheckpointWaitForTheNextObject(t *testing.T) {
 	}
 }
 
-// before does something before each object.
+// before calls a function before each object.
 type before struct {
 	jobs.Objects
 	do func()
@@ -232,7 +233,7 @@ func TestObjectThatCannotBeWrittenIsTheJobsError(t *testing.T) {
 	}
 }
 
-// TestObjectsAreReadPageByPage: rows that storage gives in many pages, of which some are empty, come in order.
+// TestObjectsAreReadPageByPage: rows come in order from many pages, some of them empty.
 func TestObjectsAreReadPageByPage(t *testing.T) {
 	start := tables.TicksOf(time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1))
 	f := seedDevice(t, 2500, func(n int) tables.Entity {

@@ -14,8 +14,8 @@ import (
 	"furrow/tables/schema"
 )
 
-// A pair is two workers on one queue. Their claims hold for a second. Now and then one dies: its message comes again
-// when the lease is over, as from a real queue.
+// A pair is two workers on one queue. Their claims hold for a second. Sometimes one dies, and its message comes again
+// as after a lease of a real queue.
 type pair struct {
 	jobstest.Line
 	workers [2]*jobs.Pipeline
@@ -23,11 +23,11 @@ type pair struct {
 	died    atomic.Int32
 }
 
-// A life is what befalls the storage operations of one worker.
+// A life is the fate of the storage operations of one worker.
 type life struct {
 	mu     sync.Mutex
 	random *rand.Rand
-	left   int    // operations until it dies; below zero: it does not
+	left   int    // operations until it dies; negative if it does not
 	arrive func() // inserts a row now and then; may be nil
 }
 
@@ -42,7 +42,7 @@ func newPair(t *testing.T, f *jobstest.Fleet, seed uint64, arrive func()) *pair 
 	return c
 }
 
-// begin decides whether a worker dies in its next job, and when.
+// begin decides whether and when a worker dies in its next job.
 func (l *life) begin(dies bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *life) dead() bool {
 	return l.left == 0
 }
 
-// Do kills the worker before or after an operation. The service's clocks differ by two seconds at most.
+// Do kills the worker before or after an operation. The service's clocks differ by at most two seconds.
 func (l *life) Do(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	wasDead := l.left == 0
@@ -97,7 +97,7 @@ func (p putting) Put(ctx context.Context, m jobs.Message, delay time.Duration) e
 	return p.Line.Put(ctx, m, delay)
 }
 
-// work has each of them do so many messages at most, and tells whether none is left.
+// work has each of them do at most so many messages, and reports whether none is left.
 func (c *pair) work(t *testing.T, most int) (idle bool) {
 	t.Helper()
 	var working sync.WaitGroup
@@ -117,8 +117,8 @@ func (c *pair) work(t *testing.T, most int) (idle bool) {
 	return len(c.Queue) == 0
 }
 
-// do does a message, and has it come again if its worker dies. A message whose workers die time and again would be
-// taken for their murderer.
+// do does a message, and repeats it if its worker dies. It does not kill many workers of one message, which would be
+// blamed.
 func (c *pair) do(t *testing.T, l *life, p *jobs.Pipeline, m jobs.Message) {
 	t.Helper()
 	l.begin(m.Deaths < 2)
@@ -134,7 +134,7 @@ func (c *pair) do(t *testing.T, l *life, p *jobs.Pipeline, m jobs.Message) {
 	}
 }
 
-// arriving are the rows of a world that come one after another. Tokens admit rows of an age.
+// arriving are the rows of a world that arrive one after another. Tokens admit rows up to an age.
 type arriving struct {
 	mu     sync.Mutex
 	world  *jobstest.World
@@ -144,7 +144,7 @@ type arriving struct {
 	admits time.Duration
 }
 
-// some inserts a share of the rows that are not there yet; a share of zero is one row.
+// some inserts a share of the remaining rows; a share of zero is one row.
 func (a *arriving) some(t *testing.T, share float64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// manyThenFew gives a device two rows, the older one of as many sensors as one may have.
+// manyThenFew returns a device with two rows, the older one with the maximum number of sensors.
 func manyThenFew(t *testing.T) *jobstest.Fleet {
 	t.Helper()
 	now := time.Now()
@@ -28,7 +28,7 @@ func manyThenFew(t *testing.T) *jobstest.Fleet {
 	})
 }
 
-// partsOf gives the sensors of each entity of a device in latest, by row key.
+// partsOf returns the sensors of each entity of a device in latest, by row key.
 func partsOf(t *testing.T, f *jobstest.Fleet) map[string][]string {
 	t.Helper()
 	got := map[string][]string{}
@@ -51,7 +51,7 @@ func partsOf(t *testing.T, f *jobstest.Fleet) map[string][]string {
 	return got
 }
 
-// checkParts tells whether parts are those of so many sensors, and the rest empty.
+// checkParts checks that parts have so many sensors, and that the others are empty.
 func checkParts(t *testing.T, got map[string][]string, sensors, entities int) {
 	t.Helper()
 	var all []string
@@ -86,11 +86,11 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 	checkParts(t, partsOf(t, whole), 10, 1)
 }
 
-// TestPartsOfADeadAttemptAreEmptied: a worker writes many parts and dies before it commits; the next one folds more
+// TestPartsOfADeadAttemptAreEmptied: a worker writes many parts and dies before it commits. The next one folds more
 // rows, whose output has one part.
 func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
 	f := manyThenFew(t)
-	for range 2 { // the second one replaces what the first one wrote
+	for range 2 { // the second one replaces the parts of the first one
 		ctx, p := dies(t, f)
 		p.Portion = 1
 		if _, err := p.Run(ctx, f.Batch); err == nil {

@@ -24,8 +24,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestAuditTurnsMeet lets two days of slots pass, in which masters are killed anywhere, done twice, and come late: what
-// one run's audits cover ends where the next one's begins.
+// TestAuditTurnsMeet passes two days of slots, with masters that are killed anywhere, done twice, or late: one run's
+// audits end where the next one's begin.
 func TestAuditTurnsMeet(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -55,7 +55,7 @@ func TestAuditTurnsMeet(t *testing.T) {
 		if due == "" {
 			continue
 		}
-		// Each run puts audits of some partitions; this partition's turn is hourly.
+		// Each run puts audits of some partitions. This partition has one an hour.
 		if since > tables.TicksOf(slot) || since < last {
 			t.Fatalf("slot %v audits since %v, after a turn at %v", slot, since.Time(), last.Time())
 		}
@@ -80,8 +80,8 @@ func TestARunOfTheFutureTakesNoAudits(t *testing.T) {
 	}
 }
 
-// TestEveryBatchIsAuditedWhateverBefallsAnOperation holds that audits are put with the batches.
-func TestEveryBatchIsAuditedWhateverBefallsAnOperation(t *testing.T) {
+// TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation holds that audits are put with the batches.
+func TestEveryBatchIsAuditedWithAnyFaultAtAnyOperation(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
 	month := schema.Month{Year: 2026, Month: time.November}

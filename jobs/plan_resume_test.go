@@ -26,8 +26,8 @@ import (
 
 var largest = flag.Int("jobs.month", 10_000, "how many devices the month of TestALargeMonthTakesLittleMemory has")
 
-// TestAnotherWorkerGoesOnWhereOneFell holds what is put twice to what was put since the last save.
-func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
+// TestAnotherWorkerContinuesAfterADeadOne: only what was put since the last save is put twice.
+func TestAnotherWorkerContinuesAfterADeadOne(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
 	rng := rand.New(rand.NewPCG(6, 0))
@@ -61,7 +61,7 @@ func TestAnotherWorkerGoesOnWhereOneFell(t *testing.T) {
 	}
 }
 
-// A wide is a service that has one month of any number of devices, each with a tracking row, without keeping them. It
+// A wide is a service that has one month of any number of devices, each with a tracking row, without storing them. It
 // has no runs.
 type wide struct {
 	account tables.Account
@@ -172,7 +172,7 @@ func TestProgressIsSavedWithinAThirdOfTheLease(t *testing.T) {
 	})
 }
 
-// TestMonthsThatEndAtOnceAreAllCounted has each done twice, at once.
+// TestMonthsThatEndAtOnceAreAllCounted has each done twice at the same time.
 func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
@@ -203,9 +203,8 @@ func TestMonthsThatEndAtOnceAreAllCounted(t *testing.T) {
 	}
 }
 
-// TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther lets one month end while another is about to write the
-// sum.
-func TestAMonthThatSleptBeforeItCountedItsBatchesForgetsNoOther(t *testing.T) {
+// TestASleepingMonthForgetsNoOther lets one month end while another is about to write the sum.
+func TestASleepingMonthForgetsNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
 	months := []schema.Month{{Year: 2026, Month: time.November}, {Year: 2026, Month: time.December}}

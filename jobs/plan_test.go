@@ -38,9 +38,9 @@ func TestEveryDeviceIsInOneBatchOfARun(t *testing.T) {
 	}
 }
 
-// TestNoDeviceIsLeftOutWhateverBefallsAnOperation lets everything befall every operation of a master job and its month
-// jobs, one at a time: requests to the tables, messages put, progress saved.
-func TestNoDeviceIsLeftOutWhateverBefallsAnOperation(t *testing.T) {
+// TestNoDeviceIsLeftOutWithAnyFaultAtAnyOperation of a master job and its month jobs: requests to the tables, messages
+// put, progress saved.
+func TestNoDeviceIsLeftOutWithAnyFaultAtAnyOperation(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -129,8 +129,8 @@ func TestEmptyMonthsCostNothing(t *testing.T) {
 	}
 }
 
-// TestDevicesInsertedMeanwhileDisturbNobody inserts a device after every page.
-func TestDevicesInsertedMeanwhileDisturbNobody(t *testing.T) {
+// TestDevicesInsertedMeanwhileDisturbNoOther inserts a device after every page.
+func TestDevicesInsertedMeanwhileDisturbNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
 	rng := rand.New(rand.NewPCG(2, 0))
@@ -162,7 +162,7 @@ func TestDevicesInsertedMeanwhileDisturbNobody(t *testing.T) {
 	}
 }
 
-func TestRowsThatNobodyOfOursHasWrittenAreSaidAndHoldNothingUp(t *testing.T) {
+func TestForeignRowsAreReportedAndHoldNothingUp(t *testing.T) {
 	t.Parallel()
 	r := newRoster(t)
 	rng := rand.New(rand.NewPCG(3, 0))

@@ -21,14 +21,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
 
-// A roster is a fleet without readings: months of devices, and what their tracking rows say. Every plan of it is a run
-// of its own.
+// A roster is a fleet without readings: months of devices, and their tracking rows. Every plan of it is a run of its
+// own.
 type roster struct {
 	account tables.Account
 	names   schema.Names
-	due     map[schema.Month][]schema.Place // that belong in a batch, in order
+	due     map[schema.Month][]schema.Place // devices that belong in a batch, in order
 	figures map[schema.Month]schema.MonthFigures
-	slot    tables.Ticks // of the run that was planned last
+	slot    tables.Ticks // of the last run
 }
 
 func newRoster(t *testing.T) *roster {
@@ -56,7 +56,7 @@ func (r *roster) pipeline(t *testing.T, through policy.Transporter) *jobs.Pipeli
 	return &jobs.Pipeline{Name: "live", Client: r.client(t, through), Names: r.names}
 }
 
-// add gives a month so many devices more, some with tracking rows, some of those held, behind, or failing.
+// add adds devices to a month: some have tracking rows, and some of those are held, behind, or failing.
 func (r *roster) add(t *testing.T, rng *rand.Rand, month schema.Month, devices int) {
 	t.Helper()
 	now := tables.TicksOf(time.Now())
@@ -80,7 +80,7 @@ func (r *roster) add(t *testing.T, rng *rand.Rand, month schema.Month, devices i
 			r.due[month] = append(r.due[month], m.Place())
 		}
 	}
-	if devices > 0 { // rows that nobody is in the fleet for
+	if devices > 0 { // rows without a device in the fleet
 		for _, key := range []string{"0", "a!", "zz"} {
 			e := tables.Entity{PartitionKey: month.String(), RowKey: key}
 			e.Set("Rows", tables.Int64(1))
@@ -93,7 +93,7 @@ func (r *roster) add(t *testing.T, rng *rand.Rand, month schema.Month, devices i
 	r.write(t, r.names.Partitions("live"), tracks)
 }
 
-// mark gives a tracking row what it may have, and counts that.
+// mark fills a tracking row at random, and counts that.
 func mark(rng *rand.Rand, track *tables.Entity, f *schema.MonthFigures, now tables.Ticks) (due bool) {
 	n := rng.Int64N(1000)
 	last := now.Add(-time.Duration(n) * time.Second)
@@ -138,7 +138,7 @@ func (r *roster) write(t *testing.T, table string, ops []tables.Op) {
 	}
 }
 
-// random is a fleet of several months and shards, with empty ones between.
+// random adds several months and shards, with empty ones in between.
 func (r *roster) random(t *testing.T, rng *rand.Rand, most int) {
 	t.Helper()
 	for range 1 + rng.IntN(5) {
@@ -149,7 +149,7 @@ func (r *roster) random(t *testing.T, rng *rand.Rand, most int) {
 	}
 }
 
-// begin inserts the row of a new run, and gives its master job.
+// begin inserts the row of a new run, and returns its master job.
 func (r *roster) begin(t *testing.T) jobs.Message {
 	t.Helper()
 	r.slot = r.slot.Add(time.Second)
@@ -160,13 +160,13 @@ func (r *roster) begin(t *testing.T) jobs.Message {
 	return jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: r.slot}
 }
 
-// A workplace is where master and month jobs are done: a queue and workers, the nth of whose operations, with tables or
-// the queue, goes wrong.
+// A workplace does master and month jobs: it is a queue and workers whose nth operation, on tables or the queue, goes
+// wrong.
 type workplace struct {
 	at    int
 	wrong wrong
 	n     int
-	pages string // rows in a page of a query; empty is as asked
+	pages string // rows in a page of a query; empty as requested
 
 	kill  context.CancelFunc
 	queue []jobs.Message // not yet done
@@ -174,14 +174,14 @@ type workplace struct {
 	delay []time.Duration
 }
 
-// A wrong is what befalls an operation.
+// A wrong is the fate of an operation.
 type wrong string
 
 const (
 	refused      wrong = "refused"       // nothing is done, and the answer is an error
 	lost         wrong = "lost"          // it is done, and yet the answer is an error
 	twice        wrong = "twice"         // it is done twice
-	killedBefore wrong = "killed before" // the worker ends; another one goes on with the message as it is
+	killedBefore wrong = "killed before" // the worker ends, and another one continues with the message
 	killedAfter  wrong = "killed after"
 )
 
@@ -286,7 +286,7 @@ func (w *workplace) do(t *testing.T, p *jobs.Pipeline, m jobs.Message) {
 	t.Fatalf("%s at operation %d: %v", w.wrong, w.at, err)
 }
 
-// batches are how often each device that is due is in a batch of a kind.
+// batches returns how often each due device is in a batch of a kind.
 func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most int) map[schema.Place]int {
 	t.Helper()
 	in := map[schema.Place]int{}
@@ -312,8 +312,7 @@ func (r *roster) batches(t *testing.T, put []jobs.Message, kind jobs.Kind, most 
 	return in
 }
 
-// check holds what was put, and what was left in the table runs, to the fleet. Trouble excuses doubles, and nothing
-// else.
+// check compares messages and the table runs with the fleet. Trouble only excuses duplicates.
 func (r *roster) check(t *testing.T, w *workplace, batch int, trouble bool) {
 	t.Helper()
 	in := r.batches(t, w.put, jobs.Device, batch)
@@ -332,8 +331,8 @@ func (r *roster) check(t *testing.T, w *workplace, batch int, trouble bool) {
 	}
 }
 
-// packed is how few batches the devices of month jobs fit in, where those of a month that does not fit into what is
-// left of a batch begin another one.
+// packed returns the minimal number of batches for the devices of month jobs, if a month that does not fit what is left
+// of a batch begins another one.
 func (r *roster) packed(put []jobs.Message, batch int) (batches int64) {
 	months := slices.SortedFunc(maps.Keys(r.due), schema.Month.Compare)
 	seen := map[schema.Month]bool{}
@@ -382,11 +381,11 @@ func (r *roster) checkMonth(t *testing.T, w *workplace, want schema.MonthFigures
 	jobstest.Must(t, err)
 	got, err := schema.MonthFiguresOf(e)
 	jobstest.Must(t, err)
-	// The service's time is in whole seconds, and the test may have taken some.
+	// The service's time has whole seconds, and the test may have taken some.
 	if got.Audits, got.Batches = 0, 0; got.Lag < want.Lag-2*time.Second || got.Lag > want.Lag+time.Minute {
 		t.Errorf("lag %v, want %v", got.Lag, want.Lag)
 	}
-	if got.Lag, got.Again = want.Lag, 0; got != want { // whether it was planned a second time is the plan's own
+	if got.Lag, got.Again = want.Lag, 0; got != want { // a plan may be repeated
 		t.Fatalf("%s at operation %d: the figures are %+v\nwant %+v", w.wrong, w.at, got, want)
 	}
 }

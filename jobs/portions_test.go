@@ -53,9 +53,9 @@ func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) job
 	return m
 }
 
-// TestRefoldAmidADayDoesNotUndoAnAudit: a late row lies below where the refold has got to in its day. An audit folds
-// it, and the refold goes on.
-func TestRefoldAmidADayDoesNotUndoAnAudit(t *testing.T) {
+// TestRefoldWithinADayDoesNotUndoAnAudit: a late row lies below the refold's position in its day. An audit folds it,
+// and the refold continues.
+func TestRefoldWithinADayDoesNotUndoAnAudit(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	for name, last := range map[string]int{"closed": 3 * 24 * 60, "open": 20 * 60} {
 		t.Run(name, func(t *testing.T) {
@@ -81,8 +81,8 @@ func TestRefoldAmidADayDoesNotUndoAnAudit(t *testing.T) {
 	}
 }
 
-// TestRewindAmidAPortionIsNotLost: the portion's commit must not say that the day was begun already.
-func TestRewindAmidAPortionIsNotLost(t *testing.T) {
+// TestRewindDuringAPortionIsNotLost: the portion's commit must not say that the day was already begun.
+func TestRewindDuringAPortionIsNotLost(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f, _ := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
 	p := f.Pipeline(t, nil)
@@ -91,14 +91,14 @@ func TestRewindAmidAPortionIsNotLost(t *testing.T) {
 	p.Portion, p.Most = 30, 30
 	l := &jobstest.Line{}
 	jobstest.Do(t, p, m, l)
-	amid := f.Pipeline(t, atFirstOutput(func() error {
+	during := f.Pipeline(t, atFirstOutput(func() error {
 		spoil(t, f)
 		rewind(t, f, p, start)
 		return nil
 	}))
-	amid.Portion, amid.Most = 30, 30
+	during.Portion, during.Most = 30, 30
 	m, _, _ = l.Take()
-	jobstest.Do(t, amid, m, l)
+	jobstest.Do(t, during, m, l)
 	m.Mark = "rewound"
 	l.Queue, l.Delays = append(l.Queue, m), append(l.Delays, 0)
 	l.Work(t, p)
@@ -118,7 +118,7 @@ func spoil(t *testing.T, f *jobstest.Fleet) {
 	}
 }
 
-// TestLateRowsAreInTheLedgerOfAnyPortion: with an archive that awaits the day before, what is open begins before the
+// TestLateRowsAreInTheLedgerOfAnyPortion: if an archive keeps the day before open, open windows begin before the
 // cursor.
 func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
@@ -151,8 +151,8 @@ func TestRowsBelowAllTicksAreCountedAlike(t *testing.T) {
 	wantRows(t, f, f.World.Devices[0], 13)
 }
 
-// TestLateRejectsOfADayInPortionsReachTheRing: whether a rejected row was late is known only when its day has been
-// folded to the end, many portions later.
+// TestLateRejectsOfADayInPortionsReachTheRing: only when a day has been folded to the end, many portions later, is it
+// known whether a rejected row was late.
 func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	for name, early := range map[string]int{"none before": 0, "a full ring": schema.RejectSlots + 40} {

@@ -5,48 +5,45 @@ import (
 	"slices"
 )
 
-// A Processor is everything that the program knows of one kind of processing. Its
-// package exports the one value, and package processors lists it: the engine, the
-// configuration, queries, pages and the demo's checker learn of it from there.
+// A Processor is everything that the program knows about one kind of processing. Its package exports the one value, and
+// package processors lists it: the engine, the configuration, queries, pages and the demo's checker learn about it from
+// there.
 type Processor struct {
 	Name    string // [a-z][a-z0-9]{0,19}; in files, and in the names of properties that hold its state
 	Summary string // what it keeps, in a few words
-	// Formats are the format levels of a fleet at which its fold, or the bytes of its
-	// state, changed: ascending, and the first is 1.
+	// Formats are the format levels of a fleet at which its fold or its state changed, in ascending order. The first is 1.
 	Formats  []int
 	MaxState int // bytes
-	// Tables are where its outputs are, without the prefix of the fleet's names. Keys
-	// there are those of latest (tenant!month, device) or of rollups (tenant!window!day!month,
-	// device!bucket).
+	// Tables are where its outputs are, without the prefix of the fleet's names. Keys there are those of latest
+	// (tenant!month, device) or of rollups (tenant!window!day!month, device!bucket).
 	Tables []string
-	// Raw says that it copies readings as they are, into objects. No setting of a
-	// sensor changes them then, and it is alone in its pipeline.
+	// Raw says that it copies readings unchanged into objects. The settings of sensors do not change those, and it is
+	// alone in its pipeline.
 	Raw bool
 	// Moves says that it heeds which sensors are counters, and which tell the position.
 	Moves bool
-	// New is its configuration with the defaults.
+	// New returns its configuration with the defaults.
 	New func() Config
 }
 
-// A Config is the configuration of a processor: a pointer to a struct, which the
-// configuration file fills in. Tags of its fields name their keys (yaml), say what
-// is wanted (want), bound durations (least and most), and leave out of the settings' hash
-// what changes no output (hash:"-").
+// A Config is the configuration of a processor: a pointer to a struct, which the configuration file fills in. Tags of
+// its fields are their keys (yaml), what is expected (want), bounds of durations (least and most), and hash:"-" for
+// fields that change no output.
 type Config interface {
-	// Check says what is wrong with the configuration, and puts it into the one form
-	// that stands for all that mean the same.
+	// Check returns what is wrong with the configuration, and brings it into the one form that stands for all with the
+	// same meaning.
 	Check() error
-	// Fold is the fold that a checked configuration makes.
+	// Fold returns the fold of a checked configuration.
 	Fold(Setup) Fold
 }
 
 // A Setup is what a fold has to know besides its configuration.
 type Setup struct {
 	Sensors Sensors
-	Format  int // of Processor.Formats: how the fold works, and what it writes its state in
+	Format  int // one of Processor.Formats: of the fold and its state
 }
 
-// Format is the processor's own at a level: the newest that is not above it.
+// Format returns the processor's own format at a level: the newest that is not above it.
 func (p *Processor) Format(level int) int {
 	format := 1
 	for _, f := range p.Formats {
@@ -63,7 +60,7 @@ type Configured struct {
 	Fold Fold
 }
 
-// With is the processor with a configuration.
+// With returns the processor with a configuration.
 func (p *Processor) With(c Config, s Setup) (Configured, error) {
 	if err := c.Check(); err != nil {
 		return Configured{}, fmt.Errorf("processor %s: %w", p.Name, err)
@@ -71,30 +68,29 @@ func (p *Processor) With(c Config, s Setup) (Configured, error) {
 	return Configured{p, c.Fold(s)}, nil
 }
 
-// Default is the processor with its default configuration.
+// Default returns the processor with its default configuration.
 func (p *Processor) Default() Configured {
 	return Configured{p, p.New().Fold(Setup{Format: p.Formats[0]})}
 }
 
-// windowed is the processor's fold where it is folded anew by windows.
+// windowed returns the processor's fold if it is Windowed.
 func (p Configured) windowed() (Windowed, bool) {
 	w, ok := p.Fold.(Windowed)
 	return w, ok
 }
 
-// refolds tells whether the processor can be given rows again.
+// refolds reports whether the processor can take rows again.
 func (p Configured) refolds() bool {
 	_, merging := p.Fold.(Merging)
 	_, windowed := p.windowed()
 	return merging || windowed
 }
 
-// check refuses effects on what the processor does not declare: nobody would find
-// them there.
+// check refuses effects on undeclared tables, where nobody would find them.
 func (p Configured) check(effects []Effect) error {
 	for _, e := range effects {
 		if declared := e.Output.Table == "" && p.Raw || slices.Contains(p.Tables, e.Output.Table); !declared {
-			return fmt.Errorf("processor %s writes to table %s, which is not among those that it declares: %q", p.Name,
+			return fmt.Errorf("processor %s writes to table %s, but declares only %q", p.Name,
 				quote(e.Output.Table), p.Tables)
 		}
 	}

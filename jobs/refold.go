@@ -11,29 +11,26 @@ import (
 	"furrow/tables"
 )
 
-// A redo is a stretch of a device's rows that is folded again, and replaces what
-// was made of it. Its window begins and ends with a day, as no window is longer;
-// one that reaches into what is still open ends at the checkpoint, and replaces
-// the states, too.
+// A redo is a range of a device's rows that is folded again and replaces its outputs. Its window has whole days,
+// because no window is longer. One that reaches into open windows ends at the checkpoint, and replaces the states, too.
 type redo struct {
 	window
-	stream                                         // where it goes on
+	stream                                         // where it continues
 	cursor bool                                    // it works off the refold cursor
-	late   bool                                    // only windows whose count differs from the ledger's are written
-	then   func(t *track, f *deviceRun, done bool) // what a commit changes besides
+	late   bool                                    // write only windows whose count differs from the ledger's
+	then   func(t *track, f *deviceRun, done bool) // what else a commit changes
 }
 
-// Why an audit leaves a device for now.
+// Reasons to leave a device for now.
 var (
 	errChanged = errors.New("the tracking row has changed meanwhile")
 	errForeign = errors.New("the device was folded under other settings")
 	errTooMuch = errors.New("it is too much for one job")
 )
 
-// refold folds a portion of a redo, and commits it on a fresh row. It claims nothing
-// while it folds: a closed window needs only its own hours of the ledger unchanged,
-// so a busy device is no hindrance, and rows that came while an open one was folded
-// are folded as well before the row is claimed. It tells whether the redo is done.
+// refold folds a portion of a redo, and commits it on a fresh row. It claims nothing while it folds: a closed window
+// only needs its own hours of the ledger unchanged, so a busy device does no harm. Rows that arrive while an open
+// window is folded are folded before the row is claimed. It reports whether the redo is done.
 func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, err error) {
 	p := a.pipeline
 	open, err := p.openDay(d.track)
@@ -77,7 +74,7 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 			}
 			more := isOpen && !f.behind && fresh.last != d.track.last
 			d.track = fresh
-			if more && try > 0 { // it is so busy that rows come while others are read
+			if more && try > 0 { // rows keep arriving while others are read
 				if err := j.take(ctx, d); err != nil {
 					return false, err
 				}
@@ -94,7 +91,7 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 		mark := d.track.refoldMark
 		err = j.finish(ctx, d, g)
 		if err == nil && d.err == nil {
-			if !r.cursor && d.track.refoldMark != mark { // the message with the old one does nothing now
+			if !r.cursor && d.track.refoldMark != mark { // the message with the old mark does nothing now
 				a.hand(d)
 			}
 			a.result.Refolds++
@@ -111,8 +108,8 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 	return false, errChanged
 }
 
-// beginRedo is a folding that goes on where the redo got to. Its track is not the
-// device's: windowed processors have the redo's states, merging ones none.
+// beginRedo starts a deviceRun where the redo got to. Its track is not the device's: windowed processors have the
+// redo's states, merging ones none.
 func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*deviceRun, error) {
 	t := newTrack()
 	t.last = r.row
@@ -133,8 +130,8 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 	return f, p.knowRejects(ctx, f, d.track)
 }
 
-// openWindows has every open window written as it is, also one that no sample has
-// changed: an earlier setting may have left something there.
+// openWindows has every open window written, even if no sample has changed it: other settings may have left something
+// there.
 func (p *Pipeline) openWindows(f *deviceRun) error {
 	for _, processor := range p.Processors {
 		w, ok := processor.windowed()
@@ -153,12 +150,12 @@ func (p *Pipeline) openWindows(f *deviceRun) error {
 	return nil
 }
 
-// stretch folds the rows of a redo up to a checkpoint, until it has folded so many.
+// stretch folds the rows of a redo up to a checkpoint, at most so many.
 func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo string, open bool, most int) error {
 	defer f.rescue()
 	keys := tables.Keys{From: r.from.String(), Before: r.to.String(), To: upTo}
 	if r.from == 0 {
-		keys.From = "" // of rows that are no readings, some lie below all ticks
+		keys.From = "" // malformed row keys may lie below all ticks
 	}
 	if open {
 		keys.Before = ""
@@ -171,7 +168,7 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 	if err := p.foldRange(ctx, f, rows, most, maxWeight); err != nil || f.err != nil {
 		return err
 	}
-	until := tables.MaxTicks // whatever a closed window still waits for is not coming
+	until := tables.MaxTicks // nothing more comes for a closed window
 	if open || f.behind {
 		until = TicksBefore(f.track.last)
 	}
@@ -181,7 +178,7 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 	return nil
 }
 
-// fresh is the device's row as it is now, if this job may claim it.
+// fresh reads the device's row again, if this job may claim it.
 func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 	for try := 0; ; try++ {
 		e, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
@@ -204,21 +201,20 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 			d.track = t
 			return nil, errHeld
 		}
-		if err := pause(ctx, try); err != nil { // its job is nearly done, most likely
+		if err := pause(ctx, try); err != nil { // its job is probably nearly done
 			return nil, err
 		}
 	}
 }
 
-// sameIn tells whether nobody has refolded the window of a redo since old was read.
+// sameIn reports whether nobody has refolded the window of a redo since old was read.
 func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
-	until := min(r.to, floorTo(TicksBefore(old.last), hour)) // where the live job counts, it may
+	until := min(r.to, floorTo(TicksBefore(old.last), hour)) // the live job may count beyond
 	return t.refold == old.refold && t.stream.row == old.stream.row &&
 		t.ledger.equalIn(old.ledger, window{r.from, until}, now)
 }
 
-// replaced is what a commit makes of a device after a portion of a redo, and how
-// many rows of it nobody had counted.
+// replaced returns the device as a commit should leave it after a portion of a redo, and the number of late rows in it.
 func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun, late int64, err error) {
 	done := !f.behind
 	g = newDeviceRun(d.member, d.track.clone())
@@ -234,7 +230,7 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 	if !r.cursor {
 		g.track.startDayAgain(passed)
 	}
-	g.rejects.atMost(late) // the others were counted when they were first folded
+	g.rejects.atMost(late) // the others were counted when first folded
 	for o, e := range f.effects {
 		isWindow := o.Table != "" && e.To > e.From
 		if isWindow && done && !isOpen {
@@ -268,7 +264,7 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 	return g, late, nil
 }
 
-// adopt gives the device what a processor has made of a redo.
+// adopt takes over a processor's result of a redo.
 func (g *deviceRun) adopt(processor Configured, state []byte, open bool) error {
 	t := g.track
 	if _, ok := processor.windowed(); ok && open {
@@ -289,8 +285,8 @@ func (g *deviceRun) adopt(processor Configured, state []byte, open bool) error {
 	return err
 }
 
-// rebuilt makes what a redo of all readings has made of a merging processor the
-// device's, with what live jobs have folded since the cursor was set.
+// rebuilt replaces the state of a merging processor by a redo of all readings, joined with what live jobs have folded
+// since the cursor was set.
 func (g *deviceRun) rebuilt(processor Configured) error {
 	m, ok := processor.Fold.(Merging)
 	if !ok || !g.track.refold.rebuild {
@@ -312,7 +308,7 @@ func (g *deviceRun) merge(m Merging, processor Configured, base, other []byte, f
 	return g.effectsOf(processor, out.Effects)
 }
 
-// newJob is one that writes for a device of the audit.
+// newJob returns a job that writes for a device of the audit.
 func (a *auditor) newJob() *job {
 	return &job{pipeline: a.pipeline, claim: auditClaim + rand.Text(), now: a.now}
 }
@@ -330,8 +326,7 @@ func (j *job) take(ctx context.Context, d *deviceRun) error {
 	return nil
 }
 
-// finish writes what f has made of a device, and commits it, on the row that was
-// read or taken. What the device is then goes to d.
+// finish writes and commits f, on the row that was read or taken, and updates d.
 func (j *job) finish(ctx context.Context, d, f *deviceRun) error {
 	f.held, j.work = d.held, []*deviceRun{f}
 	if err := j.do(ctx); err != nil {
@@ -343,7 +338,7 @@ func (j *job) finish(ctx context.Context, d, f *deviceRun) error {
 	}
 	d.err, d.busy = f.err, f.busy
 	if f.err != nil {
-		d.track.etag = f.track.etag // on which the failure is counted
+		d.track.etag = f.track.etag // the failure is counted on this version
 		return nil
 	}
 	d.track = f.track
@@ -351,7 +346,7 @@ func (j *job) finish(ctx context.Context, d, f *deviceRun) error {
 	return nil
 }
 
-// leave gives back what was not committed. Whoever counts a failure does so by that.
+// leave gives back a claim without a commit. Counting a failure also gives it back.
 func (j *job) leave(ctx context.Context, d *deviceRun) {
 	if d.err != nil {
 		return

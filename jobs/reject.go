@@ -92,7 +92,7 @@ func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *track) er
 	}
 	f.rejects.known = map[string]bool{}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: schema.RejectsOf(p.Name)},
-		Select: []string{"Number", "Row"}}
+		Select: []string{schema.RejectNumber, schema.RejectRow}}
 	for page, err := range p.Client.Table(p.Names.Rejects()).Rows(ctx, q) {
 		if errors.Is(err, tables.ErrNoTable) {
 			return nil
@@ -101,8 +101,8 @@ func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *track) er
 			return fmt.Errorf("reading rejects: %w", err)
 		}
 		for i := range page.Rows {
-			if page.Rows[i].Get("Number").Int() < old.rejects {
-				f.rejects.known[page.Rows[i].Get("Row").Text()] = true
+			if page.Rows[i].Get(schema.RejectNumber).Int() < old.rejects {
+				f.rejects.known[page.Rows[i].Get(schema.RejectRow).Text()] = true
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// badRows are rows that cannot be folded, the first of them number from.
+// badRows returns rows that cannot be folded, with numbers starting at from.
 func badRows(from int, at tables.Ticks) func(n int) tables.Entity {
 	return func(n int) tables.Entity {
 		e := tables.Entity{RowKey: at.Add(time.Duration(from+n) * time.Millisecond).String()}
@@ -25,7 +25,7 @@ func badRows(from int, at tables.Ticks) func(n int) tables.Entity {
 	}
 }
 
-// ring are the rejects of the first device and a pipeline by their numbers.
+// ring returns the rejects of the first device and a pipeline by their numbers.
 func ring(t *testing.T, f *jobstest.Fleet, p schema.Pipeline) map[int64]schema.Reject {
 	t.Helper()
 	found := map[int64]schema.Reject{}
@@ -44,7 +44,7 @@ func rejectCount(t *testing.T, f *jobstest.Fleet) int64 {
 	return track.Get("Rejects").Int()
 }
 
-// mustBeNewest wants the newest hundred of total, each of which says which row it is of.
+// mustBeNewest checks that these are the newest hundred of total, and that each names its row.
 func mustBeNewest(t *testing.T, found map[int64]schema.Reject, total int64) {
 	t.Helper()
 	if want := min(total, schema.RejectSlots); int64(len(found)) != want {
@@ -57,7 +57,7 @@ func mustBeNewest(t *testing.T, found map[int64]schema.Reject, total int64) {
 	}
 }
 
-// dies is a pipeline whose worker is killed when it is about to commit.
+// dies returns a pipeline whose worker is killed when it is about to commit.
 func dies(t *testing.T, f *jobstest.Fleet) (context.Context, *jobs.Pipeline) {
 	ctx, kill := context.WithCancel(t.Context())
 	t.Cleanup(kill)
@@ -117,8 +117,8 @@ func TestRejectsThatGrowInStorageStillFitOneTransaction(t *testing.T) {
 	}
 }
 
-// TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain kills a job when its rejects are written, with 150 that were
-// written by the jobs before it.
+// TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain kills a job when its rejects are written, after 150 of earlier
+// jobs.
 func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
 	f := seedDevice(t, 150+30, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
 	p := f.Pipeline(t, nil)
@@ -143,7 +143,7 @@ func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
 	mustBeNewest(t, ring(t, f, "live"), 180)
 }
 
-// TestAnOvertakenJobPutsNoOldRejectOverANewerOne: a job sleeps before it writes its rejects; when it wakes, others have
+// TestAnOvertakenJobPutsNoOldRejectOverANewerOne: a job sleeps before it writes its rejects. When it wakes, others have
 // filled the ring.
 func TestAnOvertakenJobPutsNoOldRejectOverANewerOne(t *testing.T) {
 	f := seedDevice(t, 250, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
@@ -178,8 +178,8 @@ func TestTwoPipelinesOfADeviceHaveRingsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestAnAuditCountsOnlyTheRejectsThatItFinds: among late rows are bad ones, and the day that is folded again has bad
-// rows that were counted long ago. The audit is done twice, the first time until it commits.
+// TestAnAuditCountsOnlyTheRejectsThatItFinds: some late rows are bad, and the day that is folded again has bad rows
+// that were counted long ago. The audit is done twice, the first time until it commits.
 func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
 	at := tables.TicksOf(time.Now().Add(-48 * time.Hour))
 	for _, early := range []int{20, 300} {

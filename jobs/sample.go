@@ -7,39 +7,37 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Sample is a reading as processors fold it: for each sensor, a finite number
-// or a state.
+// A Sample is a reading as processors fold it: a finite number or a state of each sensor.
 type Sample struct {
 	Key    schema.RowKey
 	Values []SensorValue // each sensor once, in the order of the reading
 }
 
-// A SensorValue is what one sensor said.
+// A SensorValue is the value of one sensor.
 type SensorValue struct {
 	Sensor   string
-	Number   float64 // finite; of a state, not used
+	Number   float64 // finite; unused for a state
 	State    string
 	Is       SensorKind // Number or State
-	Doubtful bool       // its quality is not good: it counts as newest, and in no rollup
+	Doubtful bool       // its quality is not good: it counts in latest, but in no rollup
 }
 
-// A SensorKind says how a sensor's values are meant.
+// A SensorKind says how to read a sensor's values.
 type SensorKind uint8
 
 const (
 	AsSent  SensorKind = iota // numbers, numeric texts and booleans are numbers; other texts are states
-	Number                    // a value that is no number is refused
+	Number                    // other values are refused
 	State                     // every value is taken as text
-	Ignored                   // it does not exist
+	Ignored                   // the sensor is ignored
 )
 
-// Sensors say what is known of a device's sensors. Zero: nothing is.
+// Sensors is what is known about a device's sensors. If it is zero, nothing is known.
 type Sensors struct {
-	Kinds map[string]SensorKind // by sensor; of those not named, AsSent
-	// Quality is the sensor whose values tell how good the whole reading is; empty:
-	// there is none. It is no sensor to the processors.
+	Kinds map[string]SensorKind // by sensor; AsSent if missing
+	// Quality is the sensor whose values say how good the whole reading is, or empty. Processors do not see it.
 	Quality string
-	Good    []string // the values of Quality, as text, that are good
+	Good    []string // values of Quality, as text, that mean good
 
 	Counters map[string]bool // sensors that fall only when they begin again from zero
 	Position Position
@@ -48,12 +46,11 @@ type Sensors struct {
 // A Position names the sensors that tell where a device is, in degrees; empty: none do.
 type Position struct{ Lat, Lon string }
 
-// Sample reads a reading. What cannot be a value is refused, and the others stand.
+// Sample converts a reading. It refuses what cannot be a value, and keeps the others.
 //
-// A reading has at most MaxSensors values, in the order of its properties: a
-// property that would have more of them is refused as a whole. The names and texts
-// of all values take at most MaxRoom; values beyond are refused. So a reading of
-// whatever storage accepts takes time and memory in proportion to its size.
+// A reading has at most MaxSensors values, in the order of its properties: a property that would exceed this is refused
+// as a whole. The names and texts of all values take at most MaxRoom, and values beyond are refused. So any reading
+// that storage accepts takes time and memory in proportion to its size.
 func (s *Sensors) Sample(r schema.Reading) (Sample, []Refusal) {
 	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]SensorValue, 0,
 		len(r.Properties))}}
@@ -89,15 +86,15 @@ type sampling struct {
 	sensors  *Sensors
 	flat     flattener
 	sample   Sample
-	at       map[string]int // where a sensor is in the sample, once it has many
-	left     int            // how many values there may still be
-	room     int            // that values take
+	at       map[string]int // index of each sensor in the sample, once it has many
+	left     int            // how many more values may come
+	room     int            // bytes that values take
 	doubtful bool
 	refused  []Refusal
 	more     int // refusals that are only counted
 }
 
-// add takes in a value of a sensor, or refuses it.
+// add adds a value of a sensor, or refuses it.
 func (w *sampling) add(sensor string, v tables.Value) {
 	if sensor == w.sensors.Quality && sensor != "" {
 		w.doubtful = !slices.Contains(w.sensors.Good, v.String())
@@ -120,10 +117,10 @@ func (w *sampling) add(sensor string, v tables.Value) {
 	}
 }
 
-// manySensors is from how many values on sensors are looked up in a map.
+// manySensors is the number of values from which sensors are looked up in a map.
 const manySensors = 16
 
-// set adds m, or puts it in place of what its sensor said before in the same reading.
+// set adds m, or replaces the value of its sensor in the same reading.
 func (w *sampling) set(m SensorValue) {
 	room := Room(m.Sensor, IsLong(w.sample.Key, m.State))
 	i := w.find(m.Sensor)
@@ -146,7 +143,7 @@ func (w *sampling) set(m SensorValue) {
 	}
 }
 
-// find is where a sensor is in the sample, or -1.
+// find returns the index of a sensor in the sample, or -1.
 func (w *sampling) find(sensor string) int {
 	values := w.sample.Values
 	if len(values) < manySensors {

@@ -12,7 +12,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// read gives the samples of a reading with one property, as text.
+// read returns the values and refusals of a reading as text.
 func read(s Sensors, props ...tables.Property) (values, refused []string) {
 	sample, refusals := s.Sample(schema.Reading{Key: schema.RowKey{Ticks: 1}, Properties: props})
 	for _, m := range sample.Values {
@@ -103,7 +103,7 @@ func TestQualityMarksTheWholeReading(t *testing.T) {
 	}
 }
 
-func TestNamesThatOutputsRefuseAreRefusedInTheSample(t *testing.T) {
+func TestSamplesRefuseNamesThatOutputsRefuse(t *testing.T) {
 	for name, refuse := range map[string]bool{
 		"cafe\u0301": false, "a_1": false, "_a": false, "größe": false, "温度": false, "a\u203fb": false,
 		"_fence": true, "_parts": true, "1a": true, "a-b": true, "a b": true, "": true, "a\xff": true, "a\uFFFD": true,
@@ -121,7 +121,7 @@ func TestNamesThatOutputsRefuseAreRefusedInTheSample(t *testing.T) {
 	}
 }
 
-// nested is a text of an array with so many leaves, closed or not.
+// nested returns a text of an array with so many leaves, closed or not.
 func nested(leaves int, end string) tables.Value {
 	return tables.String("[" + strings.TrimSuffix(strings.Repeat("1,", leaves), ",") + end)
 }
@@ -144,7 +144,7 @@ func TestValuesBeyondTheMostAreRefusedByTheProperty(t *testing.T) {
 	}
 }
 
-func TestTextsOfARowHaveABound(t *testing.T) {
+func TestTextsOfARowAreBounded(t *testing.T) {
 	var all []string
 	for i := range 900 {
 		all = append(all, fmt.Sprintf(`"%d":%q`, i, strings.Repeat("t", maxState)))
@@ -161,7 +161,7 @@ func TestTextsOfARowHaveABound(t *testing.T) {
 	}
 }
 
-// poison is rows that once stopped a worker: the first by the time that it took, the second by the memory.
+// poison returns rows that once stopped a worker: the first by the time it took, the second by its memory.
 func poison() map[string]schema.Reading {
 	var leaves, names schema.Reading
 	for i := range 15 {
@@ -195,7 +195,7 @@ func TestPoisonRowsAreRefusedWithinTheirSize(t *testing.T) {
 	}
 }
 
-// FuzzSample: no text crashes the reader; every sensor is there once, and finite.
+// FuzzSample: no text crashes the reader. Every sensor occurs once, and is finite.
 func FuzzSample(f *testing.F) {
 	f.Add("a", `{"b":[1,{"c":"2"}],"b_0":3}`)
 	f.Add("a", "1e308")

@@ -17,10 +17,10 @@ import (
 	"furrow/tables/schema"
 )
 
-// A setting is what a pipeline may be configured as.
+// A setting is one way to configure a pipeline.
 type setting struct {
 	latest  bool
-	windows []schema.Window // none: there is no rollup
+	windows []schema.Window // empty: no rollup
 	over    time.Duration   // of rates; zero: there are none
 	kinds   map[string]jobs.SensorKind
 }
@@ -55,7 +55,7 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	p.Sensors.Kinds, p.Settings = s.kinds, s.String()
 }
 
-// outputs are those of the ends that the setting makes: what another has left in windows that are no longer made stays.
+// outputs returns the ends that the setting makes. Others may have left outputs in windows that are no longer made.
 func (s setting) outputs(ends map[string]string) map[string]string {
 	out := map[string]string{}
 	for key, v := range ends {
@@ -97,8 +97,7 @@ func settings() []setting {
 }
 
 // TestAnySettingsEndAsANewFleet is the law of refolds: after any change of settings, with rewinds, late rows and jobs
-// that stop anywhere between, all outputs that the last settings make equal those of a new fleet that was folded with
-// them.
+// that stop anywhere, all outputs of the last settings equal those of a new fleet that was folded with them.
 func TestAnySettingsEndAsANewFleet(t *testing.T) {
 	t.Parallel()
 	w := newLateWorld(t)
@@ -127,7 +126,7 @@ func TestAnySettingsEndAsANewFleet(t *testing.T) {
 	})
 }
 
-// step does one of the things that befall a fleet.
+// step does one of the things that happen to a fleet.
 func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) {
 	t.Helper()
 	switch random.IntN(5) {
@@ -145,7 +144,7 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 	}
 }
 
-// TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions: none of its jobs folds more than a job may.
+// TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions: no job folds more than it may.
 func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
 	const rows = 6000
 	start := time.Now().Add(-rows*time.Minute - time.Hour)

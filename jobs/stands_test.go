@@ -9,7 +9,7 @@ import (
 	"furrow/tables"
 )
 
-// openClaim writes the claim of a job that is under way into the row of the fleet's first device.
+// openClaim writes the claim of a running job into the row of the fleet's first device.
 func openClaim(t *testing.T, f *jobstest.Fleet, claim string) {
 	t.Helper()
 	e := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(f.World.Place(f.World.Devices[0]).Key)}
@@ -52,8 +52,8 @@ func busily(t *testing.T, f *jobstest.Fleet, live *jobs.Pipeline) (busy func(int
 	}, commits
 }
 
-// TestExpiredMarkOfABusyDeviceIsPutOnce: the batch that finds it commits new rows as well, and writes the longer mark
-// with them.
+// TestExpiredMarkOfABusyDeviceIsPutOnce: the batch that finds it also commits new rows, and writes the longer mark with
+// them.
 func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
@@ -75,7 +75,7 @@ func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	}
 }
 
-// TestCursorWithoutAMarkIsWorkedOff: whoever set it has given no id.
+// TestCursorWithoutAMarkIsWorkedOff: whoever set it has given no ID.
 func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
@@ -86,9 +86,9 @@ func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	wantRows(t, f, w.Devices[0], 60)
 }
 
-// TestChainGoesOnWhereARefoldOfItsDeviceWasFaster: a portion of a refold is committed between the reading and the claim
-// of the chain's link.
-func TestChainGoesOnWhereARefoldOfItsDeviceWasFaster(t *testing.T) {
+// TestChainContinuesAfterARefoldOfItsDevice: a portion of a refold is committed between the reading and the claim of
+// the chain's link.
+func TestChainContinuesAfterARefoldOfItsDevice(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
 	f.FirstHalf(t)
@@ -118,7 +118,7 @@ func TestChainGoesOnWhereARefoldOfItsDeviceWasFaster(t *testing.T) {
 	wantRows(t, f, w.Devices[0], 60)
 }
 
-// TestFollowUpOfAChainIsNotDoneByALaterClaim, which may be of an audit.
+// TestFollowUpOfAChainIsNotDoneByALaterClaim, which may be an audit's.
 func TestFollowUpOfAChainIsNotDoneByALaterClaim(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
@@ -139,7 +139,7 @@ func TestFollowUpOfAChainIsNotDoneByALaterClaim(t *testing.T) {
 	wantRows(t, f, w.Devices[0], 60)
 }
 
-// TestFollowUpOfAnAuditIsNotDoneByALaterClaim, which may be of a live job: that counts nothing, and refolds nothing.
+// TestFollowUpOfAnAuditIsNotDoneByALaterClaim, which may be a live job's: that counts nothing, and refolds nothing.
 func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
 	w := newLateWorld(t)
 	f := w.fleetWithLateRows(t)
@@ -164,7 +164,7 @@ func TestFollowUpOfAnAuditIsNotDoneByALaterClaim(t *testing.T) {
 	}
 }
 
-// TestFollowUpOfARefoldHasTheMarkOfItsLastPortion: with that of the first it would find another id on the row, and do
+// TestFollowUpOfARefoldHasTheMarkOfItsLastPortion: with the first one's it would find another ID on the row, and do
 // nothing.
 func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
@@ -191,8 +191,8 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	wantRows(t, f, w.Devices[0], 60)
 }
 
-// TestAuditDoesNotOutrankAJobUnderWay where it changes the row alone.
-func TestAuditDoesNotOutrankAJobUnderWay(t *testing.T) {
+// TestAuditDoesNotOutrankARunningJob if it changes the row alone.
+func TestAuditDoesNotOutrankARunningJob(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
@@ -206,8 +206,8 @@ func TestAuditDoesNotOutrankAJobUnderWay(t *testing.T) {
 	}
 }
 
-// TestLedgerOfABusyDeviceIsCut although every count of an audit is overtaken by a live commit: or all of its history
-// would be counted for ever.
+// TestLedgerOfABusyDeviceIsCut although live commits overtake every count of an audit. Otherwise all of its history
+// would be counted forever.
 func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
@@ -222,8 +222,8 @@ func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 	}
 }
 
-// TestLateRowsOfOneDayAreBounded: a day of which the ledger knows little may have got more late rows than a job folds.
-// They are folded in portions, also of a busy device.
+// TestLateRowsOfOneDayAreBounded: a day that the ledger knows little about may get more late rows than a job folds.
+// They are folded in portions, even for a busy device.
 func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 	const rows, most = 400, 100
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
@@ -252,8 +252,8 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 
 func floorDay(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
 
-// TestFollowUpIsNotDoneByALaterClaimOfAnAudit: an audit reads no row above the checkpoint, which a fleet with a run an
-// hour would wait for.
+// TestFollowUpIsNotDoneByALaterClaimOfAnAudit: an audit reads no row above the checkpoint, so a fleet with a run an
+// hour would wait for it.
 func TestFollowUpIsNotDoneByALaterClaimOfAnAudit(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 20)
 	f := w.NewFleet(t)

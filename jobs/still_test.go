@@ -84,7 +84,7 @@ func TestNothingStandsStill(t *testing.T) {
 		}
 		for _, d := range w.Devices {
 			row := f.Track(t, d)
-			counted := row.Get("Rows").Int() == int64(len(w.Rows[0])) || raised // what has left the ledger is not counted again
+			counted := row.Get("Rows").Int() == int64(len(w.Rows[0])) || raised // not counted again
 			if row.Get("Refold").Text() != "" || row.Get("ChainMark").Text() != "" || !counted {
 				t.Errorf("%s stands still: cursor %q, chain %q, %d rows of %d", d, row.Get("Refold").Text(),
 					row.Get("ChainMark").Text(), row.Get("Rows").Int(), len(w.Rows[0]))

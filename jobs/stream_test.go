@@ -55,7 +55,7 @@ func TestCarriedRejectsAreTheNewestThatFit(t *testing.T) {
 	}
 	before, of := r.split(today)
 	if before.count != 96 || len(before.kept) != 46 || of.count != 54 || len(of.kept) != 54 || of.kept[0].Reason != "96" {
-		t.Errorf("%d and %d rejects, of which %d and %d are kept", before.count, of.count, len(before.kept), len(of.kept))
+		t.Errorf("%d and %d rejects; %d and %d are kept", before.count, of.count, len(before.kept), len(of.kept))
 	}
 	b := of.append(nil)
 	got, err := parseRejects(b)

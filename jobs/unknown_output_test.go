@@ -33,7 +33,7 @@ func TestAnOutputOfAnUndeclaredTableFailsItsDevice(t *testing.T) {
 	}
 }
 
-// custom is a processor of a test's own.
+// custom returns a processor for a test.
 func custom(name string, f jobs.Fold) jobs.Configured {
 	return jobs.Configured{Processor: &jobs.Processor{Name: name, Tables: []string{"rollups"}}, Fold: f}
 }

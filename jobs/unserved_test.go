@@ -21,8 +21,8 @@ var errDead = errors.New("the worker is dead")
 
 func (deadPut) Put(context.Context, jobs.Message, time.Duration) error { return errDead }
 
-// TestWorkerThatDiesBeforeItsPutDelaysNoDevice: it has committed a mark, and nobody has the mark's message. The job
-// that comes in its place puts that message, and does not wait for the mark to expire.
+// TestWorkerThatDiesBeforeItsPutDelaysNoDevice: it has committed a mark, and nobody has the mark's message. The next
+// job puts that message, and does not wait for the mark to expire.
 func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 	for name, prepare := range map[string]func(*testing.T, *jobstest.Fleet, *jobs.Pipeline) jobs.Message{
 		"a chain begins": func(_ *testing.T, f *jobstest.Fleet, _ *jobs.Pipeline) jobs.Message { return f.Message() },
@@ -81,9 +81,9 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 	}
 }
 
-// TestRefoldGoesOnAfterAFailureOfStorage: the portion that fails has one before it, which has given the row another
-// mark than the message has.
-func TestRefoldGoesOnAfterAFailureOfStorage(t *testing.T) {
+// TestRefoldContinuesAfterAFailureOfStorage: the portion before the failing one has given the row another mark than the
+// message has.
+func TestRefoldContinuesAfterAFailureOfStorage(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 6*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)

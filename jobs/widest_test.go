@@ -15,7 +15,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// widest is a row of as many values as fit, whose names no other row has. Every third value is a text.
+// widest returns a row with as many values as fit, whose names no other row has. Every third value is a text.
 func widest(n, nameLength int) (e tables.Entity) {
 	for p := range 8 {
 		var all []string
@@ -37,7 +37,7 @@ func widest(n, nameLength int) (e tables.Entity) {
 	return e
 }
 
-// TestNoConfigurationHoldsADevice: eight windows, and rows of the most sensors with the longest names and texts.
+// TestNoConfigurationHoldsADevice: eight windows, and rows with the most sensors and the longest names and texts.
 func TestNoConfigurationHoldsADevice(t *testing.T) {
 	const rows = 6
 	for _, nameLength := range []int{14, 60, 198} {

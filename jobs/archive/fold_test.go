@@ -29,7 +29,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// at are samples without values at such times.
+// at returns samples without values at such times.
 func at(times ...tables.Ticks) (samples []jobs.Sample) {
 	for _, t := range times {
 		samples = append(samples, jobs.Sample{Key: schema.RowKey{Ticks: t}})
@@ -47,7 +47,7 @@ func fold(t testing.TB, f *Fold, state []byte, samples []jobs.Sample) []byte {
 	return out.State
 }
 
-// closeAt closes once, and gives the days that are asked for.
+// closeAt closes once, and returns the days that are asked for.
 func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, []string) {
 	t.Helper()
 	out, err := f.Close(member, state, until)
@@ -70,7 +70,7 @@ func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, [
 	return out.State, asked
 }
 
-// walk are times that go on by minutes to months, and the days they lie in.
+// walk returns times that advance by minutes to months, and their days.
 func walk(random *rand.Rand, n int) (times []tables.Ticks, days []string) {
 	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC))
 	for range n {
@@ -80,7 +80,8 @@ func walk(random *rand.Rand, n int) (times []tables.Ticks, days []string) {
 	return times, slices.Compact(days)
 }
 
-// A device job folds some rows, closes, and does so again, wherever it was cut.
+// TestEveryDayIsAskedForOnceHoweverTheWorkIsCut: a device job folds some rows, closes, and repeats that, wherever it
+// was cut.
 func TestEveryDayIsAskedForOnceHoweverTheWorkIsCut(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -216,8 +217,8 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// Every odd tenant and device has its own object name, which tools accept as a file and from which URL decoding
-// restores both.
+// TestNamesAreSafeAndCanBeReadBack: every odd tenant and device has its own object name, which tools accept as a file,
+// and URL decoding restores both.
 func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
 	tenants := []string{"Größe & Co / #1 'quoted'", "a/b", "a%2Fb", "a=b", "a=2Fb", "a\\b", "a b", "a+b",
 		strings.Repeat("&", 128), strings.Repeat("日", 42)}

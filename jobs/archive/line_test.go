@@ -13,7 +13,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// everyType is a reading with a property of each type, some at its limits.
+// everyType returns a reading with a property of each type, some at its limits.
 func everyType() schema.Reading {
 	r := schema.Reading{Device: "contoso:d1", Key: schema.RowKey{Ticks: tables.TicksOf(time.Date(2026, 11, 20, 9, 17, 5,
 		123456700, time.UTC)), Suffix: "a_b"}}
@@ -37,7 +37,7 @@ func everyType() schema.Reading {
 	return r
 }
 
-// wantEveryType is its line, as anybody may write it down.
+// wantEveryType is its line, written by hand.
 const wantEveryType = `{"device":"contoso:d1","key":"0639307630251234567-a_b","time":"2026-11-20T09:17:05.1234567Z",` +
 	`"values":{` +
 	`"text":"grüße \"日本\" \\ ` + "\u2028" +

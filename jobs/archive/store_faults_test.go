@@ -19,14 +19,14 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 )
 
-// sizes are an object that goes in one request, and one that goes in blocks.
+// sizes returns an object that goes in one request, and one that goes in blocks.
 func sizes() map[string]int {
 	return map[string]int{"small": 10, "blocks": 1 << 10}
 }
 
 const count = 40
 
-// writeUntilDone does as jobs do: after an error it is all done again.
+// writeUntilDone repeats everything after an error, as jobs do.
 func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings []schema.Reading) (err error) {
 	for range 20 {
 		if err = s.Write(ctx, "o", fence, each(readings...)); err == nil {
@@ -37,9 +37,8 @@ func writeUntilDone(ctx context.Context, s *Store, fence tables.Ticks, readings 
 	return err
 }
 
-// TestEqualObjectsWhateverBefallsAnOperation lets every fault befall every operation, one at a time, of an object that
-// is new and of one that is replaced.
-func TestEqualObjectsWhateverBefallsAnOperation(t *testing.T) {
+// TestEqualObjectsWithAnyFaultAtAnyOperation, one at a time, for a new object and for a replaced one.
+func TestEqualObjectsWithAnyFaultAtAnyOperation(t *testing.T) {
 	t.Parallel()
 	all := []faults.Fault{faults.AnswerLost, faults.Twice, faults.Cut, faults.ServerBusy, faults.TimedOut,
 		faults.TimedOutDone, faults.Late}
@@ -49,7 +48,7 @@ func TestEqualObjectsWhateverBefallsAnOperation(t *testing.T) {
 		want := packed(t, s, readings)
 		for _, replaces := range []bool{false, true} {
 			for n := 0; ; n++ {
-				befell := 0
+				injected := 0
 				for _, fault := range all {
 					s.clear(t)
 					if replaces {
@@ -62,9 +61,9 @@ func TestEqualObjectsWhateverBefallsAnOperation(t *testing.T) {
 					if b, _ := s.object(t, "o"); !bytes.Equal(b, want) {
 						t.Fatalf("%s, replaces %v: %s at operation %d: the object is not as it should be", size, replaces, fault, n)
 					}
-					befell += len(through.Injected())
+					injected += len(through.Injected())
 				}
-				if befell == 0 {
+				if injected == 0 {
 					t.Logf("%s, replaces %v: %d operations", size, replaces, n)
 					break
 				}
@@ -156,8 +155,8 @@ func TestObjectIsThereWholeOrAsItWas(t *testing.T) {
 	})
 }
 
-// TestSleeperNeverReplacesANewerObject puts a writer to sleep at every operation, while one of a higher fence, and then
-// one of a lower, write theirs.
+// TestSleeperNeverReplacesANewerObject has a writer sleep at every operation while one of a higher fence, and then one
+// of a lower, write theirs.
 func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 	t.Parallel()
 	for _, other := range []tables.Ticks{9, 3} {
@@ -195,7 +194,7 @@ func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 	}
 }
 
-// TestSleeperThatFoundNothingIsRefused: what was absent when it was looked for is there when the second try comes.
+// TestSleeperThatFoundNothingIsRefused: an object appears between its search and its second try.
 func TestSleeperThatFoundNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

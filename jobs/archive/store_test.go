@@ -32,7 +32,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
 )
 
-// A shelf is a container of a test's own.
+// A shelf is a container for one test.
 type shelf struct {
 	account   azuretest.Account
 	container string
@@ -51,7 +51,7 @@ func newShelf(t *testing.T) *shelf {
 	return s
 }
 
-// store tries everything once, so that a fault is met by the Store and not by the SDK.
+// store tries everything once, so that the Store and not the SDK meets a fault.
 func (s *shelf) store(t testing.TB, through policy.Transporter) *Store {
 	t.Helper()
 	return s.connect(t, StoreConfig{Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
@@ -68,7 +68,7 @@ func (s *shelf) connect(t testing.TB, c StoreConfig) *Store {
 	return store
 }
 
-// object is what is under a name, as the SDK downloads it; nil where nothing is.
+// object downloads an object with the SDK; it returns nil if there is none.
 func (s *shelf) object(t testing.TB, name string) ([]byte, map[string]string) {
 	t.Helper()
 	r, err := s.account.Blobs(t).DownloadStream(t.Context(), s.container, name, nil)
@@ -86,7 +86,7 @@ func (s *shelf) object(t testing.TB, name string) ([]byte, map[string]string) {
 	return b, meta
 }
 
-// lines are what is in an object, read by nothing of ours.
+// lines reads an object without our own code.
 func lines(t testing.TB, object []byte) (out []string) {
 	t.Helper()
 	zip, err := gzip.NewReader(bytes.NewReader(object))
@@ -111,7 +111,7 @@ func lines(t testing.TB, object []byte) (out []string) {
 	}
 }
 
-// each gives readings one by one.
+// each yields readings.
 func each(readings ...schema.Reading) iter.Seq2[schema.Reading, error] {
 	return func(yield func(schema.Reading, error) bool) {
 		for _, r := range readings {
@@ -122,7 +122,7 @@ func each(readings ...schema.Reading) iter.Seq2[schema.Reading, error] {
 	}
 }
 
-// some are n readings, of so many bytes that do not compress; kind tells them from others.
+// some returns n readings with so many bytes that do not compress. kind distinguishes them from others.
 func some(kind, n, bytes int) (readings []schema.Reading) {
 	random := rand.NewChaCha8([32]byte{byte(kind)})
 	start := tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
@@ -137,7 +137,7 @@ func some(kind, n, bytes int) (readings []schema.Reading) {
 	return readings
 }
 
-// packed is what an object of readings is, written where nothing happens to it.
+// packed returns the object of readings as written without faults.
 func packed(t testing.TB, s *shelf, readings []schema.Reading) []byte {
 	t.Helper()
 	name := azuretest.Name("packed")
@@ -233,7 +233,7 @@ func TestFenceDecidesWhoReplaces(t *testing.T) {
 	}
 }
 
-// An object that somebody has put there by hand is replaced; what it is not known to be is not.
+// TestForeignObjects: an object that somebody has put there by hand is replaced, but not one with an unknown fence.
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
@@ -313,7 +313,7 @@ func TestOperationsAreCounted(t *testing.T) {
 	}
 }
 
-// A nowhere takes everything, and keeps nothing.
+// A nowhere accepts everything and stores nothing.
 type nowhere struct{ bytes, largest int64 }
 
 func (n *nowhere) Do(r *http.Request) (*http.Response, error) {
@@ -366,7 +366,7 @@ func TestLargeDayTakesBoundedMemory(t *testing.T) {
 	}
 }
 
-// Blocks of a writer that died are gone with the next commit, and never part of it.
+// TestBlocksLeftBehindAreNoPart: the next commit drops blocks of a writer that died.
 func TestBlocksLeftBehindAreNoPart(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ChainRow gives the properties of a row that a device may write, good or bad, as members of a JSON object without its
-// braces. Storage accepts nearly all of them.
+// ChainRow returns the properties of a row that a device may write, good or bad, as members of a JSON object without
+// its braces. Storage accepts nearly all of them.
 func ChainRow(r *rand.Rand) string {
 	n := 1 + r.IntN(8)
 	if r.IntN(40) == 0 {
@@ -36,7 +36,7 @@ func ChainRow(r *rand.Rand) string {
 	return b.String()
 }
 
-// ChainRows gives n rows, of which two are poison: each has once stopped a worker.
+// ChainRows yields n rows. Two of them are poison: each has once stopped a worker.
 func ChainRows(seed uint64, n int) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -57,7 +57,7 @@ func ChainRows(seed uint64, n int) iter.Seq[string] {
 	}
 }
 
-// ChainBody is an entity with the properties of a row, as a device posts it.
+// ChainBody returns an entity with the properties of a row, as a device posts it.
 func ChainBody(partitionKey, rowKey, properties string) []byte {
 	if properties != "" {
 		properties = "," + properties
@@ -65,12 +65,12 @@ func ChainBody(partitionKey, rowKey, properties string) []byte {
 	return fmt.Appendf(nil, `{"PartitionKey":%q,"RowKey":%q%s}`, partitionKey, rowKey, properties)
 }
 
-// PoisonLeaves is a row of 489 KB that nests 244,500 values.
+// PoisonLeaves returns a row of 489 KB that nests 244,500 values.
 func PoisonLeaves() string {
 	return poison(15, strings.Repeat("1,", 16_299)+"1", "[", "]")
 }
 
-// PoisonNames is a row of values whose names have 16,000 letters each.
+// PoisonNames returns a row of values whose names have 16,000 letters each.
 func PoisonNames() string {
 	return poison(10, strings.Repeat("1,", 8_000)+"1", `{"`+strings.Repeat("n", 16_000)+`":[`, "]}")
 }
@@ -88,7 +88,7 @@ func quoted(text string) string {
 	return string(b)
 }
 
-// chainName is mostly an ordinary name.
+// chainName returns a name, mostly an ordinary one.
 func chainName(r *rand.Rand) string {
 	odd := [...]string{"cafe\u0301", "größe", "温度", "a\u203fb", "_", "__", "_ack", "_x", "A", "a1", "x_0", "x_0_0",
 		"odata", "value", "PartitionKey2",
@@ -103,7 +103,7 @@ func chainName(r *rand.Rand) string {
 	return [...]string{"temperature", "humidity", "pressure", "battery", "door", "x"}[r.IntN(6)]
 }
 
-// chainProperty is a member for a property, with its annotation where it needs one.
+// chainProperty returns a member for a property, with its annotation if it needs one.
 func chainProperty(r *rand.Rand, name string) string {
 	typed := func(kind, value string) string {
 		return fmt.Sprintf("%s:%q,%s:%s", quoted(name+"@odata.type"), "Edm."+kind, quoted(name), value)
@@ -129,7 +129,7 @@ func chainProperty(r *rand.Rand, name string) string {
 	return quoted(name) + ":" + strconv.FormatFloat(float64(r.IntN(1000))/8, 'g', -1, 64)
 }
 
-// chainText is a text in its quotes.
+// chainText returns a quoted text.
 func chainText(r *rand.Rand) string {
 	switch r.IntN(7) {
 	case 0: // half a surrogate pair can be written only in escapes
@@ -150,8 +150,8 @@ func chainText(r *rand.Rand) string {
 		`{"":[null]}`}[r.IntN(28)])
 }
 
-// chainWide is an object of hundreds of sensors, of which other rows have some, too: a device comes to more than it may
-// have, and its outputs to several parts.
+// chainWide returns an object of hundreds of sensors that overlap with those of other rows: a device gets more than it
+// may have, and its outputs several parts.
 func chainWide(r *rand.Rand) string {
 	first, pad := r.IntN(3000), strings.Repeat("w", r.IntN(3)*r.IntN(60))
 	var b strings.Builder
@@ -167,7 +167,7 @@ func chainWide(r *rand.Rand) string {
 	return "{" + b.String()[1:] + "}"
 }
 
-// chainNested is JSON that is nested a little, or much, and now and then broken.
+// chainNested returns JSON that is nested a little or deeply, and sometimes broken.
 func chainNested(r *rand.Rand, depth int) string {
 	switch n := r.IntN(12); {
 	case n == 0 && depth == 0:

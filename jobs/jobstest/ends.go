@@ -14,7 +14,7 @@ import (
 	"furrow/tables/schema"
 )
 
-// Ends are all outputs and checkpoints, but for what tells who wrote them when.
+// Ends returns all outputs and checkpoints, without what depends on who wrote them when.
 func (f *Fleet) Ends(t testing.TB) map[string]string {
 	t.Helper()
 	client, out := f.World.Connect(t, nil), map[string]string{}
@@ -22,7 +22,7 @@ func (f *Fleet) Ends(t testing.TB) map[string]string {
 		for _, e := range Rows(t, client.Table(name), tables.Query{}) {
 			key := e.RowKey
 			if name == f.Names.Rejects() { // slots follow from who came first
-				key = e.Get("Row").Text()
+				key = e.Get(schema.RejectRow).Text()
 			}
 			text := lasting(&e)
 			if text == "" {
@@ -43,7 +43,7 @@ func lasting(e *tables.Entity) string {
 		case schema.TrackFence, schema.TrackGeneration, schema.TrackClaim, schema.TrackClaimUntil, schema.TrackTakeovers,
 			schema.TrackCommitted, schema.TrackOpen, schema.TrackChainMark, schema.TrackChainUntil, schema.TrackRefoldMark,
 			schema.TrackRefoldUntil, schema.TrackRefoldRow, schema.TrackRefoldLedger, schema.TrackRefoldRejects,
-			schema.TrackRegained, "At", "Number", jobs.FenceProperty:
+			schema.TrackRegained, "At", schema.RejectNumber, jobs.FenceProperty:
 			continue
 		case schema.TrackAttempts, schema.TrackHeld, schema.TrackHeldUntil:
 			if row := e.Get(schema.TrackAttempts); row.Int() == 0 {
@@ -71,7 +71,7 @@ func SameEnds(t testing.TB, got, want map[string]string, about ...any) {
 	}
 }
 
-// Differ names the first difference between two ends.
+// Differ describes the first difference between two ends.
 func Differ(got, want map[string]string) string {
 	for _, k := range slices.Sorted(maps.Keys(want)) {
 		if got[k] != want[k] {
@@ -86,8 +86,8 @@ func Differ(got, want map[string]string) string {
 	return ""
 }
 
-// Calmly leaves out of the ends what says how they came about.
-func Calmly(ends map[string]string) map[string]string {
+// WithoutHistory removes from ends how they came about.
+func WithoutHistory(ends map[string]string) map[string]string {
 	how := regexp.MustCompile(` (State_\w+|Late|LedgerFrom|Refold|Attempts|Held|HeldUntil)=\S*`)
 	for k, v := range ends {
 		if strings.HasPrefix(k, "partitions") {

@@ -28,10 +28,10 @@ type Fleet struct {
 	Batch    jobs.Batch
 }
 
-// NewFleet is one that reads the world's readings.
+// NewFleet returns a fleet that reads the world's readings.
 func (w *World) NewFleet(t testing.TB) *Fleet { return w.NewFleetOf(t, w.Readings) }
 
-// NewFleetOf is one that reads a readings table of its own.
+// NewFleetOf returns a fleet that reads another readings table.
 func (w *World) NewFleetOf(t testing.TB, readings string) *Fleet {
 	t.Helper()
 	names, err := schema.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
@@ -47,17 +47,17 @@ func (w *World) NewFleetOf(t testing.TB, readings string) *Fleet {
 	return &Fleet{w, readings, names, jobs.Batch{First: w.Place(w.Devices[0]), Last: w.Place(w.Devices[len(w.Devices)-1])}}
 }
 
-// Member is the membership of a device: the first half of the devices belongs to one tenant, the rest to another.
+// Member returns the membership of a device. The first half of the devices belongs to one tenant, the rest to another.
 func (w *World) Member(d schema.DeviceID, readings string) schema.Member {
 	half := slices.Index(w.Devices, d) * 2 / len(w.Devices)
 	return schema.Member{Month: Month, Device: d, Tenant: schema.Tenant(fmt.Sprint("t", half)), Readings: readings}
 }
 
-// Place is where the fleets of the world have a device.
+// Place returns where the fleets of the world have a device.
 func (w *World) Place(d schema.DeviceID) schema.Place { return w.Member(d, "").Place() }
 
-// Pipeline is the fleet's, as a worker with that transport has it. Its claims and marks keep nobody away: both are
-// courtesies, and whatever holds must hold without.
+// Pipeline returns the fleet's pipeline with a transport. Its claims and marks keep nobody away: both are courtesies,
+// and everything must hold without them.
 func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipeline {
 	t.Helper()
 	p := &jobs.Pipeline{Name: "live", Client: f.World.Connect(t, through), Names: f.Names,
@@ -69,7 +69,7 @@ func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipelin
 	return p
 }
 
-// With is a processor with a configuration.
+// With returns a processor with a configuration.
 func With(t testing.TB, p *jobs.Processor, c jobs.Config) jobs.Configured {
 	t.Helper()
 	configured, err := p.With(c, jobs.Setup{})
@@ -77,7 +77,7 @@ func With(t testing.TB, p *jobs.Processor, c jobs.Config) jobs.Configured {
 	return configured
 }
 
-// FirstHalf folds what was read an hour ago, so that there are open buckets.
+// FirstHalf folds the readings until an hour ago, so that buckets are open.
 func (f *Fleet) FirstHalf(t testing.TB) {
 	t.Helper()
 	p := f.Pipeline(t, nil)
@@ -86,7 +86,7 @@ func (f *Fleet) FirstHalf(t testing.TB) {
 	Must(t, err)
 }
 
-// patience is how often work is tried again: under random faults a job has to be lucky at each of its reads.
+// patience is how often work is tried again: under random faults a job must be lucky at each of its reads.
 const patience = 2000
 
 // Drain runs the batch, and what its jobs put, until there is nothing left to do. Devices that storage's faults have
@@ -101,12 +101,13 @@ func (f *Fleet) Drain(ctx context.Context, p *jobs.Pipeline) error {
 		if last = err; err == nil && idle {
 			return nil
 		}
-		time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond) // two who meet must not go on meeting
+		time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond) // so that two workers do not keep meeting
 	}
 	return fmt.Errorf("there is no end: %v", last)
 }
 
-// round does the fleet's batch and what follows from it, without delays, and tells whether there was nothing to do.
+// round does the fleet's batch and the messages that follow, without delays, and reports whether there was nothing to
+// do.
 func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last error) {
 	first := f.Message()
 	first.Pipeline = p.Name
@@ -132,13 +133,13 @@ func (f *Fleet) round(ctx context.Context, p *jobs.Pipeline) (idle bool, last er
 	return idle, last
 }
 
-// Message is the device job of the fleet's batch.
+// Message returns the device job of the fleet's batch.
 func (f *Fleet) Message() jobs.Message {
 	return jobs.Message{Kind: jobs.Device, Pipeline: "live", Run: tables.TicksOf(time.Now()),
 		First: f.Batch.First, Last: f.Batch.Last}
 }
 
-// Track is the tracking row of a device.
+// Track reads the tracking row of a device.
 func (f *Fleet) Track(t testing.TB, d schema.DeviceID) tables.Entity {
 	t.Helper()
 	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(),
@@ -151,7 +152,7 @@ func (f *Fleet) Track(t testing.TB, d schema.DeviceID) tables.Entity {
 func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 	var last error
 	for try := range patience {
-		time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond) // two who meet must not go on meeting
+		time.Sleep(time.Duration(rand.IntN(1+min(try, 50))) * time.Millisecond) // so that two workers do not keep meeting
 		err := f.Drain(ctx, p)
 		var r jobs.Result
 		if err == nil {
@@ -173,7 +174,7 @@ func (f *Fleet) Settle(ctx context.Context, p *jobs.Pipeline) error {
 	return fmt.Errorf("there is no end: %v", last)
 }
 
-// Audit is an audit of the fleet's batch.
+// Audit returns an audit of the fleet's batch.
 func (f *Fleet) Audit(depth jobs.Depth) jobs.Message {
 	return jobs.Message{Kind: jobs.Audit, Audit: depth, Pipeline: "live", Run: tables.TicksOf(time.Now()),
 		First: f.Batch.First, Last: f.Batch.Last}

@@ -1,5 +1,5 @@
-// Package jobstest has what tests of jobs and workers tell their stories with: a world of devices and readings, fleets
-// that fold them, and the ends they come to.
+// Package jobstest has fixtures for tests of jobs and workers: a world of devices and readings, fleets that fold them,
+// and the ends they come to.
 package jobstest
 
 import (
@@ -29,8 +29,8 @@ type World struct {
 	Rows     [][]tables.Entity // of each device, in row order
 	Rates    bool              // pipelines of its fleets have rates, too
 	fleets   atomic.Int32
-	prefix   string // of the names of all that it makes
-	shared   bool   // others use the account, too: what the world makes is deleted
+	prefix   string // of the names of its tables
+	shared   bool   // others use the account, too, so the world's tables are deleted
 }
 
 // NewWorld has readings of the last two hours.
@@ -39,13 +39,13 @@ func NewWorld(t testing.TB, devices, rows int) *World {
 	return NewWorldSince(t, 2*time.Hour, devices, rows)
 }
 
-// NewWorldSince has readings from so long ago until a minute ago, so that hours and perhaps days end in between.
+// NewWorldSince has readings since then until a minute ago, so hours and perhaps days end in between.
 func NewWorldSince(t testing.TB, since time.Duration, devices, rows int) *World {
 	t.Helper()
 	return NewWorldIn(t, azuretest.Local(t), since, devices, rows)
 }
 
-// NewWorldIn is a world in an account that may be others', too.
+// NewWorldIn returns a world in an account that others may use, too.
 func NewWorldIn(t testing.TB, in azuretest.Account, since time.Duration, devices, rows int) *World {
 	t.Helper()
 	account, err := tables.ParseAccount(in.ConnectionString())
@@ -67,7 +67,7 @@ func NewWorldIn(t testing.TB, in azuretest.Account, since time.Duration, devices
 			e.Set("humidity", tables.String(fmt.Sprint(40+n%7)))
 			switch n % 11 {
 			case 3:
-				e.RowKey += "x" // the key of no reading
+				e.RowKey += "x" // a malformed key
 			case 5:
 				e.Set("pressure", tables.String("nan"))
 			case 7:
@@ -81,7 +81,7 @@ func NewWorldIn(t testing.TB, in azuretest.Account, since time.Duration, devices
 	return w
 }
 
-// Insert inserts the rows with the numbers that are wanted into a table.
+// Insert inserts the rows with the wanted numbers into a table.
 func (w *World) Insert(t testing.TB, readings string, wanted func(n int) bool) {
 	t.Helper()
 	w.Create(t, readings)
@@ -123,7 +123,7 @@ func Rows(t testing.TB, table *tables.Table, q tables.Query) (all []tables.Entit
 	return all
 }
 
-// Create makes tables, which are deleted when the test is over if others use the account, too.
+// Create creates tables. They are deleted after the test if others use the account, too.
 func (w *World) Create(t testing.TB, names ...string) {
 	t.Helper()
 	client := w.Connect(t, nil)
@@ -144,7 +144,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Connect gives a client that tries everything once, so that a fault is met by the job and not by the SDK.
+// Connect returns a client that tries everything once, so that jobs and not the SDK meet faults.
 func (w *World) Connect(t testing.TB, through policy.Transporter) *tables.Client {
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through,

@@ -26,7 +26,7 @@ func number(sensor string, n float64) jobs.SensorValue {
 	return jobs.SensorValue{Sensor: sensor, Number: n, Is: jobs.Number}
 }
 
-// written folds samples and gives the values of the one output.
+// written folds samples and returns the values of the one output.
 func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Value, []byte) {
 	t.Helper()
 	folded, err := Fold{}.Fold(member, state, samples)
@@ -84,7 +84,7 @@ func TestLatestIsEqualHoweverTheWorkIsCut(t *testing.T) {
 	}
 }
 
-// random makes samples of more sensors than are kept, in row order, with texts of any length and times that jump from
+// random returns samples of more sensors than are kept, in row order, with texts of any length and times that jump from
 // minutes to weeks.
 func random(r *rand.Rand, n int) (samples []jobs.Sample) {
 	at := tables.TicksOf(time.Date(2026, 9, 1, 0, 0, 0, 0, time.UTC))
@@ -104,7 +104,7 @@ func random(r *rand.Rand, n int) (samples []jobs.Sample) {
 	return samples
 }
 
-// newest is what latest is to hold, computed from all samples at once.
+// newest computes what latest should hold from all samples at once.
 func newest(samples []jobs.Sample) map[string]Value {
 	type class struct {
 		sensor string
@@ -135,7 +135,7 @@ func newest(samples []jobs.Sample) map[string]Value {
 	return got
 }
 
-// parsed are the values of an output.
+// parsed returns the values of an output.
 func parsed(t *testing.T, folded jobs.FoldResult) map[string]Value {
 	t.Helper()
 	got := map[string]Value{}

@@ -186,7 +186,7 @@ func TestSensorsHaveABoundAndAreForgotten(t *testing.T) {
 	}
 }
 
-// eight are the most windows, the shortest of which are as short as may be.
+// eight returns the maximum number of windows, some of minimal length.
 func eight() (all []schema.Window) {
 	for _, d := range []time.Duration{1, 2, 3, 60, 900, 3600, 21600, 86400} {
 		all = append(all, schema.Window(d*time.Second))

@@ -12,6 +12,12 @@ import (
 // a new reject replaces the oldest.
 const RejectSlots = 100
 
+// Properties that tell which rows the ring has.
+const (
+	RejectNumber = "Number"
+	RejectRow    = "Row"
+)
+
 // A Reject is a row of the table rejects: a reading that a pipeline could not fold, or not
 // completely, and the reason.
 type Reject struct {
@@ -37,10 +43,10 @@ func RejectsOf(p Pipeline) tables.Keys { return tables.KeysWithPrefix(string(p) 
 // Entity returns the row of r.
 func (r Reject) Entity() (tables.Entity, error) {
 	e := tables.Entity{PartitionKey: string(r.Device), RowKey: RejectKey(r.Pipeline, r.Number)}
-	e.Set("Number", tables.Int64(r.Number))
+	e.Set(RejectNumber, tables.Int64(r.Number))
 	e.Set("At", tables.DateTime(r.At))
 	for _, p := range []struct{ name, text string }{
-		{"Row", r.Row}, {"Sensor", r.Sensor}, {"Reason", r.Reason}, {"Value", r.Value}, {"Reading", r.Reading},
+		{RejectRow, r.Row}, {"Sensor", r.Sensor}, {"Reason", r.Reason}, {"Value", r.Value}, {"Reading", r.Reading},
 	} {
 		if p.text != "" {
 			e.Set(p.name, tables.String(p.text))
@@ -54,7 +60,7 @@ func (r Reject) Entity() (tables.Entity, error) {
 func RejectOf(e tables.Entity) (Reject, error) {
 	f := fieldsOf(&e)
 	r := Reject{
-		Device: DeviceID(e.PartitionKey), Number: f.Int("Number"), Row: f.String("Row"), Sensor: f.String("Sensor"),
+		Device: DeviceID(e.PartitionKey), Number: f.Int(RejectNumber), Row: f.String(RejectRow), Sensor: f.String("Sensor"),
 		Reason: f.String("Reason"), Value: f.String("Value"), Reading: f.String("Reading"), At: f.Ticks("At"),
 	}
 	pipeline, slot, _ := strings.Cut(e.RowKey, Separator)

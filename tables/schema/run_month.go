@@ -38,12 +38,18 @@ type MonthFigures struct {
 	Again int64
 }
 
+// Properties that runs sum.
+const (
+	MonthBatches = "Batches"
+	MonthAudits  = "Audits"
+)
+
 func (m *MonthFigures) counts() []count {
 	return []count{
 		{"Devices", &m.Devices}, {"Held", &m.Held}, {"Failing", &m.Failing}, {"Behind", &m.Behind},
 		{"Newer", &m.Newer}, {"Claimed", &m.Claimed}, {"Rows", &m.Rows}, {"Rejects", &m.Rejects},
-		{"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds}, {"Batches", &m.Batches},
-		{"Audits", &m.Audits}, {"Again", &m.Again},
+		{"Dropped", &m.Dropped}, {"Late", &m.Late}, {"Refolds", &m.Refolds}, {MonthBatches, &m.Batches},
+		{MonthAudits, &m.Audits}, {"Again", &m.Again},
 	}
 }
 
