@@ -264,8 +264,7 @@ func (pl *plan) progress(ctx context.Context) error {
 
 // counted returns the figures of the partitions in order.
 func (pl *plan) counted() []*schema.MonthFigures {
-	return slices.SortedFunc(maps.Values(pl.figures), func(a,
-		b *schema.MonthFigures) int {
+	return slices.SortedFunc(maps.Values(pl.figures), func(a, b *schema.MonthFigures) int {
 		return a.Month.Compare(b.Month)
 	})
 }

@@ -90,8 +90,7 @@ func (p Configured) refolds() bool {
 func (p Configured) check(effects []Effect) error {
 	for _, e := range effects {
 		if declared := e.Output.Table == "" && p.Raw || slices.Contains(p.Tables, e.Output.Table); !declared {
-			return fmt.Errorf("processor %s writes to table %s, but declares only %q", p.Name,
-				quote(e.Output.Table), p.Tables)
+			return fmt.Errorf("processor %s writes to table %s, but declares only %q", p.Name, quote(e.Output.Table), p.Tables)
 		}
 	}
 	return nil

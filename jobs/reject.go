@@ -76,8 +76,7 @@ func (d *deviceRun) refuse(r Refusal, row *tables.Entity) {
 // on how the work was cut.
 func (d *deviceRun) countRejects() {
 	for _, e := range slices.SortedFunc(maps.Values(d.refused), func(a, b *schema.Reject) int {
-		return cmp.Compare(a.Row,
-			b.Row)
+		return cmp.Compare(a.Row, b.Row)
 	}) {
 		d.weight += d.rejects.add(*e)
 	}

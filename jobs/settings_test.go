@@ -89,8 +89,7 @@ func settings() []setting {
 		{latest: true},
 		{windows: all[1:], over: time.Hour},
 		{latest: true, windows: all, over: 20 * time.Minute, kinds: map[string]jobs.SensorKind{"humidity": jobs.Ignored}},
-		{latest: true, windows: all[:2], over: 24 * time.Hour,
-			kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
+		{latest: true, windows: all[:2], over: 24 * time.Hour, kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
 		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored, "humidity": jobs.Ignored,
 			"door_open": jobs.Ignored}},
 	}

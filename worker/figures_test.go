@@ -229,8 +229,7 @@ func wantDone(t *testing.T, runs Runs, slot tables.Ticks, want int64) {
 // A putting job puts messages and nothing else.
 type putting []jobs.Message
 
-func (p putting) Do(ctx context.Context, _ jobs.Message, put jobs.Putter,
-	_ save) (r jobs.Result, err error) {
+func (p putting) Do(ctx context.Context, _ jobs.Message, put jobs.Putter, _ save) (r jobs.Result, err error) {
 	for _, m := range p {
 		delay := time.Duration(0)
 		if m.Attempts > 0 {
@@ -471,8 +470,7 @@ func TestAWorkersIDMustBeAValidKey(t *testing.T) {
 }
 
 func TestARunIsDoneWhenAllItsBatchesAre(t *testing.T) {
-	done := RunFigures{Planned: 2,
-		Months: schema.MonthFigures{Batches: 4},
+	done := RunFigures{Planned: 2, Months: schema.MonthFigures{Batches: 4},
 		Workers: schema.WorkerFigures{Months: 2, Again: 1, First: someSlot, Last: someSlot.Add(time.Second),
 			Jobs: map[string]int64{"master done": 1, "month done": 1, "month poisoned": 1, "device done": 4,
 				"device poisoned": 1, "device failed": 9}}}

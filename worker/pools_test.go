@@ -176,8 +176,7 @@ func TestAnotherPoolTakesOverFromADeadOneAfterTheLease(t *testing.T) {
 	stopDead()
 	since := time.Now()
 	var l ledger
-	other := &Pool{Source: q, Work: func(_ context.Context, m jobs.Message,
-		_ save) error {
+	other := &Pool{Source: q, Work: func(_ context.Context, m jobs.Message, _ save) error {
 		if m.Attempts != 0 {
 			t.Errorf("a death was counted as a failure: %+v", m)
 		}

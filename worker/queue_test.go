@@ -160,8 +160,7 @@ func TestUpdatesAndDeletesAreNotRetriedByTheSDK(t *testing.T) {
 	if err := l.Delete(t.Context()); !errors.Is(err, tables.ErrBusy) {
 		t.Errorf("delete: %v", err)
 	}
-	want := map[OperationKind]int64{OpCreate: 3, OpPut: 1, OpGet: 1, OpUpdate: 1,
-		OpDelete: 4}
+	want := map[OperationKind]int64{OpCreate: 3, OpPut: 1, OpGet: 1, OpUpdate: 1, OpDelete: 4}
 	if got := counter.Counts(); !maps.Equal(got, want) {
 		t.Errorf("operations %v, want %v", got, want)
 	}

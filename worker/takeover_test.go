@@ -105,8 +105,7 @@ func TestOnlyMessagesOfOthersKeepAPoolAwake(t *testing.T) {
 			if c.delayed {
 				q.Put(t.Context(), deviceJob(1), 5*time.Hour)
 			}
-			stop := start(t, t.Context(), &Pool{Source: q, Size: 2, Log: quiet(),
-				Work: lasting(5 * time.Hour)})
+			stop := start(t, t.Context(), &Pool{Source: q, Size: 2, Log: quiet(), Work: lasting(5 * time.Hour)})
 			defer stop()
 			time.Sleep(5 * time.Minute)
 			asked.Store(0)

@@ -201,8 +201,7 @@ func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 const maxRefusals = 10
 
 func (w *foldRun) refuse(s *jobs.Sample, sensor string, full *bucket) {
-	reason := fmt.Sprintf("its bucket of %s already has %d other sensors, the maximum",
-		full.window, full.sensors)
+	reason := fmt.Sprintf("its bucket of %s already has %d other sensors, the maximum", full.window, full.sensors)
 	if full.sensors < jobs.MaxSensors {
 		reason = fmt.Sprintf("the names of %d other sensors in its bucket of %s leave no room for it", full.sensors,
 			full.window)
