@@ -2,9 +2,12 @@ package jobs
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -46,5 +49,63 @@ func TestDamagedStatesAreErrors(t *testing.T) {
 		if got, err := statesOf(&e, schema.TrackStates); err == nil {
 			t.Errorf("%x is read as %v", b, got)
 		}
+	}
+}
+
+// TestTrackingRowOfTheLargestDeviceFits: all states twice, the longest ledger twice, and every open output in all its
+// parts.
+func TestTrackingRowOfTheLargestDeviceFits(t *testing.T) {
+	now := tables.TicksOf(time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC))
+	l := &Ledger{}
+	for at := now.Add(-schema.MaxBackfill - schema.MaxLife); at < now; at += hour {
+		l.add(at, 3600)
+	}
+	l.Compact(now)
+	state := func(kib int) []byte { return make([]byte, kib<<10) }
+	track := newTrack()
+	track.ledger, track.last, track.settings, track.held = l, strings.Repeat("9", 80), strings.Repeat("s",
+		200), strings.Repeat("h", maxHeldText)
+	track.states = map[string][]byte{"latest": state(128), "rollup": state(304), "rate": state(48)}
+	track.refold = cursor{window{1, 2}, true}
+	track.again, track.rebuilt = map[string][]byte{"latest": state(128)}, true
+	track.stream = stream{row: strings.Repeat("9", 80), counted: &Ledger{}, states: map[string][]byte{"rollup": state(304),
+		"rate": state(48)}}
+	for n := range int64(schema.RejectSlots) {
+		track.stream.rejects.add(schema.Reject{Row: strings.Repeat("r", int(n)), Reading: strings.Repeat("\x01", maxRowText)})
+	}
+	for n := range 12 {
+		o := Output{"rollups", strings.Repeat("p", 200), fmt.Sprint(n, strings.Repeat("r", 150))}
+		for part := range maxParts {
+			track.open[o.part(part+1)] = tables.ETag(strings.Repeat("e", 60))
+		}
+	}
+	op := track.committed(schema.Member{Month: schema.Month{Year: 2026, Month: 11},
+		Device: schema.DeviceID(strings.Repeat("d", 128))}, strings.Repeat("c", 26))
+	if err := op.Entity.Check(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d of %d bytes", op.Entity.Size(), tables.MaxEntity)
+}
+
+// TestCarriedRejectsAreTheNewestThatFit, and all of them are counted.
+func TestCarriedRejectsAreTheNewestThatFit(t *testing.T) {
+	var r rejects
+	today := floorTo(tables.TicksOf(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)), day)
+	for n := range 150 {
+		at := today - day + tables.Ticks(n)*hour/4 // 96 of the day before, then 54
+		r.add(schema.Reject{Row: at.String() + "x", Reason: fmt.Sprint(n), Reading: strings.Repeat("v", 20*n)})
+	}
+	before, of := r.split(today)
+	if before.count != 96 || len(before.kept) != 46 || of.count != 54 || len(of.kept) != 54 || of.kept[0].Reason != "96" {
+		t.Errorf("%d and %d rejects; %d and %d are kept", before.count, of.count, len(before.kept), len(of.kept))
+	}
+	b := of.append(nil)
+	got, err := parseRejects(b)
+	if n := len(got.kept); err != nil || len(b) > maxCarried+8 || got.count != 54 || got.day != today || n < 10 ||
+		n == 54 {
+		t.Fatalf("%d bytes: %d of %d rejects, %v", len(b), n, got.count, err)
+	}
+	if last := got.kept[len(got.kept)-1]; last.Reason != "149" || len(last.Reading) > maxCarriedText+len("…") {
+		t.Errorf("the last one is %+v", last)
 	}
 }

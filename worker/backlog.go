@@ -96,3 +96,10 @@ func (s *Scheduler) skip(ctx context.Context, slot tables.Ticks, recent []schema
 	}
 	return b.skip(), nil
 }
+
+// slotAt returns the slot that t lies in: the last multiple of the cadence since the Unix epoch, so that all schedulers
+// agree.
+func slotAt(t time.Time, cadence time.Duration) tables.Ticks {
+	epoch := time.Unix(0, 0)
+	return tables.TicksOf(epoch.Add(t.Sub(epoch).Truncate(cadence)))
+}
