@@ -38,9 +38,9 @@ func (p *Pipeline) audit(ctx context.Context, m Message, put Putter) (Result, er
 		return Result{}, fmt.Errorf("audit of %s to %s: %w", m.First, m.Last, err)
 	}
 	m = m.Untried()
-	for _, f := range followUps(m, a.result.Claimed) {
+	for _, f := range followUps(m, a.result.Claimed, a.now) {
 		f.Claim = "" // a later claim does not do the work of an audit
-		if err := put.Put(ctx, f.Message, f.Until.Time().Sub(a.now.Time())+time.Second); err != nil {
+		if err := put.Put(ctx, f.Message, f.delay); err != nil {
 			return a.result, err
 		}
 	}
@@ -135,7 +135,7 @@ func (a *auditor) insist(ctx context.Context, d *deviceRun) error {
 		case !errors.Is(err, errChanged):
 			return err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return err
 		}
 		fresh, err := a.pipeline.tracking().Get(ctx, d.member.Month.String(), string(d.member.Key()))
@@ -346,7 +346,7 @@ func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*track))
 		if err := a.commitOnce(ctx, d, change); !errors.Is(err, errChanged) {
 			return err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func (p *Pipeline) auditsDue(ctx context.Context, slot, now tables.Ticks) (due b
 		if !isChanged(err) {
 			return false, 0, err // the next try finds out whether it was written
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return false, 0, err
 		}
 	}

@@ -75,21 +75,18 @@ func (p *Pipeline) following(m Message, r Result) (all []follower) {
 	for _, d := range alone {
 		all = append(all, follower{of(d, d, m.Mark), aloneAfter})
 	}
-	for _, f := range followUps(m, r.Claimed) {
-		// the service's time has whole seconds
-		all = append(all, follower{f.Message, f.Until.Time().Sub(r.now.Time()) + time.Second})
-	}
+	all = append(all, followUps(m, r.Claimed, r.now)...)
 	refold := func(first, last schema.Place, mark string) Message {
 		next := of(first, last, mark)
 		next.Kind, next.Audit, next.Extra = Audit, Refold, false
 		return next
 	}
 	for _, o := range r.Orphaned {
-		if next := of(o.Place, o.Place, o.Mark); o.Refold {
-			all = append(all, follower{refold(o.Place, o.Place, o.Mark), 0})
-		} else {
-			all = append(all, follower{next, 0})
+		next := of
+		if o.Refold {
+			next = refold
 		}
+		all = append(all, follower{next(o.Place, o.Place, o.Mark), 0})
 	}
 	if n := len(r.Reset); n > 0 {
 		all = append(all, follower{refold(r.Reset[0], r.Reset[n-1], r.Mark), 0})

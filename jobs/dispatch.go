@@ -16,11 +16,13 @@ type Putter interface {
 	Put(ctx context.Context, m Message, delay time.Duration) error
 }
 
+// A Save stores the progress of a job in its message.
+type Save = func(context.Context, Message) error
+
 // Do does the job that a message asks for. It saves progress with save, and puts further messages with put. Repeated,
 // or continued after any part of it, it does what is left. The messages that it saves and puts carry the newer
 // generation of the message's and the pipeline's.
-func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
-	error) {
+func (p *Pipeline) Do(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
 	if m.Pipeline != p.Name {
 		return Result{}, fmt.Errorf("%w: it belongs to pipeline %s, not %s", ErrUnreadable, m.Pipeline, p.Name)
 	}

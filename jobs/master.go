@@ -14,8 +14,7 @@ const savedEvery = 20
 
 // master puts a month job for each partition of the fleet. A repeated master job may put months twice, but never leaves
 // one out.
-func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save func(context.Context,
-	Message) error) (Result, error) {
+func (p *Pipeline) master(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
 	now, err := p.begin(ctx, m.Run)
 	if err != nil {
 		return Result{}, fmt.Errorf("marking the run as begun: %w", err)

@@ -13,8 +13,7 @@ import (
 
 // month puts the devices of one or more partitions into batches, and writes their figures into the table runs.
 // Repeated, it puts at most those batches twice that were put since the last save.
-func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save func(context.Context, Message) error) (Result,
-	error) {
+func (p *Pipeline) month(ctx context.Context, m Message, put Putter, save Save) (Result, error) {
 	before, all := m.Progress, m.partitions()
 	pl := newPlan(p, m, put, save)
 	rest := all
@@ -79,7 +78,7 @@ func (p *Pipeline) leave(ctx context.Context, slot tables.Ticks, figures []*sche
 		if !errors.Is(err, tables.ErrConflict) {
 			return err
 		}
-		if err := pause(ctx, rand.IntN(1+min(try, 5))); err != nil {
+		if err := Pause(ctx, rand.IntN(1+min(try, 5))); err != nil {
 			return err
 		}
 	}

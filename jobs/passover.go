@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"time"
 
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -88,25 +89,17 @@ func (p *Pipeline) extend(ctx context.Context, over passedOver, now tables.Ticks
 	return nil
 }
 
-// A followUp is a message for claimed devices, and the end of the claim's hold.
-type followUp struct {
-	Message
-	Until tables.Ticks
-}
-
 // followUps returns the messages for claimed devices. A message that passed over them is not done with them, because
 // whoever has claimed them may have died. Neighbors with the same claim share a message.
-func followUps(m Message, over []claimed) (all []followUp) {
+func followUps(m Message, over []claimed, now tables.Ticks) (all []follower) {
 	for _, c := range over {
-		last := len(all) - 1
-		if last < 0 || all[last].Claim != c.Claim {
-			f := followUp{Message: m}
-			f.First, f.Claim = c.Place, c.Claim
-			all = append(all, f)
-			last++
+		if n := len(all); n == 0 || all[n-1].Claim != c.Claim {
+			all = append(all, follower{Message: m})
+			all[n].First, all[n].Claim = c.Place, c.Claim
 		}
-		all[last].Last = c.Place
-		all[last].Until = max(all[last].Until, c.Until)
+		last := &all[len(all)-1]
+		last.Last = c.Place
+		last.delay = max(last.delay, c.Until.Time().Sub(now.Time())+time.Second) // storage's time has whole seconds
 	}
 	return all
 }

@@ -17,7 +17,7 @@ type plan struct {
 	pipeline *Pipeline
 	message  Message // the month job's, with its progress
 	put      Putter  // nil if batches are only counted
-	save     func(context.Context, Message) error
+	save     Save
 	saved    Message
 	savedAt  time.Time
 
@@ -48,7 +48,7 @@ func (g *group) add(o group) {
 	g.devices += o.devices
 }
 
-func newPlan(p *Pipeline, m Message, put Putter, save func(context.Context, Message) error) *plan {
+func newPlan(p *Pipeline, m Message, put Putter, save Save) *plan {
 	return &plan{pipeline: p, message: m, put: put, save: save, saved: m, savedAt: time.Now(),
 		figures: map[schema.Month]*schema.MonthFigures{}, result: Result{Strange: map[string]error{}}}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // saveInto keeps progress as a queue does.
-func saveInto(m *jobs.Message) func(context.Context, jobs.Message) error {
+func saveInto(m *jobs.Message) jobs.Save {
 	return func(_ context.Context, saved jobs.Message) error {
 		*m = saved
 		return nil

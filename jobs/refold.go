@@ -101,7 +101,7 @@ func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, 
 		if !errors.Is(err, errChanged) {
 			return !f.behind, err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return false, err
 		}
 	}
@@ -201,7 +201,7 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 			d.track = t
 			return nil, errHeld
 		}
-		if err := pause(ctx, try); err != nil { // its job is probably nearly done
+		if err := Pause(ctx, try); err != nil { // its job is probably nearly done
 			return nil, err
 		}
 	}

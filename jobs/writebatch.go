@@ -94,7 +94,7 @@ func writeGroup(ctx context.Context, table *tables.Table, group []*change) error
 			try-- // the others still have all their tries
 			continue
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return err
 		}
 		if err := compare(ctx, table, left); err != nil {
@@ -221,22 +221,20 @@ func again(ctx context.Context, do func() error) error {
 		if err = do(); err == nil {
 			return nil
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := Pause(ctx, try); err != nil {
 			return err
 		}
 	}
 	return err
 }
 
-// pause waits longer before each further try, at random, so that competing jobs do not meet again.
-func pause(ctx context.Context, try int) error {
+// Pause waits longer before each further try, at random, so that competing jobs do not meet again.
+func Pause(ctx context.Context, try int) error {
 	longest := time.Duration(20<<try) * time.Millisecond
-	timer := time.NewTimer(longest/2 + rand.N(longest/2))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(longest/2 + rand.N(longest/2)):
 		return nil
 	}
 }

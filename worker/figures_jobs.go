@@ -12,13 +12,13 @@ import (
 
 // A Doer does jobs, such as a jobs.Pipeline.
 type Doer interface {
-	Do(ctx context.Context, m jobs.Message, put jobs.Putter, save func(context.Context, jobs.Message) error) (jobs.Result,
-		error)
+	Do(ctx context.Context, m jobs.Message, put jobs.Putter, save jobs.Save) (jobs.Result, error)
 }
 
 // Do has d do a job, and counts the outcome.
-func (f *Figures) Do(ctx context.Context, d Doer, m jobs.Message, put jobs.Putter,
-	save func(context.Context, jobs.Message) error) (jobs.Result, error) {
+func (f *Figures) Do(
+	ctx context.Context, d Doer, m jobs.Message, put jobs.Putter, save jobs.Save,
+) (jobs.Result, error) {
 	began := tables.TicksOf(time.Now())
 	puts := &devicePuts{Putter: put, by: m}
 	r, err := d.Do(f.Within(ctx, m.Pipeline, m.Run), m, puts, save)

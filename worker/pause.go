@@ -47,12 +47,10 @@ func poke(c chan<- struct{}) {
 
 // received waits for c, for d, or for the end of ctx, and reports whether c received.
 func received(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-c:
 		return true
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 	return false

@@ -34,7 +34,7 @@ type Pool struct {
 	// Work does the job of a message. Its context ends when the pool stops or the lease is lost; Work must then return
 	// soon. It may save its progress by calling save with the changed message, which resets the count of attempts. An
 	// error that wraps jobs.ErrUnreadable sends the message to the poison queue at once.
-	Work func(ctx context.Context, m jobs.Message, save func(context.Context, jobs.Message) error) error
+	Work func(ctx context.Context, m jobs.Message, save jobs.Save) error
 
 	Name  string        // of this worker, for the poison queue; may be empty
 	Size  int           // maximum jobs in flight; 0 means 32

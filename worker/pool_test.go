@@ -18,7 +18,7 @@ import (
 	"furrow/tables/schema"
 )
 
-type save = func(context.Context, jobs.Message) error
+type save = jobs.Save
 
 // quiet is a log that discards everything.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }

@@ -14,6 +14,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/schema"
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/bloberror"
@@ -217,11 +218,11 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 func TestLostAnswerNeedsNoSecondWrite(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	var counter Counter
-	store := s.connect(t, StoreConfig{OnOperation: counter.Count, Retry: policy.RetryOptions{MaxRetries: -1},
+	var counter service.Counts[Kind]
+	store := s.connect(t, StoreConfig{OnOperation: counting(&counter), Retry: policy.RetryOptions{MaxRetries: -1},
 		Transport: &faults.Transport{Plan: faults.Script{0: faults.AnswerLost}}})
 	must(t, store.Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
-	if got := fmt.Sprint(counter.Counts()); got != "map[put object:1 look at object:1]" {
+	if got := fmt.Sprint(counter.Map()); got != "map[put object:1 look at object:1]" {
 		t.Error(got)
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/schema"
+	"furrow/tables/service"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob/blob"
@@ -66,6 +67,10 @@ func (s *shelf) connect(t testing.TB, c StoreConfig) *Store {
 	must(t, err)
 	store.block = 16 << 10 // so that few readings are some blocks
 	return store
+}
+
+func counting(c *service.Counts[Kind]) func(context.Context, Operation) {
+	return func(_ context.Context, o Operation) { c.Add(o.Kind) }
 }
 
 // object downloads an object with the SDK; it returns nil if there is none.
@@ -255,13 +260,13 @@ func TestErrorsAreNamed(t *testing.T) {
 	s := newShelf(t)
 	must(t, s.store(t, nil).Create(t.Context())) // it exists, which is fine
 	missing := &shelf{s.account, azuretest.Name("c")}
-	var counter Counter
-	err := missing.connect(t, StoreConfig{OnOperation: counter.Count}).Write(t.Context(), "o", 1, each(some(1, 1, 1)...))
+	var counter service.Counts[Kind]
+	err := missing.connect(t, StoreConfig{OnOperation: counting(&counter)}).Write(t.Context(), "o", 1, each(some(1, 1, 1)...))
 	if !errors.Is(err, ErrNoContainer) || !strings.Contains(err.Error(), missing.container+"/o") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("without a container: %v", err)
 	}
-	if got := fmt.Sprint(counter.Counts()); got != "map[put object:1]" {
+	if got := fmt.Sprint(counter.Map()); got != "map[put object:1]" {
 		t.Errorf("what will not be done is tried again: %s", got)
 	}
 	busy := &faults.Transport{Plan: faults.Random{Rates: map[faults.Fault]float64{faults.ServerBusy: 1}}}
@@ -287,10 +292,10 @@ func TestErrorsAreNamed(t *testing.T) {
 func TestOperationsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	var counter Counter
+	var counter service.Counts[Kind]
 	var sent atomic.Int64
-	store := s.connect(t, StoreConfig{OnOperation: func(ctx context.Context, o Operation) {
-		counter.Count(ctx, o)
+	store := s.connect(t, StoreConfig{OnOperation: func(_ context.Context, o Operation) {
+		counter.Add(o.Kind)
 		if sent.Add(o.Bytes); o.Object != "o" || o.Status == 0 || o.Took <= 0 {
 			t.Errorf("%+v", o)
 		}
@@ -304,7 +309,7 @@ func TestOperationsAreCounted(t *testing.T) {
 		{1 << 10, map[Kind]int64{KindPut: 3, KindLook: 2, KindPutBlock: 3, KindCommit: 2}},
 	} {
 		must(t, store.Write(t.Context(), "o", 1, each(some(1, count, w.size)...)))
-		if got := counter.Counts(); fmt.Sprint(got) != fmt.Sprint(w.want) {
+		if got := counter.Map(); fmt.Sprint(got) != fmt.Sprint(w.want) {
 			t.Errorf("%v; want %v", got, w.want)
 		}
 	}

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"strconv"
 	"strings"
-	"time"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -86,7 +84,7 @@ func (b *body) settle(ctx context.Context, fence tables.Ticks) error {
 		default:
 			on = &blob.ModifiedAccessConditions{IfMatch: &found.etag}
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := jobs.Pause(ctx, try); err != nil {
 			return err
 		}
 	}
@@ -135,17 +133,4 @@ func (b *body) look(ctx context.Context) (*version, error) {
 		}
 	}
 	return v, nil
-}
-
-// pause waits longer before each further try, at random, so that competing writers do not meet again.
-func pause(ctx context.Context, try int) error {
-	longest := time.Duration(20<<try) * time.Millisecond
-	timer := time.NewTimer(longest/2 + rand.N(longest/2))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }
