@@ -1,57 +1,49 @@
-// Package jobs implements the jobs of a pipeline and the messages that link them.
-// It does not know about queues: package worker receives and sends the messages.
+// Package jobs implements the jobs of a pipeline and the messages that link them. It does not know about queues:
+// package worker receives and sends the messages.
 //
 //	master ─► a month job per partition of the fleet ─► device jobs, in batches
 //	                                                └─► audit jobs, in batches
 //
-// A device job reads the rows after the checkpoint, folds them, claims its devices,
-// writes the outputs, and commits checkpoint and state.
+// A device job reads the rows after the checkpoint, folds them, claims its devices, writes the outputs, and commits
+// checkpoint and state.
 //
 // # What holds
 //
-// Every reading that storage accepted is folded exactly once into every output,
-// whatever is killed, repeated, reordered or refused, and wherever. These rules
-// make it so:
+// Every reading that storage accepted is folded exactly once into every output, whatever is killed, repeated, reordered
+// or refused, and wherever. These rules make it so:
 //
-//   - A fold is pure: state and readings in, new state and effects out, without I/O
-//     or a clock. Every window adds readings in the order of their rows, so the
-//     results are equal to the bit however the work was cut.
-//   - Checkpoint, state, ledger and fence are one entity and are committed in one
-//     conditional write. The checkpoint never moves back.
-//   - A job claims a device before it writes for it. The claim raises the fence to
-//     storage's time or to one more than before, whichever is higher, and every output
-//     carries it. Whoever claims later outranks all earlier writers, so an attempt
-//     that died or stalled leaves nothing that lasts.
-//   - A claim holds for a lease of storage's time. Other jobs pass over the device
-//     until then, and put a follow-up for when the hold ends. An open claim that is
-//     taken over makes the next one hold twice as long. This only keeps jobs that
-//     overlap from starving each other; fences alone make the result correct.
-//   - The horizon is the time of the storage service minus the settle time, never
-//     the worker's own time. A row from the future waits, and never moves a
-//     checkpoint.
-//   - A failed request is ambiguous, whatever its error: a job reads the row back
-//     and compares before it goes on or gives up.
-//   - Whatever storage accepted folds or is rejected. No name, text, number or size
-//     that a device can send holds up the device or its batch.
-//   - An error of one device (its rows, its tracking row, a partition that does not
-//     answer) concerns that device alone. It is tried alone, then held.
-//   - The ledger counts, by hour of row key, the rows that the checkpoint has passed.
-//     An audit counts the rows in storage. Where there are more, it folds that day
-//     again, and replaces every window whose new count differs from the ledger's.
-//   - The refold cursor says what to fold again: after late rows, a rewind or
-//     changed settings. It is worked off in portions, with states of its own, like a
-//     second checkpoint that goes through what the first one has passed.
-//   - Chains (devices far behind) and refolds are messages with an id that the
-//     tracking row repeats. Each link commits a new id, so a message that was put
-//     twice finds another id and does nothing. A job puts the message of a mark again
-//     when the mark has expired, or when its own message was received before: the
-//     worker that had it may have died between its commit and its put.
-//   - An audit acts only on devices that were folded under its own settings, and no
-//     job acts on a device of a newer generation of the configuration.
-//   - Work is bounded in bytes as well as in rows: pages, batches, transactions,
-//     state, rejects and sensors. A fleet of any size needs a fixed amount of memory.
-//   - Nothing in a run scans a table, and nothing a run does grows with the age of
-//     the fleet.
+//   - A fold is pure: state and readings in, new state and effects out, without I/O or a clock. Every window adds
+//     readings in the order of their rows, so the results are equal to the bit however the work was cut.
+//   - Checkpoint, state, ledger and fence are one entity and are committed in one conditional write. The checkpoint
+//     never moves back.
+//   - A job claims a device before it writes for it. The claim raises the fence to storage's time or to one more than
+//     before, whichever is higher, and every output carries it. Whoever claims later outranks all earlier writers, so
+//     an attempt that died or stalled leaves nothing that lasts.
+//   - A claim holds for a lease of storage's time. Other jobs pass over the device until then, and put a follow-up for
+//     when the hold ends. An open claim that is taken over makes the next one hold twice as long. This only keeps jobs
+//     that overlap from starving each other; fences alone make the result correct.
+//   - The horizon is the time of the storage service minus the settle time, never the worker's own time. A row from the
+//     future waits, and never moves a checkpoint.
+//   - A failed request is ambiguous, whatever its error: a job reads the row back and compares before it goes on or
+//     gives up.
+//   - Whatever storage accepted folds or is rejected. No name, text, number or size that a device can send holds up the
+//     device or its batch.
+//   - An error of one device (its rows, its tracking row, a partition that does not answer) concerns that device alone.
+//     It is tried alone, then held.
+//   - The ledger counts, by hour of row key, the rows that the checkpoint has passed. An audit counts the rows in
+//     storage. Where there are more, it folds that day again, and replaces every window whose new count differs from
+//     the ledger's.
+//   - The refold cursor says what to fold again: after late rows, a rewind or changed settings. It is worked off in
+//     portions, with states of its own, like a second checkpoint that goes through what the first one has passed.
+//   - Chains (devices far behind) and refolds are messages with an id that the tracking row repeats. Each link commits
+//     a new id, so a message that was put twice finds another id and does nothing. A job puts the message of a mark
+//     again when the mark has expired, or when its own message was received before: the worker that had it may have
+//     died between its commit and its put.
+//   - An audit acts only on devices that were folded under its own settings, and no job acts on a device of a newer
+//     generation of the configuration.
+//   - Work is bounded in bytes as well as in rows: pages, batches, transactions, state, rejects and sensors. A fleet of
+//     any size needs a fixed amount of memory.
+//   - Nothing in a run scans a table, and nothing a run does grows with the age of the fleet.
 //
 // # Glossary
 //

@@ -261,7 +261,8 @@ func TestErrorsAreNamed(t *testing.T) {
 	must(t, s.store(t, nil).Create(t.Context())) // it exists, which is fine
 	missing := &shelf{s.account, azuretest.Name("c")}
 	var counter service.Counts[Kind]
-	err := missing.connect(t, StoreConfig{OnOperation: counting(&counter)}).Write(t.Context(), "o", 1, each(some(1, 1, 1)...))
+	absent := missing.connect(t, StoreConfig{OnOperation: counting(&counter)})
+	err := absent.Write(t.Context(), "o", 1, each(some(1, 1, 1)...))
 	if !errors.Is(err, ErrNoContainer) || !strings.Contains(err.Error(), missing.container+"/o") ||
 		strings.Contains(err.Error(), "\n") {
 		t.Errorf("without a container: %v", err)
