@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"errors"
-	"strings"
 	"time"
 
 	"furrow/tables"
@@ -20,11 +19,6 @@ type hold struct {
 	takeovers int          // open claims that were taken over since the last commit
 }
 
-func holdOf(f *tables.Fields) hold {
-	return hold{f.String(schema.TrackClaim), f.String(schema.TrackCommitted), f.Ticks(schema.TrackClaimUntil),
-		int(f.Int(schema.TrackTakeovers))}
-}
-
 // open reports whether a job has claimed the row and has neither committed nor given it back.
 func (h hold) open() bool { return h.claim != "" && h.claim != h.committed }
 
@@ -36,8 +30,6 @@ func (h hold) keeps(now tables.Ticks) bool {
 
 // auditClaim is the prefix of audits' claims.
 const auditClaim = "audit-"
-
-func (h hold) ofAudit() bool { return strings.HasPrefix(h.claim, auditClaim) }
 
 // longestHold bounds how long one claim keeps other jobs away.
 const longestHold = 10 * time.Minute
@@ -76,14 +68,6 @@ func (p *Pipeline) hold() time.Duration { return cmp.Or(p.Hold, defaultHold) }
 type mark struct {
 	id    string       // ID of the message; empty if there is none
 	until tables.Ticks // then it expires, and whoever finds it puts the message again
-}
-
-func chainMark(f *tables.Fields) mark {
-	return mark{f.String(schema.TrackChainMark), f.Ticks(schema.TrackChainUntil)}
-}
-
-func refoldMark(f *tables.Fields) mark {
-	return mark{f.String(schema.TrackRefoldMark), f.Ticks(schema.TrackRefoldUntil)}
 }
 
 func (m mark) setChain(e *tables.Entity) { m.set(e, schema.TrackChainMark, schema.TrackChainUntil) }

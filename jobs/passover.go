@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"strings"
 	"time"
 
 	"furrow/tables"
@@ -60,7 +61,7 @@ func (p *Pipeline) passOver(work []*deviceRun, now tables.Ticks, b Batch) (mine 
 		case t.hold.keeps(now):
 			// A follow-up of an earlier claim has nothing to add to a later one, because that job has read whatever this one
 			// would. But an audit has not: it reads no row above the checkpoint.
-			if b.Claim == "" || b.Mark != "" || t.hold.ofAudit() || b.Claim == t.hold.claim {
+			if b.Claim == "" || b.Mark != "" || strings.HasPrefix(t.hold.claim, auditClaim) || b.Claim == t.hold.claim {
 				over.Claimed = append(over.Claimed, claimed{d.member.Place(), t.hold.claim, t.hold.until})
 			}
 		case t.attempts > 0 && !b.alone():

@@ -104,7 +104,7 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 		if err := pl.end(ctx); err != nil {
 			return err
 		}
-		pl.begin(month)
+		pl.month, pl.cut, pl.at = month, month == pl.resumed, pl.figuresOf(month)
 	}
 	key, err := schema.ParseMemberKey(e.RowKey)
 	place := schema.Place{Month: month, Key: key}
@@ -130,12 +130,6 @@ func (pl *plan) device(ctx context.Context, e, track tables.Entity, wanted func(
 		return err
 	}
 	return pl.flush(ctx, &pl.part)
-}
-
-// begin starts or continues a partition.
-func (pl *plan) begin(month schema.Month) {
-	pl.month, pl.cut = month, month == pl.resumed
-	pl.at = pl.figuresOf(month)
 }
 
 func (pl *plan) figuresOf(month schema.Month) *schema.MonthFigures {

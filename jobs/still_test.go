@@ -1,14 +1,19 @@
 package jobs_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/schema"
 )
 
 // TestNothingStandsStill: whatever two workers do at a time, with chains and refolds in small portions under claims
@@ -100,4 +105,167 @@ func TestNothingStandsStill(t *testing.T) {
 		jobstest.Must(t, calm.Drain(t.Context(), alone))
 		jobstest.SameEnds(t, read(), readCalm(), "the archive")
 	})
+}
+
+// A pair is two workers on one queue. Their claims hold for a second. Sometimes one dies, and its message comes again
+// as after a lease of a real queue.
+type pair struct {
+	jobstest.Line
+	workers [2]*jobs.Pipeline
+	lives   [2]*life
+	died    atomic.Int32
+}
+
+// A life is the fate of the storage operations of one worker.
+type life struct {
+	mu     sync.Mutex
+	random *rand.Rand
+	left   int    // operations until it dies; negative if it does not
+	arrive func() // inserts a row now and then; may be nil
+}
+
+func newPair(t *testing.T, f *jobstest.Fleet, seed uint64, arrive func()) *pair {
+	t.Helper()
+	c := &pair{}
+	for i := range c.workers {
+		l := &life{random: rand.New(rand.NewPCG(seed, uint64(10+i))), left: -1, arrive: arrive}
+		c.lives[i], c.workers[i] = l, claimsHold(t, f, l.Do)
+		c.workers[i].Hold = time.Second
+	}
+	return c
+}
+
+// begin decides whether and when a worker dies in its next job.
+func (l *life) begin(dies bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left = -1; dies && l.random.IntN(4) == 0 {
+		l.left = 1 + l.random.IntN(30)
+	}
+}
+
+func (l *life) dead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.left == 0
+}
+
+// Do kills the worker before or after an operation. The service's clocks differ by at most two seconds.
+func (l *life) Do(r *http.Request) (*http.Response, error) {
+	l.mu.Lock()
+	wasDead := l.left == 0
+	dies := l.left == 1
+	if l.left > 0 {
+		l.left--
+	}
+	sent, skew, row := l.random.IntN(2) == 0, time.Duration(l.random.IntN(5)-2)*time.Second, l.random.IntN(40) == 0
+	l.mu.Unlock()
+	if row && l.arrive != nil {
+		l.arrive()
+	}
+	if wasDead || dies && !sent {
+		return nil, errDead
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || dies {
+		if err == nil {
+			answer.Body.Close()
+		}
+		return nil, errDead
+	}
+	answer.Header.Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
+	return answer, nil
+}
+
+// A putting worker puts nothing once it is dead.
+type putting struct {
+	*pair
+	life *life
+}
+
+func (p putting) Put(ctx context.Context, m jobs.Message, delay time.Duration) error {
+	if p.life.dead() {
+		return errDead
+	}
+	return p.Line.Put(ctx, m, delay)
+}
+
+// work has each of them do at most so many messages, and reports whether none is left.
+func (c *pair) work(t *testing.T, most int) (idle bool) {
+	t.Helper()
+	var working sync.WaitGroup
+	for i, p := range c.workers {
+		working.Go(func() {
+			for range most {
+				m, delay, ok := c.Take()
+				if !ok {
+					return
+				}
+				time.Sleep(min(delay, 50*time.Millisecond))
+				c.do(t, c.lives[i], p, m)
+			}
+		})
+	}
+	working.Wait()
+	return len(c.Queue) == 0
+}
+
+// do does a message, and repeats it if its worker dies. It does not kill many workers of one message, which would be
+// blamed.
+func (c *pair) do(t *testing.T, l *life, p *jobs.Pipeline, m jobs.Message) {
+	t.Helper()
+	l.begin(m.Deaths < 2)
+	r, err := p.Do(t.Context(), m, putting{c, l}, func(context.Context, jobs.Message) error { return nil })
+	if l.dead() {
+		c.died.Add(1)
+		m.Deaths++
+		jobstest.Must(t, c.Line.Put(t.Context(), m, 0))
+		return
+	}
+	if err != nil || len(r.Failed) > 0 {
+		t.Errorf("%+v: %v, %v", m, r.Failed, err)
+	}
+}
+
+// arriving are the rows of a world that arrive one after another. Tokens admit rows up to an age.
+type arriving struct {
+	mu     sync.Mutex
+	world  *jobstest.World
+	table  string
+	random *rand.Rand
+	there  map[int]bool
+	admits time.Duration
+}
+
+// some inserts a share of the remaining rows; a share of zero is one row.
+func (a *arriving) some(t *testing.T, share float64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	come := map[int]bool{}
+	for _, n := range a.random.Perm(len(a.world.Rows[0])) {
+		age := time.Since(jobs.TicksBefore(a.world.Rows[0][n].RowKey).Time())
+		if a.there[n] || age > a.admits || share > 0 && a.random.Float64() >= share {
+			continue
+		}
+		a.there[n], come[n] = true, true
+		if share == 0 {
+			break
+		}
+	}
+	if len(come) > 0 {
+		a.world.Insert(t, a.table, func(n int) bool { return come[n] })
+	}
+}
+
+// raise has tokens admit older rows.
+func (a *arriving) raise(to time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.admits = max(a.admits, to)
+}
+
+func (a *arriving) span(schema.EnrollmentID) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.admits
 }

@@ -1,7 +1,10 @@
 package jobs
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"iter"
 	"strings"
 
 	"furrow/jobs/internal/pack"
@@ -104,13 +107,15 @@ func trackOf(e tables.Entity) (*track, error) {
 	t := &track{
 		format: schema.FormatOf(&e),
 		etag:   e.ETag, last: f.String(schema.TrackCheckpoint), fence: tables.Ticks(f.Int(schema.TrackFence)),
-		hold: holdOf(f),
+		hold: hold{f.String(schema.TrackClaim), f.String(schema.TrackCommitted), f.Ticks(schema.TrackClaimUntil),
+			int(f.Int(schema.TrackTakeovers))},
 		rows: f.Int(schema.TrackRows), rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
 		generation: f.Int(schema.TrackGeneration), settings: f.String(schema.TrackSettings),
 		floor: tables.Ticks(f.Int(schema.TrackLedgerFrom)),
 		marks: marks{attempts: int(f.Int(schema.TrackAttempts)), held: f.String(schema.TrackHeld),
-			heldUntil: f.Ticks(schema.TrackHeldUntil),
-			chain:     chainMark(f), refoldMark: refoldMark(f)},
+			heldUntil:  f.Ticks(schema.TrackHeldUntil),
+			chain:      mark{f.String(schema.TrackChainMark), f.Ticks(schema.TrackChainUntil)},
+			refoldMark: mark{f.String(schema.TrackRefoldMark), f.Ticks(schema.TrackRefoldUntil)}},
 	}
 	t.read.marks = t.marks
 	var err error
@@ -229,4 +234,47 @@ func parseOpen(b []byte) (map[Output]tables.ETag, error) {
 		open[o] = tables.ETag(r.Text())
 	}
 	return open, r.Err()
+}
+
+// trackRows reads a range of the tracking table beside that of the fleet. Both are in the order of their keys, so each
+// is read once, page by page.
+type trackRows struct {
+	next func() (tables.Page, error, bool)
+	stop func()
+	rows []tables.Entity // remaining rows of the current page
+	done bool
+}
+
+// newTrackRows reads the properties that a plan needs. The states would be many times as much.
+func newTrackRows(ctx context.Context, table *tables.Table, part tables.Range) *trackRows {
+	q := tables.Query{Range: part, Select: schema.TrackProperties()}
+	t := &trackRows{}
+	t.next, t.stop = iter.Pull2(table.Rows(ctx, q))
+	return t
+}
+
+// of returns the tracking row with the keys of a row of the fleet, which must come after that of the last call. If
+// there is none, the entity has no properties. Rows of devices outside the fleet are skipped.
+func (t *trackRows) of(member tables.Entity) (tables.Entity, error) {
+	for {
+		for len(t.rows) > 0 && compareKeys(t.rows[0], member) < 0 {
+			t.rows = t.rows[1:]
+		}
+		switch {
+		case len(t.rows) > 0 && compareKeys(t.rows[0], member) == 0:
+			return t.rows[0], nil
+		case len(t.rows) > 0 || t.done:
+			return tables.Entity{}, nil
+		}
+		page, err, more := t.next()
+		if err != nil {
+			return tables.Entity{}, err
+		}
+		t.rows, t.done = page.Rows, !more
+	}
+}
+
+// compareKeys orders entities as storage does.
+func compareKeys(a, b tables.Entity) int {
+	return cmp.Or(strings.Compare(a.PartitionKey, b.PartitionKey), strings.Compare(a.RowKey, b.RowKey))
 }
