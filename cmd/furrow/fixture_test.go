@@ -22,6 +22,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
+	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -272,7 +273,8 @@ func (f *fixture) seed(devices, rows int) {
 func (f *fixture) fold() {
 	f.t.Helper()
 	p := &jobs.Pipeline{Name: "live", Client: f.client, Names: f.names,
-		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
+		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default(),
+			rate.Processor.Default()}}
 	for _, d := range f.devices {
 		for more := true; more; {
 			r, err := p.Run(f.t.Context(), jobs.Batch{First: d.Member().Place(), Last: d.Member().Place()})

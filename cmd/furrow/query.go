@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/jobs/rate"
 	"furrow/worker/query"
 )
 
@@ -16,19 +17,21 @@ func queryCommand() *cli.Command {
 		Name:      "query",
 		Usage:     "Print readings, rollups or latest values",
 		ArgsUsage: "[DEVICE]",
-		Description: `Prints rollups, or with --raw readings, or with --latest the newest values: of one DEVICE, of the devices that
---prefix selects, or of a --tenant. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A
+		Description: `Prints rollups, or with --raw readings, with --latest the newest values, or with --rate rates of change: of one
+DEVICE, of the devices that --prefix selects, or of a --tenant. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A
 span includes its beginning and excludes its end. Rollups include every bucket that overlaps the span; the newest
 buckets may still change.` + examples(
 			"query pump-7",
 			"query pump-7 --raw --last 90m",
 			"query --tenant contoso --latest",
+			"query pump-7 --rate --latest",
 			"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Devices whose IDs start with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
 			boolFlag("raw", "Print readings as the devices sent them"),
 			boolFlag("latest", "Print the newest value of each sensor"),
+			boolFlag("rate", "Print rates of change by 1h or 1d, or with --latest the newest"),
 			&cli.StringFlag{Name: "window", DefaultText: "depends on the span",
 				Usage: "`LENGTH` of rollup buckets, such as 1m, 1h or 1d"},
 			&cli.StringFlag{Name: "from", Usage: "Beginning of the span as `TIME`"},
@@ -55,6 +58,8 @@ func queryAction(c *cli.Context) error {
 		return err
 	}
 	switch {
+	case c.Bool("rate"):
+		return queryRates(c, f, q)
 	case c.Bool("raw"):
 		return answer(c, printed(f.Readings(c.Context, q), readingRecordOf),
 			func() string { return nothing(c, f, q, "readings") })
@@ -85,6 +90,22 @@ func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
 	}
 	return answer(c, printed(f.Rollups(c.Context, q), bucketRecordOf),
 		func() string { return nothing(c, f, q, q.Window.String()+" rollups") })
+}
+
+func queryRates(c *cli.Context, f query.Fleet, q query.Question) error {
+	windows := rate.Windows()
+	if q.Window == 0 {
+		q.Window = query.Choose(windows, q.Span.Length())
+	}
+	switch {
+	case c.Bool("latest"):
+		return answer(c, printed(f.NewestRates(c.Context, q), newestRatesRecordOf),
+			func() string { return neverFolded(q, "newest rates", "rate") })
+	case !slices.Contains(windows, q.Window):
+		return fmt.Errorf("there are no rates of %s; there are rates of %s", q.Window, textOf(windows))
+	}
+	return answer(c, printed(f.Rates(c.Context, q), rateRecordOf),
+		func() string { return nothing(c, f, q, q.Window.String()+" rates") })
 }
 
 func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {

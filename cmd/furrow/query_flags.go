@@ -43,6 +43,8 @@ func checkQuery(c *cli.Context) error {
 		return usagef(c, "name one DEVICE, a --prefix of IDs, or a --tenant")
 	case c.Bool("raw") && c.Bool("latest"):
 		return usagef(c, "--raw and --latest exclude each other")
+	case c.Bool("raw") && c.Bool("rate"):
+		return usagef(c, "--raw and --rate exclude each other")
 	case c.IsSet("window") && (c.Bool("raw") || c.Bool("latest")):
 		return usagef(c, "--window applies to rollups, not to --raw or --latest")
 	case c.Bool("latest") && (c.IsSet("from") || c.IsSet("to") || c.IsSet("last")):

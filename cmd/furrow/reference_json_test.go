@@ -34,8 +34,9 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw` for each reading; with `--latest` for each " +
-			"device.",
-			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object()}},
+			"device; with `--rate` for each bucket of rates; with `--rate --latest` for each device.",
+			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object(),
+				rateRecord{}.Object(), newestRatesRecord{}.Object()}},
 		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.",
 			[]any{rejectRecord{}.Object(), reasonRecord{}.Object()}},
 		{[]string{"status"}, "A line for each pipeline.", []any{pipelineStatus{}}},

@@ -30,8 +30,16 @@ func ParseLatestPartition(s string) (LatestPartition, error) {
 	return LatestPartition{Tenant: tenant, Month: month}, err
 }
 
-// OfTenant returns the PartitionKeys of latest of a tenant.
+// OfTenant returns the PartitionKeys of a tenant in a table of outputs.
 func OfTenant(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
+
+// LatestOfTenant returns the PartitionKeys of a tenant that have the form of LatestPartition.
+// Those of the buckets of 1h and 1d, which the table of rates has as well, sort before.
+func LatestOfTenant(t Tenant) tables.Keys {
+	keys := OfTenant(t)
+	keys.From += "2"
+	return keys
+}
 
 // A RollupPartition is a PartitionKey of the table rollups:
 // tenant!window!day!month.

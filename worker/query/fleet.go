@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"furrow/jobs/rate"
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -19,6 +20,7 @@ func (f Fleet) devices() *tables.Table { return f.Tables.Table(f.Names.Devices()
 func (f Fleet) fleet() *tables.Table   { return f.Tables.Table(f.Names.Fleet()) }
 func (f Fleet) latest() *tables.Table  { return f.Tables.Table(f.Names.Latest()) }
 func (f Fleet) rollups() *tables.Table { return f.Tables.Table(f.Names.Rollups()) }
+func (f Fleet) rates() *tables.Table   { return f.Tables.Table(f.Names.Output(rate.Table)) }
 func (f Fleet) rejects() *tables.Table { return f.Tables.Table(f.Names.Rejects()) }
 
 // absent reports whether err means that a row or its table does not exist.

@@ -18,7 +18,7 @@ type Newest struct {
 
 // Latest yields the newest values of the scope's devices, by tenant, month and device.
 func (f Fleet) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] {
-	parts := schema.Joined(inOrder(ctx, f.latestRanges(q)), schema.LatestOutput)
+	parts := schema.Joined(inOrder(ctx, q.latestRanges(f.latest())), schema.LatestOutput)
 	return limited(afterSkipped(q.Scope, decoded(f.latest(), parts, outputs(q.newest))), q.Limit)
 }
 
@@ -40,10 +40,11 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 	return n, len(n.Values) > 0
 }
 
-func (f Fleet) latestRanges(q Question) iter.Seq2[read, error] {
+// latestRanges are the rows of the scope's devices in a table with keys as in latest.
+func (q Question) latestRanges(t *tables.Table) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
 		if q.Scope.ofTenant() {
-			yield(q.read(f.latest(), tables.Range{Partitions: schema.OfTenant(q.Scope.tenant)}), nil)
+			yield(q.read(t, tables.Range{Partitions: schema.LatestOfTenant(q.Scope.tenant)}), nil)
 			return
 		}
 		for _, home := range q.Scope.homes {
@@ -51,7 +52,7 @@ func (f Fleet) latestRanges(q Question) iter.Seq2[read, error] {
 			if d := q.Scope.device; d != nil {
 				part.Rows = schema.LatestRows(d.Device, d.Device)
 			}
-			if !yield(q.read(f.latest(), part), nil) {
+			if !yield(q.read(t, part), nil) {
 				return
 			}
 		}
@@ -64,12 +65,20 @@ func (f Fleet) latestRanges(q Question) iter.Seq2[read, error] {
 func (f Fleet) ChangedLatest(
 	ctx context.Context, p schema.LatestPartition, since tables.Ticks, take func([]Newest),
 ) (at time.Time, pages int, err error) {
+	return changed(ctx, f.latest(), p, since, Question{}.newest, take)
+}
+
+func changed[R any](
+	ctx context.Context, t *tables.Table, p schema.LatestPartition, since tables.Ticks,
+	decode func(tables.Entity, report) (R, bool), take func([]R),
+) (at time.Time, pages int, err error) {
 	query := tables.Query{Range: tables.Partition(p.String())}
 	if since > 0 {
 		query.Filter = "Timestamp ge datetime'" + since.Time().Format("2006-01-02T15:04:05.0000000Z") + "'"
 	}
-	decode, ignore := outputs(Question{}.newest), func(string, error) {}
-	for page, err := range f.latest().Rows(ctx, query) {
+	ignore := func(string, error) {}
+	decode = outputs(decode)
+	for page, err := range t.Rows(ctx, query) {
 		if absent(err) {
 			break
 		}
@@ -79,7 +88,7 @@ func (f Fleet) ChangedLatest(
 		if pages++; pages == 1 {
 			at = page.Time
 		}
-		all := make([]Newest, 0, len(page.Rows))
+		all := make([]R, 0, len(page.Rows))
 		for _, e := range page.Rows {
 			if n, wanted := decode(e, ignore); wanted {
 				all = append(all, n)

@@ -9,10 +9,11 @@ import (
 	"furrow/tables/schema"
 )
 
-// rollupRanges yields the ranges of the buckets that the question asks for.
-func (f Fleet) rollupRanges(ctx context.Context, q Question) iter.Seq2[read, error] {
+// bucketRanges yields the ranges of the buckets that the question asks for, in a table
+// with keys as in rollups.
+func (q Question) bucketRanges(ctx context.Context, t *tables.Table) iter.Seq2[read, error] {
 	return func(yield func(read, error) bool) {
-		begun, err := f.begun(ctx, q)
+		begun, err := q.begun(ctx, t)
 		if err != nil {
 			yield(read{}, err)
 			return
@@ -22,7 +23,7 @@ func (f Fleet) rollupRanges(ctx context.Context, q Question) iter.Seq2[read, err
 			ranges = q.tenantDays(begun)
 		}
 		for r := range ranges {
-			if !yield(q.read(f.rollups(), r), nil) {
+			if !yield(q.read(t, r), nil) {
 				return
 			}
 		}
@@ -75,9 +76,9 @@ func (q Question) lastDay() schema.Day {
 	return min(schema.DayOf(q.Span.To-1), schema.DayOf(tables.TicksOf(time.Now()))+1)
 }
 
-// begun returns the first day of the span on which each tenant has rollups, so that empty
+// begun returns the first day of the span on which each tenant has buckets, so that empty
 // years are not read day by day; the day after the span where there are none.
-func (f Fleet) begun(ctx context.Context, q Question) (map[schema.Tenant]schema.Day, error) {
+func (q Question) begun(ctx context.Context, table *tables.Table) (map[schema.Tenant]schema.Day, error) {
 	begun := map[schema.Tenant]schema.Day{}
 	for _, t := range q.Scope.tenants() {
 		p := schema.RollupPartition{Tenant: t, Window: q.Window, Day: q.firstDay()}
@@ -85,7 +86,7 @@ func (f Fleet) begun(ctx context.Context, q Question) (map[schema.Tenant]schema.
 		if q.lastDay()-p.Day < 2 { // as few requests as to look for the first day
 			continue
 		}
-		e, found, err := first(ctx, f.rollups(), tables.Range{Partitions: p.TenantDays(q.lastDay())})
+		e, found, err := first(ctx, table, tables.Range{Partitions: p.TenantDays(q.lastDay())})
 		if err != nil {
 			return nil, err
 		}

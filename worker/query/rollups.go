@@ -29,7 +29,7 @@ func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 // Rollups yields the buckets that overlap the span: day after day, within a day by tenant,
 // month and device, and for each device by time.
 func (f Fleet) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error] {
-	parts := schema.Joined(inOrder(ctx, f.rollupRanges(ctx, q)), schema.RollupOutput)
+	parts := schema.Joined(inOrder(ctx, q.bucketRanges(ctx, f.rollups())), schema.RollupOutput)
 	return limited(afterSkipped(q.Scope, decoded(f.rollups(), parts, outputs(q.bucket))), q.Limit)
 }
 

@@ -1,0 +1,136 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"furrow/jobs/rate"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// NewestRates are the newest rates of each sensor of a device.
+type NewestRates struct {
+	Device schema.DeviceID
+	Values []Rate
+}
+
+// A Rate is that of one sensor.
+type Rate struct {
+	Sensor string
+	rate.Latest
+}
+
+// RateBucket is the rates of one device in a window of time.
+type RateBucket struct {
+	Device  schema.DeviceID
+	Window  schema.Window
+	Start   tables.Ticks
+	Sensors []RateTally
+}
+
+// A RateTally sums up the rates of one sensor.
+type RateTally struct {
+	Sensor string
+	rate.Tally
+	Position *rate.Position // of the device at the last reading; nil where no reading tells
+}
+
+// NewestRates are the newest rates of the scope's devices, in the order of Latest.
+func (f Fleet) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRates, error] {
+	parts := schema.Joined(inOrder(ctx, q.latestRanges(f.rates())), schema.LatestOutput)
+	return limited(afterSkipped(q.Scope, decoded(f.rates(), parts, outputs(q.newestRates))), q.Limit)
+}
+
+// ChangedRates is for rates what ChangedLatest is for newest values.
+func (f Fleet) ChangedRates(
+	ctx context.Context, p schema.LatestPartition, since tables.Ticks, take func([]NewestRates),
+) (at time.Time, pages int, err error) {
+	return changed(ctx, f.rates(), p, since, Question{}.newestRates, take)
+}
+
+func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wanted bool) {
+	row, err := schema.ParseLatestRow(e.RowKey)
+	if err != nil {
+		report("", err)
+		return n, false
+	}
+	n.Device = row.Device
+	for _, p := range q.sensors(e) {
+		l, err := rate.ParseLatest(p.Value.Text())
+		if err != nil {
+			report(p.Name, err)
+			continue
+		}
+		n.Values = append(n.Values, Rate{p.Name, l})
+	}
+	return n, len(n.Values) > 0
+}
+
+// Rates are the buckets that touch the span, device after device, each in the order of
+// time. A bucket begins with the difference to the last reading before it.
+func (f Fleet) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, error] {
+	return limited(afterSkipped(q.Scope, func(yield func(RateBucket, error) bool) {
+		for m, err := range f.membersOf(ctx, q.Scope) {
+			if err != nil {
+				if !yield(RateBucket{}, err) || !isUnreadable(err) {
+					return
+				}
+				continue
+			}
+			for b, err := range f.deviceRates(ctx, q, m) {
+				if !yield(b, err) {
+					return
+				}
+			}
+		}
+	}), q.Limit)
+}
+
+// deviceRates are the buckets of one device. It reads those of the day before the span,
+// too, for the readings before the first ones.
+func (f Fleet) deviceRates(ctx context.Context, q Question, m schema.Member) iter.Seq2[RateBucket, error] {
+	begin := q.Window.Start(q.Span.From)
+	q.Scope, q.Limit = ScopeOf(m), 0
+	q.Span.From = max(q.Span.From.Add(-24*time.Hour), 0)
+	earlier := map[string]*rate.Summary{}
+	parts := schema.Joined(inOrder(ctx, q.bucketRanges(ctx, f.rates())), schema.RollupOutput)
+	return decoded(f.rates(), parts, outputs(func(e tables.Entity, report report) (b RateBucket, wanted bool) {
+		row, err := schema.ParseRollupRow(e.RowKey)
+		if err != nil {
+			report("", err)
+			return b, false
+		}
+		b = RateBucket{Device: m.Device, Window: q.Window, Start: row.Bucket}
+		for _, p := range q.sensors(e) {
+			s, err := rate.ParseSummary(p.Value.Text())
+			if err != nil {
+				report(p.Name, err)
+				continue
+			}
+			if t := s.Since(earlier[p.Name]); t.Count > 0 {
+				b.Sensors = append(b.Sensors, RateTally{p.Name, t, s.Position})
+			}
+			earlier[p.Name] = &s
+		}
+		return b, b.Start >= begin && len(b.Sensors) > 0
+	}))
+}
+
+func (f Fleet) membersOf(ctx context.Context, s Scope) iter.Seq2[schema.Member, error] {
+	if s.ofTenant() {
+		return f.Members(ctx, DeviceSelector{Tenant: s.tenant})
+	}
+	return func(yield func(schema.Member, error) bool) {
+		if s.device != nil {
+			yield(*s.device, nil)
+			return
+		}
+		for d, err := range f.Records(ctx, s.ids, 0) {
+			if !yield(d.Member(), err) {
+				return
+			}
+		}
+	}
+}
