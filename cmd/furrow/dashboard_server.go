@@ -14,6 +14,7 @@ import (
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs/latest"
+	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard"
@@ -113,6 +114,7 @@ func viewed(p config.Pipeline) model.Pipeline {
 	}
 	for _, processor := range p.Processors {
 		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
+		v.Rates = v.Rates || processor.Writes(rate.Table)
 		if processor.Writes(rollup.Processor.Tables[0]) {
 			v.Windows = append(v.Windows, processor.Sizes()...)
 		}

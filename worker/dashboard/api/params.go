@@ -88,8 +88,10 @@ func (p *Params) parse(name, text string) (err error) {
 		p.Zoom = new(float64)
 		*p.Zoom, err = parseNumber(text, -5, 30)
 	case "sensor":
-		if p.Sensor = text; query.CheckSensors([]string{text}) != nil {
-			err = errors.New("a sensor's name has letters, digits and _, and does not begin with a digit")
+		p.Sensor = text
+		if sensor, _ := model.Rated(text); query.CheckSensors([]string{sensor}) != nil {
+			err = errors.New("a sensor's name has letters, digits and _, and does not begin with a digit; " +
+				"the name of its rate ends in /h")
 		}
 	case "tenant":
 		p.Tenant = text

@@ -30,6 +30,9 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 		newest = max(newest, v.At)
 		a.Latest = append(a.Latest, s.newestValue(v, now))
 	}
+	for _, r := range r.rates {
+		a.Rates = append(a.Rates, s.newestRate(r, now))
+	}
 	if unix(newest) < s.silentBefore() {
 		a.State = Silent
 	}

@@ -47,6 +47,9 @@ func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 	if _, known := s.index.only(q.Tenant); !known || q.Tenant == "" {
 		return Series{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
+	if _, is := Rated(q.Sensor); is {
+		return Series{}, Read{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
+	}
 	q.Sensor = cmp.Or(q.Sensor, s.FirstSensor(q.Tenant))
 	span := daySpan(q.Day)
 	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: span.From.Time(), To: span.To.Time(), Points: []Point{}}

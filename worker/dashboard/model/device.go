@@ -16,6 +16,7 @@ import (
 type deviceRead struct {
 	inFleet    bool
 	latest     []latest.Value // by sensor
+	rates      []query.Rate
 	tracks     []tracked      // by pipeline
 	rejects    []query.Reject // the newest first
 	unreadable []Unreadable
@@ -38,16 +39,17 @@ func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, 
 	return s.devices.get(ctx, string(m.Device), deviceAge, func(ctx context.Context) (r deviceRead, err error) {
 		pipelines := s.configured()
 		r.tracks = make([]tracked, len(pipelines))
-		var values, rejects query.Skipped
+		var values, rates, rejects query.Skipped
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() (err error) { r.inFleet, err = s.fleet.HasMembership(ctx, m); return err })
 		g.Go(func() (err error) { r.latest, err = s.latestOf(ctx, m, &values); return err })
+		g.Go(func() (err error) { r.rates, err = s.ratesOf(ctx, m, &rates); return err })
 		g.Go(func() (err error) { r.rejects, err = s.rejectsOf(ctx, m.Device, &rejects); return err })
 		for i, p := range pipelines {
 			g.Go(func() (err error) { r.tracks[i], err = s.track(ctx, p.Name, m); return err })
 		}
 		err = g.Wait()
-		r.unreadable = unreadableOf(values, rejects)
+		r.unreadable = unreadableOf(values, rates, rejects)
 		for _, t := range r.tracks {
 			r.unreadable = append(r.unreadable, unreadableOf(t.skipped)...)
 		}

@@ -70,8 +70,8 @@ const (
 
 // Limits of the index; a device's page shows everything.
 const (
-	maxValues  = 32     // per device
-	maxSensors = 1 << 9 // in the fleet
+	maxValues  = 64      // per device, rates among them
+	maxSensors = 1 << 10 // in the fleet, rates among them
 	maxTexts   = 1 << 16
 )
 

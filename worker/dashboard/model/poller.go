@@ -18,7 +18,7 @@ import (
 type poller struct {
 	store      *Store
 	runs       *runLog
-	parts      map[schema.LatestPartition]*part
+	parts      map[partKey]*part
 	sought     time.Time    // when partitions of latest were last looked for
 	statuses   time.Time    // when policies were last read
 	configured time.Time    // when a newer configuration was last asked for
@@ -27,11 +27,17 @@ type poller struct {
 	failing    bool
 }
 
+// A part is a partition of latest or of rates.
 type part struct {
-	schema.LatestPartition
+	partKey
 	since tables.Ticks // rows that storage wrote before it were read; 0: none were
 	dirty bool         // something may have been written since
 	read  time.Time
+}
+
+type partKey struct {
+	schema.LatestPartition
+	rates bool
 }
 
 const (
@@ -50,7 +56,7 @@ const (
 )
 
 func newPoller(s *Store) poller {
-	return poller{store: s, runs: newRunLog(s), parts: map[schema.LatestPartition]*part{}}
+	return poller{store: s, runs: newRunLog(s), parts: map[partKey]*part{}}
 }
 
 func (p *poller) cost() int { return int(p.operations.Load()) }
@@ -102,9 +108,12 @@ func (p *poller) newer(ctx context.Context) error {
 // seek finds the partitions of latest with one request each, at the start and now and then. The partitions
 // of devices without a record are known from nothing else.
 func (p *poller) seek(ctx context.Context) error {
+	rates := p.store.hasRates()
 	add := func(found schema.LatestPartition) {
-		if p.parts[found] == nil {
-			p.parts[found] = &part{LatestPartition: found, dirty: true}
+		for _, key := range []partKey{{found, false}, {found, true}} {
+			if p.parts[key] == nil && (rates || !key.rates) {
+				p.parts[key] = &part{partKey: key, dirty: true}
+			}
 		}
 	}
 	for _, home := range p.store.index.homes("") {
@@ -169,7 +178,13 @@ func (p *poller) latest(ctx context.Context) error {
 func (p *poller) readPart(ctx context.Context, part *part) (pages int, err error) {
 	part.read = time.Now()
 	take := func(rows []query.Newest) { p.store.index.newest(part.LatestPartition, rows) }
-	at, pages, err := p.store.fleet.ChangedLatest(ctx, part.LatestPartition, part.since, take)
+	var at time.Time
+	if part.rates {
+		at, pages, err = p.store.fleet.ChangedRates(ctx, part.LatestPartition, part.since,
+			func(rows []query.NewestRates) { take(rateValues(rows)) })
+	} else {
+		at, pages, err = p.store.fleet.ChangedLatest(ctx, part.LatestPartition, part.since, take)
+	}
 	if err != nil {
 		return pages, err
 	}

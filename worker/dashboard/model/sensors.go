@@ -113,7 +113,10 @@ func (x *index) sensed(of tenantFilter) sensed {
 		if 2*t.numbers >= t.devices {
 			s.Kind = "number"
 		}
-		if n := len(t.samples); n > 0 && s.Kind == "number" {
+		if _, is := Rated(s.Name); is {
+			s.Kind = "rate"
+		}
+		if n := len(t.samples); n > 0 && s.Kind != "state" {
 			slices.Sort(t.samples)
 			s.Min, s.Max = &t.samples[n*2/100], &t.samples[(n-1)-(n-1)*2/100]
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -99,7 +100,7 @@ func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error)
 	found, second, err := s.points(ctx, o.member, q, window)
 	read = read.And(second)
 	if window == 0 && found.more && (q.Window == "" || q.Window == auto) {
-		if window = s.shortest(q.To.Sub(q.From)); window != 0 {
+		if window = shortest(s.windows(), q.To.Sub(q.From)); window != 0 {
 			found, second, err = s.points(ctx, o.member, q, window)
 			read = read.And(second)
 		}
@@ -118,12 +119,17 @@ func (s *Store) windowFor(q SeriesQuery) (schema.Window, error) {
 	if span <= 0 {
 		return 0, queryErrorf("from must be before to: swap them")
 	}
-	switch q.Window {
-	case raw:
+	_, isRate := Rated(q.Sensor)
+	windows, names := s.windows(), []string{auto, raw}
+	if isRate {
+		windows, names = rate.Windows(), names[:1]
+	}
+	switch {
+	case q.Window == raw && !isRate:
 		return 0, nil
-	case "", auto:
-		w := s.shortest(span)
-		if span <= rawSpan || len(s.windows()) == 0 {
+	case q.Window == "" || q.Window == auto:
+		w := shortest(windows, span)
+		if !isRate && span <= rawSpan || len(windows) == 0 {
 			return 0, nil
 		}
 		if w == 0 {
@@ -133,8 +139,11 @@ func (s *Store) windowFor(q SeriesQuery) (schema.Window, error) {
 		return w, nil
 	}
 	w, err := schema.ParseWindow(q.Window)
-	if err != nil || !slices.Contains(s.windows(), w) {
-		return 0, queryErrorf("there is no window %q; there are %s", q.Window, s.windowNames())
+	if err != nil || !slices.Contains(windows, w) {
+		for _, w := range windows {
+			names = append(names, w.String())
+		}
+		return 0, queryErrorf("there is no window %q; there are %s", q.Window, strings.Join(names, ", "))
 	}
 	if int64(span/time.Duration(w)) > maxPoints {
 		return 0, queryErrorf("from %s to %s there are more than %d windows of %s: ask for a shorter time or a longer window",
@@ -152,17 +161,9 @@ func (s *Store) windows() (all []schema.Window) {
 	return slices.Compact(all)
 }
 
-func (s *Store) windowNames() string {
-	all := []string{auto, raw}
-	for _, w := range s.windows() {
-		all = append(all, w.String())
-	}
-	return strings.Join(all, ", ")
-}
-
 // shortest returns the shortest window whose points fit a series of span, or zero.
-func (s *Store) shortest(span time.Duration) schema.Window {
-	for _, w := range s.windows() {
+func shortest(windows []schema.Window, span time.Duration) schema.Window {
+	for _, w := range windows {
 		if int64(span/time.Duration(w)) <= maxPoints*3/4 {
 			return w
 		}
@@ -194,6 +195,9 @@ func (s *Store) points(
 	key := fmt.Sprintf("%s %s %d %s %s", q.Device, q.Sensor, window, span.From, span.To)
 	ask := query.Question{Scope: query.ScopeOf(m), Span: span, Window: window}
 	return s.series.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (points, error) {
+		if sensor, is := Rated(q.Sensor); is {
+			return s.ratePoints(ctx, ask, sensor)
+		}
 		if window == 0 {
 			return s.readings(ctx, ask, q.Sensor)
 		}

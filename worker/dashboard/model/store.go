@@ -41,6 +41,7 @@ type Pipeline struct {
 	Name    schema.Pipeline
 	Cadence time.Duration
 	Latest  bool            // a processor writes newest values
+	Rates   bool            // a processor writes rates
 	Windows []schema.Window // sizes of the rollups that a processor writes
 	Sensors jobs.Sensors
 	Units   map[string]string // by sensor
@@ -98,6 +99,9 @@ func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
 
 // unit returns the unit of a sensor from the first pipeline that has one.
 func (s *Store) unit(sensor string) string {
+	if sensor, is := Rated(sensor); is {
+		return s.unit(sensor) + perHour
+	}
 	for _, p := range s.configured() {
 		if u := p.Units[sensor]; u != "" {
 			return u

@@ -30,6 +30,7 @@ type DeviceAnswer struct {
 	Device     Record           `json:"device"`
 	State      State            `json:"state"`
 	Latest     []Latest         `json:"latest"`
+	Rates      []Rate           `json:"rates,omitempty"`
 	Pipelines  []DevicePipeline `json:"pipelines"`
 	Rejects    []Reject         `json:"rejects"`
 	Unreadable []Unreadable     `json:"unreadable,omitempty"`

@@ -6,7 +6,7 @@ import "time"
 type Sensor struct {
 	Name    string   `json:"name"`
 	Unit    string   `json:"unit,omitempty"`
-	Kind    string   `json:"kind"` // number or state
+	Kind    string   `json:"kind"` // number or state; rate, if the name is that of another sensor and /h
 	Devices int      `json:"devices"`
 	Min     *float64 `json:"min,omitempty"` // 2nd and 98th percentile, for the colours
 	Max     *float64 `json:"max,omitempty"`

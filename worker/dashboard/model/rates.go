@@ -1,0 +1,97 @@
+package model
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// A Rate is how fast a sensor of a device changes.
+type Rate struct {
+	Sensor     string      `json:"sensor"`
+	Unit       string      `json:"unit,omitempty"` // of the sensor
+	Time       time.Time   `json:"time"`
+	AgeSeconds float64     `json:"ageSeconds"`
+	Difference float64     `json:"difference"` // since the reading before
+	PerHour    float64     `json:"perHour"`
+	Over       *RateChange `json:"over,omitempty"` // since the start of the configured span
+	Lat        *float64    `json:"lat,omitempty"`  // of the device at the reading, if readings tell
+	Lon        *float64    `json:"lon,omitempty"`
+}
+
+// A RateChange is a difference, and the same per hour.
+type RateChange struct {
+	Difference float64 `json:"difference"`
+	PerHour    float64 `json:"perHour"`
+}
+
+// perHour ends the names under which maps, lists and charts have the rates of sensors. No
+// sensor's own name has a slash.
+const perHour = "/h"
+
+// Rated returns the sensor whose rate has this name, and whether the name is one of a rate.
+func Rated(name string) (sensor string, is bool) { return strings.CutSuffix(name, perHour) }
+
+// hasRates reports whether a pipeline keeps rates.
+func (s *Store) hasRates() bool {
+	return slices.ContainsFunc(s.configured(), func(p Pipeline) bool { return p.Rates })
+}
+
+// rateValues returns rates as values of sensors of their own: those over the span, and
+// to the reading before where there is none.
+func rateValues(rows []query.NewestRates) (all []query.Newest) {
+	for _, row := range rows {
+		n := query.Newest{Device: row.Device}
+		for _, r := range row.Values {
+			v := jobs.SensorValue{Sensor: r.Sensor + perHour, Is: jobs.Number, Number: r.Step.PerHour}
+			if r.Span != nil {
+				v.Number = r.Span.PerHour
+			}
+			n.Values = append(n.Values, latest.Value{At: r.At, SensorValue: v})
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// ratesOf reads the newest rates of a device.
+func (s *Store) ratesOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]query.Rate, error) {
+	if !s.hasRates() {
+		return nil, nil
+	}
+	all, err := collect(s.fleet.NewestRates(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	return all[0].Values, nil
+}
+
+func (s *Store) newestRate(r query.Rate, now time.Time) Rate {
+	at := r.At.Time()
+	out := Rate{Sensor: r.Sensor, Unit: s.unit(r.Sensor), Time: at, AgeSeconds: max(0, now.Sub(at)).Seconds(),
+		Difference: r.Step.Difference, PerHour: r.Step.PerHour, Over: (*RateChange)(r.Span)}
+	if r.Position != nil {
+		out.Lat, out.Lon = &r.Position.Lat, &r.Position.Lon
+	}
+	return out
+}
+
+// ratePoints reads the rates of a sensor of a device.
+func (s *Store) ratePoints(ctx context.Context, q query.Question, sensor string) (found points, err error) {
+	q.Sensors, q.Limit = []string{sensor}, maxPoints+1
+	all, err := collect(s.fleet.Rates(ctx, q), &found.skipped)
+	found.more = len(all) > maxPoints
+	for _, b := range all[:min(len(all), maxPoints)] {
+		t := b.Sensors[0]
+		mean := t.Mean()
+		found.all = append(found.all, Point{Time: b.Start.Time(), Count: t.Count, Min: &t.Min, Max: &t.Max, Mean: &mean,
+			Last: &t.Last})
+	}
+	return found, err
+}
