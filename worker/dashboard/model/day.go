@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"furrow/jobs/rollup"
@@ -37,7 +38,7 @@ type hour struct {
 
 const (
 	// dayPages limits the pages that are read of a tenant's day: about 1,600 devices by the hour. Of a larger
-	// tenant, the first devices of each month are read.
+	// tenant, some devices of each month are read.
 	dayPages = 40
 	dayAge   = 30 * time.Second
 )
@@ -90,7 +91,7 @@ func (s *Store) windowNear(w schema.Window) (schema.Window, bool) {
 	return best, true
 }
 
-// day sums a tenant's day, or that of the first devices of each month where the tenant is large. A device whose
+// day sums a tenant's day, or that of some devices of each month where the tenant is large. A device whose
 // rows are cut off by a page counts for as many hours as were read.
 func (s *Store) day(ctx context.Context, t schema.Tenant, q query.Question) (d tenantDay, err error) {
 	d.hours = map[tables.Ticks]*hour{}
@@ -100,10 +101,9 @@ func (s *Store) day(ctx context.Context, t schema.Tenant, q query.Question) (d t
 		q.Pages = dayPages
 		q.Scope, err = s.fleet.Tenant(string(t))
 	} else {
-		homes := s.index.homes(t)
-		d.some = len(homes) > dayPages
-		homes = homes[:min(len(homes), dayPages)]
-		q.Scope, q.Pages = query.Homes(homes), dayPages/len(homes)
+		var homes []query.Home
+		homes, d.some = s.index.spread(t, of, dayPages)
+		q.Scope, q.Pages = query.Homes(homes), 1
 	}
 	if err != nil {
 		return d, err
@@ -137,4 +137,39 @@ func (h *hour) add(a rollup.Aggregate) {
 	h.sum.Count += a.Count
 	h.sum.Sum = min(max(h.sum.Sum+a.Sum, -math.MaxFloat64), math.MaxFloat64)
 	h.sum.Min, h.sum.Max = min(h.sum.Min, a.Min), max(h.sum.Max, a.Max)
+}
+
+// spread cuts a tenant's devices into at most n ranges with about the same number of devices, in the order of
+// output keys. It also reports whether there are months without a range.
+func (x *index) spread(t schema.Tenant, of tenantFilter, n int) (homes []query.Home, missing bool) {
+	type place struct {
+		month  schema.Month
+		device string
+	}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var all []place
+	months := map[uint16]bool{}
+	for i := range x.devices {
+		if d := &x.devices[i]; of.includes(d.tenant) {
+			all = append(all, place{x.monthOf[d.month], d.id})
+			months[d.month] = true
+		}
+	}
+	slices.SortFunc(all, func(a, b place) int {
+		return cmp.Or(a.month.Compare(b.month), strings.Compare(a.device, b.device))
+	})
+	began := 0
+	for i := range min(n, len(all)) {
+		at := all[i*len(all)/min(n, len(all))]
+		home := query.Home{LatestPartition: schema.LatestPartition{Tenant: t, Month: at.month}}
+		if i > 0 && homes[i-1].Month == at.month {
+			home.IDs.From = at.device
+			homes[i-1].IDs.Before = at.device // or a device would count twice
+		} else {
+			began++
+		}
+		homes = append(homes, home)
+	}
+	return homes, began < len(months)
 }

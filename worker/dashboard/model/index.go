@@ -262,8 +262,8 @@ func (x *index) loaded() {
 	x.touch()
 }
 
-// homes returns where the devices of a tenant are, or all devices for no tenant.
-func (x *index) homes(of schema.Tenant) (all []query.Home) {
+// homes returns where devices are, for latest values.
+func (x *index) homes() (all []query.Home) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	type pair struct{ tenant, month uint16 }
@@ -274,9 +274,8 @@ func (x *index) homes(of schema.Tenant) (all []query.Home) {
 			continue
 		}
 		seen[p] = true
-		if t := schema.Tenant(x.tenants.text(uint32(p.tenant))); of == "" || t == of {
-			all = append(all, query.Home{LatestPartition: schema.LatestPartition{Tenant: t, Month: x.monthOf[p.month]}})
-		}
+		tenant := schema.Tenant(x.tenants.text(uint32(p.tenant)))
+		all = append(all, query.Home{LatestPartition: schema.LatestPartition{Tenant: tenant, Month: x.monthOf[p.month]}})
 	}
 	return all
 }

@@ -71,3 +71,22 @@ func TestLargeTenantIsEstimated(t *testing.T) {
 		t.Errorf("%+v, %v", day, err)
 	}
 }
+
+func TestRangesOfALargeTenantCoverItInOrder(t *testing.T) {
+	s := crowd(seeded(t), 1000)
+	of, _ := s.index.only("t1")
+	total := s.index.total(of)
+	for _, n := range []int{1, 7, 40, 5000} {
+		homes, missing := s.index.spread("t1", of, n)
+		if len(homes) != min(n, total) || missing != (n == 1) {
+			t.Errorf("%d ranges of %d devices, want %d; months are missing: %v", len(homes), total, n, missing)
+		}
+		for i := 1; i < len(homes); i++ {
+			a, b := homes[i-1], homes[i]
+			if b.Month.Compare(a.Month) < 0 ||
+				b.Month == a.Month && (b.IDs.From <= a.IDs.From || a.IDs.Before != b.IDs.From) {
+				t.Errorf("%v comes after %v", b, a)
+			}
+		}
+	}
+}

@@ -116,7 +116,7 @@ func (p *poller) seek(ctx context.Context) error {
 			}
 		}
 	}
-	for _, home := range p.store.index.homes("") {
+	for _, home := range p.store.index.homes() {
 		add(home.LatestPartition)
 	}
 	if time.Since(p.sought) < seekInterval {
