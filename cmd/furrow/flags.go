@@ -31,6 +31,12 @@ func listenFlag(address, ports string) cli.Flag {
 		Usage: "`ADDR` as host:port; port 0 picks " + ports + "; without a host, all addresses of this machine"}
 }
 
+const allServices = "listen-all-services"
+
+func allServicesFlag() cli.Flag {
+	return boolFlag(allServices, "Serve blobs and queues on the host of --listen too, not on 127.0.0.1 alone")
+}
+
 func behindProxyFlag() cli.Flag {
 	return boolFlag("behind-proxy", "Allow plain HTTP on an address that other machines can reach, because a proxy in "+
 		"front of it terminates TLS")

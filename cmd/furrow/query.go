@@ -15,7 +15,7 @@ import (
 func queryCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "query",
-		Usage:     "Print readings, rollups or latest values",
+		Usage:     "Print readings, rollups, rates or latest values",
 		ArgsUsage: "[DEVICE]",
 		Description: `Prints rollups, or with --raw readings, with --latest the newest values, or with --rate rates of change: of one
 DEVICE, of the devices that --prefix selects, or of a --tenant. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A

@@ -106,7 +106,7 @@ func (s *soak) choosePorts() {
 	s.t.Helper()
 	for port := 21000 + os.Getpid()%20000; ; port += 4 {
 		s.ports, s.listen = strconv.Itoa(port), "127.0.0.1:"+strconv.Itoa(port+3)
-		storage, err := local.Listen("127.0.0.1:" + s.ports)
+		storage, err := local.Listen("127.0.0.1:"+s.ports, false)
 		if err != nil {
 			continue
 		}

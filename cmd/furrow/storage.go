@@ -18,14 +18,15 @@ func storageCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "storage",
 		Usage: "Serve Azure Table, Queue and Blob storage from a local directory",
-		Description: `Listens on three ports: blobs on that of --listen, queues and tables on the next two. Every acknowledged
-write is on disk. It runs until SIGINT or SIGTERM.` + examples(
+		Description: `Listens on three ports: blobs on that of --listen, queues and tables on the next two. Devices need only
+tables, so other machines reach blobs and queues only with --listen-all-services: for workers there. Every
+acknowledged write is on disk. It runs until SIGINT or SIGTERM.` + examples(
 			"storage",
 			"storage --data /srv/fleet --listen 0.0.0.0:10000 --tls self-signed",
 			"storage --show-key --json"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Value: defaultStorage, Usage: "Storage `DIRECTORY`; created if it does not exist"},
-			listenFlag("127.0.0.1:10000", "three free ports"), tlsFlag(),
+			listenFlag("127.0.0.1:10000", "three free ports"), allServicesFlag(), tlsFlag(),
 			&cli.StringFlag{Name: "account", Value: local.DefaultAccount, Usage: "Account `NAME`"},
 			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"},
 				DefaultText: "generated at the first start", Usage: "Account key in `BASE64`; the first start stores it"},
@@ -45,7 +46,7 @@ func storage(c *cli.Context) (err error) {
 	if err := checkTLS(c); err != nil {
 		return err
 	}
-	listeners, err := local.Listen(c.String("listen"))
+	listeners, err := local.Listen(c.String("listen"), c.Bool(allServices))
 	if _, ok := errors.AsType[*net.OpError](err); !ok && err != nil {
 		return usagef(c, "--listen: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
+	"furrow/cmd/internal/setup"
 	"furrow/tables/local"
 )
 
@@ -144,6 +145,24 @@ func TestStorageWarnsOfPlainHTTPBeyondThisMachine(t *testing.T) {
 		if got := s.stderr.String(); strings.Contains(got, "without TLS") != warned || !warned && got != "" {
 			t.Errorf("%s: stderr is %q", flags, got)
 		}
+	}
+}
+
+// TestDevicesOnOtherMachinesReachTablesAlone: unless all services are asked for.
+func TestDevicesOnOtherMachinesReachTablesAlone(t *testing.T) {
+	if len(setup.Addresses()) == 0 {
+		t.Skip("this machine has no other address")
+	}
+	for flags, everywhere := range map[string]bool{"": false, " --listen-all-services": true} {
+		s := start[storageScreen](t, nil, "storage --listen 0.0.0.0:0 --data "+t.TempDir()+flags)
+		at := map[string]string{"blobs": s.said.Blob, "queues": s.said.Queue, "tables": s.said.Table}
+		for service, address := range at {
+			loopback := strings.HasPrefix(address, "http://127.0.0.1:")
+			if want := service != "tables" && !everywhere; loopback != want {
+				t.Errorf("storage%s: %s are at %s", flags, service, address)
+			}
+		}
+		s.mustEnd(t)
 	}
 }
 

@@ -29,8 +29,9 @@ generation.` + examples(
 			"up --listen 0.0.0.0:10080 --tls self-signed",
 			"up --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
-			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` for blobs, on the host of --listen; queues and " +
-				"tables use the next two; 0 picks three free ports"},
+			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` for blobs; queues and tables use the next two; " +
+				"tables are on the host of --listen; 0 picks three free ports"},
+			allServicesFlag(),
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen",
 				Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, unless " +
 					"--table-url is given"},
@@ -79,7 +80,7 @@ func up(c *cli.Context) (err error) {
 	}
 	host, _, _ := net.SplitHostPort(c.String("listen")) // it listens already
 	address := net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port")))
-	e, err := setup.OpenEmbedded(c.String("storage"), address, tls, log)
+	e, err := setup.OpenEmbedded(c.String("storage"), address, c.Bool(allServices), tls, log)
 	if err != nil {
 		return storageAdvice(err, "--storage", "--storage-port")
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"sync"
 	"time"
@@ -15,10 +16,11 @@ import (
 // Listeners are the listeners of the three services.
 type Listeners struct{ Blob, Queue, Table net.Listener }
 
-// Listen listens on three ports of one address: addr's port for blobs and the next
-// two for queues and tables, in the order that Azure Storage emulators use. Port 0
-// picks any three free ports.
-func Listen(addr string) (l Listeners, err error) {
+// Listen listens on three ports: addr's port for blobs and the next two for queues and
+// tables, in the order that Azure Storage emulators use. Port 0 picks any three free
+// ports. Devices need tables alone, so blobs and queues are on loopback, whatever addr
+// is, unless all services are to be reached.
+func Listen(addr string, all bool) (l Listeners, err error) {
 	host, text, err := net.SplitHostPort(addr)
 	if err != nil {
 		return l, fmt.Errorf("address %q: want host:port", addr)
@@ -27,16 +29,28 @@ func Listen(addr string) (l Listeners, err error) {
 	if err != nil || port < 0 || port > 65533 {
 		return l, fmt.Errorf("address %q: the port must be 0 to 65533", addr)
 	}
-	for i, to := range []*net.Listener{&l.Blob, &l.Queue, &l.Table} {
+	inner := host
+	if !all && !isLoopback(host) {
+		inner = "127.0.0.1"
+	}
+	for i, one := range []struct {
+		to   *net.Listener
+		host string
+	}{{&l.Blob, inner}, {&l.Queue, inner}, {&l.Table, host}} {
 		p := port
 		if port != 0 {
 			p += i
 		}
-		if *to, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(p))); err != nil {
+		if *one.to, err = net.Listen("tcp", net.JoinHostPort(one.host, strconv.Itoa(p))); err != nil {
 			return Listeners{}, errors.Join(err, l.Close())
 		}
 	}
 	return l, nil
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // Close closes the open listeners.

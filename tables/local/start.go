@@ -24,7 +24,7 @@ func Start(c Config) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := Listen("127.0.0.1:0")
+	l, err := Listen("127.0.0.1:0", false)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -19,10 +19,10 @@ type Embedded struct {
 	listeners []local.Listeners
 }
 
-// OpenEmbedded listens where devices reach it. With TLS, it also listens on loopback in the clear, for commands
-// on this machine.
-func OpenEmbedded(directory, address string, t *TLS, log *slog.Logger) (e *Embedded, err error) {
-	outer, err := local.Listen(address)
+// OpenEmbedded listens where devices reach its tables, or all services. With TLS, it also listens on loopback in the
+// clear, for commands on this machine.
+func OpenEmbedded(directory, address string, all bool, t *TLS, log *slog.Logger) (e *Embedded, err error) {
+	outer, err := local.Listen(address, all)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (e *Embedded) open(directory string, own local.Listeners, t *TLS, log *slog
 		return err
 	}
 	if t != nil {
-		if own, err = local.Listen("127.0.0.1:0"); err != nil {
+		if own, err = local.Listen("127.0.0.1:0", false); err != nil {
 			return err
 		}
 		e.listeners = append(e.listeners, own)
