@@ -5,7 +5,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,16 +17,11 @@ import (
 // maxColumns counts a tab as one column.
 const maxColumns = 120
 
-// unclean lists folders that do not follow the rules of this file yet, with all below them. It only gets shorter.
-func unclean() []string {
-	return nil
-}
-
 // A fault is one place in a file that breaks a rule of language or layout.
 type fault struct {
-	folder, file string
-	line         int
-	text         string
+	file string
+	line int
+	text string
 }
 
 // bannedPhrases are constructions that make a reader decode a sentence, and citations of pages that this
@@ -80,7 +74,7 @@ func faultAt(path string, content []byte, offset int, text string) fault {
 		panic(err)
 	}
 	rel = filepath.ToSlash(rel)
-	return fault{filepath.ToSlash(filepath.Dir(rel)), rel, 1 + bytes.Count(content[:offset], []byte("\n")), text}
+	return fault{rel, 1 + bytes.Count(content[:offset], []byte("\n")), text}
 }
 
 func matches(t *testing.T, pattern *regexp.Regexp) (all []fault) {
@@ -92,30 +86,17 @@ func matches(t *testing.T, pattern *regexp.Regexp) (all []fault) {
 	return all
 }
 
-// report fails for faults outside of the folders that are still being cleaned, and counts the others.
 func report(t *testing.T, faults []fault) {
 	t.Helper()
-	counts := map[string]int{}
 	for _, f := range faults {
-		counts[f.folder]++
-		say := t.Errorf
-		if below(f.folder, unclean()...) {
-			say = t.Logf // shown by go test -v
-		}
-		say("%s:%d: %q", f.file, f.line, f.text)
+		t.Errorf("%s:%d: %q", f.file, f.line, f.text)
 	}
-	for _, folder := range slices.Sorted(maps.Keys(counts)) {
-		t.Logf("%4d in %s", counts[folder], folder)
-	}
-	t.Logf("%4d in all", len(faults))
 }
 
 func TestNoPhraseHasToBeDecoded(t *testing.T) { report(t, matches(t, bannedPhrases())) }
 
 func TestPluralsComeFromOneHelper(t *testing.T) {
-	for _, f := range matches(t, handmadePlurals()) {
-		t.Errorf("%s:%d: %q", f.file, f.line, f.text)
-	}
+	report(t, matches(t, handmadePlurals()))
 }
 
 func TestLinesFitIn120Columns(t *testing.T) {
