@@ -26,7 +26,7 @@ func TestConnectionStringsThatCannotSignAreRefusedWithoutShowingTheKey(t *testin
 		"AccountKey=" + secret:       "AccountName",
 		"AccountName=a;AccountKey=%": "base64",
 		secret[:len(secret)-1]:       "Name=value",
-		"AccountName=a;AccountKey=" + secret + ";TableEndpoint=box:1": "no URL",
+		"AccountName=a;AccountKey=" + secret + ";TableEndpoint=box:1": "not a URL",
 		"AccountName=a;SharedAccessSignature=sv=1&sig=" + secret:      "AccountKey in base64 is needed",
 	} {
 		_, err := AccountWithKey(text)
