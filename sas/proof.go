@@ -13,7 +13,7 @@ import (
 
 // A Proof is the Authorization header with which a device proves that it has its key, in the
 // format of Azure's Device Provisioning Service. It is valid for one resource until it
-// expires.
+// expires, and for at most a day: whoever intercepts it can get the device's tokens that long.
 type Proof struct {
 	Resource  string // e.g. furrow/registrations/pump-7
 	Expiry    time.Time
@@ -26,10 +26,15 @@ const proofScheme = "SharedAccessSignature "
 // maxProof bounds the header, in bytes.
 const maxProof = 2 << 10
 
+// maxProofLife is a day, for a device whose clock is ahead by no more than ClockSkew. A device
+// that does not know the time learns it from the refusal.
+const maxProofLife = 24*time.Hour + ClockSkew
+
 // Reasons why a proof is invalid.
 var (
 	ErrProof         = errors.New("the Authorization header is not a SharedAccessSignature with sr, sig and se")
 	ErrProofExpired  = errors.New("the proof has expired")
+	ErrProofTooLong  = errors.New("the proof is valid for more than a day")
 	ErrProofWrong    = errors.New("the signature was not made with the device's key")
 	ErrProofResource = errors.New("the signature is for another resource; sr must be ENROLLMENT/registrations/DEVICE")
 )
@@ -83,6 +88,8 @@ func (p Proof) Verify(now time.Time, keys ...Key) error {
 		return ErrProofWrong
 	case !now.Before(p.Expiry):
 		return ErrProofExpired
+	case p.Expiry.After(now.Add(maxProofLife)):
+		return ErrProofTooLong
 	}
 	return nil
 }

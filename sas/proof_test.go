@@ -54,6 +54,9 @@ func TestProofIsValidForItsKeyUntilItsExpiry(t *testing.T) {
 		"no key":                 {now, nil, ErrProofWrong},
 		"a second before":        {now.Add(time.Minute - time.Second), []Key{old}, nil},
 		"at its expiry":          {now.Add(time.Minute), []Key{old}, ErrProofExpired},
+		"a day before":           {now.Add(time.Minute - maxProofLife), []Key{old}, nil},
+		"more than a day before": {now.Add(time.Minute - maxProofLife - time.Second), []Key{old}, ErrProofTooLong},
+		"another key, long":      {now.Add(-48 * time.Hour), []Key{other}, ErrProofWrong},
 	} {
 		if err := p.Verify(c.at, c.keys...); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -77,7 +80,7 @@ func TestProofIsValidHoweverItsResourceIsEscaped(t *testing.T) {
 	for _, sr := range []string{"furrow%2Fpump-7", "furrow%2fpump-7", "furrow/pump-7"} {
 		sig := url.QueryEscape(base64.StdEncoding.EncodeToString(key.sign(sr + "\n2000000000")))
 		p, err := ParseProof("SharedAccessSignature sr=" + sr + "&sig=" + sig + "&se=2000000000")
-		if err != nil || p.Resource != "furrow/pump-7" || p.Verify(time.Unix(1, 0), key) != nil {
+		if err != nil || p.Resource != "furrow/pump-7" || p.Verify(time.Unix(2e9-1, 0), key) != nil {
 			t.Errorf("%s: %+v, %v", sr, p, err)
 		}
 	}

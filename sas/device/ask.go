@@ -79,7 +79,8 @@ func (c *Client) tryToken(ctx context.Context) (t *token, again bool, err error)
 	received := c.clock.since()
 	if r.status != http.StatusOK {
 		refusal, server := problem(r)
-		if refusal.Code != "proof-expired" || server.IsZero() {
+		wrongTime := refusal.Code == "proof-expired" || refusal.Code == "proof-too-long"
+		if !wrongTime || server.IsZero() {
 			return nil, false, refusal
 		}
 		return nil, true, errors.Join(refusal, c.learn(server, sent, received))

@@ -178,6 +178,9 @@ func (f *fixture) issue(req *http.Request, now time.Time) *http.Response {
 	case errors.Is(err, sas.ErrProofExpired):
 		f.proofs = append(f.proofs, err)
 		return refuse(401, "proof-expired")
+	case errors.Is(err, sas.ErrProofTooLong):
+		f.proofs = append(f.proofs, err)
+		return refuse(401, "proof-too-long")
 	case err != nil || proof.Resource != "plant1/registrations/"+id:
 		f.proofs = append(f.proofs, err)
 		return refuse(401, "proof-wrong")

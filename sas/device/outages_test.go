@@ -41,13 +41,20 @@ func fileIn(t *testing.T) func(*device.Config) {
 	return func(c *device.Config) { c.File = file }
 }
 
-func TestClockOf1970IsCorrected(t *testing.T) {
+func TestClockOf1970IsCorrected(t *testing.T) { clockIsCorrected(t, time.Unix(0, 0)) }
+
+// Such a device cannot know that its proof would be valid for decades.
+func TestClockOf2060IsCorrected(t *testing.T) {
+	clockIsCorrected(t, time.Date(2060, 1, 1, 0, 0, 0, 0, time.UTC))
+}
+
+func clockIsCorrected(t *testing.T, boot time.Time) {
 	f := newFixture(t)
 	inFile := fileIn(t)
 	f.bubble(21, func() {
 		booted := time.Now()
 		c := f.open(func(c *device.Config) {
-			c.Wall = func() time.Time { return time.Unix(0, 0).Add(time.Since(booted)) }
+			c.Wall = func() time.Time { return boot.Add(time.Since(booted)) }
 			inFile(c)
 		})
 		for range 20 {

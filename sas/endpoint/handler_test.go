@@ -66,6 +66,7 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		{ProofMissing, Config{}, post(token, "", "")},
 		{ProofMalformed, strange(sas.ErrProof), post(token, rightProof, "")},
 		{ProofExpired, strange(sas.ErrProofExpired), post(token, rightProof, "")},
+		{ProofTooLong, strange(sas.ErrProofTooLong), post(token, rightProof, "")},
 		{ProofWrong, Config{}, post(token, wrongProof, "")},
 		{ProofWrong, strange(sas.ErrProofResource), post(token, rightProof, "")},
 		{ProofWrong, strange(sas.ErrNoEnrollment), post(token, rightProof, "")},

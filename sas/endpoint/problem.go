@@ -20,6 +20,7 @@ const (
 	ProofMissing       Code = "proof-missing"
 	ProofMalformed     Code = "proof-malformed"
 	ProofExpired       Code = "proof-expired"
+	ProofTooLong       Code = "proof-too-long"
 	ProofWrong         Code = "proof-wrong"
 	Revoked            Code = "revoked"
 	EnrollmentDisabled Code = "enrollment-disabled"
@@ -39,7 +40,7 @@ func codes() map[Code]int {
 	return map[Code]int{
 		BadDeviceID: http.StatusBadRequest, BadBody: http.StatusBadRequest,
 		ProofMissing: http.StatusUnauthorized, ProofMalformed: http.StatusUnauthorized,
-		ProofExpired: http.StatusUnauthorized, ProofWrong: http.StatusUnauthorized,
+		ProofExpired: http.StatusUnauthorized, ProofTooLong: http.StatusUnauthorized, ProofWrong: http.StatusUnauthorized,
 		Revoked: http.StatusForbidden, EnrollmentDisabled: http.StatusForbidden,
 		NotRegistered: http.StatusForbidden, WrongEnrollment: http.StatusForbidden,
 		NotFound: http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
@@ -82,6 +83,8 @@ func refused(err error) refusal {
 		detail string
 	}{
 		{sas.ErrProofExpired, ProofExpired, "the proof has expired: set the clock by serverTime and make a new proof"},
+		{sas.ErrProofTooLong, ProofTooLong, "the proof is valid for more than a day: set the clock by serverTime and make a " +
+			"shorter proof"},
 		{sas.ErrProofResource, ProofWrong, sas.ErrProofResource.Error()},
 		// A client without a key must not learn which enrollments exist.
 		{sas.ErrNoEnrollment, ProofWrong, sas.ErrProofWrong.Error()},
