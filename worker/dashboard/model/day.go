@@ -45,13 +45,14 @@ const (
 
 // Day returns a sensor's day over the devices of a tenant.
 func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
+	q.Tenant = scoped(ctx, q.Tenant)
 	if _, known := s.index.only(q.Tenant); !known || q.Tenant == "" {
 		return Series{}, Read{}, fmt.Errorf("tenant %s: %w", q.Tenant, ErrUnknown)
 	}
 	if _, is := Rated(q.Sensor); is {
 		return Series{}, Read{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
 	}
-	q.Sensor = cmp.Or(q.Sensor, s.FirstSensor(q.Tenant))
+	q.Sensor = cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
 	span := daySpan(q.Day)
 	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: span.From.Time(), To: span.To.Time(), Points: []Point{}}
 	window, any := s.windowNear(schema.Hour)

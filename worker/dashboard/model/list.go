@@ -40,6 +40,7 @@ func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, err
 	if err != nil {
 		return DeviceList{}, read, err
 	}
+	q.Tenant = scoped(ctx, q.Tenant)
 	list, err := s.list(q)
 	list.Operations = read.Operations
 	return list, read, err
@@ -54,7 +55,7 @@ func (s *Store) polled(ctx context.Context) (Read, error) {
 func (s *Store) list(q ListQuery) (DeviceList, error) {
 	out := DeviceList{Devices: []Row{}}
 	q.Sort, q.Limit = cmp.Or(q.Sort, SortDevice), cmp.Or(q.Limit, DefaultListed)
-	q.Sensor = cmp.Or(q.Sensor, s.FirstSensor(q.Tenant))
+	q.Sensor = cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
 	after, err := parseCursor(q)
 	if err != nil {
 		return out, err

@@ -21,6 +21,7 @@ type mark struct {
 
 // Live returns a map and what follows its changes.
 func (s *Store) Live(ctx context.Context, q MapQuery) (*Live, Map, error) {
+	q.Tenant = scoped(ctx, q.Tenant)
 	m, _, err := s.Map(ctx, q)
 	l := &Live{store: s, query: q}
 	l.take(m)

@@ -22,6 +22,7 @@ func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 	if err != nil {
 		return Map{}, read, err
 	}
+	q.Tenant = scoped(ctx, q.Tenant)
 	return s.mapAt(q, read.At), read, nil
 }
 

@@ -22,10 +22,16 @@ type owner struct {
 // ownerAge is how long a read record is used.
 const ownerAge = 5 * time.Second
 
-// owner reads the record of a device, which also updates the index.
+// owner reads the record of a device, which also updates the index. For the device of a tenant that ctx may not see,
+// it does what it does for an unknown device: it reads one record, and keeps nothing.
 func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
-	return s.owners.get(ctx, id, ownerAge, func(ctx context.Context) (o owner, err error) {
+	only := within(ctx)
+	return s.owners.get(ctx, id+schema.Separator+only, ownerAge, func(ctx context.Context) (o owner, err error) {
+		unknown := fmt.Errorf("device %s: %w", id, ErrUnknown)
 		d, found, err := s.fleet.Record(ctx, schema.DeviceID(id))
+		if only != "" && found && string(d.Tenant) != only {
+			return o, unknown
+		}
 		if found {
 			s.index.records([]schema.Device{d})
 			o = owner{record: &d, member: d.Member()}
@@ -45,8 +51,11 @@ func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 			return o, err
 		}
 		tenant, month, known := s.index.home(id)
-		if !known {
-			return o, cmp.Or(err, fmt.Errorf("device %s: %w", id, ErrUnknown))
+		switch {
+		case !known && only == "":
+			return o, cmp.Or(err, unknown)
+		case !known, only != "" && string(tenant) != only:
+			return o, unknown
 		}
 		o.member = schema.Member{Device: schema.DeviceID(id), Tenant: tenant, Month: month, Readings: s.c.Names.Readings()}
 		return o, nil

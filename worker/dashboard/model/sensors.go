@@ -49,7 +49,7 @@ func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, Read, erro
 	if err != nil {
 		return Sensors{}, read, err
 	}
-	return Sensors{Sensors: append([]Sensor{}, s.sensors(tenant)...)}, read, nil
+	return Sensors{Sensors: append([]Sensor{}, s.SensorsOf(ctx, tenant)...)}, read, nil
 }
 
 const (
@@ -60,7 +60,9 @@ const (
 )
 
 // SensorsOf returns the sensors of a tenant's devices, or of all devices, as far as they are known.
-func (s *Store) SensorsOf(tenant string) []Sensor { return s.sensors(tenant) }
+func (s *Store) SensorsOf(ctx context.Context, tenant string) []Sensor {
+	return s.sensors(scoped(ctx, tenant))
+}
 
 func (s *Store) sensors(tenant string) sensed {
 	all := s.census.get(tenant, func() (all sensed) {
@@ -127,4 +129,6 @@ func (x *index) sensed(of tenantFilter) sensed {
 }
 
 // FirstSensor returns the sensor that is shown of a tenant's devices, or of all, when none is chosen.
-func (s *Store) FirstSensor(tenant string) string { return s.sensors(tenant).first() }
+func (s *Store) FirstSensor(ctx context.Context, tenant string) string {
+	return s.sensors(scoped(ctx, tenant)).first()
+}

@@ -175,7 +175,7 @@ func shortest(windows []schema.Window, span time.Duration) schema.Window {
 // first sensor.
 func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read, error) {
 	r, read, err := s.device(ctx, m)
-	preferred, best, number := s.FirstSensor(string(m.Tenant)), "", false
+	preferred, best, number := s.sensors(string(m.Tenant)).first(), "", false
 	for _, v := range r.latest { // by name
 		if v.Sensor == preferred {
 			return preferred, read, err

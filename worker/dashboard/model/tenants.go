@@ -34,7 +34,7 @@ func (s *Store) Tenants(ctx context.Context, after string, limit int) (TenantsAn
 	if err != nil {
 		return TenantsAnswer{}, Read{}, err
 	}
-	all := s.index.tallies(s.silence())
+	all := s.tallies(ctx)
 	out := TenantsAnswer{Total: len(all), Tenants: []Tenant{}}
 	all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant <= after })
 	if limit = min(cmp.Or(limit, MaxTenants), MaxTenants); len(all) > limit {
@@ -60,7 +60,7 @@ func (s *Store) Tenant(ctx context.Context, name string) (Tenant, Read, error) {
 	if _, err := s.watch.await(ctx); err != nil {
 		return Tenant{}, Read{}, err
 	}
-	for _, t := range s.index.tallies(s.silence()) {
+	for _, t := range s.tallies(ctx) {
 		if t.Tenant == name {
 			read, err := s.countToday(ctx, &t)
 			return t, read, err
@@ -70,12 +70,24 @@ func (s *Store) Tenant(ctx context.Context, name string) (Tenant, Read, error) {
 }
 
 // TenantNames returns the first thousand tenants by name, to choose from.
-func (s *Store) TenantNames() []string {
+func (s *Store) TenantNames(ctx context.Context) []string {
+	if only := within(ctx); only != "" {
+		return []string{only}
+	}
 	x := s.index
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	names := slices.Sorted(slices.Values(x.tenants.all))
 	return names[:min(len(names), 1000)]
+}
+
+// tallies returns the tenants that ctx may see, by name.
+func (s *Store) tallies(ctx context.Context) []Tenant {
+	all := s.index.tallies(s.silence())
+	if only := within(ctx); only != "" {
+		all = slices.DeleteFunc(all, func(t Tenant) bool { return t.Tenant != only })
+	}
+	return all
 }
 
 func (x *index) tallies(silence uint32) []Tenant {

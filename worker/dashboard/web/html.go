@@ -45,15 +45,15 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 		return nil, read, err
 	}
 	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
-	return &MapPage{Tenant: p.Tenant, BBox: p.Box, Tenants: s.c.Model.TenantNames(),
-		Sensors: s.c.Model.SensorsOf(p.Tenant), Map: m, List: list}, read, err
+	return &MapPage{Tenant: p.Tenant, BBox: p.Box, Tenants: s.c.Model.TenantNames(r.Context()),
+		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Map: m, List: list}, read, err
 }
 
 func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {
 	list, read, err := s.c.Model.Devices(r.Context(), p.ListQuery)
 	query := p.ListQuery
-	query.Sensor = cmp.Or(query.Sensor, s.c.Model.FirstSensor(p.Tenant))
-	return &DevicesPage{Query: query, Tenants: s.c.Model.TenantNames(), Sensors: s.c.Model.SensorsOf(p.Tenant),
+	query.Sensor = cmp.Or(query.Sensor, s.c.Model.FirstSensor(r.Context(), p.Tenant))
+	return &DevicesPage{Query: query, Tenants: s.c.Model.TenantNames(r.Context()), Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant),
 		List: list}, read, err
 }
 
@@ -115,5 +115,5 @@ func (s *Site) tenant(r *http.Request, p api.Params) (Page, model.Read, error) {
 	query := p.DayOf(name, now)
 	series, charted, err := s.c.Model.Day(r.Context(), query)
 	return &TenantPage{Tenant: t, Day: query.Day.String(), Today: now.UTC().Format(time.DateOnly),
-		Sensors: s.c.Model.SensorsOf(name), Series: s.charted(series, err)}, read.And(charted), nil
+		Sensors: s.c.Model.SensorsOf(r.Context(), name), Series: s.charted(series, err)}, read.And(charted), nil
 }

@@ -1,0 +1,89 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// TestOtherTenantsAreUnknown asks about another tenant and its devices, before and after somebody who sees all tenants
+// has asked, and compares the errors and the operations with those for an unknown name.
+func TestOtherTenantsAreUnknown(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 6) // devices with odd numbers are fabrikam's
+	s := over(t, f)
+	look(t, s)
+	only := Within(t.Context(), "contoso")
+	series := func(ctx context.Context, id string) error {
+		_, _, err := s.Series(ctx, SeriesQuery{Device: id, From: time.Now().Add(-time.Hour), To: time.Now()})
+		return err
+	}
+	device := func(ctx context.Context, id string) error { _, _, err := s.Device(ctx, id); return err }
+	tenant := func(ctx context.Context, name string) error { _, _, err := s.Tenant(ctx, name); return err }
+	day := func(ctx context.Context, name string) error {
+		_, _, err := s.Day(ctx, DayQuery{Tenant: name})
+		return err
+	}
+	for _, c := range []struct {
+		what              string
+		ask               func(context.Context, string) error
+		own, other, third string
+	}{
+		{"device", device, "d0000", "d0001", "d9999"},
+		{"series", series, "d0000", "d0001", "d9999"},
+		{"tenant", tenant, "contoso", "fabrikam", "nobody"},
+		{"day", day, "contoso", "fabrikam", "nobody"},
+	} {
+		for range 2 {
+			f.Requests()
+			errThird := c.ask(only, c.third)
+			want := f.Requests()
+			errOther := c.ask(only, c.other)
+			if got := f.Requests(); got != want || !errors.Is(errOther, ErrUnknown) || !errors.Is(errThird, ErrUnknown) {
+				t.Errorf("%s %s: %v and %d requests; %s: %v and %d", c.what, c.other, errOther, got, c.third, errThird, want)
+			}
+			if err := errors.Join(c.ask(only, c.own), c.ask(t.Context(), c.other)); err != nil {
+				t.Errorf("%s: %v", c.what, err)
+			}
+		}
+	}
+}
+
+func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 6)
+	s := over(t, f)
+	look(t, s)
+	only := Within(t.Context(), "contoso")
+	for asked, want := range map[string]int{"": 3, "contoso": 3, "fabrikam": 0, "nobody": 0} {
+		m, _, err := s.Map(only, MapQuery{Tenant: asked})
+		list, _, errList := s.Devices(only, ListQuery{Tenant: asked})
+		live, first, errLive := s.Live(only, MapQuery{Tenant: asked})
+		if err := errors.Join(err, errList, errLive); err != nil {
+			t.Fatal(err)
+		}
+		change, _, _ := live.Next()
+		if m.Total != want || list.Total != want || len(list.Devices) != want || first.Total != want || change.Total != want {
+			t.Errorf("tenant %q: %d on the map, %d listed, %d in the stream, %d after it; want %d", asked, m.Total, list.Total,
+				first.Total, change.Total, want)
+		}
+		if sensors, _, err := s.Sensors(only, asked); err != nil || len(sensors.Sensors) > 0 != (want > 0) ||
+			len(s.SensorsOf(only, asked)) != len(sensors.Sensors) || s.FirstSensor(only, asked) != "" != (want > 0) {
+			t.Errorf("tenant %q: sensors %+v, %v", asked, sensors, err)
+		}
+	}
+	tenants, _, err := s.Tenants(only, "", 0)
+	if err != nil || tenants.Total != 1 || len(tenants.Tenants) != 1 || tenants.Tenants[0].Tenant != "contoso" {
+		t.Errorf("the tenants are %+v, %v", tenants, err)
+	}
+	if names := s.TenantNames(only); len(names) != 1 || names[0] != "contoso" {
+		t.Errorf("the tenants to choose from are %q", names)
+	}
+	if _, _, err := s.Pipelines(only); !errors.Is(err, ErrUnknown) {
+		t.Errorf("pipelines, which are about all tenants: %v", err)
+	}
+}
