@@ -25,12 +25,12 @@ type authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// openAuthority loads the authority in dir, or creates it. A certificate without its key is an error: clients trust
-// it, so it must not be replaced silently.
-func openAuthority(dir string) (*authority, error) {
+// openAuthority loads the authority in dir, or creates it for the hosts. A certificate without its key is an error:
+// clients trust it, so it must not be replaced silently.
+func openAuthority(dir string, hosts []string) (*authority, error) {
 	file, keyFile := filepath.Join(dir, "ca.pem"), filepath.Join(dir, "ca.key")
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return newAuthority(file, keyFile)
+		return newAuthority(file, keyFile, hosts)
 	}
 	pair, err := loadPair(file, keyFile)
 	if err != nil {
@@ -50,7 +50,7 @@ func loadPair(certFile, keyFile string) (*tls.Certificate, error) {
 }
 
 // newAuthority writes the key first: a key without a certificate is overwritten the next time.
-func newAuthority(file, keyFile string) (*authority, error) {
+func newAuthority(file, keyFile string, hosts []string) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
@@ -65,6 +65,7 @@ func newAuthority(file, keyFile string) (*authority, error) {
 	}
 	template.IsCA, template.MaxPathLenZero = true, true
 	template.KeyUsage = x509.KeyUsageCertSign
+	constrain(template, hosts)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, err

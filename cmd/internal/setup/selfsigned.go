@@ -19,16 +19,17 @@ const (
 )
 
 // SelfSigned serves a certificate for the hosts, signed by an authority of its own. Both are created once and kept in
-// dir, readable only by the owner. Clients need the file ca.pem.
+// dir, readable only by the owner. Clients need the file ca.pem. The authority can sign for the hosts of its first start
+// alone; later ones are left out.
 func SelfSigned(dir string, hosts []string, log *slog.Logger) (*TLS, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	ca, err := openAuthority(dir)
+	ca, err := openAuthority(dir, hosts)
 	if err != nil {
 		return nil, err
 	}
-	s := &selfSigned{ca: ca, file: filepath.Join(dir, "server.pem"), hosts: hosts, log: log}
+	s := &selfSigned{ca: ca, file: filepath.Join(dir, "server.pem"), hosts: ca.permitted(hosts, log), log: log}
 	if s.current, err = loadPair(s.file, s.file); err != nil || !s.good(s.current.Leaf) {
 		if err := s.renew(); err != nil { // whatever is wrong with the old one
 			return nil, err
