@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,8 +31,7 @@ order:
 Invalid lines are reported with the reason and skipped. Importing the same file again changes nothing. A
 line about a registered device changes everything but its tenant, its enrollment and its month.` + examples("device import devices.csv --enrollment line4", "device import devices.jsonl.gz --dry-run"),
 		Flags: append(storageFlags(), enrollmentFlag(),
-			&cli.StringFlag{Name: "format", DefaultText: "by the name of the file, or csv",
-				Usage: "`FORMAT` of the file: csv or jsonl"},
+			choiceFlag("format", "by the name of the file, or csv", tabular.Formats(), "`FORMAT` of the file: csv or jsonl"),
 			boolFlag("dry-run", "Report what would be done and change nothing"),
 			&cli.StringFlag{Name: "errors", Usage: "Write all problems to `FILE` as lines of JSON"},
 			&cli.IntFlag{Name: "workers", Value: 64, Usage: "`NUMBER` of concurrent writes"},
@@ -80,7 +78,7 @@ func deviceImport(c *cli.Context) (err error) {
 // importFormat returns the format that the flags or the file's name imply.
 func importFormat(c *cli.Context) (tabular.Format, error) {
 	format, name := c.String("format"), strings.TrimSuffix(strings.ToLower(c.Args().First()), ".gz")
-	if err := cmp.Or(oneOf(c, "format", tabular.Formats()), between(c, 1, 1000, "workers")); err != nil {
+	if err := between(c, 1, 1000, "workers"); err != nil {
 		return "", err
 	}
 	switch {

@@ -18,7 +18,7 @@ func deviceRevokeCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "revoke",
 		Usage:     "Revoke devices: their tokens end, and they get no others",
-		ArgsUsage: "ID...",
+		ArgsUsage: "DEVICE...",
 		Description: `Ends the tokens of the device's whole cohort, a quarter of the devices that share its readings table; the others
 request new ones. Readings that storage has accepted are still processed. Revoking again changes nothing.` + examples("device revoke pump-7", "device revoke pump-7 pump-8 --at-expiry"),
 		Flags: append(storageFlags(),
@@ -35,7 +35,7 @@ func deviceRestoreCommand() *cli.Command {
 		Name:        "restore",
 		Usage:       "Let revoked devices get tokens again",
 		Description: examples("device restore pump-7"),
-		ArgsUsage:   "ID...",
+		ArgsUsage:   "DEVICE...",
 		Flags:       append(storageFlags(), jsonFlag()),
 		Action:      func(c *cli.Context) error { return changeStatus(c, schema.Active) },
 	}

@@ -14,7 +14,7 @@ func deviceSetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "set",
 		Usage:     "Change a device's site, position or labels",
-		ArgsUsage: "ID",
+		ArgsUsage: "DEVICE",
 		Description: `Flags that are not given change nothing. Readings that are already processed keep their outputs. Repeating
 the command is safe, and completes a change that was interrupted.` + examples("device set pump-7 --site 'Hall 2' --label model=BME680 --no-label old"),
 		Flags: append(storageFlags(),

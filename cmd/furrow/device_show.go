@@ -19,7 +19,7 @@ func deviceShowCommand() *cli.Command {
 		Name:        "show",
 		Usage:       "Show a device's record and its last tokens",
 		Description: examples("device show pump-7"),
-		ArgsUsage:   "ID",
+		ArgsUsage:   "DEVICE",
 		Flags:       append(storageFlags(), jsonFlag()),
 		Action:      deviceShow,
 	}
@@ -104,7 +104,7 @@ func deviceKeyCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "key",
 		Usage:     "Print a device's key",
-		ArgsUsage: "ID",
+		ArgsUsage: "DEVICE",
 		Description: "The key is derived from the enrollment's key. The device need not be registered." +
 			examples("device key pump-7"),
 		Flags: append(append(storageFlags(), masterFlags()...),

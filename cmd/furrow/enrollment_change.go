@@ -24,7 +24,7 @@ func enrollmentSetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "set",
 		Usage:     "Change the policy of an enrollment",
-		ArgsUsage: "ID",
+		ArgsUsage: "ENROLLMENT",
 		Description: `Flags that are not given change nothing. Existing tokens are not affected. The tenant and the table cannot
 be changed. Given labels replace all labels.` + examples("enrollment set line4 --life 6h --send-every 5m"),
 		Flags:  append(append(storageFlags(), flags...), jsonFlag()),
@@ -39,7 +39,7 @@ func enrollmentSet(c *cli.Context) error {
 func enrollmentEnableCommand() *cli.Command {
 	return &cli.Command{
 		Name: "enable", Usage: "Issue tokens to the devices of an enrollment again",
-		Description: examples("enrollment enable line4"), ArgsUsage: "ID",
+		Description: examples("enrollment enable line4"), ArgsUsage: "ENROLLMENT",
 		Flags: append(storageFlags(), jsonFlag()),
 		Action: func(c *cli.Context) error {
 			return changeEnrollment(c, func(e *schema.Enrollment) error { e.Disabled = false; return nil })
@@ -49,7 +49,7 @@ func enrollmentEnableCommand() *cli.Command {
 
 func enrollmentDisableCommand() *cli.Command {
 	return &cli.Command{
-		Name: "disable", Usage: "Stop issuing tokens to the devices of an enrollment", ArgsUsage: "ID",
+		Name: "disable", Usage: "Stop issuing tokens to the devices of an enrollment", ArgsUsage: "ENROLLMENT",
 		Description: fmt.Sprintf("Takes effect within %s. Existing tokens work until they expire, unless --revoke ends them "+
 			"all. furrow device\nrevoke ends those of a device.", short(sas.Recent)) +
 			examples("enrollment disable line4", "enrollment disable line4 --revoke --yes"),
@@ -95,7 +95,7 @@ func enrollmentRotateCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "rotate",
 		Usage:     "Give an enrollment a new primary key",
-		ArgsUsage: "ID",
+		ArgsUsage: "ENROLLMENT",
 		Description: `The old primary key becomes the secondary key, so devices with keys derived from it continue to work. The
 old secondary key ends, and devices with keys derived from it get no more tokens.` + examples("enrollment rotate line4"),
 		Flags: append(append(storageFlags(), masterFlags()...),
@@ -136,7 +136,7 @@ func enrollmentKeyCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "key",
 		Usage:       "Print an enrollment's key, from which a factory derives devices' keys",
-		ArgsUsage:   "ID",
+		ArgsUsage:   "ENROLLMENT",
 		Description: `The key is a secret: it allows impersonating every device of the enrollment. Never store it in a device.` + examples("enrollment key line4 --show-key"),
 		Flags: append(append(storageFlags(), masterFlags()...),
 			boolFlag("show-key", "Confirm that the key may be printed"),

@@ -18,7 +18,7 @@ func enrollmentRevokeCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "revoke",
 		Usage:     "End all tokens of an enrollment's devices",
-		ArgsUsage: "ID",
+		ArgsUsage: "ENROLLMENT",
 		Description: "For a key that leaked, use furrow enrollment disable --revoke instead: otherwise devices get new " +
 			"tokens at once.\n" +
 			"Tokens of other enrollments in the same readings table can end too, and their devices request new ones." +

@@ -56,15 +56,6 @@ func between(c *cli.Context, least, most int, flags ...string) error {
 	return nil
 }
 
-// oneOf checks a flag that takes one of several words; it may be empty.
-func oneOf(c *cli.Context, flag string, words []string) error {
-	text := c.String(flag)
-	if text == "" || slices.Contains(words, text) {
-		return nil
-	}
-	return usagef(c, "--%s is %q; it takes %s%s", flag, text, strings.Join(words, ", "), didYouMean(text, words, ""))
-}
-
 // words splits a list at its commas, and drops empty words.
 func words(list string) []string {
 	fields := strings.Split(list, ",")

@@ -18,11 +18,11 @@ import (
 )
 
 func formatFlag() cli.Flag {
-	return &cli.StringFlag{Name: "format", DefaultText: "table on a terminal, otherwise csv",
-		Usage: "`FORMAT` of the output: table, csv or jsonl"}
+	return choiceFlag("format", "table on a terminal, otherwise csv", records.Formats(),
+		"`FORMAT` of the output: table, csv or jsonl")
 }
 
-// checkAnswer checks --format and --limit.
+// checkAnswer checks --json and --limit.
 func checkAnswer(c *cli.Context) error {
 	switch {
 	case c.IsSet("limit") && c.Int("limit") < 1:
@@ -30,7 +30,7 @@ func checkAnswer(c *cli.Context) error {
 	case c.Bool("json") && c.IsSet("format"):
 		return usagef(c, "--json and --format exclude each other")
 	}
-	return oneOf(c, "format", records.Formats())
+	return nil
 }
 
 // answer prints records, and reports rows that cannot be read on standard error. Without records it prints empty.

@@ -398,7 +398,7 @@ func TestQueryRefusesContradictoryFlags(t *testing.T) {
 		"query a --raw --window 1h":              "--window applies to rollups",
 		"query a --latest --last 1h":             "--latest takes no --from",
 		"query --tenant t --raw":                 "readings are kept by device",
-		"query a --format cvs":                   `--format is "cvs"; it takes table, csv, jsonl`,
+		"query a --format cvs":                   `invalid value "cvs" for --format: it takes table, csv, jsonl`,
 		"query a --limit 0":                      "--limit is 0",
 		"query a --limit many":                   "--limit",
 		"query a --window 7m":                    "--window: window",

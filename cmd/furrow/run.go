@@ -20,7 +20,11 @@ const (
 // run runs a command line and returns the exit code. args[0] is the program's name, and ctx ends when the program
 // is told to stop.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	err := withAuthorityAdvice(dispatch(ctx, args, newApp(stdin, stdout, stderr)))
+	app := newApp(stdin, stdout, stderr)
+	if len(args) > 1 && args[1] == completeCommand {
+		return complete(ctx, app, args[2:])
+	}
+	err := withAuthorityAdvice(dispatch(ctx, args, app))
 	if err == nil {
 		return exitOK
 	}
@@ -32,16 +36,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitFailed
 }
 
+// oldCompletion ended the command lines of the completion scripts of earlier versions, which a shell may still have:
+// none of them may run a command.
+const oldCompletion = "--generate-bash-completion"
+
 // dispatch prints a topic of the help, or runs a command.
 func dispatch(ctx context.Context, args []string, app *cli.App) error {
 	if text, asked := topicAsked(args); asked {
 		_, err := io.WriteString(app.Writer, text)
 		return err
 	}
-	if args[len(args)-1] != completing {
-		args = flagsFirst(app.Commands, helpAsFlag(args))
+	if args[len(args)-1] == oldCompletion {
+		return nil
 	}
-	return app.RunContext(ctx, args)
+	return app.RunContext(ctx, flagsFirst(app.Commands, helpAsFlag(args)))
 }
 
 func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
@@ -56,7 +64,6 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			auditCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
-		EnableBashCompletion:      true,
 		DisableSliceFlagSeparator: true, // a connection string is one value
 		Reader:                    stdin,
 		Writer:                    stdout,

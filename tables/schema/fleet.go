@@ -43,6 +43,12 @@ func (m Member) Key() MemberKey { return MemberKey(m.Tenant.Key() + Separator + 
 // Device returns the device of a valid key.
 func (k MemberKey) Device() DeviceID { return DeviceID(k[strings.Index(string(k), Separator)+1:]) }
 
+// Tenant returns the tenant of a valid key.
+func (k MemberKey) Tenant() Tenant {
+	tenant, _ := ParseTenantKey(string(k[:strings.Index(string(k), Separator)]))
+	return tenant
+}
+
 // MembersOf returns the RowKeys of the members of a tenant.
 func MembersOf(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
 
