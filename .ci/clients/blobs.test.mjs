@@ -192,6 +192,38 @@ describe('blobs', () => {
 		await refused(client.setMetadata({ 'not-a-name': '1' }), '400 InvalidMetadata')
 	})
 
+	test('grow by blocks that are appended', async t => {
+		const client = (await container(t)).getAppendBlobClient('log')
+		await refused(client.appendBlock('x', 1), '404 BlobNotFound')
+		await client.create({ metadata: { by: 'appends' }, blobHTTPHeaders: { blobContentType: 'text/plain' } })
+		assert.equal((await client.createIfNotExists()).succeeded, false)
+		const first = await client.appendBlock('one ', 4, { transactionalContentMD5: md5('one '), conditions: { appendPosition: 0 } })
+		assert.deepEqual([first.blobAppendOffset, first.blobCommittedBlockCount], ['0', 1])
+		const second = await client.appendBlock('two', 3, { conditions: { maxSize: 7, ifMatch: first.etag } })
+		assert.deepEqual([second.blobAppendOffset, second.blobCommittedBlockCount], ['4', 2])
+		await refused(client.appendBlock('x', 1, { conditions: { appendPosition: 4 } }), '412 AppendPositionConditionNotMet')
+		await refused(client.appendBlock('x', 1, { conditions: { maxSize: 7 } }), '412 MaxBlobSizeConditionNotMet')
+		await refused(client.appendBlock('x', 1, { conditions: { ifMatch: first.etag } }), '412 ConditionNotMet')
+		await refused(client.appendBlock('x', 1, { transactionalContentMD5: md5('y') }), '400 Md5Mismatch')
+		assert.equal(await text(client.download()), 'one two')
+		assert.equal(await text(client.download(2, 4)), 'e tw')
+		const seen = await client.getProperties()
+		assert.deepEqual([seen.blobType, seen.blobCommittedBlockCount, seen.contentLength, seen.contentType, seen.metadata, seen.accessTier, seen.etag],
+			['AppendBlob', 2, 7, 'text/plain', { by: 'appends' }, undefined, second.etag])
+	})
+
+	test('are of one type', async t => {
+		const c = await container(t)
+		await c.getAppendBlobClient('log').create()
+		await c.getBlockBlobClient('block').upload('x', 1)
+		assert.deepEqual((await all(c.listBlobsFlat())).map(b => [b.name, b.properties.blobType, b.properties.accessTier]), [['block', 'BlockBlob', 'Hot'], ['log', 'AppendBlob', undefined]])
+		await refused(c.getAppendBlobClient('block').appendBlock('x', 1), '409 InvalidBlobType')
+		await refused(c.getBlockBlobClient('log').stageBlock(blockID(1), 'x', 1), '409 InvalidBlobType')
+		await refused(c.getBlockBlobClient('log').commitBlockList([]), '409 InvalidBlobType')
+		await c.getBlockBlobClient('log').upload('y', 1)
+		assert.equal((await c.getBlobClient('log').getProperties()).blobType, 'BlockBlob')
+	})
+
 	test('are deleted once', async t => {
 		const client = (await container(t)).getBlockBlobClient('gone')
 		assert.equal(await client.exists(), false)
@@ -232,8 +264,7 @@ describe('blobs', () => {
 		const calls = {
 			snapshot: () => blob.createSnapshot(),
 			lease: () => blob.getBlobLeaseClient().acquireLease(15),
-			'append blob': () => c.getAppendBlobClient('a').create(),
-			'append block': () => c.getAppendBlobClient('a').appendBlock('x', 1),
+			'append blob': () => c.getAppendBlobClient('b').seal(),
 			'page blob': () => c.getPageBlobClient('p').create(512),
 			tier: () => blob.setAccessTier('Cool'),
 			tags: () => blob.setTags({ a: 'b' }),

@@ -15,8 +15,8 @@
 //
 // These requests are refused with 501 NotImplemented and a message that names the
 // operation: user delegation SAS; Microsoft Entra (Bearer) tokens
-// and anonymous reads; the services' properties and statistics; CORS; append and
-// page blobs; leases, snapshots, versions, tags, tiers, copies, batches and queries
+// and anonymous reads; the services' properties and statistics; CORS; page blobs, and
+// sealing append blobs; leases, snapshots, versions, tags, tiers, copies, batches and queries
 // of blobs; blobs and blocks copied from a URL; customer-provided encryption keys;
 // structured (checksummed) bodies; functions in $filter; $metadata and the service
 // document of tables. Atom is refused with 415, as Azure does today.

@@ -109,7 +109,7 @@ func endOften(t *testing.T, start func(*rand.Rand) (azuretest.Account, func())) 
 	var loads []load
 	for i := range 4 {
 		loads = append(loads, &rowLoad{worker: i, size: 1}, &rowLoad{worker: i, size: 20}, &messageLoad{worker: i},
-			&blobLoad{worker: i})
+			&blobLoad{worker: i}, &appendLoad{worker: i})
 	}
 	total := 0
 	for round := range *killRounds + 1 {

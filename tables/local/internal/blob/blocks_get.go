@@ -84,6 +84,9 @@ func (s *Service) allBlocks(at target) (rec *record, committed, uncommitted []bl
 	if rec, err = parseRecord(value); err != nil {
 		return nil, nil, nil, err
 	}
+	if rec.Append {
+		return nil, nil, nil, errBlobType
+	}
 	if value, _, err = s.store.Get(blocksKey(in.ID, at.blob)); err != nil {
 		return nil, nil, nil, err
 	}

@@ -99,12 +99,26 @@ func (c *change) put(r *wire.Request, rec *record) error {
 	return nil
 }
 
+// mustBe returns errBlobType for an existing blob of another type.
+func (c *change) mustBe(kind string) error {
+	if c.old != nil && c.old.kind() != kind {
+		return errBlobType
+	}
+	return nil
+}
+
 // blocks returns the blob's committed blocks, none if the blob does not exist.
 func (c *change) blocks() ([]block, error) {
 	if c.old == nil {
 		return nil, nil
 	}
-	value, _, err := c.service.store.Get(blocksKey(c.container.ID, c.name))
+	var value []byte
+	var err error
+	if c.old.Append {
+		value, _, err = c.service.appended(c.container.ID, c.name, span{0, c.old.Size})
+	} else {
+		value, _, err = c.service.store.Get(blocksKey(c.container.ID, c.name))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,6 +145,9 @@ func (c *change) setBlocks(old, staged, blocks []block) {
 	}
 	for _, b := range staged {
 		c.Delete(stagedKey(c.container.ID, c.name, b.id))
+	}
+	if c.old != nil && c.old.Append {
+		c.deleteAppended()
 	}
 	key := blocksKey(c.container.ID, c.name)
 	if len(blocks) > 0 {

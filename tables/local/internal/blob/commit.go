@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 
@@ -29,7 +30,7 @@ func (s *Service) putBlockList(w http.ResponseWriter, r *wire.Request, g *auth.G
 		return err
 	}
 	err = s.change(r, g, at, func(c *change) error {
-		if err := cond.forPut(c.old); err != nil {
+		if err := cmp.Or(cond.forPut(c.old), c.mustBe(blockBlob)); err != nil {
 			return err
 		}
 		return c.commit(r, rec, list)

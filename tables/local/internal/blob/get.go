@@ -67,10 +67,16 @@ func (v *view) take(name string, choose func(*record) (span, error)) error {
 	if v.span, err = choose(v.rec); err != nil || v.span.n == 0 {
 		return err
 	}
-	if value, _, err = v.snapshot.Get(blocksKey(v.owner, name)); err != nil {
+	var at int64
+	if v.rec.Append {
+		value, at, err = v.service.appended(v.owner, name, v.span)
+	} else {
+		value, _, err = v.snapshot.Get(blocksKey(v.owner, name))
+	}
+	if err != nil {
 		return err
 	}
-	if v.parts, err = cut(value, v.span); err != nil {
+	if v.parts, err = cut(value, at, v.span); err != nil {
 		return err
 	}
 	refs := make([]content.Ref, len(v.parts))
@@ -81,9 +87,9 @@ func (v *view) take(name string, choose func(*record) (span, error)) error {
 	return nil
 }
 
-// cut returns the parts of a blob's blocks that a span consists of.
-func cut(record []byte, of span) (parts []part, err error) {
-	var at int64 // where the block begins
+// cut returns the parts that a span consists of. The record is that of the blocks, the first of which begins at an
+// offset in the blob.
+func cut(record []byte, at int64, of span) (parts []part, err error) {
 	end := of.off + of.n
 	for b, err := range readBlocks(record) {
 		if err != nil {

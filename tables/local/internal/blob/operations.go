@@ -49,6 +49,8 @@ func (s *Service) operations() []route.Operation[target] {
 			Do: s.putBlock},
 		{Name: "Put Block List", On: onBlob, Method: "PUT", Comp: "blocklist", Allow: "w", Grows: true, Account: "o:w",
 			Do: s.putBlockList},
+		{Name: "Append Block", On: onBlob, Method: "PUT", Comp: "appendblock", Allow: "aw", Grows: true, Account: "o:aw",
+			Do: s.appendBlock},
 		{Name: "Get Block List", On: onBlob, Method: "GET", Comp: "blocklist", Allow: "r", Account: "o:r",
 			Do: s.getBlockList},
 	}
@@ -56,7 +58,6 @@ func (s *Service) operations() []route.Operation[target] {
 
 // unserved names the operations, by comp, that answer 501.
 var unserved = map[string]string{
-	"appendblock":          "append blobs (Append Block)",
 	"batch":                "Blob Batch",
 	"blobs":                "Find Blobs by Tags",
 	"copy":                 "Abort Copy Blob",
@@ -98,8 +99,6 @@ var unservedHeaders = []struct{ name, what string }{
 	{"x-ms-blob-content-length", "page blobs (x-ms-blob-content-length)"},
 	{"x-ms-blob-sequence-number", "page blobs (x-ms-blob-sequence-number)"},
 	{"x-ms-sequence-number-action", "page blobs (x-ms-sequence-number-action)"},
-	{"x-ms-blob-condition-appendpos", "append blobs (x-ms-blob-condition-appendpos)"},
-	{"x-ms-blob-condition-maxsize", "append blobs (x-ms-blob-condition-maxsize)"},
 	{"x-ms-upn", "directories (x-ms-upn)"},
 }
 

@@ -88,13 +88,14 @@ func (p *page) addBlob(name string, rec *record) {
 		{"Content-MD5", base64.StdEncoding.EncodeToString(rec.Headers.MD5)},
 		{"Cache-Control", rec.Headers.Cache},
 		{"Content-Disposition", rec.Headers.Disposition},
-		{"BlobType", "BlockBlob"},
-		{"AccessTier", "Hot"},
-		{"AccessTierInferred", "true"},
+		{"BlobType", rec.kind()},
 		{"LeaseStatus", "unlocked"},
 		{"LeaseState", "available"},
 		{"ServerEncrypted", "true"},
 	})
+	if !rec.Append {
+		p.out = wire.AppendElements(p.out, [][2]string{{"AccessTier", "Hot"}, {"AccessTierInferred", "true"}})
+	}
 	p.out = append(p.out, "</Properties>"...)
 	p.addMetadata(rec.Metadata)
 	p.out = append(p.out, "<OrMetadata /></Blob>"...)

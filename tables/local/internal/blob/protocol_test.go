@@ -342,9 +342,8 @@ func TestUnservedIsNamed(t *testing.T) {
 		method, path, names string
 		headers             []string
 	}{
-		{"PUT", "/data/y", "append blobs", []string{"x-ms-blob-type", "AppendBlob"}},
 		{"PUT", "/data/y", "page blobs", []string{"x-ms-blob-type", "PageBlob", "x-ms-blob-content-length", "512"}},
-		{"PUT", "/data/x?comp=appendblock", "append blobs", nil},
+		{"PUT", "/data/x?comp=seal", "append blobs", nil},
 		{"PUT", "/data/x?comp=page", "page blobs", nil},
 		{"PUT", "/data/x?comp=lease", "leases", []string{"x-ms-lease-action", "acquire"}},
 		{"PUT", "/data?restype=container&comp=lease", "leases", []string{"x-ms-lease-action", "acquire"}},

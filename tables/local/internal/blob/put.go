@@ -11,15 +11,24 @@ import (
 // maxPut is the maximum size for Put Blob, in bytes (learn.microsoft.com/rest/api/storageservices/put-blob).
 const maxPut = 5000 << 20
 
-// checkType refuses blobs other than block blobs.
-func checkType(h http.Header) error {
-	switch kind := h.Get("x-ms-blob-type"); kind {
-	case "BlockBlob":
+// Types of blobs.
+const (
+	blockBlob  = "BlockBlob"
+	appendBlob = "AppendBlob"
+)
+
+// checkType refuses page blobs, and an append blob with content.
+func checkType(r *wire.Request) error {
+	switch kind := r.Header.Get("x-ms-blob-type"); kind {
+	case blockBlob:
+		return nil
+	case appendBlob:
+		if r.ContentLength > 0 {
+			return wire.BadHeader("Content-Length", r.Header.Get("Content-Length"))
+		}
 		return nil
 	case "":
 		return wire.MissingHeader("x-ms-blob-type")
-	case "AppendBlob":
-		return wire.NotImplemented("append blobs (Put Blob)")
 	case "PageBlob":
 		return wire.NotImplemented("page blobs (Put Blob)")
 	default:
@@ -29,7 +38,7 @@ func checkType(h http.Header) error {
 
 // putBlob creates or replaces a blob.
 func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	if err := checkType(r.Header); err != nil {
+	if err := checkType(r); err != nil {
 		return err
 	}
 	if err := checkLength(r, maxPut); err != nil {
@@ -50,7 +59,9 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 	if err != nil {
 		return err
 	}
-	sums.md5, sums.wantContents = md5.New(), rec.Headers.MD5
+	if rec.Append = r.Header.Get("x-ms-blob-type") == appendBlob; !rec.Append {
+		sums.md5, sums.wantContents = md5.New(), rec.Headers.MD5
+	}
 	if _, err := s.lookup(at.container); err != nil {
 		return err // before the body is read
 	}
@@ -59,7 +70,9 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 		return err
 	}
 	defer draft.Discard()
-	rec.Size, rec.Headers.MD5 = draft.Size, sums.md5.Sum(nil)
+	if rec.Size = draft.Size; !rec.Append {
+		rec.Headers.MD5 = sums.md5.Sum(nil)
+	}
 	err = s.change(r, g, at, func(c *change) error {
 		if c.old != nil && g.Allow("w") != nil {
 			return errOverwrite
@@ -73,6 +86,9 @@ func (s *Service) putBlob(w http.ResponseWriter, r *wire.Request, g *auth.Grant,
 		}
 		if err := c.replace(blocks); err != nil {
 			return err
+		}
+		if rec.Append {
+			c.deleteAppended() // those of a blob that an older program has replaced
 		}
 		draft.Keep(c.Batch, c.container.ID)
 		return c.put(r, rec)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"furrow/tables/local/internal/wire"
 )
@@ -15,6 +16,16 @@ type record struct {
 	Size     int64 // bytes
 	Headers  headers
 	Metadata map[string]string `json:",omitempty"`
+	Append   bool              `json:",omitempty"` // an append blob, otherwise a block blob
+	Appended int               `json:",omitempty"` // number of an append blob's blocks
+}
+
+// kind returns the blob's type as Azure names it.
+func (r *record) kind() string {
+	if r.Append {
+		return appendBlob
+	}
+	return blockBlob
 }
 
 func parseRecord(value []byte) (*record, error) {
@@ -44,9 +55,13 @@ func (r *record) setAll(h http.Header) {
 	setUnleased(h)
 	r.Headers.set(h)
 	wire.Set(h, "Accept-Ranges", "bytes")
-	wire.Set(h, "x-ms-blob-type", "BlockBlob")
+	wire.Set(h, "x-ms-blob-type", r.kind())
 	wire.Set(h, "x-ms-creation-time", wire.HTTPTime(modified(r.Created)))
 	wire.Set(h, "x-ms-server-encrypted", "true")
-	wire.Set(h, "x-ms-access-tier", "Hot")
+	if r.Append {
+		wire.Set(h, "x-ms-blob-committed-block-count", strconv.Itoa(r.Appended))
+		return
+	}
+	wire.Set(h, "x-ms-access-tier", "Hot") // append blobs have no tiers
 	wire.Set(h, "x-ms-access-tier-inferred", "true")
 }

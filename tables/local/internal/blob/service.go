@@ -1,7 +1,9 @@
-// Package blob serves the REST protocol of the Blob service, for block blobs.
+// Package blob serves the REST protocol of the Blob service, for block blobs and
+// append blobs.
 //
 // A blob has a record of its properties and a record of its blocks, which are
-// replaced in one batch. The blocks refer to contents. A reader takes a snapshot of
+// replaced in one batch. An append blob has a record for each block, under the block's
+// offset, so that an append costs the same however many there are. The blocks refer to contents. A reader takes a snapshot of
 // both records and pins the contents, so it sees one version until it is done.
 package blob
 
@@ -20,7 +22,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A Service serves containers and block blobs from a store and a directory.
+// A Service serves containers and blobs from a store and a directory.
 type Service struct {
 	store   *store.Store
 	content *content.Keeper
@@ -71,6 +73,8 @@ var (
 		Message: "The specified blob does not exist."}
 	errBlobExists = &wire.Error{Status: 409, Code: "BlobAlreadyExists",
 		Message: "The specified blob already exists."}
+	errBlobType = &wire.Error{Status: 409, Code: "InvalidBlobType",
+		Message: "The blob type is invalid for this operation."}
 	errOverwrite = &wire.Error{Status: 403, Code: "UnauthorizedBlobOverwrite",
 		Message: "This request is not authorized to perform blob overwrites."}
 )

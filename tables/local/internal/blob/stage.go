@@ -86,6 +86,9 @@ func (s *Service) putBlock(w http.ResponseWriter, r *wire.Request, g *auth.Grant
 }
 
 func (c *change) stage(r *wire.Request, id string, draft *content.Draft) error {
+	if err := c.mustBe(blockBlob); err != nil {
+		return err
+	}
 	p, length, err := c.pending()
 	if err != nil {
 		return err

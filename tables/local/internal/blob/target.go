@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"encoding/binary"
 	"net/url"
 	"strings"
 	"unicode/utf8"
@@ -87,6 +88,11 @@ func checkName(name string) error {
 
 func blobKey(id store.ID, name string) []byte   { return append(id.Key(store.PrefixBlob), name...) }
 func blocksKey(id store.ID, name string) []byte { return append(id.Key(store.PrefixBlocks), name...) }
+
+// appendedKey returns the key of the block of an append blob at an offset.
+func appendedKey(id store.ID, name string, offset int64) []byte {
+	return binary.BigEndian.AppendUint64(append(blocksKey(id, name), 0), uint64(offset))
+}
 
 // stagedKey returns the key of an uncommitted block or, for an empty block, of the
 // record that precedes them.

@@ -14,10 +14,11 @@ const (
 	PrefixVisible   byte = 'v' // queue id, time visible, sequence → message id
 	PrefixContainer byte = 'c' // name → container
 	PrefixBlob      byte = 'b' // container id, blob name → blob
-	PrefixBlocks    byte = 'k' // container id, blob name → the blob's blocks, in order
-	PrefixStaged    byte = 's' // container id, blob name, 0, block id → uncommitted block
-	PrefixFile      byte = 'f' // container id, content id → nothing: the content file is referred to
-	PrefixBytes     byte = 'y' // container id, content id → the content itself
+	PrefixBlocks    byte = 'k' // container id, blob name → a block blob's blocks, in order;
+	// container id, blob name, 0, offset → one block of an append blob
+	PrefixStaged byte = 's' // container id, blob name, 0, block id → uncommitted block
+	PrefixFile   byte = 'f' // container id, content id → nothing: the content file is referred to
+	PrefixBytes  byte = 'y' // container id, content id → the content itself
 )
 
 // An ID identifies a table, queue or container. One that is deleted and created
