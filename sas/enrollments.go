@@ -122,7 +122,7 @@ func (n *Enrollments) fits(e schema.Enrollment, others []schema.Enrollment) erro
 			return err
 		}
 	}
-	return fitsTable(e, others)
+	return cmp.Or(fitsTable(e, others), fitsPrefix(e, others))
 }
 
 // fitsTable enforces LongLife.

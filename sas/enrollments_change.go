@@ -2,6 +2,7 @@ package sas
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,14 +37,14 @@ func (n *Enrollments) Change(
 }
 
 func (n *Enrollments) stillFits(ctx context.Context, was, e schema.Enrollment) error {
-	if e.Life == was.Life && e.Readings == was.Readings {
+	if e.Life == was.Life && e.Readings == was.Readings && e.Prefix == was.Prefix {
 		return nil
 	}
 	others, err := n.All(ctx)
 	if err != nil {
 		return err
 	}
-	return fitsTable(e, others)
+	return cmp.Or(fitsTable(e, others), fitsPrefix(e, others))
 }
 
 func (n *Enrollments) replace(ctx context.Context, e *schema.Enrollment) error {

@@ -43,24 +43,33 @@ type found struct {
 // share one read of the whole table, so that requests for unknown enrollments cost storage
 // nothing. While storage cannot be read, the last result is used for up to five minutes.
 func (n *Enrollments) Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
+	byID, err := n.recently(ctx)
+	if err != nil {
+		return schema.Enrollment{}, err
+	}
+	f, ok := byID[id]
+	if !ok {
+		return schema.Enrollment{}, ErrNoEnrollment
+	}
+	return f.enrollment, f.err
+}
+
+// recently returns all enrollments as Find uses them. The map must not be changed.
+func (n *Enrollments) recently(ctx context.Context) (map[schema.EnrollmentID]found, error) {
 	r := &n.recent
 	if !r.fresh() {
 		select {
 		case <-r.reads.DoChan("", func() (any, error) { n.refresh(ctx); return nil, nil }):
 		case <-ctx.Done():
-			return schema.Enrollment{}, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err != nil && (r.at.IsZero() || time.Since(r.at) >= stale) {
-		return schema.Enrollment{}, r.err
+		return nil, r.err
 	}
-	f, ok := r.byID[id]
-	if !ok {
-		return schema.Enrollment{}, ErrNoEnrollment
-	}
-	return f.enrollment, f.err
+	return r.byID, nil
 }
 
 // fresh reports whether no read is due: the last result is recent, or a read has just failed.

@@ -383,6 +383,63 @@ func TestCallerThatGivesUpDoesNotEndTheRead(t *testing.T) {
 	})
 }
 
+func TestKeyCannotRegisterUnderAnotherPrefix(t *testing.T) {
+	n, _ := newEnrollments(t)
+	for id, prefix := range map[schema.EnrollmentID]string{"any": "", "wide": "contoso:", "narrow": "contoso:us:",
+		"same": "contoso:us:"} {
+		e := plant(id)
+		e.Prefix = prefix
+		_, err := n.Add(t.Context(), e, nil, nil)
+		must(t, err)
+	}
+	for _, c := range []struct {
+		enrollment schema.EnrollmentID
+		device     schema.DeviceID
+		want       error
+	}{
+		{"any", "pump-7", nil}, {"any", "contoso:7", ErrOtherPrefix}, {"any", "contoso:us:7", ErrOtherPrefix},
+		{"wide", "pump-7", ErrPrefix}, {"wide", "contoso:7", nil}, {"wide", "contoso:us:7", ErrOtherPrefix},
+		{"narrow", "contoso:7", ErrPrefix}, {"narrow", "contoso:us:7", nil}, {"same", "contoso:us:7", nil},
+		{"wide", "Contoso:7", ErrPrefix},
+	} {
+		e, err := n.Find(t.Context(), c.enrollment)
+		must(t, err)
+		if err := n.CheckPrefix(t.Context(), e, c.device); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+			t.Errorf("%s in %s: %v, want %v", c.device, c.enrollment, err, c.want)
+		}
+	}
+}
+
+func TestPrefixesOfTenantsDoNotOverlap(t *testing.T) {
+	n, _ := newEnrollments(t)
+	with := func(id schema.EnrollmentID, tenant schema.Tenant, prefix string) schema.Enrollment {
+		e := plant(id)
+		e.Tenant, e.Prefix = tenant, prefix
+		return e
+	}
+	for _, c := range []struct {
+		enrollment schema.Enrollment
+		fits       bool
+	}{
+		{with("a", "contoso", "contoso:"), true}, {with("b", "fabrikam", "contoso:"), false},
+		{with("c", "fabrikam", "contoso:us:"), false}, {with("d", "fabrikam", "con"), false},
+		{with("e", "contoso", "contoso:us:"), true}, {with("f", "fabrikam", "fabrikam:"), true},
+		{with("g", "fabrikam", ""), true},
+	} {
+		e := c.enrollment
+		_, err := n.Add(t.Context(), e, nil, nil)
+		if (err == nil) != c.fits || err != nil && !strings.Contains(err.Error(), "two tenants") {
+			t.Errorf("%s of %s: %v", e.Prefix, e.Tenant, err)
+		}
+	}
+	_, err := n.Change(t.Context(), "g", func(e *schema.Enrollment) error { e.Prefix = "contoso:x"; return nil })
+	if err == nil {
+		t.Error("a change made prefixes of two tenants overlap")
+	}
+	_, err = n.Change(t.Context(), "f", func(e *schema.Enrollment) error { e.Prefix = "fabrikam:x"; return nil })
+	must(t, err)
+}
+
 // pageOf returns a response with one row.
 func pageOf(t *testing.T, e tables.Entity) *http.Response {
 	t.Helper()

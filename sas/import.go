@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"furrow/tables"
@@ -81,7 +82,7 @@ func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (
 func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delivery) (Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
 	if errors.Is(err, tables.ErrNotFound) {
-		return Added, checkNew(v.record(e, time.Now()))
+		return Added, v.checkNew(e)
 	}
 	if err != nil {
 		return "", err
@@ -90,22 +91,25 @@ func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delive
 	return outcome(changed), err
 }
 
-// checkNew returns why a record is invalid.
-func checkNew(d schema.Device) error {
+// checkNew returns why the device cannot be registered in an enrollment.
+func (v Delivery) checkNew(e schema.Enrollment) error {
+	d := v.record(e, time.Now())
 	_, err := d.Entity()
 	if err = cmp.Or(err, schema.CheckLabels(d.Labels)); err != nil {
 		return refused("%v", err)
+	}
+	if !strings.HasPrefix(string(d.ID), e.Prefix) {
+		return refused("the IDs of enrollment %s begin with %s", e.ID, e.Prefix)
 	}
 	return nil
 }
 
 // add registers a device, which may register itself at the same time.
 func (r Registry) add(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
-	d := v.record(e, time.Now())
-	if err := checkNew(d); err != nil {
-		return d, "", err
+	if err := v.checkNew(e); err != nil {
+		return schema.Device{}, "", err
 	}
-	stored, err := r.Register(ctx, d)
+	stored, err := r.Register(ctx, v.record(e, time.Now()))
 	if err != nil {
 		return stored, "", err
 	}

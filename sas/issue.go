@@ -20,6 +20,7 @@ import (
 type keyring interface {
 	Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error)
 	Keys(e schema.Enrollment) ([]Key, error)
+	CheckPrefix(ctx context.Context, e schema.Enrollment, device schema.DeviceID) error
 }
 
 // cohorts returns the stored policy for a token, as of a time after the call, and how long it
@@ -136,6 +137,9 @@ func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enro
 		return d, err
 	case e.ImportOnly:
 		return d, ErrNotRegistered
+	}
+	if err := i.Enrollments.CheckPrefix(ctx, e, device); err != nil {
+		return d, err
 	}
 	return i.Registry.Register(ctx, FirstContact(device, e, time.Now()))
 }

@@ -51,6 +51,13 @@ func (y *fixture) Find(_ context.Context, id schema.EnrollmentID) (schema.Enroll
 
 func (y *fixture) Keys(schema.Enrollment) ([]sas.Key, error) { return []sas.Key{y.primary}, nil }
 
+func (y *fixture) CheckPrefix(_ context.Context, e schema.Enrollment, device schema.DeviceID) error {
+	if !strings.HasPrefix(string(device), e.Prefix) {
+		return sas.ErrPrefix
+	}
+	return nil
+}
+
 // Current returns the same policy for all cohorts.
 func (y *fixture) Current(context.Context, string, schema.DeviceID) (string, time.Duration, error) {
 	return y.policy, y.wait, nil
@@ -99,6 +106,24 @@ func (y *fixture) update(device schema.DeviceID, change func(*schema.Device)) {
 	y.t.Helper()
 	_, err := y.registry.Update(y.t.Context(), device, func(d *schema.Device) error { change(d); return nil })
 	must(y.t, err)
+}
+
+func TestRegisteredDeviceKeepsItsEnrollmentUnderANewPrefix(t *testing.T) {
+	y := newFixture(t, nil)
+	y.mustIssue("pump-7")
+	y.enrollment.Prefix = "contoso:"
+	y.mustIssue("pump-7")
+	if _, err := y.issuer.Issue(t.Context(), "pump-8", y.enrollment); !errors.Is(err, sas.ErrPrefix) {
+		t.Errorf("pump-8: %v", err)
+	}
+	if _, err := y.registry.Get(t.Context(), "pump-8"); !errors.Is(err, tables.ErrNotFound) {
+		t.Errorf("a refused device is registered: %v", err)
+	}
+	y.mustIssue("contoso:pump-8")
+	_, _, err := y.registry.Import(t.Context(), y.enrollment, sas.Delivery{Device: "pump-9"})
+	if _, refused := errors.AsType[*sas.RefusedError](err); !refused {
+		t.Errorf("an import of pump-9: %v", err)
+	}
 }
 
 // insert adds a row with a token, as a device does, and returns the status.

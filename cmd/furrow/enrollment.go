@@ -144,6 +144,8 @@ type enrollmentLine struct {
 	Admits     int64               `json:"admitsSeconds"`
 	Site       schema.Site         `json:"site,omitempty"`
 	Labels     map[string]string   `json:"labels,omitempty"`
+	Prefix     string              `json:"prefix,omitempty"`
+	Rate       int                 `json:"tokensPerMinute,omitempty"` // at each endpoint; absent: no limit of its own
 	ImportOnly bool                `json:"importOnly"`
 	Disabled   bool                `json:"disabled"`
 	Shards     int                 `json:"shards"`
@@ -154,7 +156,8 @@ type enrollmentLine struct {
 func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
 	return enrollmentLine{Enrollment: e.ID, Tenant: e.Tenant, Readings: e.Readings,
 		Life: int64(e.Life.Seconds()), Backfill: int64(e.Backfill.Seconds()), Admits: int64(e.Admits.Seconds()),
-		Site: e.Site, Labels: e.Labels, ImportOnly: e.ImportOnly, Disabled: e.Disabled, Shards: max(1, e.Shards),
+		Site: e.Site, Labels: e.Labels, Prefix: e.Prefix, Rate: e.Rate, ImportOnly: e.ImportOnly,
+		Disabled: e.Disabled, Shards: max(1, e.Shards),
 		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch}
 }
 
@@ -168,8 +171,15 @@ func (l enrollmentLine) text() string {
 	if l.ImportOnly {
 		first = "devices must be imported or added first"
 	}
+	if l.Prefix != "" {
+		first += "; new IDs begin with " + l.Prefix
+	}
+	tokens := fmt.Sprintf("live for %s, and admit rows up to %s older", lengthText(l.Life), lengthText(l.Backfill))
+	if l.Rate > 0 {
+		tokens += fmt.Sprintf("; at most %d a minute at each endpoint", l.Rate)
+	}
 	return fmt.Sprintf("%s, of tenant %s: %s\n", l.Enrollment, l.Tenant, state) + fieldLines(10, [][2]string{
-		{"tokens", fmt.Sprintf("live for %s, and admit rows up to %s older", lengthText(l.Life), lengthText(l.Backfill))},
+		{"tokens", tokens},
 		{"readings", "table " + l.Readings},
 		{"devices", first},
 		{"advice", fmt.Sprintf("send every %s, at most %d rows at a time", lengthText(l.SendEvery), l.Batch)},

@@ -28,6 +28,10 @@ func policyFlags() []cli.Flag {
 		&cli.StringFlag{Name: "site", Usage: "`SITE` of devices that register themselves"},
 		&cli.StringSliceFlag{Name: "label", Usage: "Label of devices that register themselves, as `NAME=TEXT`; may be " +
 			"repeated"},
+		&cli.StringFlag{Name: "prefix", Usage: "`PREFIX` that the IDs of new devices must have, such as contoso: (an empty " +
+			"text removes it); no other enrollment's devices can register themselves under it"},
+		&cli.IntFlag{Name: "rate", DefaultText: "no limit", Usage: "Maximum `TOKENS` per minute at each endpoint; a burst " +
+			"may be as many, and 0 is no limit"},
 		boolFlag("import-only", "Issue tokens only to devices that were added or imported"),
 		&cli.IntFlag{Name: "shards", DefaultText: "1", Usage: "`NUMBER` of partitions for the devices of a month: one for " +
 			"about 5,000 devices"},
@@ -57,6 +61,12 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 		if e.Labels, err = labelsOf(c); err != nil {
 			return err
 		}
+	}
+	if c.IsSet("prefix") {
+		e.Prefix = c.String("prefix")
+	}
+	if c.IsSet("rate") {
+		e.Rate = c.Int("rate")
 	}
 	if c.IsSet("import-only") {
 		e.ImportOnly = c.Bool("import-only")

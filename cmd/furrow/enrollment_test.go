@@ -59,6 +59,27 @@ func TestEnrollmentIsAddedListedSwitchedAndChanged(t *testing.T) {
 	}
 }
 
+func TestEnrollmentBoundsItsDevicesAndTokens(t *testing.T) {
+	f := newFixture(t)
+	f.refused(exitUsage, "not allowed", "enrollment add line4 --tenant=contoso --prefix=a/b")
+	f.refused(exitUsage, "tokens a minute", "enrollment add line4 --tenant=contoso --rate=-1")
+	added := jsonOf[enrollmentLine](t, f.must("enrollment add line4 --tenant=contoso --prefix=contoso: --rate=60 "+
+		"--json"))[0]
+	if added.Prefix != "contoso:" || added.Rate != 60 {
+		t.Errorf("it is %+v", added)
+	}
+	f.says("new IDs begin with contoso:", "enrollment list")
+	f.says("at most 60 a minute", "enrollment list")
+	f.refused(exitFailed, "two tenants", "enrollment add line5 --tenant=fabrikam --prefix=con")
+	f.refused(exitFailed, "the IDs of enrollment line4 begin with contoso:", "device add pump-7 --json")
+	f.must("device add contoso:7 --json")
+	e := jsonOf[enrollmentLine](t, f.must("enrollment set line4 --rate=0 --prefix= --json"))[0]
+	if e.Prefix != "" || e.Rate != 0 {
+		t.Errorf("it is %+v", e)
+	}
+	f.must("device add pump-7 --json")
+}
+
 func TestGivenKeysAreSealedAndRotate(t *testing.T) {
 	f := newFixture(t)
 	made := sas.NewKey().Base64()

@@ -31,13 +31,14 @@ var secrets = []string{"c2lnbmF0dXJlLW9mLXRoZS1kZXZpY2U", "Z3Vlc3NlZC1ieS1hLXN0c
 type fakeIssuer struct {
 	authenticate error                       // for every right proof
 	issue        func(context.Context) error // nil: succeeds at once
+	rate         int                         // of the enrollment
 }
 
 func (f fakeIssuer) Authenticate(_ context.Context, _ schema.DeviceID, header string) (schema.Enrollment, error) {
 	if header != rightProof {
 		return schema.Enrollment{}, sas.ErrProofWrong
 	}
-	return schema.Enrollment{ID: "furrow"}, f.authenticate
+	return schema.Enrollment{ID: "furrow", Rate: f.rate}, f.authenticate
 }
 
 func (f fakeIssuer) Issue(ctx context.Context, device schema.DeviceID, _ schema.Enrollment) (sas.Answer, error) {

@@ -39,14 +39,15 @@ type Config struct {
 
 // A Handler serves devices, and the probes and scrapers that monitor the endpoint.
 type Handler struct {
-	issuer  Issuer
-	ready   readiness
-	fleet   fleet
-	devices *devices
-	storage storageLimiter
-	metrics *Metrics
-	log     requestLog
-	scrape  http.Handler // serves the metrics
+	issuer        Issuer
+	ready         readiness
+	fleet         fleet
+	perEnrollment enrollments
+	devices       *devices
+	storage       storageLimiter
+	metrics       *Metrics
+	log           requestLog
+	scrape        http.Handler // serves the metrics
 }
 
 // New returns a Handler. Its limits are its own: two replicas allow twice as much.
@@ -55,14 +56,15 @@ func New(c Config) (*Handler, error) {
 		c.Metrics = NewMetrics()
 	}
 	h := &Handler{
-		issuer:  c.Issuer,
-		ready:   readiness{ask: c.Ready, log: c.Log},
-		fleet:   fleet{bucket: c.Limits.fleet()},
-		devices: newDevices(c.Limits.device(), maxDevices),
-		storage: storageLimiter{slots: make(chan struct{}, cmp.Or(c.Limits.Slots, DefaultSlots))},
-		metrics: c.Metrics,
-		log:     requestLog{log: c.Log},
-		scrape:  promhttp.HandlerFor(c.Metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
+		issuer:        c.Issuer,
+		ready:         readiness{ask: c.Ready, log: c.Log},
+		fleet:         fleet{bucket: c.Limits.fleet()},
+		perEnrollment: enrollments{all: map[schema.EnrollmentID]*fleet{}},
+		devices:       newDevices(c.Limits.device(), maxDevices),
+		storage:       storageLimiter{slots: make(chan struct{}, cmp.Or(c.Limits.Slots, DefaultSlots))},
+		metrics:       c.Metrics,
+		log:           requestLog{log: c.Log},
+		scrape:        promhttp.HandlerFor(c.Metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
 	}
 	return h, c.Metrics.observe(h, c.Collectors)
 }

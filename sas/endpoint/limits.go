@@ -39,7 +39,7 @@ func (l Limits) device() bucket {
 	return bucket{every: time.Minute / time.Duration(cmp.Or(l.DeviceRate, DefaultDeviceRate)), burst: DeviceBurst}
 }
 
-// A fleet is the rate limit of all devices together.
+// A fleet is the rate limit of all devices together, or of those of an enrollment.
 type fleet struct {
 	bucket
 	mu    sync.Mutex
@@ -62,6 +62,27 @@ func (f *fleet) state(now time.Time) (left int, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.left(f.paid, now), f.retry.delay(now)
+}
+
+// enrollments holds the rate limits of enrollments that have one.
+type enrollments struct {
+	mu  sync.Mutex
+	all map[schema.EnrollmentID]*fleet
+}
+
+// pass admits a request of an enrollment's device, or returns when to retry. A changed rate applies at once.
+func (n *enrollments) pass(e schema.Enrollment, now time.Time) time.Duration {
+	if e.Rate == 0 {
+		return 0
+	}
+	n.mu.Lock()
+	f := n.all[e.ID]
+	if b := (bucket{every: time.Minute / time.Duration(e.Rate), burst: e.Rate}); f == nil || f.bucket != b {
+		f = &fleet{bucket: b}
+		n.all[e.ID] = f
+	}
+	n.mu.Unlock()
+	return f.pass(now)
 }
 
 // devices holds the rate limits of single devices in bounded memory: the state of the device that

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,34 @@ func TestOneDeviceCannotUseUpTheTotalLimit(t *testing.T) {
 	}
 	if w := askToken(h, "pump-8", rightProof); w.Code != 200 {
 		t.Errorf("pump-8: %s", w.Body)
+	}
+}
+
+func TestEnrollmentHasARateOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := mustNew(t, Config{Issuer: fakeIssuer{rate: 30}})
+		for minute := range 4 {
+			passed := 0
+			for i := range 120 {
+				w := askToken(h, fmt.Sprint("pump-", minute, "-", i), rightProof)
+				if w.Code == 200 {
+					passed++
+				} else if p := wantProblem(t, w.Result(), TooManyRequests); !strings.Contains(p.Detail, "enrollment") {
+					t.Errorf("the reason is %q", p.Detail)
+				}
+				time.Sleep(time.Second / 2)
+			}
+			if minute > 0 && passed != 30 || minute == 0 && passed != 30+29 {
+				t.Errorf("in minute %d, %d passed", minute, passed)
+			}
+		}
+	})
+	h, _ := mustNew(t, Config{Issuer: fakeIssuer{rate: 1}, Limits: Limits{Rate: 50}})
+	for i := range 1000 {
+		askToken(h, fmt.Sprint("pump-", i), rightProof)
+	}
+	if left, _ := h.fleet.state(time.Now()); left < 90 {
+		t.Errorf("a limited enrollment used up the total limit: %d are left", left)
 	}
 }
 

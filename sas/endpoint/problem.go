@@ -26,6 +26,7 @@ const (
 	EnrollmentDisabled Code = "enrollment-disabled"
 	NotRegistered      Code = "not-registered"
 	WrongEnrollment    Code = "wrong-enrollment"
+	WrongPrefix        Code = "wrong-prefix"
 	NotFound           Code = "not-found"
 	MethodNotAllowed   Code = "method-not-allowed"
 	BodyTooLarge       Code = "body-too-large"
@@ -43,7 +44,8 @@ func codes() map[Code]int {
 		ProofExpired: http.StatusUnauthorized, ProofTooLong: http.StatusUnauthorized, ProofWrong: http.StatusUnauthorized,
 		Revoked: http.StatusForbidden, EnrollmentDisabled: http.StatusForbidden,
 		NotRegistered: http.StatusForbidden, WrongEnrollment: http.StatusForbidden,
-		NotFound: http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
+		WrongPrefix: http.StatusForbidden,
+		NotFound:    http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
 		BodyTooLarge: http.StatusRequestEntityTooLarge, TooManyRequests: http.StatusTooManyRequests,
 		NotReady: http.StatusServiceUnavailable, StorageBusy: http.StatusServiceUnavailable,
 		Internal: http.StatusInternalServerError,
@@ -93,6 +95,8 @@ func refused(err error) refusal {
 		{sas.ErrDisabled, EnrollmentDisabled, sas.ErrDisabled.Error()},
 		{sas.ErrNotRegistered, NotRegistered, sas.ErrNotRegistered.Error()},
 		{sas.ErrOtherEnrollment, WrongEnrollment, sas.ErrOtherEnrollment.Error()},
+		{sas.ErrPrefix, WrongPrefix, sas.ErrPrefix.Error()},
+		{sas.ErrOtherPrefix, WrongPrefix, sas.ErrOtherPrefix.Error()},
 		{sas.ErrRevoked, Revoked, sas.ErrRevoked.Error()},
 		{tables.ErrBusy, StorageBusy, busy},
 		{tables.ErrConflict, StorageBusy, busy}, // concurrent writers of the same record

@@ -24,10 +24,11 @@ func ParseEnrollmentID(s string) (EnrollmentID, error) {
 // EnrollmentRow is the RowKey of an enrollment's only row.
 const EnrollmentRow = "enrollment"
 
-// Limits of a token.
+// Limits of an enrollment.
 const (
 	MaxLife     = 90 * 24 * time.Hour   // of a token
 	MaxBackfill = 3660 * 24 * time.Hour // ten years; how old a row may be when its token is issued
+	MaxRate     = 1_000_000             // tokens a minute
 )
 
 // An Enrollment is a row of the table enrollments: a group of devices whose keys are
@@ -46,9 +47,11 @@ type Enrollment struct {
 	Site   Site
 	Labels map[string]string
 
-	ImportOnly bool // only known devices get tokens
-	Disabled   bool // no device gets a token
-	Shards     int  // of a month; zero means one
+	Prefix     string // of the IDs of its devices; empty: any
+	Rate       int    // tokens a minute at one endpoint; zero: no limit of its own
+	ImportOnly bool   // only known devices get tokens
+	Disabled   bool   // no device gets a token
+	Shards     int    // of a month; zero means one
 
 	SendEvery time.Duration // suggested to devices
 	Batch     int           // rows a transaction, suggested to devices
@@ -75,6 +78,8 @@ func (n Enrollment) Entity() (tables.Entity, error) {
 			e.Set(name, tables.Binary(sealed))
 		}
 	}
+	setNonzero(&e, "Prefix", tables.String(n.Prefix))
+	setNonzero(&e, "Rate", tables.Int64(int64(n.Rate)))
 	if n.Site != "" {
 		e.Set("Site", tables.String(string(n.Site)))
 	}
@@ -92,7 +97,8 @@ func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 	n := Enrollment{
 		ID: EnrollmentID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
 		Life: span("Life"), Backfill: span("Backfill"), Admits: span("Admits"),
-		Site: Site(f.String("Site")), ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
+		Site: Site(f.String("Site")), Prefix: f.String("Prefix"), Rate: int(f.Int("Rate")),
+		ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
 		Shards: int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
 		Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
 	}
@@ -104,6 +110,7 @@ func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 func (n Enrollment) check() error {
 	_, errID := ParseEnrollmentID(string(n.ID))
 	_, errTenant := ParseTenant(string(n.Tenant))
+	_, errPrefix := IDsWithPrefix(n.Prefix)
 	var errSite, errSpan error
 	if n.Site != "" {
 		_, errSite = ParseSite(string(n.Site))
@@ -113,12 +120,14 @@ func (n Enrollment) check() error {
 		errSpan = fmt.Errorf("enrollment %s: a token's life of %v is not between 1m and 90d", n.ID, n.Life)
 	case n.Backfill < 0 || n.Backfill > MaxBackfill:
 		errSpan = fmt.Errorf("enrollment %s: a backfill of %v is not between 0 and 3660d", n.ID, n.Backfill)
+	case n.Rate < 0 || n.Rate > MaxRate:
+		errSpan = fmt.Errorf("enrollment %s: %d tokens a minute are not between 1 and %d", n.ID, n.Rate, MaxRate)
 	case n.Shards < 0 || n.Shards > MaxShards:
 		errSpan = fmt.Errorf("enrollment %s: %d shards are not between 1 and %d", n.ID, n.Shards, MaxShards)
 	case n.Batch < 0 || n.Batch > tables.MaxOps:
 		errSpan = fmt.Errorf("enrollment %s: a batch of %d rows is not between 1 and %d", n.ID, n.Batch, tables.MaxOps)
 	}
-	return cmp.Or(errID, errTenant, errSite, tables.CheckTable(n.Readings), errSpan)
+	return cmp.Or(errID, errTenant, errPrefix, errSite, tables.CheckTable(n.Readings), errSpan)
 }
 
 // CheckLabels returns why a device cannot have these labels. Names and values are text with the
