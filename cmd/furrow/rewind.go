@@ -46,7 +46,7 @@ func rewind(c *cli.Context) error {
 			return usagef(c, "%v", err)
 		}
 	}
-	to, err := parseMoment(c.String("to"), time.Now())
+	to, err := query.ParseMoment(c.String("to"), time.Now())
 	if err != nil {
 		return usagef(c, "--to: %v", err)
 	}

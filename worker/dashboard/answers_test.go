@@ -112,6 +112,23 @@ func TestCostDoesNotDependOnTheSizeOfTheFleet(t *testing.T) {
 	}
 }
 
+// TestUnknownSensorIsAnErrorThatNamesTheOthers asks every address that takes a sensor.
+func TestUnknownSensorIsAnErrorThatNamesTheOthers(t *testing.T) {
+	f := newFixture(t, 12, Config{Loopback: true})
+	f.run(t, 12)
+	for _, address := range []string{"/v1/map", "/v1/stream", "/v1/devices", "/v1/devices/d0001/series",
+		"/v1/tenants/contoso/day"} {
+		w := f.get(address + "?sensor=temprature")
+		if wantProblem(t, address, w, api.BadRequest); !strings.Contains(w.Body.String(), "door, temperature") {
+			t.Errorf("%s does not name the sensors: %s", address, w.Body)
+		}
+	}
+	w := f.get("/v1/devices?sensor=temperature&limit=1")
+	if !strings.Contains(w.Body.String(), `"sensor":"temperature","unit":"°C"`) {
+		t.Errorf("the list does not name its sensor and unit: %s", w.Body)
+	}
+}
+
 func operations(body []byte) int {
 	var a struct{ Operations int }
 	if json.Unmarshal(body, &a) != nil {

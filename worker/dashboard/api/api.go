@@ -46,6 +46,9 @@ func (a *API) Routes() []Route {
 			return m.Map(r.Context(), p.Map())
 		})},
 		{"/v1/stream", MapParams(), a.stream},
+		{"/v1/overview", FilterParams(), data(func(r *http.Request, p Params) (model.Overview, model.Read, error) {
+			return m.Overview(r.Context(), p.Filter)
+		})},
 		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, model.Read, error) {
 			return m.Sensors(r.Context(), p.Tenant)
 		})},

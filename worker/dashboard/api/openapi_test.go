@@ -2,17 +2,19 @@ package api
 
 import (
 	"encoding/json"
-	"furrow/worker/dashboard/model"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/worker/dashboard/model"
 )
 
 type openAPIDocument struct {
 	OpenAPI string
+	Servers []struct{ URL string }
 	Paths   map[string]map[string]struct {
 		Parameters []struct{ Name, In string }
 	}
@@ -30,6 +32,9 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	var doc openAPIDocument
 	if err := json.Unmarshal(description, &doc); err != nil || !strings.HasPrefix(doc.OpenAPI, "3.1.") {
 		t.Fatalf("version %q, %v", doc.OpenAPI, err)
+	}
+	if len(doc.Servers) != 1 || doc.Servers[0].URL != "/" {
+		t.Errorf("the servers are %+v", doc.Servers)
 	}
 	n, inPath := 0, regexp.MustCompile(`{(\w+)}`)
 	for _, r := range New(nil, nil).Routes() {
@@ -110,7 +115,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 			t.Errorf("%s has %d members in the document and %d in Go", name, len(schema.Properties), n)
 		}
 	}
-	for _, of := range []any{model.Sensors{}, model.Map{}, model.Change{}, model.DeviceList{}, model.DeviceAnswer{},
+	for _, of := range []any{model.Overview{}, model.Sensors{}, model.Map{}, model.Change{}, model.DeviceList{}, model.DeviceAnswer{},
 		model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}

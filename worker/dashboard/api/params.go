@@ -99,6 +99,13 @@ func (p *Params) parse(name, text string) (err error) {
 	case "site":
 		p.Site = text
 		_, err = schema.ParseSite(text)
+	case "label":
+		p.Label = text
+		if name, _, _ := strings.Cut(text, "="); name == "" {
+			err = errors.New("must be NAME=TEXT, or NAME for any text")
+		}
+	case "text":
+		p.Text = text
 	case "prefix":
 		p.Prefix = text
 		_, err = schema.IDsWithPrefix(text)
@@ -106,7 +113,7 @@ func (p *Params) parse(name, text string) (err error) {
 		p.State = model.State(text)
 		err = oneOf(text, string(model.OK), string(model.Silent), string(model.Held), string(model.Revoked))
 	case "sort":
-		p.Sort, err = text, oneOf(text, model.SortDevice, model.SortTime, model.SortValue)
+		p.Sort, err = text, oneOf(text, model.SortDevice, model.SortTime, model.SortValue, model.SortState)
 	case "after":
 		p.After = text // checked by whatever reads the list
 	case "limit":
@@ -171,12 +178,17 @@ func parseBox(text string) (*model.Box, error) {
 	return &b, nil
 }
 
+// parseTime parses a time as furrow query does: relative to now, or in UTC unless it has a zone.
 func parseTime(text string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.Year() < 1 || t.UTC().Year() > 9999 {
-		return time.Time{}, errors.New("must be a time such as 2026-11-21T08:00:00Z, in the years 1 to 9999")
+	ticks, err := query.ParseMoment(text, time.Now())
+	t := ticks.Time().UTC()
+	if text == "now" || strings.HasPrefix(text, "-") {
+		t = t.Truncate(time.Second) // requests within a second share an answer
 	}
-	return t.UTC(), nil
+	if err == nil && t.Year() >= 1 && t.Year() <= 9999 {
+		return t, nil
+	}
+	return time.Time{}, errors.New("must be a time such as 2026-11-21T08:00:00Z, or -2h for two hours ago")
 }
 
 // SpanNames are the spans that charts are offered for, the shortest first.
@@ -199,7 +211,7 @@ const (
 
 // Map returns the query for a map. Without a zoom, the box fits the map.
 func (p Params) Map() model.MapQuery {
-	q := model.MapQuery{Box: model.World(), Sensor: p.Sensor, Tenant: p.Tenant}
+	q := model.MapQuery{Box: model.World(), Sensor: p.Sensor, Filter: p.Filter}
 	if p.Box != nil {
 		q.Box = *p.Box
 	}

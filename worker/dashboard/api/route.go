@@ -29,10 +29,11 @@ func Register(mux *http.ServeMux, routes []Route, fail func(http.ResponseWriter,
 
 // The parameters of addresses that the API and the pages have in common.
 
-func MapParams() []string     { return []string{"bbox", "zoom", "sensor", "tenant"} }
+func FilterParams() []string  { return []string{"tenant", "site", "label", "text", "state"} }
+func MapParams() []string     { return append(FilterParams(), "bbox", "zoom", "sensor") }
 func SeriesParams() []string  { return []string{"sensor", "from", "to", "window", "span"} }
 func DayParams() []string     { return []string{"sensor", "day"} }
 func TenantsParams() []string { return []string{"after", "limit"} }
 func ListParams() []string {
-	return []string{"tenant", "site", "prefix", "state", "sort", "sensor", "after", "limit", "bbox", "zoom"}
+	return append(MapParams(), "prefix", "sort", "after", "limit")
 }

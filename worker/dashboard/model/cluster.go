@@ -19,11 +19,11 @@ type sum struct {
 }
 
 // sum sums a cell. A device whose newest value is older than silence is silent, unless it is revoked or held.
-func (l *layer) sum(c cell, of tenantFilter, silence uint32) sum {
+func (l *layer) sum(c cell, of *selection, silence uint32) sum {
 	s := sum{cell: c, min: math.Inf(1), max: math.Inf(-1), box: [4]float32{180, 90, -180, -90}}
 	s.from, s.before = c.within(l.codes)
 	for i := s.from; i < s.before; i++ {
-		if !of.includes(l.tenants[i]) {
+		if !of.includes(l.devices[i]) {
 			continue
 		}
 		s.n, s.one = s.n+1, i
@@ -62,7 +62,7 @@ func (s *sum) crowded(zoom float64) bool {
 const splits = 3
 
 // split divides cells that have several devices but are not crowded, because a part may be crowded.
-func (l *layer) split(sums []sum, zoom float64, of tenantFilter, silence uint32) (all []sum) {
+func (l *layer) split(sums []sum, zoom float64, of *selection, silence uint32) (all []sum) {
 	for range splits {
 		all = make([]sum, 0, 2*len(sums))
 		for _, s := range sums {

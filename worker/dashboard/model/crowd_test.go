@@ -43,6 +43,9 @@ func (s *Store) arrive(r *rand.Rand, i int) {
 	d := schema.Device{ID: schema.DeviceID(deviceID(i)), Tenant: schema.Tenant(fmt.Sprint("t", r.IntN(3))),
 		Site:  schema.Site(fmt.Sprint("s", r.IntN(4))),
 		Month: schema.Month{Year: 2026, Month: time.Month(1 + r.IntN(3))}, Status: schema.Active}
+	if r.IntN(2) == 0 {
+		d.Labels = map[string]string{"floor": fmt.Sprint(1 + r.IntN(2)), "say": `"floor":"3"`}
+	}
 	if r.IntN(20) == 0 {
 		d.Status = schema.Revoked
 	}
@@ -115,7 +118,22 @@ func someBox(r *rand.Rand) Box {
 	return Box{max(-180, lon-size), max(-90, lat-size), min(180, lon+size), min(90, lat+size)}
 }
 
+func someFilter(r *rand.Rand) (f Filter) {
+	f.Tenant = pick(r, "", "", "t1", "nobody")
+	switch r.IntN(8) {
+	case 0:
+		f.Site = pick(r, "s1", "none")
+	case 1:
+		f.Label = pick(r, "floor", "floor=2", "floor=3", "2")
+	case 2:
+		f.Text = pick(r, "D0", "7", "00", "pump")
+	case 3:
+		f.State = State(pick(r, "ok", "silent", "held", "revoked"))
+	}
+	return f
+}
+
 func someQuery(r *rand.Rand) MapQuery {
-	return MapQuery{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Tenant: []string{"", "", "t1", "nobody"}[r.IntN(4)],
+	return MapQuery{Box: someBox(r), Zoom: -3 + 25*r.Float64(), Filter: someFilter(r),
 		Sensor: []string{"", "temperature", "door", "nothing"}[r.IntN(4)]}
 }

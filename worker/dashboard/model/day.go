@@ -52,6 +52,9 @@ func (s *Store) Day(ctx context.Context, q DayQuery) (Series, Read, error) {
 	if _, is := Rated(q.Sensor); is {
 		return Series{}, Read{}, queryErrorf("a tenant's day has no rates: ask for a sensor, or for the rates of a device")
 	}
+	if err := s.checkSensor(q.Tenant, q.Sensor); err != nil {
+		return Series{}, Read{}, err
+	}
 	q.Sensor = cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
 	span := daySpan(q.Day)
 	out := Series{Sensor: q.Sensor, Unit: s.unit(q.Sensor), From: span.From.Time(), To: span.To.Time(), Points: []Point{}}

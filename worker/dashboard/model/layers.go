@@ -21,7 +21,8 @@ type layer struct {
 	numbers []float64 // NaN: the device has none
 	newest  []uint32
 	flags   []uint8
-	tenants []uint16
+
+	doubtful []bool // not in the scale
 }
 
 const (
@@ -40,17 +41,17 @@ func (s *Store) layer(sensor string) *layer {
 		}
 		n := len(s.ground.devices)
 		k := &layer{ground: s.ground, numbers: make([]float64, n), newest: make([]uint32, n), flags: make([]uint8, n),
-			tenants: make([]uint16, n)}
+			doubtful: make([]bool, n)}
 		number, known := x.sensors.number[sensor]
 		for i, at := range k.devices {
 			d := &x.devices[at]
-			k.newest[i], k.flags[i], k.tenants[i] = d.newest, d.flags, d.tenant
+			k.newest[i], k.flags[i] = d.newest, d.flags
 			k.numbers[i] = math.NaN()
 			if !known {
 				continue
 			}
 			if v := d.value(uint16(number)); v != nil && v.flags&isText == 0 {
-				k.numbers[i] = v.number
+				k.numbers[i], k.doubtful[i] = v.number, v.flags&isDoubtful != 0
 			}
 		}
 		return k

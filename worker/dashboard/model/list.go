@@ -11,20 +11,22 @@ import (
 
 // A ListQuery asks for a list of devices. An empty field does not filter.
 type ListQuery struct {
-	Tenant, Site, Prefix string
-	State                State
-	Box                  *Box   // nil: anywhere, or without a position
-	Sensor               string // whose values are listed; empty: the number that most devices have
-	Sort                 string // SortDevice, SortTime or SortValue; empty: SortDevice
-	After                string // Next of the previous page
-	Limit                int    // 1 to MaxListed; 0: DefaultListed
+	Filter
+	Prefix string
+	Box    *Box   // nil: anywhere, or without a position
+	Sensor string // whose values are listed; empty: the number that most devices have
+	Sort   string // SortDevice, SortTime, SortValue or SortState; empty: SortDevice
+	After  string // Next of the previous page
+	Limit  int    // 1 to MaxListed; 0: DefaultListed
 }
 
-// Orders of a list: by ID, the newest value first, or the greatest value first.
+// Orders of a list: by ID, the newest value first, the greatest value first, or the exceptions first: held, silent,
+// then revoked devices.
 const (
 	SortDevice = "device"
 	SortTime   = "time"
 	SortValue  = "value"
+	SortState  = "state"
 )
 
 // Sizes of a page of a list.
@@ -41,6 +43,9 @@ func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, err
 		return DeviceList{}, read, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
+	if err := s.checkSensor(q.Tenant, q.Sensor); err != nil {
+		return DeviceList{}, read, err
+	}
 	list, err := s.list(q)
 	list.Operations = read.Operations
 	return list, read, err
@@ -56,25 +61,21 @@ func (s *Store) list(q ListQuery) (DeviceList, error) {
 	out := DeviceList{Devices: []Row{}}
 	q.Sort, q.Limit = cmp.Or(q.Sort, SortDevice), cmp.Or(q.Limit, DefaultListed)
 	q.Sensor = cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
+	out.Sensor, out.Unit = q.Sensor, s.unit(q.Sensor)
 	after, err := parseCursor(q)
 	if err != nil {
 		return out, err
 	}
 	x := s.index
-	of, known := x.only(q.Tenant)
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	site, sited := x.sites.number[q.Site]
-	if !known || q.Site != "" && !sited {
-		return out, nil
-	}
 	sensor, sensed := x.sensors.number[q.Sensor]
 	silence := s.silence()
+	matcher := x.matcher(q.Filter, silence)
 	first := smallest{limit: q.Limit + 1}
 	for i := range x.devices {
 		d := &x.devices[i]
-		if !of.includes(d.tenant) || q.Site != "" && d.site != site || !strings.HasPrefix(d.id, q.Prefix) ||
-			q.State != "" && d.state(silence) != q.State || q.Box != nil && !d.in(*q.Box) {
+		if !strings.HasPrefix(d.id, q.Prefix) || q.Box != nil && !d.in(*q.Box) || !matcher.matches(d) {
 			continue
 		}
 		out.Total++
@@ -82,6 +83,8 @@ func (s *Store) list(q ListQuery) (DeviceList, error) {
 		switch {
 		case q.Sort == SortTime:
 			rank.Number = float64(d.newest)
+		case q.Sort == SortState:
+			rank.Number = d.state(silence).urgency()
 		case q.Sort == SortValue && sensed:
 			rank.value(x, d.value(uint16(sensor)))
 		case q.Sort == SortValue:

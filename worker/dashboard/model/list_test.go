@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -61,10 +62,8 @@ func TestListsAreInOrderAndFiltered(t *testing.T) {
 	s := crowd(r, 800)
 	box := Box{0, 40, 20, 60}
 	for range 50 {
-		ask := ListQuery{Limit: MaxListed, Tenant: pick(r, "", "t0", "t1", "none"), Site: pick(r, "", "s0", "none"),
-			Prefix: pick(r, "", "d0001", "x"),
-			State:  State(pick(r, "", "ok", "silent", "held", "revoked")), Sort: pick(r, SortDevice, SortTime, SortValue),
-			Sensor: "temperature"}
+		ask := ListQuery{Limit: MaxListed, Filter: someFilter(r), Prefix: pick(r, "", "d0001", "x"),
+			Sort: pick(r, SortDevice, SortTime, SortValue, SortState), Sensor: "temperature"}
 		if r.IntN(2) == 0 {
 			ask.Box = &box
 		}
@@ -92,9 +91,16 @@ func pick(r *rand.Rand, all ...string) string { return all[r.IntN(len(all))] }
 func meets(s *Store, d *device, ask ListQuery) bool {
 	x := s.index
 	return (ask.Tenant == "" || x.tenants.text(uint32(d.tenant)) == ask.Tenant) &&
-		(ask.Site == "" || x.sites.text(d.site) == ask.Site) &&
+		(ask.Site == "" || x.sites.text(d.site) == ask.Site) && hasLabel(d, ask.Label) &&
+		strings.Contains(d.id, strings.ToLower(ask.Text)) &&
 		(len(d.id) >= len(ask.Prefix) && d.id[:len(ask.Prefix)] == ask.Prefix) &&
 		(ask.State == "" || d.state(s.silence()) == ask.State) && (ask.Box == nil || d.in(*ask.Box))
+}
+
+func hasLabel(d *device, label string) bool {
+	name, want, hasText := strings.Cut(label, "=")
+	text, has := labelsOf(d.labels)[name]
+	return label == "" || has && (!hasText || text == want)
 }
 
 func order(by string, a, b Row) int {
@@ -108,9 +114,13 @@ func order(by string, a, b Row) int {
 			return cmp.Compare(fmt.Sprint(isY), fmt.Sprint(isX))
 		}
 		return cmp.Compare(y, x)
+	case SortState:
+		return slices.Index(worstFirst, a.State) - slices.Index(worstFirst, b.State)
 	}
 	return cmp.Compare(a.Device, b.Device)
 }
+
+var worstFirst = []State{Held, Silent, Revoked, OK}
 
 func newestOf(r Row) (t time.Time) {
 	if r.Time != nil {

@@ -11,7 +11,11 @@ type Live struct {
 	query MapQuery
 	last  Map
 	shown map[string]mark // by id, of clusters and of devices
+
+	scaled time.Time // when the scale of colours was last changed
 }
+
+const scaleAge = 10 * time.Second // colours that change faster would be hard to read
 
 // A mark is a cluster or a device as it was last sent.
 type mark struct {
@@ -36,6 +40,9 @@ func (l *Live) Next() (c Change, whole *Map, any bool) {
 		l.take(m)
 		return c, &m, true
 	}
+	if m.Scale != nil && l.last.Scale != nil && time.Since(l.scaled) < scaleAge {
+		m.Scale = l.last.Scale
+	}
 	c = l.change(m)
 	any = len(c.Clusters)+len(c.Devices)+len(c.Gone) > 0 || c.Scale != nil || m.Total != l.last.Total ||
 		m.InView != l.last.InView
@@ -44,6 +51,9 @@ func (l *Live) Next() (c Change, whole *Map, any bool) {
 }
 
 func (l *Live) take(m Map) {
+	if m.Scale != nil && (l.last.Scale == nil || *m.Scale != *l.last.Scale) {
+		l.scaled = time.Now()
+	}
 	l.last, l.shown = m, make(map[string]mark, len(m.Clusters)+len(m.Devices))
 	for i := range m.Clusters {
 		l.shown[m.Clusters[i].ID] = mark{cluster: &m.Clusters[i]}

@@ -8,10 +8,10 @@ import (
 
 // A MapQuery asks for a map. The zero MapQuery is the whole world.
 type MapQuery struct {
+	Filter
 	Box    Box // the zero Box: the world
 	Zoom   float64
 	Sensor string // empty: the number that most devices have
-	Tenant string // empty: all
 }
 
 // maxDots is the largest number of devices in view that are shown one by one.
@@ -23,6 +23,9 @@ func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 		return Map{}, read, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
+	if err := s.checkSensor(q.Tenant, q.Sensor); err != nil {
+		return Map{}, read, err
+	}
 	return s.mapAt(q, read.At), read, nil
 }
 
@@ -32,15 +35,11 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 	sensors := s.sensors(q.Tenant)
 	q.Sensor = cmp.Or(q.Sensor, sensors.first())
 	m := Map{At: at.UTC().Truncate(time.Millisecond), Sensor: q.Sensor, Unit: s.unit(q.Sensor),
-		Scale:    sensors.scale(q.Sensor),
 		Clusters: []Cluster{}, Devices: []Dot{}, Operations: s.poller.cost()}
-	of, known := s.index.only(q.Tenant)
-	if !known {
-		return m
-	}
-	m.Total = s.index.total(of)
-	l := s.layer(q.Sensor)
 	silence := s.silence()
+	of := s.index.selected(q.Filter, silence)
+	m.Total = of.total
+	l := s.layer(q.Sensor)
 	sums := make([]sum, 0, 256)
 	for _, c := range q.Box.cells(q.Zoom) {
 		if sum := l.sum(c, of, silence); sum.n > 0 {
@@ -48,6 +47,7 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 			m.InView += sum.n
 		}
 	}
+	m.Scale = l.scale(sums, of)
 	if m.InView <= maxDots {
 		sums = l.split(sums, q.Zoom, of, silence)
 	}
@@ -56,7 +56,7 @@ func (s *Store) mapAt(q MapQuery, at time.Time) Map {
 		switch sum := &sums[i]; {
 		case m.InView <= maxDots && !sum.crowded(q.Zoom):
 			for j := sum.from; j < sum.before; j++ {
-				if of.includes(l.tenants[j]) {
+				if of.includes(l.devices[j]) {
 					single = append(single, l.devices[j])
 				}
 			}

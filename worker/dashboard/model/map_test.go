@@ -29,7 +29,7 @@ func TestMapHasExactlyTheDevicesInView(t *testing.T) {
 			}
 			for i := range s.index.devices {
 				d := &s.index.devices[i]
-				if ask.Tenant != "" && s.index.tenants.text(uint32(d.tenant)) != ask.Tenant || d.flags&isPlaced == 0 {
+				if d.flags&isPlaced == 0 || !meets(s, d, ListQuery{Filter: ask.Filter}) {
 					continue
 				}
 				if inAny(cells, d) {
@@ -129,7 +129,7 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 		s := crowd(r, n)
 		s.layers.maxAge = -1 // keep no layer
 		ask := someQuery(r)
-		ask.Tenant = []string{"", "t1"}[r.IntN(2)]
+		ask.Tenant, ask.Sensor = pick(r, "", "t1"), pick(r, "", "temperature", "door")
 		live, m, err := s.Live(t.Context(), ask)
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,8 @@ func TestChangesOfAStreamAddUpToTheMap(t *testing.T) {
 					s.move(r, r.IntN(n))
 				}
 			}
-			s.census.kept.Purge() // the scale of colours is kept for a while
+			s.census.kept.Purge() // sensors are kept for a while, and the scale of colours
+			live.scaled = time.Time{}
 			c, whole, any := live.Next()
 			if whole != nil {
 				m, marks = *whole, marksOf(*whole)

@@ -19,11 +19,12 @@ type poller struct {
 	store      *Store
 	runs       *runLog
 	parts      map[partKey]*part
-	sought     time.Time    // when partitions of latest were last looked for
-	statuses   time.Time    // when policies were last read
-	configured time.Time    // when a newer configuration was last asked for
-	operations atomic.Int64 // of the last poll
-	complete   atomic.Bool  // the newest values of all devices were read once
+	sought     time.Time            // when partitions of latest were last looked for
+	statuses   time.Time            // when policies were last read
+	configured time.Time            // when a newer configuration was last asked for
+	operations atomic.Int64         // of the last poll
+	pace       atomic.Pointer[pace] // of the pipeline that keeps newest values; nil: unknown
+	complete   atomic.Bool          // the newest values of all devices were read once
 	failing    bool
 }
 

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
-	"furrow/tables/schema"
 	"strings"
+
+	"furrow/tables/schema"
 )
 
 // A rank is a device's place in a list: ordered by kind, then the greatest number first, then by text, then by ID.
@@ -32,6 +33,11 @@ func (r *rank) value(x *index, v *value) {
 	case finite(v.number):
 		r.Number = v.number
 	}
+}
+
+// urgency orders states: the greatest one is what a person should see first.
+func (s State) urgency() float64 {
+	return map[State]float64{Held: 3, Silent: 2, Revoked: 1}[s]
 }
 
 func (r rank) compare(o rank) int {

@@ -55,6 +55,10 @@ func (l *runLog) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if p.Latest {
+			pace := &l.store.poller.pace
+			pace.Store(paceOf(p, runs, pace.Load()))
+		}
 		for _, r := range runs {
 			for _, m := range r.ByMonth {
 				l.month(p, m)

@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,16 +34,6 @@ func (all sensed) first() string {
 	return best
 }
 
-// scale returns the range in which most numbers of a sensor lie.
-func (all sensed) scale(name string) *[2]float64 {
-	for _, s := range all {
-		if s.Name == name && s.Min != nil {
-			return &[2]float64{*s.Min, *s.Max}
-		}
-	}
-	return nil
-}
-
 // Sensors returns the sensors of a tenant's devices, or of all devices, by name.
 func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, Read, error) {
 	read, err := s.polled(ctx)
@@ -53,7 +44,7 @@ func (s *Store) Sensors(ctx context.Context, tenant string) (Sensors, Read, erro
 }
 
 const (
-	censusAge = 10 * time.Second // colours that change faster would be hard to read
+	censusAge = 10 * time.Second
 	maxCensus = 256
 	// maxSamples limits the numbers that a sensor's scale is computed from.
 	maxSamples = 5000
@@ -119,13 +110,58 @@ func (x *index) sensed(of tenantFilter) sensed {
 			s.Kind = "rate"
 		}
 		if n := len(t.samples); n > 0 && s.Kind != "state" {
-			slices.Sort(t.samples)
-			s.Min, s.Max = &t.samples[n*2/100], &t.samples[(n-1)-(n-1)*2/100]
+			low, high := middle(t.samples)
+			s.Min, s.Max = &low, &high
 		}
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b Sensor) int { return cmp.Compare(a.Name, b.Name) })
 	return all
+}
+
+// checkSensor returns an error for a sensor that no device of a tenant, or of any, has.
+func (s *Store) checkSensor(tenant, sensor string) error {
+	if sensor == "" || s.hasSensor(tenant, sensor) {
+		return nil
+	}
+	var known []string
+	for _, other := range s.sensors(tenant) {
+		known = append(known, other.Name)
+	}
+	return unknownSensor(sensor, known)
+}
+
+// HasSensor reports whether a device of a tenant, or of any, has a sensor. Until all values were read once, each may.
+func (s *Store) HasSensor(ctx context.Context, tenant, sensor string) bool {
+	return s.hasSensor(scoped(ctx, tenant), sensor)
+}
+
+func (s *Store) hasSensor(tenant, sensor string) bool {
+	if !s.poller.complete.Load() {
+		return true
+	}
+	of, known := s.index.only(tenant)
+	x := s.index
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	number, sensed := x.sensors.number[sensor]
+	return known && sensed && slices.ContainsFunc(x.devices, func(d device) bool {
+		return of.includes(d.tenant) && d.value(uint16(number)) != nil
+	})
+}
+
+// maxNamed is how many known sensors an error names.
+const maxNamed = 40
+
+func unknownSensor(sensor string, known []string) error {
+	if len(known) == 0 {
+		return queryErrorf("there is no sensor %q: no device has sent a value yet", sensor)
+	}
+	names, more := strings.Join(known[:min(len(known), maxNamed)], ", "), ""
+	if len(known) > maxNamed {
+		more = fmt.Sprintf(" and %d more", len(known)-maxNamed)
+	}
+	return queryErrorf("there is no sensor %q; there are %s%s", sensor, names, more)
 }
 
 // FirstSensor returns the sensor that is shown of a tenant's devices, or of all, when none is chosen.

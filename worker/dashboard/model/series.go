@@ -99,6 +99,10 @@ func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error)
 	}
 	found, second, err := s.points(ctx, o.member, q, window)
 	read = read.And(second)
+	if err == nil && len(found.all) == 0 {
+		second, err = s.checkSensorOf(ctx, o.member, q.Sensor)
+		read = read.And(second)
+	}
 	if window == 0 && found.more && (q.Window == "" || q.Window == auto) {
 		if window = shortest(s.windows(), q.To.Sub(q.From)); window != 0 {
 			found, second, err = s.points(ctx, o.member, q, window)
@@ -185,6 +189,25 @@ func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read,
 		}
 	}
 	return best, read, err
+}
+
+// checkSensorOf returns an error for a sensor that a device has no newest value of.
+func (s *Store) checkSensorOf(ctx context.Context, m schema.Member, sensor string) (Read, error) {
+	r, read, err := s.device(ctx, m)
+	if err != nil {
+		return read, err
+	}
+	var known []string
+	for _, v := range r.latest {
+		known = append(known, v.Sensor)
+	}
+	for _, v := range r.rates {
+		known = append(known, v.Sensor+perHour)
+	}
+	if len(known) == 0 || slices.Contains(known, sensor) {
+		return read, nil
+	}
+	return read, unknownSensor(sensor, known)
 }
 
 // points reads the buckets of a sensor of a device, or its readings where the window is zero.

@@ -4,6 +4,8 @@ import "time"
 
 // A DeviceList is the answer of /v1/devices.
 type DeviceList struct {
+	Sensor  string `json:"sensor,omitempty"` // of the values
+	Unit    string `json:"unit,omitempty"`
 	Devices []Row  `json:"devices"`
 	Next    string `json:"next,omitempty"` // cursor of the next page
 	Total   int    `json:"total"`

@@ -60,11 +60,15 @@ func TestListsAndMapsHaveOnlyTheOwnTenant(t *testing.T) {
 	look(t, s)
 	only := Within(t.Context(), "contoso")
 	for asked, want := range map[string]int{"": 3, "contoso": 3, "fabrikam": 0, "nobody": 0} {
-		m, _, err := s.Map(only, MapQuery{Tenant: asked})
-		list, _, errList := s.Devices(only, ListQuery{Tenant: asked})
-		live, first, errLive := s.Live(only, MapQuery{Tenant: asked})
+		of := Filter{Tenant: asked}
+		m, _, err := s.Map(only, MapQuery{Filter: of})
+		list, _, errList := s.Devices(only, ListQuery{Filter: of})
+		live, first, errLive := s.Live(only, MapQuery{Filter: of})
 		if err := errors.Join(err, errList, errLive); err != nil {
 			t.Fatal(err)
+		}
+		if seen, _, err := s.Overview(only, of); err != nil || seen.Devices != want || seen.LagSeconds != nil {
+			t.Errorf("tenant %q: the overview has %+v, %v", asked, seen, err)
 		}
 		change, _, _ := live.Next()
 		if m.Total != want || list.Total != want || len(list.Devices) != want || first.Total != want || change.Total != want {

@@ -39,7 +39,15 @@ func (s *Site) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.show(w, r, p.Status, page, model.Read{At: time.Now()})
 }
 
+// known forgets a sensor that no device of the chosen tenant has: the form of a page still has the one before.
+func (s *Site) known(r *http.Request, p *api.Params) {
+	if p.Sensor != "" && p.Tenant != "" && !s.c.Model.HasSensor(r.Context(), p.Tenant, p.Sensor) {
+		p.Sensor = ""
+	}
+}
+
 func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) {
+	s.known(r, &p)
 	m, read, err := s.c.Model.Map(r.Context(), p.Map())
 	if err != nil {
 		return nil, read, err
@@ -50,6 +58,7 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 }
 
 func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {
+	s.known(r, &p)
 	list, read, err := s.c.Model.Devices(r.Context(), p.ListQuery)
 	query := p.ListQuery
 	query.Sensor = cmp.Or(query.Sensor, s.c.Model.FirstSensor(r.Context(), p.Tenant))

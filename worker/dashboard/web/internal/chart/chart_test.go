@@ -94,6 +94,20 @@ func TestGapsStayOpen(t *testing.T) {
 	}
 }
 
+// TestSlowDevicesAreConnectedLines has a device that sends every 20 minutes, in windows of one, and pauses once.
+func TestSlowDevicesAreConnectedLines(t *testing.T) {
+	c := Chart{From: start(), To: start().Add(day), Window: time.Minute}
+	for i := range 30 {
+		if i < 10 || i > 13 {
+			c.Points = append(c.Points, Point{start().Add(time.Duration(i) * 20 * time.Minute), 1, 0, 2})
+		}
+	}
+	line := regexp.MustCompile(`class="line" d="([^"]*)"/><path class="dots" d="([^"]*)"`).FindStringSubmatch(draw(t, c))
+	if line == nil || strings.Count(line[1], "M") != 2 || line[2] != "" {
+		t.Errorf("the line is %v", line)
+	}
+}
+
 // TestTicksAreFewAndRound tries spans from a second to fifty years.
 func TestTicksAreFewAndRound(t *testing.T) {
 	for span := time.Second; span < 50*366*day; span = span*3/2 + time.Millisecond {

@@ -20,12 +20,9 @@ func (d *drawing) pieces() [][]Point {
 	return append(all, d.Points[begin:])
 }
 
-// gap returns how far apart points may be and still be joined: one and a half windows or, for moments, five times
-// their median distance.
+// gap returns how far apart points may be and still be joined: three times their median distance, which is the
+// device's usual interval, or that of the windows if the device sends more often.
 func (d *drawing) gap() time.Duration {
-	if d.Window > 0 {
-		return d.Window * 3 / 2
-	}
 	var apart []time.Duration
 	for i := 1; i < len(d.Points); i++ {
 		apart = append(apart, d.Points[i].Time.Sub(d.Points[i-1].Time))
@@ -34,7 +31,7 @@ func (d *drawing) gap() time.Duration {
 		return 0
 	}
 	slices.Sort(apart)
-	return 5 * max(time.Second, apart[len(apart)/2])
+	return 3 * max(time.Second, apart[len(apart)/2])
 }
 
 // middle returns the position of a point: the middle of its window.

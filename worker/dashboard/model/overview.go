@@ -1,0 +1,90 @@
+package model
+
+import (
+	"context"
+	"time"
+
+	"furrow/tables"
+	"furrow/worker"
+)
+
+// An Overview is the answer of /v1/overview: how a fleet is, in a few numbers.
+type Overview struct {
+	At      time.Time `json:"at"`
+	Devices int       `json:"devices"`
+	Silent  int       `json:"silent"`
+	Held    int       `json:"held"`
+	Revoked int       `json:"revoked"`
+	Placed  int       `json:"placed"` // devices with a position
+
+	// ReadingsPerMinute and LagSeconds are of the whole fleet, and absent where devices are filtered. They are
+	// those of the pipeline that keeps newest values.
+	ReadingsPerMinute *float64 `json:"readingsPerMinute,omitempty"`
+	LagSeconds        *float64 `json:"lagSeconds,omitempty"`
+	Operations        int      `json:"operations"`
+}
+
+// Overview counts the devices that a filter selects. It takes no storage operations of its own.
+func (s *Store) Overview(ctx context.Context, f Filter) (Overview, Read, error) {
+	read, err := s.polled(ctx)
+	if err != nil {
+		return Overview{}, read, err
+	}
+	f.Tenant = scoped(ctx, f.Tenant)
+	out := s.index.overview(f, s.silence())
+	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
+	if pace := s.poller.pace.Load(); pace != nil && f == (Filter{}) {
+		lag := max(time.Since(pace.done.Time()), pace.behind).Seconds()
+		out.ReadingsPerMinute, out.LagSeconds = &pace.perMinute, &lag
+	}
+	return out, read, nil
+}
+
+func (x *index) overview(f Filter, silence uint32) (out Overview) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	m := x.matcher(f, silence)
+	for i := range x.devices {
+		d := &x.devices[i]
+		if !m.matches(d) {
+			continue
+		}
+		out.Devices++
+		if d.flags&isPlaced != 0 {
+			out.Placed++
+		}
+		switch d.state(silence) {
+		case Silent:
+			out.Silent++
+		case Held:
+			out.Held++
+		case Revoked:
+			out.Revoked++
+		}
+	}
+	return out
+}
+
+// A pace is how fast a pipeline folds, by the figures of its last runs.
+type pace struct {
+	perMinute float64      // readings
+	done      tables.Ticks // slot of the last run that is done
+	behind    time.Duration
+}
+
+// paceOf returns the pace of a pipeline; the one before where no run of these is done.
+func paceOf(p Pipeline, runs []worker.RunFigures, before *pace) *pace {
+	last, ok := worker.LastDone(runs)
+	if !ok {
+		return before
+	}
+	now := &pace{done: last.Run.Slot, behind: worker.Totals(runs).Lag}
+	readings, n := int64(0), 0
+	for _, r := range runs {
+		if r.Done() {
+			readings, n = readings+r.Workers.Rows, n+1
+		}
+	}
+	now.perMinute = float64(readings) / (float64(n) * p.Cadence.Minutes())
+	return now
+}
