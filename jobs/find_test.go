@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/azuretest"
 )
@@ -28,18 +30,12 @@ func TestConflictReadsTheKeysConcerned(t *testing.T) {
 	const devices, minutes = 20, 200
 	in := azuretest.Local(t)
 	account, err := tables.ParseAccount(in.ConnectionString())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	through := &counted{}
 	client, err := tables.Connect(tables.Config{Account: account, Transport: through})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	table := client.Table("minutes")
-	if err := table.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, table.Create(t.Context()))
 	var ops []tables.Op
 	var keys []string
 	for d := range devices {
@@ -51,9 +47,7 @@ func TestConflictReadsTheKeysConcerned(t *testing.T) {
 		keys = append(keys, fmt.Sprintf("d%02d!%04d", d, minutes-1), fmt.Sprintf("d%02d!%04d", d, minutes))
 	}
 	groups, err := tables.Cut(ops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, g := range groups {
 		if _, err := table.Submit(t.Context(), g); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -46,9 +48,7 @@ func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 		for name, m := range messages() {
 			m.Format = format
 			golden, err := os.ReadFile(filepath.Join(folder, "message-"+name+".json"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			want := strings.TrimSpace(string(golden))
 			if text, err := m.Encode(); err != nil || text != want {
 				t.Errorf("%s:\ngot  %s, %v\nwant %s", name, text, err, want)
@@ -87,9 +87,7 @@ func TestTheLongestMessageFits(t *testing.T) {
 		First: at, Last: at, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}
 	text, err := m.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got, err := Decode(text); err != nil || got != m || len(text) > MaxSize/2 {
 		t.Errorf("%d bytes come back as %+v, %v", len(text), got, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -178,9 +180,7 @@ func TestPoisonRowsAreRefusedWithinTheirSize(t *testing.T) {
 	for name, row := range poison() {
 		e := row.Entity()
 		e.PartitionKey, e.RowKey = "device", "1"
-		if err := e.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, e.Check())
 		row.Properties = append(row.Properties, tables.Property{Name: "temperature", Value: tables.Double(21)})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

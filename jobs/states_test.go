@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -31,9 +33,7 @@ func TestStatesComeBackWhateverWasThere(t *testing.T) {
 		for _, p := range e.Properties {
 			row.Set(p.Name, p.Value)
 		}
-		if err := row.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, row.Check())
 		got, err := statesOf(&row, schema.TrackStates)
 		maps.DeleteFunc(states, func(_ string, b []byte) bool { return len(b) == 0 }) // is none
 		if err != nil || !maps.EqualFunc(got, states, bytes.Equal) {

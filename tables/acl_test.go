@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 )
 
@@ -21,9 +23,7 @@ func TestSetPoliciesAreReadBack(t *testing.T) {
 	table := newTable(t, connect(t, tables.Config{Account: storage(t)}))
 	for _, want := range [][]tables.StoredPolicy{{}, {summer}, {winter, summer}, {summer},
 		{{ID: "start", Start: year}, {ID: "nothing"}}} {
-		if err := table.SetPolicies(t.Context(), want); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, table.SetPolicies(t.Context(), want))
 		got, at, err := table.StoredPolicies(t.Context())
 		if err != nil || !slices.EqualFunc(got, want, tables.StoredPolicy.Equal) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 )
 
@@ -54,9 +56,7 @@ func (s *script) table(t *testing.T) *Table {
 	c.Retry.RetryDelay = time.Microsecond
 	c.OnOperation = func(_ context.Context, o Operation) { s.statuses = append(s.statuses, o.Status) }
 	client, err := Connect(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return client.Table("readings")
 }
 
@@ -75,9 +75,7 @@ func TestAnEmptyPageIsNotTheLast(t *testing.T) {
 	}}
 	var pages []Page
 	for page, err := range s.table(t).Rows(t.Context(), Query{Range: Partition("p"), Size: 5000}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		pages = append(pages, page)
 	}
 	want := []Page{

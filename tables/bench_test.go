@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 )
 
@@ -24,9 +26,7 @@ func BenchmarkReading(b *testing.B) {
 	b.Run("here", func(b *testing.B) {
 		client, err := Connect(Config{Account: Account{Name: "acme", Key: "a2V5",
 			Table: "https://acme.table.core.windows.net"}, Transport: same})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, err)
 		for b.Loop() {
 			for p, err := range client.Table("readings").Rows(b.Context(), Query{}) {
 				if err != nil || len(p.Rows) != 1000 {
@@ -40,9 +40,7 @@ func BenchmarkReading(b *testing.B) {
 		o := &aztables.ClientOptions{}
 		o.Transport = same
 		client, err := aztables.NewClientWithNoCredential("https://acme.table.core.windows.net/readings", o)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, err)
 		for b.Loop() {
 			p, err := client.NewListEntitiesPager(nil).NextPage(b.Context())
 			if err != nil || len(p.Entities) != 1000 {
@@ -50,9 +48,7 @@ func BenchmarkReading(b *testing.B) {
 			}
 			for _, row := range p.Entities {
 				var e aztables.EDMEntity
-				if err := e.UnmarshalJSON(row); err != nil {
-					b.Fatal(err)
-				}
+				must.Succeed(b, e.UnmarshalJSON(row))
 			}
 		}
 		perRow(b)

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestCutReturnsTransactionsThatStorageAccepts(t *testing.T) {
@@ -24,9 +26,7 @@ func TestCutReturnsTransactionsThatStorageAccepts(t *testing.T) {
 			ops = append(ops, Insert(e))
 		}
 		groups, err := Cut(ops)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		i := 0
 		for _, group := range groups {
 			body, _, err := table.transaction(group)
@@ -51,9 +51,7 @@ func TestTheLargestEntityFitsATransaction(t *testing.T) {
 	for i := range 15 {
 		e.Set(fmt.Sprintf("P%d", i), String(strings.Repeat("\x01", MaxProperty/2)))
 	}
-	if err := e.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, e.Check())
 	body, _, err := (&script{}).table(t).transaction([]Op{Insert(e)})
 	if err != nil || len(body) > maxTransaction {
 		t.Errorf("it has %d bytes, %v", len(body), err)

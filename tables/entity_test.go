@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // everything returns an entity with properties of each type, including its limits.
@@ -28,17 +30,11 @@ func everything() Entity {
 
 func TestEveryTypeIsDecodedAsEncoded(t *testing.T) {
 	want := everything()
-	if err := want.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, want.Check())
 	body, err := appendEntity(nil, &want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got, err := decodeEntity(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -167,9 +163,7 @@ func FuzzDecodeEntity(f *testing.F) {
 			return
 		}
 		body, err = appendEntity(nil, &e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		again, err := decodeEntity(body)
 		e.ETag, e.Timestamp = "", 0
 		if err != nil || !reflect.DeepEqual(e, again) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
@@ -17,18 +19,12 @@ func TestSASGivesAccessToItsTable(t *testing.T) {
 	owner := storage(t)
 	name := newTable(t, connect(t, tables.Config{Account: owner})).Name
 	key, err := aztables.NewSharedKeyCredential(owner.Name, owner.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	sas, err := aztables.SASSignatureValues{TableName: name, Permissions: "raud",
 		ExpiryTime: time.Now().UTC().Add(time.Hour)}.Sign(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	account, err := tables.ParseAccount(owner.Table + "/" + name + "?" + sas)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	client := connect(t, tables.Config{Account: account})
 	table := client.Table(name)
 	etag := do(t, table, tables.Insert(row("it's", "r", number(1))))

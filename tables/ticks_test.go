@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestTicksAreExact(t *testing.T) {
@@ -16,9 +18,7 @@ func TestTicksAreExact(t *testing.T) {
 		"9999-12-31T23:59:59.9999999Z":      "3155378975999999999",
 	} {
 		at, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got := TicksOf(at).String(); got != want {
 			t.Errorf("TicksOf(%s) = %s, want %s", text, got, want)
 		}

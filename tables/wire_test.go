@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/google/uuid"
 
@@ -30,9 +32,7 @@ func storage(t testing.TB) tables.Account {
 		text = azuretest.Local(t).ConnectionString()
 	}
 	account, err := tables.ParseAccount(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return account
 }
 
@@ -43,9 +43,7 @@ func connect(t testing.TB, c tables.Config) *tables.Client {
 		c.Account = storage(t)
 	}
 	client, err := tables.Connect(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return client
 }
 
@@ -53,9 +51,7 @@ func connect(t testing.TB, c tables.Config) *tables.Client {
 func newTable(t testing.TB, client *tables.Client) *tables.Table {
 	t.Helper()
 	table := client.Table("t" + strings.ReplaceAll(uuid.NewString(), "-", ""))
-	if err := table.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, table.Create(t.Context()))
 	t.Cleanup(func() {
 		if err := table.Delete(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -67,9 +63,7 @@ func newTable(t testing.TB, client *tables.Client) *tables.Table {
 func do(t testing.TB, table *tables.Table, op tables.Op) tables.ETag {
 	t.Helper()
 	w, err := table.Do(t.Context(), op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return w.ETags[0]
 }
 
@@ -92,16 +86,12 @@ func TestEntitiesAreReadAsWritten(t *testing.T) {
 		want.Set(fmt.Sprintf("P%02d", i), v)
 	}
 	written, err := table.Do(t.Context(), tables.Insert(want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if age := time.Since(written.Time).Abs(); age > time.Minute {
 		t.Errorf("storage's time is %v, which is %v off", written.Time, age)
 	}
 	got, err := table.Get(t.Context(), want.PartitionKey, want.RowKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	same(t, got, want)
 	if got.ETag != written.ETags[0] || got.ETag == "" {
 		t.Errorf("the insert returned ETag %s, the get %s", written.ETags[0], got.ETag)
@@ -129,9 +119,7 @@ func same(t *testing.T, got, want tables.Entity) {
 func all(t testing.TB, table *tables.Table, q tables.Query) (rows []tables.Entity) {
 	t.Helper()
 	for page, err := range table.Rows(t.Context(), q) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		rows = append(rows, page.Rows...)
 	}
 	return rows
@@ -201,9 +189,7 @@ func TestCreateLeavesAnExistingTable(t *testing.T) {
 	client := connect(t, tables.Config{})
 	table := newTable(t, client)
 	do(t, table, tables.Insert(row("p", "r")))
-	if err := table.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, table.Create(t.Context()))
 	if len(all(t, table, tables.Query{})) != 1 {
 		t.Error("the second Create has emptied the table")
 	}
@@ -222,9 +208,7 @@ func TestRangesReadTheRowsTheyContain(t *testing.T) {
 		}
 	}
 	prefix, err := schema.IDsWithPrefix("a:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, r := range []tables.Range{
 		{}, tables.Partition("2026-11"), tables.Partition("it's"), tables.PartitionsAfter("2026-11"),
 		tables.PartitionsAfter(""), tables.RowsAfter("2026-11", "a!1", "b!1"), tables.RowsAfter("2026-11", "", "a!2"),
@@ -266,9 +250,7 @@ func TestReadingContinuesAfterAPage(t *testing.T) {
 	var got []string
 	for pages := 0; ; pages++ {
 		for page, err := range table.Rows(t.Context(), q) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if age := time.Since(page.Time).Abs(); age > time.Minute {
 				t.Errorf("the page is of %v", page.Time)
 			}
@@ -312,14 +294,10 @@ func TestTransactionReturnsTheNewVersions(t *testing.T) {
 		tables.InsertOrMerge(row("it's", "iom", number(2))),
 		tables.Delete("it's", "delete", versions["delete"]),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for i, rk := range []string{"insert", "replace", "merge", "it's", "ior", "iom"} {
 		e, err := table.Get(ctx, "it's", rk)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if e.ETag != written.ETags[i] || e.ETag == "" {
 			t.Errorf("%s: the transaction returned %q, the get %q", rk, written.ETags[i], e.ETag)
 		}
@@ -369,9 +347,7 @@ func TestLargestTransactionsAreAccepted(t *testing.T) {
 			tables.Property{Name: "B", Value: tables.Binary(make([]byte, 60<<10))})))
 	}
 	groups, err := tables.Cut(ops)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(groups) < 4 {
 		t.Errorf("12 MB in base64 are cut into %d transactions", len(groups))
 	}

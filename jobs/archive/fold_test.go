@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -22,13 +24,6 @@ const (
 	day  = 24 * hour
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // at returns samples without values at such times.
 func at(times ...tables.Ticks) (samples []jobs.Sample) {
 	for _, t := range times {
@@ -40,7 +35,7 @@ func at(times ...tables.Ticks) (samples []jobs.Sample) {
 func fold(t testing.TB, f *Fold, state []byte, samples []jobs.Sample) []byte {
 	t.Helper()
 	out, err := f.Fold(member, state, samples)
-	must(t, err)
+	must.Succeed(t, err)
 	if len(out.Effects)+len(out.Refused) != 0 {
 		t.Fatalf("samples have effects: %+v", out)
 	}
@@ -51,7 +46,7 @@ func fold(t testing.TB, f *Fold, state []byte, samples []jobs.Sample) []byte {
 func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, []string) {
 	t.Helper()
 	out, err := f.Close(member, state, until)
-	must(t, err)
+	must.Succeed(t, err)
 	var asked []string
 	for _, e := range out.Effects {
 		d := schema.DayOf(e.From)
@@ -242,7 +237,7 @@ func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
 				}
 			}
 			back, err := url.PathUnescape(name)
-			must(t, err)
+			must.Succeed(t, err)
 			if want := fmt.Sprintf("readings/tenant=%s/date=2026-11-20/%s.jsonl.gz", tenant, device); back != want {
 				t.Errorf("%s is read back as %s; want %s", name, back, want)
 			}
@@ -255,7 +250,7 @@ func FuzzState(f *testing.F) {
 	fold := Processor.Default().Fold.(*Fold)
 	for _, times := range [][]tables.Ticks{{0}, {0, day, 400 * day}, {tables.MaxTicks}} {
 		out, err := fold.Fold(member, nil, at(times...))
-		must(f, err)
+		must.Succeed(f, err)
 		f.Add(out.State)
 	}
 	f.Add([]byte{})

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
@@ -53,7 +55,7 @@ func TestEqualObjectsWithAnyFaultAtAnyOperation(t *testing.T) {
 				for _, fault := range all {
 					s.clear(t)
 					if replaces {
-						must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(2, count, bytesEach)...)))
+						must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(2, count, bytesEach)...)))
 					}
 					through := &faults.Transport{Plan: faults.Script{n: fault}, Delay: time.Millisecond}
 					if err := writeUntilDone(t.Context(), s.store(t, through), 2, readings); err != nil {
@@ -77,7 +79,7 @@ func (s *shelf) clear(t testing.TB) {
 	t.Helper()
 	_, err := s.account.Blobs(t).DeleteBlob(t.Context(), s.container, "o", nil)
 	if !bloberror.HasCode(err, bloberror.BlobNotFound) {
-		must(t, err)
+		must.Succeed(t, err)
 	}
 }
 
@@ -106,7 +108,7 @@ func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *gate, 
 				for _, done := range []bool{false, true} {
 					s.clear(t)
 					if replaces {
-						must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(3, count, bytesEach)...)))
+						must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(3, count, bytesEach)...)))
 					}
 					g := &gate{at: n}
 					do(t, s, bytesEach, g, done)
@@ -149,7 +151,7 @@ func TestObjectIsThereWholeOrAsItWas(t *testing.T) {
 		if !bytes.Equal(after, before) && !bytes.Equal(after, want) {
 			t.Error("something is there that is neither")
 		}
-		must(t, s.store(t, nil).Write(t.Context(), "o", 3, each(readings...)))
+		must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 3, each(readings...)))
 		if after, _ = s.object(t, "o"); !bytes.Equal(after, want) {
 			t.Error("the next writer's is not there")
 		}
@@ -201,7 +203,7 @@ func TestSleeperThatFoundNothingIsRefused(t *testing.T) {
 	s := newShelf(t)
 	others := some(2, 3, 10)
 	g := &gate{at: 1, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
-		must(t, s.store(t, nil).Write(t.Context(), "o", 9, each(others...)))
+		must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 9, each(others...)))
 		return send()
 	}}
 	through := &faults.Transport{Plan: faults.Script{0: faults.ServerBusy}, Next: roundTripper(g.Do)}
@@ -221,7 +223,7 @@ func TestLostAnswerNeedsNoSecondWrite(t *testing.T) {
 	var counter service.Counts[Kind]
 	store := s.connect(t, StoreConfig{OnOperation: counting(&counter), Retry: policy.RetryOptions{MaxRetries: -1},
 		Transport: &faults.Transport{Plan: faults.Script{0: faults.AnswerLost}}})
-	must(t, store.Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
+	must.Succeed(t, store.Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
 	if got := fmt.Sprint(counter.Map()); got != "map[put object:1 look at object:1]" {
 		t.Error(got)
 	}

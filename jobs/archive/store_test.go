@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -43,7 +45,7 @@ func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	a := azuretest.FromEnv(t)
 	s := &shelf{a, azuretest.Name("c")}
-	must(t, s.store(t, nil).Create(t.Context()))
+	must.Succeed(t, s.store(t, nil).Create(t.Context()))
 	t.Cleanup(func() {
 		if _, err := a.Blobs(t).DeleteContainer(context.WithoutCancel(t.Context()), s.container, nil); err != nil {
 			t.Error(err)
@@ -61,10 +63,10 @@ func (s *shelf) store(t testing.TB, through policy.Transporter) *Store {
 func (s *shelf) connect(t testing.TB, c StoreConfig) *Store {
 	t.Helper()
 	account, err := tables.ParseAccount(s.account.ConnectionString())
-	must(t, err)
+	must.Succeed(t, err)
 	c.Account, c.Container = account, s.container
 	store, err := Connect(c)
-	must(t, err)
+	must.Succeed(t, err)
 	store.block = 16 << 10 // so that few readings are some blocks
 	return store
 }
@@ -80,10 +82,10 @@ func (s *shelf) object(t testing.TB, name string) ([]byte, map[string]string) {
 	if bloberror.HasCode(err, bloberror.BlobNotFound) {
 		return nil, nil
 	}
-	must(t, err)
+	must.Succeed(t, err)
 	defer r.Body.Close()
 	b, err := io.ReadAll(r.Body)
-	must(t, err)
+	must.Succeed(t, err)
 	meta := map[string]string{"type": *r.ContentType}
 	for k, v := range r.Metadata {
 		meta[strings.ToLower(k)] = *v
@@ -95,14 +97,14 @@ func (s *shelf) object(t testing.TB, name string) ([]byte, map[string]string) {
 func lines(t testing.TB, object []byte) (out []string) {
 	t.Helper()
 	zip, err := gzip.NewReader(bytes.NewReader(object))
-	must(t, err)
+	must.Succeed(t, err)
 	in := bufio.NewReader(zip)
 	for {
 		line, err := in.ReadString('\n')
 		if err == io.EOF && line == "" {
 			return out
 		}
-		must(t, err)
+		must.Succeed(t, err)
 		var reading struct {
 			Device, Key string
 			Time        time.Time
@@ -111,7 +113,7 @@ func lines(t testing.TB, object []byte) (out []string) {
 		d := json.NewDecoder(strings.NewReader(line))
 		d.DisallowUnknownFields()
 		d.UseNumber()
-		must(t, d.Decode(&reading))
+		must.Succeed(t, d.Decode(&reading))
 		out = append(out, fmt.Sprint(reading.Device, reading.Key, reading.Time.UnixNano(), reading.Values))
 	}
 }
@@ -146,7 +148,7 @@ func some(kind, n, bytes int) (readings []schema.Reading) {
 func packed(t testing.TB, s *shelf, readings []schema.Reading) []byte {
 	t.Helper()
 	name := azuretest.Name("packed")
-	must(t, s.store(t, nil).Write(t.Context(), name, 1, each(readings...)))
+	must.Succeed(t, s.store(t, nil).Write(t.Context(), name, 1, each(readings...)))
 	b, _ := s.object(t, name)
 	if len(lines(t, b)) != len(readings) {
 		t.Fatalf("%d of %d readings are there", len(lines(t, b)), len(readings))
@@ -158,7 +160,7 @@ func TestObjectHasEveryReadingOnceInOrder(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	readings := append([]schema.Reading{everyType()}, some(1, 500, 10)...)
-	must(t, s.store(t, nil).Write(t.Context(), "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz", 42,
+	must.Succeed(t, s.store(t, nil).Write(t.Context(), "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz", 42,
 		each(readings...)))
 	b, meta := s.object(t, "readings/tenant=a%3Ab/date=2026-11-20/%5Fd.jsonl.gz")
 	if meta["fence"] != "42" || meta["readings"] != "501" || meta["type"] != "application/gzip" {
@@ -170,13 +172,13 @@ func TestObjectHasEveryReadingOnceInOrder(t *testing.T) {
 	}
 	for i, r := range readings {
 		line, err := appendLine(nil, &r)
-		must(t, err)
+		must.Succeed(t, err)
 		if want := lines(t, zipped(t, line)); got[i] != want[0] {
 			t.Fatalf("reading %d is %s; want %s", i, got[i], want[0])
 		}
 	}
 	zip, err := gzip.NewReader(bytes.NewReader(b))
-	must(t, err)
+	must.Succeed(t, err)
 	first, err := bufio.NewReader(zip).ReadString('\n')
 	if err != nil || first != wantEveryType {
 		t.Errorf("the first line is %s, %v", first, err)
@@ -188,7 +190,7 @@ func zipped(t testing.TB, text []byte) []byte {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
 	_, err := zip.Write(text)
-	must(t, errors.Join(err, zip.Close()))
+	must.Succeed(t, errors.Join(err, zip.Close()))
 	return b.Bytes()
 }
 
@@ -206,7 +208,7 @@ func TestNoReadingsMakeNoObject(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	store := s.store(t, nil)
-	must(t, store.Write(t.Context(), "none", 1, each()))
+	must.Succeed(t, store.Write(t.Context(), "none", 1, each()))
 	if b, _ := s.object(t, "none"); b != nil {
 		t.Errorf("an object of %d bytes", len(b))
 	}
@@ -243,12 +245,12 @@ func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	_, err := s.account.Blobs(t).UploadBuffer(t.Context(), s.container, "o", []byte("by hand"), nil)
-	must(t, err)
-	must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
+	must.Succeed(t, err)
+	must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
 	c := s.account.Blobs(t).ServiceClient().NewContainerClient(s.container).NewBlobClient("o")
 	bad := "high"
 	_, err = c.SetMetadata(t.Context(), map[string]*string{"fence": &bad}, nil)
-	must(t, err)
+	must.Succeed(t, err)
 	if err := s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)); err == nil ||
 		!strings.Contains(err.Error(), `"high"`) {
 		t.Errorf("over a fence that is none: %v", err)
@@ -258,7 +260,7 @@ func TestForeignObjects(t *testing.T) {
 func TestErrorsAreNamed(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	must(t, s.store(t, nil).Create(t.Context())) // it exists, which is fine
+	must.Succeed(t, s.store(t, nil).Create(t.Context())) // it exists, which is fine
 	missing := &shelf{s.account, azuretest.Name("c")}
 	var counter service.Counts[Kind]
 	absent := missing.connect(t, StoreConfig{OnOperation: counting(&counter)})
@@ -283,7 +285,7 @@ func TestErrorsAreNamed(t *testing.T) {
 	}
 	gone, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://127.0.0.1:1/a", SAS: "sig=secret"},
 		Container: "c", Retry: policy.RetryOptions{MaxRetries: -1}})
-	must(t, err)
+	must.Succeed(t, err)
 	if err := gone.Write(t.Context(), "o", 1, each(some(1, 1, 1)...)); err == nil ||
 		strings.Contains(err.Error(), "secret") {
 		t.Errorf("no answer: %v", err)
@@ -309,7 +311,7 @@ func TestOperationsAreCounted(t *testing.T) {
 		{10, map[Kind]int64{KindPut: 3, KindLook: 1}}, // replaced
 		{1 << 10, map[Kind]int64{KindPut: 3, KindLook: 2, KindPutBlock: 3, KindCommit: 2}},
 	} {
-		must(t, store.Write(t.Context(), "o", 1, each(some(1, count, w.size)...)))
+		must.Succeed(t, store.Write(t.Context(), "o", 1, each(some(1, count, w.size)...)))
 		if got := counter.Map(); fmt.Sprint(got) != fmt.Sprint(w.want) {
 			t.Errorf("%v; want %v", got, w.want)
 		}
@@ -336,7 +338,7 @@ func TestLargeDayTakesBoundedMemory(t *testing.T) {
 	to := &nowhere{}
 	store, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://nowhere/a", SAS: "sig=x"},
 		Container: "c", Transport: to})
-	must(t, err)
+	must.Succeed(t, err)
 	var text, n int64
 	var before, now runtime.MemStats
 	runtime.GC()
@@ -364,7 +366,7 @@ func TestLargeDayTakesBoundedMemory(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	must(t, store.Write(t.Context(), "o", 1, readings))
+	must.Succeed(t, store.Write(t.Context(), "o", 1, readings))
 	t.Logf("%d readings, %d MB, in %d MB, the largest request %d bytes, took %v, and at most %d MB of heap",
 		n, text>>20, to.bytes>>20, to.largest, time.Since(start), most>>20)
 	if most > 32<<20 || to.largest > blockSize {
@@ -377,9 +379,9 @@ func TestBlocksLeftBehindAreNoPart(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	dead := s.store(t, nil).newBody("o")
-	must(t, dead.write(t.Context(), bytes.Repeat([]byte("x"), dead.block+1)))
+	must.Succeed(t, dead.write(t.Context(), bytes.Repeat([]byte("x"), dead.block+1)))
 	readings := some(1, count, 1<<10)
-	must(t, s.store(t, nil).Write(t.Context(), "o", 1, each(readings...)))
+	must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 1, each(readings...)))
 	if b, _ := s.object(t, "o"); !bytes.Equal(b, packed(t, s, readings)) {
 		t.Error("the object is not as it should be")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -30,9 +31,7 @@ func number(sensor string, n float64) jobs.SensorValue {
 func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Value, []byte) {
 	t.Helper()
 	folded, err := Fold{}.Fold(member, state, samples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if len(folded.Effects) == 0 {
 		return nil, folded.State
 	}
@@ -41,13 +40,7 @@ func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Val
 		RowKey: "d1"}) {
 		t.Fatalf("effects %+v", folded.Effects)
 	}
-	got := map[string]Value{}
-	for _, p := range e.Properties {
-		if got[p.Name], err = ParseValue(p.Name, p.Value.Text()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return got, folded.State
+	return parsed(t, folded), folded.State
 }
 
 func TestNewestOfEachSensorWins(t *testing.T) {
@@ -65,22 +58,6 @@ func TestNewestOfEachSensorWins(t *testing.T) {
 	}
 	if none, _ := written(t, kept, sample(1, "", number("t", 0))); none != nil {
 		t.Errorf("a sample older than all is written: %v", none)
-	}
-}
-
-func TestLatestIsEqualHoweverTheWorkIsCut(t *testing.T) {
-	var samples []jobs.Sample
-	for i := range tables.Ticks(100) {
-		samples = append(samples, sample(i, "", number(fmt.Sprint("s", i%7), float64(i))))
-	}
-	want, wantState := written(t, nil, samples...)
-	var got map[string]Value
-	var state []byte
-	for _, s := range samples {
-		got, state = written(t, state, s)
-	}
-	if !bytes.Equal(state, wantState) || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("one by one: %v, want %v", got, want)
 	}
 }
 
@@ -141,9 +118,7 @@ func parsed(t *testing.T, folded jobs.FoldResult) map[string]Value {
 	got := map[string]Value{}
 	for _, p := range folded.Effects[0].Properties {
 		v, err := ParseValue(p.Name, p.Value.Text())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		got[p.Name] = v
 	}
 	if !slices.IsSortedFunc(folded.Effects[0].Properties,
@@ -161,9 +136,7 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 	for range 12 {
 		samples := random(r, 1+r.IntN(120))
 		whole, err := Fold{}.Fold(member, nil, samples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if len(whole.State) > maxState {
 			t.Fatalf("seed %d: a state of %d bytes", seed, len(whole.State))
 		}
@@ -188,16 +161,13 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 			for len(part) > 0 {
 				n := 1 + r.IntN(len(part))
 				folded, err := Fold{}.Fold(member, own, part[:n])
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				own, part = folded.State, part[n:]
 			}
-			merged, err := Fold{}.Merge(member, state, own, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if state = merged.State; !maps.Equal(parsed(t, merged), parsed(t, must(Fold{}.Merge(member, state, nil, 0)))) {
+			merged := must.Have(Fold{}.Merge(member, state, own, 0))(t)
+			state = merged.State
+			again := must.Have(Fold{}.Merge(member, state, nil, 0))(t)
+			if !maps.Equal(parsed(t, merged), parsed(t, again)) {
 				t.Fatalf("seed %d: an effect is not the whole output", seed)
 			}
 		}
@@ -208,26 +178,20 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 	t.Logf("%d times with the most sensors, %d times with few", full, left)
 }
 
-func must(f jobs.FoldResult, err error) jobs.FoldResult {
-	if err != nil {
-		panic(err)
-	}
-	return f
-}
-
 func TestMergeHeedsWhereItsReadingsBegin(t *testing.T) {
-	state := func(samples ...jobs.Sample) []byte { return must(Fold{}.Fold(member, nil, samples)).State }
+	state := func(samples ...jobs.Sample) []byte { return must.Have(Fold{}.Fold(member, nil, samples))(t).State }
 	open := jobs.SensorValue{Sensor: "t", Is: jobs.State, State: strings.Repeat("open ", 20)}
-	merged := must(Fold{}.Merge(member, state(sample(20, "", number("t", 1))),
-		state(sample(15, "", number("u", 3)), sample(16, "", number("v", 4)), sample(20, "", open)), 16))
+	merged := must.Have(Fold{}.Merge(member, state(sample(20, "", number("t", 1))),
+		state(sample(15, "", number("u", 3)), sample(16, "", number("v", 4)), sample(20, "", open)), 16))(t)
 	got := parsed(t, merged)
 	if len(got) != 2 || got["t"] != (Value{20, open}) || got["v"] != (Value{16, number("v", 4)}) {
 		t.Errorf("merged are %v", got)
 	}
-	if again := parsed(t, must(Fold{}.Merge(member, merged.State, nil, 0))); !maps.Equal(again, got) {
-		t.Errorf("with nothing: %v", again)
+	again := must.Have(Fold{}.Merge(member, merged.State, nil, 0))(t)
+	if !maps.Equal(parsed(t, again), got) {
+		t.Errorf("with nothing: %v", parsed(t, again))
 	}
-	empty := must(Fold{}.Merge(member, nil, nil, 0))
+	empty := must.Have(Fold{}.Merge(member, nil, nil, 0))(t)
 	if len(empty.Effects) != 1 || empty.Effects[0].Properties == nil || len(empty.Effects[0].Properties) != 0 {
 		t.Errorf("nothing at all gives %#v", empty.Effects)
 	}
@@ -263,7 +227,7 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 		s.Values = append(s.Values, jobs.SensorValue{Sensor: strings.Repeat("n", 197) + name, Is: jobs.State,
 			State: strings.Repeat("t", 256)})
 	}
-	folded := must(Fold{}.Fold(member, nil, []jobs.Sample{s}))
+	folded := must.Have(Fold{}.Fold(member, nil, []jobs.Sample{s}))(t)
 	if len(folded.State) > maxState || len(folded.State) < maxState*9/10 {
 		t.Errorf("a state of %d bytes", len(folded.State))
 	}

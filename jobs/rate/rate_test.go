@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -35,18 +37,11 @@ func value(sensor string, number float64) jobs.SensorValue {
 	return jobs.SensorValue{Sensor: sensor, Is: jobs.Number, Number: number}
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // latest are the rates of the device's row after samples.
 func latest(t *testing.T, f *Fold, samples ...jobs.Sample) map[string]Latest {
 	t.Helper()
 	out, err := f.Fold(member, nil, samples)
-	must(t, err)
+	must.Succeed(t, err)
 	all := map[string]Latest{}
 	for _, e := range out.Effects {
 		if e.To != tables.MaxTicks {
@@ -55,7 +50,7 @@ func latest(t *testing.T, f *Fold, samples ...jobs.Sample) map[string]Latest {
 		clear(all)
 		for _, p := range e.Properties {
 			l, err := ParseLatest(p.Value.Text())
-			must(t, err)
+			must.Succeed(t, err)
 			all[p.Name] = l
 		}
 	}
@@ -147,7 +142,7 @@ func outputs(t *testing.T, r *rand.Rand, f *Fold, samples []jobs.Sample) (state 
 	for len(samples) > 0 {
 		n := 1 + r.IntN(len(samples))
 		out, err := f.Fold(member, state, samples[:n])
-		must(t, err)
+		must.Succeed(t, err)
 		if len(out.State) > maxState {
 			t.Fatalf("a state of %d bytes", len(out.State))
 		}
@@ -184,7 +179,7 @@ func TestTheStateDependsOnTheDaysOfTheRowAlone(t *testing.T) {
 		samples = samples[:1+r.IntN(len(samples))]
 		state, whole := outputs(t, r, f, samples)
 		from, err := f.OpenFrom(state)
-		must(t, err)
+		must.Succeed(t, err)
 		begin := schema.DayOf(samples[r.IntN(len(samples))].Key.Ticks).Start()
 		first := slices.IndexFunc(samples, func(s jobs.Sample) bool { return s.Key.Ticks >= min(from, begin) })
 		again, part := outputs(t, r, f, samples[first:])
@@ -208,7 +203,7 @@ func TestAnEarlierReadingChangesItsOwnBucketsAlone(t *testing.T) {
 		state, whole := outputs(t, r, f, samples)
 		_, without := outputs(t, r, f, slices.Delete(slices.Clone(samples), late, late+1))
 		from, err := f.OpenFrom(state)
-		must(t, err)
+		must.Succeed(t, err)
 		at := samples[late].Key.Ticks
 		for o, text := range whole {
 			row, err := schema.ParseRollupRow(o.RowKey)
@@ -225,7 +220,7 @@ func TestAStateReadsAsItWasWritten(t *testing.T) {
 	f := randomFold(r)
 	state, _ := outputs(t, r, f, walk(r, 200))
 	st, err := f.decode(state)
-	must(t, err)
+	must.Succeed(t, err)
 	if !bytes.Equal(f.encode(st), state) {
 		t.Error("it is written differently")
 	}
@@ -251,7 +246,7 @@ func TestTheLargestDeviceFitsItsState(t *testing.T) {
 				s.Values = append(s.Values, value(fmt.Sprint("s", (i+n/10)%300), float64(400-n)+0.1))
 			}
 			out, err := f.Fold(member, state, []jobs.Sample{s})
-			must(t, err)
+			must.Succeed(t, err)
 			if state = out.State; len(state) > maxState {
 				t.Fatalf("over %v: %d bytes", over, len(state))
 			}

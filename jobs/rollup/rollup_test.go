@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -33,9 +35,7 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 	for len(samples) > 0 {
 		n := min(cut(), len(samples))
 		folded, err := f.Fold(member, state, samples[:n])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		state, samples = folded.State, samples[n:]
 		for _, e := range folded.Effects {
 			if closed[e.Output] {
@@ -52,9 +52,7 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 			written[e.Output] = map[string]Aggregate{}
 			for _, p := range e.Properties {
 				a, err := ParseAggregate(p.Value.Text())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				written[e.Output][p.Name] = a
 			}
 		}
@@ -155,9 +153,7 @@ func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
 func TestSamplesOutOfOrderAreAnError(t *testing.T) {
 	f := newFold(schema.Minute, schema.Hour, schema.Daily)
 	folded, err := f.Fold(member, nil, []jobs.Sample{number(5, "s", 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, at := range []tables.Ticks{5, 4, 0} {
 		if _, err := f.Fold(member, folded.State, []jobs.Sample{number(at, "s", 1)}); err == nil {
 			t.Errorf("a sample at %d after one at 5 is folded", at)
@@ -227,13 +223,9 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 		most := 0
 		for at, sensors := range want {
 			row, err := schema.ParseRollupRow(at.RowKey)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			p, err := schema.ParseRollupPartition(at.PartitionKey)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			most = max(most, len(sensors))
 			if random.IntN(20) > 0 {
 				continue

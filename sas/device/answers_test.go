@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/service"
 )
@@ -52,9 +54,7 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		token, err := (&Client{}).token(a, table, a.ServerTime)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if token.renew > token.expires || token.expires <= 0 || token.batch < 1 || token.batch > tables.MaxOps ||
 			!token.admits(token.first) {
 			t.Errorf("%+v", token)

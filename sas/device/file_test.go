@@ -13,23 +13,21 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 )
 
 func mustOpen(t testing.TB, path string) *buffer {
 	t.Helper()
 	b, _, err := openBuffer(Config{Device: "d", File: path, MaxBytes: 1 << 20}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return b
 }
 
 func mustAdd(t testing.TB, b *buffer, body string) {
 	t.Helper()
-	if err := b.add(stamp{}, rowOf(body)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.add(stamp{}, rowOf(body)))
 }
 
 func rowOf(text string) (e tables.Entity) {
@@ -65,19 +63,13 @@ func TestFileCutAtAnyByteOpensInAnEarlierState(t *testing.T) {
 	step()
 	b.remove(b.entries[1])
 	step()
-	if err := b.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.close())
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	last, seen := 0, map[int]bool{}
 	cut := filepath.Join(t.TempDir(), "cut")
 	for n := range len(whole) + 1 {
-		if err := os.WriteFile(cut, whole[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(cut, whole[:n], 0o600))
 		b := mustOpen(t, cut)
 		at := slices.Index(states, waits(b))
 		if at < last {
@@ -106,26 +98,18 @@ func TestDamageIsReportedAndLimitedToItsRecord(t *testing.T) {
 		mustAdd(t, b, fmt.Sprint(i))
 	}
 	hit, err := record{Reading: b.entries[2]}.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	b.remove(b.entries[4])
 	b.close()
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	first := bytes.Index(whole, hit)
 	for off := first; off < first+len(hit); off++ {
 		data := slices.Clone(whole)
 		data[off] ^= 0x41
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, data, 0o600))
 		b, reports, err := openBuffer(Config{Device: "d", File: path, MaxBytes: 1 << 20}, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got := waits(b); got != "0 1 3" || len(reports) != 1 || reports[0].Reason != Damaged {
 			t.Errorf("damaged at %d: %q, %v", off, got, reports)
 		}
@@ -140,9 +124,7 @@ func TestKeysNeverChangeAcrossRunsAndRewrites(t *testing.T) {
 	for i := range 3 {
 		mustAdd(t, b, strings.Repeat("x", i))
 	}
-	if err := b.anchor(zero, zero, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.anchor(zero, zero, nil))
 	keys := func() (all []string) {
 		for _, e := range b.entries {
 			key, ok := e.key()
@@ -157,9 +139,7 @@ func TestKeysNeverChangeAcrossRunsAndRewrites(t *testing.T) {
 	for round := range 4 {
 		b.close()
 		b = mustOpen(t, path)
-		if err := b.anchor(zero.Add(time.Duration(round+1)*time.Hour), zero.Add(24*time.Hour), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, b.anchor(zero.Add(time.Duration(round+1)*time.Hour), zero.Add(24*time.Hour), nil))
 		// Enough readings come and go for the file to be rewritten.
 		files := b.journal.file
 		for range 60 {

@@ -16,6 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"furrow/sas"
@@ -264,9 +266,7 @@ func (f *fixture) open(change func(*device.Config)) *device.Client {
 		change(&config)
 	}
 	c, err := device.Open(config)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	must.Succeed(f.t, err)
 	return c
 }
 
@@ -343,17 +343,13 @@ func (f *fixture) check() int {
 	pager := f.table.NewListEntitiesPager(nil)
 	for pager.More() {
 		page, err := pager.NextPage(f.t.Context())
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		must.Succeed(f.t, err)
 		for _, raw := range page.Entities {
 			var e struct {
 				PartitionKey, RowKey string
 				N                    int
 			}
-			if err := json.Unmarshal(raw, &e); err != nil {
-				f.t.Fatal(err)
-			}
+			must.Succeed(f.t, json.Unmarshal(raw, &e))
 			key, err := schema.ParseRowKey(e.RowKey)
 			if err != nil || e.PartitionKey != id {
 				f.t.Errorf("row %s %s: %v", e.PartitionKey, e.RowKey, err)

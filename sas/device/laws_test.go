@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas/device"
 )
 
@@ -196,9 +198,7 @@ func TestTransactionsAreLimitedTo3MiB(t *testing.T) {
 		})
 		text := strings.Repeat("x", 32<<10)
 		for i := range 60 {
-			if err := c.Send(device.Reading{Values: map[string]any{"N": int32(i), "A": text, "B": text}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, c.Send(device.Reading{Values: map[string]any{"N": int32(i), "A": text, "B": text}}))
 		}
 		f.run(c)
 		f.flush(c)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas/device"
 )
 
@@ -18,9 +20,7 @@ func good() device.Config {
 
 func TestInvalidConfigsAreRefused(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
-	if err := os.WriteFile(other, []byte("not a title, but as long as one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(other, []byte("not a title, but as long as one"), 0o600))
 	for want, spoil := range map[string]func(*device.Config){
 		"device id":            func(c *device.Config) { c.Device = "a b" },
 		"enrollment":           func(c *device.Config) { c.Enrollment = "" },
@@ -50,9 +50,7 @@ func TestInvalidConfigsAreRefused(t *testing.T) {
 
 func TestSendRefusesWhatStorageWouldRefuse(t *testing.T) {
 	c, err := device.Open(good())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	many := map[string]any{}
 	for i := range 253 {
 		many["p"+strings.Repeat("x", i)] = i

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas/device"
 )
 
@@ -45,14 +47,10 @@ func TestClockBeforeACertificatesValidityIsCorrected(t *testing.T) {
 				if c.trusted {
 					d.CAFile = filepath.Join(t.TempDir(), "ca.pem")
 					ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-					if err := os.WriteFile(d.CAFile, ca, 0o600); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, os.WriteFile(d.CAFile, ca, 0o600))
 				}
 			})
-			if err := client.Send(device.Reading{Values: map[string]any{"N": int32(1)}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, client.Send(device.Reading{Values: map[string]any{"N": int32(1)}}))
 			f.run(client)
 			for s := client.Stats(); s.Stored == 0 && s.Err == nil; s = client.Stats() {
 				time.Sleep(time.Millisecond)

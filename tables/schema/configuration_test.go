@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
@@ -17,13 +19,9 @@ func TestNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	var counts tables.Counter
 	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
 		Table: storage.TableURL}, OnOperation: counts.Count})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	table := client.Table(schema.Names{}.Config())
-	if err := table.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, table.Create(t.Context()))
 	all := []schema.Configuration{
 		{Generation: 1, Text: "", ID: "a", By: "ann", Change: "the first one"},
 		{Generation: 2, Text: strings.Repeat("ä", 40<<10), ID: "b", By: "bob"},
@@ -32,9 +30,7 @@ func TestNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	}
 	for _, c := range all {
 		e, err := c.Entity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if _, err := table.Do(t.Context(), tables.Insert(e)); err != nil {
 			t.Fatalf("generation %d: %v", c.Generation, err)
 		}
@@ -46,14 +42,10 @@ func TestNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 		before := counts.Counts()[tables.KindQuery]
 		got := int64(0)
 		for page, err := range table.Rows(t.Context(), tables.Query{Range: schema.ConfigurationsAfter(after), Size: 1}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			for _, e := range page.Rows {
 				c, err := schema.ConfigurationOf(e)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				i := slices.IndexFunc(all, func(o schema.Configuration) bool { return o.Generation == c.Generation })
 				if got = c.Generation; c.Text != all[i].Text || c.ID != all[i].ID || c.By != all[i].By || c.Stored == 0 {
 					t.Errorf("generation %d is not what was stored", c.Generation)
@@ -74,9 +66,7 @@ func TestConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
 		"key":        func(e *tables.Entity) { e.RowKey = "x" },
 	} {
 		e, err := schema.Configuration{Generation: 2, Text: "one", ID: "a"}.Entity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if _, err := schema.ConfigurationOf(e); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 
 	"github.com/go-json-experiment/json"
@@ -26,12 +28,8 @@ func newDevice() Device {
 // stored returns e, if storage would accept it.
 func stored(t *testing.T, e tables.Entity, err error) tables.Entity {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	must.Succeed(t, e.Check())
 	return e
 }
 
@@ -170,9 +168,7 @@ func TestRecordsWithInvalidKeysAreRefused(t *testing.T) {
 
 func TestErrorsOfInvalidRecordsSayWhy(t *testing.T) {
 	record, err := newDevice().Entity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	record.Set("Labels", tables.String("{"))
 	if _, err := DeviceOf(record); err == nil ||
 		!strings.Contains(err.Error(), `entity "contoso:us-5260:Giles-7163712301905" "device": property Labels: `) {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 )
 
@@ -29,9 +31,7 @@ func TestDeviceIDErrorsNameTheCharacter(t *testing.T) {
 
 func TestPrefixIsARangeOfIDs(t *testing.T) {
 	keys, err := IDsWithPrefix("contoso:us.")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for id, want := range map[string]bool{
 		"contoso:us.": true, "contoso:us.zz": true, "contoso:us.-": true, "contoso:us.:": true,
 		"contoso:us": false, "contoso:us-5": false, "contoso:us0": false, "contoso:usz": false, "Contoso:us.1": false,
@@ -50,13 +50,9 @@ func TestPrefixIsARangeOfIDs(t *testing.T) {
 
 func TestNamesAreAcceptedByAzure(t *testing.T) {
 	n, err := ParseNames(strings.Repeat("p", 20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	p, err := ParsePipeline(strings.Repeat("q", 20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, name := range n.Tables(p) {
 		if err := tables.CheckTable(name); err != nil {
 			t.Error(err)

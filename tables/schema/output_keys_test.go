@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 )
 
@@ -167,9 +169,7 @@ func TestPartsAreJoined(t *testing.T) {
 	}
 	var got []string
 	for e, err := range Joined(rows, LatestOutput) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		text := e.PartitionKey + "/" + e.RowKey
 		for _, p := range e.Properties {
 			text += " " + p.Name

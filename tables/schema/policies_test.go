@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 )
 
@@ -24,9 +26,7 @@ func fullPolicies() Policies {
 func TestPoliciesAreReadAsWritten(t *testing.T) {
 	want := fullPolicies()
 	e, err := want.Entity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	got, err := PoliciesOf(e)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
@@ -66,9 +66,7 @@ func TestInvalidPoliciesAreRefused(t *testing.T) {
 	}
 	p := fullPolicies()
 	e, err := p.Entity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	e.Set("Cohorts", tables.String(`[{"id":"a"}]`))
 	if _, err := PoliciesOf(e); err == nil || !strings.Contains(err.Error(), "1 policies, not 4") {
 		t.Errorf("one cohort is read: %v", err)

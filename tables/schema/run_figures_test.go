@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/schema"
 )
@@ -26,9 +28,7 @@ func TestFiguresAreReadAsWritten(t *testing.T) {
 		Lag: 90 * time.Second}
 	fill(&m)
 	e, err := m.Entity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if got, err := schema.MonthFiguresOf(e); err != nil || got != m || !schema.IsMonthFigures(e) ||
 		schema.IsWorkerFigures(e) {
 		t.Errorf("%+v, %v; want %+v", got, err, m)

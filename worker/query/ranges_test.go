@@ -13,6 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -37,9 +39,7 @@ func (s *endless) table(t *testing.T) *tables.Table {
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: tables.Account{Name: "a", SAS: "sig=x", Table: "http://a.test"},
 		Transport: s, Retry: policy.RetryOptions{MaxRetries: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return c.Table("readings")
 }
 
@@ -59,9 +59,7 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 		storage := &endless{}
 		n := 0
 		for _, err := range inOrder(t.Context(), ranges(storage.table(t), 1000)) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			time.Sleep(time.Hour)
 			if n++; n == 20 {
 				break

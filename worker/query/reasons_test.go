@@ -5,6 +5,8 @@ import (
 	"iter"
 	"testing"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables/schema"
 )
 
@@ -28,9 +30,7 @@ func TestReasonsDoNotDependOnSensorsAndValues(t *testing.T) {
 	}
 	got := ""
 	for r, err := range Reasons(rejects) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		got += fmt.Sprintln(r.Count, r.Reason, r.Sensor, r.Device, r.Row)
 	}
 	want := `200 it has … bytes; at most … are allowed s299, t d 299

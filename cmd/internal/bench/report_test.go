@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // found returns a sample of so many operations in one second. Each took ms.
@@ -80,9 +82,7 @@ func TestErrorsAreCountedAndTheFirstIsReported(t *testing.T) {
 		t.Errorf("the row is %+v, the warning %q", x, r.Warning)
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, r.WriteText(&text))
 	if !strings.Contains(text.String(), "a, get, 100 rows: first error: no such thing") ||
 		!strings.Contains(text.String(), "warning: ") {
 		t.Errorf("the report is\n%s", text.String())
@@ -114,9 +114,7 @@ func TestRoundsAlternateTheirDirectionAndRowsKeepTheirOrder(t *testing.T) {
 			tasks = append(tasks, x)
 		}
 		r := newTestReport()
-		if err := (Settings{For: time.Second, Rounds: 2, Clients: 1}).measure(t.Context(), tasks, r); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, (Settings{For: time.Second, Rounds: 2, Clients: 1}).measure(t.Context(), tasks, r))
 		if got := strings.Join(order, " "); got != "get insert get" || r.Rows[0].Name != "get" || r.Rows[1].Name != "insert" {
 			t.Errorf("measured %s; rows %+v", got, r.Rows)
 		}

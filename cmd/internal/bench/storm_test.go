@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // A limiter admits a number of devices, and tells the others when to come back.
@@ -43,9 +45,7 @@ func TestDevicesOfAStormObeyRetryAfter(t *testing.T) {
 		})
 		defer refill.Stop()
 		s, err := newStorm("http", 300, l.ask).run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if s.Tokens != 300 || s.TooMany < 200 || s.Requests != 300+s.TooMany || s.Errors+s.Broken+s.Unavailable > 0 {
 			t.Errorf("the storm is %+v", s)
 		}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas"
 )
 
@@ -28,9 +30,7 @@ func newTestIssuer(t *testing.T, h http.HandlerFunc, shaken func(tls.ConnectionS
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	e := &issuer{tokenSite: &tokenSite{key: sas.NewKey()}, name: overHTTPS, url: s.URL}
-	if err := e.connect("", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, e.connect("", 1))
 	for _, c := range []*http.Client{e.kept, e.fresh} {
 		c.Transport.(*http.Transport).TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig
 	}
@@ -49,18 +49,14 @@ func TestFreshConnectionsAreFresh(t *testing.T) {
 		}
 	})
 	r, err := e.request("pump-7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, c := range []struct {
 		fresh bool
 		want  int
 	}{{false, 1}, {true, 5}, {false, 1}} {
 		clear(from)
 		for range 5 {
-			if err := e.ask(t.Context(), r, c.fresh); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, e.ask(t.Context(), r, c.fresh))
 		}
 		if got := len(from); got != c.want {
 			t.Errorf("fresh is %v: five tokens over %d connections, want %d", c.fresh, got, c.want)
@@ -74,13 +70,9 @@ func TestFreshConnectionsAreFresh(t *testing.T) {
 func TestProofsAreValid(t *testing.T) {
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) {}, func(tls.ConnectionState) {})
 	r, err := e.request("pump-7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	proof, err := sas.ParseProof(r.Header.Get("Authorization"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := proof.Verify(time.Now(), e.key.Of("pump-7")); err != nil || proof.Resource != "bench/registrations/pump-7" {
 		t.Errorf("%v, for %s", err, proof.Resource)
 	}
@@ -90,9 +82,7 @@ func TestAnswersWithoutATokenAreErrors(t *testing.T) {
 	answer := func(w http.ResponseWriter) {}
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) { answer(w) }, func(tls.ConnectionState) {})
 	r, err := e.request("pump-7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	answer = func(w http.ResponseWriter) { io.WriteString(w, "{}") }
 	if err := e.ask(t.Context(), r, false); err == nil {
 		t.Error("an empty object passes for a token")

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/jobs"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -22,9 +24,7 @@ func (nowhere) Write(context.Context, string, tables.Ticks, iter.Seq2[schema.Rea
 func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	c := mustParse(t, everything)
 	built, err := c.Pipelines[0].Build(nil, schema.Names{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var names []string
 	for _, p := range built.Processors {
 		names = append(names, p.Name)

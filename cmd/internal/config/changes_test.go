@@ -3,6 +3,8 @@ package config
 import (
 	"slices"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestChangesDescribeTheDifferences(t *testing.T) {
@@ -21,13 +23,9 @@ func TestChangesDescribeTheDifferences(t *testing.T) {
 			"pipeline archive is removed"},
 	} {
 		was, err := Parse("was", []byte(base))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		is, err := Parse("is", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got := Changes(was, is); !slices.Equal(got, want) {
 			t.Errorf("%s\ngives %q\nwant  %q", text, got, want)
 		}

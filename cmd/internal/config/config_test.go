@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func mustParse(t *testing.T, text string) *Config {
@@ -47,9 +49,7 @@ func TestShownConfigurationParsesToTheSame(t *testing.T) {
 	for _, want := range []*Config{Default(), mustParse(t, everything)} {
 		for form, show := range map[string]func() ([]byte, error){"YAML": want.YAML, "JSON": want.JSON} {
 			text, err := show()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if got := mustParse(t, string(text)); !reflect.DeepEqual(got, want) {
 				t.Errorf("as %s it is\n%s\nwhich parses to %+v; want %+v", form, text, got, want)
 			}
@@ -98,7 +98,5 @@ func TestLoadReadsTheNamedFileOrTheUsualOneOrTheDefault(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/jobs"
 	"furrow/tables/schema"
 )
@@ -32,9 +34,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {
 			shown, err := show()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			again, err := Parse("furrow.yaml", shown)
 			if err != nil || !reflect.DeepEqual(again, c) {
 				t.Fatalf("it is shown as\n%s\nwhich is %+v, %v; want %+v", shown, again, err, c)
@@ -73,9 +73,7 @@ func FuzzShow(f *testing.F) {
 		}
 		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {
 			shown, err := show()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			if again, err := Parse("furrow.yaml", shown); err != nil || !reflect.DeepEqual(again, c) {
 				t.Fatalf("%q is shown as\n%s\nwhich is %+v, %v", text, shown, again, err)
 			}

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 // A wrongCase is a file and all its problems.
@@ -13,9 +15,7 @@ type wrongCase struct{ text, want string }
 func wrongCases(t testing.TB) []wrongCase {
 	t.Helper()
 	content, err := os.ReadFile("testdata/wrong.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	all := []wrongCase{
 		{"", "furrow.yaml:1:1: the file is empty; want pipelines: and a list of them ('furrow config init' writes an " +
 			"example)\n"},

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/cmd/internal/tabular"
 	"furrow/sas"
 	"furrow/tables"
@@ -20,20 +22,13 @@ import (
 	"furrow/tables/schema"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // lines reads a text to its end.
 func lines(t testing.TB, text string, format tabular.Format) (all []Line, unknown []string) {
 	t.Helper()
 	f, err := Open(strings.NewReader(text), format)
-	must(t, err)
+	must.Succeed(t, err)
 	for l, err := range f.Lines() {
-		must(t, err)
+		must.Succeed(t, err)
 		all = append(all, l)
 	}
 	return all, f.Unknown()
@@ -66,8 +61,8 @@ func TestEveryFormatGivesTheSameDevices(t *testing.T) {
 		var zipped bytes.Buffer
 		z := gzip.NewWriter(&zipped)
 		_, err := z.Write([]byte(text))
-		must(t, err)
-		must(t, z.Close())
+		must.Succeed(t, err)
+		must.Succeed(t, z.Close())
 		for _, text := range []string{text, zipped.String()} {
 			got, unknown := lines(t, text, format)
 			for i := range want {
@@ -144,13 +139,13 @@ func TestHeaderMustNameTheIDs(t *testing.T) {
 func newRegistry(t *testing.T) (sas.Registry, tables.Config) {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	must(t, err)
+	must.Succeed(t, err)
 	cfg := tables.Config{Account: account}
 	c, err := tables.Connect(cfg)
-	must(t, err)
+	must.Succeed(t, err)
 	r := sas.NewRegistry(c, schema.Names{})
-	must(t, r.Devices.Create(t.Context()))
-	must(t, r.Fleet.Create(t.Context()))
+	must.Succeed(t, r.Devices.Create(t.Context()))
+	must.Succeed(t, r.Fleet.Create(t.Context()))
 	return r, cfg
 }
 
@@ -163,10 +158,10 @@ func line4() schema.Enrollment {
 func run(t *testing.T, i Import, text string) (Summary, []Note) {
 	t.Helper()
 	f, err := Open(strings.NewReader(text), tabular.CSV)
-	must(t, err)
+	must.Succeed(t, err)
 	var notes []Note
 	sum, err := i.Run(t.Context(), f, func(n Note) { notes = append(notes, n) })
-	must(t, err)
+	must.Succeed(t, err)
 	return sum, notes
 }
 
@@ -175,7 +170,7 @@ func stored(t *testing.T, table *tables.Table) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for page, err := range table.Rows(t.Context(), tables.Query{}) {
-		must(t, err)
+		must.Succeed(t, err)
 		for _, e := range page.Rows {
 			all[e.PartitionKey+" "+e.RowKey] = fmt.Sprint(e.Properties)
 		}
@@ -208,7 +203,7 @@ func TestImportRepeatedChangesNothing(t *testing.T) {
 		t.Error("repeating it has changed something")
 	}
 	b, err := r.Get(t.Context(), "b")
-	must(t, err)
+	must.Succeed(t, err)
 	if b.Site != "dock" || b.Labels["line"] != "4" || b.Month.Year != 2026 || b.Month.Month != 3 ||
 		b.Month.Shard != sas.ShardOf("b", 3) || b.Tenant != "contoso" {
 		t.Errorf("with defaults, b is %+v", b)
@@ -225,7 +220,7 @@ func TestImportChangesNoMonthTenantOrEnrollment(t *testing.T) {
 		t.Errorf("%+v, %+v", sum, notes)
 	}
 	a, err := r.Get(t.Context(), "a")
-	must(t, err)
+	must.Succeed(t, err)
 	if a.Site != "us-1" || *a.Position != (schema.Position{Lat: 3, Lon: 4}) || a.Month.String()[:7] != "2026-03" ||
 		!maps.Equal(a.Labels, map[string]string{"line": "4", "model": "m", "rev": "2"}) {
 		t.Errorf("a is %+v", a)
@@ -242,10 +237,10 @@ func TestImportCompletesAnInterruptedOne(t *testing.T) {
 	i := Import{Registry: r, Enrollment: line4()}
 	run(t, i, "id\na\nb\n")
 	for page, err := range r.Fleet.Rows(t.Context(), tables.Query{}) {
-		must(t, err)
+		must.Succeed(t, err)
 		for _, e := range page.Rows {
 			_, err := r.Fleet.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, e.ETag))
-			must(t, err)
+			must.Succeed(t, err)
 		}
 	}
 	if run(t, i, "id\na\nb\n"); len(stored(t, r.Fleet)) != 2 {
@@ -286,9 +281,9 @@ func TestImportStoppedAnywhereIsCompletedByRepeatingIt(t *testing.T) {
 			}
 		}
 		c, err := tables.Connect(cfg)
-		must(t, err)
+		must.Succeed(t, err)
 		f, err := Open(strings.NewReader(text), tabular.CSV)
-		must(t, err)
+		must.Succeed(t, err)
 		i := Import{Registry: sas.NewRegistry(c, schema.Names{}), Enrollment: line4(), Workers: 4}
 		if _, err := i.Run(ctx, f, func(n Note) { t.Errorf("%+v", n) }); !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped after %d requests, it returns %v", requests, err)

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/cmd/internal/config"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -20,7 +22,7 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 	older := f.store(t, nil)
 	newer := older
 	newer.Format = schema.Format + 1
-	must[Change](t)(older.Apply(ctx, "a.yaml", text(1), "ann"))
+	must.Have(older.Apply(ctx, "a.yaml", text(1), "ann"))(t)
 	old := NewFollower(older, Loaded{Generation: 1, Format: schema.Format, Config: config.Default()},
 		schema.Process{Name: "worker-1", Version: "v1.2.3", Format: schema.Format}, slog.New(slog.DiscardHandler))
 	old.Every = time.Millisecond
@@ -32,9 +34,7 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 		for n := -1; n != want; time.Sleep(time.Millisecond) {
 			n = 0
 			for page, err := range older.Table.Rows(ctx, tables.Query{Range: schema.Processes()}) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				n += len(page.Rows)
 			}
 		}
@@ -45,7 +45,7 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 	if !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "worker-1 (version v1.2.3 reads up to format 1)") {
 		t.Errorf("while an older worker lives: %v", err)
 	}
-	offered := must[Change](t)(newer.Offer(ctx, "b.yaml", text(2), "bob"))
+	offered := must.Have(newer.Offer(ctx, "b.yaml", text(2), "bob"))(t)
 	if !errors.Is(offered.Refused, ErrOlder) || offered.Stored || offered.Holds.Generation != 1 {
 		t.Errorf("an offer returns %+v", offered)
 	}
@@ -55,12 +55,12 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 	}
 	awaitProcess(0)
 
-	raised := must[Change](t)(newer.Apply(ctx, "a.yaml", text(1), "bob"))
+	raised := must.Have(newer.Apply(ctx, "a.yaml", text(1), "bob"))(t)
 	if !raised.Stored || raised.Holds.Format != schema.Format+1 || !strings.Contains(raised.Holds.Change,
 		"format 1 becomes 2") {
 		t.Errorf("the same text again: %+v", raised)
 	}
-	if again := must[Change](t)(newer.Apply(ctx, "a.yaml", text(1), "bob")); again.Stored {
+	if again := must.Have(newer.Apply(ctx, "a.yaml", text(1), "bob"))(t); again.Stored {
 		t.Errorf("and once more: %+v", again)
 	}
 	for what, act := range map[string]func() (Change, error){
@@ -82,15 +82,13 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 	if all, err := older.History(ctx); err != nil || len(all) != 2 {
 		t.Errorf("an older program lists %+v, %v", all, err)
 	}
-	must[Change](t)(newer.Apply(ctx, "d.yaml", text(4), "bob"))
+	must.Have(newer.Apply(ctx, "d.yaml", text(4), "bob"))(t)
 }
 
 func TestRowOfAKilledProcessExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, err := schema.Process{Name: "worker-1", Format: 7}.Entity()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		e.Timestamp = tables.TicksOf(time.Now())
 		p, err := schema.ProcessOf(e)
 		if err != nil || p.Format != 7 || !p.Lives(time.Now().Add(schema.ProcessGone-time.Second)) ||

@@ -16,6 +16,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -33,25 +34,13 @@ func (s *fixture) store(t *testing.T, through policy.Transporter) Store {
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: s.account, Transport: through,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return Store{Table: c.Table(schema.Names{}.Config())}
 }
 
 // text returns a configuration with a batch of n devices.
 func text(n int) string {
 	return fmt.Sprintf("# batch %d\npipelines: [{name: live, batch: %d, processors: [latest]}]\n", n, n)
-}
-
-func must[T any](t *testing.T) func(v T, err error) T {
-	return func(v T, err error) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
 }
 
 func TestApplyStoresChangesAndRollbackAnOldTextAgain(t *testing.T) {
@@ -88,7 +77,7 @@ func TestApplyStoresChangesAndRollbackAnOldTextAgain(t *testing.T) {
 		t.Errorf("it is %+v, %v", newest, err)
 	}
 	var numbers []int64
-	for _, c := range must[[]schema.Configuration](t)(s.History(ctx)) {
+	for _, c := range must.Have(s.History(ctx))(t) {
 		if numbers = append(numbers, c.Generation); c.Text != "" || c.Stored == 0 {
 			t.Errorf("the history has %+v", c)
 		}
@@ -135,12 +124,12 @@ func TestConcurrentAppliesLoseNothing(t *testing.T) {
 			stored[changes[i].Holds.Generation] = text(i + 1)
 		}
 	}
-	history := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context()))
+	history := must.Have(y.store(t, nil).History(t.Context()))(t)
 	if len(history) != len(stored) || len(stored) == 0 {
 		t.Errorf("%d applies succeeded, and %d generations are stored", len(stored), len(history))
 	}
 	for generation, want := range stored {
-		if got := must[schema.Configuration](t)(y.store(t, nil).Get(t.Context(), generation)); got.Text != want {
+		if got := must.Have(y.store(t, nil).Get(t.Context(), generation))(t); got.Text != want {
 			t.Errorf("generation %d is %q, want %q", generation, got.Text, want)
 		}
 	}
@@ -159,7 +148,7 @@ func TestConcurrentOffersAreOneGeneration(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if h := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context())); len(h) != 1 {
+	if h := must.Have(y.store(t, nil).History(t.Context()))(t); len(h) != 1 {
 		t.Errorf("there are %d", len(h))
 	}
 }
@@ -170,16 +159,16 @@ func TestSuccessfulApplyIsStoredInSpiteOfFaults(t *testing.T) {
 		faults.TimedOutDone} {
 		for at := range 7 {
 			y := newFixture(t)
-			must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
+			must.Have(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))(t)
 			c, err := y.store(t, &faults.Transport{Plan: faults.Script{at: fault}}).Apply(t.Context(), "f", text(2), "bob")
-			history := must[[]schema.Configuration](t)(y.store(t, nil).History(t.Context()))
+			history := must.Have(y.store(t, nil).History(t.Context()))(t)
 			if err == nil && (!c.Stored || c.Holds.Generation != 2) || err == nil && len(history) != 2 || len(history) > 2 {
 				t.Errorf("%s at %d: %+v, %v; %d generations", fault, at, c, err, len(history))
 			}
 			if errors.Is(err, ErrOvertaken) {
 				t.Errorf("%s at %d: overtaken by itself: %v", fault, at, err)
 			}
-			again := must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(2), "bob"))
+			again := must.Have(y.store(t, nil).Apply(t.Context(), "f", text(2), "bob"))(t)
 			if again.Holds.Generation != 2 {
 				t.Errorf("%s at %d: then it is generation %d", fault, at, again.Holds.Generation)
 			}
@@ -203,7 +192,7 @@ func TestFollowerLoadsNewerGenerationsThatItCanUse(t *testing.T) {
 		t.Errorf("without a stored one, it has generation %d", got)
 	}
 	_, changed := f.Current()
-	must[Change](t)(s.Apply(t.Context(), "f", text(1), "ann"))
+	must.Have(s.Apply(t.Context(), "f", text(1), "ann"))(t)
 	if got := now(); got != 1 {
 		t.Errorf("generation %d, want 1", got)
 	}
@@ -214,9 +203,7 @@ func TestFollowerLoadsNewerGenerationsThatItCanUse(t *testing.T) {
 	}
 	e, err := schema.Configuration{Generation: 2, ID: "x", By: "a newer program",
 		Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]"}.Entity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if _, err := s.Table.Do(t.Context(), tables.Insert(e)); err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +213,7 @@ func TestFollowerLoadsNewerGenerationsThatItCanUse(t *testing.T) {
 	if err := f.Reach(t.Context(), 2); !errors.Is(err, ErrNewer) {
 		t.Errorf("reached: %v", err)
 	}
-	must[Change](t)(s.Apply(t.Context(), "f", text(3), "ann"))
+	must.Have(s.Apply(t.Context(), "f", text(3), "ann"))(t)
 	if got := now(); got != 3 {
 		t.Errorf("generation %d, want 3", got)
 	}
@@ -238,7 +225,7 @@ func TestFollowerLoadsNewerGenerationsThatItCanUse(t *testing.T) {
 // TestReachReadsStorageOnceForManyJobs: a thousand messages of a missing generation must not cause a thousand requests.
 func TestReachReadsStorageOnceForManyJobs(t *testing.T) {
 	y := newFixture(t)
-	must[Change](t)(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))
+	must.Have(y.store(t, nil).Apply(t.Context(), "f", text(1), "ann"))(t)
 	count := &counting{}
 	f := NewFollower(y.store(t, count), Loaded{Generation: 1, Config: config.Default()}, schema.Process{},
 		slog.New(slog.DiscardHandler))
@@ -274,7 +261,7 @@ func TestFollowerFollowsUntilItsContextEnds(t *testing.T) {
 	go func() { ended <- f.Run(ctx) }()
 	for n := range 3 {
 		_, changed := f.Current()
-		must[Change](t)(s.Apply(ctx, "f", text(n+1), "ann"))
+		must.Have(s.Apply(ctx, "f", text(n+1), "ann"))(t)
 		<-changed
 	}
 	if c, _ := f.Current(); c.Generation != 3 || c.Config.Pipelines[0].Batch != 3 {

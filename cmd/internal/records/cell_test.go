@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestNumbersReadBackAsTheSameDouble(t *testing.T) {
@@ -50,12 +52,8 @@ func FuzzTextsInCSV(f *testing.F) {
 		var b bytes.Buffer
 		out := bufio.NewWriter(&b)
 		to := newCSV(out, sent("").Columns())
-		if err := to.write(sent(text)); err != nil {
-			t.Fatal(err)
-		}
-		if err := to.flush(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, to.write(sent(text)))
+		must.Succeed(t, to.flush())
 		lines, err := csv.NewReader(&b).ReadAll()
 		if err != nil || len(lines) != 2 || len(lines[1]) != len(lines[0]) {
 			t.Fatalf("%q becomes %q, %v", text, lines, err)

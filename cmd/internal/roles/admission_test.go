@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
@@ -15,17 +17,13 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	storage := azuretest.Local(t)
 	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
 		Table: storage.TableURL}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	enrollments := &sas.Enrollments{Table: client.Table(schema.Names{}.Enrollments()), SealingKey: sas.NewSealingKey()}
 	a := &admission{enrollments: &sas.Enrollments{Table: enrollments.Table}, log: slog.New(slog.DiscardHandler)}
 	if err := a.read(t.Context()); err != nil || a.of("short") != 0 {
 		t.Errorf("without enrollments: %v, %v", a.of("short"), err)
 	}
-	if err := enrollments.Table.Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, enrollments.Table.Create(t.Context()))
 	const days = 24 * time.Hour
 	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days} {
 		e := schema.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: backfill}
@@ -33,9 +31,7 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.read(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, a.read(t.Context()))
 	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days,
 		"unknown": 30 * days} {
 		if got, want := a.of(id), backfill+time.Hour+sas.ClockSkew; got != want {

@@ -7,19 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas"
 	"furrow/sas/endpoint"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A fixture is storage and an endpoint, with an enrollment for each tenant.
 type fixture struct {
@@ -35,28 +30,28 @@ type fixture struct {
 func newFixture(t *testing.T, tenants ...schema.Tenant) *fixture {
 	t.Helper()
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	must(t, err)
+	must.Succeed(t, err)
 	y := &fixture{t: t, key: sas.NewKey(), backfill: 48 * time.Hour}
 	y.client, err = tables.Connect(tables.Config{Account: account})
-	must(t, err)
+	must.Succeed(t, err)
 	var names schema.Names
 	for _, name := range names.Tables() {
-		must(t, y.client.Table(name).Create(t.Context()))
+		must.Succeed(t, y.client.Table(name).Create(t.Context()))
 	}
 	log := slog.New(slog.DiscardHandler)
 	y.policies = &sas.Policies{Client: y.client, Names: names, Log: log}
-	must(t, y.policies.Ensure(t.Context(), names.Readings()))
+	must.Succeed(t, y.policies.Ensure(t.Context(), names.Readings()))
 	y.registry = sas.NewRegistry(y.client, names)
 	n := &sas.Enrollments{Table: y.client.Table(names.Enrollments()), SealingKey: sas.NewSealingKey()}
 	for _, tenant := range tenants {
 		_, err := n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil)
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies,
 		Registry: y.registry})
-	must(t, err)
+	must.Succeed(t, err)
 	handler, err := endpoint.New(endpoint.Config{Issuer: issuer, Log: log})
-	must(t, err)
+	must.Succeed(t, err)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	y.url = server.URL
@@ -84,7 +79,7 @@ func (y *fixture) config(members []Member) Config {
 func (y *fixture) rows() (all []tables.Entity) {
 	y.t.Helper()
 	for page, err := range y.client.Table("readings").Rows(y.t.Context(), tables.Query{}) {
-		must(y.t, err)
+		must.Succeed(y.t, err)
 		all = append(all, page.Rows...)
 	}
 	return all

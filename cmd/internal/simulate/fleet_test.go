@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas/device"
 	"furrow/tables/schema"
 )
@@ -116,7 +118,7 @@ func TestFleetWithoutDirtIsClean(t *testing.T) {
 func TestEachKindOfDirtHappensOnlyWhenAskedFor(t *testing.T) {
 	for _, kind := range Kinds() {
 		d, err := ParseDirt(kind + "=0.3")
-		must(t, err)
+		must.Succeed(t, err)
 		f := Fleet{Seed: 5, Devices: 6, Until: day, Months: 1, Dirt: d}
 		found := map[string]int{}
 		for _, m := range f.Members() {

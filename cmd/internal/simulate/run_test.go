@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/sas/device"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
@@ -72,7 +74,7 @@ func TestAcknowledgedReadingsAreInTheTableOnce(t *testing.T) {
 	f := Fleet{Seed: seed, Devices: 30, Months: 3, Until: until, Every: 12 * time.Minute, Dirt: Much()}
 	f.Dirt.Clocks = 1 // every clock is wrong for a part of each half day, and the span contains a whole one
 	members := f.Members()
-	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
+	must.Succeed(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
 	c := y.config(members)
 	lossy := &faults.Transport{Next: c.Transport, Plan: faults.Random{Seed: seed,
 		Rates: map[faults.Fault]float64{faults.AnswerLost: 0.02, faults.Twice: 0.05, faults.Cut: 0.02}}}
@@ -81,7 +83,7 @@ func TestAcknowledgedReadingsAreInTheTableOnce(t *testing.T) {
 	var o told
 	o.watch(&c)
 	s, err := Run(t.Context(), c)
-	must(t, err)
+	must.Succeed(t, err)
 	rows := y.rows()
 	t.Logf("%+v", s)
 	if s.Waiting != 0 || s.Made != s.Accepted+s.Refused || s.Accepted != s.Stored+s.SetAside[device.OutsideWindow] ||
@@ -100,14 +102,14 @@ func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
 	members := f.Members()
 	done := 0
 	for range 2 { // it may be repeated
-		must(t, Register(t.Context(), y.registry, y.enrollment, members, func(n int) { done = n }))
+		must.Succeed(t, Register(t.Context(), y.registry, y.enrollment, members, func(n int) { done = n }))
 	}
 	if done != 20 {
 		t.Errorf("%d done", done)
 	}
 	for _, m := range members {
 		d, err := y.registry.Get(t.Context(), m.ID)
-		must(t, err)
+		must.Succeed(t, err)
 		if d.Tenant != m.Tenant || d.Site != m.Site || *d.Position != *m.Position || d.Labels["place"] == "" ||
 			!strings.HasPrefix(fmt.Sprint(d.Month), m.Deployed.Format("2006-01")) {
 			t.Errorf("%s is registered as %+v", m.ID, d)
@@ -131,7 +133,7 @@ func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer stop()
 	s, err := Run(ctx, c)
-	must(t, err)
+	must.Succeed(t, err)
 	if s.Made < 50 || s.Waiting != 0 || s.Stored != s.Made {
 		t.Errorf("%+v", s)
 	}
@@ -155,10 +157,10 @@ func TestRevokedDeviceDelaysNoOther(t *testing.T) {
 	until := time.Now()
 	f := Fleet{Seed: 2, Devices: 6, Every: time.Minute, Until: until}
 	members := f.Members()
-	must(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
+	must.Succeed(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
 	_, err := y.registry.Update(t.Context(), members[2].ID,
 		func(d *schema.Device) error { d.Status = schema.Revoked; return nil })
-	must(t, err)
+	must.Succeed(t, err)
 	c := y.config(members)
 	c.Lanes, c.Patience, c.Grace = 1, 500*time.Millisecond, 100*time.Millisecond
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-time.Hour), until) }
@@ -170,7 +172,7 @@ func TestRevokedDeviceDelaysNoOther(t *testing.T) {
 		}
 	}
 	s, err := Run(ctx, c)
-	must(t, err)
+	must.Succeed(t, err)
 	if s.Stored != 5*60 || s.Denied != 1 || s.Waiting != 60 || s.Behind != 1 {
 		t.Errorf("%+v", s)
 	}

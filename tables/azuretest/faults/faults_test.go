@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // A counting server echoes bodies and counts its requests.
@@ -29,9 +31,7 @@ func post(t *testing.T, body string) *http.Request {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://tables.example/acct/t?sig=secret",
 		strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return req
 }
 
@@ -86,9 +86,7 @@ func TestScriptCountsOperationsOnly(t *testing.T) {
 		req := post(t, "")
 		req.Header.Set("Count", counts)
 		resp, err := tr.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		statuses += fmt.Sprint(" ", resp.StatusCode)
 	}
 	if statuses != " 200 200 200 503 200" {

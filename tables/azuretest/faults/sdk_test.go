@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"testing"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 
@@ -17,9 +19,7 @@ import (
 func entity(t *testing.T, rk string) []byte {
 	t.Helper()
 	b, err := json.Marshal(map[string]string{"PartitionKey": "p", "RowKey": rk})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return b
 }
 
@@ -53,9 +53,7 @@ func TestEmptyPagesLoseNoRows(t *testing.T) {
 			}
 			for _, b := range page.Entities {
 				var e struct{ RowKey string }
-				if err := json.Unmarshal(b, &e); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, json.Unmarshal(b, &e))
 				got += e.RowKey
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
@@ -27,13 +29,6 @@ type fixture struct {
 	t      *testing.T
 	client *tables.Client
 	config Config
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // at returns a time of the day.
@@ -59,13 +54,13 @@ func (w *fixture) put(table, pk, rk string, properties map[string]any) {
 		}
 	}
 	_, err := w.client.Table(table).Do(w.t.Context(), tables.InsertOrReplace(e))
-	must(w.t, err)
+	must.Succeed(w.t, err)
 }
 
 func (w *fixture) remove(table, pk, rk string) {
 	w.t.Helper()
 	_, err := w.client.Table(table).Do(w.t.Context(), tables.Delete(pk, rk, tables.AnyETag))
-	must(w.t, err)
+	must.Succeed(w.t, err)
 }
 
 // send sends a row as a device does. Storage accepts it.
@@ -85,28 +80,28 @@ func (w *fixture) post(answer roundTrip, body string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://storage.test/readings",
 		strings.NewReader(body))
-	must(w.t, err)
+	must.Succeed(w.t, err)
 	resp, err := w.config.Receipts.Over(answer).RoundTrip(r)
-	must(w.t, err)
-	must(w.t, resp.Body.Close())
+	must.Succeed(w.t, err)
+	must.Succeed(w.t, resp.Body.Close())
 }
 
 // newFixture returns two devices of different tenants, with correct outputs.
 func newFixture(t *testing.T) *fixture {
 	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	must(t, err)
+	must.Succeed(t, err)
 	w := &fixture{t: t}
 	w.client, err = tables.Connect(tables.Config{Account: account})
-	must(t, err)
+	must.Succeed(t, err)
 	w.config = Config{Client: w.client, Pipeline: "live", Until: at("12:00:00"), Receipts: &Receipts{}}
 	for _, table := range []string{"readings", "fleet", "partitionslive", "latest", "rollups", "rejects"} {
-		must(t, w.client.Table(table).Create(t.Context()))
+		must.Succeed(t, w.client.Table(table).Create(t.Context()))
 	}
 	for _, device := range []schema.DeviceID{pump, lift} {
 		e, err := schema.Member{Month: month, Device: device, Tenant: tenantOf(device), Readings: "readings"}.Entity()
-		must(t, err)
+		must.Succeed(t, err)
 		_, err = w.client.Table("fleet").Do(t.Context(), tables.Insert(e))
-		must(t, err)
+		must.Succeed(t, err)
 		w.put("partitionslive", month.String(), "contoso!"+string(device),
 			map[string]any{"LastReadRowKey": at("11:59:00").String(),
 				"Rejects": map[schema.DeviceID]int{pump: 1}[device]})
@@ -195,7 +190,7 @@ func (w *fixture) latest(d schema.DeviceID, properties map[string]any) {
 func (w *fixture) check() Result {
 	w.t.Helper()
 	r, err := w.config.Run(w.t.Context())
-	must(w.t, err)
+	must.Succeed(w.t, err)
 	return r
 }
 

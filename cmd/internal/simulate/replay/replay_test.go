@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"furrow/cmd/internal/tabular"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -197,15 +199,11 @@ func TestRealWeekIsRead(t *testing.T) {
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("the real readings are not on this machine")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer f.Close()
 	began := time.Now()
 	r, err := Read(f, Config{Tenant: "aberdeen", Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	t.Logf("read in %v", time.Since(began))
 	values, members := 0, r.Members(0)
 	for _, m := range members {
