@@ -37,6 +37,13 @@ func allServicesFlag() cli.Flag {
 	return boolFlag(allServices, "Serve blobs and queues on the host of --listen too, not on 127.0.0.1 alone")
 }
 
+const azureLimits = "azure-limits"
+
+func azureLimitsFlag() cli.Flag {
+	return boolFlag(azureLimits, "Rehearse Azure's throttling of the storage directory: answer 503 beyond 2,000 entities a "+
+		"second in a partition, 2,000 messages in a queue, or 20,000 requests in all")
+}
+
 func behindProxyFlag() cli.Flag {
 	return boolFlag("behind-proxy", "Allow plain HTTP on an address that other machines can reach, because a proxy in "+
 		"front of it terminates TLS")

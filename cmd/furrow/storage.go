@@ -26,7 +26,7 @@ acknowledged write is on disk. It runs until SIGINT or SIGTERM.` + examples(
 			"storage --show-key --json"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Value: defaultStorage, Usage: "Storage `DIRECTORY`; created if it does not exist"},
-			listenFlag("127.0.0.1:10000", "three free ports"), allServicesFlag(), tlsFlag(),
+			listenFlag("127.0.0.1:10000", "three free ports"), allServicesFlag(), azureLimitsFlag(), tlsFlag(),
 			&cli.StringFlag{Name: "account", Value: local.DefaultAccount, Usage: "Account `NAME`"},
 			&cli.StringFlag{Name: "account-key", EnvVars: []string{"FURROW_ACCOUNT_KEY"},
 				DefaultText: "generated at the first start", Usage: "Account key in `BASE64`; the first start stores it"},
@@ -58,7 +58,8 @@ func storage(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := local.Open(local.Config{Dir: dir, Account: c.String("account"), Key: key, Log: log})
+	server, err := local.Open(local.Config{Dir: dir, Account: c.String("account"), Key: key, Log: log,
+		AzureLimits: c.Bool(azureLimits)})
 	if err != nil {
 		return storageAdvice(err, "--data", "--listen")
 	}

@@ -1,16 +1,24 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"furrow/cmd/internal/setup"
@@ -172,4 +180,41 @@ func TestQuotedWordsSurviveAShell(t *testing.T) {
 			t.Errorf("quoted(%q) = %s, want %s", word, got, want)
 		}
 	}
+}
+
+// TestStorageRehearsesAzuresLimits: with the flag, the account key cannot write without bounds.
+func TestStorageRehearsesAzuresLimits(t *testing.T) {
+	s := startStorage(t, "--azure-limits", "--data", t.TempDir(), "--show-key")
+	o := &aztables.ClientOptions{ClientOptions: azcore.ClientOptions{Retry: policy.RetryOptions{MaxRetries: -1}}}
+	client, err := aztables.NewServiceClientFromConnectionString(s.said.ConnectionString, o)
+	must(t, err)
+	rows := client.NewClient("rows")
+	_, err = rows.CreateTable(t.Context(), nil)
+	must(t, err)
+	var busy atomic.Bool
+	var writers sync.WaitGroup
+	deadline := time.Now().Add(time.Minute)
+	for writer := range 8 {
+		writers.Go(func() {
+			for i := 0; !busy.Load() && time.Now().Before(deadline); i++ {
+				var actions []aztables.TransactionAction
+				for n := range 100 {
+					actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd,
+						Entity: fmt.Appendf(nil, `{"PartitionKey":"p","RowKey":"%d-%d-%d"}`, writer, i, n)})
+				}
+				_, err := rows.SubmitTransaction(t.Context(), actions, nil)
+				if re, ok := errors.AsType[*azcore.ResponseError](err); ok && re.StatusCode == http.StatusServiceUnavailable {
+					busy.Store(true)
+				} else if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if !busy.Load() {
+		t.Error("no write to one partition was refused")
+	}
+	s.mustEnd(t)
 }

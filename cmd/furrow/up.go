@@ -13,6 +13,7 @@ import (
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/sas/endpoint"
+	"furrow/tables/local"
 	"furrow/worker"
 )
 
@@ -31,7 +32,7 @@ generation.` + examples(
 		Flags: append(append(append(fleetFlags(), endpointFlags()...), secretFlags()...),
 			&cli.IntFlag{Name: "storage-port", Value: 10000, Usage: "`PORT` for blobs; queues and tables use the next two; " +
 				"tables are on the host of --listen; 0 picks three free ports"},
-			allServicesFlag(),
+			allServicesFlag(), azureLimitsFlag(),
 			&cli.StringFlag{Name: "public-url", DefaultText: "that of --listen",
 				Usage: "`URL` of the endpoint as devices reach it; its host is also used for the Table service, unless " +
 					"--table-url is given"},
@@ -80,7 +81,8 @@ func up(c *cli.Context) (err error) {
 	}
 	host, _, _ := net.SplitHostPort(c.String("listen")) // it listens already
 	address := net.JoinHostPort(host, strconv.Itoa(c.Int("storage-port")))
-	e, err := setup.OpenEmbedded(c.String("storage"), address, c.Bool(allServices), tls, log)
+	config := local.Config{Dir: c.String("storage"), Log: log, AzureLimits: c.Bool(azureLimits)}
+	e, err := setup.OpenEmbedded(config, address, c.Bool(allServices), tls)
 	if err != nil {
 		return storageAdvice(err, "--storage", "--storage-port")
 	}

@@ -42,7 +42,10 @@
 //     answers 409 (TableBeingDeleted …) for half a minute or more.
 //   - A change of stored access policies is in force when it is answered. On Azure
 //     it takes up to 30 s.
-//   - The account key may send any number of requests per second.
+//   - The account key may send any number of requests per second, unless Config.AzureLimits rehearses Azure's
+//     targets: 20,000 entities, messages and other requests, 2,000 entities of a partition, and 2,000 messages of a
+//     queue. Beyond one, requests are refused with 503 ServerBusy and Retry-After for the rest of the second. A query
+//     counts as one request. Azure measures in other ways, and over longer times.
 //   - A page of rows ends after 1,000 rows, near 4 MiB, or after 5 s. Azure also
 //     ends pages, even empty ones, where a partition moves to another server.
 //   - x-ms-version may be any date. The behavior is that of the newest version.

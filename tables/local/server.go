@@ -32,6 +32,9 @@ type Config struct {
 	Account string       // zero: DefaultAccount
 	Key     []byte       // zero: the one stored in Dir, created on first use
 	Log     *slog.Logger // zero: nothing is logged
+
+	// AzureLimits has every request, also with the account key, refused beyond Azure's targets per second.
+	AzureLimits bool
 }
 
 // A Server serves one storage account from an open directory.
@@ -40,6 +43,7 @@ type Server struct {
 	fs     vfs.FS // of the data
 	store  *store.Store
 	bodies *wire.Bodies
+	limits *wire.Limits // may be nil
 	table  *table.Service
 	queue  *queue.Service
 	blob   *blob.Service
@@ -66,6 +70,9 @@ func openOn(fs vfs.FS, c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, fs: fs, bodies: wire.NewBodies()}
+	if c.AzureLimits {
+		s.limits = &wire.Limits{}
+	}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("storage directory %s: %w", c.Dir, errors.Join(err, s.Close()))
 	}
@@ -126,7 +133,7 @@ func (s *Server) Queues() http.Handler { return s.bounded(s.queue.Handler(s.conf
 func (s *Server) Blobs() http.Handler { return s.bounded(s.blob.Handler(time.Now, s.config.Log)) }
 
 func (s *Server) bounded(h *wire.Handler) http.Handler {
-	h.Bodies = s.bodies
+	h.Bodies, h.Limits = s.bodies, s.limits
 	return h
 }
 

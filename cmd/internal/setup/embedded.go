@@ -3,7 +3,6 @@ package setup
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"path/filepath"
 	"sync"
@@ -21,24 +20,23 @@ type Embedded struct {
 
 // OpenEmbedded listens where devices reach its tables, or all services. With TLS, it also listens on loopback in the
 // clear, for commands on this machine.
-func OpenEmbedded(directory, address string, all bool, t *TLS, log *slog.Logger) (e *Embedded, err error) {
+func OpenEmbedded(c local.Config, address string, all bool, t *TLS) (e *Embedded, err error) {
 	outer, err := local.Listen(address, all)
 	if err != nil {
 		return nil, err
 	}
 	e = &Embedded{public: outer.Table, listeners: []local.Listeners{t.ProtectAll(outer)}}
-	if err := e.open(directory, outer, t, log); err != nil {
+	if err := e.open(c, outer, t); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
 
-func (e *Embedded) open(directory string, own local.Listeners, t *TLS, log *slog.Logger) (err error) {
-	dir, err := filepath.Abs(directory)
-	if err != nil {
+func (e *Embedded) open(c local.Config, own local.Listeners, t *TLS) (err error) {
+	if c.Dir, err = filepath.Abs(c.Dir); err != nil {
 		return err
 	}
-	if e.Server, err = local.Open(local.Config{Dir: dir, Log: log}); err != nil {
+	if e.Server, err = local.Open(c); err != nil {
 		return err
 	}
 	if t != nil {
@@ -47,7 +45,7 @@ func (e *Embedded) open(directory string, own local.Listeners, t *TLS, log *slog
 		}
 		e.listeners = append(e.listeners, own)
 	}
-	return WriteConnection(dir, LocalAccount(e.Server, own, nil))
+	return WriteConnection(c.Dir, LocalAccount(e.Server, own, nil))
 }
 
 // LocalAccount returns the account, with its key, as commands on this machine reach it.

@@ -98,7 +98,8 @@ func TestAppendBlobHas50000Blocks(t *testing.T) {
 	}
 	f.append("/data/x", "last")
 	f.Do("PUT", "/data/x?comp=appendblock", "more").Want(t, 409, "BlockCountExceedsLimit")
-	f.Do("GET", "/data/x", "").Want(t, 200, "").WantBody(t, "last").WantHeaders(t, "x-ms-blob-committed-block-count", "50000")
+	f.Do("GET", "/data/x", "").Want(t, 200, "").WantBody(t, "last").
+		WantHeaders(t, "x-ms-blob-committed-block-count", "50000")
 }
 
 func TestBadAppendsAreRefused(t *testing.T) {

@@ -3,8 +3,9 @@
 //
 // A blob has a record of its properties and a record of its blocks, which are
 // replaced in one batch. An append blob has a record for each block, under the block's
-// offset, so that an append costs the same however many there are. The blocks refer to contents. A reader takes a snapshot of
-// both records and pins the contents, so it sees one version until it is done.
+// offset, so that an append costs the same however many there are. The blocks refer to
+// contents. A reader takes a snapshot of the records and pins the contents, so it sees
+// one version until it is done.
 package blob
 
 import (

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -52,7 +53,7 @@ func (s *Service) hold(r *wire.Request, g *auth.Grant, p path, f func(*transacti
 		return err
 	}
 	return s.inTransaction(p.queue, func(t *transaction) error {
-		if err := t.recheck(g); err != nil {
+		if err := cmp.Or(t.recheck(g), r.Count(p.queue, 1)); err != nil {
 			return err
 		}
 		id, err := parseID(p.message)

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"time"
@@ -36,7 +37,7 @@ func (s *Service) put(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at 
 	}
 	body := append(make([]byte, 0, 512), wire.XMLHeader+"<QueueMessagesList>"...)
 	err = s.inTransaction(at.queue, func(t *transaction) error {
-		if err := t.recheck(g); err != nil {
+		if err := cmp.Or(t.recheck(g), r.Count(at.queue, 1)); err != nil {
 			return err
 		}
 		m := t.add(after(t.now.ns, delay), after(t.now.ns, life), text)
@@ -130,7 +131,7 @@ func (s *Service) next(w http.ResponseWriter, r *wire.Request, name string, held
 				}
 				texts = append(texts, text)
 			}
-			return nil
+			return r.Count(name, len(found))
 		})
 		if err != nil {
 			return err

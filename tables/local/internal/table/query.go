@@ -72,6 +72,9 @@ func (s *Service) get(w http.ResponseWriter, r *wire.Request, g *auth.Grant, p t
 	if !g.Owner && !g.Range.Contains(auth.Key{Partition: p.partition, Row: p.row}) {
 		return errNotFound // for a SAS, nothing exists outside its range
 	}
+	if err := r.Count(string(entityKey(m.ID, p.partition, "")), 1); err != nil {
+		return err
+	}
 	value, found, err := s.store.Get(entityKey(m.ID, p.partition, p.row))
 	if err != nil {
 		return err

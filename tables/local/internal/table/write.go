@@ -85,6 +85,9 @@ func (s *Service) applied(r *wire.Request, g *auth.Grant, ops []*operation) (
 		return nil, 0, nil, err
 	}
 	partition := entityKey(m.ID, ops[0].partition, "")
+	if err := r.Count(string(partition), len(ops)); err != nil {
+		return nil, 0, nil, err
+	}
 	if !g.Owner {
 		if err := s.pace.take(string(partition), r.Clock(), written{len(ops), r.BodySize}); err != nil {
 			return nil, 0, nil, err

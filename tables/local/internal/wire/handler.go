@@ -27,16 +27,20 @@ type Handler struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 	Bodies  *Bodies
+	Limits  *Limits
 	Serve   func(w http.ResponseWriter, r *Request) error
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
-		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr), bodies: h.Bodies}
+		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr), limits: h.Limits, bodies: h.Bodies}
 	defer r.release()
 	h.setHeaders(w, r)
 	defer h.recover(w, r)
 	err := r.parse(h.Account)
+	if err == nil {
+		err = h.Limits.request(r.Now)
+	}
 	if err == nil {
 		err = h.Serve(w, r)
 	}

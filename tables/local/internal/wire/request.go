@@ -38,6 +38,7 @@ type Request struct {
 
 	Operation string // name, once it is known; for the log
 
+	limits *Limits
 	bodies *Bodies
 	held   int64 // bytes that it holds of them
 }
