@@ -32,7 +32,7 @@ import (
 // A fixture is a fleet with storage of its own, used through the program's commands.
 type fixture struct {
 	t       *testing.T
-	storage string // a directory that is served, or a connection string
+	storage string // a directory that is served, or env:NAME
 	client  *tables.Client
 	names   schema.Names
 	devices []schema.Device
@@ -77,7 +77,8 @@ func newObservedFixture(t *testing.T) *fixture {
 	}))
 	t.Cleanup(seen.Close)
 	served.TableURL = seen.URL + target.Path
-	f.storage = served.ConnectionString()
+	t.Setenv("FURROW_TEST_FIXTURE", served.ConnectionString())
+	f.storage = "env:FURROW_TEST_FIXTURE"
 	f.createTables()
 	return f
 }

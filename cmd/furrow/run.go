@@ -84,6 +84,7 @@ func strict(c *cli.Command) {
 	c.Description = strings.TrimSpace(c.Description)
 	c.HideHelpCommand = true
 	c.OnUsageError = flagError
+	c.Before = warnOfPlainSecrets
 	for _, sub := range c.Subcommands {
 		strict(sub)
 	}

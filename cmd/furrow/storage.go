@@ -46,6 +46,9 @@ func storage(c *cli.Context) (err error) {
 	if err := checkTLS(c); err != nil {
 		return err
 	}
+	if err := checkPrivate(c.String("data")); err != nil {
+		return err
+	}
 	listeners, err := local.Listen(c.String("listen"), c.Bool(allServices))
 	if _, ok := errors.AsType[*net.OpError](err); !ok && err != nil {
 		return usagef(c, "--listen: %v", err)

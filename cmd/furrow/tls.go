@@ -44,7 +44,7 @@ func openTLS(c *cli.Context, dir string, log *slog.Logger) (*setup.TLS, error) {
 // tlsDirectory is the directory for self-signed certificates. With local storage it is shared with storage, so
 // that devices need to trust only one authority.
 func tlsDirectory(c *cli.Context) string {
-	if dir := storageDirectory(c); dir != "" {
+	if dir := namedStorage(c); setup.IsDirectory(dir) { // up creates it later
 		return dir
 	}
 	return defaultStorage

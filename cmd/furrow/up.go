@@ -112,6 +112,11 @@ func checkUp(c *cli.Context) (endpoint.Limits, error) {
 	if _, err := file.Config(); err != nil {
 		return endpoint.Limits{}, err
 	}
+	if dir := storageDirectory(c); dir != "" {
+		if err := checkPrivate(dir); err != nil {
+			return endpoint.Limits{}, err
+		}
+	}
 	return tokenLimits(c)
 }
 

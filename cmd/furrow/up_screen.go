@@ -42,6 +42,7 @@ func (h upServer) announce(ctx context.Context, o *tokenService, f *roles.Fleet)
 	if err != nil {
 		return err
 	}
+	noteMaster(h.c, s.MasterKey, s.Data)
 	return printScreen(h.c, s, s.text(h.storageFlag(), len(all) > 0))
 }
 

@@ -15,14 +15,17 @@ import (
 // MasterVariable names the environment variable that may hold the master key.
 const MasterVariable = "FURROW_MASTER_KEY"
 
+// MasterFileVariable names the environment variable that may hold the name of the file with the master key.
+const MasterFileVariable = "FURROW_MASTER_KEY_FILE"
+
 // MasterFile, in a served directory, holds the master key of its fleet.
 const MasterFile = "master.key"
 
 // OpenMaster returns the master key and its source: a file if one is named, or else the variable, or else the
-// storage directory. If the directory has no key yet, create creates one.
+// storage directory. If the file does not exist yet, create creates it.
 func OpenMaster(file, dir string, create bool) (key sas.SealingKey, source string, err error) {
 	if file != "" {
-		key, err = ReadMaster(file)
+		key, err = openMasterFile(file, create)
 		return key, file, err
 	}
 	if text := os.Getenv(MasterVariable); text != "" {
@@ -36,19 +39,23 @@ func OpenMaster(file, dir string, create bool) (key sas.SealingKey, source strin
 			"--master-key-file. 'openssl rand -base64 32' creates a key; protect it like the account key", MasterVariable)
 	}
 	source = filepath.Join(dir, MasterFile)
-	key, err = ReadMaster(source)
+	key, err = openMasterFile(source, create)
+	return key, source, err
+}
+
+func openMasterFile(file string, create bool) (sas.SealingKey, error) {
+	key, err := ReadMaster(file)
 	switch {
 	case !errors.Is(err, fs.ErrNotExist):
-		return key, source, err
+		return key, err
 	case !create:
-		return key, source, fmt.Errorf("the master key %s is missing, and only it opens the keys of enrollments: restore it "+
-			"from a backup, or give the key with %s or --master-key-file", source, MasterVariable)
+		return key, fmt.Errorf("the master key %s is missing, and only it opens the keys of enrollments: restore it from a "+
+			"backup, or give the key with %s or --master-key-file", file, MasterVariable)
 	}
-	if err := CreateMaster(source); err != nil {
-		return key, source, err
+	if err := CreateMaster(file); err != nil {
+		return key, err
 	}
-	key, err = ReadMaster(source) // another process may have been quicker
-	return key, source, err
+	return ReadMaster(file) // another process may have been quicker
 }
 
 // ReadMaster reads the master key from a file.
