@@ -64,6 +64,19 @@ func (f *flattener) flatten(name string, v tables.Value, most int) (leaves []lea
 	return f.leaves, f.long, nil
 }
 
+// Flatten returns the values of a property by sensor, as processors see them before their settings apply.
+func Flatten(p tables.Property) (sensors []tables.Property) {
+	var f flattener
+	leaves, _, err := f.flatten(p.Name, p.Value, MaxSensors)
+	if err != nil {
+		return nil
+	}
+	for _, l := range leaves {
+		sensors = append(sensors, tables.Property{Name: l.sensor, Value: l.value})
+	}
+	return sensors
+}
+
 // isNested reports whether v looks like a JSON object or array.
 func isNested(v tables.Value) bool {
 	text := v.Text()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,11 +25,14 @@ func storageFlags() []cli.Flag {
 			DefaultText: defaultStorage, // or help would show the variable, which may hold a key
 			Usage: "Storage of the fleet: `WHERE` is a directory that furrow storage serves, a connection string, the " +
 				"URL of a Table service, or env:NAME for a variable that holds one"},
-		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_PREFIX"},
+		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_NAMES_PREFIX"},
 			Usage: "`PREFIX` of table and queue names, if several fleets share an account"},
 		caFlag(),
 	}
 }
+
+// oldPrefixVariable set --names-prefix in earlier versions. To ignore it would be to work on other tables.
+const oldPrefixVariable = "FURROW_PREFIX"
 
 // stores holds the clients of a fleet's account.
 type stores struct {
@@ -51,6 +55,10 @@ type operationHooks struct {
 
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.
 func openStorage(c *cli.Context, hooks ...operationHooks) (*stores, error) {
+	if os.Getenv(oldPrefixVariable) != "" && !c.IsSet("names-prefix") {
+		return nil, usagef(c, "the variable %s is now called FURROW_NAMES_PREFIX, like --names-prefix: rename it",
+			oldPrefixVariable)
+	}
 	names, err := schema.ParseNames(c.String("names-prefix"))
 	if err != nil {
 		return nil, usagef(c, "--names-prefix: %v", err)

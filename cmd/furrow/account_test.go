@@ -123,3 +123,12 @@ func TestEveryOperationIsCountedAndHooked(t *testing.T) {
 		t.Errorf("three queues were created; counted %d, hooked %d", n, onQueues.Load())
 	}
 }
+
+func TestOldVariableForThePrefixIsRefused(t *testing.T) {
+	f := newFoldedFixture(t)
+	t.Setenv(oldPrefixVariable, "other")
+	f.refused(exitUsage, "FURROW_PREFIX is now called FURROW_NAMES_PREFIX", "query acme:d0000")
+	f.must("query acme:d0000 --names-prefix=")
+	t.Setenv("FURROW_NAMES_PREFIX", "other")
+	f.refused(exitFailed, "the fleet has no devices", "query acme:d0000")
+}

@@ -51,7 +51,9 @@ func deviceList(c *cli.Context) error {
 	var last schema.DeviceID
 	more := false
 	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more)
-	if err := answer(c, devices, func() string { return "no such device" }); err != nil {
+	if err := answer(c, devices, func() (string, error) {
+		return "no such device", knownTenant(c, s.reader(), schema.Tenant(c.String("tenant")))
+	}); err != nil {
 		return err
 	}
 	if more {

@@ -113,7 +113,7 @@ func TestFleetCommandsRefuseInvalidArguments(t *testing.T) {
 		"rewind --to -1h":                "name a DEVICE",
 		"rewind a/b --to -1h":            "device id",
 		"rewind pump-7 --to yesterday":   `"yesterday" is not a time`,
-		"rewind pump-7":                  "to",
+		"rewind pump-7":                  "name the time to go back to with --to",
 		"device release pump-7 --all":    "name one of",
 		"worker --config /nowhere.yaml":  "/nowhere.yaml",
 		"worker --storage /no/directory": "start it with furrow up",

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/jobs/rate"
+	"furrow/tables/schema"
 	"furrow/worker/query"
 )
 
@@ -62,10 +63,10 @@ func queryAction(c *cli.Context) error {
 		return queryRates(c, f, q)
 	case c.Bool("raw"):
 		return answer(c, printed(f.Readings(c.Context, q), readingRecordOf),
-			func() string { return nothing(c, f, q, "readings") })
+			func() (string, error) { return nothing(c, f, q, "readings") })
 	case c.Bool("latest"):
 		return answer(c, printed(f.Latest(c.Context, q), newestRecordOf),
-			func() string { return neverFolded(q, "newest values", "latest") })
+			func() (string, error) { return neverFolded(c, f, q, "newest values", "latest") })
 	}
 	return queryRollups(c, f, q)
 }
@@ -80,7 +81,7 @@ func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
 	}
 	if len(windows) == 0 {
 		none := func(func(bucketRecord, error) bool) {}
-		return answer(c, none, func() string { return neverFolded(q, "rollups", "rollup") })
+		return answer(c, none, func() (string, error) { return neverFolded(c, f, q, "rollups", "rollup") })
 	}
 	if q.Window == 0 {
 		q.Window = query.Choose(windows, q.Span.Length())
@@ -89,7 +90,7 @@ func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
 		return fmt.Errorf("%s has no rollups of %s; it has rollups of %s", q.Scope, q.Window, textOf(windows))
 	}
 	return answer(c, printed(f.Rollups(c.Context, q), bucketRecordOf),
-		func() string { return nothing(c, f, q, q.Window.String()+" rollups") })
+		func() (string, error) { return nothing(c, f, q, q.Window.String()+" rollups") })
 }
 
 func queryRates(c *cli.Context, f query.Fleet, q query.Question) error {
@@ -100,12 +101,12 @@ func queryRates(c *cli.Context, f query.Fleet, q query.Question) error {
 	switch {
 	case c.Bool("latest"):
 		return answer(c, printed(f.NewestRates(c.Context, q), newestRatesRecordOf),
-			func() string { return neverFolded(q, "newest rates", "rate") })
+			func() (string, error) { return neverFolded(c, f, q, "newest rates", "rate") })
 	case !slices.Contains(windows, q.Window):
 		return fmt.Errorf("there are no rates of %s; there are rates of %s", q.Window, textOf(windows))
 	}
 	return answer(c, printed(f.Rates(c.Context, q), rateRecordOf),
-		func() string { return nothing(c, f, q, q.Window.String()+" rates") })
+		func() (string, error) { return nothing(c, f, q, q.Window.String()+" rates") })
 }
 
 func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
@@ -126,13 +127,31 @@ func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
 }
 
 // neverFolded says that a processor has no outputs yet.
-func neverFolded(q query.Question, what, processor string) string {
+func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processor string) (string, error) {
 	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first", q.Scope,
-		what, processor)
+		what, processor), knownTenant(c, f, schema.Tenant(c.String("tenant")))
+}
+
+// knownTenant returns an error if no device belongs to a tenant. An empty tenant is none.
+func knownTenant(c *cli.Context, f query.Fleet, tenant schema.Tenant) error {
+	if tenant == "" {
+		return nil
+	}
+	var others []string
+	for other, err := range f.Tenants(c.Context) {
+		if err != nil {
+			return err
+		}
+		if other == tenant {
+			return nil
+		}
+		others = append(others, string(other))
+	}
+	return fmt.Errorf("no device belongs to tenant %q%s", tenant, didYouMean(string(tenant), others, ""))
 }
 
 // nothing says that a span is empty, and when a device has its newest value.
-func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) string {
+func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) (string, error) {
 	text := fmt.Sprintf("%s has no %s %s", q.Scope, what, q.Span)
 	if len(q.Sensors) > 0 {
 		text += " for these sensors"
@@ -141,5 +160,5 @@ func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) strin
 	if err == nil && newest > 0 {
 		text += "; its newest value is from " + newest.Time().Format(time.RFC3339)
 	}
-	return text
+	return text, knownTenant(c, f, schema.Tenant(c.String("tenant")))
 }

@@ -33,9 +33,10 @@ func checkAnswer(c *cli.Context) error {
 	return nil
 }
 
-// answer prints records, and reports rows that cannot be read on standard error. Without records it prints empty.
+// answer prints records, and reports rows that cannot be read on standard error. Without records it prints empty, or
+// fails with its error.
 // An answer that is cut short by Ctrl-C or by the reader of a pipe is no failure; one with gaps is.
-func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty func() string) error {
+func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty func() (string, error)) error {
 	var skipped query.Skipped
 	n, err := records.Write(c.App.Writer, formatOf(c), query.Readable(found, &skipped))
 	switch {
@@ -45,7 +46,10 @@ func answer[R records.Record](c *cli.Context, found iter.Seq2[R, error], empty f
 		fmt.Fprintln(c.App.ErrWriter, "furrow: stopped before the end of the answer")
 		return nil
 	case err == nil && n == 0 && skipped.N == 0:
-		fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", empty())
+		var text string
+		if text, err = empty(); err == nil {
+			fmt.Fprintf(c.App.ErrWriter, "furrow: %s\n", text)
+		}
 	}
 	return cmp.Or(err, unreadable(c, skipped))
 }

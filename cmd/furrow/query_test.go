@@ -373,12 +373,12 @@ func TestEmptyAnswersAreExplainedAndNoFailure(t *testing.T) {
 			f.end.Format(time.RFC3339),
 		"contoso:us-1:a --from 2020-01-01 --to 2020-01-02 --raw":                         "has no readings from 2020",
 		"contoso:us-1:a --from 2020-01-01 --to 2100-01-02 --sensors nothing --window=1h": "for these sensors",
-		"idle":                        "idle has no rollups yet",
-		"idle --raw":                  "idle has no readings from",
-		"idle --latest":               "idle has no newest values",
-		"--tenant nobody":             "tenant nobody has no rollups",
-		"--tenant nobody --latest":    "tenant nobody has no newest values",
-		"--tenant nobody --window 1h": "tenant nobody has no rollups",
+		"idle":                      "idle has no rollups yet",
+		"idle --raw":                "idle has no readings from",
+		"idle --latest":             "idle has no newest values",
+		"--tenant idle":             "tenant idle has no rollups",
+		"--tenant idle --latest":    "tenant idle has no newest values",
+		"--tenant idle --window 1h": "tenant idle has no rollups",
 	} {
 		if out, errs := f.both("query " + line); !strings.Contains(errs, want) || strings.Count(out, "\n") != 1 {
 			t.Errorf("%s: %q, %s; want %s", line, out, errs, want)
@@ -387,6 +387,40 @@ func TestEmptyAnswersAreExplainedAndNoFailure(t *testing.T) {
 	if out, errs := newObservedFixture(t).both("rejects"); !strings.Contains(errs, "no rejects of any device") {
 		t.Errorf("no rejects: %s%s", out, errs)
 	}
+}
+
+func TestUnknownTenantIsAnError(t *testing.T) {
+	f := newFoldedFixture(t)
+	for _, line := range []string{"query --latest --tenant", "query --tenant", "query --rate --tenant",
+		"query --rate --latest --tenant", "query --window 1h --tenant", "rejects --tenant", "device list --tenant",
+		"rewind --to -1h --tenant"} {
+		code, _, errs := f.run(line, "acmee")
+		if code != exitFailed || !strings.Contains(errs, `no device belongs to tenant "acmee"; did you mean "acme"?`) {
+			t.Errorf("furrow %s acmee: exit %d, %s", line, code, errs)
+		}
+	}
+}
+
+// TestRawKnowsTheSensorsOfLatest: a device may send objects, whose parts are sensors.
+func TestRawKnowsTheSensorsOfLatest(t *testing.T) {
+	f := newFixture(t)
+	f.createTables()
+	row := reading("pump-7", time.Now().Add(-time.Minute), 21.5)
+	row.Set("air_now", tables.String(`{"hum":48.25,"wind":{"max":3}}`))
+	f.add(newDevice("pump-7", "acme", 2026, 11), row)
+	f.fold()
+	sensors := map[string]bool{}
+	for _, r := range csvRecords(t, f.must("query pump-7 --latest --format csv")) {
+		sensors[r["sensor"]] = true
+		raw := csvRecords(t, f.must("query pump-7 --raw --format csv --sensors", r["sensor"]))
+		if len(raw) != 1 || raw[0]["sensor"] != r["sensor"] || raw[0]["value"] != r["value"] {
+			t.Errorf("--latest has %s, --raw %s", r, raw)
+		}
+	}
+	if !sensors["air_now_wind_max"] || !sensors["temperature"] || len(sensors) != 3 {
+		t.Errorf("the sensors are %v", sensors)
+	}
+	f.says("air_now,", "query pump-7 --raw --format csv --sensors air_now")
 }
 
 func TestQueryRefusesContradictoryFlags(t *testing.T) {

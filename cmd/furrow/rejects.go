@@ -62,7 +62,7 @@ func rejectsAction(c *cli.Context) error {
 	}
 	var dropped rejectTotals
 	rejects := f.Rejects(c.Context, selector, span, c.Int("limit"), dropped.add)
-	empty := func() string { return "no rejects of " + of }
+	empty := func() (string, error) { return "no rejects of " + of, knownTenant(c, f, selector.Tenant) }
 	if c.Bool("summary") {
 		err = answer(c, printed(query.Reasons(rejects), reasonRecordOf), empty)
 	} else {

@@ -28,7 +28,7 @@ workers must run.` + examples("rewind pump-7 --to -36h", "rewind --tenant contos
 		Flags: append(fleetFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "All devices whose IDs start with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "All devices of `TENANT`"},
-			&cli.StringFlag{Name: "to", Required: true, Usage: "`TIME` to go back to: 2026-11-20T08:00:00Z, 2026-11-20, or " +
+			&cli.StringFlag{Name: "to", Usage: "`TIME` to go back to: 2026-11-20T08:00:00Z, 2026-11-20, or " +
 				"-36h for 36 hours ago"},
 			boolFlag("dry-run", "Print the devices concerned and change nothing")),
 		Action: rewind,
@@ -45,6 +45,9 @@ func rewind(c *cli.Context) error {
 		if _, err := schema.ParseDeviceID(string(devices.Device)); err != nil {
 			return usagef(c, "%v", err)
 		}
+	}
+	if !c.IsSet("to") {
+		return usagef(c, "name the time to go back to with --to, such as --to -36h or --to 2026-11-20")
 	}
 	to, err := query.ParseMoment(c.String("to"), time.Now())
 	if err != nil {
@@ -70,6 +73,9 @@ func rewind(c *cli.Context) error {
 			to.Time().Format(time.RFC3339))
 	}
 	if total == 0 {
+		if err := knownTenant(c, f.Reader(), devices.Tenant); err != nil {
+			return err
+		}
 		fmt.Fprintln(c.App.ErrWriter, "No such device has readings that were folded since then.")
 	}
 	return nil

@@ -1,6 +1,10 @@
 package schema
 
-import "furrow/tables"
+import (
+	"fmt"
+
+	"furrow/tables"
+)
 
 // A DeviceID identifies a device: 1 to 128 letters, digits and - . _ :, case-sensitive, as
 // in Azure IoT Hub without its other punctuation. It may be hierarchical
@@ -8,8 +12,11 @@ import "furrow/tables"
 type DeviceID string
 
 // ParseDeviceID returns s as a DeviceID, or an error with the first invalid character and
-// its position.
+// its position. "." and ".." are invalid, because URLs leave them out of their paths.
 func ParseDeviceID(s string) (DeviceID, error) {
+	if s == "." || s == ".." {
+		return "", fmt.Errorf("device id %q: a URL cannot contain it as a part of its path; choose another ID", s)
+	}
 	return DeviceID(s), checkPart("device id", s, maxID)
 }
 

@@ -19,6 +19,9 @@ func TestDeviceIDErrorsNameTheCharacter(t *testing.T) {
 		"":                                    "device id is empty",
 		"pump 7":                              `"pump 7": character ' ' at position 5 is not allowed; use letters, digits and - . _ :`,
 		"pümp":                                `character 'ü' at position 2`,
+		".":                                   `device id ".": a URL cannot`,
+		"..":                                  `device id "..": a URL cannot`,
+		"...":                                 "",
 		"pump!7":                              `character '!' at position 5`,
 	} {
 		got, err := ParseDeviceID(id)

@@ -46,6 +46,41 @@ func (q Question) read(t *tables.Table, r tables.Range) read {
 	return read{t, query, q.Pages}
 }
 
+// sensorsOfReading returns the properties that the question asks for, by name. It also finds a sensor by the name that
+// outputs have for it, which a device sent as a part of an object: weather_air_temp in weather.
+func (q Question) sensorsOfReading(e tables.Entity) []tables.Property {
+	wanted := q.sensors(e)
+	if len(q.Sensors) == 0 {
+		return wanted
+	}
+	for _, p := range e.Properties {
+		if jobs.IsReserved(p.Name) {
+			continue
+		}
+		for _, sensor := range jobs.Flatten(p) {
+			if sensor.Name != p.Name && slices.Contains(q.Sensors, sensor.Name) {
+				wanted = append(wanted, sensor)
+			}
+		}
+	}
+	slices.SortStableFunc(wanted, func(a, b tables.Property) int { return cmp.Compare(a.Name, b.Name) })
+	return wanted
+}
+
+// withObjects adds the names of the properties that an object with a sensor in it can have.
+func withObjects(sensors []string) (all []string) {
+	for _, name := range sensors {
+		for i, r := range name {
+			if r == '_' && i > 0 {
+				all = append(all, name[:i])
+			}
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // sensors returns the properties of a row that the question asks for, by name.
 func (q Question) sensors(e tables.Entity) []tables.Property {
 	var wanted []tables.Property

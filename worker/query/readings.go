@@ -35,7 +35,7 @@ var ErrTenantReadings = errors.New("readings are kept by device, not by tenant: 
 // Readings yields the readings of the span: device after device, each in row order.
 func (f Fleet) Readings(ctx context.Context, q Question) iter.Seq2[Reading, error] {
 	readings := decoded(nil, inOrder(ctx, f.readingRanges(ctx, q)), func(e tables.Entity, _ report) (Reading, bool) {
-		values := q.sensors(e)
+		values := q.sensorsOfReading(e)
 		r := Reading{Device: schema.DeviceID(e.PartitionKey), Row: e.RowKey, Time: TimeOf(e.RowKey), Values: values}
 		return r, len(values) > 0 || len(q.Sensors) == 0
 	})
@@ -69,5 +69,6 @@ func (f Fleet) readingRanges(ctx context.Context, q Question) iter.Seq2[read, er
 }
 
 func (q Question) readings(f Fleet, m schema.Member) read {
+	q.Sensors = withObjects(q.Sensors)
 	return q.read(f.Tables.Table(m.Readings), tables.Range{Partitions: tables.Is(string(m.Device)), Rows: q.Span.rows()})
 }

@@ -31,6 +31,20 @@ func cellText(cell any) (text string, isText bool) {
 	return fmt.Sprint(cell), false
 }
 
+// sixDigits formats a double for people, with at most six digits, or all of those before the decimal point.
+func sixDigits(f float64) string {
+	abs := math.Abs(f)
+	if abs >= 1e6 && abs < 1e15 {
+		f = math.Round(f)
+	} else if rounded, err := strconv.ParseFloat(strconv.FormatFloat(f, 'g', 6, 64), 64); err == nil {
+		f = rounded
+	}
+	if abs = math.Abs(f); abs >= 1e15 && !math.IsInf(f, 0) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return number(f)
+}
+
 // number formats a double with the fewest digits that parse to the same double. As in JSON and spreadsheets, only very
 // large and very small numbers have an exponent.
 func number(f float64) string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables"
 	"furrow/tables/azuretest/must"
 )
 
@@ -30,6 +31,19 @@ func TestNumbersReadBackAsTheSameDouble(t *testing.T) {
 		math.Inf(-1): "-Infinity"} {
 		if got := number(f); got != want {
 			t.Errorf("%g is written %s, want %s", f, got, want)
+		}
+	}
+}
+
+func TestTablesShowSixDigits(t *testing.T) {
+	for f, want := range map[float64]string{0: "0", 21.5: "21.5", 0.1 + 0.2: "0.3", 57.456789: "57.4568",
+		-2.0 / 3: "-0.666667", 123456.789: "123457", 1234567.891: "1234568", 987654321: "987654321",
+		1.23456789e-9: "1.23457e-09", 1e300 / 3: "3.33333e+299", 999999.96: "1000000", math.Inf(1): "Infinity",
+		math.NaN(): "NaN"} {
+		for _, cell := range []any{f, tables.Double(f)} {
+			if got := show(cell); got.text != want || !got.right {
+				t.Errorf("%v is shown as %q, want %q", f, got.text, want)
+			}
 		}
 	}
 }

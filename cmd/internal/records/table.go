@@ -87,12 +87,19 @@ func show(cell any) shown {
 		return shown{text: tables.Ticks(c).Time().Format("2006-01-02 15:04:05.9999999")}
 	case Second:
 		return shown{text: tables.Ticks(c).Time().Format(time.DateTime)}
+	case float64:
+		return shown{text: sixDigits(c), right: true}
 	case bool:
 		return shown{text: map[bool]string{true: "yes"}[c]}
 	}
 	text, isText := cellText(cell)
-	if v, ok := cell.(tables.Value); ok && v.Type() == tables.TypeBinary {
-		text = v.String()
+	if v, ok := cell.(tables.Value); ok {
+		switch v.Type() {
+		case tables.TypeBinary:
+			text = v.String()
+		case tables.TypeDouble:
+			return show(v.Float())
+		}
 	}
 	return shown{text: printable(text), right: !isText}
 }
