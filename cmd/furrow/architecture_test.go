@@ -113,6 +113,7 @@ func arrows() []arrow {
 		{"sas", "tables tables/schema tables/service"},
 		{"sas/device", "tables tables/schema tables/service"}, // for keys, rows and their transactions
 		{"sas/endpoint", "sas tables tables/schema"},
+		{"sas/access", "tables tables/schema"},
 
 		{"cmd/internal/demo/check", "tables tables/schema"}, // shares no code with what it checks
 		{"cmd/internal/setup", "sas tables tables/local"},

@@ -61,7 +61,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(),
 			rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(),
 			jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(),
-			auditCommand(), benchCommand(), completionCommand(), versionCommand()},
+			auditCommand(), accessCommand(), activityCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true, // a connection string is one value

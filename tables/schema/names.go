@@ -58,11 +58,14 @@ func (n Names) Latest() string      { return n.prefix + "latest" }
 func (n Names) Rollups() string     { return n.prefix + "rollups" }
 func (n Names) Rejects() string     { return n.prefix + "rejects" }
 func (n Names) Config() string      { return n.prefix + "config" }
+func (n Names) Access() string      { return n.prefix + "access" }
+func (n Names) Activity() string    { return n.prefix + "activity" }
 
 // Tables lists the tables of a fleet with the given pipelines, except those of outputs,
 // which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {
-	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(), n.Config()}
+	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(), n.Config(),
+		n.Access(), n.Activity()}
 	for _, p := range pipelines {
 		all = append(all, n.Partitions(p))
 	}

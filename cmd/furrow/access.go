@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/sas/access"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+func accessCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "access",
+		Usage: "Manage who may look at the dashboard, and act from it",
+		Description: `A viewer looks. An operator also revokes, restores, releases and rewinds devices. An admin also rewinds a whole
+tenant, puts poison messages back, and confirms revocations that lock other devices out. With a tenant, a
+token sees that tenant only: all others are unknown to it.
+Once anybody has access, the dashboard requires everybody to sign in.`,
+		Subcommands: []*cli.Command{
+			accessAddCommand(),
+			accessListCommand(),
+			accessRotateCommand(),
+			accessRemoveCommand(),
+		},
+	}
+}
+
+func accessAddCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "add",
+		Usage:     "Give somebody access, and print the token",
+		ArgsUsage: "NAME",
+		Description: `The token is printed once; storage has only its hash. NAME is that of a person or a program, for example an
+e-mail address: the activity log shows it. Behind a proxy that signs people in (--trust-header), it is the
+name that the proxy gives.` + examples(
+			"access add alice --role admin",
+			"access add contoso-wall --role viewer --tenant contoso"),
+		Flags: append(storageFlags(),
+			&cli.StringFlag{Name: "role", Required: true, Usage: "`ROLE`: viewer, operator or admin"},
+			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "`TENANT` that the token sees"},
+			jsonFlag()),
+		Action: accessAdd,
+	}
+}
+
+// accessLine is somebody who has access, in JSON.
+type accessLine struct {
+	Name    string        `json:"name"`
+	Role    schema.Role   `json:"role"`
+	Tenant  schema.Tenant `json:"tenant,omitempty"` // that the token sees; without it all
+	By      string        `json:"by"`               // who added it
+	Created time.Time     `json:"created"`
+	Token   string        `json:"token,omitempty"` // only where it was made just now
+}
+
+func accessAdd(c *cli.Context) error {
+	name, err := accessName(c)
+	if err != nil {
+		return err
+	}
+	role, err := schema.ParseRole(c.String("role"))
+	if err != nil {
+		return usagef(c, "--%v", err)
+	}
+	tenant := schema.Tenant(c.String("tenant"))
+	if tenant != "" {
+		if _, err := schema.ParseTenant(string(tenant)); err != nil {
+			return usagef(c, "--%v", err)
+		}
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	a := schema.Access{Name: name, Role: role, Tenant: tenant, By: operator()}
+	token := ""
+	err = s.recorded(c.Context, schema.Act{What: "access add", Tenant: tenant, Detail: name + " as " + string(role)},
+		func(ctx context.Context) (_ string, err error) {
+			token, err = access.NewStore(s.Tables, s.Names).Add(ctx, a)
+			return "", err
+		})
+	if errors.Is(err, tables.ErrExists) {
+		return fmt.Errorf("%w; furrow access rotate gives it a new token", err)
+	}
+	if token == "" {
+		return err
+	}
+	a.Created = tables.TicksOf(time.Now())
+	return errors.Join(err, printToken(c, a, token))
+}
+
+// accessName returns the single argument.
+func accessName(c *cli.Context) (string, error) {
+	if c.NArg() != 1 {
+		return "", usagef(c, "give one NAME")
+	}
+	name, err := schema.ParseAccessName(c.Args().First())
+	if err != nil {
+		return "", usagef(c, "%v", err)
+	}
+	return name, nil
+}
+
+func printToken(c *cli.Context, a schema.Access, token string) error {
+	if c.Bool("json") {
+		line := accessLineOf(a)
+		line.Token = token
+		return writeJSONLine(c.App.Writer, line)
+	}
+	fmt.Fprintf(c.App.ErrWriter, "The token of %s, %s of %s. It is not shown again: sign in to the dashboard with it, or send "+
+		"it as Authorization: Bearer.\n", a.Name, a.Role, sight(a))
+	_, err := fmt.Fprintln(c.App.Writer, token)
+	return err
+}
+
+func accessLineOf(a schema.Access) accessLine {
+	return accessLine{Name: a.Name, Role: a.Role, Tenant: a.Tenant, By: a.By, Created: a.Created.Time()}
+}
+
+func sight(a schema.Access) string {
+	if a.Tenant == "" {
+		return "all tenants"
+	}
+	return "tenant " + string(a.Tenant)
+}
+
+func accessListCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "list",
+		Usage:       "List who has access",
+		Description: examples("access list", "access list --json"),
+		Flags:       append(storageFlags(), jsonFlag()),
+		Action:      accessList,
+	}
+}
+
+func accessList(c *cli.Context) error {
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	all, err := access.NewStore(s.Tables, s.Names).All(c.Context)
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, a := range all {
+		if c.Bool("json") {
+			if err := writeJSONLine(c.App.Writer, accessLineOf(a)); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\tadded by %s\t%s\n", a.Name, a.Role, sight(a), a.By,
+			a.Created.Time().Format(time.RFC3339))
+	}
+	if len(all) == 0 && err == nil {
+		fmt.Fprintln(c.App.ErrWriter, "Nobody has access: furrow access add gives it.")
+	}
+	return errors.Join(err, w.Flush())
+}
+
+func accessRotateCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "rotate",
+		Usage:     "Replace a token, and print the new one",
+		ArgsUsage: "NAME",
+		Description: "The old token, and whoever signed in with it, is refused within " + short(access.Recent) + "." +
+			examples("access rotate alice"),
+		Flags:  append(storageFlags(), jsonFlag()),
+		Action: accessRotate,
+	}
+}
+
+func accessRotate(c *cli.Context) error {
+	return changeAccess(c, "access rotate", func(ctx context.Context, s access.Store, name string) error {
+		token, a, err := s.Rotate(ctx, name)
+		if err != nil {
+			return err
+		}
+		return printToken(c, a, token)
+	})
+}
+
+func accessRemoveCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "remove",
+		Usage:     "End somebody's access",
+		ArgsUsage: "NAME",
+		Description: "The token, and whoever signed in with it, is refused within " + short(access.Recent) + "." +
+			examples("access remove alice"),
+		Flags:  append(storageFlags(), jsonFlag()),
+		Action: accessRemove,
+	}
+}
+
+func accessRemove(c *cli.Context) error {
+	return changeAccess(c, "access remove", func(ctx context.Context, s access.Store, name string) error {
+		a, err := s.Remove(ctx, name)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return writeJSONLine(c.App.Writer, accessLineOf(a))
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "%s has no access any more; open pages end within %s.\n", name, short(access.Recent))
+		return err
+	})
+}
+
+// changeAccess changes the access of the named person, and records that.
+func changeAccess(c *cli.Context, what string, change func(context.Context, access.Store, string) error) error {
+	name, err := accessName(c)
+	if err != nil {
+		return err
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	store := access.NewStore(s.Tables, s.Names)
+	was, err := store.Get(c.Context, name)
+	if errors.Is(err, access.ErrNone) {
+		return noAccess(c.Context, store, name, err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.recorded(c.Context, schema.Act{What: what, Tenant: was.Tenant, Detail: name},
+		func(ctx context.Context) (string, error) { return "", change(ctx, store, name) })
+}
+
+// noAccess adds similar names to an error about an unknown one.
+func noAccess(ctx context.Context, s access.Store, name string, err error) error {
+	all, _ := s.All(ctx) // only for advice
+	var names []string
+	for _, a := range all {
+		names = append(names, a.Name)
+	}
+	return fmt.Errorf("%w%s", err, didYouMean(name, names, ""))
+}

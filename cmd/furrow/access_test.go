@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"furrow/tables/schema"
+)
+
+// TestAccessIsGivenListedReplacedAndEnded also looks at what the activity log has of it.
+func TestAccessIsGivenListedReplacedAndEnded(t *testing.T) {
+	f := newFixture(t)
+	for line, want := range map[string]string{
+		"add": `"role"`, "add --role=viewer": "give one NAME", "add a b --role=viewer": "give one NAME",
+		"add a --role=king":              "viewer, operator or admin",
+		"add a --role=admin --tenant=..": "tenant",
+		"remove":                         "give one NAME",
+	} {
+		f.refused(anyFailure, want, "access "+line)
+	}
+	token := strings.TrimSpace(f.must("access add alice@contoso.example --role=operator --tenant=contoso"))
+	if len(token) < 26 {
+		t.Errorf("the token is %q", token)
+	}
+	f.refused(exitFailed, "furrow access rotate", "access add alice@contoso.example --role=admin")
+	bob := jsonOf[accessLine](t, f.must("access add bob --role=admin --json"))[0]
+	if bob.Name != "bob" || bob.Role != schema.Admin || bob.Tenant != "" || bob.Token == "" || bob.By == "" {
+		t.Errorf("added as %+v", bob)
+	}
+	list := f.must("access list --json")
+	all := jsonOf[accessLine](t, list)
+	if len(all) != 2 || all[0].Name != "alice@contoso.example" || all[0].Tenant != "contoso" || all[0].Token != "" ||
+		strings.Contains(list, token) {
+		t.Errorf("the list is %s", list)
+	}
+	fresh := strings.TrimSpace(f.must("access rotate alice@contoso.example"))
+	if fresh == token || len(fresh) != len(token) {
+		t.Errorf("the token %q becomes %q", token, fresh)
+	}
+	f.refused(exitFailed, `did you mean "bob"?`, "access remove bobb")
+	f.must("access remove bob")
+	if text := f.must("access list"); strings.Contains(text, "bob") || !strings.Contains(text, "tenant contoso") {
+		t.Errorf("the list is %s", text)
+	}
+	log := f.must("activity --json")
+	if strings.Contains(log, strings.TrimPrefix(token, "furrow_")) {
+		t.Error("the log has a token")
+	}
+	var whats []string
+	for _, a := range jsonOf[actLine](t, log) {
+		if whats = append(whats, a.What); a.Who != operator() || a.From != "command" || a.Outcome == "" || a.At.IsZero() {
+			t.Errorf("the log has %+v", a)
+		}
+	}
+	if got := strings.Join(whats, ", "); got != "access remove, access rotate, access add, access add, access add" {
+		t.Errorf("the log has %s", got)
+	}
+	if acts := jsonOf[actLine](t, f.must("activity --tenant contoso --json")); len(acts) != 2 || acts[0].What != "access rotate" {
+		t.Errorf("of contoso it has %+v", acts)
+	}
+	if text := f.must("activity"); strings.Count(text, "\n") != 5 || !strings.Contains(text, "exists already") {
+		t.Errorf("the log reads %s", text)
+	}
+	if _, errs := f.both("activity --to 2026-11-01"); !strings.Contains(errs, "No act") {
+		t.Errorf("before anything was done: %s", errs)
+	}
+}

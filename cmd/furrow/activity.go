@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/sas/access"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+func activityCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "activity",
+		Usage: "Show who did what to the fleet",
+		Description: `Lists acts from the dashboard and of commands, the newest first. An act is recorded before it begins; one
+without an outcome is under way, or the process that did it died. Commands that only look are not recorded.` + examples(
+			"activity", "activity --tenant contoso --from -30d --json"),
+		Flags: append(storageFlags(),
+			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only acts about `TENANT`"},
+			&cli.StringFlag{Name: "from", Value: "-7d", Usage: "`TIME` of the oldest act: 2026-11-20T08:00:00Z, 2026-11-20, or " +
+				"-36h for 36 hours ago"},
+			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which the newest act began"},
+			jsonFlag()),
+		Action: activity,
+	}
+}
+
+// actLine is an act in JSON.
+type actLine struct {
+	At      time.Time       `json:"at"` // when it began
+	Who     string          `json:"who"`
+	From    string          `json:"from"` // dashboard or command
+	What    string          `json:"what"`
+	Device  schema.DeviceID `json:"device,omitempty"`
+	Tenant  schema.Tenant   `json:"tenant,omitempty"` // that it is about; without it the fleet
+	Detail  string          `json:"detail,omitempty"`
+	Outcome string          `json:"outcome,omitempty"` // or the error; without it under way, or unknown
+	Failed  bool            `json:"failed,omitempty"`
+}
+
+func activity(c *cli.Context) error {
+	now := time.Now()
+	to := now.Add(time.Minute) // the clock of whoever acted may be ahead
+	from, err := query.ParseMoment(c.String("from"), now)
+	if err != nil {
+		return usagef(c, "--from: %v", err)
+	}
+	if text := c.String("to"); text != "" {
+		at, err := query.ParseMoment(text, now)
+		if err != nil {
+			return usagef(c, "--to: %v", err)
+		}
+		to = at.Time()
+	}
+	tenant := schema.Tenant(c.String("tenant"))
+	if tenant != "" {
+		if _, err := schema.ParseTenant(string(tenant)); err != nil {
+			return usagef(c, "--%v", err)
+		}
+	}
+	s, err := openStorage(c)
+	if err != nil {
+		return err
+	}
+	found := false
+	for a, err := range access.NewLog(s.Tables, s.Names).Acts(c.Context, tenant, from.Time(), to) {
+		if err != nil {
+			return err
+		}
+		found = true
+		if err := printAct(c, a); err != nil {
+			return err
+		}
+	}
+	if !found {
+		fmt.Fprintln(c.App.ErrWriter, "No act in this time.")
+	}
+	return nil
+}
+
+func printAct(c *cli.Context, a schema.Act) error {
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, actLine{At: a.At.Time(), Who: a.Who, From: a.From, What: a.What, Device: a.Device,
+			Tenant: a.Tenant, Detail: a.Detail, Outcome: a.Outcome, Failed: a.Failed})
+	}
+	text := fmt.Sprintf("%s  %s  %s", a.At.Time().Format(time.DateTime), a.Who, a.What)
+	for _, part := range []string{cmp.Or(string(a.Device), string(a.Tenant)), a.Detail} {
+		if part != "" {
+			text += " " + part
+		}
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", text, cmp.Or(a.Outcome, "outcome unknown"))
+	return err
+}
+
+// recorded does an act of a command, and records it.
+func (s *stores) recorded(
+	ctx context.Context, act schema.Act, do func(context.Context) (outcome string, err error),
+) error {
+	act.Who, act.From = operator(), "command"
+	return access.NewLog(s.Tables, s.Names).Do(ctx, act, func(ctx context.Context) (string, error) {
+		outcome, err := do(ctx)
+		return cmp.Or(outcome, "done"), err
+	})
+}

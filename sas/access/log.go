@@ -1,0 +1,116 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// A Log keeps what people did.
+type Log struct{ Table *tables.Table }
+
+// NewLog returns the log of the fleet with these names.
+func NewLog(c *tables.Client, names schema.Names) Log { return Log{c.Table(names.Activity())} }
+
+// completing limits writing the outcome of an act, also of one that was stopped.
+const completing = 20 * time.Second
+
+// Do does an act and records it: before it begins, so that none is missing, and what came of it afterwards. It sets the
+// ID and the time. An act that cannot be recorded is not done. Where only the outcome cannot be recorded, the error says
+// so, and the act has still happened.
+func (l Log) Do(ctx context.Context, a schema.Act, do func(context.Context) (outcome string, err error)) error {
+	a.ID, a.At = rand.Text(), tables.TicksOf(time.Now())
+	if err := l.begin(ctx, a); err != nil {
+		return fmt.Errorf("nothing was done, because the activity log cannot be written: %w", err)
+	}
+	outcome, err := do(ctx)
+	a.Outcome, a.Failed = outcome, err != nil
+	if err != nil {
+		a.Outcome = err.Error()
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), completing)
+	defer cancel()
+	e, errEntity := a.Entity()
+	_, errWrite := l.Table.Do(ending, tables.InsertOrReplace(e))
+	if errLog := cmp.Or(errEntity, errWrite); errLog != nil {
+		err = errors.Join(err, fmt.Errorf("the activity log does not have the outcome: %w", errLog))
+	}
+	return err
+}
+
+func (l Log) begin(ctx context.Context, a schema.Act) error {
+	e, err := a.Entity()
+	if err != nil {
+		return err
+	}
+	_, err = l.Table.Do(ctx, tables.InsertOrReplace(e)) // the ID is unique, so that a repeat replaces itself
+	if errors.Is(err, tables.ErrNoTable) {
+		if err = l.Table.Create(ctx); err == nil {
+			_, err = l.Table.Do(ctx, tables.InsertOrReplace(e))
+		}
+	}
+	return err
+}
+
+// began is before the first act that any log can have.
+func began() time.Time { return time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC) }
+
+// Acts yields the acts from a time to another, the newest first: those about a tenant, or for an empty tenant all.
+// It reads a month at a time.
+func (l Log) Acts(ctx context.Context, tenant schema.Tenant, from, to time.Time) iter.Seq2[schema.Act, error] {
+	return func(yield func(schema.Act, error) bool) {
+		if from.Before(began()) {
+			from = began()
+		}
+		rows := schema.ActRows(tables.TicksOf(from), tables.TicksOf(to))
+		month := time.Date(to.UTC().Year(), to.UTC().Month(), 1, 0, 0, 0, 0, time.UTC)
+		for ; month.AddDate(0, 1, 0).After(from); month = month.AddDate(0, -1, 0) {
+			within := schema.ActsOfMonth(month)
+			if tenant != "" {
+				within = tables.Partition(schema.ActPartition(month, tenant))
+			}
+			within.Rows = rows
+			acts, err := l.read(ctx, within)
+			for _, a := range acts {
+				if !yield(a, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(schema.Act{}, err)
+				return
+			}
+		}
+	}
+}
+
+// read returns the acts in a range, the newest first. Rows that cannot be read make an error, beside the others.
+func (l Log) read(ctx context.Context, within tables.Range) (acts []schema.Act, err error) {
+	var unreadable error
+	for page, err := range l.Table.Rows(ctx, tables.Query{Range: within}) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Rows {
+			a, err := schema.ActOf(row)
+			if err != nil {
+				unreadable = err
+				continue
+			}
+			acts = append(acts, a)
+		}
+	}
+	slices.SortStableFunc(acts, func(a, b schema.Act) int { return cmp.Compare(b.At, a.At) })
+	return acts, unreadable
+}
