@@ -52,7 +52,9 @@
 // revocation would lock them out until then. Their enrollment has a readings table of its own.
 //
 // A leaked enrollment key needs more: the enrollment is disabled, and EndTokens moves every cohort
-// in which it has tokens.
+// in which it has tokens. Endpoints use enrollments that they read up to 10 s ago, or 5 minutes while
+// they cannot read them; but once they see a revocation in a readings table, they read enrollments
+// again before they issue another token for it.
 //
 // Policies documents the steps of a revocation, and why no token of a revoked device outlives them.
 package sas

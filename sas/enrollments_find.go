@@ -3,6 +3,7 @@ package sas
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ type recent struct {
 	at    time.Time // start of the read of byID; zero: none has succeeded
 	err   error     // of the last read
 	tried time.Time // when err happened
+
+	confirmed map[string]int64 // by readings table: the number of its policies that byID is later than
 }
 
 // A found is an enrollment, or why its row is invalid. One invalid row must not disable the
@@ -96,7 +99,62 @@ func (n *Enrollments) refresh(ctx context.Context) {
 		r.tried = time.Now()
 		return
 	}
-	r.byID, r.at = byID, began
+	r.keep(byID, began)
+}
+
+// keep keeps the result of a read unless a later one is kept. The caller holds r.mu.
+func (r *recent) keep(byID map[schema.EnrollmentID]found, began time.Time) {
+	if began.After(r.at) {
+		r.byID, r.at = byID, began
+	}
+}
+
+// Confirm is like Find, and the enrollment was read after the caller saw that the policies of a
+// readings table have this number. A revocation disables an enrollment before it raises the
+// number, so no endpoint that knows the number takes the enrollment for enabled, even if it
+// cannot read enrollments: Confirm fails then.
+func (n *Enrollments) Confirm(
+	ctx context.Context, id schema.EnrollmentID, readings string, number int64,
+) (schema.Enrollment, error) {
+	r := &n.recent
+	r.mu.Lock()
+	confirmed := r.confirmed[readings] >= number
+	r.mu.Unlock()
+	if confirmed {
+		return n.Find(ctx, id)
+	}
+	// Whoever joins this read saw a number that was raised before the read began.
+	read := r.reads.DoChan(fmt.Sprint(readings, "!", number), func() (any, error) {
+		return nil, n.confirm(ctx, readings, number)
+	})
+	select {
+	case result := <-read:
+		if result.Err != nil {
+			return schema.Enrollment{}, result.Err
+		}
+		return n.Find(ctx, id)
+	case <-ctx.Done():
+		return schema.Enrollment{}, ctx.Err()
+	}
+}
+
+func (n *Enrollments) confirm(ctx context.Context, readings string, number int64) error {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readWithin)
+	defer cancel()
+	byID, err := n.readAll(ctx)
+	if err != nil {
+		return fmt.Errorf("reading enrollments after a revocation: %w", err)
+	}
+	r := &n.recent
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keep(byID, began)
+	if r.confirmed == nil {
+		r.confirmed = map[string]int64{}
+	}
+	r.confirmed[readings] = max(r.confirmed[readings], number)
+	return nil
 }
 
 func (n *Enrollments) readAll(ctx context.Context) (map[schema.EnrollmentID]found, error) {

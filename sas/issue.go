@@ -20,13 +20,13 @@ import (
 type keyring interface {
 	Find(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error)
 	Keys(e schema.Enrollment) ([]Key, error)
+	Confirm(ctx context.Context, id schema.EnrollmentID, readings string, number int64) (schema.Enrollment, error)
 	CheckPrefix(ctx context.Context, e schema.Enrollment, device schema.DeviceID) error
 }
 
-// cohorts returns the stored policy for a token, as of a time after the call, and how long it
-// takes until that is in force.
+// cohorts returns the stored policy for a token, as of a time after the call.
 type cohorts interface {
-	Current(ctx context.Context, readings string, device schema.DeviceID) (policy string, wait time.Duration, err error)
+	Current(ctx context.Context, readings string, device schema.DeviceID) (CurrentPolicy, error)
 }
 
 // IssuerConfig configures an Issuer. Every field except URL is required.
@@ -46,6 +46,9 @@ type IssuerConfig struct {
 // record that said "active". A revocation marks the record first and then replaces the policy.
 // So if the conditional write succeeds, the device was active after the policy was read, and a
 // later revocation replaces that policy.
+//
+// The same holds for an enrollment that is disabled before its tokens are ended: Issue confirms
+// that the enrollment is enabled by a read that began after it saw the last revocation.
 type Issuer struct {
 	IssuerConfig
 	key    []byte
@@ -161,14 +164,20 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	case d.Status == schema.Revoked:
 		return Answer{}, ErrRevoked
 	}
-	policy, wait, err := i.Policies.Current(ctx, d.Readings, d.ID)
+	policy, err := i.Policies.Current(ctx, d.Readings, d.ID)
 	if err != nil {
 		return Answer{}, err
 	}
-	if wait > 0 {
-		return Answer{}, &NotReadyError{After: wait}
+	if policy.Wait > 0 {
+		return Answer{}, &NotReadyError{After: policy.Wait}
 	}
-	token, a, err := i.sign(d, e, policy, time.Now())
+	switch now, err := i.Enrollments.Confirm(ctx, e.ID, d.Readings, policy.Number); {
+	case err != nil:
+		return Answer{}, err
+	case now.Disabled:
+		return Answer{}, ErrDisabled
+	}
+	token, a, err := i.sign(d, e, policy.ID, time.Now())
 	if err != nil {
 		return Answer{}, err
 	}

@@ -58,9 +58,13 @@ func (y *fixture) CheckPrefix(_ context.Context, e schema.Enrollment, device sch
 	return nil
 }
 
+func (y *fixture) Confirm(ctx context.Context, id schema.EnrollmentID, _ string, _ int64) (schema.Enrollment, error) {
+	return y.Find(ctx, id)
+}
+
 // Current returns the same policy for all cohorts.
-func (y *fixture) Current(context.Context, string, schema.DeviceID) (string, time.Duration, error) {
-	return y.policy, y.wait, nil
+func (y *fixture) Current(context.Context, string, schema.DeviceID) (sas.CurrentPolicy, error) {
+	return sas.CurrentPolicy{ID: y.policy, Wait: y.wait}, nil
 }
 
 func newFixture(t *testing.T, transport policy.Transporter) *fixture {

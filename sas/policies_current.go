@@ -10,18 +10,23 @@ import (
 	"furrow/tables/schema"
 )
 
-// Current returns the policy for a device's next token, as it was after the call began, and
-// how long it takes until the policy is in force. It creates missing policies of the readings
-// table. Concurrent callers share reads of the table's record.
-func (p *Policies) Current(
-	ctx context.Context, readings string, device schema.DeviceID,
-) (policy string, wait time.Duration, err error) {
+// A CurrentPolicy is the stored access policy for a device's next token.
+type CurrentPolicy struct {
+	ID     string
+	Wait   time.Duration // until it is in force
+	Number int64         // of the last change of the table's policies: every revocation raises it
+}
+
+// Current returns the policy for a device's next token, as it was after the call began. It
+// creates missing policies of the readings table. Concurrent callers share reads of the table's
+// record.
+func (p *Policies) Current(ctx context.Context, readings string, device schema.DeviceID) (CurrentPolicy, error) {
 	r, err := p.reads.get(ctx, readings, p.readOrMake)
 	if err != nil {
-		return "", 0, err
+		return CurrentPolicy{}, err
 	}
 	current := r.record.Cohorts[Cohort(device)]
-	return current.ID, p.until(current, r.now), nil
+	return CurrentPolicy{ID: current.ID, Wait: p.until(current, r.now), Number: r.record.Number}, nil
 }
 
 func (p *Policies) readOrMake(ctx context.Context, readings string) (schema.Policies, time.Time, error) {

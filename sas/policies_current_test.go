@@ -98,11 +98,11 @@ func TestCurrentCreatesMissingPolicies(t *testing.T) {
 	var ids sync.Map
 	for range 8 {
 		all.Go(func() {
-			policy, wait, err := d.process(nil).Current(t.Context(), d.readings, victim)
-			if err != nil || wait > tick {
-				t.Errorf("wait %v, %v", wait, err)
+			policy, err := d.process(nil).Current(t.Context(), d.readings, victim)
+			if err != nil || policy.Wait > tick {
+				t.Errorf("%+v, %v", policy, err)
 			}
-			ids.Store(policy, nil)
+			ids.Store(policy.ID, nil)
 		})
 	}
 	all.Wait()

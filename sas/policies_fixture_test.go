@@ -129,11 +129,11 @@ func (d *fixture) issue(ctx context.Context, p *Policies, id schema.DeviceID) (s
 }
 
 func (d *fixture) readPolicy(ctx context.Context, p *Policies, id schema.DeviceID) (string, error) {
-	policy, wait, err := p.Current(ctx, d.readings, id)
-	if err == nil && wait > 0 {
-		err = &NotReadyError{After: wait}
+	policy, err := p.Current(ctx, d.readings, id)
+	if err == nil && policy.Wait > 0 {
+		err = &NotReadyError{After: policy.Wait}
 	}
-	return policy, err
+	return policy.ID, err
 }
 
 func readActive(ctx context.Context, p *Policies, id schema.DeviceID) (schema.Device, error) {

@@ -204,8 +204,8 @@ func TestLostPolicyHasToWaitAgain(t *testing.T) {
 	withFakeStorage(t, func(t *testing.T, s *fakeStorage, p *Policies) {
 		p.Delay = 30 * time.Second
 		time.Sleep(10 * time.Minute)
-		if _, wait, err := p.Current(t.Context(), "readings", victim); wait != 0 || err != nil {
-			t.Errorf("in force for minutes: wait %v, %v", wait, err)
+		if now, err := p.Current(t.Context(), "readings", victim); now.Wait != 0 || err != nil {
+			t.Errorf("in force for minutes: %+v, %v", now, err)
 		}
 		if age := p.Counts().SpareAge; age < 9*time.Minute {
 			t.Errorf("the spare is %v old", age)
@@ -214,8 +214,8 @@ func TestLostPolicyHasToWaitAgain(t *testing.T) {
 		s.list = "<SignedIdentifiers/>"
 		s.mu.Unlock()
 		time.Sleep(6 * time.Second)
-		if _, wait, err := p.Current(t.Context(), "readings", victim); wait < 24*time.Second || err != nil {
-			t.Errorf("lost and set again: wait %v, %v", wait, err)
+		if now, err := p.Current(t.Context(), "readings", victim); now.Wait < 24*time.Second || err != nil {
+			t.Errorf("lost and set again: %+v, %v", now, err)
 		}
 	})
 }

@@ -31,9 +31,44 @@ func (p *Policies) Restore(ctx context.Context, d schema.Device) error {
 }
 
 // EndTokens ends all tokens for a readings table of the devices in these cohorts. It revokes no
-// device: they can get new tokens. After an error the policies may have been replaced, and then any
+// device: they can get new tokens, unless their enrollment was disabled before, which every
+// endpoint then heeds at once. After an error the policies may have been replaced, and then any
 // process with Run ends the tokens.
 func (p *Policies) EndTokens(ctx context.Context, readings string, cohorts [schema.Cohorts]bool) error {
+	return p.end(ctx, readings, func(record *schema.Policies, before schema.Policies) {
+		left := cohorts
+		for i := range left { // a cohort that was moved meanwhile, by us or by another process, need not move again
+			left[i] = left[i] && record.Cohorts[i].ID == before.Cohorts[i].ID
+		}
+		move(record, left)
+	})
+}
+
+// EndAllTokens replaces every stored policy of every readings table, and returns the number of tables.
+// Unlike EndTokens it replaces the spares, too: if storage was restored from a backup, there may be
+// tokens for them.
+func (p *Policies) EndAllTokens(ctx context.Context) (ended int, err error) {
+	names, err := p.list(ctx)
+	for _, readings := range names {
+		if err := p.end(ctx, readings, func(record *schema.Policies, before schema.Policies) {
+			for _, policy := range record.All() {
+				if !before.Ended(schema.Token{Policy: policy.ID}) {
+					*policy = newPolicy()
+				}
+			}
+		}); err != nil {
+			return ended, fmt.Errorf("table %s: %w", readings, err)
+		}
+		ended++
+	}
+	return ended, err
+}
+
+// end replaces policies of a readings table and raises its number. It may call change several times, with
+// the current record and with the one before the first attempt.
+func (p *Policies) end(
+	ctx context.Context, readings string, change func(record *schema.Policies, before schema.Policies),
+) error {
 	before, _, err := p.read(ctx, readings)
 	if missing(err) {
 		return nil // no token was ever issued
@@ -43,11 +78,10 @@ func (p *Policies) EndTokens(ctx context.Context, readings string, cohorts [sche
 	}
 	record := before
 	for try := range swaps {
-		left := cohorts
-		for i := range left { // a cohort that was moved meanwhile, by us or by another process, need not move again
-			left[i] = left[i] && record.Cohorts[i].ID == before.Cohorts[i].ID
-		}
-		if move(&record, left); left != [schema.Cohorts]bool{} {
+		was := record
+		change(&record, before)
+		if record.Cohorts != was.Cohorts || record.Number == before.Number {
+			record.Number++
 			err = p.swap(ctx, record)
 		}
 		if err == nil {

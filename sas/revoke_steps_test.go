@@ -195,16 +195,16 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 			if last {
 				must(t, err)
 			}
-			policy, wait, err := d.clean.Current(t.Context(), d.readings, victim)
-			if err != nil || wait > tick {
-				t.Errorf("crash at request %d (done: %v): wait %v, %v", at, done, wait, err)
+			policy, err := d.clean.Current(t.Context(), d.readings, victim)
+			if err != nil || policy.Wait > tick {
+				t.Errorf("crash at request %d (done: %v): %+v, %v", at, done, policy, err)
 			}
 			d.clean.round(t.Context())
-			if !d.writes(victim, d.sign(victim, policy)) {
+			if !d.writes(victim, d.sign(victim, policy.ID)) {
 				t.Errorf("crash at request %d (done: %v): the token does not work", at, done)
 			}
-			if _, wait, err = d.clean.Current(t.Context(), d.readings, victim); wait > 0 || err != nil {
-				t.Errorf("crash at request %d (done: %v): wait %v, %v", at, done, wait, err)
+			if policy, err = d.clean.Current(t.Context(), d.readings, victim); policy.Wait > 0 || err != nil {
+				t.Errorf("crash at request %d (done: %v): %+v, %v", at, done, policy, err)
 			}
 		}
 	}

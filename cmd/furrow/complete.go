@@ -61,7 +61,7 @@ func (c completion) candidates(ctx context.Context) (found []candidate, files bo
 	switch {
 	case c.command == nil && len(c.before) > 0 && c.before[0] == "help":
 		return c.help(), false
-	case c.command == nil || len(c.command.Subcommands) > 0:
+	case c.command == nil || len(c.command.Subcommands) > 0 && c.command.ArgsUsage == "":
 		if len(c.before) > 0 {
 			return nil, false // an unknown command
 		}

@@ -80,6 +80,9 @@ func (d *deviceAdmin) tokensToEnd(
 	c *cli.Context, e schema.Enrollment,
 ) (line revokedLine, cohorts map[string][schema.Cohorts]bool, err error) {
 	line.Enrollment, cohorts = e.ID, map[string][schema.Cohorts]bool{}
+	if e.Disabled { // even without a token: endpoints heed a revocation at once
+		cohorts[e.Readings] = [schema.Cohorts]bool{}
+	}
 	policies := map[string]schema.Policies{}
 	err = d.eachDevice(c, func(device schema.Device) error {
 		if device.Enrollment != e.ID {

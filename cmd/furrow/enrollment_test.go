@@ -11,6 +11,7 @@ import (
 
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -264,6 +265,48 @@ func TestRevokingCountsWhoElseNeedsAToken(t *testing.T) {
 	if all := jsonOf[deviceLine](t, f.must("device list --status=revoked --json")); len(all) != 2 {
 		t.Errorf("revoked are %+v", all)
 	}
+}
+
+func TestRevokingAllTokensReplacesEveryPolicy(t *testing.T) {
+	f := newFixture(t)
+	f.must("enrollment add line4 --tenant=contoso")
+	f.must("enrollment add boots --tenant=fabrikam --life=30d")
+	for i, e := range []string{"line4", "line4", "boots"} {
+		f.must(fmt.Sprintf("device add d%d --enrollment %s --json", i, e))
+		f.must(fmt.Sprintf("token d%d --json", i))
+	}
+	policies := func() (all []schema.Policies) {
+		for page, err := range f.client.Table(f.names.Policies()).Rows(t.Context(), tables.Query{}) {
+			must(t, err)
+			for _, row := range page.Rows {
+				p, err := schema.PoliciesOf(row)
+				must(t, err)
+				all = append(all, p)
+			}
+		}
+		return all
+	}
+	before := policies()
+	f.refused(exitUsage, "--all", "token revoke")
+	f.refused(exitUsage, "tokens of 3 devices", "token revoke --all")
+	r := jsonOf[allRevokedLine](t, f.must("token revoke --all --yes --json"))[0]
+	if r.Tables != 2 || r.NeedNewToken != 3 {
+		t.Errorf("%+v", r)
+	}
+	for i, after := range policies() {
+		for _, p := range before[i].All() {
+			if !after.Ended(schema.Token{Policy: p.ID}) {
+				t.Errorf("table %s still has the policy %s", after.Readings, p.ID)
+			}
+		}
+	}
+	for i := range 3 {
+		if d := jsonOf[deviceLine](t, f.must(fmt.Sprintf("device show d%d --json", i)))[0]; !d.Tokens[0].Ended {
+			t.Errorf("the token of d%d has not ended", i)
+		}
+	}
+	f.must("token d0 --json") // devices keep their keys
+	f.says("1 device must", "token revoke --all --yes")
 }
 
 func TestRevokingAnEnrollmentEndsAllItsTokens(t *testing.T) {

@@ -188,7 +188,7 @@ func commandAt(path []string) *cli.Command {
 	app := newApp(strings.NewReader(""), io.Discard, io.Discard)
 	at := &cli.Command{Subcommands: app.Commands, Flags: app.Flags}
 	for _, name := range path {
-		if at.ArgsUsage != "" {
+		if at.ArgsUsage != "" && at.Command(name) == nil {
 			return at // this word and the following ones are arguments
 		}
 		if at = at.Command(name); at == nil || at.Hidden {

@@ -59,6 +59,7 @@ func jsonOutputs() []jsonOutput {
 			[]any{accessLine{}}},
 		{[]string{"activity"}, "A line for each act, the newest first.", []any{actLine{}}},
 		{[]string{"token"}, "What the token endpoint would answer.", []any{sas.Answer{}}},
+		{[]string{"token revoke"}, "One object.", []any{allRevokedLine{}}},
 		{[]string{"bench storage", "bench tokens"}, "One object, of several lines.", []any{bench.Report{}}},
 		{[]string{"version"}, "One object.", []any{version{}}},
 	}

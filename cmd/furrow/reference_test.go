@@ -67,7 +67,7 @@ func allCommands(visit func(name string, c *cli.Command)) {
 	walk = func(above string, commands []*cli.Command) {
 		for _, c := range commands {
 			name := strings.TrimSpace(above + " " + c.Name)
-			if len(c.Subcommands) == 0 && !c.Hidden {
+			if (len(c.Subcommands) == 0 || c.ArgsUsage != "") && !c.Hidden {
 				visit(name, c)
 			}
 			walk(name, c.Subcommands)

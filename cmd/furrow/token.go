@@ -17,7 +17,7 @@ func tokenCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "token",
 		Usage:     "Issue a device token manually",
-		ArgsUsage: "DEVICE",
+		ArgsUsage: "DEVICE|revoke",
 		Description: `For firmware that cannot request a token. The device must be registered (furrow device add). The token allows
 adding rows to the device's own partition until it expires, or until a device of its cohort is revoked. It is
 recorded like any other token.` + examples("token pump-7", "token pump-7 --life 30d --json"),
@@ -27,7 +27,8 @@ recorded like any other token.` + examples("token pump-7", "token pump-7 --life 
 			boolFlag("shared", "Allow a life of more than a day although devices with short tokens share "+
 				"the table: revoking one of them may end it"),
 			jsonFlag()),
-		Action: issueToken,
+		Action:      issueToken,
+		Subcommands: []*cli.Command{tokenRevokeCommand()},
 	}
 }
 
