@@ -104,7 +104,7 @@ func (a *auditor) serve(d *deviceRun) {
 // concerns reports whether there is anything to audit on a device, and whether this message should.
 func (a *auditor) concerns(d *deviceRun) bool {
 	t := d.track
-	if d.err != nil || t.last == "" || t.heldUntil > a.now || !a.mine(t) {
+	if d.err != nil || t.last == "" || t.heldUntil > a.now || !a.mine(d, t) {
 		return false
 	}
 	return a.mark == "" || t.refoldMark.id == a.mark // another message works off the cursor
@@ -112,8 +112,8 @@ func (a *auditor) concerns(d *deviceRun) bool {
 
 // mine reports whether the device was folded under this job's own settings. Workers with other settings audit the
 // others.
-func (a *auditor) mine(t *track) bool {
-	return t.settings == a.pipeline.Settings && t.generation <= a.pipeline.Generation
+func (a *auditor) mine(d *deviceRun, t *track) bool {
+	return t.settings == d.model.Settings && t.generation <= a.pipeline.Generation
 }
 
 // errHeld says that another job keeps the device claimed for too long to wait.
@@ -228,7 +228,7 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) er
 	}
 	for len(late) > 0 {
 		today := window{floorTo(late[0].from, day), floorTo(late[0].from, day) + day}
-		open, err := a.pipeline.openDay(d.track)
+		open, err := d.openDay()
 		if err != nil {
 			d.err = err
 			return nil
@@ -304,7 +304,7 @@ func (a *auditor) workOff(ctx context.Context, d *deviceRun) error {
 		r := redo{window: window{c.from, ceilTo(c.to, day)}, stream: d.track.stream, cursor: true,
 			then: func(t *track, f *deviceRun, done bool) {
 				t.passed(f, done)
-				a.pipeline.keepWindowed(t.stream.states)
+				d.model.keepWindowed(t.stream.states)
 			}}
 		if _, err := a.refold(ctx, d, r); err != nil || d.err != nil {
 			return err
@@ -354,7 +354,7 @@ func (a *auditor) commit(ctx context.Context, d *deviceRun, change func(*track))
 }
 
 func (a *auditor) commitOnce(ctx context.Context, d *deviceRun, change func(*track)) error {
-	f := newDeviceRun(d.member, d.track.clone())
+	f := d.on(d.track.clone())
 	f.dirty, f.seen = true, d.seen
 	change(f.track)
 	j := a.newJob()

@@ -105,7 +105,7 @@ func (j *job) giveBack(ctx context.Context) {
 		}
 		e := tables.Entity{PartitionKey: d.member.Month.String(), RowKey: string(d.member.Key())}
 		e.Set(schema.TrackClaim, tables.String(""))
-		free := newDeviceRun(d.member, d.track) // whatever happened to the device itself
+		free := d.on(d.track) // whatever happened to the device itself
 		changes = append(changes, &change{device: free, op: tables.Merge(e, d.track.etag),
 			compare: func(found *tables.Entity) resolution {
 				if found == nil || found.Get(schema.TrackClaim).Text() != j.claim ||

@@ -15,6 +15,7 @@ import (
 // A deviceRun is a job's work on one device.
 type deviceRun struct {
 	member  schema.Member
+	model   *Model
 	track   *track
 	effects map[Output]Effect
 	refused map[string]*schema.Reject // of rows being folded, by RowKey
@@ -36,8 +37,13 @@ type deviceRun struct {
 	seen    tables.Ticks  // newest time of the service in its rows' pages
 }
 
-func newDeviceRun(m schema.Member, t *track) *deviceRun {
-	return &deviceRun{member: m, track: t, effects: map[Output]Effect{}}
+func (p *Pipeline) newDeviceRun(m schema.Member, t *track) *deviceRun {
+	return &deviceRun{member: m, model: p.modelOf(m), track: t, effects: map[Output]Effect{}}
+}
+
+// on returns a run of the same device on another track.
+func (d *deviceRun) on(t *track) *deviceRun {
+	return &deviceRun{member: d.member, model: d.model, track: t, effects: map[Output]Effect{}}
 }
 
 // maxWeight is how many bytes of effects and refusals a job gathers before it writes. Rows of hundreds of sensors that
@@ -52,7 +58,7 @@ const maxBytes = 8 << 20
 // holds no more than a page. An error of the device concerns no other; an error of reading is the job's.
 func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
-	heeded := p.heedSettings(d)
+	heeded := d.heedSettings()
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
 	d.full = maxBytes
 	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {
@@ -63,7 +69,7 @@ func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks,
 	if d.behind {
 		until = TicksBefore(d.track.last)
 	}
-	if d.err = p.close(d, until); d.err == nil {
+	if d.err = d.close(until); d.err == nil {
 		d.mark()
 	}
 	return nil
@@ -119,7 +125,7 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 				return nil
 			}
 			n := min(chunkOf(left), most-d.rows)
-			if d.err = p.foldRows(d, left[:n]); d.err != nil {
+			if d.err = d.foldRows(left[:n]); d.err != nil {
 				return nil
 			}
 			left = left[n:]
@@ -133,7 +139,7 @@ func (p *Pipeline) foldRange(ctx context.Context, d *deviceRun, rows tables.Rang
 }
 
 // foldRows folds rows and moves the device's checkpoint, in memory.
-func (p *Pipeline) foldRows(d *deviceRun, rows []tables.Entity) error {
+func (d *deviceRun) foldRows(rows []tables.Entity) error {
 	samples := make([]Sample, 0, len(rows))
 	byKey := make(map[string]*tables.Entity, len(rows))
 	for i := range rows {
@@ -147,7 +153,7 @@ func (p *Pipeline) foldRows(d *deviceRun, rows []tables.Entity) error {
 			d.refuse(Refusal{Row: e.RowKey, Reason: err.Error()}, e)
 			continue
 		}
-		sample, refused := p.Sensors.Sample(r)
+		sample, refused := d.model.Sensors.Sample(r)
 		for _, r := range refused {
 			d.refuse(r, e)
 		}
@@ -155,7 +161,7 @@ func (p *Pipeline) foldRows(d *deviceRun, rows []tables.Entity) error {
 	}
 	d.rows += len(rows)
 	d.track.rows += int64(len(rows))
-	for _, processor := range p.Processors {
+	for _, processor := range d.model.Processors {
 		if d.again && !processor.refolds() {
 			continue
 		}
@@ -175,8 +181,8 @@ func (p *Pipeline) foldRows(d *deviceRun, rows []tables.Entity) error {
 }
 
 // close tells the processors that wait for it how far time has passed.
-func (p *Pipeline) close(d *deviceRun, until tables.Ticks) error {
-	for _, processor := range p.Processors {
+func (d *deviceRun) close(until tables.Ticks) error {
+	for _, processor := range d.model.Processors {
 		closer, ok := processor.Fold.(Closer)
 		state := d.track.states[processor.Name]
 		if !ok || state == nil {

@@ -65,20 +65,23 @@ func (w *sampling) refusals() []Refusal {
 	return w.refused
 }
 
-// measure reads a value as its sensor's kind demands, or says why it cannot.
-func measure(sensor string, v tables.Value, kind SensorKind) (m SensorValue, reason string) {
-	m = SensorValue{Sensor: sensor, Is: State}
-	if kind == State {
+// measure reads a value as its property's meaning demands, or says why it cannot.
+func measure(means Meaning, v tables.Value) (m SensorValue, reason string) {
+	m = SensorValue{Sensor: means.As, Is: State}
+	if means.Is == State {
 		return m.text(v)
 	}
-	number, is := numberOf(v, kind == Number)
+	number, is := numberOf(v, means.Is == Number)
+	if is {
+		number = means.scaled(number)
+	}
 	switch {
 	case is && (math.IsNaN(number) || math.IsInf(number, 0)):
 		return m, reasonNoFinite
 	case is:
 		m.Is, m.Number = Number, number
 		return m, ""
-	case kind == Number:
+	case means.Is == Number:
 		return m, reasonNoNumber
 	case v.Type() == tables.TypeBinary:
 		m.Is = Ignored // bytes are not measurements; the archive keeps them

@@ -70,7 +70,7 @@ func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *t
 				return
 			}
 			for _, e := range page.Rows {
-				if r, is := p.reading(e, seen); is && !yield(r, nil) {
+				if r, is := d.reading(e, seen); is && !yield(r, nil) {
 					return
 				}
 			}
@@ -79,14 +79,14 @@ func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *t
 }
 
 // reading counts a row, and returns its reading.
-func (p *Pipeline) reading(e tables.Entity, seen *tally) (schema.Reading, bool) {
+func (d *deviceRun) reading(e tables.Entity, seen *tally) (schema.Reading, bool) {
 	seen.read.Add(e.RowKey)
 	r, err := schema.ReadingOf(e)
 	if err != nil {
 		seen.refused.Add(e.RowKey)
 		return r, false
 	}
-	if _, refused := p.Sensors.Sample(r); len(refused) > 0 {
+	if _, refused := d.model.Sensors.Sample(r); len(refused) > 0 {
 		seen.refused.Add(e.RowKey)
 	}
 	return r, true

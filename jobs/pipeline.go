@@ -12,9 +12,12 @@ import (
 
 // A Pipeline has what its jobs need to know, and access to its tables.
 type Pipeline struct {
-	Name       schema.Pipeline
+	Name schema.Pipeline
+	// Processors, Sensors and Settings are for devices of no model.
 	Processors []Configured
 	Sensors    Sensors
+	Settings   string
+	Models     []Model // with different names
 	Client     *tables.Client
 	Objects    Objects // nil if no processor writes objects
 	Names      schema.Names
@@ -35,9 +38,6 @@ type Pipeline struct {
 	Generation int64
 	// Format is that of messages, tracking rows and outputs, as schema.Format. Zero means 1.
 	Format int64
-	// Settings stands for everything that changes the results of folds. A device that was folded under other settings is
-	// folded again from its beginning.
-	Settings string
 	// Admits returns the age of the oldest row that any issued token of an enrollment admits, or zero if it is unknown.
 	// Audits look no further back. If Admits is nil, nothing is known.
 	Admits func(schema.EnrollmentID) time.Duration

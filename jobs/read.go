@@ -47,7 +47,7 @@ func (p *Pipeline) read(ctx context.Context, b Batch) (*devices, error) {
 			if m.Place().Compare(b.First) < 0 || m.Place().Compare(b.Last) > 0 {
 				continue // outside the batch, in a partition at either end
 			}
-			d := newDeviceRun(m, newTrack())
+			d := p.newDeviceRun(m, newTrack())
 			if row, tracked := rows[[2]string{e.PartitionKey, e.RowKey}]; tracked {
 				d.readTrack(row)
 			}

@@ -33,7 +33,7 @@ var (
 // window is folded are folded before the row is claimed. It reports whether the redo is done.
 func (a *auditor) refold(ctx context.Context, d *deviceRun, r redo) (done bool, err error) {
 	p := a.pipeline
-	open, err := p.openDay(d.track)
+	open, err := d.openDay()
 	if err != nil {
 		d.err = err
 		return false, nil
@@ -116,7 +116,7 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 	if r.counted != nil {
 		t.ledger = &Ledger{spans: slices.Clone(r.counted.spans)}
 	}
-	f := newDeviceRun(d.member, t)
+	f := d.on(t)
 	f.again = true
 	if r.row != "" {
 		t.states = maps.Clone(r.states)
@@ -124,7 +124,7 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 		f.rejects.kept = slices.Clone(r.rejects.kept)
 	}
 	// A window that closes without another sample is written as it is now.
-	if err := p.openWindows(f); err != nil {
+	if err := f.openWindows(); err != nil {
 		return nil, err
 	}
 	return f, p.knowRejects(ctx, f, d.track)
@@ -132,8 +132,8 @@ func (p *Pipeline) beginRedo(ctx context.Context, d *deviceRun, r redo) (*device
 
 // openWindows has every open window written, even if no sample has changed it: other settings may have left something
 // there.
-func (p *Pipeline) openWindows(f *deviceRun) error {
-	for _, processor := range p.Processors {
+func (f *deviceRun) openWindows() error {
+	for _, processor := range f.model.Processors {
 		w, ok := processor.windowed()
 		state := f.track.state(processor.Name)
 		if !ok || state == nil {
@@ -172,8 +172,8 @@ func (p *Pipeline) stretch(ctx context.Context, f *deviceRun, r redo, upTo strin
 	if open || f.behind {
 		until = TicksBefore(f.track.last)
 	}
-	if f.err = p.close(f, until); f.err == nil && !f.behind {
-		f.err = p.openWindows(f)
+	if f.err = f.close(until); f.err == nil && !f.behind {
+		f.err = f.openWindows()
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (a *auditor) fresh(ctx context.Context, d *deviceRun) (*track, error) {
 		case err != nil:
 			d.err = fmt.Errorf("its tracking row cannot be read: %w", err)
 			return nil, d.err
-		case !a.mine(t):
+		case !a.mine(d, t):
 			return nil, errForeign
 		case !t.hold.keeps(max(a.now, d.seen)):
 			return t, nil
@@ -217,7 +217,7 @@ func (t *track) sameIn(r redo, old *track, now tables.Ticks) bool {
 // replaced returns the device as a commit should leave it after a portion of a redo, and the number of late rows in it.
 func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun, late int64, err error) {
 	done := !f.behind
-	g = newDeviceRun(d.member, d.track.clone())
+	g = d.on(d.track.clone())
 	g.look, g.seen, g.rows, g.dirty = true, f.seen, f.rows, true
 	passed := window{r.from, r.to}
 	g.rejects = f.rejects
@@ -246,9 +246,9 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		g.effect(e)
 	}
 	if done && isOpen {
-		g.track.forgetOpen(p)
+		g.track.forgetOpen(g.model)
 	}
-	for _, processor := range p.Processors {
+	for _, processor := range f.model.Processors {
 		if err := g.adopt(processor, f.track.states[processor.Name], done && isOpen); err != nil {
 			return nil, 0, err
 		}

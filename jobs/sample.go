@@ -32,20 +32,6 @@ const (
 	Ignored                   // the sensor is ignored
 )
 
-// Sensors is what is known about a device's sensors. If it is zero, nothing is known.
-type Sensors struct {
-	Kinds map[string]SensorKind // by sensor; AsSent if missing
-	// Quality is the sensor whose values say how good the whole reading is, or empty. Processors do not see it.
-	Quality string
-	Good    []string // values of Quality, as text, that mean good
-
-	Counters map[string]bool // sensors that fall only when they begin again from zero
-	Position Position
-}
-
-// A Position names the sensors that tell where a device is, in degrees; empty: none do.
-type Position struct{ Lat, Lon string }
-
 // Sample converts a reading. It refuses what cannot be a value, and keeps the others.
 //
 // A reading has at most MaxSensors values, in the order of its properties: a property that would exceed this is refused
@@ -54,24 +40,14 @@ type Position struct{ Lat, Lon string }
 func (s *Sensors) Sample(r schema.Reading) (Sample, []Refusal) {
 	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]SensorValue, 0,
 		len(r.Properties))}}
+	if s.Long != (Long{}) {
+		w.named = s.Long.sensorOf(r)
+	}
 	for i := range r.Properties {
-		p := &r.Properties[i]
-		if w.left > 0 && !isNested(p.Value) {
-			w.left--
-			w.add(p.Name, p.Value)
-			continue
-		}
-		leaves, long, err := w.flat.flatten(p.Name, p.Value, w.left)
-		if err != nil {
-			w.refuse(p.Name, err.Error())
-		}
-		for _, name := range long {
-			w.refuse(name, reasonLongName)
-		}
-		w.left -= len(leaves)
-		for i := range leaves {
-			w.add(leaves[i].sensor, leaves[i].value)
-		}
+		w.property(r.Properties[i].Name, r.Properties[i].Value)
+	}
+	if w.isHeartbeat() {
+		w.sample.Values = nil
 	}
 	if w.doubtful {
 		for i := range w.sample.Values {
@@ -90,28 +66,57 @@ type sampling struct {
 	left     int            // how many more values may come
 	room     int            // bytes that values take
 	doubtful bool
+	named    string // in long form, the sensor that the row has a value of
 	refused  []Refusal
 	more     int // refusals that are only counted
 }
 
-// add adds a value of a sensor, or refuses it.
-func (w *sampling) add(sensor string, v tables.Value) {
-	if sensor == w.sensors.Quality && sensor != "" {
+// property adds the values of a property.
+func (w *sampling) property(name string, v tables.Value) {
+	if long := w.sensors.Long; name != "" && name == long.Name {
+		return
+	} else if name != "" && name == long.Value {
+		if name = w.named; name == "" {
+			w.refuse(long.Value, "its row names no sensor in "+long.Name)
+			return
+		}
+	}
+	if w.left > 0 && !isNested(v) {
+		w.left--
+		w.add(name, v)
+		return
+	}
+	leaves, long, err := w.flat.flatten(name, v, w.left)
+	if err != nil {
+		w.refuse(name, err.Error())
+	}
+	for _, name := range long {
+		w.refuse(name, reasonLongName)
+	}
+	w.left -= len(leaves)
+	for i := range leaves {
+		w.add(leaves[i].sensor, leaves[i].value)
+	}
+}
+
+// add adds a value under the name of its property, or refuses it.
+func (w *sampling) add(name string, v tables.Value) {
+	if name == w.sensors.Quality && name != "" {
 		w.doubtful = !slices.Contains(w.sensors.Good, v.String())
 		return
 	}
-	kind := w.sensors.Kinds[sensor]
-	if kind == Ignored {
+	means := w.sensors.meaning(name)
+	if means.Is == Ignored {
 		return
 	}
-	if reason := checkName(sensor); reason != "" {
-		w.refuse(sensor, reason)
+	if reason := checkName(means.As); reason != "" {
+		w.refuse(name, reason)
 		return
 	}
-	m, reason := measure(sensor, v, kind)
+	m, reason := measure(means, v)
 	switch {
 	case reason != "":
-		w.refuse(sensor, reason)
+		w.refuse(name, reason)
 	case m.Is != Ignored:
 		w.set(m)
 	}

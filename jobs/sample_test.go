@@ -8,9 +8,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"furrow/tables/azuretest/must"
-
+	"furrow/jobs/condition"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -79,7 +79,7 @@ func TestValuesAreUnderstoodAsDevicesSendThem(t *testing.T) {
 		{"too deep a nest", AsSent, tables.String(strings.Repeat("[", 100) + strings.Repeat("]", 100)), "",
 			"s: it is nested more than 8 deep"},
 	} {
-		values, refused := read(Sensors{Kinds: map[string]SensorKind{"s": c.kind}}, p(c.value))
+		values, refused := read(Sensors{Named: map[string]Meaning{"s": {Is: c.kind}}}, p(c.value))
 		if got := strings.Join(values, " "); got != c.want {
 			t.Errorf("%s is read as %s, want %s", c.name, got, c.want)
 		}
@@ -102,6 +102,60 @@ func TestQualityMarksTheWholeReading(t *testing.T) {
 	}
 	if got, _ := read(s, v); strings.Join(got, " ") != "v=1" {
 		t.Errorf("no quality: %v, want v=1", got)
+	}
+}
+
+func TestMeaningOfProperties(t *testing.T) {
+	oil, err := condition.Parse("action == nil && mass == nil")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := func(name string, v tables.Value) tables.Property { return tables.Property{Name: name, Value: v} }
+	number := func(name string, f float64) tables.Property { return p(name, tables.Double(f)) }
+	data := Sensors{Named: map[string]Meaning{"data_id": {As: "cycle", Is: State}, "data_f": {As: "c", Scale: .5,
+		Offset: -1},
+		"data_x": {Scale: 1e300}}, Patterns: []Pattern{{Prefix: "metadata_", Meaning: Meaning{Is: Ignored}},
+		{Prefix: "data_", Suffix: "_t", Meaning: Meaning{As: "temp_*_*", Offset: 1}}, {Prefix: "data_",
+			Meaning: Meaning{As: "*"}}}}
+	long := Sensors{Long: Long{"tag", "value"}, Quality: "ok", Good: []string{"true"},
+		Named: map[string]Meaning{"rpm": {Is: Number, Scale: 2}}}
+	tag := func(name string, v tables.Value) []tables.Property {
+		return []tables.Property{p("value", v), p("tag", tables.String(name)), p("ok", tables.Boolean(name != "bad"))}
+	}
+	beat := Sensors{Heartbeat: oil}
+	for _, c := range []struct {
+		name         string
+		sensors      Sensors
+		properties   []tables.Property
+		want, refuse string
+	}{
+		{"exact before pattern", data, []tables.Property{number("data_id", 7)}, "cycle='7'", ""},
+		{"scale before offset", data, []tables.Property{number("data_f", 10)}, "c=4", ""},
+		{"numbers as text are scaled", data, []tables.Property{p("data_f", tables.String("10"))}, "c=4", ""},
+		{"states are not", data, []tables.Property{p("data_f", tables.String("off"))}, "c='off'", ""},
+		{"scaled beyond all numbers", data, []tables.Property{number("data_x", 1e300)}, "", "data_x: it is not finite"},
+		{"what the star stands for", data, []tables.Property{number("data_oil_t", 1), number("data_oil", 2),
+			number("metadata_oil", 3), number("date", 4)}, "temp_oil_oil=2 oil=2 date=4", ""},
+		{"of a nested value", data, []tables.Property{p("data", tables.String(`{"a":{"t":5}}`))}, "temp_a_a=6", ""},
+		{"a name without an end", data, []tables.Property{number("data_", 1)}, "data_=1", ""},
+		{"long form", long, tag("rpm", tables.Int32(900)), "rpm=1800", ""},
+		{"long form with a strange name", long, tag(" Oil/Temp ", tables.String("2.5")), "Oil_Temp=2.5", ""},
+		{"long form that is doubtful", long, tag("bad", tables.Int32(1)), "bad=1?", ""},
+		{"long form of nested values", long, tag("gps", tables.String(`{"lat":1,"lon":2}`)), "gps_lat=1 gps_lon=2", ""},
+		{"long form without a name", long, tag("", tables.Int32(1)), "", "value: its row names no sensor in tag"},
+		{"long form without a value", long, tag("rpm", tables.Int32(1))[1:], "", ""},
+		{"long form with a name that outputs reserve", long, tag("_fence", tables.Int32(1)), "",
+			"_fence: " + reasonReserved},
+		{"a heartbeat", beat, []tables.Property{number("battery", 3)}, "", ""},
+		{"no heartbeat", beat, []tables.Property{number("battery", 3), number("mass", 4)}, "battery=3 mass=4", ""},
+	} {
+		values, refused := read(c.sensors, c.properties...)
+		if got := strings.Join(values, " "); got != c.want {
+			t.Errorf("%s: it is %s, want %s", c.name, got, c.want)
+		}
+		if got := strings.Join(refused, "; "); got != c.refuse {
+			t.Errorf("%s: it is refused as %q, want %q", c.name, got, c.refuse)
+		}
 	}
 }
 

@@ -7,21 +7,21 @@ import (
 
 // heedSettings has a device folded again that was folded under other settings, and reports whether it was. Old states
 // of processors that those settings lacked are removed.
-func (p *Pipeline) heedSettings(d *deviceRun) bool {
+func (d *deviceRun) heedSettings() bool {
 	t := d.track
-	if t.settings == p.Settings {
+	if t.settings == d.model.Settings {
 		return false
 	}
 	if t.etag != "" && t.settings != "" && t.last != "" {
 		had := processorsOf(t.settings)
-		for _, processor := range p.Processors {
+		for _, processor := range d.model.Processors {
 			if len(t.states[processor.Name]) > 0 && len(had) > 0 && !slices.Contains(had, processor.Name) {
 				t.states[processor.Name] = nil
 			}
 		}
 		t.foldAgain(cursor{window: window{0, TicksBefore(t.last) + 1}, rebuild: true})
 	}
-	t.settings = p.Settings
+	t.settings = d.model.Settings
 	return t.etag != ""
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/jobs/condition"
 	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
@@ -23,6 +24,22 @@ type setting struct {
 	windows []schema.Window // empty: no rollup
 	over    time.Duration   // of rates; zero: there are none
 	kinds   map[string]jobs.SensorKind
+	models  []string // some of those in models
+}
+
+// models returns what the world's devices can be taken for.
+func models(t *testing.T) map[string]jobs.Model {
+	lives, err := condition.Parse("door_open == 1 or humidity > 60")
+	jobstest.Must(t, err)
+	return map[string]jobs.Model{
+		"scaled": {Match: jobs.Match{Tenant: []string{"t0"}}, Sensors: jobs.Sensors{
+			Named: map[string]jobs.Meaning{"temperature": {As: "t", Is: jobs.Number, Scale: 1.8, Offset: 32}}}},
+		"renamed": {Match: jobs.Match{Tenant: []string{"t1", "t2"}, Device: []string{"*"}}, Sensors: jobs.Sensors{
+			Patterns: []jobs.Pattern{{Prefix: "h", Meaning: jobs.Meaning{As: "g*"}},
+				{Meaning: jobs.Meaning{Is: jobs.Ignored}}}}},
+		"heartbeats": {Match: jobs.Match{Tenant: []string{"t1"}}, Sensors: jobs.Sensors{Heartbeat: lives}},
+		"nobody":     {Match: jobs.Match{Labels: map[string][]string{"class": {"fryer"}}}},
+	}
 }
 
 func (s setting) String() string {
@@ -52,7 +69,16 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	if s.over > 0 {
 		p.Processors = append(p.Processors, jobstest.With(t, rate.Processor, &rate.Config{Over: s.over}))
 	}
-	p.Sensors.Kinds, p.Settings = s.kinds, s.String()
+	p.Sensors.Named, p.Settings = map[string]jobs.Meaning{}, s.String()
+	for sensor, kind := range s.kinds {
+		p.Sensors.Named[sensor] = jobs.Meaning{Is: kind}
+	}
+	p.Models = nil
+	for _, name := range s.models {
+		m := models(t)[name]
+		m.Name, m.Settings, m.Processors = name, strings.ReplaceAll(p.Settings, ":", ":"+name), p.Processors
+		p.Models = append(p.Models, m)
+	}
 }
 
 // outputs returns the ends that the setting makes. Others may have left outputs in windows that are no longer made.
@@ -92,6 +118,8 @@ func settings() []setting {
 		{latest: true, windows: all[:2], over: 24 * time.Hour, kinds: map[string]jobs.SensorKind{"temperature": jobs.State}},
 		{latest: true, windows: all, kinds: map[string]jobs.SensorKind{"temperature": jobs.Ignored, "humidity": jobs.Ignored,
 			"door_open": jobs.Ignored}},
+		{latest: true, windows: all, models: []string{"nobody", "heartbeats", "scaled"}},
+		{latest: true, windows: all, over: time.Hour, models: []string{"scaled", "renamed", "heartbeats"}},
 	}
 }
 

@@ -55,8 +55,8 @@ func (t *track) passed(f *deviceRun, done bool) {
 
 // keepWindowed keeps the states that a stream continues with. Those of merging processors are joined into the device's
 // after every portion.
-func (p *Pipeline) keepWindowed(states map[string][]byte) {
-	for _, processor := range p.Processors {
+func (m *Model) keepWindowed(states map[string][]byte) {
+	for _, processor := range m.Processors {
 		if _, ok := processor.windowed(); !ok {
 			delete(states, processor.Name)
 		}
@@ -98,8 +98,8 @@ func (t *track) remember() {
 }
 
 // forgetOpen forgets the versions of open windows, because all of them are written again.
-func (t *track) forgetOpen(p *Pipeline) {
-	for _, processor := range p.Processors {
+func (t *track) forgetOpen(m *Model) {
+	for _, processor := range m.Processors {
 		if _, ok := processor.windowed(); ok {
 			maps.DeleteFunc(t.open, func(o Output, _ tables.ETag) bool { return slices.Contains(processor.Tables, o.Table) })
 		}

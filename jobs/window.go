@@ -21,9 +21,10 @@ func ceilTo(t, length tables.Ticks) tables.Ticks { return floorTo(t+length-1, le
 // openDay returns the start of the day where open windows begin: late rows there must also be folded into the states.
 // No window is longer than a day, so nothing before the checkpoint's day is open for a processor without a state.
 // MaxTicks means that none is open.
-func (p *Pipeline) openDay(t *track) (tables.Ticks, error) {
+func (d *deviceRun) openDay() (tables.Ticks, error) {
+	t := d.track
 	open, last := tables.MaxTicks, floorTo(TicksBefore(t.last), day)
-	for _, processor := range p.Processors {
+	for _, processor := range d.model.Processors {
 		w, ok := processor.windowed()
 		if !ok {
 			continue

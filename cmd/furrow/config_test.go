@@ -83,7 +83,7 @@ func TestConfigCheckListsAllProblems(t *testing.T) {
 	inEmptyDirectory(t)
 	writeFile(t, "furrow.yaml", "pipelines:\n  - name: live\n    cadense: 1m\n    batch: 100\n    processors: [latst]\n")
 	code, out, errs := furrow(t.Context(), "config", "check")
-	want := `furrow.yaml:3:5: pipeline live: unknown key "cadense" (did you mean cadence?); want name, cadence, batch, settle, processors, sensors, quality or position
+	want := `furrow.yaml:3:5: pipeline live: unknown key "cadense" (did you mean cadence?); want name, cadence, batch, settle or processors
 furrow.yaml:4:12: pipeline live: batch "100"; want a whole number of devices from 1 to 99
 furrow.yaml:5:18: pipeline live: unknown processor "latst" (did you mean latest?); want latest, rollup, rate or archive
 `
@@ -116,11 +116,13 @@ func TestHelpShowsTheDefaultConfiguration(t *testing.T) {
 		_, err := config.Parse("configuration.md", []byte(block))
 		must(t, err)
 	}
-	commented := strings.NewReplacer("    # sensors:", "    sensors:", "    #   ", "      ", "    # quality:",
-		"    quality:", "      # - rate:", "      - rate:", "    # position:", "    position:").Replace(defaultConfig)
+	commented := strings.NewReplacer("# sensors:", "sensors:", "#   ", "  ", "# quality:", "quality:", "# - rate:",
+		"- rate:", "# position:", "position:", "# heartbeat:", "heartbeat:", "# models:", "models:").Replace(defaultConfig)
 	c, err := config.Parse("default.yaml", []byte(commented))
-	if err != nil || len(c.Pipelines[0].Sensors) != 4 || len(c.Pipelines[0].Processors) != 3 ||
-		c.Pipelines[0].Quality.Sensor == "" || c.Pipelines[0].Position.Lat == "" {
-		t.Errorf("the commented part of the default is %+v, %v", c, err)
+	must(t, err)
+	others := c.Models[len(c.Models)-1]
+	if len(others.Sensors) != 5 || len(c.Pipelines[0].Processors) != 3 || others.Quality.Sensor == "" ||
+		others.Position.Lat == "" || others.Heartbeat == "" || len(c.Models) != 2 {
+		t.Errorf("the commented part of the default is %+v", c)
 	}
 }

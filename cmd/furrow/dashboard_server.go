@@ -106,12 +106,7 @@ func viewedOf(c *config.Config, names []string) (all []model.Pipeline) {
 }
 
 func viewed(p config.Pipeline) model.Pipeline {
-	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Units: map[string]string{}}
-	for name, s := range p.Sensors {
-		if s.Unit != "" {
-			v.Units[name] = s.Unit
-		}
-	}
+	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit}
 	for _, processor := range p.Processors {
 		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
 		v.Rates = v.Rates || processor.Writes(rate.Table)

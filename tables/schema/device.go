@@ -20,6 +20,7 @@ type Device struct {
 	Site       Site      // may be empty
 	Position   *Position // nil if unknown
 	Labels     map[string]string
+	Model      string // that its owner states; empty: the first that matches
 	Readings   string // name of its readings table
 	Enrollment EnrollmentID
 	Status     Status
@@ -55,6 +56,7 @@ func (d Device) Entity() (tables.Entity, error) {
 	setNonzero(&e, "Month", tables.String(d.Month.String()))
 	setNonzero(&e, "Tenant", tables.String(string(d.Tenant)))
 	setNonzero(&e, "Site", tables.String(string(d.Site)))
+	setNonzero(&e, "Model", tables.String(d.Model))
 	setNonzero(&e, "Readings", tables.String(d.Readings))
 	setNonzero(&e, "Enrollment", tables.String(string(d.Enrollment)))
 	setNonzero(&e, "Status", tables.String(string(d.Status)))
@@ -81,7 +83,8 @@ func setNonzero(e *tables.Entity, name string, v tables.Value) {
 
 // DeviceSummary lists the properties of a record without the tokens, which are most of it.
 func DeviceSummary() []string {
-	return []string{FormatProperty, "Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Readings", "Enrollment", "Status"}
+	return []string{FormatProperty, "Month", "Tenant", "Site", "Lat", "Lon", "Labels", "Model", "Readings", "Enrollment",
+		"Status"}
 }
 
 // packed returns a value as JSON, or no value if n is 0. Maps are sorted by key.
@@ -98,7 +101,7 @@ func DeviceOf(e tables.Entity) (Device, error) {
 	f := fieldsOf(&e)
 	d := Device{
 		ID: DeviceID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Site: Site(f.String("Site")),
-		Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
+		Model: f.String("Model"), Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
 		Status: Status(f.String("Status")), Change: f.Int("Change"), ETag: e.ETag,
 	}
 	if e.Get("Lat") != (tables.Value{}) && e.Get("Lon") != (tables.Value{}) {

@@ -22,6 +22,7 @@ type Member struct {
 	Enrollment EnrollmentID      // empty if unknown
 	Site       Site              // may be empty
 	Labels     map[string]string // may be nil
+	Model      string            // that its owner states; empty: the first that matches
 	ETag       tables.ETag       // of the version that was read
 }
 
@@ -66,13 +67,13 @@ func ParseMemberKey(s string) (MemberKey, error) {
 // Member returns the first membership of a device.
 func (d Device) Member() Member {
 	return Member{Month: d.Month, Tenant: d.Tenant, Device: d.ID, Readings: d.Readings, Enrollment: d.Enrollment,
-		Site: d.Site, Labels: d.Labels}
+		Site: d.Site, Labels: d.Labels, Model: d.Model}
 }
 
 // Agrees reports whether m and o are equal apart from their spans and ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
-		m.Site == o.Site && maps.Equal(m.Labels, o.Labels)
+		m.Site == o.Site && m.Model == o.Model && maps.Equal(m.Labels, o.Labels)
 }
 
 // Entity returns the row of m.
@@ -81,6 +82,7 @@ func (m Member) Entity() (tables.Entity, error) {
 	e.Set("Readings", tables.String(m.Readings))
 	setNonzero(&e, "Enrollment", tables.String(string(m.Enrollment)))
 	setNonzero(&e, "Site", tables.String(string(m.Site)))
+	setNonzero(&e, "Model", tables.String(m.Model))
 	labels, errLabels := packed(m.Labels, len(m.Labels))
 	spans, errSpans := packed(m.Spans, len(m.Spans))
 	e.Set("Labels", labels)
@@ -92,7 +94,7 @@ func (m Member) Entity() (tables.Entity, error) {
 func MemberOf(e tables.Entity) (Member, error) {
 	f := fieldsOf(&e)
 	m := Member{Readings: f.String("Readings"), Enrollment: EnrollmentID(f.String("Enrollment")),
-		Site: Site(f.String("Site")), ETag: e.ETag}
+		Site: Site(f.String("Site")), Model: f.String("Model"), ETag: e.ETag}
 	var err error
 	m.Month, err = ParseMonth(e.PartitionKey)
 	f.Fail("PartitionKey", err)

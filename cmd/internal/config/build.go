@@ -16,21 +16,36 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 			p.Name)
 	}
 	built := &jobs.Pipeline{
-		Name:     p.Name,
-		Sensors:  p.Meant(),
-		Client:   client,
-		Objects:  objects,
-		Names:    names,
-		Batch:    p.Batch,
-		Settle:   p.Settle,
-		Settings: p.Settings(),
-		Format:   p.Format,
+		Name:    p.Name,
+		Client:  client,
+		Objects: objects,
+		Names:   names,
+		Batch:   p.Batch,
+		Settle:  p.Settle,
+		Format:  p.Format,
 	}
+	for i := range p.Models {
+		m, err := p.model(&p.Models[i])
+		if err != nil {
+			return nil, fmt.Errorf("pipeline %s: %w", p.Name, err)
+		}
+		built.Models = append(built.Models, m)
+	}
+	last := len(built.Models) - 1
+	others := built.Models[last]
+	built.Models = built.Models[:last]
+	built.Processors, built.Sensors, built.Settings = others.Processors, others.Sensors, others.Settings
+	return built, nil
+}
+
+// model returns a model for device jobs, with the pipeline's processors.
+func (p Pipeline) model(m *Model) (jobs.Model, error) {
+	built := jobs.Model{Name: m.Name, Match: m.Match, Sensors: m.Meant(), Settings: p.Settings(m)}
 	for _, processor := range p.Processors {
 		configured, err := processor.With(processor.Config, jobs.Setup{Sensors: built.Sensors,
 			Format: processor.Format(p.level())})
 		if err != nil {
-			return nil, fmt.Errorf("pipeline %s: %w", p.Name, err)
+			return built, err
 		}
 		built.Processors = append(built.Processors, configured)
 	}
@@ -40,20 +55,4 @@ func (p Pipeline) Build(client *tables.Client, names schema.Names, objects jobs.
 // MakesObjects tells whether a processor of the pipeline writes objects.
 func (p Pipeline) MakesObjects() bool {
 	return slices.ContainsFunc(p.Processors, func(p Processor) bool { return p.Raw })
-}
-
-// Meant returns the sensors for jobs.
-func (p Pipeline) Meant() jobs.Sensors {
-	s := jobs.Sensors{Kinds: map[string]jobs.SensorKind{}, Quality: p.Quality.Sensor, Good: p.Quality.Good,
-		Position: p.Position}
-	for name, sensor := range p.Sensors {
-		s.Kinds[name] = sensor.Type
-		if sensor.Counter {
-			if s.Counters == nil {
-				s.Counters = map[string]bool{}
-			}
-			s.Counters[name] = true
-		}
-	}
-	return s
 }

@@ -32,13 +32,18 @@ func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	if got := strings.Join(names, " "); got != "latest rollup" {
 		t.Errorf("its processors are %s", got)
 	}
-	built.Processors = nil
+	for i, m := range built.Models {
+		if len(m.Processors) != 2 || m.Settings == built.Settings && m.Name != "stated" {
+			t.Errorf("model %d is %+v", i, m)
+		}
+	}
+	built.Processors, built.Models = nil, nil
 	want := &jobs.Pipeline{
 		Name: "live", Batch: 99, Settle: 20 * time.Second,
-		Settings: c.Pipelines[0].Settings(),
+		Settings: c.Pipelines[0].Settings(&c.Models[3]),
 		Sensors: jobs.Sensors{
-			Kinds: map[string]jobs.SensorKind{"door": jobs.State, "temperature": jobs.Number, "debug": jobs.Ignored,
-				"kwh": jobs.Number},
+			Named: map[string]jobs.Meaning{"door": {Is: jobs.State}, "temperature": {Is: jobs.Number},
+				"debug": {Is: jobs.Ignored}, "kwh": {Is: jobs.Number}},
 			Counters: map[string]bool{"kwh": true},
 			Position: jobs.Position{Lat: "gps_lat", Lon: "gps_lon"},
 			Quality:  "q",
@@ -63,7 +68,7 @@ func TestArchiveNeedsAStoreOfObjects(t *testing.T) {
 
 func TestNoSettingReliesOnDefaultsOfJobs(t *testing.T) {
 	p := newPipeline()
-	p.Name, p.Processors = "live", Default().Pipelines[0].Processors[:1]
+	p.Name, p.Processors, p.Models = "live", Default().Pipelines[0].Processors[:1], []Model{{}}
 	if _, err := p.Build(nil, schema.Names{}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +93,9 @@ func TestFilesAndJobsAcceptTheSameSensors(t *testing.T) {
 }
 
 func TestGoodValuesMatchWhatDevicesSend(t *testing.T) {
-	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\n    quality: {sensor: q, good: [192, 1.50, "+
-		"True, fine]}\n").Pipelines[0]
-	sensors := p.Meant()
+	p := mustParse(t, "pipelines:\n  - name: live\n    processors: [latest]\nquality: {sensor: q, good: [192, 1.50, "+
+		"True, fine]}\n")
+	sensors := p.Models[0].Meant()
 	for _, v := range []tables.Value{tables.Int32(192), tables.Int64(192), tables.Double(192), tables.Double(1.5),
 		tables.Boolean(true), tables.String("fine")} {
 		s, _ := sensors.Sample(schema.Reading{Properties: []tables.Property{{Name: "q", Value: v},

@@ -27,12 +27,61 @@ func Changes(old, new *Config) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		all = append(all, fmt.Sprintf("pipeline %s is removed", name))
 	}
+	return append(all, changedModels(old.Models, new.Models)...)
+}
+
+const foldedAgain = "so that history is folded again"
+
+// changedModels describes the differences between models, with an entry for each.
+func changedModels(old, new []Model) (all []string) {
+	was := map[string]*Model{}
+	for i := range old {
+		was[old[i].Name] = &old[i]
+	}
+	for i := range new {
+		m := &new[i]
+		before, there := was[m.Name]
+		delete(was, m.Name)
+		if !there {
+			all = append(all, fmt.Sprintf("model %s is new", m.Name))
+		} else if changes := before.changes(m); len(changes) > 0 {
+			label := "model " + m.Name
+			if m.Name == "" {
+				label = "devices of no model"
+			}
+			all = append(all, fmt.Sprintf("%s: %s", label, strings.Join(changes, ", ")))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		all = append(all, fmt.Sprintf("model %s is removed", name))
+	}
+	return all
+}
+
+// changes returns the keys of a model whose values differ, and whether the history of its devices is folded again.
+func (m *Model) changes(new *Model) (all []string) {
+	all = changedKeys(m.shown(), new.shown())
+	if !reflect.DeepEqual(m.Match, new.Match) {
+		all = append([]string{"match"}, all...)
+	}
+	if m.identity() != new.identity() {
+		all = append(all, foldedAgain)
+	}
 	return all
 }
 
 // changes returns the keys of a pipeline whose values differ, and whether its history is folded again.
 func (p Pipeline) changes(new Pipeline) (all []string) {
-	was, is := reflect.ValueOf(p.shown()), reflect.ValueOf(new.shown())
+	all = changedKeys(p.shown(), new.shown())
+	if p.Settings(&Model{}) != new.Settings(&Model{}) {
+		all = append(all, foldedAgain)
+	}
+	return all
+}
+
+// changedKeys returns the keys of two structs of a file whose values differ.
+func changedKeys(old, new any) (all []string) {
+	was, is := reflect.ValueOf(old), reflect.ValueOf(new)
 	for i := range was.NumField() {
 		before, after := was.Field(i).Interface(), is.Field(i).Interface()
 		if reflect.DeepEqual(before, after) {
@@ -44,9 +93,6 @@ func (p Pipeline) changes(new Pipeline) (all []string) {
 			key += fmt.Sprintf(" %v, now %v", before, after)
 		}
 		all = append(all, key)
-	}
-	if p.Settings() != new.Settings() {
-		all = append(all, "so that history is folded again")
 	}
 	return all
 }

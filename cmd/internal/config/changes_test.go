@@ -18,9 +18,10 @@ func TestChangesDescribeTheDifferences(t *testing.T) {
 			"live: cadence 1m, now 30s, batch 50, now 9"},
 		"pipelines: [{name: live, processors: [latest, rollup]}]": {
 			"live: processors, so that history is folded again", "pipeline archive is removed"},
-		"pipelines: [{name: live, processors: [latest], sensors: {a: {type: number, unit: m}}}, {name: new, " +
-			"processors: [archive]}]": {"live: sensors, so that history is folded again", "pipeline new is new",
+		"pipelines: [{name: live, processors: [latest]}, {name: new, processors: [archive]}]": {"pipeline new is new",
 			"pipeline archive is removed"},
+		base + "\nsensors: {a: {type: number, unit: m}}": {
+			"devices of no model: sensors, so that history is folded again"},
 	} {
 		was, err := Parse("was", []byte(base))
 		must.Succeed(t, err)

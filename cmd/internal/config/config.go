@@ -11,7 +11,6 @@ import (
 	"os"
 	"time"
 
-	"furrow/jobs"
 	"furrow/jobs/archive"
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
@@ -24,6 +23,7 @@ const DefaultPath = "furrow.yaml"
 // A Config is a configuration with all defaults filled in.
 type Config struct {
 	Pipelines []Pipeline // at least one, with different names
+	Models    []Model    // the last is for devices of no other, and has no name
 }
 
 // A Pipeline is a cadence and a list of processors. It has checkpoints of its own.
@@ -33,26 +33,10 @@ type Pipeline struct {
 	Batch      int           // devices per message, 1 to jobs.MaxBatch
 	Settle     time.Duration // settle time of rows
 	Processors []Processor   // at least one; each once
-	Sensors    map[string]Sensor
-	Quality    Quality
-	Position   jobs.Position
+	Models     []Model       // those of the configuration
 
 	// Format is the fleet's format, as schema.Format, of folds and stored states. It is not in the file. Zero: 1.
 	Format int64
-}
-
-// A Sensor is the meaning of a sensor's values.
-type Sensor struct {
-	Type jobs.SensorKind // not AsSent
-	Unit string          // of a Number, for people; may be empty
-	// Counter is a Number that falls only when it restarts from zero.
-	Counter bool
-}
-
-// Quality names the property that tells how good a whole reading is, and its good values. It may be zero.
-type Quality struct {
-	Sensor string
-	Good   []string
 }
 
 // Default returns the configuration without a file.
@@ -62,7 +46,16 @@ func Default() *Config {
 		{rollup.Processor, rollup.Processor.New()}}
 	keep.Name, keep.Cadence, keep.Processors = "archive", time.Hour, []Processor{{archive.Processor,
 		archive.Processor.New()}}
-	return &Config{Pipelines: []Pipeline{live, keep}}
+	c := &Config{Pipelines: []Pipeline{live, keep}, Models: []Model{{}}}
+	c.share()
+	return c
+}
+
+// share gives the models to the pipelines.
+func (c *Config) share() {
+	for i := range c.Pipelines {
+		c.Pipelines[i].Models = c.Models
+	}
 }
 
 // newPipeline returns a pipeline with defaults.

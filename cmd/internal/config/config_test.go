@@ -29,20 +29,36 @@ pipelines:
     processors:
       - latest: {}
       - rollup: {windows: [1d, 15m, 60s]}
-    sensors: &sensors
-      door: state
-      temperature: {type: number, unit: °C}
-      "debug": ignored
-      kwh: {type: number, counter: true}
-    quality: {sensor: q, good: [good, 192, true, 1.50, "1.50"]}
-    position: {lat: gps_lat, lon: gps_lon}
   - name: slow
     cadence: 2d
     processors: [rollup: {windows: [1h]}, rate: {over: 90m}]
-    sensors: *sensors
   - name: keep
     processors:
       - archive: {closeAfter: 6h}
+sensors: &sensors
+  door: state
+  temperature: {type: number, unit: °C}
+  "debug": ignored
+  kwh: {type: number, counter: true}
+quality: {sensor: q, good: [good, 192, true, 1.50, "1.50"]}
+position: {lat: gps_lat, lon: gps_lon}
+models:
+  zulu:
+    match: {labels.class: Fryer, tenant: [contoso, "1"], device: "fryer:*", site: s, enrollment: e}
+    sensors:
+      data_oil: {as: oil, type: number, unit: "°F", scale: 1.8, offset: -32}
+      "data_*": {as: "*"}
+      "*_raw": ignored
+      "*": state
+    heartbeat: 'oil == nil && action == nil'
+  alpha:
+    match:
+      tenant: contoso
+    sensors: *sensors
+    long: {name: tagName, value: value}
+    quality: {sensor: q, good: [true]}
+    position: {lat: y, lon: x}
+  stated: {}
 `
 
 func TestShownConfigurationParsesToTheSame(t *testing.T) {

@@ -44,7 +44,7 @@ func FuzzParse(f *testing.F) {
 			t.Error("no pipeline")
 		}
 		for _, p := range c.Pipelines {
-			if p.Name == "" || p.Settings() == "" {
+			if p.Name == "" || p.Settings(&c.Models[0]) == "" {
 				t.Errorf("an incomplete pipeline is accepted: %+v", p)
 			}
 			if _, err := p.Build(nil, schema.Names{}, nowhere{}); err != nil {
@@ -67,10 +67,13 @@ func FuzzShow(f *testing.F) {
 			return
 		}
 		c := Default()
-		c.Pipelines[0].Quality = Quality{"q", []string{text, "other"}}
+		c.Models[0].Quality = Quality{"q", []string{text, "other"}}
 		if printable(text, maxUnit) {
-			c.Pipelines[0].Sensors = map[string]Sensor{"s": {Type: jobs.Number, Unit: text}}
+			c.Models[0].Sensors = map[string]Sensor{"s": {Type: jobs.Number, Unit: text}}
 		}
+		named := Model{Name: "m", Match: jobs.Match{Labels: map[string][]string{"l": {text + "x"}}}}
+		c.Models = append([]Model{named}, c.Models...)
+		c.share()
 		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {
 			shown, err := show()
 			must.Succeed(t, err)

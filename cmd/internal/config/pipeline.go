@@ -12,12 +12,16 @@ import (
 
 // config reads the root of a file.
 func (r *reader) config(root ast.Node) *Config {
-	c := &Config{}
-	r.object(root, "pipelines: and a list of them", key{name: "pipelines", must: true, read: func(n ast.Node) {
+	c, others := &Config{}, Model{}
+	pipelines := key{name: "pipelines", must: true, read: func(n ast.Node) {
 		for i, item := range r.items("pipelines", n, "a list of pipelines") {
 			c.Pipelines = append(c.Pipelines, r.pipeline(i+1, item))
 		}
-	}})
+	}}
+	r.object(root, "pipelines: and a list of them", append([]key{pipelines, r.models(&c.Models)},
+		r.meaning(&others)...)...)
+	c.Models = append(c.Models, others)
+	c.share()
 	return c
 }
 
@@ -32,9 +36,6 @@ func (r *reader) pipeline(nth int, n ast.Node) Pipeline {
 			r.batch(&p.Batch),
 			r.duration("settle", &p.Settle, time.Second, time.Hour),
 			r.processors(label, &p.Processors),
-			r.sensors(&p.Sensors),
-			r.quality(&p),
-			r.position(&p.Position),
 		)
 	})
 	return p

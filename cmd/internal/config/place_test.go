@@ -31,15 +31,19 @@ func TestPlacesOfProblemsDoNotDependOnWhatComesBefore(t *testing.T) {
 		"    settle: 20s # behind\n", "    settle: \"20s\"\n", "    settle: '20s'   \n", "    settle: 20s\n\n",
 		"    settle: >-\n      20s\n", "    settle: |-\n      20s\n\n", "    settle: \"2\\\n      0s\"\n",
 		"    settle:\n      20s\n",
-		"    quality: {\n      sensor: q,\n      good: [a]}\n",
-		"    quality:\n      # within\n      good:\n\n        [a]\n      sensor: q\n",
-		"    sensors: &s\n      door: state # °\n      # last\n", "    sensors:\n      ? door\n      : state\n",
-		"    sensors: {a: {type: number, unit: \"a b\"},\n\n      # c\n      b: state}\n",
-		"    sensors:\n      a: {type: number, unit: \"'\"}\n",
-		"    quality:\n      sensor: q\n      good:\n      - a\n      - \"b: c\"\n\n      - 'it''s'\n",
+		"quality: {\n  sensor: q,\n  good: [a]}\n",
+		"quality:\n  # within\n  good:\n\n    [a]\n  sensor: q\n",
+		"sensors: &s\n  door: state # °\n  # last\n", "sensors:\n  ? door\n  : state\n",
+		"sensors: {a: {type: number, unit: \"a b\"},\n\n  # c\n  b: state}\n",
+		"sensors:\n  a: {type: number, unit: \"'\"}\n",
+		"quality:\n  sensor: q\n  good:\n  - a\n  - \"b: c\"\n\n  - 'it''s'\n",
 	} {
 		for _, end := range []string{"\n", "\r\n", "\r"} {
-			text := "pipelines:\n  - name: live\n" + before + "    batch: 0\n    processors: [latest]\n"
+			const top, bottom = "pipelines:\n  - name: live\n", "    batch: 0\n    processors: [latest]\n"
+			text := top + before + bottom
+			if strings.ContainsRune("qs", rune(before[0])) {
+				text = before + top + bottom
+			}
 			want := Problem{"furrow.yaml", 3 + strings.Count(before, "\n"), 12,
 				`pipeline live: batch "0"; want a whole number of devices from 1 to 99`}
 			_, err := Parse("furrow.yaml", []byte(strings.ReplaceAll(text, "\n", end)))

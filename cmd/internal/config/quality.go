@@ -18,9 +18,9 @@ const (
 )
 
 // quality returns the key for the property that tells how good a reading is. It is read after the sensors.
-func (r *reader) quality(p *Pipeline) key {
+func (r *reader) quality(m *Model) key {
 	check := func(name string) string {
-		if _, both := p.Sensors[name]; both {
+		if _, both := m.Sensors[name]; both {
 			return "is also among the sensors; remove it there, because processors do not see it"
 		}
 		return checkSensor(name)
@@ -28,8 +28,8 @@ func (r *reader) quality(p *Pipeline) key {
 	return key{name: "quality", read: func(n ast.Node) {
 		r.within("quality", func() {
 			r.object(n, "a map like {sensor: quality, good: [good]}",
-				r.sensorName("sensor", "the name of the sensor that tells the quality", &p.Quality.Sensor, check),
-				key{name: "good", must: true, read: func(n ast.Node) { p.Quality.Good = r.good(n) }})
+				r.sensorName("sensor", "the name of the sensor that tells the quality", &m.Quality.Sensor, check),
+				key{name: "good", must: true, read: func(n ast.Node) { m.Quality.Good = r.good(n) }})
 		})
 	}}
 }

@@ -1,8 +1,10 @@
 package config
 
 import (
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -30,15 +32,16 @@ func typeOf(word string) (jobs.SensorKind, bool) {
 func typeName(kind jobs.SensorKind) string { return sensorTypes()[kind-jobs.Number] }
 
 func (r *reader) sensors(to *map[string]Sensor) key {
+	const want = "a map of sensors and what they are, such as door: state"
 	return key{name: "sensors", read: func(n ast.Node) {
 		all := map[string]Sensor{}
 		r.within("sensors", func() {
-			_, _ = r.pairs(n, "a map of sensors and what they are, such as door: state", func(name string, at, value ast.Node) {
-				if wrong := checkSensor(name); wrong != "" {
+			_, _ = r.pairs(n, want, func(name string, at, value ast.Node) {
+				if wrong := checkPattern(name); wrong != "" {
 					r.problem(at, "sensor %s %s", quote(name), wrong)
 				}
 				r.within(quote(name), func() {
-					if s, ok := r.sensor(value); ok {
+					if s, ok := r.sensor(name, value); ok {
 						all[name] = s
 					}
 				})
@@ -48,6 +51,19 @@ func (r *reader) sensors(to *map[string]Sensor) key {
 			*to = all
 		}
 	}}
+}
+
+// checkPattern returns what is wrong with a property, or a pattern of properties.
+func checkPattern(name string) (wrong string) {
+	if name == "*" {
+		return ""
+	}
+	if prefix, suffix, is := strings.Cut(name, "*"); is && !strings.Contains(suffix, "*") {
+		return checkSensor("x" + prefix + suffix)
+	} else if is {
+		return "has more than one *"
+	}
+	return checkSensor(name)
 }
 
 // checkSensor returns why no reading can have a sensor of that name. A sensor's name is that of its property, or the
@@ -69,7 +85,7 @@ func checkSensor(name string) (wrong string) {
 }
 
 // sensor reads a sensor in its short form (state) or its long one ({type: number, unit: °C}).
-func (r *reader) sensor(n ast.Node) (s Sensor, ok bool) {
+func (r *reader) sensor(name string, n ast.Node) (s Sensor, ok bool) {
 	of, ok := r.value(n)
 	if !ok {
 		return s, false
@@ -79,11 +95,53 @@ func (r *reader) sensor(n ast.Node) (s Sensor, ok bool) {
 		return s, ok
 	}
 	before := len(r.problems)
-	r.object(of, "type: "+list(sensorTypes())+", and for a number its unit",
-		key{name: "type", must: true, read: func(n ast.Node) { r.sensorType("type ", n, &s.Type) }},
+	r.object(of, "a map like {as: oil, type: number, unit: °F, scale: 1.8, offset: 32}",
+		key{name: "as", read: func(n ast.Node) { s.As = r.as(name, n) }},
+		key{name: "type", read: func(n ast.Node) { r.sensorType("type ", n, &s.Type) }},
 		key{name: "unit", read: func(n ast.Node) { s.Unit = r.unit(n, s.Type) }},
+		key{name: "scale", read: func(n ast.Node) { s.Scale = r.factor("scale", n, s.Type) }},
+		key{name: "offset", read: func(n ast.Node) { s.Offset = r.factor("offset", n, s.Type) }},
 		key{name: "counter", read: func(n ast.Node) { s.Counter = r.counter(n, s.Type) }})
+	switch {
+	case len(r.problems) > before:
+	case s == Sensor{}:
+		r.problem(of, "nothing; want as, type, or what a number is: unit, scale, offset or counter")
+	case s.Type == jobs.Ignored && s.As != "":
+		r.problem(of, "as %s of what is ignored; remove one of both", quote(s.As))
+	case s.Counter && strings.Contains(name, "*"):
+		r.problem(of, "counter of a pattern; name each counter")
+	}
 	return s, len(r.problems) == before
+}
+
+// as reads the name of a sensor. That of a pattern can have a *, for what the pattern's stands for.
+func (r *reader) as(of string, n ast.Node) string {
+	text, at, ok := r.scalar("as", n, "the name of the sensor")
+	if !ok {
+		return ""
+	}
+	check := checkSensor
+	if strings.Contains(of, "*") {
+		check = checkPattern
+	}
+	if wrong := check(text); wrong != "" {
+		r.problem(at, "sensor %s %s", quote(text), wrong)
+	}
+	return text
+}
+
+// factor reads what a number is multiplied by, or what is added.
+func (r *reader) factor(name string, n ast.Node, of jobs.SensorKind) float64 {
+	const want = "a number other than 0, such as 0.1"
+	text, at, ok := r.scalar(name, n, want)
+	f, err := strconv.ParseFloat(text, 64)
+	switch {
+	case ok && (err != nil || f == 0 || math.IsNaN(f) || math.IsInf(f, 0)):
+		r.problem(at, "%s %s; want %s", name, quote(text), want)
+	case of == jobs.State || of == jobs.Ignored:
+		r.problem(at, "%s of a sensor of type %s; only numbers have one", name, typeName(of))
+	}
+	return f
 }
 
 func (r *reader) sensorType(what string, n ast.Node, to *jobs.SensorKind) (ok bool) {

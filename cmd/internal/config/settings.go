@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,19 +11,18 @@ import (
 	"furrow/jobs"
 )
 
-// Settings identifies everything that changes the results of folds: for each processor its name and a hash of its
-// settings and the sensors, such as latest:0123456789ab,rollup:cdef01234567. Devices with other settings are folded
-// again from their beginning, so the input of the hash must not change.
-func (p Pipeline) Settings() string {
+// Settings identifies everything that changes the results of folds of a model's devices: for each processor its name
+// and a hash of its settings and of what rows mean, such as latest:0123456789ab,rollup:cdef01234567. Devices with other
+// settings are folded again from their beginning, so the input of the hash must not change.
+func (p Pipeline) Settings(m *Model) string {
 	var all []string
 	for _, processor := range p.Processors {
 		hashed := hashed{Processor: processor.Name, Format: processor.Format(p.level()), Settings: processor.hashed()}
 		if !processor.Raw {
-			hashed.Sensors, hashed.Quality = p.sensorTypes(), p.Quality.Sensor
-			hashed.Good = slices.Sorted(slices.Values(p.Quality.Good))
+			hashed.meaning = m.hashed()
 		}
 		if processor.Moves {
-			hashed.Counters, hashed.Position = p.Meant().Counters, p.Position
+			hashed.Counters, hashed.Position = m.Meant().Counters, m.Position
 		}
 		all = append(all, processor.Name+":"+hashed.sum())
 	}
@@ -33,16 +33,48 @@ func (p Pipeline) Settings() string {
 // level returns the format of the pipeline's processors.
 func (p Pipeline) level() int { return max(1, int(p.Format)) }
 
-// hashed contains what changes the outputs of a processor. A unit does not.
+// hashed contains what changes the outputs of a processor. A unit does not, nor does a model's name.
 type hashed struct {
-	Processor string            `json:"processor"`
-	Format    int               `json:"format"`
-	Settings  map[string]any    `json:"settings,omitempty"`
-	Sensors   map[string]string `json:"sensors,omitempty"` // JSON sorts them
-	Quality   string            `json:"quality,omitempty"`
-	Good      []string          `json:"good,omitempty"`
-	Counters  map[string]bool   `json:"counters,omitempty"`
-	Position  jobs.Position     `json:"position,omitzero"`
+	Processor string         `json:"processor"`
+	Format    int            `json:"format"`
+	Settings  map[string]any `json:"settings,omitempty"`
+	meaning
+	Counters map[string]bool `json:"counters,omitempty"`
+	Position jobs.Position   `json:"position,omitzero"`
+}
+
+// meaning contains what changes the values that processors get. JSON sorts the maps.
+type meaning struct {
+	Sensors   map[string]string     `json:"sensors,omitempty"`
+	Quality   string                `json:"quality,omitempty"`
+	Good      []string              `json:"good,omitempty"`
+	As        map[string]string     `json:"as,omitempty"`
+	Scales    map[string][2]float64 `json:"scales,omitempty"`
+	Long      jobs.Long             `json:"long,omitzero"`
+	Heartbeat string                `json:"heartbeat,omitempty"`
+}
+
+// identity is equal for models that mean the same.
+func (m *Model) identity() string {
+	return hashed{meaning: m.hashed(), Counters: m.Meant().Counters, Position: m.Position}.sum()
+}
+
+func (m *Model) hashed() meaning {
+	all := meaning{Sensors: map[string]string{}, Quality: m.Quality.Sensor, As: map[string]string{},
+		Good: slices.Sorted(slices.Values(m.Quality.Good)), Scales: map[string][2]float64{}, Long: m.Long,
+		Heartbeat: m.Heartbeat}
+	for name, s := range m.Sensors {
+		if s.Type != jobs.AsSent {
+			all.Sensors[name] = typeName(s.Type)
+		}
+		if s.As != "" {
+			all.As[name] = s.As
+		}
+		if s.Scale != 0 || s.Offset != 0 {
+			all.Scales[name] = [2]float64{cmp.Or(s.Scale, 1), s.Offset}
+		}
+	}
+	return all
 }
 
 func (h hashed) sum() string {
@@ -52,14 +84,4 @@ func (h hashed) sum() string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
-}
-
-func (p Pipeline) sensorTypes() map[string]string {
-	types := map[string]string{}
-	for name, s := range p.Sensors {
-		if s.Type != jobs.AsSent {
-			types[name] = typeName(s.Type)
-		}
-	}
-	return types
 }

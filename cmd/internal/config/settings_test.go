@@ -12,17 +12,24 @@ pipelines:
     processors:
       - latest
       - rollup: {windows: [1m, 1h, 1d]}
-    sensors:
-      door: state
-      temperature: {type: number, unit: °C}
-    quality: {sensor: q, good: [good, 192]}
+sensors:
+  door: state
+  temperature: {type: number, unit: °C}
+quality: {sensor: q, good: [good, 192]}
 `
+
+// live returns the settings of the first pipeline of a text, for devices of no model.
+func live(t *testing.T, text string) string {
+	t.Helper()
+	p := mustParse(t, text).Pipelines[0]
+	return p.Settings(&p.Models[len(p.Models)-1])
+}
 
 // settings returns those of the only pipeline of a text, by processor.
 func settings(t *testing.T, text string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for part := range strings.SplitSeq(mustParse(t, text).Pipelines[0].Settings(), ",") {
+	for part := range strings.SplitSeq(live(t, text), ",") {
 		name, sum, _ := strings.Cut(part, ":")
 		all[name] = sum
 	}
@@ -30,18 +37,19 @@ func settings(t *testing.T, text string) map[string]string {
 }
 
 func TestSettingsDoNotDependOnTheFormOfTheFile(t *testing.T) {
-	want := mustParse(t, measured).Pipelines[0].Settings()
+	want := live(t, measured)
 	for what, text := range map[string]string{
-		"another form": `{"pipelines": [{"processors": [{"rollup": {"windows": ["24h", "60s", "1h"]}}, "latest"], "name": "live",
-			"quality": {"good": ["192", "good"], "sensor": "q"}, "sensors": {"temperature": {"type": "number"}, "door": {"type": "state"}}}]}`,
+		"another form": `{"pipelines": [{"processors": [{"rollup": {"windows": ["24h", "60s", "1h"]}}, "latest"], "name": "live"}],
+			"quality": {"good": ["192", "good"], "sensor": "q"}, "sensors": {"temperature": {"type": "number"}, "door": {"type": "state"}}}`,
 		"comments":        strings.ReplaceAll(measured, "\n", " # a comment\n"),
 		"windows implied": strings.Replace(measured, "rollup: {windows: [1m, 1h, 1d]}", "rollup", 1),
 		"another unit":    strings.Replace(measured, "°C", "K", 1),
 		"another name":    strings.Replace(measured, "live", "other", 1),
-		"another cadence": measured + "    cadence: 1h\n    batch: 7\n    settle: 1m\n",
+		"another cadence": strings.Replace(measured, "    processors",
+			"    cadence: 1h\n    batch: 7\n    settle: 1m\n    processors", 1),
 	} {
 		for range 20 { // maps have no order
-			if got := mustParse(t, text).Pipelines[0].Settings(); got != want {
+			if got := live(t, text); got != want {
 				t.Fatalf("with %s they are %s; want %s", what, got, want)
 			}
 		}
@@ -55,7 +63,7 @@ func TestSettingsChangeWithTheOutputs(t *testing.T) {
 		changed []string
 	}{
 		"windows":        {strings.Replace(measured, "1h, ", "", 1), []string{"rollup"}},
-		"a sensor less":  {strings.Replace(measured, "      door: state\n", "", 1), []string{"latest", "rollup"}},
+		"a sensor less":  {strings.Replace(measured, "  door: state\n", "", 1), []string{"latest", "rollup"}},
 		"a sensor's":     {strings.Replace(measured, "door: state", "door: number", 1), []string{"latest", "rollup"}},
 		"an ignored one": {strings.Replace(measured, "door: state", "door: ignored", 1), []string{"latest", "rollup"}},
 		"quality":        {strings.Replace(measured, "sensor: q,", "sensor: flag,", 1), []string{"latest", "rollup"}},
@@ -76,7 +84,7 @@ func TestSettingsChangeWithTheOutputs(t *testing.T) {
 func TestCountersAndThePositionChangeRatesAlone(t *testing.T) {
 	with := strings.Replace(measured, "      - latest\n", "      - latest\n      - rate\n", 1)
 	before := settings(t, with)
-	for _, text := range []string{with + "    position: {lat: lat, lon: lon}\n",
+	for _, text := range []string{with + "position: {lat: lat, lon: lon}\n",
 		strings.Replace(with, "unit: °C", "counter: true", 1)} {
 		after := settings(t, text)
 		if after["rate"] == before["rate"] || after["latest"] != before["latest"] || after["rollup"] != before["rollup"] {
@@ -87,7 +95,7 @@ func TestCountersAndThePositionChangeRatesAlone(t *testing.T) {
 
 func TestSensorsDoNotChangeAnArchive(t *testing.T) {
 	const archive = "pipelines:\n  - name: archive\n    processors: [archive]\n"
-	if a, b := settings(t, archive), settings(t, archive+"    sensors: {door: state}\n"); a["archive"] != b["archive"] {
+	if a, b := settings(t, archive), settings(t, archive+"sensors: {door: state}\n"); a["archive"] != b["archive"] {
 		t.Errorf("they are %v and %v", a, b)
 	}
 }
@@ -95,7 +103,7 @@ func TestSensorsDoNotChangeAnArchive(t *testing.T) {
 // A change of these values folds every device of every fleet again.
 func TestSettingsOfTheDefaultNeverChange(t *testing.T) {
 	for i, want := range []string{"latest:d559e8c04c7c,rollup:571b24aa7c85", "archive:366ae21e8d1d"} {
-		if got := Default().Pipelines[i].Settings(); got != want {
+		if got := Default().Pipelines[i].Settings(&Model{}); got != want {
 			t.Errorf("they are %s; want %s", got, want)
 		}
 	}
@@ -104,15 +112,15 @@ func TestSettingsOfTheDefaultNeverChange(t *testing.T) {
 // TestNewFormatOfAProcessorFoldsAgainOnceTheFleetHasIt: until then, two versions of the program fold alike.
 func TestNewFormatOfAProcessorFoldsAgainOnceTheFleetHasIt(t *testing.T) {
 	p := mustParse(t, measured).Pipelines[0]
-	old := p.Settings()
+	old := p.Settings(&p.Models[0])
 	newer := *p.Processors[0].Processor
 	newer.Formats = []int{1, 2}
 	p.Processors[0].Processor = &newer
-	if got := p.Settings(); got != old {
+	if got := p.Settings(&p.Models[0]); got != old {
 		t.Errorf("in a fleet of format 1 they are %s, want %s", got, old)
 	}
 	p.Format = 2
-	now := strings.Split(p.Settings(), ",")
+	now := strings.Split(p.Settings(&p.Models[0]), ",")
 	changed := 0
 	for i, was := range strings.Split(old, ",") {
 		if now[i] != was {

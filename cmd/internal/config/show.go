@@ -3,10 +3,8 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"furrow/jobs"
 	"furrow/tables/schema"
 
 	"github.com/goccy/go-yaml"
@@ -23,43 +21,25 @@ func (c *Config) JSON() ([]byte, error) { return json.MarshalIndent(c.shown(), "
 // The shape of a file.
 type (
 	shownConfig struct {
-		Pipelines []shownPipeline `yaml:"pipelines" json:"pipelines"`
+		Pipelines    []shownPipeline `yaml:"pipelines" json:"pipelines"`
+		Models       shownModels     `yaml:"models,omitempty" json:"models,omitzero"`
+		shownMeaning `yaml:",inline"`
 	}
 	shownPipeline struct {
-		Name       string                 `yaml:"name" json:"name"`
-		Cadence    string                 `yaml:"cadence" json:"cadence"`
-		Batch      int                    `yaml:"batch" json:"batch"`
-		Settle     string                 `yaml:"settle" json:"settle"`
-		Processors []map[string]any       `yaml:"processors" json:"processors"`
-		Sensors    map[string]shownSensor `yaml:"sensors,omitempty" json:"sensors,omitempty"`
-		Quality    *shownQuality          `yaml:"quality,omitempty" json:"quality,omitempty"`
-		Position   *shownPosition         `yaml:"position,omitempty" json:"position,omitempty"`
-	}
-	shownSensor struct {
-		Type string `yaml:"type" json:"type"`
-		Unit quoted `yaml:"unit,omitempty" json:"unit,omitempty"`
-
-		Counter bool `yaml:"counter,omitempty" json:"counter,omitempty"`
-	}
-	shownPosition struct {
-		Lat string `yaml:"lat" json:"lat"`
-		Lon string `yaml:"lon" json:"lon"`
-	}
-	shownQuality struct {
-		Sensor string   `yaml:"sensor" json:"sensor"`
-		Good   []quoted `yaml:"good" json:"good"`
+		Name       string           `yaml:"name" json:"name"`
+		Cadence    string           `yaml:"cadence" json:"cadence"`
+		Batch      int              `yaml:"batch" json:"batch"`
+		Settle     string           `yaml:"settle" json:"settle"`
+		Processors []map[string]any `yaml:"processors" json:"processors"`
 	}
 )
-
-// quoted is a user's text, which may look like anything: the encoder does not quote all texts that need it.
-type quoted string
-
-func (q quoted) MarshalYAML() ([]byte, error) { return []byte(strconv.Quote(string(q))), nil }
 
 func (c *Config) shown() (s shownConfig) {
 	for _, p := range c.Pipelines {
 		s.Pipelines = append(s.Pipelines, p.shown())
 	}
+	last := len(c.Models) - 1
+	s.Models, s.shownMeaning = c.Models[:last], c.Models[last].shown()
 	return s
 }
 
@@ -69,24 +49,9 @@ func (p Pipeline) shown() shownPipeline {
 		Cadence: schema.FormatDuration(p.Cadence),
 		Batch:   p.Batch,
 		Settle:  schema.FormatDuration(p.Settle),
-		Sensors: map[string]shownSensor{},
 	}
 	for _, processor := range p.Processors {
 		s.Processors = append(s.Processors, map[string]any{processor.Name: processor.settings()})
-	}
-	for name, sensor := range p.Sensors {
-		if sensor.Type != jobs.AsSent {
-			s.Sensors[name] = shownSensor{typeName(sensor.Type), quoted(sensor.Unit), sensor.Counter}
-		}
-	}
-	if p.Position != (jobs.Position{}) {
-		s.Position = &shownPosition{p.Position.Lat, p.Position.Lon}
-	}
-	if p.Quality.Sensor != "" {
-		s.Quality = &shownQuality{Sensor: p.Quality.Sensor}
-		for _, text := range p.Quality.Good {
-			s.Quality.Good = append(s.Quality.Good, quoted(text))
-		}
 	}
 	return s
 }

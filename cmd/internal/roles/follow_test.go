@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
@@ -115,7 +116,8 @@ func TestRunningJobKeepsItsConfiguration(t *testing.T) {
 	await(t, "generation 2", func() bool { g, _ := f.Stored.Current(); return g.Generation == 2 })
 	close(goOn)
 	w.has(t, "device of live, generation 1")
-	if got := f.Pipelines[0].Settings(); got != parsed(t, pipelines(live)).Pipelines[0].Settings() {
+	others := &config.Model{}
+	if got := f.Pipelines[0].Settings(others); got != parsed(t, pipelines(live)).Pipelines[0].Settings(others) {
 		t.Errorf("the fleet's own settings have become %s", got)
 	}
 	row := c.Track(t, c.World.Devices[0])

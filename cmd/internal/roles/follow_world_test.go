@@ -159,8 +159,7 @@ func pipelines(lines ...string) string {
 const (
 	live    = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1h]}]}"
 	smaller = "{name: live, cadence: 1s, settle: 1s, batch: 2, processors: [latest, rollup: {windows: [1h]}]}"
-	another = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1m, 1h]}], sensors: " +
-		"{humidity: ignored, door_by: ignored}}"
+	another = "{name: live, cadence: 1s, settle: 1s, processors: [latest, rollup: {windows: [1m, 1h]}]}"
 	minutes = "{name: minutes, cadence: 1s, settle: 1s, processors: [rollup: {windows: [1m]}]}"
 )
 

@@ -222,16 +222,18 @@ func (s *Store) points(
 			return s.ratePoints(ctx, ask, sensor)
 		}
 		if window == 0 {
-			return s.readings(ctx, ask, q.Sensor)
+			return s.readings(ctx, m, ask, q.Sensor)
 		}
 		return s.buckets(ctx, ask, q.Sensor)
 	})
 }
 
 // readings reads numbers of a sensor as the pipelines do.
-func (s *Store) readings(ctx context.Context, q query.Question, sensor string) (found points, err error) {
+func (s *Store) readings(
+	ctx context.Context, m schema.Member, q query.Question, sensor string,
+) (found points, err error) {
 	q.Limit = 2 * maxPoints // rows; some lack the sensor
-	sensors, n := s.sensorsOf(), 0
+	sensors, n := s.sensorsOf(m), 0
 	for r, err := range query.Readable(s.fleet.Readings(ctx, q), &found.skipped) {
 		if err != nil {
 			return found, err
@@ -255,11 +257,11 @@ func (s *Store) readings(ctx context.Context, q query.Question, sensor string) (
 	return found, nil
 }
 
-// sensorsOf returns the sensors' settings of the pipeline that writes newest values.
-func (s *Store) sensorsOf() *jobs.Sensors {
+// sensorsOf returns what a device's rows mean to the pipeline that writes newest values.
+func (s *Store) sensorsOf(m schema.Member) *jobs.Sensors {
 	for _, p := range s.configured() {
-		if p.Latest {
-			return &p.Sensors
+		if p.Latest && p.Sensors != nil {
+			return p.Sensors(m)
 		}
 	}
 	return &jobs.Sensors{}

@@ -21,7 +21,7 @@ func over(t *testing.T, f *modeltest.Fixture) *Store {
 	client, queues := f.Readers(t, CountTable, CountQueue)
 	return New(Config{Tables: client, Queues: queues, Names: f.Names,
 		Pipelines: []Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
-			Units:   map[string]string{"temperature": "°C"},
+			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}}})
 }
 

@@ -40,11 +40,11 @@ const DefaultSilent = 15 * time.Minute
 type Pipeline struct {
 	Name    schema.Pipeline
 	Cadence time.Duration
-	Latest  bool            // a processor writes newest values
-	Rates   bool            // a processor writes rates
-	Windows []schema.Window // sizes of the rollups that a processor writes
-	Sensors jobs.Sensors
-	Units   map[string]string // by sensor
+	Latest  bool                              // a processor writes newest values
+	Rates   bool                              // a processor writes rates
+	Windows []schema.Window                   // sizes of the rollups that a processor writes
+	Sensors func(schema.Member) *jobs.Sensors // what a device's rows mean; nil: nothing is known
+	Unit    func(sensor string) string        // nil: none is known
 }
 
 // A Store answers queries about a fleet. It is safe for concurrent use.
@@ -103,7 +103,10 @@ func (s *Store) unit(sensor string) string {
 		return s.unit(sensor) + perHour
 	}
 	for _, p := range s.configured() {
-		if u := p.Units[sensor]; u != "" {
+		if p.Unit == nil {
+			continue
+		}
+		if u := p.Unit(sensor); u != "" {
 			return u
 		}
 	}

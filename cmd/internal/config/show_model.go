@@ -1,0 +1,129 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"furrow/jobs"
+
+	"github.com/goccy/go-yaml"
+)
+
+// The shape of models in a file.
+type (
+	shownModels []Model
+
+	shownModel struct {
+		Match        map[string][]quoted `yaml:"match,omitempty" json:"match,omitempty"`
+		shownMeaning `yaml:",inline"`
+	}
+	shownMeaning struct {
+		Sensors   map[quoted]shownSensor `yaml:"sensors,omitempty" json:"sensors,omitempty"`
+		Long      *shownLong             `yaml:"long,omitempty" json:"long,omitempty"`
+		Quality   *shownQuality          `yaml:"quality,omitempty" json:"quality,omitempty"`
+		Heartbeat quoted                 `yaml:"heartbeat,omitempty" json:"heartbeat,omitempty"`
+		Position  *shownPosition         `yaml:"position,omitempty" json:"position,omitempty"`
+	}
+	shownSensor struct {
+		As      string  `yaml:"as,omitempty" json:"as,omitempty"`
+		Type    string  `yaml:"type,omitempty" json:"type,omitempty"`
+		Unit    quoted  `yaml:"unit,omitempty" json:"unit,omitempty"`
+		Scale   float64 `yaml:"scale,omitempty" json:"scale,omitempty"`
+		Offset  float64 `yaml:"offset,omitempty" json:"offset,omitempty"`
+		Counter bool    `yaml:"counter,omitempty" json:"counter,omitempty"`
+	}
+	shownLong struct {
+		Name  string `yaml:"name" json:"name"`
+		Value string `yaml:"value" json:"value"`
+	}
+	shownPosition struct {
+		Lat string `yaml:"lat" json:"lat"`
+		Lon string `yaml:"lon" json:"lon"`
+	}
+	shownQuality struct {
+		Sensor string   `yaml:"sensor" json:"sensor"`
+		Good   []quoted `yaml:"good" json:"good"`
+	}
+)
+
+// quoted is a user's text, which may look like anything: the encoder does not quote all texts that need it.
+type quoted string
+
+func (q quoted) MarshalYAML() ([]byte, error) { return []byte(strconv.Quote(string(q))), nil }
+
+// MarshalYAML keeps the order, which decides what model a device has.
+func (all shownModels) MarshalYAML() (any, error) {
+	var ordered yaml.MapSlice
+	for _, m := range all {
+		ordered = append(ordered, yaml.MapItem{Key: m.Name, Value: m.shownWhole()})
+	}
+	return ordered, nil
+}
+
+// MarshalJSON keeps the order, too.
+func (all shownModels) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range all {
+		text, err := json.Marshal(m.shownWhole())
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Quote(m.Name) + ":")
+		b.Write(text)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func (m *Model) shownWhole() shownModel {
+	s := shownModel{Match: map[string][]quoted{}, shownMeaning: m.shown()}
+	add := func(name string, values []string) {
+		for _, v := range values {
+			s.Match[name] = append(s.Match[name], quoted(v))
+		}
+	}
+	add("enrollment", m.Match.Enrollment)
+	add("tenant", m.Match.Tenant)
+	add("site", m.Match.Site)
+	add("device", m.Match.Device)
+	for label, values := range m.Match.Labels {
+		add("labels."+label, values)
+	}
+	return s
+}
+
+func (m *Model) shown() (s shownMeaning) {
+	s.Heartbeat = quoted(m.Heartbeat)
+	for name, sensor := range m.Sensors {
+		if s.Sensors == nil {
+			s.Sensors = map[quoted]shownSensor{}
+		}
+		s.Sensors[quoted(name)] = sensor.shown()
+	}
+	if m.Long != (jobs.Long{}) {
+		s.Long = &shownLong{m.Long.Name, m.Long.Value}
+	}
+	if m.Position != (jobs.Position{}) {
+		s.Position = &shownPosition{m.Position.Lat, m.Position.Lon}
+	}
+	if m.Quality.Sensor != "" {
+		s.Quality = &shownQuality{Sensor: m.Quality.Sensor}
+		for _, text := range m.Quality.Good {
+			s.Quality.Good = append(s.Quality.Good, quoted(text))
+		}
+	}
+	return s
+}
+
+func (s Sensor) shown() shownSensor {
+	shown := shownSensor{s.As, "", quoted(s.Unit), s.Scale, s.Offset, s.Counter}
+	if s.Type != jobs.AsSent {
+		shown.Type = typeName(s.Type)
+	}
+	return shown
+}

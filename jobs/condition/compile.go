@@ -1,0 +1,241 @@
+package condition
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+type eval func(Row) Value
+
+// compile returns what evaluates a node.
+func (c *Condition) compile(n ast.Node) (eval, error) {
+	switch n := n.(type) {
+	case *ast.NilNode:
+		return constant(Value{}), nil
+	case *ast.BoolNode:
+		return constant(truth(n.Value)), nil
+	case *ast.IntegerNode:
+		return constant(Number(float64(n.Value))), nil
+	case *ast.FloatNode:
+		return constant(Number(n.Value)), nil
+	case *ast.StringNode:
+		return constant(Text(n.Value)), nil
+	case *ast.IdentifierNode:
+		return c.sensor(n.Value)
+	case *ast.ChainNode:
+		return c.compile(n.Node)
+	case *ast.MemberNode:
+		return c.label(n)
+	case *ast.UnaryNode:
+		return c.unary(n)
+	case *ast.BinaryNode:
+		return c.binary(n)
+	case *ast.BuiltinNode:
+		return c.call(n)
+	}
+	return nil, fmt.Errorf("%s cannot be part of a condition", n)
+}
+
+func constant(v Value) eval { return func(Row) Value { return v } }
+
+func (c *Condition) sensor(name string) (eval, error) {
+	if name == "labels" {
+		return nil, fmt.Errorf("labels alone; want one of them, as in labels.class")
+	}
+	if !slices.Contains(c.sensors, name) {
+		c.sensors = append(c.sensors, name)
+	}
+	return func(r Row) Value { return r.Sensor(name) }, nil
+}
+
+// label reads labels.NAME or labels["NAME"].
+func (c *Condition) label(n *ast.MemberNode) (eval, error) {
+	of, isName := n.Node.(*ast.IdentifierNode)
+	name, isText := n.Property.(*ast.StringNode)
+	if !isName || !isText || of.Value != "labels" {
+		return nil, fmt.Errorf("%s; only labels have members, as in labels.class: nested values are sensors, their names "+
+			"joined by _", n)
+	}
+	c.labels = true
+	return func(r Row) Value {
+		if label, ok := r.Labels[name.Value]; ok {
+			return Text(label)
+		}
+		return Value{}
+	}, nil
+}
+
+func (c *Condition) unary(n *ast.UnaryNode) (eval, error) {
+	of, err := c.compile(n.Node)
+	if err != nil {
+		return nil, err
+	}
+	switch n.Operator {
+	case "not", "!":
+		return func(r Row) Value { return truth(!of(r).true()) }, nil
+	case "-":
+		return func(r Row) Value {
+			v := of(r)
+			if v.is != number {
+				return Value{}
+			}
+			return Number(-v.number)
+		}, nil
+	}
+	return nil, fmt.Errorf("operator %s is not known in conditions", n.Operator)
+}
+
+func (c *Condition) binary(n *ast.BinaryNode) (eval, error) {
+	left, err := c.compile(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	switch n.Operator {
+	case "in":
+		return c.in(left, n.Right)
+	case "matches":
+		return matches(left, n.Right)
+	}
+	right, err := c.compile(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	switch n.Operator {
+	case "and", "&&":
+		return func(r Row) Value { return truth(left(r).true() && right(r).true()) }, nil
+	case "or", "||":
+		return func(r Row) Value { return truth(left(r).true() || right(r).true()) }, nil
+	case "==":
+		return func(r Row) Value { return truth(left(r) == right(r)) }, nil
+	case "!=":
+		return func(r Row) Value { return truth(left(r) != right(r)) }, nil
+	}
+	if order := ordering(n.Operator); order != nil {
+		return func(r Row) Value {
+			a, b := left(r), right(r)
+			return truth(both(a, b) && order(cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.text, b.text))))
+		}, nil
+	}
+	if test := textTest(n.Operator); test != nil {
+		return func(r Row) Value {
+			a, b := left(r), right(r)
+			return truth(both(a, b) && a.is == text && test(a.text, b.text))
+		}, nil
+	}
+	if of := arithmetic(n.Operator); of != nil {
+		return func(r Row) Value {
+			a, b := left(r), right(r)
+			if !both(a, b) || a.is != number {
+				return Value{}
+			}
+			if f := of(a.number, b.number); !math.IsNaN(f) && !math.IsInf(f, 0) {
+				return Number(f)
+			}
+			return Value{}
+		}, nil
+	}
+	return nil, fmt.Errorf("operator %s is not known in conditions", n.Operator)
+}
+
+// ordering returns the test of an operator on how its operands compare, or nil.
+func ordering(operator string) func(order int) bool {
+	switch operator {
+	case "<":
+		return func(o int) bool { return o < 0 }
+	case "<=":
+		return func(o int) bool { return o <= 0 }
+	case ">":
+		return func(o int) bool { return o > 0 }
+	case ">=":
+		return func(o int) bool { return o >= 0 }
+	}
+	return nil
+}
+
+func textTest(operator string) func(a, b string) bool {
+	switch operator {
+	case "contains":
+		return strings.Contains
+	case "startsWith":
+		return strings.HasPrefix
+	case "endsWith":
+		return strings.HasSuffix
+	}
+	return nil
+}
+
+func arithmetic(operator string) func(a, b float64) float64 {
+	switch operator {
+	case "+":
+		return func(a, b float64) float64 { return a + b }
+	case "-":
+		return func(a, b float64) float64 { return a - b }
+	case "*":
+		return func(a, b float64) float64 { return a * b }
+	case "/":
+		return func(a, b float64) float64 { return a / b }
+	case "%":
+		return math.Mod
+	}
+	return nil
+}
+
+func (c *Condition) in(left eval, n ast.Node) (eval, error) {
+	list, ok := n.(*ast.ArrayNode)
+	if !ok {
+		return nil, fmt.Errorf(`in %s; want a list, as in state in ["open", "ajar"]`, n)
+	}
+	items := make([]eval, len(list.Nodes))
+	for i, item := range list.Nodes {
+		var err error
+		if items[i], err = c.compile(item); err != nil {
+			return nil, err
+		}
+	}
+	return func(r Row) Value {
+		v := left(r)
+		return truth(slices.ContainsFunc(items, func(item eval) bool { return item(r) == v }))
+	}, nil
+}
+
+// matches takes a constant pattern, so that a wrong one is an error when the condition is read.
+func matches(left eval, n ast.Node) (eval, error) {
+	pattern, ok := n.(*ast.StringNode)
+	if !ok {
+		return nil, fmt.Errorf("matches %s; want a regular expression in quotes", n)
+	}
+	re, err := regexp.Compile(pattern.Value)
+	if err != nil {
+		return nil, fmt.Errorf("matches %s: %w", n, err)
+	}
+	return func(r Row) Value {
+		v := left(r)
+		return truth(v.is == text && re.MatchString(v.text))
+	}, nil
+}
+
+// call compiles abs(number) and lower(text).
+func (c *Condition) call(n *ast.BuiltinNode) (eval, error) {
+	if len(n.Arguments) != 1 || n.Name != "abs" && n.Name != "lower" {
+		return nil, fmt.Errorf("%s is not known in conditions; there are abs(number) and lower(text)", n.Name)
+	}
+	of, err := c.compile(n.Arguments[0])
+	if err != nil {
+		return nil, err
+	}
+	return func(r Row) Value {
+		switch v := of(r); {
+		case n.Name == "abs" && v.is == number:
+			return Number(math.Abs(v.number))
+		case n.Name == "lower" && v.is == text:
+			return Text(strings.ToLower(v.text))
+		}
+		return Value{}
+	}, nil
+}

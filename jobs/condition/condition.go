@@ -1,0 +1,91 @@
+// Package condition has the language of conditions on readings, the same in models, rules, retention and queries:
+//
+//	oil > 190 and quality == "good"
+//	action == nil && mass_of_contents == nil
+//	state in ["open", "ajar"] or labels.class startsWith "fry"
+//
+// It is written as github.com/expr-lang/expr is, and has the part of it that takes a bounded time and knows no clock.
+// A name is a sensor: a number, a text, or nil where the reading does not have it. labels.NAME is a label of the
+// device.
+// A comparison with something absent or of another type does not hold, and arithmetic with it is absent, so a
+// condition on any reading has an answer.
+package condition
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+)
+
+// MaxText is how many bytes a condition may have.
+const MaxText = 1000
+
+// A Condition is a condition that was read. It is safe for concurrent use.
+type Condition struct {
+	text    string
+	holds   eval
+	sensors []string
+	labels  bool
+}
+
+// A Row has what a condition asks for.
+type Row struct {
+	Sensor func(name string) Value
+	Labels map[string]string
+}
+
+// Parse reads a condition.
+func Parse(text string) (*Condition, error) {
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("the condition has %d bytes; want at most %d", len(text), MaxText)
+	}
+	tree, err := parser.Parse(text)
+	if err != nil {
+		return nil, plain(err)
+	}
+	c := &Condition{text: text}
+	if c.holds, err = c.compile(tree.Node); err != nil {
+		return nil, err
+	}
+	if !isCondition(tree.Node) {
+		return nil, fmt.Errorf("%s is no condition; compare it with something, as in %[1]s > 0", tree.Node)
+	}
+	return c, nil
+}
+
+// isCondition reports whether a node is true or false, and not a number or a text.
+func isCondition(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.BoolNode:
+		return true
+	case *ast.UnaryNode:
+		return n.Operator == "not" || n.Operator == "!"
+	case *ast.BinaryNode:
+		return arithmetic(n.Operator) == nil
+	}
+	return false
+}
+
+// plain returns the parser's error in one line.
+func plain(err error) error {
+	if e, ok := errors.AsType[*file.Error](err); ok {
+		return fmt.Errorf("character %d: %s", e.Column+1, strings.TrimSpace(e.Message))
+	}
+	return err
+}
+
+// Holds reports whether the condition holds for a row.
+func (c *Condition) Holds(r Row) bool { return c.holds(r).true() }
+
+// Sensors returns the sensors that the condition names, in the order of its text.
+func (c *Condition) Sensors() []string { return c.sensors }
+
+// Labels reports whether the condition asks for labels.
+func (c *Condition) Labels() bool { return c.labels }
+
+// String returns the text.
+func (c *Condition) String() string { return c.text }

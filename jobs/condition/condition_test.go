@@ -1,0 +1,122 @@
+package condition
+
+import (
+	"strings"
+	"testing"
+)
+
+// row has the sensors oil (191.5), mode ("open"), door (true) and zero (0), and the label class.
+func row() Row {
+	values := map[string]Value{"oil": Number(191.5), "mode": Text("open"), "door": truth(true), "zero": Number(0)}
+	return Row{Sensor: func(name string) Value { return values[name] }, Labels: map[string]string{"class": "Fryer"}}
+}
+
+func TestConditionsOnARow(t *testing.T) {
+	for text, want := range map[string]bool{
+		"oil > 190":                                true,
+		"oil > 191.5":                              false,
+		"oil >= 191.5 and oil < 192":               true,
+		"190 < oil && oil != 3":                    true,
+		`mode == "open"`:                           true,
+		`mode == 'shut'`:                           false,
+		`mode > "a"`:                               true,
+		`mode in ["ajar", "open"]`:                 true,
+		`mode not in ["ajar", "open"]`:             false,
+		`"p" in ["a"] or mode matches "^o.e"`:      true,
+		`mode contains "pe" and mode endsWith "n"`: true,
+		`labels.class startsWith "Fry"`:            true,
+		`lower(labels["class"]) == "fryer"`:        true,
+		"labels.other == nil":                      true,
+		"not (labels.class == nil)":                true,
+		"door == true and door == 1":               true,
+		"door and not zero":                        true,
+		"oil - 100 > 91 and -oil < 0":              true,
+		"abs(-oil) * 2 == 383":                     true,
+		"7 % 4 == 3":                               true,
+		"true":                                     true,
+		// What is absent, or of another type.
+		"gone == nil":                   true,
+		"oil == nil":                    false,
+		"gone > 0 or oil > 0":           true,
+		"gone > 0":                      false,
+		"gone <= 0":                     false,
+		"gone + 1 > 0":                  false,
+		"gone + 1 == nil":               true,
+		"not (gone > 0)":                true,
+		"mode > 3":                      false,
+		"mode == 3":                     false,
+		"oil == '191.5'":                false,
+		`oil contains "9"`:              false,
+		"oil / zero > 0":                false,
+		"mode and not gone":             true,
+		"abs(mode) == nil":              true,
+		"gone == other":                 true,
+		"1 in [oil, door]":              true,
+		`mode == "open" ? true : false`: false, // refused below
+	} {
+		c, err := Parse(text)
+		if strings.Contains(text, "?") {
+			if err == nil {
+				t.Errorf("%s is taken", text)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if got := c.Holds(row()); got != want {
+			t.Errorf("%s: %t, want %t", text, got, want)
+		}
+	}
+}
+
+func TestConditionsTellTheirSensors(t *testing.T) {
+	c, err := Parse("oil > 1 and (mode == nil or oil < labels.most)")
+	if err != nil || strings.Join(c.Sensors(), " ") != "oil mode" || !c.Labels() {
+		t.Errorf("%v, labels %t: %v", c.Sensors(), c.Labels(), err)
+	}
+}
+
+func TestWrongConditionsAreExplained(t *testing.T) {
+	for text, want := range map[string]string{
+		"":              "character 1: unexpected token EOF",
+		"oil >":         "character 5: unexpected token EOF",
+		"oil = 3":       "character 5: unexpected token Operator(\"=\")",
+		"oil + 3":       "oil + 3 is no condition; compare it with something, as in oil + 3 > 0",
+		"oil":           "oil is no condition; compare it with something, as in oil > 0",
+		"labels == nil": "labels alone; want one of them, as in labels.class",
+		"data.oil > 3": "data.oil; only labels have members, as in labels.class: nested values are sensors, " +
+			"their names joined by _",
+		"now() > 3":                 "now is not known in conditions; there are abs(number) and lower(text)",
+		"all([1], # > 0)":           "all is not known in conditions; there are abs(number) and lower(text)",
+		"oil in 1..3":               `in 1..3; want a list, as in state in ["open", "ajar"]`,
+		`mode matches oil`:          "matches oil; want a regular expression in quotes",
+		`mode matches "("`:          "matches \"(\": error parsing regexp: missing closing ): `(`",
+		"oil ** 2 > 3":              "operator ** is not known in conditions",
+		"let x = 1; x > 0":          "let x = 1; x > 0 cannot be part of a condition",
+		strings.Repeat("x", 1001):   "the condition has 1001 bytes; want at most 1000",
+		"frobnicate(oil) > 3":       "frobnicate(oil) cannot be part of a condition",
+		`mode == "open" ? 1 : zero`: `mode == "open" ? 1 : zero cannot be part of a condition`,
+	} {
+		if _, err := Parse(text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.20s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func FuzzConditions(f *testing.F) {
+	for _, text := range []string{"oil > 190 and not (mode in ['a'])", "labels.a?.b", "abs(-1) % 0 == nil", "((((1))))"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := Parse(text)
+		if err != nil {
+			if strings.ContainsRune(err.Error(), '\n') {
+				t.Errorf("%q: the error has several lines: %v", text, err)
+			}
+			return
+		}
+		if a, b := c.Holds(row()), c.Holds(row()); a != b {
+			t.Errorf("%q is %t and %t", text, a, b)
+		}
+	})
+}

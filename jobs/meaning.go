@@ -1,0 +1,118 @@
+package jobs
+
+import (
+	"strings"
+
+	"furrow/jobs/condition"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Sensors is what the properties of a device's rows mean. If it is zero, nothing is known.
+type Sensors struct {
+	// Named are by property, or by the path of a nested value joined with _. Patterns are for the others: the first that
+	// matches holds.
+	Named    map[string]Meaning
+	Patterns []Pattern
+	Long     Long
+	// Quality is the property whose values say how good the whole reading is, or empty. Processors do not see it.
+	Quality string
+	Good    []string // values of Quality, as text, that mean good
+	// Heartbeat holds for readings that only say that the device lives: their values are dropped. It knows sensors by
+	// their own names, and no labels. It may be nil.
+	Heartbeat *condition.Condition
+
+	Counters map[string]bool // sensors that fall only when they begin again from zero
+	Position Position
+}
+
+// A Meaning is what one property means.
+type Meaning struct {
+	As string // name of the sensor; empty: that of the property
+	Is SensorKind
+	// A number is multiplied by Scale, unless that is zero, and then Offset is added.
+	Scale, Offset float64
+}
+
+// A Pattern gives a meaning to all properties that begin with Prefix and end with Suffix. A * in As stands for what is
+// between the two.
+type Pattern struct {
+	Prefix, Suffix string
+	Meaning
+}
+
+// A Long names two properties of rows that are one value each: the sensor's name, and the value. It may be zero.
+type Long struct{ Name, Value string }
+
+// A Position names the sensors that tell where a device is, in degrees; empty: none do.
+type Position struct{ Lat, Lon string }
+
+// meaning returns what a property means, with the sensor's name.
+func (s *Sensors) meaning(property string) Meaning {
+	m, named := s.Named[property]
+	if !named {
+		for _, p := range s.Patterns {
+			if between, ok := p.between(property); ok {
+				m = p.Meaning
+				m.As = strings.ReplaceAll(m.As, "*", between)
+				break
+			}
+		}
+	}
+	if m.As == "" {
+		m.As = property
+	}
+	return m
+}
+
+// between returns what the pattern's * stands for.
+func (p Pattern) between(property string) (string, bool) {
+	rest, ok := strings.CutPrefix(property, p.Prefix)
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(rest, p.Suffix)
+}
+
+// scaled returns a number in the unit of its sensor. The conversion keeps compilers from rounding both steps as one,
+// so that results are the same on all processors.
+func (m Meaning) scaled(f float64) float64 {
+	if m.Scale != 0 {
+		f = float64(f * m.Scale)
+	}
+	if m.Offset != 0 { // adding zero would make -0 into 0
+		f += m.Offset
+	}
+	return f
+}
+
+// sensorOf returns the sensor that a row in long form has a value of, in the characters that a property's name allows.
+func (l Long) sensorOf(r schema.Reading) string {
+	for i := range r.Properties {
+		if p := &r.Properties[i]; p.Name == l.Name && p.Value.Type() == tables.TypeString {
+			return string(appendName(nil, strings.TrimSpace(p.Value.Text())))
+		}
+	}
+	return ""
+}
+
+// isHeartbeat reports whether the values of the sample only say that the device lives.
+func (w *sampling) isHeartbeat() bool {
+	if w.sensors.Heartbeat == nil {
+		return false
+	}
+	return w.sensors.Heartbeat.Holds(condition.Row{Sensor: func(name string) condition.Value {
+		if i := w.find(name); i >= 0 {
+			return w.sample.Values[i].condition()
+		}
+		return condition.Value{}
+	}})
+}
+
+// condition returns the value for a condition.
+func (m SensorValue) condition() condition.Value {
+	if m.Is == State {
+		return condition.Text(m.State)
+	}
+	return condition.Number(m.Number)
+}
