@@ -34,7 +34,8 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 	c.Model = model.New(model.Config{
 		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond,
 		Log: slog.New(slog.DiscardHandler),
-		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true, Units: map[string]string{"temperature": "°C"},
+		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
+			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}},
 	})
 	return &fixture{fleet, newDashboard(t, c)}
