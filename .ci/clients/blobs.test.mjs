@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { Readable } from 'node:stream'
-import { BlobSASPermissions, BlobServiceClient, BlockBlobClient, ContainerClient, ContainerSASPermissions, StorageSharedKeyCredential, generateBlobSASQueryParameters } from '@azure/storage-blob'
+import { AccountSASPermissions, BlobSASPermissions, BlobServiceClient, BlockBlobClient, ContainerClient, ContainerSASPermissions, StorageSharedKeyCredential, generateAccountSASQueryParameters, generateBlobSASQueryParameters } from '@azure/storage-blob'
 import { account, all, refused, unique } from './storage.mjs'
 
 const once = { retryOptions: { maxTries: 1 } }
@@ -270,13 +270,78 @@ describe('blobs', () => {
 			tags: () => blob.setTags({ a: 'b' }),
 			copy: () => blob.syncCopyFromURL(blob.url),
 			undelete: () => blob.undelete(),
-			properties: () => service.getProperties(),
-			stats: () => service.getStatistics(),
+			'soft delete': () => service.setProperties({ deleteRetentionPolicy: { enabled: true, days: 7 } }),
+			'static websites': () => service.setProperties({ staticWebsite: { enabled: true, indexDocument: 'index.html' } }),
 		}
 		for (const [name, call] of Object.entries(calls)) {
 			const error = await refused(call(), '501 NotImplemented')
 			assert.match(error.message.toLowerCase(), new RegExp(name))
 		}
+	})
+})
+
+describe('the service', () => {
+	const cors = [{ allowedOrigins: 'https://app.example,https://*.other.example', allowedMethods: 'GET,PUT', allowedHeaders: 'authorization,x-ms-*', exposedHeaders: 'x-ms-meta-*,ETag', maxAgeInSeconds: 60 }]
+
+	test('keeps properties', async t => {
+		t.after(() => service.setProperties({ cors: [] }))
+		const before = await service.getProperties()
+		assert.deepEqual([before.cors, before.hourMetrics.enabled, before.deleteRetentionPolicy.enabled, before.staticWebsite.enabled], [[], false, false, false])
+		await service.setProperties({ cors })
+		await service.setProperties({ hourMetrics: { version: '1.0', enabled: true, includeAPIs: true, retentionPolicy: { enabled: true, days: 5 } } })
+		const after = await service.getProperties()
+		assert.deepEqual([after.cors, after.hourMetrics.retentionPolicy.days], [cors, 5])
+		await service.setProperties(before) // as it was given
+		assert.deepEqual((await service.getProperties()).cors, [])
+		await refused(service.setProperties({ cors: Array(6).fill(cors[0]) }), '400 InvalidXmlDocument')
+		await refused(service.setProperties({ cors: [{ ...cors[0], allowedMethods: 'LOOK' }] }), '400 InvalidXmlNodeValue')
+	})
+
+	test('answers browsers', async t => {
+		const client = (await container(t)).getBlockBlobClient('b')
+		await client.upload('x', 1, { metadata: { seen: '1' } })
+		const url = await client.generateSasUrl({ permissions: BlobSASPermissions.parse('r'), expiresOn: new Date(Date.now() + 600e3) })
+		const ask = (origin, method = 'GET', headers = 'x-ms-version') => fetch(url, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': headers } })
+		assert.equal((await ask('https://app.example')).status, 403) // without rules
+		assert.equal((await fetch(url)).headers.get('vary'), null)
+		t.after(() => service.setProperties({ cors: [] }))
+		await service.setProperties({ cors })
+		for (const origin of ['https://app.example', 'https://a.other.example']) {
+			const asked = await ask(origin)
+			assert.deepEqual(['origin', 'methods', 'headers'].map(of => asked.headers.get(`access-control-allow-${of}`)).concat(asked.status, asked.headers.get('access-control-max-age')), [origin, 'GET', 'x-ms-version', 200, '60'])
+			const got = await fetch(url, { headers: { origin } })
+			assert.deepEqual([await got.text(), ...['access-control-allow-origin', 'access-control-expose-headers', 'vary'].map(name => got.headers.get(name))], ['x', origin, 'ETag,x-ms-meta-seen', 'Origin'])
+		}
+		for (const answer of [await ask('https://app.example', 'DELETE'), await ask('https://other.example'), await ask('https://app.example', 'GET', 'x-other')]) assert.equal(answer.status, 403)
+		assert.equal((await fetch(url, { headers: { origin: 'https://evil.example' } })).headers.get('access-control-allow-origin'), null)
+		const missing = await fetch(url.replace('/b?', '/none?'), { headers: { origin: 'https://app.example' } })
+		assert.deepEqual([missing.status, missing.headers.get('access-control-allow-origin')], [403, 'https://app.example']) // a page may read refusals too
+		await service.setProperties({ cors: [{ ...cors[0], allowedOrigins: '*' }] })
+		const got = await fetch(url, { headers: { origin: 'https://any.example' } })
+		assert.deepEqual(['access-control-allow-origin', 'vary'].map(name => got.headers.get(name)), ['*', null])
+	})
+
+	test('has statistics at its secondary endpoint', async () => {
+		await refused(service.getStatistics(), '400 InvalidQueryParameterValue')
+		const secondary = new BlobServiceClient(`${storage.blob}-secondary`, credential, once)
+		assert.equal((await secondary.getStatistics()).geoReplication.status, 'unavailable')
+		await refused(all(secondary.listContainers()), '501 NotImplemented')
+	})
+
+	test('takes tokens of the account', async t => {
+		const token = (permissions, resourceTypes, services = 'b') => new BlobServiceClient(`${storage.blob}?${generateAccountSASQueryParameters({ permissions: AccountSASPermissions.parse(permissions), services, resourceTypes, expiresOn: new Date(Date.now() + 600e3) }, credential)}`, undefined, once)
+		const name = unique('c-')
+		await token('c', 'c').createContainer(name)
+		t.after(() => service.deleteContainer(name))
+		const log = permissions => token(permissions, 'o').getContainerClient(name).getAppendBlobClient('log')
+		await log('c').create()
+		await log('a').appendBlock('x', 1)
+		await refused(log('r').appendBlock('x', 1), '403 AuthorizationPermissionMismatch')
+		assert.equal(await text(log('r').download()), 'x')
+		assert.deepEqual((await token('r', 's').getProperties()).cors, [])
+		await refused(token('r', 's').setProperties({ cors: [] }), '403 AuthorizationPermissionMismatch')
+		await refused(token('r', 'o').getProperties(), '403 AuthorizationResourceTypeMismatch')
+		await refused(token('r', 's', 'q').getProperties(), '403 AuthorizationServiceMismatch')
 	})
 })
 

@@ -75,11 +75,15 @@ describe('queues', () => {
 		assert.deepEqual((await client.getProperties()).metadata, {})
 	})
 
-	test("the service's own properties and statistics are named as not served", async () => {
-		for (const [name, call] of [['properties', () => service.getProperties()], ['stats', () => service.getStatistics()]]) {
-			const error = await refused(call(), '501 NotImplemented')
-			assert.match(error.message, new RegExp(`\\(comp=${name}\\)`))
-		}
+	test('have properties of their service, and statistics at its secondary endpoint', async t => {
+		t.after(() => service.setProperties({ cors: [] }))
+		const cors = [{ allowedOrigins: '*', allowedMethods: 'GET', allowedHeaders: '', exposedHeaders: '', maxAgeInSeconds: 0 }]
+		await service.setProperties({ cors })
+		await service.setProperties({ queueAnalyticsLogging: { version: '1.0', deleteProperty: true, read: false, write: false, retentionPolicy: { enabled: false } } })
+		const after = await service.getProperties()
+		assert.deepEqual([after.cors, after.queueAnalyticsLogging.deleteProperty], [cors, true])
+		await refused(service.getStatistics(), '400 InvalidQueryParameterValue')
+		assert.equal((await new QueueServiceClient(`${storage.queue}-secondary`, credential, once).getStatistics()).geoReplication.status, 'unavailable')
 	})
 })
 

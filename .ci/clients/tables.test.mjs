@@ -69,16 +69,15 @@ describe('tables', () => {
 		await refused(service.createTable('1digit'), '400 InvalidResourceName')
 	})
 
-	test("the service's own properties and statistics are named as not served", async () => {
-		const calls = [
-			['properties', () => service.getProperties()],
-			['properties', () => service.setProperties({ minuteMetrics: { version: '1.0', enabled: false, retentionPolicy: { enabled: false } } })],
-			['stats', () => service.getStatistics()],
-		]
-		for (const [name, call] of calls) {
-			const error = await refused(call(), '501 NotImplemented')
-			assert.match(error.message, new RegExp(`\\(comp=${name}\\)`))
-		}
+	test('have properties of their service, and statistics at its secondary endpoint', async t => {
+		t.after(() => service.setProperties({ cors: [] }))
+		const cors = [{ allowedOrigins: 'https://a.example', allowedMethods: 'GET,MERGE', allowedHeaders: 'x-ms-*', exposedHeaders: '*', maxAgeInSeconds: 5 }]
+		await service.setProperties({ cors })
+		await service.setProperties({ minuteMetrics: { version: '1.0', enabled: true, includeAPIs: false, retentionPolicy: { enabled: false } } })
+		const after = await service.getProperties()
+		assert.deepEqual([after.cors, after.minuteMetrics.enabled], [cors, true])
+		await refused(service.getStatistics(), '400 InvalidQueryParameterValue')
+		assert.equal((await new TableServiceClient(`${storage.table}-secondary`, credential, insecure).getStatistics()).geoReplication.status, 'unavailable')
 	})
 })
 

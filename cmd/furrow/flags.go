@@ -40,8 +40,8 @@ func allServicesFlag() cli.Flag {
 const azureLimits = "azure-limits"
 
 func azureLimitsFlag() cli.Flag {
-	return boolFlag(azureLimits, "Rehearse Azure's throttling of the storage directory: answer 503 beyond 2,000 entities a "+
-		"second in a partition, 2,000 messages in a queue, or 20,000 requests in all")
+	return boolFlag(azureLimits, "Rehearse Azure's throttling of the storage directory: answer 503 beyond 2,000 entities "+
+		"a second in a partition, 2,000 messages in a queue, or 20,000 requests in all")
 }
 
 func behindProxyFlag() cli.Flag {

@@ -14,12 +14,13 @@
 // # What is not served
 //
 // These requests are refused with 501 NotImplemented and a message that names the
-// operation: user delegation SAS; Microsoft Entra (Bearer) tokens
-// and anonymous reads; the services' properties and statistics; CORS; page blobs, and
-// sealing append blobs; leases, snapshots, versions, tags, tiers, copies, batches and queries
-// of blobs; blobs and blocks copied from a URL; customer-provided encryption keys;
-// structured (checksummed) bodies; functions in $filter; $metadata and the service
-// document of tables. Atom is refused with 415, as Azure does today.
+// operation: user delegation SAS; Microsoft Entra (Bearer) tokens and anonymous reads;
+// the secondary endpoint, except for its statistics; page blobs, and sealing append
+// blobs; static websites and soft delete; leases, snapshots, versions, tags, tiers,
+// copies, batches and queries of blobs; blobs and blocks copied from a URL;
+// customer-provided encryption keys; structured (checksummed) bodies; functions in
+// $filter; $metadata and the service document of tables. Atom is refused with 415, as
+// Azure does today.
 //
 // # Bounds
 //
@@ -51,7 +52,10 @@
 //   - x-ms-version may be any date. The behavior is that of the newest version.
 //   - Uncommitted blocks are removed after a week, but only when the directory is
 //     opened.
-//   - There is one copy of the data: no secondary endpoint and no geo-replication.
+//   - There is one copy of the data. The statistics of the secondary endpoint, at the account's name with -secondary,
+//     say that it is unavailable.
+//   - Properties of a service are in force when their change is answered. Nothing is logged or measured, whatever
+//     they say, and the version of requests without x-ms-version stays the newest.
 //
 // Azure's documentation leaves these open, or they cannot be done the same way:
 //   - Numbers in a $filter are compared by value, whatever their types; on Azure an

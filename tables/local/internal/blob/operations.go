@@ -9,13 +9,13 @@ import (
 )
 
 func (s *Service) router() *route.Router[target] {
-	return &route.Router[target]{Authorize: s.auth.Authorize, Room: s.store.Room.Check,
+	return &route.Router[target]{Authorize: s.auth.Authorize, Room: s.store.Room.Check, Properties: s.own,
 		Parse: parseTarget, Check: checkServed,
 		Operations: s.operations(), Unserved: unserved}
 }
 
 func (s *Service) operations() []route.Operation[target] {
-	return []route.Operation[target]{
+	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
 		{Name: "List Containers", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.listContainers},
 
 		{Name: "Create Container", On: onContainer, Method: "PUT", Grows: true, Account: "c:cw", Do: s.createContainer},
@@ -53,7 +53,7 @@ func (s *Service) operations() []route.Operation[target] {
 			Do: s.appendBlock},
 		{Name: "Get Block List", On: onBlob, Method: "GET", Comp: "blocklist", Allow: "r", Account: "o:r",
 			Do: s.getBlockList},
-	}
+	}...)
 }
 
 // unserved names the operations, by comp, that answer 501.
@@ -72,7 +72,6 @@ var unserved = map[string]string{
 	"rename":               "Rename Container",
 	"seal":                 "append blobs (Seal)",
 	"snapshot":             "snapshots",
-	"stats":                "Get Blob Service Stats",
 	"tags":                 "blob index tags",
 	"tier":                 "access tiers (Set Blob Tier)",
 	"undelete":             "soft delete (Undelete)",

@@ -360,7 +360,6 @@ func TestUnservedIsNamed(t *testing.T) {
 		{"PUT", "/data/y", "tags", []string{"x-ms-tags", "a=b"}},
 		{"PUT", "/other?restype=container", "anonymous access", []string{"x-ms-blob-public-access", "blob"}},
 		{"POST", "/?comp=batch", "Batch", nil},
-		{"GET", "/?restype=service&comp=properties", "properties", nil},
 		{"GET", "/?restype=account&comp=properties", "restype=account", nil},
 		{"GET", "/data/x?comp=something", "comp=something", nil},
 	} {

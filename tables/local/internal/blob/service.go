@@ -17,6 +17,7 @@ import (
 
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/content"
+	"furrow/tables/local/internal/properties"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 
@@ -28,6 +29,7 @@ type Service struct {
 	store   *store.Store
 	content *content.Keeper
 	auth    *auth.Verifier
+	own     *properties.Keeper
 	locks   *store.Locks // by blob: a write holds one from its first read until Apply
 
 	// schema guards containers. Writers of blobs hold it for reading until Apply, so
@@ -45,6 +47,9 @@ func New(s *store.Store, fs vfs.FS, dir, account string, key []byte) (*Service, 
 		return nil, err
 	}
 	var err error
+	if b.own, err = properties.Open(s, wire.Blob); err != nil {
+		return nil, err
+	}
 	if b.content, err = content.Open(s, fs, dir); err != nil {
 		return nil, b.blame(err)
 	}
@@ -62,7 +67,8 @@ func (s *Service) Handler(now func() time.Time, log *slog.Logger) *wire.Handler 
 		}
 		return err
 	}
-	return &wire.Handler{Service: wire.Blob, Account: s.auth.Account, Now: now, Log: log, Serve: serve}
+	return &wire.Handler{Service: wire.Blob, Account: s.auth.Account, Now: now, Log: log, CORS: s.own.Writer,
+		Serve: serve}
 }
 
 var (

@@ -6,13 +6,13 @@ import (
 )
 
 func (s *Service) router() *route.Router[path] {
-	return &route.Router[path]{Authorize: s.auth.Authorize, Room: s.store.Room.Check,
+	return &route.Router[path]{Authorize: s.auth.Authorize, Room: s.store.Room.Check, Properties: s.own,
 		Parse: parsePath, Check: checkQueue,
-		Operations: s.operations(), Unserved: unserved}
+		Operations: s.operations()}
 }
 
 func (s *Service) operations() []route.Operation[path] {
-	return []route.Operation[path]{
+	return append(route.OfService[path](onAccount, s.own), []route.Operation[path]{
 		{Name: "List Queues", On: onAccount, Method: "GET", Comp: "list", Account: "s:l", Do: s.list},
 
 		{Name: "Create Queue", On: onQueue, Method: "PUT", Grows: true, Account: "c:cw", Do: s.create},
@@ -33,13 +33,7 @@ func (s *Service) operations() []route.Operation[path] {
 		{Name: "Clear Messages", On: onMessages, Method: "DELETE", Account: "o:d", Do: s.clear},
 		{Name: "Update Message", On: onMessage, Method: "PUT", Allow: "u", Account: "o:u", Do: s.update},
 		{Name: "Delete Message", On: onMessage, Method: "DELETE", Allow: "p", Account: "o:p", Do: s.remove},
-	}
-}
-
-// unserved names the operations, by comp, that answer 501.
-var unserved = map[string]string{
-	"properties": "the Queue service's properties (comp=properties)",
-	"stats":      "the Queue service's statistics (comp=stats)",
+	}...)
 }
 
 // checkQueue refuses names that no queue can have.

@@ -75,11 +75,9 @@ func TestListOfQueues(t *testing.T) {
 
 func TestUnservedIsNamed(t *testing.T) {
 	f := newFixture(t)
-	for target, name := range map[string]string{"?comp=properties&restype=service": "comp=properties",
-		"?comp=stats&restype=service": "comp=stats", "/some?comp=lease": "comp=lease"} {
-		f.Do("GET", target, "").Want(t, 501, "NotImplemented").WantBody(t, name)
-	}
-	f.Do("OPTIONS", "/some", "").Want(t, 501, "NotImplemented")
+	f.Do("GET", "/some?comp=lease", "").Want(t, 501, "NotImplemented").WantBody(t, "comp=lease")
+	f.Do("GET", "?comp=properties", "").Want(t, 400, "InvalidQueryParameterValue").WantBody(t, "restype")
+	f.Do("OPTIONS", "/some", "").Want(t, 400, "InvalidHeaderValue")
 	f.Do("GET", "/some", "").Want(t, 400, "MissingRequiredQueryParameter")
 	f.Do("GET", "", "").Want(t, 400, "MissingRequiredQueryParameter")
 	f.Do("POST", "/some", "").Want(t, 405, "UnsupportedHttpVerb")

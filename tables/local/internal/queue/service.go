@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/properties"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 )
@@ -20,6 +21,7 @@ import (
 type Service struct {
 	store *store.Store
 	auth  *auth.Verifier
+	own   *properties.Keeper
 	now   func() time.Time
 	clock clock
 
@@ -33,12 +35,17 @@ type Service struct {
 func New(s *store.Store, account string, key []byte, now func() time.Time) (*Service, error) {
 	q := &Service{store: s, now: now, queues: map[string]*queue{}}
 	q.auth = &auth.Verifier{Account: account, Key: key, Policies: q.policies}
+	var err error
+	if q.own, err = properties.Open(s, wire.Queue); err != nil {
+		return nil, err
+	}
 	return q, q.load()
 }
 
 // Handler serves the service over HTTP.
 func (s *Service) Handler(log *slog.Logger) *wire.Handler {
-	return &wire.Handler{Service: wire.Queue, Account: s.auth.Account, Now: s.now, Log: log, Serve: s.router().Serve}
+	return &wire.Handler{Service: wire.Queue, Account: s.auth.Account, Now: s.now, Log: log, CORS: s.own.Writer,
+		Serve: s.router().Serve}
 }
 
 // find returns the queue with a name.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"furrow/tables/local/internal/auth"
+	"furrow/tables/local/internal/properties"
 	"furrow/tables/local/internal/wire"
 )
 
@@ -46,12 +47,16 @@ type Router[P Place] struct {
 	Check      func(r *wire.Request, at P) error // refuses what no operation serves
 	Room       func(owner bool) error            // refuses what grows
 	Operations []Operation[P]
+	Properties *properties.Keeper
 	Unserved   map[string]string // names, by comp, of operations that answer 501
 }
 
 // Serve authenticates a request, finds its operation, checks that the grant
 // permits it, and does it.
 func (rt *Router[P]) Serve(w http.ResponseWriter, r *wire.Request) error {
+	if r.Method == http.MethodOptions {
+		return rt.Properties.Preflight(w, r)
+	}
 	at, err := rt.Parse(r)
 	if err != nil {
 		return err
@@ -59,9 +64,6 @@ func (rt *Router[P]) Serve(w http.ResponseWriter, r *wire.Request) error {
 	g, err := rt.Authorize(r, at.Resource())
 	if err != nil {
 		return err
-	}
-	if r.Method == http.MethodOptions {
-		return wire.NotImplemented("CORS preflight requests")
 	}
 	if err := rt.Check(r, at); err != nil {
 		return err
@@ -71,6 +73,9 @@ func (rt *Router[P]) Serve(w http.ResponseWriter, r *wire.Request) error {
 		return err
 	}
 	r.Operation = op.Name
+	if r.Secondary && op.Comp != "stats" {
+		return wire.NotImplemented("the secondary endpoint, except for its statistics")
+	}
 	if err := permit(g, op.Allow, op.Account); err != nil {
 		return err
 	}

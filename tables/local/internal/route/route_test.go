@@ -45,7 +45,6 @@ func TestOperationIsFoundPermittedAndDone(t *testing.T) {
 		{owner, "PUT", "things", "lease", "501 NotImplemented: This server does not serve leases."},
 		{owner, "PUT", "things", "odd", "501 NotImplemented: This server does not serve comp=odd on things."},
 		{owner, "PUT", "others", "count", "501 NotImplemented: This server does not serve comp=count on others."},
-		{owner, "OPTIONS", "things", "", "501 NotImplemented: This server does not serve CORS"},
 	} {
 		rt := &Router[place]{Operations: operations, Unserved: map[string]string{"lease": "leases"},
 			Authorize: func(*wire.Request, auth.Resource) (*auth.Grant, error) { return c.grant, nil },

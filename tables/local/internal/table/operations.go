@@ -14,17 +14,16 @@ func (s *Service) router() *route.Router[target] {
 		Room:       s.store.Room.Check,
 		Parse:      func(r *wire.Request) (target, error) { return parsePath(r.Path) },
 		Check:      checkServed,
+		Properties: s.own,
 		Operations: s.operations(),
 		Unserved: map[string]string{
-			"":           "the Table service's service document",
-			"properties": "the Table service's properties (comp=properties)",
-			"stats":      "the Table service's statistics (comp=stats)",
+			"": "the Table service's service document",
 		},
 	}
 }
 
 func (s *Service) operations() []route.Operation[target] {
-	return []route.Operation[target]{
+	return append(route.OfService[target](onAccount, s.own), []route.Operation[target]{
 		{Name: "Query Tables", On: onTables, Method: "GET", Account: "c:l", Do: s.queryTables},
 		{Name: "Create Table", On: onTables, Method: "POST", Grows: true, Account: "c:cw", Do: s.create},
 		{Name: "Get Table", On: onTable, Method: "GET", Account: "c:l", Do: s.getTable},
@@ -44,7 +43,7 @@ func (s *Service) operations() []route.Operation[target] {
 		{Name: "Merge Entity", On: onEntity, Method: "MERGE", Allow: route.Itself, Grows: true, Account: "o:*", Do: s.write},
 		{Name: "Delete Entity", On: onEntity, Method: "DELETE", Allow: route.Itself, Account: "o:*", Do: s.write},
 		{Name: "Entity Group Transaction", On: onBatch, Method: "POST", Allow: route.Itself, Account: "o:*", Do: s.batch},
-	}
+	}...)
 }
 
 // checkServed refuses requests for what this server does not serve, by name.

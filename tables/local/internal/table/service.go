@@ -11,6 +11,7 @@ import (
 
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/entity"
+	"furrow/tables/local/internal/properties"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 )
@@ -23,6 +24,7 @@ const maxBody = 4 << 20
 type Service struct {
 	store *store.Store
 	auth  *auth.Verifier
+	own   *properties.Keeper
 	pace  pace
 	locks *store.Locks // by partition: a write holds one from its first read until Apply
 
@@ -36,12 +38,17 @@ type Service struct {
 func New(s *store.Store, account string, key []byte) (*Service, error) {
 	t := &Service{store: s, locks: store.NewLocks(), tables: map[string]*meta{}}
 	t.auth = &auth.Verifier{Account: account, Key: key, Policies: t.policies}
+	var err error
+	if t.own, err = properties.Open(s, wire.Table); err != nil {
+		return nil, err
+	}
 	return t, t.load()
 }
 
 // Handler serves the service over HTTP.
 func (s *Service) Handler(now func() time.Time, log *slog.Logger) *wire.Handler {
-	return &wire.Handler{Service: wire.Table, Account: s.auth.Account, Now: now, Log: log, Serve: s.router().Serve}
+	return &wire.Handler{Service: wire.Table, Account: s.auth.Account, Now: now, Log: log, CORS: s.own.Writer,
+		Serve: s.router().Serve}
 }
 
 var (

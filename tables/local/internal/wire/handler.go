@@ -29,12 +29,16 @@ type Handler struct {
 	Bodies  *Bodies
 	Limits  *Limits
 	Serve   func(w http.ResponseWriter, r *Request) error
+	CORS    func(w http.ResponseWriter, r *http.Request) http.ResponseWriter // of answers; zero: none
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
 		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr), limits: h.Limits, bodies: h.Bodies}
 	defer r.release()
+	if h.CORS != nil {
+		w = h.CORS(w, hr)
+	}
 	h.setHeaders(w, r)
 	defer h.recover(w, r)
 	err := r.parse(h.Account)

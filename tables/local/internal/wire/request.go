@@ -24,17 +24,18 @@ const (
 // A Request is an HTTP request, parsed as far as every operation needs it.
 type Request struct {
 	*http.Request
-	Service  Service
-	Account  string
-	Target   string     // path as received, escaped: clients sign it
-	Path     string     // Target below the account, escaped, without a leading slash
-	Query    url.Values // decoded; names as received
-	Version  string     // x-ms-version, which may be empty
-	ID       string
-	Body     io.Reader // of *http.Request, with a deadline
-	BodySize int       // bytes, once ReadBody has returned
-	Now      time.Time // of the request's arrival
-	Clock    func() time.Time
+	Service   Service
+	Account   string
+	Secondary bool       // the URL is that of the secondary endpoint
+	Target    string     // path as received, escaped: clients sign it
+	Path      string     // Target below the account, escaped, without a leading slash
+	Query     url.Values // decoded; names as received
+	Version   string     // x-ms-version, which may be empty
+	ID        string
+	Body      io.Reader // of *http.Request, with a deadline
+	BodySize  int       // bytes, once ReadBody has returned
+	Now       time.Time // of the request's arrival
+	Clock     func() time.Time
 
 	Operation string // name, once it is known; for the log
 
@@ -141,13 +142,16 @@ func origin(target string) string {
 // address removes the account from the target.
 func (r *Request) address() error {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(r.Target, "/"), "/")
-	if first == r.Account {
-		r.Path = rest
-		return nil
-	}
-	if host, _, ok := strings.Cut(r.Host, "."); ok && host == r.Account {
-		r.Path = strings.TrimPrefix(r.Target, "/")
-		return nil
+	host, _, isName := strings.Cut(r.Host, ".")
+	for _, of := range []string{r.Account, r.Account + "-secondary"} {
+		switch r.Secondary = of != r.Account; {
+		case first == of:
+			r.Path = rest
+			return nil
+		case isName && host == of:
+			r.Path = strings.TrimPrefix(r.Target, "/")
+			return nil
+		}
 	}
 	return ErrURI.With("Reason", "This server has the account "+r.Account+" only.")
 }
