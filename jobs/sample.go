@@ -38,8 +38,12 @@ const (
 // as a whole. The names and texts of all values take at most MaxRoom, and values beyond are refused. So any reading
 // that storage accepts takes time and memory in proportion to its size.
 func (s *Sensors) Sample(r schema.Reading) (Sample, []Refusal) {
-	w := sampling{sensors: s, left: MaxSensors, sample: Sample{Key: r.Key, Values: make([]SensorValue, 0,
-		len(r.Properties))}}
+	return s.sample(r, nil)
+}
+
+func (s *Sensors) sample(r schema.Reading, became func(Explanation)) (Sample, []Refusal) {
+	w := sampling{sensors: s, left: MaxSensors, became: became, sample: Sample{Key: r.Key,
+		Values: make([]SensorValue, 0, len(r.Properties))}}
 	if s.Long != (Long{}) {
 		w.named = s.Long.sensorOf(r)
 	}
@@ -68,7 +72,8 @@ type sampling struct {
 	doubtful bool
 	named    string // in long form, the sensor that the row has a value of
 	refused  []Refusal
-	more     int // refusals that are only counted
+	more     int               // refusals that are only counted
+	became   func(Explanation) // of each value; may be nil
 }
 
 // property adds the values of a property.
@@ -103,10 +108,12 @@ func (w *sampling) property(name string, v tables.Value) {
 func (w *sampling) add(name string, v tables.Value) {
 	if name == w.sensors.Quality && name != "" {
 		w.doubtful = !slices.Contains(w.sensors.Good, v.String())
+		w.explain(Explanation{Property: name, Value: v, Quality: true})
 		return
 	}
 	means := w.sensors.meaning(name)
 	if means.Is == Ignored {
+		w.explain(Explanation{Property: name, Value: v})
 		return
 	}
 	if reason := checkName(means.As); reason != "" {
@@ -119,6 +126,9 @@ func (w *sampling) add(name string, v tables.Value) {
 		w.refuse(name, reason)
 	case m.Is != Ignored:
 		w.set(m)
+		w.explain(Explanation{Property: name, Value: v, Became: &m})
+	default:
+		w.explain(Explanation{Property: name, Value: v})
 	}
 }
 

@@ -21,6 +21,7 @@ type Delivery struct {
 	Site     schema.Site
 	Position *schema.Position
 	Labels   map[string]string
+	Model    string
 	Deployed time.Time
 }
 
@@ -31,7 +32,7 @@ func (v Delivery) record(e schema.Enrollment, now time.Time) schema.Device {
 	}
 	d := FirstContact(v.Device, e, now)
 	d.Tenant, d.Site, d.Position = cmp.Or(v.Tenant, d.Tenant), cmp.Or(v.Site, d.Site), v.Position
-	d.Labels = merged(d.Labels, v.Labels)
+	d.Labels, d.Model = merged(d.Labels, v.Labels), v.Model
 	return d
 }
 
@@ -63,7 +64,7 @@ func (e *RefusedError) Error() string { return e.text }
 
 func refused(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
 
-// Import registers a device in an enrollment, or updates the site, position and labels of a
+// Import registers a device in an enrollment, or updates the site, position, labels and model of a
 // registered one. Labels that the delivery does not contain stay. The month of a registered
 // device never changes, and another tenant or enrollment is a RefusedError. Import completes
 // an earlier attempt that was interrupted, and a repeat changes nothing.
@@ -160,6 +161,9 @@ func (v Delivery) amend(d *schema.Device, e schema.Enrollment) (changed bool, er
 	}
 	if v.Position != nil && (d.Position == nil || *v.Position != *d.Position) {
 		d.Position, changed = v.Position, true
+	}
+	if v.Model != "" && v.Model != d.Model {
+		d.Model, changed = v.Model, true
 	}
 	if labels := merged(d.Labels, v.Labels); !maps.Equal(labels, d.Labels) {
 		d.Labels, changed = labels, true

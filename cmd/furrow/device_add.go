@@ -23,8 +23,8 @@ func deviceAddCommand() *cli.Command {
 		Usage:     "Register a device and print a script that sends its first reading",
 		ArgsUsage: "ID",
 		Description: `The script needs a shell, curl and openssl, and runs on the device or here: furrow device add pump-7 | sh.
-It contains the device's key. If the device is registered already, the command changes only the site, position
-and labels that are given.` + examples(
+It contains the device's key. If the device is registered already, the command changes only the site, position,
+labels and model that are given.` + examples(
 			"device add pump-7",
 			"device add pump-7 --enrollment line4 --site hall-1 --lat 57.456 --lon -2.0 --label model=BME280"),
 		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag(),
@@ -33,6 +33,8 @@ and labels that are given.` + examples(
 			&cli.StringFlag{Name: "lat", Usage: "Latitude in `DEGREES`"},
 			&cli.StringFlag{Name: "lon", Usage: "Longitude in `DEGREES`"},
 			&cli.StringSliceFlag{Name: "label", Usage: "Label as `NAME=TEXT`; may be repeated"},
+			&cli.StringFlag{Name: "model", DefaultText: "the first that matches",
+				Usage: "`MODEL` of the configuration that says what its rows mean"},
 			&cli.StringFlag{Name: "deployed", DefaultText: "now",
 				Usage: "`DATE` of deployment; it determines the device's month permanently"},
 			&cli.StringFlag{Name: "url", DefaultText: "that of furrow up or furrow sas",
@@ -123,6 +125,11 @@ func deliveryOf(c *cli.Context) (v sas.Delivery, err error) {
 	if c.IsSet("deployed") {
 		if v.Deployed, err = factory.ParseDeployed(c.String("deployed")); err != nil {
 			return v, usagef(c, "--deployed: %v", err)
+		}
+	}
+	if c.IsSet("model") {
+		if v.Model, err = schema.ParseModel(c.String("model")); err != nil {
+			return v, usagef(c, "--model %q: %v", c.String("model"), err)
 		}
 	}
 	v.Labels, err = labelsOf(c)

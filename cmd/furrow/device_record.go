@@ -57,6 +57,7 @@ type deviceLine struct {
 	Lat        *float64            `json:"lat,omitempty"`
 	Lon        *float64            `json:"lon,omitempty"`
 	Labels     map[string]string   `json:"labels,omitempty"`
+	Model      string              `json:"model,omitempty"` // that the device states
 	Readings   string              `json:"readings"`
 	Enrollment schema.EnrollmentID `json:"enrollment,omitempty"`
 	Status     schema.Status       `json:"status"`
@@ -78,7 +79,7 @@ type tokenLine struct {
 func (r deviceRecord) ended(t schema.Token) bool { return r.Policies != nil && r.Policies.Ended(t) }
 
 func (r deviceRecord) Object() any {
-	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels,
+	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels, Model: r.Model,
 		Readings:   r.Readings,
 		Enrollment: r.Enrollment, Status: r.status(), Outcome: r.Outcome, InFleet: r.InFleet}
 	if r.Position != nil {

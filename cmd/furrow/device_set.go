@@ -13,9 +13,10 @@ import (
 func deviceSetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "set",
-		Usage:     "Change a device's site, position or labels",
+		Usage:     "Change a device's site, position, labels or model",
 		ArgsUsage: "DEVICE",
-		Description: `Flags that are not given change nothing. Readings that are already processed keep their outputs. Repeating
+		Description: `Flags that are not given change nothing. If the device has another model afterwards, its
+history is folded again; otherwise readings that are already processed keep their outputs. Repeating
 the command is safe, and completes a change that was interrupted.` + examples("device set pump-7 --site 'Hall 2' --label model=BME680 --no-label old"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device; an empty text removes it"},
@@ -24,6 +25,7 @@ the command is safe, and completes a change that was interrupted.` + examples("d
 			boolFlag("no-position", "Remove the position"),
 			&cli.StringSliceFlag{Name: "label", Usage: "Label to add or change as `NAME=TEXT`; may be repeated"},
 			&cli.StringSliceFlag{Name: "no-label", Usage: "Label to remove, by `NAME`; may be repeated"},
+			&cli.StringFlag{Name: "model", Usage: "`MODEL` of the configuration; an empty text means the first that matches"},
 			jsonFlag()),
 		Action: deviceSet,
 	}
@@ -70,6 +72,12 @@ func deviceChange(c *cli.Context) (func(*schema.Device) error, error) {
 			return nil, usagef(c, "--site: %v", err)
 		}
 	}
+	model := c.String("model")
+	if model != "" {
+		if _, err := schema.ParseModel(model); err != nil {
+			return nil, usagef(c, "--model %q: %v", model, err)
+		}
+	}
 	for _, name := range removed {
 		if _, both := labels[name]; both {
 			return nil, usagef(c, "--label and --no-label both name %q", name)
@@ -78,12 +86,15 @@ func deviceChange(c *cli.Context) (func(*schema.Device) error, error) {
 	switch {
 	case position != nil && c.Bool("no-position"):
 		return nil, usagef(c, "--no-position excludes --lat and --lon")
-	case !c.IsSet("site") && position == nil && !c.Bool("no-position") && len(labels)+len(removed) == 0:
-		return nil, usagef(c, "nothing to change: give --site, --lat and --lon, --no-position, --label or --no-label")
+	case !c.IsSet("site") && !c.IsSet("model") && position == nil && !c.Bool("no-position") && len(labels)+len(removed) == 0:
+		return nil, usagef(c, "nothing to change: give --site, --lat and --lon, --no-position, --label, --no-label or --model")
 	}
 	return func(d *schema.Device) error {
 		if c.IsSet("site") {
 			d.Site = schema.Site(site)
+		}
+		if c.IsSet("model") {
+			d.Model = model
 		}
 		if position != nil || c.Bool("no-position") {
 			d.Position = position

@@ -8,9 +8,12 @@ import (
 func TestDeviceSetChangesSitePositionAndLabels(t *testing.T) {
 	f := newFixture(t)
 	f.must("enrollment add plant1 --tenant acme")
-	f.must("device add pump-7 --site hall --lat 48 --lon 11 --label model=p7 --label old=1 --json")
+	f.must("device add pump-7 --site hall --lat 48 --lon 11 --label model=p7 --label old=1 --model rig --json")
+	f.must("device add pump-7 --model pump --json")
 	for _, c := range []struct{ flags, want string }{
 		{"--site=Halle_1 --label=model=p8 --no-label=old", `"site":"Halle_1","lat":48,"lon":11,"labels":{"model":"p8"}`},
+		{"--model=rig", `"labels":{"model":"p8"},"model":"rig"`},
+		{"--model=", `"labels":{"model":"p8"},"readings"`},
 		{"--lat=-2 --lon=0.5", `"site":"Halle_1","lat":-2,"lon":0.5,"labels":{"model":"p8"}`},
 		{"--site= --no-position --no-label=model --no-label=never", `"tenant":"acme","readings"`},
 	} {
@@ -27,6 +30,7 @@ func TestDeviceSetChangesSitePositionAndLabels(t *testing.T) {
 		"pump-7 --no-position --lat 1":     "a position needs both",
 		"--no-position --lat=1 --lon=1 p7": "excludes",
 		"pump-7 --label a=1 --no-label a":  "both name",
+		"pump-7 --model Rig":               "want 1 to 40 lowercase letters",
 		"--site hall":                      "name one device",
 		"pump-8 --site hall":               `pump-8`,
 	} {

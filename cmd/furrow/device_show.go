@@ -79,7 +79,7 @@ func (r deviceRecord) text(w io.Writer) error {
 	}
 	text := fmt.Sprintf("%s, of tenant %s: %s\n", r.ID, r.Tenant, r.status())
 	text += fieldLines(12, [][2]string{{"month", r.Month.String() + ": " + fleet}, {"site", string(r.Site)},
-		{"position", position}, {"labels", labelsText(r.Labels)}, {"readings", "table " + r.Readings},
+		{"position", position}, {"labels", labelsText(r.Labels)}, {"model", r.Model}, {"readings", "table " + r.Readings},
 		{"enrollment", string(r.Enrollment)}})
 	if len(r.Device.Tokens) == 0 {
 		text += "  no token yet\n"

@@ -131,5 +131,9 @@ func (d Device) check() error {
 	if d.Site != "" {
 		_, errSite = ParseSite(string(d.Site))
 	}
-	return cmp.Or(errID, errTenant, errSite, d.Month.Check(), tables.CheckTable(d.Readings))
+	var errModel error
+	if d.Model != "" {
+		_, errModel = ParseModel(d.Model)
+	}
+	return cmp.Or(errID, errTenant, errSite, errModel, d.Month.Check(), tables.CheckTable(d.Readings))
 }

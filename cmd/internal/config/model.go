@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -144,8 +143,8 @@ func (r *reader) models(to *[]Model) key {
 		_, _ = r.pairs(n, want, func(name string, at, value ast.Node) {
 			m := Model{Name: name}
 			r.within("model "+quote(name), func() {
-				if !isModelName(name) {
-					r.problem(at, "want 1 to 40 lowercase letters, digits and -, beginning with a letter")
+				if _, err := schema.ParseModel(name); err != nil {
+					r.problem(at, "%v", err)
 				}
 				r.object(value, "a map like {match: {labels.class: Fryer}, sensors: {oil: number}}",
 					append([]key{r.match(&m.Match)}, r.meaning(&m)...)...)
@@ -153,12 +152,6 @@ func (r *reader) models(to *[]Model) key {
 			*to = append(*to, m)
 		})
 	}}
-}
-
-// isModelName reports whether a model can have the name.
-func isModelName(name string) bool {
-	ok, err := regexp.MatchString("^[a-z][a-z0-9-]{0,39}$", name)
-	return ok && err == nil
 }
 
 // meaning returns the keys that say what rows mean, of one model or of the devices of none.

@@ -31,6 +31,11 @@ func delivery(fields map[string]string) (v sas.Delivery, err error) {
 			return v, err
 		}
 	}
+	if text := fields["model"]; text != "" {
+		if v.Model, err = schema.ParseModel(text); err != nil {
+			return v, fmt.Errorf("model %q: %w", text, err)
+		}
+	}
 	if v.Position, err = ParsePosition(fields["lat"], fields["lon"]); err != nil {
 		return v, err
 	}

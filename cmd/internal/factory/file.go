@@ -147,5 +147,5 @@ func columnOf(name string) string {
 
 // columns returns the known ones, besides those of single labels.
 func columns() []string {
-	return []string{"id", "tenant", "site", "lat", "lon", "labels", "deployed"}
+	return []string{"id", "tenant", "site", "lat", "lon", "labels", "model", "deployed"}
 }
