@@ -97,9 +97,10 @@ func arrows() []arrow {
 		{"tables/service", ""},
 		{"tables/local/...", "tables/local/internal/..."}, // clients know it by its protocol alone
 
-		{"jobs", "jobs/internal/... tables tables/schema"}, // the engine knows no processor
+		{"jobs", "jobs/condition jobs/internal/... tables tables/schema"}, // the engine knows no processor
 		{"jobs/internal/...", ""},
-		{"jobs/processors", "jobs/... tables/schema"},                              // the list of all
+		{"jobs/condition", ""},
+		{"jobs/processors", "jobs/... tables/schema"}, // the list of all
 		{"jobs/...", "jobs jobs/internal/... tables tables/schema tables/service"}, // nor does one processor know another
 
 		{"worker", "jobs tables tables/schema tables/service"},

@@ -187,12 +187,16 @@ func TestDevicesAreImportedListedAndShown(t *testing.T) {
 	for flags, want := range map[string]int{
 		"--prefix=contoso:d00": 10, "--site=moved": 1, "--month=2026-02": 83, "--label=model=m1": 125,
 		"--label=model=m1 --month=2026-02 --prefix=contoso:d0 --limit=3": 3, "--status=revoked": 0,
-		"--tenant=fabrikam": 0, "--enrollment=line4 --limit=7": 7, "--after=contoso:d247": 2,
+		"--enrollment=line4 --limit=7": 7, "--after=contoso:d247": 2,
 		"--prefix=contoso:d24 --after=contoso:d245 --limit=3": 3,
 	} {
 		if got := jsonOf[deviceLine](t, f.must("device list --json "+flags)); len(got) != want {
 			t.Errorf("%s: %d devices, want %d", flags, len(got), want)
 		}
+	}
+	if code, _, errs := f.runWith("", "device list --tenant=fabrikam"); code != exitFailed ||
+		!strings.Contains(errs, `no device belongs to tenant "fabrikam"`) {
+		t.Errorf("a tenant without devices: exit %d, %s", code, errs)
 	}
 	d := jsonOf[deviceLine](t, f.must("device list --json --prefix=contoso:d000"))[0]
 	if d.Site != "moved" || d.Month != "2026-01" || d.Labels["model"] != "m0" || d.Tenant != "contoso" ||
