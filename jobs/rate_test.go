@@ -3,8 +3,10 @@ package jobs_test
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rate"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
 	"furrow/tables/schema"
 )
@@ -21,15 +24,20 @@ import (
 // with random faults stops, rates are what they are by definition.
 func TestRatesEqualThoseOfAllReadings(t *testing.T) {
 	t.Parallel()
-	w := newLateWorld(t)
-	sensors := jobs.Sensors{Counters: map[string]bool{"humidity": true}}
+	in := azuretest.Local(t)
+	sensors := jobs.Sensors{Counters: map[string]bool{"humidity": true}, Position: jobs.Position{Lat: "lat", Lon: "lon"}}
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 4))
+		w := jobstest.NewWorldIn(t, in, 6*24*time.Hour, 2, 80)
+		w.Rates = true
+		for _, rows := range w.Rows {
+			uneven(random, rows)
+		}
 		over := []time.Duration{time.Hour, 8 * time.Hour, 24 * time.Hour}[random.IntN(3)]
 		configured, err := rate.Processor.With(&rate.Config{Over: over}, jobs.Setup{Sensors: sensors})
 		jobstest.Must(t, err)
 		readings := fmt.Sprintf("rates%d", seed)
-		rows := &arriving{world: w.World, table: readings, random: random, there: map[int]bool{}, admits: 8 * 24 * time.Hour}
+		rows := &arriving{world: w, table: readings, random: random, there: map[int]bool{}, admits: 8 * 24 * time.Hour}
 		f := w.NewFleetOf(t, readings)
 		configure := func(p *jobs.Pipeline) *jobs.Pipeline {
 			p.Processors[2], p.Sensors = configured, sensors
@@ -49,12 +57,37 @@ func TestRatesEqualThoseOfAllReadings(t *testing.T) {
 		}
 		p := configure(f.Pipeline(t, nil))
 		jobstest.Must(t, f.Drain(t.Context(), p))
-		plain := plainRates{over: tables.Ticks(over / 100), counters: sensors.Counters, sensors: map[string][]rate.Reading{}}
+		plain := plainRates{over: tables.Ticks(over / 100), counters: sensors.Counters, sensors: map[string][]rate.Reading{},
+			places: map[tables.Ticks]rate.Position{}}
 		for _, d := range w.Devices {
 			plain.read(t, p, d, readings)
 			plain.check(t, p, d)
 		}
 	})
+}
+
+// uneven gives rows times in bursts, after silences and at the ends of hours and parts of them, and some a position.
+func uneven(random *rand.Rand, rows []tables.Entity) {
+	at := time.Now().Add(-time.Minute)
+	for i := range slices.Backward(rows) {
+		most := []time.Duration{2 * time.Minute, 2 * time.Minute, time.Hour, 6 * time.Hour}[random.IntN(4)]
+		if random.IntN(20) == 0 {
+			most = 40 * time.Hour
+		}
+		if time.Since(at) > 5*24*time.Hour { // not near the age that is too late
+			most = 2 * time.Minute
+		}
+		at = at.Add(-time.Second - time.Duration(random.Int64N(int64(most))))
+		if random.IntN(3) == 0 {
+			at = at.Truncate([]time.Duration{5 * time.Minute, time.Hour}[random.IntN(2)])
+		}
+		ticks := tables.TicksOf(at).String()
+		rows[i].RowKey = ticks + rows[i].RowKey[len(ticks):]
+		if random.IntN(3) == 0 {
+			rows[i].Set("lat", tables.Double(random.Float64()))
+			rows[i].Set("lon", tables.Double(random.Float64()))
+		}
+	}
 }
 
 // fewFaults leave a refold of some days, which is many operations, a chance to reach its commit.
@@ -72,11 +105,13 @@ type plainRates struct {
 	counters map[string]bool
 	newest   tables.Ticks // of the device's readings
 	sensors  map[string][]rate.Reading
+	places   map[tables.Ticks]rate.Position // that readings tell
 }
 
 func (r *plainRates) read(t *testing.T, p *jobs.Pipeline, d schema.DeviceID, readings string) {
 	t.Helper()
 	clear(r.sensors)
+	clear(r.places)
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d))}}
 	for page, err := range p.Client.Table(readings).Rows(t.Context(), q) {
 		jobstest.Must(t, err)
@@ -87,13 +122,32 @@ func (r *plainRates) read(t *testing.T, p *jobs.Pipeline, d schema.DeviceID, rea
 			}
 			s, _ := p.Sensors.Sample(reading)
 			r.newest = s.Key.Ticks
+			numbers := map[string]float64{}
 			for _, v := range s.Values {
 				if v.Is == jobs.Number {
-					r.sensors[v.Sensor] = append(r.sensors[v.Sensor], rate.Reading{At: s.Key.Ticks, Value: v.Number})
+					numbers[v.Sensor] = v.Number
 				}
+			}
+			if lat, told := numbers["lat"]; told {
+				r.places[r.newest] = rate.Position{Lat: lat, Lon: numbers["lon"]}
+				delete(numbers, "lat")
+				delete(numbers, "lon")
+			}
+			for sensor, n := range numbers {
+				r.sensors[sensor] = append(r.sensors[sensor], rate.Reading{At: r.newest, Value: n})
 			}
 		}
 	}
+}
+
+// place is the newest position that was told from one moment to another; nil: none was.
+func (r *plainRates) place(from, to tables.Ticks) (newest *rate.Position) {
+	for _, at := range slices.Sorted(maps.Keys(r.places)) {
+		if p := r.places[at]; at >= from && at <= to {
+			newest = &p
+		}
+	}
+	return newest
 }
 
 // difference is that from one reading of a sensor to the next.
@@ -116,6 +170,9 @@ func (r *plainRates) check(t *testing.T, p *jobs.Pipeline, d schema.DeviceID) {
 				got := rate.Tally{}
 				if s, ok := buckets[i][bucketOf{start, sensor}]; ok {
 					got, earlier = s.Since(earlier), &s
+					if want := r.place(start, s.Last.At); !reflect.DeepEqual(s.Position, want) {
+						t.Errorf("%s of %s in the %s from %v is at %v; want %v", sensor, d, window, start.Time(), s.Position, want)
+					}
 				}
 				if want := r.tally(sensor, start, start.Add(time.Duration(window))); !sameTally(got, want) {
 					t.Errorf("%s of %s in the %s from %v: %+v; want %+v", sensor, d, window, start.Time(), got, want)
@@ -168,7 +225,8 @@ func (r *plainRates) checkNewest(t *testing.T, sensor string, text string) {
 	want := rate.Latest{Reading: all[n]}
 	want.Step.Difference = r.difference(sensor, all[n-1], all[n])
 	want.Step.PerHour = want.Step.Difference / rate.Hours(all[n].At-all[n-1].At)
-	if got.Reading != want.Reading || !sameChange(got.Step, want.Step) {
+	want.Position = r.place(from, all[n].At)
+	if got.Reading != want.Reading || !sameChange(got.Step, want.Step) || !reflect.DeepEqual(got.Position, want.Position) {
 		t.Errorf("the newest %s is %+v; want %+v", sensor, got, want)
 	}
 	cell, sum := r.over/12, 0.0
