@@ -129,14 +129,6 @@ func refused(status int, code, message string) string {
 
 func twoOps() []Op { return []Op{Insert(row("p", "a")), Merge(row("p", "b"), "W/1")} }
 
-func TestTransactionReturnsETags(t *testing.T) {
-	s := &script{answers: []answer{transactionAnswer(written, written)}}
-	w, err := s.table(t).Submit(t.Context(), twoOps())
-	if err != nil || !reflect.DeepEqual(w.ETags, []ETag{"W/\"datetime'2026'\"", "W/\"datetime'2026'\""}) {
-		t.Errorf("%+v, %v", w, err)
-	}
-}
-
 func TestATransactionRefusedUnder202Fails(t *testing.T) {
 	for message, want := range map[string]struct {
 		code  string
