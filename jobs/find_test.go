@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 )
 
 // counted counts requests, and the rows that they ask for at most.

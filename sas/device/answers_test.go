@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/service"
 )
 

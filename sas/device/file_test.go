@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 )
 
 func mustOpen(t testing.TB, path string) *buffer {

@@ -10,9 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/sas/device"
+	"furrow/tables/azuretest/must"
 )
 
 func TestRevokedDeviceKeepsItsReadingsAndAsksSlowly(t *testing.T) {

@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/sas/device"
+	"furrow/tables/azuretest/must"
 )
 
 func good() device.Config {

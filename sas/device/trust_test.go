@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/sas/device"
+	"furrow/tables/azuretest/must"
 )
 
 // For a device whose battery was out, no certificate is valid yet. This uses real connections and

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 

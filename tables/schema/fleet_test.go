@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 
 	"github.com/go-json-experiment/json"
 )

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 )
 
 func TestWindowsDivideADay(t *testing.T) {

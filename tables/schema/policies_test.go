@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 )
 
 func fullPolicies() Policies {

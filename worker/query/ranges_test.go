@@ -13,9 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )

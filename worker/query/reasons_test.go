@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest/must"
-
 	"furrow/tables/schema"
 )
 

@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/sas"
+	"furrow/tables/azuretest/must"
 )
 
 // newTestIssuer serves h over TLS in this process and calls shaken for each connection.

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"unicode"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/jobs"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 

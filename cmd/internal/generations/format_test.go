@@ -9,10 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/cmd/internal/config"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 

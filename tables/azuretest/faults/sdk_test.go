@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"testing"
 
-	"furrow/tables/azuretest/must"
-
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
