@@ -1,7 +1,13 @@
 package azuretest
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"testing"
+
+	storage "furrow/tables"
+	"furrow/tables/local"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -31,4 +37,48 @@ type Account struct {
 func (a Account) ConnectionString() string {
 	return fmt.Sprintf("AccountName=%s;AccountKey=%s;BlobEndpoint=%s;QueueEndpoint=%s;TableEndpoint=%s",
 		a.Name, a.Key, a.BlobURL, a.QueueURL, a.TableURL)
+}
+
+// Local starts the embedded server on a temporary directory. It stops when the
+// test ends.
+func Local(t testing.TB) Account {
+	t.Helper()
+	s := value(local.Start(local.Config{Dir: t.TempDir()}))(t)
+	t.Cleanup(func() { must(t, s.Close()) })
+	return Account{Name: s.Account(), Key: s.Key(), Kind: Embedded,
+		TableURL: s.TableURL, QueueURL: s.QueueURL, BlobURL: s.BlobURL}
+}
+
+// FromEnv returns the account with the connection string FURROW_TEST_STORAGE and the
+// kind FURROW_TEST_STORAGE_KIND, which is azurite or azure. If neither is set it returns
+// Local.
+func FromEnv(t testing.TB) Account {
+	t.Helper()
+	a, ok, err := fromEnv(os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		return Local(t)
+	}
+	return a
+}
+
+func fromEnv(getenv func(string) string) (a Account, ok bool, err error) {
+	conn, kind := getenv("FURROW_TEST_STORAGE"), Kind(getenv("FURROW_TEST_STORAGE_KIND"))
+	if conn == "" && kind == "" {
+		return Account{}, false, nil
+	}
+	if kind != Azurite && kind != Azure {
+		return Account{}, false, fmt.Errorf("FURROW_TEST_STORAGE_KIND is %q: set it to azurite or azure", kind)
+	}
+	parsed, err := storage.ParseAccount(conn)
+	if err == nil && parsed.Key == "" {
+		err = errors.New("it has no AccountKey")
+	}
+	if err != nil {
+		return Account{}, false, fmt.Errorf("FURROW_TEST_STORAGE: %w", err)
+	}
+	return Account{Name: parsed.Name, Key: parsed.Key, Kind: kind,
+		TableURL: parsed.Table, QueueURL: parsed.Queue, BlobURL: parsed.Blob}, true, nil
 }

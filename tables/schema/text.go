@@ -70,3 +70,58 @@ func unescape(s string) (string, error) {
 	}
 	return text, nil
 }
+
+// A Tenant owns devices. It is text of 1 to 128 characters without control characters and
+// without white space at its ends, and neither "." nor "..".
+type Tenant string
+
+// ParseTenant returns s as a Tenant, or why it is invalid.
+func ParseTenant(s string) (Tenant, error) {
+	if s == "." || s == ".." {
+		return "", fmt.Errorf("tenant %q: a URL cannot contain it as a part of its path; choose another name", s)
+	}
+	return Tenant(s), checkText("tenant", s)
+}
+
+// Key returns t escaped as a part of keys and names: letters, digits and - . _ =.
+func (t Tenant) Key() string { return escape(string(t)) }
+
+// ParseTenantKey parses the result of Key, and nothing else.
+func ParseTenantKey(s string) (Tenant, error) {
+	text, err := unescape(s)
+	if err != nil {
+		return "", fmt.Errorf("tenant %s: %w", tables.Quote(s), err)
+	}
+	return ParseTenant(text)
+}
+
+// A Site is the place of a device: text with the rules of a Tenant, where "." is allowed.
+type Site string
+
+// ParseSite returns s as a Site, or why it is invalid.
+func ParseSite(s string) (Site, error) { return Site(s), checkText("site", s) }
+
+// A DeviceID identifies a device: 1 to 128 letters, digits and - . _ :, case-sensitive, as
+// in Azure IoT Hub without its other punctuation. It may be hierarchical
+// (contoso:us-5260:Giles-7163712301905); a prefix is then a range of keys.
+type DeviceID string
+
+// ParseDeviceID returns s as a DeviceID, or an error with the first invalid character and
+// its position. "." and ".." are invalid, because URLs leave them out of their paths.
+func ParseDeviceID(s string) (DeviceID, error) {
+	if s == "." || s == ".." {
+		return "", fmt.Errorf("device id %q: a URL cannot contain it as a part of its path; choose another ID", s)
+	}
+	return DeviceID(s), checkPart("device id", s, maxID)
+}
+
+// IDsWithPrefix returns the keys of all devices whose IDs start with prefix.
+func IDsWithPrefix(prefix string) (tables.Keys, error) {
+	if prefix == "" {
+		return tables.Keys{}, nil
+	}
+	if err := checkPart("device prefix", prefix, maxID); err != nil {
+		return tables.Keys{}, err
+	}
+	return tables.KeysWithPrefix(prefix), nil
+}
