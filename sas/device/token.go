@@ -1,11 +1,15 @@
 package device
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -111,3 +115,18 @@ func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error)
 
 // admits reports whether the token allows adding the row.
 func (t *token) admits(rowKey string) bool { return t.first <= rowKey && rowKey <= t.last }
+
+// proofLife is how long a proof is valid.
+const proofLife = 10 * time.Minute
+
+// prove returns the Authorization header that proves possession of the device's key, in the
+// format of Azure's Device Provisioning Service.
+// learn.microsoft.com: "Symmetric key attestation".
+func (c *Client) prove(now time.Time) string {
+	sr := url.QueryEscape(c.config.Enrollment + "/registrations/" + string(c.config.Device))
+	se := strconv.FormatInt(max(now.Add(proofLife).Unix(), 0), 10)
+	mac := hmac.New(sha256.New, c.key)
+	mac.Write([]byte(sr + "\n" + se))
+	sig := base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	return "SharedAccessSignature sr=" + sr + "&sig=" + url.QueryEscape(sig) + "&se=" + se
+}
