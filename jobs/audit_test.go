@@ -13,6 +13,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 )
 
 // A lateWorld has readings of six days. Some come late, long after those around them were folded.
@@ -26,7 +27,7 @@ func newLateWorld(t *testing.T) *lateWorld {
 	w := jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)
 	w.Rates = true
 	f := w.NewFleet(t)
-	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	return &lateWorld{World: w, want: jobstest.WithoutHistory(f.Ends(t))}
 }
 
@@ -52,7 +53,7 @@ func (w *lateWorld) fleetWithLateRows(t *testing.T) *lateFleet {
 	readings := fmt.Sprintf("late%d", w.made.Add(1))
 	w.Insert(t, readings, func(n int) bool { return !isLate(n) && !isNew(n) })
 	f := w.NewFleetOf(t, readings)
-	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	w.Insert(t, readings, func(n int) bool { return isLate(n) || isNew(n) && !isLast(n) })
 	return &lateFleet{f, readings, w}
 }
@@ -61,7 +62,7 @@ func (w *lateWorld) fleetWithLateRows(t *testing.T) *lateFleet {
 func (f *lateFleet) check(t *testing.T, about ...any) {
 	t.Helper()
 	f.world.Insert(t, f.readings, isLast)
-	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), f.world.want, about...)
 }
 
@@ -79,7 +80,7 @@ func TestAuditFindsLateRows(t *testing.T) {
 	w := newLateWorld(t)
 	f := w.fleetWithLateRows(t)
 	p := f.Pipeline(t, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	if d := jobstest.Differ(jobstest.WithoutHistory(f.Ends(t)), w.want); d == "" {
 		t.Fatal("there is nothing to find")
 	}
@@ -102,7 +103,7 @@ func TestAuditOfTheFirstRunLooksAtAllThatIsOldEnough(t *testing.T) {
 		w.Insert(t, readings, func(n int) bool { return n != late })
 		f := w.NewFleetOf(t, readings)
 		p := f.Pipeline(t, nil)
-		jobstest.Must(t, f.Drain(t.Context(), p))
+		must.Succeed(t, f.Drain(t.Context(), p))
 		w.Insert(t, readings, func(n int) bool { return n == late })
 		if r := jobstest.Do(t, p, f.Audit(jobs.Late), jobstest.NoPut{}); r.Late != want {
 			t.Errorf("of a late row %d, %d are found", late, r.Late)
@@ -120,15 +121,15 @@ func TestAuditStaysBelowTheCheckpoint(t *testing.T) {
 		return p
 	}
 	calm := w.NewFleet(t)
-	jobstest.Must(t, calm.Drain(t.Context(), only(calm, 0)))
+	must.Succeed(t, calm.Drain(t.Context(), only(calm, 0)))
 	w.Insert(t, "other", func(n int) bool { return n != 5 })
 	f := w.NewFleetOf(t, "other")
-	jobstest.Must(t, f.Drain(t.Context(), only(f, time.Hour)))
+	must.Succeed(t, f.Drain(t.Context(), only(f, time.Hour)))
 	w.Insert(t, "other", func(n int) bool { return n == 5 })
 	if r, err := only(f, time.Hour).Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil); err != nil || r.Late != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	jobstest.Must(t, f.Drain(t.Context(), only(f, 0)))
+	must.Succeed(t, f.Drain(t.Context(), only(f, 0)))
 	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), jobstest.WithoutHistory(calm.Ends(t)))
 }
 
@@ -151,7 +152,7 @@ func TestEqualEndsOfTwoAuditors(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		f := w.fleetWithLateRows(t)
 		twoWorkers(t, f.Fleet, seed, f.Settle)
-		jobstest.Must(t, f.Settle(t.Context(), f.Pipeline(t, nil)))
+		must.Succeed(t, f.Settle(t.Context(), f.Pipeline(t, nil)))
 		f.check(t)
 	})
 }
@@ -161,14 +162,14 @@ func TestRewindAndChangedSettingsFoldAgain(t *testing.T) {
 	f := w.NewFleet(t)
 	p := f.Pipeline(t, nil)
 	p.Settings = "one"
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	spoil(t, f)
 	p.Settings = "two"
 	r, err := p.Run(t.Context(), f.Batch)
 	if err != nil || len(r.Reset) != 2 {
 		t.Fatalf("under other settings: %+v, %v", r, err)
 	}
-	jobstest.Must(t, f.Settle(t.Context(), p))
+	must.Succeed(t, f.Settle(t.Context(), p))
 	jobstest.SameEnds(t, withoutSettings(jobstest.WithoutHistory(f.Ends(t))), withoutSettings(w.want), "other settings")
 	spoil(t, f)
 	for _, d := range w.Devices {
@@ -177,7 +178,7 @@ func TestRewindAndChangedSettingsFoldAgain(t *testing.T) {
 			t.Fatalf("%s is rewound: %v, %v", d, rewound, err)
 		}
 	}
-	jobstest.Must(t, f.Settle(t.Context(), p))
+	must.Succeed(t, f.Settle(t.Context(), p))
 	ends := withoutSettings(jobstest.WithoutHistory(f.Ends(t)))
 	for k, v := range ends {
 		ends[k] = regexp.MustCompile(` Rewound=to [^=]*test`).ReplaceAllString(v, "")

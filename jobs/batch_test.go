@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/jobs/rollup"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 )
 
 var (
@@ -29,7 +30,7 @@ var (
 func calm(t *testing.T, w *jobstest.World) (want map[string]string) {
 	t.Helper()
 	f := w.NewFleet(t)
-	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	return f.Ends(t)
 }
 
@@ -49,8 +50,7 @@ func TestCalmRunFoldsEveryRowOnce(t *testing.T) {
 			if strings.HasPrefix(key, "rollups/t0!"+window+"!") && strings.Contains(key, "contoso:d00!") {
 				_, text, _ := strings.Cut(row, " temperature=")
 				text, _, _ = strings.Cut(text, " ")
-				a, err := rollup.ParseAggregate(text)
-				jobstest.Must(t, err)
+				a := must.Have(rollup.ParseAggregate(text))(t)
 				count += a.Count
 			}
 		}
@@ -82,7 +82,7 @@ func secondHalf(t *testing.T, w *jobstest.World) func() trial {
 // left out. A test that takes turns has 2, 5 or 6 of them, so each turn still comes up.
 func operations(t *testing.T, begin func() trial) (all []int) {
 	count, calm := &jobstest.Gate{At: -1}, begin()
-	jobstest.Must(t, calm.work(t.Context(), calm.pipeline(count)))
+	must.Succeed(t, calm.work(t.Context(), calm.pipeline(count)))
 	for n := range int(count.N.Load()) {
 		if !testing.Short() || n%7 == 0 {
 			all = append(all, n)
@@ -101,7 +101,7 @@ func everyFault(t *testing.T, begin func() trial, inTurn bool, all ...faults.Fau
 				continue
 			}
 			f := begin()
-			jobstest.Must(t, f.work(t.Context(), f.pipeline(&faults.Transport{Plan: faults.Script{n: fault}})))
+			must.Succeed(t, f.work(t.Context(), f.pipeline(&faults.Transport{Plan: faults.Script{n: fault}})))
 			f.check(fault, " at operation ", n)
 		}
 	}
@@ -131,7 +131,7 @@ func everyStop(t *testing.T, begin func() trial, wanted func(n int, done, dies b
 				t.Fatalf("operation %d: %v", n, err)
 			}
 			kill()
-			jobstest.Must(t, f.work(t.Context(), other))
+			must.Succeed(t, f.work(t.Context(), other))
 			f.check("operation ", n, ", done ", done, ", dies ", dies)
 		}
 	}
@@ -177,8 +177,7 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 		gate := stopAt(n, done, func() error { return f.Drain(t.Context(), f.Pipeline(t, nil)) })
 		p := f.Pipeline(t, gate)
 		p.Portion = 10
-		_, err := p.Run(t.Context(), f.Batch)
-		jobstest.Must(t, err)
+		must.Have(p.Run(t.Context(), f.Batch))(t)
 		return f, int(gate.N.Load())
 	}
 	_, operations := slow(false, -1)
@@ -189,7 +188,7 @@ func TestEqualEndsAfterAWorkerSlept(t *testing.T) {
 			}
 			f, _ := slow(done, n)
 			jobstest.SameEnds(t, f.Ends(t), want, "slept at operation ", n, ", done ", done)
-			jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+			must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 			jobstest.SameEnds(t, f.Ends(t), want, "slept at operation ", n, ", done ", done, ", in the end")
 		}
 	}
@@ -205,7 +204,7 @@ func TestEqualEndsOfTwoWorkers(t *testing.T) {
 		f := w.NewFleet(t)
 		f.FirstHalf(t)
 		twoWorkers(t, f, seed, f.Drain)
-		jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+		must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 		jobstest.SameEnds(t, f.Ends(t), want)
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -34,14 +35,12 @@ type benchFleet struct {
 // newBenchFleet gives the devices to so many tenants and months in turn.
 func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 	b.Helper()
-	account, err := tables.ParseAccount(azuretest.Local(b).ConnectionString())
-	jobstest.Must(b, err)
+	account := must.Have(tables.ParseAccount(azuretest.Local(b).ConnectionString()))(b)
 	f := &benchFleet{counter: &tables.Counter{}}
-	f.client, err = tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count,
-		Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(b, err)
+	f.client = must.Have(tables.Connect(tables.Config{Account: account, OnOperation: f.counter.Count,
+		Retry: policy.RetryOptions{MaxRetries: -1}}))(b)
 	for _, name := range processors.Tables(f.names, "live") {
-		jobstest.Must(b, f.client.Table(name).Create(b.Context()))
+		must.Succeed(b, f.client.Table(name).Create(b.Context()))
 	}
 	var members []tables.Entity
 	for i := range devices {
@@ -50,8 +49,7 @@ func newBenchFleet(b *testing.B, devices, tenants, months int) *benchFleet {
 		m := schema.Member{Month: schema.Month{Year: 2017 + i%months/12, Month: time.Month(1 + i%months%12)}, Device: d,
 			Tenant: schema.Tenant(fmt.Sprint("t", i%tenants)), Readings: f.names.Readings()}
 		f.places = append(f.places, m.Place())
-		e, err := m.Entity()
-		jobstest.Must(b, err)
+		e := must.Have(m.Entity())(b)
 		members = append(members, e)
 	}
 	slices.SortFunc(f.places, schema.Place.Compare)
@@ -138,8 +136,8 @@ func BenchmarkFoldRows(b *testing.B) {
 	total := 0
 	for b.Loop() {
 		b.StopTimer()
-		jobstest.Must(b, f.client.Table(f.names.Partitions("live")).Delete(b.Context()))
-		jobstest.Must(b, f.client.Table(f.names.Partitions("live")).Create(b.Context()))
+		must.Succeed(b, f.client.Table(f.names.Partitions("live")).Delete(b.Context()))
+		must.Succeed(b, f.client.Table(f.names.Partitions("live")).Create(b.Context()))
 		b.StartTimer()
 		total += f.run(b, 5).Rows
 	}
@@ -198,8 +196,7 @@ func (f *benchFleet) whole(b *testing.B) (devices, messages int) {
 			continue
 		}
 		messages++
-		r, err := f.pipeline.Do(b.Context(), m, queue, saveInto(&m))
-		jobstest.Must(b, err)
+		r := must.Have(f.pipeline.Do(b.Context(), m, queue, saveInto(&m)))(b)
 		if len(r.Failed) > 0 {
 			b.Fatal(r.Failed)
 		}

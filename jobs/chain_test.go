@@ -25,6 +25,7 @@ import (
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -45,22 +46,18 @@ type chain struct {
 
 func newChain(t testing.TB, in azuretest.Account) *chain {
 	t.Helper()
-	account, err := tables.ParseAccount(in.ConnectionString())
-	jobstest.Must(t, err)
+	account := must.Have(tables.ParseAccount(in.ConnectionString()))(t)
 	c := &chain{account: in, readings: azuretest.Name("r")}
-	c.client, err = tables.Connect(tables.Config{Account: account, Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	c.client = must.Have(tables.Connect(tables.Config{Account: account, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	in.MakeTable(t, c.readings)
 	for i := range c.fleets {
-		c.fleets[i], err = schema.ParseNames(azuretest.Name("c")[:10])
-		jobstest.Must(t, err)
-		n := c.fleets[i]
+		n := must.Have(schema.ParseNames(azuretest.Name("c")[:10]))(t)
+		c.fleets[i] = n
 		for _, name := range processors.Tables(n, "live") {
 			in.MakeTable(t, name)
 		}
-		c.objects[i], err = archive.Connect(archive.StoreConfig{Account: account, Container: n.Archive()})
-		jobstest.Must(t, err)
-		jobstest.Must(t, c.objects[i].Create(t.Context()))
+		c.objects[i] = must.Have(archive.Connect(archive.StoreConfig{Account: account, Container: n.Archive()}))(t)
+		must.Succeed(t, c.objects[i].Create(t.Context()))
 	}
 	return c
 }
@@ -71,11 +68,9 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Memb
 	n := c.device.Add(1)
 	m = schema.Member{Month: jobstest.Month, Device: schema.DeviceID(fmt.Sprint("d", n)),
 		Tenant: schema.Tenant(fmt.Sprint("t", n)), Readings: c.readings}
-	e, err := m.Entity()
-	jobstest.Must(t, err)
+	e := must.Have(m.Entity())(t)
 	for _, names := range c.fleets {
-		_, err := c.client.Table(names.Fleet()).Submit(t.Context(), []tables.Op{tables.Insert(e)})
-		jobstest.Must(t, err)
+		must.Have(c.client.Table(names.Fleet()).Submit(t.Context(), []tables.Op{tables.Insert(e)}))(t)
 	}
 	at := time.Now().Add(-time.Duration(len(rows)) * time.Hour)
 	for _, row := range rows {
@@ -103,9 +98,8 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.account.TableURL+"/"+c.readings,
 		bytes.NewReader(body))
-	jobstest.Must(t, err)
-	key, err := base64.StdEncoding.DecodeString(c.account.Key)
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
+	key := must.Have(base64.StdEncoding.DecodeString(c.account.Key))(t)
 	date := time.Now().UTC().Format(http.TimeFormat)
 	sign := hmac.New(sha256.New, key)
 	fmt.Fprintf(sign, "%s\n/%s%s", date, c.account.Name, req.URL.Path)
@@ -117,10 +111,9 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 	} {
 		req.Header.Set(name, value)
 	}
-	answer, err := http.DefaultClient.Do(req)
-	jobstest.Must(t, err)
+	answer := must.Have(http.DefaultClient.Do(req))(t)
 	text, err := io.ReadAll(answer.Body)
-	jobstest.Must(t, errors.Join(err, answer.Body.Close()))
+	must.Succeed(t, errors.Join(err, answer.Body.Close()))
 	if s := answer.StatusCode; s == http.StatusForbidden || s == http.StatusNotFound {
 		t.Fatalf("%s: %s", answer.Status, text)
 	}
@@ -131,8 +124,7 @@ func (c *chain) post(t testing.TB, body []byte) bool {
 func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 	t.Helper()
 	windows := []schema.Window{schema.Window(time.Second), schema.Minute, schema.Hour, schema.Daily}
-	roll, err := rollup.Processor.With(&rollup.Config{Windows: windows}, jobs.Setup{})
-	jobstest.Must(t, err)
+	roll := must.Have(rollup.Processor.With(&rollup.Config{Windows: windows}, jobs.Setup{}))(t)
 	return &jobs.Pipeline{Name: "live", Client: c.client, Names: c.fleets[i], Portion: portion, Objects: c.objects[i],
 		Processors: []jobs.Configured{latest.Processor.Default(), roll, archive.Processor.Default()}}
 }
@@ -141,7 +133,7 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows int64) map[string]string {
 	t.Helper()
 	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Key()))
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	if h, err := schema.TrackOf(track); err != nil || h.Failing() || track.Get("Rows").Int() != rows ||
 		track.Get("Refold").Text() != "" {
 		t.Fatalf("%d rows of %d, held: %+v, %v", track.Get("Rows").Int(), rows, h, err)
@@ -166,8 +158,7 @@ func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows in
 	})
 	ring := tables.Query{Range: tables.Partition(string(m.Device))}
 	for _, e := range jobstest.Rows(t, c.client.Table(names.Rejects()), ring) {
-		_, err := schema.RejectOf(e)
-		jobstest.Must(t, err)
+		must.Have(schema.RejectOf(e))(t)
 	}
 	return got
 }
@@ -184,13 +175,13 @@ func (c *chain) outputs(t testing.TB, to map[string]string, table string, of tab
 		}
 	}
 	for e, err := range schema.Joined(rows, output) {
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		values := map[string]string{}
 		for _, p := range e.Properties {
 			if jobs.IsReserved(p.Name) {
 				continue
 			}
-			jobstest.Must(t, parse(p.Name, p.Value.Text()))
+			must.Succeed(t, parse(p.Name, p.Value.Text()))
 			values[p.Name] = p.Value.Text()
 		}
 		var text strings.Builder

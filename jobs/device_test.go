@@ -14,6 +14,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -221,13 +222,11 @@ func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 	client := w.Connect(t, nil)
 	strange := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: "t0!contoso:d01 (copy)"}
 	strange.Set("Tenant", tables.Int64(7))
-	_, err := client.Table(f.Names.Fleet()).Do(t.Context(), tables.Insert(strange))
-	jobstest.Must(t, err)
+	must.Have(client.Table(f.Names.Fleet()).Do(t.Context(), tables.Insert(strange)))(t)
 	broken := tables.Entity{PartitionKey: jobstest.Month.String(), RowKey: string(w.Place(w.Devices[1]).Key)}
 	broken.Set("Ledger", tables.Binary([]byte("no ledger")))
 	broken.Set("LastReadRowKey", tables.String(w.Rows[1][0].RowKey))
-	_, err = client.Table(f.Names.Partitions("live")).Do(t.Context(), tables.Insert(broken))
-	jobstest.Must(t, err)
+	must.Have(client.Table(f.Names.Partitions("live")).Do(t.Context(), tables.Insert(broken)))(t)
 	p := f.Pipeline(t, nil)
 	r, err := p.Do(t.Context(), f.Message(), &jobstest.Line{}, nil)
 	if err != nil || r.Folded != 2 || r.Failed[w.Place(w.Devices[1])] == nil ||
@@ -362,9 +361,8 @@ func TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues(t *testing.T) {
 			if w.Place(d) != bad && kind == jobs.Audit {
 				continue
 			}
-			jobstest.Must(t, err)
-			held, err := schema.TrackOf(row)
-			jobstest.Must(t, err)
+			must.Succeed(t, err)
+			held := must.Have(schema.TrackOf(row))(t)
 			switch {
 			case held.Failing() != (w.Place(d) == bad):
 				t.Errorf("%s: device %s is held: %v", kind, d, held.Failing())

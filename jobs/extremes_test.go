@@ -15,6 +15,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -189,7 +190,7 @@ func TestNoConfigurationHoldsADevice(t *testing.T) {
 		p.Processors = []jobs.Configured{latest.Processor.Default(),
 			jobstest.With(t, rollup.Processor, &rollup.Config{Windows: windows}), archive.Processor.Default()}
 		p.Portion = 3
-		jobstest.Must(t, f.Drain(t.Context(), p))
+		must.Succeed(t, f.Drain(t.Context(), p))
 		track := f.Track(t, f.World.Devices[0])
 		states := 0
 		for _, p := range track.Properties {

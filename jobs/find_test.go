@@ -28,11 +28,9 @@ func (c *counted) Do(r *http.Request) (*http.Response, error) {
 func TestConflictReadsTheKeysConcerned(t *testing.T) {
 	const devices, minutes = 20, 200
 	in := azuretest.Local(t)
-	account, err := tables.ParseAccount(in.ConnectionString())
-	must.Succeed(t, err)
+	account := must.Have(tables.ParseAccount(in.ConnectionString()))(t)
 	through := &counted{}
-	client, err := tables.Connect(tables.Config{Account: account, Transport: through})
-	must.Succeed(t, err)
+	client := must.Have(tables.Connect(tables.Config{Account: account, Transport: through}))(t)
 	table := client.Table("minutes")
 	must.Succeed(t, table.Create(t.Context()))
 	var ops []tables.Op
@@ -45,8 +43,7 @@ func TestConflictReadsTheKeysConcerned(t *testing.T) {
 		// one that is there, one that is not
 		keys = append(keys, fmt.Sprintf("d%02d!%04d", d, minutes-1), fmt.Sprintf("d%02d!%04d", d, minutes))
 	}
-	groups, err := tables.Cut(ops)
-	must.Succeed(t, err)
+	groups := must.Have(tables.Cut(ops))(t)
 	for _, g := range groups {
 		if _, err := table.Submit(t.Context(), g); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 )
 
 // claimsHold returns the fleet's pipeline with default holds and marks.
@@ -99,8 +100,7 @@ func TestClaimOfTheDeadIsTakenOverAndHoldsTwiceAsLong(t *testing.T) {
 		e.Set("Committed", tables.String(""))
 		e.Set("Takeovers", tables.Int64(takeovers))
 		e.Set("ClaimUntil", tables.DateTime(tables.TicksOf(time.Now().Add(-ago))))
-		_, err := table.Do(t.Context(), tables.InsertOrReplace(e))
-		jobstest.Must(t, err)
+		must.Have(table.Do(t.Context(), tables.InsertOrReplace(e)))(t)
 	}
 	for takeovers, want := range map[int64]time.Duration{0: time.Minute, 1: 2 * time.Minute, 9: 10 * time.Minute} {
 		dead(5*time.Second, takeovers)
@@ -203,7 +203,7 @@ func TestLongAuditsClaimHolds(t *testing.T) {
 	w.Insert(t, "long", func(n int) bool { return n != 36 })
 	f := w.NewFleetOf(t, "long")
 	live := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), live))
+	must.Succeed(t, f.Drain(t.Context(), live))
 	w.Insert(t, "long", func(n int) bool { return n == 36 })
 	busy, _ := busily(t, f, live)
 	claims := 0

@@ -12,6 +12,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -48,7 +49,7 @@ func TestRowThatArrivesDuringAnAuditIsInTheOutputsOrInNoLedger(t *testing.T) {
 	w.Insert(t, "during", func(n int) bool { return n != a && n != b })
 	f := w.NewFleetOf(t, "during")
 	calm := f.Pipeline(t, nil)
-	jobstest.Must(t, f.Drain(t.Context(), calm))
+	must.Succeed(t, f.Drain(t.Context(), calm))
 	w.Insert(t, "during", func(n int) bool { return n == a })
 	arrived := false
 	audit := f.Pipeline(t, atReadings("during", func(n int) {
@@ -61,7 +62,7 @@ func TestRowThatArrivesDuringAnAuditIsInTheOutputsOrInNoLedger(t *testing.T) {
 	if err != nil || !arrived || r.Late == 0 {
 		t.Fatalf("the audit: %+v, %v", r, err)
 	}
-	jobstest.Must(t, f.Settle(t.Context(), calm))
+	must.Succeed(t, f.Settle(t.Context(), calm))
 	jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), w.want)
 }
 
@@ -74,7 +75,7 @@ func TestBusyDeviceGetsItsLateRows(t *testing.T) {
 		w.Insert(t, "busy"+name, func(n int) bool { return n != late })
 		f := w.NewFleetOf(t, "busy"+name)
 		live := claimsHold(t, f, nil)
-		jobstest.Must(t, f.Drain(t.Context(), live))
+		must.Succeed(t, f.Drain(t.Context(), live))
 		w.Insert(t, "busy"+name, func(n int) bool { return n == late })
 		busy, commits := busily(t, f, live)
 		audit := claimsHold(t, f, atReadings("busy"+name, busy))
@@ -83,8 +84,8 @@ func TestBusyDeviceGetsItsLateRows(t *testing.T) {
 			t.Errorf("%s: the audit during %d commits: %+v, %v", name, *commits, r, err)
 		}
 		again := w.NewFleetOf(t, "busy"+name)
-		jobstest.Must(t, again.Drain(t.Context(), again.Pipeline(t, nil)))
-		jobstest.Must(t, f.Drain(t.Context(), live))
+		must.Succeed(t, again.Drain(t.Context(), again.Pipeline(t, nil)))
+		must.Succeed(t, f.Drain(t.Context(), live))
 		jobstest.SameEnds(t, jobstest.WithoutHistory(f.Ends(t)), jobstest.WithoutHistory(again.Ends(t)), name)
 	}
 }
@@ -121,7 +122,7 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	span := 7 * 24 * time.Hour
 	p.Admits = func(schema.EnrollmentID) time.Duration { return span }
-	jobstest.Must(t, f.Settle(t.Context(), p)) // the ledger is cut
+	must.Succeed(t, f.Settle(t.Context(), p)) // the ledger is cut
 	if row := f.Track(t, w.Devices[0]); row.Get("LedgerFrom").Int() == 0 {
 		t.Fatal("the ledger was not cut")
 	}
@@ -130,13 +131,13 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 		return missing(n) &&
 			time.Since(jobs.TicksBefore(w.Rows[0][n].RowKey).Time()) < span
 	})
-	jobstest.Must(t, f.Settle(t.Context(), p))
+	must.Succeed(t, f.Settle(t.Context(), p))
 	before := f.Track(t, w.Devices[0])
 	rows := before.Get("Rows").Int()
 	calm := w.NewFleetOf(t, "raised")
 	q := calm.Pipeline(t, nil)
 	q.Admits = p.Admits
-	jobstest.Must(t, calm.Settle(t.Context(), q))
+	must.Succeed(t, calm.Settle(t.Context(), q))
 	outputs := settings()[0].outputs
 	jobstest.SameEnds(t, outputs(f.Ends(t)), outputs(calm.Ends(t)))
 	// The ledger covers the gap now: a row that comes there later is late.
@@ -148,8 +149,7 @@ func TestRaisedBackfillCountsWhatItAdmits(t *testing.T) {
 	}
 	e := w.Rows[0][late]
 	e.RowKey += "-late"
-	_, err := w.Connect(t, nil).Table("raised").Do(t.Context(), tables.Insert(e))
-	jobstest.Must(t, err)
+	must.Have(w.Connect(t, nil).Table("raised").Do(t.Context(), tables.Insert(e)))(t)
 	r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Late != 1 {
 		t.Errorf("after a late row in the gap: %+v, %v", r, err)
@@ -224,11 +224,11 @@ func TestOutputOfManySensorsIsInParts(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	checkParts(t, partsOf(t, f), jobs.MaxSensors, entities)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	checkParts(t, partsOf(t, f), 10, entities)
 
 	whole := f.World.NewFleetOf(t, "own")
-	jobstest.Must(t, whole.Drain(t.Context(), whole.Pipeline(t, nil)))
+	must.Succeed(t, whole.Drain(t.Context(), whole.Pipeline(t, nil)))
 	checkParts(t, partsOf(t, whole), 10, 1)
 }
 
@@ -244,6 +244,6 @@ func TestPartsOfADeadAttemptAreEmptied(t *testing.T) {
 		}
 	}
 	checkParts(t, partsOf(t, f), jobs.MaxSensors, (jobs.MaxSensors+199)/200)
-	jobstest.Must(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
+	must.Succeed(t, f.Drain(t.Context(), f.Pipeline(t, nil)))
 	checkParts(t, partsOf(t, f), 10, (jobs.MaxSensors+199)/200)
 }

@@ -46,8 +46,7 @@ func TestMessagesOfEveryFormatAreRead(t *testing.T) {
 		}
 		for name, m := range messages() {
 			m.Format = format
-			golden, err := os.ReadFile(filepath.Join(folder, "message-"+name+".json"))
-			must.Succeed(t, err)
+			golden := must.Have(os.ReadFile(filepath.Join(folder, "message-"+name+".json")))(t)
 			want := strings.TrimSpace(string(golden))
 			if text, err := m.Encode(); err != nil || text != want {
 				t.Errorf("%s:\ngot  %s, %v\nwant %s", name, text, err, want)
@@ -85,8 +84,7 @@ func TestTheLongestMessageFits(t *testing.T) {
 			64),
 		First: at, Last: at, Generation: 1 << 62, Attempts: 1 << 62, Busy: 1 << 62, Taken: 1 << 62,
 	}
-	text, err := m.Encode()
-	must.Succeed(t, err)
+	text := must.Have(m.Encode())(t)
 	if got, err := Decode(text); err != nil || got != m || len(text) > MaxSize/2 {
 		t.Errorf("%d bytes come back as %+v, %v", len(text), got, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -16,13 +16,12 @@ func TestChangedModelRefoldsItsDevicesAlone(t *testing.T) {
 	f := w.NewFleet(t)
 	p := f.Pipeline(t, nil)
 	settings()[0].apply(t, p)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 
 	s := settings()[0]
 	s.models = []string{"scaled"}
 	s.apply(t, p)
-	r, err := p.Run(t.Context(), f.Batch)
-	jobstest.Must(t, err)
+	r := must.Have(p.Run(t.Context(), f.Batch))(t)
 	var again, want []string
 	for _, d := range r.Reset {
 		again = append(again, d.String())
@@ -35,7 +34,7 @@ func TestChangedModelRefoldsItsDevicesAlone(t *testing.T) {
 	if strings.Join(again, " ") != strings.Join(want, " ") || len(want) == len(w.Devices) {
 		t.Errorf("%v are folded again, want %v", again, want)
 	}
-	jobstest.Must(t, f.Settle(t.Context(), p))
+	must.Succeed(t, f.Settle(t.Context(), p))
 	s.sameAsNew(t, f)
 }
 

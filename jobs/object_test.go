@@ -22,6 +22,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -34,7 +35,7 @@ func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, close
 	t.Helper()
 	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
 		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	p := f.Pipeline(t, through)
 	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, &archive.Config{CloseAfter: closeAfter})}
 	p.Objects = store
@@ -53,8 +54,8 @@ func (w *lateWorld) lateArchive(t *testing.T) *jobstest.Fleet {
 	w.Insert(t, readings, func(n int) bool { return !isLate(n) && !isNew(n) })
 	f := w.NewFleetOf(t, readings)
 	p := archiver(t, f, nil, never)
-	jobstest.Must(t, p.Objects.(*archive.Store).Create(t.Context()))
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, p.Objects.(*archive.Store).Create(t.Context()))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	w.Insert(t, readings, func(n int) bool { return isLate(n) || isNew(n) })
 	return f
 }
@@ -79,7 +80,7 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 		if !alone {
 			p.Processors = append(p.Processors, latest.Processor.Default())
 		}
-		jobstest.Must(t, f.Drain(t.Context(), p))
+		must.Succeed(t, f.Drain(t.Context(), p))
 		found := readArchive(t, w.Account, f.Names.Archive())
 		today := schema.DayOf(tables.TicksOf(time.Now())).Start().String()
 		want := 0
@@ -96,8 +97,7 @@ func TestLateRowsBeforeADayClosesNeedNoSecondObject(t *testing.T) {
 				}
 			}
 		}
-		r, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
-		jobstest.Must(t, err)
+		r := must.Have(p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil))(t)
 		if r.Late != want || r.Missing != 0 {
 			t.Errorf("alone %v: the audit finds %d late rows, and %d missing; want %d, and none", alone, r.Late, r.Missing, want)
 		}
@@ -118,7 +118,7 @@ func TestAuditOfDaysThatWaitLosesNone(t *testing.T) {
 	if err != nil || r.Refolds != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	jobstest.SameEnds(t, archived(t, f), want)
 }
 
@@ -137,7 +137,7 @@ func calmArchive(t *testing.T) (w *lateWorld, want map[string]string) {
 	t.Helper()
 	w = &lateWorld{World: jobstest.NewWorldSince(t, 6*24*time.Hour, 2, 40)}
 	f := w.lateArchive(t)
-	jobstest.Must(t, f.Settle(t.Context(), archiver(t, f, nil, soon)))
+	must.Succeed(t, f.Settle(t.Context(), archiver(t, f, nil, soon)))
 	return w, archived(t, f)
 }
 
@@ -193,7 +193,7 @@ func TestRowsAboveTheCheckpointWaitForTheNextObject(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	want := [][]string{{row(9).RowKey, row(10).RowKey}, {row(9).RowKey, row(10).RowKey, row(11).RowKey}}
 	if fmt.Sprint(written) != fmt.Sprint(want) {
 		t.Errorf("%v were written; want %v", written, want)
@@ -250,7 +250,7 @@ func TestObjectsAreReadPageByPage(t *testing.T) {
 	p.Client = f.World.Connect(t, &faults.Transport{Plan: empty})
 	var written []string
 	p.Objects = place(func(_ string, keys []string) error { written = keys; return nil })
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	if len(written) != 2500 || !slices.IsSorted(written) {
 		t.Errorf("%d readings", len(written))
 	}
@@ -261,9 +261,8 @@ func archiving(t *testing.T, f *jobstest.Fleet, container string) (*jobs.Pipelin
 	t.Helper()
 	p := f.Pipeline(t, nil)
 	p.Processors = []jobs.Configured{archive.Processor.Default()}
-	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: container})
-	jobstest.Must(t, err)
-	jobstest.Must(t, store.Create(t.Context()))
+	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: container}))(t)
+	must.Succeed(t, store.Create(t.Context()))
 	p.Objects = store
 	return p, func() map[string]string { return readArchive(t, f.World.Account, container) }
 }
@@ -273,19 +272,18 @@ func readArchive(t *testing.T, a tables.Account, container string) map[string]st
 	t.Helper()
 	found := map[string]string{}
 	for name, content := range objects(t, a, container) {
-		unzipped, err := gzip.NewReader(bytes.NewReader(content))
-		jobstest.Must(t, err)
+		unzipped := must.Have(gzip.NewReader(bytes.NewReader(content)))(t)
 		lines := bufio.NewScanner(unzipped)
 		for lines.Scan() {
 			var r struct{ Device, Key string }
-			jobstest.Must(t, json.Unmarshal(lines.Bytes(), &r))
+			must.Succeed(t, json.Unmarshal(lines.Bytes(), &r))
 			id := r.Device + "/" + r.Key
 			if found[id] != "" {
 				t.Errorf("%s is in %s and in %s", id, found[id], name)
 			}
 			found[id] = name
 		}
-		jobstest.Must(t, lines.Err())
+		must.Succeed(t, lines.Err())
 	}
 	return found
 }
@@ -293,19 +291,14 @@ func readArchive(t *testing.T, a tables.Account, container string) map[string]st
 // objects downloads all objects of a container.
 func objects(t *testing.T, a tables.Account, container string) map[string][]byte {
 	t.Helper()
-	key, err := azblob.NewSharedKeyCredential(a.Name, a.Key)
-	jobstest.Must(t, err)
-	client, err := azblob.NewClientWithSharedKeyCredential(a.Blob, key, nil)
-	jobstest.Must(t, err)
+	key := must.Have(azblob.NewSharedKeyCredential(a.Name, a.Key))(t)
+	client := must.Have(azblob.NewClientWithSharedKeyCredential(a.Blob, key, nil))(t)
 	all := map[string][]byte{}
 	for pages := client.NewListBlobsFlatPager(container, nil); pages.More(); {
-		page, err := pages.NextPage(t.Context())
-		jobstest.Must(t, err)
+		page := must.Have(pages.NextPage(t.Context()))(t)
 		for _, item := range page.Segment.BlobItems {
-			object, err := client.DownloadStream(t.Context(), container, *item.Name, nil)
-			jobstest.Must(t, err)
-			all[*item.Name], err = io.ReadAll(object.Body)
-			jobstest.Must(t, err)
+			object := must.Have(client.DownloadStream(t.Context(), container, *item.Name, nil))(t)
+			all[*item.Name] = must.Have(io.ReadAll(object.Body))(t)
 		}
 	}
 	return all

@@ -19,6 +19,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -106,7 +107,7 @@ func (w *wide) Do(r *http.Request) (*http.Response, error) {
 func (w *wide) pipeline(t *testing.T) *jobs.Pipeline {
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: w.account, Transport: w, Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	return &jobs.Pipeline{Name: "live", Client: c}
 }
 
@@ -165,7 +166,7 @@ func TestProgressIsSavedWithinAThirdOfTheLease(t *testing.T) {
 			saves++
 			return nil
 		})
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		if saves < 9 || saves > 11 {
 			t.Errorf("%d saves in 100 s", saves)
 		}
@@ -243,7 +244,7 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 		for m := range 12 {
 			e, err := schema.MonthFigures{Pipeline: "live", Slot: now.Add(-time.Duration(hour) * time.Hour),
 				Month: schema.Month{Year: 2025, Month: time.Month(m + 1)}}.Entity()
-			jobstest.Must(t, err)
+			must.Succeed(t, err)
 			old = append(old, e)
 		}
 	}
@@ -261,7 +262,7 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 			continue
 		}
 		_, slot, err := schema.ParseFiguresPartition(e.PartitionKey)
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		left[slot]++
 	}
 	for hour := range 40 {

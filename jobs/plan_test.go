@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -111,8 +111,7 @@ func TestEmptyMonthsCostNothing(t *testing.T) {
 			}
 			return true
 		}}
-		_, err := r.pipeline(t, through).Do(t.Context(), r.begin(t), w, saveInto(&jobs.Message{}))
-		jobstest.Must(t, err)
+		must.Have(r.pipeline(t, through).Do(t.Context(), r.begin(t), w, saveInto(&jobs.Message{})))(t)
 		if n := min(1, len(r.figures)); len(w.put) != n {
 			t.Errorf("%d month jobs for %d months, want %d", len(w.put), len(r.figures), n)
 		}
@@ -143,7 +142,7 @@ func TestDevicesInsertedMeanwhileDisturbNoOther(t *testing.T) {
 			inserted++
 			e, err := schema.Member{Month: month, Device: schema.DeviceID(fmt.Sprintf("%c%d", "aB-_.z"[rng.IntN(6)], inserted)),
 				Tenant: schema.Tenant("aB-"[rng.IntN(3):][:1]), Readings: "readings"}.Entity()
-			jobstest.Must(t, err)
+			must.Succeed(t, err)
 			r.write(t, r.names.Fleet(), []tables.Op{tables.Insert(e)})
 		}
 		return true

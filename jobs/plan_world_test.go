@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
 	"furrow/jobs/processors"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -34,12 +34,11 @@ type roster struct {
 
 func newRoster(t *testing.T) *roster {
 	t.Helper()
-	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	jobstest.Must(t, err)
+	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	r := &roster{account: account, due: map[schema.Month][]schema.Place{}, figures: map[schema.Month]schema.MonthFigures{},
 		slot: tables.TicksOf(time.Now().Add(-24 * time.Hour)), made: time.Now()}
 	for _, name := range processors.Tables(r.names, "live") {
-		jobstest.Must(t, r.client(t, nil).Table(name).Create(t.Context()))
+		must.Succeed(t, r.client(t, nil).Table(name).Create(t.Context()))
 	}
 	return r
 }
@@ -48,7 +47,7 @@ func (r *roster) client(t *testing.T, through policy.Transporter) *tables.Client
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: r.account, Transport: through,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	return c
 }
 
@@ -67,8 +66,7 @@ func (r *roster) add(t *testing.T, rng *rand.Rand, month schema.Month, devices i
 	for range devices {
 		d := schema.DeviceID(fmt.Sprintf("%c:%x", "aB-_.z"[rng.IntN(6)], rng.Uint64()))
 		m := schema.Member{Month: month, Device: d, Tenant: schema.Tenant("aB-"[rng.IntN(3):][:1]), Readings: "readings"}
-		e, err := m.Entity()
-		jobstest.Must(t, err)
+		e := must.Have(m.Entity())(t)
 		members = append(members, tables.Insert(e))
 		f.Devices++
 		due := true
@@ -134,8 +132,7 @@ func mark(rng *rand.Rand, track *tables.Entity, f *schema.MonthFigures, now tabl
 func (r *roster) write(t *testing.T, table string, ops []tables.Op) {
 	t.Helper()
 	for group := range slices.Chunk(ops, tables.MaxOps) {
-		_, err := r.client(t, nil).Table(table).Submit(t.Context(), group)
-		jobstest.Must(t, err)
+		must.Have(r.client(t, nil).Table(table).Submit(t.Context(), group))(t)
 	}
 }
 
@@ -154,10 +151,8 @@ func (r *roster) random(t *testing.T, rng *rand.Rand, most int) {
 func (r *roster) begin(t *testing.T) jobs.Message {
 	t.Helper()
 	r.slot = r.slot.Add(time.Second)
-	e, err := schema.Run{Pipeline: "live", Slot: r.slot, By: "a test"}.Entity()
-	jobstest.Must(t, err)
-	_, err = r.client(t, nil).Table(r.names.Runs()).Do(t.Context(), tables.Insert(e))
-	jobstest.Must(t, err)
+	e := must.Have(schema.Run{Pipeline: "live", Slot: r.slot, By: "a test"}.Entity())(t)
+	must.Have(r.client(t, nil).Table(r.names.Runs()).Do(t.Context(), tables.Insert(e)))(t)
 	return jobs.Message{Kind: jobs.Master, Pipeline: "live", Run: r.slot}
 }
 
@@ -367,21 +362,16 @@ func (r *roster) packed(put []jobs.Message, batch int) (batches int64) {
 
 func (r *roster) run(t *testing.T) schema.Run {
 	t.Helper()
-	e, err := r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), "live", r.slot.String())
-	jobstest.Must(t, err)
-	run, err := schema.RunOf(e)
-	jobstest.Must(t, err)
+	e := must.Have(r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), "live", r.slot.String()))(t)
+	run := must.Have(schema.RunOf(e))(t)
 	return run
 }
 
 func (r *roster) checkMonth(t *testing.T, w *workplace, want schema.MonthFigures) {
 	t.Helper()
-	e, err := want.Entity()
-	jobstest.Must(t, err)
-	e, err = r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), e.PartitionKey, e.RowKey)
-	jobstest.Must(t, err)
-	got, err := schema.MonthFiguresOf(e)
-	jobstest.Must(t, err)
+	e := must.Have(want.Entity())(t)
+	e = must.Have(r.client(t, nil).Table(r.names.Runs()).Get(t.Context(), e.PartitionKey, e.RowKey))(t)
+	got := must.Have(schema.MonthFiguresOf(e))(t)
 	// The service's time has whole seconds, and the lag has grown since the roster was made.
 	const rounding = 2 * time.Second
 	most := want.Lag + time.Since(r.made) + rounding

@@ -9,6 +9,7 @@ import (
 	"furrow/jobs/archive"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -38,7 +39,7 @@ func sameAsNew(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
 	calm := f.World.NewFleetOf(t, f.Readings)
 	q := calm.Pipeline(t, nil)
 	q.Processors = p.Processors
-	jobstest.Must(t, calm.Drain(t.Context(), q))
+	must.Succeed(t, calm.Drain(t.Context(), q))
 	jobstest.SameEnds(t, settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t)))
 }
 
@@ -49,7 +50,7 @@ func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) job
 	m.Mark = "rewound"
 	_, err := p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
 		jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: m.Mark})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	return m
 }
 
@@ -61,7 +62,7 @@ func TestRefoldWithinADayDoesNotUndoAnAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f, insert := minutely(t, start, append(upTo(20*60, 10), last)...)
 			p := f.Pipeline(t, nil)
-			jobstest.Must(t, f.Drain(t.Context(), p))
+			must.Succeed(t, f.Drain(t.Context(), p))
 			m := rewind(t, f, p, start)
 			p.Portion, p.Most = 30, 30 // three hundred minutes
 			l := &jobstest.Line{}
@@ -86,7 +87,7 @@ func TestRewindDuringAPortionIsNotLost(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f, _ := minutely(t, start, append(upTo(20*60, 10), 24*60)...)
 	p := f.Pipeline(t, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	m := rewind(t, f, p, start)
 	p.Portion, p.Most = 30, 30
 	l := &jobstest.Line{}
@@ -113,8 +114,7 @@ func spoil(t *testing.T, f *jobstest.Fleet) {
 		e.Set("temperature", tables.String("[1,1,1,1,1,1]"))
 		e.Set("spoilt", tables.Boolean(true))
 		e.Set(jobs.FenceProperty, tables.Int64(1))
-		_, err := table.Do(t.Context(), tables.InsertOrReplace(e))
-		jobstest.Must(t, err)
+		must.Have(table.Do(t.Context(), tables.InsertOrReplace(e)))(t)
 	}
 }
 
@@ -126,14 +126,13 @@ func TestLateRowsAreInTheLedgerOfAnyPortion(t *testing.T) {
 	p, _ := archiving(t, f, "portions")
 	p.Processors = append(f.Pipeline(t, nil).Processors, jobstest.With(t, archive.Processor,
 		&archive.Config{CloseAfter: 7 * 24 * time.Hour}))
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	insert(7, 13*60+3)
 	m := rewind(t, f, p, start.Add(24*time.Hour))
 	p.Portion, p.Most = 30, 30
 	jobstest.Work(t, p, m)
 	row := f.Track(t, f.World.Devices[0])
-	counted, err := jobs.ParseLedger(row.Get("Ledger").Binary())
-	jobstest.Must(t, err)
+	counted := must.Have(jobs.ParseLedger(row.Get("Ledger").Binary()))(t)
 	if all := int(counted.Count(0, tables.MaxTicks)); all != len(slices.Concat(upTo(23*60, 10), upTo(36*60, 30)[46:]))+2 {
 		t.Errorf("the ledger has %d rows, and %d were folded", all, row.Get("Rows").Int())
 	}
@@ -145,9 +144,9 @@ func TestRowsBelowAllTicksAreCountedAlike(t *testing.T) {
 	send(t, f, 1, func(int) tables.Entity { return tables.Entity{RowKey: "!odd"} })
 	p := f.Pipeline(t, nil)
 	p.Settings = "one:1"
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	p.Settings = "two:2"
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	wantRows(t, f, f.World.Devices[0], 13)
 }
 
@@ -167,7 +166,7 @@ func TestLateRejectsOfADayInPortionsReachTheRing(t *testing.T) {
 				return reject(start.Add(time.Duration(n-early) * time.Second))
 			})
 			p := f.Pipeline(t, nil)
-			jobstest.Must(t, f.Drain(t.Context(), p))
+			must.Succeed(t, f.Drain(t.Context(), p))
 			late := []time.Time{start.Add(7 * time.Minute), start.Add(9*time.Hour + time.Minute), start.Add(19 * time.Hour)}
 			send(t, f, len(late), func(n int) tables.Entity { return reject(late[n]) })
 			insert(8, 9*60+3) // late, and well

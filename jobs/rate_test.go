@@ -17,6 +17,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -34,8 +35,7 @@ func TestRatesEqualThoseOfAllReadings(t *testing.T) {
 			uneven(random, rows)
 		}
 		over := []time.Duration{time.Hour, 8 * time.Hour, 24 * time.Hour}[random.IntN(3)]
-		configured, err := rate.Processor.With(&rate.Config{Over: over}, jobs.Setup{Sensors: sensors})
-		jobstest.Must(t, err)
+		configured := must.Have(rate.Processor.With(&rate.Config{Over: over}, jobs.Setup{Sensors: sensors}))(t)
 		readings := fmt.Sprintf("rates%d", seed)
 		rows := &arriving{world: w, table: readings, random: random, there: map[int]bool{}, admits: 8 * 24 * time.Hour}
 		f := w.NewFleetOf(t, readings)
@@ -48,15 +48,15 @@ func TestRatesEqualThoseOfAllReadings(t *testing.T) {
 			p := configure(f.Pipeline(t, &faults.Transport{Plan: faults.Random{Seed: random.Uint64(), Rates: fewFaults()},
 				Delay: 20 * time.Millisecond}))
 			p.Portion, p.Most = 7+random.IntN(30), 20+random.IntN(100)
-			jobstest.Must(t, f.Settle(t.Context(), p))
+			must.Succeed(t, f.Settle(t.Context(), p))
 			d := w.Devices[random.IntN(len(w.Devices))]
 			to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
 			_, err := f.Pipeline(t, nil).Rewind(t.Context(), w.Member(d, readings),
 				jobs.Rewound{To: to, At: time.Now(), By: "a test"})
-			jobstest.Must(t, err)
+			must.Succeed(t, err)
 		}
 		p := configure(f.Pipeline(t, nil))
-		jobstest.Must(t, f.Drain(t.Context(), p))
+		must.Succeed(t, f.Drain(t.Context(), p))
 		plain := plainRates{over: tables.Ticks(over / 100), counters: sensors.Counters, sensors: map[string][]rate.Reading{},
 			places: map[tables.Ticks]rate.Position{}}
 		for _, d := range w.Devices {
@@ -114,7 +114,7 @@ func (r *plainRates) read(t *testing.T, p *jobs.Pipeline, d schema.DeviceID, rea
 	clear(r.places)
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d))}}
 	for page, err := range p.Client.Table(readings).Rows(t.Context(), q) {
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		for _, e := range page.Rows {
 			reading, err := schema.ReadingOf(e)
 			if err != nil {
@@ -220,8 +220,7 @@ func (r *plainRates) checkNewest(t *testing.T, sensor string, text string) {
 		}
 		return
 	}
-	got, err := rate.ParseLatest(text)
-	jobstest.Must(t, err)
+	got := must.Have(rate.ParseLatest(text))(t)
 	want := rate.Latest{Reading: all[n]}
 	want.Step.Difference = r.difference(sensor, all[n-1], all[n])
 	want.Step.PerHour = want.Step.Difference / rate.Hours(all[n].At-all[n-1].At)
@@ -254,7 +253,7 @@ func stored(t *testing.T, p *jobs.Pipeline, d schema.DeviceID) (row map[string]s
 	t.Helper()
 	row, buckets = map[string]string{}, [2]summaries{{}, {}}
 	for page, err := range p.Client.Table(p.Names.Output(rate.Table)).Rows(t.Context(), tables.Query{}) {
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		for _, e := range page.Rows {
 			partition, err := schema.ParseRollupPartition(e.PartitionKey)
 			if err != nil {
@@ -265,15 +264,13 @@ func stored(t *testing.T, p *jobs.Pipeline, d schema.DeviceID) (row map[string]s
 				}
 				continue
 			}
-			key, err := schema.ParseRollupRow(e.RowKey)
-			jobstest.Must(t, err)
+			key := must.Have(schema.ParseRollupRow(e.RowKey))(t)
 			if key.Device != d {
 				continue
 			}
 			of := buckets[slices.Index(rate.Windows(), partition.Window)]
 			for name, text := range rates(e) {
-				s, err := rate.ParseSummary(text)
-				jobstest.Must(t, err)
+				s := must.Have(rate.ParseSummary(text))(t)
 				of[bucketOf{key.Bucket, name}] = s
 			}
 		}

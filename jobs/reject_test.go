@@ -12,6 +12,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -31,8 +32,7 @@ func ring(t *testing.T, f *jobstest.Fleet, p schema.Pipeline) map[int64]schema.R
 	found := map[int64]schema.Reject{}
 	part := tables.Range{Partitions: tables.Is(string(f.World.Devices[0])), Rows: schema.RejectsOf(p)}
 	for _, e := range jobstest.Rows(t, f.World.Connect(t, nil).Table(f.Names.Rejects()), tables.Query{Range: part}) {
-		r, err := schema.RejectOf(e)
-		jobstest.Must(t, err)
+		r := must.Have(schema.RejectOf(e))(t)
 		found[r.Number] = r
 	}
 	return found
@@ -123,8 +123,7 @@ func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
 	f := seedDevice(t, 150+30, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
 	p := f.Pipeline(t, nil)
 	p.Portion, p.Most = 150, 150
-	r, err := p.Run(t.Context(), f.Batch)
-	jobstest.Must(t, err)
+	r := must.Have(p.Run(t.Context(), f.Batch))(t)
 	ctx, dying := dies(t, f)
 	batch := f.Batch
 	batch.Mark = r.Mark
@@ -136,7 +135,7 @@ func TestAJobKilledBeforeItsCommitWritesTheSameSlotsAgain(t *testing.T) {
 	}
 	before := ring(t, f, "live")
 	mustBeNewest(t, before, 180) // they were written
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	if n := rejectCount(t, f); n != 180 {
 		t.Errorf("%d are counted", n)
 	}
@@ -170,10 +169,10 @@ func TestTwoPipelinesOfADeviceHaveRingsOfTheirOwn(t *testing.T) {
 	f := seedDevice(t, 130, badRows(0, tables.TicksOf(time.Now().Add(-time.Hour))))
 	live, other := f.Pipeline(t, nil), f.Pipeline(t, nil)
 	other.Name = "other"
-	jobstest.Must(t, f.World.Connect(t, nil).Table(f.Names.Partitions("other")).Create(t.Context()))
+	must.Succeed(t, f.World.Connect(t, nil).Table(f.Names.Partitions("other")).Create(t.Context()))
 	other.Portion = 40
 	for _, p := range []*jobs.Pipeline{live, other} {
-		jobstest.Must(t, f.Drain(t.Context(), p))
+		must.Succeed(t, f.Drain(t.Context(), p))
 		mustBeNewest(t, ring(t, f, p.Name), 130)
 	}
 }
@@ -185,7 +184,7 @@ func TestAnAuditCountsOnlyTheRejectsThatItFinds(t *testing.T) {
 	for _, early := range []int{20, 300} {
 		f := seedDevice(t, early, badRows(1000, at))
 		p := f.Pipeline(t, nil)
-		jobstest.Must(t, f.Drain(t.Context(), p))
+		must.Succeed(t, f.Drain(t.Context(), p))
 		send(t, f, 5, badRows(0, at))
 		ctx, dying := dies(t, f)
 		if _, err := dying.Do(ctx, f.Audit(jobs.Full), jobstest.NoPut{}, nil); err == nil {

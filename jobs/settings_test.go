@@ -17,6 +17,7 @@ import (
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -31,8 +32,7 @@ type setting struct {
 
 // models returns what the world's devices can be taken for.
 func models(t *testing.T) map[string]jobs.Model {
-	lives, err := condition.Parse("door_open == 1 or humidity > 60")
-	jobstest.Must(t, err)
+	lives := must.Have(condition.Parse("door_open == 1 or humidity > 60"))(t)
 	return map[string]jobs.Model{
 		"scaled": {Match: jobs.Match{Tenant: []string{"t0"}}, Sensors: jobs.Sensors{
 			Named: map[string]jobs.Meaning{"temperature": {As: "t", Is: jobs.Number, Scale: 1.8, Offset: 32}}}},
@@ -105,7 +105,7 @@ func (s setting) sameAsNew(t *testing.T, f *jobstest.Fleet) (calm *jobstest.Flee
 	calm = f.World.NewFleetOf(t, f.Readings)
 	p := calm.Pipeline(t, nil)
 	s.apply(t, p)
-	jobstest.Must(t, calm.Drain(t.Context(), p))
+	must.Succeed(t, calm.Drain(t.Context(), p))
 	jobstest.SameEnds(t, s.outputs(f.Ends(t)), s.outputs(calm.Ends(t)))
 	return calm
 }
@@ -150,7 +150,7 @@ func TestAnySettingsEndAsANewFleet(t *testing.T) {
 			}
 		}
 		rows.some(t, 1)
-		jobstest.Must(t, f.Settle(t.Context(), p))
+		must.Succeed(t, f.Settle(t.Context(), p))
 		s.sameAsNew(t, f)
 	})
 }
@@ -160,14 +160,14 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 	t.Helper()
 	switch random.IntN(5) {
 	case 0:
-		jobstest.Must(t, f.Drain(t.Context(), p))
+		must.Succeed(t, f.Drain(t.Context(), p))
 	case 1:
 		jobstest.Do(t, p, f.Audit(jobs.Full), jobstest.NoPut{})
 	case 2:
 		d := f.World.Devices[random.IntN(len(f.World.Devices))]
 		to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
 		_, err := p.Rewind(t.Context(), f.World.Member(d, f.Readings), jobs.Rewound{To: to, At: time.Now(), By: "a test"})
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 	default:
 		jobstest.Do(t, p, f.Message(), jobstest.NoPut{})
 	}
@@ -182,7 +182,7 @@ func TestAddedProcessorFoldsAnIdleDevicesHistoryInPortions(t *testing.T) {
 	})
 	p := f.Pipeline(t, nil)
 	settings()[1].apply(t, p)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	s := settings()[0]
 	s.apply(t, p)
 	p.Portion, p.Most, p.Marks = 500, 1000, 0
@@ -199,8 +199,7 @@ func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 	month := schema.Month{Year: 2026, Month: time.November}
 	var ops []tables.Op
 	for _, d := range []schema.DeviceID{"a", "b", "c"} {
-		e, err := schema.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity()
-		jobstest.Must(t, err)
+		e := must.Have(schema.Member{Month: month, Device: d, Tenant: "t", Readings: "readings"}.Entity())(t)
 		ops = append(ops, tables.Insert(e))
 	}
 	r.write(t, r.names.Fleet(), ops)
@@ -216,8 +215,7 @@ func TestEveryMessageThatAJobPutsNamesItsGeneration(t *testing.T) {
 		} {
 			m.Generation = generations[0]
 			before := len(line.messages)
-			_, err := p.Do(t.Context(), m, line, line.save)
-			jobstest.Must(t, err)
+			must.Have(p.Do(t.Context(), m, line, line.save))(t)
 			if len(line.messages) == before {
 				t.Errorf("a %s job puts nothing", m.Kind)
 			}
@@ -247,8 +245,7 @@ func TestADeviceFarBehindKeepsTheGeneration(t *testing.T) {
 	p := f.Pipeline(t, nil)
 	p.Portion, p.Most, p.Generation = 10, 10, 7
 	line := &recorder{}
-	_, err := p.Do(t.Context(), f.Message(), line, line.save)
-	jobstest.Must(t, err)
+	must.Have(p.Do(t.Context(), f.Message(), line, line.save))(t)
 	if len(line.messages) < 2 || slices.ContainsFunc(line.messages,
 		func(m jobs.Message) bool { return m.Generation != 7 }) {
 		t.Errorf("it puts %+v", line.messages)
@@ -261,8 +258,7 @@ func TestATrackingRowNamesTheNewestGeneration(t *testing.T) {
 	f := w.NewFleet(t)
 	p := f.Pipeline(t, nil)
 	p.Generation, p.Portion = 4, 10
-	_, err := p.Run(t.Context(), f.Batch)
-	jobstest.Must(t, err)
+	must.Have(p.Run(t.Context(), f.Batch))(t)
 	generation := func() int64 {
 		row := f.Track(t, w.Devices[0])
 		return row.Get("Generation").Int()
@@ -272,7 +268,7 @@ func TestATrackingRowNamesTheNewestGeneration(t *testing.T) {
 	}
 	older := f.Pipeline(t, nil)
 	older.Generation = 3
-	jobstest.Must(t, f.Drain(t.Context(), older))
+	must.Succeed(t, f.Drain(t.Context(), older))
 	if got := generation(); got != 4 {
 		t.Errorf("after a worker of generation 3 the row says %d", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 )
 
 // openClaim writes the claim of a running job into the row of the fleet's first device.
@@ -16,7 +17,7 @@ func openClaim(t *testing.T, f *jobstest.Fleet, claim string) {
 	e.Set("Claim", tables.String(claim))
 	e.Set("ClaimUntil", tables.DateTime(tables.TicksOf(time.Now().Add(time.Minute))))
 	_, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Do(t.Context(), tables.Merge(e, tables.AnyETag))
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 }
 
 // rewound rewinds the fleet's first device to its beginning.
@@ -24,7 +25,7 @@ func rewound(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, at time.Time, ma
 	t.Helper()
 	_, err := p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
 		jobs.Rewound{To: 1, At: at, By: "a test", Mark: mark})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	m := f.Audit(jobs.Refold)
 	m.Mark = mark
 	return m
@@ -58,7 +59,7 @@ func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	rewound(t, f, p, time.Now().Add(-time.Hour), "lost")
 	l := &jobstest.Line{}
 	live := claimsHold(t, f, nil)
@@ -80,7 +81,7 @@ func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	rewound(t, f, p, time.Now().Add(-time.Hour), "")
 	jobstest.Work(t, p, f.Message())
 	wantRows(t, f, w.Devices[0], 60)
@@ -170,7 +171,7 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	w := jobstest.NewWorld(t, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	rewound(t, f, p, time.Now(), "first")
 	m := f.Audit(jobs.Refold)
 	m.Mark = "first"
@@ -196,7 +197,7 @@ func TestAuditDoesNotOutrankARunningJob(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	openClaim(t, f, "under way")
 	l := &jobstest.Line{}
 	jobstest.Do(t, p, f.Audit(jobs.Full), l)
@@ -212,7 +213,7 @@ func TestLedgerOfABusyDeviceIsCut(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 30*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
 	live := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), live))
+	must.Succeed(t, f.Drain(t.Context(), live))
 	busy, _ := busily(t, f, live)
 	audit := claimsHold(t, f, atReadings(f.Readings, busy))
 	r, err := audit.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
@@ -229,7 +230,7 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 	start := floorDay(time.Now()).Add(-3 * 24 * time.Hour)
 	f := seedDevice(t, 1, func(int) tables.Entity { return temperature(time.Now().Add(-time.Hour), 1) })
 	live := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), live))
+	must.Succeed(t, f.Drain(t.Context(), live))
 	send(t, f, rows, func(n int) tables.Entity { return temperature(start.Add(time.Duration(n)*time.Minute), float64(n)) })
 	busy, _ := busily(t, f, live)
 	audit := claimsHold(t, f, atReadings(f.Readings, busy))
@@ -245,8 +246,8 @@ func TestLateRowsOfOneDayAreBounded(t *testing.T) {
 		t.Errorf("%d rows took %d jobs", rows, jobs)
 	}
 	calm := f.World.NewFleetOf(t, f.Readings)
-	jobstest.Must(t, f.Drain(t.Context(), live))
-	jobstest.Must(t, calm.Drain(t.Context(), calm.Pipeline(t, nil)))
+	must.Succeed(t, f.Drain(t.Context(), live))
+	must.Succeed(t, calm.Drain(t.Context(), calm.Pipeline(t, nil)))
 	jobstest.SameEnds(t, settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t)))
 }
 

@@ -13,6 +13,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -42,7 +43,7 @@ func TestNothingStandsStill(t *testing.T) {
 			p.Processors = append(p.Processors, archiver.Processors...)
 			p.Objects, p.Settings = archiver.Objects, p.Settings+",archive:1"
 		}
-		put := func(m jobs.Message) { jobstest.Must(t, c.Put(t.Context(), m, 0)) }
+		put := func(m jobs.Message) { must.Succeed(t, c.Put(t.Context(), m, 0)) }
 		var s setting
 		archived := false
 		for round := range 3 + random.IntN(4) {
@@ -67,7 +68,7 @@ func TestNothingStandsStill(t *testing.T) {
 				m.Last, m.Mark = m.First, fmt.Sprint("rewind", round)
 				_, err := f.Pipeline(t, nil).Rewind(t.Context(), w.Member(d, readings),
 					jobs.Rewound{To: to, At: time.Now(), By: "a test", Mark: m.Mark})
-				jobstest.Must(t, err)
+				must.Succeed(t, err)
 				put(m)
 			}
 			if random.IntN(2) == 0 {
@@ -102,7 +103,7 @@ func TestNothingStandsStill(t *testing.T) {
 		}
 		alone, readCalm := archiving(t, calm, readings+"calm")
 		alone.Names = w.NewFleetOf(t, readings).Names
-		jobstest.Must(t, calm.Drain(t.Context(), alone))
+		must.Succeed(t, calm.Drain(t.Context(), alone))
 		jobstest.SameEnds(t, read(), readCalm(), "the archive")
 	})
 }
@@ -219,7 +220,7 @@ func (c *pair) do(t *testing.T, l *life, p *jobs.Pipeline, m jobs.Message) {
 	if l.dead() {
 		c.died.Add(1)
 		m.Deaths++
-		jobstest.Must(t, c.Line.Put(t.Context(), m, 0))
+		must.Succeed(t, c.Line.Put(t.Context(), m, 0))
 		return
 	}
 	if err != nil || len(r.Failed) > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -32,12 +33,12 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 			return l.Queue[0]
 		},
 		"settings have changed": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
-			jobstest.Must(t, f.Drain(t.Context(), p))
+			must.Succeed(t, f.Drain(t.Context(), p))
 			p.Settings = "latest:2,rollup:2"
 			return f.Message()
 		},
 		"a refold goes on": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
-			jobstest.Must(t, f.Drain(t.Context(), p))
+			must.Succeed(t, f.Drain(t.Context(), p))
 			return rewind(t, f, p, time.Time{})
 		},
 		"an audit leaves late rows": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
@@ -45,7 +46,7 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 			f.Readings = "unserved"
 			*f = *f.World.NewFleetOf(t, "unserved")
 			p.Names = f.Names
-			jobstest.Must(t, f.Drain(t.Context(), p))
+			must.Succeed(t, f.Drain(t.Context(), p))
 			f.World.Insert(t, "unserved", func(n int) bool { return n == 5 })
 			p.Portion, p.Most = 3, 3
 			return f.Audit(jobs.Full)
@@ -53,9 +54,9 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 		"the backfill was raised": func(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) jobs.Message {
 			admits := 24 * time.Hour
 			p.Admits = func(schema.EnrollmentID) time.Duration { return admits }
-			jobstest.Must(t, f.Drain(t.Context(), p))
+			must.Succeed(t, f.Drain(t.Context(), p))
 			_, err := p.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil) // cuts the ledger
-			jobstest.Must(t, err)
+			must.Succeed(t, err)
 			admits = 20 * 24 * time.Hour
 			return f.Audit(jobs.Late)
 		},
@@ -87,7 +88,7 @@ func TestRefoldContinuesAfterAFailureOfStorage(t *testing.T) {
 	w := jobstest.NewWorldSince(t, 6*24*time.Hour, 1, 60)
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
-	jobstest.Must(t, f.Drain(t.Context(), p))
+	must.Succeed(t, f.Drain(t.Context(), p))
 	m := rewind(t, f, p, time.Now().Add(-6*24*time.Hour))
 	var reads atomic.Int32
 	failing := claimsHold(t, f, func(r *http.Request) (*http.Response, error) {

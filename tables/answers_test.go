@@ -55,8 +55,7 @@ func (s *script) table(t *testing.T) *Table {
 	c := Config{Account: Account{Name: "acme", Key: "a2V5", Table: "https://acme.table.core.windows.net"}, Transport: s}
 	c.Retry.RetryDelay = time.Microsecond
 	c.OnOperation = func(_ context.Context, o Operation) { s.statuses = append(s.statuses, o.Status) }
-	client, err := Connect(c)
-	must.Succeed(t, err)
+	client := must.Have(Connect(c))(t)
 	return client.Table("readings")
 }
 

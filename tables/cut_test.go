@@ -25,8 +25,7 @@ func TestCutReturnsTransactionsThatStorageAccepts(t *testing.T) {
 			}
 			ops = append(ops, Insert(e))
 		}
-		groups, err := Cut(ops)
-		must.Succeed(t, err)
+		groups := must.Have(Cut(ops))(t)
 		i := 0
 		for _, group := range groups {
 			body, _, err := table.transaction(group)

@@ -31,10 +31,8 @@ func everything() Entity {
 func TestEveryTypeIsDecodedAsEncoded(t *testing.T) {
 	want := everything()
 	must.Succeed(t, want.Check())
-	body, err := appendEntity(nil, &want)
-	must.Succeed(t, err)
-	got, err := decodeEntity(body)
-	must.Succeed(t, err)
+	body := must.Have(appendEntity(nil, &want))(t)
+	got := must.Have(decodeEntity(body))(t)
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
@@ -162,8 +160,7 @@ func FuzzDecodeEntity(f *testing.F) {
 		if err != nil || e.Check() != nil {
 			return
 		}
-		body, err = appendEntity(nil, &e)
-		must.Succeed(t, err)
+		body = must.Have(appendEntity(nil, &e))(t)
 		again, err := decodeEntity(body)
 		e.ETag, e.Timestamp = "", 0
 		if err != nil || !reflect.DeepEqual(e, again) {

@@ -18,13 +18,11 @@ import (
 func TestSASGivesAccessToItsTable(t *testing.T) {
 	owner := storage(t)
 	name := newTable(t, connect(t, tables.Config{Account: owner})).Name
-	key, err := aztables.NewSharedKeyCredential(owner.Name, owner.Key)
-	must.Succeed(t, err)
+	key := must.Have(aztables.NewSharedKeyCredential(owner.Name, owner.Key))(t)
 	sas, err := aztables.SASSignatureValues{TableName: name, Permissions: "raud",
 		ExpiryTime: time.Now().UTC().Add(time.Hour)}.Sign(key)
 	must.Succeed(t, err)
-	account, err := tables.ParseAccount(owner.Table + "/" + name + "?" + sas)
-	must.Succeed(t, err)
+	account := must.Have(tables.ParseAccount(owner.Table + "/" + name + "?" + sas))(t)
 	client := connect(t, tables.Config{Account: account})
 	table := client.Table(name)
 	etag := do(t, table, tables.Insert(row("it's", "r", number(1))))

@@ -17,8 +17,7 @@ func TestTicksAreExact(t *testing.T) {
 		"2026-11-20T11:17:00.1234567+02:00": "0639307630201234567",
 		"9999-12-31T23:59:59.9999999Z":      "3155378975999999999",
 	} {
-		at, err := time.Parse(time.RFC3339Nano, text)
-		must.Succeed(t, err)
+		at := must.Have(time.Parse(time.RFC3339Nano, text))(t)
 		if got := TicksOf(at).String(); got != want {
 			t.Errorf("TicksOf(%s) = %s, want %s", text, got, want)
 		}

@@ -31,8 +31,7 @@ func storage(t testing.TB) tables.Account {
 	if text == "" {
 		text = azuretest.Local(t).ConnectionString()
 	}
-	account, err := tables.ParseAccount(text)
-	must.Succeed(t, err)
+	account := must.Have(tables.ParseAccount(text))(t)
 	return account
 }
 
@@ -42,8 +41,7 @@ func connect(t testing.TB, c tables.Config) *tables.Client {
 	if c.Account == (tables.Account{}) {
 		c.Account = storage(t)
 	}
-	client, err := tables.Connect(c)
-	must.Succeed(t, err)
+	client := must.Have(tables.Connect(c))(t)
 	return client
 }
 
@@ -62,8 +60,7 @@ func newTable(t testing.TB, client *tables.Client) *tables.Table {
 
 func do(t testing.TB, table *tables.Table, op tables.Op) tables.ETag {
 	t.Helper()
-	w, err := table.Do(t.Context(), op)
-	must.Succeed(t, err)
+	w := must.Have(table.Do(t.Context(), op))(t)
 	return w.ETags[0]
 }
 
@@ -85,13 +82,11 @@ func TestEntitiesAreReadAsWritten(t *testing.T) {
 	} {
 		want.Set(fmt.Sprintf("P%02d", i), v)
 	}
-	written, err := table.Do(t.Context(), tables.Insert(want))
-	must.Succeed(t, err)
+	written := must.Have(table.Do(t.Context(), tables.Insert(want)))(t)
 	if age := time.Since(written.Time).Abs(); age > time.Minute {
 		t.Errorf("storage's time is %v, which is %v off", written.Time, age)
 	}
-	got, err := table.Get(t.Context(), want.PartitionKey, want.RowKey)
-	must.Succeed(t, err)
+	got := must.Have(table.Get(t.Context(), want.PartitionKey, want.RowKey))(t)
 	same(t, got, want)
 	if got.ETag != written.ETags[0] || got.ETag == "" {
 		t.Errorf("the insert returned ETag %s, the get %s", written.ETags[0], got.ETag)
@@ -207,8 +202,7 @@ func TestRangesReadTheRowsTheyContain(t *testing.T) {
 			do(t, table, tables.Insert(row(pk, rk)))
 		}
 	}
-	prefix, err := schema.IDsWithPrefix("a:")
-	must.Succeed(t, err)
+	prefix := must.Have(schema.IDsWithPrefix("a:"))(t)
 	for _, r := range []tables.Range{
 		{}, tables.Partition("2026-11"), tables.Partition("it's"), tables.PartitionsAfter("2026-11"),
 		tables.PartitionsAfter(""), tables.RowsAfter("2026-11", "a!1", "b!1"), tables.RowsAfter("2026-11", "", "a!2"),
@@ -296,8 +290,7 @@ func TestTransactionReturnsTheNewVersions(t *testing.T) {
 	})
 	must.Succeed(t, err)
 	for i, rk := range []string{"insert", "replace", "merge", "it's", "ior", "iom"} {
-		e, err := table.Get(ctx, "it's", rk)
-		must.Succeed(t, err)
+		e := must.Have(table.Get(ctx, "it's", rk))(t)
 		if e.ETag != written.ETags[i] || e.ETag == "" {
 			t.Errorf("%s: the transaction returned %q, the get %q", rk, written.ETags[i], e.ETag)
 		}
@@ -346,8 +339,7 @@ func TestLargestTransactionsAreAccepted(t *testing.T) {
 		ops = append(ops, tables.Insert(row("p", fmt.Sprintf("%03d", i),
 			tables.Property{Name: "B", Value: tables.Binary(make([]byte, 60<<10))})))
 	}
-	groups, err := tables.Cut(ops)
-	must.Succeed(t, err)
+	groups := must.Have(tables.Cut(ops))(t)
 	if len(groups) < 4 {
 		t.Errorf("12 MB in base64 are cut into %d transactions", len(groups))
 	}

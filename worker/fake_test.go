@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -200,8 +200,7 @@ func (q *fakeQueue) first(t *testing.T) (jobs.Message, fakeMessage) {
 	t.Helper()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	m, err := jobs.Decode(q.messages[0].text)
-	jobstest.Must(t, err)
+	m := must.Have(jobs.Decode(q.messages[0].text))(t)
 	return m, *q.messages[0]
 }
 
@@ -243,7 +242,7 @@ func queueOf(t *testing.T, all ...jobs.Message) *fakeQueue {
 func (q *fakeQueue) fill(t *testing.T, all ...jobs.Message) {
 	t.Helper()
 	for _, m := range all {
-		jobstest.Must(t, q.Put(t.Context(), m, 0))
+		must.Succeed(t, q.Put(t.Context(), m, 0))
 	}
 }
 

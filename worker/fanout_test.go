@@ -14,6 +14,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -59,7 +60,7 @@ func (c fanoutFixture) hire(t *testing.T, through policy.Transporter) (stop func
 	p.Batch = c.batch
 	client, err := Connect(Config{Account: c.fleet.World.Account, Transport: through,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	queue := client.Queue(c.fleet.Names, "live")
 	return brisk(t, &Pool{Source: queue, Size: 4, Lease: 2 * time.Second, MaxAttempts: 50, Grace: time.Second,
 		Work: func(ctx context.Context, m jobs.Message, save save) error {
@@ -110,10 +111,9 @@ func settledEnds(c fanoutFixture, t *testing.T) map[string]string {
 	c.work(t)
 	p := c.fleet.Pipeline(t, nil)
 	for _, d := range c.fleet.World.Devices { // bad luck, three times in a row, has a device held
-		_, err := p.Release(t.Context(), c.fleet.World.Place(d))
-		jobstest.Must(t, err)
+		must.Have(p.Release(t.Context(), c.fleet.World.Place(d)))(t)
 	}
-	jobstest.Must(t, c.fleet.Drain(t.Context(), p))
+	must.Succeed(t, c.fleet.Drain(t.Context(), p))
 	return jobstest.WithoutHistory(c.fleet.Ends(t))
 }
 

@@ -18,6 +18,7 @@ import (
 	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -44,10 +45,10 @@ func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	h := &hand{figures: &Figures{Worker: id, Every: 20 * time.Millisecond, Log: quiet()}}
 	tableClient, err := tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
 		OnOperation: h.figures.CountTable})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
 		OnOperation: h.figures.CountQueue})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	h.figures.Runs = Runs{Table: tableClient.Table(f.Names.Runs())}
 	p, queue := f.Pipeline(t, nil), queueClient.Queue(f.Names, "live")
 	p.Client, p.Batch = tableClient, 5
@@ -65,8 +66,7 @@ func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 // fixtureOf has the runs and the queue of a fleet.
 func fixtureOf(t *testing.T, f *jobstest.Fleet) fixture {
 	t.Helper()
-	client, err := Connect(Config{Account: f.World.Account})
-	jobstest.Must(t, err)
+	client := must.Have(Connect(Config{Account: f.World.Account}))(t)
 	s := fixture{Runs{Table: f.World.Connect(t, nil).Table(f.Names.Runs())}, client.Queue(f.Names, "live")}
 	return s.create(t)
 }
@@ -77,8 +77,7 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 	f := w.NewFleet(t)
 	s := fixtureOf(t, f)
 	runs, queue := s.runs, s.queue
-	slot, err := s.scheduler().Once(t.Context())
-	jobstest.Must(t, err)
+	slot := must.Have(s.scheduler().Once(t.Context()))(t)
 	hands := []*hand{hire(t, f, "a"), hire(t, f, "b")}
 	drained(t, queue)
 	sent := int64(0)
@@ -87,7 +86,7 @@ func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {
 		sent += h.sent.n.Load()
 	}
 	all, now, err := runs.FiguresSince(t.Context(), "live", slot.Run.Slot)
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	got, ok := LastDone(all)
 	if !ok || len(all) != 1 || now.IsZero() {
 		t.Fatalf("no run is done: %+v", all)
@@ -132,7 +131,7 @@ func TestRunsDoNotOverlap(t *testing.T) {
 	runs, queue := s.runs, s.queue
 	retry := deviceJob(1)
 	retry.Extra = true
-	jobstest.Must(t, queue.Put(t.Context(), retry, time.Hour))
+	must.Succeed(t, queue.Put(t.Context(), retry, time.Hour))
 
 	figures, p := &Figures{Worker: "w", Log: quiet(), Runs: runs}, f.Pipeline(t, nil)
 	p.Batch = 2
@@ -266,9 +265,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	next := func(q *fakeQueue) (m jobs.Message) {
 		t.Helper()
 		last := q.messages[len(q.messages)-1]
-		m, err := jobs.Decode(last.text)
-		jobstest.Must(t, err)
-		return m
+		return must.Have(jobs.Decode(last.text))(t)
 	}
 	master := monthJob()
 	master.Kind, master.Month = jobs.Master, schema.Month{}
@@ -278,9 +275,8 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	want(0, false)
 	put(monthJob(), deviceJob(1), deviceJob(2))
 	e, err := schema.MonthFigures{Pipeline: "live", Slot: master.Run, Month: monthJob().Month, Batches: 2}.Entity()
-	jobstest.Must(t, err)
-	_, err = runs.Table.Do(t.Context(), tables.Insert(e))
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
+	must.Have(runs.Table.Do(t.Context(), tables.Insert(e)))(t)
 	want(2, true)
 	end(deviceJob(1), OutcomePoisoned)
 	for _, o := range []Outcome{OutcomeFailed, OutcomeLost, OutcomeReleased} {
@@ -306,8 +302,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	end(deviceJob(3), OutcomeDone)
 	want(0, true)
 
-	before, err := runs.Figures(t.Context(), "live", master.Run)
-	jobstest.Must(t, err)
+	before := must.Have(runs.Figures(t.Context(), "live", master.Run))(t)
 	put(again)
 	put(chain)
 	f.flush(t.Context())
@@ -322,7 +317,7 @@ func TestALongRunIsAmongTheRecentOnes(t *testing.T) {
 	now := slotAt(time.Now(), time.Second)
 	insert := func(ago time.Duration, run schema.Run) {
 		run.Pipeline, run.Slot = "live", now.Add(-ago)
-		jobstest.Must(t, runs.Insert(t.Context(), run))
+		must.Succeed(t, runs.Insert(t.Context(), run))
 	}
 	done := func(ago time.Duration) {
 		insert(ago, schema.Run{Enqueued: now, Started: now})

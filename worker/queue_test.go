@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
@@ -62,10 +62,9 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 	audit.Kind, audit.Audit, chain.Mark = jobs.Audit, jobs.Full, "a mark"
 	var want []string
 	for _, m := range []jobs.Message{audit, chain} {
-		jobstest.Must(t, q.Put(t.Context(), m, 0))
-		text, err := m.Encode()
-		jobstest.Must(t, err)
-		jobstest.Must(t, q.Poison(t.Context(), Poisoned{Text: text, Cause: "x", At: time.Now()}))
+		must.Succeed(t, q.Put(t.Context(), m, 0))
+		text := must.Have(m.Encode())(t)
+		must.Succeed(t, q.Poison(t.Context(), Poisoned{Text: text, Cause: "x", At: time.Now()}))
 		want = append(want, text, text) // put, and redriven
 	}
 	select {
@@ -82,8 +81,7 @@ func TestHistoryHasAQueueOfItsOwn(t *testing.T) {
 	if n, err := q.CatchupDepth(t.Context()); err != nil || n != 4 {
 		t.Errorf("%d catch-up messages, %v", n, err)
 	}
-	leases, err := q.GetCatchup(t.Context(), 5, time.Minute)
-	jobstest.Must(t, err)
+	leases := must.Have(q.GetCatchup(t.Context(), 5, time.Minute))(t)
 	var got []string
 	for _, l := range leases {
 		got = append(got, l.Text())
@@ -115,13 +113,13 @@ func TestALeaseKnowsItsNewestReceipt(t *testing.T) {
 	put(t, q, "d1")
 	l := get(t, q, time.Minute)
 	for range 3 {
-		jobstest.Must(t, l.Renew(t.Context(), time.Minute))
+		must.Succeed(t, l.Renew(t.Context(), time.Minute))
 	}
-	jobstest.Must(t, l.Save(t.Context(), "progress <&>\"", time.Minute))
+	must.Succeed(t, l.Save(t.Context(), "progress <&>\"", time.Minute))
 	if got, err := q.Get(t.Context(), 1, time.Minute); err != nil || len(got) != 0 {
 		t.Fatalf("a renewed message is visible: %v", err)
 	}
-	jobstest.Must(t, l.GiveBack(t.Context(), l.Text(), 0))
+	must.Succeed(t, l.GiveBack(t.Context(), l.Text(), 0))
 	second := get(t, q, time.Minute)
 	if second.Text() != "progress <&>\"" || second.Taken != 2 {
 		t.Errorf("%q, got %d times", second.Text(), second.Taken)
@@ -197,8 +195,7 @@ func TestErrorsNameTheQueueAndNoSecret(t *testing.T) {
 	}
 	nobody := account(t, a)
 	nobody.Queue, nobody.Key, nobody.SAS = "http://127.0.0.1:1/"+nobody.Name, "", "sv=2024-08-04&sig=secret"
-	client, err := Connect(Config{Account: nobody, Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	client := must.Have(Connect(Config{Account: nobody, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	err = client.Queue(n, "live").Put(t.Context(), batch("d1"), 0)
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "/messages: dial tcp") {
 		t.Errorf("nobody answers: %v", err)
@@ -221,8 +218,7 @@ func TestASASOpensAQueue(t *testing.T) {
 	token := queueSAS(t, a, n.Jobs("live"))
 	account := account(t, a)
 	account.Key, account.SAS = "", token
-	client, err := Connect(Config{Account: account})
-	jobstest.Must(t, err)
+	client := must.Have(Connect(Config{Account: account}))(t)
 	l := get(t, client.Queue(n, "live"), time.Minute)
 	if err := l.Renew(t.Context(), time.Minute); err != nil {
 		t.Error(err)
@@ -239,15 +235,14 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 17, 0, 123e6, time.UTC)
 	tired := batch("d1")
 	tired.Attempts = 4
-	text, err := tired.Encode()
-	jobstest.Must(t, err)
+	text := must.Have(tired.Encode())(t)
 	all := []Poisoned{
 		{Text: text, Cause: "broken \x00\x1b\xff\ufffe<&>", At: at, Attempts: 5, Worker: "w1"},
 		{Text: "hello", Cause: "unreadable", At: at},
 		{Text: strings.Repeat("\"\x01", 32<<10), Cause: strings.Repeat("\x02", 9000), At: at},
 	}
 	for _, p := range all {
-		jobstest.Must(t, q.Poison(t.Context(), p))
+		must.Succeed(t, q.Poison(t.Context(), p))
 	}
 	stranger := a.Queues(t).NewQueueClient(n.Poison("live"))
 	if _, err := stranger.EnqueueMessage(t.Context(), "by hand", nil); err != nil {
@@ -278,8 +273,7 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 		t.Fatal(got, err)
 	}
 	again := batch("d1")
-	fresh, err := again.Encode()
-	jobstest.Must(t, err)
+	fresh := must.Have(again.Encode())(t)
 	texts := []string{got[0].Text(), got[1].Text()}
 	if slices.Sort(texts); !slices.Equal(texts, []string{"hello", fresh}) {
 		t.Errorf("redriven %q", texts)
@@ -300,7 +294,7 @@ func TestRedriveTakesManyAndEnds(t *testing.T) {
 	t.Parallel()
 	q := newQueue(t, azuretest.FromEnv(t), names(t), Config{})
 	for range 70 {
-		jobstest.Must(t, q.Poison(t.Context(), Poisoned{Text: "x", Cause: "y", At: time.Now()}))
+		must.Succeed(t, q.Poison(t.Context(), Poisoned{Text: "x", Cause: "y", At: time.Now()}))
 	}
 	if n, err := q.Redrive(t.Context(), nil); err != nil || n != 70 || depth(t, q) != 70 {
 		t.Errorf("redriven %d, %v; %d in the queue", n, err, depth(t, q))

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -27,14 +27,13 @@ type fixture struct {
 // newFixture reaches its tables and queues through a transport.
 func newFixture(t *testing.T, a azuretest.Account, n schema.Names, transport policy.Transporter) fixture {
 	t.Helper()
-	client, err := tables.Connect(tables.Config{Account: account(t, a), Retry: soon(), Transport: transport})
-	jobstest.Must(t, err)
+	client := must.Have(tables.Connect(tables.Config{Account: account(t, a), Retry: soon(), Transport: transport}))(t)
 	return fixture{Runs{Table: client.Table(n.Runs())}, connect(t, a, Config{Transport: transport}).Queue(n, "live")}
 }
 
 func (s fixture) create(t *testing.T) fixture {
 	t.Helper()
-	jobstest.Must(t, errors.Join(s.runs.Table.Create(t.Context()), s.queue.Create(t.Context())))
+	must.Succeed(t, errors.Join(s.runs.Table.Create(t.Context()), s.queue.Create(t.Context())))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		if err := errors.Join(s.runs.Table.Delete(ctx), s.queue.DeleteQueues(ctx)); err != nil {
@@ -52,8 +51,7 @@ func (s fixture) scheduler() *Scheduler {
 func (s fixture) drain(t *testing.T, masters map[tables.Ticks]int) {
 	t.Helper()
 	for {
-		got, err := s.queue.Get(t.Context(), MaxGet, time.Minute)
-		jobstest.Must(t, err)
+		got := must.Have(s.queue.Get(t.Context(), MaxGet, time.Minute))(t)
 		if len(got) == 0 {
 			return
 		}
@@ -63,7 +61,7 @@ func (s fixture) drain(t *testing.T, masters map[tables.Ticks]int) {
 				t.Fatalf("%+v, %v", m, err)
 			}
 			masters[m.Run]++
-			jobstest.Must(t, l.Delete(t.Context()))
+			must.Succeed(t, l.Delete(t.Context()))
 		}
 	}
 }
@@ -118,11 +116,11 @@ func TestAMarkLeavesTheJobsFigures(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t, azuretest.FromEnv(t), names(t), nil).create(t)
 	run := schema.Run{Pipeline: "live", Slot: tables.TicksOf(time.Now()), By: "b", Started: 639307630200000000, Batches: 7}
-	jobstest.Must(t, s.runs.Insert(t.Context(), run))
+	must.Succeed(t, s.runs.Insert(t.Context(), run))
 	if err := s.runs.Insert(t.Context(), run); !errors.Is(err, tables.ErrExists) {
 		t.Errorf("a second insert: %v", err)
 	}
-	jobstest.Must(t, s.runs.MarkEnqueued(t.Context(), run, 639307630200000001))
+	must.Succeed(t, s.runs.MarkEnqueued(t.Context(), run, 639307630200000001))
 	runs, _, err := s.runs.Since(t.Context(), "live", run.Slot)
 	if err != nil || len(runs) != 1 || runs[0].Enqueued != 639307630200000001 || runs[0].Started != run.Started ||
 		runs[0].Batches != 7 || runs[0].By != "b" {

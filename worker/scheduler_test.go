@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -100,8 +100,7 @@ func (r *fakeRuns) Since(_ context.Context, _ schema.Pipeline,
 // batches.
 func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
 	t.Helper()
-	got, err := r.queue.Get(t.Context(), 1000, time.Hour)
-	jobstest.Must(t, err)
+	got := must.Have(r.queue.Get(t.Context(), 1000, time.Hour))(t)
 	for _, l := range got {
 		m, err := jobs.Decode(l.Text())
 		if err != nil || m.Kind != jobs.Master {
@@ -110,7 +109,7 @@ func (r *fakeRuns) work(t *testing.T, batches int64) (slots []tables.Ticks) {
 		slots = append(slots, m.Run)
 		row := r.find(m.Run)
 		row.Started, row.Batches = tables.TicksOf(time.Now()), batches
-		jobstest.Must(t, l.Delete(t.Context()))
+		must.Succeed(t, l.Delete(t.Context()))
 	}
 	return slots
 }
@@ -123,8 +122,7 @@ func (r *fakeRuns) scheduler() *Scheduler {
 
 func once(t *testing.T, s *Scheduler) Slot {
 	t.Helper()
-	slot, err := s.Once(t.Context())
-	jobstest.Must(t, err)
+	slot := must.Have(s.Once(t.Context()))(t)
 	return slot
 }
 
@@ -139,8 +137,7 @@ func TestSlotsAreMultiplesOfTheCadenceSinceTheEpoch(t *testing.T) {
 		{7 * 24 * time.Hour, "1970-01-09T00:00:00Z", "1970-01-08T00:00:00Z"},
 		{7 * time.Minute, "1970-01-01T00:20:00Z", "1970-01-01T00:14:00Z"},
 	} {
-		at, err := time.Parse(time.RFC3339Nano, c.at)
-		jobstest.Must(t, err)
+		at := must.Have(time.Parse(time.RFC3339Nano, c.at))(t)
 		if got := slotAt(at, c.cadence).Time().Format(time.RFC3339Nano); got != c.want {
 			t.Errorf("every %v, %s is in slot %s, want %s", c.cadence, c.at, got, c.want)
 		}
@@ -229,7 +226,7 @@ func TestALateSlotIsFoundInTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRuns()
 		dead := schema.Run{Pipeline: "live", Slot: slotAt(time.Now(), time.Minute), By: "another"}
-		jobstest.Must(t, r.Insert(t.Context(), dead))
+		must.Succeed(t, r.Insert(t.Context(), dead))
 		time.Sleep(time.Minute)
 		var told []SlotOutcome
 		s := r.scheduler()

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -20,8 +20,7 @@ import (
 // account converts an account of a test.
 func account(t testing.TB, a azuretest.Account) tables.Account {
 	t.Helper()
-	account, err := tables.ParseAccount(a.ConnectionString())
-	jobstest.Must(t, err)
+	account := must.Have(tables.ParseAccount(a.ConnectionString()))(t)
 	return account
 }
 
@@ -30,8 +29,7 @@ func connect(t testing.TB, a azuretest.Account, c Config) *Client {
 	t.Helper()
 	c.Account = account(t, a)
 	c.Retry = soon()
-	client, err := Connect(c)
-	jobstest.Must(t, err)
+	client := must.Have(Connect(c))(t)
 	return client
 }
 
@@ -43,8 +41,7 @@ func soon() policy.RetryOptions {
 // names are new for each test, so that tests can share an account.
 func names(t testing.TB) schema.Names {
 	t.Helper()
-	n, err := schema.ParseNames(azuretest.Name("w")[:12])
-	jobstest.Must(t, err)
+	n := must.Have(schema.ParseNames(azuretest.Name("w")[:12]))(t)
 	return n
 }
 
@@ -52,7 +49,7 @@ func names(t testing.TB) schema.Names {
 func newQueue(t testing.TB, a azuretest.Account, n schema.Names, c Config) *Queue {
 	t.Helper()
 	q := connect(t, a, c).Queue(n, "live")
-	jobstest.Must(t, q.Create(t.Context()))
+	must.Succeed(t, q.Create(t.Context()))
 	t.Cleanup(func() {
 		if err := q.DeleteQueues(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -73,7 +70,7 @@ func batch(id schema.DeviceID) jobs.Message {
 func put(t testing.TB, q *Queue, ids ...schema.DeviceID) {
 	t.Helper()
 	for _, id := range ids {
-		jobstest.Must(t, q.Put(t.Context(), batch(id), 0))
+		must.Succeed(t, q.Put(t.Context(), batch(id), 0))
 	}
 }
 
@@ -89,10 +86,8 @@ func get(t testing.TB, q *Queue, lease time.Duration) *Lease {
 
 func depth(t testing.TB, q *Queue) int {
 	t.Helper()
-	live, err := q.Depth(t.Context())
-	jobstest.Must(t, err)
-	history, err := q.CatchupDepth(t.Context())
-	jobstest.Must(t, err)
+	live := must.Have(q.Depth(t.Context()))(t)
+	history := must.Have(q.CatchupDepth(t.Context()))(t)
 	return live + history
 }
 
@@ -104,12 +99,11 @@ func ofMessages(r *http.Request) bool {
 // queueSAS is a token with a worker's permissions for a queue.
 func queueSAS(t testing.TB, a azuretest.Account, queue string) string {
 	t.Helper()
-	key, err := azqueue.NewSharedKeyCredential(a.Name, a.Key)
-	jobstest.Must(t, err)
+	key := must.Have(azqueue.NewSharedKeyCredential(a.Name, a.Key))(t)
 	token, err := sas.QueueSignatureValues{
 		Protocol: sas.ProtocolHTTPSandHTTP, ExpiryTime: time.Now().UTC().Add(time.Hour), QueueName: queue,
 		Permissions: (&sas.QueuePermissions{Read: true, Add: true, Update: true, Process: true}).String(),
 	}.SignWithSharedKey(key)
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	return token.Encode()
 }

@@ -33,8 +33,7 @@ func at(times ...tables.Ticks) (samples []jobs.Sample) {
 
 func fold(t testing.TB, f *Fold, state []byte, samples []jobs.Sample) []byte {
 	t.Helper()
-	out, err := f.Fold(member, state, samples)
-	must.Succeed(t, err)
+	out := must.Have(f.Fold(member, state, samples))(t)
 	if len(out.Effects)+len(out.Refused) != 0 {
 		t.Fatalf("samples have effects: %+v", out)
 	}
@@ -44,8 +43,7 @@ func fold(t testing.TB, f *Fold, state []byte, samples []jobs.Sample) []byte {
 // closeAt closes once, and returns the days that are asked for.
 func closeAt(t testing.TB, f *Fold, state []byte, until tables.Ticks) ([]byte, []string) {
 	t.Helper()
-	out, err := f.Close(member, state, until)
-	must.Succeed(t, err)
+	out := must.Have(f.Close(member, state, until))(t)
 	var asked []string
 	for _, e := range out.Effects {
 		d := schema.DayOf(e.From)
@@ -235,8 +233,7 @@ func TestNamesAreSafeAndCanBeReadBack(t *testing.T) {
 					t.Errorf("%s is no safe name", name)
 				}
 			}
-			back, err := url.PathUnescape(name)
-			must.Succeed(t, err)
+			back := must.Have(url.PathUnescape(name))(t)
 			if want := fmt.Sprintf("readings/tenant=%s/date=2026-11-20/%s.jsonl.gz", tenant, device); back != want {
 				t.Errorf("%s is read back as %s; want %s", name, back, want)
 			}

@@ -61,11 +61,9 @@ func (s *shelf) store(t testing.TB, through policy.Transporter) *Store {
 
 func (s *shelf) connect(t testing.TB, c StoreConfig) *Store {
 	t.Helper()
-	account, err := tables.ParseAccount(s.account.ConnectionString())
-	must.Succeed(t, err)
+	account := must.Have(tables.ParseAccount(s.account.ConnectionString()))(t)
 	c.Account, c.Container = account, s.container
-	store, err := Connect(c)
-	must.Succeed(t, err)
+	store := must.Have(Connect(c))(t)
 	store.block = 16 << 10 // so that few readings are some blocks
 	return store
 }
@@ -83,8 +81,7 @@ func (s *shelf) object(t testing.TB, name string) ([]byte, map[string]string) {
 	}
 	must.Succeed(t, err)
 	defer r.Body.Close()
-	b, err := io.ReadAll(r.Body)
-	must.Succeed(t, err)
+	b := must.Have(io.ReadAll(r.Body))(t)
 	meta := map[string]string{"type": *r.ContentType}
 	for k, v := range r.Metadata {
 		meta[strings.ToLower(k)] = *v
@@ -95,8 +92,7 @@ func (s *shelf) object(t testing.TB, name string) ([]byte, map[string]string) {
 // lines reads an object without our own code.
 func lines(t testing.TB, object []byte) (out []string) {
 	t.Helper()
-	zip, err := gzip.NewReader(bytes.NewReader(object))
-	must.Succeed(t, err)
+	zip := must.Have(gzip.NewReader(bytes.NewReader(object)))(t)
 	in := bufio.NewReader(zip)
 	for {
 		line, err := in.ReadString('\n')
@@ -170,14 +166,12 @@ func TestObjectHasEveryReadingOnceInOrder(t *testing.T) {
 		t.Fatalf("%d readings of %d", len(got), len(readings))
 	}
 	for i, r := range readings {
-		line, err := appendLine(nil, &r)
-		must.Succeed(t, err)
+		line := must.Have(appendLine(nil, &r))(t)
 		if want := lines(t, zipped(t, line)); got[i] != want[0] {
 			t.Fatalf("reading %d is %s; want %s", i, got[i], want[0])
 		}
 	}
-	zip, err := gzip.NewReader(bytes.NewReader(b))
-	must.Succeed(t, err)
+	zip := must.Have(gzip.NewReader(bytes.NewReader(b)))(t)
 	first, err := bufio.NewReader(zip).ReadString('\n')
 	if err != nil || first != wantEveryType {
 		t.Errorf("the first line is %s, %v", first, err)
@@ -243,13 +237,11 @@ func TestFenceDecidesWhoReplaces(t *testing.T) {
 func TestForeignObjects(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	_, err := s.account.Blobs(t).UploadBuffer(t.Context(), s.container, "o", []byte("by hand"), nil)
-	must.Succeed(t, err)
+	must.Have(s.account.Blobs(t).UploadBuffer(t.Context(), s.container, "o", []byte("by hand"), nil))(t)
 	must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)))
 	c := s.account.Blobs(t).ServiceClient().NewContainerClient(s.container).NewBlobClient("o")
 	bad := "high"
-	_, err = c.SetMetadata(t.Context(), map[string]*string{"fence": &bad}, nil)
-	must.Succeed(t, err)
+	must.Have(c.SetMetadata(t.Context(), map[string]*string{"fence": &bad}, nil))(t)
 	if err := s.store(t, nil).Write(t.Context(), "o", 1, each(some(1, 3, 10)...)); err == nil ||
 		!strings.Contains(err.Error(), `"high"`) {
 		t.Errorf("over a fence that is none: %v", err)

@@ -15,6 +15,7 @@ import (
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -34,13 +35,11 @@ func (w *World) NewFleet(t testing.TB) *Fleet { return w.NewFleetOf(t, w.Reading
 // NewFleetOf returns a fleet that reads another readings table.
 func (w *World) NewFleetOf(t testing.TB, readings string) *Fleet {
 	t.Helper()
-	names, err := schema.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1)))
-	Must(t, err)
+	names := must.Have(schema.ParseNames(fmt.Sprintf("%sf%d", w.prefix, w.fleets.Add(1))))(t)
 	w.Create(t, processors.Tables(names, "live")...)
 	var members []tables.Entity
 	for _, d := range w.Devices {
-		e, err := w.Member(d, readings).Entity()
-		Must(t, err)
+		e := must.Have(w.Member(d, readings).Entity())(t)
 		members = append(members, e)
 	}
 	Insert(t, w.Connect(t, nil).Table(names.Fleet()), members...)
@@ -72,8 +71,7 @@ func (f *Fleet) Pipeline(t testing.TB, through policy.Transporter) *jobs.Pipelin
 // With returns a processor with a configuration.
 func With(t testing.TB, p *jobs.Processor, c jobs.Config) jobs.Configured {
 	t.Helper()
-	configured, err := p.With(c, jobs.Setup{})
-	Must(t, err)
+	configured := must.Have(p.With(c, jobs.Setup{}))(t)
 	return configured
 }
 
@@ -82,8 +80,7 @@ func (f *Fleet) FirstHalf(t testing.TB) {
 	t.Helper()
 	p := f.Pipeline(t, nil)
 	p.Settle = time.Hour
-	_, err := p.Run(t.Context(), f.Batch)
-	Must(t, err)
+	must.Have(p.Run(t.Context(), f.Batch))(t)
 }
 
 // patience is how often work is tried again: under random faults a job must be lucky at each of its reads.
@@ -144,7 +141,7 @@ func (f *Fleet) Track(t testing.TB, d schema.DeviceID) tables.Entity {
 	t.Helper()
 	e, err := f.World.Connect(t, nil).Table(f.Names.Partitions("live")).Get(t.Context(), Month.String(),
 		string(f.World.Place(d).Key))
-	Must(t, err)
+	must.Succeed(t, err)
 	return e
 }
 

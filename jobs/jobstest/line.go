@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/tables/azuretest/must"
 )
 
 // A Line keeps the messages that jobs put, in their order.
@@ -60,8 +61,7 @@ func Work(t testing.TB, p *jobs.Pipeline, m jobs.Message) int {
 // Do does one job, which must succeed.
 func Do(t testing.TB, p *jobs.Pipeline, m jobs.Message, put jobs.Putter) jobs.Result {
 	t.Helper()
-	r, err := p.Do(t.Context(), m, put, func(context.Context, jobs.Message) error { return nil })
-	Must(t, err)
+	r := must.Have(p.Do(t.Context(), m, put, func(context.Context, jobs.Message) error { return nil }))(t)
 	return r
 }
 

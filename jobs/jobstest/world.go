@@ -12,6 +12,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -48,8 +49,7 @@ func NewWorldSince(t testing.TB, since time.Duration, devices, rows int) *World 
 // NewWorldIn returns a world in an account that others may use, too.
 func NewWorldIn(t testing.TB, in azuretest.Account, since time.Duration, devices, rows int) *World {
 	t.Helper()
-	account, err := tables.ParseAccount(in.ConnectionString())
-	Must(t, err)
+	account := must.Have(tables.ParseAccount(in.ConnectionString()))(t)
 	w := &World{Account: account, prefix: azuretest.Name("w")[:8], shared: in.Kind != azuretest.Embedded}
 	w.Readings = w.prefix + "readings"
 	now := time.Now().UTC()
@@ -104,11 +104,9 @@ func Insert(t testing.TB, table *tables.Table, all ...tables.Entity) {
 		byPartition[e.PartitionKey] = append(byPartition[e.PartitionKey], tables.Insert(e))
 	}
 	for _, ops := range byPartition {
-		groups, err := tables.Cut(ops)
-		Must(t, err)
+		groups := must.Have(tables.Cut(ops))(t)
 		for _, g := range groups {
-			_, err := table.Submit(t.Context(), g)
-			Must(t, err)
+			must.Have(table.Submit(t.Context(), g))(t)
 		}
 	}
 }
@@ -117,7 +115,7 @@ func Insert(t testing.TB, table *tables.Table, all ...tables.Entity) {
 func Rows(t testing.TB, table *tables.Table, q tables.Query) (all []tables.Entity) {
 	t.Helper()
 	for page, err := range table.Rows(t.Context(), q) {
-		Must(t, err)
+		must.Succeed(t, err)
 		all = append(all, page.Rows...)
 	}
 	return all
@@ -129,9 +127,9 @@ func (w *World) Create(t testing.TB, names ...string) {
 	client := w.Connect(t, nil)
 	for _, name := range names {
 		table := client.Table(name)
-		Must(t, table.Create(t.Context()))
+		must.Succeed(t, table.Create(t.Context()))
 		if w.shared {
-			t.Cleanup(func() { Must(t, table.Delete(context.WithoutCancel(t.Context()))) })
+			t.Cleanup(func() { must.Succeed(t, table.Delete(context.WithoutCancel(t.Context()))) })
 		}
 	}
 }
@@ -139,9 +137,7 @@ func (w *World) Create(t testing.TB, names ...string) {
 // Must ends the test on an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 // Connect returns a client that tries everything once, so that jobs and not the SDK meet faults.
@@ -149,6 +145,6 @@ func (w *World) Connect(t testing.TB, through policy.Transporter) *tables.Client
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: w.Account, Transport: through,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	Must(t, err)
+	must.Succeed(t, err)
 	return c
 }

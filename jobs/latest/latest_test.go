@@ -30,8 +30,7 @@ func number(sensor string, n float64) jobs.SensorValue {
 // written folds samples and returns the values of the one output.
 func written(t *testing.T, state []byte, samples ...jobs.Sample) (map[string]Value, []byte) {
 	t.Helper()
-	folded, err := Fold{}.Fold(member, state, samples)
-	must.Succeed(t, err)
+	folded := must.Have(Fold{}.Fold(member, state, samples))(t)
 	if len(folded.Effects) == 0 {
 		return nil, folded.State
 	}
@@ -117,8 +116,7 @@ func parsed(t *testing.T, folded jobs.FoldResult) map[string]Value {
 	t.Helper()
 	got := map[string]Value{}
 	for _, p := range folded.Effects[0].Properties {
-		v, err := ParseValue(p.Name, p.Value.Text())
-		must.Succeed(t, err)
+		v := must.Have(ParseValue(p.Name, p.Value.Text()))(t)
 		got[p.Name] = v
 	}
 	if !slices.IsSortedFunc(folded.Effects[0].Properties,
@@ -135,8 +133,7 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 	left, full := 0, 0
 	for range 12 {
 		samples := random(r, 1+r.IntN(120))
-		whole, err := Fold{}.Fold(member, nil, samples)
-		must.Succeed(t, err)
+		whole := must.Have(Fold{}.Fold(member, nil, samples))(t)
 		if len(whole.State) > maxState {
 			t.Fatalf("seed %d: a state of %d bytes", seed, len(whole.State))
 		}
@@ -160,8 +157,7 @@ func TestMergingStatesOfAnySplitEqualsFoldingAllRows(t *testing.T) {
 			var own []byte
 			for len(part) > 0 {
 				n := 1 + r.IntN(len(part))
-				folded, err := Fold{}.Fold(member, own, part[:n])
-				must.Succeed(t, err)
+				folded := must.Have(Fold{}.Fold(member, own, part[:n]))(t)
 				own, part = folded.State, part[n:]
 			}
 			merged := must.Have(Fold{}.Merge(member, state, own, 0))(t)

@@ -39,8 +39,7 @@ func value(sensor string, number float64) jobs.SensorValue {
 // latest are the rates of the device's row after samples.
 func latest(t *testing.T, f *Fold, samples ...jobs.Sample) map[string]Latest {
 	t.Helper()
-	out, err := f.Fold(member, nil, samples)
-	must.Succeed(t, err)
+	out := must.Have(f.Fold(member, nil, samples))(t)
 	all := map[string]Latest{}
 	for _, e := range out.Effects {
 		if e.To != tables.MaxTicks {
@@ -48,8 +47,7 @@ func latest(t *testing.T, f *Fold, samples ...jobs.Sample) map[string]Latest {
 		}
 		clear(all)
 		for _, p := range e.Properties {
-			l, err := ParseLatest(p.Value.Text())
-			must.Succeed(t, err)
+			l := must.Have(ParseLatest(p.Value.Text()))(t)
 			all[p.Name] = l
 		}
 	}
@@ -140,8 +138,7 @@ func outputs(t *testing.T, r *rand.Rand, f *Fold, samples []jobs.Sample) (state 
 	all = map[jobs.Output]string{}
 	for len(samples) > 0 {
 		n := 1 + r.IntN(len(samples))
-		out, err := f.Fold(member, state, samples[:n])
-		must.Succeed(t, err)
+		out := must.Have(f.Fold(member, state, samples[:n]))(t)
 		if len(out.State) > maxState {
 			t.Fatalf("a state of %d bytes", len(out.State))
 		}
@@ -177,8 +174,7 @@ func TestTheStateDependsOnTheDaysOfTheRowAlone(t *testing.T) {
 		f, samples := randomFold(r), walk(r, 500)
 		samples = samples[:1+r.IntN(len(samples))]
 		state, whole := outputs(t, r, f, samples)
-		from, err := f.OpenFrom(state)
-		must.Succeed(t, err)
+		from := must.Have(f.OpenFrom(state))(t)
 		begin := schema.DayOf(samples[r.IntN(len(samples))].Key.Ticks).Start()
 		first := slices.IndexFunc(samples, func(s jobs.Sample) bool { return s.Key.Ticks >= min(from, begin) })
 		again, part := outputs(t, r, f, samples[first:])
@@ -201,8 +197,7 @@ func TestAnEarlierReadingChangesItsOwnBucketsAlone(t *testing.T) {
 		late := r.IntN(len(samples) - 1)
 		state, whole := outputs(t, r, f, samples)
 		_, without := outputs(t, r, f, slices.Delete(slices.Clone(samples), late, late+1))
-		from, err := f.OpenFrom(state)
-		must.Succeed(t, err)
+		from := must.Have(f.OpenFrom(state))(t)
 		at := samples[late].Key.Ticks
 		for o, text := range whole {
 			row, err := schema.ParseRollupRow(o.RowKey)
@@ -218,8 +213,7 @@ func TestAStateReadsAsItWasWritten(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	f := randomFold(r)
 	state, _ := outputs(t, r, f, walk(r, 200))
-	st, err := f.decode(state)
-	must.Succeed(t, err)
+	st := must.Have(f.decode(state))(t)
 	if !bytes.Equal(f.encode(st), state) {
 		t.Error("it is written differently")
 	}
@@ -244,8 +238,7 @@ func TestTheLargestDeviceFitsItsState(t *testing.T) {
 			for i := range 300 {
 				s.Values = append(s.Values, value(fmt.Sprint("s", (i+n/10)%300), float64(400-n)+0.1))
 			}
-			out, err := f.Fold(member, state, []jobs.Sample{s})
-			must.Succeed(t, err)
+			out := must.Have(f.Fold(member, state, []jobs.Sample{s}))(t)
 			if state = out.State; len(state) > maxState {
 				t.Fatalf("over %v: %d bytes", over, len(state))
 			}

@@ -33,8 +33,7 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 	var state []byte
 	for len(samples) > 0 {
 		n := min(cut(), len(samples))
-		folded, err := f.Fold(member, state, samples[:n])
-		must.Succeed(t, err)
+		folded := must.Have(f.Fold(member, state, samples[:n]))(t)
 		state, samples = folded.State, samples[n:]
 		for _, e := range folded.Effects {
 			if closed[e.Output] {
@@ -50,8 +49,7 @@ func outputs(t testing.TB, f *Fold, samples []jobs.Sample, cut func() int) map[j
 			}
 			written[e.Output] = map[string]Aggregate{}
 			for _, p := range e.Properties {
-				a, err := ParseAggregate(p.Value.Text())
-				must.Succeed(t, err)
+				a := must.Have(ParseAggregate(p.Value.Text()))(t)
 				written[e.Output][p.Name] = a
 			}
 		}
@@ -151,8 +149,7 @@ func TestUnchangedBucketIsOnlyReportedClosed(t *testing.T) {
 
 func TestSamplesOutOfOrderAreAnError(t *testing.T) {
 	f := newFold(schema.Minute, schema.Hour, schema.Daily)
-	folded, err := f.Fold(member, nil, []jobs.Sample{number(5, "s", 1)})
-	must.Succeed(t, err)
+	folded := must.Have(f.Fold(member, nil, []jobs.Sample{number(5, "s", 1)}))(t)
 	for _, at := range []tables.Ticks{5, 4, 0} {
 		if _, err := f.Fold(member, folded.State, []jobs.Sample{number(at, "s", 1)}); err == nil {
 			t.Errorf("a sample at %d after one at 5 is folded", at)
@@ -221,10 +218,8 @@ func TestBucketsDependOnTheirOwnReadingsAlone(t *testing.T) {
 		}
 		most := 0
 		for at, sensors := range want {
-			row, err := schema.ParseRollupRow(at.RowKey)
-			must.Succeed(t, err)
-			p, err := schema.ParseRollupPartition(at.PartitionKey)
-			must.Succeed(t, err)
+			row := must.Have(schema.ParseRollupRow(at.RowKey))(t)
+			p := must.Have(schema.ParseRollupPartition(at.PartitionKey))(t)
 			most = max(most, len(sensors))
 			if random.IntN(20) > 0 {
 				continue

@@ -52,8 +52,7 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			return
 		}
-		token, err := (&Client{}).token(a, table, a.ServerTime)
-		must.Succeed(t, err)
+		token := must.Have((&Client{}).token(a, table, a.ServerTime))(t)
 		if token.renew > token.expires || token.expires <= 0 || token.batch < 1 || token.batch > tables.MaxOps ||
 			!token.admits(token.first) {
 			t.Errorf("%+v", token)

@@ -64,8 +64,7 @@ func TestFileCutAtAnyByteOpensInAnEarlierState(t *testing.T) {
 	b.remove(b.entries[1])
 	step()
 	must.Succeed(t, b.close())
-	whole, err := os.ReadFile(path)
-	must.Succeed(t, err)
+	whole := must.Have(os.ReadFile(path))(t)
 	last, seen := 0, map[int]bool{}
 	cut := filepath.Join(t.TempDir(), "cut")
 	for n := range len(whole) + 1 {
@@ -97,12 +96,10 @@ func TestDamageIsReportedAndLimitedToItsRecord(t *testing.T) {
 	for i := range 5 {
 		mustAdd(t, b, fmt.Sprint(i))
 	}
-	hit, err := record{Reading: b.entries[2]}.encode()
-	must.Succeed(t, err)
+	hit := must.Have(record{Reading: b.entries[2]}.encode())(t)
 	b.remove(b.entries[4])
 	b.close()
-	whole, err := os.ReadFile(path)
-	must.Succeed(t, err)
+	whole := must.Have(os.ReadFile(path))(t)
 	first := bytes.Index(whole, hit)
 	for off := first; off < first+len(hit); off++ {
 		data := slices.Clone(whole)

@@ -265,8 +265,7 @@ func (f *fixture) open(change func(*device.Config)) *device.Client {
 	if change != nil {
 		change(&config)
 	}
-	c, err := device.Open(config)
-	must.Succeed(f.t, err)
+	c := must.Have(device.Open(config))(f.t)
 	return c
 }
 
@@ -342,8 +341,7 @@ func (f *fixture) check() int {
 	seen, last := map[int]bool{}, 0
 	pager := f.table.NewListEntitiesPager(nil)
 	for pager.More() {
-		page, err := pager.NextPage(f.t.Context())
-		must.Succeed(f.t, err)
+		page := must.Have(pager.NextPage(f.t.Context()))(f.t)
 		for _, raw := range page.Entities {
 			var e struct {
 				PartitionKey, RowKey string

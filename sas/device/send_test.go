@@ -53,8 +53,7 @@ func TestInvalidConfigsAreRefused(t *testing.T) {
 }
 
 func TestSendRefusesWhatStorageWouldRefuse(t *testing.T) {
-	c, err := device.Open(good())
-	must.Succeed(t, err)
+	c := must.Have(device.Open(good()))(t)
 	many := map[string]any{}
 	for i := range 253 {
 		many["p"+strings.Repeat("x", i)] = i

@@ -28,8 +28,7 @@ func TestNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 			Change: strings.Repeat("é", 2000)},
 	}
 	for _, c := range all {
-		e, err := c.Entity()
-		must.Succeed(t, err)
+		e := must.Have(c.Entity())(t)
 		if _, err := table.Do(t.Context(), tables.Insert(e)); err != nil {
 			t.Fatalf("generation %d: %v", c.Generation, err)
 		}
@@ -43,8 +42,7 @@ func TestNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 		for page, err := range table.Rows(t.Context(), tables.Query{Range: schema.ConfigurationsAfter(after), Size: 1}) {
 			must.Succeed(t, err)
 			for _, e := range page.Rows {
-				c, err := schema.ConfigurationOf(e)
-				must.Succeed(t, err)
+				c := must.Have(schema.ConfigurationOf(e))(t)
 				i := slices.IndexFunc(all, func(o schema.Configuration) bool { return o.Generation == c.Generation })
 				if got = c.Generation; c.Text != all[i].Text || c.ID != all[i].ID || c.By != all[i].By || c.Stored == 0 {
 					t.Errorf("generation %d is not what was stored", c.Generation)
@@ -64,8 +62,7 @@ func TestConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
 		"generation": func(e *tables.Entity) { e.Set("Generation", tables.Int64(3)) },
 		"key":        func(e *tables.Entity) { e.RowKey = "x" },
 	} {
-		e, err := schema.Configuration{Generation: 2, Text: "one", ID: "a"}.Entity()
-		must.Succeed(t, err)
+		e := must.Have(schema.Configuration{Generation: 2, Text: "one", ID: "a"}.Entity())(t)
 		if _, err := schema.ConfigurationOf(e); err != nil {
 			t.Fatal(err)
 		}

@@ -166,8 +166,7 @@ func TestRecordsWithInvalidKeysAreRefused(t *testing.T) {
 }
 
 func TestErrorsOfInvalidRecordsSayWhy(t *testing.T) {
-	record, err := newDevice().Entity()
-	must.Succeed(t, err)
+	record := must.Have(newDevice().Entity())(t)
 	record.Set("Labels", tables.String("{"))
 	if _, err := DeviceOf(record); err == nil ||
 		!strings.Contains(err.Error(), `entity "contoso:us-5260:Giles-7163712301905" "device": property Labels: `) {

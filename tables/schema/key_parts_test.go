@@ -32,8 +32,7 @@ func TestDeviceIDErrorsNameTheCharacter(t *testing.T) {
 }
 
 func TestPrefixIsARangeOfIDs(t *testing.T) {
-	keys, err := IDsWithPrefix("contoso:us.")
-	must.Succeed(t, err)
+	keys := must.Have(IDsWithPrefix("contoso:us."))(t)
 	for id, want := range map[string]bool{
 		"contoso:us.": true, "contoso:us.zz": true, "contoso:us.-": true, "contoso:us.:": true,
 		"contoso:us": false, "contoso:us-5": false, "contoso:us0": false, "contoso:usz": false, "Contoso:us.1": false,
@@ -51,10 +50,8 @@ func TestPrefixIsARangeOfIDs(t *testing.T) {
 }
 
 func TestNamesAreAcceptedByAzure(t *testing.T) {
-	n, err := ParseNames(strings.Repeat("p", 20))
-	must.Succeed(t, err)
-	p, err := ParsePipeline(strings.Repeat("q", 20))
-	must.Succeed(t, err)
+	n := must.Have(ParseNames(strings.Repeat("p", 20)))(t)
+	p := must.Have(ParsePipeline(strings.Repeat("q", 20)))(t)
 	for _, name := range n.Tables(p) {
 		if err := tables.CheckTable(name); err != nil {
 			t.Error(err)

@@ -24,8 +24,7 @@ func fullPolicies() Policies {
 
 func TestPoliciesAreReadAsWritten(t *testing.T) {
 	want := fullPolicies()
-	e, err := want.Entity()
-	must.Succeed(t, err)
+	e := must.Have(want.Entity())(t)
 	got, err := PoliciesOf(e)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
@@ -64,8 +63,7 @@ func TestInvalidPoliciesAreRefused(t *testing.T) {
 		}
 	}
 	p := fullPolicies()
-	e, err := p.Entity()
-	must.Succeed(t, err)
+	e := must.Have(p.Entity())(t)
 	e.Set("Cohorts", tables.String(`[{"id":"a"}]`))
 	if _, err := PoliciesOf(e); err == nil || !strings.Contains(err.Error(), "1 policies, not 4") {
 		t.Errorf("one cohort is read: %v", err)

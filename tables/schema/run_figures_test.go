@@ -26,8 +26,7 @@ func TestFiguresAreReadAsWritten(t *testing.T) {
 	m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: schema.Month{Year: 2026, Month: 11, Shard: 3},
 		Lag: 90 * time.Second}
 	fill(&m)
-	e, err := m.Entity()
-	must.Succeed(t, err)
+	e := must.Have(m.Entity())(t)
 	if got, err := schema.MonthFiguresOf(e); err != nil || got != m || !schema.IsMonthFigures(e) ||
 		schema.IsWorkerFigures(e) {
 		t.Errorf("%+v, %v; want %+v", got, err, m)
@@ -41,9 +40,7 @@ func TestFiguresAreReadAsWritten(t *testing.T) {
 		Jobs: map[string]int64{"device done": 1, "": 7}, Operations: map[string]int64{"tables insert or replace": 2},
 	}
 	fill(&w)
-	if e, err = w.Entity(); err != nil {
-		t.Fatal(err)
-	}
+	e = must.Have(w.Entity())(t)
 	if got, err := schema.WorkerFiguresOf(e); err != nil || !reflect.DeepEqual(got, w) || schema.IsMonthFigures(e) ||
 		!schema.IsWorkerFigures(e) {
 		t.Errorf("%+v, %v; want %+v", got, err, w)
@@ -57,9 +54,7 @@ func TestFiguresAreReadAsWritten(t *testing.T) {
 	}
 
 	a := schema.AuditMark{Pipeline: "live", Slot: slot, Since: slot - 7}
-	if e, err = a.Entity(); err != nil {
-		t.Fatal(err)
-	}
+	e = must.Have(a.Entity())(t)
 	if got, err := schema.AuditMarkOf("live", e); err != nil || got != a ||
 		schema.FiguresSince("live", 0).Contains(e.PartitionKey) {
 		t.Errorf("%+v, %v; want %+v", got, err, a)

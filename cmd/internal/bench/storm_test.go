@@ -44,8 +44,7 @@ func TestDevicesOfAStormObeyRetryAfter(t *testing.T) {
 			l.left = 200
 		})
 		defer refill.Stop()
-		s, err := newStorm("http", 300, l.ask).run(t.Context())
-		must.Succeed(t, err)
+		s := must.Have(newStorm("http", 300, l.ask).run(t.Context()))(t)
 		if s.Tokens != 300 || s.TooMany < 200 || s.Requests != 300+s.TooMany || s.Errors+s.Broken+s.Unavailable > 0 {
 			t.Errorf("the storm is %+v", s)
 		}

@@ -47,8 +47,7 @@ func TestFreshConnectionsAreFresh(t *testing.T) {
 			resumed.Add(1)
 		}
 	})
-	r, err := e.request("pump-7")
-	must.Succeed(t, err)
+	r := must.Have(e.request("pump-7"))(t)
 	for _, c := range []struct {
 		fresh bool
 		want  int
@@ -68,10 +67,8 @@ func TestFreshConnectionsAreFresh(t *testing.T) {
 
 func TestProofsAreValid(t *testing.T) {
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) {}, func(tls.ConnectionState) {})
-	r, err := e.request("pump-7")
-	must.Succeed(t, err)
-	proof, err := sas.ParseProof(r.Header.Get("Authorization"))
-	must.Succeed(t, err)
+	r := must.Have(e.request("pump-7"))(t)
+	proof := must.Have(sas.ParseProof(r.Header.Get("Authorization")))(t)
 	if err := proof.Verify(time.Now(), e.key.Of("pump-7")); err != nil || proof.Resource != "bench/registrations/pump-7" {
 		t.Errorf("%v, for %s", err, proof.Resource)
 	}
@@ -80,8 +77,7 @@ func TestProofsAreValid(t *testing.T) {
 func TestAnswersWithoutATokenAreErrors(t *testing.T) {
 	answer := func(w http.ResponseWriter) {}
 	e := newTestIssuer(t, func(w http.ResponseWriter, r *http.Request) { answer(w) }, func(tls.ConnectionState) {})
-	r, err := e.request("pump-7")
-	must.Succeed(t, err)
+	r := must.Have(e.request("pump-7"))(t)
 	answer = func(w http.ResponseWriter) { io.WriteString(w, "{}") }
 	if err := e.ask(t.Context(), r, false); err == nil {
 		t.Error("an empty object passes for a token")
@@ -91,7 +87,7 @@ func TestAnswersWithoutATokenAreErrors(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		io.WriteString(w, `{"code":"storage-busy"}`)
 	}
-	err = e.ask(t.Context(), r, false)
+	err := e.ask(t.Context(), r, false)
 	refused, ok := errors.AsType[*refusal](err)
 	if !ok || refused.after != 7*time.Second || !strings.Contains(err.Error(), "503 storage-busy") {
 		t.Errorf("the error is %v", err)

@@ -22,8 +22,7 @@ func (nowhere) Write(context.Context, string, tables.Ticks, iter.Seq2[schema.Rea
 
 func TestPipelinesAreBuiltAsConfigured(t *testing.T) {
 	c := mustParse(t, everything)
-	built, err := c.Pipelines[0].Build(nil, schema.Names{}, nil)
-	must.Succeed(t, err)
+	built := must.Have(c.Pipelines[0].Build(nil, schema.Names{}, nil))(t)
 	var names []string
 	for _, p := range built.Processors {
 		names = append(names, p.Name)

@@ -23,10 +23,8 @@ func TestChangesDescribeTheDifferences(t *testing.T) {
 		base + "\nsensors: {a: {type: number, unit: m}}": {
 			"devices of no model: sensors, so that history is folded again"},
 	} {
-		was, err := Parse("was", []byte(base))
-		must.Succeed(t, err)
-		is, err := Parse("is", []byte(text))
-		must.Succeed(t, err)
+		was := must.Have(Parse("was", []byte(base)))(t)
+		is := must.Have(Parse("is", []byte(text)))(t)
 		if got := Changes(was, is); !slices.Equal(got, want) {
 			t.Errorf("%s\ngives %q\nwant  %q", text, got, want)
 		}

@@ -64,8 +64,7 @@ models:
 func TestShownConfigurationParsesToTheSame(t *testing.T) {
 	for _, want := range []*Config{Default(), mustParse(t, everything)} {
 		for form, show := range map[string]func() ([]byte, error){"YAML": want.YAML, "JSON": want.JSON} {
-			text, err := show()
-			must.Succeed(t, err)
+			text := must.Have(show())(t)
 			if got := mustParse(t, string(text)); !reflect.DeepEqual(got, want) {
 				t.Errorf("as %s it is\n%s\nwhich parses to %+v; want %+v", form, text, got, want)
 			}

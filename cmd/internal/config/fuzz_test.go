@@ -32,8 +32,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {
-			shown, err := show()
-			must.Succeed(t, err)
+			shown := must.Have(show())(t)
 			again, err := Parse("furrow.yaml", shown)
 			if err != nil || !reflect.DeepEqual(again, c) {
 				t.Fatalf("it is shown as\n%s\nwhich is %+v, %v; want %+v", shown, again, err, c)
@@ -74,8 +73,7 @@ func FuzzShow(f *testing.F) {
 		c.Models = append([]Model{named}, c.Models...)
 		c.share()
 		for _, show := range []func() ([]byte, error){c.YAML, c.JSON} {
-			shown, err := show()
-			must.Succeed(t, err)
+			shown := must.Have(show())(t)
 			if again, err := Parse("furrow.yaml", shown); err != nil || !reflect.DeepEqual(again, c) {
 				t.Fatalf("%q is shown as\n%s\nwhich is %+v, %v", text, shown, again, err)
 			}

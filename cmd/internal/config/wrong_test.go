@@ -14,8 +14,7 @@ type wrongCase struct{ text, want string }
 // wrongCases reads testdata/wrong.txt: files with a blank line between, each followed by its problems after ">".
 func wrongCases(t testing.TB) []wrongCase {
 	t.Helper()
-	content, err := os.ReadFile("testdata/wrong.txt")
-	must.Succeed(t, err)
+	content := must.Have(os.ReadFile("testdata/wrong.txt"))(t)
 	all := []wrongCase{
 		{"", "furrow.yaml:1:1: the file is empty; want pipelines: and a list of them ('furrow config init' writes an " +
 			"example)\n"},

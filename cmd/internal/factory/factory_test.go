@@ -24,8 +24,7 @@ import (
 // lines reads a text to its end.
 func lines(t testing.TB, text string, format tabular.Format) (all []Line, unknown []string) {
 	t.Helper()
-	f, err := Open(strings.NewReader(text), format)
-	must.Succeed(t, err)
+	f := must.Have(Open(strings.NewReader(text), format))(t)
 	for l, err := range f.Lines() {
 		must.Succeed(t, err)
 		all = append(all, l)
@@ -59,8 +58,7 @@ func TestEveryFormatGivesTheSameDevices(t *testing.T) {
 		}
 		var zipped bytes.Buffer
 		z := gzip.NewWriter(&zipped)
-		_, err := z.Write([]byte(text))
-		must.Succeed(t, err)
+		must.Have(z.Write([]byte(text)))(t)
 		must.Succeed(t, z.Close())
 		for _, text := range []string{text, zipped.String()} {
 			got, unknown := lines(t, text, format)
@@ -137,11 +135,9 @@ func TestHeaderMustNameTheIDs(t *testing.T) {
 // newRegistry returns the registry of a new account, and how to connect to that.
 func newRegistry(t *testing.T) (sas.Registry, tables.Config) {
 	t.Helper()
-	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	must.Succeed(t, err)
+	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	cfg := tables.Config{Account: account}
-	c, err := tables.Connect(cfg)
-	must.Succeed(t, err)
+	c := must.Have(tables.Connect(cfg))(t)
 	r := sas.NewRegistry(c, schema.Names{})
 	must.Succeed(t, r.Devices.Create(t.Context()))
 	must.Succeed(t, r.Fleet.Create(t.Context()))
@@ -156,11 +152,9 @@ func line4() schema.Enrollment {
 // run imports a text without an error of storage.
 func run(t *testing.T, i Import, text string) (Summary, []Note) {
 	t.Helper()
-	f, err := Open(strings.NewReader(text), tabular.CSV)
-	must.Succeed(t, err)
+	f := must.Have(Open(strings.NewReader(text), tabular.CSV))(t)
 	var notes []Note
-	sum, err := i.Run(t.Context(), f, func(n Note) { notes = append(notes, n) })
-	must.Succeed(t, err)
+	sum := must.Have(i.Run(t.Context(), f, func(n Note) { notes = append(notes, n) }))(t)
 	return sum, notes
 }
 
@@ -201,8 +195,7 @@ func TestImportRepeatedChangesNothing(t *testing.T) {
 	if !maps.Equal(devices, stored(t, r.Devices)) || !maps.Equal(fleet, stored(t, r.Fleet)) {
 		t.Error("repeating it has changed something")
 	}
-	b, err := r.Get(t.Context(), "b")
-	must.Succeed(t, err)
+	b := must.Have(r.Get(t.Context(), "b"))(t)
 	if b.Site != "dock" || b.Labels["line"] != "4" || b.Month.Year != 2026 || b.Month.Month != 3 ||
 		b.Month.Shard != sas.ShardOf("b", 3) || b.Tenant != "contoso" {
 		t.Errorf("with defaults, b is %+v", b)
@@ -218,8 +211,7 @@ func TestImportChangesNoMonthTenantOrEnrollment(t *testing.T) {
 		notes[0].Device != "b" || !strings.Contains(notes[0].Error, "tenant contoso") {
 		t.Errorf("%+v, %+v", sum, notes)
 	}
-	a, err := r.Get(t.Context(), "a")
-	must.Succeed(t, err)
+	a := must.Have(r.Get(t.Context(), "a"))(t)
 	if a.Site != "us-1" || *a.Position != (schema.Position{Lat: 3, Lon: 4}) || a.Month.String()[:7] != "2026-03" ||
 		!maps.Equal(a.Labels, map[string]string{"line": "4", "model": "m", "rev": "2"}) {
 		t.Errorf("a is %+v", a)
@@ -238,8 +230,7 @@ func TestImportCompletesAnInterruptedOne(t *testing.T) {
 	for page, err := range r.Fleet.Rows(t.Context(), tables.Query{}) {
 		must.Succeed(t, err)
 		for _, e := range page.Rows {
-			_, err := r.Fleet.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, e.ETag))
-			must.Succeed(t, err)
+			must.Have(r.Fleet.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, e.ETag)))(t)
 		}
 	}
 	if run(t, i, "id\na\nb\n"); len(stored(t, r.Fleet)) != 2 {
@@ -279,10 +270,8 @@ func TestImportStoppedAnywhereIsCompletedByRepeatingIt(t *testing.T) {
 				stop()
 			}
 		}
-		c, err := tables.Connect(cfg)
-		must.Succeed(t, err)
-		f, err := Open(strings.NewReader(text), tabular.CSV)
-		must.Succeed(t, err)
+		c := must.Have(tables.Connect(cfg))(t)
+		f := must.Have(Open(strings.NewReader(text), tabular.CSV))(t)
 		i := Import{Registry: sas.NewRegistry(c, schema.Names{}), Enrollment: line4(), Workers: 4}
 		if _, err := i.Run(ctx, f, func(n Note) { t.Errorf("%+v", n) }); !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped after %d requests, it returns %v", requests, err)

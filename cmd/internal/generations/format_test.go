@@ -86,8 +86,7 @@ func TestApplyRaisesTheFormatWhenNoOlderProcessLives(t *testing.T) {
 
 func TestRowOfAKilledProcessExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, err := schema.Process{Name: "worker-1", Format: 7}.Entity()
-		must.Succeed(t, err)
+		e := must.Have(schema.Process{Name: "worker-1", Format: 7}.Entity())(t)
 		e.Timestamp = tables.TicksOf(time.Now())
 		p, err := schema.ProcessOf(e)
 		if err != nil || p.Format != 7 || !p.Lives(time.Now().Add(schema.ProcessGone-time.Second)) ||

@@ -10,6 +10,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 )
 
 // TestAppliesAndRollbacksLoseNothing lets two workers follow applied and rolled back configurations while they fold.
@@ -30,8 +31,7 @@ func TestAppliesAndRollbacksLoseNothing(t *testing.T) {
 		func() (generations.Change, error) { return c.store.Rollback(t.Context(), 2, "t") },
 	} {
 		c.put(t, f, c.Message(), "live", n)
-		made, err := change()
-		jobstest.Must(t, err)
+		made := must.Have(change())(t)
 		n = made.Holds.Generation
 		c.put(t, f, c.Message(), "live", n)
 	}
@@ -79,8 +79,7 @@ func (c *followed) send(t *testing.T) {
 		for _, age := range []time.Duration{3 * time.Second, 9 * time.Hour} {
 			e := tables.Entity{PartitionKey: string(d), RowKey: tables.TicksOf(time.Now().Add(-age)).String()}
 			e.Set("temperature", tables.Double(age.Hours()))
-			_, err := table.Do(t.Context(), tables.Insert(e))
-			jobstest.Must(t, err)
+			must.Have(table.Do(t.Context(), tables.Insert(e)))(t)
 		}
 	}
 }
@@ -101,9 +100,8 @@ func (c *followed) comesTo(t *testing.T, f *Fleet, generation int64, text string
 	t.Helper()
 	fresh := newFollowed(t, c.World)
 	other := fresh.fleet(t, generations.Loaded{Generation: generation, Config: parsed(t, text)}, nil)
-	built, err := other.Jobs(other.Pipelines[0])
-	jobstest.Must(t, err)
-	jobstest.Must(t, fresh.Settle(t.Context(), built))
+	built := must.Have(other.Jobs(other.Pipelines[0]))(t)
+	must.Succeed(t, fresh.Settle(t.Context(), built))
 	want := jobstest.WithoutHistory(fresh.Ends(t))
 	differs := ""
 	for range 20 {

@@ -13,6 +13,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker"
 )
@@ -47,8 +48,7 @@ func TestWorkerFollowsAppliedConfigurations(t *testing.T) {
 
 func depth(t *testing.T, f *Fleet, p schema.Pipeline) int {
 	t.Helper()
-	n, err := f.Queues.Queue(f.Names, p).Depth(t.Context())
-	jobstest.Must(t, err)
+	n := must.Have(f.Queues.Queue(f.Names, p).Depth(t.Context()))(t)
 	return n
 }
 
@@ -158,12 +158,10 @@ func TestSchedulersFollowTheConfiguration(t *testing.T) {
 func TestUnusableConfigurationStopsNothing(t *testing.T) {
 	c := newFollowed(t, jobstest.NewWorld(t, 3, 60))
 	f := c.fleet(t, c.apply(t, pipelines(live)), nil)
-	jobstest.Must(t, f.Select("live"))
+	must.Succeed(t, f.Select("live"))
 	w := c.work(t, f)
-	e, err := schema.Configuration{Generation: 2, Text: "fromTheFuture: 1", ID: "x"}.Entity()
-	jobstest.Must(t, err)
-	_, err = c.store.Table.Do(t.Context(), tables.Insert(e))
-	jobstest.Must(t, err)
+	e := must.Have(schema.Configuration{Generation: 2, Text: "fromTheFuture: 1", ID: "x"}.Entity())(t)
+	must.Have(c.store.Table.Do(t.Context(), tables.Insert(e)))(t)
 	c.put(t, f, c.Message(), "live", 1)
 	w.has(t, "device of live, generation 1")
 	c.apply(t, pipelines(minutes))

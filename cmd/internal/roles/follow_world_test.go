@@ -15,6 +15,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker"
 
@@ -36,15 +37,13 @@ func newFollowed(t *testing.T, w *jobstest.World) *followed {
 // apply stores a configuration and loads it.
 func (c *followed) apply(t *testing.T, text string) generations.Loaded {
 	t.Helper()
-	change, err := c.store.Apply(t.Context(), "test", text, "test")
-	jobstest.Must(t, err)
+	change := must.Have(c.store.Apply(t.Context(), "test", text, "test"))(t)
 	return read(t, change.Holds)
 }
 
 func read(t *testing.T, stored schema.Configuration) generations.Loaded {
 	t.Helper()
-	loaded, err := generations.Read(stored)
-	jobstest.Must(t, err)
+	loaded := must.Have(generations.Read(stored))(t)
 	return loaded
 }
 
@@ -52,8 +51,7 @@ func read(t *testing.T, stored schema.Configuration) generations.Loaded {
 // few milliseconds.
 func (c *followed) fleet(t *testing.T, under generations.Loaded, through policy.Transporter) *Fleet {
 	t.Helper()
-	queues, err := worker.Connect(worker.Config{Account: c.World.Account, Transport: through})
-	jobstest.Must(t, err)
+	queues := must.Have(worker.Connect(worker.Config{Account: c.World.Account, Transport: through}))(t)
 	client := c.World.Connect(t, through)
 	log := slog.New(slog.DiscardHandler)
 	follower := generations.NewFollower(generations.Store{Table: client.Table(c.Names.Config())}, under, schema.Process{},
@@ -61,7 +59,7 @@ func (c *followed) fleet(t *testing.T, under generations.Loaded, through policy.
 	follower.Every = 10 * time.Millisecond
 	f := &Fleet{Tables: client, Queues: queues, Names: c.Names, Pipelines: under.Config.Pipelines,
 		Generation: under.Generation, Stored: follower, Log: log}
-	jobstest.Must(t, f.Create(t.Context()))
+	must.Succeed(t, f.Create(t.Context()))
 	return f
 }
 
@@ -127,7 +125,7 @@ func await(t *testing.T, what string, is func() bool) {
 func (c *followed) put(t *testing.T, f *Fleet, m jobs.Message, p schema.Pipeline, generation int64) {
 	t.Helper()
 	m.Pipeline, m.Generation = p, generation
-	jobstest.Must(t, f.Queues.Queue(c.Names, p).Put(t.Context(), m, 0))
+	must.Succeed(t, f.Queues.Queue(c.Names, p).Put(t.Context(), m, 0))
 }
 
 // idle waits until the queues of a pipeline are empty.
@@ -135,10 +133,8 @@ func (c *followed) idle(t *testing.T, f *Fleet, p schema.Pipeline) {
 	t.Helper()
 	queue := f.Queues.Queue(c.Names, p)
 	await(t, "an end of messages", func() bool {
-		live, err := queue.Depth(t.Context())
-		jobstest.Must(t, err)
-		history, err := queue.CatchupDepth(t.Context())
-		jobstest.Must(t, err)
+		live := must.Have(queue.Depth(t.Context()))(t)
+		history := must.Have(queue.CatchupDepth(t.Context()))(t)
 		return live+history == 0
 	})
 }
@@ -165,8 +161,7 @@ const (
 
 func parsed(t *testing.T, text string) *config.Config {
 	t.Helper()
-	c, err := config.Parse("test", []byte(text))
-	jobstest.Must(t, err)
+	c := must.Have(config.Parse("test", []byte(text)))(t)
 	return c
 }
 

@@ -28,11 +28,9 @@ type fixture struct {
 
 func newFixture(t *testing.T, tenants ...schema.Tenant) *fixture {
 	t.Helper()
-	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	must.Succeed(t, err)
+	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	y := &fixture{t: t, key: sas.NewKey(), backfill: 48 * time.Hour}
-	y.client, err = tables.Connect(tables.Config{Account: account})
-	must.Succeed(t, err)
+	y.client = must.Have(tables.Connect(tables.Config{Account: account}))(t)
 	var names schema.Names
 	for _, name := range names.Tables() {
 		must.Succeed(t, y.client.Table(name).Create(t.Context()))
@@ -43,14 +41,12 @@ func newFixture(t *testing.T, tenants ...schema.Tenant) *fixture {
 	y.registry = sas.NewRegistry(y.client, names)
 	n := &sas.Enrollments{Table: y.client.Table(names.Enrollments()), SealingKey: sas.NewSealingKey()}
 	for _, tenant := range tenants {
-		_, err := n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil)
-		must.Succeed(t, err)
+		must.Have(n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil))(t)
 	}
 	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies,
 		Registry: y.registry})
 	must.Succeed(t, err)
-	handler, err := endpoint.New(endpoint.Config{Issuer: issuer, Log: log})
-	must.Succeed(t, err)
+	handler := must.Have(endpoint.New(endpoint.Config{Issuer: issuer, Log: log}))(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	y.url = server.URL

@@ -116,8 +116,7 @@ func TestFleetWithoutDirtIsClean(t *testing.T) {
 
 func TestEachKindOfDirtHappensOnlyWhenAskedFor(t *testing.T) {
 	for _, kind := range Kinds() {
-		d, err := ParseDirt(kind + "=0.3")
-		must.Succeed(t, err)
+		d := must.Have(ParseDirt(kind + "=0.3"))(t)
 		f := Fleet{Seed: 5, Devices: 6, Until: day, Months: 1, Dirt: d}
 		found := map[string]int{}
 		for _, m := range f.Members() {

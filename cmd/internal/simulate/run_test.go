@@ -81,8 +81,7 @@ func TestAcknowledgedReadingsAreInTheTableOnce(t *testing.T) {
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-24*time.Hour), until) }
 	var o told
 	o.watch(&c)
-	s, err := Run(t.Context(), c)
-	must.Succeed(t, err)
+	s := must.Have(Run(t.Context(), c))(t)
 	rows := y.rows()
 	t.Logf("%+v", s)
 	if s.Waiting != 0 || s.Made != s.Accepted+s.Refused || s.Accepted != s.Stored+s.SetAside[device.OutsideWindow] ||
@@ -107,8 +106,7 @@ func TestDevicesAreRegisteredWithTheirMonthAndPlace(t *testing.T) {
 		t.Errorf("%d done", done)
 	}
 	for _, m := range members {
-		d, err := y.registry.Get(t.Context(), m.ID)
-		must.Succeed(t, err)
+		d := must.Have(y.registry.Get(t.Context(), m.ID))(t)
 		if d.Tenant != m.Tenant || d.Site != m.Site || *d.Position != *m.Position || d.Labels["place"] == "" ||
 			!strings.HasPrefix(fmt.Sprint(d.Month), m.Deployed.Format("2006-01")) {
 			t.Errorf("%s is registered as %+v", m.ID, d)
@@ -131,8 +129,7 @@ func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 	o.watch(&c)
 	ctx, stop := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer stop()
-	s, err := Run(ctx, c)
-	must.Succeed(t, err)
+	s := must.Have(Run(ctx, c))(t)
 	if s.Made < 50 || s.Waiting != 0 || s.Stored != s.Made {
 		t.Errorf("%+v", s)
 	}
@@ -145,8 +142,9 @@ func TestStoppedRunSendsWhatItAcceptedAndReportsTheRest(t *testing.T) {
 	c.Transport = &faults.Transport{Next: c.Transport, Plan: away{}}
 	ctx, stop = context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer stop()
-	if s, err = Run(ctx, c); err != nil || s.Waiting == 0 || s.Waiting != s.Made || s.Newest == nil || s.Behind == 0 {
-		t.Errorf("%+v, %v", s, err)
+	s = must.Have(Run(ctx, c))(t)
+	if s.Waiting == 0 || s.Waiting != s.Made || s.Newest == nil || s.Behind == 0 {
+		t.Errorf("%+v", s)
 	}
 }
 
@@ -170,8 +168,7 @@ func TestRevokedDeviceDelaysNoOther(t *testing.T) {
 			stop()
 		}
 	}
-	s, err := Run(ctx, c)
-	must.Succeed(t, err)
+	s := must.Have(Run(ctx, c))(t)
 	if s.Stored != 5*60 || s.Denied != 1 || s.Waiting != 60 || s.Behind != 1 {
 		t.Errorf("%+v", s)
 	}

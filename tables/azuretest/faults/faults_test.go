@@ -85,8 +85,7 @@ func TestScriptCountsOperationsOnly(t *testing.T) {
 	for _, counts := range []string{"", "yes", "", "yes", "yes"} {
 		req := post(t, "")
 		req.Header.Set("Count", counts)
-		resp, err := tr.Do(req)
-		must.Succeed(t, err)
+		resp := must.Have(tr.Do(req))(t)
 		statuses += fmt.Sprint(" ", resp.StatusCode)
 	}
 	if statuses != " 200 200 200 503 200" {

@@ -17,8 +17,7 @@ import (
 
 func entity(t *testing.T, rk string) []byte {
 	t.Helper()
-	b, err := json.Marshal(map[string]string{"PartitionKey": "p", "RowKey": rk})
-	must.Succeed(t, err)
+	b := must.Have(json.Marshal(map[string]string{"PartitionKey": "p", "RowKey": rk}))(t)
 	return b
 }
 

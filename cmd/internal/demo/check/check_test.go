@@ -52,14 +52,12 @@ func (w *fixture) put(table, pk, rk string, properties map[string]any) {
 			e.Set(name, tables.Int64(int64(v)))
 		}
 	}
-	_, err := w.client.Table(table).Do(w.t.Context(), tables.InsertOrReplace(e))
-	must.Succeed(w.t, err)
+	must.Have(w.client.Table(table).Do(w.t.Context(), tables.InsertOrReplace(e)))(w.t)
 }
 
 func (w *fixture) remove(table, pk, rk string) {
 	w.t.Helper()
-	_, err := w.client.Table(table).Do(w.t.Context(), tables.Delete(pk, rk, tables.AnyETag))
-	must.Succeed(w.t, err)
+	must.Have(w.client.Table(table).Do(w.t.Context(), tables.Delete(pk, rk, tables.AnyETag)))(w.t)
 }
 
 // send sends a row as a device does. Storage accepts it.
@@ -80,18 +78,15 @@ func (w *fixture) post(answer roundTrip, body string) {
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://storage.test/readings",
 		strings.NewReader(body))
 	must.Succeed(w.t, err)
-	resp, err := w.config.Receipts.Over(answer).RoundTrip(r)
-	must.Succeed(w.t, err)
+	resp := must.Have(w.config.Receipts.Over(answer).RoundTrip(r))(w.t)
 	must.Succeed(w.t, resp.Body.Close())
 }
 
 // newFixture returns two devices of different tenants, with correct outputs.
 func newFixture(t *testing.T) *fixture {
-	account, err := tables.ParseAccount(azuretest.Local(t).ConnectionString())
-	must.Succeed(t, err)
+	account := must.Have(tables.ParseAccount(azuretest.Local(t).ConnectionString()))(t)
 	w := &fixture{t: t}
-	w.client, err = tables.Connect(tables.Config{Account: account})
-	must.Succeed(t, err)
+	w.client = must.Have(tables.Connect(tables.Config{Account: account}))(t)
 	w.config = Config{Client: w.client, Pipeline: "live", Until: at("12:00:00"), Receipts: &Receipts{}}
 	for _, table := range []string{"readings", "fleet", "partitionslive", "latest", "rollups", "rejects"} {
 		must.Succeed(t, w.client.Table(table).Create(t.Context()))
@@ -99,8 +94,7 @@ func newFixture(t *testing.T) *fixture {
 	for _, device := range []schema.DeviceID{pump, lift} {
 		e, err := schema.Member{Month: month, Device: device, Tenant: tenantOf(device), Readings: "readings"}.Entity()
 		must.Succeed(t, err)
-		_, err = w.client.Table("fleet").Do(t.Context(), tables.Insert(e))
-		must.Succeed(t, err)
+		must.Have(w.client.Table("fleet").Do(t.Context(), tables.Insert(e)))(t)
 		w.put("partitionslive", month.String(), "contoso!"+string(device),
 			map[string]any{"LastReadRowKey": at("11:59:00").String(),
 				"Rejects": map[schema.DeviceID]int{pump: 1}[device]})
@@ -188,8 +182,7 @@ func (w *fixture) latest(d schema.DeviceID, properties map[string]any) {
 
 func (w *fixture) check() Result {
 	w.t.Helper()
-	r, err := w.config.Run(w.t.Context())
-	must.Succeed(w.t, err)
+	r := must.Have(w.config.Run(w.t.Context()))(w.t)
 	return r
 }
 

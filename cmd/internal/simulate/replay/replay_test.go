@@ -201,8 +201,7 @@ func TestRealWeekIsRead(t *testing.T) {
 	must.Succeed(t, err)
 	defer f.Close()
 	began := time.Now()
-	r, err := Read(f, Config{Tenant: "aberdeen", Now: now})
-	must.Succeed(t, err)
+	r := must.Have(Read(f, Config{Tenant: "aberdeen", Now: now}))(t)
 	t.Logf("read in %v", time.Since(began))
 	values, members := 0, r.Members(0)
 	for _, m := range members {
