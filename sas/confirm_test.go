@@ -45,7 +45,7 @@ func TestEndpointWithOldEnrollmentsHeedsARevocation(t *testing.T) {
 		must(t, err)
 
 		through.closed.Store(!readable)
-		_, err = issuer.Issue(t.Context(), "pump-8", known)
+		_, err = issuer.Issue(t.Context(), "pump-7", known)
 		must(t, err) // an outage alone stops no device
 		_, err = operator.Change(t.Context(), e.ID, func(e *schema.Enrollment) error { e.Disabled = true; return nil })
 		must(t, err)

@@ -1,6 +1,7 @@
 package sas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,14 @@ func (n *Enrollments) recently(ctx context.Context) (map[schema.EnrollmentID]fou
 		return nil, r.err
 	}
 	return r.byID, nil
+}
+
+// current is like recently, but fails while storage cannot be read.
+func (n *Enrollments) current(ctx context.Context) (map[schema.EnrollmentID]found, error) {
+	byID, err := n.recently(ctx)
+	n.recent.mu.Lock()
+	defer n.recent.mu.Unlock()
+	return byID, cmp.Or(err, n.recent.err)
 }
 
 // fresh reports whether no read is due: the last result is recent, or a read has just failed.

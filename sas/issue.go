@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -56,6 +57,7 @@ type Issuer struct {
 	// known caches records as this issuer wrote them last. These devices have their fleet
 	// rows. Writes check the record's version, so a stale entry costs one read and nothing else.
 	known *lru.Cache[schema.DeviceID, schema.Device]
+	turns sync.Map // by enrollment: see turn
 }
 
 // knownDevices bounds the cache; a record takes about a kilobyte.
@@ -144,7 +146,21 @@ func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enro
 	if err := i.Enrollments.CheckPrefix(ctx, e, device); err != nil {
 		return d, err
 	}
+	if err := i.reserve(ctx, device, e); err != nil {
+		return d, err
+	}
 	return i.Registry.Register(ctx, FirstContact(device, e, time.Now()))
+}
+
+func (i *Issuer) reserve(ctx context.Context, device schema.DeviceID, e schema.Enrollment) error {
+	if e.MaxDevices > 0 {
+		done, err := i.turn(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
+	return i.Registry.reserve(ctx, e, device)
 }
 
 // FirstContact returns the record of a new device, with its enrollment's defaults.

@@ -17,12 +17,12 @@ var (
 
 // CheckPrefix returns why a device cannot register itself in an enrollment: its ID does not begin with the
 // enrollment's prefix, or another enrollment has a longer prefix that the ID begins with. It sees a change of a prefix
-// within Recent.
+// within Recent, and fails while enrollments cannot be read: registered devices can wait for that, new ones have to.
 func (n *Enrollments) CheckPrefix(ctx context.Context, e schema.Enrollment, device schema.DeviceID) error {
 	if !strings.HasPrefix(string(device), e.Prefix) {
 		return ErrPrefix
 	}
-	byID, err := n.recently(ctx)
+	byID, err := n.current(ctx)
 	for _, f := range byID { // an invalid row keeps its prefix
 		if o := f.enrollment; len(o.Prefix) > len(e.Prefix) && strings.HasPrefix(string(device), o.Prefix) {
 			return ErrOtherPrefix

@@ -9,16 +9,17 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Registry stores the devices of a fleet: for each a record, and a row of the table fleet
-// through which runs find the device.
+// A Registry stores the devices of a fleet: for each a record, a row of the table fleet through
+// which runs find the device, and if it registered itself, its place in its enrollment.
 type Registry struct {
 	Devices *tables.Table
 	Fleet   *tables.Table
+	Places  *tables.Table
 }
 
 // NewRegistry returns the registry of the fleet with these names.
 func NewRegistry(c *tables.Client, names schema.Names) Registry {
-	return Registry{Devices: c.Table(names.Devices()), Fleet: c.Table(names.Fleet())}
+	return Registry{Devices: c.Table(names.Devices()), Fleet: c.Table(names.Fleet()), Places: c.Table(names.Places())}
 }
 
 // Get returns the record of a device, or tables.ErrNotFound, also if the table does not exist.

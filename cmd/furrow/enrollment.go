@@ -145,6 +145,8 @@ type enrollmentLine struct {
 	Site       schema.Site         `json:"site,omitempty"`
 	Labels     map[string]string   `json:"labels,omitempty"`
 	Prefix     string              `json:"prefix,omitempty"`
+	MaxDevices int                 `json:"maxDevices,omitempty"`      // that may register themselves; absent: no limit
+	Registered *int                `json:"selfRegistered,omitempty"`  // devices that did, if there is a limit; only enrollment list
 	Rate       int                 `json:"tokensPerMinute,omitempty"` // at each endpoint; absent: no limit of its own
 	ImportOnly bool                `json:"importOnly"`
 	Disabled   bool                `json:"disabled"`
@@ -156,7 +158,7 @@ type enrollmentLine struct {
 func enrollmentLineOf(e schema.Enrollment) enrollmentLine {
 	return enrollmentLine{Enrollment: e.ID, Tenant: e.Tenant, Readings: e.Readings,
 		Life: int64(e.Life.Seconds()), Backfill: int64(e.Backfill.Seconds()), Admits: int64(e.Admits.Seconds()),
-		Site: e.Site, Labels: e.Labels, Prefix: e.Prefix, Rate: e.Rate, ImportOnly: e.ImportOnly,
+		Site: e.Site, Labels: e.Labels, Prefix: e.Prefix, MaxDevices: e.MaxDevices, Rate: e.Rate, ImportOnly: e.ImportOnly,
 		Disabled: e.Disabled, Shards: max(1, e.Shards),
 		SendEvery: int64(e.SendEvery.Seconds()), Batch: e.Batch}
 }
@@ -170,6 +172,12 @@ func (l enrollmentLine) text() string {
 	first := "devices register themselves when they first request a token"
 	if l.ImportOnly {
 		first = "devices must be imported or added first"
+	}
+	if l.MaxDevices > 0 {
+		first += fmt.Sprintf(", at most %d of them", l.MaxDevices)
+	}
+	if l.Registered != nil {
+		first += fmt.Sprintf(" (%d so far)", *l.Registered)
 	}
 	if l.Prefix != "" {
 		first += "; new IDs begin with " + l.Prefix
@@ -206,18 +214,28 @@ func enrollmentList(c *cli.Context) error {
 		fmt.Fprintln(c.App.ErrWriter, "No enrollment yet: create one with furrow enrollment add.")
 	}
 	for _, e := range all {
-		if err := printEnrollment(c, e); err != nil {
+		line := enrollmentLineOf(e)
+		if e.MaxDevices > 0 {
+			n, err := d.Registry.SelfRegistered(c.Context, e.ID)
+			if err != nil {
+				return err
+			}
+			line.Registered = &n
+		}
+		if err := line.print(c); err != nil {
 			return err
 		}
 	}
 	return failed
 }
 
-func printEnrollment(c *cli.Context, e schema.Enrollment) error {
+func printEnrollment(c *cli.Context, e schema.Enrollment) error { return enrollmentLineOf(e).print(c) }
+
+func (l enrollmentLine) print(c *cli.Context) error {
 	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, enrollmentLineOf(e))
+		return writeJSONLine(c.App.Writer, l)
 	}
-	_, err := fmt.Fprint(c.App.Writer, enrollmentLineOf(e).text())
+	_, err := fmt.Fprint(c.App.Writer, l.text())
 	return err
 }
 

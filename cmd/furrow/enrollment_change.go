@@ -85,6 +85,11 @@ func changeEnrollment(c *cli.Context, change func(*schema.Enrollment) error) err
 	if err != nil {
 		return err
 	}
+	if e.MaxDevices == 0 && c.Int("max-devices") > 0 {
+		if err := d.Registry.ForgetPlaces(c.Context, e.ID); err != nil {
+			return err
+		}
+	}
 	if e, err = d.Enrollments.Change(c.Context, e.ID, change); err != nil {
 		return err
 	}

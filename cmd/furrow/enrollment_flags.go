@@ -30,6 +30,8 @@ func policyFlags() []cli.Flag {
 			"repeated"},
 		&cli.StringFlag{Name: "prefix", Usage: "`PREFIX` that the IDs of new devices must have, such as contoso: (an empty " +
 			"text removes it); no other enrollment's devices can register themselves under it"},
+		&cli.IntFlag{Name: "max-devices", DefaultText: "no limit", Usage: "Maximum `NUMBER` of devices that may register " +
+			"themselves; those that were added or imported do not count, and 0 is no limit"},
 		&cli.IntFlag{Name: "rate", DefaultText: "no limit", Usage: "Maximum `TOKENS` per minute at each endpoint; a burst " +
 			"may be as many, and 0 is no limit"},
 		boolFlag("import-only", "Issue tokens only to devices that were added or imported"),
@@ -65,8 +67,10 @@ func applyPolicy(c *cli.Context, e *schema.Enrollment) (err error) {
 	if c.IsSet("prefix") {
 		e.Prefix = c.String("prefix")
 	}
-	if c.IsSet("rate") {
-		e.Rate = c.Int("rate")
+	for name, to := range map[string]*int{"rate": &e.Rate, "max-devices": &e.MaxDevices} {
+		if c.IsSet(name) {
+			*to = c.Int(name)
+		}
 	}
 	if c.IsSet("import-only") {
 		e.ImportOnly = c.Bool("import-only")

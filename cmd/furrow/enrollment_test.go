@@ -74,8 +74,13 @@ func TestEnrollmentBoundsItsDevicesAndTokens(t *testing.T) {
 	f.refused(exitFailed, "two tenants", "enrollment add line5 --tenant=fabrikam --prefix=con")
 	f.refused(exitFailed, "the IDs of enrollment line4 begin with contoso:", "device add pump-7 --json")
 	f.must("device add contoso:7 --json")
-	e := jsonOf[enrollmentLine](t, f.must("enrollment set line4 --rate=0 --prefix= --json"))[0]
-	if e.Prefix != "" || e.Rate != 0 {
+	e := jsonOf[enrollmentLine](t, f.must("enrollment set line4 --max-devices=3 --json"))[0]
+	if e.MaxDevices != 3 {
+		t.Errorf("it is %+v", e)
+	}
+	f.says("at most 3 of them (0 so far)", "enrollment list")
+	e = jsonOf[enrollmentLine](t, f.must("enrollment set line4 --rate=0 --prefix= --max-devices=0 --json"))[0]
+	if e.Prefix != "" || e.Rate != 0 || e.MaxDevices != 0 {
 		t.Errorf("it is %+v", e)
 	}
 	f.must("device add pump-7 --json")

@@ -74,6 +74,7 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		{EnrollmentDisabled, strange(sas.ErrDisabled), post(token, rightProof, "")},
 		{NotRegistered, failing(sas.ErrNotRegistered), post(token, rightProof, "")},
 		{WrongEnrollment, failing(sas.ErrOtherEnrollment), post(token, rightProof, "")},
+		{EnrollmentFull, failing(sas.ErrFull), post(token, rightProof, "")},
 		{WrongPrefix, failing(sas.ErrPrefix), post(token, rightProof, "")},
 		{WrongPrefix, failing(sas.ErrOtherPrefix), post(token, rightProof, "")},
 		{NotFound, Config{}, post("/v1/devices/pump-7", rightProof, "")},

@@ -27,6 +27,7 @@ const (
 	NotRegistered      Code = "not-registered"
 	WrongEnrollment    Code = "wrong-enrollment"
 	WrongPrefix        Code = "wrong-prefix"
+	EnrollmentFull     Code = "enrollment-full"
 	NotFound           Code = "not-found"
 	MethodNotAllowed   Code = "method-not-allowed"
 	BodyTooLarge       Code = "body-too-large"
@@ -44,8 +45,8 @@ func codes() map[Code]int {
 		ProofExpired: http.StatusUnauthorized, ProofTooLong: http.StatusUnauthorized, ProofWrong: http.StatusUnauthorized,
 		Revoked: http.StatusForbidden, EnrollmentDisabled: http.StatusForbidden,
 		NotRegistered: http.StatusForbidden, WrongEnrollment: http.StatusForbidden,
-		WrongPrefix: http.StatusForbidden,
-		NotFound:    http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
+		WrongPrefix: http.StatusForbidden, EnrollmentFull: http.StatusForbidden,
+		NotFound: http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
 		BodyTooLarge: http.StatusRequestEntityTooLarge, TooManyRequests: http.StatusTooManyRequests,
 		NotReady: http.StatusServiceUnavailable, StorageBusy: http.StatusServiceUnavailable,
 		Internal: http.StatusInternalServerError,
@@ -97,6 +98,7 @@ func refused(err error) refusal {
 		{sas.ErrOtherEnrollment, WrongEnrollment, sas.ErrOtherEnrollment.Error()},
 		{sas.ErrPrefix, WrongPrefix, sas.ErrPrefix.Error()},
 		{sas.ErrOtherPrefix, WrongPrefix, sas.ErrOtherPrefix.Error()},
+		{sas.ErrFull, EnrollmentFull, sas.ErrFull.Error()},
 		{sas.ErrRevoked, Revoked, sas.ErrRevoked.Error()},
 		{tables.ErrBusy, StorageBusy, busy},
 		{tables.ErrConflict, StorageBusy, busy}, // concurrent writers of the same record

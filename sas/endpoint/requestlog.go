@@ -24,7 +24,7 @@ func lineLimit() bucket { return bucket{every: 100 * time.Millisecond, burst: 10
 func (l *requestLog) refused(x *exchange, no refusal) {
 	level := slog.LevelDebug // the device gets the reason, and the metrics count it
 	switch no.code {
-	case Revoked, EnrollmentDisabled, NotRegistered, WrongEnrollment, WrongPrefix:
+	case Revoked, EnrollmentDisabled, NotRegistered, WrongEnrollment, WrongPrefix, EnrollmentFull:
 		level = slog.LevelInfo // the client has a valid key
 	case StorageBusy:
 		level = slog.LevelWarn

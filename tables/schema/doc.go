@@ -7,6 +7,8 @@
 //	readings             device ID                        ticks[-suffix]  one reading
 //	devices              device ID                        device          who a device is
 //	enrollments          enrollment ID                    enrollment      a group of devices, its keys and policy
+//	places               enrollment ID                    device!ID       a device that registered itself
+//	                     enrollment ID                    places          their number, while there is a limit
 //	fleet                month[.shard]                    tenant!device   a membership: a device of a tenant
 //	                     !layout                          layout          how this fleet's keys are formed
 //	partitions<pipeline> month[.shard]                    tenant!device   how far a pipeline has read a device

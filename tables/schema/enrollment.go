@@ -29,6 +29,7 @@ const (
 	MaxLife     = 90 * 24 * time.Hour   // of a token
 	MaxBackfill = 3660 * 24 * time.Hour // ten years; how old a row may be when its token is issued
 	MaxRate     = 1_000_000             // tokens a minute
+	mostDevices = 1_000_000_000
 )
 
 // An Enrollment is a row of the table enrollments: a group of devices whose keys are
@@ -49,6 +50,7 @@ type Enrollment struct {
 
 	Prefix     string // of the IDs of its devices; empty: any
 	Rate       int    // tokens a minute at one endpoint; zero: no limit of its own
+	MaxDevices int    // that may register themselves; zero: no limit
 	ImportOnly bool   // only known devices get tokens
 	Disabled   bool   // no device gets a token
 	Shards     int    // of a month; zero means one
@@ -79,6 +81,7 @@ func (n Enrollment) Entity() (tables.Entity, error) {
 		}
 	}
 	setNonzero(&e, "Prefix", tables.String(n.Prefix))
+	setNonzero(&e, "MaxDevices", tables.Int64(int64(n.MaxDevices)))
 	setNonzero(&e, "Rate", tables.Int64(int64(n.Rate)))
 	if n.Site != "" {
 		e.Set("Site", tables.String(string(n.Site)))
@@ -98,6 +101,7 @@ func EnrollmentOf(e tables.Entity) (Enrollment, error) {
 		ID: EnrollmentID(e.PartitionKey), Tenant: Tenant(f.String("Tenant")), Readings: f.String("Readings"),
 		Life: span("Life"), Backfill: span("Backfill"), Admits: span("Admits"),
 		Site: Site(f.String("Site")), Prefix: f.String("Prefix"), Rate: int(f.Int("Rate")),
+		MaxDevices: int(f.Int("MaxDevices")),
 		ImportOnly: f.Boolean("ImportOnly"), Disabled: f.Boolean("Disabled"),
 		Shards: int(f.Int("Shards")), SendEvery: span("SendEvery"), Batch: int(f.Int("Batch")),
 		Primary: f.Binary("Primary"), Secondary: f.Binary("Secondary"), ETag: e.ETag,
@@ -120,6 +124,8 @@ func (n Enrollment) check() error {
 		errSpan = fmt.Errorf("enrollment %s: a token's life of %v is not between 1m and 90d", n.ID, n.Life)
 	case n.Backfill < 0 || n.Backfill > MaxBackfill:
 		errSpan = fmt.Errorf("enrollment %s: a backfill of %v is not between 0 and 3660d", n.ID, n.Backfill)
+	case n.MaxDevices < 0 || n.MaxDevices > mostDevices:
+		errSpan = fmt.Errorf("enrollment %s: a limit of %d devices is not between 1 and %d", n.ID, n.MaxDevices, mostDevices)
 	case n.Rate < 0 || n.Rate > MaxRate:
 		errSpan = fmt.Errorf("enrollment %s: %d tokens a minute are not between 1 and %d", n.ID, n.Rate, MaxRate)
 	case n.Shards < 0 || n.Shards > MaxShards:

@@ -36,7 +36,7 @@ func newEnrollment() Enrollment {
 	return Enrollment{
 		ID: "line4", Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: 7 * 24 * time.Hour,
 		Admits: 8 * 24 * time.Hour, Site: "us-5260", Labels: map[string]string{"model": "BME280"},
-		Prefix: "contoso:", Rate: 60, ImportOnly: true, Disabled: true, Shards: 4,
+		Prefix: "contoso:", Rate: 60, MaxDevices: 500, ImportOnly: true, Disabled: true, Shards: 4,
 		SendEvery: time.Minute, Batch: 100, Primary: []byte{1, 2}, Secondary: []byte{3},
 	}
 }
@@ -65,6 +65,7 @@ func TestInvalidEnrollmentsAreRefused(t *testing.T) {
 		"backfill of 87841h0m0s": func(n *Enrollment) { n.Backfill = MaxBackfill + time.Hour },
 		"101 shards":             func(n *Enrollment) { n.Shards = 101 },
 		`device prefix "a/b"`:    func(n *Enrollment) { n.Prefix = "a/b" },
+		"limit of -1 devices":    func(n *Enrollment) { n.MaxDevices = -1 },
 		"-1 tokens a minute":     func(n *Enrollment) { n.Rate = -1 },
 		"batch of 101 rows":      func(n *Enrollment) { n.Batch = 101 },
 	} {

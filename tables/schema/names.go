@@ -51,6 +51,7 @@ func ParseNames(prefix string) (Names, error) {
 func (n Names) Readings() string    { return n.prefix + "readings" }
 func (n Names) Devices() string     { return n.prefix + "devices" }
 func (n Names) Enrollments() string { return n.prefix + "enrollments" }
+func (n Names) Places() string      { return n.prefix + "places" }
 func (n Names) Fleet() string       { return n.prefix + "fleet" }
 func (n Names) Runs() string        { return n.prefix + "runs" }
 func (n Names) Policies() string    { return n.prefix + "policies" }
@@ -64,7 +65,7 @@ func (n Names) Activity() string    { return n.prefix + "activity" }
 // Tables lists the tables of a fleet with the given pipelines, except those of outputs,
 // which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {
-	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(), n.Config(),
+	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Places(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(), n.Config(),
 		n.Access(), n.Activity()}
 	for _, p := range pipelines {
 		all = append(all, n.Partitions(p))
