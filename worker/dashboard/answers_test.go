@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"compress/gzip"
+	"encoding/csv"
 	"encoding/json"
 	"io"
 	"strconv"
@@ -126,6 +127,26 @@ func TestUnknownSensorIsAnErrorThatNamesTheOthers(t *testing.T) {
 	w := f.get("/v1/devices?sensor=temperature&limit=1")
 	if !strings.Contains(w.Body.String(), `"sensor":"temperature","unit":"°C"`) {
 		t.Errorf("the list does not name its sensor and unit: %s", w.Body)
+	}
+}
+
+// TestFilesHaveWhatIsSeen compares files with the answers of the API.
+func TestFilesHaveWhatIsSeen(t *testing.T) {
+	f := newFixture(t, 12, Config{Loopback: true})
+	f.run(t, 12)
+	w := f.get("/devices.csv?text=D000&sort=value&sensor=temperature")
+	rows, err := csv.NewReader(w.Body).ReadAll()
+	if err != nil || len(rows) != 11 || rows[1][0] != "d0009" || rows[1][3] != "°C" ||
+		!strings.Contains(w.Header().Get("Content-Disposition"), `attachment; filename="devices.csv"`) {
+		t.Errorf("%v, %v", rows, err)
+	}
+	w = f.get("/devices/d0001/series.csv?span=1h&window=raw&sensor=temperature&with=door")
+	if rows, err = csv.NewReader(w.Body).ReadAll(); err != nil || len(rows) != 4 || rows[1][1] != "temperature" ||
+		rows[3][1] != "door" || rows[3][6] != "shut" {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if w = f.get("/devices/d0001/series.csv?sensor=nothing"); w.Code != 400 {
+		t.Errorf("an unknown sensor: %d", w.Code)
 	}
 }
 

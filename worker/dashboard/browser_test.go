@@ -44,8 +44,16 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 		`Number(location.hash.slice(1).split("/")[0]) < 3 && byId("inview").textContent === "60"`)
 	b.does(`byId("theme").click()`)
 	b.sees("the theme changes", `["dark", "light"].includes(document.documentElement.dataset.theme)`)
-	b.does(`choose = byId("filter").elements.prefix; choose.value = "contoso:probe-05"; choose.form.requestSubmit()`)
-	b.sees("the list is filtered", `byId("rows").rows.length === 10`)
+	b.does(`document.activeElement.blur()`)
+	b.press("/")
+	b.sees("the key / goes to the filter", `document.activeElement === byId("filter").elements.text`)
+	b.does(`byId("filter").elements.text.value = ""`) // a simulated key is typed although the page has handled it
+	b.press("PROBE-05")
+	b.sees("list, map, and address are filtered", `byId("rows").rows.length === 10 && byId("total").textContent === "10" && `+
+		`byId("inview").textContent === "10" && location.search.startsWith("?text=PROBE-05")`)
+	b.sees("the figures count what is filtered", `document.querySelector("[data-figure=devices]").textContent === "10"`)
+	b.open(f.url + "?text=probe-05&state=silent")
+	b.sees("the address filters", `byId("filter").elements.text.value === "probe-05" && byId("total").textContent === "0"`)
 
 	// By mouse: the mark of one device opens its page.
 	b.open(f.url + fmt.Sprintf("#17/%f/%f", f.position(7).Lat, f.position(7).Lon))
@@ -66,7 +74,7 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 		{`nav a[href="/pipelines"]`, `document.querySelector("h2").textContent === "live"`},
 		{`nav a[href="/tenants"]`, `document.querySelector("tbody th").textContent === "contoso"`},
 		{`th a[href="/tenants/contoso"]`, `byId("figures").textContent.includes("60")`},
-		{`.crumb a[href^="/?"]`, `byId("choose").elements.tenant.value === "contoso" && byId("inview").textContent === "60"`},
+		{`.crumb a[href^="/?"]`, `byId("filter").elements.tenant.value === "contoso" && byId("inview").textContent === "60"`},
 	} {
 		b.clicks(page.link)
 		b.sees("the page behind "+page.link, page.sees)

@@ -25,6 +25,7 @@ type Params struct {
 	To     time.Time
 	Window string
 	Span   string
+	With   []string // other sensors of a chart
 	Day    *schema.Day
 }
 
@@ -46,6 +47,18 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 		switch {
 		case !slices.Contains(allowed, name):
 			return p, badRequest(fmt.Sprintf("Unknown parameter %s; %s.", quote(name), list(allowed)))
+		case name == "with":
+			p.With = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+			for _, text := range p.With {
+				if err := checkSensor(text); err != nil {
+					return p, badRequest(fmt.Sprintf("with=%s: %v.", quote(text), err))
+				}
+			}
+			if len(p.With) > MaxWith {
+				return p, badRequest(fmt.Sprintf("A chart has at most %d other sensors; with is given %d times.", MaxWith,
+					len(p.With)))
+			}
+			continue
 		case len(texts) > 1:
 			return p, badRequest(fmt.Sprintf("The parameter %s is given %d times; give it once.", name, len(texts)))
 		case texts[0] == "":
@@ -89,10 +102,7 @@ func (p *Params) parse(name, text string) (err error) {
 		*p.Zoom, err = parseNumber(text, -5, 30)
 	case "sensor":
 		p.Sensor = text
-		if sensor, _ := model.Rated(text); query.CheckSensors([]string{sensor}) != nil {
-			err = errors.New("a sensor's name has letters, digits and _, and does not begin with a digit; " +
-				"the name of its rate ends in /h")
-		}
+		err = checkSensor(text)
 	case "tenant":
 		p.Tenant = text
 		_, err = schema.ParseTenant(text)
@@ -140,6 +150,17 @@ func (p *Params) parse(name, text string) (err error) {
 		}
 	}
 	return err
+}
+
+// MaxWith is the most sensors that a chart has besides its own.
+const MaxWith = 3
+
+func checkSensor(text string) error {
+	if sensor, _ := model.Rated(text); query.CheckSensors([]string{sensor}) != nil {
+		return errors.New("a sensor's name has letters, digits and _, and does not begin with a digit; " +
+			"the name of its rate ends in /h")
+	}
+	return nil
 }
 
 func oneOf(text string, all ...string) error {

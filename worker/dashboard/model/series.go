@@ -17,14 +17,17 @@ import (
 
 // A Series is the answer of /v1/devices/{id}/series and of /v1/tenants/{t}/day.
 type Series struct {
-	Sensor     string    `json:"sensor"`
-	Unit       string    `json:"unit,omitempty"`
-	Window     string    `json:"window"` // raw, 1m, 1h or 1d
-	From       time.Time `json:"from"`
-	To         time.Time `json:"to"`
-	Points     []Point   `json:"points"`
-	More       bool      `json:"more,omitempty"` // there are more points than a series can have
-	Operations int       `json:"operations"`
+	Sensor string    `json:"sensor"`
+	Unit   string    `json:"unit,omitempty"`
+	Window string    `json:"window"` // raw, 1m, 1h or 1d
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	Points []Point   `json:"points"`
+
+	// States are of a sensor whose values are texts, which has no points.
+	States     []StateSpan `json:"states,omitempty"`
+	More       bool        `json:"more,omitempty"` // there are more points than a series can have
+	Operations int         `json:"operations"`
 
 	Unreadable int `json:"unreadable,omitempty"` // rows in an unknown format
 
@@ -100,8 +103,16 @@ func (s *Store) Series(ctx context.Context, q SeriesQuery) (Series, Read, error)
 	found, second, err := s.points(ctx, o.member, q, window)
 	read = read.And(second)
 	if err == nil && len(found.all) == 0 {
-		second, err = s.checkSensorOf(ctx, o.member, q.Sensor)
+		var isState bool
+		isState, second, err = s.isState(ctx, o.member, q.Sensor)
 		read = read.And(second)
+		if err == nil && isState {
+			states, third, err := s.stateSpans(ctx, o.member, q)
+			read = read.And(third)
+			out.Window, out.Operations, out.Unreadable = raw, read.Operations, int(states.skipped.N)
+			out.States, out.More = states.all, states.more
+			return out, read, err
+		}
 	}
 	if window == 0 && found.more && (q.Window == "" || q.Window == auto) {
 		if window = shortest(s.windows(), q.To.Sub(q.From)); window != 0 {
@@ -191,23 +202,26 @@ func (s *Store) firstSensor(ctx context.Context, m schema.Member) (string, Read,
 	return best, read, err
 }
 
-// checkSensorOf returns an error for a sensor that a device has no newest value of.
-func (s *Store) checkSensorOf(ctx context.Context, m schema.Member, sensor string) (Read, error) {
+// isState reports whether the newest value of a sensor is a text. A sensor that the device does not have is an error.
+func (s *Store) isState(ctx context.Context, m schema.Member, sensor string) (bool, Read, error) {
 	r, read, err := s.device(ctx, m)
 	if err != nil {
-		return read, err
+		return false, read, err
 	}
 	var known []string
 	for _, v := range r.latest {
+		if v.Sensor == sensor {
+			return v.Is == jobs.State, read, nil
+		}
 		known = append(known, v.Sensor)
 	}
 	for _, v := range r.rates {
 		known = append(known, v.Sensor+perHour)
 	}
 	if len(known) == 0 || slices.Contains(known, sensor) {
-		return read, nil
+		return false, read, nil
 	}
-	return read, unknownSensor(sensor, known)
+	return false, read, unknownSensor(sensor, known)
 }
 
 // points reads the buckets of a sensor of a device, or its readings where the window is zero.

@@ -62,6 +62,16 @@ func series(window string, step time.Duration, n int) *model.Series {
 	return s
 }
 
+// states returns a series of states, a minute each.
+func states(all ...string) *model.Series {
+	s := &model.Series{Sensor: "door", Window: "raw", From: theTime().Add(-time.Hour), To: theTime()}
+	for i, state := range all {
+		from := s.From.Add(time.Duration(i) * time.Minute)
+		s.States = append(s.States, model.StateSpan{From: from, To: from.Add(time.Minute), State: state})
+	}
+	return s
+}
+
 // heldDevice returns a device that fills every part of its page.
 func heldDevice() model.DeviceAnswer {
 	lag, at := 38.0, theTime().Add(-38*time.Second)

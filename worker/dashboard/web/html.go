@@ -12,14 +12,18 @@ import (
 
 func (s *Site) Routes() []api.Route {
 	return []api.Route{
-		{Pattern: "/{$}", Params: append(api.MapParams(), "after", "limit"), Handle: s.page(s.mapPage)},
+		{Pattern: "/{$}", Params: append(api.MapParams(), "sort", "after", "limit"), Handle: s.page(s.mapPage)},
 		{Pattern: "/devices", Params: api.ListParams(), Handle: s.page(s.devices)},
-		{Pattern: "/devices/{id}", Params: api.SeriesParams(), Handle: s.page(s.device)},
+		{Pattern: "/devices.csv", Params: api.ListParams(), Handle: s.listCSV},
+		{Pattern: "/devices/{id}", Params: chartParams(), Handle: s.page(s.device)},
+		{Pattern: "/devices/{id}/series.csv", Params: chartParams(), Handle: s.seriesCSV},
 		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
 	}
 }
+
+func chartParams() []string { return append(api.SeriesParams(), "with") }
 
 func (s *Site) page(read func(*http.Request, api.Params) (Page, model.Read, error)) api.Handler {
 	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
@@ -52,9 +56,16 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 	if err != nil {
 		return nil, read, err
 	}
+	filter := p.Filter
+	filter.State = "" // the figures of the other states are links to them
+	overview, _, err := s.c.Model.Overview(r.Context(), filter)
+	if err != nil {
+		return nil, read, err
+	}
+	p.Sort = cmp.Or(p.Sort, model.SortState)
 	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
-	return &MapPage{Tenant: p.Tenant, BBox: p.Box, Tenants: s.c.Model.TenantNames(r.Context()),
-		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Map: m, List: list}, read, err
+	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tenants: s.c.Model.TenantNames(r.Context()),
+		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list}, read, err
 }
 
 func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) {
@@ -85,8 +96,23 @@ func (s *Site) device(r *http.Request, p api.Params) (Page, model.Read, error) {
 	if _, invalid := errors.AsType[*model.QueryError](err); invalid {
 		return nil, read, err
 	}
-	page.Series = s.charted(series, err)
-	return page, read.And(charted), nil
+	page.Series, page.Window = s.charted(series, err), p.Window
+	read = read.And(charted)
+	for _, sensor := range p.With {
+		q := p.Series(id, now)
+		if q.Sensor = sensor; sensor == page.Sensor() {
+			continue
+		}
+		other, charted, err := s.c.Model.Series(r.Context(), q)
+		if _, invalid := errors.AsType[*model.QueryError](err); invalid {
+			return nil, read, err
+		}
+		if overlay := s.charted(other, err); overlay != nil && len(overlay.States) == 0 {
+			page.Overlays = append(page.Overlays, overlay)
+		}
+		read = read.And(charted)
+	}
+	return page, read, nil
 }
 
 // charted returns a series to draw, or nil where there is none or it could not be read.

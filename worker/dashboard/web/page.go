@@ -25,15 +25,17 @@ type foot struct{ Footer Footer }
 
 func (f *foot) setFooter(footer Footer) { f.Footer = footer }
 
-// A MapPage is the first page. It takes the parameters of /v1/map; without a bbox it shows the world.
+// A MapPage is the first page: the overview. It takes the parameters of /v1/map; without a bbox it shows the world.
 type MapPage struct {
 	foot
-	Tenant  string     // chosen; empty: all
-	BBox    *model.Box // nil: the world
-	Tenants []string
-	Sensors []model.Sensor
-	Map     model.Map
-	List    model.DeviceList
+	Filter   model.Filter
+	Sort     string     // of the list
+	BBox     *model.Box // nil: the world
+	Tenants  []string
+	Sensors  []model.Sensor
+	Overview model.Overview
+	Map      model.Map
+	List     model.DeviceList
 }
 
 // A DevicesPage lists devices. It takes the parameters of /v1/devices.
@@ -45,13 +47,15 @@ type DevicesPage struct {
 	List    model.DeviceList
 }
 
-// A DevicePage is one device. It takes the parameters of /v1/devices/{id}/series.
+// A DevicePage is one device. It takes the parameters of /v1/devices/{id}/series, and with for other sensors.
 type DevicePage struct {
 	foot
-	Now    time.Time
-	Answer model.DeviceAnswer
-	Span   string // as in the address; empty where from and to were given
-	Series *model.Series
+	Now      time.Time
+	Answer   model.DeviceAnswer
+	Span     string // as in the address; empty where from and to were given
+	Window   string // as in the address
+	Series   *model.Series
+	Overlays []*model.Series // other sensors of the same time
 }
 
 // A PipelinesPage shows the state of all pipelines.

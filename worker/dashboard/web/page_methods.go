@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,8 +36,21 @@ func (p MapPage) Closer(c model.Cluster) string {
 	}
 	width := max(c.BBox[2]-c.BBox[0], c.BBox[3]-c.BBox[1], 1e-4)
 	zoom := max(2, min(18, math.Log2(360/width)+1))
-	return address("/", url.Values{}, "sensor", p.Map.Sensor, "bbox", boxText(c.BBox), "zoom", fmt.Sprintf("%.1f", zoom),
-		"tenant", p.Tenant)
+	return p.Address("sensor", p.Map.Sensor, "bbox", boxText(c.BBox), "zoom", fmt.Sprintf("%.1f", zoom))
+}
+
+// Address returns the address of the overview with some parameters changed: names and values in turn.
+func (p MapPage) Address(changes ...string) string {
+	return address("/", filterQuery(p.Filter), changes...)
+}
+
+func (p MapPage) Filtered() bool { return p.Filter != (model.Filter{}) }
+
+func (p MapPage) ListAddress() string { return address("/devices", filterQuery(p.Filter)) }
+
+func filterQuery(f model.Filter) url.Values {
+	return url.Values{"tenant": {f.Tenant}, "site": {f.Site}, "label": {f.Label}, "text": {f.Text},
+		"state": {string(f.State)}}
 }
 
 func boxText(b model.Box) string { return fmt.Sprintf("%.5f,%.5f,%.5f,%.5f", b[0], b[1], b[2], b[3]) }
@@ -57,16 +71,14 @@ func (p MapPage) Fit() string {
 	if !(fit[2]-fit[0] <= 90) || !fit.OnEarth() {
 		return ""
 	}
-	const margin = 0.5 // degrees
+	margin := max(0.005, 0.05*max(fit[2]-fit[0], fit[3]-fit[1])) // degrees
 	return boxText(model.Box{fit[0] - margin, fit[1] - margin, fit[2] + margin, fit[3] + margin})
 }
 
-func (p DevicesPage) States() []model.State {
-	return []model.State{model.OK, model.Silent, model.Held, model.Revoked}
-}
+func (p DevicesPage) Filter() model.Filter { return p.Query.Filter }
 
 func (p DevicesPage) Filtered() bool {
-	return p.Query.Tenant != "" || p.Query.Site != "" || p.Query.Prefix != "" || p.Query.State != ""
+	return p.Query.Filter != (model.Filter{}) || p.Query.Prefix != ""
 }
 
 func (p DevicesPage) Sorted() string { return cmp.Or(p.Query.Sort, model.SortDevice) }
@@ -74,13 +86,17 @@ func (p DevicesPage) Sorted() string { return cmp.Or(p.Query.Sort, model.SortDev
 // Address returns the address of the list with some parameters changed: names and values in turn. It begins
 // at the first page unless after is among them.
 func (p DevicesPage) Address(changes ...string) string {
-	q := url.Values{"tenant": {p.Query.Tenant}, "site": {p.Query.Site}, "prefix": {p.Query.Prefix},
-		"state": {string(p.Query.State)}, "sensor": {p.Query.Sensor}, "sort": {p.Query.Sort}}
+	q := filterQuery(p.Query.Filter)
+	q.Set("prefix", p.Query.Prefix)
+	q.Set("sensor", p.Query.Sensor)
+	q.Set("sort", p.Query.Sort)
 	if p.Query.Limit > 0 {
 		q.Set("limit", strconv.Itoa(p.Query.Limit))
 	}
 	return address("/devices", q, changes...)
 }
+
+func (p DevicesPage) MapAddress() string { return address("/", filterQuery(p.Query.Filter)) }
 
 func (p DevicesPage) Unit() string {
 	for _, s := range p.Sensors {
@@ -102,13 +118,60 @@ func sensorOf(s *model.Series) string {
 
 func (p DevicePage) Title() string { return p.Sensor() + " of " + p.Answer.Device.Device }
 
+// Address returns the address of the page with one parameter changed.
 func (p DevicePage) Address(name, text string) string {
-	q := url.Values{"sensor": {p.Sensor()}, "span": {p.Span}}
-	if p.Span == "" && p.Series != nil && name != "span" {
+	q := p.query(name != "span")
+	if q.Set(name, text); name == "sensor" {
+		q["with"] = slices.DeleteFunc(q["with"], func(other string) bool { return other == text })
+	}
+	return address(p.path(), q)
+}
+
+func (p DevicePage) path() string { return "/devices/" + url.PathEscape(p.Answer.Device.Device) }
+
+// query returns the parameters of the page, with the time that it shows unless that is chosen anew.
+func (p DevicePage) query(timed bool) url.Values {
+	q := url.Values{"sensor": {p.Sensor()}, "span": {p.Span}, "window": {p.Window}}
+	if p.Span == "" && p.Series != nil && timed {
 		q.Set("from", p.Series.From.UTC().Format(time.RFC3339))
 		q.Set("to", p.Series.To.UTC().Format(time.RFC3339))
 	}
-	return address("/devices/"+url.PathEscape(p.Answer.Device.Device), q, name, text)
+	for _, o := range p.Overlays {
+		q.Add("with", o.Sensor)
+	}
+	return q
+}
+
+// CSV returns the address of what the chart shows, as a file.
+func (p DevicePage) CSV() string { return address(p.path()+"/series.csv", p.query(true)) }
+
+// A Comparison is a sensor that can be drawn over the chart.
+type Comparison struct {
+	Sensor, Unit string
+	Chosen       bool
+}
+
+// Comparisons returns the other sensors that have numbers.
+func (p DevicePage) Comparisons() (all []Comparison) {
+	for _, v := range p.Answer.Latest {
+		if _, isNumber := v.Value.(float64); isNumber && v.Sensor != p.Sensor() {
+			all = append(all, Comparison{v.Sensor, v.Unit, slices.ContainsFunc(p.Overlays, func(o *model.Series) bool {
+				return o.Sensor == v.Sensor
+			})})
+		}
+	}
+	return all
+}
+
+func (p DevicePage) Windows() []string { return []string{"auto", "raw", "1m", "1h", "1d"} }
+
+// Overlays returns none: a tenant's day has one sensor.
+func (p TenantPage) Overlays() []*model.Series { return nil }
+
+func (p DevicesPage) CSV() string {
+	q := filterQuery(p.Query.Filter)
+	q.Set("prefix", p.Query.Prefix)
+	return address("/devices.csv", q, "sensor", p.Query.Sensor, "sort", p.Query.Sort)
 }
 
 func (p TenantsPage) Tenants() int { return max(p.Answer.Total, len(p.Answer.Tenants)) }

@@ -51,17 +51,23 @@ func allPages() map[string]web.Page {
 
 func usualPages() map[string]web.Page {
 	world, list, sensors := theMap(), model.DeviceList{Devices: devices(), Total: 2000, Next: "a cursor"}, sensors()
+	overview := model.Overview{Devices: 2000, Silent: 3, Held: 1, Placed: 1950, LagSeconds: number(34),
+		ReadingsPerMinute: number(1940)}
 	tenant := model.Tenant{Tenant: "contoso", Devices: 12, ReadingsToday: 960, Silent: 1, Held: 2}
 	return map[string]web.Page{
-		"world": &web.MapPage{Tenant: "contoso", Tenants: []string{"contoso", "fabrikam"}, Sensors: sensors,
+		"world": &web.MapPage{Filter: model.Filter{Tenant: "contoso"}, Overview: overview, Tenants: []string{"contoso", "fabrikam"}, Sensors: sensors,
 			Map: world, List: list},
-		"world/part": &web.MapPage{BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world, List: list},
+		"world/part": &web.MapPage{Overview: overview, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world, List: list},
 		"world/date": &web.MapPage{BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,
 			List: list},
 		"devices": &web.DevicesPage{Query: model.ListQuery{Filter: model.Filter{Tenant: "contoso", State: model.Held},
 			Sensor: "temperature", After: "x", Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: sensors, List: list},
 		"device": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Span: "24h",
 			Series: series("1m", time.Minute, 1440)},
+		"device/overlay": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Series: series("raw", 20*time.Second, 180),
+			Overlays: []*model.Series{series("raw", time.Minute, 60), {Sensor: "humidity", Unit: "%", Window: "raw",
+				From: theTime().Add(-time.Hour), To: theTime()}}},
+		"device/states": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Span: "1h", Series: states("open", "shut")},
 		"device/raw": &web.DevicePage{Now: theTime(), Answer: heldDevice(),
 			Series: series("raw", 20*time.Second, 180)},
 		"pipelines": &web.PipelinesPage{Now: theTime(), Answer: model.PipelinesAnswer{
@@ -86,7 +92,8 @@ func hostilePages() map[string]web.Page {
 		Value: nasty, Lat: number(1)}
 	list := model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{row, {Device: long, Value: math.Inf(-1)}}}
 	return map[string]web.Page{
-		"world/hostile": &web.MapPage{Tenant: nasty, Tenants: []string{nasty, long}, Sensors: sensors,
+		"world/hostile": &web.MapPage{Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty,
+			State: nasty}, Sort: nasty, Overview: model.Overview{Devices: -1, LagSeconds: nan, ReadingsPerMinute: inf}, Tenants: []string{nasty, long}, Sensors: sensors,
 			BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: list,
 			Map: model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{*nan, *inf}, Total: 3, InView: 3,
 				Clusters: []model.Cluster{{ID: nasty, Lat: *nan, Lon: *inf, N: -1, Mean: nan, BBox: model.Box{*nan, 1, 0, 0}}},
@@ -103,6 +110,8 @@ func hostilePages() map[string]web.Page {
 				Held: &model.Hold{Reason: nasty}}},
 			Rejects:    []model.Reject{{Row: nasty, Reason: nasty}},
 			Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}},
+		"device states/hostile": &web.DevicePage{Now: theTime(), Series: states(nasty, long, "", nasty), Overlays: []*model.Series{series},
+			Answer: model.DeviceAnswer{Latest: []model.Latest{{Sensor: nasty, Unit: nasty, Value: 1.5}}}},
 		"pipelines/hostile": &web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{
 			Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
 			Causes:       []model.Cause{{What: nasty, Reason: nasty}},

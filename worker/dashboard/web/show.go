@@ -62,7 +62,7 @@ func known(v *float64) *float64 {
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // seriesChart draws a series twice, for wide and for narrow screens; the styles show one.
-func seriesChart(title string, s *model.Series) template.HTML {
+func seriesChart(title string, s *model.Series, overlays []*model.Series) template.HTML {
 	points, _, window := thin(s)
 	desc := "No readings in this time."
 	if len(points) > 0 {
@@ -73,8 +73,53 @@ func seriesChart(title string, s *model.Series) template.HTML {
 		desc = fmt.Sprintf("From %s to %s UTC it lies between %s and %s; the table below has the numbers.",
 			s.From.UTC().Format("2 Jan 15:04"), s.To.UTC().Format("2 Jan 15:04"), value(low, s.Unit), value(high, s.Unit))
 	}
-	return both(chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window,
-		Points: points}, 300)
+	c := chart.Chart{Title: title, Desc: desc, Unit: s.Unit, From: s.From, To: s.To, Window: window, Points: points}
+	for _, o := range overlays {
+		more, _, _ := thin(o)
+		c.Overlays = append(c.Overlays, chart.Overlay{Unit: o.Unit, Points: more})
+	}
+	return both(c, 300)
+}
+
+// stateColours is how many states have a colour of their own.
+const stateColours = 8
+
+// stateClasses returns the colours of states, in the order in which they first appear; the others share the last.
+func stateClasses(s *model.Series) (classes map[string]string, order []string) {
+	classes = map[string]string{}
+	for _, span := range s.States {
+		if _, known := classes[span.State]; !known {
+			classes[span.State] = fmt.Sprint("s", min(len(order), stateColours-1))
+			order = append(order, span.State)
+		}
+	}
+	return classes, order
+}
+
+// statesChart draws the states of a text sensor over time.
+func statesChart(title string, s *model.Series) template.HTML {
+	classes, order := stateClasses(s)
+	t := chart.Timeline{Title: title, From: s.From, To: s.To,
+		Desc: fmt.Sprintf("%d states; the table below has their times.", len(order))}
+	for _, span := range s.States {
+		t.Spans = append(t.Spans, chart.Span{From: span.From, To: span.To, State: span.State, Class: classes[span.State]})
+	}
+	return template.HTML(t.SVG(chart.Size{Width: 860, Height: 100}, "wide") +
+		t.SVG(chart.Size{Width: 350, Height: 100}, "narrow"))
+}
+
+type stateKey struct{ Class, State string }
+
+// stateKeys returns what the colours of a timeline mean, as far as they differ.
+func stateKeys(s *model.Series) (keys []stateKey) {
+	classes, order := stateClasses(s)
+	for i, state := range order {
+		if i == stateColours-1 && len(order) > stateColours {
+			return append(keys, stateKey{classes[state], fmt.Sprintf("%d others", len(order)-i)})
+		}
+		keys = append(keys, stateKey{classes[state], state})
+	}
+	return keys
 }
 
 func both(c chart.Chart, height int) template.HTML {

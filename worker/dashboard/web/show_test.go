@@ -1,10 +1,11 @@
 package web
 
 import (
-	"furrow/worker/dashboard/model"
 	"math"
 	"testing"
 	"time"
+
+	"furrow/worker/dashboard/model"
 )
 
 func at(i int) time.Time {
@@ -48,6 +49,22 @@ func TestThinDropsInvalidNumbers(t *testing.T) {
 	points, _, _ := thin(s)
 	if len(points) != 2 || points[0].Value != 1 || points[1].High != 1 || points[1].Low != 1 {
 		t.Errorf("points %+v", points)
+	}
+}
+
+// TestFilesHoldNoFormulas has texts that a spreadsheet would compute.
+func TestFilesHoldNoFormulas(t *testing.T) {
+	for _, text := range []string{"=1+1", "+1", "-1", "@x", "\tx", "open", ""} {
+		want := "'" + text
+		if text == "open" || text == "" {
+			want = text
+		}
+		if got := cell(text); got != want {
+			t.Errorf("%q is %q", text, got)
+		}
+	}
+	if got := cell(-1.5); got != "-1.5" {
+		t.Errorf("a number is %q", got)
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"compress/gzip"
 	"encoding/xml"
 	"errors"
-	"furrow/worker/dashboard/model"
 	"io"
 	"math"
 	"strings"
 	"testing"
+
+	"furrow/worker/dashboard/model"
 )
 
 // wellFormed reads text as XML to its end.

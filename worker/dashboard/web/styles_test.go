@@ -118,6 +118,7 @@ func TestContrast(t *testing.T) {
 	check(4.5, []string{"--revoked-soft"}, "--revoked")
 	check(3, []string{"--card", "--paper"}, "--field", "--accent")
 	check(3, []string{"--land", "--sea", "--card"}, "--mark-edge", "--silent-mark", "--held-mark", "--revoked-mark")
+	check(3, []string{"--card"}, "--o1", "--o2", "--o3")
 }
 
 // TestColoursGetLighter proves that values can be compared without seeing colours, and that text on them is readable.

@@ -2,14 +2,15 @@ package web
 
 import (
 	"fmt"
-	"furrow/worker/dashboard/api"
-	"furrow/worker/dashboard/model"
 	"html/template"
 	"math"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
 
 	"github.com/dustin/go-humanize/english"
 )
@@ -21,8 +22,9 @@ func functions(s *static) template.FuncMap {
 		"value": value, "count": count, "seconds": seconds, "ago": ago, "when": when, "dollars": dollars,
 		"place": place, "near": near, "windowMillis": windowMillis, "windowText": windowText, "state": stateClass,
 		"number": number, "plural": plural, "short": short, "breaking": breaking,
-		"seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
+		"statesChart": statesChart, "stateKeys": stateKeys, "local": local, "seriesChart": seriesChart, "seriesRows": seriesRows, "runsChart": runsChart, "spans": api.SpanNames, "steps": steps,
 		"costs": costs, "labels": labels,
+		"states": states, "sorts": sorts,
 		"total": total, "share": share, "addr": func(t time.Time) *time.Time { return &t },
 	}
 }
@@ -127,6 +129,9 @@ func when(t time.Time) template.HTML {
 		t.UTC().Format("2 Jan 15:04:05")))
 }
 
+// local formats a time as a field for date and time has it, in UTC.
+func local(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
+
 func dollars(v float64) string {
 	switch {
 	case !finite(v):
@@ -170,6 +175,15 @@ func stateClass(s any) model.State {
 		return s
 	}
 	return model.OK
+}
+
+func states() []model.State { return []model.State{model.OK, model.Silent, model.Held, model.Revoked} }
+
+type sortOrder struct{ Name, Text string }
+
+func sorts() []sortOrder {
+	return []sortOrder{{model.SortState, "exceptions first"}, {model.SortDevice, "name"}, {model.SortValue, "value"},
+		{model.SortTime, "newest value"}}
 }
 
 func steps() []string {

@@ -5,18 +5,27 @@ const [a1, a2, a3, a4] = [1.340264, -0.081106, 0.000893, 0.003796];
 const m = Math.sqrt(3) / 2;
 const radian = Math.PI / 180;
 
-export const width = 2 * Math.PI / (m * a1);
-export const height = 2 * 1.3173627591574133;
+export let width = 2 * Math.PI / (m * a1);
+export let height = 2 * 1.3173627591574133;
+
+// mercator switches to the projection of tiles, before anything else is called.
+let flat = false;
+export function mercator() {
+  flat = true;
+  width = height = 2 * Math.PI;
+}
 
 // The projection is pseudo-cylindrical: north depends on the latitude only, and east is
 // the longitude times a factor that depends on the latitude only.
 
 export function north(lat) {
+  if (flat) return Math.max(-Math.PI, Math.min(Math.PI, Math.asinh(Math.tan(lat * radian))));
   const t = Math.asin(m * Math.sin(lat * radian)), t2 = t * t, t6 = t2 * t2 * t2;
   return t * (a1 + a2 * t2 + t6 * (a3 + a4 * t2));
 }
 
 export function east(lat) {
+  if (flat) return radian;
   const t = Math.asin(m * Math.sin(lat * radian)), t2 = t * t, t6 = t2 * t2 * t2;
   return radian * Math.cos(t) / (m * (a1 + 3 * a2 * t2 + t6 * (7 * a3 + 9 * a4 * t2)));
 }
@@ -24,6 +33,7 @@ export function east(lat) {
 // latitude returns the latitude whose north is y.
 export function latitude(y) {
   y = Math.max(-height / 2, Math.min(height / 2, y));
+  if (flat) return Math.atan(Math.sinh(y)) / radian;
   let t = y;
   for (let i = 0; i < 12; i++) { // Newton's method, which converges in about 5 steps
     const t2 = t * t, t6 = t2 * t2 * t2;

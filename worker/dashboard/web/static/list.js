@@ -11,18 +11,14 @@ export class List {
   #asked = 0;        // number of the last request; answers to older ones are dropped
   #timer = 0;
 
-  constructor(body, form, status, more) {
-    [this.body, this.form, this.status, this.more] = [body, form, status, more];
-    form.closest("details").hidden = false;
-    form.addEventListener("submit", (e) => { e.preventDefault(); this.#ask(); });
-    form.addEventListener("input", () => this.#soon(250));
+  constructor(body, status, more) {
+    [this.body, this.status, this.more] = [body, status, more];
     more.addEventListener("click", () => this.#ask(this.more.dataset.after));
   }
 
-  // look lists another part of the world.
-  look(query, unit) {
+  // look lists other devices: those of a query.
+  look(query) {
     this.#query = new URLSearchParams(query);
-    this.#unit = unit;
     this.#soon(300);
   }
 
@@ -45,7 +41,6 @@ export class List {
     this.#timer = 0;
     const asked = ++this.#asked;
     const query = new URLSearchParams(this.#query);
-    for (const [name, text] of new FormData(this.form)) if (text) query.set(name, text);
     query.set("limit", "50");
     if (after) query.set("after", after);
     let answer;
@@ -61,6 +56,7 @@ export class List {
   }
 
   #show(answer, after) {
+    this.#unit = answer.unit;
     if (after) this.more.dataset.opened = "yes"; else delete this.more.dataset.opened;
     const kept = after ? [...this.body.children] : [];
     const rows = (answer.devices ?? []).map((d) => {
@@ -72,10 +68,9 @@ export class List {
     swap(this.body, [...kept, ...rows]);
     this.more.hidden = !answer.next;
     this.more.dataset.after = answer.next ?? "";
-    this.#say(rows.length || after ? "" : "No device in view matches: move the map, or remove a filter.");
+    this.#say(rows.length || after ? "" : "No device in view matches: move the map, or change the filter.");
     this.body.parentElement.hidden = !this.body.children.length;
-    const filtered = ["prefix", "site", "state"].some((name) => this.form.elements[name].value);
-    document.getElementById("found").textContent = filtered ? `(${count(answer.total)})` : ""; // otherwise the map shows it
+    document.getElementById("found").textContent = `(${count(answer.total)})`;
   }
 
   #say(text) {

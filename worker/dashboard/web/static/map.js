@@ -3,15 +3,16 @@ import { gestures } from "./gestures.js";
 import { List } from "./list.js";
 import { Live } from "./live.js";
 import { Marks } from "./marks.js";
-import { outlines } from "./earth.js";
+import * as earth from "./earth.js";
+import { Tiles } from "./tiles.js";
 import { View } from "./view.js";
-import { count, value } from "./text.js";
+import { count, span, value } from "./text.js";
 import { Tip } from "./tip.js";
 
 // The first page: the map, the list beside it, and what keeps them up to date.
 
 const by = (id) => document.getElementById(id);
-const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = new Tip(by("tip")), choose = by("choose");
+const box = by("map"), ground = by("ground"), canvas = by("marks"), tip = new Tip(by("tip")), filter = by("filter");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const view = new View(), marks = new Marks(still);
 let map = null;      // what the server said last
@@ -19,8 +20,10 @@ let land = null;     // the outlines, once they are loaded
 let chosen = null;   // the key of the mark that the tip describes
 let skew = 0;        // of this clock against the server's
 let aimed = false;   // the keyboard has chosen the mark in the middle
+const nowhere = document.body.classList.contains("nowhere"); // no device has a position
 
 box.hidden = false;
+if (box.dataset.tiles) earth.mercator(); // the projection of tiles
 
 // colour returns a colour of the styles for a canvas.
 let colours = new Map();
@@ -38,6 +41,7 @@ function colour(name) {
 // Painting: once a frame at most, and the ground only when the view has moved, in
 // less detail until it rests.
 const fine = 0.8, coarse = 2.5;
+const tiles = box.dataset.tiles && new Tiles(box.dataset.tiles, () => paint(fine));
 let frame = 0, groundMoved = 0, rested = 0;
 function paint(detail = 0) {
   groundMoved = Math.max(groundMoved, detail);
@@ -45,6 +49,7 @@ function paint(detail = 0) {
     frame = 0;
     if (groundMoved) {
       drawGround(ground.getContext("2d"), view, land, colour, groundMoved);
+      tiles?.draw(ground.getContext("2d"), view);
       clearTimeout(rested);
       if (groundMoved > fine) rested = setTimeout(() => paint(fine), 140);
     }
@@ -67,12 +72,28 @@ function resize() {
   moved();
 }
 
+// filtered returns the parameters that select devices, as in the page's address.
+function filtered() {
+  const q = new URLSearchParams();
+  for (const name of ["text", "state", "tenant", "site", "label"]) if (filter.elements[name].value) q.set(name, filter.elements[name].value);
+  return q;
+}
+
 // query returns the parameters of requests.
 function query() {
-  const q = new URLSearchParams();
-  q.set("bbox", view.box().map((d) => d.toFixed(5)).join(","));
-  q.set("zoom", view.zoom.toFixed(2));
-  for (const name of ["sensor", "tenant"]) if (choose.elements[name].value) q.set(name, choose.elements[name].value);
+  const q = filtered();
+  if (!nowhere) {
+    q.set("bbox", view.box().map((d) => d.toFixed(5)).join(","));
+    q.set("zoom", view.zoom.toFixed(2));
+  }
+  if (filter.elements.sensor.value) q.set("sensor", filter.elements.sensor.value);
+  return q;
+}
+
+// listed returns the parameters of the list.
+function listed() {
+  const q = new URLSearchParams(asked);
+  q.set("sort", filter.elements.sort.value);
   return q;
 }
 
@@ -86,34 +107,34 @@ function moved() {
   live.look(q);
   clearTimeout(moved.timer);
   moved.timer = setTimeout(() => {
-    history.replaceState(null, "", `?${here()}#${view.zoom.toFixed(2)}/${view.lat.toFixed(5)}/${view.lon.toFixed(5)}`);
+    address();
     const bar = scaleBar(view);
     by("bar").setAttribute("width", bar.pixels.toFixed(1));
     by("bar-text").textContent = bar.text;
   }, 200);
 }
 
-// here returns the part of the page's address before the view.
-function here() {
-  const q = query();
-  q.delete("bbox");
-  q.delete("zoom");
-  return q;
+// address writes the filter and the view into the page's address.
+function address() {
+  const q = filtered();
+  for (const [name, usual] of [["sensor", ""], ["sort", "state"]]) if (filter.elements[name].value !== usual) q.set(name, filter.elements[name].value);
+  history.replaceState(null, "", `?${q}` + (nowhere ? "" : `#${view.zoom.toFixed(2)}/${view.lat.toFixed(5)}/${view.lon.toFixed(5)}`));
+  by("whole").href = `/devices?${filtered()}`;
 }
 
-const list = new List(by("rows"), by("filter"), by("none"), by("more"));
+const list = new List(by("rows"), by("none"), by("more"));
 
 const live = new Live({
   map(m) {
     const before = map?.sensor;
     map = m;
     if (before !== m.sensor) marks.words = [];
-    if (m.sensor && ![...choose.elements.sensor.options].some((o) => o.value === m.sensor)) sensors(m.sensor);
+    if (m.sensor && ![...filter.elements.sensor.options].some((o) => o.value === m.sensor)) sensors(m.sensor);
     skew = Date.parse(m.at) - Date.now() || 0;
     marks.show(m, performance.now());
     chosen = marks.all.has(chosen) ? chosen : null;
     legend();
-    list.look(asked, m.unit);
+    list.look(listed());
     paint();
   },
   change(c) {
@@ -139,8 +160,9 @@ const live = new Live({
 function legend() {
   by("inview").textContent = count(map.inView);
   by("total").textContent = count(map.total);
-  by("nobody").hidden = map.total > 0;
+  by("nobody").hidden = map.total > 0 || filtered().size > 0;
   by("none").classList.toggle("unseen", map.total === 0); // once is enough
+  by("shown").textContent = map.sensor + (map.unit ? ` in ${map.unit}` : "");
   by("scale").hidden = !map.scale;
   if (map.scale) [by("low").textContent, by("high").textContent] = map.scale.map((v) => value(v, map.unit));
   const states = by("states"), words = map.scale ? [] : marks.words;
@@ -153,13 +175,42 @@ function legend() {
   }), ...words.length > 8 ? ["and others"] : []);
 }
 
-// sensors reloads the sensors to choose from: the page may be older than the first reading.
+// sensors reloads the sensors to choose from: the page may be older than the first reading, or of another tenant.
 async function sensors(chosen) {
-  const tenant = choose.elements.tenant.value;
+  const tenant = filter.elements.tenant.value;
   const got = await fetch("/v1/sensors" + (tenant ? "?tenant=" + encodeURIComponent(tenant) : "")).catch(() => null);
   if (!got?.ok) return; // the next map tries again
   const all = (await got.json()).sensors ?? [];
-  choose.elements.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
+  filter.elements.sensor.replaceChildren(...all.map((s) => new Option(s.unit ? `${s.name} (${s.unit})` : s.name, s.name, false, s.name === chosen)));
+}
+
+// figures reloads the numbers above the map.
+async function figures() {
+  if (document.hidden) return;
+  const q = filtered(), by = { readingsPerMinute: (v) => value(v), lagSeconds: (v) => v === undefined ? "–" : span(v) };
+  q.delete("state");
+  const got = await fetch("/v1/overview?" + q).catch(() => null);
+  if (!got?.ok) return;
+  const all = await got.json();
+  for (const figure of document.querySelectorAll("[data-figure]")) {
+    const name = figure.dataset.figure;
+    figure.textContent = (by[name] ?? count)(all[name]);
+    if (name === "held") figure.closest("div").classList.toggle("warn", all.held > 0);
+  }
+  if (nowhere && all.placed) location.reload(); // now there is something for a map
+}
+setInterval(figures, 10e3);
+
+// fit moves the map to where the filtered devices are.
+async function fit() {
+  const got = nowhere ? null : await fetch("/v1/map?" + filtered()).catch(() => null);
+  if (!got?.ok) return;
+  const { clusters, devices } = await got.json();
+  const all = [...clusters.map((c) => c.bbox), ...devices.map((d) => [d.lon, d.lat, d.lon, d.lat])];
+  if (!all.length) return;
+  const [west, south, east, north] = all.reduce((a, b) => [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]);
+  const margin = Math.max(0.005, 0.05 * Math.max(east - west, north - south));
+  fly(east - west > 90 ? view.world() : view.around([west - margin, south - margin, east + margin, north + margin]));
 }
 
 function choosing(key) {
@@ -217,11 +268,21 @@ for (const name of ["pointerover", "focusin"]) {
 }
 by("rows").addEventListener("pointerleave", () => choosing(null));
 
-choose.querySelector("button").hidden = true;
-choose.addEventListener("change", () => {
+// The filter selects what the map, the list, the figures and the page's address have.
+filter.querySelector("button").hidden = true;
+filter.addEventListener("submit", (e) => { e.preventDefault(); refilter(); });
+filter.addEventListener("input", (e) => {
+  clearTimeout(refilter.timer);
+  refilter.timer = setTimeout(() => refilter(e.target.name), 250);
+});
+async function refilter(name = "text") {
+  if (name === "sort") return address(), list.look(listed());
+  if (name === "tenant") await sensors(filter.elements.sensor.value);
   marks.words = [];
   moved();
-});
+  figures();
+  if (name !== "sensor") fit();
+}
 
 addEventListener("theme", () => { colours = new Map(); paint(fine); });
 addEventListener("hashchange", () => { if (aimAddress()) moved(); });
@@ -239,17 +300,18 @@ function begin() {
   const { width, height } = box.getBoundingClientRect();
   view.resize(width, height);
   if (aimAddress()) return;
-  const fit = box.dataset.fit?.split(",").map(Number);
-  Object.assign(view, fit?.length === 4 ? view.around(fit) : view.world());
+  const all = box.dataset.fit?.split(",").map(Number);
+  Object.assign(view, all?.length === 4 ? view.around(all) : view.world());
   view.settle();
 }
 
 begin();
+if (nowhere) moved();
 new ResizeObserver(resize).observe(box);
 try {
   const got = await fetch(box.dataset.outlines);
   if (!got.ok) throw new Error(got.statusText);
-  land = outlines(await got.arrayBuffer());
+  land = earth.outlines(await got.arrayBuffer());
   paint(fine);
 } catch {
   by("why").textContent = "The base map could not be loaded; the positions of devices are correct.";

@@ -1,5 +1,6 @@
 import { near } from "./view.js";
 import * as earth from "./earth.js";
+import { short } from "./text.js";
 import { circle, drawCluster, drawDevice } from "./symbols.js";
 
 // Marks are the clusters and devices on the map.
@@ -96,12 +97,11 @@ export class Marks {
         [x, y] = [px + (x - px) * t, py + (y - py) * t];
       }
       if (m.spread && view.zoom > 13) [x, y] = [x + m.spread[0], y + m.spread[1]];
-      const r = m.cluster ? small * (9 + 4.2 * Math.log10(m.cluster.n)) : 5.5;
+      const r = m.cluster ? small * radius(m.cluster.n) : 5.5;
       if (x > -40 && y > -40 && x < view.width + 40 && y < view.height + 40) laid.push({ key, m, x, y, r, age });
     }
-    laid.sort((a, b) => rank(a.m) - rank(b.m) || b.r - a.r); // what needs attention is on top
-    this.laid = laid;
-    return laid;
+    this.laid = apart(laid, small).sort((a, b) => rank(a.m) - rank(b.m) || b.r - a.r); // what needs attention is on top
+    return this.laid;
   }
 
   // under returns the mark at a point: the nearest one that it touches.
@@ -145,7 +145,61 @@ export class Marks {
         c.stroke();
       }
     }
+    label(c, this.laid, colour);
   }
+}
+
+// few is how many devices have their names on the map.
+const few = 50;
+
+// label writes the names of devices where nothing else is.
+function label(c, laid, colour) {
+  const devices = laid.filter((l) => l.m.device);
+  if (devices.length >= few) return;
+  const taken = laid.map((l) => [l.x - l.r, l.y - l.r, l.x + l.r, l.y + l.r]);
+  c.font = "12px system-ui, sans-serif";
+  c.textAlign = "left";
+  c.lineWidth = 3;
+  c.lineJoin = "round";
+  [c.strokeStyle, c.fillStyle] = [colour("--land"), colour("--ink")];
+  for (const l of devices) {
+    const text = short(l.m.device.device), wide = c.measureText(text).width;
+    for (const [x, y] of [[l.x + l.r + 4, l.y], [l.x - l.r - 4 - wide, l.y], [l.x - wide / 2, l.y - l.r - 9], [l.x - wide / 2, l.y + l.r + 9]]) {
+      const own = [x - 1, y - 7, x + wide + 1, y + 7];
+      if (taken.some((t) => own[0] < t[2] && own[2] > t[0] && own[1] < t[3] && own[3] > t[1])) continue;
+      taken.push(own);
+      c.strokeText(text, x, y);
+      c.fillText(text, x, y);
+      break;
+    }
+  }
+}
+
+const radius = (n) => 9 + 4.2 * Math.log10(n);
+
+// apart joins clusters that would cover each other, the smaller one into the larger one.
+function apart(laid, small) {
+  const clusters = laid.filter((l) => l.m.cluster).sort((a, b) => b.m.cluster.n - a.m.cluster.n), kept = [];
+  for (const l of clusters) {
+    const over = kept.find((k) => Math.hypot(k.x - l.x, k.y - l.y) < k.r + l.r + 2);
+    if (!over) {
+      kept.push(l);
+      continue;
+    }
+    over.m = { ...over.m, cluster: joined(over.m.cluster, l.m.cluster) };
+    over.r = small * radius(over.m.cluster.n);
+  }
+  return [...laid.filter((l) => !l.m.cluster), ...kept.length < clusters.length ? apart(kept, small) : kept];
+}
+
+function joined(a, b) {
+  const sum = (name) => (a[name] ?? 0) + (b[name] ?? 0);
+  const numbers = sum("numbers"), all = { ...a, n: a.n + b.n, numbers, silent: sum("silent"), held: sum("held") };
+  if (numbers) all.mean = ((a.mean ?? 0) * (a.numbers ?? 0) + (b.mean ?? 0) * (b.numbers ?? 0)) / numbers;
+  for (const [name, pick] of [["min", Math.min], ["max", Math.max]]) all[name] = pick(a[name] ?? b[name], b[name] ?? a[name]);
+  const [v, w] = [a.bbox, b.bbox];
+  all.bbox = [Math.min(v[0], w[0]), Math.min(v[1], w[1]), Math.max(v[2], w[2]), Math.max(v[3], w[3])];
+  return all;
 }
 
 function at(f, lon, lat) {

@@ -1,6 +1,11 @@
 // For all pages: parts marked data-live are reloaded every few seconds and changed where
-// they differ, so that focus, scrolling and open details stay. Charts show the value under
-// the pointer.
+// they differ, so that focus, scrolling and open details stay.
+
+import { charts } from "./chart.js";
+import { localize } from "./time.js";
+
+localize(document);
+charts();
 
 const every = 10e3;
 
@@ -39,6 +44,7 @@ async function refresh() {
     const got = await fetch(location.href, { headers: { Accept: "text/html" } });
     if (!got.ok) return;
     const young = new DOMParser().parseFromString(await got.text(), "text/html");
+    localize(young);
     for (const part of document.querySelectorAll("[data-live][id]")) {
       const now = young.getElementById(part.id);
       if (now && !selectedIn(part)) match(part, now);
@@ -52,41 +58,11 @@ async function refresh() {
 setInterval(refresh, every);
 document.addEventListener("visibilitychange", refresh);
 
-// A chart shows the value under the pointer.
-document.addEventListener("pointermove", (e) => {
-  const chart = e.target.closest?.("[data-chart] svg");
-  for (const other of document.querySelectorAll("[data-chart] .cursor")) if (other.ownerSVGElement !== chart) clear(other.ownerSVGElement);
-  if (chart) point(chart, e.clientX);
+// The key / goes to the filter.
+document.addEventListener("keydown", (e) => {
+  const field = document.querySelector('[aria-keyshortcuts="/"]');
+  if (e.key !== "/" || e.ctrlKey || e.metaKey || e.altKey || !field || e.target.closest("input, select, textarea")) return;
+  e.preventDefault();
+  field.focus();
+  field.select();
 });
-
-function clear(chart) {
-  chart.querySelector(".cursor")?.remove();
-  const out = chart.closest("figure").querySelector(".readout");
-  if (out) out.textContent = "";
-}
-
-// point shows the value of a chart nearest to a point of the screen.
-function point(chart, clientX) {
-  const figure = chart.closest("figure"), points = figure.querySelector("[data-points]");
-  if (!points || !points.rows.length) return;
-  const [left, top, right, bottom] = chart.dataset.plot.split(" ").map(Number);
-  const area = chart.getBoundingClientRect(), wide = chart.viewBox.baseVal.width;
-  const from = Number(points.dataset.from), to = Number(points.dataset.to);
-  const time = from + (to - from) * ((clientX - area.left) / area.width * wide - left) / (right - left);
-  const half = Number(points.dataset.window) / 2;
-  let best = points.rows[0], least = Infinity;
-  for (const row of points.rows) {
-    const d = Math.abs(Number(row.dataset.t) + half - time);
-    if (d < least) [best, least] = [row, d];
-  }
-  const x = Math.max(left, Math.min(right, left + (right - left) * (Number(best.dataset.t) + half - from) / (to - from)));
-  let cursor = chart.querySelector(".cursor");
-  if (!cursor) {
-    cursor = document.createElementNS("http://www.w3.org/2000/svg", "path");
-    cursor.setAttribute("class", "cursor");
-    chart.append(cursor);
-  }
-  cursor.setAttribute("d", `M${x.toFixed(1)} ${top}V${bottom}`);
-  const [when, mean, low, high] = [...best.cells].map((c) => c.textContent);
-  figure.querySelector(".readout").textContent = low === high ? `${when}: ${mean}` : `${when}: ${mean} (${low} to ${high})`;
-}

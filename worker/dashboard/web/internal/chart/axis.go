@@ -9,7 +9,7 @@ const day = 24 * time.Hour
 
 // timeAxis draws round times, as many as their labels have room for.
 func (d *drawing) timeAxis() {
-	ticks, months := ticks(d.From, d.To, max(2, (d.size.Width-left-right)/74))
+	ticks, months := ticks(d.From, d.To, max(2, (d.edge-left)/74))
 	base := d.size.Height - bottom
 	d.out.WriteString(`<g class="times">`)
 	for _, t := range ticks {
@@ -21,7 +21,7 @@ func (d *drawing) timeAxis() {
 			label = t.Format("2006")
 		}
 		x := d.x(t)
-		if x > float64(d.size.Width-right-16) {
+		if x > float64(d.edge-16) {
 			class += " last" // ends where the axis does
 		}
 		fmt.Fprintf(&d.out, `<path d="M%.1f %dV%d"/><text class="%s" x="%.1f" y="%d">%s</text>`, x, base, base+4, class, x,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,6 +20,14 @@ type Chart struct {
 	Window   time.Duration // of a point; 0: a point is a moment
 	Points   []Point       // ordered by time
 	Bars     bool          // instead of a line
+	Overlays []Overlay
+}
+
+// An Overlay is another line over the same time. One with the unit of the chart shares its axis. Others have scales of
+// their own, the first of them with an axis on the right.
+type Overlay struct {
+	Unit   string
+	Points []Point
 }
 
 // A Point is a value with its range. Low and High equal Value when there is none.
@@ -38,22 +47,33 @@ const (
 func (c Chart) SVG(s Size, class string) string {
 	d := drawing{Chart: c, size: s, low: math.Inf(1), high: math.Inf(-1)}
 	d.Points = drawable(c.Points)
+	d.edge = s.Width - right
+	overlays := d.overlays()
 	d.measure()
-	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" role="img" aria-label="%s">`,
-		class, s.Width, s.Height, left, top, s.Width-right, s.Height-bottom,
+	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" data-from="%d" data-to="%d" role="img" aria-label="%s">`,
+		class, s.Width, s.Height, left, top, d.edge, s.Height-bottom, c.From.UnixMilli(), c.To.UnixMilli(),
 		html.EscapeString(strings.TrimSuffix(c.Title, ".")+". "+c.Desc))
 	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(c.Title), html.EscapeString(c.Desc))
 	d.valueAxis()
 	d.timeAxis()
 	switch {
-	case len(d.Points) == 0:
-		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+s.Width-right)/2,
+	case len(d.Points) == 0 && len(overlays) == 0:
+		fmt.Fprintf(&d.out, `<text class="none" x="%d" y="%d">no readings in this time</text>`, (left+d.edge)/2,
 			(top+s.Height-bottom)/2)
 	case c.Bars:
 		d.bars()
 	default:
 		d.band()
-		d.line()
+		d.line("line")
+	}
+	for i, o := range overlays {
+		o.scaleAs(&d)
+		o.line(fmt.Sprint("line o", i+1))
+		other := func(o *drawing) bool { return !d.sharesAxis(o.Unit) }
+		if other(o) && !slices.ContainsFunc(overlays[:i], other) {
+			o.rightAxis()
+		}
+		d.out.WriteString(o.out.String())
 	}
 	d.out.WriteString(`</svg>`)
 	return d.out.String()
@@ -78,6 +98,7 @@ func drawable(points []Point) []Point {
 type drawing struct {
 	Chart
 	size      Size
+	edge      int     // right end of the plot
 	low, high float64 // of the value axis
 	step      float64
 	out       strings.Builder
@@ -120,7 +141,7 @@ func round(x float64) float64 {
 }
 
 func (d *drawing) x(t time.Time) float64 {
-	width := float64(d.size.Width - left - right)
+	width := float64(d.edge - left)
 	return left + width*float64(t.Sub(d.From))/float64(max(1, d.To.Sub(d.From)))
 }
 
@@ -139,7 +160,7 @@ func (d *drawing) valueAxis() {
 			label += " " + d.Unit
 		}
 		fmt.Fprintf(&d.out, `<path d="M%d %.1fH%d"/><text x="%d" y="%.1f">%s</text>`,
-			left, d.y(v), d.size.Width-right, left-6, d.y(v)+4, html.EscapeString(label))
+			left, d.y(v), d.edge, left-6, d.y(v)+4, html.EscapeString(label))
 	}
 	d.out.WriteString(`</g>`)
 }

@@ -36,7 +36,7 @@ func (d *drawing) gap() time.Duration {
 
 // middle returns the position of a point: the middle of its window.
 func (d *drawing) middle(p Point) float64 {
-	return max(left, min(float64(d.size.Width-right), d.x(p.Time.Add(d.Window/2))))
+	return max(left, min(float64(d.edge), d.x(p.Time.Add(d.Window/2))))
 }
 
 func (d *drawing) band() {
@@ -61,7 +61,7 @@ func (d *drawing) band() {
 	}
 }
 
-func (d *drawing) line() {
+func (d *drawing) line(class string) {
 	var path, dots strings.Builder
 	for _, piece := range d.pieces() {
 		if len(piece) == 1 { // the line's round end makes it a dot
@@ -72,7 +72,8 @@ func (d *drawing) line() {
 			fmt.Fprintf(&path, "%s%.1f %.1f", letter(i), d.middle(p), d.y(p.Value))
 		}
 	}
-	fmt.Fprintf(&d.out, `<path class="line" d="%s"/><path class="dots" d="%s"/>`, path.String(), dots.String())
+	fmt.Fprintf(&d.out, `<path class="%s" d="%s"/><path class="%s" d="%s"/>`, class, path.String(),
+		strings.Replace(class, "line", "dots", 1), dots.String())
 }
 
 func letter(i int) string {
@@ -86,7 +87,7 @@ func (d *drawing) bars() {
 	base := d.y(0)
 	d.out.WriteString(`<g class="bars">`)
 	for _, p := range d.Points {
-		from, to := max(left, d.x(p.Time)), min(float64(d.size.Width-right), d.x(p.Time.Add(d.Window)))
+		from, to := max(left, d.x(p.Time)), min(float64(d.edge), d.x(p.Time.Add(d.Window)))
 		if to <= from {
 			continue
 		}

@@ -1,0 +1,50 @@
+package model
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// TestStatesLastUntilTheNextReadingOrGap has a door that sends every minute and pauses once.
+func TestStatesLastUntilTheNextReadingOrGap(t *testing.T) {
+	began := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	var readings []stateReading
+	for i, state := range []string{"open", "open", "shut", "shut", "", "", "", "", "shut", "open"} {
+		if state != "" {
+			readings = append(readings, stateReading{began.Add(time.Duration(i) * time.Minute), state})
+		}
+	}
+	got := ""
+	for _, s := range spansOf(readings, began.Add(9*time.Minute+30*time.Second)) {
+		got += fmt.Sprintf("%s %s-%s, ", s.State, s.From.Sub(began), s.To.Sub(began))
+	}
+	if want := "open 0s-2m0s, shut 2m0s-4m0s, shut 8m0s-9m0s, open 9m0s-9m30s, "; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+}
+
+// TestSeriesOfATextSensorHasItsStates reads a text sensor as every window, which no rollup has.
+func TestSeriesOfATextSensorHasItsStates(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Add(t, schema.Device{ID: "pump-7"})
+	now := time.Now().Truncate(time.Second)
+	for i, state := range []string{"open", "shut", "shut"} {
+		f.Send(t, "pump-7", now.Add(time.Duration(i-5)*time.Minute), map[string]any{"door": state, "temperature": 20.0})
+	}
+	f.Fold(t)
+	s := over(t, f)
+	look(t, s)
+	for _, window := range []string{"", "raw", "1m"} {
+		got, _, err := s.Series(t.Context(), SeriesQuery{Device: "pump-7", Sensor: "door", From: now.Add(-time.Hour), To: now,
+			Window: window})
+		if err != nil || len(got.Points) > 0 || len(got.States) != 2 || got.States[0].State != "open" ||
+			!got.States[1].To.Equal(now.Add(-2*time.Minute)) {
+			t.Errorf("window %q: %+v, %v", window, got, err)
+		}
+	}
+}

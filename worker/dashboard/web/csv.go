@@ -1,0 +1,120 @@
+package web
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+// maxCSVRows limits the devices of a file: a larger fleet is read with the API.
+const maxCSVRows = 100_000
+
+// listCSV answers with all pages of a list, as far as the limit. It takes no storage operations of its own.
+func (s *Site) listCSV(w http.ResponseWriter, r *http.Request, p api.Params) error {
+	s.known(r, &p)
+	rows := [][]string{{"device", "state", "sensor", "unit", "value", "time", "tenant", "site", "labels", "lat", "lon"}}
+	q := p.ListQuery
+	q.Limit = model.MaxListed
+	for len(rows) <= maxCSVRows {
+		list, _, err := s.c.Model.Devices(r.Context(), q)
+		if err != nil {
+			return err
+		}
+		for _, d := range list.Devices {
+			rows = append(rows, []string{d.Device, string(d.State), list.Sensor, list.Unit, cell(d.Value), moment(d.Time),
+				harmless(d.Tenant), harmless(d.Site), harmless(labels(d.Labels)), cell(d.Lat), cell(d.Lon)})
+		}
+		if q.After = list.Next; q.After == "" {
+			break
+		}
+	}
+	return writeCSV(w, r, "devices", rows)
+}
+
+// seriesCSV answers with the points of a chart and of the sensors drawn over it.
+func (s *Site) seriesCSV(w http.ResponseWriter, r *http.Request, p api.Params) error {
+	id, err := api.DeviceID(r)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	sensors := append([]string{p.Sensor}, p.With...)
+	rows := [][]string{{"device", "sensor", "unit", "window", "time", "to", "value", "min", "max", "count"}}
+	for _, sensor := range sensors {
+		q := p.Series(id, now)
+		q.Sensor = sensor
+		series, _, err := s.c.Model.Series(r.Context(), q)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, seriesCells(id, series)...)
+	}
+	return writeCSV(w, r, id, rows)
+}
+
+func seriesCells(id string, s model.Series) (rows [][]string) {
+	start := []string{id, s.Sensor, s.Unit, s.Window}
+	for _, p := range s.Points {
+		value := p.Value
+		if value == nil {
+			value = p.Mean
+		}
+		count := ""
+		if p.Count > 0 {
+			count = strconv.FormatInt(p.Count, 10)
+		}
+		rows = append(rows, append(start[:4:4], moment(&p.Time), "", cell(value), cell(p.Min), cell(p.Max), count))
+	}
+	for _, p := range s.States {
+		rows = append(rows, append(start[:4:4], moment(&p.From), moment(&p.To), cell(p.State), "", "", ""))
+	}
+	return rows
+}
+
+// cell formats a value exactly.
+func cell(v any) string {
+	switch v := v.(type) {
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case *float64:
+		if v != nil {
+			return cell(*v)
+		}
+	case string:
+		return harmless(v)
+	}
+	return ""
+}
+
+// harmless keeps a spreadsheet from taking a text that a device has sent for a formula.
+func harmless(text string) string {
+	if text != "" && strings.ContainsAny(text[:1], "=+-@\t\r") {
+		return "'" + text
+	}
+	return text
+}
+
+func moment(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func writeCSV(w http.ResponseWriter, r *http.Request, name string, rows [][]string) error {
+	var b bytes.Buffer
+	if err := csv.NewWriter(&b).WriteAll(rows); err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", strings.ReplaceAll(name, ":", "_")+".csv"))
+	api.Write(w, r, http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
+	return nil
+}

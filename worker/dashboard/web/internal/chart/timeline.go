@@ -1,0 +1,42 @@
+package chart
+
+import (
+	"fmt"
+	"html"
+	"time"
+)
+
+// A Timeline is the states of something over time.
+type Timeline struct {
+	Title, Desc string // for screen readers
+	From, To    time.Time
+	Spans       []Span
+}
+
+// A Span is a time with one state, whose colour is a class.
+type Span struct {
+	From, To time.Time
+	State    string
+	Class    string
+}
+
+// SVG draws each span as a bar. A span shorter than a pixel is a pixel wide.
+func (t Timeline) SVG(s Size, class string) string {
+	d := drawing{Chart: Chart{From: t.From, To: t.To}, size: s, edge: s.Width - right}
+	fmt.Fprintf(&d.out, `<svg class="chart %s" viewBox="0 0 %d %d" data-plot="%d %d %d %d" data-from="%d" data-to="%d" role="img" aria-label="%s">`,
+		class, s.Width, s.Height, left, top, d.edge, s.Height-bottom, t.From.UnixMilli(),
+		t.To.UnixMilli(), html.EscapeString(t.Title+". "+t.Desc))
+	fmt.Fprintf(&d.out, `<title>%s</title><desc>%s</desc>`, html.EscapeString(t.Title), html.EscapeString(t.Desc))
+	d.timeAxis()
+	d.out.WriteString(`<g class="spells">`)
+	for _, p := range t.Spans {
+		x, to := max(left, d.x(p.From)), min(float64(d.edge), d.x(p.To))
+		if to < x {
+			continue
+		}
+		fmt.Fprintf(&d.out, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d"><title>%s</title></rect>`, p.Class, x,
+			top+4, max(1, to-x), s.Height-bottom-top-8, html.EscapeString(p.State))
+	}
+	d.out.WriteString(`</g></svg>`)
+	return d.out.String()
+}
