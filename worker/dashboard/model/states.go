@@ -39,7 +39,7 @@ func (s *Store) stateSpans(ctx context.Context, m schema.Member, q SeriesQuery) 
 	key := fmt.Sprintf("%s %s %s %s", q.Device, q.Sensor, span.From, span.To)
 	return s.states.get(ctx, key, seriesAge(q.To.Sub(q.From)), func(ctx context.Context) (found stateSpans, err error) {
 		ask := query.Question{Scope: query.ScopeOf(m), Span: span, Limit: maxStateRows}
-		sensors, n := s.sensorsOf(), 0
+		sensors, n := s.sensorsOf(m), 0
 		var readings []stateReading
 		for r, err := range query.Readable(s.fleet.Readings(ctx, ask), &found.skipped) {
 			if err != nil {
