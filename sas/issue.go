@@ -30,13 +30,14 @@ type cohorts interface {
 	Current(ctx context.Context, readings string, device schema.DeviceID) (CurrentPolicy, error)
 }
 
-// IssuerConfig configures an Issuer. Every field except URL is required.
+// IssuerConfig configures an Issuer. Every field except URL and OnFirst is required.
 type IssuerConfig struct {
 	Account     tables.Account // its key signs the tokens
 	URL         string         // of the Table service as devices reach it; empty: the account's
 	Enrollments keyring
 	Policies    cohorts
 	Registry    Registry
+	OnFirst     func() // if not nil, is called when a device has got its first token
 }
 
 // An Issuer issues tokens. It is safe for concurrent use, and any number of them may run side
@@ -202,6 +203,9 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 		return Answer{}, err
 	}
 	i.known.Add(d.ID, d)
+	if len(d.Tokens) == 1 && i.OnFirst != nil {
+		i.OnFirst()
+	}
 	a.ServerTime = time.Now().UTC() // taken last, because the device sets its clock by it
 	return a, nil
 }

@@ -112,6 +112,19 @@ func (y *fixture) update(device schema.DeviceID, change func(*schema.Device)) {
 	must(y.t, err)
 }
 
+func TestOnlyTheFirstTokenOfADeviceIsToldToOthers(t *testing.T) {
+	y := newFixture(t, nil)
+	first := 0
+	y.issuer.OnFirst = func() { first++ }
+	for range 7 { // more than a record keeps
+		y.mustIssue("pump-7")
+	}
+	y.mustIssue("pump-8")
+	if first != 2 {
+		t.Errorf("two devices got %d first tokens", first)
+	}
+}
+
 func TestRegisteredDeviceKeepsItsEnrollmentUnderANewPrefix(t *testing.T) {
 	y := newFixture(t, nil)
 	y.mustIssue("pump-7")

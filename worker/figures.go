@@ -46,6 +46,8 @@ type tally struct {
 	figures schema.WorkerFigures
 	changed int64 // value of Figures.changes at the last change
 	dirty   bool  // it has changed since it was written
+	planned int64 // device messages that month jobs have put here
+	logged  bool
 }
 
 const (
@@ -86,6 +88,10 @@ func (f *Figures) operation(ctx context.Context, name string) {
 
 // change changes the figures of a run.
 func (f *Figures) change(of ofRun, do func(*schema.WorkerFigures)) {
+	f.changeTally(of, func(t *tally) { do(&t.figures) })
+}
+
+func (f *Figures) changeTally(of ofRun, do func(*tally)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	t := f.tallies[of]
@@ -99,7 +105,7 @@ func (f *Figures) change(of ofRun, do func(*schema.WorkerFigures)) {
 		f.parts++
 	}
 	f.changes++
-	do(&t.figures)
+	do(t)
 	t.changed, t.dirty = f.changes, true
 }
 
@@ -133,6 +139,7 @@ func (f *Figures) check() error {
 // long. Failed writes are repeated later.
 func (f *Figures) flush(ctx context.Context) {
 	f.assign(false)
+	f.logRuns(ctx)
 	var failed []ofRun
 	var why error
 	for of, figures := range f.dirty() {

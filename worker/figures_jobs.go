@@ -34,7 +34,12 @@ func (f *Figures) Do(
 	if !m.CatchUp() && !m.Extra {
 		done.First, done.Last = began, tables.TicksOf(time.Now())
 	}
-	f.change(ofRun{m.Pipeline, m.Run}, func(w *schema.WorkerFigures) { w.Add(done) })
+	f.changeTally(ofRun{m.Pipeline, m.Run}, func(t *tally) {
+		t.figures.Add(done)
+		if m.Kind == jobs.Month {
+			t.planned += puts.parts
+		}
+	})
 	return r, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -69,6 +70,39 @@ func fixtureOf(t *testing.T, f *jobstest.Fleet) fixture {
 	client := must.Have(Connect(Config{Account: f.World.Account}))(t)
 	s := fixture{Runs{Table: f.World.Connect(t, nil).Table(f.Names.Runs())}, client.Queue(f.Names, "live")}
 	return s.create(t)
+}
+
+func TestLogHasALineForEachRun(t *testing.T) {
+	t.Parallel()
+	w := jobstest.NewWorld(t, 12, 40)
+	f := w.NewFleet(t)
+	s := fixtureOf(t, f)
+	var log lockedLog
+	h := hire(t, f, "a")
+	h.figures.mu.Lock()
+	h.figures.Log = slog.New(slog.NewTextHandler(&log, nil))
+	h.figures.mu.Unlock()
+	_, err := s.scheduler().Once(t.Context())
+	jobstest.Must(t, err)
+	drained(t, s.queue)
+	h.stop()
+	got := log.String()
+	if strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="run completed" pipeline=live`) ||
+		!strings.Contains(got, " rows=480") {
+		t.Errorf("the log is %q", got)
+	}
+}
+
+// A lockedLog is text that several goroutines write.
+type lockedLog struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.Builder.Write(p)
 }
 
 func TestFiguresOfARunHaveEveryJobRowAndOperation(t *testing.T) {

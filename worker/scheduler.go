@@ -46,8 +46,10 @@ type Scheduler struct {
 	Generation int64
 	Runs       RunLog
 	Queue      MasterQueue
-	OnSlot     func(Slot)   // if not nil, is called for every slot that this scheduler has decided
-	Log        *slog.Logger // nil means slog.Default()
+	Early      *Early        // if not nil, asks for runs between slots, Settle after rows have arrived
+	Settle     time.Duration // of the pipeline
+	OnSlot     func(Slot)    // if not nil, is called for every slot that this scheduler has decided
+	Log        *slog.Logger  // nil means slog.Default()
 
 	last string // By of the run that this scheduler tried to insert last
 }
@@ -86,14 +88,16 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
 	}
+	bell, stop := s.Early.listen()
+	defer stop()
 	for ctx.Err() == nil {
-		_, wait, err := s.step(ctx, time.Now())
+		_, wait, err := s.step(ctx, slotAt(time.Now(), s.Cadence))
 		if err != nil && ctx.Err() == nil {
 			s.log().ErrorContext(ctx, "slot could not be scheduled", "pipeline", s.Pipeline, "error", err)
 			wait = jitter(retry)
 		}
 		next := slotAt(time.Now(), s.Cadence).Add(s.Cadence).Time()
-		sleep(ctx, min(cmp.Or(wait, s.Cadence), time.Until(next)))
+		s.rest(ctx, bell, time.Now().Add(min(cmp.Or(wait, s.Cadence), time.Until(next))))
 	}
 	return nil
 }
@@ -105,7 +109,7 @@ func (s *Scheduler) Once(ctx context.Context) (Slot, error) {
 		return Slot{}, err
 	}
 	for {
-		slot, wait, err := s.step(ctx, time.Now())
+		slot, wait, err := s.step(ctx, slotAt(time.Now(), s.Cadence))
 		if err != nil || wait == 0 {
 			return slot, err
 		}
@@ -128,10 +132,9 @@ func (s *Scheduler) check() error {
 
 func (s *Scheduler) log() *slog.Logger { return cmp.Or(s.Log, slog.Default()) }
 
-// step does what is due at now. It reads one range of rows, repeats master jobs that may not be in
+// step does what is due at a slot. It reads one range of rows, repeats master jobs that may not be in
 // the queue, and then the slot's own. A wait that is not zero says when there may be more to repair.
-func (s *Scheduler) step(ctx context.Context, now time.Time) (slot Slot, wait time.Duration, err error) {
-	at := slotAt(now, s.Cadence)
+func (s *Scheduler) step(ctx context.Context, at tables.Ticks) (slot Slot, wait time.Duration, err error) {
 	recent, storage, err := s.recent(ctx, at)
 	if err != nil {
 		return Slot{}, 0, err

@@ -78,7 +78,7 @@ func TestTwoSchedulersHaveFiftyMastersForFiftySlots(t *testing.T) {
 		outcomes := make([]SlotOutcome, len(two))
 		for i, scheduler := range two {
 			racing.Go(func() {
-				slot, _, err := scheduler.step(t.Context(), now)
+				slot, _, err := scheduler.step(t.Context(), slotAt(now, time.Minute))
 				if err != nil {
 					t.Error(err)
 				}
@@ -145,7 +145,7 @@ func TestStorageThatMisbehavesLosesNoSlot(t *testing.T) {
 	now := time.Now()
 	for range 20 {
 		for {
-			slot, wait, err := rough.step(t.Context(), now)
+			slot, wait, err := rough.step(t.Context(), slotAt(now, time.Minute))
 			if err == nil && wait == 0 && slot.Outcome != 0 {
 				break
 			}

@@ -162,11 +162,9 @@ func (d *deviceAdmin) makeTables(c *cli.Context, readings string) error {
 
 // afterAdd describes where the keys are and the next steps.
 func afterAdd(e schema.Enrollment, where string) string {
-	return fmt.Sprintf("  keys      sealed in storage by the master key in %s: keep a copy of it, or no device can "+
-		"authenticate\n"+
-		"Next:\n"+
-		"  furrow device add DEVICE --enrollment %s      registers a device and prints a script that sends a reading\n"+
-		"  furrow device import FILE --enrollment %s     registers the devices of a file\n"+
-		"  furrow enrollment key %s --show-key           prints the key from which a factory derives devices' keys\n",
-		where, e.ID, e.ID, e.ID)
+	return fieldLines(10, [][2]string{{"keys", "sealed in storage by the master key in " + where +
+		": keep a copy of it, or no device can authenticate"}}) + fmt.Sprintf("Next:\n"+
+		"  furrow device add DEVICE --enrollment %[1]s    prints a script that sends a first reading\n"+
+		"  furrow device import FILE --enrollment %[1]s   registers the devices of a file\n"+
+		"  furrow enrollment key %[1]s --show-key         prints the key for a factory\n", e.ID)
 }

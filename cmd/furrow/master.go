@@ -24,9 +24,9 @@ func noteMaster(c *cli.Context, source, dir string) {
 	if dir == "" || source != filepath.Join(dir, setup.MasterFile) {
 		return
 	}
-	fmt.Fprintf(c.App.ErrWriter, "note: the master key is in the data directory, so a copy of the directory contains it. To "+
-		"keep it elsewhere: mv %s /etc/furrow/, and start with --master-key-file /etc/furrow/%s or %s.\n", quoted(source),
-		setup.MasterFile, setup.MasterFileVariable)
+	fmt.Fprintln(c.App.ErrWriter, wrapped(fmt.Sprintf("note: the master key is in the data directory, so a copy of the "+
+		"directory contains it. To keep it elsewhere: mv %s /etc/furrow/, and start with --master-key-file /etc/furrow/%s or "+
+		"%s.", quoted(source), setup.MasterFile, setup.MasterFileVariable), 2))
 }
 
 // storageDirectory returns the directory that --storage names, or "" if it does not exist.

@@ -128,8 +128,12 @@ func queryScope(c *cli.Context, f query.Fleet) (scope query.Scope, err error) {
 
 // neverFolded says that a processor has no outputs yet.
 func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processor string) (string, error) {
-	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first", q.Scope,
-		what, processor), knownTenant(c, f, schema.Tenant(c.String("tenant")))
+	if err := knownTenant(c, f, schema.Tenant(c.String("tenant"))); err != nil {
+		return "", err
+	}
+	s := stores{Tables: f.Tables, Names: f.Names}
+	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", q.Scope,
+		what, processor, s.nextRun(c.Context, processor)), nil
 }
 
 // knownTenant returns an error if no device belongs to a tenant. An empty tenant is none.

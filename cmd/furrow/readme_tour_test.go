@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // tour returns the lines of the README's tour, except those that build furrow.
@@ -57,11 +60,48 @@ func TestReadmeTourWorks(t *testing.T) {
 	t.Cleanup(func() { _ = up.Wait() })
 	t.Cleanup(func() { _ = up.Process.Signal(os.Interrupt) })
 	await(t, said, func() bool { return strings.Contains(said.String(), "Stop it with Ctrl-C") })
+	shown := said.String()
 	for _, line := range lines {
 		out, err := shell(line).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 		t.Logf("$ %s\n%s", line, out)
+		mustShow(t, line, string(out))
+		shown += string(out)
+	}
+	mustFit(t, shown)
+	if log := said.String(); !regexp.MustCompile(`msg="run completed" pipeline=live .*rows=[1-9]`).MatchString(log) {
+		t.Errorf("the log does not have the run:\n%s", log)
+	}
+	address := regexp.MustCompile(`http://\S+`).FindString(said.String())
+	if page := get(t, http.DefaultClient, address, ""); !strings.Contains(page, "pump-7") {
+		t.Errorf("the first page does not show pump-7:\n%s", page)
+	}
+}
+
+// mustShow fails if a line of the tour shows nothing.
+func mustShow(t *testing.T, line, out string) {
+	t.Helper()
+	for part, want := range map[string]string{"enrollment add": "plant1, of tenant contoso", "| sh": "storage responds 204",
+		"--raw": "temperature,21.5", "simulate": "20  devices had a token", "pump-7 --latest": "temperature,21.5",
+		"--window 1h": ",temperature_air,", "status": "next run in", "device revoke": "is revoked"} {
+		if strings.Contains(line, part) && (!strings.Contains(out, want) || strings.Contains(out, "furrow: ")) {
+			t.Errorf("%s shows no %q:\n%s", line, want, out)
+		}
+	}
+	if strings.TrimSpace(out) == "" {
+		t.Errorf("%s shows nothing", line)
+	}
+}
+
+// mustFit fails if a line is wider than a terminal. CSV and logs are for programs.
+func mustFit(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > screenWidth && strings.Count(line, ",") < 8 &&
+			!strings.HasPrefix(line, "time=") {
+			t.Errorf("%d columns: %s", n, line)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,13 +21,37 @@ func printScreen(c *cli.Context, screen any, text string) error {
 	return err
 }
 
-// fieldLines formats names and values as indented lines, and leaves out empty values.
+// screenWidth is the number of columns that text for people takes at most.
+const screenWidth = 100
+
+// fieldLines formats names and values as indented lines, and leaves out empty values. Long values take several lines.
 func fieldLines(width int, fields [][2]string) string {
 	var b strings.Builder
 	for _, f := range fields {
 		if f[1] != "" {
-			fmt.Fprintf(&b, "  %-*s%s\n", width, f[0], f[1])
+			fmt.Fprintf(&b, "  %-*s%s\n", width, f[0], wrapped(f[1], width+2))
 		}
+	}
+	return b.String()
+}
+
+// wrapped breaks text between words so that it fits beside an indentation. Words that are too long stay whole.
+func wrapped(text string, indent int) string {
+	var b strings.Builder
+	column := indent
+	for i, word := range strings.Split(text, " ") {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case column+1+n > screenWidth:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			column = indent
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
 	}
 	return b.String()
 }

@@ -33,7 +33,8 @@ then, every few seconds. The command takes a few requests for each pipeline, wha
 type pipelineStatus struct {
 	Pipeline       schema.Pipeline `json:"pipeline"`
 	CadenceSeconds float64         `json:"cadenceSeconds"`
-	LagSeconds     *float64        `json:"lagSeconds"` // null if no run is done
+	LagSeconds     *float64        `json:"lagSeconds"`  // null if no run is done
+	NextSeconds    *float64        `json:"nextSeconds"` // until the next run; null if no scheduler has run lately
 	Devices        int64           `json:"devices"`
 	Behind         int64           `json:"behind"`
 	BehindSeconds  float64         `json:"behindSeconds"` // age of the oldest checkpoint of the devices behind
@@ -127,8 +128,12 @@ func statusOf(p config.Pipeline, s query.Status, audited tables.Ticks) pipelineS
 		seconds := ago.Seconds()
 		out.PlannedSeconds = &seconds
 	}
+	now := time.Now()
 	for _, r := range s.Runs {
-		out.Runs = append(out.Runs, runOf(r))
+		if out.Runs = append(out.Runs, runOf(r)); now.Sub(r.Run.Slot.Time()) < 2*p.Cadence && !r.ByHand() {
+			left := untilNextRun(p.Cadence, now).Seconds()
+			out.NextSeconds = &left
+		}
 	}
 	return out
 }
@@ -148,6 +153,9 @@ func (s pipelineStatus) text(w io.Writer) error {
 	if s.LagSeconds != nil {
 		lag = time.Duration(*s.LagSeconds * float64(time.Second)).Round(time.Second).String()
 	}
+	if s.NextSeconds != nil {
+		lag += "; " + nextRunText(time.Duration(*s.NextSeconds*float64(time.Second)))
+	}
 	text := fmt.Sprintf("%s, every %s\n", s.Pipeline, short(time.Duration(s.CadenceSeconds*float64(time.Second))))
 	unread := ""
 	if s.Unreadable > 0 {
@@ -165,7 +173,7 @@ func (s pipelineStatus) text(w io.Writer) error {
 		{"unread", unread},
 	})
 	for _, r := range s.Runs {
-		text += "  " + r.text() + "\n"
+		text += "  " + wrapped(r.text(), 4) + "\n"
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -149,6 +149,8 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	if err != nil {
 		return err
 	}
+	f.Early = &worker.Early{}
+	o.Issuer.OnFirst = f.Early.Ask
 	server, err := o.server(h.devices, h.tls, h.limits, metrics, h.log)
 	if err != nil {
 		return err

@@ -77,6 +77,6 @@ func (s upScreen) text(storage string, enrolled bool) string {
 	if !enrolled {
 		text += "  furrow enrollment add plant1 --tenant contoso" + storage + "\n"
 	}
-	return text + fmt.Sprintf("  furrow device add pump-7%[1]s | sh\nSee the results:\n"+
+	return text + fmt.Sprintf("  furrow device add pump-7 --lat 57.15 --lon -2.09%[1]s | sh\nSee the results:\n"+
 		"  furrow query pump-7 --latest%[1]s\n  furrow status%[1]s\n", storage)
 }

@@ -27,6 +27,7 @@ type Fleet struct {
 	Queues    *worker.Client
 	Archive   *archive.Store // nil if the account has no blobs
 	Policies  *sas.Policies  // reconciled while a scheduler runs; nil leaves that to the endpoints
+	Early     *worker.Early  // asks schedulers for runs between slots; may be nil
 	Names     schema.Names
 	Pipelines []config.Pipeline
 	Log       *slog.Logger

@@ -71,8 +71,12 @@ func (f *Fleet) ScheduleOnce(ctx context.Context, every time.Duration, tell func
 }
 
 func (f *Fleet) scheduler(p config.Pipeline, every time.Duration) *worker.Scheduler {
-	return &worker.Scheduler{Pipeline: p.Name, Cadence: cmp.Or(every, p.Cadence), Generation: f.Generation, Runs: f.Runs(),
-		Queue: f.Queue(p), Log: f.Log}
+	s := &worker.Scheduler{Pipeline: p.Name, Cadence: cmp.Or(every, p.Cadence), Generation: f.Generation, Runs: f.Runs(),
+		Queue: f.Queue(p), Settle: p.Settle, Log: f.Log}
+	if !p.MakesObjects() { // nobody waits for an archive
+		s.Early = f.Early
+	}
+	return s
 }
 
 // Together runs all until ctx ends or one of them fails, and returns the first error after the others have ended.
