@@ -61,18 +61,13 @@ func (p *Pipeline) readings(ctx context.Context, d *deviceRun, w window, seen *t
 	rows := tables.Range{Partitions: tables.Is(string(d.member.Device)),
 		Rows: tables.Keys{From: w.from.String(), Before: w.to.String(), To: d.track.last}}
 	return func(yield func(schema.Reading, error) bool) {
-		for page, err := range p.Client.Table(d.member.Readings).Rows(ctx, tables.Query{Range: rows}) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return
-			}
+		for e, err := range p.Client.Table(d.member.Readings).Entities(ctx, tables.Query{Range: rows}) {
 			if err != nil {
 				yield(schema.Reading{}, err)
 				return
 			}
-			for _, e := range page.Rows {
-				if r, is := d.reading(e, seen); is && !yield(r, nil) {
-					return
-				}
+			if r, is := d.reading(e, seen); is && !yield(r, nil) {
+				return
 			}
 		}
 	}

@@ -113,29 +113,27 @@ func (r *plainRates) read(t *testing.T, p *jobs.Pipeline, d schema.DeviceID, rea
 	clear(r.sensors)
 	clear(r.places)
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(d))}}
-	for page, err := range p.Client.Table(readings).Rows(t.Context(), q) {
+	for e, err := range p.Client.Table(readings).Entities(t.Context(), q) {
 		must.Succeed(t, err)
-		for _, e := range page.Rows {
-			reading, err := schema.ReadingOf(e)
-			if err != nil {
-				continue
+		reading, err := schema.ReadingOf(e)
+		if err != nil {
+			continue
+		}
+		s, _ := p.Sensors.Sample(reading)
+		r.newest = s.Key.Ticks
+		numbers := map[string]float64{}
+		for _, v := range s.Values {
+			if v.Is == jobs.Number {
+				numbers[v.Sensor] = v.Number
 			}
-			s, _ := p.Sensors.Sample(reading)
-			r.newest = s.Key.Ticks
-			numbers := map[string]float64{}
-			for _, v := range s.Values {
-				if v.Is == jobs.Number {
-					numbers[v.Sensor] = v.Number
-				}
-			}
-			if lat, told := numbers["lat"]; told {
-				r.places[r.newest] = rate.Position{Lat: lat, Lon: numbers["lon"]}
-				delete(numbers, "lat")
-				delete(numbers, "lon")
-			}
-			for sensor, n := range numbers {
-				r.sensors[sensor] = append(r.sensors[sensor], rate.Reading{At: r.newest, Value: n})
-			}
+		}
+		if lat, told := numbers["lat"]; told {
+			r.places[r.newest] = rate.Position{Lat: lat, Lon: numbers["lon"]}
+			delete(numbers, "lat")
+			delete(numbers, "lon")
+		}
+		for sensor, n := range numbers {
+			r.sensors[sensor] = append(r.sensors[sensor], rate.Reading{At: r.newest, Value: n})
 		}
 	}
 }
@@ -252,27 +250,25 @@ func (r *plainRates) checkNewest(t *testing.T, sensor string, text string) {
 func stored(t *testing.T, p *jobs.Pipeline, d schema.DeviceID) (row map[string]string, buckets [2]summaries) {
 	t.Helper()
 	row, buckets = map[string]string{}, [2]summaries{{}, {}}
-	for page, err := range p.Client.Table(p.Names.Output(rate.Table)).Rows(t.Context(), tables.Query{}) {
+	for e, err := range p.Client.Table(p.Names.Output(rate.Table)).Entities(t.Context(), tables.Query{}) {
 		must.Succeed(t, err)
-		for _, e := range page.Rows {
-			partition, err := schema.ParseRollupPartition(e.PartitionKey)
-			if err != nil {
-				if e.RowKey == string(d) {
-					for name, text := range rates(e) {
-						row[name] = text
-					}
+		partition, err := schema.ParseRollupPartition(e.PartitionKey)
+		if err != nil {
+			if e.RowKey == string(d) {
+				for name, text := range rates(e) {
+					row[name] = text
 				}
-				continue
 			}
-			key := must.Have(schema.ParseRollupRow(e.RowKey))(t)
-			if key.Device != d {
-				continue
-			}
-			of := buckets[slices.Index(rate.Windows(), partition.Window)]
-			for name, text := range rates(e) {
-				s := must.Have(rate.ParseSummary(text))(t)
-				of[bucketOf{key.Bucket, name}] = s
-			}
+			continue
+		}
+		key := must.Have(schema.ParseRollupRow(e.RowKey))(t)
+		if key.Device != d {
+			continue
+		}
+		of := buckets[slices.Index(rate.Windows(), partition.Window)]
+		for name, text := range rates(e) {
+			s := must.Have(rate.ParseSummary(text))(t)
+			of[bucketOf{key.Bucket, name}] = s
 		}
 	}
 	return row, buckets

@@ -3,7 +3,6 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -92,17 +91,12 @@ func (p *Pipeline) knowRejects(ctx context.Context, f *deviceRun, old *track) er
 	f.rejects.known = map[string]bool{}
 	q := tables.Query{Range: tables.Range{Partitions: tables.Is(string(f.member.Device)), Rows: schema.RejectsOf(p.Name)},
 		Select: []string{schema.RejectNumber, schema.RejectRow}}
-	for page, err := range p.Client.Table(p.Names.Rejects()).Rows(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil
-		}
+	for e, err := range p.Client.Table(p.Names.Rejects()).Entities(ctx, q) {
 		if err != nil {
 			return fmt.Errorf("reading rejects: %w", err)
 		}
-		for i := range page.Rows {
-			if page.Rows[i].Get(schema.RejectNumber).Int() < old.rejects {
-				f.rejects.known[page.Rows[i].Get(schema.RejectRow).Text()] = true
-			}
+		if e.Get(schema.RejectNumber).Int() < old.rejects {
+			f.rejects.known[e.Get(schema.RejectRow).Text()] = true
 		}
 	}
 	return nil

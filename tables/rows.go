@@ -2,6 +2,7 @@ package tables
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -45,6 +46,26 @@ func (t *Table) Rows(ctx context.Context, q Query) iter.Seq2[Page, error] {
 				return
 			}
 			next = p.Next
+		}
+	}
+}
+
+// Entities yields the rows of all pages. A table that does not exist has none.
+func (t *Table) Entities(ctx context.Context, q Query) iter.Seq2[Entity, error] {
+	return func(yield func(Entity, error) bool) {
+		for page, err := range t.Rows(ctx, q) {
+			if errors.Is(err, ErrNoTable) {
+				return
+			}
+			if err != nil {
+				yield(Entity{}, err)
+				return
+			}
+			for _, e := range page.Rows {
+				if !yield(e, nil) {
+					return
+				}
+			}
 		}
 	}
 }

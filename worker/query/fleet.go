@@ -28,29 +28,9 @@ func absent(err error) bool {
 	return errors.Is(err, tables.ErrNotFound) || errors.Is(err, tables.ErrNoTable)
 }
 
-// rows yields the rows of a query. A table that does not exist has none.
-func rows(ctx context.Context, t *tables.Table, q tables.Query) iter.Seq2[tables.Entity, error] {
-	return func(yield func(tables.Entity, error) bool) {
-		for page, err := range t.Rows(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return
-			}
-			if err != nil {
-				yield(tables.Entity{}, err)
-				return
-			}
-			for _, e := range page.Rows {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // first returns the keys of the first row in a range; false where there is none.
 func first(ctx context.Context, t *tables.Table, in tables.Range) (e tables.Entity, found bool, err error) {
-	for e, err = range rows(ctx, t, tables.Query{Range: in, Size: 1, Select: []string{"Timestamp"}}) {
+	for e, err = range t.Entities(ctx, tables.Query{Range: in, Size: 1, Select: []string{"Timestamp"}}) {
 		found = err == nil
 		break
 	}

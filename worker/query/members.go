@@ -81,7 +81,7 @@ func (f Fleet) MembersOf(ctx context.Context, month schema.Month) iter.Seq2[sche
 
 func (f Fleet) membersIn(ctx context.Context, month string, keys tables.Keys) iter.Seq2[schema.Member, error] {
 	part := tables.Range{Partitions: tables.Is(month), Rows: keys}
-	return decoded(f.fleet(), rows(ctx, f.fleet(), tables.Query{Range: part}), whole(schema.MemberOf))
+	return decoded(f.fleet(), f.fleet().Entities(ctx, tables.Query{Range: part}), whole(schema.MemberOf))
 }
 
 // HasMembership reports whether m is in the fleet.

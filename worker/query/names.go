@@ -50,7 +50,7 @@ func (f Fleet) IDs(ctx context.Context, prefix string, most int) (ids []string, 
 		return nil, err
 	}
 	q := tables.Query{Range: tables.Range{Partitions: keys}, Size: most + 1, Select: []string{"Timestamp"}}
-	for e, err := range rows(ctx, f.devices(), q) {
+	for e, err := range f.devices().Entities(ctx, q) {
 		if err != nil {
 			return ids, err
 		}

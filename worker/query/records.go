@@ -13,7 +13,7 @@ import (
 // without their tokens. A limit of zero means all.
 func (f Fleet) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
 	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
-	return limited(decoded(f.devices(), rows(ctx, f.devices(), q), whole(schema.DeviceOf)), limit)
+	return limited(decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf)), limit)
 }
 
 // Record returns the record of a device; false where it has none.
@@ -47,7 +47,7 @@ func get[R any](
 func (f Fleet) StatusChanges(ctx context.Context) iter.Seq2[schema.Change, error] {
 	policies := f.Tables.Table(f.Names.Policies())
 	return func(yield func(schema.Change, error) bool) {
-		for p, err := range decoded(policies, rows(ctx, policies, tables.Query{Size: 100}), whole(schema.PoliciesOf)) {
+		for p, err := range decoded(policies, policies.Entities(ctx, tables.Query{Size: 100}), whole(schema.PoliciesOf)) {
 			if err != nil && !yield(schema.Change{}, err) {
 				return
 			}
@@ -85,7 +85,7 @@ func (f Fleet) Failing(
 	}
 	t := f.Tables.Table(f.Names.Partitions(p))
 	return func(yield func(schema.Track, error) bool) {
-		for track, err := range decoded(t, rows(ctx, t, q), whole(schema.TrackOf)) {
+		for track, err := range decoded(t, t.Entities(ctx, q), whole(schema.TrackOf)) {
 			if (err != nil || s.selects(track.Place.Device())) && !yield(track, err) {
 				return
 			}

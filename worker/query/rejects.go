@@ -41,7 +41,7 @@ func (f Fleet) Rejects(
 	ctx context.Context, s DeviceSelector, span Span, limit int, dropped func(RejectTotal),
 ) iter.Seq2[Reject, error] {
 	ids, err := s.ids()
-	found := rows(ctx, f.rejects(), tables.Query{Range: tables.Range{Partitions: ids}})
+	found := f.rejects().Entities(ctx, tables.Query{Range: tables.Range{Partitions: ids}})
 	if s.Tenant != "" {
 		found = inOrder(ctx, f.rejectRanges(ctx, s))
 	}

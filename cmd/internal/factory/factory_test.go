@@ -162,11 +162,9 @@ func run(t *testing.T, i Import, text string) (Summary, []Note) {
 func stored(t *testing.T, table *tables.Table) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for page, err := range table.Rows(t.Context(), tables.Query{}) {
+	for e, err := range table.Entities(t.Context(), tables.Query{}) {
 		must.Succeed(t, err)
-		for _, e := range page.Rows {
-			all[e.PartitionKey+" "+e.RowKey] = fmt.Sprint(e.Properties)
-		}
+		all[e.PartitionKey+" "+e.RowKey] = fmt.Sprint(e.Properties)
 	}
 	return all
 }
@@ -227,11 +225,9 @@ func TestImportCompletesAnInterruptedOne(t *testing.T) {
 	r, _ := newRegistry(t)
 	i := Import{Registry: r, Enrollment: line4()}
 	run(t, i, "id\na\nb\n")
-	for page, err := range r.Fleet.Rows(t.Context(), tables.Query{}) {
+	for e, err := range r.Fleet.Entities(t.Context(), tables.Query{}) {
 		must.Succeed(t, err)
-		for _, e := range page.Rows {
-			must.Have(r.Fleet.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, e.ETag)))(t)
-		}
+		must.Have(r.Fleet.Do(t.Context(), tables.Delete(e.PartitionKey, e.RowKey, e.ETag)))(t)
 	}
 	if run(t, i, "id\na\nb\n"); len(stored(t, r.Fleet)) != 2 {
 		t.Errorf("the fleet is %v", stored(t, r.Fleet))

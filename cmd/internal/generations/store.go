@@ -34,17 +34,12 @@ var ErrNone = errors.New("there is no such generation")
 
 // Newest returns the newest generation after one, if there is one. It takes one request.
 func (s Store) Newest(ctx context.Context, after int64) (c schema.Configuration, found bool, err error) {
-	for page, err := range s.Table.Rows(ctx, tables.Query{Range: schema.ConfigurationsAfter(after), Size: 1}) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return c, false, nil
-		}
+	for e, err := range s.Table.Entities(ctx, tables.Query{Range: schema.ConfigurationsAfter(after), Size: 1}) {
 		if err != nil {
 			return c, false, err
 		}
-		if len(page.Rows) > 0 {
-			c, err = schema.ConfigurationOf(page.Rows[0])
-			return c, err == nil, err
-		}
+		c, err = schema.ConfigurationOf(e)
+		return c, err == nil, err
 	}
 	return c, false, nil
 }
@@ -76,20 +71,15 @@ func (s Store) knows(ctx context.Context, text string) (bool, error) {
 // heads returns the generations that a filter selects, without their texts.
 func (s Store) heads(ctx context.Context, filter string) (all []schema.Configuration, err error) {
 	q := tables.Query{Range: schema.ConfigurationsAfter(0), Filter: filter, Select: schema.ConfigurationHead()}
-	for page, err := range s.Table.Rows(ctx, q) {
-		if errors.Is(err, tables.ErrNoTable) {
-			return nil, nil
-		}
+	for e, err := range s.Table.Entities(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range page.Rows {
-			c, err := schema.ConfigurationHeadOf(e)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, c)
+		c, err := schema.ConfigurationHeadOf(e)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, c)
 	}
 	return all, nil
 }

@@ -73,9 +73,9 @@ func (y *fixture) config(members []Member) Config {
 // rows returns all readings in the table.
 func (y *fixture) rows() (all []tables.Entity) {
 	y.t.Helper()
-	for page, err := range y.client.Table("readings").Rows(y.t.Context(), tables.Query{}) {
+	for e, err := range y.client.Table("readings").Entities(y.t.Context(), tables.Query{}) {
 		must.Succeed(y.t, err)
-		all = append(all, page.Rows...)
+		all = append(all, e)
 	}
 	return all
 }

@@ -41,7 +41,7 @@ func (c *checker) comparePartition(ctx context.Context, wanted map[schema.Device
 			c.compareRow(wanted, place{p, row}, stored)
 		}
 	}
-	for e, err := range rows(ctx, c.Client.Table(p.table), tables.Query{Range: tables.Partition(p.key)}) {
+	for e, err := range c.Client.Table(p.table).Entities(ctx, tables.Query{Range: tables.Partition(p.key)}) {
 		if err != nil {
 			return err
 		}

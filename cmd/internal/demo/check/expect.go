@@ -24,7 +24,7 @@ func (c *checker) expect(ctx context.Context, m schema.Member) (*expectation, er
 	var bytes int64
 	waiting := 0
 	q := tables.Query{Range: tables.Partition(string(m.Device))}
-	for e, err := range rows(ctx, c.Client.Table(m.Readings), q) {
+	for e, err := range c.Client.Table(m.Readings).Entities(ctx, q) {
 		if err != nil {
 			return nil, err
 		}

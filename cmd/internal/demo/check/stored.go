@@ -2,40 +2,18 @@ package check
 
 import (
 	"context"
-	"errors"
-	"iter"
 	"strings"
 
 	"furrow/tables"
 	"furrow/tables/schema"
 )
 
-// rows reads a table in order. A table that does not exist is empty.
-func rows(ctx context.Context, t *tables.Table, q tables.Query) iter.Seq2[tables.Entity, error] {
-	return func(yield func(tables.Entity, error) bool) {
-		for page, err := range t.Rows(ctx, q) {
-			if errors.Is(err, tables.ErrNoTable) {
-				return
-			}
-			if err != nil {
-				yield(tables.Entity{}, err)
-				return
-			}
-			for _, e := range page.Rows {
-				if !yield(e, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // Tracks reads the checkpoints and counters of a pipeline.
 func Tracks(ctx context.Context, client *tables.Client, names schema.Names,
 	p schema.Pipeline) (map[schema.DeviceID]schema.Track, error) {
 	all := map[schema.DeviceID]schema.Track{}
 	q := tables.Query{Select: schema.TrackProperties()}
-	for e, err := range rows(ctx, client.Table(names.Partitions(p)), q) {
+	for e, err := range client.Table(names.Partitions(p)).Entities(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +29,7 @@ func Tracks(ctx context.Context, client *tables.Client, names schema.Names,
 // groups reads the fleet, and finds the partitions of each group. Any other partition is a difference.
 func (c *checker) groups(ctx context.Context) (map[schema.LatestPartition]*group, error) {
 	all := map[schema.LatestPartition]*group{}
-	for e, err := range rows(ctx, c.Client.Table(c.Names.Fleet()), tables.Query{Range: schema.Memberships("")}) {
+	for e, err := range c.Client.Table(c.Names.Fleet()).Entities(ctx, tables.Query{Range: schema.Memberships("")}) {
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +60,7 @@ func (c *checker) partitions(ctx context.Context, table string, all map[schema.L
 	for last, more := "", true; more; {
 		more = false
 		q := tables.Query{Range: tables.PartitionsAfter(last), Size: 1, Select: []string{"PartitionKey"}}
-		for e, err := range rows(ctx, c.Client.Table(table), q) {
+		for e, err := range c.Client.Table(table).Entities(ctx, q) {
 			if err != nil {
 				return err
 			}
@@ -113,7 +91,7 @@ func (c *checker) partitions(ctx context.Context, table string, all map[schema.L
 func (c *checker) readRejects(ctx context.Context) error {
 	c.rejects = map[schema.DeviceID]map[string]int{}
 	q := tables.Query{Select: []string{"Row"}}
-	for e, err := range rows(ctx, c.Client.Table(c.Names.Rejects()), q) {
+	for e, err := range c.Client.Table(c.Names.Rejects()).Entities(ctx, q) {
 		if err != nil {
 			return err
 		}
