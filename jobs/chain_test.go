@@ -96,9 +96,8 @@ func (c *chain) insert(t testing.TB, r *rand.Rand, rows []string) (m schema.Memb
 // post sends an entity unchanged, and reports whether storage accepted it.
 func (c *chain) post(t testing.TB, body []byte) bool {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.account.TableURL+"/"+c.readings,
-		bytes.NewReader(body))
-	must.Succeed(t, err)
+	req := must.Have(http.NewRequestWithContext(t.Context(), http.MethodPost, c.account.TableURL+"/"+c.readings,
+		bytes.NewReader(body)))(t)
 	key := must.Have(base64.StdEncoding.DecodeString(c.account.Key))(t)
 	date := time.Now().UTC().Format(http.TimeFormat)
 	sign := hmac.New(sha256.New, key)

@@ -337,9 +337,7 @@ func TestADeviceThatCrashesItsWorkersIsHeldAndItsBatchContinues(t *testing.T) {
 					continue
 				}
 				l := &jobstest.Line{}
-				if _, err := p.Do(t.Context(), m, l, func(context.Context, jobs.Message) error { return nil }); err != nil {
-					t.Fatal(err)
-				}
+				must.Have(p.Do(t.Context(), m, l, func(context.Context, jobs.Message) error { return nil }))(t)
 				return l.Queue
 			}
 		}

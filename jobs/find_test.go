@@ -45,9 +45,7 @@ func TestConflictReadsTheKeysConcerned(t *testing.T) {
 	}
 	groups := must.Have(tables.Cut(ops))(t)
 	for _, g := range groups {
-		if _, err := table.Submit(t.Context(), g); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(table.Submit(t.Context(), g))(t)
 	}
 	*through = counted{}
 	found, err := find(t.Context(), table, "p", keys)

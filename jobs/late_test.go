@@ -98,9 +98,7 @@ func TestAuditLeavesDevicesOfOtherSettingsAlone(t *testing.T) {
 	newer, older := f.Pipeline(t, nil), f.Pipeline(t, nil)
 	newer.Settings, older.Settings = "latest:2,rollup:2", "latest:1,rollup:1"
 	newer.Generation, older.Generation = 2, 1
-	if _, err := newer.Run(t.Context(), f.Batch); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(newer.Run(t.Context(), f.Batch))(t)
 	before := f.Ends(t)
 	r, err := older.Do(t.Context(), f.Audit(jobs.Full), jobstest.NoPut{}, nil)
 	if err != nil || r.Refolds != 0 || r.Late != 0 {

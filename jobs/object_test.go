@@ -33,9 +33,8 @@ import (
 // and objects share one transport.
 func archiver(t *testing.T, f *jobstest.Fleet, through policy.Transporter, closeAfter time.Duration) *jobs.Pipeline {
 	t.Helper()
-	store, err := archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
-		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}})
-	must.Succeed(t, err)
+	store := must.Have(archive.Connect(archive.StoreConfig{Account: f.World.Account, Container: f.Names.Archive(),
+		Transport: through, Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	p := f.Pipeline(t, through)
 	p.Processors = []jobs.Configured{jobstest.With(t, archive.Processor, &archive.Config{CloseAfter: closeAfter})}
 	p.Objects = store

@@ -161,12 +161,11 @@ func TestProgressIsSavedWithinAThirdOfTheLease(t *testing.T) {
 			}
 			return nil
 		})
-		_, err := p.Do(t.Context(), w.month(), put, func(_ context.Context, m jobs.Message) error {
+		must.Have(p.Do(t.Context(), w.month(), put, func(_ context.Context, m jobs.Message) error {
 			last = time.Now()
 			saves++
 			return nil
-		})
-		must.Succeed(t, err)
+		}))(t)
 		if saves < 9 || saves > 11 {
 			t.Errorf("%d saves in 100 s", saves)
 		}
@@ -242,9 +241,8 @@ func TestFiguresOfOldRunsAreDeleted(t *testing.T) {
 	var old []tables.Entity
 	for hour := range 40 {
 		for m := range 12 {
-			e, err := schema.MonthFigures{Pipeline: "live", Slot: now.Add(-time.Duration(hour) * time.Hour),
-				Month: schema.Month{Year: 2025, Month: time.Month(m + 1)}}.Entity()
-			must.Succeed(t, err)
+			e := must.Have(schema.MonthFigures{Pipeline: "live", Slot: now.Add(-time.Duration(hour) * time.Hour),
+				Month: schema.Month{Year: 2025, Month: time.Month(m + 1)}}.Entity())(t)
 			old = append(old, e)
 		}
 	}

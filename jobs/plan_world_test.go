@@ -45,9 +45,8 @@ func newRoster(t *testing.T) *roster {
 
 func (r *roster) client(t *testing.T, through policy.Transporter) *tables.Client {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: r.account, Transport: through,
-		Retry: policy.RetryOptions{MaxRetries: -1}})
-	must.Succeed(t, err)
+	c := must.Have(tables.Connect(tables.Config{Account: r.account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	return c
 }
 

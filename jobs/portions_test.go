@@ -48,9 +48,8 @@ func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) job
 	t.Helper()
 	m := f.Audit(jobs.Refold)
 	m.Mark = "rewound"
-	_, err := p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
-		jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: m.Mark})
-	must.Succeed(t, err)
+	must.Have(p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
+		jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: m.Mark}))(t)
 	return m
 }
 

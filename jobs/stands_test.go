@@ -23,9 +23,8 @@ func openClaim(t *testing.T, f *jobstest.Fleet, claim string) {
 // rewound rewinds the fleet's first device to its beginning.
 func rewound(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, at time.Time, mark string) jobs.Message {
 	t.Helper()
-	_, err := p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
-		jobs.Rewound{To: 1, At: at, By: "a test", Mark: mark})
-	must.Succeed(t, err)
+	must.Have(p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
+		jobs.Rewound{To: 1, At: at, By: "a test", Mark: mark}))(t)
 	m := f.Audit(jobs.Refold)
 	m.Mark = mark
 	return m

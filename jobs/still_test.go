@@ -66,9 +66,8 @@ func TestNothingStandsStill(t *testing.T) {
 				d := w.Devices[random.IntN(len(w.Devices))]
 				m.First = w.Place(d)
 				m.Last, m.Mark = m.First, fmt.Sprint("rewind", round)
-				_, err := f.Pipeline(t, nil).Rewind(t.Context(), w.Member(d, readings),
-					jobs.Rewound{To: to, At: time.Now(), By: "a test", Mark: m.Mark})
-				must.Succeed(t, err)
+				must.Have(f.Pipeline(t, nil).Rewind(t.Context(), w.Member(d, readings),
+					jobs.Rewound{To: to, At: time.Now(), By: "a test", Mark: m.Mark}))(t)
 				put(m)
 			}
 			if random.IntN(2) == 0 {

@@ -19,9 +19,8 @@ func TestSASGivesAccessToItsTable(t *testing.T) {
 	owner := storage(t)
 	name := newTable(t, connect(t, tables.Config{Account: owner})).Name
 	key := must.Have(aztables.NewSharedKeyCredential(owner.Name, owner.Key))(t)
-	sas, err := aztables.SASSignatureValues{TableName: name, Permissions: "raud",
-		ExpiryTime: time.Now().UTC().Add(time.Hour)}.Sign(key)
-	must.Succeed(t, err)
+	sas := must.Have(aztables.SASSignatureValues{TableName: name, Permissions: "raud",
+		ExpiryTime: time.Now().UTC().Add(time.Hour)}.Sign(key))(t)
 	account := must.Have(tables.ParseAccount(owner.Table + "/" + name + "?" + sas))(t)
 	client := connect(t, tables.Config{Account: account})
 	table := client.Table(name)
@@ -32,7 +31,7 @@ func TestSASGivesAccessToItsTable(t *testing.T) {
 	if rows := all(t, table, tables.Query{Range: tables.Partition("it's")}); len(rows) != 1 {
 		t.Errorf("%d rows, want 1", len(rows))
 	}
-	_, err = client.Table("other").Do(t.Context(), tables.Insert(row("p", "r")))
+	_, err := client.Table("other").Do(t.Context(), tables.Insert(row("p", "r")))
 	if re, ok := errors.AsType[*azcore.ResponseError](err); !ok || re.StatusCode != http.StatusForbidden {
 		t.Errorf("another table: %v", err)
 	}

@@ -237,9 +237,7 @@ func TestReadingContinuesAfterAPage(t *testing.T) {
 		ops = append(ops, tables.Insert(row("p", fmt.Sprintf("%02d", i), number(int32(i%2)),
 			tables.Property{Name: "M", Value: tables.Int64(5)})))
 	}
-	if _, err := table.Submit(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(table.Submit(t.Context(), ops))(t)
 	q := tables.Query{Range: tables.RowsAfter("p", "00", "08"), Filter: "N eq 0 or N eq 7", Select: []string{"N"}, Size: 2}
 	var got []string
 	for pages := 0; ; pages++ {
@@ -279,7 +277,7 @@ func TestTransactionReturnsTheNewVersions(t *testing.T) {
 	for _, e := range old {
 		versions[e.RowKey] = e.ETag
 	}
-	written, err := table.Submit(ctx, []tables.Op{
+	written := must.Have(table.Submit(ctx, []tables.Op{
 		tables.Insert(row("it's", "insert", tables.Property{Name: "D", Value: tables.Double(21)})),
 		tables.Replace(row("it's", "replace", number(2)), versions["replace"]),
 		tables.Merge(row("it's", "merge", number(2)), versions["merge"]),
@@ -287,8 +285,7 @@ func TestTransactionReturnsTheNewVersions(t *testing.T) {
 		tables.InsertOrReplace(row("it's", "ior", number(2))),
 		tables.InsertOrMerge(row("it's", "iom", number(2))),
 		tables.Delete("it's", "delete", versions["delete"]),
-	})
-	must.Succeed(t, err)
+	}))(t)
 	for i, rk := range []string{"insert", "replace", "merge", "it's", "ior", "iom"} {
 		e := must.Have(table.Get(ctx, "it's", rk))(t)
 		if e.ETag != written.ETags[i] || e.ETag == "" {
@@ -344,9 +341,7 @@ func TestLargestTransactionsAreAccepted(t *testing.T) {
 		t.Errorf("12 MB in base64 are cut into %d transactions", len(groups))
 	}
 	for _, group := range groups {
-		if _, err := table.Submit(t.Context(), group); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(table.Submit(t.Context(), group))(t)
 	}
 	if rows := all(t, table, tables.Query{Select: []string{"PartitionKey"}}); len(rows) != len(ops) {
 		t.Errorf("%d rows are there, want %d", len(rows), len(ops))
@@ -370,13 +365,9 @@ func TestEveryOperationIsCounted(t *testing.T) {
 		tables.Replace(row("p", "r"), tables.AnyETag),
 		tables.InsertOrMerge(row("p", "r")), tables.InsertOrReplace(row("p", "r")), tables.Delete("p", "r", tables.AnyETag),
 	} {
-		if _, err := table.Do(ctx, op); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(table.Do(ctx, op))(t)
 	}
-	if _, err := table.Submit(ctx, []tables.Op{tables.Insert(row("p", "1")), tables.Insert(row("p", "2"))}); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(table.Submit(ctx, []tables.Op{tables.Insert(row("p", "1")), tables.Insert(row("p", "2"))}))(t)
 	for range table.Rows(ctx, tables.Query{Size: 1}) {
 	}
 	if _, err := table.Get(ctx, "p", "3"); err == nil {

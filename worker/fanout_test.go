@@ -58,9 +58,8 @@ func (c fanoutFixture) hire(t *testing.T, through policy.Transporter) (stop func
 	t.Helper()
 	p := c.fleet.Pipeline(t, through)
 	p.Batch = c.batch
-	client, err := Connect(Config{Account: c.fleet.World.Account, Transport: through,
-		Retry: policy.RetryOptions{MaxRetries: -1}})
-	must.Succeed(t, err)
+	client := must.Have(Connect(Config{Account: c.fleet.World.Account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	queue := client.Queue(c.fleet.Names, "live")
 	return brisk(t, &Pool{Source: queue, Size: 4, Lease: 2 * time.Second, MaxAttempts: 50, Grace: time.Second,
 		Work: func(ctx context.Context, m jobs.Message, save save) error {

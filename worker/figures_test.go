@@ -44,12 +44,10 @@ type hand struct {
 func hire(t *testing.T, f *jobstest.Fleet, id string) *hand {
 	t.Helper()
 	h := &hand{figures: &Figures{Worker: id, Every: 20 * time.Millisecond, Log: quiet()}}
-	tableClient, err := tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
-		OnOperation: h.figures.CountTable})
-	must.Succeed(t, err)
-	queueClient, err := Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
-		OnOperation: h.figures.CountQueue})
-	must.Succeed(t, err)
+	tableClient := must.Have(tables.Connect(tables.Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
+		OnOperation: h.figures.CountTable}))(t)
+	queueClient := must.Have(Connect(Config{Account: f.World.Account, Transport: &h.sent, Retry: soon(),
+		OnOperation: h.figures.CountQueue}))(t)
 	h.figures.Runs = Runs{Table: tableClient.Table(f.Names.Runs())}
 	p, queue := f.Pipeline(t, nil), queueClient.Queue(f.Names, "live")
 	p.Client, p.Batch = tableClient, 5
@@ -282,9 +280,7 @@ func TestARunIsUnfinishedUntilItsBatchesAndTheirPartsAreDone(t *testing.T) {
 	q := &fakeQueue{}
 	put := func(by jobs.Message, what ...jobs.Message) {
 		t.Helper()
-		if _, err := f.Do(t.Context(), putting(what), by, q, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(f.Do(t.Context(), putting(what), by, q, nil))(t)
 	}
 	want := func(n int64, planned bool) {
 		t.Helper()

@@ -223,9 +223,7 @@ func TestASASOpensAQueue(t *testing.T) {
 	if err := l.Renew(t.Context(), time.Minute); err != nil {
 		t.Error(err)
 	}
-	if err := l.Delete(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, l.Delete(t.Context()))
 }
 
 func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
@@ -245,9 +243,7 @@ func TestPoisonKeepsItsCauseAndCanBeRedriven(t *testing.T) {
 		must.Succeed(t, q.Poison(t.Context(), p))
 	}
 	stranger := a.Queues(t).NewQueueClient(n.Poison("live"))
-	if _, err := stranger.EnqueueMessage(t.Context(), "by hand", nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(stranger.EnqueueMessage(t.Context(), "by hand", nil))(t)
 	found, err := q.Poisoned(t.Context())
 	if err != nil || len(found) != 4 {
 		t.Fatalf("%d poisoned, %v", len(found), err)

@@ -100,10 +100,9 @@ func ofMessages(r *http.Request) bool {
 func queueSAS(t testing.TB, a azuretest.Account, queue string) string {
 	t.Helper()
 	key := must.Have(azqueue.NewSharedKeyCredential(a.Name, a.Key))(t)
-	token, err := sas.QueueSignatureValues{
+	token := must.Have(sas.QueueSignatureValues{
 		Protocol: sas.ProtocolHTTPSandHTTP, ExpiryTime: time.Now().UTC().Add(time.Hour), QueueName: queue,
 		Permissions: (&sas.QueuePermissions{Read: true, Add: true, Update: true, Process: true}).String(),
-	}.SignWithSharedKey(key)
-	must.Succeed(t, err)
+	}.SignWithSharedKey(key))(t)
 	return token.Encode()
 }

@@ -265,11 +265,7 @@ func FuzzState(f *testing.F) {
 			(awaited[0] < 0 || awaited[len(awaited)-1] > schema.DayOf(tables.MaxTicks)) {
 			t.Fatalf("%v are no days", awaited)
 		}
-		if _, err := fold.Close(member, state, tables.MaxTicks); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fold.OpenFrom(state); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(fold.Close(member, state, tables.MaxTicks))(t)
+		must.Have(fold.OpenFrom(state))(t)
 	})
 }

@@ -327,9 +327,8 @@ var large = flag.Int64("large", 20, "how many MB of readings a large day has")
 // TestLargeDayTakesBoundedMemory: the same, however large the day is.
 func TestLargeDayTakesBoundedMemory(t *testing.T) {
 	to := &nowhere{}
-	store, err := Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://nowhere/a", SAS: "sig=x"},
-		Container: "c", Transport: to})
-	must.Succeed(t, err)
+	store := must.Have(Connect(StoreConfig{Account: tables.Account{Name: "a", Blob: "http://nowhere/a", SAS: "sig=x"},
+		Container: "c", Transport: to}))(t)
 	var text, n int64
 	var before, now runtime.MemStats
 	runtime.GC()

@@ -325,9 +325,7 @@ func BenchmarkFold(b *testing.B) {
 		samples[i].Values = append(samples[i].Values, jobs.SensorValue{Sensor: "humidity", Is: jobs.Number, Number: 50})
 	}
 	for b.Loop() {
-		if _, err := f.Fold(member, nil, samples); err != nil {
-			b.Fatal(err)
-		}
+		must.Have(f.Fold(member, nil, samples))(b)
 	}
 	b.ReportMetric(float64(b.N)*float64(len(samples))/b.Elapsed().Seconds(), "rows/s")
 }

@@ -16,9 +16,8 @@ import (
 func TestNewestConfigurationIsFoundWithOneRequest(t *testing.T) {
 	storage := azuretest.Local(t)
 	var counts tables.Counter
-	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
-		Table: storage.TableURL}, OnOperation: counts.Count})
-	must.Succeed(t, err)
+	client := must.Have(tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
+		Table: storage.TableURL}, OnOperation: counts.Count}))(t)
 	table := client.Table(schema.Names{}.Config())
 	must.Succeed(t, table.Create(t.Context()))
 	all := []schema.Configuration{
@@ -63,9 +62,7 @@ func TestConfigurationThatWasTamperedWithIsRefused(t *testing.T) {
 		"key":        func(e *tables.Entity) { e.RowKey = "x" },
 	} {
 		e := must.Have(schema.Configuration{Generation: 2, Text: "one", ID: "a"}.Entity())(t)
-		if _, err := schema.ConfigurationOf(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(schema.ConfigurationOf(e))(t)
 		spoil(&e)
 		if c, err := schema.ConfigurationOf(e); err == nil {
 			t.Errorf("another %s is read as %+v", what, c)

@@ -67,9 +67,7 @@ func TestArchiveNeedsAStoreOfObjects(t *testing.T) {
 func TestNoSettingReliesOnDefaultsOfJobs(t *testing.T) {
 	p := newPipeline()
 	p.Name, p.Processors, p.Models = "live", Default().Pipelines[0].Processors[:1], []Model{{}}
-	if _, err := p.Build(nil, schema.Names{}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(p.Build(nil, schema.Names{}, nil))(t)
 	// Zero means the default to jobs, so a zero from a file would have no effect.
 	if p.Batch == 0 || p.Settle == 0 || p.Cadence == 0 {
 		t.Errorf("a setting is zero: %+v", p)

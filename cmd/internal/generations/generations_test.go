@@ -32,9 +32,8 @@ func newFixture(t *testing.T) *fixture {
 
 func (s *fixture) store(t *testing.T, through policy.Transporter) Store {
 	t.Helper()
-	c, err := tables.Connect(tables.Config{Account: s.account, Transport: through,
-		Retry: policy.RetryOptions{MaxRetries: -1}})
-	must.Succeed(t, err)
+	c := must.Have(tables.Connect(tables.Config{Account: s.account, Transport: through,
+		Retry: policy.RetryOptions{MaxRetries: -1}}))(t)
 	return Store{Table: c.Table(schema.Names{}.Config())}
 }
 
@@ -201,12 +200,9 @@ func TestFollowerLoadsNewerGenerationsThatItCanUse(t *testing.T) {
 	default:
 		t.Error("the channel is not closed")
 	}
-	e, err := schema.Configuration{Generation: 2, ID: "x", By: "a newer program",
-		Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]"}.Entity()
-	must.Succeed(t, err)
-	if _, err := s.Table.Do(t.Context(), tables.Insert(e)); err != nil {
-		t.Fatal(err)
-	}
+	e := must.Have(schema.Configuration{Generation: 2, ID: "x", By: "a newer program",
+		Text: "pipelines: [{name: live, processors: [latest], fromTheFuture: 1}]"}.Entity())(t)
+	must.Have(s.Table.Do(t.Context(), tables.Insert(e)))(t)
 	if got := now(); got != 1 || now() != 1 || strings.Count(said.String(), "fromTheFuture") != 1 {
 		t.Errorf("generation %d, want 1; the log is\n%s", got, &said)
 	}
@@ -268,7 +264,5 @@ func TestFollowerFollowsUntilItsContextEnds(t *testing.T) {
 		t.Errorf("it has %+v", c)
 	}
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, <-ended)
 }

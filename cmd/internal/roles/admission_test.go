@@ -14,9 +14,8 @@ import (
 
 func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	storage := azuretest.Local(t)
-	client, err := tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
-		Table: storage.TableURL}})
-	must.Succeed(t, err)
+	client := must.Have(tables.Connect(tables.Config{Account: tables.Account{Name: storage.Name, Key: storage.Key,
+		Table: storage.TableURL}}))(t)
 	enrollments := &sas.Enrollments{Table: client.Table(schema.Names{}.Enrollments()), SealingKey: sas.NewSealingKey()}
 	a := &admission{enrollments: &sas.Enrollments{Table: enrollments.Table}, log: slog.New(slog.DiscardHandler)}
 	if err := a.read(t.Context()); err != nil || a.of("short") != 0 {
@@ -26,9 +25,7 @@ func TestAuditsLookAsFarBackAsTheTokensOfTheEnrollmentAdmit(t *testing.T) {
 	const days = 24 * time.Hour
 	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days} {
 		e := schema.Enrollment{ID: id, Tenant: "contoso", Readings: "readings", Life: time.Hour, Backfill: backfill}
-		if _, err := enrollments.Add(t.Context(), e, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(enrollments.Add(t.Context(), e, nil, nil))(t)
 	}
 	must.Succeed(t, a.read(t.Context()))
 	for id, backfill := range map[schema.EnrollmentID]time.Duration{"short": 7 * days, "long": 30 * days,

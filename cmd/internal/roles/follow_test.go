@@ -149,9 +149,7 @@ func TestSchedulersFollowTheConfiguration(t *testing.T) {
 	await(t, "a master job of generation 2", masters("live", 2))
 	await(t, "a master job of a new pipeline", masters("minutes", 2))
 	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, <-ended)
 }
 
 // TestUnusableConfigurationStopsNothing: nor does one without the selected pipelines.

@@ -43,9 +43,8 @@ func newFixture(t *testing.T, tenants ...schema.Tenant) *fixture {
 	for _, tenant := range tenants {
 		must.Have(n.Add(t.Context(), y.enrollment(Member{Tenant: tenant}), y.key, nil))(t)
 	}
-	issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies,
-		Registry: y.registry})
-	must.Succeed(t, err)
+	issuer := must.Have(sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: n, Policies: y.policies,
+		Registry: y.registry}))(t)
 	handler := must.Have(endpoint.New(endpoint.Config{Issuer: issuer, Log: log}))(t)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)

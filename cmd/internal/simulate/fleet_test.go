@@ -76,9 +76,7 @@ func TestMembersAreSpreadOverTenantsPlacesAndMonths(t *testing.T) {
 			if _, err := schema.ParseDeviceID(string(m.ID)); err != nil || ids[m.ID] {
 				t.Fatalf("id %s: %v, or twice", m.ID, err)
 			}
-			if _, err := schema.ParseSite(string(m.Site)); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(schema.ParseSite(string(m.Site)))(t)
 			ids[m.ID], sites[m.Site] = true, true
 			tenants[m.Tenant]++
 			months[m.Deployed.Format("2006-01")]++

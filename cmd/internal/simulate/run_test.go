@@ -155,9 +155,8 @@ func TestRevokedDeviceDelaysNoOther(t *testing.T) {
 	f := Fleet{Seed: 2, Devices: 6, Every: time.Minute, Until: until}
 	members := f.Members()
 	must.Succeed(t, Register(t.Context(), y.registry, y.enrollment, members, nil))
-	_, err := y.registry.Update(t.Context(), members[2].ID,
-		func(d *schema.Device) error { d.Status = schema.Revoked; return nil })
-	must.Succeed(t, err)
+	must.Have(y.registry.Update(t.Context(), members[2].ID,
+		func(d *schema.Device) error { d.Status = schema.Revoked; return nil }))(t)
 	c := y.config(members)
 	c.Lanes, c.Patience, c.Grace = 1, 500*time.Millisecond, 100*time.Millisecond
 	c.Sendings = func(m Member) Stream { return f.Sendings(m, until.Add(-time.Hour), until) }

@@ -29,9 +29,8 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func post(t *testing.T, body string) *http.Request {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), "POST", "http://tables.example/acct/t?sig=secret",
-		strings.NewReader(body))
-	must.Succeed(t, err)
+	req := must.Have(http.NewRequestWithContext(t.Context(), "POST", "http://tables.example/acct/t?sig=secret",
+		strings.NewReader(body)))(t)
 	return req
 }
 
@@ -96,9 +95,7 @@ func TestScriptCountsOperationsOnly(t *testing.T) {
 func TestInjectionsAreLoggedWithoutSecrets(t *testing.T) {
 	tr := &Transport{Next: handler{&counting{}}, Plan: Script{1: Twice}}
 	for range 3 {
-		if _, err := tr.Do(post(t, "")); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(tr.Do(post(t, "")))(t)
 	}
 	if got := fmt.Sprint(tr.Injected()); got != "[#1 POST /acct/t: twice]" {
 		t.Errorf("injected %s", got)

@@ -33,9 +33,7 @@ func TestEmptyPagesLoseNoRows(t *testing.T) {
 	name := azuretest.Name("t")
 	owner := a.MakeTable(t, name)
 	for i := range 10 {
-		if _, err := owner.AddEntity(t.Context(), entity(t, fmt.Sprint(i)), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(owner.AddEntity(t.Context(), entity(t, fmt.Sprint(i)), nil))(t)
 	}
 	for _, plan := range plans {
 		tr := &faults.Transport{Plan: plan}

@@ -75,9 +75,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func (w *fixture) post(answer roundTrip, body string) {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://storage.test/readings",
-		strings.NewReader(body))
-	must.Succeed(w.t, err)
+	r := must.Have(http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://storage.test/readings",
+		strings.NewReader(body)))(w.t)
 	resp := must.Have(w.config.Receipts.Over(answer).RoundTrip(r))(w.t)
 	must.Succeed(w.t, resp.Body.Close())
 }

@@ -232,9 +232,7 @@ func FuzzRead(f *testing.F) {
 		n := 0
 		shift := now.Sub(r.Newest)
 		for _, m := range r.Members(shift) {
-			if _, err := schema.ParseDeviceID(string(m.ID)); err != nil {
-				t.Fatal(err)
-			}
+			must.Have(schema.ParseDeviceID(string(m.ID)))(t)
 			if _, err := schema.ParseSite(string(m.Site)); m.Site != "" && err != nil {
 				t.Fatal(err)
 			}
