@@ -71,10 +71,14 @@ func configShow(c *cli.Context) error {
 // textToShow returns the file or generation that a command names, or else the current configuration.
 func textToShow(c *cli.Context) (shownText, error) {
 	what, err := configPath(c)
-	switch {
-	case err != nil:
+	if err != nil {
 		return shownText{}, err
-	case what == "":
+	}
+	return namedText(c, what)
+}
+
+func namedText(c *cli.Context, what string) (shownText, error) {
+	if what == "" {
 		return heldText(c)
 	}
 	if n, is := generationOf(what); is {

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/config"
 	"furrow/jobs/rate"
 	"furrow/tables/schema"
 	"furrow/worker/query"
@@ -24,6 +26,7 @@ span includes its beginning and excludes its end. Rollups include every bucket t
 buckets may still change.` + examples(
 			"query pump-7",
 			"query pump-7 --raw --last 90m",
+			"query pump-7 --tail 3",
 			"query --tenant contoso --latest",
 			"query pump-7 --rate --latest",
 			"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
@@ -31,6 +34,8 @@ buckets may still change.` + examples(
 			&cli.StringFlag{Name: "prefix", Usage: "Devices whose IDs start with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
 			boolFlag("raw", "Print readings as the devices sent them"),
+			&cli.IntFlag{Name: "tail", DefaultText: "none", Usage: "Print the newest `NUMBER` of readings of a DEVICE, the " +
+				"newest first"},
 			boolFlag("latest", "Print the newest value of each sensor"),
 			boolFlag("rate", "Print rates of change by 1h or 1d, or with --latest the newest"),
 			&cli.StringFlag{Name: "window", DefaultText: "depends on the span",
@@ -59,6 +64,8 @@ func queryAction(c *cli.Context) error {
 		return err
 	}
 	switch {
+	case c.IsSet("tail"):
+		return queryTail(c, s, q)
 	case c.Bool("rate"):
 		return queryRates(c, f, q)
 	case c.Bool("raw"):
@@ -73,6 +80,26 @@ func queryAction(c *cli.Context) error {
 
 // reader reads the fleet in the storage account.
 func (s *stores) reader() query.Fleet { return query.Fleet{Tables: s.Tables, Names: s.Names} }
+
+// queryTail prints the newest readings of a device.
+func queryTail(c *cli.Context, s *stores, q query.Question) error {
+	readings, err := s.tail(c, q, c.Int("tail"))
+	if err != nil {
+		return err
+	}
+	return answer(c, printed(readings, readingRecordOf),
+		func() (string, error) { return fmt.Sprintf("no readings of %s", q.Scope), nil })
+}
+
+// tail yields the newest readings of the one device of a question. Any pipeline knows about where they are.
+func (s *stores) tail(c *cli.Context, q query.Question, n int) (iter.Seq2[query.Reading, error], error) {
+	held, err := s.holding(c.Context, config.File{})
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = n
+	return s.reader().Tail(c.Context, held.Config.Pipelines[0].Name, q), nil
+}
 
 func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
 	windows, err := f.Windows(c.Context, q.Scope)

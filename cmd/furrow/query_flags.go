@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -41,6 +42,12 @@ func checkQuery(c *cli.Context) error {
 	switch {
 	case scopes != 1:
 		return usagef(c, "name one DEVICE, a --prefix of IDs, or a --tenant")
+	case c.IsSet("tail") && c.Int("tail") < 1:
+		return usagef(c, "--tail is %d; it must be at least 1", c.Int("tail"))
+	case c.IsSet("tail") && c.NArg() != 1:
+		return usagef(c, "--tail is of one DEVICE")
+	case c.IsSet("tail") && anySet(c, "latest", "rate", "window", "from", "to", "last", "limit"):
+		return usagef(c, "--tail takes none of --latest, --rate, --window, --from, --to, --last and --limit")
 	case c.Bool("raw") && c.Bool("latest"):
 		return usagef(c, "--raw and --latest exclude each other")
 	case c.Bool("raw") && c.Bool("rate"):
@@ -54,6 +61,8 @@ func checkQuery(c *cli.Context) error {
 	}
 	return checkAnswer(c)
 }
+
+func anySet(c *cli.Context, names ...string) bool { return slices.ContainsFunc(names, c.IsSet) }
 
 // querySpan reads --from, --to and --last.
 func querySpan(c *cli.Context) (query.Span, error) {

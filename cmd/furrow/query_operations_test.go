@@ -56,6 +56,7 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 	}{
 		{"query d0001 --latest", 1 + 1, false},
 		{"query d0001 --raw SPAN", 1 + 1, false},
+		{"query d0001 --tail 1", 1 + 1 + 1 + 1, false}, // the configuration, the record, the tracking row, its hour
 		{"query d0001 --window=1m SPAN", 1 + 4 + 1 + days, false},
 		{"query d0001 SPAN", 1 + 4 + 1 + days, false},
 		{"query --prefix=d --window=1h SPAN", 1 + 2*(4+1) + days*6, false},

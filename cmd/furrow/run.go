@@ -59,7 +59,7 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		UsageText:   "furrow COMMAND [options]",
 		Description: "Run 'furrow COMMAND --help' for the flags of a command, with examples.\n\n" + topicList(),
 		Commands: []*cli.Command{upCommand(), demoCommand(), storageCommand(), simulateCommand(), queryCommand(),
-			rejectsCommand(), dashboardCommand(), configCommand(), scheduleCommand(), workerCommand(), statusCommand(),
+			rejectsCommand(), dashboardCommand(), configCommand(), modelCommand(), scheduleCommand(), workerCommand(), statusCommand(),
 			jobsCommand(), enrollmentCommand(), deviceCommand(), tokenCommand(), sasCommand(), rewindCommand(),
 			auditCommand(), accessCommand(), activityCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,

@@ -18,9 +18,14 @@ type Reading struct {
 	Values []tables.Property
 }
 
+// Read checks the reading as a job does.
+func (r Reading) Read() (schema.Reading, error) {
+	return schema.ReadingOf(tables.Entity{PartitionKey: string(r.Device), RowKey: r.Row, Properties: r.Values})
+}
+
 // Sample interprets the reading as a pipeline with these settings of sensors does.
 func (r Reading) Sample(sensors *jobs.Sensors) (jobs.Sample, error) {
-	reading, err := schema.ReadingOf(tables.Entity{PartitionKey: string(r.Device), RowKey: r.Row, Properties: r.Values})
+	reading, err := r.Read()
 	if err != nil {
 		return jobs.Sample{}, err
 	}

@@ -55,6 +55,9 @@ func ScopeOf(m schema.Member) Scope {
 	return Scope{text: string(m.Device), device: &m, ids: id, homes: []Home{home}}
 }
 
+// Member returns the membership of the one device of the scope.
+func (s Scope) Member() schema.Member { return *s.device }
+
 // Homes returns the scope of the devices in homes, which are sorted by tenant.
 func Homes(homes []Home) Scope { return Scope{homes: homes} }
 

@@ -3,9 +3,10 @@ package query
 import (
 	"context"
 	"fmt"
-	"furrow/tables/schema"
 	"sort"
 	"strings"
+
+	"furrow/tables/schema"
 )
 
 // An UnknownError means that no device has an ID, or an ID with a prefix.

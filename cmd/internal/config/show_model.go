@@ -80,6 +80,26 @@ func (all shownModels) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// Shown returns the model for JSON, as in a file.
+func (m *Model) Shown() any { return shownModels{*m} }
+
+// YAML formats the model as in a file.
+func (m *Model) YAML() ([]byte, error) {
+	return yaml.MarshalWithOptions(map[string]any{"models": shownModels{*m}}, yaml.IndentSequence(true))
+}
+
+// MatchText describes which devices are of the model, in one line; empty: those that state it, or no other.
+func (m *Model) MatchText() string {
+	if len(m.shownWhole().Match) == 0 {
+		return ""
+	}
+	text, err := json.Marshal(m.shownWhole().Match)
+	if err != nil {
+		panic(err) // impossible for texts
+	}
+	return string(text)
+}
+
 func (m *Model) shownWhole() shownModel {
 	s := shownModel{Match: map[string][]quoted{}, shownMeaning: m.shown()}
 	add := func(name string, values []string) {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+)
+
+func modelCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "model",
+		Usage:       "Show what the rows of devices mean, and try it on rows that are stored",
+		Subcommands: []*cli.Command{modelListCommand(), modelShowCommand(), modelTryCommand()},
+	}
+}
+
+func modelListCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "list",
+		Usage:       "List the models of the current configuration, of an earlier generation, or of a file",
+		Description: examples("model list", "model list site.yaml"),
+		ArgsUsage:   "[GENERATION|FILE]",
+		Flags: append(storageFlags(),
+			boolFlag("json", "Same as --format jsonl"), formatFlag()),
+		Action: modelList,
+	}
+}
+
+func modelList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
+	loaded, err := configurationFor(c)
+	if err != nil {
+		return err
+	}
+	var models iter.Seq2[modelRecord, error] = func(yield func(modelRecord, error) bool) {
+		for i := range loaded.Models {
+			if !yield(modelRecord{&loaded.Models[i]}, nil) {
+				return
+			}
+		}
+	}
+	return answer(c, models, nil) // there is always the model of devices of no other
+}
+
+// configurationFor reads the file or generation that a command names, or else the current configuration.
+func configurationFor(c *cli.Context) (*config.Config, error) {
+	shown, err := textToShow(c)
+	if err != nil {
+		return nil, err
+	}
+	return shown.read()
+}
+
+// A modelRecord is a model in lists. The one of the devices of no other has no name.
+type modelRecord struct{ *config.Model }
+
+func (modelRecord) Columns() []string { return []string{"model", "match", "sensors", "form"} }
+
+func (m modelRecord) Lines() [][]any {
+	form := "wide"
+	if m.Long.Name != "" {
+		form = fmt.Sprintf("long: %s, %s", m.Long.Name, m.Long.Value)
+	}
+	return [][]any{{m.Name, m.MatchText(), len(m.Sensors), form}}
+}
+
+func (m modelRecord) Object() any {
+	return modelLine{m.Name, m.MatchText(), len(m.Sensors), m.Long.Name != ""}
+}
+
+type modelLine struct {
+	Model   string `json:"model,omitempty"` // absent: of devices of no other
+	Match   string `json:"match,omitempty"`
+	Sensors int    `json:"sensors"`
+	Long    bool   `json:"long"` // a row is one value of a named sensor
+}
+
+func modelShowCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "show",
+		Usage:       "Print a model as in a configuration file",
+		Description: examples("model show fryer"),
+		ArgsUsage:   "MODEL",
+		Flags: append(storageFlags(),
+			&cli.StringFlag{Name: "config", Usage: "`FILE` to read instead of the stored configuration"}, jsonFlag()),
+		Action: modelShow,
+	}
+}
+
+func modelShow(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usagef(c, "name one model")
+	}
+	shown, err := namedText(c, c.String("config"))
+	if err != nil {
+		return err
+	}
+	loaded, err := shown.read()
+	if err != nil {
+		return err
+	}
+	m, err := modelNamed(loaded, c.Args().First())
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, m.Shown())
+	}
+	text, err := m.YAML()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "# %s\n%s", shown.title, text)
+	return err
+}
+
+// modelNamed returns a model of a configuration.
+func modelNamed(c *config.Config, name string) (*config.Model, error) {
+	var names []string
+	for i := range c.Models {
+		if m := &c.Models[i]; m.Name == name {
+			return m, nil
+		} else if m.Name != "" {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no model %q; the configuration has none", name)
+	}
+	return nil, fmt.Errorf("there is no model %q; there are %s", name, strings.Join(names, ", "))
+}

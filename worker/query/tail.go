@@ -1,0 +1,64 @@
+package query
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+const hour = tables.Ticks(time.Hour / 100)
+
+// Tail yields the newest readings of the one device of a question, the newest first and at most as many as the
+// question's limit. It begins
+// in the hour of the pipeline's checkpoint, and goes back in spans that double until there are enough, so it takes two
+// requests where that hour has enough readings and at most a page of them. The question's span does not matter.
+func (f Fleet) Tail(ctx context.Context, p schema.Pipeline, q Question) iter.Seq2[Reading, error] {
+	return func(yield func(Reading, error) bool) {
+		track, _, err := f.Track(ctx, p, *q.Scope.device)
+		if err != nil && !goesOn(err) {
+			yield(Reading{}, err)
+			return
+		}
+		at := jobs.TicksBefore(track.Checkpoint)
+		if track.Checkpoint == "" {
+			at = tables.TicksOf(time.Now())
+		}
+		left := q.Limit
+		q.Limit, q.Span = 0, Span{From: at - at%hour, To: tables.MaxTicks}
+		for length := hour; ; length *= 2 {
+			newest, err := f.newest(ctx, q, left)
+			for _, r := range slices.Backward(newest) {
+				if !yield(r, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(Reading{}, err)
+				return
+			}
+			if left -= len(newest); left == 0 || q.Span.From == 0 {
+				return
+			}
+			q.Span = Span{From: max(0, q.Span.From-length), To: q.Span.From}
+		}
+	}
+}
+
+// newest returns the last readings of a span, at most so many, the newest last.
+func (f Fleet) newest(ctx context.Context, q Question, most int) (last []Reading, err error) {
+	for r, err := range f.Readings(ctx, q) {
+		if err != nil {
+			return last, err
+		}
+		if len(last) == 2*most { // keeps what a long span has from filling memory
+			last = append(last[:0], last[most:]...)
+		}
+		last = append(last, r)
+	}
+	return last[max(0, len(last)-most):], nil
+}
