@@ -20,9 +20,23 @@ const (
 // those that are empty now.
 const PartsProperty = "_parts"
 
+// Properties of outputs that tell what no sensor does.
+const (
+	// HeardProperty is the time, in ticks, of a device's newest reading without values, such as a heartbeat. The table
+	// latest has it where no value is newer.
+	HeardProperty = "_heard"
+	// ReadingsProperty is the number of readings in a bucket of rollups. Without it, that is the greatest count of a
+	// sensor: each reading has a number of that sensor.
+	ReadingsProperty = "_readings"
+)
+
 // IsReserved reports whether a property of an output is not a sensor's.
 func IsReserved(name string) bool {
-	return name == FenceProperty || name == PartsProperty || name == schema.FormatProperty
+	switch name {
+	case FenceProperty, PartsProperty, HeardProperty, ReadingsProperty, schema.FormatProperty:
+		return true
+	}
+	return false
 }
 
 // cutParts divides the properties of an output. An empty one has one part.

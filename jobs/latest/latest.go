@@ -1,5 +1,7 @@
 // Package latest folds readings into the newest value of each sensor of a device, and its time.
 //
+// A reading without values, such as a heartbeat, is kept by its time alone, while no value is newer.
+//
 // The output has the sensors whose newest value is at most 30 days older than the newest of the whole device. If there
 // are more than jobs.MaxSensors sensors, or more than fit the state, it has the newest by row key and name. It depends
 // on the readings alone, not on their order or on how they were cut.
@@ -7,6 +9,8 @@ package latest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -48,6 +52,10 @@ func (Fold) Fold(d schema.Member, state []byte, samples []jobs.Sample) (jobs.Fol
 	}
 	changed := false
 	for i := range samples {
+		if len(samples[i].Values) == 0 {
+			changed = newest.hear(samples[i].Key.Ticks) || changed
+			continue
+		}
 		for _, m := range samples[i].Values {
 			changed = newest.take(value{samples[i].Key, m}) || changed
 		}
@@ -72,6 +80,9 @@ func (Fold) Merge(d schema.Member, base, other []byte, from tables.Ticks) (jobs.
 	if added.hasFloor && added.floor.key.Ticks >= from {
 		newest.raise(added.floor)
 	}
+	if added.hasHeard && added.heard >= from {
+		newest.hear(added.heard)
+	}
 	for _, v := range added.all {
 		if v.key.Ticks >= from {
 			newest.take(v)
@@ -95,12 +106,18 @@ func (v *values) folded(d schema.Member) jobs.FoldResult {
 
 // properties returns those of the output, ordered by name.
 func (v *values) properties() []tables.Property {
-	all := make([]tables.Property, 0, len(v.all))
+	all := make([]tables.Property, 0, len(v.all)+1)
+	newest := tables.Ticks(-1)
 	for i, o := range v.all {
+		newest = max(newest, o.key.Ticks)
 		if v.superseded(i) {
 			continue
 		}
 		all = append(all, tables.Property{Name: o.Sensor, Value: tables.String(Value{o.key.Ticks, o.SensorValue}.String())})
+	}
+	if v.hasHeard && v.heard > newest {
+		all = append(all, tables.Property{Name: jobs.HeardProperty, Value: tables.Int64(int64(v.heard))})
+		slices.SortFunc(all, func(a, b tables.Property) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return all
 }

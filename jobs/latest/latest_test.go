@@ -193,6 +193,42 @@ func TestMergeHeedsWhereItsReadingsBegin(t *testing.T) {
 	}
 }
 
+// TestHeartbeatIsKeptByItsTime folds readings without values in every order and cut.
+func TestHeartbeatIsKeptByItsTime(t *testing.T) {
+	heard := func(f jobs.FoldResult) int64 {
+		for _, p := range f.Effects[len(f.Effects)-1].Properties {
+			if p.Name == jobs.HeardProperty {
+				return p.Value.Int()
+			}
+		}
+		return 0
+	}
+	fold := func(f jobs.FoldResult, err error) jobs.FoldResult { return must.Have(f, err)(t) }
+	samples := []jobs.Sample{sample(10, "", number("t", 1)), sample(20, ""), sample(30, ""), sample(25, "", number("t", 2))}
+	whole := fold(Fold{}.Fold(member, nil, samples))
+	if got := heard(whole); got != 30 {
+		t.Errorf("the device was heard at %d", got)
+	}
+	var state []byte
+	for _, i := range []int{2, 3, 0, 1} {
+		state = fold(Fold{}.Fold(member, state, samples[i:i+1])).State
+	}
+	if !bytes.Equal(state, whole.State) {
+		t.Error("in another order the state is another one")
+	}
+	own := fold(Fold{}.Fold(member, nil, samples[2:])).State
+	merged := fold(Fold{}.Merge(member, fold(Fold{}.Fold(member, nil, samples[:2])).State, own, 0))
+	if !bytes.Equal(merged.State, whole.State) || heard(merged) != 30 {
+		t.Errorf("merged: heard at %d", heard(merged))
+	}
+	if late := fold(Fold{}.Merge(member, nil, own, 31)); heard(late) != 0 {
+		t.Errorf("before where the readings begin: heard at %d", heard(late))
+	}
+	if newer := fold(Fold{}.Fold(member, state, []jobs.Sample{sample(40, "", number("t", 3))})); heard(newer) != 0 {
+		t.Errorf("with a newer value: heard at %d", heard(newer))
+	}
+}
+
 func TestSensorUnseenFor30DaysLeaves(t *testing.T) {
 	const month = tables.Ticks(30 * 24 * time.Hour / 100)
 	_, state := written(t, nil, sample(5, "", number("old", 1), number("new", 1)))

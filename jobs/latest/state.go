@@ -9,7 +9,11 @@ import (
 	"furrow/tables/schema"
 )
 
-const stateVersion = 2
+// A state with the time of a reading without values has a version of its own, so that others stay as they were.
+const (
+	stateVersion = 2
+	heardVersion = 3
+)
 
 // Flags of a value in a state.
 const (
@@ -24,7 +28,11 @@ func (v *values) encode() []byte {
 		newest = max(newest, v.all[i].key.Ticks)
 		size += len(v.all[i].Sensor) + len(v.all[i].key.Suffix) + len(v.all[i].State) + 21
 	}
-	b := append(make([]byte, 0, size), stateVersion)
+	version := byte(stateVersion)
+	if v.hasHeard {
+		version = heardVersion
+	}
+	b := append(make([]byte, 0, size), version)
 	if b = pack.Int(b, int64(newest)); v.hasFloor {
 		b = pack.Text(pack.Text(pack.Int(b, 1), v.floor.key.String()), v.floor.Sensor)
 	} else {
@@ -33,6 +41,9 @@ func (v *values) encode() []byte {
 	b = pack.Int(b, len(v.all))
 	for i := range v.all {
 		b = v.all[i].append(b, newest)
+	}
+	if v.hasHeard {
+		b = pack.Int(b, int64(v.heard))
 	}
 	return b
 }
@@ -61,7 +72,7 @@ func decode(b []byte) (*values, error) {
 	if len(b) == 0 {
 		return v, nil
 	}
-	if b[0] != stateVersion {
+	if b[0] != stateVersion && b[0] != heardVersion {
 		return nil, errVersion
 	}
 	r := pack.NewReader(b[1:])
@@ -82,6 +93,11 @@ func decode(b []byte) (*values, error) {
 		}
 		v.all = append(v.all, o)
 		v.room += o.room()
+	}
+	if v.hasHeard = b[0] == heardVersion; v.hasHeard {
+		if v.heard = tables.Ticks(r.Int()); v.heard < 0 || v.heard > tables.MaxTicks {
+			return nil, pack.ErrDamaged
+		}
 	}
 	return v, r.Err()
 }

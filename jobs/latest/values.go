@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/jobs"
+	"furrow/tables"
 	"furrow/tables/schema"
 )
 
@@ -25,6 +26,9 @@ type values struct {
 	// they are not taken.
 	floor    value
 	hasFloor bool
+
+	heard    tables.Ticks // of the newest reading without values
+	hasHeard bool
 }
 
 type value struct {
@@ -79,6 +83,15 @@ func (v *values) take(n value) bool {
 		v.room -= v.all[o].room()
 		v.all = slices.Delete(v.all, o, o+1)
 	}
+	return true
+}
+
+// hear takes the time of a reading without values, and reports whether it is the newest one.
+func (v *values) hear(at tables.Ticks) bool {
+	if v.hasHeard && at <= v.heard {
+		return false
+	}
+	v.heard, v.hasHeard = at, true
 	return true
 }
 

@@ -170,6 +170,11 @@ func (w *foldRun) values(s *jobs.Sample) {
 			w.refuse(s, v.Sensor, full)
 		}
 	}
+	for i := range w.state.open {
+		if b := &w.state.open[i]; b.counts {
+			b.readings, b.counts = b.readings+1, false
+		}
+	}
 	if refused > maxRefusals {
 		w.out.Refused = append(w.out.Refused, jobs.Refusal{Row: s.Key.String(),
 			Reason: fmt.Sprintf("and %d more of its values", refused-maxRefusals)})
@@ -192,7 +197,7 @@ func (w *foldRun) value(place int, v *jobs.SensorValue) (full *bucket) {
 			b.begin(sensor, v.Sensor)
 		}
 		b.aggregates[sensor].Add(v.Number)
-		b.changed = true
+		b.changed, b.counts = true, true
 	}
 	return full
 }
@@ -224,6 +229,9 @@ func (w *foldRun) effect(b *bucket, closed bool) {
 			if a.Count > 0 {
 				e.Properties = append(e.Properties, tables.Property{Name: w.state.names[i], Value: tables.String(a.String())})
 			}
+		}
+		if b.readings > b.most() {
+			e.Properties = append(e.Properties, tables.Property{Name: jobs.ReadingsProperty, Value: tables.Int64(b.readings)})
 		}
 		b.changed = false
 	}

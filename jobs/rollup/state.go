@@ -44,6 +44,16 @@ type bucket struct {
 	aggregates []Aggregate // by sensor number; empty if the count is 0
 	sensors    int         // number of sensors with a count
 	room       int         // bytes that they take in a state
+	readings   int64       // with a number that counts
+	counts     bool        // the current sample has such a number
+}
+
+// most returns the greatest count of a sensor.
+func (b *bucket) most() (n int64) {
+	for i := range b.aggregates {
+		n = max(n, b.aggregates[i].Count)
+	}
+	return n
 }
 
 // has reports whether the bucket has a sensor.
@@ -147,15 +157,26 @@ func (s *state) forget() {
 	s.names, s.order, s.numbers = names, nil, nil
 }
 
-const stateVersion = 2
+// A state has the number of readings of each bucket, and a version of its own, only where some sensor is not in every
+// reading. So others stay as they were.
+const (
+	stateVersion    = 2
+	readingsVersion = 3
+)
 
 func (s *state) encode() []byte {
 	s.forget()
+	version := byte(stateVersion)
+	for i := range s.open {
+		if s.open[i].readings != s.open[i].most() {
+			version = readingsVersion
+		}
+	}
 	size := 128
 	for i := range s.open {
 		size += 20 + s.open[i].room
 	}
-	b := append(make([]byte, 0, size), stateVersion)
+	b := append(make([]byte, 0, size), version)
 	last := ""
 	if s.begun {
 		last = s.last.String()
@@ -168,6 +189,9 @@ func (s *state) encode() []byte {
 	b = pack.Int(b, len(s.open))
 	for i := range s.open {
 		b = s.open[i].append(b)
+		if version == readingsVersion {
+			b = pack.Int(b, s.open[i].readings)
+		}
 	}
 	return b
 }
@@ -203,7 +227,7 @@ func (f *Fold) decode(b []byte) (*state, error) {
 	if len(b) == 0 {
 		return s, nil
 	}
-	if b[0] != stateVersion {
+	if b[0] != stateVersion && b[0] != readingsVersion {
 		return nil, errVersion
 	}
 	r := pack.NewReader(b[1:])
@@ -221,6 +245,9 @@ func (f *Fold) decode(b []byte) (*state, error) {
 		o, err := readBucket(r, s.names)
 		if err != nil {
 			return nil, err
+		}
+		if o.readings = o.most(); b[0] == readingsVersion {
+			o.readings = r.Int()
 		}
 		if i := slices.Index(f.windows, o.window); i >= 0 {
 			s.open[i] = o

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"furrow/jobs"
 	"furrow/jobs/latest"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -14,6 +15,7 @@ import (
 type Newest struct {
 	Device schema.DeviceID
 	Values []latest.Value
+	Heard  tables.Ticks // of its newest reading without values, if that is newer than all values; zero: none
 }
 
 // Latest yields the newest values of the scope's devices, by tenant, month and device.
@@ -28,7 +30,7 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 		report("", err)
 		return Newest{}, false
 	}
-	n := Newest{Device: row.Device}
+	n := Newest{Device: row.Device, Heard: tables.Ticks(e.Get(jobs.HeardProperty).Int())}
 	for _, p := range q.sensors(e) {
 		v, err := latest.ParseValue(p.Name, p.Value.Text())
 		if err != nil {
@@ -37,7 +39,7 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 		}
 		n.Values = append(n.Values, v)
 	}
-	return n, len(n.Values) > 0
+	return n, len(n.Values) > 0 || n.Heard > 0
 }
 
 // latestRanges are the rows of the scope's devices in a table with keys as in latest.
@@ -99,7 +101,7 @@ func changed[R any](
 	return at, pages, nil
 }
 
-// NewestTime returns the time of a device's newest value; zero where it has none, and for
+// NewestTime returns the time of a device's newest reading; zero where it has none, and for
 // scopes of several devices.
 func (f Fleet) NewestTime(ctx context.Context, scope Scope) (newest tables.Ticks, err error) {
 	if scope.device == nil {
@@ -109,6 +111,7 @@ func (f Fleet) NewestTime(ctx context.Context, scope Scope) (newest tables.Ticks
 		if err != nil && !isUnreadable(err) {
 			return 0, err
 		}
+		newest = max(newest, n.Heard)
 		for _, v := range n.Values {
 			newest = max(newest, v.At)
 		}

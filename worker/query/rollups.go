@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"furrow/jobs"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -16,6 +17,9 @@ type Bucket struct {
 	Window  schema.Window
 	Start   tables.Ticks
 	Sensors []Aggregate
+
+	// Readings is the number of readings with a number. It is only known where the question names no sensors.
+	Readings int64
 }
 
 // An Aggregate is the aggregate of one sensor.
@@ -55,6 +59,8 @@ func (q Question) bucket(e tables.Entity, report report) (Bucket, bool) {
 			continue
 		}
 		b.Sensors = append(b.Sensors, Aggregate{p.Name, a})
+		b.Readings = max(b.Readings, a.Count)
 	}
+	b.Readings = max(b.Readings, e.Get(jobs.ReadingsProperty).Int())
 	return b, len(b.Sensors) > 0
 }

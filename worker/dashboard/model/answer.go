@@ -6,7 +6,6 @@ import (
 
 	"furrow/jobs"
 	"furrow/jobs/latest"
-	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -25,7 +24,7 @@ func (s *Store) Device(ctx context.Context, id string) (DeviceAnswer, Read, erro
 	now := time.Now()
 	a := DeviceAnswer{Device: recordOf(o, r.inFleet), State: OK, Latest: []Latest{}, Pipelines: []DevicePipeline{},
 		Rejects: []Reject{}, Unreadable: append(unreadableOf(o.skipped), r.unreadable...), Operations: read.Operations}
-	var newest tables.Ticks
+	newest := r.heard
 	for _, v := range r.latest {
 		newest = max(newest, v.At)
 		a.Latest = append(a.Latest, s.newestValue(v, now))

@@ -16,6 +16,7 @@ import (
 type deviceRead struct {
 	inFleet    bool
 	latest     []latest.Value // by sensor
+	heard      tables.Ticks   // of the newest reading without values
 	rates      []query.Rate
 	tracks     []tracked      // by pipeline
 	rejects    []query.Reject // the newest first
@@ -42,7 +43,7 @@ func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, 
 		var values, rates, rejects query.Skipped
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() (err error) { r.inFleet, err = s.fleet.HasMembership(ctx, m); return err })
-		g.Go(func() (err error) { r.latest, err = s.latestOf(ctx, m, &values); return err })
+		g.Go(func() (err error) { r.latest, r.heard, err = s.latestOf(ctx, m, &values); return err })
 		g.Go(func() (err error) { r.rates, err = s.ratesOf(ctx, m, &rates); return err })
 		g.Go(func() (err error) { r.rejects, err = s.rejectsOf(ctx, m.Device, &rejects); return err })
 		for i, p := range pipelines {
@@ -58,13 +59,15 @@ func (s *Store) device(ctx context.Context, m schema.Member) (deviceRead, Read, 
 }
 
 // latestOf reads the newest values of a device, which also updates the index.
-func (s *Store) latestOf(ctx context.Context, m schema.Member, skipped *query.Skipped) ([]latest.Value, error) {
+func (s *Store) latestOf(
+	ctx context.Context, m schema.Member, skipped *query.Skipped,
+) ([]latest.Value, tables.Ticks, error) {
 	all, err := collect(s.fleet.Latest(ctx, query.Question{Scope: query.ScopeOf(m)}), skipped)
 	s.index.newest(schema.LatestPartition{Tenant: m.Tenant, Month: m.Month}, all)
 	if err != nil || len(all) == 0 {
-		return nil, err
+		return nil, 0, err
 	}
-	return all[0].Values, nil
+	return all[0].Values, all[0].Heard, nil
 }
 
 // track reads a device's tracking row and looks for a reading after its checkpoint.

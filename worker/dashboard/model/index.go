@@ -39,7 +39,7 @@ type device struct {
 	labels   string // as JSON
 	lat, lon float64
 	values   []value // at most maxValues
-	newest   uint32  // Unix time of the newest value; 0: none
+	newest   uint32  // Unix time of the newest reading; 0: none
 	site     uint32
 	tenant   uint16
 	month    uint16
@@ -199,6 +199,9 @@ func (x *index) newest(p schema.LatestPartition, all []query.Newest) {
 	for _, n := range all {
 		d := &x.devices[x.device(string(n.Device), p.Tenant, p.Month)]
 		changed = x.values(d, n.Values) || changed
+		if n.Heard > 0 && unix(n.Heard) > d.newest {
+			d.newest, changed = unix(n.Heard), true
+		}
 	}
 	if changed {
 		x.touch()

@@ -41,6 +41,32 @@ func look(t *testing.T, s *Store) {
 	s.watch.ended(nil)
 }
 
+// TestHeartbeatsKeepADeviceFromSilence has a device whose last value is an hour old, and one that sends one sensor at a
+// time.
+func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	now := time.Now()
+	f.Add(t, schema.Device{ID: "bottle-1", Tenant: "clinic"}, schema.Device{ID: "rig-1"})
+	f.Send(t, "bottle-1", now.Add(-time.Hour), map[string]any{"mass": 20.0})
+	f.Send(t, "bottle-1", now.Add(-time.Minute), nil)
+	for i, sensor := range []string{"rpm", "temperature", "rpm", "vibration"} {
+		f.Send(t, "rig-1", now.Add(time.Duration(i)*time.Second-time.Minute), map[string]any{sensor: 1.0})
+	}
+	f.Fold(t)
+	s := over(t, f)
+	look(t, s)
+	list, _, err := s.Devices(t.Context(), ListQuery{})
+	if err != nil || len(list.Devices) != 2 || list.Devices[0].State != OK || now.Sub(*list.Devices[0].Time) > 2*time.Minute {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if d, _, err := s.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if c, _, err := s.Tenant(t.Context(), "contoso"); err != nil || c.ReadingsToday != 4 && now.UTC().Hour() > 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
 // TestDevicesAppearWithTheirValuesAndStates makes every kind of request, also on Azurite.
 func TestDevicesAppearWithTheirValuesAndStates(t *testing.T) {
 	f := modeltest.New(t, azuretest.FromEnv(t))

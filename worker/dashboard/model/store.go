@@ -25,7 +25,7 @@ type Config struct {
 	// 10 s while somebody uses the dashboard. nil: the pipelines never change.
 	Newer func(context.Context) ([]Pipeline, bool, error)
 
-	// Silent is the age of a device's newest value from which it counts as silent; zero means DefaultSilent.
+	// Silent is the age of a device's newest reading from which it counts as silent; zero means DefaultSilent.
 	Silent time.Duration
 	// Interval is the time between two polls; zero means 3 s.
 	Interval time.Duration

@@ -144,11 +144,7 @@ func (s *Store) today(ctx context.Context, t schema.Tenant) (r today, err error)
 		if err != nil {
 			return r, err
 		}
-		readings := int64(0) // a reading has many sensors, and each counts it
-		for _, a := range b.Sensors {
-			readings = max(readings, a.Count)
-		}
-		r.readings += readings
+		r.readings += b.Readings
 		if b.Device != last {
 			last, r.devices = b.Device, r.devices+1
 		}

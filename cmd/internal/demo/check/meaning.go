@@ -70,7 +70,7 @@ func meaning(e tables.Entity) (values map[string]value, rejected bool) {
 
 // isReserved tells whether a property of an output belongs to no sensor.
 func isReserved(name string) bool {
-	return name == "_fence" || name == "_parts" || name == schema.FormatProperty
+	return name == "_fence" || name == "_parts" || name == "_heard" || name == "_readings" || name == schema.FormatProperty
 }
 
 // isReadingKey tells whether a row key is 19 digits, or those and a suffix.
