@@ -54,6 +54,37 @@ func TestStreamSendsAChangedValue(t *testing.T) {
 	}
 }
 
+// TestStreamSendsReadingsOfADevice has two devices send, and expects the readings of one, in order and once.
+func TestStreamSendsReadingsOfADevice(t *testing.T) {
+	f := newFixture(t, 2, Config{Loopback: true})
+	url, _, _ := f.serve(t)
+	f.waitFor(t, 2)
+	answer, err := http.Get(url + "/v1/devices/d0001/stream")
+	if err != nil || answer.StatusCode != 200 || answer.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	defer answer.Body.Close()
+	lines := bufio.NewReader(answer.Body)
+	if _, err := lines.ReadString('\n'); err != nil { // the first comment
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		at := time.Now().Add(time.Duration(i) * time.Second)
+		f.Send(t, "d0000", at, map[string]any{"temperature": 1.0})
+		f.Send(t, "d0001", at, map[string]any{"temperature": float64(i), "door": "open"})
+	}
+	for i := range 3 {
+		var r model.Reading
+		readEvent(t, lines, "reading", &r)
+		if r.Device != "d0001" || r.Values["temperature"] != float64(i) || r.Values["door"] != "open" {
+			t.Errorf("reading %d is %+v", i, r)
+		}
+	}
+	if w := f.get("/v1/devices/nobody/stream"); w.Code != 404 {
+		t.Errorf("an unknown device: %d", w.Code)
+	}
+}
+
 func readEvent(t testing.TB, lines *bufio.Reader, want string, v any) {
 	t.Helper()
 	name := ""

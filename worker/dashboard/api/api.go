@@ -60,6 +60,8 @@ func (a *API) Routes() []Route {
 			a, _, err := m.Device(r.Context(), id)
 			return a, err
 		})},
+		// One operation every three seconds while it is open.
+		{"/v1/devices/{id}/stream", nil, a.streamDevice},
 		// One operation per day and per thousand points.
 		{"/v1/devices/{id}/series", SeriesParams(),
 			named(DeviceID, func(r *http.Request, id string, p Params) (model.Series, error) {

@@ -20,18 +20,17 @@ const (
 	sendTimeout = 30 * time.Second
 )
 
-// stream sends a map and then its changes, until the client goes or Close is called.
-func (a *API) stream(w http.ResponseWriter, r *http.Request, p Params) error {
+// openStream returns the context of a stream, which ends when the client goes or Close is called, and what to call at
+// its end.
+func (a *API) openStream(r *http.Request) (ctx context.Context, end func(), err error) {
 	select {
 	case a.streams <- struct{}{}:
-		defer func() { <-a.streams }()
 	default:
-		return NewProblem(TooManyRequests, "Too many open maps",
-			"This dashboard already updates as many open maps as it can. /v1/map returns the same data once.").
-			RetryIn(30 * time.Second)
+		return nil, nil, NewProblem(TooManyRequests, "Too many open streams",
+			"This dashboard already serves as many streams as it can. The same address without /stream returns the same "+
+				"data once.").RetryIn(30 * time.Second)
 	}
 	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
 	go func() {
 		select {
 		case <-a.closing:
@@ -39,18 +38,77 @@ func (a *API) stream(w http.ResponseWriter, r *http.Request, p Params) error {
 		case <-ctx.Done():
 		}
 	}()
-	live, m, err := a.model.Live(ctx, p.Map())
-	if err != nil {
-		return err
-	}
+	return ctx, func() { stop(); <-a.streams }, nil
+}
+
+// begin sends the headers of a stream.
+func begin(w http.ResponseWriter) events {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // tells proxies not to buffer
 	w.WriteHeader(http.StatusOK)
-	if r.Method != http.MethodHead {
-		out := events{w, http.NewResponseController(w)}
-		if out.event("map", m) == nil {
-			a.follow(ctx, live, out)
+	return events{w, http.NewResponseController(w)}
+}
+
+// stream sends a map and then its changes.
+func (a *API) stream(w http.ResponseWriter, r *http.Request, p Params) error {
+	ctx, end, err := a.openStream(r)
+	if err != nil {
+		return err
+	}
+	defer end()
+	live, m, err := a.model.Live(ctx, p.Map())
+	if err != nil {
+		return err
+	}
+	out := begin(w)
+	if r.Method != http.MethodHead && out.event("map", m) == nil {
+		a.follow(ctx, live, out)
+	}
+	return nil
+}
+
+// streamDevice sends the readings that a device writes from now on.
+func (a *API) streamDevice(w http.ResponseWriter, r *http.Request, _ Params) error {
+	id, err := DeviceID(r)
+	if err != nil {
+		return err
+	}
+	ctx, end, err := a.openStream(r)
+	if err != nil {
+		return err
+	}
+	defer end()
+	device, err := a.model.Follow(ctx, id)
+	if err != nil {
+		return err
+	}
+	out := begin(w)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	var sent time.Time
+	for ctx.Err() == nil {
+		readings, err := device.Next(ctx)
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("readings cannot be read; the stream tries again", "device", id, "error", err)
+		}
+		for _, reading := range readings {
+			if out.event("reading", reading) != nil {
+				return nil
+			}
+		}
+		switch {
+		case len(readings) > 0:
+			sent = time.Now()
+		case time.Since(sent) >= keepAlive-model.FollowInterval:
+			if sent = time.Now(); out.send(": keep-alive\n\n") != nil {
+				return nil
+			}
+		}
+		select {
+		case <-time.After(model.FollowInterval):
+		case <-ctx.Done():
 		}
 	}
 	return nil

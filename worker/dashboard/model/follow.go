@@ -1,0 +1,72 @@
+package model
+
+import (
+	"context"
+	"time"
+
+	"furrow/jobs"
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// A Reading is an event of /v1/devices/{id}/stream: a row that a device has written.
+type Reading struct {
+	Device string         `json:"device"`
+	Row    string         `json:"row"`
+	Time   time.Time      `json:"time"`
+	Values map[string]any `json:"values"` // a number or a text by sensor
+}
+
+// A Follower reads what a device writes from now on.
+type Follower struct {
+	store  *Store
+	member schema.Member
+	after  schema.RowKey // of the newest reading so far
+}
+
+const (
+	// FollowInterval is the time between two calls of Next.
+	FollowInterval = 3 * time.Second
+
+	maxFollowed = 1000      // readings at a time
+	followAhead = time.Hour // a device's clock may be this far ahead
+)
+
+// Follow returns what follows a device, or ErrUnknown.
+func (s *Store) Follow(ctx context.Context, id string) (*Follower, error) {
+	o, _, err := s.owner(ctx, id)
+	return &Follower{s, o.member, schema.RowKey{Ticks: tables.TicksOf(time.Now())}}, err
+}
+
+// Next returns the readings that are newer than all before. It takes one storage operation.
+func (f *Follower) Next(ctx context.Context) (all []Reading, err error) {
+	span := query.Span{From: f.after.Ticks, To: tables.TicksOf(time.Now().Add(followAhead))}
+	if span.To <= span.From {
+		span.To = span.From + 1
+	}
+	ask := query.Question{Scope: query.ScopeOf(f.member), Span: span, Limit: maxFollowed}
+	sensors := f.store.sensorsOf(f.member)
+	for r, err := range query.Readable(f.store.fleet.Readings(ctx, ask), new(query.Skipped)) {
+		if err != nil {
+			return all, err
+		}
+		key, err := schema.ParseRowKey(r.Row)
+		if err != nil || key.Compare(f.after) <= 0 {
+			continue
+		}
+		f.after = key
+		sample, err := r.Sample(sensors)
+		if err != nil {
+			continue // the device's page lists it as a reject
+		}
+		reading := Reading{Device: string(f.member.Device), Row: r.Row, Time: r.Time.Time().UTC(), Values: map[string]any{}}
+		for _, v := range sample.Values {
+			if reading.Values[v.Sensor] = v.Number; v.Is == jobs.State {
+				reading.Values[v.Sensor] = v.State
+			}
+		}
+		all = append(all, reading)
+	}
+	return all, nil
+}
