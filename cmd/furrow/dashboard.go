@@ -22,7 +22,7 @@ address that other machines can reach requires TLS, and a password or token.` + 
 			"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(fleetFlags(), secretFlags()...),
 			listenFlag(defaultDashboard, "a free port"), tlsFlag(), behindProxyFlag(),
-			silentFlag(),
+			silentFlag(), tilesFlag(),
 			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
 		Action: showDashboard,
@@ -33,6 +33,12 @@ address that other machines can reach requires TLS, and a password or token.` + 
 func silentFlag() cli.Flag {
 	return durationFlag("silent-after", model.DefaultSilent, time.Second,
 		"`DURATION` without readings after which a device counts as silent")
+}
+
+// tilesFlag belongs to every command that serves the dashboard.
+func tilesFlag() cli.Flag {
+	return &cli.StringFlag{Name: "tiles", Usage: "`URL` of the tiles of a street map, with {z}, {x} and {y}. Browsers " +
+		"request them from its host, which learns where people look (default: none)"}
 }
 
 func showDashboard(c *cli.Context) (err error) {

@@ -19,12 +19,14 @@ import (
 	"furrow/tables/schema"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
+	"furrow/worker/dashboard/web"
 )
 
 // A dashboardServer serves the dashboard. Nil serves none.
 type dashboardServer struct {
 	c        *cli.Context
 	secrets  dashboard.Secrets
+	tiles    web.Tiles
 	log      *slog.Logger
 	tls      *setup.TLS
 	listener net.Listener
@@ -37,11 +39,17 @@ func openDashboard(c *cli.Context, flag string, protected bool, log *slog.Logger
 	if err != nil {
 		return nil, err
 	}
+	tiles := web.Tiles{}
+	if template := c.String("tiles"); template != "" {
+		if tiles, err = web.ParseTiles(template); err != nil {
+			return nil, usagef(c, "--tiles: %v", err)
+		}
+	}
 	address := c.String(flag)
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, usagef(c, "--%s: %v", flag, err)
 	}
-	w := &dashboardServer{c: c, secrets: secrets, log: log}
+	w := &dashboardServer{c: c, secrets: secrets, tiles: tiles, log: log}
 	if w.listener, err = net.Listen("tcp", address); err != nil {
 		return nil, listenAdvice(err, "--"+flag)
 	}
@@ -91,7 +99,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		Model: model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines,
 			Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
 		Secrets: w.secrets, Loopback: !setup.Exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table,
-		Version: readVersion().Version, Log: w.log})
+		Version: readVersion().Version, Tiles: w.tiles, Log: w.log})
 	return &dashboard.Server{Dashboard: d, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
 }
 

@@ -60,6 +60,7 @@ func TestDashboardBeyondThisMachineNeedsASecretAndTLS(t *testing.T) {
 		"--listen 127.0.0.1:0 --config /nowhere.yaml":   "/nowhere.yaml",
 		"--listen 127.0.0.1:0 --storage /no/directory":  "start it with furrow up",
 		"--listen 127.0.0.1:0 --silent-after 1ms":       "--silent-after: it must be at least 1s",
+		"--listen 127.0.0.1:0 --tiles https://host/":    "--tiles: write the address",
 		"--listen 127.0.0.1:0 --silent-after soon":      "silent-after",
 	} {
 		if errs := f.refused(anyFailure, want, "dashboard "+line); strings.Contains(errs, "battery") {

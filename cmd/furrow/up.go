@@ -42,7 +42,7 @@ generation.` + examples(
 				Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. An address that other machines can reach " +
 					"requires --tls, and a password or token"},
 			boolFlag("no-dashboard", "Serve no dashboard"),
-			silentFlag(),
+			silentFlag(), tilesFlag(),
 			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
 		Action: up,

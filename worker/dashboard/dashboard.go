@@ -26,6 +26,7 @@ type Config struct {
 
 	Storage string // URL of the storage, without a key, for the foot of pages
 	Version string // of furrow, for the foot of pages
+	Tiles   web.Tiles
 	Log     *slog.Logger
 }
 
@@ -41,7 +42,7 @@ type Dashboard struct {
 
 func New(c Config) (*Dashboard, error) {
 	log := cmp.Or(c.Log, slog.Default())
-	site, err := web.New(web.Config{Model: c.Model, Log: log, Storage: c.Storage, Version: c.Version})
+	site, err := web.New(web.Config{Model: c.Model, Log: log, Storage: c.Storage, Version: c.Version, Tiles: c.Tiles})
 	if err != nil {
 		return nil, err
 	}

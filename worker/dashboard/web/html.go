@@ -64,7 +64,7 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 	}
 	p.Sort = cmp.Or(p.Sort, model.SortState)
 	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
-	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tenants: s.c.Model.TenantNames(r.Context()),
+	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template, Tenants: s.c.Model.TenantNames(r.Context()),
 		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list}, read, err
 }
 

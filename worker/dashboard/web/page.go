@@ -19,6 +19,7 @@ type Footer struct {
 	Cached     bool      // it was read for another request
 	Storage    string    // URL of the storage, without a key; may be empty
 	Version    string    // of furrow; may be empty
+	Tiles      string    // whom the street map is from; empty: there is none
 }
 
 type foot struct{ Footer Footer }
@@ -31,6 +32,7 @@ type MapPage struct {
 	Filter   model.Filter
 	Sort     string     // of the list
 	BBox     *model.Box // nil: the world
+	Tiles    string     // template of addresses of a street map; empty: none
 	Tenants  []string
 	Sensors  []model.Sensor
 	Overview model.Overview

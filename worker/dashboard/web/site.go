@@ -26,6 +26,7 @@ type Config struct {
 	Log     *slog.Logger
 	Storage string // shown in the footer
 	Version string // shown in the footer
+	Tiles   Tiles  // a street map; the zero Tiles: none
 }
 
 // A Site serves all pages and the static files that they load.
@@ -67,7 +68,7 @@ func (s *Site) Render(w io.Writer, page Page) error {
 
 // show answers with a page about data that was read.
 func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
-	page.setFooter(Footer{At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached, Storage: s.c.Storage,
+	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached, Storage: s.c.Storage,
 		Version: s.c.Version})
 	var b bytes.Buffer
 	if err := s.Render(&b, page); err != nil {
@@ -75,7 +76,10 @@ func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Pag
 		http.Error(w, "This page cannot be rendered. The dashboard's log has the reason.", http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Security-Policy", Policy)
+	w.Header().Set("Content-Security-Policy", s.c.Tiles.policy())
+	if s.c.Tiles != (Tiles{}) { // most servers of tiles do not send the header that require-corp wants
+		w.Header().Set("Cross-Origin-Embedder-Policy", "credentialless")
+	}
 	w.Header().Set("Cache-Control", "no-store")
 	api.Write(w, r, status, "text/html; charset=utf-8", b.Bytes())
 }
