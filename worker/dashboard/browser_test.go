@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"sync"
 	"testing"
@@ -87,6 +88,75 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 		b.open(f.url + path)
 		b.sees(path+" fits a phone",
 			`document.readyState === "complete" && innerWidth === 360 && document.documentElement.scrollWidth <= 360`)
+	}
+}
+
+// TestBrowserZoomsComparesAndSavesAChart drags over a chart, draws another sensor over it, and reads the file of both.
+func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
+	f := newProbeFleet(t, 1)
+	device := f.id(0)
+	for i := range 50 {
+		f.Send(t, device, time.Now().Add(-time.Duration(i+2)*time.Minute), map[string]any{"temperature": 20.0 + float64(i%5),
+			"humidity": 50.0, "door": []string{"open", "shut"}[i/25]})
+	}
+	f.Fold(t)
+	b := newBrowser(t)
+	b.open(f.url + "devices/" + string(device) + "?span=1h&sensor=temperature")
+	b.sees("the chart is there", `document.querySelector("[data-chart] .line").getAttribute("d").length > 100`)
+	b.does(`for (const type of ["pointermove", "pointerdown"]) at(0.25, type)`)
+	b.sees("the value under the pointer has its unit", `/temperature \d.*°C/.test(document.querySelector(".readout").textContent)`)
+	b.does(`at(0.5, "pointermove")`)
+	b.sees("the dragged time is marked", `document.querySelector(".selected").getAttribute("width") > 100`)
+	b.does(`at(0.5, "pointerup")`)
+	b.sees("the page shows the dragged time", `(() => { const q = new URLSearchParams(location.search), took = (Date.parse(q.get("to")) - `+
+		`Date.parse(q.get("from"))) / 60e3; return took > 13 && took < 17; })()`)
+	b.sees("the fields have it", `byId("range").elements.from.value === new URLSearchParams(location.search).get("from").slice(0, 19)`)
+	b.does(`document.querySelector("[name=with][value=humidity]").click(); byId("range").requestSubmit()`)
+	b.sees("another sensor is drawn over it", `new URLSearchParams(location.search).get("with") === "humidity" && `+
+		`document.querySelector(".wide .line.o1").getAttribute("d").length > 50 && document.querySelector("[name=with][value=humidity]").checked`)
+	b.does(`window.file = ""; fetch(document.querySelector("a[download]").href).then(async (got) => { window.file = await got.text(); })`)
+	b.sees("the file has both, and only that time", `(() => { const rows = window.file.trim().split("\n"), n = (s) => rows.filter((r) => `+
+		`r.includes("," + s + ",")).length; return n("temperature") > 10 && n("temperature") < 20 && n("humidity") === n("temperature"); })()`)
+	b.open(f.url + "devices/" + string(device) + "?span=1h&sensor=door")
+	b.sees("a text sensor has a timeline", `document.querySelectorAll(".wide .spells rect").length === 2`)
+	b.does(`localStorage.setItem("zone", "local"); location.reload()`)
+	b.sees("times are local", `byId("zone").textContent === "Times are local" && document.querySelector("[data-zone]").textContent === "local time"`)
+	b.does(`byId("zone").click()`)
+	b.sees("times are UTC again", `byId("zone").textContent === "Times are UTC"`)
+}
+
+// TestPagesAreUsableByEverybody looks for violations with axe-core, which .ci/run installs.
+func TestPagesAreUsableByEverybody(t *testing.T) {
+	path := os.Getenv("FURROW_AXE")
+	if path == "" {
+		t.Skip("FURROW_AXE does not name axe.min.js; .ci/run installs it")
+	}
+	axe, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newProbeFleet(t, 60)
+	f.Send(t, f.id(0), time.Now().Add(-time.Minute), map[string]any{"door": "open", "humidity": 40.0})
+	f.Fold(t)
+	b := newBrowser(t)
+	for _, width := range []int64{1440, 390} {
+		b.must("resize", chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
+		for _, path := range []string{"", "?text=nothing", "devices", "devices/" + string(f.id(0)) + "?sensor=temperature&with=humidity",
+			"devices/" + string(f.id(0)) + "?sensor=door", "pipelines", "tenants", "tenants/contoso"} {
+			for _, theme := range []string{"light", "dark"} {
+				b.open(f.url + path)
+				b.sees(path+" is there", `document.readyState === "complete"`)
+				b.does(`document.documentElement.dataset.theme = "` + theme + `"; dispatchEvent(new Event("theme"))`)
+				b.does(string(axe) + `;window.violations = null; axe.run().then((found) => { window.violations = found.violations; })`)
+				b.sees("axe is done", `window.violations !== null`)
+				found, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`window.violations.map((v) => v.id + ": " + v.nodes.map((n) => `+
+					`n.html.slice(0, 160) + " " + n.failureSummary).join("; ")).join("\n")`))
+				b.must("read what axe found", err)
+				if found != "" {
+					t.Errorf("/%s, %d pixels wide, %s: %s", path, width, theme, found)
+				}
+			}
+		}
 	}
 }
 
@@ -192,7 +262,8 @@ func (b *browser) must(what string, err error) {
 }
 
 // helpers are functions for the conditions of tests.
-const helpers = `globalThis.byId = (id) => document.getElementById(id);
+const helpers = `globalThis.at = (part, type) => { const c = document.querySelector("[data-chart] svg.wide"), r = c.getBoundingClientRect(), [left, top, right] = c.dataset.plot.split(" ").map(Number), by = r.width / c.viewBox.baseVal.width; c.dispatchEvent(new PointerEvent(type, { clientX: r.left + (left + (right - left) * part) * by, clientY: r.top + 50 * by, bubbles: true, button: 0, pointerType: "mouse" })); };
+globalThis.byId = (id) => document.getElementById(id);
 globalThis.painted = (id) => { const c = byId(id), seen = new Set(), all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; for (let i = 0; i < all.length; i += 4) if (all[i + 3] > 250) seen.add(all[i] << 16 | all[i + 1] << 8 | all[i + 2]); return seen.size; };`
 
 func (b *browser) open(url string) {
