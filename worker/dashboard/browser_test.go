@@ -93,8 +93,9 @@ func TestBrowserSeesTheFleet(t *testing.T) {
 
 // TestBrowserZoomsComparesAndSavesAChart drags over a chart, draws another sensor over it, and reads the file of both.
 func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
-	f := newProbeFleet(t, 1)
+	f := newProbeFleet(t, 0)
 	device := f.id(0)
+	f.Add(t, schema.Device{ID: device})
 	for i := range 50 {
 		f.Send(t, device, time.Now().Add(-time.Duration(i+2)*time.Minute), map[string]any{"temperature": 20.0 + float64(i%5),
 			"humidity": 50.0, "door": []string{"open", "shut"}[i/25]})
