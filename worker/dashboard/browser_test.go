@@ -114,12 +114,12 @@ func TestBrowserZoomsComparesAndSavesAChart(t *testing.T) {
 	b.sees("the fields have it", `byId("range").elements.from.value === new URLSearchParams(location.search).get("from").slice(0, 19)`)
 	b.does(`document.querySelector("[name=with][value=humidity]").click(); byId("range").requestSubmit()`)
 	b.sees("another sensor is drawn over it", `new URLSearchParams(location.search).get("with") === "humidity" && `+
-		`document.querySelector(".wide .line.o1").getAttribute("d").length > 50 && document.querySelector("[name=with][value=humidity]").checked`)
+		`document.querySelector("svg.wide .line.o1").getAttribute("d").length > 50 && document.querySelector("[name=with][value=humidity]").checked`)
 	b.does(`window.file = ""; fetch(document.querySelector("a[download]").href).then(async (got) => { window.file = await got.text(); })`)
 	b.sees("the file has both, and only that time", `(() => { const rows = window.file.trim().split("\n"), n = (s) => rows.filter((r) => `+
 		`r.includes("," + s + ",")).length; return n("temperature") > 10 && n("temperature") < 20 && n("humidity") === n("temperature"); })()`)
 	b.open(f.url + "devices/" + string(device) + "?span=1h&sensor=door")
-	b.sees("a text sensor has a timeline", `document.querySelectorAll(".wide .spells rect").length === 2`)
+	b.sees("a text sensor has a timeline", `document.querySelectorAll("svg.wide .spells rect").length === 2`)
 	b.does(`localStorage.setItem("zone", "local"); location.reload()`)
 	b.sees("times are local", `byId("zone").textContent === "Times are local" && document.querySelector("[data-zone]").textContent === "local time"`)
 	b.does(`byId("zone").click()`)

@@ -37,7 +37,15 @@ func (r *rank) value(x *index, v *value) {
 
 // urgency orders states: the greatest one is what a person should see first.
 func (s State) urgency() float64 {
-	return map[State]float64{Held: 3, Silent: 2, Revoked: 1}[s]
+	switch s {
+	case Held:
+		return 3
+	case Silent:
+		return 2
+	case Revoked:
+		return 1
+	}
+	return 0
 }
 
 func (r rank) compare(o rank) int {
