@@ -81,7 +81,7 @@ func secondHalf(t *testing.T, w *jobstest.World) func() trial {
 // operations counts the operations of a trial without trouble. Under -short, as races are looked for, six of seven are
 // left out. A test that takes turns has 2, 5 or 6 of them, so each turn still comes up.
 func operations(t *testing.T, begin func() trial) (all []int) {
-	count, calm := &jobstest.Gate{At: -1}, begin()
+	count, calm := &faults.Gate{At: -1}, begin()
 	must.Succeed(t, calm.work(t.Context(), calm.pipeline(count)))
 	for n := range int(count.N.Load()) {
 		if !testing.Short() || n%7 == 0 {
@@ -139,8 +139,8 @@ func everyStop(t *testing.T, begin func() trial, wanted func(n int, done, dies b
 
 // stopAt is a transport that stops before its nth operation, or after it if done is true. The worker goes on if stop
 // returns no error.
-func stopAt(n int, done bool, stop func() error) *jobstest.Gate {
-	return &jobstest.Gate{At: n, Stop: func(send func() (*http.Response, error)) (r *http.Response, err error) {
+func stopAt(n int, done bool, stop func() error) *faults.Gate {
+	return &faults.Gate{At: n, Stop: func(send func() (*http.Response, error)) (r *http.Response, err error) {
 		if done {
 			r, err = send()
 		}

@@ -14,6 +14,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -153,7 +154,7 @@ func TestOutputsThatStorageRefusesFailTheirDeviceAlone(t *testing.T) {
 }
 
 // cutCable is a transport that cannot read the readings of one device.
-func cutCable(device string) transport {
+func cutCable(device string) faults.Func {
 	return func(r *http.Request) (*http.Response, error) {
 		if r.Method == http.MethodGet && strings.Contains(r.URL.RawQuery, device) && strings.Contains(r.URL.Path,
 			"readings") {
@@ -245,12 +246,8 @@ func TestStrangeRowsConcernNobodyElse(t *testing.T) {
 	}
 }
 
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) Do(r *http.Request) (*http.Response, error) { return f(r) }
-
 // watcher calls see with each request and its body before it is sent.
-func watcher(see func(r *http.Request, body string) error) transport {
+func watcher(see func(r *http.Request, body string) error) faults.Func {
 	return func(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
 			body, err := io.ReadAll(r.Body)

@@ -11,11 +11,12 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
 
 // claimsHold returns the fleet's pipeline with default holds and marks.
-func claimsHold(t *testing.T, f *jobstest.Fleet, through transport) *jobs.Pipeline {
+func claimsHold(t *testing.T, f *jobstest.Fleet, through faults.Func) *jobs.Pipeline {
 	t.Helper()
 	p := f.Pipeline(t, nil)
 	if through != nil {
@@ -26,7 +27,7 @@ func claimsHold(t *testing.T, f *jobstest.Fleet, through transport) *jobs.Pipeli
 }
 
 // atFirstOutput calls before once, just before the first output is written, which is between claim and commit.
-func atFirstOutput(before func() error) transport {
+func atFirstOutput(before func() error) faults.Func {
 	done := false
 	return watcher(func(r *http.Request, body string) error {
 		for _, output := range []string{"rollups(", "rollups HTTP", "latest HTTP"} {

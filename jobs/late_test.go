@@ -12,6 +12,7 @@ import (
 	"furrow/jobs"
 	"furrow/jobs/jobstest"
 	"furrow/tables"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -31,7 +32,7 @@ func ofDay(t *testing.T, rows []tables.Entity) (a, b int) {
 }
 
 // atReadings calls before each time that a job reads readings, with the number of the request.
-func atReadings(table string, before func(n int)) transport {
+func atReadings(table string, before func(n int)) faults.Func {
 	var n atomic.Int32
 	return func(r *http.Request) (*http.Response, error) {
 		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/"+table+"(") {

@@ -3,7 +3,6 @@ package jobs_test
 import (
 	"context"
 	"math/rand/v2"
-	"net/http"
 	"testing"
 	"time"
 
@@ -19,10 +18,6 @@ func saveInto(m *jobs.Message) jobs.Save {
 		return nil
 	}
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestAuditTurnsMeet passes two days of slots, with masters that are killed anywhere, done twice, or late: one run's
 // audits end where the next one's begin.

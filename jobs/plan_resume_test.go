@@ -219,7 +219,7 @@ func TestASleepingMonthForgetsNoOther(t *testing.T) {
 		}
 	}
 	slept := false
-	sleepy := roundTrip(func(req *http.Request) (*http.Response, error) {
+	sleepy := faults.Func(func(req *http.Request) (*http.Response, error) {
 		if req.Header.Get("If-Match") != "" && !slept {
 			slept = true
 			do(r.pipeline(t, nil), months[1])

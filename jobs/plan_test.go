@@ -137,7 +137,7 @@ func TestDevicesInsertedMeanwhileDisturbNoOther(t *testing.T) {
 	r.add(t, rng, month, 60)
 	w := &workplace{at: -1, pages: "5"}
 	inserted := 0
-	through := &faults.Transport{Plan: faults.Script{}, Next: roundTrip(w.Do), Only: func(req *http.Request) bool {
+	through := &faults.Transport{Plan: faults.Script{}, Next: faults.Func(w.Do), Only: func(req *http.Request) bool {
 		if strings.Contains(req.URL.Path, r.names.Fleet()) && inserted < 30 {
 			inserted++
 			e, err := schema.Member{Month: month, Device: schema.DeviceID(fmt.Sprintf("%c%d", "aB-_.z"[rng.IntN(6)], inserted)),

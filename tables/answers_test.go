@@ -259,10 +259,6 @@ func TestInsertAsksForNoContent(t *testing.T) {
 	}
 }
 
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) Do(req *http.Request) (*http.Response, error) { return f(req) }
-
 func TestWritesWithoutAVersionAreNotSent(t *testing.T) {
 	s := &script{}
 	for _, op := range []Op{

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
 
@@ -14,7 +15,7 @@ func BenchmarkReading(b *testing.B) {
 	body := string(page(1000, `"Temperature@odata.type":"Edm.Double","Temperature":21.25,`+
 		`"Humidity@odata.type":"Edm.Double","Humidity":95.4,"Pressure@odata.type":"Edm.Double","Pressure":101364.09,`+
 		`"Door":true,"Count":12`))
-	same := transport(func(req *http.Request) (*http.Response, error) {
+	same := faults.Func(func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
 			Request: req}, nil
 	})

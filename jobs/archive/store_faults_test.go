@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,23 +81,8 @@ func (s *shelf) clear(t testing.TB) {
 	}
 }
 
-// A gate is a transport that stops at one operation.
-type gate struct {
-	at   int
-	stop func(send func() (*http.Response, error)) (*http.Response, error)
-	n    atomic.Int32
-}
-
-func (g *gate) Do(r *http.Request) (*http.Response, error) {
-	send := func() (*http.Response, error) { return http.DefaultClient.Do(r) }
-	if int(g.n.Add(1))-1 == g.at {
-		return g.stop(send)
-	}
-	return send()
-}
-
 // everyStop writes an object and stops before, then after, each operation.
-func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *gate, done bool)) {
+func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *faults.Gate, done bool)) {
 	for size, bytesEach := range sizes() {
 		s := newShelf(t)
 		for _, replaces := range []bool{false, true} {
@@ -109,9 +93,9 @@ func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *gate, 
 					if replaces {
 						must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 1, each(some(3, count, bytesEach)...)))
 					}
-					g := &gate{at: n}
+					g := &faults.Gate{At: n}
 					do(t, s, bytesEach, g, done)
-					stopped = stopped || int(g.n.Load()) > n
+					stopped = stopped || int(g.N.Load()) > n
 					if t.Failed() {
 						t.Fatalf("%s, replaces %v: stopped at operation %d, done %v", size, replaces, n, done)
 					}
@@ -127,12 +111,12 @@ func everyStop(t *testing.T, do func(t *testing.T, s *shelf, size int, g *gate, 
 // TestObjectIsThereWholeOrAsItWas kills the writer at every operation.
 func TestObjectIsThereWholeOrAsItWas(t *testing.T) {
 	t.Parallel()
-	everyStop(t, func(t *testing.T, s *shelf, size int, g *gate, done bool) {
+	everyStop(t, func(t *testing.T, s *shelf, size int, g *faults.Gate, done bool) {
 		before, _ := s.object(t, "o")
 		readings := some(1, count, size)
 		ctx, kill := context.WithCancel(t.Context())
 		defer kill()
-		g.stop = func(send func() (*http.Response, error)) (*http.Response, error) {
+		g.Stop = func(send func() (*http.Response, error)) (*http.Response, error) {
 			if done {
 				if r, err := send(); err == nil {
 					r.Body.Close()
@@ -162,9 +146,9 @@ func TestObjectIsThereWholeOrAsItWas(t *testing.T) {
 func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 	t.Parallel()
 	for _, other := range []tables.Ticks{9, 3} {
-		everyStop(t, func(t *testing.T, s *shelf, size int, g *gate, done bool) {
+		everyStop(t, func(t *testing.T, s *shelf, size int, g *faults.Gate, done bool) {
 			mine, others := some(1, count, size), some(2, count, size)
-			g.stop = func(send func() (*http.Response, error)) (r *http.Response, err error) {
+			g.Stop = func(send func() (*http.Response, error)) (r *http.Response, err error) {
 				if done {
 					r, err = send()
 				}
@@ -178,7 +162,7 @@ func TestSleeperNeverReplacesANewerObject(t *testing.T) {
 				return r, err
 			}
 			err := s.store(t, g).Write(t.Context(), "o", 5, each(mine...))
-			slept := int(g.n.Load()) > g.at
+			slept := int(g.N.Load()) > g.At
 			b, _ := s.object(t, "o")
 			if slept && other > 5 && !bytes.Equal(b, packed(t, s, others)) {
 				t.Errorf("the newer object is gone, %v", err)
@@ -201,20 +185,16 @@ func TestSleeperThatFoundNothingIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	others := some(2, 3, 10)
-	g := &gate{at: 1, stop: func(send func() (*http.Response, error)) (*http.Response, error) {
+	g := &faults.Gate{At: 1, Stop: func(send func() (*http.Response, error)) (*http.Response, error) {
 		must.Succeed(t, s.store(t, nil).Write(t.Context(), "o", 9, each(others...)))
 		return send()
 	}}
-	through := &faults.Transport{Plan: faults.Script{0: faults.ServerBusy}, Next: roundTripper(g.Do)}
+	through := &faults.Transport{Plan: faults.Script{0: faults.ServerBusy}, Next: faults.Func(g.Do)}
 	err := s.store(t, through).Write(t.Context(), "o", 5, each(some(1, 3, 10)...))
 	if b, _ := s.object(t, "o"); !errors.Is(err, jobs.ErrOvertaken) || !bytes.Equal(b, packed(t, s, others)) {
 		t.Errorf("the sleeper was told %v", err)
 	}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestLostAnswerNeedsNoSecondWrite(t *testing.T) {
 	t.Parallel()

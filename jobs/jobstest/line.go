@@ -2,9 +2,7 @@ package jobstest
 
 import (
 	"context"
-	"net/http"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,18 +67,3 @@ func Do(t testing.TB, p *jobs.Pipeline, m jobs.Message, put jobs.Putter) jobs.Re
 type NoPut struct{}
 
 func (NoPut) Put(context.Context, jobs.Message, time.Duration) error { return nil }
-
-// A Gate is a transport that stops at one operation.
-type Gate struct {
-	At   int
-	Stop func(send func() (*http.Response, error)) (*http.Response, error)
-	N    atomic.Int32
-}
-
-func (g *Gate) Do(r *http.Request) (*http.Response, error) {
-	send := func() (*http.Response, error) { return http.DefaultClient.Do(r) }
-	if int(g.N.Add(1))-1 == g.At {
-		return g.Stop(send)
-	}
-	return send()
-}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"furrow/sas/device"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 )
 
@@ -146,7 +147,7 @@ func TestLostResponseOfATransactionCostsOneMoreRequest(t *testing.T) {
 	f.bubble(100, func() {
 		lost := false
 		c := f.open(func(c *device.Config) {
-			c.Transport = round(func(req *http.Request) (*http.Response, error) {
+			c.Transport = faults.Func(func(req *http.Request) (*http.Response, error) {
 				resp, err := f.RoundTrip(req)
 				if !lost && strings.HasSuffix(req.URL.Path, "$batch") {
 					lost = true
@@ -164,10 +165,6 @@ func TestLostResponseOfATransactionCostsOneMoreRequest(t *testing.T) {
 		t.Errorf("sent %v", f.sent)
 	}
 }
-
-type round func(*http.Request) (*http.Response, error)
-
-func (r round) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
 
 func TestSeveralReadingsShareATransaction(t *testing.T) {
 	f := newFixture(t)
@@ -190,7 +187,7 @@ func TestTransactionsAreLimitedTo3MiB(t *testing.T) {
 	f.bubble(60, func() {
 		var longest int64
 		c := f.open(func(c *device.Config) {
-			c.Transport = round(func(req *http.Request) (*http.Response, error) {
+			c.Transport = faults.Func(func(req *http.Request) (*http.Response, error) {
 				longest = max(longest, req.ContentLength)
 				return f.RoundTrip(req)
 			})
@@ -360,7 +357,7 @@ func TestErrorsDoNotContainTheToken(t *testing.T) {
 	f := newFixture(t)
 	f.bubble(0, func() {
 		c := f.start(func(c *device.Config) {
-			c.Transport = round(func(req *http.Request) (*http.Response, error) {
+			c.Transport = faults.Func(func(req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, f.name) {
 					return nil, io.ErrUnexpectedEOF
 				}

@@ -11,6 +11,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/faults"
 	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
@@ -69,11 +70,7 @@ func (w *fixture) send(device schema.DeviceID, rk, values string) {
 	w.post(take, `{"PartitionKey":"`+string(device)+`","RowKey":"`+rk+`",`+values+`}`)
 }
 
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func (w *fixture) post(answer roundTrip, body string) {
+func (w *fixture) post(answer faults.Func, body string) {
 	w.t.Helper()
 	r := must.Have(http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://storage.test/readings",
 		strings.NewReader(body)))(w.t)
