@@ -56,9 +56,6 @@ func (p RollupPartition) day() string {
 	return p.Tenant.Key() + Separator + p.Window.String() + Separator + p.Day.String() + Separator
 }
 
-// TenantDay returns the PartitionKeys of p's tenant, window and day, for all months.
-func (p RollupPartition) TenantDay() tables.Keys { return tables.KeysWithPrefix(p.day()) }
-
 // TenantDays returns the PartitionKeys of p's tenant and window from p.Day to last, inclusive.
 func (p RollupPartition) TenantDays(last Day) tables.Keys {
 	from := p.day()
