@@ -22,7 +22,7 @@ func (f *Figures) Do(
 	began := tables.TicksOf(time.Now())
 	puts := &devicePuts{Putter: put, by: m}
 	r, err := d.Do(f.Within(ctx, m.Pipeline, m.Run), m, puts, save)
-	done := figuresOf(m, r)
+	done := figuresOf(r)
 	if m.Kind == jobs.Device {
 		done.Again, done.Parts = puts.n, puts.parts
 	}
@@ -43,7 +43,7 @@ func (f *Figures) Do(
 	return r, err
 }
 
-func figuresOf(m jobs.Message, r jobs.Result) schema.WorkerFigures {
+func figuresOf(r jobs.Result) schema.WorkerFigures {
 	return schema.WorkerFigures{
 		Devices: int64(r.Devices), Folded: int64(r.Folded), Rows: int64(r.Rows), Refused: int64(r.Refused),
 		Overtaken: int64(r.Overtaken), Failed: int64(len(r.Failed)), Late: int64(r.Late), Refolded: int64(r.Refolds),
