@@ -9,13 +9,19 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	_ "embed"
+	"embed"
 
 	"furrow/cmd/internal/config"
 )
 
 //go:embed examples/default.yaml
 var defaultConfig string
+
+//go:embed examples/*.yaml
+var exampleConfigs embed.FS
+
+// exampleNames returns the fleets for which there is a ready configuration.
+func exampleNames() []string { return []string{"temperatures", "kitchens", "oil", "bottles", "ground"} }
 
 // configPath returns the file that the argument or --config names.
 func configPath(c *cli.Context) (string, error) {
@@ -82,10 +88,11 @@ func configInitCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "init",
 		Usage:       "Write a commented configuration file with the defaults",
-		Description: examples("config init", "config init site.yaml"),
+		Description: examples("config init", "config init site.yaml", "config init --example oil"),
 		ArgsUsage:   "[FILE]",
-		Flags:       []cli.Flag{configFlag()},
-		Action:      configInit,
+		Flags: []cli.Flag{configFlag(), choiceFlag("example", "the defaults", exampleNames(),
+			"`FLEET` whose ready configuration to write: temperatures, kitchens, oil, bottles or ground")},
+		Action: configInit,
 	}
 }
 
@@ -103,7 +110,13 @@ func configInit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(defaultConfig)
+	text := []byte(defaultConfig)
+	if name := c.String("example"); name != "" {
+		if text, err = exampleConfigs.ReadFile("examples/" + name + ".yaml"); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
