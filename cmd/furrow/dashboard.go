@@ -15,10 +15,13 @@ func dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
 		Usage: "Serve the web dashboard",
-		Description: `The dashboard only reads, and only while somebody looks at it; /openapi.json describes its JSON API. An
-address that other machines can reach requires TLS, and a password or token.` + examples(
+		Description: `The dashboard reads only while somebody looks at it; /openapi.json describes its JSON API. On an address that
+other machines can reach it requires TLS, and everybody signs in: with a token from furrow access add, or with
+the password or token of a file, with which one looks at all tenants. On this machine everybody may look until
+somebody has access.` + examples(
 			"dashboard",
-			"dashboard --listen 0.0.0.0:10090 --tls self-signed --password-file dashboard.password",
+			"dashboard --listen 0.0.0.0:10090 --tls self-signed",
+			"dashboard --listen 10.0.0.5:10090 --behind-proxy --trust-header X-Forwarded-User --trust-proxy 10.0.0.7",
 			"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(fleetFlags(), secretFlags()...),
 			listenFlag(defaultDashboard, "a free port"), tlsFlag(), behindProxyFlag(),

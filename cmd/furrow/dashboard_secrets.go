@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 
@@ -23,7 +24,35 @@ func secretFlags() []cli.Flag {
 		&cli.StringFlag{Name: "password-file", Usage: "`FILE` with the password for browsers, with any user name; or set " +
 			passwordVariable},
 		&cli.StringFlag{Name: "token-file", Usage: "`FILE` with the bearer token for programs; or set " + tokenVariable},
+		&cli.StringFlag{Name: "trust-header", Usage: "`HEADER` in which --trust-proxy gives the name of whoever it has " +
+			"signed in, as given to furrow access add; the proxy must remove it from requests"},
+		&cli.StringSliceFlag{Name: "trust-proxy", Usage: "`ADDR` or network of the proxy of --trust-header, such as " +
+			"10.0.0.7 or 10.0.0.0/24; repeat it for several"},
 	}
+}
+
+// readAdmission reads the flags that say who is let in.
+func readAdmission(c *cli.Context) (d dashboard.Config, err error) {
+	if d.Secrets, err = readSecrets(c); err != nil {
+		return d, err
+	}
+	d.TrustHeader = c.String("trust-header")
+	proxies := c.StringSlice("trust-proxy")
+	if d.TrustHeader != "" && len(proxies) == 0 || d.TrustHeader == "" && len(proxies) > 0 {
+		return d, usagef(c, "--trust-header and --trust-proxy belong together: anybody else could send the header")
+	}
+	for _, text := range proxies {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			ip, errIP := netip.ParseAddr(text)
+			if errIP != nil {
+				return d, usagef(c, "--trust-proxy %s is no address and no network such as 10.0.0.0/24", text)
+			}
+			network = netip.PrefixFrom(ip, ip.BitLen())
+		}
+		d.Proxies = append(d.Proxies, network.Masked())
+	}
+	return d, nil
 }
 
 // readSecrets reads the secrets that the flags or the environment name.

@@ -16,6 +16,7 @@ import (
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
+	"furrow/sas/access"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
@@ -25,17 +26,15 @@ import (
 // A dashboardServer serves the dashboard. Nil serves none.
 type dashboardServer struct {
 	c        *cli.Context
-	secrets  dashboard.Secrets
-	tiles    web.Tiles
+	config   dashboard.Config // who is let in, and the map
 	log      *slog.Logger
 	tls      *setup.TLS
 	listener net.Listener
 }
 
-// openDashboard listens on the address of a flag. On one that other machines can reach it requires a secret, and
-// TLS or a proxy.
+// openDashboard listens on the address of a flag. On one that other machines can reach it requires TLS or a proxy.
 func openDashboard(c *cli.Context, flag string, protected bool, log *slog.Logger) (*dashboardServer, error) {
-	secrets, err := readSecrets(c)
+	admits, err := readAdmission(c)
 	if err != nil {
 		return nil, err
 	}
@@ -49,24 +48,20 @@ func openDashboard(c *cli.Context, flag string, protected bool, log *slog.Logger
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return nil, usagef(c, "--%s: %v", flag, err)
 	}
-	w := &dashboardServer{c: c, secrets: secrets, tiles: tiles, log: log}
+	admits.Tiles = tiles
+	w := &dashboardServer{c: c, config: admits, log: log}
 	if w.listener, err = net.Listen("tcp", address); err != nil {
 		return nil, listenAdvice(err, "--"+flag)
 	}
-	switch {
-	case !setup.Exposed(w.listener):
-		return w, nil
-	case !secrets.Any():
-		err = usagef(c, "--%s %s can be reached from other machines, where everybody could see the fleet: give a "+
-			"--password-file or a --token-file, or listen on 127.0.0.1", flag, address)
-	case !protected && !c.Bool("behind-proxy"):
+	exposed := setup.Exposed(w.listener)
+	if exposed && !protected && !c.Bool("behind-proxy") {
 		err = usagef(c, "--%s %s can be reached from other machines, and without TLS the password or token could be "+
 			"intercepted: use --tls self-signed or --tls CERT,KEY, or listen on 127.0.0.1, or use --behind-proxy if a proxy "+
 			"in front of it terminates TLS", flag, address)
-	default:
-		return w, nil
+		return nil, errors.Join(err, w.listener.Close())
 	}
-	return nil, errors.Join(err, w.listener.Close())
+	w.config.Loopback, w.config.Secure = !exposed, exposed && protected || c.Bool("behind-proxy")
+	return w, nil
 }
 
 // server returns the server. It has its own storage clients, so that other figures do not count its reads.
@@ -95,12 +90,14 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		is, _ := follower.Current()
 		return viewedOf(is.Config, chosen), is.Generation > was.Generation, err
 	}
-	d, err := dashboard.New(dashboard.Config{
-		Model: model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines,
-			Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log}),
-		Secrets: w.secrets, Loopback: !setup.Exposed(w.listener) && !w.secrets.Any(), Storage: s.Account.Table,
-		Version: readVersion().Version, Tiles: w.tiles, Log: w.log})
-	return &dashboard.Server{Dashboard: d, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
+	d := w.config
+	d.Model = model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines,
+		Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log})
+	d.Access = &access.Directory{Store: access.NewStore(s.Tables, s.Names)}
+	d.Activity = access.NewLog(s.Tables, s.Names)
+	d.Storage, d.Version, d.Log = s.Account.Table, readVersion().Version, w.log
+	served, err := dashboard.New(d)
+	return &dashboard.Server{Dashboard: served, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
 }
 
 // viewedOf returns the pipelines of a configuration for the dashboard: those with the names, or all.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestDashboardAgreesWithDeviceShow compares the JSON of both.
@@ -39,7 +40,7 @@ func jsonText(t *testing.T, v any) string {
 	return string(text)
 }
 
-func TestDashboardBeyondThisMachineNeedsASecretAndTLS(t *testing.T) {
+func TestDashboardBeyondThisMachineNeedsTLS(t *testing.T) {
 	f, dir := newFixture(t), t.TempDir()
 	secret, open, empty := filepath.Join(dir, "secret"), filepath.Join(dir, "open"), filepath.Join(dir, "empty")
 	writeFile(t, secret, "battery staple\n")
@@ -47,21 +48,22 @@ func TestDashboardBeyondThisMachineNeedsASecretAndTLS(t *testing.T) {
 	must(t, os.Chmod(open, 0o644))
 	writeFile(t, empty, "")
 	for line, want := range map[string]string{
-		"--listen 0.0.0.0:0":                            "--password-file or a --token-file",
-		"--listen :0 --tls self-signed":                 "--password-file or a --token-file",
-		"--listen [::]:0 --token-file " + secret:        "intercepted",
-		"--listen 0.0.0.0:0 --behind-proxy":             "--password-file or a --token-file",
-		"--listen 127.0.0.1:0 --password-file " + open:  "chmod 600",
-		"--listen 127.0.0.1:0 --password-file " + empty: "is empty",
-		"--listen 127.0.0.1:0 --password-file /no/file": "/no/file",
-		"--listen nowhere":                              "--listen",
-		"--listen 127.0.0.1:0 --tls sometimes":          "--tls is",
-		"--listen 127.0.0.1:0 --pipeline none":          "--pipeline",
-		"--listen 127.0.0.1:0 --config /nowhere.yaml":   "/nowhere.yaml",
-		"--listen 127.0.0.1:0 --storage /no/directory":  "start it with furrow up",
-		"--listen 127.0.0.1:0 --silent-after 1ms":       "--silent-after: it must be at least 1s",
-		"--listen 127.0.0.1:0 --tiles https://host/":    "--tiles: write the address",
-		"--listen 127.0.0.1:0 --silent-after soon":      "silent-after",
+		"--listen 0.0.0.0:0":                                       "intercepted",
+		"--listen 127.0.0.1:0 --trust-header X-User":               "belong together",
+		"--listen 127.0.0.1:0 --trust-proxy 10.0.0.7":              "belong together",
+		"--listen 127.0.0.1:0 --trust-header X --trust-proxy gate": "no address",
+		"--listen [::]:0 --token-file " + secret:                   "intercepted",
+		"--listen 127.0.0.1:0 --password-file " + open:             "chmod 600",
+		"--listen 127.0.0.1:0 --password-file " + empty:            "is empty",
+		"--listen 127.0.0.1:0 --password-file /no/file":            "/no/file",
+		"--listen nowhere":                                         "--listen",
+		"--listen 127.0.0.1:0 --tls sometimes":                     "--tls is",
+		"--listen 127.0.0.1:0 --pipeline none":                     "--pipeline",
+		"--listen 127.0.0.1:0 --config /nowhere.yaml":              "/nowhere.yaml",
+		"--listen 127.0.0.1:0 --storage /no/directory":             "start it with furrow up",
+		"--listen 127.0.0.1:0 --silent-after 1ms":                  "--silent-after: it must be at least 1s",
+		"--listen 127.0.0.1:0 --tiles https://host/":               "--tiles: write the address",
+		"--listen 127.0.0.1:0 --silent-after soon":                 "silent-after",
 	} {
 		if errs := f.refused(anyFailure, want, "dashboard "+line); strings.Contains(errs, "battery") {
 			t.Errorf("dashboard %s shows the secret: %s", line, errs)
@@ -69,6 +71,26 @@ func TestDashboardBeyondThisMachineNeedsASecretAndTLS(t *testing.T) {
 	}
 	t.Setenv(passwordVariable, "short")
 	f.refused(anyFailure, "too short", "dashboard --listen 127.0.0.1:0")
+}
+
+// TestDashboardBeyondThisMachineRequiresSigningIn gives access while the dashboard runs.
+func TestDashboardBeyondThisMachineRequiresSigningIn(t *testing.T) {
+	f := newFixture(t)
+	d := startDashboard(t, "--storage", f.storage, "--listen", "0.0.0.0:0", "--tls", "self-signed")
+	client := clientTrusting(t, d.said.TLS.CAFile)
+	w, err := client.Get(d.said.Dashboard + "v1/map")
+	must(t, err)
+	w.Body.Close()
+	if w.StatusCode != http.StatusUnauthorized {
+		t.Errorf("before anybody has access: %s", w.Status)
+	}
+	token := strings.TrimSpace(f.must("access add wall --role=viewer --tenant=contoso"))
+	time.Sleep(1100 * time.Millisecond) // it looks for new tokens once a second
+	if body := get(t, client, d.said.Dashboard+"v1/map", token); !strings.Contains(body, `"total":0`) {
+		t.Errorf("the map is %s", body)
+	}
+	client.CloseIdleConnections()
+	d.mustEnd(t)
 }
 
 func TestDashboardOverTLSTakesAToken(t *testing.T) {

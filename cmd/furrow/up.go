@@ -39,8 +39,8 @@ generation.` + examples(
 			concurrencyFlag(),
 			boolFlag("no-worker", "Run no worker in this process"),
 			&cli.StringFlag{Name: "dashboard", Value: defaultDashboard,
-				Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. An address that other machines can reach " +
-					"requires --tls, and a password or token"},
+				Usage: "`ADDR` of the dashboard as host:port; port 0 picks a free port. On an address that other machines can " +
+					"reach it requires --tls, and everybody signs in (see furrow access)"},
 			boolFlag("no-dashboard", "Serve no dashboard"),
 			silentFlag(), tilesFlag(),
 			jsonFlag(),

@@ -1,91 +1,146 @@
 package dashboard
 
 import (
-	"crypto/sha256"
+	"context"
 	"crypto/subtle"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
+	"furrow/sas/access"
 	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/web"
 )
 
-// Secrets let people and programs in. The zero Secrets let everyone in.
-type Secrets struct {
-	Password string // for people, with any user name; empty: none
-	Token    string // for programs, as Authorization: Bearer; empty: none
+// admit returns the request of a person who may make it, or says why not.
+func (d *Dashboard) admit(w http.ResponseWriter, r *http.Request) (admitted *http.Request, end func(), err error) {
+	if err := d.allowsMethod(w, r); err != nil {
+		return r, nil, err
+	}
+	var who identity
+	var person api.Person
+	if !public(r.URL.Path) {
+		if who, err = d.identify(r); err == nil && !who.known() {
+			err = d.admitsAnybody(r)
+		}
+		if err != nil {
+			return r, nil, challenging(w, err)
+		}
+		person = d.person(who)
+	}
+	r = r.WithContext(person.With(r.Context()))
+	if r.Method == http.MethodPost {
+		if err := checkForm(w, r, person); err != nil {
+			return r, nil, err
+		}
+	}
+	r, end = d.whileHeld(r, who)
+	return r, end, nil
 }
 
-// minSecret is the shortest secret, in bytes, that cannot be guessed at the rate that tries allows.
-const minSecret = 12
+// allowsMethod refuses a method that the address does not take: only forms are posted.
+func (d *Dashboard) allowsMethod(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return nil
+	}
+	if _, pattern := d.mux.Handler(r); r.Method == http.MethodPost && strings.HasPrefix(pattern, "POST ") {
+		return nil
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	return api.NewProblem(api.MethodNotAllowed, "Method not allowed", "This address is read-only: use GET or HEAD.")
+}
 
-// Check returns an error when a secret is too short to protect anything.
-func (s Secrets) Check() error {
-	for name, secret := range map[string]string{"password": s.Password, "token": s.Token} {
-		if secret != "" && len(secret) < minSecret {
-			return errors.New("the " + name +
-				" is too short: use at least 12 characters, for example from openssl rand -base64 18")
-		}
+// public reports whether an address has nothing of the fleet.
+func public(path string) bool {
+	return path == api.HealthPath || path == web.SignInPath || strings.HasPrefix(path, web.StaticPath)
+}
+
+// admitsAnybody returns a problem unless requests need not say who makes them.
+func (d *Dashboard) admitsAnybody(r *http.Request) error {
+	required, err := d.required(r.Context())
+	switch {
+	case err != nil:
+		return err
+	case required:
+		return unauthorized("To see this dashboard, sign in with a token from furrow access add, or its password.")
+	case !namesLoopback(r.Host):
+		return api.NewProblem(api.WrongHost, "Wrong host name",
+			"This dashboard serves only this machine, and the request names another host: use localhost or 127.0.0.1.")
 	}
 	return nil
 }
 
-func (s Secrets) Any() bool { return s.Password != "" || s.Token != "" }
+// challenging adds the header that a 401 must have. It does not name Basic, with which browsers ask in a window of
+// their own before they show the page with the form.
+func challenging(w http.ResponseWriter, err error) error {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="Furrow"`)
+	return err
+}
 
-// authorize lets a request in, or says why not. Only GET and HEAD are allowed, as nothing here has a side effect.
-func (d *Dashboard) authorize(w http.ResponseWriter, r *http.Request) error {
-	if d.c.Loopback && !namesLoopback(r.Host) {
-		return api.NewProblem(api.WrongHost, "Wrong host name",
-			"This dashboard serves only this machine, and the request names another host: use localhost or 127.0.0.1.")
+// maxForm limits the body of a form, in bytes.
+const maxForm = 16 << 10
+
+// checkForm refuses a form that another site sent, or that is not of one of this person's pages.
+func checkForm(w http.ResponseWriter, r *http.Request, p api.Person) error {
+	if !sameOrigin(r) {
+		return api.NewProblem(api.Forbidden, "Sent from another site",
+			"The form was not sent from a page of this dashboard: open the page here, and send it again.")
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		w.Header().Set("Allow", "GET, HEAD")
-		return api.NewProblem(api.MethodNotAllowed, "Method not allowed", "The dashboard is read-only: use GET or HEAD.")
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return api.NewProblem(api.BadRequest, "Invalid request", "The form cannot be read: send it again.")
 	}
-	if !d.c.Secrets.Any() || r.URL.Path == api.HealthPath {
+	if r.URL.Path == web.SignInPath {
 		return nil
 	}
-	return d.authenticate(w, r)
-}
-
-func (d *Dashboard) authenticate(w http.ResponseWriter, r *http.Request) error {
-	source := sourceOf(r.RemoteAddr)
-	if r.Header.Get("Authorization") != "" {
-		if wait := d.tries.wait(source, time.Now()); wait > 0 {
-			return api.NewProblem(api.TooManyRequests, "Too many attempts",
-				"There were too many wrong passwords or tokens from this address. Try again later.").RetryIn(wait)
-		}
-		if d.c.Secrets.match(r) {
-			return nil
-		}
-		d.tries.failed(source, time.Now())
-		d.log.Warn("authentication failed", "from", r.RemoteAddr, "path", r.URL.Path)
+	if p.Form == "" {
+		return api.NewProblem(api.Forbidden, "Sign in to act",
+			"To act from pages, sign in with a token from furrow access add.")
 	}
-	w.Header().Set("WWW-Authenticate", `Basic realm="Furrow", charset="UTF-8"`)
-	return api.NewProblem(api.Unauthorized, "Sign in",
-		"This dashboard needs a password, with any user name, or a token in the header Authorization: Bearer.")
-}
-
-// match reports whether a request has one of the secrets, in constant time.
-func (s Secrets) match(r *http.Request) bool {
-	_, password, _ := r.BasicAuth()
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		token = ""
+	if subtle.ConstantTimeCompare([]byte(r.PostForm.Get(web.FormField)), []byte(p.Form)) != 1 {
+		return api.NewProblem(api.Forbidden, "The page is too old",
+			"You have signed in again since the page was opened: go back, reload it, and send the form again.")
 	}
-	return equal(password, s.Password)|equal(strings.TrimSpace(token), s.Token) == 1
+	return nil
 }
 
-// equal returns 1 when secret is not empty and equals given.
-func equal(given, secret string) int {
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
-	return subtle.ConstantTimeCompare(a[:], b[:]) & (1 - subtle.ConstantTimeEq(int32(len(secret)), 0))
+// sameOrigin reports whether a browser says that a page of this dashboard sent the request.
+func sameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	origin, err := url.Parse(r.Header.Get("Origin"))
+	return err == nil && origin.Host != "" && strings.EqualFold(origin.Host, r.Host)
+}
+
+// whileHeld ends a request that lasts, such as a stream, with its session, and within access.Recent after its access
+// ends.
+func (d *Dashboard) whileHeld(r *http.Request, who identity) (*http.Request, func()) {
+	if !who.known() {
+		return r, func() {}
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	if !who.ends.IsZero() {
+		ctx, cancel = context.WithDeadline(r.Context(), who.ends)
+	}
+	go func() {
+		ticks := time.NewTicker(access.Recent)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ticks.C:
+			case <-ctx.Done():
+				return
+			}
+			if _, holds, err := d.still(ctx, who); err != nil || !holds {
+				cancel()
+			}
+		}
+	}()
+	return r.WithContext(ctx), cancel
 }
 
 // namesLoopback reports whether a Host header names this machine by a loopback name or address. Any other
@@ -101,60 +156,4 @@ func namesLoopback(host string) bool {
 	}
 	ip, err := netip.ParseAddr(name)
 	return err == nil && ip.IsLoopback()
-}
-
-// tries counts wrong secrets by source.
-type tries struct {
-	mu       sync.Mutex
-	bySource *simplelru.LRU[netip.Prefix, try]
-}
-
-type try struct {
-	count int
-	until time.Time // the count is forgotten then
-}
-
-const (
-	maxTries   = 10 // per source within tryWindow
-	tryWindow  = 5 * time.Minute
-	maxSources = 10_000 // that are remembered
-)
-
-func newTries() *tries {
-	bySource, _ := simplelru.NewLRU[netip.Prefix, try](maxSources, nil) // fails only for a size below 1
-	return &tries{bySource: bySource}
-}
-
-// wait returns how long a source has to wait until its secrets are checked again.
-func (t *tries) wait(source netip.Prefix, now time.Time) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if one, _ := t.bySource.Get(source); one.count >= maxTries {
-		return one.until.Sub(now)
-	}
-	return 0
-}
-
-func (t *tries) failed(source netip.Prefix, now time.Time) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	one, _ := t.bySource.Get(source)
-	if !now.Before(one.until) {
-		one = try{until: now.Add(tryWindow)}
-	}
-	one.count++
-	t.bySource.Add(source, one)
-}
-
-// sourceOf returns the address of a client, or its /64 for IPv6, where every client has many addresses.
-func sourceOf(remote string) netip.Prefix {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	ip, bits := at.Addr().Unmap().WithZone(""), 32
-	if ip.Is6() {
-		bits = 64
-	}
-	return netip.PrefixFrom(ip, bits).Masked()
 }

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"testing"
@@ -31,12 +32,11 @@ func TestOnlyRequestsWithASecretAreLetIn(t *testing.T) {
 		if want == 401 {
 			wantProblem(t, header, w, api.Unauthorized)
 			if w.Header().Get("WWW-Authenticate") == "" {
-				t.Errorf("%q: a browser would not ask for a password", header)
+				t.Errorf("%q: no scheme is named", header)
 			}
 		}
 	}
-	for _, target := range append(addresses(), "/static/x/furrow.css", "/v1/stream") {
-		d.tries = newTries()
+	for _, target := range append(addresses(), "/v1/stream", "/nowhere") {
 		if w := d.get(target); (w.Code == 401) == (target == "/healthz") {
 			t.Errorf("%s without a secret: %d", target, w.Code)
 		}
@@ -60,16 +60,23 @@ func TestWrongSecretsAreLimitedForAWhile(t *testing.T) {
 		for range maxTries {
 			wantProblem(t, "wrong token", d.get("/openapi.json", "Authorization", "Bearer wrong"), api.Unauthorized)
 		}
-		w := d.get("/openapi.json", "Authorization", "Bearer battery staple")
+		w := d.get("/openapi.json", "Authorization", "Bearer wrong")
 		wantProblem(t, "too many tries", w, api.TooManyRequests)
 		if w.Header().Get("Retry-After") == "" {
 			t.Error("no Retry-After")
+		}
+		if w := d.get("/openapi.json", "Authorization", "Bearer battery staple"); w.Code != 200 {
+			t.Errorf("the right token, among wrong ones from the same address: %d", w.Code)
+		}
+		basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("alice:wrong"))
+		if w := d.get("/openapi.json", "Authorization", basic); w.Code != 401 {
+			t.Errorf("the first try under another name: %d", w.Code)
 		}
 		if w := d.get("/openapi.json"); w.Code != 401 {
 			t.Errorf("no secret: %d", w.Code)
 		}
 		time.Sleep(tryWindow + time.Second)
-		if w := d.get("/openapi.json", "Authorization", "Bearer battery staple"); w.Code != 200 {
+		if w := d.get("/openapi.json", "Authorization", "Bearer wrong"); w.Code != 401 {
 			t.Errorf("afterwards: %d", w.Code)
 		}
 	})
@@ -78,7 +85,7 @@ func TestWrongSecretsAreLimitedForAWhile(t *testing.T) {
 func TestTriesAreCountedByNetworkInBoundedMemory(t *testing.T) {
 	all := newTries()
 	for i := range maxSources + 50 {
-		all.failed(sourceOf(fmt.Sprintf("10.%d.%d.%d:99", i>>16, i>>8&255, i&255)), time.Now())
+		all.failed(source{from: sourceOf(fmt.Sprintf("10.%d.%d.%d:99", i>>16, i>>8&255, i&255))}, time.Now())
 	}
 	if n := all.bySource.Len(); n > maxSources {
 		t.Errorf("%d sources are remembered", n)

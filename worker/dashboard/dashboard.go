@@ -2,12 +2,16 @@ package dashboard
 
 import (
 	"cmp"
+	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/klauspost/compress/gzhttp"
 
+	"furrow/sas/access"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -17,12 +21,22 @@ import (
 type Config struct {
 	Model *model.Store // required; Server runs it
 
-	// Secrets are what a request needs one of. Without any, everyone who reaches the listener is let in,
-	// so it must only be reachable from this machine.
+	// Secrets let in without access.
 	Secrets Secrets
-	// Loopback says that only this machine reaches the listener and that no secret is needed. Requests for
-	// any other host name are then refused, because they come from a DNS-rebinding attack.
+	// Access says who else is let in. nil: nobody.
+	Access *access.Directory
+	// Activity records what people do.
+	Activity access.Log
+
+	// TrustHeader names the header with which Proxies say whom they have signed in. Empty: none does.
+	TrustHeader string
+	Proxies     []netip.Prefix
+
+	// Loopback says that only this machine reaches the listener. While there are no secrets and nobody has access,
+	// everyone is then let in, except requests for other host names: they come from a DNS-rebinding attack.
 	Loopback bool
+	// Secure says that browsers reach the dashboard over TLS.
+	Secure bool
 
 	Storage string // URL of the storage, without a key, for the foot of pages
 	Version string // of furrow, for the foot of pages
@@ -36,13 +50,19 @@ type Dashboard struct {
 	log     *slog.Logger
 	api     *api.API
 	web     *web.Site
-	handler http.Handler
-	tries   *tries
+	routes  []api.Route // all that depend on the fleet or on who asks
+	mux     *http.ServeMux
+	handler http.Handler // of mux, compressed
+
+	tries    *tries
+	sessions *sessions
+	key      []byte // signs forms
 }
 
 func New(c Config) (*Dashboard, error) {
 	log := cmp.Or(c.Log, slog.Default())
-	site, err := web.New(web.Config{Model: c.Model, Log: log, Storage: c.Storage, Version: c.Version, Tiles: c.Tiles})
+	site, err := web.New(web.Config{Model: c.Model, Activity: c.Activity, Log: log, Storage: c.Storage, Version: c.Version,
+		Tiles: c.Tiles})
 	if err != nil {
 		return nil, err
 	}
@@ -50,35 +70,48 @@ func New(c Config) (*Dashboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dashboard{c: c, log: log, api: api.New(c.Model, log), web: site, tries: newTries()}
-	mux := http.NewServeMux()
-	api.Register(mux, d.api.Routes(), d.api.Fail)
-	api.Register(mux, site.Routes(), site.Fail)
-	mux.Handle(web.StaticPath, site.Static())
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	d := &Dashboard{c: c, log: log, api: api.New(c.Model, log), web: site, mux: http.NewServeMux(), tries: newTries(),
+		sessions: newSessions(c.Secure), key: make([]byte, 32)}
+	rand.Read(d.key) // never fails
+	pages := append(site.Routes(), d.signInRoutes()...)
+	d.routes = append(d.api.Routes(), pages...)
+	api.Register(d.mux, d.api.Routes(), d.api.Fail)
+	api.Register(d.mux, pages, site.Fail)
+	d.mux.Handle(web.StaticPath, site.Static())
+	d.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, r, api.NewProblem(api.NotFound, "Page not found",
 			"There is nothing at this address. The map is at /, and /openapi.json describes the JSON API."))
 	})
-	d.handler = compress(mux)
+	d.handler = compress(d.mux)
 	return d, nil
 }
 
-// ServeHTTP authorizes a request and answers it.
+// ServeHTTP answers a request if whoever makes it may see the answer.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header())
-	if err := d.authorize(w, r); err != nil {
+	r, end, err := d.admit(w, r)
+	if err != nil {
 		d.refuse(w, r, err)
 		return
 	}
+	defer end()
 	defer d.logPanic(r)
 	d.handler.ServeHTTP(w, r)
 }
 
 // refuse answers with a JSON problem where programs read, and with a page elsewhere.
 func (d *Dashboard) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if isAPI(r.URL.Path) {
+	p, is := errors.AsType[*api.Problem](err)
+	switch {
+	case isAPI(r.URL.Path):
 		d.api.Fail(w, r, err)
-	} else {
+	case is && p.Code == api.Unauthorized && r.Method != http.MethodPost:
+		reason := ""
+		if r.Header.Get("Authorization") != "" {
+			reason = p.Detail
+		}
+		d.web.SignIn(w, r, http.StatusUnauthorized, r.URL.RequestURI(), reason)
+	default:
 		d.web.Fail(w, r, err)
 	}
 }

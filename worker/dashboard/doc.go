@@ -1,3 +1,5 @@
 // Package dashboard serves a fleet to browsers and programs: the pages of package
-// web and the JSON of its API. It only reads; what it shows comes from package model.
+// web and the JSON of its API. What it shows comes from package model.
+// It decides who sees what: somebody with access to one tenant gets the same answer about another tenant as about an
+// unknown one.
 package dashboard

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/sas/access"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
@@ -30,7 +31,7 @@ func newFixture(t testing.TB, n int, c Config) *fixture {
 
 func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 	t.Helper()
-	tables, queues := fleet.Readers(t, model.CountTable, model.CountQueue)
+	tables, queues := fleet.Readers(t, countTable, countQueue)
 	c.Model = model.New(model.Config{
 		Tables: tables, Queues: queues, Names: fleet.Names, Interval: 50 * time.Millisecond,
 		Log: slog.New(slog.DiscardHandler),
@@ -38,6 +39,7 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}},
 	})
+	c.Activity = access.NewLog(tables, fleet.Names)
 	return &fixture{fleet, newDashboard(t, c)}
 }
 
@@ -107,7 +109,7 @@ func (d *Dashboard) do(method, target string, headers ...string) *httptest.Respo
 func addresses() []string {
 	return []string{
 		"/", "/?zoom=3&bbox=-10,30,30,60", "/devices", "/devices?state=silent&sort=time", "/devices/d0001",
-		"/devices/d0001?span=7d&sensor=temperature", "/pipelines", "/tenants", "/tenants/contoso",
+		"/devices/d0001?span=7d&sensor=temperature", "/pipelines", "/tenants", "/tenants/contoso", "/activity",
 		"/v1/map", "/v1/map?bbox=170,-60,-170,60&zoom=9.5&sensor=temperature&tenant=contoso", "/v1/sensors", "/v1/overview?label=floor&text=D0",
 		"/v1/devices?bbox=-180,-90,180,90&zoom=2&limit=3&sort=value", "/v1/devices/d0001",
 		"/v1/devices/d0001/series?window=raw&span=6h", "/v1/pipelines", "/v1/tenants?limit=1",

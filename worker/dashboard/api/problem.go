@@ -20,6 +20,7 @@ type Code string
 const (
 	BadRequest         Code = "bad-request"
 	Unauthorized       Code = "unauthorized"
+	Forbidden          Code = "forbidden"
 	WrongHost          Code = "wrong-host"
 	NotFound           Code = "not-found"
 	MethodNotAllowed   Code = "method-not-allowed"
@@ -30,8 +31,9 @@ const (
 
 func statuses() map[Code]int {
 	return map[Code]int{
-		BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, WrongHost: http.StatusMisdirectedRequest,
-		NotFound: http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
+		BadRequest: http.StatusBadRequest, Unauthorized: http.StatusUnauthorized, Forbidden: http.StatusForbidden,
+		WrongHost: http.StatusMisdirectedRequest,
+		NotFound:  http.StatusNotFound, MethodNotAllowed: http.StatusMethodNotAllowed,
 		TooManyRequests: http.StatusTooManyRequests, StorageUnavailable: http.StatusServiceUnavailable,
 		Internal: http.StatusInternalServerError,
 	}

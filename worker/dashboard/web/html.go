@@ -20,6 +20,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/pipelines", Handle: s.page(s.pipelines)},
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
+		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
 	}
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
 
@@ -10,6 +11,7 @@ import (
 type Page interface {
 	file() string
 	setFooter(Footer)
+	setPerson(api.Person)
 }
 
 // A Footer is what every page says at its end about its data.
@@ -22,9 +24,15 @@ type Footer struct {
 	Tiles      string    // whom the street map is from; empty: there is none
 }
 
-type foot struct{ Footer Footer }
+type foot struct {
+	Footer   Footer
+	Person   api.Person // who sees the page
+	Stranger bool       // nobody who may see anything of the fleet
+}
 
 func (f *foot) setFooter(footer Footer) { f.Footer = footer }
+
+func (f *foot) setPerson(p api.Person) { f.Person, f.Stranger = p, p.Role == "" }
 
 // A MapPage is the first page: the overview. It takes the parameters of /v1/map; without a bbox it shows the world.
 type MapPage struct {

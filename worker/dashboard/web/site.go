@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"furrow/sas/access"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -22,11 +23,13 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // Config configures a Site.
 type Config struct {
-	Model   *model.Store
-	Log     *slog.Logger
-	Storage string // shown in the footer
-	Version string // shown in the footer
-	Tiles   Tiles  // a street map; the zero Tiles: none
+	Model *model.Store
+	// Activity has what people did.
+	Activity access.Log
+	Log      *slog.Logger
+	Storage  string // shown in the footer
+	Version  string // shown in the footer
+	Tiles    Tiles  // a street map; the zero Tiles: none
 }
 
 // A Site serves all pages and the static files that they load.
@@ -44,12 +47,12 @@ func New(c Config) (*Site, error) {
 	}
 	s := &Site{c: c, static: static, pages: map[string]*template.Template{}}
 	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html",
-		"templates/parts.html")
+		"templates/parts.html", "templates/person.html")
 	if err != nil {
 		return nil, err
 	}
 	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &PipelinesPage{}, &TenantsPage{},
-		&TenantPage{}, &ProblemPage{}} {
+		&TenantPage{}, &ProblemPage{}, &SignInPage{}, &ActivityPage{}} {
 		t, err := base.Clone()
 		if err == nil {
 			t, err = t.ParseFS(files, "templates/"+page.file())
@@ -68,8 +71,13 @@ func (s *Site) Render(w io.Writer, page Page) error {
 
 // show answers with a page about data that was read.
 func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
+	person := api.PersonOf(r.Context())
+	page.setPerson(person)
 	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached, Storage: s.c.Storage,
 		Version: s.c.Version})
+	if person.Role == "" {
+		page.setFooter(Footer{At: read.At.UTC()})
+	}
 	var b bytes.Buffer
 	if err := s.Render(&b, page); err != nil {
 		s.c.Log.Error("page cannot be rendered", "path", r.URL.Path, "error", err)

@@ -1,0 +1,44 @@
+package api
+
+import (
+	"context"
+
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model"
+)
+
+// A Person makes a request. The zero Person may see nothing of the fleet.
+type Person struct {
+	Name   string // empty where nobody has to sign in
+	Role   schema.Role
+	Tenant schema.Tenant // that the person may see; empty: all
+
+	// Form is the secret that the forms of this person's pages must have, so that no other site can send them.
+	// Empty: the person cannot act from pages.
+	Form string
+}
+
+type personKey struct{}
+
+// With returns a context for a person's request, in which the model answers about the person's tenant only.
+func (p Person) With(ctx context.Context) context.Context {
+	return model.Within(context.WithValue(ctx, personKey{}, p), string(p.Tenant))
+}
+
+// PersonOf returns who makes a request.
+func PersonOf(ctx context.Context) Person {
+	p, _ := ctx.Value(personKey{}).(Person)
+	return p
+}
+
+// May returns a problem unless the person has the role that is needed to act.
+func (p Person) May(needed schema.Role) error {
+	switch {
+	case !p.Role.May(needed):
+		return NewProblem(Forbidden, "Not allowed",
+			"This needs the role "+string(needed)+"; furrow access gives roles.")
+	case p.Form == "":
+		return NewProblem(Forbidden, "Sign in to act", "To act from pages, sign in with a token from furrow access add.")
+	}
+	return nil
+}

@@ -1,0 +1,144 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/api"
+)
+
+// An identity is how a request says who makes it.
+type identity struct {
+	access schema.Access // zero: a password or token of Secrets, or nobody
+	name   string        // of one of Secrets
+	ends   time.Time     // of its session; zero: it has none
+	secret string        // that forms are signed for: of a session, or of a name that a proxy gave; empty: none
+}
+
+func (who identity) known() bool { return who.access.Name != "" || who.name != "" }
+
+// person returns who that is.
+func (d *Dashboard) person(who identity) api.Person {
+	p := api.Person{Name: who.access.Name, Role: who.access.Role, Tenant: who.access.Tenant}
+	if who.access.Name == "" {
+		p.Name, p.Role = who.name, schema.Viewer
+	}
+	if who.secret != "" {
+		mac := hmac.New(sha256.New, d.key)
+		mac.Write([]byte(who.secret))
+		p.Form = hex.EncodeToString(mac.Sum(nil))
+	}
+	return p
+}
+
+// still reports whether an identity holds: the access was neither removed nor given a new token. It updates the role.
+func (d *Dashboard) still(ctx context.Context, who identity) (identity, bool, error) {
+	if who.access.Name == "" {
+		return who, true, nil
+	}
+	now, holds, err := d.c.Access.Still(ctx, who.access)
+	who.access = now
+	return who, holds, err
+}
+
+// required reports whether requests must say who makes them: everywhere but on loopback, and also there once a secret
+// is configured or anybody has access.
+func (d *Dashboard) required(ctx context.Context) (bool, error) {
+	if !d.c.Loopback || d.c.Secrets.Any() || d.c.TrustHeader != "" {
+		return true, nil
+	}
+	if d.c.Access == nil {
+		return false, nil
+	}
+	return d.c.Access.Any(ctx)
+}
+
+// find returns who has a secret.
+func (d *Dashboard) find(ctx context.Context, secret string) (who identity, err error) {
+	if equal(secret, d.c.Secrets.Password) == 1 {
+		return identity{name: "password"}, nil
+	}
+	if equal(secret, d.c.Secrets.Token) == 1 {
+		return identity{name: "token"}, nil
+	}
+	if d.c.Access != nil && secret != "" {
+		who.access, _, err = d.c.Access.Find(ctx, secret)
+	}
+	return who, err
+}
+
+// identify returns who makes a request. An unknown identity without an error says nothing about itself.
+func (d *Dashboard) identify(r *http.Request) (who identity, err error) {
+	if name := d.proxied(r); name != "" {
+		a, found, err := d.c.Access.Named(r.Context(), name)
+		if err == nil && !found {
+			err = api.NewProblem(api.Forbidden, "No access", "You are signed in, but under this name nobody has access here. "+
+				"Whoever runs the dashboard gives it with furrow access add.")
+		}
+		return identity{access: a, secret: "proxy " + name}, err
+	}
+	if r.Header.Get("Authorization") != "" {
+		return d.authorization(r)
+	}
+	s, ok := d.sessions.of(r)
+	if !ok {
+		return identity{}, nil
+	}
+	who, holds, err := d.still(r.Context(), s.who)
+	if !holds {
+		return identity{}, err
+	}
+	who.secret, who.ends = "session "+s.id, s.ends
+	return who, err
+}
+
+// proxied returns the name that a stated proxy gives to whoever it has signed in.
+func (d *Dashboard) proxied(r *http.Request) string {
+	if d.c.TrustHeader == "" {
+		return ""
+	}
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !slices.ContainsFunc(d.c.Proxies, func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) }) {
+		return ""
+	}
+	return r.Header.Get(d.c.TrustHeader)
+}
+
+// authorization identifies a request by its Authorization header: a bearer token, or a password with a user name.
+func (d *Dashboard) authorization(r *http.Request) (who identity, err error) {
+	name, secret, basic := r.BasicAuth()
+	switch scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); {
+	case basic && equal(secret, d.c.Secrets.Token) == 1:
+		secret = "" // it is for programs, as a bearer token
+	case strings.EqualFold(scheme, "Bearer"):
+		if secret = strings.TrimSpace(token); equal(secret, d.c.Secrets.Password) == 1 {
+			secret = ""
+		}
+	}
+	if who, err = d.find(r.Context(), secret); err == nil && !who.known() {
+		return who, d.wrong(r, name)
+	}
+	return who, err
+}
+
+// wrong counts a wrong secret, and returns the problem to answer with.
+func (d *Dashboard) wrong(r *http.Request, name string) *api.Problem {
+	d.log.Warn("authentication failed", "from", r.RemoteAddr, "path", r.URL.Path)
+	if wait := d.tries.failed(source{sourceOf(r.RemoteAddr), name}, time.Now()); wait > 0 {
+		return api.NewProblem(api.TooManyRequests, "Too many attempts",
+			"There were too many wrong passwords or tokens from this address. Try again later.").RetryIn(wait)
+	}
+	return unauthorized("This password or token is wrong, or it has ended.")
+}
+
+func unauthorized(detail string) *api.Problem {
+	return api.NewProblem(api.Unauthorized, "Sign in", detail)
+}

@@ -1,0 +1,35 @@
+package dashboard
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+)
+
+// Secrets let people and programs in that look at all tenants, beside those who have access.
+type Secrets struct {
+	Password string // for people, with any user name; empty: none
+	Token    string // for programs, as Authorization: Bearer; empty: none
+}
+
+// minSecret is the shortest secret, in bytes, that nobody guesses.
+const minSecret = 12
+
+// Check returns an error when a secret is too short to protect anything.
+func (s Secrets) Check() error {
+	for name, secret := range map[string]string{"password": s.Password, "token": s.Token} {
+		if secret != "" && len(secret) < minSecret {
+			return errors.New("the " + name +
+				" is too short: use at least 12 characters, for example from openssl rand -base64 18")
+		}
+	}
+	return nil
+}
+
+func (s Secrets) Any() bool { return s.Password != "" || s.Token != "" }
+
+// equal returns 1 when secret is not empty and equals given, in constant time.
+func equal(given, secret string) int {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(secret))
+	return subtle.ConstantTimeCompare(a[:], b[:]) & (1 - subtle.ConstantTimeEq(int32(len(secret)), 0))
+}

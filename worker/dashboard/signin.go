@@ -1,0 +1,56 @@
+package dashboard
+
+import (
+	"net/http"
+	"strings"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/web"
+)
+
+func (d *Dashboard) signInRoutes() []api.Route {
+	return []api.Route{
+		{Pattern: "GET " + web.SignInPath, Handle: func(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+			d.web.SignIn(w, r, http.StatusOK, "/", "")
+			return nil
+		}},
+		{Pattern: "POST " + web.SignInPath, Handle: d.signIn},
+		{Pattern: "POST " + web.SignOutPath, Handle: d.signOut},
+	}
+}
+
+// signIn begins a session for a token or password, and shows the page that was asked for.
+func (d *Dashboard) signIn(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+	secret, to := strings.TrimSpace(r.PostForm.Get("token")), local(r.PostForm.Get("to"))
+	who, err := d.find(r.Context(), secret)
+	if err != nil {
+		return err
+	}
+	if !who.known() {
+		p := d.wrong(r, "")
+		if p.RetryAfter > 0 {
+			return p
+		}
+		_ = challenging(w, p)
+		d.web.SignIn(w, r, p.Status, to, p.Detail)
+		return nil
+	}
+	d.sessions.end(w, r)
+	d.sessions.begin(w, who)
+	http.Redirect(w, r, to, http.StatusSeeOther)
+	return nil
+}
+
+func (d *Dashboard) signOut(w http.ResponseWriter, r *http.Request, _ api.Params) error {
+	d.sessions.end(w, r)
+	http.Redirect(w, r, web.SignInPath, http.StatusSeeOther)
+	return nil
+}
+
+// local returns an address on this dashboard: the given one, or the first page where that leads elsewhere.
+func local(address string) string {
+	if !strings.HasPrefix(address, "/") || strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") {
+		return "/"
+	}
+	return address
+}

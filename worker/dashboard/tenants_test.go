@@ -1,0 +1,150 @@
+package dashboard
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker"
+	"furrow/worker/dashboard/model"
+)
+
+// counted is the number of storage operations that a request causes, without those of the poller.
+type countedKey struct{}
+
+func countTable(ctx context.Context, o tables.Operation) { model.CountTable(ctx, o); count(ctx) }
+func countQueue(ctx context.Context, o worker.Operation) { model.CountQueue(ctx, o); count(ctx) }
+
+func count(ctx context.Context) {
+	if n, ok := ctx.Value(countedKey{}).(*atomic.Int64); ok {
+		n.Add(1)
+	}
+}
+
+// ask answers a request of a visitor, and counts what it costs.
+func (v visitor) ask(method, target, form string) (code int, body string, operations int64) {
+	r := httptest.NewRequest(method, target, strings.NewReader(url.Values{"form": {form}}.Encode()))
+	r.Host = "127.0.0.1:10090"
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Cookie", v.cookie)
+	var n atomic.Int64
+	w := httptest.NewRecorder()
+	v.d.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), countedKey{}, &n)))
+	return w.Code, w.Body.String(), n.Load()
+}
+
+// A name is something of another tenant, and something of its kind that does not exist.
+type name struct{ other, unknown string }
+
+// TestNoRouteTellsOfAnotherTenant tries every route that the router has, with names of another tenant in place of each
+// part of its path and of each parameter. Status, body and storage operations must be those for a name that nobody has,
+// before and after somebody who sees all tenants has asked for it.
+func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
+	g := newGuarded(t, 8, Config{Loopback: true})
+	secret := schema.Device{ID: "secret-9", Tenant: "fabrikam", Site: "vault", Labels: map[string]string{"floor": "cellar"},
+		Position: &schema.Position{Lat: 48, Lon: 11}}
+	g.Add(t, secret)
+	g.Send(t, secret.ID, time.Now().Add(-time.Minute), map[string]any{"temperature": 21.5, "torque": 3.0})
+	g.Fold(t)
+	g.run(t, 9)
+	v := g.signIn(t, g.add(t, "contoso-admin", schema.Admin, "contoso"))
+	all := g.signIn(t, g.add(t, "root", schema.Admin, ""))
+	form := v.form()
+	if form == "" {
+		t.Fatal("the visitor's pages have no form")
+	}
+	inPath := map[string]name{"id": {"secret-9", "absent-9"}, "tenant": {"fabrikam", "nobody-1"}, "pipeline": {"live", "none"}}
+	inQuery := map[string]name{"tenant": inPath["tenant"], "site": {"vault", "attic"}, "label": {"floor=cellar", "floor=garret"},
+		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque", "absent"}}
+	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day"}
+	tried := 0
+	for _, route := range g.routes {
+		method, pattern, has := strings.Cut(route.Pattern, " ")
+		if !has {
+			method, pattern = http.MethodGet, route.Pattern
+		}
+		if strings.HasSuffix(pattern, "/stream") {
+			method = http.MethodHead // the body is a map, whose route is tried too
+		}
+		compare := func(what, target string, n name) {
+			t.Helper()
+			tried++
+			for range 2 {
+				if what != "path" { // what an own device is read for is shared by the requests of a few seconds
+					v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.unknown)), form)
+					v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.other)), form)
+				}
+				code, body, cost := v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.unknown)), form)
+				otherCode, otherBody, otherCost := v.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.other)), form)
+				body, otherBody = withoutNames(body, n.unknown), withoutNames(otherBody, n.other)
+				if code != otherCode || body != otherBody || cost != otherCost {
+					t.Errorf("%s %s of another tenant: %d after %d operations; unknown: %d after %d\n%s\n%s", target, what, otherCode,
+						otherCost, code, cost, otherBody, body)
+				}
+				if what == "path" && code != http.StatusNotFound {
+					t.Errorf("%s %s: %d, want 404", method, target, code)
+				}
+				tells(t, target, otherBody)
+				if method == http.MethodGet {
+					all.ask(method, strings.ReplaceAll(target, "NAME", url.QueryEscape(n.other)), "") // now it is cached
+				}
+			}
+		}
+		target := strings.TrimSuffix(pattern, "{$}")
+		for _, part := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(target, -1) {
+			n, known := inPath[part[1]]
+			if !known {
+				t.Fatalf("%s: say what %s is in this test", pattern, part[0])
+			}
+			compare("path", strings.Replace(target, part[0], "NAME", 1), n)
+		}
+		own := strings.NewReplacer("{id}", "d0000", "{tenant}", "contoso", "{pipeline}", "live").Replace(target)
+		for _, param := range route.Params {
+			if n, known := inQuery[param]; known {
+				compare(param, own+"?"+param+"=NAME", n)
+			} else if !slices.Contains(harmless, param) {
+				t.Errorf("%s: say what the parameter %s is in this test", pattern, param)
+			}
+		}
+		if method == http.MethodGet {
+			_, body, _ := v.ask(method, own, "")
+			tells(t, own, body)
+		}
+	}
+	if tried < 30 {
+		t.Errorf("only %d names were tried: are the routes those of the router?", tried)
+	}
+}
+
+// tells fails if an answer has a name of the other tenant.
+func tells(t *testing.T, target, body string) {
+	t.Helper()
+	for _, name := range []string{"fabrikam", "secret-9", "d0001", "d0003", "vault", "cellar", "torque"} {
+		if strings.Contains(body, name) {
+			t.Errorf("%s tells of %s: %s", target, name, body)
+		}
+	}
+}
+
+// withoutNames replaces the name that was asked for, and what differs between any two answers.
+func withoutNames(body, name string) string {
+	for _, text := range []string{name, url.QueryEscape(name), strings.ReplaceAll(name, "=", "&#61;")} {
+		body = strings.ReplaceAll(body, text, "NAME")
+	}
+	for _, changing := range []string{`\d{4}-\d\d-\d\dT[\d:.]+Z`, `\d{1,2} \w{3} \d\d:\d\d(:\d\d)?`, `"requestId":"\w+"`,
+		`"operations":\d+`, `read with [^,<]*`, `\d+(\.\d+)?\x{202f}\w+ ago`, `"(age|lag)Seconds":[\d.e-]+`, `data-(from|to)="\d+"`,
+		`\d{13}`} {
+		body = regexp.MustCompile(changing).ReplaceAllString(body, "…")
+	}
+	return body
+}
