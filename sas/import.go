@@ -70,7 +70,7 @@ func refused(format string, args ...any) error { return &RefusedError{fmt.Sprint
 // an earlier attempt that was interrupted, and a repeat changes nothing.
 func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (schema.Device, Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
-	if errors.Is(err, tables.ErrNotFound) {
+	if errors.Is(err, tables.ErrNotFound) || err == nil && stored.Status.MayRegister() {
 		return r.add(ctx, e, v)
 	}
 	if err != nil {
@@ -82,7 +82,7 @@ func (r Registry) Import(ctx context.Context, e schema.Enrollment, v Delivery) (
 // WouldImport returns what Import would do.
 func (r Registry) WouldImport(ctx context.Context, e schema.Enrollment, v Delivery) (Outcome, error) {
 	stored, err := r.Get(ctx, v.Device)
-	if errors.Is(err, tables.ErrNotFound) {
+	if errors.Is(err, tables.ErrNotFound) || err == nil && stored.Status.MayRegister() {
 		return Added, v.checkNew(e)
 	}
 	if err != nil {
@@ -149,6 +149,8 @@ func outcome(changed bool) Outcome {
 // amend applies the delivery to d and reports whether that changed it.
 func (v Delivery) amend(d *schema.Device, e schema.Enrollment) (changed bool, err error) {
 	switch {
+	case d.Status.Left():
+		return false, refused("it is being removed: complete this with furrow device remove %s", d.ID)
 	case v.Tenant != "" && v.Tenant != d.Tenant:
 		return false, refused("it belongs to tenant %s, not to %s: its outputs are stored under its tenant, so a device "+
 			"cannot change its tenant; register it under a new ID", d.Tenant, v.Tenant)

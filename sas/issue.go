@@ -125,7 +125,7 @@ func (i *Issuer) Issue(ctx context.Context, device schema.DeviceID, e schema.Enr
 		if a, err = i.issue(ctx, d, e); !errors.Is(err, tables.ErrConflict) {
 			return a, err
 		}
-		d, err = i.Registry.Get(ctx, device)
+		d, err = i.find(ctx, device, e)
 	}
 	return Answer{}, cmp.Or(err, tables.ErrConflict)
 }
@@ -137,9 +137,12 @@ func (i *Issuer) find(ctx context.Context, device schema.DeviceID, e schema.Enro
 	}
 	d, err := i.Registry.Get(ctx, device)
 	switch {
-	case err == nil:
-		return d, i.Registry.follow(ctx, d)
-	case !errors.Is(err, tables.ErrNotFound):
+	case err == nil && !d.Status.MayRegister():
+		if !d.Status.Left() {
+			err = i.Registry.follow(ctx, d)
+		}
+		return d, err
+	case err != nil && !errors.Is(err, tables.ErrNotFound):
 		return d, err
 	case e.ImportOnly:
 		return d, ErrNotRegistered
@@ -178,7 +181,7 @@ func (i *Issuer) issue(ctx context.Context, d schema.Device, e schema.Enrollment
 	switch {
 	case d.Enrollment != e.ID:
 		return Answer{}, ErrOtherEnrollment
-	case d.Status == schema.Revoked:
+	case d.Status == schema.Revoked, d.Status.Left():
 		return Answer{}, ErrRevoked
 	}
 	policy, err := i.Policies.Current(ctx, d.Readings, d.ID)

@@ -139,6 +139,9 @@ func (r Registry) ForgetPlaces(ctx context.Context, id schema.EnrollmentID) erro
 
 // release gives a device's place back.
 func (r Registry) release(ctx context.Context, id schema.EnrollmentID, device schema.DeviceID) error {
+	if id == "" {
+		return nil // it was registered without an enrollment
+	}
 	var err error
 	for try := range swaps {
 		if err := pause(ctx, try); err != nil {

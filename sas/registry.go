@@ -35,7 +35,8 @@ func (r Registry) Get(ctx context.Context, id schema.DeviceID) (schema.Device, e
 }
 
 // Register stores a device's record first and its fleet row second, and returns the stored
-// record. It keeps an existing record, and completes an interrupted registration.
+// record. It keeps an existing record unless the device was removed, and completes an
+// interrupted registration.
 func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device, error) {
 	e, err := d.Entity()
 	if err != nil {
@@ -43,10 +44,14 @@ func (r Registry) Register(ctx context.Context, d schema.Device) (schema.Device,
 	}
 	written, err := r.Devices.Do(ctx, tables.Insert(e))
 	if errors.Is(err, tables.ErrExists) {
-		if d, err = r.Get(ctx, d.ID); err == nil {
-			err = r.follow(ctx, d)
+		stored, err := r.Get(ctx, d.ID)
+		if err == nil && stored.Status.MayRegister() {
+			stored, err = r.rejoin(ctx, stored, d)
 		}
-		return d, err
+		if err == nil && !stored.Status.Left() {
+			err = r.follow(ctx, stored)
+		}
+		return stored, err
 	}
 	if err != nil {
 		return d, err
@@ -67,6 +72,20 @@ func (r Registry) insertMember(ctx context.Context, d schema.Device) error {
 	return err
 }
 
+// restoreMember inserts the missing fleet row of a device, unless the row is missing because the
+// device has just been removed.
+func (r Registry) restoreMember(ctx context.Context, d schema.Device) error {
+	if err := r.insertMember(ctx, d); err != nil {
+		return err
+	}
+	now, err := r.Get(ctx, d.ID)
+	if err == nil && now.Status.Left() {
+		member := d.Member()
+		_, err = r.Fleet.Do(ctx, tables.Delete(member.Month.String(), string(member.Key()), tables.AnyETag))
+	}
+	return err
+}
+
 // follow makes a device's fleet row agree with its record, and inserts a missing row. It reads
 // the row before the record and replaces only that version of the row, so that after concurrent
 // changes the row agrees with the last record.
@@ -75,7 +94,7 @@ func (r Registry) follow(ctx context.Context, d schema.Device) error {
 		want := d.Member()
 		row, err := r.Fleet.Get(ctx, want.Month.String(), string(want.Key()))
 		if missing(err) {
-			return r.insertMember(ctx, d)
+			return r.restoreMember(ctx, d)
 		}
 		if err != nil {
 			return err

@@ -67,7 +67,7 @@ func TestCompletionKnowsNamesOfTheFleet(t *testing.T) {
 	t.Setenv("FURROW_STORAGE", f.storage)
 	for line, want := range map[string]string{
 		"devi":                                   "device",
-		"device re":                              "revoke restore release",
+		"device re":                              "revoke restore remove release",
 		"device revoke --at":                     "--at-expiry",
 		"query --las":                            "--last",
 		"up --stop":                              "", // hidden
@@ -88,7 +88,7 @@ func TestCompletionKnowsNamesOfTheFleet(t *testing.T) {
 		"status --pipeline ":                     "archive live",
 		"enrollment disable ":                    "plant1 plant2",
 		"device add new --enrollment plant":      "plant1 plant2",
-		"device list --status ":                  "active revoked",
+		"device list --status ":                  "active revoked removed erased removing",
 		"device import ":                         "files",
 		"up --config ":                           "files",
 		"completion ":                            "bash zsh fish",

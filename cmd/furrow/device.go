@@ -27,6 +27,7 @@ func deviceCommand() *cli.Command {
 			deviceKeyCommand(),
 			deviceRevokeCommand(),
 			deviceRestoreCommand(),
+			deviceRemoveCommand(),
 			deviceHeldCommand(),
 			deviceReleaseCommand(),
 		},

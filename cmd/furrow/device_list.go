@@ -26,8 +26,9 @@ reduce what storage reads; combine them with --prefix in a large fleet.` + examp
 			&cli.StringFlag{Name: "site", Usage: "Only devices at `SITE`"},
 			&cli.StringFlag{Name: "enrollment", Usage: "Only devices of the enrollment `ID`"},
 			&cli.StringFlag{Name: "month", Usage: "Only devices of `MONTH`, such as 2026-11, or 2026-11.03 for one shard"},
-			choiceFlag("status", "any", []string{string(schema.Active), string(schema.Revoked)},
-				"Only devices with this `STATUS`: active or revoked"),
+			choiceFlag("status", "active and revoked", []string{string(schema.Active), string(schema.Revoked),
+				string(schema.Removed), string(schema.Erased), string(schema.Removing)},
+				"Only devices with this `STATUS`: active, revoked, removed (their data is kept), erased or removing"),
 			&cli.StringSliceFlag{Name: "label", Usage: "Only devices with the label `NAME=TEXT`; if repeated, with all of them"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "At most `NUMBER` devices"},
 			boolFlag("json", "Same as --format jsonl"),
@@ -50,7 +51,7 @@ func deviceList(c *cli.Context) error {
 	}
 	var last schema.DeviceID
 	more := false
-	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.Int("limit"), &last, &more)
+	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.IsSet("status"), c.Int("limit"), &last, &more)
 	if err := answer(c, devices, func() (string, error) {
 		return "no such device", knownTenant(c, s.reader(), schema.Tenant(c.String("tenant")))
 	}); err != nil {
@@ -113,7 +114,8 @@ func listFilters() []listFilter {
 // listed returns the devices of pages that have the labels, up to limit. It sets last to the
 // last device, and more if there may be others.
 func listed(
-	pages iter.Seq2[tables.Page, error], labels map[string]string, limit int, last *schema.DeviceID, more *bool,
+	pages iter.Seq2[tables.Page, error], labels map[string]string, removed bool, limit int, last *schema.DeviceID,
+	more *bool,
 ) iter.Seq2[deviceRecord, error] {
 	return func(yield func(deviceRecord, error) bool) {
 		n := 0
@@ -127,7 +129,7 @@ func listed(
 			}
 			for i, e := range page.Rows {
 				d, err := schema.DeviceOf(e)
-				if err == nil && !hasLabels(d, labels) {
+				if err == nil && (!hasLabels(d, labels) || d.Status.Left() && !removed) {
 					continue
 				}
 				if err != nil {

@@ -55,8 +55,17 @@ func deviceShow(c *cli.Context) error {
 	return r.text(c.App.Writer)
 }
 
-// device returns the record of a device. If there is none, the error suggests similar IDs.
+// device returns the record of a device that was not removed. If there is none, the error suggests similar IDs.
 func (d *deviceAdmin) device(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
+	device, err := d.anyDevice(c, id)
+	if err == nil && device.Status.Left() {
+		err = fmt.Errorf("device %s is %s; furrow device add registers it again", id, device.Status)
+	}
+	return device, err
+}
+
+// anyDevice is like device, but also returns the records of removed devices.
+func (d *deviceAdmin) anyDevice(c *cli.Context, id schema.DeviceID) (schema.Device, error) {
 	device, err := d.Registry.Get(c.Context, id)
 	if !errors.Is(err, tables.ErrNotFound) {
 		return device, err

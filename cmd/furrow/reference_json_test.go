@@ -57,6 +57,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
 		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.",
 			[]any{statusLine{}, affectedLine{}}},
+		{[]string{"device remove"}, "A line for each device; what `--data` deleted is counted.", []any{removedLine{}}},
 		{[]string{"device held"}, "A line for each device that is held.", []any{heldLine{}}},
 		{[]string{"access list", "access add", "access rotate", "access remove"}, "A line for each who has access.",
 			[]any{accessLine{}}},

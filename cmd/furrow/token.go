@@ -73,7 +73,7 @@ func issueToken(c *cli.Context) error {
 // enrollmentForToken returns the enrollment of a registered device, which must be enabled.
 func (d *deviceAdmin) enrollmentForToken(c *cli.Context, device schema.DeviceID) (e schema.Enrollment, err error) {
 	known, err := d.Registry.Get(c.Context, device)
-	if errors.Is(err, tables.ErrNotFound) {
+	if errors.Is(err, tables.ErrNotFound) || err == nil && known.Status.Left() {
 		return e, fmt.Errorf("device %s is not registered: register it with furrow device add %s", device, device)
 	}
 	if err != nil {

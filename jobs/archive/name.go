@@ -15,7 +15,7 @@ import (
 func output(d schema.Member, day schema.Day) jobs.Output {
 	return jobs.Output{
 		PartitionKey: "readings/tenant=" + encodeTenant(d.Tenant) + "/date=" + day.String(),
-		RowKey:       encodeDevice(d.Device) + ".jsonl.gz",
+		RowKey:       encodeDevice(d.Device) + suffix,
 	}
 }
 
@@ -32,6 +32,9 @@ func encodeDevice(d schema.DeviceID) string {
 	}
 	return s
 }
+
+// suffix ends the name of every object.
+const suffix = ".jsonl.gz"
 
 // days is the state of a device: its days with readings that are not archived yet, in order.
 type days []schema.Day

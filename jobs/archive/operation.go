@@ -18,11 +18,14 @@ const (
 	KindPutBlock
 	KindCommit
 	KindLook
+	KindList
+	KindDelete
 	kinds
 )
 
 func (k Kind) String() string {
-	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object"}[k]
+	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object", "list objects",
+		"delete object"}[k]
 }
 
 // An Operation is one request and its answer. Each retry is another one, as on the bill.

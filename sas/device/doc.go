@@ -31,6 +31,17 @@
 // random time before it expires, so that a fleet does not renew all at once, and uses a valid
 // token while the endpoint is down.
 //
+// # What a thief can do
+//
+// With a token: add rows to this device's partition, with row keys in the token's window, until it
+// expires or the device is revoked. With the device's key: get such tokens until the device is
+// revoked. Neither reads, changes or deletes anything, and neither helps with another device.
+//
+// The enrollment's key must never be on a device: it poses as each device of the enrollment and
+// registers new ones, within the bounds of the enrollment. The storage account's key can do
+// anything, and only the token endpoint needs it. A worker can read and write all data of the fleet,
+// but without that key it cannot sign tokens.
+//
 // # Revocation
 //
 // A token can stop working before it expires, because this device or another one of its cohort

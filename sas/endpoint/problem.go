@@ -98,6 +98,7 @@ func refused(err error) refusal {
 		{sas.ErrOtherEnrollment, WrongEnrollment, sas.ErrOtherEnrollment.Error()},
 		{sas.ErrPrefix, WrongPrefix, sas.ErrPrefix.Error()},
 		{sas.ErrOtherPrefix, WrongPrefix, sas.ErrOtherPrefix.Error()},
+		{sas.ErrElsewhere, WrongEnrollment, sas.ErrElsewhere.Error()},
 		{sas.ErrFull, EnrollmentFull, sas.ErrFull.Error()},
 		{sas.ErrRevoked, Revoked, sas.ErrRevoked.Error()},
 		{tables.ErrBusy, StorageBusy, busy},

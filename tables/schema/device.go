@@ -38,7 +38,17 @@ type Status string
 const (
 	Active  Status = "active"
 	Revoked Status = "revoked"
+
+	Removing Status = "removing" // it is being removed
+	Removed  Status = "removed"  // it left the fleet, its data is kept, and it may register again
+	Erased   Status = "erased"   // removed, and its data is gone
 )
+
+// Left reports whether a device with the status is no longer part of the fleet.
+func (s Status) Left() bool { return s == Removing || s == Removed || s == Erased }
+
+// MayRegister reports whether a device with the status can register again as a new one.
+func (s Status) MayRegister() bool { return s == Removed || s == Erased }
 
 // A Token is the record of an issued token: its policy and the rows that it admits, but
 // never its signature.

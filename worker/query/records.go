@@ -10,15 +10,27 @@ import (
 )
 
 // Records returns the records of the devices with these IDs, in the order of the IDs and
-// without their tokens. A limit of zero means all.
+// without their tokens, except for devices that were removed. A limit of zero means all.
 func (f Fleet) Records(ctx context.Context, ids tables.Keys, limit int) iter.Seq2[schema.Device, error] {
 	q := tables.Query{Range: tables.Range{Partitions: ids}, Size: limit, Select: schema.DeviceSummary()}
-	return limited(decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf)), limit)
+	return limited(present(decoded(f.devices(), f.devices().Entities(ctx, q), whole(schema.DeviceOf))), limit)
+}
+
+// present leaves out devices that were removed.
+func present(all iter.Seq2[schema.Device, error]) iter.Seq2[schema.Device, error] {
+	return func(yield func(schema.Device, error) bool) {
+		for d, err := range all {
+			if (err != nil || !d.Status.Left()) && !yield(d, err) {
+				return
+			}
+		}
+	}
 }
 
 // Record returns the record of a device; false where it has none.
 func (f Fleet) Record(ctx context.Context, id schema.DeviceID) (schema.Device, bool, error) {
-	return get(ctx, f.devices(), string(id), schema.DeviceRow, schema.DeviceOf)
+	d, found, err := get(ctx, f.devices(), string(id), schema.DeviceRow, schema.DeviceOf)
+	return d, found && d.Status != schema.Erased, err
 }
 
 // Policies returns the stored access policies of a readings table; false where it has none yet.

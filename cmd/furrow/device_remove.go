@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/removal"
+	"furrow/cmd/internal/roles"
+	"furrow/jobs"
+	"furrow/sas"
+	"furrow/tables/schema"
+)
+
+func deviceRemoveCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "remove",
+		Usage:     "Remove devices from the fleet",
+		ArgsUsage: "ID...",
+		Description: `The tokens of a device end as with device revoke, and runs no longer find it. Its readings and outputs stay,
+unless --data deletes them all. A removed device can register again as a new one, and does so if it still has
+its key: to keep it out, use device revoke. If the command is interrupted, repeat it.` + examples(
+			"device remove pump-7 --yes", "device remove pump-7 --data --yes"),
+		Flags: append(storageFlags(), configFlag(),
+			boolFlag("data", "Also delete its readings, outputs and rejects in all pipelines; this cannot be undone"),
+			boolFlag("yes", "Confirm"),
+			jsonFlag()),
+		Action: deviceRemove,
+	}
+}
+
+// removedLine is a removed device in JSON.
+type removedLine struct {
+	Device schema.DeviceID `json:"device"`
+	Status schema.Status   `json:"status"` // removed, or with --data erased
+	removal.Deleted
+}
+
+func deviceRemove(c *cli.Context) error {
+	d, eraser, err := openForRemoval(c)
+	if err != nil {
+		return err
+	}
+	devices, err := d.removable(c)
+	if err != nil {
+		return err
+	}
+	if !c.Bool("yes") {
+		what := "its data is kept"
+		if c.Bool("data") {
+			what = "all its readings and outputs are deleted"
+		}
+		n, err := d.others(c, devices, false)
+		if err != nil {
+			return err
+		}
+		return usagef(c, "%s leaves the fleet, and %s; %s must request a new token. Confirm with --yes",
+			many(int64(len(devices)), "device"), what, many(int64(n), "other device"))
+	}
+	for _, device := range devices {
+		line, err := d.remove(c, device, eraser)
+		if err != nil {
+			return fmt.Errorf("device %s is not completely removed; repeat the command: %w", device.ID, err)
+		}
+		if err := line.print(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openForRemoval opens the fleet, and with --data what deletes data.
+func openForRemoval(c *cli.Context) (*deviceAdmin, *removal.Eraser, error) {
+	if !c.Bool("data") {
+		d, err := openDeviceAdmin(c)
+		return d, nil, err
+	}
+	f, s, err := openFleet(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables, s.Names)}
+	pipelines, err := allPipelines(f)
+	return d, &removal.Eraser{Tables: s.Tables, Names: s.Names, Pipelines: pipelines, Archive: f.Archive,
+		Delay: s.policies(logFor(c)).Delay}, err
+}
+
+func allPipelines(f *roles.Fleet) (all []*jobs.Pipeline, err error) {
+	for _, p := range f.Pipelines {
+		built, err := f.Jobs(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, built)
+	}
+	return all, nil
+}
+
+// removable returns the records of the named devices, which may have been removed before.
+func (d *deviceAdmin) removable(c *cli.Context) (devices []schema.Device, err error) {
+	if c.NArg() == 0 {
+		return nil, usagef(c, "name one device or more")
+	}
+	for _, text := range c.Args().Slice() {
+		id, err := schema.ParseDeviceID(text)
+		if err != nil {
+			return nil, usagef(c, "%v", err)
+		}
+		device, err := d.anyDevice(c, id)
+		if err != nil {
+			return nil, err
+		}
+		devices = append(devices, device)
+	}
+	return devices, nil
+}
+
+func (d *deviceAdmin) remove(c *cli.Context, device schema.Device, eraser *removal.Eraser) (removedLine, error) {
+	line := removedLine{Device: device.ID, Status: schema.Removed}
+	if device.Status == schema.Erased || device.Status == schema.Removed && eraser == nil {
+		line.Status = device.Status
+		return line, nil
+	}
+	if err := d.policies(logFor(c)).Remove(c.Context, device); err != nil {
+		return line, err
+	}
+	if eraser != nil {
+		deleted, err := eraser.Erase(c.Context, device)
+		if err != nil {
+			return line, err
+		}
+		line.Status, line.Deleted = schema.Erased, deleted
+	}
+	return line, d.Registry.Left(c.Context, device.ID, line.Status)
+}
+
+func (l removedLine) print(c *cli.Context) error {
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, l)
+	}
+	told := "is removed; its data is kept"
+	if l.Status == schema.Erased {
+		told = fmt.Sprintf("is removed, with %s, %s and %s", many(int64(l.Readings), "reading"),
+			many(int64(l.Outputs), "row")+" of outputs", many(int64(l.Objects), "object")+" of the archive")
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "%s %s\n", l.Device, told)
+	return err
+}

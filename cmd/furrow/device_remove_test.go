@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"furrow/cmd/internal/removal"
+	"furrow/jobs"
+	"furrow/jobs/latest"
+	"furrow/jobs/rate"
+	"furrow/jobs/rollup"
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// rowsOf returns the rows of a device in all tables: readings, outputs, rejects and fleet.
+func (f *fixture) rowsOf(id schema.DeviceID) (all []string) {
+	f.t.Helper()
+	for _, name := range []string{f.names.Readings(), f.names.Latest(), f.names.Rollups(), f.names.Output(rate.Table),
+		f.names.Rejects(), f.names.Fleet()} {
+		for page, err := range f.client.Table(name).Rows(f.t.Context(), tables.Query{}) {
+			must(f.t, err)
+			for _, e := range page.Rows {
+				if e.PartitionKey == string(id) || strings.HasPrefix(e.RowKey+"!", string(id)+"!") ||
+					strings.HasSuffix(e.RowKey, "!"+string(id)) {
+					all = append(all, name+" "+e.PartitionKey+" "+e.RowKey)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func TestRemovedDeviceLeavesTheFleetAndKeepsItsData(t *testing.T) {
+	f := newFixture(t)
+	f.must("enrollment add line4 --tenant=contoso")
+	f.must("device add pump-7 --json")
+	f.must("token pump-7 --json")
+	f.must("device add pump-8 --json")
+	f.refused(exitUsage, "1 device leaves the fleet, and its data is kept", "device remove pump-7")
+	f.must("device remove pump-7 --yes")
+	f.says(`"status":"removed"`, "device remove pump-7 --yes --json") // again
+	if rows := f.rowsOf("pump-7"); len(rows) != 0 {
+		t.Errorf("it still has %v", rows)
+	}
+	for _, line := range []string{"device show pump-7", "device restore pump-7", "device set pump-7 --site=x",
+		"device revoke pump-7"} {
+		f.refused(exitFailed, "device pump-7 is removed", line)
+	}
+	f.refused(exitFailed, "not registered", "token pump-7")
+	if out := f.must("device list --json"); strings.Contains(out, "pump-7") || !strings.Contains(out, "pump-8") {
+		t.Errorf("the list is %s", out)
+	}
+	f.says("pump-7", "device list --status=removed --json")
+	f.says(`"outcome":"added"`, "device add pump-7 --site=dock --json")
+	d := jsonOf[deviceLine](t, f.must("device show pump-7 --json"))[0]
+	if d.Status != schema.Active || !*d.InFleet || d.Site != "dock" || len(d.Tokens) != 0 {
+		t.Errorf("registered again it is %+v", d)
+	}
+	f.must("token pump-7 --json")
+}
+
+func TestRemovedDataIsGoneAndOfOthersNone(t *testing.T) {
+	f := newFixture(t)
+	f.seed(3, 150)
+	f.must("schedule --once")
+	f.work()
+	others := len(f.rowsOf("acme:d0000")) + len(f.rowsOf("acme:d0002"))
+	if len(f.rowsOf("acme:d0001")) < 153 {
+		t.Fatalf("it only has %v", f.rowsOf("acme:d0001"))
+	}
+	f.must("device remove acme:d0001 --yes") // its data can be deleted later, too
+	r := jsonOf[removedLine](t, f.must("device remove acme:d0001 --data --yes --json"))[0]
+	if r.Status != schema.Erased || r.Readings != 150 || r.Outputs < 3 {
+		t.Errorf("%+v, %+v", r, r.Deleted)
+	}
+	if left := f.rowsOf("acme:d0001"); len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+	if n := len(f.rowsOf("acme:d0000")) + len(f.rowsOf("acme:d0002")); n != others {
+		t.Errorf("others have %d rows, and had %d", n, others)
+	}
+	f.refused(exitFailed, "acme:d0001", "query acme:d0001 --latest")
+	f.must("schedule --once")
+	f.work()
+	if left := f.rowsOf("acme:d0001"); len(left) != 0 {
+		t.Errorf("a run has made %v", left)
+	}
+}
+
+// A stepper ends a context at a request.
+type stepper struct {
+	left int
+	kill context.CancelFunc
+}
+
+func (s *stepper) Do(r *http.Request) (*http.Response, error) {
+	if s.left--; s.left < 0 {
+		s.kill()
+		return nil, context.Canceled
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// pipelineOf is the pipeline that fixtures fold with, through a client.
+func (f *fixture) pipelineOf(client *tables.Client) *jobs.Pipeline {
+	return &jobs.Pipeline{Name: "live", Client: client, Names: f.names, Processors: []jobs.Configured{
+		latest.Processor.Default(), rollup.Processor.Default(), rate.Processor.Default()}}
+}
+
+// The process is killed at each of its requests in turn, and the removal is repeated.
+func TestKilledRemovalIsCompletedByARepeat(t *testing.T) {
+	f := newFixture(t)
+	f.seed(1, 250)
+	f.fold()
+	id := f.devices[0].ID
+	account, err := tables.ParseAccount(text(t, f.storage+"/connection"))
+	must(t, err)
+	for n := 0; ; n++ {
+		ctx, kill := context.WithCancel(t.Context())
+		client, err := tables.Connect(tables.Config{Account: account, Transport: &stepper{n, kill}})
+		must(t, err)
+		err = func() error {
+			registry := sas.NewRegistry(client, f.names)
+			d, err := registry.Get(ctx, id)
+			if err != nil {
+				return err
+			}
+			if err := (&sas.Policies{Client: client, Names: f.names}).Remove(ctx, d); err != nil {
+				return err
+			}
+			eraser := removal.Eraser{Tables: client, Names: f.names, Pipelines: []*jobs.Pipeline{f.pipelineOf(client)}}
+			if _, err := eraser.Erase(ctx, d); err != nil {
+				return err
+			}
+			return registry.Left(ctx, id, schema.Erased)
+		}()
+		kill()
+		if err == nil {
+			t.Logf("killed at %d requests", n)
+			break
+		}
+		if n > 200 {
+			t.Fatal(err)
+		}
+	}
+	if left := f.rowsOf(id); len(left) != 0 {
+		t.Errorf("left are %v", left)
+	}
+	d, err := sas.NewRegistry(f.client, f.names).Get(t.Context(), id)
+	if must(t, err); d.Status != schema.Erased {
+		t.Errorf("it is %s", d.Status)
+	}
+}
+
+// A job has read the device, and claims it or writes for it while the device is being removed.
+func TestJobUnderWayRestoresNothingOfARemovedDevice(t *testing.T) {
+	for _, stalls := range []int{0, 1, 2, 3} { // at which of its writes
+		f := newFixture(t)
+		f.seed(1, 50)
+		d := f.devices[0]
+		account, err := tables.ParseAccount(text(t, f.storage+"/connection"))
+		must(t, err)
+		stalled, resume := make(chan struct{}), make(chan struct{})
+		writes := 0
+		client, err := tables.Connect(tables.Config{Account: account,
+			Transport: doer(func(r *http.Request) (*http.Response, error) {
+				if r.Method != http.MethodGet {
+					if writes++; writes == stalls+1 {
+						close(stalled)
+						<-resume
+					}
+				}
+				return http.DefaultTransport.RoundTrip(r)
+			})})
+		must(t, err)
+		job := f.pipelineOf(client)
+		job.Hold = 3 * time.Second
+		var running sync.WaitGroup
+		running.Go(func() { // its error or result does not matter
+			_, _ = job.Run(t.Context(), jobs.Batch{First: d.Member().Place(), Last: d.Member().Place()})
+		})
+		<-stalled
+		must(t, (&sas.Policies{Client: f.client, Names: f.names}).Remove(t.Context(), d))
+		eraser := removal.Eraser{Tables: f.client, Names: f.names, Pipelines: []*jobs.Pipeline{f.pipelineOf(f.client)}}
+		time.AfterFunc(time.Second, func() { close(resume) })
+		_, err = eraser.Erase(t.Context(), d)
+		must(t, err)
+		must(t, sas.NewRegistry(f.client, f.names).Left(t.Context(), d.ID, schema.Erased))
+		running.Wait()
+		if left := f.rowsOf(d.ID); len(left) != 0 {
+			t.Errorf("stalled at write %d, a job has written %v", stalls, left)
+		}
+	}
+}
+
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }

@@ -1,0 +1,153 @@
+// Package removal deletes the data of a device that left the fleet.
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"furrow/jobs"
+	"furrow/jobs/archive"
+	"furrow/jobs/processors"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// An Eraser deletes data.
+type Eraser struct {
+	Tables    *tables.Client
+	Names     schema.Names
+	Pipelines []*jobs.Pipeline
+	Archive   *archive.Store // nil if there is none
+
+	// Delay is how long tokens that were ended may still be used.
+	Delay time.Duration
+}
+
+// Deleted counts what was deleted.
+type Deleted struct {
+	Readings int `json:"readings,omitempty"`
+	Outputs  int `json:"outputs,omitempty"`
+	Objects  int `json:"objects,omitempty"` // of the archive
+}
+
+// Erase deletes the readings of a removed device, all its outputs, and its rejects. It deletes readings last, and
+// repeated after any interruption it deletes what is left. If a job is under way for the device, it waits until that
+// can no longer write.
+func (e Eraser) Erase(ctx context.Context, d schema.Device) (n Deleted, err error) {
+	wait := e.Delay
+	for _, p := range e.Pipelines {
+		open, err := p.Forget(ctx, d.Member())
+		if err != nil {
+			return n, fmt.Errorf("pipeline %s: %w", p.Name, err)
+		}
+		wait = max(wait, open)
+	}
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+		return n, context.Cause(ctx)
+	}
+	for _, table := range processors.Outputs(e.Names) {
+		if err := e.outputs(ctx, e.Tables.Table(table), d, &n.Outputs); err != nil {
+			return n, err
+		}
+	}
+	if e.Archive != nil {
+		if n.Objects, err = e.Archive.Erase(ctx, d.Tenant, d.ID); err != nil {
+			return n, err
+		}
+	}
+	own := tables.Range{Partitions: tables.Is(string(d.ID))}
+	var rejects int
+	if err := deleteRows(ctx, e.Tables.Table(e.Names.Rejects()), own, &rejects); err != nil {
+		return n, err
+	}
+	return n, deleteRows(ctx, e.Tables.Table(d.Readings), own, &n.Readings)
+}
+
+// outputs deletes the outputs of a device in a table. The partitions of outputs begin with the tenant and end with the
+// month, and rows begin with the device. It goes from one partition to the next of the device's month, so it reads
+// no outputs of others except for one row of each partition.
+func (e Eraser) outputs(ctx context.Context, table *tables.Table, d schema.Device, n *int) error {
+	left := schema.OfTenant(d.Tenant)
+	for {
+		pk, err := first(ctx, table, left)
+		if err != nil || pk == "" {
+			return err
+		}
+		group := pk[:strings.LastIndex(pk, schema.Separator)+1]
+		own := tables.Range{Partitions: tables.Is(group + d.Month.String()), Rows: schema.LatestRows(d.ID, d.ID)}
+		if err := deleteRows(ctx, table, own, n); err != nil {
+			return err
+		}
+		left.From = tables.KeysWithPrefix(group).Before
+	}
+}
+
+// first returns the first partition in a range, or an empty text.
+func first(ctx context.Context, table *tables.Table, keys tables.Keys) (string, error) {
+	query := tables.Query{Range: tables.Range{Partitions: keys}, Size: 1, Select: []string{"PartitionKey"}}
+	for page, err := range table.Rows(ctx, query) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if len(page.Rows) > 0 {
+			return page.Rows[0].PartitionKey, nil
+		}
+	}
+	return "", nil
+}
+
+// unproductive bounds how often a transaction may fail because rows are gone, without any progress.
+const unproductive = 10
+
+// deleteRows deletes rows of one partition, in transactions of at most 100, and counts them.
+func deleteRows(ctx context.Context, table *tables.Table, rows tables.Range, n *int) error {
+	for failed := 0; ; {
+		ops, err := deletions(ctx, table, rows)
+		if err != nil || len(ops) == 0 {
+			return err
+		}
+		groups, err := tables.Cut(ops)
+		if err != nil {
+			return err
+		}
+		for _, g := range groups {
+			_, err := table.Submit(ctx, g)
+			if errors.Is(err, tables.ErrNotFound) && failed < unproductive {
+				failed++ // the answer to an earlier attempt was lost, or somebody else deletes, too
+				break
+			}
+			if err != nil {
+				return err
+			}
+			failed, *n = 0, *n+len(g)
+		}
+	}
+}
+
+// deletions returns the operations that delete the first rows of a range.
+func deletions(ctx context.Context, table *tables.Table, rows tables.Range) (ops []tables.Op, err error) {
+	query := tables.Query{Range: rows, Select: []string{"PartitionKey", "RowKey"}}
+	for page, err := range table.Rows(ctx, query) {
+		if errors.Is(err, tables.ErrNoTable) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Rows {
+			ops = append(ops, tables.Delete(row.PartitionKey, row.RowKey, tables.AnyETag))
+		}
+		if len(ops) > 0 {
+			break
+		}
+	}
+	return ops, nil
+}

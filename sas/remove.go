@@ -1,0 +1,71 @@
+package sas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// ErrElsewhere means that a removed device cannot register again as it asks.
+var ErrElsewhere = errors.New("the device was removed, and its data is kept for another tenant or readings table: an " +
+	"operator must delete the data first")
+
+// Remove begins to remove a device: its tokens no longer work, as after Revoke, it gets no others, and runs no longer
+// find it. Left ends the removal. Remove completes an earlier attempt that was interrupted, and begins again for a
+// device that was removed, so that its data can be deleted.
+func (p *Policies) Remove(ctx context.Context, d schema.Device) error {
+	r := p.registry()
+	if d.Status.MayRegister() { // it has no tokens
+		_, err := r.Update(ctx, d.ID, func(now *schema.Device) error {
+			if !now.Status.Left() {
+				return fmt.Errorf("device %s: %w: it is %s", d.ID, ErrOvertaken, now.Status)
+			}
+			now.Status = schema.Removing
+			return nil
+		})
+		return err
+	}
+	if err := p.change(ctx, schema.Change{Device: d.ID, To: schema.Removing, Rotate: true}); err != nil {
+		return err
+	}
+	member := d.Member()
+	_, err := r.Fleet.Do(ctx, tables.Delete(member.Month.String(), string(member.Key()), tables.AnyETag))
+	if err != nil && !missing(err) {
+		return fmt.Errorf("device %s: its fleet row: %w", d.ID, err)
+	}
+	return r.release(ctx, d.Enrollment, d.ID)
+}
+
+// Left ends the removal of a device, which can register again as a new one from then on. The record stays, because it
+// numbers the changes of the device. If its data is kept, the record also says for which tenant, month and readings
+// table.
+func (r Registry) Left(ctx context.Context, id schema.DeviceID, to schema.Status) error {
+	_, err := r.Update(ctx, id, func(d *schema.Device) error {
+		if !d.Status.Left() {
+			return fmt.Errorf("device %s: %w: it is %s", id, ErrOvertaken, d.Status)
+		}
+		d.Status, d.Tokens = to, nil
+		if to == schema.Erased {
+			d.Site, d.Position, d.Labels = "", nil, nil
+		}
+		return nil
+	})
+	return err
+}
+
+// rejoin registers a removed device again, on the version of its record that was read. Where its data is kept it gets
+// its old place, so that its outputs continue and no reading is folded twice.
+func (r Registry) rejoin(ctx context.Context, old, d schema.Device) (schema.Device, error) {
+	d.Change, d.ETag = old.Change, old.ETag
+	if old.Status == schema.Removed {
+		if d.Tenant != old.Tenant || d.Readings != old.Readings {
+			return old, ErrElsewhere
+		}
+		d.Month = old.Month
+	}
+	err := r.replace(ctx, &d)
+	return d, err
+}
