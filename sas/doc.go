@@ -20,6 +20,13 @@
 // still have the old one. Both are stored sealed with a key that never goes to storage
 // (SealingKey, the master key), so whoever can read storage cannot pose as a device.
 //
+// Whoever can write the table of enrollments could put back sealed keys that were rotated because
+// they leaked. Sealed keys therefore carry a counter. A row with an older key beside a newer one is
+// refused, and so is a whole older row by every endpoint that has seen a newer one (ErrOldKey). An
+// endpoint that starts later accepts it, as it accepts a restored backup: it has nothing to compare
+// with. The counter protects keys alone: such a writer can also enable an enrollment, or change its
+// policy. Only the endpoint and administrators should be able to write that table.
+//
 // Tokens are signed with the storage account's key. Whoever has that key can do anything. Only the
 // endpoint needs it; other processes can sign in to storage without it.
 //

@@ -29,7 +29,8 @@ type Enrollments struct {
 	SealingKey SealingKey // if zero, operations that need keys fail with ErrNoSealingKey
 
 	recent recent
-	opened sync.Map // unsealed keys by enrollment, rank and sealed key
+	newest map[schema.EnrollmentID]int64 // counters of the keys that Find returned; guarded by recent.mu
+	opened sync.Map                      // unsealed keys by enrollment, rank and sealed key
 }
 
 // All returns the enrollments in the order of their IDs. Without a table there are none. If some
@@ -69,10 +70,7 @@ func (n *Enrollments) Add(ctx context.Context, e schema.Enrollment, primary, sec
 	if err := n.fits(e, others); err != nil {
 		return e, err
 	}
-	if e.Primary, err = n.seal(primary, e.ID, Primary); err != nil {
-		return e, err
-	}
-	if e.Secondary, err = n.seal(secondary, e.ID, Secondary); err != nil {
+	if err := n.seal(&e, primary, secondary); err != nil {
 		return e, err
 	}
 	e.Admits = max(e.Admits, e.Life+e.Backfill)
@@ -102,13 +100,6 @@ func (n *Enrollments) inserted(ctx context.Context, e schema.Enrollment) (schema
 		return stored, fmt.Errorf("enrollment %s: %w", e.ID, tables.ErrExists)
 	}
 	return stored, nil
-}
-
-func (n *Enrollments) seal(k Key, of schema.EnrollmentID, in Rank) ([]byte, error) {
-	if k == nil {
-		k = NewKey()
-	}
-	return n.SealingKey.Seal(k, of, in)
 }
 
 // fits returns why an enrollment cannot be added to the others. All must share one sealing

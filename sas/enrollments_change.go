@@ -64,29 +64,25 @@ func (n *Enrollments) replace(ctx context.Context, e *schema.Enrollment) error {
 // working. Concurrent calls rotate only once, since two rotations would invalidate the old
 // primary as well: the later call fails with tables.ErrConflict.
 func (n *Enrollments) Rotate(ctx context.Context, id schema.EnrollmentID) (schema.Enrollment, error) {
-	next, err := n.seal(nil, id, Primary)
-	if err != nil {
-		return schema.Enrollment{}, err
-	}
-	var first []byte
+	var was, rotated schema.Enrollment
 	return n.Change(ctx, id, func(e *schema.Enrollment) error {
-		if first == nil {
-			first = e.Primary
+		if was.ID == "" {
+			was, rotated = *e, *e
+			old, err := n.SealingKey.Open(e.Primary, id, Primary)
+			if err != nil {
+				return fmt.Errorf("enrollment %s: its primary key: %w", id, err)
+			}
+			if err := n.seal(&rotated, nil, old); err != nil {
+				return err
+			}
 		}
 		switch {
-		case bytes.Equal(e.Primary, next):
+		case bytes.Equal(e.Primary, rotated.Primary):
 			return nil // our own change, whose response was lost
-		case !bytes.Equal(e.Primary, first):
+		case !bytes.Equal(e.Primary, was.Primary):
 			return fmt.Errorf("enrollment %s was rotated by someone else: %w", id, tables.ErrConflict)
 		}
-		old, err := n.SealingKey.Open(e.Primary, id, Primary)
-		if err != nil {
-			return fmt.Errorf("enrollment %s: its primary key: %w", id, err)
-		}
-		if e.Secondary, err = n.seal(old, id, Secondary); err != nil {
-			return err
-		}
-		e.Primary = next
+		e.Primary, e.Secondary = rotated.Primary, rotated.Secondary
 		return nil
 	})
 }

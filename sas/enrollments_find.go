@@ -108,14 +108,20 @@ func (n *Enrollments) refresh(ctx context.Context) {
 		r.tried = time.Now()
 		return
 	}
-	r.keep(byID, began)
+	n.keep(byID, began)
 }
 
-// keep keeps the result of a read unless a later one is kept. The caller holds r.mu.
-func (r *recent) keep(byID map[schema.EnrollmentID]found, began time.Time) {
-	if began.After(r.at) {
-		r.byID, r.at = byID, began
+// keep keeps the result of a read unless a later one is kept. The caller holds recent.mu.
+func (n *Enrollments) keep(byID map[schema.EnrollmentID]found, began time.Time) {
+	if !began.After(n.recent.at) {
+		return
 	}
+	for id, f := range byID {
+		if f.err == nil {
+			byID[id] = found{f.enrollment, n.checkNewest(f.enrollment)}
+		}
+	}
+	n.recent.byID, n.recent.at = byID, began
 }
 
 // Confirm is like Find, and the enrollment was read after the caller saw that the policies of a
@@ -158,7 +164,7 @@ func (n *Enrollments) confirm(ctx context.Context, readings string, number int64
 	r := &n.recent
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.keep(byID, began)
+	n.keep(byID, began)
 	if r.confirmed == nil {
 		r.confirmed = map[string]int64{}
 	}

@@ -2,11 +2,13 @@ package sas
 
 import (
 	"fmt"
+	"time"
 
 	"furrow/tables/schema"
 )
 
-// Keys returns the primary key of an enrollment and, if it has one, the secondary key.
+// Keys returns the primary key of an enrollment and, if it has one, the secondary key. They are
+// sealed together: with an older one among them, it fails with ErrOldKey.
 func (n *Enrollments) Keys(e schema.Enrollment) (keys []Key, err error) {
 	for _, s := range []struct {
 		rank   Rank
@@ -16,12 +18,55 @@ func (n *Enrollments) Keys(e schema.Enrollment) (keys []Key, err error) {
 			continue
 		}
 		k, err := n.open(s.sealed, e.ID, s.rank)
+		if err == nil && counterOf(s.sealed) != counterOf(e.Primary) {
+			err = ErrOldKey
+		}
 		if err != nil {
 			return nil, fmt.Errorf("enrollment %s: its %s key: %w", e.ID, s.rank, err)
 		}
 		keys = append(keys, k)
 	}
 	return keys, nil
+}
+
+// seal seals both keys of an enrollment with a counter above that of the keys that it has. It
+// generates nil keys. The counter is the time, so that it is also above that of keys which were
+// replaced by older ones.
+func (n *Enrollments) seal(e *schema.Enrollment, primary, secondary Key) error {
+	counter := max(time.Now().UnixNano(), counterOf(e.Primary)+1)
+	for _, s := range []struct {
+		key  Key
+		rank Rank
+		to   *[]byte
+	}{{primary, Primary, &e.Primary}, {secondary, Secondary, &e.Secondary}} {
+		if s.key == nil {
+			s.key = NewKey()
+		}
+		sealed, err := n.SealingKey.Seal(s.key, e.ID, s.rank, counter)
+		if err != nil {
+			return err
+		}
+		*s.to = sealed
+	}
+	return nil
+}
+
+// checkNewest returns ErrOldKey if an enrollment has older keys than Find has returned before.
+// Whoever can write the table, but has no master key, could otherwise put back keys that leaked
+// and were rotated. Keys that cannot be opened prove nothing, and Keys refuses them.
+func (n *Enrollments) checkNewest(e schema.Enrollment) error {
+	if _, err := n.Keys(e); err != nil {
+		return nil
+	}
+	counter := counterOf(e.Primary)
+	if counter < n.newest[e.ID] {
+		return fmt.Errorf("enrollment %s: %w", e.ID, ErrOldKey)
+	}
+	if n.newest == nil {
+		n.newest = map[schema.EnrollmentID]int64{}
+	}
+	n.newest[e.ID] = counter
+	return nil
 }
 
 // open unseals a key once: doing so for every request would be expensive.

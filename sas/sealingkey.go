@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,8 +23,10 @@ type SealingKey struct{ secret []byte }
 // minSealingKey is the key length of AES-256 in bytes.
 const minSealingKey = 32
 
-// Reasons why a sealed key cannot be opened.
+// Reasons why a sealed key cannot be opened or used.
 var (
+	ErrOldKey = errors.New("an older sealed key was put back; give the enrollment new keys with furrow enrollment rotate, " +
+		"twice if the old key has leaked")
 	ErrNoSealingKey = errors.New("no master key is given")
 	ErrSealingKey   = errors.New("it was sealed with another master key; use the one with which the enrollment was added")
 )
@@ -66,36 +69,58 @@ const (
 	Secondary Rank = "secondary"
 )
 
-// sealVersion is the first byte of a sealed key. A nonce and the AES-256-GCM ciphertext follow.
-const sealVersion = 1
+// The first byte of a sealed key is its version. In version 2, the counter follows in 8 bytes. The
+// rest is a nonce and the AES-256-GCM ciphertext.
+const (
+	sealedOnce    = 1 // without a counter
+	sealedCounted = 2
+	sealedHeader  = 1 + 8
+)
 
-// Seal encrypts a key for one enrollment and rank, so that it cannot be moved to another row.
-func (m SealingKey) Seal(k Key, of schema.EnrollmentID, in Rank) ([]byte, error) {
+// Seal encrypts a key for one enrollment and rank, so that it cannot be moved to another row. The
+// counter is authenticated too: it tells an older sealed key from a newer one.
+func (m SealingKey) Seal(k Key, of schema.EnrollmentID, in Rank, counter int64) ([]byte, error) {
 	gcm, err := m.gcm()
 	if err != nil {
 		return nil, err
 	}
-	return gcm.Seal([]byte{sealVersion}, nil, k, place(of, in)), nil
+	header := binary.BigEndian.AppendUint64([]byte{sealedCounted}, uint64(counter))
+	return gcm.Seal(header, nil, k, append(place(of, in), header...)), nil
 }
 
 // Open decrypts a key that Seal sealed. It fails with ErrSealingKey if it was sealed by another
 // SealingKey or for another row, or was modified: these cases cannot be distinguished.
 func (m SealingKey) Open(sealed []byte, of schema.EnrollmentID, in Rank) (Key, error) {
 	gcm, err := m.gcm()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case len(sealed) == 0:
-		return nil, errors.New("there is no sealed key")
-	case sealed[0] != sealVersion:
-		return nil, fmt.Errorf("the sealed key has version %d, and this program supports version %d: use a newer program",
-			sealed[0], sealVersion)
 	}
-	k, err := gcm.Open(nil, nil, sealed[1:], place(of, in))
+	if len(sealed) == 0 {
+		return nil, errors.New("there is no sealed key")
+	}
+	text, bound := sealed[1:], place(of, in)
+	switch version := sealed[0]; {
+	case version > sealedCounted || version < sealedOnce:
+		return nil, fmt.Errorf("the sealed key has version %d, and this program supports versions up to %d: use a newer "+
+			"program", version, sealedCounted)
+	case version == sealedCounted && len(sealed) < sealedHeader:
+		return nil, ErrSealingKey
+	case version == sealedCounted:
+		text, bound = sealed[sealedHeader:], append(bound, sealed[:sealedHeader]...)
+	}
+	k, err := gcm.Open(nil, nil, text, bound)
 	if err != nil {
 		return nil, ErrSealingKey
 	}
 	return k, nil
+}
+
+// counterOf returns the counter of a sealed key that was opened. Earlier versions have zero.
+func counterOf(sealed []byte) int64 {
+	if len(sealed) < sealedHeader || sealed[0] != sealedCounted {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint64(sealed[1:]))
 }
 
 // gcm uses random nonces: there are too few keys for a collision.

@@ -11,7 +11,7 @@ import (
 
 func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 	m, k := NewSealingKey(), NewKey()
-	sealed, err := m.Seal(k, "line4", Primary)
+	sealed, err := m.Seal(k, "line4", Primary, 7)
 	must(t, err)
 	if got, err := m.Open(sealed, "line4", Primary); err != nil || !bytes.Equal(got, k) {
 		t.Errorf("it opens as %q, %v", got, err)
@@ -19,7 +19,7 @@ func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 	if bytes.Contains(sealed, k) {
 		t.Error("the key is in what is sealed")
 	}
-	again, err := m.Seal(k, "line4", Primary)
+	again, err := m.Seal(k, "line4", Primary, 7)
 	if err != nil || bytes.Equal(again, sealed) {
 		t.Errorf("sealed twice, it is the same twice (%v)", err)
 	}
@@ -41,7 +41,7 @@ func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 			t.Errorf("with byte %d altered it opens", i)
 		}
 	}
-	if _, err := (SealingKey{}).Seal(k, "line4", Primary); !errors.Is(err, ErrNoSealingKey) {
+	if _, err := (SealingKey{}).Seal(k, "line4", Primary, 7); !errors.Is(err, ErrNoSealingKey) {
 		t.Errorf("sealed without a master key: %v", err)
 	}
 }

@@ -1,0 +1,123 @@
+package sas
+
+import (
+	"encoding/base64"
+	"errors"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// expire makes the next Find read storage.
+func (n *Enrollments) expire() {
+	n.recent.mu.Lock()
+	defer n.recent.mu.Unlock()
+	n.recent.at = time.Time{}
+}
+
+func (n *Enrollments) putBack(t *testing.T, e schema.Enrollment) {
+	t.Helper()
+	row, err := e.Entity()
+	must(t, err)
+	_, err = n.Table.Do(t.Context(), tables.InsertOrReplace(row))
+	must(t, err)
+	n.expire()
+}
+
+func TestRotatedKeysCannotBePutBack(t *testing.T) {
+	n, _ := newEnrollments(t)
+	leaked, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	_, err = n.Add(t.Context(), plant("line5"), nil, nil)
+	must(t, err)
+	if _, err := n.Find(t.Context(), "line4"); err != nil {
+		t.Fatal(err)
+	}
+	var now schema.Enrollment
+	for range 2 { // the first keeps the leaked primary key as the secondary
+		now, err = n.Rotate(t.Context(), "line4")
+		must(t, err)
+	}
+	n.expire()
+	if _, err := n.Find(t.Context(), "line4"); err != nil {
+		t.Errorf("after two rotations: %v", err)
+	}
+
+	n.putBack(t, leaked)
+	if e, err := n.Find(t.Context(), "line4"); !errors.Is(err, ErrOldKey) {
+		t.Errorf("the old row is accepted: %+v, %v", e, err)
+	}
+	if _, err := n.Find(t.Context(), "line5"); err != nil {
+		t.Errorf("another enrollment: %v", err)
+	}
+	n.putBack(t, now)
+	if _, err := n.Find(t.Context(), "line4"); err != nil {
+		t.Errorf("with the newest row again: %v", err)
+	}
+
+	fresh := &Enrollments{Table: n.Table, SealingKey: n.SealingKey} // has seen nothing yet
+	for rank, spoil := range map[Rank]func(*schema.Enrollment){
+		Primary:   func(e *schema.Enrollment) { e.Primary = leaked.Primary },
+		Secondary: func(e *schema.Enrollment) { e.Secondary = leaked.Secondary },
+	} {
+		spoiled := now
+		spoil(&spoiled)
+		if keys, err := fresh.Keys(spoiled); !errors.Is(err, ErrOldKey) {
+			t.Errorf("with the old %s key: %d keys, %v", rank, len(keys), err)
+		}
+	}
+}
+
+func TestRotationsEndWhatAnOldRowBrought(t *testing.T) {
+	n, _ := newEnrollments(t)
+	old, err := n.Add(t.Context(), plant("line4"), nil, nil)
+	must(t, err)
+	leaked, err := n.Keys(old)
+	must(t, err)
+	_, err = n.Rotate(t.Context(), "line4")
+	must(t, err)
+	if _, err := n.Find(t.Context(), "line4"); err != nil {
+		t.Fatal(err)
+	}
+	n.putBack(t, old)
+	for range 2 {
+		_, err = n.Rotate(t.Context(), "line4")
+		must(t, err)
+	}
+	n.expire()
+	e, err := n.Find(t.Context(), "line4")
+	must(t, err)
+	keys, err := n.Keys(e)
+	must(t, err)
+	for _, k := range keys {
+		if k.Base64() == leaked[0].Base64() || k.Base64() == leaked[1].Base64() {
+			t.Error("a key of the old row is still valid")
+		}
+	}
+}
+
+func TestKeysWithoutACounterAreReadAndRotated(t *testing.T) {
+	n, _ := newEnrollments(t)
+	var err error
+	n.SealingKey, err = ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	must(t, err)
+	e := plant("line4")
+	// "sixteen bytes, k", sealed by an earlier version
+	e.Primary, err = base64.StdEncoding.DecodeString("ARMWKBX5KRWDyKM321KAtkgNu2PJh1PSrHWh6QlbS4lMeZRLHB1LuGX1V6RU")
+	must(t, err)
+	e.Admits = e.Life + e.Backfill
+	n.putBack(t, e)
+	if _, err := n.Find(t.Context(), "line4"); err != nil {
+		t.Fatal(err)
+	}
+	e, err = n.Rotate(t.Context(), "line4")
+	must(t, err)
+	n.expire()
+	e, err = n.Find(t.Context(), "line4")
+	must(t, err)
+	if keys, err := n.Keys(e); err != nil || string(keys[1]) != "sixteen bytes, k" {
+		t.Errorf("after a rotation: %v", err)
+	}
+}
