@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/setup"
+	"furrow/jobs/archive"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -50,7 +51,7 @@ type stores struct {
 type operationHooks struct {
 	Table  func(context.Context, tables.Operation)
 	Queue  func(context.Context, worker.Operation)
-	Object func(ctx context.Context, kind string)
+	Object func(context.Context, archive.Operation)
 }
 
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.

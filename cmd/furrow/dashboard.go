@@ -26,6 +26,7 @@ somebody has access.` + examples(
 		Flags: append(append(fleetFlags(), secretFlags()...),
 			listenFlag(defaultDashboard, "a free port"), tlsFlag(), behindProxyFlag(),
 			silentFlag(), tilesFlag(),
+			metricsFlag(),
 			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
 		Action: showDashboard,
@@ -49,7 +50,12 @@ func showDashboard(c *cli.Context) (err error) {
 		return err
 	}
 	log := logFor(c)
-	w, err := openDashboard(c, "listen", c.String("tls") != tlsOff, log)
+	m, err := openMonitor(c)
+	if err != nil {
+		return err
+	}
+	defer setup.Closing(&err, m.Close)
+	w, err := openDashboard(c, "listen", c.String("tls") != tlsOff, m.Monitor, log)
 	if err != nil {
 		return err
 	}
@@ -61,13 +67,16 @@ func showDashboard(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := m.Monitor.Watch(w.stores.status(c, w.stored)); err != nil {
+		return err
+	}
 	s := dashboardScreen{w.url(), tlsScreenOf(w.tls)}
 	if err := printScreen(c, s, "Dashboard\n\n  "+s.Dashboard+"\n"+s.TLS.text("Browsers")); err != nil {
 		return err
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	return server.Run(ctx)
+	return m.While(ctx, w.stores.ready, server.Run)
 }
 
 // A dashboardScreen is printed when the dashboard has started.

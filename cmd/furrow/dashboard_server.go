@@ -12,6 +12,7 @@ import (
 
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
+	"furrow/cmd/internal/monitor"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
@@ -30,10 +31,16 @@ type dashboardServer struct {
 	log      *slog.Logger
 	tls      *setup.TLS
 	listener net.Listener
+	monitor  *monitor.Monitor
+
+	stores *stores               // of server, as stored is
+	stored *generations.Follower // of the configuration
 }
 
 // openDashboard listens on the address of a flag. On one that other machines can reach it requires TLS or a proxy.
-func openDashboard(c *cli.Context, flag string, protected bool, log *slog.Logger) (*dashboardServer, error) {
+func openDashboard(
+	c *cli.Context, flag string, protected bool, m *monitor.Monitor, log *slog.Logger,
+) (*dashboardServer, error) {
 	admits, err := readAdmission(c)
 	if err != nil {
 		return nil, err
@@ -49,7 +56,7 @@ func openDashboard(c *cli.Context, flag string, protected bool, log *slog.Logger
 		return nil, usagef(c, "--%s: %v", flag, err)
 	}
 	admits.Tiles = tiles
-	w := &dashboardServer{c: c, config: admits, log: log}
+	w := &dashboardServer{c: c, config: admits, log: log, monitor: m}
 	if w.listener, err = net.Listen("tcp", address); err != nil {
 		return nil, listenAdvice(err, "--"+flag)
 	}
@@ -70,7 +77,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openStorage(w.c, operationHooks{Table: model.CountTable, Queue: model.CountQueue})
+	s, err := openStorage(w.c, operationHooks{Table: model.CountTable, Queue: model.CountQueue}, hooksOf(w.monitor))
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +91,7 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 		return nil, usagef(w.c, "--pipeline: not all of %s are in the configuration", strings.Join(chosen, ", "))
 	}
 	follower := generations.NewFollower(s.generationsOf(), holds, schema.Process{}, w.log)
+	w.stores, w.stored = s, follower
 	newer := func(ctx context.Context) ([]model.Pipeline, bool, error) {
 		was, _ := follower.Current()
 		err := follower.Look(ctx)

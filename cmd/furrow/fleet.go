@@ -83,7 +83,7 @@ func (s *stores) archive(pipelines []config.Pipeline, hooks []operationHooks) (*
 			worker.Answered(ctx, o.Status)
 			for _, h := range hooks {
 				if h.Object != nil {
-					h.Object(ctx, o.Kind.String())
+					h.Object(ctx, o)
 				}
 			}
 		}})

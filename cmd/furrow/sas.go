@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/monitor"
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/sas"
@@ -26,7 +28,8 @@ and completes revocations of other processes. On SIGINT or SIGTERM it completes 
 exits.` + examples(
 			"sas",
 			"sas --listen 0.0.0.0:443 --tls cert.pem,key.pem --storage env:AZURE_STORAGE_CONNECTION_STRING"),
-		Flags:  append(append(storageFlags(), endpointFlags()...), jsonFlag(), verboseFlag(), stopWithInputFlag()),
+		Flags: append(append(storageFlags(), endpointFlags()...), metricsFlag(), jsonFlag(), verboseFlag(),
+			stopWithInputFlag()),
 		Action: serveTokens,
 	}
 }
@@ -49,8 +52,13 @@ func serveTokens(c *cli.Context) (err error) {
 	if err := checkTLS(c); err != nil {
 		return err
 	}
-	log, metrics := logFor(c), endpoint.NewMetrics()
-	s, err := openStorage(c, operationHooks{Table: metrics.CountTable})
+	log := logFor(c)
+	m, err := openMonitor(c)
+	if err != nil {
+		return err
+	}
+	defer setup.Closing(&err, m.Close)
+	s, err := openStorage(c, hooksOf(m.Monitor))
 	if err != nil {
 		return err
 	}
@@ -67,7 +75,7 @@ func serveTokens(c *cli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := service.server(l, tls, limits, metrics, log)
+	server, err := service.server(l, tls, limits, m.Monitor, log)
 	if err != nil {
 		return err
 	}
@@ -81,7 +89,9 @@ func serveTokens(c *cli.Context) (err error) {
 	paceCollectorWithin(tokenMemory)
 	ctx, stop := untilStopped(c)
 	defer stop()
-	return roles.Together(ctx, server.Run, service.Policies.Run)
+	return m.While(ctx, service.Issuer.Ready, func(ctx context.Context) error {
+		return roles.Together(ctx, server.Run, service.Policies.Run)
+	})
 }
 
 // tokenMemory is the endpoint's soft memory limit in bytes, for when thousands of devices boot at once. It
@@ -139,10 +149,10 @@ func openTokenService(c *cli.Context, s *stores, tableURL string, log *slog.Logg
 }
 
 // server returns a server for devices on a listener, which it closes.
-func (o *tokenService) server(l net.Listener, tls *setup.TLS, limits endpoint.Limits, metrics *endpoint.Metrics,
+func (o *tokenService) server(l net.Listener, tls *setup.TLS, limits endpoint.Limits, m *monitor.Monitor,
 	log *slog.Logger) (endpoint.Server, error) {
 	handler, err := endpoint.New(endpoint.Config{Issuer: o.Issuer, Ready: o.Issuer.Ready, Limits: limits,
-		Metrics: metrics, Log: log, Collectors: policyMetrics(o.Policies)})
+		Registry: m.Registry, Log: log, Collectors: policyMetrics(o.Policies)})
 	return endpoint.Server{Handler: handler, Listener: l, TLS: tls.ServerConfig(), Log: log}, err
 }
 

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
 	"furrow/worker"
 )
 
@@ -25,17 +27,22 @@ then follows the newest generation.` + examples(
 		Flags: append(fleetFlags(),
 			durationFlag("every", 0, time.Second, "`DURATION` between two slots, instead of the pipelines' cadences"),
 			boolFlag("once", "Do what is due now, print it, and exit"),
-			verboseFlag(), stopWithInputFlag()),
+			metricsFlag(), verboseFlag(), stopWithInputFlag()),
 		Action: schedule,
 	}
 }
 
-func schedule(c *cli.Context) error {
+func schedule(c *cli.Context) (err error) {
+	m, err := openMonitor(c)
+	if err != nil {
+		return err
+	}
+	defer setup.Closing(&err, m.Close)
 	every := durationOf(c, "every")
 	ctx, stop := untilStopped(c)
 	defer stop()
 	c.Context = ctx
-	f, _, err := openFleetOffering(c)
+	f, s, err := openFleetOffering(c, hooksOf(m.Monitor))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
@@ -43,7 +50,10 @@ func schedule(c *cli.Context) error {
 		return roles.IgnoreCanceled(ctx, err)
 	}
 	if !c.Bool("once") {
-		return f.Schedule(ctx, every)
+		if err := m.Monitor.Watch(s.status(c, f.Stored)); err != nil {
+			return err
+		}
+		return m.While(ctx, s.ready, func(ctx context.Context) error { return f.Schedule(ctx, every) })
 	}
 	return f.ScheduleOnce(ctx, every, func(s worker.Slot) {
 		fmt.Fprintf(c.App.Writer, "%s %s %s", s.Run.Pipeline, s.Run.Slot.Time().Format(time.RFC3339), s.Outcome)

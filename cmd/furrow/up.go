@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/monitor"
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/sas/endpoint"
@@ -43,6 +44,7 @@ generation.` + examples(
 					"reach it requires --tls, and everybody signs in (see furrow access)"},
 			boolFlag("no-dashboard", "Serve no dashboard"),
 			silentFlag(), tilesFlag(),
+			metricsFlag(),
 			jsonFlag(),
 			verboseFlag(), stopWithInputFlag()),
 		Action: up,
@@ -66,9 +68,14 @@ func up(c *cli.Context) (err error) {
 	}
 	ctx, stop := untilStopped(c)
 	defer stop()
-	h := upServer{c: c, devices: l, tls: tls, limits: limits, log: log}
+	m, err := openMonitor(c)
+	if err != nil {
+		return err
+	}
+	defer setup.Closing(&err, m.Close)
+	h := upServer{c: c, devices: l, tls: tls, limits: limits, metrics: m, log: log}
 	if !c.Bool("no-dashboard") && c.String("dashboard") != "" {
-		if h.dashboard, err = openDashboard(c, "dashboard", tls != nil, log); err != nil {
+		if h.dashboard, err = openDashboard(c, "dashboard", tls != nil, m.Monitor, log); err != nil {
 			return err
 		}
 		defer setup.Closing(&err, h.dashboard.Close)
@@ -127,17 +134,17 @@ type upServer struct {
 	tls       *setup.TLS
 	limits    endpoint.Limits
 	dashboard *dashboardServer // may be nil
+	metrics   *monitor.Server
 	log       *slog.Logger
 }
 
 // run runs until ctx ends. Devices are told to write to the Table service at tableURL; empty is the account's
 // own.
 func (h upServer) run(ctx context.Context, tableURL string) error {
-	metrics := endpoint.NewMetrics()
+	m := h.metrics.Monitor
 	figures := &worker.Figures{Worker: roles.WorkerName()}
 	h.c.Context = ctx
-	f, s, err := openFleetOffering(h.c, operationHooks{Table: metrics.CountTable},
-		operationHooks{Table: figures.CountTable, Queue: figures.CountQueue, Object: figures.CountObject})
+	f, s, err := openFleetOffering(h.c, hooksOf(m), hooksOfFigures(figures))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
@@ -151,7 +158,7 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 	}
 	f.Early = &worker.Early{}
 	o.Issuer.OnFirst = f.Early.Ask
-	server, err := o.server(h.devices, h.tls, h.limits, metrics, h.log)
+	server, err := o.server(h.devices, h.tls, h.limits, m, h.log)
 	if err != nil {
 		return err
 	}
@@ -164,16 +171,19 @@ func (h upServer) run(ctx context.Context, tableURL string) error {
 		}
 		runs = append(runs, pages.Run)
 	}
+	if err := m.Watch(s.status(h.c, f.Stored)); err != nil {
+		return err
+	}
 	if !h.c.Bool("no-worker") {
 		runs = append(runs, func(ctx context.Context) error {
 			return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: h.c.Int("jobs"),
-				Lease: worker.DefaultLease})
+				Lease: worker.DefaultLease, OnResult: m.CountJob})
 		})
 	}
 	if err := h.announce(ctx, o, f); err != nil {
 		return err
 	}
-	return roles.Together(ctx, runs...)
+	return h.metrics.While(ctx, o.Issuer.Ready, func(ctx context.Context) error { return roles.Together(ctx, runs...) })
 }
 
 // endpoint returns the URL at which devices reach the endpoint.

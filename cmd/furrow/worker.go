@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/roles"
+	"furrow/cmd/internal/setup"
 	"furrow/worker"
 )
 
@@ -24,12 +26,12 @@ configuration; --config applies only while none is stored.` + examples(
 			durationFlagUpTo("lease", worker.DefaultLease, 3*time.Second, time.Hour,
 				"`DURATION` after which another worker takes over the jobs of a dead one"),
 			durationFlag("idle-exit", 0, time.Second, "`DURATION` without work after which the worker exits (default: never)"),
-			verboseFlag(), stopWithInputFlag()),
+			metricsFlag(), verboseFlag(), stopWithInputFlag()),
 		Action: work,
 	}
 }
 
-func work(c *cli.Context) error {
+func work(c *cli.Context) (err error) {
 	if err := between(c, 1, 1000, "jobs"); err != nil {
 		return err
 	}
@@ -37,12 +39,16 @@ func work(c *cli.Context) error {
 	if lease%time.Second != 0 {
 		return usagef(c, "--lease is %v; it must be whole seconds", lease)
 	}
+	m, err := openMonitor(c)
+	if err != nil {
+		return err
+	}
+	defer setup.Closing(&err, m.Close)
 	figures := &worker.Figures{Worker: roles.WorkerName()}
 	ctx, stop := untilStopped(c)
 	defer stop()
 	c.Context = ctx
-	f, _, err := openFleet(c, operationHooks{Table: figures.CountTable, Queue: figures.CountQueue,
-		Object: figures.CountObject})
+	f, s, err := openFleet(c, hooksOf(m.Monitor), hooksOfFigures(figures))
 	if err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
@@ -50,6 +56,8 @@ func work(c *cli.Context) error {
 	if err := f.Create(ctx); err != nil {
 		return roles.IgnoreCanceled(ctx, err)
 	}
-	return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
-		IdleExit: durationOf(c, "idle-exit")})
+	return m.While(ctx, s.ready, func(ctx context.Context) error {
+		return f.Work(ctx, roles.Work{Name: figures.Worker, Figures: figures, Size: c.Int("jobs"), Lease: lease,
+			OnResult: m.Monitor.CountJob, IdleExit: durationOf(c, "idle-exit")})
+	})
 }

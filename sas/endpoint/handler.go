@@ -27,13 +27,14 @@ type Issuer interface {
 
 // Config configures a Handler.
 type Config struct {
-	Issuer  Issuer                      // required
-	Ready   func(context.Context) error // why no token can be issued now; nil: always ready
-	Limits  Limits
-	Metrics *Metrics // nil: new ones
-	Log     *slog.Logger
+	Issuer Issuer                      // required
+	Ready  func(context.Context) error // why no token can be issued now; nil: always ready
+	Limits Limits
+	Log    *slog.Logger
 
-	// Collectors are added to /metrics.
+	// Registry is what /metrics shows. The handler adds its own metrics and Collectors. Nil: a
+	// new one.
+	Registry   *prometheus.Registry
 	Collectors []prometheus.Collector
 }
 
@@ -45,15 +46,15 @@ type Handler struct {
 	perEnrollment enrollments
 	devices       *devices
 	storage       storageLimiter
-	metrics       *Metrics
+	metrics       *metrics
 	log           requestLog
 	scrape        http.Handler // serves the metrics
 }
 
 // New returns a Handler. Its limits are its own: two replicas allow twice as much.
 func New(c Config) (*Handler, error) {
-	if c.Metrics == nil {
-		c.Metrics = NewMetrics()
+	if c.Registry == nil {
+		c.Registry = prometheus.NewRegistry()
 	}
 	h := &Handler{
 		issuer:        c.Issuer,
@@ -62,11 +63,11 @@ func New(c Config) (*Handler, error) {
 		perEnrollment: enrollments{all: map[schema.EnrollmentID]*fleet{}},
 		devices:       newDevices(c.Limits.device(), maxDevices),
 		storage:       storageLimiter{slots: make(chan struct{}, cmp.Or(c.Limits.Slots, DefaultSlots))},
-		metrics:       c.Metrics,
+		metrics:       newMetrics(c.Registry),
 		log:           requestLog{log: c.Log},
-		scrape:        promhttp.HandlerFor(c.Metrics.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
+		scrape:        promhttp.HandlerFor(c.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}),
 	}
-	return h, c.Metrics.observe(h, c.Collectors)
+	return h, h.metrics.observe(h, c.Collectors)
 }
 
 // A route maps a path and a method to a function.

@@ -1,31 +1,23 @@
 package endpoint
 
 import (
-	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"furrow/tables"
 )
 
-// Metrics are the metrics of /metrics. Create them before the Handler: the Issuer needs a
-// storage client, which needs CountTable.
-type Metrics struct {
-	registry   *prometheus.Registry
-	tokens     prometheus.Counter
-	refusals   *prometheus.CounterVec
-	duration   prometheus.Histogram
-	requests   prometheus.Gauge
-	operations *prometheus.CounterVec
+// A metrics counts what a Handler does.
+type metrics struct {
+	registry *prometheus.Registry
+	tokens   prometheus.Counter
+	refusals *prometheus.CounterVec
+	duration prometheus.Histogram
+	requests prometheus.Gauge
 }
 
-// NewMetrics returns metrics with their own registry, which also holds those of the Go
-// runtime and of the process.
-func NewMetrics() *Metrics {
-	m := &Metrics{
-		registry: prometheus.NewRegistry(),
+func newMetrics(registry *prometheus.Registry) *metrics {
+	m := &metrics{
+		registry: registry,
 		tokens: prometheus.NewCounter(prometheus.CounterOpts{Name: "furrow_sas_tokens_total",
 			Help: "Tokens issued."}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "furrow_sas_refusals_total",
@@ -35,25 +27,16 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25}}),
 		requests: prometheus.NewGauge(prometheus.GaugeOpts{Name: "furrow_sas_requests_in_flight",
 			Help: "Requests in progress."}),
-		operations: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "furrow_storage_operations_total",
-			Help: "Requests to storage, retries included, by service and kind."}, []string{"service", "kind"}),
 	}
 	for code := range codes() {
 		m.refusals.WithLabelValues(string(code)) // so that its rate is zero, not absent
 	}
-	m.registry.MustRegister(m.tokens, m.refusals, m.duration, m.requests, m.operations,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-// CountTable counts table operations; pass it as tables.Config.OnOperation.
-func (m *Metrics) CountTable(_ context.Context, o tables.Operation) {
-	m.operations.WithLabelValues("table", o.Kind.String()).Inc()
-}
-
-// observe registers gauges of the handler's limits, and the other collectors.
-func (m *Metrics) observe(h *Handler, others []prometheus.Collector) error {
-	for _, other := range others {
+// observe registers the metrics, gauges of the handler's limits, and the other collectors.
+func (m *metrics) observe(h *Handler, others []prometheus.Collector) error {
+	for _, other := range append(others, m.tokens, m.refusals, m.duration, m.requests) {
 		if err := m.registry.Register(other); err != nil {
 			return err
 		}

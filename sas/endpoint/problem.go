@@ -86,8 +86,8 @@ func refused(err error) refusal {
 		detail string
 	}{
 		{sas.ErrProofExpired, ProofExpired, "the proof has expired: set the clock by serverTime and make a new proof"},
-		{sas.ErrProofTooLong, ProofTooLong, "the proof is valid for more than a day: set the clock by serverTime and make a " +
-			"shorter proof"},
+		{sas.ErrProofTooLong, ProofTooLong, "the proof is valid for more than a day: set the clock by serverTime and make " +
+			"a shorter proof"},
 		{sas.ErrProofResource, ProofWrong, sas.ErrProofResource.Error()},
 		// A client without a key must not learn which enrollments exist.
 		{sas.ErrNoEnrollment, ProofWrong, sas.ErrProofWrong.Error()},

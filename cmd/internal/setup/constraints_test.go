@@ -29,14 +29,14 @@ func TestAuthorityCanSignForItsHostsAlone(t *testing.T) {
 		_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots(t, served.CAFile), DNSName: host})
 		return err
 	}
-	for _, host := range []string{"localhost", "127.0.0.1", "::1", "box.example", "Box.Example", "a.box.example", "10.1.2.3",
-		"10.200.0.1", "203.0.113.7", "2001:db8::7"} {
+	for _, host := range []string{"localhost", "127.0.0.1", "::1", "box.example", "Box.Example", "a.box.example",
+		"10.1.2.3", "10.200.0.1", "203.0.113.7", "2001:db8::7"} {
 		if err := verify(host); err != nil || !ca.permits(host) {
 			t.Errorf("%s: %v", host, err)
 		}
 	}
-	for _, host := range []string{"other.example", "example", "notbox.example", "192.168.1.1", "203.0.113.8", "2001:db8::8",
-		"fd00::1"} {
+	for _, host := range []string{"other.example", "example", "notbox.example", "192.168.1.1", "203.0.113.8",
+		"2001:db8::8", "fd00::1"} {
 		err := verify(host)
 		invalid, ok := errors.AsType[x509.CertificateInvalidError](err)
 		if !ok || invalid.Reason != x509.CANotAuthorizedForThisName || ca.permits(host) {

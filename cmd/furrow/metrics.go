@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"net"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/generations"
+	"furrow/cmd/internal/monitor"
+	"furrow/jobs/archive"
+	"furrow/tables/schema"
+	"furrow/worker"
+	"furrow/worker/query"
+)
+
+// metricsFlag belongs to every command that runs until it is stopped, except storage.
+func metricsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "metrics", Usage: "Serve /metrics for Prometheus, /healthz and /readyz on `ADDR`, a " +
+		"host:port; plain HTTP without a password (default: off)"}
+}
+
+// openMonitor listens on --metrics. Without the flag, the monitor counts, and serves nothing.
+func openMonitor(c *cli.Context) (*monitor.Server, error) {
+	s := &monitor.Server{Monitor: monitor.New(), Log: logFor(c)}
+	address := c.String("metrics")
+	if address == "" {
+		return s, nil
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, usagef(c, "--metrics: %v", err)
+	}
+	var err error
+	if s.Listener, err = net.Listen("tcp", address); err != nil {
+		return nil, listenAdvice(err, "--metrics")
+	}
+	return s, nil
+}
+
+// hooksOf counts all operations in a monitor.
+func hooksOf(m *monitor.Monitor) operationHooks {
+	return operationHooks{Table: m.CountTable, Queue: m.CountQueue, Object: m.CountObject}
+}
+
+// hooksOfFigures counts the operations of runs.
+func hooksOfFigures(f *worker.Figures) operationHooks {
+	return operationHooks{Table: f.CountTable, Queue: f.CountQueue,
+		Object: func(ctx context.Context, o archive.Operation) { f.CountObject(ctx, o.Kind.String()) }}
+}
+
+// ready returns an error if storage cannot be reached, or has a newer layout.
+func (s *stores) ready(ctx context.Context) error {
+	return schema.CheckLayout(ctx, s.Tables.Table(s.Names.Fleet()))
+}
+
+// status returns a reader of the status of the pipelines that --pipeline chooses in the current configuration.
+func (s *stores) status(c *cli.Context, stored *generations.Follower) monitor.Pipelines {
+	chosen := c.StringSlice("pipeline")
+	return func(ctx context.Context) (map[schema.Pipeline]query.Status, error) {
+		if err := s.needQueues(); err != nil {
+			return nil, err
+		}
+		current, _ := stored.Current()
+		all := map[schema.Pipeline]query.Status{}
+		for _, p := range current.Config.Pipelines {
+			if len(chosen) > 0 && !slices.Contains(chosen, string(p.Name)) {
+				continue
+			}
+			var err error
+			if all[p.Name], err = s.pipelineStatus(ctx, p); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
+}
+
+func (s *stores) pipelineStatus(ctx context.Context, p config.Pipeline) (query.Status, error) {
+	fleet := query.Fleet{Tables: s.Tables, Names: s.Names}
+	return fleet.Status(ctx, p.Name, p.Cadence, s.Queues.Queue(s.Names, p.Name), query.RecentRuns)
+}

@@ -1,0 +1,123 @@
+package monitor
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"furrow/tables/schema"
+	"furrow/worker/query"
+)
+
+// Pipelines reads the status of all pipelines from storage.
+type Pipelines func(context.Context) (map[schema.Pipeline]query.Status, error)
+
+const (
+	statusFor    = 10 * time.Second // how long a status is reused
+	statusWithin = 5 * time.Second
+)
+
+// A pipelines collects the status of pipelines when it is scraped.
+type pipelines struct {
+	read   Pipelines
+	errors prometheus.Counter
+
+	mu   sync.Mutex
+	last map[schema.Pipeline]query.Status
+	at   time.Time // of last
+}
+
+// Watch adds the metrics of pipelines, which read reads from storage, at most every ten seconds.
+func (m *Monitor) Watch(read Pipelines) error {
+	c := &pipelines{read: read, errors: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "furrow_pipeline_read_errors_total", Help: "Failed reads of the pipelines' metrics."})}
+	if err := m.Register(c.errors); err != nil {
+		return err
+	}
+	return m.Register(c)
+}
+
+// A figure is a metric of a pipeline.
+type figure struct {
+	name, help string
+	kind       prometheus.ValueType
+	of         func(query.Status, schema.MonthFigures) float64
+}
+
+func figures() []figure {
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	fleet := func(of func(schema.MonthFigures) int64) func(query.Status, schema.MonthFigures) float64 {
+		return func(_ query.Status, f schema.MonthFigures) float64 { return float64(of(f)) }
+	}
+	return []figure{
+		{"devices", "Devices when the fleet was last planned.", gauge,
+			fleet(func(f schema.MonthFigures) int64 { return f.Devices })},
+		{"devices_behind", "Devices far behind.", gauge, fleet(func(f schema.MonthFigures) int64 { return f.Behind })},
+		{"devices_held", "Devices that are not folded until their hold ends.", gauge,
+			fleet(func(f schema.MonthFigures) int64 { return f.Held })},
+		{"devices_failing", "Devices whose last fold failed.", gauge,
+			fleet(func(f schema.MonthFigures) int64 { return f.Failing })},
+		{"claims_open", "Devices that were claimed when the fleet was last planned.", gauge,
+			fleet(func(f schema.MonthFigures) int64 { return f.Claimed })},
+		{"refolds_open", "Devices that are to be folded again.", gauge,
+			fleet(func(f schema.MonthFigures) int64 { return f.Refolds })},
+		{"rows_total", "Rows folded.", counter, fleet(func(f schema.MonthFigures) int64 { return f.Rows })},
+		{"late_rows_total", "Rows that audits found.", counter, fleet(func(f schema.MonthFigures) int64 { return f.Late })},
+		{"rejects_total", "Rows that could not be folded completely.", counter,
+			fleet(func(f schema.MonthFigures) int64 { return f.Rejects })},
+		{"messages", "Messages for current runs, approximately.", gauge,
+			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Queue) }},
+		{"catchup_messages", "Messages for devices far behind, audits and refolds, approximately.", gauge,
+			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Catchup) }},
+		{"poison_messages", "Messages that were given up, approximately.", gauge,
+			func(s query.Status, _ schema.MonthFigures) float64 { return float64(s.Poison) }},
+	}
+}
+
+func describe(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("furrow_pipeline_"+name, help, []string{"pipeline"}, nil)
+}
+
+func lag() *prometheus.Desc {
+	return describe("lag_seconds", "Greatest age that an unfolded reading can have; absent until a run is done.")
+}
+
+// Describe implements prometheus.Collector.
+func (c *pipelines) Describe(to chan<- *prometheus.Desc) {
+	to <- lag()
+	for _, f := range figures() {
+		to <- describe(f.name, f.help)
+	}
+}
+
+// Collect implements prometheus.Collector. Where storage cannot be read, it collects nothing.
+func (c *pipelines) Collect(to chan<- prometheus.Metric) {
+	for p, s := range c.status() {
+		fleet := s.Fleet()
+		if d, known := s.Lag(); known {
+			to <- prometheus.MustNewConstMetric(lag(), prometheus.GaugeValue, d.Seconds(), string(p))
+		}
+		for _, f := range figures() {
+			to <- prometheus.MustNewConstMetric(describe(f.name, f.help), f.kind, f.of(s, fleet), string(p))
+		}
+	}
+}
+
+func (c *pipelines) status() map[schema.Pipeline]query.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.at.IsZero() && time.Since(c.at) < statusFor {
+		return c.last
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), statusWithin) // a scrape has no context
+	defer cancel()
+	var err error
+	if c.last, err = c.read(ctx); err != nil {
+		c.errors.Inc()
+		c.last = nil
+	}
+	c.at = time.Now()
+	return c.last
+}

@@ -1,0 +1,100 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/errgroup"
+)
+
+// Limits of the server. Scrapers and probes need little.
+const (
+	timeout        = 10 * time.Second // for a request, and again for its answer
+	readyWithin    = 5 * time.Second
+	maxConnections = 64
+	maxHeader      = 16 << 10 // bytes
+	grace          = 2 * time.Second
+)
+
+// A Server serves /metrics, /healthz and /readyz.
+type Server struct {
+	Monitor  *Monitor
+	Listener net.Listener // nil: nothing is served
+	Log      *slog.Logger
+}
+
+// Close closes the listener.
+func (s *Server) Close() error {
+	if s.Listener == nil {
+		return nil
+	}
+	return s.Listener.Close()
+}
+
+// While serves until within returns, and closes the listener. The process is ready while ready returns nil.
+func (s *Server) While(ctx context.Context, ready, within func(context.Context) error) error {
+	if s.Listener == nil {
+		return within(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return s.run(ctx, ready) })
+	both.Go(func() error { defer cancel(); return within(ctx) })
+	return both.Wait()
+}
+
+func (s *Server) run(ctx context.Context, ready func(context.Context) error) error {
+	server := &http.Server{Handler: s.handler(ready), ReadTimeout: timeout, WriteTimeout: timeout,
+		IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug)}
+	s.Log.InfoContext(ctx, "metrics served", "url", "http://"+s.Listener.Addr().String()+"/metrics")
+	ended, end := context.WithCancel(ctx)
+	var stopping sync.WaitGroup
+	stopping.Go(func() {
+		<-ended.Done()
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer cancel()
+		if server.Shutdown(within) != nil {
+			_ = server.Close() // a scrape that is cut off is repeated
+		}
+	})
+	err := server.Serve(netutil.LimitListener(s.Listener, maxConnections))
+	end()
+	stopping.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) handler(ready func(context.Context) error) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.Monitor, promhttp.HandlerOpts{
+		ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(s.Log.Handler(), slog.LevelWarn)}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "alive") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
+		defer cancel()
+		if err := ready(ctx); err != nil {
+			s.Log.WarnContext(ctx, "not ready", "error", err)
+			answer(w, http.StatusServiceUnavailable, "not ready; the log has the reason")
+			return
+		}
+		answer(w, http.StatusOK, "ready")
+	})
+	return mux
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text+"\n") // a client that has left needs no answer
+}
