@@ -48,22 +48,19 @@ func newRoom(fs vfs.FS, dir string, log *slog.Logger) *Room {
 // Check returns wire.ErrFull if nothing that grows may be written. A SAS is refused before the account key, so that
 // devices leave room for what workers write and for revocations.
 func (r *Room) Check(owner bool) error {
-	least := r.unit
-	if !owner {
-		least *= 2
-	}
-	full := r.look() < least
+	free := r.look()
+	full := free < 2*r.unit
 	if r.refuses.CompareAndSwap(!full, full) {
 		if full {
-			r.log.Error("disk full", "directory", r.dir, "freeBytes", r.free.Load())
+			r.log.Error("disk full", "directory", r.dir, "freeBytes", free)
 		} else {
-			r.log.Info("disk has room again", "directory", r.dir, "freeBytes", r.free.Load())
+			r.log.Info("disk has room again", "directory", r.dir, "freeBytes", free)
 		}
 	}
-	if full {
-		return wire.ErrFull
+	if owner && free >= r.unit || !full {
+		return nil
 	}
-	return nil
+	return wire.ErrFull
 }
 
 // look returns the bytes that are free, as they were a moment ago.

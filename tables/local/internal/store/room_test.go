@@ -172,3 +172,22 @@ func TestAFullDiskRefusesWritesUntilThereIsRoom(t *testing.T) {
 	stop()
 	must(t, s.Close())
 }
+
+// While devices are refused and workers are not, each write would otherwise log a change.
+func TestAFullDiskIsLoggedOnce(t *testing.T) {
+	disk, log := newSmallDisk(256<<20), &bytes.Buffer{}
+	r := newRoom(disk, "", slog.New(slog.NewTextHandler(log, nil)))
+	disk.capacity = int64(r.unit + r.unit/2)
+	for range 10 {
+		r.looked.Store(0)
+		if owner, device := r.Check(true), r.Check(false); owner != nil || !errors.Is(device, wire.ErrFull) {
+			t.Fatalf("the account key gets %v, a SAS %v", owner, device)
+		}
+	}
+	disk.capacity = 256 << 20
+	r.looked.Store(0)
+	must(t, r.Check(true), r.Check(false))
+	if lines := bytes.Count(log.Bytes(), []byte("\n")); lines != 2 {
+		t.Errorf("%d lines are logged; want that it is full, and that it has room again:\n%s", lines, log)
+	}
+}
