@@ -2,6 +2,7 @@ package azuretest
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -91,4 +92,18 @@ func (blobs) ListHasProperties(t *testing.T, a Account) {
 
 	page = value(c.NewListBlobsFlatPager(nil).NextPage(t.Context()))(t)
 	expect(t, a, "metadata unasked", lowered(page.Segment.BlobItems[0].Metadata), "")
+}
+
+// Names of metadata keep the case in which they were sent. (The SDK gives those of a list in lower case.)
+func (blobs) NamesOfMetadataKeepTheirCase(t *testing.T, a Account) {
+	c := a.NewContainer(t)
+	upload(t, c, "b", "x", &blockblob.UploadOptions{
+		Metadata: map[string]*string{"camelCase": to.Ptr("1"), "UPPER": to.Ptr("2"), "lower": to.Ptr("3")}})
+	o := &container.ListBlobsFlatOptions{Include: container.ListBlobsInclude{Metadata: true}}
+	var r *http.Response
+	must(t, errOf(c.NewListBlobsFlatPager(o).NextPage(captured(t, &r))))
+	list := body(t, r)
+	for _, element := range []string{"<camelCase>1</camelCase>", "<UPPER>2</UPPER>", "<lower>3</lower>"} {
+		expect(t, a, element, strings.Contains(list, element), true)
+	}
 }

@@ -35,7 +35,7 @@ func (queues) BadQueueNamesAreRefused(t *testing.T, a Account) {
 	}
 }
 
-// Metadata is replaced as a whole. Names are HTTP header names, so they have no case.
+// Metadata is replaced as a whole. Names keep their case, which lists show; Go's HTTP client changes it in headers.
 func (queues) QueueKeepsMetadata(t *testing.T, a Account) {
 	q := a.NewQueue(t)
 	for _, m := range []map[string]*string{{"one": to.Ptr("1"), "two": to.Ptr("2")}, {"two": to.Ptr("zwei")}} {

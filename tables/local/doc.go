@@ -66,7 +66,6 @@
 //     differs from the order of their UTF-16 code units.
 //   - The start and expiry of a SAS are checked to the second against this machine's
 //     clock. The date of a signed request may differ from it by 15 minutes, as on Azure.
-//   - Names of metadata are returned in lower case, because HTTP header names have no case.
 //   - A read can return a write that is not acknowledged yet because it waits for the
 //     disk. Whatever is written after such a read is never on disk without that write.
 //   - A stale pop receipt is PopReceiptMismatch (400) while the message exists and

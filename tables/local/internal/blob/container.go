@@ -52,7 +52,7 @@ func (s *Service) lookup(name string) (*container, error) {
 }
 
 func (s *Service) createContainer(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	metadata, err := wire.ParseMetadata(r.Header)
+	metadata, err := r.ParseMetadata()
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Service) changeContainer(r *wire.Request, name string, change func(*con
 }
 
 func (s *Service) setContainerMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	metadata, err := wire.ParseMetadata(r.Header)
+	metadata, err := r.ParseMetadata()
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func parsePut(r *wire.Request) (rec *record, cond conditions, err error) {
 	if rec.Headers, err = parseHeaders(r.Header); err != nil {
 		return nil, cond, err
 	}
-	if rec.Metadata, err = wire.ParseMetadata(r.Header); err != nil {
+	if rec.Metadata, err = r.ParseMetadata(); err != nil {
 		return nil, cond, err
 	}
 	cond, err = parseWriteConditions(r.Header)

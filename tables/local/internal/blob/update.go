@@ -9,7 +9,7 @@ import (
 
 // setMetadata replaces a blob's metadata.
 func (s *Service) setMetadata(w http.ResponseWriter, r *wire.Request, g *auth.Grant, at target) error {
-	metadata, err := wire.ParseMetadata(r.Header)
+	metadata, err := r.ParseMetadata()
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func (s *Service) getMetadata(w http.ResponseWriter, r *wire.Request, _ *auth.Gr
 
 // setMetadata replaces all metadata.
 func (s *Service) setMetadata(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
-	metadata, err := wire.ParseMetadata(r.Header)
+	metadata, err := r.ParseMetadata()
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ type queue struct {
 type record struct {
 	ID       store.ID
 	Name     string
-	Metadata map[string]string `json:",omitempty"` // by name in lower case
+	Metadata map[string]string `json:",omitempty"`
 	Policies []auth.Policy     `json:",omitempty"`
 }
 
@@ -66,7 +66,7 @@ func (s *Service) load() error {
 
 // create creates a queue. Creating it again with the same metadata is no error.
 func (s *Service) create(w http.ResponseWriter, r *wire.Request, _ *auth.Grant, at path) error {
-	metadata, err := wire.ParseMetadata(r.Header)
+	metadata, err := r.ParseMetadata()
 	if err != nil {
 		return err
 	}

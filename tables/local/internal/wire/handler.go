@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"furrow/tables/local/internal/heads"
+
 	"github.com/google/uuid"
 )
 
@@ -34,7 +36,8 @@ type Handler struct {
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	r := &Request{Request: hr, Service: h.Service, Now: h.Now(), Clock: h.Now, ID: uuid.NewString(),
-		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr), limits: h.Limits, bodies: h.Bodies}
+		Version: hr.Header.Get("x-ms-version"), Body: timeBody(w, hr),
+		spelled: heads.Names(hr), limits: h.Limits, bodies: h.Bodies}
 	defer r.release()
 	if h.CORS != nil {
 		w = h.CORS(w, hr)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"strings"
@@ -37,12 +38,11 @@ var (
 		"The size of the specified metadata exceeds the maximum size permitted.", nil}
 )
 
-// ParseMetadata reads the x-ms-meta- headers; without any it returns nil. Names
-// come back in lower case, because HTTP does not preserve the client's spelling.
-func ParseMetadata(h http.Header) (map[string]string, error) {
+// ParseMetadata reads the x-ms-meta- headers; without any it returns nil. Names are as the client spells them.
+func (r *Request) ParseMetadata() (map[string]string, error) {
 	var metadata map[string]string
 	size := 0
-	for header, values := range h {
+	for header, values := range r.Header {
 		name, ok := strings.CutPrefix(strings.ToLower(header), "x-ms-meta-")
 		if !ok {
 			continue
@@ -59,7 +59,7 @@ func ParseMetadata(h http.Header) (map[string]string, error) {
 		if metadata == nil {
 			metadata = map[string]string{}
 		}
-		metadata[name] = value
+		metadata[cmp.Or(r.spelled[name], name)] = value
 	}
 	return metadata, nil
 }
