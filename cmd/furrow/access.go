@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/records"
 	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -42,7 +42,8 @@ name that the proxy gives.` + examples(
 			"access add alice --role admin",
 			"access add contoso-wall --role viewer --tenant contoso"),
 		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "role", Required: true, Usage: "`ROLE`: viewer, operator or admin"},
+			choiceFlag("role", "", []string{string(schema.Viewer), string(schema.Operator), string(schema.Admin)},
+				"`ROLE`: viewer, operator or admin"),
 			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "`TENANT` that the token sees"},
 			jsonFlag()),
 		Action: accessAdd,
@@ -135,33 +136,36 @@ func accessListCommand() *cli.Command {
 		Name:        "list",
 		Usage:       "List who has access",
 		Description: examples("access list", "access list --json"),
-		Flags:       append(storageFlags(), jsonFlag()),
+		Flags:       append(storageFlags(), listFlags()...),
 		Action:      accessList,
 	}
 }
 
 func accessList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
 	s, err := openStorage(c)
 	if err != nil {
 		return err
 	}
 	all, err := access.NewStore(s.Tables, s.Names).All(c.Context)
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	var lines []accessLine
 	for _, a := range all {
-		if c.Bool("json") {
-			if err := writeJSONLine(c.App.Writer, accessLineOf(a)); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\tadded by %s\t%s\n", a.Name, a.Role, sight(a), a.By,
-			a.Created.Time().Format(time.RFC3339))
+		lines = append(lines, accessLineOf(a))
 	}
-	if len(all) == 0 && err == nil {
-		fmt.Fprintln(c.App.ErrWriter, "Nobody has access: furrow access add gives it.")
-	}
-	return errors.Join(err, w.Flush())
+	return answer(c, recordsOf(lines, err), func() (string, error) {
+		return "nobody has access: furrow access add gives it", nil
+	})
 }
+
+func (accessLine) Columns() []string { return []string{"name", "role", "tenant", "by", "created"} }
+
+func (l accessLine) Lines() [][]any {
+	return [][]any{{l.Name, string(l.Role), string(l.Tenant), l.By, records.Second(tables.TicksOf(l.Created))}}
+}
+
+func (l accessLine) Object() any { return l }
 
 func accessRotateCommand() *cli.Command {
 	return &cli.Command{

@@ -3,12 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/records"
 	"furrow/sas/access"
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -25,7 +26,7 @@ without an outcome is under way, or the process that did it died. Commands that 
 			&cli.StringFlag{Name: "from", Value: "-7d", Usage: "`TIME` of the oldest act: 2026-11-20T08:00:00Z, 2026-11-20, or " +
 				"-36h for 36 hours ago"},
 			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which the newest act began"},
-			jsonFlag()),
+			listFlags()[0], listFlags()[1]),
 		Action: activity,
 	}
 }
@@ -44,6 +45,9 @@ type actLine struct {
 }
 
 func activity(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
 	now := time.Now()
 	to := now.Add(time.Minute) // the clock of whoever acted may be ahead
 	from, err := query.ParseMoment(c.String("from"), now)
@@ -67,36 +71,25 @@ func activity(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	found := false
-	for a, err := range access.NewLog(s.Tables, s.Names).Acts(c.Context, tenant, from.Time(), to) {
-		if err != nil {
-			return err
-		}
-		found = true
-		if err := printAct(c, a); err != nil {
-			return err
-		}
-	}
-	if !found {
-		fmt.Fprintln(c.App.ErrWriter, "No act in this time.")
-	}
-	return nil
+	acts := access.NewLog(s.Tables, s.Names).Acts(c.Context, tenant, from.Time(), to)
+	return answer(c, printed(acts, actLineOf), func() (string, error) { return "no act in this time", nil })
 }
 
-func printAct(c *cli.Context, a schema.Act) error {
-	if c.Bool("json") {
-		return writeJSONLine(c.App.Writer, actLine{At: a.At.Time(), Who: a.Who, From: a.From, What: a.What, Device: a.Device,
-			Tenant: a.Tenant, Detail: a.Detail, Outcome: a.Outcome, Failed: a.Failed})
-	}
-	text := fmt.Sprintf("%s  %s  %s", a.At.Time().Format(time.DateTime), a.Who, a.What)
-	for _, part := range []string{cmp.Or(string(a.Device), string(a.Tenant)), a.Detail} {
-		if part != "" {
-			text += " " + part
-		}
-	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s: %s\n", text, cmp.Or(a.Outcome, "outcome unknown"))
-	return err
+func actLineOf(a schema.Act) actLine {
+	return actLine{At: a.At.Time(), Who: a.Who, From: a.From, What: a.What, Device: a.Device, Tenant: a.Tenant,
+		Detail: a.Detail, Outcome: a.Outcome, Failed: a.Failed}
 }
+
+func (actLine) Columns() []string {
+	return []string{"at", "who", "what", "device", "tenant", "detail", "outcome"}
+}
+
+func (l actLine) Lines() [][]any {
+	return [][]any{{records.Second(tables.TicksOf(l.At)), l.Who, l.What, string(l.Device), string(l.Tenant), l.Detail,
+		cmp.Or(l.Outcome, "unknown")}}
+}
+
+func (l actLine) Object() any { return l }
 
 // recorded does an act of a command, and records it.
 func (s *stores) recorded(

@@ -3,7 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+
 	"errors"
 	"fmt"
 	"io"
@@ -76,15 +76,9 @@ func printReport(c *cli.Context, report *bench.Report, err error) error {
 	}
 	write := report.WriteText
 	if c.Bool("json") {
-		write = func(w io.Writer) error { return writeJSON(w, report) }
+		write = func(w io.Writer) error { return writeJSONLine(w, report) }
 	}
 	return errors.Join(write(c.App.Writer), err)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }
 
 func stopWithInputFlag() cli.Flag {

@@ -37,10 +37,29 @@ func configCheckCommand() *cli.Command {
 		Usage:       "Report every problem of a configuration file",
 		Description: examples("config check", "config check site.yaml"),
 		ArgsUsage:   "[FILE]",
-		Flags:       []cli.Flag{configFlag()},
+		Flags:       []cli.Flag{configFlag(), jsonFlag()},
 		Action:      configCheck,
 	}
 }
+
+type (
+	// checkedLine is a valid configuration in JSON.
+	checkedLine struct {
+		File      string `json:"file"`
+		Pipelines int    `json:"pipelines"`
+	}
+	// problemLine is a problem of a configuration in JSON.
+	problemLine struct {
+		File   string `json:"file"`
+		Line   int    `json:"line"`   // from 1
+		Column int    `json:"column"` // in characters, from 1
+		Text   string `json:"text"`
+	}
+	// fileLine is a file that was written, in JSON.
+	fileLine struct {
+		File string `json:"file"`
+	}
+)
 
 func configCheck(c *cli.Context) error {
 	path, err := configPath(c)
@@ -54,14 +73,13 @@ func configCheck(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: %s\n", sourceOf(path), summary(checked))
-	return err
+	return printLine(c, checkedLine{sourceOf(path), len(checked.Pipelines)}, sourceOf(path)+": "+summary(checked))
 }
 
 // reportProblems prints a line for each problem, in the form that editors understand.
 func reportProblems(c *cli.Context, problems config.Problems) error {
 	for _, p := range problems {
-		if _, err := fmt.Fprintln(c.App.Writer, p); err != nil {
+		if err := printLine(c, problemLine(p), p.String()); err != nil {
 			return err
 		}
 	}
@@ -91,7 +109,7 @@ func configInitCommand() *cli.Command {
 		Description: examples("config init", "config init site.yaml", "config init --example oil"),
 		ArgsUsage:   "[FILE]",
 		Flags: []cli.Flag{configFlag(), choiceFlag("example", "the defaults", exampleNames(),
-			"`FLEET` whose ready configuration to write: temperatures, kitchens, oil, bottles or ground")},
+			"`FLEET` whose ready configuration to write: temperatures, kitchens, oil, bottles or ground"), jsonFlag()},
 		Action: configInit,
 	}
 }
@@ -120,7 +138,6 @@ func configInit(c *cli.Context) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s is written. Check it with 'furrow config check', and store it with 'furrow "+
-		"config apply %s'.\n", path, path)
-	return err
+	return printLine(c, fileLine{path}, fmt.Sprintf("%s is written. Check it with 'furrow config check', and store it with "+
+		"'furrow config apply %s'.", path, path))
 }

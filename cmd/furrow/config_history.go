@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/urfave/cli/v2"
@@ -15,12 +14,15 @@ func configHistoryCommand() *cli.Command {
 		Name:        "history",
 		Usage:       "List all generations: when and by whom they were stored, and what they changed",
 		Description: examples("config history", "config history --json"),
-		Flags:       append(storageFlags(), jsonFlag()),
+		Flags:       append(storageFlags(), listFlags()...),
 		Action:      configHistory,
 	}
 }
 
 func configHistory(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
 	s, err := openStorage(c)
 	if err != nil {
 		return err
@@ -29,24 +31,20 @@ func configHistory(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	lines := []generationLine{}
+	var lines []generationLine
 	for _, g := range all {
 		lines = append(lines, lineOf(g))
 	}
-	if c.Bool("json") {
-		return writeJSON(c.App.Writer, lines)
-	}
-	if len(lines) == 0 {
-		_, err := fmt.Fprintln(c.App.ErrWriter, "No configuration is stored yet: 'furrow up', 'furrow schedule' or "+
-			"'furrow config apply' stores one.")
-		return err
-	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for _, l := range lines {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\n", l.Generation, l.Stored, l.By, l.Change)
-	}
-	return w.Flush()
+	return answer(c, recordsOf(lines, nil), func() (string, error) {
+		return "no configuration is stored yet: 'furrow up', 'furrow schedule' or 'furrow config apply' stores one", nil
+	})
 }
+
+func (generationLine) Columns() []string { return []string{"generation", "stored", "by", "change"} }
+
+func (l generationLine) Lines() [][]any { return [][]any{{l.Generation, l.Stored, l.By, l.Change}} }
+
+func (l generationLine) Object() any { return l }
 
 func configDiffCommand() *cli.Command {
 	return &cli.Command{
@@ -55,9 +53,16 @@ func configDiffCommand() *cli.Command {
 		ArgsUsage: "[GENERATION|FILE [GENERATION|FILE]]",
 		Description: `Without arguments it compares the current generation with the one before it. With one argument it compares a
 generation, or a FILE, with the current one.` + examples("config diff", "config diff site.yaml", "config diff 2 5"),
-		Flags:  storageFlags(),
+		Flags:  append(storageFlags(), jsonFlag()),
 		Action: configDiff,
 	}
+}
+
+// diffLine is a comparison of two configurations in JSON.
+type diffLine struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Diff string `json:"diff"` // unified; empty if they are the same
 }
 
 func configDiff(c *cli.Context) error {
@@ -72,7 +77,11 @@ func configDiff(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprint(c.App.Writer, udiff.Unified(from.title, to.title, from.text, to.text))
+	diff := udiff.Unified(from.title, to.title, from.text, to.text)
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, diffLine{from.title, to.title, diff})
+	}
+	_, err = fmt.Fprint(c.App.Writer, diff)
 	return err
 }
 

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/records"
 	"furrow/cmd/internal/roles"
 	"furrow/tables"
 	"furrow/tables/schema"
@@ -52,26 +53,33 @@ func deviceHeldCommand() *cli.Command {
 command reads the tracking rows of all pipelines, a thousand per request.` + examples("device held", "device held --prefix pump- --json"),
 		Flags: append(fleetFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Only IDs that start with `PREFIX`"},
-			jsonFlag()),
+			listFlags()[0], listFlags()[1]),
 		Action: deviceHeld,
 	}
 }
 
 func deviceHeld(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
 	f, _, err := openFleet(c)
 	if err != nil {
 		return err
 	}
-	found := 0
 	selected := query.DeviceSelector{Prefix: c.String("prefix")}
-	err = eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
-		found++
-		return printHeld(c.App.Writer, p.Name, h, c.Bool("json"))
-	})
-	if found == 0 && err == nil {
-		fmt.Fprintln(c.App.ErrWriter, "No device is held.")
+	held := func(yield func(heldLine, error) bool) {
+		stopped := errors.New("stopped")
+		err := eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
+			if !yield(heldLineOf(p.Name, h), nil) {
+				return stopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, stopped) {
+			yield(heldLine{}, err)
+		}
 	}
-	return err
+	return answer(c, held, func() (string, error) { return "no device is held", nil })
 }
 
 // eachFailing calls visit for the failing devices of each pipeline. Unreadable rows are skipped and make an error.
@@ -94,21 +102,29 @@ func eachFailing(c *cli.Context, f *roles.Fleet, devices query.DeviceSelector,
 	return unreadable(c, skipped)
 }
 
-func printHeld(w io.Writer, p schema.Pipeline, h schema.Track, asJSON bool) error {
+func heldLineOf(p schema.Pipeline, h schema.Track) heldLine {
 	line := heldLine{Pipeline: p, Device: h.Place.Device(), Month: h.Place.Month.String(), Attempts: h.Attempts,
 		Reason: h.Reason}
-	until := "to be retried at once"
-	if now := tables.TicksOf(time.Now()); h.HeldUntil > now {
+	if h.HeldUntil > tables.TicksOf(time.Now()) {
 		at := h.HeldUntil.Time()
 		line.Until = &at
-		until = "held until " + at.Format(time.RFC3339)
 	}
-	if asJSON {
-		return writeJSONLine(w, line)
-	}
-	_, err := fmt.Fprintf(w, "%s  %s  failed %d times, %s: %s\n", p, h.Place.Device(), h.Attempts, until, h.Reason)
-	return err
+	return line
 }
+
+func (heldLine) Columns() []string {
+	return []string{"pipeline", "device", "month", "attempts", "until", "reason"}
+}
+
+func (l heldLine) Lines() [][]any {
+	var until any = "to be retried at once"
+	if l.Until != nil {
+		until = records.Second(tables.TicksOf(*l.Until))
+	}
+	return [][]any{{string(l.Pipeline), string(l.Device), l.Month, l.Attempts, until, l.Reason}}
+}
+
+func (l heldLine) Object() any { return l }
 
 func deviceReleaseCommand() *cli.Command {
 	return &cli.Command{
@@ -118,9 +134,16 @@ func deviceReleaseCommand() *cli.Command {
 		ArgsUsage:   "[DEVICE]",
 		Flags: append(fleetFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "All held devices whose IDs start with `PREFIX`"},
-			boolFlag("all", "All held devices")),
+			boolFlag("all", "All held devices"),
+			jsonFlag()),
 		Action: deviceRelease,
 	}
+}
+
+// releasedLine is a device that is no longer held, in JSON.
+type releasedLine struct {
+	Pipeline schema.Pipeline `json:"pipeline"`
+	Device   schema.DeviceID `json:"device"`
 }
 
 func deviceRelease(c *cli.Context) error {
@@ -151,11 +174,12 @@ func deviceRelease(c *cli.Context) error {
 			return err
 		}
 		was, err := pipeline.Release(c.Context, h.Place)
-		if was {
-			released++
-			fmt.Fprintf(c.App.Writer, "%s  %s is released\n", p.Name, h.Place.Device())
+		if !was || err != nil {
+			return err
 		}
-		return err
+		released++
+		return printLine(c, releasedLine{p.Name, h.Place.Device()}, fmt.Sprintf("%s  %s is released", p.Name,
+			h.Place.Device()))
 	})
 	switch {
 	case err != nil:

@@ -31,8 +31,7 @@ reduce what storage reads; combine them with --prefix in a large fleet.` + examp
 				"Only devices with this `STATUS`: active, revoked, removed (their data is kept), erased or removing"),
 			&cli.StringSliceFlag{Name: "label", Usage: "Only devices with the label `NAME=TEXT`; if repeated, with all of them"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "At most `NUMBER` devices"},
-			boolFlag("json", "Same as --format jsonl"),
-			formatFlag()),
+			listFlags()[0], listFlags()[1]),
 		Action: deviceList,
 	}
 }

@@ -199,20 +199,21 @@ func enrollmentListCommand() *cli.Command {
 		Name:        "list",
 		Usage:       "List enrollments",
 		Description: examples("enrollment list", "enrollment list --json"),
-		Flags:       append(storageFlags(), jsonFlag()),
+		Flags:       append(storageFlags(), listFlags()...),
 		Action:      enrollmentList,
 	}
 }
 
 func enrollmentList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
 	d, err := openDeviceAdmin(c)
 	if err != nil {
 		return err
 	}
 	all, failed := d.Enrollments.All(c.Context)
-	if len(all) == 0 && failed == nil {
-		fmt.Fprintln(c.App.ErrWriter, "No enrollment yet: create one with furrow enrollment add.")
-	}
+	var lines []enrollmentLine
 	for _, e := range all {
 		line := enrollmentLineOf(e)
 		if e.MaxDevices > 0 {
@@ -222,12 +223,31 @@ func enrollmentList(c *cli.Context) error {
 			}
 			line.Registered = &n
 		}
-		if err := line.print(c); err != nil {
-			return err
-		}
+		lines = append(lines, line)
 	}
-	return failed
+	return answer(c, recordsOf(lines, failed), func() (string, error) {
+		return "no enrollment yet: create one with furrow enrollment add", nil
+	})
 }
+
+func (enrollmentLine) Columns() []string {
+	return []string{"enrollment", "tenant", "prefix", "readings", "life", "backfill", "tokens_per_minute", "max_devices",
+		"self_registered", "disabled"}
+}
+
+func (l enrollmentLine) Lines() [][]any {
+	var rate, most, registered any = "", "", ""
+	if l.Rate > 0 {
+		rate = l.Rate
+	}
+	if l.Registered != nil {
+		most, registered = l.MaxDevices, *l.Registered
+	}
+	return [][]any{{string(l.Enrollment), string(l.Tenant), l.Prefix, l.Readings, lengthText(l.Life),
+		lengthText(l.Backfill), rate, most, registered, l.Disabled}}
+}
+
+func (l enrollmentLine) Object() any { return l }
 
 func printEnrollment(c *cli.Context, e schema.Enrollment) error { return enrollmentLineOf(e).print(c) }
 

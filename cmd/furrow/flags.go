@@ -12,7 +12,14 @@ func boolFlag(name, usage string) *cli.BoolFlag {
 	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
 }
 
-func jsonFlag() cli.Flag { return boolFlag("json", "Print JSON (see furrow help json)") }
+func jsonFlag() cli.Flag {
+	return boolFlag("json", "Print JSON, an object a line (see furrow help json)")
+}
+
+// listFlags belong to every command that prints with answer.
+func listFlags() []cli.Flag {
+	return []cli.Flag{boolFlag("json", "Same as --format jsonl"), formatFlag()}
+}
 
 func verboseFlag() cli.Flag { return boolFlag("verbose", "Log every message, slot and request") }
 

@@ -63,7 +63,7 @@ func TestRewindReplacesOutputs(t *testing.T) {
 
 func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 	f := newFoldedFixture(t)
-	if _, errs := f.both("device held"); !strings.Contains(errs, "No device is held") {
+	if _, errs := f.both("device held"); !strings.Contains(errs, "no device is held") {
 		t.Errorf("without held devices it prints %q", errs)
 	}
 	e := tables.Entity{PartitionKey: "2026-10", RowKey: "acme!acme:d0001"}
@@ -72,14 +72,14 @@ func TestHeldDevicesAreListedAndReleased(t *testing.T) {
 	e.Set("HeldUntil", tables.DateTime(tables.TicksOf(time.Now().Add(time.Hour))))
 	f.merge(f.names.Partitions("live"), e)
 	out := f.must("device held")
-	if !strings.Contains(out, "acme:d0001") || !strings.Contains(out, "a row is cursed") || strings.Count(out, "\n") != 1 {
+	if !strings.Contains(out, "acme:d0001") || !strings.Contains(out, "a row is cursed") || strings.Count(out, "\n") != 2 {
 		t.Errorf("it lists\n%s", out)
 	}
 	f.says(`"reason":"a row is cursed"`, "device held --json --prefix acme:")
 	f.refused(exitFailed, "is not held", "device release acme:d0002")
 	f.refused(exitUsage, "name one of", "device release")
 	f.says("acme:d0001 is released", "device release acme:d0001")
-	if out = f.must("device held"); out != "" {
+	if out = f.must("device held --json"); out != "" {
 		t.Errorf("then it lists\n%s", out)
 	}
 }
@@ -92,7 +92,7 @@ func TestPoisonMessagesAreListedRedrivenAndPurged(t *testing.T) {
 		Month: 9}}
 	must(t, s.Queues.Queue(f.names, "live").Put(t.Context(), m, 0))
 	f.work()
-	f.says("1 given up", "jobs list --pipeline live")
+	f.says("jobs-live,0,0,1,", "jobs list --pipeline live")
 	f.says("belongs to pipeline other, not live", "jobs list --pipeline live")
 	f.says("put back 0 messages", "jobs redrive --pipeline live --cause", "nothing like it")
 	f.says("put back 1 message", "jobs redrive --pipeline live --cause", "belongs to pipeline other")

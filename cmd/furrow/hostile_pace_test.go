@@ -189,7 +189,7 @@ func (h *hostile) awaitHostile(t *testing.T, pipeline schema.Pipeline, rows int6
 // checkCommands checks what commands print about the hostile device.
 func (h *hostile) checkCommands(t *testing.T) {
 	t.Helper()
-	if out, errs := h.both("device held"); !strings.Contains(errs, "No device is held") {
+	if out, errs := h.both("device held"); !strings.Contains(errs, "no device is held") {
 		t.Errorf("device held says %s%s", out, errs)
 	}
 	out, errs := h.both("rejects --tenant contoso --summary")

@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/records"
+	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
 	"furrow/worker/query"
@@ -41,16 +42,20 @@ func jobsListCommand() *cli.Command {
 		Usage: "List the messages in each queue, and the first poison messages",
 		Description: "Shows up to 32 messages of each poison queue." +
 			examples("jobs list", "jobs list --json"),
-		Flags:  append(fleetFlags(), jsonFlag()),
+		Flags:  append(fleetFlags(), listFlags()...),
 		Action: jobsList,
 	}
 }
 
 func jobsList(c *cli.Context) error {
+	if err := checkAnswer(c); err != nil {
+		return err
+	}
 	f, _, err := openFleet(c)
 	if err != nil {
 		return err
 	}
+	var lines []queueLine
 	for _, p := range f.Pipelines {
 		queue := f.Queue(p)
 		line := queueLine{Pipeline: p.Name, Queue: queue.Name()}
@@ -67,20 +72,30 @@ func jobsList(c *cli.Context) error {
 				return err
 			}
 		}
-		if c.Bool("json") {
-			if err := writeJSONLine(c.App.Writer, line); err != nil {
-				return err
-			}
-			continue
-		}
-		fmt.Fprintf(c.App.Writer, "%s: about %s, %d for catching up, and %d given up\n", line.Queue,
-			many(int64(line.Messages), "message"), line.Catchup, line.Poison)
-		for _, m := range line.First {
-			fmt.Fprintf(c.App.Writer, "  %s  after %d attempts: %s\n    %s\n", m.At.Format(time.RFC3339), m.Attempts, m.Cause,
-				m.Text)
-		}
+		lines = append(lines, line)
 	}
-	return nil
+	return answer(c, recordsOf(lines, nil), func() (string, error) { return "no pipelines", nil })
+}
+
+func (queueLine) Columns() []string {
+	return []string{"queue", "messages", "catchup", "poison", "poisoned", "attempts", "cause", "message"}
+}
+
+// Lines returns a line for the queue, and one for each poison message.
+func (l queueLine) Lines() [][]any {
+	lines := [][]any{{l.Queue, l.Messages, l.Catchup, l.Poison, "", "", "", ""}}
+	for _, m := range l.First {
+		lines = append(lines, []any{l.Queue, "", "", "", records.Second(tables.TicksOf(m.At)), m.Attempts, m.Cause, m.Text})
+	}
+	return lines
+}
+
+func (l queueLine) Object() any { return l }
+
+// messagesLine is what was done with the poison messages of a pipeline, in JSON.
+type messagesLine struct {
+	Pipeline schema.Pipeline `json:"pipeline"`
+	Messages int             `json:"messages"` // put back, or about as many as deleted
 }
 
 func jobsRedriveCommand() *cli.Command {
@@ -89,7 +104,8 @@ func jobsRedriveCommand() *cli.Command {
 		Usage:       "Put poison messages back into their queues",
 		Description: examples("jobs redrive", "jobs redrive --pipeline live --cause timeout"),
 		Flags: append(fleetFlags(),
-			&cli.StringFlag{Name: "cause", Usage: "Only messages whose cause contains `TEXT`"}),
+			&cli.StringFlag{Name: "cause", Usage: "Only messages whose cause contains `TEXT`"},
+			jsonFlag()),
 		Action: jobsRedrive,
 	}
 }
@@ -108,7 +124,10 @@ func jobsRedrive(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.App.Writer, "%s: put back %s\n", p.Name, many(int64(n), "message"))
+		err = printLine(c, messagesLine{p.Name, n}, fmt.Sprintf("%s: put back %s", p.Name, many(int64(n), "message")))
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -118,7 +137,7 @@ func jobsPurgeCommand() *cli.Command {
 		Name:        "purge",
 		Usage:       "Delete all poison messages",
 		Description: examples("jobs purge --pipeline live --yes"),
-		Flags:       append(fleetFlags(), boolFlag("yes", "Confirm; purged messages cannot be restored")),
+		Flags:       append(fleetFlags(), boolFlag("yes", "Confirm; purged messages cannot be restored"), jsonFlag()),
 		Action:      jobsPurge,
 	}
 }
@@ -137,7 +156,10 @@ func jobsPurge(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.App.Writer, "%s: deleted about %s\n", p.Name, many(int64(n), "message"))
+		err = printLine(c, messagesLine{p.Name, n}, fmt.Sprintf("%s: deleted about %s", p.Name, many(int64(n), "message")))
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

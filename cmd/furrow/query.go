@@ -45,7 +45,7 @@ buckets may still change.` + examples(
 			durationFlag("last", 24*time.Hour, 0, "`DURATION` of the span if --from is not given, such as 90m, 24h or 7d"),
 			&cli.StringFlag{Name: "sensors", DefaultText: "all", Usage: "`NAMES` of sensors, separated by commas"},
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of readings, buckets or devices"},
-			formatFlag()),
+			listFlags()[0], listFlags()[1]),
 		Action: queryAction,
 	}
 }

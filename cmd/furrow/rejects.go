@@ -30,8 +30,7 @@ span applies to row keys.`, schema.RejectSlots) +
 			&cli.StringFlag{Name: "to", DefaultText: "all", Usage: "End of the span as `TIME`"},
 			boolFlag("summary", "Count rejects by reason, with sensors and values left out"),
 			&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "Maximum `NUMBER` of rejects"},
-			boolFlag("json", "Same as --format jsonl"),
-			formatFlag()),
+			listFlags()[0], listFlags()[1]),
 		Action: rejectsAction,
 	}
 }

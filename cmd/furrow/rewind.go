@@ -30,9 +30,18 @@ workers must run.` + examples("rewind pump-7 --to -36h", "rewind --tenant contos
 			&cli.StringFlag{Name: "tenant", Usage: "All devices of `TENANT`"},
 			&cli.StringFlag{Name: "to", Usage: "`TIME` to go back to: 2026-11-20T08:00:00Z, 2026-11-20, or " +
 				"-36h for 36 hours ago"},
-			boolFlag("dry-run", "Print the devices concerned and change nothing")),
+			boolFlag("dry-run", "Count the devices concerned and change nothing"),
+			jsonFlag()),
 		Action: rewind,
 	}
+}
+
+// rewoundLine is a rewind of a pipeline in JSON.
+type rewoundLine struct {
+	Pipeline schema.Pipeline `json:"pipeline"`
+	Devices  int             `json:"devices"`
+	To       time.Time       `json:"to"` // from where their readings are folded again
+	DryRun   bool            `json:"dryRun"`
 }
 
 func rewind(c *cli.Context) error {
@@ -69,8 +78,11 @@ func rewind(c *cli.Context) error {
 		if c.Bool("dry-run") {
 			verb = "would be"
 		}
-		fmt.Fprintf(c.App.Writer, "%s: %d devices %s folded again from %s on\n", p.Name, n, verb,
-			to.Time().Format(time.RFC3339))
+		err = printLine(c, rewoundLine{p.Name, n, to.Time(), c.Bool("dry-run")}, fmt.Sprintf("%s: %d devices %s folded "+
+			"again from %s on", p.Name, n, verb, to.Time().Format(time.RFC3339)))
+		if err != nil {
+			return err
+		}
 	}
 	if total == 0 {
 		if err := knownTenant(c, f.Reader(), devices.Tenant); err != nil {

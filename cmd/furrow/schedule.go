@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
+	"furrow/tables/schema"
 	"furrow/worker"
 )
 
@@ -27,7 +29,7 @@ then follows the newest generation.` + examples(
 		Flags: append(fleetFlags(),
 			durationFlag("every", 0, time.Second, "`DURATION` between two slots, instead of the pipelines' cadences"),
 			boolFlag("once", "Do what is due now, print it, and exit"),
-			metricsFlag(), verboseFlag(), stopWithInputFlag()),
+			jsonFlag(), metricsFlag(), verboseFlag(), stopWithInputFlag()),
 		Action: schedule,
 	}
 }
@@ -55,11 +57,21 @@ func schedule(c *cli.Context) (err error) {
 		}
 		return m.While(ctx, s.ready, func(ctx context.Context) error { return f.Schedule(ctx, every) })
 	}
-	return f.ScheduleOnce(ctx, every, func(s worker.Slot) {
-		fmt.Fprintf(c.App.Writer, "%s %s %s", s.Run.Pipeline, s.Run.Slot.Time().Format(time.RFC3339), s.Outcome)
+	var failed error
+	return cmp.Or(f.ScheduleOnce(ctx, every, func(s worker.Slot) {
+		text := fmt.Sprintf("%s %s %s", s.Run.Pipeline, s.Run.Slot.Time().Format(time.RFC3339), s.Outcome)
 		if s.Run.Skipped != "" {
-			fmt.Fprintf(c.App.Writer, ": %s", s.Run.Skipped)
+			text += ": " + s.Run.Skipped
 		}
-		fmt.Fprintln(c.App.Writer)
-	})
+		line := slotLine{s.Run.Pipeline, s.Run.Slot.Time(), s.Outcome.String(), s.Run.Skipped}
+		failed = cmp.Or(failed, printLine(c, line, text))
+	}), failed)
+}
+
+// slotLine is the slot of a pipeline in JSON.
+type slotLine struct {
+	Pipeline schema.Pipeline `json:"pipeline"`
+	Slot     time.Time       `json:"slot"`
+	Outcome  string          `json:"outcome"`          // enqueued, enqueued again, skipped, or taken by another scheduler
+	Reason   string          `json:"reason,omitempty"` // why it is skipped
 }

@@ -12,6 +12,15 @@ import (
 	"furrow/cmd/internal/setup"
 )
 
+// printLine prints the result of a command: a line as JSON, or text.
+func printLine(c *cli.Context, line any, text string) error {
+	if c.Bool("json") {
+		return writeJSONLine(c.App.Writer, line)
+	}
+	_, err := io.WriteString(c.App.Writer, text+"\n")
+	return err
+}
+
 // printScreen prints what a server says when it has started: a screen as JSON, or text.
 func printScreen(c *cli.Context, screen any, text string) error {
 	if c.Bool("json") {

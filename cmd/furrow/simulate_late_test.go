@@ -34,7 +34,7 @@ func TestSimulateCountsReadingsThatWaitForAnAudit(t *testing.T) {
 	folded := func(n int64) {
 		t.Helper()
 		await(t, fmt.Sprint(n, " rows to be folded"), func() bool {
-			return jsonOf[[]pipelineStatus](t, f.must("status --json"))[0][0].Rows == n
+			return jsonOf[pipelineStatus](t, f.must("status --json"))[0].Rows == n
 		})
 	}
 	replay(0, 30*time.Minute, 29*time.Minute, 28*time.Minute)

@@ -93,10 +93,13 @@ func showStatus(c *cli.Context) error {
 		}
 		all = append(all, statusOf(p, s, audited))
 	}
-	if c.Bool("json") {
-		return writeJSON(c.App.Writer, all)
-	}
 	for i, s := range all {
+		if c.Bool("json") {
+			if err := writeJSONLine(c.App.Writer, s); err != nil {
+				return err
+			}
+			continue
+		}
 		if i > 0 {
 			fmt.Fprintln(c.App.Writer)
 		}

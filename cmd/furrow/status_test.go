@@ -11,7 +11,7 @@ import (
 
 func TestStatusShowsRuns(t *testing.T) {
 	f := newFoldedFixture(t)
-	s := jsonOf[[]pipelineStatus](t, f.must("status --json --pipeline live"))[0][0]
+	s := jsonOf[pipelineStatus](t, f.must("status --json --pipeline live"))[0]
 	r := s.Runs[len(s.Runs)-1]
 	// Three months of one device each share a batch.
 	if s.Devices != 3 || s.LagSeconds == nil || *s.LagSeconds > 200 || !r.Done || r.Batches != 1 || r.BatchesDone != 1 ||

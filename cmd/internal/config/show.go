@@ -16,7 +16,7 @@ func (c *Config) YAML() ([]byte, error) {
 }
 
 // JSON formats c as JSON, which is also YAML.
-func (c *Config) JSON() ([]byte, error) { return json.MarshalIndent(c.shown(), "", "  ") }
+func (c *Config) JSON() ([]byte, error) { return json.Marshal(c.shown()) }
 
 // The shape of a file.
 type (

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+func TestEveryCommandThatPrintsHasJSON(t *testing.T) {
+	without := map[string]bool{"worker": true, // which only logs
+		"completion": true}
+	allCommands(func(name string, c *cli.Command) {
+		if has := flagOf(c, "json") != nil; has == without[name] {
+			t.Errorf("furrow %s has --json: %v", name, has)
+		}
+		if list := strings.HasSuffix(name, " list"); list && flagOf(c, "format") == nil {
+			t.Errorf("furrow %s has no --format: see listFlags", name)
+		}
+	})
+}
+
+// TestJSONIsAnObjectALine runs every command with --json that is not a server or a benchmark; other tests read the
+// lines of those.
+func TestJSONIsAnObjectALine(t *testing.T) {
+	others := map[string]bool{"up": true, "storage": true, "dashboard": true, "sas": true, "demo": true, "simulate": true,
+		"bench storage": true, "bench tokens": true}
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	writeFile(t, "good.yaml", batches(1))
+	writeFile(t, "fleet.csv", "id\npump-8\n")
+	f.must("enrollment add plant1 --tenant acme --json")
+	f.must("device add pump-7 --json")
+	f.must("schedule --once --json")
+	f.work()
+	arguments := map[string]string{"query": "pump-7 --latest", "rejects": "pump-7", "rewind": "pump-7 --to -1h",
+		"schedule": "--once", "config apply": "good.yaml", "config check": "good.yaml", "config init": "new.yaml",
+		"config diff": "1", "config rollback": "1", "jobs purge": "--yes", "device import": "fleet.csv",
+		"device add": "pump-9", "device set": "pump-7 --site hall", "device show": "pump-7", "device key": "pump-7",
+		"device revoke": "pump-7", "device restore": "pump-7", "device release": "--all", "token": "pump-7",
+		"enrollment add": "plant2 --tenant acme", "enrollment set": "plant2 --batch 7", "enrollment disable": "plant2",
+		"enrollment enable": "plant2", "enrollment revoke": "plant2 --yes", "enrollment rotate": "plant2 --yes",
+		"enrollment key": "plant2 --show-key", "access add": "alice --role viewer", "access rotate": "alice",
+		"access remove": "alice", "token revoke": "--all --yes"}
+	allCommands(func(name string, c *cli.Command) {
+		if others[name] || flagOf(c, "json") == nil {
+			return
+		}
+		line := name + " --json " + arguments[name]
+		if flagOf(c, "storage") == nil {
+			code, out, errs := furrow(t.Context(), strings.Fields(line)...)
+			objects(t, line, out)
+			if code != exitOK {
+				t.Errorf("furrow %s: exit %d, %s", line, code, errs)
+			}
+			return
+		}
+		if flagOf(c, "enrollment") != nil && !strings.Contains(line, "enrollment ") {
+			line += " --enrollment plant1"
+		}
+		objects(t, line, f.must(line))
+	})
+	writeFile(t, "bad.yaml", "pipelines: [{name: live, batch: 0, processors: [latst]}]\n")
+	code, out, _ := furrow(t.Context(), "config", "check", "--json", "bad.yaml")
+	if problems := jsonOf[problemLine](t, out); code != exitFailed || len(problems) != 2 || problems[0].Line != 1 {
+		t.Errorf("config check: exit %d, %+v", code, problems)
+	}
+}
+
+// objects fails if a line of an output is not one object.
+func objects(t *testing.T, line, out string) {
+	t.Helper()
+	for text := bufio.NewScanner(strings.NewReader(out)); text.Scan(); {
+		if err := json.Unmarshal(text.Bytes(), &map[string]any{}); err != nil {
+			t.Errorf("furrow %s prints %q: %v", line, text.Text(), err)
+		}
+	}
+}
