@@ -60,7 +60,7 @@ func (p *progress) Say(text string) {
 
 func (p *progress) line(text string) {
 	p.last = time.Now()
-	fmt.Fprintf(p.out, "%6.1f s  %s\n", time.Since(p.began).Seconds(), text)
+	fmt.Fprintf(p.out, "%6.1f s  %s\n", time.Since(p.began).Seconds(), wrapped(text, 10))
 }
 
 // Write prints a line of the log.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -93,8 +94,18 @@ func runSimulation(c *cli.Context) error {
 	s.run.Credential, s.run.Backfill = roll.credential, s.backfill
 	show := newProgress(c.App.ErrWriter, 10*time.Second)
 	show.Stage("registering devices", int64(len(s.members)))
-	registered := func(n int) { show.Progress(int64(n), 0) }
-	if err := simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, registered); err != nil {
+	var done atomic.Int64
+	registered := func(n int) {
+		done.Store(int64(n))
+		show.Progress(int64(n), 0)
+	}
+	err = simulate.Register(c.Context, d.Registry, roll.enrollment, s.members, registered)
+	if c.Context.Err() != nil {
+		show.Say(fmt.Sprintf("stopped: %s of %s are registered, and no reading was sent", grouped(done.Load()),
+			many(int64(len(s.members)), "device")))
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	show.Stage("sending readings", 0)

@@ -226,10 +226,19 @@ var errLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
 func (f *Reader) next() ([]byte, error) {
 	for {
 		line, err := f.raw()
+		if err == nil && f.isComment(line) {
+			continue
+		}
 		if err != nil || len(bytes.TrimSpace(line)) > 0 {
 			return bytes.TrimRight(line, "\r\n"), err
 		}
 	}
+}
+
+// isComment reports whether a line is a comment: it begins with #. Before the header it must have no separator, because
+// some programs write the header that way.
+func (f *Reader) isComment(line []byte) bool {
+	return line[0] == '#' && (f.Format != "" || !bytes.ContainsAny(line, ",;\t"))
 }
 
 func (f *Reader) raw() (line []byte, err error) {

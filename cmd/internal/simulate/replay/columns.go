@@ -16,7 +16,8 @@ type Columns struct {
 // roles are the indexes of columns by their meaning; -1 if there is none.
 type roles struct {
 	device, time, lat, lon, site int
-	sensor, value                int // of the long form
+	sensor, value                int      // of the long form
+	inDevice                     []string // members that lead to the ID within the device's column
 }
 
 // usual returns common names of columns, without case and punctuation, the best first.
@@ -56,6 +57,9 @@ func (c Columns) guess(columns []string, first record) (r roles, err error) {
 	device, when, sensor, value, lat, lon := usual()
 	r = roles{device: find(device), time: find(when), lat: find(lat), lon: find(lon), site: find([]string{"site"}),
 		sensor: -1, value: -1}
+	if path := strings.Split(c.Device, "."); len(path) > 1 && !slices.Contains(columns, c.Device) {
+		c.Device, r.inDevice = path[0], path[1:]
+	}
 	if r.device, err = named(columns, c.Device, r.device); err != nil {
 		return r, err
 	}

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/dustin/go-humanize/english"
+	"github.com/go-json-experiment/json"
 
 	"furrow/cmd/internal/tabular"
 	"furrow/tables"
@@ -188,7 +190,7 @@ func (r *reader) values(rec record) (all []value) {
 func (r *reader) device(rec record) (*deviceLog, error) {
 	name := r.config.Name
 	if r.roles.device >= 0 {
-		v := rec.at(r.roles.device)
+		v := inObject(rec.at(r.roles.device), r.roles.inDevice)
 		if v == nil {
 			return nil, errors.New("no device")
 		}
@@ -235,6 +237,34 @@ func (r *reader) watch(d *deviceLog, v value) {
 	} else if !said && !r.changes[v.sensor] {
 		d.texts[v.sensor] = s
 	}
+}
+
+// inObject follows the names of members in the text of a JSON object; nil if there is no such member.
+func inObject(v any, path []string) any {
+	if len(path) == 0 {
+		return v
+	}
+	text, _ := v.(string)
+	var object any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		return nil
+	}
+	for _, name := range path {
+		members, _ := object.(map[string]any)
+		object = members[name]
+	}
+	return object
+}
+
+// Labels returns the names of the columns that describe devices instead of measuring something.
+func (r *Recording) Labels() (names []string) {
+	for i, is := range r.labels {
+		if is {
+			names = append(names, r.sensors.fit[i])
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // setLabels turns the columns that watch has found into labels.

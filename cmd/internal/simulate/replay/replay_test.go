@@ -252,3 +252,36 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestCommentLinesAreSkipped(t *testing.T) {
+	for _, text := range []string{
+		"# made by a logger\n\ndevice,time,temp\n# new battery, no gap\na,2026-11-20T10:00:00Z,1\n",
+		"#device,time,temp\na,2026-11-20T10:00:00Z,1\n",
+		"# made by a logger\n{\"device\":\"a\",\"time\":\"2026-11-20T10:00:00Z\",\"temp\":1}\n# the end\n",
+	} {
+		r, wrong := read(t, text, Columns{})
+		if got := played(r); len(wrong) > 0 || !slices.Equal(got, []string{"acme:a 2026-11-20T10:00:00Z temp=1"}) {
+			t.Errorf("%q: %v, %q", text, wrong, got)
+		}
+	}
+}
+
+func TestDeviceOfAnObjectCanBeNamed(t *testing.T) {
+	text := `{"deviceInfo":{"devEui":"24e1","tenant":{"id":7}},"time":"2026-11-20T10:00:00Z","temp":1}
+{"deviceInfo":{"devEui":"24e2","tenant":{"id":7}},"time":"2026-11-20T10:00:00Z","temp":2}
+{"deviceInfo":{"name":"x"},"time":"2026-11-20T10:00:00Z","temp":3}
+`
+	r, wrong := read(t, text, Columns{Device: "deviceInfo.devEui", Sensors: []string{"temp"}})
+	if got := played(r); !slices.Equal(got, []string{"acme:24e1 2026-11-20T10:00:00Z temp=1",
+		"acme:24e2 2026-11-20T10:00:00Z temp=2"}) || wrong[3] != "no device" {
+		t.Errorf("%v, %q", wrong, got)
+	}
+}
+
+func TestColumnsThatBecomeLabelsAreNamed(t *testing.T) {
+	r, _ := read(t, "device,time,temp,model,door\na,2026-11-20T10:00:00Z,1,M1,open\na,2026-11-20T10:01:00Z,1,M1,shut\n",
+		Columns{})
+	if got := r.Labels(); !slices.Equal(got, []string{"model"}) {
+		t.Errorf("the labels are %q", got)
+	}
+}
