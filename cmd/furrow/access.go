@@ -17,10 +17,9 @@ import (
 func accessCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "access",
-		Usage: "Manage who may look at the dashboard, and act from it",
-		Description: `A viewer looks. An operator also revokes, restores, releases and rewinds devices. An admin also rewinds a whole
-tenant, puts poison messages back, and confirms revocations that lock other devices out. With a tenant, a
-token sees that tenant only: all others are unknown to it.
+		Usage: "Manage who may look at the dashboard",
+		Description: `With a tenant, a token sees that tenant only: all others are unknown to it. The roles viewer, operator and admin
+see the same. The pages only show: devices are revoked, restored, released and rewound by commands.
 Once anybody has access, the dashboard requires everybody to sign in.`,
 		Subcommands: []*cli.Command{
 			accessAddCommand(),

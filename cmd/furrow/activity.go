@@ -17,9 +17,9 @@ import (
 func activityCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "activity",
-		Usage: "Show who did what to the fleet",
-		Description: `Lists acts from the dashboard and of commands, the newest first. An act is recorded before it begins; one
-without an outcome is under way, or the process that did it died. Commands that only look are not recorded.` + examples(
+		Usage: "Show who changed access to the dashboard",
+		Description: `Lists who gave, replaced or took away access to the dashboard, the newest first. An act is recorded before it
+begins; one without an outcome is under way, or the process that did it died. Other commands are not recorded.` + examples(
 			"activity", "activity --tenant contoso --from -30d --json"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only acts about `TENANT`"},
