@@ -8,6 +8,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest"
 	"furrow/tables/schema"
 )
 
@@ -26,7 +27,8 @@ func (c *cutOff) Do(req *http.Request) (*http.Response, error) {
 func TestEndpointWithOldEnrollmentsHeedsARevocation(t *testing.T) {
 	for _, readable := range []bool{true, false} {
 		y := newFixture(t, nil)
-		names := schema.Names{}
+		names, err := schema.ParseNames(azuretest.Name("c")[:12]) // an account may have others
+		must(t, err)
 		for _, name := range []string{names.Enrollments(), names.Policies()} {
 			y.storage.MakeTable(t, name)
 		}
