@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -42,6 +43,10 @@ func TestNothingStandsStill(t *testing.T) {
 		archives := func(p *jobs.Pipeline) {
 			p.Processors = append(p.Processors, archiver.Processors...)
 			p.Objects, p.Settings = archiver.Objects, p.Settings+",archive:1"
+			for i := range p.Models {
+				m := &p.Models[i]
+				m.Processors, m.Settings = append(slices.Clone(m.Processors), archiver.Processors...), m.Settings+",archive:1"
+			}
 		}
 		put := func(m jobs.Message) { must.Succeed(t, c.Put(t.Context(), m, 0)) }
 		var s setting

@@ -25,8 +25,8 @@ const minSealingKey = 32
 
 // Reasons why a sealed key cannot be opened or used.
 var (
-	ErrOldKey = errors.New("an older sealed key was put back; give the enrollment new keys with furrow enrollment rotate, " +
-		"twice if the old key has leaked")
+	ErrOldKey = errors.New("an older sealed key was put back; give the enrollment new keys with furrow enrollment " +
+		"rotate, twice if the old key has leaked")
 	ErrNoSealingKey = errors.New("no master key is given")
 	ErrSealingKey   = errors.New("it was sealed with another master key; use the one with which the enrollment was added")
 )

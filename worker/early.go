@@ -7,7 +7,8 @@ import (
 )
 
 // An Early asks schedulers for a run before the next slot. The token endpoint of the same process calls Ask when a
-// device gets its first token: its first rows follow, and a person may be waiting for them. A nil Early asks for nothing.
+// device gets its first token: its first rows follow, and a person may be waiting for them. A nil Early asks for
+// nothing.
 type Early struct {
 	mu    sync.Mutex
 	bells map[chan time.Time]bool

@@ -113,8 +113,8 @@ func printToken(c *cli.Context, a schema.Access, token string) error {
 		line.Token = token
 		return writeJSONLine(c.App.Writer, line)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "The token of %s, %s of %s. It is not shown again: sign in to the dashboard with it, or send "+
-		"it as Authorization: Bearer.\n", a.Name, a.Role, sight(a))
+	fmt.Fprintf(c.App.ErrWriter, "The token of %s, %s of %s. It is not shown again.\n"+
+		"Sign in to the dashboard with it, or send it as Authorization: Bearer.\n", a.Name, a.Role, sight(a))
 	_, err := fmt.Fprintln(c.App.Writer, token)
 	return err
 }
@@ -209,7 +209,8 @@ func accessRemove(c *cli.Context) error {
 		if c.Bool("json") {
 			return writeJSONLine(c.App.Writer, accessLineOf(a))
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "%s has no access any more; open pages end within %s.\n", name, short(access.Recent))
+		_, err = fmt.Fprintf(c.App.Writer, "%s has no access any more; open pages end within %s.\n", name,
+			short(access.Recent))
 		return err
 	})
 }

@@ -55,7 +55,8 @@ func TestAccessIsGivenListedReplacedAndEnded(t *testing.T) {
 	if got := strings.Join(whats, ", "); got != "access remove, access rotate, access add, access add, access add" {
 		t.Errorf("the log has %s", got)
 	}
-	if acts := jsonOf[actLine](t, f.must("activity --tenant contoso --json")); len(acts) != 2 || acts[0].What != "access rotate" {
+	if acts := jsonOf[actLine](t, f.must("activity --tenant contoso --json")); len(acts) != 2 ||
+		acts[0].What != "access rotate" {
 		t.Errorf("of contoso it has %+v", acts)
 	}
 	if text := f.must("activity"); strings.Count(text, "\n") != 6 || !strings.Contains(text, "exists already") {

@@ -23,8 +23,9 @@ begins; one without an outcome is under way, or the process that did it died. Ot
 			"activity", "activity --tenant contoso --from -30d --json"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "tenant", DefaultText: "all", Usage: "Only acts about `TENANT`"},
-			&cli.StringFlag{Name: "from", Value: "-7d", Usage: "`TIME` of the oldest act: 2026-11-20T08:00:00Z, 2026-11-20, or " +
-				"-36h for 36 hours ago"},
+			&cli.StringFlag{Name: "from", Value: "-7d",
+				Usage: "`TIME` of the oldest act: 2026-11-20T08:00:00Z, 2026-11-20, or " +
+					"-36h for 36 hours ago"},
 			&cli.StringFlag{Name: "to", DefaultText: "now", Usage: "`TIME` before which the newest act began"},
 			listFlags()[0], listFlags()[1]),
 		Action: activity,

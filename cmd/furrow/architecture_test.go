@@ -109,7 +109,8 @@ func arrows() []arrow {
 		{"worker/dashboard", "sas/access tables/schema worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/price worker/query"}, // no HTML, no HTTP
 		{"worker/dashboard/api", "tables tables/schema worker/dashboard/model worker/query"},
-		{"worker/dashboard/web/...", "sas/access tables tables/schema worker/dashboard/api worker/dashboard/model worker/dashboard/web/..."},
+		{"worker/dashboard/web/...", "sas/access tables tables/schema worker/dashboard/api worker/dashboard/model " +
+			"worker/dashboard/web/..."},
 
 		{"sas", "tables tables/schema tables/service"},
 		{"sas/device", "tables tables/schema tables/service"}, // for keys, rows and their transactions

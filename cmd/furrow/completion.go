@@ -48,7 +48,8 @@ func completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "Generate a shell completion script",
 		ArgsUsage: "bash|zsh|fish",
-		Description: "The script completes commands, flags, devices, tenants, sensors and other names. It reads storage for them, " +
+		Description: "The script completes commands, flags, devices, tenants, sensors and other names. It reads storage " +
+			"for them, " +
 			"and\nruns no command.\n\nExamples:\n" +
 			"  source <(furrow completion bash)                                   in ~/.bashrc\n" +
 			"  source <(furrow completion zsh)                                    in ~/.zshrc\n" +

@@ -125,7 +125,8 @@ func TestCompletionOfManyDevicesOffersTheirBeginnings(t *testing.T) {
 			f.add(newDevice(schemaID(kind, n), "acme", 2026, 11))
 		}
 	}
-	for prefix, want := range map[string]string{"": "site:p site:v", "site:pu": "site:pu- site:pum", "site:v": "site:valve-0 site:valve-1 site:valve-2"} {
+	for prefix, want := range map[string]string{"": "site:p site:v", "site:pu": "site:pu- site:pum",
+		"site:v": "site:valve-0 site:valve-1 site:valve-2"} {
 		got, err := (&stores{Tables: f.client, Names: f.names}).reader().IDs(t.Context(), prefix, 20)
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%q: %q, %v; want %s", prefix, got, err, want)
@@ -195,7 +196,8 @@ func newTerminal(t *testing.T, shell, storage string) (press func(typed string) 
 			"autoload -U compinit && compinit -u -D; source completion",
 		"fish": "function show; commandline >line; commandline ''; end; bind \\cg show; source completion",
 	}[shell]
-	args := map[string]string{"bash": "bash --norc --noprofile -i", "zsh": "zsh -f -i", "fish": "fish --no-config -i"}[shell]
+	args := map[string]string{"bash": "bash --norc --noprofile -i", "zsh": "zsh -f -i",
+		"fish": "fish --no-config -i"}[shell]
 	cmd := exec.CommandContext(t.Context(), "script", "-qc", "stty cols 200; "+args, "/dev/null")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "FURROW_STORAGE="+storage, "TERM=xterm", "HOME="+dir,

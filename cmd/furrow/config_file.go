@@ -138,6 +138,7 @@ func configInit(c *cli.Context) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return printLine(c, fileLine{path}, fmt.Sprintf("%s is written. Check it with 'furrow config check', and store it with "+
+	return printLine(c, fileLine{path}, fmt.Sprintf("%s is written. Check it with 'furrow config check', and store it "+
+		"with "+
 		"'furrow config apply %s'.", path, path))
 }

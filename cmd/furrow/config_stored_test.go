@@ -19,7 +19,8 @@ func batches(n int) string {
 func TestConfigIsAppliedListedComparedAndRolledBack(t *testing.T) {
 	inEmptyDirectory(t)
 	f := newFixture(t)
-	if out, errs := f.both("config history --json"); out != "" || !strings.Contains(errs, "no configuration is stored yet") {
+	if out, errs := f.both("config history --json"); out != "" || !strings.Contains(errs,
+		"no configuration is stored yet") {
 		t.Errorf("an empty history is %s%s", out, errs)
 	}
 	for n := range 3 {

@@ -50,7 +50,8 @@ func deviceList(c *cli.Context) error {
 	}
 	var last schema.DeviceID
 	more := false
-	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.IsSet("status"), c.Int("limit"), &last, &more)
+	devices := listed(s.Tables.Table(s.Names.Devices()).Rows(c.Context, q), labels, c.IsSet("status"), c.Int("limit"),
+		&last, &more)
 	if err := answer(c, devices, func() (string, error) {
 		return "no such device", knownTenant(c, s.reader(), schema.Tenant(c.String("tenant")))
 	}); err != nil {

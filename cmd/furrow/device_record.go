@@ -62,8 +62,9 @@ type deviceLine struct {
 	Enrollment schema.EnrollmentID `json:"enrollment,omitempty"`
 	Status     schema.Status       `json:"status"`
 	Outcome    sas.Outcome         `json:"outcome,omitempty"` // only device add
-	InFleet    *bool               `json:"inFleet,omitempty"` // whether runs find the device; like tokens, only device show and device set
-	Tokens     []tokenLine         `json:"tokens,omitempty"`
+	// whether runs find the device; like tokens, only device show and device set
+	InFleet *bool       `json:"inFleet,omitempty"`
+	Tokens  []tokenLine `json:"tokens,omitempty"`
 }
 
 type tokenLine struct {
@@ -79,7 +80,8 @@ type tokenLine struct {
 func (r deviceRecord) ended(t schema.Token) bool { return r.Policies != nil && r.Policies.Ended(t) }
 
 func (r deviceRecord) Object() any {
-	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels, Model: r.Model,
+	l := deviceLine{Device: r.ID, Month: r.Month.String(), Tenant: r.Tenant, Site: r.Site, Labels: r.Labels,
+		Model:      r.Model,
 		Readings:   r.Readings,
 		Enrollment: r.Enrollment, Status: r.status(), Outcome: r.Outcome, InFleet: r.InFleet}
 	if r.Position != nil {

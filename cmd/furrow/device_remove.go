@@ -79,7 +79,8 @@ func openForRemoval(c *cli.Context) (*deviceAdmin, *removal.Eraser, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables, s.Names)}
+	d := &deviceAdmin{stores: s, Enrollments: s.enrollments(sas.SealingKey{}), Registry: sas.NewRegistry(s.Tables,
+		s.Names)}
 	pipelines, err := allPipelines(f)
 	return d, &removal.Eraser{Tables: s.Tables, Names: s.Names, Pipelines: pipelines, Archive: f.Archive,
 		Delay: s.policies(logFor(c)).Delay}, err

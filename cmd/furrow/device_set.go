@@ -86,8 +86,10 @@ func deviceChange(c *cli.Context) (func(*schema.Device) error, error) {
 	switch {
 	case position != nil && c.Bool("no-position"):
 		return nil, usagef(c, "--no-position excludes --lat and --lon")
-	case !c.IsSet("site") && !c.IsSet("model") && position == nil && !c.Bool("no-position") && len(labels)+len(removed) == 0:
-		return nil, usagef(c, "nothing to change: give --site, --lat and --lon, --no-position, --label, --no-label or --model")
+	case !c.IsSet("site") && !c.IsSet("model") && position == nil && !c.Bool("no-position") &&
+		len(labels)+len(removed) == 0:
+		return nil, usagef(c, "nothing to change: give --site, --lat and --lon, --no-position, --label, --no-label or "+
+			"--model")
 	}
 	return func(d *schema.Device) error {
 		if c.IsSet("site") {

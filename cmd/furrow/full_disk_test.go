@@ -33,7 +33,7 @@ var (
 	diskFor     = flag.Duration("disk.for", 30*time.Second, "time for which the disk stays full")
 )
 
-// TestFullDiskEndsByItself has a device fill the disk of furrow up with its token, amid connections that do nothing.
+// TestFullDiskEndsByItself has a device fill the disk of furrow up with its token, beside connections that do nothing.
 // Honest devices go on, or are told to wait. When there is room again, everything goes on without a restart, and
 // every reading that was acknowledged is stored.
 func TestFullDiskEndsByItself(t *testing.T) {
@@ -86,7 +86,7 @@ func TestFullDiskEndsByItself(t *testing.T) {
 	}
 }
 
-// A fullDisk is furrow up on a small disk, of which a ballast takes a part.
+// A fullDisk is furrow up on a small disk, a part of it taken by ballast.
 type fullDisk struct {
 	f       *fixture
 	up      int // process
@@ -150,7 +150,8 @@ func (x *fullDisk) occupy(ctx context.Context, i int) {
 func (x *fullDisk) stall(ctx context.Context, conn net.Conn, i int) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	head := "POST /furrow/readings HTTP/1.1\r\nHost: furrow\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+	head := "POST /furrow/readings HTTP/1.1\r\nHost: furrow\r\nContent-Type: application/json\r\nContent-Length: " +
+		"1000\r\n\r\n"
 	switch i % 3 {
 	case 1:
 		for _, b := range []byte(head) {

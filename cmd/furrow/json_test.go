@@ -43,7 +43,8 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 		"enrollment add": "plant2 --tenant acme", "enrollment set": "plant2 --batch 7", "enrollment disable": "plant2",
 		"enrollment enable": "plant2", "enrollment revoke": "plant2 --yes", "enrollment rotate": "plant2 --yes",
 		"enrollment key": "plant2 --show-key", "access add": "alice --role viewer", "access rotate": "alice",
-		"access remove": "alice", "token revoke": "--all --yes"}
+		"access remove": "alice", "model try": "--device pump-7", "device remove": "pump-9 --yes",
+		"token revoke": "--all --yes"}
 	allCommands(func(name string, c *cli.Command) {
 		if others[name] || flagOf(c, "json") == nil {
 			return

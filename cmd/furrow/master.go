@@ -15,8 +15,8 @@ import (
 func masterFlags() []cli.Flag {
 	return []cli.Flag{&cli.StringFlag{Name: "master-key-file", EnvVars: []string{setup.MasterFileVariable},
 		DefaultText: setup.MasterVariable + " if it is set, or " + setup.MasterFile + " in the storage directory",
-		Usage: "`FILE` with the master key, which encrypts enrollment keys; only its owner may be able to read it. On a new " +
-			"storage directory it is created"}}
+		Usage: "`FILE` with the master key, which encrypts enrollment keys; only its owner may be able to read it. " +
+			"On a new storage directory it is created"}}
 }
 
 // noteMaster says how to move the master key if it is in the data directory.
@@ -24,9 +24,11 @@ func noteMaster(c *cli.Context, source, dir string) {
 	if dir == "" || source != filepath.Join(dir, setup.MasterFile) {
 		return
 	}
-	fmt.Fprintln(c.App.ErrWriter, wrapped(fmt.Sprintf("note: the master key is in the data directory, so a copy of the "+
-		"directory contains it. To keep it elsewhere: mv %s /etc/furrow/, and start with --master-key-file /etc/furrow/%s or "+
-		"%s.", quoted(source), setup.MasterFile, setup.MasterFileVariable), 2))
+	fmt.Fprintf(c.App.ErrWriter, "note: the master key is in the data directory, so a copy of the directory has it.\n"+
+		"  To keep it elsewhere, move it:\n"+
+		"    mv %s /etc/furrow/\n"+
+		"  and start with --master-key-file /etc/furrow/%s or %s.\n",
+		quoted(source), setup.MasterFile, setup.MasterFileVariable)
 }
 
 // storageDirectory returns the directory that --storage names, or "" if it does not exist.

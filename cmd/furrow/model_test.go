@@ -87,5 +87,6 @@ data_mode,,,,rejected: it is no number`, "model strict: 2 rows; values kept 3, r
 	f.refused(exitFailed, `there is no model "frier"; there are fryer, strict`, "model show frier --config", file)
 	f.refused(exitFailed, `there is no model "x"; the configuration has none`, "model show x")
 	f.refused(exitFailed, `there is no model "x"`, "model try --device fryer-1 --model x", file)
+	f.refused(exitUsage, "name the device with --device", "model try", file)
 	f.refused(anyFailure, "no-such", "model try --device no-such", file)
 }

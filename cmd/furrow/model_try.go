@@ -24,7 +24,7 @@ rejected and why. Without an argument it tries the current configuration. Nothin
 			"model try site.yaml --device pump-7",
 			"model try site.yaml --device pump-7 --model rig --rows 100"),
 		Flags: append(storageFlags(),
-			&cli.StringFlag{Name: "device", Usage: "`DEVICE` whose rows to take", Required: true},
+			&cli.StringFlag{Name: "device", Usage: "`DEVICE` whose rows to take; required"},
 			&cli.StringFlag{Name: "model", DefaultText: "the device's", Usage: "`MODEL` to try"},
 			&cli.IntFlag{Name: "rows", Value: 10, Usage: "`NUMBER` of rows"},
 			boolFlag("json", "Same as --format jsonl"), formatFlag()),
@@ -35,6 +35,9 @@ rejected and why. Without an argument it tries the current configuration. Nothin
 func modelTry(c *cli.Context) error {
 	if err := checkAnswer(c); err != nil {
 		return err
+	}
+	if c.String("device") == "" {
+		return usagef(c, "name the device with --device, such as --device pump-7")
 	}
 	if c.Int("rows") < 1 {
 		return usagef(c, "--rows is %d; it must be at least 1", c.Int("rows"))

@@ -20,7 +20,8 @@ func nextRunText(left time.Duration) string {
 	return "next run in " + short(left.Truncate(time.Second)+time.Second)
 }
 
-// nextRun returns when readings reach a processor: "; next run in 23s", or what to start if no scheduler has run lately.
+// nextRun returns when readings reach a processor: "; next run in 23s", or what to start if no scheduler has run
+// lately.
 func (s *stores) nextRun(ctx context.Context, processor string) string {
 	holds, err := s.holding(ctx, config.File{})
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 func TestDataDirectoryThatOthersCanUseIsRefusedWithTheCommandThatMendsIt(t *testing.T) {
-	for _, command := range []string{"storage --listen 127.0.0.1:0 --data", "up --no-dashboard --listen 127.0.0.1:0 --storage"} {
+	for _, command := range []string{"storage --listen 127.0.0.1:0 --data",
+		"up --no-dashboard --listen 127.0.0.1:0 --storage"} {
 		for _, mode := range []os.FileMode{0o755, 0o750, 0o701, 0o720} {
 			dir := filepath.Join(t.TempDir(), "it's data")
 			must(t, os.Mkdir(dir, 0o700))

@@ -21,8 +21,9 @@ func replayFlags() []cli.Flag {
 		&cli.StringFlag{Name: "replay", Usage: "Send the readings of `FILE`: CSV or JSON lines, optionally gzipped; - is " +
 			"standard input. Sensors are columns, or there is a column sensor and a column value. Times are shifted so that " +
 			"the newest is now"},
-		&cli.StringFlag{Name: "device-column", DefaultText: "guessed", Usage: "`COLUMN` of --replay that names the device, such as id, or " +
-			"deviceInfo.devEui for a member of an object"},
+		&cli.StringFlag{Name: "device-column", DefaultText: "guessed",
+			Usage: "`COLUMN` of --replay that names the device, such as id, or " +
+				"deviceInfo.devEui for a member of an object"},
 		&cli.StringFlag{Name: "time-column", DefaultText: "guessed",
 			Usage: "`COLUMN` of --replay with the time of a reading"},
 		&cli.StringFlag{Name: "columns", DefaultText: "all other columns",
@@ -75,7 +76,8 @@ func newReplay(c *cli.Context) (*simulation, error) {
 		many(int64(rec.Readings), "reading"), many(int64(rec.Devices()), "device"), rec.Oldest.Format(time.RFC3339),
 		rec.Newest.Format(time.RFC3339), wrongLines(rec.Wrong))
 	if labels := rec.Labels(); len(labels) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "Columns that say one thing of a device become its labels: %s. To send them as readings, "+
+		fmt.Fprintf(c.App.ErrWriter, "Columns that say one thing of a device become its labels: %s. To send them as "+
+			"readings, "+
 			"name all sensors with --columns.\n", strings.Join(labels, ", "))
 	}
 	s := &simulation{members: rec.Members(shift), tenants: []schema.Tenant{tenant},

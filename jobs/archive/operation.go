@@ -24,7 +24,8 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object", "list objects",
+	return [...]string{"none", "create container", "put object", "put block", "commit blocks", "look at object",
+		"list objects",
 		"delete object"}[k]
 }
 

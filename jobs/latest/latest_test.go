@@ -204,7 +204,8 @@ func TestHeartbeatIsKeptByItsTime(t *testing.T) {
 		return 0
 	}
 	fold := func(f jobs.FoldResult, err error) jobs.FoldResult { return must.Have(f, err)(t) }
-	samples := []jobs.Sample{sample(10, "", number("t", 1)), sample(20, ""), sample(30, ""), sample(25, "", number("t", 2))}
+	samples := []jobs.Sample{sample(10, "", number("t", 1)), sample(20, ""), sample(30, ""),
+		sample(25, "", number("t", 2))}
 	whole := fold(Fold{}.Fold(member, nil, samples))
 	if got := heard(whole); got != 30 {
 		t.Errorf("the device was heard at %d", got)

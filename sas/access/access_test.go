@@ -49,7 +49,8 @@ func TestStorageHasNoToken(t *testing.T) {
 	token := f.add(t, "alice")
 	for page, err := range f.store.Table.Rows(t.Context(), tables.Query{}) {
 		must.Succeed(t, err)
-		if text := fmt.Sprint(page.Rows); len(page.Rows) != 1 || strings.Contains(text, strings.TrimPrefix(token, tokenPrefix)) {
+		if text := fmt.Sprint(page.Rows); len(page.Rows) != 1 || strings.Contains(text, strings.TrimPrefix(token,
+			tokenPrefix)) {
 			t.Errorf("storage has %s", text)
 		}
 	}
@@ -67,7 +68,8 @@ func TestNameIsGivenOnce(t *testing.T) {
 		t.Errorf("removing nobody: %v", err)
 	}
 	f.add(t, "alice")
-	if _, err := f.store.Add(t.Context(), schema.Access{Name: "alice", Role: schema.Admin}); !errors.Is(err, tables.ErrExists) {
+	if _, err := f.store.Add(t.Context(), schema.Access{Name: "alice", Role: schema.Admin}); !errors.Is(err,
+		tables.ErrExists) {
 		t.Errorf("a second alice: %v", err)
 	}
 	if a, err := f.store.Get(t.Context(), "alice"); err != nil || a.Role != schema.Operator || a.Tenant != "contoso" {
@@ -193,7 +195,8 @@ func TestActIsRecordedBeforeItBegins(t *testing.T) {
 		t.Errorf("an act that was stopped: %+v", last)
 	}
 	did := false
-	if err := f.log.Do(stopped, act, func(context.Context) (string, error) { did = true; return "", nil }); err == nil || did {
+	if err := f.log.Do(stopped, act, func(context.Context) (string, error) { did = true; return "", nil }); err == nil ||
+		did {
 		t.Errorf("an act that cannot be recorded: done %v, %v", did, err)
 	}
 }
@@ -216,7 +219,8 @@ func TestActsComeNewestFirstAndByTenant(t *testing.T) {
 		from, to int // days ago
 		want     string
 	}{
-		{"contoso", 1000, 0, "13204"}, {"contoso", 40, 1, "320"}, {"", 50, 3, "222000"}, {"nobody", 100, 0, ""}, {"", 0, 0, ""},
+		{"contoso", 1000, 0, "13204"}, {"contoso", 40, 1, "320"}, {"", 50, 3, "222000"}, {"nobody", 100, 0, ""}, {"", 0, 0,
+			""},
 	} {
 		var got []string
 		for a, err := range f.log.Acts(t.Context(), c.tenant, now.AddDate(0, 0, -c.from), now.AddDate(0, 0, -c.to)) {

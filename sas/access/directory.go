@@ -40,7 +40,8 @@ func (d *Directory) Named(ctx context.Context, name string) (a schema.Access, fo
 	return d.look(ctx, func() (schema.Access, bool) { a, ok := d.byName[name]; return a, ok })
 }
 
-// Still reports whether an access holds: neither was it removed, nor was its token replaced. It returns it as it is now.
+// Still reports whether an access holds: neither was it removed, nor was its token replaced. It returns it as it is
+// now.
 func (d *Directory) Still(ctx context.Context, a schema.Access) (now schema.Access, holds bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -23,8 +23,9 @@ func NewLog(c *tables.Client, names schema.Names) Log { return Log{c.Table(names
 // completing limits writing the outcome of an act, also of one that was stopped.
 const completing = 20 * time.Second
 
-// Do does an act and records it: before it begins, so that none is missing, and what came of it afterwards. It sets the
-// ID and the time. An act that cannot be recorded is not done. Where only the outcome cannot be recorded, the error says
+// Do does an act and records it: before it begins, so that none is missing, and its outcome afterwards. It sets the
+// ID and the time. An act that cannot be recorded is not done. Where only the outcome cannot be recorded, the error
+// says
 // so, and the act has still happened.
 func (l Log) Do(ctx context.Context, a schema.Act, do func(context.Context) (outcome string, err error)) error {
 	a.ID, a.At = rand.Text(), tables.TicksOf(time.Now())

@@ -9,7 +9,8 @@ import (
 )
 
 func TestAccessReadsBackAsItWasStored(t *testing.T) {
-	a := Access{Name: "alice@contoso.example", Role: Operator, Tenant: "Contoso / Süd", Hash: TokenHash("token"), By: "root",
+	a := Access{Name: "alice@contoso.example", Role: Operator, Tenant: "Contoso / Süd", Hash: TokenHash("token"),
+		By:      "root",
 		Created: tables.TicksOf(time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC))}
 	e, err := a.Entity()
 	if err != nil {

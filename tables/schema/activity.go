@@ -19,7 +19,7 @@ type Act struct {
 	Device  DeviceID
 	Tenant  Tenant // that it is about; empty: the fleet
 	Detail  string // such as "to 2026-11-20T08:00:00Z"
-	Outcome string // what came of it, or the error; empty: unknown
+	Outcome string // or the error; empty: unknown
 	Failed  bool
 }
 

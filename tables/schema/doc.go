@@ -22,7 +22,7 @@
 //	config               config                           counting down   a generation of the configuration
 //	                     processes                        process         a process that follows the configuration
 //	access               access                           name            who may look or act, and the hash of the token
-//	activity             month!tenant                     newest first    who did what, and what came of it
+//	activity             month!tenant                     newest first    who did what, with what outcome
 //
 // Storage sorts keys as text. Ticks, months and days are padded so that text order is
 // time order. Parts of a key are separated by "!", which sorts before all characters

@@ -65,7 +65,8 @@ func (n Names) Activity() string    { return n.prefix + "activity" }
 // Tables lists the tables of a fleet with the given pipelines, except those of outputs,
 // which processors.Tables adds.
 func (n Names) Tables(pipelines ...Pipeline) []string {
-	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Places(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(), n.Config(),
+	all := []string{n.Readings(), n.Devices(), n.Enrollments(), n.Places(), n.Fleet(), n.Runs(), n.Policies(), n.Rejects(),
+		n.Config(),
 		n.Access(), n.Activity()}
 	for _, p := range pipelines {
 		all = append(all, n.Partitions(p))

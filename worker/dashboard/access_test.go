@@ -172,7 +172,8 @@ func TestNothingIsToldBeforeSigningIn(t *testing.T) {
 		t.Errorf("in place of a page comes %s", page)
 	}
 	wrong := g.postForm("/sign-in", "", "token", "wrong", "to", "/devices")
-	if wrong.Code != 401 || strings.Count(wrong.Body.String(), "<h1") != 1 || !strings.Contains(wrong.Body.String(), "is wrong") {
+	if wrong.Code != 401 || strings.Count(wrong.Body.String(), "<h1") != 1 || !strings.Contains(wrong.Body.String(),
+		"is wrong") {
 		t.Errorf("a wrong token: %d %s", wrong.Code, wrong.Body)
 	}
 }
@@ -207,7 +208,8 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 		headers map[string]string
 		form    string
 	}{
-		{nil, v.form()}, {map[string]string{"Origin": "http://evil.example"}, v.form()}, {map[string]string{"Origin": "null"}, v.form()},
+		{nil, v.form()}, {map[string]string{"Origin": "http://evil.example"}, v.form()}, {map[string]string{"Origin": "null"},
+			v.form()},
 		{map[string]string{"Origin": "http://127.0.0.1:10090", "Sec-Fetch-Site": "cross-site"}, v.form()},
 		{map[string]string{"Sec-Fetch-Site": "same-site"}, v.form()},
 		{here, ""}, {here, other.form()}, {here, v.form() + "0"},
@@ -228,12 +230,14 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 }
 
 func TestOnlyTheStatedProxyNamesPeople(t *testing.T) {
-	g := newGuarded(t, 2, Config{Loopback: true, TrustHeader: "X-User", Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	g := newGuarded(t, 2, Config{Loopback: true, TrustHeader: "X-User",
+		Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	g.add(t, "alice", schema.Viewer, "contoso")
 	for _, c := range []struct {
 		from, name string
 		want       int
-	}{{"192.0.2.7:1", "alice", 200}, {"192.0.2.7:1", "bob", 403}, {"192.0.2.7:1", "", 401}, {"198.51.100.1:1", "alice", 401}} {
+	}{{"192.0.2.7:1", "alice", 200}, {"192.0.2.7:1", "bob", 403}, {"192.0.2.7:1", "", 401}, {"198.51.100.1:1", "alice",
+		401}} {
 		r := httptest.NewRequest("GET", "/v1/tenants", nil)
 		r.RemoteAddr = c.from
 		r.Header.Set("X-User", c.name)

@@ -142,7 +142,8 @@ func TestPagesAreUsableByEverybody(t *testing.T) {
 	b := newBrowser(t)
 	for _, width := range []int64{1440, 390} {
 		b.must("resize", chromedp.Do(b.ctx, chromedp.EmulateViewport(width, 900)))
-		for _, path := range []string{"", "?text=nothing", "devices", "devices/" + string(f.id(0)) + "?sensor=temperature&with=humidity",
+		for _, path := range []string{"", "?text=nothing", "devices", "devices/" + string(f.id(0)) +
+			"?sensor=temperature&with=humidity",
 			"devices/" + string(f.id(0)) + "?sensor=door", "pipelines", "tenants", "tenants/contoso"} {
 			for _, theme := range []string{"light", "dark"} {
 				b.open(f.url + path)

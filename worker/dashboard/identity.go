@@ -106,7 +106,8 @@ func (d *Dashboard) proxied(r *http.Request) string {
 		return ""
 	}
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil || !slices.ContainsFunc(d.c.Proxies, func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) }) {
+	from := func(p netip.Prefix) bool { return p.Contains(at.Addr().Unmap()) }
+	if err != nil || !slices.ContainsFunc(d.c.Proxies, from) {
 		return ""
 	}
 	return r.Header.Get(d.c.TrustHeader)

@@ -51,7 +51,8 @@ type name struct{ other, unknown string }
 // before and after somebody who sees all tenants has asked for it.
 func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 	g := newGuarded(t, 8, Config{Loopback: true})
-	secret := schema.Device{ID: "secret-9", Tenant: "fabrikam", Site: "vault", Labels: map[string]string{"floor": "cellar"},
+	secret := schema.Device{ID: "secret-9", Tenant: "fabrikam", Site: "vault",
+		Labels:   map[string]string{"floor": "cellar"},
 		Position: &schema.Position{Lat: 48, Lon: 11}}
 	g.Add(t, secret)
 	g.Send(t, secret.ID, time.Now().Add(-time.Minute), map[string]any{"temperature": 21.5, "torque": 3.0})
@@ -63,9 +64,12 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 	if form == "" {
 		t.Fatal("the visitor's pages have no form")
 	}
-	inPath := map[string]name{"id": {"secret-9", "absent-9"}, "tenant": {"fabrikam", "nobody-1"}, "pipeline": {"live", "none"}}
-	inQuery := map[string]name{"tenant": inPath["tenant"], "site": {"vault", "attic"}, "label": {"floor=cellar", "floor=garret"},
-		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque", "absent"}}
+	inPath := map[string]name{"id": {"secret-9", "absent-9"}, "tenant": {"fabrikam", "nobody-1"},
+		"pipeline": {"live", "none"}}
+	inQuery := map[string]name{"tenant": inPath["tenant"], "site": {"vault", "attic"}, "label": {"floor=cellar",
+		"floor=garret"},
+		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque",
+			"absent"}}
 	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day"}
 	tried := 0
 	for _, route := range g.routes {

@@ -37,7 +37,8 @@ func newTries() *tries {
 	return &tries{bySource: bySource}
 }
 
-// failed counts a wrong secret. It returns how long the source has to wait; zero while it has tries left. A right secret
+// failed counts a wrong secret. It returns how long the source has to wait; zero while it has tries left. A right
+// secret
 // is taken all the same, so that nobody can lock others out.
 func (t *tries) failed(from source, now time.Time) time.Duration {
 	t.mu.Lock()

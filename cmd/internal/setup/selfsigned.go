@@ -19,7 +19,8 @@ const (
 )
 
 // SelfSigned serves a certificate for the hosts, signed by an authority of its own. Both are created once and kept in
-// dir, readable only by the owner. Clients need the file ca.pem. The authority can sign for the hosts of its first start
+// dir, readable only by the owner. Clients need the file ca.pem. The authority can sign for the hosts of its first
+// start
 // alone; later ones are left out.
 func SelfSigned(dir string, hosts []string, log *slog.Logger) (*TLS, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -115,7 +115,8 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 			t.Errorf("%s has %d members in the document and %d in Go", name, len(schema.Properties), n)
 		}
 	}
-	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{}, model.DeviceList{}, model.DeviceAnswer{},
+	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
+		model.DeviceList{}, model.DeviceAnswer{},
 		model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}

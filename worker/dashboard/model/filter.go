@@ -56,7 +56,8 @@ func (m *matcher) matches(d *device) bool {
 	switch {
 	case m.none, m.tenant != nil && uint32(d.tenant) != *m.tenant, m.site != nil && d.site != *m.site:
 		return false
-	case m.label != "" && !strings.Contains(d.labels, m.label), m.text != "" && !strings.Contains(strings.ToLower(d.id), m.text):
+	case m.label != "" && !strings.Contains(d.labels, m.label), m.text != "" && !strings.Contains(strings.ToLower(d.id),
+		m.text):
 		return false
 	}
 	return m.state == "" || d.state(m.silence) == m.state

@@ -56,7 +56,8 @@ func TestHeartbeatsKeepADeviceFromSilence(t *testing.T) {
 	s := over(t, f)
 	look(t, s)
 	list, _, err := s.Devices(t.Context(), ListQuery{})
-	if err != nil || len(list.Devices) != 2 || list.Devices[0].State != OK || now.Sub(*list.Devices[0].Time) > 2*time.Minute {
+	if err != nil || len(list.Devices) != 2 || list.Devices[0].State != OK ||
+		now.Sub(*list.Devices[0].Time) > 2*time.Minute {
 		t.Fatalf("%+v, %v", list, err)
 	}
 	if d, _, err := s.Device(t.Context(), "bottle-1"); err != nil || d.State != OK || len(d.Latest) != 1 {

@@ -75,7 +75,8 @@ func New(c Config) *Store {
 	c.Silent, c.Interval = cmp.Or(c.Silent, DefaultSilent), cmp.Or(c.Interval, pollInterval)
 	s := &Store{c: c, fleet: query.Fleet{Tables: c.Tables, Names: c.Names}, log: cmp.Or(c.Log, slog.Default()),
 		index: newIndex(), watch: newWatch(2 * c.Interval), loaded: make(chan struct{}),
-		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](), states: newCache[stateSpans](),
+		owners: newCache[owner](), devices: newCache[deviceRead](), series: newCache[points](),
+		states:    newCache[stateSpans](),
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), todays: newCache[today]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)

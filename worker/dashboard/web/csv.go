@@ -114,7 +114,8 @@ func writeCSV(w http.ResponseWriter, r *http.Request, name string, rows [][]stri
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", strings.ReplaceAll(name, ":", "_")+".csv"))
+	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", strings.ReplaceAll(name, ":",
+		"_")+".csv"))
 	api.Write(w, r, http.StatusOK, "text/csv; charset=utf-8", b.Bytes())
 	return nil
 }

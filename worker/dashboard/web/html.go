@@ -65,7 +65,8 @@ func (s *Site) mapPage(r *http.Request, p api.Params) (Page, model.Read, error) 
 	}
 	p.Sort = cmp.Or(p.Sort, model.SortState)
 	list, _, err := s.c.Model.Devices(r.Context(), p.ListQuery)
-	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template, Tenants: s.c.Model.TenantNames(r.Context()),
+	return &MapPage{Filter: p.Filter, Sort: p.Sort, BBox: p.Box, Tiles: s.c.Tiles.Template,
+		Tenants: s.c.Model.TenantNames(r.Context()),
 		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant), Overview: overview, Map: m, List: list}, read, err
 }
 
@@ -74,8 +75,9 @@ func (s *Site) devices(r *http.Request, p api.Params) (Page, model.Read, error) 
 	list, read, err := s.c.Model.Devices(r.Context(), p.ListQuery)
 	query := p.ListQuery
 	query.Sensor = cmp.Or(query.Sensor, s.c.Model.FirstSensor(r.Context(), p.Tenant))
-	return &DevicesPage{Query: query, Tenants: s.c.Model.TenantNames(r.Context()), Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant),
-		List: list}, read, err
+	return &DevicesPage{Query: query, Tenants: s.c.Model.TenantNames(r.Context()),
+		Sensors: s.c.Model.SensorsOf(r.Context(), p.Tenant),
+		List:    list}, read, err
 }
 
 // device shows a device; without its chart where that cannot be read.

@@ -129,7 +129,7 @@ func (p DevicePage) Address(name, text string) string {
 
 func (p DevicePage) path() string { return "/devices/" + url.PathEscape(p.Answer.Device.Device) }
 
-// query returns the parameters of the page, with the time that it shows unless that is chosen anew.
+// query returns the parameters of the page, with the time that it shows unless another is chosen.
 func (p DevicePage) query(timed bool) url.Values {
 	q := url.Values{"sensor": {p.Sensor()}, "span": {p.Span}, "window": {p.Window}}
 	if p.Span == "" && p.Series != nil && timed {

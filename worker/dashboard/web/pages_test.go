@@ -55,13 +55,16 @@ func usualPages() map[string]web.Page {
 		ReadingsPerMinute: number(1940)}
 	tenant := model.Tenant{Tenant: "contoso", Devices: 12, ReadingsToday: 960, Silent: 1, Held: 2}
 	return map[string]web.Page{
-		"world": &web.MapPage{Filter: model.Filter{Tenant: "contoso"}, Overview: overview, Tenants: []string{"contoso", "fabrikam"}, Sensors: sensors,
+		"world": &web.MapPage{Filter: model.Filter{Tenant: "contoso"}, Overview: overview, Tenants: []string{"contoso",
+			"fabrikam"}, Sensors: sensors,
 			Map: world, List: list},
-		"world/part": &web.MapPage{Overview: overview, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world, List: list},
+		"world/part": &web.MapPage{Overview: overview, BBox: &model.Box{-10, 30, 40, 70}, Sensors: sensors, Map: world,
+			List: list},
 		"world/date": &web.MapPage{BBox: &model.Box{170, -30, -170, 0}, Sensors: sensors, Map: world,
 			List: list},
 		"devices": &web.DevicesPage{Query: model.ListQuery{Filter: model.Filter{Tenant: "contoso", State: model.Held},
-			Sensor: "temperature", After: "x", Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: sensors, List: list},
+			Sensor: "temperature", After: "x", Sort: "value", Limit: 50}, Tenants: []string{"contoso"}, Sensors: sensors,
+			List: list},
 		"device": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Span: "24h",
 			Series: series("1m", time.Minute, 1440)},
 		"device/overlay": &web.DevicePage{Now: theTime(), Answer: heldDevice(), Series: series("raw", 20*time.Second, 180),
@@ -93,14 +96,16 @@ func hostilePages() map[string]web.Page {
 	list := model.DeviceList{Next: nasty, Total: -1, Devices: []model.Row{row, {Device: long, Value: math.Inf(-1)}}}
 	return map[string]web.Page{
 		"world/hostile": &web.MapPage{Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty,
-			State: nasty}, Sort: nasty, Overview: model.Overview{Devices: -1, LagSeconds: nan, ReadingsPerMinute: inf}, Tenants: []string{nasty, long}, Sensors: sensors,
+			State: nasty}, Sort: nasty, Overview: model.Overview{Devices: -1, LagSeconds: nan, ReadingsPerMinute: inf},
+			Tenants: []string{nasty, long}, Sensors: sensors,
 			BBox: &model.Box{math.NaN(), 0, math.Inf(1), 0}, List: list,
 			Map: model.Map{Sensor: nasty, Unit: nasty, Scale: &[2]float64{*nan, *inf}, Total: 3, InView: 3,
 				Clusters: []model.Cluster{{ID: nasty, Lat: *nan, Lon: *inf, N: -1, Mean: nan, BBox: model.Box{*nan, 1, 0, 0}}},
 				Devices: []model.Dot{{Device: nasty, Lat: 91, Lon: 500, Value: nasty, State: nasty},
 					{Device: long, Value: *nan}}}},
 		"devices/hostile": &web.DevicesPage{Query: model.ListQuery{Sensor: nasty, After: nasty, Sort: nasty, Limit: -1,
-			Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty, State: nasty}}, Tenants: []string{nasty}, Sensors: sensors, List: list},
+			Filter: model.Filter{Tenant: nasty, Site: nasty, Label: nasty, Text: nasty, State: nasty}}, Tenants: []string{nasty},
+			Sensors: sensors, List: list},
 		"device/hostile": &web.DevicePage{Now: theTime(), Span: nasty, Series: series, Answer: model.DeviceAnswer{
 			State: nasty, Device: model.Record{Device: nasty, Tenant: nasty, Site: nasty, Lat: nan, Lon: inf,
 				Labels: map[string]string{nasty: nasty}, Month: nasty, Readings: nasty, Enrollment: nasty, Status: nasty,
@@ -110,8 +115,9 @@ func hostilePages() map[string]web.Page {
 				Held: &model.Hold{Reason: nasty}}},
 			Rejects:    []model.Reject{{Row: nasty, Reason: nasty}},
 			Unreadable: []model.Unreadable{{Table: nasty, Row: nasty, Reason: nasty}}}},
-		"device states/hostile": &web.DevicePage{Now: theTime(), Series: states(nasty, long, "", nasty), Overlays: []*model.Series{series},
-			Answer: model.DeviceAnswer{Latest: []model.Latest{{Sensor: nasty, Unit: nasty, Value: 1.5}}}},
+		"device states/hostile": &web.DevicePage{Now: theTime(), Series: states(nasty, long, "", nasty),
+			Overlays: []*model.Series{series},
+			Answer:   model.DeviceAnswer{Latest: []model.Latest{{Sensor: nasty, Unit: nasty, Value: 1.5}}}},
 		"pipelines/hostile": &web.PipelinesPage{Answer: model.PipelinesAnswer{Pipelines: []model.PipelineStatus{{
 			Pipeline: nasty, CadenceSeconds: *nan, LagSeconds: inf, Workers: []model.Worker{{Name: nasty}},
 			Causes:       []model.Cause{{What: nasty, Reason: nasty}},

@@ -73,7 +73,8 @@ func (s *Site) Render(w io.Writer, page Page) error {
 func (s *Site) show(w http.ResponseWriter, r *http.Request, status int, page Page, read model.Read) {
 	person := api.PersonOf(r.Context())
 	page.setPerson(person)
-	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached, Storage: s.c.Storage,
+	page.setFooter(Footer{Tiles: s.c.Tiles.credit(), At: read.At.UTC(), Operations: read.Operations, Cached: read.Cached,
+		Storage: s.c.Storage,
 		Version: s.c.Version})
 	if person.Role == "" {
 		page.setFooter(Footer{At: read.At.UTC()})

@@ -87,7 +87,7 @@ func (v *view) take(name string, choose func(*record) (span, error)) error {
 	return nil
 }
 
-// cut returns the parts that a span consists of. The record is that of the blocks, the first of which begins at an
+// cut returns the parts that a span consists of. The record is that of the blocks, and the first begins at an
 // offset in the blob.
 func cut(record []byte, at int64, of span) (parts []part, err error) {
 	end := of.off + of.n

@@ -113,9 +113,11 @@ func TestOverlaysHaveTheirUnitsAxis(t *testing.T) {
 	points := func(v float64) []Point {
 		return []Point{{start(), v, v, v}, {start().Add(time.Hour), v + 1, v + 1, v + 1}}
 	}
-	text := draw(t, Chart{From: start(), To: start().Add(2 * time.Hour), Unit: "°C", Points: points(20), Overlays: []Overlay{
-		{"°C", points(30)}, {"%", points(80)}, {"%", points(50)}, {"hPa", nil}}})
-	for _, want := range []string{`class="line o1"`, `class="line o2"`, `class="line o3"`, `class="values right"`, ">32 °C<", ">90 %<"} {
+	text := draw(t, Chart{From: start(), To: start().Add(2 * time.Hour), Unit: "°C", Points: points(20),
+		Overlays: []Overlay{
+			{"°C", points(30)}, {"%", points(80)}, {"%", points(50)}, {"hPa", nil}}})
+	for _, want := range []string{`class="line o1"`, `class="line o2"`, `class="line o3"`, `class="values right"`,
+		">32 °C<", ">90 %<"} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%d times %s in %s", strings.Count(text, want), want, text)
 		}
@@ -124,10 +126,13 @@ func TestOverlaysHaveTheirUnitsAxis(t *testing.T) {
 
 // TestTimelineHasEachState expects a bar of at least a pixel for each span, and none outside of the time.
 func TestTimelineHasEachState(t *testing.T) {
-	line := Timeline{From: start(), To: start().Add(day), Spans: []Span{{start(), start().Add(time.Millisecond), `<open>`, "s0"},
-		{start().Add(time.Hour), start().Add(2 * day), "shut", "s1"}, {start().Add(-2 * time.Hour), start().Add(-time.Hour), "old", "s2"}}}
+	line := Timeline{From: start(), To: start().Add(day), Spans: []Span{{start(), start().Add(time.Millisecond), `<open>`,
+		"s0"},
+		{start().Add(time.Hour), start().Add(2 * day), "shut", "s1"}, {start().Add(-2 * time.Hour), start().Add(-time.Hour),
+			"old", "s2"}}}
 	text := line.SVG(Size{860, 100}, "wide")
-	if strings.Count(text, "<rect") != 2 || !strings.Contains(text, `width="1.0"`) || !strings.Contains(text, "&lt;open&gt;") {
+	if strings.Count(text, "<rect") != 2 || !strings.Contains(text, `width="1.0"`) || !strings.Contains(text,
+		"&lt;open&gt;") {
 		t.Error(text)
 	}
 }
