@@ -47,7 +47,8 @@ func (t *track) passed(f *deviceRun, done bool) {
 		return
 	}
 	at := floorTo(TicksBefore(f.track.last), day)
-	t.refold.from = at // lower than before if the open windows begin there
+	t.refold.from = at                   // lower than before if the open windows begin there
+	t.refold.to = max(t.refold.to, at+1) // with open windows, a portion may end beyond the cursor, and there is more
 	t.gap.from = max(t.gap.from, min(at, t.gap.to))
 	_, rejects := f.rejects.split(at)
 	t.stream = stream{f.track.last, maps.Clone(f.track.states), f.track.ledger.from(at), rejects}
