@@ -42,6 +42,7 @@ func TestInvalidTokenResponsesAreRefused(t *testing.T) {
 
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(goodAnswer))
+	f.Add([]byte(strings.Replace(goodAnswer, `"renewAfter":"2026`, `"renewAfter":"0001`, 1)))
 	f.Add([]byte(`{"status":401,"code":"proof-expired","detail":"` + strings.Repeat("ü", 300) +
 		`","serverTime":"2026-11-21T14:00:00Z"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {

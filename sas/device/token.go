@@ -106,7 +106,7 @@ func (c *Client) token(a answer, table *url.URL, zero time.Time) (*token, error)
 	}
 	t := &token{
 		table: client.Table(path.Base(table.Path)), partition: a.PartitionKey, first: a.EarliestRowKey, last: a.LatestRowKey,
-		expires: a.Expires.Sub(zero), renew: a.RenewAfter.Sub(zero), batch: min(a.Batch, tables.MaxOps),
+		expires: a.Expires.Sub(zero), renew: max(0, a.RenewAfter.Sub(zero)), batch: min(a.Batch, tables.MaxOps),
 	}
 	t.renew = min(t.renew, t.expires)
 	t.renew += time.Duration(rand.Float64() * float64(t.expires-t.renew) / 2)
