@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"unicode"
-	"unicode/utf8"
 
 	"furrow/tables"
+	"furrow/tables/schema"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -144,7 +143,7 @@ func (f *flattener) object(d *jsontext.Decoder, depth, most int) error {
 		if err != nil {
 			return err
 		}
-		f.name = appendName(append(f.name[:above], '_'), key.String())
+		f.name = schema.AppendName(append(f.name[:above], '_'), key.String(), maxSensorName)
 		if err := f.value(d, depth+1, most); err != nil {
 			return err
 		}
@@ -165,19 +164,4 @@ func (f *flattener) array(d *jsontext.Decoder, depth, most int) error {
 	f.name = f.name[:above]
 	_, err := d.ReadToken()
 	return err
-}
-
-// appendName appends a key of an object with the characters that a property's name allows. It stops soon after the name
-// has become too long.
-func appendName(name []byte, key string) []byte {
-	for _, r := range key {
-		if len(name) > maxSensorName {
-			break
-		}
-		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			r = '_'
-		}
-		name = utf8.AppendRune(name, r)
-	}
-	return name
 }

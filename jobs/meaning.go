@@ -90,7 +90,7 @@ func (m Meaning) scaled(f float64) float64 {
 func (l Long) sensorOf(r schema.Reading) string {
 	for i := range r.Properties {
 		if p := &r.Properties[i]; p.Name == l.Name && p.Value.Type() == tables.TypeString {
-			return string(appendName(nil, strings.TrimSpace(p.Value.Text())))
+			return string(schema.AppendName(nil, strings.TrimSpace(p.Value.Text()), maxSensorName))
 		}
 	}
 	return ""

@@ -1,11 +1,8 @@
 package device
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +10,17 @@ import (
 	"furrow/tables/schema"
 )
 
-// A Reading is a set of up to 252 values taken at one time. A name consists of letters,
-// digits and _, and does not start with a digit. A value is a string of up to 64 KiB in
-// UTF-16, a boolean, a number, a time.Time or bytes; nil is omitted.
+// A Reading is a document with up to 252 values, taken at one time. A value is a string of up to 64 KiB in UTF-16, a
+// boolean, a number, a time.Time or bytes; nil is omitted.
+//
+// A value can also be a map with strings as keys, an array or a slice, nested up to 8 deep, as JSON is decoded.
+// Storage refuses those, so the path to a value is its name, joined with _:
+//
+//	{"data": {"oilTemp": 118.9, "lids": [0, 1]}, "tenant-id": "t1"}
+//
+// has the values data_oilTemp, data_lids_0, data_lids_1 and tenant_id. In names, each character that is no letter,
+// digit or _ becomes _. A name that would begin with a digit gets a _ before it. PartitionKey, RowKey and Timestamp,
+// which belong to storage, get one at the end. Two values with one name are an error.
 type Reading struct {
 	Time   time.Time // zero: now
 	Values map[string]any
@@ -25,21 +30,15 @@ type Reading struct {
 var longestKey = schema.RowKey{Ticks: tables.MaxTicks, Suffix: strings.Repeat("x", 32)}.String()
 
 // row returns the reading's row without its row key, or why storage would refuse it.
-func (r Reading) row(device schema.DeviceID) (tables.Entity, error) {
-	e := tables.Entity{PartitionKey: string(device), RowKey: longestKey}
-	for _, name := range slices.Sorted(maps.Keys(r.Values)) {
-		v, err := valueOf(r.Values[name])
-		if err != nil {
-			return e, fmt.Errorf("value %q: %w", name, err)
-		}
-		if v.Type() != tables.TypeNone {
-			e.Properties = append(e.Properties, tables.Property{Name: name, Value: v})
-		}
+func (r Reading) row(device schema.DeviceID) (e tables.Entity, err error) {
+	if e.Properties, err = flatten(r.Values); err != nil {
+		return e, err
 	}
-	if len(e.Properties) == 0 {
-		return e, errors.New("it has no values")
+	e.PartitionKey, e.RowKey = string(device), longestKey
+	if n := e.Size(); n > tables.MaxEntity {
+		return e, fmt.Errorf("it takes %d bytes, and a row at most %d: send it as several readings", n, tables.MaxEntity)
 	}
-	err := e.Check()
+	err = e.Check()
 	e.RowKey = ""
 	return e, err
 }
@@ -83,7 +82,8 @@ func valueOf(v any) (tables.Value, error) {
 	case []byte:
 		return tables.Binary(v), nil
 	}
-	return tables.Value{}, fmt.Errorf("a %T cannot be stored; use a string, a boolean, a number, a time.Time or bytes", v)
+	return tables.Value{}, fmt.Errorf("a %T cannot be stored; use a string, a boolean, a number, a time.Time, bytes, "+
+		"or a map or slice of them", v)
 }
 
 func double(f float64) (tables.Value, error) {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,15 +59,16 @@ func TestSendRefusesWhatStorageWouldRefuse(t *testing.T) {
 	for i := range 253 {
 		many["p"+strings.Repeat("x", i)] = i
 	}
+	full := map[string]any{"a": slices.Repeat([]any{strings.Repeat("x", 32<<10)}, 17)}
 	for want, values := range map[string]map[string]any{
 		"no values":      {"a": nil},
-		"not allowed":    {"wind-speed": 1},
-		"belongs to":     {"RowKey": "x"},
+		"255 characters": {strings.Repeat("x", 256): 1},
+		"a struct {} c":  {"a": struct{}{}},
 		"bytes":          {"a": strings.Repeat("x", 32<<10+1)},
-		"at most 252":    many,
+		"more than 252":  many,
+		"at most 104857": full,
 		"not UTF-8":      {"a": "\xff"},
 		"finite":         {"a": math.NaN()},
-		"[]int":          {"a": []int{1}},
 		"more than an I": {"a": uint64(math.MaxUint64)},
 		"between 1601":   {"a": time.Time{}},
 	} {

@@ -107,40 +107,21 @@ func (c Columns) sensor(r roles, column int, name string) bool {
 	return !slices.Contains([]int{r.device, r.time, r.lat, r.lon, r.site}, column) && r.value < 0
 }
 
-// fit replaces the characters of a name that are not allowed.
-func fit(name string, allowed func(rune) bool, instead string, most int) string {
-	var b strings.Builder
-	for _, r := range name {
-		switch {
-		case b.Len() >= most:
-		case allowed(r):
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), instead):
-			b.WriteString(instead)
-		}
-	}
-	return strings.TrimRight(b.String(), instead)
-}
-
 func letterOrDigit(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// propertyName turns a name into one that a property can have: "Temperature (°C)" is Temperature_C.
-func propertyName(name string) string {
-	const most = 100
-	p := fit(name, func(r rune) bool { return r == '_' || letterOrDigit(r) }, "_", most)
-	if strings.HasPrefix(name, "_") && !strings.HasPrefix(p, "_") || p == "" || p[0] >= '0' && p[0] <= '9' {
-		p = "_" + p
-	}
-	switch p {
-	case "PartitionKey", "RowKey", "Timestamp":
-		p += "_"
-	}
-	return p
-}
-
 // idPart turns a name into a part of a device ID.
 func idPart(name string, most int) string {
-	return fit(name, func(r rune) bool { return letterOrDigit(r) || strings.ContainsRune("-._:", r) }, "-", most)
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case b.Len() >= most:
+		case letterOrDigit(r) || strings.ContainsRune("-._:", r):
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return strings.TrimRight(b.String(), "-")
 }

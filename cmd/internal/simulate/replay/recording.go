@@ -292,14 +292,18 @@ type names struct {
 	taken map[string]bool
 }
 
+// mostOfName is how many bytes of a column's name are used.
+const mostOfName = 100
+
 func newNames() *names { return &names{index: map[string]int{}, taken: map[string]bool{}} }
 
 func (n *names) number(name string) int {
 	i, ok := n.index[name]
 	if !ok {
-		fit := propertyName(name)
+		first := schema.PropertyName(name[:min(len(name), mostOfName)])
+		fit := first
 		for again := 2; n.taken[fit]; again++ {
-			fit = fmt.Sprintf("%s_%d", propertyName(name), again)
+			fit = fmt.Sprintf("%s_%d", first, again)
 		}
 		i = len(n.fit)
 		n.index[name], n.taken[fit], n.fit = i, true, append(n.fit, fit)

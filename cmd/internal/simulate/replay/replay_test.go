@@ -131,7 +131,7 @@ func TestColumnsCanBeNamed(t *testing.T) {
 	r, _ := read(t, text, Columns{Device: "who", Time: "taken",
 		Sensors: []string{"hum", "Druck (hPa)", "PartitionKey", "1st"}})
 	if got := played(r); !slices.Equal(got,
-		[]string{`acme:x 2026-11-20T00:00:00Z Druck_hPa=3 PartitionKey_=4 _1st=5 hum=2`}) {
+		[]string{`acme:x 2026-11-20T00:00:00Z Druck__hPa_=3 PartitionKey_=4 _1st=5 hum=2`}) {
 		t.Errorf("%q", got)
 	}
 	for _, c := range []Columns{{Device: "x"}, {Time: "x"}, {Sensors: []string{"x"}}} {
