@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	seeds    = flag.Int("jobs.seeds", 6, "how many random schedules the TestEqualEndsOfTwo… run, each")
+	seeds    = flag.Int("jobs.seeds", 3, "how many random schedules the TestEqualEndsOfTwo… run, each")
 	every    = flag.Bool("jobs.every", false, "whether an audit meets every fault at every operation, not one each")
 	seedFrom = flag.Uint64("jobs.seed", 0, "the first of them; 0 takes one from the clock")
 )

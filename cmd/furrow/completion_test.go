@@ -136,6 +136,9 @@ func TestCompletionOfManyDevicesOffersTheirBeginnings(t *testing.T) {
 
 // TestTabRunsNoCommand presses Tab in real shells, also where a command would change something.
 func TestTabRunsNoCommand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("each TAB starts a program, which takes seconds with the race detector")
+	}
 	f := newNamedFixture(t)
 	before := f.must("device list --json")
 	for _, shell := range []string{"bash", "zsh", "fish"} {

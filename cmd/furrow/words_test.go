@@ -46,6 +46,9 @@ func handmadePlurals() *regexp.Regexp {
 // proseFiles calls visit with every Go file, Markdown file and template of ours.
 func proseFiles(t *testing.T, visit func(path string, content []byte)) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the run without -short reads the same files")
+	}
 	kinds := []string{".go", ".md", ".html"}
 	skipped := []string{"testdata", "node_modules", "dist"}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
