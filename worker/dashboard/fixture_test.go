@@ -113,7 +113,9 @@ func addresses() []string {
 		"/v1/map", "/v1/map?bbox=170,-60,-170,60&zoom=9.5&sensor=temperature&tenant=contoso", "/v1/sensors",
 		"/v1/overview?label=floor&text=D0",
 		"/v1/devices?bbox=-180,-90,180,90&zoom=2&limit=3&sort=value", "/v1/devices/d0001",
-		"/v1/devices/d0001/series?window=raw&span=6h", "/v1/pipelines", "/v1/tenants?limit=1",
+		"/v1/devices/d0001/series?window=raw&span=6h",
+		"/v1/devices/d0001/readings?sensors=door&span=6h", "/v1/devices/d0001/readings?newest=2",
+		"/v1/pipelines", "/v1/tenants?limit=1",
 		"/v1/tenants/contoso/day?sensor=temperature", "/openapi.json", "/healthz",
 	}
 }

@@ -69,8 +69,9 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 	inQuery := map[string]name{"tenant": inPath["tenant"], "site": {"vault", "attic"}, "label": {"floor=cellar",
 		"floor=garret"},
 		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque",
-			"absent"}}
-	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day"}
+			"absent"}, "sensors": {"torque", "absent"}}
+	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day",
+		"newest", "format"}
 	tried := 0
 	for _, route := range g.routes {
 		method, pattern, has := strings.Cut(route.Pattern, " ")

@@ -15,6 +15,7 @@ import (
 type Question struct {
 	Scope   Scope
 	Span    Span
+	After   string        // a row key: only readings after it
 	Window  schema.Window // of rollups
 	Sensors []string      // none: all
 	Limit   int           // of records; 0: all

@@ -75,5 +75,7 @@ func (f Fleet) readingRanges(ctx context.Context, q Question) iter.Seq2[read, er
 
 func (q Question) readings(f Fleet, m schema.Member) read {
 	q.Sensors = withObjects(q.Sensors)
-	return q.read(f.Tables.Table(m.Readings), tables.Range{Partitions: tables.Is(string(m.Device)), Rows: q.Span.rows()})
+	rows := q.Span.rows()
+	rows.After = q.After
+	return q.read(f.Tables.Table(m.Readings), tables.Range{Partitions: tables.Is(string(m.Device)), Rows: rows})
 }

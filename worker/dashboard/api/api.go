@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 )
 
@@ -16,11 +17,14 @@ type API struct {
 	log     *slog.Logger
 	streams chan struct{} // holds one element per open stream
 	closing chan struct{} // closed by Close
+
+	questions questions
 }
 
 // New returns an API over m.
 func New(m *model.Store, log *slog.Logger) *API {
-	return &API{model: m, log: log, streams: make(chan struct{}, maxStreams), closing: make(chan struct{})}
+	return &API{model: m, log: log, streams: make(chan struct{}, maxStreams), closing: make(chan struct{}),
+		questions: questions{by: map[string]int{}}}
 }
 
 // Close ends all streams.
@@ -29,7 +33,7 @@ func (a *API) Close() { close(a.closing) }
 // Fail answers a request with the problem that err stands for.
 func (a *API) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	p := Report(w, r, err, a.log)
-	body, err := marshal(p)
+	body, err := formats.Marshal(p)
 	if err != nil {
 		panic(err) // a Problem has only strings and numbers
 	}
@@ -67,6 +71,19 @@ func (a *API) Routes() []Route {
 			named(DeviceID, func(r *http.Request, id string, p Params) (model.Series, error) {
 				s, _, err := m.Series(r.Context(), p.Series(id, time.Now()))
 				return s, err
+			})},
+		// One operation per thousand rows.
+		{"/v1/devices/{id}/readings", ReadingsParams(),
+			a.export(func(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
+				id, err := DeviceID(r)
+				if err != nil {
+					return answer, err
+				}
+				q, err := p.Readings(id, f, time.Now())
+				if err != nil {
+					return answer, err
+				}
+				return m.Readings(r.Context(), q)
 			})},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {

@@ -13,6 +13,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/query"
 )
@@ -27,6 +28,11 @@ type Params struct {
 	Span   string
 	With   []string // other sensors of a chart
 	Day    *schema.Day
+
+	Sensors []string
+	Newest  int            // rows
+	Format  formats.Format // empty: as the Accept header says
+	Asked   string         // what determines the answer, without limit, after and format
 }
 
 // maxQuery is the largest query string that is read, in bytes.
@@ -68,6 +74,13 @@ func ParseParams(query string, allowed []string) (p Params, err error) {
 			return p, badRequest(fmt.Sprintf("%s=%s: %v.", name, quote(texts[0]), err))
 		}
 	}
+	if p.Limit > model.MaxListed && !slices.Contains(allowed, "format") {
+		return p, badRequest(fmt.Sprintf("limit=%d: must be a whole number from 1 to %d.", p.Limit, model.MaxListed))
+	}
+	for _, name := range []string{"limit", "after", "format"} {
+		values.Del(name)
+	}
+	p.Asked = values.Encode()
 	if !p.From.IsZero() && !p.To.IsZero() && !p.From.Before(p.To) {
 		return p, badRequest("from must be before to: swap them.")
 	}
@@ -127,10 +140,13 @@ func (p *Params) parse(name, text string) (err error) {
 	case "after":
 		p.After = text // checked by whatever reads the list
 	case "limit":
-		p.Limit, err = strconv.Atoi(text)
-		if err != nil || p.Limit < 1 || p.Limit > model.MaxListed {
-			err = fmt.Errorf("must be a whole number from 1 to %d", model.MaxListed)
-		}
+		p.Limit, err = parseCount(text, model.MaxRows)
+	case "newest":
+		p.Newest, err = parseCount(text, model.MaxNewest)
+	case "format":
+		p.Format, err = formats.Format(text), oneOf(text, formats.Names()...)
+	case "sensors":
+		p.Sensors, err = parseSensors(text)
 	case "from":
 		p.From, err = parseTime(text)
 	case "to":
@@ -161,6 +177,30 @@ func checkSensor(text string) error {
 			"the name of its rate ends in /h")
 	}
 	return nil
+}
+
+// maxSensors is how many sensors a question may name.
+const maxSensors = 100
+
+func parseSensors(text string) ([]string, error) {
+	names := strings.Split(text, ",")
+	if len(names) > maxSensors {
+		return nil, fmt.Errorf("must be at most %d names, separated by commas", maxSensors)
+	}
+	for _, name := range names {
+		if err := checkSensor(name); err != nil {
+			return nil, fmt.Errorf("must be names separated by commas: %w", err)
+		}
+	}
+	return names, nil
+}
+
+func parseCount(text string, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("must be a whole number from 1 to %d", most)
+	}
+	return n, nil
 }
 
 func oneOf(text string, all ...string) error {
@@ -258,6 +298,30 @@ func (p Params) Series(device string, now time.Time) model.SeriesQuery {
 		q.From = q.To.Add(-spanOf(cmp.Or(p.Span, DefaultSpan)))
 	}
 	return q
+}
+
+// defaultRows is the limit of an answer in JSON. Other formats are for whole spans.
+const defaultRows = 1000
+
+// Readings returns the query for the rows of a device; by default of the last day.
+func (p Params) Readings(device string, f formats.Format, now time.Time) (model.ReadingsQuery, error) {
+	q := model.ReadingsQuery{Device: device, Newest: p.Newest, Sensors: p.Sensors, After: p.After, Limit: p.limit(f),
+		Asked: p.Asked}
+	if p.Newest > 0 && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "" || p.After != "" || p.Limit > 0) {
+		return q, badRequest("newest cannot be combined with from, to, span, after or limit: leave them out.")
+	}
+	series := p.Series(device, now)
+	q.From, q.To = series.From, series.To
+	return q, nil
+}
+
+// limit returns how many rows an answer may have.
+func (p Params) limit(f formats.Format) int {
+	most := model.MaxRows
+	if f == formats.JSON {
+		most = defaultRows
+	}
+	return cmp.Or(p.Limit, most)
 }
 
 // DayOf returns the query for a tenant's day; by default today.

@@ -7,18 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-	jsonv1 "github.com/go-json-experiment/json/v1"
+	"furrow/worker/dashboard/formats"
 )
 
-// marshal encodes v as encoding/json does, but faster.
-func marshal(v any) ([]byte, error) {
-	return json.Marshal(v, jsonv1.FormatDurationAsNano(true), jsonv1.OmitEmptyWithLegacySemantics(true),
-		json.Deterministic(true))
-}
-
 func writeJSON(w http.ResponseWriter, r *http.Request, v any) error {
-	body, err := marshal(v)
+	body, err := formats.Marshal(v)
 	if err != nil {
 		p := NewProblem(Internal, "Internal error", "The answer cannot be encoded. The dashboard's log has the reason.")
 		p.cause = err

@@ -29,9 +29,12 @@ func Register(mux *http.ServeMux, routes []Route, fail func(http.ResponseWriter,
 
 // The parameters of addresses that the API and the pages have in common.
 
-func FilterParams() []string  { return []string{"tenant", "site", "label", "text", "state"} }
-func MapParams() []string     { return append(FilterParams(), "bbox", "zoom", "sensor") }
-func SeriesParams() []string  { return []string{"sensor", "from", "to", "window", "span"} }
+func FilterParams() []string { return []string{"tenant", "site", "label", "text", "state"} }
+func MapParams() []string    { return append(FilterParams(), "bbox", "zoom", "sensor") }
+func SeriesParams() []string { return []string{"sensor", "from", "to", "window", "span"} }
+func ReadingsParams() []string {
+	return []string{"from", "to", "span", "newest", "sensors", "after", "limit", "format"}
+}
 func DayParams() []string     { return []string{"sensor", "day"} }
 func TenantsParams() []string { return []string{"after", "limit"} }
 func ListParams() []string {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"furrow/worker/dashboard/formats"
 	"furrow/worker/dashboard/model"
 )
 
@@ -156,7 +157,7 @@ type events struct {
 }
 
 func (e events) event(name string, v any) error {
-	body, err := marshal(v)
+	body, err := formats.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,316 @@
+package api
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"furrow/worker/dashboard/formats"
+	"furrow/worker/dashboard/model"
+)
+
+// A numbered row is one of many.
+type numbered int
+
+func (n numbered) Object() any { return map[string]any{"n": int(n), "text": n.text()} }
+func (n numbered) text() string {
+	return fmt.Sprintf("row %d says \"hello\", and has a few bytes more than that", n)
+}
+
+func (n numbered) Lines(line func([]formats.Cell)) {
+	line([]formats.Cell{formats.CountCell(int64(n)), formats.TextCell(n.text())})
+}
+
+type numberedAnswer struct {
+	model.Bounds
+	Rows []numbered `json:"rows"`
+	model.Extent
+}
+
+// counting returns an answer of n rows, which then ends or fails.
+func counting(n int, failure error) model.Export {
+	out := &numberedAnswer{Bounds: model.Bounds{Limit: n}, Rows: []numbered{}}
+	var rows iter.Seq2[formats.Row, error] = func(yield func(formats.Row, error) bool) {
+		for i := range n {
+			if out.Count++; !yield(numbered(i), nil) {
+				return
+			}
+		}
+		out.RowsRead, out.Next = out.Count+1, "more"
+		if failure != nil {
+			yield(nil, failure)
+		}
+	}
+	return model.Export{Bounds: &out.Bounds, Extent: &out.Extent, Whole: func() any { return out },
+		Columns: []formats.Column{{Name: "n", Type: formats.Count}, {Name: "text"}}, Rows: rows}
+}
+
+// serveExport serves an answer for each request.
+func serveExport(a *API, answer func() model.Export) http.Handler {
+	mux := http.NewServeMux()
+	Register(mux, []Route{{"/rows", []string{"format"}, a.export(
+		func(*http.Request, Params, formats.Format) (model.Export, error) { return answer(), nil })}}, a.Fail)
+	return mux
+}
+
+// rowsIn returns how many rows a complete answer has, or why it is not one.
+func rowsIn(f formats.Format, body []byte) (n int, err error) {
+	switch f {
+	case formats.JSON:
+		var a struct {
+			Rows  []json.RawMessage
+			Count int
+		}
+		if err = json.Unmarshal(body, &a); err == nil && len(a.Rows) != a.Count {
+			err = fmt.Errorf("%d rows, and it says %d", len(a.Rows), a.Count)
+		}
+		return len(a.Rows), err
+	case formats.JSONL:
+		d := json.NewDecoder(bytes.NewReader(body))
+		for err == nil {
+			var row struct{ N *int }
+			if err = d.Decode(&row); err == nil && row.N != nil {
+				n++
+			}
+		}
+		if err == io.EOF {
+			err = nil
+		}
+		return n, err
+	case formats.CSV:
+		lines, err := csv.NewReader(bytes.NewReader(body)).ReadAll()
+		return len(lines) - 1, err
+	}
+	r, err := ipc.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	defer r.Release()
+	for r.Next() {
+		n += int(r.RecordBatch().NumRows())
+		texts := r.RecordBatch().Column(1).(*array.String)
+		if want := fmt.Sprintf("row %d ", n-1); !strings.HasPrefix(texts.Value(texts.Len()-1), want) {
+			return n, fmt.Errorf("row %d is %q", n-1, texts.Value(texts.Len()-1))
+		}
+	}
+	return n, r.Err()
+}
+
+// TestAnswersOfAllSizesAreWhole reads answers of no row, of a few and of many megabytes over TCP, with what they say of
+// themselves: in headers where they are short, and otherwise in trailers.
+func TestAnswersOfAllSizesAreWhole(t *testing.T) {
+	for _, n := range []int{0, 1, 3, 50_000} {
+		a := New(nil, quiet())
+		server := httptest.NewServer(serveExport(a, func() model.Export { return counting(n, nil) }))
+		defer server.Close()
+		for _, format := range formats.Names() {
+			answer, err := http.Get(server.URL + "/rows?format=" + format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			f := formats.Format(format)
+			if got, bad := rowsIn(f, body); got != n || err != nil || bad != nil {
+				t.Errorf("%s of %d rows has %d: %v, %v", format, n, got, err, bad)
+			}
+			from := answer.Header
+			if len(body) > heldBytes {
+				from = answer.Trailer
+			}
+			if answer.Header.Get("Content-Type") != f.MediaType() || answer.Header.Get(headerLimit) != fmt.Sprint(n) ||
+				from.Get(headerCount) != fmt.Sprint(n) || from.Get(headerRowsRead) != fmt.Sprint(n+1) ||
+				from.Get(headerNext) != "more" {
+				t.Errorf("%s of %d rows, %d bytes: headers %v, trailers %v", format, n, len(body), answer.Header, answer.Trailer)
+			}
+		}
+	}
+}
+
+// TestBrokenAnswerIsNotTakenForAWholeOne breaks answers after many rows. The client must see a broken connection, and
+// without it, as behind a proxy or in a file, a text that no reader takes to be complete.
+func TestBrokenAnswerIsNotTakenForAWholeOne(t *testing.T) {
+	for _, n := range []int{20_000, 65_536} { // 65,536 rows end a batch of Arrow
+		a := New(nil, quiet())
+		server := httptest.NewServer(serveExport(a, func() model.Export {
+			return counting(n,
+				errors.New("storage is gone"))
+		}))
+		server.Config.ErrorLog = nil
+		defer server.Close()
+		for _, format := range formats.Names() {
+			answer, err := http.Get(server.URL + "/rows?format=" + format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if !errors.Is(err, io.ErrUnexpectedEOF) {
+				t.Errorf("%s: the connection ends with %v", format, err)
+			}
+			got, bad := rowsIn(formats.Format(format), body)
+			if bad == nil {
+				t.Errorf("%s: %d of %d rows in %d bytes look like a whole answer: …%s", format, got, n, len(body),
+					body[max(0, len(body)-100):])
+			}
+			if format != "arrow" && !bytes.Contains(body, []byte("This answer is incomplete. Storage returned an error")) {
+				t.Errorf("%s does not say why it ends: …%q", format, body[max(0, len(body)-100):])
+			}
+			if bytes.Contains(body, []byte("storage is gone")) {
+				t.Errorf("%s tells of the error itself", format)
+			}
+		}
+	}
+}
+
+// TestErrorBeforeTheFirstBytesIsAProblem fails after a few rows.
+func TestErrorBeforeTheFirstBytesIsAProblem(t *testing.T) {
+	a := New(nil, quiet())
+	for _, format := range formats.Names() {
+		w := httptest.NewRecorder()
+		serveExport(a, func() model.Export { return counting(5, errors.New("storage is gone")) }).
+			ServeHTTP(w, httptest.NewRequest("GET", "/rows?format="+format, nil))
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
+			w.Header().Get("Content-Type") != "application/problem+json" {
+			t.Errorf("%s: %d %s", format, w.Code, w.Body)
+		}
+	}
+}
+
+// TestFormatFollowsTheRequest has the parameter win over the header.
+func TestFormatFollowsTheRequest(t *testing.T) {
+	h := serveExport(New(nil, quiet()), func() model.Export { return counting(1, nil) })
+	for accept, want := range map[string]formats.Format{
+		"": formats.JSON, "*/*": formats.JSON, "text/html": formats.JSON, "text/csv": formats.CSV,
+		"application/json;q=0.5, text/csv;q=0.8": formats.CSV, "application/x-ndjson": formats.JSONL,
+		"application/vnd.apache.arrow.stream, */*;q=0.1": formats.Arrow, "text/csv;q=x, ;;": formats.JSON,
+		"text/csv;q=0": formats.JSON,
+	} {
+		for _, format := range []string{"", "jsonl"} {
+			r := httptest.NewRequest("GET", "/rows?format="+format, nil)
+			r.Header.Set("Accept", accept)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if format != "" {
+				want = formats.JSONL
+			}
+			if w.Header().Get("Content-Type") != want.MediaType() || !strings.Contains(w.Header().Get("Vary"), "Accept") {
+				t.Errorf("Accept %q, format=%s: %v", accept, format, w.Header())
+			}
+		}
+	}
+}
+
+// TestOnlyAFewQuestionsAtATime keeps answers of one person open.
+func TestOnlyAFewQuestionsAtATime(t *testing.T) {
+	q := questions{by: map[string]int{}}
+	var ends []func()
+	ask := func(name string) bool {
+		end, err := q.begin(Person{Name: name})
+		if err != nil {
+			if p, is := errors.AsType[*Problem](err); !is || p.Code != TooManyRequests || p.RetryAfter == 0 {
+				t.Errorf("the error is %v", err)
+			}
+			return false
+		}
+		ends = append(ends, end)
+		return true
+	}
+	for range ownQuestions {
+		if !ask("alice") {
+			t.Fatal("refused too early")
+		}
+	}
+	if ask("alice") || !ask("bob") {
+		t.Error("alice may ask more than bob, or as much as she likes")
+	}
+	for i := range maxQuestions {
+		ask(fmt.Sprint("person ", i))
+	}
+	if len(ends) != maxQuestions || ask("carol") {
+		t.Errorf("%d questions at a time", len(ends))
+	}
+	for _, end := range ends {
+		end()
+	}
+	if !ask("alice") || len(q.by) != 1 || q.all != 1 {
+		t.Errorf("afterwards %+v", q.by)
+	}
+}
+
+// A pipe is a listener of one connection that has no buffer.
+type pipe struct{ conns chan net.Conn }
+
+func (p pipe) Accept() (net.Conn, error) {
+	c, ok := <-p.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (p pipe) Close() error   { return nil }
+func (p pipe) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestSlowClientHoldsNothing has a client that stops reading. Rows are no longer read for it, and soon it is dropped.
+func TestSlowClientHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := New(nil, quiet())
+		var answer model.Export
+		server := &http.Server{Handler: serveExport(a, func() model.Export {
+			answer = counting(10_000_000,
+				nil)
+			return answer
+		})}
+		p := pipe{make(chan net.Conn)}
+		ended := make(chan error)
+		go func() { ended <- server.Serve(p) }()
+		client, served := net.Pipe()
+		p.conns <- served
+		if _, err := io.WriteString(client, "GET /rows?format=csv HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Read(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		read := answer.Extent.Count
+		if a.questions.all != 1 || read == 0 || read > 30_000 {
+			t.Errorf("%d questions, %d rows read for a client that takes none", a.questions.all, read)
+		}
+		time.Sleep(sendTimeout + time.Second)
+		synctest.Wait()
+		if a.questions.all != 0 || answer.Extent.Count != read {
+			t.Errorf("%d questions %v after the client stopped, %d rows read", a.questions.all, sendTimeout, answer.Extent.Count)
+		}
+		close(p.conns)
+		<-ended
+		server.Close()
+	})
+}
+
+// TestSenderHoldsLittle has many rows, some of them large.
+func TestSenderHoldsLittle(t *testing.T) {
+	out := newSender(httptest.NewRecorder(), formats.CSV, counting(0, nil))
+	for i := range 300 {
+		if _, err := out.Write(make([]byte, 10_000+i%7*500_000)); err != nil {
+			t.Fatal(err)
+		}
+		if out.held.Cap() > 5<<20 || out.begun && out.held.Len() > sendBytes {
+			t.Fatalf("after %d rows it holds %d bytes in %d", i, out.held.Len(), out.held.Cap())
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package model
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+)
+
+// A cursor says where the next part of an answer begins. Its text has a checksum over the place and the question that
+// it
+// belongs to, so that a cursor of another question, or a damaged one, is refused and does not skip rows. The checksum
+// has no key, because a cursor gives no rights: every request is checked for itself. So cursors outlive the process,
+// and another dashboard of the same fleet takes them.
+type cursor struct {
+	question string // all that determines which rows come, and in which order
+}
+
+// sumSize is how many bytes of the checksum a cursor has.
+const sumSize = 12
+
+// cursorFor returns the cursors of a question to this fleet, for one who may see what ctx says.
+func (s *Store) cursorFor(only, kind string, question ...any) cursor {
+	return cursor{fmt.Sprintf("%q %q %q %q", s.c.Names.Readings(), only, kind, question)}
+}
+
+func (c cursor) sum(place string) []byte {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q", c.question, place)))
+	return sum[:sumSize]
+}
+
+// text returns the cursor to a place.
+func (c cursor) text(place string) string {
+	return base64.RawURLEncoding.EncodeToString(append(c.sum(place), place...))
+}
+
+// place returns the place in the text of a cursor.
+func (c cursor) place(text string) (string, error) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(data) < sumSize || !bytes.Equal(data[:sumSize], c.sum(string(data[sumSize:]))) {
+		return "", queryErrorf("after is not a cursor of this list or of this question: leave it out for the first part, " +
+			"and use next of the part before otherwise, with the same other parameters")
+	}
+	return string(data[sumSize:]), nil
+}

@@ -1,0 +1,216 @@
+package dashboard
+
+import (
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+// readings returns what an address of readings answers in JSON.
+func (f *fixture) readings(t testing.TB, target string) (a model.Readings) {
+	t.Helper()
+	w := f.get(target)
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != 200 {
+		t.Fatalf("%s: %d %s: %v", target, w.Code, w.Body, err)
+	}
+	return a
+}
+
+// TestFormatsOfReadingsSayTheSame compares the lines of the four formats.
+func TestFormatsOfReadingsSayTheSame(t *testing.T) {
+	f := newFixture(t, 4, Config{Loopback: true})
+	f.Send(t, "d0001", time.Date(9000, 1, 2, 3, 4, 5, 600, time.UTC), map[string]any{"temperature": -1e300,
+		"door": "=1+1, \"quoted\"\nand über"})
+	const target = "/v1/devices/d0001/readings?from=2026-01-01&to=9999-01-01"
+	var want []string
+	for _, r := range f.readings(t, target).Rows {
+		for _, sensor := range []string{"door", "temperature"} {
+			if v, has := r.Values[sensor]; has {
+				want = append(want, fmt.Sprint(r.Device, r.Row, r.Time.Format(time.RFC3339Nano), sensor, v))
+			}
+		}
+	}
+	compare := func(format string, got []string) {
+		t.Helper()
+		if len(want) != 10 || strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s:\n%s\nwant\n%s", format, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	var lines []string
+	for line := range strings.Lines(f.get(target + "&format=jsonl").Body.String()) {
+		var r model.Reading
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, sensor := range []string{"door", "temperature"} {
+			lines = append(lines, fmt.Sprint(r.Device, r.Row, r.Time.Format(time.RFC3339Nano), sensor, r.Values[sensor]))
+		}
+	}
+	compare("jsonl", lines)
+	rows, err := csv.NewReader(f.get(target + "&format=csv").Body).ReadAll()
+	if err != nil || strings.Join(rows[0], " ") != "device time sensor value text doubtful row" {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	lines = nil
+	for _, r := range rows[1:] {
+		if last := strings.HasPrefix(r[4], "'="); last { // or a spreadsheet would compute it
+			r[4] = r[4][1:]
+		}
+		lines = append(lines, r[0]+r[6]+r[1]+r[2]+r[3]+r[4])
+	}
+	compare("csv", lines)
+	arrow, err := ipc.NewReader(f.get(target, "Accept", "application/vnd.apache.arrow.stream").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines = nil
+	for arrow.Next() {
+		b := arrow.RecordBatch()
+		text := func(column, row int) string { return b.Column(column).(*array.String).Value(row) }
+		for i := range int(b.NumRows()) {
+			at := time.UnixMicro(int64(b.Column(1).(*array.Timestamp).Value(i))).UTC()
+			value := fmt.Sprint(b.Column(3).(*array.Float64).Value(i))
+			if b.Column(3).IsNull(i) {
+				value = text(4, i)
+			}
+			if b.Column(5).(*array.Boolean).Value(i) {
+				t.Errorf("row %d is doubtful", i)
+			}
+			exact := f.readings(t, target).Rows[i/2].Time // in Arrow, times are in microseconds
+			if !exact.Truncate(time.Microsecond).Equal(at) {
+				t.Errorf("row %d is of %v, want %v", i, at, exact)
+			}
+			lines = append(lines, text(0, i)+text(6, i)+exact.Format(time.RFC3339Nano)+text(2, i)+value)
+		}
+	}
+	if arrow.Err() != nil {
+		t.Error(arrow.Err())
+	}
+	compare("arrow", lines)
+}
+
+// TestPartsHaveEachRowOnce goes through readings with cursors while the device writes more, before and after them.
+func TestPartsHaveEachRowOnce(t *testing.T) {
+	f := newFixture(t, 2, Config{Loopback: true})
+	now := time.Now()
+	for i := range 23 {
+		f.Send(t, "d0000", now.Add(-time.Duration(i)*time.Minute-30*time.Second), map[string]any{"temperature": float64(i)})
+	}
+	for _, target := range []string{"/v1/devices/d0000/readings?from=-30m",
+		"/v1/devices/d0000/readings?from=-30m&sensors=door",
+		"/v1/devices/d0000/readings?from=-30m&sensors=door,temperature&format=jsonl"} {
+		plain := strings.Split(target, "&format")[0]
+		whole := f.readings(t, plain)
+		if whole.Next != "" || whole.Count != int64(len(whole.Rows)) || whole.Limit != 1000 {
+			t.Fatalf("%s: %+v", target, whole)
+		}
+		var all []string
+		var from string
+		for after, part := "", 0; ; part++ {
+			w := f.get(target + "&limit=4&after=" + after)
+			var a model.Readings
+			if strings.HasSuffix(target, "jsonl") {
+				for line := range strings.Lines(w.Body.String()) {
+					var r model.Reading
+					if err := json.Unmarshal([]byte(line), &r); err != nil {
+						t.Fatal(err)
+					}
+					a.Rows = append(a.Rows, r)
+				}
+			} else if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || a.Next != w.Header().Get("Furrow-Next") ||
+				fmt.Sprint(a.RowsRead) != w.Header().Get("Furrow-Rows-Read") || a.RowsRead < a.Count {
+				t.Fatalf("%s: %d %s, headers %v: %v", target, w.Code, w.Body, w.Header(), err)
+			}
+			if span := w.Header().Get("Furrow-From") + w.Header().Get("Furrow-To"); from == "" {
+				from = span
+			} else if from != span {
+				t.Errorf("part %d is %s, the first was %s", part, span, from)
+			}
+			if len(a.Rows) > 4 {
+				t.Errorf("%d rows, the limit is 4", len(a.Rows))
+			}
+			for _, r := range a.Rows {
+				all = append(all, r.Row)
+			}
+			if part == 1 {
+				time.Sleep(time.Second) // so that -30m is another time
+				f.Send(t, "d0000", now.Add(-29*time.Minute), map[string]any{"temperature": 1.0, "door": "late"})
+				f.Send(t, "d0000", now.Add(time.Hour), map[string]any{"temperature": 1.0, "door": "future"})
+			}
+			if after = w.Header().Get("Furrow-Next"); after == "" {
+				break
+			}
+		}
+		var want []string
+		for _, r := range whole.Rows {
+			want = append(want, r.Row)
+		}
+		if strings.Join(all, " ") != strings.Join(want, " ") || len(want) == 0 {
+			t.Errorf("%s: in parts\n%q, whole\n%q", target, all, want)
+		}
+	}
+}
+
+// TestNewestReadingsComeFirst compares the newest rows with the end of the span.
+func TestNewestReadingsComeFirst(t *testing.T) {
+	f := newFixture(t, 2, Config{Loopback: true})
+	all := f.readings(t, "/v1/devices/d0000/readings").Rows
+	for n := 1; n < 6; n++ {
+		got := f.readings(t, fmt.Sprintf("/v1/devices/d0000/readings?newest=%d", n))
+		if len(got.Rows) != min(n, 4) || got.Rows[0].Row != all[3].Row ||
+			got.Rows[len(got.Rows)-1].Row != all[4-len(got.Rows)].Row ||
+			got.From != nil || got.Limit != n {
+			t.Errorf("newest=%d: %+v", n, got)
+		}
+	}
+}
+
+// TestCursorsAreOfOneQuestion alters cursors, and uses them for other questions, devices and persons.
+func TestCursorsAreOfOneQuestion(t *testing.T) {
+	g := newGuarded(t, 4, Config{Loopback: true})
+	all := g.signIn(t, g.add(t, "root", "viewer", ""))
+	one := g.signIn(t, g.add(t, "only", "viewer", "contoso"))
+	const own = "/v1/devices/d0000/readings?from=-6h&limit=2"
+	next := all.get(own).Header().Get("Furrow-Next")
+	if w := all.get(own + "&after=" + next); w.Code != 200 || w.Header().Get("Furrow-Count") != "2" {
+		t.Fatalf("the cursor %q: %d %s", next, w.Code, w.Body)
+	}
+	if w := all.get("/v1/devices/d0000/readings?limit=1&from=-6h&format=csv&after=" + next); w.Code != 200 {
+		t.Errorf("in another format and size: %d %s", w.Code, w.Body)
+	}
+	for _, target := range []string{"/v1/devices/d0002/readings?from=-6h", "/v1/devices/d0000/readings?from=-5h",
+		"/v1/devices/d0000/readings?from=-6h&sensors=door", "/v1/devices/d0000/readings"} {
+		joint := "?"
+		if strings.Contains(target, "?") {
+			joint = "&"
+		}
+		wantProblem(t, target, all.get(target+joint+"after="+next), api.BadRequest)
+	}
+	wantProblem(t, "another person", one.get(own+"&after="+next), api.BadRequest)
+	data, err := base64.RawURLEncoding.DecodeString(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range len(data) * 8 {
+		data[i/8] ^= 1 << (i % 8)
+		altered := base64.RawURLEncoding.EncodeToString(data)
+		data[i/8] ^= 1 << (i % 8)
+		if w := all.get(own + "&after=" + altered); w.Code != 400 {
+			t.Fatalf("with bit %d altered: %d", i, w.Code)
+		}
+	}
+	for _, after := range []string{next[:len(next)-1], next + "A", next[1:], "x", url.QueryEscape(next + "=")} {
+		wantProblem(t, after, all.get(own+"&after="+after), api.BadRequest)
+	}
+}
