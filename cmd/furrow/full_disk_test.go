@@ -102,7 +102,7 @@ func newFullDisk(t *testing.T) *fullDisk {
 	writeFile(t, config, everySecond)
 	must(t, os.WriteFile(x.ballast, make([]byte, 60<<20), 0o600))
 	var out, log lockedBuffer
-	x.up = startProcess(t, &out, &log, []string{"GOMEMLIMIT=512MiB"}, "up", "--storage", dir, "--config", config,
+	x.up = startProcess(t, &out, &log, nil, "up", "--storage", dir, "--config", config,
 		"--listen", "127.0.0.1:0", "--storage-port", "0", "--dashboard", "127.0.0.1:0", "--json").Process.Pid
 	t.Cleanup(func() {
 		if t.Failed() {
