@@ -66,4 +66,9 @@
 // A device that does not know the time cannot tell whether a certificate is already valid.
 // If its clock is before the certificate's validity, it uses the first valid day once, to ask
 // the endpoint for the right time.
+//
+// # Other languages
+//
+// The folder examples has devices in MicroPython, C, Node and shell, which follow the same rules. Its
+// README names the rules that matter to whoever writes another one.
 package device

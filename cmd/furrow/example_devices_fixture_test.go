@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// An exampleDevice is one of sas/device/examples, which runs as a process of its own.
+type exampleDevice struct {
+	name    string
+	dir     string // its working directory
+	command []string
+	env     []string
+	cmd     *exec.Cmd
+	out     *lockedBuffer // of all its processes
+}
+
+// clockBehind is by how many seconds the clocks of the devices are wrong: about six years.
+const clockBehind = "200000000"
+
+// exampleDevices prepares a device in each language that this machine has.
+func exampleDevices(t *testing.T) []*exampleDevice {
+	t.Helper()
+	examples, err := filepath.Abs(filepath.Join(root, "sas/device/examples"))
+	must(t, err)
+	shims, err := filepath.Abs("testdata/devices")
+	must(t, err)
+	bin := t.TempDir()
+	var all []*exampleDevice
+	add := func(name string, tools []string, command []string, env ...string) {
+		for _, tool := range tools {
+			if _, err := exec.LookPath(tool); err != nil {
+				missingTool(t, "the example in "+name+" needs "+tool)
+				return
+			}
+		}
+		all = append(all, &exampleDevice{name: name, dir: t.TempDir(), command: command,
+			env: append(env, "CLOCK_BEHIND="+clockBehind), out: &lockedBuffer{}})
+	}
+	add("shell", []string{"sh", "curl", "openssl", "od", "sync"},
+		[]string{"sh", filepath.Join(examples, "shell/device.sh")}, "PATH="+bin+":"+os.Getenv("PATH"))
+	must(t, os.WriteFile(filepath.Join(bin, "date"), []byte(text(t, filepath.Join(shims, "clock.sh"))), 0o700))
+	add("node", []string{"node"}, []string{"node", "--require", filepath.Join(shims, "clock.cjs"),
+		filepath.Join(examples, "node/device.mjs")})
+	add("cpython", []string{"python3"}, []string{"python3", "-u", filepath.Join(shims, "clock.py"),
+		filepath.Join(examples, "micropython/main.py")})
+	if port := os.Getenv("FURROW_MICROPYTHON"); port == "" {
+		missingTool(t, "FURROW_MICROPYTHON does not name MicroPython's port to WebAssembly")
+	} else {
+		add("micropython", []string{"node", "openssl"}, []string{"node", filepath.Join(shims, "micropython.mjs"), port,
+			filepath.Join(examples, "micropython/main.py")})
+	}
+	program, preload := filepath.Join(bin, "device"), filepath.Join(bin, "clock.so")
+	if built := compile(t, examples, shims, program, preload); built {
+		add("c", nil, []string{program}, "LD_PRELOAD="+preload)
+	}
+	return all
+}
+
+// compile builds the example in C, if this machine has what that takes.
+func compile(t *testing.T, examples, shims, program, preload string) bool {
+	t.Helper()
+	if _, err := exec.LookPath("cc"); err != nil {
+		missingTool(t, "the example in C needs cc")
+		return false
+	}
+	headers := []string{"-include", "curl/curl.h", "-include", "openssl/ssl.h", "-fsyntax-only", "-xc", "/dev/null"}
+	if exec.CommandContext(t.Context(), "cc", headers...).Run() != nil {
+		missingTool(t, "the example in C needs the headers of libcurl and OpenSSL")
+		return false
+	}
+	for _, args := range [][]string{
+		{"-std=c11", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-o", program, filepath.Join(examples, "c/device.c"),
+			"-lcurl", "-lssl", "-lcrypto"},
+		{"-shared", "-fPIC", "-o", preload, filepath.Join(shims, "clock.c")},
+	} {
+		if out, err := exec.CommandContext(t.Context(), "cc", args...).CombinedOutput(); err != nil {
+			t.Fatalf("cc %q: %v\n%s", args, err, out)
+		}
+	}
+	return true
+}
+
+// missingTool skips a part of the test. CI has everything.
+func missingTool(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("FURROW_ALL_EXAMPLES") != "" {
+		t.Error(what)
+	}
+	t.Run("missing", func(t *testing.T) { t.Skip(what) })
+}
+
+// configure writes the device's configuration.
+func (d *exampleDevice) configure(t *testing.T, endpoint, key, caFile string) {
+	t.Helper()
+	writeFile(t, filepath.Join(d.dir, "device.conf"), "endpoint="+endpoint+"\ndevice="+d.id()+
+		"\nenrollment=plant1\nkey="+strings.TrimSpace(key)+"\nca="+caFile+"\nevery=1\n")
+}
+
+func (d *exampleDevice) id() string { return "contoso:" + d.name }
+
+func (d *exampleDevice) start(t *testing.T) {
+	t.Helper()
+	d.cmd = exec.Command(d.command[0], d.command[1:]...)
+	d.cmd.Dir, d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = d.dir, append(os.Environ(), d.env...), d.out, d.out
+	must(t, d.cmd.Start())
+	cmd := d.cmd
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+}
+
+// kill ends the device like a power cut, but for what the disk has in its cache.
+func (d *exampleDevice) kill(t *testing.T) {
+	t.Helper()
+	must(t, d.cmd.Process.Kill())
+	_ = d.cmd.Wait()
+}
+
+// said returns the second words of the whole lines that the device printed with this first word.
+func (d *exampleDevice) said(word string) (all []string) {
+	text := d.out.String()
+	for line := range strings.Lines(text[:strings.LastIndexByte(text, '\n')+1]) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == word {
+			all = append(all, words[1])
+		}
+	}
+	return all
+}
+
+// waits is how many readings the device has kept and neither stored nor dropped.
+func (d *exampleDevice) waits() int {
+	return len(d.said("kept")) - len(d.said("stored")) - len(d.said("dropped"))
+}
+
+// A lateText is made only when it is printed.
+type lateText func() string
+
+func (l lateText) String() string { return l() }
+
+// waiting returns the text of the file that has what is not stored, or the names of files in a folder.
+func (d *exampleDevice) waiting(t *testing.T) (names string) {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Join(d.dir, "readings"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return text(t, filepath.Join(d.dir, "readings.txt"))
+	}
+	must(t, err)
+	for _, file := range files {
+		names += file.Name() + "\n"
+	}
+	return names
+}

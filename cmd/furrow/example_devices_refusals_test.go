@@ -1,0 +1,153 @@
+package main
+
+import (
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A refusingServer is an endpoint and storage in one, which refuse some requests.
+type refusingServer struct {
+	*httptest.Server
+	mu    sync.Mutex
+	calls map[string][]time.Time // by device and "token" or "rows"
+	held  map[string]time.Time   // no request of the device may come before
+	early []string               // requests that came all the same
+	rows  map[string]bool        // row keys
+}
+
+func newRefusingServer(t *testing.T) *refusingServer {
+	t.Helper()
+	s := &refusingServer{calls: map[string][]time.Time{}, held: map[string]time.Time{}, rows: map[string]bool{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/devices/{device}/token", s.token)
+	mux.HandleFunc("POST /furrow/{device}/{target}", s.insert)
+	s.Server = httptest.NewTLSServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// called counts a request.
+func (s *refusingServer) called(device, what string) int {
+	now := time.Now()
+	if now.Before(s.held[device]) {
+		s.early = append(s.early, fmt.Sprintf("%s asks for %s %v too early", device, what, s.held[device].Sub(now)))
+	}
+	s.calls[device+what] = append(s.calls[device+what], now)
+	return len(s.calls[device+what])
+}
+
+// hold refuses a request, and expects the device to wait for two seconds.
+func (s *refusingServer) hold(w http.ResponseWriter, device string, status int) {
+	s.held[device] = time.Now().Add(2 * time.Second)
+	w.Header().Set("Retry-After", "2")
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, `{"status":429,"code":"too-many-requests","retryAfter":2}`)
+}
+
+// token refuses the first request of a device.
+func (s *refusingServer) token(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	device, now := r.PathValue("device"), time.Now().UTC()
+	if s.called(device, "token") == 1 {
+		s.hold(w, device, http.StatusTooManyRequests)
+		return
+	}
+	fmt.Fprintf(w, `{"device":"%[1]s","url":"%[2]s/furrow/%[1]s/readings","sas":"sv=1\u0026sig=a%%2Bb","partitionKey":"%[1]s",`+
+		`"rowKeyFormat":"ticks19[-suffix]","earliestRowKey":"0600000000000000000","latestRowKey":"0700000000000000000",`+
+		`"expires":"%[3]s","renewAfter":"%[3]s","serverTime":"%[4]s","sendEvery":1,"batch":10}`,
+		device, s.URL, now.Add(time.Hour).Format(time.RFC3339), now.Format(time.RFC3339Nano))
+}
+
+var rowKeys = regexp.MustCompile(`"RowKey":"([^"]+)"`)
+
+// insert refuses the first request of a device, and stores the third one without an answer. The second
+// reading of a boot is one that storage never takes.
+func (s *refusingServer) insert(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	device, keys := r.PathValue("device"), rowKeys.FindAllSubmatch(body, -1)
+	n := s.called(device, "rows")
+	if n == 1 {
+		s.hold(w, device, http.StatusServiceUnavailable)
+		return
+	}
+	status := http.StatusNoContent
+	if err != nil || len(keys) == 0 || r.URL.RawQuery != "sv=1&sig=a%2Bb" ||
+		(path.Base(r.URL.Path) == "$batch") != (len(keys) > 1) {
+		status = http.StatusForbidden
+	}
+	for _, key := range keys {
+		if s.rows[string(key[1])] {
+			status = http.StatusConflict
+		} else if strings.HasSuffix(string(key[1]), ".2") {
+			status = http.StatusBadRequest
+		}
+	}
+	if status == http.StatusNoContent {
+		for _, key := range keys {
+			s.rows[string(key[1])] = true
+		}
+	}
+	if n == 3 {
+		panic(http.ErrAbortHandler)
+	}
+	if len(keys) == 1 {
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "multipart/mixed; boundary=b")
+	w.WriteHeader(http.StatusAccepted)
+	fmt.Fprintf(w, "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\r\n"+
+		"HTTP/1.1 %d %s\r\n\r\n\r\n--c--\r\n--b--\r\n", status, http.StatusText(status))
+}
+
+// TestExampleDevicesObeyRefusals has devices wait as Retry-After says, send again what may have been stored, and
+// give up only the row that storage refuses.
+func TestExampleDevicesObeyRefusals(t *testing.T) {
+	s := newRefusingServer(t)
+	caFile := filepath.Join(t.TempDir(), "ca.pem")
+	writeFile(t, caFile, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})))
+	devices := exampleDevices(t)
+	for _, d := range devices {
+		d.configure(t, s.URL, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", caFile)
+		d.start(t)
+	}
+	for _, d := range devices {
+		await(t, lateText(d.out.String), func() bool { return len(d.said("stored")) >= 6 && len(d.said("dropped")) > 0 })
+		d.kill(t)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, early := range s.early {
+		t.Error(early)
+	}
+	for _, d := range devices {
+		dropped, stored := d.said("dropped"), d.said("stored")
+		if len(dropped) != 1 || !strings.HasSuffix(dropped[0], ".2") {
+			t.Errorf("%s drops %q", d.name, dropped)
+		}
+		for _, key := range stored {
+			if !s.rows[key] {
+				t.Errorf("%s: %s is not stored", d.name, key)
+			}
+		}
+		if unique := slices.Compact(slices.Sorted(slices.Values(stored))); len(unique) != len(stored) {
+			t.Errorf("%s says twice that a reading is stored: %q", d.name, stored)
+		}
+		t.Logf("%s: %d requests for %d rows", d.name, len(s.calls[d.id()+"rows"]), len(stored))
+	}
+}
