@@ -19,10 +19,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// documents returns the rows of a file of testdata/fleets: what devices of that fleet send.
+// documents returns the rows of a file of the simulated fleets: what devices of that fleet send.
 func documents(t *testing.T, file string) (rows [][]tables.Property) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/fleets/" + file)
+	text, err := os.ReadFile("../internal/simulate/fleets/documents/" + file)
 	must(t, err)
 	if strings.HasSuffix(file, ".csv") {
 		lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()

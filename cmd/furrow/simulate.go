@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"furrow/cmd/internal/setup"
 	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/simulate/fleets"
 	"furrow/cmd/internal/simulate/model"
 	"furrow/sas/device"
 	"furrow/tables/schema"
@@ -22,14 +24,17 @@ func simulateCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "simulate",
 		Usage: "Simulate a fleet of devices",
-		Description: `Enrolls and registers soil probes all over the world, or the devices of a file. They get tokens from the
-endpoint and send readings as real devices do: first their history, as fast as possible, then live readings
-until Ctrl-C. The same --seed gives the same devices and
-readings.` + examples(
+		Description: `Enrolls and registers soil probes all over the world, a fleet of another kind, or the devices of a file. They
+get tokens from the endpoint and send readings as real devices do: first their history, as fast as possible,
+then live readings until Ctrl-C. The same --seed gives the same devices and readings.
+
+With --fleet, the example configuration of that name says what the documents mean (furrow config init
+--example). It has its own number of devices, cadence, history and faults, which are listed at the end.` + examples(
 			"simulate --devices 1000 --history 1d --for 10m",
 			"simulate --dirt some",
 			"simulate --dirt repeats,outages=0.5 --every 10s",
 			"simulate --history 2d --pace 600",
+			"simulate --fleet bottles --for 1m",
 			"simulate --replay week.csv.gz --tenant aberdeen"),
 		Flags:  append(append(append(storageFlags(), masterFlags()...), simulateFlags()...), replayFlags()...),
 		Action: runSimulation,
@@ -40,6 +45,7 @@ func simulateFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "endpoint", DefaultText: "that of the directory of --storage, or " + defaultEndpoint,
 			Usage: "`URL` of the token endpoint"},
+		fleetFlag(),
 		&cli.IntFlag{Name: "devices", Value: 100, Usage: "`NUMBER` of devices"},
 		&cli.IntFlag{Name: "tenants", Value: 2, Usage: "`NUMBER` of tenants"},
 		&cli.IntFlag{Name: "sensors", Value: 6, Usage: fmt.Sprintf("`NUMBER` of sensors per device, from 1 to %d",
@@ -69,7 +75,8 @@ type simulation struct {
 	backfill time.Duration // that the enrollments need
 	expected int64         // number of past readings
 	seed     uint64
-	wrong    int // invalid lines of a file
+	wrong    int                                  // invalid lines of a file
+	faults   func(until time.Time) []fleets.Fault // that --fleet has put in; nil without it
 	late     lateLine
 	run      simulate.Config
 }
@@ -131,6 +138,9 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 	if c.IsSet("replay") {
 		return newReplay(c)
 	}
+	if c.IsSet("fleet") {
+		return newKindOfFleet(c)
+	}
 	if err := onlyWithReplay(c); err != nil {
 		return nil, err
 	}
@@ -142,7 +152,7 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 	f.Until = now
 	s := &simulation{members: f.Members(), seed: f.Seed, backfill: backfillFor(history)}
 	for i := range min(f.Tenants, f.Devices) {
-		s.tenants = append(s.tenants, s.members[i].Tenant)
+		s.addTenant(s.members[i].Tenant)
 	}
 	from := now.Add(-history)
 	for _, m := range s.members {
@@ -155,6 +165,13 @@ func newSimulation(c *cli.Context) (*simulation, error) {
 	s.run.Members, s.run.Wall, s.run.From, s.run.Pace = s.members, f.Wall, from, c.Float64("pace")
 	s.run.Sendings = func(m simulate.Member) simulate.Stream { return f.Sendings(m, from, time.Time{}) }
 	return s, nil
+}
+
+// addTenant adds a tenant that is not there.
+func (s *simulation) addTenant(tenant schema.Tenant) {
+	if !slices.Contains(s.tenants, tenant) {
+		s.tenants = append(s.tenants, tenant)
+	}
 }
 
 // simulatedFleet returns the fleet that the flags describe, and the length of its history.

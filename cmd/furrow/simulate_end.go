@@ -9,10 +9,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/simulate"
+	"furrow/cmd/internal/simulate/fleets"
 	"furrow/sas/device"
 	"furrow/tables/schema"
 )
@@ -25,6 +27,8 @@ type simulationLine struct {
 	Seed    uint64 `json:"seed"`            // 0 for a replay
 	Wrong   int    `json:"wrongLines"`      // invalid lines of a replayed file
 	Error   string `json:"error,omitempty"` // why readings were not sent
+
+	Faults []fleets.Fault `json:"faults,omitempty"` // that --fleet has put in
 }
 
 // end prints the result. Readings that could not be sent are an error.
@@ -32,6 +36,9 @@ func (s *simulation) end(c *cli.Context, sum simulate.Summary, report *simulatio
 	line := simulationLine{Summary: sum, lateLine: s.late, Tenants: len(s.tenants), Seed: s.seed, Wrong: s.wrong}
 	if sum.Newest != nil {
 		line.Error = sum.Newest.Error()
+	}
+	if s.faults != nil {
+		line.Faults = s.faults(time.Now())
 	}
 	var err error
 	if c.Bool("json") {
@@ -68,7 +75,7 @@ func (l simulationLine) text() string {
 		say(l.Refused, "were refused as invalid by storage")
 	}
 	say(l.Waiting, "were not sent")
-	return b.String() + l.lateLine.text()
+	return b.String() + faultList(l.Faults) + l.lateLine.text()
 }
 
 // A simulationReport is the file of --report.

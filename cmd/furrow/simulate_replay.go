@@ -54,8 +54,8 @@ func onlyWithReplay(c *cli.Context) error {
 }
 
 func newReplay(c *cli.Context) (*simulation, error) {
-	if err := cmp.Or(checkPace(c), withoutReplay(c, "devices", "tenants", "sensors", "months", "every", "send-every",
-		"history", "seed", "dirt")); err != nil {
+	if err := cmp.Or(checkPace(c), withoutReplay(c, "fleet", "devices", "tenants", "sensors", "months", "every",
+		"send-every", "history", "seed", "dirt")); err != nil {
 		return nil, err
 	}
 	now := time.Now().UTC()

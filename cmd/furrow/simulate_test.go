@@ -56,6 +56,32 @@ func TestSimulatedFleetIsStoredAndRegistered(t *testing.T) {
 	}
 }
 
+// TestKitchensSendNestedDocuments, which are stored flat, and faults, which the simulation lists.
+func TestKitchensSendNestedDocuments(t *testing.T) {
+	f := newFixture(t)
+	startEndpoint(t, "--storage", f.storage)
+	line, _ := f.simulated("--fleet kitchens --devices 10 --every 1m --for 2s")
+	if line.Devices != 10 || line.Booted != 10 || line.Tenants != 2 || line.Made < 600 || line.Stored != line.Made ||
+		line.Refused != 0 || f.readings() != line.Stored {
+		t.Errorf("%+v; %d rows", line, f.readings())
+	}
+	const tenant = "43f4b965-aa85-405a-43d7-08d958688822"
+	if out := f.must("device list --format csv --tenant", tenant); !strings.Contains(out,
+		tenant+":US-5260:Giles-7163712301905,") || !strings.Contains(out, "Fryer") {
+		t.Errorf("the kitchens are %s", out)
+	}
+	out := f.must("query --raw --last 1h --limit 300 --format csv", tenant+":US-5260:Giles-7163712301905")
+	for _, want := range []string{",data_oilProbeTemp,3", ",headers_tenant_id," + tenant, ",siteClassId,US-5260$$$Fryer"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the raw readings have no %q: %.3000s", want, out)
+		}
+	}
+	if text := line.text(); len(line.Faults) == 0 || !strings.Contains(text, "Faults that were put in") ||
+		!strings.Contains(text, "stuck sensor") {
+		t.Errorf("the faults are %v\n%s", line.Faults, text)
+	}
+}
+
 func TestReplayStoresTheFile(t *testing.T) {
 	f := newFixture(t)
 	startEndpoint(t, "--storage", f.storage)
@@ -88,6 +114,11 @@ func TestSimulateAndDemoRefuseInvalidFlags(t *testing.T) {
 		"simulate --dirt lots":                       `--dirt: unknown kind of dirt "lots"`,
 		"simulate --for ever":                        `invalid value "ever" for --for: "ever" is not a duration`,
 		"simulate --keep-times":                      "--keep-times needs --replay",
+		"simulate --fleet oils":                      "it takes temperatures, kitchens, oil, bottles, ground",
+		"simulate --fleet oil --dirt some":           "--dirt does not go with --fleet, which has its own",
+		"simulate --fleet oil --keep-times":          "--keep-times needs --replay",
+		"simulate --fleet oil --devices 0":           "--devices is 0",
+		"simulate --fleet oil --replay x.csv":        "--fleet does not go with --replay",
 		"simulate --replay x.csv --devices 3":        "--devices does not go with --replay",
 		"simulate --replay x.csv --tenant=":          "--tenant: ",
 		"simulate --endpoint pump --storage a=b;c=d": "--endpoint: ",

@@ -89,31 +89,9 @@ const (
 	aBootIn1970
 )
 
-// A fate is a random draw for a device and a number, such as a time.
-type fate uint64
-
-func (m Member) fate(of, n uint64) fate { return fate(model.Hash(m.key, forDirt, of, n)) }
-
-// happens tells whether a fault of this share happens.
-func (f fate) happens(share float64) bool { return share > 0 && f.draw(0) < share }
-
-// draw returns a number from 0 to 1 for each n.
-func (f fate) draw(n uint64) float64 { return model.Unit(model.Hash(uint64(f), n)) }
-
-// A span is a time in which something happens to a device.
-type span struct {
-	from, to time.Time
-	fate
-}
+func (m Member) fate(of, n uint64) model.Fate { return model.Fate(model.Hash(m.key, forDirt, of, n)) }
 
 // span returns the span of a fault that contains t. Each part of time has one at most.
-func (m Member) span(of uint64, share float64, part time.Duration, t time.Time) (span, bool) {
-	begin := t.Truncate(part)
-	f := m.fate(of, uint64(begin.Unix()))
-	if !f.happens(share) {
-		return span{}, false
-	}
-	from := begin.Add(time.Duration(f.draw(1) * 0.6 * float64(part)))
-	s := span{from, from.Add(time.Duration((0.05 + 0.34*f.draw(2)) * float64(part))), f}
-	return s, !t.Before(s.from) && t.Before(s.to)
+func (m Member) span(of uint64, share float64, part time.Duration, t time.Time) (model.Span, bool) {
+	return model.SpanAt(t, share, part, func(n uint64) model.Fate { return m.fate(of, n) })
 }

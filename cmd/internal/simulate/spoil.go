@@ -41,33 +41,33 @@ func (s *sensing) stick(r device.Reading, t time.Time) {
 	if !ok {
 		return
 	}
-	if !s.since.Equal(while.from) {
-		s.stuck, s.since = s.probe.Read(while.from), while.from
+	if !s.since.Equal(while.From) {
+		s.stuck, s.since = s.probe.Read(while.From), while.From
 	}
-	name := s.sensor(while.fate)
+	name := s.sensor(while.Fate)
 	r.Values[name] = s.stuck[name]
 }
 
 // sensor picks a sensor of the probe.
-func (s *sensing) sensor(f fate) string {
-	return model.Sensors(s.Sensors)[int(f.draw(3)*float64(s.Sensors))]
+func (s *sensing) sensor(f model.Fate) string {
+	return model.Sensors(s.Sensors)[int(f.Draw(3)*float64(s.Sensors))]
 }
 
 // misspell writes values as other firmware does.
 func (s *sensing) misspell(r device.Reading, t time.Time) {
 	tick := uint64(t.UnixMilli())
-	if f := s.member.fate(aNonsense, tick); f.happens(s.Dirt.Nonsense) {
+	if f := s.member.fate(aNonsense, tick); f.Happens(s.Dirt.Nonsense) {
 		nonsense := []string{"n/a", "ERR", "--", "NaN", "1e999", "", "?!\x7f", strings.Repeat("x", 300)}
-		r.Values[s.sensor(f)] = nonsense[int(f.draw(4)*float64(len(nonsense)))]
+		r.Values[s.sensor(f)] = nonsense[int(f.Draw(4)*float64(len(nonsense)))]
 	}
-	if s.member.fate(aText, tick).happens(s.Dirt.Texts) {
+	if s.member.fate(aText, tick).Happens(s.Dirt.Texts) {
 		for name, v := range r.Values {
 			if number, ok := v.(float64); ok {
 				r.Values[name] = fmt.Sprint(number)
 			}
 		}
 	}
-	if s.member.fate(anObject, tick).happens(s.Dirt.Nested) {
+	if s.member.fate(anObject, tick).Happens(s.Dirt.Nested) {
 		nest(r.Values, "temperature")
 	}
 }
@@ -94,15 +94,15 @@ func (s *sensing) clock(t time.Time) time.Time {
 	switch {
 	case !ok:
 		return t
-	case while.draw(3) < 0.5:
+	case while.Draw(3) < 0.5:
 		return t.Add(time.Hour)
 	}
-	return time.Unix(0, 0).Add(t.Sub(while.from)).UTC() // since its battery failed
+	return time.Unix(0, 0).Add(t.Sub(while.From)).UTC() // since its battery failed
 }
 
 // Wall returns the clock of a member's client, or nil for the correct one.
 func (f Fleet) Wall(m Member) func() time.Time {
-	if !m.fate(aBootIn1970, 0).happens(f.Dirt.Clocks) {
+	if !m.fate(aBootIn1970, 0).Happens(f.Dirt.Clocks) {
 		return nil
 	}
 	booted := time.Now()
@@ -113,13 +113,13 @@ func (f Fleet) Wall(m Member) func() time.Time {
 func (s *sensing) due(t time.Time) []time.Time {
 	tick := uint64(t.UnixMilli())
 	first := t
-	if f := s.member.fate(aDisorder, tick); f.happens(s.Dirt.Disorder) {
-		first = t.Add(time.Duration(1+int(f.draw(1)*5)) * s.Every)
+	if f := s.member.fate(aDisorder, tick); f.Happens(s.Dirt.Disorder) {
+		first = t.Add(time.Duration(1+int(f.Draw(1)*5)) * s.Every)
 	}
 	all := []time.Time{first}
-	if f := s.member.fate(aRepeat, tick); f.happens(s.Dirt.Repeats) {
-		for n := range 1 + uint64(f.draw(1)*3) {
-			all = append(all, first.Add(time.Duration(f.draw(2+n)*3)*s.Every))
+	if f := s.member.fate(aRepeat, tick); f.Happens(s.Dirt.Repeats) {
+		for n := range 1 + uint64(f.Draw(1)*3) {
+			all = append(all, first.Add(time.Duration(f.Draw(2+n)*3)*s.Every))
 		}
 	}
 	for i := range all {
@@ -139,10 +139,10 @@ func (s *sensing) online(t time.Time) time.Time {
 		t = next
 	}
 	if out, ok := s.member.span(anOutage, s.Dirt.Outages, quarterDay, t); ok {
-		return out.to
+		return out.To
 	}
 	return t
 }
 
 // newestFirst tells whether the device sends the newest reading first after an outage.
-func (s *sensing) newestFirst() bool { return s.member.fate(anOutage, 0).draw(5) < 0.3 }
+func (s *sensing) newestFirst() bool { return s.member.fate(anOutage, 0).Draw(5) < 0.3 }
