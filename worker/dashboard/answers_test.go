@@ -124,11 +124,13 @@ func TestUnknownSensorIsAnErrorThatNamesTheOthers(t *testing.T) {
 			t.Errorf("%s does not name the sensors: %s", address, w.Body)
 		}
 	}
-	w := f.get("/v1/devices/d0001/readings?sensors=door,temprature")
-	if wantProblem(t, "readings", w, api.BadRequest); !strings.Contains(w.Body.String(), "door, temperature") {
-		t.Errorf("readings do not name the sensors: %s", w.Body)
+	for _, address := range []string{"/v1/devices/d0001/readings?", "/v1/query?", "/v1/query?window=newest&"} {
+		w := f.get(address + "sensors=door,temprature")
+		if wantProblem(t, address, w, api.BadRequest); !strings.Contains(w.Body.String(), "door, temperature") {
+			t.Errorf("%s does not name the sensors: %s", address, w.Body)
+		}
 	}
-	w = f.get("/v1/devices?sensor=temperature&limit=1")
+	w := f.get("/v1/devices?sensor=temperature&limit=1")
 	if !strings.Contains(w.Body.String(), `"sensor":"temperature","unit":"°C"`) {
 		t.Errorf("the list does not name its sensor and unit: %s", w.Body)
 	}

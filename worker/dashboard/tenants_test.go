@@ -69,7 +69,8 @@ func TestNoRouteTellsOfAnotherTenant(t *testing.T) {
 	inQuery := map[string]name{"tenant": inPath["tenant"], "site": {"vault", "attic"}, "label": {"floor=cellar",
 		"floor=garret"},
 		"text": {"secret", "absent"}, "prefix": {"secret", "absent"}, "sensor": {"torque", "absent"}, "with": {"torque",
-			"absent"}, "sensors": {"torque", "absent"}}
+			"absent"}, "sensors": {"torque", "absent"},
+		"devices": {"secret-9", "absent-9"}}
 	harmless := []string{"state", "bbox", "zoom", "sort", "after", "limit", "from", "to", "window", "span", "day",
 		"newest", "format"}
 	tried := 0

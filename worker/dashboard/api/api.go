@@ -73,18 +73,9 @@ func (a *API) Routes() []Route {
 				return s, err
 			})},
 		// One operation per thousand rows.
-		{"/v1/devices/{id}/readings", ReadingsParams(),
-			a.export(func(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
-				id, err := DeviceID(r)
-				if err != nil {
-					return answer, err
-				}
-				q, err := p.Readings(id, f, time.Now())
-				if err != nil {
-					return answer, err
-				}
-				return m.Readings(r.Context(), q)
-			})},
+		{"/v1/devices/{id}/readings", ReadingsParams(), a.export(a.readings)},
+		// For windows, one operation per day and per thousand rows of neighbouring devices.
+		{"/v1/query", QueryParams(), a.export(a.query)},
 		// About five operations per pipeline.
 		{"/v1/pipelines", nil, data(func(r *http.Request, _ Params) (model.PipelinesAnswer, model.Read, error) {
 			return m.Pipelines(r.Context())

@@ -43,6 +43,29 @@ func (a *API) export(open func(*http.Request, Params, formats.Format) (model.Exp
 	}
 }
 
+func (a *API) readings(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
+	id, err := DeviceID(r)
+	if err != nil {
+		return answer, err
+	}
+	q, err := p.Readings(id, f, time.Now())
+	if err != nil {
+		return answer, err
+	}
+	return a.model.Readings(r.Context(), q)
+}
+
+func (a *API) query(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
+	q, err := p.Fleet(f, time.Now())
+	switch {
+	case err != nil:
+		return answer, err
+	case q.Window == model.WindowNewest:
+		return a.model.Newest(r.Context(), q)
+	}
+	return a.model.Windows(r.Context(), q)
+}
+
 // send writes the rows of an answer. An error before the first bytes are on their way becomes a problem. Later it
 // breaks the answer, and closes the connection.
 func (a *API) send(r *http.Request, out *sender, to formats.Writer, answer model.Export) (err error) {

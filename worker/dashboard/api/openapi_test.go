@@ -116,7 +116,7 @@ func TestOpenAPIDescribesEveryTypeAndMember(t *testing.T) {
 		}
 	}
 	for _, of := range []any{model.Overview{}, model.Reading{}, model.Sensors{}, model.Map{}, model.Change{},
-		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{},
+		model.DeviceList{}, model.DeviceAnswer{}, model.Readings{}, model.Windows{}, model.Newest{},
 		model.Series{}, model.PipelinesAnswer{}, model.TenantsAnswer{}, Problem{}} {
 		check(reflect.TypeOf(of))
 	}

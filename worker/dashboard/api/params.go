@@ -29,6 +29,7 @@ type Params struct {
 	With   []string // other sensors of a chart
 	Day    *schema.Day
 
+	Devices []string
 	Sensors []string
 	Newest  int            // rows
 	Format  formats.Format // empty: as the Accept header says
@@ -146,15 +147,18 @@ func (p *Params) parse(name, text string) (err error) {
 	case "format":
 		p.Format, err = formats.Format(text), oneOf(text, formats.Names()...)
 	case "sensors":
-		p.Sensors, err = parseSensors(text)
+		p.Sensors, err = parseNames(text, maxSensors, checkSensor)
+	case "devices":
+		p.Devices, err = parseNames(text, maxDevices, checkDevice)
 	case "from":
 		p.From, err = parseTime(text)
 	case "to":
 		p.To, err = parseTime(text)
 	case "window":
 		p.Window = text
-		if _, wrong := schema.ParseWindow(text); wrong != nil && text != "auto" && text != "raw" {
-			err = errors.New("must be auto, raw, or the size of a window such as 1m, 1h or 1d")
+		if _, wrong := schema.ParseWindow(text); wrong != nil && text != "auto" && text != "raw" &&
+			text != model.WindowNewest {
+			err = errors.New("must be auto, raw, newest, or the size of a window such as 1m, 1h or 1d")
 		}
 	case "span":
 		p.Span, err = text, oneOf(text, SpanNames()...)
@@ -179,20 +183,29 @@ func checkSensor(text string) error {
 	return nil
 }
 
-// maxSensors is how many sensors a question may name.
-const maxSensors = 100
+// How many a question may name.
+const (
+	maxSensors = 100
+	maxDevices = 100
+)
 
-func parseSensors(text string) ([]string, error) {
+// parseNames parses names that are separated by commas.
+func parseNames(text string, most int, check func(string) error) ([]string, error) {
 	names := strings.Split(text, ",")
-	if len(names) > maxSensors {
-		return nil, fmt.Errorf("must be at most %d names, separated by commas", maxSensors)
+	if len(names) > most {
+		return nil, fmt.Errorf("must be at most %d names, separated by commas", most)
 	}
 	for _, name := range names {
-		if err := checkSensor(name); err != nil {
+		if err := check(name); err != nil {
 			return nil, fmt.Errorf("must be names separated by commas: %w", err)
 		}
 	}
 	return names, nil
+}
+
+func checkDevice(text string) error {
+	_, err := schema.ParseDeviceID(text)
+	return err
 }
 
 func parseCount(text string, most int) (int, error) {
@@ -312,6 +325,17 @@ func (p Params) Readings(device string, f formats.Format, now time.Time) (model.
 	}
 	series := p.Series(device, now)
 	q.From, q.To = series.From, series.To
+	return q, nil
+}
+
+// Fleet returns the query about many devices; by default of the last day.
+func (p Params) Fleet(f formats.Format, now time.Time) (model.FleetQuery, error) {
+	series := p.Series("", now)
+	q := model.FleetQuery{Filter: p.Filter, Prefix: p.Prefix, Devices: p.Devices, Sensors: p.Sensors, From: series.From,
+		To: series.To, Window: p.Window, After: p.After, Limit: p.limit(f), Asked: p.Asked}
+	if p.Window == model.WindowNewest && (!p.From.IsZero() || !p.To.IsZero() || p.Span != "") {
+		return q, badRequest("window=newest cannot be combined with from, to or span: leave them out.")
+	}
 	return q, nil
 }
 

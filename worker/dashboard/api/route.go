@@ -35,6 +35,10 @@ func SeriesParams() []string { return []string{"sensor", "from", "to", "window",
 func ReadingsParams() []string {
 	return []string{"from", "to", "span", "newest", "sensors", "after", "limit", "format"}
 }
+func QueryParams() []string {
+	return append(FilterParams(), "prefix", "devices", "sensors", "window", "from", "to", "span", "after", "limit",
+		"format")
+}
 func DayParams() []string     { return []string{"sensor", "day"} }
 func TenantsParams() []string { return []string{"after", "limit"} }
 func ListParams() []string {

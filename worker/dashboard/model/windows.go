@@ -1,0 +1,281 @@
+package model
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/formats"
+	"furrow/worker/query"
+)
+
+// A FleetQuery asks about many devices.
+type FleetQuery struct {
+	Filter
+	Prefix   string
+	Devices  []string // none: all that the filter selects
+	Sensors  []string // none: all
+	From, To time.Time
+	Window   string // a size such as 1h, or auto; empty: auto
+	After    string // Next of the part before
+	Limit    int
+	Asked    string // as in ReadingsQuery
+}
+
+// Windows is the answer of /v1/query for a window: day by day in UTC, within a day by tenant, month and device, and for
+// each device by time.
+type Windows struct {
+	Window string `json:"window"`
+	Bounds
+	Rows []SensorWindows `json:"rows"`
+	Extent
+}
+
+// SensorWindows are the sensors of a device in a window of time.
+type SensorWindows struct {
+	Device  string                  `json:"device"`
+	Time    time.Time               `json:"time"` // start of the window
+	Sensors map[string]SensorWindow `json:"sensors"`
+}
+
+// A SensorWindow sums up the numbers of a sensor in a window of time.
+type SensorWindow struct {
+	Count int64   `json:"count"`
+	Sum   float64 `json:"sum"`
+	Min   float64 `json:"min"`
+	Max   float64 `json:"max"`
+	First float64 `json:"first"`
+	Last  float64 `json:"last"`
+	Mean  float64 `json:"mean"`
+}
+
+type windowRow struct{ query.Bucket }
+
+func (b *windowRow) Object() any {
+	w := SensorWindows{Device: string(b.Device), Time: b.Start.Time(), Sensors: make(map[string]SensorWindow,
+		len(b.Sensors))}
+	for _, a := range b.Sensors {
+		w.Sensors[a.Sensor] = SensorWindow{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()}
+	}
+	return w
+}
+
+func windowColumns() []formats.Column {
+	columns := []formats.Column{{Name: "device"}, {Name: "time", Type: formats.Time}, {Name: "sensor"},
+		{Name: "count", Type: formats.Count}}
+	for _, name := range []string{"sum", "min", "max", "first", "last", "mean"} {
+		columns = append(columns, formats.Column{Name: name, Type: formats.Number})
+	}
+	return columns
+}
+
+func (b *windowRow) Lines(line func([]formats.Cell)) {
+	cells := [10]formats.Cell{0: formats.TextCell(string(b.Device)), 1: formats.TimeCell(b.Start.Time())}
+	for _, a := range b.Sensors {
+		cells[2], cells[3] = formats.TextCell(a.Sensor), formats.CountCell(a.Count)
+		for i, v := range [...]float64{a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()} {
+			cells[4+i] = formats.NumberCell(v)
+		}
+		line(cells[:])
+	}
+}
+
+// Limits of a question about many devices. Wider ones are refused, because nobody would wait for all of their parts.
+const (
+	maxWindows = 20_000_000 // devices times windows
+	maxRanges  = 20_000     // ranges of keys
+	pageRows   = 1000       // of storage
+)
+
+// Windows returns what devices have measured, by windows of time. Over all parts, each window comes once, of devices
+// that are selected throughout.
+func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
+	read, err := s.polled(ctx)
+	if err != nil {
+		return Export{}, err
+	}
+	q.Tenant = scoped(ctx, q.Tenant)
+	if err := s.checkMeasured(q); err != nil {
+		return Export{}, err
+	}
+	w := &windowed{store: s, q: q, cursor: s.cursorFor(within(ctx), "windows", q.Asked)}
+	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors}
+	if q.After != "" {
+		if err := w.resume(); err != nil {
+			return Export{}, err
+		}
+	}
+	if w.ask.Window, err = s.chosenWindow(q.Window, w.ask.Span); err != nil {
+		return Export{}, err
+	}
+	apart := int(pageRows * time.Duration(w.ask.Window) / (24 * time.Hour))
+	if w.homes, err = s.selectedHomes(q.Filter, q.Prefix, q.Devices, apart); err != nil {
+		return Export{}, err
+	}
+	if err := w.checkSize(); err != nil {
+		return Export{}, err
+	}
+	from, to := w.ask.Span.From.Time(), w.ask.Span.To.Time()
+	out := &Windows{Window: w.ask.Window.String(), Bounds: Bounds{&from, &to, q.Limit}, Rows: []SensorWindows{},
+		Extent: Extent{Operations: read.Operations}}
+	w.out = &out.Extent
+	return Export{Bounds: &out.Bounds, Extent: w.out, Whole: func() any { return out },
+		Columns: windowColumns(), Rows: func(yield func(formats.Row, error) bool) { w.rows(ctx, yield) }}, nil
+}
+
+// checkMeasured returns an error for a sensor that none of the tenant's devices has, and for rates.
+func (s *Store) checkMeasured(q FleetQuery) error {
+	for _, sensor := range q.Sensors {
+		if _, is := Rated(sensor); is {
+			return queryErrorf("%s is a rate, and there are windows of sensors only: ask for the rates of a device with "+
+				"/v1/devices/{id}/series", sensor)
+		}
+		if err := s.checkSensor(q.Tenant, sensor); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chosenWindow returns the window that is asked for.
+func (s *Store) chosenWindow(text string, span query.Span) (schema.Window, error) {
+	windows := s.windows()
+	if len(windows) == 0 {
+		return 0, queryErrorf("no pipeline keeps windows: add the processor rollup, or ask for /v1/devices/{id}/readings")
+	}
+	if text == "" || text == auto {
+		return query.Choose(windows, span.Length()), nil
+	}
+	w, err := schema.ParseWindow(text)
+	if err != nil || !slices.Contains(windows, w) {
+		names := []string{auto, WindowNewest}
+		for _, w := range windows {
+			names = append(names, w.String())
+		}
+		return 0, queryErrorf("there is no window %q; there are %s", text, strings.Join(names, ", "))
+	}
+	return w, nil
+}
+
+// windowed reads one part of an answer of Windows.
+type windowed struct {
+	store  *Store
+	q      FleetQuery
+	ask    query.Question
+	homes  []home
+	cursor cursor
+	after  windowPlace // the last window of the part before
+	last   windowPlace // the last one that was read
+	out    *Extent
+}
+
+// A windowPlace is a window of a device, and the span of the question. Without a device it is in front of all.
+type windowPlace struct {
+	From, To, Start tables.Ticks
+	Device          schema.DeviceID
+}
+
+func (w *windowed) resume() error {
+	text, err := w.cursor.place(w.q.After)
+	if err == nil {
+		err = json.Unmarshal([]byte(text), &w.after)
+	}
+	w.ask.Span, w.last = query.Span{From: w.after.From, To: w.after.To}, w.after
+	return err
+}
+
+func (w *windowed) checkSize() error {
+	devices, runs := counted(w.homes)
+	days := int64(w.ask.Span.Length()/(24*time.Hour)) + 1
+	windows := int64(w.ask.Span.Length() / time.Duration(w.ask.Window))
+	if int64(devices)*windows > maxWindows || int64(runs)*days > maxRanges {
+		span := w.ask.Span.String()
+		return queryErrorf("%d devices have too many windows of %s %s: ask for a shorter time, a longer window or fewer "+
+			"devices", devices, w.ask.Window, span)
+	}
+	return nil
+}
+
+// rows yields the rest of the day on which the part before has ended, and then the other days.
+func (w *windowed) rows(ctx context.Context, yield func(formats.Row, error) bool) {
+	ctx, meter := metered(ctx)
+	before := w.out.Operations
+	defer func() { w.out.Operations = before + int(meter.Load()) }()
+	rest := w.ask
+	if w.after.Device != "" {
+		day := schema.DayOf(w.after.Start)
+		today := w.ask
+		today.Span.From, today.Span.To = max(today.Span.From, day.Start()), min(today.Span.To, (day+1).Start())
+		if !w.read(ctx, today, w.homesAfter(), yield) {
+			return
+		}
+		rest.Span.From = (day + 1).Start()
+	}
+	if rest.Span.From < rest.Span.To {
+		w.read(ctx, rest, w.homes, yield)
+	}
+}
+
+// homesAfter returns what follows the part before on its last day. Without its last device, which was removed, that is
+// everything.
+func (w *windowed) homesAfter() (rest []home) {
+	tenant, month, _ := w.store.index.home(string(w.after.Device))
+	at := schema.LatestPartition{Tenant: tenant, Month: month}
+	for _, h := range w.homes {
+		switch h.compare(at) {
+		case 0:
+			rest = append(rest, h.from(string(w.after.Device)))
+		case 1:
+			rest = append(rest, h)
+		}
+	}
+	return rest
+}
+
+// read yields the windows of homes, and reports whether to go on.
+func (w *windowed) read(
+	ctx context.Context, ask query.Question, homes []home, yield func(formats.Row, error) bool,
+) bool {
+	ask.Scope = query.Homes(homesOf(homes))
+	var skipped query.Skipped
+	defer func() { w.out.Unreadable += skipped.N }()
+	var device schema.DeviceID
+	selected := false
+	for b, err := range query.Readable(w.store.fleet.Rollups(ctx, ask), &skipped) {
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if w.out.Count == int64(w.q.Limit) || w.out.RowsRead >= maxRead {
+			text, err := json.Marshal(w.last)
+			if w.out.Next = w.cursor.text(string(text)); err != nil {
+				yield(nil, err)
+			}
+			return false
+		}
+		w.out.RowsRead++
+		w.last = windowPlace{w.ask.Span.From, w.ask.Span.To, b.Start, b.Device}
+		if b.Device != device {
+			device, selected = b.Device, w.selects(string(b.Device))
+		}
+		if !selected || b.Device == w.after.Device && b.Start <= w.after.Start {
+			continue
+		}
+		if w.out.Count++; !yield(&windowRow{b}, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// selects reports whether a device was selected: runs have a few others.
+func (w *windowed) selects(id string) bool {
+	tenant, month, _ := w.store.index.home(id)
+	at := schema.LatestPartition{Tenant: tenant, Month: month}
+	i, found := slices.BinarySearchFunc(w.homes, at, home.compare)
+	return found && w.homes[i].has(id)
+}

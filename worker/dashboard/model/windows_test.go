@@ -1,0 +1,194 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/azuretest"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model/modeltest"
+	"furrow/worker/query"
+)
+
+// rowsOf returns the device and time of each row of an answer, or for newest values the device.
+func rowsOf(t *testing.T, a Export, err error) (all []string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, err := range a.Rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch row := row.(type) {
+		case *windowRow:
+			all = append(all, fmt.Sprint(row.Device, row.Start))
+		case *newestRow:
+			all = append(all, row.device)
+		}
+	}
+	if int64(len(all)) != a.Extent.Count || a.Extent.RowsRead < a.Extent.Count {
+		t.Errorf("%d rows, and it says %+v", len(all), *a.Extent)
+	}
+	return all
+}
+
+// TestPartsOfWindowsAreTheWhole asks for random devices in parts of random sizes, and compares with the windows of each
+// device alone. Windows are of two days.
+func TestPartsOfWindowsAreTheWhole(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 30)
+	for _, d := range f.Devices {
+		f.Send(t, d.ID, time.Now().Add(-26*time.Hour), map[string]any{"temperature": 1.0})
+		f.Send(t, d.ID, time.Now().Add(-25*time.Hour), map[string]any{"temperature": 2.0})
+	}
+	f.Fold(t)
+	s := over(t, f)
+	look(t, s)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 25 {
+		q := FleetQuery{From: time.Now().Add(-48 * time.Hour), To: time.Now(), Limit: MaxRows, Asked: "x",
+			Window: []string{"1m", "1h", "1d"}[random.IntN(3)]}
+		selected := func(schema.Device) bool { return true }
+		switch random.IntN(4) {
+		case 0:
+			q.Filter.Tenant = "contoso"
+			selected = func(d schema.Device) bool { return d.Tenant == "contoso" }
+		case 1:
+			q.Filter.Site = "hall3"
+			selected = func(d schema.Device) bool { return d.Site == "hall3" }
+		case 2:
+			for range 1 + random.IntN(4) {
+				q.Devices = append(q.Devices, string(f.Devices[random.IntN(30)].ID))
+			}
+			selected = func(d schema.Device) bool { return slices.Contains(q.Devices, string(d.ID)) }
+		}
+		var want []string
+		window, err := schema.ParseWindow(q.Window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Devices {
+			ask := query.Question{Scope: query.ScopeOf(d.Member()), Span: spanOf(q.From, q.To), Window: window}
+			for b, err := range s.fleet.Rollups(t.Context(), ask) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if selected(d) {
+					want = append(want, fmt.Sprint(b.Device, b.Start))
+				}
+			}
+		}
+		answer, err := s.Windows(t.Context(), q)
+		whole := rowsOf(t, answer, err)
+		sorted := slices.Sorted(slices.Values(whole))
+		slices.Sort(want)
+		if !slices.Equal(sorted, want) || len(want) == 0 || answer.Extent.Next != "" {
+			t.Fatalf("%+v: got\n%q, want\n%q", q, sorted, want)
+		}
+		var parts []string
+		q.Limit = 1 + random.IntN(len(whole))
+		for {
+			answer, err = s.Windows(t.Context(), q)
+			part := rowsOf(t, answer, err)
+			if parts = append(parts, part...); len(part) > q.Limit || len(parts) > len(whole) {
+				break
+			}
+			if q.After = answer.Extent.Next; q.After == "" {
+				break
+			}
+			q.From, q.To = q.From.Add(time.Second), q.To.Add(time.Second) // the cursor knows better
+		}
+		if !slices.Equal(parts, whole) {
+			t.Fatalf("%+v: in parts\n%q\nwhole\n%q", q, parts, whole)
+		}
+	}
+}
+
+// TestPartsOfNewestValuesAreTheWhole has a limit of each size.
+func TestPartsOfNewestValuesAreTheWhole(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 7)
+	s := over(t, f)
+	look(t, s)
+	answer, err := s.Newest(t.Context(), FleetQuery{Limit: 100})
+	whole := rowsOf(t, answer, err)
+	if len(whole) != 7 {
+		t.Fatalf("%q", whole)
+	}
+	for limit := 1; limit < 9; limit++ {
+		var parts []string
+		q := FleetQuery{Limit: limit}
+		for {
+			answer, err := s.Newest(t.Context(), q)
+			parts = append(parts, rowsOf(t, answer, err)...)
+			if q.After = answer.Extent.Next; q.After == "" {
+				break
+			}
+		}
+		if !slices.Equal(parts, whole) {
+			t.Errorf("%d at a time: %q", limit, parts)
+		}
+	}
+}
+
+// TestQuestionsThatAreTooWideAreRefused says what to do instead.
+func TestQuestionsThatAreTooWideAreRefused(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 30)
+	s := over(t, f)
+	look(t, s)
+	now := time.Now()
+	for want, q := range map[string]FleetQuery{
+		"30 devices have too many windows of 1m": {From: now.Add(-3 * 365 * 24 * time.Hour), To: now,
+			Window: "1m"},
+		`there is no window "5m"; there are auto, newest, 1m, 1h, 1d`: {From: now.Add(-time.Hour), To: now, Window: "5m"},
+		"temperature/h is a rate": {From: now.Add(-time.Hour), To: now,
+			Sensors: []string{"temperature/h"}},
+		`there is no sensor "hum"; there are`: {From: now.Add(-time.Hour), To: now,
+			Sensors: []string{"hum"}},
+	} {
+		_, err := s.Windows(t.Context(), q)
+		if problem, is := errors.AsType[*QueryError](err); !is || !strings.HasPrefix(problem.Detail, want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if _, err := s.Windows(t.Context(), FleetQuery{From: now.Add(-time.Hour), To: now,
+		Devices: []string{"d0001", "d0099"}}); !errors.Is(err, ErrUnknown) {
+		t.Errorf("an unknown device: %v", err)
+	}
+	only := Within(t.Context(), "contoso")
+	if _, err := s.Windows(only, FleetQuery{From: now.Add(-time.Hour), To: now,
+		Devices: []string{"d0001"}}); !errors.Is(err,
+		ErrUnknown) {
+		t.Errorf("a device of another tenant: %v", err)
+	}
+}
+
+// TestWindowsReadNeighboursTogether counts the storage operations for many devices.
+func TestWindowsReadNeighboursTogether(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	f.Grow(t, 30)
+	s := over(t, f)
+	look(t, s)
+	to := schema.DayOf(tables.TicksOf(time.Now())).Start().Time().Add(24 * time.Hour)
+	for _, c := range []struct {
+		filter Filter
+		window string
+		most   int // two tenants, three months
+	}{{Filter{}, "1h", 6}, {Filter{Site: "hall3"}, "1h", 6}, {Filter{Tenant: "contoso"}, "1m", 3}} {
+		ask := FleetQuery{Filter: c.filter, From: to.Add(-24 * time.Hour), To: to, Window: c.window, Limit: 1000}
+		answer, err := s.Windows(context.Background(), ask)
+		before := answer.Extent.Operations
+		if rowsOf(t, answer, err); answer.Extent.Operations-before > c.most || answer.Extent.Operations == before {
+			t.Errorf("%+v by %s: %d operations, want at most %d", c.filter, c.window, answer.Extent.Operations-before, c.most)
+		}
+	}
+}
