@@ -47,8 +47,8 @@ type Long struct{ Name, Value string }
 // A Position names the sensors that tell where a device is, in degrees; empty: none do.
 type Position struct{ Lat, Lon string }
 
-// meaning returns what a property means, with the sensor's name.
-func (s *Sensors) meaning(property string) Meaning {
+// Meaning returns what a property means, with the sensor's name.
+func (s *Sensors) Meaning(property string) Meaning {
 	m, named := s.Named[property]
 	if !named {
 		for _, p := range s.Patterns {
@@ -103,14 +103,14 @@ func (w *sampling) isHeartbeat() bool {
 	}
 	return w.sensors.Heartbeat.Holds(condition.Row{Sensor: func(name string) condition.Value {
 		if i := w.find(name); i >= 0 {
-			return w.sample.Values[i].condition()
+			return w.sample.Values[i].Condition()
 		}
 		return condition.Value{}
 	}})
 }
 
-// condition returns the value for a condition.
-func (m SensorValue) condition() condition.Value {
+// Condition returns the value for a condition.
+func (m SensorValue) Condition() condition.Value {
 	if m.Is == State {
 		return condition.Text(m.State)
 	}

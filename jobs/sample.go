@@ -111,7 +111,7 @@ func (w *sampling) add(name string, v tables.Value) {
 		w.explain(Explanation{Property: name, Value: v, Quality: true})
 		return
 	}
-	means := w.sensors.meaning(name)
+	means := w.sensors.Meaning(name)
 	if means.Is == Ignored {
 		w.explain(Explanation{Property: name, Value: v})
 		return

@@ -74,6 +74,16 @@ func modelTry(c *cli.Context) error {
 	return err
 }
 
+// tail yields the newest readings of the one device of a question. Any pipeline knows about where they are.
+func (s *stores) tail(c *cli.Context, q query.Question, n int) (iter.Seq2[query.Reading, error], error) {
+	held, err := s.holding(c.Context, config.File{})
+	if err != nil {
+		return nil, err
+	}
+	q.Limit = n
+	return s.reader().Tail(c.Context, held.Config.Pipelines[0].Name, q), nil
+}
+
 func nameOrNone(m *config.Model) string {
 	if m.Name == "" {
 		return "no model"

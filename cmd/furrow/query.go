@@ -3,8 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -21,21 +22,41 @@ func queryCommand() *cli.Command {
 		Usage:     "Print readings, rollups, rates or latest values",
 		ArgsUsage: "[DEVICE]",
 		Description: `Prints rollups, or with --raw readings, with --latest the newest values, or with --rate rates of change: of one
-DEVICE, of the devices that --prefix selects, or of a --tenant. Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A
-span includes its beginning and excludes its end. Rollups include every bucket that overlaps the span; the newest
-buckets may still change.` + examples(
+DEVICE, of the devices that --prefix selects, or of a --tenant. --site, --label and --model select among those.
+Times are UTC: 2026-11-20, 2026-11-20T08:00:00Z, or -2h for two hours ago. A span includes its beginning and excludes
+its end. Rollups include every bucket that overlaps the span; the newest buckets may still change.
+
+--where takes a condition on each record. Sensors have the names that --latest prints, also with --raw; labels.NAME is
+a label of the device. With --latest a sensor is its newest value. In rollups it is its mean in the bucket, and
+oil.min, oil.max, oil.first, oil.last, oil.sum and oil.count are the others. With --raw it is its value in the row, as
+the model of the device names and converts it. What a record does not have is nil:
+
+  oil > 190 and labels.class == "Fryer"
+  oil.max > 190 or oil == nil
+  state in ["open", "ajar"] and not (temperature < 4)` + examples(
 			"query pump-7",
 			"query pump-7 --raw --last 90m",
+			"query pump-7 --raw --last 24h --where 'oil > 190'",
 			"query pump-7 --tail 3",
-			"query --tenant contoso --latest",
+			"query pump-7 --states --last 7d",
+			"query --tenant contoso --latest --where 'oil > 190'",
+			"query --tenant contoso --site us-5260 --window 1h --where 'oil.max > 190'",
 			"query pump-7 --rate --latest",
 			"query --prefix pump- --window 1d --from 2026-11-01 --format jsonl"),
 		Flags: append(storageFlags(),
 			&cli.StringFlag{Name: "prefix", Usage: "Devices whose IDs start with `PREFIX`"},
 			&cli.StringFlag{Name: "tenant", Usage: "Devices of `TENANT`"},
+			&cli.StringFlag{Name: "site", Usage: "Only devices at `SITE`"},
+			&cli.StringSliceFlag{Name: "label", Usage: "Only devices with the label `NAME=VALUE`; if repeated, with " +
+				"all of them"},
+			&cli.StringFlag{Name: "model", Usage: "Only devices of the configured `MODEL`"},
+			&cli.StringFlag{Name: "where", Usage: "Only records for which `CONDITION` holds, such as 'oil > 190'"},
 			boolFlag("raw", "Print readings as the devices sent them"),
 			&cli.IntFlag{Name: "tail", DefaultText: "none", Usage: "Print the newest `NUMBER` of readings of a DEVICE, the " +
 				"newest first"},
+			&cli.StringFlag{Name: "row-key", Usage: "Print the reading of a DEVICE with the row key `KEY`"},
+			boolFlag("states", "Print each state of sensors that are texts, or of --sensors: when it began and ended, how long "+
+				"it lasted"),
 			boolFlag("latest", "Print the newest value of each sensor"),
 			boolFlag("rate", "Print rates of change by 1h or 1d, or with --latest the newest"),
 			&cli.StringFlag{Name: "window", DefaultText: "depends on the span",
@@ -63,14 +84,28 @@ func queryAction(c *cli.Context) error {
 	if q.Scope, err = queryScope(c, f); err != nil {
 		return err
 	}
+	held, err := s.holding(c.Context, config.File{})
+	if err != nil {
+		return err
+	}
+	q.Models = modelsOf(held.Config)
+	if _, err := modelNamed(held.Config, q.Filter.Model); err != nil && q.Filter.Model != "" {
+		return err
+	}
 	switch {
 	case c.IsSet("tail"):
-		return queryTail(c, s, q)
+		q.Limit = c.Int("tail")
+		return answer(c, printed(f.Tail(c.Context, held.Config.Pipelines[0].Name, q), readingRecordOf),
+			func() (string, error) { return fmt.Sprintf("no readings of %s", q.Scope), nil })
+	case c.IsSet("row-key"):
+		return queryRow(c, f, q)
+	case c.Bool("states"):
+		return answer(c, printed(f.States(c.Context, q), stateRecordOf(q.Span)),
+			func() (string, error) { return nothing(c, f, q, "states") })
 	case c.Bool("rate"):
 		return queryRates(c, f, q)
 	case c.Bool("raw"):
-		return answer(c, printed(f.Readings(c.Context, q), readingRecordOf),
-			func() (string, error) { return nothing(c, f, q, "readings") })
+		return queryRaw(c, f, q)
 	case c.Bool("latest"):
 		return answer(c, printed(f.Latest(c.Context, q), newestRecordOf),
 			func() (string, error) { return neverFolded(c, f, q, "newest values", "latest") })
@@ -78,28 +113,32 @@ func queryAction(c *cli.Context) error {
 	return queryRollups(c, f, q)
 }
 
+// queryRaw prints readings. A condition says how many rows it was tried on.
+func queryRaw(c *cli.Context, f query.Fleet, q query.Question) error {
+	q.Rows = new(atomic.Int64)
+	err := answer(c, printed(f.Readings(c.Context, q), readingRecordOf),
+		func() (string, error) { return nothing(c, f, q, "readings") })
+	if q.Filter.Where != nil {
+		fmt.Fprintf(c.App.ErrWriter, "furrow: %s read\n", many(q.Rows.Load(), "row"))
+	}
+	return err
+}
+
+// queryRow prints one reading.
+func queryRow(c *cli.Context, f query.Fleet, q query.Question) error {
+	key := c.String("row-key")
+	r, found, err := f.Reading(c.Context, q, key)
+	var one []readingRecord
+	if found {
+		one = []readingRecord{readingRecordOf(r)}
+	}
+	return answer(c, recordsOf(one, err), func() (string, error) {
+		return fmt.Sprintf("%s has no reading with the row key %s", q.Scope, key), nil
+	})
+}
+
 // reader reads the fleet in the storage account.
 func (s *stores) reader() query.Fleet { return query.Fleet{Tables: s.Tables, Names: s.Names} }
-
-// queryTail prints the newest readings of a device.
-func queryTail(c *cli.Context, s *stores, q query.Question) error {
-	readings, err := s.tail(c, q, c.Int("tail"))
-	if err != nil {
-		return err
-	}
-	return answer(c, printed(readings, readingRecordOf),
-		func() (string, error) { return fmt.Sprintf("no readings of %s", q.Scope), nil })
-}
-
-// tail yields the newest readings of the one device of a question. Any pipeline knows about where they are.
-func (s *stores) tail(c *cli.Context, q query.Question, n int) (iter.Seq2[query.Reading, error], error) {
-	held, err := s.holding(c.Context, config.File{})
-	if err != nil {
-		return nil, err
-	}
-	q.Limit = n
-	return s.reader().Tail(c.Context, held.Config.Pipelines[0].Name, q), nil
-}
 
 func queryRollups(c *cli.Context, f query.Fleet, q query.Question) (err error) {
 	windows, err := f.Windows(c.Context, q.Scope)
@@ -158,9 +197,26 @@ func neverFolded(c *cli.Context, f query.Fleet, q query.Question, what, processo
 	if err := knownTenant(c, f, schema.Tenant(c.String("tenant"))); err != nil {
 		return "", err
 	}
+	if text := selection(c); text != "" {
+		return fmt.Sprintf("%s has no %s %s", q.Scope, what, text), nil
+	}
 	s := stores{Tables: f.Tables, Names: f.Names}
 	return fmt.Sprintf("%s has no %s yet: a worker with the processor %s has to fold readings first%s", q.Scope,
 		what, processor, s.nextRun(c.Context, processor)), nil
+}
+
+// selection says which of the flags that leave out devices and records are given; empty: none is.
+func selection(c *cli.Context) string {
+	var flags []string
+	for _, name := range []string{"site", "label", "model", "where"} {
+		if c.IsSet(name) {
+			flags = append(flags, "--"+name)
+		}
+	}
+	if len(flags) == 0 {
+		return ""
+	}
+	return "that " + strings.Join(flags, ", ") + " let through"
 }
 
 // knownTenant returns an error if no device belongs to a tenant. An empty tenant is none.
@@ -186,6 +242,9 @@ func nothing(c *cli.Context, f query.Fleet, q query.Question, what string) (stri
 	text := fmt.Sprintf("%s has no %s %s", q.Scope, what, q.Span)
 	if len(q.Sensors) > 0 {
 		text += " for these sensors"
+	}
+	if chosen := selection(c); chosen != "" {
+		return text + " " + chosen, knownTenant(c, f, schema.Tenant(c.String("tenant")))
 	}
 	newest, err := f.NewestTime(c.Context, q.Scope)
 	if err == nil && newest > 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/jobs/condition"
 	"furrow/tables/schema"
 	"furrow/worker/query"
 )
@@ -27,8 +28,35 @@ func queryQuestion(c *cli.Context) (q query.Question, err error) {
 		}
 	}
 	q.Limit = c.Int("limit")
+	if q.Filter, err = queryFilter(c); err != nil {
+		return q, err
+	}
 	q.Span, err = querySpan(c)
 	return q, err
+}
+
+// queryFilter reads the flags that leave out devices and records.
+func queryFilter(c *cli.Context) (f query.Filter, err error) {
+	if c.IsSet("site") {
+		if f.Site, err = schema.ParseSite(c.String("site")); err != nil {
+			return f, usagef(c, "--site: %v", err)
+		}
+	}
+	if f.Labels, err = labelsOf(c); err != nil {
+		return f, err
+	}
+	f.Model = c.String("model")
+	if !c.IsSet("where") {
+		return f, nil
+	}
+	var members []string
+	if !anySet(c, "raw", "latest") {
+		members = query.BucketMembers()
+	}
+	if f.Where, err = condition.Parse(c.String("where"), members...); err != nil {
+		return f, usagef(c, "--where: %v", err)
+	}
+	return f, nil
 }
 
 // checkQuery refuses flags that contradict each other.
@@ -46,20 +74,47 @@ func checkQuery(c *cli.Context) error {
 		return usagef(c, "--tail is %d; it must be at least 1", c.Int("tail"))
 	case c.IsSet("tail") && c.NArg() != 1:
 		return usagef(c, "--tail is of one DEVICE")
-	case c.IsSet("tail") && anySet(c, "latest", "rate", "window", "from", "to", "last", "limit"):
-		return usagef(c, "--tail takes none of --latest, --rate, --window, --from, --to, --last and --limit")
-	case c.Bool("raw") && c.Bool("latest"):
-		return usagef(c, "--raw and --latest exclude each other")
-	case c.Bool("raw") && c.Bool("rate"):
-		return usagef(c, "--raw and --rate exclude each other")
-	case c.IsSet("window") && (c.Bool("raw") || c.Bool("latest")):
-		return usagef(c, "--window applies to rollups, not to --raw or --latest")
-	case c.Bool("latest") && (c.IsSet("from") || c.IsSet("to") || c.IsSet("last")):
-		return usagef(c, "--latest takes no --from, --to or --last")
-	case c.Bool("raw") && c.IsSet("tenant"):
-		return usagef(c, "--raw: %v", query.ErrTenantReadings)
+	case c.IsSet("row-key") && (c.NArg() != 1 || c.String("row-key") == ""):
+		return usagef(c, "--row-key is of one reading of one DEVICE, such as --row-key 0639307656000000000")
+	case c.NArg() == 1 && anySet(c, "site", "label", "model"):
+		return usagef(c, "--site, --label and --model select among devices: give them with --prefix or --tenant, not with "+
+			"one DEVICE")
+	case c.Bool("raw") && c.IsSet("where") && !anySet(c, "from", "last"):
+		return usagef(c, "--where with --raw reads every row of a span: give it with --last, such as --last 24h, or --from")
+	}
+	for _, group := range exclusions() {
+		if c.IsSet(group[0]) {
+			for _, other := range group[1:] {
+				if c.IsSet(other) {
+					return usagef(c, "%s", excluded(group[0], other))
+				}
+			}
+		}
 	}
 	return checkAnswer(c)
+}
+
+// excluded says why two flags make no sense together.
+func excluded(flag, other string) string {
+	switch other {
+	case "window":
+		return "--window applies to rollups and rates, not to --" + flag
+	case "from", "to", "last":
+		return "--" + flag + " takes no --from, --to or --last"
+	}
+	return "--" + flag + " and --" + other + " exclude each other"
+}
+
+// exclusions has flags, each before those that make no sense with it.
+func exclusions() [][]string {
+	return [][]string{
+		{"row-key", "tail", "states", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
+		{"tail", "states", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
+		{"states", "raw", "latest", "rate", "window", "where"},
+		{"raw", "latest", "rate", "window"},
+		{"latest", "window", "from", "to", "last"},
+		{"rate", "where"},
+	}
 }
 
 func anySet(c *cli.Context, names ...string) bool { return slices.ContainsFunc(names, c.IsSet) }

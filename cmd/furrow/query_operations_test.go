@@ -51,21 +51,30 @@ func TestQueryReadsRangesAndNoMoreWhenTheFleetGrows(t *testing.T) {
 	const days = 4 // that 60 hours touch, at most
 	for _, c := range []struct {
 		line string
-		most int  // requests
+		most int  // requests; a query begins with that of the configuration, and of the record
 		each bool // for each device as well
 	}{
-		{"query d0001 --latest", 1 + 1, false},
-		{"query d0001 --raw SPAN", 1 + 1, false},
-		{"query d0001 --tail 1", 1 + 1 + 1 + 1, false}, // the configuration, the record, the tracking row, its hour
-		{"query d0001 --window=1m SPAN", 1 + 4 + 1 + days, false},
-		{"query d0001 SPAN", 1 + 4 + 1 + days, false},
-		{"query --prefix=d --window=1h SPAN", 1 + 2*(4+1) + days*6, false},
-		{"query --prefix=d --latest", 1 + 6, false},
-		{"query --prefix=d --raw SPAN", 1 + 1, true},
-		{"query --tenant=few --window=1h SPAN", 4 + 1 + 1, false},
-		{"query --tenant=few --latest", 1, false},
-		{"query d0001 --window=1h --from=1970-01-01", 1 + 4 + 1 + days + 2, false}, // years of nothing cost nothing
-		{"query d0001 --window=1h --from=-3d --to=2100-01-01", 1 + 4 + 1 + days + 2, false},
+		{"query d0001 --latest", 2 + 1, false},
+		{"query d0001 --raw SPAN", 2 + 1, false},
+		{"query d0001 --raw SPAN --where temperature>0", 2 + 1, false},
+		{"query d0001 --states SPAN", 2 + 1 + 1, false}, // there are none: the newest value says so
+		{"query d0001 --row-key 0", 2 + 1, false},
+		{"query d0001 --tail 1", 2 + 1 + 1, false}, // the tracking row, its hour
+		{"query d0001 --window=1m SPAN", 2 + 4 + 1 + days, false},
+		{"query d0001 SPAN", 2 + 4 + 1 + days, false},
+		{"query d0001 SPAN --where temperature>0", 2 + 4 + 1 + days, false},
+		{"query --prefix=d --window=1h SPAN", 2 + 2*(4+1) + days*6, false},
+		{"query --prefix=d --latest", 2 + 6, false},
+		{"query --prefix=d --latest --site x", 2 + 6 + 6, false}, // and the memberships
+		{"query --prefix=d --raw SPAN", 2 + 1, true},
+		{"query --tenant=few --window=1h SPAN", 1 + 4 + 1 + 1, false},
+		{"query --tenant=few --window=1h SPAN --where temperature>0", 1 + 4 + 1 + days*2*3 + 1, false},
+		{"query --tenant=few --latest", 1 + 1, false},
+		{"query --tenant=few --latest --where temperature>0", 1 + 2*3 + 1, false}, // three partitions
+		{"query --tenant=few --latest --where temperature>0&&labels.x==nil", 1 + 3*3 + 1, false},
+		{"query --tenant=few --raw SPAN", 1 + 2*3 + 1, true},
+		{"query d0001 --window=1h --from=1970-01-01", 2 + 4 + 1 + days + 2, false}, // years of nothing cost nothing
+		{"query d0001 --window=1h --from=-3d --to=2100-01-01", 2 + 4 + 1 + days + 2, false},
 		{"query x", 1 + 7 + 8 + 1, false}, // the fleet has three months, which are gone through twice
 		{"rejects", 1, false},
 		{"rejects d0001", 1 + 1, false},

@@ -17,7 +17,7 @@ func rateRecordOf(b query.RateBucket) rateRecord                { return rateRec
 
 func (newestRatesRecord) Columns() []string {
 	return []string{"device", "time", "sensor", "value", "difference", "per_hour", "span_difference", "span_per_hour",
-		"lat", "lon"}
+		"lat", "lon", "unit"}
 }
 
 func (n newestRatesRecord) Lines() (lines [][]any) {
@@ -26,7 +26,7 @@ func (n newestRatesRecord) Lines() (lines [][]any) {
 		if r.Span != nil {
 			line[6], line[7] = r.Span.Difference, r.Span.PerHour
 		}
-		lines = append(lines, append(line, degrees(r.Position)...))
+		lines = append(lines, append(append(line, degrees(r.Position)...), n.Model.UnitOf(r.Sensor)))
 	}
 	return lines
 }
@@ -54,11 +54,12 @@ func (n newestRatesRecord) Object() any {
 		change
 		Span     *change       `json:"span,omitempty"`     // since the start of the configured span
 		Position *positionJSON `json:"position,omitempty"` // if readings tell it
+		Unit     string        `json:"unit,omitempty"`     // of the value and the differences
 	}
 	sensors := map[string]newest{}
 	for _, r := range n.Values {
 		sensors[r.Sensor] = newest{records.Moment(r.At).String(), r.Value, change(r.Step), (*change)(r.Span),
-			(*positionJSON)(r.Position)}
+			(*positionJSON)(r.Position), n.Model.UnitOf(r.Sensor)}
 	}
 	return struct {
 		Device  string            `json:"device"`
@@ -67,14 +68,15 @@ func (n newestRatesRecord) Object() any {
 }
 
 func (rateRecord) Columns() []string {
-	return []string{"device", "time", "sensor", "count", "difference", "hours", "min", "max", "last", "mean", "lat", "lon"}
+	return []string{"device", "time", "sensor", "count", "difference", "hours", "min", "max", "last", "mean", "lat", "lon",
+		"unit"}
 }
 
 func (b rateRecord) Lines() (lines [][]any) {
 	for _, t := range b.Sensors {
 		line := []any{string(b.Device), records.Second(b.Start), t.Sensor, t.Count, t.Difference, rate.Hours(t.Over),
 			t.Min, t.Max, t.Last, t.Mean()}
-		lines = append(lines, append(line, degrees(t.Position)...))
+		lines = append(lines, append(append(line, degrees(t.Position)...), b.Model.UnitOf(t.Sensor)))
 	}
 	return lines
 }
@@ -89,11 +91,12 @@ func (b rateRecord) Object() any {
 		Last       float64       `json:"last"`
 		Mean       float64       `json:"mean"`
 		Position   *positionJSON `json:"position,omitempty"` // if readings tell it
+		Unit       string        `json:"unit,omitempty"`     // of the differences
 	}
 	sensors := map[string]tally{}
 	for _, t := range b.Sensors {
 		sensors[t.Sensor] = tally{t.Count, t.Difference, rate.Hours(t.Over), t.Min, t.Max, t.Last, t.Mean(),
-			(*positionJSON)(t.Position)}
+			(*positionJSON)(t.Position), b.Model.UnitOf(t.Sensor)}
 	}
 	return struct {
 		Device  string           `json:"device"`

@@ -37,37 +37,42 @@ func rejectRecordOf(r query.Reject) rejectRecord    { return rejectRecord(r) }
 func reasonRecordOf(r query.Reason) reasonRecord    { return reasonRecord(r) }
 
 func (readingRecord) Columns() []string {
-	return []string{"device", "time", "sensor", "value", "row"}
+	return []string{"device", "time", "sensor", "value", "row", "unit"}
 }
 
 func (r readingRecord) Lines() (lines [][]any) {
 	for _, p := range r.Values {
-		lines = append(lines, []any{string(r.Device), records.Moment(r.Time), p.Name, p.Value, r.Row})
+		lines = append(lines, []any{string(r.Device), records.Moment(r.Time), p.Name, p.Value, r.Row,
+			r.Model.UnitAsSent(p.Name)})
 	}
 	return lines
 }
 
 func (r readingRecord) Object() any {
-	values := map[string]any{}
+	values, units := map[string]any{}, map[string]string{}
 	for _, p := range r.Values {
 		values[p.Name] = records.JSON(p.Value)
+		if unit := r.Model.UnitAsSent(p.Name); unit != "" {
+			units[p.Name] = unit
+		}
 	}
 	return struct {
-		Device string         `json:"device"`
-		Row    string         `json:"row"`
-		Time   string         `json:"time,omitempty"`
-		Values map[string]any `json:"values"`
-	}{string(r.Device), r.Row, records.Moment(r.Time).String(), values}
+		Device string            `json:"device"`
+		Row    string            `json:"row"`
+		Time   string            `json:"time,omitempty"`
+		Values map[string]any    `json:"values"`
+		Units  map[string]string `json:"units,omitempty"` // of values that the model takes as they are
+	}{string(r.Device), r.Row, records.Moment(r.Time).String(), values, units}
 }
 
 func (bucketRecord) Columns() []string {
-	return []string{"device", "time", "sensor", "count", "sum", "min", "max", "first", "last", "mean"}
+	return []string{"device", "time", "sensor", "count", "sum", "min", "max", "first", "last", "mean", "unit"}
 }
 
 func (b bucketRecord) Lines() (lines [][]any) {
 	for _, a := range b.Sensors {
 		lines = append(lines, []any{string(b.Device), records.Second(b.Start), a.Sensor, a.Count, a.Sum, a.Min, a.Max,
-			a.First, a.Last, a.Mean()})
+			a.First, a.Last, a.Mean(), b.Model.UnitOf(a.Sensor)})
 	}
 	return lines
 }
@@ -81,10 +86,11 @@ func (b bucketRecord) Object() any {
 		First float64 `json:"first"`
 		Last  float64 `json:"last"`
 		Mean  float64 `json:"mean"`
+		Unit  string  `json:"unit,omitempty"`
 	}
 	sensors := map[string]aggregate{}
 	for _, a := range b.Sensors {
-		sensors[a.Sensor] = aggregate{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean()}
+		sensors[a.Sensor] = aggregate{a.Count, a.Sum, a.Min, a.Max, a.First, a.Last, a.Mean(), b.Model.UnitOf(a.Sensor)}
 	}
 	return struct {
 		Device  string               `json:"device"`
@@ -95,17 +101,20 @@ func (b bucketRecord) Object() any {
 }
 
 func (newestRecord) Columns() []string {
-	return []string{"device", "time", "sensor", "value", "doubtful"}
+	return []string{"device", "time", "sensor", "value", "doubtful", "unit"}
 }
 
 func (n newestRecord) Lines() (lines [][]any) {
 	for _, v := range n.Values {
-		lines = append(lines, []any{string(n.Device), records.Moment(v.At), v.Sensor, newestValue(v), v.Doubtful})
+		lines = append(lines, []any{string(n.Device), records.Moment(v.At), v.Sensor, newestValue(v), v.Doubtful,
+			n.Model.UnitOf(v.Sensor)})
 	}
 	return lines
 }
 
-func newestValue(v latest.Value) any {
+func newestValue(v latest.Value) any { return sensorValue(v.SensorValue) }
+
+func sensorValue(v jobs.SensorValue) any {
 	if v.Is == jobs.State {
 		return v.State
 	}
@@ -117,10 +126,11 @@ func (n newestRecord) Object() any {
 		Time     string `json:"time"`
 		Value    any    `json:"value"`
 		Doubtful bool   `json:"doubtful,omitzero"`
+		Unit     string `json:"unit,omitempty"`
 	}
 	sensors := map[string]value{}
 	for _, v := range n.Values {
-		sensors[v.Sensor] = value{records.Moment(v.At).String(), newestValue(v), v.Doubtful}
+		sensors[v.Sensor] = value{records.Moment(v.At).String(), newestValue(v), v.Doubtful, n.Model.UnitOf(v.Sensor)}
 	}
 	return struct {
 		Device  string           `json:"device"`

@@ -24,8 +24,8 @@ func TestTailIsTheEndOfAllReadings(t *testing.T) {
 	for line, want := range map[string]string{
 		"query --prefix x --tail 3":       "--tail is of one DEVICE",
 		"query x --tail 0":                "--tail is 0; it must be at least 1",
-		"query x --tail 3 --from -2h":     "--tail takes none of",
-		"query x --tail 3 --latest":       "--tail takes none of",
+		"query x --tail 3 --from -2h":     "--tail takes no --from, --to or --last",
+		"query x --tail 3 --latest":       "--tail and --latest exclude each other",
 		"query contoso:us-1:zz --tail 10": "contoso:us-1:zz",
 	} {
 		f.refused(anyFailure, want, line)

@@ -31,7 +31,7 @@ func (c *Condition) compile(n ast.Node) (eval, error) {
 	case *ast.ChainNode:
 		return c.compile(n.Node)
 	case *ast.MemberNode:
-		return c.label(n)
+		return c.member(n)
 	case *ast.UnaryNode:
 		return c.unary(n)
 	case *ast.BinaryNode:
@@ -48,19 +48,27 @@ func (c *Condition) sensor(name string) (eval, error) {
 	if name == "labels" {
 		return nil, fmt.Errorf("labels alone; want one of them, as in labels.class")
 	}
-	if !slices.Contains(c.sensors, name) {
-		c.sensors = append(c.sensors, name)
-	}
+	c.name(name)
 	return func(r Row) Value { return r.Sensor(name) }, nil
 }
 
-// label reads labels.NAME or labels["NAME"].
-func (c *Condition) label(n *ast.MemberNode) (eval, error) {
+func (c *Condition) name(sensor string) {
+	if !slices.Contains(c.sensors, sensor) {
+		c.sensors = append(c.sensors, sensor)
+	}
+}
+
+// member reads labels.NAME, labels["NAME"] or a member of a sensor.
+func (c *Condition) member(n *ast.MemberNode) (eval, error) {
 	of, isName := n.Node.(*ast.IdentifierNode)
 	name, isText := n.Property.(*ast.StringNode)
+	if isName && isText && slices.Contains(c.members, name.Value) && of.Value != "labels" {
+		c.name(of.Value)
+		full := of.Value + "." + name.Value
+		return func(r Row) Value { return r.Sensor(full) }, nil
+	}
 	if !isName || !isText || of.Value != "labels" {
-		return nil, fmt.Errorf("%s; only labels have members, as in labels.class: nested values are sensors, their names "+
-			"joined by _", n)
+		return nil, fmt.Errorf("%s; %s", n, c.whatHasMembers())
 	}
 	c.labels = true
 	return func(r Row) Value {
@@ -69,6 +77,13 @@ func (c *Condition) label(n *ast.MemberNode) (eval, error) {
 		}
 		return Value{}
 	}, nil
+}
+
+func (c *Condition) whatHasMembers() string {
+	if len(c.members) == 0 {
+		return "only labels have members, as in labels.class: nested values are sensors, their names joined by _"
+	}
+	return "sensors have the members " + strings.Join(c.members, ", ") + ", and labels their names, as in labels.class"
 }
 
 func (c *Condition) unary(n *ast.UnaryNode) (eval, error) {

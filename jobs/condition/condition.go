@@ -29,17 +29,19 @@ type Condition struct {
 	text    string
 	holds   eval
 	sensors []string
+	members []string
 	labels  bool
 }
 
 // A Row has what a condition asks for.
 type Row struct {
-	Sensor func(name string) Value
+	Sensor func(name string) Value // the name of a sensor, or sensor.member
 	Labels map[string]string
 }
 
-// Parse reads a condition.
-func Parse(text string) (*Condition, error) {
+// Parse reads a condition. If it is about more than one value of each sensor, such as the min and max of a span of
+// time, members has their names.
+func Parse(text string, members ...string) (*Condition, error) {
 	if len(text) > MaxText {
 		return nil, fmt.Errorf("the condition has %d bytes; want at most %d", len(text), MaxText)
 	}
@@ -47,7 +49,7 @@ func Parse(text string) (*Condition, error) {
 	if err != nil {
 		return nil, plain(err)
 	}
-	c := &Condition{text: text}
+	c := &Condition{text: text, members: members}
 	if c.holds, err = c.compile(tree.Node); err != nil {
 		return nil, err
 	}

@@ -53,6 +53,9 @@ func (k MemberKey) Tenant() Tenant {
 // MembersOf returns the RowKeys of the members of a tenant.
 func MembersOf(t Tenant) tables.Keys { return tables.KeysWithPrefix(t.Key() + Separator) }
 
+// MembersAt returns the filter for the members at a site.
+func MembersAt(s Site) string { return "Site eq " + tables.Literal(string(s)) }
+
 // ParseMemberKey parses the result of Member.Key.
 func ParseMemberKey(s string) (MemberKey, error) {
 	parts, err := split("row of fleet", s, 2)

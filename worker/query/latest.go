@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"iter"
+	"slices"
 	"time"
 
 	"furrow/jobs"
@@ -14,14 +15,24 @@ import (
 // Newest has the newest value of each sensor of a device.
 type Newest struct {
 	Device schema.DeviceID
-	Values []latest.Value
-	Heard  tables.Ticks // of its newest reading without values, if that is newer than all values; zero: none
+	Values []latest.Value // in the order of the sensors
+	Heard  tables.Ticks   // of its newest reading without values, if that is newer than all values; zero: none
+	Model  *Model         // of the device; nil: unknown
 }
 
 // Latest yields the newest values of the scope's devices, by tenant, month and device.
 func (f Fleet) Latest(ctx context.Context, q Question) iter.Seq2[Newest, error] {
-	parts := schema.Joined(inOrder(ctx, q.latestRanges(f.latest())), schema.LatestOutput)
-	return limited(afterSkipped(q.Scope, decoded(f.latest(), parts, outputs(q.newest))), q.Limit)
+	newest := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Newest, error] {
+		s := f.selection(q, r.home)
+		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(q.decoding().newest))
+		return selected(all, func(n *Newest) (keep bool, err error) {
+			n.Model, keep, err = s.selects(ctx, n.Device, n.Row)
+			n.Values = slices.DeleteFunc(n.Values, func(v latest.Value) bool { return !q.wants(v.Sensor) })
+			return keep && (len(n.Values) > 0 || n.Heard > 0), err
+		})
+	}
+	found := inOrder(ctx, sources(q.latestRanges(ctx, f.latest()), newest), q.searching())
+	return limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
 func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
@@ -42,11 +53,15 @@ func (q Question) newest(e tables.Entity, report report) (Newest, bool) {
 	return n, len(n.Values) > 0 || n.Heard > 0
 }
 
-// latestRanges are the rows of the scope's devices in a table with keys as in latest.
-func (q Question) latestRanges(t *tables.Table) iter.Seq2[read, error] {
+// latestRanges are the rows of the scope's devices in a table with keys as in latest. A tenant's are one range, or one
+// for each partition where the question searches or needs memberships.
+func (q Question) latestRanges(ctx context.Context, t *tables.Table) iter.Seq2[read, error] {
+	if q.Scope.ofTenant() && (q.searching() || q.needsMembers()) {
+		return q.latestPartitions(ctx, t)
+	}
 	return func(yield func(read, error) bool) {
 		if q.Scope.ofTenant() {
-			yield(q.read(t, tables.Range{Partitions: schema.LatestOfTenant(q.Scope.tenant)}), nil)
+			yield(q.output(t, tables.Range{Partitions: schema.LatestOfTenant(q.Scope.tenant)}, schema.LatestPartition{}), nil)
 			return
 		}
 		for _, home := range q.Scope.homes {
@@ -54,7 +69,24 @@ func (q Question) latestRanges(t *tables.Table) iter.Seq2[read, error] {
 			if d := q.Scope.device; d != nil {
 				part.Rows = schema.LatestRows(d.Device, d.Device)
 			}
-			if !yield(q.read(t, part), nil) {
+			if !yield(q.output(t, part, home.LatestPartition), nil) {
+				return
+			}
+		}
+	}
+}
+
+// latestPartitions are the partitions of a tenant.
+func (q Question) latestPartitions(ctx context.Context, t *tables.Table) iter.Seq2[read, error] {
+	all := schema.LatestOfTenant(q.Scope.tenant)
+	next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: all.Before} }
+	return func(yield func(read, error) bool) {
+		for pk, err := range partitions(ctx, t, all, next) {
+			home, bad := schema.ParseLatestPartition(pk)
+			if err == nil && bad != nil {
+				err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: bad}
+			}
+			if !yield(q.output(t, tables.Partition(pk), home), err) {
 				return
 			}
 		}

@@ -15,6 +15,8 @@ type DeviceSelector struct {
 	Device schema.DeviceID
 	Prefix string // of the ID
 	Tenant schema.Tenant
+
+	site schema.Site // with neither Device nor Prefix
 }
 
 func (s DeviceSelector) ids() (tables.Keys, error) {
@@ -66,7 +68,7 @@ func (f Fleet) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.
 			yield(schema.Member{}, err)
 			return
 		}
-		for m, err := range f.membersIn(ctx, month, s.memberships()) {
+		for m, err := range f.membersIn(ctx, month, s) {
 			if !yield(m, err) {
 				return
 			}
@@ -76,12 +78,33 @@ func (f Fleet) byMonth(ctx context.Context, s DeviceSelector, yield func(schema.
 
 // MembersOf yields the memberships of the devices that were deployed in a month.
 func (f Fleet) MembersOf(ctx context.Context, month schema.Month) iter.Seq2[schema.Member, error] {
-	return f.membersIn(ctx, month.String(), tables.Keys{})
+	return f.membersIn(ctx, month.String(), DeviceSelector{})
 }
 
-func (f Fleet) membersIn(ctx context.Context, month string, keys tables.Keys) iter.Seq2[schema.Member, error] {
-	part := tables.Range{Partitions: tables.Is(month), Rows: keys}
-	return decoded(f.fleet(), f.fleet().Entities(ctx, tables.Query{Range: part}), whole(schema.MemberOf))
+func (f Fleet) membersIn(ctx context.Context, month string, s DeviceSelector) iter.Seq2[schema.Member, error] {
+	q := tables.Query{Range: tables.Range{Partitions: tables.Is(month), Rows: s.memberships()}}
+	if s.site != "" {
+		q.Filter = schema.MembersAt(s.site)
+	}
+	return decoded(f.fleet(), f.fleet().Entities(ctx, q), whole(schema.MemberOf))
+}
+
+// membersOf yields the memberships of a question's devices. Some may not pass its filter.
+func (f Fleet) membersOf(ctx context.Context, q Question) iter.Seq2[schema.Member, error] {
+	if q.Scope.ofTenant() {
+		return f.Members(ctx, DeviceSelector{Tenant: q.Scope.tenant, site: q.Filter.Site})
+	}
+	return func(yield func(schema.Member, error) bool) {
+		if d := q.Scope.device; d != nil {
+			yield(*d, nil)
+			return
+		}
+		for d, err := range f.Records(ctx, q.Scope.ids, 0) {
+			if !yield(d.Member(), err) {
+				return
+			}
+		}
+	}
 }
 
 // HasMembership reports whether m is in the fleet.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 
 	"furrow/jobs"
 	"furrow/tables"
@@ -14,12 +16,15 @@ import (
 // A Question says what to read about the devices of a scope.
 type Question struct {
 	Scope   Scope
+	Filter  Filter
+	Models  *Models // nil: nothing is known about them
 	Span    Span
 	After   string        // a row key: only readings after it
 	Window  schema.Window // of rollups
 	Sensors []string      // none: all
 	Limit   int           // of records; 0: all
 	Pages   int           // of each range; where there are more, ErrMore follows; 0: all
+	Rows    *atomic.Int64 // counts the rows that were read, those left out included; may be nil
 }
 
 // CheckSensors returns an error if no reading can have sensors of these names.
@@ -40,11 +45,50 @@ var ErrMore = errors.New("there are more rows")
 
 // read reads a range of a table, and no more of its rows than the question needs.
 func (q Question) read(t *tables.Table, r tables.Range) read {
-	query := tables.Query{Range: r, Size: min(q.Limit, 1000)}
+	query := tables.Query{Range: r}
+	if !q.searching() {
+		query.Size = min(q.Limit, 1000)
+	}
 	if len(q.Sensors) > 0 {
 		query.Select = append([]string{schema.FormatProperty}, q.Sensors...)
 	}
-	return read{t, query, q.Pages}
+	return read{table: t, query: query, pages: q.Pages, rows: q.Rows}
+}
+
+// output reads a range of outputs. Rows without any of the sensors that the question needs stay in storage.
+func (q Question) output(t *tables.Table, in tables.Range, home schema.LatestPartition) read {
+	q = q.decoding()
+	r := q.read(t, in)
+	r.query.Filter = havingAny(q.Sensors)
+	r.home = home
+	return r
+}
+
+// mostNamedInFilter keeps a filter within the 15 comparisons that storage takes, besides those of the keys.
+const mostNamedInFilter = 8
+
+// havingAny returns a filter for outputs that have a value of any of these sensors; empty where there are too many for
+// one, or a name that the language of filters might not take. Values of outputs are JSON arrays, and storage takes a
+// property that a row does not have to satisfy no comparison.
+func havingAny(sensors []string) string {
+	odd := func(s string) bool { return !plainName(s) }
+	if len(sensors) == 0 || len(sensors) > mostNamedInFilter || slices.ContainsFunc(sensors, odd) {
+		return ""
+	}
+	terms := []string{fmt.Sprintf("%s gt %dL", schema.FormatProperty, schema.Format)} // those are reported as unreadable
+	for _, s := range sensors {
+		terms = append(terms, s+" ge '['")
+	}
+	return strings.Join(terms, " or ")
+}
+
+// plainName reports whether a name is an ASCII identifier and no word of the language of filters.
+func plainName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	words := []string{"and", "or", "not", "eq", "ne", "gt", "ge", "lt", "le", "true", "false", "null", "datetime", "guid",
+		"binary", "x"}
+	return strings.Trim(name, letters+"0123456789_") == "" && strings.Contains(letters, name[:1]) &&
+		!slices.Contains(words, strings.ToLower(name))
 }
 
 // sensorsOfReading returns the properties that the question asks for, by name. It also finds a sensor by the name that

@@ -57,7 +57,7 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage := &endless{}
 		n := 0
-		for _, err := range inOrder(t.Context(), ranges(storage.table(t), 1000)) {
+		for _, err := range inOrder(t.Context(), sources(ranges(storage.table(t), 1000), plain), false) {
 			must.Succeed(t, err)
 			time.Sleep(time.Hour)
 			if n++; n == 20 {
@@ -73,7 +73,7 @@ func TestSlowReaderHoldsAFewPagesOfAnEndlessAnswer(t *testing.T) {
 // TestCutRangeSaysThatThereIsMore reads two pages of each range.
 func TestCutRangeSaysThatThereIsMore(t *testing.T) {
 	storage := &endless{}
-	reads := func(yield func(read, error) bool) {
+	var reads iter.Seq2[read, error] = func(yield func(read, error) bool) {
 		for r := range ranges(storage.table(t), 3) {
 			if r.pages = 2; !yield(r, nil) {
 				return
@@ -81,7 +81,7 @@ func TestCutRangeSaysThatThereIsMore(t *testing.T) {
 		}
 	}
 	rows, cut := 0, 0
-	for e, err := range inOrder(t.Context(), reads) {
+	for e, err := range inOrder(t.Context(), sources(reads, plain), false) {
 		if errors.Is(err, ErrMore) {
 			cut++
 		} else if rows++; err != nil || !strings.Contains(e.PartitionKey, fmt.Sprintf("'d%d'", cut)) {
@@ -96,8 +96,8 @@ func TestCutRangeSaysThatThereIsMore(t *testing.T) {
 func TestErrorOfARangeEndsTheRead(t *testing.T) {
 	broken := errors.New("broken")
 	storage := &endless{}
-	reads := func(yield func(read, error) bool) { yield(read{}, broken) }
-	for _, err := range inOrder(t.Context(), reads) {
+	var reads iter.Seq2[read, error] = func(yield func(read, error) bool) { yield(read{}, broken) }
+	for _, err := range inOrder(t.Context(), sources(reads, plain), false) {
 		if !errors.Is(err, broken) {
 			t.Errorf("the error is %v", err)
 		}
@@ -105,7 +105,7 @@ func TestErrorOfARangeEndsTheRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
-	for _, err := range inOrder(ctx, ranges(storage.table(t), 3)) {
+	for _, err := range inOrder(ctx, sources(ranges(storage.table(t), 3), plain), false) {
 		cancel()
 		last = err
 	}

@@ -14,6 +14,7 @@ import (
 type NewestRates struct {
 	Device schema.DeviceID
 	Values []Rate
+	Model  *Model // of the device; nil: unknown
 }
 
 // A Rate is that of one sensor.
@@ -28,6 +29,7 @@ type RateBucket struct {
 	Window  schema.Window
 	Start   tables.Ticks
 	Sensors []RateTally
+	Model   *Model // of the device; nil: unknown
 }
 
 // A RateTally sums up the rates of one sensor.
@@ -37,10 +39,18 @@ type RateTally struct {
 	Position *rate.Position // of the device at the last reading; nil where no reading tells
 }
 
-// NewestRates are the newest rates of the scope's devices, in the order of Latest.
+// NewestRates are the newest rates of the scope's devices, in the order of Latest. The question has no condition.
 func (f Fleet) NewestRates(ctx context.Context, q Question) iter.Seq2[NewestRates, error] {
-	parts := schema.Joined(inOrder(ctx, q.latestRanges(f.rates())), schema.LatestOutput)
-	return limited(afterSkipped(q.Scope, decoded(f.rates(), parts, outputs(q.newestRates))), q.Limit)
+	rates := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[NewestRates, error] {
+		s := f.selection(q, r.home)
+		all := decoded(r.table, schema.Joined(rows, schema.LatestOutput), outputs(q.newestRates))
+		return selected(all, func(n *NewestRates) (keep bool, err error) {
+			n.Model, keep, err = s.selects(ctx, n.Device, nil)
+			return keep, err
+		})
+	}
+	found := inOrder(ctx, sources(q.latestRanges(ctx, f.rates()), rates), q.searching())
+	return limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
 // ChangedRates is for rates what ChangedLatest is for newest values.
@@ -69,14 +79,17 @@ func (q Question) newestRates(e tables.Entity, report report) (n NewestRates, wa
 }
 
 // Rates are the buckets that touch the span, device after device, each in the order of
-// time. A bucket begins with the difference to the last reading before it.
+// time. A bucket begins with the difference to the last reading before it. The question has no condition.
 func (f Fleet) Rates(ctx context.Context, q Question) iter.Seq2[RateBucket, error] {
 	return limited(afterSkipped(q.Scope, func(yield func(RateBucket, error) bool) {
-		for m, err := range f.membersOf(ctx, q.Scope) {
+		for m, err := range f.membersOf(ctx, q) {
 			if err != nil {
 				if !yield(RateBucket{}, err) || !isUnreadable(err) {
 					return
 				}
+				continue
+			}
+			if !q.SelectsMember(m) {
 				continue
 			}
 			for b, err := range f.deviceRates(ctx, q, m) {
@@ -95,14 +108,16 @@ func (f Fleet) deviceRates(ctx context.Context, q Question, m schema.Member) ite
 	q.Scope, q.Limit = ScopeOf(m), 0
 	q.Span.From = max(q.Span.From.Add(-24*time.Hour), 0)
 	earlier := map[string]*rate.Summary{}
-	parts := schema.Joined(inOrder(ctx, q.bucketRanges(ctx, f.rates())), schema.RollupOutput)
+	q.Filter = Filter{}
+	rows := inOrder(ctx, sources(q.bucketRanges(ctx, f.rates()), plain), false)
+	parts := schema.Joined(rows, schema.RollupOutput)
 	return decoded(f.rates(), parts, outputs(func(e tables.Entity, report report) (b RateBucket, wanted bool) {
 		row, err := schema.ParseRollupRow(e.RowKey)
 		if err != nil {
 			report("", err)
 			return b, false
 		}
-		b = RateBucket{Device: m.Device, Window: q.Window, Start: row.Bucket}
+		b = RateBucket{Device: m.Device, Window: q.Window, Start: row.Bucket, Model: q.Models.of(m)}
 		for _, p := range q.sensors(e) {
 			s, err := rate.ParseSummary(p.Value.Text())
 			if err != nil {
@@ -116,21 +131,4 @@ func (f Fleet) deviceRates(ctx context.Context, q Question, m schema.Member) ite
 		}
 		return b, b.Start >= begin && len(b.Sensors) > 0
 	}))
-}
-
-func (f Fleet) membersOf(ctx context.Context, s Scope) iter.Seq2[schema.Member, error] {
-	if s.ofTenant() {
-		return f.Members(ctx, DeviceSelector{Tenant: s.tenant})
-	}
-	return func(yield func(schema.Member, error) bool) {
-		if s.device != nil {
-			yield(*s.device, nil)
-			return
-		}
-		for d, err := range f.Records(ctx, s.ids, 0) {
-			if !yield(d.Member(), err) {
-				return
-			}
-		}
-	}
 }

@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"furrow/jobs"
@@ -16,6 +15,7 @@ type Reading struct {
 	Row    string       // its RowKey
 	Time   tables.Ticks // of the RowKey; zero where it has none
 	Values []tables.Property
+	Model  *Model // of the device; nil: unknown
 }
 
 // Read checks the reading as a job does.
@@ -33,18 +33,60 @@ func (r Reading) Sample(sensors *jobs.Sensors) (jobs.Sample, error) {
 	return sample, nil
 }
 
-// ErrTenantReadings means that the readings of a whole tenant were requested. They have
-// no common range of keys.
-var ErrTenantReadings = errors.New("readings are kept by device, not by tenant: name a device or a prefix of IDs")
-
-// Readings yields the readings of the span: device after device, each in row order.
+// Readings yields the readings of the span: device after device, each in row order. Those of a tenant are in the order
+// of its devices in the table fleet.
 func (f Fleet) Readings(ctx context.Context, q Question) iter.Seq2[Reading, error] {
-	readings := decoded(nil, inOrder(ctx, f.readingRanges(ctx, q)), func(e tables.Entity, _ report) (Reading, bool) {
-		values := q.sensorsOfReading(e)
-		r := Reading{Device: schema.DeviceID(e.PartitionKey), Row: e.RowKey, Time: TimeOf(e.RowKey), Values: values}
-		return r, len(values) > 0 || len(q.Sensors) == 0
-	})
-	return limited(readings, q.Limit)
+	return limited(inOrder(ctx, f.readingSources(ctx, q), q.Filter.Where != nil), q.Limit)
+}
+
+// readingSources are the readings of each device.
+func (f Fleet) readingSources(ctx context.Context, q Question) iter.Seq2[source[Reading], error] {
+	return func(yield func(source[Reading], error) bool) {
+		for m, err := range f.membersOf(ctx, q) {
+			if err == nil && !q.SelectsMember(m) {
+				continue
+			}
+			if !yield(f.readingsOf(q, m), err) {
+				return
+			}
+		}
+	}
+}
+
+// readingsOf reads those of a device. The condition is on whole rows, before other sensors are left out.
+func (f Fleet) readingsOf(q Question, m schema.Member) source[Reading] {
+	model := q.Models.of(m)
+	return func(ctx context.Context, afterPage func(tables.Page) bool) iter.Seq2[Reading, error] {
+		rows := q.readings(f, m).entities(ctx, afterPage)
+		return decoded(nil, rows, func(e tables.Entity, _ report) (Reading, bool) {
+			if !q.holds(model, m, e) {
+				return Reading{}, false
+			}
+			values := q.sensorsOfReading(e)
+			r := Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: values, Model: model}
+			return r, len(values) > 0 || len(q.Sensors) == 0
+		})
+	}
+}
+
+// holds reports whether the condition holds for a row. It holds for none that is not a reading.
+func (q Question) holds(model *Model, m schema.Member, e tables.Entity) bool {
+	if q.Filter.Where == nil {
+		return true
+	}
+	r, err := schema.ReadingOf(e)
+	return err == nil && q.Filter.Where.Holds(model.Row(r, m.Labels))
+}
+
+// Reading returns one reading of the one device of a question; false where there is no such row.
+func (f Fleet) Reading(ctx context.Context, q Question, row string) (Reading, bool, error) {
+	m := q.Scope.Member()
+	e, err := f.Tables.Table(m.Readings).Get(ctx, string(m.Device), row)
+	if absent(err) {
+		return Reading{}, false, nil
+	}
+	return Reading{Device: m.Device, Row: e.RowKey, Time: TimeOf(e.RowKey), Values: q.sensorsOfReading(e),
+		Model: q.Models.of(m)}, err == nil, err
 }
 
 // TimeOf returns the time in the row key of a reading; zero where it is not such a key.
@@ -56,25 +98,11 @@ func TimeOf(row string) tables.Ticks {
 	return key.Ticks
 }
 
-func (f Fleet) readingRanges(ctx context.Context, q Question) iter.Seq2[read, error] {
-	return func(yield func(read, error) bool) {
-		switch s := q.Scope; {
-		case s.ofTenant():
-			yield(read{}, ErrTenantReadings)
-		case s.device != nil:
-			yield(q.readings(f, *s.device), nil)
-		default:
-			for d, err := range f.Records(ctx, s.ids, 0) {
-				if !yield(q.readings(f, d.Member()), err) {
-					return
-				}
-			}
-		}
-	}
-}
-
 func (q Question) readings(f Fleet, m schema.Member) read {
 	q.Sensors = withObjects(q.Sensors)
+	if q.Filter.Where != nil {
+		q.Sensors = nil // a model makes sensors of other properties
+	}
 	rows := q.Span.rows()
 	rows.After = q.After
 	return q.read(f.Tables.Table(m.Readings), tables.Range{Partitions: tables.Is(string(m.Device)), Rows: rows})

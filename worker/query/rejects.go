@@ -43,7 +43,7 @@ func (f Fleet) Rejects(
 	ids, err := s.ids()
 	found := f.rejects().Entities(ctx, tables.Query{Range: tables.Range{Partitions: ids}})
 	if s.Tenant != "" {
-		found = inOrder(ctx, f.rejectRanges(ctx, s))
+		found = inOrder(ctx, sources(f.rejectRanges(ctx, s), plain), false)
 	}
 	return limited(func(yield func(Reject, error) bool) {
 		if err != nil {

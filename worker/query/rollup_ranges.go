@@ -18,38 +18,55 @@ func (q Question) bucketRanges(ctx context.Context, t *tables.Table) iter.Seq2[r
 			yield(read{}, err)
 			return
 		}
-		ranges := q.homeDays(begun)
-		if q.Scope.ofTenant() {
-			ranges = q.tenantDays(begun)
-		}
-		for r := range ranges {
-			if !yield(q.read(t, r), nil) {
-				return
+		switch {
+		case !q.Scope.ofTenant():
+			q.homeDays(t, begun, yield)
+		case q.searching() || q.needsMembers():
+			q.tenantPartitions(ctx, t, begun, yield)
+		default:
+			if days, any := q.tenantDays(begun); any {
+				yield(q.output(t, tables.Range{Partitions: days}, schema.LatestPartition{}), nil)
 			}
 		}
 	}
 }
 
-// tenantDays yields all days of a tenant as one range without gaps.
-func (q Question) tenantDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.Range] {
-	return func(yield func(tables.Range) bool) {
-		t, last := q.Scope.tenant, q.lastDay()
-		if day, any := begun[t]; any && day <= last {
-			p := schema.RollupPartition{Tenant: t, Window: q.Window, Day: day}
-			yield(tables.Range{Partitions: p.TenantDays(last)})
+// tenantDays returns all days of a tenant as one range without gaps; false where there are none.
+func (q Question) tenantDays(begun map[schema.Tenant]schema.Day) (tables.Keys, bool) {
+	t, last := q.Scope.tenant, q.lastDay()
+	day, any := begun[t]
+	p := schema.RollupPartition{Tenant: t, Window: q.Window, Day: day}
+	return p.TenantDays(last), any && day <= last
+}
+
+// tenantPartitions yields each partition of a tenant by itself.
+func (q Question) tenantPartitions(
+	ctx context.Context, t *tables.Table, begun map[schema.Tenant]schema.Day, yield func(read, error) bool,
+) {
+	days, any := q.tenantDays(begun)
+	if !any {
+		return
+	}
+	next := func(pk string) tables.Keys { return tables.Keys{After: pk, Before: days.Before} }
+	for pk, err := range partitions(ctx, t, days, next) {
+		p, bad := schema.ParseRollupPartition(pk)
+		if err == nil && bad != nil {
+			err = &UnreadableError{Table: t.Name, PartitionKey: pk, Err: bad}
+		}
+		if !yield(q.output(t, tables.Partition(pk), schema.LatestPartition{Tenant: p.Tenant, Month: p.Month}), err) {
+			return
 		}
 	}
 }
 
 // homeDays yields, day by day, the rows of the scope's devices in each of their partitions.
-func (q Question) homeDays(begun map[schema.Tenant]schema.Day) iter.Seq[tables.Range] {
-	return func(yield func(tables.Range) bool) {
-		for day := q.firstDay(); day <= q.lastDay(); day++ {
-			for _, h := range q.Scope.homes {
-				p := schema.RollupPartition{Tenant: h.Tenant, Window: q.Window, Day: day, Month: h.Month}
-				if day >= begun[h.Tenant] && !yield(tables.Range{Partitions: tables.Is(p.String()), Rows: q.bucketKeys(h)}) {
-					return
-				}
+func (q Question) homeDays(t *tables.Table, begun map[schema.Tenant]schema.Day, yield func(read, error) bool) {
+	for day := q.firstDay(); day <= q.lastDay(); day++ {
+		for _, h := range q.Scope.homes {
+			p := schema.RollupPartition{Tenant: h.Tenant, Window: q.Window, Day: day, Month: h.Month}
+			in := tables.Range{Partitions: tables.Is(p.String()), Rows: q.bucketKeys(h)}
+			if day >= begun[h.Tenant] && !yield(q.output(t, in, h.LatestPartition), nil) {
+				return
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"furrow/jobs"
 	"furrow/jobs/rollup"
@@ -16,7 +17,8 @@ type Bucket struct {
 	Device  schema.DeviceID
 	Window  schema.Window
 	Start   tables.Ticks
-	Sensors []Aggregate
+	Sensors []Aggregate // in the order of their names
+	Model   *Model      // of the device; nil: unknown
 
 	// Readings is the number of readings with a number. It is only known where the question names no sensors.
 	Readings int64
@@ -33,8 +35,17 @@ func (a Aggregate) Mean() float64 { return a.Sum / float64(a.Count) }
 // Rollups yields the buckets that overlap the span: day after day, within a day by tenant,
 // month and device, and for each device by time.
 func (f Fleet) Rollups(ctx context.Context, q Question) iter.Seq2[Bucket, error] {
-	parts := schema.Joined(inOrder(ctx, q.bucketRanges(ctx, f.rollups())), schema.RollupOutput)
-	return limited(afterSkipped(q.Scope, decoded(f.rollups(), parts, outputs(q.bucket))), q.Limit)
+	buckets := func(ctx context.Context, r read, rows iter.Seq2[tables.Entity, error]) iter.Seq2[Bucket, error] {
+		s := f.selection(q, r.home)
+		all := decoded(r.table, schema.Joined(rows, schema.RollupOutput), outputs(q.decoding().bucket))
+		return selected(all, func(b *Bucket) (keep bool, err error) {
+			b.Model, keep, err = s.selects(ctx, b.Device, b.Row)
+			b.Sensors = slices.DeleteFunc(b.Sensors, func(a Aggregate) bool { return !q.wants(a.Sensor) })
+			return keep && len(b.Sensors) > 0, err
+		})
+	}
+	found := inOrder(ctx, sources(q.bucketRanges(ctx, f.rollups()), buckets), q.searching())
+	return limited(afterSkipped(q.Scope, found), q.Limit)
 }
 
 // bucket decodes an output of rollups. It is not wanted outside of the span, or without
