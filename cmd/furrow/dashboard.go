@@ -21,7 +21,7 @@ the password or token of a file, with which one looks at all tenants. On this ma
 somebody has access.` + examples(
 			"dashboard",
 			"dashboard --listen 0.0.0.0:10090 --tls self-signed",
-			"dashboard --listen 10.0.0.5:10090 --behind-proxy --trust-header X-Forwarded-User --trust-proxy 10.0.0.7",
+			"dashboard --behind-proxy --trust-header X-Forwarded-User --trust-proxy 10.0.0.7",
 			"dashboard --config site.yaml --storage env:AZURE_STORAGE_CONNECTION_STRING"),
 		Flags: append(append(fleetFlags(), secretFlags()...),
 			listenFlag(defaultDashboard, "a free port"), tlsFlag(), behindProxyFlag(),

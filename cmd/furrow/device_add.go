@@ -26,7 +26,7 @@ func deviceAddCommand() *cli.Command {
 It contains the device's key. If the device is registered already, the command changes only the site, position,
 labels and model that are given.` + examples(
 			"device add pump-7",
-			"device add pump-7 --enrollment line4 --site hall-1 --lat 57.456 --lon -2.0 --label model=BME280"),
+			"device add pump-7 --enrollment line4 --lat 57.456 --lon -2.0 --label class=Fryer"),
 		Flags: append(append(storageFlags(), masterFlags()...), enrollmentFlag(),
 			&cli.StringFlag{Name: "tenant", DefaultText: "the enrollment's", Usage: "`TENANT` that owns the device"},
 			&cli.StringFlag{Name: "site", Usage: "`SITE` of the device"},

@@ -27,7 +27,7 @@ order:
   tenant            default: the enrollment's
   site, lat, lon
   labels            a JSON object; or columns of their own, such as label.model
-  deployed          2026-11-20, or RFC 3339; default: now. It determines the device's month permanently
+  deployed          2026-11-20, or RFC 3339; default: now; permanently sets the month
 Invalid lines are reported with the reason and skipped. Importing the same file again changes nothing. A
 line about a registered device changes everything but its tenant, its enrollment and its month.` + examples("device import devices.csv --enrollment line4", "device import devices.jsonl.gz --dry-run"),
 		Flags: append(storageFlags(), enrollmentFlag(),

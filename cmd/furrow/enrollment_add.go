@@ -24,7 +24,7 @@ func enrollmentAddCommand() *cli.Command {
 more than a day, it gets its own readings table: revoking a device locks out others of the table until they
 request a new token.` + examples(
 			"enrollment add line4 --tenant contoso",
-			"enrollment add line4 --tenant contoso --site hall-1 --life 6h --backfill 30d --import-only"),
+			"enrollment add line4 --tenant contoso --life 6h --backfill 30d --import-only"),
 		Flags: append(append(append(storageFlags(), masterFlags()...),
 			&cli.StringFlag{Name: "tenant", Usage: "`TENANT` that owns the devices, unless an import names another"},
 			&cli.StringFlag{Name: "readings", DefaultText: "the fleet's, or its own for a life of more than a day",

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 )
@@ -16,6 +17,7 @@ import (
 const asFurrow = "FURROW_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	cli.HelpPrinter = printHelp
 	if os.Getenv(asFurrow) != "" && !slices.Contains(os.Args, "-test.fuzzworker") {
 		main()
 	}
@@ -86,6 +88,27 @@ func TestHelpShowsNoHiddenFlagAndNoKeyOfTheEnvironment(t *testing.T) {
 		if code != exitOK || errs != "" || out == "" || strings.Contains(out, key) ||
 			strings.Contains(out, "stop-with-input") {
 			t.Errorf("furrow %s: exit %d, %s\n%s", line, code, errs, out)
+		}
+		for screen := range strings.Lines(out) {
+			if utf8.RuneCountInString(screen) > screenWidth+1 {
+				t.Errorf("furrow %s: wider than %d columns: %s", line, screenWidth, screen)
+			}
+		}
+	}
+}
+
+func TestHelpKeepsEveryWord(t *testing.T) {
+	long := strings.Repeat("a hundred columns are enough for everybody, ", 4)
+	help := "NAME:\n   f\n\nDESCRIPTION:\n   " + long + "\n   and more\n\n   Examples:\n     f  --x\n\nOPTIONS:\n" +
+		"   --x X [ --x X ]  " + long + "\n   --help, -h       show help\n"
+	got := fitted(help)
+	words := strings.Fields(strings.Replace(help, " [ --x X ]", "", 1)) // that the library adds to flags that repeat
+	if !slices.Equal(strings.Fields(got), words) {
+		t.Errorf("not every word is kept in\n%s", got)
+	}
+	for _, line := range []string{"\n     f  --x\n", "\n   --help, -h  show help\n"} {
+		if !strings.Contains(got, line) {
+			t.Errorf("no line %q in\n%s", line, got)
 		}
 	}
 }

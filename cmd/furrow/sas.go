@@ -27,7 +27,7 @@ number of endpoints may run side by side. The endpoint also repairs the stored a
 and completes revocations of other processes. On SIGINT or SIGTERM it completes the requests in progress and
 exits.` + examples(
 			"sas",
-			"sas --listen 0.0.0.0:443 --tls cert.pem,key.pem --storage env:AZURE_STORAGE_CONNECTION_STRING"),
+			"sas --listen 0.0.0.0:443 --tls cert.pem,key.pem --storage env:AZURE_STORAGE"),
 		Flags: append(append(storageFlags(), endpointFlags()...), metricsFlag(), jsonFlag(), verboseFlag(),
 			stopWithInputFlag()),
 		Action: serveTokens,
