@@ -34,7 +34,7 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 	}
 	rewound := false
 	err = p.edit(ctx, m.Place(), func(t *track, e *tables.Entity) bool {
-		c := cursor{window: window{r.To, TicksBefore(t.last) + 1}, rebuild: !before}
+		c := cursor{window: t.since(r.To), rebuild: !before}
 		if rewound = t.last != "" && !c.empty(); rewound {
 			t.foldAgain(c)
 			t.stream.row = "" // the day of the cursor starts again
@@ -46,6 +46,18 @@ func (p *Pipeline) Rewind(ctx context.Context, m schema.Member, r Rewound) (bool
 	})
 	return rewound, err
 }
+
+// WouldRewind reports whether Rewind to a time would have rows to fold again.
+func (p *Pipeline) WouldRewind(ctx context.Context, m schema.Member, to tables.Ticks) (would bool, err error) {
+	err = p.edit(ctx, m.Place(), func(t *track, _ *tables.Entity) bool {
+		would = t.last != "" && !t.since(to).empty()
+		return false
+	})
+	return would, err
+}
+
+// since returns the window from a time up to the checkpoint.
+func (t *track) since(from tables.Ticks) window { return window{from, TicksBefore(t.last) + 1} }
 
 // Release lets a held device be tried again at once, and reports whether it was held.
 func (p *Pipeline) Release(ctx context.Context, at schema.Place) (bool, error) {

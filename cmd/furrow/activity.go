@@ -3,14 +3,19 @@ package main
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/records"
+	"furrow/cmd/internal/roles"
+	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/query"
 )
 
@@ -92,13 +97,35 @@ func (l actLine) Lines() [][]any {
 
 func (l actLine) Object() any { return l }
 
+// commandActor is who runs a command.
+func commandActor() admin.Actor { return admin.Actor{Name: operator(), From: "command"} }
+
 // recorded does an act of a command, and records it.
 func (s *stores) recorded(
 	ctx context.Context, act schema.Act, do func(context.Context) (outcome string, err error),
 ) error {
-	act.Who, act.From = operator(), "command"
-	return access.NewLog(s.Tables, s.Names).Do(ctx, act, func(ctx context.Context) (string, error) {
-		outcome, err := do(ctx)
-		return cmp.Or(outcome, "done"), err
-	})
+	return admin.Fleet{Tables: s.Tables, Names: s.Names}.Do(ctx, commandActor(), act, do)
+}
+
+// acts returns the fleet for acts on devices.
+func (s *stores) acts(log *slog.Logger) admin.Fleet {
+	return admin.Fleet{Tables: s.Tables, Names: s.Names, Policies: s.policies(log),
+		Enrollments: s.enrollments(sas.SealingKey{})}
+}
+
+// adminPipelines returns the pipelines of a fleet for acts.
+func adminPipelines(f *roles.Fleet) (all []admin.Pipeline, err error) {
+	for _, p := range f.Pipelines {
+		one, err := adminPipeline(f, p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+func adminPipeline(f *roles.Fleet, p config.Pipeline) (admin.Pipeline, error) {
+	built, err := f.Jobs(p)
+	return admin.Pipeline{Pipeline: built, Queue: f.Queue(p)}, err
 }

@@ -106,11 +106,12 @@ func arrows() []arrow {
 		{"worker", "jobs tables tables/schema tables/service"},
 		{"worker/price", ""},
 		{"worker/query", "jobs/... tables tables/schema worker"},
-		{"worker/dashboard", "sas/access tables/schema worker/dashboard/..."},
+		{"worker/admin", "jobs sas sas/access tables tables/schema worker worker/query"},
+		{"worker/dashboard", "sas/access tables/schema worker/admin worker/dashboard/..."},
 		{"worker/dashboard/model", "jobs/... tables tables/schema worker worker/price worker/query"}, // no HTML, no HTTP
-		{"worker/dashboard/api", "tables tables/schema worker/dashboard/model worker/query"},
-		{"worker/dashboard/web/...", "sas/access tables tables/schema worker/dashboard/api worker/dashboard/model " +
-			"worker/dashboard/web/..."},
+		{"worker/dashboard/api", "sas/access tables tables/schema worker/dashboard/model worker/query"},
+		{"worker/dashboard/web/...", "sas/access tables tables/schema worker/admin " +
+			"worker/dashboard/api worker/dashboard/model worker/dashboard/web/... worker/query"},
 
 		{"sas", "tables tables/schema tables/service"},
 		{"sas/device", "tables tables/schema tables/service"}, // for keys, rows and their transactions

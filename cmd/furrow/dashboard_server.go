@@ -13,12 +13,14 @@ import (
 	"furrow/cmd/internal/config"
 	"furrow/cmd/internal/generations"
 	"furrow/cmd/internal/monitor"
+	"furrow/cmd/internal/roles"
 	"furrow/cmd/internal/setup"
 	"furrow/jobs/latest"
 	"furrow/jobs/rate"
 	"furrow/jobs/rollup"
 	"furrow/sas/access"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -102,10 +104,26 @@ func (w *dashboardServer) server() (*dashboard.Server, error) {
 	d.Model = model.New(model.Config{Tables: s.Tables, Queues: s.Queues, Names: s.Names, Pipelines: pipelines,
 		Newer: newer, Silent: durationOf(w.c, "silent-after"), Log: w.log})
 	d.Access = &access.Directory{Store: access.NewStore(s.Tables, s.Names)}
+	d.Acts = s.acts(w.log)
+	d.Acts.Pipelines = w.pipelines
 	d.Activity = access.NewLog(s.Tables, s.Names)
 	d.Storage, d.Version, d.Log = s.Account.Table, readVersion().Version, w.log
 	served, err := dashboard.New(d)
 	return &dashboard.Server{Dashboard: served, Listener: w.listener, TLS: w.tls.ServerConfig()}, err
+}
+
+// pipelines returns those of the current configuration, for acts.
+func (w *dashboardServer) pipelines() ([]admin.Pipeline, error) {
+	if err := w.stores.needQueues(); err != nil {
+		return nil, err
+	}
+	is, _ := w.stored.Current()
+	objects, err := w.stores.archive(is.Config.Pipelines, nil)
+	if err != nil {
+		return nil, err
+	}
+	return adminPipelines(&roles.Fleet{Tables: w.stores.Tables, Queues: w.stores.Queues, Names: w.stores.Names,
+		Archive: objects, Pipelines: is.Config.Pipelines, Generation: is.Generation, Format: is.Format})
 }
 
 // viewedOf returns the pipelines of a configuration for the dashboard: those with the names, or all.

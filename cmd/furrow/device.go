@@ -162,24 +162,25 @@ func deviceRelease(c *cli.Context) error {
 			return usagef(c, "%v", err)
 		}
 	}
-	f, _, err := openFleet(c)
+	f, s, err := openFleet(c)
 	if err != nil {
 		return err
 	}
+	acts := s.acts(logFor(c))
 	released := 0
 	selected := query.DeviceSelector{Device: schema.DeviceID(device), Prefix: prefix}
 	err = eachFailing(c, f, selected, func(p config.Pipeline, h schema.Track) error {
-		pipeline, err := f.Jobs(p)
+		pipeline, err := adminPipeline(f, p)
 		if err != nil {
 			return err
 		}
-		was, err := pipeline.Release(c.Context, h.Place)
-		if !was || err != nil {
+		was, err := acts.Release(c.Context, commandActor(), pipeline, h.Place)
+		if !was {
 			return err
 		}
 		released++
-		return printLine(c, releasedLine{p.Name, h.Place.Device()}, fmt.Sprintf("%s  %s is released", p.Name,
-			h.Place.Device()))
+		return errors.Join(printLine(c, releasedLine{p.Name, h.Place.Device()}, fmt.Sprintf("%s  %s is released", p.Name,
+			h.Place.Device())), err)
 	})
 	switch {
 	case err != nil:

@@ -3,15 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/sas"
-	"furrow/tables"
+	"furrow/sas/access"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 )
 
 func deviceRevokeCommand() *cli.Command {
@@ -109,7 +108,7 @@ const concurrentChanges = 8
 
 // change changes the status of devices and prints each, in order.
 func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.Status) error {
-	policies := d.policies(logFor(c))
+	f := d.acts(logFor(c))
 	for len(devices) > 0 {
 		n := min(concurrentChanges, len(devices))
 		errs := make([]error, n)
@@ -117,18 +116,18 @@ func (d *deviceAdmin) change(c *cli.Context, devices []schema.Device, to schema.
 		for i, device := range devices[:n] {
 			all.Go(func() {
 				if to == schema.Active {
-					errs[i] = policies.Restore(c.Context, device)
+					_, errs[i] = f.Restore(c.Context, commandActor(), device)
 				} else {
-					errs[i] = policies.Revoke(c.Context, device, c.Bool("at-expiry"))
+					_, errs[i] = f.Revoke(c.Context, commandActor(), device, c.Bool("at-expiry"))
 				}
 			})
 		}
 		all.Wait()
 		for i, device := range devices[:n] {
-			if errs[i] != nil {
+			if errs[i] != nil && !errors.Is(errs[i], access.ErrNoOutcome) {
 				return errs[i]
 			}
-			if err := printStatus(c, device, to, policies.Delay); err != nil {
+			if err := errors.Join(printStatus(c, device, to, f.Policies.Delay), errs[i]); err != nil {
 				return err
 			}
 		}
@@ -158,93 +157,39 @@ func printStatus(c *cli.Context, device schema.Device, to schema.Status, delay t
 
 // lastExpiry returns when the last valid token of a device expires, if any.
 func lastExpiry(device schema.Device) string {
-	var last tables.Ticks
-	for _, t := range device.Tokens {
-		last = max(last, t.Expiry)
-	}
-	if last.Time().Before(time.Now()) {
+	last := admin.LastExpiry(device)
+	if last.IsZero() {
 		return ""
 	}
-	return " at " + last.Time().Format(time.RFC3339)
+	return " at " + last.Format(time.RFC3339)
 }
 
-// checkLockout refuses a revocation that locks out other devices for long: those with tokens
-// for more than a day may not request another for weeks.
+// checkLockout refuses a revocation that locks out other devices for long.
 func (d *deviceAdmin) checkLockout(c *cli.Context, devices []schema.Device) error {
-	for _, device := range devices {
-		e, err := d.Enrollments.Get(c.Context, device.Enrollment)
-		if errors.Is(err, sas.ErrNoEnrollment) || err == nil && e.Life <= sas.LongLife {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		n, err := d.others(c, devices, false)
-		if err != nil {
-			return err
-		}
-		return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not request another before they "+
-			"expire: revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
-			e.ID, schema.Window(e.Life), device.ID, many(int64(n), "other device"))
+	device, e, locks, err := d.acts(logFor(c)).Lockout(c.Context, devices)
+	if err != nil || !locks {
+		return err
 	}
-	return nil
-}
-
-// A cohort is the devices of a readings table whose tokens refer to the same policy.
-type cohort struct {
-	table  string
-	number int
-}
-
-func cohortOf(d schema.Device) cohort {
-	return cohort{strings.ToLower(d.Readings), sas.Cohort(d.ID)} // table names are case-insensitive
-}
-
-// others counts the other devices of the cohorts of the given devices: those with a token that a
-// revocation would end or, after it, those whose token has ended. It reads all devices of the
-// fleet, a thousand per request.
-func (d *deviceAdmin) others(c *cli.Context, devices []schema.Device, ended bool) (n int, err error) {
-	cohorts, given := map[cohort]schema.Policies{}, map[schema.DeviceID]bool{}
-	for _, device := range devices {
-		policies, _, err := d.reader().Policies(c.Context, device.Readings)
-		if err != nil {
-			return 0, err
-		}
-		cohorts[cohortOf(device)], given[device.ID] = policies, true
+	n, err := d.others(c, devices, false)
+	if err != nil {
+		return err
 	}
-	now := tables.TicksOf(time.Now())
-	err = d.eachDevice(c, func(device schema.Device) error {
-		policies, same := cohorts[cohortOf(device)]
-		if last := len(device.Tokens) - 1; same && last >= 0 && !given[device.ID] && device.Status != schema.Revoked &&
-			device.Tokens[last].Expiry > now && policies.Ended(device.Tokens[last]) == ended {
-			n++
-		}
-		return nil
-	})
-	return n, err
+	return usagef(c, "the tokens of enrollment %s live for %s, and its devices may not request another before they "+
+		"expire: revoking %s locks out %s until they do; confirm with --yes, or let the tokens expire with --at-expiry",
+		e.ID, schema.Window(e.Life), device.ID, many(int64(n), "other device"))
+}
+
+// others counts the devices that a revocation of the given ones affects; see admin.Fleet.
+func (d *deviceAdmin) others(c *cli.Context, devices []schema.Device, ended bool) (int, error) {
+	return d.acts(logFor(c)).Others(c.Context, devices, ended, "", notCounted(c))
 }
 
 // eachDevice calls visit for each device of the fleet, with its tokens. It reports records of newer
 // programs and skips them.
 func (d *deviceAdmin) eachDevice(c *cli.Context, visit func(schema.Device) error) error {
-	wanted := tables.Query{Select: append(schema.DeviceSummary(), "Tokens")}
-	for page, err := range d.Registry.Devices.Rows(c.Context, wanted) {
-		if err != nil {
-			return err
-		}
-		for _, row := range page.Rows {
-			device, err := schema.DeviceOf(row)
-			if errors.Is(err, schema.ErrNewer) {
-				fmt.Fprintf(c.App.ErrWriter, "furrow: not counted: %v\n", err)
-				continue
-			}
-			if err == nil {
-				err = visit(device)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return d.acts(logFor(c)).EachDevice(c.Context, visit, notCounted(c))
+}
+
+func notCounted(c *cli.Context) func(error) {
+	return func(err error) { fmt.Fprintf(c.App.ErrWriter, "furrow: not counted: %v\n", err) }
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"furrow/cmd/internal/records"
+	"furrow/sas/access"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker"
@@ -111,21 +112,22 @@ func jobsRedriveCommand() *cli.Command {
 }
 
 func jobsRedrive(c *cli.Context) error {
-	f, _, err := openFleet(c)
+	f, s, err := openFleet(c)
 	if err != nil {
 		return err
 	}
-	var wanted func(worker.Poisoned) bool
-	if cause := c.String("cause"); cause != "" {
-		wanted = func(p worker.Poisoned) bool { return strings.Contains(p.Cause, cause) }
-	}
+	acts := s.acts(logFor(c))
 	for _, p := range f.Pipelines {
-		n, err := query.OrNone(f.Queue(p).Redrive(c.Context, wanted))
+		pipeline, err := adminPipeline(f, p)
 		if err != nil {
 			return err
 		}
-		err = printLine(c, messagesLine{p.Name, n}, fmt.Sprintf("%s: put back %s", p.Name, many(int64(n), "message")))
-		if err != nil {
+		n, err := acts.Redrive(c.Context, commandActor(), pipeline, c.String("cause"))
+		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
+			return err
+		}
+		if err := errors.Join(printLine(c, messagesLine{p.Name, n}, fmt.Sprintf("%s: put back %s", p.Name,
+			many(int64(n), "message"))), err); err != nil {
 			return err
 		}
 	}
@@ -147,17 +149,20 @@ func jobsPurge(c *cli.Context) error {
 		return usagef(c, "purged messages cannot be restored: furrow jobs list shows them, furrow jobs redrive retries "+
 			"them. Confirm with --yes")
 	}
-	f, _, err := openFleet(c)
+	f, s, err := openFleet(c)
 	if err != nil {
 		return err
 	}
 	for _, p := range f.Pipelines {
-		n, err := query.OrNone(f.Queue(p).Purge(c.Context))
-		if err != nil {
-			return err
-		}
-		err = printLine(c, messagesLine{p.Name, n}, fmt.Sprintf("%s: deleted about %s", p.Name, many(int64(n), "message")))
-		if err != nil {
+		act := schema.Act{What: "jobs purge", Detail: "pipeline " + string(p.Name)}
+		if err := s.recorded(c.Context, act, func(ctx context.Context) (string, error) {
+			n, err := query.OrNone(f.Queue(p).Purge(ctx))
+			if err != nil {
+				return "", err
+			}
+			deleted := "deleted about " + many(int64(n), "message")
+			return deleted, printLine(c, messagesLine{p.Name, n}, string(p.Name)+": "+deleted)
+		}); err != nil {
 			return err
 		}
 	}

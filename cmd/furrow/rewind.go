@@ -1,19 +1,16 @@
 package main
 
 import (
-	"context"
-	"crypto/rand"
+	"errors"
 	"fmt"
 	"os/user"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"furrow/cmd/internal/config"
-	"furrow/cmd/internal/roles"
-	"furrow/jobs"
-	"furrow/tables"
+	"furrow/sas/access"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/query"
 )
 
@@ -62,25 +59,31 @@ func rewind(c *cli.Context) error {
 	if err != nil {
 		return usagef(c, "--to: %v", err)
 	}
-	f, _, err := openFleet(c)
+	f, s, err := openFleet(c)
 	if err != nil {
 		return err
 	}
-	r := jobs.Rewound{To: to, At: time.Now(), By: operator(), Mark: rand.Text()}
-	total := 0
+	acts, total := s.acts(logFor(c)), 0
+	r := admin.Rewind{Devices: devices, Tenant: tenantOf(c, acts, devices.Device), To: to}
 	for _, p := range f.Pipelines {
-		n, err := rewindPipeline(c, f, p, devices, r)
-		total += n
+		pipeline, err := adminPipeline(f, p)
 		if err != nil {
-			return fmt.Errorf("pipeline %s, after %d devices: %w", p.Name, n, err)
+			return err
 		}
-		verb := "are"
+		n, verb := 0, "are"
 		if c.Bool("dry-run") {
 			verb = "would be"
+			n, err = acts.WouldRewind(c.Context, pipeline, r)
+		} else {
+			n, err = acts.Rewind(c.Context, commandActor(), pipeline, r)
 		}
-		err = printLine(c, rewoundLine{p.Name, n, to.Time(), c.Bool("dry-run")}, fmt.Sprintf("%s: %d devices %s folded "+
-			"again from %s on", p.Name, n, verb, to.Time().Format(time.RFC3339)))
-		if err != nil {
+		if err != nil && !errors.Is(err, access.ErrNoOutcome) {
+			return err
+		}
+		total += n
+		if err := errors.Join(printLine(c, rewoundLine{p.Name, n, to.Time(), c.Bool("dry-run")},
+			fmt.Sprintf("%s: %d devices %s folded again from %s on", p.Name, n, verb, to.Time().Format(time.RFC3339))),
+			err); err != nil {
 			return err
 		}
 	}
@@ -93,53 +96,16 @@ func rewind(c *cli.Context) error {
 	return nil
 }
 
-// rewindPipeline rewinds the selected devices, and enqueues an audit for each batch of neighbors: the devices of a
-// month and tenant come in the order of their keys.
-func rewindPipeline(c *cli.Context, f *roles.Fleet, p config.Pipeline, devices query.DeviceSelector,
-	r jobs.Rewound) (done int, err error) {
-	pipeline, err := f.Jobs(p)
+// tenantOf returns the tenant of a device for the activity log; empty where there is no device or no record.
+func tenantOf(c *cli.Context, acts admin.Fleet, id schema.DeviceID) schema.Tenant {
+	if id == "" {
+		return ""
+	}
+	device, err := acts.Device(c.Context, id)
 	if err != nil {
-		return 0, err
+		return ""
 	}
-	queue := f.Queue(p)
-	var batch jobs.Message
-	size, tenant := 0, schema.Tenant("")
-	flush := func(ctx context.Context) error {
-		if size == 0 {
-			return nil
-		}
-		size = 0
-		return queue.Put(ctx, batch, 0)
-	}
-	for m, err := range f.Reader().Members(c.Context, devices) {
-		if err != nil {
-			return done, err
-		}
-		if c.Bool("dry-run") {
-			done++
-			continue
-		}
-		rewound, err := pipeline.Rewind(c.Context, m, r)
-		if err != nil {
-			return done, err
-		}
-		if !rewound {
-			continue
-		}
-		done++
-		if size > 0 && (size == p.Batch || batch.First.Month != m.Month || tenant != m.Tenant) {
-			if err := flush(c.Context); err != nil {
-				return done, err
-			}
-		}
-		if size == 0 {
-			batch = jobs.Message{Kind: jobs.Audit, Audit: jobs.Refold, Mark: r.Mark, Pipeline: p.Name, Run: tables.TicksOf(r.At),
-				Generation: pipeline.Generation, First: m.Place()}
-		}
-		batch.Last, tenant = m.Place(), m.Tenant
-		size++
-	}
-	return done, flush(c.Context)
+	return device.Tenant
 }
 
 // operator returns the user who runs the command, for the record.

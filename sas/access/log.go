@@ -23,14 +23,21 @@ func NewLog(c *tables.Client, names schema.Names) Log { return Log{c.Table(names
 // completing limits writing the outcome of an act, also of one that was stopped.
 const completing = 20 * time.Second
 
+// What the log could not record.
+var (
+	// ErrNotBegun means that the act was not done, because the log could not be written.
+	ErrNotBegun = errors.New("nothing was done, because the activity log cannot be written")
+	// ErrNoOutcome means that the act was done. Only its outcome is missing in the log.
+	ErrNoOutcome = errors.New("it is done, but the activity log does not have the outcome")
+)
+
 // Do does an act and records it: before it begins, so that none is missing, and its outcome afterwards. It sets the
-// ID and the time. An act that cannot be recorded is not done. Where only the outcome cannot be recorded, the error
-// says
-// so, and the act has still happened.
+// ID and the time. An act that cannot be recorded is not done, and the error is ErrNotBegun. If it is done and only its
+// outcome cannot be recorded, the error is ErrNoOutcome.
 func (l Log) Do(ctx context.Context, a schema.Act, do func(context.Context) (outcome string, err error)) error {
 	a.ID, a.At = rand.Text(), tables.TicksOf(time.Now())
 	if err := l.begin(ctx, a); err != nil {
-		return fmt.Errorf("nothing was done, because the activity log cannot be written: %w", err)
+		return fmt.Errorf("%w: %w", ErrNotBegun, err)
 	}
 	outcome, err := do(ctx)
 	a.Outcome, a.Failed = outcome, err != nil
@@ -41,10 +48,14 @@ func (l Log) Do(ctx context.Context, a schema.Act, do func(context.Context) (out
 	defer cancel()
 	e, errEntity := a.Entity()
 	_, errWrite := l.Table.Do(ending, tables.InsertOrReplace(e))
-	if errLog := cmp.Or(errEntity, errWrite); errLog != nil {
-		err = errors.Join(err, fmt.Errorf("the activity log does not have the outcome: %w", errLog))
+	switch errLog := cmp.Or(errEntity, errWrite); {
+	case errLog == nil:
+		return err
+	case err == nil:
+		return fmt.Errorf("%w: %w", ErrNoOutcome, errLog)
+	default:
+		return errors.Join(err, fmt.Errorf("the activity log does not have this error: %w", errLog))
 	}
-	return err
 }
 
 func (l Log) begin(ctx context.Context, a schema.Act) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 
 	"furrow/sas/access"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/web"
@@ -25,6 +26,8 @@ type Config struct {
 	Secrets Secrets
 	// Access says who else is let in. nil: nobody.
 	Access *access.Directory
+	// Acts are what people can do from pages.
+	Acts admin.Fleet
 	// Activity records what people do.
 	Activity access.Log
 
@@ -61,8 +64,8 @@ type Dashboard struct {
 
 func New(c Config) (*Dashboard, error) {
 	log := cmp.Or(c.Log, slog.Default())
-	site, err := web.New(web.Config{Model: c.Model, Activity: c.Activity, Log: log, Storage: c.Storage, Version: c.Version,
-		Tiles: c.Tiles})
+	site, err := web.New(web.Config{Model: c.Model, Acts: c.Acts, Activity: c.Activity, Log: log,
+		Storage: c.Storage, Version: c.Version, Tiles: c.Tiles})
 	if err != nil {
 		return nil, err
 	}

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"furrow/sas"
 	"furrow/sas/access"
 	"furrow/tables/azuretest"
 	"furrow/tables/schema"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 	"furrow/worker/dashboard/model/modeltest"
@@ -39,6 +41,11 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
 			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}},
 	})
+	c.Acts = admin.Fleet{Tables: tables, Names: fleet.Names, Policies: &sas.Policies{Client: tables, Names: fleet.Names},
+		Enrollments: &sas.Enrollments{Table: tables.Table(fleet.Names.Enrollments())},
+		Pipelines: func() ([]admin.Pipeline, error) {
+			return []admin.Pipeline{{Pipeline: fleet.Pipeline, Queue: queues.Queue(fleet.Names, "live")}}, nil
+		}}
 	c.Activity = access.NewLog(tables, fleet.Names)
 	return &fixture{fleet, newDashboard(t, c)}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"furrow/tables/schema"
@@ -60,6 +61,16 @@ func (s *Store) owner(ctx context.Context, id string) (owner, Read, error) {
 		o.member = schema.Member{Device: schema.DeviceID(id), Tenant: tenant, Month: month, Readings: s.c.Names.Readings()}
 		return o, nil
 	})
+}
+
+// Forget has a device read again for the next request: somebody has changed it.
+func (s *Store) Forget(id string) {
+	for _, key := range s.owners.kept.Keys() {
+		if strings.HasPrefix(key, id+schema.Separator) {
+			s.owners.kept.Remove(key)
+		}
+	}
+	s.devices.kept.Remove(id)
 }
 
 // home returns a device's tenant and month from the index.

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Site) Routes() []api.Route {
-	return []api.Route{
+	return append(s.actRoutes(), []api.Route{
 		{Pattern: "/{$}", Params: append(api.MapParams(), "sort", "after", "limit"), Handle: s.page(s.mapPage)},
 		{Pattern: "/devices", Params: api.ListParams(), Handle: s.page(s.devices)},
 		{Pattern: "/devices.csv", Params: api.ListParams(), Handle: s.listCSV},
@@ -21,7 +21,7 @@ func (s *Site) Routes() []api.Route {
 		{Pattern: "/tenants", Params: api.TenantsParams(), Handle: s.page(s.tenants)},
 		{Pattern: "/tenants/{tenant}", Params: api.DayParams(), Handle: s.page(s.tenant)},
 		{Pattern: "/activity", Params: []string{"from", "to"}, Handle: s.page(s.activity)},
-	}
+	}...)
 }
 
 func chartParams() []string { return append(api.SeriesParams(), "with") }

@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"furrow/tables/schema"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -31,6 +32,9 @@ type foot struct {
 }
 
 func (f *foot) setFooter(footer Footer) { f.Footer = footer }
+
+// May reports whether the person may act with a role.
+func (f foot) May(role schema.Role) bool { return f.Person.May(role) == nil }
 
 func (f *foot) setPerson(p api.Person) { f.Person, f.Stranger = p, p.Role == "" }
 

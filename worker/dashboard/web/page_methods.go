@@ -107,6 +107,11 @@ func (p DevicesPage) Unit() string {
 	return ""
 }
 
+// Held reports whether a pipeline holds the device.
+func (p DevicePage) Held() bool {
+	return slices.ContainsFunc(p.Answer.Pipelines, func(p model.DevicePipeline) bool { return p.Held != nil })
+}
+
 func (p DevicePage) Sensor() string { return sensorOf(p.Series) }
 
 func sensorOf(s *model.Series) string {

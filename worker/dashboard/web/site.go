@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"furrow/sas/access"
+	"furrow/worker/admin"
 	"furrow/worker/dashboard/api"
 	"furrow/worker/dashboard/model"
 )
@@ -24,6 +25,8 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Config configures a Site.
 type Config struct {
 	Model *model.Store
+	// Acts are what people can do.
+	Acts admin.Fleet
 	// Activity has what people did.
 	Activity access.Log
 	Log      *slog.Logger
@@ -36,6 +39,7 @@ type Config struct {
 type Site struct {
 	c      Config
 	static *static
+	sent   *sent
 	pages  map[string]*template.Template // by file
 }
 
@@ -45,14 +49,15 @@ func New(c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{c: c, static: static, pages: map[string]*template.Template{}}
+	s := &Site{c: c, static: static, sent: newSent(), pages: map[string]*template.Template{}}
 	base, err := template.New("base.html").Funcs(functions(static)).ParseFS(files, "templates/base.html",
 		"templates/parts.html", "templates/person.html")
 	if err != nil {
 		return nil, err
 	}
 	for _, page := range []Page{&MapPage{}, &DevicesPage{}, &DevicePage{}, &PipelinesPage{}, &TenantsPage{},
-		&TenantPage{}, &ProblemPage{}, &SignInPage{}, &ActivityPage{}} {
+		&TenantPage{}, &ProblemPage{}, &SignInPage{}, &ActivityPage{},
+		&ActPage{}} {
 		t, err := base.Clone()
 		if err == nil {
 			t, err = t.ParseFS(files, "templates/"+page.file())

@@ -87,6 +87,9 @@ func plural(n any, one string) string {
 	return count(n) + "\u00a0" + english.PluralWord(i, one, "")
 }
 
+// capital begins a sentence.
+func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 func seconds(s any) string {
 	f, known := s.(float64)
 	if p, isPointer := s.(*float64); isPointer && p != nil {

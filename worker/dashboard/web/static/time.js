@@ -24,7 +24,7 @@ export function localize(page) {
     if (e.title) e.title = text; else e.textContent = text;
   }
   for (const e of page.querySelectorAll("[data-zone]")) e.textContent = "local time";
-  for (const e of page.querySelectorAll("input[type=datetime-local]")) {
+  for (const e of page.querySelectorAll("input[type=datetime-local]:not([data-utc])")) {
     if (e.defaultValue) e.defaultValue = shifted(new Date(e.defaultValue + "Z")).toISOString().slice(0, 19);
   }
   for (const chart of page.querySelectorAll("svg.chart[data-from]")) axis(chart);

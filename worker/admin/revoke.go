@@ -1,0 +1,100 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"furrow/sas"
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// Names of acts in the activity log: those of the commands.
+const (
+	RevokeAct  = "device revoke"
+	RestoreAct = "device restore"
+)
+
+// Revoke ends the tokens of a device, and it gets no others; see sas.Policies. It reports whether that was so already.
+func (f Fleet) Revoke(ctx context.Context, by Actor, d schema.Device, atExpiry bool) (already bool, err error) {
+	act := schema.Act{What: RevokeAct, Device: d.ID, Tenant: d.Tenant}
+	if atExpiry {
+		act.Detail = "at expiry"
+	}
+	err = f.Do(ctx, by, act, func(ctx context.Context) (string, error) {
+		if already, err = f.revokedNow(ctx, d.ID, atExpiry); err != nil {
+			return "", err
+		}
+		return outcome(already, "revoked"), f.Policies.Revoke(ctx, d, atExpiry)
+	})
+	return already, err
+}
+
+// Restore lets a device get tokens again. It reports whether it could already.
+func (f Fleet) Restore(ctx context.Context, by Actor, d schema.Device) (already bool, err error) {
+	act := schema.Act{What: RestoreAct, Device: d.ID, Tenant: d.Tenant}
+	err = f.Do(ctx, by, act, func(ctx context.Context) (string, error) {
+		now, err := f.Device(ctx, d.ID)
+		if err != nil {
+			return "", err
+		}
+		already = now.Status != schema.Revoked
+		return outcome(already, "restored"), f.Policies.Restore(ctx, d)
+	})
+	return already, err
+}
+
+func outcome(already bool, what string) string {
+	if already {
+		return "it was " + what + " already"
+	}
+	return what
+}
+
+// Revoked reports whether a device is revoked and, unless tokens may expire by themselves, none is left.
+func (f Fleet) Revoked(ctx context.Context, d schema.Device, atExpiry bool) (bool, error) {
+	if d.Status != schema.Revoked || atExpiry || len(d.Tokens) == 0 {
+		return d.Status == schema.Revoked, nil
+	}
+	policies, _, err := f.reader().Policies(ctx, d.Readings)
+	return policies.Ended(d.Tokens[len(d.Tokens)-1]), err
+}
+
+func (f Fleet) revokedNow(ctx context.Context, id schema.DeviceID, atExpiry bool) (bool, error) {
+	d, err := f.Device(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return f.Revoked(ctx, d, atExpiry)
+}
+
+// LastExpiry returns when the last token of a device expires; zero if none is valid.
+func LastExpiry(d schema.Device) time.Time {
+	var last tables.Ticks
+	for _, t := range d.Tokens {
+		last = max(last, t.Expiry)
+	}
+	if last.Time().Before(time.Now()) {
+		return time.Time{}
+	}
+	return last.Time()
+}
+
+// Lockout returns the first of the devices whose revocation locks out others for long, and its enrollment: devices
+// with tokens for more than a day may not request another for weeks.
+func (f Fleet) Lockout(
+	ctx context.Context, devices []schema.Device,
+) (device schema.Device, e schema.Enrollment, locks bool, err error) {
+	for _, device := range devices {
+		if device.Enrollment == "" {
+			continue
+		}
+		e, err := f.Enrollments.Get(ctx, device.Enrollment)
+		if errors.Is(err, sas.ErrNoEnrollment) || err == nil && e.Life <= sas.LongLife {
+			continue
+		}
+		return device, e, err == nil, err
+	}
+	return device, e, false, nil
+}

@@ -1,0 +1,217 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"furrow/sas/access"
+	"furrow/tables/schema"
+	"furrow/worker/admin"
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+// An ActPage says what an act will do. After it is confirmed, the page says what was done.
+type ActPage struct {
+	foot
+	Now      time.Time
+	Title    string
+	Back     string // address of the page of what it is about
+	BackName string
+	Will     []string // what will happen
+	Warning  string
+	Blocked  string // why it cannot be done; empty: it can
+	Choices  []ActChoice
+	To       *time.Time // time to go back to; nil: the act has none
+	Planned  bool       // the time is chosen
+	Button   string
+	Once     string // differs in each form, so that one that is sent twice acts once
+
+	Done    bool
+	Did     []string
+	Problem string // why it failed; empty: it did not
+
+	Recent []schema.Act // like it, about the same, in the last day
+}
+
+// An ActChoice is one of several ways to act.
+type ActChoice struct {
+	Value, Name, Detail string
+	Chosen, Disabled    bool
+}
+
+func (ActPage) file() string { return "act.html" }
+
+// OnceField names the field that tells apart forms that were opened separately.
+const OnceField = "once"
+
+// A prepared act knows what it is about.
+type prepared struct {
+	page  ActPage
+	names []string   // of acts in the log that are like it
+	about schema.Act // their device and tenant, or their detail
+	plan  func(context.Context, *ActPage) error
+	do    func(context.Context, url.Values) (did []string, err error)
+}
+
+// An act has a page of its own: GET says what will happen, and POST does it.
+type act struct {
+	pattern string
+	params  []string
+	role    schema.Role // that it needs
+	prepare func(*http.Request, api.Params) (prepared, error)
+}
+
+func (s *Site) actRoutes() (all []api.Route) {
+	for _, a := range s.acts() {
+		all = append(all, api.Route{Pattern: "GET " + a.pattern, Params: a.params, Handle: s.confirm(a)},
+			api.Route{Pattern: "POST " + a.pattern, Handle: s.perform(a)})
+	}
+	return all
+}
+
+func (s *Site) acts() []act {
+	return []act{
+		{pattern: "/devices/{id}/revoke", role: schema.Operator, prepare: s.revoke},
+		{pattern: "/devices/{id}/restore", role: schema.Operator, prepare: s.restore},
+		{pattern: "/devices/{id}/release", role: schema.Operator, prepare: s.release},
+		{pattern: "/devices/{id}/rewind", params: []string{"to"}, role: schema.Operator, prepare: s.rewind},
+		{pattern: "/pipelines/{pipeline}/redrive", role: schema.Operator, prepare: s.redrive},
+	}
+}
+
+// confirm shows what an act will do.
+func (s *Site) confirm(a act) api.Handler {
+	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
+		one, err := s.prepared(a, r, p)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		one.page.Once = newOnce()
+		if err := one.plan(r.Context(), &one.page); err != nil {
+			return err
+		}
+		s.showAct(w, r, http.StatusOK, one, began)
+		return nil
+	}
+}
+
+func (s *Site) prepared(a act, r *http.Request, p api.Params) (prepared, error) {
+	if err := api.PersonOf(r.Context()).May(a.role); err != nil {
+		return prepared{}, err
+	}
+	return a.prepare(r, p)
+}
+
+const (
+	// actTime limits an act. It goes on when the browser does not wait for it.
+	actTime = 10 * time.Minute
+	// actPatience is how long an answer waits for an act: less than a connection may take to be written to.
+	actPatience = 45 * time.Second
+)
+
+// perform does an act, once for each form.
+func (s *Site) perform(a act) api.Handler {
+	return func(w http.ResponseWriter, r *http.Request, p api.Params) error {
+		one, err := s.prepared(a, r, p)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		once := r.PostForm.Get(OnceField)
+		if once == "" {
+			return api.NewProblem(api.BadRequest, "Invalid request", "Open the page of this act, and confirm it there.")
+		}
+		done, first := s.sent.begin(api.PersonOf(r.Context()).Name+r.URL.Path+once, func() ([]string, error) {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), actTime)
+			defer cancel()
+			return one.do(ctx, r.PostForm)
+		})
+		select {
+		case <-done.ended:
+		case <-r.Context().Done():
+		case <-time.After(actPatience):
+			one.page.Did = []string{"It is still under way. The activity page will have its outcome."}
+			one.page.Done = true
+			s.showAct(w, r, http.StatusAccepted, one, began)
+			return nil
+		}
+		return s.showDone(w, r, one, done, first, began)
+	}
+}
+
+// showDone answers with what an act did.
+func (s *Site) showDone(
+	w http.ResponseWriter, r *http.Request, one prepared, done *performed, first bool, began time.Time,
+) error {
+	if r.Context().Err() != nil {
+		return r.Context().Err()
+	}
+	status, page := http.StatusOK, &one.page
+	page.Done, page.Did = true, slices.Clone(done.did)
+	if !first {
+		page.Did = append(page.Did, "The form was sent twice; this was done once.")
+	}
+	problem, is := errors.AsType[*api.Problem](done.err)
+	switch {
+	case is:
+		return problem
+	case errors.Is(done.err, access.ErrNoOutcome):
+		page.Did = append(page.Did, "The activity log could not be written afterwards, so it does not have this outcome.")
+	case done.err != nil:
+		status, page.Problem = http.StatusServiceUnavailable, done.err.Error()
+		s.c.Log.Warn("act failed", "path", r.URL.Path, "error", done.err)
+	}
+	s.showAct(w, r, status, one, began)
+	return nil
+}
+
+func (s *Site) showAct(w http.ResponseWriter, r *http.Request, status int, one prepared, began time.Time) {
+	one.page.Now = time.Now().UTC()
+	one.page.Recent = s.recent(r.Context(), one)
+	s.show(w, r, status, &one.page, model.Read{At: began})
+}
+
+const (
+	recentSpan = 24 * time.Hour
+	maxRecent  = 5
+)
+
+// recent returns the last acts that are like one, so that people see what others have just done.
+func (s *Site) recent(ctx context.Context, one prepared) (acts []schema.Act) {
+	now := time.Now()
+	for a, err := range s.c.Activity.Acts(ctx, one.about.Tenant, now.Add(-recentSpan), now.Add(time.Minute)) {
+		if err != nil {
+			s.c.Log.Warn("activity cannot be read", "error", err)
+			return acts
+		}
+		if slices.Contains(one.names, a.What) && a.Device == one.about.Device &&
+			(a.Device != "" || a.Detail == one.about.Detail) {
+			acts = append(acts, a)
+		}
+		if len(acts) == maxRecent {
+			break
+		}
+	}
+	return acts
+}
+
+// actor returns who acts from a page.
+func actor(ctx context.Context) admin.Actor {
+	return admin.Actor{Name: api.PersonOf(ctx).Name, From: "dashboard"}
+}
+
+// whole refuses acts on what tenants share.
+func whole(p api.Person) error {
+	if p.Tenant == "" {
+		return nil
+	}
+	return api.NewProblem(api.Forbidden, "Not allowed", fmt.Sprintf("This needs access to all tenants; yours is to %s.",
+		p.Tenant))
+}
