@@ -12,6 +12,7 @@ import (
 	"embed"
 
 	"furrow/cmd/internal/config"
+	"furrow/cmd/internal/simulate/fleets"
 )
 
 //go:embed examples/default.yaml
@@ -19,9 +20,6 @@ var defaultConfig string
 
 //go:embed examples/*.yaml
 var exampleConfigs embed.FS
-
-// exampleNames returns the fleets for which there is a ready configuration.
-func exampleNames() []string { return []string{"temperatures", "kitchens", "oil", "bottles", "ground"} }
 
 // configPath returns the file that the argument or --config names.
 func configPath(c *cli.Context) (string, error) {
@@ -108,7 +106,7 @@ func configInitCommand() *cli.Command {
 		Usage:       "Write a commented configuration file with the defaults",
 		Description: examples("config init", "config init site.yaml", "config init --example oil"),
 		ArgsUsage:   "[FILE]",
-		Flags: []cli.Flag{configFlag(), choiceFlag("example", "the defaults", exampleNames(),
+		Flags: []cli.Flag{configFlag(), choiceFlag("example", "the defaults", fleets.Names(),
 			"`FLEET` whose ready configuration to write: temperatures, kitchens, oil, bottles or ground"), jsonFlag()},
 		Action: configInit,
 	}
