@@ -131,8 +131,7 @@ func (c *chain) pipeline(t testing.TB, i, portion int) *jobs.Pipeline {
 // check checks the tracking row and returns all outputs of the device.
 func (c *chain) check(t testing.TB, names schema.Names, m schema.Member, rows int64) map[string]string {
 	t.Helper()
-	track, err := c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Key()))
-	must.Succeed(t, err)
+	track := must.Have(c.client.Table(names.Partitions("live")).Get(t.Context(), m.Month.String(), string(m.Key())))(t)
 	if h, err := schema.TrackOf(track); err != nil || h.Failing() || track.Get("Rows").Int() != rows ||
 		track.Get("Refold").Text() != "" {
 		t.Fatalf("%d rows of %d, held: %+v, %v", track.Get("Rows").Int(), rows, h, err)

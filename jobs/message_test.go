@@ -166,10 +166,7 @@ func TestNothingUnreadableIsWritten(t *testing.T) {
 
 func FuzzWhatDecodesEncodesToTheSame(f *testing.F) {
 	for _, m := range messages() {
-		text, err := m.Encode()
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Have(m.Encode())(f)
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -106,10 +106,7 @@ func TestQualityMarksTheWholeReading(t *testing.T) {
 }
 
 func TestMeaningOfProperties(t *testing.T) {
-	oil, err := condition.Parse("action == nil && mass == nil")
-	if err != nil {
-		t.Fatal(err)
-	}
+	oil := must.Have(condition.Parse("action == nil && mass == nil"))(t)
 	p := func(name string, v tables.Value) tables.Property { return tables.Property{Name: name, Value: v} }
 	number := func(name string, f float64) tables.Property { return p(name, tables.Double(f)) }
 	data := Sensors{Named: map[string]Meaning{"data_id": {As: "cycle", Is: State}, "data_f": {As: "c", Scale: .5,

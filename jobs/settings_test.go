@@ -166,8 +166,7 @@ func step(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, random *rand.Rand) 
 	case 2:
 		d := f.World.Devices[random.IntN(len(f.World.Devices))]
 		to := tables.TicksOf(time.Now().Add(-time.Duration(random.IntN(7*24)) * time.Hour))
-		_, err := p.Rewind(t.Context(), f.World.Member(d, f.Readings), jobs.Rewound{To: to, At: time.Now(), By: "a test"})
-		must.Succeed(t, err)
+		must.Have(p.Rewind(t.Context(), f.World.Member(d, f.Readings), jobs.Rewound{To: to, At: time.Now(), By: "a test"}))(t)
 	default:
 		jobstest.Do(t, p, f.Message(), jobstest.NoPut{})
 	}

@@ -9,6 +9,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -28,30 +29,26 @@ func TestEndpointWithOldEnrollmentsHeedsARevocation(t *testing.T) {
 	for _, readable := range []bool{true, false} {
 		y := newFixture(t, nil)
 		names, err := schema.ParseNames(azuretest.Name("c")[:12]) // an account may have others
-		must(t, err)
+		must.Succeed(t, err)
 		for _, name := range []string{names.Enrollments(), names.Policies()} {
 			y.storage.MakeTable(t, name)
 		}
 		operator := &sas.Enrollments{Table: y.client.Table(names.Enrollments()), SealingKey: sas.NewSealingKey()}
-		e, err := operator.Add(t.Context(), y.enrollment, nil, nil)
-		must(t, err)
+		e := must.Have(operator.Add(t.Context(), y.enrollment, nil, nil))(t)
 		policies := &sas.Policies{Client: y.client, Names: names}
 		through := &cutOff{}
 		enrollments := &sas.Enrollments{Table: y.connect(through).Table(names.Enrollments())}
 		issuer, err := sas.NewIssuer(sas.IssuerConfig{Account: tables.Account{Name: y.storage.Name, Key: y.storage.Key,
 			Table: y.storage.TableURL}, Enrollments: enrollments, Policies: policies, Registry: y.registry})
-		must(t, err)
-		known, err := enrollments.Find(t.Context(), e.ID)
-		must(t, err)
-		_, err = issuer.Issue(t.Context(), "pump-7", known)
-		must(t, err)
+		must.Succeed(t, err)
+		known := must.Have(enrollments.Find(t.Context(), e.ID))(t)
+		must.Have(issuer.Issue(t.Context(), "pump-7", known))(t)
 
 		through.closed.Store(!readable)
 		_, err = issuer.Issue(t.Context(), "pump-7", known)
-		must(t, err) // an outage alone stops no device
-		_, err = operator.Change(t.Context(), e.ID, func(e *schema.Enrollment) error { e.Disabled = true; return nil })
-		must(t, err)
-		must(t, policies.EndTokens(t.Context(), y.enrollment.Readings, [schema.Cohorts]bool{true, true, true, true}))
+		must.Succeed(t, err) // an outage alone stops no device
+		must.Have(operator.Change(t.Context(), e.ID, func(e *schema.Enrollment) error { e.Disabled = true; return nil }))(t)
+		must.Succeed(t, policies.EndTokens(t.Context(), y.enrollment.Readings, [schema.Cohorts]bool{true, true, true, true}))
 		for _, device := range []schema.DeviceID{"pump-7", "pump-8", "pump-9"} {
 			_, err = issuer.Issue(t.Context(), device, known)
 			if err == nil || readable && !errors.Is(err, sas.ErrDisabled) {
@@ -59,10 +56,8 @@ func TestEndpointWithOldEnrollmentsHeedsARevocation(t *testing.T) {
 			}
 		}
 		through.closed.Store(false)
-		_, err = operator.Change(t.Context(), e.ID, func(e *schema.Enrollment) error { e.Disabled = false; return nil })
-		must(t, err)
-		must(t, policies.EndTokens(t.Context(), y.enrollment.Readings, [schema.Cohorts]bool{}))
-		_, err = issuer.Issue(t.Context(), "pump-7", known)
-		must(t, err)
+		must.Have(operator.Change(t.Context(), e.ID, func(e *schema.Enrollment) error { e.Disabled = false; return nil }))(t)
+		must.Succeed(t, policies.EndTokens(t.Context(), y.enrollment.Readings, [schema.Cohorts]bool{}))
+		must.Have(issuer.Issue(t.Context(), "pump-7", known))(t)
 	}
 }

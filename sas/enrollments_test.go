@@ -18,26 +18,18 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // newEnrollments returns an empty table of enrollments in an account of its own.
 func newEnrollments(t *testing.T) (*Enrollments, tables.Account) {
 	t.Helper()
 	served := azuretest.Local(t)
-	account, err := tables.ParseAccount(served.ConnectionString())
-	must(t, err)
-	c, err := tables.Connect(tables.Config{Account: account})
-	must(t, err)
+	account := must.Have(tables.ParseAccount(served.ConnectionString()))(t)
+	c := must.Have(tables.Connect(tables.Config{Account: account}))(t)
 	n := &Enrollments{Table: c.Table("enrollments"), SealingKey: NewSealingKey()}
-	must(t, n.Table.Create(t.Context()))
+	must.Succeed(t, n.Table.Create(t.Context()))
 	return n, account
 }
 
@@ -48,8 +40,7 @@ func plant(id schema.EnrollmentID) schema.Enrollment {
 func TestEnrollmentIsReadAsItWasAdded(t *testing.T) {
 	n, _ := newEnrollments(t)
 	primary := NewKey()
-	added, err := n.Add(t.Context(), plant("line4"), primary, nil)
-	must(t, err)
+	added := must.Have(n.Add(t.Context(), plant("line4"), primary, nil))(t)
 	if added.Admits != 25*time.Hour {
 		t.Errorf("it admits rows of %v", added.Admits)
 	}
@@ -84,7 +75,7 @@ func TestEnrollmentIsReadAsItWasAdded(t *testing.T) {
 
 func TestFleetWithoutEnrollmentsHasNone(t *testing.T) {
 	n, _ := newEnrollments(t)
-	must(t, n.Table.Delete(t.Context()))
+	must.Succeed(t, n.Table.Delete(t.Context()))
 	if all, err := n.All(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("All is %v, %v", all, err)
 	}
@@ -97,8 +88,7 @@ func TestFleetWithoutEnrollmentsHasNone(t *testing.T) {
 
 func TestOneSealingKeySealsAllEnrollments(t *testing.T) {
 	n, _ := newEnrollments(t)
-	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	e := must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
 	other := &Enrollments{Table: n.Table, SealingKey: NewSealingKey()}
 	if _, err := other.Keys(e); !errors.Is(err, ErrSealingKey) {
 		t.Errorf("another sealing key opens its keys: %v", err)
@@ -116,8 +106,7 @@ func TestLongTokensNeedTheirOwnTable(t *testing.T) {
 	long := plant("boots")
 	long.Life, long.Readings = 30*24*time.Hour, "readingsboots"
 	for _, e := range []schema.Enrollment{plant("line4"), plant("line5"), long} {
-		_, err := n.Add(t.Context(), e, nil, nil)
-		must(t, err)
+		must.Have(n.Add(t.Context(), e, nil, nil))(t)
 	}
 	intruder := plant("line6")
 	intruder.Readings = "ReadingsBoots" // the same table to storage
@@ -142,8 +131,7 @@ func TestLongTokensNeedTheirOwnTable(t *testing.T) {
 
 func TestAdmitsNeverDecreases(t *testing.T) {
 	n, _ := newEnrollments(t)
-	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
 	for _, step := range []struct{ life, backfill, admits time.Duration }{
 		{time.Minute, 24 * time.Hour, 25 * time.Hour}, {time.Minute, 0, 25 * time.Hour},
 		{12 * time.Hour, 24 * time.Hour, 36 * time.Hour}, {time.Hour, 0, 36 * time.Hour},
@@ -160,8 +148,7 @@ func TestAdmitsNeverDecreases(t *testing.T) {
 
 func TestConcurrentEnrollmentChangesLoseNothing(t *testing.T) {
 	n, _ := newEnrollments(t)
-	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
@@ -179,13 +166,13 @@ func TestConcurrentEnrollmentChangesLoseNothing(t *testing.T) {
 func TestRotationKeepsThePrimaryKeyAsSecondary(t *testing.T) {
 	n, _ := newEnrollments(t)
 	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	must.Succeed(t, err)
 	before, err := n.Keys(e)
-	must(t, err)
+	must.Succeed(t, err)
 	e, err = n.Rotate(t.Context(), "line4")
-	must(t, err)
+	must.Succeed(t, err)
 	after, err := n.Keys(e)
-	must(t, err)
+	must.Succeed(t, err)
 	if after[1].Base64() != before[0].Base64() {
 		t.Error("the old primary key is not the secondary")
 	}
@@ -224,7 +211,7 @@ func (n *Enrollments) through(t *testing.T, account tables.Account, transport po
 	t.Helper()
 	c, err := tables.Connect(tables.Config{Account: account, Transport: transport,
 		Retry: policy.RetryOptions{RetryDelay: time.Millisecond}})
-	must(t, err)
+	must.Succeed(t, err)
 	return &Enrollments{Table: c.Table(n.Table.Name), SealingKey: n.SealingKey}
 }
 
@@ -232,18 +219,18 @@ func (n *Enrollments) through(t *testing.T, account tables.Account, transport po
 func TestConcurrentRotationsRotateOnce(t *testing.T) {
 	n, account := newEnrollments(t)
 	e, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	must.Succeed(t, err)
 	before, err := n.Keys(e)
-	must(t, err)
+	must.Succeed(t, err)
 	slow := n.through(t, account, &interposed{method: http.MethodPut, before: func() {
 		_, err := n.Rotate(t.Context(), "line4")
-		must(t, err)
+		must.Succeed(t, err)
 	}})
 	if _, err := slow.Rotate(t.Context(), "line4"); !errors.Is(err, tables.ErrConflict) {
 		t.Errorf("the slower one ends with %v", err)
 	}
 	e, err = n.Get(t.Context(), "line4")
-	must(t, err)
+	must.Succeed(t, err)
 	if after, err := n.Keys(e); err != nil || after[1].Base64() != before[0].Base64() {
 		t.Errorf("the key of the devices no longer works (%v)", err)
 	}
@@ -251,11 +238,9 @@ func TestConcurrentRotationsRotateOnce(t *testing.T) {
 
 func TestRotationSurvivesConcurrentChanges(t *testing.T) {
 	n, account := newEnrollments(t)
-	_, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
 	slow := n.through(t, account, &interposed{method: http.MethodPut, before: func() {
-		_, err := n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Disabled = true; return nil })
-		must(t, err)
+		must.Have(n.Change(t.Context(), "line4", func(e *schema.Enrollment) error { e.Disabled = true; return nil }))(t)
 	}})
 	if e, err := slow.Rotate(t.Context(), "line4"); err != nil || !e.Disabled {
 		t.Errorf("it ends with %+v, %v", e, err)
@@ -266,11 +251,11 @@ func TestLostAnswersChangeNothing(t *testing.T) {
 	n, account := newEnrollments(t)
 	adding := n.through(t, account, &interposed{method: http.MethodPost, lose: true})
 	e, err := adding.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	must.Succeed(t, err)
 	before, err := n.Keys(e)
-	must(t, err)
+	must.Succeed(t, err)
 	e, err = n.through(t, account, &interposed{method: http.MethodPut, lose: true}).Rotate(t.Context(), "line4")
-	must(t, err)
+	must.Succeed(t, err)
 	if after, err := n.Keys(e); err != nil || after[1].Base64() != before[0].Base64() {
 		t.Errorf("a rotation was done twice (%v)", err)
 	}
@@ -298,15 +283,14 @@ func (s *switchableStorage) Do(r *http.Request) (*http.Response, error) {
 func watched(t *testing.T) (*Enrollments, *switchableStorage) {
 	t.Helper()
 	e := plant("line4")
-	row, err := e.Entity()
-	must(t, err)
+	row := must.Have(e.Entity())(t)
 	s := &switchableStorage{answer: func() *http.Response { return pageOf(t, row) }}
 	c, err := tables.Connect(tables.Config{
 		Account:   tables.Account{Name: "a", Key: "a2V5", Table: "http://127.0.0.1:1/a"},
 		Retry:     policy.RetryOptions{MaxRetries: -1},
 		Transport: s,
 	})
-	must(t, err)
+	must.Succeed(t, err)
 	return &Enrollments{Table: c.Table("enrollments")}, s
 }
 
@@ -348,14 +332,12 @@ func TestFindWorksForAWhileWithoutStorage(t *testing.T) {
 		}
 		s.down.Store(false)
 		time.Sleep(readPause)
-		_, err := n.Find(t.Context(), "line4")
-		must(t, err)
+		must.Have(n.Find(t.Context(), "line4"))(t)
 		s.down.Store(true)
 		s.requests.Store(0)
 		for range 100 {
 			time.Sleep(2 * time.Second)
-			_, err := n.Find(t.Context(), "line4")
-			must(t, err)
+			must.Have(n.Find(t.Context(), "line4"))(t)
 		}
 		if got := s.requests.Load(); got < 90 || got > 100 {
 			t.Errorf("in 200 s without storage there are %d requests", got)
@@ -366,8 +348,7 @@ func TestFindWorksForAWhileWithoutStorage(t *testing.T) {
 		}
 		s.down.Store(false)
 		time.Sleep(readPause)
-		_, err = n.Find(t.Context(), "line4")
-		must(t, err)
+		must.Have(n.Find(t.Context(), "line4"))(t)
 	})
 }
 
@@ -389,8 +370,7 @@ func TestKeyCannotRegisterUnderAnotherPrefix(t *testing.T) {
 		"same": "contoso:us:"} {
 		e := plant(id)
 		e.Prefix = prefix
-		_, err := n.Add(t.Context(), e, nil, nil)
-		must(t, err)
+		must.Have(n.Add(t.Context(), e, nil, nil))(t)
 	}
 	for _, c := range []struct {
 		enrollment schema.EnrollmentID
@@ -402,8 +382,7 @@ func TestKeyCannotRegisterUnderAnotherPrefix(t *testing.T) {
 		{"narrow", "contoso:7", ErrPrefix}, {"narrow", "contoso:us:7", nil}, {"same", "contoso:us:7", nil},
 		{"wide", "Contoso:7", ErrPrefix},
 	} {
-		e, err := n.Find(t.Context(), c.enrollment)
-		must(t, err)
+		e := must.Have(n.Find(t.Context(), c.enrollment))(t)
 		if err := n.CheckPrefix(t.Context(), e, c.device); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
 			t.Errorf("%s in %s: %v, want %v", c.device, c.enrollment, err, c.want)
 		}
@@ -436,8 +415,7 @@ func TestPrefixesOfTenantsDoNotOverlap(t *testing.T) {
 	if err == nil {
 		t.Error("a change made prefixes of two tenants overlap")
 	}
-	_, err = n.Change(t.Context(), "f", func(e *schema.Enrollment) error { e.Prefix = "fabrikam:x"; return nil })
-	must(t, err)
+	must.Have(n.Change(t.Context(), "f", func(e *schema.Enrollment) error { e.Prefix = "fabrikam:x"; return nil }))(t)
 }
 
 // pageOf returns a response with one row.

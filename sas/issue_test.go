@@ -16,17 +16,11 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 )
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // A fixture is storage with an enrollment and an issuer for it.
 type fixture struct {
@@ -70,7 +64,7 @@ func (y *fixture) Current(context.Context, string, schema.DeviceID) (sas.Current
 func newFixture(t *testing.T, transport policy.Transporter) *fixture {
 	t.Helper()
 	names, err := schema.ParseNames(azuretest.Name("sas")[:12])
-	must(t, err)
+	must.Succeed(t, err)
 	y := &fixture{t: t, storage: azuretest.FromEnv(t), primary: sas.NewKey(), policy: "summer"}
 	account := tables.Account{Name: y.storage.Name, Key: y.storage.Key, Table: y.storage.TableURL}
 	y.client = y.connect(transport)
@@ -81,11 +75,11 @@ func newFixture(t *testing.T, transport policy.Transporter) *fixture {
 	y.storage.MakeTable(t, names.Readings())
 	err = y.client.Table(names.Readings()).SetPolicies(t.Context(),
 		[]tables.StoredPolicy{{ID: y.policy, Start: time.Now().Add(-time.Hour)}})
-	must(t, err)
+	must.Succeed(t, err)
 	y.enrollment = schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: names.Readings(), Life: time.Hour,
 		Backfill: 24 * time.Hour, Site: "hall", SendEvery: 30 * time.Second}
 	y.issuer, err = sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: y, Policies: y, Registry: y.registry})
-	must(t, err)
+	must.Succeed(t, err)
 	return y
 }
 
@@ -94,22 +88,20 @@ func (y *fixture) connect(transport policy.Transporter) *tables.Client {
 	account := tables.Account{Name: y.storage.Name, Key: y.storage.Key, Table: y.storage.TableURL}
 	c, err := tables.Connect(tables.Config{Account: account, Transport: transport,
 		Retry: policy.RetryOptions{RetryDelay: time.Millisecond, MaxRetryDelay: time.Millisecond}})
-	must(y.t, err)
+	must.Succeed(y.t, err)
 	return c
 }
 
 func (y *fixture) mustIssue(device schema.DeviceID) sas.Answer {
 	y.t.Helper()
-	a, err := y.issuer.Issue(y.t.Context(), device, y.enrollment)
-	must(y.t, err)
+	a := must.Have(y.issuer.Issue(y.t.Context(), device, y.enrollment))(y.t)
 	return a
 }
 
 // update changes the record of a device.
 func (y *fixture) update(device schema.DeviceID, change func(*schema.Device)) {
 	y.t.Helper()
-	_, err := y.registry.Update(y.t.Context(), device, func(d *schema.Device) error { change(d); return nil })
-	must(y.t, err)
+	must.Have(y.registry.Update(y.t.Context(), device, func(d *schema.Device) error { change(d); return nil }))(y.t)
 }
 
 func TestOnlyTheFirstTokenOfADeviceIsToldToOthers(t *testing.T) {
@@ -147,12 +139,10 @@ func TestRegisteredDeviceKeepsItsEnrollmentUnderANewPrefix(t *testing.T) {
 func insert(t *testing.T, a sas.Answer, partition, row string) int {
 	t.Helper()
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, partition, row)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+"?"+a.SAS, strings.NewReader(body))
-	must(t, err)
+	req := must.Have(http.NewRequestWithContext(t.Context(), http.MethodPost, a.URL+"?"+a.SAS, strings.NewReader(body)))(t)
 	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json;odata=nometadata"},
 		"Prefer": {"return-no-content"}, "X-Ms-Version": {"2019-02-02"}}
-	resp, err := http.DefaultClient.Do(req)
-	must(t, err)
+	resp := must.Have(http.DefaultClient.Do(req))(t)
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	return resp.StatusCode
@@ -215,7 +205,7 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 	y := newFixture(t, nil)
 	a := y.mustIssue("pump-7")
 	d, err := y.registry.Get(t.Context(), "pump-7")
-	must(t, err)
+	must.Succeed(t, err)
 	if d.Tenant != "contoso" || d.Site != "hall" || d.Enrollment != "plant1" || d.Status != schema.Active ||
 		d.Readings != y.enrollment.Readings {
 		t.Errorf("the record is %+v", d)
@@ -225,7 +215,7 @@ func TestDeviceIsKnownBeforeItHasAToken(t *testing.T) {
 		t.Errorf("its tokens are %+v", d.Tokens)
 	}
 	e, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key()))
-	must(t, err)
+	must.Succeed(t, err)
 	if m, err := schema.MemberOf(e); err != nil || m.Tenant != "contoso" || m.Readings != y.enrollment.Readings {
 		t.Errorf("the fleet has %+v, %v", m, err)
 	}
@@ -311,7 +301,7 @@ func TestInterruptedIssuanceIsCompletedByTheNextBoot(t *testing.T) {
 			config := y.issuer.IssuerConfig
 			config.Registry = y.registryOf(client)
 			first, err := sas.NewIssuer(config)
-			must(t, err)
+			must.Succeed(t, err)
 			_, err = first.Issue(ctx, device, y.enrollment)
 			if kill(); err != nil && len(broken.Injected()) == 0 {
 				t.Errorf("%s: %v, and nothing has failed", device, err)
@@ -321,7 +311,7 @@ func TestInterruptedIssuanceIsCompletedByTheNextBoot(t *testing.T) {
 				t.Errorf("%s: its row gets status %d", device, got)
 			}
 			d, err := y.registry.Get(t.Context(), device)
-			must(t, err)
+			must.Succeed(t, err)
 			if _, err := y.registry.Fleet.Get(t.Context(), d.Month.String(), string(d.Member().Key())); err != nil {
 				t.Errorf("%s: %v", device, err)
 			}
@@ -351,8 +341,7 @@ func (k killer) Do(r *http.Request) (*http.Response, error) {
 
 func TestTwoIssuersOfOneDeviceBothSucceed(t *testing.T) {
 	y := newFixture(t, nil)
-	other, err := sas.NewIssuer(y.issuer.IssuerConfig)
-	must(t, err)
+	other := must.Have(sas.NewIssuer(y.issuer.IssuerConfig))(t)
 	var issuing sync.WaitGroup
 	for _, i := range []*sas.Issuer{y.issuer, other, y.issuer, other} {
 		issuing.Go(func() {
@@ -416,7 +405,7 @@ func TestTokenForPlainHTTPIsRestrictedToLoopback(t *testing.T) {
 	config := y.issuer.IssuerConfig
 	config.URL = "https://tables.example/"
 	i, err := sas.NewIssuer(config)
-	must(t, err)
+	must.Succeed(t, err)
 	a, err = i.Issue(t.Context(), "pump-7", y.enrollment)
 	if err != nil || a.URL != "https://tables.example/"+y.enrollment.Readings || !strings.Contains(a.SAS, "spr=https&") ||
 		strings.Contains(a.SAS, "sip=") {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -13,12 +14,12 @@ func TestNewerEnrollmentIsRefusedAlone(t *testing.T) {
 	n, _ := newEnrollments(t)
 	for _, id := range []schema.EnrollmentID{"line4", "line5"} {
 		_, err := n.Add(t.Context(), plant(id), nil, nil)
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	row := tables.Entity{PartitionKey: "line4", RowKey: schema.EnrollmentRow}
 	schema.SetFormat(&row, schema.Format+1)
 	_, err := n.Table.Do(t.Context(), tables.Merge(row, tables.AnyETag))
-	must(t, err)
+	must.Succeed(t, err)
 	if _, err := n.Get(t.Context(), "line4"); !errors.Is(err, schema.ErrNewer) {
 		t.Errorf("Get: %v", err)
 	}

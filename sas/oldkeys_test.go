@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -19,26 +20,24 @@ func (n *Enrollments) expire() {
 
 func (n *Enrollments) putBack(t *testing.T, e schema.Enrollment) {
 	t.Helper()
-	row, err := e.Entity()
-	must(t, err)
-	_, err = n.Table.Do(t.Context(), tables.InsertOrReplace(row))
-	must(t, err)
+	row := must.Have(e.Entity())(t)
+	must.Have(n.Table.Do(t.Context(), tables.InsertOrReplace(row)))(t)
 	n.expire()
 }
 
 func TestRotatedKeysCannotBePutBack(t *testing.T) {
 	n, _ := newEnrollments(t)
 	leaked, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
+	must.Succeed(t, err)
 	_, err = n.Add(t.Context(), plant("line5"), nil, nil)
-	must(t, err)
+	must.Succeed(t, err)
 	if _, err := n.Find(t.Context(), "line4"); err != nil {
 		t.Fatal(err)
 	}
 	var now schema.Enrollment
 	for range 2 { // the first keeps the leaked primary key as the secondary
 		now, err = n.Rotate(t.Context(), "line4")
-		must(t, err)
+		must.Succeed(t, err)
 	}
 	n.expire()
 	if _, err := n.Find(t.Context(), "line4"); err != nil {
@@ -72,25 +71,17 @@ func TestRotatedKeysCannotBePutBack(t *testing.T) {
 
 func TestRotationsEndWhatAnOldRowBrought(t *testing.T) {
 	n, _ := newEnrollments(t)
-	old, err := n.Add(t.Context(), plant("line4"), nil, nil)
-	must(t, err)
-	leaked, err := n.Keys(old)
-	must(t, err)
-	_, err = n.Rotate(t.Context(), "line4")
-	must(t, err)
-	if _, err := n.Find(t.Context(), "line4"); err != nil {
-		t.Fatal(err)
-	}
+	old := must.Have(n.Add(t.Context(), plant("line4"), nil, nil))(t)
+	leaked := must.Have(n.Keys(old))(t)
+	must.Have(n.Rotate(t.Context(), "line4"))(t)
+	must.Have(n.Find(t.Context(), "line4"))(t)
 	n.putBack(t, old)
 	for range 2 {
-		_, err = n.Rotate(t.Context(), "line4")
-		must(t, err)
+		must.Have(n.Rotate(t.Context(), "line4"))(t)
 	}
 	n.expire()
-	e, err := n.Find(t.Context(), "line4")
-	must(t, err)
-	keys, err := n.Keys(e)
-	must(t, err)
+	e := must.Have(n.Find(t.Context(), "line4"))(t)
+	keys := must.Have(n.Keys(e))(t)
 	for _, k := range keys {
 		if k.Base64() == leaked[0].Base64() || k.Base64() == leaked[1].Base64() {
 			t.Error("a key of the old row is still valid")
@@ -102,21 +93,21 @@ func TestKeysWithoutACounterAreReadAndRotated(t *testing.T) {
 	n, _ := newEnrollments(t)
 	var err error
 	n.SealingKey, err = ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	must(t, err)
+	must.Succeed(t, err)
 	e := plant("line4")
 	// "sixteen bytes, k", sealed by an earlier version
 	e.Primary, err = base64.StdEncoding.DecodeString("ARMWKBX5KRWDyKM321KAtkgNu2PJh1PSrHWh6QlbS4lMeZRLHB1LuGX1V6RU")
-	must(t, err)
+	must.Succeed(t, err)
 	e.Admits = e.Life + e.Backfill
 	n.putBack(t, e)
 	if _, err := n.Find(t.Context(), "line4"); err != nil {
 		t.Fatal(err)
 	}
 	e, err = n.Rotate(t.Context(), "line4")
-	must(t, err)
+	must.Succeed(t, err)
 	n.expire()
 	e, err = n.Find(t.Context(), "line4")
-	must(t, err)
+	must.Succeed(t, err)
 	if keys, err := n.Keys(e); err != nil || string(keys[1]) != "sixteen bytes, k" {
 		t.Errorf("after a rotation: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -18,8 +19,7 @@ func (y *fixture) issuerThrough(plan faults.Plan) *sas.Issuer {
 	y.t.Helper()
 	config := y.issuer.IssuerConfig
 	config.Registry = y.registryOf(y.connect(&faults.Transport{Plan: plan}))
-	issuer, err := sas.NewIssuer(config)
-	must(y.t, err)
+	issuer := must.Have(sas.NewIssuer(config))(y.t)
 	return issuer
 }
 
@@ -27,7 +27,7 @@ func (y *fixture) issuerThrough(plan faults.Plan) *sas.Issuer {
 func (y *fixture) registered() (n int) {
 	y.t.Helper()
 	for page, err := range y.registry.Devices.Rows(y.t.Context(), tables.Query{}) {
-		must(y.t, err)
+		must.Succeed(y.t, err)
 		for _, row := range page.Rows {
 			n++
 			place := schema.PlaceOf(y.enrollment.ID, schema.DeviceID(row.PartitionKey))
@@ -42,7 +42,7 @@ func (y *fixture) registered() (n int) {
 func (y *fixture) mustHavePlaces(when string, want int) {
 	y.t.Helper()
 	n, err := y.registry.SelfRegistered(y.t.Context(), y.enrollment.ID)
-	if must(y.t, err); n != want {
+	if must.Succeed(y.t, err); n != want {
 		y.t.Errorf("%s: %d places, want %d", when, n, want)
 	}
 }
@@ -89,10 +89,9 @@ func TestNeverMoreDevicesRegisterThanTheLimit(t *testing.T) {
 // mustNumberPlaces checks the number that endpoints go by.
 func (y *fixture) mustNumberPlaces(when string, want int) {
 	y.t.Helper()
-	row, err := y.registry.Places.Get(y.t.Context(), string(y.enrollment.ID), schema.PlacesRow)
-	must(y.t, err)
+	row := must.Have(y.registry.Places.Get(y.t.Context(), string(y.enrollment.ID), schema.PlacesRow))(y.t)
 	p, err := schema.PlacesOf(row)
-	if must(y.t, err); p.Number != want {
+	if must.Succeed(y.t, err); p.Number != want {
 		y.t.Errorf("%s: the number of places is %d, want %d", when, p.Number, want)
 	}
 }
@@ -103,7 +102,7 @@ func TestLimitCountsDevicesThatRegisteredBeforeIt(t *testing.T) {
 		y.mustIssue(schema.DeviceID(fmt.Sprint("pump-", i)))
 	}
 	_, _, err := y.registry.Import(t.Context(), y.enrollment, sas.Delivery{Device: "imported"})
-	must(t, err)
+	must.Succeed(t, err)
 	y.enrollment.MaxDevices = 4
 	y.mustIssue("imported")
 	y.mustIssue("pump-3")
@@ -114,7 +113,7 @@ func TestLimitCountsDevicesThatRegisteredBeforeIt(t *testing.T) {
 
 	y.enrollment.MaxDevices = 0 // registrations are not counted
 	y.mustIssue("pump-4")
-	must(t, y.registry.ForgetPlaces(t.Context(), y.enrollment.ID))
+	must.Succeed(t, y.registry.ForgetPlaces(t.Context(), y.enrollment.ID))
 	y.enrollment.MaxDevices = 5
 	if _, err := y.issuer.Issue(t.Context(), "pump-5", y.enrollment); !errors.Is(err, sas.ErrFull) {
 		t.Errorf("the sixth device: %v", err)
@@ -126,8 +125,7 @@ func TestNewLimitCountsWhatOthersRegister(t *testing.T) {
 	y := newFixture(t, nil)
 	limited := y.enrollment
 	limited.MaxDevices = 3
-	_, err := y.issuer.Issue(t.Context(), "pump-0", limited)
-	must(t, err)
+	must.Have(y.issuer.Issue(t.Context(), "pump-0", limited))(t)
 	y.mustIssue("pump-1")
 	y.mustIssue("pump-2")
 	if _, err := y.issuer.Issue(t.Context(), "pump-3", limited); !errors.Is(err, sas.ErrFull) {
@@ -135,13 +133,10 @@ func TestNewLimitCountsWhatOthersRegister(t *testing.T) {
 	}
 	// Later the number is kept: it is not counted again.
 	p := schema.Places{Enrollment: y.enrollment.ID, Number: 3, Since: tables.TicksOf(time.Now().Add(-time.Hour))}
-	_, err = y.registry.Places.Do(t.Context(), tables.InsertOrReplace(p.Entity()))
-	must(t, err)
+	must.Have(y.registry.Places.Do(t.Context(), tables.InsertOrReplace(p.Entity())))(t)
 	limited.MaxDevices = 5
-	_, err = y.issuer.Issue(t.Context(), "pump-3", limited)
-	must(t, err)
-	row, err := y.registry.Places.Get(t.Context(), string(y.enrollment.ID), schema.PlacesRow)
-	must(t, err)
+	must.Have(y.issuer.Issue(t.Context(), "pump-3", limited))(t)
+	row := must.Have(y.registry.Places.Get(t.Context(), string(y.enrollment.ID), schema.PlacesRow))(t)
 	if p, err := schema.PlacesOf(row); err != nil || !p.Final || p.Number != 4 {
 		t.Errorf("after a minute it is %+v, %v", p, err)
 	}

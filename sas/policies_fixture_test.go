@@ -15,6 +15,7 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -55,14 +56,13 @@ func inCohort(cohort, n int) schema.DeviceID {
 // newFixture returns a fixture whose devices have tokens. Several may share an account.
 func newFixture(t testing.TB, account azuretest.Account) *fixture {
 	t.Helper()
-	names, err := schema.ParseNames(azuretest.Name("d")[:16])
-	must(t, err)
+	names := must.Have(schema.ParseNames(azuretest.Name("d")[:16]))(t)
 	d := &fixture{t: t, account: account, names: names, readings: names.Readings(), tokens: map[schema.DeviceID][]string{}}
 	d.clean = d.process(nil)
-	must(t, d.clean.Client.Table(names.Devices()).Create(t.Context()))
-	must(t, d.clean.Ensure(t.Context(), d.readings))
+	must.Succeed(t, d.clean.Client.Table(names.Devices()).Create(t.Context()))
+	must.Succeed(t, d.clean.Ensure(t.Context(), d.readings))
 	record, _, err := d.clean.read(t.Context(), d.readings)
-	must(t, err)
+	must.Succeed(t, err)
 	for _, id := range append([]schema.DeviceID{victim, neighbour}, strangers...) {
 		policy := record.Cohorts[Cohort(id)].ID
 		d.register(id, tokenOf(policy))
@@ -79,7 +79,7 @@ func (d *fixture) process(through http.RoundTripper) *Policies {
 		Transport: transporter{through},
 		Retry:     policy.RetryOptions{RetryDelay: time.Microsecond, MaxRetryDelay: time.Microsecond},
 	})
-	must(d.t, err)
+	must.Succeed(d.t, err)
 	return &Policies{Client: c, Names: d.names, Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -97,10 +97,8 @@ func (d *fixture) register(id schema.DeviceID, tokens ...schema.Token) {
 	d.t.Helper()
 	device := d.device(id)
 	device.Tokens = tokens
-	e, err := device.Entity()
-	must(d.t, err)
-	_, err = d.clean.Client.Table(d.names.Devices()).Do(d.t.Context(), tables.Insert(e))
-	must(d.t, err)
+	e := must.Have(device.Entity())(d.t)
+	must.Have(d.clean.Client.Table(d.names.Devices()).Do(d.t.Context(), tables.Insert(e)))(d.t)
 	d.devices = append(d.devices, id)
 }
 
@@ -145,11 +143,10 @@ func readActive(ctx context.Context, p *Policies, id schema.DeviceID) (schema.De
 }
 
 func (d *fixture) sign(id schema.DeviceID, policy string) string {
-	key, err := base64.StdEncoding.DecodeString(d.account.Key)
-	must(d.t, err)
+	key := must.Have(base64.StdEncoding.DecodeString(d.account.Key))(d.t)
 	token, err := Grant{Table: d.readings, Permissions: "a", Expiry: time.Now().Add(time.Hour), Policy: policy,
 		Protocol: HTTPSAndHTTP, StartPartition: string(id), EndPartition: string(id)}.Sign(d.account.Name, key)
-	must(d.t, err)
+	must.Succeed(d.t, err)
 	return token
 }
 
@@ -165,13 +162,12 @@ func (d *fixture) puts(id schema.DeviceID, token, row string) bool {
 	body := fmt.Sprintf(`{"PartitionKey":%q,"RowKey":%q,"temperature":21.5}`, id, row)
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost,
 		d.account.TableURL+"/"+d.readings+"?"+token, strings.NewReader(body))
-	must(d.t, err)
+	must.Succeed(d.t, err)
 	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json;odata=nometadata"},
 		"Prefer": {"return-no-content"}, "X-Ms-Version": {"2019-02-02"}}
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	must(d.t, err)
+	resp := must.Have(http.DefaultTransport.RoundTrip(req))(d.t)
 	_, err = io.Copy(io.Discard, resp.Body)
-	must(d.t, errors.Join(err, resp.Body.Close()))
+	must.Succeed(d.t, errors.Join(err, resp.Body.Close()))
 	if resp.StatusCode != http.StatusNoContent && resp.StatusCode != http.StatusForbidden {
 		d.t.Errorf("a row of %s: status %d", id, resp.StatusCode)
 	}
@@ -181,8 +177,7 @@ func (d *fixture) puts(id schema.DeviceID, token, row string) bool {
 // status returns the status in the device's record.
 func (d *fixture) status(id schema.DeviceID) schema.Status {
 	d.t.Helper()
-	record, err := d.clean.registry().Get(d.t.Context(), id)
-	must(d.t, err)
+	record := must.Have(d.clean.registry().Get(d.t.Context(), id))(d.t)
 	return record.Status
 }
 

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // The example in Microsoft's "Symmetric key attestation" of IoT Hub DPS.
 func TestDerivedKeysEqualThoseOfDPS(t *testing.T) {
 	group, err := ParseKey("8isrFI1sGsIlvvFSSFRiMfCNzv21fjbE/+ah/lSh3lF8e2YG1Te7w1KpZhJFFXJrqYKi9yegxkqIChbqOS9Egw==")
-	must(t, err)
+	must.Succeed(t, err)
 	const want = "Jsm0lyGpjaVYVP2g3FnmnmG9dI/9qU24wNoykUmermc="
 	if got := group.Of("sn-007-888-abc-mac-a1-b2-c3-d4-e5-f6").Base64(); got != want {
 		t.Errorf("the derived key is %s", got)

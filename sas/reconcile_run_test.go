@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -75,9 +76,9 @@ func (s *fakeStorage) RoundTrip(req *http.Request) (*http.Response, error) {
 func (s *fakeStorage) put(t *testing.T, p *Policies, change func(*schema.Policies)) {
 	t.Helper()
 	record, _, err := p.read(t.Context(), "readings")
-	must(t, err)
+	must.Succeed(t, err)
 	change(&record)
-	must(t, p.swap(t.Context(), record))
+	must.Succeed(t, p.swap(t.Context(), record))
 }
 
 // withFakeStorage runs a test while Run manages policies with one completed change.
@@ -90,14 +91,13 @@ func withFakeStorage(t *testing.T, test func(t *testing.T, s *fakeStorage, p *Po
 			Transport: transporter{s},
 			Retry:     policy.RetryOptions{MaxRetries: -1},
 		})
-		must(t, err)
+		must.Succeed(t, err)
 		record := schema.Policies{Readings: "readings", Number: 3,
 			Changes: []schema.Change{{Number: 3, Device: "pump-7", To: schema.Revoked, Done: true}}}
 		for _, policy := range record.All() {
 			*policy = newPolicy()
 		}
-		e, err := record.Entity()
-		must(t, err)
+		e := must.Have(record.Entity())(t)
 		s.record = fmt.Sprintf(`{"PartitionKey":"readings","RowKey":"policies","Number":3,"Cohorts":%q,"Spare":%q,`+
 			`"Changes":%q}`, e.Get("Cohorts").Text(), e.Get("Spare").Text(), e.Get("Changes").Text())
 
@@ -118,7 +118,7 @@ func withFakeStorage(t *testing.T, test func(t *testing.T, s *fakeStorage, p *Po
 func openChanges(t *testing.T, p *Policies) int {
 	t.Helper()
 	record, _, err := p.read(t.Context(), "readings")
-	must(t, err)
+	must.Succeed(t, err)
 	return len(record.Changes)
 }
 

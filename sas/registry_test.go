@@ -12,17 +12,15 @@ import (
 	"furrow/sas"
 	"furrow/tables"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
 func (y *fixture) member(device schema.DeviceID) schema.Member {
 	y.t.Helper()
-	d, err := y.registry.Get(y.t.Context(), device)
-	must(y.t, err)
-	row, err := y.registry.Fleet.Get(y.t.Context(), d.Month.String(), string(d.Member().Key()))
-	must(y.t, err)
-	m, err := schema.MemberOf(row)
-	must(y.t, err)
+	d := must.Have(y.registry.Get(y.t.Context(), device))(y.t)
+	row := must.Have(y.registry.Fleet.Get(y.t.Context(), d.Month.String(), string(d.Member().Key())))(y.t)
+	m := must.Have(schema.MemberOf(row))(y.t)
 	if !m.Agrees(d.Member()) {
 		y.t.Errorf("the fleet row is %+v, and the record %+v", m, d)
 	}
@@ -75,17 +73,16 @@ func TestInterruptedChangeIsCompleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for n := range 6 {
 				y := newFixture(t, nil)
-				_, err := y.registry.Register(t.Context(), sas.FirstContact("pump-7", y.enrollment, time.Now()))
-				must(t, err)
+				must.Have(y.registry.Register(t.Context(), sas.FirstContact("pump-7", y.enrollment, time.Now())))(t)
 				ctx, kill := context.WithCancel(t.Context())
 				broken := &faults.Transport{Plan: faults.Script{n: faults.Cut}}
 				dying := y.registryOf(y.connect(killer{broken, kill}))
 				change := func(d *schema.Device) error { d.Site = "moved"; return nil }
-				_, err = dying.Change(ctx, "pump-7", change)
+				_, err := dying.Change(ctx, "pump-7", change)
 				if kill(); err != nil && len(broken.Injected()) == 0 {
 					t.Fatal(err)
 				}
-				must(t, repair(y, change))
+				must.Succeed(t, repair(y, change))
 				y.member("pump-7") // agrees with the record
 			}
 		})

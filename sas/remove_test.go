@@ -6,14 +6,14 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
 // fleetOf returns the policies of the fixture's fleet, with the tables that they need.
 func (y *fixture) fleetOf(name string) (*sas.Policies, *sas.Issuer) {
 	y.t.Helper()
-	names, err := schema.ParseNames(name)
-	must(y.t, err)
+	names := must.Have(schema.ParseNames(name))(y.t)
 	for _, table := range []string{names.Devices(), names.Fleet(), names.Policies(), names.Readings()} {
 		y.storage.MakeTable(y.t, table)
 	}
@@ -21,8 +21,7 @@ func (y *fixture) fleetOf(name string) (*sas.Policies, *sas.Issuer) {
 	policies := &sas.Policies{Client: y.client, Names: names}
 	config := y.issuer.IssuerConfig
 	config.Registry, config.Policies = y.registry, policies
-	issuer, err := sas.NewIssuer(config)
-	must(y.t, err)
+	issuer := must.Have(sas.NewIssuer(config))(y.t)
 	return policies, issuer
 }
 
@@ -30,16 +29,14 @@ func TestRemovedDeviceRegistersAgainAsNew(t *testing.T) {
 	y := newFixture(t, nil)
 	policies, issuer := y.fleetOf("again")
 	y.enrollment.MaxDevices = 1
-	first, err := issuer.Issue(t.Context(), "pump-7", y.enrollment)
-	must(t, err)
-	if _, err = issuer.Issue(t.Context(), "pump-8", y.enrollment); !errors.Is(err, sas.ErrFull) {
+	first := must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+	if _, err := issuer.Issue(t.Context(), "pump-8", y.enrollment); !errors.Is(err, sas.ErrFull) {
 		t.Errorf("a second device: %v", err)
 	}
 	for _, to := range []schema.Status{schema.Removed, schema.Erased} {
-		before, err := y.registry.Get(t.Context(), "pump-7")
-		must(t, err)
-		must(t, policies.Remove(t.Context(), before))
-		must(t, policies.Remove(t.Context(), before)) // again
+		before := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
+		must.Succeed(t, policies.Remove(t.Context(), before))
+		must.Succeed(t, policies.Remove(t.Context(), before)) // again
 		if status := insert(t, first, "pump-7", first.LatestRowKey.String()); status != 403 {
 			t.Errorf("its token still works: %d", status)
 		}
@@ -51,11 +48,9 @@ func TestRemovedDeviceRegistersAgainAsNew(t *testing.T) {
 			t.Errorf("its fleet row: %v", err)
 		}
 		y.mustHavePlaces("removed", 0)
-		must(t, y.registry.Left(t.Context(), "pump-7", to))
-		first, err = issuer.Issue(t.Context(), "pump-7", y.enrollment)
-		must(t, err)
-		after, err := y.registry.Get(t.Context(), "pump-7")
-		must(t, err)
+		must.Succeed(t, y.registry.Left(t.Context(), "pump-7", to))
+		first = must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+		after := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
 		if after.Status != schema.Active || len(after.Tokens) != 1 || after.Change < before.Change {
 			t.Errorf("after %s it is %+v", to, after)
 		}
@@ -68,23 +63,20 @@ func TestRemovedDeviceRegistersAgainAsNew(t *testing.T) {
 func TestRemovedDeviceCannotTakeItsDataElsewhere(t *testing.T) {
 	y := newFixture(t, nil)
 	policies, issuer := y.fleetOf("elsewhere")
-	_, err := issuer.Issue(t.Context(), "pump-7", y.enrollment)
-	must(t, err)
-	d, err := y.registry.Get(t.Context(), "pump-7")
-	must(t, err)
-	must(t, policies.Remove(t.Context(), d))
-	must(t, y.registry.Left(t.Context(), "pump-7", schema.Removed))
+	must.Have(issuer.Issue(t.Context(), "pump-7", y.enrollment))(t)
+	d := must.Have(y.registry.Get(t.Context(), "pump-7"))(t)
+	must.Succeed(t, policies.Remove(t.Context(), d))
+	must.Succeed(t, y.registry.Left(t.Context(), "pump-7", schema.Removed))
 	other := y.enrollment
 	other.Tenant = "fabrikam"
 	if _, err := issuer.Issue(t.Context(), "pump-7", other); !errors.Is(err, sas.ErrElsewhere) {
 		t.Errorf("as a device of another tenant: %v", err)
 	}
 	d.Status = schema.Removed
-	must(t, policies.Remove(t.Context(), d))
-	must(t, y.registry.Left(t.Context(), "pump-7", schema.Erased))
-	_, err = issuer.Issue(t.Context(), "pump-7", other)
-	must(t, err)
-	if d, err = y.registry.Get(t.Context(), "pump-7"); err != nil || d.Tenant != "fabrikam" {
+	must.Succeed(t, policies.Remove(t.Context(), d))
+	must.Succeed(t, y.registry.Left(t.Context(), "pump-7", schema.Erased))
+	must.Have(issuer.Issue(t.Context(), "pump-7", other))(t)
+	if d, err := y.registry.Get(t.Context(), "pump-7"); err != nil || d.Tenant != "fabrikam" {
 		t.Errorf("it is %+v, %v", d, err)
 	}
 }

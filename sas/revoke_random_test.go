@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -129,9 +130,8 @@ func (s *schedule) play(t *testing.T) {
 		}
 		if n := len(s.late); n > 0 && (len(waiting) == 0 || s.random.IntN(12) == 0) {
 			i := s.random.IntN(n)
-			resp, err := http.DefaultTransport.RoundTrip(s.late[i])
-			must(t, err)
-			must(t, resp.Body.Close())
+			resp := must.Have(http.DefaultTransport.RoundTrip(s.late[i]))(t)
+			must.Succeed(t, resp.Body.Close())
 			s.trace = append(s.trace, fmt.Sprintf("late: %s: %d", s.late[i].URL.Path, resp.StatusCode))
 			s.late = append(s.late[:i], s.late[i+1:]...)
 			continue

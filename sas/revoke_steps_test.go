@@ -12,6 +12,7 @@ import (
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -65,7 +66,7 @@ func TestRevocationDuringAnIssuance(t *testing.T) {
 				}
 			}
 		}}
-		must(t, d.process(through).Revoke(t.Context(), d.device(victim), false))
+		must.Succeed(t, d.process(through).Revoke(t.Context(), d.device(victim), false))
 		if err == nil {
 			issued++
 		} else if refused++; !errors.Is(err, ErrRevoked) && !errors.Is(err, tables.ErrConflict) {
@@ -157,13 +158,13 @@ func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 		for _, done := range []bool{false, true} {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)
-				must(t, operations[of[0]](t.Context(), d.clean, d))
+				must.Succeed(t, operations[of[0]](t.Context(), d.clean, d))
 				ctx, cancel := context.WithCancel(t.Context())
 				through := &crash{at: at, done: done, end: cancel}
 				err := operations[of[1]](ctx, d.process(through), d)
 				cancel()
 				if int(through.n.Load()) <= at {
-					must(t, err)
+					must.Succeed(t, err)
 					break
 				}
 				when := fmt.Sprintf("%s, then %s with a crash at request %d (done: %v)", of[0], of[1], at, done)
@@ -171,7 +172,7 @@ func TestCrashAtAnyStepIsHealedByAnotherProcess(t *testing.T) {
 				if of[0] != "revoke at expiry" && of[1] != "revoke at expiry" {
 					d.holds(when, 0, moves(of[1]))
 				}
-				must(t, operations[of[1]](t.Context(), d.clean, d)) // again, by the same caller
+				must.Succeed(t, operations[of[1]](t.Context(), d.clean, d)) // again, by the same caller
 				if of[1] != "revoke at expiry" {
 					d.holds(when+", and again", 0, moves(of[1]))
 				}
@@ -193,7 +194,7 @@ func TestCrashAtAnyStepOfEnsureIsHealed(t *testing.T) {
 			cancel()
 			last = int(through.n.Load()) <= at
 			if last {
-				must(t, err)
+				must.Succeed(t, err)
 			}
 			policy, err := d.clean.Current(t.Context(), d.readings, victim)
 			if err != nil || policy.Wait > tick {
@@ -227,10 +228,10 @@ func TestOperationsSucceedDespiteAmbiguousAnswers(t *testing.T) {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)
 				if operation == "restore" {
-					must(t, operations["revoke"](t.Context(), d.clean, d))
+					must.Succeed(t, operations["revoke"](t.Context(), d.clean, d))
 				}
 				through := &faults.Transport{Plan: faults.Script{at: fault}}
-				must(t, operations[operation](t.Context(), d.process(through), d))
+				must.Succeed(t, operations[operation](t.Context(), d.process(through), d))
 				d.holds(fmt.Sprintf("%s, %s at request %d", operation, fault, at), 0, moves(operation))
 				if d.writes(victim, d.tokens[victim][0]) {
 					t.Errorf("%s, %s at request %d: the old token works", operation, fault, at)
@@ -259,11 +260,11 @@ func TestOperationsOfTwoProcessesInterleave(t *testing.T) {
 			for at := 0; ; at++ {
 				d := newFixture(t, account)
 				if outer == "restore" {
-					must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
+					must.Succeed(t, d.clean.Revoke(t.Context(), d.device(victim), false))
 				}
 				through := &steps{before: func(n int) {
 					if n == at {
-						must(t, operations[inner](t.Context(), d.clean, d))
+						must.Succeed(t, operations[inner](t.Context(), d.clean, d))
 					}
 				}}
 				err := operations[outer](t.Context(), d.process(through), d)

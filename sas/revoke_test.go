@@ -10,19 +10,20 @@ import (
 
 	"furrow/tables"
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
 func TestRevokedDeviceCannotWriteUntilItIsRestored(t *testing.T) {
 	d := newFixture(t, azuretest.Local(t))
 	d.holds("before")
-	must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
+	must.Succeed(t, d.clean.Revoke(t.Context(), d.device(victim), false))
 	if s := d.status(victim); s != schema.Revoked {
 		t.Errorf("it is %s", s)
 	}
 	d.holds("after", 0)
 	old := d.tokens[victim]
-	must(t, d.clean.Restore(t.Context(), d.device(victim)))
+	must.Succeed(t, d.clean.Restore(t.Context(), d.device(victim)))
 	d.holds("restored", 0)
 	for _, token := range old {
 		if d.writes(victim, token) {
@@ -36,7 +37,7 @@ func TestRevokedDeviceCannotWriteUntilItIsRestored(t *testing.T) {
 
 func TestRevocationAtExpiryLeavesTokens(t *testing.T) {
 	d := newFixture(t, azuretest.Local(t))
-	must(t, d.clean.Revoke(t.Context(), d.device(victim), true))
+	must.Succeed(t, d.clean.Revoke(t.Context(), d.device(victim), true))
 	if _, err := d.issue(t.Context(), d.clean, victim); !errors.Is(err, ErrRevoked) {
 		t.Errorf("it asks for a token: %v", err)
 	}
@@ -45,7 +46,7 @@ func TestRevocationAtExpiryLeavesTokens(t *testing.T) {
 			t.Errorf("the token of %s no longer works", id)
 		}
 	}
-	must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
+	must.Succeed(t, d.clean.Revoke(t.Context(), d.device(victim), false))
 	d.holds("revoked at once after all", 0)
 }
 
@@ -83,10 +84,9 @@ func TestRevokingOneOfAThousandTouchesNoOtherCohort(t *testing.T) {
 		}
 	})
 	revoked := id(500)
-	policy, err := d.readPolicy(t.Context(), d.clean, revoked)
-	must(t, err)
+	policy := must.Have(d.readPolicy(t.Context(), d.clean, revoked))(t)
 	d.register(revoked, tokenOf(policy))
-	must(t, d.clean.Revoke(t.Context(), d.device(revoked), false))
+	must.Succeed(t, d.clean.Revoke(t.Context(), d.device(revoked), false))
 	write(func(i int, id schema.DeviceID, wrote bool) {
 		if mate := Cohort(id) == Cohort(revoked); wrote == mate {
 			t.Errorf("%s can write: %v, in the revoked device's cohort: %v", id, wrote, mate)
@@ -115,14 +115,14 @@ func TestUnknownDeviceIsNotRevoked(t *testing.T) {
 func TestRevokingTwiceChangesNothing(t *testing.T) {
 	d := newFixture(t, azuretest.Local(t))
 	for _, first := range []string{"revoke", "revoke at expiry", "restore"} {
-		must(t, operations[first](t.Context(), d.clean, d))
+		must.Succeed(t, operations[first](t.Context(), d.clean, d))
 		record, _, err := d.clean.read(t.Context(), d.readings)
-		must(t, err)
+		must.Succeed(t, err)
 		record.Changes = nil // as Run closes them after a minute
-		must(t, d.clean.swap(t.Context(), record))
+		must.Succeed(t, d.clean.swap(t.Context(), record))
 		before, _, err := d.clean.read(t.Context(), d.readings)
-		must(t, err)
-		must(t, operations[first](t.Context(), d.process(nil), d))
+		must.Succeed(t, err)
+		must.Succeed(t, operations[first](t.Context(), d.process(nil), d))
 		if after, _, err := d.clean.read(t.Context(), d.readings); err != nil || after.ETag != before.ETag {
 			t.Errorf("%s twice changed the policies: %v", first, err)
 		}
@@ -130,20 +130,18 @@ func TestRevokingTwiceChangesNothing(t *testing.T) {
 			t.Errorf("%s twice: a token request gets %v", first, err)
 		}
 	}
-	must(t, d.clean.Revoke(t.Context(), d.device(victim), false))
+	must.Succeed(t, d.clean.Revoke(t.Context(), d.device(victim), false))
 	d.holds("revoked after the second restoration", 0)
 }
 
 func TestOneRotationServesAllChangesBeforeIt(t *testing.T) {
 	d := newFixture(t, azuretest.Local(t))
 	before, _, err := d.clean.read(t.Context(), d.readings)
-	must(t, err)
+	must.Succeed(t, err)
 	for _, id := range []schema.DeviceID{victim, neighbour} {
-		_, err := d.clean.add(t.Context(), schema.Change{Device: id, To: schema.Revoked, Rotate: true})
-		must(t, err)
+		must.Have(d.clean.add(t.Context(), schema.Change{Device: id, To: schema.Revoked, Rotate: true}))(t)
 	}
-	s, err := d.clean.reconcile(t.Context(), d.readings)
-	must(t, err)
+	s := must.Have(d.clean.reconcile(t.Context(), d.readings))(t)
 	if s.record.Cohorts[0] != before.Spare || s.record.Spare.ID == before.Spare.ID ||
 		[3]schema.Policy(s.record.Cohorts[1:]) != [3]schema.Policy(before.Cohorts[1:]) {
 		t.Errorf("before %+v\nafter %+v", before, s.record)
@@ -157,17 +155,17 @@ func TestCohortWaitsForAYoungPolicy(t *testing.T) {
 	slow := d.process(nil)
 	slow.Delay = 30 * time.Second
 	record, _, err := slow.read(t.Context(), d.readings)
-	must(t, err)
+	must.Succeed(t, err)
 	for _, policy := range record.All() {
 		policy.Since = policy.Since.Add(-time.Hour)
 	}
-	must(t, slow.swap(t.Context(), record))
+	must.Succeed(t, slow.swap(t.Context(), record))
 
-	must(t, slow.Revoke(t.Context(), d.device(victim), false))
+	must.Succeed(t, slow.Revoke(t.Context(), d.device(victim), false))
 	if _, err := d.readPolicy(t.Context(), slow, neighbour); err != nil {
 		t.Errorf("the spare is old, but issuing fails: %v", err)
 	}
-	must(t, slow.Revoke(t.Context(), d.device(neighbour), false))
+	must.Succeed(t, slow.Revoke(t.Context(), d.device(neighbour), false))
 	_, err = d.readPolicy(t.Context(), slow, victim)
 	if wait, ok := errors.AsType[*NotReadyError](err); !ok || wait.After < 25*time.Second || wait.After > 31*time.Second {
 		t.Errorf("the next spare is young, and issuing fails with %v", err)
@@ -184,7 +182,7 @@ func TestFullRecordDropsCompletedChangesOrRefuses(t *testing.T) {
 	record := schema.Policies{Readings: "readings"}
 	for i := range schema.MaxChanges + 10 {
 		c := schema.Change{Device: schema.DeviceID(fmt.Sprint("pump-", i)), To: schema.Revoked, Done: true}
-		must(t, enter(&record, schema.Device{}, c))
+		must.Succeed(t, enter(&record, schema.Device{}, c))
 	}
 	if n, last := len(record.Changes), record.Changes[schema.MaxChanges-1]; n != schema.MaxChanges ||
 		last.Number != schema.MaxChanges+10 {
@@ -196,7 +194,7 @@ func TestFullRecordDropsCompletedChangesOrRefuses(t *testing.T) {
 	if err := enter(&record, schema.Device{}, schema.Change{Device: "one-more"}); err == nil {
 		t.Error("an open change was dropped")
 	}
-	must(t, enter(&record, schema.Device{Change: 900}, schema.Change{Device: record.Changes[5].Device, To: schema.Active}))
+	must.Succeed(t, enter(&record, schema.Device{Change: 900}, schema.Change{Device: record.Changes[5].Device, To: schema.Active}))
 	if last := record.Changes[schema.MaxChanges-1]; last.Number != 901 || last.Rotate {
 		t.Errorf("the change of a device from another table is %+v", last)
 	}
@@ -230,12 +228,11 @@ func TestOpenChangeIsNotRecordedTwice(t *testing.T) {
 // The earlier revocation is not completed when the later one replaces it in the record.
 func TestLaterRevocationTakesOverTheRotation(t *testing.T) {
 	d := newFixture(t, azuretest.Local(t))
-	_, err := d.clean.add(t.Context(), schema.Change{Device: victim, To: schema.Revoked, Rotate: true})
-	must(t, err)
+	must.Have(d.clean.add(t.Context(), schema.Change{Device: victim, To: schema.Revoked, Rotate: true}))(t)
 	record, _, err := d.clean.read(t.Context(), d.readings)
-	must(t, err)
-	must(t, enter(&record, schema.Device{}, schema.Change{Device: victim, To: schema.Revoked}))
-	must(t, d.clean.swap(t.Context(), record))
+	must.Succeed(t, err)
+	must.Succeed(t, enter(&record, schema.Device{}, schema.Change{Device: victim, To: schema.Revoked}))
+	must.Succeed(t, d.clean.swap(t.Context(), record))
 	d.heal()
 	d.holds("after", 0)
 	if d.status(victim) != schema.Revoked {

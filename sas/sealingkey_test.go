@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 	m, k := NewSealingKey(), NewKey()
-	sealed, err := m.Seal(k, "line4", Primary, 7)
-	must(t, err)
+	sealed := must.Have(m.Seal(k, "line4", Primary, 7))(t)
 	if got, err := m.Open(sealed, "line4", Primary); err != nil || !bytes.Equal(got, k) {
 		t.Errorf("it opens as %q, %v", got, err)
 	}
@@ -48,10 +49,8 @@ func TestSealedKeyOpensOnlyWithItsSealingKeyInItsPlace(t *testing.T) {
 
 // Stored keys have to open forever, so the format cannot change.
 func TestSealedKeysOfEarlierVersionsOpen(t *testing.T) {
-	m, err := ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	must(t, err)
-	sealed, err := base64.StdEncoding.DecodeString("AdvWenL7oL4f9P+qjJKVJtQQ01khuaq1QnRXTvYnOy2wRGFqLDZlj9PRLs+H")
-	must(t, err)
+	m := must.Have(ParseSealingKey("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="))(t)
+	sealed := must.Have(base64.StdEncoding.DecodeString("AdvWenL7oL4f9P+qjJKVJtQQ01khuaq1QnRXTvYnOy2wRGFqLDZlj9PRLs+H"))(t)
 	k, err := m.Open(sealed, "line4", Secondary)
 	if err != nil || string(k) != "sixteen bytes, k" {
 		t.Errorf("it opens as %q, %v", []byte(k), err)

@@ -12,6 +12,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
 
 	"furrow/sas"
+	"furrow/tables/azuretest/must"
 )
 
 const account = "contoso"
@@ -57,14 +58,11 @@ func vectors() map[string]struct {
 // aztables signs the key ranges but leaves them out of the token, so the test adds them.
 func TestSignaturesEqualThoseOfTheSDK(t *testing.T) {
 	key := []byte("a key of any length will do")
-	credential, err := aztables.NewSharedKeyCredential(account, base64.StdEncoding.EncodeToString(key))
-	must(t, err)
+	credential := must.Have(aztables.NewSharedKeyCredential(account, base64.StdEncoding.EncodeToString(key)))(t)
 	for name, v := range vectors() {
 		v.sdk.Version = sas.Version
-		signed, err := v.sdk.Sign(credential)
-		must(t, err)
-		want, err := url.ParseQuery(signed)
-		must(t, err)
+		signed := must.Have(v.sdk.Sign(credential))(t)
+		want := must.Have(url.ParseQuery(signed))(t)
 		for field, value := range map[string]string{
 			"spk": v.grant.StartPartition, "srk": v.grant.StartRow, "epk": v.grant.EndPartition, "erk": v.grant.EndRow,
 		} {
@@ -77,8 +75,7 @@ func TestSignaturesEqualThoseOfTheSDK(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		got, err := url.ParseQuery(token)
-		must(t, err)
+		got := must.Have(url.ParseQuery(token))(t)
 		if got.Encode() != want.Encode() {
 			t.Errorf("%s:\n got %s\nwant %s", name, got.Encode(), want.Encode())
 		}

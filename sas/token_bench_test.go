@@ -8,6 +8,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -27,20 +28,18 @@ func (instantStorage) Do(r *http.Request) (*http.Response, error) {
 // BenchmarkToken measures an endpoint's work for a token, from the proof to the record.
 func BenchmarkToken(b *testing.B) {
 	account := tables.Account{Name: "acct", Key: sas.NewKey().Base64(), Table: "https://acct.table.core.windows.net"}
-	client, err := tables.Connect(tables.Config{Account: account, Transport: instantStorage{}})
-	must(b, err)
+	client := must.Have(tables.Connect(tables.Config{Account: account, Transport: instantStorage{}}))(b)
 	y := &fixture{t: b, primary: sas.NewKey(), policy: "2XRGBM5UB6VBDSAVRJGWKXYSFU",
 		enrollment: schema.Enrollment{ID: "plant1", Tenant: "contoso", Readings: "readings", Life: time.Hour,
 			Backfill: 24 * time.Hour}}
-	y.issuer, err = sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: y, Policies: y,
-		Registry: sas.NewRegistry(client, schema.Names{})})
-	must(b, err)
+	y.issuer = must.Have(sas.NewIssuer(sas.IssuerConfig{Account: account, Enrollments: y, Policies: y,
+		Registry: sas.NewRegistry(client, schema.Names{})}))(b)
 	b.Run("authenticate", func(b *testing.B) {
 		b.ReportAllocs()
 		proof := y.primary.Of("contoso:pump-7").Prove("plant1/registrations/contoso:pump-7", time.Now().Add(time.Hour))
 		for b.Loop() {
 			_, err := y.issuer.Authenticate(b.Context(), "contoso:pump-7", proof)
-			must(b, err)
+			must.Succeed(b, err)
 		}
 	})
 	b.Run("renew", func(b *testing.B) {

@@ -16,8 +16,7 @@ func TestEraseDeletesEveryObjectOfOneDevice(t *testing.T) {
 	for _, m := range []schema.Member{{Tenant: "contoso", Device: "contoso:7"}, {Tenant: "contoso", Device: "contoso:70"},
 		{Tenant: "contoso 2", Device: "contoso:7"}} {
 		for _, day := range []string{"2026-11-20", "2026-11-21"} {
-			parsed, err := schema.ParseDay(day)
-			must.Succeed(t, err)
+			parsed := must.Have(schema.ParseDay(day))(t)
 			o := output(m, parsed)
 			must.Succeed(t, s.Write(t.Context(), o.PartitionKey+"/"+o.RowKey, 1, each(some(1, 3, 10)...)))
 			if m.Tenant != "contoso" || m.Device != "contoso:7" {

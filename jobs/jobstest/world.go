@@ -134,12 +134,6 @@ func (w *World) Create(t testing.TB, names ...string) {
 	}
 }
 
-// Must ends the test on an error.
-func Must(t testing.TB, err error) {
-	t.Helper()
-	must.Succeed(t, err)
-}
-
 // Connect returns a client that tries everything once, so that jobs and not the SDK meet faults.
 func (w *World) Connect(t testing.TB, through policy.Transporter) *tables.Client {
 	t.Helper()

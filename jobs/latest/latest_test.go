@@ -270,9 +270,7 @@ func TestNoValuesTakeMoreThanTheStateHolds(t *testing.T) {
 func FuzzState(f *testing.F) {
 	folded, err := Fold{}.Fold(member, nil, []jobs.Sample{sample(1, "x", number("t", 1),
 		jobs.SensorValue{Sensor: "d", State: "s", Is: jobs.State})})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	f.Add(folded.State)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := decode(b)

@@ -315,10 +315,7 @@ func TestWindowsAreChecked(t *testing.T) {
 // FuzzState: no state crashes the fold, and what is read is written the same.
 func FuzzState(f *testing.F) {
 	fold := newFold(schema.Minute, schema.Hour, schema.Daily)
-	folded, err := fold.Fold(member, nil, walk(rand.New(rand.NewPCG(1, 1)), 20))
-	if err != nil {
-		f.Fatal(err)
-	}
+	folded := must.Have(fold.Fold(member, nil, walk(rand.New(rand.NewPCG(1, 1)), 20)))(f)
 	f.Add(folded.State)
 	f.Add([]byte{1})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -99,8 +99,7 @@ func TestRemovedAndReplacedTokensEndWithinRecent(t *testing.T) {
 	if !found || err != nil || b.Hash != schema.TokenHash(bob) {
 		t.Fatal(b, found, err)
 	}
-	_, err = f.store.Remove(t.Context(), "alice")
-	must.Succeed(t, err)
+	must.Have(f.store.Remove(t.Context(), "alice"))(t)
 	fresh, _, err := f.store.Rotate(t.Context(), "bob")
 	must.Succeed(t, err)
 	d.age(Recent)
@@ -210,8 +209,7 @@ func TestActsComeNewestFirstAndByTenant(t *testing.T) {
 			e, err := schema.Act{ID: "x" + tenant.Key(), At: tables.TicksOf(now.AddDate(0, 0, -days)), Tenant: tenant,
 				Detail: fmt.Sprint(i)}.Entity()
 			must.Succeed(t, err)
-			_, err = f.log.Table.Do(t.Context(), tables.Insert(e))
-			must.Succeed(t, err)
+			must.Have(f.log.Table.Do(t.Context(), tables.Insert(e)))(t)
 		}
 	}
 	for _, c := range []struct {

@@ -217,14 +217,9 @@ func FuzzFile(f *testing.F) {
 	mustAdd(f, b, "1")
 	mustAdd(f, b, "2")
 	b.remove(b.entries[0])
-	if err := b.anchor(time.Now(), time.Now(), nil); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, b.anchor(time.Now(), time.Now(), nil))
 	b.close()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		f.Fatal(err)
-	}
+	data := must.Have(os.ReadFile(path))(f)
 	f.Add(data)
 	f.Add([]byte(title("d") + "\n00000000 {}\n\n" + checksum([]byte("{}")) + " {}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"furrow/sas"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -90,10 +91,7 @@ func mustNew(t testing.TB, c Config) (*Handler, *logged) {
 	if c.Issuer == nil {
 		c.Issuer = fakeIssuer{}
 	}
-	h, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Have(New(c))(t)
 	return h, text
 }
 
@@ -119,10 +117,7 @@ func askToken(h http.Handler, device, proof string) *httptest.ResponseRecorder {
 // wantProblem checks everything that all error responses have in common.
 func wantProblem(t *testing.T, w *http.Response, code Code) problem {
 	t.Helper()
-	body, err := io.ReadAll(w.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Have(io.ReadAll(w.Body))(t)
 	var p problem
 	if err := json.Unmarshal(body, &p); err != nil {
 		t.Fatalf("want %s, got status %d and no problem: %v", code, w.StatusCode, err)

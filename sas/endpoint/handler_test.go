@@ -16,6 +16,7 @@ import (
 
 	"furrow/sas"
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -240,10 +241,7 @@ func FuzzPathsAndIDs(f *testing.F) {
 		f.Add("GET", path)
 	}
 	log, _ := newLog(f)
-	h, err := New(Config{Issuer: fakeIssuer{}, Log: log, Limits: Limits{DeviceRate: 1_000_000, Rate: 1_000_000}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	h := must.Have(New(Config{Issuer: fakeIssuer{}, Log: log, Limits: Limits{DeviceRate: 1_000_000, Rate: 1_000_000}}))(f)
 	f.Fuzz(func(t *testing.T, method, path string) {
 		r := request("POST", "/", rightProof, nil)
 		r.Method, r.URL.Path = method, path

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"furrow/sas"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 )
 
@@ -200,9 +201,7 @@ func storm(t *testing.T, size int, limits Limits, issue time.Duration) (took tim
 			time.Sleep(issue)
 			return nil
 		}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		began := time.Now()
 		all := make([]int, size)
 		var fleet sync.WaitGroup

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // A fixture is a server on in-memory connections, so that it can run in a synctest bubble.
@@ -111,9 +113,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := start(t, Config{}, Server{})
 		conn := f.dial()
-		if _, err := io.WriteString(conn, "GET /openapi.json HTTP/1.1\r\nHost: endpoint\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(io.WriteString(conn, "GET /openapi.json HTTP/1.1\r\nHost: endpoint\r\n\r\n"))(t)
 		time.Sleep(writeTimeout + time.Second) // and read nothing
 		if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
 			t.Error("it still gets a response")
@@ -171,10 +171,7 @@ func TestShutdownCutsOffAndJoinsSlowRequests(t *testing.T) {
 
 func TestBrokenListenerEndsTheServer(t *testing.T) {
 	h, _ := mustNew(t, Config{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)
 	l.Close()
 	s := &Server{Handler: h, Listener: l, Log: h.log.log}
 	if err := s.Run(t.Context()); err == nil {
@@ -185,10 +182,7 @@ func TestBrokenListenerEndsTheServer(t *testing.T) {
 // startServer serves h on a free port until the test ends.
 func startServer(t *testing.T, h *Handler) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- (&Server{Handler: h, Listener: l, Log: h.log.log}).Run(ctx) }()
@@ -205,10 +199,7 @@ func TestOverTheNetwork(t *testing.T) {
 	h, _ := mustNew(t, Config{})
 	address := startServer(t, h)
 	dial := func() net.Conn {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Have(net.Dial("tcp", address))(t)
 		t.Cleanup(func() { c.Close() })
 		return c
 	}
@@ -227,10 +218,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	h, _ := mustNew(t, Config{})
 	address := startServer(t, h)
 	for size, want := range map[int]int{8 << 10: 200, 17 << 10: http.StatusRequestHeaderFieldsTooLarge} {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Have(net.Dial("tcp", address))(t)
 		if response := exchanged(t, c, tokenRequest+"Content-Length: 0\r\nX-Large: "+strings.Repeat("x", size)+
 			"\r\n\r\n"); response.StatusCode != want {
 			t.Errorf("a header of %d bytes: %s", size, response.Status)
@@ -244,10 +232,7 @@ func TestUncleanPathsAreNotRedirected(t *testing.T) {
 	address := startServer(t, h)
 	for path, want := range map[string]Code{"//healthz": NotFound, "/v1/devices/../devices/pump-7/token": BadDeviceID,
 		"/v1/./healthz": NotFound} {
-		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Have(net.Dial("tcp", address))(t)
 		wantProblem(t, exchanged(t, c, "POST "+path+" HTTP/1.1\r\nHost: endpoint\r\nContent-Length: 0\r\n\r\n"), want)
 		c.Close()
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/queue"
 	"furrow/tables/local/internal/wiretest"
 
@@ -17,10 +18,7 @@ import (
 
 // In a rehearsal, the account key is held to Azure's targets too, for partitions and for queues.
 func TestAzureLimitsHoldForTheAccountKey(t *testing.T) {
-	s, err := Open(Config{Dir: t.TempDir(), Key: []byte(wiretest.Key), AzureLimits: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(Open(Config{Dir: t.TempDir(), Key: []byte(wiretest.Key), AzureLimits: true}))(t)
 	defer s.Close()
 	now := time.Now()
 	clock := func() time.Time { return now }
@@ -29,10 +27,7 @@ func TestAzureLimitsHoldForTheAccountKey(t *testing.T) {
 		rehearseRows(t, s, at.Base(), &now)
 	})
 	t.Run("queues", func(t *testing.T) {
-		q, err := queue.New(s.store, s.Account(), s.config.Key, clock)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Have(queue.New(s.store, s.Account(), s.config.Key, clock))(t)
 		rehearseMessages(wiretest.Serve(t, s.bounded(q.Handler(slog.New(slog.DiscardHandler)))), &now)
 	})
 }

@@ -9,20 +9,16 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/wire"
 	"furrow/tables/local/internal/wiretest"
 )
 
 // BenchmarkInsert is what one insert by SAS costs the server, without a network.
 func BenchmarkInsert(b *testing.B) {
-	s, err := Open(Config{Dir: b.TempDir(), Key: []byte(wiretest.Key)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Have(Open(Config{Dir: b.TempDir(), Key: []byte(wiretest.Key)}))(b)
 	defer s.Close()
-	if err := s.table.Add("readings"); err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, s.table.Add("readings"))
 	h := s.Tables()
 	query := wiretest.SAS(wire.Table, "readings", "tn", "readings", "sp", "a", "se", wiretest.Expiry,
 		"spk", "d1", "epk", "d1").Encode()

@@ -8,15 +8,14 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // served counts and answers requests on at most max connections.
 func served(t *testing.T, max, perAddress int) (address string, c *connections) {
 	c = newConnections(max, perAddress)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Have(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := &http.Server{ConnState: c.note, Handler: http.HandlerFunc(
 		func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body) })}
 	done := make(chan error, 1)
@@ -33,9 +32,7 @@ func dialFrom(t *testing.T, from, to, text string) net.Conn {
 		t.Skipf("not on this system: %v", err) // outside of Linux the loopback network may have one address
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	fmt.Fprint(conn, text)
 	return conn
 }

@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestNewerDirectoryIsRefusedAndLeftUnchanged(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]error{"2\n": ErrNewer, "99": ErrNewer} {
-		if err := os.WriteFile(filepath.Join(dir, formatFile), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, formatFile), []byte(text), 0o600))
 		_, err := Open(Config{Dir: dir})
 		if says := "it has format " + strings.TrimSpace(text) +
 			", and this program reads formats up to 1"; !errors.Is(err, want) ||
@@ -24,9 +24,7 @@ func TestNewerDirectoryIsRefusedAndLeftUnchanged(t *testing.T) {
 			t.Errorf("there is %v, %v", names, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, formatFile), []byte("one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, formatFile), []byte("one"), 0o600))
 	if _, err := Open(Config{Dir: dir}); err == nil || errors.Is(err, ErrNewer) || !strings.Contains(err.Error(),
 		formatFile) {
 		t.Errorf("what is no number: %v", err)
@@ -36,13 +34,8 @@ func TestNewerDirectoryIsRefusedAndLeftUnchanged(t *testing.T) {
 func TestNewDirectoryRecordsItsFormat(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 {
-		s, err := Open(Config{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		s := must.Have(Open(Config{Dir: dir}))(t)
+		must.Succeed(t, s.Close())
 		if text, err := os.ReadFile(filepath.Join(dir, formatFile)); err != nil || string(text) != "1\n" {
 			t.Errorf("it says %q, %v", text, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/streaming"
@@ -40,9 +41,7 @@ func TestDirectoriesOfEveryFormatAreRead(t *testing.T) {
 	for n := range local.Format {
 		t.Run(fmt.Sprint("format", n+1), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
-			if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", fmt.Sprint("format-", n+1)))); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", fmt.Sprint("format-", n+1)))))
 			before := formatOf(t, dir)
 			for range 2 {
 				verify(t, dir)
@@ -68,16 +67,11 @@ func formatOf(t *testing.T, dir string) string {
 // open starts a server on dir, and returns a function that stops it.
 func open(t *testing.T, dir string) (azuretest.Account, func()) {
 	t.Helper()
-	s, err := local.Start(local.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(local.Start(local.Config{Dir: dir}))(t)
 	a := azuretest.Account{Name: s.Account(), Key: s.Key(), TableURL: s.TableURL, QueueURL: s.QueueURL,
 		BlobURL: s.BlobURL}
 	return a, func() {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.Close())
 	}
 }
 
@@ -131,13 +125,9 @@ func verify(t *testing.T, dir string) {
 	acl, errACL := table.GetAccessPolicy(ctx, nil)
 	properties, errQueue := queue.GetProperties(ctx, nil)
 	messages, errMessages := queue.PeekMessages(ctx, &azqueue.PeekMessagesOptions{NumberOfMessages: to.Ptr[int32](32)})
-	if err := errors.Join(errEntity, errACL, errQueue, errMessages); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(errEntity, errACL, errQueue, errMessages))
 	var got, want map[string]any
-	if err := errors.Join(json.Unmarshal(entity.Value, &got), json.Unmarshal([]byte(storedEntity), &want)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(json.Unmarshal(entity.Value, &got), json.Unmarshal([]byte(storedEntity), &want)))
 	for _, name := range []string{"odata.metadata", "odata.etag", "Timestamp"} {
 		delete(got, name)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/wire"
 	"furrow/tables/local/internal/wiretest"
 
@@ -31,14 +32,8 @@ type heldOpen struct {
 // has been checked by then.
 func holdOpen(t *testing.T, method, target string, token url.Values, body string, headers ...string) *heldOpen {
 	t.Helper()
-	u, err := url.Parse(target + "?" + token.Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Have(url.Parse(target + "?" + token.Encode()))(t)
+	conn := must.Have(net.Dial("tcp", u.Host))(t)
 	t.Cleanup(func() { conn.Close() })
 	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: %s\r\nExpect: 100-continue\r\nContent-Length: %d\r\n%s\r\n", method,
 		u.RequestURI(), u.Host, len(body), strings.Join(headers, ""))
@@ -46,35 +41,25 @@ func holdOpen(t *testing.T, method, target string, token url.Values, body string
 	if err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("the server says %q, %v", line, err)
 	}
-	if _, err := io.WriteString(conn, body[:len(body)-1]); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(io.WriteString(conn, body[:len(body)-1]))(t)
 	return &heldOpen{conn, body[len(body)-1]}
 }
 
 // finish sends the last byte and returns the status of the answer.
 func (h *heldOpen) finish(t *testing.T) int {
 	t.Helper()
-	if _, err := h.conn.Write([]byte{h.last}); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(h.conn.Write([]byte{h.last}))(t)
 	r := bufio.NewReader(h.conn)
 	if line, err := r.Peek(2); err != nil || string(line) == "\r\n" {
 		r.Discard(2) // the end of 100 Continue
 	}
-	resp, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Have(http.ReadResponse(r, nil))(t)
 	return resp.StatusCode
 }
 
 // TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied: a token may expire or be revoked while its request is under way.
 func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
-	s, err := Start(Config{Dir: t.TempDir(), Account: wiretest.Account, Key: []byte(wiretest.Key)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(Start(Config{Dir: t.TempDir(), Account: wiretest.Account, Key: []byte(wiretest.Key)}))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -88,15 +73,9 @@ func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
 		t.Fatal(errT, errQ, errB)
 	}
 	table, queue := tables.NewClient("held"), queues.NewQueueClient("held")
-	if _, err := table.CreateTable(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := queue.Create(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := blobs.Create(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(table.CreateTable(ctx, nil))(t)
+	must.Have(queue.Create(ctx, nil))(t)
+	must.Have(blobs.Create(ctx, nil))(t)
 	id, add, long := "full", "a", time.Now().Add(time.Hour).UTC()
 	expiry := wiretest.Expiry
 	for _, service := range []struct {
@@ -146,18 +125,14 @@ func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
 			token := func(terms ...string) url.Values {
 				return wiretest.SAS(service.name, "held", append(terms, service.terms...)...)
 			}
-			if err := service.set(ctx, false); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, service.set(ctx, false))
 			revoked := holdOpen(t, service.method, service.target, token("si", id), service.body, service.header)
 			perms := map[wire.Service]string{wire.Table: "a", wire.Queue: "a", wire.Blob: "c"}[service.name]
 			end := time.Now().Add(2 * time.Second).Truncate(time.Second).Add(time.Second)
 			expired := holdOpen(t, service.method, service.target,
 				token("sp", perms, "se", end.UTC().Format(time.RFC3339)), service.body, service.header)
 			valid := holdOpen(t, service.method, service.target, token("sp", perms, "se", expiry), service.body, service.header)
-			if err := service.set(ctx, true); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, service.set(ctx, true))
 			time.Sleep(time.Until(end))
 			for name, c := range map[string]struct {
 				h    *heldOpen
@@ -173,10 +148,7 @@ func TestAWriteHeldOpenIsCheckedAgainWhenItIsApplied(t *testing.T) {
 			if service.name != wire.Table {
 				return
 			}
-			row, err := table.GetEntity(ctx, "d", "1", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			row := must.Have(table.GetEntity(ctx, "d", "1", nil))(t)
 			var stored aztables.Entity
 			if err := json.Unmarshal(row.Value, &stored); err != nil || time.Time(stored.Timestamp).Before(end) {
 				t.Errorf("applied after %s with Timestamp %s, %v", end, time.Time(stored.Timestamp), err)

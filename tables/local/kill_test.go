@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local"
 )
 
@@ -58,22 +59,15 @@ func start(t *testing.T, dir string) (azuretest.Account, *exec.Cmd) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), serveDir+"="+dir)
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Have(cmd.StdoutPipe())(t)
+	must.Succeed(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() }) // killed already, unless the test failed
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil {
 		t.Fatalf("the server did not start: %v", err)
 	}
 	var a azuretest.Account
-	if err := json.Unmarshal(line, &a); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(line, &a))
 	return a, cmd
 }
 

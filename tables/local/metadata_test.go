@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/wire"
 	"furrow/tables/local/internal/wiretest"
 )
@@ -45,15 +46,9 @@ func TestNamesOfMetadataKeepTheirCase(t *testing.T) {
 // serveBlobs serves a directory with the container data, and returns the address of its blobs.
 func serveBlobs(t *testing.T, config *tls.Config) string {
 	t.Helper()
-	s, err := Open(Config{Dir: t.TempDir(), Key: []byte(wiretest.Key)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(Open(Config{Dir: t.TempDir(), Key: []byte(wiretest.Key)}))(t)
 	wiretest.Serve(t, s.Blobs()).Do("PUT", "/data?restype=container", "").Want(t, 201, "")
-	l, err := Listen("127.0.0.1:0", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Have(Listen("127.0.0.1:0", false))(t)
 	if config != nil {
 		l.Blob = tls.NewListener(l.Blob, config)
 	}
@@ -77,10 +72,7 @@ func serveBlobs(t *testing.T, config *tls.Config) string {
 // pipelined sends four requests at once, and returns the answers as they are on the wire.
 func pipelined(t *testing.T, address string, config *tls.Config, token url.Values) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Have(net.Dial("tcp", address))(t)
 	defer conn.Close()
 	if config != nil {
 		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"furrow/tables/azuretest"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -19,9 +20,7 @@ import (
 // The disk keeps what was synced, and a random part of the rest.
 func TestPowerCutKeepsEveryAcknowledgedWrite(t *testing.T) {
 	dir, disk := t.TempDir(), vfs.NewCrashableMem()
-	if err := disk.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, disk.MkdirAll(dir, 0o700))
 	for name := dir; name != filepath.Dir(name); name = filepath.Dir(name) {
 		parent, err := disk.OpenDir(filepath.Dir(name))
 		if err != nil || parent.Sync() != nil || parent.Close() != nil {
@@ -29,10 +28,7 @@ func TestPowerCutKeepsEveryAcknowledgedWrite(t *testing.T) {
 		}
 	}
 	endOften(t, func(random *rand.Rand) (azuretest.Account, func()) {
-		s, err := local.OpenOn(disk, local.Config{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Have(local.OpenOn(disk, local.Config{Dir: dir}))(t)
 		p := &powered{}
 		tables, queues, blobs := p.serve(s.Tables()), p.serve(s.Queues()), p.serve(s.Blobs())
 		stop := sync.OnceFunc(func() {

@@ -6,16 +6,14 @@ import (
 	"time"
 
 	"furrow/tables"
+	"furrow/tables/azuretest/must"
 )
 
 func TestAccessReadsBackAsItWasStored(t *testing.T) {
 	a := Access{Name: "alice@contoso.example", Role: Operator, Tenant: "Contoso / Süd", Hash: TokenHash("token"),
 		By:      "root",
 		Created: tables.TicksOf(time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC))}
-	e, err := a.Entity()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Have(a.Entity())(t)
 	if got, err := AccessOf(e); err != nil || got != a {
 		t.Errorf("%+v is read back as %+v, %v", a, got, err)
 	}
@@ -53,10 +51,7 @@ func TestActsOfATimeAreOneRangeOfEachMonth(t *testing.T) {
 		for _, tenant := range []Tenant{"", "fleet", "Contoso / Süd"} {
 			a := Act{ID: "ABC", At: tables.TicksOf(at), Who: "alice", From: "dashboard", What: "device revoke", Device: "pump-7",
 				Tenant: tenant, Detail: "x", Outcome: "y", Failed: true}
-			e, err := a.Entity()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Have(a.Entity())(t)
 			if got, err := ActOf(e); err != nil || got != a {
 				t.Errorf("%+v is read back as %+v, %v", a, got, err)
 			}

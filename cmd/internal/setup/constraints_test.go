@@ -12,20 +12,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 func TestAuthorityCanSignForItsHostsAlone(t *testing.T) {
 	dir := t.TempDir()
 	served := mustSelfSign(t, dir, "box.example", "10.1.2.3", "203.0.113.7", "2001:db8::7")
-	ca, err := openAuthority(dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ca := must.Have(openAuthority(dir, nil))(t)
 	verify := func(host string) error {
 		pair, _, err := ca.issue([]string{host})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: roots(t, served.CAFile), DNSName: host})
 		return err
 	}
@@ -50,9 +47,7 @@ func TestHostThatTheAuthorityMayNotSignForIsLeftOutAndLogged(t *testing.T) {
 	first := mustSelfSign(t, dir, "box.example")
 	var logged bytes.Buffer
 	served, err := SelfSigned(dir, []string{"box.example", "other.example"}, slog.New(slog.NewTextHandler(&logged, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if names := leaf(t, served).DNSNames; !slices.Equal(names, []string{"box.example"}) ||
 		served.CAFingerprint != first.CAFingerprint {
 		t.Errorf("it serves %v, with another authority: %v", names, served.CAFingerprint != first.CAFingerprint)
@@ -65,28 +60,17 @@ func TestHostThatTheAuthorityMayNotSignForIsLeftOutAndLogged(t *testing.T) {
 // Devices have the authority of an earlier version, so it has to remain in use.
 func TestAuthorityWithoutConstraintsSignsForEveryHost(t *testing.T) {
 	dir := t.TempDir()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	template, err := newCertificate("an earlier version", authorityLife)
-	must(t, err)
+	key := must.Have(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	template := must.Have(newCertificate("an earlier version", authorityLife))(t)
 	template.IsCA, template.MaxPathLenZero, template.KeyUsage = true, true, x509.KeyUsageCertSign
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	must(t, err)
-	keyPEM, err := encodeKey(key)
-	must(t, err)
-	must(t, writeFile(filepath.Join(dir, "ca.pem"), encodeCertificate(der)))
-	must(t, writeFile(filepath.Join(dir, "ca.key"), keyPEM))
+	der := must.Have(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
+	keyPEM := must.Have(encodeKey(key))(t)
+	must.Succeed(t, writeFile(filepath.Join(dir, "ca.pem"), encodeCertificate(der)))
+	must.Succeed(t, writeFile(filepath.Join(dir, "ca.key"), keyPEM))
 	served := mustSelfSign(t, dir, "any.example", "203.0.113.9")
 	for _, host := range []string{"any.example", "203.0.113.9"} {
 		if _, err := leaf(t, served).Verify(x509.VerifyOptions{Roots: roots(t, served.CAFile), DNSName: host}); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -15,35 +15,28 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func mustSelfSign(t *testing.T, dir string, hosts ...string) *TLS {
 	t.Helper()
-	made, err := SelfSigned(dir, hosts, quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Have(SelfSigned(dir, hosts, quiet()))(t)
 	return made
 }
 
 // leaf is what a client would be shown now.
 func leaf(t *testing.T, served *TLS) *x509.Certificate {
 	t.Helper()
-	pair, err := served.Config.GetCertificate(&tls.ClientHelloInfo{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pair := must.Have(served.Config.GetCertificate(&tls.ClientHelloInfo{}))(t)
 	return pair.Leaf
 }
 
 func roots(t *testing.T, caFile string) *x509.CertPool {
 	t.Helper()
-	pem, err := os.ReadFile(caFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pem := must.Have(os.ReadFile(caFile))(t)
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
 		t.Fatalf("%s holds no certificate", caFile)
@@ -111,14 +104,9 @@ func TestRenewalThatFailsKeepsTheOldCertificate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tls")
 	synctest.Test(t, func(t *testing.T) {
 		var logged bytes.Buffer
-		served, err := SelfSigned(dir, []string{"localhost"}, slog.New(slog.NewTextHandler(&logged, nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		served := must.Have(SelfSigned(dir, []string{"localhost"}, slog.New(slog.NewTextHandler(&logged, nil))))(t)
 		first := leaf(t, served)
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.RemoveAll(dir))
 		time.Sleep(certificateLife - renewBefore + time.Hour)
 		if !leaf(t, served).Equal(first) {
 			t.Error("another certificate is served, which was not kept")
@@ -133,10 +121,7 @@ func TestKeysAreForTheOwnerAlone(t *testing.T) {
 	dir := t.TempDir()
 	mustSelfSign(t, dir, "localhost")
 	for _, name := range []string{"ca.key", "ca.pem", "server.pem"} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Have(os.Stat(filepath.Join(dir, name)))(t)
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", name, info.Mode())
 		}
@@ -146,9 +131,7 @@ func TestKeysAreForTheOwnerAlone(t *testing.T) {
 func TestAuthorityWithoutItsKeyIsNotReplaced(t *testing.T) {
 	dir := t.TempDir()
 	mustSelfSign(t, dir, "localhost")
-	if err := os.Remove(filepath.Join(dir, "ca.key")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(filepath.Join(dir, "ca.key")))
 	_, err := SelfSigned(dir, []string{"localhost"}, quiet())
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "ca.pem") {
 		t.Errorf("error %v; want one that names the files", err)
@@ -162,27 +145,17 @@ func TestGivenFilesAreReadAnewWhenTheyChange(t *testing.T) {
 	file := filepath.Join(dir, "server.pem")
 	put := func(content []byte, modified time.Time) {
 		t.Helper()
-		if err := os.WriteFile(file, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(file, modified, modified); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(file, content, 0o600))
+		must.Succeed(t, os.Chtimes(file, modified, modified))
 	}
 	read := func(dir string) []byte {
 		t.Helper()
-		content, err := os.ReadFile(filepath.Join(dir, "server.pem"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Have(os.ReadFile(filepath.Join(dir, "server.pem")))(t)
 		return content
 	}
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	put(read(one), noon)
-	served, err := Files(file, file, quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must.Have(Files(file, file, quiet()))(t)
 	put([]byte("half a file"), noon.Add(time.Hour))
 	if got := leaf(t, served).DNSNames; !slices.Equal(got, []string{"one.example"}) {
 		t.Errorf("after a broken write, served is %v", got)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/wire"
 )
 
@@ -189,9 +190,7 @@ func TestPoliciesAreReadAndWrittenForEveryClient(t *testing.T) {
 	policies, err := parsePolicies([]byte("\uFEFF<?xml version=\"1.0\" encoding=\"utf-8\"?>\n" +
 		"<SignedIdentifiers>\n<SignedIdentifier><Id>it's &quot;so&quot;</Id>" +
 		"<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier>\n</SignedIdentifiers>\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := wire.XMLHeader + `<SignedIdentifiers><SignedIdentifier><Id>it's "so"</Id>` +
 		`<AccessPolicy><Expiry>2030-01-01</Expiry></AccessPolicy></SignedIdentifier></SignedIdentifiers>`
 	if got := string(FormatPolicies(policies)); got != want {

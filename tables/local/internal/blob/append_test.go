@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 // createAppend creates an empty append blob.
@@ -83,19 +85,11 @@ func (f *fixture) total() (n int) {
 func TestAppendBlobHas50000Blocks(t *testing.T) {
 	f := withData(t)
 	f.createAppend("/data/x")
-	c, err := f.service.lookup("data")
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := json.Marshal(record{Append: true, Appended: maxAppended - 1, Changed: 1, Created: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Have(f.service.lookup("data"))(t)
+	record := must.Have(json.Marshal(record{Append: true, Appended: maxAppended - 1, Changed: 1, Created: 1}))(t)
 	b := f.store.Batch()
 	b.Set(blobKey(c.ID, "x"), record)
-	if err := f.store.Apply(b)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.store.Apply(b)())
 	f.append("/data/x", "last")
 	f.Do("PUT", "/data/x?comp=appendblock", "more").Want(t, 409, "BlockCountExceedsLimit")
 	f.Do("GET", "/data/x", "").Want(t, 200, "").WantBody(t, "last").

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 	"furrow/tables/local/internal/wiretest"
@@ -55,22 +56,14 @@ func (f *fixture) close() {
 func inMemory(t testing.TB) *fixture {
 	t.Helper()
 	fs := vfs.NewMem()
-	if err := fs.MkdirAll("/data", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, fs.MkdirAll("/data", 0o700))
 	return open(t, fs, "/data")
 }
 
 func (f *fixture) client() *service.Client {
 	f.Helper()
-	cred, err := azblob.NewSharedKeyCredential(wiretest.Account, wiretest.KeyText())
-	if err != nil {
-		f.Fatal(err)
-	}
-	c, err := service.NewClientWithSharedKeyCredential(f.Base(), cred, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	cred := must.Have(azblob.NewSharedKeyCredential(wiretest.Account, wiretest.KeyText()))(f)
+	c := must.Have(service.NewClientWithSharedKeyCredential(f.Base(), cred, nil))(f)
 	return c
 }
 
@@ -78,9 +71,7 @@ func (f *fixture) client() *service.Client {
 func (f *fixture) container(name string) *azcontainer.Client {
 	f.Helper()
 	c := f.client().NewContainerClient(name)
-	if _, err := c.Create(f.Context(), nil); err != nil {
-		f.Fatal(err)
-	}
+	must.Have(c.Create(f.Context(), nil))(f)
 	return c
 }
 
@@ -107,10 +98,7 @@ func sas(resource, canon, permissions string, more ...string) string {
 // files lists the content files.
 func (f *fixture) files() []string {
 	f.Helper()
-	names, err := f.fs.List(f.fs.PathJoin(f.dir, "blobs"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	names := must.Have(f.fs.List(f.fs.PathJoin(f.dir, "blobs")))(f)
 	return names
 }
 
@@ -118,9 +106,7 @@ func (f *fixture) files() []string {
 func (f *fixture) keys(prefix byte) (n int) {
 	f.Helper()
 	for _, err := range f.store.Walk([]byte{prefix}, []byte{prefix + 1}) {
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, err)
 		n++
 	}
 	return n

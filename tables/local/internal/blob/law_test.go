@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/content"
 	"furrow/tables/local/internal/store"
 
@@ -70,14 +71,8 @@ func TestReaderSeesOneVersion(t *testing.T) {
 	})
 	seen := map[string]bool{}
 	for range 300 {
-		resp, err := b.DownloadStream(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Have(b.DownloadStream(t.Context(), nil))(t)
+		all := must.Have(io.ReadAll(resp.Body))(t)
 		fill := *resp.Metadata["Fill"]
 		if int64(len(all)) != *resp.ContentLength || strings.Trim(string(all), fill) != "" {
 			t.Fatalf("%d bytes of %d of version %q", len(all), *resp.ContentLength, fill)
@@ -99,13 +94,8 @@ func TestOverwriteWhileReading(t *testing.T) {
 	old := bytes.Repeat([]byte{'a'}, 24<<20) // more than the connection's buffers hold
 	stage(t, b, blockID(0), old)
 	stage(t, b, blockID(1), []byte("short"))
-	if _, err := b.CommitBlockList(t.Context(), []string{blockID(0), blockID(1)}, nil); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := b.DownloadStream(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Have(b.CommitBlockList(t.Context(), []string{blockID(0), blockID(1)}, nil))(t)
+	resp := must.Have(b.DownloadStream(t.Context(), nil))(t)
 	f.put("/data/x", "new").Want(t, 201, "")
 	if got := f.files(); len(got) != 1 {
 		t.Fatalf("%d files during the download, want 1", len(got))
@@ -164,10 +154,7 @@ func TestCutUploadLeavesNothing(t *testing.T) {
 			req.ContentLength = length
 			f.Sign(req)
 			req.ContentLength = 0
-			conn, err := net.Dial("tcp", req.URL.Host)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Have(net.Dial("tcp", req.URL.Host))(t)
 			fmt.Fprintf(conn, "PUT %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", req.URL.RequestURI(),
 				req.URL.Host, length)
 			req.Header.Write(conn)
@@ -194,9 +181,7 @@ func TestCutUploadLeavesNothing(t *testing.T) {
 func TestReopenRemovesOrphans(t *testing.T) {
 	f := inMemory(t)
 	upload(t, f.container("data").NewBlockBlobClient("x"), 'a', 2, long)
-	if _, err := f.service.content.Write(bytes.NewReader(make([]byte, long)), long); err != nil {
-		t.Fatal(err)
-	}
+	must.Have(f.service.content.Write(bytes.NewReader(make([]byte, long)), long))(t)
 	other, err := f.fs.Create("/data/blobs/README", vfs.WriteCategoryUnspecified)
 	if err != nil || other.Close() != nil {
 		t.Fatal(err)
@@ -218,9 +203,7 @@ func TestReopenRemovesOrphans(t *testing.T) {
 func TestReopenNamesTheBlobOfAMissingFile(t *testing.T) {
 	f := inMemory(t)
 	upload(t, f.container("data").NewBlockBlobClient("dir/x"), 'a', 1, long)
-	if err := f.fs.Remove(f.fs.PathJoin("/data/blobs", f.files()[0])); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.fs.Remove(f.fs.PathJoin("/data/blobs", f.files()[0])))
 	f.Server.Close()
 	_, err := f.again()
 	missing, ok := errors.AsType[*content.Missing](err)
@@ -239,15 +222,11 @@ func TestReopenEndsIdleBlocks(t *testing.T) {
 	for i := range 3 {
 		stage(t, x, blockID(i), make([]byte, long))
 	}
-	if err := f.service.expire(time.Now().Add(idleBlocks - time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.service.expire(time.Now().Add(idleBlocks-time.Hour)))
 	if n := f.keys(store.PrefixStaged); n != 4 {
 		t.Fatalf("%d records of blocks before their time, want 4", n)
 	}
-	if err := f.service.expire(time.Now().Add(idleBlocks + time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.service.expire(time.Now().Add(idleBlocks+time.Hour)))
 	if n, m := f.keys(store.PrefixStaged), len(f.files()); n != 0 || m != 2 {
 		t.Fatalf("%d records of blocks and %d files, want 0 and 2", n, m)
 	}
@@ -317,9 +296,7 @@ func TestDamagedContentCutsTheAnswer(t *testing.T) {
 	b := f.container("data").NewBlockBlobClient("x")
 	upload(t, b, 'a', 2, long)
 	for _, name := range f.files() {
-		if err := f.fs.Remove(f.fs.PathJoin("/data/blobs", name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, f.fs.Remove(f.fs.PathJoin("/data/blobs", name)))
 	}
 	resp, err := http.DefaultTransport.RoundTrip(f.Sign(f.Request("GET", "/data/x", nil)))
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/store"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -53,47 +54,31 @@ func (d *disk) failing(kind errorfs.OpKind, suffix string) {
 
 func open(t *testing.T, fs vfs.FS) (*Keeper, *store.Store) {
 	t.Helper()
-	if err := fs.MkdirAll("/data", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(fs, "/data/db", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, fs.MkdirAll("/data", 0o700))
+	s := must.Have(store.Open(fs, "/data/db", slog.New(slog.DiscardHandler)))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	k, err := Open(s, fs, "/data/blobs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Have(Open(s, fs, "/data/blobs"))(t)
 	return k, s
 }
 
 // keep writes a content and stores its record.
 func keep(t *testing.T, k *Keeper, owner store.ID, b []byte) Ref {
 	t.Helper()
-	d, err := k.Write(bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Have(k.Write(bytes.NewReader(b), int64(len(b))))(t)
 	defer d.Discard()
 	batch := k.store.Batch()
 	d.Keep(batch, owner)
-	if err := k.store.Apply(batch)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, k.store.Apply(batch)())
 	return d.Ref
 }
 
 func files(t *testing.T, fs vfs.FS) []string {
 	t.Helper()
-	names, err := fs.List("/data/blobs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Have(fs.List("/data/blobs"))(t)
 	return names
 }
 
@@ -113,9 +98,7 @@ func TestContentsComeBack(t *testing.T) {
 				t.Errorf("%d bytes from %d: %d came back, %v", size, off, got.Len(), err)
 			}
 		}
-		if err := at.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, at.Close())
 	}
 }
 
@@ -128,9 +111,7 @@ func TestDroppedContentsStayForTheirReaders(t *testing.T) {
 	first, second, at := k.Pin(refs), k.Pin(refs), s.Snapshot()
 	b := s.Batch()
 	dropped := k.Drop(b, 1, refs)
-	if err := s.Apply(b)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Apply(b)())
 	k.Remove(dropped)
 	first()
 	for _, r := range refs {
@@ -139,9 +120,7 @@ func TestDroppedContentsStayForTheirReaders(t *testing.T) {
 		}
 	}
 	second()
-	if err := at.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, at.Close())
 	if got := files(t, fs); len(got) != 0 || len(k.pins) != 0 {
 		t.Errorf("left: %v, %d pins", got, len(k.pins))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/wire"
 )
 
@@ -21,10 +22,7 @@ func TestTypesSurviveStorage(t *testing.T) {
 		"l@odata.type":"Edm.Int64","l":"-9223372036854775808","t":"2026-11-20T10:00:00.1234567+02:00","t@odata.type":"Edm.DateTime",
 		"g@odata.type":"Edm.Guid","g":"C9DA6455-213D-42C9-9A79-3E9149A57833","x":"AQL/","x@odata.type":"Edm.Binary",
 		"nan":"NaN","nan@odata.type":"Edm.Double","inf":"-Infinity","inf@odata.type":"Edm.Double","gone":null,"odata.etag":"x","Timestamp":"no"}`
-	b, err := Parse([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Have(Parse([]byte(body)))(t)
 	e := Entity{Timestamp: MinDateTime, Properties: b.Properties}
 	render := Renderer{Level: MinimalMetadata, Base: "http://h/a", Table: "t"}
 	got := string(render.Append(nil, "p", "r", e.Append(nil), false))
@@ -73,9 +71,7 @@ func TestBadEntityIsRefusedWithACode(t *testing.T) {
 func TestAnnotatedValueMayBeText(t *testing.T) {
 	b, err := Parse([]byte(`{"yes":"true","yes@odata.type":"Edm.Boolean","no":"False","no@odata.type":"Edm.Boolean",` +
 		`"i":"-31","i@odata.type":"Edm.Int32","d":"1.5e3","d@odata.type":"Edm.Double"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	e := Entity{Timestamp: MinDateTime, Properties: b.Properties}
 	got := string((&Renderer{Select: []string{"yes", "no", "i", "d"}}).Append(nil, "p", "r", e.Append(nil), false))
 	if want := `{"yes":true,"no":false,"i":-31,"d":1500.0}`; got != want {

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"furrow/tables/azuretest/must"
 )
 
 // requests is what a client may send on one connection without waiting.
@@ -46,12 +48,8 @@ func parsed(t *testing.T, text string) (n int) {
 		if errors.Is(err, io.EOF) {
 			return n
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, request.Body); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
+		must.Have(io.Copy(io.Discard, request.Body))(t)
 	}
 }
 

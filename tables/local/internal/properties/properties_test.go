@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/wire"
 	"furrow/tables/local/internal/wiretest"
 
@@ -38,9 +39,7 @@ func TestPropertiesOutlastARestart(t *testing.T) {
 	fs := vfs.NewMem()
 	s, closeStore := wiretest.OpenStore(t, fs, "db")
 	k, err := Open(s, wire.Blob)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	rule := corsRule("https://a.example", "GET", "x", "y")
 	for _, change := range []string{"<Cors>" + rule + "</Cors>",
 		"<DefaultServiceVersion>2019-02-02</DefaultServiceVersion>"} {
@@ -55,9 +54,7 @@ func TestPropertiesOutlastARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		w, err := do(k.Get, "GET", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for _, part := range []string{"<AllowedOrigins>https://a.example</AllowedOrigins>", "2019-02-02"} {
 			if got := w.Body.String(); strings.Contains(got, part) != want {
 				t.Errorf("%s: %s in %s: want %v", service, part, got, want)
@@ -107,15 +104,10 @@ func TestWrongPropertiesAreRefused(t *testing.T) {
 // The first rule for an origin and a method decides about the answer. Headers are named as the answer has them.
 func TestAnswersNameWhoMayReadThem(t *testing.T) {
 	s, _ := wiretest.OpenStore(t, vfs.NewMem(), "db")
-	k, err := Open(s, wire.Blob)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Have(Open(s, wire.Blob))(t)
 	set := func(rules string) {
 		t.Helper()
-		if _, err := do(k.Set, "PUT", properties("<Cors>"+rules+"</Cors>")); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(do(k.Set, "PUT", properties("<Cors>"+rules+"</Cors>")))(t)
 	}
 	answer := func(method, origin string) string {
 		r := httptest.NewRequest(method, "/", nil)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wire"
 	"furrow/tables/local/internal/wiretest"
@@ -73,10 +74,7 @@ func (f *fixture) queue(name string) *azqueue.QueueClient {
 	if _, _, err := f.service.add(name, nil); err != nil {
 		f.Fatal(err)
 	}
-	c, err := azqueue.NewQueueClientWithNoCredential(f.Base()+"/"+name+"?"+sas(name, "raup", "").Encode(), nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	c := must.Have(azqueue.NewQueueClientWithNoCredential(f.Base()+"/"+name+"?"+sas(name, "raup", "").Encode(), nil))(f)
 	return c
 }
 
@@ -100,10 +98,7 @@ func (f *fixture) bySAS(method, target, body string, sas url.Values) wiretest.An
 
 func (f *fixture) put(q *azqueue.QueueClient, text string) *azqueue.EnqueuedMessage {
 	f.Helper()
-	resp, err := q.EnqueueMessage(f.Context(), text, nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	resp := must.Have(q.EnqueueMessage(f.Context(), text, nil))(f)
 	return resp.Messages[0]
 }
 
@@ -112,9 +107,7 @@ func (f *fixture) get(q *azqueue.QueueClient, n, visibility int32) []*azqueue.De
 	f.Helper()
 	resp, err := q.DequeueMessages(f.Context(), &azqueue.DequeueMessagesOptions{NumberOfMessages: &n,
 		VisibilityTimeout: &visibility})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	return resp.Messages
 }
 
@@ -128,9 +121,6 @@ func (f *fixture) wantCode(err error, code queueerror.Code) {
 // count returns the approximate number of messages.
 func (f *fixture) count(q *azqueue.QueueClient) int64 {
 	f.Helper()
-	p, err := q.GetProperties(f.Context(), nil)
-	if err != nil {
-		f.Fatal(err)
-	}
+	p := must.Have(q.GetProperties(f.Context(), nil))(f)
 	return *p.ApproximateMessagesCount
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/cockroachdb/pebble/v2"
 )
 
@@ -15,15 +17,10 @@ func (f *fixture) walked(u *transaction, from place) (steps int) {
 	if !from.before(end) {
 		return 0
 	}
-	it, err := u.store.Iter(placeKey(u.id, from), placeKey(u.id, end))
-	if err != nil {
-		f.Fatal(err)
-	}
+	it := must.Have(u.store.Iter(placeKey(u.id, from), placeKey(u.id, end)))(f)
 	it.First()
 	stats := it.Stats()
-	if err := it.Close(); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, it.Close())
 	return stats.ForwardStepCount[pebble.InternalIterCall]
 }
 
@@ -34,9 +31,7 @@ func TestHeadSeekSkipsDeadMessages(t *testing.T) {
 	h := f.service
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	total, most := 0, 0
 	for i := range rounds / batch {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2/queueerror"
 )
@@ -19,10 +21,7 @@ func TestTextComesBackExactly(t *testing.T) {
 	for _, text := range []string{"", "\n", "é漢🎉\u0085\u2028\uFFFD", "a\rb\r\n", strings.Repeat("&", maxText),
 		strings.Repeat("漢", maxText/3)} {
 		f.put(q, text)
-		peeked, err := q.PeekMessage(f.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		peeked := must.Have(q.PeekMessage(f.Context(), nil))(t)
 		if got := f.get(q, 1, 30)[0]; *got.MessageText != text || *peeked.Messages[0].MessageText != text {
 			t.Errorf("%.40q came back as %.40q, %.40q", text, *got.MessageText, *peeked.Messages[0].MessageText)
 		}
@@ -47,9 +46,7 @@ func TestExpiredMessageCannotBeDeleted(t *testing.T) {
 	f := newFixture(t)
 	q := f.queue("expired")
 	sent, err := q.EnqueueMessage(t.Context(), "x", &azqueue.EnqueueMessageOptions{TimeToLive: ptr[int32](10)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	f.step(11 * time.Second)
 	_, err = q.DeleteMessage(t.Context(), *sent.Messages[0].MessageID, *sent.Messages[0].PopReceipt, nil)
 	f.wantCode(err, queueerror.MessageNotFound)
@@ -67,9 +64,7 @@ func TestGetReachesPastManyExpired(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	f.put(q, "new")
 	f.step(2 * time.Second)

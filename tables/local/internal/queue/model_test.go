@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
+
 	"github.com/google/uuid"
 )
 
@@ -32,16 +34,12 @@ func TestQueueIsItsModel(t *testing.T) {
 		if random.IntN(10) == 0 {
 			f.step(time.Duration(random.Int64N(int64(3 * time.Second))))
 		}
-		if err := f.service.inTransaction("model", w.step); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, f.service.inTransaction("model", w.step))
 		if t.Failed() {
 			return
 		}
 	}
-	if err := f.service.sweep(t.Context(), &cursor{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.service.sweep(t.Context(), &cursor{}))
 	now := f.service.clock.read(f.now).ns
 	living := 0
 	for _, m := range w.model {

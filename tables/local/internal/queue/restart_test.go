@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/store"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azqueue/v2"
@@ -30,9 +31,7 @@ func TestRestartKeepsReceipts(t *testing.T) {
 	}
 	u, err := q.UpdateMessage(t.Context(), *taken.MessageID, *taken.PopReceipt, "first",
 		&azqueue.UpdateMessageOptions{VisibilityTimeout: ptr[int32](0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if *u.PopReceipt == *taken.PopReceipt {
 		t.Error("an update gave the old receipt again")
 	}
@@ -120,9 +119,7 @@ func (f *fixture) records(name string) []*message {
 		}
 		return nil
 	})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	for _, prefix := range []byte{store.PrefixText, store.PrefixVisible} {
 		if n := f.keys(name, prefix); n != len(all) {
 			f.Errorf("%d keys of kind %c, %d messages", n, prefix, len(all))
@@ -134,15 +131,10 @@ func (f *fixture) records(name string) []*message {
 
 func (f *fixture) keys(name string, prefix byte) (n int) {
 	f.Helper()
-	q, err := f.service.find(name)
-	if err != nil {
-		f.Fatal(err)
-	}
+	q := must.Have(f.service.find(name))(f)
 	keys := q.record.ID.Key(prefix)
 	for _, err := range f.store.Walk(keys, store.After(keys)) {
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, err)
 		n++
 	}
 	return n

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/store"
 	"furrow/tables/local/internal/wiretest"
 
@@ -22,23 +23,15 @@ func fill(t *testing.T, h *Service, name string, n int, life time.Duration) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 }
 
 func TestSweepRemovesWhatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
-		s, err := store.Open(vfs.NewMem(), "db", log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Have(store.Open(vfs.NewMem(), "db", log))(t)
 		defer s.Close()
-		service, err := New(s, wiretest.Account, []byte(wiretest.Key), time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		service := must.Have(New(s, wiretest.Account, []byte(wiretest.Key), time.Now))(t)
 		h := service
 		for _, name := range []string{"one", "two"} {
 			wait, _, err := service.add(name, nil)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/wire"
 	"furrow/tables/local/internal/wiretest"
@@ -27,9 +28,7 @@ func TestASASWritesABoundedPaceToEachPartition(t *testing.T) {
 	}
 	owner, device := &auth.Grant{Owner: true}, byToken(t, s, now)
 	for i := range maxPace / 100 {
-		if err := insert(device, "d1", 100*i, 100, 100); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, insert(device, "d1", 100*i, 100, 100))
 	}
 	if err := insert(device, "d1", maxPace, 1, 1); !errors.Is(err, wire.ErrBusy) {
 		t.Errorf("an entity beyond the pace: %v", err)
@@ -51,9 +50,6 @@ func byToken(t *testing.T, s *Service, now time.Time) *auth.Grant {
 	t.Helper()
 	r := &wire.Request{Request: httptest.NewRequest("POST", "/furrow/rows", nil), Service: wire.Table, Now: now,
 		Query: wiretest.SAS(wire.Table, "rows", "tn", "rows", "sp", "a", "se", wiretest.Expiry)}
-	g, err := s.auth.Authorize(r, auth.Resource{Name: "rows"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Have(s.auth.Authorize(r, auth.Resource{Name: "rows"}))(t)
 	return g
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/auth"
 	"furrow/tables/local/internal/entity"
 	"furrow/tables/local/internal/odata"
@@ -24,13 +25,8 @@ import (
 func open(t testing.TB, partitions ...string) *Service {
 	t.Helper()
 	st, _ := wiretest.OpenStore(t, vfs.NewMem(), "db")
-	s, err := New(st, wiretest.Account, []byte(wiretest.Key))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Add("rows"); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Have(New(st, wiretest.Account, []byte(wiretest.Key)))(t)
+	must.Succeed(t, s.Add("rows"))
 	r := &wire.Request{Clock: time.Now}
 	for _, p := range partitions {
 		var ops []*operation
@@ -48,25 +44,15 @@ func open(t testing.TB, partitions ...string) *Service {
 // ask runs a query, and returns the keys of the result and how many rows it read.
 func ask(t *testing.T, s *Service, g *auth.Grant, filter string) (found []string, scanned int) {
 	t.Helper()
-	e, err := odata.Parse(filter)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := s.find("rows")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Have(odata.Parse(filter))(t)
+	m := must.Have(s.find("rows"))(t)
 	r := &wire.Request{Query: url.Values{}}
 	for {
 		lower, upper, empty, err := s.span(r, g, m, odata.KeysOf(e))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		p := &page{id: m.ID, filter: e, top: 7, render: &entity.Renderer{Table: "rows"}, start: time.Now()}
 		if !empty {
-			if err := s.fill(p, lower, upper); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, s.fill(p, lower, upper))
 		}
 		scanned += p.scanned
 		for _, part := range strings.SplitAfter(string(p.body), "}") {
@@ -169,10 +155,7 @@ func FuzzRequest(f *testing.F) {
 	s := open(f, "a")
 	h := asOwner(s)
 	f.Fuzz(func(t *testing.T, method, target, contentType string, body []byte) {
-		r, err := http.NewRequest("POST", "http://h/", strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Have(http.NewRequest("POST", "http://h/", strings.NewReader(string(body))))(t)
 		r.Method, r.RequestURI = method, "/furrow/"+target
 		r.Header.Set("Content-Type", contentType)
 		r.Header.Set("If-Match", contentType)

@@ -10,6 +10,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // TestNoTokenHoldsTheMemoryOfOthers: connections that keep the last byte of a body take no more than a share.
@@ -27,23 +29,15 @@ func TestNoTokenHoldsTheMemoryOfOthers(t *testing.T) {
 	body := bytes.Repeat([]byte{'x'}, size)
 	send := func(sig string, n int) net.Conn {
 		t.Helper()
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Have(net.Dial("tcp", server.Listener.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		fmt.Fprintf(conn, "POST /acct/rows?sig=%s HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", sig, size)
-		if _, err := conn.Write(body[:n]); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(conn.Write(body[:n]))(t)
 		return conn
 	}
 	answer := func(conn net.Conn) *http.Response {
 		t.Helper()
-		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must.Have(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 		return resp
 	}
 	held := []net.Conn{send("a", size-1), send("a", size-1)}
@@ -86,9 +80,7 @@ func waitFor(t *testing.T, b *Bodies, is func() bool) {
 func TestTokensLeaveRoomForTheAccountKey(t *testing.T) {
 	b := NewBodies()
 	for i := range maxSASBodies >> 20 {
-		if err := b.take(fmt.Sprint(i), 1<<20); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, b.take(fmt.Sprint(i), 1<<20))
 	}
 	if err := b.take("another", 1); err != ErrBusy {
 		t.Errorf("a token beyond the bound of all: %v", err)

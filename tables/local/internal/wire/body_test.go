@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // A pipe is a listener with one connection, whose deadlines follow the clock of a synctest bubble.
@@ -60,9 +62,7 @@ func TestABodyThatStopsIsCutOff(t *testing.T) {
 		if err != nil || resp.Header.Get("x-ms-error-code") != "RequestTimeout" || time.Since(start) != bodyTime {
 			t.Fatalf("after %s: %v, %v", time.Since(start), resp, err)
 		}
-		if _, err := io.ReadAll(resp.Body); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(io.ReadAll(resp.Body))(t)
 		if _, err := from.ReadByte(); err == nil {
 			t.Error("the connection stays open")
 		}
@@ -76,9 +76,7 @@ func TestALargeBodyThatArrivesSlowlyIsAccepted(t *testing.T) {
 		for range 2 { // a deadline that has passed does not end the connection
 			fmt.Fprintf(conn, "PUT /acct/x HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", 5*len(part))
 			for range 5 {
-				if _, err := conn.Write(part); err != nil {
-					t.Fatal(err)
-				}
+				must.Have(conn.Write(part))(t)
 				time.Sleep(bodyTime * 3 / 4)
 			}
 			resp, err := http.ReadResponse(from, nil)

@@ -11,6 +11,8 @@ import (
 	"net/http/httptest"
 	"testing"
 	"time"
+
+	"furrow/tables/azuretest/must"
 )
 
 // refusing serves a handler that refuses every request unread.
@@ -19,24 +21,16 @@ func refusing(t *testing.T) (net.Conn, *bufio.Reader) {
 		Log:   slog.New(slog.DiscardHandler),
 		Serve: func(http.ResponseWriter, *Request) error { return NotImplemented("anything") }})
 	t.Cleanup(server.Close)
-	conn, err := net.Dial("tcp", server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Have(net.Dial("tcp", server.Listener.Addr().String()))(t)
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 	return conn, bufio.NewReader(conn)
 }
 
 // wantRefused reads one answer.
 func wantRefused(t *testing.T, from *bufio.Reader) *http.Response {
 	t.Helper()
-	resp, err := http.ReadResponse(from, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must.Have(http.ReadResponse(from, nil))(t)
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusNotImplemented {
 		t.Fatalf("%s %v", resp.Status, err)
 	}
@@ -49,9 +43,7 @@ func TestRefusalLeavesTheConnectionUsable(t *testing.T) {
 	body := bytes.Repeat([]byte{'x'}, 16<<20) // more than the sockets' buffers hold
 	for range 2 {
 		fmt.Fprintf(conn, "PUT /acct/x HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", len(body))
-		if _, err := conn.Write(body); err != nil {
-			t.Fatal(err)
-		}
+		must.Have(conn.Write(body))(t)
 		wantRefused(t, from)
 	}
 }

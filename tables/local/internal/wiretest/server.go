@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/tables/azuretest/must"
 	"furrow/tables/local/internal/store"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -22,9 +23,7 @@ import (
 func OpenStore(t testing.TB, fs vfs.FS, dir string) (s *store.Store, close func()) {
 	t.Helper()
 	s, err := store.Open(fs, dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	close = sync.OnceFunc(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -64,10 +63,7 @@ func (s *Server) Do(method, path, body string, headers ...string) Answer {
 // Request is a request without authorization. The path is below the account.
 func (s *Server) Request(method, path string, body io.Reader, headers ...string) *http.Request {
 	s.Helper()
-	req, err := http.NewRequestWithContext(s.Context(), method, s.Base()+path, body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	req := must.Have(http.NewRequestWithContext(s.Context(), method, s.Base()+path, body))(s)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
@@ -77,15 +73,9 @@ func (s *Server) Request(method, path string, body io.Reader, headers ...string)
 // Send sends a request and reads the answer.
 func (s *Server) Send(req *http.Request) Answer {
 	s.Helper()
-	resp, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		s.Fatal(err)
-	}
+	resp := must.Have(http.DefaultTransport.RoundTrip(req))(s)
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.Fatal(err)
-	}
+	b := must.Have(io.ReadAll(resp.Body))(s)
 	return Answer{resp.StatusCode, resp.Header, string(b), req.Method + " " + req.URL.Path}
 }
 

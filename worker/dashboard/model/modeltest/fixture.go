@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"furrow/jobs"
-	"furrow/jobs/jobstest"
 	"furrow/jobs/latest"
 	"furrow/jobs/processors"
 	"furrow/jobs/rollup"
 	"furrow/tables"
 	"furrow/tables/azuretest"
 	"furrow/tables/azuretest/faults"
+	"furrow/tables/azuretest/must"
 	"furrow/tables/schema"
 	"furrow/worker"
 
@@ -44,21 +44,21 @@ func New(t testing.TB, in azuretest.Account) *Fixture {
 	f := &Fixture{}
 	var err error
 	f.Account, err = tables.ParseAccount(in.ConnectionString())
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	f.Names, err = schema.ParseNames(azuretest.Name("v")[:12])
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	f.Client, err = tables.Connect(tables.Config{Account: f.Account})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	f.Pipeline = &jobs.Pipeline{Name: "live", Client: f.Client, Names: f.Names, Settings: "s",
 		Processors: []jobs.Configured{latest.Processor.Default(), rollup.Processor.Default()}}
 	for _, name := range processors.Tables(f.Names, "live") {
 		table := f.Client.Table(name)
-		jobstest.Must(t, table.Create(t.Context()))
+		must.Succeed(t, table.Create(t.Context()))
 		if in.Kind != azuretest.Embedded {
 			t.Cleanup(func() { _ = table.Delete(context.WithoutCancel(t.Context())) })
 		}
 	}
-	jobstest.Must(t, f.queues(t, nil, nil).Queue(f.Names, "live").Create(t.Context()))
+	must.Succeed(t, f.queues(t, nil, nil).Queue(f.Names, "live").Create(t.Context()))
 	return f
 }
 
@@ -70,7 +70,7 @@ func (f *Fixture) Readers(
 	transport := counter{f, &faults.Transport{Plan: outage{f}}}
 	client, err := tables.Connect(tables.Config{Account: f.Account, Transport: transport, OnOperation: on,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	return client, f.queues(t, transport, onQueue)
 }
 
@@ -80,7 +80,7 @@ func (f *Fixture) queues(
 	t.Helper()
 	client, err := worker.Connect(worker.Config{Account: f.Account, Transport: transport, OnOperation: on,
 		Retry: policy.RetryOptions{MaxRetries: -1}})
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	return client
 }
 
@@ -124,9 +124,9 @@ func (f *Fixture) Add(t testing.TB, devices ...schema.Device) {
 		}
 		d.Readings = f.Names.Readings()
 		record, err := d.Entity()
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		member, err := d.Member().Entity()
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		f.Write(t, f.Names.Devices(), record)
 		f.Write(t, f.Names.Fleet(), member)
 		f.Devices = append(f.Devices, d)
@@ -136,7 +136,7 @@ func (f *Fixture) Add(t testing.TB, devices ...schema.Device) {
 func (f *Fixture) Write(t testing.TB, table string, e tables.Entity) {
 	t.Helper()
 	_, err := f.Client.Table(table).Do(t.Context(), tables.InsertOrReplace(e))
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 }
 
 // Send writes a reading of a device: numbers and texts by sensor.
@@ -173,7 +173,7 @@ func (f *Fixture) Fold(t testing.TB) {
 		m := schema.MonthFigures{Pipeline: "live", Slot: slot, Month: month, Devices: int64(len(ids)), Held: f.Held}
 		for batch := range slices.Chunk(ids, 50) {
 			r, err := f.Pipeline.Run(t.Context(), jobs.Batch{First: batch[0], Last: batch[len(batch)-1]})
-			jobstest.Must(t, err)
+			must.Succeed(t, err)
 			figures.Rows += int64(r.Rows)
 			figures.Devices += int64(r.Devices)
 			figures.Jobs["device done"]++
@@ -181,15 +181,15 @@ func (f *Fixture) Fold(t testing.TB) {
 			m.Rows += int64(r.Rows)
 		}
 		e, err := m.Entity()
-		jobstest.Must(t, err)
+		must.Succeed(t, err)
 		f.Write(t, f.Names.Runs(), e)
 	}
 	figures.Last = tables.TicksOf(time.Now())
 	e, err := figures.Entity()
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	f.Write(t, f.Names.Runs(), e)
 	run, err := schema.Run{Pipeline: "live", Slot: slot, By: "tester", Enqueued: slot}.Entity()
-	jobstest.Must(t, err)
+	must.Succeed(t, err)
 	f.Write(t, f.Names.Runs(), run)
 }
 
