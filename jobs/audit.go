@@ -182,6 +182,9 @@ func (a *auditor) device(ctx context.Context, d *deviceRun) error {
 			spans = append(spans, window{d.track.floor, a.floor(d)})
 		}
 	}
+	if d.member.Imports.Unknown(d.track.imported) {
+		spans = nil // the next run has the rows of the import folded, which are not late
+	}
 	if err := a.lateRows(ctx, d, spans); err != nil || d.err != nil {
 		return err
 	}
@@ -249,7 +252,7 @@ func (a *auditor) lateRows(ctx context.Context, d *deviceRun, spans []window) er
 // findLate returns the spans of the ledger in which storage has more rows, in order.
 func (a *auditor) findLate(ctx context.Context, d *deviceRun, spans []window) (late []window, err error) {
 	for _, s := range spans {
-		s.from = max(s.from, d.track.floor, d.track.gap.to)
+		s.from = max(s.from, d.track.floor, d.track.gap.to, d.track.importing.to)
 		if s.empty() || s.from > TicksBefore(d.track.last) {
 			continue
 		}

@@ -59,6 +59,7 @@ const maxBytes = 8 << 20
 func (p *Pipeline) fold(ctx context.Context, d *deviceRun, horizon tables.Ticks, most, heaviest int) error {
 	defer d.rescue()
 	heeded := d.heedSettings()
+	heeded = d.heedImports(horizon) || heeded
 	rows := tables.RowsAfter(string(d.member.Device), d.track.last, horizon.String())
 	d.full = maxBytes
 	if err := p.foldRange(ctx, d, rows, most, heaviest); err != nil || d.err != nil {

@@ -226,11 +226,11 @@ func (p *Pipeline) replaced(f, d *deviceRun, r redo, isOpen bool) (g *deviceRun,
 		g.rejects, _ = f.rejects.split(passed.to)
 	}
 	touched := d.track.ledger.differences(f.track.ledger, passed)
-	late = g.track.enter(passed, f.track.ledger)
+	late, fresh := g.track.enter(passed, f.track.ledger)
 	if !r.cursor {
 		g.track.startDayAgain(passed)
 	}
-	g.rejects.atMost(late) // the others were counted when first folded
+	g.rejects.atMost(fresh) // the others were counted when first folded
 	for o, e := range f.effects {
 		isWindow := o.Table != "" && e.To > e.From
 		if isWindow && done && !isOpen {

@@ -42,7 +42,7 @@ func (t *track) foldAgain(c cursor) {
 // passed moves the cursor past a portion. It is done when the stream has reached its end.
 func (t *track) passed(f *deviceRun, done bool) {
 	if done {
-		t.refold, t.stream, t.gap = cursor{}, stream{}, window{}
+		t.refold, t.stream, t.gap, t.importing = cursor{}, stream{}, window{}, window{}
 		t.again, t.rebuilt = withoutStates(t.again), true
 		return
 	}
@@ -50,6 +50,7 @@ func (t *track) passed(f *deviceRun, done bool) {
 	t.refold.from = at                   // lower than before if the open windows begin there
 	t.refold.to = max(t.refold.to, at+1) // with open windows, a portion may end beyond the cursor, and there is more
 	t.gap.from = max(t.gap.from, min(at, t.gap.to))
+	t.importing.from = max(t.importing.from, min(at, t.importing.to))
 	_, rejects := f.rejects.split(at)
 	t.stream = stream{f.track.last, maps.Clone(f.track.states), f.track.ledger.from(at), rejects}
 }
@@ -95,6 +96,7 @@ func (t *track) clone() *track {
 // remember makes the committed values those that were read.
 func (t *track) remember() {
 	t.read.marks, t.read.refold, t.read.row, t.read.gap = t.marks, t.refold, t.stream.row, t.gap
+	t.read.imported, t.read.importing = t.imported, t.importing
 	t.rebuilt = false
 }
 
@@ -107,25 +109,28 @@ func (t *track) forgetOpen(m *Model) {
 	}
 }
 
-// enter enters the counts of a redo into the ledger, as far as the ledger reaches, and returns how many more rows those
-// are. Rows in the gap were counted long ago, and forgotten.
-func (t *track) enter(w window, counted *Ledger) (late int64) {
+// enter enters the counts of a redo into the ledger, as far as the ledger reaches. It returns how many more rows those
+// are that were late, and how many rows may be new: besides the late ones those of imports, which are never late. Below
+// the floor these are all rows of the import's days. Rows in the gap were counted long ago, and forgotten.
+func (t *track) enter(w window, counted *Ledger) (late, fresh int64) {
+	if below := (window{w.from, min(w.to, t.floor)}).and(t.importing); !below.empty() {
+		fresh = counted.Count(below.from, below.to)
+	}
 	w.from = max(w.from, t.floor)
-	if w.empty() {
-		return 0
+	replace := func(part window) (more int64) {
+		if part = w.and(part); !part.empty() {
+			more = t.ledger.replace(window{w.from, part.to}, counted)
+			w.from = part.to
+		}
+		return more
 	}
-	gap := w.and(t.gap)
-	if !gap.empty() {
-		t.ledger.replace(window{w.from, gap.to}, counted)
-		w.from = gap.to
-	}
-	if w.empty() {
-		return 0
-	}
-	more := t.ledger.replace(w, counted)
-	t.rows += more
-	t.late += max(more, 0)
-	return max(more, 0)
+	replace(t.gap)
+	imported := replace(t.importing)
+	more := replace(w)
+	t.rows += imported + more
+	late = max(more, 0)
+	t.late += late
+	return late, fresh + max(imported, 0) + late
 }
 
 // readStream reads how far a refold has got.
@@ -146,8 +151,10 @@ func (t *track) readStream(e tables.Entity) (err error) {
 	}
 	gap, err := parseCursor(f.String(schema.TrackRegained))
 	t.gap = gap.window
-	t.read.row, t.read.gap = t.stream.row, t.gap
-	return errors.Join(err, f.Err())
+	importing, errImporting := parseCursor(f.String(schema.TrackImporting))
+	t.importing = importing.window
+	t.read.row, t.read.gap, t.read.importing = t.stream.row, t.gap, t.importing
+	return errors.Join(err, errImporting, f.Err())
 }
 
 // setStream sets the properties that have changed.

@@ -37,12 +37,17 @@ type track struct {
 	floor    tables.Ticks      // start of the ledger and of every audit
 	late     int64             // late rows that audits have found
 
+	imported  tables.Ticks // ID of the last import that the pipeline knows
+	importing window       // rows of imports that the cursor has not passed yet: they are not late
+
 	marks
 	read struct { // what the row said
 		marks
-		refold cursor
-		row    string
-		gap    window
+		refold    cursor
+		row       string
+		gap       window
+		imported  tables.Ticks
+		importing window
 	}
 }
 
@@ -111,13 +116,13 @@ func trackOf(e tables.Entity) (*track, error) {
 			int(f.Int(schema.TrackTakeovers))},
 		rows: f.Int(schema.TrackRows), rejects: f.Int(schema.TrackRejects), late: f.Int(schema.TrackLate),
 		generation: f.Int(schema.TrackGeneration), settings: f.String(schema.TrackSettings),
-		floor: tables.Ticks(f.Int(schema.TrackLedgerFrom)),
+		floor: tables.Ticks(f.Int(schema.TrackLedgerFrom)), imported: tables.Ticks(f.Int(schema.TrackImported)),
 		marks: marks{attempts: int(f.Int(schema.TrackAttempts)), held: f.String(schema.TrackHeld),
 			heldUntil:  f.Ticks(schema.TrackHeldUntil),
 			chain:      mark{f.String(schema.TrackChainMark), f.Ticks(schema.TrackChainUntil)},
 			refoldMark: mark{f.String(schema.TrackRefoldMark), f.Ticks(schema.TrackRefoldUntil)}},
 	}
-	t.read.marks = t.marks
+	t.read.marks, t.read.imported = t.marks, t.imported
 	var err error
 	if t.refold, err = parseCursor(f.String(schema.TrackRefold)); err != nil {
 		return t, err
@@ -183,6 +188,7 @@ func (t *track) committed(m schema.Member, claim string) tables.Op {
 	e.Set(schema.TrackLate, tables.Int64(t.late))
 	t.setMarks(&e)
 	t.setStream(&e)
+	t.setImports(&e)
 	setStates(&e, schema.TrackStates, t.states)
 	schema.SetFormat(&e, t.format)
 	return tables.Merge(e, t.etag)

@@ -110,7 +110,7 @@ func (r Registry) follow(ctx context.Context, d schema.Device) error {
 			return err
 		}
 		want = d.Member()
-		want.Spans = stored.Spans
+		want.Spans, want.Imports = stored.Spans, stored.Imports
 		e, err := want.Entity()
 		if err != nil {
 			return err

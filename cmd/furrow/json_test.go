@@ -31,13 +31,14 @@ func TestJSONIsAnObjectALine(t *testing.T) {
 	inEmptyDirectory(t)
 	writeFile(t, "good.yaml", batches(1))
 	writeFile(t, "fleet.csv", "id\npump-8\n")
+	writeFile(t, "past.csv", "device,time,temp\npump-7,2025-11-20T10:00:00Z,21\n")
 	f.must("enrollment add plant1 --tenant acme --json")
 	f.must("device add pump-7 --json")
 	f.must("schedule --once --json")
 	f.work()
 	arguments := map[string]string{"query": "pump-7 --latest", "rejects": "pump-7", "rewind": "pump-7 --to -1h",
 		"schedule": "--once", "config apply": "good.yaml", "config check": "good.yaml", "config init": "new.yaml",
-		"config diff": "1", "config rollback": "1", "jobs purge": "--yes", "device import": "fleet.csv",
+		"config diff": "1", "config rollback": "1", "jobs purge": "--yes", "device import": "fleet.csv", "import": "past.csv",
 		"device add": "pump-9", "device set": "pump-7 --site hall", "device show": "pump-7", "device key": "pump-7",
 		"device revoke": "pump-7", "device restore": "pump-7", "device release": "--all", "token": "pump-7",
 		"enrollment add": "plant2 --tenant acme", "enrollment set": "plant2 --batch 7", "enrollment disable": "plant2",

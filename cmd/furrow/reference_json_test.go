@@ -63,6 +63,7 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"model try"}, "A line for each value, the newest row first.", []any{triedLine{}}},
 		{[]string{"device list", "device show", "device add", "device set"}, "A line for each device.", []any{deviceLine{}}},
 		{[]string{"device import"}, "A line for each problem, then a summary.", []any{factory.Note{}, importLine{}}},
+		{[]string{"import"}, "One object.", []any{historyLine{}}},
 		{[]string{"device revoke", "device restore"}, "A line for each device; `device revoke` ends with a line of its own.",
 			[]any{statusLine{}, affectedLine{}}},
 		{[]string{"device remove"}, "A line for each device; what `--data` deleted is counted.", []any{removedLine{}}},

@@ -17,20 +17,12 @@ import (
 )
 
 func replayFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "replay", Usage: "Send the readings of `FILE`: CSV or JSON lines, optionally gzipped; - is " +
-			"standard input. Sensors are columns, or there is a column sensor and a column value. Times are shifted so that " +
-			"the newest is now"},
-		&cli.StringFlag{Name: "device-column", DefaultText: "guessed",
-			Usage: "`COLUMN` of --replay that names the device, such as id, or " +
-				"deviceInfo.devEui for a member of an object"},
-		&cli.StringFlag{Name: "time-column", DefaultText: "guessed",
-			Usage: "`COLUMN` of --replay with the time of a reading"},
-		&cli.StringFlag{Name: "columns", DefaultText: "all other columns",
-			Usage: "`COLUMNS` of --replay that hold sensors, separated by commas"},
+	return append(columnFlags(" of --replay"),
+		&cli.StringFlag{Name: "replay", Usage: "Send the readings of `FILE`: CSV or JSON lines, optionally gzipped, or " +
+			"Parquet; - is standard input. Sensors are columns, or there is a column sensor and a " +
+			"column value. Times are shifted so that the newest is now"},
 		&cli.StringFlag{Name: "tenant", DefaultText: "replay", Usage: "`TENANT` that owns the devices of --replay"},
-		boolFlag("keep-times", "Do not shift the times of --replay; tokens then admit rows that old"),
-	}
+		boolFlag("keep-times", "Do not shift the times of --replay; tokens then admit rows that old"))
 }
 
 // withoutReplay refuses flags for a generated fleet.
@@ -115,9 +107,7 @@ func readRecording(c *cli.Context, now time.Time) (*replay.Recording, schema.Ten
 	}
 	said := 0
 	rec, err := replay.Read(in, replay.Config{
-		Columns: replay.Columns{Device: c.String("device-column"), Time: c.String("time-column"),
-			Sensors: words(c.String("columns"))},
-		Tenant: tenant, Name: strings.SplitN(filepath.Base(name), ".", 2)[0], Now: now,
+		Columns: columnsOf(c), Tenant: tenant, Name: strings.SplitN(filepath.Base(name), ".", 2)[0], Now: now,
 		Wrong: func(line int, err error) {
 			if said++; said <= mostSaid {
 				fmt.Fprintf(c.App.ErrWriter, "line %d: %v\n", line, err)

@@ -23,6 +23,7 @@ type Member struct {
 	Site       Site              // may be empty
 	Labels     map[string]string // may be nil
 	Model      string            // that its owner states; empty: the first that matches
+	Imports    Imports           // of rows into its past
 	ETag       tables.ETag       // of the version that was read
 }
 
@@ -73,7 +74,7 @@ func (d Device) Member() Member {
 		Site: d.Site, Labels: d.Labels, Model: d.Model}
 }
 
-// Agrees reports whether m and o are equal apart from their spans and ETags.
+// Agrees reports whether m and o are equal apart from their spans, imports and ETags.
 func (m Member) Agrees(o Member) bool {
 	return m.Key() == o.Key() && m.Month == o.Month && m.Readings == o.Readings && m.Enrollment == o.Enrollment &&
 		m.Site == o.Site && m.Model == o.Model && maps.Equal(m.Labels, o.Labels)
@@ -90,7 +91,7 @@ func (m Member) Entity() (tables.Entity, error) {
 	spans, errSpans := packed(m.Spans, len(m.Spans))
 	e.Set("Labels", labels)
 	e.Set("Spans", spans)
-	return e, cmp.Or(m.check(), errLabels, errSpans)
+	return e, cmp.Or(m.check(), errLabels, errSpans, m.Imports.Set(&e))
 }
 
 // MemberOf decodes a row of the table fleet.
@@ -107,6 +108,7 @@ func MemberOf(e tables.Entity) (Member, error) {
 	m.Device = DeviceID(device)
 	unpack(f, "Labels", &m.Labels)
 	unpack(f, "Spans", &m.Spans)
+	unpack(f, memberImports, &m.Imports)
 	f.Fail("record", m.check())
 	return m, f.Err()
 }

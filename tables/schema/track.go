@@ -32,6 +32,8 @@ const (
 	TrackRefoldLedger  = "RefoldLedger"
 	TrackRefoldRejects = "RefoldRejects"
 	TrackRewound       = "Rewound"
+	TrackImported      = "Imported"  // ID of the last import that the pipeline knows
+	TrackImporting     = "Importing" // rows of imports that are still to be counted
 
 	TrackChainMark   = "ChainMark"
 	TrackChainUntil  = "ChainUntil"

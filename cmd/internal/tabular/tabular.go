@@ -1,5 +1,5 @@
-// Package tabular reads files with a record on each line: CSV with a header, or JSON objects, compressed with
-// gzip or not. A line that is not valid is an error of its own, and the lines after it are read.
+// Package tabular reads files of records: CSV with a header, or JSON objects line by line, compressed with
+// gzip or not, and Parquet. A line that is not valid is an error of its own, and the lines after it are read.
 package tabular
 
 import (
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -24,9 +25,12 @@ type Format string
 const (
 	CSV   Format = "csv"   // with a header; a record is one line
 	JSONL Format = "jsonl" // one object a line
+
+	// Parquet is never stated: a file shows that it is one.
+	Parquet Format = "parquet"
 )
 
-// Formats returns all of them.
+// Formats returns those that can be stated.
 func Formats() []string { return []string{string(CSV), string(JSONL)} }
 
 // MaxLine is the most bytes a line may have, so that no file takes more memory.
@@ -55,17 +59,25 @@ func NewLineError(err error) *LineError { return &LineError{err} }
 type Reader struct {
 	Format Format
 	Comma  rune     // between the cells of CSV: a comma, a semicolon or a tab
-	Line   int      // number of the line that was read last, from 1
+	Line   int      // number of the line that was read last, from 1; of Parquet that of the row
 	Names  []string // of the columns; JSON adds them as they occur
 
 	in    *bufio.Reader
 	ahead []byte         // a line that Open has read to find out the format
 	index map[string]int // of a JSON member in Names
+
+	parquet *parquetReader // nil for the other formats
 }
 
 // Open begins to read. Without a format, a file that begins with { is JSON. Of CSV it reads the header.
 func Open(r io.Reader, format Format) (*Reader, error) {
 	f := &Reader{Format: format, in: bufio.NewReaderSize(r, 64<<10), index: map[string]int{}}
+	if magic, _ := f.in.Peek(len(parquetMagic)); string(magic) == parquetMagic {
+		if file, seekable := r.(*os.File); seekable && isRegular(file) {
+			return f, f.openParquet(file)
+		}
+		return f, f.openParquet(f.in)
+	}
 	if magic, _ := f.in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(f.in)
 		if err != nil {
@@ -96,6 +108,14 @@ func Open(r io.Reader, format Format) (*Reader, error) {
 	return f, nil
 }
 
+// Close frees what the reader holds beside the file.
+func (f *Reader) Close() error {
+	if f.parquet == nil {
+		return nil
+	}
+	return f.parquet.close()
+}
+
 // header reads the names of columns. Spreadsheets in much of Europe separate cells by semicolons.
 func (f *Reader) header(line string) (err error) {
 	f.Comma = ','
@@ -115,6 +135,10 @@ func (f *Reader) header(line string) (err error) {
 
 // Next reads the next record. At the end of the file it returns io.EOF, and a [*LineError] for a line that is none.
 func (f *Reader) Next() (r Record, err error) {
+	if f.parquet != nil {
+		f.Line++
+		return f.parquet.next()
+	}
 	line := f.ahead
 	if f.ahead = nil; line == nil {
 		line, err = f.next()

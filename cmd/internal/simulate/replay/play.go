@@ -47,7 +47,7 @@ func (r *Recording) Members(shift time.Duration) []simulate.Member {
 				if m.Labels == nil {
 					m.Labels = map[string]string{}
 				}
-				m.Labels[r.sensors.fit[sensor]] = text
+				m.Labels[r.sensors[sensor]] = text
 			}
 		}
 		for _, reading := range d.readings {
@@ -74,8 +74,8 @@ func (r *Recording) Sendings(m simulate.Member, shift time.Duration) simulate.St
 			s := simulate.Sending{Reading: device.Reading{Time: reading.at.Time().Add(shift),
 				Values: make(map[string]any, len(reading.values))}}
 			for _, v := range reading.values {
-				if !r.labels[v.sensor] {
-					s.Reading.Values[r.sensors.fit[v.sensor]] = v.v
+				if !r.labels[v.Sensor] {
+					s.Reading.Values[r.sensors[v.Sensor]] = v.Value
 				}
 			}
 			if r.right(reading.at) && s.Reading.Time.After(due) {

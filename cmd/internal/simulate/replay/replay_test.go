@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"furrow/cmd/internal/readings"
 	"furrow/cmd/internal/tabular"
 	"furrow/tables"
 	"furrow/tables/azuretest/must"
@@ -21,7 +22,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func read(t *testing.T, text string, columns Columns) (*Recording, map[int]string) {
+func read(t *testing.T, text string, columns readings.Columns) (*Recording, map[int]string) {
 	t.Helper()
 	wrong := map[int]string{}
 	r, err := Read(strings.NewReader(text), Config{Columns: columns, Tenant: "acme", Name: "file", Now: now,
@@ -87,7 +88,7 @@ func TestAllFormsOfAFileGiveTheSameReadings(t *testing.T) {
 				_ = z.Close()
 				given = b.String()
 			}
-			r, wrong := read(t, given, Columns{})
+			r, wrong := read(t, given, readings.Columns{})
 			if got := played(r); !slices.Equal(got, want) || len(wrong) > 0 {
 				t.Errorf("%s: %v\n%s", name, wrong, strings.Join(got, "\n"))
 			}
@@ -108,7 +109,7 @@ func TestInvalidLinesAreReportedAndTheOthersCount(t *testing.T) {
 		"a?b,2026-11-20T10:01:00Z,2\n"+ // 10
 		"???,2026-11-20T10:01:00Z,2\n"+
 		strings.Repeat("x", tabular.MaxLine+1)+"\n"+
-		"a,2026-11-20T10:02:00Z,3", Columns{})
+		"a,2026-11-20T10:02:00Z,3", readings.Columns{})
 	want := map[int]string{3: "not a time", 4: "may begin with the day", 5: "no device", 6: "no values", 7: "2 fields",
 		8: "a quote", 10: "the same id", 11: "cannot name", 12: "longer than"}
 	for line, text := range want {
@@ -120,7 +121,7 @@ func TestInvalidLinesAreReportedAndTheOthersCount(t *testing.T) {
 		t.Errorf("%d wrong: %v; %d readings of %d devices", r.Wrong, wrong, r.Readings, r.Devices())
 	}
 	r, wrong = read(t, "{\"id\":\"a\",\"time\":1,\"t\":1}\n{]\n[1]\nnull\n{\"id\":{},\"time\":2,\"t\":{\"x\":[1]}}\n",
-		Columns{})
+		readings.Columns{})
 	if len(wrong) != 4 || r.Readings != 1 {
 		t.Errorf("%v, %v", wrong, played(r))
 	}
@@ -128,13 +129,13 @@ func TestInvalidLinesAreReportedAndTheOthersCount(t *testing.T) {
 
 func TestColumnsCanBeNamed(t *testing.T) {
 	text := "device,time,who,taken,temp,hum,Druck (hPa),PartitionKey,1st\na,2020-01-01,x,2026-11-20,1,2,3,4,5\n"
-	r, _ := read(t, text, Columns{Device: "who", Time: "taken",
+	r, _ := read(t, text, readings.Columns{Device: "who", Time: "taken",
 		Sensors: []string{"hum", "Druck (hPa)", "PartitionKey", "1st"}})
 	if got := played(r); !slices.Equal(got,
 		[]string{`acme:x 2026-11-20T00:00:00Z Druck__hPa_=3 PartitionKey_=4 _1st=5 hum=2`}) {
 		t.Errorf("%q", got)
 	}
-	for _, c := range []Columns{{Device: "x"}, {Time: "x"}, {Sensors: []string{"x"}}} {
+	for _, c := range []readings.Columns{{Device: "x"}, {Time: "x"}, {Sensors: []string{"x"}}} {
 		_, err := Read(strings.NewReader(text), Config{Columns: c, Tenant: "acme", Now: now})
 		if err == nil || !strings.Contains(err.Error(), `no column "x" (the columns are device, time,`) {
 			t.Errorf("%+v: %v", c, err)
@@ -151,7 +152,7 @@ func TestColumnsCanBeNamed(t *testing.T) {
 
 func TestConstantTextsAreLabelsAndPlacesArePositions(t *testing.T) {
 	r, _ := read(t, "id,kind,state,lat,lon,site,time,temp\na,DHT,on,57.1,-2.1,north "+
-		"wing,2026-11-20,1\nb,BME,on,,,,2026-11-20,2\na,DHT,off,57.1,-2.1,,2026-11-19,3\n", Columns{})
+		"wing,2026-11-20,1\nb,BME,on,,,,2026-11-20,2\na,DHT,off,57.1,-2.1,,2026-11-19,3\n", readings.Columns{})
 	members := r.Members(time.Hour)
 	a := members[0]
 	if a.Labels["kind"] != "DHT" || len(a.Labels) != 1 || *a.Position != (schema.Position{Lat: 57.1, Lon: -2.1}) ||
@@ -167,7 +168,7 @@ func TestConstantTextsAreLabelsAndPlacesArePositions(t *testing.T) {
 
 func TestWrongClocksDoNotShiftARecording(t *testing.T) {
 	r, _ := read(t, "time,temp\n0,1\n2019-05-01,1\n2019-05-07,2\n1970-01-01T00:10:00Z,3\n2099-01-01,4\n2019-05-02,5\n",
-		Columns{})
+		readings.Columns{})
 	if !r.Oldest.Equal(time.Date(2019, 5, 1, 0, 0, 0, 0, time.UTC)) ||
 		!r.Newest.Equal(time.Date(2019, 5, 7, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("from %s to %s", r.Oldest, r.Newest)
@@ -187,7 +188,7 @@ func TestWrongClocksDoNotShiftARecording(t *testing.T) {
 	if !last.Equal(now) {
 		t.Errorf("the last is due at %s", last)
 	}
-	if r, _ = read(t, "time,temp\n2099-01-01,4\n", Columns{}); r.Newest.Year() != 2099 {
+	if r, _ = read(t, "time,temp\n2099-01-01,4\n", readings.Columns{}); r.Newest.Year() != 2099 {
 		t.Errorf("a file of the future ends in %s", r.Newest)
 	}
 }
@@ -259,7 +260,7 @@ func TestCommentLinesAreSkipped(t *testing.T) {
 		"#device,time,temp\na,2026-11-20T10:00:00Z,1\n",
 		"# made by a logger\n{\"device\":\"a\",\"time\":\"2026-11-20T10:00:00Z\",\"temp\":1}\n# the end\n",
 	} {
-		r, wrong := read(t, text, Columns{})
+		r, wrong := read(t, text, readings.Columns{})
 		if got := played(r); len(wrong) > 0 || !slices.Equal(got, []string{"acme:a 2026-11-20T10:00:00Z temp=1"}) {
 			t.Errorf("%q: %v, %q", text, wrong, got)
 		}
@@ -271,7 +272,7 @@ func TestDeviceOfAnObjectCanBeNamed(t *testing.T) {
 {"deviceInfo":{"devEui":"24e2","tenant":{"id":7}},"time":"2026-11-20T10:00:00Z","temp":2}
 {"deviceInfo":{"name":"x"},"time":"2026-11-20T10:00:00Z","temp":3}
 `
-	r, wrong := read(t, text, Columns{Device: "deviceInfo.devEui", Sensors: []string{"temp"}})
+	r, wrong := read(t, text, readings.Columns{Device: "deviceInfo.devEui", Sensors: []string{"temp"}})
 	if got := played(r); !slices.Equal(got, []string{"acme:24e1 2026-11-20T10:00:00Z temp=1",
 		"acme:24e2 2026-11-20T10:00:00Z temp=2"}) || wrong[3] != "no device" {
 		t.Errorf("%v, %q", wrong, got)
@@ -280,7 +281,7 @@ func TestDeviceOfAnObjectCanBeNamed(t *testing.T) {
 
 func TestColumnsThatBecomeLabelsAreNamed(t *testing.T) {
 	r, _ := read(t, "device,time,temp,model,door\na,2026-11-20T10:00:00Z,1,M1,open\na,2026-11-20T10:01:00Z,1,M1,shut\n",
-		Columns{})
+		readings.Columns{})
 	if got := r.Labels(); !slices.Equal(got, []string{"model"}) {
 		t.Errorf("the labels are %q", got)
 	}

@@ -1,4 +1,4 @@
-package replay
+package readings
 
 import (
 	"fmt"
@@ -111,8 +111,8 @@ func letterOrDigit(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// idPart turns a name into a part of a device ID.
-func idPart(name string, most int) string {
+// IDPart turns a name into a part of a device ID.
+func IDPart(name string, most int) string {
 	var b strings.Builder
 	for _, r := range name {
 		switch {

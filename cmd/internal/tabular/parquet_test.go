@@ -1,0 +1,131 @@
+package tabular
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+
+	"furrow/tables/azuretest/must"
+)
+
+// A measured row has the kinds of columns that writers of Parquet use.
+type measured struct {
+	Device  string    `parquet:"device"`
+	At      time.Time `parquet:"at,timestamp(millisecond)"`
+	Micros  int64     `parquet:"micros,timestamp(microsecond)"`
+	Day     int32     `parquet:"day,date"`
+	Temp    *float64  `parquet:"temp,optional"`
+	Single  float32   `parquet:"single"`
+	Open    bool      `parquet:"open"`
+	Count   uint32    `parquet:"count"`
+	Big     int64     `parquet:"big"`
+	Price   int64     `parquet:"price,decimal(2:9)"`
+	List    []int32   `parquet:"list,list"`
+	Bytes   []byte    `parquet:"bytes"`
+	Station struct {
+		Site string `parquet:"site,dict"`
+	} `parquet:"station"`
+}
+
+func measuredFile(t *testing.T, rows int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[measured](&b, parquet.MaxRowsPerRowGroup(100), parquet.Compression(&parquet.Snappy))
+	for n := range rows {
+		temp := float64(n) + 0.5
+		m := measured{Device: "d", At: time.Date(2026, 11, 20, 10, 0, n, 5e6, time.UTC), Micros: int64(n)*1e6 + 1, Day: 20_000,
+			Temp: &temp, Single: 0.1, Open: n%2 == 0, Count: 1 << 31, Big: 1<<62 + 1, Price: -1205, List: []int32{1, 2},
+			Bytes: []byte{0xff, 1}}
+		if m.Station.Site = "hall"; n == 1 {
+			m.Temp, m.List, m.Bytes, m.Station.Site = nil, nil, nil, ""
+		}
+		must.Have(w.Write([]measured{m}))(t)
+	}
+	must.Succeed(t, w.Close())
+	return b.Bytes()
+}
+
+// all reads a file to its end, and returns the texts of its rows by column.
+func all(t *testing.T, in io.Reader) (rows []map[string]string) {
+	t.Helper()
+	f := must.Have(Open(in, ""))(t)
+	for {
+		r, err := f.Next()
+		if errors.Is(err, io.EOF) {
+			must.Succeed(t, f.Close())
+			return rows
+		}
+		must.Succeed(t, err)
+		row := map[string]string{}
+		for i, cell := range r {
+			if cell.Kind != 0 {
+				row[f.Names[i]] = string(cell.Kind) + cell.Text
+			}
+		}
+		if rows = append(rows, row); f.Line != len(rows) {
+			t.Errorf("row %d has the number %d", len(rows), f.Line)
+		}
+	}
+}
+
+func TestParquetHasTheValuesOfItsColumns(t *testing.T) {
+	whole := measuredFile(t, 250)
+	path := filepath.Join(t.TempDir(), "measured.parquet")
+	must.Succeed(t, os.WriteFile(path, whole, 0o600))
+	file := must.Have(os.Open(path))(t)
+	defer file.Close()
+	for name, in := range map[string]io.Reader{"file": file, "stream": bytes.NewReader(whole)} {
+		rows := all(t, in)
+		want := map[string]string{"device": `"d`, "at": `"2026-11-20T10:00:00.005Z`, "micros": `"1970-01-01T00:00:00.000001Z`,
+			"day": `"2024-10-04`, "temp": "00.5", "single": "00.1", "open": "ttrue", "count": "02147483648",
+			"big": "04611686018427387905", "price": "0-12.05", "list": "[[1,2]", "bytes": `"/wE=`, "station.site": `"hall`}
+		if len(rows) != 250 {
+			t.Fatalf("%s: %d rows", name, len(rows))
+		}
+		for column, text := range want {
+			if rows[0][column] != text {
+				t.Errorf("%s: %s is %q, want %q", name, column, rows[0][column], text)
+			}
+		}
+		for _, column := range []string{"temp", "list", "bytes", "station.site"} {
+			if text, is := rows[1][column]; is {
+				t.Errorf("%s: %s is %q, want nothing", name, column, text)
+			}
+		}
+		if len(rows[0]) != len(want) || rows[249]["temp"] != "0249.5" {
+			t.Errorf("%s: %v", name, rows[0])
+		}
+	}
+}
+
+// TestDamagedParquetIsAnError cuts a file, and changes every byte of its end.
+func TestDamagedParquetIsAnError(t *testing.T) {
+	whole := measuredFile(t, 3)
+	read := func(b []byte) (err error) {
+		f, err := Open(bytes.NewReader(b), "")
+		for err == nil {
+			_, err = f.Next()
+		}
+		if f != nil && f.parquet != nil {
+			_ = f.Close()
+		}
+		return err
+	}
+	for _, b := range [][]byte{whole[:len(whole)/2], whole[:5]} {
+		if err := read(b); err == nil || errors.Is(err, io.EOF) {
+			t.Errorf("a file of %d bytes of %d: %v", len(b), len(whole), err)
+		}
+	}
+	for i := 4; i < len(whole); i += 3 {
+		changed := slices.Clone(whole)
+		changed[i] ^= 0x55
+		_ = read(changed) // it neither panics nor blocks
+	}
+}

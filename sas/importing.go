@@ -1,0 +1,71 @@
+package sas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"furrow/tables"
+	"furrow/tables/schema"
+)
+
+// ImportLease is how long a note of an import holds without being extended. Whoever writes rows under it must extend it
+// in time, and no request may last beyond it.
+const ImportLease = 5 * time.Minute
+
+// NoteImport stores a note of an import on the membership of a registered device: before its first row is written,
+// whenever its lease is to be extended, and when it has ended. The result is the note for the next call.
+func (r Registry) NoteImport(
+	ctx context.Context, d schema.Device, note schema.Import, ended bool,
+) (schema.Import, error) {
+	for range tries {
+		m, now, err := r.member(ctx, d)
+		if err != nil {
+			return note, err
+		}
+		note = renewed(m.Imports, note, now)
+		note.Until = 0
+		if !ended {
+			note.Until = now.Add(ImportLease)
+		}
+		e := tables.Entity{PartitionKey: m.Month.String(), RowKey: string(m.Key())}
+		if err := m.Imports.With(note, now).Set(&e); err != nil {
+			return note, err
+		}
+		if _, err = r.Fleet.Do(ctx, tables.Merge(e, m.ETag)); !errors.Is(err, tables.ErrConflict) {
+			return note, err
+		}
+	}
+	return note, fmt.Errorf("device %s: its fleet row: %w", d.ID, tables.ErrConflict)
+}
+
+// renewed returns a note with an ID that no pipeline knows. A stored note whose lease has ended may be known.
+func renewed(stored schema.Imports, note schema.Import, now tables.Ticks) schema.Import {
+	for _, i := range stored {
+		if i.ID == note.ID && i.Until > now {
+			return note
+		}
+	}
+	note.ID = now
+	if n := len(stored); n > 0 {
+		note.ID = max(now, stored[n-1].ID+1)
+	}
+	return note
+}
+
+// member reads the membership of a device, and the time of the service.
+func (r Registry) member(ctx context.Context, d schema.Device) (schema.Member, tables.Ticks, error) {
+	at := d.Member().Place()
+	for page, err := range r.Fleet.Rows(ctx, tables.Query{Range: schema.Between(at, at)}) {
+		if err != nil {
+			return schema.Member{}, 0, err
+		}
+		if len(page.Rows) > 0 {
+			m, err := schema.MemberOf(page.Rows[0])
+			return m, tables.TicksOf(page.Time), err
+		}
+	}
+	return schema.Member{}, 0, fmt.Errorf("device %s: its fleet row: %w: it has been removed meanwhile", d.ID,
+		tables.ErrNotFound)
+}

@@ -1,0 +1,79 @@
+package schema
+
+import (
+	"slices"
+	"time"
+
+	"furrow/tables"
+)
+
+// An Import is a note on a membership: somebody writes rows of the device's past, wherever the checkpoints of pipelines
+// are. It is stored before the first of these rows and ends after the last one. Every pipeline folds [From, To) again
+// once the import has ended.
+type Import struct {
+	ID    tables.Ticks `json:"id"` // ascending; the time of the service when it began, as far as that is possible
+	From  tables.Ticks `json:"from"`
+	To    tables.Ticks `json:"to"`
+	Until tables.Ticks `json:"until,omitzero"` // while it writes: it ends by itself then, unless it is extended
+}
+
+// Imports are those of a membership, in the order of their IDs. Each pipeline remembers the last one that it knows.
+type Imports []Import
+
+// memberImports is the property of a membership that holds them.
+const memberImports = "Imports"
+
+// Set sets the notes in a row of the table fleet.
+func (all Imports) Set(e *tables.Entity) error {
+	value, err := packed(all, len(all))
+	e.Set(memberImports, value)
+	return err
+}
+
+// importGrace is how long after the end of an import that was killed its last request may still arrive.
+const importGrace = time.Minute
+
+// Ended reports whether an import writes no more rows.
+func (i Import) Ended(now tables.Ticks) bool { return i.Until == 0 || i.Until.Add(importGrace) < now }
+
+// maxImports bounds the notes on a membership.
+const maxImports = 16
+
+// With returns the notes with another one, or with the one of this ID changed. Notes that say no more than a later one
+// are left out, and the oldest are joined where there are too many: a pipeline that knew only some of these folds more
+// than it must, and never less.
+func (all Imports) With(i Import, now tables.Ticks) Imports {
+	out := slices.DeleteFunc(slices.Clone(all), func(old Import) bool {
+		return old.ID == i.ID || i.Until == 0 && old.Ended(now) && old.ID < i.ID && old.From >= i.From && old.To <= i.To
+	})
+	out = append(out, i)
+	slices.SortFunc(out, func(a, b Import) int { return int(min(max(a.ID-b.ID, -1), 1)) })
+	for len(out) > maxImports && out[0].Ended(now) && out[1].Ended(now) {
+		out[1].From, out[1].To = min(out[0].From, out[1].From), max(out[0].To, out[1].To)
+		out = out[1:]
+	}
+	return out
+}
+
+// After returns the range of rows of the imports that have ended, from the first that is later than a known one up to
+// the first that still writes, and the ID of the last of them. Without any, that is the known one.
+func (all Imports) After(known, now tables.Ticks) (last, from, to tables.Ticks) {
+	last = known
+	for _, i := range all {
+		switch {
+		case i.ID <= known:
+			continue
+		case !i.Ended(now):
+			return last, from, to
+		case last == known:
+			from, to = i.From, i.To
+		}
+		last, from, to = i.ID, min(from, i.From), max(to, i.To)
+	}
+	return last, from, to
+}
+
+// Unknown reports whether there is an import later than a known one.
+func (all Imports) Unknown(known tables.Ticks) bool {
+	return len(all) > 0 && all[len(all)-1].ID > known
+}
