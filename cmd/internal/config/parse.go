@@ -35,7 +35,7 @@ func (r *reader) parse(text []byte) (root ast.Node, ok bool) {
 		return nil, false
 	}
 	tokens := lexer.Tokenize(plain(string(text)))
-	if !r.bounded(tokens) {
+	if !r.bounded(tokens) || r.unquoted(tokens) {
 		return nil, false
 	}
 	// The reader reports all duplicate keys.
@@ -105,8 +105,8 @@ func (r *reader) syntax(err error) {
 		return
 	}
 	at := e.GetToken().Position
-	r.say(max(at.Line, 1), max(at.Column, 1), "not YAML: %s",
-		strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(e.GetMessage()))
+	message := strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`).Replace(e.GetMessage())
+	r.say(max(at.Line, 1), max(at.Column, 1), "not YAML: %s%s", message, hint(message))
 }
 
 func (r *reader) document(file *ast.File) (root ast.Node, ok bool) {

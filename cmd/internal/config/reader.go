@@ -52,11 +52,11 @@ func (r *reader) value(n ast.Node) (ast.Node, bool) {
 		case *ast.AliasNode:
 			name := of.Value.String()
 			if n = r.anchors[name]; n == nil {
-				r.problem(of, "there is no anchor %s", quote("&"+name))
+				r.problem(of, "there is no anchor %s; quote a text that begins with *", quote("&"+name))
 				return nil, false
 			}
 		case *ast.TagNode:
-			r.problem(of, "tag %s; want the value alone", quote(of.GetToken().Value))
+			r.problem(of, "tag %s; want the value alone, or quotes around all of it", quote(of.GetToken().Value))
 			return nil, false
 		default:
 			return n, n != nil
@@ -142,6 +142,10 @@ func (r *reader) keyName(n ast.MapKeyNode) (string, bool) {
 	}
 	if text, ok := scalar(word); ok {
 		return text, true
+	}
+	if _, null := word.(*ast.NullNode); null {
+		r.problem(n, "a key that means nothing in YAML; quote it: %q", word.GetToken().Value)
+		return "", false
 	}
 	r.problem(n, "a key that is no word; want a word")
 	return "", false

@@ -82,3 +82,14 @@ func TestExcessiveFilesAreRefusedQuickly(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsThatOtherYAMLTakesForBooleansAreTexts: sensors and labels may have these names.
+func TestWordsThatOtherYAMLTakesForBooleansAreTexts(t *testing.T) {
+	c := must.Have(Parse("furrow.yaml", []byte("pipelines: [{name: live, processors: [latest]}]\nmodels:\n  yes:\n    "+
+		"match: {labels.on: [no, off]}\n    sensors: {on: state, yes: number, no: state, off: {unit: y}}\n")))(t)
+	m := c.Models[0]
+	if m.Name != "yes" || len(m.Match.Labels["on"]) != 2 || m.Match.Labels["on"][0] != "no" || len(m.Sensors) != 4 ||
+		m.Sensors["off"].Unit != "y" {
+		t.Errorf("%+v", m)
+	}
+}
