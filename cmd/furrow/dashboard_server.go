@@ -130,14 +130,15 @@ func (w *dashboardServer) pipelines() ([]admin.Pipeline, error) {
 func viewedOf(c *config.Config, names []string) (all []model.Pipeline) {
 	for _, p := range c.Pipelines {
 		if len(names) == 0 || slices.Contains(names, string(p.Name)) {
-			all = append(all, viewed(p))
+			all = append(all, viewed(c, p))
 		}
 	}
 	return all
 }
 
-func viewed(p config.Pipeline) model.Pipeline {
-	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit}
+func viewed(c *config.Config, p config.Pipeline) model.Pipeline {
+	v := model.Pipeline{Name: p.Name, Cadence: p.Cadence, Sensors: p.Meant(), Unit: p.Unit,
+		Model: func(d schema.Member) string { return c.Model(d).Name }}
 	for _, processor := range p.Processors {
 		v.Latest = v.Latest || processor.Writes(latest.Processor.Tables[0])
 		v.Rates = v.Rates || processor.Writes(rate.Table)

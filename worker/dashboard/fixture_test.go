@@ -39,7 +39,13 @@ func over(t testing.TB, fleet *modeltest.Fixture, c Config) *fixture {
 		Log: slog.New(slog.DiscardHandler),
 		Pipelines: []model.Pipeline{{Name: "live", Cadence: time.Minute, Latest: true,
 			Unit:    func(sensor string) string { return map[string]string{"temperature": "°C"}[sensor] },
-			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}},
+			Windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily},
+			Model: func(m schema.Member) string {
+				if m.Site == "" {
+					return ""
+				}
+				return string(m.Site) + "-model"
+			}}},
 	})
 	c.Acts = admin.Fleet{Tables: tables, Names: fleet.Names, Policies: &sas.Policies{Client: tables, Names: fleet.Names},
 		Enrollments: &sas.Enrollments{Table: tables.Table(fleet.Names.Enrollments())},

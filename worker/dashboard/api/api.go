@@ -56,9 +56,7 @@ func (a *API) Routes() []Route {
 		{"/v1/sensors", []string{"tenant"}, data(func(r *http.Request, p Params) (model.Sensors, model.Read, error) {
 			return m.Sensors(r.Context(), p.Tenant)
 		})},
-		{"/v1/devices", ListParams(), data(func(r *http.Request, p Params) (model.DeviceList, model.Read, error) {
-			return m.Devices(r.Context(), p.ListQuery)
-		})},
+		{"/v1/devices", append(ListParams(), "format"), a.devices},
 		// About ten operations, shared by all requests within a few seconds.
 		{"/v1/devices/{id}", nil, named(DeviceID, func(r *http.Request, id string, _ Params) (model.DeviceAnswer, error) {
 			a, _, err := m.Device(r.Context(), id)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -16,10 +17,7 @@ const exportTimeout = 10 * time.Minute
 // export returns a handler that writes rows while they are read.
 func (a *API) export(open func(*http.Request, Params, formats.Format) (model.Export, error)) Handler {
 	return func(w http.ResponseWriter, r *http.Request, p Params) error {
-		format := p.Format
-		if format == "" {
-			format = formats.Accepted(r.Header.Get("Accept"))
-		}
+		format := formatOf(r, p)
 		end, err := a.questions.begin(PersonOf(r.Context()))
 		if err != nil {
 			return err
@@ -43,6 +41,26 @@ func (a *API) export(open func(*http.Request, Params, formats.Format) (model.Exp
 	}
 }
 
+// devices answers with a page of a list in JSON, and with the whole list in other formats.
+func (a *API) devices(w http.ResponseWriter, r *http.Request, p Params) error {
+	if formatOf(r, p) != formats.JSON {
+		return a.export(func(r *http.Request, p Params, f formats.Format) (model.Export, error) {
+			p.ListQuery.Limit = p.limit(f)
+			return a.model.Listed(r.Context(), p.ListQuery)
+		})(w, r, p)
+	}
+	if p.Limit > model.MaxListed {
+		return badRequest(fmt.Sprintf("In JSON, limit must be a whole number from 1 to %d; other formats take more.",
+			model.MaxListed))
+	}
+	list, _, err := a.model.Devices(r.Context(), p.ListQuery)
+	if err != nil {
+		return err
+	}
+	w.Header().Add("Vary", "Accept")
+	return writeJSON(w, r, list)
+}
+
 func (a *API) readings(r *http.Request, p Params, f formats.Format) (answer model.Export, err error) {
 	id, err := DeviceID(r)
 	if err != nil {
@@ -64,6 +82,13 @@ func (a *API) query(r *http.Request, p Params, f formats.Format) (answer model.E
 		return a.model.Newest(r.Context(), q)
 	}
 	return a.model.Windows(r.Context(), q)
+}
+
+func formatOf(r *http.Request, p Params) formats.Format {
+	if p.Format != "" {
+		return p.Format
+	}
+	return formats.Accepted(r.Header.Get("Accept"))
 }
 
 // send writes the rows of an answer. An error before the first bytes are on their way becomes a problem. Later it

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"furrow/jobs/condition"
 	"furrow/tables"
 	"furrow/tables/schema"
 	"furrow/worker/dashboard/formats"
@@ -128,6 +129,11 @@ func (p *Params) parse(name, text string) (err error) {
 		if name, _, _ := strings.Cut(text, "="); name == "" {
 			err = errors.New("must be NAME=TEXT, or NAME for any text")
 		}
+	case "model":
+		p.Model = text
+	case "where":
+		p.Where = text
+		_, err = condition.Parse(text)
 	case "text":
 		p.Text = text
 	case "prefix":

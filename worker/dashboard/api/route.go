@@ -29,7 +29,9 @@ func Register(mux *http.ServeMux, routes []Route, fail func(http.ResponseWriter,
 
 // The parameters of addresses that the API and the pages have in common.
 
-func FilterParams() []string { return []string{"tenant", "site", "label", "text", "state"} }
+func FilterParams() []string {
+	return []string{"tenant", "site", "label", "model", "text", "state", "where"}
+}
 func MapParams() []string    { return append(FilterParams(), "bbox", "zoom", "sensor") }
 func SeriesParams() []string { return []string{"sensor", "from", "to", "window", "span"} }
 func ReadingsParams() []string {

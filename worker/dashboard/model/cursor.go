@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 )
 
@@ -19,9 +20,13 @@ type cursor struct {
 // sumSize is how many bytes of the checksum a cursor has.
 const sumSize = 12
 
-// cursorFor returns the cursors of a question to this fleet, for one who may see what ctx says.
-func (s *Store) cursorFor(only, kind string, question ...any) cursor {
-	return cursor{fmt.Sprintf("%q %q %q %q", s.c.Names.Readings(), only, kind, question)}
+// cursorFor returns the cursors of a question to this fleet.
+func (s *Store) cursorFor(question ...any) cursor {
+	text, err := json.Marshal(append(question, s.c.Names.Readings()))
+	if err != nil {
+		panic(err) // questions are texts and finite numbers
+	}
+	return cursor{string(text)}
 }
 
 func (c cursor) sum(place string) []byte {

@@ -3,28 +3,36 @@ package model
 import (
 	"encoding/json"
 	"strings"
+
+	"furrow/jobs/condition"
 )
 
 // A Filter selects devices of the map and of lists. An empty field does not filter.
 type Filter struct {
 	Tenant, Site string
 	Label        string // NAME=TEXT, or NAME for any text
+	Model        string // its name
+	Where        string // a condition on the newest values
 	Text         string // in any part of the ID, in any case
 	State        State
 }
 
 // A matcher selects devices of an index. It is computed from a Filter once, and used for every device.
 type matcher struct {
-	none         bool // the index has no such tenant or site
+	none         bool // the index has no such tenant, site or model
 	tenant, site *uint32
+	model        *uint32
 	label, text  string
 	state        State
 	silence      uint32
+	where        *condition.Condition // nil: any values
+	row          condition.Row        // of device
+	device       *device
 }
 
 // matcher returns what selects the devices of a filter. The lock is held.
-func (x *index) matcher(f Filter, silence uint32) matcher {
-	m := matcher{label: labelText(f.Label), text: strings.ToLower(f.Text), state: f.State, silence: silence}
+func (x *index) matcher(f Filter, silence uint32) *matcher {
+	m := &matcher{label: labelText(f.Label), text: strings.ToLower(f.Text), state: f.State, silence: silence}
 	number := func(n *names, text string) *uint32 {
 		if text == "" {
 			return nil
@@ -33,8 +41,57 @@ func (x *index) matcher(f Filter, silence uint32) matcher {
 		m.none = m.none || !known
 		return &i
 	}
-	m.tenant, m.site = number(&x.tenants, f.Tenant), number(&x.sites, f.Site)
+	m.tenant, m.site, m.model = number(&x.tenants, f.Tenant), number(&x.sites, f.Site), number(&x.models, f.Model)
+	if f.Where != "" {
+		var err error
+		m.where, err = condition.Parse(f.Where)
+		m.none = m.none || err != nil // it was checked before
+		m.row.Sensor = func(name string) condition.Value { return x.condition(m.device, name) }
+	}
 	return m
+}
+
+// condition returns a newest value for a condition. The lock is held.
+func (x *index) condition(d *device, sensor string) condition.Value {
+	number, known := x.sensors.number[sensor]
+	if !known {
+		return condition.Value{}
+	}
+	v := d.value(uint16(number))
+	switch {
+	case v == nil:
+		return condition.Value{}
+	case v.flags&isText != 0:
+		return condition.Text(x.texts.text(uint32(v.number)))
+	}
+	return condition.Number(v.number)
+}
+
+// checkFilter returns an error for sensors that no device has of the filter's tenant.
+func (s *Store) checkFilter(f Filter, sensors ...string) error {
+	for _, sensor := range sensors {
+		if err := s.checkSensor(f.Tenant, sensor); err != nil {
+			return err
+		}
+	}
+	return s.checkWhere(f.Tenant, f.Where)
+}
+
+// checkWhere returns an error for a condition on a sensor that none of a tenant's devices has.
+func (s *Store) checkWhere(tenant, where string) error {
+	if where == "" {
+		return nil
+	}
+	c, err := condition.Parse(where)
+	if err != nil {
+		return queryErrorf("where: %v", err)
+	}
+	for _, sensor := range c.Sensors() {
+		if err := s.checkSensor(tenant, sensor); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // labelText returns the part of a device's labels, as JSON, that has a label.
@@ -60,7 +117,18 @@ func (m *matcher) matches(d *device) bool {
 		m.text):
 		return false
 	}
-	return m.state == "" || d.state(m.silence) == m.state
+	return (m.state == "" || d.state(m.silence) == m.state) && (m.model == nil || uint32(d.model) == *m.model) &&
+		m.holds(d)
+}
+
+func (m *matcher) holds(d *device) bool {
+	if m.where == nil {
+		return true
+	}
+	if m.device, m.row.Labels = d, nil; m.where.Labels() {
+		m.row.Labels = labelsOf(d.labels)
+	}
+	return m.where.Holds(m.row)
 }
 
 // A selection is what a filter selects, by position in the index. Devices that came later are not selected.

@@ -19,10 +19,12 @@ type index struct {
 	devices []device         // only ever grows
 	at      map[string]int32 // positions in devices, by ID
 
-	tenants, sites, sensors, texts names
-	months                         map[schema.Month]uint16
-	monthOf                        []schema.Month
-	members                        []int // devices of each month, by its number
+	tenants, sites, sensors, texts, models names
+
+	modelOf func(schema.Member) string // name of a device's model
+	months  map[schema.Month]uint16
+	monthOf []schema.Month
+	members []int // devices of each month, by its number
 
 	holds map[monthOf]map[int32]schema.Track // of failing devices, by position
 
@@ -43,6 +45,7 @@ type device struct {
 	site     uint32
 	tenant   uint16
 	month    uint16
+	model    uint16
 	flags    uint8
 }
 
@@ -76,8 +79,9 @@ const (
 )
 
 func newIndex() *index {
-	return &index{at: map[string]int32{}, months: map[schema.Month]uint16{},
-		holds: map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
+	return &index{modelOf: func(schema.Member) string { return "" }, at: map[string]int32{},
+		months: map[schema.Month]uint16{},
+		holds:  map[monthOf]map[int32]schema.Track{}, changed: make(chan struct{})}
 }
 
 // names number texts.
@@ -135,6 +139,7 @@ func (x *index) device(id string, tenant schema.Tenant, month schema.Month) int3
 	t, _ := x.tenants.of(string(tenant), math.MaxUint16)
 	d.tenant = uint16(t)
 	d.site, _ = x.sites.of("", math.MaxUint32)
+	x.models.of("", math.MaxUint16) // number 0: of a device without a record
 	x.devices = append(x.devices, d)
 	x.at[id] = i
 	x.members[d.month]++
@@ -170,7 +175,8 @@ func (x *index) record(r *schema.Device) (changed bool) {
 	d := &x.devices[x.device(string(r.ID), r.Tenant, r.Month)]
 	was := *d
 	d.site, _ = x.sites.of(string(r.Site), math.MaxUint32)
-	d.labels = ""
+	model, _ := x.models.of(x.modelOf(r.Member()), math.MaxUint16)
+	d.model, d.labels = uint16(model), ""
 	if len(r.Labels) > 0 {
 		text, _ := json.Marshal(r.Labels) // texts can always be encoded
 		d.labels = string(text)
@@ -188,7 +194,8 @@ func (x *index) record(r *schema.Device) (changed bool) {
 	if moved || d.flags&isPlaced != was.flags&isPlaced {
 		x.placed++
 	}
-	return known < len(x.devices) || moved || d.flags != was.flags || d.site != was.site || d.labels != was.labels
+	return known < len(x.devices) || moved || d.flags != was.flags || d.site != was.site || d.labels != was.labels ||
+		d.model != was.model
 }
 
 // newest takes the newest values of devices of one tenant and month.

@@ -43,7 +43,7 @@ func (s *Store) Devices(ctx context.Context, q ListQuery) (DeviceList, Read, err
 		return DeviceList{}, read, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	if err := s.checkSensor(q.Tenant, q.Sensor); err != nil {
+	if err := s.checkFilter(q.Filter, q.Sensor); err != nil {
 		return DeviceList{}, read, err
 	}
 	list, err := s.list(q)
@@ -62,7 +62,8 @@ func (s *Store) list(q ListQuery) (DeviceList, error) {
 	q.Sort, q.Limit = cmp.Or(q.Sort, SortDevice), cmp.Or(q.Limit, DefaultListed)
 	q.Sensor = cmp.Or(q.Sensor, s.sensors(q.Tenant).first())
 	out.Sensor, out.Unit = q.Sensor, s.unit(q.Sensor)
-	after, err := parseCursor(q)
+	cursor := s.cursor(q)
+	after, err := cursor.rank(q.After)
 	if err != nil {
 		return out, err
 	}
@@ -97,7 +98,7 @@ func (s *Store) list(q ListQuery) (DeviceList, error) {
 	chosen := first.sorted()
 	if len(chosen) > q.Limit {
 		chosen = chosen[:q.Limit]
-		out.Next = chosen[len(chosen)-1].rank.cursor(q.Sort)
+		out.Next = chosen[len(chosen)-1].rank.text(cursor)
 	}
 	for _, c := range chosen {
 		out.Devices = append(out.Devices, x.row(&x.devices[c.at], uint16(sensor), sensed, silence))
@@ -118,8 +119,8 @@ func (d *device) in(b Box) bool {
 // row returns a row of a list. The lock is held.
 func (x *index) row(d *device, sensor uint16, sensed bool, silence uint32) Row {
 	r := Row{Device: d.id, Tenant: x.tenants.text(uint32(d.tenant)), Site: x.sites.text(d.site),
-		Labels: labelsOf(d.labels),
-		Month:  x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest)}
+		Labels: labelsOf(d.labels), Model: x.models.text(uint32(d.model)),
+		Month: x.monthOf[d.month].String(), State: d.state(silence), Time: timeOfUnix(d.newest)}
 	if d.flags&isPlaced != 0 {
 		lat, lon := d.lat, d.lon
 		r.Lat, r.Lon = &lat, &lon

@@ -23,7 +23,7 @@ func (s *Store) Map(ctx context.Context, q MapQuery) (Map, Read, error) {
 		return Map{}, read, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	if err := s.checkSensor(q.Tenant, q.Sensor); err != nil {
+	if err := s.checkFilter(q.Filter, q.Sensor); err != nil {
 		return Map{}, read, err
 	}
 	return s.mapAt(q, read.At), read, nil

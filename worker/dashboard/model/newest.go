@@ -74,12 +74,10 @@ func (s *Store) Newest(ctx context.Context, q FleetQuery) (Export, error) {
 		return Export{}, err
 	}
 	q.Tenant = scoped(ctx, q.Tenant)
-	for _, sensor := range q.Sensors {
-		if err := s.checkSensor(q.Tenant, sensor); err != nil {
-			return Export{}, err
-		}
+	if err := s.checkFilter(q.Filter, q.Sensors...); err != nil {
+		return Export{}, err
 	}
-	cursor, after := s.cursorFor(within(ctx), "newest", q.Asked), ""
+	cursor, after := s.cursorFor("newest", within(ctx), q.Asked), ""
 	if q.After != "" {
 		if after, err = cursor.place(q.After); err != nil {
 			return Export{}, err

@@ -31,6 +31,9 @@ func (s *Store) Overview(ctx context.Context, f Filter) (Overview, Read, error) 
 		return Overview{}, read, err
 	}
 	f.Tenant = scoped(ctx, f.Tenant)
+	if err := s.checkFilter(f, ""); err != nil {
+		return Overview{}, read, err
+	}
 	out := s.index.overview(f, s.silence())
 	out.At, out.Operations = read.At.UTC().Truncate(time.Millisecond), read.Operations
 	if pace := s.poller.pace.Load(); pace != nil && f == (Filter{}) {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync/atomic"
@@ -100,10 +101,11 @@ func (p *poller) newer(ctx context.Context) error {
 	}
 	p.configured = time.Now()
 	pipelines, found, err := p.store.c.Newer(ctx)
-	if found {
-		p.store.current.Store(&pipelines)
+	if !found {
+		return err
 	}
-	return err
+	p.store.current.Store(&pipelines)
+	return errors.Join(err, p.store.allRecords(ctx)) // devices may have other models
 }
 
 // seek finds the partitions of latest with one request each, at the start and now and then. The partitions

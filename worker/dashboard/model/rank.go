@@ -2,16 +2,12 @@ package model
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"strings"
-
-	"furrow/tables/schema"
 )
 
 // A rank is a device's place in a list: ordered by kind, then the greatest number first, then by text, then by ID.
 type rank struct {
-	Sort   string  `json:"s"` // order of the list
 	Kind   int     `json:"k,omitempty"`
 	Number float64 `json:"n,omitempty"`
 	Text   string  `json:"t,omitempty"`
@@ -53,32 +49,31 @@ func (r rank) compare(o rank) int {
 		cmp.Compare(r.Device, o.Device))
 }
 
-func (r rank) cursor(sort string) string {
-	r.Sort = sort
+// cursor returns the cursors of a list.
+func (s *Store) cursor(q ListQuery) cursor {
+	if q.Sort != SortValue {
+		q.Sensor = "" // it does not matter for the order
+	}
+	return s.cursorFor("devices", q.Filter, q.Prefix, q.Box, q.Sensor, q.Sort)
+}
+
+func (r rank) text(c cursor) string {
 	text, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // texts and finite numbers can be encoded
 	}
-	return base64.RawURLEncoding.EncodeToString(text)
+	return c.text(string(text))
 }
 
-// parseCursor parses the cursor of a query; nil for the first page.
-func parseCursor(q ListQuery) (*rank, error) {
-	if q.After == "" {
+// rank returns the place of a cursor; nil for the first page.
+func (c cursor) rank(after string) (*rank, error) {
+	if after == "" {
 		return nil, nil
 	}
-	wrong := queryErrorf("after is not a cursor of a list sorted by %s: leave it out for the first page, and use next "+
-		"of the previous page otherwise", q.Sort)
-	text, err := base64.RawURLEncoding.DecodeString(q.After)
+	place, err := c.place(after)
 	if err != nil {
-		return nil, wrong
+		return nil, err
 	}
-	var r rank
-	if json.Unmarshal(text, &r) != nil || r.Sort != q.Sort {
-		return nil, wrong
-	}
-	if _, err := schema.ParseDeviceID(r.Device); err != nil {
-		return nil, wrong
-	}
-	return &r, nil
+	r := new(rank)
+	return r, json.Unmarshal([]byte(place), r)
 }

@@ -89,7 +89,7 @@ func (s *Store) Readings(ctx context.Context, q ReadingsQuery) (Export, error) {
 	if err := s.checkOwnSensors(q.Device, q.Sensors); err != nil {
 		return Export{}, err
 	}
-	cursor := s.cursorFor(within(ctx), "readings", q.Device, q.Asked)
+	cursor := s.cursorFor("readings", within(ctx), q.Device, q.Asked)
 	ask := query.Question{Scope: query.ScopeOf(o.member), Span: spanOf(q.From, q.To)}
 	if q.After != "" {
 		if ask.Span, ask.After, err = cursor.rows(q.After); err != nil {

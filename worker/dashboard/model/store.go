@@ -45,6 +45,7 @@ type Pipeline struct {
 	Windows []schema.Window                   // sizes of the rollups that a processor writes
 	Sensors func(schema.Member) *jobs.Sensors // what a device's rows mean; nil: nothing is known
 	Unit    func(sensor string) string        // nil: none is known
+	Model   func(schema.Member) string        // name of a device's model; nil: there are none
 }
 
 // A Store answers queries about a fleet. It is safe for concurrent use.
@@ -80,6 +81,7 @@ func New(c Config) *Store {
 		pipelines: newCache[pipelineRead](), days: newCache[tenantDay](), todays: newCache[today]()}
 	s.layers, s.census = newMemo[*layer](s.index, maxLayers, layerAge), newMemo[sensed](s.index, maxCensus, censusAge)
 	s.poller = newPoller(s)
+	s.index.modelOf = s.modelOf
 	s.current.Store(&c.Pipelines)
 	return s
 }
@@ -98,6 +100,16 @@ func (s *Store) Run(ctx context.Context) error {
 
 // Changed returns a channel that is closed at the next change of the map or of a list.
 func (s *Store) Changed() <-chan struct{} { return s.index.changes() }
+
+// modelOf returns the name of a device's model.
+func (s *Store) modelOf(m schema.Member) string {
+	for _, p := range s.configured() {
+		if p.Model != nil {
+			return p.Model(m)
+		}
+	}
+	return ""
+}
 
 // unit returns the unit of a sensor from the first pipeline that has one.
 func (s *Store) unit(sensor string) string {

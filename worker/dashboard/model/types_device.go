@@ -21,6 +21,7 @@ type Row struct {
 	Lat    *float64          `json:"lat,omitempty"`
 	Lon    *float64          `json:"lon,omitempty"`
 	Labels map[string]string `json:"labels,omitempty"`
+	Model  string            `json:"model,omitempty"`
 	Month  string            `json:"month"`
 	State  State             `json:"state"`
 	Time   *time.Time        `json:"time,omitempty"` // of its newest value

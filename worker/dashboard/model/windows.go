@@ -102,7 +102,7 @@ func (s *Store) Windows(ctx context.Context, q FleetQuery) (Export, error) {
 	if err := s.checkMeasured(q); err != nil {
 		return Export{}, err
 	}
-	w := &windowed{store: s, q: q, cursor: s.cursorFor(within(ctx), "windows", q.Asked)}
+	w := &windowed{store: s, q: q, cursor: s.cursorFor("windows", within(ctx), q.Asked)}
 	w.ask = query.Question{Span: spanOf(q.From, q.To), Sensors: q.Sensors}
 	if q.After != "" {
 		if err := w.resume(); err != nil {

@@ -49,7 +49,8 @@ func (p MapPage) Filtered() bool { return p.Filter != (model.Filter{}) }
 func (p MapPage) ListAddress() string { return address("/devices", filterQuery(p.Filter)) }
 
 func filterQuery(f model.Filter) url.Values {
-	return url.Values{"tenant": {f.Tenant}, "site": {f.Site}, "label": {f.Label}, "text": {f.Text},
+	return url.Values{"tenant": {f.Tenant}, "site": {f.Site}, "label": {f.Label}, "model": {f.Model}, "where": {f.Where},
+		"text":  {f.Text},
 		"state": {string(f.State)}}
 }
 

@@ -1,0 +1,69 @@
+package dashboard
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+
+	"furrow/worker/dashboard/api"
+	"furrow/worker/dashboard/model"
+)
+
+// TestFormatsOfListsSayTheSame compares whole lists with the pages in JSON.
+func TestFormatsOfListsSayTheSame(t *testing.T) {
+	f := newFixture(t, 9, Config{Loopback: true})
+	f.run(t, 9)
+	const target = "/v1/devices?sort=value&where=door+==+%22open%22"
+	var list model.DeviceList
+	if err := json.Unmarshal(f.get(target).Body.Bytes(), &list); err != nil || list.Total != 5 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	var want, lines, cells, columns []string
+	for _, d := range list.Devices {
+		want = append(want, fmt.Sprint(d.Device, d.Model, d.Value))
+	}
+	for line := range strings.Lines(f.get(target + "&format=jsonl").Body.String()) {
+		var d model.Row
+		if err := json.Unmarshal([]byte(line), &d); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprint(d.Device, d.Model, d.Value))
+	}
+	w := f.get(target, "Accept", "text/csv")
+	if w.Header().Get("Furrow-Count") != "5" || w.Header().Get("Furrow-Limit") != "1000000" {
+		t.Errorf("the headers are %v", w.Header())
+	}
+	rows, err := csv.NewReader(w.Body).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows[1:] {
+		cells = append(cells, r[0]+r[9]+r[4])
+	}
+	arrow, err := ipc.NewReader(f.get(target + "&format=arrow").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arrow.Next() {
+		b := arrow.RecordBatch()
+		for i := range int(b.NumRows()) {
+			columns = append(columns, fmt.Sprint(b.Column(0).(*array.String).Value(i), b.Column(9).(*array.String).Value(i),
+				b.Column(4).(*array.Float64).Value(i)))
+		}
+	}
+	for format, got := range map[string][]string{"jsonl": lines, "csv": cells, "arrow": columns} {
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s: %q, want %q", format, got, want)
+		}
+	}
+	next := f.get(target + "&format=csv&limit=2").Header().Get("Furrow-Next")
+	if w := f.get(target + "&limit=2&after=" + next); !strings.Contains(w.Body.String(), want[2][:5]) {
+		t.Errorf("after two rows: %s", w.Body)
+	}
+	wantProblem(t, "another list", f.get("/v1/devices?sort=value&after="+next), api.BadRequest)
+}

@@ -1,0 +1,79 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"furrow/tables/azuretest"
+	"furrow/tables/schema"
+	"furrow/worker/dashboard/model/modeltest"
+)
+
+// TestDevicesAreFoundByWhatTheyMeasure has conditions on numbers, texts and labels, on what is absent, and models.
+func TestDevicesAreFoundByWhatTheyMeasure(t *testing.T) {
+	f := modeltest.New(t, azuretest.Local(t))
+	for i, d := range []schema.Device{
+		{ID: "a", Tenant: "inn", Labels: map[string]string{"class": "Fryer"}}, {ID: "b", Tenant: "inn", Model: "grill"},
+		{ID: "c", Tenant: "bar", Labels: map[string]string{"class": "Grill"}}, {ID: "d", Tenant: "bar"},
+	} {
+		f.Add(t, d)
+		values := map[string]any{"oil": 100.0 * float64(i)}
+		if i%2 == 1 {
+			values["door"] = "open"
+		}
+		f.Send(t, d.ID, time.Now().Add(-time.Minute), values)
+	}
+	f.Fold(t)
+	s := over(t, f)
+	pipelines := s.configured()
+	pipelines[0].Model = func(m schema.Member) string { return m.Model + m.Labels["class"] }
+	look(t, s)
+	for _, c := range []struct {
+		filter Filter
+		want   string
+	}{
+		{Filter{}, "a b c d"},
+		{Filter{Where: "oil > 100"}, "c d"},
+		{Filter{Where: "oil > 100", Tenant: "inn"}, ""},
+		{Filter{Where: `door == "open" and oil < 300`}, "b"},
+		{Filter{Where: "door == nil"}, "a c"},
+		{Filter{Where: `labels.class == "Grill" or oil == 0`}, "a c"},
+		{Filter{Where: "labels.class == nil", State: OK}, "b d"},
+		{Filter{Model: "grill"}, "b"},
+		{Filter{Model: "Grill", Where: "oil == 200"}, "c"},
+		{Filter{Model: "none"}, ""},
+	} {
+		list, _, err := s.Devices(t.Context(), ListQuery{Filter: c.filter})
+		var got []string
+		for _, d := range list.Devices {
+			got = append(got, d.Device)
+		}
+		if err != nil || strings.Join(got, " ") != c.want || list.Total != len(got) {
+			t.Errorf("%+v: %q of %d, %v; want %s", c.filter, got, list.Total, err, c.want)
+		}
+		seen, _, err := s.Overview(t.Context(), c.filter)
+		if err != nil || seen.Devices != len(got) {
+			t.Errorf("%+v: the overview has %d, %v", c.filter, seen.Devices, err)
+		}
+		export, err := s.Newest(t.Context(), FleetQuery{Filter: c.filter, Limit: 9})
+		if rows := rowsOf(t, export, err); strings.Join(rows, " ") != c.want {
+			t.Errorf("%+v: newest values of %q", c.filter, rows)
+		}
+	}
+	for _, where := range []string{"oli > 1", "door == nil and oli == nil", "labels.class == nil or oli > 1"} {
+		_, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Where: where}})
+		if q, is := errors.AsType[*QueryError](err); !is || !strings.HasPrefix(q.Detail, `there is no sensor "oli"`) {
+			t.Errorf("%s: %v", where, err)
+		}
+	}
+	pipelines[0].Model = func(m schema.Member) string { return fmt.Sprint("new-", m.Device) }
+	s.c.Newer = func(ctx context.Context) ([]Pipeline, bool, error) { return pipelines, true, nil }
+	look(t, s)
+	if list, _, err := s.Devices(t.Context(), ListQuery{Filter: Filter{Model: "new-b"}}); err != nil || list.Total != 1 {
+		t.Errorf("with other models: %+v, %v", list, err)
+	}
+}
