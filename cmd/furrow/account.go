@@ -26,10 +26,14 @@ func storageFlags() []cli.Flag {
 			DefaultText: defaultStorage, // or help would show the variable, which may hold a key
 			Usage: "Storage of the fleet: `WHERE` is a directory that furrow storage serves, a connection string, the " +
 				"URL of a Table service, or env:NAME for a variable that holds one"},
-		&cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_NAMES_PREFIX"},
-			Usage: "`PREFIX` of table and queue names, if several fleets share an account"},
+		namesPrefixFlag(),
 		caFlag(),
 	}
+}
+
+func namesPrefixFlag() cli.Flag {
+	return &cli.StringFlag{Name: "names-prefix", EnvVars: []string{"FURROW_NAMES_PREFIX"},
+		Usage: "`PREFIX` of table and queue names, if several fleets share an account"}
 }
 
 // oldPrefixVariable set --names-prefix in earlier versions. To ignore it would be to work on other tables.
@@ -54,15 +58,24 @@ type operationHooks struct {
 	Object func(context.Context, archive.Operation)
 }
 
+// namesOf returns the names that --names-prefix begins.
+func namesOf(c *cli.Context) (schema.Names, error) {
+	names, err := schema.ParseNames(c.String("names-prefix"))
+	if err != nil {
+		return schema.Names{}, usagef(c, "--names-prefix: %v", err)
+	}
+	return names, nil
+}
+
 // openStorage makes clients for the storage that the flags name. It sends nothing yet.
 func openStorage(c *cli.Context, hooks ...operationHooks) (*stores, error) {
 	if os.Getenv(oldPrefixVariable) != "" && !c.IsSet("names-prefix") {
 		return nil, usagef(c, "the variable %s is now called FURROW_NAMES_PREFIX, like --names-prefix: rename it",
 			oldPrefixVariable)
 	}
-	names, err := schema.ParseNames(c.String("names-prefix"))
+	names, err := namesOf(c)
 	if err != nil {
-		return nil, usagef(c, "--names-prefix: %v", err)
+		return nil, err
 	}
 	found, err := setup.Find(c.String("storage"))
 	if errors.Is(err, setup.ErrNotServed) {

@@ -56,8 +56,11 @@ func behindProxyFlag() cli.Flag {
 		"front of it terminates TLS")
 }
 
+// defaultJobs is how many jobs of a pipeline a worker does at a time, at most.
+const defaultJobs = 32
+
 func concurrencyFlag() cli.Flag {
-	return &cli.IntFlag{Name: "jobs", Value: 32, Usage: "Maximum concurrent `JOBS` per pipeline"}
+	return &cli.IntFlag{Name: "jobs", Value: defaultJobs, Usage: "Maximum concurrent `JOBS` per pipeline"}
 }
 
 // between checks the numbers of flags.

@@ -49,6 +49,8 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"config check"}, "One object for a valid configuration; otherwise a line for each problem.",
 			[]any{checkedLine{}, problemLine{}}},
 		{[]string{"config init"}, "One object.", []any{fileLine{}}},
+		{[]string{"deploy init"}, "A line for each file.", []any{fileLine{}}},
+		{[]string{"health"}, "One object.", []any{healthLine{}}},
 		{[]string{"config diff"}, "One object.", []any{diffLine{}}},
 		{[]string{"config show"}, "One object: the keys of the configuration file, with all defaults filled in.", nil},
 		{[]string{"config history"}, "A line for each generation.", []any{generationLine{}}},

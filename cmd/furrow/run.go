@@ -63,7 +63,8 @@ func newApp(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			scheduleCommand(), workerCommand(), statusCommand(),
 			jobsCommand(), enrollmentCommand(), deviceCommand(), importCommand(),
 			tokenCommand(), sasCommand(), rewindCommand(),
-			auditCommand(), accessCommand(), activityCommand(), benchCommand(), completionCommand(), versionCommand()},
+			auditCommand(), accessCommand(), activityCommand(), deployCommand(),
+			healthCommand(), benchCommand(), completionCommand(), versionCommand()},
 		Version:                   readVersion().Version,
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true, // a connection string is one value

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/urfave/cli/v2"
+
+	"furrow/cmd/internal/config"
+	"furrow/tables/schema"
+)
+
+// deployFiles holds a directory for each kind of deployment. They are templates; *.part are included by others.
+//
+//go:embed deploy
+var deployFiles embed.FS
+
+func deployKinds() []string { return []string{"systemd", "compose", "kubernetes"} }
+
+const accountPlaceholder = "ACCOUNT"
+
+func deployCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "deploy",
+		Usage: "Write files that deploy Furrow",
+		Subcommands: []*cli.Command{{
+			Name:      "init",
+			Usage:     "Write the files of a deployment, with a README that says how to use them",
+			ArgsUsage: strings.Join(deployKinds(), "|") + " DIR",
+			Description: `systemd runs everything on one machine, or a role on each; compose runs the roles beside Azurite, to try them;
+kubernetes runs them with storage on Azure, and has KEDA scale the workers by the queues of the configuration's
+pipelines. DIR is created. Files that exist are not replaced.` + examples(
+				"deploy init systemd deploy",
+				"deploy init kubernetes deploy --account contosofleet"),
+			Flags: []cli.Flag{configFlag(), namesPrefixFlag(),
+				&cli.StringFlag{Name: "account", Usage: "`NAME` of the storage account", Value: accountPlaceholder},
+				&cli.StringFlag{Name: "image", Usage: "Container `IMAGE` of furrow", Value: "furrow:latest"},
+				jsonFlag()},
+			Action: deployInit,
+		}},
+	}
+}
+
+// A deployment is what the templates of a deployment are about.
+type deployment struct {
+	Account, Image, Prefix string
+	Queues                 []string // that the workers drain
+	Jobs                   int      // of a pipeline, at most, that a worker does at a time
+	Metrics                int      // port; other roles on the same machine take those after it
+}
+
+// Storage returns the URL of the account.
+func (d deployment) Storage() string {
+	return "https://" + d.Account + ".table.core.windows.net"
+}
+
+// A deployedRole is a process of a deployment.
+type deployedRole struct {
+	deployment
+	Role     string
+	Replicas int
+	Args     []string // besides those that all roles have
+}
+
+const metricsPort = 10091
+
+func deployInit(c *cli.Context) error {
+	if c.NArg() != 2 {
+		return usagef(c, "%s takes a kind (%s) and a directory", c.Command.HelpName, strings.Join(deployKinds(), ", "))
+	}
+	kind, dir := c.Args().Get(0), c.Args().Get(1)
+	if !slices.Contains(deployKinds(), kind) {
+		return usagef(c, "unknown kind %q; there are %s%s", kind, strings.Join(deployKinds(), ", "),
+			didYouMean(kind, deployKinds(), ""))
+	}
+	names, err := namesOf(c)
+	if err != nil {
+		return err
+	}
+	loaded, err := config.Load(c.String("config"))
+	if err != nil {
+		return err
+	}
+	files, err := renderDeployment(kind, deploymentOf(c, names, loaded))
+	if err != nil {
+		return err
+	}
+	if err := writeNew(dir, files); err != nil {
+		return err
+	}
+	for _, f := range files {
+		file := filepath.Join(dir, f.name)
+		if err := printLine(c, fileLine{file}, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func deploymentOf(c *cli.Context, names schema.Names, loaded *config.Config) deployment {
+	d := deployment{Account: c.String("account"), Image: c.String("image"), Prefix: c.String("names-prefix"),
+		Jobs: defaultJobs, Metrics: metricsPort}
+	for _, p := range loaded.Pipelines {
+		d.Queues = append(d.Queues, names.Jobs(p.Name), names.Catchup(p.Name))
+	}
+	return d
+}
+
+type deployFile struct{ name, text string }
+
+// renderDeployment returns the files of a kind of deployment, by name.
+func renderDeployment(kind string, d deployment) (files []deployFile, err error) {
+	all, err := template.New(kind).Funcs(template.FuncMap{
+		"add": func(a, b int) int { return a + b },
+		"role": func(d deployment, role string, replicas int, args ...string) deployedRole {
+			return deployedRole{d, role, replicas, args}
+		},
+	}).ParseFS(deployFiles, path.Join("deploy", kind, "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range all.Templates() {
+		if path.Ext(t.Name()) == ".part" || t.Name() == kind {
+			continue
+		}
+		var text strings.Builder
+		if err := t.Execute(&text, d); err != nil {
+			return nil, err
+		}
+		files = append(files, deployFile{t.Name(), text.String()})
+	}
+	slices.SortFunc(files, func(a, b deployFile) int { return strings.Compare(a.name, b.name) })
+	return files, nil
+}
+
+// writeNew writes files into a directory, or none if one of them exists.
+func writeNew(dir string, files []deployFile) error {
+	for _, f := range files {
+		if _, err := os.Lstat(filepath.Join(dir, f.name)); !errors.Is(err, fs.ErrNotExist) {
+			if err == nil {
+				err = fmt.Errorf("%s exists already: choose another directory, or remove it", filepath.Join(dir, f.name))
+			}
+			return err
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.name), []byte(f.text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
