@@ -194,7 +194,8 @@ func TestFullRecordDropsCompletedChangesOrRefuses(t *testing.T) {
 	if err := enter(&record, schema.Device{}, schema.Change{Device: "one-more"}); err == nil {
 		t.Error("an open change was dropped")
 	}
-	must.Succeed(t, enter(&record, schema.Device{Change: 900}, schema.Change{Device: record.Changes[5].Device, To: schema.Active}))
+	restore := schema.Change{Device: record.Changes[5].Device, To: schema.Active}
+	must.Succeed(t, enter(&record, schema.Device{Change: 900}, restore))
 	if last := record.Changes[schema.MaxChanges-1]; last.Number != 901 || last.Rotate {
 		t.Errorf("the change of a device from another table is %+v", last)
 	}
