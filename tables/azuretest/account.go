@@ -35,8 +35,7 @@ type Account struct {
 
 // ConnectionString returns the account's connection string. It contains the key.
 func (a Account) ConnectionString() string {
-	return fmt.Sprintf("AccountName=%s;AccountKey=%s;BlobEndpoint=%s;QueueEndpoint=%s;TableEndpoint=%s",
-		a.Name, a.Key, a.BlobURL, a.QueueURL, a.TableURL)
+	return local.ConnectionString(a.Name, a.Key, a.BlobURL, a.QueueURL, a.TableURL)
 }
 
 // Local starts the embedded server on a temporary directory. It stops when the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 )
 
@@ -36,11 +37,16 @@ func Start(c Config) (*Running, error) {
 	return r, nil
 }
 
-// ConnectionString is what the Azure SDKs and Microsoft's tools take. It contains
-// the account's key.
+// ConnectionString returns the server's connection string. It contains the account's key.
 func (r *Running) ConnectionString() string {
-	return "AccountName=" + r.Account() + ";AccountKey=" + r.Key() +
-		";BlobEndpoint=" + r.BlobURL + ";QueueEndpoint=" + r.QueueURL + ";TableEndpoint=" + r.TableURL
+	return ConnectionString(r.Account(), r.Key(), r.BlobURL, r.QueueURL, r.TableURL)
+}
+
+// ConnectionString formats an account for the Azure SDKs and for Microsoft's tools. It contains the key.
+func ConnectionString(account, key, blobURL, queueURL, tableURL string) string {
+	scheme, _, _ := strings.Cut(tableURL, ":")
+	return "DefaultEndpointsProtocol=" + scheme + ";AccountName=" + account + ";AccountKey=" + key +
+		";BlobEndpoint=" + blobURL + ";QueueEndpoint=" + queueURL + ";TableEndpoint=" + tableURL + ";"
 }
 
 // Close stops listening, waits for running requests, and releases the directory.

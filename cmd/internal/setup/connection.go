@@ -3,10 +3,9 @@ package setup
 import (
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"strings"
 
 	"furrow/tables"
+	"furrow/tables/local"
 )
 
 // AccountWithKey parses a connection string with an account key. It refuses one with a shared access signature, which
@@ -30,10 +29,7 @@ func PathStyle(scheme, account, key, blob, queue, table string) tables.Account {
 	return tables.Account{Name: account, Key: key, Blob: at(blob), Queue: at(queue), Table: at(table)}
 }
 
-// ConnectionString formats an account with its key for [AccountWithKey], for SDKs and for Microsoft's tools.
+// ConnectionString formats an account with its key for [AccountWithKey].
 func ConnectionString(a tables.Account) string {
-	scheme, _, _ := strings.Cut(a.Table, ":")
-	return fmt.Sprintf("DefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;BlobEndpoint=%s;QueueEndpoint=%s;"+
-		"TableEndpoint=%s;",
-		scheme, a.Name, a.Key, a.Blob, a.Queue, a.Table)
+	return local.ConnectionString(a.Name, a.Key, a.Blob, a.Queue, a.Table)
 }
