@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +38,7 @@ func (p *Pipeline) late(m schema.Member) time.Duration {
 			return span + tokenGrace
 		}
 	}
-	return cmp.Or(p.Late, 8*24*time.Hour)
+	return 8 * 24 * time.Hour
 }
 
 // An auditTurn says when the audits of one partition of the fleet are due. Its place within each period follows from

@@ -71,7 +71,7 @@ func TestNextAuditIsTheFirstThatCountsTheRow(t *testing.T) {
 	const admits = 4 * 24 * time.Hour
 	late := tables.Ticks((admits + tokenGrace) / 100)
 	for range 300 {
-		p := &Pipeline{Name: "live", Late: admits + tokenGrace}
+		p := &Pipeline{Name: "live"}
 		month := schema.Month{Year: 2026, Month: 11, Shard: random.IntN(50)}
 		now := tables.TicksOf(time.Date(2026, 11, 22, 1, 0, 0, 0,
 			time.UTC)).Add(time.Duration(random.Int64N(int64(24 * time.Hour))))

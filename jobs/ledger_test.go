@@ -127,13 +127,11 @@ func FuzzLedger(f *testing.F) {
 
 func TestLedgerIsKeptForAsLongAsTokensAdmitRows(t *testing.T) {
 	const days = 24 * time.Hour
-	for _, c := range []struct{ set, admitted, want time.Duration }{
-		{0, 0, 8 * days}, {3 * days, 0, 3 * days}, {0, 30 * days, 30*days + time.Hour},
-		{40 * days, 2 * days, 2*days + time.Hour},
-	} {
-		p := Pipeline{Late: c.set, Admits: func(schema.EnrollmentID) time.Duration { return c.admitted }}
-		if got := p.late(schema.Member{}); got != c.want {
-			t.Errorf("late %v, tokens %v: %v, want %v", c.set, c.admitted, got, c.want)
+	for admitted, want := range map[time.Duration]time.Duration{0: 8 * days, 2 * days: 2*days + time.Hour,
+		30 * days: 30*days + time.Hour} {
+		p := Pipeline{Admits: func(schema.EnrollmentID) time.Duration { return admitted }}
+		if got := p.late(schema.Member{}); got != want {
+			t.Errorf("tokens admit %v: %v, want %v", admitted, got, want)
 		}
 	}
 }

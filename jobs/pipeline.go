@@ -40,10 +40,8 @@ type Pipeline struct {
 	// Format is that of messages, tracking rows and outputs, as schema.Format. Zero means 1.
 	Format int64
 	// Admits returns the age of the oldest row that any issued token of an enrollment admits, or zero if it is unknown.
-	// Audits look no further back. If Admits is nil, nothing is known.
+	// Audits look no further back, and 8 days where nothing is known. Admits may be nil.
 	Admits func(schema.EnrollmentID) time.Duration
-	// Late is used where Admits knows nothing. Zero means 8 days.
-	Late time.Duration
 	// Portion is how many rows of one device a job folds at a time; zero means 5,000.
 	Portion int
 	// Most is how many rows a job folds in all; zero means 20,000. It leaves other devices to another job.

@@ -34,22 +34,23 @@ func upTo(n, step int) (all []int) {
 }
 
 // sameAsNew compares the outputs with those of a new fleet.
-func sameAsNew(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline) {
+func sameAsNew(t *testing.T, f *jobstest.Fleet) {
 	t.Helper()
-	calm := f.World.NewFleetOf(t, f.Readings)
-	q := calm.Pipeline(t, nil)
-	q.Processors = p.Processors
-	must.Succeed(t, calm.Drain(t.Context(), q))
-	jobstest.SameEnds(t, settings()[0].outputs(f.Ends(t)), settings()[0].outputs(calm.Ends(t)))
+	setting{latest: true, windows: []schema.Window{schema.Minute, schema.Hour, schema.Daily}}.sameAsNew(t, f)
 }
 
 // rewind rewinds the fleet's first device, and returns the message for it.
 func rewind(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, to time.Time) jobs.Message {
 	t.Helper()
+	return rewindAt(t, f, p, jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), Mark: "rewound"})
+}
+
+func rewindAt(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, r jobs.Rewound) jobs.Message {
+	t.Helper()
+	r.By = "a test"
+	must.Have(p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings), r))(t)
 	m := f.Audit(jobs.Refold)
-	m.Mark = "rewound"
-	must.Have(p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
-		jobs.Rewound{To: tables.TicksOf(to), At: time.Now(), By: "a test", Mark: m.Mark}))(t)
+	m.Mark = r.Mark
 	return m
 }
 
@@ -76,7 +77,7 @@ func TestRefoldWithinADayDoesNotUndoAnAudit(t *testing.T) {
 				t.Fatalf("the audit: %+v, %v", r, err)
 			}
 			l.Work(t, p)
-			sameAsNew(t, f, p)
+			sameAsNew(t, f)
 		})
 	}
 }
@@ -102,7 +103,7 @@ func TestRewindDuringAPortionIsNotLost(t *testing.T) {
 	m.Mark = "rewound"
 	l.Queue, l.Delays = append(l.Queue, m), append(l.Delays, 0)
 	l.Work(t, p)
-	sameAsNew(t, f, p)
+	sameAsNew(t, f)
 }
 
 // spoil overwrites all rollups.

@@ -20,16 +20,6 @@ func openClaim(t *testing.T, f *jobstest.Fleet, claim string) {
 	must.Succeed(t, err)
 }
 
-// rewound rewinds the fleet's first device to its beginning.
-func rewound(t *testing.T, f *jobstest.Fleet, p *jobs.Pipeline, at time.Time, mark string) jobs.Message {
-	t.Helper()
-	must.Have(p.Rewind(t.Context(), f.World.Member(f.World.Devices[0], f.Readings),
-		jobs.Rewound{To: 1, At: at, By: "a test", Mark: mark}))(t)
-	m := f.Audit(jobs.Refold)
-	m.Mark = mark
-	return m
-}
-
 // busily returns a function that inserts a new row of every device, and folds it. It counts the commits.
 func busily(t *testing.T, f *jobstest.Fleet, live *jobs.Pipeline) (busy func(int), commits *int) {
 	t.Helper()
@@ -59,7 +49,7 @@ func TestExpiredMarkOfABusyDeviceIsPutOnce(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	must.Succeed(t, f.Drain(t.Context(), p))
-	rewound(t, f, p, time.Now().Add(-time.Hour), "lost")
+	rewindAt(t, f, p, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour), Mark: "lost"})
 	l := &jobstest.Line{}
 	live := claimsHold(t, f, nil)
 	for n := range 4 {
@@ -81,7 +71,7 @@ func TestCursorWithoutAMarkIsWorkedOff(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	must.Succeed(t, f.Drain(t.Context(), p))
-	rewound(t, f, p, time.Now().Add(-time.Hour), "")
+	rewindAt(t, f, p, jobs.Rewound{To: 1, At: time.Now().Add(-time.Hour)})
 	jobstest.Work(t, p, f.Message())
 	wantRows(t, f, w.Devices[0], 60)
 }
@@ -93,7 +83,7 @@ func TestChainContinuesAfterARefoldOfItsDevice(t *testing.T) {
 	f := w.NewFleet(t)
 	f.FirstHalf(t)
 	p := claimsHold(t, f, nil)
-	rewound(t, f, p, time.Now(), "refold")
+	rewindAt(t, f, p, jobs.Rewound{To: 1, At: time.Now(), Mark: "refold"})
 	p.Portion = 10
 	l := &jobstest.Line{}
 	jobstest.Do(t, p, f.Message(), l)
@@ -171,7 +161,7 @@ func TestFollowUpOfARefoldHasTheMarkOfItsLastPortion(t *testing.T) {
 	f := w.NewFleet(t)
 	p := claimsHold(t, f, nil)
 	must.Succeed(t, f.Drain(t.Context(), p))
-	rewound(t, f, p, time.Now(), "first")
+	rewindAt(t, f, p, jobs.Rewound{To: 1, At: time.Now(), Mark: "first"})
 	m := f.Audit(jobs.Refold)
 	m.Mark = "first"
 	q := claimsHold(t, f, atReadings(f.Readings, func(n int) {

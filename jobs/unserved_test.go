@@ -77,7 +77,7 @@ func TestWorkerThatDiesBeforeItsPutDelaysNoDevice(t *testing.T) {
 				t.Errorf("%d jobs were done", n)
 			}
 			wantRows(t, f, w.Devices[0], 60)
-			sameAsNew(t, f, p)
+			sameAsNew(t, f)
 		})
 	}
 }

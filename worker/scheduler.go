@@ -48,7 +48,6 @@ type Scheduler struct {
 	Queue      MasterQueue
 	Early      *Early        // if not nil, asks for runs between slots, Settle after rows have arrived
 	Settle     time.Duration // of the pipeline
-	OnSlot     func(Slot)    // if not nil, is called for every slot that this scheduler has decided
 	Log        *slog.Logger  // nil means slog.Default()
 
 	last string // By of the run that this scheduler tried to insert last
@@ -242,7 +241,4 @@ func (s *Scheduler) tell(ctx context.Context, slot Slot) {
 		level, args = slog.LevelWarn, append(args, "reason", slot.Run.Skipped)
 	}
 	s.log().Log(ctx, level, "slot scheduled", args...)
-	if s.OnSlot != nil {
-		s.OnSlot(slot)
-	}
 }

@@ -1,10 +1,13 @@
 package worker
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -228,17 +231,19 @@ func TestALateSlotIsFoundInTheNext(t *testing.T) {
 		dead := schema.Run{Pipeline: "live", Slot: slotAt(time.Now(), time.Minute), By: "another"}
 		must.Succeed(t, r.Insert(t.Context(), dead))
 		time.Sleep(time.Minute)
-		var told []SlotOutcome
+		var told bytes.Buffer
 		s := r.scheduler()
-		s.OnSlot = func(slot Slot) { told = append(told, slot.Outcome) }
+		s.Log = slog.New(slog.NewTextHandler(&told, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		once(t, s)
 		got := r.work(t, 1)
 		slices.Sort(got)
 		if want := []tables.Ticks{dead.Slot, dead.Slot.Add(time.Minute)}; !slices.Equal(got, want) {
 			t.Errorf("masters %v, want %v", got, want)
 		}
-		if !slices.Equal(told, []SlotOutcome{SlotRepaired, SlotEnqueued}) {
-			t.Errorf("told %v", told)
+		if log := told.String(); strings.Count(log, "outcome=") != 2 ||
+			strings.Index(log, `outcome="enqueued again"`) > strings.Index(log, "outcome=enqueued\n") ||
+			!strings.Contains(log, `outcome="enqueued again"`) {
+			t.Errorf("it logs %s", log)
 		}
 		time.Sleep(2 * time.Minute)
 		once(t, s)

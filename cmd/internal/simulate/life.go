@@ -52,7 +52,7 @@ func (r *runner) live(feeding, living context.Context, m Member, fed func()) err
 func (l *life) open() (err error) {
 	enrollment, key := l.Credential(l.member)
 	c := device.Config{Endpoint: l.Endpoint, Device: l.member.ID, Enrollment: string(enrollment), Key: key,
-		Transport: l.Transport, MaxBytes: holds, OnReport: l.report, Log: l.Log}
+		Transport: l.Transport, MaxBytes: holds, OnReport: func(r device.Report) { l.noted(l, r) }, Log: l.Log}
 	if l.Wall != nil {
 		c.Wall = l.Wall(l.member)
 	}
@@ -63,13 +63,6 @@ func (l *life) open() (err error) {
 	defer l.mu.Unlock()
 	l.alive[l] = true
 	return nil
-}
-
-func (l *life) report(r device.Report) {
-	l.noted(l, r)
-	if l.OnReport != nil {
-		l.OnReport(l.member, r)
-	}
 }
 
 // feed sends readings when they are due, until ctx ends.

@@ -34,16 +34,14 @@ type Config struct {
 	From time.Time
 	For  time.Duration // after the endpoint knows the enrollments; zero: until all is sent
 
-	Lanes    int           // how many devices send old readings at the same time; zero: 32
 	Patience time.Duration // how long a stalled device keeps its lane; zero: 5 s
 	// Grace is the time for waiting readings after ctx or the time has ended, or after the last reading: then
 	// it starts over with each reading that is stored. Zero: 10 s.
 	Grace time.Duration
 	Known time.Duration // time for the endpoint to learn of the enrollments; zero: 15 s
 
-	// All may be nil. The first two are called concurrently for different devices.
+	// All may be nil. The first is called concurrently for different devices.
 	OnAccepted func(Member, device.Reading)
-	OnReport   func(Member, device.Report)
 	OnEnd      func(Member, device.Stats)
 	Progress   func(Summary) // now and then, and at the end
 	Log        *slog.Logger  // of devices; nil: slog.Default()
@@ -130,12 +128,15 @@ type runner struct {
 	denied int // devices
 }
 
+// lanes is how many devices send old readings at the same time.
+const lanes = 32
+
 func newRunner(c Config) *runner {
 	c.Patience, c.Grace = cmp.Or(c.Patience, 5*time.Second), cmp.Or(c.Grace, 10*time.Second)
 	c.Known = cmp.Or(c.Known, sas.Recent+5*time.Second)
 	c.Transport = lasting{cmp.Or[http.RoundTripper](c.Transport, http.DefaultTransport)}
 	c.Log = cmp.Or(c.Log, slog.Default())
-	return &runner{Config: c, lanes: make(chan struct{}, cmp.Or(c.Lanes, 32)), began: time.Now(),
+	return &runner{Config: c, lanes: make(chan struct{}, lanes), began: time.Now(),
 		alive: map[*life]bool{}, aside: map[device.Reason]int64{}}
 }
 
