@@ -90,7 +90,11 @@ func (m Meaning) scaled(f float64) float64 {
 func (l Long) sensorOf(r schema.Reading) string {
 	for i := range r.Properties {
 		if p := &r.Properties[i]; p.Name == l.Name && p.Value.Type() == tables.TypeString {
-			return string(schema.AppendName(nil, strings.TrimSpace(p.Value.Text()), maxSensorName))
+			tag := strings.TrimSpace(p.Value.Text())
+			if tag == "" {
+				return ""
+			}
+			return schema.PropertyName(tag[:min(len(tag), maxSensorName+1)])
 		}
 	}
 	return ""

@@ -137,6 +137,7 @@ func TestMeaningOfProperties(t *testing.T) {
 		{"a name without an end", data, []tables.Property{number("data_", 1)}, "data_=1", ""},
 		{"long form", long, tag("rpm", tables.Int32(900)), "rpm=1800", ""},
 		{"long form with a strange name", long, tag(" Oil/Temp ", tables.String("2.5")), "Oil_Temp=2.5", ""},
+		{"long form with a digit first", long, tag("12-PT-101", tables.Int32(3)), "_12_PT_101=3", ""},
 		{"long form that is doubtful", long, tag("bad", tables.Int32(1)), "bad=1?", ""},
 		{"long form of nested values", long, tag("gps", tables.String(`{"lat":1,"lon":2}`)), "gps_lat=1 gps_lon=2", ""},
 		{"long form without a name", long, tag("", tables.Int32(1)), "", "value: its row names no sensor in tag"},

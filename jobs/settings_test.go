@@ -39,6 +39,12 @@ func models(t *testing.T) map[string]jobs.Model {
 		"renamed": {Match: jobs.Match{Tenant: []string{"t1", "t2"}, Device: []string{"*"}}, Sensors: jobs.Sensors{
 			Patterns: []jobs.Pattern{{Prefix: "h", Meaning: jobs.Meaning{As: "g*"}},
 				{Meaning: jobs.Meaning{Is: jobs.Ignored}}}}},
+		"long": {Match: jobs.Match{Tenant: []string{"t0"}}, Sensors: jobs.Sensors{
+			Long: jobs.Long{Name: "humidity", Value: "temperature"}}},
+		"doubtful": {Match: jobs.Match{Tenant: []string{"t1"}}, Sensors: jobs.Sensors{Quality: "humidity",
+			Good: []string{"40", "41", "43", "46"}}},
+		"counters": {Match: jobs.Match{Tenant: []string{"t0", "t2"}}, Sensors: jobs.Sensors{
+			Counters: map[string]bool{"temperature": true}, Position: jobs.Position{Lat: "humidity", Lon: "temperature"}}},
 		"heartbeats": {Match: jobs.Match{Tenant: []string{"t1"}}, Sensors: jobs.Sensors{Heartbeat: lives}},
 		"nobody":     {Match: jobs.Match{Labels: map[string][]string{"class": {"fryer"}}}},
 	}
@@ -61,16 +67,7 @@ func (s setting) String() string {
 // apply gives a pipeline the setting.
 func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	t.Helper()
-	p.Processors = nil
-	if s.latest {
-		p.Processors = append(p.Processors, latest.Processor.Default())
-	}
-	if len(s.windows) > 0 {
-		p.Processors = append(p.Processors, jobstest.With(t, rollup.Processor, &rollup.Config{Windows: s.windows}))
-	}
-	if s.over > 0 {
-		p.Processors = append(p.Processors, jobstest.With(t, rate.Processor, &rate.Config{Over: s.over}))
-	}
+	p.Processors = s.processors(t, jobs.Sensors{})
 	p.Sensors.Named, p.Settings = map[string]jobs.Meaning{}, s.String()
 	for sensor, kind := range s.kinds {
 		p.Sensors.Named[sensor] = jobs.Meaning{Is: kind}
@@ -78,9 +75,27 @@ func (s setting) apply(t *testing.T, p *jobs.Pipeline) {
 	p.Models = nil
 	for _, name := range s.models {
 		m := models(t)[name]
-		m.Name, m.Settings, m.Processors = name, strings.ReplaceAll(p.Settings, ":", ":"+name), p.Processors
+		m.Name, m.Settings, m.Processors = name, strings.ReplaceAll(p.Settings, ":", ":"+name), s.processors(t, m.Sensors)
 		p.Models = append(p.Models, m)
 	}
+}
+
+// processors returns the processors of devices whose rows mean that.
+func (s setting) processors(t *testing.T, means jobs.Sensors) (all []jobs.Configured) {
+	t.Helper()
+	with := func(p *jobs.Processor, c jobs.Config) {
+		all = append(all, must.Have(p.With(c, jobs.Setup{Sensors: means}))(t))
+	}
+	if s.latest {
+		with(latest.Processor, latest.Processor.New())
+	}
+	if len(s.windows) > 0 {
+		with(rollup.Processor, &rollup.Config{Windows: s.windows})
+	}
+	if s.over > 0 {
+		with(rate.Processor, &rate.Config{Over: s.over})
+	}
+	return all
 }
 
 // outputs returns the ends that the setting makes. Others may have left outputs in windows that are no longer made.
@@ -122,6 +137,8 @@ func settings() []setting {
 			"door_open": jobs.Ignored}},
 		{latest: true, windows: all, models: []string{"nobody", "heartbeats", "scaled"}},
 		{latest: true, windows: all, over: time.Hour, models: []string{"scaled", "renamed", "heartbeats"}},
+		{latest: true, windows: all, over: 20 * time.Minute, models: []string{"long", "doubtful"}},
+		{latest: true, windows: all[:2], over: time.Hour, models: []string{"counters", "doubtful"}},
 	}
 }
 

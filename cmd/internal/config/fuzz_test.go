@@ -55,7 +55,8 @@ func FuzzParse(f *testing.F) {
 // FuzzShow checks that texts of users survive showing and parsing.
 func FuzzShow(f *testing.F) {
 	for _, text := range []string{"", "good", "? a", "192", "1.50", "true", "null", "~", "a: b", "- a", "it's", `"`, "# c",
-		"a #c", " a ", "°C", "*a", "&a", "!a", "%", "%RH", "% a", "*", "@", "`", "a\nb", "\n", "\t", "\\n", "|", ">-", "<<", "{", "[", "---",
+		"a #c", " a ", "°C", "*a", "&a", "!a", "%", "%RH", "% a", "*", "@", "`", "a\nb", "\n",
+		"\t", "\\n", "|", ">-", "<<", "{", "[", "---",
 		"0x1F", "1_000", ".inf", "2026-11-20", "=", "?", ":", "a:", "-", "\u0001", "\u0085", "\u2028", "\ufeff",
 		"  a\n b", "yes", "{{", "a\r\nb", "'"} {
 		f.Add(text)
