@@ -18,6 +18,8 @@ type Sensors struct {
 	// Quality is the property whose values say how good the whole reading is, or empty. Processors do not see it.
 	Quality string
 	Good    []string // values of Quality, as text, that mean good
+	// Sequence is the property in which the device numbers its readings, or empty. Folds take it like any other.
+	Sequence string
 	// Heartbeat holds for readings that only say that the device lives: their values are dropped. It knows sensors by
 	// their own names, and no labels. It may be nil.
 	Heartbeat *condition.Condition

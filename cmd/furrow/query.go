@@ -39,6 +39,7 @@ the model of the device names and converts it. What a record does not have is ni
 			"query pump-7 --raw --last 24h --where 'oil > 190'",
 			"query pump-7 --tail 3",
 			"query pump-7 --states --last 7d",
+			"query --tenant contoso --gaps --last 7d",
 			"query --tenant contoso --latest --where 'oil > 190'",
 			"query --tenant contoso --site us-5260 --window 1h --where 'oil.max > 190'",
 			"query pump-7 --rate --latest",
@@ -57,6 +58,7 @@ the model of the device names and converts it. What a record does not have is ni
 			&cli.StringFlag{Name: "row-key", Usage: "Print the reading of a DEVICE with the row key `KEY`"},
 			boolFlag("states", "Print each state of sensors that are texts, or of --sensors: when it began and ended, how long "+
 				"it lasted"),
+			boolFlag("gaps", "Print by day which sequence numbers are missing or repeated, and when they began again"),
 			boolFlag("latest", "Print the newest value of each sensor"),
 			boolFlag("rate", "Print rates of change by 1h or 1d, or with --latest the newest"),
 			&cli.StringFlag{Name: "window", DefaultText: "depends on the span",
@@ -102,6 +104,8 @@ func queryAction(c *cli.Context) error {
 	case c.Bool("states"):
 		return answer(c, printed(f.States(c.Context, q), stateRecordOf(q.Span)),
 			func() (string, error) { return nothing(c, f, q, "states") })
+	case c.Bool("gaps"):
+		return answer(c, printed(f.Gaps(c.Context, q), gapRecordOf), func() (string, error) { return noGaps(c, f, q) })
 	case c.Bool("rate"):
 		return queryRates(c, f, q)
 	case c.Bool("raw"):

@@ -108,8 +108,9 @@ func excluded(flag, other string) string {
 // exclusions has flags, each before those that make no sense with it.
 func exclusions() [][]string {
 	return [][]string{
-		{"row-key", "tail", "states", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
-		{"tail", "states", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
+		{"row-key", "tail", "states", "gaps", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
+		{"tail", "states", "gaps", "latest", "rate", "window", "from", "to", "last", "limit", "where"},
+		{"gaps", "states", "raw", "latest", "rate", "window", "where", "sensors"},
 		{"states", "raw", "latest", "rate", "window", "where"},
 		{"raw", "latest", "rate", "window"},
 		{"latest", "window", "from", "to", "last"},

@@ -34,9 +34,9 @@ func jsonOutputs() []jsonOutput {
 		{[]string{"demo"}, "One object at the end.", []any{demo.Report{}}},
 		{[]string{"simulate"}, "One object at the end.", []any{simulationLine{}}},
 		{[]string{"query"}, "A line for each bucket of a device; with `--raw`, `--tail` and `--row-key` for each " +
-			"reading; with `--latest` for each device; with `--states` for each state; with `--rate` for each bucket of " +
-			"rates; with `--rate --latest` for each device.",
-			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object(), stateLine{},
+			"reading; with `--latest` for each device; with `--states` for each state; with `--gaps` for each day of a " +
+			"device; with `--rate` for each bucket of rates; with `--rate --latest` for each device.",
+			[]any{bucketRecord{}.Object(), readingRecord{}.Object(), newestRecord{}.Object(), stateLine{}, gapLine{},
 				rateRecord{}.Object(), newestRatesRecord{}.Object()}},
 		{[]string{"rejects"}, "A line for each rejected value; with `--summary` for each reason.",
 			[]any{rejectRecord{}.Object(), reasonRecord{}.Object()}},

@@ -42,6 +42,7 @@ sensors: &sensors
   kwh: {type: number, counter: true}
 quality: {sensor: q, good: [good, 192, true, 1.50, "1.50"]}
 position: {lat: gps_lat, lon: gps_lon}
+sequence: fCnt
 models:
   zulu:
     match: {labels.class: Fryer, tenant: [contoso, "1"], device: "fryer:*", site: s, enrollment: e}
@@ -58,6 +59,7 @@ models:
     long: {name: tagName, value: value}
     quality: {sensor: q, good: [true]}
     position: {lat: y, lon: x}
+    sequence: rx_fCnt
   stated: {}
 `
 

@@ -23,6 +23,8 @@ type Model struct {
 	// Heartbeat is a condition that holds for readings that only say that the device lives; empty: for none.
 	Heartbeat string
 	Position  jobs.Position
+	// Sequence is the property, or the part of an object, in which the device numbers its readings; empty: there is none.
+	Sequence string
 }
 
 // A Sensor is the meaning of a property's values.
@@ -107,7 +109,7 @@ func (m *Model) patterns() []string {
 // Meant returns the model's sensors for jobs.
 func (m *Model) Meant() jobs.Sensors {
 	s := jobs.Sensors{Named: map[string]jobs.Meaning{}, Long: m.Long, Quality: m.Quality.Sensor, Good: m.Quality.Good,
-		Position: m.Position}
+		Position: m.Position, Sequence: m.Sequence}
 	if m.Heartbeat != "" {
 		var err error
 		if s.Heartbeat, err = condition.Parse(m.Heartbeat); err != nil {
@@ -156,7 +158,8 @@ func (r *reader) models(to *[]Model) key {
 
 // meaning returns the keys that say what rows mean, of one model or of the devices of none.
 func (r *reader) meaning(m *Model) []key {
-	return []key{r.sensors(&m.Sensors), r.long(&m.Long), r.quality(m), r.heartbeat(&m.Heartbeat), r.position(&m.Position)}
+	return []key{r.sensors(&m.Sensors), r.long(&m.Long), r.quality(m), r.heartbeat(&m.Heartbeat), r.position(&m.Position),
+		r.sequence(&m.Sequence)}
 }
 
 // long returns the key for rows that are one value of a named sensor.

@@ -45,6 +45,13 @@ func (r *reader) position(to *jobs.Position) key {
 	}}
 }
 
+// sequence returns the key for the number of a reading.
+func (r *reader) sequence(to *string) key {
+	k := r.sensorName("sequence", "the name of the property in which devices number their readings", to, checkSensor)
+	k.must = false
+	return k
+}
+
 // sensorName returns a required key whose value names a sensor. check returns why a name is not valid.
 func (r *reader) sensorName(name, want string, to *string, check func(string) string) key {
 	return key{name: name, must: true, read: func(n ast.Node) {

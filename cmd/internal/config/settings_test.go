@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,12 @@ func TestCountersAndThePositionChangeRatesAlone(t *testing.T) {
 		if after["rate"] == before["rate"] || after["latest"] != before["latest"] || after["rollup"] != before["rollup"] {
 			t.Errorf("they are %v and %v", before, after)
 		}
+	}
+}
+
+func TestSequenceChangesNoOutput(t *testing.T) {
+	if a, b := settings(t, measured), settings(t, measured+"sequence: fCnt\n"); !maps.Equal(a, b) {
+		t.Errorf("they are %v and %v", a, b)
 	}
 }
 

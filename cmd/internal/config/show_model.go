@@ -24,6 +24,7 @@ type (
 		Quality   *shownQuality          `yaml:"quality,omitempty" json:"quality,omitempty"`
 		Heartbeat quoted                 `yaml:"heartbeat,omitempty" json:"heartbeat,omitempty"`
 		Position  *shownPosition         `yaml:"position,omitempty" json:"position,omitempty"`
+		Sequence  string                 `yaml:"sequence,omitempty" json:"sequence,omitempty"`
 	}
 	shownSensor struct {
 		As      string  `yaml:"as,omitempty" json:"as,omitempty"`
@@ -118,7 +119,7 @@ func (m *Model) shownWhole() shownModel {
 }
 
 func (m *Model) shown() (s shownMeaning) {
-	s.Heartbeat = quoted(m.Heartbeat)
+	s.Heartbeat, s.Sequence = quoted(m.Heartbeat), m.Sequence
 	for name, sensor := range m.Sensors {
 		if s.Sensors == nil {
 			s.Sensors = map[quoted]shownSensor{}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"furrow/cmd/internal/history"
+)
+
+func TestImportedRowsAreFoldedAndTheirGapsReported(t *testing.T) {
+	f := newFixture(t)
+	inEmptyDirectory(t)
+	f.must("enrollment add plant1 --tenant acme")
+	writeFile(t, "past.csv", "device,time,temp,fCnt\n"+
+		"pump-7,2026-01-01T23:00:00Z,1,1\npump-7,2026-01-02T01:00:00Z,2,5\npump-7,2026-01-02T02:00:00Z,3,5\n"+
+		"pump-7,never,3,6\npump-8,2026-01-02T02:00:00Z,9,0\n")
+	span := " --from 2026-01-01 --to 2026-01-03"
+	code, out, errs := f.run("import past.csv --json --errors bad.jsonl")
+	var sum historyLine
+	must(t, json.Unmarshal([]byte(out), &sum))
+	if code != exitFailed || !strings.Contains(errs, `line 5: "never" is not a time`) || sum.Written != 4 ||
+		sum.Wrong != 1 || sum.Added != 2 || sum.Enrollment != "plant1" {
+		t.Errorf("exit %d, %+v, %s", code, sum, errs)
+	}
+	bad, err := os.ReadFile("bad.jsonl")
+	must(t, err)
+	if found := jsonOf[history.Problem](t, string(bad)); len(found) != 1 || found[0].Line != 5 {
+		t.Errorf("the problems are %s", bad)
+	}
+	f.must("schedule --once")
+	f.work()
+	if out := f.must("query pump-7 --window 1d --sensors temp --format csv" + span); !strings.Contains(out,
+		"pump-7,2026-01-02T00:00:00Z,temp,2,5,") {
+		t.Errorf("the rollups are\n%s", out)
+	}
+	if _, errs := f.both("query pump-7 --gaps" + span); !strings.Contains(errs, "no model of the configuration names") {
+		t.Errorf("without a sequence: %s", errs)
+	}
+	writeFile(t, "site.yaml", "pipelines: [{name: live, processors: [latest, rollup]}]\nsequence: fCnt\n")
+	f.must("config apply site.yaml")
+	want := "device,day,readings,missing,repeated,resets,wraps,first,last\npump-7,2026-01-01,1,0,0,0,0,1,1\n" +
+		"pump-7,2026-01-02,2,3,1,0,0,5,5\npump-8,2026-01-02,1,0,0,0,0,0,0\n"
+	if out := f.must("query --tenant acme --gaps --format csv" + span); out != want {
+		t.Errorf("the gaps are\n%s", out)
+	}
+	writeFile(t, "late.jsonl", `{"device":"pump-7","time":"2026-01-01T23:30:00Z","temp":7,"fCnt":3}`)
+	f.must("import late.jsonl")
+	if out := f.must("query pump-7 --gaps --format csv" + span); !strings.Contains(out, "01-01,2,1,0,0,0,1,3\n") ||
+		!strings.Contains(out, "01-02,2,1,1,0,0,5,5\n") {
+		t.Errorf("with a late row the gaps are\n%s", out)
+	}
+	f.refused(exitUsage, "name one FILE", "import")
+	writeFile(t, "nobody.csv", "time,temp\n2026-01-01,1\n")
+	f.refused(exitFailed, "no column names the device", "import", "nobody.csv")
+}
